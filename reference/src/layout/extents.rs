@@ -98,8 +98,7 @@ impl FromStr for Extents {
     /// Reads `X.Y.Z.T`, for example `16.16.16.32`.
     fn from_str(text: &str) -> Result<Self, LayoutError> {
         let error = || LayoutError::Extents { extents: text.to_owned() };
-        let parts: Vec<usize> =
-            text.split('.').map(|p| p.parse().map_err(|_| error())).collect::<Result<_, _>>()?;
+        let parts: Vec<usize> = text.split('.').map(|p| p.parse().map_err(|_| error())).collect::<Result<_, _>>()?;
         Self::new(parts.try_into().map_err(|_| error())?)
     }
 }

@@ -1,0 +1,283 @@
+//! Fields in lanes (array of structures of arrays): word `w` of the lanes of outer site `o` lies at
+//! `((o · words + w) · nsimd + lane)`, in complex numbers. Fields come from, and go to, site order (x fastest), which knows no
+//! lanes. Where Grid's default split exists, the bytes here are those of Grid's GPU layout at the same width.
+
+use std::fmt;
+
+use bytemuck::{Pod, Zeroable};
+use num_complex::Complex;
+use rayon::prelude::*;
+use thiserror::Error;
+
+use crate::layout::{Lattice, LayoutError, Place, Sites};
+use crate::real::Real;
+
+/// What a field holds at each site: a list of complex words.
+pub trait SiteObject: Copy + Eq + fmt::Debug + Send + Sync + 'static {
+    /// Number of complex words a site.
+    fn words(&self) -> usize;
+    /// What one calls it: "spinor".
+    fn name(&self) -> &'static str;
+}
+
+/// Four spins times three colours, word 3·spin + colour.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Spinor;
+
+impl Spinor {
+    /// Complex words a site.
+    pub const WORDS: usize = 12;
+}
+
+impl SiteObject for Spinor {
+    fn words(&self) -> usize {
+        Self::WORDS
+    }
+    fn name(&self) -> &'static str {
+        "spinor"
+    }
+}
+
+/// Four 3×3 links, word 9·μ + 3·row + column.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Gauge;
+
+impl Gauge {
+    /// Complex words a site.
+    pub const WORDS: usize = 36;
+}
+
+impl SiteObject for Gauge {
+    fn words(&self) -> usize {
+        Self::WORDS
+    }
+    fn name(&self) -> &'static str {
+        "gauge"
+    }
+}
+
+/// Why a field could not be made or used. Messages are fragments.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum FieldError {
+    /// The lattice cannot hold the field.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// The lattice's scalar is of the other precision.
+    #[error("a lattice of {lattice} lanes cannot hold a field of {field}")]
+    Precision {
+        /// Name of the lattice's scalar.
+        lattice: &'static str,
+        /// Name of the field's scalar.
+        field: &'static str,
+    },
+    /// An array in site order of the wrong length.
+    #[error("{given} complex numbers in site order do not make a {object} field on {extents}: that takes {needed}")]
+    Length {
+        /// Length given.
+        given: usize,
+        /// Length needed.
+        needed: usize,
+        /// What the field holds.
+        object: &'static str,
+        /// Extents of the lattice.
+        extents: String,
+    },
+    /// Two fields that do not match.
+    #[error("{what}: {left} does not match {right}")]
+    Mismatch {
+        /// What was attempted.
+        what: &'static str,
+        /// Description of one field.
+        left: String,
+        /// Description of the other.
+        right: String,
+    },
+}
+
+/// 64 bytes on a 64-byte boundary: the unit in which fields are stored.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct Block([u64; 8]);
+
+/// A field of `K` objects of precision `R`, in lanes.
+#[derive(Clone)]
+pub struct Field<R, K> {
+    lattice: Lattice,
+    sites: Sites,
+    kind: K,
+    reals: usize,
+    blocks: Vec<Block>,
+    precision: std::marker::PhantomData<R>,
+}
+
+impl<R: Real, K: SiteObject> Field<R, K> {
+    /// A field of zeros.
+    ///
+    /// # Errors
+    /// [`FieldError::Precision`] if the lattice's lanes are not of `R`; [`LayoutError::NotRedBlack`] if it has no parities.
+    pub fn zeros(lattice: Lattice, sites: Sites, kind: K) -> Result<Self, FieldError> {
+        lattice.check(sites)?;
+        if lattice.scalar() != R::COMPLEX {
+            return Err(FieldError::Precision { lattice: lattice.scalar().name(), field: R::COMPLEX.name() });
+        }
+        let reals = lattice.osites(sites) * kind.words() * lattice.nsimd() * 2;
+        let blocks = vec![Block::zeroed(); (reals * size_of::<R>()).div_ceil(size_of::<Block>())];
+        Ok(Self { lattice, sites, kind, reals, blocks, precision: std::marker::PhantomData })
+    }
+
+    /// A field whose site objects are written by `fill(coordinate's site number, words of the site)`, in parallel.
+    ///
+    /// # Errors
+    /// As [`Self::zeros`].
+    pub fn from_sites(
+        lattice: Lattice,
+        sites: Sites,
+        kind: K,
+        fill: impl Fn(usize, &mut [Complex<R>]) + Sync,
+    ) -> Result<Self, FieldError> {
+        let mut field = Self::zeros(lattice, sites, kind)?;
+        let (words, nsimd, extents) = (kind.words(), lattice.nsimd(), lattice.extents());
+        field.words_mut().par_chunks_exact_mut(words * nsimd).enumerate().for_each_init(
+            || vec![Complex::new(R::default(), R::default()); words],
+            |object, (osite, words_of_osite)| {
+                for lane in 0..nsimd {
+                    fill(extents.site(lattice.coordinate(sites, Place { osite, lane })), object);
+                    for (w, value) in object.iter().enumerate() {
+                        words_of_osite[w * nsimd + lane] = *value;
+                    }
+                }
+            },
+        );
+        Ok(field)
+    }
+
+    /// A field from an array in site order over the whole lattice, words fastest. Of that array a field of one parity takes its
+    /// own sites.
+    ///
+    /// # Errors
+    /// As [`Self::zeros`]; [`FieldError::Length`].
+    pub fn from_site_order(lattice: Lattice, sites: Sites, kind: K, values: &[Complex<R>]) -> Result<Self, FieldError> {
+        let words = kind.words();
+        let needed = lattice.extents().volume() * words;
+        if values.len() != needed {
+            let extents = lattice.extents().to_string();
+            return Err(FieldError::Length { given: values.len(), needed, object: kind.name(), extents });
+        }
+        Self::from_sites(lattice, sites, kind, |site, object| {
+            object.copy_from_slice(&values[site * words..][..words]);
+        })
+    }
+
+    /// The field in site order over the whole lattice, words fastest; zero on the sites that it does not live on.
+    pub fn to_site_order(&self) -> Vec<Complex<R>> {
+        let (words, nsimd, extents) = (self.kind.words(), self.lattice.nsimd(), self.lattice.extents());
+        let mut values = vec![Complex::new(R::default(), R::default()); extents.volume() * words];
+        let field = self.words();
+        values.par_chunks_exact_mut(words).enumerate().for_each(|(site, object)| {
+            let coordinate = extents.coordinate(site);
+            if self.sites.contain(coordinate) {
+                let Place { osite, lane } = self.lattice.place(self.sites, coordinate);
+                for (w, value) in object.iter_mut().enumerate() {
+                    *value = field[(osite * words + w) * nsimd + lane];
+                }
+            }
+        });
+        values
+    }
+
+    /// The same field in another precision (rounded to nearest even) and another layout of the same extents.
+    ///
+    /// # Errors
+    /// [`FieldError::Mismatch`] if the extents differ, and as [`Self::zeros`].
+    pub fn convert<S: Real>(&self, lattice: Lattice) -> Result<Field<S, K>, FieldError> {
+        if lattice.extents() != self.lattice.extents() {
+            return Err(FieldError::Mismatch {
+                what: "converting a field",
+                left: self.lattice.extents().to_string(),
+                right: lattice.extents().to_string(),
+            });
+        }
+        let (words, nsimd, extents) = (self.kind.words(), self.lattice.nsimd(), self.lattice.extents());
+        let field = self.words();
+        Field::from_sites(lattice, self.sites, self.kind, |site, object| {
+            let Place { osite, lane } = self.lattice.place(self.sites, extents.coordinate(site));
+            for (w, value) in object.iter_mut().enumerate() {
+                let c = field[(osite * words + w) * nsimd + lane];
+                *value = Complex::new(S::from_f64(c.re.to_f64()), S::from_f64(c.im.to_f64()));
+            }
+        })
+    }
+
+    /// The lattice that the field lies on.
+    pub fn lattice(&self) -> &Lattice {
+        &self.lattice
+    }
+
+    /// The sites that the field lives on.
+    pub fn sites(&self) -> Sites {
+        self.sites
+    }
+
+    /// What the field holds at each site.
+    pub fn kind(&self) -> K {
+        self.kind
+    }
+
+    /// Number of outer sites.
+    pub fn osites(&self) -> usize {
+        self.lattice.osites(self.sites)
+    }
+
+    /// The field as it lies in memory, in reals.
+    pub fn reals(&self) -> &[R] {
+        &bytemuck::cast_slice(&self.blocks)[..self.reals]
+    }
+
+    /// The field as it lies in memory, in reals.
+    pub fn reals_mut(&mut self) -> &mut [R] {
+        &mut bytemuck::cast_slice_mut(&mut self.blocks)[..self.reals]
+    }
+
+    /// The field as it lies in memory, in vectors of a type that divides it, such as a `wide` type or an array of them.
+    ///
+    /// # Panics
+    /// If the field's bytes are no whole number of `V`s.
+    pub fn vectors<V: Pod>(&self) -> &[V] {
+        bytemuck::cast_slice(self.reals())
+    }
+
+    /// Like [`Self::vectors`], to be written.
+    ///
+    /// # Panics
+    /// If the field's bytes are no whole number of `V`s.
+    pub fn vectors_mut<V: Pod>(&mut self) -> &mut [V] {
+        bytemuck::cast_slice_mut(self.reals_mut())
+    }
+
+    /// The field as it lies in memory, in complex words.
+    pub fn words(&self) -> &[Complex<R>] {
+        bytemuck::cast_slice(self.reals())
+    }
+
+    /// The field as it lies in memory, in complex words.
+    pub fn words_mut(&mut self) -> &mut [Complex<R>] {
+        bytemuck::cast_slice_mut(self.reals_mut())
+    }
+
+    /// "f32 spinor field on 4.4.4.8, even sites, 64-byte lanes"
+    pub fn describe(&self) -> String {
+        describe::<R, K>(&self.lattice, self.sites, self.kind)
+    }
+}
+
+/// One line about a field of `kind` in precision `R`, for error messages.
+pub fn describe<R: Real, K: SiteObject>(lattice: &Lattice, sites: Sites, kind: K) -> String {
+    let (name, extents, width, nodes) = (kind.name(), lattice.extents(), lattice.width(), lattice.nodes());
+    format!("{} {name} field on {extents}, {sites} sites, {width}-byte lanes cut {nodes}", R::NAME)
+}
+
+impl<R: Real, K: SiteObject> fmt::Debug for Field<R, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.describe())
+    }
+}

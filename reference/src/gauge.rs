@@ -1,0 +1,431 @@
+//! Gauge configurations in site order, and their plainest observables: average plaquette, link trace, distance from SU(3).
+//! The observables are exact sums, so they depend on neither the number of threads nor the lane layout. Files of
+//! configurations are read and written by the package `lanefield` (`io::nersc`, `io::npy`).
+
+use num_complex::Complex;
+use rayon::prelude::*;
+use thiserror::Error;
+
+use crate::exact::ExactSum;
+use crate::layout::{Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents};
+use crate::random::{su3_random, su3_weak};
+
+/// Complex numbers of one link: 3 rows of 3 columns.
+pub const LINK_WORDS: usize = 9;
+
+/// Complex numbers of one site: a link for each of the directions x, y, z, t.
+pub const SITE_WORDS: usize = DIMENSIONS * LINK_WORDS;
+
+/// A 3×3 colour matrix, row by row.
+pub type ColourMatrix = [Complex<f64>; LINK_WORDS];
+
+/// What is wrong with a gauge configuration.
+#[derive(Debug, Clone, PartialEq, Error)]
+pub enum GaugeError {
+    /// The number of complex values is not that of a configuration on this lattice.
+    #[error(
+        "a gauge configuration on {extents} has {expected} complex numbers ({} sites of 4 links of 3×3), not {found}",
+        extents.volume()
+    )]
+    Length {
+        /// The lattice.
+        extents: Extents,
+        /// Complex numbers that the lattice needs.
+        expected: usize,
+        /// Complex numbers that were given.
+        found: usize,
+    },
+    /// An element of a link is infinite or not a number.
+    #[error("{link} is not finite: its element in row {row}, column {column} is {value}")]
+    NotFinite {
+        /// The link.
+        link: LinkPosition,
+        /// Row, 0 to 2.
+        row: usize,
+        /// Column, 0 to 2.
+        column: usize,
+        /// The element.
+        value: Complex<f64>,
+    },
+    /// A link is further from SU(3) than tolerated.
+    #[error(
+        "{} is not in SU(3): |U U† − 1| or |det U − 1| is {:.3e}, more than {tolerance:e} (the worst link)",
+        .worst.link, .worst.defect
+    )]
+    NotUnitary {
+        /// The worst link, and by how much.
+        worst: UnitarityDefect,
+        /// Largest defect that would pass.
+        tolerance: f64,
+    },
+}
+
+/// Names one link of a lattice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct LinkPosition {
+    /// Site that the link starts from, `[x, y, z, t]`.
+    pub coordinate: Coordinate,
+    /// Direction: 0 to 3 for x, y, z, t.
+    pub direction: usize,
+}
+
+impl std::fmt::Display for LinkPosition {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let [x, y, z, t] = self.coordinate;
+        let name = DIMENSION_NAMES.get(self.direction).unwrap_or(&"?");
+        write!(f, "the {name} link of site x,y,z,t = {x},{y},{z},{t}")
+    }
+}
+
+/// The link that is furthest from SU(3).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UnitarityDefect {
+    /// Larger of max |(U U† − 1)ᵢⱼ| and |det U − 1|; infinite where an element is not finite.
+    pub defect: f64,
+    /// Where; the first in site order among equals.
+    pub link: LinkPosition,
+}
+
+/// SU(3) links on a periodic lattice, in site order.
+///
+/// Complex number `((site * 4 + direction) * 3 + row) * 3 + column`, with x the fastest coordinate of the site, and
+/// directions x, y, z, t.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Configuration {
+    extents: Extents,
+    links: Vec<Complex<f64>>,
+}
+
+impl Configuration {
+    /// A configuration from its links in site order. That they are finite and in SU(3) is not checked here: see
+    /// [`Self::require_finite`] and [`Self::require_su3`].
+    ///
+    /// # Errors
+    /// [`GaugeError::Length`] if there are not 36 complex numbers a site.
+    pub fn new(extents: Extents, links: Vec<Complex<f64>>) -> Result<Self, GaugeError> {
+        let expected = extents.volume() * SITE_WORDS;
+        if links.len() != expected {
+            return Err(GaugeError::Length { extents, expected, found: links.len() });
+        }
+        Ok(Self { extents, links })
+    }
+
+    /// The free field: every link is 1.
+    pub fn unit(extents: Extents) -> Self {
+        let one = Complex::new(1.0, 0.0);
+        let zero = Complex::new(0.0, 0.0);
+        Self::from_links(extents, |_, _| [one, zero, zero, zero, one, zero, zero, zero, one])
+    }
+
+    /// Random SU(3) links, uniform in the group. A link depends on the seed, its site number and its direction alone.
+    pub fn hot(extents: Extents, seed: u64) -> Self {
+        Self::from_links(extents, |site, direction| su3_random(seed, site, direction))
+    }
+
+    /// Links near 1: exponentials of Gaussian algebra elements of width `spread`. A link depends on the arguments, its
+    /// site number and its direction alone.
+    pub fn weak(extents: Extents, seed: u64, spread: f64) -> Self {
+        Self::from_links(extents, |site, direction| su3_weak(seed, site, direction, spread))
+    }
+
+    fn from_links(extents: Extents, link: impl Fn(u64, u32) -> ColourMatrix + Sync) -> Self {
+        let mut links = vec![Complex::new(0.0, 0.0); extents.volume() * SITE_WORDS];
+        links.par_chunks_exact_mut(SITE_WORDS).enumerate().for_each(|(site, words)| {
+            for (direction, words) in (0u32..).zip(words.chunks_exact_mut(LINK_WORDS)) {
+                words.copy_from_slice(&link(site as u64, direction));
+            }
+        });
+        Self { extents, links }
+    }
+
+    /// The lattice.
+    pub fn extents(&self) -> Extents {
+        self.extents
+    }
+
+    /// All links in site order.
+    pub fn links(&self) -> &[Complex<f64>] {
+        &self.links
+    }
+
+    /// All links in site order, by value.
+    pub fn into_links(self) -> Vec<Complex<f64>> {
+        self.links
+    }
+
+    /// The link from site number `site` in `direction` (0 to 3), row by row: 9 complex numbers.
+    ///
+    /// # Panics
+    /// If there is no such site or direction.
+    pub fn link(&self, site: usize, direction: usize) -> &[Complex<f64>] {
+        assert!(direction < DIMENSIONS, "direction {direction} is not one of 0 to 3");
+        &self.links[(site * DIMENSIONS + direction) * LINK_WORDS..][..LINK_WORDS]
+    }
+
+    /// Average plaquette: the mean of Re tr P / 3 over the six planes of every site, with
+    /// P = U_μ(x) U_ν(x+μ) U_μ†(x+ν) U_ν†(x). 1 for the free field.
+    ///
+    /// For each plane μ<ν the matrices A = U_μ(x) U_ν(x+μ) and B = U_ν(x) U_μ(x+ν) are formed with fused
+    /// multiply-adds over the inner index in ascending order, and Re tr A B† with fused multiply-adds over the elements
+    /// in storage order, real before imaginary. The sum over planes and sites is exact, rounded once, then divided
+    /// by 18 times the number of sites.
+    pub fn plaquette(&self) -> f64 {
+        let sum = self.exact_sum_over_sites(|site, sum| {
+            for mu in 0..DIMENSIONS {
+                for nu in mu + 1..DIMENSIONS {
+                    let a = multiply(self.link(site, mu), self.link(self.forward(site, mu), nu));
+                    let b = multiply(self.link(site, nu), self.link(self.forward(site, nu), mu));
+                    sum.add(real_trace_of_product_with_adjoint(&a, &b));
+                }
+            }
+        });
+        sum / (18.0 * self.extents.volume() as f64)
+    }
+
+    /// Link trace: the mean of Re tr U / 3 over the four directions of every site. The sum of the diagonal elements is
+    /// exact, rounded once, then divided by 12 times the number of sites.
+    pub fn link_trace(&self) -> f64 {
+        let sum = self.exact_sum_over_sites(|site, sum| {
+            for direction in 0..DIMENSIONS {
+                let link = self.link(site, direction);
+                for diagonal in [0, 4, 8] {
+                    sum.add(link[diagonal].re);
+                }
+            }
+        });
+        sum / (12.0 * self.extents.volume() as f64)
+    }
+
+    /// The link that is furthest from SU(3).
+    pub fn unitarity_defect(&self) -> UnitarityDefect {
+        let (defect, index) =
+            self.links.par_chunks_exact(LINK_WORDS).enumerate().map(|(index, link)| (link_defect(link), index)).reduce(
+                || (f64::NEG_INFINITY, usize::MAX),
+                |a, b| if b.0 > a.0 || (b.0 == a.0 && b.1 < a.1) { b } else { a },
+            );
+        UnitarityDefect { defect, link: self.position(index) }
+    }
+
+    /// Checks that every link is finite.
+    ///
+    /// # Errors
+    /// [`GaugeError::NotFinite`] with the first element in storage order that is not.
+    pub fn require_finite(&self) -> Result<(), GaugeError> {
+        match self.links.par_iter().position_first(|z| !(z.re.is_finite() && z.im.is_finite())) {
+            None => Ok(()),
+            Some(word) => Err(GaugeError::NotFinite {
+                link: self.position(word / LINK_WORDS),
+                row: word % LINK_WORDS / 3,
+                column: word % 3,
+                value: self.links[word],
+            }),
+        }
+    }
+
+    /// Checks that every link is in SU(3): max |(U U† − 1)ᵢⱼ| and |det U − 1| are at most `tolerance`.
+    ///
+    /// # Errors
+    /// [`GaugeError::NotFinite`], or [`GaugeError::NotUnitary`] with the worst link.
+    pub fn require_su3(&self, tolerance: f64) -> Result<(), GaugeError> {
+        self.require_finite()?;
+        let worst = self.unitarity_defect();
+        if worst.defect <= tolerance { Ok(()) } else { Err(GaugeError::NotUnitary { worst, tolerance }) }
+    }
+
+    fn position(&self, link: usize) -> LinkPosition {
+        LinkPosition { coordinate: self.extents.coordinate(link / DIMENSIONS), direction: link % DIMENSIONS }
+    }
+
+    /// Number of the site one step forward in `direction`, on the torus.
+    fn forward(&self, site: usize, direction: usize) -> usize {
+        let mut coordinate = self.extents.coordinate(site);
+        coordinate[direction] = (coordinate[direction] + 1) % self.extents[direction];
+        self.extents.site(coordinate)
+    }
+
+    /// Exact sum of what `contribute` adds for each site. rayon splits and joins in no fixed order; an exact sum has the
+    /// same value in any.
+    fn exact_sum_over_sites(&self, contribute: impl Fn(usize, &mut ExactSum) + Sync) -> f64 {
+        (0..self.extents.volume())
+            .into_par_iter()
+            .with_min_len(256)
+            .fold(ExactSum::new, |mut sum, site| {
+                contribute(site, &mut sum);
+                sum
+            })
+            .reduce(ExactSum::new, |mut a, b| {
+                a.merge(&b);
+                a
+            })
+            .round()
+    }
+}
+
+/// Third row of an SU(3) matrix from the first two: conj(row 1 × row 2), the same formula as in NERSC files of two rows.
+///
+/// Element i, with j = i+1 and k = i+2 modulo 3, is the conjugate of a_j b_k − a_k b_j, where the first product starts
+/// from +0 and the second, its left factor negated, is added to it by [`multiply_add`].
+pub fn third_row(row1: [Complex<f64>; 3], row2: [Complex<f64>; 3]) -> [Complex<f64>; 3] {
+    std::array::from_fn(|i| {
+        let (j, k) = ((i + 1) % 3, (i + 2) % 3);
+        let first = multiply_add(row1[j], row2[k], Complex::new(0.0, 0.0));
+        multiply_add(-row1[k], row2[j], first).conj()
+    })
+}
+
+/// c + a·b: re = fma(−a.im, b.im, fma(a.re, b.re, c.re)), im = fma(a.im, b.re, fma(a.re, b.im, c.im)).
+#[inline]
+fn multiply_add(a: Complex<f64>, b: Complex<f64>, c: Complex<f64>) -> Complex<f64> {
+    Complex::new((-a.im).mul_add(b.im, a.re.mul_add(b.re, c.re)), a.im.mul_add(b.re, a.re.mul_add(b.im, c.im)))
+}
+
+fn multiply(a: &[Complex<f64>], b: &[Complex<f64>]) -> ColourMatrix {
+    std::array::from_fn(|i| {
+        let (row, column) = (i / 3, i % 3);
+        (0..3).fold(Complex::new(0.0, 0.0), |sum, k| multiply_add(a[3 * row + k], b[3 * k + column], sum))
+    })
+}
+
+/// Re tr A B† = Σ Re aᵢⱼ Re bᵢⱼ + Im aᵢⱼ Im bᵢⱼ.
+fn real_trace_of_product_with_adjoint(a: &ColourMatrix, b: &ColourMatrix) -> f64 {
+    a.iter().zip(b).fold(0.0, |sum, (a, b)| a.im.mul_add(b.im, a.re.mul_add(b.re, sum)))
+}
+
+/// Larger of max |(U U† − 1)ᵢⱼ| and |det U − 1|.
+fn link_defect(u: &[Complex<f64>]) -> f64 {
+    let mut defect: f64 = 0.0;
+    let mut include = |value: Complex<f64>| {
+        // Not `Complex::norm`: hypot comes from the C library, and its last bit with it. `f64::max` would drop a NaN.
+        let size = value.norm_sqr().sqrt();
+        defect = if size.is_nan() { f64::INFINITY } else { defect.max(size) };
+    };
+    for i in 0..3 {
+        for j in 0..=i {
+            let start = Complex::new(if i == j { -1.0 } else { 0.0 }, 0.0);
+            include((0..3).fold(start, |sum, k| multiply_add(u[3 * i + k], u[3 * j + k].conj(), sum)));
+        }
+    }
+    let row = |i: usize| [u[3 * i], u[3 * i + 1], u[3 * i + 2]];
+    let cofactors = third_row(row(0), row(1)).map(|z| z.conj());
+    include((0..3).fold(Complex::new(-1.0, 0.0), |sum, k| multiply_add(cofactors[k], u[6 + k], sum)));
+    defect
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extents(e: [usize; 4]) -> Extents {
+        Extents::new(e).unwrap()
+    }
+
+    #[test]
+    fn the_free_field_has_plaquette_and_link_trace_one() {
+        let free = Configuration::unit(extents([3, 2, 1, 4]));
+        assert_eq!(free.plaquette(), 1.0);
+        assert_eq!(free.link_trace(), 1.0);
+        assert_eq!(free.unitarity_defect().defect, 0.0);
+    }
+
+    #[test]
+    fn plaquette_of_one_site_is_that_of_commutators() {
+        // On 1.1.1.1 every neighbour is the site itself: P = U V U† V†. With U and V diagonal they commute.
+        let one = extents([1, 1, 1, 1]);
+        let phase = |a: f64| Complex::new(a.cos(), a.sin());
+        let mut links = Configuration::unit(one).into_links();
+        for mu in 0..4 {
+            let a = 0.3 + mu as f64;
+            links[9 * mu] = phase(a);
+            links[9 * mu + 4] = phase(2.0 * a);
+            links[9 * mu + 8] = phase(-3.0 * a);
+        }
+        let abelian = Configuration::new(one, links).unwrap();
+        assert!((abelian.plaquette() - 1.0).abs() < 1e-15);
+        let expected: f64 =
+            (0..4).map(|mu| 0.3 + f64::from(mu)).map(|a| a.cos() + (2.0 * a).cos() + (3.0 * a).cos()).sum();
+        assert!((abelian.link_trace() - expected / 12.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn plaquette_is_gauge_invariant_and_link_trace_is_not() {
+        let lattice = extents([2, 4, 3, 2]);
+        let before = Configuration::hot(lattice, 5);
+        let rotation = |site: usize| su3_random(77, site as u64, 0);
+        let adjoint = |m: ColourMatrix| -> ColourMatrix { std::array::from_fn(|i| m[3 * (i % 3) + i / 3].conj()) };
+        let mut links = Vec::new();
+        for site in 0..lattice.volume() {
+            for mu in 0..4 {
+                let turned = multiply(&rotation(site), before.link(site, mu));
+                links.extend(multiply(&turned, &adjoint(rotation(before.forward(site, mu)))));
+            }
+        }
+        let after = Configuration::new(lattice, links).unwrap();
+        assert!((before.plaquette() - after.plaquette()).abs() < 1e-14);
+        assert!((before.link_trace() - after.link_trace()).abs() > 1e-4);
+    }
+
+    #[test]
+    fn observables_have_the_same_bits_for_any_number_of_threads() {
+        let hot = Configuration::hot(extents([6, 4, 6, 10]), 3);
+        let observe = || (hot.plaquette().to_bits(), hot.link_trace().to_bits(), hot.unitarity_defect());
+        let on = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(observe);
+        let one = on(1);
+        for threads in [2, 3, 7] {
+            assert_eq!(one, on(threads), "{threads} threads");
+        }
+    }
+
+    #[test]
+    fn generated_links_are_in_su3() {
+        let lattice = extents([4, 4, 4, 4]);
+        for configuration in [Configuration::hot(lattice, 1), Configuration::weak(lattice, 1, 0.1)] {
+            configuration.require_su3(1e-14).unwrap();
+        }
+        assert!(Configuration::weak(lattice, 1, 0.01).plaquette() > 0.99);
+        assert!(Configuration::hot(lattice, 1).plaquette().abs() < 0.05);
+    }
+
+    #[test]
+    fn unitarity_defect_finds_the_altered_link() {
+        let lattice = extents([2, 3, 4, 5]);
+        let mut links = Configuration::hot(lattice, 9).into_links();
+        let site = lattice.site([1, 2, 0, 4]);
+        // A phase on the whole link keeps U U† = 1 and moves the determinant alone.
+        for word in 0..9 {
+            links[(site * 4 + 2) * 9 + word] *= Complex::new(0.001f64.cos(), 0.001f64.sin());
+        }
+        let worst = Configuration::new(lattice, links).unwrap().unitarity_defect();
+        assert_eq!(worst.link, LinkPosition { coordinate: [1, 2, 0, 4], direction: 2 });
+        assert!((worst.defect - 0.003).abs() < 1e-6, "{worst:?}");
+    }
+
+    #[test]
+    fn a_link_that_is_not_a_number_is_named() {
+        let lattice = extents([2, 2, 2, 2]);
+        let mut links = Configuration::unit(lattice).into_links();
+        links[(3 * 4 + 1) * 9 + 5].im = f64::NAN;
+        let configuration = Configuration::new(lattice, links).unwrap();
+        let message = configuration.require_su3(1e-6).unwrap_err().to_string();
+        assert!(message.contains("the y link of site x,y,z,t = 1,1,0,0"), "{message}");
+        assert!(message.contains("row 1, column 2"), "{message}");
+        assert_eq!(configuration.unitarity_defect().defect, f64::INFINITY);
+    }
+
+    #[test]
+    fn the_number_of_links_is_checked() {
+        let error = Configuration::new(extents([2, 1, 1, 1]), vec![Complex::new(0.0, 0.0); 71]).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "a gauge configuration on 2.1.1.1 has 72 complex numbers (2 sites of 4 links of 3×3), not 71"
+        );
+    }
+
+    #[test]
+    fn third_row_completes_a_random_matrix() {
+        let u = su3_random(4, 2, 1);
+        let row = third_row([u[0], u[1], u[2]], [u[3], u[4], u[5]]);
+        for k in 0..3 {
+            assert!((row[k] - u[6 + k]).norm() < 1e-15);
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What cannot be laid out, and what could be instead.
+
+use thiserror::Error;
+
+/// Why a layout was refused. Messages are fragments: "failed to lay out the lattice: {error}".
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LayoutError {
+    /// Extents that are no lattice.
+    #[error(
+        "'{extents}' is no lattice: give four extents X.Y.Z.T of at least 1 each, at most 2147483647 sites together"
+    )]
+    Extents {
+        /// The extents as they were given.
+        extents: String,
+    },
+    /// A lane width that does not exist.
+    #[error("no lane width of {bytes} bytes: use 8, 16, 32, 64, 128 or 256")]
+    Width {
+        /// The width as it was given.
+        bytes: String,
+    },
+    /// A lane width smaller than one scalar.
+    #[error("a lane width of {width} bytes holds no {scalar} of {needed} bytes: use at least {needed}")]
+    Narrow {
+        /// The width in bytes.
+        width: usize,
+        /// The scalar's name.
+        scalar: &'static str,
+        /// Bytes of one scalar.
+        needed: usize,
+    },
+    /// No cut of the lattice into this many virtual nodes.
+    #[error("{extents} cannot be cut into {nsimd} virtual nodes{even}: {possible}")]
+    Split {
+        /// The extents.
+        extents: String,
+        /// The number of virtual nodes asked for.
+        nsimd: usize,
+        /// A clause on even extents where the lattice is red-black, else empty.
+        even: &'static str,
+        /// What would be possible.
+        possible: String,
+    },
+    /// An explicit cut that does not fit one dimension.
+    #[error("extent {extent} of {dimension} cannot be cut into {parts} virtual nodes: {possible}")]
+    Cut {
+        /// The extent in sites.
+        extent: usize,
+        /// Name of the dimension.
+        dimension: &'static str,
+        /// The number of virtual nodes asked for in this dimension.
+        parts: usize,
+        /// What would be possible.
+        possible: String,
+    },
+    /// An explicit cut with the wrong number of virtual nodes, or not written as four numbers.
+    #[error("'{nodes}' is no cut into virtual nodes for {nsimd} lanes: give four numbers X.Y.Z.T with product {nsimd}")]
+    Nodes {
+        /// The cut as it was given.
+        nodes: String,
+        /// The number of lanes.
+        nsimd: usize,
+    },
+    /// A red-black lattice with an odd extent.
+    #[error("extent {extent} of {dimension} is odd: even and odd sites need an even extent in every direction")]
+    OddExtent {
+        /// The extent in sites.
+        extent: usize,
+        /// Name of the dimension.
+        dimension: &'static str,
+    },
+    /// Fields of one parity on a lattice that was not laid out for it.
+    #[error("this lattice of {extents} was laid out without parities: lay it out with Checkerboard::RedBlack")]
+    NotRedBlack {
+        /// The extents.
+        extents: String,
+    },
+    /// A leg order that does not name each leg once.
+    #[error(
+        "'{order}' is no leg order: name each of -x +x -y +y -z +z -t +t once, as in {}",
+        super::LegOrder::default()
+    )]
+    LegOrder {
+        /// The order as it was given.
+        order: String,
+    },
+    /// A parity that does not exist.
+    #[error("'{parity}' is no parity: use even or odd")]
+    Parity {
+        /// The parity as it was given.
+        parity: String,
+    },
+    /// A number of accelerator threads that no device can take.
+    #[error("{threads} accelerator threads (sites a work-group): use 1 to {most}")]
+    AcceleratorThreads {
+        /// The number as it was given.
+        threads: String,
+        /// The largest number accepted.
+        most: usize,
+    },
+}

@@ -1,0 +1,181 @@
+//! A lattice laid out in lanes: where each site lies in memory. Lane `l` of an outer site holds one site of virtual node `l`, so
+//! neighbouring lanes are a whole virtual node apart (Grid's block layout, `Cartesian_base.h`). Fields of one parity use the
+//! same cut, with x halved.
+
+use super::{Checkerboard, Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents, LaneChoice, LaneWidth, LayoutError};
+use super::{Parity, Scalar, Sites, VirtualNodes};
+
+/// How a lattice is to be laid out.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct LatticeOptions {
+    /// Lane width.
+    pub lanes: LaneChoice,
+    /// Cut into virtual nodes, `[x, y, z, t]`; the default cut if `None`.
+    pub nodes: Option<[usize; DIMENSIONS]>,
+    /// Whether fields of one parity are wanted.
+    pub checkerboard: Checkerboard,
+}
+
+impl Default for LatticeOptions {
+    /// `auto` lanes, the default cut, parities.
+    fn default() -> Self {
+        Self { lanes: LaneChoice::Auto, nodes: None, checkerboard: Checkerboard::RedBlack }
+    }
+}
+
+/// A site's place in a field: outer site and lane.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Place {
+    /// Outer site, Grid's osite.
+    pub osite: usize,
+    /// Lane, less than Nsimd.
+    pub lane: usize,
+}
+
+/// Extents, lanes and virtual nodes of a lattice of one precision. f32 and f64 lattices of the same extents and width differ
+/// in lane count, hence in site order in memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Lattice {
+    extents: Extents,
+    scalar: Scalar,
+    width: LaneWidth,
+    nodes: VirtualNodes,
+    checkerboard: Checkerboard,
+}
+
+impl Lattice {
+    /// Lays out `extents` for vectors of `scalar`.
+    ///
+    /// # Errors
+    /// [`LayoutError`], saying what would be possible, where the lanes do not fit, or where parities are wanted and an extent
+    /// is odd.
+    pub fn new(extents: Extents, scalar: Scalar, options: LatticeOptions) -> Result<Self, LayoutError> {
+        let LatticeOptions { lanes, nodes, checkerboard } = options;
+        if checkerboard == Checkerboard::RedBlack
+            && let Some(d) = (0..DIMENSIONS).find(|&d| extents[d] % 2 != 0)
+        {
+            return Err(LayoutError::OddExtent { extent: extents[d], dimension: DIMENSION_NAMES[d] });
+        }
+        let with_width = |width: LaneWidth| {
+            let nsimd = width.nsimd(scalar)?;
+            let nodes = match nodes {
+                None => VirtualNodes::fit(extents, nsimd, checkerboard)?,
+                Some(nodes) => VirtualNodes::explicit(nodes, extents, nsimd, checkerboard)?,
+            };
+            Ok(Self { extents, scalar, width, nodes, checkerboard })
+        };
+        match lanes {
+            LaneChoice::Width(width) => with_width(width),
+            LaneChoice::Auto => {
+                let widths = LaneWidth::ALL.into_iter().rev().filter(|w| *w <= LaneWidth::DEFAULT);
+                let mut refusal = None;
+                for width in widths {
+                    match with_width(width) {
+                        Ok(lattice) => return Ok(lattice),
+                        Err(error) => refusal = refusal.or(Some(error)),
+                    }
+                }
+                Err(refusal.unwrap_or(LayoutError::Width { bytes: "auto".to_owned() }))
+            }
+        }
+    }
+
+    /// Extents in sites.
+    pub fn extents(&self) -> Extents {
+        self.extents
+    }
+
+    /// Scalar of the lanes.
+    pub fn scalar(&self) -> Scalar {
+        self.scalar
+    }
+
+    /// Bytes of a vector.
+    pub fn width(&self) -> LaneWidth {
+        self.width
+    }
+
+    /// The cut into virtual nodes.
+    pub fn nodes(&self) -> VirtualNodes {
+        self.nodes
+    }
+
+    /// Whether fields of one parity fit.
+    pub fn checkerboard(&self) -> Checkerboard {
+        self.checkerboard
+    }
+
+    /// Number of lanes.
+    pub fn nsimd(&self) -> usize {
+        self.nodes.count()
+    }
+
+    /// The same cut of the same extents for a field that needs `sites`.
+    ///
+    /// # Errors
+    /// [`LayoutError::NotRedBlack`] if `sites` is one parity and the lattice has none.
+    pub fn check(&self, sites: Sites) -> Result<(), LayoutError> {
+        match (sites, self.checkerboard) {
+            (Sites::Parity(_), Checkerboard::FullOnly) => {
+                Err(LayoutError::NotRedBlack { extents: self.extents.to_string() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Number of outer sites in each dimension; for one parity, x is halved.
+    pub fn outer_extents(&self, sites: Sites) -> [usize; DIMENSIONS] {
+        let mut outer: [usize; DIMENSIONS] = std::array::from_fn(|d| self.extents[d] / self.nodes[d]);
+        if let Sites::Parity(_) = sites {
+            outer[0] /= 2;
+        }
+        outer
+    }
+
+    /// Number of outer sites of a field on `sites`.
+    pub fn osites(&self, sites: Sites) -> usize {
+        self.outer_extents(sites).iter().product()
+    }
+
+    /// Where the site at `coordinate` lies in a field on `sites`; `coordinate` must be one of them.
+    #[inline]
+    pub fn place(&self, sites: Sites, coordinate: Coordinate) -> Place {
+        debug_assert!(sites.contain(coordinate));
+        let outer = self.outer_extents(sites);
+        let mut stored = coordinate;
+        if let Sites::Parity(_) = sites {
+            stored[0] /= 2;
+        }
+        let (mut osite, mut lane) = (0, 0);
+        for d in (0..DIMENSIONS).rev() {
+            osite = osite * outer[d] + stored[d] % outer[d];
+            lane = lane * self.nodes[d] + stored[d] / outer[d];
+        }
+        Place { osite, lane }
+    }
+
+    /// Coordinates of the site at `place`; the inverse of [`Self::place`].
+    #[inline]
+    pub fn coordinate(&self, sites: Sites, place: Place) -> Coordinate {
+        let outer = self.outer_extents(sites);
+        let (mut osite, mut lane) = (place.osite, place.lane);
+        let mut coordinate = [0; DIMENSIONS];
+        for d in 0..DIMENSIONS {
+            coordinate[d] = osite % outer[d] + outer[d] * (lane % self.nodes[d]);
+            osite /= outer[d];
+            lane /= self.nodes[d];
+        }
+        if let Sites::Parity(parity) = sites {
+            let [_, y, z, t] = coordinate;
+            coordinate[0] = 2 * coordinate[0] + (y + z + t + parity.index()) % 2;
+        }
+        coordinate
+    }
+
+    /// Parity of the transverse coordinates y + z + t of every lane of `osite`, in a field of one parity. All lanes agree,
+    /// since virtual nodes have even extents.
+    pub(super) fn transverse_parity(&self, parity: Parity, osite: usize) -> usize {
+        let [_, y, z, t] = self.coordinate(Sites::Parity(parity), Place { osite, lane: 0 });
+        (y + z + t) % 2
+    }
+}

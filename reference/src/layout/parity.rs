@@ -1,0 +1,110 @@
+//! Even and odd sites.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Coordinate, LayoutError};
+
+/// Parity of a site, (x + y + z + t) mod 2.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Parity {
+    /// Grid's red, 0.
+    Even,
+    /// Grid's black, 1.
+    Odd,
+}
+
+impl Parity {
+    /// Both parities, even first.
+    pub const BOTH: [Self; 2] = [Self::Even, Self::Odd];
+
+    /// Parity of the site at `coordinate`.
+    #[inline]
+    pub fn of(coordinate: Coordinate) -> Self {
+        if coordinate.iter().sum::<usize>() % 2 == 0 { Self::Even } else { Self::Odd }
+    }
+
+    /// The other parity: that of every nearest neighbour.
+    #[inline]
+    pub const fn other(self) -> Self {
+        match self {
+            Self::Even => Self::Odd,
+            Self::Odd => Self::Even,
+        }
+    }
+
+    /// 0 for even, 1 for odd.
+    #[inline]
+    pub const fn index(self) -> usize {
+        match self {
+            Self::Even => 0,
+            Self::Odd => 1,
+        }
+    }
+}
+
+impl fmt::Display for Parity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Even => "even",
+            Self::Odd => "odd",
+        })
+    }
+}
+
+impl FromStr for Parity {
+    type Err = LayoutError;
+    fn from_str(text: &str) -> Result<Self, LayoutError> {
+        match text.to_ascii_lowercase().as_str() {
+            "even" => Ok(Self::Even),
+            "odd" => Ok(Self::Odd),
+            _ => Err(LayoutError::Parity { parity: text.to_owned() }),
+        }
+    }
+}
+
+/// Which sites of a lattice a field lives on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Sites {
+    /// All of them.
+    Full,
+    /// Those of one parity.
+    Parity(Parity),
+}
+
+impl Sites {
+    /// Where the nearest neighbours of these sites live.
+    pub const fn neighbours(self) -> Self {
+        match self {
+            Self::Full => Self::Full,
+            Self::Parity(p) => Self::Parity(p.other()),
+        }
+    }
+
+    /// Whether the site at `coordinate` is one of them.
+    #[inline]
+    pub fn contain(self, coordinate: Coordinate) -> bool {
+        match self {
+            Self::Full => true,
+            Self::Parity(p) => Parity::of(coordinate) == p,
+        }
+    }
+}
+
+impl fmt::Display for Sites {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Full => f.write_str("full"),
+            Self::Parity(p) => p.fmt(f),
+        }
+    }
+}
+
+/// Whether a lattice can hold fields of one parity.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Checkerboard {
+    /// Fields on all sites only; extents may be odd.
+    FullOnly,
+    /// Fields of one parity too: every virtual node has even extents.
+    RedBlack,
+}

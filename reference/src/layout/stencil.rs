@@ -1,0 +1,126 @@
+//! Tables of nearest neighbours. A neighbour is an outer site, and, where the step leaves the virtual node, another lane: the next
+//! or the previous virtual node in that dimension. That is one rotation of lanes for each of the eight legs, the same for every outer
+//! site at the edge. (Grid's XOR masks are this rotation where no dimension is cut into more than two.)
+
+use super::{Checkerboard, DIMENSIONS, LEGS, Lattice, LayoutError, Leg, Parity, Place, Sites};
+
+/// Where the neighbour of an outer site lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Neighbour {
+    /// The neighbour's outer site, in a field on [`Sites::neighbours`].
+    pub osite: usize,
+    /// Whether the step leaves the virtual node, so that the lanes are those of [`Stencil::lane_steps`].
+    pub edge: bool,
+}
+
+/// The neighbours of every outer site of a field on `sites`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stencil {
+    lattice: Lattice,
+    sites: Sites,
+    neighbours: Vec<u32>,
+    lane_steps: Vec<u32>,
+}
+
+impl Stencil {
+    /// The bit beside an osite in [`Self::neighbours`] that marks a step out of the virtual node, and the bit beside a lane in
+    /// [`Self::lane_steps`] that marks a step across the lattice's boundary.
+    pub const MARK: u32 = 1 << 31;
+
+    /// The stencil that gives values on `sites` from values on [`Sites::neighbours`].
+    ///
+    /// # Errors
+    /// [`LayoutError::NotRedBlack`] if `sites` is one parity of a lattice without parities.
+    pub fn new(lattice: Lattice, sites: Sites) -> Result<Self, LayoutError> {
+        lattice.check(sites)?;
+        let outer = lattice.outer_extents(sites);
+        let strides: [usize; DIMENSIONS] = std::array::from_fn(|d| outer[..d].iter().product());
+        let mut neighbours = Vec::with_capacity(lattice.osites(sites) * LEGS);
+        for osite in 0..lattice.osites(sites) {
+            let stay = match sites {
+                Sites::Full => None,
+                Sites::Parity(parity) => Some(Self::leg_within_half_site(&lattice, parity, osite)),
+            };
+            for leg in Leg::all() {
+                let d = leg.dimension();
+                let here = osite / strides[d] % outer[d];
+                let (there, edge) = match (stay == Some(leg), leg.is_forward()) {
+                    (true, _) => (here, false),
+                    (false, true) => ((here + 1) % outer[d], here + 1 == outer[d]),
+                    (false, false) => ((here + outer[d] - 1) % outer[d], here == 0),
+                };
+                let neighbour = osite - here * strides[d] + there * strides[d];
+                neighbours.push(neighbour as u32 | if edge { Self::MARK } else { 0 });
+            }
+        }
+        let lane_steps = Leg::all()
+            .flat_map(|leg| (0..lattice.nsimd()).map(move |lane| Self::lane_step(&lattice, leg, lane)))
+            .collect();
+        Ok(Self { lattice, sites, neighbours, lane_steps })
+    }
+
+    /// In a field of one parity, sites 2h and 2h + 1 of a row share the half-coordinate h. The leg that joins them does not move
+    /// in h: forward from an even x, backward from an odd one.
+    fn leg_within_half_site(lattice: &Lattice, parity: Parity, osite: usize) -> Leg {
+        debug_assert_eq!(lattice.checkerboard(), Checkerboard::RedBlack);
+        match (lattice.transverse_parity(parity, osite) + parity.index()) % 2 {
+            0 => Leg::forward(0),
+            _ => Leg::backward(0),
+        }
+    }
+
+    fn lane_step(lattice: &Lattice, leg: Leg, lane: usize) -> u32 {
+        let nodes = lattice.nodes();
+        let d = leg.dimension();
+        let stride: usize = nodes.as_array()[..d].iter().product();
+        let here = lane / stride % nodes[d];
+        let (there, crosses) = match leg.is_forward() {
+            true => ((here + 1) % nodes[d], here + 1 == nodes[d]),
+            false => ((here + nodes[d] - 1) % nodes[d], here == 0),
+        };
+        (lane - here * stride + there * stride) as u32 | if crosses { Self::MARK } else { 0 }
+    }
+
+    /// The lattice.
+    pub fn lattice(&self) -> &Lattice {
+        &self.lattice
+    }
+
+    /// The sites whose neighbours these are.
+    pub fn sites(&self) -> Sites {
+        self.sites
+    }
+
+    /// Number of outer sites.
+    pub fn osites(&self) -> usize {
+        self.neighbours.len() / LEGS
+    }
+
+    /// The table `[osite * 8 + point]`: the neighbour's osite, with [`Self::MARK`] where the step leaves the virtual node.
+    pub fn neighbours(&self) -> &[u32] {
+        &self.neighbours
+    }
+
+    /// The table `[point * nsimd + lane]`, for steps that leave the virtual node: the lane in which the neighbour's value lies,
+    /// with [`Self::MARK`] where the step crosses the boundary of the lattice.
+    pub fn lane_steps(&self) -> &[u32] {
+        &self.lane_steps
+    }
+
+    /// The neighbour of `osite` along `leg`.
+    #[inline]
+    pub fn neighbour(&self, osite: usize, leg: Leg) -> Neighbour {
+        let entry = self.neighbours[osite * LEGS + leg.point()];
+        Neighbour { osite: (entry & !Self::MARK) as usize, edge: entry & Self::MARK != 0 }
+    }
+
+    /// Where the neighbour of the site at `place` along `leg` lies, and whether the step crosses the lattice's boundary.
+    pub fn follow(&self, place: Place, leg: Leg) -> (Place, bool) {
+        let Neighbour { osite, edge } = self.neighbour(place.osite, leg);
+        if !edge {
+            return (Place { osite, lane: place.lane }, false);
+        }
+        let step = self.lane_steps[leg.point() * self.lattice.nsimd() + place.lane];
+        (Place { osite, lane: (step & !Self::MARK) as usize }, step & Self::MARK != 0)
+    }
+}

@@ -1,0 +1,126 @@
+//! The cut of a lattice into virtual nodes, one a lane: Grid's simd_layout.
+
+use std::cmp::Reverse;
+use std::fmt;
+
+use super::{Checkerboard, DIMENSION_NAMES, DIMENSIONS, Extents, LayoutError};
+
+/// Number of virtual nodes in each dimension, `[x, y, z, t]`; all powers of two, since lane counts are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct VirtualNodes([usize; DIMENSIONS]);
+
+impl VirtualNodes {
+    /// The cut of `extents` into `nsimd` virtual nodes that is taken by default: as even as possible, and in the later
+    /// dimensions first. Where no dimension needs more than two, this is Grid's `GridDefaultSimd` (a factor of two in t,
+    /// then z, y, x).
+    ///
+    /// # Errors
+    /// [`LayoutError::Split`] if there is none; it names the largest number of virtual nodes that fits.
+    pub fn fit(extents: Extents, nsimd: usize, checkerboard: Checkerboard) -> Result<Self, LayoutError> {
+        Self::find(extents, nsimd, checkerboard).ok_or_else(|| {
+            let most = std::iter::successors(Some(nsimd / 2), |n| Some(n / 2))
+                .take_while(|&n| n > 0)
+                .find_map(|n| Self::find(extents, n, checkerboard).map(|nodes| (n, nodes)));
+            LayoutError::Split {
+                extents: extents.to_string(),
+                nsimd,
+                even: match checkerboard {
+                    Checkerboard::FullOnly => "",
+                    Checkerboard::RedBlack => " of even extents",
+                },
+                possible: match most {
+                    Some((n, nodes)) => format!("{n} fit, as {nodes}; take narrower lanes or a larger lattice"),
+                    None => "not even one fits; parities need even extents".to_owned(),
+                },
+            }
+        })
+    }
+
+    fn find(extents: Extents, nsimd: usize, checkerboard: Checkerboard) -> Option<Self> {
+        let powers = |most: usize| (0..=most.ilog2()).map(|k| 1usize << k);
+        let cuts = powers(nsimd).flat_map(|x| {
+            powers(nsimd / x).flat_map(move |y| powers(nsimd / x / y).map(move |z| Self([x, y, z, nsimd / x / y / z])))
+        });
+        cuts.filter(|nodes| nodes.check(extents, checkerboard).is_ok()).min_by_key(|nodes| {
+            let mut largest_first = nodes.0;
+            largest_first.sort_unstable_by_key(|&n| Reverse(n));
+            let [x, y, z, t] = nodes.0;
+            (largest_first, Reverse([t, z, y, x]))
+        })
+    }
+
+    /// An explicit cut.
+    ///
+    /// # Errors
+    /// [`LayoutError::Nodes`] if the product is not `nsimd`; [`LayoutError::Cut`] if an extent does not divide (for a
+    /// red-black lattice: into even parts).
+    pub fn explicit(
+        nodes: [usize; DIMENSIONS],
+        extents: Extents,
+        nsimd: usize,
+        checkerboard: Checkerboard,
+    ) -> Result<Self, LayoutError> {
+        let product = nodes.iter().try_fold(1usize, |p, &n| p.checked_mul(n));
+        if product != Some(nsimd) {
+            return Err(LayoutError::Nodes { nodes: nodes.map(|n| n.to_string()).join("."), nsimd });
+        }
+        let nodes = Self(nodes);
+        nodes.check(extents, checkerboard)?;
+        Ok(nodes)
+    }
+
+    fn check(&self, extents: Extents, checkerboard: Checkerboard) -> Result<(), LayoutError> {
+        let unit = match checkerboard {
+            Checkerboard::FullOnly => 1,
+            Checkerboard::RedBlack => 2,
+        };
+        for (dimension, &parts) in self.0.iter().enumerate() {
+            let extent = extents[dimension];
+            if extent % (parts * unit) != 0 {
+                let possible: Vec<String> = (0..usize::BITS)
+                    .map(|k| 1usize << k)
+                    .take_while(|n| n * unit <= extent)
+                    .filter(|n| extent % (n * unit) == 0)
+                    .map(|n| n.to_string())
+                    .collect();
+                return Err(LayoutError::Cut {
+                    extent,
+                    dimension: DIMENSION_NAMES[dimension],
+                    parts,
+                    possible: match (possible.is_empty(), checkerboard) {
+                        (true, _) => "parities need an even extent".to_owned(),
+                        (false, Checkerboard::FullOnly) => format!("possible are {}", possible.join(", ")),
+                        (false, Checkerboard::RedBlack) => {
+                            format!("possible are {} (each virtual node needs even extents)", possible.join(", "))
+                        }
+                    },
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// The numbers of virtual nodes, `[x, y, z, t]`.
+    pub fn as_array(&self) -> [usize; DIMENSIONS] {
+        self.0
+    }
+
+    /// Number of virtual nodes: the number of lanes.
+    pub fn count(&self) -> usize {
+        self.0.iter().product()
+    }
+}
+
+impl std::ops::Index<usize> for VirtualNodes {
+    type Output = usize;
+    fn index(&self, dimension: usize) -> &usize {
+        &self.0[dimension]
+    }
+}
+
+impl fmt::Display for VirtualNodes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z, t] = self.0;
+        write!(f, "{x}.{y}.{z}.{t}")
+    }
+}

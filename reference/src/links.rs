@@ -1,0 +1,193 @@
+//! Doubled links: what the hop reads. Eight links a site, in the order of the site that uses them, with −1/2 and the boundary phases
+//! folded in (Grid's `DoubleStore`; `docs/arithmetic.md` §5), as 18 or as 12 reals a link.
+
+use std::fmt;
+use std::str::FromStr;
+
+use num_complex::Complex;
+use thiserror::Error;
+
+use crate::field::{Field, FieldError, SiteObject};
+use crate::gauge::Configuration;
+use crate::layout::{DIMENSIONS, LEGS, Lattice, Leg, Sites};
+use crate::real::Real;
+
+/// How many reals of a link are stored. This is part of an operator's definition: a rebuilt third row has other bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum LinkFormat {
+    /// All three rows: 18 reals.
+    #[default]
+    Full,
+    /// Two rows, 12 reals; the third is rebuilt as −2 · phase · conj(row 0 × row 1) from the stored rows.
+    TwoRows,
+}
+
+impl LinkFormat {
+    /// Both formats.
+    pub const ALL: [Self; 2] = [Self::Full, Self::TwoRows];
+
+    /// Stored reals a link.
+    pub const fn reals(self) -> usize {
+        match self {
+            Self::Full => 18,
+            Self::TwoRows => 12,
+        }
+    }
+
+    /// Stored complex words a link.
+    pub const fn words(self) -> usize {
+        self.reals() / 2
+    }
+}
+
+/// What a user asked for that does not exist. Messages are fragments.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum LinkError {
+    /// A link format that does not exist.
+    #[error("no links of '{reals}' reals: use 18 (full) or 12 (two rows)")]
+    Format {
+        /// The number as it was given.
+        reals: String,
+    },
+    /// Boundary phases that do not exist.
+    #[error("'{phases}' are no boundary phases: give four, each 1 or -1, for x,y,z,t, as in 1,1,1,-1")]
+    Boundary {
+        /// The phases as they were given.
+        phases: String,
+    },
+}
+
+impl fmt::Display for LinkFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.reals().fmt(f)
+    }
+}
+
+impl FromStr for LinkFormat {
+    type Err = LinkError;
+    fn from_str(text: &str) -> Result<Self, LinkError> {
+        match text {
+            "18" => Ok(Self::Full),
+            "12" => Ok(Self::TwoRows),
+            _ => Err(LinkError::Format { reals: text.to_owned() }),
+        }
+    }
+}
+
+/// A fermion's boundary phases, +1 (periodic) or −1 (antiperiodic) in each direction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct BoundaryPhases {
+    antiperiodic: [bool; DIMENSIONS],
+}
+
+impl BoundaryPhases {
+    /// Periodic in every direction.
+    pub const PERIODIC: Self = Self { antiperiodic: [false; DIMENSIONS] };
+    /// Antiperiodic in time, periodic in space: 1,1,1,−1.
+    pub const ANTIPERIODIC_IN_TIME: Self = Self { antiperiodic: [false, false, false, true] };
+
+    /// Antiperiodic in the directions marked, `[x, y, z, t]`.
+    pub const fn new(antiperiodic: [bool; DIMENSIONS]) -> Self {
+        Self { antiperiodic }
+    }
+
+    /// Whether the phase of `dimension` is −1.
+    #[inline]
+    pub const fn is_antiperiodic(&self, dimension: usize) -> bool {
+        self.antiperiodic[dimension]
+    }
+
+    /// Bit μ set where the phase of direction μ is −1.
+    pub fn mask(&self) -> u32 {
+        (0..DIMENSIONS).map(|d| u32::from(self.antiperiodic[d]) << d).sum()
+    }
+}
+
+impl fmt::Display for BoundaryPhases {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.antiperiodic.map(|a| if a { "-1" } else { "1" }).join(","))
+    }
+}
+
+impl FromStr for BoundaryPhases {
+    type Err = LinkError;
+
+    /// Reads `1,1,1,-1`.
+    fn from_str(text: &str) -> Result<Self, LinkError> {
+        let error = || LinkError::Boundary { phases: text.to_owned() };
+        let phases: Vec<bool> = text
+            .split(',')
+            .map(|phase| match phase.trim() {
+                "1" | "+1" => Ok(false),
+                "-1" => Ok(true),
+                _ => Err(error()),
+            })
+            .collect::<Result<_, _>>()?;
+        Ok(Self { antiperiodic: phases.try_into().map_err(|_| error())? })
+    }
+}
+
+/// Eight links a site: word (point · words a link) + 3·row + column. The phases are folded into them, and remembered, since a
+/// third row cannot be rebuilt without them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct DoubledGauge {
+    /// Reals stored a link.
+    pub format: LinkFormat,
+    /// The boundary phases folded in.
+    pub boundary: BoundaryPhases,
+}
+
+impl SiteObject for DoubledGauge {
+    fn words(&self) -> usize {
+        LEGS * self.format.words()
+    }
+    fn name(&self) -> &'static str {
+        "doubled gauge"
+    }
+}
+
+/// The doubled links of the sites `sites`, from a configuration: links are rounded to `R`, times −1/2, times the phase.
+///
+/// # Errors
+/// [`FieldError`] if the lattice's extents or precision differ, or it has no parities and `sites` is one.
+pub fn double<R: Real>(
+    configuration: &Configuration,
+    lattice: Lattice,
+    sites: Sites,
+    kind: DoubledGauge,
+) -> Result<Field<R, DoubledGauge>, FieldError> {
+    let extents = lattice.extents();
+    if configuration.extents() != extents {
+        return Err(FieldError::Mismatch {
+            what: "doubling links",
+            left: format!("a configuration on {}", configuration.extents()),
+            right: format!("a lattice of {extents}"),
+        });
+    }
+    let words = kind.format.words();
+    let half = R::from_f64(-0.5);
+    Field::from_sites(lattice, sites, kind, |site, object| {
+        let here = extents.coordinate(site);
+        for (leg, link) in Leg::all().zip(object.chunks_exact_mut(words)) {
+            let d = leg.dimension();
+            let neighbour = extents.neighbour(here, leg);
+            // A forward link belongs to the site itself, a backward one to the neighbour.
+            let (owner, crosses) = match leg.is_forward() {
+                true => (site, here[d] == extents[d] - 1),
+                false => (extents.site(neighbour), here[d] == 0),
+            };
+            let u = configuration.link(owner, d);
+            for (k, v) in link.iter_mut().enumerate() {
+                let (row, column) = (k / 3, k % 3);
+                let element = match leg.is_forward() {
+                    true => u[3 * row + column],
+                    false => u[3 * column + row].conj(),
+                };
+                *v = Complex::new(half * R::from_f64(element.re), half * R::from_f64(element.im));
+                if crosses && kind.boundary.is_antiperiodic(d) {
+                    *v = -*v;
+                }
+            }
+        }
+    })
+}

@@ -1,0 +1,115 @@
+//! The two precisions of fields, as a trait: f32 and f64.
+
+use std::fmt;
+
+use bytemuck::Pod;
+
+use crate::layout::Scalar;
+
+/// f32 or f64: the real numbers that fields are made of.
+pub trait Real:
+    Pod
+    + PartialOrd
+    + Default
+    + fmt::Debug
+    + fmt::Display
+    + fmt::LowerExp
+    + Send
+    + Sync
+    + num_complex::ComplexFloat<Real = Self>
+    + num_traits::Num
+    + std::ops::Neg<Output = Self>
+    + 'static
+{
+    /// Complex numbers of this precision.
+    const COMPLEX: Scalar;
+    /// "f32" or "f64".
+    const NAME: &'static str;
+    /// Size in bits.
+    const BITS: u32;
+    /// Significant hexadecimal digits of [`Self::bits`].
+    const HEX_DIGITS: usize = Self::BITS as usize / 4;
+
+    /// Rounds to this precision, to nearest even.
+    fn from_f64(value: f64) -> Self;
+    /// Exact.
+    fn to_f64(self) -> f64;
+    /// self · b + c, rounded once, also on machines without the instruction.
+    fn fused(self, b: Self, c: Self) -> Self;
+    /// The bit pattern, zero-extended.
+    fn bits(self) -> u64;
+    /// Distance in units in the last place between two numbers that are not NaN; +0 and −0 are one apart.
+    fn ulp_distance(self, other: Self) -> u64;
+
+    /// Whether the two are the same bits, where any NaN is the same as any other.
+    #[inline]
+    fn same_bits(self, other: Self) -> bool {
+        self.bits() == other.bits() || (self.is_nan() && other.is_nan())
+    }
+}
+
+macro_rules! real {
+    ($real:ty, $scalar:expr, $name:literal, $signed:ty) => {
+        impl Real for $real {
+            const COMPLEX: Scalar = $scalar;
+            const NAME: &'static str = $name;
+            const BITS: u32 = <$signed>::BITS;
+
+            #[inline(always)]
+            fn from_f64(value: f64) -> Self {
+                value as $real
+            }
+            #[inline(always)]
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+            #[inline(always)]
+            fn fused(self, b: Self, c: Self) -> Self {
+                <$real>::mul_add(self, b, c)
+            }
+            #[inline(always)]
+            fn bits(self) -> u64 {
+                self.to_bits() as u64
+            }
+            fn ulp_distance(self, other: Self) -> u64 {
+                // Numbers in order of value: negative ones mirrored below zero.
+                let ordered = |x: $real| {
+                    let bits = x.to_bits() as $signed;
+                    if bits < 0 { -1 - (bits & <$signed>::MAX) as i128 } else { bits as i128 }
+                };
+                ordered(self).abs_diff(ordered(other)) as u64
+            }
+        }
+    };
+}
+
+real!(f32, Scalar::ComplexF, "f32", i32);
+real!(f64, Scalar::ComplexD, "f64", i64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fused_rounds_once() {
+        let a = 1.0f32 + f32::EPSILON;
+        assert_eq!(a.fused(a, -(1.0 + 2.0 * f32::EPSILON)), f32::EPSILON * f32::EPSILON);
+        let b = 1.0f64 + f64::EPSILON;
+        assert_eq!(b.fused(b, -(1.0 + 2.0 * f64::EPSILON)), f64::EPSILON * f64::EPSILON);
+    }
+
+    #[test]
+    fn ulp_distance_counts_the_numbers_between() {
+        assert_eq!(1.0f32.ulp_distance(1.0), 0);
+        assert_eq!(1.0f32.ulp_distance(1.0 + f32::EPSILON), 1);
+        assert_eq!(0.0f64.ulp_distance(-0.0), 1);
+        assert_eq!(f64::from_bits(1).ulp_distance(-f64::from_bits(1)), 3);
+        assert_eq!(f32::MAX.ulp_distance(f32::INFINITY), 1);
+    }
+
+    #[test]
+    fn any_nan_is_the_same_as_any_other() {
+        assert!(f32::from_bits(0x7fc0_0001).same_bits(f32::from_bits(0xffc0_0000)));
+        assert!(!0.0f32.same_bits(-0.0));
+    }
+}

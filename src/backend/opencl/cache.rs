@@ -1,0 +1,223 @@
+//! The on-disk cache of what is slow to find out about a device: program binaries, and the verdict of the arithmetic probe.
+//! An entry is one file, valid as a whole or not at all, so that another process, a full disk or a crash can cost time but
+//! never a wrong result. Nothing here is fatal: an entry that cannot be read is made again, one that cannot be written is
+//! left out.
+//!
+//! File: a magic line, the full text of the key, a line `payload LENGTH SHA256`, the payload.
+
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use etcetera::BaseStrategy;
+use sha2::{Digest, Sha256};
+
+use super::device::DeviceInfo;
+
+const MAGIC: &str = "lanefield cache 1\n";
+
+/// Where cache entries live: a directory, or nowhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cache {
+    directory: Option<PathBuf>,
+}
+
+impl Cache {
+    /// `$LANEFIELD_CACHE_DIR`, else `lanefield` in the user's cache directory (`~/.cache/lanefield` on Linux), else nowhere.
+    pub fn from_environment() -> Self {
+        let chosen = std::env::var_os("LANEFIELD_CACHE_DIR").filter(|value| !value.is_empty()).map(PathBuf::from);
+        let directory = chosen.or_else(|| {
+            etcetera::choose_base_strategy().ok().map(|directories| directories.cache_dir().join("lanefield"))
+        });
+        Self { directory }
+    }
+
+    /// Entries in `directory`, which is created when the first is written.
+    pub fn at(directory: impl Into<PathBuf>) -> Self {
+        Self { directory: Some(directory.into()) }
+    }
+
+    /// Keeps nothing.
+    pub fn disabled() -> Self {
+        Self { directory: None }
+    }
+
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    /// The payload that was stored under `key`, or `None` if there is none that is whole.
+    pub fn load(&self, kind: EntryKind, key: &Key) -> Option<Vec<u8>> {
+        let file = std::fs::read(self.path(kind, key)?).ok()?;
+        decode(key, &file).map(<[u8]>::to_vec)
+    }
+
+    /// Stores `payload` under `key`, replacing what was there in one step. A failure is silent: see the module.
+    pub fn store(&self, kind: EntryKind, key: &Key, payload: &[u8]) {
+        // The result is dropped on purpose: a read-only home directory must not stop a run.
+        let _ = self.try_store(kind, key, payload);
+    }
+
+    fn try_store(&self, kind: EntryKind, key: &Key, payload: &[u8]) -> std::io::Result<()> {
+        let (Some(directory), Some(path)) = (&self.directory, self.path(kind, key)) else {
+            return Ok(());
+        };
+        std::fs::create_dir_all(directory)?;
+        let mut file = tempfile::NamedTempFile::new_in(directory)?;
+        file.write_all(&encode(key, payload))?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|error| error.error)?;
+        Ok(())
+    }
+
+    /// The file of an entry, where there is a directory.
+    pub fn path(&self, kind: EntryKind, key: &Key) -> Option<PathBuf> {
+        let suffix = match kind {
+            EntryKind::Program => "program",
+            EntryKind::Probe => "probe",
+        };
+        Some(self.directory.as_ref()?.join(format!("{}.{suffix}", key.digest())))
+    }
+}
+
+/// What an entry holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EntryKind {
+    /// A program binary with its build log.
+    Program,
+    /// The verdict of the arithmetic probe, as JSON.
+    Probe,
+}
+
+/// Everything that a cached result depends on, as text: one line each.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Key(String);
+
+impl Key {
+    /// The key of `source` built with `options` (all of them) for a device and driver, by this version of the library.
+    pub fn new(device: &DeviceInfo, source: &str, options: &str) -> Self {
+        let source = hex(&Sha256::digest(source.as_bytes()));
+        // Debug formatting quotes a text on one line, so that no text can run into the next.
+        Key(format!(
+            "lanefield {}\nsource {source}\noptions {options:?}\ndevice {:?}\nvendor {:?}\ndriver {:?}\nplatform {:?} {:?}\n",
+            env!("CARGO_PKG_VERSION"),
+            device.name,
+            device.vendor,
+            device.driver_version,
+            device.platform_name,
+            device.platform_version,
+        ))
+    }
+
+    /// SHA-256 of the text, in hexadecimal: the name of the file.
+    pub fn digest(&self) -> String {
+        hex(&Sha256::digest(self.0.as_bytes()))
+    }
+}
+
+fn encode(key: &Key, payload: &[u8]) -> Vec<u8> {
+    let digest = hex(&Sha256::digest(payload));
+    let mut file = format!("{MAGIC}{}payload {} {digest}\n", key.0, payload.len()).into_bytes();
+    file.extend_from_slice(payload);
+    file
+}
+
+/// The payload of `file`, if the file is whole and belongs to `key`.
+fn decode<'a>(key: &Key, file: &'a [u8]) -> Option<&'a [u8]> {
+    let rest = file.strip_prefix(MAGIC.as_bytes())?.strip_prefix(key.0.as_bytes())?.strip_prefix(b"payload ")?;
+    let line_end = rest.iter().position(|&byte| byte == b'\n')?;
+    let (line, payload) = (&rest[..line_end], &rest[line_end + 1..]);
+    let expected = format!("{} {}", payload.len(), hex(&Sha256::digest(payload)));
+    (line == expected.as_bytes()).then_some(payload)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::device;
+    use super::*;
+
+    fn key() -> Key {
+        Key::new(&device("H200"), "kernel void f() {}", "-DN=8")
+    }
+
+    #[test]
+    fn a_stored_payload_is_loaded_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(directory.path().join("not/yet/there"));
+        assert_eq!(cache.load(EntryKind::Program, &key()), None);
+        cache.store(EntryKind::Program, &key(), b"\x7fELF\n\0");
+        assert_eq!(cache.load(EntryKind::Program, &key()).unwrap(), b"\x7fELF\n\0");
+        cache.store(EntryKind::Program, &key(), b"");
+        assert_eq!(cache.load(EntryKind::Program, &key()).unwrap(), b"");
+    }
+
+    #[test]
+    fn a_file_cut_at_any_byte_is_not_loaded() {
+        let file = encode(&key(), b"some binary");
+        assert!((0..file.len()).all(|len| decode(&key(), &file[..len]).is_none()));
+    }
+
+    #[test]
+    fn a_file_with_any_byte_changed_or_added_is_not_loaded() {
+        let file = encode(&key(), b"some binary");
+        for place in 0..file.len() {
+            let mut damaged = file.clone();
+            damaged[place] ^= 1;
+            assert_eq!(decode(&key(), &damaged), None, "byte {place}");
+        }
+        assert_eq!(decode(&key(), &[&file[..], b"\0"].concat()), None);
+    }
+
+    #[test]
+    fn a_damaged_file_is_replaced_by_the_next_store() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(directory.path());
+        std::fs::write(cache.path(EntryKind::Probe, &key()).unwrap(), b"lanefield cac").unwrap();
+        assert_eq!(cache.load(EntryKind::Probe, &key()), None);
+        cache.store(EntryKind::Probe, &key(), b"new");
+        assert_eq!(cache.load(EntryKind::Probe, &key()).unwrap(), b"new");
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "a temporary file was left behind");
+    }
+
+    #[test]
+    fn a_directory_that_cannot_be_made_is_no_error() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        std::fs::write(&file, b"").unwrap();
+        let cache = Cache::at(file.join("below"));
+        cache.store(EntryKind::Program, &key(), b"x");
+        assert_eq!(cache.load(EntryKind::Program, &key()), None);
+    }
+
+    #[test]
+    fn the_key_changes_with_everything_that_a_binary_depends_on() {
+        let base = device("H200");
+        let changed = [
+            Key::new(&base, "kernel void g() {}", "-DN=8"),
+            Key::new(&base, "kernel void f() {}", "-DN=16"),
+            Key::new(&device("A100"), "kernel void f() {}", "-DN=8"),
+        ]
+        .into_iter()
+        .chain(
+            [
+                DeviceInfo { vendor: "other".into(), ..base.clone() },
+                DeviceInfo { driver_version: "other".into(), ..base.clone() },
+                DeviceInfo { platform_name: "other".into(), ..base.clone() },
+                DeviceInfo { platform_version: "other".into(), ..base.clone() },
+            ]
+            .map(|device| Key::new(&device, "kernel void f() {}", "-DN=8")),
+        );
+        for other in changed {
+            assert_ne!(other.digest(), key().digest(), "{other:?}");
+        }
+        assert_eq!(Key::new(&base, "kernel void f() {}", "-DN=8"), key());
+    }
+}

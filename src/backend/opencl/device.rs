@@ -1,0 +1,236 @@
+//! The OpenCL platforms and devices of this machine, as plain data: what matters for a lattice kernel, and whether the device
+//! can be used at all. Counterpart on the CPU: the reference backend, which needs none of this.
+
+use std::fmt;
+use std::sync::OnceLock;
+
+use opencl3::device as cl;
+use opencl3::error_codes::{DLOPEN_FUNCTION_NOT_AVAILABLE, DLOPEN_RUNTIME_LOAD_FAILED};
+use opencl3::platform::platform::{CL_PLATFORM_NAME, CL_PLATFORM_VERSION, get_platform_data, get_platform_ids};
+use opencl3::types::{cl_device_id, cl_platform_id};
+use serde::Serialize;
+
+use super::error::{ClStatus, OpenClError};
+use super::raw::{RawDevice, text, unsigned};
+
+/// What kind of processor a device is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DeviceKind {
+    Cpu,
+    Gpu,
+    Accelerator,
+    Other,
+}
+
+impl fmt::Display for DeviceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            DeviceKind::Cpu => "CPU",
+            DeviceKind::Gpu => "GPU",
+            DeviceKind::Accelerator => "accelerator",
+            DeviceKind::Other => "other",
+        })
+    }
+}
+
+/// One device and its platform. A number that the driver does not tell is 0, a text empty.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DeviceInfo {
+    /// Place in the list of all devices of all platforms, as `--device INDEX` takes it.
+    pub index: usize,
+    /// Place of the platform among the platforms.
+    pub platform_index: usize,
+    /// Place of the device on its platform.
+    pub device_index: usize,
+    pub platform_name: String,
+    pub platform_version: String,
+    pub name: String,
+    pub vendor: String,
+    pub driver_version: String,
+    /// `OpenCL 3.0 CUDA`, say.
+    pub device_version: String,
+    /// `OpenCL C 1.2`, say.
+    pub opencl_c_version: String,
+    pub kind: DeviceKind,
+    pub compute_units: u32,
+    pub max_clock_mhz: u32,
+    pub global_memory_bytes: u64,
+    /// The largest single buffer that the driver promises; some give more.
+    pub max_allocation_bytes: u64,
+    /// Local memory of one work-group.
+    pub local_memory_bytes: u64,
+    pub max_work_group_size: usize,
+    /// Work-items that run in step (a warp, a wavefront, a vector); `None` where only a built kernel can tell.
+    pub preferred_work_group_multiple: Option<usize>,
+    pub max_work_item_sizes: [usize; 3],
+    pub fp64: bool,
+    /// Whether the build option `-cl-fp32-correctly-rounded-divide-sqrt` is supported.
+    pub fp32_correctly_rounded_divide_sqrt: bool,
+    pub fp32_denormals: bool,
+    pub fp64_denormals: bool,
+    pub available: bool,
+    pub compiler_available: bool,
+    pub extensions: Vec<String>,
+}
+
+impl DeviceInfo {
+    /// Why the device cannot run lattice kernels, or `None` if nothing speaks against it.
+    pub fn unusable_because(&self) -> Option<&'static str> {
+        if !self.available {
+            Some("the driver says that the device is not available")
+        } else if !self.compiler_available {
+            Some("the driver has no OpenCL C compiler")
+        } else if !self.fp64 {
+            Some("the device has no double precision (cl_khr_fp64)")
+        } else {
+            None
+        }
+    }
+
+    /// Whether the device lists the extension `name`.
+    pub fn has_extension(&self, name: &str) -> bool {
+        self.extensions.iter().any(|extension| extension == name)
+    }
+}
+
+impl fmt::Display for DeviceInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} ({}, {})", self.index, self.name, self.kind, self.platform_name)
+    }
+}
+
+/// Every device of every platform, also those that cannot be used (see [`DeviceInfo::unusable_because`]). The list is made once
+/// in a process.
+///
+/// # Errors
+///
+/// [`OpenClError::NoOpenCl`] where the library cannot be loaded or knows no platform. A platform that fails to list its
+/// devices is passed over, as OpenCL loaders do: drivers stay installed when their device is taken out.
+pub fn devices() -> Result<Vec<DeviceInfo>, OpenClError> {
+    Ok(enumerated()?.iter().map(|(info, _)| info.clone()).collect())
+}
+
+/// The driver's handle of a device that [`devices`] listed.
+pub(super) fn handle_of(info: &DeviceInfo) -> Result<RawDevice, OpenClError> {
+    let listed = enumerated()?;
+    match listed.iter().find(|(listed, _)| listed == info) {
+        Some((_, handle)) => Ok(*handle),
+        None => Err(OpenClError::UnknownDevice { device: info.to_string(), listed: listed.len() }),
+    }
+}
+
+/// The one list of the process. Made by one thread while others wait, because PoCL 3.1 crashes when two threads call it for the
+/// first time at once.
+fn enumerated() -> Result<&'static [(DeviceInfo, RawDevice)], OpenClError> {
+    static LIST: OnceLock<Result<Vec<(DeviceInfo, RawDevice)>, String>> = OnceLock::new();
+    match LIST.get_or_init(enumerate) {
+        Ok(list) => Ok(list),
+        Err(reason) => Err(OpenClError::NoOpenCl { reason: reason.clone() }),
+    }
+}
+
+fn enumerate() -> Result<Vec<(DeviceInfo, RawDevice)>, String> {
+    let mut found = Vec::new();
+    for (platform_index, platform) in platforms()?.into_iter().enumerate() {
+        let devices = cl::get_device_ids(platform, cl::CL_DEVICE_TYPE_ALL).unwrap_or_default();
+        for (device_index, device) in devices.into_iter().enumerate() {
+            let info = describe(found.len(), (platform_index, platform), (device_index, device));
+            found.push((info, RawDevice(device)));
+        }
+    }
+    Ok(found)
+}
+
+fn platforms() -> Result<Vec<cl_platform_id>, String> {
+    match get_platform_ids() {
+        Ok(platforms) if !platforms.is_empty() => Ok(platforms),
+        Err(DLOPEN_RUNTIME_LOAD_FAILED) => Err("the OpenCL library cannot be loaded".to_owned()),
+        Err(DLOPEN_FUNCTION_NOT_AVAILABLE) => Err("the library that was loaded is not OpenCL".to_owned()),
+        Ok(_) | Err(NO_PLATFORM) => Err("the OpenCL library is there, but no driver is registered with it".to_owned()),
+        Err(status) => Err(format!("clGetPlatformIDs failed with {}", ClStatus(status))),
+    }
+}
+
+/// `CL_PLATFORM_NOT_FOUND_KHR`: the loader found no driver.
+const NO_PLATFORM: i32 = -1001;
+
+fn describe(index: usize, platform: (usize, cl_platform_id), device: (usize, cl_device_id)) -> DeviceInfo {
+    let (platform_index, platform) = platform;
+    let (device_index, id) = device;
+    let query = |what| cl::get_device_data(id, what);
+    let number = |what| unsigned(query(what));
+    let size = |what| usize::try_from(number(what)).unwrap_or(usize::MAX);
+    let count = |what| u32::try_from(number(what)).unwrap_or(u32::MAX);
+    let extensions: Vec<String> = text(query(cl::CL_DEVICE_EXTENSIONS)).split_whitespace().map(str::to_owned).collect();
+    let single = number(cl::CL_DEVICE_SINGLE_FP_CONFIG);
+    let double = number(cl::CL_DEVICE_DOUBLE_FP_CONFIG);
+    DeviceInfo {
+        index,
+        platform_index,
+        device_index,
+        platform_name: text(get_platform_data(platform, CL_PLATFORM_NAME)),
+        platform_version: text(get_platform_data(platform, CL_PLATFORM_VERSION)),
+        name: text(query(cl::CL_DEVICE_NAME)),
+        vendor: text(query(cl::CL_DEVICE_VENDOR)),
+        driver_version: text(query(cl::CL_DRIVER_VERSION)),
+        device_version: text(query(cl::CL_DEVICE_VERSION)),
+        opencl_c_version: text(query(cl::CL_DEVICE_OPENCL_C_VERSION)),
+        kind: kind(number(cl::CL_DEVICE_TYPE)),
+        compute_units: count(cl::CL_DEVICE_MAX_COMPUTE_UNITS),
+        max_clock_mhz: count(cl::CL_DEVICE_MAX_CLOCK_FREQUENCY),
+        global_memory_bytes: number(cl::CL_DEVICE_GLOBAL_MEM_SIZE),
+        max_allocation_bytes: number(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE),
+        local_memory_bytes: number(cl::CL_DEVICE_LOCAL_MEM_SIZE),
+        max_work_group_size: size(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE),
+        preferred_work_group_multiple: [
+            cl::CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE,
+            cl::CL_DEVICE_WARP_SIZE_NV,
+            cl::CL_DEVICE_WAVEFRONT_WIDTH_AMD,
+        ]
+        .into_iter()
+        .map(size)
+        .find(|&multiple| multiple > 0),
+        max_work_item_sizes: triple(query(cl::CL_DEVICE_MAX_WORK_ITEM_SIZES)),
+        fp64: double != 0 || extensions.iter().any(|name| name == "cl_khr_fp64"),
+        fp32_correctly_rounded_divide_sqrt: single & cl::CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT != 0,
+        fp32_denormals: single & cl::CL_FP_DENORM != 0,
+        fp64_denormals: double & cl::CL_FP_DENORM != 0,
+        available: number(cl::CL_DEVICE_AVAILABLE) != 0,
+        compiler_available: number(cl::CL_DEVICE_COMPILER_AVAILABLE) != 0,
+        extensions,
+    }
+}
+
+fn kind(bits: u64) -> DeviceKind {
+    if bits & cl::CL_DEVICE_TYPE_GPU != 0 {
+        DeviceKind::Gpu
+    } else if bits & cl::CL_DEVICE_TYPE_CPU != 0 {
+        DeviceKind::Cpu
+    } else if bits & cl::CL_DEVICE_TYPE_ACCELERATOR != 0 {
+        DeviceKind::Accelerator
+    } else {
+        DeviceKind::Other
+    }
+}
+
+/// The first three `size_t` of a query's answer, 1 where there are fewer.
+fn triple(answer: Result<Vec<u8>, i32>) -> [usize; 3] {
+    let bytes = answer.unwrap_or_default();
+    let mut sizes = [1; 3];
+    for (size, chunk) in sizes.iter_mut().zip(bytes.chunks_exact(size_of::<usize>())) {
+        *size = usize::try_from(unsigned(Ok(chunk.to_vec()))).unwrap_or(usize::MAX);
+    }
+    sizes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_with_two_dimensions_has_extent_one_in_the_third() {
+        let bytes = [8usize, 4].iter().flat_map(|size| size.to_ne_bytes()).collect();
+        assert_eq!(triple(Ok(bytes)), [8, 4, 1]);
+    }
+}

@@ -1,0 +1,236 @@
+//! Launches: a kernel, its arguments and its work-items, checked before the driver sees them, since drivers answer a wrong size
+//! with a bare number. The geometry itself comes from the layout (`reference/src/layout`).
+
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::Arc;
+
+use opencl3::command_queue::enqueue_nd_range_kernel;
+use opencl3::event as cl;
+use opencl3::kernel::set_kernel_arg;
+
+use super::context::{Buffer, Context, lock};
+use super::error::OpenClError;
+use super::program::{Kernel, Program};
+use super::raw::{RawEvent, RawKernel, unsigned};
+
+/// One kernel argument, in the order of the kernel's declaration.
+#[derive(Debug, Clone, Copy)]
+pub enum Arg<'a> {
+    /// `global T *`
+    Buffer(&'a Buffer),
+    /// `uint`
+    U32(u32),
+    /// `int`
+    I32(i32),
+    /// `ulong`
+    U64(u64),
+    /// `float`
+    F32(f32),
+    /// `double`
+    F64(f64),
+    /// `local T *`: so many bytes for each work-group.
+    Local(usize),
+}
+
+impl Arg<'_> {
+    fn describe(&self) -> String {
+        match self {
+            Arg::Buffer(buffer) => format!("buffer {} of {} bytes", buffer.what(), buffer.bytes()),
+            Arg::U32(value) => format!("uint {value}, 4 bytes"),
+            Arg::I32(value) => format!("int {value}, 4 bytes"),
+            Arg::U64(value) => format!("ulong {value}, 8 bytes"),
+            Arg::F32(value) => format!("float {value}, 4 bytes"),
+            Arg::F64(value) => format!("double {value}, 8 bytes"),
+            Arg::Local(bytes) => format!("{bytes} bytes of local memory"),
+        }
+    }
+}
+
+/// Work-items of a launch, in all and in a work-group; dimensions that are not used have size 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Launch {
+    pub global: [usize; 3],
+    pub local: [usize; 3],
+}
+
+/// When a command ran, in nanoseconds of the device's clock.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DeviceTimes {
+    pub start: u64,
+    pub end: u64,
+}
+
+impl DeviceTimes {
+    /// The time from start to end.
+    pub fn seconds(self) -> f64 {
+        self.end.saturating_sub(self.start) as f64 * 1e-9
+    }
+}
+
+/// A launch whose times can be asked for once it is done. Many can be in flight.
+#[derive(Debug)]
+pub struct LaunchEvent {
+    event: RawEvent,
+    label: Arc<str>,
+}
+
+impl Context {
+    /// Queues a kernel; it runs after all that was submitted before. Returns without waiting for it.
+    ///
+    /// # Errors
+    ///
+    /// An argument or size that does not fit the kernel or the device, by name and value; otherwise the failing call. What
+    /// goes wrong while the kernel runs is reported by a later [`Context::read`] or [`Context::finish`].
+    pub fn launch(&self, program: &Program, kernel: &str, launch: Launch, args: &[Arg<'_>]) -> Result<(), OpenClError> {
+        self.launch_event(program, kernel, launch, args).map(drop)
+    }
+
+    /// As [`Context::launch`], but waits, and returns the seconds that the kernel took by the device's own clock.
+    ///
+    /// # Errors
+    ///
+    /// As [`Context::launch`], and what went wrong while the kernel ran.
+    pub fn launch_timed(
+        &self,
+        program: &Program,
+        kernel: &str,
+        launch: Launch,
+        args: &[Arg<'_>],
+    ) -> Result<f64, OpenClError> {
+        let event = self.launch_event(program, kernel, launch, args)?;
+        Ok(self.times(&event)?.seconds())
+    }
+
+    /// As [`Context::launch`], and returns the event, so that many launches can be timed without a wait between them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Context::launch`].
+    pub fn launch_event(
+        &self,
+        program: &Program,
+        kernel: &str,
+        launch: Launch,
+        args: &[Arg<'_>],
+    ) -> Result<LaunchEvent, OpenClError> {
+        self.check_owns_program(program)?;
+        for arg in args {
+            if let Arg::Buffer(buffer) = arg {
+                self.check_owns(buffer)?;
+            }
+        }
+        let entry = program.kernel(kernel)?;
+        self.check_launch(program, kernel, &entry, launch, args)?;
+        // Held until the kernel is queued, which fixes the values of its arguments.
+        let raw = lock(&entry.raw);
+        for (index, arg) in args.iter().enumerate() {
+            set_arg(&raw, index as u32, arg).map_err(|status| {
+                let what = format!("argument {index} ({}) of {}", arg.describe(), entry.label);
+                OpenClError::call("clSetKernelArg", status, what)
+            })?;
+        }
+        let what = || format!("{}, global {:?}, local {:?}", entry.label, launch.global, launch.local);
+        let event = self.submit("clEnqueueNDRangeKernel", what, |queue| {
+            // SAFETY: the three sizes live through the call, the wait list is empty, all arguments are set with the buffers
+            // alive (the driver keeps them until the kernel is done), and the source stays inside them (`program`).
+            unsafe {
+                enqueue_nd_range_kernel(
+                    queue,
+                    raw.get(),
+                    3,
+                    ptr::null(),
+                    launch.global.as_ptr(),
+                    launch.local.as_ptr(),
+                    0,
+                    ptr::null(),
+                )
+            }
+        })?;
+        self.note_launch(&entry.label);
+        Ok(LaunchEvent { event, label: Arc::clone(&entry.label) })
+    }
+
+    /// Waits for a launch, and returns when it ran.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong while the kernel ran.
+    pub fn times(&self, launch: &LaunchEvent) -> Result<DeviceTimes, OpenClError> {
+        let event = launch.event.get();
+        cl::wait_for_events(&[event])
+            .map_err(|status| self.failed("clWaitForEvents", status, launch.label.to_string()))?;
+        let time = |what| {
+            cl::get_event_profiling_data(event, what)
+                .map(|bytes| unsigned(Ok(bytes)))
+                .map_err(|status| self.failed("clGetEventProfilingInfo", status, launch.label.to_string()))
+        };
+        Ok(DeviceTimes { start: time(cl::CL_PROFILING_COMMAND_START)?, end: time(cl::CL_PROFILING_COMMAND_END)? })
+    }
+
+    fn check_launch(
+        &self,
+        program: &Program,
+        kernel: &str,
+        entry: &Kernel,
+        launch: Launch,
+        args: &[Arg<'_>],
+    ) -> Result<(), OpenClError> {
+        let Launch { global, local } = launch;
+        let device = self.info();
+        if args.len() != entry.info.arguments {
+            return Err(OpenClError::ArgumentCount {
+                program: program.name().to_owned(),
+                kernel: kernel.to_owned(),
+                expected: entry.info.arguments,
+                given: args.len(),
+            });
+        }
+        if global.iter().zip(local).any(|(&global, local)| global == 0 || local == 0 || global % local != 0) {
+            return Err(OpenClError::GlobalSize { kernel: kernel.to_owned(), global, local });
+        }
+        let work_items = local.iter().try_fold(1usize, |product, &size| product.checked_mul(size));
+        let kernel_max = entry.info.max_work_group_size;
+        if work_items.is_none_or(|items| items > kernel_max)
+            || local.iter().zip(device.max_work_item_sizes).any(|(&size, max)| size > max)
+        {
+            return Err(OpenClError::LocalSize {
+                kernel: kernel.to_owned(),
+                local,
+                device: device.name.clone(),
+                kernel_max,
+                device_max: device.max_work_group_size,
+                item_max: device.max_work_item_sizes,
+            });
+        }
+        let local_bytes: usize = args.iter().map(|arg| if let Arg::Local(bytes) = arg { *bytes } else { 0 }).sum();
+        if local_bytes as u64 > device.local_memory_bytes {
+            return Err(OpenClError::LocalMemory {
+                kernel: kernel.to_owned(),
+                bytes: local_bytes,
+                device: device.name.clone(),
+                available: device.local_memory_bytes,
+            });
+        }
+        Ok(())
+    }
+}
+
+/// Sets one argument; the caller holds the kernel's lock.
+fn set_arg(kernel: &RawKernel, index: u32, arg: &Arg<'_>) -> Result<(), i32> {
+    fn value<T>(kernel: &RawKernel, index: u32, value: T) -> Result<(), i32> {
+        // SAFETY: the driver copies `size_of::<T>()` bytes from a live value, and answers a wrong index or size with a
+        // status.
+        unsafe { set_kernel_arg(kernel.get(), index, size_of::<T>(), (&raw const value).cast::<c_void>()) }
+    }
+    match *arg {
+        Arg::Buffer(buffer) => value(kernel, index, buffer.mem()),
+        Arg::U32(number) => value(kernel, index, number),
+        Arg::I32(number) => value(kernel, index, number),
+        Arg::U64(number) => value(kernel, index, number),
+        Arg::F32(number) => value(kernel, index, number),
+        Arg::F64(number) => value(kernel, index, number),
+        // SAFETY: a null value with a size asks for local memory; the driver reads nothing.
+        Arg::Local(bytes) => unsafe { set_kernel_arg(kernel.get(), index, bytes, ptr::null()) },
+    }
+}

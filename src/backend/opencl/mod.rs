@@ -1,0 +1,33 @@
+//! The OpenCL runtime: devices, memory, programs and launches, in bytes. It knows no lattice; the backend that does is built on
+//! it. This is the only module that names the types of opencl3, and the only one with `unsafe` calls into a driver.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `device.rs` | what platforms and devices there are |
+//! | `context.rs` | one device in use: memory, transfers, the one way into the queue |
+//! | `program.rs`, `sources.rs` | building OpenCL C; the files of `cl/` |
+//! | `launch.rs` | running a kernel, timing it |
+//! | `probe.rs` | whether the device keeps the arithmetic contract of `docs/arithmetic.md` |
+//! | `cache.rs` | binaries and verdicts on disk |
+//! | `error.rs`, `raw.rs` | errors that say what to try; handles that release themselves |
+
+mod cache;
+mod context;
+mod device;
+mod error;
+mod launch;
+// mod probe;
+mod program;
+mod raw;
+mod sources;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use cache::{Cache, EntryKind, Key};
+pub use context::{Buffer, Context, MemoryUse};
+pub use device::{DeviceInfo, DeviceKind, devices};
+pub use error::{ClStatus, HOW_TO_GET_OPENCL, OpenClError};
+pub use launch::{Arg, DeviceTimes, Launch, LaunchEvent};
+// pub use probe::{ProbeCheck, ProbeVerdict, measure, probe};
+pub use program::{KernelInfo, Program};
+pub use sources::{SourceError, expand};

@@ -1,0 +1,265 @@
+//! Programs: OpenCL C source built for the device of a context, once for a process (in memory) and once for a device and driver
+//! (on disk, see `cache.rs`). The sources themselves are in `cl/`, embedded by `sources.rs`.
+
+use std::collections::HashMap;
+use std::ffi::CString;
+use std::ptr;
+use std::sync::{Arc, Mutex};
+
+use opencl3::kernel as cl_kernel;
+use opencl3::program as cl;
+use opencl3::types::cl_context;
+
+use super::cache::{EntryKind, Key};
+use super::context::{Context, lock};
+use super::error::{ClStatus, OpenClError};
+use super::raw::{RawDevice, RawKernel, RawProgram, text, unsigned};
+
+/// A program of the in-memory cache, or the place where one thread builds it while others wait.
+pub(super) type ProgramSlot = Arc<Mutex<Option<Arc<Program>>>>;
+
+/// A built program. Its kernels are found by name when they are launched.
+#[derive(Debug)]
+pub struct Program {
+    name: String,
+    raw: RawProgram,
+    /// The context that it was built in, to be compared only: OpenCL keeps that context alive as long as the program.
+    context: usize,
+    device: RawDevice,
+    log: String,
+    from_disk: bool,
+    kernels: Mutex<HashMap<String, Arc<Kernel>>>,
+}
+
+/// A kernel object. Setting its arguments and queueing it is one critical section: OpenCL leaves clSetKernelArg as the one
+/// call that is not thread-safe.
+#[derive(Debug)]
+pub(super) struct Kernel {
+    pub(super) raw: Mutex<RawKernel>,
+    /// "kernel hop of program hop f32"
+    pub(super) label: Arc<str>,
+    pub(super) info: KernelInfo,
+}
+
+/// What the driver tells about a built kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KernelInfo {
+    /// Number of arguments.
+    pub arguments: usize,
+    /// The most work-items in a work-group of this kernel, as its registers allow.
+    pub max_work_group_size: usize,
+    /// Work-items that run in step.
+    pub preferred_work_group_multiple: usize,
+    /// Local memory that the kernel declares itself, in bytes of a work-group.
+    pub local_bytes: u64,
+    /// Private memory (spilled registers, indexed arrays), in bytes of a work-item; some drivers say 0 always.
+    pub private_bytes: u64,
+}
+
+impl Context {
+    /// The program that `source` makes with `options`, from memory, from disk, or built now. `name` stands in errors only.
+    ///
+    /// `-cl-std=CL1.2` is added unless the options name a language version, and `-cl-fp32-correctly-rounded-divide-sqrt`
+    /// where the device knows it. The source is trusted: its kernels must stay inside the buffers that they are launched
+    /// with.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenClError::Build`] with the build log, if the source does not compile.
+    pub fn program(&self, name: &str, source: &str, options: &str) -> Result<Arc<Program>, OpenClError> {
+        let options = self.full_options(options);
+        let key = Key::new(self.info(), source, &options);
+        let slot = Arc::clone(self.programs().entry(key.clone()).or_default());
+        let mut slot = lock(&slot);
+        if let Some(program) = &*slot {
+            return Ok(Arc::clone(program));
+        }
+        let program = match self.load_program(name, &options, &key) {
+            Some(program) => program,
+            None => self.build_program(name, source, &options, &key)?,
+        };
+        Ok(Arc::clone(slot.insert(Arc::new(program))))
+    }
+
+    /// The options that every program is built with, before those of the caller.
+    fn full_options(&self, options: &str) -> String {
+        let mut full = Vec::new();
+        if !options.contains("-cl-std=") {
+            full.push("-cl-std=CL1.2");
+        }
+        if self.info().fp32_correctly_rounded_divide_sqrt {
+            full.push("-cl-fp32-correctly-rounded-divide-sqrt");
+        }
+        full.extend(options.split_whitespace());
+        full.join(" ")
+    }
+
+    /// The program from its binary on disk; `None` if there is none that the driver takes.
+    fn load_program(&self, name: &str, options: &str, key: &Key) -> Option<Program> {
+        let entry = self.cache().load(EntryKind::Program, key)?;
+        let (log, binary) = split_entry(&entry)?;
+        let options = CString::new(options).ok()?;
+        let device = self.device().0;
+        // SAFETY: the device is the one of this context, and the driver checks the binary, which is whole: the cache
+        // verified its digest. One binary only: cl3 passes a slice of slices where OpenCL reads an array of pointers.
+        let raw = unsafe { cl::create_program_with_binary(self.raw().get(), &[device], &[binary]) }
+            .map(RawProgram::own)
+            .ok()?;
+        cl::build_program(raw.get(), &[device], &options, None, ptr::null_mut()).ok()?;
+        Some(self.wrap(name, raw, log.to_owned(), true))
+    }
+
+    /// The program from source; its binary goes to disk.
+    fn build_program(&self, name: &str, source: &str, options: &str, key: &Key) -> Result<Program, OpenClError> {
+        let c_options = CString::new(options)
+            .map_err(|_| OpenClError::NulByte { what: "the build options", value: options.to_owned() })?;
+        let device = self.device().0;
+        // One source only: cl3 passes a slice of slices where OpenCL reads an array of pointers.
+        let raw =
+            cl::create_program_with_source(self.raw().get(), &[source]).map(RawProgram::own).map_err(|status| {
+                OpenClError::call(
+                    "clCreateProgramWithSource",
+                    status,
+                    format!("program {name}, {} bytes", source.len()),
+                )
+            })?;
+        let built = cl::build_program(raw.get(), &[device], &c_options, None, ptr::null_mut());
+        let log = text(cl::get_program_build_data(raw.get(), device, cl::CL_PROGRAM_BUILD_LOG));
+        built.map_err(|status| OpenClError::Build {
+            call: "clBuildProgram",
+            status: ClStatus(status),
+            program: name.to_owned(),
+            device: self.info().name.clone(),
+            options: options.to_owned(),
+            log: log.clone(),
+        })?;
+        if let Some(binary) = binary_of(&raw) {
+            self.cache().store(EntryKind::Program, key, &join_entry(&log, &binary));
+        }
+        Ok(self.wrap(name, raw, log, false))
+    }
+
+    fn wrap(&self, name: &str, raw: RawProgram, log: String, from_disk: bool) -> Program {
+        Program {
+            name: name.to_owned(),
+            raw,
+            context: address(self.raw().get()),
+            device: self.device(),
+            log,
+            from_disk,
+            kernels: Mutex::default(),
+        }
+    }
+
+    pub(super) fn check_owns_program(&self, program: &Program) -> Result<(), OpenClError> {
+        if program.context == address(self.raw().get()) {
+            Ok(())
+        } else {
+            let what = format!("program {}", program.name);
+            Err(OpenClError::WrongContext { what, device: self.info().name.clone() })
+        }
+    }
+}
+
+impl Program {
+    /// The name that it was asked for by, when it was first built.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The build log: empty unless the compiler had something to say, or an option such as `-cl-nv-verbose` made it talk.
+    pub fn log(&self) -> &str {
+        &self.log
+    }
+
+    /// Whether the binary came from the cache on disk.
+    pub fn from_disk(&self) -> bool {
+        self.from_disk
+    }
+
+    /// What the driver tells about the kernel `name`.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenClError::NoSuchKernel`].
+    pub fn kernel_info(&self, name: &str) -> Result<KernelInfo, OpenClError> {
+        Ok(self.kernel(name)?.info)
+    }
+
+    /// The kernel `name`, made at its first use.
+    pub(super) fn kernel(&self, name: &str) -> Result<Arc<Kernel>, OpenClError> {
+        let mut kernels = lock(&self.kernels);
+        if let Some(kernel) = kernels.get(name) {
+            return Ok(Arc::clone(kernel));
+        }
+        let kernel = Arc::new(self.create_kernel(name)?);
+        kernels.insert(name.to_owned(), Arc::clone(&kernel));
+        Ok(kernel)
+    }
+
+    fn create_kernel(&self, name: &str) -> Result<Kernel, OpenClError> {
+        let label = format!("kernel {name} of program {}", self.name);
+        let c_name = CString::new(name)
+            .map_err(|_| OpenClError::NulByte { what: "the kernel's name", value: name.to_owned() })?;
+        let raw = cl_kernel::create_kernel(self.raw.get(), &c_name).map(RawKernel::own).map_err(|status| {
+            if status == opencl3::error_codes::CL_INVALID_KERNEL_NAME {
+                OpenClError::NoSuchKernel {
+                    program: self.name.clone(),
+                    kernel: name.to_owned(),
+                    available: text(cl::get_program_data(self.raw.get(), cl::CL_PROGRAM_KERNEL_NAMES))
+                        .replace(';', ", "),
+                }
+            } else {
+                OpenClError::call("clCreateKernel", status, label.as_str())
+            }
+        })?;
+        let arguments = cl_kernel::get_kernel_data(raw.get(), cl_kernel::CL_KERNEL_NUM_ARGS)
+            .map_err(|status| OpenClError::call("clGetKernelInfo", status, label.as_str()))?;
+        let group = |what| {
+            cl_kernel::get_kernel_work_group_data(raw.get(), self.device.0, what)
+                .map(|bytes| unsigned(Ok(bytes)))
+                .map_err(|status| OpenClError::call("clGetKernelWorkGroupInfo", status, label.as_str()))
+        };
+        let info = KernelInfo {
+            arguments: unsigned(Ok(arguments)) as usize,
+            max_work_group_size: group(cl_kernel::CL_KERNEL_WORK_GROUP_SIZE)? as usize,
+            preferred_work_group_multiple: group(cl_kernel::CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE)? as usize,
+            local_bytes: group(cl_kernel::CL_KERNEL_LOCAL_MEM_SIZE)?,
+            private_bytes: group(cl_kernel::CL_KERNEL_PRIVATE_MEM_SIZE)?,
+        };
+        Ok(Kernel { raw: Mutex::new(raw), label: label.into(), info })
+    }
+}
+
+fn address(context: cl_context) -> usize {
+    context.addr()
+}
+
+fn binary_of(program: &RawProgram) -> Option<Vec<u8>> {
+    let binaries: Vec<Vec<u8>> = cl::get_program_info(program.get(), cl::CL_PROGRAM_BINARIES).ok()?.into();
+    binaries.into_iter().next().filter(|binary| !binary.is_empty())
+}
+
+/// A disk entry is the length of the log (8 bytes, little-endian), the log, and the binary.
+fn join_entry(log: &str, binary: &[u8]) -> Vec<u8> {
+    [&(log.len() as u64).to_le_bytes()[..], log.as_bytes(), binary].concat()
+}
+
+fn split_entry(entry: &[u8]) -> Option<(&str, &[u8])> {
+    let (len, rest) = entry.split_first_chunk()?;
+    let (log, binary) = rest.split_at_checked(usize::try_from(u64::from_le_bytes(*len)).ok()?)?;
+    Some((std::str::from_utf8(log).ok()?, binary))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_disk_entry_keeps_log_and_binary_apart() {
+        let entry = join_entry("uses 68 registers ü", b"\0PTX");
+        assert_eq!(split_entry(&entry), Some(("uses 68 registers ü", &b"\0PTX"[..])));
+        assert_eq!(split_entry(&entry[..7]), None);
+        assert_eq!(split_entry(&u64::MAX.to_le_bytes()), None);
+    }
+}

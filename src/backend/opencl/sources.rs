@@ -1,0 +1,126 @@
+//! The OpenCL C sources of `cl/`, embedded in the library, and their `#include`s resolved, since a driver cannot see our files.
+
+use std::collections::HashSet;
+
+macro_rules! embedded {
+    ($($file:literal),* $(,)?) => {
+        &[$(($file, include_str!(concat!("../../../cl/", $file)))),*]
+    };
+}
+
+/// Every file of `cl/`, by its name there. A new file is one line here.
+const FILES: &[(&str, &str)] = embedded!["probe.cl",];
+
+/// Why a source could not be put together.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SourceError {
+    #[error("{file} is not among the OpenCL sources of this library ({known})")]
+    NoSuchFile { file: String, known: String },
+    #[error("{file}:{line}: {included} is included, but is not among the OpenCL sources of this library ({known})")]
+    NoSuchInclude { file: String, line: usize, included: String, known: String },
+}
+
+/// The source `file` with every `#include "name"` replaced by that file, once each: a second inclusion is left out, so headers
+/// need no guards. Includes stand outside of `#if`. `#line` directives let build errors name the file and its line.
+///
+/// # Errors
+///
+/// A file that does not exist, with the place that asks for it.
+pub fn expand(file: &str) -> Result<String, SourceError> {
+    expand_from(FILES, file)
+}
+
+fn expand_from(files: &[(&str, &str)], file: &str) -> Result<String, SourceError> {
+    let text =
+        find(files, file).ok_or_else(|| SourceError::NoSuchFile { file: file.to_owned(), known: names(files) })?;
+    let mut output = String::new();
+    append(files, file, text, &mut HashSet::from([file.to_owned()]), &mut output)?;
+    Ok(output)
+}
+
+fn append(
+    files: &[(&str, &str)],
+    file: &str,
+    text: &str,
+    included: &mut HashSet<String>,
+    output: &mut String,
+) -> Result<(), SourceError> {
+    let position = |output: &mut String, line: usize| *output += &format!("#line {line} \"{file}\"\n");
+    position(output, 1);
+    for (index, line) in text.lines().enumerate() {
+        let Some(name) = included_name(line) else {
+            output.push_str(line);
+            output.push('\n');
+            continue;
+        };
+        let number = index + 1;
+        let header = find(files, name).ok_or_else(|| SourceError::NoSuchInclude {
+            file: file.to_owned(),
+            line: number,
+            included: name.to_owned(),
+            known: names(files),
+        })?;
+        if included.insert(name.to_owned()) {
+            append(files, name, header, included, output)?;
+            position(output, number + 1);
+        } else {
+            output.push('\n');
+        }
+    }
+    Ok(())
+}
+
+/// The name in `#include "name"`.
+fn included_name(line: &str) -> Option<&str> {
+    let rest = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
+    rest.strip_prefix('"')?.split_once('"').map(|(name, _)| name)
+}
+
+fn find<'a>(files: &[(&str, &'a str)], file: &str) -> Option<&'a str> {
+    files.iter().find(|(name, _)| *name == file).map(|(_, text)| *text)
+}
+
+fn names(files: &[(&str, &str)]) -> String {
+    files.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SAMPLE: &[(&str, &str)] = &[
+        ("hop.cl", "// hop\n#include \"su3.clh\"\n#include \"complex.clh\"\nkernel\n"),
+        ("su3.clh", "#include \"complex.clh\"\nsu3\n"),
+        ("complex.clh", "complex\n"),
+        ("loop.clh", "# include \"loop.clh\"\nonce\n"),
+        ("bad.cl", "\n#include \"gone.clh\"\n"),
+    ];
+
+    #[test]
+    fn includes_are_expanded_once_and_lines_are_numbered() {
+        let expected = "#line 1 \"hop.cl\"\n// hop\n#line 1 \"su3.clh\"\n#line 1 \"complex.clh\"\ncomplex\n\
+                        #line 2 \"su3.clh\"\nsu3\n#line 3 \"hop.cl\"\n\nkernel\n";
+        assert_eq!(expand_from(SAMPLE, "hop.cl").unwrap(), expected);
+    }
+
+    #[test]
+    fn a_file_that_includes_itself_ends() {
+        assert_eq!(expand_from(SAMPLE, "loop.clh").unwrap(), "#line 1 \"loop.clh\"\n\nonce\n");
+    }
+
+    #[test]
+    fn an_unknown_include_is_named_with_its_place() {
+        let message = expand_from(SAMPLE, "bad.cl").unwrap_err().to_string();
+        assert!(message.starts_with("bad.cl:2: gone.clh is included, but"), "{message}");
+        let message = expand_from(SAMPLE, "none.cl").unwrap_err().to_string();
+        assert!(message.contains("none.cl is not among") && message.contains("complex.clh"), "{message}");
+    }
+
+    #[test]
+    fn every_embedded_file_expands() {
+        for (file, _) in FILES {
+            expand(file).unwrap();
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! Which backend a command runs on: what `--device` and `LANEFIELD_DEVICE` say, resolved against the devices of the machine.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::opencl::{DeviceInfo, DeviceKind};
+
+/// What a user asks for: `cpu | auto | INDEX | part of a name`.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum DeviceChoice {
+    /// The CPU reference.
+    Cpu,
+    /// The first GPU, else any OpenCL device, else the CPU reference.
+    #[default]
+    Auto,
+    /// The device of that number in the list of devices.
+    Index(usize),
+    /// The one device whose own or whose platform's name contains this, in any case.
+    Name(String),
+}
+
+impl FromStr for DeviceChoice {
+    type Err = SelectError;
+
+    fn from_str(text: &str) -> Result<Self, SelectError> {
+        let text = text.trim();
+        if text.is_empty() {
+            Err(SelectError::Empty)
+        } else if text.eq_ignore_ascii_case("cpu") {
+            Ok(DeviceChoice::Cpu)
+        } else if text.eq_ignore_ascii_case("auto") {
+            Ok(DeviceChoice::Auto)
+        } else if let Ok(index) = text.parse() {
+            Ok(DeviceChoice::Index(index))
+        } else {
+            Ok(DeviceChoice::Name(text.to_owned()))
+        }
+    }
+}
+
+impl fmt::Display for DeviceChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceChoice::Cpu => f.write_str("cpu"),
+            DeviceChoice::Auto => f.write_str("auto"),
+            DeviceChoice::Index(index) => write!(f, "{index}"),
+            DeviceChoice::Name(name) => f.write_str(name),
+        }
+    }
+}
+
+/// What a choice comes to on this machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Selected {
+    /// The CPU reference.
+    Cpu,
+    OpenCl(Box<DeviceInfo>),
+}
+
+impl fmt::Display for Selected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Selected::Cpu => f.write_str("CPU reference"),
+            Selected::OpenCl(device) => write!(f, "OpenCL device {device}"),
+        }
+    }
+}
+
+/// Why a choice names no device, or more than one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SelectError {
+    #[error("the device is empty: give cpu, auto, a number, or part of a name")]
+    Empty,
+    #[error("there is no OpenCL device {index}; {listing}")]
+    NoSuchIndex { index: usize, listing: String },
+    #[error("no OpenCL device or platform has \"{name}\" in its name; {listing}")]
+    NoSuchName { name: String, listing: String },
+    #[error("\"{name}\" is in the names of {} devices: {}; give more of the name, or the number", .matches.len(), .matches.join("; "))]
+    Ambiguous { name: String, matches: Vec<String> },
+    #[error("device {device} cannot be used: {reason}; {listing}")]
+    Unusable { device: String, reason: String, listing: String },
+}
+
+/// The backend that `choice` means, where `devices` are the OpenCL devices of the machine (none if it has no OpenCL).
+///
+/// # Errors
+///
+/// [`SelectError`] lists what there is. `auto` and `cpu` never fail.
+pub fn resolve(choice: &DeviceChoice, devices: &[DeviceInfo]) -> Result<Selected, SelectError> {
+    match choice {
+        DeviceChoice::Cpu => Ok(Selected::Cpu),
+        DeviceChoice::Auto => {
+            let usable = || devices.iter().filter(|device| device.unusable_because().is_none());
+            let first = usable().find(|device| device.kind == DeviceKind::Gpu).or_else(|| usable().next());
+            Ok(first.map_or(Selected::Cpu, take))
+        }
+        DeviceChoice::Index(index) => match devices.iter().find(|device| device.index == *index) {
+            Some(device) => take_usable(device, devices),
+            None => Err(SelectError::NoSuchIndex { index: *index, listing: listing(devices) }),
+        },
+        DeviceChoice::Name(name) => match matching(name, devices)[..] {
+            [] => Err(SelectError::NoSuchName { name: name.clone(), listing: listing(devices) }),
+            [device] => take_usable(device, devices),
+            ref several => Err(SelectError::Ambiguous {
+                name: name.clone(),
+                matches: several.iter().map(|device| device.to_string()).collect(),
+            }),
+        },
+    }
+}
+
+fn matching<'a>(name: &str, devices: &'a [DeviceInfo]) -> Vec<&'a DeviceInfo> {
+    let wanted = name.to_lowercase();
+    let contains = |text: &str| text.to_lowercase().contains(&wanted);
+    devices.iter().filter(|device| contains(&device.name) || contains(&device.platform_name)).collect()
+}
+
+fn take(device: &DeviceInfo) -> Selected {
+    Selected::OpenCl(Box::new(device.clone()))
+}
+
+fn take_usable(device: &DeviceInfo, devices: &[DeviceInfo]) -> Result<Selected, SelectError> {
+    match device.unusable_because() {
+        None => Ok(take(device)),
+        Some(reason) => Err(SelectError::Unusable {
+            device: device.to_string(),
+            reason: reason.to_owned(),
+            listing: listing(devices),
+        }),
+    }
+}
+
+fn listing(devices: &[DeviceInfo]) -> String {
+    if devices.is_empty() {
+        return "this machine has no OpenCL device, only the CPU reference (cpu)".to_owned();
+    }
+    let names: Vec<String> = devices.iter().map(DeviceInfo::to_string).collect();
+    format!("there are: {}; and the CPU reference (cpu)", names.join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::opencl::testing::device;
+    use super::*;
+
+    /// PoCL first, then two GPUs of one kind.
+    fn machine() -> Vec<DeviceInfo> {
+        let pocl = DeviceInfo {
+            kind: DeviceKind::Cpu,
+            platform_name: "Portable Computing Language".into(),
+            ..device("pthread-skylake")
+        };
+        let gpu = |index| DeviceInfo { index, platform_name: "NVIDIA CUDA".into(), ..device("NVIDIA H200") };
+        vec![pocl, gpu(1), gpu(2)]
+    }
+
+    fn index_of(choice: &str, devices: &[DeviceInfo]) -> usize {
+        match resolve(&choice.parse().unwrap(), devices).unwrap() {
+            Selected::OpenCl(device) => device.index,
+            Selected::Cpu => panic!("{choice} gave the CPU reference"),
+        }
+    }
+
+    #[test]
+    fn a_choice_displays_as_what_it_is_read_from() {
+        for (text, choice) in [
+            ("cpu", DeviceChoice::Cpu),
+            ("auto", DeviceChoice::Auto),
+            ("3", DeviceChoice::Index(3)),
+            ("h200", DeviceChoice::Name("h200".into())),
+        ] {
+            assert_eq!(text.parse::<DeviceChoice>().unwrap(), choice);
+            assert_eq!(choice.to_string(), text);
+        }
+        assert_eq!(" CPU ".parse::<DeviceChoice>().unwrap(), DeviceChoice::Cpu);
+        assert_eq!("  ".parse::<DeviceChoice>().unwrap_err(), SelectError::Empty);
+    }
+
+    #[test]
+    fn auto_is_the_first_gpu_then_any_device_then_the_reference() {
+        let devices = machine();
+        assert_eq!(index_of("auto", &devices), 1);
+        assert_eq!(index_of("auto", &devices[..1]), 0);
+        assert_eq!(resolve(&DeviceChoice::Auto, &[]).unwrap(), Selected::Cpu);
+    }
+
+    #[test]
+    fn auto_passes_over_a_gpu_that_cannot_be_used() {
+        let mut devices = machine();
+        devices[1].fp64 = false;
+        assert_eq!(index_of("auto", &devices), 2);
+        devices[2].available = false;
+        assert_eq!(index_of("auto", &devices), 0);
+    }
+
+    #[test]
+    fn a_name_matches_device_and_platform_in_any_case() {
+        let devices = machine();
+        assert_eq!(index_of("SKYLAKE", &devices), 0);
+        assert_eq!(index_of("portable", &devices), 0);
+        assert_eq!(index_of("h200", &devices[..2]), 1);
+    }
+
+    #[test]
+    fn an_ambiguous_name_lists_its_matches() {
+        let message = resolve(&DeviceChoice::Name("nvidia".into()), &machine()).unwrap_err().to_string();
+        assert!(message.contains("2 devices: 1: NVIDIA H200") && message.contains("; 2: NVIDIA H200"), "{message}");
+        assert!(!message.contains("skylake"), "{message}");
+    }
+
+    #[test]
+    fn a_device_that_is_not_there_gives_the_list_of_those_that_are() {
+        let message = resolve(&DeviceChoice::Index(7), &machine()).unwrap_err().to_string();
+        assert!(message.contains("no OpenCL device 7") && message.contains("0: pthread-skylake"), "{message}");
+        let message = resolve(&DeviceChoice::Name("arc".into()), &[]).unwrap_err().to_string();
+        assert!(message.contains("\"arc\"") && message.contains("only the CPU reference"), "{message}");
+    }
+
+    #[test]
+    fn a_device_without_double_precision_is_refused_by_name() {
+        let mut devices = machine();
+        devices[0].fp64 = false;
+        let message = resolve(&DeviceChoice::Index(0), &devices).unwrap_err().to_string();
+        assert!(message.contains("cannot be used: the device has no double precision"), "{message}");
+    }
+}
