@@ -228,6 +228,11 @@ impl<R: Real, K: SiteObject> Field<R, K> {
         self.lattice.osites(self.sites)
     }
 
+    /// Number of reals of one outer site: twice the words times the lanes.
+    pub fn reals_an_osite(&self) -> usize {
+        2 * self.kind.words() * self.lattice.nsimd()
+    }
+
     /// The field as it lies in memory, in reals.
     pub fn reals(&self) -> &[R] {
         &bytemuck::cast_slice(&self.blocks)[..self.reals]

@@ -1,7 +1,9 @@
 //! The CPU kernels, one file a family, named as in `cl/`. Each runs on the `rayon` pool that it is called in; none of their results
 //! depends on the number of threads, nor on the lane width.
 
+pub mod blas;
 pub mod hop;
+pub mod reduce;
 
 use crate::field::{Field, FieldError, SiteObject, describe};
 use crate::layout::{LaneWidth, Lattice, Sites};
