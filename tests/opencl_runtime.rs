@@ -5,7 +5,7 @@ mod common;
 
 use std::sync::Arc;
 
-use lanefield::backend::opencl::{Arg, Buffer, Cache, Context, Launch, OpenClError, Program};
+use lanefield::backend::opencl::{Arg, Buffer, Cache, Context, Launch, OpenClError, Program, probe};
 
 /// One program for all tests: PoCL takes the better part of a second for each.
 const SOURCE: &str = "
@@ -226,4 +226,27 @@ fn a_truncated_binary_is_built_again_and_replaced() {
     let reopen = || Context::open_with_cache(context.info(), Cache::at(directory.path())).unwrap();
     assert!(!program(&reopen()).from_disk());
     assert!(program(&reopen()).from_disk());
+}
+
+#[test]
+fn the_device_keeps_the_arithmetic_contract() {
+    let Some((context, _directory)) = context() else { return };
+    let verdict = probe(&context).unwrap();
+    assert!(verdict.is_bitwise(), "{}", verdict.why_not().unwrap());
+    assert!(verdict.checks.iter().all(|check| check.cases > 1000), "{:?}", verdict.checks);
+}
+
+#[test]
+fn the_verdict_is_stored_and_a_damaged_one_measured_again() {
+    let Some((context, directory)) = context() else { return };
+    let verdict = probe(&context).unwrap();
+    let stored = || {
+        let files = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
+        files.into_iter().find(|path| path.extension().is_some_and(|suffix| suffix == "probe")).unwrap()
+    };
+    let whole = std::fs::read(stored()).unwrap();
+    assert_eq!(probe(&context).unwrap(), verdict);
+    std::fs::write(stored(), &whole[..whole.len() / 2]).unwrap();
+    assert_eq!(probe(&context).unwrap(), verdict);
+    assert_eq!(std::fs::read(stored()).unwrap(), whole);
 }

@@ -340,7 +340,7 @@ impl Context {
         }
         parts.push(format!("device {}", self.info.name));
         if ClStatus(status).is_resource_failure() {
-            parts.push(format!("held: {} of {}", self.memory(), self.info.global_memory_bytes));
+            parts.push(format!("held: {} of {} bytes", self.memory(), self.info.global_memory_bytes));
         }
         OpenClError::call(call, status, parts.join(", "))
     }

@@ -1,0 +1,202 @@
+//! The CPU backend: the reference's kernels on a thread pool of its own.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Instant;
+
+use lanefield_reference::field::{Field, SiteObject, Spinor};
+use lanefield_reference::kernels::hop::{self, Dagger};
+use lanefield_reference::kernels::{Vectors, blas, reduce};
+use lanefield_reference::layout::{Lattice, LegOrder, Sites, Stencil};
+use lanefield_reference::links::DoubledGauge;
+use num_complex::Complex;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+
+use super::{Backend, BackendError};
+
+/// A number of CPU threads.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Threads(usize);
+
+impl Threads {
+    /// The largest number accepted.
+    pub const MOST: usize = 4096;
+
+    /// A number of threads, 1 to [`Self::MOST`]; `None` for any other.
+    pub fn new(threads: usize) -> Option<Self> {
+        (1..=Self::MOST).contains(&threads).then_some(Self(threads))
+    }
+
+    /// The number.
+    pub fn get(self) -> usize {
+        self.0
+    }
+}
+
+impl FromStr for Threads {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = text.parse().ok().and_then(Self::new);
+        number.ok_or_else(|| format!("'{text}' is no number of threads: use 1 to {}", Self::MOST))
+    }
+}
+
+/// The reference's kernels on a thread pool of its own.
+pub struct Cpu {
+    pool: ThreadPool,
+}
+
+impl Cpu {
+    /// A pool of `threads` threads; if `None`, of as many as `RAYON_NUM_THREADS` says, else as the machine has cores.
+    ///
+    /// # Errors
+    /// [`BackendError::Threads`] if the system will not start them.
+    pub fn new(threads: Option<Threads>) -> Result<Self, BackendError> {
+        let threads = threads.map_or(0, Threads::get);
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        pool.map(|pool| Self { pool }).map_err(|e| BackendError::Threads { threads, reason: e.to_string() })
+    }
+
+    /// Number of threads.
+    pub fn threads(&self) -> usize {
+        self.pool.current_num_threads()
+    }
+
+    /// Runs `work` on this backend's threads.
+    pub fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.pool.install(work)
+    }
+
+    /// The vector instructions that this program was built to use.
+    pub fn vector_instructions() -> &'static str {
+        if cfg!(target_feature = "avx512f") {
+            "AVX-512"
+        } else if cfg!(all(target_feature = "avx2", target_feature = "fma")) {
+            "AVX2 and FMA"
+        } else if cfg!(target_feature = "neon") {
+            "NEON"
+        } else if cfg!(target_feature = "fma") {
+            "AVX and FMA"
+        } else {
+            "no fused multiply-add: slow, same bits"
+        }
+    }
+}
+
+impl fmt::Debug for Cpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.describe())
+    }
+}
+
+impl Backend for Cpu {
+    type Field<R: Vectors, K: SiteObject> = Field<R, K>;
+    type Stencil = Stencil;
+
+    fn describe(&self) -> String {
+        let threads = self.threads();
+        let plural = if threads == 1 { "" } else { "s" };
+        format!("CPU reference, {threads} thread{plural}, {}", Self::vector_instructions())
+    }
+
+    fn zeros<R: Vectors, K: SiteObject>(
+        &self,
+        lattice: Lattice,
+        sites: Sites,
+        kind: K,
+    ) -> Result<Field<R, K>, BackendError> {
+        Ok(Field::zeros(lattice, sites, kind)?)
+    }
+
+    fn upload<R: Vectors, K: SiteObject>(&self, field: Field<R, K>) -> Result<Field<R, K>, BackendError> {
+        Ok(field)
+    }
+
+    fn download<R: Vectors, K: SiteObject>(&self, field: &Field<R, K>) -> Result<Field<R, K>, BackendError> {
+        Ok(field.clone())
+    }
+
+    fn stencil(&self, stencil: Stencil) -> Result<Stencil, BackendError> {
+        Ok(stencil)
+    }
+
+    fn hop<R: Vectors>(
+        &self,
+        out: &mut Field<R, Spinor>,
+        stencil: &Stencil,
+        links: &Field<R, DoubledGauge>,
+        source: &Field<R, Spinor>,
+        legs: LegOrder,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        Ok(self.pool.install(|| hop::hop(out, stencil, links, source, legs, dagger))?)
+    }
+
+    fn copy<R: Vectors, K: SiteObject>(&self, out: &mut Field<R, K>, x: &Field<R, K>) -> Result<(), BackendError> {
+        Ok(self.pool.install(|| blas::copy(out, x))?)
+    }
+
+    fn scale<R: Vectors, K: SiteObject>(
+        &self,
+        out: &mut Field<R, K>,
+        a: f64,
+        x: &Field<R, K>,
+    ) -> Result<(), BackendError> {
+        Ok(self.pool.install(|| blas::scale(out, a, x))?)
+    }
+
+    fn axpy<R: Vectors, K: SiteObject>(
+        &self,
+        a: f64,
+        x: &Field<R, K>,
+        y: &mut Field<R, K>,
+    ) -> Result<(), BackendError> {
+        Ok(self.pool.install(|| blas::axpy(a, x, y))?)
+    }
+
+    fn axpy_norm<R: Vectors, K: SiteObject>(
+        &self,
+        a: f64,
+        x: &Field<R, K>,
+        y: &mut Field<R, K>,
+    ) -> Result<f64, BackendError> {
+        Ok(self.pool.install(|| blas::axpy_norm(a, x, y))?)
+    }
+
+    fn cg_update<R: Vectors, K: SiteObject>(
+        &self,
+        psi: &mut Field<R, K>,
+        p: &mut Field<R, K>,
+        r: &Field<R, K>,
+        a: f64,
+        b: f64,
+    ) -> Result<(), BackendError> {
+        Ok(self.pool.install(|| blas::cg_update(psi, p, r, a, b))?)
+    }
+
+    fn norm2<R: Vectors, K: SiteObject>(&self, x: &Field<R, K>) -> Result<f64, BackendError> {
+        Ok(self.pool.install(|| reduce::norm2(x)))
+    }
+
+    fn inner_product<R: Vectors, K: SiteObject>(
+        &self,
+        x: &Field<R, K>,
+        y: &Field<R, K>,
+    ) -> Result<Complex<f64>, BackendError> {
+        Ok(self.pool.install(|| reduce::inner_product(x, y))?)
+    }
+
+    fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
+        let start = Instant::now();
+        work()?;
+        Ok(start.elapsed().as_secs_f64())
+    }
+
+    fn copy_bandwidth(&self) -> Result<f64, BackendError> {
+        Ok(self.pool.install(crate::perf::copy::host_copy_bandwidth))
+    }
+
+    fn finish(&self) -> Result<(), BackendError> {
+        Ok(())
+    }
+}

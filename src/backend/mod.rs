@@ -1,0 +1,174 @@
+//! Backends: who holds fields and runs kernels. Operators and solvers are written once, over [`Backend`], and never ask which one they
+//! run on: every backend gives the same bits.
+
+mod cpu;
+pub mod opencl;
+pub mod select;
+
+use lanefield_reference::field::{Field, FieldError, SiteObject, Spinor};
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Lattice, LayoutError, LegOrder, Sites, Stencil};
+use lanefield_reference::links::DoubledGauge;
+use num_complex::Complex;
+use thiserror::Error;
+
+pub use cpu::{Cpu, Threads};
+pub use opencl::OpenCl;
+
+use opencl::OpenClError;
+
+/// Why a backend could not do what it was asked. Messages are fragments.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum BackendError {
+    /// Fields that do not match, or cannot be made.
+    #[error(transparent)]
+    Field(#[from] FieldError),
+    /// A lattice that cannot be laid out.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// The OpenCL runtime.
+    #[error(transparent)]
+    OpenCl(#[from] OpenClError),
+    /// A kernel source that does not resolve.
+    #[error(transparent)]
+    Source(#[from] opencl::SourceError),
+    /// A device without doubles.
+    #[error("{device} has no f64: exact sums need it; choose another device, or --device cpu")]
+    NoDoubles {
+        /// The device.
+        device: String,
+    },
+    /// A thread pool that could not be made.
+    #[error("a pool of {threads} threads could not be started: {reason}; use --threads N with fewer")]
+    Threads {
+        /// The number asked for.
+        threads: usize,
+        /// What the system said.
+        reason: String,
+    },
+    /// A sum that came back damaged from a device.
+    #[error("{device} returned a sum that no terms can have: {reason}; its memory or its driver cannot be trusted")]
+    DamagedSum {
+        /// The device.
+        device: String,
+        /// What is impossible about it.
+        reason: String,
+    },
+}
+
+/// A field that a backend holds.
+pub trait HeldField<K: SiteObject> {
+    /// The lattice that it lies on.
+    fn lattice(&self) -> &Lattice;
+    /// The sites that it lives on.
+    fn sites(&self) -> Sites;
+    /// What it holds at each site.
+    fn kind(&self) -> K;
+}
+
+impl<R: Vectors, K: SiteObject> HeldField<K> for Field<R, K> {
+    fn lattice(&self) -> &Lattice {
+        Field::lattice(self)
+    }
+    fn sites(&self) -> Sites {
+        Field::sites(self)
+    }
+    fn kind(&self) -> K {
+        Field::kind(self)
+    }
+}
+
+/// Holds fields and runs kernels. Each operation is defined to the last bit in `docs/arithmetic.md`; scalars are f64 and rounded to the
+/// fields' precision. Work may be queued: results are there when they are read.
+///
+/// Every function that takes several fields refuses those that do not match with [`BackendError::Field`], and passes on what the device
+/// reports.
+pub trait Backend {
+    /// A field held by this backend.
+    type Field<R: Vectors, K: SiteObject>: HeldField<K>;
+    /// A stencil's tables held by this backend.
+    type Stencil;
+
+    /// One line for people: the device and its driver, or the CPU's threads and vectors.
+    fn describe(&self) -> String;
+
+    /// A field of zeros.
+    fn zeros<R: Vectors, K: SiteObject>(
+        &self,
+        lattice: Lattice,
+        sites: Sites,
+        kind: K,
+    ) -> Result<Self::Field<R, K>, BackendError>;
+    /// Takes a field over from the host.
+    fn upload<R: Vectors, K: SiteObject>(&self, field: Field<R, K>) -> Result<Self::Field<R, K>, BackendError>;
+    /// A copy of a field on the host.
+    fn download<R: Vectors, K: SiteObject>(&self, field: &Self::Field<R, K>) -> Result<Field<R, K>, BackendError>;
+    /// Takes a stencil's tables over from the host.
+    fn stencil(&self, stencil: Stencil) -> Result<Self::Stencil, BackendError>;
+
+    /// out = the Wilson hop of `source`, at the stencil's sites.
+    fn hop<R: Vectors>(
+        &self,
+        out: &mut Self::Field<R, Spinor>,
+        stencil: &Self::Stencil,
+        links: &Self::Field<R, DoubledGauge>,
+        source: &Self::Field<R, Spinor>,
+        legs: LegOrder,
+        dagger: Dagger,
+    ) -> Result<(), BackendError>;
+
+    /// out = x.
+    fn copy<R: Vectors, K: SiteObject>(
+        &self,
+        out: &mut Self::Field<R, K>,
+        x: &Self::Field<R, K>,
+    ) -> Result<(), BackendError>;
+    /// out = a · x.
+    fn scale<R: Vectors, K: SiteObject>(
+        &self,
+        out: &mut Self::Field<R, K>,
+        a: f64,
+        x: &Self::Field<R, K>,
+    ) -> Result<(), BackendError>;
+    /// y ← a · x + y, fused.
+    fn axpy<R: Vectors, K: SiteObject>(
+        &self,
+        a: f64,
+        x: &Self::Field<R, K>,
+        y: &mut Self::Field<R, K>,
+    ) -> Result<(), BackendError>;
+    /// y ← a · x + y, fused, and |y|² of the result.
+    fn axpy_norm<R: Vectors, K: SiteObject>(
+        &self,
+        a: f64,
+        x: &Self::Field<R, K>,
+        y: &mut Self::Field<R, K>,
+    ) -> Result<f64, BackendError>;
+    /// ψ ← a · p + ψ, then p ← b · p + r, with the old p in both.
+    fn cg_update<R: Vectors, K: SiteObject>(
+        &self,
+        psi: &mut Self::Field<R, K>,
+        p: &mut Self::Field<R, K>,
+        r: &Self::Field<R, K>,
+        a: f64,
+        b: f64,
+    ) -> Result<(), BackendError>;
+    /// |x|², the exact sum over sites.
+    fn norm2<R: Vectors, K: SiteObject>(&self, x: &Self::Field<R, K>) -> Result<f64, BackendError>;
+    /// ⟨x, y⟩, antilinear in x, the exact sum over sites.
+    fn inner_product<R: Vectors, K: SiteObject>(
+        &self,
+        x: &Self::Field<R, K>,
+        y: &Self::Field<R, K>,
+    ) -> Result<Complex<f64>, BackendError>;
+
+    /// Seconds that the kernels of `work` take: device time where there are device events, else wall time.
+    fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError>;
+    /// The copy bandwidth of the backend's memory, in bytes a second (read plus written), measured now: the best of the ways to copy that
+    /// it has, the median of several runs over buffers larger than the caches.
+    fn copy_bandwidth(&self) -> Result<f64, BackendError>;
+    /// Waits until all queued work is done.
+    fn finish(&self) -> Result<(), BackendError>;
+}
