@@ -47,14 +47,13 @@ accelerator_inline void add_leg(const uint point, const int dagger, const int fi
     const int plus = dagger ? !backward : backward;
 
     const uint neighbour = f.neighbours[osite * 8 + point];
-    uint lane = accelerator_lane();
-    real phase = 1;
-    if (neighbour & TOP_BIT) {
-        const uint step = f.lane_steps[point * NSIMD + lane];
-        lane = step & ~TOP_BIT;
-        if ((step & TOP_BIT) && ((f.antiperiodic >> direction) & 1))
-            phase = -1;
-    }
+    // Read whether needed or not: with a branch here, LLVM moves the arithmetic of all legs behind the last of eight branches,
+    // which keeps every load's result in a register until then.
+    const uint step = f.lane_steps[point * NSIMD + accelerator_lane()];
+    const int edge = (neighbour & TOP_BIT) != 0;
+    const uint lane = edge ? step & ~TOP_BIT : accelerator_lane();
+    const int flips = edge && (step & TOP_BIT) && ((f.antiperiodic >> direction) & 1);
+    const real phase = flips ? -1 : 1;
 
     const colour_matrix u = read_link(f.links, osite, point, phase);
 

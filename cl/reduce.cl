@@ -16,7 +16,7 @@
 #define MERGE_THREADS 1024
 #endif
 
-// Partial sums of |x|². `partials`: EXACT_WORDS words a group. `terms`: 8 bytes a work-item; `limbs`: EXACT_WORDS words.
+// Partial sums of |x|². `partials`: EXACT_WORDS words a group. `terms`: 8 bytes a work-item at least; `limbs`: EXACT_WORDS words at least.
 __kernel void norm2(__global const cplx* restrict x, uint osites, __global long* restrict partials,
                     __local long* terms, __local long* limbs) {
     exact_sum sum;
@@ -35,7 +35,7 @@ __kernel void norm2(__global const cplx* restrict x, uint osites, __global long*
 }
 
 // Partial sums of ⟨x, y⟩ = Σ conj(x)·y: the real part is accumulator 0, the imaginary part is 1. `x` and `y` may be the same.
-// `partials`: 2·EXACT_WORDS words a group. `terms`: 16 bytes a work-item; `limbs`: 2·EXACT_WORDS words.
+// `partials`: 2·EXACT_WORDS words a group. `terms`: 8 bytes a work-item at least; `limbs`: EXACT_WORDS words at least.
 __kernel void inner_product(__global const cplx* x, __global const cplx* y, uint osites,
                             __global long* restrict partials, __local long* terms, __local long* limbs) {
     exact_sum re, im;

@@ -1,1 +1,22 @@
-//! Lattice fields.
+//! Lattice fields, lattice QCD first, on any OpenCL device and on CPUs, with the same bits.
+//!
+//! A result is a function of its inputs alone: no thread count, lane width, work-group size, backend or vendor changes a bit of it.
+//! `docs/arithmetic.md` defines every operation. The layers, from the top:
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`verify`] | bit-for-bit comparison of two backends |
+//! | [`solver`] | conjugate gradients, written once over [`backend::Backend`] |
+//! | [`operator`] | the Wilson operator and its Schur complement, likewise |
+//! | [`io`] | NERSC configurations, NumPy arrays |
+//! | [`perf`] | what the machine's memory can do |
+//! | [`backend`] | the CPU reference and OpenCL devices |
+//! | [`reference`] | layout, fields, canonical arithmetic, CPU kernels: a crate of its own |
+
+pub mod backend;
+pub mod io;
+pub mod operator;
+pub mod perf;
+pub mod solver;
+
+pub use lanefield_reference as reference;

@@ -263,8 +263,8 @@ impl Configuration {
 
 /// Third row of an SU(3) matrix from the first two: conj(row 1 × row 2), the same formula as in NERSC files of two rows.
 ///
-/// Element i, with j = i+1 and k = i+2 modulo 3, is the conjugate of a_j b_k − a_k b_j, where the first product starts
-/// from +0 and the second, its left factor negated, is added to it by [`multiply_add`].
+/// Element i, with j = i+1 and k = i+2 modulo 3, is the conjugate of a_j b_k − a_k b_j: a_j b_k is added to +0, then
+/// (−a_k) b_j to that, each by re = fma(−a.im, b.im, fma(a.re, b.re, c.re)), im = fma(a.im, b.re, fma(a.re, b.im, c.im)).
 pub fn third_row(row1: [Complex<f64>; 3], row2: [Complex<f64>; 3]) -> [Complex<f64>; 3] {
     std::array::from_fn(|i| {
         let (j, k) = ((i + 1) % 3, (i + 2) % 3);

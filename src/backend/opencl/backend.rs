@@ -58,7 +58,6 @@ struct Variant {
 enum Choices {
     Hop { link_reals: usize, legs: LegOrder },
     Words(usize),
-    None,
 }
 
 impl Variant {
@@ -72,7 +71,6 @@ impl Variant {
                 }
             }
             Choices::Words(words) => options += &format!(" -DWORDS={words} -DEXACT_LIMBS={}", exact::LIMBS),
-            Choices::None => {}
         }
         options
     }
@@ -296,7 +294,10 @@ impl Backend for OpenCl {
 
     fn describe(&self) -> String {
         let info = self.context.info();
-        format!("{} ({}, driver {}), {} accelerator threads", info.name, info.platform, info.driver, self.threads)
+        format!(
+            "{} ({}, driver {}), {} accelerator threads",
+            info.name, info.platform_name, info.driver_version, self.threads
+        )
     }
 
     fn zeros<R: Vectors, K: SiteObject>(

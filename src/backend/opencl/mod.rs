@@ -11,6 +11,7 @@
 //! | `cache.rs` | binaries and verdicts on disk |
 //! | `error.rs`, `raw.rs` | errors that say what to try; handles that release themselves |
 
+mod backend;
 mod cache;
 mod context;
 mod device;
@@ -23,6 +24,7 @@ mod sources;
 #[cfg(test)]
 pub(crate) mod testing;
 
+pub use backend::{DeviceField, DeviceStencil, OpenCl};
 pub use cache::{Cache, EntryKind, Key};
 pub use context::{Buffer, Context, MemoryUse};
 pub use device::{DeviceInfo, DeviceKind, devices};

@@ -9,7 +9,18 @@ macro_rules! embedded {
 }
 
 /// Every file of `cl/`, by its name there. A new file is one line here.
-const FILES: &[(&str, &str)] = embedded!["probe.cl",];
+const FILES: &[(&str, &str)] = embedded![
+    "accelerator.clh",
+    "blas.cl",
+    "complex.clh",
+    "exact.clh",
+    "hop.cl",
+    "peak.cl",
+    "probe.cl",
+    "reduce.cl",
+    "spin.clh",
+    "su3.clh",
+];
 
 /// Why a source could not be put together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,0 +1,213 @@
+//! Writes a file whole or not at all: to a temporary name in the same directory, synced, then renamed. Whatever fails,
+//! the file that was there before keeps its content.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use thiserror::Error;
+
+/// Why a file was not written. The file of that name, if there was one, is as it was.
+#[derive(Debug, Error)]
+pub enum WriteError {
+    /// The path has no file name, or names a directory.
+    #[error("cannot write {}: it is a directory; give the name of a file", .path.display())]
+    IsDirectory {
+        /// As given.
+        path: PathBuf,
+    },
+    /// No file can be made in the directory: it does not exist, or may not be written.
+    #[error("cannot make a file in directory {} (to write {}): {source}", .directory.display(), .path.display())]
+    Create {
+        /// Directory of the file.
+        directory: PathBuf,
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Writing, syncing or renaming failed: the disk is full, say.
+    #[error("cannot write {}: {source}", .path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+/// Writes the file at `path` with `write`, so that it is there with its whole content or not at all.
+///
+/// A symbolic link is followed. An existing file's permissions are kept. What is not a regular file (`/dev/null`, a pipe)
+/// cannot be replaced, and is written to directly.
+///
+/// # Errors
+/// [`WriteError`], with the path. The temporary file is removed.
+pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), WriteError> {
+    let failed = |source| WriteError::Write { path: path.to_owned(), source };
+    let existing = match fs::metadata(path) {
+        Ok(metadata) => Some(metadata),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(source) => return Err(failed(source)),
+    };
+    match &existing {
+        Some(metadata) if metadata.is_dir() => return Err(WriteError::IsDirectory { path: path.to_owned() }),
+        Some(metadata) if !metadata.is_file() => {
+            let mut writer = BufWriter::new(File::options().write(true).open(path).map_err(failed)?);
+            return write(&mut writer).and_then(|()| writer.flush()).map_err(failed);
+        }
+        // A rename onto a file that may not be written would succeed where the directory may be.
+        Some(metadata) if metadata.permissions().readonly() => {
+            return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only")));
+        }
+        _ => {}
+    }
+    let target = if existing.is_some() { fs::canonicalize(path).map_err(failed)? } else { path.to_owned() };
+    let ends_as_directory = path.as_os_str().to_string_lossy().ends_with(std::path::is_separator);
+    let Some(name) = target.file_name().filter(|_| !ends_as_directory) else {
+        return Err(WriteError::IsDirectory { path: path.to_owned() });
+    };
+    let directory = match target.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+
+    // The file system bounds a name's length, and the target's may be at the bound.
+    let prefix: String = format!(".{}", name.to_string_lossy()).chars().take(32).collect();
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(&prefix).suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // A temporary file is private unless told otherwise; this one gets what any new file gets (less the umask).
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    let temporary = builder.tempfile_in(directory).map_err(|source| WriteError::Create {
+        directory: directory.to_owned(),
+        path: path.to_owned(),
+        source,
+    })?;
+
+    let mut writer = BufWriter::with_capacity(1 << 18, temporary);
+    write(&mut writer).map_err(failed)?;
+    let temporary = writer.into_inner().map_err(|error| failed(error.into_error()))?;
+    if let Some(metadata) = existing {
+        temporary.as_file().set_permissions(metadata.permissions()).map_err(failed)?;
+    }
+    temporary.as_file().sync_all().map_err(failed)?;
+    temporary.persist(&target).map_err(|error| failed(error.error))?;
+    // The rename itself survives a power cut only once the directory is on disk. Some file systems cannot sync one:
+    // the content is safe then, and which of the two names is found is up to them.
+    if let Ok(directory) = File::open(directory) {
+        let _ = directory.sync_all();
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let mut names: Vec<String> =
+            fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn a_new_file_holds_what_was_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("new");
+        write_atomically(&path, |w| w.write_all(b"content")).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"content");
+        assert_eq!(names(directory.path()), ["new"]);
+    }
+
+    #[test]
+    fn a_failed_write_leaves_the_old_file_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("kept");
+        fs::write(&path, "old").unwrap();
+        let error = write_atomically(&path, |w| {
+            w.write_all(&[b'x'; 1 << 20])?;
+            Err(io::Error::other("disk on fire"))
+        })
+        .unwrap_err();
+        let message = error.to_string();
+        assert!(message.contains("kept") && message.contains("disk on fire"), "{message}");
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(names(directory.path()), ["kept"]);
+    }
+
+    #[test]
+    fn a_panic_while_writing_leaves_the_old_file_and_nothing_else() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("kept");
+        fs::write(&path, "old").unwrap();
+        let result = std::panic::catch_unwind(|| write_atomically(&path, |_| panic!("on purpose")));
+        assert!(result.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+        assert_eq!(names(directory.path()), ["kept"]);
+    }
+
+    #[test]
+    fn a_directory_is_refused_by_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let error = write_atomically(directory.path(), |_| Ok(())).unwrap_err();
+        assert!(matches!(error, WriteError::IsDirectory { .. }), "{error}");
+        let error = write_atomically(&directory.path().join("absent/"), |_| Ok(())).unwrap_err();
+        assert!(matches!(error, WriteError::IsDirectory { .. }), "{error}");
+        assert!(names(directory.path()).is_empty());
+    }
+
+    #[test]
+    fn a_missing_directory_is_named() {
+        let directory = tempfile::tempdir().unwrap();
+        let error = write_atomically(&directory.path().join("absent/file"), |_| Ok(())).unwrap_err();
+        assert!(matches!(error, WriteError::Create { .. }), "{error}");
+        assert!(error.to_string().contains("absent"), "{error}");
+    }
+
+    #[test]
+    fn a_read_only_file_is_not_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("kept");
+        fs::write(&path, "old").unwrap();
+        let mut permissions = fs::metadata(&path).unwrap().permissions();
+        permissions.set_readonly(true);
+        fs::set_permissions(&path, permissions).unwrap();
+        let error = write_atomically(&path, |w| w.write_all(b"new")).unwrap_err();
+        assert!(error.to_string().contains("read-only"), "{error}");
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn permissions_are_those_of_any_new_file_or_of_the_replaced_one() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        let (ours, theirs) = (directory.path().join("ours"), directory.path().join("theirs"));
+        write_atomically(&ours, |_| Ok(())).unwrap();
+        fs::write(&theirs, "").unwrap();
+        assert_eq!(mode(&ours), mode(&theirs));
+        fs::set_permissions(&ours, fs::Permissions::from_mode(0o640)).unwrap();
+        write_atomically(&ours, |_| Ok(())).unwrap();
+        assert_eq!(mode(&ours), 0o640);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_and_devices_written_to() {
+        let directory = tempfile::tempdir().unwrap();
+        let (file, link) = (directory.path().join("file"), directory.path().join("link"));
+        fs::write(&file, "old").unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        write_atomically(&link, |w| w.write_all(b"new")).unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        write_atomically(Path::new("/dev/null"), |w| w.write_all(b"gone")).unwrap();
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+    }
+}

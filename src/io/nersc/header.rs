@@ -1,0 +1,283 @@
+//! The header of a NERSC file: `KEY = value` lines from BEGIN_HEADER to END_HEADER. Here they are parsed into
+//! [`NerscHeader`], and written as Grid writes them.
+
+use std::fmt::Write as _;
+
+use lanefield_reference::layout::{DIMENSIONS, Extents};
+
+use super::{FloatingPoint, NerscError, StoredRows};
+
+/// Longest header that is read, in bytes. Headers in use have less than two thousand.
+pub const MAXIMUM_HEADER: usize = 1 << 16;
+
+/// What the header of a NERSC file says. Texts are as in the file, less surrounding blanks; empty where the field is
+/// missing.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NerscHeader {
+    /// DIMENSION_1 to DIMENSION_4: x, y, z, t.
+    pub extents: Extents,
+    /// DATATYPE.
+    pub rows: StoredRows,
+    /// FLOATING_POINT.
+    pub floating_point: FloatingPoint,
+    /// LINK_TRACE: mean of Re tr U / 3.
+    pub link_trace: f64,
+    /// PLAQUETTE: mean of Re tr P / 3.
+    pub plaquette: f64,
+    /// CHECKSUM: wrapping sum of the 32-bit words of the data, as integers in the file's byte order.
+    pub checksum: u32,
+    /// BOUNDARY_1 to BOUNDARY_4. Not interpreted: phases are given to an operator.
+    pub boundary: [String; DIMENSIONS],
+    /// ENSEMBLE_ID.
+    pub ensemble_id: String,
+    /// ENSEMBLE_LABEL.
+    pub ensemble_label: String,
+    /// SEQUENCE_NUMBER, as text.
+    pub sequence_number: String,
+    /// CREATOR.
+    pub creator: String,
+    /// CREATOR_HARDWARE.
+    pub creator_hardware: String,
+    /// CREATION_DATE.
+    pub creation_date: String,
+    /// ARCHIVE_DATE.
+    pub archive_date: String,
+}
+
+impl NerscHeader {
+    /// Parses a header at the start of `bytes`; also gives its length, with the end of line after END_HEADER.
+    ///
+    /// Keys may stand in any order. Lines without `=` and unknown keys are passed over, as in Grid.
+    pub(super) fn parse(bytes: &[u8]) -> Result<(Self, usize), NerscError> {
+        let bytes = &bytes[..bytes.len().min(MAXIMUM_HEADER)];
+        let mut lines = bytes.split_inclusive(|&b| b == b'\n');
+        let first = lines.next().unwrap_or_default();
+        if first.trim_ascii() != b"BEGIN_HEADER" {
+            return Err(NerscError::NotNersc { found: excerpt(first), hint: known_format(bytes) });
+        }
+        let mut length = first.len();
+        let mut fields: Vec<(&'static str, &[u8])> = Vec::new();
+        let mut ended = false;
+        for line in lines {
+            length += line.len();
+            if line.trim_ascii() == b"END_HEADER" && line.ends_with(b"\n") {
+                ended = true;
+                break;
+            }
+            let Some(equals) = line.iter().position(|&b| b == b'=') else { continue };
+            let (key, value) = (line[..equals].trim_ascii(), line[equals + 1..].trim_ascii());
+            // Keeping known keys alone, each once, bounds the memory that a header takes.
+            let Some(&field) = READ_FIELDS.iter().find(|field| field.as_bytes() == key) else { continue };
+            if let Some(&(_, first)) = fields.iter().find(|&&(known, _)| known == field) {
+                return Err(NerscError::DuplicateField { field, first: text(first), second: text(value) });
+            }
+            fields.push((field, value));
+        }
+        if !ended {
+            return Err(NerscError::NoEndOfHeader { searched: bytes.len() });
+        }
+        Fields(fields).interpret().map(|header| (header, length))
+    }
+
+    /// The header as Grid writes it, byte for byte, for the same values.
+    pub(super) fn to_text(&self) -> String {
+        let mut s = String::new();
+        let mut line = |key: &str, value: &str| {
+            s.push_str(key);
+            // Grid pads this one key.
+            s.push_str(if key == "PLAQUETTE" { "  = " } else { " = " });
+            s.push_str(value);
+            s.push('\n');
+        };
+        line("HDR_VERSION", "1.0");
+        line("DATATYPE", self.rows.datatype());
+        line("STORAGE_FORMAT", "");
+        for (field, extent) in DIMENSION_FIELDS.iter().zip(self.extents.as_array()) {
+            line(field, &extent.to_string());
+        }
+        line("LINK_TRACE", &ten_digits(self.link_trace));
+        line("PLAQUETTE", &ten_digits(self.plaquette));
+        for (field, boundary) in BOUNDARY_FIELDS.iter().zip(&self.boundary) {
+            line(field, boundary);
+        }
+        line("CHECKSUM", &format!("{:>10x}", self.checksum));
+        // Sums of ILDG files. Grid writes 0 into NERSC files, and does not read them back.
+        line("SCIDAC_CHECKSUMA", &format!("{:>10x}", 0));
+        line("SCIDAC_CHECKSUMB", &format!("{:>10x}", 0));
+        line("ENSEMBLE_ID", &self.ensemble_id);
+        line("ENSEMBLE_LABEL", &self.ensemble_label);
+        line("SEQUENCE_NUMBER", &self.sequence_number);
+        line("CREATOR", &self.creator);
+        line("CREATOR_HARDWARE", &self.creator_hardware);
+        line("CREATION_DATE", &self.creation_date);
+        line("ARCHIVE_DATE", &self.archive_date);
+        line("FLOATING_POINT", self.floating_point.name());
+        format!("BEGIN_HEADER\n{s}END_HEADER\n")
+    }
+}
+
+const DIMENSION_FIELDS: [&str; DIMENSIONS] = ["DIMENSION_1", "DIMENSION_2", "DIMENSION_3", "DIMENSION_4"];
+const BOUNDARY_FIELDS: [&str; DIMENSIONS] = ["BOUNDARY_1", "BOUNDARY_2", "BOUNDARY_3", "BOUNDARY_4"];
+
+/// The fields that are read: all that describe or verify the data, and the texts that say where it comes from.
+const READ_FIELDS: [&str; 20] = [
+    "DATATYPE",
+    "DIMENSION_1",
+    "DIMENSION_2",
+    "DIMENSION_3",
+    "DIMENSION_4",
+    "LINK_TRACE",
+    "PLAQUETTE",
+    "BOUNDARY_1",
+    "BOUNDARY_2",
+    "BOUNDARY_3",
+    "BOUNDARY_4",
+    "CHECKSUM",
+    "ENSEMBLE_ID",
+    "ENSEMBLE_LABEL",
+    "SEQUENCE_NUMBER",
+    "CREATOR",
+    "CREATOR_HARDWARE",
+    "CREATION_DATE",
+    "ARCHIVE_DATE",
+    "FLOATING_POINT",
+];
+
+/// Keys and values, each key once.
+struct Fields<'a>(Vec<(&'static str, &'a [u8])>);
+
+impl Fields<'_> {
+    fn get(&self, field: &str) -> Option<String> {
+        self.0.iter().find(|&&(key, _)| key == field).map(|&(_, value)| text(value))
+    }
+
+    fn optional(&self, field: &str) -> String {
+        self.get(field).unwrap_or_default()
+    }
+
+    fn required<T>(
+        &self,
+        field: &'static str,
+        expected: &'static str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<T, NerscError> {
+        let value = self.get(field).ok_or(NerscError::MissingField { field })?;
+        parse(&value).ok_or(NerscError::BadField { field, value, expected })
+    }
+
+    fn interpret(&self) -> Result<NerscHeader, NerscError> {
+        let rows = self.required("DATATYPE", "4D_SU3_GAUGE or 4D_SU3_GAUGE_3x3", |value| match value {
+            "4D_SU3_GAUGE" => Some(StoredRows::Two),
+            "4D_SU3_GAUGE_3x3" => Some(StoredRows::Three),
+            _ => None,
+        })?;
+        let floating_point = self.required(
+            "FLOATING_POINT",
+            "IEEE32BIG, IEEE32, IEEE32LITTLE, IEEE64BIG, IEEE64 or IEEE64LITTLE",
+            |value| match value {
+                "IEEE32BIG" => Some(FloatingPoint::F32Big),
+                "IEEE32" | "IEEE32LITTLE" => Some(FloatingPoint::F32Little),
+                "IEEE64BIG" => Some(FloatingPoint::F64Big),
+                "IEEE64" | "IEEE64LITTLE" => Some(FloatingPoint::F64Little),
+                _ => None,
+            },
+        )?;
+        let mut dimensions = [0; DIMENSIONS];
+        for (dimension, field) in dimensions.iter_mut().zip(DIMENSION_FIELDS) {
+            *dimension = self.required(field, "a number of sites", |value| value.parse().ok())?;
+        }
+        let extents = Extents::new(dimensions).map_err(|_| NerscError::BadDimensions { dimensions })?;
+        Ok(NerscHeader {
+            extents,
+            rows,
+            floating_point,
+            link_trace: self.required("LINK_TRACE", "a real number", |value| value.parse().ok())?,
+            plaquette: self.required("PLAQUETTE", "a real number", |value| value.parse().ok())?,
+            checksum: self.required("CHECKSUM", "a 32-bit hexadecimal number", |value| {
+                let digits = value.strip_prefix("0x").or_else(|| value.strip_prefix("0X")).unwrap_or(value);
+                u32::from_str_radix(digits, 16).ok()
+            })?,
+            boundary: BOUNDARY_FIELDS.map(|field| self.optional(field)),
+            ensemble_id: self.optional("ENSEMBLE_ID"),
+            ensemble_label: self.optional("ENSEMBLE_LABEL"),
+            sequence_number: self.optional("SEQUENCE_NUMBER"),
+            creator: self.optional("CREATOR"),
+            creator_hardware: self.optional("CREATOR_HARDWARE"),
+            creation_date: self.optional("CREATION_DATE"),
+            archive_date: self.optional("ARCHIVE_DATE"),
+        })
+    }
+}
+
+/// Text of a header, bounded, so that an error message stays one readable line whatever the file holds.
+fn text(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(&bytes[..bytes.len().min(MAXIMUM_TEXT)]).into_owned();
+    if bytes.len() > MAXIMUM_TEXT { text + "…" } else { text }
+}
+
+/// Longest value of a header field that is kept, in bytes.
+const MAXIMUM_TEXT: usize = 200;
+
+/// The first bytes of a file, to be shown.
+fn excerpt(bytes: &[u8]) -> String {
+    if bytes.is_empty() {
+        return "nothing (it is empty)".to_owned();
+    }
+    let mut shown = String::from("\"");
+    for &byte in bytes.trim_ascii_end().iter().take(16) {
+        let _ = write!(shown, "{}", byte.escape_ascii());
+    }
+    shown.push('"');
+    shown
+}
+
+fn known_format(bytes: &[u8]) -> &'static str {
+    match bytes {
+        [0x45, 0x67, 0x89, 0xab, ..] => " (this is LIME, the container of ILDG and SciDAC files)",
+        [0x93, b'N', b'U', b'M', b'P', b'Y', ..] => " (this is a NumPy array)",
+        [0x1f, 0x8b, ..] => " (this is compressed by gzip)",
+        _ => "",
+    }
+}
+
+/// A number with ten significant digits, as C's `%.10g` and Grid's streams write it.
+fn ten_digits(value: f64) -> String {
+    const DIGITS: i32 = 10;
+    let scientific = format!("{value:.9e}");
+    let Some((mantissa, exponent)) = scientific.split_once('e') else { return scientific };
+    let Ok(exponent) = exponent.parse::<i32>() else { return scientific };
+    let trim =
+        |s: &str| if s.contains('.') { s.trim_end_matches('0').trim_end_matches('.').to_owned() } else { s.to_owned() };
+    if (-4..DIGITS).contains(&exponent) {
+        let decimals = usize::try_from(DIGITS - 1 - exponent).unwrap_or(0);
+        trim(&format!("{value:.decimals$}"))
+    } else {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        format!("{}e{sign}{:02}", trim(mantissa), exponent.unsigned_abs())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ten_digits_are_written_as_by_printf() {
+        for (value, printed) in [
+            (0.09289896843889507, "0.09289896844"),
+            (-0.002299717679036898, "-0.002299717679"),
+            (1.0, "1"),
+            (0.0, "0"),
+            (-0.0, "-0"),
+            (1.25e-5, "1.25e-05"),
+            (-3.0000000001e-100, "-3e-100"),
+            (9.99999999999e-5, "0.0001"),
+            (12345678901.0, "1.23456789e+10"),
+            (9999999999.5, "1e+10"),
+            (1234567890.4, "1234567890"),
+            (f64::NAN, "NaN"),
+        ] {
+            assert_eq!(ten_digits(value), printed);
+        }
+    }
+}

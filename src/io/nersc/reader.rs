@@ -1,0 +1,226 @@
+//! Reading a NERSC file: header, length, data; then all that the header says about the data is verified. The
+//! counterpart is `writer.rs`.
+
+use std::fs::{self, File};
+use std::io::{Cursor, Read};
+use std::path::Path;
+
+use lanefield_reference::gauge::{Configuration, GaugeError, SITE_WORDS, third_row};
+use lanefield_reference::layout::Extents;
+use num_complex::Complex;
+
+use super::header::{MAXIMUM_HEADER, NerscHeader};
+use super::{ByteOrder, FloatingPoint, LINK_TRACE_TOLERANCE, NerscError, PLAQUETTE_TOLERANCE, StoredRows, data_length};
+
+/// A NERSC file: what its header says, and its links, which agree with it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NerscFile {
+    /// The header.
+    pub header: NerscHeader,
+    /// The links; f32 values are widened, a third row that is not in the file is rebuilt in f64 by [`third_row`].
+    pub configuration: Configuration,
+}
+
+/// Bytes of data that are decoded at a time.
+const CHUNK: usize = 1 << 18;
+
+/// Sites that are looked at to tell the byte order.
+const SAMPLE_SITES: usize = 16;
+
+/// Reads the NERSC file at `path`, and verifies its length, CHECKSUM, LINK_TRACE and PLAQUETTE, and that its links are
+/// finite and in SU(3) (see [`FloatingPoint::unitarity_tolerance`]).
+///
+/// # Errors
+/// [`NerscError`]. Nothing is allocated for links before the length of the file is known to be right.
+pub fn read(path: &Path) -> Result<NerscFile, NerscError> {
+    let open = |source| NerscError::Open { path: path.to_owned(), source };
+    // Asked before the file is opened: opening a pipe would wait for its writer.
+    let metadata = fs::metadata(path).map_err(open)?;
+    if !metadata.is_file() {
+        return Err(NerscError::NotAFile { path: path.to_owned() });
+    }
+    read_from(File::open(path).map_err(open)?, metadata.len())
+}
+
+/// As [`read`], of a whole file in memory.
+///
+/// # Errors
+/// [`NerscError`].
+pub fn parse(bytes: &[u8]) -> Result<NerscFile, NerscError> {
+    read_from(bytes, bytes.len() as u64)
+}
+
+/// As [`read`], from a reader that holds `length` bytes. Memory for the links is allocated according to `length`, so it
+/// must be true; a reader that ends early is an error.
+///
+/// # Errors
+/// [`NerscError`].
+pub fn read_from(mut reader: impl Read, length: u64) -> Result<NerscFile, NerscError> {
+    let head_length = length.min(MAXIMUM_HEADER as u64);
+    let mut head = Vec::with_capacity(usize::try_from(head_length).unwrap_or(MAXIMUM_HEADER));
+    reader.by_ref().take(head_length).read_to_end(&mut head)?;
+    let (header, data_start) = NerscHeader::parse(&head)?;
+    check_length(&header, length.saturating_sub(data_start as u64))?;
+
+    let data = Data::read(&header, Cursor::new(&head[data_start..]).chain(reader))?;
+    let configuration = data.verify(&header)?;
+    check_observables(&header, &configuration)?;
+    Ok(NerscFile { header, configuration })
+}
+
+fn check_length(header: &NerscHeader, found: u64) -> Result<(), NerscError> {
+    let expected = data_length(header.extents, header.rows, header.floating_point);
+    if found == expected {
+        return Ok(());
+    }
+    let describe = |rows: StoredRows, format: FloatingPoint| format!("{} {}", rows.datatype(), format.name());
+    let other = [StoredRows::Two, StoredRows::Three]
+        .into_iter()
+        .flat_map(|rows| [FloatingPoint::F32Big, FloatingPoint::F64Big].map(|format| (rows, format)))
+        .find(|&(rows, format)| data_length(header.extents, rows, format) == found);
+    let hint = other.map_or(String::new(), |(rows, format)| {
+        let bits = 8 * format.size();
+        format!("; that is the length of {} with {bits}-bit numbers", rows.datatype())
+    });
+    let header_says = format!("{} of {}", header.extents, describe(header.rows, header.floating_point));
+    Err(if found < expected {
+        NerscError::Truncated { header_says, expected, found, hint }
+    } else {
+        NerscError::Oversized { header_says, expected, found, hint }
+    })
+}
+
+/// Links as decoded, with what is needed to judge them.
+struct Data {
+    links: Vec<Complex<f64>>,
+    /// Wrapping sum of the 32-bit words in the declared byte order.
+    checksum: u32,
+    /// The same in the other byte order.
+    checksum_swapped: u32,
+    /// The first sites as in the file.
+    sample: Vec<u8>,
+}
+
+impl Data {
+    fn read(header: &NerscHeader, mut reader: impl Read) -> Result<Self, NerscError> {
+        let extents = header.extents;
+        let words = extents.volume() * SITE_WORDS;
+        let mut links = Vec::new();
+        links
+            .try_reserve_exact(words)
+            .map_err(|_| NerscError::OutOfMemory { extents, bytes: words.saturating_mul(size_of::<Complex<f64>>()) })?;
+        let site_bytes = header.rows.reals_per_site() * header.floating_point.size();
+        let chunk_sites = (CHUNK / site_bytes).min(extents.volume());
+        let mut buffer = vec![0; chunk_sites * site_bytes];
+        let mut sample = Vec::new();
+        let (mut big, mut little) = (0u32, 0u32);
+        let mut left = extents.volume();
+        while left > 0 {
+            let sites = left.min(chunk_sites);
+            let bytes = &mut buffer[..sites * site_bytes];
+            reader.read_exact(bytes)?;
+            let (words, _) = bytes.as_chunks::<4>();
+            for &word in words {
+                big = big.wrapping_add(u32::from_be_bytes(word));
+                little = little.wrapping_add(u32::from_le_bytes(word));
+            }
+            decode(bytes, header.rows, header.floating_point, &mut links);
+            if sample.is_empty() {
+                sample = bytes[..sites.min(SAMPLE_SITES) * site_bytes].to_vec();
+            }
+            left -= sites;
+        }
+        let (checksum, checksum_swapped) = match header.floating_point.byte_order() {
+            ByteOrder::Big => (big, little),
+            ByteOrder::Little => (little, big),
+        };
+        Ok(Self { links, checksum, checksum_swapped, sample })
+    }
+
+    /// The links, if they have the header's checksum, are finite, and are in SU(3).
+    fn verify(self, header: &NerscHeader) -> Result<Configuration, NerscError> {
+        let byte_order =
+            |evidence: &str| NerscError::ByteOrder { declared: header.floating_point, evidence: evidence.to_owned() };
+        let checksum = (self.checksum != header.checksum).then_some([header.checksum, self.checksum]);
+        if checksum.is_some() && self.checksum_swapped == header.checksum {
+            return Err(byte_order("in that order the data sums to CHECKSUM"));
+        }
+        let sample_is_swapped = || {
+            is_su3(&self.sample, header, header.floating_point.swapped())
+                && !is_su3(&self.sample, header, header.floating_point)
+        };
+        let links_error = |source: GaugeError| {
+            if sample_is_swapped() {
+                byte_order("the first links are in SU(3) in that order only")
+            } else {
+                NerscError::Links { source, checksum }
+            }
+        };
+        let configuration = Configuration::new(header.extents, self.links).map_err(links_error)?;
+        configuration.require_finite().map_err(links_error)?;
+        if let Some([header, data]) = checksum {
+            return Err(if sample_is_swapped() {
+                byte_order("the first links are in SU(3) in that order only; the data sums to CHECKSUM in neither")
+            } else {
+                NerscError::Checksum { header, data }
+            });
+        }
+        configuration.require_su3(header.floating_point.unitarity_tolerance()).map_err(links_error)?;
+        Ok(configuration)
+    }
+}
+
+fn is_su3(bytes: &[u8], header: &NerscHeader, floating_point: FloatingPoint) -> bool {
+    let sites = bytes.len() / (header.rows.reals_per_site() * floating_point.size());
+    let mut links = Vec::new();
+    decode(bytes, header.rows, floating_point, &mut links);
+    Extents::new([sites, 1, 1, 1]).is_ok_and(|extents| {
+        Configuration::new(extents, links).is_ok_and(|c| c.require_su3(floating_point.unitarity_tolerance()).is_ok())
+    })
+}
+
+fn check_observables(header: &NerscHeader, configuration: &Configuration) -> Result<(), NerscError> {
+    // Written so that a header value that is not a number fails.
+    let agree = |a: f64, b: f64, tolerance: f64| (a - b).abs() < tolerance;
+    let link_trace = configuration.link_trace();
+    if !agree(link_trace, header.link_trace, LINK_TRACE_TOLERANCE) {
+        return Err(NerscError::LinkTrace { header: header.link_trace, data: link_trace });
+    }
+    let plaquette = configuration.plaquette();
+    if !agree(plaquette, header.plaquette, PLAQUETTE_TOLERANCE) {
+        return Err(NerscError::Plaquette { header: header.plaquette, data: plaquette });
+    }
+    Ok(())
+}
+
+/// Appends the links in `bytes`, whole sites of a file, to `links`.
+pub(super) fn decode(bytes: &[u8], rows: StoredRows, floating_point: FloatingPoint, links: &mut Vec<Complex<f64>>) {
+    match floating_point {
+        FloatingPoint::F32Big => decode_with(bytes, rows, links, |b: [u8; 4]| f64::from(f32::from_be_bytes(b))),
+        FloatingPoint::F32Little => decode_with(bytes, rows, links, |b: [u8; 4]| f64::from(f32::from_le_bytes(b))),
+        FloatingPoint::F64Big => decode_with(bytes, rows, links, f64::from_be_bytes),
+        FloatingPoint::F64Little => decode_with(bytes, rows, links, f64::from_le_bytes),
+    }
+}
+
+fn decode_with<const SIZE: usize>(
+    bytes: &[u8],
+    rows: StoredRows,
+    links: &mut Vec<Complex<f64>>,
+    real: impl Fn([u8; SIZE]) -> f64,
+) {
+    let (numbers, _) = bytes.as_chunks::<SIZE>();
+    let (words, _) = numbers.as_chunks::<2>();
+    let word = |&[re, im]: &[[u8; SIZE]; 2]| Complex::new(real(re), real(im));
+    match rows {
+        StoredRows::Three => links.extend(words.iter().map(word)),
+        StoredRows::Two => {
+            let (stored, _) = words.as_chunks::<6>();
+            for link in stored {
+                let [a, b, c, d, e, f] = link.each_ref().map(word);
+                links.extend([a, b, c, d, e, f]);
+                links.extend(third_row([a, b, c], [d, e, f]));
+            }
+        }
+    }
+}

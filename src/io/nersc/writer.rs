@@ -1,0 +1,171 @@
+//! Writing a NERSC file, in the form that Grid writes, so that Grid reads it. The counterpart is `reader.rs`.
+
+use std::borrow::Cow;
+use std::io::{self, Write};
+use std::path::Path;
+
+use lanefield_reference::gauge::{Configuration, LINK_WORDS, SITE_WORDS};
+use num_complex::Complex;
+
+use super::header::NerscHeader;
+use super::reader::decode;
+use super::{ByteOrder, FloatingPoint, NerscError, StoredRows, data_length};
+use crate::io::atomic::write_atomically;
+
+/// How a configuration is written, and what its header says besides. The default is what Grid writes: three rows of
+/// IEEE64BIG.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WriteOptions {
+    /// DATATYPE.
+    pub rows: StoredRows,
+    /// FLOATING_POINT.
+    pub floating_point: FloatingPoint,
+    /// ENSEMBLE_ID.
+    pub ensemble_id: String,
+    /// ENSEMBLE_LABEL.
+    pub ensemble_label: String,
+    /// SEQUENCE_NUMBER.
+    pub sequence_number: u64,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self {
+            rows: StoredRows::Three,
+            floating_point: FloatingPoint::F64Big,
+            ensemble_id: "LANEFIELD".to_owned(),
+            ensemble_label: String::new(),
+            sequence_number: 1,
+        }
+    }
+}
+
+/// Sites that are encoded at a time.
+const CHUNK_SITES: usize = 256;
+
+/// Writes `configuration` to a NERSC file at `path`, whole or not at all.
+///
+/// LINK_TRACE and PLAQUETTE are those of the links as they will be read, that is after rounding and without a third row
+/// of their own. A file is a function of the arguments alone: CREATION_DATE, ARCHIVE_DATE and CREATOR_HARDWARE, which
+/// Grid takes from the clock and the machine, are `unspecified`.
+///
+/// # Errors
+/// [`NerscError::Links`] if the links are not finite or not in SU(3), so that [`super::read`] would refuse the file;
+/// [`NerscError::BadText`]; [`NerscError::Write`].
+pub fn write(path: &Path, configuration: &Configuration, options: &WriteOptions) -> Result<(), NerscError> {
+    let header = prepare(configuration, options)?;
+    Ok(write_atomically(path, |writer| emit(&header, configuration, writer))?)
+}
+
+/// The bytes that [`write()`] would write.
+///
+/// # Errors
+/// As [`write()`].
+pub fn to_bytes(configuration: &Configuration, options: &WriteOptions) -> Result<Vec<u8>, NerscError> {
+    let header = prepare(configuration, options)?;
+    let mut bytes = Vec::new();
+    emit(&header, configuration, &mut bytes)?;
+    Ok(bytes)
+}
+
+fn prepare(configuration: &Configuration, options: &WriteOptions) -> Result<NerscHeader, NerscError> {
+    let &WriteOptions { rows, floating_point, .. } = options;
+    check_text("ENSEMBLE_ID", &options.ensemble_id)?;
+    check_text("ENSEMBLE_LABEL", &options.ensemble_label)?;
+    let require_su3 = |configuration: &Configuration| {
+        configuration
+            .require_su3(floating_point.unitarity_tolerance())
+            .map_err(|source| NerscError::Links { source, checksum: None })
+    };
+    require_su3(configuration)?;
+    let mut checksum = 0u32;
+    let stored = match (rows, floating_point.size()) {
+        (StoredRows::Three, 8) => {
+            encode(configuration, rows, floating_point, |bytes| add_to_checksum(&mut checksum, bytes, floating_point));
+            Cow::Borrowed(configuration)
+        }
+        _ => {
+            let mut links = Vec::with_capacity(configuration.links().len());
+            encode(configuration, rows, floating_point, |bytes| {
+                add_to_checksum(&mut checksum, bytes, floating_point);
+                decode(bytes, rows, floating_point, &mut links);
+            });
+            let stored = Configuration::new(configuration.extents(), links)
+                .map_err(|source| NerscError::Links { source, checksum: None })?;
+            require_su3(&stored)?;
+            Cow::Owned(stored)
+        }
+    };
+    Ok(NerscHeader {
+        extents: configuration.extents(),
+        rows,
+        floating_point,
+        link_trace: stored.link_trace(),
+        plaquette: stored.plaquette(),
+        checksum,
+        boundary: std::array::from_fn(|_| "PERIODIC".to_owned()),
+        ensemble_id: options.ensemble_id.clone(),
+        ensemble_label: options.ensemble_label.clone(),
+        sequence_number: options.sequence_number.to_string(),
+        creator: "lanefield".to_owned(),
+        creator_hardware: "unspecified".to_owned(),
+        creation_date: "unspecified".to_owned(),
+        archive_date: "unspecified".to_owned(),
+    })
+}
+
+/// A text must not end the header, or begin a line of it. Grid looks for END_HEADER anywhere in a line.
+fn check_text(field: &'static str, value: &str) -> Result<(), NerscError> {
+    let printable = value.bytes().all(|b| b == b' ' || b.is_ascii_graphic());
+    if printable && value.len() <= 200 && !value.contains("END_HEADER") {
+        Ok(())
+    } else {
+        Err(NerscError::BadText { field, value: value.to_owned() })
+    }
+}
+
+fn emit(header: &NerscHeader, configuration: &Configuration, mut writer: impl Write) -> io::Result<()> {
+    writer.write_all(header.to_text().as_bytes())?;
+    let mut result = Ok(());
+    let mut written = 0u64;
+    encode(configuration, header.rows, header.floating_point, |bytes| {
+        if result.is_ok() {
+            result = writer.write_all(bytes);
+            written += bytes.len() as u64;
+        }
+    });
+    debug_assert!(result.is_err() || written == data_length(header.extents, header.rows, header.floating_point));
+    result
+}
+
+/// Hands the data of a file to `take`, a few sites at a time.
+fn encode(configuration: &Configuration, rows: StoredRows, floating_point: FloatingPoint, mut take: impl FnMut(&[u8])) {
+    let words = match rows {
+        StoredRows::Two => LINK_WORDS / 3 * 2,
+        StoredRows::Three => LINK_WORDS,
+    };
+    let mut bytes = Vec::with_capacity(CHUNK_SITES * rows.reals_per_site() * floating_point.size());
+    for sites in configuration.links().chunks(CHUNK_SITES * SITE_WORDS) {
+        bytes.clear();
+        let reals =
+            sites.chunks_exact(LINK_WORDS).flat_map(|link| &link[..words]).flat_map(|z: &Complex<f64>| [z.re, z.im]);
+        match floating_point {
+            FloatingPoint::F32Big => bytes.extend(reals.flat_map(|x| (x as f32).to_be_bytes())),
+            FloatingPoint::F32Little => bytes.extend(reals.flat_map(|x| (x as f32).to_le_bytes())),
+            FloatingPoint::F64Big => bytes.extend(reals.flat_map(f64::to_be_bytes)),
+            FloatingPoint::F64Little => bytes.extend(reals.flat_map(f64::to_le_bytes)),
+        }
+        take(&bytes);
+    }
+}
+
+/// CHECKSUM: the wrapping sum of the 32-bit words, each read in the byte order of the file. The two halves of a double
+/// may be taken in either order.
+fn add_to_checksum(checksum: &mut u32, bytes: &[u8], floating_point: FloatingPoint) {
+    let (words, _) = bytes.as_chunks::<4>();
+    let sum = |word: fn([u8; 4]) -> u32| words.iter().fold(*checksum, |sum, &bytes| sum.wrapping_add(word(bytes)));
+    *checksum = match floating_point.byte_order() {
+        ByteOrder::Big => sum(u32::from_be_bytes),
+        ByteOrder::Little => sum(u32::from_le_bytes),
+    };
+}

@@ -1,0 +1,228 @@
+//! Complex arrays as they come from a file: their precision and shape, and what fields they can be.
+
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::layout::{Extents, LayoutError};
+use num_complex::Complex;
+
+use super::NpyError;
+use super::error::show_shape;
+
+/// Precision of the numbers of an array.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Precision {
+    /// complex64: two f32.
+    F32,
+    /// complex128: two f64.
+    F64,
+}
+
+impl Precision {
+    /// Bytes of a complex number.
+    pub fn complex_size(self) -> usize {
+        match self {
+            Self::F32 => 8,
+            Self::F64 => 16,
+        }
+    }
+
+    /// NumPy's name: `complex64`, `complex128`.
+    pub fn dtype(self) -> &'static str {
+        match self {
+            Self::F32 => "complex64",
+            Self::F64 => "complex128",
+        }
+    }
+
+    pub(super) fn descr(self) -> &'static str {
+        match self {
+            Self::F32 => "<c8",
+            Self::F64 => "<c16",
+        }
+    }
+}
+
+/// A real type whose complex numbers can be stored: f32 or f64.
+pub trait ArrayReal: Copy + sealed::Sealed {
+    /// Its precision.
+    const PRECISION: Precision;
+}
+
+impl ArrayReal for f32 {
+    const PRECISION: Precision = Precision::F32;
+}
+
+impl ArrayReal for f64 {
+    const PRECISION: Precision = Precision::F64;
+}
+
+pub(super) mod sealed {
+    /// What [`super::ArrayReal`] needs inside; sealed, because a type's bytes are written as they are.
+    pub trait Sealed: bytemuck::Pod {
+        fn to_little_endian(self) -> Self;
+    }
+    impl Sealed for f32 {
+        fn to_little_endian(self) -> Self {
+            Self::from_bits(self.to_bits().to_le())
+        }
+    }
+    impl Sealed for f64 {
+        fn to_little_endian(self) -> Self {
+            Self::from_bits(self.to_bits().to_le())
+        }
+    }
+}
+
+/// Complex numbers in the precision of their file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ComplexValues {
+    /// complex64.
+    F32(Vec<Complex<f32>>),
+    /// complex128.
+    F64(Vec<Complex<f64>>),
+}
+
+impl ComplexValues {
+    /// Number of complex numbers.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::F32(values) => values.len(),
+            Self::F64(values) => values.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Precision of the numbers.
+    pub fn precision(&self) -> Precision {
+        match self {
+            Self::F32(_) => Precision::F32,
+            Self::F64(_) => Precision::F64,
+        }
+    }
+
+    /// The values in f64; from f32 without any change.
+    pub fn into_f64(self) -> Vec<Complex<f64>> {
+        match self {
+            Self::F32(values) => values.into_iter().map(|z| Complex::new(f64::from(z.re), f64::from(z.im))).collect(),
+            Self::F64(values) => values,
+        }
+    }
+
+    /// The values in f32; from f64 rounded to nearest, ties to even. What exceeds f32 becomes infinite.
+    pub fn into_f32(self) -> Vec<Complex<f32>> {
+        match self {
+            Self::F32(values) => values,
+            Self::F64(values) => values.into_iter().map(|z| Complex::new(z.re as f32, z.im as f32)).collect(),
+        }
+    }
+
+    fn first_not_finite(&self) -> Option<(usize, Complex<f64>)> {
+        match self {
+            Self::F32(values) => values
+                .iter()
+                .position(|z| !z.is_finite())
+                .map(|i| (i, Complex::new(f64::from(values[i].re), f64::from(values[i].im)))),
+            Self::F64(values) => values.iter().position(|z| !z.is_finite()).map(|i| (i, values[i])),
+        }
+    }
+
+    fn require_finite(&self, shape: &[usize]) -> Result<(), NpyError> {
+        let Some((mut flat, value)) = self.first_not_finite() else { return Ok(()) };
+        let mut index = vec![0; shape.len()];
+        for (index, &extent) in index.iter_mut().zip(shape).rev() {
+            *index = flat % extent;
+            flat /= extent;
+        }
+        Err(NpyError::NotFinite { index, value })
+    }
+}
+
+/// An array of complex numbers of any shape.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ComplexArray {
+    /// Extents, the slowest axis first.
+    pub shape: Vec<usize>,
+    /// Elements in C order.
+    pub values: ComplexValues,
+}
+
+impl ComplexArray {
+    /// Checks that every element is finite.
+    ///
+    /// # Errors
+    /// [`NpyError::NotFinite`] with the first that is not.
+    pub fn require_finite(&self) -> Result<(), NpyError> {
+        self.values.require_finite(&self.shape)
+    }
+
+    /// The array as a spinor field.
+    ///
+    /// # Errors
+    /// [`NpyError::Shape`] if the shape is not `(T, Z, Y, X, 4, 3)`.
+    pub fn into_spinor(self) -> Result<SpinorArray, NpyError> {
+        let extents = field_extents(&self.shape, "spinor field", "(T, Z, Y, X, 4, 3)", &[4, 3])?;
+        Ok(SpinorArray { extents, values: self.values })
+    }
+
+    /// The array as a gauge configuration; complex64 is widened.
+    ///
+    /// # Errors
+    /// [`NpyError::Shape`] if the shape is not `(T, Z, Y, X, 4, 3, 3)`; [`NpyError::Links`] if a link is not finite. That
+    /// links are in SU(3) is for the caller to demand ([`Configuration::require_su3`]): tests of ports use links that are not.
+    pub fn into_gauge(self) -> Result<Configuration, NpyError> {
+        let extents = field_extents(&self.shape, "gauge configuration", "(T, Z, Y, X, 4, 3, 3)", &[4, 3, 3])?;
+        let configuration = Configuration::new(extents, self.values.into_f64())?;
+        configuration.require_finite()?;
+        Ok(configuration)
+    }
+}
+
+/// A spinor field in site order: complex number `(site * 4 + spin) * 3 + colour`, x the fastest coordinate of the site.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SpinorArray {
+    /// The lattice.
+    pub extents: Extents,
+    /// 12 complex numbers a site.
+    pub values: ComplexValues,
+}
+
+impl SpinorArray {
+    /// Checks that every component is finite, as a source must be.
+    ///
+    /// # Errors
+    /// [`NpyError::NotFinite`] with the index (t, z, y, x, spin, colour) of the first that is not.
+    pub fn require_finite(&self) -> Result<(), NpyError> {
+        self.values.require_finite(&spinor_shape(self.extents))
+    }
+}
+
+pub(super) fn spinor_shape(extents: Extents) -> Vec<usize> {
+    let [x, y, z, t] = extents.as_array();
+    vec![t, z, y, x, 4, 3]
+}
+
+pub(super) fn gauge_shape(extents: Extents) -> Vec<usize> {
+    let [x, y, z, t] = extents.as_array();
+    vec![t, z, y, x, 4, 3, 3]
+}
+
+fn field_extents(
+    shape: &[usize],
+    field: &'static str,
+    axes: &'static str,
+    site: &[usize],
+) -> Result<Extents, NpyError> {
+    let wrong = |reason: String| NpyError::Shape { shape: shape.to_owned(), field, axes, reason };
+    if shape.len() != 4 + site.len() {
+        return Err(wrong(format!("it has {} axes, not {}", shape.len(), 4 + site.len())));
+    }
+    let (lattice, words) = shape.split_at(4);
+    if words != site {
+        return Err(wrong(format!("the last axes are {}, not {}", show_shape(words), show_shape(site))));
+    }
+    let &[t, z, y, x] = lattice else { return Err(wrong("it has no four lattice axes".to_owned())) };
+    Extents::new([x, y, z, t]).map_err(|error: LayoutError| wrong(error.to_string()))
+}

@@ -1,0 +1,171 @@
+//! NumPy arrays (`.npy`) of complex numbers, in and out: little-endian complex64 and complex128, C order. With the site
+//! axes T, Z, Y, X their order in the file is site order, x fastest. The format is that of NumPy's `numpy.lib.format`,
+//! versions 1 to 3. The parser is our own because a header is a Python literal: a general one recurses, and trusts lengths.
+
+mod array;
+mod error;
+mod header;
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use bytemuck::Pod;
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::layout::Extents;
+use num_complex::Complex;
+
+use super::atomic::write_atomically;
+pub use array::{ArrayReal, ComplexArray, ComplexValues, Precision, SpinorArray};
+use array::{gauge_shape, spinor_shape};
+pub use error::NpyError;
+pub use header::MAXIMUM_HEADER;
+use header::{ElementType, NpyHeader};
+
+/// Reads a complex array of any shape. Its elements need not be finite.
+///
+/// # Errors
+/// [`NpyError`]. Nothing is allocated for elements before the length of the file is known to be right.
+pub fn read_complex(path: &Path) -> Result<ComplexArray, NpyError> {
+    let open = |source| NpyError::Open { path: path.to_owned(), source };
+    // Asked before the file is opened: opening a pipe would wait for its writer.
+    let metadata = fs::metadata(path).map_err(open)?;
+    if !metadata.is_file() {
+        return Err(NpyError::NotAFile { path: path.to_owned() });
+    }
+    read_from(File::open(path).map_err(open)?, metadata.len())
+}
+
+/// Reads a spinor field `(T, Z, Y, X, 4, 3)`. Its components need not be finite: see [`SpinorArray::require_finite`].
+///
+/// # Errors
+/// As [`read_complex`], and [`NpyError::Shape`].
+pub fn read_spinor(path: &Path) -> Result<SpinorArray, NpyError> {
+    read_complex(path)?.into_spinor()
+}
+
+/// Reads a gauge configuration `(T, Z, Y, X, 4, 3, 3)`: direction x, y, z, t; row; column.
+///
+/// # Errors
+/// As [`read_complex`] and [`ComplexArray::into_gauge`].
+pub fn read_gauge(path: &Path) -> Result<Configuration, NpyError> {
+    read_complex(path)?.into_gauge()
+}
+
+/// As [`read_complex`], of a whole file in memory.
+///
+/// # Errors
+/// [`NpyError`].
+pub fn parse(bytes: &[u8]) -> Result<ComplexArray, NpyError> {
+    read_from(bytes, bytes.len() as u64)
+}
+
+/// As [`read_complex`], from a reader that holds `length` bytes. Memory is allocated according to `length`, so it must be
+/// true; a reader that ends early is an error.
+///
+/// # Errors
+/// [`NpyError`].
+pub fn read_from(mut reader: impl Read, length: u64) -> Result<ComplexArray, NpyError> {
+    let NpyHeader { descr, fortran_order, shape, header_length } = NpyHeader::read(&mut reader, length)?;
+    let precision = match ElementType::of(&descr) {
+        ElementType::Complex(precision) => precision,
+        ElementType::Other(hint) => return Err(NpyError::ElementType { descr, hint }),
+    };
+    // An array with one axis longer than 1 at most is in both orders at once, and NumPy writes it as C order.
+    if fortran_order {
+        return Err(NpyError::FortranOrder);
+    }
+    let elements = shape.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
+    let sizes = elements.and_then(|n| Some((n, n.checked_mul(precision.complex_size())?)));
+    let Some((elements, bytes)) = sizes else { return Err(NpyError::TooLarge { shape }) };
+    let (expected, found) = (bytes as u64, length.saturating_sub(header_length));
+    if found < expected {
+        return Err(NpyError::Truncated { shape, precision, expected, found });
+    }
+    if found > expected {
+        return Err(NpyError::Oversized { shape, precision, expected, found });
+    }
+    let values = match precision {
+        Precision::F32 => read_values(&mut reader, elements, &shape).map(ComplexValues::F32),
+        Precision::F64 => read_values(&mut reader, elements, &shape).map(ComplexValues::F64),
+    }?;
+    Ok(ComplexArray { shape, values })
+}
+
+fn read_values<R: ArrayReal>(
+    reader: &mut impl Read,
+    elements: usize,
+    shape: &[usize],
+) -> Result<Vec<Complex<R>>, NpyError>
+where
+    Complex<R>: Pod,
+{
+    let mut values: Vec<Complex<R>> = Vec::new();
+    values.try_reserve_exact(elements).map_err(|_| NpyError::OutOfMemory {
+        shape: shape.to_owned(),
+        bytes: (elements * R::PRECISION.complex_size()) as u64,
+    })?;
+    values.resize(elements, bytemuck::Zeroable::zeroed());
+    reader.read_exact(bytemuck::cast_slice_mut(&mut values))?;
+    for z in &mut values {
+        // The same operation in both directions; nothing at all on a little-endian machine.
+        *z = Complex::new(z.re.to_little_endian(), z.im.to_little_endian());
+    }
+    Ok(values)
+}
+
+/// Writes a complex array in C order, whole or not at all: little-endian, format version 1.0, byte for byte as NumPy
+/// does.
+///
+/// # Errors
+/// [`NpyError::Length`] if `values` are not as many as `shape` says; [`NpyError::Write`].
+pub fn write_complex<R: ArrayReal>(path: &Path, shape: &[usize], values: &[Complex<R>]) -> Result<(), NpyError> {
+    let header = prepare(shape, values)?;
+    Ok(write_atomically(path, |writer| emit(&header, values, writer))?)
+}
+
+/// The bytes that [`write_complex`] would write.
+///
+/// # Errors
+/// As [`write_complex`].
+pub fn to_bytes<R: ArrayReal>(shape: &[usize], values: &[Complex<R>]) -> Result<Vec<u8>, NpyError> {
+    let mut bytes = Vec::new();
+    emit(&prepare(shape, values)?, values, &mut bytes)?;
+    Ok(bytes)
+}
+
+fn prepare<R: ArrayReal>(shape: &[usize], values: &[Complex<R>]) -> Result<Vec<u8>, NpyError> {
+    let expected = shape.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
+    let expected = expected.ok_or_else(|| NpyError::TooLarge { shape: shape.to_owned() })?;
+    if values.len() != expected {
+        return Err(NpyError::Length { shape: shape.to_owned(), expected, found: values.len() });
+    }
+    header::to_bytes(R::PRECISION.descr(), shape)
+}
+
+fn emit<R: ArrayReal>(header: &[u8], values: &[Complex<R>], writer: &mut dyn Write) -> io::Result<()> {
+    writer.write_all(header)?;
+    let mut reals = Vec::new();
+    for chunk in values.chunks(1 << 14) {
+        reals.clear();
+        reals.extend(chunk.iter().flat_map(|z| [z.re.to_little_endian(), z.im.to_little_endian()]));
+        writer.write_all(bytemuck::cast_slice(&reals))?;
+    }
+    Ok(())
+}
+
+/// Writes a spinor field in site order (12 complex numbers a site) as `(T, Z, Y, X, 4, 3)`.
+///
+/// # Errors
+/// As [`write_complex`].
+pub fn write_spinor<R: ArrayReal>(path: &Path, extents: Extents, values: &[Complex<R>]) -> Result<(), NpyError> {
+    write_complex(path, &spinor_shape(extents), values)
+}
+
+/// Writes a gauge configuration as complex128 `(T, Z, Y, X, 4, 3, 3)`.
+///
+/// # Errors
+/// As [`write_complex`].
+pub fn write_gauge(path: &Path, configuration: &Configuration) -> Result<(), NpyError> {
+    write_complex(path, &gauge_shape(configuration.extents()), configuration.links())
+}

@@ -1,0 +1,106 @@
+//! The Wilson hop as an operator: links and stencil of the sites that it acts on, held by a backend.
+
+use lanefield_reference::field::{FieldError, Spinor};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::{Dagger, FLOPS_PER_SITE, ideal_bytes_per_site};
+use lanefield_reference::layout::{Lattice, LegOrder, Sites, Stencil};
+use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
+
+use crate::backend::{Backend, BackendError, HeldField};
+
+/// What defines a hop, beside the configuration. All of it can change bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct HopParameters {
+    /// Boundary phases of the fermion.
+    pub boundary: BoundaryPhases,
+    /// Reals stored a link.
+    pub links: LinkFormat,
+    /// The order in which legs are added.
+    pub legs: LegOrder,
+}
+
+/// The hop onto one set of sites, from their neighbours.
+struct Onto<B: Backend, R: Vectors> {
+    sites: Sites,
+    stencil: B::Stencil,
+    links: B::Field<R, DoubledGauge>,
+}
+
+/// The Wilson hop, onto the sites that it was prepared for.
+pub struct HopOperator<'b, B: Backend, R: Vectors> {
+    backend: &'b B,
+    lattice: Lattice,
+    legs: LegOrder,
+    format: LinkFormat,
+    targets: Vec<Onto<B, R>>,
+}
+
+impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
+    /// The hop onto each of `targets`: `[Sites::Full]`, or both parities, say. Each needs its own copy of the links.
+    ///
+    /// # Errors
+    /// Extents of configuration and lattice that differ; a parity on a lattice without; what the backend reports.
+    pub fn new(
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+        parameters: HopParameters,
+        targets: &[Sites],
+    ) -> Result<Self, BackendError> {
+        let HopParameters { boundary, links: format, legs } = parameters;
+        let onto = |&sites: &Sites| -> Result<Onto<B, R>, BackendError> {
+            let links = double(configuration, lattice, sites, DoubledGauge { format, boundary })?;
+            let stencil = backend.stencil(Stencil::new(lattice, sites)?)?;
+            Ok(Onto { sites, stencil, links: backend.upload(links)? })
+        };
+        let targets = targets.iter().map(onto).collect::<Result<_, _>>()?;
+        Ok(Self { backend, lattice, legs, format, targets })
+    }
+
+    /// The backend that runs it.
+    pub fn backend(&self) -> &'b B {
+        self.backend
+    }
+
+    /// The lattice that it acts on.
+    pub fn lattice(&self) -> Lattice {
+        self.lattice
+    }
+
+    /// out = hop(ψ) on the sites of `out`; ψ lives on their neighbours.
+    ///
+    /// # Errors
+    /// [`BackendError::Field`] for sites that the hop was not prepared for, and for fields that do not match.
+    pub fn apply(
+        &self,
+        out: &mut B::Field<R, Spinor>,
+        psi: &B::Field<R, Spinor>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        let Some(onto) = self.targets.iter().find(|onto| onto.sites == out.sites()) else {
+            let prepared: Vec<String> = self.targets.iter().map(|onto| onto.sites.to_string()).collect();
+            return Err(BackendError::from(FieldError::Mismatch {
+                what: "a hop's result",
+                left: format!("{} sites", out.sites()),
+                right: format!("a hop prepared for {} sites", prepared.join(" and ")),
+            }));
+        };
+        self.backend.hop(out, &onto.stencil, &onto.links, psi, self.legs, dagger)
+    }
+
+    /// Floating-point operations of one application onto `sites`: 1320 a site.
+    pub fn flops(&self, sites: Sites) -> u64 {
+        number_of_sites(self.lattice, sites) * FLOPS_PER_SITE
+    }
+
+    /// Bytes that one application onto `sites` has to move at least.
+    pub fn bytes(&self, sites: Sites) -> u64 {
+        number_of_sites(self.lattice, sites) * ideal_bytes_per_site(self.format, size_of::<R>())
+    }
+}
+
+/// Number of sites of a field on `sites`.
+pub(super) fn number_of_sites(lattice: Lattice, sites: Sites) -> u64 {
+    (lattice.osites(sites) * lattice.nsimd()) as u64
+}

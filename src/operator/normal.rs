@@ -1,0 +1,61 @@
+//! The normal equations of an operator: D†D, Hermitian and positive definite, as conjugate gradients need it.
+
+use lanefield_reference::field::Spinor;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Lattice, Sites};
+
+use super::Operator;
+use crate::backend::{Backend, BackendError};
+
+/// D†D.
+pub struct NormalEquations<B: Backend, R: Vectors, D> {
+    operator: D,
+    between: B::Field<R, Spinor>,
+}
+
+impl<B: Backend, R: Vectors, D: Operator<B, R>> NormalEquations<B, R, D> {
+    /// The normal equations of `operator`, with a temporary field.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    pub fn new(operator: D) -> Result<Self, BackendError> {
+        let between = operator.zeros()?;
+        Ok(Self { operator, between })
+    }
+
+    /// The operator D.
+    pub fn operator(&mut self) -> &mut D {
+        &mut self.operator
+    }
+}
+
+impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for NormalEquations<B, R, D> {
+    fn backend(&self) -> &B {
+        self.operator.backend()
+    }
+    fn lattice(&self) -> Lattice {
+        self.operator.lattice()
+    }
+    fn sites(&self) -> Sites {
+        self.operator.sites()
+    }
+
+    /// out = D†D ψ; the operator is its own Hermitian conjugate, so `dagger` makes no difference.
+    fn apply(
+        &mut self,
+        out: &mut B::Field<R, Spinor>,
+        psi: &B::Field<R, Spinor>,
+        _: Dagger,
+    ) -> Result<(), BackendError> {
+        self.operator.apply(&mut self.between, psi, Dagger::No)?;
+        self.operator.apply(out, &self.between, Dagger::Yes)
+    }
+
+    fn flops(&self) -> u64 {
+        2 * self.operator.flops()
+    }
+    fn bytes(&self) -> u64 {
+        2 * self.operator.bytes()
+    }
+}

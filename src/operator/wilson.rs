@@ -1,0 +1,154 @@
+//! The Wilson operator M = hop + (4 + mass), on the full lattice and in its even-odd pieces.
+
+use lanefield_reference::field::Spinor;
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Lattice, Parity, Sites};
+
+use super::hop::number_of_sites;
+use super::{EvenOdd, HopOperator, HopParameters, Operator};
+use crate::backend::{Backend, BackendError};
+
+/// What defines a Wilson operator, beside the configuration.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct WilsonParameters {
+    /// Bare quark mass in lattice units.
+    pub mass: f64,
+    /// The hop's own parameters.
+    pub hop: HopParameters,
+}
+
+impl WilsonParameters {
+    /// The diagonal, 4 + mass.
+    pub fn diagonal(&self) -> f64 {
+        4.0 + self.mass
+    }
+}
+
+/// The Wilson operator.
+pub struct Wilson<'b, B: Backend, R: Vectors> {
+    hop: HopOperator<'b, B, R>,
+    diagonal: f64,
+}
+
+impl<'b, B: Backend, R: Vectors> Wilson<'b, B, R> {
+    /// M on the full lattice.
+    ///
+    /// # Errors
+    /// As [`HopOperator::new`].
+    pub fn full(
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+        parameters: WilsonParameters,
+    ) -> Result<Self, BackendError> {
+        let hop = HopOperator::new(backend, configuration, lattice, parameters.hop, &[Sites::Full])?;
+        Ok(Self { hop, diagonal: parameters.diagonal() })
+    }
+
+    /// The even-odd pieces of M.
+    ///
+    /// # Errors
+    /// As [`HopOperator::new`].
+    pub fn even_odd(
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+        parameters: WilsonParameters,
+    ) -> Result<Self, BackendError> {
+        let hop = HopOperator::new(backend, configuration, lattice, parameters.hop, &PARITIES)?;
+        Ok(Self { hop, diagonal: parameters.diagonal() })
+    }
+}
+
+const PARITIES: [Sites; 2] = [Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
+
+/// Floating-point operations a site of `scale` on a spinor.
+pub(super) const SCALE_FLOPS: u64 = 24;
+/// Floating-point operations a site of `axpy` on spinors.
+pub(super) const AXPY_FLOPS: u64 = 48;
+
+impl<B: Backend, R: Vectors> Operator<B, R> for Wilson<'_, B, R> {
+    fn backend(&self) -> &B {
+        self.hop.backend()
+    }
+    fn lattice(&self) -> Lattice {
+        self.hop.lattice()
+    }
+    fn sites(&self) -> Sites {
+        Sites::Full
+    }
+
+    fn apply(
+        &mut self,
+        out: &mut B::Field<R, Spinor>,
+        psi: &B::Field<R, Spinor>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        self.hop.apply(out, psi, dagger)?;
+        self.hop.backend().axpy(self.diagonal, psi, out)
+    }
+
+    fn flops(&self) -> u64 {
+        self.hop.flops(Sites::Full) + AXPY_FLOPS * number_of_sites(self.hop.lattice(), Sites::Full)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.hop.bytes(Sites::Full) + 3 * spinor_bytes::<R>(self.hop.lattice(), Sites::Full)
+    }
+}
+
+/// Bytes of a spinor field.
+pub(super) fn spinor_bytes<R>(lattice: Lattice, sites: Sites) -> u64 {
+    number_of_sites(lattice, sites) * (2 * Spinor::WORDS * size_of::<R>()) as u64
+}
+
+impl<B: Backend, R: Vectors> EvenOdd<B, R> for Wilson<'_, B, R> {
+    fn backend(&self) -> &B {
+        self.hop.backend()
+    }
+    fn lattice(&self) -> Lattice {
+        self.hop.lattice()
+    }
+
+    fn meooe(
+        &mut self,
+        out: &mut B::Field<R, Spinor>,
+        psi: &B::Field<R, Spinor>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        self.hop.apply(out, psi, dagger)
+    }
+
+    fn mooee(
+        &mut self,
+        out: &mut B::Field<R, Spinor>,
+        psi: &B::Field<R, Spinor>,
+        _: Dagger,
+    ) -> Result<(), BackendError> {
+        self.hop.backend().scale(out, self.diagonal, psi)
+    }
+
+    fn mooee_inv(
+        &mut self,
+        out: &mut B::Field<R, Spinor>,
+        psi: &B::Field<R, Spinor>,
+        _: Dagger,
+    ) -> Result<(), BackendError> {
+        self.hop.backend().scale(out, 1.0 / self.diagonal, psi)
+    }
+
+    fn meooe_flops(&self) -> u64 {
+        self.hop.flops(PARITIES[0])
+    }
+    fn meooe_bytes(&self) -> u64 {
+        self.hop.bytes(PARITIES[0])
+    }
+    fn mooee_flops(&self) -> u64 {
+        SCALE_FLOPS * number_of_sites(self.hop.lattice(), PARITIES[0])
+    }
+    fn mooee_bytes(&self) -> u64 {
+        2 * spinor_bytes::<R>(self.hop.lattice(), PARITIES[0])
+    }
+}
