@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::layout::{Lattice, LayoutError, Place, Sites};
+use crate::memory::advise_huge_pages;
 use crate::real::Real;
 
 /// What a field holds at each site: a list of complex words.
@@ -122,6 +123,7 @@ impl<R: Real, K: SiteObject> Field<R, K> {
         }
         let reals = lattice.osites(sites) * kind.words() * lattice.nsimd() * 2;
         let blocks = vec![Block::zeroed(); (reals * size_of::<R>()).div_ceil(size_of::<Block>())];
+        advise_huge_pages(&blocks);
         Ok(Self { lattice, sites, kind, reals, blocks, precision: std::marker::PhantomData })
     }
 

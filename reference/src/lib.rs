@@ -6,6 +6,8 @@ pub mod gauge;
 pub mod kernels;
 pub mod layout;
 pub mod links;
+mod memory;
 pub mod random;
 pub mod real;
+pub mod scalar;
 pub mod tensor;

@@ -7,6 +7,7 @@ use super::{LaneOperation, Vectors, check_place, osites_a_task};
 use crate::field::{Field, FieldError, Spinor};
 use crate::layout::{LEGS, Leg, LegOrder, Stencil};
 use crate::links::{DoubledGauge, LinkFormat};
+use crate::memory::prefetch;
 use crate::real::Real;
 use crate::tensor::LaneVector;
 use crate::tensor::spin::{FullSpinor, accumulate, project, reconstruct};
@@ -232,9 +233,22 @@ impl<V: LaneVector, const BLOCKS: usize, const TWO_ROWS: bool, const DAGGER: boo
         accumulate::<V, DIMENSION, PLUS>(sum, self.leg::<DIMENSION, PLUS>(point, osite, block));
     }
 
+    /// Asks for what a leg of the next outer site will read: hardware prefetchers do not follow ten streams at once.
+    #[inline(always)]
+    fn prefetch(&self, osite: usize, point: usize) {
+        let Some(entry) = self.neighbours.get(osite * LEGS + point) else { return };
+        let neighbour = (entry & !Stencil::MARK) as usize * Spinor::WORDS;
+        prefetch(&self.source[neighbour..][..Spinor::WORDS]);
+        let words = if TWO_ROWS { 6 } else { 9 };
+        prefetch(&self.links[(osite * LEGS + point) * words..][..words]);
+    }
+
     /// The link of one leg times the projected neighbour.
     #[inline(always)]
     fn leg<const DIMENSION: usize, const PLUS: bool>(&self, point: usize, osite: usize, block: usize) -> HalfSpinor<V> {
+        if block == 0 {
+            self.prefetch(osite + 1, point);
+        }
         let entry = self.neighbours[osite * LEGS + point];
         let neighbour = (entry & !Stencil::MARK) as usize;
         let psi: &[Word<V, BLOCKS>; Spinor::WORDS] = first_words(&self.source[neighbour * Spinor::WORDS..]);

@@ -52,7 +52,7 @@ impl Lattice {
     pub fn new(extents: Extents, scalar: Scalar, options: LatticeOptions) -> Result<Self, LayoutError> {
         let LatticeOptions { lanes, nodes, checkerboard } = options;
         if checkerboard == Checkerboard::RedBlack
-            && let Some(d) = (0..DIMENSIONS).find(|&d| extents[d] % 2 != 0)
+            && let Some(d) = (0..DIMENSIONS).find(|&d| !extents[d].is_multiple_of(2))
         {
             return Err(LayoutError::OddExtent { extent: extents[d], dimension: DIMENSION_NAMES[d] });
         }

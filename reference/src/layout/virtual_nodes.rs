@@ -76,11 +76,11 @@ impl VirtualNodes {
         };
         for (dimension, &parts) in self.0.iter().enumerate() {
             let extent = extents[dimension];
-            if extent % (parts * unit) != 0 {
+            if !extent.is_multiple_of(parts * unit) {
                 let possible: Vec<String> = (0..usize::BITS)
                     .map(|k| 1usize << k)
                     .take_while(|n| n * unit <= extent)
-                    .filter(|n| extent % (n * unit) == 0)
+                    .filter(|n| extent.is_multiple_of(n * unit))
                     .map(|n| n.to_string())
                     .collect();
                 return Err(LayoutError::Cut {

@@ -41,10 +41,10 @@ pub fn link_times_half_spinor<V: LaneVector>(link: impl Fn(usize, usize) -> V, h
     let mut result = [[V::zeroed(); 3]; 2];
     for row in 0..3 {
         let u = [link(row, 0), link(row, 1), link(row, 2)];
-        for spin in 0..2 {
-            let column0 = mul(u[0], h[spin][0]);
-            let column1 = madd(u[1], h[spin][1], column0);
-            result[spin][row] = madd(u[2], h[spin][2], column1);
+        for (result, h) in result.iter_mut().zip(&h) {
+            let column0 = mul(u[0], h[0]);
+            let column1 = madd(u[1], h[1], column0);
+            result[row] = madd(u[2], h[2], column1);
         }
     }
     result

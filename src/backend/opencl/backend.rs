@@ -23,9 +23,15 @@ pub struct OpenCl {
     threads: AcceleratorThreads,
     programs: Mutex<HashMap<Variant, Arc<Program>>>,
     /// Where work-groups leave their partial sums; made on first use.
-    partials: Mutex<Option<Buffer>>,
+    partials: Mutex<Option<Partials>>,
     /// The launches of a [`Backend::time`] in progress.
     recorded: Mutex<Option<Vec<LaunchEvent>>>,
+}
+
+/// Exact sums in device memory: one of each work-group, and those of all groups together.
+struct Partials {
+    of_groups: Buffer,
+    merged: Buffer,
 }
 
 /// A field in device memory.
@@ -121,6 +127,8 @@ impl<R: Vectors, K: SiteObject> DeviceField<R, K> {
 const GROUPS_PER_COMPUTE_UNIT: usize = 8;
 /// Most work-groups of a reduction.
 const MOST_REDUCTION_GROUPS: usize = 2048;
+/// Work-items that merge one word of the groups' sums.
+const MERGE_GROUP: usize = 64;
 /// Most exact sums that one kernel takes: the two parts of an inner product.
 const MOST_SUMS: usize = 2;
 
@@ -217,10 +225,13 @@ impl OpenCl {
         let groups = (self.context.info().compute_units as usize * GROUPS_PER_COMPUTE_UNIT).min(MOST_REDUCTION_GROUPS);
         let mut held = lock(&self.partials);
         let partials = match &*held {
-            Some(buffer) => buffer,
+            Some(partials) => partials,
             None => {
-                let bytes = (groups + 1) * MOST_SUMS * exact::WORDS * size_of::<i64>();
-                held.insert(self.context.allocate(bytes, "partial sums")?)
+                let sums = MOST_SUMS * exact::WORDS * size_of::<i64>();
+                held.insert(Partials {
+                    of_groups: self.context.allocate(groups * sums, "sums of work-groups")?,
+                    merged: self.context.allocate(sums, "merged sums")?,
+                })
             }
         };
         let (lattice, words) = (&field.lattice, field.kind.words());
@@ -228,14 +239,21 @@ impl OpenCl {
         let limbs = Arg::Local(N * exact::WORDS * size_of::<i64>());
         let terms = Arg::Local(N * geometry.group_size() * size_of::<f64>());
         let program = self.vector_program::<R>(file, lattice, words)?;
-        self.launch(&program, kernel, geometry, &[arguments, &[Arg::Buffer(partials), terms, limbs]].concat())?;
+        self.launch(
+            &program,
+            kernel,
+            geometry,
+            &[arguments, &[Arg::Buffer(&partials.of_groups), terms, limbs]].concat(),
+        )?;
 
         let program = self.vector_program::<R>("reduce.cl", lattice, words)?;
-        let merge = LaunchGeometry { global: [N * exact::WORDS, 1], local: [exact::WORDS, 1] };
-        let merged = [Arg::Buffer(partials), Arg::U32(geometry.groups() as u32), Arg::U32(N as u32)];
-        self.launch(&program, "exact_merge", merge, &merged)?;
+        // One work-group for each word of a sum.
+        let merge = LaunchGeometry { global: [MERGE_GROUP * N * exact::WORDS, 1], local: [MERGE_GROUP, 1] };
+        let (groups, sums) = (Arg::U32(geometry.groups() as u32), Arg::U32(N as u32));
+        let merge_arguments = [Arg::Buffer(&partials.of_groups), groups, sums, Arg::Buffer(&partials.merged)];
+        self.launch(&program, "exact_merge", merge, &merge_arguments)?;
         let mut words = [[0i64; exact::WORDS]; N];
-        self.context.read(partials, 0, bytemuck::cast_slice_mut(words.as_flattened_mut()))?;
+        self.context.read(&partials.merged, 0, bytemuck::cast_slice_mut(words.as_flattened_mut()))?;
         let mut sums = [0.0; N];
         for (sum, words) in sums.iter_mut().zip(&words) {
             let exact = ExactSum::from_words(words).map_err(|error| BackendError::DamagedSum {

@@ -171,7 +171,8 @@ impl ComplexArray {
     ///
     /// # Errors
     /// [`NpyError::Shape`] if the shape is not `(T, Z, Y, X, 4, 3, 3)`; [`NpyError::Links`] if a link is not finite. That
-    /// links are in SU(3) is for the caller to demand ([`Configuration::require_su3`]): tests of ports use links that are not.
+    /// links are in SU(3) is for the caller to demand ([`Configuration::require_su3`]): tests of ports use links that are
+    /// not.
     pub fn into_gauge(self) -> Result<Configuration, NpyError> {
         let extents = field_extents(&self.shape, "gauge configuration", "(T, Z, Y, X, 4, 3, 3)", &[4, 3, 3])?;
         let configuration = Configuration::new(extents, self.values.into_f64())?;

@@ -74,7 +74,10 @@ pub enum NpyError {
         shape: Vec<usize>,
     },
     /// The file ends before its data.
-    #[error("the file is truncated: shape {} of {} needs {expected} bytes of data, and {found} are there", show_shape(.shape), .precision.dtype())]
+    #[error(
+        "the file is truncated: shape {} of {} needs {expected} bytes of data, and {found} are there",
+        show_shape(.shape), .precision.dtype()
+    )]
     Truncated {
         /// Shape of the array.
         shape: Vec<usize>,
@@ -86,7 +89,10 @@ pub enum NpyError {
         found: u64,
     },
     /// There is something after the data.
-    #[error("the file is too long: shape {} of {} needs {expected} bytes of data, and {found} are there", show_shape(.shape), .precision.dtype())]
+    #[error(
+        "the file is too long: shape {} of {} needs {expected} bytes of data, and {found} are there",
+        show_shape(.shape), .precision.dtype()
+    )]
     Oversized {
         /// Shape of the array.
         shape: Vec<usize>,

@@ -1,0 +1,398 @@
+//! The canonical arithmetic in plain loops: one site after the other, one complex number after the other, no lanes, no threads, no
+//! tables of neighbours. Written from `docs/arithmetic.md` alone, it shares no arithmetic with `tensor`, `kernels`, `links` and
+//! `cl/`, so that it can judge them; and it is the page to read first when porting. Slow, and meant to be.
+//!
+//! A spinor field is a slice of complex numbers in site order over the whole lattice: word 12 · site + 3 · spin + colour.
+
+use num_complex::Complex;
+
+use crate::exact::ExactSum;
+use crate::gauge::Configuration;
+use crate::kernels::hop::Dagger;
+use crate::layout::{Coordinate, Extents, Leg, LegOrder, Parity, Sites};
+use crate::links::{BoundaryPhases, LinkFormat};
+use crate::real::Real;
+
+/// Complex words of a spinor: four spins of three colours.
+pub const SPINOR_WORDS: usize = 12;
+
+const COLOURS: usize = 3;
+const EVEN: Sites = Sites::Parity(Parity::Even);
+const ODD: Sites = Sites::Parity(Parity::Odd);
+
+// §2, complex numbers: `+`, binary and unary `−` and `conj` of `num_complex` are component by component; its `*` is not used.
+
+fn complex<R: Real>(re: f64, im: f64) -> Complex<R> {
+    Complex::new(R::from_f64(re), R::from_f64(im))
+}
+
+fn real_times<R: Real>(s: R, a: Complex<R>) -> Complex<R> {
+    Complex::new(s * a.re, s * a.im)
+}
+
+/// s·a + c.
+fn real_madd<R: Real>(s: R, a: Complex<R>, c: Complex<R>) -> Complex<R> {
+    Complex::new(s.fused(a.re, c.re), s.fused(a.im, c.im))
+}
+
+/// a·b.
+fn mul<R: Real>(a: Complex<R>, b: Complex<R>) -> Complex<R> {
+    Complex::new((-a.im).fused(b.im, a.re * b.re), a.im.fused(b.re, a.re * b.im))
+}
+
+/// a·b + c.
+fn madd<R: Real>(a: Complex<R>, b: Complex<R>, c: Complex<R>) -> Complex<R> {
+    Complex::new((-a.im).fused(b.im, a.re.fused(b.re, c.re)), a.im.fused(b.re, a.re.fused(b.im, c.im)))
+}
+
+// §3, matrix times vector.
+
+type Colour<R> = [Complex<R>; COLOURS];
+type Link<R> = [Colour<R>; COLOURS];
+
+fn matrix_times_vector<R: Real>(u: &Link<R>, h: &Colour<R>) -> Colour<R> {
+    u.map(|row| madd(row[2], h[2], madd(row[1], h[1], mul(row[0], h[0]))))
+}
+
+// §4, spin projection and reconstruction.
+
+/// ±1 or ±i.
+#[derive(Clone, Copy)]
+enum Unit {
+    Plus,
+    Minus,
+    PlusI,
+    MinusI,
+}
+use Unit::{Minus, MinusI, Plus, PlusI};
+
+impl Unit {
+    /// The product: at most a swap and a sign.
+    fn times<R: Real>(self, a: Complex<R>) -> Complex<R> {
+        match self {
+            Plus => a,
+            Minus => -a,
+            PlusI => Complex::new(-a.im, a.re),
+            MinusI => Complex::new(a.im, -a.re),
+        }
+    }
+}
+
+/// A line of the table of §4.
+struct Projector {
+    /// h0 and h1: row 0 (row 1) of ψ plus a unit times another row of ψ.
+    project: [(Unit, usize); 2],
+    /// Rows 2 and 3 of the projected spinor: a unit times h0 or h1.
+    reconstruct: [(Unit, usize); 2],
+}
+
+const fn projector(h0: (Unit, usize), h1: (Unit, usize), row2: (Unit, usize), row3: (Unit, usize)) -> Projector {
+    Projector { project: [h0, h1], reconstruct: [row2, row3] }
+}
+
+/// 1 + γ for x, y, z, t.
+const ONE_PLUS_GAMMA: [Projector; 4] = [
+    projector((PlusI, 3), (PlusI, 2), (MinusI, 1), (MinusI, 0)),
+    projector((Minus, 3), (Plus, 2), (Plus, 1), (Minus, 0)),
+    projector((PlusI, 2), (MinusI, 3), (MinusI, 0), (PlusI, 1)),
+    projector((Plus, 2), (Plus, 3), (Plus, 0), (Plus, 1)),
+];
+
+/// 1 − γ for x, y, z, t.
+const ONE_MINUS_GAMMA: [Projector; 4] = [
+    projector((MinusI, 3), (MinusI, 2), (PlusI, 1), (PlusI, 0)),
+    projector((Plus, 3), (Minus, 2), (Minus, 1), (Plus, 0)),
+    projector((MinusI, 2), (PlusI, 3), (PlusI, 0), (MinusI, 1)),
+    projector((Minus, 2), (Minus, 3), (Minus, 0), (Minus, 1)),
+];
+
+/// The site one step along `leg` on the torus, and whether the step crosses the boundary.
+fn step(extents: Extents, x: Coordinate, leg: Leg) -> (Coordinate, bool) {
+    let d = leg.dimension();
+    let (first, last) = (0, extents[d] - 1);
+    let mut there = x;
+    if leg.is_forward() {
+        there[d] = if x[d] == last { first } else { x[d] + 1 };
+        (there, x[d] == last)
+    } else {
+        there[d] = if x[d] == first { last } else { x[d] - 1 };
+        (there, x[d] == first)
+    }
+}
+
+/// The Wilson operator on a configuration: all that its bits depend on, but the mass.
+#[derive(Clone, Copy, Debug)]
+pub struct ScalarWilson<'a> {
+    /// The links, in f64.
+    pub configuration: &'a Configuration,
+    /// The fermions' boundary phases.
+    pub boundary: BoundaryPhases,
+    /// Whether the third row of a link is read or rebuilt.
+    pub format: LinkFormat,
+    /// The order in which the hop adds its legs.
+    pub legs: LegOrder,
+}
+
+impl ScalarWilson<'_> {
+    /// §5: the doubled link V of `leg` at the site `x`.
+    fn link<R: Real>(&self, x: Coordinate, leg: Leg) -> Link<R> {
+        let extents = self.configuration.extents();
+        let (there, crosses) = step(extents, x, leg);
+        let owner = if leg.is_forward() { x } else { there };
+        let u = self.configuration.link(extents.site(owner), leg.dimension());
+        let antiperiodic = crosses && self.boundary.is_antiperiodic(leg.dimension());
+
+        let mut v = Link::<R>::default();
+        for row in 0..3 {
+            for column in 0..3 {
+                let element = match leg.is_forward() {
+                    true => u[3 * row + column],
+                    false => u[3 * column + row].conj(),
+                };
+                let halved = real_times(R::from_f64(-0.5), complex(element.re, element.im));
+                v[row][column] = if antiperiodic { -halved } else { halved };
+            }
+        }
+        if self.format == LinkFormat::TwoRows {
+            let f = R::from_f64(if antiperiodic { 2.0 } else { -2.0 });
+            let [r0, r1, _] = v;
+            for (i, j, k) in [(1, 2, 0), (2, 0, 1), (0, 1, 2)] {
+                let c = madd(-r0[j], r1[i], mul(r0[i], r1[j]));
+                v[2][k] = Complex::new(f * c.re, (-f) * c.im);
+            }
+        }
+        v
+    }
+
+    /// §6, steps 1 to 4: what `leg` contributes to the hop at the site `x`.
+    fn leg<R: Real>(&self, psi: &[Complex<R>], x: Coordinate, leg: Leg, dagger: Dagger) -> [Complex<R>; SPINOR_WORDS] {
+        let extents = self.configuration.extents();
+        let (there, _) = step(extents, x, leg);
+        let psi = &psi[SPINOR_WORDS * extents.site(there)..][..SPINOR_WORDS];
+        let projector = match (leg.is_forward(), dagger) {
+            (true, Dagger::No) | (false, Dagger::Yes) => &ONE_MINUS_GAMMA[leg.dimension()],
+            (false, Dagger::No) | (true, Dagger::Yes) => &ONE_PLUS_GAMMA[leg.dimension()],
+        };
+        let v = self.link(x, leg);
+
+        let mut rows = [Colour::<R>::default(); 4];
+        for spin in 0..2 {
+            let (unit, other) = projector.project[spin];
+            let h = std::array::from_fn(|c| psi[3 * spin + c] + unit.times(psi[3 * other + c]));
+            rows[spin] = matrix_times_vector(&v, &h);
+        }
+        for spin in 2..4 {
+            let (unit, source) = projector.reconstruct[spin - 2];
+            rows[spin] = rows[source].map(|w| unit.times(w));
+        }
+        std::array::from_fn(|word| rows[word / COLOURS][word % COLOURS])
+    }
+
+    /// §6: the hop at `sites` (zero elsewhere), of a ψ that is read at their neighbours.
+    ///
+    /// # Panics
+    /// If `psi` has not 12 words for each site of the lattice; as every method here.
+    pub fn hop<R: Real>(&self, psi: &[Complex<R>], sites: Sites, dagger: Dagger) -> Vec<Complex<R>> {
+        let extents = self.configuration.extents();
+        assert_eq!(psi.len(), SPINOR_WORDS * extents.volume(), "complex numbers of a spinor field on {extents}");
+        let mut result = vec![Complex::default(); psi.len()];
+        for (site, result) in result.chunks_exact_mut(SPINOR_WORDS).enumerate() {
+            let x = extents.coordinate(site);
+            if !sites.contain(x) {
+                continue;
+            }
+            let [first, rest @ ..] = self.legs.legs();
+            result.copy_from_slice(&self.leg(psi, x, first, dagger));
+            for leg in rest {
+                for (sum, term) in result.iter_mut().zip(self.leg(psi, x, leg, dagger)) {
+                    *sum = *sum + term;
+                }
+            }
+        }
+        result
+    }
+
+    /// §9: M ψ or M† ψ.
+    pub fn m<R: Real>(&self, psi: &[Complex<R>], mass: f64, dagger: Dagger) -> Vec<Complex<R>> {
+        let mut result = self.hop(psi, Sites::Full, dagger);
+        axpy(4.0 + mass, psi, &mut result);
+        result
+    }
+
+    /// §9: Mpc ψ or Mpc† ψ. Reads ψ at the odd sites; zero at the even ones.
+    pub fn mpc<R: Real>(&self, psi: &[Complex<R>], mass: f64, dagger: Dagger) -> Vec<Complex<R>> {
+        let dm = 4.0 + mass;
+        let extents = self.configuration.extents();
+        let mut result = scale(dm, &spread(extents, ODD, &gather(extents, ODD, psi)));
+        let even = scale(1.0 / dm, &self.hop(psi, EVEN, dagger));
+        axpy(-1.0, &self.hop(&even, ODD, dagger), &mut result);
+        result
+    }
+
+    /// §10 without preconditioning: M ψ = η by M†M ψ = M†η, from the guess zero.
+    pub fn solve<R: Real>(&self, eta: &[Complex<R>], mass: f64, stop: Stop) -> Solution<R> {
+        let normal = |psi: &[Complex<R>]| self.m(&self.m(psi, mass, Dagger::No), mass, Dagger::Yes);
+        let zero = vec![Complex::default(); eta.len()];
+        cg(normal, &self.m(eta, mass, Dagger::Yes), &zero, stop)
+    }
+
+    /// §10 by even and odd sites: the normal equations of Mpc on the odd sites, from the guess zero, then the even sites.
+    pub fn solve_even_odd<R: Real>(&self, eta: &[Complex<R>], mass: f64, stop: Stop) -> Solution<R> {
+        let extents = self.configuration.extents();
+        let dm = 4.0 + mass;
+        // Conjugate gradients knows the odd sites only, as a list; operators act on the whole lattice.
+        let odd = |psi: &[Complex<R>]| gather(extents, ODD, psi);
+        let full = |odd: &[Complex<R>]| spread(extents, ODD, odd);
+        let mpc = |psi: &[Complex<R>], dagger| self.mpc(psi, mass, dagger);
+
+        let even_part = scale(1.0 / dm, eta);
+        let mut source = eta.to_vec();
+        axpy(-1.0, &self.hop(&even_part, ODD, Dagger::No), &mut source);
+        let b = odd(&mpc(&source, Dagger::Yes));
+        let normal = |psi: &[Complex<R>]| odd(&mpc(&mpc(&full(psi), Dagger::No), Dagger::Yes));
+        let zero = vec![Complex::default(); b.len()];
+        let Solution { psi: psi_odd, history, converged } = cg(normal, &b, &zero, stop);
+
+        let mut psi = full(&psi_odd);
+        let mut even = eta.to_vec();
+        axpy(-1.0, &self.hop(&psi, EVEN, Dagger::No), &mut even);
+        let even = scale(1.0 / dm, &even);
+        let both = psi.chunks_exact_mut(SPINOR_WORDS).zip(even.chunks_exact(SPINOR_WORDS));
+        for (site, (psi, even)) in both.enumerate() {
+            if EVEN.contain(extents.coordinate(site)) {
+                psi.copy_from_slice(even);
+            }
+        }
+        Solution { psi, history, converged }
+    }
+}
+
+/// The spinors at `sites` only, in site order.
+pub fn gather<R: Real>(extents: Extents, sites: Sites, psi: &[Complex<R>]) -> Vec<Complex<R>> {
+    let spinors = psi.chunks_exact(SPINOR_WORDS).enumerate();
+    spinors
+        .filter(|(site, _)| sites.contain(extents.coordinate(*site)))
+        .flat_map(|(_, spinor)| spinor.to_vec())
+        .collect()
+}
+
+/// The inverse of [`gather`]: a field on the whole lattice, zero elsewhere.
+pub fn spread<R: Real>(extents: Extents, sites: Sites, list: &[Complex<R>]) -> Vec<Complex<R>> {
+    let mut psi = vec![Complex::default(); SPINOR_WORDS * extents.volume()];
+    let spinors = psi.chunks_exact_mut(SPINOR_WORDS).enumerate();
+    let there = spinors.filter(|(site, _)| sites.contain(extents.coordinate(*site)));
+    for ((_, spinor), value) in there.zip(list.chunks_exact(SPINOR_WORDS)) {
+        spinor.copy_from_slice(value);
+    }
+    psi
+}
+
+// §7, vector operations, on any list of words. The scalar is rounded to the field's type before it is used.
+
+/// a · x.
+pub fn scale<R: Real>(a: f64, x: &[Complex<R>]) -> Vec<Complex<R>> {
+    x.iter().map(|&x| real_times(R::from_f64(a), x)).collect()
+}
+
+/// y ← a·x + y, fused.
+pub fn axpy<R: Real>(a: f64, x: &[Complex<R>], y: &mut [Complex<R>]) {
+    for (y, &x) in y.iter_mut().zip(x) {
+        *y = real_madd(R::from_f64(a), x, *y);
+    }
+}
+
+/// ψ ← a·p + ψ, then p ← b·p + r, fused, with the old p in both.
+pub fn cg_update<R: Real>(psi: &mut [Complex<R>], p: &mut [Complex<R>], r: &[Complex<R>], a: f64, b: f64) {
+    for ((psi, p), &r) in psi.iter_mut().zip(p).zip(r) {
+        *psi = real_madd(R::from_f64(a), *p, *psi);
+        *p = real_madd(R::from_f64(b), *p, r);
+    }
+}
+
+// §8, sums over sites: one double a site, and the exact sum of these.
+
+/// |x|² of a list of spinors.
+pub fn norm2<R: Real>(x: &[Complex<R>]) -> f64 {
+    let mut sum = ExactSum::new();
+    for x in x.chunks_exact(SPINOR_WORDS) {
+        let mut s = 0.0f64;
+        for x in x {
+            let [re, im] = [x.re.to_f64(), x.im.to_f64()];
+            s = re.fused(re, s);
+            s = im.fused(im, s);
+        }
+        sum.add(s);
+    }
+    sum.round()
+}
+
+/// ⟨x, y⟩ of two lists of spinors, antilinear in x.
+pub fn inner_product<R: Real>(x: &[Complex<R>], y: &[Complex<R>]) -> Complex<f64> {
+    let (mut sum_re, mut sum_im) = (ExactSum::new(), ExactSum::new());
+    for (x, y) in x.chunks_exact(SPINOR_WORDS).zip(y.chunks_exact(SPINOR_WORDS)) {
+        let (mut re, mut im) = (0.0f64, 0.0f64);
+        for (x, y) in x.iter().zip(y) {
+            let [x_re, x_im] = [x.re.to_f64(), x.im.to_f64()];
+            let [y_re, y_im] = [y.re.to_f64(), y.im.to_f64()];
+            re = x_re.fused(y_re, re);
+            re = x_im.fused(y_im, re);
+            im = x_re.fused(y_im, im);
+            im = (-x_im).fused(y_re, im);
+        }
+        sum_re.add(re);
+        sum_im.add(im);
+    }
+    Complex::new(sum_re.round(), sum_im.round())
+}
+
+// §10, conjugate gradients.
+
+/// When conjugate gradients stops.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Stop {
+    /// The residual |r| / |b| that is small enough.
+    pub tolerance: f64,
+    /// The number of iterations that are too many.
+    pub max_iterations: usize,
+}
+
+/// What conjugate gradients leaves.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Solution<R> {
+    /// The last iterate.
+    pub psi: Vec<Complex<R>>,
+    /// |r|² of every iteration, the first before any.
+    pub history: Vec<f64>,
+    /// Whether the last residual is small enough.
+    pub converged: bool,
+}
+
+/// A ψ = b for a Hermitian positive definite A, from `guess`. Fields are lists of spinors.
+pub fn cg<R: Real>(
+    a: impl Fn(&[Complex<R>]) -> Vec<Complex<R>>,
+    b: &[Complex<R>],
+    guess: &[Complex<R>],
+    stop: Stop,
+) -> Solution<R> {
+    let target = (stop.tolerance * stop.tolerance) * norm2(b);
+    let mut psi = guess.to_vec();
+    let mut r = b.to_vec();
+    if norm2(guess) != 0.0 {
+        axpy(-1.0, &a(guess), &mut r);
+    }
+    let mut p = r.clone();
+    let mut c = norm2(&r);
+    let mut history = vec![c];
+    let mut converged = c <= target;
+    while !converged && history.len() <= stop.max_iterations {
+        let q = a(&p);
+        let alpha = c / inner_product(&p, &q).re;
+        axpy(-alpha, &q, &mut r);
+        let c_next = norm2(&r);
+        cg_update(&mut psi, &mut p, &r, alpha, c_next / c);
+        c = c_next;
+        history.push(c);
+        converged = c <= target;
+    }
+    Solution { psi, history, converged }
+}

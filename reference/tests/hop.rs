@@ -1,0 +1,326 @@
+//! The Wilson hop in wide lanes: the same bits as plain loops over coordinates (`scalar.rs`), whatever the lattice, the lane width and
+//! the number of threads; and the identities that make it the Wilson hop.
+
+mod common;
+
+use common::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, any_legs, any_numbers};
+use common::{every_width, extents, first_difference, in_pools, lattice, random_words, spinors};
+use lanefield_reference::field::{Field, Spinor};
+use lanefield_reference::gauge::{Configuration, SITE_WORDS};
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::{Dagger, hop};
+use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LegOrder, Parity, Sites, Stencil};
+use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
+use lanefield_reference::random::su3_random;
+use lanefield_reference::real::Real;
+use lanefield_reference::scalar::{self, SPINOR_WORDS, ScalarWilson};
+use num_complex::Complex;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+/// The hop from site order to site order.
+fn hop_in_lanes<R: Vectors>(
+    operator: &ScalarWilson,
+    lattice: Lattice,
+    psi: &[Complex<R>],
+    sites: Sites,
+    dagger: Dagger,
+) -> Vec<Complex<R>> {
+    let stencil = Stencil::new(lattice, sites).unwrap();
+    let kind = DoubledGauge { format: operator.format, boundary: operator.boundary };
+    let links = double::<R>(operator.configuration, lattice, sites, kind).unwrap();
+    let source = spinors(lattice, sites.neighbours(), psi);
+    let mut out = Field::zeros(lattice, sites, Spinor).unwrap();
+    hop(&mut out, &stencil, &links, &source, operator.legs, dagger).unwrap();
+    out.to_site_order()
+}
+
+fn hop_is_the_same_at_every_width<R: Vectors>(
+    operator: &ScalarWilson,
+    checkerboard: Checkerboard,
+    psi: &[Complex<R>],
+    dagger: Dagger,
+) -> Result<(), TestCaseError> {
+    let lattices = every_width::<R>(operator.configuration.extents(), checkerboard);
+    let some_sites = if checkerboard == Checkerboard::RedBlack { &ALL_SITES[..] } else { &ALL_SITES[..1] };
+    for &sites in some_sites {
+        let expected = operator.hop(psi, sites, dagger);
+        for &lattice in &lattices {
+            let found = hop_in_lanes(operator, lattice, psi, sites, dagger);
+            let difference = first_difference(&found, &expected);
+            prop_assert!(difference.is_none(), "{lattice:?}, {sites} sites: {difference:?}");
+        }
+    }
+    Ok(())
+}
+
+/// Links that are no SU(3) matrices, but any numbers: the arithmetic does not care.
+fn configuration(extents: Extents, seed: u64, numbers: Numbers) -> Configuration {
+    match numbers {
+        Numbers::Gaussian => Configuration::hot(extents, seed),
+        _ => Configuration::new(extents, random_words(extents, SITE_WORDS, seed + 1, numbers)).unwrap(),
+    }
+}
+
+proptest! {
+    #![proptest_config(common::cases(200))]
+
+    #[test]
+    fn hop_is_bitwise_equal_to_plain_loops(
+        (checkerboard, extents) in any_checkerboard().prop_flat_map(|c| (Just(c), any_extents(c, 1200))),
+        seed: u32,
+        numbers in any_numbers(),
+        link_numbers in any_numbers(),
+        boundary in any_boundary(),
+        format in select(LinkFormat::ALL.to_vec()),
+        legs in prop_oneof![Just(LegOrder::DEFAULT), any_legs()],
+        dagger in select(Dagger::BOTH.to_vec()),
+        double_precision: bool,
+    ) {
+        let configuration = configuration(extents, seed.into(), link_numbers);
+        let operator = ScalarWilson { configuration: &configuration, boundary, format, legs };
+        if double_precision {
+            let psi = random_words::<f64>(extents, SPINOR_WORDS, seed.into(), numbers);
+            hop_is_the_same_at_every_width(&operator, checkerboard, &psi, dagger)?;
+        } else {
+            let psi = random_words::<f32>(extents, SPINOR_WORDS, seed.into(), numbers);
+            hop_is_the_same_at_every_width(&operator, checkerboard, &psi, dagger)?;
+        }
+    }
+}
+
+#[test]
+fn hop_is_bitwise_equal_to_plain_loops_at_every_width() {
+    fn check<R: Vectors>(operator: &ScalarWilson, widths: usize) {
+        let extents = operator.configuration.extents();
+        let psi = random_words::<R>(extents, SPINOR_WORDS, 1, Numbers::Gaussian);
+        for checkerboard in [Checkerboard::FullOnly, Checkerboard::RedBlack] {
+            assert_eq!(every_width::<R>(extents, checkerboard).len(), widths);
+            for dagger in Dagger::BOTH {
+                hop_is_the_same_at_every_width(operator, checkerboard, &psi, dagger).unwrap();
+            }
+        }
+    }
+    // The widest lanes cut a dimension into four and more, where a stencil rotates lanes and does not just swap them.
+    for text in ["4.4.4.8", "4.2.4.16", "2.2.2.64"] {
+        let configuration = Configuration::hot(extents(text), 9);
+        let boundary = BoundaryPhases::new([false, false, true, true]);
+        for format in LinkFormat::ALL {
+            let operator = ScalarWilson { configuration: &configuration, boundary, format, legs: LegOrder::DEFAULT };
+            check::<f32>(&operator, 6);
+            check::<f64>(&operator, 5);
+        }
+    }
+}
+
+#[test]
+fn hop_does_not_depend_on_the_number_of_threads() {
+    let extents = extents("6.4.4.10");
+    let configuration = Configuration::hot(extents, 3);
+    let operator = antiperiodic(&configuration);
+    let psi = random_words::<f32>(extents, SPINOR_WORDS, 4, Numbers::Gaussian);
+    for sites in ALL_SITES {
+        let lattice = lattice::<f32>(extents, 32, Checkerboard::RedBlack);
+        let [one, two, three] = in_pools(|| hop_in_lanes(&operator, lattice, &psi, sites, Dagger::No));
+        assert_eq!(first_difference(&one, &two), None);
+        assert_eq!(first_difference(&one, &three), None);
+    }
+}
+
+#[test]
+fn hop_refuses_fields_that_do_not_belong_together() {
+    let extents = extents("4.4.4.4");
+    let configuration = Configuration::unit(extents);
+    let [lattice, other] = [16, 64].map(|width| lattice::<f32>(extents, width, Checkerboard::RedBlack));
+    let (even, odd) = (Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd));
+    let stencil = Stencil::new(lattice, even).unwrap();
+    let links = |lattice, sites| double::<f32>(&configuration, lattice, sites, DoubledGauge::default()).unwrap();
+    let field = |lattice, sites| Field::<f32, Spinor>::zeros(lattice, sites, Spinor).unwrap();
+    let refused = |mut out: Field<f32, Spinor>, links: Field<f32, DoubledGauge>, source: Field<f32, Spinor>| {
+        hop(&mut out, &stencil, &links, &source, LegOrder::DEFAULT, Dagger::No).map_err(|e| e.to_string())
+    };
+    assert_eq!(refused(field(lattice, even), links(lattice, even), field(lattice, odd)), Ok(()));
+    let source_of_own_parity = refused(field(lattice, even), links(lattice, even), field(lattice, even));
+    assert_eq!(
+        source_of_own_parity.unwrap_err(),
+        "the hop's source: f32 spinor field on 4.4.4.4, even sites, 16-byte lanes cut 1.1.1.2 does not match \
+         f32 spinor field on 4.4.4.4, odd sites, 16-byte lanes cut 1.1.1.2"
+    );
+    assert!(refused(field(other, even), links(lattice, even), field(lattice, odd)).is_err());
+    assert!(refused(field(lattice, even), links(lattice, odd), field(lattice, odd)).is_err());
+    assert!(refused(field(lattice, even), links(other, even), field(lattice, odd)).is_err());
+}
+
+fn antiperiodic(configuration: &Configuration) -> ScalarWilson<'_> {
+    let boundary = BoundaryPhases::ANTIPERIODIC_IN_TIME;
+    ScalarWilson { configuration, boundary, format: LinkFormat::Full, legs: LegOrder::DEFAULT }
+}
+
+/// The f64 hop of all sites in 64-byte lanes.
+fn hop_of_all(operator: &ScalarWilson, psi: &[Complex<f64>], dagger: Dagger) -> Vec<Complex<f64>> {
+    let lattice = lattice::<f64>(operator.configuration.extents(), 64, Checkerboard::RedBlack);
+    hop_in_lanes(operator, lattice, psi, Sites::Full, dagger)
+}
+
+/// |a − b| / |b|.
+fn relative_distance(a: &[Complex<f64>], b: &[Complex<f64>]) -> f64 {
+    let difference: Vec<_> = a.iter().zip(b).map(|(a, b)| a - b).collect();
+    (scalar::norm2(&difference) / scalar::norm2(b)).sqrt()
+}
+
+fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
+    random_words(extents, SPINOR_WORDS, seed, Numbers::Gaussian)
+}
+
+#[test]
+fn even_and_odd_hops_together_are_the_hop_of_all_sites_exactly() {
+    let extents = extents("4.6.2.4");
+    let configuration = Configuration::hot(extents, 5);
+    let operator = antiperiodic(&configuration);
+    let psi = gaussian(extents, 6);
+    let lattice = lattice::<f64>(extents, 32, Checkerboard::RedBlack);
+    for dagger in Dagger::BOTH {
+        let [full, even, odd] = ALL_SITES.map(|sites| hop_in_lanes(&operator, lattice, &psi, sites, dagger));
+        // Each is +0 where it does not live, and no sum of these is −0 by accident: x + 0 = x.
+        let sum: Vec<_> = even.iter().zip(&odd).map(|(a, b)| a + b).collect();
+        assert_eq!(first_difference(&sum, &full), None);
+    }
+}
+
+#[test]
+fn hop_dagger_is_the_adjoint_of_hop() {
+    let extents = extents("4.2.6.4");
+    let configuration = Configuration::hot(extents, 7);
+    let operator = antiperiodic(&configuration);
+    let (phi, chi) = (gaussian(extents, 8), gaussian(extents, 9));
+    let left = scalar::inner_product(&phi, &hop_of_all(&operator, &chi, Dagger::No));
+    let right = scalar::inner_product(&hop_of_all(&operator, &phi, Dagger::Yes), &chi);
+    assert!((left - right).norm() < 1e-13 * scalar::norm2(&phi), "{left} {right}");
+    assert!(left.norm() > 1e-3 * scalar::norm2(&phi));
+}
+
+/// γ5 = diag(1, 1, −1, −1).
+fn gamma5(psi: &[Complex<f64>]) -> Vec<Complex<f64>> {
+    psi.iter().enumerate().map(|(k, w)| if k % SPINOR_WORDS < 6 { *w } else { -w }).collect()
+}
+
+#[test]
+fn hop_is_gamma5_hermitian() {
+    let extents = extents("4.4.2.6");
+    let configuration = Configuration::hot(extents, 10);
+    let operator = antiperiodic(&configuration);
+    let psi = gaussian(extents, 11);
+    let conjugated = gamma5(&hop_of_all(&operator, &gamma5(&psi), Dagger::No));
+    assert!(relative_distance(&conjugated, &hop_of_all(&operator, &psi, Dagger::Yes)) < 1e-15);
+}
+
+type Matrix = [Complex<f64>; 9];
+
+fn product(a: &Matrix, b: &Matrix) -> Matrix {
+    std::array::from_fn(|i| (0..3).map(|k| a[3 * (i / 3) + k] * b[3 * k + i % 3]).sum())
+}
+
+fn adjoint(a: &Matrix) -> Matrix {
+    std::array::from_fn(|i| a[3 * (i % 3) + i / 3].conj())
+}
+
+#[test]
+fn hop_is_gauge_covariant() {
+    // ψ(x) → g(x) ψ(x) and U_μ(x) → g(x) U_μ(x) g(x + μ)† turn D ψ into g D ψ.
+    let extents = extents("4.4.6.2");
+    let before = Configuration::hot(extents, 12);
+    let g = |site: usize| su3_random(13, site as u64, 0);
+    let mut links = Vec::new();
+    for site in 0..extents.volume() {
+        for mu in 0..4 {
+            let mut next = extents.coordinate(site);
+            next[mu] = (next[mu] + 1) % extents[mu];
+            let u: Matrix = before.link(site, mu).try_into().unwrap();
+            links.extend(product(&product(&g(site), &u), &adjoint(&g(extents.site(next)))));
+        }
+    }
+    let after = Configuration::new(extents, links).unwrap();
+    let turned = |psi: &[Complex<f64>]| -> Vec<Complex<f64>> {
+        let word = |k: usize| {
+            let (g, colours) = (g(k / SPINOR_WORDS), &psi[k - k % 3..][..3]);
+            (0..3).map(|b| g[3 * (k % 3) + b] * colours[b]).sum()
+        };
+        (0..psi.len()).map(word).collect()
+    };
+    let psi = gaussian(extents, 14);
+    for format in LinkFormat::ALL {
+        let covariant = turned(&hop_of_all(&ScalarWilson { format, ..antiperiodic(&before) }, &psi, Dagger::No));
+        let found = hop_of_all(&ScalarWilson { format, ..antiperiodic(&after) }, &turned(&psi), Dagger::No);
+        assert!(relative_distance(&found, &covariant) < 1e-14);
+    }
+}
+
+#[test]
+fn rebuilt_third_rows_change_only_rounding() {
+    let extents = extents("4.2.4.6");
+    let configuration = Configuration::hot(extents, 15);
+    let full = antiperiodic(&configuration);
+    let two_rows = ScalarWilson { format: LinkFormat::TwoRows, ..full };
+    let psi = gaussian(extents, 16);
+    let [a, b] = [full, two_rows].map(|operator| hop_of_all(&operator, &psi, Dagger::No));
+    assert!(relative_distance(&b, &a) < 1e-15);
+    assert!(first_difference(&a, &b).is_some());
+}
+
+/// γ_μ ψ in Grid's chiral basis: for each row, a factor and the row of ψ that it multiplies.
+const GAMMA: [[(Complex<f64>, usize); 4]; 4] = {
+    const ONE: Complex<f64> = Complex::new(1.0, 0.0);
+    const MINUS: Complex<f64> = Complex::new(-1.0, 0.0);
+    const I: Complex<f64> = Complex::new(0.0, 1.0);
+    const MINUS_I: Complex<f64> = Complex::new(0.0, -1.0);
+    [
+        [(I, 3), (I, 2), (MINUS_I, 1), (MINUS_I, 0)],
+        [(MINUS, 3), (ONE, 2), (ONE, 1), (MINUS, 0)],
+        [(I, 2), (MINUS_I, 3), (MINUS_I, 0), (I, 1)],
+        [(ONE, 2), (ONE, 3), (ONE, 0), (ONE, 1)],
+    ]
+};
+
+#[test]
+fn hop_of_a_plane_wave_is_that_of_momentum_space() {
+    // On unit links, D e^{ipx} χ = e^{ipx} Σ_μ (−cos p_μ + i γ_μ sin p_μ) χ, with half-integer momenta where antiperiodic.
+    let extents = extents("4.6.2.8");
+    let configuration = Configuration::unit(extents);
+    let boundary = BoundaryPhases::new([false, true, false, true]);
+    let chi: [Complex<f64>; SPINOR_WORDS] =
+        std::array::from_fn(|k| Complex::new(1.0 + k as f64, 0.5 - 0.25 * k as f64));
+    for n in [[0, 0, 0, 0], [1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 1, 0], [0, 0, 0, 3], [3, 4, 1, 6]] {
+        let p: [f64; 4] = std::array::from_fn(|d| {
+            let shift = if boundary.is_antiperiodic(d) { 0.5 } else { 0.0 };
+            std::f64::consts::TAU * (f64::from(n[d]) + shift) / extents[d] as f64
+        });
+        let wave = |chi: &dyn Fn(usize) -> Complex<f64>| -> Vec<Complex<f64>> {
+            let word = |k: usize| {
+                let x = extents.coordinate(k / SPINOR_WORDS);
+                let angle: f64 = (0..4).map(|d| p[d] * x[d] as f64).sum();
+                Complex::from_polar(1.0, angle) * chi(k % SPINOR_WORDS)
+            };
+            (0..SPINOR_WORDS * extents.volume()).map(word).collect()
+        };
+        for (dagger, sign) in [(Dagger::No, 1.0), (Dagger::Yes, -1.0)] {
+            let expected = wave(&|word| {
+                let (spin, colour) = (word / 3, word % 3);
+                (0..4)
+                    .map(|mu| {
+                        let (factor, row) = GAMMA[mu][spin];
+                        let gamma_chi = factor * chi[3 * row + colour];
+                        -p[mu].cos() * chi[word] + Complex::new(0.0, sign * p[mu].sin()) * gamma_chi
+                    })
+                    .sum()
+            });
+            for format in LinkFormat::ALL {
+                let operator =
+                    ScalarWilson { configuration: &configuration, boundary, format, legs: LegOrder::DEFAULT };
+                let found = hop_of_all(&operator, &wave(&|word| chi[word]), dagger);
+                let largest =
+                    found.iter().zip(&expected).map(|(a, b)| Real::to_f64((a - b).norm())).fold(0.0, f64::max);
+                assert!(largest < 1e-12, "momentum {n:?}, {dagger:?}: {largest}");
+            }
+        }
+    }
+}
