@@ -4,8 +4,9 @@
 use rayon::prelude::*;
 
 use super::reduce::{SiteTerms, merged};
-use super::{LaneOperation, Vectors, check_place, osites_a_task};
+use super::{LaneOperation, Shape, Vectors, check_like};
 use crate::field::{Field, FieldError, SiteObject};
+use crate::real::Real;
 use crate::tensor::LaneVector;
 
 /// out = x.
@@ -13,13 +14,10 @@ use crate::tensor::LaneVector;
 /// # Errors
 /// [`FieldError::Mismatch`] unless both fields lie on the same sites of the same lattice; as for every function here.
 pub fn copy<R: Vectors, K: SiteObject>(out: &mut Field<R, K>, x: &Field<R, K>) -> Result<(), FieldError> {
-    check_place("copy", x, out.lattice(), out.sites())?;
-    check_kind("copy", out, x)?;
-    let a_task = task_length(out);
-    out.reals_mut()
-        .par_chunks_mut(a_task)
-        .zip(x.reals().par_chunks(a_task))
-        .for_each(|(out, x)| out.copy_from_slice(x));
+    check_like("copy", x, out)?;
+    let Shape { a_task, .. } = Shape::of(x);
+    let tasks = out.reals_mut().par_chunks_mut(a_task).zip(x.reals().par_chunks(a_task));
+    tasks.for_each(|(out, x)| out.copy_from_slice(x));
     Ok(())
 }
 
@@ -28,9 +26,9 @@ pub fn copy<R: Vectors, K: SiteObject>(out: &mut Field<R, K>, x: &Field<R, K>) -
 /// # Errors
 /// As [`copy`].
 pub fn scale<R: Vectors, K: SiteObject>(out: &mut Field<R, K>, a: f64, x: &Field<R, K>) -> Result<(), FieldError> {
-    check_place("scale", x, out.lattice(), out.sites())?;
-    check_kind("scale", out, x)?;
-    R::with_vectors(out.lattice().width(), Scale { out, a: R::from_f64(a), x });
+    check_like("scale", x, out)?;
+    let shape = Shape::of(x);
+    R::run_scale(x.lattice().width(), Scale { shape, out: out.reals_mut(), a: R::from_f64(a), x: x.reals() });
     Ok(())
 }
 
@@ -39,9 +37,9 @@ pub fn scale<R: Vectors, K: SiteObject>(out: &mut Field<R, K>, a: f64, x: &Field
 /// # Errors
 /// As [`copy`].
 pub fn axpy<R: Vectors, K: SiteObject>(a: f64, x: &Field<R, K>, y: &mut Field<R, K>) -> Result<(), FieldError> {
-    check_place("axpy", x, y.lattice(), y.sites())?;
-    check_kind("axpy", y, x)?;
-    R::with_vectors(y.lattice().width(), Axpy { a: R::from_f64(a), x, y });
+    check_like("axpy", x, y)?;
+    let shape = Shape::of(x);
+    R::run_axpy(x.lattice().width(), Axpy { shape, a: R::from_f64(a), x: x.reals(), y: y.reals_mut() });
     Ok(())
 }
 
@@ -50,9 +48,9 @@ pub fn axpy<R: Vectors, K: SiteObject>(a: f64, x: &Field<R, K>, y: &mut Field<R,
 /// # Errors
 /// As [`copy`].
 pub fn axpy_norm<R: Vectors, K: SiteObject>(a: f64, x: &Field<R, K>, y: &mut Field<R, K>) -> Result<f64, FieldError> {
-    check_place("axpy_norm", x, y.lattice(), y.sites())?;
-    check_kind("axpy_norm", y, x)?;
-    Ok(R::with_vectors(y.lattice().width(), AxpyNorm { a: R::from_f64(a), x, y }))
+    check_like("axpy_norm", x, y)?;
+    let shape = Shape::of(x);
+    Ok(R::run_axpy_norm(x.lattice().width(), Axpy { shape, a: R::from_f64(a), x: x.reals(), y: y.reals_mut() }))
 }
 
 /// ψ ← fma(a, p, ψ), then p ← fma(b, p, r), with the old p in both.
@@ -66,31 +64,15 @@ pub fn cg_update<R: Vectors, K: SiteObject>(
     a: f64,
     b: f64,
 ) -> Result<(), FieldError> {
-    check_place("cg_update", p, psi.lattice(), psi.sites())?;
-    check_place("cg_update", r, psi.lattice(), psi.sites())?;
-    check_kind("cg_update", psi, p)?;
-    check_kind("cg_update", psi, r)?;
-    R::with_vectors(psi.lattice().width(), CgUpdate { a: R::from_f64(a), b: R::from_f64(b), psi, p, r });
+    check_like("cg_update", p, psi)?;
+    check_like("cg_update", r, psi)?;
+    let (shape, width) = (Shape::of(r), r.lattice().width());
+    let (a, b) = (R::from_f64(a), R::from_f64(b));
+    R::run_cg_update(width, CgUpdate { shape, a, b, psi: psi.reals_mut(), p: p.reals_mut(), r: r.reals() });
     Ok(())
 }
 
-fn check_kind<R: Vectors, K: SiteObject>(
-    what: &'static str,
-    left: &Field<R, K>,
-    right: &Field<R, K>,
-) -> Result<(), FieldError> {
-    match left.kind() == right.kind() {
-        true => Ok(()),
-        false => Err(FieldError::Mismatch { what, left: left.describe(), right: right.describe() }),
-    }
-}
-
-/// Reals a task: whole outer sites, so that tasks can also sum over sites.
-fn task_length<R: Vectors, K: SiteObject>(field: &Field<R, K>) -> usize {
-    osites_a_task(field.osites()) * field.reals_an_osite()
-}
-
-/// The reals of a task as vectors.
+/// Vectors of a task.
 fn vectors<V: LaneVector>(reals: &[V::Real]) -> &[V] {
     bytemuck::cast_slice(reals)
 }
@@ -99,17 +81,19 @@ fn vectors_mut<V: LaneVector>(reals: &mut [V::Real]) -> &mut [V] {
     bytemuck::cast_slice_mut(reals)
 }
 
-struct Scale<'a, R, K> {
-    out: &'a mut Field<R, K>,
+#[doc(hidden)]
+pub struct Scale<'a, R> {
+    shape: Shape,
+    out: &'a mut [R],
     a: R,
-    x: &'a Field<R, K>,
+    x: &'a [R],
 }
 
-impl<R: Vectors, K: SiteObject> LaneOperation<R> for Scale<'_, R, K> {
+impl<R: Real> LaneOperation<R> for Scale<'_, R> {
     type Output = ();
-    fn run<V: LaneVector<Real = R>, const BLOCKS: usize>(self) {
-        let (a, a_task) = (V::splat(self.a), task_length(self.out));
-        let tasks = self.out.reals_mut().par_chunks_mut(a_task).zip(self.x.reals().par_chunks(a_task));
+    fn run<V: LaneVector<Real = R>>(self, _: usize) {
+        let (a, a_task) = (V::splat(self.a), self.shape.a_task);
+        let tasks = self.out.par_chunks_mut(a_task).zip(self.x.par_chunks(a_task));
         tasks.for_each(|(out, x)| {
             for (out, x) in vectors_mut::<V>(out).iter_mut().zip(vectors::<V>(x)) {
                 *out = a.times(*x);
@@ -118,17 +102,19 @@ impl<R: Vectors, K: SiteObject> LaneOperation<R> for Scale<'_, R, K> {
     }
 }
 
-struct Axpy<'a, R, K> {
+#[doc(hidden)]
+pub struct Axpy<'a, R> {
+    shape: Shape,
     a: R,
-    x: &'a Field<R, K>,
-    y: &'a mut Field<R, K>,
+    x: &'a [R],
+    y: &'a mut [R],
 }
 
-impl<R: Vectors, K: SiteObject> LaneOperation<R> for Axpy<'_, R, K> {
+impl<R: Real> LaneOperation<R> for Axpy<'_, R> {
     type Output = ();
-    fn run<V: LaneVector<Real = R>, const BLOCKS: usize>(self) {
-        let (a, a_task) = (V::splat(self.a), task_length(self.x));
-        let tasks = self.y.reals_mut().par_chunks_mut(a_task).zip(self.x.reals().par_chunks(a_task));
+    fn run<V: LaneVector<Real = R>>(self, _: usize) {
+        let (a, a_task) = (V::splat(self.a), self.shape.a_task);
+        let tasks = self.y.par_chunks_mut(a_task).zip(self.x.par_chunks(a_task));
         tasks.for_each(|(y, x)| axpy_task(a, vectors(x), vectors_mut(y)));
     }
 }
@@ -140,19 +126,16 @@ fn axpy_task<V: LaneVector>(a: V, x: &[V], y: &mut [V]) {
     }
 }
 
-struct AxpyNorm<'a, R, K> {
-    a: R,
-    x: &'a Field<R, K>,
-    y: &'a mut Field<R, K>,
-}
+/// An axpy whose result's norm is wanted.
+pub(super) struct AxpyNorm<'a, R>(pub(super) Axpy<'a, R>);
 
-impl<R: Vectors, K: SiteObject> LaneOperation<R> for AxpyNorm<'_, R, K> {
+impl<R: Real> LaneOperation<R> for AxpyNorm<'_, R> {
     type Output = f64;
-    fn run<V: LaneVector<Real = R>, const BLOCKS: usize>(self) -> f64 {
-        let (a, a_task, an_osite) = (V::splat(self.a), task_length(self.x), self.x.reals_an_osite());
-        let tasks = self.y.reals_mut().par_chunks_mut(a_task).zip(self.x.reals().par_chunks(a_task));
-        let sums = tasks.map(|(y, x)| {
-            let mut terms = SiteTerms::<V, BLOCKS, 1>::new();
+    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> f64 {
+        let Axpy { shape: Shape { an_osite, a_task }, a, x, y } = self.0;
+        let a = V::splat(a);
+        let sums = y.par_chunks_mut(a_task).zip(x.par_chunks(a_task)).map(|(y, x)| {
+            let mut terms = SiteTerms::<V, 1>::new(blocks);
             for (y, x) in y.chunks_exact_mut(an_osite).zip(x.chunks_exact(an_osite)) {
                 axpy_task(a, vectors(x), vectors_mut::<V>(y));
                 terms.add_norm(y);
@@ -163,22 +146,22 @@ impl<R: Vectors, K: SiteObject> LaneOperation<R> for AxpyNorm<'_, R, K> {
     }
 }
 
-struct CgUpdate<'a, R, K> {
+#[doc(hidden)]
+pub struct CgUpdate<'a, R> {
+    shape: Shape,
     a: R,
     b: R,
-    psi: &'a mut Field<R, K>,
-    p: &'a mut Field<R, K>,
-    r: &'a Field<R, K>,
+    psi: &'a mut [R],
+    p: &'a mut [R],
+    r: &'a [R],
 }
 
-impl<R: Vectors, K: SiteObject> LaneOperation<R> for CgUpdate<'_, R, K> {
+impl<R: Real> LaneOperation<R> for CgUpdate<'_, R> {
     type Output = ();
-    fn run<V: LaneVector<Real = R>, const BLOCKS: usize>(self) {
-        let (a, b, a_task) = (V::splat(self.a), V::splat(self.b), task_length(self.r));
-        let psi = self.psi.reals_mut().par_chunks_mut(a_task);
-        let p = self.p.reals_mut().par_chunks_mut(a_task);
-        let r = self.r.reals().par_chunks(a_task);
-        psi.zip(p).zip(r).for_each(|((psi, p), r)| {
+    fn run<V: LaneVector<Real = R>>(self, _: usize) {
+        let (a, b, a_task) = (V::splat(self.a), V::splat(self.b), self.shape.a_task);
+        let tasks = self.psi.par_chunks_mut(a_task).zip(self.p.par_chunks_mut(a_task)).zip(self.r.par_chunks(a_task));
+        tasks.for_each(|((psi, p), r)| {
             let fields = vectors_mut::<V>(psi).iter_mut().zip(vectors_mut::<V>(p)).zip(vectors::<V>(r));
             for ((psi, p), r) in fields {
                 *psi = a.fused(*p, *psi);

@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::{LaneOperation, Vectors, check_place, osites_a_task};
 use crate::field::{Field, FieldError, Spinor};
-use crate::layout::{LEGS, Leg, LegOrder, Stencil};
+use crate::layout::{DIMENSIONS, LEGS, Leg, LegOrder, Stencil};
 use crate::links::{DoubledGauge, LinkFormat};
 use crate::memory::prefetch;
 use crate::real::Real;
@@ -53,11 +53,13 @@ pub fn hop<R: Vectors>(
     check_place("the hop's links", links, lattice, sites)?;
     check_place("the hop's result", out, lattice, sites)?;
     check_place("the hop's source", source, lattice, sites.neighbours())?;
-    R::with_vectors(lattice.width(), Hop { out, stencil, links, source, legs, dagger });
+    R::run_hop(lattice.width(), Hop { out, stencil, links, source, legs, dagger });
     Ok(())
 }
 
-struct Hop<'a, R> {
+/// A hop that was checked.
+#[doc(hidden)]
+pub struct Hop<'a, R> {
     out: &'a mut Field<R, Spinor>,
     stencil: &'a Stencil,
     links: &'a Field<R, DoubledGauge>,
@@ -66,51 +68,54 @@ struct Hop<'a, R> {
     dagger: Dagger,
 }
 
-impl<R: Vectors> LaneOperation<R> for Hop<'_, R> {
+impl<R: Real> LaneOperation<R> for Hop<'_, R> {
     type Output = ();
 
-    fn run<V: LaneVector<Real = R>, const BLOCKS: usize>(self) {
-        match (self.links.kind().format, self.dagger) {
-            (LinkFormat::Full, Dagger::No) => self.sweep::<V, BLOCKS, false, false>(),
-            (LinkFormat::Full, Dagger::Yes) => self.sweep::<V, BLOCKS, false, true>(),
-            (LinkFormat::TwoRows, Dagger::No) => self.sweep::<V, BLOCKS, true, false>(),
-            (LinkFormat::TwoRows, Dagger::Yes) => self.sweep::<V, BLOCKS, true, true>(),
+    fn run<V: LaneVector<Real = R>>(self, blocks: usize) {
+        match self.links.kind().format {
+            LinkFormat::Full => self.sweep::<V, false>(blocks),
+            LinkFormat::TwoRows => self.sweep::<V, true>(blocks),
         }
     }
 }
 
-/// A word of a field: `BLOCKS` vectors.
-type Word<V, const BLOCKS: usize> = [V; BLOCKS];
-
-impl<R: Vectors> Hop<'_, R> {
-    fn sweep<V: LaneVector<Real = R>, const BLOCKS: usize, const TWO_ROWS: bool, const DAGGER: bool>(self) {
-        let edges: [Edge<V, BLOCKS>; LEGS] =
-            std::array::from_fn(|point| Edge::new(self.stencil, point, self.links.kind()));
-        let site = Sweep::<V, BLOCKS, TWO_ROWS, DAGGER> {
+impl<R: Real> Hop<'_, R> {
+    fn sweep<V: LaneVector<Real = R>, const TWO_ROWS: bool>(self, blocks: usize) {
+        let sweep = Sweep::<V, TWO_ROWS> {
             neighbours: self.stencil.neighbours(),
-            edges: &edges,
+            edges: std::array::from_fn(|point| Edge::new(self.stencil, point, self.links.kind(), blocks)),
             links: self.links.vectors(),
             source: self.source.vectors(),
             interior_factor: signed_factor(|_| false),
+            blocks,
         };
-        let legs = self.legs;
+        // The usual case is unrolled: one 64-byte vector a word, legs in the default order. All others share one body a leg.
+        let unrolled = blocks == 1 && size_of::<V>() == size_of::<[u64; 8]>() && self.legs == LegOrder::DEFAULT;
+        let (legs, dagger) = (self.legs, self.dagger);
         let osites_a_task = osites_a_task(self.stencil.osites());
-        self.out.vectors_mut::<Word<V, BLOCKS>>().par_chunks_mut(Spinor::WORDS * osites_a_task).enumerate().for_each(
-            |(task, out)| {
-                for (k, out) in out.chunks_exact_mut(Spinor::WORDS).enumerate() {
-                    let osite = task * osites_a_task + k;
-                    for block in 0..BLOCKS {
-                        let sum = match legs == LegOrder::DEFAULT {
-                            true => site.default_legs(osite, block),
-                            false => site.any_legs(osite, block, legs),
-                        };
-                        for (word, value) in out.iter_mut().zip(sum.as_flattened()) {
-                            word[block] = *value;
+        let tasks = self.out.vectors_mut::<V>().par_chunks_mut(Spinor::WORDS * blocks * osites_a_task);
+        tasks.enumerate().for_each(|(task, out)| {
+            for (k, out) in out.chunks_exact_mut(Spinor::WORDS * blocks).enumerate() {
+                let osite = task * osites_a_task + k;
+                match (unrolled, dagger) {
+                    (true, Dagger::No) => store(out, 1, 0, sweep.default_legs::<false>(osite)),
+                    (true, Dagger::Yes) => store(out, 1, 0, sweep.default_legs::<true>(osite)),
+                    (false, _) => {
+                        for block in 0..blocks {
+                            store(out, blocks, block, sweep.any_legs(osite, block, legs, dagger));
                         }
                     }
                 }
-            },
-        );
+            }
+        });
+    }
+}
+
+/// Writes one block of every word of a site.
+#[inline(always)]
+fn store<V: LaneVector>(out: &mut [V], blocks: usize, block: usize, sum: FullSpinor<V>) {
+    for (word, value) in out.chunks_exact_mut(blocks).zip(sum.as_flattened()) {
+        word[block] = *value;
     }
 }
 
@@ -121,33 +126,32 @@ fn signed_factor<V: LaneVector>(minus: impl Fn(usize) -> bool) -> V {
 }
 
 /// What a leg needs at outer sites from which it leaves the virtual node.
-struct Edge<V: LaneVector, const BLOCKS: usize> {
+struct Edge<V: LaneVector> {
     /// Positions of the neighbour's reals within its word.
     positions: Vec<u32>,
     /// The same as a permutation, where a word is one vector.
     permutation: Option<V::Permutation>,
-    /// Factors of a rebuilt third row.
-    factor: [V; BLOCKS],
+    /// Factors of a rebuilt third row, one vector a block.
+    factor: Vec<V>,
 }
 
-impl<V: LaneVector, const BLOCKS: usize> Edge<V, BLOCKS> {
-    fn new(stencil: &Stencil, point: usize, links: DoubledGauge) -> Self {
+impl<V: LaneVector> Edge<V> {
+    fn new(stencil: &Stencil, point: usize, links: DoubledGauge, blocks: usize) -> Self {
         let nsimd = stencil.lattice().nsimd();
         let steps = &stencil.lane_steps()[point * nsimd..][..nsimd];
         let positions: Vec<u32> = (0..2 * nsimd).map(|k| 2 * (steps[k / 2] & !Stencil::MARK) + k as u32 % 2).collect();
-        let antiperiodic = links.boundary.is_antiperiodic(point % (LEGS / 2));
+        let antiperiodic = links.boundary.is_antiperiodic(point % DIMENSIONS);
+        let minus = |lane: usize| antiperiodic && steps[lane] & Stencil::MARK != 0;
         Self {
-            permutation: (BLOCKS == 1).then(|| V::permutation(&positions)),
+            permutation: (blocks == 1).then(|| V::permutation(&positions)),
             positions,
-            factor: std::array::from_fn(|block| {
-                signed_factor(|k| antiperiodic && steps[block * V::REALS / 2 + k] & Stencil::MARK != 0)
-            }),
+            factor: (0..blocks).map(|block| signed_factor(|lane| minus(block * V::REALS / 2 + lane))).collect(),
         }
     }
 
     /// One block of a neighbour's word, with its lanes in their places.
     #[inline(always)]
-    fn permuted(&self, word: &Word<V, BLOCKS>, block: usize) -> V {
+    fn permuted(&self, word: &[V], block: usize) -> V {
         match &self.permutation {
             Some(permutation) => word[0].permute(permutation),
             None => {
@@ -159,120 +163,131 @@ impl<V: LaneVector, const BLOCKS: usize> Edge<V, BLOCKS> {
 }
 
 /// All that the sum over the legs at one outer site reads.
-struct Sweep<'a, V: LaneVector, const BLOCKS: usize, const TWO_ROWS: bool, const DAGGER: bool> {
+struct Sweep<'a, V: LaneVector, const TWO_ROWS: bool> {
     neighbours: &'a [u32],
-    edges: &'a [Edge<V, BLOCKS>; LEGS],
-    links: &'a [Word<V, BLOCKS>],
-    source: &'a [Word<V, BLOCKS>],
+    edges: [Edge<V>; LEGS],
+    links: &'a [V],
+    source: &'a [V],
     interior_factor: V,
+    blocks: usize,
 }
 
-/// Runs `$leg::<DIMENSION, PLUS>(arguments)` for a point known when the program runs. Forward legs project with 1 − γ, backward ones with
-/// 1 + γ, and the other way round with dagger.
-macro_rules! with_leg {
-    ($self:ident.$leg:ident($point:expr, $($argument:expr),*)) => {
-        match ($point, DAGGER) {
-            (0, false) | (4, true) => $self.$leg::<0, false>($point, $($argument),*),
-            (1, false) | (5, true) => $self.$leg::<1, false>($point, $($argument),*),
-            (2, false) | (6, true) => $self.$leg::<2, false>($point, $($argument),*),
-            (3, false) | (7, true) => $self.$leg::<3, false>($point, $($argument),*),
-            (0, true) | (4, false) => $self.$leg::<0, true>($point, $($argument),*),
-            (1, true) | (5, false) => $self.$leg::<1, true>($point, $($argument),*),
-            (2, true) | (6, false) => $self.$leg::<2, true>($point, $($argument),*),
-            _ => $self.$leg::<3, true>($point, $($argument),*),
+/// The dimension of a point and whether 1 + γ projects it: forward legs take 1 − γ, backward ones 1 + γ, and the other way round with
+/// dagger. Runs `$body` with `$dimension` and `$plus` as constants.
+macro_rules! with_projector {
+    ($point:expr, $dagger:expr, |$dimension:ident, $plus:ident| $body:expr) => {
+        match ($point % DIMENSIONS, ($point >= DIMENSIONS) != $dagger) {
+            (0, false) => with_projector!(0, false, $dimension, $plus, $body),
+            (1, false) => with_projector!(1, false, $dimension, $plus, $body),
+            (2, false) => with_projector!(2, false, $dimension, $plus, $body),
+            (3, false) => with_projector!(3, false, $dimension, $plus, $body),
+            (0, true) => with_projector!(0, true, $dimension, $plus, $body),
+            (1, true) => with_projector!(1, true, $dimension, $plus, $body),
+            (2, true) => with_projector!(2, true, $dimension, $plus, $body),
+            _ => with_projector!(3, true, $dimension, $plus, $body),
         }
     };
+    ($d:literal, $p:literal, $dimension:ident, $plus:ident, $body:expr) => {{
+        const $dimension: usize = $d;
+        const $plus: bool = $p;
+        $body
+    }};
 }
 
-impl<V: LaneVector, const BLOCKS: usize, const TWO_ROWS: bool, const DAGGER: bool>
-    Sweep<'_, V, BLOCKS, TWO_ROWS, DAGGER>
-{
-    /// The sum over the legs in the default order, unrolled.
+impl<V: LaneVector, const TWO_ROWS: bool> Sweep<'_, V, TWO_ROWS> {
+    /// The sum over the legs in the default order, unrolled, for words of one vector.
     #[inline(always)]
-    fn default_legs(&self, osite: usize, block: usize) -> FullSpinor<V> {
+    fn default_legs<const DAGGER: bool>(&self, osite: usize) -> FullSpinor<V> {
         const LEGS_IN_ORDER: [Leg; LEGS] = LegOrder::DEFAULT.legs();
-        let mut sum = with_leg!(self.first(const { LEGS_IN_ORDER[0].point() }, osite, block));
+        const FIRST: usize = LEGS_IN_ORDER[0].point();
+        let mut sum =
+            with_projector!(FIRST, DAGGER, |D, P| { reconstruct::<V, D, P>(self.leg::<D, P, true>(FIRST, osite, 0)) });
         macro_rules! then {
-            ($($k:literal)*) => {
-                $(with_leg!(self.add(const { LEGS_IN_ORDER[$k].point() }, &mut sum, osite, block));)*
-            };
+            ($($k:literal)*) => {$({
+                const POINT: usize = LEGS_IN_ORDER[$k].point();
+                with_projector!(POINT, DAGGER, |D, P| {
+                    accumulate::<V, D, P>(&mut sum, self.leg::<D, P, true>(POINT, osite, 0))
+                });
+            })*};
         }
         then!(1 2 3 4 5 6 7);
         sum
     }
 
     /// The sum over the legs in any order.
-    #[inline(always)]
-    fn any_legs(&self, osite: usize, block: usize, legs: LegOrder) -> FullSpinor<V> {
-        let [first, rest @ ..] = legs.legs();
-        let mut sum = with_leg!(self.first(first.point(), osite, block));
-        for leg in rest {
-            with_leg!(self.add(leg.point(), &mut sum, osite, block));
+    fn any_legs(&self, osite: usize, block: usize, legs: LegOrder, dagger: Dagger) -> FullSpinor<V> {
+        let dagger = dagger == Dagger::Yes;
+        let [first, rest @ ..] = legs.legs().map(Leg::point);
+        let mut sum =
+            with_projector!(first, dagger, |D, P| reconstruct::<V, D, P>(self.any_leg::<D, P>(first, osite, block)));
+        for point in rest {
+            with_projector!(point, dagger, |D, P| {
+                accumulate::<V, D, P>(&mut sum, self.any_leg::<D, P>(point, osite, block))
+            });
         }
         sum
     }
 
-    #[inline(always)]
-    fn first<const DIMENSION: usize, const PLUS: bool>(
+    #[inline(never)]
+    fn any_leg<const DIMENSION: usize, const PLUS: bool>(
         &self,
         point: usize,
         osite: usize,
         block: usize,
-    ) -> FullSpinor<V> {
-        reconstruct::<V, DIMENSION, PLUS>(self.leg::<DIMENSION, PLUS>(point, osite, block))
-    }
-
-    #[inline(always)]
-    fn add<const DIMENSION: usize, const PLUS: bool>(
-        &self,
-        point: usize,
-        sum: &mut FullSpinor<V>,
-        osite: usize,
-        block: usize,
-    ) {
-        accumulate::<V, DIMENSION, PLUS>(sum, self.leg::<DIMENSION, PLUS>(point, osite, block));
-    }
-
-    /// Asks for what a leg of the next outer site will read: hardware prefetchers do not follow ten streams at once.
-    #[inline(always)]
-    fn prefetch(&self, osite: usize, point: usize) {
-        let Some(entry) = self.neighbours.get(osite * LEGS + point) else { return };
-        let neighbour = (entry & !Stencil::MARK) as usize * Spinor::WORDS;
-        prefetch(&self.source[neighbour..][..Spinor::WORDS]);
-        let words = if TWO_ROWS { 6 } else { 9 };
-        prefetch(&self.links[(osite * LEGS + point) * words..][..words]);
+    ) -> HalfSpinor<V> {
+        self.leg::<DIMENSION, PLUS, false>(point, osite, block)
     }
 
     /// The link of one leg times the projected neighbour.
     #[inline(always)]
-    fn leg<const DIMENSION: usize, const PLUS: bool>(&self, point: usize, osite: usize, block: usize) -> HalfSpinor<V> {
+    fn leg<const DIMENSION: usize, const PLUS: bool, const ONE_BLOCK: bool>(
+        &self,
+        point: usize,
+        osite: usize,
+        block: usize,
+    ) -> HalfSpinor<V> {
+        let blocks = if ONE_BLOCK { 1 } else { self.blocks };
         if block == 0 {
             self.prefetch(osite + 1, point);
         }
         let entry = self.neighbours[osite * LEGS + point];
-        let neighbour = (entry & !Stencil::MARK) as usize;
-        let psi: &[Word<V, BLOCKS>; Spinor::WORDS] = first_words(&self.source[neighbour * Spinor::WORDS..]);
         let at_edge = entry & Stencil::MARK != 0;
+        let psi = words_at(self.source, (entry & !Stencil::MARK) as usize, Spinor::WORDS * blocks);
         let edge = &self.edges[point];
         let h = match at_edge {
-            false => project::<V, DIMENSION, PLUS>(|spin, colour| psi[3 * spin + colour][block]),
-            true => project::<V, DIMENSION, PLUS>(|spin, colour| edge.permuted(&psi[3 * spin + colour], block)),
+            false => project::<V, DIMENSION, PLUS>(|spin, colour| psi[(3 * spin + colour) * blocks + block]),
+            true => project::<V, DIMENSION, PLUS>(|spin, colour| {
+                edge.permuted(&psi[(3 * spin + colour) * blocks..][..blocks], block)
+            }),
         };
+        let link = words_at(self.links, osite * LEGS + point, Self::LINK_WORDS * blocks);
+        let element = |row: usize, column: usize| link[(3 * row + column) * blocks + block];
         if TWO_ROWS {
-            let link: &[Word<V, BLOCKS>; 6] = first_words(&self.links[(osite * LEGS + point) * 6..]);
-            let rows: [[V; 3]; 2] = std::array::from_fn(|row| std::array::from_fn(|c| link[3 * row + c][block]));
+            let rows: [[V; 3]; 2] = std::array::from_fn(|row| std::array::from_fn(|column| element(row, column)));
             let factor = if at_edge { edge.factor[block] } else { self.interior_factor };
             let third = third_row(rows[0], rows[1], factor);
             link_times_half_spinor(|row, column| if row < 2 { rows[row][column] } else { third[column] }, h)
         } else {
-            let link: &[Word<V, BLOCKS>; 9] = first_words(&self.links[(osite * LEGS + point) * 9..]);
-            link_times_half_spinor(|row, column| link[3 * row + column][block], h)
+            link_times_half_spinor(element, h)
+        }
+    }
+
+    /// Words of one link.
+    const LINK_WORDS: usize = if TWO_ROWS { 6 } else { 9 };
+
+    /// Asks for what a leg of the next outer site will read: hardware prefetchers do not follow ten streams at once.
+    #[inline(always)]
+    fn prefetch(&self, osite: usize, point: usize) {
+        if let Some(entry) = self.neighbours.get(osite * LEGS + point) {
+            let neighbour = (entry & !Stencil::MARK) as usize;
+            prefetch(words_at(self.source, neighbour, Spinor::WORDS * self.blocks));
+            prefetch(words_at(self.links, osite * LEGS + point, Self::LINK_WORDS * self.blocks));
         }
     }
 }
 
-/// The first `N` of `words`: one bounds check for all of them.
+/// The words of object number `index`, of `length` vectors each: one bounds check for all of them.
 #[inline(always)]
-fn first_words<T, const N: usize>(words: &[T]) -> &[T; N] {
-    words.first_chunk().expect("fields and tables were checked to lie on the same lattice")
+fn words_at<V>(words: &[V], index: usize, length: usize) -> &[V] {
+    &words[index * length..][..length]
 }

@@ -11,37 +11,89 @@ use crate::real::Real;
 use crate::tensor::LaneVector;
 
 /// A kernel that is generic over the vector type of a lane width.
-pub trait LaneOperation<R> {
+pub(crate) trait LaneOperation<R> {
     /// Its result.
     type Output;
-    /// Runs with words made of `BLOCKS` vectors `V` each.
-    fn run<V: LaneVector<Real = R>, const BLOCKS: usize>(self) -> Self::Output;
+    /// Runs with words made of `blocks` vectors `V` each.
+    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> Self::Output;
 }
 
-/// The vectors of each precision.
+/// The kernels of one precision, with the vectors of each lane width. They are methods of the two precisions, not generic functions,
+/// so that they are compiled once, here, and not again in every crate that calls them.
 pub trait Vectors: Real {
-    /// Runs `operation` with the vectors that words of `width` bytes are made of.
-    fn with_vectors<O: LaneOperation<Self>>(width: LaneWidth, operation: O) -> O::Output;
+    #[doc(hidden)]
+    fn run_hop(width: LaneWidth, hop: hop::Hop<'_, Self>);
+    #[doc(hidden)]
+    fn run_scale(width: LaneWidth, scale: blas::Scale<'_, Self>);
+    #[doc(hidden)]
+    fn run_axpy(width: LaneWidth, axpy: blas::Axpy<'_, Self>);
+    #[doc(hidden)]
+    fn run_axpy_norm(width: LaneWidth, axpy: blas::Axpy<'_, Self>) -> f64;
+    #[doc(hidden)]
+    fn run_cg_update(width: LaneWidth, update: blas::CgUpdate<'_, Self>);
+    #[doc(hidden)]
+    fn run_norm2(width: LaneWidth, norm: reduce::Norm2<'_, Self>) -> f64;
+    #[doc(hidden)]
+    fn run_inner_product(width: LaneWidth, product: reduce::InnerProduct<'_, Self>) -> num_complex::Complex<f64>;
 }
 
 macro_rules! vectors {
     ($real:ty, $($bytes:literal)|+ => $narrow:ty, $($more:literal => $vector:ty),+; $widest:ty) => {
-        impl Vectors for $real {
-            fn with_vectors<O: LaneOperation<Self>>(width: LaneWidth, operation: O) -> O::Output {
+        const _: () = {
+            fn with_vectors<O: LaneOperation<$real>>(width: LaneWidth, operation: O) -> O::Output {
                 match width.bytes() {
-                    $($bytes)|+ => operation.run::<$narrow, 1>(),
-                    $($more => operation.run::<$vector, 1>(),)+
-                    64 => operation.run::<$widest, 1>(),
-                    128 => operation.run::<$widest, 2>(),
-                    _ => operation.run::<$widest, 4>(),
+                    $($bytes)|+ => operation.run::<$narrow>(1),
+                    $($more => operation.run::<$vector>(1),)+
+                    bytes => operation.run::<$widest>(bytes / size_of::<$widest>()),
                 }
             }
-        }
+
+            impl Vectors for $real {
+                fn run_hop(width: LaneWidth, hop: hop::Hop<'_, Self>) {
+                    with_vectors(width, hop);
+                }
+                fn run_scale(width: LaneWidth, scale: blas::Scale<'_, Self>) {
+                    with_vectors(width, scale);
+                }
+                fn run_axpy(width: LaneWidth, axpy: blas::Axpy<'_, Self>) {
+                    with_vectors(width, axpy);
+                }
+                fn run_axpy_norm(width: LaneWidth, axpy: blas::Axpy<'_, Self>) -> f64 {
+                    with_vectors(width, blas::AxpyNorm(axpy))
+                }
+                fn run_cg_update(width: LaneWidth, update: blas::CgUpdate<'_, Self>) {
+                    with_vectors(width, update);
+                }
+                fn run_norm2(width: LaneWidth, norm: reduce::Norm2<'_, Self>) -> f64 {
+                    with_vectors(width, norm)
+                }
+                fn run_inner_product(
+                    width: LaneWidth,
+                    product: reduce::InnerProduct<'_, Self>,
+                ) -> num_complex::Complex<f64> {
+                    with_vectors(width, product)
+                }
+            }
+        };
     };
 }
 vectors!(f32, 8 => crate::tensor::Pair<f32>, 16 => wide::f32x4, 32 => wide::f32x8; wide::f32x16);
 // No f64 lattice has 8-byte lanes.
 vectors!(f64, 8 | 16 => wide::f64x2, 32 => wide::f64x4; wide::f64x8);
+
+/// Reals in memory of one field, and how many of them make an outer site and a task.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    an_osite: usize,
+    a_task: usize,
+}
+
+impl Shape {
+    fn of<R: Real, K: SiteObject>(field: &Field<R, K>) -> Self {
+        let an_osite = field.reals_an_osite();
+        Self { an_osite, a_task: osites_a_task(field.osites()) * an_osite }
+    }
+}
 
 /// Refuses fields that do not lie on `lattice` and `sites`.
 pub(crate) fn check_place<R: Real, K: SiteObject>(
@@ -57,6 +109,19 @@ pub(crate) fn check_place<R: Real, K: SiteObject>(
             left: field.describe(),
             right: describe::<R, K>(lattice, sites, field.kind()),
         }),
+    }
+}
+
+/// Refuses fields that do not lie on the same sites of the same lattice, or hold different things there.
+pub(crate) fn check_like<R: Real, K: SiteObject>(
+    what: &'static str,
+    field: &Field<R, K>,
+    other: &Field<R, K>,
+) -> Result<(), FieldError> {
+    check_place(what, field, other.lattice(), other.sites())?;
+    match field.kind() == other.kind() {
+        true => Ok(()),
+        false => Err(FieldError::Mismatch { what, left: field.describe(), right: other.describe() }),
     }
 }
 

@@ -1,0 +1,25 @@
+# Two commands do all the set-up there is: `make verify` runs the main job, `make test` the tests.
+
+export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
+
+.PHONY: help verify test bench
+
+help:
+	@echo 'make verify   compare OpenCL with the CPU reference, bit for bit, and solve on a real configuration'
+	@echo 'make test     run all tests'
+	@echo 'make bench    measure the kernels against copy bandwidth'
+
+# Without an OpenCL device (status 2) the main job checks the CPU reference, and says so.
+verify:
+	@scripts/setup.sh || [ $$? -eq 2 ]
+	cargo build --release --locked
+	target/release/lanefield verify --config examples/quenched-8x8x8x16.nersc
+
+# Without an OpenCL device the tests that need one fail, and say what to install; LANEFIELD_SKIP_OPENCL=1 skips them.
+test:
+	@scripts/setup.sh || [ $$? -eq 2 ]
+	cargo test --workspace --locked
+
+bench:
+	@scripts/setup.sh || [ $$? -eq 2 ]
+	cargo bench --locked

@@ -1,0 +1,274 @@
+//! Random cases: a lattice that the lanes divide awkwardly, a layout, the parameters of the operator, and the kind of the data. Each
+//! is a function of (seed, number, what the user fixed), so that one alone can be repeated.
+
+use std::fmt;
+
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::{
+    AcceleratorThreads, Checkerboard, DIMENSIONS, Extents, LEGS, LaneChoice, LaneWidth, Lattice, LatticeOptions,
+    LayoutError, Leg, LegOrder, Parity, Sites,
+};
+use lanefield_reference::links::BoundaryPhases;
+use lanefield_reference::random::{Stream, bits};
+use lanefield_reference::real::Real;
+
+use super::data::{Links, Numbers, TestData};
+use super::{VerifyError, VerifyOptions};
+
+/// The precision of a case's fields.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Precision {
+    /// f32.
+    Single,
+    /// f64.
+    Double,
+}
+
+impl Precision {
+    /// Both.
+    pub const BOTH: [Self; 2] = [Self::Single, Self::Double];
+}
+
+/// One random case.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Case {
+    /// Its number, which with the seed repeats it.
+    pub number: u64,
+    /// Precision of the fields.
+    pub precision: Precision,
+    /// The lattice in lanes.
+    pub lattice: Lattice,
+    /// Outer sites a work-group on a device; also the number of threads where the CPU is under test.
+    pub threads: AcceleratorThreads,
+    /// Boundary phases.
+    pub boundary: BoundaryPhases,
+    /// Leg order.
+    pub legs: LegOrder,
+    /// Links.
+    pub links: Links,
+    /// Spinors.
+    pub spinors: Numbers,
+    /// Where the data come from.
+    pub data: TestData,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, lattice, threads, boundary, legs, links, spinors, .. } = self;
+        let (extents, nodes, width) = (lattice.extents(), lattice.nodes(), lattice.width());
+        write!(f, "case {number}: lattice {extents}, {width}-byte lanes cut {nodes}, {threads} accelerator threads, ")?;
+        write!(f, "boundary {boundary}, legs {legs}, {links} links, {spinors} spinors")
+    }
+}
+
+impl Case {
+    /// The sites on which fields of the lattice can live.
+    pub fn sites(&self) -> &'static [Sites] {
+        const ALL: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
+        match self.lattice.checkerboard() {
+            Checkerboard::FullOnly => &ALL[..1],
+            Checkerboard::RedBlack => &ALL,
+        }
+    }
+}
+
+/// Draws from the generator: number `k` of a seed and a use is always the same.
+struct Draws {
+    seed: u64,
+    site: u64,
+    next: u32,
+}
+
+impl Draws {
+    /// Draws for case number `number`.
+    fn of_case(seed: u64, number: u64) -> Self {
+        Self { seed, site: number, next: 1 << 31 }
+    }
+
+    /// Draws for what a whole run has in common, such as the work-group sizes of a lane width.
+    fn of_run(seed: u64, subject: u64) -> Self {
+        Self { seed, site: u64::MAX - subject, next: 1 << 31 }
+    }
+
+    /// One of `0..n`.
+    fn below(&mut self, n: usize) -> usize {
+        let [word, ..] = bits(self.seed, Stream::TestData, self.site, self.next);
+        self.next += 1;
+        word as usize % n
+    }
+
+    fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
+        values[self.below(values.len())]
+    }
+}
+
+/// Sites of a small lattice, at most, beyond what the lanes make necessary.
+const SMALL_VOLUME: usize = 6000;
+/// Extents of the large lattices of a full run, each of which every lane width fits.
+const LARGE: [[usize; DIMENSIONS]; 3] = [[16, 16, 16, 32], [24, 16, 16, 32], [32, 16, 8, 48]];
+/// Of every four rounds through the lane widths one is on large lattices.
+const ROUNDS: u64 = 4;
+/// Work-items a group that any device takes, also for kernels that need many registers.
+const MODEST_GROUP: usize = 256;
+
+/// The cases of a run: how many there are, and each by number.
+pub(super) struct Plan<'o> {
+    options: &'o VerifyOptions,
+    widths: [Vec<LaneWidth>; 2],
+}
+
+impl<'o> Plan<'o> {
+    /// The plan of a run.
+    pub fn new(options: &'o VerifyOptions) -> Result<Self, VerifyError> {
+        Ok(Self { options, widths: [widths::<f32>(options)?, widths::<f64>(options)?] })
+    }
+
+    /// The numbers of the random cases.
+    pub fn numbers(&self) -> std::ops::Range<u64> {
+        0..2 * self.options.cases as u64
+    }
+
+    /// Case number `number`: f32 and f64 in turn, each going round its lane widths.
+    pub fn case(&self, number: u64) -> Result<Case, LayoutError> {
+        let (precision, turn) = (Precision::BOTH[(number % 2) as usize], number / 2);
+        let widths = &self.widths[(number % 2) as usize];
+        let round = turn / widths.len() as u64;
+        let width = widths[(turn % widths.len() as u64) as usize];
+        let scalar = match precision {
+            Precision::Single => <f32 as Real>::COMPLEX,
+            Precision::Double => <f64 as Real>::COMPLEX,
+        };
+        let options = self.options;
+        let mut draws = Draws::of_case(options.seed, number);
+        let large = options.large_lattices && round % ROUNDS == ROUNDS - 1;
+        let full_only = !large && round > 0 && draws.below(4) == 0;
+        let checkerboard = if full_only { Checkerboard::FullOnly } else { Checkerboard::RedBlack };
+        let nsimd = width.nsimd(scalar)?;
+        let (extents, nodes) = match large {
+            true => (draws.one_of(&LARGE), None),
+            false => {
+                let nodes = cut(nsimd, &mut draws);
+                let extents = small(nodes, checkerboard, round == 0, &mut draws);
+                // The default cut, which is another one where the lattice allows it, in half of the cases.
+                (extents, draws.one_of(&[Some(nodes), None]))
+            }
+        };
+        let lattice = Lattice::new(
+            Extents::new(extents)?,
+            scalar,
+            LatticeOptions { lanes: LaneChoice::Width(width), nodes, checkerboard },
+        )?;
+        let boundary = BoundaryPhases::new(std::array::from_fn(|_| draws.below(2) == 1));
+        // Another leg order costs a program for each precision, lane width and link format: few of them.
+        let unusual = round == 1 && turn % widths.len() as u64 <= u64::from(!options.few_programs);
+        let legs = match options.legs {
+            Some(legs) => legs,
+            None if unusual => leg_order(&mut Draws::of_run(options.seed, number))?,
+            None => LegOrder::DEFAULT,
+        };
+        let arbitrary = Links::Arbitrary(draws.one_of(&[Numbers::Ordinary, Numbers::Wide, Numbers::Special]));
+        let links = if round == 0 { Links::Hot } else { draws.one_of(&[Links::Hot, arbitrary]) };
+        let spinors = if round == 0 { Numbers::Ordinary } else { draws.one_of(&Numbers::ALL) };
+        let threads = self.threads(precision, width, nsimd, round)?;
+        let data = TestData::of_case(options.seed, number);
+        Ok(Case { number, precision, lattice, threads, boundary, legs, links, spinors, data })
+    }
+
+    /// The default and one drawn number of accelerator threads in turn for each lane width; where programs shall be few, one of
+    /// the two.
+    fn threads(
+        &self,
+        precision: Precision,
+        width: LaneWidth,
+        nsimd: usize,
+        round: u64,
+    ) -> Result<AcceleratorThreads, LayoutError> {
+        if let Some(threads) = self.options.accelerator_threads {
+            return Ok(threads);
+        }
+        let most = MODEST_GROUP.min(self.options.most_work_items) / nsimd;
+        let fit: Vec<usize> = [1, 2, 3, 4, 5, 7, 16, 32, 64].into_iter().filter(|&threads| threads <= most).collect();
+        let subject = 16 * width.bytes() as u64 + precision as u64;
+        let drawn = match fit.is_empty() {
+            true => 1,
+            false => Draws::of_run(self.options.seed, 1 << 32 | subject).one_of(&fit),
+        };
+        let usual = match self.options.few_programs {
+            true => width == LaneWidth::DEFAULT,
+            false => round.is_multiple_of(2),
+        };
+        let default = AcceleratorThreads::DEFAULT;
+        if usual && default.get() <= most { Ok(default) } else { AcceleratorThreads::new(drawn) }
+    }
+}
+
+/// The lane widths of a precision: all, or that which the user fixed; where programs shall be few, the default one and a drawn one.
+fn widths<R: Vectors>(options: &VerifyOptions) -> Result<Vec<LaneWidth>, VerifyError> {
+    let fits = |width: &LaneWidth| {
+        let threads = options.accelerator_threads.map_or(1, AcceleratorThreads::get);
+        width.nsimd(R::COMPLEX).is_ok_and(|nsimd| nsimd * threads <= options.most_work_items)
+    };
+    let all: Vec<LaneWidth> = LaneWidth::ALL.into_iter().filter(fits).collect();
+    if let LaneChoice::Width(width) = options.lanes {
+        // 8 bytes hold no complex double; f64 then takes the narrowest lanes there are.
+        let narrowest = all.first().copied();
+        let fixed = [Some(width), narrowest].into_iter().flatten().find(|w| all.contains(w));
+        return fixed.map(|width| vec![width]).ok_or_else(|| too_large(options));
+    }
+    if options.few_programs && all.len() > 2 {
+        let others: Vec<LaneWidth> = all.iter().copied().filter(|&width| width != LaneWidth::DEFAULT).collect();
+        let other = Draws::of_run(options.seed, u64::from(R::BITS) << 40).one_of(&others);
+        let default = if all.contains(&LaneWidth::DEFAULT) { LaneWidth::DEFAULT } else { all[0] };
+        return Ok(vec![default, other]);
+    }
+    if all.is_empty() { Err(too_large(options)) } else { Ok(all) }
+}
+
+fn too_large(options: &VerifyOptions) -> VerifyError {
+    VerifyError::Group {
+        threads: options.accelerator_threads.map_or(1, AcceleratorThreads::get),
+        most_work_items: options.most_work_items,
+    }
+}
+
+/// A cut into `nsimd` virtual nodes: each factor of two goes to a direction drawn.
+fn cut(nsimd: usize, draws: &mut Draws) -> [usize; DIMENSIONS] {
+    let mut nodes = [1; DIMENSIONS];
+    for _ in 0..nsimd.ilog2() {
+        nodes[draws.below(DIMENSIONS)] *= 2;
+    }
+    nodes
+}
+
+/// Extents that such a cut fits: the least possible ones, or some of them times 2, 3 or 5.
+fn small(
+    nodes: [usize; DIMENSIONS],
+    checkerboard: Checkerboard,
+    least: bool,
+    draws: &mut Draws,
+) -> [usize; DIMENSIONS] {
+    let unit = if checkerboard == Checkerboard::RedBlack { 2 } else { 1 };
+    let mut extents = nodes.map(|n| n * unit);
+    if least {
+        return extents;
+    }
+    let first = draws.below(DIMENSIONS);
+    for d in (0..DIMENSIONS).map(|d| (first + d) % DIMENSIONS) {
+        let factor = draws.one_of(&[1, 2, 3, 5]);
+        if extents.iter().product::<usize>() * factor <= SMALL_VOLUME {
+            extents[d] *= factor;
+        }
+    }
+    extents
+}
+
+/// A random order of the legs.
+fn leg_order(draws: &mut Draws) -> Result<LegOrder, LayoutError> {
+    let mut legs = LegOrder::DEFAULT.legs();
+    for k in (1..LEGS).rev() {
+        let other: usize = draws.below(k + 1);
+        let (a, b): (Leg, Leg) = (legs[k], legs[other]);
+        (legs[k], legs[other]) = (b, a);
+    }
+    LegOrder::new(legs)
+}

@@ -1,0 +1,247 @@
+//! Two fields, two numbers or two residual histories, compared bit for bit. Any NaN is the same as any other; all else is compared as
+//! integers, so +0 and −0 differ. What differs is named as a physicist finds it: site, spin, colour, both values and their bits.
+
+use std::fmt;
+
+use lanefield_reference::field::{Field, FieldError, SiteObject};
+use lanefield_reference::layout::{Coordinate, Place};
+use lanefield_reference::real::Real;
+use num_complex::Complex;
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// Two real numbers with different bits.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Difference {
+    /// The value under test, as the shortest decimal that reads back as the same bits.
+    pub found: String,
+    /// The bits of the value under test, in hexadecimal.
+    pub found_bits: String,
+    /// The value of the reference.
+    pub expected: String,
+    /// The bits of the value of the reference.
+    pub expected_bits: String,
+    /// The distance in units in the last place; `None` where one of the two is NaN.
+    pub ulp: Option<u64>,
+}
+
+impl Difference {
+    /// The difference of two numbers, or `None` if they are the same bits, or both NaN.
+    pub fn between<R: Real>(found: R, expected: R) -> Option<Self> {
+        let bits = |x: R| format!("0x{:0digits$x}", x.bits(), digits = R::HEX_DIGITS);
+        (!found.same_bits(expected)).then(|| Self {
+            found: format!("{found:e}"),
+            found_bits: bits(found),
+            expected: format!("{expected:e}"),
+            expected_bits: bits(expected),
+            ulp: (!found.is_nan() && !expected.is_nan()).then(|| found.ulp_distance(expected)),
+        })
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { found, found_bits, expected, expected_bits, .. } = self;
+        write!(f, "{found} ({found_bits}) instead of {expected} ({expected_bits}), ")?;
+        match self.ulp {
+            Some(ulp) => write!(f, "{ulp} ulp apart"),
+            None => f.write_str("one of them no number"),
+        }
+    }
+}
+
+/// Which part of a complex number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// The real part.
+    Re,
+    /// The imaginary part.
+    Im,
+}
+
+/// The first of the numbers in which two fields differ, in site order, and how many there are.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct FieldMismatch {
+    /// Coordinates of the site, `[x, y, z, t]`.
+    pub coordinate: Coordinate,
+    /// Outer site in the field under test.
+    pub osite: usize,
+    /// Lane in the field under test.
+    pub lane: usize,
+    /// Complex word of the site object.
+    pub word: usize,
+    /// Spin, where the field is a spinor field.
+    pub spin: Option<usize>,
+    /// Colour, where the field is a spinor field.
+    pub colour: Option<usize>,
+    /// Real or imaginary part.
+    pub part: Part,
+    /// The two values.
+    pub difference: Difference,
+    /// Real components that differ, of [`Self::components`].
+    pub differing: u64,
+    /// Real components compared.
+    pub components: u64,
+}
+
+impl fmt::Display for FieldMismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { coordinate: [x, y, z, t], osite, lane, word, differing, components, difference, .. } = self;
+        write!(f, "{differing} of {components} real components differ, first at site x,y,z,t = {x},{y},{z},{t} ")?;
+        write!(f, "(osite {osite}, lane {lane}), ")?;
+        match (self.spin, self.colour) {
+            (Some(spin), Some(colour)) => write!(f, "spin {spin}, colour {colour}, ")?,
+            _ => write!(f, "word {word}, ")?,
+        }
+        let part = match self.part {
+            Part::Re => "real",
+            Part::Im => "imaginary",
+        };
+        write!(f, "{part} part: {difference}")
+    }
+}
+
+/// Something that is not the same bits.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mismatch {
+    /// A field.
+    Field(Box<FieldMismatch>),
+    /// A number: a norm, or a part of an inner product.
+    Scalar {
+        /// What it is.
+        what: &'static str,
+        /// The two values.
+        difference: Difference,
+    },
+    /// A residual history.
+    History {
+        /// The first iteration that differs.
+        iteration: usize,
+        /// The two |r|².
+        difference: Difference,
+    },
+    /// A residual history that is as long as the other one only in part.
+    Iterations {
+        /// Iterations of the backend under test.
+        found: usize,
+        /// Iterations of the reference.
+        expected: usize,
+    },
+    /// One of the two solves has no solution.
+    Outcome {
+        /// How the backend under test ended.
+        found: String,
+        /// How the reference ended.
+        expected: String,
+    },
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Field(field) => field.fmt(f),
+            Self::Scalar { what, difference } => write!(f, "{what}: {difference}"),
+            Self::History { iteration, difference } => write!(f, "|r|² of iteration {iteration}: {difference}"),
+            Self::Iterations { found, expected } => {
+                write!(f, "{found} iterations instead of {expected}, the same as far as both go")
+            }
+            Self::Outcome { found, expected } => write!(f, "the solve ended with '{found}' instead of '{expected}'"),
+        }
+    }
+}
+
+/// Reals that are compared at a time: bytes first, which is as fast as memory, and numbers where these differ.
+const CHUNK: usize = 1 << 14;
+
+/// Compares two fields on the same sites of the same extents bit for bit; lanes and virtual nodes may differ. Runs on the rayon pool
+/// that it is called in.
+///
+/// # Errors
+/// [`FieldError::Mismatch`] for fields on different sites or extents, or of different objects.
+pub fn compare_fields<R: Real, K: SiteObject>(
+    found: &Field<R, K>,
+    expected: &Field<R, K>,
+) -> Result<Option<FieldMismatch>, FieldError> {
+    let place = |field: &Field<R, K>| (field.lattice().extents(), field.sites(), field.kind());
+    if place(found) != place(expected) {
+        return Err(FieldError::Mismatch {
+            what: "comparing fields",
+            left: found.describe(),
+            right: expected.describe(),
+        });
+    }
+    if found.lattice() == expected.lattice() {
+        let chunks = found.reals().par_chunks(CHUNK).zip(expected.reals().par_chunks(CHUNK));
+        if chunks.into_par_iter().all(|(found, expected)| same_numbers(found, expected)) {
+            return Ok(None);
+        }
+    }
+    Ok(search(found, expected))
+}
+
+fn same_numbers<R: Real>(found: &[R], expected: &[R]) -> bool {
+    bytemuck::cast_slice::<R, u8>(found) == bytemuck::cast_slice::<R, u8>(expected)
+        || found.iter().zip(expected).all(|(found, expected)| found.same_bits(*expected))
+}
+
+/// Compares site by site, in site order.
+fn search<R: Real, K: SiteObject>(found: &Field<R, K>, expected: &Field<R, K>) -> Option<FieldMismatch> {
+    let (extents, sites, words) = (found.lattice().extents(), found.sites(), found.kind().words());
+    let spinor = words == lanefield_reference::field::Spinor::WORDS && found.kind().name() == "spinor";
+    let value = |field: &Field<R, K>, place: Place, word: usize| -> Complex<R> {
+        let nsimd = field.lattice().nsimd();
+        field.words()[(place.osite * words + word) * nsimd + place.lane]
+    };
+    let components = |coordinate: Coordinate| {
+        let [here, there] = [found, expected].map(|field| field.lattice().place(sites, coordinate));
+        (0..words).flat_map(move |word| {
+            let (a, b) = (value(found, here, word), value(expected, there, word));
+            [(word, Part::Re, a.re, b.re), (word, Part::Im, a.im, b.im)]
+        })
+    };
+    let differing_at = |site: usize| {
+        let coordinate = extents.coordinate(site);
+        match sites.contain(coordinate) {
+            true => components(coordinate).filter(|(_, _, a, b)| !a.same_bits(*b)).count() as u64,
+            false => 0,
+        }
+    };
+    let (differing, first) = (0..extents.volume())
+        .into_par_iter()
+        .map(|site| (differing_at(site), site))
+        .filter(|(differing, _)| *differing > 0)
+        .reduce(|| (0, usize::MAX), |a, b| (a.0 + b.0, a.1.min(b.1)));
+    if differing == 0 {
+        return None;
+    }
+    let coordinate = extents.coordinate(first);
+    let Place { osite, lane } = found.lattice().place(sites, coordinate);
+    components(coordinate).find_map(|(word, part, a, b)| {
+        Some(FieldMismatch {
+            coordinate,
+            osite,
+            lane,
+            word,
+            spin: spinor.then_some(word / 3),
+            colour: spinor.then_some(word % 3),
+            part,
+            difference: Difference::between(a, b)?,
+            differing,
+            components: found.reals().len() as u64,
+        })
+    })
+}
+
+/// Compares two residual histories bit for bit.
+pub fn compare_histories(found: &[f64], expected: &[f64]) -> Option<Mismatch> {
+    let differing = found.iter().zip(expected).enumerate().find_map(|(iteration, (&found, &expected))| {
+        Difference::between(found, expected).map(|difference| Mismatch::History { iteration, difference })
+    });
+    differing.or_else(|| {
+        let [found, expected] = [found, expected].map(|history| history.len().saturating_sub(1));
+        (found != expected).then_some(Mismatch::Iterations { found, expected })
+    })
+}
+

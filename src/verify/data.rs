@@ -1,0 +1,206 @@
+//! Inputs of tests: numbers that are cheap to make and hard on arithmetic. Every one is a function of (seed, site, word) alone, drawn
+//! from the counter-based generator, so that a case can be repeated alone and on any layout.
+
+use std::fmt;
+
+use lanefield_reference::field::{Field, FieldError, Spinor};
+use lanefield_reference::gauge::{Configuration, GaugeError, SITE_WORDS};
+use lanefield_reference::layout::{Extents, Lattice, Sites};
+use lanefield_reference::random::{Stream, bits};
+use lanefield_reference::real::Real;
+use num_complex::Complex;
+use rayon::prelude::*;
+use serde::Serialize;
+
+/// What kind of numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Numbers {
+    /// Of either sign, 1/8 to 2 in magnitude, all bits of the mantissa random.
+    Ordinary,
+    /// Exponents over half the range of the precision, so that a product of two neither overflows nor vanishes.
+    Wide,
+    /// From the smallest subnormal number to just above the normal ones.
+    Tiny,
+    /// Ordinary, but at one site in 32 a quarter of them ±0, ±∞, NaN, subnormal, the largest, or the smallest normal ones.
+    Special,
+}
+
+impl Numbers {
+    /// All kinds.
+    pub const ALL: [Self; 4] = [Self::Ordinary, Self::Wide, Self::Tiny, Self::Special];
+}
+
+impl fmt::Display for Numbers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Ordinary => "ordinary",
+            Self::Wide => "wide",
+            Self::Tiny => "tiny",
+            Self::Special => "special",
+        })
+    }
+}
+
+/// What kind of links.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Links {
+    /// Random SU(3) matrices.
+    Hot,
+    /// Matrices that are not unitary, of these numbers.
+    Arbitrary(Numbers),
+}
+
+impl fmt::Display for Links {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hot => f.write_str("hot"),
+            Self::Arbitrary(numbers) => write!(f, "{numbers}, not unitary"),
+        }
+    }
+}
+
+/// What differs between the precisions: powers of two, and the edges of the range.
+struct Range {
+    /// Half of the largest exponent, roughly.
+    half_exponent: u64,
+    /// The exponent of the smallest subnormal number.
+    least_exponent: i64,
+    special: [f64; 14],
+}
+
+const F32_RANGE: Range = Range {
+    half_exponent: 60,
+    least_exponent: -149,
+    special: specials([f32::MAX as f64, f32::MIN_POSITIVE as f64, 1.401_298_464_324_817e-45, 1.1e-41, 1.3e-38]),
+};
+
+const F64_RANGE: Range = Range {
+    half_exponent: 500,
+    least_exponent: -1074,
+    special: specials([f64::MAX, f64::MIN_POSITIVE, 5e-324, 1.2e-315, 2.5e-308]),
+};
+
+const fn specials([largest, smallest_normal, least, subnormal, near]: [f64; 5]) -> [f64; 14] {
+    let [infinity, nan] = [f64::INFINITY, f64::NAN];
+    [
+        0.0, -0.0, infinity, -infinity, nan, largest, -largest, smallest_normal, -smallest_normal, least, -least,
+        subnormal, -near, 1.0,
+    ]
+}
+
+fn range<R: Real>() -> &'static Range {
+    if R::BITS == 32 { &F32_RANGE } else { &F64_RANGE }
+}
+
+/// A number with the sign, the mantissa and, of `exponents` from `least` on, the exponent that `entropy` says.
+fn number(entropy: u64, least: i64, exponents: u64) -> f64 {
+    const SIGN_AND_MANTISSA: u64 = 1 << 63 | ((1 << 52) - 1);
+    // The eleven bits between sign and mantissa choose the exponent.
+    let exponent = least + ((entropy >> 52 & 0x7ff) * exponents >> 11) as i64;
+    let power = |exponent: i64| f64::from_bits(((exponent + 1023) as u64) << 52);
+    let mantissa = f64::from_bits(entropy & SIGN_AND_MANTISSA | 1023 << 52);
+    match exponent {
+        // In two steps, the second of which rounds to a subnormal number.
+        ..-1022 => mantissa * power(exponent + 512) * power(-512),
+        _ => mantissa * power(exponent),
+    }
+}
+
+fn one<R: Real>(numbers: Numbers, entropy: u64) -> f64 {
+    let range = range::<R>();
+    match numbers {
+        Numbers::Ordinary => number(entropy, -3, 4),
+        Numbers::Wide => number(entropy, -(range.half_exponent as i64), 2 * range.half_exponent),
+        Numbers::Tiny => number(entropy, range.least_exponent, 56),
+        Numbers::Special if entropy % 4 == 0 => range.special[(entropy >> 8) as usize % range.special.len()],
+        Numbers::Special => number(entropy, -3, 4),
+    }
+}
+
+/// Words of one field; the word that decides whether a site is special is beyond those of any field.
+const WORDS_A_FIELD: u32 = 64;
+
+/// A source of test data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TestData {
+    seed: u64,
+}
+
+impl TestData {
+    /// Data of a seed.
+    pub fn new(seed: u64) -> Self {
+        Self { seed }
+    }
+
+    /// Data of case number `case` of a seed: independent of those of all others.
+    pub fn of_case(seed: u64, case: u64) -> Self {
+        let [low, high, _, _] = bits(seed, Stream::TestData, case, u32::MAX);
+        Self { seed: u64::from(high) << 32 | u64::from(low) }
+    }
+
+    /// Writes one site of the field number `field`.
+    fn site<R: Real>(&self, numbers: Numbers, field: u32, site: usize, words: &mut [Complex<R>]) {
+        let draw = |word| bits(self.seed, Stream::TestData, site as u64, field * WORDS_A_FIELD + word);
+        let special = numbers == Numbers::Special && draw(WORDS_A_FIELD - 1)[0] % 32 == 0;
+        let numbers = if numbers == Numbers::Special && !special { Numbers::Ordinary } else { numbers };
+        for (word, value) in (0..).zip(words) {
+            let [a, b, c, d] = draw(word);
+            let [re, im] = [(a, b), (c, d)].map(|(low, high)| u64::from(high) << 32 | u64::from(low));
+            *value = Complex::new(R::from_f64(one::<R>(numbers, re)), R::from_f64(one::<R>(numbers, im)));
+        }
+    }
+
+    /// Spinor field number `field`; its value at a site depends on neither layout nor `sites`.
+    ///
+    /// # Errors
+    /// As [`Field::zeros`].
+    pub fn spinor<R: Real>(
+        &self,
+        lattice: Lattice,
+        sites: Sites,
+        numbers: Numbers,
+        field: u32,
+    ) -> Result<Field<R, Spinor>, FieldError> {
+        Field::from_sites(lattice, sites, Spinor, |site, words| self.site(numbers, field, site, words))
+    }
+
+    /// A configuration of arbitrary links that are numbers of `R`, or a hot one.
+    ///
+    /// # Errors
+    /// None that occurs: the number of links is right.
+    pub fn configuration<R: Real>(&self, extents: Extents, links: Links) -> Result<Configuration, GaugeError> {
+        let numbers = match links {
+            Links::Hot => return Ok(Configuration::hot(extents, self.seed)),
+            Links::Arbitrary(numbers) => numbers,
+        };
+        let mut words = vec![Complex::new(0.0, 0.0); extents.volume() * SITE_WORDS];
+        words.par_chunks_exact_mut(SITE_WORDS).enumerate().for_each(|(site, words)| {
+            let mut rounded = [Complex::new(R::default(), R::default()); SITE_WORDS];
+            self.site(numbers, LINKS, site, &mut rounded);
+            for (word, value) in words.iter_mut().zip(rounded) {
+                // Half the exponent: a rebuilt third row multiplies two of them, and must not overflow.
+                *word = match numbers {
+                    Numbers::Wide => Complex::new(root_of_magnitude(value.re), root_of_magnitude(value.im)),
+                    _ => Complex::new(value.re.to_f64(), value.im.to_f64()),
+                };
+            }
+        });
+        Configuration::new(extents, words)
+    }
+
+    /// A scalar of a vector operation.
+    pub fn scalar<R: Real>(&self, numbers: Numbers, number: u32) -> f64 {
+        let [low, high, _, _] = bits(self.seed, Stream::TestData, u64::MAX, number);
+        one::<R>(numbers, u64::from(high) << 32 | u64::from(low))
+    }
+}
+
+/// The number of the field that links are drawn as; spinor fields have smaller ones.
+const LINKS: u32 = 1 << 16;
+
+/// A number of half the exponent.
+fn root_of_magnitude<R: Real>(value: R) -> f64 {
+    value.to_f64().abs().sqrt().copysign(value.to_f64())
+}

@@ -1,0 +1,282 @@
+//! Bit-for-bit comparison of a backend with the reference, on random awkward lattices and on whole solves: the main job of
+//! `lanefield verify`, and the tools with which the author of a port compares fields of their own ([`compare_fields`]).
+//!
+//! | file | subject |
+//! |---|---|
+//! | `case.rs`, `data.rs` | random lattices, layouts and parameters; numbers that are hard on arithmetic |
+//! | `reference.rs` | what is compared with: the CPU reference, or the plain scalar implementation |
+//! | `kernels.rs`, `solve.rs` | every kernel on one case; the history and the solution of a solve |
+//! | `compare.rs`, `report.rs` | what differs, where, by how much; rows |
+
+mod case;
+mod compare;
+mod data;
+mod kernels;
+mod reference;
+mod report;
+mod solve;
+
+use std::time::Instant;
+
+use lanefield_reference::field::FieldError;
+use lanefield_reference::gauge::{Configuration, GaugeError};
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::{AcceleratorThreads, LaneChoice, LayoutError, LegOrder};
+use thiserror::Error;
+
+pub use case::{Case, Precision};
+pub use compare::{Difference, FieldMismatch, Mismatch, Part, compare_fields, compare_histories};
+pub use data::{Links, Numbers, TestData};
+pub use reference::{HopInputs, Reference, Scalar, Solved};
+pub use report::{Failure, Row, Subject, VerifyReport};
+
+use crate::backend::{Backend, BackendError, Cpu, OpenCl, Threads};
+use crate::solver::SolveError;
+use case::Plan;
+use kernels::KernelChecks;
+
+/// What to verify.
+#[derive(Clone, Debug)]
+pub struct VerifyOptions {
+    /// Key of all random choices and data.
+    pub seed: u64,
+    /// Random cases for each precision: a lattice, a layout and data each, on which every kernel runs.
+    pub cases: u32,
+    /// Only the case of this number.
+    pub only: Option<u64>,
+    /// Two lane widths for each precision, and one work-group size for each of them: few programs to build.
+    pub few_programs: bool,
+    /// Whether one case in four is on a lattice of a hundred thousand sites and more.
+    pub large_lattices: bool,
+    /// One lane width instead of all.
+    pub lanes: LaneChoice,
+    /// One leg order instead of the default one with a few others.
+    pub legs: Option<LegOrder>,
+    /// One number of outer sites a work-group instead of several.
+    pub accelerator_threads: Option<AcceleratorThreads>,
+    /// Largest work-group of the device.
+    pub most_work_items: usize,
+    /// A configuration for solves, beside the hot one.
+    pub configuration: Option<Configuration>,
+}
+
+impl VerifyOptions {
+    /// A full run: 10⁹ real numbers and more.
+    pub fn full(seed: u64) -> Self {
+        Self {
+            seed,
+            cases: 48,
+            only: None,
+            few_programs: false,
+            large_lattices: true,
+            lanes: LaneChoice::Auto,
+            legs: None,
+            accelerator_threads: None,
+            most_work_items: 1024,
+            configuration: None,
+        }
+    }
+
+    /// A run of less than a minute: few programs, small lattices.
+    pub fn quick(seed: u64) -> Self {
+        Self { cases: 12, few_programs: true, large_lattices: false, ..Self::full(seed) }
+    }
+}
+
+/// Why a verification could not be carried out; that bits differ is no error. Messages are fragments.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum VerifyError {
+    /// A backend failed, in some case.
+    #[error("{case}: {source}")]
+    Case {
+        /// The case in words.
+        case: String,
+        /// Why.
+        source: Box<VerifyError>,
+    },
+    /// A backend failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+    /// A solve failed otherwise than by not converging.
+    #[error(transparent)]
+    Solve(#[from] SolveError),
+    /// Links that are no configuration.
+    #[error(transparent)]
+    Gauge(#[from] GaugeError),
+    /// No lane width goes with the work-groups asked for.
+    #[error(
+        "{threads} accelerator threads fit no lane width on a device that takes {most_work_items} work-items a group; \
+         use fewer"
+    )]
+    Group {
+        /// Outer sites a group.
+        threads: usize,
+        /// Largest work-group of the device.
+        most_work_items: usize,
+    },
+    /// A case number that the run does not have.
+    #[error("there is no case {number}: this run has the cases 0 to {last}")]
+    NoSuchCase {
+        /// The number as it was given.
+        number: u64,
+        /// The last case.
+        last: u64,
+    },
+}
+
+impl From<FieldError> for VerifyError {
+    fn from(error: FieldError) -> Self {
+        Self::Backend(error.into())
+    }
+}
+
+impl From<LayoutError> for VerifyError {
+    fn from(error: LayoutError) -> Self {
+        Self::Backend(error.into())
+    }
+}
+
+/// A backend that can be put to the test in different configurations.
+pub trait Tested: Backend {
+    /// Takes the number of threads of a case: outer sites a work-group on a device, CPU threads on the CPU.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    fn set_threads(&mut self, threads: AcceleratorThreads) -> Result<(), BackendError>;
+}
+
+impl Tested for OpenCl {
+    fn set_threads(&mut self, threads: AcceleratorThreads) -> Result<(), BackendError> {
+        self.set_accelerator_threads(threads);
+        Ok(())
+    }
+}
+
+impl Tested for Cpu {
+    /// More than eight threads would only wait for each other on small lattices.
+    fn set_threads(&mut self, threads: AcceleratorThreads) -> Result<(), BackendError> {
+        *self = Self::new(Threads::new(threads.get().min(8)))?;
+        Ok(())
+    }
+}
+
+/// How far a verification has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress {
+    /// Cases done.
+    pub done: u64,
+    /// Cases in all.
+    pub cases: u64,
+    /// Real numbers compared.
+    pub components: u64,
+}
+
+/// Compares `tested` with `reference` on every case of `options`. Data are made and compared on the threads of `host`. `observe` is told
+/// after each case.
+///
+/// # Errors
+/// [`VerifyError`] where something could not be run. Bits that differ are in the report.
+pub fn verify<B: Tested, P: Reference + Sync>(
+    tested: &mut B,
+    reference: &P,
+    host: &Cpu,
+    options: &VerifyOptions,
+    mut observe: impl FnMut(Progress),
+) -> Result<VerifyReport, VerifyError> {
+    let plan = Plan::new(options)?;
+    let solves = solve::solves(options)?;
+    let kernels = plan.numbers();
+    let cases = kernels.end + solves.len() as u64;
+    let numbers: Vec<u64> = match options.only {
+        None => (0..cases).collect(),
+        Some(number) if number < cases => vec![number],
+        Some(number) => return Err(VerifyError::NoSuchCase { number, last: cases.saturating_sub(1) }),
+    };
+    let mut rows = Rows::default();
+    for (done, &number) in (1..).zip(&numbers) {
+        if kernels.contains(&number) {
+            let case = plan.case(number)?;
+            tested.set_threads(case.threads)?;
+            let checks = KernelChecks { tested: &*tested, reference, host, case: &case };
+            let outcome = match case.precision {
+                Precision::Single => checks.run::<f32>(&mut rows),
+                Precision::Double => checks.run::<f64>(&mut rows),
+            };
+            outcome.map_err(|error| in_case(&case, error))?;
+        } else {
+            let solve = &solves[(number - kernels.end) as usize];
+            tested.set_threads(options.accelerator_threads.unwrap_or_default())?;
+            let outcome = solve.run(number, &*tested, reference, host, &mut rows);
+            outcome.map_err(|error| in_case(solve, error))?;
+        }
+        observe(Progress { done, cases: numbers.len() as u64, components: rows.components() });
+    }
+    let Rows { mut rows } = rows;
+    rows.sort_by_key(|row| (order(row.subject), row.precision));
+    Ok(VerifyReport { tested: tested.describe(), reference: reference.name(), seed: options.seed, rows })
+}
+
+fn in_case(case: &impl ToString, source: VerifyError) -> VerifyError {
+    VerifyError::Case { case: case.to_string(), source: Box::new(source) }
+}
+
+/// Where a row stands in the table.
+fn order(subject: Subject) -> [usize; 3] {
+    match subject {
+        Subject::Hop(format, dagger) => [0, format as usize, dagger as usize],
+        Subject::Copy => [1, 0, 0],
+        Subject::Scale => [2, 0, 0],
+        Subject::Axpy => [3, 0, 0],
+        Subject::AxpyNorm => [4, 0, 0],
+        Subject::CgUpdate => [5, 0, 0],
+        Subject::Norm2 => [6, 0, 0],
+        Subject::InnerProduct => [7, 0, 0],
+        Subject::HotSolve(preconditioning, format) => [8, preconditioning as usize, format as usize],
+        Subject::FileSolve(preconditioning, format) => [9, preconditioning as usize, format as usize],
+    }
+}
+
+/// The rows so far.
+#[derive(Default)]
+struct Rows {
+    rows: Vec<Row>,
+}
+
+/// What one comparison gave.
+struct Compared {
+    components: u64,
+    mismatch: Option<Mismatch>,
+}
+
+impl Rows {
+    fn components(&self) -> u64 {
+        self.rows.iter().map(|row| row.components).sum()
+    }
+
+    /// Runs one check, and enters its time and its outcome into the row that it belongs to.
+    fn check<R: Vectors>(
+        &mut self,
+        subject: Subject,
+        (number, description): (u64, &dyn Fn() -> String),
+        check: impl FnOnce() -> Result<Compared, VerifyError>,
+    ) -> Result<&mut Row, VerifyError> {
+        let start = Instant::now();
+        let Compared { components, mismatch } = check()?;
+        let seconds = start.elapsed().as_secs_f64();
+        let known = self.rows.iter().position(|row| row.subject == subject && row.precision == R::NAME);
+        let index = known.unwrap_or_else(|| {
+            self.rows.push(Row::new(subject, R::NAME));
+            self.rows.len() - 1
+        });
+        let row = &mut self.rows[index];
+        row.comparisons += 1;
+        row.components += components;
+        row.seconds += seconds;
+        if let Some(mismatch) = mismatch {
+            row.different += 1;
+            row.failure.get_or_insert_with(|| Failure { case: number, description: description(), mismatch });
+        }
+        Ok(row)
+    }
+}

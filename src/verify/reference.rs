@@ -1,0 +1,247 @@
+//! What a backend is compared with. The CPU reference is what devices are compared with; where there is none, it is itself compared
+//! with the plain scalar implementation, which knows no layout.
+
+use lanefield_reference::field::{Field, Spinor};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::Stencil;
+use lanefield_reference::links::DoubledGauge;
+use lanefield_reference::scalar::{self, ScalarWilson, Stop};
+use num_complex::Complex;
+
+use super::VerifyError;
+use crate::backend::{Backend, Cpu};
+use crate::operator::HopParameters;
+use crate::solver::{Preconditioning, SolveError, WilsonSolve, solve_wilson};
+
+/// A spinor field on the host.
+type Spinors<R> = Field<R, Spinor>;
+
+/// All that a hop depends on but its source: plain, and made ready for kernels on lanes.
+pub struct HopInputs<'a, R: Vectors> {
+    /// The links.
+    pub configuration: &'a Configuration,
+    /// Boundary phases, link format, leg order.
+    pub parameters: HopParameters,
+    /// The links, doubled.
+    pub links: &'a Field<R, DoubledGauge>,
+    /// The table of neighbours.
+    pub stencil: &'a Stencil,
+}
+
+/// How a solve ended.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Solved<R> {
+    /// |r|² of every iteration.
+    pub history: Vec<f64>,
+    /// The solution in site order, or in a few words why there is none.
+    pub solution: Result<Vec<Complex<R>>, String>,
+}
+
+/// A trusted implementation of every operation, on fields of the host.
+pub trait Reference {
+    /// What it is, for people.
+    fn name(&self) -> &'static str;
+    /// The hop at the stencil's sites.
+    fn hop<R: Vectors>(
+        &self,
+        inputs: &HopInputs<'_, R>,
+        source: &Spinors<R>,
+        dagger: Dagger,
+    ) -> Result<Spinors<R>, VerifyError>;
+    /// a · x.
+    fn scale<R: Vectors>(&self, a: f64, x: &Spinors<R>) -> Result<Spinors<R>, VerifyError>;
+    /// y ← a · x + y.
+    fn axpy<R: Vectors>(&self, a: f64, x: &Spinors<R>, y: &mut Spinors<R>) -> Result<(), VerifyError>;
+    /// y ← a · x + y, and |y|².
+    fn axpy_norm<R: Vectors>(&self, a: f64, x: &Spinors<R>, y: &mut Spinors<R>) -> Result<f64, VerifyError>;
+    /// ψ ← a · p + ψ, then p ← b · p + r.
+    fn cg_update<R: Vectors>(
+        &self,
+        psi: &mut Spinors<R>,
+        p: &mut Spinors<R>,
+        r: &Spinors<R>,
+        a: f64,
+        b: f64,
+    ) -> Result<(), VerifyError>;
+    /// |x|².
+    fn norm2<R: Vectors>(&self, x: &Spinors<R>) -> Result<f64, VerifyError>;
+    /// ⟨x, y⟩.
+    fn inner_product<R: Vectors>(&self, x: &Spinors<R>, y: &Spinors<R>) -> Result<Complex<f64>, VerifyError>;
+    /// A Wilson solve from the guess zero.
+    fn solve<R: Vectors>(
+        &self,
+        configuration: &Configuration,
+        eta: &[Complex<f64>],
+        solve: &WilsonSolve,
+    ) -> Result<Solved<R>, VerifyError>;
+}
+
+/// A Wilson solve on any backend. That it does not converge is an outcome, to be compared like any other.
+pub(super) fn solve_on<R: Vectors, B: Backend>(
+    backend: &B,
+    configuration: &Configuration,
+    eta: &[Complex<f64>],
+    solve: &WilsonSolve,
+) -> Result<Solved<R>, VerifyError> {
+    match solve_wilson::<R, B>(backend, configuration, eta, solve, |_, _| ()) {
+        Ok(report) => Ok(Solved { history: report.cg.history, solution: Ok(report.solution) }),
+        Err(SolveError::Backend(error)) => Err(error.into()),
+        Err(error) => match error.history() {
+            Some(history) => Ok(Solved { history: history.to_vec(), solution: Err(error.to_string()) }),
+            None => Err(error.into()),
+        },
+    }
+}
+
+impl Reference for Cpu {
+    fn name(&self) -> &'static str {
+        "CPU reference"
+    }
+
+    fn hop<R: Vectors>(
+        &self,
+        inputs: &HopInputs<'_, R>,
+        source: &Spinors<R>,
+        dagger: Dagger,
+    ) -> Result<Spinors<R>, VerifyError> {
+        let HopInputs { parameters, links, stencil, .. } = inputs;
+        let mut out = Field::zeros(*stencil.lattice(), stencil.sites(), Spinor)?;
+        Backend::hop(self, &mut out, stencil, links, source, parameters.legs, dagger)?;
+        Ok(out)
+    }
+
+    fn scale<R: Vectors>(&self, a: f64, x: &Spinors<R>) -> Result<Spinors<R>, VerifyError> {
+        let mut out = Field::zeros(*x.lattice(), x.sites(), Spinor)?;
+        Backend::scale(self, &mut out, a, x)?;
+        Ok(out)
+    }
+
+    fn axpy<R: Vectors>(&self, a: f64, x: &Spinors<R>, y: &mut Spinors<R>) -> Result<(), VerifyError> {
+        Ok(Backend::axpy(self, a, x, y)?)
+    }
+
+    fn axpy_norm<R: Vectors>(&self, a: f64, x: &Spinors<R>, y: &mut Spinors<R>) -> Result<f64, VerifyError> {
+        Ok(Backend::axpy_norm(self, a, x, y)?)
+    }
+
+    fn cg_update<R: Vectors>(
+        &self,
+        psi: &mut Spinors<R>,
+        p: &mut Spinors<R>,
+        r: &Spinors<R>,
+        a: f64,
+        b: f64,
+    ) -> Result<(), VerifyError> {
+        Ok(Backend::cg_update(self, psi, p, r, a, b)?)
+    }
+
+    fn norm2<R: Vectors>(&self, x: &Spinors<R>) -> Result<f64, VerifyError> {
+        Ok(Backend::norm2(self, x)?)
+    }
+
+    fn inner_product<R: Vectors>(&self, x: &Spinors<R>, y: &Spinors<R>) -> Result<Complex<f64>, VerifyError> {
+        Ok(Backend::inner_product(self, x, y)?)
+    }
+
+    fn solve<R: Vectors>(
+        &self,
+        configuration: &Configuration,
+        eta: &[Complex<f64>],
+        solve: &WilsonSolve,
+    ) -> Result<Solved<R>, VerifyError> {
+        solve_on(self, configuration, eta, solve)
+    }
+}
+
+/// The plain loops of `lanefield_reference::scalar`: slow, on one thread, and independent of layouts and vectors.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Scalar;
+
+/// The spinors of a field as a list.
+fn list<R: Vectors>(field: &Spinors<R>) -> Vec<Complex<R>> {
+    scalar::gather(field.lattice().extents(), field.sites(), &field.to_site_order())
+}
+
+/// A field like `like` from the list of its spinors.
+fn field<R: Vectors>(like: &Spinors<R>, list: &[Complex<R>]) -> Result<Spinors<R>, VerifyError> {
+    let values = scalar::spread(like.lattice().extents(), like.sites(), list);
+    Ok(Field::from_site_order(*like.lattice(), like.sites(), Spinor, &values)?)
+}
+
+impl Reference for Scalar {
+    fn name(&self) -> &'static str {
+        "plain scalar implementation"
+    }
+
+    fn hop<R: Vectors>(
+        &self,
+        inputs: &HopInputs<'_, R>,
+        source: &Spinors<R>,
+        dagger: Dagger,
+    ) -> Result<Spinors<R>, VerifyError> {
+        let HopInputs { configuration, parameters: HopParameters { boundary, links, legs }, stencil, .. } = *inputs;
+        let wilson = ScalarWilson { configuration, boundary, format: links, legs };
+        let out = wilson.hop(&source.to_site_order(), stencil.sites(), dagger);
+        Ok(Field::from_site_order(*stencil.lattice(), stencil.sites(), Spinor, &out)?)
+    }
+
+    fn scale<R: Vectors>(&self, a: f64, x: &Spinors<R>) -> Result<Spinors<R>, VerifyError> {
+        field(x, &scalar::scale(a, &list(x)))
+    }
+
+    fn axpy<R: Vectors>(&self, a: f64, x: &Spinors<R>, y: &mut Spinors<R>) -> Result<(), VerifyError> {
+        let mut sum = list(y);
+        scalar::axpy(a, &list(x), &mut sum);
+        *y = field(y, &sum)?;
+        Ok(())
+    }
+
+    fn axpy_norm<R: Vectors>(&self, a: f64, x: &Spinors<R>, y: &mut Spinors<R>) -> Result<f64, VerifyError> {
+        Reference::axpy(self, a, x, y)?;
+        Reference::norm2(self, y)
+    }
+
+    fn cg_update<R: Vectors>(
+        &self,
+        psi: &mut Spinors<R>,
+        p: &mut Spinors<R>,
+        r: &Spinors<R>,
+        a: f64,
+        b: f64,
+    ) -> Result<(), VerifyError> {
+        let (mut new_psi, mut new_p) = (list(psi), list(p));
+        scalar::cg_update(&mut new_psi, &mut new_p, &list(r), a, b);
+        (*psi, *p) = (field(psi, &new_psi)?, field(p, &new_p)?);
+        Ok(())
+    }
+
+    fn norm2<R: Vectors>(&self, x: &Spinors<R>) -> Result<f64, VerifyError> {
+        Ok(scalar::norm2(&list(x)))
+    }
+
+    fn inner_product<R: Vectors>(&self, x: &Spinors<R>, y: &Spinors<R>) -> Result<Complex<f64>, VerifyError> {
+        Ok(scalar::inner_product(&list(x), &list(y)))
+    }
+
+    fn solve<R: Vectors>(
+        &self,
+        configuration: &Configuration,
+        eta: &[Complex<f64>],
+        solve: &WilsonSolve,
+    ) -> Result<Solved<R>, VerifyError> {
+        let HopParameters { boundary, links, legs } = solve.operator.hop;
+        let wilson = ScalarWilson { configuration, boundary, format: links, legs };
+        let stop = Stop { tolerance: solve.cg.tolerance, max_iterations: solve.cg.max_iterations };
+        let rounded: Vec<Complex<R>> =
+            eta.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect();
+        let mass = solve.operator.mass;
+        let solution = match solve.preconditioning {
+            Preconditioning::EvenOdd => wilson.solve_even_odd(&rounded, mass, stop),
+            Preconditioning::None => wilson.solve(&rounded, mass, stop),
+        };
+        let scalar::Solution { psi, history, converged } = solution;
+        Ok(Solved { history, solution: if converged { Ok(psi) } else { Err("no convergence".to_owned()) } })
+    }
+}

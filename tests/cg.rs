@@ -1,0 +1,305 @@
+//! Conjugate gradients: agreement with Grid, errors, and the same history wherever it runs. The solver is `src/solver`.
+
+#[path = "common/suite.rs"]
+mod common;
+
+use common::backends::on_every_backend;
+use common::grid::{BOUNDARIES, GridData, MASS, distance};
+use lanefield::backend::{Backend, BackendError, Cpu, Threads};
+use lanefield::operator::{HopParameters, NormalEquations, Operator, Wilson, WilsonParameters};
+use lanefield::solver::{
+    CgError, CgInfo, CgParams, Preconditioning, SolveError, SolveReport, WilsonSolve, conjugate_gradient, solve_wilson,
+};
+use lanefield_reference::field::{Field, Spinor};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Scalar, Sites};
+use lanefield_reference::links::BoundaryPhases;
+use lanefield_reference::random::{Stream, gaussian_pair};
+use num_complex::Complex;
+
+/// Grid's tolerance, and the default in f64.
+const TOLERANCE: f64 = 1e-10;
+
+fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
+    let words = Spinor::WORDS;
+    let draw = |k: usize| gaussian_pair(seed, Stream::SpinorSource, (k / words) as u64, (k % words) as u32);
+    (0..extents.volume() * words).map(draw).map(|(re, im)| Complex::new(re, im)).collect()
+}
+
+fn wilson(boundary: BoundaryPhases) -> WilsonParameters {
+    WilsonParameters { mass: MASS, hop: HopParameters { boundary, ..HopParameters::default() } }
+}
+
+fn lattice(extents: Extents) -> Lattice {
+    Lattice::new(extents, Scalar::ComplexD, LatticeOptions::default()).unwrap()
+}
+
+/// A field of a backend, from site order.
+fn on<B: Backend>(backend: &B, lattice: Lattice, values: &[Complex<f64>]) -> B::Field<f64, Spinor> {
+    backend.upload(Field::from_site_order(lattice, Sites::Full, Spinor, values).unwrap()).unwrap()
+}
+
+fn solve<R: Vectors>(preconditioning: Preconditioning) -> WilsonSolve {
+    WilsonSolve {
+        operator: wilson(BoundaryPhases::ANTIPERIODIC_IN_TIME),
+        preconditioning,
+        cg: CgParams::auto::<R>(),
+        lanes: LaneChoice::Auto,
+    }
+}
+
+// Agreement with Grid
+
+type WilsonNormalEquations<'b, B> = NormalEquations<B, f64, Wilson<'b, B, f64>>;
+
+/// M†M, and a source on its lattice.
+fn normal_equations<'b, B: Backend>(
+    backend: &'b B,
+    data: &GridData,
+    boundary: BoundaryPhases,
+) -> (WilsonNormalEquations<'b, B>, B::Field<f64, Spinor>) {
+    let lattice = lattice(data.configuration.extents());
+    let m = Wilson::full(backend, &data.configuration, lattice, wilson(boundary)).unwrap();
+    (NormalEquations::new(m).unwrap(), on(backend, lattice, &data.spinor("src")))
+}
+
+/// |source − M†M x| / |source|.
+fn true_residual<B: Backend>(backend: &B, data: &GridData, boundary: BoundaryPhases, x: &[Complex<f64>]) -> f64 {
+    let (mut mdagm, mut residual) = normal_equations(backend, data, boundary);
+    let norm2 = backend.norm2(&residual).unwrap();
+    let mut product = mdagm.zeros().unwrap();
+    mdagm.apply(&mut product, &on(backend, mdagm.lattice(), x), Dagger::No).unwrap();
+    (backend.axpy_norm(-1.0, &product, &mut residual).unwrap() / norm2).sqrt()
+}
+
+/// x with M†M x = source, and what it took.
+fn solve_as_grid<B: Backend>(backend: &B, data: &GridData, boundary: BoundaryPhases) -> (Vec<Complex<f64>>, CgInfo) {
+    let (mut mdagm, source) = normal_equations(backend, data, boundary);
+    let mut x = mdagm.zeros().unwrap();
+    let params = CgParams { tolerance: TOLERANCE, max_iterations: 1000 };
+    let info = conjugate_gradient(&mut mdagm, &source, &mut x, params, |_, _| ()).unwrap();
+    (backend.download(&x).unwrap().to_site_order(), info)
+}
+
+/// Solves as Grid did. Both stop at the same iteration, with residuals r that agree to many digits. So the iterates x = A⁻¹(b − r) can be
+/// compared far below the tolerance of the solve: 4e-16 apart was seen.
+fn assert_solves_as_grid<B: Backend>(backend: &B, data: &GridData, (suffix, boundary): (&str, BoundaryPhases)) {
+    let name = format!("wilson_cg_mdagm_{suffix}");
+    let (iterations, residual) = data.solve(&name);
+    let theirs = data.spinor(&name);
+
+    let residual_here = true_residual(backend, data, boundary, &theirs);
+    assert!(
+        (residual_here / residual - 1.0).abs() < 1e-3,
+        "{} {name}: {residual_here:e} not {residual:e}",
+        data.name()
+    );
+
+    let (ours, info) = solve_as_grid(backend, data, boundary);
+    assert_eq!(info.iterations, iterations, "{} {name}", data.name());
+    let distance = distance(&ours, &theirs);
+    assert!(distance < 1e-13, "{} {name}: relative distance {distance:e}", data.name());
+}
+
+fn solution_on_random_links_is_that_of_grid<B: Backend>(backend: &B) {
+    for boundary in BOUNDARIES {
+        assert_solves_as_grid(backend, &GridData::hot(), boundary);
+    }
+}
+
+fn solution_on_weak_links_is_that_of_grid<B: Backend>(backend: &B) {
+    assert_solves_as_grid(backend, &GridData::tepid(), BOUNDARIES[1]);
+}
+
+fn solution_on_the_thermalised_configuration_is_that_of_grid<B: Backend>(backend: &B) {
+    assert_solves_as_grid(backend, &GridData::quenched(), BOUNDARIES[1]);
+}
+
+// Solutions of M ψ = η
+
+fn even_odd_solution_is_that_of_the_full_lattice<B: Backend>(backend: &B) {
+    let data = GridData::tepid();
+    let eta = data.spinor("src");
+    let solved = [Preconditioning::EvenOdd, Preconditioning::None].map(|preconditioning| {
+        let mut solve = solve::<f64>(preconditioning);
+        solve.cg.tolerance = 1e-13;
+        solve_wilson::<f64, B>(backend, &data.configuration, &eta, &solve, |_, _| ()).unwrap()
+    });
+    let distance = distance(&solved[0].solution, &solved[1].solution);
+    assert!(distance < 1e-12, "relative distance {distance:e}");
+    assert!(solved[0].cg.iterations < solved[1].cg.iterations);
+}
+
+fn operator_times_solution_is_the_source<B: Backend>(backend: &B) {
+    let configuration = Configuration::hot(Extents::new([4, 6, 2, 4]).unwrap(), 3);
+    let eta = gaussian(configuration.extents(), 19);
+    for preconditioning in [Preconditioning::EvenOdd, Preconditioning::None] {
+        let solve = solve::<f64>(preconditioning);
+        let report = solve_wilson::<f64, B>(backend, &configuration, &eta, &solve, |_, _| ()).unwrap();
+        let lattice = lattice(configuration.extents());
+        let mut m = Wilson::<B, f64>::full(backend, &configuration, lattice, solve.operator).unwrap();
+        let mut product = m.zeros().unwrap();
+        m.apply(&mut product, &on(backend, lattice, &report.solution), Dagger::No).unwrap();
+        let residual = distance(&backend.download(&product).unwrap().to_site_order(), &eta);
+        assert!(residual < 1e-9, "{residual:e}");
+        assert!((residual / report.solution_residual - 1.0).abs() < 1e-3, "{residual:e} {}", report.solution_residual);
+    }
+}
+
+fn a_source_of_zero_is_solved_by_zero_at_once<B: Backend>(backend: &B) {
+    let configuration = Configuration::hot(Extents::new([4, 4, 2, 2]).unwrap(), 3);
+    let eta = vec![Complex::ZERO; configuration.extents().volume() * Spinor::WORDS];
+    let solve = solve::<f64>(Preconditioning::EvenOdd);
+    let report = solve_wilson::<f64, B>(backend, &configuration, &eta, &solve, |_, _| ()).unwrap();
+    assert_eq!((report.cg.iterations, report.cg.history), (0, vec![0.0]));
+    assert!(report.solution == eta);
+}
+
+// Errors
+
+fn no_convergence_is_an_error_that_keeps_the_history<B: Backend>(backend: &B) {
+    let configuration = Configuration::hot(Extents::new([4, 4, 2, 2]).unwrap(), 3);
+    let eta = gaussian(configuration.extents(), 19);
+    let mut solve = solve::<f64>(Preconditioning::EvenOdd);
+    solve.cg.max_iterations = 5;
+    let error = solve_wilson::<f64, B>(backend, &configuration, &eta, &solve, |_, _| ()).unwrap_err();
+    assert!(matches!(error, SolveError::Cg(CgError::NotConverged { .. })), "{error}");
+    assert_eq!(error.history().unwrap().len(), 6);
+    assert!(error.to_string().starts_with("no convergence in 5 iterations: |r|/|b| is "), "{error}");
+}
+
+fn a_source_that_is_no_number_is_an_error<B: Backend>(backend: &B) {
+    let configuration = Configuration::hot(Extents::new([4, 4, 2, 2]).unwrap(), 3);
+    for bad in [f64::NAN, f64::INFINITY] {
+        let mut eta = gaussian(configuration.extents(), 19);
+        eta[100].im = bad;
+        let solve = solve::<f64>(Preconditioning::None);
+        let error = solve_wilson::<f64, B>(backend, &configuration, &eta, &solve, |_, _| ()).unwrap_err();
+        assert!(matches!(error, SolveError::Cg(CgError::NotFinite { quantity: "|b|²", .. })), "{error}");
+    }
+}
+
+fn a_tolerance_that_f32_cannot_reach_fails_by_the_true_residual<B: Backend>(backend: &B) {
+    let configuration = Configuration::hot(Extents::new([4, 4, 2, 2]).unwrap(), 3);
+    let eta = gaussian(configuration.extents(), 19);
+    let mut solve = solve::<f32>(Preconditioning::EvenOdd);
+    solve.cg.tolerance = 1e-10;
+    let error = solve_wilson::<f32, B>(backend, &configuration, &eta, &solve, |_, _| ()).unwrap_err();
+    let SolveError::TrueResidual { true_residual, recurrence, ref history, .. } = error else { panic!("{error}") };
+    assert!(recurrence <= 1e-10 && true_residual > 1e-9 && true_residual < 1e-5, "{error}");
+    assert!(history.len() > 10);
+    assert!(error.to_string().contains("rounding has the better of f32"), "{error}");
+}
+
+/// A multiple of the identity.
+struct Multiple<'b, B> {
+    backend: &'b B,
+    lattice: Lattice,
+    factor: f64,
+}
+
+impl<B: Backend> Operator<B, f64> for Multiple<'_, B> {
+    fn backend(&self) -> &B {
+        self.backend
+    }
+    fn lattice(&self) -> Lattice {
+        self.lattice
+    }
+    fn sites(&self) -> Sites {
+        Sites::Full
+    }
+    fn apply(
+        &mut self,
+        out: &mut B::Field<f64, Spinor>,
+        psi: &B::Field<f64, Spinor>,
+        _: Dagger,
+    ) -> Result<(), BackendError> {
+        self.backend.scale(out, self.factor, psi)
+    }
+    fn flops(&self) -> u64 {
+        0
+    }
+    fn bytes(&self) -> u64 {
+        0
+    }
+}
+
+fn an_operator_that_is_not_positive_is_an_error<B: Backend>(backend: &B) {
+    let extents = Extents::new([4, 4, 2, 2]).unwrap();
+    let lattice = lattice(extents);
+    let source = on(backend, lattice, &gaussian(extents, 19));
+    let run = |factor| {
+        let mut operator = Multiple { backend, lattice, factor };
+        let mut x = operator.zeros().unwrap();
+        conjugate_gradient(&mut operator, &source, &mut x, CgParams::auto::<f64>(), |_, _| ())
+    };
+    assert_eq!(run(2.0).unwrap().iterations, 1);
+    let error = run(-2.0).unwrap_err();
+    assert!(matches!(error, CgError::Indefinite { curvature, .. } if curvature < 0.0), "{error}");
+    assert!(matches!(run(0.0), Err(CgError::Indefinite { curvature: 0.0, .. })));
+}
+
+on_every_backend!(
+    solution_on_random_links_is_that_of_grid,
+    solution_on_weak_links_is_that_of_grid,
+    solution_on_the_thermalised_configuration_is_that_of_grid,
+    even_odd_solution_is_that_of_the_full_lattice,
+    operator_times_solution_is_the_source,
+    a_source_of_zero_is_solved_by_zero_at_once,
+    no_convergence_is_an_error_that_keeps_the_history,
+    a_source_that_is_no_number_is_an_error,
+    a_tolerance_that_f32_cannot_reach_fails_by_the_true_residual,
+    an_operator_that_is_not_positive_is_an_error,
+);
+
+// The same bits wherever it runs
+
+/// History and solution as integers.
+fn bits<R: Vectors>(report: &SolveReport<R>) -> (Vec<u64>, Vec<u64>) {
+    let history = report.cg.history.iter().map(|c| c.to_bits()).collect();
+    let solution = report.solution.iter().flat_map(|c| [c.re.bits(), c.im.bits()]).collect();
+    (history, solution)
+}
+
+fn history_and_solution_are_the_same_bits_everywhere<R: Vectors>() {
+    let configuration = Configuration::hot(Extents::new([8, 4, 4, 8]).unwrap(), 23);
+    let eta = gaussian(configuration.extents(), 29);
+    for preconditioning in [Preconditioning::EvenOdd, Preconditioning::None] {
+        fn run<R: Vectors, B: Backend>(
+            backend: &B,
+            (configuration, eta): (&Configuration, &[Complex<f64>]),
+            solve: WilsonSolve,
+            bytes: usize,
+        ) -> (Vec<u64>, Vec<u64>) {
+            let lanes = LaneChoice::Width(LaneWidth::new(bytes).unwrap());
+            let solve = WilsonSolve { lanes, ..solve };
+            bits(&solve_wilson::<R, B>(backend, configuration, eta, &solve, |_, _| ()).unwrap())
+        }
+        let (input, solve) = ((&configuration, &eta[..]), solve::<R>(preconditioning));
+        let threads = |n| Cpu::new(Threads::new(n)).unwrap();
+        let expected = run::<R, _>(&threads(1), input, solve, 64);
+        assert!(expected.0.len() > 10);
+        for (count, lanes) in [(1, 16), (1, 256), (2, 64), (2, 256), (3, 16), (3, 64)] {
+            let found = run::<R, _>(&threads(count), input, solve, lanes);
+            assert!(found == expected, "{count} threads, {lanes}-byte lanes");
+        }
+        if let Some(device) = common::backends::opencl() {
+            for lanes in [16, 64, 256] {
+                let found = run::<R, _>(&device, input, solve, lanes);
+                assert!(found == expected, "OpenCL, {lanes}-byte lanes");
+            }
+        }
+    }
+}
+
+#[test]
+fn f64_history_and_solution_are_the_same_bits_everywhere() {
+    history_and_solution_are_the_same_bits_everywhere::<f64>();
+}
+
+#[test]
+fn f32_history_and_solution_are_the_same_bits_everywhere() {
+    history_and_solution_are_the_same_bits_everywhere::<f32>();
+}

@@ -1,0 +1,35 @@
+//! One generic suite, instantiated for each backend: a test is a function of `&impl Backend`.
+
+use lanefield::backend::{Cpu, OpenCl};
+use lanefield_reference::layout::AcceleratorThreads;
+
+/// The CPU reference.
+pub fn cpu() -> Cpu {
+    Cpu::new(None).unwrap()
+}
+
+/// The OpenCL device for tests; `None` where tests may do without.
+pub fn opencl() -> Option<OpenCl> {
+    super::opencl_device().map(|device| OpenCl::open(&device, AcceleratorThreads::DEFAULT).unwrap())
+}
+
+/// Makes a test of each function named, on the CPU reference and on the OpenCL device.
+macro_rules! on_every_backend {
+    ($($name:ident),+ $(,)?) => {
+        mod on_the_cpu_reference {
+            $(#[test]
+            fn $name() {
+                super::$name(&crate::common::backends::cpu());
+            })+
+        }
+        mod on_opencl {
+            $(#[test]
+            fn $name() {
+                if let Some(device) = crate::common::backends::opencl() {
+                    super::$name(&device);
+                }
+            })+
+        }
+    };
+}
+pub(crate) use on_every_backend;

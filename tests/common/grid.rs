@@ -1,0 +1,76 @@
+//! Output of Grid in `tests/data`, to compare with; `tests/data/README.md` says where it came from.
+
+use std::path::{Path, PathBuf};
+
+use lanefield::io::{nersc, npy};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::links::BoundaryPhases;
+use num_complex::Complex;
+use serde_json::Value;
+
+/// The mass of all Wilson operators in the data.
+pub const MASS: f64 = 0.1;
+
+/// The boundary conditions in the data, by the ending of the names of files.
+pub const BOUNDARIES: [(&str, BoundaryPhases); 2] =
+    [("p", BoundaryPhases::PERIODIC), ("ap", BoundaryPhases::ANTIPERIODIC_IN_TIME)];
+
+/// What Grid wrote about one configuration.
+pub struct GridData {
+    folder: PathBuf,
+    meta: Value,
+    /// The configuration.
+    pub configuration: Configuration,
+}
+
+impl GridData {
+    /// Random SU(3), 4.4.4.4.
+    pub fn hot() -> Self {
+        Self::load("hot-4x4x4x4", "tests/data/hot-4x4x4x4/gauge.nersc")
+    }
+
+    /// Weak field, 8.4.4.8.
+    pub fn tepid() -> Self {
+        Self::load("tepid-8x4x4x8", "tests/data/tepid-8x4x4x8/gauge.nersc")
+    }
+
+    /// Thermalised, 8.8.8.16.
+    #[allow(dead_code, reason = "not every test that compares with Grid takes the large lattice")]
+    pub fn quenched() -> Self {
+        Self::load("quenched-8x8x8x16", "examples/quenched-8x8x8x16.nersc")
+    }
+
+    fn load(folder: &str, configuration: &str) -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let folder = root.join("tests/data").join(folder);
+        let meta = serde_json::from_slice(&std::fs::read(folder.join("meta.json")).unwrap()).unwrap();
+        let configuration = nersc::read(&root.join(configuration)).unwrap().configuration;
+        Self { folder, meta, configuration }
+    }
+
+    /// A spinor field in site order.
+    pub fn spinor(&self, name: &str) -> Vec<Complex<f64>> {
+        npy::read_spinor(&self.folder.join(format!("{name}.npy"))).unwrap().values.into_f64()
+    }
+
+    /// Iterations and true residual of a solve by Grid.
+    #[allow(dead_code, reason = "not every test that compares with Grid solves")]
+    pub fn solve(&self, name: &str) -> (usize, f64) {
+        let solves = self.meta["solves_and_checks"].as_array().unwrap();
+        let solve = solves.iter().find(|solve| solve["name"] == name).unwrap();
+        (solve["iterations"].as_u64().unwrap() as usize, solve["true_residual"].as_f64().unwrap())
+    }
+
+    /// The folder's name.
+    pub fn name(&self) -> String {
+        self.folder.file_name().unwrap().to_string_lossy().into_owned()
+    }
+}
+
+/// ‖found − expected‖ / ‖expected‖.
+pub fn distance(found: &[Complex<f64>], expected: &[Complex<f64>]) -> f64 {
+    assert_eq!(found.len(), expected.len());
+    let difference: f64 = found.iter().zip(expected).map(|(a, b)| (a - b).norm_sqr()).sum();
+    let norm: f64 = expected.iter().map(|c| c.norm_sqr()).sum();
+    (difference / norm).sqrt()
+}

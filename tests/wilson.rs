@@ -1,0 +1,272 @@
+//! The Wilson operator and its even-odd pieces: agreement with Grid, and identities that hold whatever the configuration. The
+//! operator is `src/operator`, its kernels `reference/src/kernels/hop.rs` and `cl/hop.cl`.
+
+#[path = "common/suite.rs"]
+mod common;
+
+use common::backends::on_every_backend;
+use common::grid::{BOUNDARIES, GridData, MASS, distance};
+use lanefield::backend::Backend;
+use lanefield::operator::{EvenOdd, HopOperator, HopParameters, Operator, Wilson, WilsonParameters};
+use lanefield_reference::field::{Field, Spinor};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Parity, Sites};
+use lanefield_reference::links::{BoundaryPhases, LinkFormat};
+use lanefield_reference::random::{Stream, gaussian_pair};
+use num_complex::Complex;
+
+const EVEN: Sites = Sites::Parity(Parity::Even);
+const ODD: Sites = Sites::Parity(Parity::Odd);
+
+/// Relative distance from Grid that rounding can explain.
+fn tolerance<R: Vectors>() -> f64 {
+    if R::BITS == 32 { 2e-6 } else { 1e-13 }
+}
+
+fn lattice<R: Vectors>(extents: Extents) -> Lattice {
+    Lattice::new(extents, R::COMPLEX, LatticeOptions::default()).unwrap()
+}
+
+fn upload<R: Vectors, B: Backend>(
+    backend: &B,
+    lattice: Lattice,
+    sites: Sites,
+    values: &[Complex<f64>],
+) -> B::Field<R, Spinor> {
+    let rounded: Vec<Complex<R>> = values.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect();
+    backend.upload(Field::from_site_order(lattice, sites, Spinor, &rounded).unwrap()).unwrap()
+}
+
+fn download<R: Vectors, B: Backend>(backend: &B, field: &B::Field<R, Spinor>) -> Vec<Complex<f64>> {
+    let values = backend.download(field).unwrap().to_site_order();
+    values.iter().map(|c| Complex::new(c.re.to_f64(), c.im.to_f64())).collect()
+}
+
+/// What `apply` writes to `to`, from `source` on `from`, in site order.
+fn applied<R: Vectors, B: Backend>(
+    backend: &B,
+    lattice: Lattice,
+    [to, from]: [Sites; 2],
+    source: &[Complex<f64>],
+    apply: impl FnOnce(&mut B::Field<R, Spinor>, &B::Field<R, Spinor>),
+) -> Vec<Complex<f64>> {
+    let mut out = backend.zeros(lattice, to, Spinor).unwrap();
+    apply(&mut out, &upload(backend, lattice, from, source));
+    download(backend, &out)
+}
+
+/// Compares with Grid's field in the file `name`.
+fn assert_agrees<R: Vectors>(data: &GridData, name: &str, found: &[Complex<f64>]) {
+    let distance = distance(found, &data.spinor(name));
+    assert!(distance < tolerance::<R>(), "{} {} {name}: relative distance {distance:e}", R::NAME, data.name());
+}
+
+/// A Gaussian field in site order.
+fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
+    let words = Spinor::WORDS;
+    let draw = |k: usize| gaussian_pair(seed, Stream::TestData, (k / words) as u64, (k % words) as u32);
+    (0..extents.volume() * words).map(draw).map(|(re, im)| Complex::new(re, im)).collect()
+}
+
+/// An awkward lattice, a random configuration on it, and every kind of boundary at once.
+fn random_case() -> (Configuration, BoundaryPhases) {
+    let configuration = Configuration::hot(Extents::new([4, 6, 2, 10]).unwrap(), 5);
+    (configuration, BoundaryPhases::new([true, false, false, true]))
+}
+
+// Agreement with Grid
+
+fn hop_agrees_with_grid<B: Backend>(backend: &B) {
+    for data in [GridData::hot(), GridData::tepid()] {
+        let source = data.spinor("src");
+        for (suffix, boundary) in BOUNDARIES {
+            for links in LinkFormat::ALL {
+                let lattice = lattice::<f64>(data.configuration.extents());
+                let parameters = HopParameters { boundary, links, ..HopParameters::default() };
+                let hop = HopOperator::<B, f64>::new(backend, &data.configuration, lattice, parameters, &[Sites::Full])
+                    .unwrap();
+                for (name, dagger) in [("dhop", Dagger::No), ("dhopdag", Dagger::Yes)] {
+                    let found = applied(backend, lattice, [Sites::Full; 2], &source, |out, psi| {
+                        hop.apply(out, psi, dagger).unwrap();
+                    });
+                    assert_agrees::<f64>(&data, &format!("wilson_{name}_{suffix}"), &found);
+                }
+            }
+        }
+    }
+}
+
+fn m<R: Vectors, B: Backend>(
+    backend: &B,
+    data: &GridData,
+    boundary: BoundaryPhases,
+    dagger: Dagger,
+) -> Vec<Complex<f64>> {
+    let lattice = lattice::<R>(data.configuration.extents());
+    let parameters = WilsonParameters { mass: MASS, hop: HopParameters { boundary, ..HopParameters::default() } };
+    let mut m = Wilson::<B, R>::full(backend, &data.configuration, lattice, parameters).unwrap();
+    applied(backend, lattice, [Sites::Full; 2], &data.spinor("src"), |out, psi| m.apply(out, psi, dagger).unwrap())
+}
+
+fn m_and_m_dagger_agree_with_grid<B: Backend>(backend: &B) {
+    for data in [GridData::hot(), GridData::tepid()] {
+        for (suffix, boundary) in BOUNDARIES {
+            for (name, dagger) in [("M", Dagger::No), ("Mdag", Dagger::Yes)] {
+                let found = m::<f64, B>(backend, &data, boundary, dagger);
+                assert_agrees::<f64>(&data, &format!("wilson_{name}_{suffix}"), &found);
+            }
+        }
+    }
+}
+
+fn m_in_f32_agrees_with_grid<B: Backend>(backend: &B) {
+    for (data, boundaries) in [(GridData::hot(), &BOUNDARIES[..]), (GridData::tepid(), &BOUNDARIES[1..])] {
+        for &(suffix, boundary) in boundaries {
+            let found = m::<f32, B>(backend, &data, boundary, Dagger::No);
+            assert_agrees::<f32>(&data, &format!("wilson_M_sp_{suffix}"), &found);
+        }
+    }
+}
+
+fn even_odd_pieces_agree_with_grid<B: Backend>(backend: &B) {
+    for data in [GridData::hot(), GridData::tepid()] {
+        let lattice = lattice::<f64>(data.configuration.extents());
+        let source = data.spinor("src");
+        for (suffix, boundary) in BOUNDARIES {
+            let parameters =
+                WilsonParameters { mass: MASS, hop: HopParameters { boundary, ..HopParameters::default() } };
+            let mut pieces = Wilson::<B, f64>::even_odd(backend, &data.configuration, lattice, parameters).unwrap();
+            for (name, sites, dagger) in [
+                ("Meo", [EVEN, ODD], Dagger::No),
+                ("Moe", [ODD, EVEN], Dagger::No),
+                ("MeoDag", [EVEN, ODD], Dagger::Yes),
+            ] {
+                let found =
+                    applied(backend, lattice, sites, &source, |out, psi| pieces.meooe(out, psi, dagger).unwrap());
+                assert_agrees::<f64>(&data, &format!("wilson_{name}_{suffix}"), &found);
+            }
+        }
+    }
+}
+
+fn diagonal_pieces_agree_with_grid<B: Backend>(backend: &B) {
+    let data = GridData::hot();
+    let lattice = lattice::<f64>(data.configuration.extents());
+    let source = data.spinor("src");
+    let parameters = WilsonParameters { mass: MASS, hop: HopParameters::default() };
+    let mut pieces = Wilson::<B, f64>::even_odd(backend, &data.configuration, lattice, parameters).unwrap();
+    let found = applied(backend, lattice, [EVEN; 2], &source, |out, psi| pieces.mooee(out, psi, Dagger::No).unwrap());
+    assert_agrees::<f64>(&data, "wilson_Mooee_even", &found);
+    let found =
+        applied(backend, lattice, [ODD; 2], &source, |out, psi| pieces.mooee_inv(out, psi, Dagger::No).unwrap());
+    assert_agrees::<f64>(&data, "wilson_MooeeInv_odd", &found);
+}
+
+// Identities
+
+fn the_two_parities_of_the_hop_are_the_hop<B: Backend>(backend: &B) {
+    let (configuration, boundary) = random_case();
+    let extents = configuration.extents();
+    let source = gaussian(extents, 7);
+    for links in LinkFormat::ALL {
+        for dagger in [Dagger::No, Dagger::Yes] {
+            let lattice = lattice::<f32>(extents);
+            let parameters = HopParameters { boundary, links, ..HopParameters::default() };
+            let targets = [Sites::Full, EVEN, ODD];
+            let hop = HopOperator::<B, f32>::new(backend, &configuration, lattice, parameters, &targets).unwrap();
+            let onto = |sites: Sites| {
+                applied(backend, lattice, [sites, sites.neighbours()], &source, |out, psi| {
+                    hop.apply(out, psi, dagger).unwrap();
+                })
+            };
+            let [full, even, odd] = targets.map(onto);
+            for (k, value) in full.iter().enumerate() {
+                let parity = Parity::of(extents.coordinate(k / Spinor::WORDS));
+                let [piece, other] = if parity == Parity::Even { [even[k], odd[k]] } else { [odd[k], even[k]] };
+                assert_eq!([*value, Complex::ZERO], [piece, other]);
+            }
+        }
+    }
+}
+
+/// γ5 in the chiral basis: diag(1, 1, −1, −1).
+fn gamma5(field: &[Complex<f64>]) -> Vec<Complex<f64>> {
+    field.iter().enumerate().map(|(k, &c)| if k % Spinor::WORDS < 6 { c } else { -c }).collect()
+}
+
+fn m_of(
+    backend: &impl Backend,
+    configuration: &Configuration,
+    boundary: BoundaryPhases,
+    source: &[Complex<f64>],
+    dagger: Dagger,
+) -> Vec<Complex<f64>> {
+    let lattice = lattice::<f64>(configuration.extents());
+    let parameters = WilsonParameters { mass: MASS, hop: HopParameters { boundary, ..HopParameters::default() } };
+    let mut m = Wilson::<_, f64>::full(backend, configuration, lattice, parameters).unwrap();
+    applied(backend, lattice, [Sites::Full; 2], source, |out, psi| m.apply(out, psi, dagger).unwrap())
+}
+
+/// To the last bit: γ5 only flips signs, and the projectors change with it.
+fn m_is_gamma5_hermitian<B: Backend>(backend: &B) {
+    let (configuration, boundary) = random_case();
+    let source = gaussian(configuration.extents(), 11);
+    let m_dagger = m_of(backend, &configuration, boundary, &source, Dagger::Yes);
+    let gamma5_m_gamma5 = gamma5(&m_of(backend, &configuration, boundary, &gamma5(&source), Dagger::No));
+    assert!(m_dagger == gamma5_m_gamma5);
+}
+
+fn m_dagger_is_the_adjoint_of_m<B: Backend>(backend: &B) {
+    let (configuration, boundary) = random_case();
+    let lattice = lattice::<f64>(configuration.extents());
+    let [phi, chi] = [13, 17].map(|seed| gaussian(configuration.extents(), seed));
+    let product = |a: &[Complex<f64>], b: &[Complex<f64>]| {
+        let [a, b] = [a, b].map(|values| upload::<f64, B>(backend, lattice, Sites::Full, values));
+        backend.inner_product(&a, &b).unwrap()
+    };
+    let left = product(&phi, &m_of(backend, &configuration, boundary, &chi, Dagger::No));
+    let right = product(&m_of(backend, &configuration, boundary, &phi, Dagger::Yes), &chi);
+    let scale = (product(&phi, &phi).re * product(&chi, &chi).re).sqrt() * (4.0 + MASS);
+    assert!((left - right).norm() < 1e-14 * scale, "{left} is not {right}");
+    assert!(left.norm() > 1e-4 * scale, "{left} shows nothing");
+}
+
+fn a_constant_on_the_free_field_is_an_eigenvector_of_eigenvalue_mass<B: Backend>(backend: &B) {
+    let configuration = Configuration::unit(Extents::new([2, 4, 6, 2]).unwrap());
+    let source: Vec<_> = (0..configuration.extents().volume() * Spinor::WORDS)
+        .map(|k| Complex::new((k % Spinor::WORDS) as f64 + 1.0, 0.5))
+        .collect();
+    let expected: Vec<_> = source.iter().map(|c| c * MASS).collect();
+    let found = m_of(backend, &configuration, BoundaryPhases::PERIODIC, &source, Dagger::No);
+    // 4.1 − 4 cancels to 0.1.
+    assert!(distance(&found, &expected) < 1e-13);
+}
+
+/// M ψ = (mass + Σ_μ (1 − cos p_μ) + i γ_t sin p_t) ψ for a plane wave; here p = (0, 0, 0, π), so that the sine vanishes.
+fn a_plane_wave_of_momentum_pi_is_an_eigenvector_of_the_doubler_mass<B: Backend>(backend: &B) {
+    let extents = Extents::new([4, 2, 2, 8]).unwrap();
+    let configuration = Configuration::unit(extents);
+    let sign = |site: usize| if extents.coordinate(site)[3].is_multiple_of(2) { 1.0 } else { -1.0 };
+    let source: Vec<_> = (0..extents.volume() * Spinor::WORDS)
+        .map(|k| Complex::new(sign(k / Spinor::WORDS), 0.25 * (k % Spinor::WORDS) as f64))
+        .map(|c| Complex::new(c.re, c.im * c.re))
+        .collect();
+    let expected: Vec<_> = source.iter().map(|c| c * (MASS + 2.0)).collect();
+    let found = m_of(backend, &configuration, BoundaryPhases::PERIODIC, &source, Dagger::No);
+    assert!(distance(&found, &expected) < 1e-14);
+}
+
+on_every_backend!(
+    hop_agrees_with_grid,
+    m_and_m_dagger_agree_with_grid,
+    m_in_f32_agrees_with_grid,
+    even_odd_pieces_agree_with_grid,
+    diagonal_pieces_agree_with_grid,
+    the_two_parities_of_the_hop_are_the_hop,
+    m_is_gamma5_hermitian,
+    m_dagger_is_the_adjoint_of_m,
+    a_constant_on_the_free_field_is_an_eigenvector_of_eigenvalue_mass,
+    a_plane_wave_of_momentum_pi_is_an_eigenvector_of_the_doubler_mass,
+);
