@@ -18,5 +18,6 @@ pub mod io;
 pub mod operator;
 pub mod perf;
 pub mod solver;
+pub mod verify;
 
 pub use lanefield_reference as reference;

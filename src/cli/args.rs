@@ -1,11 +1,12 @@
 //! Arguments that several commands share: where to run, and what operator.
 
 use anyhow::Context as _;
-use clap::Args;
+use clap::{Args, ValueEnum};
 use lanefield::backend::opencl::{DeviceInfo, OpenCl, OpenClError, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Backend, Cpu, Threads};
-use lanefield::operator::HopParameters;
+use lanefield::operator::{HopParameters, WilsonParameters};
+use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{AcceleratorThreads, LaneChoice, LegOrder};
 use lanefield::reference::links::{BoundaryPhases, LinkFormat};
 
@@ -74,6 +75,14 @@ pub fn opencl_devices() -> anyhow::Result<Vec<DeviceInfo>> {
 }
 
 impl BackendArgs {
+    /// Makes what the host does around the backend (files, layouts) use no more threads than the backend was given.
+    pub fn limit_host_threads(&self) {
+        if let Some(threads) = self.threads {
+            // Fails only if the pool is there already: then it has been in use with its own number of threads.
+            let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global();
+        }
+    }
+
     /// Opens the backend that was asked for, and says on standard error which one was taken, and whether its results can be called
     /// bitwise.
     pub fn open(&self) -> anyhow::Result<AnyBackend> {
@@ -118,4 +127,35 @@ impl HopArgs {
     pub fn parameters(&self, backend: &BackendArgs) -> HopParameters {
         HopParameters { boundary: self.boundary, links: self.links, legs: backend.legs }
     }
+}
+
+/// The precision of a computation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Precision {
+    /// 32-bit
+    F32,
+    /// 64-bit
+    F64,
+}
+
+/// Reads a seed.
+pub fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("'{text}' is no seed: give a whole number from 0 to {}", u64::MAX))
+}
+
+/// Reads a mass: any finite number.
+pub fn mass(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|value: &f64| value.is_finite());
+    value.ok_or_else(|| format!("'{text}' is no mass: give a finite number"))
+}
+
+/// The diagonal 4 + mass, which must be finite in the precision of the computation.
+pub fn check_diagonal<R: Vectors>(mass: f64) -> anyhow::Result<f64> {
+    let diagonal = WilsonParameters { mass, hop: HopParameters::default() }.diagonal();
+    anyhow::ensure!(
+        R::from_f64(diagonal).to_f64().is_finite(),
+        "mass {mass:e} is beyond {}: take a smaller one",
+        R::NAME
+    );
+    Ok(diagonal)
 }

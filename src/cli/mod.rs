@@ -4,8 +4,10 @@ mod apply;
 mod args;
 mod config;
 mod devices;
+mod files;
 mod output;
 mod solve;
+mod source;
 mod verify;
 
 use std::process::ExitCode;
@@ -50,9 +52,37 @@ pub fn main() -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::CheckFailed) => ExitCode::from(1),
         Err(error) => {
-            // One readable line: the attempt, then each cause.
-            eprintln!("error: {error:#}");
+            eprintln!("error: {}", one_line(&error));
             ExitCode::from(2)
         }
+    }
+}
+
+/// The attempt, then each cause that is not part of what was said already: messages of the library quote their causes.
+fn one_line(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |line, cause| match line.as_str() {
+        "" => cause,
+        said if said.contains(&cause) => line,
+        _ => format!("{line}: {cause}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context as _;
+
+    #[test]
+    fn the_definition_of_the_command_line_is_sound() {
+        <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn a_cause_that_was_quoted_is_not_repeated() {
+        let cause = std::io::Error::other("disk on fire");
+        let error = anyhow::Error::new(cause).context("cannot write x: disk on fire");
+        assert_eq!(one_line(&error), "cannot write x: disk on fire");
+        let error = Err::<(), _>(std::io::Error::other("disk on fire")).context("failed to write x").unwrap_err();
+        assert_eq!(one_line(&error), "failed to write x: disk on fire");
     }
 }

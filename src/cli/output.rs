@@ -1,5 +1,9 @@
-//! What commands print: tables for people, JSON for programs.
+//! What commands print: tables for people, JSON for programs, on standard output; progress on standard error.
 
+use std::fmt::Display;
+use std::io::{self, Write as _};
+
+use anyhow::Context as _;
 use comfy_table::{ContentArrangement, Table, presets};
 use serde::Serialize;
 
@@ -11,8 +15,70 @@ pub fn table<const N: usize>(header: [&str; N]) -> Table {
     table
 }
 
+/// Names and values, one pair a line, the values below each other; wrapped where the terminal is narrow.
+pub fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> String {
+    const NAME_WIDTH: usize = 22;
+    let mut table = Table::new();
+    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    for (name, value) in facts {
+        table.add_row([format!("{name:NAME_WIDTH$}"), value]);
+    }
+    for column in table.column_iter_mut() {
+        column.set_padding((2, 0));
+    }
+    table.trim_fmt()
+}
+
+/// Prints a line, or several, on standard output. That the reader went away (`| head`) is no error.
+pub fn print(text: impl Display) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result.context("failed to write to standard output"),
+    }
+}
+
 /// Prints a value as JSON on standard output.
 pub fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
-    println!("{}", serde_json::to_string_pretty(value)?);
-    Ok(())
+    print(serde_json::to_string_pretty(value)?)
+}
+
+/// Bytes for people: `512 KiB`, `139.7 GiB`.
+pub fn bytes(bytes: u64) -> String {
+    const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
+    let (mut value, mut unit) = (bytes as f64, 0);
+    while value >= 1024.0 && unit + 1 < UNITS.len() {
+        value /= 1024.0;
+        unit += 1;
+    }
+    let decimals = usize::from(value.fract() != 0.0);
+    format!("{value:.decimals$} {}", UNITS[unit])
+}
+
+/// A double as its decimal and its bits: `1.25e0 (3ff4000000000000)`.
+pub fn with_bits(value: f64) -> String {
+    format!("{value:e} ({})", bits(value))
+}
+
+/// The 16 hex digits of a double.
+pub fn bits(value: f64) -> String {
+    format!("{:016x}", value.to_bits())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_have_one_decimal_where_it_says_something() {
+        assert_eq!(bytes(512 << 10), "512 KiB");
+        assert_eq!(bytes(150_000_000_000), "139.7 GiB");
+        assert_eq!(bytes(0), "0 bytes");
+    }
+
+    #[test]
+    fn facts_are_indented_and_do_not_end_in_blanks() {
+        let text = facts([("lattice", "4.4.4.8".to_owned()), ("plaquette", "1".to_owned())]);
+        assert_eq!(text, "  lattice                 4.4.4.8\n  plaquette               1");
+    }
 }

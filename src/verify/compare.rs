@@ -244,4 +244,3 @@ pub fn compare_histories(found: &[f64], expected: &[f64]) -> Option<Mismatch> {
         (found != expected).then_some(Mismatch::Iterations { found, expected })
     })
 }
-

@@ -85,8 +85,20 @@ const F64_RANGE: Range = Range {
 const fn specials([largest, smallest_normal, least, subnormal, near]: [f64; 5]) -> [f64; 14] {
     let [infinity, nan] = [f64::INFINITY, f64::NAN];
     [
-        0.0, -0.0, infinity, -infinity, nan, largest, -largest, smallest_normal, -smallest_normal, least, -least,
-        subnormal, -near, 1.0,
+        0.0,
+        -0.0,
+        infinity,
+        -infinity,
+        nan,
+        largest,
+        -largest,
+        smallest_normal,
+        -smallest_normal,
+        least,
+        -least,
+        subnormal,
+        -near,
+        1.0,
     ]
 }
 
@@ -98,7 +110,7 @@ fn range<R: Real>() -> &'static Range {
 fn number(entropy: u64, least: i64, exponents: u64) -> f64 {
     const SIGN_AND_MANTISSA: u64 = 1 << 63 | ((1 << 52) - 1);
     // The eleven bits between sign and mantissa choose the exponent.
-    let exponent = least + ((entropy >> 52 & 0x7ff) * exponents >> 11) as i64;
+    let exponent = least + (((entropy >> 52 & 0x7ff) * exponents) >> 11) as i64;
     let power = |exponent: i64| f64::from_bits(((exponent + 1023) as u64) << 52);
     let mantissa = f64::from_bits(entropy & SIGN_AND_MANTISSA | 1023 << 52);
     match exponent {
@@ -114,7 +126,7 @@ fn one<R: Real>(numbers: Numbers, entropy: u64) -> f64 {
         Numbers::Ordinary => number(entropy, -3, 4),
         Numbers::Wide => number(entropy, -(range.half_exponent as i64), 2 * range.half_exponent),
         Numbers::Tiny => number(entropy, range.least_exponent, 56),
-        Numbers::Special if entropy % 4 == 0 => range.special[(entropy >> 8) as usize % range.special.len()],
+        Numbers::Special if entropy.is_multiple_of(4) => range.special[(entropy >> 8) as usize % range.special.len()],
         Numbers::Special => number(entropy, -3, 4),
     }
 }
@@ -143,7 +155,7 @@ impl TestData {
     /// Writes one site of the field number `field`.
     fn site<R: Real>(&self, numbers: Numbers, field: u32, site: usize, words: &mut [Complex<R>]) {
         let draw = |word| bits(self.seed, Stream::TestData, site as u64, field * WORDS_A_FIELD + word);
-        let special = numbers == Numbers::Special && draw(WORDS_A_FIELD - 1)[0] % 32 == 0;
+        let special = numbers == Numbers::Special && draw(WORDS_A_FIELD - 1)[0].is_multiple_of(32);
         let numbers = if numbers == Numbers::Special && !special { Numbers::Ordinary } else { numbers };
         for (word, value) in (0..).zip(words) {
             let [a, b, c, d] = draw(word);

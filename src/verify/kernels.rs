@@ -28,8 +28,7 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
     /// Every kernel on every set of sites.
     pub fn run<R: Vectors>(&self, rows: &mut Rows) -> Result<(), VerifyError> {
         let Self { case, host, .. } = self;
-        let configuration =
-            host.install(|| case.data.configuration::<R>(case.lattice.extents(), case.links))?;
+        let configuration = host.install(|| case.data.configuration::<R>(case.lattice.extents(), case.links))?;
         for &sites in case.sites() {
             self.hop::<R>(rows, &configuration, sites)?;
             self.vectors::<R>(rows, sites)?;
@@ -53,12 +52,7 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
         })
     }
 
-    fn hop<R: Vectors>(
-        &self,
-        rows: &mut Rows,
-        configuration: &Configuration,
-        sites: Sites,
-    ) -> Result<(), VerifyError> {
+    fn hop<R: Vectors>(&self, rows: &mut Rows, configuration: &Configuration, sites: Sites) -> Result<(), VerifyError> {
         let Self { tested, reference, host, case } = *self;
         let (lattice, legs) = (case.lattice, case.legs);
         let source = self.spinor::<R>(sites.neighbours(), 0)?;
@@ -132,9 +126,7 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
         let [held_x, held_y] = [tested.upload(x.clone())?, tested.upload(y.clone())?];
         let words = || format!("{case}, {sites} sites");
         let case = (case.number, &words as &dyn Fn() -> String);
-        rows.check::<R>(Subject::Norm2, case, || {
-            Ok(scalar("|x|²", tested.norm2(&held_x)?, reference.norm2(&x)?))
-        })?;
+        rows.check::<R>(Subject::Norm2, case, || Ok(scalar("|x|²", tested.norm2(&held_x)?, reference.norm2(&x)?)))?;
         rows.check::<R>(Subject::InnerProduct, case, || {
             let found = tested.inner_product(&held_x, &held_y)?;
             let expected = reference.inner_product(&x, &y)?;
@@ -158,8 +150,5 @@ fn scalar(what: &'static str, found: f64, expected: f64) -> Compared {
 }
 
 fn both(first: Compared, second: Compared) -> Compared {
-    Compared {
-        components: first.components + second.components,
-        mismatch: first.mismatch.or(second.mismatch),
-    }
+    Compared { components: first.components + second.components, mismatch: first.mismatch.or(second.mismatch) }
 }

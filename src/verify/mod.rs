@@ -77,9 +77,9 @@ impl VerifyOptions {
         }
     }
 
-    /// A run of less than a minute: few programs, small lattices.
+    /// A run of less than a minute: few programs, few large lattices.
     pub fn quick(seed: u64) -> Self {
-        Self { cases: 12, few_programs: true, large_lattices: false, ..Self::full(seed) }
+        Self { cases: 12, few_programs: true, ..Self::full(seed) }
     }
 }
 
@@ -100,7 +100,7 @@ pub enum VerifyError {
     Backend(#[from] BackendError),
     /// A solve failed otherwise than by not converging.
     #[error(transparent)]
-    Solve(#[from] SolveError),
+    Solve(Box<SolveError>),
     /// Links that are no configuration.
     #[error(transparent)]
     Gauge(#[from] GaugeError),
@@ -123,6 +123,12 @@ pub enum VerifyError {
         /// The last case.
         last: u64,
     },
+}
+
+impl From<SolveError> for VerifyError {
+    fn from(error: SolveError) -> Self {
+        Self::Solve(Box::new(error))
+    }
 }
 
 impl From<FieldError> for VerifyError {

@@ -234,8 +234,7 @@ impl Reference for Scalar {
         let HopParameters { boundary, links, legs } = solve.operator.hop;
         let wilson = ScalarWilson { configuration, boundary, format: links, legs };
         let stop = Stop { tolerance: solve.cg.tolerance, max_iterations: solve.cg.max_iterations };
-        let rounded: Vec<Complex<R>> =
-            eta.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect();
+        let rounded: Vec<Complex<R>> = eta.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect();
         let mass = solve.operator.mass;
         let solution = match solve.preconditioning {
             Preconditioning::EvenOdd => wilson.solve_even_odd(&rounded, mass, stop),

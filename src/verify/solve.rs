@@ -41,7 +41,11 @@ impl fmt::Display for SolveCheck {
         let WilsonParameters { mass, hop: HopParameters { boundary, links, legs } } = self.solve.operator;
         let kind = if self.from_file { "given" } else { "hot" };
         write!(f, "solve on the {kind} configuration {}, {links}-real links, ", self.configuration.extents())?;
-        write!(f, "mass {mass}, boundary {boundary}, legs {legs}, {} lanes", self.solve.lanes)
+        let lanes = match self.solve.lanes {
+            LaneChoice::Auto => "lanes of any width".to_owned(),
+            LaneChoice::Width(width) => format!("{width}-byte lanes"),
+        };
+        write!(f, "mass {mass}, boundary {boundary}, legs {legs}, {lanes}")
     }
 }
 

@@ -201,7 +201,7 @@ impl<V: LaneVector, const TWO_ROWS: bool> Sweep<'_, V, TWO_ROWS> {
         const LEGS_IN_ORDER: [Leg; LEGS] = LegOrder::DEFAULT.legs();
         const FIRST: usize = LEGS_IN_ORDER[0].point();
         let mut sum =
-            with_projector!(FIRST, DAGGER, |D, P| { reconstruct::<V, D, P>(self.leg::<D, P, true>(FIRST, osite, 0)) });
+            with_projector!(FIRST, DAGGER, |D, P| reconstruct::<V, D, P>(self.leg::<D, P, true>(FIRST, osite, 0)));
         macro_rules! then {
             ($($k:literal)*) => {$({
                 const POINT: usize = LEGS_IN_ORDER[$k].point();

@@ -1,0 +1,99 @@
+//! The vector operations of conjugate gradients on OpenCL and on the CPU reference: the same bits, also of the norm that one returns.
+
+mod common;
+
+use lanefield::backend::{Backend, Cpu, OpenCl};
+use lanefield::reference::field::{Field, Spinor};
+use lanefield::reference::kernels::Vectors;
+use lanefield::reference::layout::{AcceleratorThreads, Extents, Lattice, LatticeOptions, Parity, Sites};
+use lanefield::reference::real::Real as _;
+use lanefield::verify::{Difference, Numbers, TestData, compare_fields};
+
+/// Scalars, among them some that f32 rounds, and some that are hard.
+const SCALARS: [f64; 9] = [0.1, -1.0, 0.0, -0.0, 1e-300, 3e38, f64::INFINITY, f64::NAN, 5e-324];
+
+fn lattice<R: Vectors>(extents: [usize; 4], lanes: &str) -> Lattice {
+    let options = LatticeOptions { lanes: lanes.parse().unwrap(), ..LatticeOptions::default() };
+    Lattice::new(Extents::new(extents).unwrap(), R::COMPLEX, options).unwrap()
+}
+
+fn open(threads: usize) -> Option<OpenCl> {
+    Some(OpenCl::open(&common::opencl_device()?, AcceleratorThreads::new(threads).unwrap()).unwrap())
+}
+
+#[track_caller]
+fn assert_same_field<R: Vectors>(what: &str, found: &Field<R, Spinor>, expected: &Field<R, Spinor>) {
+    if let Some(mismatch) = compare_fields(found, expected).unwrap() {
+        panic!("{what}, {}: {mismatch}", expected.describe());
+    }
+}
+
+/// What every operation gives: fields, and a norm.
+fn all_operations<R: Vectors, B: Backend>(
+    backend: &B,
+    fields: &[Field<R, Spinor>; 3],
+    a: f64,
+    b: f64,
+) -> (Vec<Field<R, Spinor>>, f64) {
+    let hold = |k: usize| backend.upload(fields[k].clone()).unwrap();
+    let (x, z) = (hold(0), hold(2));
+    let (mut copy, mut scaled) = (hold(1), hold(1));
+    backend.copy(&mut copy, &x).unwrap();
+    backend.scale(&mut scaled, a, &x).unwrap();
+    let (mut axpy, mut axpy_norm) = (hold(1), hold(1));
+    backend.axpy(a, &x, &mut axpy).unwrap();
+    let norm2 = backend.axpy_norm(b, &x, &mut axpy_norm).unwrap();
+    let (mut psi, mut p) = (hold(1), hold(0));
+    backend.cg_update(&mut psi, &mut p, &z, a, b).unwrap();
+    let fields = [copy, scaled, axpy, axpy_norm, psi, p];
+    (fields.iter().map(|field| backend.download(field).unwrap()).collect(), norm2)
+}
+
+const OPERATIONS: [&str; 6] = ["copy", "scale", "axpy", "axpy_norm", "cg_update's psi", "cg_update's p"];
+
+fn compare<R: Vectors>(device: &OpenCl, extents: [usize; 4], lanes: &str, numbers: Numbers) {
+    let cpu = Cpu::new(None).unwrap();
+    let lattice = lattice::<R>(extents, lanes);
+    let data = TestData::new(7);
+    for sites in [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)] {
+        let fields = [0, 1, 2].map(|field| data.spinor::<R>(lattice, sites, numbers, field).unwrap());
+        for (k, a) in SCALARS.into_iter().enumerate() {
+            let b = SCALARS[(k + 1) % SCALARS.len()];
+            let (found, found_norm2) = all_operations(device, &fields, a, b);
+            let (expected, expected_norm2) = all_operations(&cpu, &fields, a, b);
+            for ((what, found), expected) in OPERATIONS.iter().zip(&found).zip(&expected) {
+                assert_same_field(&format!("{what} with {a:e}, {b:e}"), found, expected);
+            }
+            assert_eq!(Difference::between(found_norm2, expected_norm2), None, "norm of axpy_norm with {b:e}");
+        }
+    }
+}
+
+#[test]
+fn vector_operations_are_bitwise_equal_to_reference() {
+    let Some(device) = open(8) else { return };
+    for numbers in Numbers::ALL {
+        compare::<f32>(&device, [2, 2, 2, 2], "8", numbers);
+        compare::<f32>(&device, [6, 4, 2, 10], "8", numbers);
+        compare::<f32>(&device, [4, 4, 4, 6], "64", numbers);
+        compare::<f64>(&device, [2, 6, 4, 4], "64", numbers);
+    }
+}
+
+#[test]
+fn vector_operations_are_bitwise_equal_to_reference_for_another_work_group() {
+    let Some(device) = open(3) else { return };
+    compare::<f64>(&device, [2, 6, 4, 4], "64", Numbers::Wide);
+}
+
+#[test]
+fn scalars_are_rounded_to_the_precision_of_the_field() {
+    let Some(device) = open(8) else { return };
+    let lattice = lattice::<f32>([4, 4, 4, 6], "64");
+    let x = TestData::new(1).spinor::<f32>(lattice, Sites::Full, Numbers::Ordinary, 0).unwrap();
+    let mut out = device.zeros(lattice, Sites::Full, Spinor).unwrap();
+    device.scale(&mut out, 0.1, &device.upload(x.clone()).unwrap()).unwrap();
+    let found = device.download(&out).unwrap();
+    let product = |x: &f32| 0.1f32 * x;
+    assert!(found.reals().iter().zip(x.reals().iter().map(product)).all(|(found, expected)| found.same_bits(expected)));
+}

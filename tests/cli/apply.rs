@@ -1,0 +1,137 @@
+//! `lanefield apply`: the same file on every backend, and the identities of the hop.
+
+use lanefield::io::npy::{self, ComplexValues};
+use lanefield::reference::layout::Parity;
+use num_complex::Complex;
+
+use super::{Folder, assert_contains, opencl};
+
+fn bits(values: &[Complex<f64>]) -> Vec<[u64; 2]> {
+    values.iter().map(|z| [z.re.to_bits(), z.im.to_bits()]).collect()
+}
+
+fn spinor(folder: &Folder, name: &str) -> Vec<Complex<f64>> {
+    npy::read_spinor(&folder.path(name)).unwrap().values.into_f64()
+}
+
+#[test]
+fn even_and_odd_hop_together_are_the_full_hop() {
+    let folder = Folder::with_gauge();
+    let apply = "apply --operator hop --device cpu --config gauge.nersc --source gauss:5 --output";
+    folder.succeeds(&format!("{apply} full.npy"));
+    folder.succeeds(&format!("{apply} even.npy --parity even"));
+    folder.succeeds(&format!("{apply} odd.npy --parity odd"));
+    let [full, even, odd] = ["full.npy", "even.npy", "odd.npy"].map(|name| spinor(&folder, name));
+    let extents = npy::read_spinor(&folder.path("full.npy")).unwrap().extents;
+    for (site, words) in bits(&full).chunks_exact(12).enumerate() {
+        let (here, elsewhere) = match Parity::of(extents.coordinate(site)) {
+            Parity::Even => (&even, &odd),
+            Parity::Odd => (&odd, &even),
+        };
+        assert_eq!(bits(&here[12 * site..][..12]), words);
+        assert!(elsewhere[12 * site..][..12].iter().all(|z| *z == Complex::new(0.0, 0.0)));
+    }
+}
+
+#[test]
+fn wilson_is_the_hop_and_the_diagonal() {
+    let folder = Folder::with_gauge();
+    let arguments = "--device cpu --config gauge.nersc --source gauss:5 --dagger --boundary 1,-1,1,-1 --output";
+    folder.succeeds(&format!("apply --operator hop {arguments} hop.npy"));
+    folder.succeeds(&format!("apply --operator wilson --mass -0.25 {arguments} wilson.npy"));
+    // The source, as the library makes it.
+    let source = lanefield::reference::random::gaussian_pair;
+    let stream = lanefield::reference::random::Stream::SpinorSource;
+    let (hop, wilson) = (spinor(&folder, "hop.npy"), spinor(&folder, "wilson.npy"));
+    let expected: Vec<Complex<f64>> = (0u64..)
+        .zip(&hop)
+        .map(|(i, h)| {
+            let (re, im) = source(5, stream, i / 12, (i % 12) as u32);
+            Complex::new(3.75f64.mul_add(re, h.re), 3.75f64.mul_add(im, h.im))
+        })
+        .collect();
+    assert_eq!(bits(&wilson), bits(&expected));
+}
+
+#[test]
+fn the_result_has_the_precision_asked_for() {
+    let folder = Folder::with_gauge();
+    let apply = "apply --operator hop --device cpu --config gauge.nersc --source point:1,2,3,4,3,2 --output";
+    folder.succeeds(&format!("{apply} single.npy --precision f32"));
+    folder.succeeds(&format!("{apply} double.npy"));
+    let values = |name| npy::read_spinor(&folder.path(name)).unwrap().values;
+    assert!(matches!(values("single.npy"), ComplexValues::F32(_)));
+    assert!(matches!(values("double.npy"), ComplexValues::F64(_)));
+}
+
+#[test]
+fn threads_lanes_and_format_of_the_configuration_change_no_bit() {
+    let folder = Folder::with_gauge();
+    folder.succeeds("config convert gauge.nersc gauge.npy");
+    let apply = |name: &str, how: &str| {
+        folder.succeeds(&format!(
+            "apply --operator wilson --mass 0.1 --device cpu --precision f32 --source gauss:1 --output {name} {how}"
+        ));
+        folder.read(name)
+    };
+    let first = apply("a.npy", "--config gauge.nersc --threads 1 --lanes 8");
+    for how in ["--threads 2 --lanes 64", "--lanes 256", "--lanes auto --accelerator-threads 3"] {
+        assert_eq!(apply("b.npy", &format!("--config gauge.npy {how}")), first, "{how}");
+    }
+}
+
+#[test]
+fn opencl_writes_the_file_of_the_reference() {
+    let Some(device) = opencl() else { return };
+    let folder = Folder::with_gauge();
+    for what in [
+        "--operator hop --precision f32",
+        "--operator hop --precision f64 --dagger --links 12 --boundary -1,1,1,-1",
+        "--operator hop --precision f32 --parity even --links 12",
+        "--operator hop --precision f64 --parity odd --dagger --lanes 32",
+        "--operator wilson --precision f32 --mass 0.3 --lanes 16 --accelerator-threads 4",
+        "--operator wilson --precision f64 --mass -0.3 --dagger",
+    ] {
+        let apply = format!("apply {what} --config gauge.nersc --source gauss:2");
+        let cpu = folder.json(&format!("{apply} --output cpu.npy --device cpu"));
+        let opencl = folder.json(&format!("{apply} --output opencl.npy {device}"));
+        assert!(folder.read("cpu.npy") == folder.read("opencl.npy"), "{what}: the files differ");
+        for norm in ["source_norm2_bits", "result_norm2_bits"] {
+            assert_eq!(cpu[norm], opencl[norm], "{what}: {norm}");
+        }
+    }
+}
+
+#[test]
+fn misuse_is_refused_with_what_would_be_right() {
+    let folder = Folder::with_gauge();
+    let arguments = "--device cpu --config gauge.nersc --output o.npy";
+    let fails = |what: &str| folder.fails(2, &format!("apply {what} {arguments}"));
+    let misused = |what: &str| folder.misused(&format!("apply {what} {arguments}"));
+    assert_contains(&fails("--operator wilson --source gauss:1"), &["needs --mass"]);
+    assert_contains(&fails("--operator hop --source gauss:1 --mass 1"), &["--mass is for --operator wilson"]);
+    let error = fails("--operator wilson --source gauss:1 --mass 1 --parity even");
+    assert_contains(&error, &["--parity is for --operator hop"]);
+    assert_contains(&fails("--operator hop --source point:4,0,0,0,0,0"), &["x = 4", "0 to 3", "4.4.4.8"]);
+    assert_contains(&fails("--operator hop --source gauss:1 --precision f64 --lanes 8"), &["8 bytes", "at least 16"]);
+    assert_contains(&fails("--operator wilson --mass 1e39 --precision f32 --source gauss:1"), &["beyond f32"]);
+    assert_contains(&misused("--operator wilson --mass inf --source gauss:1"), &["finite number"]);
+    assert_contains(&misused("--operator hop --source point:0,0,0,0,4,0"), &["spin 4", "0 to 3"]);
+    assert_contains(&misused("--operator hop --source gauss:"), &["'' is no seed"]);
+    assert_contains(&misused("--operator hop --source gauss:1 --parity red"), &["use even or odd"]);
+    assert_contains(&misused("--operator hop --source gauss:1 --lanes 48"), &["8, 16, 32, 64, 128 or 256"]);
+    assert_contains(&misused("--operator hop --source gauss:1 --links 8"), &["18 (full) or 12"]);
+    assert_contains(&misused("--operator hop --source gauss:1 --boundary 1,1,1"), &["1,1,1,-1"]);
+    assert_contains(&misused("--operator hop --source gauss:1 --legs +x"), &["each of -x +x"]);
+    assert_contains(&misused("--operator hop --source gauss:1 --threads 0"), &["number of threads"]);
+    assert_eq!(folder.names(), ["gauge.nersc"]);
+}
+
+#[test]
+fn parities_of_an_odd_lattice_are_refused_by_dimension() {
+    let folder = Folder::new();
+    folder.succeeds("config generate unit --lattice 4.4.3.4 --output odd.nersc");
+    let apply = "apply --operator hop --device cpu --config odd.nersc --source gauss:1 --output o.npy";
+    assert_contains(&folder.fails(2, &format!("{apply} --parity even")), &["extent 3 of z is odd"]);
+    folder.succeeds(apply);
+}

@@ -1,0 +1,148 @@
+//! `lanefield solve`: a history that is the same file everywhere, and honest exit codes.
+
+use lanefield::io::npy;
+
+use super::{Folder, assert_contains, opencl, text};
+
+const SOLVE: &str = "solve --config gauge.nersc --source gauss:4 --mass 0.1";
+
+#[test]
+fn the_history_is_the_same_file_for_any_threads_lanes_and_device() {
+    let folder = Folder::with_gauge();
+    let devices =
+        [Some("--device cpu --threads 1".to_owned()), Some("--device cpu --threads 2 --lanes 16".into()), opencl()];
+    for precision in ["f64", "f32", "f64 --unpreconditioned --links 12"] {
+        let mut first = None;
+        for device in devices.iter().flatten() {
+            for lanes in ["--lanes 64", "--lanes 16"] {
+                let solve = format!("{SOLVE} --precision {precision} {device} --history h.csv --output x.npy");
+                folder.succeeds(&if device.contains("--lanes") { solve } else { format!("{solve} {lanes}") });
+                let files = (folder.read("h.csv"), folder.read("x.npy"));
+                let first = first.get_or_insert_with(|| files.clone());
+                assert!(files.0 == first.0, "{precision} {device} {lanes}: {}", text(&files.0));
+                assert!(files.1 == first.1, "{precision} {device} {lanes}: the solutions differ");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_history_is_decimal_and_bits_of_the_squared_residual() {
+    let folder = Folder::with_gauge();
+    let json = folder.json(&format!("{SOLVE} --device cpu --history h.csv"));
+    let history = text(&folder.read("h.csv"));
+    let mut lines = history.lines();
+    assert_eq!(lines.next(), Some("iteration,residual,residual_bits"));
+    let mut last = None;
+    for (number, line) in lines.enumerate() {
+        let [iteration, residual, bits] = line.split(',').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        assert_eq!(iteration, number.to_string());
+        assert_eq!(residual.parse::<f64>().unwrap().to_bits(), u64::from_str_radix(bits, 16).unwrap());
+        assert!(bits.len() == 16 && bits == bits.to_lowercase());
+        last = Some((number, bits.to_owned()));
+    }
+    let (iterations, bits) = last.unwrap();
+    assert_eq!(json["iterations"], iterations);
+    assert_eq!(json["residual_bits"], bits);
+    assert!(history.ends_with('\n') && !history.contains('\r'));
+}
+
+#[test]
+fn the_solution_solves_the_equation() {
+    let folder = Folder::with_gauge();
+    let json = folder.json(&format!("{SOLVE} --device cpu --output x.npy"));
+    assert_eq!(json["converged"], true);
+    assert!(json["true_residual"].as_f64().unwrap() <= 1e-9 && json["solution_residual"].as_f64().unwrap() < 1e-8);
+    for number in ["seconds", "gflop_per_second", "gb_per_second", "copy_gb_per_second", "share_of_copy_bandwidth"] {
+        assert!(json[number].as_f64().unwrap() > 0.0, "{number}");
+    }
+    // M x is the source again.
+    folder.succeeds(
+        "apply --operator wilson --mass 0.1 --device cpu --config gauge.nersc --source x.npy --output mx.npy",
+    );
+    let mx = npy::read_spinor(&folder.path("mx.npy")).unwrap().values.into_f64();
+    let (mut difference, mut whole) = (0.0, 0.0);
+    for (i, z) in (0u64..).zip(mx) {
+        use lanefield::reference::random::{Stream, gaussian_pair};
+        let (re, im) = gaussian_pair(4, Stream::SpinorSource, i / 12, (i % 12) as u32);
+        difference += (z.re - re).powi(2) + (z.im - im).powi(2);
+        whole += re * re + im * im;
+    }
+    assert!((difference / whole).sqrt() < 1e-8, "{difference} of {whole}");
+}
+
+#[test]
+fn the_table_says_what_was_run_how_fast_and_how_well() {
+    let folder = Folder::with_gauge();
+    let output = folder.run(&format!("{SOLVE} --device cpu --threads 1 --tolerance 1e-4"));
+    assert_eq!(output.status.code(), Some(0));
+    let rows = [
+        "CPU reference, 1 thread",
+        "4.4.4.8",
+        "64-byte lanes",
+        "plaquette",
+        "iterations",
+        "true residual",
+        "|η − Mψ| / |η|",
+        "GFlop/s",
+        "GB/s",
+        "% of the copy bandwidth",
+        "tolerance 1e-4",
+    ];
+    assert_contains(&text(&output.stdout), &rows);
+    // No progress bar where standard error is no terminal.
+    assert_eq!(
+        text(&output.stderr),
+        "running on CPU reference, 1 thread, ".to_owned() + lanefield::backend::Cpu::vector_instructions() + "\n"
+    );
+}
+
+#[test]
+fn no_convergence_is_exit_code_1_with_the_history_until_then() {
+    let folder = Folder::with_gauge();
+    let error = folder.fails(1, &format!("{SOLVE} --device cpu --max-iterations 3 --history h.csv --output x.npy"));
+    assert_contains(&error, &["no convergence in 3 iterations", "allow more iterations"]);
+    assert_eq!(text(&folder.read("h.csv")).lines().count(), 5);
+    assert_eq!(folder.names(), ["gauge.nersc", "h.csv"]);
+    let output = folder.run(&format!("{SOLVE} --device cpu --max-iterations 3 --json"));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!((&json["converged"], &json["iterations"]), (&false.into(), &3.into()));
+    assert!(json["failure"].as_str().unwrap().contains("no convergence") && json["seconds"].is_null());
+}
+
+#[test]
+fn a_tolerance_that_f32_cannot_hold_is_exit_code_1() {
+    let folder = Folder::with_gauge();
+    let error = folder.fails(1, &format!("{SOLVE} --device cpu --precision f32 --tolerance 1e-12"));
+    assert_contains(&error, &["f32"]);
+}
+
+#[test]
+fn misuse_is_refused_with_what_would_be_right() {
+    let folder = Folder::with_gauge();
+    let misused =
+        |what: &str| folder.misused(&format!("solve --config gauge.nersc --source gauss:1 --device cpu {what}"));
+    let fails = |what: &str| folder.fails(2, &format!("{SOLVE} --device cpu {what}"));
+    assert_contains(&misused(""), &["--mass"]);
+    for tolerance in ["0", "1", "-1e-3", "nan", "x"] {
+        assert_contains(&misused(&format!("--mass 1 --tolerance={tolerance}")), &["between 0 and 1"]);
+    }
+    assert_contains(&misused("--mass 1 --max-iterations 0"), &["at least 1"]);
+    assert_contains(&misused("--mass 1 --precision f16"), &["possible values: f32, f64"]);
+    assert_contains(&misused("--mass 1 --operator hop"), &["possible values: wilson"]);
+    assert_contains(&fails("--history absent/h.csv"), &["absent/h.csv"]);
+    assert_contains(&fails("--output ."), &["directory"]);
+    assert_contains(&fails("--output same --history same"), &["same file"]);
+    let error = folder.fails(2, "solve --config gauge.nersc --source gauss:1 --device cpu --mass -4");
+    assert_contains(&error, &["mass -4", "--unpreconditioned"]);
+    assert_eq!(folder.names(), ["gauge.nersc"]);
+}
+
+#[test]
+fn an_odd_lattice_is_solved_without_preconditioning_alone() {
+    let folder = Folder::new();
+    folder.succeeds("config generate unit --lattice 3.4.4.4 --output odd.nersc");
+    let solve = "solve --config odd.nersc --source gauss:1 --mass 0.5 --device cpu";
+    assert_contains(&folder.fails(2, solve), &["extent 3 of x is odd", "--unpreconditioned"]);
+    folder.succeeds(&format!("{solve} --unpreconditioned"));
+}

@@ -1,0 +1,143 @@
+//! The Wilson hop on OpenCL and on the CPU reference: the same bits on awkward lattices, for every choice that a user has. `lanefield
+//! verify` does the same at random, and at length.
+
+mod common;
+
+use lanefield::backend::{Backend, Cpu, OpenCl};
+use lanefield::reference::field::{Field, Spinor};
+use lanefield::reference::kernels::Vectors;
+use lanefield::reference::kernels::hop::Dagger;
+use lanefield::reference::layout::{
+    AcceleratorThreads, Checkerboard, Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Parity, Sites, Stencil,
+};
+use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
+use lanefield::verify::{Links, Numbers, TestData, compare_fields};
+
+const RED_BLACK: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
+
+struct Backends {
+    cpu: Cpu,
+    device: OpenCl,
+}
+
+impl Backends {
+    fn open(threads: usize) -> Option<Self> {
+        let device = OpenCl::open(&common::opencl_device()?, AcceleratorThreads::new(threads).unwrap()).unwrap();
+        Some(Self { cpu: Cpu::new(None).unwrap(), device })
+    }
+
+    /// Compares all of dagger, link format, and the sites that the lattice has.
+    fn compare<R: Vectors>(&self, extents: [usize; 4], lanes: &str, boundary: &str, legs: LegOrder, data: Data) {
+        let Self { cpu, device } = self;
+        let extents = Extents::new(extents).unwrap();
+        let red_black = extents.as_array().iter().all(|extent| extent % 2 == 0);
+        let (checkerboard, sites) = match red_black {
+            true => (Checkerboard::RedBlack, &RED_BLACK[..]),
+            false => (Checkerboard::FullOnly, &RED_BLACK[..1]),
+        };
+        let lanes: LaneChoice = lanes.parse().unwrap();
+        let lattice = Lattice::new(extents, R::COMPLEX, LatticeOptions { lanes, nodes: None, checkerboard }).unwrap();
+        let boundary: BoundaryPhases = boundary.parse().unwrap();
+        let numbers = TestData::new(extents.volume() as u64);
+        let configuration = numbers.configuration::<R>(extents, data.links).unwrap();
+        for &sites in sites {
+            let source = numbers.spinor::<R>(lattice, sites.neighbours(), data.spinors, 0).unwrap();
+            let stencil = Stencil::new(lattice, sites).unwrap();
+            for format in LinkFormat::ALL {
+                let kind = DoubledGauge { format, boundary };
+                let links: Field<R, DoubledGauge> = double(&configuration, lattice, sites, kind).unwrap();
+                for dagger in Dagger::BOTH {
+                    let mut expected = cpu.zeros(lattice, sites, Spinor).unwrap();
+                    cpu.hop(&mut expected, &stencil, &links, &source, legs, dagger).unwrap();
+                    let found = hop_on(device, &stencil, &links, &source, legs, dagger);
+                    if let Some(mismatch) = compare_fields(&found, &expected).unwrap() {
+                        panic!("{}, {format}-real links, {dagger:?}: {mismatch}", expected.describe());
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn hop_on<R: Vectors>(
+    device: &OpenCl,
+    stencil: &Stencil,
+    links: &Field<R, DoubledGauge>,
+    source: &Field<R, Spinor>,
+    legs: LegOrder,
+    dagger: Dagger,
+) -> Field<R, Spinor> {
+    let mut out = device.zeros(*stencil.lattice(), stencil.sites(), Spinor).unwrap();
+    let (links, source) = (device.upload(links.clone()).unwrap(), device.upload(source.clone()).unwrap());
+    device.hop(&mut out, &device.stencil(stencil.clone()).unwrap(), &links, &source, legs, dagger).unwrap();
+    device.download(&out).unwrap()
+}
+
+#[derive(Clone, Copy)]
+struct Data {
+    links: Links,
+    spinors: Numbers,
+}
+
+const ORDINARY: Data = Data { links: Links::Hot, spinors: Numbers::Ordinary };
+
+#[test]
+fn hop_is_bitwise_equal_to_reference() {
+    let Some(backends) = Backends::open(8) else { return };
+    let legs = LegOrder::DEFAULT;
+    for boundary in ["1,1,1,-1", "-1,1,-1,1"] {
+        backends.compare::<f32>([2, 2, 2, 2], "8", boundary, legs, ORDINARY);
+        backends.compare::<f64>([2, 2, 2, 2], "16", boundary, legs, ORDINARY);
+        backends.compare::<f32>([6, 4, 2, 10], "8", boundary, legs, ORDINARY);
+        backends.compare::<f64>([6, 4, 2, 10], "16", boundary, legs, ORDINARY);
+        backends.compare::<f32>([3, 5, 1, 7], "8", boundary, legs, ORDINARY);
+        backends.compare::<f64>([3, 5, 1, 7], "16", boundary, legs, ORDINARY);
+        // Virtual nodes of two sites in a direction, or one where there are no parities.
+        backends.compare::<f32>([4, 4, 4, 6], "64", boundary, legs, ORDINARY);
+        backends.compare::<f64>([2, 6, 4, 4], "64", boundary, legs, ORDINARY);
+        backends.compare::<f32>([4, 4, 8, 8], "256", boundary, legs, ORDINARY);
+        backends.compare::<f32>([3, 2, 4, 4], "256", boundary, legs, ORDINARY);
+    }
+}
+
+#[test]
+fn hop_is_bitwise_equal_to_reference_on_numbers_that_are_hard() {
+    let Some(backends) = Backends::open(8) else { return };
+    for numbers in Numbers::ALL {
+        for links in [Links::Hot, Links::Arbitrary(Numbers::Wide), Links::Arbitrary(Numbers::Special)] {
+            let data = Data { links, spinors: numbers };
+            backends.compare::<f32>([4, 4, 4, 6], "64", "1,-1,1,-1", LegOrder::DEFAULT, data);
+            backends.compare::<f64>([2, 6, 4, 4], "64", "1,-1,1,-1", LegOrder::DEFAULT, data);
+        }
+    }
+}
+
+#[test]
+fn hop_is_bitwise_equal_to_reference_for_another_leg_order_and_work_group() {
+    let Some(backends) = Backends::open(3) else { return };
+    let legs: LegOrder = "+x-x+t-z-t+z+y-y".parse().unwrap();
+    backends.compare::<f32>([4, 4, 4, 6], "64", "1,1,1,-1", legs, ORDINARY);
+}
+
+#[test]
+fn leg_order_and_link_format_change_bits() {
+    // The comparison above would be empty if they did not.
+    let cpu = Cpu::new(None).unwrap();
+    let extents = Extents::new([4, 4, 4, 4]).unwrap();
+    let lattice = Lattice::new(extents, <f32 as lanefield::reference::real::Real>::COMPLEX, LatticeOptions::default());
+    let lattice = lattice.unwrap();
+    let data = TestData::new(1);
+    let configuration = data.configuration::<f32>(extents, Links::Hot).unwrap();
+    let source = data.spinor::<f32>(lattice, Sites::Full, Numbers::Ordinary, 0).unwrap();
+    let stencil = Stencil::new(lattice, Sites::Full).unwrap();
+    let hop = |format, legs: &str| {
+        let kind = DoubledGauge { format, boundary: BoundaryPhases::PERIODIC };
+        let links = double(&configuration, lattice, Sites::Full, kind).unwrap();
+        let mut out = cpu.zeros(lattice, Sites::Full, Spinor).unwrap();
+        cpu.hop(&mut out, &stencil, &links, &source, legs.parse().unwrap(), Dagger::No).unwrap();
+        out
+    };
+    let usual = hop(LinkFormat::Full, "-t-y-z+t+y+z-x+x");
+    assert!(compare_fields(&hop(LinkFormat::TwoRows, "-t-y-z+t+y+z-x+x"), &usual).unwrap().is_some());
+    assert!(compare_fields(&hop(LinkFormat::Full, "+x-x+t-z-t+z+y-y"), &usual).unwrap().is_some());
+}

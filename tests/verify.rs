@@ -1,0 +1,235 @@
+//! `lanefield verify`: what it prints, how it exits, what it does without OpenCL; and that its comparison can fail.
+
+mod common;
+
+use std::process::Output;
+
+use assert_cmd::Command;
+use lanefield::reference::field::{Field, Spinor};
+use lanefield::reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, Parity, Scalar, Sites};
+use lanefield::reference::random::{Stream, gaussian_pair};
+use lanefield::verify::{Mismatch, Numbers, Part, TestData, compare_fields, compare_histories};
+use num_complex::Complex;
+
+/// Runs `lanefield verify`. On OpenCL all tests use the same programs: 64-byte lanes, 8 accelerator threads.
+fn verify(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    let mut command = Command::cargo_bin("lanefield").unwrap();
+    command.args(["verify", "--quick"]).args(arguments).envs(environment.iter().copied()).output().unwrap()
+}
+
+const FEW_PROGRAMS: [&str; 6] = ["--lanes", "64", "--accelerator-threads", "8", "--legs", "-t-y-z+t+y+z-x+x"];
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn the_table_says_same_bits_on_every_row() {
+    if common::opencl_device().is_none() {
+        return;
+    }
+    let output = verify(&[&["--cases", "2"], &FEW_PROGRAMS[..]].concat(), &[]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(String::from_utf8_lossy(&output.stderr).lines().count() <= 1, "stderr is no terminal, so no progress bar");
+    for kernel in ["hop, 18", "hop†, 12", "axpy_norm", "cg_update", "inner_product", "CG even-odd", "CG full"] {
+        for precision in ["f32", "f64"] {
+            let row = text.lines().find(|line| line.contains(kernel) && line.contains(precision));
+            assert!(row.is_some_and(|row| row.contains("same bits")), "{kernel} {precision}: {text}");
+        }
+    }
+    assert!(text.contains("driver") && text.contains("may be called bitwise"), "{text}");
+    assert!(text.lines().last().unwrap().starts_with("same bits: "), "{text}");
+}
+
+#[test]
+fn json_holds_rows_and_device() {
+    if common::opencl_device().is_none() {
+        return;
+    }
+    let output = verify(&[&["--cases", "1", "--case", "1", "--json"], &FEW_PROGRAMS[..]].concat(), &[]);
+    assert_eq!(output.status.code(), Some(0));
+    let verdict = json(&output);
+    assert_eq!(verdict["verdict"], "same bits");
+    assert_eq!(verdict["bitwise"], true);
+    assert!(verdict["device"]["driver_version"].is_string());
+    let rows = verdict["report"]["rows"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["precision"] == "f64" && row["different"] == 0), "case 1 is in f64");
+    let components: u64 = rows.iter().map(|row| row["components"].as_u64().unwrap()).sum();
+    assert_eq!(verdict["components"].as_u64().unwrap(), components);
+}
+
+#[test]
+fn without_opencl_the_reference_is_checked_and_pocl_recommended() {
+    let nowhere = tempfile::tempdir().unwrap();
+    let nowhere = nowhere.path().to_str().unwrap();
+    // The loader looks for drivers in this directory alone, or there is no loader.
+    let environment = [("OCL_ICD_VENDORS", nowhere), ("OCL_ICD_FILENAMES", ""), ("LANEFIELD_DEVICE", "auto")];
+    let output = verify(&["--cases", "4"], &environment);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("No OpenCL device was put to the test: "), "{text}");
+    assert!(text.contains("apt-get install pocl-opencl-icd"), "{text}");
+    assert!(text.contains("against   the plain scalar implementation"), "{text}");
+    assert!(text.contains("CG even-odd") && !text.contains("DIFFERENT"), "{text}");
+}
+
+#[test]
+fn on_the_cpu_each_width_and_a_given_configuration_equal_the_scalar_implementation() {
+    let config = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/hot-4x4x4x4/gauge.nersc");
+    let mut command = Command::cargo_bin("lanefield").unwrap();
+    command.args(["verify", "--device", "cpu", "--cases", "6", "--json", "--config", config]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let verdict = json(&output);
+    assert_eq!(verdict["verdict"], "same bits");
+    assert!(verdict["device"].is_null() && verdict["no_opencl"].is_null());
+    let rows = verdict["report"]["rows"].as_array().unwrap();
+    let file = rows.iter().filter(|row| row["kernel"].as_str().unwrap().contains("file"));
+    assert!(file.clone().all(|row| row["iterations"].as_u64().unwrap() > 5));
+    assert_eq!(file.count(), 8, "even-odd and not, both link formats, both precisions");
+}
+
+#[test]
+fn bad_usage_ends_with_exit_code_2_and_one_line() {
+    for arguments in [
+        ["--device", "cpu", "--case", "1000000"],
+        ["--device", "no such device", "--cases", "1"],
+        ["--device", "cpu", "--config", "no/such/file"],
+    ] {
+        let output = verify(&arguments, &[]);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.lines().last().unwrap().starts_with("error: "), "{stderr}");
+    }
+}
+
+fn lattice(lanes: &str, scalar: Scalar) -> Lattice {
+    let lanes: LaneChoice = lanes.parse().unwrap();
+    Lattice::new(Extents::new([4, 2, 6, 8]).unwrap(), scalar, LatticeOptions { lanes, ..LatticeOptions::default() })
+        .unwrap()
+}
+
+fn gaussian(lattice: Lattice, sites: Sites) -> Field<f32, Spinor> {
+    Field::from_sites(lattice, sites, Spinor, |site, words| {
+        for (word, value) in (0..).zip(words) {
+            let (re, im) = gaussian_pair(3, Stream::TestData, site as u64, word);
+            *value = Complex::new(re as f32, im as f32);
+        }
+    })
+    .unwrap()
+}
+
+/// The real number of a site, word and part in memory, as the address rule of the layout says.
+fn index(field: &Field<f32, Spinor>, coordinate: [usize; 4], word: usize, part: usize) -> usize {
+    let place = field.lattice().place(field.sites(), coordinate);
+    ((place.osite * Spinor::WORDS + word) * field.lattice().nsimd() + place.lane) * 2 + part
+}
+
+#[test]
+fn one_flipped_bit_is_found_where_it_is() {
+    for (sites, coordinate) in [(Sites::Full, [3, 1, 4, 6]), (Sites::Parity(Parity::Odd), [2, 1, 5, 7])] {
+        let expected = gaussian(lattice("32", Scalar::ComplexF), sites);
+        let mut found = expected.clone();
+        assert_eq!(compare_fields(&found, &expected).unwrap(), None);
+        // Spin 2, colour 1, imaginary part; the last bit of the mantissa.
+        let index = index(&found, coordinate, 7, 1);
+        let value = &mut found.reals_mut()[index];
+        let before = *value;
+        *value = f32::from_bits(value.to_bits() ^ 1);
+        let after = *value;
+
+        let mismatch = compare_fields(&found, &expected).unwrap().expect("a flipped bit");
+        let place = found.lattice().place(sites, coordinate);
+        assert_eq!((mismatch.coordinate, mismatch.osite, mismatch.lane), (coordinate, place.osite, place.lane));
+        assert_eq!((mismatch.spin, mismatch.colour, mismatch.part), (Some(2), Some(1), Part::Im));
+        assert_eq!((mismatch.differing, mismatch.components), (1, expected.reals().len() as u64));
+        assert_eq!(mismatch.difference.ulp, Some(1));
+        assert_eq!(mismatch.difference.found_bits, format!("0x{:08x}", after.to_bits()));
+        assert_eq!(mismatch.difference.expected_bits, format!("0x{:08x}", before.to_bits()));
+        assert_eq!(mismatch.difference.expected.parse::<f32>().unwrap(), before);
+        let text = mismatch.to_string();
+        let [x, y, z, t] = coordinate;
+        assert!(text.contains(&format!("site x,y,z,t = {x},{y},{z},{t}")), "{text}");
+        assert!(text.contains("spin 2, colour 1, imaginary part") && text.ends_with("1 ulp apart"), "{text}");
+    }
+}
+
+#[test]
+fn the_first_of_several_differences_is_the_first_in_site_order() {
+    let expected = gaussian(lattice("64", Scalar::ComplexF), Sites::Full);
+    let mut found = expected.clone();
+    for coordinate in [[0, 0, 0, 7], [3, 1, 2, 0], [1, 0, 3, 0]] {
+        let index = index(&found, coordinate, 0, 0);
+        found.reals_mut()[index] += 1.0;
+    }
+    let mismatch = compare_fields(&found, &expected).unwrap().unwrap();
+    assert_eq!((mismatch.coordinate, mismatch.differing), ([3, 1, 2, 0], 3));
+}
+
+#[test]
+fn fields_in_different_lanes_are_compared_by_site() {
+    let narrow = gaussian(lattice("16", Scalar::ComplexF), Sites::Full);
+    let mut wide = gaussian(lattice("64", Scalar::ComplexF), Sites::Full);
+    assert_eq!(compare_fields(&wide, &narrow).unwrap(), None);
+    let index = index(&wide, [1, 1, 1, 1], 11, 0);
+    wide.reals_mut()[index] = -wide.reals()[index];
+    let mismatch = compare_fields(&wide, &narrow).unwrap().unwrap();
+    assert_eq!((mismatch.coordinate, mismatch.spin, mismatch.colour), ([1, 1, 1, 1], Some(3), Some(2)));
+}
+
+#[test]
+fn a_nan_equals_any_nan_but_zeros_have_signs() {
+    let mut expected = gaussian(lattice("32", Scalar::ComplexF), Sites::Full);
+    let mut found = expected.clone();
+    expected.reals_mut()[5] = f32::NAN;
+    found.reals_mut()[5] = f32::from_bits(0xffc0_1234);
+    assert_eq!(compare_fields(&found, &expected).unwrap(), None);
+    expected.reals_mut()[6] = 0.0;
+    found.reals_mut()[6] = -0.0;
+    let mismatch = compare_fields(&found, &expected).unwrap().unwrap();
+    assert_eq!((mismatch.differing, mismatch.difference.ulp), (1, Some(1)));
+    found.reals_mut()[6] = f32::NAN;
+    assert_eq!(compare_fields(&found, &expected).unwrap().unwrap().difference.ulp, None);
+}
+
+#[test]
+fn fields_on_different_sites_are_not_compared() {
+    let lattice = lattice("32", Scalar::ComplexF);
+    let error = compare_fields(&gaussian(lattice, Sites::Full), &gaussian(lattice, Sites::Parity(Parity::Even)));
+    assert!(error.unwrap_err().to_string().starts_with("comparing fields: "));
+}
+
+#[test]
+fn histories_are_compared_as_integers_and_by_length() {
+    let history = [3.0, 0.5, 1e-9];
+    assert_eq!(compare_histories(&history, &history), None);
+    let next = [3.0, f64::from_bits(0.5f64.to_bits() + 2), 1e-9];
+    match compare_histories(&next, &history) {
+        Some(Mismatch::History { iteration: 1, difference }) => assert_eq!(difference.ulp, Some(2)),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(compare_histories(&history[..2], &history), Some(Mismatch::Iterations { found: 1, expected: 2 }));
+}
+
+#[test]
+fn test_data_do_not_depend_on_the_layout_and_hold_what_they_say() {
+    let data = TestData::of_case(5, 8);
+    for numbers in Numbers::ALL {
+        let [narrow, wide] = ["8", "64"].map(|lanes| {
+            data.spinor::<f32>(lattice(lanes, Scalar::ComplexF), Sites::Full, numbers, 1).unwrap().to_site_order()
+        });
+        let same = |(a, b): (&Complex<f32>, &Complex<f32>)| {
+            a.re.to_bits() == b.re.to_bits() && a.im.to_bits() == b.im.to_bits()
+        };
+        assert!(narrow.iter().zip(&wide).all(same));
+        let any = |property: fn(f32) -> bool| narrow.iter().any(|value| property(value.re));
+        assert_eq!(any(f32::is_nan) && any(f32::is_infinite), numbers == Numbers::Special, "{numbers}");
+        assert_eq!(any(|x| x.is_subnormal()), matches!(numbers, Numbers::Tiny | Numbers::Special), "{numbers}");
+        assert_eq!(any(|x| x.abs() > 1e9 && x.abs() < 1e30), numbers == Numbers::Wide, "{numbers}");
+    }
+}
