@@ -11,7 +11,7 @@
 //! | [`io`] | NERSC configurations, NumPy arrays |
 //! | [`perf`] | what the machine's memory can do |
 //! | [`backend`] | the CPU reference and OpenCL devices |
-//! | [`reference`] | layout, fields, canonical arithmetic, CPU kernels: a crate of its own |
+//! | [`mod@reference`] | layout, fields, canonical arithmetic, CPU kernels: a crate of its own |
 
 pub mod backend;
 pub mod io;

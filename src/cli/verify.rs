@@ -18,7 +18,7 @@ use lanefield::verify::{Progress, Reference, Row, Scalar, Tested, VerifyOptions,
 use serde::Serialize;
 
 use super::Outcome;
-use super::output::{print_json, table};
+use super::output::{print, print_json, table};
 
 /// Compares OpenCL with the CPU reference bit for bit: every kernel on random awkward lattices, then whole solves.
 ///
@@ -136,7 +136,7 @@ impl Verify {
         };
         match self.json {
             true => print_json(&verdict)?,
-            false => verdict.print(),
+            false => print(verdict.text())?,
         }
         Ok(if verdict.bitwise { Outcome::Done } else { Outcome::CheckFailed })
     }
@@ -234,7 +234,9 @@ fn grouped(number: u64) -> String {
 }
 
 impl Verdict<'_> {
-    fn print(&self) {
+    /// The table, what differs, what was compared with what, and the verdict.
+    fn text(&self) -> String {
+        let mut lines = Vec::new();
         let mut rows = table(["kernel", "precision", "cases", "real components", "verdict", "time"]);
         // No lines between rows: there are dozens.
         rows.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
@@ -252,42 +254,45 @@ impl Verdict<'_> {
         for (_, column) in columns.filter(|(k, _)| matches!(k, 2 | 3 | 5)) {
             column.set_cell_alignment(CellAlignment::Right);
         }
-        println!("{rows}\n");
+        lines.push(format!("{rows}\n"));
         for row in &self.report.rows {
             if let Some(failure) = &row.failure {
                 let (precision, mismatch) = (row.precision, &failure.mismatch);
-                println!("{} {precision}: {mismatch}\n    {}", row.kernel, failure.description);
+                lines.push(format!("{} {precision}: {mismatch}\n    {}", row.kernel, failure.description));
             }
         }
         if let Some(command) = &self.repeat {
-            println!("to repeat the first of these alone: {command}\n");
+            lines.push(format!("to repeat the first of these alone: {command}\n"));
         }
 
         match self.device {
             Some(device) => {
-                println!("device    {}", device.name);
-                println!("platform  {}, {}", device.platform_name, device.platform_version);
-                println!("driver    {}", device.driver_version);
-                println!("against   {}", self.host);
+                lines.push(format!("device    {}", device.name));
+                lines.push(format!("platform  {}, {}", device.platform_name, device.platform_version));
+                lines.push(format!("driver    {}", device.driver_version));
+                lines.push(format!("against   {}", self.host));
             }
-            None => println!("tested    {}\nagainst   the {}", self.host, self.report.reference),
+            None => lines.push(format!("tested    {}\nagainst   the {}", self.host, self.report.reference)),
         }
-        println!("seed      {}", self.report.seed);
+        lines.push(format!("seed      {}", self.report.seed));
         if let (Some(_), None) = (self.device, &self.probe) {
-            println!(
-                "probe     the device's arithmetic is IEEE's, rounding for rounding: its results may be called bitwise"
-            );
+            let verdict = "the device's arithmetic is IEEE's, rounding for rounding: its results may be called bitwise";
+            lines.push(format!("probe     {verdict}"));
         }
         if let Some(reason) = &self.no_opencl {
-            println!("\nNo OpenCL device was put to the test: {reason}.");
-            println!("Instead, the CPU reference was compared with the plain scalar implementation.");
+            lines.push(format!("\nNo OpenCL device was put to the test: {reason}."));
+            lines.push("Instead, the CPU reference was compared with the plain scalar implementation.".to_owned());
         }
         let (components, comparisons) = (grouped(self.components), grouped(self.comparisons));
         let verdict = self.verdict;
-        println!("\n{verdict}: {components} real components in {comparisons} comparisons, {:.1} s", self.seconds);
+        lines.push(format!(
+            "\n{verdict}: {components} real components in {comparisons} comparisons, {:.1} s",
+            self.seconds
+        ));
         if let Some(reason) = &self.probe {
-            println!("Results of this device cannot be called bitwise, whatever the table says: {reason}.");
+            lines.push(format!("Results of this device cannot be called bitwise, whatever the table says: {reason}."));
         }
+        lines.join("\n")
     }
 }
 

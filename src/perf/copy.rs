@@ -31,8 +31,7 @@ pub fn host_copy_bandwidth() -> f64 {
             *word = (thread * a_thread + k) as u64;
         }
     });
-    let ways: [fn(&mut [u64], &[u64]); 2] = [copy_plain, copy_past_caches];
-    let bandwidths = ways.map(|copy| {
+    let bandwidths = [copy_plain, copy_past_caches].map(|copy: Copy| {
         let mut run = || {
             let start = Instant::now();
             target.par_chunks_mut(a_thread).zip(source.par_chunks(a_thread)).for_each(|(to, from)| copy(to, from));
@@ -44,6 +43,9 @@ pub fn host_copy_bandwidth() -> f64 {
     std::hint::black_box(&target);
     bandwidths[0].max(bandwidths[1])
 }
+
+/// A way to copy.
+type Copy = fn(&mut [u64], &[u64]);
 
 fn copy_plain(to: &mut [u64], from: &[u64]) {
     to.copy_from_slice(from);

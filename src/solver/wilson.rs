@@ -145,7 +145,8 @@ pub fn solve_wilson<R: Vectors, B: Backend>(
             let mut normal = NormalEquations::new(m)?;
             let mut b = normal.zeros()?;
             normal.operator().apply(&mut b, &on(Sites::Full)?, Dagger::Yes)?;
-            let (psi, mut report) = run_cg(backend, &mut normal, &b, solve, observe)?;
+            let mut psi = normal.zeros()?;
+            let mut report = run_cg(backend, &mut normal, &b, &mut psi, solve, observe)?;
             report.solution = backend.download(&psi)?.to_site_order();
             report
         }
@@ -157,7 +158,8 @@ pub fn solve_wilson<R: Vectors, B: Backend>(
             normal.operator().odd_source(&mut source, &eta_even, &eta_odd)?;
             let mut b = normal.zeros()?;
             normal.operator().apply(&mut b, &source, Dagger::Yes)?;
-            let (psi_odd, mut report) = run_cg(backend, &mut normal, &b, solve, observe)?;
+            let mut psi_odd = normal.zeros()?;
+            let mut report = run_cg(backend, &mut normal, &b, &mut psi_odd, solve, observe)?;
             let mut psi_even = backend.zeros(lattice, Sites::Parity(Parity::Even), Spinor)?;
             normal.operator().even_solution(&mut psi_even, &eta_even, &psi_odd)?;
             report.solution = backend.download(&psi_odd)?.to_site_order();
@@ -173,24 +175,24 @@ pub fn solve_wilson<R: Vectors, B: Backend>(
     Ok(report)
 }
 
-/// Conjugate gradients from a zero guess, timed.
+/// Conjugate gradients from ψ, timed; the report lacks the solution and the true residuals.
 fn run_cg<R: Vectors, B: Backend>(
     backend: &B,
     operator: &mut impl Operator<B, R>,
     b: &B::Field<R, Spinor>,
+    psi: &mut B::Field<R, Spinor>,
     solve: &WilsonSolve,
     observe: impl FnMut(usize, f64),
-) -> Result<(B::Field<R, Spinor>, SolveReport<R>), SolveError> {
-    let mut psi = operator.zeros()?;
+) -> Result<SolveReport<R>, SolveError> {
     backend.finish()?;
     let start = Instant::now();
-    let cg = conjugate_gradient(operator, b, &mut psi, solve.cg, observe)?;
+    let cg = conjugate_gradient(operator, b, psi, solve.cg, observe)?;
     backend.finish()?;
     let seconds = start.elapsed().as_secs_f64();
     let lattice = operator.lattice();
     let sites = (lattice.osites(operator.sites()) * lattice.nsimd()) as u64;
     let iterations = cg.iterations as u64;
-    let report = SolveReport {
+    Ok(SolveReport {
         solution: Vec::new(),
         true_residual: f64::NAN,
         solution_residual: f64::NAN,
@@ -199,8 +201,7 @@ fn run_cg<R: Vectors, B: Backend>(
         bytes: iterations * (operator.bytes() + ITERATION_SPINORS * sites * (24 * size_of::<R>()) as u64),
         lattice,
         cg,
-    };
-    Ok((psi, report))
+    })
 }
 
 /// Floating-point operations a site of an iteration beside the operator: an inner product, an axpy with norm, and the double
