@@ -9,14 +9,12 @@
 //! | [`solver`] | conjugate gradients, written once over [`backend::Backend`] |
 //! | [`operator`] | the Wilson operator and its Schur complement, likewise |
 //! | [`io`] | NERSC configurations, NumPy arrays |
-//! | [`perf`] | what the machine's memory can do |
 //! | [`backend`] | the CPU reference and OpenCL devices |
 //! | [`mod@reference`] | layout, fields, canonical arithmetic, CPU kernels: a crate of its own |
 
 pub mod backend;
 pub mod io;
 pub mod operator;
-pub mod perf;
 pub mod solver;
 pub mod verify;
 

@@ -12,10 +12,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput};
+use lanefield::backend::bandwidth::median;
 use lanefield::backend::opencl::{DeviceInfo, devices};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Backend, BackendError, Cpu, OpenCl};
-use lanefield::perf::copy::median;
 use lanefield_reference::field::{Field, Spinor};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{

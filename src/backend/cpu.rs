@@ -193,7 +193,7 @@ impl Backend for Cpu {
     }
 
     fn copy_bandwidth(&self) -> Result<f64, BackendError> {
-        Ok(self.pool.install(crate::perf::copy::host_copy_bandwidth))
+        Ok(self.pool.install(crate::backend::bandwidth::host_copy_bandwidth))
     }
 
     fn finish(&self) -> Result<(), BackendError> {

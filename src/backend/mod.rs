@@ -1,6 +1,7 @@
 //! Backends: who holds fields and runs kernels. Operators and solvers are written once, over [`Backend`], and never ask which one they
 //! run on: every backend gives the same bits.
 
+pub mod bandwidth;
 mod cpu;
 pub mod opencl;
 pub mod select;

@@ -472,7 +472,7 @@ impl Backend for OpenCl {
     }
 
     fn copy_bandwidth(&self) -> Result<f64, BackendError> {
-        crate::perf::copy::device_copy_bandwidth(&self.context)
+        crate::backend::bandwidth::device_copy_bandwidth(&self.context)
     }
 
     fn finish(&self) -> Result<(), BackendError> {

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 
-use crate::backend::BackendError;
-use crate::backend::opencl::{Arg, Context, DeviceKind, Launch, expand};
+use super::BackendError;
+use super::opencl::{Arg, Context, DeviceKind, Launch, expand};
 
 /// Bytes of one host buffer.
 const HOST_BYTES: usize = 256 << 20;
