@@ -193,7 +193,9 @@ fn a_build_error_carries_the_log_and_the_options() {
     let Some((context, _directory)) = context() else { return };
     let source = "#line 7 \"broken.cl\"\nkernel void f(global float *x) { x[0] = undeclared_name; }\n";
     let message = context.program("broken", source, "-DN=8").unwrap_err().to_string();
-    for part in ["program broken", "-DN=8", "CL_BUILD_PROGRAM_FAILURE", "broken.cl:7", "undeclared_name"] {
+    // NVIDIA's compiler pays no heed to #line.
+    let line = if context.info().platform_name.contains("NVIDIA") { "error" } else { "broken.cl:7" };
+    for part in ["program broken", "-DN=8", "CL_BUILD_PROGRAM_FAILURE", line, "undeclared_name"] {
         assert!(message.contains(part), "{part} is missing from: {message}");
     }
 }
