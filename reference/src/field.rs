@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::layout::{Lattice, LayoutError, Place, Sites};
-use crate::memory::advise_huge_pages;
+use crate::memory;
 use crate::real::Real;
 
 /// What a field holds at each site: a list of complex words.
@@ -83,6 +83,14 @@ pub enum FieldError {
         /// Extents of the lattice.
         extents: String,
     },
+    /// The host has no room for a field.
+    #[error("no room for {bytes} bytes of {what} in the host's memory: try a smaller lattice, f32, or 12-real links")]
+    OutOfMemory {
+        /// Description of the field.
+        what: String,
+        /// Its size.
+        bytes: usize,
+    },
     /// Two fields that do not match.
     #[error("{what}: {left} does not match {right}")]
     Mismatch {
@@ -115,15 +123,17 @@ impl<R: Real, K: SiteObject> Field<R, K> {
     /// A field of zeros.
     ///
     /// # Errors
-    /// [`FieldError::Precision`] if the lattice's lanes are not of `R`; [`LayoutError::NotRedBlack`] if it has no parities.
+    /// [`FieldError::Precision`] if the lattice's lanes are not of `R`; [`LayoutError::NotRedBlack`] if it has no parities;
+    /// [`FieldError::OutOfMemory`].
     pub fn zeros(lattice: Lattice, sites: Sites, kind: K) -> Result<Self, FieldError> {
         lattice.check(sites)?;
         if lattice.scalar() != R::COMPLEX {
             return Err(FieldError::Precision { lattice: lattice.scalar().name(), field: R::COMPLEX.name() });
         }
         let reals = lattice.osites(sites) * kind.words() * lattice.nsimd() * 2;
-        let blocks = vec![Block::zeroed(); (reals * size_of::<R>()).div_ceil(size_of::<Block>())];
-        advise_huge_pages(&blocks);
+        let bytes = reals * size_of::<R>();
+        let blocks = memory::zeros(bytes.div_ceil(size_of::<Block>()))
+            .ok_or_else(|| FieldError::OutOfMemory { what: describe::<R, K>(&lattice, sites, kind), bytes })?;
         Ok(Self { lattice, sites, kind, reals, blocks, precision: std::marker::PhantomData })
     }
 

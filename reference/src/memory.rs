@@ -1,21 +1,42 @@
 //! Hints to the memory system, which change times and never results: huge pages for fields, prefetches for streams of neighbours.
 
-/// Asks the system to back a large, freshly allocated slice with huge pages, so that kernels which read ten streams at once do not
-/// wait for page tables. A refusal does no harm.
-pub(crate) fn advise_huge_pages<T>(slice: &[T]) {
+use std::alloc::Layout;
+
+use bytemuck::Zeroable;
+
+/// `length` zeros, on huge pages where the system has them, or `None` where it has no room. Kernels read ten streams at once: with
+/// small pages they would wait for page tables.
+pub(crate) fn zeros<T: Zeroable>(length: usize) -> Option<Vec<T>> {
+    let layout = Layout::array::<T>(length).ok()?;
+    if layout.size() == 0 {
+        return Some(Vec::new());
+    }
+    // SAFETY: the layout is of `length` Ts and not empty, so the memory can be handed to a Vec of that capacity; all of it is zeroed
+    // before, which makes valid Ts. The advice, which must come before the first write, changes no content.
+    unsafe {
+        let start = std::alloc::alloc(layout);
+        if start.is_null() {
+            return None;
+        }
+        advise_huge_pages(start, layout.size());
+        start.write_bytes(0, layout.size());
+        Some(Vec::from_raw_parts(start.cast(), length, length))
+    }
+}
+
+/// Asks the system to back large, freshly allocated memory with huge pages. A refusal does no harm.
+fn advise_huge_pages(start: *mut u8, bytes: usize) {
     /// Below this, huge pages gain nothing.
     const WORTHWHILE: usize = 4 << 20;
     #[cfg(target_os = "linux")]
-    if size_of_val(slice) >= WORTHWHILE {
+    if bytes >= WORTHWHILE {
         const PAGE: usize = 4096;
-        let range = slice.as_ptr_range();
-        let start = range.start.addr().next_multiple_of(PAGE);
-        let bytes = range.end.addr().saturating_sub(start);
-        // SAFETY: the range lies within a live allocation, and this advice leaves its content as it is.
-        unsafe { libc::madvise(start as *mut libc::c_void, bytes, libc::MADV_HUGEPAGE) };
+        let skipped = start.addr().next_multiple_of(PAGE) - start.addr();
+        // SAFETY: the range lies within the allocation, and this advice leaves its content as it is.
+        unsafe { libc::madvise(start.add(skipped).cast(), bytes - skipped, libc::MADV_HUGEPAGE) };
     }
     #[cfg(not(target_os = "linux"))]
-    let _ = (slice, WORTHWHILE);
+    let _ = (start, bytes, WORTHWHILE);
 }
 
 /// Asks for the cache lines of a slice that will be read soon.

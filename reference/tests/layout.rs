@@ -410,7 +410,7 @@ fn link_formats_and_parities_read_what_they_print() {
 fn accelerator_threads_are_1_to_1024() {
     for text in ["", "0", "1025", "-1", "eight"] {
         let error = text.parse::<AcceleratorThreads>().unwrap_err().to_string();
-        assert_eq!(error, format!("{text} accelerator threads (sites a work-group): use 1 to 1024"));
+        assert_eq!(error, format!("'{text}' is no number of accelerator threads (sites a work-group): use 1 to 1024"));
     }
     assert_eq!("1024".parse::<AcceleratorThreads>().unwrap().get(), 1024);
     assert_eq!(AcceleratorThreads::default().to_string(), "8");

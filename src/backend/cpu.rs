@@ -19,8 +19,8 @@ use super::{Backend, BackendError};
 pub struct Threads(usize);
 
 impl Threads {
-    /// The largest number accepted.
-    pub const MOST: usize = 4096;
+    /// The largest number accepted; beyond it a pool takes longer to start than most kernels to run.
+    pub const MOST: usize = 512;
 
     /// A number of threads, 1 to [`Self::MOST`]; `None` for any other.
     pub fn new(threads: usize) -> Option<Self> {
@@ -52,7 +52,13 @@ impl Cpu {
     /// # Errors
     /// [`BackendError::Threads`] if the system will not start them.
     pub fn new(threads: Option<Threads>) -> Result<Self, BackendError> {
-        let threads = threads.map_or(0, Threads::get);
+        // Rayon reads the same variable, and would start any number.
+        let from_environment = || std::env::var("RAYON_NUM_THREADS").ok()?.parse::<usize>().ok();
+        let threads = threads.map(Threads::get).or_else(from_environment).unwrap_or(0);
+        if threads > Threads::MOST {
+            let reason = format!("at most {} are accepted", Threads::MOST);
+            return Err(BackendError::Threads { threads, reason });
+        }
         let pool = ThreadPoolBuilder::new().num_threads(threads).build();
         pool.map(|pool| Self { pool }).map_err(|e| BackendError::Threads { threads, reason: e.to_string() })
     }

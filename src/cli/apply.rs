@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::args::{BackendArgs, BackendTask, HopArgs, Precision, check_diagonal, mass};
-use super::files::require_writable;
+use super::files::{require_distinct, require_writable};
 use super::output::{bits, facts, print, print_json, with_bits};
 use super::source::{InputArgs, rounded};
 
@@ -78,6 +78,7 @@ impl Apply {
                 "--parity is for --operator hop; wilson acts on all sites, so leave it out"
             ),
         }
+        require_distinct(&[("--output", &self.output)], &self.input.files())?;
         require_writable(&self.output)?;
         match self.precision {
             Precision::F32 => self.apply::<f32>(),

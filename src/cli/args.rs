@@ -65,15 +65,6 @@ impl AnyBackend {
     }
 }
 
-/// The OpenCL devices of this machine; none where there is no OpenCL.
-pub fn opencl_devices() -> anyhow::Result<Vec<DeviceInfo>> {
-    match devices() {
-        Ok(devices) => Ok(devices),
-        Err(OpenClError::NoOpenCl { .. }) => Ok(Vec::new()),
-        Err(error) => Err(error).context("failed to list the OpenCL devices"),
-    }
-}
-
 impl BackendArgs {
     /// Makes what the host does around the backend (files, layouts) use no more threads than the backend was given.
     pub fn limit_host_threads(&self) {
@@ -86,7 +77,18 @@ impl BackendArgs {
     /// Opens the backend that was asked for, and says on standard error which one was taken, and whether its results can be called
     /// bitwise.
     pub fn open(&self) -> anyhow::Result<AnyBackend> {
-        let backend = match resolve(&self.device, &opencl_devices()?)? {
+        let devices = match devices() {
+            Ok(devices) => devices,
+            Err(OpenClError::NoOpenCl { .. }) if self.device == DeviceChoice::Cpu => Vec::new(),
+            Err(error @ OpenClError::NoOpenCl { .. }) if self.device == DeviceChoice::Auto => {
+                eprintln!("{error}; taking the CPU reference");
+                Vec::new()
+            }
+            Err(error) => {
+                return Err(error).with_context(|| format!("failed to find the device '{}'", self.device));
+            }
+        };
+        let backend = match resolve(&self.device, &devices)? {
             Selected::Cpu => AnyBackend::Cpu(self.open_cpu()?),
             Selected::OpenCl(device) => AnyBackend::OpenCl(Box::new(self.open_device(&device)?)),
         };

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use lanefield::io::atomic::write_atomically;
@@ -79,4 +79,27 @@ pub fn require_writable(path: &Path) -> anyhow::Result<()> {
         Err(io::ErrorKind::Interrupted.into())
     });
     if reached { Ok(()) } else { Ok(result?) }
+}
+
+/// Refuses an output that is one of the other files: it would be lost.
+pub fn require_distinct(outputs: &[(&str, &Path)], inputs: &[(&str, &Path)]) -> anyhow::Result<()> {
+    for (k, (output, path)) in outputs.iter().enumerate() {
+        for (other, other_path) in outputs[..k].iter().chain(inputs) {
+            anyhow::ensure!(
+                place(path) != place(other_path),
+                "{output} and {other} name the same file, {}: give two",
+                path.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Where a path leads, also where there is no such file yet.
+fn place(path: &Path) -> PathBuf {
+    let canonical = path.canonicalize().ok().or_else(|| {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(parent.canonicalize().ok()?.join(path.file_name()?))
+    });
+    canonical.unwrap_or_else(|| path.to_owned())
 }

@@ -52,7 +52,8 @@ pub fn main() -> ExitCode {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::CheckFailed) => ExitCode::from(1),
         Err(error) => {
-            eprintln!("error: {}", one_line(&error));
+            let message = one_line(&error).replace(|c: char| c.is_control() && c != '\n', " ");
+            eprintln!("error: {message}");
             ExitCode::from(2)
         }
     }

@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::args::{BackendArgs, BackendTask, HopArgs, Precision, check_diagonal, mass};
-use super::files::require_writable;
+use super::files::{require_distinct, require_writable};
 use super::output::{bits, facts, print, print_json, with_bits};
 use super::source::{InputArgs, rounded};
 
@@ -76,8 +76,8 @@ enum Operator {
 }
 
 fn tolerance(text: &str) -> Result<f64, String> {
-    let value = text.parse().ok().filter(|&value: &f64| value > 0.0 && value < 1.0);
-    value.ok_or_else(|| format!("'{text}' is no tolerance: give a number between 0 and 1, as 1e-10"))
+    let value = text.parse().ok().filter(|value: &f64| (1e-100..1.0).contains(value));
+    value.ok_or_else(|| format!("'{text}' is no tolerance: give a number from 1e-100 to below 1, as 1e-10"))
 }
 
 fn max_iterations(text: &str) -> Result<usize, String> {
@@ -87,11 +87,11 @@ fn max_iterations(text: &str) -> Result<usize, String> {
 
 impl Solve {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        ensure!(
-            self.history.is_none() || self.history != self.output,
-            "--output and --history name the same file: give two"
-        );
-        for path in [&self.output, &self.history].into_iter().flatten() {
+        let outputs = [("--output", &self.output), ("--history", &self.history)];
+        let outputs: Vec<(&str, &Path)> =
+            outputs.iter().filter_map(|(name, path)| Some((*name, path.as_deref()?))).collect();
+        require_distinct(&outputs, &self.input.files())?;
+        for (_, path) in outputs {
             require_writable(path)?;
         }
         match (self.operator, self.precision) {

@@ -1,6 +1,6 @@
 //! The inputs of `apply` and `solve`: a configuration, and a source from a file, from a seed, or at a point.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{bail, ensure};
@@ -28,6 +28,15 @@ pub struct InputArgs {
 }
 
 impl InputArgs {
+    /// The files that are read, with the names of their arguments.
+    pub fn files(&self) -> Vec<(&str, &Path)> {
+        let source = match &self.source {
+            Source::File(path) => Some(("--source", path.as_path())),
+            Source::Gauss(_) | Source::Point { .. } => None,
+        };
+        [("--config", self.config.as_path())].into_iter().chain(source).collect()
+    }
+
     /// The configuration, and the source in site order.
     pub fn read(&self) -> anyhow::Result<(Configuration, Vec<Complex<f64>>)> {
         let configuration = read_configuration(&self.config)?.configuration;

@@ -12,12 +12,12 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use lanefield::backend::opencl::{DeviceInfo, HOW_TO_GET_OPENCL, OpenCl, OpenClError, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Backend as _, Cpu, Threads};
-use lanefield::io::nersc;
 use lanefield::reference::layout::{AcceleratorThreads, LaneChoice, LegOrder};
 use lanefield::verify::{Progress, Reference, Row, Scalar, Tested, VerifyOptions, VerifyReport, verify};
 use serde::Serialize;
 
 use super::Outcome;
+use super::files::read_configuration;
 use super::output::{print, print_json, table};
 
 /// Compares OpenCL with the CPU reference bit for bit: every kernel on random awkward lattices, then whole solves.
@@ -115,6 +115,9 @@ impl Verify {
             None => {
                 // Plain loops are slow: no large lattices.
                 options.large_lattices = false;
+                if let Some(threads) = self.threads {
+                    options.accelerator_threads = Some(AcceleratorThreads::new(threads.get())?);
+                }
                 let mut tested = Cpu::new(self.threads).context("failed to start the CPU reference")?;
                 eprintln!("verifying the CPU reference against the plain scalar implementation");
                 (self.verify(&mut tested, &Scalar, &host, &options)?, None)
@@ -144,8 +147,7 @@ impl Verify {
     fn options(&self) -> anyhow::Result<VerifyOptions> {
         let mut options = if self.quick { VerifyOptions::quick(self.seed) } else { VerifyOptions::full(self.seed) };
         if let Some(path) = &self.config {
-            let file = nersc::read(path).with_context(|| format!("failed to read {}", path.display()))?;
-            options.configuration = Some(file.configuration);
+            options.configuration = Some(read_configuration(path)?.configuration);
         }
         options.cases = self.cases.unwrap_or(options.cases);
         options.only = self.case;
@@ -272,7 +274,7 @@ impl Verdict<'_> {
                 lines.push(format!("driver    {}", device.driver_version));
                 lines.push(format!("against   {}", self.host));
             }
-            None => lines.push(format!("tested    {}\nagainst   the {}", self.host, self.report.reference)),
+            None => lines.push(format!("tested    {}\nagainst   the {}", self.report.tested, self.report.reference)),
         }
         lines.push(format!("seed      {}", self.report.seed));
         if let (Some(_), None) = (self.device, &self.probe) {

@@ -82,10 +82,11 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::R
         // A temporary file is private unless told otherwise; this one gets what any new file gets (less the umask).
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let temporary = builder.tempfile_in(directory).map_err(|source| WriteError::Create {
+    let temporary = builder.tempfile_in(directory).map_err(|error| WriteError::Create {
         directory: directory.to_owned(),
         path: path.to_owned(),
-        source,
+        // tempfile adds the name of the temporary file, which helps nobody.
+        source: io::Error::from(error.kind()),
     })?;
 
     let mut writer = BufWriter::with_capacity(1 << 18, temporary);

@@ -211,9 +211,8 @@ fn widths<R: Vectors>(options: &VerifyOptions) -> Result<Vec<LaneWidth>, VerifyE
     let all: Vec<LaneWidth> = LaneWidth::ALL.into_iter().filter(fits).collect();
     if let LaneChoice::Width(width) = options.lanes {
         // 8 bytes hold no complex double; f64 then takes the narrowest lanes there are.
-        let narrowest = all.first().copied();
-        let fixed = [Some(width), narrowest].into_iter().flatten().find(|w| all.contains(w));
-        return fixed.map(|width| vec![width]).ok_or_else(|| too_large(options));
+        let fixed = if width.nsimd(R::COMPLEX).is_ok() { Some(width) } else { all.first().copied() };
+        return fixed.filter(|w| all.contains(w)).map(|width| vec![width]).ok_or_else(|| too_large(options));
     }
     if options.few_programs && all.len() > 2 {
         let others: Vec<LaneWidth> = all.iter().copied().filter(|&width| width != LaneWidth::DEFAULT).collect();
@@ -226,6 +225,7 @@ fn widths<R: Vectors>(options: &VerifyOptions) -> Result<Vec<LaneWidth>, VerifyE
 
 fn too_large(options: &VerifyOptions) -> VerifyError {
     VerifyError::Group {
+        lanes: options.lanes,
         threads: options.accelerator_threads.map_or(1, AcceleratorThreads::get),
         most_work_items: options.most_work_items,
     }

@@ -106,10 +106,12 @@ pub enum VerifyError {
     Gauge(#[from] GaugeError),
     /// No lane width goes with the work-groups asked for.
     #[error(
-        "{threads} accelerator threads fit no lane width on a device that takes {most_work_items} work-items a group; \
-         use fewer"
+        "{threads} accelerator threads with lanes of {lanes} bytes do not fit a device that takes {most_work_items} \
+         work-items a group; use fewer threads, or narrower lanes"
     )]
     Group {
+        /// Lane width asked for.
+        lanes: LaneChoice,
         /// Outer sites a group.
         threads: usize,
         /// Largest work-group of the device.

@@ -124,15 +124,17 @@ fn misuse_is_refused_with_what_would_be_right() {
         |what: &str| folder.misused(&format!("solve --config gauge.nersc --source gauss:1 --device cpu {what}"));
     let fails = |what: &str| folder.fails(2, &format!("{SOLVE} --device cpu {what}"));
     assert_contains(&misused(""), &["--mass"]);
-    for tolerance in ["0", "1", "-1e-3", "nan", "x"] {
-        assert_contains(&misused(&format!("--mass 1 --tolerance={tolerance}")), &["between 0 and 1"]);
+    for tolerance in ["0", "1e-300", "1", "-1e-3", "nan", "x"] {
+        assert_contains(&misused(&format!("--mass 1 --tolerance={tolerance}")), &["from 1e-100 to below 1"]);
     }
     assert_contains(&misused("--mass 1 --max-iterations 0"), &["at least 1"]);
     assert_contains(&misused("--mass 1 --precision f16"), &["possible values: f32, f64"]);
     assert_contains(&misused("--mass 1 --operator hop"), &["possible values: wilson"]);
     assert_contains(&fails("--history absent/h.csv"), &["absent/h.csv"]);
     assert_contains(&fails("--output ."), &["directory"]);
-    assert_contains(&fails("--output same --history same"), &["same file"]);
+    for same in ["--output same --history same", "--output same --history ./same", "--output ./gauge.nersc"] {
+        assert_contains(&fails(same), &["name the same file"]);
+    }
     let error = folder.fails(2, "solve --config gauge.nersc --source gauss:1 --device cpu --mass -4");
     assert_contains(&error, &["mass -4", "--unpreconditioned"]);
     assert_eq!(folder.names(), ["gauge.nersc"]);

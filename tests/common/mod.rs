@@ -1,5 +1,7 @@
 //! What the integration tests share: the OpenCL device that they run on.
 
+use std::io::Write as _;
+
 use lanefield::backend::opencl::{DeviceInfo, HOW_TO_GET_OPENCL, devices};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 
@@ -23,7 +25,8 @@ pub fn opencl_device() -> Option<DeviceInfo> {
     match found {
         Ok(device) => Some(device),
         Err(reason) if std::env::var("LANEFIELD_SKIP_OPENCL").is_ok_and(|value| value == "1") => {
-            eprintln!("skipped: {reason}");
+            // Not eprintln, whose output the test harness keeps to itself.
+            let _ = writeln!(std::io::stderr(), "skipped: {reason}");
             None
         }
         Err(reason) => panic!("the OpenCL tests need a device: {reason}; LANEFIELD_SKIP_OPENCL=1 skips these tests"),

@@ -91,7 +91,7 @@ pub enum LayoutError {
         parity: String,
     },
     /// A number of accelerator threads that no device can take.
-    #[error("{threads} accelerator threads (sites a work-group): use 1 to {most}")]
+    #[error("'{threads}' is no number of accelerator threads (sites a work-group): use 1 to {most}")]
     AcceleratorThreads {
         /// The number as it was given.
         threads: String,

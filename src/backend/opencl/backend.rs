@@ -222,7 +222,8 @@ impl OpenCl {
         field: &DeviceField<R, K>,
         arguments: &[Arg<'_>],
     ) -> Result<[f64; N], BackendError> {
-        let groups = (self.context.info().compute_units as usize * GROUPS_PER_COMPUTE_UNIT).min(MOST_REDUCTION_GROUPS);
+        let groups =
+            (self.context.info().compute_units as usize * GROUPS_PER_COMPUTE_UNIT).clamp(1, MOST_REDUCTION_GROUPS);
         let mut held = lock(&self.partials);
         let partials = match &*held {
             Some(partials) => partials,

@@ -1,0 +1,89 @@
+//! That a verification as a whole can fail: a reference with one wrong bit in one kernel is caught, in that kernel's rows alone, with the
+//! place of the bit and the number of the case that repeats it.
+
+use lanefield::backend::Cpu;
+use lanefield::reference::field::{Field, Spinor};
+use lanefield::reference::gauge::Configuration;
+use lanefield::reference::kernels::Vectors;
+use lanefield::reference::kernels::hop::Dagger;
+use lanefield::solver::WilsonSolve;
+use lanefield::verify::{HopInputs, Mismatch, Reference, Solved, VerifyError, VerifyOptions, VerifyReport, verify};
+use num_complex::Complex;
+
+type Spinors<R> = Field<R, Spinor>;
+
+/// The CPU reference, whose axpy gets the sign of the last real wrong.
+struct WrongAxpy(Cpu);
+
+impl Reference for WrongAxpy {
+    fn name(&self) -> &'static str {
+        "CPU reference with a wrong axpy"
+    }
+    fn axpy<R: Vectors>(&self, a: f64, x: &Spinors<R>, y: &mut Spinors<R>) -> Result<(), VerifyError> {
+        Reference::axpy(&self.0, a, x, y)?;
+        let last = y.reals_mut().last_mut().expect("no field is empty");
+        *last = if last.is_nan() { R::from_f64(1.0) } else { -*last };
+        Ok(())
+    }
+
+    fn hop<R: Vectors>(
+        &self,
+        inputs: &HopInputs<'_, R>,
+        source: &Spinors<R>,
+        dagger: Dagger,
+    ) -> Result<Spinors<R>, VerifyError> {
+        Reference::hop(&self.0, inputs, source, dagger)
+    }
+    fn scale<R: Vectors>(&self, a: f64, x: &Spinors<R>) -> Result<Spinors<R>, VerifyError> {
+        Reference::scale(&self.0, a, x)
+    }
+    fn axpy_norm<R: Vectors>(&self, a: f64, x: &Spinors<R>, y: &mut Spinors<R>) -> Result<f64, VerifyError> {
+        Reference::axpy_norm(&self.0, a, x, y)
+    }
+    fn cg_update<R: Vectors>(
+        &self,
+        psi: &mut Spinors<R>,
+        p: &mut Spinors<R>,
+        r: &Spinors<R>,
+        a: f64,
+        b: f64,
+    ) -> Result<(), VerifyError> {
+        Reference::cg_update(&self.0, psi, p, r, a, b)
+    }
+    fn norm2<R: Vectors>(&self, x: &Spinors<R>) -> Result<f64, VerifyError> {
+        Reference::norm2(&self.0, x)
+    }
+    fn inner_product<R: Vectors>(&self, x: &Spinors<R>, y: &Spinors<R>) -> Result<Complex<f64>, VerifyError> {
+        Reference::inner_product(&self.0, x, y)
+    }
+    fn solve<R: Vectors>(
+        &self,
+        configuration: &Configuration,
+        eta: &[Complex<f64>],
+        solve: &WilsonSolve,
+    ) -> Result<Solved<R>, VerifyError> {
+        Reference::solve(&self.0, configuration, eta, solve)
+    }
+}
+
+fn run(only: Option<u64>) -> VerifyReport {
+    let cpu = || Cpu::new(None).unwrap();
+    let options = VerifyOptions { cases: 4, only, large_lattices: false, ..VerifyOptions::quick(5) };
+    verify(&mut cpu(), &WrongAxpy(cpu()), &cpu(), &options, |_| ()).unwrap()
+}
+
+#[test]
+fn one_wrong_bit_in_one_kernel_is_found_there_and_can_be_repeated() {
+    let report = run(None);
+    assert!(!report.same_bits());
+    for row in &report.rows {
+        assert_eq!(row.same_bits(), row.kernel != "axpy", "{}", row.kernel);
+    }
+    let failure = report.rows.iter().find_map(|row| row.failure.as_ref()).expect("a row that failed says how");
+    let Mismatch::Field(mismatch) = &failure.mismatch else { panic!("{}", failure.mismatch) };
+    assert!(mismatch.to_string().contains("lane"), "{mismatch}");
+
+    let repeated = run(Some(failure.case));
+    let again = repeated.rows.iter().find_map(|row| row.failure.as_ref()).expect("the case fails again");
+    assert_eq!(again.mismatch.to_string(), failure.mismatch.to_string());
+}
