@@ -48,10 +48,13 @@ pub enum AnyBackend {
 }
 
 impl AnyBackend {
-    /// Runs a task on it.
-    pub fn run<T: BackendTask>(&self, task: T) -> T::Output {
+    /// Runs a task on it; what the task does on the host shares the threads of the CPU reference.
+    pub fn run<T: BackendTask + Send>(&self, task: T) -> T::Output
+    where
+        T::Output: Send,
+    {
         match self {
-            Self::Cpu(cpu) => task.run(cpu),
+            Self::Cpu(cpu) => cpu.install(|| task.run(cpu)),
             Self::OpenCl(device) => task.run(&**device),
         }
     }
