@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
 use lanefield::backend::Backend;
-use lanefield::io::npy::{self, ArrayReal};
+use lanefield::io::npy::ArrayReal;
 use lanefield::operator::{HopOperator, Operator as _, Wilson, WilsonParameters};
 use lanefield::reference::field::{Field, Spinor};
 use lanefield::reference::gauge::Configuration;
@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::args::{BackendArgs, BackendTask, HopArgs, Precision, check_diagonal, mass};
-use super::files::{require_distinct, require_writable};
+use super::files::{require_distinct, require_writable, write_spinor};
 use super::output::{bits, facts, print, print_json, with_bits};
 use super::source::{InputArgs, rounded};
 
@@ -109,10 +109,7 @@ impl Apply {
         let task = Task { step, hop, dagger, lattice, configuration: &configuration, source: &source };
         let Applied { result, source_norm2, result_norm2 } =
             backend.run(task).context("failed to apply the operator")?;
-        match npy::write_spinor(&self.output, configuration.extents(), &result) {
-            Err(npy::NpyError::Write(error)) => Err(anyhow::Error::new(error)),
-            result => result.context("failed to write the result"),
-        }?;
+        write_spinor(&self.output, configuration.extents(), &result)?;
         Report {
             device: backend.describe(),
             lattice: configuration.extents().as_array(),

@@ -8,8 +8,10 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::nersc::{self, FloatingPoint, NerscError, NerscHeader};
-use lanefield::io::npy::{self, NpyError, Precision};
+use lanefield::io::npy::{self, ArrayReal, NpyError, Precision};
 use lanefield::reference::gauge::Configuration;
+use lanefield::reference::layout::Extents;
+use num_complex::Complex;
 
 /// A gauge configuration, and what its file says about it.
 pub struct ConfigurationFile {
@@ -65,6 +67,15 @@ pub fn npy_error(path: &Path, error: NpyError) -> anyhow::Error {
 
 fn failed_to_read(path: &Path) -> String {
     format!("failed to read {}", path.display())
+}
+
+/// Writes a spinor field in site order as a NumPy array.
+pub fn write_spinor<R: ArrayReal>(path: &Path, extents: Extents, values: &[Complex<R>]) -> anyhow::Result<()> {
+    match npy::write_spinor(path, extents, values) {
+        // These name the file.
+        Err(NpyError::Write(error)) => Err(error.into()),
+        result => result.with_context(|| format!("failed to write {}", path.display())),
+    }
 }
 
 /// Fails as writing the file would, without writing it: better now than after an hour of computing.

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use lanefield::backend::Backend;
 use lanefield::io::atomic::write_atomically;
-use lanefield::io::npy::{self, ArrayReal};
+use lanefield::io::npy::ArrayReal;
 use lanefield::operator::WilsonParameters;
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::args::{BackendArgs, BackendTask, HopArgs, Precision, check_diagonal, mass};
-use super::files::{require_distinct, require_writable};
+use super::files::{require_distinct, require_writable, write_spinor};
 use super::output::{bits, facts, print, print_json, with_bits};
 use super::source::{InputArgs, rounded};
 
@@ -177,10 +177,7 @@ impl<R: Vectors + ArrayReal> BackendTask for Task<'_, R> {
             Ok(report) => {
                 write_history(command.history.as_deref(), &report.cg.history)?;
                 if let Some(path) = &command.output {
-                    match npy::write_spinor(path, configuration.extents(), &report.solution) {
-                        Err(npy::NpyError::Write(error)) => Err(anyhow::Error::new(error)),
-                        result => result.context("failed to write the solution"),
-                    }?;
+                    write_spinor(path, configuration.extents(), &report.solution)?;
                 }
                 let bandwidth = backend.copy_bandwidth();
                 if let Err(error) = &bandwidth {

@@ -110,7 +110,7 @@ impl Lattice {
         self.nodes.count()
     }
 
-    /// The same cut of the same extents for a field that needs `sites`.
+    /// Whether fields on `sites` can lie on this lattice.
     ///
     /// # Errors
     /// [`LayoutError::NotRedBlack`] if `sites` is one parity and the lattice has none.
