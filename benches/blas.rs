@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Bench, Failure, Suite, Work};
-use lanefield::backend::Backend;
+use lanefield::backend::{Backend, Sum};
 use lanefield_reference::field::Spinor;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::Sites;
@@ -37,7 +37,7 @@ fn blas<R: Vectors, B: Backend>(bench: &mut Bench<'_, B>) -> Result<(), Failure>
         bench.kernel(&name("copy"), work(0, 2), || backend.copy(&mut y, &x))?;
         bench.kernel(&name("scale"), work(1, 2), || backend.scale(&mut y, a, &x))?;
         bench.kernel(&name("axpy"), work(2, 3), || backend.axpy(a, &x, &mut y))?;
-        bench.kernel(&name("axpy_norm"), work(4, 3), || backend.axpy_norm(a, &x, &mut y).map(drop))?;
+        bench.kernel(&name("axpy_norm"), work(4, 3), || backend.axpy_norm(a, &x, &mut y, Sum::Exact).map(drop))?;
         bench.kernel(&name("cg_update"), work(4, 5), || backend.cg_update(&mut y, &mut z, &x, a, b))?;
     }
     Ok(())

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Bench, Failure, Suite, Work};
-use lanefield::backend::Backend;
+use lanefield::backend::{Backend, Sum};
 use lanefield_reference::field::Spinor;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::Sites;
@@ -32,8 +32,8 @@ fn reduce<R: Vectors, B: Backend>(bench: &mut Bench<'_, B>) -> Result<(), Failur
             let reals = (extents.volume() * 2 * Spinor::WORDS) as u64;
             Work { flops: operations * reals, bytes: spinors * reals * size_of::<R>() as u64 }
         };
-        bench.kernel(&name("norm2"), work(2, 1), || backend.norm2(&x).map(drop))?;
-        bench.kernel(&name("inner_product"), work(4, 2), || backend.inner_product(&x, &y).map(drop))?;
+        bench.kernel(&name("norm2"), work(2, 1), || backend.norm2(&x, Sum::Exact).map(drop))?;
+        bench.kernel(&name("inner_product"), work(4, 2), || backend.inner_product(&x, &y, Sum::Exact).map(drop))?;
     }
     Ok(())
 }

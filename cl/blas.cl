@@ -3,35 +3,36 @@
 // them. The scalars are of the field's type, rounded by the host. Counterpart: reference/src/kernels/blas.rs.
 
 #include "accelerator.clh"
-#include "exact.clh"
+#include "reduction.clh"
 
-// Complex words of a site: 12 for a spinor.
-#ifndef WORDS
-#define WORDS 12
-#endif
-
-// Words that a work-item reads before it writes. Must divide WORDS. Two are the best on an H200 (f32, NSIMD 8, 2²⁰ sites: cg_update
-// 3640 GB/s, against 2810 with one word, 1730 with six and 1990 with twelve; the other kernels care less).
+// Words that a work-item reads before it writes. Must divide the words of a site. Two are the best on an H200 (f32, NSIMD 8, 2²⁰ sites:
+// cg_update 3640 GB/s, against 2810 with one word, 1730 with six and 1990 with twelve; the other kernels care less).
 #ifndef WORDS_AT_ONCE
+#ifdef WORDS
 #define WORDS_AT_ONCE (WORDS % 2 == 0 ? 2 : 1)
+#else
+#define WORDS_AT_ONCE 1
+#endif
 #endif
 
 typedef struct {
     cplx word[WORDS_AT_ONCE];
 } words_of_site;
 
-accelerator_inline words_of_site read_words(__global const cplx* field, size_t osite, uint first) {
+accelerator_inline words_of_site read_words(__global const cplx* field, size_t osite, uint first, uint words,
+                                            uint lane) {
     words_of_site w;
 #pragma unroll
     for (uint k = 0; k < WORDS_AT_ONCE; ++k)
-        w.word[k] = coalesced_read(field, osite, first + k, WORDS);
+        w.word[k] = extract_lane(field, osite, first + k, words, lane);
     return w;
 }
 
-accelerator_inline void write_words(__global cplx* field, size_t osite, uint first, words_of_site w) {
+accelerator_inline void write_words(__global cplx* field, size_t osite, uint first, uint words, uint lane,
+                                    words_of_site w) {
 #pragma unroll
     for (uint k = 0; k < WORDS_AT_ONCE; ++k)
-        coalesced_write(field, osite, first + k, WORDS, w.word[k]);
+        insert_lane(field, osite, first + k, words, lane, w.word[k]);
 }
 
 accelerator_inline words_of_site scale_words(real a, words_of_site x) {
@@ -48,66 +49,101 @@ accelerator_inline words_of_site axpy_words(real a, words_of_site x, words_of_si
     return x;
 }
 
-// The block that follows runs for each few words of the site.
-#define for_words(first) for (uint first = 0; first < WORDS; first += WORDS_AT_ONCE)
+accelerator_inline words_of_site axpby_words(real a, words_of_site x, real b, words_of_site y) {
+    return axpy_words(a, x, scale_words(b, y));
+}
 
-__kernel void copy(__global cplx* out, __global const cplx* x, uint osites) {
+// The block that follows runs for each few words of the site.
+#define for_words(first) for (uint first = 0; first < SITE_WORDS(words); first += WORDS_AT_ONCE)
+
+// The few words from `first` on, of this work-item's site.
+#define READ(field) read_words(field, osite, first, SITE_WORDS(words), lane)
+#define WRITE(field, values) write_words(field, osite, first, SITE_WORDS(words), lane, values)
+
+__kernel void copy(__global cplx* out, __global const cplx* x, uint osites, uint words) {
+    const uint lane = accelerator_lane();
     accelerator_for(osite, osites) {
 #pragma unroll
-        for_words(first) { write_words(out, osite, first, read_words(x, osite, first)); }
+        for_words(first) { WRITE(out, READ(x)); }
     }
 }
 
-__kernel void scale(__global cplx* out, real a, __global const cplx* x, uint osites) {
+__kernel void scale(__global cplx* out, real a, __global const cplx* x, uint osites, uint words) {
+    const uint lane = accelerator_lane();
     accelerator_for(osite, osites) {
 #pragma unroll
-        for_words(first) { write_words(out, osite, first, scale_words(a, read_words(x, osite, first))); }
+        for_words(first) { WRITE(out, scale_words(a, READ(x))); }
     }
 }
 
 // out ← a·x + y.
-__kernel void axpy(__global cplx* out, real a, __global const cplx* x, __global const cplx* y, uint osites) {
+__kernel void axpy(__global cplx* out, real a, __global const cplx* x, __global const cplx* y, uint osites, uint words) {
+    const uint lane = accelerator_lane();
     accelerator_for(osite, osites) {
 #pragma unroll
-        for_words(first) {
-            write_words(out, osite, first, axpy_words(a, read_words(x, osite, first), read_words(y, osite, first)));
-        }
+        for_words(first) { WRITE(out, axpy_words(a, READ(x), READ(y))); }
     }
 }
 
-// out ← a·x + y, and the partial sums of |out|², to be launched and merged as `norm2` is (reduce.cl).
-__kernel void axpy_norm(__global cplx* out, real a, __global const cplx* x, __global const cplx* y, uint osites,
-                        __global long* restrict partials, __local long* terms, __local long* limbs) {
-    exact_sum sum;
-    exact_clear(&sum);
-    accelerator_for_strided(osite, osites) {
+// s with the squares of a few words.
+accelerator_inline double add_squares(double s, words_of_site w) {
+#pragma unroll
+    for (uint k = 0; k < WORDS_AT_ONCE; ++k) {
+        const double2 v = convert_double2(w.word[k]);
+        s = fma(v.x, v.x, s);
+        s = fma(v.y, v.y, s);
+    }
+    return s;
+}
+
+// out ← a·x + y and |out|²: launched as `norm2` is (reduce.cl).
+REDUCTION_KERNEL void axpy_norm(__global cplx* out, real a, __global const cplx* x, __global const cplx* y, uint osites,
+                                uint words, REDUCTION_ARGUMENTS) {
+    running sum = running_empty();
+    for_elements(element, (size_t)osites * NSIMD) {
+        const size_t osite = element / NSIMD;
+        const uint lane = element % NSIMD;
         double s = 0;
 #pragma unroll
         for_words(first) {
-            const words_of_site z = axpy_words(a, read_words(x, osite, first), read_words(y, osite, first));
-            write_words(out, osite, first, z);
-#pragma unroll
-            for (uint k = 0; k < WORDS_AT_ONCE; ++k) {
-                const double2 v = convert_double2(z.word[k]);
-                s = fma(v.x, v.x, s);
-                s = fma(v.y, v.y, s);
-            }
+            const words_of_site z = axpy_words(a, READ(x), READ(y));
+            WRITE(out, z);
+            s = add_squares(s, z);
         }
-        exact_add(&sum, s);
+        running_add(&sum, s, spill_target_of(spills, 0));
     }
-    exact_write_partial(&sum, 0, 1, partials, terms, limbs);
+    finish_group(&sum, 1, 0, partials, result, retired, spills, exchange);
+}
+
+// out ← a·x + b·y and |out|².
+REDUCTION_KERNEL void axpby_norm(__global cplx* out, real a, __global const cplx* x, real b, __global const cplx* y,
+                                 uint osites, uint words, REDUCTION_ARGUMENTS) {
+    running sum = running_empty();
+    for_elements(element, (size_t)osites * NSIMD) {
+        const size_t osite = element / NSIMD;
+        const uint lane = element % NSIMD;
+        double s = 0;
+#pragma unroll
+        for_words(first) {
+            const words_of_site z = axpby_words(a, READ(x), b, READ(y));
+            WRITE(out, z);
+            s = add_squares(s, z);
+        }
+        running_add(&sum, s, spill_target_of(spills, 0));
+    }
+    finish_group(&sum, 1, 0, partials, result, retired, spills, exchange);
 }
 
 // psi ← a·p + psi, then p ← b·p + r with the old p.
-__kernel void cg_update(__global cplx* psi, __global cplx* p, __global const cplx* r, real a, real b, uint osites) {
+__kernel void cg_update(__global cplx* psi, __global cplx* p, __global const cplx* r, real a, real b, uint osites,
+                        uint words) {
+    const uint lane = accelerator_lane();
     accelerator_for(osite, osites) {
 #pragma unroll
         for_words(first) {
-            const words_of_site old_p = read_words(p, osite, first);
-            const words_of_site old_psi = read_words(psi, osite, first);
-            const words_of_site residual = read_words(r, osite, first);
-            write_words(psi, osite, first, axpy_words(a, old_p, old_psi));
-            write_words(p, osite, first, axpy_words(b, old_p, residual));
+            const words_of_site old_p = READ(p), old_psi = READ(psi), residual = READ(r);
+            WRITE(psi, axpy_words(a, old_p, old_psi));
+            WRITE(p, axpy_words(b, old_p, residual));
         }
     }
 }

@@ -1,78 +1,188 @@
-// Sums over sites (docs/arithmetic.md §8). Groups walk over the osites in strides of the whole launch (a thousand groups fill
-// any device, and keep the partial sums few); each work-item makes one double of each site it meets, in the canonical word
-// order, and adds it to its exact accumulator (exact.clh). `exact_merge` then adds the groups' partial sums. Since the sum is
-// exact, neither the number of groups nor their size can change a bit. Counterpart: reference/src/kernels/reduce.rs.
+// Sums over sites (docs/arithmetic.md §8): norms, inner products, and sums of each word, over all sites or slice by slice. Each kernel is
+// written once; whether it sums exactly or as a tree plan says is a matter of the build (reduction.clh). Contributions are taken in
+// f64, in the canonical order of words. Counterpart: reference/src/kernels/reduce.rs.
 
 #include "accelerator.clh"
-#include "exact.clh"
+#include "reduction.clh"
 
-// Complex words of a site: 12 for a spinor.
-#ifndef WORDS
-#define WORDS 12
+// Words that are loaded before they are used.
+#ifndef WORDS_AHEAD
+#define WORDS_AHEAD 12
 #endif
 
-// The largest work-group that `exact_merge` may be launched with.
-#ifndef MERGE_THREADS
-#define MERGE_THREADS 1024
+// Fields x that `inner_products` takes, 1 to 4.
+#ifndef FIELDS
+#define FIELDS 1
 #endif
 
-// Partial sums of |x|². `partials`: EXACT_WORDS words a group. `terms`: 8 bytes a work-item at least; `limbs`: EXACT_WORDS words at least.
-__kernel void norm2(__global const cplx* restrict x, uint osites, __global long* restrict partials,
-                    __local long* terms, __local long* limbs) {
-    exact_sum sum;
-    exact_clear(&sum);
-    accelerator_for_strided(osite, osites) {
+// Words that a work-item of `sum` takes of each site ("fused": they are reduced where they were loaded). As many as the site has makes the
+// serial-words form, whose bundle no register file holds.
+#ifndef BUNDLE
+#define BUNDLE 4
+#endif
+
+// |x|².
+REDUCTION_KERNEL void norm2(__global const cplx* restrict x, uint osites, uint words, REDUCTION_ARGUMENTS) {
+    running sum = running_empty();
+    const spill_target target = spill_target_of(spills, 0);
+    for_elements(element, (size_t)osites * NSIMD) {
+        const size_t osite = element / NSIMD;
+        const uint lane = element % NSIMD;
         double s = 0;
+        for (uint first = 0; first < SITE_WORDS(words); first += WORDS_AHEAD) {
 #pragma unroll
-        for (uint word = 0; word < WORDS; ++word) {
-            const double2 v = convert_double2(coalesced_read(x, osite, word, WORDS));
-            s = fma(v.x, v.x, s);
-            s = fma(v.y, v.y, s);
+            for (uint k = 0; k < WORDS_AHEAD; ++k) {
+                if (first + k < SITE_WORDS(words)) {
+                    const double2 v = convert_double2(extract_lane(x, osite, first + k, SITE_WORDS(words), lane));
+                    s = fma(v.x, v.x, s);
+                    s = fma(v.y, v.y, s);
+                }
+            }
         }
-        exact_add(&sum, s);
+        running_add(&sum, s, target);
     }
-    exact_write_partial(&sum, 0, 1, partials, terms, limbs);
+    finish_group(&sum, 1, 0, partials, result, retired, spills, exchange);
 }
 
-// Partial sums of ⟨x, y⟩ = Σ conj(x)·y: the real part is accumulator 0, the imaginary part is 1. `x` and `y` may be the same.
-// `partials`: 2·EXACT_WORDS words a group. `terms`: 8 bytes a work-item at least; `limbs`: EXACT_WORDS words at least.
-__kernel void inner_product(__global const cplx* x, __global const cplx* y, uint osites,
-                            __global long* restrict partials, __local long* terms, __local long* limbs) {
-    exact_sum re, im;
-    exact_clear(&re);
-    exact_clear(&im);
-    accelerator_for_strided(osite, osites) {
-        double s = 0, t = 0;
+// ⟨x, y⟩ = Σ conj(x)·y for each x: sum 2k is the real part for x_k, sum 2k + 1 the imaginary part. Arguments from FIELDS on are not
+// read. The fields may be the same.
+REDUCTION_KERNEL void inner_products(__global const cplx* x_0, __global const cplx* x_1, __global const cplx* x_2,
+                                     __global const cplx* x_3, __global const cplx* y, uint osites, uint words,
+                                     REDUCTION_ARGUMENTS) {
+    running sums[2 * FIELDS];
 #pragma unroll
-        for (uint word = 0; word < WORDS; ++word) {
-            const double2 v = convert_double2(coalesced_read(x, osite, word, WORDS));
-            const double2 w = convert_double2(coalesced_read(y, osite, word, WORDS));
-            s = fma(v.x, w.x, s);
-            s = fma(v.y, w.y, s);
-            t = fma(v.x, w.y, t);
-            t = fma(-v.y, w.x, t);
+    for (uint k = 0; k < 2 * FIELDS; ++k)
+        sums[k] = running_empty();
+    for_elements(element, (size_t)osites * NSIMD) {
+        const size_t osite = element / NSIMD;
+        const uint lane = element % NSIMD;
+        double2 s[FIELDS];
+#pragma unroll
+        for (uint k = 0; k < FIELDS; ++k)
+            s[k] = (double2)(0, 0);
+        for (uint first = 0; first < SITE_WORDS(words); first += WORDS_AHEAD) {
+#pragma unroll
+            for (uint ahead = 0; ahead < WORDS_AHEAD; ++ahead) {
+                const uint word = first + ahead;
+                if (word < SITE_WORDS(words)) {
+                    const double2 w = convert_double2(extract_lane(y, osite, word, SITE_WORDS(words), lane));
+#pragma unroll
+                    for (uint k = 0; k < FIELDS; ++k) {
+                        __global const cplx* x = k == 0 ? x_0 : k == 1 ? x_1 : k == 2 ? x_2 : x_3;
+                        const double2 v = convert_double2(extract_lane(x, osite, word, SITE_WORDS(words), lane));
+                        s[k].x = fma(v.x, w.x, s[k].x);
+                        s[k].x = fma(v.y, w.y, s[k].x);
+                        s[k].y = fma(v.x, w.y, s[k].y);
+                        s[k].y = fma(-v.y, w.x, s[k].y);
+                    }
+                }
+            }
         }
-        exact_add(&re, s);
-        exact_add(&im, t);
+#pragma unroll
+        for (uint k = 0; k < FIELDS; ++k)
+            running_add_both(&sums[2 * k], s[k].x, spill_target_of(spills, 2 * k), &sums[2 * k + 1], s[k].y,
+                             spill_target_of(spills, 2 * k + 1));
     }
-    exact_write_partial(&re, 0, 2, partials, terms, limbs);
-    exact_write_partial(&im, 1, 2, partials, terms, limbs);
+    finish_group(sums, 2 * FIELDS, 0, partials, result, retired, spills, exchange);
 }
 
-// out[which·EXACT_WORDS + word] ← the sum over `groups` of their partials. Groups share out the words, and the work-items of
-// a group share out the partial sums of a word, so any launch geometry serves; one group a word, of 64 work-items, is quick.
-__kernel void exact_merge(__global const long* restrict partials, uint groups, uint accumulators,
-                          __global long* restrict out) {
-    __local long exchange[MERGE_THREADS];
-    const uint words = accumulators * EXACT_WORDS;
-    const uint group = (uint)(get_group_id(1) * get_num_groups(0) + get_group_id(0));
-    const uint all_groups = (uint)(get_num_groups(0) * get_num_groups(1));
-    for (uint word = group; word < words; word += all_groups) {
-        long mine = 0;
-        for (uint g = group_thread(); g < groups; g += group_threads())
-            mine += partials[(size_t)g * words + word];
-        const long total = group_sum(exchange, mine);
-        if (group_thread() == 0)
-            out[word] = total;
+// Which elements belong to a sum: those of a slice (reference/src/layout/slices.rs), or all. Slice s has the outer sites of class
+// s mod classes and the lanes of group s / classes.
+typedef struct {
+    __global const uint* osites; // class by class; not used where all elements are summed
+    __global const uint* lanes;  // group by group; likewise
+    uint osites_a_class;
+    uint lanes_a_group;
+    uint classes;
+} slicing;
+
+// The sums of BUNDLE words, from `word` on, of the elements of slice `slice`. `sums` are numbers `first` … of the launch, real and
+// imaginary parts in turn; those beyond the site's last word stay empty.
+accelerator_inline void sum_words(__global const cplx* restrict x, uint words, uint word, const bool sliced,
+                                  slicing slices, uint slice, size_t first, REDUCTION_ARGUMENTS) {
+    running sums[2 * BUNDLE];
+#if BUNDLE <= 24
+#pragma unroll
+#endif
+    for (uint k = 0; k < 2 * BUNDLE; ++k)
+        sums[k] = running_empty();
+    const uint lanes = sliced ? slices.lanes_a_group : NSIMD;
+    const size_t elements = (size_t)slices.osites_a_class * lanes;
+    const size_t threads = get_local_size(0);
+    for (size_t element = get_group_id(0) * 2 * threads + get_local_id(0); element < elements;
+         element += 2 * get_global_size(0)) {
+        // Both elements are loaded before either is added. −0 changes no sum.
+        cplx values[2][BUNDLE];
+#pragma unroll
+        for (uint second = 0; second < 2; ++second) {
+            const size_t this_element = element + second * threads;
+            const bool is_there = this_element < elements;
+            size_t osite = this_element / lanes;
+            uint lane = this_element % lanes;
+            if (sliced && is_there) {
+                osite = slices.osites[(slice % slices.classes) * slices.osites_a_class + osite];
+                lane = slices.lanes[slice / slices.classes * lanes + lane];
+            }
+#if BUNDLE <= 24
+#pragma unroll
+#endif
+            for (uint k = 0; k < BUNDLE; ++k) {
+                const bool is_read = is_there && word + k < words;
+                values[second][k] = is_read ? extract_lane(x, osite, word + k, words, lane) : (cplx)(-0.0f, -0.0f);
+            }
+        }
+#pragma unroll
+        for (uint second = 0; second < 2; ++second)
+#if BUNDLE <= 24
+#pragma unroll
+#endif
+            for (uint k = 0; k < BUNDLE; ++k) {
+                const double2 v = convert_double2(values[second][k]);
+                running_add_both(&sums[2 * k], v.x, spill_target_of(spills, first + 2 * k), &sums[2 * k + 1],
+                                 v.y, spill_target_of(spills, first + 2 * k + 1));
+            }
     }
+    finish_group(sums, 2 * BUNDLE, first, partials, result, retired, spills, exchange);
+}
+
+// The sum of each word over all elements. Launch row j takes the words from first_word + j·BUNDLE on, and its sums begin at number
+// first_row·2·BUNDLE + j·2·BUNDLE.
+REDUCTION_KERNEL void sum(__global const cplx* restrict x, uint osites, uint words, uint first_word, uint first_row,
+                          REDUCTION_ARGUMENTS) {
+    slicing all;
+    all.osites = 0;
+    all.lanes = 0;
+    all.osites_a_class = osites;
+    all.lanes_a_group = NSIMD;
+    all.classes = 1;
+    sum_words(x, SITE_WORDS(words), first_word + get_group_id(1) * BUNDLE, false, all, 0,
+              (size_t)first_row * 2 * BUNDLE + first_sum(2 * BUNDLE), partials, result, retired, spills, exchange);
+}
+
+// The sum of each word over each slice: launch row j as in `sum`, launch plane s for slice s.
+REDUCTION_KERNEL void slice_sums(__global const cplx* restrict x, __global const uint* restrict osites,
+                                 __global const uint* restrict lanes, uint osites_a_class, uint lanes_a_group,
+                                 uint classes, uint words, REDUCTION_ARGUMENTS) {
+    slicing slices;
+    slices.osites = osites;
+    slices.lanes = lanes;
+    slices.osites_a_class = osites_a_class;
+    slices.lanes_a_group = lanes_a_group;
+    slices.classes = classes;
+    sum_words(x, SITE_WORDS(words), get_group_id(1) * BUNDLE, true, slices, get_group_id(2), first_sum(2 * BUNDLE),
+              partials, result, retired, spills, exchange);
+}
+
+// The staged form's first pass, as Grid packs: BUNDLE words of each site, from `word` on, into a buffer of BUNDLE words a site.
+// Dimension 0 is the lane, 1 the word, 2 the outer site.
+__kernel void pack(__global cplx* restrict packed, __global const cplx* restrict x, uint words, uint word) {
+    const uint k = get_global_id(1);
+    const size_t osite = get_global_id(2);
+    if (k < BUNDLE && word + k < SITE_WORDS(words))
+        coalesced_write(packed, osite, k, BUNDLE, coalesced_read(x, osite, word + k, SITE_WORDS(words)));
+}
+
+// Adds up what `groups` groups of an earlier launch left in `partials`: a group for each sum.
+REDUCTION_KERNEL void finish(uint groups, REDUCTION_ARGUMENTS) {
+    finish_sum(get_group_id(0), groups, partials, result, retired, spills, exchange);
 }

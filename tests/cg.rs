@@ -5,7 +5,7 @@ mod common;
 
 use common::backends::on_every_backend;
 use common::grid::{BOUNDARIES, GridData, MASS, distance};
-use lanefield::backend::{Backend, BackendError, Cpu, Threads};
+use lanefield::backend::{Backend, BackendError, Cpu, Sum, Threads};
 use lanefield::operator::{HopParameters, NormalEquations, Operator, Wilson, WilsonParameters};
 use lanefield::solver::{
     CgError, CgInfo, CgParams, Preconditioning, SolveError, SolveReport, WilsonSolve, conjugate_gradient, solve_wilson,
@@ -68,17 +68,17 @@ fn normal_equations<'b, B: Backend>(
 /// |source − M†M x| / |source|.
 fn true_residual<B: Backend>(backend: &B, data: &GridData, boundary: BoundaryPhases, x: &[Complex<f64>]) -> f64 {
     let (mut mdagm, mut residual) = normal_equations(backend, data, boundary);
-    let norm2 = backend.norm2(&residual).unwrap();
+    let norm2 = backend.norm2(&residual, Sum::Exact).unwrap();
     let mut product = mdagm.zeros().unwrap();
     mdagm.apply(&mut product, &on(backend, mdagm.lattice(), x), Dagger::No).unwrap();
-    (backend.axpy_norm(-1.0, &product, &mut residual).unwrap() / norm2).sqrt()
+    (backend.axpy_norm(-1.0, &product, &mut residual, Sum::Exact).unwrap() / norm2).sqrt()
 }
 
 /// x with M†M x = source, and what it took.
 fn solve_as_grid<B: Backend>(backend: &B, data: &GridData, boundary: BoundaryPhases) -> (Vec<Complex<f64>>, CgInfo) {
     let (mut mdagm, source) = normal_equations(backend, data, boundary);
     let mut x = mdagm.zeros().unwrap();
-    let params = CgParams { tolerance: TOLERANCE, max_iterations: 1000 };
+    let params = CgParams { tolerance: TOLERANCE, max_iterations: 1000, sum: Sum::Exact };
     let info = conjugate_gradient(&mut mdagm, &source, &mut x, params, |_, _| ()).unwrap();
     (backend.download(&x).unwrap().to_site_order(), info)
 }

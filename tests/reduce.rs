@@ -2,7 +2,7 @@
 
 mod common;
 
-use lanefield::backend::{Backend, Cpu, OpenCl, Threads};
+use lanefield::backend::{Backend, Cpu, OpenCl, Sum, Threads};
 use lanefield::reference::field::{Field, Spinor};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{AcceleratorThreads, Extents, Lattice, LatticeOptions, Parity, Sites};
@@ -21,8 +21,8 @@ fn open(threads: usize) -> Option<OpenCl> {
 /// |x|², and both parts of ⟨x, y⟩.
 fn sums<R: Vectors, B: Backend>(backend: &B, x: &Field<R, Spinor>, y: &Field<R, Spinor>) -> [f64; 3] {
     let [x, y] = [x, y].map(|field| backend.upload(field.clone()).unwrap());
-    let product = backend.inner_product(&x, &y).unwrap();
-    [backend.norm2(&x).unwrap(), product.re, product.im]
+    let product = backend.inner_product(&x, &y, Sum::Exact).unwrap();
+    [backend.norm2(&x, Sum::Exact).unwrap(), product.re, product.im]
 }
 
 #[track_caller]

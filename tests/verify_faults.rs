@@ -1,11 +1,12 @@
 //! That a verification as a whole can fail: a reference with one wrong bit in one kernel is caught, in that kernel's rows alone, with the
 //! place of the bit and the number of the case that repeats it.
 
-use lanefield::backend::Cpu;
-use lanefield::reference::field::{Field, Spinor};
+use lanefield::backend::{Cpu, Sum};
+use lanefield::reference::field::{Field, SiteObject, Spinor};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
+use lanefield::reference::layout::Direction;
 use lanefield::solver::WilsonSolve;
 use lanefield::verify::{HopInputs, Mismatch, Reference, Solved, VerifyError, VerifyOptions, VerifyReport, verify};
 use num_complex::Complex;
@@ -37,8 +38,24 @@ impl Reference for WrongAxpy {
     fn scale<R: Vectors>(&self, a: f64, x: &Spinors<R>) -> Result<Spinors<R>, VerifyError> {
         Reference::scale(&self.0, a, x)
     }
-    fn axpy_norm<R: Vectors>(&self, a: f64, x: &Spinors<R>, y: &mut Spinors<R>) -> Result<f64, VerifyError> {
-        Reference::axpy_norm(&self.0, a, x, y)
+    fn axpy_norm<R: Vectors, K: SiteObject>(
+        &self,
+        a: f64,
+        x: &Field<R, K>,
+        y: &mut Field<R, K>,
+        sum: Sum,
+    ) -> Result<f64, VerifyError> {
+        Reference::axpy_norm(&self.0, a, x, y, sum)
+    }
+    fn axpby_norm<R: Vectors, K: SiteObject>(
+        &self,
+        a: f64,
+        x: &Field<R, K>,
+        b: f64,
+        y: &mut Field<R, K>,
+        sum: Sum,
+    ) -> Result<f64, VerifyError> {
+        Reference::axpby_norm(&self.0, a, x, b, y, sum)
     }
     fn cg_update<R: Vectors>(
         &self,
@@ -50,11 +67,27 @@ impl Reference for WrongAxpy {
     ) -> Result<(), VerifyError> {
         Reference::cg_update(&self.0, psi, p, r, a, b)
     }
-    fn norm2<R: Vectors>(&self, x: &Spinors<R>) -> Result<f64, VerifyError> {
-        Reference::norm2(&self.0, x)
+    fn norm2<R: Vectors, K: SiteObject>(&self, x: &Field<R, K>, sum: Sum) -> Result<f64, VerifyError> {
+        Reference::norm2(&self.0, x, sum)
     }
-    fn inner_product<R: Vectors>(&self, x: &Spinors<R>, y: &Spinors<R>) -> Result<Complex<f64>, VerifyError> {
-        Reference::inner_product(&self.0, x, y)
+    fn inner_products<R: Vectors, K: SiteObject>(
+        &self,
+        xs: &[&Field<R, K>],
+        y: &Field<R, K>,
+        sum: Sum,
+    ) -> Result<Vec<Complex<f64>>, VerifyError> {
+        Reference::inner_products(&self.0, xs, y, sum)
+    }
+    fn sum<R: Vectors, K: SiteObject>(&self, x: &Field<R, K>, sum: Sum) -> Result<Vec<Complex<f64>>, VerifyError> {
+        Reference::sum(&self.0, x, sum)
+    }
+    fn slice_sums<R: Vectors, K: SiteObject>(
+        &self,
+        x: &Field<R, K>,
+        direction: Direction,
+        sum: Sum,
+    ) -> Result<Vec<Vec<Complex<f64>>>, VerifyError> {
+        Reference::slice_sums(&self.0, x, direction, sum)
     }
     fn solve<R: Vectors>(
         &self,

@@ -6,7 +6,7 @@ mod common;
 
 use common::backends::on_every_backend;
 use common::grid::{BOUNDARIES, GridData, MASS, distance};
-use lanefield::backend::Backend;
+use lanefield::backend::{Backend, Sum};
 use lanefield::operator::{EvenOdd, HopOperator, HopParameters, Operator, Wilson, WilsonParameters};
 use lanefield_reference::field::{Field, Spinor};
 use lanefield_reference::gauge::Configuration;
@@ -224,7 +224,7 @@ fn m_dagger_is_the_adjoint_of_m<B: Backend>(backend: &B) {
     let [phi, chi] = [13, 17].map(|seed| gaussian(configuration.extents(), seed));
     let product = |a: &[Complex<f64>], b: &[Complex<f64>]| {
         let [a, b] = [a, b].map(|values| upload::<f64, B>(backend, lattice, Sites::Full, values));
-        backend.inner_product(&a, &b).unwrap()
+        backend.inner_product(&a, &b, Sum::Exact).unwrap()
     };
     let left = product(&phi, &m_of(backend, &configuration, boundary, &chi, Dagger::No));
     let right = product(&m_of(backend, &configuration, boundary, &phi, Dagger::Yes), &chi);

@@ -1,6 +1,7 @@
 //! The correctly rounded sum of doubles: an integer accumulator wide enough for every finite double, so that partial
-//! sums of threads, work-groups, devices and ranks merge as integers in any order, and one rounding ends the sum. Its
-//! OpenCL counterpart is `cl/reduce.cl`, which shares the word layout that [`WORDS`] describes.
+//! sums of threads, work-groups, devices and ranks merge as integers in any order, and one rounding ends the sum. Long
+//! sums run through [`RunningSum`], which keeps two doubles a lane in registers and comes here only with what these cannot
+//! hold. The OpenCL counterpart of both is `cl/exact.clh`, which shares the word layout that [`WORDS`] describes.
 //!
 //! # Representation
 //!
@@ -33,7 +34,12 @@
 //! 32 bits; S. Collange, D. Defour, S. Graillat and R. Iakymchuk, *Numerical reproducibility for the parallel reduction
 //! on multi- and many-core architectures*, Parallel Computing 49 (2015) 83, the same on GPUs.
 
+mod running;
+
 use num_complex::Complex;
+
+pub(crate) use running::RowSums;
+pub use running::RunningSum;
 
 /// Number of limbs. Limbs 0 to 64 receive terms; 65 and 66 only carries.
 pub const LIMBS: usize = 67;
@@ -49,7 +55,7 @@ pub const COUNTS: usize = 5;
 /// | [`PLUS_INFINITIES`] | number of terms that are +∞ |
 /// | [`MINUS_INFINITIES`] | number of terms that are −∞ |
 /// | [`NANS`] | number of terms that are NaN |
-/// | [`NOT_NEGATIVE_ZEROS`] | number of terms other than −0 (infinities and NaNs included) |
+/// | [`NOT_NEGATIVE_ZEROS`] | 0 if all terms are −0, or there are none; else positive, and 1 in the canonical form |
 /// | [`TERMS`] | number of terms |
 ///
 /// Infinities and NaNs leave the limbs alone. Two sums merge by adding word by word.
@@ -61,7 +67,7 @@ pub const PLUS_INFINITIES: usize = LIMBS;
 pub const MINUS_INFINITIES: usize = LIMBS + 1;
 /// Index of the word that counts NaNs.
 pub const NANS: usize = LIMBS + 2;
-/// Index of the word that counts terms other than −0.
+/// Index of the word that tells whether there are terms other than −0 (infinities and NaNs are).
 pub const NOT_NEGATIVE_ZEROS: usize = LIMBS + 3;
 /// Index of the word that counts all terms.
 pub const TERMS: usize = LIMBS + 4;
@@ -103,12 +109,12 @@ pub enum ExactSumError {
     /// The counts contradict one another.
     #[error(
         "an exact sum counts {special} infinities and NaNs, {not_negative_zero} terms that are not -0, and {terms} terms: \
-         each may be at most the next"
+         the first two may be at most the last, and the second is not 0 where the first is not"
     )]
     Counts {
         /// Infinities and NaNs together.
         special: i128,
-        /// Terms other than −0.
+        /// Terms other than −0: at least one, if not 0.
         not_negative_zero: i64,
         /// All terms.
         terms: i64,
@@ -116,7 +122,7 @@ pub enum ExactSumError {
     /// The limbs hold more than the counted finite terms can add up to.
     #[error("an exact sum of {finite_terms} finite terms has the top limb {top_limb}: so few doubles cannot reach it")]
     Magnitude {
-        /// Terms other than −0, infinities and NaNs.
+        /// Terms that are not infinite or NaN.
         finite_terms: i64,
         /// The last limb, as given where it is out of range by itself, else after carry propagation.
         top_limb: i64,
@@ -124,7 +130,7 @@ pub enum ExactSumError {
 }
 
 /// An exact sum of doubles. Two sums are equal when their words are, once carries are propagated: same exact value, and
-/// same counts of special and of all terms.
+/// same numbers of special and of all terms.
 ///
 /// ```
 /// use lanefield_reference::exact::ExactSum;
@@ -185,7 +191,7 @@ impl ExactSum {
                 self.add_within_room(x);
             }
             self.pending += now.len() as u32;
-            self.count_terms(now.len());
+            self.count_terms(now.len() as u64);
             terms = later;
         }
     }
@@ -193,7 +199,7 @@ impl ExactSum {
     /// Counts terms, of any kind. Counts, like merged words, wrap only beyond 2⁶³ terms: no machine counts that far, but
     /// words from outside may claim it, and must not cause a panic.
     #[inline(always)]
-    fn count_terms(&mut self, terms: usize) {
+    fn count_terms(&mut self, terms: u64) {
         self.words[TERMS] = self.words[TERMS].wrapping_add(terms as i64);
     }
 
@@ -220,6 +226,32 @@ impl ExactSum {
         let sign = bits as i64 >> 63;
         self.words[limb] += (low ^ sign) - sign;
         self.words[limb + 1] += (high ^ sign) - sign;
+    }
+
+    /// Adds the unevaluated sum `high + low`, which stands for `terms` terms: what an error-free summation leaves. `high` says
+    /// whether they were all −0, and `low` is not looked at for that.
+    ///
+    /// The exact value of both must be one that so many doubles can have as their sum.
+    pub fn add_pair(&mut self, high: f64, low: f64, terms: u64) {
+        self.add_uncounted(high, low);
+        self.count_terms(terms);
+    }
+
+    /// Adds high + low, and counts no terms. A zero `low` says nothing by its sign.
+    fn add_uncounted(&mut self, high: f64, low: f64) {
+        if self.pending + 2 > TERMS_BEFORE_CARRY {
+            self.propagate();
+        }
+        self.pending += 2;
+        self.add_within_room(high);
+        if low != 0.0 {
+            self.add_within_room(low);
+        }
+    }
+
+    /// Sets the number of all terms, where they were not counted one by one.
+    fn set_terms(&mut self, terms: u64) {
+        self.words[TERMS] = terms as i64;
     }
 
     #[cold]
@@ -260,6 +292,7 @@ impl ExactSum {
             *limb = low & LIMB_MASK;
         }
         self.words[TOP] = self.words[TOP].wrapping_add(carry);
+        self.words[NOT_NEGATIVE_ZEROS] = self.words[NOT_NEGATIVE_ZEROS].min(1);
         self.pending = 1;
     }
 
@@ -362,10 +395,11 @@ impl ExactSum {
         }
         let (not_negative_zero, terms) = (words[NOT_NEGATIVE_ZEROS], words[TERMS]);
         let special: i128 = [PLUS_INFINITIES, MINUS_INFINITIES, NANS].iter().map(|&word| i128::from(words[word])).sum();
-        if special > i128::from(not_negative_zero) || not_negative_zero > terms {
+        let most = i128::from(terms);
+        if special > most || not_negative_zero > terms || (special > 0 && not_negative_zero == 0) {
             return Err(ExactSumError::Counts { special, not_negative_zero, terms });
         }
-        let finite_terms = not_negative_zero - special as i64;
+        let finite_terms = if not_negative_zero == 0 { 0 } else { terms - special as i64 };
         let magnitude_error = |top_limb| Err(ExactSumError::Magnitude { finite_terms, top_limb });
         // Far beyond any sum already, and the carry, at most 2³¹ + 1 in magnitude, might wrap.
         if words[TOP].unsigned_abs() > 1 << 62 {

@@ -21,39 +21,64 @@ pub trait SiteObject: Copy + Eq + fmt::Debug + Send + Sync + 'static {
     fn name(&self) -> &'static str;
 }
 
-/// Four spins times three colours, word 3·spin + colour.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Spinor;
+macro_rules! site_objects {
+    ($($(#[$doc:meta])+ $object:ident, $words:literal, $name:literal;)+) => {$(
+        $(#[$doc])+
+        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+        pub struct $object;
 
-impl Spinor {
-    /// Complex words a site.
-    pub const WORDS: usize = 12;
+        impl $object {
+            /// Complex words a site.
+            pub const WORDS: usize = $words;
+        }
+
+        impl SiteObject for $object {
+            fn words(&self) -> usize {
+                Self::WORDS
+            }
+            fn name(&self) -> &'static str {
+                $name
+            }
+        }
+    )+};
 }
 
-impl SiteObject for Spinor {
+site_objects! {
+    /// One complex number.
+    ComplexNumber, 1, "complex";
+    /// Three colours.
+    ColourVector, 3, "colour vector";
+    /// Two spins times three colours, word 3·spin + colour.
+    HalfSpinor, 6, "half spinor";
+    /// Four spins times three colours, word 3·spin + colour.
+    Spinor, 12, "spinor";
+    /// A 3×3 matrix, word 3·row + column.
+    ColourMatrix, 9, "colour matrix";
+    /// Four 3×3 links, word 9·μ + 3·row + column.
+    Gauge, 36, "gauge";
+    /// A spin-colour matrix, word ((s1·4 + s2)·3 + c1)·3 + c2: sink spin, source spin, sink colour, source colour.
+    Propagator, 144, "propagator";
+}
+
+/// An object known at run time only, by its number of complex words: what the last axes of an array hold, say.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Words(pub usize);
+
+impl SiteObject for Words {
     fn words(&self) -> usize {
-        Self::WORDS
+        self.0
     }
     fn name(&self) -> &'static str {
-        "spinor"
-    }
-}
-
-/// Four 3×3 links, word 9·μ + 3·row + column.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Gauge;
-
-impl Gauge {
-    /// Complex words a site.
-    pub const WORDS: usize = 36;
-}
-
-impl SiteObject for Gauge {
-    fn words(&self) -> usize {
-        Self::WORDS
-    }
-    fn name(&self) -> &'static str {
-        "gauge"
+        match self.0 {
+            ComplexNumber::WORDS => ComplexNumber.name(),
+            ColourVector::WORDS => ColourVector.name(),
+            HalfSpinor::WORDS => HalfSpinor.name(),
+            Spinor::WORDS => Spinor.name(),
+            ColourMatrix::WORDS => ColourMatrix.name(),
+            Gauge::WORDS => Gauge.name(),
+            Propagator::WORDS => Propagator.name(),
+            _ => "word list",
+        }
     }
 }
 

@@ -6,10 +6,10 @@
 
 use num_complex::Complex;
 
-use crate::exact::ExactSum;
+use crate::exact::{ExactComplexSum, ExactSum};
 use crate::gauge::Configuration;
 use crate::kernels::hop::Dagger;
-use crate::layout::{Coordinate, Extents, Leg, LegOrder, Parity, Sites};
+use crate::layout::{Coordinate, Extents, Leg, LegOrder, Parity, Sites, TreePlan};
 use crate::links::{BoundaryPhases, LinkFormat};
 use crate::real::Real;
 
@@ -223,7 +223,7 @@ impl ScalarWilson<'_> {
     pub fn mpc<R: Real>(&self, psi: &[Complex<R>], mass: f64, dagger: Dagger) -> Vec<Complex<R>> {
         let dm = 4.0 + mass;
         let extents = self.configuration.extents();
-        let mut result = scale(dm, &spread(extents, ODD, &gather(extents, ODD, psi)));
+        let mut result = scale(dm, &spread(extents, ODD, SPINOR_WORDS, &gather(extents, ODD, SPINOR_WORDS, psi)));
         let even = scale(1.0 / dm, &self.hop(psi, EVEN, dagger));
         axpy(-1.0, &self.hop(&even, ODD, dagger), &mut result);
         result
@@ -241,8 +241,8 @@ impl ScalarWilson<'_> {
         let extents = self.configuration.extents();
         let dm = 4.0 + mass;
         // Conjugate gradients knows the odd sites only, as a list; operators act on the whole lattice.
-        let odd = |psi: &[Complex<R>]| gather(extents, ODD, psi);
-        let full = |odd: &[Complex<R>]| spread(extents, ODD, odd);
+        let odd = |psi: &[Complex<R>]| gather(extents, ODD, SPINOR_WORDS, psi);
+        let full = |odd: &[Complex<R>]| spread(extents, ODD, SPINOR_WORDS, odd);
         let mpc = |psi: &[Complex<R>], dagger| self.mpc(psi, mass, dagger);
 
         let even_part = scale(1.0 / dm, eta);
@@ -267,24 +267,24 @@ impl ScalarWilson<'_> {
     }
 }
 
-/// The spinors at `sites` only, in site order.
-pub fn gather<R: Real>(extents: Extents, sites: Sites, psi: &[Complex<R>]) -> Vec<Complex<R>> {
-    let spinors = psi.chunks_exact(SPINOR_WORDS).enumerate();
-    spinors
+/// The site objects, of `words` words each, at `sites` only, in site order.
+pub fn gather<R: Real>(extents: Extents, sites: Sites, words: usize, field: &[Complex<R>]) -> Vec<Complex<R>> {
+    let objects = field.chunks_exact(words).enumerate();
+    objects
         .filter(|(site, _)| sites.contain(extents.coordinate(*site)))
-        .flat_map(|(_, spinor)| spinor.to_vec())
+        .flat_map(|(_, object)| object.to_vec())
         .collect()
 }
 
 /// The inverse of [`gather`]: a field on the whole lattice, zero elsewhere.
-pub fn spread<R: Real>(extents: Extents, sites: Sites, list: &[Complex<R>]) -> Vec<Complex<R>> {
-    let mut psi = vec![Complex::default(); SPINOR_WORDS * extents.volume()];
-    let spinors = psi.chunks_exact_mut(SPINOR_WORDS).enumerate();
-    let there = spinors.filter(|(site, _)| sites.contain(extents.coordinate(*site)));
-    for ((_, spinor), value) in there.zip(list.chunks_exact(SPINOR_WORDS)) {
-        spinor.copy_from_slice(value);
+pub fn spread<R: Real>(extents: Extents, sites: Sites, words: usize, list: &[Complex<R>]) -> Vec<Complex<R>> {
+    let mut field = vec![Complex::default(); words * extents.volume()];
+    let objects = field.chunks_exact_mut(words).enumerate();
+    let there = objects.filter(|(site, _)| sites.contain(extents.coordinate(*site)));
+    for ((_, object), value) in there.zip(list.chunks_exact(words)) {
+        object.copy_from_slice(value);
     }
-    psi
+    field
 }
 
 // §7, vector operations, on any list of words. The scalar is rounded to the field's type before it is used.
@@ -301,6 +301,13 @@ pub fn axpy<R: Real>(a: f64, x: &[Complex<R>], y: &mut [Complex<R>]) {
     }
 }
 
+/// y ← a·x + b·y: the second product rounded by itself.
+pub fn axpby<R: Real>(a: f64, x: &[Complex<R>], b: f64, y: &mut [Complex<R>]) {
+    for (y, &x) in y.iter_mut().zip(x) {
+        *y = real_madd(R::from_f64(a), x, real_times(R::from_f64(b), *y));
+    }
+}
+
 /// ψ ← a·p + ψ, then p ← b·p + r, fused, with the old p in both.
 pub fn cg_update<R: Real>(psi: &mut [Complex<R>], p: &mut [Complex<R>], r: &[Complex<R>], a: f64, b: f64) {
     for ((psi, p), &r) in psi.iter_mut().zip(p).zip(r) {
@@ -309,40 +316,102 @@ pub fn cg_update<R: Real>(psi: &mut [Complex<R>], p: &mut [Complex<R>], r: &[Com
     }
 }
 
-// §8, sums over sites: one double a site, and the exact sum of these.
+// §8, sums over sites.
 
-/// |x|² of a list of spinors.
-pub fn norm2<R: Real>(x: &[Complex<R>]) -> f64 {
-    let mut sum = ExactSum::new();
-    for x in x.chunks_exact(SPINOR_WORDS) {
-        let mut s = 0.0f64;
-        for x in x {
-            let [re, im] = [x.re.to_f64(), x.im.to_f64()];
-            s = re.fused(re, s);
-            s = im.fused(im, s);
-        }
-        sum.add(s);
+/// The contribution of a site to |x|².
+pub fn site_norm2<R: Real>(x: &[Complex<R>]) -> f64 {
+    let mut s = 0.0f64;
+    for x in x {
+        let [re, im] = [x.re.to_f64(), x.im.to_f64()];
+        s = re.fused(re, s);
+        s = im.fused(im, s);
     }
+    s
+}
+
+/// The contribution of a site to ⟨x, y⟩.
+pub fn site_inner_product<R: Real>(x: &[Complex<R>], y: &[Complex<R>]) -> Complex<f64> {
+    let (mut re, mut im) = (0.0f64, 0.0f64);
+    for (x, y) in x.iter().zip(y) {
+        let [x_re, x_im] = [x.re.to_f64(), x.im.to_f64()];
+        let [y_re, y_im] = [y.re.to_f64(), y.im.to_f64()];
+        re = x_re.fused(y_re, re);
+        re = x_im.fused(y_im, re);
+        im = x_re.fused(y_im, im);
+        im = (-x_im).fused(y_re, im);
+    }
+    Complex::new(re, im)
+}
+
+/// |x|² of a list of site objects of `words` words each: the exact sum of one double a site.
+pub fn norm2<R: Real>(words: usize, x: &[Complex<R>]) -> f64 {
+    let mut sum = ExactSum::new();
+    x.chunks_exact(words).for_each(|x| sum.add(site_norm2(x)));
     sum.round()
 }
 
-/// ⟨x, y⟩ of two lists of spinors, antilinear in x.
-pub fn inner_product<R: Real>(x: &[Complex<R>], y: &[Complex<R>]) -> Complex<f64> {
-    let (mut sum_re, mut sum_im) = (ExactSum::new(), ExactSum::new());
-    for (x, y) in x.chunks_exact(SPINOR_WORDS).zip(y.chunks_exact(SPINOR_WORDS)) {
-        let (mut re, mut im) = (0.0f64, 0.0f64);
-        for (x, y) in x.iter().zip(y) {
-            let [x_re, x_im] = [x.re.to_f64(), x.im.to_f64()];
-            let [y_re, y_im] = [y.re.to_f64(), y.im.to_f64()];
-            re = x_re.fused(y_re, re);
-            re = x_im.fused(y_im, re);
-            im = x_re.fused(y_im, im);
-            im = (-x_im).fused(y_re, im);
+/// ⟨x, y⟩ of two such lists, antilinear in x.
+pub fn inner_product<R: Real>(words: usize, x: &[Complex<R>], y: &[Complex<R>]) -> Complex<f64> {
+    let mut sum = ExactComplexSum::new();
+    x.chunks_exact(words).zip(y.chunks_exact(words)).for_each(|(x, y)| sum.add(site_inner_product(x, y)));
+    sum.round()
+}
+
+/// The sum of each word over the site objects of a list: exact, every component its own term.
+pub fn sum<R: Real>(words: usize, x: &[Complex<R>]) -> Vec<Complex<f64>> {
+    let sum_of = |word: usize| {
+        let mut sum = ExactComplexSum::new();
+        for x in x.chunks_exact(words) {
+            sum.add(Complex::new(x[word].re.to_f64(), x[word].im.to_f64()));
         }
-        sum_re.add(re);
-        sum_im.add(im);
+        sum.round()
+    };
+    (0..words).map(sum_of).collect()
+}
+
+/// Grid's block reduction of a list of terms, as the plan says: what each thread of each block adds up, in the order in which it does.
+pub fn tree_sum(plan: TreePlan, terms: &[f64]) -> f64 {
+    let (threads, blocks, warp, n) = (plan.threads(), plan.blocks(), plan.warp(), terms.len());
+    let block_reduce = |mut s: Vec<f64>| {
+        for first in (0..threads).step_by(warp) {
+            let mut k = warp / 2;
+            while k >= 1 {
+                for vid in 0..k {
+                    s[first + vid] = s[first + vid] + s[first + vid + k];
+                }
+                k /= 2;
+            }
+        }
+        let mut z = 0.0;
+        for first in (0..threads).step_by(warp) {
+            z = z + s[first];
+        }
+        z
+    };
+    let mut buffer = Vec::new();
+    for block in 0..blocks {
+        let mut s = vec![0.0; threads];
+        for thread in 0..threads {
+            let mut i = block * 2 * threads + thread;
+            while i < n {
+                s[thread] = s[thread] + terms[i];
+                if i + threads < n {
+                    s[thread] = s[thread] + terms[i + threads];
+                }
+                i += 2 * threads * blocks;
+            }
+        }
+        buffer.push(block_reduce(s));
     }
-    Complex::new(sum_re.round(), sum_im.round())
+    let mut s = vec![0.0; threads];
+    for thread in 0..threads {
+        let mut i = thread;
+        while i < blocks {
+            s[thread] = s[thread] + buffer[i];
+            i += threads;
+        }
+    }
+    block_reduce(s)
 }
 
 // §10, conjugate gradients.
@@ -374,21 +443,21 @@ pub fn cg<R: Real>(
     guess: &[Complex<R>],
     stop: Stop,
 ) -> Solution<R> {
-    let target = (stop.tolerance * stop.tolerance) * norm2(b);
+    let target = (stop.tolerance * stop.tolerance) * norm2(SPINOR_WORDS, b);
     let mut psi = guess.to_vec();
     let mut r = b.to_vec();
-    if norm2(guess) != 0.0 {
+    if norm2(SPINOR_WORDS, guess) != 0.0 {
         axpy(-1.0, &a(guess), &mut r);
     }
     let mut p = r.clone();
-    let mut c = norm2(&r);
+    let mut c = norm2(SPINOR_WORDS, &r);
     let mut history = vec![c];
     let mut converged = c <= target;
     while !converged && history.len() <= stop.max_iterations {
         let q = a(&p);
-        let alpha = c / inner_product(&p, &q).re;
+        let alpha = c / inner_product(SPINOR_WORDS, &p, &q).re;
         axpy(-alpha, &q, &mut r);
-        let c_next = norm2(&r);
+        let c_next = norm2(SPINOR_WORDS, &r);
         cg_update(&mut psi, &mut p, &r, alpha, c_next / c);
         c = c_next;
         history.push(c);

@@ -6,7 +6,8 @@ mod common;
 use common::{ALL_SITES, Numbers, any_checkerboard, any_extents, any_numbers, every_width, extents, first_difference};
 use common::{in_pools, lattice, random_words, spinors};
 use lanefield_reference::field::{Field, Spinor};
-use lanefield_reference::kernels::{Vectors, blas, reduce};
+use lanefield_reference::kernels::reduce::{self, Sum};
+use lanefield_reference::kernels::{Vectors, blas};
 use lanefield_reference::layout::{Checkerboard, Extents, Lattice, Sites};
 use lanefield_reference::real::Real;
 use lanefield_reference::scalar;
@@ -39,7 +40,7 @@ fn assert_equal<R: Vectors>(
 ) -> Result<(), TestCaseError> {
     let some_sites = if case.checkerboard == Checkerboard::RedBlack { &ALL_SITES[..] } else { &ALL_SITES[..1] };
     for &sites in some_sites {
-        let mut lists = case.fields.each_ref().map(|field| scalar::gather(case.extents, sites, field));
+        let mut lists = case.fields.each_ref().map(|field| scalar::gather(case.extents, sites, Spinor::WORDS, field));
         let expected = plain(&mut lists);
         for lattice in every_width::<R>(case.extents, case.checkerboard) {
             let mut fields = case.fields.each_ref().map(|field| spinors(lattice, sites, field));
@@ -48,7 +49,7 @@ fn assert_equal<R: Vectors>(
                 prop_assert!(found.same_bits(*expected), "{lattice:?}, number {number}: {found:e} {expected:e}");
             }
             for (which, (field, list)) in fields.iter().zip(&lists).enumerate() {
-                let found = scalar::gather(case.extents, sites, &field.to_site_order());
+                let found = scalar::gather(case.extents, sites, Spinor::WORDS, &field.to_site_order());
                 let difference = first_difference(&found, list);
                 prop_assert!(difference.is_none(), "{lattice:?}, field {which}: {difference:?}");
             }
@@ -94,10 +95,10 @@ fn every_operation_is_bitwise_equal_to_plain_loops<R: Vectors>(case: &Case<R>) -
     )?;
     assert_equal(
         case,
-        |[x, y, _]| vec![blas::axpy_norm(a, x, y).unwrap()],
+        |[x, y, _]| vec![blas::axpy_norm(a, x, y, Sum::Exact).unwrap()],
         |[x, y, _]| {
             scalar::axpy(a, x, y);
-            vec![scalar::norm2(y)]
+            vec![scalar::norm2(Spinor::WORDS, y)]
         },
     )?;
     assert_equal(
@@ -112,11 +113,15 @@ fn every_operation_is_bitwise_equal_to_plain_loops<R: Vectors>(case: &Case<R>) -
         },
     )?;
     let parts = |z: Complex<f64>| vec![z.re, z.im];
-    assert_equal(case, |[x, _, _]| vec![reduce::norm2(x)], |[x, _, _]| vec![scalar::norm2(x)])?;
     assert_equal(
         case,
-        |[x, y, _]| parts(reduce::inner_product(x, y).unwrap()),
-        |[x, y, _]| parts(scalar::inner_product(x, y)),
+        |[x, _, _]| vec![reduce::norm2(x, Sum::Exact)],
+        |[x, _, _]| vec![scalar::norm2(Spinor::WORDS, x)],
+    )?;
+    assert_equal(
+        case,
+        |[x, y, _]| parts(reduce::inner_product(x, y, Sum::Exact).unwrap()),
+        |[x, y, _]| parts(scalar::inner_product(Spinor::WORDS, x, y)),
     )
 }
 
@@ -162,8 +167,9 @@ fn sums_do_not_depend_on_the_number_of_threads() {
         let [x, y] = [1, 2].map(|seed| gaussian::<f32>(lattice, sites, seed));
         let [one, two, three] = in_pools(|| {
             let mut z = y.clone();
-            let inner = reduce::inner_product(&x, &y).unwrap();
-            [reduce::norm2(&x), inner.re, inner.im, blas::axpy_norm(0.3, &x, &mut z).unwrap()].map(f64::to_bits)
+            let inner = reduce::inner_product(&x, &y, Sum::Exact).unwrap();
+            [reduce::norm2(&x, Sum::Exact), inner.re, inner.im, blas::axpy_norm(0.3, &x, &mut z, Sum::Exact).unwrap()]
+                .map(f64::to_bits)
         });
         assert_eq!(one, two);
         assert_eq!(one, three);
@@ -177,9 +183,9 @@ fn sums_over_ones_count_them() {
     let words = 16 * Spinor::WORDS;
     let x = spinors(lattice, Sites::Full, &vec![Complex::new(1.0f32, 2.0); words]);
     let y = spinors(lattice, Sites::Full, &vec![Complex::new(3.0f32, -1.0); words]);
-    assert_eq!(reduce::norm2(&x), 5.0 * 192.0);
+    assert_eq!(reduce::norm2(&x, Sum::Exact), 5.0 * 192.0);
     // conj(1 + 2i) (3 − i) = 1 − 7i.
-    assert_eq!(reduce::inner_product(&x, &y).unwrap(), Complex::new(192.0, -7.0 * 192.0));
+    assert_eq!(reduce::inner_product(&x, &y, Sum::Exact).unwrap(), Complex::new(192.0, -7.0 * 192.0));
 }
 
 #[test]
@@ -191,7 +197,7 @@ fn norms_are_exact_where_doubles_added_in_turn_are_not() {
     for (site, spinor) in values.chunks_exact_mut(Spinor::WORDS).enumerate() {
         spinor[0].re = if site == 0 { (1u64 << 27) as f64 } else { 1.0 };
     }
-    let norm = reduce::norm2(&spinors(lattice, Sites::Full, &values));
+    let norm = reduce::norm2(&spinors(lattice, Sites::Full, &values), Sum::Exact);
     assert_eq!(norm, ((1u64 << 54) + 16) as f64);
 }
 
@@ -201,9 +207,9 @@ fn infinities_and_nan_reach_the_sum_from_any_lane() {
     let lattice = lattice::<f32>(extents, 16, Checkerboard::RedBlack);
     let mut values = random_words::<f32>(extents, Spinor::WORDS, 3, Numbers::Gaussian);
     values[100].im = f32::INFINITY;
-    assert_eq!(reduce::norm2(&spinors(lattice, Sites::Full, &values)), f64::INFINITY);
+    assert_eq!(reduce::norm2(&spinors(lattice, Sites::Full, &values), Sum::Exact), f64::INFINITY);
     values[200].re = f32::NAN;
-    assert!(reduce::norm2(&spinors(lattice, Sites::Full, &values)).is_nan());
+    assert!(reduce::norm2(&spinors(lattice, Sites::Full, &values), Sum::Exact).is_nan());
 }
 
 #[test]
@@ -221,9 +227,9 @@ fn fields_of_different_lattices_or_sites_are_refused() {
         assert!(blas::copy(&mut y.clone(), x).is_err());
         assert!(blas::scale(&mut y.clone(), 2.0, x).is_err());
         assert!(blas::axpy(2.0, x, &mut y.clone()).is_err());
-        assert!(blas::axpy_norm(2.0, x, &mut y.clone()).is_err());
+        assert!(blas::axpy_norm(2.0, x, &mut y.clone(), Sum::Exact).is_err());
         assert!(blas::cg_update(&mut x.clone(), &mut x.clone(), y, 1.0, 2.0).is_err());
         assert!(blas::cg_update(&mut x.clone(), &mut y.clone(), x, 1.0, 2.0).is_err());
-        assert!(reduce::inner_product(x, y).is_err());
+        assert!(reduce::inner_product(x, y, Sum::Exact).is_err());
     }
 }

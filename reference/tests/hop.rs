@@ -165,7 +165,7 @@ fn hop_of_all(operator: &ScalarWilson, psi: &[Complex<f64>], dagger: Dagger) -> 
 /// |a − b| / |b|.
 fn relative_distance(a: &[Complex<f64>], b: &[Complex<f64>]) -> f64 {
     let difference: Vec<_> = a.iter().zip(b).map(|(a, b)| a - b).collect();
-    (scalar::norm2(&difference) / scalar::norm2(b)).sqrt()
+    (scalar::norm2(scalar::SPINOR_WORDS, &difference) / scalar::norm2(scalar::SPINOR_WORDS, b)).sqrt()
 }
 
 fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
@@ -193,10 +193,10 @@ fn hop_dagger_is_the_adjoint_of_hop() {
     let configuration = Configuration::hot(extents, 7);
     let operator = antiperiodic(&configuration);
     let (phi, chi) = (gaussian(extents, 8), gaussian(extents, 9));
-    let left = scalar::inner_product(&phi, &hop_of_all(&operator, &chi, Dagger::No));
-    let right = scalar::inner_product(&hop_of_all(&operator, &phi, Dagger::Yes), &chi);
-    assert!((left - right).norm() < 1e-13 * scalar::norm2(&phi), "{left} {right}");
-    assert!(left.norm() > 1e-3 * scalar::norm2(&phi));
+    let left = scalar::inner_product(scalar::SPINOR_WORDS, &phi, &hop_of_all(&operator, &chi, Dagger::No));
+    let right = scalar::inner_product(scalar::SPINOR_WORDS, &hop_of_all(&operator, &phi, Dagger::Yes), &chi);
+    assert!((left - right).norm() < 1e-13 * scalar::norm2(scalar::SPINOR_WORDS, &phi), "{left} {right}");
+    assert!(left.norm() > 1e-3 * scalar::norm2(scalar::SPINOR_WORDS, &phi));
 }
 
 /// γ5 = diag(1, 1, −1, −1).

@@ -22,7 +22,7 @@ fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
 /// |a − b| / |b|.
 fn relative_distance(a: &[Complex<f64>], b: &[Complex<f64>]) -> f64 {
     let difference: Vec<_> = a.iter().zip(b).map(|(a, b)| a - b).collect();
-    (scalar::norm2(&difference) / scalar::norm2(b)).sqrt()
+    (scalar::norm2(scalar::SPINOR_WORDS, &difference) / scalar::norm2(scalar::SPINOR_WORDS, b)).sqrt()
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn schur_complement_is_the_odd_part_of_the_operator_where_the_even_part_is_elimi
         // Even sites of the source are not read, and of the result are zero.
         let even = Sites::Parity(Parity::Even);
         assert_eq!(operator.mpc(&gaussian(lattice, 2), mass, dagger), complement);
-        assert!(scalar::gather(lattice, even, &complement).iter().all(|w| *w == Complex::default()));
+        assert!(scalar::gather(lattice, even, SPINOR_WORDS, &complement).iter().all(|w| *w == Complex::default()));
     }
 }
 

@@ -1,12 +1,12 @@
-//! Copy bandwidth, the ceiling of every kernel that streams its fields: bytes read plus bytes written, over the time of a copy between
-//! buffers larger than the caches. The median of several runs.
+//! The ceilings of kernels that stream their fields. Copy: bytes read plus bytes written, over the time of a copy between buffers larger
+//! than the caches. Read: bytes read, over the time to read one. The median of several runs.
 
 use std::time::Instant;
 
 use rayon::prelude::*;
 
 use super::BackendError;
-use super::opencl::{Arg, Context, DeviceKind, Launch, expand};
+use super::opencl::{Arg, Buffer, Context, DeviceKind, Launch, expand};
 
 /// Bytes of one host buffer.
 const HOST_BYTES: usize = 256 << 20;
@@ -14,23 +14,18 @@ const HOST_BYTES: usize = 256 << 20;
 const DEVICE_BYTES: usize = 1 << 30;
 /// Timed runs; the median counts.
 const RUNS: usize = 9;
-/// Bytes of one element of `copy_ceiling` in `cl/peak.cl`.
+/// Bytes of one element of the kernels of `cl/peak.cl`.
 const ELEMENT: usize = 16;
-/// Work-items a group of `copy_ceiling`.
+/// Work-items a group of these kernels.
 const GROUP: usize = 256;
+/// Work-groups for each compute unit with which reading is tried.
+const GROUPS_A_UNIT: [usize; 4] = [8, 16, 32, 64];
 
 /// Copy bandwidth of the host's memory with the threads of the present rayon pool, in bytes a second: the better of plain stores
 /// and of stores past the caches.
 pub fn host_copy_bandwidth() -> f64 {
-    let mut source = vec![0u64; HOST_BYTES / 8];
-    let mut target = vec![0u64; HOST_BYTES / 8];
-    // Touched by the threads that will use them, and not all the same value.
-    let a_thread = source.len().div_ceil(rayon::current_num_threads());
-    source.par_chunks_mut(a_thread).enumerate().for_each(|(thread, chunk)| {
-        for (k, word) in chunk.iter_mut().enumerate() {
-            *word = (thread * a_thread + k) as u64;
-        }
-    });
+    let (source, a_thread) = host_source();
+    let mut target = vec![0u64; source.len()];
     let bandwidths = [copy_plain, copy_past_caches].map(|copy: Copy| {
         let mut run = || {
             let start = Instant::now();
@@ -42,6 +37,37 @@ pub fn host_copy_bandwidth() -> f64 {
     });
     std::hint::black_box(&target);
     bandwidths[0].max(bandwidths[1])
+}
+
+/// Bytes to be read, touched by the threads that will read them, and not all the same; with it, words of a thread.
+fn host_source() -> (Vec<u64>, usize) {
+    let mut source = vec![0u64; HOST_BYTES / 8];
+    let a_thread = source.len().div_ceil(rayon::current_num_threads());
+    source.par_chunks_mut(a_thread).enumerate().for_each(|(thread, chunk)| {
+        for (k, word) in chunk.iter_mut().enumerate() {
+            *word = (thread * a_thread + k) as u64;
+        }
+    });
+    (source, a_thread)
+}
+
+/// Read bandwidth of the host's memory with the threads of the present rayon pool, in bytes a second.
+pub fn host_read_bandwidth() -> f64 {
+    // One accumulator a cache line's word: nothing waits for anything but memory.
+    fn read(chunk: &[u64]) -> u64 {
+        let (lines, _) = chunk.as_chunks::<32>();
+        let all = lines.iter().fold([0u64; 32], |all, line| std::array::from_fn(|k| all[k] ^ line[k]));
+        all.into_iter().fold(0, |all, word| all ^ word)
+    }
+    let (source, a_thread) = host_source();
+    let run = || {
+        let start = Instant::now();
+        let all: u64 = source.par_chunks(a_thread).map(read).reduce(|| 0, |a, b| a ^ b);
+        std::hint::black_box(all);
+        start.elapsed().as_secs_f64()
+    };
+    run();
+    HOST_BYTES as f64 / median((0..RUNS).map(|_| run()).collect())
 }
 
 /// A way to copy.
@@ -72,23 +98,50 @@ fn copy_past_caches(to: &mut [u64], from: &[u64]) {
 /// # Errors
 /// What the runtime reports.
 pub fn device_copy_bandwidth(context: &Context) -> Result<f64, BackendError> {
+    let (source, elements) = device_source(context)?;
+    let target = context.allocate(source.bytes(), "copy target")?;
+    let launch = Launch { global: [elements, 1, 1], local: [GROUP, 1, 1] };
+    let arguments = [Arg::Buffer(&target), Arg::Buffer(&source), Arg::U64(elements as u64)];
+    Ok(2.0 * source.bytes() as f64 / median_time(context, "copy_ceiling", launch, &arguments)?)
+}
+
+/// Read bandwidth of a device's memory, in bytes a second of device time: the best of a few numbers of work-groups.
+///
+/// # Errors
+/// What the runtime reports.
+pub fn device_read_bandwidth(context: &Context) -> Result<f64, BackendError> {
+    let (source, elements) = device_source(context)?;
+    let target = context.allocate(ELEMENT, "read target")?;
+    let arguments = [Arg::Buffer(&target), Arg::Buffer(&source), Arg::U64(elements as u64)];
+    let mut best = f64::NEG_INFINITY;
+    for groups_a_unit in GROUPS_A_UNIT {
+        let groups = (context.info().compute_units as usize * groups_a_unit).clamp(1, elements / GROUP);
+        let launch = Launch { global: [groups * GROUP, 1, 1], local: [GROUP, 1, 1] };
+        best = best.max(source.bytes() as f64 / median_time(context, "read_ceiling", launch, &arguments)?);
+    }
+    Ok(best)
+}
+
+/// A buffer of zeros, larger than the caches where the device has room, and its number of elements.
+fn device_source(context: &Context) -> Result<(Buffer, usize), BackendError> {
     let info = context.info();
     let wanted = if info.kind == DeviceKind::Cpu { HOST_BYTES } else { DEVICE_BYTES };
     let most = (info.max_allocation_bytes).min(info.global_memory_bytes / 8) as usize;
     let bytes = wanted.min(most) / (ELEMENT * GROUP) * (ELEMENT * GROUP);
-    let source = context.allocate(bytes, "copy source")?;
-    let target = context.allocate(bytes, "copy target")?;
+    let source = context.allocate(bytes, "source of a bandwidth measurement")?;
     context.fill_zero(&source)?;
+    Ok((source, bytes / ELEMENT))
+}
+
+/// The median time of a kernel of `peak.cl`, in seconds.
+fn median_time(context: &Context, kernel: &str, launch: Launch, arguments: &[Arg<'_>]) -> Result<f64, BackendError> {
     let program = context.program("peak.cl", &expand("peak.cl")?, "")?;
-    let elements = bytes / ELEMENT;
-    let launch = Launch { global: [elements, 1, 1], local: [GROUP, 1, 1] };
-    let arguments = [Arg::Buffer(&target), Arg::Buffer(&source), Arg::U64(elements as u64)];
-    context.launch_timed(&program, "copy_ceiling", launch, &arguments)?;
+    context.launch_timed(&program, kernel, launch, arguments)?;
     let mut times = Vec::with_capacity(RUNS);
     for _ in 0..RUNS {
-        times.push(context.launch_timed(&program, "copy_ceiling", launch, &arguments)?);
+        times.push(context.launch_timed(&program, kernel, launch, arguments)?);
     }
-    Ok(2.0 * bytes as f64 / median(times))
+    Ok(median(times))
 }
 
 /// The middle one of some times, in any order.

@@ -7,12 +7,12 @@ use std::time::Instant;
 use lanefield_reference::field::{Field, SiteObject, Spinor};
 use lanefield_reference::kernels::hop::{self, Dagger};
 use lanefield_reference::kernels::{Vectors, blas, reduce};
-use lanefield_reference::layout::{Lattice, LegOrder, Sites, Stencil};
+use lanefield_reference::layout::{Direction, Lattice, LegOrder, Sites, Stencil};
 use lanefield_reference::links::DoubledGauge;
 use num_complex::Complex;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::{Backend, BackendError};
+use super::{Backend, BackendError, Sum};
 
 /// A number of CPU threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -165,8 +165,20 @@ impl Backend for Cpu {
         a: f64,
         x: &Field<R, K>,
         y: &mut Field<R, K>,
+        sum: Sum,
     ) -> Result<f64, BackendError> {
-        Ok(self.pool.install(|| blas::axpy_norm(a, x, y))?)
+        Ok(self.pool.install(|| blas::axpy_norm(a, x, y, sum))?)
+    }
+
+    fn axpby_norm<R: Vectors, K: SiteObject>(
+        &self,
+        a: f64,
+        x: &Field<R, K>,
+        b: f64,
+        y: &mut Field<R, K>,
+        sum: Sum,
+    ) -> Result<f64, BackendError> {
+        Ok(self.pool.install(|| blas::axpby_norm(a, x, b, y, sum))?)
     }
 
     fn cg_update<R: Vectors, K: SiteObject>(
@@ -180,16 +192,30 @@ impl Backend for Cpu {
         Ok(self.pool.install(|| blas::cg_update(psi, p, r, a, b))?)
     }
 
-    fn norm2<R: Vectors, K: SiteObject>(&self, x: &Field<R, K>) -> Result<f64, BackendError> {
-        Ok(self.pool.install(|| reduce::norm2(x)))
+    fn norm2<R: Vectors, K: SiteObject>(&self, x: &Field<R, K>, sum: Sum) -> Result<f64, BackendError> {
+        Ok(self.pool.install(|| reduce::norm2(x, sum)))
     }
 
-    fn inner_product<R: Vectors, K: SiteObject>(
+    fn inner_products<R: Vectors, K: SiteObject>(
+        &self,
+        xs: &[&Field<R, K>],
+        y: &Field<R, K>,
+        sum: Sum,
+    ) -> Result<Vec<Complex<f64>>, BackendError> {
+        Ok(self.pool.install(|| reduce::inner_products(xs, y, sum))?)
+    }
+
+    fn sum<R: Vectors, K: SiteObject>(&self, x: &Field<R, K>, sum: Sum) -> Result<Vec<Complex<f64>>, BackendError> {
+        Ok(self.pool.install(|| reduce::sum(x, sum)))
+    }
+
+    fn slice_sums<R: Vectors, K: SiteObject>(
         &self,
         x: &Field<R, K>,
-        y: &Field<R, K>,
-    ) -> Result<Complex<f64>, BackendError> {
-        Ok(self.pool.install(|| reduce::inner_product(x, y))?)
+        direction: Direction,
+        sum: Sum,
+    ) -> Result<Vec<Vec<Complex<f64>>>, BackendError> {
+        Ok(self.pool.install(|| reduce::slice_sums(x, direction, sum)))
     }
 
     fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
@@ -200,6 +226,10 @@ impl Backend for Cpu {
 
     fn copy_bandwidth(&self) -> Result<f64, BackendError> {
         Ok(self.pool.install(crate::backend::bandwidth::host_copy_bandwidth))
+    }
+
+    fn read_bandwidth(&self) -> Result<f64, BackendError> {
+        Ok(self.pool.install(crate::backend::bandwidth::host_read_bandwidth))
     }
 
     fn finish(&self) -> Result<(), BackendError> {

@@ -9,12 +9,13 @@ pub mod select;
 use lanefield_reference::field::{Field, FieldError, SiteObject, Spinor};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Lattice, LayoutError, LegOrder, Sites, Stencil};
+use lanefield_reference::layout::{Direction, Lattice, LayoutError, LegOrder, Sites, Stencil, TreePlan};
 use lanefield_reference::links::DoubledGauge;
 use num_complex::Complex;
 use thiserror::Error;
 
 pub use cpu::{Cpu, Threads};
+pub use lanefield_reference::kernels::reduce::Sum;
 pub use opencl::OpenCl;
 
 use opencl::OpenClError;
@@ -40,6 +41,27 @@ pub enum BackendError {
     NoDoubles {
         /// The device.
         device: String,
+    },
+    /// A plan whose blocks the device cannot run as work-groups.
+    #[error(
+        "{device} takes at most {most} work-items a group, and the plan has {plan}: take a plan with smaller blocks, or replay this one \
+         with --device cpu"
+    )]
+    PlanTooLarge {
+        /// The plan.
+        plan: TreePlan,
+        /// The device.
+        device: String,
+        /// Its largest group.
+        most: usize,
+    },
+    /// A sum that was to be finished by the group that retires last, on a device where that is not known to be sound.
+    #[error("{device} cannot finish a sum by retirement count: {reason}; finish by second-kernel")]
+    NoRetirement {
+        /// The device.
+        device: String,
+        /// What is missing.
+        reason: String,
     },
     /// A thread pool that could not be made.
     #[error("a pool of {threads} threads could not be started: {reason}; use --threads N with fewer")]
@@ -146,6 +168,16 @@ pub trait Backend {
         a: f64,
         x: &Self::Field<R, K>,
         y: &mut Self::Field<R, K>,
+        sum: Sum,
+    ) -> Result<f64, BackendError>;
+    /// y ← a · x + b · y, the first product fused, and |y|² of the result.
+    fn axpby_norm<R: Vectors, K: SiteObject>(
+        &self,
+        a: f64,
+        x: &Self::Field<R, K>,
+        b: f64,
+        y: &mut Self::Field<R, K>,
+        sum: Sum,
     ) -> Result<f64, BackendError>;
     /// ψ ← a · p + ψ, then p ← b · p + r, with the old p in both.
     fn cg_update<R: Vectors, K: SiteObject>(
@@ -156,20 +188,45 @@ pub trait Backend {
         a: f64,
         b: f64,
     ) -> Result<(), BackendError>;
-    /// |x|², the exact sum over sites.
-    fn norm2<R: Vectors, K: SiteObject>(&self, x: &Self::Field<R, K>) -> Result<f64, BackendError>;
-    /// ⟨x, y⟩, antilinear in x, the exact sum over sites.
+    /// |x|².
+    fn norm2<R: Vectors, K: SiteObject>(&self, x: &Self::Field<R, K>, sum: Sum) -> Result<f64, BackendError>;
+    /// ⟨x, y⟩, antilinear in x.
     fn inner_product<R: Vectors, K: SiteObject>(
         &self,
         x: &Self::Field<R, K>,
         y: &Self::Field<R, K>,
-    ) -> Result<Complex<f64>, BackendError>;
+        sum: Sum,
+    ) -> Result<Complex<f64>, BackendError> {
+        Ok(self.inner_products(&[x], y, sum)?[0])
+    }
+    /// ⟨x, y⟩ for each x of `xs`, antilinear in x; y is read once for several of them.
+    fn inner_products<R: Vectors, K: SiteObject>(
+        &self,
+        xs: &[&Self::Field<R, K>],
+        y: &Self::Field<R, K>,
+        sum: Sum,
+    ) -> Result<Vec<Complex<f64>>, BackendError>;
+    /// The sum over all sites: a number for each complex word of the site object.
+    fn sum<R: Vectors, K: SiteObject>(
+        &self,
+        x: &Self::Field<R, K>,
+        sum: Sum,
+    ) -> Result<Vec<Complex<f64>>, BackendError>;
+    /// The sum over each slice across `direction`: for each slice in order, a number for each complex word.
+    fn slice_sums<R: Vectors, K: SiteObject>(
+        &self,
+        x: &Self::Field<R, K>,
+        direction: Direction,
+        sum: Sum,
+    ) -> Result<Vec<Vec<Complex<f64>>>, BackendError>;
 
     /// Seconds that the kernels of `work` take: device time where there are device events, else wall time.
     fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError>;
     /// The copy bandwidth of the backend's memory, in bytes a second (read plus written), measured now: the best of the ways to copy that
     /// it has, the median of several runs over buffers larger than the caches.
     fn copy_bandwidth(&self) -> Result<f64, BackendError>;
+    /// The read bandwidth of the backend's memory, in bytes a second, measured likewise: what bounds a sum over a large field.
+    fn read_bandwidth(&self) -> Result<f64, BackendError>;
     /// Waits until all queued work is done.
     fn finish(&self) -> Result<(), BackendError>;
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
-use lanefield::backend::Backend;
+use lanefield::backend::{Backend, Sum};
 use lanefield::io::npy::ArrayReal;
 use lanefield::operator::{HopOperator, Operator as _, Wilson, WilsonParameters};
 use lanefield::reference::field::{Field, Spinor};
@@ -170,8 +170,8 @@ impl<R: Vectors> BackendTask for Task<'_, R> {
             }
         }?;
         Ok(Applied {
-            source_norm2: backend.norm2(&psi)?,
-            result_norm2: backend.norm2(&out)?,
+            source_norm2: backend.norm2(&psi, Sum::Exact)?,
+            result_norm2: backend.norm2(&out, Sum::Exact)?,
             result: backend.download(&out)?.to_site_order(),
         })
     }

@@ -4,10 +4,12 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use lanefield::backend::opencl::{DeviceInfo, OpenCl, OpenClError, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
-use lanefield::backend::{Backend, Cpu, Threads};
+use lanefield::backend::{Backend, Cpu, Sum, Threads};
 use lanefield::operator::{HopParameters, WilsonParameters};
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{AcceleratorThreads, LaneChoice, LegOrder};
+use lanefield::reference::layout::{
+    AcceleratorThreads, LaneChoice, LegOrder, ReductionDevice, TreePlan, get_num_blocks_and_threads,
+};
 use lanefield::reference::links::{BoundaryPhases, LinkFormat};
 
 /// Where to run, and in which layout. None of it changes a bit of any result, but the order of the legs.
@@ -113,6 +115,54 @@ impl BackendArgs {
             eprintln!("warning: results of this device are not bitwise: {reason}");
         }
         Ok(opened)
+    }
+}
+
+/// How sums over sites are taken.
+#[derive(Args, Clone, Debug)]
+pub struct SumArgs {
+    /// exact: the exact sum, rounded once, the same everywhere; tree: Grid's block sum, which depends on the plan and on the lane width
+    #[arg(long, value_name = "KIND", default_value = "exact")]
+    pub sum: SumKind,
+    /// For tree: threads of a block [default: what Grid takes on the plan's device]
+    #[arg(long, value_name = "N")]
+    plan_threads: Option<usize>,
+    /// For tree: number of blocks [default: what Grid takes on the plan's device]
+    #[arg(long, value_name = "N")]
+    plan_blocks: Option<usize>,
+    /// For tree: threads that are summed in halves [default: the warp of the plan's device, or all threads where they are fewer]
+    #[arg(long, value_name = "N")]
+    plan_warp: Option<usize>,
+    /// For tree: the device whose plan is replayed, wherever the sum runs: v100, a100, h100, h200, mi250x, or
+    /// WARP,THREADS,BYTES,UNITS (threads of a warp, most threads of a block, its local memory, compute units) [default: h200]
+    #[arg(long, value_name = "DEVICE")]
+    plan_device: Option<ReductionDevice>,
+}
+
+/// A kind of sum.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum SumKind {
+    /// The exact sum, rounded once
+    Exact,
+    /// Grid's block sum
+    Tree,
+}
+
+impl SumArgs {
+    /// The sum that was asked for, of objects of `object_bytes` in the local memory of a block.
+    pub fn sum(&self, object_bytes: usize) -> anyhow::Result<Sum> {
+        let Self { sum, plan_threads, plan_blocks, plan_warp, plan_device } = self;
+        if *sum == SumKind::Exact {
+            let planned =
+                plan_threads.is_some() || plan_blocks.is_some() || plan_warp.is_some() || plan_device.is_some();
+            anyhow::ensure!(!planned, "--plan-… is for --sum tree; exact sums have no plan");
+            return Ok(Sum::Exact);
+        }
+        let device = plan_device.unwrap_or(ReductionDevice::H200);
+        let usual = get_num_blocks_and_threads(object_bytes, &device)?;
+        let threads = plan_threads.unwrap_or(usual.threads());
+        let warp = plan_warp.unwrap_or(device.warp.min(threads.max(1)));
+        Ok(Sum::Tree(TreePlan::with_warp(threads, plan_blocks.unwrap_or(usual.blocks()), warp)?))
     }
 }
 

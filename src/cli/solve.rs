@@ -17,7 +17,7 @@ use num_complex::Complex;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, BackendTask, HopArgs, Precision, check_diagonal, mass};
+use super::args::{BackendArgs, BackendTask, HopArgs, Precision, SumArgs, check_diagonal, mass};
 use super::files::{require_distinct, require_writable, write_spinor};
 use super::output::{bits, facts, print, print_json, with_bits};
 use super::source::{InputArgs, rounded};
@@ -65,6 +65,8 @@ pub struct Solve {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    sums: SumArgs,
     #[command(flatten)]
     backend: BackendArgs,
 }
@@ -119,6 +121,7 @@ impl Solve {
             cg: CgParams {
                 tolerance: self.tolerance.unwrap_or(auto.tolerance),
                 max_iterations: self.max_iterations.unwrap_or(auto.max_iterations),
+                sum: self.sums.sum(size_of::<Complex<f64>>()).context("failed to plan the sums")?,
             },
             lanes: self.backend.lanes,
         };

@@ -34,6 +34,9 @@ pub struct Verify {
     /// Random cases for each precision, on each of which every kernel runs [default: 48; with --quick 12]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     cases: Option<u32>,
+    /// Random cases of sums over sites, in which six operations sum random objects in a random form [default: 2400; with --quick 240]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
+    sums: Option<u32>,
     /// Key of all random choices and data
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
@@ -150,6 +153,7 @@ impl Verify {
             options.configuration = Some(read_configuration(path)?.configuration);
         }
         options.cases = self.cases.unwrap_or(options.cases);
+        options.sums = self.sums.unwrap_or(options.sums);
         options.only = self.case;
         options.lanes = self.lanes;
         options.legs = self.legs;
@@ -197,6 +201,7 @@ impl Verify {
         let mut add = |argument: Option<String>| command += &argument.unwrap_or_default();
         add(self.quick.then(|| " --quick".to_owned()));
         add(self.cases.map(|cases| format!(" --cases {cases}")));
+        add(self.sums.map(|sums| format!(" --sums {sums}")));
         add((self.device != DeviceChoice::Auto).then(|| format!(" --device '{}'", self.device)));
         add((self.lanes != LaneChoice::Auto).then(|| format!(" --lanes {}", self.lanes)));
         add(self.legs.map(|legs| format!(" --legs {legs}")));

@@ -6,7 +6,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use thiserror::Error;
 
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, Sum};
 use crate::operator::Operator;
 
 /// When to stop.
@@ -16,12 +16,14 @@ pub struct CgParams {
     pub tolerance: f64,
     /// Give up after so many iterations.
     pub max_iterations: usize,
+    /// How sums over sites are taken. Exact sums give the same history everywhere; that of a tree depends on its plan and on the lane width.
+    pub sum: Sum,
 }
 
 impl CgParams {
-    /// The default for a precision: 1e-10 for f64, 1e-6 for f32; 10000 iterations.
+    /// The default for a precision: 1e-10 for f64, 1e-6 for f32; 10000 iterations; exact sums.
     pub fn auto<R: Vectors>() -> Self {
-        Self { tolerance: if R::BITS == 32 { 1e-6 } else { 1e-10 }, max_iterations: 10_000 }
+        Self { tolerance: if R::BITS == 32 { 1e-6 } else { 1e-10 }, max_iterations: 10_000, sum: Sum::Exact }
     }
 }
 
@@ -99,20 +101,20 @@ pub fn conjugate_gradient<B: Backend, R: Vectors>(
     params: CgParams,
     mut observe: impl FnMut(usize, f64),
 ) -> Result<CgInfo, CgError> {
-    let mut info = CgInfo { source_norm2: operator.backend().norm2(source)?, ..CgInfo::default() };
+    let mut info = CgInfo { source_norm2: operator.backend().norm2(source, params.sum)?, ..CgInfo::default() };
     finite("|b|²", info.source_norm2, &info)?;
     let stop = params.tolerance * params.tolerance * info.source_norm2;
 
     let mut residual = operator.zeros()?;
     operator.backend().copy(&mut residual, source)?;
     let mut product = operator.zeros()?;
-    let guess_norm2 = operator.backend().norm2(psi)?;
+    let guess_norm2 = operator.backend().norm2(psi, params.sum)?;
     finite("|guess|²", guess_norm2, &info)?;
     let mut c = if guess_norm2 == 0.0 {
         info.source_norm2
     } else {
         operator.apply(&mut product, psi, Dagger::No)?;
-        operator.backend().axpy_norm(-1.0, &product, &mut residual)?
+        operator.backend().axpy_norm(-1.0, &product, &mut residual, params.sum)?
     };
     let mut direction = operator.zeros()?;
     operator.backend().copy(&mut direction, &residual)?;
@@ -126,13 +128,13 @@ pub fn conjugate_gradient<B: Backend, R: Vectors>(
         }
         operator.apply(&mut product, &direction, Dagger::No)?;
         let backend = operator.backend();
-        let curvature = backend.inner_product(&direction, &product)?.re;
+        let curvature = backend.inner_product(&direction, &product, params.sum)?.re;
         finite("<p, A p>", curvature, &info)?;
         if curvature <= 0.0 {
             return Err(CgError::Indefinite { curvature, info });
         }
         let a = c / curvature;
-        let next = backend.axpy_norm(-a, &product, &mut residual)?;
+        let next = backend.axpy_norm(-a, &product, &mut residual, params.sum)?;
         finite("|r|²", next, &info)?;
         backend.cg_update(psi, &mut direction, &residual, a, next / c)?;
         c = next;

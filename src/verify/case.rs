@@ -64,16 +64,21 @@ impl fmt::Display for Case {
 impl Case {
     /// The sites on which fields of the lattice can live.
     pub fn sites(&self) -> &'static [Sites] {
-        const ALL: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
-        match self.lattice.checkerboard() {
-            Checkerboard::FullOnly => &ALL[..1],
-            Checkerboard::RedBlack => &ALL,
-        }
+        sites_of(&self.lattice)
+    }
+}
+
+/// The sites on which fields of a lattice can live.
+pub(super) fn sites_of(lattice: &Lattice) -> &'static [Sites] {
+    const ALL: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
+    match lattice.checkerboard() {
+        Checkerboard::FullOnly => &ALL[..1],
+        Checkerboard::RedBlack => &ALL,
     }
 }
 
 /// Draws from the generator: number `k` of a seed and a use is always the same.
-struct Draws {
+pub(super) struct Draws {
     seed: u64,
     site: u64,
     next: u32,
@@ -81,23 +86,23 @@ struct Draws {
 
 impl Draws {
     /// Draws for case number `number`.
-    fn of_case(seed: u64, number: u64) -> Self {
+    pub fn of_case(seed: u64, number: u64) -> Self {
         Self { seed, site: number, next: 1 << 31 }
     }
 
     /// Draws for what a whole run has in common, such as the work-group sizes of a lane width.
-    fn of_run(seed: u64, subject: u64) -> Self {
+    pub fn of_run(seed: u64, subject: u64) -> Self {
         Self { seed, site: u64::MAX - subject, next: 1 << 31 }
     }
 
     /// One of `0..n`.
-    fn below(&mut self, n: usize) -> usize {
+    pub fn below(&mut self, n: usize) -> usize {
         let [word, ..] = bits(self.seed, Stream::TestData, self.site, self.next);
         self.next += 1;
         word as usize % n
     }
 
-    fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
+    pub fn one_of<T: Copy>(&mut self, values: &[T]) -> T {
         values[self.below(values.len())]
     }
 }
@@ -121,6 +126,11 @@ impl<'o> Plan<'o> {
     /// The plan of a run.
     pub fn new(options: &'o VerifyOptions) -> Result<Self, VerifyError> {
         Ok(Self { options, widths: [widths::<f32>(options)?, widths::<f64>(options)?] })
+    }
+
+    /// The lane widths of f32 and of f64.
+    pub fn widths(&self) -> &[Vec<LaneWidth>; 2] {
+        &self.widths
     }
 
     /// The numbers of the random cases.
@@ -232,7 +242,7 @@ fn too_large(options: &VerifyOptions) -> VerifyError {
 }
 
 /// A cut into `nsimd` virtual nodes: each factor of two goes to a direction drawn.
-fn cut(nsimd: usize, draws: &mut Draws) -> [usize; DIMENSIONS] {
+pub(super) fn cut(nsimd: usize, draws: &mut Draws) -> [usize; DIMENSIONS] {
     let mut nodes = [1; DIMENSIONS];
     for _ in 0..nsimd.ilog2() {
         nodes[draws.below(DIMENSIONS)] *= 2;
@@ -252,14 +262,31 @@ fn small(
     if least {
         return extents;
     }
+    grow(&mut extents, SMALL_VOLUME, draws);
+    extents
+}
+
+/// Extents that such a cut fits, with at most `volume` sites where the least possible ones have no more.
+pub(super) fn extents_within(
+    volume: usize,
+    nodes: [usize; DIMENSIONS],
+    checkerboard: Checkerboard,
+    draws: &mut Draws,
+) -> [usize; DIMENSIONS] {
+    let mut extents = small(nodes, checkerboard, true, draws);
+    grow(&mut extents, volume, draws);
+    extents
+}
+
+/// Makes some extents 2, 3 or 5 times as large, as long as the lattice has at most `volume` sites.
+fn grow(extents: &mut [usize; DIMENSIONS], volume: usize, draws: &mut Draws) {
     let first = draws.below(DIMENSIONS);
     for d in (0..DIMENSIONS).map(|d| (first + d) % DIMENSIONS) {
         let factor = draws.one_of(&[1, 2, 3, 5]);
-        if extents.iter().product::<usize>() * factor <= SMALL_VOLUME {
+        if extents.iter().product::<usize>() * factor <= volume {
             extents[d] *= factor;
         }
     }
-    extents
 }
 
 /// A random order of the legs.

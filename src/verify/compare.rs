@@ -111,7 +111,7 @@ pub enum Mismatch {
     /// A number: a norm, or a part of an inner product.
     Scalar {
         /// What it is.
-        what: &'static str,
+        what: String,
         /// The two values.
         difference: Difference,
     },

@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use lanefield_reference::field::{Field, FieldError, Spinor};
+use lanefield_reference::field::{Field, FieldError, SiteObject, Spinor};
 use lanefield_reference::gauge::{Configuration, GaugeError, SITE_WORDS};
 use lanefield_reference::layout::{Extents, Lattice, Sites};
 use lanefield_reference::random::{Stream, bits};
@@ -132,7 +132,7 @@ fn one<R: Real>(numbers: Numbers, entropy: u64) -> f64 {
 }
 
 /// Words of one field; the word that decides whether a site is special is beyond those of any field.
-const WORDS_A_FIELD: u32 = 64;
+const WORDS_A_FIELD: u32 = 256;
 
 /// A source of test data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -164,7 +164,22 @@ impl TestData {
         }
     }
 
-    /// Spinor field number `field`; its value at a site depends on neither layout nor `sites`.
+    /// Field number `field` of objects of fewer than 256 words; its value at a site depends on neither layout nor `sites`.
+    ///
+    /// # Errors
+    /// As [`Field::zeros`].
+    pub fn field<R: Real, K: SiteObject>(
+        &self,
+        lattice: Lattice,
+        sites: Sites,
+        kind: K,
+        numbers: Numbers,
+        field: u32,
+    ) -> Result<Field<R, K>, FieldError> {
+        Field::from_sites(lattice, sites, kind, |site, words| self.site(numbers, field, site, words))
+    }
+
+    /// Spinor field number `field`.
     ///
     /// # Errors
     /// As [`Field::zeros`].
@@ -175,7 +190,7 @@ impl TestData {
         numbers: Numbers,
         field: u32,
     ) -> Result<Field<R, Spinor>, FieldError> {
-        Field::from_sites(lattice, sites, Spinor, |site, words| self.site(numbers, field, site, words))
+        self.field(lattice, sites, Spinor, numbers, field)
     }
 
     /// A configuration of arbitrary links that are numbers of `R`, or a hot one.

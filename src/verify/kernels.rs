@@ -10,7 +10,7 @@ use lanefield_reference::links::{DoubledGauge, LinkFormat, double};
 use super::compare::{Difference, Mismatch, compare_fields};
 use super::data::Numbers;
 use super::{Case, Compared, HopInputs, Reference, Rows, Subject, VerifyError};
-use crate::backend::{Backend, Cpu};
+use crate::backend::{Backend, Cpu, Sum};
 use crate::operator::HopParameters;
 
 /// One case on one backend.
@@ -105,8 +105,8 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
         })?;
         rows.check::<R>(Subject::AxpyNorm, case, || {
             let (mut found, mut expected) = (hold(&y)?, y.clone());
-            let norm2 = tested.axpy_norm(a, &held_x, &mut found)?;
-            let expected_norm2 = reference.axpy_norm(a, &x, &mut expected)?;
+            let norm2 = tested.axpy_norm(a, &held_x, &mut found, Sum::Exact)?;
+            let expected_norm2 = reference.axpy_norm(a, &x, &mut expected, Sum::Exact)?;
             let field = self.compare(&found, &expected)?;
             Ok(both(field, scalar("|y|²", norm2, expected_norm2)))
         })?;
@@ -126,10 +126,12 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
         let [held_x, held_y] = [tested.upload(x.clone())?, tested.upload(y.clone())?];
         let words = || format!("{case}, {sites} sites");
         let case = (case.number, &words as &dyn Fn() -> String);
-        rows.check::<R>(Subject::Norm2, case, || Ok(scalar("|x|²", tested.norm2(&held_x)?, reference.norm2(&x)?)))?;
+        rows.check::<R>(Subject::Norm2, case, || {
+            Ok(scalar("|x|²", tested.norm2(&held_x, Sum::Exact)?, reference.norm2(&x, Sum::Exact)?))
+        })?;
         rows.check::<R>(Subject::InnerProduct, case, || {
-            let found = tested.inner_product(&held_x, &held_y)?;
-            let expected = reference.inner_product(&x, &y)?;
+            let found = tested.inner_product(&held_x, &held_y, Sum::Exact)?;
+            let expected = reference.inner_products(&[&x], &y, Sum::Exact)?[0];
             Ok(both(scalar("Re ⟨x, y⟩", found.re, expected.re), scalar("Im ⟨x, y⟩", found.im, expected.im)))
         })?;
         Ok(())
@@ -144,11 +146,12 @@ fn scalars(spinors: Numbers) -> Numbers {
     }
 }
 
-fn scalar(what: &'static str, found: f64, expected: f64) -> Compared {
+pub(super) fn scalar(what: &str, found: f64, expected: f64) -> Compared {
     let difference = Difference::between(found, expected);
-    Compared { components: 1, mismatch: difference.map(|difference| Mismatch::Scalar { what, difference }) }
+    let mismatch = difference.map(|difference| Mismatch::Scalar { what: what.to_owned(), difference });
+    Compared { components: 1, mismatch }
 }
 
-fn both(first: Compared, second: Compared) -> Compared {
+pub(super) fn both(first: Compared, second: Compared) -> Compared {
     Compared { components: first.components + second.components, mismatch: first.mismatch.or(second.mismatch) }
 }

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `case.rs`, `data.rs` | random lattices, layouts and parameters; numbers that are hard on arithmetic |
 //! | `reference.rs` | what is compared with: the CPU reference, or the plain scalar implementation |
-//! | `kernels.rs`, `solve.rs` | every kernel on one case; the history and the solution of a solve |
+//! | `kernels.rs`, `sums.rs`, `solve.rs` | every kernel on one case; sums in every form; the history and the solution of a solve |
 //! | `compare.rs`, `report.rs` | what differs, where, by how much; rows |
 
 mod case;
@@ -15,6 +15,7 @@ mod kernels;
 mod reference;
 mod report;
 mod solve;
+mod sums;
 
 use std::time::Instant;
 
@@ -28,12 +29,14 @@ pub use case::{Case, Precision};
 pub use compare::{Difference, FieldMismatch, Mismatch, Part, compare_fields, compare_histories};
 pub use data::{Links, Numbers, TestData};
 pub use reference::{HopInputs, Reference, Scalar, Solved};
-pub use report::{Failure, Row, Subject, VerifyReport};
+pub use report::{Failure, Row, Subject, SumOperation, VerifyReport};
 
+use crate::backend::opencl::{Retirement, SumOptions};
 use crate::backend::{Backend, BackendError, Cpu, OpenCl, Threads};
 use crate::solver::SolveError;
 use case::Plan;
 use kernels::KernelChecks;
+use sums::SumCases;
 
 /// What to verify.
 #[derive(Clone, Debug)]
@@ -42,6 +45,8 @@ pub struct VerifyOptions {
     pub seed: u64,
     /// Random cases for each precision: a lattice, a layout and data each, on which every kernel runs.
     pub cases: u32,
+    /// Random cases of sums over sites, on each of which six operations run.
+    pub sums: u32,
     /// Only the case of this number.
     pub only: Option<u64>,
     /// Two lane widths for each precision, and one work-group size for each of them: few programs to build.
@@ -66,6 +71,7 @@ impl VerifyOptions {
         Self {
             seed,
             cases: 48,
+            sums: 2400,
             only: None,
             few_programs: false,
             large_lattices: true,
@@ -79,7 +85,7 @@ impl VerifyOptions {
 
     /// A run of less than a minute: few programs, few large lattices.
     pub fn quick(seed: u64) -> Self {
-        Self { cases: 12, few_programs: true, ..Self::full(seed) }
+        Self { cases: 12, sums: 240, few_programs: true, ..Self::full(seed) }
     }
 }
 
@@ -152,12 +158,24 @@ pub trait Tested: Backend {
     /// # Errors
     /// What the backend reports.
     fn set_threads(&mut self, threads: AcceleratorThreads) -> Result<(), BackendError>;
+    /// Takes sums in the way of a case; a backend that knows only one goes on as before.
+    fn set_sum_options(&mut self, options: SumOptions);
+    /// Whether sums can be finished by retirement count.
+    fn can_retire(&self) -> bool;
 }
 
 impl Tested for OpenCl {
     fn set_threads(&mut self, threads: AcceleratorThreads) -> Result<(), BackendError> {
         self.set_accelerator_threads(threads);
         Ok(())
+    }
+
+    fn set_sum_options(&mut self, options: SumOptions) {
+        Self::set_sum_options(self, options);
+    }
+
+    fn can_retire(&self) -> bool {
+        !matches!(self.context().info().retirement, Retirement::Unsupported { .. })
     }
 }
 
@@ -166,6 +184,12 @@ impl Tested for Cpu {
     fn set_threads(&mut self, threads: AcceleratorThreads) -> Result<(), BackendError> {
         *self = Self::new(Threads::new(threads.get().min(8)))?;
         Ok(())
+    }
+
+    fn set_sum_options(&mut self, _: SumOptions) {}
+
+    fn can_retire(&self) -> bool {
+        false
     }
 }
 
@@ -194,8 +218,10 @@ pub fn verify<B: Tested, P: Reference + Sync>(
 ) -> Result<VerifyReport, VerifyError> {
     let plan = Plan::new(options)?;
     let solves = solve::solves(options)?;
+    let sums = SumCases::new(options, plan.widths(), tested.can_retire());
     let kernels = plan.numbers();
-    let cases = kernels.end + solves.len() as u64;
+    let first_sum = kernels.end + solves.len() as u64;
+    let cases = first_sum + u64::from(options.sums);
     let numbers: Vec<u64> = match options.only {
         None => (0..cases).collect(),
         Some(number) if number < cases => vec![number],
@@ -212,6 +238,10 @@ pub fn verify<B: Tested, P: Reference + Sync>(
                 Precision::Double => checks.run::<f64>(&mut rows),
             };
             outcome.map_err(|error| in_case(&case, error))?;
+        } else if number >= first_sum {
+            let case = sums.case(number, number - first_sum)?;
+            tested.set_threads(options.accelerator_threads.unwrap_or_default())?;
+            case.run(tested, reference, host, &mut rows).map_err(|error| in_case(&case, error))?;
         } else {
             let solve = &solves[(number - kernels.end) as usize];
             tested.set_threads(options.accelerator_threads.unwrap_or_default())?;
@@ -240,8 +270,9 @@ fn order(subject: Subject) -> [usize; 3] {
         Subject::CgUpdate => [5, 0, 0],
         Subject::Norm2 => [6, 0, 0],
         Subject::InnerProduct => [7, 0, 0],
-        Subject::HotSolve(preconditioning, format) => [8, preconditioning as usize, format as usize],
-        Subject::FileSolve(preconditioning, format) => [9, preconditioning as usize, format as usize],
+        Subject::Sum(operation, tree) => [8, operation as usize, tree as usize],
+        Subject::HotSolve(preconditioning, format) => [9, preconditioning as usize, format as usize],
+        Subject::FileSolve(preconditioning, format) => [10, preconditioning as usize, format as usize],
     }
 }
 

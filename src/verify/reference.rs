@@ -1,17 +1,17 @@
 //! What a backend is compared with. The CPU reference is what devices are compared with; where there is none, it is itself compared
 //! with the plain scalar implementation, which knows no layout.
 
-use lanefield_reference::field::{Field, Spinor};
+use lanefield_reference::field::{Field, SiteObject, Spinor};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::Stencil;
+use lanefield_reference::layout::{Direction, Place, Stencil, TreePlan};
 use lanefield_reference::links::DoubledGauge;
 use lanefield_reference::scalar::{self, ScalarWilson, Stop};
 use num_complex::Complex;
 
 use super::VerifyError;
-use crate::backend::{Backend, Cpu};
+use crate::backend::{Backend, Cpu, Sum};
 use crate::operator::HopParameters;
 use crate::solver::{Preconditioning, SolveError, WilsonSolve, solve_wilson};
 
@@ -55,7 +55,22 @@ pub trait Reference {
     /// y ← a · x + y.
     fn axpy<R: Vectors>(&self, a: f64, x: &Spinors<R>, y: &mut Spinors<R>) -> Result<(), VerifyError>;
     /// y ← a · x + y, and |y|².
-    fn axpy_norm<R: Vectors>(&self, a: f64, x: &Spinors<R>, y: &mut Spinors<R>) -> Result<f64, VerifyError>;
+    fn axpy_norm<R: Vectors, K: SiteObject>(
+        &self,
+        a: f64,
+        x: &Field<R, K>,
+        y: &mut Field<R, K>,
+        sum: Sum,
+    ) -> Result<f64, VerifyError>;
+    /// y ← a · x + b · y, and |y|².
+    fn axpby_norm<R: Vectors, K: SiteObject>(
+        &self,
+        a: f64,
+        x: &Field<R, K>,
+        b: f64,
+        y: &mut Field<R, K>,
+        sum: Sum,
+    ) -> Result<f64, VerifyError>;
     /// ψ ← a · p + ψ, then p ← b · p + r.
     fn cg_update<R: Vectors>(
         &self,
@@ -66,9 +81,23 @@ pub trait Reference {
         b: f64,
     ) -> Result<(), VerifyError>;
     /// |x|².
-    fn norm2<R: Vectors>(&self, x: &Spinors<R>) -> Result<f64, VerifyError>;
-    /// ⟨x, y⟩.
-    fn inner_product<R: Vectors>(&self, x: &Spinors<R>, y: &Spinors<R>) -> Result<Complex<f64>, VerifyError>;
+    fn norm2<R: Vectors, K: SiteObject>(&self, x: &Field<R, K>, sum: Sum) -> Result<f64, VerifyError>;
+    /// ⟨x, y⟩ for each x.
+    fn inner_products<R: Vectors, K: SiteObject>(
+        &self,
+        xs: &[&Field<R, K>],
+        y: &Field<R, K>,
+        sum: Sum,
+    ) -> Result<Vec<Complex<f64>>, VerifyError>;
+    /// The sum of each word.
+    fn sum<R: Vectors, K: SiteObject>(&self, x: &Field<R, K>, sum: Sum) -> Result<Vec<Complex<f64>>, VerifyError>;
+    /// The sum of each word over each slice.
+    fn slice_sums<R: Vectors, K: SiteObject>(
+        &self,
+        x: &Field<R, K>,
+        direction: Direction,
+        sum: Sum,
+    ) -> Result<Vec<Vec<Complex<f64>>>, VerifyError>;
     /// A Wilson solve from the guess zero.
     fn solve<R: Vectors>(
         &self,
@@ -122,8 +151,25 @@ impl Reference for Cpu {
         Ok(Backend::axpy(self, a, x, y)?)
     }
 
-    fn axpy_norm<R: Vectors>(&self, a: f64, x: &Spinors<R>, y: &mut Spinors<R>) -> Result<f64, VerifyError> {
-        Ok(Backend::axpy_norm(self, a, x, y)?)
+    fn axpy_norm<R: Vectors, K: SiteObject>(
+        &self,
+        a: f64,
+        x: &Field<R, K>,
+        y: &mut Field<R, K>,
+        sum: Sum,
+    ) -> Result<f64, VerifyError> {
+        Ok(Backend::axpy_norm(self, a, x, y, sum)?)
+    }
+
+    fn axpby_norm<R: Vectors, K: SiteObject>(
+        &self,
+        a: f64,
+        x: &Field<R, K>,
+        b: f64,
+        y: &mut Field<R, K>,
+        sum: Sum,
+    ) -> Result<f64, VerifyError> {
+        Ok(Backend::axpby_norm(self, a, x, b, y, sum)?)
     }
 
     fn cg_update<R: Vectors>(
@@ -137,12 +183,30 @@ impl Reference for Cpu {
         Ok(Backend::cg_update(self, psi, p, r, a, b)?)
     }
 
-    fn norm2<R: Vectors>(&self, x: &Spinors<R>) -> Result<f64, VerifyError> {
-        Ok(Backend::norm2(self, x)?)
+    fn norm2<R: Vectors, K: SiteObject>(&self, x: &Field<R, K>, sum: Sum) -> Result<f64, VerifyError> {
+        Ok(Backend::norm2(self, x, sum)?)
     }
 
-    fn inner_product<R: Vectors>(&self, x: &Spinors<R>, y: &Spinors<R>) -> Result<Complex<f64>, VerifyError> {
-        Ok(Backend::inner_product(self, x, y)?)
+    fn inner_products<R: Vectors, K: SiteObject>(
+        &self,
+        xs: &[&Field<R, K>],
+        y: &Field<R, K>,
+        sum: Sum,
+    ) -> Result<Vec<Complex<f64>>, VerifyError> {
+        Ok(Backend::inner_products(self, xs, y, sum)?)
+    }
+
+    fn sum<R: Vectors, K: SiteObject>(&self, x: &Field<R, K>, sum: Sum) -> Result<Vec<Complex<f64>>, VerifyError> {
+        Ok(Backend::sum(self, x, sum)?)
+    }
+
+    fn slice_sums<R: Vectors, K: SiteObject>(
+        &self,
+        x: &Field<R, K>,
+        direction: Direction,
+        sum: Sum,
+    ) -> Result<Vec<Vec<Complex<f64>>>, VerifyError> {
+        Ok(Backend::slice_sums(self, x, direction, sum)?)
     }
 
     fn solve<R: Vectors>(
@@ -159,15 +223,47 @@ impl Reference for Cpu {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Scalar;
 
-/// The spinors of a field as a list.
-fn list<R: Vectors>(field: &Spinors<R>) -> Vec<Complex<R>> {
-    scalar::gather(field.lattice().extents(), field.sites(), &field.to_site_order())
+/// The objects of a field as a list, in site order.
+fn list<R: Vectors, K: SiteObject>(field: &Field<R, K>) -> Vec<Complex<R>> {
+    scalar::gather(field.lattice().extents(), field.sites(), field.kind().words(), &field.to_site_order())
 }
 
-/// A field like `like` from the list of its spinors.
-fn field<R: Vectors>(like: &Spinors<R>, list: &[Complex<R>]) -> Result<Spinors<R>, VerifyError> {
-    let values = scalar::spread(like.lattice().extents(), like.sites(), list);
-    Ok(Field::from_site_order(*like.lattice(), like.sites(), Spinor, &values)?)
+/// A field like `like` from the list of its objects.
+fn field<R: Vectors, K: SiteObject>(like: &Field<R, K>, list: &[Complex<R>]) -> Result<Field<R, K>, VerifyError> {
+    let values = scalar::spread(like.lattice().extents(), like.sites(), like.kind().words(), list);
+    Ok(Field::from_site_order(*like.lattice(), like.sites(), like.kind(), &values)?)
+}
+
+/// The sites of a field as they lie in memory: outer site by outer site, lane by lane.
+fn places<R: Vectors, K: SiteObject>(field: &Field<R, K>) -> impl Iterator<Item = Place> {
+    let nsimd = field.lattice().nsimd();
+    (0..field.osites()).flat_map(move |osite| (0..nsimd).map(move |lane| Place { osite, lane }))
+}
+
+/// The object at a place.
+fn object<R: Vectors, K: SiteObject>(field: &Field<R, K>, place: Place) -> Vec<Complex<R>> {
+    let (words, nsimd) = (field.kind().words(), field.lattice().nsimd());
+    (0..words).map(|word| field.words()[(place.osite * words + word) * nsimd + place.lane]).collect()
+}
+
+/// A tree sum of complex terms.
+fn complex_tree(plan: TreePlan, terms: impl Iterator<Item = Complex<f64>>) -> Complex<f64> {
+    let (re, im): (Vec<f64>, Vec<f64>) = terms.map(|term| (term.re, term.im)).unzip();
+    Complex::new(scalar::tree_sum(plan, &re), scalar::tree_sum(plan, &im))
+}
+
+/// The sum of each word over the sites at some places, given as they lie in memory.
+fn sum_at<R: Vectors, K: SiteObject>(x: &Field<R, K>, places: &[Place], sum: Sum) -> Vec<Complex<f64>> {
+    let objects: Vec<_> = places.iter().map(|&place| object(x, place)).collect();
+    match sum {
+        Sum::Exact => scalar::sum(x.kind().words(), &objects.concat()),
+        Sum::Tree(plan) => {
+            let terms = |word: usize| {
+                objects.iter().map(move |object| Complex::new(object[word].re.to_f64(), object[word].im.to_f64()))
+            };
+            (0..x.kind().words()).map(|word| complex_tree(plan, terms(word))).collect()
+        }
+    }
 }
 
 impl Reference for Scalar {
@@ -198,9 +294,31 @@ impl Reference for Scalar {
         Ok(())
     }
 
-    fn axpy_norm<R: Vectors>(&self, a: f64, x: &Spinors<R>, y: &mut Spinors<R>) -> Result<f64, VerifyError> {
-        Reference::axpy(self, a, x, y)?;
-        Reference::norm2(self, y)
+    fn axpy_norm<R: Vectors, K: SiteObject>(
+        &self,
+        a: f64,
+        x: &Field<R, K>,
+        y: &mut Field<R, K>,
+        sum: Sum,
+    ) -> Result<f64, VerifyError> {
+        let mut result = list(y);
+        scalar::axpy(a, &list(x), &mut result);
+        *y = field(y, &result)?;
+        self.norm2(y, sum)
+    }
+
+    fn axpby_norm<R: Vectors, K: SiteObject>(
+        &self,
+        a: f64,
+        x: &Field<R, K>,
+        b: f64,
+        y: &mut Field<R, K>,
+        sum: Sum,
+    ) -> Result<f64, VerifyError> {
+        let mut result = list(y);
+        scalar::axpby(a, &list(x), b, &mut result);
+        *y = field(y, &result)?;
+        self.norm2(y, sum)
     }
 
     fn cg_update<R: Vectors>(
@@ -217,12 +335,48 @@ impl Reference for Scalar {
         Ok(())
     }
 
-    fn norm2<R: Vectors>(&self, x: &Spinors<R>) -> Result<f64, VerifyError> {
-        Ok(scalar::norm2(&list(x)))
+    fn norm2<R: Vectors, K: SiteObject>(&self, x: &Field<R, K>, sum: Sum) -> Result<f64, VerifyError> {
+        Ok(match sum {
+            Sum::Exact => scalar::norm2(x.kind().words(), &list(x)),
+            Sum::Tree(plan) => {
+                let terms: Vec<f64> = places(x).map(|place| scalar::site_norm2(&object(x, place))).collect();
+                scalar::tree_sum(plan, &terms)
+            }
+        })
     }
 
-    fn inner_product<R: Vectors>(&self, x: &Spinors<R>, y: &Spinors<R>) -> Result<Complex<f64>, VerifyError> {
-        Ok(scalar::inner_product(&list(x), &list(y)))
+    fn inner_products<R: Vectors, K: SiteObject>(
+        &self,
+        xs: &[&Field<R, K>],
+        y: &Field<R, K>,
+        sum: Sum,
+    ) -> Result<Vec<Complex<f64>>, VerifyError> {
+        let product = |x: &&Field<R, K>| match sum {
+            Sum::Exact => scalar::inner_product(x.kind().words(), &list(x), &list(y)),
+            Sum::Tree(plan) => {
+                let terms = places(x).map(|place| scalar::site_inner_product(&object(x, place), &object(y, place)));
+                complex_tree(plan, terms)
+            }
+        };
+        Ok(xs.iter().map(product).collect())
+    }
+
+    fn sum<R: Vectors, K: SiteObject>(&self, x: &Field<R, K>, sum: Sum) -> Result<Vec<Complex<f64>>, VerifyError> {
+        Ok(sum_at(x, &places(x).collect::<Vec<_>>(), sum))
+    }
+
+    fn slice_sums<R: Vectors, K: SiteObject>(
+        &self,
+        x: &Field<R, K>,
+        direction: Direction,
+        sum: Sum,
+    ) -> Result<Vec<Vec<Complex<f64>>>, VerifyError> {
+        let d = direction.index();
+        let slice = |coordinate: usize| {
+            let here = |place: &Place| x.lattice().coordinate(x.sites(), *place)[d] == coordinate;
+            sum_at(x, &places(x).filter(here).collect::<Vec<_>>(), sum)
+        };
+        Ok((0..x.lattice().extents()[d]).map(slice).collect())
     }
 
     fn solve<R: Vectors>(

@@ -9,6 +9,23 @@ use serde::Serialize;
 use super::compare::Mismatch;
 use crate::solver::Preconditioning;
 
+/// An operation that sums over sites.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SumOperation {
+    /// |x|².
+    Norm2,
+    /// ⟨x, y⟩ for several x.
+    InnerProducts,
+    /// The sum of each word.
+    Words,
+    /// The sum of each word over each slice.
+    Slices,
+    /// y ← a · x + y and |y|².
+    AxpyNorm,
+    /// y ← a · x + b · y and |y|².
+    AxpbyNorm,
+}
+
 /// What a row of the report compares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subject {
@@ -28,6 +45,8 @@ pub enum Subject {
     Norm2,
     /// ⟨x, y⟩.
     InnerProduct,
+    /// An operation on random objects of any size, exact, or as a tree.
+    Sum(SumOperation, bool),
     /// The history of a whole solve on a hot configuration, and its solution.
     HotSolve(Preconditioning, LinkFormat),
     /// The same on the configuration that the user gave.
@@ -50,6 +69,17 @@ impl fmt::Display for Subject {
             Self::CgUpdate => f.write_str("cg_update"),
             Self::Norm2 => f.write_str("norm2"),
             Self::InnerProduct => f.write_str("inner_product"),
+            Self::Sum(operation, tree) => {
+                let operation = match operation {
+                    SumOperation::Norm2 => "norm2",
+                    SumOperation::InnerProducts => "inner_products",
+                    SumOperation::Words => "sum",
+                    SumOperation::Slices => "slice_sums",
+                    SumOperation::AxpyNorm => "axpy_norm",
+                    SumOperation::AxpbyNorm => "axpby_norm",
+                };
+                write!(f, "{operation}, any object, {}", if *tree { "tree" } else { "exact" })
+            }
             Self::HotSolve(preconditioning, format) => {
                 write!(f, "CG {}, hot, {format}-real links", name(preconditioning))
             }

@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::reduce::{SiteTerms, merged};
+use super::reduce::{SiteTerms, Sum, merged, norm2};
 use super::{LaneOperation, Shape, Vectors, check_like};
 use crate::field::{Field, FieldError, SiteObject};
 use crate::real::Real;
@@ -43,14 +43,57 @@ pub fn axpy<R: Vectors, K: SiteObject>(a: f64, x: &Field<R, K>, y: &mut Field<R,
     Ok(())
 }
 
-/// y ← fma(a, x, y), and the norm of the result: the exact sum over sites.
+/// y ← fma(a, x, b · y), with a and b rounded to the field's precision.
 ///
 /// # Errors
 /// As [`copy`].
-pub fn axpy_norm<R: Vectors, K: SiteObject>(a: f64, x: &Field<R, K>, y: &mut Field<R, K>) -> Result<f64, FieldError> {
+pub fn axpby<R: Vectors, K: SiteObject>(
+    a: f64,
+    x: &Field<R, K>,
+    b: f64,
+    y: &mut Field<R, K>,
+) -> Result<(), FieldError> {
+    check_like("axpby", x, y)?;
+    R::run_axpby(x.lattice().width(), Axpby::of(a, x, b, y));
+    Ok(())
+}
+
+/// y ← fma(a, x, y), and the norm of the result.
+///
+/// # Errors
+/// As [`copy`].
+pub fn axpy_norm<R: Vectors, K: SiteObject>(
+    a: f64,
+    x: &Field<R, K>,
+    y: &mut Field<R, K>,
+    sum: Sum,
+) -> Result<f64, FieldError> {
+    if let Sum::Tree(_) = sum {
+        axpy(a, x, y)?;
+        return Ok(norm2(y, sum));
+    }
     check_like("axpy_norm", x, y)?;
     let shape = Shape::of(x);
     Ok(R::run_axpy_norm(x.lattice().width(), Axpy { shape, a: R::from_f64(a), x: x.reals(), y: y.reals_mut() }))
+}
+
+/// y ← fma(a, x, b · y), and the norm of the result.
+///
+/// # Errors
+/// As [`copy`].
+pub fn axpby_norm<R: Vectors, K: SiteObject>(
+    a: f64,
+    x: &Field<R, K>,
+    b: f64,
+    y: &mut Field<R, K>,
+    sum: Sum,
+) -> Result<f64, FieldError> {
+    if let Sum::Tree(_) = sum {
+        axpby(a, x, b, y)?;
+        return Ok(norm2(y, sum));
+    }
+    check_like("axpby_norm", x, y)?;
+    Ok(R::run_axpby_norm(x.lattice().width(), Axpby::of(a, x, b, y)))
 }
 
 /// ψ ← fma(a, p, ψ), then p ← fma(b, p, r), with the old p in both.
@@ -110,39 +153,79 @@ pub struct Axpy<'a, R> {
     y: &'a mut [R],
 }
 
-impl<R: Real> LaneOperation<R> for Axpy<'_, R> {
-    type Output = ();
-    fn run<V: LaneVector<Real = R>>(self, _: usize) {
-        let (a, a_task) = (V::splat(self.a), self.shape.a_task);
-        let tasks = self.y.par_chunks_mut(a_task).zip(self.x.par_chunks(a_task));
-        tasks.for_each(|(y, x)| axpy_task(a, vectors(x), vectors_mut(y)));
+#[doc(hidden)]
+pub struct Axpby<'a, R> {
+    shape: Shape,
+    a: R,
+    x: &'a [R],
+    b: R,
+    y: &'a mut [R],
+}
+
+impl<'a, R: Real> Axpby<'a, R> {
+    fn of<K: SiteObject>(a: f64, x: &'a Field<R, K>, b: f64, y: &'a mut Field<R, K>) -> Self {
+        Self { shape: Shape::of(x), a: R::from_f64(a), x: x.reals(), b: R::from_f64(b), y: y.reals_mut() }
     }
 }
+
+/// An operation y ← f(x, y) on every real component.
+pub(super) trait Update<'a, R>: Sized {
+    /// The operands, and f of vectors.
+    fn parts<V: LaneVector<Real = R>>(self) -> (Shape, &'a [R], &'a mut [R], impl Fn(V, V) -> V + Sync);
+}
+
+impl<'a, R: Real> Update<'a, R> for Axpy<'a, R> {
+    fn parts<V: LaneVector<Real = R>>(self) -> (Shape, &'a [R], &'a mut [R], impl Fn(V, V) -> V + Sync) {
+        let a = V::splat(self.a);
+        (self.shape, self.x, self.y, move |x: V, y: V| a.fused(x, y))
+    }
+}
+
+impl<'a, R: Real> Update<'a, R> for Axpby<'a, R> {
+    fn parts<V: LaneVector<Real = R>>(self) -> (Shape, &'a [R], &'a mut [R], impl Fn(V, V) -> V + Sync) {
+        let (a, b) = (V::splat(self.a), V::splat(self.b));
+        (self.shape, self.x, self.y, move |x: V, y: V| a.fused(x, b.times(y)))
+    }
+}
+
+macro_rules! update {
+    ($update:ident) => {
+        impl<R: Real> LaneOperation<R> for $update<'_, R> {
+            type Output = ();
+            fn run<V: LaneVector<Real = R>>(self, _: usize) {
+                let (Shape { a_task, .. }, x, y, f) = self.parts::<V>();
+                let tasks = y.par_chunks_mut(a_task).zip(x.par_chunks(a_task));
+                tasks.for_each(|(y, x)| update_task(vectors(x), vectors_mut(y), &f));
+            }
+        }
+    };
+}
+update!(Axpy);
+update!(Axpby);
 
 #[inline(always)]
-fn axpy_task<V: LaneVector>(a: V, x: &[V], y: &mut [V]) {
+fn update_task<V: LaneVector>(x: &[V], y: &mut [V], f: &impl Fn(V, V) -> V) {
     for (y, x) in y.iter_mut().zip(x) {
-        *y = a.fused(*x, *y);
+        *y = f(*x, *y);
     }
 }
 
-/// An axpy whose result's norm is wanted.
-pub(super) struct AxpyNorm<'a, R>(pub(super) Axpy<'a, R>);
+/// An update whose result's norm is wanted.
+pub(super) struct WithNorm<U>(pub(super) U);
 
-impl<R: Real> LaneOperation<R> for AxpyNorm<'_, R> {
+impl<'a, R: Real, U: Update<'a, R>> LaneOperation<R> for WithNorm<U> {
     type Output = f64;
     fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> f64 {
-        let Axpy { shape: Shape { an_osite, a_task }, a, x, y } = self.0;
-        let a = V::splat(a);
+        let (Shape { an_osite, a_task }, x, y, f) = self.0.parts::<V>();
         let sums = y.par_chunks_mut(a_task).zip(x.par_chunks(a_task)).map(|(y, x)| {
             let mut terms = SiteTerms::<V, 1>::new(blocks);
             for (y, x) in y.chunks_exact_mut(an_osite).zip(x.chunks_exact(an_osite)) {
-                axpy_task(a, vectors(x), vectors_mut::<V>(y));
+                update_task(vectors(x), vectors_mut::<V>(y), &f);
                 terms.add_norm(y);
             }
             terms.sums()
         });
-        merged(sums.collect())[0]
+        merged(&sums.collect::<Vec<_>>())[0]
     }
 }
 

@@ -5,6 +5,8 @@ pub mod blas;
 pub mod hop;
 pub mod reduce;
 
+use num_complex::Complex;
+
 use crate::field::{Field, FieldError, SiteObject, describe};
 use crate::layout::{LaneWidth, Lattice, Sites};
 use crate::real::Real;
@@ -28,13 +30,23 @@ pub trait Vectors: Real {
     #[doc(hidden)]
     fn run_axpy(width: LaneWidth, axpy: blas::Axpy<'_, Self>);
     #[doc(hidden)]
+    fn run_axpby(width: LaneWidth, axpby: blas::Axpby<'_, Self>);
+    #[doc(hidden)]
     fn run_axpy_norm(width: LaneWidth, axpy: blas::Axpy<'_, Self>) -> f64;
+    #[doc(hidden)]
+    fn run_axpby_norm(width: LaneWidth, axpby: blas::Axpby<'_, Self>) -> f64;
     #[doc(hidden)]
     fn run_cg_update(width: LaneWidth, update: blas::CgUpdate<'_, Self>);
     #[doc(hidden)]
     fn run_norm2(width: LaneWidth, norm: reduce::Norm2<'_, Self>) -> f64;
     #[doc(hidden)]
-    fn run_inner_product(width: LaneWidth, product: reduce::InnerProduct<'_, Self>) -> num_complex::Complex<f64>;
+    fn run_inner_products(width: LaneWidth, products: reduce::InnerProducts<'_, Self>) -> Vec<Complex<f64>>;
+    #[doc(hidden)]
+    fn run_tree_norm2(norm: reduce::TreeNorm2<'_, Self>) -> f64;
+    #[doc(hidden)]
+    fn run_tree_inner_product(product: reduce::TreeInnerProduct<'_, Self>) -> Complex<f64>;
+    #[doc(hidden)]
+    fn run_word_sums(sums: reduce::WordSums<'_, Self>) -> Vec<Vec<Complex<f64>>>;
 }
 
 macro_rules! vectors {
@@ -58,8 +70,14 @@ macro_rules! vectors {
                 fn run_axpy(width: LaneWidth, axpy: blas::Axpy<'_, Self>) {
                     with_vectors(width, axpy);
                 }
+                fn run_axpby(width: LaneWidth, axpby: blas::Axpby<'_, Self>) {
+                    with_vectors(width, axpby);
+                }
                 fn run_axpy_norm(width: LaneWidth, axpy: blas::Axpy<'_, Self>) -> f64 {
-                    with_vectors(width, blas::AxpyNorm(axpy))
+                    with_vectors(width, blas::WithNorm(axpy))
+                }
+                fn run_axpby_norm(width: LaneWidth, axpby: blas::Axpby<'_, Self>) -> f64 {
+                    with_vectors(width, blas::WithNorm(axpby))
                 }
                 fn run_cg_update(width: LaneWidth, update: blas::CgUpdate<'_, Self>) {
                     with_vectors(width, update);
@@ -67,11 +85,20 @@ macro_rules! vectors {
                 fn run_norm2(width: LaneWidth, norm: reduce::Norm2<'_, Self>) -> f64 {
                     with_vectors(width, norm)
                 }
-                fn run_inner_product(
+                fn run_inner_products(
                     width: LaneWidth,
-                    product: reduce::InnerProduct<'_, Self>,
-                ) -> num_complex::Complex<f64> {
-                    with_vectors(width, product)
+                    products: reduce::InnerProducts<'_, Self>,
+                ) -> Vec<Complex<f64>> {
+                    with_vectors(width, products)
+                }
+                fn run_tree_norm2(norm: reduce::TreeNorm2<'_, Self>) -> f64 {
+                    norm.run()
+                }
+                fn run_tree_inner_product(product: reduce::TreeInnerProduct<'_, Self>) -> Complex<f64> {
+                    product.run()
+                }
+                fn run_word_sums(sums: reduce::WordSums<'_, Self>) -> Vec<Vec<Complex<f64>>> {
+                    sums.run()
                 }
             }
         };

@@ -98,4 +98,47 @@ pub enum LayoutError {
         /// The largest number accepted.
         most: usize,
     },
+    /// A direction that does not exist.
+    #[error("'{direction}' is no direction: use x, y, z or t")]
+    Direction {
+        /// The direction as it was given.
+        direction: String,
+    },
+    /// A plan of a tree sum that is none.
+    #[error(
+        "{blocks} blocks of {threads} threads in warps of {warp} are no plan of a sum: a warp is a power of two, a block a whole \
+         number of warps with at most {most_threads} threads, and there are 1 to {most_blocks} blocks"
+    )]
+    TreePlan {
+        /// Threads of a block.
+        threads: usize,
+        /// Number of blocks.
+        blocks: usize,
+        /// Threads of a warp.
+        warp: usize,
+        /// Most threads of a block.
+        most_threads: usize,
+        /// Most blocks.
+        most_blocks: usize,
+    },
+    /// A device description that is none.
+    #[error(
+        "'{device}' describes no device: use v100, a100, h100, h200, mi250x, or WARP,THREADS,BYTES,UNITS (threads of a warp, most \
+         threads of a block, its local memory in bytes, compute units), as in 32,1024,49152,132"
+    )]
+    ReductionDevice {
+        /// The description as it was given.
+        device: String,
+    },
+    /// An object too large for a block reduction.
+    #[error(
+        "objects of {bytes} bytes for each thread of one warp do not fit the local memory of a block of {device} \
+         (warp,threads,bytes,units): sum bundles of fewer words"
+    )]
+    ReductionObject {
+        /// Size of the object.
+        bytes: usize,
+        /// The device.
+        device: String,
+    },
 }

@@ -1,22 +1,28 @@
 //! Geometry in integers only: extents, lanes, virtual nodes, parities, stencil tables, launches. Every number that a kernel
 //! needs about where a site lies is computed here, once, and handed to the CPU loops and to the OpenCL kernels alike.
 
+mod direction;
 mod error;
 mod extents;
 mod lattice;
 mod launch;
 mod leg;
 mod parity;
+mod plan;
+mod slices;
 mod stencil;
 mod virtual_nodes;
 mod width;
 
+pub use direction::Direction;
 pub use error::LayoutError;
 pub use extents::{Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents};
 pub use lattice::{Lattice, LatticeOptions, Place};
 pub use launch::{AcceleratorThreads, LaunchGeometry};
 pub use leg::{LEGS, Leg, LegOrder};
 pub use parity::{Checkerboard, Parity, Sites};
+pub use plan::{ReductionDevice, TreePlan, get_num_blocks_and_threads};
+pub use slices::Slices;
 pub use stencil::{Neighbour, Stencil};
 pub use virtual_nodes::VirtualNodes;
 pub use width::{LaneChoice, LaneWidth, Scalar};

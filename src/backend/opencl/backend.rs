@@ -5,41 +5,39 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use lanefield_reference::exact::{self, ExactSum};
 use lanefield_reference::field::{Field, FieldError, SiteObject, Spinor, describe};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{AcceleratorThreads, Lattice, LaunchGeometry, LegOrder, Sites, Stencil};
+use lanefield_reference::kernels::reduce::Sum;
+use lanefield_reference::layout::{
+    AcceleratorThreads, Direction, Lattice, LaunchGeometry, LegOrder, Sites, Slices, Stencil,
+};
 use lanefield_reference::links::DoubledGauge;
 use num_complex::Complex;
 
 use super::context::lock;
+use super::reduce::{MOST_FIELDS, Reduction, SumChoices, SumForm, SumOptions, Workspace};
 use super::{Arg, Buffer, Context, DeviceInfo, Launch, LaunchEvent, Program, expand};
 use crate::backend::{Backend, BackendError, HeldField};
 
 /// An OpenCL device as a backend.
 pub struct OpenCl {
-    context: Context,
+    pub(super) context: Context,
     threads: AcceleratorThreads,
+    pub(super) sums: SumOptions,
     programs: Mutex<HashMap<Variant, Arc<Program>>>,
-    /// Where work-groups leave their partial sums; made on first use.
-    partials: Mutex<Option<Partials>>,
+    /// Where sums are made; there from the first one on.
+    pub(super) workspace: Mutex<Option<Workspace>>,
     /// The launches of a [`Backend::time`] in progress.
     recorded: Mutex<Option<Vec<LaunchEvent>>>,
 }
 
-/// Exact sums in device memory: one of each work-group, and those of all groups together.
-struct Partials {
-    of_groups: Buffer,
-    merged: Buffer,
-}
-
 /// A field in device memory.
 pub struct DeviceField<R, K> {
-    lattice: Lattice,
+    pub(super) lattice: Lattice,
     sites: Sites,
-    kind: K,
-    buffer: Buffer,
+    pub(super) kind: K,
+    pub(super) buffer: Buffer,
     precision: std::marker::PhantomData<R>,
 }
 
@@ -53,30 +51,30 @@ pub struct DeviceStencil {
 
 /// A kernel file with the choices that are made when it is built.
 #[derive(Clone, PartialEq, Eq, Hash)]
-struct Variant {
-    file: &'static str,
-    precision: u32,
-    nsimd: usize,
-    choices: Choices,
+pub(super) struct Variant {
+    pub file: &'static str,
+    pub precision: u32,
+    pub nsimd: usize,
+    pub choices: Choices,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash)]
-enum Choices {
+pub(super) enum Choices {
     Hop { link_reals: usize, legs: LegOrder },
-    Words(usize),
+    Sum(SumChoices),
 }
 
 impl Variant {
     fn options(&self) -> String {
         let mut options = format!("-DPRECISION={} -DNSIMD={}", self.precision, self.nsimd);
-        match self.choices {
+        match &self.choices {
             Choices::Hop { link_reals, legs } => {
                 options += &format!(" -DLINK_REALS={link_reals}");
                 for (k, leg) in legs.legs().iter().enumerate() {
                     options += &format!(" -DLEG_{k}={}", leg.point());
                 }
             }
-            Choices::Words(words) => options += &format!(" -DWORDS={words} -DEXACT_LIMBS={}", exact::LIMBS),
+            Choices::Sum(choices) => options += &choices.options(),
         }
         options
     }
@@ -99,7 +97,7 @@ impl<R: Vectors, K: SiteObject> DeviceField<R, K> {
         describe::<R, K>(&self.lattice, self.sites, self.kind)
     }
 
-    fn osites(&self) -> usize {
+    pub(super) fn osites(&self) -> usize {
         self.lattice.osites(self.sites)
     }
 
@@ -123,15 +121,6 @@ impl<R: Vectors, K: SiteObject> DeviceField<R, K> {
     }
 }
 
-/// Most work-groups of a reduction, for each compute unit: enough to fill any device, few enough to merge quickly.
-const GROUPS_PER_COMPUTE_UNIT: usize = 8;
-/// Most work-groups of a reduction.
-const MOST_REDUCTION_GROUPS: usize = 2048;
-/// Work-items that merge one word of the groups' sums.
-const MERGE_GROUP: usize = 64;
-/// Most exact sums that one kernel takes: the two parts of an inner product.
-const MOST_SUMS: usize = 2;
-
 impl OpenCl {
     /// Opens a device, with `threads` outer sites a work-group.
     ///
@@ -144,8 +133,9 @@ impl OpenCl {
         Ok(Self {
             context: Context::open(device)?,
             threads,
+            sums: SumOptions::default(),
             programs: Mutex::default(),
-            partials: Mutex::default(),
+            workspace: Mutex::default(),
             recorded: Mutex::default(),
         })
     }
@@ -165,23 +155,13 @@ impl OpenCl {
         &self.context
     }
 
-    fn program(&self, variant: Variant) -> Result<Arc<Program>, BackendError> {
+    pub(super) fn program(&self, variant: Variant) -> Result<Arc<Program>, BackendError> {
         if let Some(program) = lock(&self.programs).get(&variant) {
             return Ok(Arc::clone(program));
         }
         let program = self.context.program(variant.file, &expand(variant.file)?, &variant.options())?;
         lock(&self.programs).insert(variant, Arc::clone(&program));
         Ok(program)
-    }
-
-    fn vector_program<R: Vectors>(
-        &self,
-        file: &'static str,
-        lattice: &Lattice,
-        words: usize,
-    ) -> Result<Arc<Program>, BackendError> {
-        let choices = Choices::Words(words);
-        self.program(Variant { file, precision: R::BITS, nsimd: lattice.nsimd(), choices })
     }
 
     fn launch(
@@ -195,6 +175,17 @@ impl OpenCl {
             global: [geometry.global[0], geometry.global[1], 1],
             local: [geometry.local[0], geometry.local[1], 1],
         };
+        self.launch_of(program, kernel, launch, arguments)
+    }
+
+    /// Launches, and keeps the event where launches are timed.
+    pub(super) fn launch_of(
+        &self,
+        program: &Program,
+        kernel: &str,
+        launch: Launch,
+        arguments: &[Arg<'_>],
+    ) -> Result<(), BackendError> {
         let event = self.context.launch_event(program, kernel, launch, arguments)?;
         if let Some(recorded) = lock(&self.recorded).as_mut() {
             recorded.push(event);
@@ -202,68 +193,33 @@ impl OpenCl {
         Ok(())
     }
 
-    /// Launches a kernel of `blas.cl`, one work-item for each lane and outer site of a field.
+    /// Launches a kernel of `blas.cl` that sums nothing, one work-item for each lane and outer site of a field.
     fn launch_over<R: Vectors, K: SiteObject>(
         &self,
         kernel: &str,
         field: &DeviceField<R, K>,
         arguments: &[Arg<'_>],
     ) -> Result<(), BackendError> {
-        let program = self.vector_program::<R>("blas.cl", &field.lattice, field.kind.words())?;
-        let geometry = LaunchGeometry::over_sites(field.lattice.nsimd(), field.osites(), self.threads);
-        self.launch(&program, kernel, geometry, arguments)
+        let (nsimd, words) = (field.lattice.nsimd(), field.kind.words());
+        let program = self.program(self.sum_variant::<R>("blas.cl", nsimd, words, None, Sum::Exact)?)?;
+        let geometry = LaunchGeometry::over_sites(nsimd, field.osites(), self.threads);
+        self.launch(&program, kernel, geometry, &[arguments, &extent(field)].concat())
     }
 
-    /// Launches a kernel whose work-groups each leave `N` exact sums, merges them on the device, and rounds.
-    fn reduce<R: Vectors, K: SiteObject, const N: usize>(
+    /// One number for each site of a field, summed: `FIELDS` numbers for `inner_products`.
+    fn sum_of_sites<R: Vectors, K: SiteObject>(
         &self,
-        file: &'static str,
-        kernel: &str,
+        (file, kernel): (&'static str, &'static str),
         field: &DeviceField<R, K>,
         arguments: &[Arg<'_>],
-    ) -> Result<[f64; N], BackendError> {
-        let groups =
-            (self.context.info().compute_units as usize * GROUPS_PER_COMPUTE_UNIT).clamp(1, MOST_REDUCTION_GROUPS);
-        let mut held = lock(&self.partials);
-        let partials = match &*held {
-            Some(partials) => partials,
-            None => {
-                let sums = MOST_SUMS * exact::WORDS * size_of::<i64>();
-                held.insert(Partials {
-                    of_groups: self.context.allocate(groups * sums, "sums of work-groups")?,
-                    merged: self.context.allocate(sums, "merged sums")?,
-                })
-            }
-        };
-        let (lattice, words) = (&field.lattice, field.kind.words());
-        let geometry = LaunchGeometry::walking(lattice.nsimd(), field.osites(), self.threads, groups);
-        let limbs = Arg::Local(N * exact::WORDS * size_of::<i64>());
-        let terms = Arg::Local(N * geometry.group_size() * size_of::<f64>());
-        let program = self.vector_program::<R>(file, lattice, words)?;
-        self.launch(
-            &program,
-            kernel,
-            geometry,
-            &[arguments, &[Arg::Buffer(&partials.of_groups), terms, limbs]].concat(),
-        )?;
-
-        let program = self.vector_program::<R>("reduce.cl", lattice, words)?;
-        // One work-group for each word of a sum.
-        let merge = LaunchGeometry { global: [MERGE_GROUP * N * exact::WORDS, 1], local: [MERGE_GROUP, 1] };
-        let (groups, sums) = (Arg::U32(geometry.groups() as u32), Arg::U32(N as u32));
-        let merge_arguments = [Arg::Buffer(&partials.of_groups), groups, sums, Arg::Buffer(&partials.merged)];
-        self.launch(&program, "exact_merge", merge, &merge_arguments)?;
-        let mut words = [[0i64; exact::WORDS]; N];
-        self.context.read(&partials.merged, 0, bytemuck::cast_slice_mut(words.as_flattened_mut()))?;
-        let mut sums = [0.0; N];
-        for (sum, words) in sums.iter_mut().zip(&words) {
-            let exact = ExactSum::from_words(words).map_err(|error| BackendError::DamagedSum {
-                device: self.context.info().name.clone(),
-                reason: error.to_string(),
-            })?;
-            *sum = exact.round();
-        }
-        Ok(sums)
+        (a_row, fields): (usize, usize),
+        sum: Sum,
+    ) -> Result<Vec<f64>, BackendError> {
+        let arguments = &[arguments, &extent(field)].concat();
+        let elements = field.osites() * field.lattice.nsimd();
+        let work =
+            Reduction { file, kernel, arguments, elements, a_row, rows: 1, planes: 1, fields, bundle: None, sum };
+        self.reduce(field, &work)
     }
 
     fn upload_table(&self, table: &[u32], what: &str) -> Result<Buffer, BackendError> {
@@ -299,6 +255,16 @@ fn scalar<R: Vectors>(value: f64) -> Arg<'static> {
 
 fn osites<R: Vectors, K: SiteObject>(field: &DeviceField<R, K>) -> Arg<'static> {
     Arg::U32(field.osites() as u32)
+}
+
+/// Outer sites and words, as kernels that know no object take them.
+fn extent<R: Vectors, K: SiteObject>(field: &DeviceField<R, K>) -> [Arg<'static>; 2] {
+    [osites(field), Arg::U32(field.kind.words() as u32)]
+}
+
+/// Real and imaginary parts in turn as complex numbers, the first `words` of them.
+fn complex(parts: &[f64], words: usize) -> Vec<Complex<f64>> {
+    parts.chunks_exact(2).take(words).map(|parts| Complex::new(parts[0], parts[1])).collect()
 }
 
 impl fmt::Debug for OpenCl {
@@ -393,7 +359,7 @@ impl Backend for OpenCl {
         x: &DeviceField<R, K>,
     ) -> Result<(), BackendError> {
         x.check_like("copy", out)?;
-        self.launch_over("copy", out, &[Arg::Buffer(&out.buffer), Arg::Buffer(&x.buffer), osites(out)])
+        self.launch_over("copy", out, &[Arg::Buffer(&out.buffer), Arg::Buffer(&x.buffer)])
     }
 
     fn scale<R: Vectors, K: SiteObject>(
@@ -403,8 +369,7 @@ impl Backend for OpenCl {
         x: &DeviceField<R, K>,
     ) -> Result<(), BackendError> {
         x.check_like("scale", out)?;
-        let arguments = [Arg::Buffer(&out.buffer), scalar::<R>(a), Arg::Buffer(&x.buffer), osites(out)];
-        self.launch_over("scale", out, &arguments)
+        self.launch_over("scale", out, &[Arg::Buffer(&out.buffer), scalar::<R>(a), Arg::Buffer(&x.buffer)])
     }
 
     fn axpy<R: Vectors, K: SiteObject>(
@@ -415,7 +380,7 @@ impl Backend for OpenCl {
     ) -> Result<(), BackendError> {
         x.check_like("axpy", y)?;
         let [x, out] = [&x.buffer, &y.buffer].map(Arg::Buffer);
-        self.launch_over("axpy", y, &[out, scalar::<R>(a), x, out, osites(y)])
+        self.launch_over("axpy", y, &[out, scalar::<R>(a), x, out])
     }
 
     fn axpy_norm<R: Vectors, K: SiteObject>(
@@ -423,11 +388,25 @@ impl Backend for OpenCl {
         a: f64,
         x: &DeviceField<R, K>,
         y: &mut DeviceField<R, K>,
+        sum: Sum,
     ) -> Result<f64, BackendError> {
         x.check_like("axpy_norm", y)?;
         let [x, out] = [&x.buffer, &y.buffer].map(Arg::Buffer);
-        let [norm] = self.reduce("blas.cl", "axpy_norm", y, &[out, scalar::<R>(a), x, out, osites(y)])?;
-        Ok(norm)
+        Ok(self.sum_of_sites(("blas.cl", "axpy_norm"), y, &[out, scalar::<R>(a), x, out], (1, 1), sum)?[0])
+    }
+
+    fn axpby_norm<R: Vectors, K: SiteObject>(
+        &self,
+        a: f64,
+        x: &DeviceField<R, K>,
+        b: f64,
+        y: &mut DeviceField<R, K>,
+        sum: Sum,
+    ) -> Result<f64, BackendError> {
+        x.check_like("axpby_norm", y)?;
+        let [x, out] = [&x.buffer, &y.buffer].map(Arg::Buffer);
+        let arguments = [out, scalar::<R>(a), x, scalar::<R>(b), out];
+        Ok(self.sum_of_sites(("blas.cl", "axpby_norm"), y, &arguments, (1, 1), sum)?[0])
     }
 
     fn cg_update<R: Vectors, K: SiteObject>(
@@ -441,23 +420,101 @@ impl Backend for OpenCl {
         p.check_like("cg_update", psi)?;
         r.check_like("cg_update", psi)?;
         let [out, p, r] = [&psi.buffer, &p.buffer, &r.buffer].map(Arg::Buffer);
-        self.launch_over("cg_update", psi, &[out, p, r, scalar::<R>(a), scalar::<R>(b), osites(psi)])
+        self.launch_over("cg_update", psi, &[out, p, r, scalar::<R>(a), scalar::<R>(b)])
     }
 
-    fn norm2<R: Vectors, K: SiteObject>(&self, x: &DeviceField<R, K>) -> Result<f64, BackendError> {
-        let [norm] = self.reduce("reduce.cl", "norm2", x, &[Arg::Buffer(&x.buffer), osites(x)])?;
-        Ok(norm)
+    fn norm2<R: Vectors, K: SiteObject>(&self, x: &DeviceField<R, K>, sum: Sum) -> Result<f64, BackendError> {
+        Ok(self.sum_of_sites(("reduce.cl", "norm2"), x, &[Arg::Buffer(&x.buffer)], (1, 1), sum)?[0])
     }
 
-    fn inner_product<R: Vectors, K: SiteObject>(
+    fn inner_products<R: Vectors, K: SiteObject>(
+        &self,
+        xs: &[&DeviceField<R, K>],
+        y: &DeviceField<R, K>,
+        sum: Sum,
+    ) -> Result<Vec<Complex<f64>>, BackendError> {
+        for x in xs {
+            x.check_like("inner product", y)?;
+        }
+        let mut products = Vec::with_capacity(xs.len());
+        for xs in xs.chunks(MOST_FIELDS) {
+            // Kernel arguments beyond the fields there are must be something, and are not read.
+            let x = |k: usize| Arg::Buffer(&xs.get(k).unwrap_or(&xs[0]).buffer);
+            let arguments = [x(0), x(1), x(2), x(3), Arg::Buffer(&y.buffer)];
+            let fields = xs.len();
+            let parts = self.sum_of_sites(("reduce.cl", "inner_products"), y, &arguments, (2 * fields, fields), sum)?;
+            products.extend(complex(&parts, fields));
+        }
+        Ok(products)
+    }
+
+    fn sum<R: Vectors, K: SiteObject>(
         &self,
         x: &DeviceField<R, K>,
-        y: &DeviceField<R, K>,
-    ) -> Result<Complex<f64>, BackendError> {
-        y.check_like("inner product", x)?;
-        let arguments = [Arg::Buffer(&x.buffer), Arg::Buffer(&y.buffer), osites(x)];
-        let [re, im] = self.reduce("reduce.cl", "inner_product", x, &arguments)?;
-        Ok(Complex::new(re, im))
+        sum: Sum,
+    ) -> Result<Vec<Complex<f64>>, BackendError> {
+        let words = x.kind.words();
+        let form = self.form(sum);
+        let bundle = self.bundle(form, words);
+        let parts = match form {
+            SumForm::Staged(_) => self.reduce_staged(x, bundle, sum)?,
+            SumForm::Fused(_) | SumForm::SerialWords => {
+                let [osites, words_of_site] = extent(x);
+                let arguments = [Arg::Buffer(&x.buffer), osites, words_of_site, Arg::U32(0), Arg::U32(0)];
+                let work = Reduction {
+                    file: "reduce.cl",
+                    kernel: "sum",
+                    arguments: &arguments,
+                    elements: x.osites() * x.lattice.nsimd(),
+                    a_row: 2 * bundle,
+                    rows: words.div_ceil(bundle),
+                    planes: 1,
+                    fields: 1,
+                    bundle: Some(bundle),
+                    sum,
+                };
+                self.reduce(x, &work)?
+            }
+        };
+        Ok(complex(&parts, words))
+    }
+
+    fn slice_sums<R: Vectors, K: SiteObject>(
+        &self,
+        x: &DeviceField<R, K>,
+        direction: Direction,
+        sum: Sum,
+    ) -> Result<Vec<Vec<Complex<f64>>>, BackendError> {
+        let slices = Slices::new(&x.lattice, x.sites, direction)?;
+        let osites = self.upload_table(slices.osites(), "table of outer sites of slices")?;
+        let lanes = self.upload_table(slices.lanes(), "table of lanes of slices")?;
+        let words = x.kind.words();
+        // A bundle that was packed would serve one slice: slices are always fused.
+        let bundle = self.bundle(self.form(sum), words);
+        let (rows, a_row) = (words.div_ceil(bundle), 2 * bundle);
+        let arguments = [
+            Arg::Buffer(&x.buffer),
+            Arg::Buffer(&osites),
+            Arg::Buffer(&lanes),
+            Arg::U32(slices.osites_a_class() as u32),
+            Arg::U32(slices.lanes_a_group() as u32),
+            Arg::U32(slices.classes() as u32),
+            Arg::U32(words as u32),
+        ];
+        let work = Reduction {
+            file: "reduce.cl",
+            kernel: "slice_sums",
+            arguments: &arguments,
+            elements: slices.osites_a_class() * slices.lanes_a_group(),
+            a_row,
+            rows,
+            planes: slices.count(),
+            fields: 1,
+            bundle: Some(bundle),
+            sum,
+        };
+        let parts = self.reduce(x, &work)?;
+        Ok(parts.chunks_exact(a_row * rows).map(|slice| complex(slice, words)).collect())
     }
 
     fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
@@ -474,6 +531,10 @@ impl Backend for OpenCl {
 
     fn copy_bandwidth(&self) -> Result<f64, BackendError> {
         crate::backend::bandwidth::device_copy_bandwidth(&self.context)
+    }
+
+    fn read_bandwidth(&self) -> Result<f64, BackendError> {
+        crate::backend::bandwidth::device_read_bandwidth(&self.context)
     }
 
     fn finish(&self) -> Result<(), BackendError> {

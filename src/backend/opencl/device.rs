@@ -34,6 +34,21 @@ impl fmt::Display for DeviceKind {
     }
 }
 
+/// Whether the work-group that retires last may read, in the same launch, what the others wrote: what makes that sound.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Retirement {
+    /// By the memory model of OpenCL 3.0: the device reports atomics that acquire and release at the scope of the device.
+    OpenCl3,
+    /// By NVIDIA's PTX memory model, on compute capability 7.0 and up, whatever the driver reports for OpenCL C.
+    NvidiaPtx,
+    /// By nothing that the device reports.
+    Unsupported {
+        /// What is missing.
+        reason: String,
+    },
+}
+
 /// One device and its platform. A number that the driver does not tell is 0, a text empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeviceInfo {
@@ -71,6 +86,7 @@ pub struct DeviceInfo {
     pub fp64_denormals: bool,
     pub available: bool,
     pub compiler_available: bool,
+    pub retirement: Retirement,
     pub extensions: Vec<String>,
 }
 
@@ -198,6 +214,7 @@ fn describe(index: usize, platform: (usize, cl_platform_id), device: (usize, cl_
         fp64_denormals: double & cl::CL_FP_DENORM != 0,
         available: number(cl::CL_DEVICE_AVAILABLE) != 0,
         compiler_available: number(cl::CL_DEVICE_COMPILER_AVAILABLE) != 0,
+        retirement: retirement(&extensions, number),
         extensions,
     }
 }
@@ -211,6 +228,32 @@ fn kind(bits: u64) -> DeviceKind {
         DeviceKind::Accelerator
     } else {
         DeviceKind::Other
+    }
+}
+
+/// What the device reports about its memory model.
+fn retirement(extensions: &[String], number: impl Fn(u32) -> u64) -> Retirement {
+    // cl.h of OpenCL 3.0, and cl_ext.h.
+    const CL_DEVICE_NUMERIC_VERSION: u32 = 0x105E;
+    const CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES: u32 = 0x1063;
+    const CL_DEVICE_ATOMIC_ORDER_ACQ_REL: u64 = 1 << 1;
+    const CL_DEVICE_ATOMIC_SCOPE_DEVICE: u64 = 1 << 5;
+    const OPENCL_3: u64 = 3 << 22;
+    const CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV: u32 = 0x4000;
+    const VOLTA: u64 = 7;
+
+    let atomics = CL_DEVICE_ATOMIC_ORDER_ACQ_REL | CL_DEVICE_ATOMIC_SCOPE_DEVICE;
+    let is_3 = number(CL_DEVICE_NUMERIC_VERSION) >= OPENCL_3;
+    let nvidia = extensions.iter().any(|name| name == "cl_nv_device_attribute_query");
+    if is_3 && number(CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES) & atomics == atomics {
+        Retirement::OpenCl3
+    } else if nvidia && number(CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV) >= VOLTA {
+        Retirement::NvidiaPtx
+    } else if !is_3 {
+        Retirement::Unsupported { reason: "it is of an OpenCL before 3.0, whose atomics order nothing".to_owned() }
+    } else {
+        let reason = "it reports no atomics that acquire and release at the scope of the device".to_owned();
+        Retirement::Unsupported { reason }
     }
 }
 

@@ -18,8 +18,10 @@ const FILES: &[(&str, &str)] = embedded![
     "peak.cl",
     "probe.cl",
     "reduce.cl",
+    "reduction.clh",
     "spin.clh",
     "su3.clh",
+    "tree.clh",
 ];
 
 /// Why a source could not be put together.

@@ -30,6 +30,7 @@ pub(crate) fn device(name: &str) -> DeviceInfo {
         fp64_denormals: true,
         available: true,
         compiler_available: true,
+        retirement: super::Retirement::OpenCl3,
         extensions: vec!["cl_khr_fp64".into()],
     }
 }

@@ -1,0 +1,490 @@
+//! Sums on a device: how the kernels of `reduce.cl` (and those of `blas.cl` that end in a norm) are launched, in which form, and what the
+//! host makes of what they leave. None of the choices here changes a bit of an exact sum, nor of a tree sum of a given plan.
+
+use std::fmt;
+use std::str::FromStr;
+
+use lanefield_reference::exact::{self, ExactSum};
+use lanefield_reference::field::SiteObject;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::reduce::Sum;
+use lanefield_reference::layout::AcceleratorThreads;
+
+use super::backend::{Choices, Variant};
+use super::context::lock;
+use super::{Arg, Buffer, Context, DeviceField, DeviceKind, Launch, OpenCl, Program, Retirement};
+use crate::backend::BackendError;
+
+/// How the words of large objects are summed. What is summed is the same in every form.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SumForm {
+    /// So many consecutive words at a time are loaded and reduced in place: one pass over memory.
+    Fused(usize),
+    /// So many words at a time are first packed into a buffer: three passes.
+    Staged(usize),
+    /// One work-item walks all words of a site, and keeps the bundle: registers do not hold it.
+    SerialWords,
+}
+
+impl fmt::Display for SumForm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Fused(words) => write!(f, "fused:{words}"),
+            Self::Staged(words) => write!(f, "staged:{words}"),
+            Self::SerialWords => f.write_str("serial-words"),
+        }
+    }
+}
+
+impl FromStr for SumForm {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let words = |text: &str| text.parse().ok().filter(|&words: &usize| (1..=MOST_BUNDLE).contains(&words));
+        let form = match text.split_once(':') {
+            Some(("fused", number)) => words(number).map(Self::Fused),
+            Some(("staged", number)) => words(number).map(Self::Staged),
+            _ if text == "serial-words" => Some(Self::SerialWords),
+            _ => None,
+        };
+        form.ok_or_else(|| {
+            format!("'{text}' is no form of a sum: use fused:R, staged:R (R words, 1 to {MOST_BUNDLE}) or serial-words")
+        })
+    }
+}
+
+/// How the sums of work-groups become one.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Finish {
+    /// By a second kernel: on any device.
+    SecondKernel,
+    /// By the group that retires last, in the same launch, where the device's memory model lets it read what others wrote
+    /// ([`Retirement`]).
+    RetirementCount,
+}
+
+impl fmt::Display for Finish {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::SecondKernel => "second-kernel",
+            Self::RetirementCount => "retirement-count",
+        })
+    }
+}
+
+impl FromStr for Finish {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = [Self::SecondKernel, Self::RetirementCount];
+        let named = known.into_iter().find(|finish| finish.to_string() == text);
+        named.ok_or_else(|| format!("'{text}' is no way to finish a sum: use second-kernel or retirement-count"))
+    }
+}
+
+/// How a device takes sums. The default leaves every choice to the backend.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct SumOptions {
+    /// How words are gone through.
+    pub form: Option<SumForm>,
+    /// How the sums of groups become one.
+    pub finish: Option<Finish>,
+    /// Work-items of a group of exact sums; a tree sum has those of its plan.
+    pub group: Option<usize>,
+    /// Groups of exact sums for each compute unit, at most.
+    pub groups_per_unit: Option<usize>,
+    /// Words that one work-item of `pack` takes side by side, in the staged form.
+    pub pack: AcceleratorThreads,
+}
+
+/// Most words of a bundle.
+const MOST_BUNDLE: usize = 1024;
+/// Words of a bundle where nobody chose: of exact sums, which keep four doubles for each, and of tree sums, where it is Grid's.
+const EXACT_BUNDLE: usize = 4;
+const TREE_BUNDLE: usize = 12;
+/// Work-items of a group of exact sums: enough for a GPU's multiprocessor to hide its latencies with a few groups.
+const GPU_GROUP: usize = 256;
+const CPU_GROUP: usize = 64;
+/// Groups of exact sums for each compute unit: they fill it, and there are few to add up at the end.
+const GROUPS_PER_UNIT: usize = 8;
+/// Local memory that a group may take, so that several groups fit a compute unit.
+const LOCAL_BYTES: usize = 24 << 10;
+/// Most fields x of one pass of `inner_products`.
+pub(super) const MOST_FIELDS: usize = 4;
+/// 64-bit words of a spilled sum: limbs, three counts, and whether there is any.
+const SPILL_WORDS: usize = exact::LIMBS + 4;
+/// Doubles of a finished sum: high, low, spilled; or one.
+const EXACT_RESULT: usize = 3;
+const TREE_RESULT: usize = 1;
+
+/// Device memory in which sums are made; kept, and made larger when needed. `retired` and `spills` are zero between sums.
+pub(super) struct Workspace {
+    partials: Buffer,
+    result: Buffer,
+    retired: Buffer,
+    spills: Buffer,
+}
+
+impl Workspace {
+    fn new(context: &Context, sizes: [usize; 4]) -> Result<Self, BackendError> {
+        let [partials, result, retired, spills] = sizes;
+        let workspace = Self {
+            partials: context.allocate(partials, "sums of work-groups")?,
+            result: context.allocate(result, "finished sums")?,
+            retired: context.allocate(retired, "counts of retired work-groups")?,
+            spills: context.allocate(spills, "spilled sums")?,
+        };
+        context.fill_zero(&workspace.retired)?;
+        context.fill_zero(&workspace.spills)?;
+        Ok(workspace)
+    }
+
+    fn sizes(&self) -> [usize; 4] {
+        [&self.partials, &self.result, &self.retired, &self.spills].map(Buffer::bytes)
+    }
+}
+
+/// A kernel that sums, and its launch.
+pub(super) struct Reduction<'a> {
+    pub file: &'static str,
+    pub kernel: &'static str,
+    /// Its own arguments, before those that all sums have.
+    pub arguments: &'a [Arg<'a>],
+    /// Elements that each sum has.
+    pub elements: usize,
+    /// Sums of one work-item: one launch row's.
+    pub a_row: usize,
+    /// Rows and planes of groups, each with sums of its own.
+    pub rows: usize,
+    pub planes: usize,
+    /// Fields x of `inner_products`; else 1.
+    pub fields: usize,
+    /// Words of a bundle, where the kernel has bundles.
+    pub bundle: Option<usize>,
+    pub sum: Sum,
+}
+
+impl OpenCl {
+    /// How sums are taken.
+    pub fn sum_options(&self) -> SumOptions {
+        self.sums
+    }
+
+    /// Takes sums in another way. No bit of any result changes.
+    pub fn set_sum_options(&mut self, options: SumOptions) {
+        self.sums = options;
+    }
+
+    fn is_cpu(&self) -> bool {
+        self.context.info().kind == DeviceKind::Cpu
+    }
+
+    /// Complex words as a build option, where the kernel is to be built for them: on CPUs one build for all objects is worth more.
+    fn built_words(&self, words: usize) -> Option<usize> {
+        (!self.is_cpu()).then_some(words)
+    }
+
+    pub(super) fn form(&self, sum: Sum) -> SumForm {
+        self.sums.form.unwrap_or(match sum {
+            Sum::Exact => SumForm::Fused(EXACT_BUNDLE),
+            Sum::Tree(_) => SumForm::Fused(TREE_BUNDLE),
+        })
+    }
+
+    /// Words of a bundle of objects of `words`. On CPUs they may be more: one build serves all objects.
+    pub(super) fn bundle(&self, form: SumForm, words: usize) -> usize {
+        match form {
+            SumForm::Fused(bundle) | SumForm::Staged(bundle) if self.is_cpu() => bundle,
+            SumForm::Fused(bundle) | SumForm::Staged(bundle) => bundle.min(words),
+            SumForm::SerialWords => words,
+        }
+    }
+
+    /// The operation by which groups retire, as `reduction.clh` numbers them; `None` where a second kernel finishes.
+    fn retirement(&self) -> Result<Option<u32>, BackendError> {
+        match self.sums.finish.unwrap_or(Finish::SecondKernel) {
+            Finish::SecondKernel => Ok(None),
+            Finish::RetirementCount => match &self.context.info().retirement {
+                Retirement::OpenCl3 => Ok(Some(3)),
+                Retirement::NvidiaPtx => Ok(Some(2)),
+                Retirement::Unsupported { reason } => {
+                    Err(BackendError::NoRetirement { device: self.context.info().name.clone(), reason: reason.clone() })
+                }
+            },
+        }
+    }
+
+    /// `of`: words of a bundle and fields of `inner_products`, where it is these kernels; others do not care.
+    pub(super) fn sum_variant<R: Vectors>(
+        &self,
+        file: &'static str,
+        nsimd: usize,
+        words: usize,
+        of: Option<(usize, usize)>,
+        sum: Sum,
+    ) -> Result<Variant, BackendError> {
+        let (bundle, fields) = of.unwrap_or((self.bundle(self.form(sum), words), 1));
+        let choices = SumChoices {
+            words: self.built_words(words),
+            bundle,
+            fields,
+            plan: match sum {
+                Sum::Exact => None,
+                Sum::Tree(plan) => Some((plan.threads(), plan.warp())),
+            },
+            retirement: self.retirement()?,
+        };
+        Ok(Variant { file, precision: R::BITS, nsimd, choices: Choices::Sum(choices) })
+    }
+
+    /// Work-items of a group, and groups of a row.
+    fn shape(&self, work: &Reduction<'_>) -> Result<(usize, usize), BackendError> {
+        let info = self.context.info();
+        match work.sum {
+            Sum::Tree(plan) => {
+                let most = info.max_work_group_size.min(info.max_work_item_sizes[0]);
+                match plan.threads() <= most {
+                    true => Ok((plan.threads(), plan.blocks())),
+                    false => Err(BackendError::PlanTooLarge { plan, device: info.name.clone(), most }),
+                }
+            }
+            Sum::Exact => {
+                let usual = if self.is_cpu() { CPU_GROUP } else { GPU_GROUP };
+                let mut group = self.sums.group.unwrap_or(usual).clamp(1, info.max_work_group_size);
+                while self.sums.group.is_none()
+                    && group > 32
+                    && exchange_bytes(work.sum, work.a_row, group) > LOCAL_BYTES
+                {
+                    group /= 2;
+                }
+                let all = info.compute_units as usize * self.sums.groups_per_unit.unwrap_or(GROUPS_PER_UNIT);
+                let groups = all.div_ceil(work.rows * work.planes).min(work.elements.div_ceil(2 * group)).max(1);
+                Ok((group, groups))
+            }
+        }
+    }
+
+    /// Runs a reduction whose rows all lie in one launch, and returns its sums in order: those of plane 0, row 0 first.
+    pub(super) fn reduce<R: Vectors, K: SiteObject>(
+        &self,
+        field: &DeviceField<R, K>,
+        work: &Reduction<'_>,
+    ) -> Result<Vec<f64>, BackendError> {
+        let (lattice, words) = (&field.lattice, field.kind.words());
+        let bundle = work.bundle.unwrap_or(self.bundle(self.form(work.sum), words));
+        let variant =
+            self.sum_variant::<R>(work.file, lattice.nsimd(), words, Some((bundle, work.fields)), work.sum)?;
+        let (group, groups) = self.shape(work)?;
+        let mut held = lock(&self.workspace);
+        let workspace = self.workspace(&mut held, work, groups)?;
+        let program = self.program(variant.clone())?;
+        self.launch_sum(&program, work, workspace, (group, groups))?;
+        self.finish_sums::<R>(work, workspace, (group, groups), &variant)
+    }
+
+    /// The sum of each word in the staged form: bundle by bundle, packed and summed. `work` is one bundle's.
+    pub(super) fn reduce_staged<R: Vectors, K: SiteObject>(
+        &self,
+        field: &DeviceField<R, K>,
+        bundle: usize,
+        sum: Sum,
+    ) -> Result<Vec<f64>, BackendError> {
+        let (lattice, words, osites) = (&field.lattice, field.kind.words(), field.osites());
+        let nsimd = lattice.nsimd();
+        let rows = words.div_ceil(bundle);
+        let packed = self.context.allocate(osites * bundle * lattice.width().bytes(), "packed words of a sum")?;
+        let pack_variant = self.sum_variant::<R>("reduce.cl", nsimd, words, Some((bundle, 1)), sum)?;
+        let pack_program = self.program(pack_variant)?;
+        let variant = self.sum_variant::<R>("reduce.cl", nsimd, bundle, Some((bundle, 1)), sum)?;
+        let program = self.program(variant.clone())?;
+        let whole = Reduction {
+            file: "reduce.cl",
+            kernel: "sum",
+            arguments: &[],
+            elements: osites * nsimd,
+            a_row: 2 * bundle,
+            rows,
+            planes: 1,
+            fields: 1,
+            bundle: Some(bundle),
+            sum,
+        };
+        let one_row = Reduction { rows: 1, ..whole };
+        let (group, groups) = self.shape(&one_row)?;
+        let mut held = lock(&self.workspace);
+        let workspace = self.workspace(&mut held, &whole, groups)?;
+        let threads = self.sums.pack.get();
+        let local = [nsimd, threads, 1];
+        let global = [nsimd, bundle.div_ceil(threads) * threads, osites];
+        for row in 0..rows {
+            let first_word = Arg::U32((row * bundle) as u32);
+            let arguments = [Arg::Buffer(&packed), Arg::Buffer(&field.buffer), Arg::U32(words as u32), first_word];
+            self.launch_of(&pack_program, "pack", Launch { global, local }, &arguments)?;
+            // The last bundle may be short: what was packed before it there is summed too, and not looked at.
+            let arguments = [
+                Arg::Buffer(&packed),
+                Arg::U32(osites as u32),
+                Arg::U32(bundle as u32),
+                Arg::U32(0),
+                Arg::U32(row as u32),
+            ];
+            self.launch_sum(&program, &Reduction { arguments: &arguments, ..one_row }, workspace, (group, groups))?;
+        }
+        self.finish_sums::<R>(&whole, workspace, (group, groups), &variant)
+    }
+
+    fn workspace<'w>(
+        &self,
+        held: &'w mut Option<Workspace>,
+        work: &Reduction<'_>,
+        groups: usize,
+    ) -> Result<&'w Workspace, BackendError> {
+        let sums = work.a_row * work.rows * work.planes;
+        let wanted = [
+            2 * size_of::<f64>() * sums * groups,
+            EXACT_RESULT * size_of::<f64>() * sums,
+            size_of::<u32>() * work.rows * work.planes,
+            match work.sum {
+                Sum::Exact => SPILL_WORDS * size_of::<u64>() * sums,
+                Sum::Tree(_) => 0,
+            },
+        ];
+        let sizes = held.as_ref().map_or([0; 4], Workspace::sizes);
+        if sizes.iter().zip(wanted).any(|(&has, wants)| has < wants) {
+            // What there was goes first, so that both need not fit.
+            *held = None;
+        }
+        match held {
+            Some(workspace) => Ok(workspace),
+            none => Ok(none.insert(Workspace::new(&self.context, std::array::from_fn(|k| sizes[k].max(wanted[k])))?)),
+        }
+    }
+
+    fn launch_sum(
+        &self,
+        program: &Program,
+        work: &Reduction<'_>,
+        workspace: &Workspace,
+        (group, groups): (usize, usize),
+    ) -> Result<(), BackendError> {
+        let launch = Launch { global: [group * groups, work.rows, work.planes], local: [group, 1, 1] };
+        let arguments =
+            [work.arguments, &sum_arguments(workspace, exchange_bytes(work.sum, work.a_row, group))].concat();
+        self.launch_of(program, work.kernel, launch, &arguments)
+    }
+
+    /// Adds up the groups' sums where that is still to be done, reads the results, and rounds.
+    fn finish_sums<R: Vectors>(
+        &self,
+        work: &Reduction<'_>,
+        workspace: &Workspace,
+        (group, groups): (usize, usize),
+        variant: &Variant,
+    ) -> Result<Vec<f64>, BackendError> {
+        let sums = work.a_row * work.rows * work.planes;
+        if self.retirement()?.is_none() {
+            let group = match work.sum {
+                Sum::Tree(_) => group,
+                Sum::Exact => group.max(groups.next_power_of_two().min(self.finishing_group())),
+            };
+            // Every variant of reduce.cl has the kernel.
+            let program = self.program(Variant { file: "reduce.cl", ..variant.clone() })?;
+            let launch = Launch { global: [group * sums, 1, 1], local: [group, 1, 1] };
+            let arguments =
+                [&[Arg::U32(groups as u32)][..], &sum_arguments(workspace, exchange_bytes(work.sum, 1, group))]
+                    .concat();
+            self.launch_of(&program, "finish", launch, &arguments)?;
+        }
+        match work.sum {
+            Sum::Tree(_) => {
+                let mut results = vec![0.0; TREE_RESULT * sums];
+                self.context.read(&workspace.result, 0, bytemuck::cast_slice_mut(&mut results))?;
+                Ok(results)
+            }
+            Sum::Exact => self.rounded(workspace, sums, work.elements as u64),
+        }
+    }
+
+    fn finishing_group(&self) -> usize {
+        if self.is_cpu() { CPU_GROUP } else { GPU_GROUP }
+    }
+
+    /// Exact sums of `terms` terms each, rounded.
+    fn rounded(&self, workspace: &Workspace, sums: usize, terms: u64) -> Result<Vec<f64>, BackendError> {
+        let mut results = vec![[0.0; EXACT_RESULT]; sums];
+        self.context.read(&workspace.result, 0, bytemuck::cast_slice_mut(results.as_flattened_mut()))?;
+        let mut rounded = Vec::with_capacity(sums);
+        for (number, [high, low, spilled]) in results.into_iter().enumerate() {
+            let mut sum = match spilled != 0.0 {
+                true => self.take_spilled(workspace, number, terms)?,
+                false => ExactSum::new(),
+            };
+            sum.add_pair(high, low, if spilled != 0.0 { 0 } else { terms });
+            rounded.push(sum.round());
+        }
+        Ok(rounded)
+    }
+
+    /// The spilled part of a sum; on the device it is cleared.
+    fn take_spilled(&self, workspace: &Workspace, number: usize, terms: u64) -> Result<ExactSum, BackendError> {
+        let mut words = [0i64; SPILL_WORDS];
+        let offset = number * size_of_val(&words);
+        self.context.read(&workspace.spills, offset, bytemuck::bytes_of_mut(&mut words))?;
+        self.context.write(&workspace.spills, offset, &[0; SPILL_WORDS * size_of::<i64>()])?;
+        let (limbs, counts) = words.split_at(exact::LIMBS);
+        ExactSum::from_limbs(limbs, [counts[0], counts[1], counts[2], 1, terms as i64]).map_err(|error| {
+            BackendError::DamagedSum { device: self.context.info().name.clone(), reason: error.to_string() }
+        })
+    }
+}
+
+/// Local memory of a group of `group` work-items that hold `sums` sums each: see `running_write` in `exact.clh` and `tree.clh`.
+fn exchange_bytes(sum: Sum, sums: usize, group: usize) -> usize {
+    let doubles = match sum {
+        // Two doubles a sum, for the upper half of the work-items.
+        Sum::Exact => 2 * sums * (group.next_power_of_two() / 2).max(1),
+        Sum::Tree(plan) => tree_chunk(plan.threads(), plan.warp()).min(sums) * (plan.threads() + plan.warps()),
+    };
+    doubles * size_of::<f64>()
+}
+
+/// Sums of a tree whose values lie in local memory at a time.
+fn tree_chunk(threads: usize, warp: usize) -> usize {
+    let a_sum = (threads + threads / warp) * size_of::<f64>();
+    (LOCAL_BYTES / a_sum).clamp(1, 2 * TREE_BUNDLE)
+}
+
+fn sum_arguments(workspace: &Workspace, exchange: usize) -> [Arg<'_>; 5] {
+    let Workspace { partials, result, retired, spills } = workspace;
+    let [partials, result, retired, spills] = [partials, result, retired, spills].map(Arg::Buffer);
+    [partials, result, retired, spills, Arg::Local(exchange)]
+}
+
+/// What is chosen when a kernel that sums is built.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct SumChoices {
+    words: Option<usize>,
+    bundle: usize,
+    fields: usize,
+    /// Threads and warp of a tree.
+    plan: Option<(usize, usize)>,
+    retirement: Option<u32>,
+}
+
+impl SumChoices {
+    pub(super) fn options(&self) -> String {
+        let Self { words, bundle, fields, plan, retirement } = self;
+        let mut options = format!(" -DBUNDLE={bundle} -DFIELDS={fields} -DEXACT_LIMBS={}", exact::LIMBS);
+        if let Some(words) = words {
+            options += &format!(" -DWORDS={words}");
+        }
+        if let &Some((threads, warp)) = plan {
+            options += &format!(" -DTREE -DTHREADS={threads} -DWARP={warp} -DCHUNK={}", tree_chunk(threads, warp));
+        }
+        if let Some(operation) = retirement {
+            options += &format!(" -DRETIREMENT={operation}");
+            if *operation == 3 {
+                options += " -cl-std=CL3.0";
+            }
+        }
+        options
+    }
+}

@@ -1,0 +1,254 @@
+//! Random cases of sums over sites: every site object, every operation that sums, exact sums and trees of random plans, and every way in
+//! which a device can be told to take them. Lattices are tiny, so that one lies on each side of every block's boundary, and many cases fit
+//! into a minute. What a device has to build is drawn once for a run, since building takes longer than a thousand cases.
+
+use std::fmt;
+
+use lanefield_reference::field::{
+    ColourMatrix, ColourVector, ComplexNumber, Gauge, HalfSpinor, Propagator, Spinor, Words,
+};
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::{
+    Checkerboard, Direction, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LayoutError, Sites, TreePlan,
+};
+use lanefield_reference::real::Real;
+use num_complex::Complex;
+
+use super::case::{Draws, Precision, cut, extents_within, sites_of};
+use super::data::{Numbers, TestData};
+use super::kernels::{both, scalar};
+use super::report::SumOperation;
+use super::{Compared, Reference, Rows, Subject, Tested, VerifyError, VerifyOptions};
+use crate::backend::opencl::{Finish, SumForm, SumOptions};
+use crate::backend::{Backend, Cpu, Sum};
+
+/// Site objects that are drawn; the small ones more often, since more of them fit into a minute.
+const OBJECTS: [usize; 10] = [
+    ComplexNumber::WORDS,
+    ColourVector::WORDS,
+    HalfSpinor::WORDS,
+    Spinor::WORDS,
+    Spinor::WORDS,
+    ColourMatrix::WORDS,
+    ComplexNumber::WORDS,
+    ColourVector::WORDS,
+    Gauge::WORDS,
+    Propagator::WORDS,
+];
+/// Complex words of a field, at most, beyond what its lanes make necessary.
+const SMALL_FIELD: usize = 3000;
+/// Builds of a run: exact and tree sums in turn. Few of them where few programs are wanted.
+const BUILDS: u64 = 24;
+const FEW_BUILDS: u64 = 4;
+
+/// What a device has to build for.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Build {
+    precision: Precision,
+    width: LaneWidth,
+    /// Threads and warp of a tree.
+    plan: Option<(usize, usize)>,
+    options: SumOptions,
+    /// Fields x of a pass of inner products.
+    fields: usize,
+}
+
+/// The random sums of a run.
+pub(super) struct SumCases<'o> {
+    options: &'o VerifyOptions,
+    builds: Vec<Build>,
+}
+
+/// One random case.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct SumCase {
+    number: u64,
+    build: Build,
+    lattice: Lattice,
+    sites: Sites,
+    object: Words,
+    numbers: Numbers,
+    sum: Sum,
+    direction: Direction,
+    data: TestData,
+}
+
+impl fmt::Display for SumCase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { number, build, lattice, sites, object, numbers, sum, direction, .. } = self;
+        let (extents, nodes, width) = (lattice.extents(), lattice.nodes(), lattice.width());
+        let SumOptions { form, finish, group, .. } = build.options;
+        write!(
+            f,
+            "case {number}: lattice {extents}, {width}-byte lanes cut {nodes}, {sites} sites, {} words a site, ",
+            object.0
+        )?;
+        write!(f, "{numbers} numbers, {sum} sum, slices across {direction}")?;
+        if let Some(form) = form {
+            write!(f, ", {form}")?;
+        }
+        if let Some(finish) = finish {
+            write!(f, ", finished by {finish}")?;
+        }
+        if let Some(group) = group {
+            write!(f, ", groups of {group}")?;
+        }
+        Ok(())
+    }
+}
+
+impl<'o> SumCases<'o> {
+    /// The sums of a run on a backend that can, or cannot, finish by retirement count. `widths` are those of f32 and of f64.
+    pub fn new(options: &'o VerifyOptions, widths: &[Vec<LaneWidth>; 2], can_retire: bool) -> Self {
+        let count = if options.few_programs { FEW_BUILDS } else { BUILDS };
+        let build = |number: u64| {
+            let mut draws = Draws::of_run(options.seed, 1 << 48 | number);
+            let precision = Precision::BOTH[(number % 2) as usize];
+            let is_tree = number / 2 % 2 == 1;
+            let width = draws.one_of(&widths[(number % 2) as usize]);
+            let most = options.most_work_items.min(1024);
+            let plans =
+                [(1, 1), (2, 2), (8, 8), (32, 32), (32, 8), (64, 32), (96, 32), (128, 64), (256, 32), (1024, 32)];
+            let plan = draws.one_of(&plans);
+            let plan = if plan.0 <= most { plan } else { (8, 8) };
+            let bundle = draws.one_of(&[1, 2, 3, 4, 5, 12]);
+            let form = draws.one_of(&[
+                None,
+                Some(SumForm::Fused(bundle)),
+                Some(SumForm::Fused(bundle)),
+                Some(SumForm::Staged(bundle)),
+                // Large objects make long programs of it.
+                if options.few_programs { None } else { Some(SumForm::SerialWords) },
+            ]);
+            let finish = match draws.below(3) {
+                0 if can_retire => Some(Finish::RetirementCount),
+                1 => Some(Finish::SecondKernel),
+                _ => None,
+            };
+            let group = draws.one_of(&[None, Some(1), Some(3), Some(32), Some(40), Some(64), Some(128)]);
+            let group = group.filter(|&group| group <= most);
+            let groups_per_unit = draws.one_of(&[None, Some(1), Some(5)]);
+            let options = SumOptions { form, finish, group, groups_per_unit, ..SumOptions::default() };
+            Build { precision, width, plan: is_tree.then_some(plan), options, fields: draws.one_of(&[1, 2, 3, 4]) }
+        };
+        Self { options, builds: (0..count).map(build).collect() }
+    }
+
+    /// Case `number` of the run, the `index`th of the sums.
+    pub fn case(&self, number: u64, index: u64) -> Result<SumCase, LayoutError> {
+        let build = self.builds[(index % self.builds.len() as u64) as usize];
+        let mut draws = Draws::of_case(self.options.seed, number);
+        let scalar = match build.precision {
+            Precision::Single => <f32 as Real>::COMPLEX,
+            Precision::Double => <f64 as Real>::COMPLEX,
+        };
+        // A bundle of a large object in one work-item takes a compiler minutes.
+        let serial = build.options.form == Some(SumForm::SerialWords);
+        let objects = if serial { &OBJECTS[..6] } else { &OBJECTS[..] };
+        let object = Words(draws.one_of(objects));
+        let checkerboard = draws.one_of(&[Checkerboard::RedBlack, Checkerboard::FullOnly]);
+        let nodes = cut(build.width.nsimd(scalar)?, &mut draws);
+        let extents = extents_within(SMALL_FIELD / object.0, nodes, checkerboard, &mut draws);
+        let options = LatticeOptions { lanes: LaneChoice::Width(build.width), nodes: Some(nodes), checkerboard };
+        let lattice = Lattice::new(Extents::new(extents)?, scalar, options)?;
+        let sum = match build.plan {
+            None => Sum::Exact,
+            Some((threads, warp)) => {
+                Sum::Tree(TreePlan::with_warp(threads, draws.one_of(&[1, 2, 3, 4, 7, 16, 64]), warp)?)
+            }
+        };
+        Ok(SumCase {
+            number,
+            build,
+            lattice,
+            sites: draws.one_of(sites_of(&lattice)),
+            object,
+            numbers: draws.one_of(&Numbers::ALL),
+            sum,
+            direction: draws.one_of(&Direction::ALL),
+            data: TestData::of_case(self.options.seed, number),
+        })
+    }
+}
+
+impl SumCase {
+    /// Every sum on both sides.
+    pub fn run<B: Tested, P: Reference + Sync>(
+        &self,
+        tested: &mut B,
+        reference: &P,
+        host: &Cpu,
+        rows: &mut Rows,
+    ) -> Result<(), VerifyError> {
+        tested.set_sum_options(self.build.options);
+        let outcome = match self.build.precision {
+            Precision::Single => self.compare::<f32, B, P>(tested, reference, host, rows),
+            Precision::Double => self.compare::<f64, B, P>(tested, reference, host, rows),
+        };
+        tested.set_sum_options(SumOptions::default());
+        outcome
+    }
+
+    fn compare<R: Vectors, B: Backend, P: Reference + Sync>(
+        &self,
+        tested: &B,
+        reference: &P,
+        host: &Cpu,
+        rows: &mut Rows,
+    ) -> Result<(), VerifyError> {
+        let Self { lattice, sites, object, numbers, sum, direction, data, .. } = *self;
+        let field = |number| host.install(|| data.field::<R, Words>(lattice, sites, object, numbers, number));
+        let xs = (1..=self.build.fields as u32).map(field).collect::<Result<Vec<_>, _>>()?;
+        let y = field(0)?;
+        let held_xs = xs.iter().map(|x| tested.upload(x.clone())).collect::<Result<Vec<_>, _>>()?;
+        let held_y = tested.upload(y.clone())?;
+        let (x, held_x) = (&xs[0], &held_xs[0]);
+        let words = || self.to_string();
+        let case = (self.number, &words as &dyn Fn() -> String);
+        let row = |operation| Subject::Sum(operation, matches!(sum, Sum::Tree(_)));
+
+        rows.check::<R>(row(SumOperation::Norm2), case, || {
+            Ok(scalar("|x|²", tested.norm2(held_x, sum)?, reference.norm2(x, sum)?))
+        })?;
+        rows.check::<R>(row(SumOperation::InnerProducts), case, || {
+            let found = tested.inner_products(&held_xs.iter().collect::<Vec<_>>(), &held_y, sum)?;
+            let expected = reference.inner_products(&xs.iter().collect::<Vec<_>>(), &y, sum)?;
+            Ok(lists("⟨x, y⟩ of field", &found, &expected))
+        })?;
+        rows.check::<R>(row(SumOperation::Words), case, || {
+            Ok(lists("sum of word", &tested.sum(held_x, sum)?, &reference.sum(x, sum)?))
+        })?;
+        rows.check::<R>(row(SumOperation::Slices), case, || {
+            let found = tested.slice_sums(held_x, direction, sum)?.concat();
+            let expected = reference.slice_sums(x, direction, sum)?.concat();
+            Ok(lists("sum of slice and word", &found, &expected))
+        })?;
+        let [a, b] = [0, 1].map(|number| data.scalar::<R>(Numbers::Ordinary, number));
+        rows.check::<R>(row(SumOperation::AxpyNorm), case, || {
+            let (mut found, mut expected) = (tested.upload(y.clone())?, y.clone());
+            let norm2 = tested.axpy_norm(a, held_x, &mut found, sum)?;
+            Ok(scalar("|a·x + y|²", norm2, reference.axpy_norm(a, x, &mut expected, sum)?))
+        })?;
+        rows.check::<R>(row(SumOperation::AxpbyNorm), case, || {
+            let (mut found, mut expected) = (held_y, y.clone());
+            let norm2 = tested.axpby_norm(a, held_x, b, &mut found, sum)?;
+            let expected_norm2 = reference.axpby_norm(a, x, b, &mut expected, sum)?;
+            let field = super::compare_fields(&tested.download(&found)?, &expected)?;
+            let field = Compared {
+                components: expected.reals().len() as u64,
+                mismatch: field.map(|mismatch| super::Mismatch::Field(Box::new(mismatch))),
+            };
+            Ok(both(field, scalar("|a·x + b·y|²", norm2, expected_norm2)))
+        })?;
+        Ok(())
+    }
+}
+
+/// Lists of complex numbers, one by one.
+fn lists(what: &str, found: &[Complex<f64>], expected: &[Complex<f64>]) -> Compared {
+    let length = scalar("number of sums", found.len() as f64, expected.len() as f64);
+    found.iter().zip(expected).enumerate().fold(length, |all, (number, (found, expected))| {
+        let part = |part: &str, found, expected| scalar(&format!("{what} {number}, {part} part"), found, expected);
+        both(all, both(part("real", found.re, expected.re), part("imaginary", found.im, expected.im)))
+    })
+}
