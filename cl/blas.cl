@@ -100,7 +100,7 @@ accelerator_inline double add_squares(double s, words_of_site w) {
 REDUCTION_KERNEL void axpy_norm(__global cplx* out, real a, __global const cplx* x, __global const cplx* y, uint osites,
                                 uint words, REDUCTION_ARGUMENTS) {
     running sum = running_empty();
-    for_elements(element, (size_t)osites * NSIMD) {
+    for_elements(element, osites * NSIMD) {
         const size_t osite = element / NSIMD;
         const uint lane = element % NSIMD;
         double s = 0;
@@ -119,7 +119,7 @@ REDUCTION_KERNEL void axpy_norm(__global cplx* out, real a, __global const cplx*
 REDUCTION_KERNEL void axpby_norm(__global cplx* out, real a, __global const cplx* x, real b, __global const cplx* y,
                                  uint osites, uint words, REDUCTION_ARGUMENTS) {
     running sum = running_empty();
-    for_elements(element, (size_t)osites * NSIMD) {
+    for_elements(element, osites * NSIMD) {
         const size_t osite = element / NSIMD;
         const uint lane = element % NSIMD;
         double s = 0;

@@ -25,7 +25,7 @@
 REDUCTION_KERNEL void norm2(__global const cplx* restrict x, uint osites, uint words, REDUCTION_ARGUMENTS) {
     running sum = running_empty();
     const spill_target target = spill_target_of(spills, 0);
-    for_elements(element, (size_t)osites * NSIMD) {
+    for_elements(element, osites * NSIMD) {
         const size_t osite = element / NSIMD;
         const uint lane = element % NSIMD;
         double s = 0;
@@ -53,7 +53,7 @@ REDUCTION_KERNEL void inner_products(__global const cplx* x_0, __global const cp
 #pragma unroll
     for (uint k = 0; k < 2 * FIELDS; ++k)
         sums[k] = running_empty();
-    for_elements(element, (size_t)osites * NSIMD) {
+    for_elements(element, osites * NSIMD) {
         const size_t osite = element / NSIMD;
         const uint lane = element % NSIMD;
         double2 s[FIELDS];
@@ -106,19 +106,21 @@ accelerator_inline void sum_words(__global const cplx* restrict x, uint words, u
 #endif
     for (uint k = 0; k < 2 * BUNDLE; ++k)
         sums[k] = running_empty();
+    // Lane groups are powers of two: no division by a number that is known at run time only.
     const uint lanes = sliced ? slices.lanes_a_group : NSIMD;
-    const size_t elements = (size_t)slices.osites_a_class * lanes;
-    const size_t threads = get_local_size(0);
-    for (size_t element = get_group_id(0) * 2 * threads + get_local_id(0); element < elements;
+    const uint lane_bits = popcount(lanes - 1);
+    const uint elements = slices.osites_a_class * lanes;
+    const uint threads = get_local_size(0);
+    for (uint element = get_group_id(0) * 2 * threads + get_local_id(0); element < elements;
          element += 2 * get_global_size(0)) {
         // Both elements are loaded before either is added. −0 changes no sum.
         cplx values[2][BUNDLE];
 #pragma unroll
         for (uint second = 0; second < 2; ++second) {
-            const size_t this_element = element + second * threads;
+            const uint this_element = element + second * threads;
             const bool is_there = this_element < elements;
-            size_t osite = this_element / lanes;
-            uint lane = this_element % lanes;
+            size_t osite = this_element >> lane_bits;
+            uint lane = this_element & (lanes - 1);
             if (sliced && is_there) {
                 osite = slices.osites[(slice % slices.classes) * slices.osites_a_class + osite];
                 lane = slices.lanes[slice / slices.classes * lanes + lane];

@@ -2,7 +2,7 @@
 
 mod common;
 
-use lanefield::backend::{Backend, Cpu, OpenCl};
+use lanefield::backend::{Backend, Cpu, OpenCl, Sum};
 use lanefield::reference::field::{Field, Spinor};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{AcceleratorThreads, Extents, Lattice, LatticeOptions, Parity, Sites};
@@ -42,7 +42,7 @@ fn all_operations<R: Vectors, B: Backend>(
     backend.scale(&mut scaled, a, &x).unwrap();
     let (mut axpy, mut axpy_norm) = (hold(1), hold(1));
     backend.axpy(a, &x, &mut axpy).unwrap();
-    let norm2 = backend.axpy_norm(b, &x, &mut axpy_norm).unwrap();
+    let norm2 = backend.axpy_norm(b, &x, &mut axpy_norm, Sum::Exact).unwrap();
     let (mut psi, mut p) = (hold(1), hold(0));
     backend.cg_update(&mut psi, &mut p, &z, a, b).unwrap();
     let fields = [copy, scaled, axpy, axpy_norm, psi, p];

@@ -231,8 +231,23 @@ impl OpenCl {
                 Sum::Tree(plan) => Some((plan.threads(), plan.warp())),
             },
             retirement: self.retirement()?,
+            registers: self.most_registers(sum),
         };
         Ok(Variant { file, precision: R::BITS, nsimd, choices: Choices::Sum(choices) })
+    }
+
+    /// Registers that a work-item may have, where a plan has larger blocks than NVIDIA's compiler leaves registers for unasked.
+    fn most_registers(&self, sum: Sum) -> Option<usize> {
+        const REGISTERS: usize = 1 << 16;
+        const USUAL_THREADS: usize = 256;
+        match sum {
+            Sum::Tree(plan)
+                if plan.threads() > USUAL_THREADS && self.context.info().has_extension("cl_nv_compiler_options") =>
+            {
+                Some(REGISTERS / plan.threads().next_power_of_two())
+            }
+            _ => None,
+        }
     }
 
     /// Work-items of a group, and groups of a row.
@@ -467,17 +482,21 @@ pub(super) struct SumChoices {
     /// Threads and warp of a tree.
     plan: Option<(usize, usize)>,
     retirement: Option<u32>,
+    registers: Option<usize>,
 }
 
 impl SumChoices {
     pub(super) fn options(&self) -> String {
-        let Self { words, bundle, fields, plan, retirement } = self;
+        let Self { words, bundle, fields, plan, retirement, registers } = self;
         let mut options = format!(" -DBUNDLE={bundle} -DFIELDS={fields} -DEXACT_LIMBS={}", exact::LIMBS);
         if let Some(words) = words {
             options += &format!(" -DWORDS={words}");
         }
         if let &Some((threads, warp)) = plan {
             options += &format!(" -DTREE -DTHREADS={threads} -DWARP={warp} -DCHUNK={}", tree_chunk(threads, warp));
+        }
+        if let Some(registers) = registers {
+            options += &format!(" -cl-nv-maxrregcount={registers}");
         }
         if let Some(operation) = retirement {
             options += &format!(" -DRETIREMENT={operation}");
