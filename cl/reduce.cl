@@ -18,7 +18,13 @@
 // Words that a work-item of `sum` takes of each site ("fused": they are reduced where they were loaded). As many as the site has makes the
 // serial-words form, whose bundle no register file holds.
 #ifndef BUNDLE
-#define BUNDLE 4
+#define BUNDLE 3
+#endif
+
+// Whether `sum` asks for the next elements before it adds those that it has (H200, 32⁴ f64 propagators, NSIMD 8, exact: bundles of three
+// take 552 µs with it and 578 without); larger bundles leave no registers for it.
+#ifndef AHEAD
+#define AHEAD (BUNDLE <= 4)
 #endif
 
 // |x|².
@@ -96,7 +102,40 @@ typedef struct {
     uint classes;
 } slicing;
 
-// The sums of BUNDLE words, from `word` on, of the elements of slice `slice`. `sums` are numbers `first` … of the launch, real and
+// BUNDLE words of two elements.
+typedef struct {
+    cplx of[2][BUNDLE];
+} bundles;
+
+// The words from `word` on of the elements `element` and `element` + group size; −0, which changes no sum, where there is none.
+accelerator_inline bundles load_bundles(__global const cplx* restrict x, uint words, uint word, const bool sliced,
+                                        slicing slices, uint slice, uint element) {
+    // Lane groups are powers of two: no division by a number that is known at run time only.
+    const uint lanes = sliced ? slices.lanes_a_group : NSIMD;
+    const uint lane_bits = popcount(lanes - 1);
+    bundles values;
+#pragma unroll
+    for (uint second = 0; second < 2; ++second) {
+        const uint this_element = element + second * (uint)get_local_size(0);
+        const bool is_there = this_element < slices.osites_a_class * lanes;
+        size_t osite = this_element >> lane_bits;
+        uint lane = this_element & (lanes - 1);
+        if (sliced && is_there) {
+            osite = slices.osites[(slice % slices.classes) * slices.osites_a_class + osite];
+            lane = slices.lanes[slice / slices.classes * lanes + lane];
+        }
+#if BUNDLE <= 24
+#pragma unroll
+#endif
+        for (uint k = 0; k < BUNDLE; ++k) {
+            const bool is_read = is_there && word + k < words;
+            values.of[second][k] = is_read ? extract_lane(x, osite, word + k, words, lane) : (cplx)(-0.0f, -0.0f);
+        }
+    }
+    return values;
+}
+
+// The sums of BUNDLE words, from `word` on, of the elements of slice `slice`. They are numbers `first` … of the launch, real and
 // imaginary parts in turn; those beyond the site's last word stay empty.
 accelerator_inline void sum_words(__global const cplx* restrict x, uint words, uint word, const bool sliced,
                                   slicing slices, uint slice, size_t first, REDUCTION_ARGUMENTS) {
@@ -106,42 +145,29 @@ accelerator_inline void sum_words(__global const cplx* restrict x, uint words, u
 #endif
     for (uint k = 0; k < 2 * BUNDLE; ++k)
         sums[k] = running_empty();
-    // Lane groups are powers of two: no division by a number that is known at run time only.
-    const uint lanes = sliced ? slices.lanes_a_group : NSIMD;
-    const uint lane_bits = popcount(lanes - 1);
-    const uint elements = slices.osites_a_class * lanes;
-    const uint threads = get_local_size(0);
-    for (uint element = get_group_id(0) * 2 * threads + get_local_id(0); element < elements;
-         element += 2 * get_global_size(0)) {
-        // Both elements are loaded before either is added. −0 changes no sum.
-        cplx values[2][BUNDLE];
-#pragma unroll
-        for (uint second = 0; second < 2; ++second) {
-            const uint this_element = element + second * threads;
-            const bool is_there = this_element < elements;
-            size_t osite = this_element >> lane_bits;
-            uint lane = this_element & (lanes - 1);
-            if (sliced && is_there) {
-                osite = slices.osites[(slice % slices.classes) * slices.osites_a_class + osite];
-                lane = slices.lanes[slice / slices.classes * lanes + lane];
-            }
-#if BUNDLE <= 24
-#pragma unroll
+    const uint elements = slices.osites_a_class * (sliced ? slices.lanes_a_group : NSIMD);
+    const uint stride = 2 * blocks() * (uint)get_local_size(0);
+    uint element = block_id() * 2 * (uint)get_local_size(0) + get_local_id(0);
+#if AHEAD
+    // The next elements are on their way while these are added.
+    bundles next = load_bundles(x, words, word, sliced, slices, slice, element);
 #endif
-            for (uint k = 0; k < BUNDLE; ++k) {
-                const bool is_read = is_there && word + k < words;
-                values[second][k] = is_read ? extract_lane(x, osite, word + k, words, lane) : (cplx)(-0.0f, -0.0f);
-            }
-        }
+    for (; element < elements; element += stride) {
+#if AHEAD
+        const bundles values = next;
+        next = load_bundles(x, words, word, sliced, slices, slice, element + stride);
+#else
+        const bundles values = load_bundles(x, words, word, sliced, slices, slice, element);
+#endif
 #pragma unroll
         for (uint second = 0; second < 2; ++second)
 #if BUNDLE <= 24
 #pragma unroll
 #endif
             for (uint k = 0; k < BUNDLE; ++k) {
-                const double2 v = convert_double2(values[second][k]);
-                running_add_both(&sums[2 * k], v.x, spill_target_of(spills, first + 2 * k), &sums[2 * k + 1],
-                                 v.y, spill_target_of(spills, first + 2 * k + 1));
+                const double2 v = convert_double2(values.of[second][k]);
+                running_add_both(&sums[2 * k], v.x, spill_target_of(spills, first + 2 * k), &sums[2 * k + 1], v.y,
+                                 spill_target_of(spills, first + 2 * k + 1));
             }
     }
     finish_group(sums, 2 * BUNDLE, first, partials, result, retired, spills, exchange);
@@ -157,7 +183,7 @@ REDUCTION_KERNEL void sum(__global const cplx* restrict x, uint osites, uint wor
     all.osites_a_class = osites;
     all.lanes_a_group = NSIMD;
     all.classes = 1;
-    sum_words(x, SITE_WORDS(words), first_word + get_group_id(1) * BUNDLE, false, all, 0,
+    sum_words(x, SITE_WORDS(words), first_word + row_id() * BUNDLE, false, all, 0,
               (size_t)first_row * 2 * BUNDLE + first_sum(2 * BUNDLE), partials, result, retired, spills, exchange);
 }
 
@@ -171,7 +197,7 @@ REDUCTION_KERNEL void slice_sums(__global const cplx* restrict x, __global const
     slices.osites_a_class = osites_a_class;
     slices.lanes_a_group = lanes_a_group;
     slices.classes = classes;
-    sum_words(x, SITE_WORDS(words), get_group_id(1) * BUNDLE, true, slices, get_group_id(2), first_sum(2 * BUNDLE),
+    sum_words(x, SITE_WORDS(words), row_id() * BUNDLE, true, slices, plane_id(), first_sum(2 * BUNDLE),
               partials, result, retired, spills, exchange);
 }
 
@@ -186,5 +212,5 @@ __kernel void pack(__global cplx* restrict packed, __global const cplx* restrict
 
 // Adds up what `groups` groups of an earlier launch left in `partials`: a group for each sum.
 REDUCTION_KERNEL void finish(uint groups, REDUCTION_ARGUMENTS) {
-    finish_sum(get_group_id(0), groups, partials, result, retired, spills, exchange);
+    finish_sum(row_id(), groups, partials, result, retired, spills, exchange);
 }

@@ -1,85 +1,162 @@
-//! Sums over sites on OpenCL and on the CPU reference: exact and rounded once, so that they depend on nothing but their terms.
+//! Sums over sites on OpenCL and on the CPU reference: exact sums depend on nothing but their terms; tree sums on nothing but terms, plan and
+//! lane width; and no way in which a device takes them changes a bit.
 
 mod common;
 
-use lanefield::backend::{Backend, Cpu, OpenCl, Sum, Threads};
-use lanefield::reference::field::{Field, Spinor};
+use lanefield::backend::opencl::{Finish, Retirement, SumForm, SumOptions};
+use lanefield::backend::{Backend, BackendError, Cpu, OpenCl, Sum, Threads};
+use lanefield::reference::field::{Field, Propagator, SiteObject, Spinor, Words};
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{AcceleratorThreads, Extents, Lattice, LatticeOptions, Parity, Sites};
+use lanefield::reference::layout::{
+    AcceleratorThreads, Direction, Extents, Lattice, LatticeOptions, Parity, Sites, TreePlan,
+};
 use lanefield::verify::{Difference, Numbers, TestData};
 use num_complex::Complex;
+
+const ALL_SITES: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
 fn lattice<R: Vectors>(extents: [usize; 4], lanes: &str) -> Lattice {
     let options = LatticeOptions { lanes: lanes.parse().unwrap(), ..LatticeOptions::default() };
     Lattice::new(Extents::new(extents).unwrap(), R::COMPLEX, options).unwrap()
 }
 
-fn open(threads: usize) -> Option<OpenCl> {
-    Some(OpenCl::open(&common::opencl_device()?, AcceleratorThreads::new(threads).unwrap()).unwrap())
+fn open() -> Option<OpenCl> {
+    Some(OpenCl::open(&common::opencl_device()?, AcceleratorThreads::DEFAULT).unwrap())
 }
 
-/// |x|², and both parts of ⟨x, y⟩.
-fn sums<R: Vectors, B: Backend>(backend: &B, x: &Field<R, Spinor>, y: &Field<R, Spinor>) -> [f64; 3] {
-    let [x, y] = [x, y].map(|field| backend.upload(field.clone()).unwrap());
-    let product = backend.inner_product(&x, &y, Sum::Exact).unwrap();
-    [backend.norm2(&x, Sum::Exact).unwrap(), product.re, product.im]
+fn tree(threads: usize, blocks: usize) -> Sum {
+    Sum::Tree(TreePlan::new(threads, blocks).unwrap())
+}
+
+fn field<R: Vectors, K: SiteObject>(
+    lattice: Lattice,
+    sites: Sites,
+    object: K,
+    numbers: Numbers,
+    number: u32,
+) -> Field<R, K> {
+    TestData::new(2).field::<R, K>(lattice, sites, object, numbers, number).unwrap()
+}
+
+/// Every sum of two fields, one after the other.
+fn sums<R: Vectors, K: SiteObject, B: Backend>(backend: &B, [x, y]: [&Field<R, K>; 2], sum: Sum) -> Vec<f64> {
+    let [held_x, held_y] = [x, y].map(|field| backend.upload(field.clone()).unwrap());
+    let parts = |numbers: Vec<Complex<f64>>| numbers.into_iter().flat_map(|number| [number.re, number.im]);
+    let mut sums = vec![backend.norm2(&held_x, sum).unwrap()];
+    // Five fields: more than one pass takes.
+    let xs = [&held_x, &held_y, &held_x, &held_x, &held_y];
+    sums.extend(parts(backend.inner_products(&xs, &held_y, sum).unwrap()));
+    sums.extend(parts(backend.sum(&held_x, sum).unwrap()));
+    for direction in Direction::ALL {
+        sums.extend(parts(backend.slice_sums(&held_x, direction, sum).unwrap().concat()));
+    }
+    let [mut updated, mut rescaled] = [y, y].map(|field| backend.upload(field.clone()).unwrap());
+    sums.push(backend.axpy_norm(0.3, &held_x, &mut updated, sum).unwrap());
+    sums.push(backend.axpby_norm(0.3, &held_x, -1.7, &mut rescaled, sum).unwrap());
+    sums
 }
 
 #[track_caller]
-fn assert_same_sums(what: &str, found: [f64; 3], expected: [f64; 3]) {
-    for (name, (found, expected)) in ["|x|²", "Re ⟨x, y⟩", "Im ⟨x, y⟩"].iter().zip(found.into_iter().zip(expected))
-    {
-        if let Some(difference) = Difference::between(found, expected) {
-            panic!("{what}: {name} is {difference}");
+fn assert_same(what: &str, found: &[f64], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    for (k, (found, expected)) in found.iter().zip(expected).enumerate() {
+        if let Some(difference) = Difference::between(*found, *expected) {
+            panic!("{what}: number {k} is {difference}");
         }
     }
 }
 
-fn compare<R: Vectors>(device: &OpenCl, extents: [usize; 4], lanes: &str) {
+fn compare<R: Vectors, K: SiteObject>(device: &OpenCl, extents: [usize; 4], lanes: &str, object: K, sum: Sum) {
     let cpu = Cpu::new(None).unwrap();
     let lattice = lattice::<R>(extents, lanes);
     for numbers in Numbers::ALL {
-        for sites in [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)] {
-            let [x, y] = [0, 1].map(|field| TestData::new(2).spinor::<R>(lattice, sites, numbers, field).unwrap());
-            assert_same_sums(&format!("{numbers}, {}", x.describe()), sums(device, &x, &y), sums(&cpu, &x, &y));
+        for sites in ALL_SITES {
+            let [x, y] = [0, 1].map(|number| field::<R, K>(lattice, sites, object, numbers, number));
+            let what = format!("{numbers}, {}, {sum}", x.describe());
+            assert_same(&what, &sums(device, [&x, &y], sum), &sums(&cpu, [&x, &y], sum));
         }
     }
 }
 
 #[test]
 fn sums_are_bitwise_equal_to_reference() {
-    let Some(device) = open(8) else { return };
-    compare::<f32>(&device, [2, 2, 2, 2], "8");
-    compare::<f32>(&device, [6, 4, 2, 10], "8");
-    compare::<f32>(&device, [4, 4, 4, 6], "64");
-    compare::<f64>(&device, [2, 6, 4, 4], "64");
-    // More outer sites than all work-groups of a small device hold at once.
-    compare::<f64>(&device, [8, 12, 16, 16], "64");
+    let Some(device) = open() else { return };
+    for sum in [Sum::Exact, tree(8, 3)] {
+        compare::<f32, _>(&device, [2, 2, 2, 2], "8", Spinor, sum);
+        compare::<f32, _>(&device, [6, 4, 2, 10], "8", Words(1), sum);
+        compare::<f64, _>(&device, [2, 6, 4, 4], "64", Words(9), sum);
+        compare::<f64, _>(&device, [2, 2, 4, 4], "64", Propagator, sum);
+    }
+    // More elements than all work-items of a small device hold at once.
+    compare::<f64, _>(&device, [8, 12, 16, 16], "64", Words(3), Sum::Exact);
+    compare::<f64, _>(&device, [8, 12, 16, 16], "64", Words(3), tree(64, 4));
 }
 
 #[test]
-fn sums_do_not_depend_on_lanes_threads_or_work_groups() {
-    let extents = [4, 4, 8, 8];
+fn no_way_to_take_a_sum_changes_a_bit() {
+    let Some(mut device) = open() else { return };
+    let lattice = lattice::<f64>([4, 4, 6, 8], "64");
+    let [x, y] = [0, 1].map(|number| field::<f64, Words>(lattice, Sites::Full, Words(7), Numbers::Wide, number));
+    let retires = !matches!(device.context().info().retirement, Retirement::Unsupported { .. });
+    let forms =
+        [Some(SumForm::Fused(1)), Some(SumForm::Fused(4)), Some(SumForm::Staged(3)), Some(SumForm::SerialWords)];
+    let finishes = [Some(Finish::SecondKernel), retires.then_some(Finish::RetirementCount)];
+    for sum in [Sum::Exact, tree(16, 5)] {
+        let expected = sums(&Cpu::new(None).unwrap(), [&x, &y], sum);
+        for form in forms {
+            for (finish, group) in finishes.into_iter().zip([Some(24), Some(1)]) {
+                let options = SumOptions { form, finish, group, ..SumOptions::default() };
+                device.set_sum_options(options);
+                assert_same(&format!("{sum}, {options:?}"), &sums(&device, [&x, &y], sum), &expected);
+            }
+        }
+        let specialised = SumOptions { specialised: Some(true), ..SumOptions::default() };
+        device.set_sum_options(specialised);
+        assert_same(&format!("{sum}, specialised"), &sums(&device, [&x, &y], sum), &expected);
+    }
+}
+
+#[test]
+fn exact_sums_do_not_depend_on_lanes_or_threads() {
     let of = |lanes: &str| {
-        let lattice = lattice::<f32>(extents, lanes);
-        [0, 1].map(|field| TestData::new(3).spinor::<f32>(lattice, Sites::Full, Numbers::Wide, field).unwrap())
+        let lattice = lattice::<f32>([4, 4, 8, 8], lanes);
+        [0, 1].map(|number| field::<f32, Spinor>(lattice, Sites::Full, Spinor, Numbers::Wide, number))
     };
     let [x, y] = of("64");
-    let expected = sums(&Cpu::new(Threads::new(1)).unwrap(), &x, &y);
+    let expected = sums(&Cpu::new(Threads::new(1)).unwrap(), [&x, &y], Sum::Exact);
     for threads in [2, 5] {
-        assert_same_sums("threads", sums(&Cpu::new(Threads::new(threads)).unwrap(), &x, &y), expected);
+        assert_same("threads", &sums(&Cpu::new(Threads::new(threads)).unwrap(), [&x, &y], Sum::Exact), &expected);
     }
     for lanes in ["8", "256"] {
         let [x, y] = of(lanes);
-        assert_same_sums(lanes, sums(&Cpu::new(None).unwrap(), &x, &y), expected);
-        if let Some(device) = open(8) {
-            assert_same_sums(lanes, sums(&device, &x, &y), expected);
+        assert_same(lanes, &sums(&Cpu::new(None).unwrap(), [&x, &y], Sum::Exact), &expected);
+        if let Some(device) = open() {
+            assert_same(lanes, &sums(&device, [&x, &y], Sum::Exact), &expected);
         }
     }
-    for threads in [1, 3, 8] {
-        let Some(device) = open(threads) else { return };
-        assert_same_sums(&format!("{threads} accelerator threads"), sums(&device, &x, &y), expected);
+}
+
+#[test]
+fn trees_of_different_plans_differ_and_do_not_depend_on_threads() {
+    let lattice = lattice::<f64>([4, 4, 8, 8], "64");
+    let [x, y] = [0, 1].map(|number| field::<f64, Spinor>(lattice, Sites::Full, Spinor, Numbers::Ordinary, number));
+    let of = |threads, sum| sums(&Cpu::new(Threads::new(threads)).unwrap(), [&x, &y], sum);
+    assert_same("threads", &of(5, tree(32, 4)), &of(1, tree(32, 4)));
+    assert_ne!(of(2, tree(32, 4)), of(2, tree(32, 8)));
+    assert_ne!(of(2, tree(32, 4)), of(2, tree(64, 4)));
+    assert_ne!(of(2, tree(32, 4)), of(2, Sum::Exact));
+}
+
+#[test]
+fn a_plan_with_blocks_larger_than_work_groups_is_refused() {
+    let Some(device) = open() else { return };
+    if device.context().info().max_work_group_size >= TreePlan::MOST_THREADS {
+        // Every plan fits.
+        return;
     }
+    let x = device.upload(field::<f32, Spinor>(lattice::<f32>([2; 4], "8"), Sites::Full, Spinor, Numbers::Tiny, 0));
+    let error = device.norm2(&x.unwrap(), tree(TreePlan::MOST_THREADS, 1)).unwrap_err();
+    assert!(matches!(error, BackendError::PlanTooLarge { .. }), "{error}");
 }
 
 /// Two fields, zero but for the first word of a few sites: x = 1 there, and y such that site k contributes `terms[k]` to Re ⟨x, y⟩.
@@ -99,8 +176,9 @@ fn with_terms(lattice: Lattice, terms: &[f64]) -> [Field<f64, Spinor>; 2] {
 #[test]
 fn special_sums_are_those_of_the_definition() {
     const INF: f64 = f64::INFINITY;
-    let cases: [(&str, &[f64], f64); 10] = [
+    let cases: [(&str, &[f64], f64); 11] = [
         ("cancellation leaves what is small", &[1e300, 1.0, -1e300, 1e-300], 1.0),
+        ("three scales at once", &[1e300, 1e-300, 1.0, -1e300, -1.0], 1e-300),
         ("what is left is rounded once", &[9007199254740992.0, 1.0, 1e-300], 9007199254740994.0),
         ("a tie rounds to even", &[9007199254740992.0, 1.0], 9007199254740992.0),
         ("partial sums may overflow", &[f64::MAX, f64::MAX, -f64::MAX], f64::MAX),
@@ -111,40 +189,45 @@ fn special_sums_are_those_of_the_definition() {
         ("NaN wins over all", &[INF, f64::NAN, 1.0], f64::NAN),
         ("an exact zero is positive", &[1e10, -1e10], 0.0),
     ];
-    let device = open(8);
+    let device = open();
     let lattice = lattice::<f64>([2, 6, 4, 8], "64");
+    fn product<B: Backend>(backend: &B, fields: &[Field<f64, Spinor>; 2]) -> f64 {
+        let [x, y] = fields.each_ref().map(|field| backend.upload(field.clone()).unwrap());
+        backend.inner_product(&x, &y, Sum::Exact).unwrap().re
+    }
     for (what, terms, expected) in cases {
-        let [x, y] = with_terms(lattice, terms);
+        let fields = with_terms(lattice, terms);
         let cpu = Cpu::new(None).unwrap();
-        assert_eq!(Difference::between(sums(&cpu, &x, &y)[1], expected), None, "{what}, CPU reference");
+        assert_eq!(Difference::between(product(&cpu, &fields), expected), None, "{what}, CPU reference");
         if let Some(device) = &device {
-            assert_eq!(Difference::between(sums(device, &x, &y)[1], expected), None, "{what}, OpenCL");
+            assert_eq!(Difference::between(product(device, &fields), expected), None, "{what}, OpenCL");
         }
     }
 }
 
 #[test]
 fn negative_zeros_alone_sum_to_negative_zero() {
-    // A site's contribution is −0 where a negative product underflows.
     let lattice = lattice::<f64>([2, 6, 4, 4], "64");
-    let fields = |everywhere: bool| {
-        [1e-300, -1e-300].map(|value| {
-            Field::<f64, Spinor>::from_sites(lattice, Sites::Full, Spinor, |site, words| {
-                words.fill(Complex::new(0.0, 0.0));
-                words[11].im = if everywhere || site != 17 { value } else { 0.0 };
-            })
-            .unwrap()
+    let field = |everywhere: bool| {
+        Field::<f64, Spinor>::from_sites(lattice, Sites::Full, Spinor, |site, words| {
+            words.fill(Complex::new(-0.0, 0.0));
+            words[11].re = if everywhere || site != 17 { -0.0 } else { 0.0 };
         })
+        .unwrap()
     };
-    let device = open(8);
+    fn last_word<B: Backend>(backend: &B, field: &Field<f64, Spinor>) -> Complex<f64> {
+        backend.sum(&backend.upload(field.clone()).unwrap(), Sum::Exact).unwrap()[11]
+    }
+    let device = open();
     for (everywhere, expected) in [(true, -0.0), (false, 0.0)] {
-        let [x, y] = fields(everywhere);
-        let check = |name: &str, found: [f64; 3]| {
-            assert_eq!(Difference::between(found[1], expected), None, "{name}, everywhere: {everywhere}");
+        let field = field(everywhere);
+        let check = |name: &str, found: Complex<f64>| {
+            assert_eq!(Difference::between(found.re, expected), None, "{name}, everywhere: {everywhere}");
+            assert_eq!(Difference::between(found.im, 0.0), None, "{name}, the imaginary part");
         };
-        check("CPU reference", sums(&Cpu::new(None).unwrap(), &x, &y));
+        check("CPU reference", last_word(&Cpu::new(None).unwrap(), &field));
         if let Some(device) = &device {
-            check("OpenCL", sums(device, &x, &y));
+            check("OpenCL", last_word(device, &field));
         }
     }
 }

@@ -76,8 +76,8 @@ pub struct TreePlan {
 impl TreePlan {
     /// Most threads of a block.
     pub const MOST_THREADS: usize = 1024;
-    /// Most blocks.
-    pub const MOST_BLOCKS: usize = 1 << 16;
+    /// Most blocks: what devices take in one dimension of a launch.
+    pub const MOST_BLOCKS: usize = (1 << 16) - 1;
 
     /// Blocks of so many threads, in warps of 32, or all in one warp where they are fewer.
     ///

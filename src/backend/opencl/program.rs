@@ -220,9 +220,16 @@ impl Program {
                 .map(|bytes| unsigned(Ok(bytes)))
                 .map_err(|status| OpenClError::call("clGetKernelWorkGroupInfo", status, label.as_str()))
         };
+        // A kernel that was built for one size takes that one, though NVIDIA's driver says 256 of it too.
+        let built_for = cl_kernel::get_kernel_work_group_data(
+            raw.get(),
+            self.device.0,
+            cl_kernel::CL_KERNEL_COMPILE_WORK_GROUP_SIZE,
+        )
+        .map_or(0, |bytes| bytes.chunks_exact(size_of::<usize>()).map(|size| unsigned(Ok(size.to_vec()))).product());
         let info = KernelInfo {
             arguments: unsigned(Ok(arguments)) as usize,
-            max_work_group_size: group(cl_kernel::CL_KERNEL_WORK_GROUP_SIZE)? as usize,
+            max_work_group_size: group(cl_kernel::CL_KERNEL_WORK_GROUP_SIZE)?.max(built_for) as usize,
             preferred_work_group_multiple: group(cl_kernel::CL_KERNEL_PREFERRED_WORK_GROUP_SIZE_MULTIPLE)? as usize,
             local_bytes: group(cl_kernel::CL_KERNEL_LOCAL_MEM_SIZE)?,
             private_bytes: group(cl_kernel::CL_KERNEL_PRIVATE_MEM_SIZE)?,

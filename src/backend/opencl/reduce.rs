@@ -91,22 +91,29 @@ pub struct SumOptions {
     pub group: Option<usize>,
     /// Groups of exact sums for each compute unit, at most.
     pub groups_per_unit: Option<usize>,
+    /// Whether kernels are built for the number of words, with long loops unrolled: where nobody chose, on all devices but CPUs, whose
+    /// compilers take seconds for each.
+    pub specialised: Option<bool>,
     /// Words that one work-item of `pack` takes side by side, in the staged form.
     pub pack: AcceleratorThreads,
 }
 
 /// Most words of a bundle.
 const MOST_BUNDLE: usize = 1024;
-/// Words of a bundle where nobody chose: of exact sums, which keep four doubles for each, and of tree sums, where it is Grid's.
-const EXACT_BUNDLE: usize = 4;
-const TREE_BUNDLE: usize = 12;
+/// Words of a bundle where nobody chose: of exact sums, which keep four doubles for each, and of tree sums. The fastest on an H200.
+const EXACT_BUNDLE: usize = 3;
+const TREE_BUNDLE: usize = 2;
 /// Work-items of a group of exact sums: enough for a GPU's multiprocessor to hide its latencies with a few groups.
 const GPU_GROUP: usize = 256;
+/// The same where each work-item holds the sums of a bundle.
+const GPU_BUNDLE_GROUP: usize = 128;
 const CPU_GROUP: usize = 64;
 /// Groups of exact sums for each compute unit: they fill it, and there are few to add up at the end.
 const GROUPS_PER_UNIT: usize = 8;
 /// Local memory that a group may take, so that several groups fit a compute unit.
 const LOCAL_BYTES: usize = 24 << 10;
+/// Most sums of a tree in local memory at a time.
+const MOST_CHUNK: usize = 24;
 /// Most fields x of one pass of `inner_products`.
 pub(super) const MOST_FIELDS: usize = 4;
 /// 64-bit words of a spilled sum: limbs, three counts, and whether there is any.
@@ -177,9 +184,8 @@ impl OpenCl {
         self.context.info().kind == DeviceKind::Cpu
     }
 
-    /// Complex words as a build option, where the kernel is to be built for them: on CPUs one build for all objects is worth more.
-    fn built_words(&self, words: usize) -> Option<usize> {
-        (!self.is_cpu()).then_some(words)
+    fn is_specialised(&self) -> bool {
+        self.sums.specialised.unwrap_or(!self.is_cpu())
     }
 
     pub(super) fn form(&self, sum: Sum) -> SumForm {
@@ -189,10 +195,10 @@ impl OpenCl {
         })
     }
 
-    /// Words of a bundle of objects of `words`. On CPUs they may be more: one build serves all objects.
+    /// Words of a bundle of objects of `words`. They may be more where one build serves all objects.
     pub(super) fn bundle(&self, form: SumForm, words: usize) -> usize {
         match form {
-            SumForm::Fused(bundle) | SumForm::Staged(bundle) if self.is_cpu() => bundle,
+            SumForm::Fused(bundle) | SumForm::Staged(bundle) if !self.is_specialised() => bundle,
             SumForm::Fused(bundle) | SumForm::Staged(bundle) => bundle.min(words),
             SumForm::SerialWords => words,
         }
@@ -223,7 +229,7 @@ impl OpenCl {
     ) -> Result<Variant, BackendError> {
         let (bundle, fields) = of.unwrap_or((self.bundle(self.form(sum), words), 1));
         let choices = SumChoices {
-            words: self.built_words(words),
+            words: self.is_specialised().then_some(words),
             bundle,
             fields,
             plan: match sum {
@@ -262,7 +268,11 @@ impl OpenCl {
                 }
             }
             Sum::Exact => {
-                let usual = if self.is_cpu() { CPU_GROUP } else { GPU_GROUP };
+                let usual = match (self.is_cpu(), work.bundle) {
+                    (true, _) => CPU_GROUP,
+                    (false, None) => GPU_GROUP,
+                    (false, Some(_)) => GPU_BUNDLE_GROUP,
+                };
                 let mut group = self.sums.group.unwrap_or(usual).clamp(1, info.max_work_group_size);
                 while self.sums.group.is_none()
                     && group > 32
@@ -271,8 +281,11 @@ impl OpenCl {
                     group /= 2;
                 }
                 let all = info.compute_units as usize * self.sums.groups_per_unit.unwrap_or(GROUPS_PER_UNIT);
-                let groups = all.div_ceil(work.rows * work.planes).min(work.elements.div_ceil(2 * group)).max(1);
-                Ok((group, groups))
+                let most = all.div_ceil(work.rows * work.planes);
+                // Each group takes as many stretches of twice its size as any other, or one less.
+                let stretches = work.elements.div_ceil(2 * group);
+                let rounds = stretches.div_ceil(most);
+                Ok((group, stretches.div_ceil(rounds).max(1)))
             }
         }
     }
@@ -380,7 +393,7 @@ impl OpenCl {
         workspace: &Workspace,
         (group, groups): (usize, usize),
     ) -> Result<(), BackendError> {
-        let launch = Launch { global: [group * groups, work.rows, work.planes], local: [group, 1, 1] };
+        let launch = Launch { global: [group * work.rows, groups, work.planes], local: [group, 1, 1] };
         let arguments =
             [work.arguments, &sum_arguments(workspace, exchange_bytes(work.sum, work.a_row, group))].concat();
         self.launch_of(program, work.kernel, launch, &arguments)
@@ -464,7 +477,7 @@ fn exchange_bytes(sum: Sum, sums: usize, group: usize) -> usize {
 /// Sums of a tree whose values lie in local memory at a time.
 fn tree_chunk(threads: usize, warp: usize) -> usize {
     let a_sum = (threads + threads / warp) * size_of::<f64>();
-    (LOCAL_BYTES / a_sum).clamp(1, 2 * TREE_BUNDLE)
+    (LOCAL_BYTES / a_sum).clamp(1, MOST_CHUNK)
 }
 
 fn sum_arguments(workspace: &Workspace, exchange: usize) -> [Arg<'_>; 5] {
@@ -491,6 +504,9 @@ impl SumChoices {
         let mut options = format!(" -DBUNDLE={bundle} -DFIELDS={fields} -DEXACT_LIMBS={}", exact::LIMBS);
         if let Some(words) = words {
             options += &format!(" -DWORDS={words}");
+        } else {
+            // Short kernels: a CPU's compiler takes seconds for unrolled ones, and gains nothing.
+            options += " -DCALL_SELDOM_USED -DWORDS_AHEAD=1 -DAHEAD=0";
         }
         if let &Some((threads, warp)) = plan {
             options += &format!(" -DTREE -DTHREADS={threads} -DWARP={warp} -DCHUNK={}", tree_chunk(threads, warp));
