@@ -60,7 +60,7 @@ accelerator_inline words_of_site axpy_words(real a, words_of_site x, words_of_si
 }
 
 // The block that follows runs for each few words of the site.
-#define for_words(first) for (uint first = 0; first < SITE_WORDS(words); first += WORDS_AT_ONCE)
+#define for_words(first) UNROLL_WORDS for (uint first = 0; first < SITE_WORDS(words); first += WORDS_AT_ONCE)
 
 // The few words from `first` on, of this work-item's site.
 #define READ(field) read_words(field, osite, first, SITE_WORDS(words), lane)
@@ -69,7 +69,6 @@ accelerator_inline words_of_site axpy_words(real a, words_of_site x, words_of_si
 __kernel void copy(__global cplx* out, __global const cplx* x, uint osites, uint words) {
     const uint lane = accelerator_lane();
     accelerator_for(osite, osites) {
-#pragma unroll
         for_words(first) { WRITE(out, READ(x)); }
     }
 }
@@ -77,7 +76,6 @@ __kernel void copy(__global cplx* out, __global const cplx* x, uint osites, uint
 __kernel void scale(__global cplx* out, real a, __global const cplx* x, uint osites, uint words) {
     const uint lane = accelerator_lane();
     accelerator_for(osite, osites) {
-#pragma unroll
         for_words(first) { WRITE(out, scale_words(a, READ(x))); }
     }
 }
@@ -86,7 +84,6 @@ __kernel void scale(__global cplx* out, real a, __global const cplx* x, uint osi
 __kernel void axpy(__global cplx* out, real a, __global const cplx* x, __global const cplx* y, uint osites, uint words) {
     const uint lane = accelerator_lane();
     accelerator_for(osite, osites) {
-#pragma unroll
         for_words(first) { WRITE(out, axpy_words(a, READ(x), READ(y))); }
     }
 }
@@ -99,8 +96,7 @@ accelerator_inline void update_with_norm(__global cplx* out, real a, __global co
         const size_t osite = element / NSIMD;
         const uint lane = element % NSIMD;
         double s = 0;
-#pragma unroll
-        for (uint first = 0; first < SITE_WORDS(words); first += NORM_WORDS_AT_ONCE) {
+        UNROLL_WORDS for (uint first = 0; first < SITE_WORDS(words); first += NORM_WORDS_AT_ONCE) {
             cplx from_x[NORM_WORDS_AT_ONCE], z[NORM_WORDS_AT_ONCE];
 #pragma unroll
             for (uint k = 0; k < NORM_WORDS_AT_ONCE; ++k) {
@@ -136,7 +132,6 @@ __kernel void cg_update(__global cplx* psi, __global cplx* p, __global const cpl
                         uint words) {
     const uint lane = accelerator_lane();
     accelerator_for(osite, osites) {
-#pragma unroll
         for_words(first) {
             const words_of_site old_p = READ(p), old_psi = READ(psi), residual = READ(r);
             WRITE(psi, axpy_words(a, old_p, old_psi));

@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use lanefield::io::npy::{
-    self, ComplexValues, NpyError, Precision, parse, read_complex, read_gauge, read_spinor, write_complex, write_gauge,
-    write_spinor,
+    self, ComplexArray, ComplexValues, NpyError, Precision, parse, read_complex, read_gauge, read_spinor,
+    write_complex, write_gauge, write_spinor,
 };
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::Extents;
@@ -87,6 +87,30 @@ fn spinors_come_back_bit_for_bit_in_either_precision() {
     assert_eq!(array.values.precision(), Precision::F32);
     let bits = |v: &[Complex<f32>]| v.iter().map(|z| [z.re.to_bits(), z.im.to_bits()]).collect::<Vec<_>>();
     assert_eq!(bits(&array.values.into_f32()), bits(&single));
+}
+
+#[test]
+fn the_axes_after_the_lattices_say_what_a_field_holds() {
+    let objects: [(&str, &[usize]); 9] = [
+        ("complex", &[]),
+        ("colour vector", &[3]),
+        ("half spinor", &[2, 3]),
+        ("spinor", &[4, 3]),
+        ("colour matrix", &[3, 3]),
+        ("gauge", &[4, 3, 3]),
+        ("propagator", &[4, 4, 3, 3]),
+        // Twelve words are no spinor where the axes do not say so.
+        ("word list", &[12]),
+        ("word list", &[8, 4, 3]),
+    ];
+    for (object, site) in objects {
+        let words = site.iter().product();
+        let shape = [&[5, 4, 3, 2], site].concat();
+        let values = ComplexValues::F32(vec![Complex::new(f32::NAN, 0.0); lattice().volume() * words]);
+        let field = ComplexArray { shape, values }.into_field().unwrap();
+        assert_eq!((field.extents, field.words.0, field.object), (lattice(), words, object));
+        assert_eq!(field.values.len(), lattice().volume() * words);
+    }
 }
 
 #[test]
@@ -214,6 +238,8 @@ fn shapes_of_other_fields_are_refused() {
     assert!(error.contains("gauge configuration (T, Z, Y, X, 4, 3, 3)"), "{error}");
     write(&[2, 0, 2, 2, 4, 3]);
     assert!(matches!(read_spinor(&path), Err(NpyError::Shape { .. })));
+    let error = read_complex(&path).unwrap().into_field().unwrap_err().to_string();
+    assert!(error.contains("(2, 0, 2, 2, 4, 3)") && error.contains("2.2.0.2"), "{error}");
 }
 
 #[test]

@@ -43,9 +43,7 @@ fn sums<R: Vectors, K: SiteObject, B: Backend>(backend: &B, [x, y]: [&Field<R, K
     let [held_x, held_y] = [x, y].map(|field| backend.upload(field.clone()).unwrap());
     let parts = |numbers: Vec<Complex<f64>>| numbers.into_iter().flat_map(|number| [number.re, number.im]);
     let mut sums = vec![backend.norm2(&held_x, sum).unwrap()];
-    // Five fields: more than one pass takes.
-    let xs = [&held_x, &held_y, &held_x, &held_x, &held_y];
-    sums.extend(parts(backend.inner_products(&xs, &held_y, sum).unwrap()));
+    sums.extend(parts(backend.inner_products(&[&held_x], &held_y, sum).unwrap()));
     sums.extend(parts(backend.sum(&held_x, sum).unwrap()));
     for direction in Direction::ALL {
         sums.extend(parts(backend.slice_sums(&held_x, direction, sum).unwrap().concat()));
@@ -92,27 +90,54 @@ fn sums_are_bitwise_equal_to_reference() {
     compare::<f64, _>(&device, [8, 12, 16, 16], "64", Words(3), tree(64, 4));
 }
 
+/// The sums for which a device is built anew in each form.
+fn sums_of_words<B: Backend>(backend: &B, x: &Field<f64, Words>, sum: Sum) -> Vec<f64> {
+    let x = backend.upload(x.clone()).unwrap();
+    let words = backend.sum(&x, sum).unwrap();
+    let slices = backend.slice_sums(&x, Direction::T, sum).unwrap().concat();
+    words.into_iter().chain(slices).flat_map(|number| [number.re, number.im]).collect()
+}
+
 #[test]
 fn no_way_to_take_a_sum_changes_a_bit() {
     let Some(mut device) = open() else { return };
     let lattice = lattice::<f64>([4, 4, 6, 8], "64");
-    let [x, y] = [0, 1].map(|number| field::<f64, Words>(lattice, Sites::Full, Words(7), Numbers::Wide, number));
+    let x = field::<f64, Words>(lattice, Sites::Full, Words(7), Numbers::Wide, 0);
     let retires = !matches!(device.context().info().retirement, Retirement::Unsupported { .. });
-    let forms =
-        [Some(SumForm::Fused(1)), Some(SumForm::Fused(4)), Some(SumForm::Staged(3)), Some(SumForm::SerialWords)];
-    let finishes = [Some(Finish::SecondKernel), retires.then_some(Finish::RetirementCount)];
+    let retire = retires.then_some(Finish::RetirementCount);
+    let ways = [
+        (Some(SumForm::Fused(1)), Some(Finish::SecondKernel), Some(24), None),
+        (Some(SumForm::Fused(4)), retire, Some(1), None),
+        (Some(SumForm::Staged(3)), retire, None, None),
+        (Some(SumForm::SerialWords), Some(Finish::SecondKernel), None, None),
+        (None, retire, Some(64), Some(true)),
+    ];
     for sum in [Sum::Exact, tree(16, 5)] {
-        let expected = sums(&Cpu::new(None).unwrap(), [&x, &y], sum);
-        for form in forms {
-            for (finish, group) in finishes.into_iter().zip([Some(24), Some(1)]) {
-                let options = SumOptions { form, finish, group, ..SumOptions::default() };
-                device.set_sum_options(options);
-                assert_same(&format!("{sum}, {options:?}"), &sums(&device, [&x, &y], sum), &expected);
-            }
+        let expected = sums_of_words(&Cpu::new(None).unwrap(), &x, sum);
+        for (form, finish, group, specialised) in ways {
+            let options = SumOptions { form, finish, group, specialised, ..SumOptions::default() };
+            device.set_sum_options(options);
+            assert_same(&format!("{sum}, {options:?}"), &sums_of_words(&device, &x, sum), &expected);
         }
-        let specialised = SumOptions { specialised: Some(true), ..SumOptions::default() };
-        device.set_sum_options(specialised);
-        assert_same(&format!("{sum}, specialised"), &sums(&device, [&x, &y], sum), &expected);
+    }
+}
+
+#[test]
+fn several_inner_products_are_those_of_one_by_one() {
+    let Some(device) = open() else { return };
+    let lattice = lattice::<f32>([4, 4, 2, 6], "8");
+    let fields: Vec<_> =
+        (0..6).map(|number| field::<f32, Words>(lattice, Sites::Full, Words(3), Numbers::Wide, number)).collect();
+    fn products<B: Backend>(backend: &B, fields: &[Field<f32, Words>], count: usize) -> Vec<Complex<f64>> {
+        let held: Vec<_> = fields.iter().map(|field| backend.upload(field.clone()).unwrap()).collect();
+        let xs: Vec<_> = held[..count].iter().collect();
+        backend.inner_products(&xs, &held[5], Sum::Exact).unwrap()
+    }
+    // None, some of one pass, and more than one pass takes.
+    for count in [0, 3, 5] {
+        let found = products(&device, &fields, count);
+        assert_eq!(found.len(), count);
+        assert_eq!(found, products(&Cpu::new(None).unwrap(), &fields, count));
     }
 }
 

@@ -88,7 +88,7 @@ impl Apply {
     }
 
     fn apply<R: Vectors + ArrayReal>(&self) -> anyhow::Result<()> {
-        let hop = self.hop.parameters(&self.backend);
+        let hop = self.hop.parameters();
         let step = match (self.operator, self.mass) {
             (Operator::Hop, _) => Step::Hop { onto: self.parity.map_or(Sites::Full, Sites::Parity) },
             (Operator::Wilson, Some(mass)) => {

@@ -12,7 +12,7 @@ use lanefield::reference::layout::{
 };
 use lanefield::reference::links::{BoundaryPhases, LinkFormat};
 
-/// Where to run, and in which layout. None of it changes a bit of any result, but the order of the legs.
+/// Where to run, and in which layout. None of it changes a bit of any result, but that the lane width is part of a tree sum.
 #[derive(Args, Clone, Debug)]
 pub struct BackendArgs {
     /// Where to run: cpu, auto (the first GPU, else any OpenCL device, else the CPU reference), a number from `lanefield devices`, or
@@ -28,9 +28,6 @@ pub struct BackendArgs {
     /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto (the largest up to 64 that fits the lattice)
     #[arg(long, value_name = "BYTES|auto", default_value_t)]
     pub lanes: LaneChoice,
-    /// The order in which the hop adds its legs; it is part of the operator and changes the last bits
-    #[arg(long, value_name = "ORDER", default_value_t, allow_hyphen_values = true)]
-    pub legs: LegOrder,
 }
 
 /// A task that runs on whichever backend was chosen.
@@ -166,7 +163,7 @@ impl SumArgs {
     }
 }
 
-/// What defines the hop, beside configuration and leg order.
+/// What defines the hop, beside the configuration.
 #[derive(Args, Clone, Debug)]
 pub struct HopArgs {
     /// Boundary phases of the fermion in x,y,z,t, each 1 or -1
@@ -175,12 +172,15 @@ pub struct HopArgs {
     /// Reals stored a link: 18, or 12 (the third row is rebuilt); it is part of the operator and changes the last bits
     #[arg(long, value_name = "REALS", default_value_t)]
     pub links: LinkFormat,
+    /// The order in which the hop adds its legs; it is part of the operator and changes the last bits
+    #[arg(long, value_name = "ORDER", default_value_t, allow_hyphen_values = true)]
+    pub legs: LegOrder,
 }
 
 impl HopArgs {
     /// The hop's parameters.
-    pub fn parameters(&self, backend: &BackendArgs) -> HopParameters {
-        HopParameters { boundary: self.boundary, links: self.links, legs: backend.legs }
+    pub fn parameters(&self) -> HopParameters {
+        HopParameters { boundary: self.boundary, links: self.links, legs: self.legs }
     }
 }
 

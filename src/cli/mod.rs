@@ -6,6 +6,7 @@ mod config;
 mod devices;
 mod files;
 mod output;
+mod reduce;
 mod solve;
 mod source;
 mod verify;
@@ -27,6 +28,7 @@ enum Command {
     Devices(devices::Devices),
     Config(config::Config),
     Apply(apply::Apply),
+    Reduce(reduce::Reduce),
     Solve(solve::Solve),
     Verify(verify::Verify),
 }
@@ -45,6 +47,7 @@ pub fn main() -> ExitCode {
         Command::Devices(command) => command.run(),
         Command::Config(command) => command.run(),
         Command::Apply(command) => command.run(),
+        Command::Reduce(command) => command.run(),
         Command::Solve(command) => command.run(),
         Command::Verify(command) => command.run(),
     };

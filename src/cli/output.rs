@@ -65,6 +65,11 @@ pub fn bits(value: f64) -> String {
     format!("{:016x}", value.to_bits())
 }
 
+/// The bits of a double as the results of sums have them: `0x3ff4000000000000`. All NaNs are one, since any equals any.
+pub fn prefixed_bits(value: f64) -> String {
+    format!("0x{}", bits(if value.is_nan() { f64::NAN } else { value }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

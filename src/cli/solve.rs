@@ -116,7 +116,7 @@ impl Solve {
         rounded::<R>(&eta)?;
         let auto = CgParams::auto::<R>();
         let solve = WilsonSolve {
-            operator: WilsonParameters { mass: self.mass, hop: self.hop.parameters(&self.backend) },
+            operator: WilsonParameters { mass: self.mass, hop: self.hop.parameters() },
             preconditioning: if self.unpreconditioned { Preconditioning::None } else { Preconditioning::EvenOdd },
             cg: CgParams {
                 tolerance: self.tolerance.unwrap_or(auto.tolerance),

@@ -8,6 +8,7 @@ mod apply;
 mod config;
 mod devices;
 mod malformed;
+mod reduce;
 mod solve;
 
 use std::path::{Path, PathBuf};
@@ -110,7 +111,8 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 7] = ["devices", "config info", "config generate", "config convert", "config", "apply", "solve"];
+const COMMANDS: [&str; 8] =
+    ["devices", "config info", "config generate", "config convert", "config", "apply", "reduce", "solve"];
 
 #[test]
 fn every_command_explains_itself_with_examples() {
@@ -127,7 +129,7 @@ fn every_command_explains_itself_with_examples() {
 fn the_examples_of_the_help_work_as_they_are() {
     let folder = Folder::new();
     // In this order: each needs files that examples before it make.
-    let commands = ["config generate", "config", "config info", "config convert", "apply", "solve"];
+    let commands = ["config generate", "config", "config info", "config convert", "apply", "reduce", "solve"];
     let help = commands.map(|command| folder.succeeds(&format!("{command} --help"))).concat();
     let mut examples = 0;
     for line in help.replace("\\\n", "").lines() {
@@ -136,7 +138,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         folder.command(arguments).env("LANEFIELD_DEVICE", "cpu").assert().success();
         examples += 1;
     }
-    assert_eq!(examples, 3 + 3 + 2 + 2 + 4 + 4);
+    assert_eq!(examples, 3 + 3 + 2 + 2 + 4 + 6 + 4);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Output of Grid in `tests/data`, to compare with; `tests/data/README.md` says where it came from.
 
+#![allow(dead_code, reason = "not every test that compares with Grid compares everything")]
+
 use std::path::{Path, PathBuf};
 
 use lanefield::io::{nersc, npy};
@@ -35,7 +37,6 @@ impl GridData {
     }
 
     /// Thermalised, 8.8.8.16.
-    #[allow(dead_code, reason = "not every test that compares with Grid takes the large lattice")]
     pub fn quenched() -> Self {
         Self::load("quenched-8x8x8x16", "examples/quenched-8x8x8x16.nersc")
     }
@@ -53,8 +54,24 @@ impl GridData {
         npy::read_spinor(&self.folder.join(format!("{name}.npy"))).unwrap().values.into_f64()
     }
 
+    /// A field of any site object.
+    pub fn field(&self, name: &str) -> npy::FieldArray {
+        npy::read_complex(&self.folder.join(format!("{name}.npy"))).unwrap().into_field().unwrap()
+    }
+
+    /// A real number that Grid computed.
+    pub fn number(&self, section: &str, name: &str) -> f64 {
+        self.meta[section][name].as_f64().unwrap()
+    }
+
+    /// Complex numbers that Grid computed: a list, or one.
+    pub fn complex_numbers(&self, section: &str, name: &str) -> Vec<Complex<f64>> {
+        let numbers = &self.meta[section][name];
+        let list = if numbers[0].is_array() { numbers.as_array().unwrap() } else { std::slice::from_ref(numbers) };
+        list.iter().map(|z| Complex::new(z[0].as_f64().unwrap(), z[1].as_f64().unwrap())).collect()
+    }
+
     /// Iterations and true residual of a solve by Grid.
-    #[allow(dead_code, reason = "not every test that compares with Grid solves")]
     pub fn solve(&self, name: &str) -> (usize, f64) {
         let solves = self.meta["solves_and_checks"].as_array().unwrap();
         let solve = solves.iter().find(|solve| solve["name"] == name).unwrap();

@@ -183,8 +183,11 @@ fn check_npy(file: Vec<u8>) -> Result<(), TestCaseError> {
     prop_assert_eq!(array.shape.iter().product::<usize>(), array.values.len());
     prop_assert!(array.values.len() * array.values.precision().complex_size() < file.len());
     let _ = array.require_finite().map_err(|error| error.to_string());
-    for result in [array.clone().into_gauge().map(drop), array.into_spinor().and_then(|spinor| spinor.require_finite())]
-    {
+    for result in [
+        array.clone().into_gauge().map(drop),
+        array.clone().into_field().map(drop),
+        array.into_spinor().and_then(|spinor| spinor.require_finite()),
+    ] {
         if let Err(error) = result {
             check_message(&error.to_string())?;
         }

@@ -1,5 +1,8 @@
 //! Complex arrays as they come from a file: their precision and shape, and what fields they can be.
 
+use lanefield_reference::field::{
+    ColourMatrix, ColourVector, ComplexNumber, Gauge, HalfSpinor, Propagator, SiteObject as _, Spinor, Words,
+};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{Extents, LayoutError};
 use num_complex::Complex;
@@ -56,18 +59,29 @@ impl ArrayReal for f64 {
 }
 
 pub(super) mod sealed {
+    use num_complex::Complex;
+
+    use super::ComplexValues;
+
     /// What [`super::ArrayReal`] needs inside; sealed, because a type's bytes are written as they are.
     pub trait Sealed: bytemuck::Pod {
         fn to_little_endian(self) -> Self;
+        fn of(values: ComplexValues) -> Vec<Complex<Self>>;
     }
     impl Sealed for f32 {
         fn to_little_endian(self) -> Self {
             Self::from_bits(self.to_bits().to_le())
         }
+        fn of(values: ComplexValues) -> Vec<Complex<Self>> {
+            values.into_f32()
+        }
     }
     impl Sealed for f64 {
         fn to_little_endian(self) -> Self {
             Self::from_bits(self.to_bits().to_le())
+        }
+        fn of(values: ComplexValues) -> Vec<Complex<Self>> {
+            values.into_f64()
         }
     }
 }
@@ -119,6 +133,11 @@ impl ComplexValues {
         }
     }
 
+    /// The values in the precision of `R`: [`Self::into_f32`] or [`Self::into_f64`].
+    pub fn into_precision<R: ArrayReal>(self) -> Vec<Complex<R>> {
+        R::of(self)
+    }
+
     fn first_not_finite(&self) -> Option<(usize, Complex<f64>)> {
         match self {
             Self::F32(values) => values
@@ -150,6 +169,11 @@ pub struct ComplexArray {
 }
 
 impl ComplexArray {
+    /// "complex128 (4, 4, 4, 8, 4, 3)"
+    pub fn describe(&self) -> String {
+        format!("{} {}", self.values.precision().dtype(), show_shape(&self.shape))
+    }
+
     /// Checks that every element is finite.
     ///
     /// # Errors
@@ -179,6 +203,63 @@ impl ComplexArray {
         configuration.require_finite()?;
         Ok(configuration)
     }
+
+    /// The array as a field of any site object, which the axes after the lattice's say: none is one complex number, (3) a colour
+    /// vector, (2, 3) a half spinor, (4, 3) a spinor, (3, 3) a colour matrix, (4, 3, 3) the links of a site, (4, 4, 3, 3) a
+    /// propagator, and any others a list of words. Elements need not be finite.
+    ///
+    /// # Errors
+    /// [`NpyError::Shape`] if there are fewer than four axes, an extent is zero, or a site has more than
+    /// [`FieldArray::MOST_WORDS`] numbers.
+    pub fn into_field(self) -> Result<FieldArray, NpyError> {
+        let wrong = |reason: String| NpyError::Shape {
+            shape: self.shape.clone(),
+            field: "field",
+            axes: "(T, Z, Y, X, numbers of a site …)",
+            reason,
+        };
+        let Some((&[t, z, y, x], site)) = self.shape.split_first_chunk() else {
+            return Err(wrong(format!("it has {} axes, not 4 or more", self.shape.len())));
+        };
+        let words = site.iter().fold(1usize, |words, &extent| words.saturating_mul(extent));
+        if !(1..=FieldArray::MOST_WORDS).contains(&words) {
+            return Err(wrong(format!("a site has {words} numbers, not 1 to {}", FieldArray::MOST_WORDS)));
+        }
+        let extents = Extents::new([x, y, z, t]).map_err(|error| wrong(error.to_string()))?;
+        Ok(FieldArray { extents, words: Words(words), object: object_name(site), values: self.values })
+    }
+}
+
+/// What one calls the object whose axes at each site are `site`.
+fn object_name(site: &[usize]) -> &'static str {
+    match site {
+        [] => ComplexNumber.name(),
+        [3] => ColourVector.name(),
+        [2, 3] => HalfSpinor.name(),
+        [4, 3] => Spinor.name(),
+        [3, 3] => ColourMatrix.name(),
+        [4, 3, 3] => Gauge.name(),
+        [4, 4, 3, 3] => Propagator.name(),
+        _ => "word list",
+    }
+}
+
+/// A field of any site object in site order: complex number `site * words + word`, x the fastest coordinate of the site.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FieldArray {
+    /// The lattice.
+    pub extents: Extents,
+    /// Complex numbers a site.
+    pub words: Words,
+    /// What they are by their axes: "spinor".
+    pub object: &'static str,
+    /// The numbers.
+    pub values: ComplexValues,
+}
+
+impl FieldArray {
+    /// Most numbers of a site: what is summed takes about a kilobyte for each of them.
+    pub const MOST_WORDS: usize = 4096;
 }
 
 /// A spinor field in site order: complex number `(site * 4 + spin) * 3 + colour`, x the fastest coordinate of the site.

@@ -16,7 +16,7 @@ use lanefield_reference::layout::Extents;
 use num_complex::Complex;
 
 use super::atomic::write_atomically;
-pub use array::{ArrayReal, ComplexArray, ComplexValues, Precision, SpinorArray};
+pub use array::{ArrayReal, ComplexArray, ComplexValues, FieldArray, Precision, SpinorArray};
 use array::{gauge_shape, spinor_shape};
 pub use error::NpyError;
 pub use header::MAXIMUM_HEADER;

@@ -1,0 +1,344 @@
+//! `lanefield reduce`: norms, inner products and sums over sites of a field in a file, to the last bit. Their definitions:
+//! `docs/arithmetic.md` §8.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail, ensure};
+use clap::{Args, ValueEnum};
+use lanefield::backend::opencl::{Finish, SumForm, SumOptions};
+use lanefield::backend::{Backend, BackendError, Sum};
+use lanefield::io::npy::{self, ArrayReal, ComplexArray, ComplexValues, FieldArray, Precision};
+use lanefield::reference::field::{Field, Words};
+use lanefield::reference::kernels::Vectors;
+use lanefield::reference::layout::{Checkerboard, Direction, Lattice, LatticeOptions, Parity, Sites};
+use num_complex::Complex;
+use serde::Serialize;
+
+use super::Outcome;
+use super::args::{AnyBackend, BackendArgs, BackendTask, SumArgs};
+use super::files::npy_error;
+use super::output::{prefixed_bits, print, print_json};
+
+/// Sum a field over its sites: norm, inner product, sum of each word, or the same slice by slice.
+///
+/// Prints a line for each sum: slice and word where there are several, then the real and the imaginary part, each as the shortest
+/// decimal number that reads back as the same double, and as its 16 hex digits. All NaNs are printed alike.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield config generate hot --lattice 4.4.4.8 --seed 1 --output hot.nersc
+  lanefield apply --operator hop --config hot.nersc --source gauss:7 \\
+      --output hop.npy
+  lanefield reduce --op norm2 --input hop.npy
+  lanefield reduce --op inner --input hop.npy --with hop.npy --sum tree --json
+  lanefield reduce --op sum --input hop.npy --sum tree --lanes 64 \\
+      --plan-threads 8 --plan-blocks 4
+  lanefield reduce --op slices --direction x --input hop.npy --parity even")]
+pub struct Reduce {
+    /// What is summed
+    #[arg(long, value_name = "OPERATION")]
+    op: Operation,
+    /// The field: a NumPy array (T, Z, Y, X, …), complex64 or complex128. The axes after X are those of a site's object: none for a
+    /// complex number, 3 for a colour vector, 2,3 for a half spinor, 4,3 for a spinor, 3,3 for a colour matrix, 4,3,3 for a gauge
+    /// field, 4,4,3,3 for a propagator; any others make a list of words
+    #[arg(long, value_name = "A.npy")]
+    input: PathBuf,
+    /// For inner: the field y of ⟨x, y⟩, where x is --input; of the same shape and precision
+    #[arg(long, value_name = "B.npy")]
+    with: Option<PathBuf>,
+    /// For slices: the direction that they lie across, x, y, z or t [default: t]
+    #[arg(long, value_name = "DIRECTION")]
+    direction: Option<Direction>,
+    /// Sum over the sites of this parity, even or odd, alone
+    #[arg(long, value_name = "PARITY")]
+    parity: Option<Parity>,
+    #[command(flatten)]
+    sums: SumArgs,
+    /// How an OpenCL device goes through the words of sum and slices: fused:R (R words at a time, in one pass), staged:R (packed
+    /// first; slices are fused all the same) or serial-words; changes no bit [default: fused]
+    #[arg(long, value_name = "FORM")]
+    strategy: Option<SumForm>,
+    /// How an OpenCL device makes one sum of those of its work-groups: second-kernel or retirement-count; changes no bit
+    /// [default: second-kernel]
+    #[arg(long, value_name = "WAY")]
+    finish: Option<Finish>,
+    /// Print JSON. A number that is infinite or NaN is null there, and its bits say which
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    backend: BackendArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Operation {
+    /// |x|²
+    Norm2,
+    /// The sum of each complex word of a site
+    Sum,
+    /// ⟨x, y⟩, antilinear in x
+    Inner,
+    /// The sum of each word over each slice
+    Slices,
+}
+
+impl Operation {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Norm2 => "norm2",
+            Self::Sum => "sum",
+            Self::Inner => "inner",
+            Self::Slices => "slices",
+        }
+    }
+
+    /// Bytes that a thread of Grid's block sum keeps: it sums the words of large objects in bundles of twelve.
+    fn object_bytes(self, Words(words): Words) -> usize {
+        const BUNDLE: usize = 12;
+        let words = match self {
+            Self::Norm2 | Self::Inner => 1,
+            Self::Sum | Self::Slices => words.min(BUNDLE),
+        };
+        words * size_of::<Complex<f64>>()
+    }
+}
+
+impl Reduce {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let op = self.op.name();
+        ensure!(
+            self.direction.is_none() || self.op == Operation::Slices,
+            "--direction is for --op slices; {op} has no slices"
+        );
+        ensure!(self.with.is_none() || self.op == Operation::Inner, "--with is for --op inner; {op} takes one field");
+        self.backend.limit_host_threads();
+        let x = read(&self.input)?;
+        match x.values.precision() {
+            Precision::F32 => self.reduce::<f32>(x),
+            Precision::F64 => self.reduce::<f64>(x),
+        }?;
+        Ok(Outcome::Done)
+    }
+
+    fn reduce<R: Vectors + ArrayReal>(&self, x: ComplexArray) -> anyhow::Result<()> {
+        let described = x.describe();
+        let x = x.into_field().map_err(|error| npy_error(&self.input, error))?;
+        let FieldArray { extents, words, object, .. } = x;
+        let sum = self.sums.sum(self.op.object_bytes(words)).context("failed to plan the sum")?;
+        let checkerboard = if self.parity.is_some() { Checkerboard::RedBlack } else { Checkerboard::FullOnly };
+        let options = LatticeOptions { lanes: self.backend.lanes, nodes: None, checkerboard };
+        let lattice = Lattice::new(extents, R::COMPLEX, options).context("failed to lay out the lattice")?;
+        let sites = self.parity.map_or(Sites::Full, Sites::Parity);
+        let field = |values: ComplexValues| {
+            let field = Field::from_site_order(lattice, sites, words, &values.into_precision::<R>());
+            field.context("failed to lay out the field")
+        };
+        let x = field(x.values)?;
+        let what = match self.op {
+            Operation::Norm2 => What::Norm2,
+            Operation::Sum => What::Sum,
+            Operation::Slices => What::Slices(self.direction.unwrap_or(Direction::T)),
+            Operation::Inner => What::Inner(Box::new(field(self.second(&described)?)?)),
+        };
+        let mut backend = self.backend.open()?;
+        self.choose(&mut backend)?;
+        let values = backend.run(Task { what, x, sum }).context("failed to sum")?;
+        if !self.json {
+            return print(lines(&values));
+        }
+        print_json(&Report {
+            op: self.op.name(),
+            sum: sum.to_string(),
+            lattice: extents.as_array(),
+            sites: sites.to_string(),
+            object,
+            words: words.0,
+            precision: R::NAME,
+            lane_bytes: lattice.width().bytes(),
+            virtual_nodes: lattice.nodes().as_array(),
+            device: backend.describe(),
+            values,
+        })
+    }
+
+    /// The values of the second field of an inner product, which must be like the first.
+    fn second(&self, first: &str) -> anyhow::Result<ComplexValues> {
+        let Some(path) = &self.with else { bail!("--op inner needs --with B.npy") };
+        let array = read(path)?;
+        let second = array.describe();
+        ensure!(
+            first == second,
+            "--input {} is {first}, and --with {} is {second}: they must have the same shape and precision",
+            self.input.display(),
+            path.display()
+        );
+        Ok(array.values)
+    }
+
+    /// Makes an OpenCL device take sums as it was asked to.
+    fn choose(&self, backend: &mut AnyBackend) -> anyhow::Result<()> {
+        match backend {
+            AnyBackend::OpenCl(device) => {
+                device.set_sum_options(SumOptions { form: self.strategy, finish: self.finish, ..device.sum_options() });
+            }
+            AnyBackend::Cpu(_) => {
+                let given = [("--strategy", self.strategy.is_some()), ("--finish", self.finish.is_some())];
+                for (name, _) in given.iter().filter(|(_, given)| *given) {
+                    bail!("{name} is how an OpenCL device takes sums; the CPU has one way");
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+fn read(path: &Path) -> anyhow::Result<ComplexArray> {
+    npy::read_complex(path).map_err(|error| npy_error(path, error))
+}
+
+/// One reduction, on any backend.
+struct Task<R> {
+    what: What<R>,
+    x: Field<R, Words>,
+    sum: Sum,
+}
+
+/// An operation, with all that it takes beside one field.
+enum What<R> {
+    Norm2,
+    Sum,
+    Inner(Box<Field<R, Words>>),
+    Slices(Direction),
+}
+
+impl<R: Vectors> BackendTask for Task<R> {
+    type Output = Result<Vec<Value>, BackendError>;
+
+    fn run<B: Backend>(self, backend: &B) -> Result<Vec<Value>, BackendError> {
+        let Self { what, x, sum } = self;
+        let x = backend.upload(x)?;
+        let words = |slice: Option<usize>, sums: Vec<Complex<f64>>| {
+            sums.into_iter().enumerate().map(move |(word, z)| Value::complex(slice, Some(word), z))
+        };
+        Ok(match what {
+            What::Norm2 => vec![Value::real(backend.norm2(&x, sum)?)],
+            What::Inner(y) => vec![Value::complex(None, None, backend.inner_product(&x, &backend.upload(*y)?, sum)?)],
+            What::Sum => words(None, backend.sum(&x, sum)?).collect(),
+            What::Slices(direction) => {
+                let slices = backend.slice_sums(&x, direction, sum)?.into_iter().enumerate();
+                slices.flat_map(|(slice, sums)| words(Some(slice), sums)).collect()
+            }
+        })
+    }
+}
+
+/// What was summed. As JSON, these fields.
+#[derive(Serialize)]
+struct Report {
+    /// `norm2`, `sum`, `inner` or `slices`.
+    op: &'static str,
+    /// `exact`, or `tree of …` with the plan.
+    sum: String,
+    /// Extents x, y, z, t.
+    lattice: [usize; 4],
+    /// `full`, `even` or `odd`.
+    sites: String,
+    /// What a site holds.
+    object: &'static str,
+    /// Its complex numbers.
+    words: usize,
+    /// f32 or f64: the field's; sums are f64.
+    precision: &'static str,
+    /// Bytes of a vector.
+    lane_bytes: usize,
+    /// The cut into lanes, x, y, z, t.
+    virtual_nodes: [usize; 4],
+    /// What it ran on.
+    device: String,
+    values: Vec<Value>,
+}
+
+/// One sum.
+#[derive(Serialize)]
+struct Value {
+    /// The slice, where there are slices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slice: Option<usize>,
+    /// The word, where words are summed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    word: Option<usize>,
+    /// The real part; as JSON null where it is infinite or NaN.
+    re: f64,
+    /// Its 16 hex digits, after 0x.
+    re_bits: String,
+    /// The imaginary part, likewise; a norm has none.
+    #[serde(flatten)]
+    imaginary: Option<Imaginary>,
+}
+
+#[derive(Serialize)]
+struct Imaginary {
+    im: f64,
+    im_bits: String,
+}
+
+impl Value {
+    fn real(re: f64) -> Self {
+        Self { slice: None, word: None, re, re_bits: prefixed_bits(re), imaginary: None }
+    }
+
+    fn complex(slice: Option<usize>, word: Option<usize>, z: Complex<f64>) -> Self {
+        let imaginary = Some(Imaginary { im: z.im, im_bits: prefixed_bits(z.im) });
+        Self { slice, word, imaginary, ..Self::real(z.re) }
+    }
+
+    /// Its numbers as text, each with its bits.
+    fn cells(&self) -> Vec<String> {
+        let number = |x: f64, bits: &str| [format!("{x:e}"), bits.to_owned()];
+        let mut cells: Vec<String> = [self.slice, self.word].iter().flatten().map(ToString::to_string).collect();
+        cells.extend(number(self.re, &self.re_bits));
+        cells.extend(self.imaginary.iter().flat_map(|Imaginary { im, im_bits }| number(*im, im_bits)));
+        cells
+    }
+}
+
+/// One sum a line, in columns; a number and its bits stand closer together.
+fn lines(values: &[Value]) -> String {
+    let rows: Vec<Vec<String>> = values.iter().map(Value::cells).collect();
+    let columns = rows.first().map_or(0, Vec::len);
+    let widths: Vec<usize> =
+        (0..columns).map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0)).collect();
+    let line = |row: &Vec<String>| {
+        row.iter().zip(&widths).fold(String::new(), |mut line, (cell, width)| {
+            if !line.is_empty() {
+                line += if cell.starts_with("0x") { " " } else { "  " };
+            }
+            line + &format!("{cell:>width$}")
+        })
+    };
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_have_columns_of_numbers_and_bits() {
+        let values = [
+            Value::complex(Some(9), Some(0), Complex::new(1.25, -2.0)),
+            Value::complex(Some(10), Some(0), Complex::new(f64::NEG_INFINITY, -f64::NAN)),
+        ];
+        let expected = " 9  0  1.25e0 0x3ff4000000000000  -2e0 0xc000000000000000\n\
+                        10  0    -inf 0xfff0000000000000   NaN 0x7ff8000000000000";
+        assert_eq!(lines(&values), expected);
+        assert_eq!(lines(&[Value::real(0.1)]), "1e-1 0x3fb999999999999a");
+    }
+
+    #[test]
+    fn infinity_and_nan_are_null_in_json_beside_their_bits() {
+        let value = Value::complex(None, Some(3), Complex::new(f64::INFINITY, f64::NAN));
+        let json = serde_json::to_string(&value).unwrap();
+        let expected =
+            r#"{"word":3,"re":null,"re_bits":"0x7ff0000000000000","im":null,"im_bits":"0x7ff8000000000000"}"#;
+        assert_eq!(json, expected);
+    }
+}
