@@ -37,9 +37,10 @@ const OBJECTS: [usize; 10] = [
 ];
 /// Complex words of a field, at most, beyond what its lanes make necessary.
 const SMALL_FIELD: usize = 3000;
-/// Builds of a run: exact and tree sums in turn. Few of them where few programs are wanted.
-const BUILDS: u64 = 24;
-const FEW_BUILDS: u64 = 4;
+/// Builds of a run, at least and at most, one for every so many cases: exact and tree sums in turn.
+const FEWEST_BUILDS: u64 = 4;
+const MOST_BUILDS: u64 = 48;
+const CASES_A_BUILD: u64 = 200;
 
 /// What a device has to build for.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -51,6 +52,8 @@ struct Build {
     options: SumOptions,
     /// Fields x of a pass of inner products.
     fields: usize,
+    /// The only object, where it is built for one.
+    object: Option<usize>,
 }
 
 /// The random sums of a run.
@@ -100,7 +103,7 @@ impl fmt::Display for SumCase {
 impl<'o> SumCases<'o> {
     /// The sums of a run on a backend that can, or cannot, finish by retirement count. `widths` are those of f32 and of f64.
     pub fn new(options: &'o VerifyOptions, widths: &[Vec<LaneWidth>; 2], can_retire: bool) -> Self {
-        let count = if options.few_programs { FEW_BUILDS } else { BUILDS };
+        let count = (u64::from(options.sums) / CASES_A_BUILD).clamp(FEWEST_BUILDS, MOST_BUILDS);
         let build = |number: u64| {
             let mut draws = Draws::of_run(options.seed, 1 << 48 | number);
             let precision = Precision::BOTH[(number % 2) as usize];
@@ -128,10 +131,17 @@ impl<'o> SumCases<'o> {
             let group = draws.one_of(&[None, Some(1), Some(3), Some(32), Some(40), Some(64), Some(128)]);
             let group = group.filter(|&group| group <= most);
             let groups_per_unit = draws.one_of(&[None, Some(1), Some(5)]);
-            // A build for each object: once or twice in a full run on a CPU.
+            // As for a GPU: in one build of eight on a CPU.
             let specialised = (number % 16 == 6 || number % 16 == 9).then_some(true);
+            // A bundle of a large object in one work-item takes a compiler minutes.
+            let object = match (form, specialised) {
+                (Some(SumForm::SerialWords), _) => Some(draws.one_of(&OBJECTS[..6])),
+                (_, Some(true)) => Some(draws.one_of(&OBJECTS)),
+                _ => None,
+            };
             let options = SumOptions { form, finish, group, groups_per_unit, specialised, ..SumOptions::default() };
-            Build { precision, width, plan: is_tree.then_some(plan), options, fields: draws.one_of(&[1, 2, 3, 4]) }
+            let fields = draws.one_of(&[1, 2, 3, 4]);
+            Build { precision, width, plan: is_tree.then_some(plan), options, fields, object }
         };
         Self { options, builds: (0..count).map(build).collect() }
     }
@@ -144,10 +154,8 @@ impl<'o> SumCases<'o> {
             Precision::Single => <f32 as Real>::COMPLEX,
             Precision::Double => <f64 as Real>::COMPLEX,
         };
-        // A bundle of a large object in one work-item takes a compiler minutes.
-        let serial = build.options.form == Some(SumForm::SerialWords);
-        let objects = if serial { &OBJECTS[..6] } else { &OBJECTS[..] };
-        let object = Words(draws.one_of(objects));
+        let drawn = draws.one_of(&OBJECTS);
+        let object = Words(build.object.unwrap_or(drawn));
         let checkerboard = draws.one_of(&[Checkerboard::RedBlack, Checkerboard::FullOnly]);
         let nodes = cut(build.width.nsimd(scalar)?, &mut draws);
         let extents = extents_within(SMALL_FIELD / object.0, nodes, checkerboard, &mut draws);

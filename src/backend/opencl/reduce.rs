@@ -411,7 +411,7 @@ impl OpenCl {
         if self.retirement()?.is_none() {
             let group = match work.sum {
                 Sum::Tree(_) => group,
-                Sum::Exact => group.max(groups.next_power_of_two().min(self.finishing_group())),
+                Sum::Exact => self.finishing_group(),
             };
             // Every variant of reduce.cl has the kernel.
             let program = self.program(Variant { file: "reduce.cl", ..variant.clone() })?;
@@ -431,8 +431,10 @@ impl OpenCl {
         }
     }
 
+    /// Work-items of the second kernel of exact sums.
     fn finishing_group(&self) -> usize {
-        if self.is_cpu() { CPU_GROUP } else { GPU_GROUP }
+        let group = if self.is_cpu() { CPU_GROUP } else { GPU_GROUP };
+        group.min(self.context.info().max_work_group_size)
     }
 
     /// Exact sums of `terms` terms each, rounded.
