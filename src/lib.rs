@@ -6,6 +6,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`verify`] | bit-for-bit comparison of two backends |
+//! | [`perf`] | ways to do the same, timed and compared |
 //! | [`solver`] | conjugate gradients, written once over [`backend::Backend`] |
 //! | [`operator`] | the Wilson operator and its Schur complement, likewise |
 //! | [`io`] | NERSC configurations, NumPy arrays |
@@ -15,6 +16,7 @@
 pub mod backend;
 pub mod io;
 pub mod operator;
+pub mod perf;
 pub mod solver;
 pub mod verify;
 

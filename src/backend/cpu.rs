@@ -232,6 +232,10 @@ impl Backend for Cpu {
         Ok(self.pool.install(crate::backend::bandwidth::host_read_bandwidth))
     }
 
+    fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
+        Ok(self.pool.install(|| crate::backend::bandwidth::host_read_time(bytes)))
+    }
+
     fn finish(&self) -> Result<(), BackendError> {
         Ok(())
     }

@@ -227,6 +227,8 @@ pub trait Backend {
     fn copy_bandwidth(&self) -> Result<f64, BackendError>;
     /// The read bandwidth of the backend's memory, in bytes a second, measured likewise: what bounds a sum over a large field.
     fn read_bandwidth(&self) -> Result<f64, BackendError>;
+    /// Seconds that reading `bytes` bytes takes, with the least that a kernel costs besides: what bounds a sum over a field of that size.
+    fn read_time(&self, bytes: usize) -> Result<f64, BackendError>;
     /// Waits until all queued work is done.
     fn finish(&self) -> Result<(), BackendError>;
 }

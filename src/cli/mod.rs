@@ -2,6 +2,7 @@
 
 mod apply;
 mod args;
+mod bench;
 mod config;
 mod devices;
 mod files;
@@ -31,6 +32,7 @@ enum Command {
     Reduce(reduce::Reduce),
     Solve(solve::Solve),
     Verify(verify::Verify),
+    Bench(bench::Bench),
 }
 
 /// How a command ended that did not fail.
@@ -50,6 +52,7 @@ pub fn main() -> ExitCode {
         Command::Reduce(command) => command.run(),
         Command::Solve(command) => command.run(),
         Command::Verify(command) => command.run(),
+        Command::Bench(command) => command.run(),
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

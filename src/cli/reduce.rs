@@ -181,7 +181,7 @@ impl Reduce {
             }
             AnyBackend::Cpu(_) => {
                 let given = [("--strategy", self.strategy.is_some()), ("--finish", self.finish.is_some())];
-                for (name, _) in given.iter().filter(|(_, given)| *given) {
+                if let Some((name, _)) = given.iter().find(|(_, given)| *given) {
                     bail!("{name} is how an OpenCL device takes sums; the CPU has one way");
                 }
             }

@@ -5,6 +5,7 @@
 mod common;
 
 mod apply;
+mod bench;
 mod config;
 mod devices;
 mod malformed;
@@ -111,8 +112,18 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 8] =
-    ["devices", "config info", "config generate", "config convert", "config", "apply", "reduce", "solve"];
+const COMMANDS: [&str; 10] = [
+    "devices",
+    "config info",
+    "config generate",
+    "config convert",
+    "config",
+    "apply",
+    "reduce",
+    "solve",
+    "bench",
+    "bench reduce",
+];
 
 #[test]
 fn every_command_explains_itself_with_examples() {
@@ -129,7 +140,17 @@ fn every_command_explains_itself_with_examples() {
 fn the_examples_of_the_help_work_as_they_are() {
     let folder = Folder::new();
     // In this order: each needs files that examples before it make.
-    let commands = ["config generate", "config", "config info", "config convert", "apply", "reduce", "solve"];
+    let commands = [
+        "config generate",
+        "config",
+        "config info",
+        "config convert",
+        "apply",
+        "reduce",
+        "solve",
+        "bench",
+        "bench reduce",
+    ];
     let help = commands.map(|command| folder.succeeds(&format!("{command} --help"))).concat();
     let mut examples = 0;
     for line in help.replace("\\\n", "").lines() {
@@ -138,7 +159,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         folder.command(arguments).env("LANEFIELD_DEVICE", "cpu").assert().success();
         examples += 1;
     }
-    assert_eq!(examples, 3 + 3 + 2 + 2 + 4 + 6 + 4);
+    assert_eq!(examples, 3 + 3 + 2 + 2 + 4 + 6 + 4 + 1 + 2);
 }
 
 #[test]

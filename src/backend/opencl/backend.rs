@@ -537,6 +537,10 @@ impl Backend for OpenCl {
         crate::backend::bandwidth::device_read_bandwidth(&self.context)
     }
 
+    fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
+        crate::backend::bandwidth::device_read_time(&self.context, bytes)
+    }
+
     fn finish(&self) -> Result<(), BackendError> {
         Ok(self.context.finish()?)
     }

@@ -26,6 +26,13 @@ pub enum SumForm {
     SerialWords,
 }
 
+impl SumForm {
+    /// What tree sums of words take where nobody chose: the fastest on an H200.
+    pub const FASTEST_TREE: Self = Self::Fused(TREE_BUNDLE);
+    /// What exact sums of words take where nobody chose.
+    pub const FASTEST_EXACT: Self = Self::Fused(EXACT_BUNDLE);
+}
+
 impl fmt::Display for SumForm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -190,8 +197,8 @@ impl OpenCl {
 
     pub(super) fn form(&self, sum: Sum) -> SumForm {
         self.sums.form.unwrap_or(match sum {
-            Sum::Exact => SumForm::Fused(EXACT_BUNDLE),
-            Sum::Tree(_) => SumForm::Fused(TREE_BUNDLE),
+            Sum::Exact => SumForm::FASTEST_EXACT,
+            Sum::Tree(_) => SumForm::FASTEST_TREE,
         })
     }
 

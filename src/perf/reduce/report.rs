@@ -1,0 +1,141 @@
+//! What a measurement of sums found: the rows of its table, and whether what had to be equal was equal.
+
+use std::fmt;
+
+use lanefield_reference::layout::{Lattice, TreePlan};
+use serde::Serialize;
+
+/// What a row measures.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Operation {
+    /// The sum of each word of the object.
+    Sum,
+    /// |x|² of a spinor field.
+    Norm2,
+    /// ⟨x, y⟩ of two spinor fields.
+    InnerProduct,
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Sum => "sum",
+            Self::Norm2 => "norm2",
+            Self::InnerProduct => "inner product",
+        })
+    }
+}
+
+/// The shape of the work-groups of a row.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Shape {
+    /// So many sites a group, a work-item for each lane of each.
+    SitesAGroup(usize),
+    /// What Grid's geometry gives for the backend.
+    Plan,
+    /// What the backend takes where nobody chooses.
+    Default,
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SitesAGroup(sites) => write!(f, "{sites} sites a group"),
+            Self::Plan => f.write_str("plan"),
+            Self::Default => f.write_str("default"),
+        }
+    }
+}
+
+/// Seconds of the timed runs of a row: device time where there are device events, else wall time.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Seconds {
+    /// The median.
+    pub median: f64,
+    /// The least.
+    pub least: f64,
+    /// The most.
+    pub most: f64,
+}
+
+/// One row of the table.
+#[derive(Clone, Debug, Serialize)]
+pub struct ReduceRow {
+    /// What was computed.
+    pub operation: Operation,
+    /// What the field has at each site.
+    pub object: &'static str,
+    /// f32 or f64.
+    pub precision: &'static str,
+    /// The shape of the work-groups.
+    pub shape: Shape,
+    /// Work-items of a group, where they were chosen.
+    pub group: Option<usize>,
+    /// `staged:R`, `fused:R`, `serial-words`, `tree` where there is one form only, or `exact`.
+    pub form: String,
+    /// `exact`, or `tree of …` with the plan; none where there is no such plan.
+    pub sum: Option<String>,
+    /// Bytes of the fields, each read once.
+    pub bytes: u64,
+    /// How long it took.
+    pub seconds: Option<Seconds>,
+    /// Seconds in which a kernel that does nothing else reads as many bytes.
+    pub read_seconds: Option<f64>,
+    /// Why it could not be run.
+    pub failure: Option<String>,
+}
+
+impl ReduceRow {
+    /// Bytes of the fields a second, at the median time.
+    pub fn bytes_per_second(&self) -> Option<f64> {
+        self.seconds.map(|seconds| self.bytes as f64 / seconds.median)
+    }
+}
+
+/// All that was measured.
+#[derive(Clone, Debug)]
+pub struct ReduceReport {
+    /// The lattice of the object's field.
+    pub lattice: Lattice,
+    /// The plan of the bundle on this backend; none where no plan is possible.
+    pub plan: Option<TreePlan>,
+    /// Read bandwidth measured in the same run, in bytes a second.
+    pub read_bandwidth: f64,
+    /// The rows, in the order of the table.
+    pub rows: Vec<ReduceRow>,
+    /// What was compared.
+    pub agreement: Agreement,
+}
+
+/// Whether what has to be equal was equal.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Agreement {
+    /// Rows whose sums were tree sums; those of the same plan of the same field must be equal.
+    pub tree_sums: usize,
+    /// Their different plans.
+    pub plans: usize,
+    /// Rows whose sums were exact; all of the same field must be equal.
+    pub exact_sums: usize,
+    /// What was different: a sentence each.
+    pub different: Vec<String>,
+}
+
+impl Agreement {
+    /// Whether nothing was different.
+    pub fn same_bits(&self) -> bool {
+        self.different.is_empty()
+    }
+}
+
+impl fmt::Display for Agreement {
+    /// The last line of the table.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tree_sums, plans, exact_sums, different } = self;
+        match different.as_slice() {
+            [] => write!(f, "same bits: {tree_sums} tree sums of {plans} plans, {exact_sums} exact sums"),
+            some => write!(f, "DIFFERENT bits: {}", some.join("; ")),
+        }
+    }
+}
