@@ -1,5 +1,6 @@
 //! What the benchmarks share: which backends, lattice and lane widths they run on, how a kernel is timed (device events on OpenCL, wall
-//! time on the CPU), and the table at the end, which holds each kernel against the copy bandwidth measured in the same run.
+//! time on the CPU), and the table at the end, which holds each kernel against the copy bandwidth, or the read bandwidth where it writes
+//! nothing, measured in the same run.
 //!
 //! | variable | meaning | default |
 //! |---|---|---|
@@ -16,7 +17,7 @@ use lanefield::backend::bandwidth::median;
 use lanefield::backend::opencl::{DeviceInfo, devices};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Backend, BackendError, Cpu, OpenCl};
-use lanefield_reference::field::{Field, Spinor};
+use lanefield_reference::field::{Field, SiteObject, Spinor};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{
     AcceleratorThreads, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LayoutError, Sites,
@@ -30,12 +31,23 @@ pub type Failure = Box<dyn Error>;
 /// Timed samples of a kernel; criterion takes no fewer.
 const SAMPLES: usize = 10;
 
+/// What kernels are held against.
+#[derive(Clone, Copy)]
+pub enum Ceiling {
+    /// Copy bandwidth: bytes read and written.
+    Copy,
+    /// Read bandwidth.
+    Read,
+}
+
 /// The kernels of one family.
 pub trait Suite {
     /// Name of the family.
     const FAMILY: &'static str;
     /// Lane widths where `LANEFIELD_BENCH_LANES` names none.
     const LANES: &'static str;
+    /// What they are held against.
+    const CEILING: Ceiling = Ceiling::Copy;
     /// Times them on one backend.
     fn run<B: Backend>(&self, bench: &mut Bench<'_, B>) -> Result<(), Failure>;
 }
@@ -98,7 +110,18 @@ impl<B: Backend> Bench<'_, B> {
         sites: Sites,
         seed: u64,
     ) -> Result<B::Field<R, Spinor>, Failure> {
-        let field = Field::from_sites(lattice, sites, Spinor, |site, object| {
+        self.field(lattice, sites, Spinor, seed)
+    }
+
+    /// A Gaussian field.
+    pub fn field<R: Vectors, K: SiteObject>(
+        &self,
+        lattice: Lattice,
+        sites: Sites,
+        object: K,
+        seed: u64,
+    ) -> Result<B::Field<R, K>, Failure> {
+        let field = Field::from_sites(lattice, sites, object, |site, object| {
             for (word, value) in object.iter_mut().enumerate() {
                 let (re, im) = gaussian_pair(seed, Stream::TestData, site as u64, word as u32);
                 *value = Complex::new(R::from_f64(re), R::from_f64(im));
@@ -185,7 +208,7 @@ pub fn run<S: Suite>(suite: &S) -> Result<(), Failure> {
     for table in tables {
         println!("\n{table}");
     }
-    println!("\nGB/s: each input and output once. Over 100 % of copy means that fields lie in a cache.");
+    println!("\nGB/s: each input and output once. Over 100 % means that fields lie in a cache.");
     Ok(())
 }
 
@@ -204,22 +227,26 @@ fn run_on<S: Suite, B: Backend>(
     let Lanes(lanes) = variable("LANEFIELD_BENCH_LANES", S::LANES)?;
     let mut bench = Bench { criterion, family: S::FAMILY, place, lanes, extents, rows: Vec::new(), backend };
     suite.run(&mut bench)?;
-    let ceiling = bench.backend.copy_bandwidth()?;
+    let (ceiling, name) = match S::CEILING {
+        Ceiling::Copy => (bench.backend.copy_bandwidth()?, "copy"),
+        Ceiling::Read => (bench.backend.read_bandwidth()?, "read"),
+    };
+    let share = format!("of {name}");
 
     let mut table = format!(
-        "{}, {extents}: copy bandwidth {:.1} GB/s\n{:<30} {:>11} {:>9} {:>9} {:>9}",
+        "{}, {extents}: {name} bandwidth {:.1} GB/s\n{:<38} {:>11} {:>9} {:>9} {:>9}",
         bench.backend.describe(),
         ceiling * 1e-9,
         "kernel",
         "median, µs",
         "GFlop/s",
         "GB/s",
-        "of copy"
+        share
     );
     for Row { kernel, seconds, work } in &bench.rows {
         let (flops, bytes) = (work.flops as f64 / seconds, work.bytes as f64 / seconds);
         let (micros, gflops, gb, share) = (seconds * 1e6, flops * 1e-9, bytes * 1e-9, 100.0 * bytes / ceiling);
-        table += &format!("\n{kernel:<30} {micros:>11.1} {gflops:>9.1} {gb:>9.1} {share:>7.1} %");
+        table += &format!("\n{kernel:<38} {micros:>11.1} {gflops:>9.1} {gb:>9.1} {share:>7.1} %");
     }
     Ok(table)
 }

@@ -130,6 +130,7 @@ impl OpenClDevice {
             ("local memory", format!("{} a work-group", bytes(info.local_memory_bytes))),
             ("work-group", format!("{multiple}, at most {}", info.max_work_group_size)),
             ("f64", if info.fp64 { "yes" } else { "no" }.to_owned()),
+            ("sums", info.retirement.to_string()),
             ("arithmetic", self.verdict.clone()),
         ];
         format!("{}: {}\n{}", info.index, info.name, facts(rows))

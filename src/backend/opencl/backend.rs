@@ -201,7 +201,7 @@ impl OpenCl {
         arguments: &[Arg<'_>],
     ) -> Result<(), BackendError> {
         let (nsimd, words) = (field.lattice.nsimd(), field.kind.words());
-        let program = self.program(self.sum_variant::<R>("blas.cl", nsimd, words, None, Sum::Exact)?)?;
+        let program = self.program(self.sum_variant::<R>("blas.cl", nsimd, words, (None, 1), Sum::Exact, None)?)?;
         let geometry = LaunchGeometry::over_sites(nsimd, field.osites(), self.threads);
         self.launch(&program, kernel, geometry, &[arguments, &extent(field)].concat())
     }

@@ -49,6 +49,16 @@ pub enum Retirement {
     },
 }
 
+impl fmt::Display for Retirement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OpenCl3 => f.write_str("may be finished by retirement count, by the memory model of OpenCL 3.0"),
+            Self::NvidiaPtx => f.write_str("may be finished by retirement count, by the memory model of NVIDIA's PTX"),
+            Self::Unsupported { reason } => write!(f, "are finished by a second kernel: {reason}"),
+        }
+    }
+}
+
 /// One device and its platform. A number that the driver does not tell is 0, a text empty.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct DeviceInfo {

@@ -92,7 +92,8 @@ impl FromStr for Finish {
 pub struct SumOptions {
     /// How words are gone through.
     pub form: Option<SumForm>,
-    /// How the sums of groups become one.
+    /// How the sums of groups become one. Where nobody chose, by a second kernel; on GPUs by retirement count where one number is summed
+    /// and the device's memory model allows it.
     pub finish: Option<Finish>,
     /// Work-items of a group of exact sums; a tree sum has those of its plan.
     pub group: Option<usize>,
@@ -115,8 +116,10 @@ const GPU_GROUP: usize = 256;
 /// The same where each work-item holds the sums of a bundle.
 const GPU_BUNDLE_GROUP: usize = 128;
 const CPU_GROUP: usize = 64;
-/// Groups of exact sums for each compute unit: they fill it, and there are few to add up at the end.
-const GROUPS_PER_UNIT: usize = 8;
+/// Groups of exact sums for each compute unit: enough to fill it, few to add up at the end.
+const GROUPS_PER_UNIT: usize = 4;
+/// The same where each work-item holds the sums of a bundle: rows share them.
+const BUNDLE_GROUPS_PER_UNIT: usize = 16;
 /// Local memory that a group may take, so that several groups fit a compute unit.
 const LOCAL_BYTES: usize = 24 << 10;
 /// Most sums of a tree in local memory at a time.
@@ -211,9 +214,20 @@ impl OpenCl {
         }
     }
 
+    /// How the sums of groups become one, where each has `bundle` words or one number. Where nobody chose, a second kernel; but on a GPU the
+    /// retirement count where there is one number, and its launch would cost more than that.
+    fn finish(&self, bundle: Option<usize>) -> Finish {
+        let retires = !matches!(self.context.info().retirement, Retirement::Unsupported { .. });
+        let usual = match retires && bundle.is_none() && !self.is_cpu() {
+            true => Finish::RetirementCount,
+            false => Finish::SecondKernel,
+        };
+        self.sums.finish.unwrap_or(usual)
+    }
+
     /// The operation by which groups retire, as `reduction.clh` numbers them; `None` where a second kernel finishes.
-    fn retirement(&self) -> Result<Option<u32>, BackendError> {
-        match self.sums.finish.unwrap_or(Finish::SecondKernel) {
+    fn retirement(&self, bundle: Option<usize>) -> Result<Option<u32>, BackendError> {
+        match self.finish(bundle) {
             Finish::SecondKernel => Ok(None),
             Finish::RetirementCount => match &self.context.info().retirement {
                 Retirement::OpenCl3 => Ok(Some(3)),
@@ -225,42 +239,53 @@ impl OpenCl {
         }
     }
 
-    /// `of`: words of a bundle and fields of `inner_products`, where it is these kernels; others do not care.
+    /// `of`: words of a bundle, where the kernel has bundles, and fields of `inner_products`, else 1.
     pub(super) fn sum_variant<R: Vectors>(
         &self,
         file: &'static str,
         nsimd: usize,
         words: usize,
-        of: Option<(usize, usize)>,
+        of: (Option<usize>, usize),
         sum: Sum,
+        group: Option<usize>,
     ) -> Result<Variant, BackendError> {
-        let (bundle, fields) = of.unwrap_or((self.bundle(self.form(sum), words), 1));
+        let (bundle, fields) = of;
+        let retirement = self.retirement(bundle)?;
+        let bundle = bundle.unwrap_or(self.bundle(self.form(sum), words));
         let choices = SumChoices {
             words: self.is_specialised().then_some(words),
             bundle,
             fields,
-            plan: match sum {
-                Sum::Exact => None,
-                Sum::Tree(plan) => Some((plan.threads(), plan.warp())),
+            // Known when it is built, a group may be larger. One build serves all groups on a CPU.
+            threads: match sum {
+                Sum::Exact if self.is_cpu() => None,
+                Sum::Exact => Some(group.unwrap_or(self.exact_group(None, 1))),
+                Sum::Tree(plan) => Some(plan.threads()),
             },
-            retirement: self.retirement()?,
-            registers: self.most_registers(sum),
+            warp: match sum {
+                Sum::Exact => None,
+                Sum::Tree(plan) => Some(plan.warp()),
+            },
+            retirement,
         };
         Ok(Variant { file, precision: R::BITS, nsimd, choices: Choices::Sum(choices) })
     }
 
-    /// Registers that a work-item may have, where a plan has larger blocks than NVIDIA's compiler leaves registers for unasked.
-    fn most_registers(&self, sum: Sum) -> Option<usize> {
-        const REGISTERS: usize = 1 << 16;
-        const USUAL_THREADS: usize = 256;
-        match sum {
-            Sum::Tree(plan)
-                if plan.threads() > USUAL_THREADS && self.context.info().has_extension("cl_nv_compiler_options") =>
-            {
-                Some(REGISTERS / plan.threads().next_power_of_two())
-            }
-            _ => None,
+    /// Work-items of a group of exact sums, `sums` for each of them.
+    fn exact_group(&self, bundle: Option<usize>, sums: usize) -> usize {
+        let most = self.context.info().max_work_group_size;
+        if let Some(group) = self.sums.group {
+            return group.clamp(1, most);
         }
+        let mut group = match (self.is_cpu(), bundle) {
+            (true, _) => CPU_GROUP,
+            (false, None) => GPU_GROUP,
+            (false, Some(_)) => GPU_BUNDLE_GROUP,
+        };
+        while group > 32 && (group > most || exchange_bytes(Sum::Exact, sums, group) > LOCAL_BYTES) {
+            group /= 2;
+        }
+        group
     }
 
     /// Work-items of a group, and groups of a row.
@@ -275,19 +300,9 @@ impl OpenCl {
                 }
             }
             Sum::Exact => {
-                let usual = match (self.is_cpu(), work.bundle) {
-                    (true, _) => CPU_GROUP,
-                    (false, None) => GPU_GROUP,
-                    (false, Some(_)) => GPU_BUNDLE_GROUP,
-                };
-                let mut group = self.sums.group.unwrap_or(usual).clamp(1, info.max_work_group_size);
-                while self.sums.group.is_none()
-                    && group > 32
-                    && exchange_bytes(work.sum, work.a_row, group) > LOCAL_BYTES
-                {
-                    group /= 2;
-                }
-                let all = info.compute_units as usize * self.sums.groups_per_unit.unwrap_or(GROUPS_PER_UNIT);
+                let group = self.exact_group(work.bundle, work.a_row);
+                let usual = if work.bundle.is_some() { BUNDLE_GROUPS_PER_UNIT } else { GROUPS_PER_UNIT };
+                let all = info.compute_units as usize * self.sums.groups_per_unit.unwrap_or(usual);
                 let most = all.div_ceil(work.rows * work.planes);
                 // Each group takes as many stretches of twice its size as any other, or one less.
                 let stretches = work.elements.div_ceil(2 * group);
@@ -304,10 +319,9 @@ impl OpenCl {
         work: &Reduction<'_>,
     ) -> Result<Vec<f64>, BackendError> {
         let (lattice, words) = (&field.lattice, field.kind.words());
-        let bundle = work.bundle.unwrap_or(self.bundle(self.form(work.sum), words));
-        let variant =
-            self.sum_variant::<R>(work.file, lattice.nsimd(), words, Some((bundle, work.fields)), work.sum)?;
         let (group, groups) = self.shape(work)?;
+        let built_for = (work.bundle, work.fields);
+        let variant = self.sum_variant::<R>(work.file, lattice.nsimd(), words, built_for, work.sum, Some(group))?;
         let mut held = lock(&self.workspace);
         let workspace = self.workspace(&mut held, work, groups)?;
         let program = self.program(variant.clone())?;
@@ -326,10 +340,6 @@ impl OpenCl {
         let nsimd = lattice.nsimd();
         let rows = words.div_ceil(bundle);
         let packed = self.context.allocate(osites * bundle * lattice.width().bytes(), "packed words of a sum")?;
-        let pack_variant = self.sum_variant::<R>("reduce.cl", nsimd, words, Some((bundle, 1)), sum)?;
-        let pack_program = self.program(pack_variant)?;
-        let variant = self.sum_variant::<R>("reduce.cl", nsimd, bundle, Some((bundle, 1)), sum)?;
-        let program = self.program(variant.clone())?;
         let whole = Reduction {
             file: "reduce.cl",
             kernel: "sum",
@@ -344,6 +354,11 @@ impl OpenCl {
         };
         let one_row = Reduction { rows: 1, ..whole };
         let (group, groups) = self.shape(&one_row)?;
+        let built_for = (Some(bundle), 1);
+        let pack_variant = self.sum_variant::<R>("reduce.cl", nsimd, words, built_for, sum, Some(group))?;
+        let pack_program = self.program(pack_variant)?;
+        let variant = self.sum_variant::<R>("reduce.cl", nsimd, bundle, built_for, sum, Some(group))?;
+        let program = self.program(variant.clone())?;
         let mut held = lock(&self.workspace);
         let workspace = self.workspace(&mut held, &whole, groups)?;
         let threads = self.sums.pack.get();
@@ -415,11 +430,7 @@ impl OpenCl {
         variant: &Variant,
     ) -> Result<Vec<f64>, BackendError> {
         let sums = work.a_row * work.rows * work.planes;
-        if self.retirement()?.is_none() {
-            let group = match work.sum {
-                Sum::Tree(_) => group,
-                Sum::Exact => self.finishing_group(),
-            };
+        if self.finish(work.bundle) == Finish::SecondKernel {
             // Every variant of reduce.cl has the kernel.
             let program = self.program(Variant { file: "reduce.cl", ..variant.clone() })?;
             let launch = Launch { global: [group * sums, 1, 1], local: [group, 1, 1] };
@@ -436,12 +447,6 @@ impl OpenCl {
             }
             Sum::Exact => self.rounded(workspace, sums, work.elements as u64),
         }
-    }
-
-    /// Work-items of the second kernel of exact sums.
-    fn finishing_group(&self) -> usize {
-        let group = if self.is_cpu() { CPU_GROUP } else { GPU_GROUP };
-        group.min(self.context.info().max_work_group_size)
     }
 
     /// Exact sums of `terms` terms each, rounded.
@@ -501,15 +506,16 @@ pub(super) struct SumChoices {
     words: Option<usize>,
     bundle: usize,
     fields: usize,
-    /// Threads and warp of a tree.
-    plan: Option<(usize, usize)>,
+    /// Work-items of a group, where they are fixed.
+    threads: Option<usize>,
+    /// Threads that a tree sums in halves; none where the sum is exact.
+    warp: Option<usize>,
     retirement: Option<u32>,
-    registers: Option<usize>,
 }
 
 impl SumChoices {
     pub(super) fn options(&self) -> String {
-        let Self { words, bundle, fields, plan, retirement, registers } = self;
+        let Self { words, bundle, fields, threads, warp, retirement } = self;
         let mut options = format!(" -DBUNDLE={bundle} -DFIELDS={fields} -DEXACT_LIMBS={}", exact::LIMBS);
         if let Some(words) = words {
             options += &format!(" -DWORDS={words}");
@@ -517,11 +523,11 @@ impl SumChoices {
             // Short kernels: a CPU's compiler takes seconds for unrolled ones, and gains nothing.
             options += " -DCALL_SELDOM_USED -DWORDS_AHEAD=1 -DAHEAD=0";
         }
-        if let &Some((threads, warp)) = plan {
-            options += &format!(" -DTREE -DTHREADS={threads} -DWARP={warp} -DCHUNK={}", tree_chunk(threads, warp));
+        if let Some(threads) = threads {
+            options += &format!(" -DTHREADS={threads}");
         }
-        if let Some(registers) = registers {
-            options += &format!(" -cl-nv-maxrregcount={registers}");
+        if let (Some(threads), Some(warp)) = (threads, warp) {
+            options += &format!(" -DTREE -DWARP={warp} -DCHUNK={}", tree_chunk(*threads, *warp));
         }
         if let Some(operation) = retirement {
             options += &format!(" -DRETIREMENT={operation}");
