@@ -33,6 +33,7 @@ const SAMPLES: usize = 10;
 
 /// What kernels are held against.
 #[derive(Clone, Copy)]
+#[allow(dead_code, reason = "each benchmark is compiled with this module, and needs one of them")]
 pub enum Ceiling {
     /// Copy bandwidth: bytes read and written.
     Copy,

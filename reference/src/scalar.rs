@@ -377,26 +377,26 @@ pub fn tree_sum(plan: TreePlan, terms: &[f64]) -> f64 {
             let mut k = warp / 2;
             while k >= 1 {
                 for vid in 0..k {
-                    s[first + vid] = s[first + vid] + s[first + vid + k];
+                    s[first + vid] += s[first + vid + k];
                 }
                 k /= 2;
             }
         }
         let mut z = 0.0;
         for first in (0..threads).step_by(warp) {
-            z = z + s[first];
+            z += s[first];
         }
         z
     };
     let mut buffer = Vec::new();
     for block in 0..blocks {
         let mut s = vec![0.0; threads];
-        for thread in 0..threads {
+        for (thread, s) in s.iter_mut().enumerate() {
             let mut i = block * 2 * threads + thread;
             while i < n {
-                s[thread] = s[thread] + terms[i];
+                *s += terms[i];
                 if i + threads < n {
-                    s[thread] = s[thread] + terms[i + threads];
+                    *s += terms[i + threads];
                 }
                 i += 2 * threads * blocks;
             }
@@ -404,10 +404,10 @@ pub fn tree_sum(plan: TreePlan, terms: &[f64]) -> f64 {
         buffer.push(block_reduce(s));
     }
     let mut s = vec![0.0; threads];
-    for thread in 0..threads {
+    for (thread, s) in s.iter_mut().enumerate() {
         let mut i = thread;
         while i < blocks {
-            s[thread] = s[thread] + buffer[i];
+            *s += buffer[i];
             i += threads;
         }
     }

@@ -326,7 +326,7 @@ impl OpenCl {
         let workspace = self.workspace(&mut held, work, groups)?;
         let program = self.program(variant.clone())?;
         self.launch_sum(&program, work, workspace, (group, groups))?;
-        self.finish_sums::<R>(work, workspace, (group, groups), &variant)
+        self.finish_sums(work, workspace, (group, groups), &variant)
     }
 
     /// The sum of each word in the staged form: bundle by bundle, packed and summed. `work` is one bundle's.
@@ -378,7 +378,7 @@ impl OpenCl {
             ];
             self.launch_sum(&program, &Reduction { arguments: &arguments, ..one_row }, workspace, (group, groups))?;
         }
-        self.finish_sums::<R>(&whole, workspace, (group, groups), &variant)
+        self.finish_sums(&whole, workspace, (group, groups), &variant)
     }
 
     fn workspace<'w>(
@@ -422,7 +422,7 @@ impl OpenCl {
     }
 
     /// Adds up the groups' sums where that is still to be done, reads the results, and rounds.
-    fn finish_sums<R: Vectors>(
+    fn finish_sums(
         &self,
         work: &Reduction<'_>,
         workspace: &Workspace,
