@@ -249,11 +249,6 @@ impl ExactSum {
         }
     }
 
-    /// Sets the number of all terms, where they were not counted one by one.
-    fn set_terms(&mut self, terms: u64) {
-        self.words[TERMS] = terms as i64;
-    }
-
     #[cold]
     fn add_special(&mut self, x: f64) {
         let kind = match x {

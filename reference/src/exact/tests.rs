@@ -11,12 +11,12 @@ fn half_units(x: f64) -> BigInt {
     (BigInt::from(significand) << (i32::from(exponent) + 1075) as usize) * i32::from(sign)
 }
 
-fn exact(terms: &[f64]) -> BigInt {
+pub(super) fn exact(terms: &[f64]) -> BigInt {
     terms.iter().map(|&x| half_units(x)).fold(BigInt::zero(), |sum, x| sum + x)
 }
 
 /// Rounding by its definition: no neighbour is closer, and where one is as close, the result is the even one.
-fn assert_is_rounded(exact: &BigInt, rounded: f64) {
+pub(super) fn assert_is_rounded(exact: &BigInt, rounded: f64) {
     let midpoint = |neighbour: f64| match neighbour.is_infinite() {
         true => half_units(f64::MAX) + (half_units(f64::MAX) - half_units(f64::MAX.next_down())) / 2,
         false => (half_units(rounded.abs().min(f64::MAX)) + half_units(neighbour)) / 2,
@@ -40,7 +40,7 @@ fn assert_is_rounded(exact: &BigInt, rounded: f64) {
     }
 }
 
-fn sum(terms: &[f64]) -> ExactSum {
+pub(super) fn sum(terms: &[f64]) -> ExactSum {
     let mut sum = ExactSum::new();
     sum.add_slice(terms);
     sum
@@ -59,17 +59,17 @@ fn assert_sum_is(terms: &[f64], expected: f64) {
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014): the bits of any double at all.
-fn split_mix(state: &mut u64) -> u64 {
+pub(super) fn split_mix(state: &mut u64) -> u64 {
     *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (*state ^ (*state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
 }
 
-const ULP_OF_MAX: f64 = f64::MAX - f64::MAX.next_down();
+pub(super) const ULP_OF_MAX: f64 = f64::MAX - f64::MAX.next_down();
 
 /// 4 − 2⁻⁵¹ changes its upper limb by 2⁵² − 1, the most that any double does.
-const FULLEST: f64 = 4f64.next_down();
+pub(super) const FULLEST: f64 = 4f64.next_down();
 
 #[test]
 fn empty_sum_is_plus_zero() {
@@ -240,24 +240,75 @@ fn limbs_at_the_ends_of_i64_propagate() {
     }
 }
 
+/// `good` with one word replaced, read back.
+fn altered(good: &ExactSum, word: usize, value: i64) -> Result<ExactSum, ExactSumError> {
+    let mut words = good.to_words();
+    words[word] = value;
+    ExactSum::from_words(&words)
+}
+
 #[test]
-fn impossible_words_are_refused() {
-    let good = sum(&[1.0, -2.5, f64::INFINITY, -0.0]).to_words();
-    let altered = |word: usize, value: i64| {
-        let mut words = good;
-        words[word] = value;
-        ExactSum::from_words(&words)
-    };
-    assert!(ExactSum::from_words(&good).is_ok());
-    assert!(matches!(ExactSum::from_words(&good[1..]), Err(ExactSumError::Length { found: 71, expected: 72, .. })));
-    assert!(matches!(ExactSum::from_limbs(&[], [0; 5]), Err(ExactSumError::Length { found: 0, .. })));
-    assert!(matches!(ExactSum::from_le_bytes(&[0; 3]), Err(ExactSumError::Length { found: 3, .. })));
-    assert!(matches!(altered(NANS, -1), Err(ExactSumError::NegativeCount { name: "NaN", value: -1 })));
-    assert!(matches!(altered(TERMS, 2), Err(ExactSumError::Counts { .. })));
-    assert!(matches!(altered(PLUS_INFINITIES, i64::MAX), Err(ExactSumError::Counts { .. })));
-    assert!(matches!(altered(TOP, 1), Err(ExactSumError::Magnitude { finite_terms: 2, top_limb: 1 })));
-    assert!(matches!(altered(TOP, i64::MIN), Err(ExactSumError::Magnitude { .. })));
-    assert!(matches!(altered(NOT_NEGATIVE_ZEROS, 1), Err(ExactSumError::Magnitude { finite_terms: 0, .. })));
+fn words_of_the_wrong_number_are_refused() {
+    let good = sum(&[1.0]).to_words();
+    let words = ExactSum::from_words(&good[1..]).unwrap_err();
+    assert_eq!(words, ExactSumError::Length { what: "words", found: 71, expected: 72 });
+    let limbs = ExactSum::from_limbs(&[], [0; COUNTS]).unwrap_err();
+    assert_eq!(limbs, ExactSumError::Length { what: "limbs", found: 0, expected: 67 });
+    let bytes = ExactSum::from_le_bytes(&[0; 3]).unwrap_err();
+    assert_eq!(bytes, ExactSumError::Length { what: "bytes", found: 3, expected: 576 });
+}
+
+#[test]
+fn counts_that_contradict_one_another_are_refused() {
+    // Four terms: one infinite, three finite, one of these −0.
+    let good = sum(&[1.0, -2.5, f64::INFINITY, -0.0]);
+    assert_eq!(&good.to_words()[LIMBS..], [1, 0, 0, 1, 4]);
+    assert_eq!(altered(&good, NANS, 0), Ok(good.clone()));
+    assert_eq!(altered(&good, NANS, -1), Err(ExactSumError::NegativeCount { name: "NaN", value: -1 }));
+    assert_eq!(altered(&good, TERMS, -4), Err(ExactSumError::NegativeCount { name: "all", value: -4 }));
+    let counts = |special, not_negative_zero, terms| ExactSumError::Counts { special, not_negative_zero, terms };
+    assert_eq!(altered(&good, TERMS, 0), Err(counts(1, 1, 0)));
+    assert_eq!(altered(&good, MINUS_INFINITIES, 4), Err(counts(5, 1, 4)));
+    assert_eq!(altered(&good, PLUS_INFINITIES, i64::MAX), Err(counts(i128::from(i64::MAX), 1, 4)));
+    // An infinity is not −0, so the flag must be set, and it stands for no more terms than there are.
+    assert_eq!(altered(&good, NOT_NEGATIVE_ZEROS, 0), Err(counts(1, 0, 4)));
+    assert_eq!(altered(&good, NOT_NEGATIVE_ZEROS, 5), Err(counts(1, 5, 4)));
+}
+
+#[test]
+fn limbs_beyond_what_the_finite_terms_reach_are_refused() {
+    let magnitude = |finite_terms, top_limb| Err(ExactSumError::Magnitude { finite_terms, top_limb });
+    let three_finite = sum(&[1.0, -2.5, f64::INFINITY, -0.0]);
+    assert_eq!(altered(&three_finite, TOP, 1), magnitude(3, 1));
+    assert_eq!(altered(&three_finite, TOP, -2), magnitude(3, -2));
+    assert_eq!(altered(&three_finite, TOP, i64::MIN), magnitude(3, i64::MIN));
+    // Limbs that are not 0, where no term is finite or all are −0.
+    assert_eq!(altered(&sum(&[f64::INFINITY, f64::NAN]), 5, 1), magnitude(0, 0));
+    assert_eq!(altered(&sum(&[-0.0, -0.0]), 5, 1), magnitude(0, 0));
+    assert_eq!(altered(&sum(&[1.0, -2.5]), NOT_NEGATIVE_ZEROS, 0), magnitude(0, -1));
+    // 2¹⁴ terms of the largest magnitude reach the top limb, and not its value 2.
+    let mut reaching = ExactSum::new().to_words();
+    (reaching[NOT_NEGATIVE_ZEROS], reaching[TERMS], reaching[TOP]) = (1, 1 << 14, 1);
+    assert!(ExactSum::from_words(&reaching).is_ok());
+    reaching[TOP] = 2;
+    assert_eq!(ExactSum::from_words(&reaching), magnitude(1 << 14, 2));
+}
+
+#[test]
+fn the_flag_of_terms_other_than_negative_zero_is_one_however_often_it_was_set() {
+    for terms in [vec![1.5; 7], vec![0.0; 5000], vec![f64::NAN, -0.0, 2.0], vec![f64::NEG_INFINITY; 3]] {
+        let doubled = {
+            let mut doubled = sum(&terms);
+            doubled.merge(&sum(&terms));
+            doubled
+        };
+        for sum in [sum(&terms), doubled] {
+            assert_eq!(sum.to_words()[NOT_NEGATIVE_ZEROS], 1);
+            assert_eq!(altered(&sum, NOT_NEGATIVE_ZEROS, sum.words[TERMS]), Ok(sum));
+        }
+    }
+    assert_eq!(sum(&[-0.0; 5000]).to_words()[NOT_NEGATIVE_ZEROS], 0);
+    assert_eq!(ExactSum::new().to_words()[NOT_NEGATIVE_ZEROS], 0);
 }
 
 #[test]
@@ -288,7 +339,7 @@ fn parts_of_a_complex_sum_are_independent() {
 }
 
 /// Doubles of every binade, and neighbours, negatives and halves of ulps of one another.
-fn adversarial() -> impl Strategy<Value = Vec<f64>> {
+pub(super) fn adversarial() -> impl Strategy<Value = Vec<f64>> {
     let finite = any::<u64>().prop_map(f64::from_bits).prop_filter("finite", |x| x.is_finite());
     let near = (1022u64..1026, prop_oneof![Just(0), Just(1), Just((1 << 52) - 1)], any::<bool>())
         .prop_map(|(e, fraction, negative)| f64::from_bits(e << 52 | fraction | u64::from(negative) << 63));

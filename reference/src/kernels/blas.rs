@@ -3,7 +3,7 @@
 
 use rayon::prelude::*;
 
-use super::reduce::{SiteTerms, Sum, merged, norm2};
+use super::reduce::{Contributions, ExactTerms, Sum, merged, norm2};
 use super::{LaneOperation, Shape, Vectors, check_like};
 use crate::field::{Field, FieldError, SiteObject};
 use crate::real::Real;
@@ -216,12 +216,14 @@ pub(super) struct WithNorm<U>(pub(super) U);
 impl<'a, R: Real, U: Update<'a, R>> LaneOperation<R> for WithNorm<U> {
     type Output = f64;
     fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> f64 {
-        let (Shape { an_osite, a_task }, x, y, f) = self.0.parts::<V>();
+        let (shape @ Shape { an_osite, a_task }, x, y, f) = self.0.parts::<V>();
+        let contributions = Contributions::<V>::new(shape, blocks);
+        let a_chunk = Contributions::<V>::OSITES * an_osite;
         let sums = y.par_chunks_mut(a_task).zip(x.par_chunks(a_task)).map(|(y, x)| {
-            let mut terms = SiteTerms::<V, 1>::new(blocks);
-            for (y, x) in y.chunks_exact_mut(an_osite).zip(x.chunks_exact(an_osite)) {
+            let mut terms = ExactTerms::new();
+            for (y, x) in y.chunks_mut(a_chunk).zip(x.chunks(a_chunk)) {
                 update_task(vectors(x), vectors_mut::<V>(y), &f);
-                terms.add_norm(y);
+                contributions.norms(y, &mut terms);
             }
             terms.sums()
         });

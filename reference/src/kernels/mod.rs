@@ -42,9 +42,9 @@ pub trait Vectors: Real {
     #[doc(hidden)]
     fn run_inner_products(width: LaneWidth, products: reduce::InnerProducts<'_, Self>) -> Vec<Complex<f64>>;
     #[doc(hidden)]
-    fn run_tree_norm2(norm: reduce::TreeNorm2<'_, Self>) -> f64;
+    fn run_tree_norm2(width: LaneWidth, norm: reduce::TreeNorm2<'_, Self>) -> f64;
     #[doc(hidden)]
-    fn run_tree_inner_product(product: reduce::TreeInnerProduct<'_, Self>) -> Complex<f64>;
+    fn run_tree_inner_product(width: LaneWidth, product: reduce::TreeInnerProduct<'_, Self>) -> Complex<f64>;
     #[doc(hidden)]
     fn run_word_sums(sums: reduce::WordSums<'_, Self>) -> Vec<Vec<Complex<f64>>>;
 }
@@ -91,11 +91,14 @@ macro_rules! vectors {
                 ) -> Vec<Complex<f64>> {
                     with_vectors(width, products)
                 }
-                fn run_tree_norm2(norm: reduce::TreeNorm2<'_, Self>) -> f64 {
-                    norm.run()
+                fn run_tree_norm2(width: LaneWidth, norm: reduce::TreeNorm2<'_, Self>) -> f64 {
+                    with_vectors(width, norm)
                 }
-                fn run_tree_inner_product(product: reduce::TreeInnerProduct<'_, Self>) -> Complex<f64> {
-                    product.run()
+                fn run_tree_inner_product(
+                    width: LaneWidth,
+                    product: reduce::TreeInnerProduct<'_, Self>,
+                ) -> Complex<f64> {
+                    with_vectors(width, product)
                 }
                 fn run_word_sums(sums: reduce::WordSums<'_, Self>) -> Vec<Vec<Complex<f64>>> {
                     sums.run()

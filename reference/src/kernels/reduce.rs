@@ -1,11 +1,21 @@
 //! Sums over sites on the CPU (`docs/arithmetic.md` §8): each site contributes doubles, and these are summed exactly, or as a tree plan
 //! says. Counterpart: `cl/reduce.cl`.
 
+mod contributions;
+mod exact_terms;
+mod tree;
+
 use num_complex::Complex;
 use rayon::prelude::*;
 
-use super::{LaneOperation, Shape, Vectors, check_like};
-use crate::exact::{ExactSum, RowSums, RunningSum};
+pub(super) use contributions::Contributions;
+pub(super) use exact_terms::ExactTerms;
+use tree::tree_sum;
+#[doc(hidden)]
+pub use tree::{TreeInnerProduct, TreeNorm2};
+
+use super::{LaneOperation, Shape, Vectors, check_like, osites_a_task};
+use crate::exact::{ExactComplexSum, ExactSum, RowSums};
 use crate::field::{Field, FieldError, SiteObject};
 use crate::layout::{Direction, Slices, TreePlan};
 use crate::real::Real;
@@ -32,10 +42,10 @@ impl std::fmt::Display for Sum {
 
 /// |x|².
 pub fn norm2<R: Vectors, K: SiteObject>(x: &Field<R, K>, sum: Sum) -> f64 {
-    let shape = Shape::of(x);
+    let (shape, width, x) = (Shape::of(x), x.lattice().width(), x.reals());
     match sum {
-        Sum::Exact => R::run_norm2(x.lattice().width(), Norm2 { shape, x: x.reals() }),
-        Sum::Tree(plan) => R::run_tree_norm2(TreeNorm2 { sites: SiteWords::of(x), plan }),
+        Sum::Exact => R::run_norm2(width, Norm2 { shape, x }),
+        Sum::Tree(plan) => R::run_tree_norm2(width, TreeNorm2 { shape, x, plan }),
     }
 }
 
@@ -63,14 +73,12 @@ pub fn inner_products<R: Vectors, K: SiteObject>(
     for x in xs {
         check_like("inner product", x, y)?;
     }
+    let (shape, width, y) = (Shape::of(y), y.lattice().width(), y.reals());
+    let xs = xs.iter().map(|x| x.reals());
     Ok(match sum {
-        Sum::Exact => {
-            let (shape, xs) = (Shape::of(y), xs.iter().map(|x| x.reals()).collect());
-            R::run_inner_products(y.lattice().width(), InnerProducts { shape, xs, y: y.reals() })
-        }
+        Sum::Exact => R::run_inner_products(width, InnerProducts { shape, xs: xs.collect(), y }),
         Sum::Tree(plan) => {
-            let products = xs.iter().map(|x| TreeInnerProduct { x: SiteWords::of(x), y: SiteWords::of(y), plan });
-            products.map(R::run_tree_inner_product).collect()
+            xs.map(|x| R::run_tree_inner_product(width, TreeInnerProduct { shape, x, y, plan })).collect()
         }
     })
 }
@@ -105,10 +113,10 @@ pub struct Norm2<'a, R> {
 impl<R: Real> LaneOperation<R> for Norm2<'_, R> {
     type Output = f64;
     fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> f64 {
-        let Shape { an_osite, a_task } = self.shape;
-        let sums = self.x.par_chunks(a_task).map(|x| {
-            let mut terms = SiteTerms::<V, 1>::new(blocks);
-            x.chunks_exact(an_osite).for_each(|x| terms.add_norm(x));
+        let contributions = Contributions::<V>::new(self.shape, blocks);
+        let sums = self.x.par_chunks(self.shape.a_task).map(|x| {
+            let mut terms = ExactTerms::new();
+            contributions.norms(x, &mut terms);
             terms.sums()
         });
         merged(&sums.collect::<Vec<_>>())[0]
@@ -124,17 +132,19 @@ pub struct InnerProducts<'a, R> {
 
 impl<R: Real> LaneOperation<R> for InnerProducts<'_, R> {
     type Output = Vec<Complex<f64>>;
-    /// One pass: an outer site of y stays in the nearest cache for all of `xs`.
+    /// One pass: a few outer sites of y stay in the nearest cache for all of `xs`.
     fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> Vec<Complex<f64>> {
-        let Self { shape: Shape { an_osite, a_task }, xs, y } = self;
+        let Self { shape: shape @ Shape { an_osite, a_task }, xs, y } = self;
+        let contributions = Contributions::<V>::new(shape, blocks);
         let sums = y.par_chunks(a_task).enumerate().map(|(task, y)| {
-            let mut terms: Vec<_> = xs.iter().map(|_| SiteTerms::<V, 2>::new(blocks)).collect();
-            for (osite, y) in y.chunks_exact(an_osite).enumerate() {
+            let mut terms: Vec<_> = xs.iter().map(|_| ExactTerms::new()).collect();
+            let a_chunk = if xs.len() == 1 { a_task } else { Contributions::<V>::OSITES * an_osite };
+            for (chunk, y) in y.chunks(a_chunk).enumerate() {
                 for (x, terms) in xs.iter().zip(&mut terms) {
-                    terms.add_inner_product(&x[task * a_task + osite * an_osite..][..an_osite], y);
+                    contributions.inner_products(&x[task * a_task + chunk * a_chunk..][..y.len()], y, terms);
                 }
             }
-            terms.into_iter().map(SiteTerms::sums).collect::<Vec<_>>()
+            terms.into_iter().map(ExactTerms::sums).collect::<Vec<_>>()
         });
         let tasks: Vec<Vec<[ExactSum; 2]>> = sums.collect();
         let product = |x: usize| {
@@ -142,88 +152,6 @@ impl<R: Real> LaneOperation<R> for InnerProducts<'_, R> {
             Complex::new(re, im)
         };
         (0..xs.len()).map(product).collect()
-    }
-}
-
-/// Most lanes of one vector: 64 bytes of ComplexF.
-const MOST_LANES: usize = 8;
-
-/// The terms of the sites seen so far, in `N` exact sums. Terms are collected until they make a block of [`RunningSum`].
-pub(super) struct SiteTerms<V, const N: usize> {
-    sums: [RunningSum; N],
-    collected: [[f64; RunningSum::BLOCK]; N],
-    filled: usize,
-    blocks: usize,
-    vectors: std::marker::PhantomData<V>,
-}
-
-impl<V: LaneVector, const N: usize> SiteTerms<V, N> {
-    /// Lanes of one vector: a power of two, so that terms of several outer sites fill a block.
-    const LANES: usize = V::REALS / 2;
-
-    /// No terms yet, of fields whose words are `blocks` vectors each.
-    pub(super) fn new(blocks: usize) -> Self {
-        Self {
-            sums: std::array::from_fn(|_| RunningSum::new()),
-            collected: [[0.0; RunningSum::BLOCK]; N],
-            filled: 0,
-            blocks,
-            vectors: std::marker::PhantomData,
-        }
-    }
-
-    pub(super) fn sums(mut self) -> [ExactSum; N] {
-        for (sum, terms) in self.sums.iter_mut().zip(&self.collected) {
-            sum.add_slice(&terms[..self.filled]);
-        }
-        self.sums.map(RunningSum::into_exact)
-    }
-
-    #[inline(always)]
-    fn collect(&mut self, terms: [[f64; MOST_LANES]; N]) {
-        for (collected, terms) in self.collected.iter_mut().zip(&terms) {
-            collected[self.filled..][..Self::LANES].copy_from_slice(&terms[..Self::LANES]);
-        }
-        self.filled += Self::LANES;
-        if self.filled == RunningSum::BLOCK {
-            for (sum, terms) in self.sums.iter_mut().zip(&self.collected) {
-                sum.add_block(terms);
-            }
-            self.filled = 0;
-        }
-    }
-
-    /// Adds |x|² of the sites of one outer site; `x` is the outer site's reals.
-    #[inline(always)]
-    pub(super) fn add_norm(&mut self, x: &[V::Real]) {
-        for block in 0..self.blocks {
-            let mut terms = [0.0f64; MOST_LANES];
-            for x in x.chunks_exact(V::REALS).skip(block).step_by(self.blocks) {
-                for (lane, term) in terms[..Self::LANES].iter_mut().enumerate() {
-                    let [re, im] = [x[2 * lane].to_f64(), x[2 * lane + 1].to_f64()];
-                    *term = im.fused(im, re.fused(re, *term));
-                }
-            }
-            self.collect([terms; N]);
-        }
-    }
-
-    /// Adds ⟨x, y⟩ of the sites of one outer site, the real part to the first sum, the imaginary part to the second.
-    #[inline(always)]
-    pub(super) fn add_inner_product(&mut self, x: &[V::Real], y: &[V::Real]) {
-        for block in 0..self.blocks {
-            let mut terms = [[0.0f64; MOST_LANES]; N];
-            let words = x.chunks_exact(V::REALS).zip(y.chunks_exact(V::REALS));
-            for (x, y) in words.skip(block).step_by(self.blocks) {
-                for lane in 0..Self::LANES {
-                    let [x_re, x_im] = [x[2 * lane].to_f64(), x[2 * lane + 1].to_f64()];
-                    let [y_re, y_im] = [y[2 * lane].to_f64(), y[2 * lane + 1].to_f64()];
-                    terms[0][lane] = x_im.fused(y_im, x_re.fused(y_re, terms[0][lane]));
-                    terms[1][lane] = (-x_im).fused(y_re, x_re.fused(y_im, terms[1][lane]));
-                }
-            }
-            self.collect(terms);
-        }
     }
 }
 
@@ -284,76 +212,6 @@ impl<'a, R: Real> SiteWords<'a, R> {
     }
 }
 
-#[doc(hidden)]
-pub struct TreeNorm2<'a, R> {
-    sites: SiteWords<'a, R>,
-    plan: TreePlan,
-}
-
-impl<R: Real> TreeNorm2<'_, R> {
-    pub(super) fn run(&self) -> f64 {
-        let [norm] = tree_sum(self.plan, self.sites.count(), |element| [self.sites.norm2(element)]);
-        norm
-    }
-}
-
-#[doc(hidden)]
-pub struct TreeInnerProduct<'a, R> {
-    x: SiteWords<'a, R>,
-    y: SiteWords<'a, R>,
-    plan: TreePlan,
-}
-
-impl<R: Real> TreeInnerProduct<'_, R> {
-    pub(super) fn run(&self) -> Complex<f64> {
-        let [re, im] = tree_sum(self.plan, self.x.count(), |element| self.x.inner_product(&self.y, element));
-        Complex::new(re, im)
-    }
-}
-
-/// Grid's block reduction of `n` elements, with `N` sums side by side (`docs/arithmetic.md` §8). Blocks are tasks; the order within and
-/// between them is that of the plan, whatever the number of threads.
-pub(super) fn tree_sum<const N: usize>(plan: TreePlan, n: usize, term: impl Fn(usize) -> [f64; N] + Sync) -> [f64; N] {
-    let (threads, blocks) = (plan.threads(), plan.blocks());
-    let add = |s: [f64; N], x: [f64; N]| std::array::from_fn(|k| s[k] + x[k]);
-    let of_blocks: Vec<[f64; N]> = (0..blocks)
-        .into_par_iter()
-        .map(|block| {
-            let mut of_threads: Vec<[f64; N]> = Vec::with_capacity(threads);
-            for thread in 0..threads {
-                let first = (2 * block * threads + thread..n).step_by(2 * threads * blocks);
-                of_threads.push(first.fold([0.0; N], |s, i| {
-                    let s = add(s, term(i));
-                    if i + threads < n { add(s, term(i + threads)) } else { s }
-                }));
-            }
-            block_sum(&mut of_threads, plan.warp(), add)
-        })
-        .collect();
-    // The last block.
-    let mut of_threads: Vec<[f64; N]> = (0..threads)
-        .map(|thread| of_blocks.iter().skip(thread).step_by(threads).fold([0.0; N], |s, &x| add(s, x)))
-        .collect();
-    block_sum(&mut of_threads, plan.warp(), add)
-}
-
-/// Each warp in halves, then the warps one after the other.
-fn block_sum<const N: usize>(
-    of_threads: &mut [[f64; N]],
-    warp: usize,
-    add: impl Fn([f64; N], [f64; N]) -> [f64; N],
-) -> [f64; N] {
-    of_threads.chunks_exact_mut(warp).fold([0.0; N], |z, of_warp| {
-        let mut half = warp / 2;
-        while half > 0 {
-            let (lower, upper) = of_warp.split_at_mut(half);
-            lower.iter_mut().zip(upper).for_each(|(s, x)| *s = add(*s, *x));
-            half /= 2;
-        }
-        add(z, of_warp[0])
-    })
-}
-
 /// Sums of each word, over each pair of a class of outer sites and a group of lanes.
 #[doc(hidden)]
 pub struct WordSums<'a, R> {
@@ -362,9 +220,6 @@ pub struct WordSums<'a, R> {
     groups: Vec<&'a [u32]>,
     sum: Sum,
 }
-
-/// Outer sites whose rows are summed by one task.
-const OSITES_A_TASK: usize = 1024;
 
 impl<R: Real> WordSums<'_, R> {
     /// For each group of lanes, for each class of outer sites: the sum of each word.
@@ -379,34 +234,31 @@ impl<R: Real> WordSums<'_, R> {
         let SiteWords { field, words, nsimd } = self.sites;
         let reals: &[R] = bytemuck::cast_slice(field);
         let a_row = 2 * words * nsimd;
+        let a_task = osites_a_task(field.len() / (words * nsimd));
         let tasks = self.classes.iter().enumerate();
         let tasks: Vec<_> =
-            tasks.flat_map(|(class, osites)| osites.chunks(OSITES_A_TASK).map(move |osites| (class, osites))).collect();
+            tasks.flat_map(|(class, osites)| osites.chunks(a_task).map(move |osites| (class, osites))).collect();
         // Sums of each class, of each real of a row; which lanes belong together is looked at only at the end.
         let rows = tasks.into_par_iter().map(|(class, osites)| {
             let mut sums = RowSums::new(a_row);
-            let mut rows = Vec::with_capacity(RowSums::ROWS);
-            for osites in osites.chunks(RowSums::ROWS) {
-                rows.clear();
-                rows.extend(osites.iter().map(|&osite| &reals[osite as usize * a_row..][..a_row]));
-                sums.add_rows(&rows);
-            }
+            sums.add_rows(osites.len(), |k| &reals[osites[k] as usize * a_row..][..a_row]);
             (class, sums)
         });
-        let mut totals = vec![ExactSum::new(); self.groups.len() * self.classes.len() * 2 * words];
-        let mut group_of_lane = vec![0; nsimd];
-        for (group, lanes) in self.groups.iter().enumerate() {
-            lanes.iter().for_each(|&lane| group_of_lane[lane as usize] = group);
-        }
-        for (class, sums) in rows.collect::<Vec<_>>() {
-            for (place, sum) in sums.into_exact().enumerate() {
-                let (word, lane, part) = (place / (2 * nsimd), place / 2 % nsimd, place % 2);
-                let slice = group_of_lane[lane] * self.classes.len() + class;
-                totals[2 * (slice * words + word) + part].merge(&sum);
+        let rows: Vec<_> = rows.collect();
+        let total = |k: usize| {
+            let (group, class, word) = (k / words / self.classes.len(), k / words % self.classes.len(), k % words);
+            let mut total = ExactComplexSum::new();
+            for (_, sums) in rows.iter().filter(|(of, _)| *of == class) {
+                for &lane in self.groups[group] {
+                    let place = 2 * (word * nsimd + lane as usize);
+                    sums.add_to(&mut total.re, place);
+                    sums.add_to(&mut total.im, place + 1);
+                }
             }
-        }
-        let complex = |parts: &[ExactSum]| Complex::new(parts[0].round(), parts[1].round());
-        totals.chunks_exact(2 * words).map(|slice| slice.chunks_exact(2).map(complex).collect()).collect()
+            total.round()
+        };
+        let totals = (0..self.groups.len() * self.classes.len() * words).into_par_iter().map(total);
+        totals.collect::<Vec<_>>().chunks_exact(words).map(<[_]>::to_vec).collect()
     }
 
     fn tree<'a>(&'a self, plan: TreePlan, lanes: &'a [u32]) -> impl Iterator<Item = Vec<Complex<f64>>> + 'a {

@@ -27,8 +27,11 @@ impl Slices {
         let extent = lattice.extents()[d];
         let classes = extent / lattice.nodes()[d];
         let coordinate = |osite, lane| lattice.coordinate(sites, Place { osite, lane })[d];
-        let mut osites: Vec<u32> = (0..lattice.osites(sites) as u32).collect();
-        osites.sort_by_key(|&osite| coordinate(osite as usize, 0));
+        let mut of_class = vec![Vec::with_capacity(lattice.osites(sites) / classes); classes];
+        for osite in 0..lattice.osites(sites) {
+            of_class[coordinate(osite, 0)].push(osite as u32);
+        }
+        let osites = of_class.concat();
         let mut lanes: Vec<u32> = (0..lattice.nsimd() as u32).collect();
         lanes.sort_by_key(|&lane| coordinate(0, lane as usize));
         Ok(Self { direction, extent, classes, osites, lanes })

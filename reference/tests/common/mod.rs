@@ -149,7 +149,7 @@ pub fn masked<R: Real>(extents: Extents, sites: Sites, words: usize, values: &[C
     values.iter().enumerate().map(value).collect()
 }
 
-/// The same value of a function in rayon pools of one, two and three threads.
+/// The same value of a function in rayon pools of one, two and five threads.
 pub fn in_pools<T: Send>(run: impl Fn() -> T + Sync) -> [T; 3] {
-    [1, 2, 3].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(&run))
+    [1, 2, 5].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(&run))
 }

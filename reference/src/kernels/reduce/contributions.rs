@@ -1,0 +1,128 @@
+//! What sites contribute to norms and inner products (`docs/arithmetic.md` §8), eight sites at a time.
+
+use std::marker::PhantomData;
+
+use wide::f64x8;
+
+use super::super::Shape;
+use super::SiteWords;
+use crate::memory::prefetch_stream;
+use crate::tensor::LaneVector;
+use crate::tensor::eight::{self, parts};
+
+/// Takes the contributions of sites, `N` doubles each.
+pub trait Sink<const N: usize> {
+    /// Takes those of eight lanes: lane `lane + l` of outer site `osite + o` in the place k where [`eight::lane_at`] is o · lanes of a
+    /// vector + l.
+    fn eight(&mut self, osite: usize, lane: usize, terms: [f64x8; N]);
+    /// Takes those of one lane.
+    fn one(&mut self, osite: usize, lane: usize, terms: [f64; N]);
+}
+
+/// Makes contributions of fields whose words are vectors `V`.
+#[derive(Clone, Copy)]
+pub struct Contributions<V> {
+    /// Reals of an outer site.
+    an_osite: usize,
+    /// Vectors of a word.
+    blocks: usize,
+    words: usize,
+    vectors: PhantomData<V>,
+}
+
+impl<V: LaneVector> Contributions<V> {
+    /// Lanes of a vector.
+    pub const LANES: usize = V::REALS / 2;
+    /// Outer sites that are best taken together: one vector of each makes eight lanes.
+    pub const OSITES: usize = eight::osites::<V>();
+
+    /// Of fields of this shape, with words of `blocks` vectors.
+    pub fn new(shape: Shape, blocks: usize) -> Self {
+        let Shape { an_osite, .. } = shape;
+        Self { an_osite, blocks, words: an_osite / (V::REALS * blocks), vectors: PhantomData }
+    }
+
+    /// |x|² of each site of some outer sites.
+    #[inline(always)]
+    pub fn norms(&self, x: &[V::Real], sink: &mut impl Sink<1>) {
+        let chunks = x.chunks_exact(Self::OSITES * self.an_osite);
+        let rest = chunks.remainder();
+        for (chunk, x) in chunks.enumerate() {
+            let x = Chunk::<V>::new(x);
+            for block in 0..self.blocks {
+                let mut s = f64x8::splat(0.0);
+                for word in 0..self.words {
+                    let (re, im) = x.eight(word * self.blocks + block);
+                    s = re.fused(re, s);
+                    s = im.fused(im, s);
+                }
+                sink.eight(chunk * Self::OSITES, block * Self::LANES, [s]);
+            }
+        }
+        if !rest.is_empty() {
+            let first = (x.len() - rest.len()) / self.an_osite;
+            let x = self.site_words(rest);
+            (0..x.count()).for_each(|site| sink.one(first + site / x.nsimd, site % x.nsimd, [x.norm2(site)]));
+        }
+    }
+
+    /// ⟨x, y⟩ of each site of some outer sites, real and imaginary part.
+    #[inline(always)]
+    pub fn inner_products(&self, x: &[V::Real], y: &[V::Real], sink: &mut impl Sink<2>) {
+        let a_chunk = Self::OSITES * self.an_osite;
+        let (x_chunks, y_chunks) = (x.chunks_exact(a_chunk), y.chunks_exact(a_chunk));
+        let (x_rest, y_rest) = (x_chunks.remainder(), y_chunks.remainder());
+        for (chunk, (x, y)) in x_chunks.zip(y_chunks).enumerate() {
+            let (x, y) = (Chunk::<V>::new(x), Chunk::<V>::new(y));
+            for block in 0..self.blocks {
+                let (mut s, mut t) = (f64x8::splat(0.0), f64x8::splat(0.0));
+                for word in 0..self.words {
+                    let (x_re, x_im) = x.eight(word * self.blocks + block);
+                    let (y_re, y_im) = y.eight(word * self.blocks + block);
+                    s = x_re.fused(y_re, s);
+                    s = x_im.fused(y_im, s);
+                    t = x_re.fused(y_im, t);
+                    t = x_im.negate().fused(y_re, t);
+                }
+                sink.eight(chunk * Self::OSITES, block * Self::LANES, [s, t]);
+            }
+        }
+        if !x_rest.is_empty() {
+            let first = (x.len() - x_rest.len()) / self.an_osite;
+            let (x, y) = (self.site_words(x_rest), self.site_words(y_rest));
+            (0..x.count()).for_each(|site| sink.one(first + site / x.nsimd, site % x.nsimd, x.inner_product(&y, site)));
+        }
+    }
+
+    /// Outer sites, to be read site by site: those that do not make eight lanes.
+    fn site_words<'a>(&self, osites: &'a [V::Real]) -> SiteWords<'a, V::Real> {
+        SiteWords { field: bytemuck::cast_slice(osites), words: self.words, nsimd: self.blocks * Self::LANES }
+    }
+}
+
+/// The vectors of as many outer sites as make eight lanes with one vector of each.
+struct Chunk<'a, V> {
+    vectors: &'a [V],
+    /// Vectors of an outer site.
+    an_osite: usize,
+}
+
+impl<'a, V: LaneVector> Chunk<'a, V> {
+    const OSITES: usize = eight::osites::<V>();
+
+    #[inline(always)]
+    fn new(reals: &'a [V::Real]) -> Self {
+        Self { vectors: bytemuck::cast_slice(reals), an_osite: reals.len() / V::REALS / Self::OSITES }
+    }
+
+    /// Real and imaginary parts of eight lanes, of vector `vector` of each outer site. Over all vectors, all lines of a later chunk are
+    /// asked for.
+    #[inline(always)]
+    fn eight(&self, vector: usize) -> (f64x8, f64x8) {
+        const CACHE_LINE: usize = 64;
+        for k in (0..Self::OSITES).step_by(CACHE_LINE.div_ceil(size_of::<V>())) {
+            prefetch_stream(&self.vectors[vector * Self::OSITES + k]);
+        }
+        parts(|osite| &self.vectors[osite * self.an_osite + vector])
+    }
+}

@@ -1,0 +1,135 @@
+//! Grid's block reduction (`docs/arithmetic.md` §8), over contributions in the order of memory: outer sites slow, lanes fast.
+
+use num_complex::Complex;
+use rayon::prelude::*;
+use wide::f64x8;
+
+use super::super::{LaneOperation, Shape};
+use super::contributions::{Contributions, Sink};
+use crate::layout::TreePlan;
+use crate::real::Real;
+use crate::tensor::LaneVector;
+use crate::tensor::eight;
+
+#[doc(hidden)]
+pub struct TreeNorm2<'a, R> {
+    pub(super) shape: Shape,
+    pub(super) x: &'a [R],
+    pub(super) plan: TreePlan,
+}
+
+impl<R: Real> LaneOperation<R> for TreeNorm2<'_, R> {
+    type Output = f64;
+    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> f64 {
+        let Self { shape, x, plan } = self;
+        let terms = in_memory_order::<V, 1>(shape, blocks, x.len(), |first, contributions, order| {
+            contributions.norms(&x[first..(first + shape.a_task).min(x.len())], order);
+        });
+        let [norm] = tree_sum(plan, terms.len(), |element| terms[element]);
+        norm
+    }
+}
+
+#[doc(hidden)]
+pub struct TreeInnerProduct<'a, R> {
+    pub(super) shape: Shape,
+    pub(super) x: &'a [R],
+    pub(super) y: &'a [R],
+    pub(super) plan: TreePlan,
+}
+
+impl<R: Real> LaneOperation<R> for TreeInnerProduct<'_, R> {
+    type Output = Complex<f64>;
+    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> Complex<f64> {
+        let Self { shape, x, y, plan } = self;
+        let terms = in_memory_order::<V, 2>(shape, blocks, x.len(), |first, contributions, order| {
+            let range = first..(first + shape.a_task).min(x.len());
+            contributions.inner_products(&x[range.clone()], &y[range], order);
+        });
+        let [re, im] = tree_sum(plan, terms.len(), |element| terms[element]);
+        Complex::new(re, im)
+    }
+}
+
+/// The contributions of all sites of a field of `reals` reals, in the order of memory. `of_task` is given the first real of a task.
+#[inline(always)]
+fn in_memory_order<V: LaneVector, const N: usize>(
+    shape: Shape,
+    blocks: usize,
+    reals: usize,
+    of_task: impl Fn(usize, &Contributions<V>, &mut MemoryOrder<'_, N>) + Sync,
+) -> Vec<[f64; N]> {
+    let (contributions, nsimd) = (Contributions::<V>::new(shape, blocks), blocks * Contributions::<V>::LANES);
+    let mut terms = vec![[0.0; N]; reals / shape.an_osite * nsimd];
+    terms.par_chunks_mut(shape.a_task / shape.an_osite * nsimd).enumerate().for_each(|(task, terms)| {
+        let mut order = MemoryOrder { terms, nsimd, lanes: Contributions::<V>::LANES };
+        of_task(task * shape.a_task, &contributions, &mut order);
+    });
+    terms
+}
+
+/// Puts contributions where their sites stand in memory.
+struct MemoryOrder<'a, const N: usize> {
+    terms: &'a mut [[f64; N]],
+    nsimd: usize,
+    /// Lanes of a vector.
+    lanes: usize,
+}
+
+impl<const N: usize> Sink<N> for MemoryOrder<'_, N> {
+    #[inline(always)]
+    fn eight(&mut self, osite: usize, lane: usize, terms: [f64x8; N]) {
+        let terms = terms.map(|terms| terms.to_array());
+        for k in 0..eight::SITES {
+            let at = eight::lane_at(k);
+            self.one(osite + at / self.lanes, lane + at % self.lanes, terms.map(|terms| terms[k]));
+        }
+    }
+
+    #[inline(always)]
+    fn one(&mut self, osite: usize, lane: usize, terms: [f64; N]) {
+        self.terms[osite * self.nsimd + lane] = terms;
+    }
+}
+
+/// The tree sum of `n` elements, with `N` sums side by side. Blocks are tasks; the order within and between them is that of the plan,
+/// whatever the number of threads.
+pub fn tree_sum<const N: usize>(plan: TreePlan, n: usize, term: impl Fn(usize) -> [f64; N] + Sync) -> [f64; N] {
+    let (threads, blocks) = (plan.threads(), plan.blocks());
+    let add = |s: [f64; N], x: [f64; N]| std::array::from_fn(|k| s[k] + x[k]);
+    let of_blocks: Vec<[f64; N]> = (0..blocks)
+        .into_par_iter()
+        .map(|block| {
+            let mut of_threads = vec![[0.0; N]; threads];
+            // Each thread adds its elements in ascending order, as if it ran by itself; all of them together walk through memory once.
+            for first in (2 * block * threads..n).step_by(2 * threads * blocks) {
+                for first in [first, first + threads] {
+                    of_threads.iter_mut().zip(first..n).for_each(|(s, element)| *s = add(*s, term(element)));
+                }
+            }
+            block_sum(&mut of_threads, plan.warp(), add)
+        })
+        .collect();
+    // The last block.
+    let mut of_threads: Vec<[f64; N]> = (0..threads)
+        .map(|thread| of_blocks.iter().skip(thread).step_by(threads).fold([0.0; N], |s, &x| add(s, x)))
+        .collect();
+    block_sum(&mut of_threads, plan.warp(), add)
+}
+
+/// Each warp in halves, then the warps one after the other.
+fn block_sum<const N: usize>(
+    of_threads: &mut [[f64; N]],
+    warp: usize,
+    add: impl Fn([f64; N], [f64; N]) -> [f64; N],
+) -> [f64; N] {
+    of_threads.chunks_exact_mut(warp).fold([0.0; N], |z, of_warp| {
+        let mut half = warp / 2;
+        while half > 0 {
+            let (lower, upper) = of_warp.split_at_mut(half);
+            lower.iter_mut().zip(upper).for_each(|(s, x)| *s = add(*s, *x));
+            half /= 2;
+        }
+        add(z, of_warp[0])
+    })
+}
