@@ -340,8 +340,7 @@ impl ExactSum {
         }
     }
 
-    /// A sum from limbs (base 2³², unit 2⁻¹⁰⁷⁴, any `i64`) and the counts of terms that are +∞, −∞, NaN, not −0, and of
-    /// all terms.
+    /// A sum from limbs (base 2³², unit 2⁻¹⁰⁷⁴, any `i64`) and the words that follow them, as in [`WORDS`].
     ///
     /// # Errors
     ///

@@ -225,15 +225,15 @@ impl Backend for Cpu {
     }
 
     fn copy_bandwidth(&self) -> Result<f64, BackendError> {
-        Ok(self.pool.install(crate::backend::bandwidth::host_copy_bandwidth))
+        self.pool.install(crate::backend::bandwidth::host_copy_bandwidth)
     }
 
     fn read_bandwidth(&self) -> Result<f64, BackendError> {
-        Ok(self.pool.install(crate::backend::bandwidth::host_read_bandwidth))
+        self.pool.install(crate::backend::bandwidth::host_read_bandwidth)
     }
 
     fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
-        Ok(self.pool.install(|| crate::backend::bandwidth::host_read_time(bytes)))
+        self.pool.install(|| crate::backend::bandwidth::host_read_time(bytes))
     }
 
     fn finish(&self) -> Result<(), BackendError> {
