@@ -108,6 +108,12 @@ pub enum FieldError {
         /// Extents of the lattice.
         extents: String,
     },
+    /// A site object without words.
+    #[error("a {object} of no complex words makes no field: give it at least one")]
+    NoWords {
+        /// What it is called.
+        object: &'static str,
+    },
     /// The host has no room for a field.
     #[error("no room for {bytes} bytes of {what} in the host's memory: try a smaller lattice, f32, or 12-real links")]
     OutOfMemory {
@@ -149,11 +155,14 @@ impl<R: Real, K: SiteObject> Field<R, K> {
     ///
     /// # Errors
     /// [`FieldError::Precision`] if the lattice's lanes are not of `R`; [`LayoutError::NotRedBlack`] if it has no parities;
-    /// [`FieldError::OutOfMemory`].
+    /// [`FieldError::NoWords`]; [`FieldError::OutOfMemory`].
     pub fn zeros(lattice: Lattice, sites: Sites, kind: K) -> Result<Self, FieldError> {
         lattice.check(sites)?;
         if lattice.scalar() != R::COMPLEX {
             return Err(FieldError::Precision { lattice: lattice.scalar().name(), field: R::COMPLEX.name() });
+        }
+        if kind.words() == 0 {
+            return Err(FieldError::NoWords { object: kind.name() });
         }
         let reals = lattice.osites(sites) * kind.words() * lattice.nsimd() * 2;
         let bytes = reals * size_of::<R>();

@@ -4,7 +4,7 @@ mod common;
 
 use common::{ALL_SITES, Numbers, any_checkerboard, any_extents, any_numbers, every_width, extents, first_difference};
 use common::{lattice, masked, random_words};
-use lanefield_reference::field::{Field, FieldError, Gauge, SiteObject, Spinor};
+use lanefield_reference::field::{Field, FieldError, Gauge, SiteObject, Spinor, Words};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LayoutError, Parity, Sites};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
@@ -189,6 +189,8 @@ fn refusals_name_what_was_given_and_what_was_needed() {
     assert_eq!(error.to_string(), "a lattice of ComplexF lanes cannot hold a field of ComplexD");
     let error = Field::<f32, _>::zeros(full_only, Sites::Parity(Parity::Even), Spinor).unwrap_err();
     assert_eq!(error, FieldError::Layout(LayoutError::NotRedBlack { extents: "4.4.4.4".to_owned() }));
+    let error = Field::<f32, _>::zeros(full_only, Sites::Full, Words(0)).unwrap_err();
+    assert_eq!(error.to_string(), "a word list of no complex words makes no field: give it at least one");
     let error = Field::<f32, _>::from_site_order(full_only, Sites::Full, Spinor, &[]).unwrap_err();
     assert_eq!(
         error.to_string(),

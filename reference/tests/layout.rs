@@ -6,7 +6,9 @@ use std::collections::HashSet;
 
 use common::{ALL_SITES, any_checkerboard, any_extents, any_legs};
 use lanefield_reference::layout::{AcceleratorThreads, Checkerboard, Coordinate, DIMENSIONS, Extents, LaneChoice};
-use lanefield_reference::layout::{LaneWidth, Lattice, LatticeOptions, LaunchGeometry, LayoutError, Leg, LegOrder};
+use lanefield_reference::layout::{
+    LaneWidth, Lattice, LatticeOptions, LaunchGeometry, LayoutError, Leg, LegOrder, reduction_groups,
+};
 use lanefield_reference::layout::{Parity, Place, Scalar, Sites, Stencil, VirtualNodes};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use proptest::prelude::*;
@@ -203,19 +205,26 @@ proptest! {
         nsimd in select(vec![1usize, 2, 4, 8, 16, 32]),
         osites in 1usize..5000,
         threads in 1usize..=64,
-        most_groups in 0usize..100,
     ) {
         let launch = LaunchGeometry::over_sites(nsimd, osites, AcceleratorThreads::new(threads).unwrap());
         prop_assert_eq!(launch.local, [nsimd, threads]);
         prop_assert_eq!(launch.global, [nsimd, threads * launch.groups()]);
         prop_assert!(launch.global[1] >= osites && launch.global[1] - osites < threads);
         prop_assert_eq!(launch.group_size(), nsimd * threads);
+    }
 
-        let walking =
-            LaunchGeometry::walking(nsimd, osites, AcceleratorThreads::new(threads).unwrap(), most_groups);
-        prop_assert_eq!(walking.local, launch.local);
-        prop_assert_eq!(walking.groups(), launch.groups().min(most_groups).max(1));
-        prop_assert_eq!(walking.global[1], threads * walking.groups());
+    #[test]
+    fn groups_of_a_reduction_share_its_stretches_evenly(
+        elements in 0usize..100_000,
+        group in 1usize..=1024,
+        most in 1usize..2000,
+    ) {
+        let groups = reduction_groups(elements, group, most);
+        prop_assert!((1..=most).contains(&groups));
+        let stretches = elements.div_ceil(2 * group);
+        // No fewer rounds are possible with `most`, and no group is without work.
+        prop_assert_eq!(stretches.div_ceil(groups), stretches.div_ceil(most));
+        prop_assert!(groups <= stretches.max(1));
     }
 
     #[test]

@@ -69,12 +69,6 @@ impl LaunchGeometry {
         Self { global: [nsimd, groups * threads.get()], local: [nsimd, threads.get()] }
     }
 
-    /// At most `most_groups` groups, which walk over the outer sites together: for reductions.
-    pub fn walking(nsimd: usize, osites: usize, threads: AcceleratorThreads, most_groups: usize) -> Self {
-        let groups = osites.div_ceil(threads.get()).clamp(1, most_groups.max(1));
-        Self { global: [nsimd, groups * threads.get()], local: [nsimd, threads.get()] }
-    }
-
     /// Number of work-groups.
     pub fn groups(&self) -> usize {
         self.global[1] / self.local[1]
@@ -84,4 +78,12 @@ impl LaunchGeometry {
     pub fn group_size(&self) -> usize {
         self.local[0] * self.local[1]
     }
+}
+
+/// Work-groups of a reduction over `elements`, at most `most`. A group of `group` work-items walks over stretches of twice its size, in strides
+/// of all groups; each takes as many stretches as any other, or one less.
+pub fn reduction_groups(elements: usize, group: usize, most: usize) -> usize {
+    let stretches = elements.div_ceil(2 * group.max(1));
+    let rounds = stretches.div_ceil(most.max(1)).max(1);
+    stretches.div_ceil(rounds).max(1)
 }

@@ -8,7 +8,7 @@ use lanefield_reference::exact::{self, ExactSum};
 use lanefield_reference::field::SiteObject;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::reduce::Sum;
-use lanefield_reference::layout::AcceleratorThreads;
+use lanefield_reference::layout::{AcceleratorThreads, reduction_groups};
 
 use super::backend::{Choices, Variant};
 use super::context::lock;
@@ -304,10 +304,7 @@ impl OpenCl {
                 let usual = if work.bundle.is_some() { BUNDLE_GROUPS_PER_UNIT } else { GROUPS_PER_UNIT };
                 let all = info.compute_units as usize * self.sums.groups_per_unit.unwrap_or(usual);
                 let most = all.div_ceil(work.rows * work.planes);
-                // Each group takes as many stretches of twice its size as any other, or one less.
-                let stretches = work.elements.div_ceil(2 * group);
-                let rounds = stretches.div_ceil(most);
-                Ok((group, stretches.div_ceil(rounds).max(1)))
+                Ok((group, reduction_groups(work.elements, group, most)))
             }
         }
     }
