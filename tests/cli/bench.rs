@@ -40,7 +40,10 @@ fn the_table_has_every_form_in_every_shape_with_time_rate_and_share() {
     // Group, median, least – most, rate, two shares.
     let expected: Vec<_> = rows_of_a_device().into_iter().map(|(shape, form)| (shape, form, 8)).collect();
     assert_eq!(timed_rows(&table), expected, "{table}");
-    assert_contains(&table, &["f64 colour vector on 2.2.2.4", "read bandwidth", "median, µs", "of read", "of same read"]);
+    assert_contains(
+        &table,
+        &["f64 colour vector on 2.2.2.4", "read bandwidth", "median, µs", "of read", "of same read"],
+    );
     let last = table.lines().last().unwrap();
     assert!(last.starts_with("same bits: 24 tree sums of ") && last.ends_with(" plans, 10 exact sums"), "{last}");
 }
