@@ -5,7 +5,7 @@ mod common;
 
 use common::{Bench, Failure, Suite, Work};
 use lanefield::backend::{Backend, Sum};
-use lanefield_reference::field::Spinor;
+use lanefield_reference::field::Spinors;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::Sites;
 
@@ -29,7 +29,7 @@ fn blas<R: Vectors, B: Backend>(bench: &mut Bench<'_, B>) -> Result<(), Failure>
         let name = |kernel: &str| format!("{kernel} {} W {}", R::NAME, lattice.width());
         // Operations on a real component, and spinors read or written.
         let work = |operations: u64, spinors: u64| {
-            let reals = (extents.volume() * 2 * Spinor::WORDS) as u64;
+            let reals = (extents.volume() * 2 * Spinors::WORDS) as u64;
             Work { flops: operations * reals, bytes: spinors * reals * size_of::<R>() as u64 }
         };
         // Scalars with which fields neither grow nor shrink much, however often they are applied.

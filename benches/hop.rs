@@ -6,7 +6,7 @@ mod common;
 use common::{Bench, Failure, Suite, Work};
 use lanefield::backend::Backend;
 use lanefield::operator::{HopOperator, HopParameters};
-use lanefield_reference::field::Spinor;
+use lanefield_reference::field::Spinors;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
@@ -34,7 +34,7 @@ fn hop<R: Vectors, B: Backend>(bench: &mut Bench<'_, B>, configuration: &Configu
                 let parameters = HopParameters { boundary, links, ..HopParameters::default() };
                 let source = bench.spinor::<R>(lattice, sites.neighbours(), 2)?;
                 let hop = HopOperator::<B, R>::new(bench.backend, configuration, lattice, parameters, &[sites])?;
-                let mut out = bench.backend.zeros(lattice, sites, Spinor)?;
+                let mut out = bench.backend.zeros(lattice, sites, Spinors::ONE)?;
                 let name = format!("{} links {links} {sites} W {}", R::NAME, lattice.width());
                 let work = Work { flops: hop.flops(sites), bytes: hop.bytes(sites) };
                 bench.kernel(&name, work, || hop.apply(&mut out, &source, Dagger::No))?;

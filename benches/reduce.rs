@@ -6,7 +6,7 @@ mod common;
 
 use common::{Bench, Ceiling, Failure, Suite, Work};
 use lanefield::backend::{Backend, Sum};
-use lanefield_reference::field::{Propagator, Spinor};
+use lanefield_reference::field::{Propagator, Spinors};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Direction, ReductionDevice, Sites, get_num_blocks_and_threads};
 
@@ -34,7 +34,7 @@ fn reduce<R: Vectors, B: Backend>(bench: &mut Bench<'_, B>) -> Result<(), Failur
     for lattice in bench.lattices::<R>() {
         let spinor = |seed| bench.spinor::<R>(lattice, Sites::Full, seed);
         let (x, y) = (spinor(1)?, spinor(2)?);
-        let words = Spinor::WORDS;
+        let words = Spinors::WORDS;
         for (kind, sum) in [("exact", Sum::Exact), ("tree", Sum::Tree(plan(16)?))] {
             let name = |kernel: &str| format!("{kernel}, {kind}, {} W {}", R::NAME, lattice.width());
             bench.kernel(&name("norm2"), work(2, words, 1), || backend.norm2(&x, sum).map(drop))?;

@@ -29,7 +29,7 @@ typedef struct {
     cplx word[WORDS_AT_ONCE];
 } words_of_site;
 
-accelerator_inline words_of_site read_words(__global const cplx* field, size_t osite, uint first, uint words,
+accelerator_inline words_of_site read_words(__global const stored* field, size_t osite, uint first, uint words,
                                             uint lane) {
     words_of_site w;
 #pragma unroll
@@ -38,7 +38,7 @@ accelerator_inline words_of_site read_words(__global const cplx* field, size_t o
     return w;
 }
 
-accelerator_inline void write_words(__global cplx* field, size_t osite, uint first, uint words, uint lane,
+accelerator_inline void write_words(__global stored* field, size_t osite, uint first, uint words, uint lane,
                                     words_of_site w) {
 #pragma unroll
     for (uint k = 0; k < WORDS_AT_ONCE; ++k)
@@ -66,14 +66,14 @@ accelerator_inline words_of_site axpy_words(real a, words_of_site x, words_of_si
 #define READ(field) read_words(field, osite, first, SITE_WORDS(words), lane)
 #define WRITE(field, values) write_words(field, osite, first, SITE_WORDS(words), lane, values)
 
-__kernel void copy(__global cplx* out, __global const cplx* x, uint osites, uint words) {
+__kernel void copy(__global stored* out, __global const stored* x, uint osites, uint words) {
     const uint lane = accelerator_lane();
     accelerator_for(osite, osites) {
         for_words(first) { WRITE(out, READ(x)); }
     }
 }
 
-__kernel void scale(__global cplx* out, real a, __global const cplx* x, uint osites, uint words) {
+__kernel void scale(__global stored* out, real a, __global const stored* x, uint osites, uint words) {
     const uint lane = accelerator_lane();
     accelerator_for(osite, osites) {
         for_words(first) { WRITE(out, scale_words(a, READ(x))); }
@@ -81,7 +81,7 @@ __kernel void scale(__global cplx* out, real a, __global const cplx* x, uint osi
 }
 
 // out ← a·x + y.
-__kernel void axpy(__global cplx* out, real a, __global const cplx* x, __global const cplx* y, uint osites, uint words) {
+__kernel void axpy(__global stored* out, real a, __global const stored* x, __global const stored* y, uint osites, uint words) {
     const uint lane = accelerator_lane();
     accelerator_for(osite, osites) {
         for_words(first) { WRITE(out, axpy_words(a, READ(x), READ(y))); }
@@ -89,8 +89,8 @@ __kernel void axpy(__global cplx* out, real a, __global const cplx* x, __global 
 }
 
 // out ← a·x + y, or a·x + b·y, and |out|².
-accelerator_inline void update_with_norm(__global cplx* out, real a, __global const cplx* x, const bool scaled, real b,
-                                         __global const cplx* y, uint osites, uint words, REDUCTION_ARGUMENTS) {
+accelerator_inline void update_with_norm(__global stored* out, real a, __global const stored* x, const bool scaled, real b,
+                                         __global const stored* y, uint osites, uint words, REDUCTION_ARGUMENTS) {
     running sum = running_empty();
     for_elements(element, osites * NSIMD) {
         const size_t osite = element / NSIMD;
@@ -118,17 +118,17 @@ accelerator_inline void update_with_norm(__global cplx* out, real a, __global co
 }
 
 // Launched as `norm2` is (reduce.cl).
-REDUCTION_KERNEL void axpy_norm(__global cplx* out, real a, __global const cplx* x, __global const cplx* y, uint osites,
+REDUCTION_KERNEL void axpy_norm(__global stored* out, real a, __global const stored* x, __global const stored* y, uint osites,
                                 uint words, REDUCTION_ARGUMENTS) {
     update_with_norm(out, a, x, false, 1, y, osites, words, partials, result, retired, spills, exchange);
 }
-REDUCTION_KERNEL void axpby_norm(__global cplx* out, real a, __global const cplx* x, real b, __global const cplx* y,
+REDUCTION_KERNEL void axpby_norm(__global stored* out, real a, __global const stored* x, real b, __global const stored* y,
                                  uint osites, uint words, REDUCTION_ARGUMENTS) {
     update_with_norm(out, a, x, true, b, y, osites, words, partials, result, retired, spills, exchange);
 }
 
 // psi ← a·p + psi, then p ← b·p + r with the old p.
-__kernel void cg_update(__global cplx* psi, __global cplx* p, __global const cplx* r, real a, real b, uint osites,
+__kernel void cg_update(__global stored* psi, __global stored* p, __global const stored* r, real a, real b, uint osites,
                         uint words) {
     const uint lane = accelerator_lane();
     accelerator_for(osite, osites) {

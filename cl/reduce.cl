@@ -28,7 +28,7 @@
 #endif
 
 // |x|².
-REDUCTION_KERNEL void norm2(__global const cplx* restrict x, uint osites, uint words, REDUCTION_ARGUMENTS) {
+REDUCTION_KERNEL void norm2(__global const stored* restrict x, uint osites, uint words, REDUCTION_ARGUMENTS) {
     running sum = running_empty();
     const spill_target target = spill_target_of(spills, 0);
     for_elements(element, osites * NSIMD) {
@@ -52,8 +52,8 @@ REDUCTION_KERNEL void norm2(__global const cplx* restrict x, uint osites, uint w
 
 // ⟨x, y⟩ = Σ conj(x)·y for each x: sum 2k is the real part for x_k, sum 2k + 1 the imaginary part. Arguments from FIELDS on are not
 // read. The fields may be the same.
-REDUCTION_KERNEL void inner_products(__global const cplx* x_0, __global const cplx* x_1, __global const cplx* x_2,
-                                     __global const cplx* x_3, __global const cplx* y, uint osites, uint words,
+REDUCTION_KERNEL void inner_products(__global const stored* x_0, __global const stored* x_1, __global const stored* x_2,
+                                     __global const stored* x_3, __global const stored* y, uint osites, uint words,
                                      REDUCTION_ARGUMENTS) {
     running sums[2 * FIELDS];
 #pragma unroll
@@ -74,7 +74,7 @@ REDUCTION_KERNEL void inner_products(__global const cplx* x_0, __global const cp
                     const double2 w = convert_double2(extract_lane(y, osite, word, SITE_WORDS(words), lane));
 #pragma unroll
                     for (uint k = 0; k < FIELDS; ++k) {
-                        __global const cplx* x = k == 0 ? x_0 : k == 1 ? x_1 : k == 2 ? x_2 : x_3;
+                        __global const stored* x = k == 0 ? x_0 : k == 1 ? x_1 : k == 2 ? x_2 : x_3;
                         const double2 v = convert_double2(extract_lane(x, osite, word, SITE_WORDS(words), lane));
                         s[k].x = fma(v.x, w.x, s[k].x);
                         s[k].x = fma(v.y, w.y, s[k].x);
@@ -108,7 +108,7 @@ typedef struct {
 } bundles;
 
 // The words from `word` on of the elements `element` and `element` + group size; −0, which changes no sum, where there is none.
-accelerator_inline bundles load_bundles(__global const cplx* restrict x, uint words, uint word, const bool sliced,
+accelerator_inline bundles load_bundles(__global const stored* restrict x, uint words, uint word, const bool sliced,
                                         slicing slices, uint slice, uint element) {
     // Lane groups are powers of two: no division by a number that is known at run time only.
     const uint lanes = sliced ? slices.lanes_a_group : NSIMD;
@@ -137,7 +137,7 @@ accelerator_inline bundles load_bundles(__global const cplx* restrict x, uint wo
 
 // The sums of BUNDLE words, from `word` on, of the elements of slice `slice`. They are numbers `first` … of the launch, real and
 // imaginary parts in turn; those beyond the site's last word stay empty.
-accelerator_inline void sum_words(__global const cplx* restrict x, uint words, uint word, const bool sliced,
+accelerator_inline void sum_words(__global const stored* restrict x, uint words, uint word, const bool sliced,
                                   slicing slices, uint slice, size_t first, REDUCTION_ARGUMENTS) {
     running sums[2 * BUNDLE];
 #if BUNDLE <= 24
@@ -175,7 +175,7 @@ accelerator_inline void sum_words(__global const cplx* restrict x, uint words, u
 
 // The sum of each word over all elements. Launch row j takes the words from first_word + j·BUNDLE on, and its sums begin at number
 // first_row·2·BUNDLE + j·2·BUNDLE.
-REDUCTION_KERNEL void sum(__global const cplx* restrict x, uint osites, uint words, uint first_word, uint first_row,
+REDUCTION_KERNEL void sum(__global const stored* restrict x, uint osites, uint words, uint first_word, uint first_row,
                           REDUCTION_ARGUMENTS) {
     slicing all;
     all.osites = 0;
@@ -188,7 +188,7 @@ REDUCTION_KERNEL void sum(__global const cplx* restrict x, uint osites, uint wor
 }
 
 // The sum of each word over each slice: launch row j as in `sum`, launch plane s for slice s.
-REDUCTION_KERNEL void slice_sums(__global const cplx* restrict x, __global const uint* restrict osites,
+REDUCTION_KERNEL void slice_sums(__global const stored* restrict x, __global const uint* restrict osites,
                                  __global const uint* restrict lanes, uint osites_a_class, uint lanes_a_group,
                                  uint classes, uint words, REDUCTION_ARGUMENTS) {
     slicing slices;
@@ -203,11 +203,11 @@ REDUCTION_KERNEL void slice_sums(__global const cplx* restrict x, __global const
 
 // The staged form's first pass, as Grid packs: BUNDLE words of each site, from `word` on, into a buffer of BUNDLE words a site.
 // Dimension 0 is the lane, 1 the word, 2 the outer site.
-__kernel void pack(__global cplx* restrict packed, __global const cplx* restrict x, uint words, uint word) {
+__kernel void pack(__global stored* restrict packed, __global const stored* restrict x, uint words, uint word) {
     const uint k = get_global_id(1);
     const size_t osite = get_global_id(2);
     if (k < BUNDLE && word + k < SITE_WORDS(words))
-        coalesced_write(packed, osite, k, BUNDLE, coalesced_read(x, osite, word + k, SITE_WORDS(words)));
+        insert_lane(packed, osite, k, BUNDLE, accelerator_lane(), coalesced_read(x, osite, word + k, SITE_WORDS(words)));
 }
 
 // Adds up what `groups` groups of an earlier launch left in `partials`: a group for each sum.

@@ -8,7 +8,7 @@ use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Backend, Cpu, OpenCl};
 use lanefield::io::nersc;
 use lanefield::operator::{HopParameters, WilsonParameters};
-use lanefield::reference::field::Spinor;
+use lanefield::reference::field::Spinors;
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::layout::{AcceleratorThreads, LaneChoice};
 use lanefield::reference::links::BoundaryPhases;
@@ -18,7 +18,7 @@ use num_complex::Complex;
 /// The residual history, as the bits of its numbers.
 fn history<B: Backend>(backend: &B, configuration: &Configuration) -> Result<Vec<u64>, Box<dyn std::error::Error>> {
     // Spin 0, colour 0 of the origin; site order, x fastest, 12 complex numbers a site.
-    let mut eta = vec![Complex::ZERO; configuration.extents().volume() * Spinor::WORDS];
+    let mut eta = vec![Complex::ZERO; configuration.extents().volume() * Spinors::WORDS];
     eta[0] = Complex::ONE;
     let solve = WilsonSolve {
         operator: WilsonParameters {

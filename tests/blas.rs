@@ -3,7 +3,7 @@
 mod common;
 
 use lanefield::backend::{Backend, Cpu, OpenCl, Sum};
-use lanefield::reference::field::{Field, Spinor};
+use lanefield::reference::field::{Field, Spinors};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{AcceleratorThreads, Extents, Lattice, LatticeOptions, Parity, Sites};
 use lanefield::reference::real::Real as _;
@@ -22,7 +22,7 @@ fn open(threads: usize) -> Option<OpenCl> {
 }
 
 #[track_caller]
-fn assert_same_field<R: Vectors>(what: &str, found: &Field<R, Spinor>, expected: &Field<R, Spinor>) {
+fn assert_same_field<R: Vectors>(what: &str, found: &Field<R, Spinors>, expected: &Field<R, Spinors>) {
     if let Some(mismatch) = compare_fields(found, expected).unwrap() {
         panic!("{what}, {}: {mismatch}", expected.describe());
     }
@@ -31,10 +31,10 @@ fn assert_same_field<R: Vectors>(what: &str, found: &Field<R, Spinor>, expected:
 /// What every operation gives: fields, and a norm.
 fn all_operations<R: Vectors, B: Backend>(
     backend: &B,
-    fields: &[Field<R, Spinor>; 3],
+    fields: &[Field<R, Spinors>; 3],
     a: f64,
     b: f64,
-) -> (Vec<Field<R, Spinor>>, f64) {
+) -> (Vec<Field<R, Spinors>>, f64) {
     let hold = |k: usize| backend.upload(fields[k].clone()).unwrap();
     let (x, z) = (hold(0), hold(2));
     let (mut copy, mut scaled) = (hold(1), hold(1));
@@ -91,7 +91,7 @@ fn scalars_are_rounded_to_the_precision_of_the_field() {
     let Some(device) = open(8) else { return };
     let lattice = lattice::<f32>([4, 4, 4, 6], "64");
     let x = TestData::new(1).spinor::<f32>(lattice, Sites::Full, Numbers::Ordinary, 0).unwrap();
-    let mut out = device.zeros(lattice, Sites::Full, Spinor).unwrap();
+    let mut out = device.zeros(lattice, Sites::Full, Spinors::ONE).unwrap();
     device.scale(&mut out, 0.1, &device.upload(x.clone()).unwrap()).unwrap();
     let found = device.download(&out).unwrap();
     let product = |x: &f32| 0.1f32 * x;

@@ -10,7 +10,7 @@ use lanefield::operator::{HopParameters, NormalEquations, Operator, Wilson, Wils
 use lanefield::solver::{
     CgError, CgInfo, CgParams, Preconditioning, SolveError, SolveReport, WilsonSolve, conjugate_gradient, solve_wilson,
 };
-use lanefield_reference::field::{Field, Spinor};
+use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
@@ -23,7 +23,7 @@ use num_complex::Complex;
 const TOLERANCE: f64 = 1e-10;
 
 fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
-    let words = Spinor::WORDS;
+    let words = Spinors::WORDS;
     let draw = |k: usize| gaussian_pair(seed, Stream::SpinorSource, (k / words) as u64, (k % words) as u32);
     (0..extents.volume() * words).map(draw).map(|(re, im)| Complex::new(re, im)).collect()
 }
@@ -37,8 +37,8 @@ fn lattice(extents: Extents) -> Lattice {
 }
 
 /// A field of a backend, from site order.
-fn on<B: Backend>(backend: &B, lattice: Lattice, values: &[Complex<f64>]) -> B::Field<f64, Spinor> {
-    backend.upload(Field::from_site_order(lattice, Sites::Full, Spinor, values).unwrap()).unwrap()
+fn on<B: Backend>(backend: &B, lattice: Lattice, values: &[Complex<f64>]) -> B::Field<f64, Spinors> {
+    backend.upload(Field::from_site_order(lattice, Sites::Full, Spinors::ONE, values).unwrap()).unwrap()
 }
 
 fn solve<R: Vectors>(preconditioning: Preconditioning) -> WilsonSolve {
@@ -59,7 +59,7 @@ fn normal_equations<'b, B: Backend>(
     backend: &'b B,
     data: &GridData,
     boundary: BoundaryPhases,
-) -> (WilsonNormalEquations<'b, B>, B::Field<f64, Spinor>) {
+) -> (WilsonNormalEquations<'b, B>, B::Field<f64, Spinors>) {
     let lattice = lattice(data.configuration.extents());
     let m = Wilson::full(backend, &data.configuration, lattice, wilson(boundary)).unwrap();
     (NormalEquations::new(m).unwrap(), on(backend, lattice, &data.spinor("src")))
@@ -150,7 +150,7 @@ fn operator_times_solution_is_the_source<B: Backend>(backend: &B) {
 
 fn a_source_of_zero_is_solved_by_zero_at_once<B: Backend>(backend: &B) {
     let configuration = Configuration::hot(Extents::new([4, 4, 2, 2]).unwrap(), 3);
-    let eta = vec![Complex::ZERO; configuration.extents().volume() * Spinor::WORDS];
+    let eta = vec![Complex::ZERO; configuration.extents().volume() * Spinors::WORDS];
     let solve = solve::<f64>(Preconditioning::EvenOdd);
     let report = solve_wilson::<f64, B>(backend, &configuration, &eta, &solve, |_, _| ()).unwrap();
     assert_eq!((report.cg.iterations, report.cg.history), (0, vec![0.0]));
@@ -201,6 +201,8 @@ struct Multiple<'b, B> {
 }
 
 impl<B: Backend> Operator<B, f64> for Multiple<'_, B> {
+    type Object = Spinors;
+
     fn backend(&self) -> &B {
         self.backend
     }
@@ -210,10 +212,13 @@ impl<B: Backend> Operator<B, f64> for Multiple<'_, B> {
     fn sites(&self) -> Sites {
         Sites::Full
     }
+    fn object(&self, columns: usize) -> Spinors {
+        Spinors::new(columns)
+    }
     fn apply(
         &mut self,
-        out: &mut B::Field<f64, Spinor>,
-        psi: &B::Field<f64, Spinor>,
+        out: &mut B::Field<f64, Spinors>,
+        psi: &B::Field<f64, Spinors>,
         _: Dagger,
     ) -> Result<(), BackendError> {
         self.backend.scale(out, self.factor, psi)

@@ -4,11 +4,12 @@
 mod common;
 
 use lanefield::backend::{Backend, Cpu, OpenCl};
-use lanefield::reference::field::{Field, Spinor};
+use lanefield::reference::field::{Field, Spinors};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::{
-    AcceleratorThreads, Checkerboard, Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Parity, Sites, Stencil,
+    AcceleratorThreads, Checkerboard, Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Parity, PartsShape,
+    Sites, Stencil,
 };
 use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 use lanefield::verify::{Links, Numbers, TestData, compare_fields};
@@ -47,7 +48,7 @@ impl Backends {
                 let kind = DoubledGauge { format, boundary };
                 let links: Field<R, DoubledGauge> = double(&configuration, lattice, sites, kind).unwrap();
                 for dagger in Dagger::BOTH {
-                    let mut expected = cpu.zeros(lattice, sites, Spinor).unwrap();
+                    let mut expected = cpu.zeros(lattice, sites, Spinors::ONE).unwrap();
                     cpu.hop(&mut expected, &stencil, &links, &source, legs, dagger).unwrap();
                     let found = hop_on(device, &stencil, &links, &source, legs, dagger);
                     if let Some(mismatch) = compare_fields(&found, &expected).unwrap() {
@@ -63,11 +64,11 @@ fn hop_on<R: Vectors>(
     device: &OpenCl,
     stencil: &Stencil,
     links: &Field<R, DoubledGauge>,
-    source: &Field<R, Spinor>,
+    source: &Field<R, Spinors>,
     legs: LegOrder,
     dagger: Dagger,
-) -> Field<R, Spinor> {
-    let mut out = device.zeros(*stencil.lattice(), stencil.sites(), Spinor).unwrap();
+) -> Field<R, Spinors> {
+    let mut out = device.zeros(*stencil.lattice(), stencil.sites(), Spinors::ONE).unwrap();
     let (links, source) = (device.upload(links.clone()).unwrap(), device.upload(source.clone()).unwrap());
     device.hop(&mut out, &device.stencil(stencil.clone()).unwrap(), &links, &source, legs, dagger).unwrap();
     device.download(&out).unwrap()
@@ -133,11 +134,54 @@ fn leg_order_and_link_format_change_bits() {
     let hop = |format, legs: &str| {
         let kind = DoubledGauge { format, boundary: BoundaryPhases::PERIODIC };
         let links = double(&configuration, lattice, Sites::Full, kind).unwrap();
-        let mut out = cpu.zeros(lattice, Sites::Full, Spinor).unwrap();
+        let mut out = cpu.zeros(lattice, Sites::Full, Spinors::ONE).unwrap();
         cpu.hop(&mut out, &stencil, &links, &source, legs.parse().unwrap(), Dagger::No).unwrap();
         out
     };
     let usual = hop(LinkFormat::Full, "-t-y-z+t+y+z-x+x");
     assert!(compare_fields(&hop(LinkFormat::TwoRows, "-t-y-z+t+y+z-x+x"), &usual).unwrap().is_some());
     assert!(compare_fields(&hop(LinkFormat::Full, "+x-x+t-z-t+z+y-y"), &usual).unwrap().is_some());
+}
+
+/// The spinors numbered `part` of each site.
+fn one_of(several: &Field<f32, Spinors>, part: usize) -> Field<f32, Spinors> {
+    let count = several.kind().count();
+    let values = several.to_site_order();
+    let spinors = values.chunks_exact(Spinors::WORDS).skip(part).step_by(count);
+    let values = spinors.flatten().copied().collect::<Vec<_>>();
+    Field::from_site_order(*several.lattice(), several.sites(), Spinors::ONE, &values).unwrap()
+}
+
+#[test]
+fn hop_of_several_spinors_is_the_hop_of_each() {
+    let Some(Backends { cpu, mut device }) = Backends::open(6) else { return };
+    let legs = LegOrder::DEFAULT;
+    let extents = Extents::new([4, 4, 4, 6]).unwrap();
+    let lattice = Lattice::new(extents, <f32 as lanefield::reference::real::Real>::COMPLEX, LatticeOptions::default());
+    let (lattice, data) = (lattice.unwrap(), TestData::new(4));
+    let configuration = data.configuration::<f32>(extents, Links::Hot).unwrap();
+    for (sites, count) in [(Sites::Full, 4), (Sites::Parity(Parity::Odd), 3)] {
+        let stencil = Stencil::new(lattice, sites).unwrap();
+        let kind = DoubledGauge { format: LinkFormat::TwoRows, boundary: "1,0,1,-1".parse().unwrap() };
+        let links = double(&configuration, lattice, sites, kind).unwrap();
+        let several = data.field(lattice, sites.neighbours(), Spinors::new(count), Numbers::Ordinary, 0).unwrap();
+        for dagger in Dagger::BOTH {
+            let mut together = cpu.zeros(lattice, sites, Spinors::new(count)).unwrap();
+            cpu.hop(&mut together, &stencil, &links, &several, legs, dagger).unwrap();
+            for part in 0..count {
+                let mut alone = cpu.zeros(lattice, sites, Spinors::ONE).unwrap();
+                cpu.hop(&mut alone, &stencil, &links, &one_of(&several, part), legs, dagger).unwrap();
+                assert_eq!(compare_fields(&one_of(&together, part), &alone).unwrap(), None, "part {part}");
+            }
+            for at_once in [None, Some(2)] {
+                device.set_parts_shape(PartsShape { at_once, ..PartsShape::default() });
+                let mut found = device.zeros(lattice, sites, Spinors::new(count)).unwrap();
+                let links = device.upload(links.clone()).unwrap();
+                let several = device.upload(several.clone()).unwrap();
+                let stencil = device.stencil(stencil.clone()).unwrap();
+                device.hop(&mut found, &stencil, &links, &several, legs, dagger).unwrap();
+                assert_eq!(compare_fields(&device.download(&found).unwrap(), &together).unwrap(), None);
+            }
+        }
+    }
 }

@@ -5,7 +5,7 @@ mod common;
 
 use lanefield::backend::opencl::{Finish, Retirement, SumForm, SumOptions};
 use lanefield::backend::{Backend, BackendError, Cpu, OpenCl, Sum, Threads};
-use lanefield::reference::field::{Field, Propagator, SiteObject, Spinor, Words};
+use lanefield::reference::field::{Field, Propagator, SiteObject, Spinors, Words};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{
     AcceleratorThreads, Direction, Extents, Lattice, LatticeOptions, Parity, Sites, TreePlan,
@@ -80,7 +80,7 @@ fn compare<R: Vectors, K: SiteObject>(device: &OpenCl, extents: [usize; 4], lane
 fn sums_are_bitwise_equal_to_reference() {
     let Some(device) = open() else { return };
     for sum in [Sum::Exact, tree(8, 3)] {
-        compare::<f32, _>(&device, [2, 2, 2, 2], "8", Spinor, sum);
+        compare::<f32, _>(&device, [2, 2, 2, 2], "8", Spinors::ONE, sum);
         compare::<f32, _>(&device, [6, 4, 2, 10], "8", Words(1), sum);
         compare::<f64, _>(&device, [2, 6, 4, 4], "64", Words(9), sum);
         compare::<f64, _>(&device, [2, 2, 4, 4], "64", Propagator, sum);
@@ -145,7 +145,7 @@ fn several_inner_products_are_those_of_one_by_one() {
 fn exact_sums_do_not_depend_on_lanes_or_threads() {
     let of = |lanes: &str| {
         let lattice = lattice::<f32>([4, 4, 8, 8], lanes);
-        [0, 1].map(|number| field::<f32, Spinor>(lattice, Sites::Full, Spinor, Numbers::Wide, number))
+        [0, 1].map(|number| field::<f32, Spinors>(lattice, Sites::Full, Spinors::ONE, Numbers::Wide, number))
     };
     let [x, y] = of("64");
     let expected = sums(&Cpu::new(Threads::new(1)).unwrap(), [&x, &y], Sum::Exact);
@@ -164,7 +164,8 @@ fn exact_sums_do_not_depend_on_lanes_or_threads() {
 #[test]
 fn trees_of_different_plans_differ_and_do_not_depend_on_threads() {
     let lattice = lattice::<f64>([4, 4, 8, 8], "64");
-    let [x, y] = [0, 1].map(|number| field::<f64, Spinor>(lattice, Sites::Full, Spinor, Numbers::Ordinary, number));
+    let [x, y] =
+        [0, 1].map(|number| field::<f64, Spinors>(lattice, Sites::Full, Spinors::ONE, Numbers::Ordinary, number));
     let of = |threads, sum| sums(&Cpu::new(Threads::new(threads)).unwrap(), [&x, &y], sum);
     assert_same("threads", &of(5, tree(32, 4)), &of(1, tree(32, 4)));
     assert_ne!(of(2, tree(32, 4)), of(2, tree(32, 8)));
@@ -179,15 +180,16 @@ fn a_plan_with_blocks_larger_than_work_groups_is_refused() {
         // Every plan fits.
         return;
     }
-    let x = device.upload(field::<f32, Spinor>(lattice::<f32>([2; 4], "8"), Sites::Full, Spinor, Numbers::Tiny, 0));
+    let x =
+        device.upload(field::<f32, Spinors>(lattice::<f32>([2; 4], "8"), Sites::Full, Spinors::ONE, Numbers::Tiny, 0));
     let error = device.norm2(&x.unwrap(), tree(TreePlan::MOST_THREADS, 1)).unwrap_err();
     assert!(matches!(error, BackendError::PlanTooLarge { .. }), "{error}");
 }
 
 /// Two fields, zero but for the first word of a few sites: x = 1 there, and y such that site k contributes `terms[k]` to Re ⟨x, y⟩.
-fn with_terms(lattice: Lattice, terms: &[f64]) -> [Field<f64, Spinor>; 2] {
+fn with_terms(lattice: Lattice, terms: &[f64]) -> [Field<f64, Spinors>; 2] {
     let field = |value: &(dyn Fn(usize) -> f64 + Sync)| {
-        Field::from_sites(lattice, Sites::Full, Spinor, |site, words| {
+        Field::from_sites(lattice, Sites::Full, Spinors::ONE, |site, words| {
             words.fill(Complex::new(0.0, 0.0));
             words[0].re = value(site);
         })
@@ -216,7 +218,7 @@ fn special_sums_are_those_of_the_definition() {
     ];
     let device = open();
     let lattice = lattice::<f64>([2, 6, 4, 8], "64");
-    fn product<B: Backend>(backend: &B, fields: &[Field<f64, Spinor>; 2]) -> f64 {
+    fn product<B: Backend>(backend: &B, fields: &[Field<f64, Spinors>; 2]) -> f64 {
         let [x, y] = fields.each_ref().map(|field| backend.upload(field.clone()).unwrap());
         backend.inner_product(&x, &y, Sum::Exact).unwrap().re
     }
@@ -234,13 +236,13 @@ fn special_sums_are_those_of_the_definition() {
 fn negative_zeros_alone_sum_to_negative_zero() {
     let lattice = lattice::<f64>([2, 6, 4, 4], "64");
     let field = |everywhere: bool| {
-        Field::<f64, Spinor>::from_sites(lattice, Sites::Full, Spinor, |site, words| {
+        Field::<f64, Spinors>::from_sites(lattice, Sites::Full, Spinors::ONE, |site, words| {
             words.fill(Complex::new(-0.0, 0.0));
             words[11].re = if everywhere || site != 17 { -0.0 } else { 0.0 };
         })
         .unwrap()
     };
-    fn last_word<B: Backend>(backend: &B, field: &Field<f64, Spinor>) -> Complex<f64> {
+    fn last_word<B: Backend>(backend: &B, field: &Field<f64, Spinors>) -> Complex<f64> {
         backend.sum(&backend.upload(field.clone()).unwrap(), Sum::Exact).unwrap()[11]
     }
     let device = open();

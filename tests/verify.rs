@@ -5,7 +5,7 @@ mod common;
 use std::process::Output;
 
 use assert_cmd::Command;
-use lanefield::reference::field::{Field, Spinor};
+use lanefield::reference::field::{Field, Spinors};
 use lanefield::reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, Parity, Scalar, Sites};
 use lanefield::reference::random::{Stream, gaussian_pair};
 use lanefield::verify::{Mismatch, Numbers, Part, TestData, compare_fields, compare_histories};
@@ -114,8 +114,8 @@ fn lattice(lanes: &str, scalar: Scalar) -> Lattice {
         .unwrap()
 }
 
-fn gaussian(lattice: Lattice, sites: Sites) -> Field<f32, Spinor> {
-    Field::from_sites(lattice, sites, Spinor, |site, words| {
+fn gaussian(lattice: Lattice, sites: Sites) -> Field<f32, Spinors> {
+    Field::from_sites(lattice, sites, Spinors::ONE, |site, words| {
         for (word, value) in (0..).zip(words) {
             let (re, im) = gaussian_pair(3, Stream::TestData, site as u64, word);
             *value = Complex::new(re as f32, im as f32);
@@ -125,9 +125,9 @@ fn gaussian(lattice: Lattice, sites: Sites) -> Field<f32, Spinor> {
 }
 
 /// The real number of a site, word and part in memory, as the address rule of the layout says.
-fn index(field: &Field<f32, Spinor>, coordinate: [usize; 4], word: usize, part: usize) -> usize {
+fn index(field: &Field<f32, Spinors>, coordinate: [usize; 4], word: usize, part: usize) -> usize {
     let place = field.lattice().place(field.sites(), coordinate);
-    ((place.osite * Spinor::WORDS + word) * field.lattice().nsimd() + place.lane) * 2 + part
+    ((place.osite * Spinors::WORDS + word) * field.lattice().nsimd() + place.lane) * 2 + part
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! place of the bit and the number of the case that repeats it.
 
 use lanefield::backend::{Cpu, Sum};
-use lanefield::reference::field::{Field, SiteObject, Spinor};
+use lanefield::reference::field::{Field, SiteObject, Spinors};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
@@ -11,7 +11,7 @@ use lanefield::solver::WilsonSolve;
 use lanefield::verify::{HopInputs, Mismatch, Reference, Solved, VerifyError, VerifyOptions, VerifyReport, verify};
 use num_complex::Complex;
 
-type Spinors<R> = Field<R, Spinor>;
+type SpinorField<R> = Field<R, Spinors>;
 
 /// The CPU reference, whose axpy gets the sign of the last real wrong.
 struct WrongAxpy(Cpu);
@@ -20,7 +20,7 @@ impl Reference for WrongAxpy {
     fn name(&self) -> &'static str {
         "CPU reference with a wrong axpy"
     }
-    fn axpy<R: Vectors>(&self, a: f64, x: &Spinors<R>, y: &mut Spinors<R>) -> Result<(), VerifyError> {
+    fn axpy<R: Vectors>(&self, a: f64, x: &SpinorField<R>, y: &mut SpinorField<R>) -> Result<(), VerifyError> {
         Reference::axpy(&self.0, a, x, y)?;
         let last = y.reals_mut().last_mut().expect("no field is empty");
         *last = if last.is_nan() { R::from_f64(1.0) } else { -*last };
@@ -30,12 +30,12 @@ impl Reference for WrongAxpy {
     fn hop<R: Vectors>(
         &self,
         inputs: &HopInputs<'_, R>,
-        source: &Spinors<R>,
+        source: &SpinorField<R>,
         dagger: Dagger,
-    ) -> Result<Spinors<R>, VerifyError> {
+    ) -> Result<SpinorField<R>, VerifyError> {
         Reference::hop(&self.0, inputs, source, dagger)
     }
-    fn scale<R: Vectors>(&self, a: f64, x: &Spinors<R>) -> Result<Spinors<R>, VerifyError> {
+    fn scale<R: Vectors>(&self, a: f64, x: &SpinorField<R>) -> Result<SpinorField<R>, VerifyError> {
         Reference::scale(&self.0, a, x)
     }
     fn axpy_norm<R: Vectors, K: SiteObject>(
@@ -59,9 +59,9 @@ impl Reference for WrongAxpy {
     }
     fn cg_update<R: Vectors>(
         &self,
-        psi: &mut Spinors<R>,
-        p: &mut Spinors<R>,
-        r: &Spinors<R>,
+        psi: &mut SpinorField<R>,
+        p: &mut SpinorField<R>,
+        r: &SpinorField<R>,
         a: f64,
         b: f64,
     ) -> Result<(), VerifyError> {

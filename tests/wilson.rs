@@ -8,7 +8,7 @@ use common::backends::on_every_backend;
 use common::grid::{BOUNDARIES, GridData, MASS, distance};
 use lanefield::backend::{Backend, Sum};
 use lanefield::operator::{EvenOdd, HopOperator, HopParameters, Operator, Wilson, WilsonParameters};
-use lanefield_reference::field::{Field, Spinor};
+use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
@@ -34,12 +34,12 @@ fn upload<R: Vectors, B: Backend>(
     lattice: Lattice,
     sites: Sites,
     values: &[Complex<f64>],
-) -> B::Field<R, Spinor> {
+) -> B::Field<R, Spinors> {
     let rounded: Vec<Complex<R>> = values.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect();
-    backend.upload(Field::from_site_order(lattice, sites, Spinor, &rounded).unwrap()).unwrap()
+    backend.upload(Field::from_site_order(lattice, sites, Spinors::ONE, &rounded).unwrap()).unwrap()
 }
 
-fn download<R: Vectors, B: Backend>(backend: &B, field: &B::Field<R, Spinor>) -> Vec<Complex<f64>> {
+fn download<R: Vectors, B: Backend>(backend: &B, field: &B::Field<R, Spinors>) -> Vec<Complex<f64>> {
     let values = backend.download(field).unwrap().to_site_order();
     values.iter().map(|c| Complex::new(c.re.to_f64(), c.im.to_f64())).collect()
 }
@@ -50,9 +50,9 @@ fn applied<R: Vectors, B: Backend>(
     lattice: Lattice,
     [to, from]: [Sites; 2],
     source: &[Complex<f64>],
-    apply: impl FnOnce(&mut B::Field<R, Spinor>, &B::Field<R, Spinor>),
+    apply: impl FnOnce(&mut B::Field<R, Spinors>, &B::Field<R, Spinors>),
 ) -> Vec<Complex<f64>> {
-    let mut out = backend.zeros(lattice, to, Spinor).unwrap();
+    let mut out = backend.zeros(lattice, to, Spinors::ONE).unwrap();
     apply(&mut out, &upload(backend, lattice, from, source));
     download(backend, &out)
 }
@@ -65,7 +65,7 @@ fn assert_agrees<R: Vectors>(data: &GridData, name: &str, found: &[Complex<f64>]
 
 /// A Gaussian field in site order.
 fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
-    let words = Spinor::WORDS;
+    let words = Spinors::WORDS;
     let draw = |k: usize| gaussian_pair(seed, Stream::TestData, (k / words) as u64, (k % words) as u32);
     (0..extents.volume() * words).map(draw).map(|(re, im)| Complex::new(re, im)).collect()
 }
@@ -73,7 +73,7 @@ fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
 /// An awkward lattice, a random configuration on it, and every kind of boundary at once.
 fn random_case() -> (Configuration, BoundaryPhases) {
     let configuration = Configuration::hot(Extents::new([4, 6, 2, 10]).unwrap(), 5);
-    (configuration, BoundaryPhases::new([true, false, false, true]))
+    (configuration, BoundaryPhases::antiperiodic([true, false, false, true]))
 }
 
 // Agreement with Grid
@@ -183,7 +183,7 @@ fn the_two_parities_of_the_hop_are_the_hop<B: Backend>(backend: &B) {
             };
             let [full, even, odd] = targets.map(onto);
             for (k, value) in full.iter().enumerate() {
-                let parity = Parity::of(extents.coordinate(k / Spinor::WORDS));
+                let parity = Parity::of(extents.coordinate(k / Spinors::WORDS));
                 let [piece, other] = if parity == Parity::Even { [even[k], odd[k]] } else { [odd[k], even[k]] };
                 assert_eq!([*value, Complex::ZERO], [piece, other]);
             }
@@ -193,7 +193,7 @@ fn the_two_parities_of_the_hop_are_the_hop<B: Backend>(backend: &B) {
 
 /// γ5 in the chiral basis: diag(1, 1, −1, −1).
 fn gamma5(field: &[Complex<f64>]) -> Vec<Complex<f64>> {
-    field.iter().enumerate().map(|(k, &c)| if k % Spinor::WORDS < 6 { c } else { -c }).collect()
+    field.iter().enumerate().map(|(k, &c)| if k % Spinors::WORDS < 6 { c } else { -c }).collect()
 }
 
 fn m_of(
@@ -235,8 +235,8 @@ fn m_dagger_is_the_adjoint_of_m<B: Backend>(backend: &B) {
 
 fn a_constant_on_the_free_field_is_an_eigenvector_of_eigenvalue_mass<B: Backend>(backend: &B) {
     let configuration = Configuration::unit(Extents::new([2, 4, 6, 2]).unwrap());
-    let source: Vec<_> = (0..configuration.extents().volume() * Spinor::WORDS)
-        .map(|k| Complex::new((k % Spinor::WORDS) as f64 + 1.0, 0.5))
+    let source: Vec<_> = (0..configuration.extents().volume() * Spinors::WORDS)
+        .map(|k| Complex::new((k % Spinors::WORDS) as f64 + 1.0, 0.5))
         .collect();
     let expected: Vec<_> = source.iter().map(|c| c * MASS).collect();
     let found = m_of(backend, &configuration, BoundaryPhases::PERIODIC, &source, Dagger::No);
@@ -249,8 +249,8 @@ fn a_plane_wave_of_momentum_pi_is_an_eigenvector_of_the_doubler_mass<B: Backend>
     let extents = Extents::new([4, 2, 2, 8]).unwrap();
     let configuration = Configuration::unit(extents);
     let sign = |site: usize| if extents.coordinate(site)[3].is_multiple_of(2) { 1.0 } else { -1.0 };
-    let source: Vec<_> = (0..extents.volume() * Spinor::WORDS)
-        .map(|k| Complex::new(sign(k / Spinor::WORDS), 0.25 * (k % Spinor::WORDS) as f64))
+    let source: Vec<_> = (0..extents.volume() * Spinors::WORDS)
+        .map(|k| Complex::new(sign(k / Spinors::WORDS), 0.25 * (k % Spinors::WORDS) as f64))
         .map(|c| Complex::new(c.re, c.im * c.re))
         .collect();
     let expected: Vec<_> = source.iter().map(|c| c * (MASS + 2.0)).collect();

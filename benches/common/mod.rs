@@ -17,7 +17,7 @@ use lanefield::backend::bandwidth::median;
 use lanefield::backend::opencl::{DeviceInfo, devices};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Backend, BackendError, Cpu, OpenCl};
-use lanefield_reference::field::{Field, SiteObject, Spinor};
+use lanefield_reference::field::{Field, SiteObject, Spinors};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{
     AcceleratorThreads, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LayoutError, Sites,
@@ -110,8 +110,8 @@ impl<B: Backend> Bench<'_, B> {
         lattice: Lattice,
         sites: Sites,
         seed: u64,
-    ) -> Result<B::Field<R, Spinor>, Failure> {
-        self.field(lattice, sites, Spinor, seed)
+    ) -> Result<B::Field<R, Spinors>, Failure> {
+        self.field(lattice, sites, Spinors::ONE, seed)
     }
 
     /// A Gaussian field.

@@ -19,6 +19,11 @@ pub trait SiteObject: Copy + Eq + fmt::Debug + Send + Sync + 'static {
     fn words(&self) -> usize;
     /// What one calls it: "spinor".
     fn name(&self) -> &'static str;
+    /// Equal parts that the words of a site fall into, one after the other: the spinors of a five-dimensional fermion, say. Each makes a
+    /// contribution of its own to a sum over sites.
+    fn parts(&self) -> usize {
+        1
+    }
 }
 
 macro_rules! site_objects {
@@ -46,18 +51,59 @@ macro_rules! site_objects {
 site_objects! {
     /// One complex number.
     ComplexNumber, 1, "complex";
-    /// Three colours.
-    ColourVector, 3, "colour vector";
     /// Two spins times three colours, word 3·spin + colour.
     HalfSpinor, 6, "half spinor";
-    /// Four spins times three colours, word 3·spin + colour.
-    Spinor, 12, "spinor";
     /// A 3×3 matrix, word 3·row + column.
     ColourMatrix, 9, "colour matrix";
     /// Four 3×3 links, word 9·μ + 3·row + column.
     Gauge, 36, "gauge";
     /// A spin-colour matrix, word ((s1·4 + s2)·3 + c1)·3 + c2: sink spin, source spin, sink colour, source colour.
     Propagator, 144, "propagator";
+}
+
+macro_rules! repeated_objects {
+    ($($(#[$doc:meta])+ $object:ident, $words:literal, $one:literal, $several:literal;)+) => {$(
+        $(#[$doc])+
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub struct $object(usize);
+
+        impl $object {
+            /// Complex words of one of them.
+            pub const WORDS: usize = $words;
+            /// One a site.
+            pub const ONE: Self = Self(1);
+
+            /// So many a site.
+            pub const fn new(count: usize) -> Self {
+                Self(count)
+            }
+
+            /// How many a site.
+            pub const fn count(self) -> usize {
+                self.0
+            }
+        }
+
+        impl SiteObject for $object {
+            fn words(&self) -> usize {
+                Self::WORDS * self.0
+            }
+            fn name(&self) -> &'static str {
+                if self.0 == 1 { $one } else { $several }
+            }
+            fn parts(&self) -> usize {
+                self.0
+            }
+        }
+    )+};
+}
+
+repeated_objects! {
+    /// Spinors, each of four spins times three colours: word 12·k + 3·spin + colour. One a site is a fermion field; Ls a site are a
+    /// five-dimensional one, with Grid's bytes (s fastest); N a site are N right-hand sides.
+    Spinors, 12, "spinor", "spinors";
+    /// Vectors of three colours: word 3·k + colour.
+    ColourVectors, 3, "colour vector", "colour vectors";
 }
 
 /// An object known at run time only, by its number of complex words: what the last axes of an array hold, say.
@@ -71,9 +117,9 @@ impl SiteObject for Words {
     fn name(&self) -> &'static str {
         match self.0 {
             ComplexNumber::WORDS => ComplexNumber.name(),
-            ColourVector::WORDS => ColourVector.name(),
+            ColourVectors::WORDS => ColourVectors::ONE.name(),
             HalfSpinor::WORDS => HalfSpinor.name(),
-            Spinor::WORDS => Spinor.name(),
+            Spinors::WORDS => Spinors::ONE.name(),
             ColourMatrix::WORDS => ColourMatrix.name(),
             Gauge::WORDS => Gauge.name(),
             Propagator::WORDS => Propagator.name(),
@@ -113,6 +159,18 @@ pub enum FieldError {
     NoWords {
         /// What it is called.
         object: &'static str,
+    },
+    /// More parts than kernels can number.
+    #[error(
+        "{what} have {parts} parts in all: at most {most} can be numbered; take a smaller lattice, or fewer a site"
+    )]
+    TooLarge {
+        /// Description of the field.
+        what: String,
+        /// Parts of all sites.
+        parts: usize,
+        /// How many there may be.
+        most: usize,
     },
     /// The host has no room for a field.
     #[error("no room for {bytes} bytes of {what} in the host's memory: try a smaller lattice, f32, or 12-real links")]
@@ -154,16 +212,9 @@ impl<R: Real, K: SiteObject> Field<R, K> {
     /// A field of zeros.
     ///
     /// # Errors
-    /// [`FieldError::Precision`] if the lattice's lanes are not of `R`; [`LayoutError::NotRedBlack`] if it has no parities;
-    /// [`FieldError::NoWords`]; [`FieldError::OutOfMemory`].
+    /// As [`check`]; [`FieldError::OutOfMemory`].
     pub fn zeros(lattice: Lattice, sites: Sites, kind: K) -> Result<Self, FieldError> {
-        lattice.check(sites)?;
-        if lattice.scalar() != R::COMPLEX {
-            return Err(FieldError::Precision { lattice: lattice.scalar().name(), field: R::COMPLEX.name() });
-        }
-        if kind.words() == 0 {
-            return Err(FieldError::NoWords { object: kind.name() });
-        }
+        check::<R, K>(&lattice, sites, kind)?;
         let reals = lattice.osites(sites) * kind.words() * lattice.nsimd() * 2;
         let bytes = reals * size_of::<R>();
         let blocks = memory::zeros(bytes.div_ceil(size_of::<Block>()))
@@ -274,6 +325,11 @@ impl<R: Real, K: SiteObject> Field<R, K> {
         self.lattice.osites(self.sites)
     }
 
+    /// Number of reals of one part of an outer site.
+    pub fn reals_a_part(&self) -> usize {
+        self.reals_an_osite() / self.kind.parts()
+    }
+
     /// Number of reals of one outer site: twice the words times the lanes.
     pub fn reals_an_osite(&self) -> usize {
         2 * self.kind.words() * self.lattice.nsimd()
@@ -321,10 +377,33 @@ impl<R: Real, K: SiteObject> Field<R, K> {
     }
 }
 
+/// Refuses what cannot be a field, on a host or on a device.
+///
+/// # Errors
+/// [`FieldError::Precision`] if the lattice's lanes are not of `R`; [`LayoutError::NotRedBlack`] if it has no parities;
+/// [`FieldError::NoWords`]; [`FieldError::TooLarge`].
+pub fn check<R: Real, K: SiteObject>(lattice: &Lattice, sites: Sites, kind: K) -> Result<(), FieldError> {
+    /// Kernels number lanes of parts with 32 bits, and add to such numbers.
+    const MOST: usize = i32::MAX as usize;
+    lattice.check(sites)?;
+    if lattice.scalar() != R::COMPLEX {
+        return Err(FieldError::Precision { lattice: lattice.scalar().name(), field: R::COMPLEX.name() });
+    }
+    if kind.words() == 0 {
+        return Err(FieldError::NoWords { object: kind.name() });
+    }
+    let parts = (lattice.osites(sites) * lattice.nsimd()).saturating_mul(kind.parts());
+    if parts > MOST {
+        return Err(FieldError::TooLarge { what: describe::<R, K>(lattice, sites, kind), parts, most: MOST });
+    }
+    Ok(())
+}
+
 /// One line about a field of `kind` in precision `R`, for error messages.
 pub fn describe<R: Real, K: SiteObject>(lattice: &Lattice, sites: Sites, kind: K) -> String {
     let (name, extents, width, nodes) = (kind.name(), lattice.extents(), lattice.width(), lattice.nodes());
-    format!("{} {name} field on {extents}, {sites} sites, {width}-byte lanes cut {nodes}", R::NAME)
+    let count = if kind.parts() == 1 { String::new() } else { format!("{} ", kind.parts()) };
+    format!("{} {count}{name} field on {extents}, {sites} sites, {width}-byte lanes cut {nodes}", R::NAME)
 }
 
 impl<R: Real, K: SiteObject> fmt::Debug for Field<R, K> {

@@ -50,7 +50,7 @@ pub enum LinkError {
         reals: String,
     },
     /// Boundary phases that do not exist.
-    #[error("'{phases}' are no boundary phases: give four, each 1 or -1, for x,y,z,t, as in 1,1,1,-1")]
+    #[error("'{phases}' are no boundary phases: give four, each 1, -1 or 0 (fixed), for x,y,z,t, as in 1,1,1,-1")]
     Boundary {
         /// The phases as they were given.
         phases: String,
@@ -74,56 +74,93 @@ impl FromStr for LinkFormat {
     }
 }
 
-/// A fermion's boundary phases, +1 (periodic) or −1 (antiperiodic) in each direction.
+/// What a link that leaves the lattice is multiplied by.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Phase {
+    /// +1.
+    #[default]
+    Periodic,
+    /// −1.
+    Antiperiodic,
+    /// 0: the first and the last slice do not know each other.
+    Fixed,
+}
+
+/// A fermion's boundary phases in each direction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct BoundaryPhases {
-    antiperiodic: [bool; DIMENSIONS],
+    phases: [Phase; DIMENSIONS],
 }
 
 impl BoundaryPhases {
     /// Periodic in every direction.
-    pub const PERIODIC: Self = Self { antiperiodic: [false; DIMENSIONS] };
+    pub const PERIODIC: Self = Self { phases: [Phase::Periodic; DIMENSIONS] };
     /// Antiperiodic in time, periodic in space: 1,1,1,−1.
-    pub const ANTIPERIODIC_IN_TIME: Self = Self { antiperiodic: [false, false, false, true] };
+    pub const ANTIPERIODIC_IN_TIME: Self =
+        Self { phases: [Phase::Periodic, Phase::Periodic, Phase::Periodic, Phase::Antiperiodic] };
+    /// Fixed in time, periodic in space: 1,1,1,0.
+    pub const FIXED_IN_TIME: Self = Self { phases: [Phase::Periodic, Phase::Periodic, Phase::Periodic, Phase::Fixed] };
 
-    /// Antiperiodic in the directions marked, `[x, y, z, t]`.
-    pub const fn new(antiperiodic: [bool; DIMENSIONS]) -> Self {
-        Self { antiperiodic }
+    /// The phases of `[x, y, z, t]`.
+    pub const fn new(phases: [Phase; DIMENSIONS]) -> Self {
+        Self { phases }
+    }
+
+    /// Antiperiodic in the directions marked, periodic in the others, `[x, y, z, t]`.
+    pub fn antiperiodic(directions: [bool; DIMENSIONS]) -> Self {
+        Self { phases: directions.map(|marked| if marked { Phase::Antiperiodic } else { Phase::Periodic }) }
+    }
+
+    /// The phase of `dimension`.
+    #[inline]
+    pub const fn phase(&self, dimension: usize) -> Phase {
+        self.phases[dimension]
     }
 
     /// Whether the phase of `dimension` is −1.
     #[inline]
     pub const fn is_antiperiodic(&self, dimension: usize) -> bool {
-        self.antiperiodic[dimension]
+        matches!(self.phases[dimension], Phase::Antiperiodic)
     }
 
     /// Bit μ set where the phase of direction μ is −1.
     pub fn mask(&self) -> u32 {
-        (0..DIMENSIONS).map(|d| u32::from(self.antiperiodic[d]) << d).sum()
+        (0..DIMENSIONS).map(|d| u32::from(self.is_antiperiodic(d)) << d).sum()
+    }
+
+    /// Bit μ set where the phase of direction μ is 0.
+    pub fn fixed_mask(&self) -> u32 {
+        (0..DIMENSIONS).map(|d| u32::from(self.phases[d] == Phase::Fixed) << d).sum()
     }
 }
 
 impl fmt::Display for BoundaryPhases {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.antiperiodic.map(|a| if a { "-1" } else { "1" }).join(","))
+        let number = |phase| match phase {
+            Phase::Periodic => "1",
+            Phase::Antiperiodic => "-1",
+            Phase::Fixed => "0",
+        };
+        f.write_str(&self.phases.map(number).join(","))
     }
 }
 
 impl FromStr for BoundaryPhases {
     type Err = LinkError;
 
-    /// Reads `1,1,1,-1`.
+    /// Reads `1,1,1,-1`; 0 stands for a fixed boundary.
     fn from_str(text: &str) -> Result<Self, LinkError> {
         let error = || LinkError::Boundary { phases: text.to_owned() };
-        let phases: Vec<bool> = text
+        let phases: Vec<Phase> = text
             .split(',')
             .map(|phase| match phase.trim() {
-                "1" | "+1" => Ok(false),
-                "-1" => Ok(true),
+                "1" | "+1" => Ok(Phase::Periodic),
+                "-1" => Ok(Phase::Antiperiodic),
+                "0" => Ok(Phase::Fixed),
                 _ => Err(error()),
             })
             .collect::<Result<_, _>>()?;
-        Ok(Self { antiperiodic: phases.try_into().map_err(|_| error())? })
+        Ok(Self { phases: phases.try_into().map_err(|_| error())? })
     }
 }
 
@@ -184,8 +221,10 @@ pub fn double<R: Real>(
                     false => u[3 * column + row].conj(),
                 };
                 *v = Complex::new(half * R::from_f64(element.re), half * R::from_f64(element.im));
-                if crosses && kind.boundary.is_antiperiodic(d) {
-                    *v = -*v;
+                match kind.boundary.phase(d) {
+                    Phase::Antiperiodic if crosses => *v = -*v,
+                    Phase::Fixed if crosses => *v = Complex::new(R::default(), R::default()),
+                    _ => {}
                 }
             }
         }

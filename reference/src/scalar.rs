@@ -10,7 +10,7 @@ use crate::exact::{ExactComplexSum, ExactSum};
 use crate::gauge::Configuration;
 use crate::kernels::hop::Dagger;
 use crate::layout::{Coordinate, Extents, Leg, LegOrder, Parity, Sites, TreePlan};
-use crate::links::{BoundaryPhases, LinkFormat};
+use crate::links::{BoundaryPhases, LinkFormat, Phase};
 use crate::real::Real;
 
 /// Complex words of a spinor: four spins of three colours.
@@ -150,7 +150,11 @@ impl ScalarWilson<'_> {
                     false => u[3 * column + row].conj(),
                 };
                 let halved = real_times(R::from_f64(-0.5), complex(element.re, element.im));
-                v[row][column] = if antiperiodic { -halved } else { halved };
+                v[row][column] = match self.boundary.phase(leg.dimension()) {
+                    Phase::Antiperiodic if crosses => -halved,
+                    Phase::Fixed if crosses => complex(0.0, 0.0),
+                    _ => halved,
+                };
             }
         }
         if self.format == LinkFormat::TwoRows {

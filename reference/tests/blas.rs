@@ -4,7 +4,7 @@ mod common;
 
 use common::{ALL_SITES, Numbers, any_checkerboard, any_extents, any_numbers, every_width, extents, first_difference};
 use common::{lattice, random_words, spinors};
-use lanefield_reference::field::{Field, Spinor};
+use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::kernels::{Vectors, blas};
 use lanefield_reference::layout::{Checkerboard, Extents, Lattice, Sites};
 use lanefield_reference::real::Real;
@@ -33,18 +33,18 @@ struct Case<R> {
 /// Compares `in_lanes`, given three fields, with `plain`, given the spinors of the same sites, bit by bit.
 fn assert_equal<R: Vectors>(
     case: &Case<R>,
-    in_lanes: impl Fn(&mut [Field<R, Spinor>; 3]),
+    in_lanes: impl Fn(&mut [Field<R, Spinors>; 3]),
     plain: impl Fn(&mut [Vec<Complex<R>>; 3]),
 ) -> Result<(), TestCaseError> {
     let some_sites = if case.checkerboard == Checkerboard::RedBlack { &ALL_SITES[..] } else { &ALL_SITES[..1] };
     for &sites in some_sites {
-        let mut lists = case.fields.each_ref().map(|field| scalar::gather(case.extents, sites, Spinor::WORDS, field));
+        let mut lists = case.fields.each_ref().map(|field| scalar::gather(case.extents, sites, Spinors::WORDS, field));
         plain(&mut lists);
         for lattice in every_width::<R>(case.extents, case.checkerboard) {
             let mut fields = case.fields.each_ref().map(|field| spinors(lattice, sites, field));
             in_lanes(&mut fields);
             for (which, (field, list)) in fields.iter().zip(&lists).enumerate() {
-                let found = scalar::gather(case.extents, sites, Spinor::WORDS, &field.to_site_order());
+                let found = scalar::gather(case.extents, sites, Spinors::WORDS, &field.to_site_order());
                 let difference = first_difference(&found, list);
                 prop_assert!(difference.is_none(), "{lattice:?}, field {which}: {difference:?}");
             }
@@ -86,7 +86,7 @@ proptest! {
             a: f64,
             b: f64,
         ) -> Case<R> {
-            let field = |k| random_words::<R>(extents, Spinor::WORDS, 3 * u64::from(seed) + k, numbers);
+            let field = |k| random_words::<R>(extents, Spinors::WORDS, 3 * u64::from(seed) + k, numbers);
             Case { extents, checkerboard, fields: [0, 1, 2].map(field), a, b }
         }
         if double_precision {
@@ -97,8 +97,8 @@ proptest! {
     }
 }
 
-fn gaussian<R: Real>(lattice: Lattice, sites: Sites, seed: u64) -> Field<R, Spinor> {
-    spinors(lattice, sites, &random_words(lattice.extents(), Spinor::WORDS, seed, Numbers::Gaussian))
+fn gaussian<R: Real>(lattice: Lattice, sites: Sites, seed: u64) -> Field<R, Spinors> {
+    spinors(lattice, sites, &random_words(lattice.extents(), Spinors::WORDS, seed, Numbers::Gaussian))
 }
 
 #[test]

@@ -4,7 +4,7 @@ mod common;
 
 use common::{ALL_SITES, Numbers, any_checkerboard, any_extents, any_numbers, every_width, extents, first_difference};
 use common::{lattice, masked, random_words};
-use lanefield_reference::field::{Field, FieldError, Gauge, SiteObject, Spinor, Words};
+use lanefield_reference::field::{Field, FieldError, Gauge, SiteObject, Spinors, Words};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LayoutError, Parity, Sites};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
@@ -43,8 +43,8 @@ proptest! {
         seed: u32,
         numbers in any_numbers(),
     ) {
-        site_order_is_kept::<f32, _>(extents, checkerboard, Spinor, seed.into(), numbers)?;
-        site_order_is_kept::<f64, _>(extents, checkerboard, Spinor, seed.into(), numbers)?;
+        site_order_is_kept::<f32, _>(extents, checkerboard, Spinors::ONE, seed.into(), numbers)?;
+        site_order_is_kept::<f64, _>(extents, checkerboard, Spinors::ONE, seed.into(), numbers)?;
         site_order_is_kept::<f32, _>(extents, checkerboard, Gauge, seed.into(), numbers)?;
     }
 
@@ -79,12 +79,12 @@ proptest! {
         seed: u32,
         numbers in any_numbers(),
     ) {
-        let values = random_words::<f32>(extents, Spinor::WORDS, seed.into(), numbers);
+        let values = random_words::<f32>(extents, Spinors::WORDS, seed.into(), numbers);
         for &sites in &ALL_SITES {
             let narrow = every_width::<f32>(extents, Checkerboard::RedBlack);
             let wide = every_width::<f64>(extents, Checkerboard::RedBlack);
             for (&from, &through) in narrow.iter().zip(wide.iter().rev()) {
-                let field = Field::from_site_order(from, sites, Spinor, &values).unwrap();
+                let field = Field::from_site_order(from, sites, Spinors::ONE, &values).unwrap();
                 let back = field.convert::<f64>(through).unwrap().convert::<f32>(narrow[0]).unwrap();
                 prop_assert_eq!(first_difference(&back.to_site_order(), &field.to_site_order()), None);
             }
@@ -106,10 +106,10 @@ fn conversion_to_f32_rounds_to_nearest_even() {
         (0.75 * f64::from(f32::from_bits(1)), f64::from(f32::from_bits(1))),
     ];
     for (value, rounded) in cases {
-        let values = vec![Complex::new(value, value); Spinor::WORDS * extents.volume()];
+        let values = vec![Complex::new(value, value); Spinors::WORDS * extents.volume()];
         let wide = lattice::<f64>(extents, 16, Checkerboard::RedBlack);
         let narrow = lattice::<f32>(extents, 8, Checkerboard::FullOnly);
-        let field = Field::from_site_order(wide, Sites::Full, Spinor, &values).unwrap();
+        let field = Field::from_site_order(wide, Sites::Full, Spinors::ONE, &values).unwrap();
         let word = field.convert::<f32>(narrow).unwrap().words()[0];
         assert!(word.re.same_bits(rounded as f32) && word.im.same_bits(rounded as f32), "{value} became {word}");
     }
@@ -120,7 +120,7 @@ fn fields_lie_on_64_byte_boundaries() {
     // Awkward sizes: 2·2·2·2 spinors in f32 are 1536 bytes, 3·1·1·1 are 288.
     for text in ["1.1.1.1", "3.1.1.1", "2.2.2.2", "5.3.7.2"] {
         for lattice in every_width::<f32>(extents(text), Checkerboard::FullOnly) {
-            let field = Field::<f32, _>::zeros(lattice, Sites::Full, Spinor).unwrap();
+            let field = Field::<f32, _>::zeros(lattice, Sites::Full, Spinors::ONE).unwrap();
             assert_eq!(field.reals().as_ptr().addr() % 64, 0);
             assert_eq!(field.clone().reals().as_ptr().addr() % 64, 0);
         }
@@ -130,15 +130,15 @@ fn fields_lie_on_64_byte_boundaries() {
 #[test]
 fn even_and_odd_fields_are_the_full_field() {
     let extents = extents("4.6.2.8");
-    let values = random_words::<f64>(extents, Spinor::WORDS, 1, Numbers::Gaussian);
+    let values = random_words::<f64>(extents, Spinors::WORDS, 1, Numbers::Gaussian);
     let lattice = lattice::<f64>(extents, 32, Checkerboard::RedBlack);
     let [even, odd] = Parity::BOTH
-        .map(|p| Field::from_site_order(lattice, Sites::Parity(p), Spinor, &values).unwrap().to_site_order());
+        .map(|p| Field::from_site_order(lattice, Sites::Parity(p), Spinors::ONE, &values).unwrap().to_site_order());
     let sum: Vec<_> = even.iter().zip(&odd).map(|(a, b)| a + b).collect();
     assert_eq!(first_difference(&sum, &values), None);
     // Site 0 is even, its neighbour in x is odd.
     assert_ne!(even[0], Complex::default());
-    assert_eq!(even[Spinor::WORDS], Complex::default());
+    assert_eq!(even[Spinors::WORDS], Complex::default());
 }
 
 #[test]
@@ -172,7 +172,7 @@ fn two_row_links_are_the_first_two_rows() {
     let configuration = Configuration::hot(extents, 2);
     let lattice = lattice::<f32>(extents, 16, Checkerboard::RedBlack);
     let doubled = |format| {
-        let kind = DoubledGauge { format, boundary: BoundaryPhases::new([true, false, true, false]) };
+        let kind = DoubledGauge { format, boundary: BoundaryPhases::antiperiodic([true, false, true, false]) };
         double::<f32>(&configuration, lattice, Sites::Parity(Parity::Odd), kind).unwrap().to_site_order()
     };
     let full = doubled(LinkFormat::Full);
@@ -185,19 +185,19 @@ fn refusals_name_what_was_given_and_what_was_needed() {
     let extents = extents("4.4.4.4");
     let red_black = lattice::<f32>(extents, 16, Checkerboard::RedBlack);
     let full_only = lattice::<f32>(extents, 16, Checkerboard::FullOnly);
-    let error = Field::<f64, _>::zeros(red_black, Sites::Full, Spinor).unwrap_err();
+    let error = Field::<f64, _>::zeros(red_black, Sites::Full, Spinors::ONE).unwrap_err();
     assert_eq!(error.to_string(), "a lattice of ComplexF lanes cannot hold a field of ComplexD");
-    let error = Field::<f32, _>::zeros(full_only, Sites::Parity(Parity::Even), Spinor).unwrap_err();
+    let error = Field::<f32, _>::zeros(full_only, Sites::Parity(Parity::Even), Spinors::ONE).unwrap_err();
     assert_eq!(error, FieldError::Layout(LayoutError::NotRedBlack { extents: "4.4.4.4".to_owned() }));
     let error = Field::<f32, _>::zeros(full_only, Sites::Full, Words(0)).unwrap_err();
     assert_eq!(error.to_string(), "a word list of no complex words makes no field: give it at least one");
-    let error = Field::<f32, _>::from_site_order(full_only, Sites::Full, Spinor, &[]).unwrap_err();
+    let error = Field::<f32, _>::from_site_order(full_only, Sites::Full, Spinors::ONE, &[]).unwrap_err();
     assert_eq!(
         error.to_string(),
         "0 complex numbers in site order do not make a spinor field on 4.4.4.4: that takes 3072"
     );
     let other = lattice::<f32>(common::extents("4.4.4.8"), 16, Checkerboard::FullOnly);
-    let field = Field::<f32, _>::zeros(full_only, Sites::Full, Spinor).unwrap();
+    let field = Field::<f32, _>::zeros(full_only, Sites::Full, Spinors::ONE).unwrap();
     let error = field.convert::<f32>(other).unwrap_err();
     assert_eq!(error.to_string(), "converting a field: 4.4.4.4 does not match 4.4.4.8");
 }

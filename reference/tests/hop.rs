@@ -5,7 +5,7 @@ mod common;
 
 use common::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, any_legs, any_numbers};
 use common::{every_width, extents, first_difference, in_pools, lattice, random_words, spinors};
-use lanefield_reference::field::{Field, Spinor};
+use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::gauge::{Configuration, SITE_WORDS};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::{Dagger, hop};
@@ -30,7 +30,7 @@ fn hop_in_lanes<R: Vectors>(
     let kind = DoubledGauge { format: operator.format, boundary: operator.boundary };
     let links = double::<R>(operator.configuration, lattice, sites, kind).unwrap();
     let source = spinors(lattice, sites.neighbours(), psi);
-    let mut out = Field::zeros(lattice, sites, Spinor).unwrap();
+    let mut out = Field::zeros(lattice, sites, Spinors::ONE).unwrap();
     hop(&mut out, &stencil, &links, &source, operator.legs, dagger).unwrap();
     out.to_site_order()
 }
@@ -104,7 +104,7 @@ fn hop_is_bitwise_equal_to_plain_loops_at_every_width() {
     // The widest lanes cut a dimension into four and more, where a stencil rotates lanes and does not just swap them.
     for text in ["4.4.4.8", "4.2.4.16", "2.2.2.64"] {
         let configuration = Configuration::hot(extents(text), 9);
-        let boundary = BoundaryPhases::new([false, false, true, true]);
+        let boundary = BoundaryPhases::antiperiodic([false, false, true, true]);
         for format in LinkFormat::ALL {
             let operator = ScalarWilson { configuration: &configuration, boundary, format, legs: LegOrder::DEFAULT };
             check::<f32>(&operator, 6);
@@ -135,8 +135,8 @@ fn hop_refuses_fields_that_do_not_belong_together() {
     let (even, odd) = (Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd));
     let stencil = Stencil::new(lattice, even).unwrap();
     let links = |lattice, sites| double::<f32>(&configuration, lattice, sites, DoubledGauge::default()).unwrap();
-    let field = |lattice, sites| Field::<f32, Spinor>::zeros(lattice, sites, Spinor).unwrap();
-    let refused = |mut out: Field<f32, Spinor>, links: Field<f32, DoubledGauge>, source: Field<f32, Spinor>| {
+    let field = |lattice, sites| Field::<f32, Spinors>::zeros(lattice, sites, Spinors::ONE).unwrap();
+    let refused = |mut out: Field<f32, Spinors>, links: Field<f32, DoubledGauge>, source: Field<f32, Spinors>| {
         hop(&mut out, &stencil, &links, &source, LegOrder::DEFAULT, Dagger::No).map_err(|e| e.to_string())
     };
     assert_eq!(refused(field(lattice, even), links(lattice, even), field(lattice, odd)), Ok(()));
@@ -286,7 +286,7 @@ fn hop_of_a_plane_wave_is_that_of_momentum_space() {
     // On unit links, D e^{ipx} χ = e^{ipx} Σ_μ (−cos p_μ + i γ_μ sin p_μ) χ, with half-integer momenta where antiperiodic.
     let extents = extents("4.6.2.8");
     let configuration = Configuration::unit(extents);
-    let boundary = BoundaryPhases::new([false, true, false, true]);
+    let boundary = BoundaryPhases::antiperiodic([false, true, false, true]);
     let chi: [Complex<f64>; SPINOR_WORDS] =
         std::array::from_fn(|k| Complex::new(1.0 + k as f64, 0.5 - 0.25 * k as f64));
     for n in [[0, 0, 0, 0], [1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 1, 0], [0, 0, 0, 3], [3, 4, 1, 6]] {

@@ -207,8 +207,8 @@ proptest! {
         threads in 1usize..=64,
     ) {
         let launch = LaunchGeometry::over_sites(nsimd, osites, AcceleratorThreads::new(threads).unwrap());
-        prop_assert_eq!(launch.local, [nsimd, threads]);
-        prop_assert_eq!(launch.global, [nsimd, threads * launch.groups()]);
+        prop_assert_eq!(launch.local, [nsimd, threads, 1]);
+        prop_assert_eq!(launch.global, [nsimd, threads * launch.groups(), 1]);
         prop_assert!(launch.global[1] >= osites && launch.global[1] - osites < threads);
         prop_assert_eq!(launch.group_size(), nsimd * threads);
     }
@@ -391,12 +391,14 @@ fn what_is_no_leg_order_is_refused() {
 #[test]
 fn boundary_phases_read_what_they_print() {
     for mask in 0..16u32 {
-        let phases = BoundaryPhases::new(std::array::from_fn(|d| mask >> d & 1 == 1));
+        let phases = BoundaryPhases::antiperiodic(std::array::from_fn(|d| mask >> d & 1 == 1));
         assert_eq!(phases.to_string().parse(), Ok(phases));
         assert_eq!(phases.mask(), mask);
     }
+    assert_eq!(BoundaryPhases::FIXED_IN_TIME.to_string(), "1,1,1,0");
+    assert_eq!("1,1,1,0".parse(), Ok(BoundaryPhases::FIXED_IN_TIME));
     assert_eq!("1, 1, +1, -1".parse(), Ok(BoundaryPhases::ANTIPERIODIC_IN_TIME));
-    for text in ["", "1,1,1", "1,1,1,1,1", "1,1,1,0", "1,1,1,i", "1 1 1 1"] {
+    for text in ["", "1,1,1", "1,1,1,1,1", "1,1,1,2", "1,1,1,i", "1 1 1 1"] {
         assert!(
             text.parse::<BoundaryPhases>().unwrap_err().to_string().starts_with(&format!("'{text}' are no boundary"))
         );

@@ -5,8 +5,8 @@ mod common;
 
 use common::{ALL_SITES, Numbers, any_checkerboard, any_extents, any_numbers, every_width, extents, first_difference};
 use common::{in_pools, lattice, random_words};
-use lanefield_reference::field::{ColourMatrix, ColourVector, ComplexNumber, Field, Gauge, HalfSpinor, Propagator};
-use lanefield_reference::field::{FieldError, SiteObject, Spinor, Words};
+use lanefield_reference::field::{ColourMatrix, ColourVectors, ComplexNumber, Field, Gauge, HalfSpinor, Propagator};
+use lanefield_reference::field::{FieldError, SiteObject, Spinors, Words};
 use lanefield_reference::kernels::reduce::{self, Sum};
 use lanefield_reference::kernels::{Vectors, blas};
 use lanefield_reference::layout::{
@@ -60,9 +60,9 @@ impl<R: Vectors, K: SiteObject> Case<R, K> {
 macro_rules! for_every_object {
     ($real:ty, $check:ident) => {
         in_every_layout::<$real, _>(ComplexNumber, $check);
-        in_every_layout::<$real, _>(ColourVector, $check);
+        in_every_layout::<$real, _>(ColourVectors::ONE, $check);
         in_every_layout::<$real, _>(HalfSpinor, $check);
-        in_every_layout::<$real, _>(Spinor, $check);
+        in_every_layout::<$real, _>(Spinors::ONE, $check);
         in_every_layout::<$real, _>(ColourMatrix, $check);
         in_every_layout::<$real, _>(Gauge, $check);
         in_every_layout::<$real, _>(Propagator, $check);
@@ -341,13 +341,13 @@ proptest! {
     }
 }
 
-fn spinors<R: Real>(lattice: Lattice, sites: Sites, seed: u64) -> Field<R, Spinor> {
-    let values = random_words(lattice.extents(), Spinor::WORDS, seed, Numbers::Gaussian);
-    Field::from_site_order(lattice, sites, Spinor, &values).unwrap()
+fn spinors<R: Real>(lattice: Lattice, sites: Sites, seed: u64) -> Field<R, Spinors> {
+    let values = random_words(lattice.extents(), Spinors::WORDS, seed, Numbers::Gaussian);
+    Field::from_site_order(lattice, sites, Spinors::ONE, &values).unwrap()
 }
 
 /// The bits of every kind of reduction.
-fn all_reductions(x: &Field<f32, Spinor>, y: &Field<f32, Spinor>, sum: Sum) -> Vec<u64> {
+fn all_reductions(x: &Field<f32, Spinors>, y: &Field<f32, Spinors>, sum: Sum) -> Vec<u64> {
     let mut z = y.clone();
     let norms = [reduce::norm2(x, sum), blas::axpy_norm(0.3, x, &mut z, sum).unwrap()];
     let mut numbers = vec![reduce::inner_product(x, y, sum).unwrap()];
@@ -447,8 +447,8 @@ fn tree_sums_of_negative_zeros_are_plus_zero_and_exact_ones_minus_zero() {
 #[test]
 fn sums_over_ones_count_them() {
     let lattice = lattice::<f32>(extents("2.2.2.2"), 8, Checkerboard::RedBlack);
-    let words = 16 * Spinor::WORDS;
-    let field = |value| Field::from_site_order(lattice, Sites::Full, Spinor, &vec![value; words]).unwrap();
+    let words = 16 * Spinors::WORDS;
+    let field = |value| Field::from_site_order(lattice, Sites::Full, Spinors::ONE, &vec![value; words]).unwrap();
     let (x, y) = (field(Complex::new(1.0f32, 2.0)), field(Complex::new(3.0, -1.0)));
     for sum in some_sums() {
         assert_eq!(reduce::norm2(&x, sum), 5.0 * 192.0);
@@ -463,11 +463,11 @@ fn sums_over_ones_count_them() {
 fn norms_are_exact_where_doubles_added_in_turn_are_not() {
     // One site of 2⁵⁴, where doubles are 4 apart, and 15 sites of 1: added in turn, every 1 is lost.
     let lattice = lattice::<f64>(extents("2.2.2.2"), 16, Checkerboard::RedBlack);
-    let mut values = vec![Complex::new(0.0f64, 0.0); 16 * Spinor::WORDS];
-    for (site, spinor) in values.chunks_exact_mut(Spinor::WORDS).enumerate() {
+    let mut values = vec![Complex::new(0.0f64, 0.0); 16 * Spinors::WORDS];
+    for (site, spinor) in values.chunks_exact_mut(Spinors::WORDS).enumerate() {
         spinor[0].re = if site == 0 { (1u64 << 27) as f64 } else { 1.0 };
     }
-    let x = Field::from_site_order(lattice, Sites::Full, Spinor, &values).unwrap();
+    let x = Field::from_site_order(lattice, Sites::Full, Spinors::ONE, &values).unwrap();
     assert_eq!(reduce::norm2(&x, Sum::Exact), ((1u64 << 54) + 16) as f64);
     assert_eq!(reduce::norm2(&x, Sum::Tree(TreePlan::new(1, 1).unwrap())), (1u64 << 54) as f64);
 }
@@ -476,10 +476,11 @@ fn norms_are_exact_where_doubles_added_in_turn_are_not() {
 fn infinities_and_nan_reach_the_sum_from_any_lane() {
     let extents = extents("4.2.2.2");
     let lattice = lattice::<f32>(extents, 16, Checkerboard::RedBlack);
-    let mut values = random_words::<f32>(extents, Spinor::WORDS, 3, Numbers::Gaussian);
+    let mut values = random_words::<f32>(extents, Spinors::WORDS, 3, Numbers::Gaussian);
     for sum in some_sums() {
-        let norm =
-            |values: &[_]| reduce::norm2(&Field::from_site_order(lattice, Sites::Full, Spinor, values).unwrap(), sum);
+        let norm = |values: &[_]| {
+            reduce::norm2(&Field::from_site_order(lattice, Sites::Full, Spinors::ONE, values).unwrap(), sum)
+        };
         for word in 0..values.len() {
             let before = values[word];
             values[word].im = f32::INFINITY;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Instant;
 
-use lanefield_reference::field::{Field, SiteObject, Spinor};
+use lanefield_reference::field::{Field, SiteObject, Spinors};
 use lanefield_reference::kernels::hop::{self, Dagger};
 use lanefield_reference::kernels::{Vectors, blas, reduce};
 use lanefield_reference::layout::{Direction, Lattice, LegOrder, Sites, Stencil};
@@ -128,10 +128,10 @@ impl Backend for Cpu {
 
     fn hop<R: Vectors>(
         &self,
-        out: &mut Field<R, Spinor>,
+        out: &mut Field<R, Spinors>,
         stencil: &Stencil,
         links: &Field<R, DoubledGauge>,
-        source: &Field<R, Spinor>,
+        source: &Field<R, Spinors>,
         legs: LegOrder,
         dagger: Dagger,
     ) -> Result<(), BackendError> {

@@ -6,7 +6,7 @@ mod cpu;
 pub mod opencl;
 pub mod select;
 
-use lanefield_reference::field::{Field, FieldError, SiteObject, Spinor};
+use lanefield_reference::field::{Field, FieldError, SiteObject, Spinors};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Direction, Lattice, LayoutError, LegOrder, Sites, Stencil, TreePlan};
@@ -134,10 +134,10 @@ pub trait Backend {
     /// out = the Wilson hop of `source`, at the stencil's sites.
     fn hop<R: Vectors>(
         &self,
-        out: &mut Self::Field<R, Spinor>,
+        out: &mut Self::Field<R, Spinors>,
         stencil: &Self::Stencil,
         links: &Self::Field<R, DoubledGauge>,
-        source: &Self::Field<R, Spinor>,
+        source: &Self::Field<R, Spinors>,
         legs: LegOrder,
         dagger: Dagger,
     ) -> Result<(), BackendError>;

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use lanefield::backend::{Backend, Sum};
 use lanefield::io::npy::ArrayReal;
 use lanefield::operator::{HopOperator, Operator as _, Wilson, WilsonParameters};
-use lanefield::reference::field::{Field, Spinor};
+use lanefield::reference::field::{Field, Spinors};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
@@ -159,8 +159,8 @@ impl<R: Vectors> BackendTask for Task<'_, R> {
             Step::Hop { onto } => onto,
             Step::Wilson(_) => Sites::Full,
         };
-        let psi = backend.upload(Field::from_site_order(lattice, onto.neighbours(), Spinor, source)?)?;
-        let mut out = backend.zeros(lattice, onto, Spinor)?;
+        let psi = backend.upload(Field::from_site_order(lattice, onto.neighbours(), Spinors::ONE, source)?)?;
+        let mut out = backend.zeros(lattice, onto, Spinors::ONE)?;
         match step {
             Step::Hop { onto } => {
                 HopOperator::<B, R>::new(backend, configuration, lattice, hop, &[onto])?.apply(&mut out, &psi, dagger)

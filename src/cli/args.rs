@@ -166,7 +166,7 @@ impl SumArgs {
 /// What defines the hop, beside the configuration.
 #[derive(Args, Clone, Debug)]
 pub struct HopArgs {
-    /// Boundary phases of the fermion in x,y,z,t, each 1 or -1
+    /// Boundary phases of the fermion in x,y,z,t, each 1, -1, or 0 for a fixed boundary, across which nothing is felt
     #[arg(long, value_name = "PHASES", default_value = "1,1,1,-1", allow_hyphen_values = true)]
     pub boundary: BoundaryPhases,
     /// Reals stored a link: 18, or 12 (the third row is rebuilt); it is part of the operator and changes the last bits

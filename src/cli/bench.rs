@@ -10,7 +10,7 @@ use lanefield::perf::reduce::{
     Agreement, Measured, Operation, Progress, ReduceBench, ReduceReport, ReduceRow, SITES_A_GROUP, measure,
 };
 use lanefield::reference::field::{
-    ColourMatrix, ColourVector, ComplexNumber, Gauge, HalfSpinor, Propagator, SiteObject as _, Spinor, Words,
+    ColourMatrix, ColourVectors, ComplexNumber, Gauge, HalfSpinor, Propagator, SiteObject as _, Spinors, Words,
 };
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Extents, LayoutError};
@@ -101,9 +101,9 @@ impl Object {
     fn words(self) -> Words {
         Words(match self {
             Self::Complex => ComplexNumber::WORDS,
-            Self::ColourVector => ColourVector::WORDS,
+            Self::ColourVector => ColourVectors::WORDS,
             Self::HalfSpinor => HalfSpinor::WORDS,
-            Self::Spinor => Spinor::WORDS,
+            Self::Spinor => Spinors::WORDS,
             Self::ColourMatrix => ColourMatrix::WORDS,
             Self::Gauge => Gauge::WORDS,
             Self::Propagator => Propagator::WORDS,

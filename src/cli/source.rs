@@ -6,7 +6,7 @@ use std::str::FromStr;
 use anyhow::{bail, ensure};
 use clap::Args;
 use lanefield::io::npy;
-use lanefield::reference::field::Spinor;
+use lanefield::reference::field::Spinors;
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Coordinate, DIMENSION_NAMES, Extents};
@@ -95,7 +95,7 @@ impl Source {
                 Ok(array.values.into_f64())
             }
             &Self::Gauss(seed) => {
-                let words = (0..extents.volume()).flat_map(|site| (0..Spinor::WORDS as u32).map(move |w| (site, w)));
+                let words = (0..extents.volume()).flat_map(|site| (0..Spinors::WORDS as u32).map(move |w| (site, w)));
                 let draw = |(site, word)| {
                     let (re, im) = gaussian_pair(seed, Stream::SpinorSource, site as u64, word);
                     Complex::new(re, im)
@@ -107,8 +107,8 @@ impl Source {
                     let (value, last) = (coordinate[d], extents[d] - 1);
                     ensure!(value <= last, "{name} = {value} of the point source is outside 0 to {last} on {extents}");
                 }
-                let mut values = vec![Complex::new(0.0, 0.0); extents.volume() * Spinor::WORDS];
-                values[extents.site(coordinate) * Spinor::WORDS + 3 * spin + colour].re = 1.0;
+                let mut values = vec![Complex::new(0.0, 0.0); extents.volume() * Spinors::WORDS];
+                values[extents.site(coordinate) * Spinors::WORDS + 3 * spin + colour].re = 1.0;
                 Ok(values)
             }
         }
@@ -150,7 +150,7 @@ mod tests {
         let source: Source = "point:1,0,0,1,2,1".parse().unwrap();
         let extents = Extents::new([2, 1, 1, 2]).unwrap();
         let values = source.values(extents, "c").unwrap();
-        let place = 3 * Spinor::WORDS + 7;
+        let place = 3 * Spinors::WORDS + 7;
         assert!(values.iter().enumerate().all(|(i, z)| *z == Complex::new(f64::from(i == place), 0.0)));
         let error = source.values(Extents::new([1, 1, 1, 2]).unwrap(), "c").unwrap_err().to_string();
         assert_eq!(error, "x = 1 of the point source is outside 0 to 0 on 1.1.1.2");

@@ -1,6 +1,6 @@
 //! The Wilson hop as an operator: links and stencil of the sites that it acts on, held by a backend.
 
-use lanefield_reference::field::{FieldError, Spinor};
+use lanefield_reference::field::{FieldError, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::{Dagger, FLOPS_PER_SITE, ideal_bytes_per_site};
@@ -74,8 +74,8 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
     /// [`BackendError::Field`] for sites that the hop was not prepared for, and for fields that do not match.
     pub fn apply(
         &self,
-        out: &mut B::Field<R, Spinor>,
-        psi: &B::Field<R, Spinor>,
+        out: &mut B::Field<R, Spinors>,
+        psi: &B::Field<R, Spinors>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         let Some(onto) = self.targets.iter().find(|onto| onto.sites == out.sites()) else {

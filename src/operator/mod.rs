@@ -10,41 +10,72 @@ pub use normal::NormalEquations;
 pub use schur::{EvenOdd, SchurComplement};
 pub use wilson::{Wilson, WilsonParameters};
 
-use lanefield_reference::field::Spinor;
+use lanefield_reference::field::SiteObject;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
 
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, HeldField};
 
-/// A linear operator on spinor fields of precision `R` held by `B`. It may hold temporary fields, hence `&mut self`.
+/// A linear operator on fields of precision `R` held by `B`. It may hold temporary fields, hence `&mut self`.
+///
+/// An operator acts on fields of one or several *columns*: vectors that it takes each by itself, such as the right-hand sides of a batch.
+/// Its links are then read once for all of them.
 pub trait Operator<B: Backend, R: Vectors> {
+    /// What its fields hold at each site.
+    type Object: SiteObject;
+
     /// The backend that runs it.
     fn backend(&self) -> &B;
     /// The lattice that it acts on.
     fn lattice(&self) -> Lattice;
     /// The sites that it acts on.
     fn sites(&self) -> Sites;
-    /// out = D ψ, or D† ψ.
+    /// What a field of `columns` columns holds at each site.
+    fn object(&self, columns: usize) -> Self::Object;
+    /// out = D ψ, or D† ψ, of each column.
     ///
     /// # Errors
     /// Fields that do not lie on the operator's lattice and sites; what the backend reports.
     fn apply(
         &mut self,
-        out: &mut B::Field<R, Spinor>,
-        psi: &B::Field<R, Spinor>,
+        out: &mut B::Field<R, Self::Object>,
+        psi: &B::Field<R, Self::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError>;
-    /// Floating-point operations of one application, as the field counts them.
+    /// Floating-point operations of one application to a column, as the field counts them.
     fn flops(&self) -> u64;
-    /// Bytes that one application has to move at least, each of its kernels' inputs and outputs once.
+    /// Bytes that one application to one column has to move at least, each of its kernels' inputs and outputs once.
     fn bytes(&self) -> u64;
 
-    /// A field of zeros that the operator can act on.
+    /// A field of zeros that the operator can act on, of `columns` columns.
     ///
     /// # Errors
     /// What the backend reports.
-    fn zeros(&self) -> Result<B::Field<R, Spinor>, BackendError> {
-        self.backend().zeros(self.lattice(), self.sites(), Spinor)
+    fn zeros_of(&self, columns: usize) -> Result<B::Field<R, Self::Object>, BackendError> {
+        self.backend().zeros(self.lattice(), self.sites(), self.object(columns))
     }
+
+    /// The same of one column.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    fn zeros(&self) -> Result<B::Field<R, Self::Object>, BackendError> {
+        self.zeros_of(1)
+    }
+}
+
+/// Makes a temporary field like `like`, if it is not yet.
+///
+/// # Errors
+/// What the backend reports.
+pub(crate) fn fit<B: Backend, R: Vectors, K: SiteObject>(
+    temporary: &mut B::Field<R, K>,
+    like: &B::Field<R, K>,
+    backend: &B,
+) -> Result<(), BackendError> {
+    if temporary.kind() != like.kind() {
+        *temporary = backend.zeros(*like.lattice(), temporary.sites(), like.kind())?;
+    }
+    Ok(())
 }

@@ -1,17 +1,16 @@
 //! The normal equations of an operator: D†D, Hermitian and positive definite, as conjugate gradients need it.
 
-use lanefield_reference::field::Spinor;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
 
-use super::Operator;
+use super::{Operator, fit};
 use crate::backend::{Backend, BackendError};
 
 /// D†D.
-pub struct NormalEquations<B: Backend, R: Vectors, D> {
+pub struct NormalEquations<B: Backend, R: Vectors, D: Operator<B, R>> {
     operator: D,
-    between: B::Field<R, Spinor>,
+    between: B::Field<R, D::Object>,
 }
 
 impl<B: Backend, R: Vectors, D: Operator<B, R>> NormalEquations<B, R, D> {
@@ -31,6 +30,8 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> NormalEquations<B, R, D> {
 }
 
 impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for NormalEquations<B, R, D> {
+    type Object = D::Object;
+
     fn backend(&self) -> &B {
         self.operator.backend()
     }
@@ -40,14 +41,18 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for NormalEquatio
     fn sites(&self) -> Sites {
         self.operator.sites()
     }
+    fn object(&self, columns: usize) -> D::Object {
+        self.operator.object(columns)
+    }
 
     /// out = D†D ψ; the operator is its own Hermitian conjugate, so `dagger` makes no difference.
     fn apply(
         &mut self,
-        out: &mut B::Field<R, Spinor>,
-        psi: &B::Field<R, Spinor>,
+        out: &mut B::Field<R, D::Object>,
+        psi: &B::Field<R, D::Object>,
         _: Dagger,
     ) -> Result<(), BackendError> {
+        fit::<B, R, _>(&mut self.between, psi, self.operator.backend())?;
         self.operator.apply(&mut self.between, psi, Dagger::No)?;
         self.operator.apply(out, &self.between, Dagger::Yes)
     }

@@ -1,30 +1,33 @@
 //! Even-odd preconditioning: the Schur complement on the odd sites, Grid's SchurDiagMooee, for any operator that has even-odd
 //! pieces. Mpc = Moo − Moe Mee⁻¹ Meo.
 
-use lanefield_reference::field::Spinor;
+use lanefield_reference::field::SiteObject;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Parity, Sites};
 
-use super::Operator;
-use super::hop::number_of_sites;
-use super::wilson::{AXPY_FLOPS, spinor_bytes};
+use super::{Operator, fit};
 use crate::backend::{Backend, BackendError};
 
-/// The even-odd pieces of an operator. Fields live on one parity; which, a field knows.
+/// The even-odd pieces of an operator, each of which acts on all columns of a field. Fields live on one parity; which, a field knows.
 pub trait EvenOdd<B: Backend, R: Vectors> {
+    /// What its fields hold at each site.
+    type Object: SiteObject;
+
     /// The backend that runs it.
     fn backend(&self) -> &B;
     /// The lattice that it acts on.
     fn lattice(&self) -> Lattice;
+    /// What a field of `columns` columns holds at each site.
+    fn object(&self, columns: usize) -> Self::Object;
     /// out = the part of M (with dagger: of M†) that connects parities, on the sites of `out`; ψ lives on the others.
     ///
     /// # Errors
     /// Fields that do not match; what the backend reports; as for all functions here.
     fn meooe(
         &mut self,
-        out: &mut B::Field<R, Spinor>,
-        psi: &B::Field<R, Spinor>,
+        out: &mut B::Field<R, Self::Object>,
+        psi: &B::Field<R, Self::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError>;
     /// out = the part of M that stays on a parity.
@@ -33,8 +36,8 @@ pub trait EvenOdd<B: Backend, R: Vectors> {
     /// As [`Self::meooe`].
     fn mooee(
         &mut self,
-        out: &mut B::Field<R, Spinor>,
-        psi: &B::Field<R, Spinor>,
+        out: &mut B::Field<R, Self::Object>,
+        psi: &B::Field<R, Self::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError>;
     /// out = its inverse.
@@ -43,25 +46,52 @@ pub trait EvenOdd<B: Backend, R: Vectors> {
     /// As [`Self::meooe`].
     fn mooee_inv(
         &mut self,
-        out: &mut B::Field<R, Spinor>,
-        psi: &B::Field<R, Spinor>,
+        out: &mut B::Field<R, Self::Object>,
+        psi: &B::Field<R, Self::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError>;
-    /// Floating-point operations of one [`Self::meooe`].
-    fn meooe_flops(&self) -> u64;
-    /// Bytes that one [`Self::meooe`] has to move at least.
-    fn meooe_bytes(&self) -> u64;
-    /// Floating-point operations of one [`Self::mooee`] or its inverse.
-    fn mooee_flops(&self) -> u64;
-    /// Bytes that one [`Self::mooee`] or its inverse has to move at least.
-    fn mooee_bytes(&self) -> u64;
+    /// out = Mee⁻¹ Meo ψ, with `between` like out. In one launch, where an operator can; the bits are the same, but with 16-bit storage.
+    ///
+    /// # Errors
+    /// As [`Self::meooe`].
+    fn inverse_hop(
+        &mut self,
+        out: &mut B::Field<R, Self::Object>,
+        between: &mut B::Field<R, Self::Object>,
+        psi: &B::Field<R, Self::Object>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        self.meooe(between, psi, dagger)?;
+        self.mooee_inv(out, between, dagger)
+    }
+    /// out = Moo χ − Moe ψ, with χ and `between` like out. In one launch, where an operator can; the bits are the same, but with 16-bit
+    /// storage.
+    ///
+    /// # Errors
+    /// As [`Self::meooe`].
+    fn diagonal_minus_hop(
+        &mut self,
+        out: &mut B::Field<R, Self::Object>,
+        between: &mut B::Field<R, Self::Object>,
+        chi: &B::Field<R, Self::Object>,
+        psi: &B::Field<R, Self::Object>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        self.meooe(between, psi, dagger)?;
+        self.mooee(out, chi, dagger)?;
+        self.backend().axpy(-1.0, between, out)
+    }
+    /// Floating-point operations of one Mpc on a column.
+    fn schur_flops(&self) -> u64;
+    /// Bytes that one Mpc on one column has to move at least, each kernel's inputs and outputs once.
+    fn schur_bytes(&self) -> u64;
 }
 
 /// The Schur complement of an operator on the odd sites, and the way there and back.
-pub struct SchurComplement<B: Backend, R: Vectors, P> {
+pub struct SchurComplement<B: Backend, R: Vectors, P: EvenOdd<B, R>> {
     pieces: P,
-    even: [B::Field<R, Spinor>; 2],
-    odd: B::Field<R, Spinor>,
+    even: [B::Field<R, P::Object>; 2],
+    odd: B::Field<R, P::Object>,
 }
 
 impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> SchurComplement<B, R, P> {
@@ -70,10 +100,19 @@ impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> SchurComplement<B, R, P> {
     /// # Errors
     /// A lattice without parities; what the backend reports.
     pub fn new(pieces: P) -> Result<Self, BackendError> {
-        let zeros = |parity| pieces.backend().zeros(pieces.lattice(), Sites::Parity(parity), Spinor);
+        let zeros = |parity| pieces.backend().zeros(pieces.lattice(), Sites::Parity(parity), pieces.object(1));
         let even = [zeros(Parity::Even)?, zeros(Parity::Even)?];
         let odd = zeros(Parity::Odd)?;
         Ok(Self { pieces, even, odd })
+    }
+
+    /// Makes the temporary fields have the columns of `like`.
+    fn fit(&mut self, like: &B::Field<R, P::Object>) -> Result<(), BackendError> {
+        let Self { pieces, even, odd } = self;
+        for temporary in even.iter_mut().chain([odd]) {
+            fit::<B, R, _>(temporary, like, pieces.backend())?;
+        }
+        Ok(())
     }
 
     /// The pieces.
@@ -87,10 +126,11 @@ impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> SchurComplement<B, R, P> {
     /// As [`Operator::apply`].
     pub fn odd_source(
         &mut self,
-        out: &mut B::Field<R, Spinor>,
-        eta_even: &B::Field<R, Spinor>,
-        eta_odd: &B::Field<R, Spinor>,
+        out: &mut B::Field<R, P::Object>,
+        eta_even: &B::Field<R, P::Object>,
+        eta_odd: &B::Field<R, P::Object>,
     ) -> Result<(), BackendError> {
+        self.fit(eta_odd)?;
         self.pieces.mooee_inv(&mut self.even[0], eta_even, Dagger::No)?;
         self.pieces.meooe(&mut self.odd, &self.even[0], Dagger::No)?;
         self.pieces.backend().copy(out, eta_odd)?;
@@ -103,10 +143,11 @@ impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> SchurComplement<B, R, P> {
     /// As [`Operator::apply`].
     pub fn even_solution(
         &mut self,
-        out: &mut B::Field<R, Spinor>,
-        eta_even: &B::Field<R, Spinor>,
-        psi_odd: &B::Field<R, Spinor>,
+        out: &mut B::Field<R, P::Object>,
+        eta_even: &B::Field<R, P::Object>,
+        psi_odd: &B::Field<R, P::Object>,
     ) -> Result<(), BackendError> {
+        self.fit(psi_odd)?;
         let Self { pieces, even: [meo_psi, difference], .. } = self;
         pieces.meooe(meo_psi, psi_odd, Dagger::No)?;
         pieces.backend().copy(difference, eta_even)?;
@@ -116,6 +157,8 @@ impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> SchurComplement<B, R, P> {
 }
 
 impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> Operator<B, R> for SchurComplement<B, R, P> {
+    type Object = P::Object;
+
     fn backend(&self) -> &B {
         self.pieces.backend()
     }
@@ -125,28 +168,26 @@ impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> Operator<B, R> for SchurComplemen
     fn sites(&self) -> Sites {
         Sites::Parity(Parity::Odd)
     }
+    fn object(&self, columns: usize) -> P::Object {
+        self.pieces.object(columns)
+    }
 
     fn apply(
         &mut self,
-        out: &mut B::Field<R, Spinor>,
-        psi: &B::Field<R, Spinor>,
+        out: &mut B::Field<R, P::Object>,
+        psi: &B::Field<R, P::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
+        self.fit(psi)?;
         let Self { pieces, even: [even, even_inv], odd } = self;
-        pieces.meooe(even, psi, dagger)?;
-        pieces.mooee_inv(even_inv, even, dagger)?;
-        pieces.meooe(odd, even_inv, dagger)?;
-        pieces.mooee(out, psi, dagger)?;
-        pieces.backend().axpy(-1.0, odd, out)
+        pieces.inverse_hop(even_inv, even, psi, dagger)?;
+        pieces.diagonal_minus_hop(out, odd, psi, even_inv, dagger)
     }
 
     fn flops(&self) -> u64 {
-        let sites = number_of_sites(self.lattice(), self.sites());
-        2 * self.pieces.meooe_flops() + 2 * self.pieces.mooee_flops() + AXPY_FLOPS * sites
+        self.pieces.schur_flops()
     }
-
     fn bytes(&self) -> u64 {
-        let axpy = 3 * spinor_bytes::<R>(self.lattice(), self.sites());
-        2 * self.pieces.meooe_bytes() + 2 * self.pieces.mooee_bytes() + axpy
+        self.pieces.schur_bytes()
     }
 }

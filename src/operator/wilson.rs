@@ -1,6 +1,6 @@
 //! The Wilson operator M = hop + (4 + mass), on the full lattice and in its even-odd pieces.
 
-use lanefield_reference::field::Spinor;
+use lanefield_reference::field::Spinors;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
@@ -70,6 +70,8 @@ pub(super) const SCALE_FLOPS: u64 = 24;
 pub(super) const AXPY_FLOPS: u64 = 48;
 
 impl<B: Backend, R: Vectors> Operator<B, R> for Wilson<'_, B, R> {
+    type Object = Spinors;
+
     fn backend(&self) -> &B {
         self.hop.backend()
     }
@@ -79,11 +81,14 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Wilson<'_, B, R> {
     fn sites(&self) -> Sites {
         Sites::Full
     }
+    fn object(&self, columns: usize) -> Spinors {
+        Spinors::new(columns)
+    }
 
     fn apply(
         &mut self,
-        out: &mut B::Field<R, Spinor>,
-        psi: &B::Field<R, Spinor>,
+        out: &mut B::Field<R, Spinors>,
+        psi: &B::Field<R, Spinors>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         self.hop.apply(out, psi, dagger)?;
@@ -101,21 +106,26 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Wilson<'_, B, R> {
 
 /// Bytes of a spinor field.
 pub(super) fn spinor_bytes<R>(lattice: Lattice, sites: Sites) -> u64 {
-    number_of_sites(lattice, sites) * (2 * Spinor::WORDS * size_of::<R>()) as u64
+    number_of_sites(lattice, sites) * (2 * Spinors::WORDS * size_of::<R>()) as u64
 }
 
 impl<B: Backend, R: Vectors> EvenOdd<B, R> for Wilson<'_, B, R> {
+    type Object = Spinors;
+
     fn backend(&self) -> &B {
         self.hop.backend()
     }
     fn lattice(&self) -> Lattice {
         self.hop.lattice()
     }
+    fn object(&self, columns: usize) -> Spinors {
+        Spinors::new(columns)
+    }
 
     fn meooe(
         &mut self,
-        out: &mut B::Field<R, Spinor>,
-        psi: &B::Field<R, Spinor>,
+        out: &mut B::Field<R, Spinors>,
+        psi: &B::Field<R, Spinors>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         self.hop.apply(out, psi, dagger)
@@ -123,8 +133,8 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Wilson<'_, B, R> {
 
     fn mooee(
         &mut self,
-        out: &mut B::Field<R, Spinor>,
-        psi: &B::Field<R, Spinor>,
+        out: &mut B::Field<R, Spinors>,
+        psi: &B::Field<R, Spinors>,
         _: Dagger,
     ) -> Result<(), BackendError> {
         self.hop.backend().scale(out, self.diagonal, psi)
@@ -132,23 +142,19 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Wilson<'_, B, R> {
 
     fn mooee_inv(
         &mut self,
-        out: &mut B::Field<R, Spinor>,
-        psi: &B::Field<R, Spinor>,
+        out: &mut B::Field<R, Spinors>,
+        psi: &B::Field<R, Spinors>,
         _: Dagger,
     ) -> Result<(), BackendError> {
         self.hop.backend().scale(out, 1.0 / self.diagonal, psi)
     }
 
-    fn meooe_flops(&self) -> u64 {
-        self.hop.flops(PARITIES[0])
+    /// Two hops, a product with 1/dm, and one with dm and a difference.
+    fn schur_flops(&self) -> u64 {
+        let sites = number_of_sites(self.hop.lattice(), PARITIES[0]);
+        2 * self.hop.flops(PARITIES[0]) + (2 * SCALE_FLOPS + AXPY_FLOPS) * sites
     }
-    fn meooe_bytes(&self) -> u64 {
-        self.hop.bytes(PARITIES[0])
-    }
-    fn mooee_flops(&self) -> u64 {
-        SCALE_FLOPS * number_of_sites(self.hop.lattice(), PARITIES[0])
-    }
-    fn mooee_bytes(&self) -> u64 {
-        2 * spinor_bytes::<R>(self.hop.lattice(), PARITIES[0])
+    fn schur_bytes(&self) -> u64 {
+        2 * self.hop.bytes(PARITIES[0]) + 7 * spinor_bytes::<R>(self.hop.lattice(), PARITIES[0])
     }
 }

@@ -6,7 +6,7 @@ mod report;
 
 use std::collections::{HashMap, HashSet};
 
-use lanefield_reference::field::{SiteObject, Spinor, Words};
+use lanefield_reference::field::{SiteObject, Spinors, Words};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{
     AcceleratorThreads, Extents, LaneChoice, Lattice, LatticeOptions, LayoutError, ReductionDevice, Sites, TreePlan,
@@ -309,7 +309,7 @@ impl<B: Measured, O: FnMut(Progress<'_>)> Measuring<'_, B, O> {
         let fields = self.spinor_fields::<R>().map_err(|error| error.to_string());
         let options = SumOptions { finish: self.bench.finish, ..SumOptions::default() };
         let plan = get_num_blocks_and_threads(size_of::<Complex<f64>>(), device).map_err(|error| error.to_string());
-        let a_field = (self.bench.extents.volume() * Spinor::WORDS * size_of::<Complex<R>>()) as u64;
+        let a_field = (self.bench.extents.volume() * Spinors::WORDS * size_of::<Complex<R>>()) as u64;
         for (operation, bytes) in [(Operation::Norm2, a_field), (Operation::InnerProduct, 2 * a_field)] {
             let tree = plan.clone().map(|plan| (Sum::Tree(plan), options));
             let group = plan.as_ref().map(TreePlan::threads).ok();
@@ -317,21 +317,21 @@ impl<B: Measured, O: FnMut(Progress<'_>)> Measuring<'_, B, O> {
             for (shape, form, group, setup) in rows {
                 let row = |setup| Planned { operation, shape, group, form: form.to_owned(), setup };
                 match &fields {
-                    Ok([x, y]) => self.row::<R>(row(setup), Spinor.name(), bytes, |backend, sum| {
+                    Ok([x, y]) => self.row::<R>(row(setup), Spinors::ONE.name(), bytes, |backend, sum| {
                         Ok(vec![match operation {
                             Operation::InnerProduct => backend.inner_product(x, y, sum)?,
                             Operation::Norm2 | Operation::Sum => backend.norm2(x, sum)?.into(),
                         }])
                     }),
                     Err(reason) => {
-                        self.row::<R>(row(Err(reason.clone())), Spinor.name(), bytes, |_, _| Ok(Vec::new()));
+                        self.row::<R>(row(Err(reason.clone())), Spinors::ONE.name(), bytes, |_, _| Ok(Vec::new()));
                     }
                 }
             }
         }
     }
 
-    fn spinor_fields<R: Vectors>(&self) -> Result<[B::Field<R, Spinor>; 2], BackendError> {
+    fn spinor_fields<R: Vectors>(&self) -> Result<[B::Field<R, Spinors>; 2], BackendError> {
         let lattice = lay_out::<R>(self.bench)?;
         let field = |number| {
             let field = TestData::new(2).spinor::<R>(lattice, Sites::Full, Numbers::Ordinary, number)?;

@@ -1,7 +1,6 @@
 //! Conjugate gradients (Hestenes and Stiefel 1952), with the recurrence, the rounding and the stopping rule of
 //! `docs/arithmetic.md` §10, which are Grid's.
 
-use lanefield_reference::field::Spinor;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use thiserror::Error;
@@ -94,10 +93,10 @@ pub enum CgError {
 ///
 /// # Errors
 /// [`CgError`]; ψ then holds the last iterate.
-pub fn conjugate_gradient<B: Backend, R: Vectors>(
-    operator: &mut impl Operator<B, R>,
-    source: &B::Field<R, Spinor>,
-    psi: &mut B::Field<R, Spinor>,
+pub fn conjugate_gradient<B: Backend, R: Vectors, A: Operator<B, R>>(
+    operator: &mut A,
+    source: &B::Field<R, A::Object>,
+    psi: &mut B::Field<R, A::Object>,
     params: CgParams,
     mut observe: impl FnMut(usize, f64),
 ) -> Result<CgInfo, CgError> {

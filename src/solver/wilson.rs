@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use lanefield_reference::field::{Field, FieldError, Spinor};
+use lanefield_reference::field::{Field, FieldError, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
@@ -136,8 +136,8 @@ pub fn solve_wilson<R: Vectors, B: Backend>(
     };
     let lattice = Lattice::new(extents, R::COMPLEX, LatticeOptions { lanes: solve.lanes, nodes: None, checkerboard })?;
     let rounded: Vec<Complex<R>> = eta.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect();
-    let on = |sites| -> Result<B::Field<R, Spinor>, SolveError> {
-        Ok(backend.upload(Field::from_site_order(lattice, sites, Spinor, &rounded)?)?)
+    let on = |sites| -> Result<B::Field<R, Spinors>, SolveError> {
+        Ok(backend.upload(Field::from_site_order(lattice, sites, Spinors::ONE, &rounded)?)?)
     };
     let mut report = match solve.preconditioning {
         Preconditioning::None => {
@@ -160,12 +160,12 @@ pub fn solve_wilson<R: Vectors, B: Backend>(
             normal.operator().apply(&mut b, &source, Dagger::Yes)?;
             let mut psi_odd = normal.zeros()?;
             let mut report = run_cg(backend, &mut normal, &b, &mut psi_odd, solve, observe)?;
-            let mut psi_even = backend.zeros(lattice, Sites::Parity(Parity::Even), Spinor)?;
+            let mut psi_even = backend.zeros(lattice, Sites::Parity(Parity::Even), Spinors::ONE)?;
             normal.operator().even_solution(&mut psi_even, &eta_even, &psi_odd)?;
             report.solution = backend.download(&psi_odd)?.to_site_order();
             let even = backend.download(&psi_even)?.to_site_order();
             for site in (0..extents.volume()).filter(|&s| Sites::Parity(Parity::Even).contain(extents.coordinate(s))) {
-                let words = site * Spinor::WORDS..(site + 1) * Spinor::WORDS;
+                let words = site * Spinors::WORDS..(site + 1) * Spinors::WORDS;
                 report.solution[words.clone()].copy_from_slice(&even[words]);
             }
             report
@@ -178,9 +178,9 @@ pub fn solve_wilson<R: Vectors, B: Backend>(
 /// Conjugate gradients from ψ, timed; the report lacks the solution and the true residuals.
 fn run_cg<R: Vectors, B: Backend>(
     backend: &B,
-    operator: &mut impl Operator<B, R>,
-    b: &B::Field<R, Spinor>,
-    psi: &mut B::Field<R, Spinor>,
+    operator: &mut impl Operator<B, R, Object = Spinors>,
+    b: &B::Field<R, Spinors>,
+    psi: &mut B::Field<R, Spinors>,
     solve: &WilsonSolve,
     observe: impl FnMut(usize, f64),
 ) -> Result<SolveReport<R>, SolveError> {
@@ -224,11 +224,11 @@ fn check<R: Vectors, B: Backend>(
 
     let lattice = Lattice::new(extents, f64::COMPLEX, options(Checkerboard::FullOnly))?;
     let mut m = Wilson::<B, f64>::full(backend, configuration, lattice, solve.operator)?;
-    let on_full = |values| Field::from_site_order(lattice, Sites::Full, Spinor, values);
+    let on_full = |values| Field::from_site_order(lattice, Sites::Full, Spinors::ONE, values);
     let psi_full = backend.upload(on_full(&psi)?)?;
     let eta_full = backend.upload(on_full(eta)?)?;
-    let mut residual = backend.zeros(lattice, Sites::Full, Spinor)?;
-    let mut product = backend.zeros(lattice, Sites::Full, Spinor)?;
+    let mut residual = backend.zeros(lattice, Sites::Full, Spinors::ONE)?;
+    let mut product = backend.zeros(lattice, Sites::Full, Spinors::ONE)?;
     m.apply(&mut product, &psi_full, Dagger::No)?;
     backend.copy(&mut residual, &eta_full)?;
     let norm2 = backend.axpy_norm(-1.0, &product, &mut residual, Sum::Exact)?;
@@ -244,7 +244,7 @@ fn check<R: Vectors, B: Backend>(
         }
         Preconditioning::EvenOdd => {
             let lattice = Lattice::new(extents, f64::COMPLEX, options(Checkerboard::RedBlack))?;
-            let on = |parity, values| Field::from_site_order(lattice, Sites::Parity(parity), Spinor, values);
+            let on = |parity, values| Field::from_site_order(lattice, Sites::Parity(parity), Spinors::ONE, values);
             let pieces = Wilson::<B, f64>::even_odd(backend, configuration, lattice, solve.operator)?;
             let mut schur = SchurComplement::new(pieces)?;
             let [even, odd] = [backend.upload(on(Parity::Even, eta)?)?, backend.upload(on(Parity::Odd, eta)?)?];

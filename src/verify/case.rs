@@ -8,7 +8,7 @@ use lanefield_reference::layout::{
     AcceleratorThreads, Checkerboard, DIMENSIONS, Extents, LEGS, LaneChoice, LaneWidth, Lattice, LatticeOptions,
     LayoutError, Leg, LegOrder, Parity, Sites,
 };
-use lanefield_reference::links::BoundaryPhases;
+use lanefield_reference::links::{BoundaryPhases, Phase};
 use lanefield_reference::random::{Stream, bits};
 use lanefield_reference::real::Real;
 
@@ -168,7 +168,9 @@ impl<'o> Plan<'o> {
             scalar,
             LatticeOptions { lanes: LaneChoice::Width(width), nodes, checkerboard },
         )?;
-        let boundary = BoundaryPhases::new(std::array::from_fn(|_| draws.below(2) == 1));
+        let boundary = BoundaryPhases::new(std::array::from_fn(|_| {
+            draws.one_of(&[Phase::Periodic, Phase::Periodic, Phase::Antiperiodic, Phase::Antiperiodic, Phase::Fixed])
+        }));
         // Another leg order costs a program for each precision, lane width and link format: few of them.
         let unusual = round == 1 && turn % widths.len() as u64 <= u64::from(!options.few_programs);
         let legs = match options.legs {

@@ -189,7 +189,7 @@ fn same_numbers<R: Real>(found: &[R], expected: &[R]) -> bool {
 /// Compares site by site, in site order.
 fn search<R: Real, K: SiteObject>(found: &Field<R, K>, expected: &Field<R, K>) -> Option<FieldMismatch> {
     let (extents, sites, words) = (found.lattice().extents(), found.sites(), found.kind().words());
-    let spinor = words == lanefield_reference::field::Spinor::WORDS && found.kind().name() == "spinor";
+    let spinor = words == lanefield_reference::field::Spinors::WORDS && found.kind().name() == "spinor";
     let value = |field: &Field<R, K>, place: Place, word: usize| -> Complex<R> {
         let nsimd = field.lattice().nsimd();
         field.words()[(place.osite * words + word) * nsimd + place.lane]

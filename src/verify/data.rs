@@ -3,7 +3,7 @@
 
 use std::fmt;
 
-use lanefield_reference::field::{Field, FieldError, SiteObject, Spinor};
+use lanefield_reference::field::{Field, FieldError, SiteObject, Spinors};
 use lanefield_reference::gauge::{Configuration, GaugeError, SITE_WORDS};
 use lanefield_reference::layout::{Extents, Lattice, Sites};
 use lanefield_reference::random::{Stream, bits};
@@ -189,8 +189,8 @@ impl TestData {
         sites: Sites,
         numbers: Numbers,
         field: u32,
-    ) -> Result<Field<R, Spinor>, FieldError> {
-        self.field(lattice, sites, Spinor, numbers, field)
+    ) -> Result<Field<R, Spinors>, FieldError> {
+        self.field(lattice, sites, Spinors::ONE, numbers, field)
     }
 
     /// A configuration of arbitrary links that are numbers of `R`, or a hot one.

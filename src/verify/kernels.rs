@@ -1,6 +1,6 @@
 //! Every kernel on one random case, on all the sites that its lattice has: the backend under test against the reference.
 
-use lanefield_reference::field::{Field, Spinor};
+use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
@@ -22,7 +22,7 @@ pub(super) struct KernelChecks<'a, B, P> {
     pub case: &'a Case,
 }
 
-type Host<R> = Field<R, Spinor>;
+type Host<R> = Field<R, Spinors>;
 
 impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
     /// Every kernel on every set of sites.
@@ -43,7 +43,7 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
     }
 
     /// Compares a field of the backend under test with the reference's.
-    fn compare<R: Vectors>(&self, found: &B::Field<R, Spinor>, expected: &Host<R>) -> Result<Compared, VerifyError> {
+    fn compare<R: Vectors>(&self, found: &B::Field<R, Spinors>, expected: &Host<R>) -> Result<Compared, VerifyError> {
         let found = self.tested.download(found)?;
         let mismatch = self.host.install(|| compare_fields(&found, expected))?;
         Ok(Compared {

@@ -1,7 +1,7 @@
 //! What a backend is compared with. The CPU reference is what devices are compared with; where there is none, it is itself compared
 //! with the plain scalar implementation, which knows no layout.
 
-use lanefield_reference::field::{Field, SiteObject, Spinor};
+use lanefield_reference::field::{Field, SiteObject, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
@@ -16,7 +16,7 @@ use crate::operator::HopParameters;
 use crate::solver::{Preconditioning, SolveError, WilsonSolve, solve_wilson};
 
 /// A spinor field on the host.
-type Spinors<R> = Field<R, Spinor>;
+type SpinorField<R> = Field<R, Spinors>;
 
 /// All that a hop depends on but its source: plain, and made ready for kernels on lanes.
 pub struct HopInputs<'a, R: Vectors> {
@@ -47,13 +47,13 @@ pub trait Reference {
     fn hop<R: Vectors>(
         &self,
         inputs: &HopInputs<'_, R>,
-        source: &Spinors<R>,
+        source: &SpinorField<R>,
         dagger: Dagger,
-    ) -> Result<Spinors<R>, VerifyError>;
+    ) -> Result<SpinorField<R>, VerifyError>;
     /// a · x.
-    fn scale<R: Vectors>(&self, a: f64, x: &Spinors<R>) -> Result<Spinors<R>, VerifyError>;
+    fn scale<R: Vectors>(&self, a: f64, x: &SpinorField<R>) -> Result<SpinorField<R>, VerifyError>;
     /// y ← a · x + y.
-    fn axpy<R: Vectors>(&self, a: f64, x: &Spinors<R>, y: &mut Spinors<R>) -> Result<(), VerifyError>;
+    fn axpy<R: Vectors>(&self, a: f64, x: &SpinorField<R>, y: &mut SpinorField<R>) -> Result<(), VerifyError>;
     /// y ← a · x + y, and |y|².
     fn axpy_norm<R: Vectors, K: SiteObject>(
         &self,
@@ -74,9 +74,9 @@ pub trait Reference {
     /// ψ ← a · p + ψ, then p ← b · p + r.
     fn cg_update<R: Vectors>(
         &self,
-        psi: &mut Spinors<R>,
-        p: &mut Spinors<R>,
-        r: &Spinors<R>,
+        psi: &mut SpinorField<R>,
+        p: &mut SpinorField<R>,
+        r: &SpinorField<R>,
         a: f64,
         b: f64,
     ) -> Result<(), VerifyError>;
@@ -132,22 +132,22 @@ impl Reference for Cpu {
     fn hop<R: Vectors>(
         &self,
         inputs: &HopInputs<'_, R>,
-        source: &Spinors<R>,
+        source: &SpinorField<R>,
         dagger: Dagger,
-    ) -> Result<Spinors<R>, VerifyError> {
+    ) -> Result<SpinorField<R>, VerifyError> {
         let HopInputs { parameters, links, stencil, .. } = inputs;
-        let mut out = Field::zeros(*stencil.lattice(), stencil.sites(), Spinor)?;
+        let mut out = Field::zeros(*stencil.lattice(), stencil.sites(), Spinors::ONE)?;
         Backend::hop(self, &mut out, stencil, links, source, parameters.legs, dagger)?;
         Ok(out)
     }
 
-    fn scale<R: Vectors>(&self, a: f64, x: &Spinors<R>) -> Result<Spinors<R>, VerifyError> {
-        let mut out = Field::zeros(*x.lattice(), x.sites(), Spinor)?;
+    fn scale<R: Vectors>(&self, a: f64, x: &SpinorField<R>) -> Result<SpinorField<R>, VerifyError> {
+        let mut out = Field::zeros(*x.lattice(), x.sites(), Spinors::ONE)?;
         Backend::scale(self, &mut out, a, x)?;
         Ok(out)
     }
 
-    fn axpy<R: Vectors>(&self, a: f64, x: &Spinors<R>, y: &mut Spinors<R>) -> Result<(), VerifyError> {
+    fn axpy<R: Vectors>(&self, a: f64, x: &SpinorField<R>, y: &mut SpinorField<R>) -> Result<(), VerifyError> {
         Ok(Backend::axpy(self, a, x, y)?)
     }
 
@@ -174,9 +174,9 @@ impl Reference for Cpu {
 
     fn cg_update<R: Vectors>(
         &self,
-        psi: &mut Spinors<R>,
-        p: &mut Spinors<R>,
-        r: &Spinors<R>,
+        psi: &mut SpinorField<R>,
+        p: &mut SpinorField<R>,
+        r: &SpinorField<R>,
         a: f64,
         b: f64,
     ) -> Result<(), VerifyError> {
@@ -274,20 +274,20 @@ impl Reference for Scalar {
     fn hop<R: Vectors>(
         &self,
         inputs: &HopInputs<'_, R>,
-        source: &Spinors<R>,
+        source: &SpinorField<R>,
         dagger: Dagger,
-    ) -> Result<Spinors<R>, VerifyError> {
+    ) -> Result<SpinorField<R>, VerifyError> {
         let HopInputs { configuration, parameters: HopParameters { boundary, links, legs }, stencil, .. } = *inputs;
         let wilson = ScalarWilson { configuration, boundary, format: links, legs };
         let out = wilson.hop(&source.to_site_order(), stencil.sites(), dagger);
-        Ok(Field::from_site_order(*stencil.lattice(), stencil.sites(), Spinor, &out)?)
+        Ok(Field::from_site_order(*stencil.lattice(), stencil.sites(), Spinors::ONE, &out)?)
     }
 
-    fn scale<R: Vectors>(&self, a: f64, x: &Spinors<R>) -> Result<Spinors<R>, VerifyError> {
+    fn scale<R: Vectors>(&self, a: f64, x: &SpinorField<R>) -> Result<SpinorField<R>, VerifyError> {
         field(x, &scalar::scale(a, &list(x)))
     }
 
-    fn axpy<R: Vectors>(&self, a: f64, x: &Spinors<R>, y: &mut Spinors<R>) -> Result<(), VerifyError> {
+    fn axpy<R: Vectors>(&self, a: f64, x: &SpinorField<R>, y: &mut SpinorField<R>) -> Result<(), VerifyError> {
         let mut sum = list(y);
         scalar::axpy(a, &list(x), &mut sum);
         *y = field(y, &sum)?;
@@ -323,9 +323,9 @@ impl Reference for Scalar {
 
     fn cg_update<R: Vectors>(
         &self,
-        psi: &mut Spinors<R>,
-        p: &mut Spinors<R>,
-        r: &Spinors<R>,
+        psi: &mut SpinorField<R>,
+        p: &mut SpinorField<R>,
+        r: &SpinorField<R>,
         a: f64,
         b: f64,
     ) -> Result<(), VerifyError> {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use lanefield_reference::field::{Field, Spinor};
+use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{
@@ -158,7 +158,7 @@ impl SolveCheck {
         match (&found.solution, &expected.solution) {
             (Ok(found), Ok(expected)) => {
                 let field = |values: &[Complex<R>]| {
-                    host.install(|| Field::from_site_order(lattice, Sites::Full, Spinor, values))
+                    host.install(|| Field::from_site_order(lattice, Sites::Full, Spinors::ONE, values))
                 };
                 let mismatch = compare_fields(&field(found)?, &field(expected)?)?;
                 let components = components + 2 * expected.len() as u64;
@@ -180,9 +180,9 @@ impl SolveCheck {
 
 /// A Gaussian spinor field in site order.
 fn gaussian_source(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
-    let words = 0..(extents.volume() * Spinor::WORDS) as u64;
+    let words = 0..(extents.volume() * Spinors::WORDS) as u64;
     let words = words.map(|k| {
-        let (site, word) = (k / Spinor::WORDS as u64, (k % Spinor::WORDS as u64) as u32);
+        let (site, word) = (k / Spinors::WORDS as u64, (k % Spinors::WORDS as u64) as u32);
         let (re, im) = gaussian_pair(seed, Stream::SpinorSource, site, word);
         Complex::new(re, im)
     });

@@ -5,7 +5,7 @@
 use std::fmt;
 
 use lanefield_reference::field::{
-    ColourMatrix, ColourVector, ComplexNumber, Gauge, HalfSpinor, Propagator, Spinor, Words,
+    ColourMatrix, ColourVectors, ComplexNumber, Gauge, HalfSpinor, Propagator, Spinors, Words,
 };
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{
@@ -25,13 +25,13 @@ use crate::backend::{Backend, Cpu, Sum};
 /// Site objects that are drawn; the small ones more often, since more of them fit into a minute.
 const OBJECTS: [usize; 10] = [
     ComplexNumber::WORDS,
-    ColourVector::WORDS,
+    ColourVectors::WORDS,
     HalfSpinor::WORDS,
-    Spinor::WORDS,
-    Spinor::WORDS,
+    Spinors::WORDS,
+    Spinors::WORDS,
     ColourMatrix::WORDS,
     ComplexNumber::WORDS,
-    ColourVector::WORDS,
+    ColourVectors::WORDS,
     Gauge::WORDS,
     Propagator::WORDS,
 ];

@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 
 use super::{LaneOperation, Vectors, check_place, osites_a_task};
-use crate::field::{Field, FieldError, Spinor};
+use crate::field::{Field, FieldError, Spinors};
 use crate::layout::{DIMENSIONS, LEGS, Leg, LegOrder, Stencil};
 use crate::links::{DoubledGauge, LinkFormat};
 use crate::memory::prefetch;
@@ -33,19 +33,24 @@ pub const FLOPS_PER_SITE: u64 = 1320;
 
 /// Bytes a site that have to be moved at least: each input read once, the output written once.
 pub fn ideal_bytes_per_site(format: LinkFormat, real_bytes: usize) -> u64 {
-    ((LEGS * format.reals() + 2 * 2 * Spinor::WORDS) * real_bytes) as u64
+    ((LEGS * format.reals() + 2 * 2 * Spinors::WORDS) * real_bytes) as u64
 }
 
-/// out = hop(source) at the stencil's sites.
+/// Bytes a spinor that have to be moved at least, where each site has `count` of them: its links are read once for all.
+pub fn ideal_bytes_per_spinor(format: LinkFormat, real_bytes: usize, count: usize) -> f64 {
+    ((LEGS * format.reals()) as f64 / count as f64 + (2 * 2 * Spinors::WORDS) as f64) * real_bytes as f64
+}
+
+/// out = hop(source) at the stencil's sites, of each of the spinors there.
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] unless `links` and `out` lie on the stencil's lattice and sites, and `source` on the sites of their
-/// neighbours.
+/// neighbours, and has as many spinors a site as `out`.
 pub fn hop<R: Vectors>(
-    out: &mut Field<R, Spinor>,
+    out: &mut Field<R, Spinors>,
     stencil: &Stencil,
     links: &Field<R, DoubledGauge>,
-    source: &Field<R, Spinor>,
+    source: &Field<R, Spinors>,
     legs: LegOrder,
     dagger: Dagger,
 ) -> Result<(), FieldError> {
@@ -53,6 +58,10 @@ pub fn hop<R: Vectors>(
     check_place("the hop's links", links, lattice, sites)?;
     check_place("the hop's result", out, lattice, sites)?;
     check_place("the hop's source", source, lattice, sites.neighbours())?;
+    if source.kind() != out.kind() {
+        let (left, right) = (source.describe(), out.describe());
+        return Err(FieldError::Mismatch { what: "the hop's source", left, right });
+    }
     R::run_hop(lattice.width(), Hop { out, stencil, links, source, legs, dagger });
     Ok(())
 }
@@ -60,10 +69,10 @@ pub fn hop<R: Vectors>(
 /// A hop that was checked.
 #[doc(hidden)]
 pub struct Hop<'a, R> {
-    out: &'a mut Field<R, Spinor>,
+    out: &'a mut Field<R, Spinors>,
     stencil: &'a Stencil,
     links: &'a Field<R, DoubledGauge>,
-    source: &'a Field<R, Spinor>,
+    source: &'a Field<R, Spinors>,
     legs: LegOrder,
     dagger: Dagger,
 }
@@ -88,21 +97,23 @@ impl<R: Real> Hop<'_, R> {
             source: self.source.vectors(),
             interior_factor: signed_factor(|_| false),
             blocks,
+            parts: self.source.kind().count(),
         };
         // The usual case is unrolled: one 64-byte vector a word, legs in the default order. All others share one body a leg.
         let unrolled = blocks == 1 && size_of::<V>() == size_of::<[u64; 8]>() && self.legs == LegOrder::DEFAULT;
         let (legs, dagger) = (self.legs, self.dagger);
         let osites_a_task = osites_a_task(self.stencil.osites());
-        let tasks = self.out.vectors_mut::<V>().par_chunks_mut(Spinor::WORDS * blocks * osites_a_task);
+        let parts = sweep.parts;
+        let tasks = self.out.vectors_mut::<V>().par_chunks_mut(Spinors::WORDS * blocks * parts * osites_a_task);
         tasks.enumerate().for_each(|(task, out)| {
-            for (k, out) in out.chunks_exact_mut(Spinor::WORDS * blocks).enumerate() {
-                let osite = task * osites_a_task + k;
+            for (k, out) in out.chunks_exact_mut(Spinors::WORDS * blocks).enumerate() {
+                let at = At { osite: task * osites_a_task + k / parts, part: k % parts, block: 0 };
                 match (unrolled, dagger) {
-                    (true, Dagger::No) => store(out, 1, 0, sweep.default_legs::<false>(osite)),
-                    (true, Dagger::Yes) => store(out, 1, 0, sweep.default_legs::<true>(osite)),
+                    (true, Dagger::No) => store(out, 1, 0, sweep.default_legs::<false>(at)),
+                    (true, Dagger::Yes) => store(out, 1, 0, sweep.default_legs::<true>(at)),
                     (false, _) => {
                         for block in 0..blocks {
-                            store(out, blocks, block, sweep.any_legs(osite, block, legs, dagger));
+                            store(out, blocks, block, sweep.any_legs(At { block, ..at }, legs, dagger));
                         }
                     }
                 }
@@ -162,6 +173,14 @@ impl<V: LaneVector> Edge<V> {
     }
 }
 
+/// One block of the words of one spinor of an outer site.
+#[derive(Clone, Copy)]
+struct At {
+    osite: usize,
+    part: usize,
+    block: usize,
+}
+
 /// All that the sum over the legs at one outer site reads.
 struct Sweep<'a, V: LaneVector, const TWO_ROWS: bool> {
     neighbours: &'a [u32],
@@ -170,6 +189,8 @@ struct Sweep<'a, V: LaneVector, const TWO_ROWS: bool> {
     source: &'a [V],
     interior_factor: V,
     blocks: usize,
+    /// Spinors a site.
+    parts: usize,
 }
 
 /// The dimension of a point and whether 1 + γ projects it: forward legs take 1 − γ, backward ones 1 + γ, and the other way round with
@@ -197,16 +218,15 @@ macro_rules! with_projector {
 impl<V: LaneVector, const TWO_ROWS: bool> Sweep<'_, V, TWO_ROWS> {
     /// The sum over the legs in the default order, unrolled, for words of one vector.
     #[inline(always)]
-    fn default_legs<const DAGGER: bool>(&self, osite: usize) -> FullSpinor<V> {
+    fn default_legs<const DAGGER: bool>(&self, at: At) -> FullSpinor<V> {
         const LEGS_IN_ORDER: [Leg; LEGS] = LegOrder::DEFAULT.legs();
         const FIRST: usize = LEGS_IN_ORDER[0].point();
-        let mut sum =
-            with_projector!(FIRST, DAGGER, |D, P| reconstruct::<V, D, P>(self.leg::<D, P, true>(FIRST, osite, 0)));
+        let mut sum = with_projector!(FIRST, DAGGER, |D, P| reconstruct::<V, D, P>(self.leg::<D, P, true>(FIRST, at)));
         macro_rules! then {
             ($($k:literal)*) => {$({
                 const POINT: usize = LEGS_IN_ORDER[$k].point();
                 with_projector!(POINT, DAGGER, |D, P| {
-                    accumulate::<V, D, P>(&mut sum, self.leg::<D, P, true>(POINT, osite, 0))
+                    accumulate::<V, D, P>(&mut sum, self.leg::<D, P, true>(POINT, at))
                 });
             })*};
         }
@@ -215,27 +235,19 @@ impl<V: LaneVector, const TWO_ROWS: bool> Sweep<'_, V, TWO_ROWS> {
     }
 
     /// The sum over the legs in any order.
-    fn any_legs(&self, osite: usize, block: usize, legs: LegOrder, dagger: Dagger) -> FullSpinor<V> {
+    fn any_legs(&self, at: At, legs: LegOrder, dagger: Dagger) -> FullSpinor<V> {
         let dagger = dagger == Dagger::Yes;
         let [first, rest @ ..] = legs.legs().map(Leg::point);
-        let mut sum =
-            with_projector!(first, dagger, |D, P| reconstruct::<V, D, P>(self.any_leg::<D, P>(first, osite, block)));
+        let mut sum = with_projector!(first, dagger, |D, P| reconstruct::<V, D, P>(self.any_leg::<D, P>(first, at)));
         for point in rest {
-            with_projector!(point, dagger, |D, P| {
-                accumulate::<V, D, P>(&mut sum, self.any_leg::<D, P>(point, osite, block))
-            });
+            with_projector!(point, dagger, |D, P| accumulate::<V, D, P>(&mut sum, self.any_leg::<D, P>(point, at)));
         }
         sum
     }
 
     #[inline(never)]
-    fn any_leg<const DIMENSION: usize, const PLUS: bool>(
-        &self,
-        point: usize,
-        osite: usize,
-        block: usize,
-    ) -> HalfSpinor<V> {
-        self.leg::<DIMENSION, PLUS, false>(point, osite, block)
+    fn any_leg<const DIMENSION: usize, const PLUS: bool>(&self, point: usize, at: At) -> HalfSpinor<V> {
+        self.leg::<DIMENSION, PLUS, false>(point, at)
     }
 
     /// The link of one leg times the projected neighbour.
@@ -243,16 +255,16 @@ impl<V: LaneVector, const TWO_ROWS: bool> Sweep<'_, V, TWO_ROWS> {
     fn leg<const DIMENSION: usize, const PLUS: bool, const ONE_BLOCK: bool>(
         &self,
         point: usize,
-        osite: usize,
-        block: usize,
+        at: At,
     ) -> HalfSpinor<V> {
+        let At { osite, part, block } = at;
         let blocks = if ONE_BLOCK { 1 } else { self.blocks };
         if block == 0 {
-            self.prefetch(osite + 1, point);
+            self.prefetch(osite, part + 1, point);
         }
         let entry = self.neighbours[osite * LEGS + point];
         let at_edge = entry & Stencil::MARK != 0;
-        let psi = words_at(self.source, (entry & !Stencil::MARK) as usize, Spinor::WORDS * blocks);
+        let psi = words_at(self.source, (entry & !Stencil::MARK) as usize * self.parts + part, Spinors::WORDS * blocks);
         let edge = &self.edges[point];
         let h = match at_edge {
             false => project::<V, DIMENSION, PLUS>(|spin, colour| psi[(3 * spin + colour) * blocks + block]),
@@ -275,13 +287,18 @@ impl<V: LaneVector, const TWO_ROWS: bool> Sweep<'_, V, TWO_ROWS> {
     /// Words of one link.
     const LINK_WORDS: usize = if TWO_ROWS { 6 } else { 9 };
 
-    /// Asks for what a leg of the next outer site will read: hardware prefetchers do not follow ten streams at once.
+    /// Asks for what a leg of the next spinor, or of the next outer site, will read: hardware prefetchers do not follow ten streams at
+    /// once.
     #[inline(always)]
-    fn prefetch(&self, osite: usize, point: usize) {
+    fn prefetch(&self, osite: usize, part: usize, point: usize) {
+        let next_osite = part == self.parts;
+        let (osite, part) = if next_osite { (osite + 1, 0) } else { (osite, part) };
         if let Some(entry) = self.neighbours.get(osite * LEGS + point) {
             let neighbour = (entry & !Stencil::MARK) as usize;
-            prefetch(words_at(self.source, neighbour, Spinor::WORDS * self.blocks));
-            prefetch(words_at(self.links, osite * LEGS + point, Self::LINK_WORDS * self.blocks));
+            prefetch(words_at(self.source, neighbour * self.parts + part, Spinors::WORDS * self.blocks));
+            if next_osite {
+                prefetch(words_at(self.links, osite * LEGS + point, Self::LINK_WORDS * self.blocks));
+            }
         }
     }
 }

@@ -111,7 +111,8 @@ vectors!(f32, 8 => crate::tensor::Pair<f32>, 16 => wide::f32x4, 32 => wide::f32x
 // No f64 lattice has 8-byte lanes.
 vectors!(f64, 8 | 16 => wide::f64x2, 32 => wide::f64x4; wide::f64x8);
 
-/// Reals in memory of one field, and how many of them make an outer site and a task.
+/// Reals in memory of one field, and how many of them make a part of an outer site, and a task. To vector operations and norms, a field
+/// with n parts a site is one with n times as many outer sites.
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
     an_osite: usize,
@@ -120,8 +121,8 @@ pub(crate) struct Shape {
 
 impl Shape {
     fn of<R: Real, K: SiteObject>(field: &Field<R, K>) -> Self {
-        let an_osite = field.reals_an_osite();
-        Self { an_osite, a_task: osites_a_task(field.osites()) * an_osite }
+        let an_osite = field.reals_a_part();
+        Self { an_osite, a_task: osites_a_task(field.osites() * field.kind().parts()) * an_osite }
     }
 }
 

@@ -53,31 +53,73 @@ impl FromStr for AcceleratorThreads {
     }
 }
 
-/// Global and local work sizes of a launch: dimension 0 is the lane, dimension 1 the outer site.
+/// How a group of a launch over parts of sites is cut. Nothing of it changes a bit of any result.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct PartsShape {
+    /// Work-items side by side over the parts of a site; where nobody chose, as many of the accelerator threads as there are parts for.
+    pub parts: Option<usize>,
+    /// Outer sites side by side; where nobody chose, what is left of the accelerator threads.
+    pub osites: Option<usize>,
+    /// Parts that one work-item takes, so that it reads what they share once; 1 where nobody chose, and where it does not divide the parts.
+    pub at_once: Option<usize>,
+}
+
+impl PartsShape {
+    /// Parts that one work-item takes of `parts`.
+    pub fn at_once(&self, parts: usize) -> usize {
+        self.at_once.filter(|&at_once| at_once > 0 && parts.is_multiple_of(at_once)).unwrap_or(1)
+    }
+}
+
+/// Global and local work sizes of a launch: dimension 0 is the lane; over sites, dimension 1 is the outer site; over parts of sites, dimension
+/// 1 is the part, and dimension 2 the outer site.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct LaunchGeometry {
-    /// Work-items in all, `[nsimd, outer sites rounded up to whole groups]`.
-    pub global: [usize; 2],
-    /// Work-items a group, `[nsimd, threads]`.
-    pub local: [usize; 2],
+    /// Work-items in all, rounded up to whole groups.
+    pub global: [usize; 3],
+    /// Work-items a group.
+    pub local: [usize; 3],
 }
 
 impl LaunchGeometry {
     /// One work-item for each lane of each of `osites` outer sites.
     pub fn over_sites(nsimd: usize, osites: usize, threads: AcceleratorThreads) -> Self {
-        let groups = osites.div_ceil(threads.get()).max(1);
-        Self { global: [nsimd, groups * threads.get()], local: [nsimd, threads.get()] }
+        let threads = threads.get();
+        Self { global: [nsimd, whole_groups(osites, threads), 1], local: [nsimd, threads, 1] }
+    }
+
+    /// One work-item for each lane and each few parts of each of `osites` outer sites. `most_osites`: what a group may have of them on the
+    /// device.
+    pub fn over_parts(
+        nsimd: usize,
+        (parts, osites): (usize, usize),
+        shape: PartsShape,
+        threads: AcceleratorThreads,
+        most_osites: usize,
+    ) -> Self {
+        let items = parts.div_ceil(shape.at_once(parts));
+        let group_parts = shape.parts.unwrap_or(threads.get()).clamp(1, items.max(1));
+        let group_osites = shape.osites.unwrap_or(threads.get() / group_parts).clamp(1, most_osites.max(1));
+        Self {
+            global: [nsimd, whole_groups(items, group_parts), whole_groups(osites, group_osites)],
+            local: [nsimd, group_parts, group_osites],
+        }
     }
 
     /// Number of work-groups.
     pub fn groups(&self) -> usize {
-        self.global[1] / self.local[1]
+        self.global.iter().zip(self.local).map(|(global, local)| global / local).product()
     }
 
     /// Work-items a group.
     pub fn group_size(&self) -> usize {
-        self.local[0] * self.local[1]
+        self.local.iter().product()
     }
+}
+
+/// `items` rounded up to a multiple of `group`, at least one group.
+fn whole_groups(items: usize, group: usize) -> usize {
+    items.div_ceil(group).max(1) * group
 }
 
 /// Work-groups of a reduction over `elements`, at most `most`. A group of `group` work-items walks over stretches of twice its size, in strides

@@ -18,7 +18,7 @@ pub use direction::Direction;
 pub use error::LayoutError;
 pub use extents::{Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents};
 pub use lattice::{Lattice, LatticeOptions, Place};
-pub use launch::{AcceleratorThreads, LaunchGeometry, reduction_groups};
+pub use launch::{AcceleratorThreads, LaunchGeometry, PartsShape, reduction_groups};
 pub use leg::{LEGS, Leg, LegOrder};
 pub use parity::{Checkerboard, Parity, Sites};
 pub use plan::{ReductionDevice, TreePlan, get_num_blocks_and_threads};

@@ -3,10 +3,10 @@
 // Each test program uses a part of this.
 #![allow(dead_code)]
 
-use lanefield_reference::field::{Field, Spinor};
-use lanefield_reference::layout::{Checkerboard, DIMENSIONS, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions};
+use lanefield_reference::field::{Field, Spinors};
+use lanefield_reference::layout::{Checkerboard, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions};
 use lanefield_reference::layout::{Leg, LegOrder, Parity, Sites};
-use lanefield_reference::links::BoundaryPhases;
+use lanefield_reference::links::{BoundaryPhases, Phase};
 use lanefield_reference::random::{Stream, bits, gaussian_pair};
 use lanefield_reference::real::Real;
 use num_complex::Complex;
@@ -70,7 +70,8 @@ pub fn any_legs() -> impl Strategy<Value = LegOrder> {
 }
 
 pub fn any_boundary() -> impl Strategy<Value = BoundaryPhases> {
-    any::<[bool; DIMENSIONS]>().prop_map(BoundaryPhases::new)
+    let phase = || select(vec![Phase::Periodic, Phase::Antiperiodic, Phase::Fixed]);
+    [phase(), phase(), phase(), phase()].prop_map(BoundaryPhases::new)
 }
 
 /// What random fields are made of.
@@ -129,8 +130,8 @@ pub fn random_words<R: Real>(extents: Extents, words: usize, seed: u64, numbers:
 }
 
 /// A spinor field from site order.
-pub fn spinors<R: Real>(lattice: Lattice, sites: Sites, values: &[Complex<R>]) -> Field<R, Spinor> {
-    Field::from_site_order(lattice, sites, Spinor, values).unwrap()
+pub fn spinors<R: Real>(lattice: Lattice, sites: Sites, values: &[Complex<R>]) -> Field<R, Spinors> {
+    Field::from_site_order(lattice, sites, Spinors::ONE, values).unwrap()
 }
 
 /// The first word in which two arrays in site order differ: word number and both values.

@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use lanefield_reference::field::{Field, FieldError, SiteObject, Spinor, describe};
+use lanefield_reference::field::{Field, FieldError, SiteObject, Spinors, check, describe};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::layout::{
-    AcceleratorThreads, Direction, Lattice, LaunchGeometry, LegOrder, Sites, Slices, Stencil,
+    AcceleratorThreads, Direction, Lattice, LaunchGeometry, LegOrder, PartsShape, Sites, Slices, Stencil,
 };
 use lanefield_reference::links::DoubledGauge;
 use num_complex::Complex;
@@ -24,6 +24,7 @@ use crate::backend::{Backend, BackendError, HeldField};
 pub struct OpenCl {
     pub(super) context: Context,
     threads: AcceleratorThreads,
+    parts_shape: PartsShape,
     pub(super) sums: SumOptions,
     programs: Mutex<HashMap<Variant, Arc<Program>>>,
     /// Where sums are made; there from the first one on.
@@ -60,7 +61,7 @@ pub(super) struct Variant {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Choices {
-    Hop { link_reals: usize, legs: LegOrder },
+    Hop { link_reals: usize, legs: LegOrder, at_once: usize },
     Sum(SumChoices),
 }
 
@@ -68,8 +69,8 @@ impl Variant {
     fn options(&self) -> String {
         let mut options = format!("-DPRECISION={} -DNSIMD={}", self.precision, self.nsimd);
         match &self.choices {
-            Choices::Hop { link_reals, legs } => {
-                options += &format!(" -DLINK_REALS={link_reals}");
+            Choices::Hop { link_reals, legs, at_once } => {
+                options += &format!(" -DLINK_REALS={link_reals} -DSPINORS_AT_ONCE={at_once}");
                 for (k, leg) in legs.legs().iter().enumerate() {
                     options += &format!(" -DLEG_{k}={}", leg.point());
                 }
@@ -101,6 +102,12 @@ impl<R: Vectors, K: SiteObject> DeviceField<R, K> {
         self.lattice.osites(self.sites)
     }
 
+    /// Parts of all outer sites, and words of one: to vector operations and norms, a field with n parts a site is one with n times as many
+    /// outer sites.
+    fn parts(&self) -> (usize, usize) {
+        (self.osites() * self.kind.parts(), self.kind.words() / self.kind.parts())
+    }
+
     fn check(&self, what: &'static str, lattice: &Lattice, sites: Sites) -> Result<(), FieldError> {
         match (&self.lattice, self.sites) == (lattice, sites) {
             true => Ok(()),
@@ -114,6 +121,10 @@ impl<R: Vectors, K: SiteObject> DeviceField<R, K> {
 
     fn check_like(&self, what: &'static str, other: &Self) -> Result<(), FieldError> {
         self.check(what, &other.lattice, other.sites)?;
+        self.check_kind(what, other)
+    }
+
+    fn check_kind(&self, what: &'static str, other: &Self) -> Result<(), FieldError> {
         match self.kind == other.kind {
             true => Ok(()),
             false => Err(FieldError::Mismatch { what, left: self.describe(), right: other.describe() }),
@@ -133,6 +144,7 @@ impl OpenCl {
         Ok(Self {
             context: Context::open(device)?,
             threads,
+            parts_shape: PartsShape::default(),
             sums: SumOptions::default(),
             programs: Mutex::default(),
             workspace: Mutex::default(),
@@ -148,6 +160,11 @@ impl OpenCl {
     /// Outer sites a work-group.
     pub fn accelerator_threads(&self) -> AcceleratorThreads {
         self.threads
+    }
+
+    /// Cuts groups of launches over several spinors a site in another way. No bit of any result changes.
+    pub fn set_parts_shape(&mut self, shape: PartsShape) {
+        self.parts_shape = shape;
     }
 
     /// The device in use.
@@ -171,11 +188,22 @@ impl OpenCl {
         geometry: LaunchGeometry,
         arguments: &[Arg<'_>],
     ) -> Result<(), BackendError> {
-        let launch = Launch {
-            global: [geometry.global[0], geometry.global[1], 1],
-            local: [geometry.local[0], geometry.local[1], 1],
-        };
-        self.launch_of(program, kernel, launch, arguments)
+        let LaunchGeometry { global, local } = geometry;
+        self.launch_of(program, kernel, Launch { global, local }, arguments)
+    }
+
+    /// Launches a kernel over (lane, parts, outer sites).
+    fn launch_over_parts(
+        &self,
+        program: &Program,
+        kernel: &str,
+        nsimd: usize,
+        parts_and_osites: (usize, usize),
+        arguments: &[Arg<'_>],
+    ) -> Result<(), BackendError> {
+        let most_osites = self.context.info().max_work_item_sizes[2];
+        let geometry = LaunchGeometry::over_parts(nsimd, parts_and_osites, self.parts_shape, self.threads, most_osites);
+        self.launch(program, kernel, geometry, arguments)
     }
 
     /// Launches, and keeps the event where launches are timed.
@@ -200,10 +228,11 @@ impl OpenCl {
         field: &DeviceField<R, K>,
         arguments: &[Arg<'_>],
     ) -> Result<(), BackendError> {
-        let (nsimd, words) = (field.lattice.nsimd(), field.kind.words());
+        let nsimd = field.lattice.nsimd();
+        let (parts, words) = field.parts();
         let program = self.program(self.sum_variant::<R>("blas.cl", nsimd, words, (None, 1), Sum::Exact, None)?)?;
-        let geometry = LaunchGeometry::over_sites(nsimd, field.osites(), self.threads);
-        self.launch(&program, kernel, geometry, &[arguments, &extent(field)].concat())
+        let geometry = LaunchGeometry::over_sites(nsimd, parts, self.threads);
+        self.launch(&program, kernel, geometry, &[arguments, &extent_of_parts(field)].concat())
     }
 
     /// One number for each site of a field, summed: `FIELDS` numbers for `inner_products`.
@@ -215,11 +244,12 @@ impl OpenCl {
         (a_row, fields): (usize, usize),
         sum: Sum,
     ) -> Result<Vec<f64>, BackendError> {
-        let arguments = &[arguments, &extent(field)].concat();
-        let elements = field.osites() * field.lattice.nsimd();
+        let arguments = &[arguments, &extent_of_parts(field)].concat();
+        let (parts, words) = field.parts();
+        let elements = parts * field.lattice.nsimd();
         let work =
             Reduction { file, kernel, arguments, elements, a_row, rows: 1, planes: 1, fields, bundle: None, sum };
-        self.reduce(field, &work)
+        self.reduce::<R>(&field.lattice, words, &work)
     }
 
     fn upload_table(&self, table: &[u32], what: &str) -> Result<Buffer, BackendError> {
@@ -234,11 +264,7 @@ impl OpenCl {
         sites: Sites,
         kind: K,
     ) -> Result<DeviceField<R, K>, BackendError> {
-        lattice.check(sites)?;
-        if lattice.scalar() != R::COMPLEX {
-            let (lattice, field) = (lattice.scalar().name(), R::COMPLEX.name());
-            return Err(FieldError::Precision { lattice, field }.into());
-        }
+        check::<R, K>(&lattice, sites, kind)?;
         let bytes = lattice.osites(sites) * kind.words() * lattice.width().bytes();
         let buffer = self.context.allocate(bytes, &describe::<R, K>(&lattice, sites, kind))?;
         Ok(DeviceField { lattice, sites, kind, buffer, precision: std::marker::PhantomData })
@@ -255,6 +281,12 @@ fn scalar<R: Vectors>(value: f64) -> Arg<'static> {
 
 fn osites<R: Vectors, K: SiteObject>(field: &DeviceField<R, K>) -> Arg<'static> {
     Arg::U32(field.osites() as u32)
+}
+
+/// Parts of outer sites, and words of one, as kernels that know no object take them.
+fn extent_of_parts<R: Vectors, K: SiteObject>(field: &DeviceField<R, K>) -> [Arg<'static>; 2] {
+    let (parts, words) = field.parts();
+    [parts, words].map(|number| Arg::U32(number as u32))
 }
 
 /// Outer sites and words, as kernels that know no object take them.
@@ -319,10 +351,10 @@ impl Backend for OpenCl {
 
     fn hop<R: Vectors>(
         &self,
-        out: &mut DeviceField<R, Spinor>,
+        out: &mut DeviceField<R, Spinors>,
         stencil: &DeviceStencil,
         links: &DeviceField<R, DoubledGauge>,
-        source: &DeviceField<R, Spinor>,
+        source: &DeviceField<R, Spinors>,
         legs: LegOrder,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
@@ -330,18 +362,18 @@ impl Backend for OpenCl {
         links.check("the hop's links", lattice, sites)?;
         out.check("the hop's result", lattice, sites)?;
         source.check("the hop's source", lattice, sites.neighbours())?;
+        source.check_kind("the hop's source", out)?;
         let program = self.program(Variant {
             file: "hop.cl",
             precision: R::BITS,
             nsimd: lattice.nsimd(),
-            choices: Choices::Hop { link_reals: links.kind.format.reals(), legs },
+            choices: Choices::Hop {
+                link_reals: links.kind.format.reals(),
+                legs,
+                at_once: self.parts_shape.at_once(out.kind.count()),
+            },
         })?;
-        let kernel = match dagger {
-            Dagger::No => "hop",
-            Dagger::Yes => "hop_dagger",
-        };
-        let geometry = LaunchGeometry::over_sites(lattice.nsimd(), out.osites(), self.threads);
-        let arguments = [
+        let mut arguments = vec![
             Arg::Buffer(&out.buffer),
             Arg::Buffer(&links.buffer),
             Arg::Buffer(&source.buffer),
@@ -350,7 +382,15 @@ impl Backend for OpenCl {
             osites(out),
             Arg::U32(links.kind.boundary.mask()),
         ];
-        self.launch(&program, kernel, geometry, &arguments)
+        let spinors = out.kind.count();
+        if spinors == 1 {
+            let geometry = LaunchGeometry::over_sites(lattice.nsimd(), out.osites(), self.threads);
+            let kernel = if dagger == Dagger::No { "hop" } else { "hop_dagger" };
+            return self.launch(&program, kernel, geometry, &arguments);
+        }
+        arguments.push(Arg::U32(spinors as u32));
+        let kernel = if dagger == Dagger::No { "hop_many" } else { "hop_many_dagger" };
+        self.launch_over_parts(&program, kernel, lattice.nsimd(), (spinors, out.osites()), &arguments)
     }
 
     fn copy<R: Vectors, K: SiteObject>(
@@ -473,7 +513,7 @@ impl Backend for OpenCl {
                     bundle: Some(bundle),
                     sum,
                 };
-                self.reduce(x, &work)?
+                self.reduce::<R>(&x.lattice, words, &work)?
             }
         };
         Ok(complex(&parts, words))
@@ -513,7 +553,7 @@ impl Backend for OpenCl {
             bundle: Some(bundle),
             sum,
         };
-        let parts = self.reduce(x, &work)?;
+        let parts = self.reduce::<R>(&x.lattice, words, &work)?;
         Ok(parts.chunks_exact(a_row * rows).map(|slice| complex(slice, words)).collect())
     }
 

@@ -8,7 +8,7 @@ use lanefield_reference::exact::{self, ExactSum};
 use lanefield_reference::field::SiteObject;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::reduce::Sum;
-use lanefield_reference::layout::{AcceleratorThreads, reduction_groups};
+use lanefield_reference::layout::{AcceleratorThreads, Lattice, reduction_groups};
 
 use super::backend::{Choices, Variant};
 use super::context::lock;
@@ -310,12 +310,12 @@ impl OpenCl {
     }
 
     /// Runs a reduction whose rows all lie in one launch, and returns its sums in order: those of plane 0, row 0 first.
-    pub(super) fn reduce<R: Vectors, K: SiteObject>(
+    pub(super) fn reduce<R: Vectors>(
         &self,
-        field: &DeviceField<R, K>,
+        lattice: &Lattice,
+        words: usize,
         work: &Reduction<'_>,
     ) -> Result<Vec<f64>, BackendError> {
-        let (lattice, words) = (&field.lattice, field.kind.words());
         let (group, groups) = self.shape(work)?;
         let built_for = (work.bundle, work.fields);
         let variant = self.sum_variant::<R>(work.file, lattice.nsimd(), words, built_for, work.sum, Some(group))?;

@@ -15,6 +15,7 @@ const FILES: &[(&str, &str)] = embedded![
     "complex.clh",
     "exact.clh",
     "hop.cl",
+    "hop.clh",
     "peak.cl",
     "probe.cl",
     "reduce.cl",

@@ -1,7 +1,7 @@
 //! Complex arrays as they come from a file: their precision and shape, and what fields they can be.
 
 use lanefield_reference::field::{
-    ColourMatrix, ColourVector, ComplexNumber, Gauge, HalfSpinor, Propagator, SiteObject as _, Spinor, Words,
+    ColourMatrix, ColourVectors, ComplexNumber, Gauge, HalfSpinor, Propagator, SiteObject as _, Spinors, Words,
 };
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{Extents, LayoutError};
@@ -234,9 +234,9 @@ impl ComplexArray {
 fn object_name(site: &[usize]) -> &'static str {
     match site {
         [] => ComplexNumber.name(),
-        [3] => ColourVector.name(),
+        [3] => ColourVectors::ONE.name(),
         [2, 3] => HalfSpinor.name(),
-        [4, 3] => Spinor.name(),
+        [4, 3] => Spinors::ONE.name(),
         [3, 3] => ColourMatrix.name(),
         [4, 3, 3] => Gauge.name(),
         [4, 4, 3, 3] => Propagator.name(),
