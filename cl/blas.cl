@@ -7,6 +7,11 @@
 
 // Words that a work-item reads before it writes. Must divide the words of a site. Two are the best on an H200 (f32, NSIMD 8, 2²⁰ sites:
 // cg_update 3640 GB/s, against 2810 with one word, 1730 with six and 1990 with twelve; the other kernels care less).
+#if PRECISION == 16
+// A part is rounded as a whole. Spinors are what is stored so; kernels know their words.
+#define WORDS_AT_ONCE WORDS
+#define NORM_WORDS_AT_ONCE WORDS
+#endif
 #ifndef WORDS_AT_ONCE
 #ifdef WORDS
 #define WORDS_AT_ONCE (WORDS % 2 == 0 ? 2 : 1)
@@ -40,9 +45,13 @@ accelerator_inline words_of_site read_words(__global const stored* field, size_t
 
 accelerator_inline void write_words(__global stored* field, size_t osite, uint first, uint words, uint lane,
                                     words_of_site w) {
+#if PRECISION == 16
+    insert_all(field, osite, WORDS, lane, w.word);
+#else
 #pragma unroll
     for (uint k = 0; k < WORDS_AT_ONCE; ++k)
         insert_lane(field, osite, first + k, words, lane, w.word[k]);
+#endif
 }
 
 accelerator_inline words_of_site scale_words(real a, words_of_site x) {
@@ -106,7 +115,15 @@ accelerator_inline void update_with_norm(__global stored* out, real a, __global 
 #pragma unroll
             for (uint k = 0; k < NORM_WORDS_AT_ONCE; ++k) {
                 z[k] = fma((cplx)(a), from_x[k], scaled ? b * z[k] : z[k]);
+#if PRECISION != 16
                 insert_lane(out, osite, first + k, SITE_WORDS(words), lane, z[k]);
+            }
+#else
+            }
+            insert_all(out, osite, WORDS, lane, z);
+#endif
+#pragma unroll
+            for (uint k = 0; k < NORM_WORDS_AT_ONCE; ++k) {
                 const double2 v = convert_double2(z[k]);
                 s = fma(v.x, v.x, s);
                 s = fma(v.y, v.y, s);

@@ -203,12 +203,14 @@ REDUCTION_KERNEL void slice_sums(__global const stored* restrict x, __global con
 
 // The staged form's first pass, as Grid packs: BUNDLE words of each site, from `word` on, into a buffer of BUNDLE words a site.
 // Dimension 0 is the lane, 1 the word, 2 the outer site.
+#if PRECISION != 16
 __kernel void pack(__global stored* restrict packed, __global const stored* restrict x, uint words, uint word) {
     const uint k = get_global_id(1);
     const size_t osite = get_global_id(2);
     if (k < BUNDLE && word + k < SITE_WORDS(words))
         insert_lane(packed, osite, k, BUNDLE, accelerator_lane(), coalesced_read(x, osite, word + k, SITE_WORDS(words)));
 }
+#endif
 
 // Adds up what `groups` groups of an earlier launch left in `partials`: a group for each sum.
 REDUCTION_KERNEL void finish(uint groups, REDUCTION_ARGUMENTS) {

@@ -7,6 +7,7 @@ use lanefield::reference::field::{Field, Spinors};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{AcceleratorThreads, Extents, Lattice, LatticeOptions, Parity, Sites};
 use lanefield::reference::real::Real as _;
+use lanefield::reference::sixteen::Sixteen;
 use lanefield::verify::{Difference, Numbers, TestData, compare_fields};
 
 /// Scalars, among them some that f32 rounds, and some that are hard.
@@ -77,6 +78,7 @@ fn vector_operations_are_bitwise_equal_to_reference() {
         compare::<f32>(&device, [6, 4, 2, 10], "8", numbers);
         compare::<f32>(&device, [4, 4, 4, 6], "64", numbers);
         compare::<f64>(&device, [2, 6, 4, 4], "64", numbers);
+        compare::<Sixteen>(&device, [4, 4, 4, 6], "64", numbers);
     }
 }
 

@@ -12,6 +12,7 @@ use lanefield::reference::layout::{
     Sites, Stencil,
 };
 use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
+use lanefield::reference::sixteen::Sixteen;
 use lanefield::verify::{Links, Numbers, TestData, compare_fields};
 
 const RED_BLACK: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
@@ -109,6 +110,7 @@ fn hop_is_bitwise_equal_to_reference_on_numbers_that_are_hard() {
             let data = Data { links, spinors: numbers };
             backends.compare::<f32>([4, 4, 4, 6], "64", "1,-1,1,-1", LegOrder::DEFAULT, data);
             backends.compare::<f64>([2, 6, 4, 4], "64", "1,-1,1,-1", LegOrder::DEFAULT, data);
+            backends.compare::<Sixteen>([4, 4, 4, 6], "64", "1,0,1,-1", LegOrder::DEFAULT, data);
         }
     }
 }

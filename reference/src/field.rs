@@ -12,6 +12,7 @@ use thiserror::Error;
 use crate::layout::{Lattice, LayoutError, Place, Sites};
 use crate::memory;
 use crate::real::Real;
+use crate::sixteen::Sixteen;
 
 /// What a field holds at each site: a list of complex words.
 pub trait SiteObject: Copy + Eq + fmt::Debug + Send + Sync + 'static {
@@ -24,6 +25,12 @@ pub trait SiteObject: Copy + Eq + fmt::Debug + Send + Sync + 'static {
     fn parts(&self) -> usize {
         1
     }
+}
+
+/// An object that is a number of equal parts.
+pub trait Repeated: SiteObject {
+    /// So many of them.
+    fn repeated(count: usize) -> Self;
 }
 
 macro_rules! site_objects {
@@ -93,6 +100,12 @@ macro_rules! repeated_objects {
             }
             fn parts(&self) -> usize {
                 self.0
+            }
+        }
+
+        impl Repeated for $object {
+            fn repeated(count: usize) -> Self {
+                Self(count)
             }
         }
     )+};
@@ -172,6 +185,16 @@ pub enum FieldError {
         /// How many there may be.
         most: usize,
     },
+    /// Columns that a field does not have.
+    #[error("a {field} has no columns {columns:?} of {column_parts} parts each")]
+    Columns {
+        /// The columns asked for, from 0.
+        columns: Vec<usize>,
+        /// Parts of a column.
+        column_parts: usize,
+        /// Description of the field.
+        field: String,
+    },
     /// The host has no room for a field.
     #[error("no room for {bytes} bytes of {what} in the host's memory: try a smaller lattice, f32, or 12-real links")]
     OutOfMemory {
@@ -233,8 +256,15 @@ impl<R: Real, K: SiteObject> Field<R, K> {
         fill: impl Fn(usize, &mut [Complex<R>]) + Sync,
     ) -> Result<Self, FieldError> {
         let mut field = Self::zeros(lattice, sites, kind)?;
+        field.overwrite(fill);
+        Ok(field)
+    }
+
+    /// Writes every site object by `fill`, as [`Self::from_sites`].
+    fn overwrite(&mut self, fill: impl Fn(usize, &mut [Complex<R>]) + Sync) {
+        let Self { lattice, sites, kind, .. } = *self;
         let (words, nsimd, extents) = (kind.words(), lattice.nsimd(), lattice.extents());
-        field.words_mut().par_chunks_exact_mut(words * nsimd).enumerate().for_each_init(
+        self.words_mut().par_chunks_exact_mut(words * nsimd).enumerate().for_each_init(
             || vec![Complex::new(R::default(), R::default()); words],
             |object, (osite, words_of_osite)| {
                 for lane in 0..nsimd {
@@ -245,7 +275,13 @@ impl<R: Real, K: SiteObject> Field<R, K> {
                 }
             },
         );
-        Ok(field)
+        self.settle();
+    }
+
+    /// Rounds the field to what its storage holds ([`Real::settle`]).
+    pub fn settle(&mut self) {
+        let (a_part, nsimd) = (self.reals_a_part(), self.lattice.nsimd());
+        R::settle(self.reals_mut(), a_part, nsimd);
     }
 
     /// A field from an array in site order over the whole lattice, words fastest. Of that array a field of one parity takes its
@@ -374,6 +410,20 @@ impl<R: Real, K: SiteObject> Field<R, K> {
     /// "f32 spinor field on 4.4.4.8, even sites, 64-byte lanes"
     pub fn describe(&self) -> String {
         describe::<R, K>(&self.lattice, self.sites, self.kind)
+    }
+}
+
+impl<K: SiteObject> Field<Sixteen, K> {
+    /// The same numbers in f32.
+    pub fn to_f32(&self) -> Field<f32, K> {
+        let Self { lattice, sites, kind, reals, ref blocks, .. } = *self;
+        Field { lattice, sites, kind, reals, blocks: blocks.clone(), precision: std::marker::PhantomData }
+    }
+
+    /// Takes the numbers of a field like this one, and rounds them to what 16-bit storage holds.
+    pub(crate) fn settle_from(&mut self, numbers: Field<f32, K>) {
+        self.blocks = numbers.blocks;
+        self.settle();
     }
 }
 

@@ -10,4 +10,5 @@ mod memory;
 pub mod random;
 pub mod real;
 pub mod scalar;
+pub mod sixteen;
 pub mod tensor;

@@ -202,7 +202,6 @@ pub fn double<R: Real>(
         });
     }
     let words = kind.format.words();
-    let half = R::from_f64(-0.5);
     Field::from_sites(lattice, sites, kind, |site, object| {
         let here = extents.coordinate(site);
         for (leg, link) in Leg::all().zip(object.chunks_exact_mut(words)) {
@@ -220,12 +219,16 @@ pub fn double<R: Real>(
                     true => u[3 * row + column],
                     false => u[3 * column + row].conj(),
                 };
-                *v = Complex::new(half * R::from_f64(element.re), half * R::from_f64(element.im));
-                match kind.boundary.phase(d) {
-                    Phase::Antiperiodic if crosses => *v = -*v,
-                    Phase::Fixed if crosses => *v = Complex::new(R::default(), R::default()),
-                    _ => {}
-                }
+                let factor = match kind.boundary.phase(d) {
+                    Phase::Antiperiodic if crosses => 0.5,
+                    _ => -0.5,
+                };
+                // The product of a rounded number and a power of two is exact in f64, but for f64's own underflow.
+                let halved = |x: f64| R::from_f64(factor * R::from_f64(x).to_f64());
+                *v = match kind.boundary.phase(d) {
+                    Phase::Fixed if crosses => Complex::new(R::default(), R::default()),
+                    _ => Complex::new(halved(element.re), halved(element.im)),
+                };
             }
         }
     })

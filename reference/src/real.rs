@@ -1,12 +1,13 @@
-//! The two precisions of fields, as a trait: f32 and f64.
+//! The precisions of fields, as a trait: f32, f64, and f32 that 16-bit storage holds (`sixteen.rs`).
 
+use std::borrow::Cow;
 use std::fmt;
 
 use bytemuck::Pod;
 
 use crate::layout::Scalar;
 
-/// f32 or f64: the real numbers that fields are made of.
+/// The real numbers that fields are made of.
 pub trait Real:
     Pod
     + PartialOrd
@@ -16,16 +17,15 @@ pub trait Real:
     + fmt::LowerExp
     + Send
     + Sync
-    + num_complex::ComplexFloat<Real = Self>
     + num_traits::Num
     + std::ops::Neg<Output = Self>
     + 'static
 {
     /// Complex numbers of this precision.
     const COMPLEX: Scalar;
-    /// "f32" or "f64".
+    /// "f32", "f64" or "16-bit".
     const NAME: &'static str;
-    /// Size in bits.
+    /// Size in bits in a device's memory.
     const BITS: u32;
     /// Significant hexadecimal digits of [`Self::bits`].
     const HEX_DIGITS: usize = Self::BITS as usize / 4;
@@ -47,6 +47,28 @@ pub trait Real:
     #[inline]
     fn same_bits(self, other: Self) -> bool {
         self.bits() == other.bits() || (self.is_nan() && other.is_nan())
+    }
+
+    /// Whether this is no number.
+    #[inline]
+    fn is_nan(self) -> bool {
+        self.partial_cmp(&self).is_none()
+    }
+
+    /// Rounds numbers to what the storage of this precision holds, where that is less than the numbers themselves: `a_part` reals of one part
+    /// of an outer site after the other, of `nsimd` lanes.
+    fn settle(_reals: &mut [Self], _a_part: usize, _nsimd: usize) {}
+    /// The bytes of a field in a device's memory.
+    fn to_device(reals: &[Self], _a_part: usize, _nsimd: usize) -> Cow<'_, [u8]> {
+        Cow::Borrowed(bytemuck::cast_slice(reals))
+    }
+    /// Bytes there of one lane of a part with `words_a_part` complex words.
+    fn device_bytes(words_a_part: usize) -> usize {
+        words_a_part * size_of::<[Self; 2]>()
+    }
+    /// Reads a field from such bytes.
+    fn from_device(bytes: &[u8], reals: &mut [Self], _a_part: usize, _nsimd: usize) {
+        bytemuck::cast_slice_mut(reals).copy_from_slice(bytes);
     }
 }
 

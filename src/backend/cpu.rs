@@ -4,15 +4,15 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Instant;
 
-use lanefield_reference::field::{Field, SiteObject, Spinors};
+use lanefield_reference::field::{Field, FieldError, Repeated, SiteObject, Spinors};
 use lanefield_reference::kernels::hop::{self, Dagger};
-use lanefield_reference::kernels::{Vectors, blas, reduce};
+use lanefield_reference::kernels::{Vectors, blas, columns, convert, reduce};
 use lanefield_reference::layout::{Direction, Lattice, LegOrder, Sites, Stencil};
 use lanefield_reference::links::DoubledGauge;
 use num_complex::Complex;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::{Backend, BackendError, Sum};
+use super::{Backend, BackendError, Sum, column_parts};
 
 /// A number of CPU threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -194,6 +194,75 @@ impl Backend for Cpu {
 
     fn norm2<R: Vectors, K: SiteObject>(&self, x: &Field<R, K>, sum: Sum) -> Result<f64, BackendError> {
         Ok(self.pool.install(|| reduce::norm2(x, sum)))
+    }
+
+    fn convert<S: Vectors, R: Vectors, K: SiteObject>(
+        &self,
+        out: &mut Field<S, K>,
+        x: &Field<R, K>,
+    ) -> Result<(), BackendError> {
+        Ok(self.pool.install(|| convert::convert(out, x))?)
+    }
+
+    fn take_columns<R: Vectors, K: Repeated>(
+        &self,
+        x: &Field<R, K>,
+        wanted: &[usize],
+        column_parts: usize,
+    ) -> Result<Field<R, K>, BackendError> {
+        Ok(self.pool.install(|| columns::take_columns(x, wanted, column_parts))?)
+    }
+
+    fn column_products<R: Vectors, K: Repeated>(
+        &self,
+        x: &Field<R, K>,
+        y: &Field<R, K>,
+        column_parts: usize,
+        sum: Sum,
+    ) -> Result<Vec<f64>, BackendError> {
+        let product = |column| -> Result<f64, FieldError> {
+            let [x, y] = [x, y].map(|field| columns::take_columns(field, &[column], column_parts));
+            Ok(reduce::inner_product(&x?, &y?, sum)?.re)
+        };
+        let count = x.kind().parts() / column_parts.max(1);
+        Ok(self.pool.install(|| (0..count).map(product).collect::<Result<_, _>>())?)
+    }
+
+    fn column_axpy_norm<R: Vectors, K: Repeated>(
+        &self,
+        a: &[f64],
+        x: &Field<R, K>,
+        y: &mut Field<R, K>,
+        sum: Sum,
+    ) -> Result<Vec<f64>, BackendError> {
+        let column_parts = column_parts(y.kind(), a.len())?;
+        let mut update = |(column, &a): (usize, &f64)| -> Result<f64, FieldError> {
+            let x = columns::take_columns(x, &[column], column_parts)?;
+            let mut updated = columns::take_columns(y, &[column], column_parts)?;
+            let norm2 = blas::axpy_norm(a, &x, &mut updated, sum)?;
+            columns::put_columns(y, &updated, &[column], column_parts)?;
+            Ok(norm2)
+        };
+        Ok(self.pool.install(|| a.iter().enumerate().map(&mut update).collect::<Result<_, _>>())?)
+    }
+
+    fn column_cg_update<R: Vectors, K: Repeated>(
+        &self,
+        psi: &mut Field<R, K>,
+        p: &mut Field<R, K>,
+        r: &Field<R, K>,
+        a: &[f64],
+        b: &[f64],
+    ) -> Result<(), BackendError> {
+        let column_parts = column_parts(psi.kind(), a.len())?;
+        let mut update = |(column, (&a, &b)): (usize, (&f64, &f64))| -> Result<(), FieldError> {
+            let take = |field: &Field<R, K>| columns::take_columns(field, &[column], column_parts);
+            let (mut new_psi, mut new_p) = (take(psi)?, take(p)?);
+            blas::cg_update(&mut new_psi, &mut new_p, &take(r)?, a, b)?;
+            columns::put_columns(psi, &new_psi, &[column], column_parts)?;
+            columns::put_columns(p, &new_p, &[column], column_parts)
+        };
+        Ok(self.pool.install(|| a.iter().zip(b).enumerate().try_for_each(&mut update))?)
     }
 
     fn inner_products<R: Vectors, K: SiteObject>(

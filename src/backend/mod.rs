@@ -6,7 +6,7 @@ mod cpu;
 pub mod opencl;
 pub mod select;
 
-use lanefield_reference::field::{Field, FieldError, SiteObject, Spinors};
+use lanefield_reference::field::{Field, FieldError, Repeated, SiteObject, Spinors};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Direction, Lattice, LayoutError, LegOrder, Sites, Stencil, TreePlan};
@@ -190,6 +190,44 @@ pub trait Backend {
     ) -> Result<(), BackendError>;
     /// |x|².
     fn norm2<R: Vectors, K: SiteObject>(&self, x: &Self::Field<R, K>, sum: Sum) -> Result<f64, BackendError>;
+    /// out = x in another precision, rounded to nearest even, 16-bit storage by way of f32. The lanes of both must hold the same sites.
+    fn convert<S: Vectors, R: Vectors, K: SiteObject>(
+        &self,
+        out: &mut Self::Field<S, K>,
+        x: &Self::Field<R, K>,
+    ) -> Result<(), BackendError>;
+    /// The columns `columns` of `x`, in that order: of each site the parts c · `column_parts` and up.
+    fn take_columns<R: Vectors, K: Repeated>(
+        &self,
+        x: &Self::Field<R, K>,
+        columns: &[usize],
+        column_parts: usize,
+    ) -> Result<Self::Field<R, K>, BackendError>;
+    /// Re ⟨x, y⟩ of each column of `column_parts` parts.
+    fn column_products<R: Vectors, K: Repeated>(
+        &self,
+        x: &Self::Field<R, K>,
+        y: &Self::Field<R, K>,
+        column_parts: usize,
+        sum: Sum,
+    ) -> Result<Vec<f64>, BackendError>;
+    /// y ← a · x + y, fused, with the a of each column, and |y|² of each.
+    fn column_axpy_norm<R: Vectors, K: Repeated>(
+        &self,
+        a: &[f64],
+        x: &Self::Field<R, K>,
+        y: &mut Self::Field<R, K>,
+        sum: Sum,
+    ) -> Result<Vec<f64>, BackendError>;
+    /// ψ ← a · p + ψ, then p ← b · p + r, with the old p in both, and the a and b of each column.
+    fn column_cg_update<R: Vectors, K: Repeated>(
+        &self,
+        psi: &mut Self::Field<R, K>,
+        p: &mut Self::Field<R, K>,
+        r: &Self::Field<R, K>,
+        a: &[f64],
+        b: &[f64],
+    ) -> Result<(), BackendError>;
     /// ⟨x, y⟩, antilinear in x.
     fn inner_product<R: Vectors, K: SiteObject>(
         &self,
@@ -231,4 +269,17 @@ pub trait Backend {
     fn read_time(&self, bytes: usize) -> Result<f64, BackendError>;
     /// Waits until all queued work is done.
     fn finish(&self) -> Result<(), BackendError>;
+}
+
+/// Parts of each of `columns` columns of fields of `kind`.
+fn column_parts<K: SiteObject>(kind: K, columns: usize) -> Result<usize, FieldError> {
+    let parts = kind.parts();
+    match columns > 0 && parts.is_multiple_of(columns) {
+        true => Ok(parts / columns),
+        false => Err(FieldError::Mismatch {
+            what: "scalars of columns",
+            left: format!("{columns} scalars"),
+            right: format!("fields of {parts} {}", kind.name()),
+        }),
+    }
 }

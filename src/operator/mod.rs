@@ -10,7 +10,7 @@ pub use normal::NormalEquations;
 pub use schur::{EvenOdd, SchurComplement};
 pub use wilson::{Wilson, WilsonParameters};
 
-use lanefield_reference::field::SiteObject;
+use lanefield_reference::field::{Repeated, SiteObject};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
@@ -23,7 +23,7 @@ use crate::backend::{Backend, BackendError, HeldField};
 /// Its links are then read once for all of them.
 pub trait Operator<B: Backend, R: Vectors> {
     /// What its fields hold at each site.
-    type Object: SiteObject;
+    type Object: Repeated;
 
     /// The backend that runs it.
     fn backend(&self) -> &B;

@@ -1,7 +1,7 @@
 //! Even-odd preconditioning: the Schur complement on the odd sites, Grid's SchurDiagMooee, for any operator that has even-odd
 //! pieces. Mpc = Moo − Moe Mee⁻¹ Meo.
 
-use lanefield_reference::field::SiteObject;
+use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Parity, Sites};
@@ -12,7 +12,7 @@ use crate::backend::{Backend, BackendError};
 /// The even-odd pieces of an operator, each of which acts on all columns of a field. Fields live on one parity; which, a field knows.
 pub trait EvenOdd<B: Backend, R: Vectors> {
     /// What its fields hold at each site.
-    type Object: SiteObject;
+    type Object: Repeated;
 
     /// The backend that runs it.
     fn backend(&self) -> &B;

@@ -103,7 +103,7 @@ const fn specials([largest, smallest_normal, least, subnormal, near]: [f64; 5]) 
 }
 
 fn range<R: Real>() -> &'static Range {
-    if R::BITS == 32 { &F32_RANGE } else { &F64_RANGE }
+    if R::BITS == 64 { &F64_RANGE } else { &F32_RANGE }
 }
 
 /// A number with the sign, the mantissa and, of `exponents` from `least` on, the exponent that `entropy` says.

@@ -126,10 +126,10 @@ fn vectors_mut<V: LaneVector>(reals: &mut [V::Real]) -> &mut [V] {
 
 #[doc(hidden)]
 pub struct Scale<'a, R> {
-    shape: Shape,
-    out: &'a mut [R],
-    a: R,
-    x: &'a [R],
+    pub(crate) shape: Shape,
+    pub(crate) out: &'a mut [R],
+    pub(crate) a: R,
+    pub(crate) x: &'a [R],
 }
 
 impl<R: Real> LaneOperation<R> for Scale<'_, R> {
@@ -147,19 +147,19 @@ impl<R: Real> LaneOperation<R> for Scale<'_, R> {
 
 #[doc(hidden)]
 pub struct Axpy<'a, R> {
-    shape: Shape,
-    a: R,
-    x: &'a [R],
-    y: &'a mut [R],
+    pub(crate) shape: Shape,
+    pub(crate) a: R,
+    pub(crate) x: &'a [R],
+    pub(crate) y: &'a mut [R],
 }
 
 #[doc(hidden)]
 pub struct Axpby<'a, R> {
-    shape: Shape,
-    a: R,
-    x: &'a [R],
-    b: R,
-    y: &'a mut [R],
+    pub(crate) shape: Shape,
+    pub(crate) a: R,
+    pub(crate) x: &'a [R],
+    pub(crate) b: R,
+    pub(crate) y: &'a mut [R],
 }
 
 impl<'a, R: Real> Axpby<'a, R> {
@@ -233,12 +233,12 @@ impl<'a, R: Real, U: Update<'a, R>> LaneOperation<R> for WithNorm<U> {
 
 #[doc(hidden)]
 pub struct CgUpdate<'a, R> {
-    shape: Shape,
-    a: R,
-    b: R,
-    psi: &'a mut [R],
-    p: &'a mut [R],
-    r: &'a [R],
+    pub(crate) shape: Shape,
+    pub(crate) a: R,
+    pub(crate) b: R,
+    pub(crate) psi: &'a mut [R],
+    pub(crate) p: &'a mut [R],
+    pub(crate) r: &'a [R],
 }
 
 impl<R: Real> LaneOperation<R> for CgUpdate<'_, R> {

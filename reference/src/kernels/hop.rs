@@ -69,12 +69,12 @@ pub fn hop<R: Vectors>(
 /// A hop that was checked.
 #[doc(hidden)]
 pub struct Hop<'a, R> {
-    out: &'a mut Field<R, Spinors>,
-    stencil: &'a Stencil,
-    links: &'a Field<R, DoubledGauge>,
-    source: &'a Field<R, Spinors>,
-    legs: LegOrder,
-    dagger: Dagger,
+    pub(crate) out: &'a mut Field<R, Spinors>,
+    pub(crate) stencil: &'a Stencil,
+    pub(crate) links: &'a Field<R, DoubledGauge>,
+    pub(crate) source: &'a Field<R, Spinors>,
+    pub(crate) legs: LegOrder,
+    pub(crate) dagger: Dagger,
 }
 
 impl<R: Real> LaneOperation<R> for Hop<'_, R> {
@@ -132,8 +132,7 @@ fn store<V: LaneVector>(out: &mut [V], blocks: usize, block: usize, sum: FullSpi
 
 /// (f, −f) in every lane, with f = −2, or +2 where the rebuilt row belongs to a link with phase −1.
 fn signed_factor<V: LaneVector>(minus: impl Fn(usize) -> bool) -> V {
-    let two = V::Real::from_f64(2.0);
-    V::from_reals(|k| if minus(k / 2) != (k % 2 == 1) { two } else { -two })
+    V::from_reals(|k| V::Real::from_f64(if minus(k / 2) != (k % 2 == 1) { 2.0 } else { -2.0 }))
 }
 
 /// What a leg needs at outer sites from which it leaves the virtual node.

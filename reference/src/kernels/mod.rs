@@ -2,8 +2,11 @@
 //! depends on the number of threads, nor on the lane width.
 
 pub mod blas;
+pub mod columns;
+pub mod convert;
 pub mod hop;
 pub mod reduce;
+mod sixteen;
 
 use num_complex::Complex;
 

@@ -106,8 +106,8 @@ pub fn slice_sums<R: Vectors, K: SiteObject>(
 
 #[doc(hidden)]
 pub struct Norm2<'a, R> {
-    shape: Shape,
-    x: &'a [R],
+    pub(crate) shape: Shape,
+    pub(crate) x: &'a [R],
 }
 
 impl<R: Real> LaneOperation<R> for Norm2<'_, R> {
@@ -125,9 +125,9 @@ impl<R: Real> LaneOperation<R> for Norm2<'_, R> {
 
 #[doc(hidden)]
 pub struct InnerProducts<'a, R> {
-    shape: Shape,
-    xs: Vec<&'a [R]>,
-    y: &'a [R],
+    pub(crate) shape: Shape,
+    pub(crate) xs: Vec<&'a [R]>,
+    pub(crate) y: &'a [R],
 }
 
 impl<R: Real> LaneOperation<R> for InnerProducts<'_, R> {
@@ -168,10 +168,10 @@ pub(super) fn merged<'a, const N: usize>(tasks: impl IntoIterator<Item = &'a [Ex
 
 /// The words of a field, to be read site by site.
 #[derive(Clone, Copy)]
-pub(super) struct SiteWords<'a, R> {
-    field: &'a [Complex<R>],
-    words: usize,
-    nsimd: usize,
+pub(crate) struct SiteWords<'a, R> {
+    pub(crate) field: &'a [Complex<R>],
+    pub(crate) words: usize,
+    pub(crate) nsimd: usize,
 }
 
 impl<'a, R: Real> SiteWords<'a, R> {
@@ -215,10 +215,10 @@ impl<'a, R: Real> SiteWords<'a, R> {
 /// Sums of each word, over each pair of a class of outer sites and a group of lanes.
 #[doc(hidden)]
 pub struct WordSums<'a, R> {
-    sites: SiteWords<'a, R>,
-    classes: Vec<&'a [u32]>,
-    groups: Vec<&'a [u32]>,
-    sum: Sum,
+    pub(crate) sites: SiteWords<'a, R>,
+    pub(crate) classes: Vec<&'a [u32]>,
+    pub(crate) groups: Vec<&'a [u32]>,
+    pub(crate) sum: Sum,
 }
 
 impl<R: Real> WordSums<'_, R> {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use lanefield_reference::field::{Field, FieldError, SiteObject, Spinors, check, describe};
+use lanefield_reference::field::{Field, FieldError, Repeated, SiteObject, Spinors, check, describe};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::reduce::Sum;
@@ -36,7 +36,7 @@ pub struct OpenCl {
 /// A field in device memory.
 pub struct DeviceField<R, K> {
     pub(super) lattice: Lattice,
-    sites: Sites,
+    pub(super) sites: Sites,
     pub(super) kind: K,
     pub(super) buffer: Buffer,
     precision: std::marker::PhantomData<R>,
@@ -63,6 +63,7 @@ pub(super) struct Variant {
 pub(super) enum Choices {
     Hop { link_reals: usize, legs: LegOrder, at_once: usize },
     Sum(SumChoices),
+    Convert { from: u32, words: usize },
 }
 
 impl Variant {
@@ -76,6 +77,7 @@ impl Variant {
                 }
             }
             Choices::Sum(choices) => options += &choices.options(),
+            Choices::Convert { from, words } => options += &format!(" -DFROM={from} -DWORDS={words}"),
         }
         options
     }
@@ -94,7 +96,7 @@ impl<R: Vectors, K: SiteObject> HeldField<K> for DeviceField<R, K> {
 }
 
 impl<R: Vectors, K: SiteObject> DeviceField<R, K> {
-    fn describe(&self) -> String {
+    pub(super) fn describe(&self) -> String {
         describe::<R, K>(&self.lattice, self.sites, self.kind)
     }
 
@@ -104,7 +106,7 @@ impl<R: Vectors, K: SiteObject> DeviceField<R, K> {
 
     /// Parts of all outer sites, and words of one: to vector operations and norms, a field with n parts a site is one with n times as many
     /// outer sites.
-    fn parts(&self) -> (usize, usize) {
+    pub(super) fn parts(&self) -> (usize, usize) {
         (self.osites() * self.kind.parts(), self.kind.words() / self.kind.parts())
     }
 
@@ -119,7 +121,7 @@ impl<R: Vectors, K: SiteObject> DeviceField<R, K> {
         }
     }
 
-    fn check_like(&self, what: &'static str, other: &Self) -> Result<(), FieldError> {
+    pub(super) fn check_like(&self, what: &'static str, other: &Self) -> Result<(), FieldError> {
         self.check(what, &other.lattice, other.sites)?;
         self.check_kind(what, other)
     }
@@ -181,7 +183,7 @@ impl OpenCl {
         Ok(program)
     }
 
-    fn launch(
+    pub(super) fn launch(
         &self,
         program: &Program,
         kernel: &str,
@@ -193,16 +195,18 @@ impl OpenCl {
     }
 
     /// Launches a kernel over (lane, parts, outer sites).
-    fn launch_over_parts(
+    pub(super) fn launch_over_parts(
         &self,
         program: &Program,
         kernel: &str,
         nsimd: usize,
         parts_and_osites: (usize, usize),
+        at_once: usize,
         arguments: &[Arg<'_>],
     ) -> Result<(), BackendError> {
         let most_osites = self.context.info().max_work_item_sizes[2];
-        let geometry = LaunchGeometry::over_parts(nsimd, parts_and_osites, self.parts_shape, self.threads, most_osites);
+        let shape = PartsShape { at_once: Some(at_once), ..self.parts_shape };
+        let geometry = LaunchGeometry::over_parts(nsimd, parts_and_osites, shape, self.threads, most_osites);
         self.launch(program, kernel, geometry, arguments)
     }
 
@@ -252,20 +256,21 @@ impl OpenCl {
         self.reduce::<R>(&field.lattice, words, &work)
     }
 
-    fn upload_table(&self, table: &[u32], what: &str) -> Result<Buffer, BackendError> {
+    pub(super) fn upload_table(&self, table: &[u32], what: &str) -> Result<Buffer, BackendError> {
         let buffer = self.context.allocate(size_of_val(table), what)?;
         self.context.write(&buffer, 0, bytemuck::cast_slice(table))?;
         Ok(buffer)
     }
 
-    fn allocate<R: Vectors, K: SiteObject>(
+    pub(super) fn allocate<R: Vectors, K: SiteObject>(
         &self,
         lattice: Lattice,
         sites: Sites,
         kind: K,
     ) -> Result<DeviceField<R, K>, BackendError> {
         check::<R, K>(&lattice, sites, kind)?;
-        let bytes = lattice.osites(sites) * kind.words() * lattice.width().bytes();
+        let parts = lattice.osites(sites) * lattice.nsimd() * kind.parts();
+        let bytes = parts * R::device_bytes(kind.words() / kind.parts());
         let buffer = self.context.allocate(bytes, &describe::<R, K>(&lattice, sites, kind))?;
         Ok(DeviceField { lattice, sites, kind, buffer, precision: std::marker::PhantomData })
     }
@@ -274,8 +279,8 @@ impl OpenCl {
 /// A scalar of the recurrence, rounded to the field's precision.
 fn scalar<R: Vectors>(value: f64) -> Arg<'static> {
     match R::BITS {
-        32 => Arg::F32(value as f32),
-        _ => Arg::F64(value),
+        64 => Arg::F64(value),
+        _ => Arg::F32(value as f32),
     }
 }
 
@@ -330,13 +335,21 @@ impl Backend for OpenCl {
 
     fn upload<R: Vectors, K: SiteObject>(&self, field: Field<R, K>) -> Result<DeviceField<R, K>, BackendError> {
         let device = self.allocate(*field.lattice(), field.sites(), field.kind())?;
-        self.context.write(&device.buffer, 0, bytemuck::cast_slice(field.reals()))?;
+        let bytes = R::to_device(field.reals(), field.reals_a_part(), field.lattice().nsimd());
+        self.context.write(&device.buffer, 0, &bytes)?;
         Ok(device)
     }
 
     fn download<R: Vectors, K: SiteObject>(&self, field: &DeviceField<R, K>) -> Result<Field<R, K>, BackendError> {
         let mut host = Field::zeros(field.lattice, field.sites, field.kind)?;
-        self.context.read(&field.buffer, 0, bytemuck::cast_slice_mut(host.reals_mut()))?;
+        let (a_part, nsimd) = (host.reals_a_part(), field.lattice.nsimd());
+        if R::BITS == 16 {
+            let mut bytes = vec![0; field.buffer.bytes()];
+            self.context.read(&field.buffer, 0, &mut bytes)?;
+            R::from_device(&bytes, host.reals_mut(), a_part, nsimd);
+        } else {
+            self.context.read(&field.buffer, 0, bytemuck::cast_slice_mut(host.reals_mut()))?;
+        }
         Ok(host)
     }
 
@@ -390,7 +403,8 @@ impl Backend for OpenCl {
         }
         arguments.push(Arg::U32(spinors as u32));
         let kernel = if dagger == Dagger::No { "hop_many" } else { "hop_many_dagger" };
-        self.launch_over_parts(&program, kernel, lattice.nsimd(), (spinors, out.osites()), &arguments)
+        let at_once = self.parts_shape.at_once(spinors);
+        self.launch_over_parts(&program, kernel, lattice.nsimd(), (spinors, out.osites()), at_once, &arguments)
     }
 
     fn copy<R: Vectors, K: SiteObject>(
@@ -467,6 +481,54 @@ impl Backend for OpenCl {
         Ok(self.sum_of_sites(("reduce.cl", "norm2"), x, &[Arg::Buffer(&x.buffer)], (1, 1), sum)?[0])
     }
 
+    fn convert<S: Vectors, R: Vectors, K: SiteObject>(
+        &self,
+        out: &mut DeviceField<S, K>,
+        x: &DeviceField<R, K>,
+    ) -> Result<(), BackendError> {
+        self.convert_field(out, x)
+    }
+
+    fn take_columns<R: Vectors, K: Repeated>(
+        &self,
+        x: &DeviceField<R, K>,
+        columns: &[usize],
+        column_parts: usize,
+    ) -> Result<DeviceField<R, K>, BackendError> {
+        self.take_columns_of(x, columns, column_parts)
+    }
+
+    fn column_products<R: Vectors, K: Repeated>(
+        &self,
+        x: &DeviceField<R, K>,
+        y: &DeviceField<R, K>,
+        column_parts: usize,
+        sum: Sum,
+    ) -> Result<Vec<f64>, BackendError> {
+        self.products_of_columns(x, y, column_parts, sum)
+    }
+
+    fn column_axpy_norm<R: Vectors, K: Repeated>(
+        &self,
+        a: &[f64],
+        x: &DeviceField<R, K>,
+        y: &mut DeviceField<R, K>,
+        sum: Sum,
+    ) -> Result<Vec<f64>, BackendError> {
+        self.axpy_norm_of_columns(a, x, y, sum)
+    }
+
+    fn column_cg_update<R: Vectors, K: Repeated>(
+        &self,
+        psi: &mut DeviceField<R, K>,
+        p: &mut DeviceField<R, K>,
+        r: &DeviceField<R, K>,
+        a: &[f64],
+        b: &[f64],
+    ) -> Result<(), BackendError> {
+        self.cg_update_of_columns(psi, p, r, [a, b])
+    }
+
     fn inner_products<R: Vectors, K: SiteObject>(
         &self,
         xs: &[&DeviceField<R, K>],
@@ -493,6 +555,9 @@ impl Backend for OpenCl {
         x: &DeviceField<R, K>,
         sum: Sum,
     ) -> Result<Vec<Complex<f64>>, BackendError> {
+        if R::BITS == 16 {
+            return self.sum(&self.in_f32(x)?, sum);
+        }
         let words = x.kind.words();
         let form = self.form(sum);
         let bundle = self.bundle(form, words);
@@ -525,6 +590,9 @@ impl Backend for OpenCl {
         direction: Direction,
         sum: Sum,
     ) -> Result<Vec<Vec<Complex<f64>>>, BackendError> {
+        if R::BITS == 16 {
+            return self.slice_sums(&self.in_f32(x)?, direction, sum);
+        }
         let slices = Slices::new(&x.lattice, x.sites, direction)?;
         let osites = self.upload_table(slices.osites(), "table of outer sites of slices")?;
         let lanes = self.upload_table(slices.lanes(), "table of lanes of slices")?;

@@ -13,6 +13,7 @@
 
 mod backend;
 mod cache;
+mod columns;
 mod context;
 mod device;
 mod error;

@@ -253,7 +253,8 @@ impl OpenCl {
         let retirement = self.retirement(bundle)?;
         let bundle = bundle.unwrap_or(self.bundle(self.form(sum), words));
         let choices = SumChoices {
-            words: self.is_specialised().then_some(words),
+            // 16-bit storage rounds a part as a whole; operations on columns, too, know its words.
+            words: (self.is_specialised() || R::BITS == 16 || file == "columns.cl").then_some(words),
             bundle,
             fields,
             // Known when it is built, a group may be larger. One build serves all groups on a CPU.

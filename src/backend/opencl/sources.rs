@@ -12,7 +12,9 @@ macro_rules! embedded {
 const FILES: &[(&str, &str)] = embedded![
     "accelerator.clh",
     "blas.cl",
+    "columns.cl",
     "complex.clh",
+    "convert.cl",
     "exact.clh",
     "hop.cl",
     "hop.clh",
@@ -20,6 +22,7 @@ const FILES: &[(&str, &str)] = embedded![
     "probe.cl",
     "reduce.cl",
     "reduction.clh",
+    "sixteen.clh",
     "spin.clh",
     "su3.clh",
     "tree.clh",

@@ -13,9 +13,9 @@ use crate::tensor::eight;
 
 #[doc(hidden)]
 pub struct TreeNorm2<'a, R> {
-    pub(super) shape: Shape,
-    pub(super) x: &'a [R],
-    pub(super) plan: TreePlan,
+    pub(crate) shape: Shape,
+    pub(crate) x: &'a [R],
+    pub(crate) plan: TreePlan,
 }
 
 impl<R: Real> LaneOperation<R> for TreeNorm2<'_, R> {
@@ -32,10 +32,10 @@ impl<R: Real> LaneOperation<R> for TreeNorm2<'_, R> {
 
 #[doc(hidden)]
 pub struct TreeInnerProduct<'a, R> {
-    pub(super) shape: Shape,
-    pub(super) x: &'a [R],
-    pub(super) y: &'a [R],
-    pub(super) plan: TreePlan,
+    pub(crate) shape: Shape,
+    pub(crate) x: &'a [R],
+    pub(crate) y: &'a [R],
+    pub(crate) plan: TreePlan,
 }
 
 impl<R: Real> LaneOperation<R> for TreeInnerProduct<'_, R> {

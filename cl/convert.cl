@@ -1,0 +1,49 @@
+// A field in another precision, on the same cut of the lattice into lanes: element by element, rounded to nearest even; 16-bit storage by
+// way of f32. PRECISION is that of the result, FROM that of the field that is read. Counterpart: reference/src/kernels/convert.rs.
+
+#include "accelerator.clh"
+
+#ifndef FROM
+#define FROM 64
+#endif
+
+// Words of a part.
+#ifndef WORDS
+#define WORDS 12
+#endif
+
+#if FROM == 64
+typedef double2 source_word;
+accelerator_inline double2 source(__global const source_word* x, size_t part, uint word, uint lane) {
+    return x[lane_index(part, word, WORDS, lane)];
+}
+#elif FROM == 32
+typedef float2 source_word;
+accelerator_inline float2 source(__global const source_word* x, size_t part, uint word, uint lane) {
+    return x[lane_index(part, word, WORDS, lane)];
+}
+#else
+typedef uint source_word;
+accelerator_inline float2 source(__global const source_word* x, size_t part, uint word, uint lane) {
+    return convert_float2(as_short2(x[lane_index(part, word, WORDS + 1, lane)])) *
+           as_float(x[lane_index(part, WORDS, WORDS + 1, lane)]);
+}
+#endif
+
+#if PRECISION == 64
+#define to_cplx convert_double2
+#else
+#define to_cplx convert_float2
+#endif
+
+// `osites`: parts of all outer sites.
+__kernel void convert(__global stored* restrict out, __global const source_word* restrict x, uint osites) {
+    const uint lane = accelerator_lane();
+    accelerator_for(part, osites) {
+        cplx values[WORDS];
+#pragma unroll
+        for (uint word = 0; word < WORDS; ++word)
+            values[word] = to_cplx(source(x, part, word, lane));
+        insert_all(out, part, WORDS, lane, values);
+    }
+}

@@ -1,0 +1,35 @@
+//! A field in another precision on the same cut of the lattice into lanes, on the CPU. Counterpart: `cl/convert.cl`.
+
+use rayon::prelude::*;
+
+use super::Vectors;
+use crate::field::{Field, FieldError, SiteObject};
+use crate::layout::Lattice;
+
+/// Whether the lanes of two lattices hold the same sites.
+pub fn same_cut(a: &Lattice, b: &Lattice) -> bool {
+    (a.extents(), a.nodes(), a.checkerboard()) == (b.extents(), b.nodes(), b.checkerboard())
+}
+
+/// out = x, each number rounded to nearest even; to 16-bit storage by way of f32.
+///
+/// # Errors
+/// [`FieldError::Mismatch`] unless both fields hold the same object on the same sites, and their lanes hold the same sites.
+pub fn convert<S: Vectors, R: Vectors, K: SiteObject>(
+    out: &mut Field<S, K>,
+    x: &Field<R, K>,
+) -> Result<(), FieldError> {
+    if !same_cut(out.lattice(), x.lattice()) || (out.sites(), out.kind()) != (x.sites(), x.kind()) {
+        let (left, right) = (x.describe(), out.describe());
+        return Err(FieldError::Mismatch { what: "converting a field", left, right });
+    }
+    const A_TASK: usize = 1 << 14;
+    let tasks = out.reals_mut().par_chunks_mut(A_TASK).zip(x.reals().par_chunks(A_TASK));
+    tasks.for_each(|(out, x)| {
+        for (out, x) in out.iter_mut().zip(x) {
+            *out = S::from_f64(x.to_f64());
+        }
+    });
+    out.settle();
+    Ok(())
+}

@@ -1,0 +1,98 @@
+//! The kernels on fields of 16-bit storage: those of f32, after which a result is rounded to what its storage holds
+//! (`docs/arithmetic.md` §12).
+
+use num_complex::Complex;
+
+use super::blas::{Axpby, Axpy, CgUpdate, Scale};
+use super::hop::Hop;
+use super::reduce::{InnerProducts, Norm2, SiteWords, TreeInnerProduct, TreeNorm2, WordSums};
+use super::{Shape, Vectors};
+use crate::field::{Field, SiteObject};
+use crate::layout::LaneWidth;
+use crate::real::Real;
+use crate::sixteen::Sixteen;
+
+/// Lanes of a lattice of f32 complex numbers.
+fn nsimd(width: LaneWidth) -> usize {
+    width.bytes() / size_of::<Complex<f32>>()
+}
+
+/// Runs a kernel of f32 that writes `out`.
+fn settled<K: SiteObject>(out: &mut Field<Sixteen, K>, kernel: impl FnOnce(&mut Field<f32, K>)) {
+    let mut numbers = out.to_f32();
+    kernel(&mut numbers);
+    out.settle_from(numbers);
+}
+
+fn settle(width: LaneWidth, shape: Shape, out: &mut [Sixteen]) {
+    Sixteen::settle(out, shape.an_osite, nsimd(width));
+}
+
+fn to_f32(x: Sixteen) -> f32 {
+    x.to_f64() as f32
+}
+
+use Sixteen as S;
+
+impl Vectors for Sixteen {
+    fn run_hop(width: LaneWidth, hop: Hop<'_, Self>) {
+        let Hop { out, stencil, links, source, legs, dagger } = hop;
+        let (links, source) = (&links.to_f32(), &source.to_f32());
+        settled(out, |out| f32::run_hop(width, Hop { out, stencil, links, source, legs, dagger }));
+    }
+    fn run_scale(width: LaneWidth, scale: Scale<'_, Self>) {
+        let Scale { shape, out, a, x } = scale;
+        f32::run_scale(width, Scale { shape, out: S::as_f32_mut(out), a: to_f32(a), x: S::as_f32(x) });
+        settle(width, shape, out);
+    }
+    fn run_axpy(width: LaneWidth, axpy: Axpy<'_, Self>) {
+        let Axpy { shape, a, x, y } = axpy;
+        f32::run_axpy(width, Axpy { shape, a: to_f32(a), x: S::as_f32(x), y: S::as_f32_mut(y) });
+        settle(width, shape, y);
+    }
+    fn run_axpby(width: LaneWidth, axpby: Axpby<'_, Self>) {
+        let Axpby { shape, a, x, b, y } = axpby;
+        let (a, b) = (to_f32(a), to_f32(b));
+        f32::run_axpby(width, Axpby { shape, a, x: S::as_f32(x), b, y: S::as_f32_mut(y) });
+        settle(width, shape, y);
+    }
+    fn run_axpy_norm(width: LaneWidth, axpy: Axpy<'_, Self>) -> f64 {
+        let Axpy { shape, a, x, y } = axpy;
+        Self::run_axpy(width, Axpy { shape, a, x, y: &mut *y });
+        Self::run_norm2(width, Norm2 { shape, x: y })
+    }
+    fn run_axpby_norm(width: LaneWidth, axpby: Axpby<'_, Self>) -> f64 {
+        let Axpby { shape, a, x, b, y } = axpby;
+        Self::run_axpby(width, Axpby { shape, a, x, b, y: &mut *y });
+        Self::run_norm2(width, Norm2 { shape, x: y })
+    }
+    fn run_cg_update(width: LaneWidth, update: CgUpdate<'_, Self>) {
+        let CgUpdate { shape, a, b, psi, p, r } = update;
+        let (a, b) = (to_f32(a), to_f32(b));
+        let in_f32 = CgUpdate { shape, a, b, psi: S::as_f32_mut(psi), p: S::as_f32_mut(p), r: S::as_f32(r) };
+        f32::run_cg_update(width, in_f32);
+        settle(width, shape, psi);
+        settle(width, shape, p);
+    }
+    fn run_norm2(width: LaneWidth, norm: Norm2<'_, Self>) -> f64 {
+        f32::run_norm2(width, Norm2 { shape: norm.shape, x: S::as_f32(norm.x) })
+    }
+    fn run_inner_products(width: LaneWidth, products: InnerProducts<'_, Self>) -> Vec<Complex<f64>> {
+        let InnerProducts { shape, xs, y } = products;
+        let xs = xs.into_iter().map(S::as_f32).collect();
+        f32::run_inner_products(width, InnerProducts { shape, xs, y: S::as_f32(y) })
+    }
+    fn run_tree_norm2(width: LaneWidth, norm: TreeNorm2<'_, Self>) -> f64 {
+        let TreeNorm2 { shape, x, plan } = norm;
+        f32::run_tree_norm2(width, TreeNorm2 { shape, x: S::as_f32(x), plan })
+    }
+    fn run_tree_inner_product(width: LaneWidth, product: TreeInnerProduct<'_, Self>) -> Complex<f64> {
+        let TreeInnerProduct { shape, x, y, plan } = product;
+        f32::run_tree_inner_product(width, TreeInnerProduct { shape, x: S::as_f32(x), y: S::as_f32(y), plan })
+    }
+    fn run_word_sums(sums: WordSums<'_, Self>) -> Vec<Vec<Complex<f64>>> {
+        let WordSums { sites: SiteWords { field, words, nsimd }, classes, groups, sum } = sums;
+        let sites = SiteWords { field: bytemuck::cast_slice(field), words, nsimd };
+        f32::run_word_sums(WordSums { sites, classes, groups, sum })
+    }
+}

@@ -1,0 +1,293 @@
+//! 16-bit storage (`docs/arithmetic.md` §12): the components of one part of a site, such as one spinor, are signed 16-bit fractions of a
+//! power of two that is larger than all of them. One computes in f32; what is stored is rounded. Counterpart: `cl/sixteen.clh`.
+//!
+//! On the host such a field holds the f32 numbers that its fractions stand for. So every kernel of f32 serves it, followed by a rounding.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::{Add, Div, Mul, Neg, Rem, Sub};
+
+use bytemuck::{Pod, Zeroable};
+use num_traits::{Num, One, Zero};
+use rayon::prelude::*;
+
+use crate::layout::Scalar;
+use crate::real::Real;
+
+/// An f32 in a field of 16-bit storage.
+#[derive(Clone, Copy, Default, PartialEq, PartialOrd, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct Sixteen(f32);
+
+impl fmt::Debug for Sixteen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Display for Sixteen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
+impl fmt::LowerExp for Sixteen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::LowerExp::fmt(&self.0, f)
+    }
+}
+
+/// Arithmetic is that of f32; results are settled with the field that they belong to.
+macro_rules! operators {
+    ($($operator:ident $method:ident),+) => {$(
+        impl $operator for Sixteen {
+            type Output = Self;
+            fn $method(self, other: Self) -> Self {
+                Self(self.0.$method(other.0))
+            }
+        }
+    )+};
+}
+operators!(Add add, Sub sub, Mul mul, Div div, Rem rem);
+
+impl Neg for Sixteen {
+    type Output = Self;
+    fn neg(self) -> Self {
+        Self(-self.0)
+    }
+}
+
+impl Zero for Sixteen {
+    fn zero() -> Self {
+        Self(0.0)
+    }
+    fn is_zero(&self) -> bool {
+        self.0 == 0.0
+    }
+}
+
+impl One for Sixteen {
+    fn one() -> Self {
+        Self(1.0)
+    }
+}
+
+impl Num for Sixteen {
+    type FromStrRadixErr = <f32 as Num>::FromStrRadixErr;
+    fn from_str_radix(text: &str, radix: u32) -> Result<Self, Self::FromStrRadixErr> {
+        <f32 as Num>::from_str_radix(text, radix).map(Self)
+    }
+}
+
+/// Bits of an f32 infinity: those of magnitudes that are no numbers are as many or more.
+const INFINITY: u32 = 0x7f80_0000;
+const MANTISSA_BITS: u32 = 23;
+/// Bits of a fraction after its point.
+const FRACTION_BITS: u32 = 15;
+
+/// The same on both sides of 0, so that a scale is never reached.
+const LARGEST_FRACTION: f32 = 32767.0;
+
+/// The step of a part whose largest magnitude has the bits `largest`: 2⁻¹⁵ of the smallest power of two that is larger than it, but no less
+/// than the smallest normal f32; NaN if a component is no finite number. Were the power allowed to equal the largest component, a number that
+/// was rounded up to a power of two would be rounded again the next time.
+fn step(largest: u32) -> f32 {
+    if largest >= INFINITY {
+        return f32::NAN;
+    }
+    let exponent = (largest >> MANTISSA_BITS) + 1;
+    f32::from_bits((exponent.max(FRACTION_BITS + 1) - FRACTION_BITS) << MANTISSA_BITS)
+}
+
+/// 1 / step, exactly.
+fn inverse(step: f32) -> f32 {
+    f32::from_bits((254 << MANTISSA_BITS) - step.to_bits())
+}
+
+/// The fraction of a component, in steps: rounded to nearest even, clamped. 0 where the step is NaN.
+fn fraction(x: f32, step: f32) -> i16 {
+    if step.is_nan() {
+        return 0;
+    }
+    // The product is exact: the step is a power of two.
+    (x * inverse(step)).round_ties_even().clamp(-LARGEST_FRACTION, LARGEST_FRACTION) as i16
+}
+
+/// The component that a fraction stands for: exact, NaN where the step is.
+fn component(fraction: i16, step: f32) -> f32 {
+    f32::from(fraction) * step
+}
+
+/// The step of one lane of a part.
+fn step_of_lane(part: &[f32], nsimd: usize, lane: usize) -> f32 {
+    let magnitudes = part.chunks_exact(2 * nsimd).flat_map(|word| [word[2 * lane], word[2 * lane + 1]]);
+    step(magnitudes.map(|x| x.to_bits() & i32::MAX as u32).max().unwrap_or(0))
+}
+
+/// Parts a task.
+const PARTS_A_TASK: usize = 256;
+
+impl Sixteen {
+    /// The numbers as f32.
+    pub fn as_f32(reals: &[Self]) -> &[f32] {
+        bytemuck::cast_slice(reals)
+    }
+
+    /// The numbers as f32, to be overwritten by others, and then settled ([`Real::settle`]).
+    pub fn as_f32_mut(reals: &mut [Self]) -> &mut [f32] {
+        bytemuck::cast_slice_mut(reals)
+    }
+
+    /// 4-byte words of a part with so many reals, on a device: one for each complex number, and one for the step.
+    fn device_words(a_part: usize, nsimd: usize) -> usize {
+        (a_part / (2 * nsimd) + 1) * nsimd
+    }
+}
+
+impl Real for Sixteen {
+    const COMPLEX: Scalar = Scalar::ComplexF;
+    const NAME: &'static str = "16-bit";
+    const BITS: u32 = 16;
+    const HEX_DIGITS: usize = f32::HEX_DIGITS;
+
+    fn from_f64(value: f64) -> Self {
+        Self(f32::from_f64(value))
+    }
+    fn to_f64(self) -> f64 {
+        self.0.to_f64()
+    }
+    fn eight_to_f64(reals: &[Self; 8]) -> [f64; 8] {
+        f32::eight_to_f64(&reals.map(|x| x.0))
+    }
+    fn fused(self, b: Self, c: Self) -> Self {
+        Self(self.0.fused(b.0, c.0))
+    }
+    fn bits(self) -> u64 {
+        self.0.bits()
+    }
+    fn ulp_distance(self, other: Self) -> u64 {
+        self.0.ulp_distance(other.0)
+    }
+
+    fn settle(reals: &mut [Self], a_part: usize, nsimd: usize) {
+        Self::as_f32_mut(reals).par_chunks_mut(a_part * PARTS_A_TASK).for_each(|parts| {
+            for part in parts.chunks_exact_mut(a_part) {
+                for lane in 0..nsimd {
+                    let step = step_of_lane(part, nsimd, lane);
+                    for word in part.chunks_exact_mut(2 * nsimd) {
+                        for x in &mut word[2 * lane..2 * lane + 2] {
+                            *x = component(fraction(*x, step), step);
+                        }
+                    }
+                }
+            }
+        });
+    }
+
+    fn device_bytes(words_a_part: usize) -> usize {
+        (words_a_part + 1) * size_of::<u32>()
+    }
+
+    fn to_device(reals: &[Self], a_part: usize, nsimd: usize) -> Cow<'_, [u8]> {
+        let device_words = Self::device_words(a_part, nsimd);
+        let mut stored = vec![0u32; reals.len() / a_part * device_words];
+        let parts = Self::as_f32(reals).par_chunks_exact(a_part);
+        stored.par_chunks_exact_mut(device_words).zip(parts).for_each(|(stored, part)| {
+            let (words, steps) = stored.split_at_mut(device_words - nsimd);
+            for lane in 0..nsimd {
+                let step = step_of_lane(part, nsimd, lane);
+                steps[lane] = step.to_bits();
+                for (word, stored) in part.chunks_exact(2 * nsimd).zip(words.chunks_exact_mut(nsimd)) {
+                    let [re, im] = [0, 1].map(|k| u32::from(fraction(word[2 * lane + k], step) as u16));
+                    stored[lane] = re | im << 16;
+                }
+            }
+        });
+        Cow::Owned(bytemuck::cast_slice(&stored).to_vec())
+    }
+
+    fn from_device(bytes: &[u8], reals: &mut [Self], a_part: usize, nsimd: usize) {
+        let device_words = Self::device_words(a_part, nsimd);
+        let parts = Self::as_f32_mut(reals).par_chunks_exact_mut(a_part);
+        bytes.par_chunks_exact(device_words * size_of::<u32>()).zip(parts).for_each(|(stored, part)| {
+            let word_of = |k: usize| u32::from_ne_bytes(std::array::from_fn(|byte| stored[4 * k + byte]));
+            let steps = device_words - nsimd;
+            for (word, numbers) in part.chunks_exact_mut(2 * nsimd).enumerate() {
+                for lane in 0..nsimd {
+                    let (fractions, step) = (word_of(word * nsimd + lane), f32::from_bits(word_of(steps + lane)));
+                    numbers[2 * lane] = component(fractions as u16 as i16, step);
+                    numbers[2 * lane + 1] = component((fractions >> 16) as u16 as i16, step);
+                }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is left of a part of one lane.
+    fn settled(part: &[f32]) -> Vec<f32> {
+        let mut part: Vec<Sixteen> = part.iter().map(|&x| Sixteen(x)).collect();
+        let reals = part.len();
+        Sixteen::settle(&mut part, reals, 1);
+        part.iter().map(|x| x.0).collect()
+    }
+
+    #[test]
+    fn the_scale_is_the_smallest_power_of_two_above_the_largest() {
+        for (largest, scale) in [(1.0f32, 2.0), (0.999_999_9, 1.0), (0.5, 1.0), (0.499_999_9, 0.5)] {
+            assert_eq!(step(largest.to_bits()), scale / 32768.0);
+        }
+        assert_eq!(step(f32::MAX.to_bits()), 2f32.powi(113));
+        for tiny in [0, 1, 2f32.powi(-112).to_bits()] {
+            assert_eq!(step(tiny), f32::MIN_POSITIVE);
+        }
+        assert_eq!(step(2f32.powi(-111).to_bits()), 2.0 * f32::MIN_POSITIVE);
+    }
+
+    #[test]
+    fn components_are_rounded_to_nearest_even_and_clamped() {
+        let unit = 1.0 / 32768.0;
+        let found = settled(&[0.999_999, 0.5 * unit, 1.5 * unit, -0.5 * unit, -1.5 * unit, -0.999_999, 0.25, -0.0]);
+        assert_eq!(found, [1.0 - unit, 0.0, 2.0 * unit, 0.0, -2.0 * unit, unit - 1.0, 0.25, 0.0]);
+        assert!(found.iter().all(|x| x.to_bits() != (-0.0f32).to_bits()));
+    }
+
+    #[test]
+    fn what_is_settled_stays_as_it_is() {
+        for largest in [0.500_001, 0.999_999, 1.0, -0.999_999, -0.500_001, 0.75, 3e-34, 1e-37] {
+            let once = settled(&[0.3 * largest, -0.7 * largest, 1e-3 * largest, 5e-6 * largest, largest]);
+            assert_eq!(settled(&once), once);
+        }
+    }
+
+    #[test]
+    fn zeros_and_subnormal_numbers_are_zeros() {
+        assert_eq!(settled(&[0.0, -0.0]), [0.0, 0.0]);
+        assert_eq!(settled(&[1e-45, -1e-40]), [0.0, 0.0]);
+    }
+
+    #[test]
+    fn a_part_with_a_component_that_is_no_number_is_nan() {
+        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
+            assert!(settled(&[1.0, bad, 0.0, 2.0]).iter().all(|x| x.is_nan()));
+        }
+    }
+
+    #[test]
+    fn a_device_holds_a_settled_field_to_the_bit() {
+        let (words, nsimd, parts) = (3, 4, 5);
+        let a_part = 2 * words * nsimd;
+        let number = |k: usize| Sixteen(((k * 7919 % 1009) as f32 - 500.0) * 2f32.powi((k % 7) as i32 * 20 - 60));
+        let mut field: Vec<Sixteen> = (0..parts * a_part).map(number).collect();
+        field[a_part + 3] = Sixteen(f32::INFINITY);
+        Sixteen::settle(&mut field, a_part, nsimd);
+        let bytes = Sixteen::to_device(&field, a_part, nsimd);
+        assert_eq!(bytes.len(), parts * nsimd * Sixteen::device_bytes(words));
+        let mut back = vec![Sixteen::default(); field.len()];
+        Sixteen::from_device(&bytes, &mut back, a_part, nsimd);
+        assert!(field.iter().zip(&back).all(|(a, b)| a.same_bits(*b)));
+    }
+}
