@@ -3,6 +3,7 @@
 // them. The scalars are of the field's type, rounded by the host. Counterpart: reference/src/kernels/blas.rs.
 
 #include "accelerator.clh"
+#include "complex.clh"
 #include "reduction.clh"
 
 // Words that a work-item reads before it writes. Must divide the words of a site. Two are the best on an H200 (f32, NSIMD 8, 2²⁰ sites:
@@ -142,6 +143,22 @@ REDUCTION_KERNEL void axpy_norm(__global stored* out, real a, __global const sto
 REDUCTION_KERNEL void axpby_norm(__global stored* out, real a, __global const stored* x, real b, __global const stored* y,
                                  uint osites, uint words, REDUCTION_ARGUMENTS) {
     update_with_norm(out, a, x, true, b, y, osites, words, partials, result, retired, spills, exchange);
+}
+
+accelerator_inline words_of_site complex_axpy_words(cplx a, words_of_site x, words_of_site y) {
+#pragma unroll
+    for (uint k = 0; k < WORDS_AT_ONCE; ++k)
+        x.word[k] = madd(a, x.word[k], y.word[k]);
+    return x;
+}
+
+// out ← a·x + y with the complex number a = re + i·im. One of x and y may be `out`.
+__kernel void complex_axpy(__global stored* out, real re, real im, __global const stored* x, __global const stored* y,
+                           uint osites, uint words) {
+    const uint lane = accelerator_lane();
+    accelerator_for(osite, osites) {
+        for_words(first) { WRITE(out, complex_axpy_words((cplx)(re, im), READ(x), READ(y))); }
+    }
 }
 
 // psi ← a·p + psi, then p ← b·p + r with the old p.

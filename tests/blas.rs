@@ -9,6 +9,7 @@ use lanefield::reference::layout::{AcceleratorThreads, Extents, Lattice, Lattice
 use lanefield::reference::real::Real as _;
 use lanefield::reference::sixteen::Sixteen;
 use lanefield::verify::{Difference, Numbers, TestData, compare_fields};
+use num_complex::Complex;
 
 /// Scalars, among them some that f32 rounds, and some that are hard.
 const SCALARS: [f64; 9] = [0.1, -1.0, 0.0, -0.0, 1e-300, 3e38, f64::INFINITY, f64::NAN, 5e-324];
@@ -46,11 +47,15 @@ fn all_operations<R: Vectors, B: Backend>(
     let norm2 = backend.axpy_norm(b, &x, &mut axpy_norm, Sum::Exact).unwrap();
     let (mut psi, mut p) = (hold(1), hold(0));
     backend.cg_update(&mut psi, &mut p, &z, a, b).unwrap();
-    let fields = [copy, scaled, axpy, axpy_norm, psi, p];
+    let (mut complex_axpy, mut complex_xpay) = (hold(1), hold(1));
+    backend.complex_axpy(Complex::new(a, b), &x, &mut complex_axpy).unwrap();
+    backend.complex_xpay(&x, Complex::new(b, a), &mut complex_xpay).unwrap();
+    let fields = [copy, scaled, axpy, axpy_norm, psi, p, complex_axpy, complex_xpay];
     (fields.iter().map(|field| backend.download(field).unwrap()).collect(), norm2)
 }
 
-const OPERATIONS: [&str; 6] = ["copy", "scale", "axpy", "axpy_norm", "cg_update's psi", "cg_update's p"];
+const OPERATIONS: [&str; 8] =
+    ["copy", "scale", "axpy", "axpy_norm", "cg_update's psi", "cg_update's p", "complex_axpy", "complex_xpay"];
 
 fn compare<R: Vectors>(device: &OpenCl, extents: [usize; 4], lanes: &str, numbers: Numbers) {
     let cpu = Cpu::new(None).unwrap();

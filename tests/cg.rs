@@ -78,7 +78,7 @@ fn true_residual<B: Backend>(backend: &B, data: &GridData, boundary: BoundaryPha
 fn solve_as_grid<B: Backend>(backend: &B, data: &GridData, boundary: BoundaryPhases) -> (Vec<Complex<f64>>, CgInfo) {
     let (mut mdagm, source) = normal_equations(backend, data, boundary);
     let mut x = mdagm.zeros().unwrap();
-    let params = CgParams { tolerance: TOLERANCE, max_iterations: 1000, sum: Sum::Exact };
+    let params = CgParams { tolerance: TOLERANCE, max_iterations: 1000, patience: 1000, sum: Sum::Exact };
     let info = conjugate_gradient(&mut mdagm, &source, &mut x, params, |_, _| ()).unwrap();
     (backend.download(&x).unwrap().to_site_order(), info)
 }

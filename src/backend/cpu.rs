@@ -192,6 +192,24 @@ impl Backend for Cpu {
         Ok(self.pool.install(|| blas::cg_update(psi, p, r, a, b))?)
     }
 
+    fn complex_axpy<R: Vectors, K: SiteObject>(
+        &self,
+        a: Complex<f64>,
+        x: &Field<R, K>,
+        y: &mut Field<R, K>,
+    ) -> Result<(), BackendError> {
+        Ok(self.pool.install(|| blas::complex_axpy(a, x, y))?)
+    }
+
+    fn complex_xpay<R: Vectors, K: SiteObject>(
+        &self,
+        x: &Field<R, K>,
+        b: Complex<f64>,
+        y: &mut Field<R, K>,
+    ) -> Result<(), BackendError> {
+        Ok(self.pool.install(|| blas::complex_xpay(x, b, y))?)
+    }
+
     fn norm2<R: Vectors, K: SiteObject>(&self, x: &Field<R, K>, sum: Sum) -> Result<f64, BackendError> {
         Ok(self.pool.install(|| reduce::norm2(x, sum)))
     }

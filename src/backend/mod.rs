@@ -188,6 +188,20 @@ pub trait Backend {
         a: f64,
         b: f64,
     ) -> Result<(), BackendError>;
+    /// y ← a · x + y with a complex number a, by `madd`.
+    fn complex_axpy<R: Vectors, K: SiteObject>(
+        &self,
+        a: Complex<f64>,
+        x: &Self::Field<R, K>,
+        y: &mut Self::Field<R, K>,
+    ) -> Result<(), BackendError>;
+    /// y ← b · y + x with a complex number b, by `madd`.
+    fn complex_xpay<R: Vectors, K: SiteObject>(
+        &self,
+        x: &Self::Field<R, K>,
+        b: Complex<f64>,
+        y: &mut Self::Field<R, K>,
+    ) -> Result<(), BackendError>;
     /// |x|².
     fn norm2<R: Vectors, K: SiteObject>(&self, x: &Self::Field<R, K>, sum: Sum) -> Result<f64, BackendError>;
     /// out = x in another precision, rounded to nearest even, 16-bit storage by way of f32. The lanes of both must hold the same sites.

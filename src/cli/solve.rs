@@ -121,6 +121,7 @@ impl Solve {
             cg: CgParams {
                 tolerance: self.tolerance.unwrap_or(auto.tolerance),
                 max_iterations: self.max_iterations.unwrap_or(auto.max_iterations),
+                patience: auto.patience,
                 sum: self.sums.sum(size_of::<Complex<f64>>()).context("failed to plan the sums")?,
             },
             lanes: self.backend.lanes,

@@ -108,9 +108,7 @@ impl SolveError {
     /// The residual history until the failure, where there is one.
     pub fn history(&self) -> Option<&[f64]> {
         match self {
-            Self::Cg(
-                CgError::NotConverged { info, .. } | CgError::Indefinite { info, .. } | CgError::NotFinite { info, .. },
-            ) => Some(&info.history),
+            Self::Cg(error) => error.info().map(|info| &info.history[..]),
             Self::TrueResidual { history, .. } => Some(history),
             _ => None,
         }

@@ -1,6 +1,7 @@
 //! Vector operations on the CPU (`docs/arithmetic.md` §7): what conjugate gradients needs, and the operators' diagonal parts.
 //! Counterpart: `cl/blas.cl`.
 
+use num_complex::Complex;
 use rayon::prelude::*;
 
 use super::reduce::{Contributions, ExactTerms, Sum, merged, norm2};
@@ -8,6 +9,7 @@ use super::{LaneOperation, Shape, Vectors, check_like};
 use crate::field::{Field, FieldError, SiteObject};
 use crate::real::Real;
 use crate::tensor::LaneVector;
+use crate::tensor::su3::{Factor, madd};
 
 /// out = x.
 ///
@@ -94,6 +96,34 @@ pub fn axpby_norm<R: Vectors, K: SiteObject>(
     }
     check_like("axpby_norm", x, y)?;
     Ok(R::run_axpby_norm(x.lattice().width(), Axpby::of(a, x, b, y)))
+}
+
+/// y ← a·x + y with a complex number a, rounded to the field's precision, by `madd`.
+///
+/// # Errors
+/// As [`copy`].
+pub fn complex_axpy<R: Vectors, K: SiteObject>(
+    a: Complex<f64>,
+    x: &Field<R, K>,
+    y: &mut Field<R, K>,
+) -> Result<(), FieldError> {
+    check_like("complex_axpy", x, y)?;
+    R::run_complex_update(x.lattice().width(), ComplexUpdate::of(a, x, y, Scaled::X));
+    Ok(())
+}
+
+/// y ← b·y + x with a complex number b, rounded to the field's precision, by `madd`.
+///
+/// # Errors
+/// As [`copy`].
+pub fn complex_xpay<R: Vectors, K: SiteObject>(
+    x: &Field<R, K>,
+    b: Complex<f64>,
+    y: &mut Field<R, K>,
+) -> Result<(), FieldError> {
+    check_like("complex_xpay", x, y)?;
+    R::run_complex_update(x.lattice().width(), ComplexUpdate::of(b, x, y, Scaled::Y));
+    Ok(())
 }
 
 /// ψ ← fma(a, p, ψ), then p ← fma(b, p, r), with the old p in both.
@@ -228,6 +258,45 @@ impl<'a, R: Real, U: Update<'a, R>> LaneOperation<R> for WithNorm<U> {
             terms.sums()
         });
         merged(&sums.collect::<Vec<_>>())[0]
+    }
+}
+
+/// Which of two fields a complex number multiplies; the other is added.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scaled {
+    X,
+    Y,
+}
+
+#[doc(hidden)]
+pub struct ComplexUpdate<'a, R> {
+    pub(crate) shape: Shape,
+    pub(crate) a: [R; 2],
+    pub(crate) x: &'a [R],
+    pub(crate) y: &'a mut [R],
+    pub(crate) scaled: Scaled,
+}
+
+impl<'a, R: Real> ComplexUpdate<'a, R> {
+    fn of<K: SiteObject>(a: Complex<f64>, x: &'a Field<R, K>, y: &'a mut Field<R, K>, scaled: Scaled) -> Self {
+        let a = [R::from_f64(a.re), R::from_f64(a.im)];
+        Self { shape: Shape::of(x), a, x: x.reals(), y: y.reals_mut(), scaled }
+    }
+}
+
+impl<R: Real> LaneOperation<R> for ComplexUpdate<'_, R> {
+    type Output = ();
+    fn run<V: LaneVector<Real = R>>(self, _: usize) {
+        let Self { shape: Shape { a_task, .. }, a, x, y, scaled } = self;
+        let a = V::from_reals(|k| a[k % 2]);
+        let tasks = y.par_chunks_mut(a_task).zip(x.par_chunks(a_task));
+        tasks.for_each(|(y, x)| {
+            let (x, y) = (vectors::<V>(x), vectors_mut::<V>(y));
+            match scaled {
+                Scaled::X => update_task(x, y, &|x, y| madd(a, Factor::new(x), y)),
+                Scaled::Y => update_task(x, y, &|x, y| madd(a, Factor::new(y), x)),
+            }
+        });
     }
 }
 

@@ -39,6 +39,8 @@ pub trait Vectors: Real {
     #[doc(hidden)]
     fn run_axpby_norm(width: LaneWidth, axpby: blas::Axpby<'_, Self>) -> f64;
     #[doc(hidden)]
+    fn run_complex_update(width: LaneWidth, update: blas::ComplexUpdate<'_, Self>);
+    #[doc(hidden)]
     fn run_cg_update(width: LaneWidth, update: blas::CgUpdate<'_, Self>);
     #[doc(hidden)]
     fn run_norm2(width: LaneWidth, norm: reduce::Norm2<'_, Self>) -> f64;
@@ -81,6 +83,9 @@ macro_rules! vectors {
                 }
                 fn run_axpby_norm(width: LaneWidth, axpby: blas::Axpby<'_, Self>) -> f64 {
                     with_vectors(width, blas::WithNorm(axpby))
+                }
+                fn run_complex_update(width: LaneWidth, update: blas::ComplexUpdate<'_, Self>) {
+                    with_vectors(width, update);
                 }
                 fn run_cg_update(width: LaneWidth, update: blas::CgUpdate<'_, Self>) {
                     with_vectors(width, update);

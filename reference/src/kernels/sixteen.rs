@@ -3,7 +3,7 @@
 
 use num_complex::Complex;
 
-use super::blas::{Axpby, Axpy, CgUpdate, Scale};
+use super::blas::{Axpby, Axpy, CgUpdate, ComplexUpdate, Scale};
 use super::hop::Hop;
 use super::reduce::{InnerProducts, Norm2, SiteWords, TreeInnerProduct, TreeNorm2, WordSums};
 use super::{Shape, Vectors};
@@ -65,6 +65,12 @@ impl Vectors for Sixteen {
         let Axpby { shape, a, x, b, y } = axpby;
         Self::run_axpby(width, Axpby { shape, a, x, b, y: &mut *y });
         Self::run_norm2(width, Norm2 { shape, x: y })
+    }
+    fn run_complex_update(width: LaneWidth, update: ComplexUpdate<'_, Self>) {
+        let ComplexUpdate { shape, a, x, y, scaled } = update;
+        let in_f32 = ComplexUpdate { shape, a: a.map(to_f32), x: S::as_f32(x), y: S::as_f32_mut(y), scaled };
+        f32::run_complex_update(width, in_f32);
+        settle(width, shape, y);
     }
     fn run_cg_update(width: LaneWidth, update: CgUpdate<'_, Self>) {
         let CgUpdate { shape, a, b, psi, p, r } = update;

@@ -80,6 +80,16 @@ impl Lattice {
         }
     }
 
+    /// The lattice in another scalar, its lanes holding the same sites: as many lanes, of another width.
+    ///
+    /// # Errors
+    /// [`LayoutError`] where no vectors are that wide or narrow.
+    pub fn in_scalar(&self, scalar: Scalar) -> Result<Self, LayoutError> {
+        let width = LaneWidth::new(self.nsimd() * scalar.bytes())?;
+        let (extents, nodes, checkerboard) = (self.extents, Some(self.nodes.as_array()), self.checkerboard);
+        Self::new(extents, scalar, LatticeOptions { lanes: LaneChoice::Width(width), nodes, checkerboard })
+    }
+
     /// Extents in sites.
     pub fn extents(&self) -> Extents {
         self.extents

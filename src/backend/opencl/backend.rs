@@ -477,6 +477,28 @@ impl Backend for OpenCl {
         self.launch_over("cg_update", psi, &[out, p, r, scalar::<R>(a), scalar::<R>(b)])
     }
 
+    fn complex_axpy<R: Vectors, K: SiteObject>(
+        &self,
+        a: Complex<f64>,
+        x: &DeviceField<R, K>,
+        y: &mut DeviceField<R, K>,
+    ) -> Result<(), BackendError> {
+        x.check_like("complex_axpy", y)?;
+        let [x, out] = [&x.buffer, &y.buffer].map(Arg::Buffer);
+        self.launch_over("complex_axpy", y, &[out, scalar::<R>(a.re), scalar::<R>(a.im), x, out])
+    }
+
+    fn complex_xpay<R: Vectors, K: SiteObject>(
+        &self,
+        x: &DeviceField<R, K>,
+        b: Complex<f64>,
+        y: &mut DeviceField<R, K>,
+    ) -> Result<(), BackendError> {
+        x.check_like("complex_xpay", y)?;
+        let [x, out] = [&x.buffer, &y.buffer].map(Arg::Buffer);
+        self.launch_over("complex_axpy", y, &[out, scalar::<R>(b.re), scalar::<R>(b.im), out, x])
+    }
+
     fn norm2<R: Vectors, K: SiteObject>(&self, x: &DeviceField<R, K>, sum: Sum) -> Result<f64, BackendError> {
         Ok(self.sum_of_sites(("reduce.cl", "norm2"), x, &[Arg::Buffer(&x.buffer)], (1, 1), sum)?[0])
     }

@@ -1,0 +1,203 @@
+//! BiCGStab (van der Vorst 1992) for operators that are not Hermitian, such as M itself: two applications an iteration, and no normal
+//! equations. `docs/arithmetic.md` §10.
+
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use num_complex::Complex;
+
+use super::cg::check_source;
+use super::recurrence::{Recurrence, SavedState, Watcher, may_go_on, place, run, watch};
+use super::{CgError, CgInfo, CgParams};
+use crate::backend::{Backend, BackendError};
+use crate::operator::Operator;
+
+/// BiCGStab, step by step. ψ is the caller's: the guess, then the last iterate.
+pub struct BiCgStab<'a, B: Backend, R: Vectors, A: Operator<B, R>> {
+    operator: &'a mut A,
+    params: CgParams,
+    psi: &'a mut B::Field<R, A::Object>,
+    residual: B::Field<R, A::Object>,
+    /// The first residual, with which all others are multiplied.
+    shadow: B::Field<R, A::Object>,
+    direction: B::Field<R, A::Object>,
+    /// A p and A s.
+    products: [B::Field<R, A::Object>; 2],
+    /// ⟨r̂, r⟩.
+    rho: Complex<f64>,
+    /// |r|².
+    c: f64,
+    stop: f64,
+    info: CgInfo,
+}
+
+impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BiCgStab<'a, B, R, A> {
+    /// The start of A ψ = b.
+    ///
+    /// # Errors
+    /// [`CgError::NotFinite`] for a source or a guess that is no finite number; what the backend reports.
+    pub fn new(
+        operator: &'a mut A,
+        source: &B::Field<R, A::Object>,
+        psi: &'a mut B::Field<R, A::Object>,
+        params: CgParams,
+    ) -> Result<Self, CgError> {
+        let quiet = &mut |_, _| ();
+        let mut info = CgInfo { source_norm2: operator.backend().norm2(source, params.sum)?, ..CgInfo::default() };
+        watch(quiet, (0, "|b|²"), info.source_norm2, &info)?;
+        let (mut residual, mut product) = (operator.zeros()?, operator.zeros()?);
+        operator.backend().copy(&mut residual, source)?;
+        let guess_norm2 = watch(quiet, (0, "|guess|²"), operator.backend().norm2(psi, params.sum)?, &info)?;
+        let c = if guess_norm2 == 0.0 {
+            info.source_norm2
+        } else {
+            operator.apply(&mut product, psi, Dagger::No)?;
+            operator.backend().axpy_norm(-1.0, &product, &mut residual, params.sum)?
+        };
+        watch(quiet, (0, "|r|²"), c, &info)?;
+        info.push(c);
+        let (mut shadow, mut direction) = (operator.zeros()?, operator.zeros()?);
+        operator.backend().copy(&mut shadow, &residual)?;
+        operator.backend().copy(&mut direction, &residual)?;
+        let products = [product, operator.zeros()?];
+        let stop = params.tolerance * params.tolerance * info.source_norm2;
+        Ok(Self {
+            operator,
+            params,
+            psi,
+            residual,
+            shadow,
+            direction,
+            products,
+            rho: Complex::new(c, 0.0),
+            c,
+            stop,
+            info,
+        })
+    }
+}
+
+/// Passes both parts of a scalar on.
+fn watch_complex(
+    watcher: &mut dyn Watcher,
+    quantities: [&'static str; 2],
+    value: Complex<f64>,
+    info: &CgInfo,
+) -> Result<Complex<f64>, CgError> {
+    watch(watcher, (0, quantities[0]), value.re, info)?;
+    watch(watcher, (0, quantities[1]), value.im, info)?;
+    Ok(value)
+}
+
+/// a / b as (a · conj b) / |b|²: in f64, products and sums each rounded.
+fn divide(a: Complex<f64>, b: Complex<f64>) -> Complex<f64> {
+    let norm = b.re * b.re + b.im * b.im;
+    Complex::new((a.re * b.re + a.im * b.im) / norm, (a.im * b.re - a.re * b.im) / norm)
+}
+
+fn times(a: Complex<f64>, b: Complex<f64>) -> Complex<f64> {
+    Complex::new(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
+}
+
+impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BiCgStab<'_, B, R, A> {
+    fn name(&self) -> &'static str {
+        "BiCGStab"
+    }
+    fn info(&self) -> &CgInfo {
+        &self.info
+    }
+    fn is_done(&self) -> bool {
+        self.c <= self.stop
+    }
+
+    fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), CgError> {
+        let Self { operator, params, psi, residual, shadow, direction, products: [v, t], rho, info, .. } = self;
+        may_go_on(params, info)?;
+        let broken = |quantity, info: &CgInfo| CgError::Breakdown { quantity, info: info.clone() };
+        let zero = Complex::new(0.0, 0.0);
+
+        operator.apply(v, direction, Dagger::No)?;
+        let overlap = operator.backend().inner_product(shadow, v, params.sum)?;
+        watch_complex(watcher, ["Re <r0, A p>", "Im <r0, A p>"], overlap, info)?;
+        if overlap == zero {
+            return Err(broken("<r0, A p>", info));
+        }
+        let alpha = divide(*rho, overlap);
+        operator.backend().complex_axpy(-alpha, v, residual)?;
+        operator.apply(t, residual, Dagger::No)?;
+        let backend = operator.backend();
+        let t_norm2 = watch(watcher, (0, "|A s|²"), backend.norm2(t, params.sum)?, info)?;
+        let t_s = backend.inner_product(t, residual, params.sum)?;
+        watch_complex(watcher, ["Re <A s, s>", "Im <A s, s>"], t_s, info)?;
+        // s = 0: p alone has led to the solution.
+        let omega = if t_norm2 == 0.0 { zero } else { t_s / t_norm2 };
+        backend.complex_axpy(alpha, direction, psi)?;
+        backend.complex_axpy(omega, residual, psi)?;
+        backend.complex_axpy(-omega, t, residual)?;
+        let next = watch(watcher, (0, "|r|²"), backend.norm2(residual, params.sum)?, info)?;
+        self.c = next;
+        info.push(next);
+        if next <= self.stop {
+            return Ok(());
+        }
+        let next_rho = backend.inner_product(shadow, residual, params.sum)?;
+        watch_complex(watcher, ["Re <r0, r>", "Im <r0, r>"], next_rho, info)?;
+        if omega == zero {
+            return Err(broken("<A s, s>", info));
+        }
+        if next_rho == zero {
+            return Err(broken("<r0, r>", info));
+        }
+        let beta = times(divide(next_rho, *rho), divide(alpha, omega));
+        backend.complex_axpy(-omega, v, direction)?;
+        backend.complex_xpay(residual, beta, direction)?;
+        *rho = next_rho;
+        Ok(())
+    }
+
+    fn save(&self) -> Result<SavedState, BackendError> {
+        let backend = self.operator.backend();
+        let mut state = SavedState::new(self.name());
+        state.info("system", &self.info);
+        state.scalars("rho", &[self.rho.re, self.rho.im]);
+        for (name, field) in [("psi", &*self.psi), ("r", &self.residual), ("r0", &self.shadow), ("p", &self.direction)]
+        {
+            state.field::<R, B, _>(backend, name, field)?;
+        }
+        Ok(state)
+    }
+
+    fn restore(&mut self, state: &SavedState) -> Result<(), CgError> {
+        state.check_name(self.name())?;
+        let info = state.get_info("system")?;
+        check_source(&self.info, &info)?;
+        let &[re, im] = state.get_scalars("rho")? else {
+            return Err(CgError::WrongState { what: "its rho is no complex number".to_owned() });
+        };
+        let backend = self.operator.backend();
+        let place = place::<B, R, _>(self.psi);
+        *self.psi = state.get_field(backend, "psi", place)?;
+        self.residual = state.get_field(backend, "r", place)?;
+        self.shadow = state.get_field(backend, "r0", place)?;
+        self.direction = state.get_field(backend, "p", place)?;
+        self.rho = Complex::new(re, im);
+        self.c = info.history.last().copied().unwrap_or(self.c);
+        self.info = info;
+        Ok(())
+    }
+}
+
+/// Solves A ψ = b; ψ is the guess, then the solution.
+///
+/// # Errors
+/// [`CgError`]; ψ then holds the last iterate.
+pub fn bicgstab<B: Backend, R: Vectors, A: Operator<B, R>>(
+    operator: &mut A,
+    source: &B::Field<R, A::Object>,
+    psi: &mut B::Field<R, A::Object>,
+    params: CgParams,
+    mut watcher: impl Watcher,
+) -> Result<CgInfo, CgError> {
+    let mut recurrence = BiCgStab::new(operator, source, psi, params)?;
+    run(&mut recurrence, &mut watcher)?;
+    Ok(recurrence.info)
+}

@@ -1,0 +1,231 @@
+//! Conjugate gradients in mixed precision with reliable updates (Clark et al., Comput. Phys. Commun. 181 (2010) 1517): the recurrence runs in a
+//! low precision; now and then its solution is added up in f64, and the residual is computed anew there. `docs/arithmetic.md` §10.
+
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+
+use super::cg::check_source;
+use super::recurrence::{Recurrence, SavedState, Watcher, may_go_on, place, run, watch};
+use super::{CgError, CgInfo, CgParams};
+use crate::backend::{Backend, BackendError};
+use crate::operator::Operator;
+
+/// When the residual is computed anew: as soon as |r| is below this share of its largest value since the last time.
+pub const RELIABLE_DELTA: f64 = 0.1;
+/// Give up after so many updates in a row that did not bring the residual down.
+const MOST_IDLE_UPDATES: usize = 10;
+
+/// Conjugate gradients of precision `S` inside f64.
+pub struct MixedConjugateGradients<
+    'a,
+    B: Backend,
+    S: Vectors,
+    A: Operator<B, f64>,
+    L: Operator<B, S, Object = A::Object>,
+> {
+    operator: &'a mut A,
+    low: &'a mut L,
+    params: CgParams,
+    source: &'a B::Field<f64, A::Object>,
+    psi: &'a mut B::Field<f64, A::Object>,
+    /// Temporary fields of f64.
+    residual: B::Field<f64, A::Object>,
+    product: B::Field<f64, A::Object>,
+    /// What was added to ψ since the last update.
+    low_psi: B::Field<S, A::Object>,
+    low_residual: B::Field<S, A::Object>,
+    direction: B::Field<S, A::Object>,
+    low_product: B::Field<S, A::Object>,
+    /// |r|² of the recurrence, and its largest value since the last update.
+    c: f64,
+    largest: f64,
+    /// |r|² of f64 at the last update.
+    reliable: f64,
+    idle: usize,
+    stop: f64,
+    info: CgInfo,
+    updates: usize,
+}
+
+impl<'a, B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object = A::Object>>
+    MixedConjugateGradients<'a, B, S, A, L>
+{
+    /// The start of A ψ = b; `low` is A in the low precision, on a lattice whose lanes hold the same sites.
+    ///
+    /// # Errors
+    /// [`CgError::NotFinite`] for a source or a guess that is no finite number; what the backend reports.
+    pub fn new(
+        (operator, low): (&'a mut A, &'a mut L),
+        source: &'a B::Field<f64, A::Object>,
+        psi: &'a mut B::Field<f64, A::Object>,
+        params: CgParams,
+    ) -> Result<Self, CgError> {
+        let quiet = &mut |_, _| ();
+        let mut info = CgInfo { source_norm2: operator.backend().norm2(source, params.sum)?, ..CgInfo::default() };
+        watch(quiet, (0, "|b|²"), info.source_norm2, &info)?;
+        let (mut residual, mut product) = (operator.zeros()?, operator.zeros()?);
+        let backend = operator.backend();
+        backend.copy(&mut residual, source)?;
+        let guess_norm2 = watch(quiet, (0, "|guess|²"), backend.norm2(psi, params.sum)?, &info)?;
+        let reliable = if guess_norm2 == 0.0 {
+            info.source_norm2
+        } else {
+            operator.apply(&mut product, psi, Dagger::No)?;
+            operator.backend().axpy_norm(-1.0, &product, &mut residual, params.sum)?
+        };
+        watch(quiet, (0, "|r|²"), reliable, &info)?;
+        info.push(reliable);
+        let backend = operator.backend();
+        let (mut low_residual, mut direction) = (low.zeros()?, low.zeros()?);
+        backend.convert(&mut low_residual, &residual)?;
+        backend.copy(&mut direction, &low_residual)?;
+        let c = backend.norm2(&low_residual, params.sum)?;
+        let stop = params.tolerance * params.tolerance * info.source_norm2;
+        let (low_psi, low_product) = (low.zeros()?, low.zeros()?);
+        Ok(Self {
+            operator,
+            low,
+            params,
+            source,
+            psi,
+            residual,
+            product,
+            low_psi,
+            low_residual,
+            direction,
+            low_product,
+            c,
+            largest: c,
+            reliable,
+            idle: 0,
+            stop,
+            info,
+            updates: 0,
+        })
+    }
+
+    /// How often the residual was computed anew.
+    pub fn updates(&self) -> usize {
+        self.updates
+    }
+
+    /// Adds up the solution, computes the residual anew in f64, and turns the direction to it. `before` is |r|² before this iteration.
+    fn update(&mut self, a: f64, before: f64, watcher: &mut dyn Watcher) -> Result<(), CgError> {
+        let Self { operator, params, source, psi, residual, product, low_psi, low_residual, direction, info, .. } =
+            self;
+        let backend = operator.backend();
+        backend.axpy(a, direction, low_psi)?;
+        backend.convert(product, low_psi)?;
+        backend.axpy(1.0, product, psi)?;
+        *low_psi = self.low.zeros()?;
+        operator.apply(product, psi, Dagger::No)?;
+        let backend = operator.backend();
+        backend.copy(residual, source)?;
+        let reliable = backend.axpy_norm(-1.0, product, residual, params.sum)?;
+        watch(watcher, (0, "|r|² in f64"), reliable, info)?;
+        info.push(reliable);
+        self.idle = if reliable < self.reliable { 0 } else { self.idle + 1 };
+        self.reliable = reliable;
+        self.updates += 1;
+        if reliable <= self.stop {
+            return Ok(());
+        }
+        if self.idle >= MOST_IDLE_UPDATES {
+            return Err(CgError::Stagnation { patience: self.info.iterations, info: self.info.clone() });
+        }
+        backend.convert(low_residual, residual)?;
+        let c = watch(watcher, (0, "|r|²"), backend.norm2(low_residual, params.sum)?, &self.info)?;
+        // The new residual is orthogonal to the old direction only as far as the low precision goes.
+        let overlap = backend.inner_product(low_residual, direction, params.sum)?.re;
+        watch(watcher, (0, "<r, p>"), overlap, &self.info)?;
+        backend.axpy(-(overlap / c), low_residual, direction)?;
+        backend.axpby_norm(1.0, low_residual, c / before, direction, params.sum)?;
+        self.c = c;
+        self.largest = c;
+        Ok(())
+    }
+}
+
+impl<B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object = A::Object>> Recurrence
+    for MixedConjugateGradients<'_, B, S, A, L>
+{
+    fn name(&self) -> &'static str {
+        "conjugate gradients in mixed precision"
+    }
+    fn info(&self) -> &CgInfo {
+        &self.info
+    }
+    fn is_done(&self) -> bool {
+        self.reliable <= self.stop
+    }
+
+    fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), CgError> {
+        let Self { low, params, low_psi, low_residual, direction, low_product, c, info, .. } = self;
+        may_go_on(params, info)?;
+        low.apply(low_product, direction, Dagger::No)?;
+        let backend = low.backend();
+        let curvature = backend.inner_product(direction, low_product, params.sum)?.re;
+        watch(watcher, (0, "<p, A p>"), curvature, info)?;
+        if curvature <= 0.0 {
+            return Err(CgError::Indefinite { curvature, info: info.clone() });
+        }
+        let a = *c / curvature;
+        let next = watch(watcher, (0, "|r|²"), backend.axpy_norm(-a, low_product, low_residual, params.sum)?, info)?;
+        if next <= self.stop || next < RELIABLE_DELTA * RELIABLE_DELTA * self.largest {
+            let before = *c;
+            return self.update(a, before, watcher);
+        }
+        backend.cg_update(low_psi, direction, low_residual, a, next / *c)?;
+        *c = next;
+        self.largest = self.largest.max(next);
+        info.push(next);
+        Ok(())
+    }
+
+    fn save(&self) -> Result<SavedState, BackendError> {
+        let backend = self.operator.backend();
+        let mut state = SavedState::new(self.name());
+        state.info("system", &self.info);
+        state.scalars("recurrence", &[self.c, self.largest, self.reliable, self.idle as f64, self.updates as f64]);
+        state.field::<f64, B, _>(backend, "psi", self.psi)?;
+        state.field::<S, B, _>(backend, "low psi", &self.low_psi)?;
+        state.field::<S, B, _>(backend, "low r", &self.low_residual)?;
+        state.field::<S, B, _>(backend, "low p", &self.direction)?;
+        Ok(state)
+    }
+
+    fn restore(&mut self, state: &SavedState) -> Result<(), CgError> {
+        state.check_name(self.name())?;
+        let info = state.get_info("system")?;
+        check_source(&self.info, &info)?;
+        let &[c, largest, reliable, idle, updates] = state.get_scalars("recurrence")? else {
+            return Err(CgError::WrongState { what: "its scalars of the recurrence are not five".to_owned() });
+        };
+        let backend = self.operator.backend();
+        *self.psi = state.get_field(backend, "psi", place::<B, f64, _>(self.psi))?;
+        let low = place::<B, S, _>(&self.low_psi);
+        self.low_psi = state.get_field(backend, "low psi", low)?;
+        self.low_residual = state.get_field(backend, "low r", low)?;
+        self.direction = state.get_field(backend, "low p", low)?;
+        (self.c, self.largest, self.reliable) = (c, largest, reliable);
+        (self.idle, self.updates) = (idle as usize, updates as usize);
+        self.info = info;
+        Ok(())
+    }
+}
+
+/// Solves A ψ = b in f64, with the recurrence in `S`; ψ is the guess, then the solution.
+///
+/// # Errors
+/// [`CgError`].
+pub fn mixed_conjugate_gradient<B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object = A::Object>>(
+    operators: (&mut A, &mut L),
+    source: &B::Field<f64, A::Object>,
+    psi: &mut B::Field<f64, A::Object>,
+    params: CgParams,
+    mut watcher: impl Watcher,
+) -> Result<CgInfo, CgError> {
+    let mut recurrence = MixedConjugateGradients::new(operators, source, psi, params)?;
+    run(&mut recurrence, &mut watcher)?;
+    Ok(recurrence.info)
+}

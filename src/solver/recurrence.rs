@@ -1,0 +1,254 @@
+//! What all iterative solvers have in common: a recurrence that goes on step by step, whose state can be saved and restored to the bit, and
+//! whose scalars can be watched. State is saved in site order, so that it can be restored on any backend, in any layout.
+
+use lanefield_reference::field::{Field, FieldError, Repeated};
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::{Lattice, Sites};
+use lanefield_reference::scalar::{gather, spread};
+use num_complex::Complex;
+
+use super::{CgError, CgInfo, CgParams};
+use crate::backend::{Backend, BackendError, HeldField};
+
+/// A sum over sites that a recurrence goes on with.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct WatchedScalar {
+    /// Iterations done before this one.
+    pub iteration: usize,
+    /// The column of a batch that it belongs to, else 0.
+    pub column: usize,
+    /// What it is: "<p, A p>".
+    pub quantity: &'static str,
+    /// Its value.
+    pub value: f64,
+}
+
+/// Why a watcher ended a solve. The message is a fragment.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Stopped(pub Box<dyn std::error::Error + Send + Sync>);
+
+/// Watches a recurrence. Each method may end the solve.
+pub trait Watcher {
+    /// Before the first iteration.
+    ///
+    /// # Errors
+    /// A reason to end.
+    fn begin(&mut self, _: &dyn Recurrence) -> Result<(), Stopped> {
+        Ok(())
+    }
+    /// A scalar, as soon as it is known.
+    ///
+    /// # Errors
+    /// A reason to end.
+    fn scalar(&mut self, _: WatchedScalar) -> Result<(), Stopped> {
+        Ok(())
+    }
+    /// After each iteration.
+    ///
+    /// # Errors
+    /// A reason to end.
+    fn iteration(&mut self, _: &dyn Recurrence) -> Result<(), Stopped> {
+        Ok(())
+    }
+}
+
+/// Watches by a function of the iteration and |r|².
+impl<F: FnMut(usize, f64)> Watcher for F {
+    fn begin(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
+        self.iteration(recurrence)
+    }
+    fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
+        let info = recurrence.info();
+        if let Some(&residual) = info.history.last() {
+            self(info.iterations, residual);
+        }
+        Ok(())
+    }
+}
+
+/// A solver that goes on step by step.
+pub trait Recurrence {
+    /// What it is called in files: "conjugate gradients".
+    fn name(&self) -> &'static str;
+    /// Iterations and history; of a batch those of the column that took longest.
+    fn info(&self) -> &CgInfo;
+    /// Whether nothing is left to do.
+    fn is_done(&self) -> bool;
+    /// One iteration.
+    ///
+    /// # Errors
+    /// [`CgError`]; the state is then that of some moment within the iteration.
+    fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), CgError>;
+    /// All that the next iterations depend on.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    fn save(&self) -> Result<SavedState, BackendError>;
+    /// Goes on from a state that was saved.
+    ///
+    /// # Errors
+    /// [`CgError::WrongState`] for the state of another recurrence or lattice.
+    fn restore(&mut self, state: &SavedState) -> Result<(), CgError>;
+}
+
+/// Runs a recurrence to its end.
+///
+/// # Errors
+/// [`CgError`].
+pub fn run(recurrence: &mut dyn Recurrence, watcher: &mut dyn Watcher) -> Result<(), CgError> {
+    watcher.begin(recurrence)?;
+    while !recurrence.is_done() {
+        recurrence.step(watcher)?;
+        watcher.iteration(recurrence)?;
+    }
+    Ok(())
+}
+
+/// The state of a recurrence.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct SavedState {
+    /// The name of the recurrence.
+    pub recurrence: String,
+    /// Scalars, by name.
+    pub scalars: Vec<(String, Vec<f64>)>,
+    /// Fields, by name.
+    pub fields: Vec<SavedField>,
+}
+
+/// A field in site order.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SavedField {
+    /// Its name in the recurrence: "r".
+    pub name: String,
+    /// The precision whose numbers it has.
+    pub precision: String,
+    /// Complex words a site.
+    pub words: usize,
+    /// The words of its sites, in site order; exact in f64.
+    pub values: Vec<Complex<f64>>,
+}
+
+impl SavedState {
+    pub(super) fn new(recurrence: &str) -> Self {
+        Self { recurrence: recurrence.to_owned(), ..Self::default() }
+    }
+
+    pub(super) fn scalars(&mut self, name: &str, values: &[f64]) {
+        self.scalars.push((name.to_owned(), values.to_vec()));
+    }
+
+    /// Iterations, history and |b|² of a system.
+    pub(super) fn info(&mut self, name: &str, info: &CgInfo) {
+        self.scalars(&format!("{name} history"), &info.history);
+        self.scalars(&format!("{name} source"), &[info.source_norm2]);
+    }
+
+    pub(super) fn field<R: Vectors, B: Backend, K: Repeated>(
+        &mut self,
+        backend: &B,
+        name: &str,
+        field: &B::Field<R, K>,
+    ) -> Result<(), BackendError> {
+        let host = backend.download(field)?;
+        let words = host.kind().words();
+        let list = gather(host.lattice().extents(), host.sites(), words, &host.to_site_order());
+        let values = list.iter().map(|c| Complex::new(c.re.to_f64(), c.im.to_f64())).collect();
+        self.fields.push(SavedField { name: name.to_owned(), precision: R::NAME.to_owned(), words, values });
+        Ok(())
+    }
+
+    fn wrong(&self, what: String) -> CgError {
+        CgError::WrongState { what }
+    }
+
+    pub(super) fn check_name(&self, name: &str) -> Result<(), CgError> {
+        match self.recurrence == name {
+            true => Ok(()),
+            false => Err(self.wrong(format!("it is of {}, and this solve is by {name}", self.recurrence))),
+        }
+    }
+
+    pub(super) fn get_scalars(&self, name: &str) -> Result<&[f64], CgError> {
+        let found = self.scalars.iter().find(|(known, _)| known == name);
+        found.map(|(_, values)| &values[..]).ok_or_else(|| self.wrong(format!("it has no scalars '{name}'")))
+    }
+
+    pub(super) fn get_scalar(&self, name: &str) -> Result<f64, CgError> {
+        match self.get_scalars(name)? {
+            &[value] => Ok(value),
+            values => Err(self.wrong(format!("it has {} values of '{name}', not one", values.len()))),
+        }
+    }
+
+    pub(super) fn get_info(&self, name: &str) -> Result<CgInfo, CgError> {
+        let history = self.get_scalars(&format!("{name} history"))?.to_vec();
+        let source_norm2 = self.get_scalar(&format!("{name} source"))?;
+        Ok(CgInfo { iterations: history.len().saturating_sub(1), history, source_norm2 })
+    }
+
+    pub(super) fn get_field<R: Vectors, B: Backend, K: Repeated>(
+        &self,
+        backend: &B,
+        name: &str,
+        (lattice, sites, kind): (Lattice, Sites, K),
+    ) -> Result<B::Field<R, K>, CgError> {
+        let Some(saved) = self.fields.iter().find(|field| field.name == name) else {
+            return Err(self.wrong(format!("it has no field '{name}'")));
+        };
+        let wanted = lattice.osites(sites) * lattice.nsimd() * kind.words();
+        let found = (saved.precision.as_str(), saved.words, saved.values.len());
+        if found != (R::NAME, kind.words(), wanted) {
+            let (precision, words, length) = found;
+            return Err(self.wrong(format!(
+                "its field '{name}' has {length} {precision} numbers, {words} a site, and this solve's has {wanted} {} numbers, {} a site",
+                R::NAME,
+                kind.words()
+            )));
+        }
+        let list: Vec<Complex<R>> =
+            saved.values.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect();
+        let values = spread(lattice.extents(), sites, kind.words(), &list);
+        let field = Field::from_site_order(lattice, sites, kind, &values).map_err(BackendError::from)?;
+        Ok(backend.upload(field)?)
+    }
+}
+
+/// Where a field lies, and what it holds.
+pub(super) fn place<B: Backend, R: Vectors, K: Repeated>(field: &B::Field<R, K>) -> (Lattice, Sites, K) {
+    (*field.lattice(), field.sites(), field.kind())
+}
+
+/// Passes a scalar on, and refuses it if it is no finite number.
+pub(super) fn watch(
+    watcher: &mut dyn Watcher,
+    (column, quantity): (usize, &'static str),
+    value: f64,
+    info: &CgInfo,
+) -> Result<f64, CgError> {
+    watcher.scalar(WatchedScalar { iteration: info.iterations, column, quantity, value })?;
+    match value.is_finite() {
+        true => Ok(value),
+        false => Err(CgError::NotFinite { quantity, value, info: info.clone() }),
+    }
+}
+
+/// Whether a recurrence may go on: not beyond its most iterations, and not without getting nearer.
+pub(super) fn may_go_on(params: &CgParams, info: &CgInfo) -> Result<(), CgError> {
+    if info.iterations >= params.max_iterations {
+        return Err(CgError::NotConverged { tolerance: params.tolerance, info: info.clone() });
+    }
+    let (before, lately) = info.history.split_at(info.history.len().saturating_sub(params.patience));
+    let least = |history: &[f64]| history.iter().copied().fold(f64::INFINITY, f64::min);
+    match before.is_empty() || least(lately) < least(before) {
+        true => Ok(()),
+        false => Err(CgError::Stagnation { patience: params.patience, info: info.clone() }),
+    }
+}
+
+/// A field of a saved state could not be made.
+impl From<FieldError> for CgError {
+    fn from(error: FieldError) -> Self {
+        Self::Backend(error.into())
+    }
+}
