@@ -92,7 +92,18 @@ __kernel void column_cg_update(__global stored* psi, __global stored* p, __globa
     }
 }
 
-// Column k of `out` ← column columns[k] of x, as it is stored.
+// Column columns[k] of `out` ← column k of x. `parts`: those of x.
+__kernel void put_columns(__global stored* out, __global const stored* x, __global const uint* columns, uint osites,
+                          uint parts, uint column_parts, uint out_parts) {
+    const uint lane = accelerator_lane();
+    accelerator_for2d(osite, osites, part, parts) {
+        const size_t to = (size_t)osite * out_parts + columns[part / column_parts] * column_parts + part % column_parts;
+        part_words w = read_part(x, (size_t)osite * parts + part, lane);
+        insert_all(out, to, WORDS, lane, w.word);
+    }
+}
+
+// Column k of `out` ← column columns[k] of x.
 __kernel void take_columns(__global stored* out, __global const stored* x, __global const uint* columns, uint osites,
                            uint parts, uint column_parts, uint x_parts) {
     const uint lane = accelerator_lane();

@@ -12,7 +12,7 @@ use lanefield::reference::field::Spinors;
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::layout::{AcceleratorThreads, LaneChoice};
 use lanefield::reference::links::BoundaryPhases;
-use lanefield::solver::{CgParams, Preconditioning, WilsonSolve, solve_wilson};
+use lanefield::solver::{self, CgParams, Method, Preconditioning, WilsonSolve};
 use num_complex::Complex;
 
 /// The residual history, as the bits of its numbers.
@@ -26,17 +26,18 @@ fn history<B: Backend>(backend: &B, configuration: &Configuration) -> Result<Vec
             hop: HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() },
         },
         preconditioning: Preconditioning::EvenOdd,
+        method: Method::ConjugateGradients,
         cg: CgParams::auto::<f64>(),
         lanes: LaneChoice::Auto,
     };
-    let report = solve_wilson::<f64, B>(backend, configuration, &eta, &solve, |_, _| ())?;
+    let report = solver::solve::<f64, B, _>(backend, configuration, &eta, &solve, |_, _| ())?;
     println!(
         "{}: {} iterations, |η − Mψ|/|η| = {:.2e}",
         backend.describe(),
-        report.cg.iterations,
-        report.solution_residual
+        report.cg().iterations,
+        report.columns[0].solution_residual
     );
-    Ok(report.cg.history.iter().map(|residual| residual.to_bits()).collect())
+    Ok(report.cg().history.iter().map(|residual| residual.to_bits()).collect())
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -231,6 +231,16 @@ impl Backend for Cpu {
         Ok(self.pool.install(|| columns::take_columns(x, wanted, column_parts))?)
     }
 
+    fn put_columns<R: Vectors, K: Repeated>(
+        &self,
+        out: &mut Field<R, K>,
+        x: &Field<R, K>,
+        places: &[usize],
+        column_parts: usize,
+    ) -> Result<(), BackendError> {
+        Ok(self.pool.install(|| columns::put_columns(out, x, places, column_parts))?)
+    }
+
     fn column_products<R: Vectors, K: Repeated>(
         &self,
         x: &Field<R, K>,

@@ -217,6 +217,14 @@ pub trait Backend {
         columns: &[usize],
         column_parts: usize,
     ) -> Result<Self::Field<R, K>, BackendError>;
+    /// Column `columns[k]` of `out` ← column k of `x`.
+    fn put_columns<R: Vectors, K: Repeated>(
+        &self,
+        out: &mut Self::Field<R, K>,
+        x: &Self::Field<R, K>,
+        columns: &[usize],
+        column_parts: usize,
+    ) -> Result<(), BackendError>;
     /// Re ⟨x, y⟩ of each column of `column_parts` parts.
     fn column_products<R: Vectors, K: Repeated>(
         &self,

@@ -12,7 +12,7 @@ use lanefield::operator::WilsonParameters;
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Checkerboard, Lattice, LatticeOptions};
-use lanefield::solver::{CgParams, Preconditioning, SolveError, SolveReport, WilsonSolve, solve_wilson};
+use lanefield::solver::{self, CgParams, Method, Preconditioning, SolveError, SolveReport, WilsonSolve};
 use num_complex::Complex;
 use serde::Serialize;
 
@@ -125,6 +125,7 @@ impl Solve {
                 sum: self.sums.sum(size_of::<Complex<f64>>()).context("failed to plan the sums")?,
             },
             lanes: self.backend.lanes,
+            method: Method::ConjugateGradients,
         };
         let lattice = lay_out::<R>(&configuration, &solve)?;
         let backend = self.backend.open()?;
@@ -174,12 +175,12 @@ impl<R: Vectors + ArrayReal> BackendTask for Task<'_, R> {
         let Self { command, configuration, eta, solve, lattice, device, .. } = self;
         let progress = Progress::new(solve.cg.tolerance);
         let solved =
-            solve_wilson::<R, B>(backend, configuration, eta, &solve, |iteration, c| progress.show(iteration, c));
+            solver::solve::<R, B, _>(backend, configuration, eta, &solve, |iteration, c| progress.show(iteration, c));
         progress.end();
         let mut summary = Summary::new::<R>(device, &solve, lattice, configuration.plaquette());
         match solved {
             Ok(report) => {
-                write_history(command.history.as_deref(), &report.cg.history)?;
+                write_history(command.history.as_deref(), &report.cg().history)?;
                 if let Some(path) = &command.output {
                     write_spinor(path, configuration.extents(), &report.solution)?;
                 }
@@ -346,12 +347,12 @@ impl Summary {
 
     fn converged<R>(&mut self, report: &SolveReport<R>, bandwidth: Option<f64>) {
         self.converged = true;
-        self.set_history(&report.cg.history);
-        self.true_residual = Some(report.true_residual);
-        self.solution_residual = Some(report.solution_residual);
+        self.set_history(&report.cg().history);
+        self.true_residual = Some(report.columns[0].true_residual);
+        self.solution_residual = Some(report.columns[0].solution_residual);
         self.seconds = Some(report.seconds);
         // A source of zero is solved in no iteration, and has no rate.
-        if report.cg.iterations > 0 {
+        if report.cg().iterations > 0 {
             let rate = report.bytes as f64 / report.seconds;
             self.gflop_per_second = Some(report.flops as f64 / report.seconds / 1e9);
             self.gb_per_second = Some(rate / 1e9);

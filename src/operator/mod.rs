@@ -1,12 +1,14 @@
 //! Operators, written once over [`Backend`]: none asks which backend it runs on. Definitions: `docs/arithmetic.md` §9.
 
 mod hop;
+mod model;
 mod normal;
 mod schur;
 mod wilson;
 
 pub use hop::{HopOperator, HopParameters};
-pub use normal::NormalEquations;
+pub use model::Model;
+pub use normal::{NormalEquations, System};
 pub use schur::{EvenOdd, SchurComplement};
 pub use wilson::{Wilson, WilsonParameters};
 

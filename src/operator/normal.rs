@@ -64,3 +64,88 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for NormalEquatio
         2 * self.operator.bytes()
     }
 }
+
+/// What an iterative solver is given: an operator itself, or its normal equations.
+pub enum System<B: Backend, R: Vectors, D: Operator<B, R>> {
+    /// D.
+    Itself(D),
+    /// D†D.
+    Normal(NormalEquations<B, R, D>),
+}
+
+impl<B: Backend, R: Vectors, D: Operator<B, R>> System<B, R, D> {
+    /// The operator, or its normal equations.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    pub fn new(operator: D, normal: bool) -> Result<Self, BackendError> {
+        Ok(match normal {
+            true => Self::Normal(NormalEquations::new(operator)?),
+            false => Self::Itself(operator),
+        })
+    }
+
+    /// The operator D.
+    pub fn operator(&mut self) -> &mut D {
+        match self {
+            Self::Itself(operator) => operator,
+            Self::Normal(normal) => normal.operator(),
+        }
+    }
+
+    /// out = the right-hand side of the system for D ψ = η: η, or D†η.
+    ///
+    /// # Errors
+    /// As [`Operator::apply`].
+    pub fn source(
+        &mut self,
+        out: &mut B::Field<R, D::Object>,
+        eta: &B::Field<R, D::Object>,
+    ) -> Result<(), BackendError> {
+        match self {
+            Self::Itself(operator) => operator.backend().copy(out, eta),
+            Self::Normal(normal) => normal.operator().apply(out, eta, Dagger::Yes),
+        }
+    }
+}
+
+/// What both have in common, of whichever there is.
+macro_rules! either {
+    ($self:ident, $system:ident => $body:expr) => {
+        match $self {
+            Self::Itself($system) => $body,
+            Self::Normal($system) => $body,
+        }
+    };
+}
+
+impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for System<B, R, D> {
+    type Object = D::Object;
+
+    fn backend(&self) -> &B {
+        either!(self, system => system.backend())
+    }
+    fn lattice(&self) -> Lattice {
+        either!(self, system => system.lattice())
+    }
+    fn sites(&self) -> Sites {
+        either!(self, system => system.sites())
+    }
+    fn object(&self, columns: usize) -> D::Object {
+        either!(self, system => system.object(columns))
+    }
+    fn apply(
+        &mut self,
+        out: &mut B::Field<R, D::Object>,
+        psi: &B::Field<R, D::Object>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        either!(self, system => system.apply(out, psi, dagger))
+    }
+    fn flops(&self) -> u64 {
+        either!(self, system => system.flops())
+    }
+    fn bytes(&self) -> u64 {
+        either!(self, system => system.bytes())
+    }
+}

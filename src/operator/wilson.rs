@@ -7,7 +7,7 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Parity, Sites};
 
 use super::hop::number_of_sites;
-use super::{EvenOdd, HopOperator, HopParameters, Operator};
+use super::{EvenOdd, HopOperator, HopParameters, Model, Operator};
 use crate::backend::{Backend, BackendError};
 
 /// What defines a Wilson operator, beside the configuration.
@@ -156,5 +156,34 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Wilson<'_, B, R> {
     }
     fn schur_bytes(&self) -> u64 {
         2 * self.hop.bytes(PARITIES[0]) + 7 * spinor_bytes::<R>(self.hop.lattice(), PARITIES[0])
+    }
+}
+
+impl Model for WilsonParameters {
+    type Object = Spinors;
+    type Full<'b, B: Backend + 'b, R: Vectors> = Wilson<'b, B, R>;
+    type Pieces<'b, B: Backend + 'b, R: Vectors> = Wilson<'b, B, R>;
+
+    fn name(&self) -> &'static str {
+        "wilson"
+    }
+    fn object(&self, columns: usize) -> Spinors {
+        Spinors::new(columns)
+    }
+    fn full<'b, B: Backend, R: Vectors>(
+        &self,
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+    ) -> Result<Wilson<'b, B, R>, BackendError> {
+        Wilson::full(backend, configuration, lattice, *self)
+    }
+    fn even_odd<'b, B: Backend, R: Vectors>(
+        &self,
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+    ) -> Result<Wilson<'b, B, R>, BackendError> {
+        Wilson::even_odd(backend, configuration, lattice, *self)
     }
 }

@@ -7,7 +7,7 @@ use lanefield_reference::kernels::hop::Dagger;
 use super::cg::check_source;
 use super::recurrence::{Recurrence, SavedState, Watcher, may_go_on, place, run, watch};
 use super::{CgError, CgInfo, CgParams};
-use crate::backend::{Backend, BackendError, HeldField};
+use crate::backend::{Backend, BackendError};
 use crate::operator::Operator;
 
 /// One right-hand side.
@@ -103,18 +103,19 @@ impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BatchConjugateGradients<'a, 
         Ok(())
     }
 
-    /// The solutions, by column, and what each took.
+    /// The solutions of all columns in one field, and what each took.
     ///
     /// # Errors
-    /// [`CgError::NotConverged`] before all are done.
-    pub fn into_solutions(self) -> Result<Vec<(B::Field<R, A::Object>, CgInfo)>, CgError> {
-        let tolerance = self.params.tolerance;
-        let solved = self.solutions.into_iter().zip(self.infos);
-        let solution = |(solution, info): (Option<_>, CgInfo)| match solution {
-            Some(solution) => Ok((solution, info)),
-            None => Err(CgError::NotConverged { tolerance, info }),
-        };
-        solved.map(solution).collect()
+    /// [`CgError::NotConverged`] before all are done; what the backend reports.
+    pub fn into_solution(self) -> Result<(B::Field<R, A::Object>, Vec<CgInfo>), CgError> {
+        let Self { operator, params, column_parts, solutions, infos, .. } = self;
+        let mut all = operator.zeros_of(solutions.len())?;
+        for (number, (solution, info)) in solutions.iter().zip(&infos).enumerate() {
+            let unfinished = || CgError::NotConverged { tolerance: params.tolerance, info: info.clone() };
+            let solution = solution.as_ref().ok_or_else(unfinished)?;
+            operator.backend().put_columns(&mut all, solution, &[number], column_parts)?;
+        }
+        Ok((all, infos))
     }
 }
 
@@ -234,9 +235,8 @@ pub fn conjugate_gradient_batch<B: Backend, R: Vectors, A: Operator<B, R>>(
     columns: usize,
     params: CgParams,
     mut watcher: impl Watcher,
-) -> Result<Vec<(B::Field<R, A::Object>, CgInfo)>, CgError> {
-    debug_assert!(source.lattice() == &operator.lattice());
+) -> Result<(B::Field<R, A::Object>, Vec<CgInfo>), CgError> {
     let mut recurrence = BatchConjugateGradients::new(operator, source, columns, params)?;
     run(&mut recurrence, &mut watcher)?;
-    recurrence.into_solutions()
+    recurrence.into_solution()
 }

@@ -4,18 +4,20 @@
 //! |---|---|
 //! | `recurrence.rs` | what all have in common: steps, saved states, watchers |
 //! | `cg.rs`, `batch.rs`, `mixed.rs`, `bicgstab.rs` | the recurrences |
-//! | `wilson.rs` | a solve from configuration and source to solution |
+//! | `solve.rs` | a solve from configuration and source to solution |
 
 mod batch;
 mod bicgstab;
 mod cg;
 mod mixed;
 mod recurrence;
-mod wilson;
+mod solve;
 
 pub use batch::{BatchConjugateGradients, conjugate_gradient_batch};
 pub use bicgstab::{BiCgStab, bicgstab};
 pub use cg::{CgError, CgInfo, CgParams, ConjugateGradients, conjugate_gradient};
 pub use mixed::{MixedConjugateGradients, RELIABLE_DELTA, mixed_conjugate_gradient};
 pub use recurrence::{Recurrence, SavedField, SavedState, Stopped, WatchedScalar, Watcher, run};
-pub use wilson::{Preconditioning, SolveError, SolveReport, WilsonSolve, solve_wilson};
+pub use solve::{
+    Method, Preconditioning, Solve, SolveError, SolveReport, SolvedColumn, WilsonSolve, solve, solve_from,
+};

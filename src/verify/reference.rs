@@ -13,7 +13,7 @@ use num_complex::Complex;
 use super::VerifyError;
 use crate::backend::{Backend, Cpu, Sum};
 use crate::operator::HopParameters;
-use crate::solver::{Preconditioning, SolveError, WilsonSolve, solve_wilson};
+use crate::solver::{self, Preconditioning, SolveError, WilsonSolve};
 
 /// A spinor field on the host.
 type SpinorField<R> = Field<R, Spinors>;
@@ -114,8 +114,8 @@ pub(super) fn solve_on<R: Vectors, B: Backend>(
     eta: &[Complex<f64>],
     solve: &WilsonSolve,
 ) -> Result<Solved<R>, VerifyError> {
-    match solve_wilson::<R, B>(backend, configuration, eta, solve, |_, _| ()) {
-        Ok(report) => Ok(Solved { history: report.cg.history, solution: Ok(report.solution) }),
+    match solver::solve::<R, B, _>(backend, configuration, eta, solve, |_, _| ()) {
+        Ok(report) => Ok(Solved { history: report.cg().history.clone(), solution: Ok(report.solution) }),
         Err(SolveError::Backend(error)) => Err(error.into()),
         Err(error) => match error.history() {
             Some(history) => Ok(Solved { history: history.to_vec(), solution: Err(error.to_string()) }),

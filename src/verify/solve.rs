@@ -17,7 +17,7 @@ use super::reference::solve_on;
 use super::{Compared, Precision, Reference, Rows, Solved, Subject, VerifyError, VerifyOptions};
 use crate::backend::{Backend, Cpu};
 use crate::operator::{HopParameters, WilsonParameters};
-use crate::solver::{CgParams, Preconditioning, WilsonSolve};
+use crate::solver::{CgParams, Method, Preconditioning, WilsonSolve};
 
 /// The extents of the hot configuration: x is cut at 6, which few widths divide.
 const HOT: [usize; DIMENSIONS] = [6, 4, 4, 8];
@@ -78,6 +78,7 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
                         preconditioning,
                         cg: CgParams { max_iterations: MOST_ITERATIONS, ..cg },
                         lanes,
+                        method: Method::ConjugateGradients,
                     };
                     let configuration = std::sync::Arc::clone(&configuration);
                     solves.push(SolveCheck { configuration, from_file, seed: options.seed, precision, solve });

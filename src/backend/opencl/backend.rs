@@ -110,7 +110,7 @@ impl<R: Vectors, K: SiteObject> DeviceField<R, K> {
         (self.osites() * self.kind.parts(), self.kind.words() / self.kind.parts())
     }
 
-    fn check(&self, what: &'static str, lattice: &Lattice, sites: Sites) -> Result<(), FieldError> {
+    pub(super) fn check(&self, what: &'static str, lattice: &Lattice, sites: Sites) -> Result<(), FieldError> {
         match (&self.lattice, self.sites) == (lattice, sites) {
             true => Ok(()),
             false => Err(FieldError::Mismatch {
@@ -518,6 +518,16 @@ impl Backend for OpenCl {
         column_parts: usize,
     ) -> Result<DeviceField<R, K>, BackendError> {
         self.take_columns_of(x, columns, column_parts)
+    }
+
+    fn put_columns<R: Vectors, K: Repeated>(
+        &self,
+        out: &mut DeviceField<R, K>,
+        x: &DeviceField<R, K>,
+        columns: &[usize],
+        column_parts: usize,
+    ) -> Result<(), BackendError> {
+        self.put_columns_into(out, x, columns, column_parts)
     }
 
     fn column_products<R: Vectors, K: Repeated>(

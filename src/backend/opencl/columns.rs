@@ -12,6 +12,19 @@ use super::reduce::Reduction;
 use super::{Arg, Buffer, DeviceField, OpenCl};
 use crate::backend::{BackendError, column_parts};
 
+/// Refuses columns that a field does not have.
+fn check_columns<R: Vectors, K: Repeated>(
+    field: &DeviceField<R, K>,
+    columns: &[usize],
+    column_parts: usize,
+) -> Result<(), FieldError> {
+    let parts = field.kind.parts();
+    match column_parts > 0 && columns.iter().all(|column| (column + 1) * column_parts <= parts) {
+        true => Ok(()),
+        false => Err(FieldError::Columns { columns: columns.to_vec(), column_parts, field: field.describe() }),
+    }
+}
+
 impl OpenCl {
     pub(super) fn convert_field<S: Vectors, R: Vectors, K: SiteObject>(
         &self,
@@ -47,18 +60,40 @@ impl OpenCl {
         columns: &[usize],
         column_parts: usize,
     ) -> Result<DeviceField<R, K>, BackendError> {
-        let parts = x.kind.parts();
-        if column_parts == 0 || columns.iter().any(|column| (column + 1) * column_parts > parts) {
-            let (columns, field) = (columns.to_vec(), x.describe());
-            return Err(FieldError::Columns { columns, column_parts, field }.into());
-        }
+        check_columns(x, columns, column_parts)?;
         let out = self.allocate::<R, K>(x.lattice, x.sites, K::repeated(columns.len() * column_parts))?;
+        self.move_columns("take_columns", [&out, x], &out, columns, column_parts)?;
+        Ok(out)
+    }
+
+    pub(super) fn put_columns_into<R: Vectors, K: Repeated>(
+        &self,
+        out: &DeviceField<R, K>,
+        x: &DeviceField<R, K>,
+        columns: &[usize],
+        column_parts: usize,
+    ) -> Result<(), BackendError> {
+        x.check("columns", &out.lattice, out.sites)?;
+        check_columns(out, columns, column_parts)?;
+        check_columns(x, &[columns.len().saturating_sub(1)], column_parts)?;
+        self.move_columns("put_columns", [out, x], x, columns, column_parts)
+    }
+
+    /// Launches over the parts of `walked`, the field whose columns are moved one after the other; the kernel is told those of the other.
+    fn move_columns<R: Vectors, K: Repeated>(
+        &self,
+        kernel: &str,
+        [out, x]: [&DeviceField<R, K>; 2],
+        walked: &DeviceField<R, K>,
+        columns: &[usize],
+        column_parts: usize,
+    ) -> Result<(), BackendError> {
         let numbers: Vec<u32> = columns.iter().map(|&column| column as u32).collect();
         let table = self.upload_table(&numbers, "table of columns")?;
         let fields = [Arg::Buffer(&out.buffer), Arg::Buffer(&x.buffer), Arg::Buffer(&table)];
-        let last = [Arg::U32(parts as u32)];
-        self.launch_over_columns("take_columns", &out, column_parts, &fields, &last)?;
-        Ok(out)
+        let other = if std::ptr::eq(walked, out) { x } else { out };
+        let last = [Arg::U32(other.kind.parts() as u32)];
+        self.launch_over_columns(kernel, walked, column_parts, &fields, &last)
     }
 
     pub(super) fn products_of_columns<R: Vectors, K: Repeated>(

@@ -1,0 +1,569 @@
+//! A solve from configuration and source to solution: any operator, even-odd preconditioned or not, in any of the solvers, with the true
+//! residual computed in f64 at the end.
+
+use std::time::Instant;
+
+use lanefield_reference::field::{Field, FieldError, SiteObject as _};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Checkerboard, LaneChoice, Lattice, LatticeOptions, LayoutError, Parity, Sites};
+use lanefield_reference::real::Real;
+use lanefield_reference::sixteen::Sixteen;
+use num_complex::Complex;
+use thiserror::Error;
+
+use super::recurrence::{Recurrence, SavedState, Watcher, run};
+use super::{
+    BatchConjugateGradients, BiCgStab, CgError, CgInfo, CgParams, ConjugateGradients, MixedConjugateGradients,
+};
+use crate::backend::{Backend, BackendError, Sum};
+use crate::operator::{Model, Operator, SchurComplement, System, WilsonParameters};
+
+/// Whether the even-odd Schur complement or the operator itself is solved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Preconditioning {
+    /// Mpc on the odd sites: about half the iterations, at half the cost each.
+    #[default]
+    EvenOdd,
+    /// M on the full lattice.
+    None,
+}
+
+/// The recurrence.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Method {
+    /// Conjugate gradients, on the normal equations unless the operator is positive.
+    #[default]
+    ConjugateGradients,
+    /// The same in f64 with reliable updates of a recurrence in f32; only in f64.
+    MixedF32,
+    /// The same with 16-bit storage.
+    Mixed16,
+    /// BiCGStab, on the operator itself.
+    BiCgStab,
+}
+
+/// What to solve, and how.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Solve<M> {
+    /// The operator.
+    pub operator: M,
+    /// Even-odd or not.
+    pub preconditioning: Preconditioning,
+    /// The recurrence.
+    pub method: Method,
+    /// When to stop.
+    pub cg: CgParams,
+    /// Lane width.
+    pub lanes: LaneChoice,
+}
+
+/// A solve of the Wilson operator.
+pub type WilsonSolve = Solve<WilsonParameters>;
+
+/// Solutions, and what they took.
+#[derive(Clone, Debug)]
+pub struct SolveReport<R> {
+    /// ψ with M ψ = η, in site order; the words of all columns at each site.
+    pub solution: Vec<Complex<R>>,
+    /// Each column.
+    pub columns: Vec<SolvedColumn>,
+    /// Wall time of the recurrence, in seconds.
+    pub seconds: f64,
+    /// Floating-point operations of the recurrence.
+    pub flops: u64,
+    /// Bytes that the recurrence has to move at least.
+    pub bytes: u64,
+    /// The lattice as it was laid out.
+    pub lattice: Lattice,
+}
+
+/// One solution.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SolvedColumn {
+    /// Iterations and history of the system that was solved.
+    pub cg: CgInfo,
+    /// |b − Aψ| / |b| of that system, computed anew in f64.
+    pub true_residual: f64,
+    /// |η − Mψ| / |η| on the full lattice, in f64.
+    pub solution_residual: f64,
+}
+
+impl<R> SolveReport<R> {
+    /// Iterations and history of the first column: of the only one, where there is no batch.
+    pub fn cg(&self) -> &CgInfo {
+        &self.columns[0].cg
+    }
+}
+
+/// Why a solve failed. Messages are fragments.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SolveError {
+    /// The recurrence failed.
+    #[error(transparent)]
+    Cg(#[from] CgError),
+    /// The solution is not one: the recurrence's residual went astray.
+    #[error(
+        "the true residual is {true_residual:.3e}, over ten times the tolerance {tolerance:e}, though the recurrence says \
+         {recurrence:.3e} after {iterations} iterations: rounding has the better of {precision}; \
+         ask for less, or use f64"
+    )]
+    TrueResidual {
+        /// Computed anew in f64.
+        true_residual: f64,
+        /// What the recurrence says.
+        recurrence: f64,
+        /// The tolerance asked for.
+        tolerance: f64,
+        /// The precision of the solve.
+        precision: &'static str,
+        /// Iterations taken.
+        iterations: usize,
+        /// The whole history.
+        history: Vec<f64>,
+    },
+    /// A source of a length that makes no columns.
+    #[error("a source of {length} complex numbers has no whole number of columns of {column} each")]
+    Columns {
+        /// Length given.
+        length: usize,
+        /// Complex numbers of a column.
+        column: usize,
+    },
+    /// A batch by a solver that takes one right-hand side.
+    #[error("{method:?} takes one right-hand side, not {columns}: solve them one by one, or by conjugate gradients")]
+    NoBatch {
+        /// The solver.
+        method: Method,
+        /// Right-hand sides given.
+        columns: usize,
+    },
+    /// Mixed precision in a precision that has nothing below.
+    #[error("mixed precision computes solutions in f64, not in {precision}")]
+    NotMixed {
+        /// The precision asked for.
+        precision: &'static str,
+    },
+    /// The backend failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+}
+
+impl From<FieldError> for SolveError {
+    fn from(error: FieldError) -> Self {
+        Self::Backend(error.into())
+    }
+}
+
+impl From<LayoutError> for SolveError {
+    fn from(error: LayoutError) -> Self {
+        Self::Backend(error.into())
+    }
+}
+
+impl SolveError {
+    /// The residual history until the failure, where there is one.
+    pub fn history(&self) -> Option<&[f64]> {
+        match self {
+            Self::Cg(error) => error.info().map(|info| &info.history[..]),
+            Self::TrueResidual { history, .. } => Some(history),
+            _ => None,
+        }
+    }
+}
+
+impl<M: Model> Solve<M> {
+    /// The lattice of fields of precision `R` as the solve lays it out.
+    ///
+    /// # Errors
+    /// [`LayoutError`] where it does not fit.
+    pub fn lattice<R: Vectors>(&self, configuration: &Configuration) -> Result<Lattice, LayoutError> {
+        let checkerboard = match self.preconditioning {
+            Preconditioning::EvenOdd => Checkerboard::RedBlack,
+            Preconditioning::None => Checkerboard::FullOnly,
+        };
+        let options = LatticeOptions { lanes: self.lanes, nodes: None, checkerboard };
+        Lattice::new(configuration.extents(), R::COMPLEX, options)
+    }
+}
+
+/// A source in site order, of some columns.
+struct Source<'a, M> {
+    configuration: &'a Configuration,
+    eta: &'a [Complex<f64>],
+    columns: usize,
+    solve: &'a Solve<M>,
+}
+
+/// Solves M ψ = η for each column of η. `eta` is in site order over the whole lattice, the words of all columns at each site, in f64, and is
+/// rounded to `R`. The recurrence is shown to `watcher`, and goes on from the state `resume` where there is one.
+///
+/// # Errors
+/// [`SolveError`], also when a true residual exceeds ten times the tolerance.
+pub fn solve<R: Vectors, B: Backend, M: Model>(
+    backend: &B,
+    configuration: &Configuration,
+    eta: &[Complex<f64>],
+    solve: &Solve<M>,
+    mut watcher: impl Watcher,
+) -> Result<SolveReport<R>, SolveError> {
+    solve_from(backend, configuration, eta, solve, &mut watcher, None)
+}
+
+/// [`solve`], from a saved state on where there is one.
+///
+/// # Errors
+/// As [`solve`]; [`CgError::WrongState`].
+pub fn solve_from<R: Vectors, B: Backend, M: Model>(
+    backend: &B,
+    configuration: &Configuration,
+    eta: &[Complex<f64>],
+    solve: &Solve<M>,
+    watcher: &mut dyn Watcher,
+    resume: Option<&SavedState>,
+) -> Result<SolveReport<R>, SolveError> {
+    let column = configuration.extents().volume() * solve.operator.object(1).words();
+    if eta.is_empty() || !eta.len().is_multiple_of(column) {
+        return Err(SolveError::Columns { length: eta.len(), column });
+    }
+    let columns = eta.len() / column;
+    let is_mixed = matches!(solve.method, Method::MixedF32 | Method::Mixed16);
+    if columns > 1 && solve.method != Method::ConjugateGradients {
+        return Err(SolveError::NoBatch { method: solve.method, columns });
+    }
+    if is_mixed && R::BITS != 64 {
+        return Err(SolveError::NotMixed { precision: R::NAME });
+    }
+    let source = Source { configuration, eta, columns, solve };
+    let lattice = solve.lattice::<R>(configuration)?;
+    let (solution, ran) = match solve.method {
+        Method::ConjugateGradients | Method::BiCgStab => source.run::<R, B>(backend, lattice, (watcher, resume))?,
+        Method::MixedF32 => in_precision(source.run_mixed::<f32, B>(backend, lattice, (watcher, resume))?),
+        Method::Mixed16 => in_precision(source.run_mixed::<Sixteen, B>(backend, lattice, (watcher, resume))?),
+    };
+    let Ran { infos, seconds, flops, bytes } = ran;
+    let column = |cg| SolvedColumn { cg, true_residual: f64::NAN, solution_residual: f64::NAN };
+    let columns = infos.into_iter().map(column).collect();
+    let mut report = SolveReport { solution, columns, seconds, flops, bytes, lattice };
+    source.check::<R, B>(backend, &mut report)?;
+    Ok(report)
+}
+
+/// What a recurrence took.
+struct Ran {
+    infos: Vec<CgInfo>,
+    seconds: f64,
+    flops: u64,
+    bytes: u64,
+}
+
+/// A solution of mixed precision, which is f64, in the precision that was asked for: f64.
+fn in_precision<R: Vectors>((solution, ran): (Vec<Complex<f64>>, Ran)) -> (Vec<Complex<R>>, Ran) {
+    (solution.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect(), ran)
+}
+
+type Watched<'a> = (&'a mut dyn Watcher, Option<&'a SavedState>);
+
+impl<M: Model> Source<'_, M> {
+    /// The source on some sites, in some precision.
+    fn on<R: Vectors, B: Backend>(
+        &self,
+        backend: &B,
+        lattice: Lattice,
+        sites: Sites,
+    ) -> Result<B::Field<R, M::Object>, SolveError> {
+        Ok(backend.upload(self.field(lattice, sites, self.eta)?)?)
+    }
+
+    fn field<R: Vectors>(
+        &self,
+        lattice: Lattice,
+        sites: Sites,
+        values: &[Complex<f64>],
+    ) -> Result<Field<R, M::Object>, FieldError> {
+        let kind = self.solve.operator.object(self.columns);
+        let words = kind.words();
+        Field::from_sites(lattice, sites, kind, |site, object| {
+            for (word, value) in object.iter_mut().zip(&values[site * words..]) {
+                *word = Complex::new(R::from_f64(value.re), R::from_f64(value.im));
+            }
+        })
+    }
+
+    /// M on all sites, or its normal equations.
+    fn full<'b, R: Vectors, B: Backend>(
+        &self,
+        backend: &'b B,
+        lattice: Lattice,
+    ) -> Result<System<B, R, M::Full<'b, B, R>>, BackendError> {
+        System::new(self.solve.operator.full(backend, self.configuration, lattice)?, self.is_normal())
+    }
+
+    /// Mpc, or its normal equations.
+    fn schur<'b, R: Vectors, B: Backend>(
+        &self,
+        backend: &'b B,
+        lattice: Lattice,
+    ) -> Result<System<B, R, SchurComplement<B, R, M::Pieces<'b, B, R>>>, BackendError> {
+        let pieces = self.solve.operator.even_odd(backend, self.configuration, lattice)?;
+        System::new(SchurComplement::new(pieces)?, self.is_normal())
+    }
+
+    fn is_normal(&self) -> bool {
+        self.solve.method != Method::BiCgStab && !self.solve.operator.is_positive()
+    }
+
+    /// The solution in site order, by a recurrence in one precision.
+    fn run<R: Vectors, B: Backend>(
+        &self,
+        backend: &B,
+        lattice: Lattice,
+        watched: Watched<'_>,
+    ) -> Result<(Vec<Complex<R>>, Ran), SolveError> {
+        match self.solve.preconditioning {
+            Preconditioning::None => {
+                let mut system = self.full::<R, B>(backend, lattice)?;
+                self.on_all_sites(backend, &mut system, |system, b| self.iterate(system, b, watched))
+            }
+            Preconditioning::EvenOdd => {
+                let mut system = self.schur::<R, B>(backend, lattice)?;
+                self.by_even_and_odd(backend, &mut system, |system, b| self.iterate(system, b, watched))
+            }
+        }
+    }
+
+    /// The same by a recurrence in `S` inside f64.
+    fn run_mixed<S: Vectors, B: Backend>(
+        &self,
+        backend: &B,
+        lattice: Lattice,
+        watched: Watched<'_>,
+    ) -> Result<(Vec<Complex<f64>>, Ran), SolveError> {
+        let low_lattice = lattice.in_scalar(S::COMPLEX)?;
+        match self.solve.preconditioning {
+            Preconditioning::None => {
+                let mut system = self.full::<f64, B>(backend, lattice)?;
+                let mut low = self.full::<S, B>(backend, low_lattice)?;
+                self.on_all_sites(backend, &mut system, |system, b| self.iterate_mixed((system, &mut low), b, watched))
+            }
+            Preconditioning::EvenOdd => {
+                let mut system = self.schur::<f64, B>(backend, lattice)?;
+                let mut low = self.schur::<S, B>(backend, low_lattice)?;
+                self.by_even_and_odd(backend, &mut system, |system, b| {
+                    self.iterate_mixed((system, &mut low), b, watched)
+                })
+            }
+        }
+    }
+
+    fn on_all_sites<R: Vectors, B: Backend, D: Operator<B, R, Object = M::Object>>(
+        &self,
+        backend: &B,
+        system: &mut System<B, R, D>,
+        iterate: impl FnOnce(&mut System<B, R, D>, &B::Field<R, M::Object>) -> Result<Iterated<B, R, M>, SolveError>,
+    ) -> Result<(Vec<Complex<R>>, Ran), SolveError> {
+        let mut b = system.zeros_of(self.columns)?;
+        let eta = self.on(backend, system.lattice(), Sites::Full)?;
+        system.source(&mut b, &eta)?;
+        let (psi, ran) = iterate(system, &b)?;
+        Ok((backend.download(&psi)?.to_site_order(), ran))
+    }
+
+    fn by_even_and_odd<'b, R: Vectors, B: Backend>(
+        &self,
+        backend: &'b B,
+        system: &mut SchurSystem<'b, B, R, M>,
+        iterate: impl FnOnce(
+            &mut SchurSystem<'b, B, R, M>,
+            &B::Field<R, M::Object>,
+        ) -> Result<Iterated<B, R, M>, SolveError>,
+    ) -> Result<(Vec<Complex<R>>, Ran), SolveError> {
+        let lattice = system.lattice();
+        let [even, odd] = Parity::BOTH.map(Sites::Parity);
+        let [eta_even, eta_odd] = [self.on(backend, lattice, even)?, self.on(backend, lattice, odd)?];
+        let mut source = system.zeros_of(self.columns)?;
+        system.operator().odd_source(&mut source, &eta_even, &eta_odd)?;
+        let mut b = system.zeros_of(self.columns)?;
+        system.source(&mut b, &source)?;
+        let (psi_odd, ran) = iterate(system, &b)?;
+        let mut psi_even = backend.zeros(lattice, even, system.object(self.columns))?;
+        system.operator().even_solution(&mut psi_even, &eta_even, &psi_odd)?;
+        let mut solution = backend.download(&psi_odd)?.to_site_order();
+        let even_solution = backend.download(&psi_even)?.to_site_order();
+        let (words, extents) = (system.object(self.columns).words(), lattice.extents());
+        for site in (0..extents.volume()).filter(|&site| even.contain(extents.coordinate(site))) {
+            let words = site * words..(site + 1) * words;
+            solution[words.clone()].copy_from_slice(&even_solution[words]);
+        }
+        Ok((solution, ran))
+    }
+
+    /// The recurrence from the guess zero, or from where it was left, timed.
+    fn iterate<R: Vectors, B: Backend, A: Operator<B, R, Object = M::Object>>(
+        &self,
+        system: &mut A,
+        b: &B::Field<R, M::Object>,
+        watched: Watched<'_>,
+    ) -> Result<Iterated<B, R, M>, SolveError> {
+        let (params, columns) = (self.solve.cg, self.columns);
+        if columns > 1 {
+            let start = Instant::now();
+            let mut batch = BatchConjugateGradients::new(system, b, columns, params)?;
+            go(&mut batch, watched)?;
+            let seconds = start.elapsed().as_secs_f64();
+            let (psi, infos) = batch.into_solution()?;
+            return Ok((psi, Ran::new(system, infos, seconds)));
+        }
+        let mut psi = system.zeros()?;
+        system.backend().finish()?;
+        let start = Instant::now();
+        let info = match self.solve.method {
+            Method::BiCgStab => {
+                let mut recurrence = BiCgStab::new(system, b, &mut psi, params)?;
+                go(&mut recurrence, watched)?;
+                recurrence.info().clone()
+            }
+            _ => {
+                let mut recurrence = ConjugateGradients::new(system, b, &mut psi, params)?;
+                go(&mut recurrence, watched)?;
+                recurrence.info().clone()
+            }
+        };
+        system.backend().finish()?;
+        let seconds = start.elapsed().as_secs_f64();
+        let ran = Ran::new(system, vec![info], seconds);
+        Ok((psi, ran))
+    }
+
+    /// The same in mixed precision.
+    fn iterate_mixed<S: Vectors, B: Backend, A, L>(
+        &self,
+        (system, low): (&mut A, &mut L),
+        b: &B::Field<f64, M::Object>,
+        watched: Watched<'_>,
+    ) -> Result<Iterated<B, f64, M>, SolveError>
+    where
+        A: Operator<B, f64, Object = M::Object>,
+        L: Operator<B, S, Object = M::Object>,
+    {
+        let mut psi = system.zeros()?;
+        system.backend().finish()?;
+        let start = Instant::now();
+        let mut recurrence = MixedConjugateGradients::new((system, low), b, &mut psi, self.solve.cg)?;
+        go(&mut recurrence, watched)?;
+        let info = recurrence.info().clone();
+        low.backend().finish()?;
+        let seconds = start.elapsed().as_secs_f64();
+        let ran = Ran::new(low, vec![info], seconds);
+        Ok((psi, ran))
+    }
+
+    /// Computes the true residuals in f64.
+    fn check<R: Vectors, B: Backend>(&self, backend: &B, report: &mut SolveReport<R>) -> Result<(), SolveError> {
+        let Self { configuration, solve, columns, .. } = self;
+        let options = |checkerboard| LatticeOptions { lanes: LaneChoice::Auto, nodes: None, checkerboard };
+        let parts = solve.operator.object(1).parts();
+        let psi: Vec<Complex<f64>> =
+            report.solution.iter().map(|c| Complex::new(c.re.to_f64(), c.im.to_f64())).collect();
+
+        let lattice = Lattice::new(configuration.extents(), f64::COMPLEX, options(Checkerboard::FullOnly))?;
+        let mut m = solve.operator.full::<B, f64>(backend, configuration, lattice)?;
+        let norms = |field: &B::Field<f64, M::Object>| backend.column_products(field, field, parts, Sum::Exact);
+        let psi_full = backend.upload(self.field(lattice, Sites::Full, &psi)?)?;
+        let eta_full = self.on(backend, lattice, Sites::Full)?;
+        let [mut residual, mut product] = [m.zeros_of(*columns)?, m.zeros_of(*columns)?];
+        m.apply(&mut product, &psi_full, Dagger::No)?;
+        backend.copy(&mut residual, &eta_full)?;
+        backend.axpy(-1.0, &product, &mut residual)?;
+        for (column, (part, whole)) in
+            report.columns.iter_mut().zip(norms(&residual)?.into_iter().zip(norms(&eta_full)?))
+        {
+            column.solution_residual = relative(part, whole);
+        }
+
+        let parts_and_wholes = match solve.preconditioning {
+            // b − Aψ = η − Mψ, or M†(η − Mψ).
+            Preconditioning::None if self.is_normal() => {
+                m.apply(&mut product, &residual, Dagger::Yes)?;
+                let part = norms(&product)?;
+                m.apply(&mut product, &eta_full, Dagger::Yes)?;
+                (part, norms(&product)?)
+            }
+            Preconditioning::None => (norms(&residual)?, norms(&eta_full)?),
+            Preconditioning::EvenOdd => {
+                let lattice = Lattice::new(configuration.extents(), f64::COMPLEX, options(Checkerboard::RedBlack))?;
+                let [even, odd] = Parity::BOTH.map(Sites::Parity);
+                let mut system = self.schur::<f64, B>(backend, lattice)?;
+                let psi = backend.upload(self.field(lattice, odd, &psi)?)?;
+                let [mut source, mut b, mut product] =
+                    [system.zeros_of(*columns)?, system.zeros_of(*columns)?, system.zeros_of(*columns)?];
+                let [eta_even, eta_odd] = [self.on(backend, lattice, even)?, self.on(backend, lattice, odd)?];
+                system.operator().odd_source(&mut source, &eta_even, &eta_odd)?;
+                system.source(&mut b, &source)?;
+                let whole = norms(&b)?;
+                // The residual first, then M†: the other way round would lose digits.
+                system.operator().apply(&mut product, &psi, Dagger::No)?;
+                backend.axpy(-1.0, &product, &mut source)?;
+                system.source(&mut b, &source)?;
+                (norms(&b)?, whole)
+            }
+        };
+        let (parts, wholes) = parts_and_wholes;
+        for (column, (part, whole)) in report.columns.iter_mut().zip(parts.into_iter().zip(wholes)) {
+            column.true_residual = relative(part, whole);
+        }
+        // NaN must fail too.
+        let is_wrong = |column: &&mut SolvedColumn| {
+            column.true_residual.is_nan() || column.true_residual > 10.0 * solve.cg.tolerance
+        };
+        match report.columns.iter_mut().find(is_wrong) {
+            None => Ok(()),
+            Some(column) => Err(SolveError::TrueResidual {
+                true_residual: column.true_residual,
+                recurrence: column.cg.relative_residual(),
+                tolerance: solve.cg.tolerance,
+                precision: R::NAME,
+                iterations: column.cg.iterations,
+                history: std::mem::take(&mut column.cg.history),
+            }),
+        }
+    }
+}
+
+type Iterated<B, R, M> = (<B as Backend>::Field<R, <M as Model>::Object>, Ran);
+type SchurSystem<'b, B, R, M> = System<B, R, SchurComplement<B, R, <M as Model>::Pieces<'b, B, R>>>;
+
+/// Runs a recurrence from its start, or from where it was left.
+fn go(recurrence: &mut dyn Recurrence, (watcher, resume): Watched<'_>) -> Result<(), CgError> {
+    if let Some(state) = resume {
+        recurrence.restore(state)?;
+    }
+    run(recurrence, watcher)
+}
+
+impl Ran {
+    /// Each iteration applies the operator once, beside vector operations; BiCGStab twice, and as many of those.
+    fn new<R: Vectors, B: Backend, A: Operator<B, R>>(operator: &A, infos: Vec<CgInfo>, seconds: f64) -> Self {
+        let lattice = operator.lattice();
+        let kind = operator.object(1);
+        let words = (lattice.osites(operator.sites()) * lattice.nsimd() * kind.words()) as u64;
+        let iterations: u64 = infos.iter().map(|info| info.iterations as u64).sum();
+        let flops = iterations * (operator.flops() + ITERATION_FLOPS * words);
+        let field = words * R::device_bytes(kind.words()) as u64 / kind.words() as u64;
+        let bytes = iterations * (operator.bytes() + ITERATION_FIELDS * field);
+        Self { infos, seconds, flops, bytes }
+    }
+}
+
+/// Floating-point operations a complex word of an iteration beside the operator: an inner product, an axpy with norm, and the double
+/// update, 4 for each fused multiply-add or product with sum (8 for the complex inner product).
+const ITERATION_FLOPS: u64 = 8 + 8 + 8;
+/// Fields read or written in an iteration beside the operator: 2 by the inner product, 3 by axpy with norm, 5 by the update.
+const ITERATION_FIELDS: u64 = 10;
+
+/// √(part / whole), and 0 where both are.
+fn relative(part: f64, whole: f64) -> f64 {
+    if part == 0.0 { 0.0 } else { (part / whole).sqrt() }
+}
