@@ -2,7 +2,7 @@
 //! place of the bit and the number of the case that repeats it.
 
 use lanefield::backend::{Cpu, Sum};
-use lanefield::reference::field::{Field, SiteObject, Spinors};
+use lanefield::reference::field::{ColourVectors, Field, SiteObject, Spinors};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
@@ -34,6 +34,13 @@ impl Reference for WrongAxpy {
         dagger: Dagger,
     ) -> Result<SpinorField<R>, VerifyError> {
         Reference::hop(&self.0, inputs, source, dagger)
+    }
+    fn laplace_hop<R: Vectors>(
+        &self,
+        inputs: &HopInputs<'_, R>,
+        source: &Field<R, ColourVectors>,
+    ) -> Result<Field<R, ColourVectors>, VerifyError> {
+        Reference::laplace_hop(&self.0, inputs, source)
     }
     fn scale<R: Vectors>(&self, a: f64, x: &SpinorField<R>) -> Result<SpinorField<R>, VerifyError> {
         Reference::scale(&self.0, a, x)

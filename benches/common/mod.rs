@@ -105,6 +105,7 @@ impl<B: Backend> Bench<'_, B> {
     }
 
     /// A Gaussian spinor field.
+    #[allow(dead_code, reason = "each benchmark is compiled with this module, and not each needs spinors")]
     pub fn spinor<R: Vectors>(
         &self,
         lattice: Lattice,

@@ -4,6 +4,8 @@
 //!
 //! A spinor field is a slice of complex numbers in site order over the whole lattice: word 12 · site + 3 · spin + colour.
 
+mod laplace;
+
 use num_complex::Complex;
 
 use crate::exact::{ExactComplexSum, ExactSum};

@@ -4,9 +4,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Instant;
 
-use lanefield_reference::field::{Field, FieldError, Repeated, SiteObject, Spinors};
+use lanefield_reference::field::{ColourVectors, Field, FieldError, Repeated, SiteObject, Spinors};
 use lanefield_reference::kernels::hop::{self, Dagger};
-use lanefield_reference::kernels::{Vectors, blas, columns, convert, reduce};
+use lanefield_reference::kernels::{Vectors, blas, columns, convert, laplace, reduce};
 use lanefield_reference::layout::{Direction, Lattice, LegOrder, Sites, Stencil};
 use lanefield_reference::links::DoubledGauge;
 use num_complex::Complex;
@@ -208,6 +208,17 @@ impl Backend for Cpu {
         y: &mut Field<R, K>,
     ) -> Result<(), BackendError> {
         Ok(self.pool.install(|| blas::complex_xpay(x, b, y))?)
+    }
+
+    fn laplace_hop<R: Vectors>(
+        &self,
+        out: &mut Field<R, ColourVectors>,
+        stencil: &Stencil,
+        links: &Field<R, DoubledGauge>,
+        source: &Field<R, ColourVectors>,
+        legs: LegOrder,
+    ) -> Result<(), BackendError> {
+        Ok(self.pool.install(|| laplace::laplace_hop(out, stencil, links, source, legs))?)
     }
 
     fn norm2<R: Vectors, K: SiteObject>(&self, x: &Field<R, K>, sum: Sum) -> Result<f64, BackendError> {

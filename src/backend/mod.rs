@@ -6,7 +6,7 @@ mod cpu;
 pub mod opencl;
 pub mod select;
 
-use lanefield_reference::field::{Field, FieldError, Repeated, SiteObject, Spinors};
+use lanefield_reference::field::{ColourVectors, Field, FieldError, Repeated, SiteObject, Spinors};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Direction, Lattice, LayoutError, LegOrder, Sites, Stencil, TreePlan};
@@ -201,6 +201,15 @@ pub trait Backend {
         x: &Self::Field<R, K>,
         b: Complex<f64>,
         y: &mut Self::Field<R, K>,
+    ) -> Result<(), BackendError>;
+    /// out = laplace_hop of each colour vector of `source`, at the stencil's sites.
+    fn laplace_hop<R: Vectors>(
+        &self,
+        out: &mut Self::Field<R, ColourVectors>,
+        stencil: &Self::Stencil,
+        links: &Self::Field<R, DoubledGauge>,
+        source: &Self::Field<R, ColourVectors>,
+        legs: LegOrder,
     ) -> Result<(), BackendError>;
     /// |x|².
     fn norm2<R: Vectors, K: SiteObject>(&self, x: &Self::Field<R, K>, sum: Sum) -> Result<f64, BackendError>;

@@ -21,10 +21,10 @@ pub struct HopParameters {
 }
 
 /// The hop onto one set of sites, from their neighbours.
-struct Onto<B: Backend, R: Vectors> {
+pub(super) struct Onto<B: Backend, R: Vectors> {
     sites: Sites,
-    stencil: B::Stencil,
-    links: B::Field<R, DoubledGauge>,
+    pub(super) stencil: B::Stencil,
+    pub(super) links: B::Field<R, DoubledGauge>,
 }
 
 /// The Wilson hop, onto the sites that it was prepared for.
@@ -68,6 +68,11 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
         self.lattice
     }
 
+    /// The order in which legs are added.
+    pub(super) fn legs(&self) -> LegOrder {
+        self.legs
+    }
+
     /// out = hop(ψ) on the sites of `out`; ψ lives on their neighbours.
     ///
     /// # Errors
@@ -78,15 +83,20 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
         psi: &B::Field<R, Spinors>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
-        let Some(onto) = self.targets.iter().find(|onto| onto.sites == out.sites()) else {
-            let prepared: Vec<String> = self.targets.iter().map(|onto| onto.sites.to_string()).collect();
-            return Err(BackendError::from(FieldError::Mismatch {
-                what: "a hop's result",
-                left: format!("{} sites", out.sites()),
-                right: format!("a hop prepared for {} sites", prepared.join(" and ")),
-            }));
-        };
+        let onto = self.onto(out.sites())?;
         self.backend.hop(out, &onto.stencil, &onto.links, psi, self.legs, dagger)
+    }
+
+    /// Stencil and links of the hop onto `sites`.
+    pub(super) fn onto(&self, sites: Sites) -> Result<&Onto<B, R>, BackendError> {
+        self.targets.iter().find(|onto| onto.sites == sites).ok_or_else(|| {
+            let prepared: Vec<String> = self.targets.iter().map(|onto| onto.sites.to_string()).collect();
+            BackendError::from(FieldError::Mismatch {
+                what: "a hop's result",
+                left: format!("{sites} sites"),
+                right: format!("a hop prepared for {} sites", prepared.join(" and ")),
+            })
+        })
     }
 
     /// Floating-point operations of one application onto `sites`: 1320 a site.

@@ -1,12 +1,14 @@
-//! Operators, written once over [`Backend`]: none asks which backend it runs on. Definitions: `docs/arithmetic.md` §9.
+//! Operators, written once over [`Backend`]: none asks which backend it runs on. Definitions: `docs/arithmetic.md` §9, §15.
 
 mod hop;
+mod laplace;
 mod model;
 mod normal;
 mod schur;
 mod wilson;
 
 pub use hop::{HopOperator, HopParameters};
+pub use laplace::{Laplace, LaplaceModel, LaplaceParameters};
 pub use model::Model;
 pub use normal::{NormalEquations, System};
 pub use schur::{EvenOdd, SchurComplement};

@@ -48,6 +48,8 @@ pub struct Case {
     pub links: Links,
     /// Spinors.
     pub spinors: Numbers,
+    /// Colour vectors a site that the Laplacian takes, of the same numbers as the spinors.
+    pub colour_vectors: usize,
     /// Where the data come from.
     pub data: TestData,
 }
@@ -183,7 +185,8 @@ impl<'o> Plan<'o> {
         let spinors = if round == 0 { Numbers::Ordinary } else { draws.one_of(&Numbers::ALL) };
         let threads = self.threads(precision, width, nsimd, round)?;
         let data = TestData::of_case(options.seed, number);
-        Ok(Case { number, precision, lattice, threads, boundary, legs, links, spinors, data })
+        let colour_vectors = 1 + draws.below(4);
+        Ok(Case { number, precision, lattice, threads, boundary, legs, links, spinors, colour_vectors, data })
     }
 
     /// The default and one drawn number of accelerator threads in turn for each lane width; where programs shall be few, one of

@@ -1,6 +1,6 @@
 //! Every kernel on one random case, on all the sites that its lattice has: the backend under test against the reference.
 
-use lanefield_reference::field::{Field, Spinors};
+use lanefield_reference::field::{ColourVectors, Field, SiteObject, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
@@ -31,6 +31,7 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
         let configuration = host.install(|| case.data.configuration::<R>(case.lattice.extents(), case.links))?;
         for &sites in case.sites() {
             self.hop::<R>(rows, &configuration, sites)?;
+            self.laplace_hop::<R>(rows, &configuration, sites)?;
             self.vectors::<R>(rows, sites)?;
             self.sums::<R>(rows, sites)?;
         }
@@ -43,7 +44,11 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
     }
 
     /// Compares a field of the backend under test with the reference's.
-    fn compare<R: Vectors>(&self, found: &B::Field<R, Spinors>, expected: &Host<R>) -> Result<Compared, VerifyError> {
+    fn compare<R: Vectors, K: SiteObject>(
+        &self,
+        found: &B::Field<R, K>,
+        expected: &Field<R, K>,
+    ) -> Result<Compared, VerifyError> {
         let found = self.tested.download(found)?;
         let mismatch = self.host.install(|| compare_fields(&found, expected))?;
         Ok(Compared {
@@ -75,6 +80,38 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
                     self.compare(&out, &expected)
                 })?;
             }
+        }
+        Ok(())
+    }
+
+    fn laplace_hop<R: Vectors>(
+        &self,
+        rows: &mut Rows,
+        configuration: &Configuration,
+        sites: Sites,
+    ) -> Result<(), VerifyError> {
+        let Self { tested, reference, host, case } = *self;
+        let (lattice, legs, object) = (case.lattice, case.legs, ColourVectors::new(case.colour_vectors));
+        let vectors =
+            |sites, field| host.install(|| case.data.field::<R, _>(lattice, sites, object, case.spinors, field));
+        let source = vectors(sites.neighbours(), 0)?;
+        let held_source = tested.upload(source.clone())?;
+        let stencil = Stencil::new(lattice, sites)?;
+        let held_stencil = tested.stencil(stencil.clone())?;
+        // A result must not depend on what was there before.
+        let mut out = tested.upload(vectors(sites, 1)?)?;
+        let words = || format!("{case}, {sites} sites, {} colour vectors a site", object.count());
+        for format in LinkFormat::ALL {
+            let kind = DoubledGauge { format, boundary: case.boundary };
+            let links = host.install(|| double(configuration, lattice, sites, kind))?;
+            let held_links = tested.upload(links.clone())?;
+            let parameters = HopParameters { boundary: case.boundary, links: format, legs };
+            let inputs = HopInputs { configuration, parameters, links: &links, stencil: &stencil };
+            rows.check::<R>(Subject::LaplaceHop(format), (case.number, &words), || {
+                tested.laplace_hop(&mut out, &held_stencil, &held_links, &held_source, legs)?;
+                let expected = host.install(|| reference.laplace_hop(&inputs, &source))?;
+                self.compare(&out, &expected)
+            })?;
         }
         Ok(())
     }

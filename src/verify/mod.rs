@@ -23,6 +23,7 @@ use lanefield_reference::field::FieldError;
 use lanefield_reference::gauge::{Configuration, GaugeError};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{AcceleratorThreads, LaneChoice, LayoutError, LegOrder};
+use lanefield_reference::links::LinkFormat;
 use thiserror::Error;
 
 pub use case::{Case, Precision};
@@ -263,6 +264,7 @@ fn in_case(case: &impl ToString, source: VerifyError) -> VerifyError {
 fn order(subject: Subject) -> [usize; 3] {
     match subject {
         Subject::Hop(format, dagger) => [0, format as usize, dagger as usize],
+        Subject::LaplaceHop(format) => [0, LinkFormat::ALL.len() + format as usize, 0],
         Subject::Copy => [1, 0, 0],
         Subject::Scale => [2, 0, 0],
         Subject::Axpy => [3, 0, 0],

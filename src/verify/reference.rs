@@ -1,7 +1,7 @@
 //! What a backend is compared with. The CPU reference is what devices are compared with; where there is none, it is itself compared
 //! with the plain scalar implementation, which knows no layout.
 
-use lanefield_reference::field::{Field, SiteObject, Spinors};
+use lanefield_reference::field::{ColourVectors, Field, SiteObject, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
@@ -50,6 +50,12 @@ pub trait Reference {
         source: &SpinorField<R>,
         dagger: Dagger,
     ) -> Result<SpinorField<R>, VerifyError>;
+    /// The Laplacian's hop at the stencil's sites.
+    fn laplace_hop<R: Vectors>(
+        &self,
+        inputs: &HopInputs<'_, R>,
+        source: &Field<R, ColourVectors>,
+    ) -> Result<Field<R, ColourVectors>, VerifyError>;
     /// a · x.
     fn scale<R: Vectors>(&self, a: f64, x: &SpinorField<R>) -> Result<SpinorField<R>, VerifyError>;
     /// y ← a · x + y.
@@ -138,6 +144,17 @@ impl Reference for Cpu {
         let HopInputs { parameters, links, stencil, .. } = inputs;
         let mut out = Field::zeros(*stencil.lattice(), stencil.sites(), Spinors::ONE)?;
         Backend::hop(self, &mut out, stencil, links, source, parameters.legs, dagger)?;
+        Ok(out)
+    }
+
+    fn laplace_hop<R: Vectors>(
+        &self,
+        inputs: &HopInputs<'_, R>,
+        source: &Field<R, ColourVectors>,
+    ) -> Result<Field<R, ColourVectors>, VerifyError> {
+        let HopInputs { parameters, links, stencil, .. } = inputs;
+        let mut out = Field::zeros(*stencil.lattice(), stencil.sites(), source.kind())?;
+        Backend::laplace_hop(self, &mut out, stencil, links, source, parameters.legs)?;
         Ok(out)
     }
 
@@ -281,6 +298,17 @@ impl Reference for Scalar {
         let wilson = ScalarWilson { configuration, boundary, format: links, legs };
         let out = wilson.hop(&source.to_site_order(), stencil.sites(), dagger);
         Ok(Field::from_site_order(*stencil.lattice(), stencil.sites(), Spinors::ONE, &out)?)
+    }
+
+    fn laplace_hop<R: Vectors>(
+        &self,
+        inputs: &HopInputs<'_, R>,
+        source: &Field<R, ColourVectors>,
+    ) -> Result<Field<R, ColourVectors>, VerifyError> {
+        let HopInputs { configuration, parameters: HopParameters { boundary, links, legs }, stencil, .. } = *inputs;
+        let wilson = ScalarWilson { configuration, boundary, format: links, legs };
+        let out = wilson.laplace_hop(&source.to_site_order(), source.kind().count(), stencil.sites());
+        Ok(Field::from_site_order(*stencil.lattice(), stencil.sites(), source.kind(), &out)?)
     }
 
     fn scale<R: Vectors>(&self, a: f64, x: &SpinorField<R>) -> Result<SpinorField<R>, VerifyError> {

@@ -31,6 +31,8 @@ pub enum SumOperation {
 pub enum Subject {
     /// The Wilson hop.
     Hop(LinkFormat, Dagger),
+    /// The Laplacian's hop, of several colour vectors a site.
+    LaplaceHop(LinkFormat),
     /// out = x.
     Copy,
     /// out = a · x.
@@ -62,6 +64,7 @@ impl fmt::Display for Subject {
         match self {
             Self::Hop(format, Dagger::No) => write!(f, "hop, {format}-real links"),
             Self::Hop(format, Dagger::Yes) => write!(f, "hop†, {format}-real links"),
+            Self::LaplaceHop(format) => write!(f, "laplace_hop, {format}-real links"),
             Self::Copy => f.write_str("copy"),
             Self::Scale => f.write_str("scale"),
             Self::Axpy => f.write_str("axpy"),

@@ -131,22 +131,22 @@ fn store<V: LaneVector>(out: &mut [V], blocks: usize, block: usize, sum: FullSpi
 }
 
 /// (f, −f) in every lane, with f = −2, or +2 where the rebuilt row belongs to a link with phase −1.
-fn signed_factor<V: LaneVector>(minus: impl Fn(usize) -> bool) -> V {
+pub(super) fn signed_factor<V: LaneVector>(minus: impl Fn(usize) -> bool) -> V {
     V::from_reals(|k| V::Real::from_f64(if minus(k / 2) != (k % 2 == 1) { 2.0 } else { -2.0 }))
 }
 
 /// What a leg needs at outer sites from which it leaves the virtual node.
-struct Edge<V: LaneVector> {
+pub(super) struct Edge<V: LaneVector> {
     /// Positions of the neighbour's reals within its word.
     positions: Vec<u32>,
     /// The same as a permutation, where a word is one vector.
     permutation: Option<V::Permutation>,
     /// Factors of a rebuilt third row, one vector a block.
-    factor: Vec<V>,
+    pub(super) factor: Vec<V>,
 }
 
 impl<V: LaneVector> Edge<V> {
-    fn new(stencil: &Stencil, point: usize, links: DoubledGauge, blocks: usize) -> Self {
+    pub(super) fn new(stencil: &Stencil, point: usize, links: DoubledGauge, blocks: usize) -> Self {
         let nsimd = stencil.lattice().nsimd();
         let steps = &stencil.lane_steps()[point * nsimd..][..nsimd];
         let positions: Vec<u32> = (0..2 * nsimd).map(|k| 2 * (steps[k / 2] & !Stencil::MARK) + k as u32 % 2).collect();
@@ -161,7 +161,7 @@ impl<V: LaneVector> Edge<V> {
 
     /// One block of a neighbour's word, with its lanes in their places.
     #[inline(always)]
-    fn permuted(&self, word: &[V], block: usize) -> V {
+    pub(super) fn permuted(&self, word: &[V], block: usize) -> V {
         match &self.permutation {
             Some(permutation) => word[0].permute(permutation),
             None => {
@@ -304,6 +304,6 @@ impl<V: LaneVector, const TWO_ROWS: bool> Sweep<'_, V, TWO_ROWS> {
 
 /// The words of object number `index`, of `length` vectors each: one bounds check for all of them.
 #[inline(always)]
-fn words_at<V>(words: &[V], index: usize, length: usize) -> &[V] {
+pub(super) fn words_at<V>(words: &[V], index: usize, length: usize) -> &[V] {
     &words[index * length..][..length]
 }

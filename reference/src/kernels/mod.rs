@@ -5,6 +5,7 @@ pub mod blas;
 pub mod columns;
 pub mod convert;
 pub mod hop;
+pub mod laplace;
 pub mod reduce;
 mod sixteen;
 
@@ -28,6 +29,8 @@ pub(crate) trait LaneOperation<R> {
 pub trait Vectors: Real {
     #[doc(hidden)]
     fn run_hop(width: LaneWidth, hop: hop::Hop<'_, Self>);
+    #[doc(hidden)]
+    fn run_laplace_hop(width: LaneWidth, hop: laplace::LaplaceHop<'_, Self>);
     #[doc(hidden)]
     fn run_scale(width: LaneWidth, scale: blas::Scale<'_, Self>);
     #[doc(hidden)]
@@ -67,6 +70,9 @@ macro_rules! vectors {
 
             impl Vectors for $real {
                 fn run_hop(width: LaneWidth, hop: hop::Hop<'_, Self>) {
+                    with_vectors(width, hop);
+                }
+                fn run_laplace_hop(width: LaneWidth, hop: laplace::LaplaceHop<'_, Self>) {
                     with_vectors(width, hop);
                 }
                 fn run_scale(width: LaneWidth, scale: blas::Scale<'_, Self>) {

@@ -5,6 +5,7 @@ use num_complex::Complex;
 
 use super::blas::{Axpby, Axpy, CgUpdate, ComplexUpdate, Scale};
 use super::hop::Hop;
+use super::laplace::LaplaceHop;
 use super::reduce::{InnerProducts, Norm2, SiteWords, TreeInnerProduct, TreeNorm2, WordSums};
 use super::{Shape, Vectors};
 use crate::field::{Field, SiteObject};
@@ -39,6 +40,11 @@ impl Vectors for Sixteen {
         let Hop { out, stencil, links, source, legs, dagger } = hop;
         let (links, source) = (&links.to_f32(), &source.to_f32());
         settled(out, |out| f32::run_hop(width, Hop { out, stencil, links, source, legs, dagger }));
+    }
+    fn run_laplace_hop(width: LaneWidth, hop: LaplaceHop<'_, Self>) {
+        let LaplaceHop { out, stencil, links, source, legs } = hop;
+        let (links, source) = (&links.to_f32(), &source.to_f32());
+        settled(out, |out| f32::run_laplace_hop(width, LaplaceHop { out, stencil, links, source, legs }));
     }
     fn run_scale(width: LaneWidth, scale: Scale<'_, Self>) {
         let Scale { shape, out, a, x } = scale;

@@ -34,11 +34,20 @@ pub fn madd<V: LaneVector>(a: V, b: Factor<V>, c: V) -> V {
     a.imaginary_parts().fused(b.ib, a.real_parts().fused(b.b, c))
 }
 
-/// U h for both spins of a half spinor, columns in order. `link(row, column)` gives the elements.
+/// U h for both spins of a half spinor. `link(row, column)` gives the elements.
 #[inline(always)]
 pub fn link_times_half_spinor<V: LaneVector>(link: impl Fn(usize, usize) -> V, h: HalfSpinor<V>) -> HalfSpinor<V> {
-    let h = h.map(|spin| spin.map(Factor::new));
-    let mut result = [[V::zeroed(); 3]; 2];
+    link_times_vectors(link, h)
+}
+
+/// U h for each of `N` colour vectors, columns in order. `link(row, column)` gives the elements.
+#[inline(always)]
+pub fn link_times_vectors<V: LaneVector, const N: usize>(
+    link: impl Fn(usize, usize) -> V,
+    h: [[V; 3]; N],
+) -> [[V; 3]; N] {
+    let h = h.map(|vector| vector.map(Factor::new));
+    let mut result = [[V::zeroed(); 3]; N];
     for row in 0..3 {
         let u = [link(row, 0), link(row, 1), link(row, 2)];
         for (result, h) in result.iter_mut().zip(&h) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use lanefield_reference::field::{Field, FieldError, Repeated, SiteObject, Spinors, check, describe};
+use lanefield_reference::field::{ColourVectors, Field, FieldError, Repeated, SiteObject, Spinors, check, describe};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::reduce::Sum;
@@ -16,6 +16,7 @@ use lanefield_reference::links::DoubledGauge;
 use num_complex::Complex;
 
 use super::context::lock;
+use super::laplace::LaplaceChoices;
 use super::reduce::{MOST_FIELDS, Reduction, SumChoices, SumForm, SumOptions, Workspace};
 use super::{Arg, Buffer, Context, DeviceInfo, Launch, LaunchEvent, Program, expand};
 use crate::backend::{Backend, BackendError, HeldField};
@@ -24,7 +25,7 @@ use crate::backend::{Backend, BackendError, HeldField};
 pub struct OpenCl {
     pub(super) context: Context,
     threads: AcceleratorThreads,
-    parts_shape: PartsShape,
+    pub(super) parts_shape: PartsShape,
     pub(super) sums: SumOptions,
     programs: Mutex<HashMap<Variant, Arc<Program>>>,
     /// Where sums are made; there from the first one on.
@@ -44,10 +45,10 @@ pub struct DeviceField<R, K> {
 
 /// A stencil's tables in device memory.
 pub struct DeviceStencil {
-    lattice: Lattice,
-    sites: Sites,
-    neighbours: Buffer,
-    lane_steps: Buffer,
+    pub(super) lattice: Lattice,
+    pub(super) sites: Sites,
+    pub(super) neighbours: Buffer,
+    pub(super) lane_steps: Buffer,
 }
 
 /// A kernel file with the choices that are made when it is built.
@@ -62,6 +63,7 @@ pub(super) struct Variant {
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Choices {
     Hop { link_reals: usize, legs: LegOrder, at_once: usize },
+    Laplace(LaplaceChoices),
     Sum(SumChoices),
     Convert { from: u32, words: usize },
 }
@@ -76,6 +78,7 @@ impl Variant {
                     options += &format!(" -DLEG_{k}={}", leg.point());
                 }
             }
+            Choices::Laplace(choices) => options += &choices.options(),
             Choices::Sum(choices) => options += &choices.options(),
             Choices::Convert { from, words } => options += &format!(" -DFROM={from} -DWORDS={words}"),
         }
@@ -126,7 +129,7 @@ impl<R: Vectors, K: SiteObject> DeviceField<R, K> {
         self.check_kind(what, other)
     }
 
-    fn check_kind(&self, what: &'static str, other: &Self) -> Result<(), FieldError> {
+    pub(super) fn check_kind(&self, what: &'static str, other: &Self) -> Result<(), FieldError> {
         match self.kind == other.kind {
             true => Ok(()),
             false => Err(FieldError::Mismatch { what, left: self.describe(), right: other.describe() }),
@@ -167,6 +170,11 @@ impl OpenCl {
     /// Cuts groups of launches over several spinors a site in another way. No bit of any result changes.
     pub fn set_parts_shape(&mut self, shape: PartsShape) {
         self.parts_shape = shape;
+    }
+
+    /// Parts that one work-item takes of `parts`.
+    pub(super) fn at_once(&self, parts: usize) -> usize {
+        self.parts_shape.at_once(parts)
     }
 
     /// The device in use.
@@ -284,7 +292,7 @@ fn scalar<R: Vectors>(value: f64) -> Arg<'static> {
     }
 }
 
-fn osites<R: Vectors, K: SiteObject>(field: &DeviceField<R, K>) -> Arg<'static> {
+pub(super) fn osites<R: Vectors, K: SiteObject>(field: &DeviceField<R, K>) -> Arg<'static> {
     Arg::U32(field.osites() as u32)
 }
 
@@ -383,7 +391,7 @@ impl Backend for OpenCl {
             choices: Choices::Hop {
                 link_reals: links.kind.format.reals(),
                 legs,
-                at_once: self.parts_shape.at_once(out.kind.count()),
+                at_once: self.at_once(out.kind.count()),
             },
         })?;
         let mut arguments = vec![
@@ -403,7 +411,7 @@ impl Backend for OpenCl {
         }
         arguments.push(Arg::U32(spinors as u32));
         let kernel = if dagger == Dagger::No { "hop_many" } else { "hop_many_dagger" };
-        let at_once = self.parts_shape.at_once(spinors);
+        let at_once = self.at_once(spinors);
         self.launch_over_parts(&program, kernel, lattice.nsimd(), (spinors, out.osites()), at_once, &arguments)
     }
 
@@ -497,6 +505,17 @@ impl Backend for OpenCl {
         x.check_like("complex_xpay", y)?;
         let [x, out] = [&x.buffer, &y.buffer].map(Arg::Buffer);
         self.launch_over("complex_axpy", y, &[out, scalar::<R>(b.re), scalar::<R>(b.im), out, x])
+    }
+
+    fn laplace_hop<R: Vectors>(
+        &self,
+        out: &mut DeviceField<R, ColourVectors>,
+        stencil: &DeviceStencil,
+        links: &DeviceField<R, DoubledGauge>,
+        source: &DeviceField<R, ColourVectors>,
+        legs: LegOrder,
+    ) -> Result<(), BackendError> {
+        self.launch_laplace_hop(out, stencil, links, source, legs)
     }
 
     fn norm2<R: Vectors, K: SiteObject>(&self, x: &DeviceField<R, K>, sum: Sum) -> Result<f64, BackendError> {

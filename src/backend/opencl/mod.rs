@@ -17,6 +17,7 @@ mod columns;
 mod context;
 mod device;
 mod error;
+mod laplace;
 mod launch;
 mod probe;
 mod program;

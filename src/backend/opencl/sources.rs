@@ -18,6 +18,8 @@ const FILES: &[(&str, &str)] = embedded![
     "exact.clh",
     "hop.cl",
     "hop.clh",
+    "laplace.cl",
+    "legs.clh",
     "peak.cl",
     "probe.cl",
     "reduce.cl",

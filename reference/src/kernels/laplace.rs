@@ -1,0 +1,210 @@
+//! The Laplacian's hop on the CPU: `docs/arithmetic.md` §15 on `wide` vectors, one outer site after the other, rayon tasks of neighbouring
+//! outer sites. Edges and links are those of `hop.rs`. Counterpart: `cl/laplace.cl`.
+
+use rayon::prelude::*;
+
+use super::hop::{Edge, signed_factor, words_at};
+use super::{LaneOperation, Vectors, check_place, osites_a_task};
+use crate::field::{ColourVectors, Field, FieldError};
+use crate::layout::{LEGS, Leg, LegOrder, Stencil};
+use crate::links::{DoubledGauge, LinkFormat};
+use crate::memory::prefetch;
+use crate::real::Real;
+use crate::tensor::LaneVector;
+use crate::tensor::su3::{link_times_vectors, third_row};
+
+/// Floating-point operations a colour vector: 8 products of a matrix with a vector (66), 7 sums of vectors (6), and the factor 2 (6).
+pub const FLOPS_PER_VECTOR: u64 = 576;
+
+/// Bytes a site that have to be moved at least, with `vectors` colour vectors a site: the links and each vector read once, each result
+/// written once.
+pub fn ideal_bytes_per_site(format: LinkFormat, real_bytes: usize, vectors: usize) -> u64 {
+    ((LEGS * format.reals() + 2 * vectors * 2 * ColourVectors::WORDS) * real_bytes) as u64
+}
+
+/// out = laplace_hop(source) at the stencil's sites, of each of the colour vectors there.
+///
+/// # Errors
+/// [`FieldError::Mismatch`] unless `links` and `out` lie on the stencil's lattice and sites, and `source` on the sites of their
+/// neighbours, and has as many colour vectors a site as `out`.
+pub fn laplace_hop<R: Vectors>(
+    out: &mut Field<R, ColourVectors>,
+    stencil: &Stencil,
+    links: &Field<R, DoubledGauge>,
+    source: &Field<R, ColourVectors>,
+    legs: LegOrder,
+) -> Result<(), FieldError> {
+    let (lattice, sites) = (stencil.lattice(), stencil.sites());
+    check_place("the Laplacian's links", links, lattice, sites)?;
+    check_place("the Laplacian's result", out, lattice, sites)?;
+    check_place("the Laplacian's source", source, lattice, sites.neighbours())?;
+    if source.kind() != out.kind() {
+        let (left, right) = (source.describe(), out.describe());
+        return Err(FieldError::Mismatch { what: "the Laplacian's source", left, right });
+    }
+    R::run_laplace_hop(lattice.width(), LaplaceHop { out, stencil, links, source, legs });
+    Ok(())
+}
+
+/// A hop of the Laplacian that was checked.
+#[doc(hidden)]
+pub struct LaplaceHop<'a, R> {
+    pub(super) out: &'a mut Field<R, ColourVectors>,
+    pub(super) stencil: &'a Stencil,
+    pub(super) links: &'a Field<R, DoubledGauge>,
+    pub(super) source: &'a Field<R, ColourVectors>,
+    pub(super) legs: LegOrder,
+}
+
+impl<R: Real> LaneOperation<R> for LaplaceHop<'_, R> {
+    type Output = ();
+
+    fn run<V: LaneVector<Real = R>>(self, blocks: usize) {
+        match (self.links.kind().format, blocks) {
+            (LinkFormat::Full, 1) => self.sweep::<V, false, true>(1),
+            (LinkFormat::TwoRows, 1) => self.sweep::<V, true, true>(1),
+            (LinkFormat::Full, _) => self.sweep::<V, false, false>(blocks),
+            (LinkFormat::TwoRows, _) => self.sweep::<V, true, false>(blocks),
+        }
+    }
+}
+
+/// Vectors of a site that are taken together where there are so many, so that each link is read, and its third row rebuilt, once for them.
+const VECTORS_AT_ONCE: usize = 4;
+
+impl<R: Real> LaplaceHop<'_, R> {
+    fn sweep<V: LaneVector<Real = R>, const TWO_ROWS: bool, const ONE_BLOCK: bool>(self, blocks: usize) {
+        let vectors = self.source.kind().count();
+        let sweep = Sweep::<V, TWO_ROWS, ONE_BLOCK> {
+            neighbours: self.stencil.neighbours(),
+            edges: std::array::from_fn(|point| Edge::new(self.stencil, point, self.links.kind(), blocks)),
+            points: self.legs.legs().map(Leg::point),
+            links: self.links.vectors(),
+            source: self.source.vectors(),
+            interior_factor: signed_factor(|_| false),
+            blocks,
+            vectors,
+        };
+        let osites_a_task = osites_a_task(self.stencil.osites());
+        let an_osite = ColourVectors::WORDS * blocks * vectors;
+        let tasks = self.out.vectors_mut::<V>().par_chunks_mut(an_osite * osites_a_task);
+        tasks.enumerate().for_each(|(task, out)| {
+            for (k, out) in out.chunks_exact_mut(an_osite).enumerate() {
+                for block in 0..blocks {
+                    sweep.site(out, task * osites_a_task + k, block);
+                }
+            }
+        });
+    }
+}
+
+/// One block of the words of the colour vectors of an outer site, from number `first` on.
+#[derive(Clone, Copy)]
+struct At {
+    osite: usize,
+    first: usize,
+    block: usize,
+}
+
+/// All that the sum over the legs at one outer site reads.
+struct Sweep<'a, V: LaneVector, const TWO_ROWS: bool, const ONE_BLOCK: bool> {
+    neighbours: &'a [u32],
+    edges: [Edge<V>; LEGS],
+    /// The points of the legs, in the order in which they are added.
+    points: [usize; LEGS],
+    links: &'a [V],
+    source: &'a [V],
+    interior_factor: V,
+    blocks: usize,
+    /// Colour vectors a site.
+    vectors: usize,
+}
+
+impl<V: LaneVector, const TWO_ROWS: bool, const ONE_BLOCK: bool> Sweep<'_, V, TWO_ROWS, ONE_BLOCK> {
+    /// Words of one link.
+    const LINK_WORDS: usize = if TWO_ROWS { 6 } else { 9 };
+
+    fn blocks(&self) -> usize {
+        if ONE_BLOCK { 1 } else { self.blocks }
+    }
+
+    /// Writes one block of every word of an outer site.
+    fn site(&self, out: &mut [V], osite: usize, block: usize) {
+        let mut first = 0;
+        while first < self.vectors {
+            let at = At { osite, first, block };
+            first += match self.vectors - first >= VECTORS_AT_ONCE {
+                true => self.store(out, at, self.sum::<VECTORS_AT_ONCE>(at)),
+                false => self.store(out, at, self.sum::<1>(at)),
+            };
+        }
+    }
+
+    /// Writes some vectors, and says how many.
+    #[inline(always)]
+    fn store<const N: usize>(&self, out: &mut [V], at: At, sums: [[V; 3]; N]) -> usize {
+        let words = out.chunks_exact_mut(self.blocks()).skip(ColourVectors::WORDS * at.first);
+        for (word, value) in words.zip(sums.as_flattened()) {
+            word[at.block] = *value;
+        }
+        N
+    }
+
+    /// Twice the sum over the legs, of `N` vectors.
+    #[inline(always)]
+    fn sum<const N: usize>(&self, at: At) -> [[V; 3]; N] {
+        let [first, rest @ ..] = self.points;
+        let mut sums = self.leg::<N>(first, at);
+        for point in rest {
+            for (sum, term) in sums.as_flattened_mut().iter_mut().zip(self.leg::<N>(point, at).as_flattened()) {
+                *sum = sum.add(*term);
+            }
+        }
+        let two = V::splat(V::Real::from_f64(2.0));
+        sums.map(|vector| vector.map(|component| component.times(two)))
+    }
+
+    /// The link of one leg times each of `N` neighbouring vectors.
+    #[inline(always)]
+    fn leg<const N: usize>(&self, point: usize, at: At) -> [[V; 3]; N] {
+        let At { osite, first, block } = at;
+        let blocks = self.blocks();
+        if block == 0 && first == 0 {
+            self.prefetch(osite + 1, point);
+        }
+        let entry = self.neighbours[osite * LEGS + point];
+        let at_edge = entry & Stencil::MARK != 0;
+        let edge = &self.edges[point];
+        let psi = words_at(self.source, neighbour(entry), ColourVectors::WORDS * blocks * self.vectors);
+        let h = std::array::from_fn(|k| {
+            std::array::from_fn(|colour| {
+                let word = &psi[(ColourVectors::WORDS * (first + k) + colour) * blocks..][..blocks];
+                if at_edge { edge.permuted(word, block) } else { word[block] }
+            })
+        });
+        let link = words_at(self.links, osite * LEGS + point, Self::LINK_WORDS * blocks);
+        let element = |row: usize, column: usize| link[(3 * row + column) * blocks + block];
+        if TWO_ROWS {
+            let rows: [[V; 3]; 2] = std::array::from_fn(|row| std::array::from_fn(|column| element(row, column)));
+            let factor = if at_edge { edge.factor[block] } else { self.interior_factor };
+            let third = third_row(rows[0], rows[1], factor);
+            link_times_vectors(|row, column| if row < 2 { rows[row][column] } else { third[column] }, h)
+        } else {
+            link_times_vectors(element, h)
+        }
+    }
+
+    /// Asks for what a leg of an outer site will read: hardware prefetchers do not follow ten streams at once.
+    #[inline(always)]
+    fn prefetch(&self, osite: usize, point: usize) {
+        if let Some(&entry) = self.neighbours.get(osite * LEGS + point) {
+            prefetch(words_at(self.source, neighbour(entry), ColourVectors::WORDS * self.blocks() * self.vectors));
+            prefetch(words_at(self.links, osite * LEGS + point, Self::LINK_WORDS * self.blocks()));
+        }
+    }
+}
+
+/// The outer site that an entry of a stencil names.
+fn neighbour(entry: u32) -> usize {
+    (entry & !Stencil::MARK) as usize
+}
