@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use lanefield::io::npy::{
-    self, ComplexArray, ComplexValues, NpyError, Precision, parse, read_complex, read_gauge, read_spinor,
-    write_complex, write_gauge, write_spinor,
+    self, ComplexArray, ComplexValues, NpyError, Precision, parse, read_complex, read_fermion5, read_gauge,
+    read_spinor, write_complex, write_fermion5, write_gauge, write_spinor,
 };
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::Extents;
@@ -87,6 +87,51 @@ fn spinors_come_back_bit_for_bit_in_either_precision() {
     assert_eq!(array.values.precision(), Precision::F32);
     let bits = |v: &[Complex<f32>]| v.iter().map(|z| [z.re.to_bits(), z.im.to_bits()]).collect::<Vec<_>>();
     assert_eq!(bits(&array.values.into_f32()), bits(&single));
+}
+
+#[test]
+fn a_five_dimensional_fermion_has_s_slowest_in_the_file_and_fastest_in_memory() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("fermion5.npy");
+    let ls = 3;
+    let number = |k: usize| Complex::new(k as f64, -0.5);
+    let values: Vec<_> = (0..lattice().volume() * ls * 12).map(number).collect();
+    write_fermion5(&path, lattice(), ls, &values).unwrap();
+    let array = read_complex(&path).unwrap();
+    assert_eq!(array.shape, [3, 5, 4, 3, 2, 4, 3]);
+    // Element [s=2, t=4, z=1, y=2, x=0, spin=3, colour=1], by NumPy's own rule.
+    let flat = [2, 4, 1, 2, 0, 3, 1].iter().zip(&array.shape).fold(0, |flat, (i, n)| flat * n + i);
+    let word = (lattice().site([0, 2, 1, 4]) * ls + 2) * 12 + 3 * 3 + 1;
+    assert_eq!(array.values.into_f64()[flat], number(word));
+
+    let array = read_fermion5(&path).unwrap();
+    assert_eq!((array.extents, array.ls), (lattice(), ls));
+    assert_eq!(array.values.into_f64(), values);
+
+    let mut values = values;
+    values[word].re = f64::NAN;
+    write_fermion5(&path, lattice(), ls, &values).unwrap();
+    let message = read_fermion5(&path).unwrap().require_finite().unwrap_err().to_string();
+    assert!(message.starts_with("element (4, 1, 2, 0, 2, 3, 1) is not finite"), "{message}");
+}
+
+#[test]
+fn what_is_no_five_dimensional_fermion_is_refused_with_its_shape() {
+    let refused = |shape: &[usize]| {
+        let values = ComplexValues::F32(vec![Complex::new(0.0, 0.0); shape.iter().product()]);
+        ComplexArray { shape: shape.to_vec(), values }.into_fermion5().unwrap_err().to_string()
+    };
+    let four = refused(&[5, 4, 3, 2, 4, 3]);
+    let start = "the shape is (5, 4, 3, 2, 4, 3), which is not a five-dimensional fermion (Ls, T, Z, Y, X, 4, 3)";
+    assert_eq!(four, format!("{start}: it has 6 axes, not 7"));
+    assert!(refused(&[0, 5, 4, 3, 2, 4, 3]).ends_with("Ls is 0, not 1 to 1024"));
+    assert!(refused(&[2, 5, 4, 3, 2, 3, 4]).ends_with("the last axes are (3, 4), not (4, 3)"));
+    let gauge = refused(&[5, 4, 3, 2, 4, 3, 3]);
+    assert!(gauge.starts_with("the shape is (5, 4, 3, 2, 4, 3, 3)") && gauge.ends_with("not (4, 3)"), "{gauge}");
+    let directory = tempfile::tempdir().unwrap();
+    let one_short = vec![Complex::new(0.0f32, 0.0); lattice().volume() * 2 * 12 - 1];
+    let error = write_fermion5(&directory.path().join("short.npy"), lattice(), 2, &one_short).unwrap_err();
+    assert!(error.to_string().ends_with("has 2880 elements, not 2879"), "{error}");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use lanefield::backend::{Cpu, Sum};
 use lanefield::reference::field::{ColourVectors, Field, SiteObject, Spinors};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
+use lanefield::reference::kernels::domain_wall::SMatrix;
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::Direction;
 use lanefield::solver::WilsonSolve;
@@ -95,6 +96,14 @@ impl Reference for WrongAxpy {
         sum: Sum,
     ) -> Result<Vec<Vec<Complex<f64>>>, VerifyError> {
         Reference::slice_sums(&self.0, x, direction, sum)
+    }
+    fn s_multiply<R: Vectors>(
+        &self,
+        matrix: &SMatrix,
+        x: &SpinorField<R>,
+        z: Option<&SpinorField<R>>,
+    ) -> Result<SpinorField<R>, VerifyError> {
+        Reference::s_multiply(&self.0, matrix, x, z)
     }
     fn solve<R: Vectors>(
         &self,

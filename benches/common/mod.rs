@@ -14,13 +14,13 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput};
 use lanefield::backend::bandwidth::median;
-use lanefield::backend::opencl::{DeviceInfo, devices};
+use lanefield::backend::opencl::{DeviceInfo, DeviceKind, devices};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Backend, BackendError, Cpu, OpenCl};
 use lanefield_reference::field::{Field, SiteObject, Spinors};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{
-    AcceleratorThreads, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LayoutError, Sites,
+    AcceleratorThreads, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LayoutError, PartsShape, Sites,
 };
 use lanefield_reference::random::{Stream, gaussian_pair};
 use num_complex::Complex;
@@ -49,7 +49,11 @@ pub trait Suite {
     const LANES: &'static str;
     /// What they are held against.
     const CEILING: Ceiling = Ceiling::Copy;
-    /// Times them on one backend.
+    /// Cuts of groups over parts of sites to try on OpenCL devices that are no CPU; elsewhere the default alone.
+    fn shapes() -> Vec<PartsShape> {
+        vec![PartsShape::default()]
+    }
+    /// Times them on one backend, in one such cut.
     fn run<B: Backend>(&self, bench: &mut Bench<'_, B>) -> Result<(), Failure>;
 }
 
@@ -76,6 +80,7 @@ pub struct Bench<'b, B> {
     place: String,
     lanes: Vec<LaneWidth>,
     extents: Extents,
+    shape: PartsShape,
     rows: Vec<Row>,
     /// The backend.
     pub backend: &'b B,
@@ -85,6 +90,12 @@ impl<B: Backend> Bench<'_, B> {
     /// Extents of the lattice.
     pub fn extents(&self) -> Extents {
         self.extents
+    }
+
+    /// The cut of groups over parts of sites.
+    #[allow(dead_code, reason = "each benchmark is compiled with this module, and few have parts")]
+    pub fn shape(&self) -> PartsShape {
+        self.shape
     }
 
     /// The lattice in lanes of each width asked for; widths that do not fit are named and passed over.
@@ -201,10 +212,13 @@ pub fn run<S: Suite>(suite: &S) -> Result<(), Failure> {
     }
     let mut tables = Vec::new();
     if cpu {
-        tables.push(run_on(&mut criterion, suite, &Cpu::new(None)?, "the CPU reference".to_owned())?);
+        let shapes = [PartsShape::default()];
+        tables.push(run_on(&mut criterion, suite, &mut Cpu::new(None)?, "the CPU reference", &shapes, |_, _| ())?);
     }
     for device in devices {
-        tables.push(run_on(&mut criterion, suite, &open(&device)?, device.name.clone())?);
+        let shapes = if device.kind == DeviceKind::Cpu { vec![PartsShape::default()] } else { S::shapes() };
+        let mut backend = open(&device)?;
+        tables.push(run_on(&mut criterion, suite, &mut backend, &device.name, &shapes, OpenCl::set_parts_shape)?);
     }
     criterion.final_summary();
     for table in tables {
@@ -222,22 +236,30 @@ fn open(device: &DeviceInfo) -> Result<OpenCl, BackendError> {
 fn run_on<S: Suite, B: Backend>(
     criterion: &mut Criterion,
     suite: &S,
-    backend: &B,
-    place: String,
+    backend: &mut B,
+    place: &str,
+    shapes: &[PartsShape],
+    cut: impl Fn(&mut B, PartsShape),
 ) -> Result<String, Failure> {
     let extents = variable("LANEFIELD_BENCH_LATTICE", "16.16.16.32")?;
     let Lanes(lanes) = variable("LANEFIELD_BENCH_LANES", S::LANES)?;
-    let mut bench = Bench { criterion, family: S::FAMILY, place, lanes, extents, rows: Vec::new(), backend };
-    suite.run(&mut bench)?;
+    let mut rows = Vec::new();
+    for &shape in shapes {
+        cut(backend, shape);
+        let (place, lanes) = (place.to_owned(), lanes.clone());
+        let mut bench = Bench { criterion, family: S::FAMILY, place, lanes, extents, shape, rows, backend };
+        suite.run(&mut bench)?;
+        rows = bench.rows;
+    }
     let (ceiling, name) = match S::CEILING {
-        Ceiling::Copy => (bench.backend.copy_bandwidth()?, "copy"),
-        Ceiling::Read => (bench.backend.read_bandwidth()?, "read"),
+        Ceiling::Copy => (backend.copy_bandwidth()?, "copy"),
+        Ceiling::Read => (backend.read_bandwidth()?, "read"),
     };
     let share = format!("of {name}");
 
     let mut table = format!(
         "{}, {extents}: {name} bandwidth {:.1} GB/s\n{:<38} {:>11} {:>9} {:>9} {:>9}",
-        bench.backend.describe(),
+        backend.describe(),
         ceiling * 1e-9,
         "kernel",
         "median, µs",
@@ -245,7 +267,7 @@ fn run_on<S: Suite, B: Backend>(
         "GB/s",
         share
     );
-    for Row { kernel, seconds, work } in &bench.rows {
+    for Row { kernel, seconds, work } in &rows {
         let (flops, bytes) = (work.flops as f64 / seconds, work.bytes as f64 / seconds);
         let (micros, gflops, gb, share) = (seconds * 1e6, flops * 1e-9, bytes * 1e-9, 100.0 * bytes / ceiling);
         table += &format!("\n{kernel:<38} {micros:>11.1} {gflops:>9.1} {gb:>9.1} {share:>7.1} %");

@@ -4,6 +4,7 @@
 //!
 //! A spinor field is a slice of complex numbers in site order over the whole lattice: word 12 · site + 3 · spin + colour.
 
+pub mod domain_wall;
 mod laplace;
 
 use num_complex::Complex;

@@ -5,6 +5,7 @@ use std::str::FromStr;
 use std::time::Instant;
 
 use lanefield_reference::field::{ColourVectors, Field, FieldError, Repeated, SiteObject, Spinors};
+use lanefield_reference::kernels::domain_wall::{self, SMatrix};
 use lanefield_reference::kernels::hop::{self, Dagger};
 use lanefield_reference::kernels::{Vectors, blas, columns, convert, laplace, reduce};
 use lanefield_reference::layout::{Direction, Lattice, LegOrder, Sites, Stencil};
@@ -98,6 +99,7 @@ impl fmt::Debug for Cpu {
 impl Backend for Cpu {
     type Field<R: Vectors, K: SiteObject> = Field<R, K>;
     type Stencil = Stencil;
+    type SMatrix<R: Vectors> = SMatrix;
 
     fn describe(&self) -> String {
         let threads = self.threads();
@@ -324,6 +326,29 @@ impl Backend for Cpu {
         sum: Sum,
     ) -> Result<Vec<Vec<Complex<f64>>>, BackendError> {
         Ok(self.pool.install(|| reduce::slice_sums(x, direction, sum)))
+    }
+
+    fn s_matrix<R: Vectors>(&self, matrix: &SMatrix) -> Result<SMatrix, BackendError> {
+        Ok(matrix.clone())
+    }
+
+    fn s_multiply<R: Vectors>(
+        &self,
+        out: &mut Field<R, Spinors>,
+        matrix: &SMatrix,
+        x: &Field<R, Spinors>,
+    ) -> Result<(), BackendError> {
+        Ok(self.pool.install(|| domain_wall::multiply(out, matrix, x))?)
+    }
+
+    fn s_multiply_add<R: Vectors>(
+        &self,
+        out: &mut Field<R, Spinors>,
+        matrix: &SMatrix,
+        x: &Field<R, Spinors>,
+        z: &Field<R, Spinors>,
+    ) -> Result<(), BackendError> {
+        Ok(self.pool.install(|| domain_wall::multiply_add(out, matrix, x, z))?)
     }
 
     fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {

@@ -8,6 +8,7 @@ pub mod select;
 
 use lanefield_reference::field::{ColourVectors, Field, FieldError, Repeated, SiteObject, Spinors};
 use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::domain_wall::{DomainWallError, SMatrix};
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Direction, Lattice, LayoutError, LegOrder, Sites, Stencil, TreePlan};
 use lanefield_reference::links::DoubledGauge;
@@ -33,6 +34,9 @@ pub enum BackendError {
     /// The OpenCL runtime.
     #[error(transparent)]
     OpenCl(#[from] OpenClError),
+    /// A domain wall operator that cannot be.
+    #[error(transparent)]
+    DomainWall(#[from] DomainWallError),
     /// A kernel source that does not resolve.
     #[error(transparent)]
     Source(#[from] opencl::SourceError),
@@ -113,6 +117,8 @@ pub trait Backend {
     type Field<R: Vectors, K: SiteObject>: HeldField<K>;
     /// A stencil's tables held by this backend.
     type Stencil;
+    /// A matrix along the fifth dimension held by this backend.
+    type SMatrix<R: Vectors>;
 
     /// One line for people: the device and its driver, or the CPU's threads and vectors.
     fn describe(&self) -> String;
@@ -288,6 +294,24 @@ pub trait Backend {
         direction: Direction,
         sum: Sum,
     ) -> Result<Vec<Vec<Complex<f64>>>, BackendError>;
+
+    /// Takes a matrix along the fifth dimension over from the host, rounded to the fields' precision.
+    fn s_matrix<R: Vectors>(&self, matrix: &SMatrix) -> Result<Self::SMatrix<R>, BackendError>;
+    /// out = matrix · x along s, of each column of ls spinors.
+    fn s_multiply<R: Vectors>(
+        &self,
+        out: &mut Self::Field<R, Spinors>,
+        matrix: &Self::SMatrix<R>,
+        x: &Self::Field<R, Spinors>,
+    ) -> Result<(), BackendError>;
+    /// out = matrix · x + z along s, fused; the matrix is tridiagonal.
+    fn s_multiply_add<R: Vectors>(
+        &self,
+        out: &mut Self::Field<R, Spinors>,
+        matrix: &Self::SMatrix<R>,
+        x: &Self::Field<R, Spinors>,
+        z: &Self::Field<R, Spinors>,
+    ) -> Result<(), BackendError>;
 
     /// Seconds that the kernels of `work` take: device time where there are device events, else wall time.
     fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError>;

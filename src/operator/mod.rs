@@ -1,5 +1,6 @@
-//! Operators, written once over [`Backend`]: none asks which backend it runs on. Definitions: `docs/arithmetic.md` §9, §15.
+//! Operators, written once over [`Backend`]: none asks which backend it runs on. Definitions: `docs/arithmetic.md` §9, §13 to §15.
 
+mod domain_wall;
 mod hop;
 mod laplace;
 mod model;
@@ -7,6 +8,7 @@ mod normal;
 mod schur;
 mod wilson;
 
+pub use domain_wall::{DomainWall, DomainWallEvenOdd, DomainWallParameters};
 pub use hop::{HopOperator, HopParameters};
 pub use laplace::{Laplace, LaplaceModel, LaplaceParameters};
 pub use model::Model;

@@ -62,7 +62,7 @@ impl<'b, B: Backend, R: Vectors> Wilson<'b, B, R> {
     }
 }
 
-const PARITIES: [Sites; 2] = [Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
+pub(super) const PARITIES: [Sites; 2] = [Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
 /// Floating-point operations a site of `scale` on a spinor.
 pub(super) const SCALE_FLOPS: u64 = 24;

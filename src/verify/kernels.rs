@@ -35,7 +35,7 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
             self.vectors::<R>(rows, sites)?;
             self.sums::<R>(rows, sites)?;
         }
-        Ok(())
+        self.along_s::<R>(rows)
     }
 
     fn spinor<R: Vectors>(&self, sites: Sites, field: u32) -> Result<Host<R>, VerifyError> {
@@ -44,7 +44,7 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
     }
 
     /// Compares a field of the backend under test with the reference's.
-    fn compare<R: Vectors, K: SiteObject>(
+    pub(super) fn compare<R: Vectors, K: SiteObject>(
         &self,
         found: &B::Field<R, K>,
         expected: &Field<R, K>,

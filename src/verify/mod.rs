@@ -11,6 +11,7 @@
 mod case;
 mod compare;
 mod data;
+mod domain_wall;
 mod kernels;
 mod reference;
 mod report;
@@ -272,6 +273,7 @@ fn order(subject: Subject) -> [usize; 3] {
         Subject::CgUpdate => [5, 0, 0],
         Subject::Norm2 => [6, 0, 0],
         Subject::InnerProduct => [7, 0, 0],
+        Subject::AlongS(form, sum) => [7, 1 + form as usize, sum as usize],
         Subject::Sum(operation, tree) => [8, operation as usize, tree as usize],
         Subject::HotSolve(preconditioning, format) => [9, preconditioning as usize, format as usize],
         Subject::FileSolve(preconditioning, format) => [10, preconditioning as usize, format as usize],

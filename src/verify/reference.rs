@@ -4,6 +4,7 @@
 use lanefield_reference::field::{ColourVectors, Field, SiteObject, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Direction, Place, Stencil, TreePlan};
 use lanefield_reference::links::DoubledGauge;
@@ -104,6 +105,13 @@ pub trait Reference {
         direction: Direction,
         sum: Sum,
     ) -> Result<Vec<Vec<Complex<f64>>>, VerifyError>;
+    /// matrix · x along s, or matrix · x + z.
+    fn s_multiply<R: Vectors>(
+        &self,
+        matrix: &SMatrix,
+        x: &SpinorField<R>,
+        z: Option<&SpinorField<R>>,
+    ) -> Result<SpinorField<R>, VerifyError>;
     /// A Wilson solve from the guess zero.
     fn solve<R: Vectors>(
         &self,
@@ -224,6 +232,20 @@ impl Reference for Cpu {
         sum: Sum,
     ) -> Result<Vec<Vec<Complex<f64>>>, VerifyError> {
         Ok(Backend::slice_sums(self, x, direction, sum)?)
+    }
+
+    fn s_multiply<R: Vectors>(
+        &self,
+        matrix: &SMatrix,
+        x: &SpinorField<R>,
+        z: Option<&SpinorField<R>>,
+    ) -> Result<SpinorField<R>, VerifyError> {
+        let mut out = Field::zeros(*x.lattice(), x.sites(), x.kind())?;
+        match z {
+            None => Backend::s_multiply(self, &mut out, matrix, x)?,
+            Some(z) => Backend::s_multiply_add(self, &mut out, matrix, x, z)?,
+        }
+        Ok(out)
     }
 
     fn solve<R: Vectors>(
@@ -405,6 +427,15 @@ impl Reference for Scalar {
             sum_at(x, &places(x).filter(here).collect::<Vec<_>>(), sum)
         };
         Ok((0..x.lattice().extents()[d]).map(slice).collect())
+    }
+
+    fn s_multiply<R: Vectors>(
+        &self,
+        matrix: &SMatrix,
+        x: &SpinorField<R>,
+        z: Option<&SpinorField<R>>,
+    ) -> Result<SpinorField<R>, VerifyError> {
+        field(x, &scalar::domain_wall::s_multiply(matrix, &list(x), z.map(list).as_deref()))
     }
 
     fn solve<R: Vectors>(

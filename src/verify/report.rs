@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use lanefield_reference::kernels::domain_wall::Form;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::links::LinkFormat;
 use serde::Serialize;
@@ -47,6 +48,8 @@ pub enum Subject {
     Norm2,
     /// ⟨x, y⟩.
     InnerProduct,
+    /// A matrix along the fifth dimension, perhaps with a sum; with and without dagger.
+    AlongS(Form, bool),
     /// An operation on random objects of any size, exact, or as a tree.
     Sum(SumOperation, bool),
     /// The history of a whole solve on a hot configuration, and its solution.
@@ -72,6 +75,10 @@ impl fmt::Display for Subject {
             Self::CgUpdate => f.write_str("cg_update"),
             Self::Norm2 => f.write_str("norm2"),
             Self::InnerProduct => f.write_str("inner_product"),
+            Self::AlongS(Form::Tridiagonal, false) => f.write_str("tridiagonal along s"),
+            Self::AlongS(Form::Tridiagonal, true) => f.write_str("tridiagonal along s, with sum"),
+            Self::AlongS(Form::Sweep, _) => f.write_str("inverse along s, sweep"),
+            Self::AlongS(Form::Dense, _) => f.write_str("inverse along s, dense"),
             Self::Sum(operation, tree) => {
                 let operation = match operation {
                     SumOperation::Norm2 => "norm2",

@@ -54,6 +54,11 @@ impl GridData {
         npy::read_spinor(&self.folder.join(format!("{name}.npy"))).unwrap().values.into_f64()
     }
 
+    /// A five-dimensional fermion in site order, s fastest.
+    pub fn fermion5(&self, name: &str) -> Vec<Complex<f64>> {
+        npy::read_fermion5(&self.folder.join(format!("{name}.npy"))).unwrap().values.into_f64()
+    }
+
     /// A field of any site object.
     pub fn field(&self, name: &str) -> npy::FieldArray {
         npy::read_complex(&self.folder.join(format!("{name}.npy"))).unwrap().into_field().unwrap()
@@ -71,11 +76,17 @@ impl GridData {
         list.iter().map(|z| Complex::new(z[0].as_f64().unwrap(), z[1].as_f64().unwrap())).collect()
     }
 
+    /// Iterations of a solve by Grid.
+    pub fn iterations(&self, name: &str) -> usize {
+        let solves = self.meta["solves_and_checks"].as_array().unwrap();
+        solves.iter().find(|solve| solve["name"] == name).unwrap()["iterations"].as_u64().unwrap() as usize
+    }
+
     /// Iterations and true residual of a solve by Grid.
     pub fn solve(&self, name: &str) -> (usize, f64) {
         let solves = self.meta["solves_and_checks"].as_array().unwrap();
         let solve = solves.iter().find(|solve| solve["name"] == name).unwrap();
-        (solve["iterations"].as_u64().unwrap() as usize, solve["true_residual"].as_f64().unwrap())
+        (self.iterations(name), solve["true_residual"].as_f64().unwrap())
     }
 
     /// The folder's name.

@@ -4,6 +4,7 @@
 pub mod blas;
 pub mod columns;
 pub mod convert;
+pub mod domain_wall;
 pub mod hop;
 pub mod laplace;
 pub mod reduce;
@@ -53,6 +54,8 @@ pub trait Vectors: Real {
     fn run_tree_norm2(width: LaneWidth, norm: reduce::TreeNorm2<'_, Self>) -> f64;
     #[doc(hidden)]
     fn run_tree_inner_product(width: LaneWidth, product: reduce::TreeInnerProduct<'_, Self>) -> Complex<f64>;
+    #[doc(hidden)]
+    fn run_s_multiply(width: LaneWidth, product: domain_wall::SMultiply<'_, Self>);
     #[doc(hidden)]
     fn run_word_sums(sums: reduce::WordSums<'_, Self>) -> Vec<Vec<Complex<f64>>>;
 }
@@ -113,6 +116,9 @@ macro_rules! vectors {
                     product: reduce::TreeInnerProduct<'_, Self>,
                 ) -> Complex<f64> {
                     with_vectors(width, product)
+                }
+                fn run_s_multiply(width: LaneWidth, product: domain_wall::SMultiply<'_, Self>) {
+                    with_vectors(width, product);
                 }
                 fn run_word_sums(sums: reduce::WordSums<'_, Self>) -> Vec<Vec<Complex<f64>>> {
                     sums.run()

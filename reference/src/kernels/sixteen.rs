@@ -4,6 +4,7 @@
 use num_complex::Complex;
 
 use super::blas::{Axpby, Axpy, CgUpdate, ComplexUpdate, Scale};
+use super::domain_wall::SMultiply;
 use super::hop::Hop;
 use super::laplace::LaplaceHop;
 use super::reduce::{InnerProducts, Norm2, SiteWords, TreeInnerProduct, TreeNorm2, WordSums};
@@ -45,6 +46,11 @@ impl Vectors for Sixteen {
         let LaplaceHop { out, stencil, links, source, legs } = hop;
         let (links, source) = (&links.to_f32(), &source.to_f32());
         settled(out, |out| f32::run_laplace_hop(width, LaplaceHop { out, stencil, links, source, legs }));
+    }
+    fn run_s_multiply(width: LaneWidth, product: SMultiply<'_, Self>) {
+        let SMultiply { out, matrix, x, z } = product;
+        let (x, z) = (&x.to_f32(), z.map(Field::to_f32));
+        settled(out, |out| f32::run_s_multiply(width, SMultiply { out, matrix, x, z: z.as_ref() }));
     }
     fn run_scale(width: LaneWidth, scale: Scale<'_, Self>) {
         let Scale { shape, out, a, x } = scale;

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use lanefield_reference::field::{ColourVectors, Field, FieldError, Repeated, SiteObject, Spinors, check, describe};
 use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::layout::{
@@ -16,6 +17,7 @@ use lanefield_reference::links::DoubledGauge;
 use num_complex::Complex;
 
 use super::context::lock;
+use super::domain_wall::DeviceSMatrix;
 use super::laplace::LaplaceChoices;
 use super::reduce::{MOST_FIELDS, Reduction, SumChoices, SumForm, SumOptions, Workspace};
 use super::{Arg, Buffer, Context, DeviceInfo, Launch, LaunchEvent, Program, expand};
@@ -64,6 +66,7 @@ pub(super) struct Variant {
 pub(super) enum Choices {
     Hop { link_reals: usize, legs: LegOrder, at_once: usize },
     Laplace(LaplaceChoices),
+    DomainWall { at_once: usize },
     Sum(SumChoices),
     Convert { from: u32, words: usize },
 }
@@ -79,6 +82,7 @@ impl Variant {
                 }
             }
             Choices::Laplace(choices) => options += &choices.options(),
+            Choices::DomainWall { at_once } => options += &format!(" -DS_AT_ONCE={at_once}"),
             Choices::Sum(choices) => options += &choices.options(),
             Choices::Convert { from, words } => options += &format!(" -DFROM={from} -DWORDS={words}"),
         }
@@ -321,6 +325,7 @@ impl fmt::Debug for OpenCl {
 impl Backend for OpenCl {
     type Field<R: Vectors, K: SiteObject> = DeviceField<R, K>;
     type Stencil = DeviceStencil;
+    type SMatrix<R: Vectors> = DeviceSMatrix<R>;
 
     fn describe(&self) -> String {
         let info = self.context.info();
@@ -674,6 +679,29 @@ impl Backend for OpenCl {
         };
         let parts = self.reduce::<R>(&x.lattice, words, &work)?;
         Ok(parts.chunks_exact(a_row * rows).map(|slice| complex(slice, words)).collect())
+    }
+
+    fn s_matrix<R: Vectors>(&self, matrix: &SMatrix) -> Result<DeviceSMatrix<R>, BackendError> {
+        self.upload_s_matrix(matrix)
+    }
+
+    fn s_multiply<R: Vectors>(
+        &self,
+        out: &mut DeviceField<R, Spinors>,
+        matrix: &DeviceSMatrix<R>,
+        x: &DeviceField<R, Spinors>,
+    ) -> Result<(), BackendError> {
+        self.launch_s_multiply(out, matrix, x, None)
+    }
+
+    fn s_multiply_add<R: Vectors>(
+        &self,
+        out: &mut DeviceField<R, Spinors>,
+        matrix: &DeviceSMatrix<R>,
+        x: &DeviceField<R, Spinors>,
+        z: &DeviceField<R, Spinors>,
+    ) -> Result<(), BackendError> {
+        self.launch_s_multiply(out, matrix, x, Some(z))
     }
 
     fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {

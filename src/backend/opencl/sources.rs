@@ -15,6 +15,7 @@ const FILES: &[(&str, &str)] = embedded![
     "columns.cl",
     "complex.clh",
     "convert.cl",
+    "domain_wall.cl",
     "exact.clh",
     "hop.cl",
     "hop.clh",

@@ -4,6 +4,7 @@ use lanefield_reference::field::{
     ColourMatrix, ColourVectors, ComplexNumber, Gauge, HalfSpinor, Propagator, SiteObject as _, Spinors, Words,
 };
 use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::domain_wall::MOST_LS;
 use lanefield_reference::layout::{Extents, LayoutError};
 use num_complex::Complex;
 
@@ -204,6 +205,31 @@ impl ComplexArray {
         Ok(configuration)
     }
 
+    /// The array as a five-dimensional fermion.
+    ///
+    /// # Errors
+    /// [`NpyError::Shape`] if the shape is not `(Ls, T, Z, Y, X, 4, 3)`.
+    pub fn into_fermion5(self) -> Result<Fermion5Array, NpyError> {
+        let axes = "(Ls, T, Z, Y, X, 4, 3)";
+        let wrong = |reason: String| NpyError::Shape { shape: self.shape.clone(), field: FERMION5, axes, reason };
+        if self.shape.len() != 7 {
+            return Err(wrong(format!("it has {} axes, not 7", self.shape.len())));
+        }
+        let (ls, lattice) = (self.shape[0], &self.shape[1..]);
+        if !(1..=MOST_LS).contains(&ls) {
+            return Err(wrong(format!("Ls is {ls}, not 1 to {MOST_LS}")));
+        }
+        let extents = field_extents(lattice, FERMION5, axes, &[4, 3]).map_err(|error| match error {
+            NpyError::Shape { reason, .. } => wrong(reason),
+            other => other,
+        })?;
+        let values = match self.values {
+            ComplexValues::F32(values) => ComplexValues::F32(spinors_exchanged(&values, ls)),
+            ComplexValues::F64(values) => ComplexValues::F64(spinors_exchanged(&values, ls)),
+        };
+        Ok(Fermion5Array { extents, ls, values })
+    }
+
     /// The array as a field of any site object, which the axes after the lattice's say: none is one complex number, (3) a colour
     /// vector, (2, 3) a half spinor, (4, 3) a spinor, (3, 3) a colour matrix, (4, 3, 3) the links of a site, (4, 4, 3, 3) a
     /// propagator, and any others a list of words. Elements need not be finite.
@@ -279,6 +305,42 @@ impl SpinorArray {
     pub fn require_finite(&self) -> Result<(), NpyError> {
         self.values.require_finite(&spinor_shape(self.extents))
     }
+}
+
+/// A five-dimensional fermion in site order with s fastest: complex number `((site * ls + s) * 4 + spin) * 3 + colour`. In the file s is the
+/// slowest axis.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Fermion5Array {
+    /// The lattice.
+    pub extents: Extents,
+    /// Sites of the fifth dimension.
+    pub ls: usize,
+    /// 12·ls complex numbers a site.
+    pub values: ComplexValues,
+}
+
+impl Fermion5Array {
+    /// Checks that every component is finite, as a source must be.
+    ///
+    /// # Errors
+    /// [`NpyError::NotFinite`] with the index (t, z, y, x, s, spin, colour) of the first that is not.
+    pub fn require_finite(&self) -> Result<(), NpyError> {
+        let [x, y, z, t] = self.extents.as_array();
+        self.values.require_finite(&[t, z, y, x, self.ls, 4, 3])
+    }
+}
+
+const FERMION5: &str = "five-dimensional fermion";
+
+/// Spinors in rows of so many and so many rows, or the other way round: rows of `values` become columns. `rows` of them.
+pub(super) fn spinors_exchanged<T: Copy>(values: &[T], rows: usize) -> Vec<T> {
+    let a_row = values.len() / Spinors::WORDS / rows;
+    let spinor = |k: usize| &values[Spinors::WORDS * k..][..Spinors::WORDS];
+    (0..a_row).flat_map(|column| (0..rows).flat_map(move |row| spinor(row * a_row + column))).copied().collect()
+}
+
+pub(super) fn fermion5_shape(extents: Extents, ls: usize) -> Vec<usize> {
+    [&[ls][..], &spinor_shape(extents)].concat()
 }
 
 pub(super) fn spinor_shape(extents: Extents) -> Vec<usize> {

@@ -16,8 +16,8 @@ use lanefield_reference::layout::Extents;
 use num_complex::Complex;
 
 use super::atomic::write_atomically;
-pub use array::{ArrayReal, ComplexArray, ComplexValues, FieldArray, Precision, SpinorArray};
-use array::{gauge_shape, spinor_shape};
+pub use array::{ArrayReal, ComplexArray, ComplexValues, Fermion5Array, FieldArray, Precision, SpinorArray};
+use array::{fermion5_shape, gauge_shape, spinor_shape, spinors_exchanged};
 pub use error::NpyError;
 pub use header::MAXIMUM_HEADER;
 use header::{ElementType, NpyHeader};
@@ -42,6 +42,14 @@ pub fn read_complex(path: &Path) -> Result<ComplexArray, NpyError> {
 /// As [`read_complex`], and [`NpyError::Shape`].
 pub fn read_spinor(path: &Path) -> Result<SpinorArray, NpyError> {
     read_complex(path)?.into_spinor()
+}
+
+/// Reads a five-dimensional fermion `(Ls, T, Z, Y, X, 4, 3)`; in memory s is faster than the site. Its components need not be finite.
+///
+/// # Errors
+/// As [`read_complex`], and [`NpyError::Shape`].
+pub fn read_fermion5(path: &Path) -> Result<Fermion5Array, NpyError> {
+    read_complex(path)?.into_fermion5()
 }
 
 /// Reads a gauge configuration `(T, Z, Y, X, 4, 3, 3)`: direction x, y, z, t; row; column.
@@ -135,12 +143,17 @@ pub fn to_bytes<R: ArrayReal>(shape: &[usize], values: &[Complex<R>]) -> Result<
 }
 
 fn prepare<R: ArrayReal>(shape: &[usize], values: &[Complex<R>]) -> Result<Vec<u8>, NpyError> {
+    check_length(shape, values)?;
+    header::to_bytes(R::PRECISION.descr(), shape)
+}
+
+fn check_length<R: ArrayReal>(shape: &[usize], values: &[Complex<R>]) -> Result<(), NpyError> {
     let expected = shape.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
     let expected = expected.ok_or_else(|| NpyError::TooLarge { shape: shape.to_owned() })?;
     if values.len() != expected {
         return Err(NpyError::Length { shape: shape.to_owned(), expected, found: values.len() });
     }
-    header::to_bytes(R::PRECISION.descr(), shape)
+    Ok(())
 }
 
 fn emit<R: ArrayReal>(header: &[u8], values: &[Complex<R>], writer: &mut dyn Write) -> io::Result<()> {
@@ -160,6 +173,22 @@ fn emit<R: ArrayReal>(header: &[u8], values: &[Complex<R>], writer: &mut dyn Wri
 /// As [`write_complex`].
 pub fn write_spinor<R: ArrayReal>(path: &Path, extents: Extents, values: &[Complex<R>]) -> Result<(), NpyError> {
     write_complex(path, &spinor_shape(extents), values)
+}
+
+/// Writes a five-dimensional fermion, given in site order with s faster than the site (12·ls complex numbers a site), as
+/// `(Ls, T, Z, Y, X, 4, 3)`.
+///
+/// # Errors
+/// As [`write_complex`].
+pub fn write_fermion5<R: ArrayReal>(
+    path: &Path,
+    extents: Extents,
+    ls: usize,
+    values: &[Complex<R>],
+) -> Result<(), NpyError> {
+    let shape = fermion5_shape(extents, ls);
+    check_length(&shape, values)?;
+    write_complex(path, &shape, &spinors_exchanged(values, extents.volume()))
 }
 
 /// Writes a gauge configuration as complex128 `(T, Z, Y, X, 4, 3, 3)`.

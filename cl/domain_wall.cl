@@ -1,0 +1,137 @@
+// Matrices along the fifth dimension of domain wall and Möbius fermions (docs/arithmetic.md §14): real, one for each chirality, on each column
+// of ls spinors of a site, s fastest. Words 0…5 of a spinor have chirality +, words 6…11 chirality −. Coefficients come as a small table, in
+// the order of `Form` in reference/src/kernels/domain_wall/matrix.rs; all work-items of a group read the same few of them at once.
+// Counterpart: reference/src/kernels/domain_wall.rs.
+
+#include "accelerator.clh"
+
+#define SPINOR_WORDS 12
+#define HALF_WORDS (SPINOR_WORDS / 2)
+
+// Results along s that one work-item of `s_dense` makes, so that it reads the column once for all of them. Must divide ls.
+#ifndef S_AT_ONCE
+#define S_AT_ONCE 1
+#endif
+
+// One spinor of a tridiagonal product: `spinor` is its number, osite·(spinors a site) + which, and s its place in the column. Each spinor is
+// read twice, by halves: the second time from cache.
+accelerator_inline void tridiagonal_spinor(const int add, __global stored* restrict out, __global const real* restrict matrix,
+                                           __global const stored* restrict x, __global const stored* restrict z,
+                                           size_t spinor, uint s, uint ls, uint dagger) {
+    const size_t previous = s == 0 ? spinor + (ls - 1) : spinor - 1;
+    const size_t next = s + 1 == ls ? spinor - s : spinor + 1;
+    const size_t beside_plus = dagger ? next : previous;
+    const size_t beside_minus = dagger ? previous : next;
+    const real diagonal = matrix[s], plus = matrix[ls + s], minus = matrix[2 * ls + s];
+    cplx y[SPINOR_WORDS];
+#pragma unroll
+    for (uint word = 0; word < SPINOR_WORDS; ++word) {
+        const cplx here = coalesced_read(x, spinor, word, SPINOR_WORDS);
+        const cplx there = coalesced_read(x, word < HALF_WORDS ? beside_plus : beside_minus, word, SPINOR_WORDS);
+        const cplx first =
+            add ? fma((cplx)(diagonal), here, coalesced_read(z, spinor, word, SPINOR_WORDS)) : diagonal * here;
+        y[word] = fma((cplx)(word < HALF_WORDS ? plus : minus), there, first);
+    }
+    coalesced_write_all(out, spinor, SPINOR_WORDS, y);
+}
+
+// out ← matrix · x. Launched over (lane, spinor of the site, osite).
+__kernel void s_tridiagonal(__global stored* restrict out, __global const real* restrict matrix,
+                            __global const stored* restrict x, uint osites, uint spinors, uint ls, uint dagger) {
+    accelerator_for2d(osite, osites, part, spinors) {
+        tridiagonal_spinor(0, out, matrix, x, x, (size_t)osite * spinors + part, part % ls, ls, dagger);
+    }
+}
+
+// out ← matrix · x + z.
+__kernel void s_tridiagonal_add(__global stored* restrict out, __global const real* restrict matrix,
+                                __global const stored* restrict x, __global const stored* restrict z, uint osites,
+                                uint spinors, uint ls, uint dagger) {
+    accelerator_for2d(osite, osites, part, spinors) {
+        tridiagonal_spinor(1, out, matrix, x, z, (size_t)osite * spinors + part, part % ls, ls, dagger);
+    }
+}
+
+// The two chiralities run through s in opposite directions, so a whole spinor is never at hand: not with storage that scales whole spinors.
+#if PRECISION != 16
+// out ← the inverse by elimination: f gathers the corner, then y runs along s. Launched over (lane, chirality and column, osite): place 2·column
+// has chirality +. x is read twice, and nothing else is kept but one half spinor.
+__kernel void s_sweep(__global stored* restrict out, __global const real* restrict matrix, __global const stored* restrict x,
+                      uint osites, uint halves, uint ls, uint dagger) {
+    accelerator_for2d(osite, osites, part, halves) {
+        const uint minus = part & 1;
+        const uint descending = minus != dagger;
+        const uint lane = accelerator_lane();
+        const uint word = minus ? HALF_WORDS : 0;
+        const size_t column = ((size_t)osite * (halves / 2) + part / 2) * ls;
+        __global const real* restrict corner = matrix + minus * 3 * ls;
+        __global const real* restrict step = corner + ls;
+        __global const real* restrict reciprocal = step + ls;
+
+        const uint start = descending ? ls - 1 : 0;
+        cplx y[HALF_WORDS];
+#pragma unroll
+        for (uint w = 0; w < HALF_WORDS; ++w)
+            y[w] = extract_lane(x, column + start, word + w, SPINOR_WORDS, lane);
+        for (uint k = 1; k < ls; ++k) {
+            const uint s = descending ? ls - 1 - k : k;
+            const cplx factor = (cplx)(corner[s]);
+#pragma unroll
+            for (uint w = 0; w < HALF_WORDS; ++w)
+                y[w] = fma(factor, extract_lane(x, column + s, word + w, SPINOR_WORDS, lane), y[w]);
+        }
+#pragma unroll
+        for (uint w = 0; w < HALF_WORDS; ++w) {
+            y[w] = reciprocal[start] * y[w];
+            insert_lane(out, column + start, word + w, SPINOR_WORDS, lane, y[w]);
+        }
+        for (uint k = 1; k < ls; ++k) {
+            const uint s = descending ? ls - 1 - k : k;
+            const cplx factor = (cplx)(step[s]);
+            const real diagonal = reciprocal[s];
+#pragma unroll
+            for (uint w = 0; w < HALF_WORDS; ++w) {
+                y[w] = fma(factor, y[w], diagonal * extract_lane(x, column + s, word + w, SPINOR_WORDS, lane));
+                insert_lane(out, column + s, word + w, SPINOR_WORDS, lane, y[w]);
+            }
+        }
+    }
+}
+#endif
+
+// The spinor at `from` times its column of the matrix, added to S_AT_ONCE results from s on. `first` is a constant at every call.
+accelerator_inline void dense_term(const int first, cplx (*y)[SPINOR_WORDS], __global const real* restrict matrix,
+                                   __global const stored* restrict x, size_t column, uint from, uint s, uint ls) {
+    real plus[S_AT_ONCE], minus[S_AT_ONCE];
+#pragma unroll
+    for (uint k = 0; k < S_AT_ONCE; ++k) {
+        plus[k] = matrix[(s + k) * ls + from];
+        minus[k] = matrix[(ls + s + k) * ls + from];
+    }
+#pragma unroll
+    for (uint word = 0; word < SPINOR_WORDS; ++word) {
+        const cplx value = coalesced_read(x, column + from, word, SPINOR_WORDS);
+#pragma unroll
+        for (uint k = 0; k < S_AT_ONCE; ++k) {
+            const real factor = word < HALF_WORDS ? plus[k] : minus[k];
+            y[k][word] = first ? factor * value : fma((cplx)(factor), value, y[k][word]);
+        }
+    }
+}
+
+// out ← the inverse as a dense matrix. Launched over (lane, spinors / S_AT_ONCE, osite): work-items of a group that share a column find its
+// spinors in the nearest cache.
+__kernel void s_dense(__global stored* restrict out, __global const real* restrict matrix, __global const stored* restrict x,
+                      uint osites, uint spinors, uint ls) {
+    accelerator_for2d(osite, osites, part, spinors / S_AT_ONCE) {
+        const uint s = part * S_AT_ONCE % ls;
+        const size_t spinor = (size_t)osite * spinors + part * S_AT_ONCE;
+        cplx y[S_AT_ONCE][SPINOR_WORDS];
+        dense_term(1, y, matrix, x, spinor - s, 0, s, ls);
+        for (uint from = 1; from < ls; ++from)
+            dense_term(0, y, matrix, x, spinor - s, from, s, ls);
+#pragma unroll
+        for (uint k = 0; k < S_AT_ONCE; ++k)
+            coalesced_write_all(out, spinor + k, SPINOR_WORDS, y[k]);
+    }
+}

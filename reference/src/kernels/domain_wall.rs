@@ -1,0 +1,198 @@
+//! What acts along the fifth dimension of domain wall and Möbius fermions, on the CPU (`docs/arithmetic.md` §14): real matrices, one for each
+//! chirality, on each column of ls spinors of a site. Component by component, so that lanes never mix. Counterpart: `cl/domain_wall.cl`.
+
+mod matrix;
+mod mobius;
+mod walls;
+
+use rayon::prelude::*;
+
+use super::{LaneOperation, Vectors, check_like, osites_a_task};
+use crate::field::{Field, FieldError, Spinors};
+use crate::kernels::hop::Dagger;
+use crate::real::Real;
+use crate::tensor::LaneVector;
+
+use matrix::sweep_order;
+pub use matrix::{DomainWallError, Form, InverseForm, MOST_LS, SMatrix, Tridiagonal};
+pub use mobius::MobiusCoefficients;
+pub use walls::{from_walls, onto_walls};
+
+/// Words of one chirality of a spinor: spins 0 and 1, or 2 and 3.
+const HALF: usize = Spinors::WORDS / 2;
+
+/// Columns of `ls` spinors at a site that has `spinors`.
+///
+/// # Errors
+/// [`FieldError::Mismatch`] if those are no whole columns; `describe` names the field.
+pub fn columns(spinors: Spinors, ls: usize, describe: impl FnOnce() -> String) -> Result<usize, FieldError> {
+    match ls > 0 && spinors.count().is_multiple_of(ls) {
+        true => Ok(spinors.count() / ls),
+        false => Err(FieldError::Mismatch {
+            what: "a matrix along s",
+            left: describe(),
+            right: format!("columns of ls = {ls} spinors"),
+        }),
+    }
+}
+
+/// Refuses to add the product of a matrix that is not tridiagonal.
+///
+/// # Errors
+/// [`FieldError::Mismatch`].
+pub fn require_tridiagonal(form: Form) -> Result<(), FieldError> {
+    match form {
+        Form::Tridiagonal => Ok(()),
+        _ => Err(FieldError::Mismatch {
+            what: "adding a product along s",
+            left: form.name().to_owned(),
+            right: Form::Tridiagonal.name().to_owned(),
+        }),
+    }
+}
+
+/// out = matrix · x along s, of each column.
+///
+/// # Errors
+/// [`FieldError::Mismatch`] unless both fields lie on the same sites of the same lattice, and have whole columns there.
+pub fn multiply<R: Vectors>(
+    out: &mut Field<R, Spinors>,
+    matrix: &SMatrix,
+    x: &Field<R, Spinors>,
+) -> Result<(), FieldError> {
+    check_like("a matrix along s", x, out)?;
+    columns(x.kind(), matrix.ls(), || x.describe())?;
+    R::run_s_multiply(x.lattice().width(), SMultiply { out, matrix, x, z: None });
+    Ok(())
+}
+
+/// out = matrix · x + z along s, of each column, with a tridiagonal matrix.
+///
+/// # Errors
+/// As [`multiply`], and for a matrix of another form.
+pub fn multiply_add<R: Vectors>(
+    out: &mut Field<R, Spinors>,
+    matrix: &SMatrix,
+    x: &Field<R, Spinors>,
+    z: &Field<R, Spinors>,
+) -> Result<(), FieldError> {
+    require_tridiagonal(matrix.form())?;
+    check_like("a matrix along s", x, out)?;
+    check_like("adding a product along s", z, out)?;
+    columns(x.kind(), matrix.ls(), || x.describe())?;
+    R::run_s_multiply(x.lattice().width(), SMultiply { out, matrix, x, z: Some(z) });
+    Ok(())
+}
+
+/// A product that was checked.
+#[doc(hidden)]
+pub struct SMultiply<'a, R> {
+    pub(super) out: &'a mut Field<R, Spinors>,
+    pub(super) matrix: &'a SMatrix,
+    pub(super) x: &'a Field<R, Spinors>,
+    pub(super) z: Option<&'a Field<R, Spinors>>,
+}
+
+impl<R: Real> LaneOperation<R> for SMultiply<'_, R> {
+    type Output = ();
+
+    fn run<V: LaneVector<Real = R>>(self, blocks: usize) {
+        let Self { out, matrix, x, z } = self;
+        let (ls, all) = (matrix.ls(), x.osites() * x.kind().count() / matrix.ls());
+        let column = Column {
+            ls,
+            half: HALF * blocks,
+            ascending: matrix.dagger() == Dagger::No,
+            table: matrix.table().iter().map(|&c| V::splat(R::from_f64(c))).collect::<Vec<_>>(),
+        };
+        let length = 2 * column.half * ls;
+        let (x, z) = (x.vectors::<V>(), z.map(Field::vectors::<V>));
+        let a_task = osites_a_task(all);
+        out.vectors_mut::<V>().par_chunks_mut(length * a_task).enumerate().for_each(|(task, out)| {
+            for (k, out) in out.chunks_exact_mut(length).enumerate() {
+                let first = (task * a_task + k) * length;
+                let x = &x[first..first + length];
+                match matrix.form() {
+                    Form::Tridiagonal => column.tridiagonal(out, x, z.map(|z| &z[first..first + length])),
+                    Form::Sweep => column.sweep(out, x),
+                    Form::Dense => column.dense(out, x),
+                }
+            }
+        });
+    }
+}
+
+/// One column: 2·ls half spinors, those of chirality + in even places; and a matrix's coefficients.
+struct Column<V> {
+    ls: usize,
+    /// Vectors of a half spinor.
+    half: usize,
+    ascending: bool,
+    table: Vec<V>,
+}
+
+impl<V: LaneVector> Column<V> {
+    /// The half spinor of `chirality` (0: +, 1: −) at s.
+    fn at(&self, s: usize, chirality: usize) -> std::ops::Range<usize> {
+        let first = (2 * s + chirality) * self.half;
+        first..first + self.half
+    }
+
+    fn tridiagonal(&self, out: &mut [V], x: &[V], z: Option<&[V]>) {
+        let ls = self.ls;
+        for s in 0..ls {
+            let diagonal = self.table[s];
+            for chirality in 0..2 {
+                let beside = self.table[(1 + chirality) * ls + s];
+                let before = (chirality == 0) == self.ascending;
+                let neighbour = if before { (s + ls - 1) % ls } else { (s + 1) % ls };
+                let (here, there) = (self.at(s, chirality), &x[self.at(neighbour, chirality)]);
+                let both = out[here.clone()].iter_mut().zip(&x[here.clone()]).zip(there);
+                match z {
+                    None => both.for_each(|((y, &x), &there)| *y = beside.fused(there, diagonal.times(x))),
+                    Some(z) => both.zip(&z[here]).for_each(|(((y, &x), &there), &z)| {
+                        *y = beside.fused(there, diagonal.fused(x, z));
+                    }),
+                }
+            }
+        }
+    }
+
+    fn sweep(&self, out: &mut [V], x: &[V]) {
+        let ls = self.ls;
+        for chirality in 0..2 {
+            let (corner, rest) = self.table[3 * ls * chirality..][..3 * ls].split_at(ls);
+            let (step, reciprocal) = rest.split_at(ls);
+            let mut order = sweep_order(ls, (chirality == 0) == self.ascending);
+            let Some(start) = order.next() else { return };
+            for k in 0..self.half {
+                let at = |s: usize| (2 * s + chirality) * self.half + k;
+                let first = order.clone().fold(x[at(start)], |sum, s| corner[s].fused(x[at(s)], sum));
+                let mut y = reciprocal[start].times(first);
+                out[at(start)] = y;
+                for s in order.clone() {
+                    y = step[s].fused(y, reciprocal[s].times(x[at(s)]));
+                    out[at(s)] = y;
+                }
+            }
+        }
+    }
+
+    fn dense(&self, out: &mut [V], x: &[V]) {
+        let ls = self.ls;
+        for s in 0..ls {
+            for chirality in 0..2 {
+                let Some((&first, rest)) = self.table[(chirality * ls + s) * ls..][..ls].split_first() else { return };
+                let out = &mut out[self.at(s, chirality)];
+                for (y, &x) in out.iter_mut().zip(&x[self.at(0, chirality)]) {
+                    *y = first.times(x);
+                }
+                for (from, &coefficient) in rest.iter().enumerate() {
+                    for (y, &x) in out.iter_mut().zip(&x[self.at(from + 1, chirality)]) {
+                        *y = coefficient.fused(x, *y);
+                    }
+                }
+            }
+        }
+    }
+}
