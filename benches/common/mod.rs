@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use criterion::{Criterion, Throughput};
 use lanefield::backend::bandwidth::median;
-use lanefield::backend::opencl::{DeviceInfo, DeviceKind, devices};
+use lanefield::backend::opencl::{Accumulators, DeviceInfo, DeviceKind, devices};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Backend, BackendError, Cpu, OpenCl};
 use lanefield_reference::field::{Field, SiteObject, Spinors};
@@ -30,6 +30,9 @@ pub type Failure = Box<dyn Error>;
 
 /// Timed samples of a kernel; criterion takes no fewer.
 const SAMPLES: usize = 10;
+
+/// What marks runs that add up hops in local memory.
+const IN_LOCAL_MEMORY: &str = ", sums in local memory";
 
 /// What kernels are held against.
 #[derive(Clone, Copy)]
@@ -53,6 +56,8 @@ pub trait Suite {
     fn shapes() -> Vec<PartsShape> {
         vec![PartsShape::default()]
     }
+    /// Where kernels that go on from a hop add it up, on OpenCL: each place is a run of its own.
+    const ACCUMULATORS: &'static [Accumulators] = &[Accumulators::Registers];
     /// Times them on one backend, in one such cut.
     fn run<B: Backend>(&self, bench: &mut Bench<'_, B>) -> Result<(), Failure>;
 }
@@ -217,8 +222,15 @@ pub fn run<S: Suite>(suite: &S) -> Result<(), Failure> {
     }
     for device in devices {
         let shapes = if device.kind == DeviceKind::Cpu { vec![PartsShape::default()] } else { S::shapes() };
-        let mut backend = open(&device)?;
-        tables.push(run_on(&mut criterion, suite, &mut backend, &device.name, &shapes, OpenCl::set_parts_shape)?);
+        for &accumulators in S::ACCUMULATORS {
+            let mut backend = open(&device)?;
+            backend.set_accumulators(accumulators);
+            let place = match accumulators {
+                Accumulators::Registers => device.name.clone(),
+                Accumulators::LocalMemory => format!("{}{IN_LOCAL_MEMORY}", device.name),
+            };
+            tables.push(run_on(&mut criterion, suite, &mut backend, &place, &shapes, OpenCl::set_parts_shape)?);
+        }
     }
     criterion.final_summary();
     for table in tables {
@@ -258,8 +270,9 @@ fn run_on<S: Suite, B: Backend>(
     let share = format!("of {name}");
 
     let mut table = format!(
-        "{}, {extents}: {name} bandwidth {:.1} GB/s\n{:<38} {:>11} {:>9} {:>9} {:>9}",
+        "{}{}, {extents}: {name} bandwidth {:.1} GB/s\n{:<38} {:>11} {:>9} {:>9} {:>9}",
         backend.describe(),
+        if place.ends_with(IN_LOCAL_MEMORY) { IN_LOCAL_MEMORY } else { "" },
         ceiling * 1e-9,
         "kernel",
         "median, µs",

@@ -119,6 +119,53 @@ repeated_objects! {
     ColourVectors, 3, "colour vector", "colour vectors";
 }
 
+macro_rules! objects_in_parts {
+    ($($(#[$doc:meta])+ $object:ident, $words:literal, $parts:literal, $name:literal;)+) => {$(
+        $(#[$doc])+
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+        pub struct $object;
+
+        impl $object {
+            /// Complex words a site.
+            pub const WORDS: usize = $words;
+            /// Parts of a site.
+            pub const PARTS: usize = $parts;
+        }
+
+        impl SiteObject for $object {
+            fn words(&self) -> usize {
+                Self::WORDS
+            }
+            fn name(&self) -> &'static str {
+                $name
+            }
+            fn parts(&self) -> usize {
+                Self::PARTS
+            }
+        }
+    )+};
+}
+
+objects_in_parts! {
+    /// Field strengths F_μν of the six planes xy, xz, xt, yz, yt, zt, a part each: word 9·plane + 3·row + column.
+    FieldStrength, 54, 6, "field strength";
+    /// Two Hermitian 6×6 blocks, a part each: block b acts on spins 2b and 2b + 1, row i = 3·(spin mod 2) + colour. Of the 18 words of a block,
+    /// 0 to 2 hold the six diagonal elements, two real numbers a word; the others hold the strict upper triangle row by row, element i < j in
+    /// word 3 + [`CloverBlocks::upper`].
+    CloverBlocks, 36, 2, "clover block pair";
+}
+
+impl CloverBlocks {
+    /// Complex words of one block.
+    pub const BLOCK_WORDS: usize = Self::WORDS / Self::PARTS;
+
+    /// The place of element (i, j), i < j < 6, in the strict upper triangle: Grid's order.
+    #[inline]
+    pub const fn upper(i: usize, j: usize) -> usize {
+        15 - (6 - i) * (5 - i) / 2 + j - i - 1
+    }
+}
+
 /// An object known at run time only, by its number of complex words: what the last axes of an array hold, say.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Words(pub usize);

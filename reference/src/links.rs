@@ -7,8 +7,8 @@ use std::str::FromStr;
 use num_complex::Complex;
 use thiserror::Error;
 
-use crate::field::{Field, FieldError, SiteObject};
-use crate::gauge::Configuration;
+use crate::field::{Field, FieldError, Gauge, SiteObject};
+use crate::gauge::{Configuration, LINK_WORDS};
 use crate::layout::{DIMENSIONS, LEGS, Lattice, Leg, Sites};
 use crate::real::Real;
 
@@ -183,6 +183,45 @@ impl SiteObject for DoubledGauge {
     }
 }
 
+/// Refuses a configuration on other extents than the lattice's.
+fn check_extents(what: &'static str, configuration: &Configuration, lattice: Lattice) -> Result<(), FieldError> {
+    let extents = lattice.extents();
+    match configuration.extents() == extents {
+        true => Ok(()),
+        false => Err(FieldError::Mismatch {
+            what,
+            left: format!("a configuration on {}", configuration.extents()),
+            right: format!("a lattice of {extents}"),
+        }),
+    }
+}
+
+/// The links as they are, rounded to `R`, without phases: what field strengths are made of. A link that leaves the last slice of a fixed
+/// boundary is zero.
+///
+/// # Errors
+/// [`FieldError`] if the lattice's extents or precision differ.
+pub fn raw<R: Real>(
+    configuration: &Configuration,
+    lattice: Lattice,
+    boundary: BoundaryPhases,
+) -> Result<Field<R, Gauge>, FieldError> {
+    check_extents("laying out links", configuration, lattice)?;
+    let extents = lattice.extents();
+    Field::from_sites(lattice, Sites::Full, Gauge, |site, object| {
+        let here = extents.coordinate(site);
+        for (d, link) in object.chunks_exact_mut(LINK_WORDS).enumerate() {
+            if boundary.phase(d) == Phase::Fixed && here[d] == extents[d] - 1 {
+                link.fill(Complex::new(R::default(), R::default()));
+                continue;
+            }
+            for (element, u) in link.iter_mut().zip(configuration.link(site, d)) {
+                *element = Complex::new(R::from_f64(u.re), R::from_f64(u.im));
+            }
+        }
+    })
+}
+
 /// The doubled links of the sites `sites`, from a configuration: links are rounded to `R`, times −1/2, times the phase.
 ///
 /// # Errors
@@ -193,14 +232,8 @@ pub fn double<R: Real>(
     sites: Sites,
     kind: DoubledGauge,
 ) -> Result<Field<R, DoubledGauge>, FieldError> {
+    check_extents("doubling links", configuration, lattice)?;
     let extents = lattice.extents();
-    if configuration.extents() != extents {
-        return Err(FieldError::Mismatch {
-            what: "doubling links",
-            left: format!("a configuration on {}", configuration.extents()),
-            right: format!("a lattice of {extents}"),
-        });
-    }
     let words = kind.format.words();
     Field::from_sites(lattice, sites, kind, |site, object| {
         let here = extents.coordinate(site);

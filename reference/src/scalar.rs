@@ -2,10 +2,15 @@
 //! tables of neighbours. Written from `docs/arithmetic.md` alone, it shares no arithmetic with `tensor`, `kernels`, `links` and
 //! `cl/`, so that it can judge them; and it is the page to read first when porting. Slow, and meant to be.
 //!
+//! The Wilson operator is here, the others are in files of `scalar/`.
+//!
 //! A spinor field is a slice of complex numbers in site order over the whole lattice: word 12 · site + 3 · spin + colour.
 
+mod clover;
 pub mod domain_wall;
 mod laplace;
+
+pub use clover::{CLOVER_WORDS, STRENGTH_WORDS, ScalarClover, clover_apply, clover_inverse};
 
 use num_complex::Complex;
 

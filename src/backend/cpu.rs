@@ -4,16 +4,19 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Instant;
 
-use lanefield_reference::field::{ColourVectors, Field, FieldError, Repeated, SiteObject, Spinors};
+use lanefield_reference::field::{
+    CloverBlocks, ColourVectors, ComplexNumber, Field, FieldError, FieldStrength, Gauge, Repeated, SiteObject, Spinors,
+};
+use lanefield_reference::kernels::clover_term::CloverCoefficients;
 use lanefield_reference::kernels::domain_wall::{self, SMatrix};
 use lanefield_reference::kernels::hop::{self, Dagger};
-use lanefield_reference::kernels::{Vectors, blas, columns, convert, laplace, reduce};
+use lanefield_reference::kernels::{Vectors, blas, clover, clover_term, columns, convert, laplace, reduce};
 use lanefield_reference::layout::{Direction, Lattice, LegOrder, Sites, Stencil};
 use lanefield_reference::links::DoubledGauge;
 use num_complex::Complex;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::{Backend, BackendError, Sum, column_parts};
+use super::{Backend, BackendError, HeldHop, Sum, column_parts};
 
 /// A number of CPU threads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,6 +141,69 @@ impl Backend for Cpu {
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         Ok(self.pool.install(|| hop::hop(out, stencil, links, source, legs, dagger))?)
+    }
+
+    fn field_strength<R: Vectors>(
+        &self,
+        out: &mut Field<R, FieldStrength>,
+        stencil: &Stencil,
+        links: &Field<R, Gauge>,
+    ) -> Result<(), BackendError> {
+        Ok(self.pool.install(|| clover_term::field_strength(out, stencil, links))?)
+    }
+
+    fn clover_term<R: Vectors>(
+        &self,
+        out: &mut Field<R, CloverBlocks>,
+        strength: &Field<R, FieldStrength>,
+        coefficients: CloverCoefficients,
+    ) -> Result<(), BackendError> {
+        Ok(self.pool.install(|| clover_term::clover_term(out, strength, coefficients))?)
+    }
+
+    fn clover_inverse<R: Vectors>(
+        &self,
+        out: &mut Field<R, CloverBlocks>,
+        pivots: &mut Field<R, ComplexNumber>,
+        term: &Field<R, CloverBlocks>,
+    ) -> Result<(), BackendError> {
+        Ok(self.pool.install(|| clover_term::clover_inverse(out, pivots, term))?)
+    }
+
+    fn clover_apply<R: Vectors>(
+        &self,
+        out: &mut Field<R, Spinors>,
+        blocks: &Field<R, CloverBlocks>,
+        x: &Field<R, Spinors>,
+    ) -> Result<(), BackendError> {
+        Ok(self.pool.install(|| clover::clover_apply(out, blocks, x))?)
+    }
+
+    fn clover_inverse_hop<R: Vectors>(
+        &self,
+        out: &mut Field<R, Spinors>,
+        inverse: &Field<R, CloverBlocks>,
+        hop: HeldHop<'_, Self, R>,
+    ) -> Result<(), BackendError> {
+        Ok(self.pool.install(|| clover::clover_inverse_hop(out, inverse, hop))?)
+    }
+
+    fn clover_minus_hop<R: Vectors>(
+        &self,
+        out: &mut Field<R, Spinors>,
+        term: &Field<R, CloverBlocks>,
+        chi: &Field<R, Spinors>,
+        hop: HeldHop<'_, Self, R>,
+    ) -> Result<(), BackendError> {
+        Ok(self.pool.install(|| clover::clover_minus_hop(out, term, chi, hop))?)
+    }
+
+    fn pick_checkerboard<R: Vectors, K: SiteObject>(
+        &self,
+        out: &mut Field<R, K>,
+        x: &Field<R, K>,
+    ) -> Result<(), BackendError> {
+        Ok(self.pool.install(|| clover_term::pick_checkerboard(out, x))?)
     }
 
     fn copy<R: Vectors, K: SiteObject>(&self, out: &mut Field<R, K>, x: &Field<R, K>) -> Result<(), BackendError> {

@@ -6,11 +6,14 @@ mod cpu;
 pub mod opencl;
 pub mod select;
 
-use lanefield_reference::field::{ColourVectors, Field, FieldError, Repeated, SiteObject, Spinors};
+use lanefield_reference::field::{
+    CloverBlocks, ColourVectors, ComplexNumber, Field, FieldError, FieldStrength, Gauge, Repeated, SiteObject, Spinors,
+};
 use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::clover_term::CloverCoefficients;
 use lanefield_reference::kernels::domain_wall::{DomainWallError, SMatrix};
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Direction, Lattice, LayoutError, LegOrder, Sites, Stencil, TreePlan};
+use lanefield_reference::kernels::hop::{Dagger, HopTerm};
+use lanefield_reference::layout::{Coordinate, Direction, Lattice, LayoutError, LegOrder, Sites, Stencil, TreePlan};
 use lanefield_reference::links::DoubledGauge;
 use num_complex::Complex;
 use thiserror::Error;
@@ -67,6 +70,26 @@ pub enum BackendError {
         /// What is missing.
         reason: String,
     },
+    /// A block of a clover term that has no inverse.
+    #[error(
+        "block {block} of the clover term at site x,y,z,t = {} is singular: pivot {pivot} with mass {mass}, csw_r {csw_r}, csw_t {csw_t}; \
+         even-odd pieces need its inverse: change the mass, or act on the full lattice",
+        site.map(|x| x.to_string()).join(",")
+    )]
+    SingularClover {
+        /// The site.
+        site: Coordinate,
+        /// 0: spins 0 and 1; 1: spins 2 and 3.
+        block: usize,
+        /// The least pivot: 0 or not finite.
+        pivot: f64,
+        /// Bare quark mass.
+        mass: f64,
+        /// Coefficient of the spatial planes.
+        csw_r: f64,
+        /// Coefficient of the temporal planes.
+        csw_t: f64,
+    },
     /// A thread pool that could not be made.
     #[error("a pool of {threads} threads could not be started: {reason}; use --threads N with fewer")]
     Threads {
@@ -107,6 +130,10 @@ impl<R: Vectors, K: SiteObject> HeldField<K> for Field<R, K> {
     }
 }
 
+/// A hop of fields that a backend holds, with which a kernel goes on.
+pub type HeldHop<'a, B, R> =
+    HopTerm<'a, <B as Backend>::Stencil, <B as Backend>::Field<R, DoubledGauge>, <B as Backend>::Field<R, Spinors>>;
+
 /// Holds fields and runs kernels. Each operation is defined to the last bit in `docs/arithmetic.md`; scalars are f64 and rounded to the
 /// fields' precision. Work may be queued: results are there when they are read.
 ///
@@ -146,6 +173,56 @@ pub trait Backend {
         source: &Self::Field<R, Spinors>,
         legs: LegOrder,
         dagger: Dagger,
+    ) -> Result<(), BackendError>;
+
+    /// out = the field strengths F_μν of the six planes. `stencil`: that of all sites; `links`: from [`lanefield_reference::links::raw`].
+    fn field_strength<R: Vectors>(
+        &self,
+        out: &mut Self::Field<R, FieldStrength>,
+        stencil: &Self::Stencil,
+        links: &Self::Field<R, Gauge>,
+    ) -> Result<(), BackendError>;
+    /// out = the clover term of a field strength.
+    fn clover_term<R: Vectors>(
+        &self,
+        out: &mut Self::Field<R, CloverBlocks>,
+        strength: &Self::Field<R, FieldStrength>,
+        coefficients: CloverCoefficients,
+    ) -> Result<(), BackendError>;
+    /// out = the inverse of each block; pivots = (that of block 0, of block 1), 0 or not finite where a block is singular.
+    fn clover_inverse<R: Vectors>(
+        &self,
+        out: &mut Self::Field<R, CloverBlocks>,
+        pivots: &mut Self::Field<R, ComplexNumber>,
+        term: &Self::Field<R, CloverBlocks>,
+    ) -> Result<(), BackendError>;
+    /// out = blocks · x.
+    fn clover_apply<R: Vectors>(
+        &self,
+        out: &mut Self::Field<R, Spinors>,
+        blocks: &Self::Field<R, CloverBlocks>,
+        x: &Self::Field<R, Spinors>,
+    ) -> Result<(), BackendError>;
+    /// out = inverse · hop: ψe = Mee⁻¹ Meo ψo, with the bits of the hop, stored, and [`Self::clover_apply`].
+    fn clover_inverse_hop<R: Vectors>(
+        &self,
+        out: &mut Self::Field<R, Spinors>,
+        inverse: &Self::Field<R, CloverBlocks>,
+        hop: HeldHop<'_, Self, R>,
+    ) -> Result<(), BackendError>;
+    /// out = term · χ − hop: χo = Moo χ − Moe ψe, with the bits of [`Self::clover_apply`], and [`Self::axpy`] of −1 and the hop.
+    fn clover_minus_hop<R: Vectors>(
+        &self,
+        out: &mut Self::Field<R, Spinors>,
+        term: &Self::Field<R, CloverBlocks>,
+        chi: &Self::Field<R, Spinors>,
+        hop: HeldHop<'_, Self, R>,
+    ) -> Result<(), BackendError>;
+    /// out = what x, on all sites, holds at the sites of out's parity.
+    fn pick_checkerboard<R: Vectors, K: SiteObject>(
+        &self,
+        out: &mut Self::Field<R, K>,
+        x: &Self::Field<R, K>,
     ) -> Result<(), BackendError>;
 
     /// out = x.

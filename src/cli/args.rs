@@ -204,6 +204,12 @@ pub fn mass(text: &str) -> Result<f64, String> {
     value.ok_or_else(|| format!("'{text}' is no mass: give a finite number"))
 }
 
+/// Reads a finite number.
+pub fn finite(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|value: &f64| value.is_finite());
+    value.ok_or_else(|| format!("'{text}' is no finite number"))
+}
+
 /// The diagonal 4 + mass, which must be finite in the precision of the computation.
 pub fn check_diagonal<R: Vectors>(mass: f64) -> anyhow::Result<f64> {
     let diagonal = WilsonParameters { mass, hop: HopParameters::default() }.diagonal();

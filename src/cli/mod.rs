@@ -6,6 +6,7 @@ mod bench;
 mod config;
 mod devices;
 mod files;
+mod operator;
 mod output;
 mod reduce;
 mod solve;

@@ -3,11 +3,11 @@
 use lanefield_reference::field::{FieldError, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::{Dagger, FLOPS_PER_SITE, ideal_bytes_per_site};
+use lanefield_reference::kernels::hop::{Dagger, FLOPS_PER_SITE, HopTerm, ideal_bytes_per_site};
 use lanefield_reference::layout::{Lattice, LegOrder, Sites, Stencil};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 
-use crate::backend::{Backend, BackendError, HeldField};
+use crate::backend::{Backend, BackendError, HeldField, HeldHop};
 
 /// What defines a hop, beside the configuration. All of it can change bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -83,8 +83,27 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
         psi: &B::Field<R, Spinors>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
-        let onto = self.onto(out.sites())?;
-        self.backend.hop(out, &onto.stencil, &onto.links, psi, self.legs, dagger)
+        let HopTerm { stencil, links, source, legs, dagger } = self.term(out.sites(), psi, dagger)?;
+        self.backend.hop(out, stencil, links, source, legs, dagger)
+    }
+
+    /// The hop of ψ onto `sites`, for a kernel that goes on with it.
+    ///
+    /// # Errors
+    /// [`BackendError::Field`] for sites that the hop was not prepared for.
+    pub fn term<'a>(
+        &'a self,
+        sites: Sites,
+        psi: &'a B::Field<R, Spinors>,
+        dagger: Dagger,
+    ) -> Result<HeldHop<'a, B, R>, BackendError> {
+        let onto = self.onto(sites)?;
+        Ok(HopTerm { stencil: &onto.stencil, links: &onto.links, source: psi, legs: self.legs, dagger })
+    }
+
+    /// Reals stored a link.
+    pub fn format(&self) -> LinkFormat {
+        self.format
     }
 
     /// Stencil and links of the hop onto `sites`.

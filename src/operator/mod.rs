@@ -1,5 +1,6 @@
 //! Operators, written once over [`Backend`]: none asks which backend it runs on. Definitions: `docs/arithmetic.md` §9, §13 to §15.
 
+mod clover;
 mod domain_wall;
 mod hop;
 mod laplace;
@@ -8,6 +9,7 @@ mod normal;
 mod schur;
 mod wilson;
 
+pub use clover::{Clover, CloverParameters, SmallestPivot};
 pub use domain_wall::{DomainWall, DomainWallEvenOdd, DomainWallParameters};
 pub use hop::{HopOperator, HopParameters};
 pub use laplace::{Laplace, LaplaceModel, LaplaceParameters};

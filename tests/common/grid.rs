@@ -82,11 +82,12 @@ impl GridData {
         solves.iter().find(|solve| solve["name"] == name).unwrap()["iterations"].as_u64().unwrap() as usize
     }
 
-    /// Iterations and true residual of a solve by Grid.
+    /// Iterations and true residual of a solve by Grid; of an even-odd one, that of the system on the odd sites.
     pub fn solve(&self, name: &str) -> (usize, f64) {
         let solves = self.meta["solves_and_checks"].as_array().unwrap();
         let solve = solves.iter().find(|solve| solve["name"] == name).unwrap();
-        (self.iterations(name), solve["true_residual"].as_f64().unwrap())
+        let residual = solve["true_residual"].as_f64().or(solve["inner_true_residual"].as_f64());
+        (self.iterations(name), residual.unwrap())
     }
 
     /// The folder's name.

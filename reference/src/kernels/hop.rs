@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::{LaneOperation, Vectors, check_place, osites_a_task};
 use crate::field::{Field, FieldError, Spinors};
-use crate::layout::{DIMENSIONS, LEGS, Leg, LegOrder, Stencil};
+use crate::layout::{DIMENSIONS, LEGS, LaneWidth, Leg, LegOrder, Stencil};
 use crate::links::{DoubledGauge, LinkFormat};
 use crate::memory::prefetch;
 use crate::real::Real;
@@ -54,17 +54,32 @@ pub fn hop<R: Vectors>(
     legs: LegOrder,
     dagger: Dagger,
 ) -> Result<(), FieldError> {
-    let (lattice, sites) = (stencil.lattice(), stencil.sites());
-    check_place("the hop's links", links, lattice, sites)?;
-    check_place("the hop's result", out, lattice, sites)?;
-    check_place("the hop's source", source, lattice, sites.neighbours())?;
-    if source.kind() != out.kind() {
-        let (left, right) = (source.describe(), out.describe());
-        return Err(FieldError::Mismatch { what: "the hop's source", left, right });
-    }
-    R::run_hop(lattice.width(), Hop { out, stencil, links, source, legs, dagger });
+    let hop = Hop::checked(out, HopTerm { stencil, links, source, legs, dagger })?;
+    R::run_hop(hop.width(), hop);
     Ok(())
 }
+
+/// A hop with which a kernel goes on: all that defines it, but the result. Stencil, links and source are those of a backend.
+pub struct HopTerm<'a, S, L, F> {
+    /// Neighbours of the sites that the hop goes to.
+    pub stencil: &'a S,
+    /// Their doubled links.
+    pub links: &'a L,
+    /// The field that the hop acts on.
+    pub source: &'a F,
+    /// The order of the legs.
+    pub legs: LegOrder,
+    /// Whether it is the hop's Hermitian conjugate.
+    pub dagger: Dagger,
+}
+
+// Not derived: that would ask it of what is referred to.
+impl<S, L, F> Clone for HopTerm<'_, S, L, F> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<S, L, F> Copy for HopTerm<'_, S, L, F> {}
 
 /// A hop that was checked.
 #[doc(hidden)]
@@ -81,15 +96,53 @@ impl<R: Real> LaneOperation<R> for Hop<'_, R> {
     type Output = ();
 
     fn run<V: LaneVector<Real = R>>(self, blocks: usize) {
-        match self.links.kind().format {
-            LinkFormat::Full => self.sweep::<V, false>(blocks),
-            LinkFormat::TwoRows => self.sweep::<V, true>(blocks),
-        }
+        self.run_and(blocks, |_, sum: FullSpinor<V>| sum);
     }
 }
 
-impl<R: Real> Hop<'_, R> {
-    fn sweep<V: LaneVector<Real = R>, const TWO_ROWS: bool>(self, blocks: usize) {
+impl<'a, R: Real> Hop<'a, R> {
+    pub(super) fn checked(
+        out: &'a mut Field<R, Spinors>,
+        term: HopTerm<'a, Stencil, Field<R, DoubledGauge>, Field<R, Spinors>>,
+    ) -> Result<Self, FieldError> {
+        let HopTerm { stencil, links, source, legs, dagger } = term;
+        let (lattice, sites) = (stencil.lattice(), stencil.sites());
+        check_place("the hop's links", links, lattice, sites)?;
+        check_place("the hop's result", out, lattice, sites)?;
+        check_place("the hop's source", source, lattice, sites.neighbours())?;
+        if source.kind() != out.kind() {
+            let (left, right) = (source.describe(), out.describe());
+            return Err(FieldError::Mismatch { what: "the hop's source", left, right });
+        }
+        Ok(Self { out, stencil, links, source, legs, dagger })
+    }
+
+    pub(super) fn width(&self) -> LaneWidth {
+        self.stencil.lattice().width()
+    }
+
+    /// Spinors a site.
+    pub(super) fn parts(&self) -> usize {
+        self.source.kind().count()
+    }
+
+    /// Runs with words of `blocks` vectors, and stores what `finish` makes of each sum over the legs.
+    pub(super) fn run_and<V: LaneVector<Real = R>>(
+        self,
+        blocks: usize,
+        finish: impl Fn(At, FullSpinor<V>) -> FullSpinor<V> + Sync,
+    ) {
+        match self.links.kind().format {
+            LinkFormat::Full => self.sweep::<V, false>(blocks, finish),
+            LinkFormat::TwoRows => self.sweep::<V, true>(blocks, finish),
+        }
+    }
+
+    fn sweep<V: LaneVector<Real = R>, const TWO_ROWS: bool>(
+        self,
+        blocks: usize,
+        finish: impl Fn(At, FullSpinor<V>) -> FullSpinor<V> + Sync,
+    ) {
         let sweep = Sweep::<V, TWO_ROWS> {
             neighbours: self.stencil.neighbours(),
             edges: std::array::from_fn(|point| Edge::new(self.stencil, point, self.links.kind(), blocks)),
@@ -109,11 +162,12 @@ impl<R: Real> Hop<'_, R> {
             for (k, out) in out.chunks_exact_mut(Spinors::WORDS * blocks).enumerate() {
                 let at = At { osite: task * osites_a_task + k / parts, part: k % parts, block: 0 };
                 match (unrolled, dagger) {
-                    (true, Dagger::No) => store(out, 1, 0, sweep.default_legs::<false>(at)),
-                    (true, Dagger::Yes) => store(out, 1, 0, sweep.default_legs::<true>(at)),
+                    (true, Dagger::No) => store(out, 1, 0, finish(at, sweep.default_legs::<false>(at))),
+                    (true, Dagger::Yes) => store(out, 1, 0, finish(at, sweep.default_legs::<true>(at))),
                     (false, _) => {
                         for block in 0..blocks {
-                            store(out, blocks, block, sweep.any_legs(At { block, ..at }, legs, dagger));
+                            let at = At { block, ..at };
+                            store(out, blocks, block, finish(at, sweep.any_legs(at, legs, dagger)));
                         }
                     }
                 }
@@ -124,7 +178,7 @@ impl<R: Real> Hop<'_, R> {
 
 /// Writes one block of every word of a site.
 #[inline(always)]
-fn store<V: LaneVector>(out: &mut [V], blocks: usize, block: usize, sum: FullSpinor<V>) {
+pub(super) fn store<V: LaneVector>(out: &mut [V], blocks: usize, block: usize, sum: FullSpinor<V>) {
     for (word, value) in out.chunks_exact_mut(blocks).zip(sum.as_flattened()) {
         word[block] = *value;
     }
@@ -174,10 +228,10 @@ impl<V: LaneVector> Edge<V> {
 
 /// One block of the words of one spinor of an outer site.
 #[derive(Clone, Copy)]
-struct At {
-    osite: usize,
-    part: usize,
-    block: usize,
+pub(super) struct At {
+    pub osite: usize,
+    pub part: usize,
+    pub block: usize,
 }
 
 /// All that the sum over the legs at one outer site reads.

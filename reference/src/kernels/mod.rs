@@ -2,6 +2,8 @@
 //! depends on the number of threads, nor on the lane width.
 
 pub mod blas;
+pub mod clover;
+pub mod clover_term;
 pub mod columns;
 pub mod convert;
 pub mod domain_wall;
@@ -32,6 +34,10 @@ pub trait Vectors: Real {
     fn run_hop(width: LaneWidth, hop: hop::Hop<'_, Self>);
     #[doc(hidden)]
     fn run_laplace_hop(width: LaneWidth, hop: laplace::LaplaceHop<'_, Self>);
+    #[doc(hidden)]
+    fn run_clover_apply(width: LaneWidth, apply: clover::Apply<'_, Self>);
+    #[doc(hidden)]
+    fn run_clover_hop(width: LaneWidth, hop: clover::CloverHop<'_, Self>);
     #[doc(hidden)]
     fn run_scale(width: LaneWidth, scale: blas::Scale<'_, Self>);
     #[doc(hidden)]
@@ -76,6 +82,12 @@ macro_rules! vectors {
                     with_vectors(width, hop);
                 }
                 fn run_laplace_hop(width: LaneWidth, hop: laplace::LaplaceHop<'_, Self>) {
+                    with_vectors(width, hop);
+                }
+                fn run_clover_apply(width: LaneWidth, apply: clover::Apply<'_, Self>) {
+                    with_vectors(width, apply);
+                }
+                fn run_clover_hop(width: LaneWidth, hop: clover::CloverHop<'_, Self>) {
                     with_vectors(width, hop);
                 }
                 fn run_scale(width: LaneWidth, scale: blas::Scale<'_, Self>) {

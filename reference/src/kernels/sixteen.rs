@@ -4,6 +4,7 @@
 use num_complex::Complex;
 
 use super::blas::{Axpby, Axpy, CgUpdate, ComplexUpdate, Scale};
+use super::clover::{Apply, CloverHop};
 use super::domain_wall::SMultiply;
 use super::hop::Hop;
 use super::laplace::LaplaceHop;
@@ -51,6 +52,20 @@ impl Vectors for Sixteen {
         let SMultiply { out, matrix, x, z } = product;
         let (x, z) = (&x.to_f32(), z.map(Field::to_f32));
         settled(out, |out| f32::run_s_multiply(width, SMultiply { out, matrix, x, z: z.as_ref() }));
+    }
+    fn run_clover_apply(width: LaneWidth, apply: Apply<'_, Self>) {
+        let Apply { out, blocks, x } = apply;
+        let (blocks, x) = (&blocks.to_f32(), &x.to_f32());
+        settled(out, |out| f32::run_clover_apply(width, Apply { out, blocks, x }));
+    }
+    fn run_clover_hop(width: LaneWidth, hop: CloverHop<'_, Self>) {
+        let CloverHop { hop: Hop { out, stencil, links, source, legs, dagger }, blocks, chi } = hop;
+        let (links, source, blocks) = (&links.to_f32(), &source.to_f32(), &blocks.to_f32());
+        let chi = chi.map(Field::to_f32);
+        settled(out, |out| {
+            let hop = Hop { out, stencil, links, source, legs, dagger };
+            f32::run_clover_hop(width, CloverHop { hop, blocks, chi: chi.as_ref() });
+        });
     }
     fn run_scale(width: LaneWidth, scale: Scale<'_, Self>) {
         let Scale { shape, out, a, x } = scale;

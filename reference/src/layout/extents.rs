@@ -12,6 +12,9 @@ pub const DIMENSIONS: usize = 4;
 /// Names of the dimensions, in storage order.
 pub const DIMENSION_NAMES: [&str; DIMENSIONS] = ["x", "y", "z", "t"];
 
+/// The planes μ < ν in the order in which a field strength stores them: xy, xz, xt, yz, yt, zt.
+pub const PLANES: [[usize; 2]; 6] = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2, 3]];
+
 /// Coordinates of a site, in sites, `[x, y, z, t]`.
 pub type Coordinate = [usize; DIMENSIONS];
 

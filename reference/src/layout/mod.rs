@@ -4,6 +4,7 @@
 mod direction;
 mod error;
 mod extents;
+mod half;
 mod lattice;
 mod launch;
 mod leg;
@@ -16,7 +17,8 @@ mod width;
 
 pub use direction::Direction;
 pub use error::LayoutError;
-pub use extents::{Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents};
+pub use extents::{Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents, PLANES};
+pub use half::osites_in_full;
 pub use lattice::{Lattice, LatticeOptions, Place};
 pub use launch::{AcceleratorThreads, LaunchGeometry, PartsShape, reduction_groups};
 pub use leg::{LEGS, Leg, LegOrder};

@@ -34,6 +34,12 @@ pub fn madd<V: LaneVector>(a: V, b: Factor<V>, c: V) -> V {
     a.imaginary_parts().fused(b.ib, a.real_parts().fused(b.b, c))
 }
 
+/// conj(a) · b + c: (fma(a.im, b.im, fma(a.re, b.re, c.re)), fma(−a.im, b.re, fma(a.re, b.im, c.im))).
+#[inline(always)]
+pub fn conj_madd<V: LaneVector>(a: V, b: Factor<V>, c: V) -> V {
+    a.imaginary_parts().fused(b.ib.negate(), a.real_parts().fused(b.b, c))
+}
+
 /// U h for both spins of a half spinor. `link(row, column)` gives the elements.
 #[inline(always)]
 pub fn link_times_half_spinor<V: LaneVector>(link: impl Fn(usize, usize) -> V, h: HalfSpinor<V>) -> HalfSpinor<V> {

@@ -5,8 +5,12 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use lanefield_reference::field::{ColourVectors, Field, FieldError, Repeated, SiteObject, Spinors, check, describe};
+use lanefield_reference::field::{
+    CloverBlocks, ColourVectors, ComplexNumber, Field, FieldError, FieldStrength, Gauge, Repeated, SiteObject, Spinors,
+    check, describe,
+};
 use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::clover_term::CloverCoefficients;
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::reduce::Sum;
@@ -16,18 +20,20 @@ use lanefield_reference::layout::{
 use lanefield_reference::links::DoubledGauge;
 use num_complex::Complex;
 
+use super::clover::Accumulators;
 use super::context::lock;
 use super::domain_wall::DeviceSMatrix;
 use super::laplace::LaplaceChoices;
 use super::reduce::{MOST_FIELDS, Reduction, SumChoices, SumForm, SumOptions, Workspace};
 use super::{Arg, Buffer, Context, DeviceInfo, Launch, LaunchEvent, Program, expand};
-use crate::backend::{Backend, BackendError, HeldField};
+use crate::backend::{Backend, BackendError, HeldField, HeldHop};
 
 /// An OpenCL device as a backend.
 pub struct OpenCl {
     pub(super) context: Context,
     threads: AcceleratorThreads,
     pub(super) parts_shape: PartsShape,
+    pub(super) accumulators: Accumulators,
     pub(super) sums: SumOptions,
     programs: Mutex<HashMap<Variant, Arc<Program>>>,
     /// Where sums are made; there from the first one on.
@@ -64,25 +70,51 @@ pub(super) struct Variant {
 
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub(super) enum Choices {
-    Hop { link_reals: usize, legs: LegOrder, at_once: usize },
+    Hop {
+        link_reals: usize,
+        legs: LegOrder,
+        at_once: usize,
+    },
+    /// Of `clover.cl`: a product with blocks alone, or after a hop.
+    CloverApply,
+    CloverHop {
+        link_reals: usize,
+        legs: LegOrder,
+        at_once: usize,
+        many: bool,
+        accumulators: Accumulators,
+    },
     Laplace(LaplaceChoices),
-    DomainWall { at_once: usize },
+    DomainWall {
+        at_once: usize,
+    },
+    Convert {
+        from: u32,
+        words: usize,
+    },
     Sum(SumChoices),
-    Convert { from: u32, words: usize },
+    /// A file without choices.
+    None,
 }
 
 impl Variant {
     fn options(&self) -> String {
         let mut options = format!("-DPRECISION={} -DNSIMD={}", self.precision, self.nsimd);
         match &self.choices {
-            Choices::Hop { link_reals, legs, at_once } => {
+            Choices::Hop { link_reals, legs, at_once } | Choices::CloverHop { link_reals, legs, at_once, .. } => {
                 options += &format!(" -DLINK_REALS={link_reals} -DSPINORS_AT_ONCE={at_once}");
                 for (k, leg) in legs.legs().iter().enumerate() {
                     options += &format!(" -DLEG_{k}={}", leg.point());
                 }
+                if let Choices::CloverHop { many, accumulators, .. } = self.choices {
+                    options += if many { " -DMANY" } else { "" };
+                    options += if accumulators == Accumulators::LocalMemory { " -DACCUMULATORS_IN_LOCAL" } else { "" };
+                }
             }
             Choices::Laplace(choices) => options += &choices.options(),
             Choices::DomainWall { at_once } => options += &format!(" -DS_AT_ONCE={at_once}"),
+            Choices::CloverApply => options += " -DAPPLY_ONLY",
+            Choices::None => {}
             Choices::Sum(choices) => options += &choices.options(),
             Choices::Convert { from, words } => options += &format!(" -DFROM={from} -DWORDS={words}"),
         }
@@ -154,6 +186,7 @@ impl OpenCl {
             context: Context::open(device)?,
             threads,
             parts_shape: PartsShape::default(),
+            accumulators: Accumulators::default(),
             sums: SumOptions::default(),
             programs: Mutex::default(),
             workspace: Mutex::default(),
@@ -220,6 +253,16 @@ impl OpenCl {
         let shape = PartsShape { at_once: Some(at_once), ..self.parts_shape };
         let geometry = LaunchGeometry::over_parts(nsimd, parts_and_osites, shape, self.threads, most_osites);
         self.launch(program, kernel, geometry, arguments)
+    }
+
+    pub(super) fn geometry_over_parts(
+        &self,
+        nsimd: usize,
+        parts_and_osites: (usize, usize),
+        shape: PartsShape,
+    ) -> LaunchGeometry {
+        let most_osites = self.context.info().max_work_item_sizes[2];
+        LaunchGeometry::over_parts(nsimd, parts_and_osites, shape, self.threads, most_osites)
     }
 
     /// Launches, and keeps the event where launches are timed.
@@ -418,6 +461,69 @@ impl Backend for OpenCl {
         let kernel = if dagger == Dagger::No { "hop_many" } else { "hop_many_dagger" };
         let at_once = self.at_once(spinors);
         self.launch_over_parts(&program, kernel, lattice.nsimd(), (spinors, out.osites()), at_once, &arguments)
+    }
+
+    fn field_strength<R: Vectors>(
+        &self,
+        out: &mut DeviceField<R, FieldStrength>,
+        stencil: &DeviceStencil,
+        links: &DeviceField<R, Gauge>,
+    ) -> Result<(), BackendError> {
+        self.launch_field_strength(out, stencil, links)
+    }
+
+    fn clover_term<R: Vectors>(
+        &self,
+        out: &mut DeviceField<R, CloverBlocks>,
+        strength: &DeviceField<R, FieldStrength>,
+        coefficients: CloverCoefficients,
+    ) -> Result<(), BackendError> {
+        self.launch_clover_term(out, strength, coefficients)
+    }
+
+    fn clover_inverse<R: Vectors>(
+        &self,
+        out: &mut DeviceField<R, CloverBlocks>,
+        pivots: &mut DeviceField<R, ComplexNumber>,
+        term: &DeviceField<R, CloverBlocks>,
+    ) -> Result<(), BackendError> {
+        self.launch_clover_inverse(out, pivots, term)
+    }
+
+    fn clover_apply<R: Vectors>(
+        &self,
+        out: &mut DeviceField<R, Spinors>,
+        blocks: &DeviceField<R, CloverBlocks>,
+        x: &DeviceField<R, Spinors>,
+    ) -> Result<(), BackendError> {
+        self.launch_clover_apply(out, blocks, x)
+    }
+
+    fn clover_inverse_hop<R: Vectors>(
+        &self,
+        out: &mut DeviceField<R, Spinors>,
+        inverse: &DeviceField<R, CloverBlocks>,
+        hop: HeldHop<'_, Self, R>,
+    ) -> Result<(), BackendError> {
+        self.launch_clover_hop(out, inverse, None, hop)
+    }
+
+    fn clover_minus_hop<R: Vectors>(
+        &self,
+        out: &mut DeviceField<R, Spinors>,
+        term: &DeviceField<R, CloverBlocks>,
+        chi: &DeviceField<R, Spinors>,
+        hop: HeldHop<'_, Self, R>,
+    ) -> Result<(), BackendError> {
+        self.launch_clover_hop(out, term, Some(chi), hop)
+    }
+
+    fn pick_checkerboard<R: Vectors, K: SiteObject>(
+        &self,
+        out: &mut DeviceField<R, K>,
+        x: &DeviceField<R, K>,
+    ) -> Result<(), BackendError> {
+        self.launch_pick_checkerboard(out, x)
     }
 
     fn copy<R: Vectors, K: SiteObject>(

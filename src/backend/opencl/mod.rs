@@ -13,6 +13,7 @@
 
 mod backend;
 mod cache;
+mod clover;
 mod columns;
 mod context;
 mod device;
@@ -30,6 +31,7 @@ pub(crate) mod testing;
 
 pub use backend::{DeviceField, DeviceStencil, OpenCl};
 pub use cache::{Cache, EntryKind, Key};
+pub use clover::Accumulators;
 pub use context::{Buffer, Context, MemoryUse};
 pub use device::{DeviceInfo, DeviceKind, Retirement, devices};
 pub use domain_wall::DeviceSMatrix;

@@ -12,6 +12,8 @@ macro_rules! embedded {
 const FILES: &[(&str, &str)] = embedded![
     "accelerator.clh",
     "blas.cl",
+    "clover.cl",
+    "clover_term.cl",
     "columns.cl",
     "complex.clh",
     "convert.cl",

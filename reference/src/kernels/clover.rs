@@ -1,0 +1,195 @@
+//! Products of the two Hermitian 6×6 blocks of a site with spinors, alone and after a hop, on the CPU: `docs/arithmetic.md` §13 on `wide`
+//! vectors. The blocks are made in `clover_term.rs`. Counterpart: `cl/clover.cl`.
+
+use rayon::prelude::*;
+
+use super::hop::{At, Hop, HopTerm};
+use super::{LaneOperation, Vectors, check_place, osites_a_task};
+use crate::field::{CloverBlocks, Field, FieldError, Spinors};
+use crate::layout::Stencil;
+use crate::links::{DoubledGauge, LinkFormat};
+use crate::real::Real;
+use crate::tensor::LaneVector;
+use crate::tensor::spin::FullSpinor;
+use crate::tensor::su3::{Factor, conj_madd, madd};
+
+/// Floating-point operations a site of the product of blocks and a spinor: 12 rows of a real times a complex number (2) and five complex
+/// multiply-adds (8 each).
+pub const FLOPS_PER_SITE: u64 = 504;
+
+/// Bytes a site that the product has to move at least: blocks and spinor read once, the result written once.
+pub fn ideal_bytes_per_site(real_bytes: usize) -> u64 {
+    (2 * (CloverBlocks::WORDS + 2 * Spinors::WORDS) * real_bytes) as u64
+}
+
+/// Bytes a site of the inverse blocks times a hop (1056 in f32 with full links): what the hop moves, and the blocks.
+pub fn inverse_hop_bytes_per_site(format: LinkFormat, real_bytes: usize) -> u64 {
+    super::hop::ideal_bytes_per_site(format, real_bytes) + (2 * CloverBlocks::WORDS * real_bytes) as u64
+}
+
+/// Bytes a site of the blocks times a spinor minus a hop (1152 in f32 with full links): one more spinor.
+pub fn minus_hop_bytes_per_site(format: LinkFormat, real_bytes: usize) -> u64 {
+    inverse_hop_bytes_per_site(format, real_bytes) + (2 * Spinors::WORDS * real_bytes) as u64
+}
+
+/// out = the blocks times x, for each of the spinors of a site.
+///
+/// # Errors
+/// [`FieldError::Mismatch`] unless all lie on the same sites of the same lattice, and x has as many spinors a site as out.
+pub fn clover_apply<R: Vectors>(
+    out: &mut Field<R, Spinors>,
+    blocks: &Field<R, CloverBlocks>,
+    x: &Field<R, Spinors>,
+) -> Result<(), FieldError> {
+    check_place("the blocks to multiply with", blocks, out.lattice(), out.sites())?;
+    super::check_like("a product with blocks", x, out)?;
+    R::run_clover_apply(out.lattice().width(), Apply { out, blocks, x });
+    Ok(())
+}
+
+/// What a [`HopTerm`] is made of on the CPU.
+pub type HostHop<'a, R> = HopTerm<'a, Stencil, Field<R, DoubledGauge>, Field<R, Spinors>>;
+
+/// out = `inverse` · hop: ψe = Mee⁻¹ Meo ψo, with the hop in registers.
+///
+/// # Errors
+/// As [`super::hop::hop`]; [`FieldError::Mismatch`] unless the blocks lie where `out` does.
+pub fn clover_inverse_hop<R: Vectors>(
+    out: &mut Field<R, Spinors>,
+    inverse: &Field<R, CloverBlocks>,
+    hop: HostHop<'_, R>,
+) -> Result<(), FieldError> {
+    check_place("the blocks to multiply with", inverse, out.lattice(), out.sites())?;
+    let hop = Hop::checked(out, hop)?;
+    R::run_clover_hop(hop.width(), CloverHop { hop, blocks: inverse, chi: None });
+    Ok(())
+}
+
+/// out = `term` · χ − hop: χo = Moo χ − Moe ψe, with the hop in registers.
+///
+/// # Errors
+/// As [`clover_inverse_hop`]; [`FieldError::Mismatch`] unless χ is like `out`.
+pub fn clover_minus_hop<R: Vectors>(
+    out: &mut Field<R, Spinors>,
+    term: &Field<R, CloverBlocks>,
+    chi: &Field<R, Spinors>,
+    hop: HostHop<'_, R>,
+) -> Result<(), FieldError> {
+    check_place("the blocks to multiply with", term, out.lattice(), out.sites())?;
+    super::check_like("a product with blocks", chi, out)?;
+    let hop = Hop::checked(out, hop)?;
+    R::run_clover_hop(hop.width(), CloverHop { hop, blocks: term, chi: Some(chi) });
+    Ok(())
+}
+
+/// A product that was checked.
+#[doc(hidden)]
+pub struct Apply<'a, R> {
+    pub(super) out: &'a mut Field<R, Spinors>,
+    pub(super) blocks: &'a Field<R, CloverBlocks>,
+    pub(super) x: &'a Field<R, Spinors>,
+}
+
+impl<R: Real> LaneOperation<R> for Apply<'_, R> {
+    type Output = ();
+
+    fn run<V: LaneVector<Real = R>>(self, vectors: usize) {
+        let Self { out, blocks, x } = self;
+        let (parts, osites_a_task) = (x.kind().count(), osites_a_task(x.osites()));
+        let (clover, x) = (Words::<V>::of(blocks, vectors), Words::<V>::of(x, vectors));
+        let a_spinor = Spinors::WORDS * vectors;
+        let tasks = out.vectors_mut::<V>().par_chunks_mut(a_spinor * parts * osites_a_task);
+        tasks.enumerate().for_each(|(task, out)| {
+            for (k, out) in out.chunks_exact_mut(a_spinor).enumerate() {
+                let (osite, spinor) = (task * osites_a_task + k / parts, task * osites_a_task * parts + k);
+                for vector in 0..vectors {
+                    let y = times_blocks(clover.of_site(osite, vector), x.spinor(spinor, vector));
+                    super::hop::store(out, vectors, vector, y);
+                }
+            }
+        });
+    }
+}
+
+/// A hop that is multiplied by blocks, or subtracted from blocks times χ.
+#[doc(hidden)]
+pub struct CloverHop<'a, R> {
+    pub(super) hop: Hop<'a, R>,
+    pub(super) blocks: &'a Field<R, CloverBlocks>,
+    pub(super) chi: Option<&'a Field<R, Spinors>>,
+}
+
+impl<R: Real> LaneOperation<R> for CloverHop<'_, R> {
+    type Output = ();
+
+    fn run<V: LaneVector<Real = R>>(self, vectors: usize) {
+        let Self { hop, blocks, chi } = self;
+        let (clover, parts) = (Words::<V>::of(blocks, vectors), hop.parts());
+        let chi = chi.map(|chi| Words::<V>::of(chi, vectors));
+        // One closure for both kernels: the sum over the legs is compiled once for it, and that takes long.
+        hop.run_and(vectors, |At { osite, part, block }, hop: FullSpinor<V>| {
+            let Some(chi) = &chi else {
+                return times_blocks(clover.of_site(osite, block), hop);
+            };
+            let mut y = times_blocks(clover.of_site(osite, block), chi.spinor(osite * parts + part, block));
+            for (y, hop) in y.as_flattened_mut().iter_mut().zip(hop.as_flattened()) {
+                *y = y.sub(*hop);
+            }
+            y
+        });
+    }
+}
+
+/// The words of a field, of `vectors` vectors each.
+struct Words<'a, V> {
+    all: &'a [V],
+    vectors: usize,
+}
+
+impl<'a, V: LaneVector> Words<'a, V> {
+    fn of<K: crate::field::SiteObject>(field: &'a Field<V::Real, K>, vectors: usize) -> Self {
+        Self { all: field.vectors(), vectors }
+    }
+
+    /// One vector of each word of the blocks of an outer site.
+    #[inline(always)]
+    fn of_site(&self, osite: usize, vector: usize) -> impl Fn(usize) -> V {
+        let (words, vectors) = (CloverBlocks::WORDS * self.vectors, self.vectors);
+        let site = &self.all[osite * words..][..words];
+        move |word| site[word * vectors + vector]
+    }
+
+    /// One vector of each word of a spinor.
+    #[inline(always)]
+    fn spinor(&self, spinor: usize, vector: usize) -> FullSpinor<V> {
+        let words = Spinors::WORDS * self.vectors;
+        let all = &self.all[spinor * words..][..words];
+        std::array::from_fn(|spin| std::array::from_fn(|colour| all[(3 * spin + colour) * self.vectors + vector]))
+    }
+}
+
+/// Both blocks of `clover`, by word, times a spinor.
+#[inline]
+fn times_blocks<V: LaneVector>(clover: impl Fn(usize) -> V, x: FullSpinor<V>) -> FullSpinor<V> {
+    const ROWS: usize = 6;
+    let mut y = x;
+    for block in 0..CloverBlocks::PARTS {
+        let word = |k: usize| clover(block * CloverBlocks::BLOCK_WORDS + k);
+        let x: [V; ROWS] = std::array::from_fn(|i| x[2 * block + i / 3][i % 3]);
+        let factors = x.map(Factor::new);
+        for i in 0..ROWS {
+            let pair = word(i / 2);
+            let diagonal = if i % 2 == 0 { pair.real_parts() } else { pair.imaginary_parts() };
+            let mut sum = diagonal.times(x[i]);
+            for (j, &factor) in factors.iter().enumerate() {
+                if i < j {
+                    sum = madd(word(3 + CloverBlocks::upper(i, j)), factor, sum);
+                } else if i > j {
+                    sum = conj_madd(word(3 + CloverBlocks::upper(j, i)), factor, sum);
+                }
+            }
+            y[2 * block + i / 3][i % 3] = sum;
+        }
+    }
+    y
+}

@@ -1,0 +1,222 @@
+//! Clover terms on a device: the launches of `cl/clover_term.cl`, which make one, and of `cl/clover.cl`, which multiply with it, alone and after
+//! a hop.
+
+use lanefield_reference::field::{CloverBlocks, ComplexNumber, FieldError, FieldStrength, Gauge, SiteObject, Spinors};
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::clover_term::{CloverCoefficients, not_a_parity};
+use lanefield_reference::kernels::hop::{Dagger, HopTerm};
+use lanefield_reference::layout::{Lattice, LaunchGeometry, PartsShape, Sites, osites_in_full};
+use lanefield_reference::links::DoubledGauge;
+
+use super::backend::{Choices, DeviceField, DeviceStencil, OpenCl, Variant, osites};
+use super::{Arg, Program};
+use crate::backend::BackendError;
+
+/// Where the kernels that go on from a hop add it up. No bit of any result depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Accumulators {
+    /// In registers.
+    #[default]
+    Registers,
+    /// In local memory, 12 words a work-item: fewer registers, but fewer groups at a time.
+    LocalMemory,
+}
+
+impl Accumulators {
+    /// Both places.
+    pub const ALL: [Self; 2] = [Self::Registers, Self::LocalMemory];
+}
+
+/// A hop on a device.
+pub(super) type DeviceHop<'a, R> = HopTerm<'a, DeviceStencil, DeviceField<R, DoubledGauge>, DeviceField<R, Spinors>>;
+
+impl OpenCl {
+    /// Chooses where the kernels that go on from a hop add it up.
+    pub fn set_accumulators(&mut self, accumulators: Accumulators) {
+        self.accumulators = accumulators;
+    }
+
+    fn term_program<R: Vectors>(&self, lattice: &Lattice) -> Result<std::sync::Arc<Program>, BackendError> {
+        self.program(Variant {
+            file: "clover_term.cl",
+            precision: R::BITS,
+            nsimd: lattice.nsimd(),
+            choices: Choices::None,
+        })
+    }
+
+    /// Launches over (lane, parts, outer sites), whatever the number of parts at once that was chosen for hops.
+    fn launch_over_each_part(
+        &self,
+        program: &Program,
+        kernel: &str,
+        nsimd: usize,
+        parts_and_osites: (usize, usize),
+        arguments: &[Arg<'_>],
+    ) -> Result<(), BackendError> {
+        let each = PartsShape { at_once: None, ..self.parts_shape };
+        self.launch(program, kernel, self.geometry_over_parts(nsimd, parts_and_osites, each), arguments)
+    }
+
+    pub(super) fn launch_field_strength<R: Vectors>(
+        &self,
+        out: &DeviceField<R, FieldStrength>,
+        stencil: &DeviceStencil,
+        links: &DeviceField<R, Gauge>,
+    ) -> Result<(), BackendError> {
+        let lattice = &stencil.lattice;
+        out.check("the field strength", lattice, stencil.sites)?;
+        out.check("the field strength", lattice, Sites::Full)?;
+        links.check("the field strength's links", lattice, Sites::Full)?;
+        let arguments = [
+            Arg::Buffer(&out.buffer),
+            Arg::Buffer(&links.buffer),
+            Arg::Buffer(&stencil.neighbours),
+            Arg::Buffer(&stencil.lane_steps),
+            osites(out),
+        ];
+        let (program, parts) = (self.term_program::<R>(lattice)?, (FieldStrength::PARTS, out.osites()));
+        self.launch_over_each_part(&program, "field_strength", lattice.nsimd(), parts, &arguments)
+    }
+
+    pub(super) fn launch_clover_term<R: Vectors>(
+        &self,
+        out: &DeviceField<R, CloverBlocks>,
+        strength: &DeviceField<R, FieldStrength>,
+        coefficients: CloverCoefficients,
+    ) -> Result<(), BackendError> {
+        strength.check("the clover term's field strength", &out.lattice, out.sites)?;
+        let CloverCoefficients { diagonal, spatial, temporal } = coefficients;
+        let arguments = [
+            Arg::Buffer(&out.buffer),
+            Arg::Buffer(&strength.buffer),
+            Arg::F64(diagonal),
+            Arg::F64(spatial),
+            Arg::F64(temporal),
+            osites(out),
+        ];
+        let (program, parts) = (self.term_program::<R>(&out.lattice)?, (CloverBlocks::PARTS, out.osites()));
+        self.launch_over_each_part(&program, "clover_term", out.lattice.nsimd(), parts, &arguments)
+    }
+
+    pub(super) fn launch_clover_inverse<R: Vectors>(
+        &self,
+        out: &DeviceField<R, CloverBlocks>,
+        pivots: &DeviceField<R, ComplexNumber>,
+        term: &DeviceField<R, CloverBlocks>,
+    ) -> Result<(), BackendError> {
+        term.check("the clover term to invert", &out.lattice, out.sites)?;
+        pivots.check("the pivots", &out.lattice, out.sites)?;
+        let [out_buffer, pivots, term] = [&out.buffer, &pivots.buffer, &term.buffer].map(Arg::Buffer);
+        let geometry = LaunchGeometry::over_sites(out.lattice.nsimd(), out.osites(), self.accelerator_threads());
+        let program = self.term_program::<R>(&out.lattice)?;
+        self.launch(&program, "clover_inverse", geometry, &[out_buffer, pivots, term, osites(out)])
+    }
+
+    pub(super) fn launch_pick_checkerboard<R: Vectors, K: SiteObject>(
+        &self,
+        out: &DeviceField<R, K>,
+        x: &DeviceField<R, K>,
+    ) -> Result<(), BackendError> {
+        x.check("picking a parity", &out.lattice, Sites::Full)?;
+        x.check_kind("picking a parity", out)?;
+        let Sites::Parity(parity) = out.sites else {
+            return Err(not_a_parity(out.describe()).into());
+        };
+        let table = self.upload_table(&osites_in_full(&out.lattice, parity)?, "table of one parity")?;
+        let words = Arg::U32(out.kind.words() as u32);
+        let [out_buffer, x, table] = [&out.buffer, &x.buffer, &table].map(Arg::Buffer);
+        let geometry = LaunchGeometry::over_sites(out.lattice.nsimd(), out.osites(), self.accelerator_threads());
+        let program = self.term_program::<R>(&out.lattice)?;
+        self.launch(&program, "pick_checkerboard", geometry, &[out_buffer, x, table, osites(out), words])
+    }
+
+    pub(super) fn launch_clover_apply<R: Vectors>(
+        &self,
+        out: &DeviceField<R, Spinors>,
+        blocks: &DeviceField<R, CloverBlocks>,
+        x: &DeviceField<R, Spinors>,
+    ) -> Result<(), BackendError> {
+        blocks.check("the blocks to multiply with", &out.lattice, out.sites)?;
+        x.check_like("a product with blocks", out)?;
+        let (nsimd, spinors) = (out.lattice.nsimd(), out.kind.count());
+        let program =
+            self.program(Variant { file: "clover.cl", precision: R::BITS, nsimd, choices: Choices::CloverApply })?;
+        let [out_buffer, blocks, x] = [&out.buffer, &blocks.buffer, &x.buffer].map(Arg::Buffer);
+        let arguments = [out_buffer, blocks, x, osites(out), Arg::U32(spinors as u32)];
+        self.launch_over_each_part(&program, "clover_apply", nsimd, (spinors, out.osites()), &arguments)
+    }
+
+    /// `blocks` times the hop, or, with χ, `blocks` times χ minus the hop.
+    pub(super) fn launch_clover_hop<R: Vectors>(
+        &self,
+        out: &DeviceField<R, Spinors>,
+        blocks: &DeviceField<R, CloverBlocks>,
+        chi: Option<&DeviceField<R, Spinors>>,
+        hop: DeviceHop<'_, R>,
+    ) -> Result<(), BackendError> {
+        let lattice = &hop.stencil.lattice;
+        self.check_hop(out, hop)?;
+        blocks.check("the blocks to multiply with", lattice, out.sites)?;
+        if let Some(chi) = chi {
+            chi.check_like("a product with blocks", out)?;
+        }
+        let (nsimd, spinors) = (lattice.nsimd(), out.kind.count());
+        let at_once = self.parts_shape.at_once(spinors);
+        let choices = Choices::CloverHop {
+            link_reals: hop.links.kind.format.reals(),
+            legs: hop.legs,
+            at_once,
+            many: spinors > 1,
+            accumulators: self.accumulators,
+        };
+        let program = self.program(Variant { file: "clover.cl", precision: R::BITS, nsimd, choices })?;
+
+        let geometry = match spinors {
+            1 => LaunchGeometry::over_sites(nsimd, out.osites(), self.accelerator_threads()),
+            _ => self.geometry_over_parts(nsimd, (spinors, out.osites()), self.parts_shape),
+        };
+        let mut arguments = vec![Arg::Buffer(&out.buffer), Arg::Buffer(&blocks.buffer)];
+        arguments.extend(chi.map(|chi| Arg::Buffer(&chi.buffer)));
+        arguments.extend(self.hop_arguments(out, hop));
+        if spinors > 1 {
+            arguments.push(Arg::U32(spinors as u32));
+        }
+        if self.accumulators == Accumulators::LocalMemory {
+            let words = geometry.group_size() * Spinors::WORDS * at_once;
+            arguments.push(Arg::Local(words * 2 * size_of::<R>()));
+        }
+        let kernel = match (chi, spinors, hop.dagger) {
+            (None, 1, Dagger::No) => "eo_clover",
+            (None, 1, Dagger::Yes) => "eo_clover_dagger",
+            (None, _, Dagger::No) => "eo_clover_many",
+            (None, _, Dagger::Yes) => "eo_clover_many_dagger",
+            (Some(_), 1, Dagger::No) => "oe_clover",
+            (Some(_), 1, Dagger::Yes) => "oe_clover_dagger",
+            (Some(_), _, Dagger::No) => "oe_clover_many",
+            (Some(_), _, Dagger::Yes) => "oe_clover_many_dagger",
+        };
+        self.launch(&program, kernel, geometry, &arguments)
+    }
+
+    /// Refuses fields that do not make a hop onto `out`.
+    fn check_hop<R: Vectors>(&self, out: &DeviceField<R, Spinors>, hop: DeviceHop<'_, R>) -> Result<(), FieldError> {
+        let (lattice, sites) = (&hop.stencil.lattice, hop.stencil.sites);
+        hop.links.check("the hop's links", lattice, sites)?;
+        out.check("the hop's result", lattice, sites)?;
+        hop.source.check("the hop's source", lattice, sites.neighbours())?;
+        hop.source.check_kind("the hop's source", out)
+    }
+
+    /// HOP_ARGUMENTS of `cl/hop.clh`.
+    fn hop_arguments<'a, R: Vectors>(&self, out: &DeviceField<R, Spinors>, hop: DeviceHop<'a, R>) -> [Arg<'a>; 6] {
+        [
+            Arg::Buffer(&hop.links.buffer),
+            Arg::Buffer(&hop.source.buffer),
+            Arg::Buffer(&hop.stencil.neighbours),
+            Arg::Buffer(&hop.stencil.lane_steps),
+            osites(out),
+            Arg::U32(hop.links.kind.boundary.mask()),
+        ]
+    }
+}

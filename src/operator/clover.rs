@@ -1,0 +1,386 @@
+//! The clover operator M = hop + C, on the full lattice and in its even-odd pieces. C is made here, on the backend, from the configuration:
+//! field strengths, clover term, and for even-odd pieces its inverse. Definitions: `docs/arithmetic.md` §13; kernels:
+//! `reference/src/kernels/clover.rs` and `clover_term.rs`, and the same names in `cl/`.
+
+use std::fmt;
+
+use lanefield_reference::field::{CloverBlocks, ComplexNumber, Field, FieldError, FieldStrength, Spinors};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::clover::{
+    FLOPS_PER_SITE, ideal_bytes_per_site, inverse_hop_bytes_per_site, minus_hop_bytes_per_site,
+};
+use lanefield_reference::kernels::clover_term::CloverCoefficients;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Coordinate, Lattice, Parity, Place, Sites, Stencil};
+use lanefield_reference::links::raw;
+
+use super::hop::number_of_sites;
+use super::wilson::{AXPY_FLOPS, spinor_bytes};
+use super::{EvenOdd, HopOperator, HopParameters, Model, Operator, fit};
+use crate::backend::{Backend, BackendError, HeldField};
+
+/// What defines a clover operator, beside the configuration.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct CloverParameters {
+    /// Bare quark mass in lattice units.
+    pub mass: f64,
+    /// Clover coefficient of the spatial planes xy, xz, yz.
+    pub csw_r: f64,
+    /// Clover coefficient of the planes xt, yt, zt.
+    pub csw_t: f64,
+    /// The hop's own parameters. Of the boundary phases only fixed ones enter the clover term.
+    pub hop: HopParameters,
+}
+
+impl CloverParameters {
+    /// What the clover term is made of: 4 + mass, csw_r / 2, csw_t / 2.
+    pub fn coefficients(&self) -> CloverCoefficients {
+        CloverCoefficients { diagonal: 4.0 + self.mass, spatial: self.csw_r / 2.0, temporal: self.csw_t / 2.0 }
+    }
+}
+
+/// The least pivot of the blocks that were inverted, and where it is: how close the clover term is to having no inverse.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct SmallestPivot {
+    /// |d_j| of the factors L D L† of a block.
+    pub pivot: f64,
+    /// The site; the first in site order among equals.
+    pub site: Coordinate,
+    /// 0: spins 0 and 1; 1: spins 2 and 3.
+    pub block: usize,
+}
+
+impl fmt::Display for SmallestPivot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z, t] = self.site;
+        write!(f, "{:.6e} at site x,y,z,t = {x},{y},{z},{t}, block {}", self.pivot, self.block)
+    }
+}
+
+impl SmallestPivot {
+    fn is_singular(&self) -> bool {
+        !self.pivot.is_finite() || self.pivot == 0.0
+    }
+
+    /// The smallest of a field of pivots; a singular one is smaller than any other. `None` for a field without sites.
+    fn of<R: Vectors>(pivots: &Field<R, ComplexNumber>) -> Option<Self> {
+        let (lattice, nsimd) = (*pivots.lattice(), pivots.lattice().nsimd());
+        let of_word = |(k, word): (usize, &num_complex::Complex<R>)| {
+            let site = lattice.coordinate(pivots.sites(), Place { osite: k / nsimd, lane: k % nsimd });
+            [(0, word.re), (1, word.im)].map(|(block, pivot)| Self { pivot: pivot.to_f64(), site, block })
+        };
+        pivots.words().iter().enumerate().flat_map(of_word).reduce(|a, b| Self::smaller(a, b, lattice))
+    }
+
+    fn smaller(a: Self, b: Self, lattice: Lattice) -> Self {
+        let rank = |p: &Self| if p.is_singular() { f64::NEG_INFINITY } else { p.pivot };
+        let place = |p: &Self| (lattice.extents().site(p.site), p.block);
+        match rank(&a).total_cmp(&rank(&b)).then_with(|| place(&a).cmp(&place(&b))).is_le() {
+            true => a,
+            false => b,
+        }
+    }
+}
+
+/// The blocks of one set of sites.
+struct Piece<B: Backend, R: Vectors> {
+    sites: Sites,
+    term: B::Field<R, CloverBlocks>,
+    /// Of even-odd pieces.
+    inverse: Option<B::Field<R, CloverBlocks>>,
+}
+
+/// The clover operator.
+pub struct Clover<'b, B: Backend, R: Vectors> {
+    hop: HopOperator<'b, B, R>,
+    pieces: Vec<Piece<B, R>>,
+    /// The hop of M on the full lattice.
+    between: Option<B::Field<R, Spinors>>,
+    pivot: Option<SmallestPivot>,
+}
+
+const PARITIES: [Sites; 2] = [Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
+
+impl<'b, B: Backend, R: Vectors> Clover<'b, B, R> {
+    /// M on the full lattice.
+    ///
+    /// # Errors
+    /// As [`HopOperator::new`].
+    pub fn full(
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+        parameters: CloverParameters,
+    ) -> Result<Self, BackendError> {
+        let hop = HopOperator::new(backend, configuration, lattice, parameters.hop, &[Sites::Full])?;
+        let pieces = match R::BITS {
+            16 => stored(backend, full_piece::<B, f32>(backend, configuration, lattice, parameters)?)?,
+            _ => full_piece(backend, configuration, lattice, parameters)?,
+        };
+        let between = Some(backend.zeros(lattice, Sites::Full, Spinors::ONE)?);
+        Ok(Self { hop, pieces, between, pivot: None })
+    }
+
+    /// The even-odd pieces of M.
+    ///
+    /// # Errors
+    /// As [`HopOperator::new`]; [`BackendError::SingularClover`] if the clover term has no inverse at some site.
+    pub fn even_odd(
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+        parameters: CloverParameters,
+    ) -> Result<Self, BackendError> {
+        let hop = HopOperator::new(backend, configuration, lattice, parameters.hop, &PARITIES)?;
+        let (pieces, pivot) = match R::BITS {
+            16 => {
+                let (pieces, pivot) = even_odd_pieces::<B, f32>(backend, configuration, lattice, parameters)?;
+                (stored(backend, pieces)?, pivot)
+            }
+            _ => even_odd_pieces(backend, configuration, lattice, parameters)?,
+        };
+        if let Some(SmallestPivot { pivot, site, block }) = pivot.filter(SmallestPivot::is_singular) {
+            let CloverParameters { mass, csw_r, csw_t, .. } = parameters;
+            return Err(BackendError::SingularClover { site, block, pivot, mass, csw_r, csw_t });
+        }
+        Ok(Self { hop, pieces, between: None, pivot })
+    }
+
+    /// The smallest pivot of the blocks that were inverted; `None` for M on the full lattice, which inverts none.
+    pub fn smallest_pivot(&self) -> Option<SmallestPivot> {
+        self.pivot
+    }
+
+    fn piece(&self, sites: Sites) -> Result<&Piece<B, R>, BackendError> {
+        let found = self.pieces.iter().find(|piece| piece.sites == sites);
+        found.ok_or_else(|| self.not_prepared(format!("{sites} sites")))
+    }
+
+    fn inverse(&self, sites: Sites) -> Result<&B::Field<R, CloverBlocks>, BackendError> {
+        self.piece(sites)?.inverse.as_ref().ok_or_else(|| self.not_prepared(format!("the inverse on {sites} sites")))
+    }
+
+    fn not_prepared(&self, wanted: String) -> BackendError {
+        let prepared: Vec<String> = self.pieces.iter().map(|piece| piece.sites.to_string()).collect();
+        BackendError::from(FieldError::Mismatch {
+            what: "a clover operator's result",
+            left: wanted,
+            right: format!("an operator prepared for {} sites", prepared.join(" and ")),
+        })
+    }
+}
+
+/// Blocks of 16-bit storage are those of f32, rounded.
+fn stored<B: Backend, R: Vectors>(backend: &B, pieces: Vec<Piece<B, f32>>) -> Result<Vec<Piece<B, R>>, BackendError> {
+    let round = |blocks: B::Field<f32, CloverBlocks>| -> Result<B::Field<R, CloverBlocks>, BackendError> {
+        let mut rounded = backend.zeros(*blocks.lattice(), blocks.sites(), CloverBlocks)?;
+        backend.convert(&mut rounded, &blocks)?;
+        Ok(rounded)
+    };
+    let piece = |Piece { sites, term, inverse }: Piece<B, f32>| -> Result<Piece<B, R>, BackendError> {
+        Ok(Piece { sites, term: round(term)?, inverse: inverse.map(round).transpose()? })
+    };
+    pieces.into_iter().map(piece).collect()
+}
+
+/// The blocks of all sites.
+fn full_piece<B: Backend, R: Vectors>(
+    backend: &B,
+    configuration: &Configuration,
+    lattice: Lattice,
+    parameters: CloverParameters,
+) -> Result<Vec<Piece<B, R>>, BackendError> {
+    let term = clover_term(backend, configuration, lattice, parameters)?;
+    Ok(vec![Piece { sites: Sites::Full, term, inverse: None }])
+}
+
+/// The blocks of both parities with their inverses, and the smallest pivot.
+#[allow(clippy::type_complexity, reason = "a list, and what was found on the way")]
+fn even_odd_pieces<B: Backend, R: Vectors>(
+    backend: &B,
+    configuration: &Configuration,
+    lattice: Lattice,
+    parameters: CloverParameters,
+) -> Result<(Vec<Piece<B, R>>, Option<SmallestPivot>), BackendError> {
+    let everywhere: B::Field<R, CloverBlocks> = clover_term(backend, configuration, lattice, parameters)?;
+    let (mut pieces, mut pivot) = (Vec::new(), None);
+    for sites in PARITIES {
+        let mut term = backend.zeros(lattice, sites, CloverBlocks)?;
+        backend.pick_checkerboard(&mut term, &everywhere)?;
+        let mut inverse = backend.zeros(lattice, sites, CloverBlocks)?;
+        let mut pivots: B::Field<R, ComplexNumber> = backend.zeros(lattice, sites, ComplexNumber)?;
+        backend.clover_inverse(&mut inverse, &mut pivots, &term)?;
+        let smallest = SmallestPivot::of(&backend.download(&pivots)?);
+        pivot = pivot.into_iter().chain(smallest).reduce(|a, b| SmallestPivot::smaller(a, b, lattice));
+        pieces.push(Piece { sites, term, inverse: Some(inverse) });
+    }
+    Ok((pieces, pivot))
+}
+
+/// C at all sites.
+fn clover_term<B: Backend, R: Vectors>(
+    backend: &B,
+    configuration: &Configuration,
+    lattice: Lattice,
+    parameters: CloverParameters,
+) -> Result<B::Field<R, CloverBlocks>, BackendError> {
+    let links = backend.upload(raw::<R>(configuration, lattice, parameters.hop.boundary)?)?;
+    let stencil = backend.stencil(Stencil::new(lattice, Sites::Full)?)?;
+    let mut strength = backend.zeros(lattice, Sites::Full, FieldStrength)?;
+    backend.field_strength(&mut strength, &stencil, &links)?;
+    let mut term = backend.zeros(lattice, Sites::Full, CloverBlocks)?;
+    backend.clover_term(&mut term, &strength, parameters.coefficients())?;
+    Ok(term)
+}
+
+impl<B: Backend, R: Vectors> Operator<B, R> for Clover<'_, B, R> {
+    type Object = Spinors;
+
+    fn backend(&self) -> &B {
+        self.hop.backend()
+    }
+    fn lattice(&self) -> Lattice {
+        self.hop.lattice()
+    }
+    fn sites(&self) -> Sites {
+        Sites::Full
+    }
+    fn object(&self, columns: usize) -> Spinors {
+        Spinors::new(columns)
+    }
+
+    fn apply(
+        &mut self,
+        out: &mut B::Field<R, Spinors>,
+        psi: &B::Field<R, Spinors>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        let backend = self.hop.backend();
+        backend.clover_apply(out, &self.piece(Sites::Full)?.term, psi)?;
+        let Some(between) = &mut self.between else {
+            return Err(self.not_prepared("full sites".to_owned()));
+        };
+        fit::<B, R, _>(between, psi, backend)?;
+        self.hop.apply(between, psi, dagger)?;
+        backend.axpy(1.0, between, out)
+    }
+
+    /// The hop (1320 a site), the product with C (504), and an axpy (48).
+    fn flops(&self) -> u64 {
+        let sites = number_of_sites(self.hop.lattice(), Sites::Full);
+        self.hop.flops(Sites::Full) + (FLOPS_PER_SITE + AXPY_FLOPS) * sites
+    }
+
+    fn bytes(&self) -> u64 {
+        let lattice = self.hop.lattice();
+        let apply = ideal_bytes_per_site(size_of::<R>()) * number_of_sites(lattice, Sites::Full);
+        self.hop.bytes(Sites::Full) + apply + 3 * spinor_bytes::<R>(lattice, Sites::Full)
+    }
+}
+
+impl<B: Backend, R: Vectors> EvenOdd<B, R> for Clover<'_, B, R> {
+    type Object = Spinors;
+
+    fn backend(&self) -> &B {
+        self.hop.backend()
+    }
+    fn lattice(&self) -> Lattice {
+        self.hop.lattice()
+    }
+    fn object(&self, columns: usize) -> Spinors {
+        Spinors::new(columns)
+    }
+
+    fn meooe(
+        &mut self,
+        out: &mut B::Field<R, Spinors>,
+        psi: &B::Field<R, Spinors>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        self.hop.apply(out, psi, dagger)
+    }
+
+    fn mooee(
+        &mut self,
+        out: &mut B::Field<R, Spinors>,
+        psi: &B::Field<R, Spinors>,
+        _: Dagger,
+    ) -> Result<(), BackendError> {
+        self.hop.backend().clover_apply(out, &self.piece(out.sites())?.term, psi)
+    }
+
+    fn mooee_inv(
+        &mut self,
+        out: &mut B::Field<R, Spinors>,
+        psi: &B::Field<R, Spinors>,
+        _: Dagger,
+    ) -> Result<(), BackendError> {
+        self.hop.backend().clover_apply(out, self.inverse(out.sites())?, psi)
+    }
+
+    /// In one launch.
+    fn inverse_hop(
+        &mut self,
+        out: &mut B::Field<R, Spinors>,
+        _: &mut B::Field<R, Spinors>,
+        psi: &B::Field<R, Spinors>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        let hop = self.hop.term(out.sites(), psi, dagger)?;
+        self.hop.backend().clover_inverse_hop(out, self.inverse(out.sites())?, hop)
+    }
+
+    /// In one launch.
+    fn diagonal_minus_hop(
+        &mut self,
+        out: &mut B::Field<R, Spinors>,
+        _: &mut B::Field<R, Spinors>,
+        chi: &B::Field<R, Spinors>,
+        psi: &B::Field<R, Spinors>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        let hop = self.hop.term(out.sites(), psi, dagger)?;
+        self.hop.backend().clover_minus_hop(out, &self.piece(out.sites())?.term, chi, hop)
+    }
+
+    /// Two hops (1320 a site), two products with blocks (504 each), and a difference, counted as an axpy (48), as QUDA counts it.
+    fn schur_flops(&self) -> u64 {
+        let sites = number_of_sites(self.hop.lattice(), PARITIES[0]);
+        2 * self.hop.flops(PARITIES[0]) + (2 * FLOPS_PER_SITE + AXPY_FLOPS) * sites
+    }
+    fn schur_bytes(&self) -> u64 {
+        let (format, real_bytes) = (self.hop.format(), size_of::<R>());
+        let a_site = inverse_hop_bytes_per_site(format, real_bytes) + minus_hop_bytes_per_site(format, real_bytes);
+        a_site * number_of_sites(self.hop.lattice(), PARITIES[0])
+    }
+}
+
+impl Model for CloverParameters {
+    type Object = Spinors;
+    type Full<'b, B: Backend + 'b, R: Vectors> = Clover<'b, B, R>;
+    type Pieces<'b, B: Backend + 'b, R: Vectors> = Clover<'b, B, R>;
+
+    fn name(&self) -> &'static str {
+        "clover"
+    }
+    fn object(&self, columns: usize) -> Spinors {
+        Spinors::new(columns)
+    }
+    fn full<'b, B: Backend, R: Vectors>(
+        &self,
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+    ) -> Result<Clover<'b, B, R>, BackendError> {
+        Clover::full(backend, configuration, lattice, *self)
+    }
+    fn even_odd<'b, B: Backend, R: Vectors>(
+        &self,
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+    ) -> Result<Clover<'b, B, R>, BackendError> {
+        Clover::even_odd(backend, configuration, lattice, *self)
+    }
+}

@@ -1,0 +1,506 @@
+//! The clover operator and its even-odd pieces: agreement with Grid, and identities that hold whatever the configuration. The operator is
+//! `src/operator/clover.rs`; the bits of its kernels are the subject of `tests/clover.rs`.
+
+#[path = "common/suite.rs"]
+mod common;
+
+use common::backends::on_every_backend;
+use common::grid::{BOUNDARIES, GridData, MASS, distance};
+use lanefield::backend::{Backend, BackendError, Sum};
+use lanefield::operator::{
+    Clover, CloverParameters, EvenOdd, HopParameters, NormalEquations, Operator, SchurComplement, Wilson,
+    WilsonParameters,
+};
+use lanefield::solver::{CgParams, conjugate_gradient};
+use lanefield_reference::field::{CloverBlocks, Field, FieldStrength, SiteObject, Spinors};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LatticeOptions, Parity, Sites, Stencil};
+use lanefield_reference::links::{BoundaryPhases, LinkFormat, raw};
+use lanefield_reference::random::{Stream, gaussian_pair, su3_random};
+use num_complex::Complex;
+
+const EVEN: Sites = Sites::Parity(Parity::Even);
+const ODD: Sites = Sites::Parity(Parity::Odd);
+const CSW: f64 = 1.3;
+
+/// Relative distance from Grid that rounding can explain.
+fn tolerance<R: Vectors>() -> f64 {
+    if R::BITS == 32 { 2e-6 } else { 1e-13 }
+}
+
+fn lattice<R: Vectors>(extents: Extents) -> Lattice {
+    Lattice::new(extents, R::COMPLEX, LatticeOptions::default()).unwrap()
+}
+
+fn clover(boundary: BoundaryPhases) -> CloverParameters {
+    CloverParameters { mass: MASS, csw_r: CSW, csw_t: CSW, hop: HopParameters { boundary, ..HopParameters::default() } }
+}
+
+fn upload<R: Vectors, B: Backend>(
+    backend: &B,
+    lattice: Lattice,
+    sites: Sites,
+    values: &[Complex<f64>],
+) -> B::Field<R, Spinors> {
+    let rounded: Vec<Complex<R>> = values.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect();
+    backend.upload(Field::from_site_order(lattice, sites, Spinors::ONE, &rounded).unwrap()).unwrap()
+}
+
+fn download<R: Vectors, K: SiteObject, B: Backend>(backend: &B, field: &B::Field<R, K>) -> Vec<Complex<f64>> {
+    let values = backend.download(field).unwrap().to_site_order();
+    values.iter().map(|c| Complex::new(c.re.to_f64(), c.im.to_f64())).collect()
+}
+
+/// What `apply` writes to `to`, from `source` on `from`, in site order.
+fn applied<R: Vectors, B: Backend>(
+    backend: &B,
+    lattice: Lattice,
+    [to, from]: [Sites; 2],
+    source: &[Complex<f64>],
+    apply: impl FnOnce(&mut B::Field<R, Spinors>, &B::Field<R, Spinors>),
+) -> Vec<Complex<f64>> {
+    let mut out = backend.zeros(lattice, to, Spinors::ONE).unwrap();
+    apply(&mut out, &upload(backend, lattice, from, source));
+    download(backend, &out)
+}
+
+/// M ψ or M† ψ on all sites.
+fn m<R: Vectors, B: Backend>(
+    backend: &B,
+    configuration: &Configuration,
+    parameters: CloverParameters,
+    source: &[Complex<f64>],
+    dagger: Dagger,
+) -> Vec<Complex<f64>> {
+    let lattice = lattice::<R>(configuration.extents());
+    let mut m = Clover::<B, R>::full(backend, configuration, lattice, parameters).unwrap();
+    applied(backend, lattice, [Sites::Full; 2], source, |out, psi| m.apply(out, psi, dagger).unwrap())
+}
+
+fn assert_agrees<R: Vectors>(data: &GridData, name: &str, found: &[Complex<f64>]) {
+    let distance = distance(found, &data.spinor(name));
+    assert!(distance < tolerance::<R>(), "{} {} {name}: relative distance {distance:e}", R::NAME, data.name());
+}
+
+/// A Gaussian field in site order.
+fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
+    let words = Spinors::WORDS;
+    let draw = |k: usize| gaussian_pair(seed, Stream::TestData, (k / words) as u64, (k % words) as u32);
+    (0..extents.volume() * words).map(draw).map(|(re, im)| Complex::new(re, im)).collect()
+}
+
+/// An awkward lattice, a random configuration on it, and coefficients that differ.
+fn random_case() -> (Configuration, CloverParameters) {
+    let configuration = Configuration::hot(Extents::new([4, 6, 2, 10]).unwrap(), 5);
+    let boundary = BoundaryPhases::antiperiodic([true, false, false, true]);
+    (configuration, CloverParameters { csw_r: 1.1, csw_t: 0.9, ..clover(boundary) })
+}
+
+fn field_strength<B: Backend>(
+    backend: &B,
+    configuration: &Configuration,
+    boundary: BoundaryPhases,
+) -> (Lattice, B::Field<f64, FieldStrength>) {
+    let lattice = lattice::<f64>(configuration.extents());
+    let links = backend.upload(raw::<f64>(configuration, lattice, boundary).unwrap()).unwrap();
+    let stencil = backend.stencil(Stencil::new(lattice, Sites::Full).unwrap()).unwrap();
+    let mut strength = backend.zeros(lattice, Sites::Full, FieldStrength).unwrap();
+    backend.field_strength(&mut strength, &stencil, &links).unwrap();
+    (lattice, strength)
+}
+
+/// The clover term in site order, 36 words a site.
+fn clover_term<B: Backend>(
+    backend: &B,
+    configuration: &Configuration,
+    parameters: CloverParameters,
+) -> Vec<Complex<f64>> {
+    let (lattice, strength) = field_strength(backend, configuration, parameters.hop.boundary);
+    let mut term = backend.zeros(lattice, Sites::Full, CloverBlocks).unwrap();
+    backend.clover_term(&mut term, &strength, parameters.coefficients()).unwrap();
+    download(backend, &term)
+}
+
+// Agreement with Grid
+
+/// Grid's F has its indices the other way round, and is −F_μν.
+fn field_strength_is_that_of_grid<B: Backend>(backend: &B) {
+    let data = GridData::hot();
+    let (_, strength) = field_strength(backend, &data.configuration, BoundaryPhases::PERIODIC);
+    let strength = download(backend, &strength);
+    for (plane, name) in ["F_yx", "F_zx", "F_tx", "F_zy", "F_ty", "F_tz"].into_iter().enumerate() {
+        let ours: Vec<_> = strength
+            .chunks_exact(54)
+            .flat_map(|f| f[9 * plane..][..9].iter().map(|f| -f).collect::<Vec<_>>())
+            .collect();
+        let distance = distance(&ours, &data.field(name).values.into_f64());
+        assert!(distance < 1e-15, "{name}: relative distance {distance:e}");
+    }
+}
+
+fn clover_term_is_that_of_grid<B: Backend>(backend: &B) {
+    let data = GridData::hot();
+    let ours = clover_term(backend, &data.configuration, clover(BoundaryPhases::PERIODIC));
+    let mut matrices = vec![Complex::ZERO; 144 * data.configuration.extents().volume()];
+    for (blocks, matrix) in ours.chunks_exact(36).zip(matrices.chunks_exact_mut(144)) {
+        for (b, block) in blocks.chunks_exact(18).enumerate() {
+            for i in 0..6 {
+                for j in 0..6 {
+                    let pair = block[i / 2];
+                    let element = match i.cmp(&j) {
+                        std::cmp::Ordering::Equal => Complex::from(if i % 2 == 0 { pair.re } else { pair.im }),
+                        std::cmp::Ordering::Less => block[3 + CloverBlocks::upper(i, j)],
+                        std::cmp::Ordering::Greater => block[3 + CloverBlocks::upper(j, i)].conj(),
+                    };
+                    matrix[((2 * b + i / 3) * 4 + 2 * b + j / 3) * 9 + 3 * (i % 3) + j % 3] = element;
+                }
+            }
+        }
+    }
+    let distance = distance(&matrices, &data.field("clover_term").values.into_f64());
+    assert!(distance < 1e-15, "relative distance {distance:e}");
+}
+
+fn m_and_m_dagger_agree_with_grid<B: Backend>(backend: &B) {
+    for (data, boundaries) in [(GridData::hot(), &BOUNDARIES[..]), (GridData::tepid(), &BOUNDARIES[1..])] {
+        for &(suffix, boundary) in boundaries {
+            for (name, dagger) in [("M", Dagger::No), ("Mdag", Dagger::Yes)] {
+                let found = m::<f64, B>(backend, &data.configuration, clover(boundary), &data.spinor("src"), dagger);
+                assert_agrees::<f64>(&data, &format!("clover_{name}_{suffix}"), &found);
+            }
+        }
+    }
+}
+
+fn m_in_f32_agrees_with_grid<B: Backend>(backend: &B) {
+    for (data, boundaries) in [(GridData::hot(), &BOUNDARIES[..]), (GridData::tepid(), &BOUNDARIES[1..])] {
+        for &(suffix, boundary) in boundaries {
+            let found = m::<f32, B>(backend, &data.configuration, clover(boundary), &data.spinor("src"), Dagger::No);
+            assert_agrees::<f32>(&data, &format!("clover_M_sp_{suffix}"), &found);
+        }
+    }
+}
+
+fn even_odd<'b, B: Backend>(backend: &'b B, data: &GridData, parameters: CloverParameters) -> Clover<'b, B, f64> {
+    Clover::even_odd(backend, &data.configuration, lattice::<f64>(data.configuration.extents()), parameters).unwrap()
+}
+
+fn diagonal_pieces_agree_with_grid<B: Backend>(backend: &B) {
+    let data = GridData::hot();
+    let lattice = lattice::<f64>(data.configuration.extents());
+    let mut pieces = even_odd(backend, &data, clover(BoundaryPhases::ANTIPERIODIC_IN_TIME));
+    for (parity, sites) in [("even", EVEN), ("odd", ODD)] {
+        let source = data.spinor("src");
+        let found = applied(backend, lattice, [sites; 2], &source, |out, psi| {
+            pieces.mooee(out, psi, Dagger::No).unwrap();
+        });
+        assert_agrees::<f64>(&data, &format!("clover_Mooee_{parity}_ap"), &found);
+        let found = applied(backend, lattice, [sites; 2], &source, |out, psi| {
+            pieces.mooee_inv(out, psi, Dagger::No).unwrap();
+        });
+        assert_agrees::<f64>(&data, &format!("clover_MooeeInv_{parity}_ap"), &found);
+    }
+}
+
+fn schur_complement_agrees_with_grid<B: Backend>(backend: &B) {
+    let cases = [(GridData::hot(), &BOUNDARIES[..], true), (GridData::tepid(), &BOUNDARIES[1..], false)];
+    for (data, boundaries, with_dagger) in cases {
+        let lattice = lattice::<f64>(data.configuration.extents());
+        for &(suffix, boundary) in boundaries {
+            let mut mpc = SchurComplement::new(even_odd(backend, &data, clover(boundary))).unwrap();
+            for (name, dagger) in
+                [("Mpc", Dagger::No), ("MpcDag", Dagger::Yes)].into_iter().take(1 + with_dagger as usize)
+            {
+                let found = applied(backend, lattice, [ODD; 2], &data.spinor("src"), |out, psi| {
+                    mpc.apply(out, psi, dagger).unwrap();
+                });
+                assert_agrees::<f64>(&data, &format!("clover_{name}_odd_{suffix}"), &found);
+            }
+        }
+    }
+}
+
+/// Grid's parameters of all solves.
+const CG: CgParams = CgParams { tolerance: 1e-10, max_iterations: 1000, patience: 1000, sum: Sum::Exact };
+
+/// Both stop at the same iteration, and the iterates agree far below the tolerance of the solve.
+fn solution_of_the_normal_equations_is_that_of_grid<B: Backend>(backend: &B) {
+    let data = GridData::hot();
+    let lattice = lattice::<f64>(data.configuration.extents());
+    for (suffix, boundary) in BOUNDARIES {
+        let name = format!("clover_cg_mdagm_{suffix}");
+        let m = Clover::full(backend, &data.configuration, lattice, clover(boundary)).unwrap();
+        let mut mdagm = NormalEquations::<B, f64, _>::new(m).unwrap();
+        let source = upload(backend, lattice, Sites::Full, &data.spinor("src"));
+        let mut x = mdagm.zeros().unwrap();
+        let info = conjugate_gradient(&mut mdagm, &source, &mut x, CG, |_, _| ()).unwrap();
+        assert_eq!(info.iterations, data.solve(&name).0, "{name}");
+        assert_agrees::<f64>(&data, &name, &download(backend, &x));
+    }
+}
+
+/// M x = source by even-odd: x, and the iterations.
+fn solve_even_odd<B: Backend>(
+    backend: &B,
+    data: &GridData,
+    parameters: CloverParameters,
+) -> (Vec<Complex<f64>>, usize) {
+    let lattice = lattice::<f64>(data.configuration.extents());
+    let source = data.spinor("src");
+    let [eta_even, eta_odd] = [EVEN, ODD].map(|sites| upload::<f64, B>(backend, lattice, sites, &source));
+    let schur = SchurComplement::new(even_odd(backend, data, parameters)).unwrap();
+    let mut normal = NormalEquations::<B, f64, _>::new(schur).unwrap();
+    let [mut odd, mut b, mut x_odd] = [(); 3].map(|()| normal.zeros().unwrap());
+    normal.operator().odd_source(&mut odd, &eta_even, &eta_odd).unwrap();
+    normal.operator().apply(&mut b, &odd, Dagger::Yes).unwrap();
+    let info = conjugate_gradient(&mut normal, &b, &mut x_odd, CG, |_, _| ()).unwrap();
+    let mut x_even = backend.zeros(lattice, EVEN, Spinors::ONE).unwrap();
+    normal.operator().even_solution(&mut x_even, &eta_even, &x_odd).unwrap();
+    let [even, odd] = [download(backend, &x_even), download(backend, &x_odd)];
+    (even.iter().zip(odd).map(|(even, odd)| even + odd).collect(), info.iterations)
+}
+
+fn assert_solves_as_grid<B: Backend>(backend: &B, data: &GridData, (suffix, boundary): (&str, BoundaryPhases)) {
+    let name = format!("clover_schur_solve_{suffix}");
+    let (x, iterations) = solve_even_odd(backend, data, clover(boundary));
+    assert_eq!(iterations, data.solve(&name).0, "{} {name}", data.name());
+    // Grid's inverse of the blocks is another algorithm's.
+    let distance = distance(&x, &data.spinor(&name));
+    assert!(distance < 1e-12, "{} {name}: relative distance {distance:e}", data.name());
+}
+
+fn even_odd_solution_is_that_of_grid<B: Backend>(backend: &B) {
+    for boundary in BOUNDARIES {
+        assert_solves_as_grid(backend, &GridData::hot(), boundary);
+    }
+    assert_solves_as_grid(backend, &GridData::tepid(), BOUNDARIES[1]);
+}
+
+fn even_odd_solution_on_the_thermalised_configuration_is_that_of_grid<B: Backend>(backend: &B) {
+    assert_solves_as_grid(backend, &GridData::quenched(), BOUNDARIES[1]);
+}
+
+// Identities
+
+/// γ5 in the chiral basis: diag(1, 1, −1, −1).
+fn gamma5(field: &[Complex<f64>]) -> Vec<Complex<f64>> {
+    field.iter().enumerate().map(|(k, &c)| if k % Spinors::WORDS < 6 { c } else { -c }).collect()
+}
+
+/// To the last bit: the blocks do not mix chiralities.
+fn m_is_gamma5_hermitian<B: Backend>(backend: &B) {
+    let (configuration, parameters) = random_case();
+    let source = gaussian(configuration.extents(), 11);
+    let m_dagger = m::<f64, B>(backend, &configuration, parameters, &source, Dagger::Yes);
+    let gamma5_m = m::<f64, B>(backend, &configuration, parameters, &gamma5(&source), Dagger::No);
+    assert!(m_dagger == gamma5(&gamma5_m));
+}
+
+fn m_dagger_is_the_adjoint_of_m<B: Backend>(backend: &B) {
+    let (configuration, parameters) = random_case();
+    let [phi, chi] = [13, 17].map(|seed| gaussian(configuration.extents(), seed));
+    let product =
+        |a: &[Complex<f64>], b: &[Complex<f64>]| -> Complex<f64> { a.iter().zip(b).map(|(a, b)| a.conj() * b).sum() };
+    let left = product(&phi, &m::<f64, B>(backend, &configuration, parameters, &chi, Dagger::No));
+    let right = product(&m::<f64, B>(backend, &configuration, parameters, &phi, Dagger::Yes), &chi);
+    let scale = (product(&phi, &phi).re * product(&chi, &chi).re).sqrt() * (4.0 + MASS);
+    assert!((left - right).norm() < 1e-13 * scale, "{left} is not {right}");
+    assert!(left.norm() > 1e-4 * scale, "{left} shows nothing");
+}
+
+/// A 3×3 matrix times another, or its adjoint, or a vector.
+type Matrix = [Complex<f64>; 9];
+
+fn product(a: &Matrix, b: &Matrix) -> Matrix {
+    std::array::from_fn(|i| (0..3).map(|k| a[3 * (i / 3) + k] * b[3 * k + i % 3]).sum())
+}
+
+fn adjoint(a: &Matrix) -> Matrix {
+    std::array::from_fn(|i| a[3 * (i % 3) + i / 3].conj())
+}
+
+/// U_μ(x) → g(x) U_μ(x) g(x+μ)† and ψ → g ψ turn M ψ into g M ψ.
+fn m_is_gauge_covariant<B: Backend>(backend: &B) {
+    let (configuration, parameters) = random_case();
+    let extents = configuration.extents();
+    let g = |site: usize| su3_random(77, site as u64, 0);
+    let mut links = Vec::new();
+    for site in 0..extents.volume() {
+        for mu in 0..4 {
+            let mut there = extents.coordinate(site);
+            there[mu] = (there[mu] + 1) % extents[mu];
+            let link: Matrix = configuration.link(site, mu).try_into().unwrap();
+            links.extend(product(&product(&g(site), &link), &adjoint(&g(extents.site(there)))));
+        }
+    }
+    let rotated = Configuration::new(extents, links).unwrap();
+    let rotate = |field: &[Complex<f64>]| -> Vec<Complex<f64>> {
+        let word = |k: usize| {
+            let g = g(k / Spinors::WORDS);
+            (0..3).map(|c| g[3 * (k % 3) + c] * field[k - k % 3 + c]).sum()
+        };
+        (0..field.len()).map(word).collect()
+    };
+    let psi = gaussian(extents, 19);
+    let expected = rotate(&m::<f64, B>(backend, &configuration, parameters, &psi, Dagger::No));
+    let found = m::<f64, B>(backend, &rotated, parameters, &rotate(&psi), Dagger::No);
+    assert!(distance(&found, &expected) < 1e-14);
+}
+
+fn without_clover_coefficients_m_is_the_wilson_operator<B: Backend>(backend: &B) {
+    let (configuration, CloverParameters { mass, hop, .. }) = random_case();
+    let lattice = lattice::<f64>(configuration.extents());
+    let source = gaussian(configuration.extents(), 23);
+    let parameters = CloverParameters { mass, csw_r: 0.0, csw_t: 0.0, hop };
+    let found = m::<f64, B>(backend, &configuration, parameters, &source, Dagger::No);
+    let mut wilson = Wilson::<B, f64>::full(backend, &configuration, lattice, WilsonParameters { mass, hop }).unwrap();
+    let expected = applied(backend, lattice, [Sites::Full; 2], &source, |out, psi| {
+        wilson.apply(out, psi, Dagger::No).unwrap();
+    });
+    assert!(distance(&found, &expected) < 1e-15);
+}
+
+fn even_odd_pieces_make_up_m<B: Backend>(backend: &B) {
+    let (configuration, parameters) = random_case();
+    let lattice = lattice::<f64>(configuration.extents());
+    let source = gaussian(configuration.extents(), 29);
+    let mut pieces = Clover::<B, f64>::even_odd(backend, &configuration, lattice, parameters).unwrap();
+    for dagger in Dagger::BOTH {
+        let whole = m::<f64, B>(backend, &configuration, parameters, &source, dagger);
+        for (to, from) in [(EVEN, ODD), (ODD, EVEN)] {
+            let hop =
+                applied(backend, lattice, [to, from], &source, |out, psi| pieces.meooe(out, psi, dagger).unwrap());
+            let own = applied(backend, lattice, [to; 2], &source, |out, psi| pieces.mooee(out, psi, dagger).unwrap());
+            for (k, value) in whole.iter().enumerate() {
+                if to.contain(configuration.extents().coordinate(k / Spinors::WORDS)) {
+                    assert_eq!(*value, hop[k] + own[k]);
+                }
+            }
+        }
+    }
+}
+
+fn inverse_of_the_diagonal_inverts_it<B: Backend>(backend: &B) {
+    let (configuration, parameters) = random_case();
+    let lattice = lattice::<f64>(configuration.extents());
+    let source = gaussian(configuration.extents(), 31);
+    let mut pieces = Clover::<B, f64>::even_odd(backend, &configuration, lattice, parameters).unwrap();
+    for sites in [EVEN, ODD] {
+        let once = applied(backend, lattice, [sites; 2], &source, |out, psi| {
+            pieces.mooee_inv(out, psi, Dagger::No).unwrap();
+        });
+        let back = applied(backend, lattice, [sites; 2], &once, |out, psi| {
+            pieces.mooee(out, psi, Dagger::No).unwrap();
+        });
+        let expected = applied::<f64, B>(backend, lattice, [sites; 2], &source, |out, psi| {
+            backend.copy(out, psi).unwrap();
+        });
+        assert!(distance(&back, &expected) < 1e-13);
+    }
+    let smallest = pieces.smallest_pivot().unwrap();
+    assert!(smallest.pivot > 0.1 && smallest.pivot < 4.1, "{smallest}");
+}
+
+/// M x = source, whatever made x.
+fn m_times_the_even_odd_solution_is_the_source<B: Backend>(backend: &B) {
+    let data = GridData::tepid();
+    let parameters = CloverParameters {
+        hop: HopParameters { links: LinkFormat::TwoRows, ..clover(BoundaryPhases::FIXED_IN_TIME).hop },
+        ..clover(BoundaryPhases::FIXED_IN_TIME)
+    };
+    let (x, _) = solve_even_odd(backend, &data, parameters);
+    let back = m::<f64, B>(backend, &data.configuration, parameters, &x, Dagger::No);
+    assert!(distance(&back, &data.spinor("src")) < 1e-9);
+}
+
+/// The links that leave the last time slice, and nothing else, drop out of a clover term with a fixed boundary in time.
+fn clover_term_of_a_fixed_boundary_has_no_links_across_it<B: Backend>(backend: &B) {
+    let (configuration, parameters) = random_case();
+    let extents = configuration.extents();
+    let with = |boundary| CloverParameters { hop: HopParameters { boundary, ..parameters.hop }, ..parameters };
+    let mut links = configuration.links().to_vec();
+    for site in 0..extents.volume() {
+        if extents.coordinate(site)[3] == extents[3] - 1 {
+            links[(4 * site + 3) * 9..][..9].copy_from_slice(&su3_random(3, site as u64, 3));
+        }
+    }
+    let other = Configuration::new(extents, links).unwrap();
+    let fixed = with(BoundaryPhases::FIXED_IN_TIME);
+    let term = clover_term(backend, &configuration, fixed);
+    assert!(term == clover_term(backend, &other, fixed));
+    // Phases ±1 do not enter, and a fixed boundary acts on the slices beside it alone.
+    let periodic = clover_term(backend, &configuration, with(BoundaryPhases::PERIODIC));
+    assert!(periodic == clover_term(backend, &configuration, with(BoundaryPhases::ANTIPERIODIC_IN_TIME)));
+    for (site, (term, periodic)) in term.chunks_exact(36).zip(periodic.chunks_exact(36)).enumerate() {
+        let t = extents.coordinate(site)[3];
+        assert_eq!(term == periodic, t != 0 && t != extents[3] - 1, "t = {t}");
+    }
+}
+
+fn clover_term_of_the_free_field_is_the_diagonal<B: Backend>(backend: &B) {
+    let configuration = Configuration::unit(Extents::new([4, 2, 2, 4]).unwrap());
+    let pieces = Clover::<B, f64>::even_odd(
+        backend,
+        &configuration,
+        lattice::<f64>(configuration.extents()),
+        clover(BoundaryPhases::PERIODIC),
+    )
+    .unwrap();
+    let smallest = pieces.smallest_pivot().unwrap();
+    assert_eq!((smallest.pivot, smallest.site, smallest.block), (4.0 + MASS, [0; 4], 0));
+    let term = clover_term(backend, &configuration, clover(BoundaryPhases::PERIODIC));
+    assert!(
+        term.iter().enumerate().all(|(k, c)| *c == if k % 18 < 3 { Complex::new(4.1, 4.1) } else { Complex::ZERO })
+    );
+}
+
+fn a_singular_block_is_named<B: Backend>(backend: &B) {
+    let configuration = Configuration::unit(Extents::new([4, 2, 2, 4]).unwrap());
+    let parameters = CloverParameters { mass: -4.0, ..clover(BoundaryPhases::PERIODIC) };
+    let made = Clover::<B, f64>::even_odd(backend, &configuration, lattice::<f64>(configuration.extents()), parameters);
+    let Err(error) = made else { panic!("a clover term of zeros was inverted") };
+    assert!(matches!(error, BackendError::SingularClover { site: [0, 0, 0, 0], block: 0, .. }), "{error}");
+    let message = error.to_string();
+    for part in ["block 0", "site x,y,z,t = 0,0,0,0", "mass -4", "csw_r 1.3", "csw_t 1.3"] {
+        assert!(message.contains(part), "{message}");
+    }
+}
+
+fn m_acts_on_lattices_without_parities<B: Backend>(backend: &B) {
+    let configuration = Configuration::hot(Extents::new([3, 5, 1, 7]).unwrap(), 8);
+    let options = LatticeOptions { checkerboard: Checkerboard::FullOnly, ..LatticeOptions::default() };
+    let lattice = Lattice::new(configuration.extents(), <f64 as lanefield_reference::real::Real>::COMPLEX, options);
+    let lattice = lattice.unwrap();
+    let parameters = clover(BoundaryPhases::PERIODIC);
+    let mut m = Clover::<B, f64>::full(backend, &configuration, lattice, parameters).unwrap();
+    let source = gaussian(configuration.extents(), 37);
+    let [m_psi, m_dagger_psi] = [(Dagger::No, &source), (Dagger::Yes, &gamma5(&source))].map(|(dagger, source)| {
+        applied(backend, lattice, [Sites::Full; 2], source, |out, psi| m.apply(out, psi, dagger).unwrap())
+    });
+    assert!(m_psi == gamma5(&m_dagger_psi));
+}
+
+on_every_backend!(
+    field_strength_is_that_of_grid,
+    clover_term_is_that_of_grid,
+    m_and_m_dagger_agree_with_grid,
+    m_in_f32_agrees_with_grid,
+    diagonal_pieces_agree_with_grid,
+    schur_complement_agrees_with_grid,
+    solution_of_the_normal_equations_is_that_of_grid,
+    even_odd_solution_is_that_of_grid,
+    even_odd_solution_on_the_thermalised_configuration_is_that_of_grid,
+    m_is_gamma5_hermitian,
+    m_dagger_is_the_adjoint_of_m,
+    m_is_gauge_covariant,
+    without_clover_coefficients_m_is_the_wilson_operator,
+    even_odd_pieces_make_up_m,
+    inverse_of_the_diagonal_inverts_it,
+    m_times_the_even_odd_solution_is_the_source,
+    clover_term_of_a_fixed_boundary_has_no_links_across_it,
+    clover_term_of_the_free_field_is_the_diagonal,
+    a_singular_block_is_named,
+    m_acts_on_lattices_without_parities,
+);
