@@ -209,7 +209,7 @@ fn schur_solve<B: Backend>(
     let [mut source, mut b, mut psi_odd] = [(); 3].map(|()| normal.zeros().unwrap());
     normal.operator().odd_source(&mut source, &eta_even, &eta_odd).unwrap();
     normal.operator().apply(&mut b, &source, Dagger::Yes).unwrap();
-    let params = CgParams { tolerance: 1e-10, max_iterations: 1000, sum: Sum::Exact };
+    let params = CgParams { tolerance: 1e-10, max_iterations: 1000, patience: 1000, sum: Sum::Exact };
     let info = conjugate_gradient(&mut normal, &b, &mut psi_odd, params, |_, _| ()).unwrap();
     let mut psi_even = backend.zeros(lattice, EVEN, Spinors::new(parameters.ls)).unwrap();
     normal.operator().even_solution(&mut psi_even, &eta_even, &psi_odd).unwrap();
