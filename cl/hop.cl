@@ -27,18 +27,18 @@ __kernel void hop_dagger(__global stored* restrict out, HOP_ARGUMENTS) {
 }
 #endif
 
-// The same for `spinors` spinors a site, a multiple of SPINORS_AT_ONCE, launched over (lane, spinors / SPINORS_AT_ONCE, osite): work-items of
+// The same for `count` of `spinors` spinors a site, from number `first` on, launched over (lane, count / SPINORS_AT_ONCE, osite): work-items of
 // a group that share a site find its links in the nearest cache.
-__kernel void hop_many(__global stored* restrict out, HOP_ARGUMENTS, uint spinors) {
-    accelerator_for2d(osite, osites, part, spinors / SPINORS_AT_ONCE) {
-        const hop_inputs f = {links, in, neighbours, lane_steps, antiperiodic, spinors, part * SPINORS_AT_ONCE};
+__kernel void hop_many(__global stored* restrict out, HOP_ARGUMENTS, uint spinors, uint first, uint count) {
+    accelerator_for2d(osite, osites, part, count / SPINORS_AT_ONCE) {
+        const hop_inputs f = {links, in, neighbours, lane_steps, antiperiodic, spinors, first + part * SPINORS_AT_ONCE};
         hop_and_store(0, osite, f, out);
     }
 }
 
-__kernel void hop_many_dagger(__global stored* restrict out, HOP_ARGUMENTS, uint spinors) {
-    accelerator_for2d(osite, osites, part, spinors / SPINORS_AT_ONCE) {
-        const hop_inputs f = {links, in, neighbours, lane_steps, antiperiodic, spinors, part * SPINORS_AT_ONCE};
+__kernel void hop_many_dagger(__global stored* restrict out, HOP_ARGUMENTS, uint spinors, uint first, uint count) {
+    accelerator_for2d(osite, osites, part, count / SPINORS_AT_ONCE) {
+        const hop_inputs f = {links, in, neighbours, lane_steps, antiperiodic, spinors, first + part * SPINORS_AT_ONCE};
         hop_and_store(1, osite, f, out);
     }
 }

@@ -9,7 +9,10 @@ use lanefield::reference::kernels::domain_wall::SMatrix;
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::Direction;
 use lanefield::solver::WilsonSolve;
-use lanefield::verify::{HopInputs, Mismatch, Reference, Solved, VerifyError, VerifyOptions, VerifyReport, verify};
+use lanefield::verify::{
+    CloverFields, CloverHopInputs, CloverInputs, HopInputs, Mismatch, Reference, Solved, VerifyError, VerifyOptions,
+    VerifyReport, verify,
+};
 use num_complex::Complex;
 
 type SpinorField<R> = Field<R, Spinors>;
@@ -35,6 +38,12 @@ impl Reference for WrongAxpy {
         dagger: Dagger,
     ) -> Result<SpinorField<R>, VerifyError> {
         Reference::hop(&self.0, inputs, source, dagger)
+    }
+    fn clover_terms<R: Vectors>(&self, inputs: &CloverInputs<'_, R>) -> Result<CloverFields<R>, VerifyError> {
+        Reference::clover_terms(&self.0, inputs)
+    }
+    fn clover_hop<R: Vectors>(&self, inputs: &CloverHopInputs<'_, R>) -> Result<SpinorField<R>, VerifyError> {
+        Reference::clover_hop(&self.0, inputs)
     }
     fn laplace_hop<R: Vectors>(
         &self,

@@ -128,6 +128,7 @@ impl OpenClDevice {
             ("memory", bytes(info.global_memory_bytes)),
             ("largest buffer", bytes(info.max_allocation_bytes)),
             ("local memory", format!("{} a work-group", bytes(info.local_memory_bytes))),
+            ("cache", bytes(info.global_cache_bytes)),
             ("work-group", format!("{multiple}, at most {}", info.max_work_group_size)),
             ("f64", if info.fp64 { "yes" } else { "no" }.to_owned()),
             ("sums", info.retirement.to_string()),

@@ -10,8 +10,11 @@ use super::{CgError, CgInfo, CgParams};
 use crate::backend::{Backend, BackendError};
 use crate::operator::Operator;
 
-/// When the residual is computed anew: as soon as |r| is below this share of its largest value since the last time.
-pub const RELIABLE_DELTA: f64 = 0.1;
+/// When the residual is computed anew: as soon as |r| is below this share of its largest value since the last time. Each time costs an
+/// application in f64; the rounding of the low precision shows only far below.
+pub fn reliable_delta<S: Vectors>() -> f64 {
+    if S::BITS == 16 { 1e-2 } else { 1e-3 }
+}
 /// Give up after so many updates in a row that did not bring the residual down.
 const MOST_IDLE_UPDATES: usize = 10;
 
@@ -171,7 +174,7 @@ impl<B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object = A::
         }
         let a = *c / curvature;
         let next = watch(watcher, (0, "|r|²"), backend.axpy_norm(-a, low_product, low_residual, params.sum)?, info)?;
-        if next <= self.stop || next < RELIABLE_DELTA * RELIABLE_DELTA * self.largest {
+        if next <= self.stop || next < reliable_delta::<S>() * reliable_delta::<S>() * self.largest {
             let before = *c;
             return self.update(a, before, watcher);
         }

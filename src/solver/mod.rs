@@ -16,7 +16,7 @@ mod solve;
 pub use batch::{BatchConjugateGradients, conjugate_gradient_batch};
 pub use bicgstab::{BiCgStab, bicgstab};
 pub use cg::{CgError, CgInfo, CgParams, ConjugateGradients, conjugate_gradient};
-pub use mixed::{MixedConjugateGradients, RELIABLE_DELTA, mixed_conjugate_gradient};
+pub use mixed::{MixedConjugateGradients, mixed_conjugate_gradient, reliable_delta};
 pub use recurrence::{Recurrence, SavedField, SavedState, Stopped, WatchedScalar, Watcher, run};
 pub use solve::{
     Method, Preconditioning, Solve, SolveError, SolveReport, SolvedColumn, WilsonSolve, solve, solve_from,

@@ -9,6 +9,7 @@
 //! | `compare.rs`, `report.rs` | what differs, where, by how much; rows |
 
 mod case;
+mod clover;
 mod compare;
 mod data;
 mod domain_wall;
@@ -25,9 +26,11 @@ use lanefield_reference::gauge::{Configuration, GaugeError};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{AcceleratorThreads, LaneChoice, LayoutError, LegOrder};
 use lanefield_reference::links::LinkFormat;
+use lanefield_reference::sixteen::Sixteen;
 use thiserror::Error;
 
 pub use case::{Case, Precision};
+pub use clover::{CloverFields, CloverHopInputs, CloverInputs};
 pub use compare::{Difference, FieldMismatch, Mismatch, Part, compare_fields, compare_histories};
 pub use data::{Links, Numbers, TestData};
 pub use reference::{HopInputs, Reference, Scalar, Solved};
@@ -236,7 +239,10 @@ pub fn verify<B: Tested, P: Reference + Sync>(
             tested.set_threads(case.threads)?;
             let checks = KernelChecks { tested: &*tested, reference, host, case: &case };
             let outcome = match case.precision {
-                Precision::Single => checks.run::<f32>(&mut rows),
+                Precision::Single => checks.run::<f32>(&mut rows).and_then(|()| match number / 2 % SIXTEEN_EVERY {
+                    0 => checks.run_stored::<Sixteen>(&mut rows),
+                    _ => Ok(()),
+                }),
                 Precision::Double => checks.run::<f64>(&mut rows),
             };
             outcome.map_err(|error| in_case(&case, error))?;
@@ -257,6 +263,9 @@ pub fn verify<B: Tested, P: Reference + Sync>(
     Ok(VerifyReport { tested: tested.describe(), reference: reference.name(), seed: options.seed, rows })
 }
 
+/// One case in so many of f32 goes through 16-bit storage too.
+const SIXTEEN_EVERY: u64 = 3;
+
 fn in_case(case: &impl ToString, source: VerifyError) -> VerifyError {
     VerifyError::Case { case: case.to_string(), source: Box::new(source) }
 }
@@ -266,6 +275,8 @@ fn order(subject: Subject) -> [usize; 3] {
     match subject {
         Subject::Hop(format, dagger) => [0, format as usize, dagger as usize],
         Subject::LaplaceHop(format) => [0, LinkFormat::ALL.len() + format as usize, 0],
+        Subject::CloverTerm => [0, 8, 0],
+        Subject::CloverHop(minus) => [0, 9, minus as usize],
         Subject::Copy => [1, 0, 0],
         Subject::Scale => [2, 0, 0],
         Subject::Axpy => [3, 0, 0],

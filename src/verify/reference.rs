@@ -1,19 +1,22 @@
 //! What a backend is compared with. The CPU reference is what devices are compared with; where there is none, it is itself compared
 //! with the plain scalar implementation, which knows no layout.
 
-use lanefield_reference::field::{ColourVectors, Field, SiteObject, Spinors};
+use lanefield_reference::field::{
+    CloverBlocks, ColourVectors, ComplexNumber, Field, FieldStrength, SiteObject, Spinors,
+};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Direction, Place, Stencil, TreePlan};
+use lanefield_reference::layout::{Direction, Place, Sites, Stencil, TreePlan};
 use lanefield_reference::links::DoubledGauge;
-use lanefield_reference::scalar::{self, ScalarWilson, Stop};
+use lanefield_reference::scalar::{self, SPINOR_WORDS, ScalarClover, ScalarWilson, Stop};
 use num_complex::Complex;
 
 use super::VerifyError;
+use super::clover::{self, CloverFields, CloverHopInputs, CloverInputs};
 use crate::backend::{Backend, Cpu, Sum};
-use crate::operator::HopParameters;
+use crate::operator::{CloverParameters, HopParameters};
 use crate::solver::{self, Preconditioning, SolveError, WilsonSolve};
 
 /// A spinor field on the host.
@@ -51,6 +54,10 @@ pub trait Reference {
         source: &SpinorField<R>,
         dagger: Dagger,
     ) -> Result<SpinorField<R>, VerifyError>;
+    /// Field strengths, clover terms and their inverses.
+    fn clover_terms<R: Vectors>(&self, inputs: &CloverInputs<'_, R>) -> Result<CloverFields<R>, VerifyError>;
+    /// Blocks times a hop, or blocks times χ minus a hop.
+    fn clover_hop<R: Vectors>(&self, inputs: &CloverHopInputs<'_, R>) -> Result<SpinorField<R>, VerifyError>;
     /// The Laplacian's hop at the stencil's sites.
     fn laplace_hop<R: Vectors>(
         &self,
@@ -153,6 +160,14 @@ impl Reference for Cpu {
         let mut out = Field::zeros(*stencil.lattice(), stencil.sites(), Spinors::ONE)?;
         Backend::hop(self, &mut out, stencil, links, source, parameters.legs, dagger)?;
         Ok(out)
+    }
+
+    fn clover_terms<R: Vectors>(&self, inputs: &CloverInputs<'_, R>) -> Result<CloverFields<R>, VerifyError> {
+        clover::terms_on(self, inputs)
+    }
+
+    fn clover_hop<R: Vectors>(&self, inputs: &CloverHopInputs<'_, R>) -> Result<SpinorField<R>, VerifyError> {
+        clover::hop_on(self, inputs)
     }
 
     fn laplace_hop<R: Vectors>(
@@ -320,6 +335,57 @@ impl Reference for Scalar {
         let wilson = ScalarWilson { configuration, boundary, format: links, legs };
         let out = wilson.hop(&source.to_site_order(), stencil.sites(), dagger);
         Ok(Field::from_site_order(*stencil.lattice(), stencil.sites(), Spinors::ONE, &out)?)
+    }
+
+    fn clover_terms<R: Vectors>(&self, inputs: &CloverInputs<'_, R>) -> Result<CloverFields<R>, VerifyError> {
+        let CloverInputs { parameters: CloverParameters { mass, csw_r, csw_t, hop }, configuration, stencil, .. } =
+            *inputs;
+        let wilson = ScalarWilson { configuration, boundary: hop.boundary, format: hop.links, legs: hop.legs };
+        let clover = ScalarClover { wilson, mass, csw_r, csw_t };
+        let strength = clover.field_strength::<R>();
+        let term = clover.term(&strength);
+        let (inverse, pivots) = scalar::clover_inverse(&term);
+        let lattice = *stencil.lattice();
+        Ok(CloverFields {
+            strength: Field::from_site_order(lattice, Sites::Full, FieldStrength, &strength)?,
+            term: Field::from_site_order(lattice, Sites::Full, CloverBlocks, &term)?,
+            inverse: Field::from_site_order(lattice, Sites::Full, CloverBlocks, &inverse)?,
+            pivots: Field::from_site_order(lattice, Sites::Full, ComplexNumber, &pivots)?,
+        })
+    }
+
+    /// Spinor by spinor.
+    fn clover_hop<R: Vectors>(&self, inputs: &CloverHopInputs<'_, R>) -> Result<SpinorField<R>, VerifyError> {
+        let CloverHopInputs { hop, blocks, source, chi, dagger } = *inputs;
+        let HopInputs { configuration, parameters: HopParameters { boundary, links, legs }, stencil, .. } = *hop;
+        let wilson = ScalarWilson { configuration, boundary, format: links, legs };
+        let (blocks, count) = (blocks.to_site_order(), source.kind().count());
+        let of_each = |field: &SpinorField<R>| {
+            let values = field.to_site_order();
+            let spinor = |k: usize| -> Vec<Complex<R>> {
+                values.chunks_exact(SPINOR_WORDS).skip(k).step_by(count).flatten().copied().collect()
+            };
+            (0..count).map(spinor).collect::<Vec<_>>()
+        };
+        let chis = chi.map(of_each);
+        let mut results = Vec::with_capacity(count);
+        for (k, psi) in of_each(source).iter().enumerate() {
+            let hop = wilson.hop(psi, stencil.sites(), dagger);
+            results.push(match &chis {
+                None => scalar::clover_apply(&blocks, &hop),
+                Some(chis) => {
+                    let mut result = scalar::clover_apply(&blocks, &chis[k]);
+                    scalar::axpy(-1.0, &hop, &mut result);
+                    result
+                }
+            });
+        }
+        let fill = |site: usize, words: &mut [Complex<R>]| {
+            for (words, result) in words.chunks_exact_mut(SPINOR_WORDS).zip(&results) {
+                words.copy_from_slice(&result[site * SPINOR_WORDS..][..SPINOR_WORDS]);
+            }
+        };
+        Ok(Field::from_sites(*stencil.lattice(), stencil.sites(), source.kind(), fill)?)
     }
 
     fn laplace_hop<R: Vectors>(

@@ -34,6 +34,10 @@ pub enum Subject {
     Hop(LinkFormat, Dagger),
     /// The Laplacian's hop, of several colour vectors a site.
     LaplaceHop(LinkFormat),
+    /// Field strength, clover term, its inverse and the pivots.
+    CloverTerm,
+    /// Blocks times a hop, or blocks times a field minus a hop; with and without dagger.
+    CloverHop(bool),
     /// out = x.
     Copy,
     /// out = a · x.
@@ -68,6 +72,9 @@ impl fmt::Display for Subject {
             Self::Hop(format, Dagger::No) => write!(f, "hop, {format}-real links"),
             Self::Hop(format, Dagger::Yes) => write!(f, "hop†, {format}-real links"),
             Self::LaplaceHop(format) => write!(f, "laplace_hop, {format}-real links"),
+            Self::CloverTerm => f.write_str("clover term and inverse"),
+            Self::CloverHop(false) => f.write_str("clover · hop (EOClover)"),
+            Self::CloverHop(true) => f.write_str("clover − hop (OEClover)"),
             Self::Copy => f.write_str("copy"),
             Self::Scale => f.write_str("scale"),
             Self::Axpy => f.write_str("axpy"),
@@ -116,7 +123,7 @@ pub struct Failure {
 pub struct Row {
     /// The kernel.
     pub kernel: String,
-    /// "f32" or "f64".
+    /// "f32", "f64" or "16-bit".
     pub precision: &'static str,
     /// Fields and numbers compared; of a solve, the solves.
     pub comparisons: u64,

@@ -60,8 +60,12 @@ pub struct PartsShape {
     pub parts: Option<usize>,
     /// Outer sites side by side; where nobody chose, what is left of the accelerator threads.
     pub osites: Option<usize>,
-    /// Parts that one work-item takes, so that it reads what they share once; 1 where nobody chose, and where it does not divide the parts.
+    /// Parts that one work-item takes, so that it reads what they share once; the backend's choice where nobody chose, 1 where it does not
+    /// divide the parts.
     pub at_once: Option<usize>,
+    /// Parts of a launch of the hop; the others follow in launches of their own, so that what one of them reads again and again fits a cache.
+    /// The backend's choice where nobody chose, all where it does not divide the parts.
+    pub a_launch: Option<usize>,
 }
 
 impl PartsShape {

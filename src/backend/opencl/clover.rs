@@ -162,7 +162,7 @@ impl OpenCl {
             chi.check_like("a product with blocks", out)?;
         }
         let (nsimd, spinors) = (lattice.nsimd(), out.kind.count());
-        let at_once = self.parts_shape.at_once(spinors);
+        let at_once = self.at_once(spinors, 2);
         let choices = Choices::CloverHop {
             link_reals: hop.links.kind.format.reals(),
             legs: hop.legs,
@@ -174,7 +174,10 @@ impl OpenCl {
 
         let geometry = match spinors {
             1 => LaunchGeometry::over_sites(nsimd, out.osites(), self.accelerator_threads()),
-            _ => self.geometry_over_parts(nsimd, (spinors, out.osites()), self.parts_shape),
+            _ => {
+                let shape = PartsShape { at_once: Some(at_once), ..self.parts_shape };
+                self.geometry_over_parts(nsimd, (spinors, out.osites()), shape)
+            }
         };
         let mut arguments = vec![Arg::Buffer(&out.buffer), Arg::Buffer(&blocks.buffer)];
         arguments.extend(chi.map(|chi| Arg::Buffer(&chi.buffer)));

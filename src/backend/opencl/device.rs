@@ -85,6 +85,8 @@ pub struct DeviceInfo {
     pub max_allocation_bytes: u64,
     /// Local memory of one work-group.
     pub local_memory_bytes: u64,
+    /// Cache of global memory, in bytes; 0 where the device names none.
+    pub global_cache_bytes: u64,
     pub max_work_group_size: usize,
     /// Work-items that run in step (a warp, a wavefront, a vector); `None` where only a built kernel can tell.
     pub preferred_work_group_multiple: Option<usize>,
@@ -208,6 +210,7 @@ fn describe(index: usize, platform: (usize, cl_platform_id), device: (usize, cl_
         global_memory_bytes: number(cl::CL_DEVICE_GLOBAL_MEM_SIZE),
         max_allocation_bytes: number(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE),
         local_memory_bytes: number(cl::CL_DEVICE_LOCAL_MEM_SIZE),
+        global_cache_bytes: number(cl::CL_DEVICE_GLOBAL_MEM_CACHE_SIZE),
         max_work_group_size: size(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE),
         preferred_work_group_multiple: [
             cl::CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE,

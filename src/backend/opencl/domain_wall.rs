@@ -48,7 +48,7 @@ impl OpenCl {
             z.check_like("adding a product along s", out)?;
         }
         let columns = columns(x.kind, ls, || x.describe())?;
-        let at_once = if form == Form::Dense { self.parts_shape.at_once(ls) } else { 1 };
+        let at_once = if form == Form::Dense { self.at_once(ls, 4) } else { 1 };
         let (kernel, parts) = match (form, z) {
             (Form::Tridiagonal, None) => ("s_tridiagonal", columns * ls),
             (Form::Tridiagonal, Some(_)) => ("s_tridiagonal_add", columns * ls),

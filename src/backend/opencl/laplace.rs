@@ -27,6 +27,9 @@ impl LaplaceChoices {
     }
 }
 
+/// Most colour vectors that one work-item takes where nobody chose.
+const MOST_AT_ONCE: usize = 4;
+
 impl OpenCl {
     /// out = laplace_hop(source), as `Backend::laplace_hop`.
     pub(super) fn launch_laplace_hop<R: Vectors>(
@@ -49,7 +52,7 @@ impl OpenCl {
             choices: Choices::Laplace(LaplaceChoices {
                 link_reals: links.kind.format.reals(),
                 legs,
-                at_once: self.parts_shape.at_once(vectors),
+                at_once: self.at_once(vectors, MOST_AT_ONCE),
             }),
         })?;
         let arguments = [
@@ -67,7 +70,7 @@ impl OpenCl {
             "laplace_hop",
             lattice.nsimd(),
             (vectors, out.osites()),
-            self.at_once(vectors),
+            self.at_once(vectors, MOST_AT_ONCE),
             &arguments,
         )
     }

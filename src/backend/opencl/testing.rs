@@ -21,6 +21,7 @@ pub(crate) fn device(name: &str) -> DeviceInfo {
         global_memory_bytes: 1 << 30,
         max_allocation_bytes: 1 << 28,
         local_memory_bytes: 1 << 15,
+        global_cache_bytes: 1 << 22,
         max_work_group_size: 1024,
         preferred_work_group_multiple: Some(32),
         max_work_item_sizes: [1024, 1024, 64],
