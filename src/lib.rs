@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`verify`] | bit-for-bit comparison of two backends |
 //! | [`perf`] | ways to do the same, timed and compared |
+//! | [`observable`] | propagators, and correlators of mesons |
 //! | [`solver`] | conjugate gradients, written once over [`backend::Backend`] |
 //! | [`operator`] | the Wilson operator and its Schur complement, likewise |
 //! | [`io`] | NERSC configurations, NumPy arrays |
@@ -15,6 +16,7 @@
 
 pub mod backend;
 pub mod io;
+pub mod observable;
 pub mod operator;
 pub mod perf;
 pub mod solver;

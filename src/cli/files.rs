@@ -78,6 +78,15 @@ pub fn write_spinor<R: ArrayReal>(path: &Path, extents: Extents, values: &[Compl
     }
 }
 
+/// Writes a propagator in site order as a NumPy array.
+pub fn write_propagator<R: ArrayReal>(path: &Path, extents: Extents, values: &[Complex<R>]) -> anyhow::Result<()> {
+    match npy::write_propagator(path, extents, values) {
+        // These name the file.
+        Err(NpyError::Write(error)) => Err(error.into()),
+        result => result.with_context(|| format!("failed to write {}", path.display())),
+    }
+}
+
 /// Fails as writing the file would, without writing it: better now than after an hour of computing.
 pub fn require_writable(path: &Path) -> anyhow::Result<()> {
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {

@@ -4,10 +4,13 @@ mod apply;
 mod args;
 mod bench;
 mod config;
+mod correlator;
+mod correlator_plot;
 mod devices;
 mod files;
 mod operator;
 mod output;
+mod propagator;
 mod reduce;
 mod solve;
 mod source;
@@ -32,6 +35,8 @@ enum Command {
     Apply(apply::Apply),
     Reduce(reduce::Reduce),
     Solve(solve::Solve),
+    Propagator(propagator::Propagator),
+    Correlator(correlator::Correlator),
     Verify(verify::Verify),
     Bench(bench::Bench),
 }
@@ -52,6 +57,8 @@ pub fn main() -> ExitCode {
         Command::Apply(command) => command.run(),
         Command::Reduce(command) => command.run(),
         Command::Solve(command) => command.run(),
+        Command::Propagator(command) => command.run(),
+        Command::Correlator(command) => command.run(),
         Command::Verify(command) => command.run(),
         Command::Bench(command) => command.run(),
     };

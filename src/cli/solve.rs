@@ -77,12 +77,12 @@ enum Operator {
     Wilson,
 }
 
-fn tolerance(text: &str) -> Result<f64, String> {
+pub(super) fn tolerance(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value: &f64| (1e-100..1.0).contains(value));
     value.ok_or_else(|| format!("'{text}' is no tolerance: give a number from 1e-100 to below 1, as 1e-10"))
 }
 
-fn max_iterations(text: &str) -> Result<usize, String> {
+pub(super) fn max_iterations(text: &str) -> Result<usize, String> {
     let value = text.parse().ok().filter(|&value| value > 0);
     value.ok_or_else(|| format!("'{text}' is no number of iterations: give a whole number of at least 1"))
 }
@@ -219,7 +219,7 @@ fn write_history(path: Option<&Path>, history: &[f64]) -> anyhow::Result<()> {
 }
 
 /// A bar on a terminal's standard error: the digits of the residual that are won, of those that are wanted.
-struct Progress {
+pub(super) struct Progress {
     bar: ProgressBar,
     tolerance: f64,
     start: std::cell::Cell<f64>,
@@ -228,7 +228,7 @@ struct Progress {
 impl Progress {
     const STEPS: u64 = 1000;
 
-    fn new(tolerance: f64) -> Self {
+    pub(super) fn new(tolerance: f64) -> Self {
         let bar = ProgressBar::new(Self::STEPS);
         if let Ok(style) = ProgressStyle::with_template("{elapsed_precise} [{wide_bar}] {msg}") {
             bar.set_style(style.progress_chars("=> "));
@@ -237,7 +237,7 @@ impl Progress {
     }
 
     /// From a zero guess the first |r|² is |b|².
-    fn show(&self, iteration: usize, c: f64) {
+    pub(super) fn show(&self, iteration: usize, c: f64) {
         if iteration == 0 {
             self.start.set(c);
         }
@@ -247,7 +247,7 @@ impl Progress {
         self.bar.set_message(format!("iteration {iteration}, |r|/|b| {relative:.2e}"));
     }
 
-    fn end(&self) {
+    pub(super) fn end(&self) {
         self.bar.finish_and_clear();
     }
 }

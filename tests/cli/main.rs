@@ -9,6 +9,7 @@ mod bench;
 mod config;
 mod devices;
 mod malformed;
+mod propagator;
 mod reduce;
 mod solve;
 
@@ -112,7 +113,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 10] = [
+const COMMANDS: [&str; 12] = [
     "devices",
     "config info",
     "config generate",
@@ -121,6 +122,8 @@ const COMMANDS: [&str; 10] = [
     "apply",
     "reduce",
     "solve",
+    "propagator",
+    "correlator",
     "bench",
     "bench reduce",
 ];
@@ -148,6 +151,8 @@ fn the_examples_of_the_help_work_as_they_are() {
         "apply",
         "reduce",
         "solve",
+        "propagator",
+        "correlator",
         "bench",
         "bench reduce",
     ];
@@ -159,7 +164,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         folder.command(arguments).env("LANEFIELD_DEVICE", "cpu").assert().success();
         examples += 1;
     }
-    assert_eq!(examples, 3 + 3 + 2 + 2 + 4 + 6 + 4 + 1 + 2);
+    assert_eq!(examples, 3 + 3 + 2 + 2 + 4 + 6 + 4 + 3 + 4 + 1 + 2);
 }
 
 #[test]

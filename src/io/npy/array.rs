@@ -205,6 +205,15 @@ impl ComplexArray {
         Ok(configuration)
     }
 
+    /// The array as a propagator.
+    ///
+    /// # Errors
+    /// [`NpyError::Shape`] if the shape is not `(T, Z, Y, X, 4, 4, 3, 3)`.
+    pub fn into_propagator(self) -> Result<PropagatorArray, NpyError> {
+        let extents = field_extents(&self.shape, "propagator", "(T, Z, Y, X, 4, 4, 3, 3)", &[4, 4, 3, 3])?;
+        Ok(PropagatorArray { extents, values: self.values })
+    }
+
     /// The array as a five-dimensional fermion.
     ///
     /// # Errors
@@ -307,6 +316,26 @@ impl SpinorArray {
     }
 }
 
+/// A propagator in site order: complex number `site * 144 + ((s1 * 4 + s2) * 3 + c1) * 3 + c2`, sink spin, source spin, sink colour, source
+/// colour, x the fastest coordinate of the site.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PropagatorArray {
+    /// The lattice.
+    pub extents: Extents,
+    /// 144 complex numbers a site.
+    pub values: ComplexValues,
+}
+
+impl PropagatorArray {
+    /// Checks that every component is finite.
+    ///
+    /// # Errors
+    /// [`NpyError::NotFinite`] with the index (t, z, y, x, s1, s2, c1, c2) of the first that is not.
+    pub fn require_finite(&self) -> Result<(), NpyError> {
+        self.values.require_finite(&propagator_shape(self.extents))
+    }
+}
+
 /// A five-dimensional fermion in site order with s fastest: complex number `((site * ls + s) * 4 + spin) * 3 + colour`. In the file s is the
 /// slowest axis.
 #[derive(Debug, Clone, PartialEq)]
@@ -346,6 +375,11 @@ pub(super) fn fermion5_shape(extents: Extents, ls: usize) -> Vec<usize> {
 pub(super) fn spinor_shape(extents: Extents) -> Vec<usize> {
     let [x, y, z, t] = extents.as_array();
     vec![t, z, y, x, 4, 3]
+}
+
+pub(super) fn propagator_shape(extents: Extents) -> Vec<usize> {
+    let [x, y, z, t] = extents.as_array();
+    vec![t, z, y, x, 4, 4, 3, 3]
 }
 
 pub(super) fn gauge_shape(extents: Extents) -> Vec<usize> {

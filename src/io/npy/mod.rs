@@ -16,8 +16,10 @@ use lanefield_reference::layout::Extents;
 use num_complex::Complex;
 
 use super::atomic::write_atomically;
-pub use array::{ArrayReal, ComplexArray, ComplexValues, Fermion5Array, FieldArray, Precision, SpinorArray};
-use array::{fermion5_shape, gauge_shape, spinor_shape, spinors_exchanged};
+pub use array::{
+    ArrayReal, ComplexArray, ComplexValues, Fermion5Array, FieldArray, Precision, PropagatorArray, SpinorArray,
+};
+use array::{fermion5_shape, gauge_shape, propagator_shape, spinor_shape, spinors_exchanged};
 pub use error::NpyError;
 pub use header::MAXIMUM_HEADER;
 use header::{ElementType, NpyHeader};
@@ -50,6 +52,14 @@ pub fn read_spinor(path: &Path) -> Result<SpinorArray, NpyError> {
 /// As [`read_complex`], and [`NpyError::Shape`].
 pub fn read_fermion5(path: &Path) -> Result<Fermion5Array, NpyError> {
     read_complex(path)?.into_fermion5()
+}
+
+/// Reads a propagator `(T, Z, Y, X, 4, 4, 3, 3)`: sink spin, source spin, sink colour, source colour. Its components need not be finite.
+///
+/// # Errors
+/// As [`read_complex`], and [`NpyError::Shape`].
+pub fn read_propagator(path: &Path) -> Result<PropagatorArray, NpyError> {
+    read_complex(path)?.into_propagator()
 }
 
 /// Reads a gauge configuration `(T, Z, Y, X, 4, 3, 3)`: direction x, y, z, t; row; column.
@@ -173,6 +183,14 @@ fn emit<R: ArrayReal>(header: &[u8], values: &[Complex<R>], writer: &mut dyn Wri
 /// As [`write_complex`].
 pub fn write_spinor<R: ArrayReal>(path: &Path, extents: Extents, values: &[Complex<R>]) -> Result<(), NpyError> {
     write_complex(path, &spinor_shape(extents), values)
+}
+
+/// Writes a propagator in site order (144 complex numbers a site) as `(T, Z, Y, X, 4, 4, 3, 3)`.
+///
+/// # Errors
+/// As [`write_complex`].
+pub fn write_propagator<R: ArrayReal>(path: &Path, extents: Extents, values: &[Complex<R>]) -> Result<(), NpyError> {
+    write_complex(path, &propagator_shape(extents), values)
 }
 
 /// Writes a five-dimensional fermion, given in site order with s faster than the site (12·ls complex numbers a site), as

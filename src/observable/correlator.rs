@@ -1,0 +1,122 @@
+//! Correlators of mesons, C_Γ(t) = Σ_x tr[γ5 S† γ5 Γ S Γ] over the sites x of time slice t, with Grid's sign and normalisation. The trace
+//! of each site is computed in f64 on the host in a written order (`docs/arithmetic.md` §11); the sum over sites is exact.
+
+use lanefield_reference::field::{ComplexNumber, Field, FieldError, Propagator, SiteObject as _};
+use lanefield_reference::layout::{Checkerboard, Direction, Extents, LaneChoice, Lattice, LatticeOptions, Sites};
+use lanefield_reference::real::Real;
+use num_complex::Complex;
+use thiserror::Error;
+
+use super::Gamma;
+use crate::backend::{Backend, BackendError, Sum};
+
+/// Why there is no correlator. Messages are fragments.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CorrelatorError {
+    /// A time slice that the lattice does not have.
+    #[error("time slice {origin} of the source is outside 0 to {} on {extents}", extents[3] - 1)]
+    OriginTime {
+        /// As given.
+        origin: usize,
+        /// Of the lattice.
+        extents: Extents,
+    },
+    /// The backend failed, or the propagator is not one on the lattice.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+}
+
+/// Correlators of the pion and the rho: real parts, at times 0 to T − 1 from the source.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MesonCorrelators {
+    /// Γ = γ5: Σ |S|².
+    pub pion: Vec<f64>,
+    /// Γ = γx, γy, γz.
+    pub rho_components: [Vec<f64>; 3],
+    /// Their average, ((x + y) + z) / 3.
+    pub rho: Vec<f64>,
+}
+
+/// C_Γ(t) for times t = 0 … T − 1 from the source, which lies in time slice `origin`. `propagator` is in site order, [`Propagator`]'s words
+/// at each site. `lanes` changes no bit.
+///
+/// # Errors
+/// [`CorrelatorError`].
+pub fn meson_correlator<R: Real, B: Backend>(
+    backend: &B,
+    extents: Extents,
+    propagator: &[Complex<R>],
+    gamma: Gamma,
+    origin: usize,
+    lanes: LaneChoice,
+) -> Result<Vec<Complex<f64>>, CorrelatorError> {
+    if origin >= extents[3] {
+        return Err(CorrelatorError::OriginTime { origin, extents });
+    }
+    let traces = traces(extents, propagator, gamma, lanes)?;
+    let sums = backend.slice_sums(&backend.upload(traces)?, Direction::T, Sum::Exact)?;
+    let mut correlator = sums.concat();
+    correlator.rotate_left(origin);
+    Ok(correlator)
+}
+
+/// The correlators of the pion and the rho.
+///
+/// # Errors
+/// As [`meson_correlator`].
+pub fn meson_correlators<R: Real, B: Backend>(
+    backend: &B,
+    extents: Extents,
+    propagator: &[Complex<R>],
+    origin: usize,
+    lanes: LaneChoice,
+) -> Result<MesonCorrelators, CorrelatorError> {
+    let real = |gamma| {
+        let correlator = meson_correlator(backend, extents, propagator, gamma, origin, lanes)?;
+        Ok::<Vec<f64>, CorrelatorError>(correlator.into_iter().map(|c| c.re).collect())
+    };
+    let (pion, x, y, z) = (real(Gamma::Five)?, real(Gamma::X)?, real(Gamma::Y)?, real(Gamma::Z)?);
+    let rho = x.iter().zip(&y).zip(&z).map(|((x, y), z)| ((x + y) + z) / 3.0).collect();
+    Ok(MesonCorrelators { pion, rho_components: [x, y, z], rho })
+}
+
+/// The trace of each site.
+fn traces<R: Real>(
+    extents: Extents,
+    propagator: &[Complex<R>],
+    gamma: Gamma,
+    lanes: LaneChoice,
+) -> Result<Field<f64, ComplexNumber>, BackendError> {
+    let needed = extents.volume() * Propagator::WORDS;
+    if propagator.len() != needed {
+        let (given, object) = (propagator.len(), Propagator.name());
+        return Err(FieldError::Length { given, needed, object, extents: extents.to_string() }.into());
+    }
+    let options = LatticeOptions { lanes, nodes: None, checkerboard: Checkerboard::FullOnly };
+    let lattice = Lattice::new(extents, f64::COMPLEX, options)?;
+    Ok(Field::from_sites(lattice, Sites::Full, ComplexNumber, |site, object| {
+        object[0] = trace(&propagator[site * Propagator::WORDS..][..Propagator::WORDS], gamma);
+    })?)
+}
+
+/// tr[γ5 S† γ5 Γ S Γ] = Σ ± conj(S_ab) S_{p(a) p(b)} over sink spin a, source spin b, sink and source colour.
+fn trace<R: Real>(s: &[Complex<R>], gamma: Gamma) -> Complex<f64> {
+    const COLOURS: usize = 9;
+    let block = |a: usize, b: usize| {
+        let block = s[(4 * a + b) * COLOURS..][..COLOURS].iter();
+        block.map(|z| Complex::new(z.re.to_f64(), z.im.to_f64()))
+    };
+    let mut sum = Complex::ZERO;
+    for a in 0..4 {
+        for b in 0..4 {
+            let sign = gamma.sign(a, b);
+            for (x, y) in block(a, b).zip(block(gamma.partner(a), gamma.partner(b))) {
+                let x = x * sign;
+                sum.re = x.im.fused(y.im, x.re.fused(y.re, sum.re));
+                sum.im = (-x.im).fused(y.re, x.re.fused(y.im, sum.im));
+            }
+        }
+    }
+    sum
+}

@@ -1,0 +1,138 @@
+//! The propagator S(x, y) from a point y: twelve solves in one batch, one for each spin and colour of the source.
+
+use lanefield_reference::field::{FieldError, Propagator, Spinors};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::{Coordinate, DIMENSION_NAMES, Extents, Lattice};
+use num_complex::Complex;
+use thiserror::Error;
+
+use super::Quark;
+use crate::backend::Backend;
+use crate::backend::BackendError;
+use crate::solver::{Solve, SolveError, SolvedColumn, Watcher, solve};
+
+/// Columns of a propagator's batch: column 3·spin + colour of the source.
+pub const COLUMNS: usize = Spinors::WORDS;
+
+/// A propagator, and what it took.
+#[derive(Clone, Debug)]
+pub struct PropagatorReport<R> {
+    /// S in site order, [`Propagator`]'s words at each site.
+    pub propagator: Vec<Complex<R>>,
+    /// The [`COLUMNS`] solves.
+    pub columns: Vec<SolvedColumn>,
+    /// Wall time of the recurrence, in seconds.
+    pub seconds: f64,
+    /// Floating-point operations of the recurrence.
+    pub flops: u64,
+    /// Bytes that the recurrence has to move at least.
+    pub bytes: u64,
+    /// The lattice as the solve laid it out.
+    pub lattice: Lattice,
+}
+
+/// A point that is not on the lattice. The message is a fragment.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("{dimension} = {value} of the point source is outside 0 to {last} on {extents}")]
+pub struct OutsidePoint {
+    /// x, y, z or t.
+    pub dimension: &'static str,
+    /// The coordinate.
+    pub value: usize,
+    /// The largest there is.
+    pub last: usize,
+    /// Of the lattice.
+    pub extents: Extents,
+}
+
+/// Why there is no propagator. Messages are fragments.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum PropagatorError {
+    /// The source lies outside the lattice.
+    #[error(transparent)]
+    Point(#[from] OutsidePoint),
+    /// The solves failed.
+    #[error(transparent)]
+    Solve(Box<SolveError>),
+    /// The backend failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+}
+
+impl From<SolveError> for PropagatorError {
+    fn from(error: SolveError) -> Self {
+        Self::Solve(Box::new(error))
+    }
+}
+
+/// Refuses a point that is not on the lattice.
+///
+/// # Errors
+/// [`OutsidePoint`].
+pub fn require_inside(extents: Extents, point: Coordinate) -> Result<(), OutsidePoint> {
+    for (d, dimension) in DIMENSION_NAMES.into_iter().enumerate() {
+        let (value, last) = (point[d], extents[d] - 1);
+        if value > last {
+            return Err(OutsidePoint { dimension, value, last, extents });
+        }
+    }
+    Ok(())
+}
+
+/// S(x, `point`), the solution of M S = δ for each spin and colour of the source, in one batch. Column by column it has the bits of a
+/// single solve. The recurrence is shown to `watcher`.
+///
+/// # Errors
+/// [`PropagatorError`].
+pub fn propagator<R: Vectors, B: Backend, Q: Quark>(
+    backend: &B,
+    configuration: &Configuration,
+    point: Coordinate,
+    how: &Solve<Q>,
+    watcher: impl Watcher,
+) -> Result<PropagatorReport<R>, PropagatorError> {
+    let extents = configuration.extents();
+    require_inside(extents, point)?;
+    let sources = how.operator.import_sources(backend, configuration, point_sources(extents, point)?)?;
+    let solved = solve::<R, B, Q>(backend, configuration, &sources, how, watcher)?;
+    let solutions = how.operator.export_solutions(solved.lattice, solved.solution)?;
+    let propagator = in_propagator_order(&solutions);
+    let (columns, lattice) = (solved.columns, solved.lattice);
+    Ok(PropagatorReport {
+        propagator,
+        columns,
+        seconds: solved.seconds,
+        flops: solved.flops,
+        bytes: solved.bytes,
+        lattice,
+    })
+}
+
+/// A 1 for each column at the point, in the spin and colour of the column.
+fn point_sources(extents: Extents, point: Coordinate) -> Result<Vec<Complex<f64>>, BackendError> {
+    let words = COLUMNS * Spinors::WORDS;
+    let length = extents.volume() * words;
+    let mut sources = Vec::new();
+    sources.try_reserve_exact(length).map_err(|_| FieldError::OutOfMemory {
+        what: format!("{COLUMNS} sources on {extents}"),
+        bytes: length * size_of::<Complex<f64>>(),
+    })?;
+    sources.resize(length, Complex::ZERO);
+    let site = &mut sources[extents.site(point) * words..][..words];
+    for column in 0..COLUMNS {
+        site[Spinors::WORDS * column + column].re = 1.0;
+    }
+    Ok(sources)
+}
+
+/// Twelve columns of spinors a site, as spin-colour matrices.
+fn in_propagator_order<R: Vectors>(columns: &[Complex<R>]) -> Vec<Complex<R>> {
+    let word = |site: &[Complex<R>], w: usize| {
+        let [sink_spin, source_spin, sink_colour, source_colour] = [w / 36, w / 9 % 4, w / 3 % 3, w % 3];
+        site[Spinors::WORDS * (3 * source_spin + source_colour) + 3 * sink_spin + sink_colour]
+    };
+    let sites = columns.chunks_exact(COLUMNS * Spinors::WORDS);
+    sites.flat_map(|site| (0..Propagator::WORDS).map(move |w| word(site, w))).collect()
+}

@@ -1,0 +1,168 @@
+//! `lanefield propagator` and `lanefield correlator`: the same files everywhere, and honest errors.
+
+use lanefield::io::npy;
+
+use super::{Folder, assert_contains, opencl, text};
+
+/// With `gauge.nersc`, a weak configuration on 4.2.2.6.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    folder.succeeds("config generate weak --lattice 4.2.2.6 --seed 3 --spread 0.3 --output gauge.nersc");
+    folder
+}
+
+const PROPAGATOR: &str = "propagator --config gauge.nersc --source point:1,0,1,2 --output p.npy --mass 0.2 --operator";
+
+/// With `p.npy` too, a clover propagator from time slice 2.
+fn with_propagator() -> Folder {
+    let folder = folder();
+    folder.succeeds(&format!("{PROPAGATOR} clover --device cpu"));
+    folder
+}
+
+#[test]
+fn the_propagator_is_the_same_file_for_any_threads_lanes_and_device() {
+    let folder = folder();
+    let devices =
+        [Some("--device cpu --threads 1 --lanes 16".to_owned()), Some("--device cpu --threads 2".into()), opencl()];
+    for operator in
+        ["wilson --precision f32", "clover --csw 1.3", "dwf --ls 4 --unpreconditioned", "mobius --ls 4 --precision f32"]
+    {
+        let mut first = None;
+        for device in devices.iter().flatten() {
+            folder.succeeds(&format!("{PROPAGATOR} {operator} {device}"));
+            let file = folder.read("p.npy");
+            assert!(file == *first.get_or_insert_with(|| file.clone()), "{operator} {device}: the files differ");
+        }
+        let array = npy::read_propagator(&folder.path("p.npy")).unwrap();
+        assert_eq!(array.extents.as_array(), [4, 2, 2, 6]);
+        let precision = if operator.contains("f32") { npy::Precision::F32 } else { npy::Precision::F64 };
+        assert_eq!(array.values.precision(), precision, "{operator}");
+    }
+}
+
+#[test]
+fn a_column_of_the_propagator_is_what_solve_writes() {
+    let folder = folder();
+    folder.succeeds(&format!("{PROPAGATOR} wilson --device cpu"));
+    folder.succeeds(
+        "solve --config gauge.nersc --source point:1,0,1,2,3,1 --mass 0.2 --device cpu --output x.npy --operator wilson",
+    );
+    let p = npy::read_propagator(&folder.path("p.npy")).unwrap().values.into_f64();
+    let x = npy::read_spinor(&folder.path("x.npy")).unwrap().values.into_f64();
+    for (i, z) in x.into_iter().enumerate() {
+        let (site, spin, colour) = (i / 12, i / 3 % 4, i % 3);
+        assert_eq!(p[site * 144 + ((spin * 4 + 3) * 3 + colour) * 3 + 1], z, "site {site}");
+    }
+}
+
+#[test]
+fn correlators_are_the_same_files_on_every_device() {
+    let folder = with_propagator();
+    let devices = [Some("--device cpu --lanes 16".to_owned()), Some("--device cpu --threads 2".into()), opencl()];
+    let mut first = None;
+    for device in devices.iter().flatten() {
+        let table = folder
+            .succeeds(&format!("correlator --propagator p.npy --origin-time 2 --csv c.csv --plot c.svg {device}"));
+        let files = (table, folder.read("c.csv"), folder.read("c.svg"));
+        assert!(files == *first.get_or_insert_with(|| files.clone()), "{device}");
+    }
+}
+
+#[test]
+fn table_json_and_csv_say_the_same_and_the_pion_falls_from_the_source() {
+    let folder = with_propagator();
+    let correlator = "correlator --propagator p.npy --origin-time 2 --device cpu";
+    let json = folder.json(&format!("{correlator} --csv c.csv"));
+    let csv = text(&folder.read("c.csv"));
+    let mut lines = csv.lines();
+    let header = lines.next().unwrap();
+    assert!(header.starts_with("t,pion,pion_bits,rho,rho_bits,rho_x,rho_x_bits,"), "{header}");
+    let times = json["times"].as_array().unwrap();
+    assert_eq!((times.len(), csv.lines().count()), (6, 7));
+    for (time, line) in times.iter().zip(lines) {
+        let cells: Vec<&str> = line.split(',').collect();
+        assert_eq!(cells.len(), header.split(',').count());
+        for (meson, k) in [("pion", 1), ("rho", 3)] {
+            let value = time[meson]["value"].as_f64().unwrap();
+            assert_eq!(cells[k].parse::<f64>().unwrap(), value);
+            assert_eq!(format!("{:016x}", value.to_bits()), cells[k + 1]);
+            assert_eq!(time[meson]["bits"], format!("0x{}", cells[k + 1]));
+        }
+        let mass = &time["pion"]["effective_mass"];
+        assert_eq!(cells[11].parse::<f64>().ok(), mass.as_f64());
+        assert_eq!(mass.is_null(), cells[11].is_empty() && cells[12].is_empty());
+    }
+    let pion: Vec<f64> = times.iter().map(|time| time["pion"]["value"].as_f64().unwrap()).collect();
+    assert!(pion.windows(2).take(3).all(|pair| pair[0] > pair[1] && pair[1] > 0.0), "{pion:?}");
+    assert!(times[5]["pion"]["effective_mass"].is_null(), "there is no time after the last");
+    let table = folder.succeeds(correlator);
+    assert_contains(&table, &["pion effective mass", &format!("{:.9e}", pion[0]), "–"]);
+}
+
+#[test]
+fn the_plot_is_an_svg_with_labelled_axes_a_title_and_a_legend() {
+    let folder = with_propagator();
+    folder.succeeds("correlator --propagator p.npy --origin-time 2 --device cpu --plot c.svg");
+    let svg = text(&folder.read("c.svg"));
+    assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"));
+    let parts = ["Meson correlators on 4.2.2.6", "t, time from the source", "C(t)", "effective mass", "pion", "rho"];
+    assert_contains(&svg, &parts);
+}
+
+#[test]
+fn the_summary_of_a_propagator_has_twelve_columns() {
+    let folder = folder();
+    let json = folder.json(&format!("{PROPAGATOR} dwf --ls 4 --device cpu"));
+    assert_eq!(json["converged"], true);
+    assert_eq!(json["source"], serde_json::json!([1, 0, 1, 2]));
+    let columns = json["columns"].as_array().unwrap();
+    assert_eq!(columns.len(), 12);
+    for (k, column) in columns.iter().enumerate() {
+        assert_eq!((&column["spin"], &column["colour"]), (&(k / 3).into(), &(k % 3).into()));
+        assert!(column["true_residual"].as_f64().unwrap() <= 1e-9);
+    }
+    let table = folder.succeeds(&format!("{PROPAGATOR} dwf --ls 4 --device cpu"));
+    assert_contains(&table, &["dwf, Ls 4", "12 columns", "x,y,z,t = 1,0,1,2", "GFlop/s"]);
+}
+
+#[test]
+fn no_convergence_is_exit_code_1_and_no_file() {
+    let folder = folder();
+    let error = folder.fails(1, &format!("{PROPAGATOR} wilson --device cpu --max-iterations 2"));
+    assert_contains(&error, &["no convergence in 2 iterations"]);
+    assert_eq!(folder.names(), ["gauge.nersc"]);
+}
+
+#[test]
+fn misuse_of_propagator_is_refused_with_what_would_be_right() {
+    let folder = folder();
+    let fails = |what: &str| folder.fails(2, &format!("propagator --config gauge.nersc --device cpu {what}"));
+    let at = |point: &str| format!("--source point:{point} --operator wilson --mass 0.2 --output p.npy");
+    assert_contains(&fails(&at("0,0,0,6")), &["t = 6 of the point source is outside 0 to 5 on 4.2.2.6"]);
+    let error = folder.misused(&format!("propagator --config gauge.nersc {}", at("0,0,0,0,1,1")));
+    assert_contains(&error, &["four whole numbers"]);
+    let from = "--source point:0,0,0,0 --output";
+    let error = fails(&format!("{from} p.npy --operator laplace --mass 0.2"));
+    assert_contains(&error, &["laplace has no spin", "take wilson, clover, dwf or mobius"]);
+    assert_contains(&fails(&format!("{from} p.npy --operator wilson")), &["needs --mass"]);
+    assert_contains(&fails(&format!("{from} p.npy --operator wilson --mass 1 --ls 4")), &["--ls is for"]);
+    assert_contains(&fails(&format!("{from} p.npy --operator wilson --mass -4")), &["--unpreconditioned"]);
+    assert_contains(&fails(&format!("{from} gauge.nersc --operator wilson --mass 1")), &["name the same file"]);
+    assert_contains(&fails(&format!("{from} absent/p.npy --operator wilson --mass 1")), &["absent/p.npy"]);
+    assert_eq!(folder.names(), ["gauge.nersc"]);
+}
+
+#[test]
+fn a_file_that_is_no_propagator_is_refused() {
+    let folder = with_propagator();
+    let fails = |what: &str| folder.fails(2, &format!("correlator --device cpu --propagator {what}"));
+    folder.succeeds("apply --operator hop --config gauge.nersc --source gauss:1 --device cpu --output spinor.npy");
+    let parts = ["failed to read spinor.npy", "(6, 2, 2, 4, 4, 3)", "propagator (T, Z, Y, X, 4, 4, 3, 3)"];
+    assert_contains(&fails("spinor.npy"), &parts);
+    assert_contains(&fails("absent.npy"), &["absent.npy"]);
+    assert_contains(&fails("p.npy --origin-time 6"), &["time slice 6", "outside 0 to 5 on 4.2.2.6"]);
+    assert_contains(&fails("p.npy --csv same --plot same"), &["name the same file"]);
+    assert_contains(&fails("p.npy --plot p.npy"), &["name the same file"]);
+    assert_eq!(folder.names(), ["gauge.nersc", "p.npy", "spinor.npy"]);
+}
