@@ -28,7 +28,7 @@ impl Suite for DomainWall {
             for osites in [1, 2, 4, 8] {
                 for at_once in [1, 2] {
                     let [parts, osites, at_once] = [parts, osites, at_once].map(Some);
-                    shapes.push(PartsShape { parts, osites, at_once });
+                    shapes.push(PartsShape { parts, osites, at_once, ..PartsShape::default() });
                 }
             }
         }
@@ -48,7 +48,7 @@ impl Suite for DomainWall {
 /// "4 × 2, 1 at once", or nothing for the default.
 fn name_of(shape: PartsShape) -> String {
     match shape {
-        PartsShape { parts: Some(parts), osites: Some(osites), at_once: Some(at_once) } => {
+        PartsShape { parts: Some(parts), osites: Some(osites), at_once: Some(at_once), .. } => {
             format!(", {parts} × {osites}, {at_once} at once")
         }
         _ => String::new(),

@@ -119,6 +119,11 @@ impl Backend for Cpu {
         Ok(Field::zeros(lattice, sites, kind)?)
     }
 
+    fn clear<R: Vectors, K: SiteObject>(&self, field: &mut Field<R, K>) -> Result<(), BackendError> {
+        self.pool.install(|| blas::clear(field));
+        Ok(())
+    }
+
     fn upload<R: Vectors, K: SiteObject>(&self, field: Field<R, K>) -> Result<Field<R, K>, BackendError> {
         Ok(field)
     }

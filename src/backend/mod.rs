@@ -157,6 +157,8 @@ pub trait Backend {
         sites: Sites,
         kind: K,
     ) -> Result<Self::Field<R, K>, BackendError>;
+    /// Makes all of a field +0.
+    fn clear<R: Vectors, K: SiteObject>(&self, field: &mut Self::Field<R, K>) -> Result<(), BackendError>;
     /// Takes a field over from the host.
     fn upload<R: Vectors, K: SiteObject>(&self, field: Field<R, K>) -> Result<Self::Field<R, K>, BackendError>;
     /// A copy of a field on the host.

@@ -1,13 +1,13 @@
-//! `lanefield apply`: an operator on a field, from file to file. Definitions of the operators: `docs/arithmetic.md`.
+//! `lanefield apply`: an operator, or a piece of one, on a field, from file to file. Definitions of the operators: `docs/arithmetic.md`.
 
 use std::path::PathBuf;
 
 use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
-use lanefield::backend::{Backend, Sum};
+use lanefield::backend::{Backend, BackendError, Sum};
 use lanefield::io::npy::ArrayReal;
-use lanefield::operator::{HopOperator, Operator as _, Wilson, WilsonParameters};
-use lanefield::reference::field::{Field, Spinors};
+use lanefield::operator::{EvenOdd as _, HopOperator, HopParameters, Model, Operator as _, SchurComplement};
+use lanefield::reference::field::{Field, SiteObject, Spinors};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
@@ -16,8 +16,10 @@ use num_complex::Complex;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, BackendTask, HopArgs, Precision, check_diagonal, mass};
-use super::files::{require_distinct, require_writable, write_spinor};
+use super::args::{BackendArgs, BackendTask, HopArgs, Precision};
+use super::fields::FieldShape;
+use super::files::{require_distinct, require_writable};
+use super::operator::{AnyModel, ModelTask, OperatorArgs, OperatorName};
 use super::output::{bits, facts, print, print_json, with_bits};
 use super::source::{InputArgs, rounded};
 
@@ -30,25 +32,32 @@ use super::source::{InputArgs, rounded};
   lanefield apply --operator hop --parity even --dagger --precision f32 \\
       --config hot.nersc --source hop.npy --output even.npy
   lanefield apply --operator wilson --mass -0.1 --config hot.nersc \\
-      --source point:0,0,0,0,0,0 --output wilson.npy --device cpu")]
+      --source point:0,0,0,0,0,0 --output wilson.npy --device cpu
+  lanefield apply --operator clover --csw 1.3 --mass 0.1 --piece mpc \\
+      --config hot.nersc --source gauss:7 --output mpc.npy
+  lanefield apply --operator mobius --ls 8 --mass 0.05 --config hot.nersc \\
+      --source gauss:7 --output mobius.npy")]
 pub struct Apply {
     /// The operator
     #[arg(long, value_name = "OPERATOR")]
     operator: Operator,
+    /// The operator itself, or one of its even-odd pieces
+    #[arg(long, value_name = "PIECE", default_value = "full")]
+    piece: Piece,
     /// Apply the Hermitian conjugate
     #[arg(long)]
     dagger: bool,
-    /// For hop: onto the sites of this parity, even or odd, from those of the other; the rest of the result is zero
+    /// For hop and for pieces: onto the sites of this parity, even or odd; the rest of the result is zero. The hop and meooe read the
+    /// other parity of the source, all else this one
     #[arg(long, value_name = "PARITY")]
     parity: Option<Parity>,
     #[command(flatten)]
     input: InputArgs,
-    /// The NumPy array (T, Z, Y, X, 4, 3) to write, complex64 for f32 and complex128 for f64
+    /// The NumPy array to write, of the shape of the source, complex64 for f32 and complex128 for f64
     #[arg(long, value_name = "FILE.npy")]
     output: PathBuf,
-    /// For wilson: bare quark mass in lattice units
-    #[arg(long, value_name = "M", value_parser = mass, allow_negative_numbers = true)]
-    mass: Option<f64>,
+    #[command(flatten)]
+    parameters: OperatorArgs,
     #[command(flatten)]
     hop: HopArgs,
     /// Precision of the operator and of the result
@@ -67,52 +76,147 @@ enum Operator {
     Hop,
     /// The Wilson operator, hop + (4 + mass)
     Wilson,
+    /// Wilson with the clover term
+    Clover,
+    /// Shamir's domain wall fermions
+    Dwf,
+    /// Möbius domain wall fermions
+    Mobius,
+    /// The Laplacian on colour vectors, −Δ + mass²
+    Laplace,
+}
+
+impl Operator {
+    /// Its name among those that have parameters.
+    fn name(self) -> Option<OperatorName> {
+        match self {
+            Self::Hop => None,
+            Self::Wilson => Some(OperatorName::Wilson),
+            Self::Clover => Some(OperatorName::Clover),
+            Self::Dwf => Some(OperatorName::Dwf),
+            Self::Mobius => Some(OperatorName::Mobius),
+            Self::Laplace => Some(OperatorName::Laplace),
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Piece {
+    /// M on all sites
+    Full,
+    /// What connects the parities
+    Meooe,
+    /// What stays on a parity
+    Mooee,
+    /// The inverse of mooee
+    Mooeeinv,
+    /// The Schur complement Mpc = Moo − Moe Mee⁻¹ Meo on the odd sites
+    Mpc,
+}
+
+impl Piece {
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+}
+
+/// What is to be applied.
+#[derive(Clone, Copy)]
+enum Step {
+    Hop { parameters: HopParameters, onto: Sites },
+    Full(AnyModel),
+    Piece { model: AnyModel, piece: Piece, onto: Parity },
+}
+
+impl Step {
+    fn shape(self) -> FieldShape {
+        match self {
+            Self::Hop { .. } => FieldShape::Spinor,
+            Self::Full(model) | Self::Piece { model, .. } => model.shape(),
+        }
+    }
+
+    fn describe(self) -> String {
+        match self {
+            Self::Hop { onto: Sites::Full, .. } => "hop".to_owned(),
+            Self::Hop { onto, .. } => format!("hop onto {onto} sites"),
+            Self::Full(model) => model.describe(),
+            Self::Piece { model, piece, onto } => {
+                format!("{} of {} onto {} sites", piece.name(), model.describe(), Sites::Parity(onto))
+            }
+        }
+    }
+
+    fn checkerboard(self) -> Checkerboard {
+        match self {
+            Self::Hop { onto: Sites::Full, .. } | Self::Full(_) => Checkerboard::FullOnly,
+            Self::Hop { .. } | Self::Piece { .. } => Checkerboard::RedBlack,
+        }
+    }
 }
 
 impl Apply {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        match self.operator {
-            Operator::Hop => ensure!(self.mass.is_none(), "--mass is for --operator wilson; the hop has none"),
-            Operator::Wilson => ensure!(
-                self.parity.is_none(),
-                "--parity is for --operator hop; wilson acts on all sites, so leave it out"
-            ),
-        }
+        let step = self.step()?;
         require_distinct(&[("--output", &self.output)], &self.input.files())?;
         require_writable(&self.output)?;
         match self.precision {
-            Precision::F32 => self.apply::<f32>(),
-            Precision::F64 => self.apply::<f64>(),
+            Precision::F32 => self.apply::<f32>(step),
+            Precision::F64 => self.apply::<f64>(step),
         }?;
         Ok(Outcome::Done)
     }
 
-    fn apply<R: Vectors + ArrayReal>(&self) -> anyhow::Result<()> {
-        let hop = self.hop.parameters();
-        let step = match (self.operator, self.mass) {
-            (Operator::Hop, _) => Step::Hop { onto: self.parity.map_or(Sites::Full, Sites::Parity) },
-            (Operator::Wilson, Some(mass)) => {
-                check_diagonal::<R>(mass)?;
-                Step::Wilson(WilsonParameters { mass, hop })
-            }
-            (Operator::Wilson, None) => bail!("--operator wilson needs --mass M"),
+    /// What is to be applied, unless the arguments contradict each other.
+    fn step(&self) -> anyhow::Result<Step> {
+        let Some(name) = self.operator.name() else {
+            self.parameters.refuse_all()?;
+            let piece = self.piece.name();
+            ensure!(self.piece == Piece::Full, "--piece {piece} is for operators with even-odd pieces; hop has none");
+            let onto = self.parity.map_or(Sites::Full, Sites::Parity);
+            return Ok(Step::Hop { parameters: self.hop.parameters(), onto });
         };
+        let model = self.parameters.model(name, &self.hop)?;
+        let onto = match (self.piece, self.parity) {
+            (Piece::Full, None) => return Ok(Step::Full(model)),
+            (Piece::Full, Some(_)) => bail!(
+                "--parity is for --operator hop and for pieces; {} acts on all sites, so leave it out or give a --piece",
+                model.name()
+            ),
+            (Piece::Mpc, Some(Parity::Even)) => {
+                bail!("--piece mpc acts on the odd sites: leave --parity out, or give --parity odd")
+            }
+            (Piece::Mpc, _) => Parity::Odd,
+            (_, Some(onto)) => onto,
+            (piece, None) => {
+                bail!("--piece {} needs --parity even or odd: the sites of the result", piece.name())
+            }
+        };
+        Ok(Step::Piece { model, piece: self.piece, onto })
+    }
+
+    fn apply<R: Vectors + ArrayReal>(&self, step: Step) -> anyhow::Result<()> {
+        if let Step::Full(model) | Step::Piece { model, .. } = step {
+            model.check::<R>()?;
+        }
         self.backend.limit_host_threads();
-        let (configuration, source) = self.input.read()?;
+        let configuration = self.input.configuration()?;
+        let extents = configuration.extents();
+        let source = self.input.source(step.shape(), extents, false)?.values;
         let source = rounded::<R>(&source)?;
-        let checkerboard = if self.parity.is_some() { Checkerboard::RedBlack } else { Checkerboard::FullOnly };
-        let options = LatticeOptions { lanes: self.backend.lanes, nodes: None, checkerboard };
-        let lattice =
-            Lattice::new(configuration.extents(), R::COMPLEX, options).context("failed to lay out the lattice")?;
+        let options = LatticeOptions { lanes: self.backend.lanes, nodes: None, checkerboard: step.checkerboard() };
+        let lattice = Lattice::new(extents, R::COMPLEX, options).context("failed to lay out the lattice")?;
         let backend = self.backend.open()?;
         let dagger = if self.dagger { Dagger::Yes } else { Dagger::No };
-        let task = Task { step, hop, dagger, lattice, configuration: &configuration, source: &source };
+        let task = Task { step, dagger, lattice, configuration: &configuration, source: &source };
         let Applied { result, source_norm2, result_norm2 } =
             backend.run(task).context("failed to apply the operator")?;
-        write_spinor(&self.output, configuration.extents(), &result)?;
+        step.shape().write(&self.output, extents, None, &result)?;
         Report {
             device: backend.describe(),
-            lattice: configuration.extents().as_array(),
+            operator: step.describe(),
+            dagger: self.dagger,
+            lattice: extents.as_array(),
             lane_bytes: lattice.width().bytes(),
             virtual_nodes: lattice.nodes().as_array(),
             precision: R::NAME,
@@ -130,17 +234,10 @@ impl Apply {
 /// One application, on any backend.
 struct Task<'a, R> {
     step: Step,
-    hop: lanefield::operator::HopParameters,
     dagger: Dagger,
     lattice: Lattice,
     configuration: &'a Configuration,
     source: &'a [Complex<R>],
-}
-
-#[derive(Clone, Copy)]
-enum Step {
-    Hop { onto: Sites },
-    Wilson(WilsonParameters),
 }
 
 /// A result in site order, and the squared norms.
@@ -154,21 +251,29 @@ impl<R: Vectors> BackendTask for Task<'_, R> {
     type Output = anyhow::Result<Applied<R>>;
 
     fn run<B: Backend>(self, backend: &B) -> anyhow::Result<Applied<R>> {
-        let Self { step, hop, dagger, lattice, configuration, source } = self;
-        let onto = match step {
-            Step::Hop { onto } => onto,
-            Step::Wilson(_) => Sites::Full,
-        };
-        let psi = backend.upload(Field::from_site_order(lattice, onto.neighbours(), Spinors::ONE, source)?)?;
-        let mut out = backend.zeros(lattice, onto, Spinors::ONE)?;
-        match step {
-            Step::Hop { onto } => {
-                HopOperator::<B, R>::new(backend, configuration, lattice, hop, &[onto])?.apply(&mut out, &psi, dagger)
+        let (lattice, dagger) = (self.lattice, self.dagger);
+        match self.step {
+            Step::Hop { parameters, onto } => {
+                let hop = HopOperator::<B, R>::new(backend, self.configuration, lattice, parameters, &[onto])?;
+                self.on(backend, Spinors::ONE, (onto.neighbours(), onto), |out, psi| hop.apply(out, psi, dagger))
             }
-            Step::Wilson(parameters) => {
-                Wilson::<B, R>::full(backend, configuration, lattice, parameters)?.apply(&mut out, &psi, dagger)
-            }
-        }?;
+            Step::Full(model) | Step::Piece { model, .. } => model.run(OnBackend { task: self, backend }),
+        }
+    }
+}
+
+impl<R: Vectors> Task<'_, R> {
+    /// Uploads the source to `from`, applies, and downloads the result from `onto`.
+    fn on<B: Backend, K: SiteObject>(
+        &self,
+        backend: &B,
+        object: K,
+        (from, onto): (Sites, Sites),
+        apply: impl FnOnce(&mut B::Field<R, K>, &B::Field<R, K>) -> Result<(), BackendError>,
+    ) -> anyhow::Result<Applied<R>> {
+        let psi = backend.upload(Field::from_site_order(self.lattice, from, object, self.source)?)?;
+        let mut out = backend.zeros(self.lattice, onto, object)?;
+        apply(&mut out, &psi)?;
         Ok(Applied {
             source_norm2: backend.norm2(&psi, Sum::Exact)?,
             result_norm2: backend.norm2(&out, Sum::Exact)?,
@@ -177,11 +282,48 @@ impl<R: Vectors> BackendTask for Task<'_, R> {
     }
 }
 
+/// One application of an operator with parameters.
+struct OnBackend<'a, 'b, B, R> {
+    task: Task<'a, R>,
+    backend: &'b B,
+}
+
+impl<B: Backend, R: Vectors> ModelTask for OnBackend<'_, '_, B, R> {
+    type Output = anyhow::Result<Applied<R>>;
+
+    fn run<M: Model>(self, model: M) -> anyhow::Result<Applied<R>> {
+        let Self { task, backend } = self;
+        let Task { step, dagger, lattice, configuration, .. } = task;
+        let object = model.object(1);
+        let Step::Piece { piece, onto, .. } = step else {
+            let mut full = model.full::<B, R>(backend, configuration, lattice)?;
+            return task.on(backend, object, (Sites::Full, Sites::Full), |out, psi| full.apply(out, psi, dagger));
+        };
+        let onto = Sites::Parity(onto);
+        let mut pieces = model.even_odd::<B, R>(backend, configuration, lattice)?;
+        match piece {
+            Piece::Meooe => {
+                task.on(backend, object, (onto.neighbours(), onto), |out, psi| pieces.meooe(out, psi, dagger))
+            }
+            Piece::Mooee => task.on(backend, object, (onto, onto), |out, psi| pieces.mooee(out, psi, dagger)),
+            Piece::Mooeeinv => task.on(backend, object, (onto, onto), |out, psi| pieces.mooee_inv(out, psi, dagger)),
+            Piece::Full | Piece::Mpc => {
+                let mut schur = SchurComplement::new(pieces)?;
+                task.on(backend, object, (onto, onto), |out, psi| schur.apply(out, psi, dagger))
+            }
+        }
+    }
+}
+
 /// What was applied. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
     /// What it ran on.
     device: String,
+    /// The operator with its parameters, or the piece of it.
+    operator: String,
+    /// Whether its Hermitian conjugate.
+    dagger: bool,
     /// Extents x, y, z, t.
     lattice: [usize; 4],
     /// Bytes of a vector.
@@ -212,6 +354,7 @@ impl Report {
         let dots = |numbers: [usize; 4]| numbers.map(|n| n.to_string()).join(".");
         let nodes = dots(self.virtual_nodes);
         print(facts([
+            ("operator", format!("{}{}", self.operator, if self.dagger { ", conjugate" } else { "" })),
             (
                 "lattice",
                 format!("{} in {}, {}-byte lanes cut {nodes}", dots(self.lattice), self.precision, self.lane_bytes),

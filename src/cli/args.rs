@@ -5,8 +5,7 @@ use clap::{Args, ValueEnum};
 use lanefield::backend::opencl::{DeviceInfo, OpenCl, OpenClError, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Backend, Cpu, Sum, Threads};
-use lanefield::operator::{HopParameters, WilsonParameters};
-use lanefield::reference::kernels::Vectors;
+use lanefield::operator::HopParameters;
 use lanefield::reference::layout::{
     AcceleratorThreads, LaneChoice, LegOrder, ReductionDevice, TreePlan, get_num_blocks_and_threads,
 };
@@ -208,15 +207,4 @@ pub fn mass(text: &str) -> Result<f64, String> {
 pub fn finite(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value: &f64| value.is_finite());
     value.ok_or_else(|| format!("'{text}' is no finite number"))
-}
-
-/// The diagonal 4 + mass, which must be finite in the precision of the computation.
-pub fn check_diagonal<R: Vectors>(mass: f64) -> anyhow::Result<f64> {
-    let diagonal = WilsonParameters { mass, hop: HopParameters::default() }.diagonal();
-    anyhow::ensure!(
-        R::from_f64(diagonal).to_f64().is_finite(),
-        "mass {mass:e} is beyond {}: take a smaller one",
-        R::NAME
-    );
-    Ok(diagonal)
 }

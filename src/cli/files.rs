@@ -69,15 +69,6 @@ fn failed_to_read(path: &Path) -> String {
     format!("failed to read {}", path.display())
 }
 
-/// Writes a spinor field in site order as a NumPy array.
-pub fn write_spinor<R: ArrayReal>(path: &Path, extents: Extents, values: &[Complex<R>]) -> anyhow::Result<()> {
-    match npy::write_spinor(path, extents, values) {
-        // These name the file.
-        Err(NpyError::Write(error)) => Err(error.into()),
-        result => result.with_context(|| format!("failed to write {}", path.display())),
-    }
-}
-
 /// Writes a propagator in site order as a NumPy array.
 pub fn write_propagator<R: ArrayReal>(path: &Path, extents: Extents, values: &[Complex<R>]) -> anyhow::Result<()> {
     match npy::write_propagator(path, extents, values) {

@@ -7,7 +7,10 @@ mod config;
 mod correlator;
 mod correlator_plot;
 mod devices;
+mod fields;
 mod files;
+mod history;
+mod long_run;
 mod operator;
 mod output;
 mod propagator;
@@ -15,6 +18,7 @@ mod reduce;
 mod solve;
 mod source;
 mod verify;
+mod walls;
 
 use std::process::ExitCode;
 
@@ -34,7 +38,7 @@ enum Command {
     Config(config::Config),
     Apply(apply::Apply),
     Reduce(reduce::Reduce),
-    Solve(solve::Solve),
+    Solve(Box<solve::Solve>),
     Propagator(propagator::Propagator),
     Correlator(correlator::Correlator),
     Verify(verify::Verify),

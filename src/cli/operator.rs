@@ -7,8 +7,10 @@ use lanefield::operator::{
 };
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::domain_wall::InverseForm;
+use serde_json::json;
 
 use super::args::{HopArgs, finite, mass};
+use super::fields::FieldShape;
 
 /// An operator that can be inverted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
@@ -89,8 +91,8 @@ impl OperatorArgs {
     /// # Errors
     /// A parameter that the operator does not have, or a mass that is missing.
     pub fn model(&self, name: OperatorName, hop: &HopArgs) -> anyhow::Result<AnyModel> {
-        self.refuse_others(name)?;
-        let Some(mass) = self.mass else { bail!("--operator {} needs --mass", command_line_name(name)) };
+        self.refuse_others(Some(name))?;
+        let Some(mass) = self.mass else { bail!("--operator {} needs --mass M", command_line_name(name)) };
         let hop = hop.parameters();
         Ok(match name {
             OperatorName::Wilson => AnyModel::Wilson(WilsonParameters { mass, hop }),
@@ -118,10 +120,19 @@ impl OperatorArgs {
         })
     }
 
-    /// Refuses parameters that the operator does not have: they would be silently without effect.
-    fn refuse_others(&self, name: OperatorName) -> anyhow::Result<()> {
-        use OperatorName::{Clover, Dwf, Laplace, Mobius};
-        let given: [(&str, bool, &[OperatorName]); 8] = [
+    /// Refuses all parameters, for the hop, which has none of them.
+    ///
+    /// # Errors
+    /// A parameter that is given.
+    pub fn refuse_all(&self) -> anyhow::Result<()> {
+        self.refuse_others(None)
+    }
+
+    /// Refuses parameters that the operator (none: the hop) does not have: they would be silently without effect.
+    fn refuse_others(&self, name: Option<OperatorName>) -> anyhow::Result<()> {
+        use OperatorName::{Clover, Dwf, Laplace, Mobius, Wilson};
+        let given: [(&str, bool, &[OperatorName]); 9] = [
+            ("--mass", self.mass.is_some(), &[Wilson, Clover, Dwf, Mobius, Laplace]),
             ("--csw", self.csw.is_some(), &[Clover]),
             ("--csw-t", self.csw_t.is_some(), &[Clover]),
             ("--ls", self.ls.is_some(), &[Dwf, Mobius]),
@@ -134,10 +145,10 @@ impl OperatorArgs {
         for (argument, is_given, operators) in given {
             let names: Vec<String> = operators.iter().map(|&operator| command_line_name(operator)).collect();
             ensure!(
-                !is_given || operators.contains(&name),
+                !is_given || name.is_some_and(|name| operators.contains(&name)),
                 "{argument} is for --operator {}; {} has none",
                 names.join(" and "),
-                command_line_name(name)
+                name.map_or_else(|| "hop".to_owned(), command_line_name)
             );
         }
         Ok(())
@@ -177,6 +188,50 @@ impl AnyModel {
             Self::Laplace(LaplaceModel { laplace, components }) => {
                 format!("laplace, mass {}, {components} components", laplace.mass)
             }
+        }
+    }
+
+    /// The same as names and values, for JSON; without the hop's parameters.
+    pub fn parameters(&self) -> serde_json::Value {
+        match self {
+            Self::Wilson(wilson) => json!({ "mass": wilson.mass }),
+            Self::Clover(clover) => json!({ "mass": clover.mass, "csw_r": clover.csw_r, "csw_t": clover.csw_t }),
+            Self::DomainWall(DomainWallParameters { ls, mass, m5, b, c, inverse, .. }) => {
+                let inverse = format!("{inverse:?}").to_lowercase();
+                json!({ "mass": mass, "ls": ls, "m5": m5, "b": b, "c": c, "s_inverse": inverse })
+            }
+            Self::Laplace(LaplaceModel { laplace, components }) => {
+                json!({ "mass": laplace.mass, "components": components })
+            }
+        }
+    }
+
+    /// The mass.
+    pub fn mass(&self) -> f64 {
+        match self {
+            Self::Wilson(wilson) => wilson.mass,
+            Self::Clover(clover) => clover.mass,
+            Self::DomainWall(wall) => wall.mass,
+            Self::Laplace(model) => model.laplace.mass,
+        }
+    }
+
+    /// What it is called: "wilson".
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Wilson(model) => model.name(),
+            Self::Clover(model) => model.name(),
+            Self::DomainWall(model) => model.name(),
+            Self::Laplace(model) => model.name(),
+        }
+    }
+
+    /// What it acts on.
+    pub fn shape(&self) -> FieldShape {
+        match self {
+            Self::Wilson(_) | Self::Clover(_) => FieldShape::Spinor,
+            Self::DomainWall(wall) => FieldShape::FiveDimensional(wall.ls),
+            Self::Laplace(model) => FieldShape::ColourVectors(model.components),
         }
     }
 

@@ -18,9 +18,10 @@ use serde::Serialize;
 use super::Outcome;
 use super::args::{BackendArgs, BackendTask, HopArgs, Precision};
 use super::files::{read_configuration, require_distinct, require_writable, write_propagator};
+use super::history::Progress;
 use super::operator::{AnyModel, OperatorArgs, OperatorName};
 use super::output::{bits, facts, print, print_json};
-use super::solve::{Progress, max_iterations, tolerance};
+use super::solve::{max_iterations, tolerance};
 
 /// Compute the propagator of a quark from a point: M S = δ for each spin and colour of the source, in one batch.
 #[derive(Args)]

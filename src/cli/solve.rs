@@ -1,28 +1,39 @@
-//! `lanefield solve`: the Wilson equation by conjugate gradients, with the residual history that can be compared as integers.
+//! `lanefield solve`: M ψ = η for any operator, in any solver, with the residual history that can be compared as integers; checkpoints and
+//! records for long runs.
 
+mod summary;
+
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
 use clap::{Args, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
 use lanefield::backend::Backend;
-use lanefield::io::atomic::write_atomically;
+use lanefield::io::identity::{Identity, describe_configuration, digest_of_numbers};
 use lanefield::io::npy::ArrayReal;
-use lanefield::operator::WilsonParameters;
+use lanefield::operator::Model;
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{Checkerboard, Lattice, LatticeOptions};
-use lanefield::solver::{self, CgParams, Method, Preconditioning, SolveError, SolveReport, WilsonSolve};
+use lanefield::reference::layout::{Checkerboard, LaneChoice, Lattice, LatticeOptions};
+use lanefield::solver::{
+    CgError, CgParams, Method, Preconditioning, ReplayDifference, SavedState, Solve as LibrarySolve, SolveError,
+    SolveReport, Stopped, Watcher, Watchers, solve_from,
+};
 use num_complex::Complex;
-use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, BackendTask, HopArgs, Precision, SumArgs, check_diagonal, mass};
-use super::files::{require_distinct, require_writable, write_spinor};
-use super::output::{bits, facts, print, print_json, with_bits};
-use super::source::{InputArgs, rounded};
+use super::args::{BackendArgs, BackendTask, HopArgs, Precision, SumArgs, SumKind};
+use super::fields::FieldShape;
+use super::files::{require_distinct, require_writable};
+use super::history::{Progress, write_batch_history, write_history};
+use super::long_run::{LongRun, LongRunArgs};
+use super::operator::{AnyModel, ModelTask, OperatorArgs, OperatorName};
+use super::output::print_json;
+use super::source::{InputArgs, Loaded, Source, rounded};
+use super::walls::{export_solution, import_source};
+use summary::Summary;
 
-/// Solve M ψ = η by conjugate gradients, with the same residual history to the last bit on every device.
+/// Solve M ψ = η, with the same residual history to the last bit on every device.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 8.8.8.8 --seed 1 --output weak.nersc
@@ -31,18 +42,33 @@ use super::source::{InputArgs, rounded};
   lanefield solve --config weak.nersc --source point:0,0,0,0,0,0 --mass 0.1 \\
       --precision f32 --output x.npy --device cpu
   lanefield solve --config weak.nersc --source gauss:7 --mass 0.1 \\
-      --tolerance 1e-8 --unpreconditioned --json")]
+      --tolerance 1e-8 --unpreconditioned --json
+  lanefield solve --operator clover --csw 1.3 --config weak.nersc --mass 0.1 \\
+      --source gauss:7 --batch 3 --history batch.csv
+  lanefield solve --operator dwf --ls 4 --config weak.nersc --mass 0.1 \\
+      --source point:0,0,0,0,0,0 --solver mixed-f32 --output x.npy
+  lanefield solve --config weak.nersc --source gauss:7 --mass 0.1 \\
+      --checkpoint state --checkpoint-every 20 --resume --output x.npy
+  lanefield solve --config weak.nersc --source gauss:7 --mass 0.1 \\
+      --record record.jsonl
+  lanefield solve --config weak.nersc --source gauss:7 --mass 0.1 \\
+      --verify record.jsonl --device cpu --threads 1")]
 pub struct Solve {
     /// The operator M
     #[arg(long, value_name = "OPERATOR", default_value = "wilson")]
-    operator: Operator,
+    operator: OperatorName,
     #[command(flatten)]
     input: InputArgs,
-    /// Bare quark mass in lattice units
-    #[arg(long, value_name = "M", value_parser = mass, allow_negative_numbers = true)]
-    mass: f64,
+    #[command(flatten)]
+    parameters: OperatorArgs,
     #[command(flatten)]
     hop: HopArgs,
+    /// Solve for so many right-hand sides at once: with --source gauss:SEED those of the seeds from SEED on, by cg
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    batch: Option<u16>,
+    /// The solver
+    #[arg(long, value_name = "SOLVER", default_value = "cg")]
+    solver: Solver,
     /// Stop when |r| ≤ tolerance · |b| [default: 1e-10 in f64, 1e-6 in f32]
     #[arg(long, value_name = "TOLERANCE", value_parser = tolerance)]
     tolerance: Option<f64>,
@@ -52,19 +78,23 @@ pub struct Solve {
     /// Precision of the solver
     #[arg(long, value_name = "PRECISION", default_value = "f64")]
     precision: Precision,
-    /// Solve M†M on all sites instead of the even-odd Schur complement
+    /// Solve M itself (by cg its normal equations) on all sites instead of the even-odd Schur complement
     #[arg(long)]
     unpreconditioned: bool,
-    /// Write the solution as a NumPy array (T, Z, Y, X, 4, 3), complex64 for f32 and complex128 for f64
+    /// Write the solution as a NumPy array of the shape of the source, complex64 for f32 and complex128 for f64: (T, Z, Y, X, 4, 3), for
+    /// dwf and mobius (Ls, T, Z, Y, X, 4, 3) where the source is five-dimensional too, for laplace (T, Z, Y, X, N, 3); with --batch
+    /// there is an axis for the right-hand sides before all others
     #[arg(long, value_name = "X.npy")]
     output: Option<PathBuf>,
-    /// Write the history as CSV: iteration, squared residual |r|², and the 16 hex digits of that double; also when the solver does
-    /// not converge
+    /// Write the history as CSV: iteration, squared residual |r|², and the 16 hex digits of that double, with --batch after the
+    /// column; also when the solver does not converge, unless with --batch
     #[arg(long, value_name = "H.csv")]
     history: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    long_run: LongRunArgs,
     #[command(flatten)]
     sums: SumArgs,
     #[command(flatten)]
@@ -72,9 +102,41 @@ pub struct Solve {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Operator {
-    /// The Wilson operator, hop + (4 + mass)
-    Wilson,
+enum Solver {
+    /// Conjugate gradients; on the normal equations, but for laplace
+    Cg,
+    /// The same in f64 with a recurrence in f32
+    MixedF32,
+    /// The same in f64 with a recurrence in 16-bit storage
+    #[value(name = "mixed-16bit")]
+    Mixed16,
+    /// BiCGStab
+    Bicgstab,
+}
+
+impl Solver {
+    fn method(self) -> Method {
+        match self {
+            Self::Cg => Method::ConjugateGradients,
+            Self::MixedF32 => Method::MixedF32,
+            Self::Mixed16 => Method::Mixed16,
+            Self::Bicgstab => Method::BiCgStab,
+        }
+    }
+
+    /// As on the command line.
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    fn describe(self, precision: &str) -> String {
+        match self {
+            Self::Cg => format!("conjugate gradients in {precision}"),
+            Self::MixedF32 => "conjugate gradients in f64 and f32".to_owned(),
+            Self::Mixed16 => "conjugate gradients in f64 and 16-bit storage".to_owned(),
+            Self::Bicgstab => format!("BiCGStab in {precision}"),
+        }
+    }
 }
 
 pub(super) fn tolerance(text: &str) -> Result<f64, String> {
@@ -87,37 +149,87 @@ pub(super) fn max_iterations(text: &str) -> Result<usize, String> {
     value.ok_or_else(|| format!("'{text}' is no number of iterations: give a whole number of at least 1"))
 }
 
+/// How to solve, whatever the operator.
+#[derive(Clone, Copy)]
+struct How {
+    preconditioning: Preconditioning,
+    method: Method,
+    cg: CgParams,
+    lanes: LaneChoice,
+}
+
+impl How {
+    fn solve<M>(self, operator: M) -> LibrarySolve<M> {
+        let Self { preconditioning, method, cg, lanes } = self;
+        LibrarySolve { operator, preconditioning, method, cg, lanes }
+    }
+
+    /// The lattice as the solver will lay it out, so that one that does not fit is refused before a device is opened.
+    fn lay_out<R: Vectors>(self, configuration: &Configuration) -> anyhow::Result<Lattice> {
+        let checkerboard = match self.preconditioning {
+            Preconditioning::EvenOdd => Checkerboard::RedBlack,
+            Preconditioning::None => Checkerboard::FullOnly,
+        };
+        let options = LatticeOptions { lanes: self.lanes, nodes: None, checkerboard };
+        let lattice = Lattice::new(configuration.extents(), R::COMPLEX, options);
+        let hint = match checkerboard {
+            Checkerboard::RedBlack => " for the even-odd solver (--unpreconditioned needs no parities)",
+            Checkerboard::FullOnly => "",
+        };
+        lattice.with_context(|| format!("failed to lay out the lattice{hint}"))
+    }
+}
+
 impl Solve {
     pub fn run(self) -> anyhow::Result<Outcome> {
+        let model = self.parameters.model(self.operator, &self.hop)?;
+        ensure!(
+            self.precision == Precision::F64 || !matches!(self.solver, Solver::MixedF32 | Solver::Mixed16),
+            "--solver {} computes solutions in f64: leave out --precision f32, or use --solver cg",
+            self.solver.name()
+        );
+        ensure!(
+            self.batch.is_none() || self.solver == Solver::Cg,
+            "--batch is for --solver cg; {} takes one right-hand side",
+            self.solver.name()
+        );
         let outputs = [("--output", &self.output), ("--history", &self.history)];
-        let outputs: Vec<(&str, &Path)> =
-            outputs.iter().filter_map(|(name, path)| Some((*name, path.as_deref()?))).collect();
-        require_distinct(&outputs, &self.input.files())?;
+        let outputs = outputs.iter().filter_map(|(name, path)| Some((*name, path.as_deref()?)));
+        let outputs: Vec<(&str, &Path)> = outputs.chain(self.long_run.outputs()).collect();
+        let inputs: Vec<(&str, &Path)> = self.input.files().into_iter().chain(self.long_run.inputs()).collect();
+        require_distinct(&outputs, &inputs)?;
         for (_, path) in outputs {
             require_writable(path)?;
         }
-        match (self.operator, self.precision) {
-            (Operator::Wilson, Precision::F32) => self.solve::<f32>(),
-            (Operator::Wilson, Precision::F64) => self.solve::<f64>(),
+        match self.precision {
+            Precision::F32 => self.solve::<f32>(model),
+            Precision::F64 => self.solve::<f64>(model),
         }
     }
 
-    fn solve<R: Vectors + ArrayReal>(&self) -> anyhow::Result<Outcome> {
-        let diagonal = check_diagonal::<R>(self.mass)?;
+    fn solve<R: Vectors + ArrayReal>(&self, model: AnyModel) -> anyhow::Result<Outcome> {
+        model.check::<R>()?;
+        let diagonal = model.diagonal();
+        // Clover and domain wall fermions have matrices there, which they check themselves.
+        let is_number = matches!(model, AnyModel::Wilson(_) | AnyModel::Laplace(_));
         ensure!(
-            self.unpreconditioned || R::from_f64(1.0 / diagonal).to_f64().is_finite(),
-            "mass {} makes the diagonal 4 + mass {diagonal:e}, which even-odd preconditioning divides by: use \
-             --unpreconditioned",
-            self.mass
+            self.unpreconditioned || !is_number || R::from_f64(1.0 / diagonal).to_f64().is_finite(),
+            "mass {} makes the diagonal {diagonal:e}, which even-odd preconditioning divides by: use --unpreconditioned",
+            model.mass()
         );
         self.backend.limit_host_threads();
-        let (configuration, eta) = self.input.read()?;
+        let configuration = self.input.configuration()?;
+        let (shape, extents) = (model.shape(), configuration.extents());
+        let eta = match self.batch {
+            Some(columns) => self.input.batch(shape, extents, columns),
+            None => self.input.source(shape, extents, true),
+        }?;
         // Only to refuse what does not fit; the solver rounds for itself.
-        rounded::<R>(&eta)?;
+        rounded::<R>(&eta.values)?;
         let auto = CgParams::auto::<R>();
-        let solve = WilsonSolve {
-            operator: WilsonParameters { mass: self.mass, hop: self.hop.parameters() },
+        let how = How {
             preconditioning: if self.unpreconditioned { Preconditioning::None } else { Preconditioning::EvenOdd },
+            method: self.solver.method(),
             cg: CgParams {
                 tolerance: self.tolerance.unwrap_or(auto.tolerance),
                 max_iterations: self.max_iterations.unwrap_or(auto.max_iterations),
@@ -125,64 +237,153 @@ impl Solve {
                 sum: self.sums.sum(size_of::<Complex<f64>>()).context("failed to plan the sums")?,
             },
             lanes: self.backend.lanes,
-            method: Method::ConjugateGradients,
         };
-        let lattice = lay_out::<R>(&configuration, &solve)?;
+        let lattice = how.lay_out::<R>(&configuration)?;
+        let long_run = match self.long_run.is_wanted() {
+            true => self.long_run.open(&self.identity::<R>(model, how, lattice, &configuration, &eta))?,
+            false => LongRun::default(),
+        };
         let backend = self.backend.open()?;
         let device = backend.describe();
-        backend.run(Task::<R> {
-            command: self,
-            configuration: &configuration,
-            eta: &eta,
-            solve,
-            lattice,
-            device,
-            precision: std::marker::PhantomData,
-        })
+        let configuration = &configuration;
+        let precision = PhantomData::<R>;
+        backend.run(Task { command: self, model, configuration, eta, how, lattice, device, long_run, precision })
+    }
+
+    /// All that the bits of the solve depend on.
+    fn identity<R: Vectors>(
+        &self,
+        model: AnyModel,
+        how: How,
+        lattice: Lattice,
+        configuration: &Configuration,
+        eta: &Loaded,
+    ) -> Identity {
+        let hop = self.hop.parameters();
+        let source = match (&self.input.source, self.batch) {
+            (Source::File(_), _) => format!("of SHA-256 {}", digest_of_numbers(&eta.values)),
+            (source, None) => source.to_string(),
+            (source, Some(columns)) => format!("{source}, {columns} columns"),
+        };
+        let sum = match self.sums.sum {
+            SumKind::Exact => "exact".to_owned(),
+            SumKind::Tree => format!("{:?} of {}-byte lanes", how.cg.sum, lattice.width().bytes()),
+        };
+        Identity::default()
+            .with("operator", model.describe())
+            .with("boundary", hop.boundary)
+            .with("links", hop.links)
+            .with("legs", hop.legs)
+            .with("configuration", describe_configuration(configuration))
+            .with("source", source)
+            .with("precision", R::NAME)
+            .with("solver", self.solver.name())
+            .with("preconditioning", preconditioning_name(how.preconditioning))
+            .with("tolerance", format!("{:e}", how.cg.tolerance))
+            .with("sum", sum)
     }
 }
 
-/// The lattice as the solver will lay it out, so that one that does not fit is refused before a device is opened.
-fn lay_out<R: Vectors>(configuration: &Configuration, solve: &WilsonSolve) -> anyhow::Result<Lattice> {
-    let checkerboard = match solve.preconditioning {
-        Preconditioning::EvenOdd => Checkerboard::RedBlack,
-        Preconditioning::None => Checkerboard::FullOnly,
-    };
-    let options = LatticeOptions { lanes: solve.lanes, nodes: None, checkerboard };
-    let lattice = Lattice::new(configuration.extents(), R::COMPLEX, options);
-    let hint = match checkerboard {
-        Checkerboard::RedBlack => " for the even-odd solver (--unpreconditioned needs no parities)",
-        Checkerboard::FullOnly => "",
-    };
-    lattice.with_context(|| format!("failed to lay out the lattice{hint}"))
+fn preconditioning_name(preconditioning: Preconditioning) -> &'static str {
+    match preconditioning {
+        Preconditioning::EvenOdd => "even-odd",
+        Preconditioning::None => "none",
+    }
 }
 
 /// One solve, on any backend.
 struct Task<'a, R> {
     command: &'a Solve,
+    model: AnyModel,
     configuration: &'a Configuration,
-    eta: &'a [Complex<f64>],
-    solve: WilsonSolve,
+    eta: Loaded,
+    how: How,
     lattice: Lattice,
     device: String,
-    precision: std::marker::PhantomData<R>,
+    long_run: LongRun,
+    precision: PhantomData<R>,
+}
+
+/// The solve itself, by any operator.
+struct Solving<'a, B, R> {
+    backend: &'a B,
+    configuration: &'a Configuration,
+    eta: &'a [Complex<f64>],
+    how: How,
+    watcher: &'a mut dyn Watcher,
+    resume: Option<&'a SavedState>,
+    precision: PhantomData<R>,
+}
+
+impl<B: Backend, R: Vectors> ModelTask for Solving<'_, B, R> {
+    type Output = Result<SolveReport<R>, SolveError>;
+
+    fn run<M: Model>(self, model: M) -> Self::Output {
+        let solve = self.how.solve(model);
+        solve_from::<R, B, M>(self.backend, self.configuration, self.eta, &solve, self.watcher, self.resume)
+    }
 }
 
 impl<R: Vectors + ArrayReal> BackendTask for Task<'_, R> {
     type Output = anyhow::Result<Outcome>;
 
     fn run<B: Backend>(self, backend: &B) -> anyhow::Result<Outcome> {
-        let Self { command, configuration, eta, solve, lattice, device, .. } = self;
-        let progress = Progress::new(solve.cg.tolerance);
-        let solved =
-            solver::solve::<R, B, _>(backend, configuration, eta, &solve, |iteration, c| progress.show(iteration, c));
+        let Self { command, model, configuration, eta, how, lattice, device, mut long_run, precision } = self;
+        let mut summary = Summary::new::<R>(device, command, model, how, lattice, configuration);
+        summary.resumed_from = long_run.state.as_ref().map(SavedState::iterations);
+        // The walls that a physical source is put onto, and its solution taken from.
+        let walls = match (model, eta.shape) {
+            (AnyModel::DomainWall(parameters), FieldShape::Spinor) => Some(parameters),
+            _ => None,
+        };
+        let eta = match walls {
+            Some(parameters) => {
+                let eta = import_source(backend, configuration, parameters, &eta.values);
+                let eta = eta.context("failed to put the source onto the walls")?;
+                rounded::<R>(&eta)?;
+                eta
+            }
+            None => eta.values,
+        };
+
+        let progress = Progress::new(how.cg.tolerance);
+        let LongRun { checkpoints, recorder, replay, state } = &mut long_run;
+        let mut show = |iteration: usize, c: f64| progress.show(iteration, c);
+        let mut watcher = Watchers::default()
+            .with(replay.as_mut())
+            .with(recorder.as_mut())
+            .with(checkpoints.as_mut())
+            .with(Some(&mut show));
+        let (watcher, resume) = (&mut watcher, state.as_ref());
+        let solved = model.run(Solving { backend, configuration, eta: &eta, how, watcher, resume, precision });
         progress.end();
-        let mut summary = Summary::new::<R>(device, &solve, lattice, configuration.plaquette());
+
+        if solved.as_ref().is_ok() || solved.as_ref().is_err_and(|error| error.history().is_some()) {
+            if let Some(recorder) = &mut long_run.recorder {
+                recorder.finish()?;
+            }
+            if let Some(Err(Stopped(error))) = long_run.replay.as_mut().map(|replay| replay.finish()) {
+                return differs(error, command.json);
+            }
+            summary.compared_with_record = long_run.replay.as_ref().map(|replay| replay.compared());
+        }
         match solved {
             Ok(report) => {
-                write_history(command.history.as_deref(), &report.cg().history)?;
+                let extents = configuration.extents();
+                let histories = report.columns.iter().map(|column| &column.cg.history[..]);
+                match command.batch {
+                    Some(_) => write_batch_history(command.history.as_deref(), histories)?,
+                    None => write_history(command.history.as_deref(), &report.cg().history)?,
+                }
                 if let Some(path) = &command.output {
-                    write_spinor(path, configuration.extents(), &report.solution)?;
+                    let columns = command.batch.map(usize::from);
+                    match walls {
+                        Some(parameters) => {
+                            let solution = export_solution(configuration, parameters, &report.solution)?;
+                            FieldShape::Spinor.write(path, extents, columns, &solution)
+                        }
+                        None => model.shape().write(path, extents, columns, &report.solution),
+                    }?;
                 }
                 let bandwidth = backend.copy_bandwidth();
                 if let Err(error) = &bandwidth {
@@ -192,9 +393,14 @@ impl<R: Vectors + ArrayReal> BackendTask for Task<'_, R> {
                 summary.print(command.json)?;
                 Ok(Outcome::Done)
             }
+            Err(SolveError::Cg(CgError::Stopped(Stopped(error)))) if error.is::<ReplayDifference>() => {
+                differs(error, command.json)
+            }
             Err(error) => {
                 let Some(history) = error.history() else { return Err(error).context("failed to solve") };
-                write_history(command.history.as_deref(), history)?;
+                if command.batch.is_none() {
+                    write_history(command.history.as_deref(), history)?;
+                }
                 summary.failed(&error, history);
                 summary.print(command.json)?;
                 eprintln!("error: {error}");
@@ -204,212 +410,14 @@ impl<R: Vectors + ArrayReal> BackendTask for Task<'_, R> {
     }
 }
 
-/// Writes `iteration,residual,residual_bits`. The bytes depend on the history alone.
-fn write_history(path: Option<&Path>, history: &[f64]) -> anyhow::Result<()> {
-    let Some(path) = path else { return Ok(()) };
-    write_atomically(path, |writer| {
-        let mut csv = csv::Writer::from_writer(writer);
-        csv.write_record(["iteration", "residual", "residual_bits"])?;
-        for (iteration, &c) in history.iter().enumerate() {
-            csv.write_record([iteration.to_string(), format!("{c:e}"), bits(c)])?;
-        }
-        csv.flush()
-    })?;
-    Ok(())
-}
-
-/// A bar on a terminal's standard error: the digits of the residual that are won, of those that are wanted.
-pub(super) struct Progress {
-    bar: ProgressBar,
-    tolerance: f64,
-    start: std::cell::Cell<f64>,
-}
-
-impl Progress {
-    const STEPS: u64 = 1000;
-
-    pub(super) fn new(tolerance: f64) -> Self {
-        let bar = ProgressBar::new(Self::STEPS);
-        if let Ok(style) = ProgressStyle::with_template("{elapsed_precise} [{wide_bar}] {msg}") {
-            bar.set_style(style.progress_chars("=> "));
-        }
-        Self { bar, tolerance, start: std::cell::Cell::new(0.0) }
+/// Says where a solve differs from its record. An error of reading the record is none of the solve's.
+fn differs(error: Box<dyn std::error::Error + Send + Sync>, json: bool) -> anyhow::Result<Outcome> {
+    if !error.is::<ReplayDifference>() {
+        return Err(anyhow::Error::from_boxed(error));
     }
-
-    /// From a zero guess the first |r|² is |b|².
-    pub(super) fn show(&self, iteration: usize, c: f64) {
-        if iteration == 0 {
-            self.start.set(c);
-        }
-        let relative = (c / self.start.get()).sqrt();
-        let share = (relative.ln() / self.tolerance.ln()).clamp(0.0, 1.0);
-        self.bar.set_position((share * Self::STEPS as f64) as u64);
-        self.bar.set_message(format!("iteration {iteration}, |r|/|b| {relative:.2e}"));
+    if json {
+        print_json(&serde_json::json!({ "same_as_record": false, "difference": error.to_string() }))?;
     }
-
-    pub(super) fn end(&self) {
-        self.bar.finish_and_clear();
-    }
-}
-
-/// What was solved, and how it went. As JSON, these fields; what a solver that did not converge cannot tell is null.
-#[derive(Serialize)]
-struct Summary {
-    /// What it ran on.
-    device: String,
-    /// `wilson`.
-    operator: &'static str,
-    /// Extents x, y, z, t.
-    lattice: [usize; 4],
-    /// Bytes of a vector.
-    lane_bytes: usize,
-    /// The cut into lanes, x, y, z, t.
-    virtual_nodes: [usize; 4],
-    /// f32 or f64.
-    precision: &'static str,
-    /// Reals stored a link.
-    links: usize,
-    /// The order in which the hop adds its legs.
-    legs: String,
-    /// Boundary phases in x,y,z,t.
-    boundary: String,
-    mass: f64,
-    /// `even-odd` or `none`.
-    preconditioning: &'static str,
-    tolerance: f64,
-    max_iterations: usize,
-    /// Average plaquette of the configuration.
-    plaquette: f64,
-    converged: bool,
-    /// Why it did not converge.
-    failure: Option<String>,
-    iterations: usize,
-    /// The last |r|² of the history; null where the source was not finite.
-    residual: Option<f64>,
-    /// Its 16 hex digits.
-    residual_bits: Option<String>,
-    /// |b − Aψ| / |b| of the system that conjugate gradients solved, in f64.
-    true_residual: Option<f64>,
-    /// |η − Mψ| / |η| on all sites, in f64.
-    solution_residual: Option<f64>,
-    /// Wall time of conjugate gradients.
-    seconds: Option<f64>,
-    gflop_per_second: Option<f64>,
-    /// With each kernel's inputs and outputs counted once, in 10⁹ bytes.
-    gb_per_second: Option<f64>,
-    /// Copy bandwidth measured in this run, read plus written.
-    copy_gb_per_second: Option<f64>,
-    /// The ratio of the two; above 1 where fields stay in a cache.
-    share_of_copy_bandwidth: Option<f64>,
-}
-
-impl Summary {
-    fn new<R: Vectors>(device: String, solve: &WilsonSolve, lattice: Lattice, plaquette: f64) -> Self {
-        let hop = solve.operator.hop;
-        Self {
-            device,
-            operator: "wilson",
-            lattice: lattice.extents().as_array(),
-            lane_bytes: lattice.width().bytes(),
-            virtual_nodes: lattice.nodes().as_array(),
-            precision: R::NAME,
-            links: hop.links.reals(),
-            legs: hop.legs.to_string(),
-            boundary: hop.boundary.to_string(),
-            mass: solve.operator.mass,
-            preconditioning: match solve.preconditioning {
-                Preconditioning::EvenOdd => "even-odd",
-                Preconditioning::None => "none",
-            },
-            tolerance: solve.cg.tolerance,
-            max_iterations: solve.cg.max_iterations,
-            plaquette,
-            converged: false,
-            failure: None,
-            iterations: 0,
-            residual: None,
-            residual_bits: None,
-            true_residual: None,
-            solution_residual: None,
-            seconds: None,
-            gflop_per_second: None,
-            gb_per_second: None,
-            copy_gb_per_second: None,
-            share_of_copy_bandwidth: None,
-        }
-    }
-
-    fn set_history(&mut self, history: &[f64]) {
-        self.iterations = history.len().saturating_sub(1);
-        self.residual = history.last().copied();
-        self.residual_bits = self.residual.map(bits);
-    }
-
-    fn converged<R>(&mut self, report: &SolveReport<R>, bandwidth: Option<f64>) {
-        self.converged = true;
-        self.set_history(&report.cg().history);
-        self.true_residual = Some(report.columns[0].true_residual);
-        self.solution_residual = Some(report.columns[0].solution_residual);
-        self.seconds = Some(report.seconds);
-        // A source of zero is solved in no iteration, and has no rate.
-        if report.cg().iterations > 0 {
-            let rate = report.bytes as f64 / report.seconds;
-            self.gflop_per_second = Some(report.flops as f64 / report.seconds / 1e9);
-            self.gb_per_second = Some(rate / 1e9);
-            self.share_of_copy_bandwidth = bandwidth.map(|bandwidth| rate / bandwidth);
-        }
-        self.copy_gb_per_second = bandwidth.map(|bandwidth| bandwidth / 1e9);
-    }
-
-    fn failed(&mut self, error: &SolveError, history: &[f64]) {
-        self.failure = Some(error.to_string());
-        self.set_history(history);
-        if let SolveError::TrueResidual { true_residual, .. } = error {
-            self.true_residual = Some(*true_residual);
-        }
-    }
-
-    fn print(&self, json: bool) -> anyhow::Result<()> {
-        if json {
-            return print_json(self);
-        }
-        let dots = |numbers: [usize; 4]| numbers.map(|n| n.to_string()).join(".");
-        let preconditioned = if self.preconditioning == "none" { "not preconditioned" } else { self.preconditioning };
-        let mut rows = vec![
-            ("device", self.device.clone()),
-            (
-                "operator",
-                format!(
-                    "{}, mass {}, boundary {}, {} reals a link",
-                    self.operator, self.mass, self.boundary, self.links
-                ),
-            ),
-            (
-                "lattice",
-                format!("{}, {}-byte lanes cut {}", dots(self.lattice), self.lane_bytes, dots(self.virtual_nodes)),
-            ),
-            ("plaquette", self.plaquette.to_string()),
-            (
-                "solver",
-                format!("conjugate gradients in {}, {preconditioned}, tolerance {:e}", self.precision, self.tolerance),
-            ),
-            ("iterations", format!("{}{}", self.iterations, if self.converged { "" } else { ", not converged" })),
-        ];
-        let mut row = |name, value: Option<String>| rows.extend(value.map(|value| (name, value)));
-        row("last |r|²", self.residual.map(with_bits));
-        row("true residual", self.true_residual.map(|r| format!("{r:.3e} of the system that was solved")));
-        row("|η − Mψ| / |η|", self.solution_residual.map(|r| format!("{r:.3e}")));
-        row("time", self.seconds.map(|s| format!("{s:.3} s")));
-        row("speed", self.gflop_per_second.map(|rate| format!("{rate:.2} GFlop/s")));
-        row(
-            "memory traffic",
-            self.gb_per_second.map(|rate| match (self.share_of_copy_bandwidth, self.copy_gb_per_second) {
-                (Some(share), Some(copy)) => {
-                    format!("{rate:.2} GB/s, {:.0}% of the copy bandwidth, {copy:.2} GB/s", 100.0 * share)
-                }
-                _ => format!("{rate:.2} GB/s"),
-            }),
-        );
-        print(facts(rows))
-    }
+    eprintln!("error: {error}");
+    Ok(Outcome::CheckFailed)
 }

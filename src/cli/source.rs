@@ -1,19 +1,19 @@
 //! The inputs of `apply` and `solve`: a configuration, and a source from a file, from a seed, or at a point.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{bail, ensure};
+use anyhow::{Context as _, bail, ensure};
 use clap::Args;
-use lanefield::io::npy;
-use lanefield::reference::field::Spinors;
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Coordinate, DIMENSION_NAMES, Extents};
 use lanefield::reference::random::{Stream, gaussian_pair};
 use num_complex::Complex;
 
-use super::files::{npy_error, read_configuration};
+use super::fields::{FieldShape, interleaved};
+use super::files::read_configuration;
 
 /// What an operator acts in, and on.
 #[derive(Args, Clone, Debug)]
@@ -21,10 +21,19 @@ pub struct InputArgs {
     /// The gauge configuration: a NERSC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
     #[arg(long, value_name = "FILE")]
     pub config: PathBuf,
-    /// The source: a NumPy array (T, Z, Y, X, 4, 3), complex64 or complex128; gauss:SEED, Gaussian numbers of variance 1 in each
-    /// real component; or point:x,y,z,t,spin,colour, 1 there and 0 elsewhere
+    /// The source: a NumPy array (T, Z, Y, X, 4, 3), complex64 or complex128, for dwf and mobius (Ls, T, Z, Y, X, 4, 3), for laplace
+    /// (T, Z, Y, X, N, 3); gauss:SEED, Gaussian numbers of variance 1 in each real component of such a field; or
+    /// point:x,y,z,t,spin,colour, 1 there and 0 elsewhere (for laplace the component instead of the spin)
     #[arg(long, value_name = "FILE.npy|gauss:SEED|point:x,y,z,t,spin,colour")]
     pub source: Source,
+}
+
+/// A source in site order.
+pub struct Loaded {
+    /// What it holds at each site.
+    pub shape: FieldShape,
+    /// Its numbers.
+    pub values: Vec<Complex<f64>>,
 }
 
 impl InputArgs {
@@ -37,23 +46,54 @@ impl InputArgs {
         [("--config", self.config.as_path())].into_iter().chain(source).collect()
     }
 
-    /// The configuration, and the source in site order.
-    pub fn read(&self) -> anyhow::Result<(Configuration, Vec<Complex<f64>>)> {
-        let configuration = read_configuration(&self.config)?.configuration;
-        let source = self.source.values(configuration.extents(), &self.config.display().to_string())?;
-        Ok((configuration, source))
+    /// The configuration.
+    pub fn configuration(&self) -> anyhow::Result<Configuration> {
+        Ok(read_configuration(&self.config)?.configuration)
+    }
+
+    /// A source of `shape`; where `physical` ones are welcome, they may be in place of five-dimensional ones, and a point is one.
+    pub fn source(&self, shape: FieldShape, extents: Extents, physical: bool) -> anyhow::Result<Loaded> {
+        let is_physical_point =
+            physical && matches!((&self.source, shape), (Source::Point { .. }, FieldShape::FiveDimensional(_)));
+        let shape = if is_physical_point { FieldShape::Spinor } else { shape };
+        self.source.load(shape, extents, physical, &self.config.display().to_string())
+    }
+
+    /// Gaussian sources of `columns` seeds in a row, as one field.
+    pub fn batch(&self, shape: FieldShape, extents: Extents, columns: u16) -> anyhow::Result<Loaded> {
+        let Source::Gauss(seed) = self.source else {
+            bail!("--batch takes its right-hand sides from --source gauss:SEED, and not from {}", self.source)
+        };
+        let draw = |column| {
+            let seed = seed.checked_add(column).with_context(|| format!("the seeds from {seed} on are too few"))?;
+            Ok(gaussian(seed, shape, extents))
+        };
+        let columns: Vec<_> = (0..columns.into()).map(draw).collect::<anyhow::Result<_>>()?;
+        Ok(Loaded { shape, values: interleaved(&columns, shape.words()) })
     }
 }
 
-/// A spinor field to be made.
+/// A field to be made.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Source {
     /// Read from a NumPy array.
     File(PathBuf),
     /// Gaussian numbers from a seed: they depend on the seed, the site and the component alone.
     Gauss(u64),
-    /// 1 at one site, spin and colour.
+    /// 1 at one site, spin (or component) and colour.
     Point { coordinate: Coordinate, spin: usize, colour: usize },
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::File(path) => write!(f, "{}", path.display()),
+            Self::Gauss(seed) => write!(f, "gauss:{seed}"),
+            Self::Point { coordinate: [x, y, z, t], spin, colour } => {
+                write!(f, "point:{x},{y},{z},{t},{spin},{colour}")
+            }
+        }
+    }
 }
 
 impl FromStr for Source {
@@ -69,9 +109,6 @@ impl FromStr for Source {
         let numbers: Vec<usize> =
             point.split(',').map(|n| n.trim().parse().map_err(|_| form())).collect::<Result<_, _>>()?;
         let [x, y, z, t, spin, colour] = numbers.try_into().map_err(|_| form())?;
-        if spin >= 4 {
-            return Err(format!("spin {spin} of '{text}' is outside 0 to 3"));
-        }
         if colour >= 3 {
             return Err(format!("colour {colour} of '{text}' is outside 0 to 2"));
         }
@@ -81,38 +118,40 @@ impl FromStr for Source {
 
 impl Source {
     /// The field in site order. `config` names what has the extents.
-    fn values(&self, extents: Extents, config: &str) -> anyhow::Result<Vec<Complex<f64>>> {
+    fn load(&self, shape: FieldShape, extents: Extents, physical: bool, config: &str) -> anyhow::Result<Loaded> {
         match self {
             Self::File(path) => {
-                let array = npy::read_spinor(path).map_err(|error| npy_error(path, error))?;
-                array.require_finite().map_err(|error| npy_error(path, error))?;
+                let (shape, its_extents, values) = shape.read(path, physical)?;
                 ensure!(
-                    array.extents == extents,
-                    "the source {} lies on {}, and the configuration {config} on {extents}: they must be the same lattice",
+                    its_extents == extents,
+                    "the source {} lies on {its_extents}, and the configuration {config} on {extents}: they must be the same lattice",
                     path.display(),
-                    array.extents
                 );
-                Ok(array.values.into_f64())
+                Ok(Loaded { shape, values })
             }
-            &Self::Gauss(seed) => {
-                let words = (0..extents.volume()).flat_map(|site| (0..Spinors::WORDS as u32).map(move |w| (site, w)));
-                let draw = |(site, word)| {
-                    let (re, im) = gaussian_pair(seed, Stream::SpinorSource, site as u64, word);
-                    Complex::new(re, im)
-                };
-                Ok(words.map(draw).collect())
-            }
+            &Self::Gauss(seed) => Ok(Loaded { shape, values: gaussian(seed, shape, extents) }),
             &Self::Point { coordinate, spin, colour } => {
                 for (d, name) in DIMENSION_NAMES.iter().enumerate() {
                     let (value, last) = (coordinate[d], extents[d] - 1);
                     ensure!(value <= last, "{name} = {value} of the point source is outside 0 to {last} on {extents}");
                 }
-                let mut values = vec![Complex::new(0.0, 0.0); extents.volume() * Spinors::WORDS];
-                values[extents.site(coordinate) * Spinors::WORDS + 3 * spin + colour].re = 1.0;
-                Ok(values)
+                let (name, count) = shape.components();
+                ensure!(spin < count, "{name} {spin} of the point source is outside 0 to {}", count - 1);
+                let mut values = vec![Complex::new(0.0, 0.0); extents.volume() * shape.words()];
+                values[extents.site(coordinate) * shape.words() + 3 * spin + colour].re = 1.0;
+                Ok(Loaded { shape, values })
             }
         }
     }
+}
+
+fn gaussian(seed: u64, shape: FieldShape, extents: Extents) -> Vec<Complex<f64>> {
+    let words = shape.words() as u32;
+    let draw = |(site, word)| {
+        let (re, im) = gaussian_pair(seed, Stream::SpinorSource, site as u64, word);
+        Complex::new(re, im)
+    };
+    (0..extents.volume()).flat_map(|site| (0..words).map(move |word| (site, word))).map(draw).collect()
 }
 
 /// The source rounded to the precision of the computation.
@@ -139,7 +178,6 @@ mod tests {
     #[test]
     fn a_point_that_does_not_exist_is_refused_with_the_range() {
         let refusal = |text: &str| text.parse::<Source>().unwrap_err();
-        assert!(refusal("point:0,0,0,0,4,0").contains("spin 4") && refusal("point:0,0,0,0,4,0").contains("0 to 3"));
         assert!(refusal("point:0,0,0,0,0,3").contains("outside 0 to 2"));
         assert!(refusal("point:0,0,0").contains("six whole numbers"));
         assert!(refusal("gauss:x").contains("'x' is no seed"));
@@ -149,11 +187,19 @@ mod tests {
     fn a_point_source_is_one_at_its_place_alone() {
         let source: Source = "point:1,0,0,1,2,1".parse().unwrap();
         let extents = Extents::new([2, 1, 1, 2]).unwrap();
-        let values = source.values(extents, "c").unwrap();
-        let place = 3 * Spinors::WORDS + 7;
+        let values = source.load(FieldShape::Spinor, extents, false, "c").unwrap().values;
+        let place = 3 * 12 + 7;
         assert!(values.iter().enumerate().all(|(i, z)| *z == Complex::new(f64::from(i == place), 0.0)));
-        let error = source.values(Extents::new([1, 1, 1, 2]).unwrap(), "c").unwrap_err().to_string();
+        let refusal = |source: &str, shape, extents| {
+            let source: Source = source.parse().unwrap();
+            source.load(shape, Extents::new(extents).unwrap(), false, "c").err().unwrap().to_string()
+        };
+        let error = refusal("point:1,0,0,1,2,1", FieldShape::Spinor, [1, 1, 1, 2]);
         assert_eq!(error, "x = 1 of the point source is outside 0 to 0 on 1.1.1.2");
+        let error = refusal("point:0,0,0,0,4,0", FieldShape::FiveDimensional(8), [1, 1, 1, 2]);
+        assert_eq!(error, "spin 4 of the point source is outside 0 to 3");
+        let error = refusal("point:0,0,0,0,4,0", FieldShape::ColourVectors(2), [1, 1, 1, 2]);
+        assert_eq!(error, "component 4 of the point source is outside 0 to 1");
     }
 
     #[test]

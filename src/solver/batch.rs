@@ -10,6 +10,9 @@ use super::{CgError, CgInfo, CgParams};
 use crate::backend::{Backend, BackendError};
 use crate::operator::Operator;
 
+/// The solutions of all columns in one field, and what each took.
+pub type BatchSolution<B, R, A> = (<B as Backend>::Field<R, <A as Operator<B, R>>::Object>, Vec<CgInfo>);
+
 /// One right-hand side.
 struct Column {
     /// Its number in the batch.
@@ -107,7 +110,7 @@ impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BatchConjugateGradients<'a, 
     ///
     /// # Errors
     /// [`CgError::NotConverged`] before all are done; what the backend reports.
-    pub fn into_solution(self) -> Result<(B::Field<R, A::Object>, Vec<CgInfo>), CgError> {
+    pub fn into_solution(self) -> Result<BatchSolution<B, R, A>, CgError> {
         let Self { operator, params, column_parts, solutions, infos, .. } = self;
         let mut all = operator.zeros_of(solutions.len())?;
         for (number, (solution, info)) in solutions.iter().zip(&infos).enumerate() {
@@ -235,7 +238,7 @@ pub fn conjugate_gradient_batch<B: Backend, R: Vectors, A: Operator<B, R>>(
     columns: usize,
     params: CgParams,
     mut watcher: impl Watcher,
-) -> Result<(B::Field<R, A::Object>, Vec<CgInfo>), CgError> {
+) -> Result<BatchSolution<B, R, A>, CgError> {
     let mut recurrence = BatchConjugateGradients::new(operator, source, columns, params)?;
     run(&mut recurrence, &mut watcher)?;
     recurrence.into_solution()

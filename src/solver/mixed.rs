@@ -13,7 +13,7 @@ use crate::operator::Operator;
 /// When the residual is computed anew: as soon as |r| is below this share of its largest value since the last time. Each time costs an
 /// application in f64; the rounding of the low precision shows only far below.
 pub fn reliable_delta<S: Vectors>() -> f64 {
-    if S::BITS == 16 { 1e-2 } else { 1e-3 }
+    if S::BITS == 16 { 3e-2 } else { 1e-3 }
 }
 /// Give up after so many updates in a row that did not bring the residual down.
 const MOST_IDLE_UPDATES: usize = 10;
@@ -120,7 +120,7 @@ impl<'a, B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object =
         backend.axpy(a, direction, low_psi)?;
         backend.convert(product, low_psi)?;
         backend.axpy(1.0, product, psi)?;
-        *low_psi = self.low.zeros()?;
+        backend.clear(low_psi)?;
         operator.apply(product, psi, Dagger::No)?;
         let backend = operator.backend();
         backend.copy(residual, source)?;

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `recurrence.rs` | what all have in common: steps, saved states, watchers |
 //! | `cg.rs`, `batch.rs`, `mixed.rs`, `bicgstab.rs` | the recurrences |
+//! | `watchers.rs` | checkpoints, records and their replay |
 //! | `solve.rs` | a solve from configuration and source to solution |
 
 mod batch;
@@ -12,8 +13,9 @@ mod cg;
 mod mixed;
 mod recurrence;
 mod solve;
+mod watchers;
 
-pub use batch::{BatchConjugateGradients, conjugate_gradient_batch};
+pub use batch::{BatchConjugateGradients, BatchSolution, conjugate_gradient_batch};
 pub use bicgstab::{BiCgStab, bicgstab};
 pub use cg::{CgError, CgInfo, CgParams, ConjugateGradients, conjugate_gradient};
 pub use mixed::{MixedConjugateGradients, mixed_conjugate_gradient, reliable_delta};
@@ -21,3 +23,4 @@ pub use recurrence::{Recurrence, SavedField, SavedState, Stopped, WatchedScalar,
 pub use solve::{
     Method, Preconditioning, Solve, SolveError, SolveReport, SolvedColumn, WilsonSolve, solve, solve_from,
 };
+pub use watchers::{Checkpoints, Recorder, Replay, ReplayDifference, Watchers};

@@ -129,6 +129,9 @@ pub struct SavedField {
     pub values: Vec<Complex<f64>>,
 }
 
+/// How the name of a system's residual history ends.
+const HISTORY: &str = " history";
+
 impl SavedState {
     pub(super) fn new(recurrence: &str) -> Self {
         Self { recurrence: recurrence.to_owned(), ..Self::default() }
@@ -140,7 +143,7 @@ impl SavedState {
 
     /// Iterations, history and |b|² of a system.
     pub(super) fn info(&mut self, name: &str, info: &CgInfo) {
-        self.scalars(&format!("{name} history"), &info.history);
+        self.scalars(&format!("{name}{HISTORY}"), &info.history);
         self.scalars(&format!("{name} source"), &[info.source_norm2]);
     }
 
@@ -156,6 +159,12 @@ impl SavedState {
         let values = list.iter().map(|c| Complex::new(c.re.to_f64(), c.im.to_f64())).collect();
         self.fields.push(SavedField { name: name.to_owned(), precision: R::NAME.to_owned(), words, values });
         Ok(())
+    }
+
+    /// Iterations done when it was saved; of a batch those of the column that took longest.
+    pub fn iterations(&self) -> usize {
+        let histories = self.scalars.iter().filter(|(name, _)| name.ends_with(HISTORY));
+        histories.map(|(_, history)| history.len().saturating_sub(1)).max().unwrap_or(0)
     }
 
     fn wrong(&self, what: String) -> CgError {
@@ -182,7 +191,7 @@ impl SavedState {
     }
 
     pub(super) fn get_info(&self, name: &str) -> Result<CgInfo, CgError> {
-        let history = self.get_scalars(&format!("{name} history"))?.to_vec();
+        let history = self.get_scalars(&format!("{name}{HISTORY}"))?.to_vec();
         let source_norm2 = self.get_scalar(&format!("{name} source"))?;
         Ok(CgInfo { iterations: history.len().saturating_sub(1), history, source_norm2 })
     }

@@ -297,7 +297,7 @@ impl<M: Model> Source<'_, M> {
         &self,
         backend: &'b B,
         lattice: Lattice,
-    ) -> Result<System<B, R, M::Full<'b, B, R>>, BackendError> {
+    ) -> Result<FullSystem<'b, B, R, M>, BackendError> {
         System::new(self.solve.operator.full(backend, self.configuration, lattice)?, self.is_normal())
     }
 
@@ -306,7 +306,7 @@ impl<M: Model> Source<'_, M> {
         &self,
         backend: &'b B,
         lattice: Lattice,
-    ) -> Result<System<B, R, SchurComplement<B, R, M::Pieces<'b, B, R>>>, BackendError> {
+    ) -> Result<SchurSystem<'b, B, R, M>, BackendError> {
         let pieces = self.solve.operator.even_odd(backend, self.configuration, lattice)?;
         System::new(SchurComplement::new(pieces)?, self.is_normal())
     }
@@ -533,6 +533,7 @@ impl<M: Model> Source<'_, M> {
 }
 
 type Iterated<B, R, M> = (<B as Backend>::Field<R, <M as Model>::Object>, Ran);
+type FullSystem<'b, B, R, M> = System<B, R, <M as Model>::Full<'b, B, R>>;
 type SchurSystem<'b, B, R, M> = System<B, R, SchurComplement<B, R, <M as Model>::Pieces<'b, B, R>>>;
 
 /// Runs a recurrence from its start, or from where it was left.

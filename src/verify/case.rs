@@ -135,6 +135,14 @@ impl<'o> Plan<'o> {
         &self.widths
     }
 
+    /// Whether a case goes through kernels that take long to build: those of the first lane width of its precision, and where programs need
+    /// not be few of every third.
+    pub fn is_thorough(&self, case: &Case) -> bool {
+        let widths = &self.widths[case.precision as usize];
+        let position = widths.iter().position(|&width| width == case.lattice.width());
+        position.is_some_and(|position| position == 0 || !self.options.few_programs && position.is_multiple_of(3))
+    }
+
     /// The numbers of the random cases.
     pub fn numbers(&self) -> std::ops::Range<u64> {
         0..2 * self.options.cases as u64

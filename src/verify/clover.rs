@@ -98,7 +98,7 @@ pub(super) fn hop_on<R: Vectors, B: Backend>(
 impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
     /// The terms on all sites, then the kernels that go on from a hop on one parity, for lattices that have them.
     pub(super) fn clover<R: Vectors>(&self, rows: &mut Rows, configuration: &Configuration) -> Result<(), VerifyError> {
-        let Self { tested, reference, host, case } = *self;
+        let Self { tested, reference, host, case, .. } = *self;
         let (lattice, legs) = (case.lattice, case.legs);
         if lattice.checkerboard() != Checkerboard::RedBlack {
             return Ok(());

@@ -14,7 +14,7 @@ const SPINORS: Spinors = Spinors::new(4);
 impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
     /// Every matrix, on one of the sets of sites: the kernels know no sites.
     pub(super) fn along_s<R: Vectors>(&self, rows: &mut Rows) -> Result<(), VerifyError> {
-        let Self { tested, reference, host, case } = *self;
+        let Self { tested, reference, host, case, .. } = *self;
         let sites = case.sites()[case.number as usize % case.sites().len()];
         let ls = [1, 2, 4][case.number as usize / 2 % 3];
         let field =

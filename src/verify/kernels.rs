@@ -20,6 +20,8 @@ pub(super) struct KernelChecks<'a, B, P> {
     /// Makes data, and compares.
     pub host: &'a Cpu,
     pub case: &'a Case,
+    /// Whether kernels that take long to build are checked too.
+    pub thorough: bool,
 }
 
 type Host<R> = Field<R, Spinors>;
@@ -35,7 +37,9 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
             self.vectors::<R>(rows, sites)?;
             self.sums::<R>(rows, sites)?;
         }
-        self.clover::<R>(rows, &configuration)?;
+        if self.thorough {
+            self.clover::<R>(rows, &configuration)?;
+        }
         self.along_s::<R>(rows)
     }
 
@@ -78,7 +82,7 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
     }
 
     fn hop<R: Vectors>(&self, rows: &mut Rows, configuration: &Configuration, sites: Sites) -> Result<(), VerifyError> {
-        let Self { tested, reference, host, case } = *self;
+        let Self { tested, reference, host, case, .. } = *self;
         let (lattice, legs) = (case.lattice, case.legs);
         let source = self.spinor::<R>(sites.neighbours(), 0)?;
         let held_source = tested.upload(source.clone())?;
@@ -110,7 +114,7 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
         configuration: &Configuration,
         sites: Sites,
     ) -> Result<(), VerifyError> {
-        let Self { tested, reference, host, case } = *self;
+        let Self { tested, reference, host, case, .. } = *self;
         let (lattice, legs, object) = (case.lattice, case.legs, ColourVectors::new(case.colour_vectors));
         let vectors =
             |sites, field| host.install(|| case.data.field::<R, _>(lattice, sites, object, case.spinors, field));

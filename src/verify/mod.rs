@@ -237,11 +237,12 @@ pub fn verify<B: Tested, P: Reference + Sync>(
         if kernels.contains(&number) {
             let case = plan.case(number)?;
             tested.set_threads(case.threads)?;
-            let checks = KernelChecks { tested: &*tested, reference, host, case: &case };
+            let thorough = plan.is_thorough(&case);
+            let checks = KernelChecks { tested: &*tested, reference, host, case: &case, thorough };
             let outcome = match case.precision {
-                Precision::Single => checks.run::<f32>(&mut rows).and_then(|()| match number / 2 % SIXTEEN_EVERY {
-                    0 => checks.run_stored::<Sixteen>(&mut rows),
-                    _ => Ok(()),
+                Precision::Single => checks.run::<f32>(&mut rows).and_then(|()| match plan.is_thorough(&case) {
+                    true => checks.run_stored::<Sixteen>(&mut rows),
+                    false => Ok(()),
                 }),
                 Precision::Double => checks.run::<f64>(&mut rows),
             };
@@ -262,9 +263,6 @@ pub fn verify<B: Tested, P: Reference + Sync>(
     rows.sort_by_key(|row| (order(row.subject), row.precision));
     Ok(VerifyReport { tested: tested.describe(), reference: reference.name(), seed: options.seed, rows })
 }
-
-/// One case in so many of f32 goes through 16-bit storage too.
-const SIXTEEN_EVERY: u64 = 3;
 
 fn in_case(case: &impl ToString, source: VerifyError) -> VerifyError {
     VerifyError::Case { case: case.to_string(), source: Box::new(source) }

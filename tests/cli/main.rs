@@ -8,7 +8,9 @@ mod apply;
 mod bench;
 mod config;
 mod devices;
+mod long_run;
 mod malformed;
+mod operators;
 mod propagator;
 mod reduce;
 mod solve;
@@ -164,7 +166,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         folder.command(arguments).env("LANEFIELD_DEVICE", "cpu").assert().success();
         examples += 1;
     }
-    assert_eq!(examples, 3 + 3 + 2 + 2 + 4 + 6 + 4 + 3 + 4 + 1 + 2);
+    assert_eq!(examples, 3 + 3 + 2 + 2 + 6 + 6 + 9 + 3 + 4 + 1 + 2);
 }
 
 #[test]
@@ -187,6 +189,6 @@ fn a_closed_pipe_is_no_error() {
 fn an_unknown_command_or_operator_names_those_that_exist() {
     let folder = Folder::new();
     assert_contains(&folder.misused("aply"), &["unrecognized subcommand 'aply'", "apply"]);
-    let error = folder.misused("apply --operator clover --config c --source gauss:1 --output o.npy");
-    assert_contains(&error, &["'clover'", "possible values: hop, wilson"]);
+    let error = folder.misused("apply --operator staggered --config c --source gauss:1 --output o.npy");
+    assert_contains(&error, &["'staggered'", "possible values: hop, wilson, clover, dwf, mobius, laplace"]);
 }

@@ -23,6 +23,12 @@ pub fn copy<R: Vectors, K: SiteObject>(out: &mut Field<R, K>, x: &Field<R, K>) -
     Ok(())
 }
 
+/// Makes all of a field +0.
+pub fn clear<R: Vectors, K: SiteObject>(field: &mut Field<R, K>) {
+    let Shape { a_task, .. } = Shape::of(field);
+    field.reals_mut().par_chunks_mut(a_task).for_each(|reals| reals.fill(R::default()));
+}
+
 /// out = a · x, with a rounded to the field's precision.
 ///
 /// # Errors

@@ -231,7 +231,8 @@ impl OpenCl {
         }
         let [.., slices] = lattice.outer_extents(sites);
         let a_slice = lattice.osites(sites) / slices * lattice.nsimd() * R::device_bytes(Spinors::WORDS);
-        let cached = |n: &usize| 3 * n * a_slice <= self.context.info().global_cache_bytes as usize;
+        let cache = self.context.info().global_cache_bytes.max(GPU_CACHE_BYTES) as usize;
+        let cached = |n: &usize| 3 * n * a_slice <= cache;
         let fitting = |n: &usize| spinors.is_multiple_of(*n) && n.is_multiple_of(at_once);
         (at_once..=spinors).rev().filter(fitting).find(cached).unwrap_or(at_once)
     }
@@ -353,6 +354,9 @@ impl OpenCl {
     }
 }
 
+/// Cache of a GPU at least: some drivers tell another one's size (an H200 says 4 MiB, and has 50).
+const GPU_CACHE_BYTES: u64 = 48 << 20;
+
 /// Most spinors of a hop that one work-item takes where nobody chose.
 fn most_at_once(links: LinkFormat) -> usize {
     match links {
@@ -417,6 +421,10 @@ impl Backend for OpenCl {
         let field = self.allocate(lattice, sites, kind)?;
         self.context.fill_zero(&field.buffer)?;
         Ok(field)
+    }
+
+    fn clear<R: Vectors, K: SiteObject>(&self, field: &mut DeviceField<R, K>) -> Result<(), BackendError> {
+        Ok(self.context.fill_zero(&field.buffer)?)
     }
 
     fn upload<R: Vectors, K: SiteObject>(&self, field: Field<R, K>) -> Result<DeviceField<R, K>, BackendError> {

@@ -1,0 +1,154 @@
+//! What operators act on, in files: spinors (T, Z, Y, X, 4, 3), five-dimensional fermions (Ls, T, Z, Y, X, 4, 3), and colour vectors
+//! (T, Z, Y, X, N, 3). In memory all words of a site lie together, those of one column of a batch after the other.
+
+use std::path::Path;
+
+use anyhow::{Context as _, ensure};
+use lanefield::io::npy::{self, ArrayReal, ComplexArray, NpyError};
+use lanefield::reference::layout::Extents;
+use num_complex::Complex;
+
+use super::files::npy_error;
+
+/// What a field holds at each site.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum FieldShape {
+    /// 4 spins, 3 colours.
+    Spinor,
+    /// So many spinors along s.
+    FiveDimensional(usize),
+    /// So many vectors of 3 colours.
+    ColourVectors(usize),
+}
+
+impl FieldShape {
+    /// Complex words a site.
+    pub fn words(self) -> usize {
+        self.parts() * self.part_words()
+    }
+
+    /// Parts that are an axis of their own before the lattice's.
+    fn parts(self) -> usize {
+        match self {
+            Self::FiveDimensional(ls) => ls,
+            Self::Spinor | Self::ColourVectors(_) => 1,
+        }
+    }
+
+    fn part_words(self) -> usize {
+        match self {
+            Self::Spinor | Self::FiveDimensional(_) => 12,
+            Self::ColourVectors(components) => 3 * components,
+        }
+    }
+
+    /// The name of the index before colour, and how far it goes.
+    pub fn components(self) -> (&'static str, usize) {
+        match self {
+            Self::Spinor | Self::FiveDimensional(_) => ("spin", 4),
+            Self::ColourVectors(components) => ("component", components),
+        }
+    }
+
+    /// The axes of its array.
+    fn axes(self, extents: Extents) -> Vec<usize> {
+        let [x, y, z, t] = extents.as_array();
+        match self {
+            Self::Spinor => vec![t, z, y, x, 4, 3],
+            Self::FiveDimensional(ls) => vec![ls, t, z, y, x, 4, 3],
+            Self::ColourVectors(components) => vec![t, z, y, x, components, 3],
+        }
+    }
+
+    /// Reads a field of this shape, or of a spinor where `physical` sources are welcome too. Gives what shape it had, its extents and its
+    /// numbers in site order.
+    pub fn read(self, path: &Path, physical: bool) -> anyhow::Result<(Self, Extents, Vec<Complex<f64>>)> {
+        let failed = |error: NpyError| npy_error(path, error);
+        let array = npy::read_complex(path).map_err(failed)?;
+        array.require_finite().map_err(failed)?;
+        match self {
+            Self::FiveDimensional(_) if physical && array.shape.len() == 6 => Self::Spinor.of(array, path),
+            _ => self.of(array, path),
+        }
+    }
+
+    fn of(self, array: ComplexArray, path: &Path) -> anyhow::Result<(Self, Extents, Vec<Complex<f64>>)> {
+        let failed = |error: NpyError| npy_error(path, error);
+        match self {
+            Self::Spinor => {
+                let spinor = array.into_spinor().map_err(failed)?;
+                Ok((self, spinor.extents, spinor.values.into_f64()))
+            }
+            Self::FiveDimensional(ls) => {
+                let fermion = array.into_fermion5().map_err(failed)?;
+                ensure!(
+                    fermion.ls == ls,
+                    "the source {} has Ls {}, and the operator {ls}: give --ls {}",
+                    path.display(),
+                    fermion.ls,
+                    fermion.ls
+                );
+                Ok((self, fermion.extents, fermion.values.into_f64()))
+            }
+            Self::ColourVectors(components) => {
+                let site = array.shape.get(4..).unwrap_or_default();
+                ensure!(
+                    site == [components, 3] || (components == 1 && site == [3]),
+                    "the source {} is {}, and --components {components} needs (T, Z, Y, X, {components}, 3)",
+                    path.display(),
+                    array.describe()
+                );
+                let field = array.into_field().map_err(failed)?;
+                Ok((self, field.extents, field.values.into_f64()))
+            }
+        }
+    }
+
+    /// Writes a field in site order; where there are `columns`, with an axis for them before all others.
+    pub fn write<R: ArrayReal>(
+        self,
+        path: &Path,
+        extents: Extents,
+        columns: Option<usize>,
+        values: &[Complex<R>],
+    ) -> anyhow::Result<()> {
+        let axes: Vec<usize> = columns.into_iter().chain(self.axes(extents)).collect();
+        match npy::write_complex(path, &axes, &self.in_file_order(extents, columns.unwrap_or(1), values)) {
+            // These name the file.
+            Err(NpyError::Write(error)) => Err(error.into()),
+            result => result.with_context(|| format!("failed to write {}", path.display())),
+        }
+    }
+
+    /// Column by column, part by part, site by site.
+    fn in_file_order<T: Copy>(self, extents: Extents, columns: usize, values: &[T]) -> Vec<T> {
+        let (parts, words) = (columns * self.parts(), self.part_words());
+        let of_part = |part: usize| (0..extents.volume()).map(move |site| site * parts + part);
+        (0..parts).flat_map(of_part).flat_map(|object| &values[object * words..][..words]).copied().collect()
+    }
+}
+
+/// The columns of a batch, each in site order, as one field.
+pub fn interleaved<T: Copy>(columns: &[Vec<T>], words: usize) -> Vec<T> {
+    let sites = columns.first().map_or(0, |column| column.len() / words);
+    let site = |site: usize| columns.iter().flat_map(move |column| &column[site * words..][..words]);
+    (0..sites).flat_map(site).copied().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_and_s_are_the_slowest_axes_of_a_file() {
+        let extents = Extents::new([1, 1, 1, 2]).unwrap();
+        let shape = FieldShape::FiveDimensional(2);
+        // Each word is its site, column and s.
+        let word = |site: usize, column: usize, s: usize| (site, column, s);
+        let column = |column| (0..48).map(|k| word(k / 24, column, k / 12 % 2)).collect::<Vec<_>>();
+        let file = shape.in_file_order(extents, 2, &interleaved(&[column(0), column(1)], shape.words()));
+        let spinors: Vec<_> = file.chunks(12).map(|spinor| spinor[0]).collect();
+        let expected: Vec<_> = (0..8).map(|k| word(k % 2, k / 4, k / 2 % 2)).collect();
+        assert_eq!(spinors, expected);
+    }
+}

@@ -1,0 +1,74 @@
+//! Residual histories as CSV, to be compared as integers, and the bar that shows a solve going on.
+
+use std::path::Path;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use lanefield::io::atomic::{WriteError, write_atomically};
+
+use super::output::bits;
+
+/// Writes `iteration,residual,residual_bits`. The bytes depend on the history alone.
+pub fn write_history(path: Option<&Path>, history: &[f64]) -> Result<(), WriteError> {
+    write(path, &["iteration", "residual", "residual_bits"], history.iter().enumerate().map(row))
+}
+
+/// Writes `column,iteration,residual,residual_bits`, column by column.
+pub fn write_batch_history<'a>(
+    path: Option<&Path>,
+    histories: impl Iterator<Item = &'a [f64]>,
+) -> Result<(), WriteError> {
+    let of_column = |(column, history): (usize, &'a [f64])| {
+        history.iter().enumerate().map(row).map(move |row| [vec![column.to_string()], row].concat())
+    };
+    write(path, &["column", "iteration", "residual", "residual_bits"], histories.enumerate().flat_map(of_column))
+}
+
+fn row((iteration, &c): (usize, &f64)) -> Vec<String> {
+    vec![iteration.to_string(), format!("{c:e}"), bits(c)]
+}
+
+fn write(path: Option<&Path>, header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Result<(), WriteError> {
+    let Some(path) = path else { return Ok(()) };
+    write_atomically(path, |writer| {
+        let mut csv = csv::Writer::from_writer(writer);
+        csv.write_record(header)?;
+        for row in rows {
+            csv.write_record(row)?;
+        }
+        csv.flush()
+    })
+}
+
+/// A bar on a terminal's standard error: the digits of the residual that are won, of those that are wanted.
+pub struct Progress {
+    bar: ProgressBar,
+    tolerance: f64,
+    start: std::cell::Cell<f64>,
+}
+
+impl Progress {
+    const STEPS: u64 = 1000;
+
+    pub fn new(tolerance: f64) -> Self {
+        let bar = ProgressBar::new(Self::STEPS);
+        if let Ok(style) = ProgressStyle::with_template("{elapsed_precise} [{wide_bar}] {msg}") {
+            bar.set_style(style.progress_chars("=> "));
+        }
+        Self { bar, tolerance, start: std::cell::Cell::new(0.0) }
+    }
+
+    /// From a zero guess the first |r|² is |b|²; a solve that goes on from a checkpoint counts from there.
+    pub fn show(&self, iteration: usize, c: f64) {
+        if self.start.get() == 0.0 {
+            self.start.set(c);
+        }
+        let relative = (c / self.start.get()).sqrt();
+        let share = (relative.ln() / self.tolerance.ln()).clamp(0.0, 1.0);
+        self.bar.set_position((share * Self::STEPS as f64) as u64);
+        self.bar.set_message(format!("iteration {iteration}, |r|/|b| {relative:.2e}"));
+    }
+
+    pub fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,388 @@
+//! Checkpoints: the state of a solver in a file, whole or not at all, so that a solve that was killed goes on to the same bits.
+//!
+//! File: the magic line `lanefield checkpoint\n`; the length of the header, a little-endian u64; the header, JSON with the version of the
+//! format, the identity of the solve, and names and lengths of all data; the data, little-endian f64, scalars first, then fields with real
+//! and imaginary parts in turn; and SHA-256 of all that, 32 bytes.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+use num_complex::Complex;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use thiserror::Error;
+
+use super::atomic::{WriteError, write_atomically};
+use super::identity::{Identity, IdentityMismatch, hex};
+use crate::solver::{SavedField, SavedState};
+
+const MAGIC: &[u8] = b"lanefield checkpoint\n";
+/// The version of the format that is written, and the only one that is read.
+pub const CHECKPOINT_VERSION: u64 = 1;
+/// Bytes before the header.
+const PREFIX: u64 = MAGIC.len() as u64 + 8;
+const DIGEST: u64 = 32;
+/// No header is longer: names are few, and a batch has a thousand columns at most.
+const MOST_HEADER: u64 = 1 << 24;
+
+/// Why a checkpoint was not read. Messages are fragments.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CheckpointError {
+    /// The system refused to open or read the file.
+    #[error("cannot read {}: {source}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The file does not begin as a checkpoint does.
+    #[error("it is no checkpoint: it does not begin with 'lanefield checkpoint'")]
+    NotACheckpoint,
+    /// Another version of the format.
+    #[error(
+        "it has version {found} of the format, and this program reads version {CHECKPOINT_VERSION}: use the program that wrote it"
+    )]
+    Version {
+        /// The version of the file.
+        found: u64,
+    },
+    /// The file is shorter than it says.
+    #[error("it is truncated: it has {found} bytes, not {expected}")]
+    Truncated {
+        /// Bytes that it should have, as far as is known.
+        expected: u64,
+        /// Bytes that it has.
+        found: u64,
+    },
+    /// The file is longer than it says.
+    #[error("it has {found} bytes, and should end after {expected}")]
+    Oversized {
+        /// Bytes that it should have.
+        expected: u64,
+        /// Bytes that it has.
+        found: u64,
+    },
+    /// The header is no header.
+    #[error("its header is damaged: {what}")]
+    Header {
+        /// What is wrong.
+        what: String,
+    },
+    /// The content is not what was written.
+    #[error("it is damaged: the SHA-256 of its content is {found}, and it says {expected}")]
+    Digest {
+        /// As the file says.
+        expected: String,
+        /// Of what was read.
+        found: String,
+    },
+    /// It is of another solve.
+    #[error(transparent)]
+    OtherSolve(#[from] IdentityMismatch),
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    version: u64,
+    identity: Identity,
+    recurrence: String,
+    scalars: Vec<ScalarsHeader>,
+    fields: Vec<FieldHeader>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct ScalarsHeader {
+    name: String,
+    length: u64,
+}
+
+#[derive(Serialize, Deserialize)]
+struct FieldHeader {
+    name: String,
+    precision: String,
+    words: usize,
+    length: u64,
+}
+
+/// What is read of a header before its version is known to be right.
+#[derive(Deserialize)]
+struct Version {
+    version: u64,
+}
+
+impl Header {
+    fn of(identity: &Identity, state: &SavedState) -> Self {
+        let scalars = state.scalars.iter();
+        let fields = state.fields.iter();
+        Self {
+            version: CHECKPOINT_VERSION,
+            identity: identity.clone(),
+            recurrence: state.recurrence.clone(),
+            scalars: scalars.map(|(name, v)| ScalarsHeader { name: name.clone(), length: v.len() as u64 }).collect(),
+            fields: fields
+                .map(|field| FieldHeader {
+                    name: field.name.clone(),
+                    precision: field.precision.clone(),
+                    words: field.words,
+                    length: field.values.len() as u64,
+                })
+                .collect(),
+        }
+    }
+
+    /// Bytes of all data; `None` if no file can have so many.
+    fn data_bytes(&self) -> Option<u64> {
+        let scalars = self.scalars.iter().map(|scalars| scalars.length.checked_mul(8));
+        let fields = self.fields.iter().map(|field| field.length.checked_mul(16));
+        scalars.chain(fields).try_fold(0u64, |sum, bytes| sum.checked_add(bytes?))
+    }
+}
+
+/// Passes bytes through, and hashes them.
+struct Hashing<T> {
+    inner: T,
+    hasher: Sha256,
+}
+
+impl<T> Hashing<T> {
+    fn new(inner: T) -> Self {
+        Self { inner, hasher: Sha256::new() }
+    }
+}
+
+impl<T: Write> Hashing<T> {
+    fn numbers(&mut self, numbers: impl Iterator<Item = f64>) -> io::Result<()> {
+        let mut bytes = Vec::with_capacity(BLOCK);
+        for number in numbers {
+            bytes.extend(number.to_le_bytes());
+            if bytes.len() >= BLOCK {
+                self.write_all(&bytes)?;
+                bytes.clear();
+            }
+        }
+        self.write_all(&bytes)
+    }
+}
+
+/// Bytes that are hashed at once.
+const BLOCK: usize = 1 << 16;
+
+impl<T: Write> Write for Hashing<T> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        Ok(written)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl<T: Read> Hashing<T> {
+    fn numbers_of(&mut self, count: u64) -> io::Result<Vec<f64>> {
+        let mut numbers = Vec::new();
+        let mut bytes = [0; BLOCK];
+        let mut left = count;
+        while left > 0 {
+            let now = left.min(BLOCK as u64 / 8);
+            let block = &mut bytes[..8 * now as usize];
+            self.read_exact(block)?;
+            numbers.extend(block.as_chunks::<8>().0.iter().map(|&number| f64::from_le_bytes(number)));
+            left -= now;
+        }
+        Ok(numbers)
+    }
+}
+
+impl<T: Read> Read for Hashing<T> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(bytes)?;
+        self.hasher.update(&bytes[..read]);
+        Ok(read)
+    }
+}
+
+/// Writes the state of the solve `identity`, whole or not at all.
+///
+/// # Errors
+/// [`WriteError`]; what was there before is then as it was.
+pub fn write(path: &Path, identity: &Identity, state: &SavedState) -> Result<(), WriteError> {
+    write_atomically(path, |writer| {
+        let header = serde_json::to_vec(&Header::of(identity, state))?;
+        let mut writer = Hashing::new(writer);
+        writer.write_all(MAGIC)?;
+        writer.write_all(&(header.len() as u64).to_le_bytes())?;
+        writer.write_all(&header)?;
+        for (_, values) in &state.scalars {
+            writer.numbers(values.iter().copied())?;
+        }
+        for field in &state.fields {
+            writer.numbers(field.values.iter().flat_map(|z| [z.re, z.im]))?;
+        }
+        let Hashing { inner, hasher } = writer;
+        inner.write_all(&hasher.finalize())
+    })
+}
+
+/// Reads the state of the solve `identity`.
+///
+/// # Errors
+/// [`CheckpointError`]. Nothing is allocated for data before the length of the file is known to be right.
+pub fn read(path: &Path, identity: &Identity) -> Result<SavedState, CheckpointError> {
+    let failed = |source| CheckpointError::Read { path: path.to_owned(), source };
+    let metadata = fs::metadata(path).map_err(failed)?;
+    if !metadata.is_file() {
+        return Err(failed(io::Error::other("it is not a file")));
+    }
+    read_from(BufReader::new(File::open(path).map_err(failed)?), metadata.len(), identity, failed)
+}
+
+fn read_from(
+    reader: impl Read,
+    found: u64,
+    identity: &Identity,
+    failed: impl Fn(io::Error) -> CheckpointError,
+) -> Result<SavedState, CheckpointError> {
+    let mut reader = Hashing::new(reader);
+    let mut magic = vec![0; MAGIC.len().min(found as usize)];
+    reader.read_exact(&mut magic).map_err(&failed)?;
+    if !MAGIC.starts_with(&magic) || magic.is_empty() {
+        return Err(CheckpointError::NotACheckpoint);
+    }
+    let require = |expected: u64| match found < expected {
+        true => Err(CheckpointError::Truncated { expected, found }),
+        false => Ok(()),
+    };
+    require(PREFIX + DIGEST)?;
+    let mut length = [0; 8];
+    reader.read_exact(&mut length).map_err(&failed)?;
+    let header_length = u64::from_le_bytes(length);
+    if header_length > MOST_HEADER {
+        return Err(CheckpointError::Header { what: format!("it would have {header_length} bytes") });
+    }
+    require(PREFIX + header_length + DIGEST)?;
+    let mut header = vec![0; header_length as usize];
+    reader.read_exact(&mut header).map_err(&failed)?;
+    let damaged = |error: serde_json::Error| CheckpointError::Header { what: error.to_string() };
+    let Version { version } = serde_json::from_slice(&header).map_err(damaged)?;
+    if version != CHECKPOINT_VERSION {
+        return Err(CheckpointError::Version { found: version });
+    }
+    let header: Header = serde_json::from_slice(&header).map_err(damaged)?;
+    let data = header.data_bytes().and_then(|data| data.checked_add(PREFIX + header_length + DIGEST));
+    let expected = data.ok_or_else(|| CheckpointError::Header { what: "no file can have so much data".to_owned() })?;
+    require(expected)?;
+    if found > expected {
+        return Err(CheckpointError::Oversized { expected, found });
+    }
+
+    let mut state = SavedState { recurrence: header.recurrence, ..SavedState::default() };
+    for ScalarsHeader { name, length } in header.scalars {
+        state.scalars.push((name, reader.numbers_of(length).map_err(&failed)?));
+    }
+    for FieldHeader { name, precision, words, length } in header.fields {
+        let numbers = reader.numbers_of(2 * length).map_err(&failed)?;
+        let values = numbers.as_chunks::<2>().0.iter().map(|&[re, im]| Complex::new(re, im)).collect();
+        state.fields.push(SavedField { name, precision, words, values });
+    }
+    let Hashing { mut inner, hasher } = reader;
+    let mut digest = [0; DIGEST as usize];
+    inner.read_exact(&mut digest).map_err(&failed)?;
+    let computed = hasher.finalize();
+    if computed[..] != digest[..] {
+        return Err(CheckpointError::Digest { expected: hex(&digest), found: hex(&computed) });
+    }
+    identity.check(&header.identity)?;
+    Ok(state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity() -> Identity {
+        Identity::default().with("operator", "wilson").with("mass", 0.1)
+    }
+
+    fn state() -> SavedState {
+        let values = vec![Complex::new(0.5, -0.0), Complex::new(f64::MIN_POSITIVE / 4.0, 1e300)];
+        let field = SavedField { name: "r".to_owned(), precision: "f64".to_owned(), words: 2, values };
+        SavedState {
+            recurrence: "conjugate gradients".to_owned(),
+            scalars: vec![("history".to_owned(), vec![3.0, 1e-17])],
+            fields: vec![field],
+        }
+    }
+
+    /// The bytes of a checkpoint.
+    fn written() -> Vec<u8> {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("checkpoint");
+        write(&path, &identity(), &state()).unwrap();
+        assert_eq!(read(&path, &identity()).unwrap(), state());
+        fs::read(&path).unwrap()
+    }
+
+    fn parsed(bytes: &[u8]) -> Result<SavedState, CheckpointError> {
+        let failed = |source| CheckpointError::Read { path: PathBuf::new(), source };
+        read_from(bytes, bytes.len() as u64, &identity(), failed)
+    }
+
+    #[test]
+    fn a_state_comes_back_to_the_bit() {
+        let back = parsed(&written()).unwrap();
+        assert_eq!(back, state());
+        assert!(back.fields[0].values[0].im.is_sign_negative());
+    }
+
+    #[test]
+    fn every_shorter_file_is_refused_and_every_longer_one() {
+        let whole = written();
+        for length in 0..whole.len() {
+            let error = parsed(&whole[..length]).unwrap_err();
+            let expected = match length {
+                0 => matches!(error, CheckpointError::NotACheckpoint),
+                _ => matches!(error, CheckpointError::Truncated { found, .. } if found == length as u64),
+            };
+            assert!(expected, "{length}: {error}");
+        }
+        assert!(matches!(parsed(&[&whole[..], &[0]].concat()), Err(CheckpointError::Oversized { .. })));
+    }
+
+    #[test]
+    fn every_flipped_bit_is_found() {
+        let whole = written();
+        let flipped = |bit: usize| {
+            let mut bytes = whole.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            parsed(&bytes)
+        };
+        for bit in 0..8 * whole.len() {
+            assert!(flipped(bit).is_err(), "bit {bit}");
+        }
+        let error = flipped(8 * (whole.len() - 40)).unwrap_err();
+        assert!(matches!(error, CheckpointError::Digest { .. }), "{error}");
+    }
+
+    #[test]
+    fn another_version_is_refused_by_its_number() {
+        let mut bytes = written();
+        let text = b"\"version\":1";
+        let at = bytes.windows(text.len()).position(|window| window == text).unwrap();
+        bytes[at + text.len() - 1] = b'7';
+        let error = parsed(&bytes);
+        assert!(matches!(error, Err(CheckpointError::Version { found: 7 })), "{error:?}");
+    }
+
+    #[test]
+    fn another_solve_is_refused_by_what_differs() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("checkpoint");
+        write(&path, &identity().with("precision", "f32"), &state()).unwrap();
+        let error = read(&path, &identity().with("precision", "f64")).unwrap_err();
+        assert!(matches!(&error, CheckpointError::OtherSolve(mismatch) if mismatch.name == "precision"), "{error}");
+    }
+}

@@ -1,0 +1,106 @@
+//! What makes a solve the solve that it is: all that its bits depend on, as names and values. Checkpoints and records carry it, so that one of
+//! another solve is refused by what differs.
+
+use std::fmt;
+
+use bytemuck::cast_slice;
+use lanefield_reference::gauge::Configuration;
+use num_complex::Complex;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+use thiserror::Error;
+
+/// Names and values in a fixed order: ("precision", "f64"). Device, threads and lane width are no part of it unless they change bits.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Identity(Vec<(String, String)>);
+
+/// Two solves are not the same.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("it is of another solve: its {name} is {theirs}, and that of this solve {ours}")]
+pub struct IdentityMismatch {
+    /// What differs first.
+    pub name: String,
+    /// Its value in the file.
+    pub theirs: String,
+    /// Its value here.
+    pub ours: String,
+}
+
+impl Identity {
+    /// Adds a value.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: impl fmt::Display) -> Self {
+        self.0.push((name.to_owned(), value.to_string()));
+        self
+    }
+
+    /// Whether `theirs`, of a file, is this one.
+    ///
+    /// # Errors
+    /// [`IdentityMismatch`] with the first value that differs.
+    pub fn check(&self, theirs: &Self) -> Result<(), IdentityMismatch> {
+        let absent = || "not given".to_owned();
+        let value = |of: &Self, name: &str| {
+            of.0.iter().find(|(known, _)| known == name).map_or_else(absent, |(_, value)| value.clone())
+        };
+        for (name, _) in self.0.iter().chain(&theirs.0) {
+            let (ours, theirs) = (value(self, name), value(theirs, name));
+            if ours != theirs {
+                return Err(IdentityMismatch { name: name.clone(), theirs, ours });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// SHA-256 over complex numbers, each as its real and its imaginary part in little-endian f64; 64 hex digits.
+pub fn digest_of_numbers(values: &[Complex<f64>]) -> String {
+    let mut hasher = Sha256::new();
+    let mut bytes: Vec<[u8; 8]> = Vec::new();
+    for chunk in values.chunks(1 << 14) {
+        bytes.clear();
+        bytes.extend(chunk.iter().flat_map(|z| [z.re.to_le_bytes(), z.im.to_le_bytes()]));
+        hasher.update(cast_slice(&bytes));
+    }
+    hex(&hasher.finalize())
+}
+
+/// A configuration by its extents, the bits of its plaquette, and the digest of its links.
+pub fn describe_configuration(configuration: &Configuration) -> String {
+    let digest = digest_of_numbers(configuration.links());
+    let plaquette = configuration.plaquette().to_bits();
+    format!("{}, plaquette bits {plaquette:016x}, SHA-256 of the links {digest}", configuration.extents())
+}
+
+/// Bytes as hex digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_value_that_differs_is_named() {
+        let ours = Identity::default().with("operator", "wilson").with("mass", 0.1);
+        assert_eq!(ours.check(&ours.clone()), Ok(()));
+        let theirs = Identity::default().with("operator", "wilson").with("mass", 0.2);
+        let error = ours.check(&theirs).unwrap_err().to_string();
+        assert_eq!(error, "it is of another solve: its mass is 0.2, and that of this solve 0.1");
+    }
+
+    #[test]
+    fn a_value_that_one_of_two_lacks_is_a_difference() {
+        let (less, more) = (Identity::default(), Identity::default().with("mass", 1));
+        assert!(less.check(&more).unwrap_err().to_string().contains("its mass is 1, and that of this solve not given"));
+        assert!(more.check(&less).is_err());
+    }
+
+    #[test]
+    fn the_digest_is_of_little_endian_parts() {
+        let bytes: Vec<u8> = [1.0f64, -2.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+        assert_eq!(digest_of_numbers(&[Complex::new(1.0, -2.0)]), hex(&Sha256::digest(&bytes)));
+    }
+}

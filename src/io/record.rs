@@ -1,0 +1,296 @@
+//! Records: each scalar that a solve went through, and digests of its fields, as JSON lines. Another run, on whatever device, is compared with
+//! them line by line. The first line is the header, the last one says that the solve ended.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::identity::{Identity, IdentityMismatch};
+
+/// The version of the format that is written, and the only one that is read.
+pub const RECORD_VERSION: u64 = 1;
+const FORMAT: &str = "lanefield record";
+
+/// The first line.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+struct Header {
+    format: String,
+    version: u64,
+    every: usize,
+    identity: Identity,
+}
+
+/// A line after the first.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(untagged, deny_unknown_fields)]
+pub enum Entry {
+    /// A sum over sites.
+    Scalar {
+        /// Iterations done before.
+        iteration: usize,
+        /// Of a batch, else 0.
+        column: usize,
+        /// What it is: "<p, A p>".
+        quantity: String,
+        /// The 16 hex digits of the double.
+        bits: String,
+    },
+    /// A field of the state.
+    Field {
+        /// Iterations done.
+        iteration: usize,
+        /// Its name in the recurrence: "r".
+        field: String,
+        /// SHA-256 of its numbers in site order, little-endian f64.
+        sha256: String,
+    },
+    /// The end of the solve, converged or not.
+    End {
+        /// Iterations done.
+        end: usize,
+    },
+}
+
+/// Why a record was not written or read. Messages are fragments.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The system refused.
+    #[error("cannot read or write {}: {source}", .path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// A line that is none of a record.
+    #[error("line {line} of {} is no line of a record: {what}", .path.display())]
+    Line {
+        /// The file.
+        path: PathBuf,
+        /// Its number, from 1.
+        line: usize,
+        /// What is wrong.
+        what: String,
+    },
+    /// Another version of the format.
+    #[error(
+        "{} has version {found} of the format, and this program reads version {RECORD_VERSION}: use the program that wrote it",
+        .path.display()
+    )]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// The version of the file.
+        found: u64,
+    },
+    /// It is of another solve.
+    #[error("{} does not fit: {mismatch}", .path.display())]
+    OtherSolve {
+        /// The file.
+        path: PathBuf,
+        /// What differs.
+        mismatch: IdentityMismatch,
+    },
+}
+
+/// Writes a record line by line; what a killed solve has written so far can be read.
+#[derive(Debug)]
+pub struct RecordWriter {
+    path: PathBuf,
+    writer: BufWriter<File>,
+}
+
+impl RecordWriter {
+    /// Makes the file, with its header. `every` is the number of iterations from one set of digests to the next.
+    ///
+    /// # Errors
+    /// [`RecordError::File`].
+    pub fn create(path: &Path, identity: &Identity, every: usize) -> Result<Self, RecordError> {
+        let file = File::create(path).map_err(|source| RecordError::File { path: path.to_owned(), source })?;
+        let mut writer = Self { path: path.to_owned(), writer: BufWriter::new(file) };
+        let identity = identity.clone();
+        writer.line(&Header { format: FORMAT.to_owned(), version: RECORD_VERSION, every, identity })?;
+        Ok(writer)
+    }
+
+    /// Adds a line.
+    ///
+    /// # Errors
+    /// [`RecordError::File`].
+    pub fn push(&mut self, entry: &Entry) -> Result<(), RecordError> {
+        self.line(entry)
+    }
+
+    /// Hands all lines so far to the system.
+    ///
+    /// # Errors
+    /// [`RecordError::File`].
+    pub fn flush(&mut self) -> Result<(), RecordError> {
+        let result = self.writer.flush();
+        self.failed(result)
+    }
+
+    fn line(&mut self, line: &impl Serialize) -> Result<(), RecordError> {
+        let result = serde_json::to_writer(&mut self.writer, line).map_err(io::Error::from);
+        let result = result.and_then(|()| self.writer.write_all(b"\n"));
+        self.failed(result)
+    }
+
+    fn failed(&self, result: io::Result<()>) -> Result<(), RecordError> {
+        result.map_err(|source| RecordError::File { path: self.path.clone(), source })
+    }
+}
+
+/// Reads a record line by line.
+#[derive(Debug)]
+pub struct RecordReader {
+    path: PathBuf,
+    reader: BufReader<File>,
+    line: usize,
+    every: usize,
+}
+
+impl RecordReader {
+    /// Opens the record of the solve `identity`.
+    ///
+    /// # Errors
+    /// [`RecordError`].
+    pub fn open(path: &Path, identity: &Identity) -> Result<Self, RecordError> {
+        let failed = |source| RecordError::File { path: path.to_owned(), source };
+        if !fs::metadata(path).map_err(failed)?.is_file() {
+            return Err(failed(io::Error::other("it is not a file")));
+        }
+        let reader = BufReader::new(File::open(path).map_err(failed)?);
+        let mut record = Self { path: path.to_owned(), reader, line: 0, every: 0 };
+        let text = record.text()?.unwrap_or_default();
+        let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| record.wrong(error.to_string()))?;
+        if value["format"] != FORMAT {
+            return Err(record.wrong(format!("it does not say \"format\": \"{FORMAT}\"")));
+        }
+        match value["version"].as_u64() {
+            Some(RECORD_VERSION) => {}
+            Some(found) => return Err(RecordError::Version { path: path.to_owned(), found }),
+            None => return Err(record.wrong("it has no version".to_owned())),
+        }
+        let header: Header = serde_json::from_value(value).map_err(|error| record.wrong(error.to_string()))?;
+        if header.every == 0 {
+            return Err(record.wrong("its digests are 0 iterations apart".to_owned()));
+        }
+        let other = |mismatch| RecordError::OtherSolve { path: path.to_owned(), mismatch };
+        identity.check(&header.identity).map_err(other)?;
+        record.every = header.every;
+        Ok(record)
+    }
+
+    /// Iterations from one set of digests to the next.
+    pub fn every(&self) -> usize {
+        self.every
+    }
+
+    /// The next line; none where the file ends, also within a line.
+    ///
+    /// # Errors
+    /// [`RecordError`].
+    pub fn next_entry(&mut self) -> Result<Option<Entry>, RecordError> {
+        let Some(text) = self.text()? else { return Ok(None) };
+        serde_json::from_str(&text).map(Some).map_err(|error| self.wrong(error.to_string()))
+    }
+
+    /// The next line; the last one of a solve that was killed may be cut off, and counts as not written.
+    fn text(&mut self) -> Result<Option<String>, RecordError> {
+        let mut bytes = Vec::new();
+        let read = self.reader.read_until(b'\n', &mut bytes);
+        read.map_err(|source| RecordError::File { path: self.path.clone(), source })?;
+        self.line += 1;
+        if bytes.pop() != Some(b'\n') {
+            return Ok(None);
+        }
+        String::from_utf8(bytes).map(Some).map_err(|error| self.wrong(error.to_string()))
+    }
+
+    fn wrong(&self, what: String) -> RecordError {
+        RecordError::Line { path: self.path.clone(), line: self.line, what }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity() -> Identity {
+        Identity::default().with("operator", "wilson")
+    }
+
+    fn entries() -> [Entry; 3] {
+        [
+            Entry::Scalar {
+                iteration: 0, column: 2, quantity: "|r|²".to_owned(), bits: "3ff0000000000000".to_owned()
+            },
+            Entry::Field { iteration: 10, field: "psi".to_owned(), sha256: "ab".to_owned() },
+            Entry::End { end: 11 },
+        ]
+    }
+
+    fn written(directory: &tempfile::TempDir) -> PathBuf {
+        let path = directory.path().join("record");
+        let mut writer = RecordWriter::create(&path, &identity(), 10).unwrap();
+        for entry in entries() {
+            writer.push(&entry).unwrap();
+        }
+        writer.flush().unwrap();
+        path
+    }
+
+    #[test]
+    fn what_was_written_is_read_line_by_line() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut reader = RecordReader::open(&written(&directory), &identity()).unwrap();
+        assert_eq!(reader.every(), 10);
+        for entry in entries() {
+            assert_eq!(reader.next_entry().unwrap(), Some(entry));
+        }
+        assert_eq!(reader.next_entry().unwrap(), None);
+    }
+
+    #[test]
+    fn a_line_that_is_cut_off_counts_as_not_written() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = written(&directory);
+        let text = fs::read_to_string(&path).unwrap();
+        fs::write(&path, &text[..text.len() - 1]).unwrap();
+        let mut reader = RecordReader::open(&path, &identity()).unwrap();
+        assert!(reader.next_entry().unwrap().is_some() && reader.next_entry().unwrap().is_some());
+        assert_eq!(reader.next_entry().unwrap(), None);
+    }
+
+    #[test]
+    fn a_wrong_line_is_named_by_its_number() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = written(&directory);
+        let text = fs::read_to_string(&path).unwrap().replace("column", "colum");
+        fs::write(&path, text).unwrap();
+        let error = RecordReader::open(&path, &identity()).unwrap().next_entry().unwrap_err();
+        assert!(matches!(error, RecordError::Line { line: 2, .. }), "{error}");
+    }
+
+    #[test]
+    fn what_is_no_record_of_this_solve_is_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = written(&directory);
+        let error = RecordReader::open(&path, &identity().with("mass", 1)).unwrap_err();
+        assert!(matches!(error, RecordError::OtherSolve { .. }), "{error}");
+        let text = fs::read_to_string(&path).unwrap().replace("\"version\":1", "\"version\":2");
+        fs::write(&path, text).unwrap();
+        let error = RecordReader::open(&path, &identity()).unwrap_err();
+        assert!(matches!(error, RecordError::Version { found: 2, .. }), "{error}");
+        for content in ["", "{}\n", "no record\n"] {
+            fs::write(&path, content).unwrap();
+            let error = RecordReader::open(&path, &identity()).unwrap_err();
+            assert!(matches!(error, RecordError::Line { line: 1, .. }), "{content}: {error}");
+        }
+    }
+}

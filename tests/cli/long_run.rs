@@ -1,0 +1,164 @@
+//! Long solves: killed and resumed to the same bytes, recorded, and compared with a record.
+
+use std::path::Path;
+use std::process::{Child, Stdio};
+use std::time::Duration;
+
+use lanefield::reference::random::{Stream, uniform};
+
+use super::{Folder, assert_contains, opencl, text};
+
+const SOLVE: &str = "solve --config gauge.nersc --source gauss:4 --device cpu";
+
+/// The program, running.
+fn started(folder: &Folder, arguments: &str) -> Child {
+    let program: &Path = assert_cmd::cargo::cargo_bin!("lanefield");
+    let mut command = std::process::Command::new(program);
+    command.current_dir(folder.0.path()).args(arguments.split_whitespace());
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+}
+
+/// Kills the program at some moment after it has written a new checkpoint; `false` if it came to its end before.
+fn killed(folder: &Folder, child: &mut Child, attempt: u64) -> bool {
+    let before = std::fs::read(folder.path("state")).ok();
+    while std::fs::read(folder.path("state")).ok() == before {
+        if child.try_wait().unwrap().is_some() {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::thread::sleep(Duration::from_secs_f64(0.004 * uniform(1, Stream::TestData, attempt, 0)));
+    let was_running = child.try_wait().unwrap().is_none();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    was_running
+}
+
+#[test]
+fn a_solve_that_is_killed_again_and_again_ends_with_the_same_bytes() {
+    let folder = Folder::new();
+    folder.succeeds("config generate weak --lattice 8.8.8.8 --seed 3 --spread 0.3 --output gauge.nersc");
+    for what in [
+        "--operator clover --csw 1 --mass -0.3",
+        "--mass 0.02 --solver mixed-16bit",
+        "--mass -0.3 --solver bicgstab",
+        "--mass -0.3 --precision f32 --tolerance 1e-5 --batch 2",
+    ] {
+        let solve = format!("{SOLVE} {what}");
+        folder.succeeds(&format!("{solve} --history whole.csv --output whole.npy"));
+        let resumed =
+            format!("{solve} --checkpoint state --checkpoint-every 1 --resume --history h.csv --output x.npy");
+        let mut kills = 0;
+        for attempt in 0..4 {
+            kills += u32::from(killed(&folder, &mut started(&folder, &resumed), attempt));
+        }
+        assert!(kills > 1, "{what}: only {kills} of 4 were killed");
+        let json = folder.json(&resumed);
+        assert!(json["resumed_from"].as_u64().unwrap() > 0, "{what}: {json}");
+        assert!(folder.read("h.csv") == folder.read("whole.csv"), "{what}: the histories differ");
+        assert!(folder.read("x.npy") == folder.read("whole.npy"), "{what}: the solutions differ");
+        std::fs::remove_file(folder.path("state")).unwrap();
+    }
+}
+
+#[test]
+fn a_solve_goes_on_from_its_checkpoint_on_another_layout_and_device() {
+    let folder = Folder::with_gauge();
+    let solve = "solve --config gauge.nersc --source gauss:4 --operator dwf --ls 4 --mass 0.3";
+    folder.succeeds(&format!("{solve} --device cpu --history whole.csv"));
+    folder.fails(1, &format!("{solve} --device cpu --checkpoint state --checkpoint-every 5 --max-iterations 12"));
+    let elsewhere = opencl().unwrap_or_else(|| "--device cpu --threads 1".to_owned());
+    let resumed = format!("{solve} {elsewhere} --lanes 16 --checkpoint state --resume --history h.csv");
+    assert_eq!(folder.json(&resumed)["resumed_from"], 10);
+    assert_eq!(folder.read("h.csv"), folder.read("whole.csv"));
+}
+
+#[test]
+fn the_checkpoint_of_another_solve_is_refused_by_what_differs() {
+    let folder = Folder::with_gauge();
+    let checkpoint = "--checkpoint state --checkpoint-every 2";
+    folder.fails(1, &format!("{SOLVE} --mass 0.1 {checkpoint} --max-iterations 4"));
+    let fails = |what: &str| folder.fails(2, &format!("{SOLVE} {checkpoint} --resume {what}"));
+    assert_contains(&fails("--mass 0.2"), &["state", "another solve", "wilson, mass 0.1", "wilson, mass 0.2"]);
+    assert_contains(&fails("--mass 0.1 --precision f32"), &["its precision is f64", "f32"]);
+    assert_contains(&fails("--mass 0.1 --solver bicgstab"), &["its solver is cg", "bicgstab"]);
+    assert_contains(&fails("--mass 0.1 --boundary 1,1,1,1"), &["its boundary is"]);
+    let mut bytes = folder.read("state");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    folder.write("state", &bytes);
+    assert_contains(&fails("--mass 0.1"), &["it is damaged", "SHA-256"]);
+    folder.write("state", &bytes[..middle]);
+    assert_contains(&fails("--mass 0.1"), &["it is truncated"]);
+}
+
+#[test]
+fn a_record_is_replayed_on_any_layout_and_device() {
+    let folder = Folder::with_gauge();
+    for what in ["--operator clover --csw 1 --mass 0.3", "--mass 0.3 --solver mixed-16bit", "--mass 0.3 --batch 2"] {
+        let solve = format!("solve --config gauge.nersc --source gauss:4 {what}");
+        folder.succeeds(&format!("{solve} --device cpu --record record --record-every 7"));
+        let lines = text(&folder.read("record")).lines().count();
+        let devices = [Some("--device cpu --threads 1 --lanes 16".to_owned()), opencl()];
+        for device in devices.into_iter().flatten() {
+            let json = folder.json(&format!("{solve} {device} --verify record"));
+            assert_eq!(json["compared_with_record"], lines - 1, "{what} {device}");
+        }
+    }
+}
+
+#[test]
+fn a_corrupted_record_is_found_by_iteration_and_quantity() {
+    let folder = Folder::with_gauge();
+    let solve = format!("{SOLVE} --mass 0.3");
+    folder.succeeds(&format!("{solve} --record record"));
+    let record = text(&folder.read("record"));
+    let lines: Vec<&str> = record.lines().collect();
+    let verify = format!("{solve} --verify broken");
+    // The last hex digit of a scalar of iteration 4, and one of a digest after iteration 10.
+    for (part, last, expected) in [
+        ("{\"iteration\":3,\"column\":0,\"quantity\":\"|r|²\"", 3, "|r|² of iteration 4"),
+        ("{\"iteration\":10,\"field\":\"r\"", 3, "the field r after iteration 10"),
+    ] {
+        let at = lines.iter().position(|line| line.starts_with(part)).unwrap();
+        let digit = lines[at].len() - last;
+        let mut bytes = lines[at].as_bytes().to_vec();
+        bytes[digit] = if bytes[digit] == b'0' { b'1' } else { b'0' };
+        let mut broken: Vec<String> = lines.iter().map(|&line| line.to_owned()).collect();
+        broken[at] = text(&bytes);
+        folder.write("broken", (broken.join("\n") + "\n").as_bytes());
+        assert_contains(&folder.fails(1, &verify), &["differs from its record", expected, "in the record"]);
+    }
+    folder.write("broken", (lines[..20].join("\n") + "\n").as_bytes());
+    assert_contains(&folder.fails(1, &verify), &["where the record breaks off"]);
+    folder.write("broken", record.replace("\"quantity\"", "\"quality\"").as_bytes());
+    assert_contains(&folder.fails(2, &verify), &["no line of a record"]);
+    let error = folder.fails(2, &format!("{SOLVE} --mass 0.4 --verify record"));
+    assert_contains(&error, &["another solve", "wilson, mass 0.3", "wilson, mass 0.4"]);
+}
+
+#[test]
+fn the_record_of_a_solve_that_did_not_converge_is_replayed_too() {
+    let folder = Folder::with_gauge();
+    let solve = format!("{SOLVE} --mass 0.3 --max-iterations 5");
+    folder.fails(1, &format!("{solve} --record record"));
+    let output = folder.run(&format!("{solve} --verify record --json"));
+    assert_eq!(output.status.code(), Some(1));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let lines = text(&folder.read("record")).lines().count();
+    assert_eq!((&json["converged"], &json["compared_with_record"]), (&false.into(), &(lines - 1).into()));
+}
+
+#[test]
+fn arguments_that_need_each_other_say_so() {
+    let folder = Folder::with_gauge();
+    let misused = |what: &str| folder.misused(&format!("{SOLVE} --mass 0.3 {what}"));
+    assert_contains(&misused("--resume"), &["--checkpoint"]);
+    assert_contains(&misused("--checkpoint-every 5"), &["--checkpoint <FILE>"]);
+    assert_contains(&misused("--checkpoint c --checkpoint-every 0"), &["at least 1"]);
+    assert_contains(&misused("--checkpoint c --resume --record r"), &["cannot be used with"]);
+    assert_contains(&misused("--record r --verify v"), &["cannot be used with"]);
+    let same = folder.fails(2, &format!("{SOLVE} --mass 0.3 --checkpoint same --output same"));
+    assert_contains(&same, &["name the same file"]);
+    assert_eq!(folder.names(), ["gauge.nersc"]);
+}
