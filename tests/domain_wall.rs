@@ -592,7 +592,7 @@ fn matrices_along_s_are_bitwise_equal_to_reference_on_numbers_that_are_hard() {
 #[test]
 fn no_cut_of_groups_changes_a_bit() {
     let (Some(mut device), cpu) = (opencl(), cpu()) else { return };
-    device.set_parts_shape(PartsShape { parts: Some(2), osites: Some(3), at_once: Some(2) });
+    device.set_parts_shape(PartsShape { parts: Some(2), osites: Some(3), at_once: Some(2), ..PartsShape::default() });
     compare::<f32>(Some(&mut device), &cpu, ([4, 4, 4, 6], "64"), (4, 3), Numbers::Ordinary);
 }
 

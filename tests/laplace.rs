@@ -151,7 +151,7 @@ fn work_group_and_vectors_a_work_item_do_not_change_bits() {
     for (threads, shape) in [
         (3, PartsShape::default()),
         (8, PartsShape { at_once: Some(2), ..PartsShape::default() }),
-        (8, PartsShape { at_once: Some(3), parts: Some(2), osites: Some(4) }),
+        (8, PartsShape { at_once: Some(3), parts: Some(2), osites: Some(4), ..PartsShape::default() }),
     ] {
         device.set_accelerator_threads(AcceleratorThreads::new(threads).unwrap());
         device.set_parts_shape(shape);

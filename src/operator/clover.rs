@@ -274,7 +274,7 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Clover<'_, B, R> {
 
     fn bytes(&self) -> u64 {
         let lattice = self.hop.lattice();
-        let apply = ideal_bytes_per_site(size_of::<R>()) * number_of_sites(lattice, Sites::Full);
+        let apply = ideal_bytes_per_site(R::BITS as usize / 8) * number_of_sites(lattice, Sites::Full);
         self.hop.bytes(Sites::Full) + apply + 3 * spinor_bytes::<R>(lattice, Sites::Full)
     }
 }
@@ -350,7 +350,7 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Clover<'_, B, R> {
         2 * self.hop.flops(PARITIES[0]) + (2 * FLOPS_PER_SITE + AXPY_FLOPS) * sites
     }
     fn schur_bytes(&self) -> u64 {
-        let (format, real_bytes) = (self.hop.format(), size_of::<R>());
+        let (format, real_bytes) = (self.hop.format(), R::BITS as usize / 8);
         let a_site = inverse_hop_bytes_per_site(format, real_bytes) + minus_hop_bytes_per_site(format, real_bytes);
         a_site * number_of_sites(self.hop.lattice(), PARITIES[0])
     }

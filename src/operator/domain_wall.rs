@@ -113,7 +113,7 @@ impl<'b, B: Backend, R: Vectors> Common<'b, B, R> {
 
     /// Links are read once a site for all s.
     fn hop_bytes(&self, sites: Sites) -> u64 {
-        let a_spinor = ideal_bytes_per_spinor(self.format, size_of::<R>(), self.coefficients.ls());
+        let a_spinor = ideal_bytes_per_spinor(self.format, R::BITS as usize / 8, self.coefficients.ls());
         (self.spinors(sites) as f64 * a_spinor).round() as u64
     }
 

@@ -125,7 +125,7 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
 
     /// Bytes that one application onto `sites` has to move at least.
     pub fn bytes(&self, sites: Sites) -> u64 {
-        number_of_sites(self.lattice, sites) * ideal_bytes_per_site(self.format, size_of::<R>())
+        number_of_sites(self.lattice, sites) * ideal_bytes_per_site(self.format, R::BITS as usize / 8)
     }
 }
 

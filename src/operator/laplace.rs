@@ -101,7 +101,8 @@ impl<'b, B: Backend, R: Vectors> Laplace<'b, B, R> {
 
     /// Bytes that one hop of a column onto `sites` has to move at least: the links and each vector read once, each result written once.
     pub fn hop_bytes(&self, sites: Sites) -> u64 {
-        number_of_sites(self.legs.lattice(), sites) * ideal_bytes_per_site(self.format, size_of::<R>(), self.components)
+        number_of_sites(self.legs.lattice(), sites)
+            * ideal_bytes_per_site(self.format, R::BITS as usize / 8, self.components)
     }
 
     /// Colour vectors of a column on `sites`.
@@ -111,7 +112,7 @@ impl<'b, B: Backend, R: Vectors> Laplace<'b, B, R> {
 
     /// Bytes of a column on `sites`.
     fn column_bytes(&self, sites: Sites) -> u64 {
-        self.colour_vectors(sites) * (2 * ColourVectors::WORDS * size_of::<R>()) as u64
+        self.colour_vectors(sites) * (2 * ColourVectors::WORDS * R::BITS as usize / 8) as u64
     }
 
     fn columns(&self, columns: usize) -> ColourVectors {

@@ -105,8 +105,8 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Wilson<'_, B, R> {
 }
 
 /// Bytes of a spinor field.
-pub(super) fn spinor_bytes<R>(lattice: Lattice, sites: Sites) -> u64 {
-    number_of_sites(lattice, sites) * (2 * Spinors::WORDS * size_of::<R>()) as u64
+pub(super) fn spinor_bytes<R: Vectors>(lattice: Lattice, sites: Sites) -> u64 {
+    number_of_sites(lattice, sites) * (2 * Spinors::WORDS * R::BITS as usize / 8) as u64
 }
 
 impl<B: Backend, R: Vectors> EvenOdd<B, R> for Wilson<'_, B, R> {

@@ -1,6 +1,7 @@
 //! Conjugate gradients with several right-hand sides in one batch: links are read once for all of them. Each column goes through the
 //! recurrence of `cg.rs` with scalars of its own, and gets the bits of its own single solve; those that are done leave the batch.
 
+use lanefield_reference::field::SiteObject as _;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
@@ -51,7 +52,7 @@ impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BatchConjugateGradients<'a, 
         params: CgParams,
     ) -> Result<Self, CgError> {
         let quiet = &mut |_, _| ();
-        let column_parts = parts(&operator.object(1));
+        let column_parts = operator.object(1).parts();
         let norms = operator.backend().column_products(source, source, column_parts, params.sum)?;
         let zeros = |operator: &A| operator.zeros_of(columns);
         let (psi, product) = (zeros(operator)?, zeros(operator)?);
@@ -222,10 +223,6 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BatchConjugateGra
         }
         Ok(())
     }
-}
-
-fn parts<K: lanefield_reference::field::SiteObject>(kind: &K) -> usize {
-    kind.parts()
 }
 
 /// Solves A ψ = b for each of the `columns` columns of `source`, from the guess zero. Each has the bits of its own single solve.

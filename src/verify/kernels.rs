@@ -51,7 +51,8 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
         self.hop::<R>(rows, &configuration, sites)?;
         self.vectors::<R>(rows, sites)?;
         self.sums::<R>(rows, sites)?;
-        self.clover::<R>(rows, &configuration)
+        self.clover::<R>(rows, &configuration)?;
+        self.along_s::<R>(rows)
     }
 
     fn spinor<R: Vectors>(&self, sites: Sites, field: u32) -> Result<Host<R>, VerifyError> {

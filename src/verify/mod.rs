@@ -88,7 +88,7 @@ impl VerifyOptions {
         }
     }
 
-    /// A run of less than a minute: few programs, few large lattices.
+    /// A short run: few programs, few large lattices.
     pub fn quick(seed: u64) -> Self {
         Self { cases: 12, sums: 240, few_programs: true, ..Self::full(seed) }
     }

@@ -41,12 +41,29 @@ impl OpenCl {
         x: &DeviceField<R, Spinors>,
         z: Option<&DeviceField<R, Spinors>>,
     ) -> Result<(), BackendError> {
-        let &DeviceSMatrix { form, ls, dagger, .. } = matrix;
         x.check_like("a matrix along s", out)?;
         if let Some(z) = z {
-            require_tridiagonal(form)?;
+            require_tridiagonal(matrix.form)?;
             z.check_like("adding a product along s", out)?;
         }
+        if R::BITS == 16 && matrix.form == Form::Sweep {
+            // The sweep makes halves of spinors, and 16-bit storage rounds whole ones.
+            let swept = self.allocate::<f32, _>(out.lattice, out.sites, out.kind)?;
+            self.launch_along_s(&swept, matrix, &self.in_f32(x)?, None)?;
+            return self.convert_field(out, &swept);
+        }
+        self.launch_along_s(out, matrix, x, z)
+    }
+
+    /// The same for fields of `S`, whose coefficients are those of `R`.
+    fn launch_along_s<R: Vectors, S: Vectors>(
+        &self,
+        out: &DeviceField<S, Spinors>,
+        matrix: &DeviceSMatrix<R>,
+        x: &DeviceField<S, Spinors>,
+        z: Option<&DeviceField<S, Spinors>>,
+    ) -> Result<(), BackendError> {
+        let &DeviceSMatrix { form, ls, dagger, .. } = matrix;
         let columns = columns(x.kind, ls, || x.describe())?;
         let at_once = if form == Form::Dense { self.at_once(ls, 4) } else { 1 };
         let (kernel, parts) = match (form, z) {
@@ -63,7 +80,7 @@ impl OpenCl {
         }
         let nsimd = out.lattice.nsimd();
         let choices = Choices::DomainWall { at_once };
-        let program = self.program(Variant { file: "domain_wall.cl", precision: R::BITS, nsimd, choices })?;
+        let program = self.program(Variant { file: "domain_wall.cl", precision: S::BITS, nsimd, choices })?;
         self.launch_over_parts(&program, kernel, nsimd, (parts, out.osites()), at_once, &arguments)
     }
 }
