@@ -40,7 +40,7 @@ pub struct Verify {
     /// Key of all random choices and data
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
-    /// A few minutes where kernels have to be built, else about one: two lane widths for each precision, few work-group sizes, fewer cases
+    /// Shorter, with fewer programs to build: two lane widths for each precision, few work-group sizes, fewer cases
     #[arg(long)]
     quick: bool,
     /// Solve on this NERSC configuration too

@@ -12,11 +12,11 @@ use lanefield_reference::kernels::clover::{
 };
 use lanefield_reference::kernels::clover_term::CloverCoefficients;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Coordinate, Lattice, Parity, Place, Sites, Stencil};
+use lanefield_reference::layout::{Coordinate, Lattice, Place, Sites, Stencil};
 use lanefield_reference::links::raw;
 
 use super::hop::number_of_sites;
-use super::wilson::{AXPY_FLOPS, spinor_bytes};
+use super::wilson::{AXPY_FLOPS, PARITIES, spinor_bytes};
 use super::{EvenOdd, HopOperator, HopParameters, Model, Operator, fit};
 use crate::backend::{Backend, BackendError, HeldField};
 
@@ -99,8 +99,6 @@ pub struct Clover<'b, B: Backend, R: Vectors> {
     between: Option<B::Field<R, Spinors>>,
     pivot: Option<SmallestPivot>,
 }
-
-const PARITIES: [Sites; 2] = [Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
 impl<'b, B: Backend, R: Vectors> Clover<'b, B, R> {
     /// M on the full lattice.

@@ -6,10 +6,11 @@ use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::laplace::{FLOPS_PER_VECTOR, ideal_bytes_per_site};
-use lanefield_reference::layout::{Lattice, Parity, Sites};
+use lanefield_reference::layout::{Lattice, Sites};
 use lanefield_reference::links::LinkFormat;
 
 use super::hop::number_of_sites;
+use super::wilson::PARITIES;
 use super::{EvenOdd, HopOperator, HopParameters, Model, Operator};
 use crate::backend::{Backend, BackendError, HeldField};
 
@@ -37,8 +38,6 @@ pub struct Laplace<'b, B: Backend, R: Vectors> {
     components: usize,
     diagonal: f64,
 }
-
-const PARITIES: [Sites; 2] = [Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
 impl<'b, B: Backend, R: Vectors> Laplace<'b, B, R> {
     /// −Δ + mass² on the full lattice, for `components` colour vectors a column.

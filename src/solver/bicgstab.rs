@@ -6,7 +6,7 @@ use lanefield_reference::kernels::hop::Dagger;
 use num_complex::Complex;
 
 use super::cg::check_source;
-use super::recurrence::{Recurrence, SavedState, Watcher, may_go_on, place, run, watch};
+use super::recurrence::{Recurrence, SavedState, Start, Watcher, may_go_on, place, run, watch};
 use super::{CgError, CgInfo, CgParams};
 use crate::backend::{Backend, BackendError};
 use crate::operator::Operator;
@@ -41,25 +41,11 @@ impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BiCgStab<'a, B, R, A> {
         psi: &'a mut B::Field<R, A::Object>,
         params: CgParams,
     ) -> Result<Self, CgError> {
-        let quiet = &mut |_, _| ();
-        let mut info = CgInfo { source_norm2: operator.backend().norm2(source, params.sum)?, ..CgInfo::default() };
-        watch(quiet, (0, "|b|²"), info.source_norm2, &info)?;
-        let (mut residual, mut product) = (operator.zeros()?, operator.zeros()?);
-        operator.backend().copy(&mut residual, source)?;
-        let guess_norm2 = watch(quiet, (0, "|guess|²"), operator.backend().norm2(psi, params.sum)?, &info)?;
-        let c = if guess_norm2 == 0.0 {
-            info.source_norm2
-        } else {
-            operator.apply(&mut product, psi, Dagger::No)?;
-            operator.backend().axpy_norm(-1.0, &product, &mut residual, params.sum)?
-        };
-        watch(quiet, (0, "|r|²"), c, &info)?;
-        info.push(c);
+        let Start { residual, product, c, stop, info } = Start::new(operator, source, psi, &params)?;
         let (mut shadow, mut direction) = (operator.zeros()?, operator.zeros()?);
         operator.backend().copy(&mut shadow, &residual)?;
         operator.backend().copy(&mut direction, &residual)?;
         let products = [product, operator.zeros()?];
-        let stop = params.tolerance * params.tolerance * info.source_norm2;
         Ok(Self {
             operator,
             params,

@@ -5,7 +5,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use thiserror::Error;
 
-use super::recurrence::{Recurrence, SavedState, Stopped, Watcher, may_go_on, place, run, watch};
+use super::recurrence::{Recurrence, SavedState, Start, Stopped, Watcher, may_go_on, place, run, watch};
 use crate::backend::{Backend, BackendError, Sum};
 use crate::operator::Operator;
 
@@ -184,24 +184,9 @@ impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> ConjugateGradients<'a, B, R,
         psi: &'a mut B::Field<R, A::Object>,
         params: CgParams,
     ) -> Result<Self, CgError> {
-        let quiet = &mut |_, _| ();
-        let mut info = CgInfo { source_norm2: operator.backend().norm2(source, params.sum)?, ..CgInfo::default() };
-        watch(quiet, (0, "|b|²"), info.source_norm2, &info)?;
-        let mut residual = operator.zeros()?;
-        operator.backend().copy(&mut residual, source)?;
-        let mut product = operator.zeros()?;
-        let guess_norm2 = watch(quiet, (0, "|guess|²"), operator.backend().norm2(psi, params.sum)?, &info)?;
-        let c = if guess_norm2 == 0.0 {
-            info.source_norm2
-        } else {
-            operator.apply(&mut product, psi, Dagger::No)?;
-            operator.backend().axpy_norm(-1.0, &product, &mut residual, params.sum)?
-        };
+        let Start { residual, product, c, stop, info } = Start::new(operator, source, psi, &params)?;
         let mut direction = operator.zeros()?;
         operator.backend().copy(&mut direction, &residual)?;
-        watch(quiet, (0, "|r|²"), c, &info)?;
-        info.push(c);
-        let stop = params.tolerance * params.tolerance * info.source_norm2;
         Ok(Self { operator, params, psi, residual, direction, product, c, stop, info })
     }
 }

@@ -5,7 +5,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
 use super::cg::check_source;
-use super::recurrence::{Recurrence, SavedState, Watcher, may_go_on, place, run, watch};
+use super::recurrence::{Recurrence, SavedState, Start, Watcher, may_go_on, place, run, watch};
 use super::{CgError, CgInfo, CgParams};
 use crate::backend::{Backend, BackendError};
 use crate::operator::Operator;
@@ -63,27 +63,12 @@ impl<'a, B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object =
         psi: &'a mut B::Field<f64, A::Object>,
         params: CgParams,
     ) -> Result<Self, CgError> {
-        let quiet = &mut |_, _| ();
-        let mut info = CgInfo { source_norm2: operator.backend().norm2(source, params.sum)?, ..CgInfo::default() };
-        watch(quiet, (0, "|b|²"), info.source_norm2, &info)?;
-        let (mut residual, mut product) = (operator.zeros()?, operator.zeros()?);
-        let backend = operator.backend();
-        backend.copy(&mut residual, source)?;
-        let guess_norm2 = watch(quiet, (0, "|guess|²"), backend.norm2(psi, params.sum)?, &info)?;
-        let reliable = if guess_norm2 == 0.0 {
-            info.source_norm2
-        } else {
-            operator.apply(&mut product, psi, Dagger::No)?;
-            operator.backend().axpy_norm(-1.0, &product, &mut residual, params.sum)?
-        };
-        watch(quiet, (0, "|r|²"), reliable, &info)?;
-        info.push(reliable);
+        let Start { residual, product, c: reliable, stop, info } = Start::new(operator, source, psi, &params)?;
         let backend = operator.backend();
         let (mut low_residual, mut direction) = (low.zeros()?, low.zeros()?);
         backend.convert(&mut low_residual, &residual)?;
         backend.copy(&mut direction, &low_residual)?;
         let c = backend.norm2(&low_residual, params.sum)?;
-        let stop = params.tolerance * params.tolerance * info.source_norm2;
         let (low_psi, low_product) = (low.zeros()?, low.zeros()?);
         Ok(Self {
             operator,

@@ -3,12 +3,14 @@
 
 use lanefield_reference::field::{Field, FieldError, Repeated};
 use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
 use lanefield_reference::scalar::{gather, spread};
 use num_complex::Complex;
 
 use super::{CgError, CgInfo, CgParams};
 use crate::backend::{Backend, BackendError, HeldField};
+use crate::operator::Operator;
 
 /// A sum over sites that a recurrence goes on with.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -220,6 +222,47 @@ impl SavedState {
         let values = spread(lattice.extents(), sites, kind.words(), &list);
         let field = Field::from_site_order(lattice, sites, kind, &values).map_err(BackendError::from)?;
         Ok(backend.upload(field)?)
+    }
+}
+
+/// Where every recurrence for one right-hand side starts.
+pub(super) struct Start<B: Backend, R: Vectors, A: Operator<B, R>> {
+    /// b − A guess.
+    pub residual: B::Field<R, A::Object>,
+    /// A temporary field.
+    pub product: B::Field<R, A::Object>,
+    /// |r|².
+    pub c: f64,
+    /// The |r|² at which it is done.
+    pub stop: f64,
+    pub info: CgInfo,
+}
+
+impl<B: Backend, R: Vectors, A: Operator<B, R>> Start<B, R, A> {
+    /// From the guess ψ. A guess of zero takes no application of the operator.
+    pub fn new(
+        operator: &mut A,
+        source: &B::Field<R, A::Object>,
+        psi: &B::Field<R, A::Object>,
+        params: &CgParams,
+    ) -> Result<Self, CgError> {
+        let quiet = &mut |_, _| ();
+        let mut info = CgInfo { source_norm2: operator.backend().norm2(source, params.sum)?, ..CgInfo::default() };
+        watch(quiet, (0, "|b|²"), info.source_norm2, &info)?;
+        let mut residual = operator.zeros()?;
+        operator.backend().copy(&mut residual, source)?;
+        let mut product = operator.zeros()?;
+        let guess_norm2 = watch(quiet, (0, "|guess|²"), operator.backend().norm2(psi, params.sum)?, &info)?;
+        let c = if guess_norm2 == 0.0 {
+            info.source_norm2
+        } else {
+            operator.apply(&mut product, psi, Dagger::No)?;
+            operator.backend().axpy_norm(-1.0, &product, &mut residual, params.sum)?
+        };
+        watch(quiet, (0, "|r|²"), c, &info)?;
+        info.push(c);
+        let stop = params.tolerance * params.tolerance * info.source_norm2;
+        Ok(Self { residual, product, c, stop, info })
     }
 }
 

@@ -414,7 +414,7 @@ impl<M: Model> Source<'_, M> {
             go(&mut batch, watched)?;
             let seconds = start.elapsed().as_secs_f64();
             let (psi, infos) = batch.into_solution()?;
-            return Ok((psi, Ran::new(system, infos, seconds)));
+            return Ok((psi, Ran::new(system, 1, infos, seconds)));
         }
         let mut psi = system.zeros()?;
         system.backend().finish()?;
@@ -433,7 +433,8 @@ impl<M: Model> Source<'_, M> {
         };
         system.backend().finish()?;
         let seconds = start.elapsed().as_secs_f64();
-        let ran = Ran::new(system, vec![info], seconds);
+        let applications = if self.solve.method == Method::BiCgStab { 2 } else { 1 };
+        let ran = Ran::new(system, applications, vec![info], seconds);
         Ok((psi, ran))
     }
 
@@ -456,7 +457,7 @@ impl<M: Model> Source<'_, M> {
         let info = recurrence.info().clone();
         low.backend().finish()?;
         let seconds = start.elapsed().as_secs_f64();
-        let ran = Ran::new(low, vec![info], seconds);
+        let ran = Ran::new(low, 1, vec![info], seconds);
         Ok((psi, ran))
     }
 
@@ -545,12 +546,17 @@ fn go(recurrence: &mut dyn Recurrence, (watcher, resume): Watched<'_>) -> Result
 }
 
 impl Ran {
-    /// Each iteration applies the operator once, beside vector operations; BiCGStab twice, and as many of those.
-    fn new<R: Vectors, B: Backend, A: Operator<B, R>>(operator: &A, infos: Vec<CgInfo>, seconds: f64) -> Self {
+    /// `applications` of the operator an iteration, each with its vector operations. The updates of mixed precision are not counted.
+    fn new<R: Vectors, B: Backend, A: Operator<B, R>>(
+        operator: &A,
+        applications: u64,
+        infos: Vec<CgInfo>,
+        seconds: f64,
+    ) -> Self {
         let lattice = operator.lattice();
         let kind = operator.object(1);
         let words = (lattice.osites(operator.sites()) * lattice.nsimd() * kind.words()) as u64;
-        let iterations: u64 = infos.iter().map(|info| info.iterations as u64).sum();
+        let iterations = applications * infos.iter().map(|info| info.iterations as u64).sum::<u64>();
         let flops = iterations * (operator.flops() + ITERATION_FLOPS * words);
         let field = words * R::device_bytes(kind.words()) as u64 / kind.words() as u64;
         let bytes = iterations * (operator.bytes() + ITERATION_FIELDS * field);

@@ -162,6 +162,7 @@ impl OpenCl {
             chi.check_like("a product with blocks", out)?;
         }
         let (nsimd, spinors) = (lattice.nsimd(), out.kind.count());
+        // As for the hop with 18-real links; not measured.
         let at_once = self.at_once(spinors, 2);
         let choices = Choices::CloverHop {
             link_reals: hop.links.kind.format.reals(),

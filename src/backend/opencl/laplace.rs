@@ -27,7 +27,7 @@ impl LaplaceChoices {
     }
 }
 
-/// Most colour vectors that one work-item takes where nobody chose.
+/// Most colour vectors that one work-item takes where nobody chose: as for the hop; not measured.
 const MOST_AT_ONCE: usize = 4;
 
 impl OpenCl {
