@@ -17,6 +17,7 @@ use lanefield_reference::kernels::clover::{
 use lanefield_reference::kernels::hop::{self, Dagger};
 use lanefield_reference::layout::{Parity, Sites};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
+use lanefield_reference::sixteen::Sixteen;
 
 struct CloverKernels;
 
@@ -28,13 +29,14 @@ impl Suite for CloverKernels {
     fn run<B: Backend>(&self, bench: &mut Bench<'_, B>) -> Result<(), Failure> {
         let configuration = Configuration::weak(bench.extents(), 1, 0.1);
         clover::<f32, B>(bench, &configuration)?;
-        clover::<f64, B>(bench, &configuration)
+        clover::<f64, B>(bench, &configuration)?;
+        clover::<Sixteen, B>(bench, &configuration)
     }
 }
 
 fn clover<R: Vectors, B: Backend>(bench: &mut Bench<'_, B>, configuration: &Configuration) -> Result<(), Failure> {
     let (even, odd) = (Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd));
-    let real_bytes = size_of::<R>();
+    let real_bytes = R::BITS as usize / 8;
     for lattice in bench.lattices::<R>() {
         let sites = (lattice.osites(even) * lattice.nsimd()) as u64;
         let work = |flops, bytes| Work { flops: sites * flops, bytes: sites * bytes };

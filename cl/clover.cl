@@ -11,6 +11,13 @@
 // Words of a block: 0…2 the diagonal, two real numbers a word; then the strict upper triangle row by row.
 #define BLOCK_WORDS 18
 
+// Blocks, too, are read once, unless many spinors a site share them.
+#ifdef MANY
+#define BLOCKS_PAST_L1 0
+#else
+#define BLOCKS_PAST_L1 1
+#endif
+
 // Word of element (i, j), i < j.
 #define UPPER(i, j) (3 + 15 - (6 - (i)) * (5 - (i)) / 2 + (j) - (i) - 1)
 
@@ -20,9 +27,7 @@ accelerator_inline cplx conjugate(cplx a) { return (cplx)(a.x, -a.y); }
 accelerator_inline void times_block(const uint block, __global const stored* restrict blocks, size_t osite, spinor x,
                                     spinor* y) {
     cplx c[BLOCK_WORDS];
-#pragma unroll
-    for (uint word = 0; word < BLOCK_WORDS; ++word)
-        c[word] = coalesced_read(blocks, 2 * osite + block, word, BLOCK_WORDS);
+    extract_words(blocks, 2 * osite + block, 0, BLOCK_WORDS, BLOCK_WORDS, accelerator_lane(), BLOCKS_PAST_L1, c);
 #pragma unroll
     for (uint i = 0; i < 6; ++i) {
         const real diagonal = i % 2 ? c[i / 2].y : c[i / 2].x;

@@ -12,7 +12,7 @@ use lanefield::reference::field::Spinors;
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::layout::{AcceleratorThreads, LaneChoice};
 use lanefield::reference::links::BoundaryPhases;
-use lanefield::solver::{self, CgParams, Method, Preconditioning, WilsonSolve};
+use lanefield::solver::{self, Method, Preconditioning, SolverParams, WilsonSolve};
 use num_complex::Complex;
 
 /// The residual history, as the bits of its numbers.
@@ -27,17 +27,17 @@ fn history<B: Backend>(backend: &B, configuration: &Configuration) -> Result<Vec
         },
         preconditioning: Preconditioning::EvenOdd,
         method: Method::ConjugateGradients,
-        cg: CgParams::auto::<f64>(),
+        params: SolverParams::auto::<f64>(),
         lanes: LaneChoice::Auto,
     };
     let report = solver::solve::<f64, B, _>(backend, configuration, &eta, &solve, |_, _| ())?;
     println!(
         "{}: {} iterations, |η − Mψ|/|η| = {:.2e}",
         backend.describe(),
-        report.cg().iterations,
+        report.info().iterations,
         report.columns[0].solution_residual
     );
-    Ok(report.cg().history.iter().map(|residual| residual.to_bits()).collect())
+    Ok(report.info().history.iter().map(|residual| residual.to_bits()).collect())
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

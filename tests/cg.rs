@@ -5,10 +5,12 @@ mod common;
 
 use common::backends::on_every_backend;
 use common::grid::{BOUNDARIES, GridData, MASS, distance};
-use lanefield::backend::{Backend, BackendError, Cpu, Sum, Threads};
-use lanefield::operator::{HopParameters, NormalEquations, Operator, Wilson, WilsonParameters};
+use common::multiple::Multiple;
+use lanefield::backend::{Backend, Cpu, Sum, Threads};
+use lanefield::operator::{ActsOn as _, HopParameters, NormalEquations, Operator, Wilson, WilsonParameters};
 use lanefield::solver::{
-    self, CgError, CgInfo, CgParams, Method, Preconditioning, SolveError, SolveReport, WilsonSolve, conjugate_gradient,
+    self, Method, Preconditioning, SolveError, SolveReport, SolverError, SolverInfo, SolverParams, WilsonSolve,
+    conjugate_gradient,
 };
 use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::gauge::Configuration;
@@ -45,7 +47,7 @@ fn solve<R: Vectors>(preconditioning: Preconditioning) -> WilsonSolve {
     WilsonSolve {
         operator: wilson(BoundaryPhases::ANTIPERIODIC_IN_TIME),
         preconditioning,
-        cg: CgParams::auto::<R>(),
+        params: SolverParams::auto::<R>(),
         lanes: LaneChoice::Auto,
         method: Method::ConjugateGradients,
     }
@@ -76,10 +78,14 @@ fn true_residual<B: Backend>(backend: &B, data: &GridData, boundary: BoundaryPha
 }
 
 /// x with M†M x = source, and what it took.
-fn solve_as_grid<B: Backend>(backend: &B, data: &GridData, boundary: BoundaryPhases) -> (Vec<Complex<f64>>, CgInfo) {
+fn solve_as_grid<B: Backend>(
+    backend: &B,
+    data: &GridData,
+    boundary: BoundaryPhases,
+) -> (Vec<Complex<f64>>, SolverInfo) {
     let (mut mdagm, source) = normal_equations(backend, data, boundary);
     let mut x = mdagm.zeros().unwrap();
-    let params = CgParams { tolerance: TOLERANCE, max_iterations: 1000, patience: 1000, sum: Sum::Exact };
+    let params = SolverParams { tolerance: TOLERANCE, max_iterations: 1000, patience: 1000, sum: Sum::Exact };
     let info = conjugate_gradient(&mut mdagm, &source, &mut x, params, |_, _| ()).unwrap();
     (backend.download(&x).unwrap().to_site_order(), info)
 }
@@ -125,12 +131,12 @@ fn even_odd_solution_is_that_of_the_full_lattice<B: Backend>(backend: &B) {
     let eta = data.spinor("src");
     let solved = [Preconditioning::EvenOdd, Preconditioning::None].map(|preconditioning| {
         let mut solve = solve::<f64>(preconditioning);
-        solve.cg.tolerance = 1e-13;
+        solve.params.tolerance = 1e-13;
         solver::solve::<f64, B, _>(backend, &data.configuration, &eta, &solve, |_, _| ()).unwrap()
     });
     let distance = distance(&solved[0].solution, &solved[1].solution);
     assert!(distance < 1e-12, "relative distance {distance:e}");
-    assert!(solved[0].cg().iterations < solved[1].cg().iterations);
+    assert!(solved[0].info().iterations < solved[1].info().iterations);
 }
 
 fn operator_times_solution_is_the_source<B: Backend>(backend: &B) {
@@ -158,7 +164,7 @@ fn a_source_of_zero_is_solved_by_zero_at_once<B: Backend>(backend: &B) {
     let eta = vec![Complex::ZERO; configuration.extents().volume() * Spinors::WORDS];
     let solve = solve::<f64>(Preconditioning::EvenOdd);
     let report = solver::solve::<f64, B, _>(backend, &configuration, &eta, &solve, |_, _| ()).unwrap();
-    assert_eq!((report.cg().iterations, &report.cg().history), (0, &vec![0.0]));
+    assert_eq!((report.info().iterations, &report.info().history), (0, &vec![0.0]));
     assert!(report.solution == eta);
 }
 
@@ -168,9 +174,9 @@ fn no_convergence_is_an_error_that_keeps_the_history<B: Backend>(backend: &B) {
     let configuration = Configuration::hot(Extents::new([4, 4, 2, 2]).unwrap(), 3);
     let eta = gaussian(configuration.extents(), 19);
     let mut solve = solve::<f64>(Preconditioning::EvenOdd);
-    solve.cg.max_iterations = 5;
+    solve.params.max_iterations = 5;
     let error = solver::solve::<f64, B, _>(backend, &configuration, &eta, &solve, |_, _| ()).unwrap_err();
-    assert!(matches!(error, SolveError::Cg(CgError::NotConverged { .. })), "{error}");
+    assert!(matches!(error, SolveError::Recurrence(SolverError::NotConverged { .. })), "{error}");
     assert_eq!(error.history().unwrap().len(), 6);
     assert!(error.to_string().starts_with("no convergence in 5 iterations: |r|/|b| is "), "{error}");
 }
@@ -182,7 +188,7 @@ fn a_source_that_is_no_number_is_an_error<B: Backend>(backend: &B) {
         eta[100].im = bad;
         let solve = solve::<f64>(Preconditioning::None);
         let error = solver::solve::<f64, B, _>(backend, &configuration, &eta, &solve, |_, _| ()).unwrap_err();
-        assert!(matches!(error, SolveError::Cg(CgError::NotFinite { quantity: "|b|²", .. })), "{error}");
+        assert!(matches!(error, SolveError::Recurrence(SolverError::NotFinite { quantity: "|b|²", .. })), "{error}");
     }
 }
 
@@ -190,7 +196,7 @@ fn a_tolerance_that_f32_cannot_reach_fails_by_the_true_residual<B: Backend>(back
     let configuration = Configuration::hot(Extents::new([4, 4, 2, 2]).unwrap(), 3);
     let eta = gaussian(configuration.extents(), 19);
     let mut solve = solve::<f32>(Preconditioning::EvenOdd);
-    solve.cg.tolerance = 1e-10;
+    solve.params.tolerance = 1e-10;
     let error = solver::solve::<f32, B, _>(backend, &configuration, &eta, &solve, |_, _| ()).unwrap_err();
     let SolveError::TrueResidual { true_residual, recurrence, ref history, .. } = error else { panic!("{error}") };
     assert!(recurrence <= 1e-10 && true_residual > 1e-9 && true_residual < 1e-5, "{error}");
@@ -198,57 +204,19 @@ fn a_tolerance_that_f32_cannot_reach_fails_by_the_true_residual<B: Backend>(back
     assert!(error.to_string().contains("rounding has the better of f32"), "{error}");
 }
 
-/// A multiple of the identity.
-struct Multiple<'b, B> {
-    backend: &'b B,
-    lattice: Lattice,
-    factor: f64,
-}
-
-impl<B: Backend> Operator<B, f64> for Multiple<'_, B> {
-    type Object = Spinors;
-
-    fn backend(&self) -> &B {
-        self.backend
-    }
-    fn lattice(&self) -> Lattice {
-        self.lattice
-    }
-    fn sites(&self) -> Sites {
-        Sites::Full
-    }
-    fn object(&self, columns: usize) -> Spinors {
-        Spinors::new(columns)
-    }
-    fn apply(
-        &mut self,
-        out: &mut B::Field<f64, Spinors>,
-        psi: &B::Field<f64, Spinors>,
-        _: Dagger,
-    ) -> Result<(), BackendError> {
-        self.backend.scale(out, self.factor, psi)
-    }
-    fn flops(&self) -> u64 {
-        0
-    }
-    fn bytes(&self) -> u64 {
-        0
-    }
-}
-
 fn an_operator_that_is_not_positive_is_an_error<B: Backend>(backend: &B) {
     let extents = Extents::new([4, 4, 2, 2]).unwrap();
     let lattice = lattice(extents);
     let source = on(backend, lattice, &gaussian(extents, 19));
     let run = |factor| {
-        let mut operator = Multiple { backend, lattice, factor };
+        let mut operator = Multiple { backend, lattice, sites: Sites::Full, factor };
         let mut x = operator.zeros().unwrap();
-        conjugate_gradient(&mut operator, &source, &mut x, CgParams::auto::<f64>(), |_, _| ())
+        conjugate_gradient(&mut operator, &source, &mut x, SolverParams::auto::<f64>(), |_, _| ())
     };
     assert_eq!(run(2.0).unwrap().iterations, 1);
     let error = run(-2.0).unwrap_err();
-    assert!(matches!(error, CgError::Indefinite { curvature, .. } if curvature < 0.0), "{error}");
-    assert!(matches!(run(0.0), Err(CgError::Indefinite { curvature: 0.0, .. })));
+    assert!(matches!(error, SolverError::Indefinite { curvature, .. } if curvature < 0.0), "{error}");
+    assert!(matches!(run(0.0), Err(SolverError::Indefinite { curvature: 0.0, .. })));
 }
 
 on_every_backend!(
@@ -268,7 +236,7 @@ on_every_backend!(
 
 /// History and solution as integers.
 fn bits<R: Vectors>(report: &SolveReport<R>) -> (Vec<u64>, Vec<u64>) {
-    let history = report.cg().history.iter().map(|c| c.to_bits()).collect();
+    let history = report.info().history.iter().map(|c| c.to_bits()).collect();
     let solution = report.solution.iter().flat_map(|c| [c.re.bits(), c.im.bits()]).collect();
     (history, solution)
 }

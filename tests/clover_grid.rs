@@ -5,65 +5,28 @@
 mod common;
 
 use common::backends::on_every_backend;
-use common::grid::{BOUNDARIES, GridData, MASS, distance};
+use common::fields::{EVEN, ODD, applied, download, gaussian, lattice, upload};
+use common::gauge::GaugeTransformation;
+use common::grid::{BOUNDARIES, GridData, MASS, assert_agrees, distance};
 use lanefield::backend::{Backend, BackendError, Sum};
 use lanefield::operator::{
     Clover, CloverParameters, EvenOdd, HopParameters, NormalEquations, Operator, SchurComplement, Wilson,
     WilsonParameters,
 };
-use lanefield::solver::{CgParams, conjugate_gradient};
-use lanefield_reference::field::{CloverBlocks, Field, FieldStrength, SiteObject, Spinors};
+use lanefield::solver::{SolverParams, conjugate_gradient};
+use lanefield_reference::field::{CloverBlocks, FieldStrength, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LatticeOptions, Parity, Sites, Stencil};
+use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LatticeOptions, Sites, Stencil};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat, raw};
-use lanefield_reference::random::{Stream, gaussian_pair, su3_random};
+use lanefield_reference::random::su3_random;
 use num_complex::Complex;
 
-const EVEN: Sites = Sites::Parity(Parity::Even);
-const ODD: Sites = Sites::Parity(Parity::Odd);
 const CSW: f64 = 1.3;
-
-/// Relative distance from Grid that rounding can explain.
-fn tolerance<R: Vectors>() -> f64 {
-    if R::BITS == 32 { 2e-6 } else { 1e-13 }
-}
-
-fn lattice<R: Vectors>(extents: Extents) -> Lattice {
-    Lattice::new(extents, R::COMPLEX, LatticeOptions::default()).unwrap()
-}
 
 fn clover(boundary: BoundaryPhases) -> CloverParameters {
     CloverParameters { mass: MASS, csw_r: CSW, csw_t: CSW, hop: HopParameters { boundary, ..HopParameters::default() } }
-}
-
-fn upload<R: Vectors, B: Backend>(
-    backend: &B,
-    lattice: Lattice,
-    sites: Sites,
-    values: &[Complex<f64>],
-) -> B::Field<R, Spinors> {
-    let rounded: Vec<Complex<R>> = values.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect();
-    backend.upload(Field::from_site_order(lattice, sites, Spinors::ONE, &rounded).unwrap()).unwrap()
-}
-
-fn download<R: Vectors, K: SiteObject, B: Backend>(backend: &B, field: &B::Field<R, K>) -> Vec<Complex<f64>> {
-    let values = backend.download(field).unwrap().to_site_order();
-    values.iter().map(|c| Complex::new(c.re.to_f64(), c.im.to_f64())).collect()
-}
-
-/// What `apply` writes to `to`, from `source` on `from`, in site order.
-fn applied<R: Vectors, B: Backend>(
-    backend: &B,
-    lattice: Lattice,
-    [to, from]: [Sites; 2],
-    source: &[Complex<f64>],
-    apply: impl FnOnce(&mut B::Field<R, Spinors>, &B::Field<R, Spinors>),
-) -> Vec<Complex<f64>> {
-    let mut out = backend.zeros(lattice, to, Spinors::ONE).unwrap();
-    apply(&mut out, &upload(backend, lattice, from, source));
-    download(backend, &out)
 }
 
 /// M ψ or M† ψ on all sites.
@@ -77,18 +40,6 @@ fn m<R: Vectors, B: Backend>(
     let lattice = lattice::<R>(configuration.extents());
     let mut m = Clover::<B, R>::full(backend, configuration, lattice, parameters).unwrap();
     applied(backend, lattice, [Sites::Full; 2], source, |out, psi| m.apply(out, psi, dagger).unwrap())
-}
-
-fn assert_agrees<R: Vectors>(data: &GridData, name: &str, found: &[Complex<f64>]) {
-    let distance = distance(found, &data.spinor(name));
-    assert!(distance < tolerance::<R>(), "{} {} {name}: relative distance {distance:e}", R::NAME, data.name());
-}
-
-/// A Gaussian field in site order.
-fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
-    let words = Spinors::WORDS;
-    let draw = |k: usize| gaussian_pair(seed, Stream::TestData, (k / words) as u64, (k % words) as u32);
-    (0..extents.volume() * words).map(draw).map(|(re, im)| Complex::new(re, im)).collect()
 }
 
 /// An awkward lattice, a random configuration on it, and coefficients that differ.
@@ -223,7 +174,7 @@ fn schur_complement_agrees_with_grid<B: Backend>(backend: &B) {
 }
 
 /// Grid's parameters of all solves.
-const CG: CgParams = CgParams { tolerance: 1e-10, max_iterations: 1000, patience: 1000, sum: Sum::Exact };
+const PARAMS: SolverParams = SolverParams { tolerance: 1e-10, max_iterations: 1000, patience: 1000, sum: Sum::Exact };
 
 /// Both stop at the same iteration, and the iterates agree far below the tolerance of the solve.
 fn solution_of_the_normal_equations_is_that_of_grid<B: Backend>(backend: &B) {
@@ -235,7 +186,7 @@ fn solution_of_the_normal_equations_is_that_of_grid<B: Backend>(backend: &B) {
         let mut mdagm = NormalEquations::<B, f64, _>::new(m).unwrap();
         let source = upload(backend, lattice, Sites::Full, &data.spinor("src"));
         let mut x = mdagm.zeros().unwrap();
-        let info = conjugate_gradient(&mut mdagm, &source, &mut x, CG, |_, _| ()).unwrap();
+        let info = conjugate_gradient(&mut mdagm, &source, &mut x, PARAMS, |_, _| ()).unwrap();
         assert_eq!(info.iterations, data.solve(&name).0, "{name}");
         assert_agrees::<f64>(&data, &name, &download(backend, &x));
     }
@@ -249,13 +200,13 @@ fn solve_even_odd<B: Backend>(
 ) -> (Vec<Complex<f64>>, usize) {
     let lattice = lattice::<f64>(data.configuration.extents());
     let source = data.spinor("src");
-    let [eta_even, eta_odd] = [EVEN, ODD].map(|sites| upload::<f64, B>(backend, lattice, sites, &source));
+    let [eta_even, eta_odd] = [EVEN, ODD].map(|sites| upload::<f64, Spinors, B>(backend, lattice, sites, &source));
     let schur = SchurComplement::new(even_odd(backend, data, parameters)).unwrap();
     let mut normal = NormalEquations::<B, f64, _>::new(schur).unwrap();
     let [mut odd, mut b, mut x_odd] = [(); 3].map(|()| normal.zeros().unwrap());
     normal.operator().odd_source(&mut odd, &eta_even, &eta_odd).unwrap();
     normal.operator().apply(&mut b, &odd, Dagger::Yes).unwrap();
-    let info = conjugate_gradient(&mut normal, &b, &mut x_odd, CG, |_, _| ()).unwrap();
+    let info = conjugate_gradient(&mut normal, &b, &mut x_odd, PARAMS, |_, _| ()).unwrap();
     let mut x_even = backend.zeros(lattice, EVEN, Spinors::ONE).unwrap();
     normal.operator().even_solution(&mut x_even, &eta_even, &x_odd).unwrap();
     let [even, odd] = [download(backend, &x_even), download(backend, &x_odd)];
@@ -292,7 +243,7 @@ fn gamma5(field: &[Complex<f64>]) -> Vec<Complex<f64>> {
 /// To the last bit: the blocks do not mix chiralities.
 fn m_is_gamma5_hermitian<B: Backend>(backend: &B) {
     let (configuration, parameters) = random_case();
-    let source = gaussian(configuration.extents(), 11);
+    let source = gaussian(configuration.extents(), Spinors::WORDS, 11);
     let m_dagger = m::<f64, B>(backend, &configuration, parameters, &source, Dagger::Yes);
     let gamma5_m = m::<f64, B>(backend, &configuration, parameters, &gamma5(&source), Dagger::No);
     assert!(m_dagger == gamma5(&gamma5_m));
@@ -300,7 +251,7 @@ fn m_is_gamma5_hermitian<B: Backend>(backend: &B) {
 
 fn m_dagger_is_the_adjoint_of_m<B: Backend>(backend: &B) {
     let (configuration, parameters) = random_case();
-    let [phi, chi] = [13, 17].map(|seed| gaussian(configuration.extents(), seed));
+    let [phi, chi] = [13, 17].map(|seed| gaussian(configuration.extents(), Spinors::WORDS, seed));
     let product =
         |a: &[Complex<f64>], b: &[Complex<f64>]| -> Complex<f64> { a.iter().zip(b).map(|(a, b)| a.conj() * b).sum() };
     let left = product(&phi, &m::<f64, B>(backend, &configuration, parameters, &chi, Dagger::No));
@@ -310,49 +261,21 @@ fn m_dagger_is_the_adjoint_of_m<B: Backend>(backend: &B) {
     assert!(left.norm() > 1e-4 * scale, "{left} shows nothing");
 }
 
-/// A 3×3 matrix times another, or its adjoint, or a vector.
-type Matrix = [Complex<f64>; 9];
-
-fn product(a: &Matrix, b: &Matrix) -> Matrix {
-    std::array::from_fn(|i| (0..3).map(|k| a[3 * (i / 3) + k] * b[3 * k + i % 3]).sum())
-}
-
-fn adjoint(a: &Matrix) -> Matrix {
-    std::array::from_fn(|i| a[3 * (i % 3) + i / 3].conj())
-}
-
 /// U_μ(x) → g(x) U_μ(x) g(x+μ)† and ψ → g ψ turn M ψ into g M ψ.
 fn m_is_gauge_covariant<B: Backend>(backend: &B) {
     let (configuration, parameters) = random_case();
-    let extents = configuration.extents();
-    let g = |site: usize| su3_random(77, site as u64, 0);
-    let mut links = Vec::new();
-    for site in 0..extents.volume() {
-        for mu in 0..4 {
-            let mut there = extents.coordinate(site);
-            there[mu] = (there[mu] + 1) % extents[mu];
-            let link: Matrix = configuration.link(site, mu).try_into().unwrap();
-            links.extend(product(&product(&g(site), &link), &adjoint(&g(extents.site(there)))));
-        }
-    }
-    let rotated = Configuration::new(extents, links).unwrap();
-    let rotate = |field: &[Complex<f64>]| -> Vec<Complex<f64>> {
-        let word = |k: usize| {
-            let g = g(k / Spinors::WORDS);
-            (0..3).map(|c| g[3 * (k % 3) + c] * field[k - k % 3 + c]).sum()
-        };
-        (0..field.len()).map(word).collect()
-    };
-    let psi = gaussian(extents, 19);
-    let expected = rotate(&m::<f64, B>(backend, &configuration, parameters, &psi, Dagger::No));
-    let found = m::<f64, B>(backend, &rotated, parameters, &rotate(&psi), Dagger::No);
+    let g = GaugeTransformation { seed: 77 };
+    let psi = gaussian(configuration.extents(), Spinors::WORDS, 19);
+    let expected = g.of_field(Spinors::WORDS, &m::<f64, B>(backend, &configuration, parameters, &psi, Dagger::No));
+    let turned = g.of_field(Spinors::WORDS, &psi);
+    let found = m::<f64, B>(backend, &g.of_links(&configuration), parameters, &turned, Dagger::No);
     assert!(distance(&found, &expected) < 1e-14);
 }
 
 fn without_clover_coefficients_m_is_the_wilson_operator<B: Backend>(backend: &B) {
     let (configuration, CloverParameters { mass, hop, .. }) = random_case();
     let lattice = lattice::<f64>(configuration.extents());
-    let source = gaussian(configuration.extents(), 23);
+    let source = gaussian(configuration.extents(), Spinors::WORDS, 23);
     let parameters = CloverParameters { mass, csw_r: 0.0, csw_t: 0.0, hop };
     let found = m::<f64, B>(backend, &configuration, parameters, &source, Dagger::No);
     let mut wilson = Wilson::<B, f64>::full(backend, &configuration, lattice, WilsonParameters { mass, hop }).unwrap();
@@ -365,7 +288,7 @@ fn without_clover_coefficients_m_is_the_wilson_operator<B: Backend>(backend: &B)
 fn even_odd_pieces_make_up_m<B: Backend>(backend: &B) {
     let (configuration, parameters) = random_case();
     let lattice = lattice::<f64>(configuration.extents());
-    let source = gaussian(configuration.extents(), 29);
+    let source = gaussian(configuration.extents(), Spinors::WORDS, 29);
     let mut pieces = Clover::<B, f64>::even_odd(backend, &configuration, lattice, parameters).unwrap();
     for dagger in Dagger::BOTH {
         let whole = m::<f64, B>(backend, &configuration, parameters, &source, dagger);
@@ -385,7 +308,7 @@ fn even_odd_pieces_make_up_m<B: Backend>(backend: &B) {
 fn inverse_of_the_diagonal_inverts_it<B: Backend>(backend: &B) {
     let (configuration, parameters) = random_case();
     let lattice = lattice::<f64>(configuration.extents());
-    let source = gaussian(configuration.extents(), 31);
+    let source = gaussian(configuration.extents(), Spinors::WORDS, 31);
     let mut pieces = Clover::<B, f64>::even_odd(backend, &configuration, lattice, parameters).unwrap();
     for sites in [EVEN, ODD] {
         let once = applied(backend, lattice, [sites; 2], &source, |out, psi| {
@@ -394,7 +317,7 @@ fn inverse_of_the_diagonal_inverts_it<B: Backend>(backend: &B) {
         let back = applied(backend, lattice, [sites; 2], &once, |out, psi| {
             pieces.mooee(out, psi, Dagger::No).unwrap();
         });
-        let expected = applied::<f64, B>(backend, lattice, [sites; 2], &source, |out, psi| {
+        let expected = applied::<f64, Spinors, B>(backend, lattice, [sites; 2], &source, |out, psi| {
             backend.copy(out, psi).unwrap();
         });
         assert!(distance(&back, &expected) < 1e-13);
@@ -475,7 +398,7 @@ fn m_acts_on_lattices_without_parities<B: Backend>(backend: &B) {
     let lattice = lattice.unwrap();
     let parameters = clover(BoundaryPhases::PERIODIC);
     let mut m = Clover::<B, f64>::full(backend, &configuration, lattice, parameters).unwrap();
-    let source = gaussian(configuration.extents(), 37);
+    let source = gaussian(configuration.extents(), Spinors::WORDS, 37);
     let [m_psi, m_dagger_psi] = [(Dagger::No, &source), (Dagger::Yes, &gamma5(&source))].map(|(dagger, source)| {
         applied(backend, lattice, [Sites::Full; 2], source, |out, psi| m.apply(out, psi, dagger).unwrap())
     });

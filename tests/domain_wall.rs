@@ -6,13 +6,14 @@
 mod common;
 
 use common::backends::{cpu, on_every_backend, opencl};
-use common::grid::{BOUNDARIES, GridData, distance};
+use common::fields::{EVEN, ODD, applied, download, gaussian, lattice, upload};
+use common::grid::{BOUNDARIES, GridData, assert_agrees, distance};
 use lanefield::backend::{Backend, BackendError, Cpu, Sum};
 use lanefield::operator::{
     DomainWall, DomainWallEvenOdd, DomainWallParameters, EvenOdd, HopParameters, NormalEquations, Operator,
     SchurComplement,
 };
-use lanefield::solver::{CgParams, conjugate_gradient};
+use lanefield::solver::{SolverParams, conjugate_gradient};
 use lanefield::verify::{Numbers, TestData, compare_fields};
 use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::gauge::Configuration;
@@ -22,16 +23,13 @@ use lanefield_reference::kernels::domain_wall::{
 };
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{
-    Checkerboard, Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Parity, PartsShape, Sites,
+    Checkerboard, Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, PartsShape, Sites,
 };
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
-use lanefield_reference::random::{Stream, gaussian_pair};
 use lanefield_reference::scalar::ScalarWilson;
 use lanefield_reference::scalar::domain_wall::{ScalarDomainWall, s_multiply};
 use num_complex::Complex;
 
-const EVEN: Sites = Sites::Parity(Parity::Even);
-const ODD: Sites = Sites::Parity(Parity::Odd);
 const WORDS: usize = Spinors::WORDS;
 
 type Values = Vec<Complex<f64>>;
@@ -44,47 +42,6 @@ fn grid_parameters(boundary: BoundaryPhases) -> DomainWallParameters {
 
 fn mobius(ls: usize) -> DomainWallParameters {
     DomainWallParameters { b: 1.5, c: 0.5, ..DomainWallParameters::shamir(ls, 0.1, 1.4) }
-}
-
-/// Relative distance from Grid that rounding can explain.
-fn tolerance<R: Vectors>() -> f64 {
-    if R::BITS == 32 { 2e-6 } else { 1e-13 }
-}
-
-fn lattice<R: Vectors>(extents: Extents) -> Lattice {
-    Lattice::new(extents, R::COMPLEX, LatticeOptions::default()).unwrap()
-}
-
-/// A field of any number of spinors a site, from site order.
-fn on<R: Vectors, B: Backend>(
-    backend: &B,
-    lattice: Lattice,
-    sites: Sites,
-    values: &[Complex<f64>],
-) -> B::Field<R, Spinors> {
-    let kind = Spinors::new(values.len() / WORDS / lattice.extents().volume());
-    let rounded: Vec<Complex<R>> = values.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect();
-    backend.upload(Field::from_site_order(lattice, sites, kind, &rounded).unwrap()).unwrap()
-}
-
-fn values<R: Vectors, B: Backend>(backend: &B, field: &B::Field<R, Spinors>) -> Values {
-    let values = backend.download(field).unwrap().to_site_order();
-    values.iter().map(|c| Complex::new(c.re.to_f64(), c.im.to_f64())).collect()
-}
-
-/// What `apply` writes to `to`, from `source` on `from`, in site order.
-fn applied<R: Vectors, B: Backend>(
-    backend: &B,
-    lattice: Lattice,
-    [to, from]: [Sites; 2],
-    source: &[Complex<f64>],
-    apply: impl FnOnce(&mut B::Field<R, Spinors>, &B::Field<R, Spinors>),
-) -> Values {
-    let source = on::<R, B>(backend, lattice, from, source);
-    let kind = lanefield::backend::HeldField::kind(&source);
-    let mut out = backend.zeros(lattice, to, kind).unwrap();
-    apply(&mut out, &source);
-    values(backend, &out)
 }
 
 fn m_of<R: Vectors, B: Backend>(
@@ -106,19 +63,6 @@ fn pieces<'b, B: Backend>(
 ) -> DomainWallEvenOdd<'b, B, f64> {
     let lattice = lattice::<f64>(configuration.extents());
     DomainWall::<B, f64>::even_odd(backend, configuration, lattice, parameters).unwrap()
-}
-
-/// Compares with Grid's five-dimensional field in the file `name`.
-fn assert_agrees<R: Vectors>(data: &GridData, name: &str, found: &[Complex<f64>]) {
-    let distance = distance(found, &data.fermion5(name));
-    assert!(distance < tolerance::<R>(), "{} {name}: relative distance {distance:e}", R::NAME);
-}
-
-/// A Gaussian field of `spinors` spinors a site, in site order.
-fn gaussian(extents: Extents, spinors: usize, seed: u64) -> Values {
-    let words = spinors * WORDS;
-    let draw = |k: usize| gaussian_pair(seed, Stream::TestData, (k / words) as u64, (k % words) as u32);
-    (0..extents.volume() * words).map(draw).map(|(re, im)| Complex::new(re, im)).collect()
 }
 
 /// A random configuration, and two kinds of boundary.
@@ -189,10 +133,10 @@ fn physical_sources_and_solutions_agree_with_grid<B: Backend>(backend: &B) {
     let lattice = lattice::<f64>(data.configuration.extents());
     let parameters = grid_parameters(BoundaryPhases::PERIODIC);
     let mut m = DomainWall::<B, f64>::full(backend, &data.configuration, lattice, parameters).unwrap();
-    let source = m.import_physical_source(&on(backend, lattice, Sites::Full, &data.spinor("src"))).unwrap();
-    assert!(values(backend, &source) == data.fermion5("dwf_import_phys_src"));
-    let quark = m.export_physical_solution(&on(backend, lattice, Sites::Full, &data.fermion5("src5"))).unwrap();
-    assert!(values(backend, &quark) == data.spinor("dwf_export_phys_sol"));
+    let source = m.import_physical_source(&upload(backend, lattice, Sites::Full, &data.spinor("src"))).unwrap();
+    assert!(download(backend, &source) == data.fermion5("dwf_import_phys_src"));
+    let quark = m.export_physical_solution(&upload(backend, lattice, Sites::Full, &data.fermion5("src5"))).unwrap();
+    assert!(download(backend, &quark) == data.spinor("dwf_export_phys_sol"));
 }
 
 /// The solution of M ψ = η on the full lattice by the Schur complement, in site order, and the iterations it took.
@@ -205,16 +149,16 @@ fn schur_solve<B: Backend>(
     let lattice = lattice::<f64>(configuration.extents());
     let pieces = pieces(backend, configuration, parameters);
     let mut normal = NormalEquations::new(SchurComplement::new(pieces).unwrap()).unwrap();
-    let [eta_even, eta_odd] = [EVEN, ODD].map(|sites| on::<f64, B>(backend, lattice, sites, eta));
+    let [eta_even, eta_odd] = [EVEN, ODD].map(|sites| upload::<f64, Spinors, B>(backend, lattice, sites, eta));
     let [mut source, mut b, mut psi_odd] = [(); 3].map(|()| normal.zeros().unwrap());
     normal.operator().odd_source(&mut source, &eta_even, &eta_odd).unwrap();
     normal.operator().apply(&mut b, &source, Dagger::Yes).unwrap();
-    let params = CgParams { tolerance: 1e-10, max_iterations: 1000, patience: 1000, sum: Sum::Exact };
+    let params = SolverParams { tolerance: 1e-10, max_iterations: 1000, patience: 1000, sum: Sum::Exact };
     let info = conjugate_gradient(&mut normal, &b, &mut psi_odd, params, |_, _| ()).unwrap();
     let mut psi_even = backend.zeros(lattice, EVEN, Spinors::new(parameters.ls)).unwrap();
     normal.operator().even_solution(&mut psi_even, &eta_even, &psi_odd).unwrap();
     // Each is zero on the other's sites.
-    let [even, odd] = [&psi_even, &psi_odd].map(|psi| values(backend, psi));
+    let [even, odd] = [&psi_even, &psi_odd].map(|psi| download(backend, psi));
     (even.iter().zip(&odd).map(|(even, odd)| even + odd).collect(), info.iterations)
 }
 
@@ -276,7 +220,7 @@ fn m_is_its_definition<B: Backend>(backend: &B) {
     for ls in [1, 2, 5] {
         let parameters = DomainWallParameters { hop, ..mobius(ls) };
         let m = DomainWall::<B, f64>::full(backend, &configuration, lattice, parameters).unwrap();
-        let psi = gaussian(configuration.extents(), ls, 3);
+        let psi = gaussian(configuration.extents(), ls * WORDS, 3);
         let dw = |psi: &[Complex<f64>], dagger| {
             applied(backend, lattice, [Sites::Full; 2], psi, |out, psi| m.dw(out, psi, dagger).unwrap())
         };
@@ -301,7 +245,7 @@ fn imported_mobius_source_is_its_definition<B: Backend>(backend: &B) {
     let lattice = lattice::<f64>(configuration.extents());
     let parameters = DomainWallParameters { hop, ..mobius(3) };
     let mut m = DomainWall::<B, f64>::full(backend, &configuration, lattice, parameters).unwrap();
-    let eta = gaussian(configuration.extents(), 1, 3);
+    let eta = gaussian(configuration.extents(), WORDS, 3);
     let mut walls = vec![Complex::ZERO; 3 * eta.len()];
     for (column, eta) in walls.chunks_exact_mut(3 * WORDS).zip(eta.chunks_exact(WORDS)) {
         column[..6].copy_from_slice(&eta[..6]);
@@ -309,8 +253,8 @@ fn imported_mobius_source_is_its_definition<B: Backend>(backend: &B) {
     }
     let dw = applied(backend, lattice, [Sites::Full; 2], &walls, |out, psi| m.dw(out, psi, Dagger::No).unwrap());
     let expected: Values = walls.iter().zip(&dw).map(|(walls, dw)| walls - 0.5 * dw).collect();
-    let found = m.import_physical_source(&on(backend, lattice, Sites::Full, &eta)).unwrap();
-    assert!(distance(&values(backend, &found), &expected) < 1e-15);
+    let found = m.import_physical_source(&upload(backend, lattice, Sites::Full, &eta)).unwrap();
+    assert!(distance(&download(backend, &found), &expected) < 1e-15);
 }
 
 // Identities
@@ -330,7 +274,7 @@ fn shamirs_m_is_gamma5_r5_hermitian<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
     for ls in [1, 2, 6] {
         let parameters = DomainWallParameters { hop, ..DomainWallParameters::shamir(ls, 0.1, 1.8) };
-        let source = gaussian(configuration.extents(), ls, 11);
+        let source = gaussian(configuration.extents(), ls * WORDS, 11);
         let m_dagger = m_of::<f64, B>(backend, &configuration, parameters, &source, Dagger::Yes);
         let turned = gamma5_r5(&source, ls);
         let m = m_of::<f64, B>(backend, &configuration, parameters, &turned, Dagger::No);
@@ -341,7 +285,7 @@ fn shamirs_m_is_gamma5_r5_hermitian<B: Backend>(backend: &B) {
 fn m_dagger_is_the_adjoint_of_m<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
     let parameters = DomainWallParameters { hop, ..mobius(4) };
-    let [phi, chi] = [13, 17].map(|seed| gaussian(configuration.extents(), 4, seed));
+    let [phi, chi] = [13, 17].map(|seed| gaussian(configuration.extents(), 4 * WORDS, seed));
     let product =
         |a: &[Complex<f64>], b: &[Complex<f64>]| -> Complex<f64> { a.iter().zip(b).map(|(a, b)| a.conj() * b).sum() };
     let left = product(&phi, &m_of::<f64, B>(backend, &configuration, parameters, &chi, Dagger::No));
@@ -355,14 +299,14 @@ fn mooee_times_its_inverse_is_one<B: Backend>(backend: &B) {
     for (ls, inverse) in [1, 2, 3, 8].into_iter().flat_map(|ls| InverseForm::ALL.map(|form| (ls, form))) {
         for parameters in [mobius(ls), DomainWallParameters::shamir(ls, 0.5, 1.8)] {
             let mut pieces = pieces(backend, &configuration, DomainWallParameters { hop, inverse, ..parameters });
-            let source = gaussian(configuration.extents(), ls, 19);
+            let source = gaussian(configuration.extents(), ls * WORDS, 19);
             for dagger in Dagger::BOTH {
                 let image = applied(backend, lattice, [ODD; 2], &source, |out, psi| {
                     let mut between = backend.zeros(lattice, ODD, Spinors::new(ls)).unwrap();
                     pieces.mooee_inv(&mut between, psi, dagger).unwrap();
                     pieces.mooee(out, &between, dagger).unwrap();
                 });
-                let expected = values::<f64, B>(backend, &on(backend, lattice, ODD, &source));
+                let expected = download::<f64, Spinors, B>(backend, &upload(backend, lattice, ODD, &source));
                 let distance = distance(&image, &expected);
                 assert!(distance < 1e-15, "ls {ls}, {inverse:?}, {dagger:?}: {distance:e}");
             }
@@ -376,7 +320,7 @@ fn m_is_the_sum_of_its_even_odd_pieces<B: Backend>(backend: &B) {
     for parameters in [mobius(3), DomainWallParameters::shamir(3, 0.2, 1.8)] {
         let parameters = DomainWallParameters { hop, ..parameters };
         let mut pieces = pieces(backend, &configuration, parameters);
-        let source = gaussian(configuration.extents(), 3, 23);
+        let source = gaussian(configuration.extents(), 3 * WORDS, 23);
         for dagger in Dagger::BOTH {
             let mut sum = vec![Complex::ZERO; source.len()];
             for (to, from) in [(EVEN, ODD), (ODD, EVEN)] {
@@ -396,7 +340,7 @@ fn m_is_the_sum_of_its_even_odd_pieces<B: Backend>(backend: &B) {
 fn mobius_solution_solves<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
     let parameters = DomainWallParameters { hop, ..mobius(4) };
-    let eta = gaussian(configuration.extents(), 4, 29);
+    let eta = gaussian(configuration.extents(), 4 * WORDS, 29);
     let (psi, _) = schur_solve(backend, &configuration, parameters, &eta);
     let image = m_of::<f64, B>(backend, &configuration, parameters, &psi, Dagger::No);
     assert!(distance(&image, &eta) < 1e-8, "{:e}", distance(&image, &eta));
@@ -411,7 +355,7 @@ fn two_columns_are_two_single_ones<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
     let lattice = lattice::<f64>(configuration.extents());
     let ls = 3;
-    let both = gaussian(configuration.extents(), 2 * ls, 31);
+    let both = gaussian(configuration.extents(), 2 * ls * WORDS, 31);
     for inverse in InverseForm::ALL {
         let parameters = DomainWallParameters { hop, inverse, ..mobius(ls) };
         let mut schur = SchurComplement::new(pieces(backend, &configuration, parameters)).unwrap();
@@ -456,7 +400,8 @@ fn spinors_that_are_no_whole_columns_are_refused<B: Backend>(backend: &B) {
     let (configuration, _) = random_case();
     let lattice = lattice::<f64>(configuration.extents());
     let mut m = DomainWall::<B, f64>::full(backend, &configuration, lattice, mobius(4)).unwrap();
-    let psi = on::<f64, B>(backend, lattice, Sites::Full, &gaussian(configuration.extents(), 6, 1));
+    let psi =
+        upload::<f64, Spinors, B>(backend, lattice, Sites::Full, &gaussian(configuration.extents(), 6 * WORDS, 1));
     let mut out = backend.zeros(lattice, Sites::Full, Spinors::new(6)).unwrap();
     let error = m.apply(&mut out, &psi, Dagger::No).unwrap_err();
     assert!(matches!(error, BackendError::Field(_)), "{error}");
@@ -603,7 +548,7 @@ fn m_is_that_of_plain_loops<R: Vectors, B: Backend>(backend: &B) {
     let wilson =
         ScalarWilson { configuration: &configuration, boundary, format: LinkFormat::Full, legs: LegOrder::DEFAULT };
     let (ls, columns) = (3, 2);
-    let source = gaussian(extents, ls * columns, 37);
+    let source = gaussian(extents, ls * columns * WORDS, 37);
     let rounded: Vec<Complex<R>> = source.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect();
     for parameters in [mobius(ls), DomainWallParameters::shamir(ls, 0.1, 1.8)] {
         let parameters =

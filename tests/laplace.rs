@@ -5,25 +5,26 @@
 mod common;
 
 use common::backends::on_every_backend;
+use common::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
+use common::gauge::GaugeTransformation;
 use common::grid::distance;
 use lanefield::backend::{Backend, HeldField as _, Sum};
-use lanefield::operator::{EvenOdd as _, HopParameters, Laplace, LaplaceParameters, Operator, SchurComplement};
-use lanefield::solver::{CgParams, conjugate_gradient};
+use lanefield::operator::{
+    ActsOn as _, EvenOdd as _, HopParameters, Laplace, LaplaceParameters, Operator, SchurComplement,
+};
+use lanefield::solver::{SolverParams, conjugate_gradient};
 use lanefield::verify::{Links, Numbers, TestData, compare_fields};
 use lanefield_reference::field::{ColourVectors, Field};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{
-    AcceleratorThreads, Checkerboard, Extents, Lattice, LatticeOptions, LegOrder, Parity, PartsShape, Sites, Stencil,
+    AcceleratorThreads, Checkerboard, Extents, Lattice, LatticeOptions, LegOrder, PartsShape, Sites, Stencil,
 };
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
-use lanefield_reference::random::{Stream, gaussian_pair, su3_random};
 use lanefield_reference::scalar::ScalarWilson;
 use num_complex::Complex;
 
-const EVEN: Sites = Sites::Parity(Parity::Even);
-const ODD: Sites = Sites::Parity(Parity::Odd);
 const COLOURS: usize = ColourVectors::WORDS;
 const MASS: f64 = 0.3;
 
@@ -113,13 +114,13 @@ fn hop_is_bitwise_equal_to_plain_loops_in_another_leg_order<B: Backend>(backend:
 
 /// The comparisons above would be empty if they did not.
 fn leg_order_and_link_format_change_bits<B: Backend>(backend: &B) {
-    let lattice = lattice(Extents::new([4, 4, 4, 4]).unwrap());
+    let lattice = lattice::<f64>(Extents::new([4, 4, 4, 4]).unwrap());
     let configuration = Configuration::hot(lattice.extents(), 1);
-    let psi = gaussian(lattice.extents(), 1, 2);
+    let psi = gaussian(lattice.extents(), COLOURS, 2);
     let hop = |links, legs: &str| {
         let hop = HopParameters { links, legs: legs.parse().unwrap(), ..HopParameters::default() };
         let laplace = laplace(backend, &configuration, lattice, hop, 1);
-        applied(backend, lattice, [Sites::Full; 2], 1, &psi, |out, psi| laplace.hop(out, psi).unwrap())
+        applied(backend, lattice, [Sites::Full; 2], &psi, |out, psi| laplace.hop(out, psi).unwrap())
     };
     let usual = hop(LinkFormat::Full, "-t-y-z+t+y+z-x+x");
     assert!(hop(LinkFormat::TwoRows, "-t-y-z+t+y+z-x+x") != usual);
@@ -128,13 +129,13 @@ fn leg_order_and_link_format_change_bits<B: Backend>(backend: &B) {
 
 fn several_colour_vectors_give_the_bits_of_each_alone<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
-    let lattice = lattice(configuration.extents());
+    let lattice = lattice::<f64>(configuration.extents());
     let several = 6;
-    let psi = gaussian(lattice.extents(), several, 3);
+    let psi = gaussian(lattice.extents(), several * COLOURS, 3);
     let apply = |components: usize, columns: usize, psi: &[Complex<f64>]| {
         let mut laplace = laplace(backend, &configuration, lattice, hop, components);
-        assert_eq!(Operator::object(&laplace, columns), ColourVectors::new(components * columns));
-        applied(backend, lattice, [Sites::Full; 2], components * columns, psi, |out, psi| {
+        assert_eq!(laplace.object(columns), ColourVectors::new(components * columns));
+        applied(backend, lattice, [Sites::Full; 2], psi, |out, psi| {
             laplace.apply(out, psi, Dagger::No).unwrap();
         })
     };
@@ -161,21 +162,17 @@ fn work_group_and_vectors_a_work_item_do_not_change_bits() {
 
 fn the_operator_is_bitwise_equal_to_plain_loops<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
-    let lattice = lattice(configuration.extents());
-    let psi = gaussian(lattice.extents(), 2, 4);
+    let lattice = lattice::<f64>(configuration.extents());
+    let psi = gaussian(lattice.extents(), 2 * COLOURS, 4);
     let HopParameters { boundary, links: format, legs } = hop;
     let plain = ScalarWilson { configuration: &configuration, boundary, format, legs };
-    let found = applied(backend, lattice, [Sites::Full; 2], 2, &psi, |out, psi| {
+    let found = applied(backend, lattice, [Sites::Full; 2], &psi, |out, psi| {
         laplace(backend, &configuration, lattice, hop, 2).apply(out, psi, Dagger::No).unwrap();
     });
     assert!(found == plain.laplace(&psi, 2, MASS));
 }
 
 // Identities, in f64
-
-fn lattice(extents: Extents) -> Lattice {
-    Lattice::new(extents, <f64 as lanefield_reference::real::Real>::COMPLEX, LatticeOptions::default()).unwrap()
-}
 
 /// An awkward lattice, a random configuration on it, and two kinds of boundary at once.
 fn random_case() -> (Configuration, HopParameters) {
@@ -194,40 +191,9 @@ fn laplace<'b, B: Backend>(
     Laplace::full(backend, configuration, lattice, LaplaceParameters { mass: MASS, hop }, components).unwrap()
 }
 
-/// Gaussian colour vectors in site order, `vectors` a site.
-fn gaussian(extents: Extents, vectors: usize, seed: u64) -> Vec<Complex<f64>> {
-    let words = COLOURS * vectors;
-    let draw = |k: usize| gaussian_pair(seed, Stream::TestData, (k / words) as u64, (k % words) as u32);
-    (0..extents.volume() * words).map(draw).map(|(re, im)| Complex::new(re, im)).collect()
-}
-
 /// Vector number `k` of each site of `vectors`.
 fn one_of(psi: &[Complex<f64>], vectors: usize, k: usize) -> Vec<Complex<f64>> {
     psi.chunks_exact(COLOURS).skip(k).step_by(vectors).flatten().copied().collect()
-}
-
-fn upload<B: Backend>(
-    backend: &B,
-    lattice: Lattice,
-    sites: Sites,
-    vectors: usize,
-    values: &[Complex<f64>],
-) -> B::Field<f64, ColourVectors> {
-    backend.upload(Field::from_site_order(lattice, sites, ColourVectors::new(vectors), values).unwrap()).unwrap()
-}
-
-/// What `apply` writes to `to`, from `source` on `from`, in site order.
-fn applied<B: Backend>(
-    backend: &B,
-    lattice: Lattice,
-    [to, from]: [Sites; 2],
-    vectors: usize,
-    source: &[Complex<f64>],
-    apply: impl FnOnce(&mut B::Field<f64, ColourVectors>, &B::Field<f64, ColourVectors>),
-) -> Vec<Complex<f64>> {
-    let mut out = backend.zeros(lattice, to, ColourVectors::new(vectors)).unwrap();
-    apply(&mut out, &upload(backend, lattice, from, vectors, source));
-    backend.download(&out).unwrap().to_site_order()
 }
 
 /// ⟨φ, A χ⟩ = ⟨A φ, χ⟩, and ⟨φ, A φ⟩ ≥ `least` · |φ|².
@@ -236,8 +202,9 @@ fn assert_hermitian_and_positive<B: Backend, A: Operator<B, f64, Object = Colour
     least: f64,
 ) {
     let (lattice, sites) = (operator.lattice(), operator.sites());
-    let [phi, chi] =
-        [13, 17].map(|seed| upload(operator.backend(), lattice, sites, 1, &gaussian(lattice.extents(), 1, seed)));
+    let [phi, chi] = [13, 17].map(|seed| {
+        upload::<f64, ColourVectors, B>(operator.backend(), lattice, sites, &gaussian(lattice.extents(), COLOURS, seed))
+    });
     let mut a_chi = operator.zeros().unwrap();
     operator.apply(&mut a_chi, &chi, Dagger::No).unwrap();
     let mut a_phi = operator.zeros().unwrap();
@@ -257,53 +224,32 @@ fn assert_hermitian_and_positive<B: Backend, A: Operator<B, f64, Object = Colour
 
 fn it_is_hermitian_and_positive<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
-    let lattice = lattice(configuration.extents());
+    let lattice = lattice::<f64>(configuration.extents());
     assert_hermitian_and_positive(&mut laplace(backend, &configuration, lattice, hop, 1), MASS * MASS);
 }
 
 fn its_schur_complement_is_hermitian_and_positive<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
     let parameters = LaplaceParameters { mass: MASS, hop };
-    let pieces = Laplace::even_odd(backend, &configuration, lattice(configuration.extents()), parameters, 1).unwrap();
+    let pieces =
+        Laplace::even_odd(backend, &configuration, lattice::<f64>(configuration.extents()), parameters, 1).unwrap();
     assert_hermitian_and_positive(&mut SchurComplement::new(pieces).unwrap(), MASS * MASS);
-}
-
-type Matrix = [Complex<f64>; 9];
-
-fn product(a: &Matrix, b: &Matrix) -> Matrix {
-    std::array::from_fn(|i| (0..3).map(|k| a[3 * (i / 3) + k] * b[3 * k + i % 3]).sum())
-}
-
-fn adjoint(a: &Matrix) -> Matrix {
-    std::array::from_fn(|i| a[3 * (i % 3) + i / 3].conj())
 }
 
 /// ψ(x) → g(x) ψ(x) and U_μ(x) → g(x) U_μ(x) g(x + μ)† turn A ψ into g A ψ.
 fn it_is_gauge_covariant<B: Backend>(backend: &B) {
     let (before, hop) = random_case();
     let extents = before.extents();
-    let lattice = lattice(extents);
-    let g = |site: usize| su3_random(13, site as u64, 0);
-    let mut links = Vec::new();
-    for site in 0..extents.volume() {
-        for mu in 0..4 {
-            let mut next = extents.coordinate(site);
-            next[mu] = (next[mu] + 1) % extents[mu];
-            let u: Matrix = before.link(site, mu).try_into().unwrap();
-            links.extend(product(&product(&g(site), &u), &adjoint(&g(extents.site(next)))));
-        }
-    }
-    let after = Configuration::new(extents, links).unwrap();
-    let turned = |psi: &[Complex<f64>]| -> Vec<Complex<f64>> {
-        let vectors = psi.chunks_exact(COLOURS).enumerate();
-        vectors.flat_map(|(site, v)| [0, 1, 2].map(|a| (0..3).map(|b| g(site)[3 * a + b] * v[b]).sum())).collect()
-    };
+    let lattice = lattice::<f64>(extents);
+    let g = GaugeTransformation { seed: 13 };
+    let after = g.of_links(&before);
+    let turned = |psi: &[Complex<f64>]| g.of_field(COLOURS, psi);
     let a = |configuration: &Configuration, psi: &[Complex<f64>]| {
-        applied(backend, lattice, [Sites::Full; 2], 1, psi, |out, psi| {
+        applied(backend, lattice, [Sites::Full; 2], psi, |out, psi| {
             laplace(backend, configuration, lattice, hop, 1).apply(out, psi, Dagger::No).unwrap();
         })
     };
-    let psi = gaussian(extents, 1, 14);
+    let psi = gaussian(extents, COLOURS, 14);
     let distance = distance(&a(&after, &turned(&psi)), &turned(&a(&before, &psi)));
     assert!(distance < 1e-14, "{distance:e}");
 }
@@ -312,7 +258,7 @@ fn it_is_gauge_covariant<B: Backend>(backend: &B) {
 fn a_plane_wave_on_the_free_field_is_an_eigenvector<B: Backend>(backend: &B) {
     let configuration = Configuration::unit(Extents::new([4, 6, 2, 8]).unwrap());
     let extents = configuration.extents();
-    let lattice = lattice(extents);
+    let lattice = lattice::<f64>(extents);
     for marked in [[false; 4], [false, true, false, true]] {
         let boundary = BoundaryPhases::antiperiodic(marked);
         for n in [[0, 0, 0, 0], [1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 1, 0], [0, 0, 0, 3], [3, 4, 1, 6]] {
@@ -329,7 +275,7 @@ fn a_plane_wave_on_the_free_field_is_an_eigenvector<B: Backend>(backend: &B) {
             let eigenvalue = MASS * MASS + p.iter().map(|p| 2.0 - 2.0 * p.cos()).sum::<f64>();
             let expected: Vec<_> = wave.iter().map(|c| c * eigenvalue).collect();
             let hop = HopParameters { boundary, ..HopParameters::default() };
-            let found = applied(backend, lattice, [Sites::Full; 2], 1, &wave, |out, psi| {
+            let found = applied(backend, lattice, [Sites::Full; 2], &wave, |out, psi| {
                 laplace(backend, &configuration, lattice, hop, 1).apply(out, psi, Dagger::No).unwrap();
             });
             // 8.09 − 8 cancels to 0.09.
@@ -342,26 +288,26 @@ fn a_plane_wave_on_the_free_field_is_an_eigenvector<B: Backend>(backend: &B) {
 fn its_even_odd_pieces_together_are_the_operator<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
     let extents = configuration.extents();
-    let lattice = lattice(extents);
+    let lattice = lattice::<f64>(extents);
     let parameters = LaplaceParameters { mass: MASS, hop };
-    let psi = gaussian(extents, 2, 7);
+    let psi = gaussian(extents, 2 * COLOURS, 7);
     let full = laplace(backend, &configuration, lattice, hop, 2);
     let mut pieces = Laplace::<B, f64>::even_odd(backend, &configuration, lattice, parameters, 2).unwrap();
-    let hopped = applied(backend, lattice, [Sites::Full; 2], 2, &psi, |out, psi| full.hop(out, psi).unwrap());
+    let hopped = applied(backend, lattice, [Sites::Full; 2], &psi, |out, psi| full.hop(out, psi).unwrap());
     for sites in [EVEN, ODD] {
         let on_sites = |values: &[Complex<f64>]| -> Vec<_> {
             let there = |k: usize| sites.contain(extents.coordinate(k / (2 * COLOURS)));
             values.iter().enumerate().map(|(k, &value)| if there(k) { value } else { Complex::ZERO }).collect()
         };
-        let piece = applied(backend, lattice, [sites, sites.neighbours()], 2, &psi, |out, psi| {
+        let piece = applied(backend, lattice, [sites, sites.neighbours()], &psi, |out, psi| {
             pieces.meooe(out, psi, Dagger::No).unwrap();
         });
         assert!(piece == on_sites(&hopped), "{sites}");
-        let diagonal = applied(backend, lattice, [sites; 2], 2, &psi, |out, psi| {
+        let diagonal = applied(backend, lattice, [sites; 2], &psi, |out, psi| {
             pieces.mooee(out, psi, Dagger::No).unwrap();
         });
         assert!(distance(&diagonal, &on_sites(&psi.iter().map(|c| c * 8.09).collect::<Vec<_>>())) < 1e-15);
-        let back = applied(backend, lattice, [sites; 2], 2, &diagonal, |out, psi| {
+        let back = applied(backend, lattice, [sites; 2], &diagonal, |out, psi| {
             pieces.mooee_inv(out, psi, Dagger::No).unwrap();
         });
         assert!(distance(&back, &on_sites(&psi)) < 1e-15);
@@ -370,21 +316,21 @@ fn its_even_odd_pieces_together_are_the_operator<B: Backend>(backend: &B) {
 
 fn the_even_odd_solution_is_the_full_solution<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
-    let lattice = lattice(configuration.extents());
+    let lattice = lattice::<f64>(configuration.extents());
     let parameters = LaplaceParameters { mass: MASS, hop };
     let components = 2;
-    let eta = gaussian(lattice.extents(), components, 21);
-    let params = CgParams { tolerance: 1e-12, ..CgParams::auto::<f64>() };
+    let eta = gaussian(lattice.extents(), components * COLOURS, 21);
+    let params = SolverParams { tolerance: 1e-12, ..SolverParams::auto::<f64>() };
 
     let mut full = laplace(backend, &configuration, lattice, hop, components);
-    let source = upload(backend, lattice, Sites::Full, components, &eta);
+    let source = upload::<f64, ColourVectors, B>(backend, lattice, Sites::Full, &eta);
     let mut psi = full.zeros().unwrap();
     let iterations = conjugate_gradient(&mut full, &source, &mut psi, params, |_, _| ()).unwrap().iterations;
     let psi = backend.download(&psi).unwrap().to_site_order();
 
     let pieces = Laplace::even_odd(backend, &configuration, lattice, parameters, components).unwrap();
     let mut schur = SchurComplement::new(pieces).unwrap();
-    let [eta_even, eta_odd] = [EVEN, ODD].map(|sites| upload(backend, lattice, sites, components, &eta));
+    let [eta_even, eta_odd] = [EVEN, ODD].map(|sites| upload::<f64, ColourVectors, B>(backend, lattice, sites, &eta));
     let [mut source, mut odd] = [schur.zeros().unwrap(), schur.zeros().unwrap()];
     let mut even = backend.zeros(lattice, EVEN, eta_even.kind()).unwrap();
     schur.odd_source(&mut source, &eta_even, &eta_odd).unwrap();
@@ -399,7 +345,7 @@ fn the_even_odd_solution_is_the_full_solution<B: Backend>(backend: &B) {
 
 fn fields_that_do_not_belong_together_are_refused<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
-    let lattice = lattice(configuration.extents());
+    let lattice = lattice::<f64>(configuration.extents());
     let laplace = laplace(backend, &configuration, lattice, hop, 1);
     let field = |sites, vectors| backend.zeros::<f64, _>(lattice, sites, ColourVectors::new(vectors)).unwrap();
     let refusal = |mut out, psi| laplace.hop(&mut out, &psi).unwrap_err().to_string();

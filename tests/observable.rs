@@ -13,7 +13,7 @@ use lanefield::observable::{
     propagator,
 };
 use lanefield::operator::{CloverParameters, DomainWall, DomainWallParameters, HopParameters, WilsonParameters};
-use lanefield::solver::{CgParams, Method, Preconditioning, Solve, solve};
+use lanefield::solver::{Method, Preconditioning, Solve, SolverParams, solve};
 use lanefield_reference::field::{Field, Propagator, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
@@ -40,7 +40,7 @@ fn even_odd<R: Vectors, M>(operator: M) -> Solve<M> {
         operator,
         preconditioning: Preconditioning::EvenOdd,
         method: Method::ConjugateGradients,
-        cg: CgParams::auto::<R>(),
+        params: SolverParams::auto::<R>(),
         lanes: LaneChoice::Auto,
     }
 }
@@ -127,7 +127,7 @@ fn each_column_has_the_bits_of_its_own_solve(backend: &impl Backend) {
         eta[site * Spinors::WORDS + k] = Complex::ONE;
         let single = solve::<f64, _, _>(backend, configuration, &eta, &how, |_, _| ()).unwrap();
         assert!(column(&batch.propagator, k) == single.solution, "column {k}");
-        assert_eq!(batch.columns[k].cg.history, single.columns[0].cg.history, "column {k}");
+        assert_eq!(batch.columns[k].info.history, single.columns[0].info.history, "column {k}");
     }
 }
 

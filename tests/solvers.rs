@@ -5,11 +5,12 @@
 mod common;
 
 use common::backends::{cpu, on_every_backend, opencl};
-use lanefield::backend::{Backend, BackendError, Sum};
+use common::multiple::Multiple;
+use lanefield::backend::{Backend, Sum};
 use lanefield::operator::{HopParameters, NormalEquations, Operator, SchurComplement, Wilson, WilsonParameters};
 use lanefield::solver::{
-    BatchConjugateGradients, BiCgStab, CgError, CgInfo, CgParams, ConjugateGradients, MixedConjugateGradients,
-    Recurrence, SavedState, Stopped, Watcher, bicgstab, conjugate_gradient, conjugate_gradient_batch,
+    BatchConjugateGradients, BiCgStab, ConjugateGradients, MixedConjugateGradients, Recurrence, SavedState,
+    SolverError, SolverInfo, SolverParams, Stopped, Watcher, bicgstab, conjugate_gradient, conjugate_gradient_batch,
     mixed_conjugate_gradient, run,
 };
 use lanefield_reference::field::{Field, Spinors};
@@ -99,7 +100,7 @@ fn every_column_of_a_batch_has_the_bits_of_its_own_solve<B: Backend>(backend: &B
         let columns = 4;
         let all = sources::<R>(columns, &[2]);
         let mut operator = normal::<B, R>(backend);
-        let params = CgParams::auto::<R>();
+        let params = SolverParams::auto::<R>();
         let held = backend.upload(all.clone()).unwrap();
         let (together, infos) = conjugate_gradient_batch(&mut operator, &held, columns, params, quiet()).unwrap();
         let iterations: Vec<usize> = infos.iter().map(|info| info.iterations).collect();
@@ -124,7 +125,7 @@ fn mixed_precision_reaches_the_tolerance_of_f64_in_about_as_many_iterations<B: B
     fn check<S: Vectors, B: Backend>(backend: &B, most: f64) {
         let (mut operator, mut low) = (normal::<B, f64>(backend), normal::<B, S>(backend));
         let b = source::<B, f64>(backend);
-        let params = CgParams::auto::<f64>();
+        let params = SolverParams::auto::<f64>();
         let mut pure = operator.zeros().unwrap();
         let of_f64 = conjugate_gradient(&mut operator, &b, &mut pure, params, quiet()).unwrap();
         let mut psi = operator.zeros().unwrap();
@@ -144,10 +145,10 @@ fn mixed_precision_reaches_the_tolerance_of_f64_in_about_as_many_iterations<B: B
 fn a_guess_is_gone_on_from_in_mixed_precision<B: Backend>(backend: &B) {
     let (mut operator, mut low) = (normal::<B, f64>(backend), normal::<B, f32>(backend));
     let b = source::<B, f64>(backend);
-    let rough = CgParams { tolerance: 1e-4, ..CgParams::auto::<f64>() };
+    let rough = SolverParams { tolerance: 1e-4, ..SolverParams::auto::<f64>() };
     let mut psi = operator.zeros().unwrap();
     mixed_conjugate_gradient((&mut operator, &mut low), &b, &mut psi, rough, quiet()).unwrap();
-    let fine = CgParams::auto::<f64>();
+    let fine = SolverParams::auto::<f64>();
     let info = mixed_conjugate_gradient((&mut operator, &mut low), &b, &mut psi, fine, quiet()).unwrap();
     assert!(info.history[0] <= 1e-8 * info.source_norm2);
     assert!(residual(&mut operator, &b, &psi) <= fine.tolerance);
@@ -159,55 +160,19 @@ fn bicgstab_solves_without_normal_equations<B: Backend>(backend: &B) {
     let mut operator = schur::<B, f64>(backend);
     let b = source::<B, f64>(backend);
     let mut psi = operator.zeros().unwrap();
-    let info = bicgstab(&mut operator, &b, &mut psi, CgParams::auto::<f64>(), quiet()).unwrap();
+    let info = bicgstab(&mut operator, &b, &mut psi, SolverParams::auto::<f64>(), quiet()).unwrap();
     assert!(info.iterations > 5);
     let residual = residual(&mut operator, &b, &psi);
     assert!(residual < 2e-10, "{residual:e}");
 }
 
 fn a_zero_operator_breaks_bicgstab_down<B: Backend>(backend: &B) {
-    let mut operator = Multiple { backend, factor: 0.0 };
+    let mut operator = Multiple { backend, lattice: lattice::<f64>(), sites: ODD, factor: 0.0 };
     let b = source::<B, f64>(backend);
     let mut psi = operator.zeros().unwrap();
-    let error = bicgstab(&mut operator, &b, &mut psi, CgParams::auto::<f64>(), quiet()).unwrap_err();
-    assert!(matches!(error, CgError::Breakdown { quantity: "<r0, A p>", .. }), "{error}");
+    let error = bicgstab(&mut operator, &b, &mut psi, SolverParams::auto::<f64>(), quiet()).unwrap_err();
+    assert!(matches!(error, SolverError::Breakdown { quantity: "<r0, A p>", .. }), "{error}");
     assert!(error.to_string().contains("in iteration 1 (|r|/|b| was 1.000e0 at first"), "{error}");
-}
-
-/// A multiple of the identity.
-struct Multiple<'b, B> {
-    backend: &'b B,
-    factor: f64,
-}
-
-impl<B: Backend> Operator<B, f64> for Multiple<'_, B> {
-    type Object = Spinors;
-    fn backend(&self) -> &B {
-        self.backend
-    }
-    fn lattice(&self) -> Lattice {
-        lattice::<f64>()
-    }
-    fn sites(&self) -> Sites {
-        ODD
-    }
-    fn object(&self, columns: usize) -> Spinors {
-        Spinors::new(columns)
-    }
-    fn apply(
-        &mut self,
-        out: &mut B::Field<f64, Spinors>,
-        psi: &B::Field<f64, Spinors>,
-        _: Dagger,
-    ) -> Result<(), BackendError> {
-        self.backend.scale(out, self.factor, psi)
-    }
-    fn flops(&self) -> u64 {
-        0
-    }
-    fn bytes(&self) -> u64 {
-        0
-    }
 }
 
 // Errors
@@ -217,12 +182,23 @@ fn a_residual_that_does_not_fall_for_too_long_is_an_error<B: Backend>(backend: &
     let mut operator = normal::<B, f64>(backend);
     let b = source::<B, f64>(backend);
     let mut psi = operator.zeros().unwrap();
-    let params = CgParams { patience: 1, ..CgParams::auto::<f64>() };
+    let params = SolverParams { patience: 1, ..SolverParams::auto::<f64>() };
     let error = conjugate_gradient(&mut operator, &b, &mut psi, params, quiet()).unwrap_err();
-    let CgError::Stagnation { patience: 1, ref info } = error else { panic!("{error}") };
+    let SolverError::Stagnation { patience: 1, ref info } = error else { panic!("{error}") };
     let [.., before, last] = info.history[..] else { panic!("{:?}", info.history) };
     assert!(last > before);
     assert!(error.to_string().contains("no new low of |r| in 1 iterations, up to iteration"), "{error}");
+}
+
+/// No f64 has a residual that small.
+fn mixed_precision_that_stands_still_names_its_idle_updates<B: Backend>(backend: &B) {
+    let (mut operator, mut low) = (normal::<B, f64>(backend), normal::<B, f32>(backend));
+    let b = source::<B, f64>(backend);
+    let mut psi = operator.zeros().unwrap();
+    let params = SolverParams { tolerance: 1e-30, ..SolverParams::auto::<f64>() };
+    let error = mixed_conjugate_gradient((&mut operator, &mut low), &b, &mut psi, params, quiet()).unwrap_err();
+    assert!(matches!(error, SolverError::IdleUpdates { updates: 10, .. }), "{error}");
+    assert!(error.to_string().contains("no new low of |r| in 10 reliable updates, up to iteration"), "{error}");
 }
 
 // States
@@ -247,7 +223,7 @@ fn interrupted(mut recurrence: impl FnMut(&mut dyn FnMut(&mut dyn Recurrence) ->
     });
     let half = recurrence(&mut |solver| {
         let error = run(solver, &mut After(7)).unwrap_err();
-        assert!(matches!(error, CgError::Stopped(_)), "{error}");
+        assert!(matches!(error, SolverError::Stopped(_)), "{error}");
         solver.save().unwrap()
     });
     let resumed = recurrence(&mut |solver| {
@@ -261,7 +237,7 @@ fn interrupted(mut recurrence: impl FnMut(&mut dyn FnMut(&mut dyn Recurrence) ->
 
 fn every_solver_goes_on_from_a_saved_state_to_the_same_bits<B: Backend>(backend: &B) {
     let b = source::<B, f64>(backend);
-    let params = CgParams::auto::<f64>();
+    let params = SolverParams::auto::<f64>();
     let mut operator = normal::<B, f64>(backend);
     interrupted(|go| {
         let mut psi = operator.zeros().unwrap();
@@ -283,7 +259,7 @@ fn every_solver_goes_on_from_a_saved_state_to_the_same_bits<B: Backend>(backend:
 
 fn the_state_of_another_solve_is_refused<B: Backend>(backend: &B) {
     let mut operator = normal::<B, f64>(backend);
-    let params = CgParams::auto::<f64>();
+    let params = SolverParams::auto::<f64>();
     let (b, other) = (source::<B, f64>(backend), backend.upload(sources::<f64>(1, &[0])).unwrap());
     let mut psi = operator.zeros().unwrap();
     let state = ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap().save().unwrap();
@@ -300,6 +276,7 @@ on_every_backend!(
     bicgstab_solves_without_normal_equations,
     a_zero_operator_breaks_bicgstab_down,
     a_residual_that_does_not_fall_for_too_long_is_an_error,
+    mixed_precision_that_stands_still_names_its_idle_updates,
     every_solver_goes_on_from_a_saved_state_to_the_same_bits,
     the_state_of_another_solve_is_refused,
 );
@@ -307,9 +284,9 @@ on_every_backend!(
 // The same bits on both backends
 
 /// Histories of a mixed solve and of BiCGStab.
-fn histories<B: Backend>(backend: &B) -> [CgInfo; 3] {
+fn histories<B: Backend>(backend: &B) -> [SolverInfo; 3] {
     let (mut operator, b) = (normal::<B, f64>(backend), source::<B, f64>(backend));
-    let params = CgParams::auto::<f64>();
+    let params = SolverParams::auto::<f64>();
     let mut psi = operator.zeros().unwrap();
     let single =
         mixed_conjugate_gradient((&mut operator, &mut normal::<B, f32>(backend)), &b, &mut psi, params, quiet())

@@ -36,9 +36,22 @@ fn the_table_says_same_bits_on_every_row() {
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(String::from_utf8_lossy(&output.stderr).lines().count() <= 1, "stderr is no terminal, so no progress bar");
-    for kernel in
-        ["hop, 18", "hop†, 12", "axpy_norm", "cg_update", "sweep", "dense", "inner_product", "CG even-odd", "CG full"]
-    {
+    for kernel in [
+        "hop, 18",
+        "hop†, 12",
+        "axpy_norm",
+        "cg_update",
+        "sweep",
+        "dense",
+        "inner_product",
+        "take_columns, put_columns",
+        "column_products",
+        "column_axpy_norm",
+        "column_cg_update",
+        "convert to 16-bit",
+        "CG even-odd",
+        "CG full",
+    ] {
         for precision in ["f32", "f64"] {
             let row = text.lines().find(|line| line.contains(kernel) && line.contains(precision));
             assert!(row.is_some_and(|row| row.contains("same bits")), "{kernel} {precision}: {text}");

@@ -5,70 +5,17 @@
 mod common;
 
 use common::backends::on_every_backend;
-use common::grid::{BOUNDARIES, GridData, MASS, distance};
+use common::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
+use common::grid::{BOUNDARIES, GridData, MASS, assert_agrees, distance};
 use lanefield::backend::{Backend, Sum};
 use lanefield::operator::{EvenOdd, HopOperator, HopParameters, Operator, Wilson, WilsonParameters};
-use lanefield_reference::field::{Field, Spinors};
+use lanefield_reference::field::Spinors;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Parity, Sites};
+use lanefield_reference::layout::{Extents, Parity, Sites};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
-use lanefield_reference::random::{Stream, gaussian_pair};
 use num_complex::Complex;
-
-const EVEN: Sites = Sites::Parity(Parity::Even);
-const ODD: Sites = Sites::Parity(Parity::Odd);
-
-/// Relative distance from Grid that rounding can explain.
-fn tolerance<R: Vectors>() -> f64 {
-    if R::BITS == 32 { 2e-6 } else { 1e-13 }
-}
-
-fn lattice<R: Vectors>(extents: Extents) -> Lattice {
-    Lattice::new(extents, R::COMPLEX, LatticeOptions::default()).unwrap()
-}
-
-fn upload<R: Vectors, B: Backend>(
-    backend: &B,
-    lattice: Lattice,
-    sites: Sites,
-    values: &[Complex<f64>],
-) -> B::Field<R, Spinors> {
-    let rounded: Vec<Complex<R>> = values.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect();
-    backend.upload(Field::from_site_order(lattice, sites, Spinors::ONE, &rounded).unwrap()).unwrap()
-}
-
-fn download<R: Vectors, B: Backend>(backend: &B, field: &B::Field<R, Spinors>) -> Vec<Complex<f64>> {
-    let values = backend.download(field).unwrap().to_site_order();
-    values.iter().map(|c| Complex::new(c.re.to_f64(), c.im.to_f64())).collect()
-}
-
-/// What `apply` writes to `to`, from `source` on `from`, in site order.
-fn applied<R: Vectors, B: Backend>(
-    backend: &B,
-    lattice: Lattice,
-    [to, from]: [Sites; 2],
-    source: &[Complex<f64>],
-    apply: impl FnOnce(&mut B::Field<R, Spinors>, &B::Field<R, Spinors>),
-) -> Vec<Complex<f64>> {
-    let mut out = backend.zeros(lattice, to, Spinors::ONE).unwrap();
-    apply(&mut out, &upload(backend, lattice, from, source));
-    download(backend, &out)
-}
-
-/// Compares with Grid's field in the file `name`.
-fn assert_agrees<R: Vectors>(data: &GridData, name: &str, found: &[Complex<f64>]) {
-    let distance = distance(found, &data.spinor(name));
-    assert!(distance < tolerance::<R>(), "{} {} {name}: relative distance {distance:e}", R::NAME, data.name());
-}
-
-/// A Gaussian field in site order.
-fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
-    let words = Spinors::WORDS;
-    let draw = |k: usize| gaussian_pair(seed, Stream::TestData, (k / words) as u64, (k % words) as u32);
-    (0..extents.volume() * words).map(draw).map(|(re, im)| Complex::new(re, im)).collect()
-}
 
 /// An awkward lattice, a random configuration on it, and every kind of boundary at once.
 fn random_case() -> (Configuration, BoundaryPhases) {
@@ -169,7 +116,7 @@ fn diagonal_pieces_agree_with_grid<B: Backend>(backend: &B) {
 fn the_two_parities_of_the_hop_are_the_hop<B: Backend>(backend: &B) {
     let (configuration, boundary) = random_case();
     let extents = configuration.extents();
-    let source = gaussian(extents, 7);
+    let source = gaussian(extents, Spinors::WORDS, 7);
     for links in LinkFormat::ALL {
         for dagger in [Dagger::No, Dagger::Yes] {
             let lattice = lattice::<f32>(extents);
@@ -212,7 +159,7 @@ fn m_of(
 /// To the last bit: γ5 only flips signs, and the projectors change with it.
 fn m_is_gamma5_hermitian<B: Backend>(backend: &B) {
     let (configuration, boundary) = random_case();
-    let source = gaussian(configuration.extents(), 11);
+    let source = gaussian(configuration.extents(), Spinors::WORDS, 11);
     let m_dagger = m_of(backend, &configuration, boundary, &source, Dagger::Yes);
     let gamma5_m_gamma5 = gamma5(&m_of(backend, &configuration, boundary, &gamma5(&source), Dagger::No));
     assert!(m_dagger == gamma5_m_gamma5);
@@ -221,9 +168,9 @@ fn m_is_gamma5_hermitian<B: Backend>(backend: &B) {
 fn m_dagger_is_the_adjoint_of_m<B: Backend>(backend: &B) {
     let (configuration, boundary) = random_case();
     let lattice = lattice::<f64>(configuration.extents());
-    let [phi, chi] = [13, 17].map(|seed| gaussian(configuration.extents(), seed));
+    let [phi, chi] = [13, 17].map(|seed| gaussian(configuration.extents(), Spinors::WORDS, seed));
     let product = |a: &[Complex<f64>], b: &[Complex<f64>]| {
-        let [a, b] = [a, b].map(|values| upload::<f64, B>(backend, lattice, Sites::Full, values));
+        let [a, b] = [a, b].map(|values| upload::<f64, Spinors, B>(backend, lattice, Sites::Full, values));
         backend.inner_product(&a, &b, Sum::Exact).unwrap()
     };
     let left = product(&phi, &m_of(backend, &configuration, boundary, &chi, Dagger::No));

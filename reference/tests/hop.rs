@@ -3,15 +3,16 @@
 
 mod common;
 
+use common::gauge::GaugeTransformation;
+use common::hops::{configuration, is_the_same_at_every_width, stencil_and_links};
 use common::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, any_legs, any_numbers};
 use common::{every_width, extents, first_difference, in_pools, lattice, random_words, spinors};
 use lanefield_reference::field::{Field, Spinors};
-use lanefield_reference::gauge::{Configuration, SITE_WORDS};
+use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::{Dagger, hop};
 use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LegOrder, Parity, Sites, Stencil};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
-use lanefield_reference::random::su3_random;
 use lanefield_reference::real::Real;
 use lanefield_reference::scalar::{self, SPINOR_WORDS, ScalarWilson};
 use num_complex::Complex;
@@ -26,9 +27,7 @@ fn hop_in_lanes<R: Vectors>(
     sites: Sites,
     dagger: Dagger,
 ) -> Vec<Complex<R>> {
-    let stencil = Stencil::new(lattice, sites).unwrap();
-    let kind = DoubledGauge { format: operator.format, boundary: operator.boundary };
-    let links = double::<R>(operator.configuration, lattice, sites, kind).unwrap();
+    let (stencil, links) = stencil_and_links(operator, lattice, sites);
     let source = spinors(lattice, sites.neighbours(), psi);
     let mut out = Field::zeros(lattice, sites, Spinors::ONE).unwrap();
     hop(&mut out, &stencil, &links, &source, operator.legs, dagger).unwrap();
@@ -41,25 +40,10 @@ fn hop_is_the_same_at_every_width<R: Vectors>(
     psi: &[Complex<R>],
     dagger: Dagger,
 ) -> Result<(), TestCaseError> {
-    let lattices = every_width::<R>(operator.configuration.extents(), checkerboard);
-    let some_sites = if checkerboard == Checkerboard::RedBlack { &ALL_SITES[..] } else { &ALL_SITES[..1] };
-    for &sites in some_sites {
-        let expected = operator.hop(psi, sites, dagger);
-        for &lattice in &lattices {
-            let found = hop_in_lanes(operator, lattice, psi, sites, dagger);
-            let difference = first_difference(&found, &expected);
-            prop_assert!(difference.is_none(), "{lattice:?}, {sites} sites: {difference:?}");
-        }
-    }
-    Ok(())
-}
-
-/// Links that are no SU(3) matrices, but any numbers: the arithmetic does not care.
-fn configuration(extents: Extents, seed: u64, numbers: Numbers) -> Configuration {
-    match numbers {
-        Numbers::Gaussian => Configuration::hot(extents, seed),
-        _ => Configuration::new(extents, random_words(extents, SITE_WORDS, seed + 1, numbers)).unwrap(),
-    }
+    let expected = |sites| operator.hop(psi, sites, dagger);
+    is_the_same_at_every_width(operator, checkerboard, expected, |lattice, sites| {
+        hop_in_lanes(operator, lattice, psi, sites, dagger)
+    })
 }
 
 proptest! {
@@ -214,39 +198,14 @@ fn hop_is_gamma5_hermitian() {
     assert!(relative_distance(&conjugated, &hop_of_all(&operator, &psi, Dagger::Yes)) < 1e-15);
 }
 
-type Matrix = [Complex<f64>; 9];
-
-fn product(a: &Matrix, b: &Matrix) -> Matrix {
-    std::array::from_fn(|i| (0..3).map(|k| a[3 * (i / 3) + k] * b[3 * k + i % 3]).sum())
-}
-
-fn adjoint(a: &Matrix) -> Matrix {
-    std::array::from_fn(|i| a[3 * (i % 3) + i / 3].conj())
-}
-
 #[test]
 fn hop_is_gauge_covariant() {
     // ψ(x) → g(x) ψ(x) and U_μ(x) → g(x) U_μ(x) g(x + μ)† turn D ψ into g D ψ.
     let extents = extents("4.4.6.2");
     let before = Configuration::hot(extents, 12);
-    let g = |site: usize| su3_random(13, site as u64, 0);
-    let mut links = Vec::new();
-    for site in 0..extents.volume() {
-        for mu in 0..4 {
-            let mut next = extents.coordinate(site);
-            next[mu] = (next[mu] + 1) % extents[mu];
-            let u: Matrix = before.link(site, mu).try_into().unwrap();
-            links.extend(product(&product(&g(site), &u), &adjoint(&g(extents.site(next)))));
-        }
-    }
-    let after = Configuration::new(extents, links).unwrap();
-    let turned = |psi: &[Complex<f64>]| -> Vec<Complex<f64>> {
-        let word = |k: usize| {
-            let (g, colours) = (g(k / SPINOR_WORDS), &psi[k - k % 3..][..3]);
-            (0..3).map(|b| g[3 * (k % 3) + b] * colours[b]).sum()
-        };
-        (0..psi.len()).map(word).collect()
-    };
+    let g = GaugeTransformation { seed: 13 };
+    let after = g.of_links(&before);
+    let turned = |psi: &[Complex<f64>]| g.of_field(SPINOR_WORDS, psi);
     let psi = gaussian(extents, 14);
     for format in LinkFormat::ALL {
         let covariant = turned(&hop_of_all(&ScalarWilson { format, ..antiperiodic(&before) }, &psi, Dagger::No));

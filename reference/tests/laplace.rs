@@ -3,14 +3,15 @@
 
 mod common;
 
+use common::hops::{configuration, is_the_same_at_every_width, stencil_and_links};
 use common::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, any_legs, any_numbers};
 use common::{every_width, extents, first_difference, in_pools, lattice, random_words};
 use lanefield_reference::field::{ColourVectors, Field};
-use lanefield_reference::gauge::{Configuration, SITE_WORDS};
+use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::laplace::laplace_hop;
-use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LegOrder, Sites, Stencil};
-use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
+use lanefield_reference::layout::{Checkerboard, Lattice, LegOrder, Sites};
+use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use lanefield_reference::scalar::ScalarWilson;
 use num_complex::Complex;
 use proptest::prelude::*;
@@ -24,9 +25,7 @@ fn hop_in_lanes<R: Vectors>(
     vectors: usize,
     sites: Sites,
 ) -> Vec<Complex<R>> {
-    let stencil = Stencil::new(lattice, sites).unwrap();
-    let kind = DoubledGauge { format: operator.format, boundary: operator.boundary };
-    let links = double::<R>(operator.configuration, lattice, sites, kind).unwrap();
+    let (stencil, links) = stencil_and_links(operator, lattice, sites);
     let object = ColourVectors::new(vectors);
     let source = Field::from_site_order(lattice, sites.neighbours(), object, psi).unwrap();
     let mut out = Field::zeros(lattice, sites, object).unwrap();
@@ -40,25 +39,10 @@ fn hop_is_the_same_at_every_width<R: Vectors>(
     psi: &[Complex<R>],
     vectors: usize,
 ) -> Result<(), TestCaseError> {
-    let lattices = every_width::<R>(operator.configuration.extents(), checkerboard);
-    let some_sites = if checkerboard == Checkerboard::RedBlack { &ALL_SITES[..] } else { &ALL_SITES[..1] };
-    for &sites in some_sites {
-        let expected = operator.laplace_hop(psi, vectors, sites);
-        for &lattice in &lattices {
-            let found = hop_in_lanes(operator, lattice, psi, vectors, sites);
-            let difference = first_difference(&found, &expected);
-            prop_assert!(difference.is_none(), "{lattice:?}, {sites} sites, {vectors} vectors: {difference:?}");
-        }
-    }
-    Ok(())
-}
-
-/// Links that are no SU(3) matrices, but any numbers: the arithmetic does not care.
-fn configuration(extents: Extents, seed: u64, numbers: Numbers) -> Configuration {
-    match numbers {
-        Numbers::Gaussian => Configuration::hot(extents, seed),
-        _ => Configuration::new(extents, random_words(extents, SITE_WORDS, seed + 1, numbers)).unwrap(),
-    }
+    let expected = |sites| operator.laplace_hop(psi, vectors, sites);
+    is_the_same_at_every_width(operator, checkerboard, expected, |lattice, sites| {
+        hop_in_lanes(operator, lattice, psi, vectors, sites)
+    })
 }
 
 proptest! {

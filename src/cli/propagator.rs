@@ -12,7 +12,7 @@ use lanefield::operator::HopParameters;
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Coordinate, Lattice};
-use lanefield::solver::{CgParams, Method, Preconditioning, Solve};
+use lanefield::solver::{Method, Preconditioning, Solve, SolverParams};
 use serde::Serialize;
 
 use super::Outcome;
@@ -125,11 +125,11 @@ impl Propagator {
         self.backend.limit_host_threads();
         let configuration = read_configuration(&self.config)?.configuration;
         require_inside(configuration.extents(), self.source.0)?;
-        let auto = CgParams::auto::<R>();
+        let auto = SolverParams::auto::<R>();
         let solve = Solve {
             operator,
             preconditioning: if self.unpreconditioned { Preconditioning::None } else { Preconditioning::EvenOdd },
-            cg: CgParams {
+            params: SolverParams {
                 tolerance: self.tolerance.unwrap_or(auto.tolerance),
                 max_iterations: self.max_iterations.unwrap_or(auto.max_iterations),
                 ..auto
@@ -164,7 +164,7 @@ impl<R: Vectors + ArrayReal, Q: Quark + Send + Sync> BackendTask for Task<'_, R,
 
     fn run<B: Backend>(self, backend: &B) -> anyhow::Result<Outcome> {
         let Self { command, configuration, solve, mut summary, .. } = self;
-        let progress = Progress::new(solve.cg.tolerance);
+        let progress = Progress::new(solve.params.tolerance);
         let watch = |iteration: usize, c: f64| progress.show(iteration, c);
         let computed = propagator::<R, B, Q>(backend, configuration, command.source.0, &solve, watch);
         progress.end();
@@ -267,8 +267,8 @@ impl Summary {
                 Preconditioning::EvenOdd => "even-odd",
                 Preconditioning::None => "none",
             },
-            tolerance: solve.cg.tolerance,
-            max_iterations: solve.cg.max_iterations,
+            tolerance: solve.params.tolerance,
+            max_iterations: solve.params.max_iterations,
             plaquette: configuration.plaquette(),
             converged: false,
             failure: None,
@@ -286,11 +286,11 @@ impl Summary {
             .iter()
             .enumerate()
             .map(|(k, column)| {
-                let residual = column.cg.history.last().copied();
+                let residual = column.info.history.last().copied();
                 Column {
                     spin: k / 3,
                     colour: k % 3,
-                    iterations: column.cg.iterations,
+                    iterations: column.info.iterations,
                     residual,
                     residual_bits: residual.map(bits),
                     true_residual: column.true_residual,

@@ -16,8 +16,8 @@ use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Checkerboard, LaneChoice, Lattice, LatticeOptions};
 use lanefield::solver::{
-    CgError, CgParams, Method, Preconditioning, ReplayDifference, SavedState, Solve as LibrarySolve, SolveError,
-    SolveReport, Stopped, Watcher, Watchers, solve_from,
+    Method, Preconditioning, ReplayDifference, SavedState, Solve as LibrarySolve, SolveError, SolveReport, SolverError,
+    SolverParams, Stopped, Watcher, Watchers, solve_from,
 };
 use num_complex::Complex;
 
@@ -154,14 +154,14 @@ pub(super) fn max_iterations(text: &str) -> Result<usize, String> {
 struct How {
     preconditioning: Preconditioning,
     method: Method,
-    cg: CgParams,
+    params: SolverParams,
     lanes: LaneChoice,
 }
 
 impl How {
     fn solve<M>(self, operator: M) -> LibrarySolve<M> {
-        let Self { preconditioning, method, cg, lanes } = self;
-        LibrarySolve { operator, preconditioning, method, cg, lanes }
+        let Self { preconditioning, method, params, lanes } = self;
+        LibrarySolve { operator, preconditioning, method, params, lanes }
     }
 
     /// The lattice as the solver will lay it out, so that one that does not fit is refused before a device is opened.
@@ -226,11 +226,11 @@ impl Solve {
         }?;
         // Only to refuse what does not fit; the solver rounds for itself.
         rounded::<R>(&eta.values)?;
-        let auto = CgParams::auto::<R>();
+        let auto = SolverParams::auto::<R>();
         let how = How {
             preconditioning: if self.unpreconditioned { Preconditioning::None } else { Preconditioning::EvenOdd },
             method: self.solver.method(),
-            cg: CgParams {
+            params: SolverParams {
                 tolerance: self.tolerance.unwrap_or(auto.tolerance),
                 max_iterations: self.max_iterations.unwrap_or(auto.max_iterations),
                 patience: auto.patience,
@@ -267,7 +267,7 @@ impl Solve {
         };
         let sum = match self.sums.sum {
             SumKind::Exact => "exact".to_owned(),
-            SumKind::Tree => format!("{:?} of {}-byte lanes", how.cg.sum, lattice.width().bytes()),
+            SumKind::Tree => format!("{:?} of {}-byte lanes", how.params.sum, lattice.width().bytes()),
         };
         Identity::default()
             .with("operator", model.describe())
@@ -279,7 +279,7 @@ impl Solve {
             .with("precision", R::NAME)
             .with("solver", self.solver.name())
             .with("preconditioning", preconditioning_name(how.preconditioning))
-            .with("tolerance", format!("{:e}", how.cg.tolerance))
+            .with("tolerance", format!("{:e}", how.params.tolerance))
             .with("sum", sum)
     }
 }
@@ -346,7 +346,7 @@ impl<R: Vectors + ArrayReal> BackendTask for Task<'_, R> {
             None => eta.values,
         };
 
-        let progress = Progress::new(how.cg.tolerance);
+        let progress = Progress::new(how.params.tolerance);
         let LongRun { checkpoints, recorder, replay, state } = &mut long_run;
         let mut show = |iteration: usize, c: f64| progress.show(iteration, c);
         let mut watcher = Watchers::default()
@@ -370,10 +370,10 @@ impl<R: Vectors + ArrayReal> BackendTask for Task<'_, R> {
         match solved {
             Ok(report) => {
                 let extents = configuration.extents();
-                let histories = report.columns.iter().map(|column| &column.cg.history[..]);
+                let histories = report.columns.iter().map(|column| &column.info.history[..]);
                 match command.batch {
                     Some(_) => write_batch_history(command.history.as_deref(), histories)?,
-                    None => write_history(command.history.as_deref(), &report.cg().history)?,
+                    None => write_history(command.history.as_deref(), &report.info().history)?,
                 }
                 if let Some(path) = &command.output {
                     let columns = command.batch.map(usize::from);
@@ -393,7 +393,7 @@ impl<R: Vectors + ArrayReal> BackendTask for Task<'_, R> {
                 summary.print(command.json)?;
                 Ok(Outcome::Done)
             }
-            Err(SolveError::Cg(CgError::Stopped(Stopped(error)))) if error.is::<ReplayDifference>() => {
+            Err(SolveError::Recurrence(SolverError::Stopped(Stopped(error)))) if error.is::<ReplayDifference>() => {
                 differs(error, command.json)
             }
             Err(error) => {

@@ -17,7 +17,7 @@ use lanefield_reference::links::raw;
 
 use super::hop::number_of_sites;
 use super::wilson::{AXPY_FLOPS, PARITIES, spinor_bytes};
-use super::{EvenOdd, HopOperator, HopParameters, Model, Operator, fit};
+use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator, fit};
 use crate::backend::{Backend, BackendError, HeldField};
 
 /// What defines a clover operator, beside the configuration.
@@ -232,7 +232,7 @@ fn clover_term<B: Backend, R: Vectors>(
     Ok(term)
 }
 
-impl<B: Backend, R: Vectors> Operator<B, R> for Clover<'_, B, R> {
+impl<B: Backend, R: Vectors> ActsOn<B> for Clover<'_, B, R> {
     type Object = Spinors;
 
     fn backend(&self) -> &B {
@@ -241,11 +241,14 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Clover<'_, B, R> {
     fn lattice(&self) -> Lattice {
         self.hop.lattice()
     }
-    fn sites(&self) -> Sites {
-        Sites::Full
-    }
     fn object(&self, columns: usize) -> Spinors {
         Spinors::new(columns)
+    }
+}
+
+impl<B: Backend, R: Vectors> Operator<B, R> for Clover<'_, B, R> {
+    fn sites(&self) -> Sites {
+        Sites::Full
     }
 
     fn apply(
@@ -278,18 +281,6 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Clover<'_, B, R> {
 }
 
 impl<B: Backend, R: Vectors> EvenOdd<B, R> for Clover<'_, B, R> {
-    type Object = Spinors;
-
-    fn backend(&self) -> &B {
-        self.hop.backend()
-    }
-    fn lattice(&self) -> Lattice {
-        self.hop.lattice()
-    }
-    fn object(&self, columns: usize) -> Spinors {
-        Spinors::new(columns)
-    }
-
     fn meooe(
         &mut self,
         out: &mut B::Field<R, Spinors>,

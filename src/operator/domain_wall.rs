@@ -13,7 +13,7 @@ use lanefield_reference::links::LinkFormat;
 
 use super::hop::number_of_sites;
 use super::wilson::{AXPY_FLOPS, PARITIES, spinor_bytes};
-use super::{EvenOdd, HopOperator, HopParameters, Model, Operator, fit};
+use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator, fit};
 use crate::backend::{Backend, BackendError, HeldField};
 
 /// What defines a domain wall or Möbius operator, beside the configuration.
@@ -208,7 +208,7 @@ fn dw<B: Backend, R: Vectors>(
     common.hop.backend().axpy(common.coefficients.height(), psi, out)
 }
 
-impl<B: Backend, R: Vectors> Operator<B, R> for DomainWall<'_, B, R> {
+impl<B: Backend, R: Vectors> ActsOn<B> for DomainWall<'_, B, R> {
     type Object = Spinors;
 
     fn backend(&self) -> &B {
@@ -217,11 +217,14 @@ impl<B: Backend, R: Vectors> Operator<B, R> for DomainWall<'_, B, R> {
     fn lattice(&self) -> Lattice {
         self.common.hop.lattice()
     }
-    fn sites(&self) -> Sites {
-        Sites::Full
-    }
     fn object(&self, columns: usize) -> Spinors {
         self.common.object(columns)
+    }
+}
+
+impl<B: Backend, R: Vectors> Operator<B, R> for DomainWall<'_, B, R> {
+    fn sites(&self) -> Sites {
+        Sites::Full
     }
 
     fn apply(
@@ -296,7 +299,7 @@ impl<'b, B: Backend, R: Vectors> DomainWall<'b, B, R> {
     }
 }
 
-impl<B: Backend, R: Vectors> EvenOdd<B, R> for DomainWallEvenOdd<'_, B, R> {
+impl<B: Backend, R: Vectors> ActsOn<B> for DomainWallEvenOdd<'_, B, R> {
     type Object = Spinors;
 
     fn backend(&self) -> &B {
@@ -308,7 +311,9 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for DomainWallEvenOdd<'_, B, R> {
     fn object(&self, columns: usize) -> Spinors {
         self.common.object(columns)
     }
+}
 
+impl<B: Backend, R: Vectors> EvenOdd<B, R> for DomainWallEvenOdd<'_, B, R> {
     fn meooe(
         &mut self,
         out: &mut B::Field<R, Spinors>,

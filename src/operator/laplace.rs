@@ -11,7 +11,7 @@ use lanefield_reference::links::LinkFormat;
 
 use super::hop::number_of_sites;
 use super::wilson::PARITIES;
-use super::{EvenOdd, HopOperator, HopParameters, Model, Operator};
+use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator};
 use crate::backend::{Backend, BackendError, HeldField};
 
 /// What defines a Laplacian, beside the configuration.
@@ -113,10 +113,6 @@ impl<'b, B: Backend, R: Vectors> Laplace<'b, B, R> {
     fn column_bytes(&self, sites: Sites) -> u64 {
         self.colour_vectors(sites) * (2 * ColourVectors::WORDS * R::BITS as usize / 8) as u64
     }
-
-    fn columns(&self, columns: usize) -> ColourVectors {
-        ColourVectors::new(columns * self.components)
-    }
 }
 
 /// Floating-point operations of `scale` on a colour vector.
@@ -124,7 +120,7 @@ const SCALE_FLOPS: u64 = 6;
 /// Floating-point operations of `axpy` on colour vectors.
 const AXPY_FLOPS: u64 = 12;
 
-impl<B: Backend, R: Vectors> Operator<B, R> for Laplace<'_, B, R> {
+impl<B: Backend, R: Vectors> ActsOn<B> for Laplace<'_, B, R> {
     type Object = ColourVectors;
 
     fn backend(&self) -> &B {
@@ -133,11 +129,14 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Laplace<'_, B, R> {
     fn lattice(&self) -> Lattice {
         self.legs.lattice()
     }
+    fn object(&self, columns: usize) -> ColourVectors {
+        ColourVectors::new(columns * self.components)
+    }
+}
+
+impl<B: Backend, R: Vectors> Operator<B, R> for Laplace<'_, B, R> {
     fn sites(&self) -> Sites {
         Sites::Full
-    }
-    fn object(&self, columns: usize) -> ColourVectors {
-        self.columns(columns)
     }
 
     /// out = (−Δ + mass²) ψ; the operator is its own Hermitian conjugate, so `dagger` makes no difference.
@@ -161,18 +160,6 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Laplace<'_, B, R> {
 }
 
 impl<B: Backend, R: Vectors> EvenOdd<B, R> for Laplace<'_, B, R> {
-    type Object = ColourVectors;
-
-    fn backend(&self) -> &B {
-        self.legs.backend()
-    }
-    fn lattice(&self) -> Lattice {
-        self.legs.lattice()
-    }
-    fn object(&self, columns: usize) -> ColourVectors {
-        self.columns(columns)
-    }
-
     fn meooe(
         &mut self,
         out: &mut B::Field<R, ColourVectors>,

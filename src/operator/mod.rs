@@ -25,11 +25,9 @@ use lanefield_reference::layout::{Lattice, Sites};
 
 use crate::backend::{Backend, BackendError, HeldField};
 
-/// A linear operator on fields of precision `R` held by `B`. It may hold temporary fields, hence `&mut self`.
-///
-/// An operator acts on fields of one or several *columns*: vectors that it takes each by itself, such as the right-hand sides of a batch.
-/// Its links are then read once for all of them.
-pub trait Operator<B: Backend, R: Vectors> {
+/// What an operator acts on, whole or in even-odd pieces: fields of one or several *columns*, vectors that it takes each by itself, such as
+/// the right-hand sides of a batch. Its links are then read once for all of them.
+pub trait ActsOn<B: Backend> {
     /// What its fields hold at each site.
     type Object: Repeated;
 
@@ -37,10 +35,14 @@ pub trait Operator<B: Backend, R: Vectors> {
     fn backend(&self) -> &B;
     /// The lattice that it acts on.
     fn lattice(&self) -> Lattice;
-    /// The sites that it acts on.
-    fn sites(&self) -> Sites;
     /// What a field of `columns` columns holds at each site.
     fn object(&self, columns: usize) -> Self::Object;
+}
+
+/// A linear operator on fields of precision `R` held by `B`. It may hold temporary fields, hence `&mut self`.
+pub trait Operator<B: Backend, R: Vectors>: ActsOn<B> {
+    /// The sites that it acts on.
+    fn sites(&self) -> Sites;
     /// out = D ψ, or D† ψ, of each column.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
 
-use super::{Operator, fit};
+use super::{ActsOn, Operator, fit};
 use crate::backend::{Backend, BackendError};
 
 /// D†D.
@@ -29,7 +29,7 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> NormalEquations<B, R, D> {
     }
 }
 
-impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for NormalEquations<B, R, D> {
+impl<B: Backend, R: Vectors, D: Operator<B, R>> ActsOn<B> for NormalEquations<B, R, D> {
     type Object = D::Object;
 
     fn backend(&self) -> &B {
@@ -38,11 +38,14 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for NormalEquatio
     fn lattice(&self) -> Lattice {
         self.operator.lattice()
     }
-    fn sites(&self) -> Sites {
-        self.operator.sites()
-    }
     fn object(&self, columns: usize) -> D::Object {
         self.operator.object(columns)
+    }
+}
+
+impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for NormalEquations<B, R, D> {
+    fn sites(&self) -> Sites {
+        self.operator.sites()
     }
 
     /// out = D†D ψ; the operator is its own Hermitian conjugate, so `dagger` makes no difference.
@@ -119,7 +122,7 @@ macro_rules! either {
     };
 }
 
-impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for System<B, R, D> {
+impl<B: Backend, R: Vectors, D: Operator<B, R>> ActsOn<B> for System<B, R, D> {
     type Object = D::Object;
 
     fn backend(&self) -> &B {
@@ -128,12 +131,16 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for System<B, R, 
     fn lattice(&self) -> Lattice {
         either!(self, system => system.lattice())
     }
-    fn sites(&self) -> Sites {
-        either!(self, system => system.sites())
-    }
     fn object(&self, columns: usize) -> D::Object {
         either!(self, system => system.object(columns))
     }
+}
+
+impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for System<B, R, D> {
+    fn sites(&self) -> Sites {
+        either!(self, system => system.sites())
+    }
+
     fn apply(
         &mut self,
         out: &mut B::Field<R, D::Object>,

@@ -1,25 +1,15 @@
 //! Even-odd preconditioning: the Schur complement on the odd sites, Grid's SchurDiagMooee, for any operator that has even-odd
 //! pieces. Mpc = Moo − Moe Mee⁻¹ Meo.
 
-use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Parity, Sites};
 
-use super::{Operator, fit};
+use super::{ActsOn, Operator, fit};
 use crate::backend::{Backend, BackendError};
 
 /// The even-odd pieces of an operator, each of which acts on all columns of a field. Fields live on one parity; which, a field knows.
-pub trait EvenOdd<B: Backend, R: Vectors> {
-    /// What its fields hold at each site.
-    type Object: Repeated;
-
-    /// The backend that runs it.
-    fn backend(&self) -> &B;
-    /// The lattice that it acts on.
-    fn lattice(&self) -> Lattice;
-    /// What a field of `columns` columns holds at each site.
-    fn object(&self, columns: usize) -> Self::Object;
+pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
     /// out = the part of M (with dagger: of M†) that connects parities, on the sites of `out`; ψ lives on the others.
     ///
     /// # Errors
@@ -156,7 +146,7 @@ impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> SchurComplement<B, R, P> {
     }
 }
 
-impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> Operator<B, R> for SchurComplement<B, R, P> {
+impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> ActsOn<B> for SchurComplement<B, R, P> {
     type Object = P::Object;
 
     fn backend(&self) -> &B {
@@ -165,11 +155,14 @@ impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> Operator<B, R> for SchurComplemen
     fn lattice(&self) -> Lattice {
         self.pieces.lattice()
     }
-    fn sites(&self) -> Sites {
-        Sites::Parity(Parity::Odd)
-    }
     fn object(&self, columns: usize) -> P::Object {
         self.pieces.object(columns)
+    }
+}
+
+impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> Operator<B, R> for SchurComplement<B, R, P> {
+    fn sites(&self) -> Sites {
+        Sites::Parity(Parity::Odd)
     }
 
     fn apply(

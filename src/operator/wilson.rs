@@ -7,7 +7,7 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Parity, Sites};
 
 use super::hop::number_of_sites;
-use super::{EvenOdd, HopOperator, HopParameters, Model, Operator};
+use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator};
 use crate::backend::{Backend, BackendError};
 
 /// What defines a Wilson operator, beside the configuration.
@@ -69,7 +69,7 @@ pub(super) const SCALE_FLOPS: u64 = 24;
 /// Floating-point operations a site of `axpy` on spinors.
 pub(super) const AXPY_FLOPS: u64 = 48;
 
-impl<B: Backend, R: Vectors> Operator<B, R> for Wilson<'_, B, R> {
+impl<B: Backend, R: Vectors> ActsOn<B> for Wilson<'_, B, R> {
     type Object = Spinors;
 
     fn backend(&self) -> &B {
@@ -78,11 +78,14 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Wilson<'_, B, R> {
     fn lattice(&self) -> Lattice {
         self.hop.lattice()
     }
-    fn sites(&self) -> Sites {
-        Sites::Full
-    }
     fn object(&self, columns: usize) -> Spinors {
         Spinors::new(columns)
+    }
+}
+
+impl<B: Backend, R: Vectors> Operator<B, R> for Wilson<'_, B, R> {
+    fn sites(&self) -> Sites {
+        Sites::Full
     }
 
     fn apply(
@@ -110,18 +113,6 @@ pub(super) fn spinor_bytes<R: Vectors>(lattice: Lattice, sites: Sites) -> u64 {
 }
 
 impl<B: Backend, R: Vectors> EvenOdd<B, R> for Wilson<'_, B, R> {
-    type Object = Spinors;
-
-    fn backend(&self) -> &B {
-        self.hop.backend()
-    }
-    fn lattice(&self) -> Lattice {
-        self.hop.lattice()
-    }
-    fn object(&self, columns: usize) -> Spinors {
-        Spinors::new(columns)
-    }
-
     fn meooe(
         &mut self,
         out: &mut B::Field<R, Spinors>,

@@ -5,14 +5,13 @@ use lanefield_reference::field::SiteObject as _;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
-use super::cg::check_source;
-use super::recurrence::{Recurrence, SavedState, Watcher, may_go_on, place, run, watch};
-use super::{CgError, CgInfo, CgParams};
+use super::recurrence::{Recurrence, SavedState, Watcher, check_source, may_go_on, place, run, watch};
+use super::{SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError};
-use crate::operator::Operator;
+use crate::operator::{ActsOn, Operator};
 
 /// The solutions of all columns in one field, and what each took.
-pub type BatchSolution<B, R, A> = (<B as Backend>::Field<R, <A as Operator<B, R>>::Object>, Vec<CgInfo>);
+pub type BatchSolution<B, R, A> = (<B as Backend>::Field<R, <A as ActsOn<B>>::Object>, Vec<SolverInfo>);
 
 /// One right-hand side.
 struct Column {
@@ -26,7 +25,7 @@ struct Column {
 /// Conjugate gradients on all columns of a field, from the guess zero.
 pub struct BatchConjugateGradients<'a, B: Backend, R: Vectors, A: Operator<B, R>> {
     operator: &'a mut A,
-    params: CgParams,
+    params: SolverParams,
     column_parts: usize,
     /// Those that still go on, in the order in which they lie in the fields.
     active: Vec<Column>,
@@ -34,7 +33,7 @@ pub struct BatchConjugateGradients<'a, B: Backend, R: Vectors, A: Operator<B, R>
     residual: B::Field<R, A::Object>,
     direction: B::Field<R, A::Object>,
     product: B::Field<R, A::Object>,
-    infos: Vec<CgInfo>,
+    infos: Vec<SolverInfo>,
     /// By number.
     solutions: Vec<Option<B::Field<R, A::Object>>>,
     longest: usize,
@@ -44,13 +43,13 @@ impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BatchConjugateGradients<'a, 
     /// The start of A ψ = b for each of the `columns` columns of `source`.
     ///
     /// # Errors
-    /// [`CgError::NotFinite`] for a source that is no finite number; what the backend reports.
+    /// [`SolverError::NotFinite`] for a source that is no finite number; what the backend reports.
     pub fn new(
         operator: &'a mut A,
         source: &B::Field<R, A::Object>,
         columns: usize,
-        params: CgParams,
-    ) -> Result<Self, CgError> {
+        params: SolverParams,
+    ) -> Result<Self, SolverError> {
         let quiet = &mut |_, _| ();
         let column_parts = operator.object(1).parts();
         let norms = operator.backend().column_products(source, source, column_parts, params.sum)?;
@@ -62,7 +61,7 @@ impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BatchConjugateGradients<'a, 
         let mut infos = Vec::with_capacity(columns);
         let mut active = Vec::with_capacity(columns);
         for (number, c) in norms.into_iter().enumerate() {
-            let mut info = CgInfo { source_norm2: c, ..CgInfo::default() };
+            let mut info = SolverInfo { source_norm2: c, ..SolverInfo::default() };
             watch(quiet, (number, "|b|²"), c, &info)?;
             info.push(c);
             infos.push(info);
@@ -87,7 +86,7 @@ impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BatchConjugateGradients<'a, 
     }
 
     /// Takes the columns that are done out of the batch.
-    fn retire(&mut self) -> Result<(), CgError> {
+    fn retire(&mut self) -> Result<(), SolverError> {
         let is_done = |column: &Column| column.c <= column.stop;
         if !self.active.iter().any(is_done) {
             return Ok(());
@@ -110,12 +109,12 @@ impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BatchConjugateGradients<'a, 
     /// The solutions of all columns in one field, and what each took.
     ///
     /// # Errors
-    /// [`CgError::NotConverged`] before all are done; what the backend reports.
-    pub fn into_solution(self) -> Result<BatchSolution<B, R, A>, CgError> {
+    /// [`SolverError::NotConverged`] before all are done; what the backend reports.
+    pub fn into_solution(self) -> Result<BatchSolution<B, R, A>, SolverError> {
         let Self { operator, params, column_parts, solutions, infos, .. } = self;
         let mut all = operator.zeros_of(solutions.len())?;
         for (number, (solution, info)) in solutions.iter().zip(&infos).enumerate() {
-            let unfinished = || CgError::NotConverged { tolerance: params.tolerance, info: info.clone() };
+            let unfinished = || SolverError::NotConverged { tolerance: params.tolerance, info: info.clone() };
             let solution = solution.as_ref().ok_or_else(unfinished)?;
             operator.backend().put_columns(&mut all, solution, &[number], column_parts)?;
         }
@@ -127,14 +126,14 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BatchConjugateGra
     fn name(&self) -> &'static str {
         "conjugate gradients in a batch"
     }
-    fn info(&self) -> &CgInfo {
+    fn info(&self) -> &SolverInfo {
         &self.infos[self.longest]
     }
     fn is_done(&self) -> bool {
         self.active.is_empty()
     }
 
-    fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), CgError> {
+    fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
         let Self { operator, params, column_parts, active, psi, residual, direction, product, infos, .. } = self;
         for column in active.iter() {
             may_go_on(params, &infos[column.number])?;
@@ -147,7 +146,7 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BatchConjugateGra
             let info = &infos[column.number];
             watch(watcher, (column.number, "<p, A p>"), curvature, info)?;
             if curvature <= 0.0 {
-                return Err(CgError::Indefinite { curvature, info: info.clone() });
+                return Err(SolverError::Indefinite { curvature, info: info.clone() });
             }
             steps.push(column.c / curvature);
         }
@@ -184,7 +183,7 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BatchConjugateGra
         Ok(state)
     }
 
-    fn restore(&mut self, state: &SavedState) -> Result<(), CgError> {
+    fn restore(&mut self, state: &SavedState) -> Result<(), SolverError> {
         state.check_name(self.name())?;
         let backend = self.operator.backend();
         let (lattice, sites, _) = place::<B, R, _>(&self.psi);
@@ -208,7 +207,7 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BatchConjugateGra
             Some(Column { number, c, stop: tolerance * tolerance * info.source_norm2 })
         };
         let Some(active) = numbers.iter().map(column).collect() else {
-            return Err(CgError::WrongState {
+            return Err(SolverError::WrongState {
                 what: format!("it has the columns {numbers:?}, which this batch has not"),
             });
         };
@@ -228,14 +227,14 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BatchConjugateGra
 /// Solves A ψ = b for each of the `columns` columns of `source`, from the guess zero. Each has the bits of its own single solve.
 ///
 /// # Errors
-/// [`CgError`] of the first column that has one.
+/// [`SolverError`] of the first column that has one.
 pub fn conjugate_gradient_batch<B: Backend, R: Vectors, A: Operator<B, R>>(
     operator: &mut A,
     source: &B::Field<R, A::Object>,
     columns: usize,
-    params: CgParams,
+    params: SolverParams,
     mut watcher: impl Watcher,
-) -> Result<BatchSolution<B, R, A>, CgError> {
+) -> Result<BatchSolution<B, R, A>, SolverError> {
     let mut recurrence = BatchConjugateGradients::new(operator, source, columns, params)?;
     run(&mut recurrence, &mut watcher)?;
     recurrence.into_solution()

@@ -5,16 +5,15 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use num_complex::Complex;
 
-use super::cg::check_source;
-use super::recurrence::{Recurrence, SavedState, Start, Watcher, may_go_on, place, run, watch};
-use super::{CgError, CgInfo, CgParams};
+use super::recurrence::{Recurrence, SavedState, Start, Watcher, check_source, may_go_on, place, run, watch};
+use super::{SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError};
 use crate::operator::Operator;
 
 /// BiCGStab, step by step. ψ is the caller's: the guess, then the last iterate.
 pub struct BiCgStab<'a, B: Backend, R: Vectors, A: Operator<B, R>> {
     operator: &'a mut A,
-    params: CgParams,
+    params: SolverParams,
     psi: &'a mut B::Field<R, A::Object>,
     residual: B::Field<R, A::Object>,
     /// The first residual, with which all others are multiplied.
@@ -27,20 +26,20 @@ pub struct BiCgStab<'a, B: Backend, R: Vectors, A: Operator<B, R>> {
     /// |r|².
     c: f64,
     stop: f64,
-    info: CgInfo,
+    info: SolverInfo,
 }
 
 impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BiCgStab<'a, B, R, A> {
     /// The start of A ψ = b.
     ///
     /// # Errors
-    /// [`CgError::NotFinite`] for a source or a guess that is no finite number; what the backend reports.
+    /// [`SolverError::NotFinite`] for a source or a guess that is no finite number; what the backend reports.
     pub fn new(
         operator: &'a mut A,
         source: &B::Field<R, A::Object>,
         psi: &'a mut B::Field<R, A::Object>,
-        params: CgParams,
-    ) -> Result<Self, CgError> {
+        params: SolverParams,
+    ) -> Result<Self, SolverError> {
         let Start { residual, product, c, stop, info } = Start::new(operator, source, psi, &params)?;
         let (mut shadow, mut direction) = (operator.zeros()?, operator.zeros()?);
         operator.backend().copy(&mut shadow, &residual)?;
@@ -67,8 +66,8 @@ fn watch_complex(
     watcher: &mut dyn Watcher,
     quantities: [&'static str; 2],
     value: Complex<f64>,
-    info: &CgInfo,
-) -> Result<Complex<f64>, CgError> {
+    info: &SolverInfo,
+) -> Result<Complex<f64>, SolverError> {
     watch(watcher, (0, quantities[0]), value.re, info)?;
     watch(watcher, (0, quantities[1]), value.im, info)?;
     Ok(value)
@@ -88,17 +87,17 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BiCgStab<'_, B, R
     fn name(&self) -> &'static str {
         "BiCGStab"
     }
-    fn info(&self) -> &CgInfo {
+    fn info(&self) -> &SolverInfo {
         &self.info
     }
     fn is_done(&self) -> bool {
         self.c <= self.stop
     }
 
-    fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), CgError> {
+    fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
         let Self { operator, params, psi, residual, shadow, direction, products: [v, t], rho, info, .. } = self;
         may_go_on(params, info)?;
-        let broken = |quantity, info: &CgInfo| CgError::Breakdown { quantity, info: info.clone() };
+        let broken = |quantity, info: &SolverInfo| SolverError::Breakdown { quantity, info: info.clone() };
         let zero = Complex::new(0.0, 0.0);
 
         operator.apply(v, direction, Dagger::No)?;
@@ -152,12 +151,12 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BiCgStab<'_, B, R
         Ok(state)
     }
 
-    fn restore(&mut self, state: &SavedState) -> Result<(), CgError> {
+    fn restore(&mut self, state: &SavedState) -> Result<(), SolverError> {
         state.check_name(self.name())?;
         let info = state.get_info("system")?;
         check_source(&self.info, &info)?;
         let &[re, im] = state.get_scalars("rho")? else {
-            return Err(CgError::WrongState { what: "its rho is no complex number".to_owned() });
+            return Err(SolverError::WrongState { what: "its rho is no complex number".to_owned() });
         };
         let backend = self.operator.backend();
         let place = place::<B, R, _>(self.psi);
@@ -175,14 +174,14 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BiCgStab<'_, B, R
 /// Solves A ψ = b; ψ is the guess, then the solution.
 ///
 /// # Errors
-/// [`CgError`]; ψ then holds the last iterate.
+/// [`SolverError`]; ψ then holds the last iterate.
 pub fn bicgstab<B: Backend, R: Vectors, A: Operator<B, R>>(
     operator: &mut A,
     source: &B::Field<R, A::Object>,
     psi: &mut B::Field<R, A::Object>,
-    params: CgParams,
+    params: SolverParams,
     mut watcher: impl Watcher,
-) -> Result<CgInfo, CgError> {
+) -> Result<SolverInfo, SolverError> {
     let mut recurrence = BiCgStab::new(operator, source, psi, params)?;
     run(&mut recurrence, &mut watcher)?;
     Ok(recurrence.info)

@@ -4,9 +4,8 @@
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
-use super::cg::check_source;
-use super::recurrence::{Recurrence, SavedState, Start, Watcher, may_go_on, place, run, watch};
-use super::{CgError, CgInfo, CgParams};
+use super::recurrence::{Recurrence, SavedState, Start, Watcher, check_source, may_go_on, place, run, watch};
+use super::{SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError};
 use crate::operator::Operator;
 
@@ -15,7 +14,7 @@ use crate::operator::Operator;
 pub fn reliable_delta<S: Vectors>() -> f64 {
     if S::BITS == 16 { 3e-2 } else { 1e-3 }
 }
-/// Give up after so many updates in a row that did not bring the residual down.
+/// Give up after so many updates in a row without a new low of |r|.
 const MOST_IDLE_UPDATES: usize = 10;
 
 /// Conjugate gradients of precision `S` inside f64.
@@ -28,7 +27,7 @@ pub struct MixedConjugateGradients<
 > {
     operator: &'a mut A,
     low: &'a mut L,
-    params: CgParams,
+    params: SolverParams,
     source: &'a B::Field<f64, A::Object>,
     psi: &'a mut B::Field<f64, A::Object>,
     /// Temporary fields of f64.
@@ -42,11 +41,11 @@ pub struct MixedConjugateGradients<
     /// |r|² of the recurrence, and its largest value since the last update.
     c: f64,
     largest: f64,
-    /// |r|² of f64 at the last update.
-    reliable: f64,
+    /// The lowest |r|² of f64 so far, and the updates since then.
+    lowest: f64,
     idle: usize,
     stop: f64,
-    info: CgInfo,
+    info: SolverInfo,
     updates: usize,
 }
 
@@ -56,14 +55,14 @@ impl<'a, B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object =
     /// The start of A ψ = b; `low` is A in the low precision, on a lattice whose lanes hold the same sites.
     ///
     /// # Errors
-    /// [`CgError::NotFinite`] for a source or a guess that is no finite number; what the backend reports.
+    /// [`SolverError::NotFinite`] for a source or a guess that is no finite number; what the backend reports.
     pub fn new(
         (operator, low): (&'a mut A, &'a mut L),
         source: &'a B::Field<f64, A::Object>,
         psi: &'a mut B::Field<f64, A::Object>,
-        params: CgParams,
-    ) -> Result<Self, CgError> {
-        let Start { residual, product, c: reliable, stop, info } = Start::new(operator, source, psi, &params)?;
+        params: SolverParams,
+    ) -> Result<Self, SolverError> {
+        let Start { residual, product, c: lowest, stop, info } = Start::new(operator, source, psi, &params)?;
         let backend = operator.backend();
         let (mut low_residual, mut direction) = (low.zeros()?, low.zeros()?);
         backend.convert(&mut low_residual, &residual)?;
@@ -84,7 +83,7 @@ impl<'a, B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object =
             low_product,
             c,
             largest: c,
-            reliable,
+            lowest,
             idle: 0,
             stop,
             info,
@@ -98,7 +97,7 @@ impl<'a, B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object =
     }
 
     /// Adds up the solution, computes the residual anew in f64, and turns the direction to it. `before` is |r|² before this iteration.
-    fn update(&mut self, a: f64, before: f64, watcher: &mut dyn Watcher) -> Result<(), CgError> {
+    fn update(&mut self, a: f64, before: f64, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
         let Self { operator, params, source, psi, residual, product, low_psi, low_residual, direction, info, .. } =
             self;
         let backend = operator.backend();
@@ -112,14 +111,14 @@ impl<'a, B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object =
         let reliable = backend.axpy_norm(-1.0, product, residual, params.sum)?;
         watch(watcher, (0, "|r|² in f64"), reliable, info)?;
         info.push(reliable);
-        self.idle = if reliable < self.reliable { 0 } else { self.idle + 1 };
-        self.reliable = reliable;
+        self.idle = if reliable < self.lowest { 0 } else { self.idle + 1 };
+        self.lowest = self.lowest.min(reliable);
         self.updates += 1;
         if reliable <= self.stop {
             return Ok(());
         }
         if self.idle >= MOST_IDLE_UPDATES {
-            return Err(CgError::Stagnation { patience: self.info.iterations, info: self.info.clone() });
+            return Err(SolverError::IdleUpdates { updates: self.idle, info: self.info.clone() });
         }
         backend.convert(low_residual, residual)?;
         let c = watch(watcher, (0, "|r|²"), backend.norm2(low_residual, params.sum)?, &self.info)?;
@@ -140,14 +139,14 @@ impl<B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object = A::
     fn name(&self) -> &'static str {
         "conjugate gradients in mixed precision"
     }
-    fn info(&self) -> &CgInfo {
+    fn info(&self) -> &SolverInfo {
         &self.info
     }
     fn is_done(&self) -> bool {
-        self.reliable <= self.stop
+        self.lowest <= self.stop
     }
 
-    fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), CgError> {
+    fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
         let Self { low, params, low_psi, low_residual, direction, low_product, c, info, .. } = self;
         may_go_on(params, info)?;
         low.apply(low_product, direction, Dagger::No)?;
@@ -155,7 +154,7 @@ impl<B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object = A::
         let curvature = backend.inner_product(direction, low_product, params.sum)?.re;
         watch(watcher, (0, "<p, A p>"), curvature, info)?;
         if curvature <= 0.0 {
-            return Err(CgError::Indefinite { curvature, info: info.clone() });
+            return Err(SolverError::Indefinite { curvature, info: info.clone() });
         }
         let a = *c / curvature;
         let next = watch(watcher, (0, "|r|²"), backend.axpy_norm(-a, low_product, low_residual, params.sum)?, info)?;
@@ -174,7 +173,7 @@ impl<B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object = A::
         let backend = self.operator.backend();
         let mut state = SavedState::new(self.name());
         state.info("system", &self.info);
-        state.scalars("recurrence", &[self.c, self.largest, self.reliable, self.idle as f64, self.updates as f64]);
+        state.scalars("recurrence", &[self.c, self.largest, self.lowest, self.idle as f64, self.updates as f64]);
         state.field::<f64, B, _>(backend, "psi", self.psi)?;
         state.field::<S, B, _>(backend, "low psi", &self.low_psi)?;
         state.field::<S, B, _>(backend, "low r", &self.low_residual)?;
@@ -182,12 +181,12 @@ impl<B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object = A::
         Ok(state)
     }
 
-    fn restore(&mut self, state: &SavedState) -> Result<(), CgError> {
+    fn restore(&mut self, state: &SavedState) -> Result<(), SolverError> {
         state.check_name(self.name())?;
         let info = state.get_info("system")?;
         check_source(&self.info, &info)?;
-        let &[c, largest, reliable, idle, updates] = state.get_scalars("recurrence")? else {
-            return Err(CgError::WrongState { what: "its scalars of the recurrence are not five".to_owned() });
+        let &[c, largest, lowest, idle, updates] = state.get_scalars("recurrence")? else {
+            return Err(SolverError::WrongState { what: "its scalars of the recurrence are not five".to_owned() });
         };
         let backend = self.operator.backend();
         *self.psi = state.get_field(backend, "psi", place::<B, f64, _>(self.psi))?;
@@ -195,7 +194,7 @@ impl<B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object = A::
         self.low_psi = state.get_field(backend, "low psi", low)?;
         self.low_residual = state.get_field(backend, "low r", low)?;
         self.direction = state.get_field(backend, "low p", low)?;
-        (self.c, self.largest, self.reliable) = (c, largest, reliable);
+        (self.c, self.largest, self.lowest) = (c, largest, lowest);
         (self.idle, self.updates) = (idle as usize, updates as usize);
         self.info = info;
         Ok(())
@@ -205,14 +204,14 @@ impl<B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object = A::
 /// Solves A ψ = b in f64, with the recurrence in `S`; ψ is the guess, then the solution.
 ///
 /// # Errors
-/// [`CgError`].
+/// [`SolverError`].
 pub fn mixed_conjugate_gradient<B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object = A::Object>>(
     operators: (&mut A, &mut L),
     source: &B::Field<f64, A::Object>,
     psi: &mut B::Field<f64, A::Object>,
-    params: CgParams,
+    params: SolverParams,
     mut watcher: impl Watcher,
-) -> Result<CgInfo, CgError> {
+) -> Result<SolverInfo, SolverError> {
     let mut recurrence = MixedConjugateGradients::new(operators, source, psi, params)?;
     run(&mut recurrence, &mut watcher)?;
     Ok(recurrence.info)

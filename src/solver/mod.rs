@@ -2,6 +2,7 @@
 //!
 //! | file | subject |
 //! |---|---|
+//! | `params.rs`, `info.rs`, `error.rs` | what every solver is told, what it tells, and why it gave no solution |
 //! | `recurrence.rs` | what all have in common: steps, saved states, watchers |
 //! | `cg.rs`, `batch.rs`, `mixed.rs`, `bicgstab.rs` | the recurrences |
 //! | `watchers.rs` | checkpoints, records and their replay |
@@ -10,15 +11,21 @@
 mod batch;
 mod bicgstab;
 mod cg;
+mod error;
+mod info;
 mod mixed;
+mod params;
 mod recurrence;
 mod solve;
 mod watchers;
 
 pub use batch::{BatchConjugateGradients, BatchSolution, conjugate_gradient_batch};
 pub use bicgstab::{BiCgStab, bicgstab};
-pub use cg::{CgError, CgInfo, CgParams, ConjugateGradients, conjugate_gradient};
+pub use cg::{ConjugateGradients, conjugate_gradient};
+pub use error::SolverError;
+pub use info::SolverInfo;
 pub use mixed::{MixedConjugateGradients, mixed_conjugate_gradient, reliable_delta};
+pub use params::SolverParams;
 pub use recurrence::{Recurrence, SavedField, SavedState, Stopped, WatchedScalar, Watcher, run};
 pub use solve::{
     Method, Preconditioning, Solve, SolveError, SolveReport, SolvedColumn, WilsonSolve, solve, solve_from,

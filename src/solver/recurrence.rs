@@ -1,14 +1,14 @@
 //! What all iterative solvers have in common: a recurrence that goes on step by step, whose state can be saved and restored to the bit, and
 //! whose scalars can be watched. State is saved in site order, so that it can be restored on any backend, in any layout.
 
-use lanefield_reference::field::{Field, FieldError, Repeated};
+use lanefield_reference::field::{Field, Repeated};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
 use lanefield_reference::scalar::{gather, spread};
 use num_complex::Complex;
 
-use super::{CgError, CgInfo, CgParams};
+use super::{SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError, HeldField};
 use crate::operator::Operator;
 
@@ -74,14 +74,14 @@ pub trait Recurrence {
     /// What it is called in files: "conjugate gradients".
     fn name(&self) -> &'static str;
     /// Iterations and history; of a batch those of the column that took longest.
-    fn info(&self) -> &CgInfo;
+    fn info(&self) -> &SolverInfo;
     /// Whether nothing is left to do.
     fn is_done(&self) -> bool;
     /// One iteration.
     ///
     /// # Errors
-    /// [`CgError`]; the state is then that of some moment within the iteration.
-    fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), CgError>;
+    /// [`SolverError`]; the state is then that of some moment within the iteration.
+    fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError>;
     /// All that the next iterations depend on.
     ///
     /// # Errors
@@ -90,15 +90,15 @@ pub trait Recurrence {
     /// Goes on from a state that was saved.
     ///
     /// # Errors
-    /// [`CgError::WrongState`] for the state of another recurrence or lattice.
-    fn restore(&mut self, state: &SavedState) -> Result<(), CgError>;
+    /// [`SolverError::WrongState`] for the state of another recurrence or lattice.
+    fn restore(&mut self, state: &SavedState) -> Result<(), SolverError>;
 }
 
 /// Runs a recurrence to its end.
 ///
 /// # Errors
-/// [`CgError`].
-pub fn run(recurrence: &mut dyn Recurrence, watcher: &mut dyn Watcher) -> Result<(), CgError> {
+/// [`SolverError`].
+pub fn run(recurrence: &mut dyn Recurrence, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
     watcher.begin(recurrence)?;
     while !recurrence.is_done() {
         recurrence.step(watcher)?;
@@ -144,7 +144,7 @@ impl SavedState {
     }
 
     /// Iterations, history and |b|² of a system.
-    pub(super) fn info(&mut self, name: &str, info: &CgInfo) {
+    pub(super) fn info(&mut self, name: &str, info: &SolverInfo) {
         self.scalars(&format!("{name}{HISTORY}"), &info.history);
         self.scalars(&format!("{name} source"), &[info.source_norm2]);
     }
@@ -169,33 +169,33 @@ impl SavedState {
         histories.map(|(_, history)| history.len().saturating_sub(1)).max().unwrap_or(0)
     }
 
-    fn wrong(&self, what: String) -> CgError {
-        CgError::WrongState { what }
+    fn wrong(&self, what: String) -> SolverError {
+        SolverError::WrongState { what }
     }
 
-    pub(super) fn check_name(&self, name: &str) -> Result<(), CgError> {
+    pub(super) fn check_name(&self, name: &str) -> Result<(), SolverError> {
         match self.recurrence == name {
             true => Ok(()),
             false => Err(self.wrong(format!("it is of {}, and this solve is by {name}", self.recurrence))),
         }
     }
 
-    pub(super) fn get_scalars(&self, name: &str) -> Result<&[f64], CgError> {
+    pub(super) fn get_scalars(&self, name: &str) -> Result<&[f64], SolverError> {
         let found = self.scalars.iter().find(|(known, _)| known == name);
         found.map(|(_, values)| &values[..]).ok_or_else(|| self.wrong(format!("it has no scalars '{name}'")))
     }
 
-    pub(super) fn get_scalar(&self, name: &str) -> Result<f64, CgError> {
+    pub(super) fn get_scalar(&self, name: &str) -> Result<f64, SolverError> {
         match self.get_scalars(name)? {
             &[value] => Ok(value),
             values => Err(self.wrong(format!("it has {} values of '{name}', not one", values.len()))),
         }
     }
 
-    pub(super) fn get_info(&self, name: &str) -> Result<CgInfo, CgError> {
+    pub(super) fn get_info(&self, name: &str) -> Result<SolverInfo, SolverError> {
         let history = self.get_scalars(&format!("{name}{HISTORY}"))?.to_vec();
         let source_norm2 = self.get_scalar(&format!("{name} source"))?;
-        Ok(CgInfo { iterations: history.len().saturating_sub(1), history, source_norm2 })
+        Ok(SolverInfo { iterations: history.len().saturating_sub(1), history, source_norm2 })
     }
 
     pub(super) fn get_field<R: Vectors, B: Backend, K: Repeated>(
@@ -203,7 +203,7 @@ impl SavedState {
         backend: &B,
         name: &str,
         (lattice, sites, kind): (Lattice, Sites, K),
-    ) -> Result<B::Field<R, K>, CgError> {
+    ) -> Result<B::Field<R, K>, SolverError> {
         let Some(saved) = self.fields.iter().find(|field| field.name == name) else {
             return Err(self.wrong(format!("it has no field '{name}'")));
         };
@@ -235,7 +235,7 @@ pub(super) struct Start<B: Backend, R: Vectors, A: Operator<B, R>> {
     pub c: f64,
     /// The |r|² at which it is done.
     pub stop: f64,
-    pub info: CgInfo,
+    pub info: SolverInfo,
 }
 
 impl<B: Backend, R: Vectors, A: Operator<B, R>> Start<B, R, A> {
@@ -244,10 +244,11 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Start<B, R, A> {
         operator: &mut A,
         source: &B::Field<R, A::Object>,
         psi: &B::Field<R, A::Object>,
-        params: &CgParams,
-    ) -> Result<Self, CgError> {
+        params: &SolverParams,
+    ) -> Result<Self, SolverError> {
         let quiet = &mut |_, _| ();
-        let mut info = CgInfo { source_norm2: operator.backend().norm2(source, params.sum)?, ..CgInfo::default() };
+        let mut info =
+            SolverInfo { source_norm2: operator.backend().norm2(source, params.sum)?, ..SolverInfo::default() };
         watch(quiet, (0, "|b|²"), info.source_norm2, &info)?;
         let mut residual = operator.zeros()?;
         operator.backend().copy(&mut residual, source)?;
@@ -276,31 +277,37 @@ pub(super) fn watch(
     watcher: &mut dyn Watcher,
     (column, quantity): (usize, &'static str),
     value: f64,
-    info: &CgInfo,
-) -> Result<f64, CgError> {
+    info: &SolverInfo,
+) -> Result<f64, SolverError> {
     watcher.scalar(WatchedScalar { iteration: info.iterations, column, quantity, value })?;
     match value.is_finite() {
         true => Ok(value),
-        false => Err(CgError::NotFinite { quantity, value, info: info.clone() }),
+        false => Err(SolverError::NotFinite { quantity, value, info: info.clone() }),
     }
 }
 
 /// Whether a recurrence may go on: not beyond its most iterations, and not without getting nearer.
-pub(super) fn may_go_on(params: &CgParams, info: &CgInfo) -> Result<(), CgError> {
+pub(super) fn may_go_on(params: &SolverParams, info: &SolverInfo) -> Result<(), SolverError> {
     if info.iterations >= params.max_iterations {
-        return Err(CgError::NotConverged { tolerance: params.tolerance, info: info.clone() });
+        return Err(SolverError::NotConverged { tolerance: params.tolerance, info: info.clone() });
     }
     let (before, lately) = info.history.split_at(info.history.len().saturating_sub(params.patience));
     let least = |history: &[f64]| history.iter().copied().fold(f64::INFINITY, f64::min);
     match before.is_empty() || least(lately) < least(before) {
         true => Ok(()),
-        false => Err(CgError::Stagnation { patience: params.patience, info: info.clone() }),
+        false => Err(SolverError::Stagnation { patience: params.patience, info: info.clone() }),
     }
 }
 
-/// A field of a saved state could not be made.
-impl From<FieldError> for CgError {
-    fn from(error: FieldError) -> Self {
-        Self::Backend(error.into())
+/// Refuses the state of a solve of another source, or by another operator, as far as |b|² tells.
+pub(super) fn check_source(ours: &SolverInfo, saved: &SolverInfo) -> Result<(), SolverError> {
+    match ours.source_norm2.to_bits() == saved.source_norm2.to_bits() {
+        true => Ok(()),
+        false => Err(SolverError::WrongState {
+            what: format!(
+                "its source has |b|² = {:e}, and that of this solve {:e}: configuration, source, mass and operator must be the same",
+                saved.source_norm2, ours.source_norm2
+            ),
+        }),
     }
 }

@@ -15,10 +15,11 @@ use thiserror::Error;
 
 use super::recurrence::{Recurrence, SavedState, Watcher, run};
 use super::{
-    BatchConjugateGradients, BiCgStab, CgError, CgInfo, CgParams, ConjugateGradients, MixedConjugateGradients,
+    BatchConjugateGradients, BiCgStab, ConjugateGradients, MixedConjugateGradients, SolverError, SolverInfo,
+    SolverParams,
 };
 use crate::backend::{Backend, BackendError, Sum};
-use crate::operator::{Model, Operator, SchurComplement, System, WilsonParameters};
+use crate::operator::{ActsOn as _, Model, Operator, SchurComplement, System, WilsonParameters};
 
 /// Whether the even-odd Schur complement or the operator itself is solved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -54,7 +55,7 @@ pub struct Solve<M> {
     /// The recurrence.
     pub method: Method,
     /// When to stop.
-    pub cg: CgParams,
+    pub params: SolverParams,
     /// Lane width.
     pub lanes: LaneChoice,
 }
@@ -83,7 +84,7 @@ pub struct SolveReport<R> {
 #[derive(Clone, PartialEq, Debug)]
 pub struct SolvedColumn {
     /// Iterations and history of the system that was solved.
-    pub cg: CgInfo,
+    pub info: SolverInfo,
     /// |b − Aψ| / |b| of that system, computed anew in f64.
     pub true_residual: f64,
     /// |η − Mψ| / |η| on the full lattice, in f64.
@@ -92,8 +93,8 @@ pub struct SolvedColumn {
 
 impl<R> SolveReport<R> {
     /// Iterations and history of the first column: of the only one, where there is no batch.
-    pub fn cg(&self) -> &CgInfo {
-        &self.columns[0].cg
+    pub fn info(&self) -> &SolverInfo {
+        &self.columns[0].info
     }
 }
 
@@ -103,7 +104,7 @@ impl<R> SolveReport<R> {
 pub enum SolveError {
     /// The recurrence failed.
     #[error(transparent)]
-    Cg(#[from] CgError),
+    Recurrence(#[from] SolverError),
     /// The solution is not one: the recurrence's residual went astray.
     #[error(
         "the true residual is {true_residual:.3e}, over ten times the tolerance {tolerance:e}, though the recurrence says \
@@ -167,7 +168,7 @@ impl SolveError {
     /// The residual history until the failure, where there is one.
     pub fn history(&self) -> Option<&[f64]> {
         match self {
-            Self::Cg(error) => error.info().map(|info| &info.history[..]),
+            Self::Recurrence(error) => error.info().map(|info| &info.history[..]),
             Self::TrueResidual { history, .. } => Some(history),
             _ => None,
         }
@@ -215,7 +216,7 @@ pub fn solve<R: Vectors, B: Backend, M: Model>(
 /// [`solve`], from a saved state on where there is one.
 ///
 /// # Errors
-/// As [`solve`]; [`CgError::WrongState`].
+/// As [`solve`]; [`SolverError::WrongState`].
 pub fn solve_from<R: Vectors, B: Backend, M: Model>(
     backend: &B,
     configuration: &Configuration,
@@ -244,7 +245,7 @@ pub fn solve_from<R: Vectors, B: Backend, M: Model>(
         Method::Mixed16 => in_precision(source.run_mixed::<Sixteen, B>(backend, lattice, (watcher, resume))?),
     };
     let Ran { infos, seconds, flops, bytes } = ran;
-    let column = |cg| SolvedColumn { cg, true_residual: f64::NAN, solution_residual: f64::NAN };
+    let column = |info| SolvedColumn { info, true_residual: f64::NAN, solution_residual: f64::NAN };
     let columns = infos.into_iter().map(column).collect();
     let mut report = SolveReport { solution, columns, seconds, flops, bytes, lattice };
     source.check::<R, B>(backend, &mut report)?;
@@ -253,7 +254,7 @@ pub fn solve_from<R: Vectors, B: Backend, M: Model>(
 
 /// What a recurrence took.
 struct Ran {
-    infos: Vec<CgInfo>,
+    infos: Vec<SolverInfo>,
     seconds: f64,
     flops: u64,
     bytes: u64,
@@ -407,7 +408,7 @@ impl<M: Model> Source<'_, M> {
         b: &B::Field<R, M::Object>,
         watched: Watched<'_>,
     ) -> Result<Iterated<B, R, M>, SolveError> {
-        let (params, columns) = (self.solve.cg, self.columns);
+        let (params, columns) = (self.solve.params, self.columns);
         if columns > 1 {
             let start = Instant::now();
             let mut batch = BatchConjugateGradients::new(system, b, columns, params)?;
@@ -452,7 +453,7 @@ impl<M: Model> Source<'_, M> {
         let mut psi = system.zeros()?;
         system.backend().finish()?;
         let start = Instant::now();
-        let mut recurrence = MixedConjugateGradients::new((system, low), b, &mut psi, self.solve.cg)?;
+        let mut recurrence = MixedConjugateGradients::new((system, low), b, &mut psi, self.solve.params)?;
         go(&mut recurrence, watched)?;
         let info = recurrence.info().clone();
         low.backend().finish()?;
@@ -517,17 +518,17 @@ impl<M: Model> Source<'_, M> {
         }
         // NaN must fail too.
         let is_wrong = |column: &&mut SolvedColumn| {
-            column.true_residual.is_nan() || column.true_residual > 10.0 * solve.cg.tolerance
+            column.true_residual.is_nan() || column.true_residual > 10.0 * solve.params.tolerance
         };
         match report.columns.iter_mut().find(is_wrong) {
             None => Ok(()),
             Some(column) => Err(SolveError::TrueResidual {
                 true_residual: column.true_residual,
-                recurrence: column.cg.relative_residual(),
-                tolerance: solve.cg.tolerance,
+                recurrence: column.info.relative_residual(),
+                tolerance: solve.params.tolerance,
                 precision: R::NAME,
-                iterations: column.cg.iterations,
-                history: std::mem::take(&mut column.cg.history),
+                iterations: column.info.iterations,
+                history: std::mem::take(&mut column.info.history),
             }),
         }
     }
@@ -538,7 +539,7 @@ type FullSystem<'b, B, R, M> = System<B, R, <M as Model>::Full<'b, B, R>>;
 type SchurSystem<'b, B, R, M> = System<B, R, SchurComplement<B, R, <M as Model>::Pieces<'b, B, R>>>;
 
 /// Runs a recurrence from its start, or from where it was left.
-fn go(recurrence: &mut dyn Recurrence, (watcher, resume): Watched<'_>) -> Result<(), CgError> {
+fn go(recurrence: &mut dyn Recurrence, (watcher, resume): Watched<'_>) -> Result<(), SolverError> {
     if let Some(state) = resume {
         recurrence.restore(state)?;
     }
@@ -550,7 +551,7 @@ impl Ran {
     fn new<R: Vectors, B: Backend, A: Operator<B, R>>(
         operator: &A,
         applications: u64,
-        infos: Vec<CgInfo>,
+        infos: Vec<SolverInfo>,
         seconds: f64,
     ) -> Self {
         let lattice = operator.lattice();

@@ -6,6 +6,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Sites, Stencil};
 use lanefield_reference::links::{DoubledGauge, LinkFormat, double};
+use lanefield_reference::sixteen::Sixteen;
 
 use super::compare::{Difference, Mismatch, compare_fields};
 use super::data::Numbers;
@@ -37,8 +38,14 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
             self.vectors::<R>(rows, sites)?;
             self.sums::<R>(rows, sites)?;
         }
+        match R::BITS {
+            64 => self.convert::<R, f32>(rows)?,
+            _ => self.convert::<R, f64>(rows)?,
+        }
         if self.thorough {
             self.clover::<R>(rows, &configuration)?;
+            self.columns::<R>(rows)?;
+            self.convert::<R, Sixteen>(rows)?;
         }
         self.along_s::<R>(rows)
     }
@@ -52,6 +59,9 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
         self.vectors::<R>(rows, sites)?;
         self.sums::<R>(rows, sites)?;
         self.clover::<R>(rows, &configuration)?;
+        self.columns::<R>(rows)?;
+        self.convert::<R, f32>(rows)?;
+        self.convert::<R, f64>(rows)?;
         self.along_s::<R>(rows)
     }
 
@@ -201,7 +211,7 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
 }
 
 /// Scalars that go with spinors of a kind: with tiny ones, such as leave something of them.
-fn scalars(spinors: Numbers) -> Numbers {
+pub(super) fn scalars(spinors: Numbers) -> Numbers {
     match spinors {
         Numbers::Tiny => Numbers::Ordinary,
         other => other,

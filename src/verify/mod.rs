@@ -5,12 +5,15 @@
 //! |---|---|
 //! | `case.rs`, `data.rs` | random lattices, layouts and parameters; numbers that are hard on arithmetic |
 //! | `reference.rs` | what is compared with: the CPU reference, or the plain scalar implementation |
-//! | `kernels.rs`, `sums.rs`, `solve.rs` | every kernel on one case; sums in every form; the history and the solution of a solve |
+//! | `kernels.rs` | every kernel on one case; those of `clover.rs`, `domain_wall.rs`, `columns.rs` and `convert.rs` there |
+//! | `sums.rs`, `solve.rs` | sums in every form; the history and the solution of a solve |
 //! | `compare.rs`, `report.rs` | what differs, where, by how much; rows |
 
 mod case;
 mod clover;
+mod columns;
 mod compare;
+mod convert;
 mod data;
 mod domain_wall;
 mod kernels;
@@ -34,7 +37,7 @@ pub use clover::{CloverFields, CloverHopInputs, CloverInputs};
 pub use compare::{Difference, FieldMismatch, Mismatch, Part, compare_fields, compare_histories};
 pub use data::{Links, Numbers, TestData};
 pub use reference::{HopInputs, Reference, Scalar, Solved};
-pub use report::{Failure, Row, Subject, SumOperation, VerifyReport};
+pub use report::{ColumnOperation, Failure, Row, Subject, SumOperation, VerifyReport};
 
 use crate::backend::opencl::{Retirement, SumOptions};
 use crate::backend::{Backend, BackendError, Cpu, OpenCl, Threads};
@@ -283,6 +286,8 @@ fn order(subject: Subject) -> [usize; 3] {
         Subject::Norm2 => [6, 0, 0],
         Subject::InnerProduct => [7, 0, 0],
         Subject::AlongS(form, sum) => [7, 1 + form as usize, sum as usize],
+        Subject::Columns(operation) => [7, 8, operation as usize],
+        Subject::ConvertTo(_) => [7, 9, 0],
         Subject::Sum(operation, tree) => [8, operation as usize, tree as usize],
         Subject::HotSolve(preconditioning, format) => [9, preconditioning as usize, format as usize],
         Subject::FileSolve(preconditioning, format) => [10, preconditioning as usize, format as usize],

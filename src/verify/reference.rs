@@ -136,7 +136,7 @@ pub(super) fn solve_on<R: Vectors, B: Backend>(
     solve: &WilsonSolve,
 ) -> Result<Solved<R>, VerifyError> {
     match solver::solve::<R, B, _>(backend, configuration, eta, solve, |_, _| ()) {
-        Ok(report) => Ok(Solved { history: report.cg().history.clone(), solution: Ok(report.solution) }),
+        Ok(report) => Ok(Solved { history: report.info().history.clone(), solution: Ok(report.solution) }),
         Err(SolveError::Backend(error)) => Err(error.into()),
         Err(error) => match error.history() {
             Some(history) => Ok(Solved { history: history.to_vec(), solution: Err(error.to_string()) }),
@@ -512,7 +512,7 @@ impl Reference for Scalar {
     ) -> Result<Solved<R>, VerifyError> {
         let HopParameters { boundary, links, legs } = solve.operator.hop;
         let wilson = ScalarWilson { configuration, boundary, format: links, legs };
-        let stop = Stop { tolerance: solve.cg.tolerance, max_iterations: solve.cg.max_iterations };
+        let stop = Stop { tolerance: solve.params.tolerance, max_iterations: solve.params.max_iterations };
         let rounded: Vec<Complex<R>> = eta.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect();
         let mass = solve.operator.mass;
         let solution = match solve.preconditioning {

@@ -27,6 +27,19 @@ pub enum SumOperation {
     AxpbyNorm,
 }
 
+/// An operation on fields of several columns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ColumnOperation {
+    /// Columns into a field of their own, and back into another one.
+    TakeAndPut,
+    /// Re ⟨x, y⟩ of each column.
+    Products,
+    /// y ← a · x + y and |y|², with an a for each column.
+    AxpyNorm,
+    /// The two updates of conjugate gradients, with scalars for each column.
+    CgUpdate,
+}
+
 /// What a row of the report compares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subject {
@@ -54,6 +67,10 @@ pub enum Subject {
     InnerProduct,
     /// A matrix along the fifth dimension, perhaps with a sum; with and without dagger.
     AlongS(Form, bool),
+    /// An operation on fields of several columns.
+    Columns(ColumnOperation),
+    /// A field in another precision, by its name.
+    ConvertTo(&'static str),
     /// An operation on random objects of any size, exact, or as a tree.
     Sum(SumOperation, bool),
     /// The history of a whole solve on a hot configuration, and its solution.
@@ -86,6 +103,11 @@ impl fmt::Display for Subject {
             Self::AlongS(Form::Tridiagonal, true) => f.write_str("tridiagonal along s, with sum"),
             Self::AlongS(Form::Sweep, _) => f.write_str("inverse along s, sweep"),
             Self::AlongS(Form::Dense, _) => f.write_str("inverse along s, dense"),
+            Self::Columns(ColumnOperation::TakeAndPut) => f.write_str("take_columns, put_columns"),
+            Self::Columns(ColumnOperation::Products) => f.write_str("column_products"),
+            Self::Columns(ColumnOperation::AxpyNorm) => f.write_str("column_axpy_norm"),
+            Self::Columns(ColumnOperation::CgUpdate) => f.write_str("column_cg_update"),
+            Self::ConvertTo(precision) => write!(f, "convert to {precision}"),
             Self::Sum(operation, tree) => {
                 let operation = match operation {
                     SumOperation::Norm2 => "norm2",

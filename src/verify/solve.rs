@@ -17,7 +17,7 @@ use super::reference::solve_on;
 use super::{Compared, Precision, Reference, Rows, Solved, Subject, VerifyError, VerifyOptions};
 use crate::backend::{Backend, Cpu};
 use crate::operator::{HopParameters, WilsonParameters};
-use crate::solver::{CgParams, Method, Preconditioning, WilsonSolve};
+use crate::solver::{Method, Preconditioning, SolverParams, WilsonSolve};
 
 /// The extents of the hot configuration: x is cut at 6, which few widths divide.
 const HOT: [usize; DIMENSIONS] = [6, 4, 4, 8];
@@ -63,9 +63,9 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
                         Precision::Single => lanes::<f32>(options, configuration.extents(), preconditioning),
                         Precision::Double => lanes::<f64>(options, configuration.extents(), preconditioning),
                     };
-                    let cg = match precision {
-                        Precision::Single => CgParams::auto::<f32>(),
-                        Precision::Double => CgParams::auto::<f64>(),
+                    let params = match precision {
+                        Precision::Single => SolverParams::auto::<f32>(),
+                        Precision::Double => SolverParams::auto::<f64>(),
                     };
                     let hop = HopParameters {
                         boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME,
@@ -76,7 +76,7 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
                     let solve = WilsonSolve {
                         operator: WilsonParameters { mass, hop },
                         preconditioning,
-                        cg: CgParams { max_iterations: MOST_ITERATIONS, ..cg },
+                        params: SolverParams { max_iterations: MOST_ITERATIONS, ..params },
                         lanes,
                         method: Method::ConjugateGradients,
                     };

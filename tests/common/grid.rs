@@ -5,7 +5,9 @@
 use std::path::{Path, PathBuf};
 
 use lanefield::io::{nersc, npy};
+use lanefield_reference::field::Spinors;
 use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
 use lanefield_reference::links::BoundaryPhases;
 use num_complex::Complex;
 use serde_json::Value;
@@ -94,6 +96,15 @@ impl GridData {
     pub fn name(&self) -> String {
         self.folder.file_name().unwrap().to_string_lossy().into_owned()
     }
+}
+
+/// Compares a spinor field, or a five-dimensional one, with the one in Grid's file `name`: rounding in `R` must explain their distance.
+pub fn assert_agrees<R: Vectors>(data: &GridData, name: &str, found: &[Complex<f64>]) {
+    let tolerance = if R::BITS == 32 { 2e-6 } else { 1e-13 };
+    let is_spinor = found.len() == Spinors::WORDS * data.configuration.extents().volume();
+    let expected = if is_spinor { data.spinor(name) } else { data.fermion5(name) };
+    let distance = distance(found, &expected);
+    assert!(distance < tolerance, "{} {} {name}: relative distance {distance:e}", R::NAME, data.name());
 }
 
 /// ‖found − expected‖ / ‖expected‖.

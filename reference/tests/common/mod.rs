@@ -3,6 +3,9 @@
 // Each test program uses a part of this.
 #![allow(dead_code)]
 
+pub mod gauge;
+pub mod hops;
+
 use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::layout::{Checkerboard, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions};
 use lanefield_reference::layout::{Leg, LegOrder, Parity, Sites};

@@ -11,6 +11,7 @@ macro_rules! embedded {
 /// Every file of `cl/`, by its name there. A new file is one line here.
 const FILES: &[(&str, &str)] = embedded![
     "accelerator.clh",
+    "access.clh",
     "blas.cl",
     "clover.cl",
     "clover_term.cl",
@@ -30,6 +31,7 @@ const FILES: &[(&str, &str)] = embedded![
     "sixteen.clh",
     "spin.clh",
     "su3.clh",
+    "traversal.clh",
     "tree.clh",
 ];
 

@@ -116,8 +116,8 @@ impl Summary {
             boundary: hop.boundary.to_string(),
             mass: model.mass(),
             preconditioning: preconditioning_name(how.preconditioning),
-            tolerance: how.cg.tolerance,
-            max_iterations: how.cg.max_iterations,
+            tolerance: how.params.tolerance,
+            max_iterations: how.params.max_iterations,
             plaquette: configuration.plaquette(),
             converged: false,
             failure: None,
@@ -143,20 +143,20 @@ impl Summary {
 
     pub fn converged<R>(&mut self, report: &SolveReport<R>, bandwidth: Option<f64>) {
         self.converged = true;
-        self.set_history(&report.cg().history);
+        self.set_history(&report.info().history);
         self.true_residual = Some(report.columns[0].true_residual);
         self.solution_residual = Some(report.columns[0].solution_residual);
         let column = |column: &SolvedColumn| ColumnSummary {
-            iterations: column.cg.iterations,
-            residual: column.cg.history.last().copied(),
-            residual_bits: column.cg.history.last().copied().map(bits),
+            iterations: column.info.iterations,
+            residual: column.info.history.last().copied(),
+            residual_bits: column.info.history.last().copied().map(bits),
             true_residual: column.true_residual,
             solution_residual: column.solution_residual,
         };
         self.columns = report.columns.iter().map(column).collect();
         self.seconds = Some(report.seconds);
         // A source of zero is solved in no iteration, and has no rate; iterations before a checkpoint were not timed.
-        if report.cg().iterations > 0 && self.resumed_from.is_none() {
+        if report.info().iterations > 0 && self.resumed_from.is_none() {
             let rate = report.bytes as f64 / report.seconds;
             self.gflop_per_second = Some(report.flops as f64 / report.seconds / 1e9);
             self.gb_per_second = Some(rate / 1e9);

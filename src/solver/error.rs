@@ -1,0 +1,115 @@
+//! Why a solver gave no solution.
+
+use lanefield_reference::field::FieldError;
+use thiserror::Error;
+
+use super::SolverInfo;
+use super::recurrence::Stopped;
+use crate::backend::BackendError;
+
+/// Why there is no solution. Messages are fragments; each carries what happened until then.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SolverError {
+    /// The tolerance was not reached.
+    #[error(
+        "no convergence in {} iterations: |r|/|b| is {:.3e}, not {tolerance:e}; allow more iterations, or ask for less ({})",
+        info.iterations, info.relative_residual(), info.shape()
+    )]
+    NotConverged {
+        /// The tolerance asked for.
+        tolerance: f64,
+        /// Until then.
+        info: SolverInfo,
+    },
+    /// The residual no longer gets smaller.
+    #[error(
+        "the solve stands still: no new low of |r| in {patience} iterations, up to iteration {} ({}); ask for less, or compute in a higher \
+         precision", info.iterations, info.shape()
+    )]
+    Stagnation {
+        /// Iterations that it was given.
+        patience: usize,
+        /// Until then.
+        info: SolverInfo,
+    },
+    /// The reliable updates of mixed precision no longer bring the residual down.
+    #[error(
+        "the solve stands still: no new low of |r| in {updates} reliable updates, up to iteration {} ({}); ask for less, or let the \
+         recurrence compute in a higher precision", info.iterations, info.shape()
+    )]
+    IdleUpdates {
+        /// Updates since the last new low.
+        updates: usize,
+        /// Until then.
+        info: SolverInfo,
+    },
+    /// ⟨p, A p⟩ is not positive.
+    #[error(
+        "the operator is not positive definite: <p, A p> = {curvature:e} in iteration {} ({})", info.iterations + 1, info.shape()
+    )]
+    Indefinite {
+        /// ⟨p, A p⟩.
+        curvature: f64,
+        /// Until then.
+        info: SolverInfo,
+    },
+    /// A divisor of the recurrence is zero.
+    #[error(
+        "the recurrence broke down: {quantity} is 0 in iteration {} ({}); take another source or guess, or conjugate gradients",
+        info.iterations + 1, info.shape()
+    )]
+    Breakdown {
+        /// Which scalar.
+        quantity: &'static str,
+        /// Until then.
+        info: SolverInfo,
+    },
+    /// A scalar of the recurrence is NaN or infinite.
+    #[error(
+        "{quantity} is {value} in iteration {}: the source, the links or the mass hold something that is no finite number, \
+         or f32 overflowed ({})", info.iterations + 1, info.shape()
+    )]
+    NotFinite {
+        /// Which scalar.
+        quantity: &'static str,
+        /// Its value.
+        value: f64,
+        /// Until then.
+        info: SolverInfo,
+    },
+    /// A saved state that is not of this solve.
+    #[error("the state cannot be gone on from: {what}")]
+    WrongState {
+        /// Where it differs.
+        what: String,
+    },
+    /// Whoever watched the solve ended it.
+    #[error(transparent)]
+    Stopped(#[from] Stopped),
+    /// The backend failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+}
+
+impl SolverError {
+    /// What happened until then, where there was a recurrence.
+    pub fn info(&self) -> Option<&SolverInfo> {
+        match self {
+            Self::NotConverged { info, .. }
+            | Self::Stagnation { info, .. }
+            | Self::IdleUpdates { info, .. }
+            | Self::Indefinite { info, .. }
+            | Self::Breakdown { info, .. }
+            | Self::NotFinite { info, .. } => Some(info),
+            Self::WrongState { .. } | Self::Stopped(_) | Self::Backend(_) => None,
+        }
+    }
+}
+
+/// A field of a saved state could not be made.
+impl From<FieldError> for SolverError {
+    fn from(error: FieldError) -> Self {
+        Self::Backend(error.into())
+    }
+}
