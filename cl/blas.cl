@@ -38,9 +38,7 @@ typedef struct {
 accelerator_inline words_of_site read_words(__global const stored* field, size_t osite, uint first, uint words,
                                             uint lane) {
     words_of_site w;
-#pragma unroll
-    for (uint k = 0; k < WORDS_AT_ONCE; ++k)
-        w.word[k] = extract_lane(field, osite, first + k, words, lane);
+    extract_words(field, osite, first, WORDS_AT_ONCE, words, lane, 0, w.word);
     return w;
 }
 
@@ -49,9 +47,7 @@ accelerator_inline void write_words(__global stored* field, size_t osite, uint f
 #if PRECISION == 16
     insert_all(field, osite, WORDS, lane, w.word);
 #else
-#pragma unroll
-    for (uint k = 0; k < WORDS_AT_ONCE; ++k)
-        insert_lane(field, osite, first + k, words, lane, w.word[k]);
+    store_words(field, osite, first, WORDS_AT_ONCE, words, lane, w.word);
 #endif
 }
 
@@ -108,20 +104,15 @@ accelerator_inline void update_with_norm(__global stored* out, real a, __global 
         double s = 0;
         UNROLL_WORDS for (uint first = 0; first < SITE_WORDS(words); first += NORM_WORDS_AT_ONCE) {
             cplx from_x[NORM_WORDS_AT_ONCE], z[NORM_WORDS_AT_ONCE];
+            extract_words(x, osite, first, NORM_WORDS_AT_ONCE, SITE_WORDS(words), lane, 0, from_x);
+            extract_words(y, osite, first, NORM_WORDS_AT_ONCE, SITE_WORDS(words), lane, 0, z);
 #pragma unroll
-            for (uint k = 0; k < NORM_WORDS_AT_ONCE; ++k) {
-                from_x[k] = extract_lane(x, osite, first + k, SITE_WORDS(words), lane);
-                z[k] = extract_lane(y, osite, first + k, SITE_WORDS(words), lane);
-            }
-#pragma unroll
-            for (uint k = 0; k < NORM_WORDS_AT_ONCE; ++k) {
+            for (uint k = 0; k < NORM_WORDS_AT_ONCE; ++k)
                 z[k] = fma((cplx)(a), from_x[k], scaled ? b * z[k] : z[k]);
-#if PRECISION != 16
-                insert_lane(out, osite, first + k, SITE_WORDS(words), lane, z[k]);
-            }
-#else
-            }
+#if PRECISION == 16
             insert_all(out, osite, WORDS, lane, z);
+#else
+            store_words(out, osite, first, NORM_WORDS_AT_ONCE, SITE_WORDS(words), lane, z);
 #endif
 #pragma unroll
             for (uint k = 0; k < NORM_WORDS_AT_ONCE; ++k) {

@@ -210,7 +210,7 @@ __kernel void clover_inverse(__global stored* restrict out, __global stored* res
         double pivot[2];
         for (uint block = 0; block < 2; ++block)
             pivot[block] = invert_block(out, term, (size_t)osite * 2 + block);
-        const cplx both = narrow((double2)(pivot[0], pivot[1]));
+        cplx both = narrow((double2)(pivot[0], pivot[1]));
         coalesced_write_all(pivots, osite, 1, &both);
     }
 }

@@ -16,9 +16,7 @@ typedef struct {
 
 accelerator_inline part_words read_part(__global const stored* field, size_t part, uint lane) {
     part_words w;
-#pragma unroll
-    for (uint word = 0; word < WORDS; ++word)
-        w.word[word] = extract_lane(field, part, word, WORDS, lane);
+    extract_words(field, part, 0, WORDS, WORDS, lane, 0, w.word);
     return w;
 }
 
@@ -43,11 +41,12 @@ REDUCTION_KERNEL void column_products(__global const stored* x, __global const s
     running sum = running_empty();
     const spill_target target = spill_target_of(spills, row_id());
     for_column_elements(element, part, lane) {
+        const part_words from_x = read_part(x, part, lane), from_y = read_part(y, part, lane);
         double s = 0;
 #pragma unroll
         for (uint word = 0; word < WORDS; ++word) {
-            const double2 v = convert_double2(extract_lane(x, part, word, WORDS, lane));
-            const double2 w = convert_double2(extract_lane(y, part, word, WORDS, lane));
+            const double2 v = convert_double2(from_x.word[word]);
+            const double2 w = convert_double2(from_y.word[word]);
             s = fma(v.x, w.x, s);
             s = fma(v.y, w.y, s);
         }

@@ -7,6 +7,9 @@
 #define FROM 64
 #endif
 
+// Where a word of the field that is read lies.
+#define FROM_INDEX(word, words) lane_index_of(part, word, words, lane, FROM, TOGETHER(FROM))
+
 // Words of a part.
 #ifndef WORDS
 #define WORDS 12
@@ -15,18 +18,18 @@
 #if FROM == 64
 typedef double2 source_word;
 accelerator_inline double2 source(__global const source_word* x, size_t part, uint word, uint lane) {
-    return x[lane_index(part, word, WORDS, lane)];
+    return x[FROM_INDEX(word, WORDS)];
 }
 #elif FROM == 32
 typedef float2 source_word;
 accelerator_inline float2 source(__global const source_word* x, size_t part, uint word, uint lane) {
-    return x[lane_index(part, word, WORDS, lane)];
+    return x[FROM_INDEX(word, WORDS)];
 }
 #else
 typedef uint source_word;
 accelerator_inline float2 source(__global const source_word* x, size_t part, uint word, uint lane) {
-    return convert_float2(as_short2(x[lane_index(part, word, WORDS + 1, lane)])) *
-           as_float(x[lane_index(part, WORDS, WORDS + 1, lane)]);
+    return convert_float2(as_short2(x[FROM_INDEX(word, WORDS + 1)])) *
+           as_float(x[FROM_INDEX(WORDS, WORDS + 1)]);
 }
 #endif
 

@@ -23,14 +23,17 @@ accelerator_inline void tridiagonal_spinor(const int add, __global stored* restr
     const size_t beside_plus = dagger ? next : previous;
     const size_t beside_minus = dagger ? previous : next;
     const real diagonal = matrix[s], plus = matrix[ls + s], minus = matrix[2 * ls + s];
-    cplx y[SPINOR_WORDS];
+    const uint lane = accelerator_lane();
+    cplx y[SPINOR_WORDS], here[SPINOR_WORDS], there[SPINOR_WORDS];
+    extract_words(x, spinor, 0, SPINOR_WORDS, SPINOR_WORDS, lane, 0, here);
+    extract_words(x, beside_plus, 0, HALF_WORDS, SPINOR_WORDS, lane, 0, there);
+    extract_words(x, beside_minus, HALF_WORDS, HALF_WORDS, SPINOR_WORDS, lane, 0, there + HALF_WORDS);
+    if (add)
+        extract_words(z, spinor, 0, SPINOR_WORDS, SPINOR_WORDS, lane, 0, y);
 #pragma unroll
     for (uint word = 0; word < SPINOR_WORDS; ++word) {
-        const cplx here = coalesced_read(x, spinor, word, SPINOR_WORDS);
-        const cplx there = coalesced_read(x, word < HALF_WORDS ? beside_plus : beside_minus, word, SPINOR_WORDS);
-        const cplx first =
-            add ? fma((cplx)(diagonal), here, coalesced_read(z, spinor, word, SPINOR_WORDS)) : diagonal * here;
-        y[word] = fma((cplx)(word < HALF_WORDS ? plus : minus), there, first);
+        const cplx first = add ? fma((cplx)(diagonal), here[word], y[word]) : diagonal * here[word];
+        y[word] = fma((cplx)(word < HALF_WORDS ? plus : minus), there[word], first);
     }
     coalesced_write_all(out, spinor, SPINOR_WORDS, y);
 }
@@ -54,6 +57,15 @@ __kernel void s_tridiagonal_add(__global stored* restrict out, __global const re
 
 // The two chiralities run through s in opposite directions, so a whole spinor is never at hand: not with storage that scales whole spinors.
 #if PRECISION != 16
+// Half a spinor, that of one chirality: a part of half the words.
+accelerator_inline void read_half(__global const stored* restrict x, size_t spinor, uint minus, uint lane, cplx* half_spinor) {
+    extract_words(x, 2 * spinor + minus, 0, HALF_WORDS, HALF_WORDS, lane, 0, half_spinor);
+}
+accelerator_inline void write_half(__global stored* restrict out, size_t spinor, uint minus, uint lane,
+                                   const cplx* half_spinor) {
+    store_words(out, 2 * spinor + minus, 0, HALF_WORDS, HALF_WORDS, lane, half_spinor);
+}
+
 // out ← the inverse by elimination: f gathers the corner, then y runs along s. Launched over (lane, chirality and column, osite): place 2·column
 // has chirality +. x is read twice, and nothing else is kept but one half spinor.
 __kernel void s_sweep(__global stored* restrict out, __global const real* restrict matrix, __global const stored* restrict x,
@@ -62,38 +74,35 @@ __kernel void s_sweep(__global stored* restrict out, __global const real* restri
         const uint minus = part & 1;
         const uint descending = minus != dagger;
         const uint lane = accelerator_lane();
-        const uint word = minus ? HALF_WORDS : 0;
         const size_t column = ((size_t)osite * (halves / 2) + part / 2) * ls;
         __global const real* restrict corner = matrix + minus * 3 * ls;
         __global const real* restrict step = corner + ls;
         __global const real* restrict reciprocal = step + ls;
 
         const uint start = descending ? ls - 1 : 0;
-        cplx y[HALF_WORDS];
-#pragma unroll
-        for (uint w = 0; w < HALF_WORDS; ++w)
-            y[w] = extract_lane(x, column + start, word + w, SPINOR_WORDS, lane);
+        cplx y[HALF_WORDS], here[HALF_WORDS];
+        read_half(x, column + start, minus, lane, y);
         for (uint k = 1; k < ls; ++k) {
             const uint s = descending ? ls - 1 - k : k;
             const cplx factor = (cplx)(corner[s]);
+            read_half(x, column + s, minus, lane, here);
 #pragma unroll
             for (uint w = 0; w < HALF_WORDS; ++w)
-                y[w] = fma(factor, extract_lane(x, column + s, word + w, SPINOR_WORDS, lane), y[w]);
+                y[w] = fma(factor, here[w], y[w]);
         }
 #pragma unroll
-        for (uint w = 0; w < HALF_WORDS; ++w) {
+        for (uint w = 0; w < HALF_WORDS; ++w)
             y[w] = reciprocal[start] * y[w];
-            insert_lane(out, column + start, word + w, SPINOR_WORDS, lane, y[w]);
-        }
+        write_half(out, column + start, minus, lane, y);
         for (uint k = 1; k < ls; ++k) {
             const uint s = descending ? ls - 1 - k : k;
             const cplx factor = (cplx)(step[s]);
             const real diagonal = reciprocal[s];
+            read_half(x, column + s, minus, lane, here);
 #pragma unroll
-            for (uint w = 0; w < HALF_WORDS; ++w) {
-                y[w] = fma(factor, y[w], diagonal * extract_lane(x, column + s, word + w, SPINOR_WORDS, lane));
-                insert_lane(out, column + s, word + w, SPINOR_WORDS, lane, y[w]);
-            }
+            for (uint w = 0; w < HALF_WORDS; ++w)
+                y[w] = fma(factor, y[w], diagonal * here[w]);
+            write_half(out, column + s, minus, lane, y);
         }
     }
 }
@@ -108,13 +117,14 @@ accelerator_inline void dense_term(const int first, cplx (*y)[SPINOR_WORDS], __g
         plus[k] = matrix[(s + k) * ls + from];
         minus[k] = matrix[(ls + s + k) * ls + from];
     }
+    cplx values[SPINOR_WORDS];
+    extract_words(x, column + from, 0, SPINOR_WORDS, SPINOR_WORDS, accelerator_lane(), 0, values);
 #pragma unroll
     for (uint word = 0; word < SPINOR_WORDS; ++word) {
-        const cplx value = coalesced_read(x, column + from, word, SPINOR_WORDS);
 #pragma unroll
         for (uint k = 0; k < S_AT_ONCE; ++k) {
             const real factor = word < HALF_WORDS ? plus[k] : minus[k];
-            y[k][word] = first ? factor * value : fma((cplx)(factor), value, y[k][word]);
+            y[k][word] = first ? factor * values[word] : fma((cplx)(factor), values[word], y[k][word]);
         }
     }
 }

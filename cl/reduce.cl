@@ -27,6 +27,18 @@
 #define AHEAD (BUNDLE <= 4)
 #endif
 
+// WORDS_AHEAD words of a site from `first` on; those that it does not have are not read, and are to be left out.
+accelerator_inline void read_ahead(__global const stored* x, size_t osite, uint first, uint words, uint lane, cplx* ahead) {
+#if defined(WORDS) && WORDS % WORDS_AHEAD == 0
+    extract_words(x, osite, first, WORDS_AHEAD, words, lane, 0, ahead);
+#else
+#pragma unroll
+    for (uint k = 0; k < WORDS_AHEAD; ++k)
+        if (first + k < words)
+            ahead[k] = extract_lane(x, osite, first + k, words, lane);
+#endif
+}
+
 // |x|².
 REDUCTION_KERNEL void norm2(__global const stored* restrict x, uint osites, uint words, REDUCTION_ARGUMENTS) {
     running sum = running_empty();
@@ -36,10 +48,12 @@ REDUCTION_KERNEL void norm2(__global const stored* restrict x, uint osites, uint
         const uint lane = element % NSIMD;
         double s = 0;
         for (uint first = 0; first < SITE_WORDS(words); first += WORDS_AHEAD) {
+            cplx from_x[WORDS_AHEAD];
+            read_ahead(x, osite, first, SITE_WORDS(words), lane, from_x);
 #pragma unroll
             for (uint k = 0; k < WORDS_AHEAD; ++k) {
                 if (first + k < SITE_WORDS(words)) {
-                    const double2 v = convert_double2(extract_lane(x, osite, first + k, SITE_WORDS(words), lane));
+                    const double2 v = convert_double2(from_x[k]);
                     s = fma(v.x, v.x, s);
                     s = fma(v.y, v.y, s);
                 }
@@ -67,15 +81,18 @@ REDUCTION_KERNEL void inner_products(__global const stored* x_0, __global const 
         for (uint k = 0; k < FIELDS; ++k)
             s[k] = (double2)(0, 0);
         for (uint first = 0; first < SITE_WORDS(words); first += WORDS_AHEAD) {
+            cplx from_y[WORDS_AHEAD], from_x[FIELDS][WORDS_AHEAD];
+            read_ahead(y, osite, first, SITE_WORDS(words), lane, from_y);
+#pragma unroll
+            for (uint k = 0; k < FIELDS; ++k)
+                read_ahead(k == 0 ? x_0 : k == 1 ? x_1 : k == 2 ? x_2 : x_3, osite, first, SITE_WORDS(words), lane, from_x[k]);
 #pragma unroll
             for (uint ahead = 0; ahead < WORDS_AHEAD; ++ahead) {
-                const uint word = first + ahead;
-                if (word < SITE_WORDS(words)) {
-                    const double2 w = convert_double2(extract_lane(y, osite, word, SITE_WORDS(words), lane));
+                if (first + ahead < SITE_WORDS(words)) {
+                    const double2 w = convert_double2(from_y[ahead]);
 #pragma unroll
                     for (uint k = 0; k < FIELDS; ++k) {
-                        __global const stored* x = k == 0 ? x_0 : k == 1 ? x_1 : k == 2 ? x_2 : x_3;
-                        const double2 v = convert_double2(extract_lane(x, osite, word, SITE_WORDS(words), lane));
+                        const double2 v = convert_double2(from_x[k][ahead]);
                         s[k].x = fma(v.x, w.x, s[k].x);
                         s[k].x = fma(v.y, w.y, s[k].x);
                         s[k].y = fma(v.x, w.y, s[k].y);

@@ -293,9 +293,21 @@ fn fused_kernels_have_the_bits_of_their_steps() {
 }
 
 #[test]
+fn no_choice_of_layout_or_build_changes_a_bit() {
+    let Some(mut backends) = Backends::open(8) else { return };
+    for (access, tuning) in common::builds() {
+        backends.device.set_access(access).unwrap();
+        backends.device.set_tuning(tuning);
+        backends.compare_products::<f32>(ORDINARY, PARITIES[0], LinkFormat::Full, LegOrder::DEFAULT);
+    }
+    backends.compare_terms::<f32>(ORDINARY);
+    backends.compare_products::<f64>(ORDINARY, PARITIES[0], LinkFormat::TwoRows, LegOrder::DEFAULT);
+}
+
+#[test]
 fn accumulators_in_local_memory_change_no_bit() {
     let Some(mut backends) = Backends::open(8) else { return };
-    backends.device.set_accumulators(Accumulators::LocalMemory);
+    backends.device.set_accumulators(Some(Accumulators::LocalMemory));
     backends.compare_products::<f32>(ORDINARY, PARITIES[0], LinkFormat::Full, LegOrder::DEFAULT);
     backends.compare_products::<f64>(ORDINARY, PARITIES[1], LinkFormat::TwoRows, LegOrder::DEFAULT);
 }
@@ -332,7 +344,7 @@ fn products_with_several_spinors_are_those_with_each() {
             [(None, Accumulators::Registers), (Some(2), Accumulators::Registers), (Some(2), Accumulators::LocalMemory)];
         for (at_once, accumulators) in forms {
             device.set_parts_shape(PartsShape { at_once, ..PartsShape::default() });
-            device.set_accumulators(accumulators);
+            device.set_accumulators(Some(accumulators));
             let found = inputs.fused(&device, fused, legs, dagger);
             assert_same(&found, &together, &format!("{fused:?}, {at_once:?} at once, {accumulators:?}"));
         }

@@ -3,6 +3,7 @@
 
 mod common;
 
+use lanefield::backend::opencl::AccessWidth;
 use lanefield::backend::{Backend, Cpu, OpenCl};
 use lanefield::reference::field::{Field, Spinors};
 use lanefield::reference::kernels::Vectors;
@@ -123,6 +124,33 @@ fn hop_is_bitwise_equal_to_reference_for_another_leg_order_and_work_group() {
 }
 
 #[test]
+fn no_choice_of_layout_or_build_changes_a_bit() {
+    let Some(mut backends) = Backends::open(6) else { return };
+    let legs = LegOrder::DEFAULT;
+    for (access, tuning) in common::builds() {
+        backends.device.set_access(access).unwrap();
+        backends.device.set_tuning(tuning);
+        backends.compare::<f32>([4, 4, 4, 6], "64", "1,0,1,-1", legs, ORDINARY);
+        backends.compare::<Sixteen>([4, 4, 4, 6], "64", "1,0,1,-1", legs, ORDINARY);
+    }
+    backends.compare::<f64>([2, 6, 4, 4], "64", "1,1,1,-1", legs, ORDINARY);
+}
+
+#[test]
+fn fields_are_not_left_in_another_layout() {
+    let Some(Backends { mut device, .. }) = Backends::open(8) else { return };
+    let extents = Extents::new([4, 4, 4, 4]).unwrap();
+    let lattice = Lattice::new(extents, <f32 as lanefield::reference::real::Real>::COMPLEX, LatticeOptions::default());
+    let field = device.zeros::<f32, _>(lattice.unwrap(), Sites::Full, Spinors::ONE).unwrap();
+    device.set_access(AccessWidth::Word).unwrap();
+    let error = device.set_access(AccessWidth::Sixteen).unwrap_err().to_string();
+    assert!(error.contains("1 fields are held") && error.contains("accesses of word"), "{error}");
+    drop(field);
+    device.set_access(AccessWidth::Sixteen).unwrap();
+    assert_eq!(device.access(), AccessWidth::Sixteen);
+}
+
+#[test]
 fn leg_order_and_link_format_change_bits() {
     // The comparison above would be empty if they did not.
     let cpu = Cpu::new(None).unwrap();
@@ -175,7 +203,9 @@ fn hop_of_several_spinors_is_the_hop_of_each() {
                 cpu.hop(&mut alone, &stencil, &links, &one_of(&several, part), legs, dagger).unwrap();
                 assert_eq!(compare_fields(&one_of(&together, part), &alone).unwrap(), None, "part {part}");
             }
-            for at_once in [None, Some(2)] {
+            for (at_once, (access, tuning)) in [None, Some(2), Some(2)].into_iter().zip(common::builds()) {
+                device.set_access(access).unwrap();
+                device.set_tuning(tuning);
                 device.set_parts_shape(PartsShape { at_once, ..PartsShape::default() });
                 let mut found = device.zeros(lattice, sites, Spinors::new(count)).unwrap();
                 let links = device.upload(links.clone()).unwrap();

@@ -224,7 +224,7 @@ pub fn run<S: Suite>(suite: &S) -> Result<(), Failure> {
         let shapes = if device.kind == DeviceKind::Cpu { vec![PartsShape::default()] } else { S::shapes() };
         for &accumulators in S::ACCUMULATORS {
             let mut backend = open(&device)?;
-            backend.set_accumulators(accumulators);
+            backend.set_accumulators(Some(accumulators));
             let place = match accumulators {
                 Accumulators::Registers => device.name.clone(),
                 Accumulators::LocalMemory => format!("{}{IN_LOCAL_MEMORY}", device.name),

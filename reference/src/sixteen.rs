@@ -79,8 +79,9 @@ impl Num for Sixteen {
     }
 }
 
-/// Bits of an f32 infinity: those of magnitudes that are no numbers are as many or more.
-const INFINITY: u32 = 0x7f80_0000;
+/// Bits of 2¹¹², the least magnitude that is not stored; those of infinities and of what is no number are larger. So a device can make numbers
+/// of fractions by a fused multiply-add of numbers up to 2²⁴ steps.
+const TOO_LARGE: u32 = 0x7780_0000;
 const MANTISSA_BITS: u32 = 23;
 /// Bits of a fraction after its point.
 const FRACTION_BITS: u32 = 15;
@@ -89,10 +90,10 @@ const FRACTION_BITS: u32 = 15;
 const LARGEST_FRACTION: f32 = 32767.0;
 
 /// The step of a part whose largest magnitude has the bits `largest`: 2⁻¹⁵ of the smallest power of two that is larger than it, but no less
-/// than the smallest normal f32; NaN if a component is no finite number. Were the power allowed to equal the largest component, a number that
+/// than the smallest normal f32; NaN if a component is 2¹¹² or more, or no number. Were the power allowed to equal the largest component, a number that
 /// was rounded up to a power of two would be rounded again the next time.
 fn step(largest: u32) -> f32 {
-    if largest >= INFINITY {
+    if largest >= TOO_LARGE {
         return f32::NAN;
     }
     let exponent = (largest >> MANTISSA_BITS) + 1;
@@ -240,7 +241,10 @@ mod tests {
         for (largest, scale) in [(1.0f32, 2.0), (0.999_999_9, 1.0), (0.5, 1.0), (0.499_999_9, 0.5)] {
             assert_eq!(step(largest.to_bits()), scale / 32768.0);
         }
-        assert_eq!(step(f32::MAX.to_bits()), 2f32.powi(113));
+        assert_eq!(step(2f32.powi(112).next_down().to_bits()), 2f32.powi(97));
+        for too_large in [2f32.powi(112), f32::MAX, f32::INFINITY, f32::NAN] {
+            assert!(step(too_large.to_bits()).is_nan(), "{too_large}");
+        }
         for tiny in [0, 1, 2f32.powi(-112).to_bits()] {
             assert_eq!(step(tiny), f32::MIN_POSITIVE);
         }

@@ -62,6 +62,16 @@ pub enum BackendError {
         /// Its largest group.
         most: usize,
     },
+    /// Another access width while fields are laid out for the present one.
+    #[error("{held} fields are held in the layout for accesses of {present}; drop them before you choose {wanted}")]
+    FieldsHeld {
+        /// How many.
+        held: usize,
+        /// The present access width.
+        present: opencl::AccessWidth,
+        /// The one asked for.
+        wanted: opencl::AccessWidth,
+    },
     /// A sum that was to be finished by the group that retires last, on a device where that is not known to be sound.
     #[error("{device} cannot finish a sum by retirement count: {reason}; finish by second-kernel")]
     NoRetirement {

@@ -12,6 +12,8 @@ use lanefield_reference::links::{BoundaryPhases, Phase};
 use lanefield_reference::random::{Stream, bits};
 use lanefield_reference::real::Real;
 
+use crate::backend::opencl::{AccessWidth, Accumulators, LinkLoads, Stores, Traversal, Tuning, Walk};
+
 use super::data::{Links, Numbers, TestData};
 use super::{VerifyError, VerifyOptions};
 
@@ -29,6 +31,59 @@ impl Precision {
     pub const BOTH: [Self; 2] = [Self::Single, Self::Double];
 }
 
+/// How a device lays fields out, and builds and launches kernels: choices that change no bit. The default is that of the device.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct KernelBuild {
+    /// Bytes of an access.
+    pub access: Option<AccessWidth>,
+    /// Choices of stencil kernels.
+    pub tuning: Tuning,
+    /// Where kernels that go on from a hop add it up.
+    pub accumulators: Option<Accumulators>,
+}
+
+impl KernelBuild {
+    fn drawn(draws: &mut Draws) -> Self {
+        let block = std::array::from_fn(|_| draws.one_of(&[1, 2, 3, 8]));
+        let tuning = Tuning {
+            link_loads: Some(draws.one_of(&[LinkLoads::Cached, LinkLoads::PastL1])),
+            stores: Some(draws.one_of(&[Stores::Cached, Stores::Streaming])),
+            walk: Some(draws.one_of(&[Walk::EachGroupOnce, Walk::Persistent(None), Walk::Persistent(Some(1))])),
+            // A build for each lattice, so not always.
+            traversal: draws.one_of(&[Some(Traversal::Memory), Some(Traversal::Blocks(block))]),
+        };
+        Self {
+            access: Some(draws.one_of(&AccessWidth::ALL)),
+            tuning,
+            accumulators: Some(draws.one_of(&[Accumulators::Registers, Accumulators::LocalMemory])),
+        }
+    }
+}
+
+impl fmt::Display for KernelBuild {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::default() {
+            return f.write_str("kernels by default");
+        }
+        let Self { access, tuning: Tuning { link_loads, stores, walk, traversal }, accumulators } = self;
+        if let Some(access) = access {
+            write!(f, "access {access}")?;
+        }
+        for (name, value) in [
+            ("links", link_loads.map(|x| format!("{x:?}"))),
+            ("stores", stores.map(|x| format!("{x:?}"))),
+            ("walk", walk.map(|x| format!("{x:?}"))),
+            ("traversal", traversal.map(|x| format!("{x:?}"))),
+            ("accumulators", accumulators.map(|x| format!("{x:?}"))),
+        ] {
+            if let Some(value) = value {
+                write!(f, " {name} {value}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// One random case.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Case {
@@ -40,6 +95,8 @@ pub struct Case {
     pub lattice: Lattice,
     /// Outer sites a work-group on a device; also the number of threads where the CPU is under test.
     pub threads: AcceleratorThreads,
+    /// How a device lays fields out, and builds and launches kernels.
+    pub build: KernelBuild,
     /// Boundary phases.
     pub boundary: BoundaryPhases,
     /// Leg order.
@@ -56,9 +113,10 @@ pub struct Case {
 
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { number, lattice, threads, boundary, legs, links, spinors, .. } = self;
+        let Self { number, lattice, threads, build, boundary, legs, links, spinors, .. } = self;
         let (extents, nodes, width) = (lattice.extents(), lattice.nodes(), lattice.width());
         write!(f, "case {number}: lattice {extents}, {width}-byte lanes cut {nodes}, {threads} accelerator threads, ")?;
+        write!(f, "{build}, ")?;
         write!(f, "boundary {boundary}, legs {legs}, {links} links, {spinors} spinors")
     }
 }
@@ -192,9 +250,20 @@ impl<'o> Plan<'o> {
         let links = if round == 0 { Links::Hot } else { draws.one_of(&[Links::Hot, arbitrary]) };
         let spinors = if round == 0 { Numbers::Ordinary } else { draws.one_of(&Numbers::ALL) };
         let threads = self.threads(precision, width, nsimd, round)?;
+        let build = self.build(precision, width);
         let data = TestData::of_case(options.seed, number);
         let colour_vectors = 1 + draws.below(4);
-        Ok(Case { number, precision, lattice, threads, boundary, legs, links, spinors, colour_vectors, data })
+        Ok(Case { number, precision, lattice, threads, build, boundary, legs, links, spinors, colour_vectors, data })
+    }
+
+    /// Every second lane width takes its kernels in a way that is drawn, one for the whole run: programs shall be few.
+    fn build(&self, precision: Precision, width: LaneWidth) -> KernelBuild {
+        let position = self.widths[precision as usize].iter().position(|&known| known == width).unwrap_or(0);
+        if (position as u64 + precision as u64 + self.options.seed).is_multiple_of(2) {
+            return KernelBuild::default();
+        }
+        let subject = 16 * width.bytes() as u64 + precision as u64;
+        KernelBuild::drawn(&mut Draws::of_run(self.options.seed, 1 << 33 | subject))
     }
 
     /// The default and one drawn number of accelerator threads in turn for each lane width; where programs shall be few, one of

@@ -32,14 +32,14 @@ use lanefield_reference::links::LinkFormat;
 use lanefield_reference::sixteen::Sixteen;
 use thiserror::Error;
 
-pub use case::{Case, Precision};
+pub use case::{Case, KernelBuild, Precision};
 pub use clover::{CloverFields, CloverHopInputs, CloverInputs};
 pub use compare::{Difference, FieldMismatch, Mismatch, Part, compare_fields, compare_histories};
 pub use data::{Links, Numbers, TestData};
 pub use reference::{HopInputs, Reference, Scalar, Solved};
 pub use report::{ColumnOperation, Failure, Row, Subject, SumOperation, VerifyReport};
 
-use crate::backend::opencl::{Retirement, SumOptions};
+use crate::backend::opencl::{AccessWidth, Retirement, SumOptions};
 use crate::backend::{Backend, BackendError, Cpu, OpenCl, Threads};
 use crate::solver::SolveError;
 use case::Plan;
@@ -166,6 +166,11 @@ pub trait Tested: Backend {
     /// # Errors
     /// What the backend reports.
     fn set_threads(&mut self, threads: AcceleratorThreads) -> Result<(), BackendError>;
+    /// Lays fields out, and builds and launches kernels, in the way of a case; a backend that knows only one goes on as before.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    fn set_build(&mut self, build: KernelBuild) -> Result<(), BackendError>;
     /// Takes sums in the way of a case; a backend that knows only one goes on as before.
     fn set_sum_options(&mut self, options: SumOptions);
     /// Whether sums can be finished by retirement count.
@@ -175,6 +180,14 @@ pub trait Tested: Backend {
 impl Tested for OpenCl {
     fn set_threads(&mut self, threads: AcceleratorThreads) -> Result<(), BackendError> {
         self.set_accelerator_threads(threads);
+        Ok(())
+    }
+
+    fn set_build(&mut self, build: KernelBuild) -> Result<(), BackendError> {
+        let KernelBuild { access, tuning, accumulators } = build;
+        self.set_access(access.unwrap_or(AccessWidth::of_device(self.context().info())))?;
+        self.set_tuning(tuning);
+        self.set_accumulators(accumulators);
         Ok(())
     }
 
@@ -191,6 +204,10 @@ impl Tested for Cpu {
     /// More than eight threads would only wait for each other on small lattices.
     fn set_threads(&mut self, threads: AcceleratorThreads) -> Result<(), BackendError> {
         *self = Self::new(Threads::new(threads.get().min(8)))?;
+        Ok(())
+    }
+
+    fn set_build(&mut self, _: KernelBuild) -> Result<(), BackendError> {
         Ok(())
     }
 
@@ -240,6 +257,7 @@ pub fn verify<B: Tested, P: Reference + Sync>(
         if kernels.contains(&number) {
             let case = plan.case(number)?;
             tested.set_threads(case.threads)?;
+            tested.set_build(case.build)?;
             let thorough = plan.is_thorough(&case);
             let checks = KernelChecks { tested: &*tested, reference, host, case: &case, thorough };
             let outcome = match case.precision {
@@ -252,10 +270,12 @@ pub fn verify<B: Tested, P: Reference + Sync>(
             outcome.map_err(|error| in_case(&case, error))?;
         } else if number >= first_sum {
             let case = sums.case(number, number - first_sum)?;
+            tested.set_build(KernelBuild::default())?;
             tested.set_threads(options.accelerator_threads.unwrap_or_default())?;
             case.run(tested, reference, host, &mut rows).map_err(|error| in_case(&case, error))?;
         } else {
             let solve = &solves[(number - kernels.end) as usize];
+            tested.set_build(KernelBuild::default())?;
             tested.set_threads(options.accelerator_threads.unwrap_or_default())?;
             let outcome = solve.run(number, &*tested, reference, host, &mut rows);
             outcome.map_err(|error| in_case(solve, error))?;

@@ -20,12 +20,16 @@ use lanefield_reference::layout::{
 use lanefield_reference::links::{DoubledGauge, LinkFormat};
 use num_complex::Complex;
 
+use super::access::PartLayout;
 use super::clover::Accumulators;
 use super::context::lock;
 use super::domain_wall::DeviceSMatrix;
 use super::laplace::LaplaceChoices;
 use super::reduce::{MOST_FIELDS, Reduction, SumChoices, SumForm, SumOptions, Workspace};
-use super::{Arg, Buffer, Context, DeviceInfo, DeviceKind, Launch, LaunchEvent, Program, expand};
+use super::tuning::{Build, Tuning, registers_in, resident_groups};
+use super::{
+    AccessWidth, Arg, Buffer, Context, DeviceInfo, DeviceKind, Launch, LaunchEvent, Program, Traversal, Walk, expand,
+};
 use crate::backend::{Backend, BackendError, HeldField, HeldHop};
 
 /// An OpenCL device as a backend.
@@ -33,7 +37,11 @@ pub struct OpenCl {
     pub(super) context: Context,
     threads: AcceleratorThreads,
     pub(super) parts_shape: PartsShape,
-    pub(super) accumulators: Accumulators,
+    pub(super) accumulators: Option<Accumulators>,
+    pub(super) tuning: Tuning,
+    access: AccessWidth,
+    /// Held by every field too, so that their number is known.
+    fields: Arc<()>,
     pub(super) sums: SumOptions,
     programs: Mutex<HashMap<Variant, Arc<Program>>>,
     /// Where sums are made; there from the first one on.
@@ -49,6 +57,7 @@ pub struct DeviceField<R, K> {
     pub(super) kind: K,
     pub(super) buffer: Buffer,
     precision: std::marker::PhantomData<R>,
+    _counted: Arc<()>,
 }
 
 /// A stencil's tables in device memory.
@@ -65,6 +74,7 @@ pub(super) struct Variant {
     pub file: &'static str,
     pub precision: u32,
     pub nsimd: usize,
+    pub access: AccessWidth,
     pub choices: Choices,
 }
 
@@ -74,6 +84,7 @@ pub(super) enum Choices {
         link_reals: usize,
         legs: LegOrder,
         at_once: usize,
+        build: Build,
     },
     /// Of `clover.cl`: a product with blocks alone, or after a hop.
     CloverApply,
@@ -83,6 +94,7 @@ pub(super) enum Choices {
         at_once: usize,
         many: bool,
         accumulators: Accumulators,
+        build: Build,
     },
     Laplace(LaplaceChoices),
     DomainWall {
@@ -99,9 +111,12 @@ pub(super) enum Choices {
 
 impl Variant {
     fn options(&self) -> String {
-        let mut options = format!("-DPRECISION={} -DNSIMD={}", self.precision, self.nsimd);
+        let mut options =
+            format!("-DPRECISION={} -DNSIMD={} -DACCESS_BYTES={}", self.precision, self.nsimd, self.access.bytes());
         match &self.choices {
-            Choices::Hop { link_reals, legs, at_once } | Choices::CloverHop { link_reals, legs, at_once, .. } => {
+            Choices::Hop { link_reals, legs, at_once, build }
+            | Choices::CloverHop { link_reals, legs, at_once, build, .. } => {
+                options += &build.options();
                 options += &format!(" -DLINK_REALS={link_reals} -DSPINORS_AT_ONCE={at_once}");
                 for (k, leg) in legs.legs().iter().enumerate() {
                     options += &format!(" -DLEG_{k}={}", leg.point());
@@ -179,6 +194,18 @@ impl OpenCl {
     /// # Errors
     /// [`BackendError::NoDoubles`] if the device has no f64; what the runtime reports.
     pub fn open(device: &DeviceInfo, threads: AcceleratorThreads) -> Result<Self, BackendError> {
+        Self::open_with_access(device, threads, AccessWidth::of_device(device))
+    }
+
+    /// As [`Self::open`], with a layout of fields for another access width. No bit of any result changes.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_with_access(
+        device: &DeviceInfo,
+        threads: AcceleratorThreads,
+        access: AccessWidth,
+    ) -> Result<Self, BackendError> {
         if !device.fp64 {
             return Err(BackendError::NoDoubles { device: device.name.clone() });
         }
@@ -186,7 +213,10 @@ impl OpenCl {
             context: Context::open(device)?,
             threads,
             parts_shape: PartsShape::default(),
-            accumulators: Accumulators::default(),
+            accumulators: None,
+            tuning: Tuning::default(),
+            access,
+            fields: Arc::default(),
             sums: SumOptions::default(),
             programs: Mutex::default(),
             workspace: Mutex::default(),
@@ -202,6 +232,32 @@ impl OpenCl {
     /// Outer sites a work-group.
     pub fn accelerator_threads(&self) -> AcceleratorThreads {
         self.threads
+    }
+
+    /// The access width that fields are laid out for.
+    pub fn access(&self) -> AccessWidth {
+        self.access
+    }
+
+    /// Lays the fields that are made from now on out for another access width. No bit of any result changes.
+    ///
+    /// # Errors
+    /// [`BackendError::FieldsHeld`] while there are fields in the layout of the present one.
+    pub fn set_access(&mut self, access: AccessWidth) -> Result<(), BackendError> {
+        match Arc::strong_count(&self.fields) - 1 {
+            held if held > 0 && access != self.access => {
+                Err(BackendError::FieldsHeld { held, present: self.access, wanted: access })
+            }
+            _ => {
+                self.access = access;
+                Ok(())
+            }
+        }
+    }
+
+    /// Chooses how stencil kernels are built and launched. Fields stay valid; no bit of any result changes.
+    pub fn set_tuning(&mut self, tuning: Tuning) {
+        self.tuning = tuning;
     }
 
     /// Cuts groups of launches over several spinors a site in another way. No bit of any result changes.
@@ -220,26 +276,76 @@ impl OpenCl {
         }
     }
 
-    /// Spinors of one launch of the hop, of `spinors` a site: as many as leave three slices of the lattice in the device's cache, since
-    /// neighbours in time are read three times.
-    fn spinors_a_launch<R: Vectors>(&self, lattice: &Lattice, sites: Sites, spinors: usize, at_once: usize) -> usize {
-        if let Some(a_launch) = self.parts_shape.a_launch {
-            return if a_launch > 0 && spinors.is_multiple_of(a_launch) { a_launch } else { spinors };
-        }
-        if self.context.info().kind == DeviceKind::Cpu {
-            return spinors;
-        }
+    /// How the hop of `spinors` spinors a site is cut where nobody chose. Neighbours in time are read three times: on GPUs, spinors of which three
+    /// slices fit the cache go into one launch of groups that stay; of more, blocks are visited that leave so much there. On an H200 this was the
+    /// fastest for a domain wall of 16, and for twelve spinors on 32³×64.
+    fn hop_plan<R: Vectors>(&self, lattice: &Lattice, sites: Sites, links: LinkFormat, spinors: usize) -> HopPlan {
+        let nsimd = lattice.nsimd();
         let [.., slices] = lattice.outer_extents(sites);
-        let a_slice = lattice.osites(sites) / slices * lattice.nsimd() * R::device_bytes(Spinors::WORDS);
+        let a_slice = lattice.osites(sites) / slices * nsimd * R::device_bytes(Spinors::WORDS);
         let cache = self.context.info().global_cache_bytes.max(GPU_CACHE_BYTES) as usize;
-        let cached = |n: &usize| 3 * n * a_slice <= cache;
-        let fitting = |n: &usize| spinors.is_multiple_of(*n) && n.is_multiple_of(at_once);
-        (at_once..=spinors).rev().filter(fitting).find(cached).unwrap_or(at_once)
+        let cached = 3 * spinors * a_slice <= cache;
+        let defaults = match (spinors, links) {
+            // Kernels that take more registers, or are bound by arithmetic, gain nothing by staying.
+            (1, LinkFormat::Full) if R::BITS != 16 => (Walk::Persistent(None), Traversal::Memory),
+            (1, _) => (Walk::EachGroupOnce, Traversal::Memory),
+            _ if cached => (Walk::Persistent(None), Traversal::Memory),
+            _ => (Walk::EachGroupOnce, Traversal::Blocks(BLOCK_OF_MANY)),
+        };
+        let at_once = self.at_once(spinors, if cached { most_at_once(links) } else { 2 });
+        let a_launch = self.parts_shape.a_launch.filter(|&n| n > 0 && spinors.is_multiple_of(n)).unwrap_or(spinors);
+        let mut shape = PartsShape { at_once: Some(at_once), ..self.parts_shape };
+        if self.context.info().kind != DeviceKind::Cpu && spinors > 1 && self.parts_shape == PartsShape::default() {
+            let (parts, work_items) = if cached { (4, 256) } else { (2, 128) };
+            let parts = parts.min(spinors / at_once);
+            shape.parts = Some(parts);
+            shape.osites = Some((work_items / (parts * nsimd)).max(1));
+        }
+        HopPlan { at_once, a_launch, shape, defaults }
+    }
+
+    /// The launch of a kernel whose groups walk over the sites: no more of them than run at the same time.
+    pub(super) fn walked(
+        &self,
+        mut geometry: LaunchGeometry,
+        program: &Program,
+        kernel: &str,
+        build: Build,
+    ) -> LaunchGeometry {
+        if !build.persistent {
+            return geometry;
+        }
+        let chosen = match self.tuning.walk {
+            Some(Walk::Persistent(Some(groups))) => Some(groups),
+            _ => registers_in(program.log(), kernel).map(|number| resident_groups(number, geometry.group_size())),
+        };
+        if let Some(a_unit) = chosen {
+            let most = (a_unit * self.context.info().compute_units as usize).max(1);
+            // The outer sites are the last dimension that has more than one group.
+            let dimension = if geometry.local[2] > 1 || geometry.global[2] > 1 { 2 } else { 1 };
+            let others = geometry.groups() / (geometry.global[dimension] / geometry.local[dimension]);
+            let groups = (most / others).max(1) * geometry.local[dimension];
+            geometry.global[dimension] = geometry.global[dimension].min(groups);
+        }
+        geometry
     }
 
     /// The device in use.
     pub fn context(&self) -> &Context {
         &self.context
+    }
+
+    /// `file` for fields of precision `R`, in this backend's layout.
+    pub(super) fn variant<R: Vectors>(&self, file: &'static str, nsimd: usize, choices: Choices) -> Variant {
+        Variant { file, precision: R::BITS, nsimd, access: self.access, choices }
+    }
+
+    /// The access width of kernels that see a site of `kind` as one object, whatever its parts.
+    pub(super) fn access_of_sites<K: SiteObject>(&self, kind: K) -> AccessWidth {
+        match kind.parts() == 1 || self.access.divides(kind.words() / kind.parts()) {
+            true => self.access,
+            false => AccessWidth::Word,
+        }
     }
 
     pub(super) fn program(&self, variant: Variant) -> Result<Arc<Program>, BackendError> {
@@ -329,8 +435,19 @@ impl OpenCl {
         let arguments = &[arguments, &extent_of_parts(field)].concat();
         let (parts, words) = field.parts();
         let elements = parts * field.lattice.nsimd();
-        let work =
-            Reduction { file, kernel, arguments, elements, a_row, rows: 1, planes: 1, fields, bundle: None, sum };
+        let work = Reduction {
+            file,
+            kernel,
+            arguments,
+            elements,
+            a_row,
+            rows: 1,
+            planes: 1,
+            fields,
+            bundle: None,
+            access: self.access,
+            sum,
+        };
         self.reduce::<R>(&field.lattice, words, &work)
     }
 
@@ -338,6 +455,17 @@ impl OpenCl {
         let buffer = self.context.allocate(size_of_val(table), what)?;
         self.context.write(&buffer, 0, bytemuck::cast_slice(table))?;
         Ok(buffer)
+    }
+
+    fn layout<R: Vectors, K: SiteObject>(&self, field: &DeviceField<R, K>) -> PartLayout {
+        let (_, words) = field.parts();
+        let bits = R::BITS as usize;
+        PartLayout {
+            bits,
+            nsimd: field.lattice.nsimd(),
+            words: R::device_bytes(words) / (bits / 4),
+            access: self.access,
+        }
     }
 
     pub(super) fn allocate<R: Vectors, K: SiteObject>(
@@ -350,12 +478,25 @@ impl OpenCl {
         let parts = lattice.osites(sites) * lattice.nsimd() * kind.parts();
         let bytes = parts * R::device_bytes(kind.words() / kind.parts());
         let buffer = self.context.allocate(bytes, &describe::<R, K>(&lattice, sites, kind))?;
-        Ok(DeviceField { lattice, sites, kind, buffer, precision: std::marker::PhantomData })
+        let _counted = Arc::clone(&self.fields);
+        Ok(DeviceField { lattice, sites, kind, buffer, precision: std::marker::PhantomData, _counted })
     }
 }
 
 /// Cache of a GPU at least: some drivers tell another one's size (an H200 says 4 MiB, and has 50).
 const GPU_CACHE_BYTES: u64 = 48 << 20;
+
+/// How a hop of one or many spinors a site is cut.
+struct HopPlan {
+    at_once: usize,
+    a_launch: usize,
+    shape: PartsShape,
+    /// On GPUs.
+    defaults: (Walk, Traversal),
+}
+
+/// Outer sites of a block, of spinors that do not fit the cache.
+const BLOCK_OF_MANY: [usize; 4] = [8, 8, 4, usize::MAX];
 
 /// Most spinors of a hop that one work-item takes where nobody chose.
 fn most_at_once(links: LinkFormat) -> usize {
@@ -430,17 +571,18 @@ impl Backend for OpenCl {
     fn upload<R: Vectors, K: SiteObject>(&self, field: Field<R, K>) -> Result<DeviceField<R, K>, BackendError> {
         let device = self.allocate(*field.lattice(), field.sites(), field.kind())?;
         let bytes = R::to_device(field.reals(), field.reals_a_part(), field.lattice().nsimd());
-        self.context.write(&device.buffer, 0, &bytes)?;
+        self.context.write(&device.buffer, 0, &self.layout(&device).to_device(bytes))?;
         Ok(device)
     }
 
     fn download<R: Vectors, K: SiteObject>(&self, field: &DeviceField<R, K>) -> Result<Field<R, K>, BackendError> {
         let mut host = Field::zeros(field.lattice, field.sites, field.kind)?;
         let (a_part, nsimd) = (host.reals_a_part(), field.lattice.nsimd());
-        if R::BITS == 16 {
+        let layout = self.layout(field);
+        if R::BITS == 16 || !layout.is_plain() {
             let mut bytes = vec![0; field.buffer.bytes()];
             self.context.read(&field.buffer, 0, &mut bytes)?;
-            R::from_device(&bytes, host.reals_mut(), a_part, nsimd);
+            R::from_device(&layout.from_device(&bytes), host.reals_mut(), a_part, nsimd);
         } else {
             self.context.read(&field.buffer, 0, bytemuck::cast_slice_mut(host.reals_mut()))?;
         }
@@ -470,16 +612,11 @@ impl Backend for OpenCl {
         out.check("the hop's result", lattice, sites)?;
         source.check("the hop's source", lattice, sites.neighbours())?;
         source.check_kind("the hop's source", out)?;
-        let program = self.program(Variant {
-            file: "hop.cl",
-            precision: R::BITS,
-            nsimd: lattice.nsimd(),
-            choices: Choices::Hop {
-                link_reals: links.kind.format.reals(),
-                legs,
-                at_once: self.at_once(out.kind.count(), most_at_once(links.kind.format)),
-            },
-        })?;
+        let (nsimd, spinors) = (lattice.nsimd(), out.kind.count());
+        let plan = self.hop_plan::<R>(lattice, sites, links.kind.format, spinors);
+        let build = Build::new(self.tuning, self.context.info(), plan.defaults, lattice.outer_extents(sites));
+        let choices = Choices::Hop { link_reals: links.kind.format.reals(), legs, at_once: plan.at_once, build };
+        let program = self.program(self.variant::<R>("hop.cl", nsimd, choices))?;
         let mut arguments = vec![
             Arg::Buffer(&out.buffer),
             Arg::Buffer(&links.buffer),
@@ -489,21 +626,20 @@ impl Backend for OpenCl {
             osites(out),
             Arg::U32(links.kind.boundary.mask()),
         ];
-        let spinors = out.kind.count();
         if spinors == 1 {
-            let geometry = LaunchGeometry::over_sites(lattice.nsimd(), out.osites(), self.threads);
             let kernel = if dagger == Dagger::No { "hop" } else { "hop_dagger" };
+            let geometry = LaunchGeometry::over_sites(nsimd, out.osites(), self.threads);
+            let geometry = self.walked(geometry, &program, kernel, build);
             return self.launch(&program, kernel, geometry, &arguments);
         }
         let kernel = if dagger == Dagger::No { "hop_many" } else { "hop_many_dagger" };
-        let at_once = self.at_once(spinors, most_at_once(links.kind.format));
-        let a_launch = self.spinors_a_launch::<R>(lattice, sites, spinors, at_once);
+        let geometry = self.geometry_over_parts(nsimd, (plan.a_launch, out.osites()), plan.shape);
+        let geometry = self.walked(geometry, &program, kernel, build);
         let first_of_all = arguments.len();
-        for first in (0..spinors).step_by(a_launch) {
+        for first in (0..spinors).step_by(plan.a_launch) {
             arguments.truncate(first_of_all);
-            arguments.extend([spinors, first, a_launch].map(|number| Arg::U32(number as u32)));
-            let parts = (a_launch, out.osites());
-            self.launch_over_parts(&program, kernel, lattice.nsimd(), parts, at_once, &arguments)?;
+            arguments.extend([spinors, first, plan.a_launch].map(|number| Arg::U32(number as u32)));
+            self.launch(&program, kernel, geometry, &arguments)?;
         }
         Ok(())
     }
@@ -783,6 +919,7 @@ impl Backend for OpenCl {
                     planes: 1,
                     fields: 1,
                     bundle: Some(bundle),
+                    access: self.access_of_sites(x.kind),
                     sum,
                 };
                 self.reduce::<R>(&x.lattice, words, &work)?
@@ -826,6 +963,7 @@ impl Backend for OpenCl {
             planes: slices.count(),
             fields: 1,
             bundle: Some(bundle),
+            access: self.access_of_sites(x.kind),
             sum,
         };
         let parts = self.reduce::<R>(&x.lattice, words, &work)?;

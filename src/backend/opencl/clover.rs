@@ -9,7 +9,8 @@ use lanefield_reference::layout::{Lattice, LaunchGeometry, PartsShape, Sites, os
 use lanefield_reference::links::DoubledGauge;
 
 use super::backend::{Choices, DeviceField, DeviceStencil, OpenCl, Variant, osites};
-use super::{Arg, Program};
+use super::tuning::Build;
+use super::{Arg, Program, Traversal, Walk};
 use crate::backend::BackendError;
 
 /// Where the kernels that go on from a hop add it up. No bit of any result depends on it.
@@ -31,18 +32,13 @@ impl Accumulators {
 pub(super) type DeviceHop<'a, R> = HopTerm<'a, DeviceStencil, DeviceField<R, DoubledGauge>, DeviceField<R, Spinors>>;
 
 impl OpenCl {
-    /// Chooses where the kernels that go on from a hop add it up.
-    pub fn set_accumulators(&mut self, accumulators: Accumulators) {
+    /// Chooses where the kernels that go on from a hop add it up; `None`: the default, registers.
+    pub fn set_accumulators(&mut self, accumulators: Option<Accumulators>) {
         self.accumulators = accumulators;
     }
 
     fn term_program<R: Vectors>(&self, lattice: &Lattice) -> Result<std::sync::Arc<Program>, BackendError> {
-        self.program(Variant {
-            file: "clover_term.cl",
-            precision: R::BITS,
-            nsimd: lattice.nsimd(),
-            choices: Choices::None,
-        })
+        self.program(self.variant::<R>("clover_term.cl", lattice.nsimd(), Choices::None))
     }
 
     /// Launches over (lane, parts, outer sites), whatever the number of parts at once that was chosen for hops.
@@ -127,7 +123,9 @@ impl OpenCl {
         let words = Arg::U32(out.kind.words() as u32);
         let [out_buffer, x, table] = [&out.buffer, &x.buffer, &table].map(Arg::Buffer);
         let geometry = LaunchGeometry::over_sites(out.lattice.nsimd(), out.osites(), self.accelerator_threads());
-        let program = self.term_program::<R>(&out.lattice)?;
+        let access = self.access_of_sites(out.kind);
+        let program = self
+            .program(Variant { access, ..self.variant::<R>("clover_term.cl", out.lattice.nsimd(), Choices::None) })?;
         self.launch(&program, "pick_checkerboard", geometry, &[out_buffer, x, table, osites(out), words])
     }
 
@@ -140,8 +138,7 @@ impl OpenCl {
         blocks.check("the blocks to multiply with", &out.lattice, out.sites)?;
         x.check_like("a product with blocks", out)?;
         let (nsimd, spinors) = (out.lattice.nsimd(), out.kind.count());
-        let program =
-            self.program(Variant { file: "clover.cl", precision: R::BITS, nsimd, choices: Choices::CloverApply })?;
+        let program = self.program(self.variant::<R>("clover.cl", nsimd, Choices::CloverApply))?;
         let [out_buffer, blocks, x] = [&out.buffer, &blocks.buffer, &x.buffer].map(Arg::Buffer);
         let arguments = [out_buffer, blocks, x, osites(out), Arg::U32(spinors as u32)];
         self.launch_over_each_part(&program, "clover_apply", nsimd, (spinors, out.osites()), &arguments)
@@ -164,14 +161,18 @@ impl OpenCl {
         let (nsimd, spinors) = (lattice.nsimd(), out.kind.count());
         // As for the hop with 18-real links; not measured.
         let at_once = self.at_once(spinors, 2);
+        let accumulators = self.accumulators.unwrap_or_default();
+        let defaults = (Walk::EachGroupOnce, Traversal::Memory);
+        let build = Build::new(self.tuning, self.context.info(), defaults, lattice.outer_extents(out.sites));
         let choices = Choices::CloverHop {
             link_reals: hop.links.kind.format.reals(),
             legs: hop.legs,
             at_once,
             many: spinors > 1,
-            accumulators: self.accumulators,
+            accumulators,
+            build,
         };
-        let program = self.program(Variant { file: "clover.cl", precision: R::BITS, nsimd, choices })?;
+        let program = self.program(self.variant::<R>("clover.cl", nsimd, choices))?;
 
         let geometry = match spinors {
             1 => LaunchGeometry::over_sites(nsimd, out.osites(), self.accelerator_threads()),
@@ -186,7 +187,7 @@ impl OpenCl {
         if spinors > 1 {
             arguments.push(Arg::U32(spinors as u32));
         }
-        if self.accumulators == Accumulators::LocalMemory {
+        if accumulators == Accumulators::LocalMemory {
             let words = geometry.group_size() * Spinors::WORDS * at_once;
             arguments.push(Arg::Local(words * 2 * size_of::<R>()));
         }
@@ -200,6 +201,7 @@ impl OpenCl {
             (Some(_), _, Dagger::No) => "oe_clover_many",
             (Some(_), _, Dagger::Yes) => "oe_clover_many_dagger",
         };
+        let geometry = self.walked(geometry, &program, kernel, build);
         self.launch(&program, kernel, geometry, &arguments)
     }
 

@@ -7,7 +7,7 @@ use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::layout::LaunchGeometry;
 use lanefield_reference::real::Real;
 
-use super::backend::{Choices, Variant};
+use super::backend::Choices;
 use super::reduce::Reduction;
 use super::{Arg, Buffer, DeviceField, OpenCl};
 use crate::backend::{BackendError, column_parts};
@@ -38,7 +38,7 @@ impl OpenCl {
         let (parts, words) = out.parts();
         let nsimd = out.lattice.nsimd();
         let choices = Choices::Convert { from: R::BITS, words };
-        let program = self.program(Variant { file: "convert.cl", precision: S::BITS, nsimd, choices })?;
+        let program = self.program(self.variant::<S>("convert.cl", nsimd, choices))?;
         let geometry = LaunchGeometry::over_sites(nsimd, parts, self.accelerator_threads());
         let arguments = [Arg::Buffer(&out.buffer), Arg::Buffer(&x.buffer), Arg::U32(parts as u32)];
         self.launch(&program, "convert", geometry, &arguments)
@@ -173,6 +173,7 @@ impl OpenCl {
             planes: 1,
             fields: 1,
             bundle: None,
+            access: self.access(),
             sum,
         };
         self.reduce::<R>(&field.lattice, field.parts().1, &work)

@@ -122,6 +122,13 @@ impl DeviceInfo {
     }
 }
 
+impl DeviceInfo {
+    /// Whether the compiler tells how many registers a kernel takes, asked by `-cl-nv-verbose`.
+    pub(super) fn tells_registers(&self) -> bool {
+        self.platform_name.contains("NVIDIA")
+    }
+}
+
 impl fmt::Display for DeviceInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {} ({}, {})", self.index, self.name, self.kind, self.platform_name)

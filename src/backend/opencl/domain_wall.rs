@@ -5,7 +5,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::{Form, SMatrix, columns, require_tridiagonal};
 use lanefield_reference::kernels::hop::Dagger;
 
-use super::backend::{Choices, DeviceField, OpenCl, Variant, osites};
+use super::backend::{Choices, DeviceField, OpenCl, osites};
 use super::{Arg, Buffer};
 use crate::backend::BackendError;
 
@@ -80,7 +80,7 @@ impl OpenCl {
         }
         let nsimd = out.lattice.nsimd();
         let choices = Choices::DomainWall { at_once };
-        let program = self.program(Variant { file: "domain_wall.cl", precision: S::BITS, nsimd, choices })?;
+        let program = self.program(self.variant::<S>("domain_wall.cl", nsimd, choices))?;
         self.launch_over_parts(&program, kernel, nsimd, (parts, out.osites()), at_once, &arguments)
     }
 }

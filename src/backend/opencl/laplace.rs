@@ -6,7 +6,7 @@ use lanefield_reference::layout::LegOrder;
 use lanefield_reference::links::DoubledGauge;
 
 use super::Arg;
-use super::backend::{Choices, DeviceField, DeviceStencil, OpenCl, Variant, osites};
+use super::backend::{Choices, DeviceField, DeviceStencil, OpenCl, osites};
 use crate::backend::BackendError;
 
 /// What `laplace.cl` is built for, beside precision and lanes.
@@ -45,16 +45,15 @@ impl OpenCl {
         out.check("the Laplacian's result", lattice, sites)?;
         source.check("the Laplacian's source", lattice, sites.neighbours())?;
         source.check_kind("the Laplacian's source", out)?;
-        let program = self.program(Variant {
-            file: "laplace.cl",
-            precision: R::BITS,
-            nsimd: lattice.nsimd(),
-            choices: Choices::Laplace(LaplaceChoices {
+        let program = self.program(self.variant::<R>(
+            "laplace.cl",
+            lattice.nsimd(),
+            Choices::Laplace(LaplaceChoices {
                 link_reals: links.kind.format.reals(),
                 legs,
                 at_once: self.at_once(vectors, MOST_AT_ONCE),
             }),
-        })?;
+        ))?;
         let arguments = [
             Arg::Buffer(&out.buffer),
             Arg::Buffer(&links.buffer),

@@ -7,10 +7,12 @@
 //! | `context.rs` | one device in use: memory, transfers, the one way into the queue |
 //! | `program.rs`, `sources.rs` | building OpenCL C; the files of `cl/` |
 //! | `launch.rs` | running a kernel, timing it |
+//! | `access.rs`, `tuning.rs` | the layout in device memory; how kernels are built and launched |
 //! | `probe.rs` | whether the device keeps the arithmetic contract of `docs/arithmetic.md` |
 //! | `cache.rs` | binaries and verdicts on disk |
 //! | `error.rs`, `raw.rs` | errors that say what to try; handles that release themselves |
 
+mod access;
 mod backend;
 mod cache;
 mod clover;
@@ -28,7 +30,9 @@ mod reduce;
 mod sources;
 #[cfg(test)]
 pub(crate) mod testing;
+mod tuning;
 
+pub use access::AccessWidth;
 pub use backend::{DeviceField, DeviceStencil, OpenCl};
 pub use cache::{Cache, EntryKind, Key};
 pub use clover::Accumulators;
@@ -41,3 +45,4 @@ pub use probe::{ProbeCheck, ProbeVerdict, measure, probe};
 pub use program::{KernelInfo, Program};
 pub use reduce::{Finish, SumForm, SumOptions};
 pub use sources::{SourceError, expand};
+pub use tuning::{LinkLoads, Stores, Traversal, Tuning, Walk};

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::ptr;
 use std::sync::{Arc, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use opencl3::kernel as cl_kernel;
 use opencl3::program as cl;
@@ -111,7 +112,13 @@ impl Context {
 
     /// The program from source; its binary goes to disk.
     fn build_program(&self, name: &str, source: &str, options: &str, key: &Key) -> Result<Program, OpenClError> {
-        let c_options = CString::new(options)
+        let mut asked = options.to_owned();
+        if options.contains("-cl-nv-verbose") {
+            // NVIDIA's driver has a cache of its own, from which programs come without a log.
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            asked += &format!(" -DASKED_AT={}", now.as_nanos());
+        }
+        let c_options = CString::new(asked)
             .map_err(|_| OpenClError::NulByte { what: "the build options", value: options.to_owned() })?;
         let device = self.device().0;
         // One source only: cl3 passes a slice of slices where OpenCL reads an array of pointers.

@@ -12,7 +12,7 @@ use lanefield_reference::layout::{AcceleratorThreads, Lattice, reduction_groups}
 
 use super::backend::{Choices, Variant};
 use super::context::lock;
-use super::{Arg, Buffer, Context, DeviceField, DeviceKind, Launch, OpenCl, Program, Retirement};
+use super::{AccessWidth, Arg, Buffer, Context, DeviceField, DeviceKind, Launch, OpenCl, Program, Retirement};
 use crate::backend::BackendError;
 
 /// How the words of large objects are summed. What is summed is the same in every form.
@@ -176,6 +176,8 @@ pub(super) struct Reduction<'a> {
     pub fields: usize,
     /// Words of a bundle, where the kernel has bundles.
     pub bundle: Option<usize>,
+    /// How the kernel finds a word of a site.
+    pub access: AccessWidth,
     pub sum: Sum,
 }
 
@@ -269,7 +271,7 @@ impl OpenCl {
             },
             retirement,
         };
-        Ok(Variant { file, precision: R::BITS, nsimd, choices: Choices::Sum(choices) })
+        Ok(self.variant::<R>(file, nsimd, Choices::Sum(choices)))
     }
 
     /// Work-items of a group of exact sums, `sums` for each of them.
@@ -319,7 +321,10 @@ impl OpenCl {
     ) -> Result<Vec<f64>, BackendError> {
         let (group, groups) = self.shape(work)?;
         let built_for = (work.bundle, work.fields);
-        let variant = self.sum_variant::<R>(work.file, lattice.nsimd(), words, built_for, work.sum, Some(group))?;
+        let variant = Variant {
+            access: work.access,
+            ..self.sum_variant::<R>(work.file, lattice.nsimd(), words, built_for, work.sum, Some(group))?
+        };
         let mut held = lock(&self.workspace);
         let workspace = self.workspace(&mut held, work, groups)?;
         let program = self.program(variant.clone())?;
@@ -348,14 +353,17 @@ impl OpenCl {
             planes: 1,
             fields: 1,
             bundle: Some(bundle),
+            access: self.access_of_sites(field.kind),
             sum,
         };
         let one_row = Reduction { rows: 1, ..whole };
         let (group, groups) = self.shape(&one_row)?;
         let built_for = (Some(bundle), 1);
-        let pack_variant = self.sum_variant::<R>("reduce.cl", nsimd, words, built_for, sum, Some(group))?;
+        let access = whole.access;
+        let of = |words| self.sum_variant::<R>("reduce.cl", nsimd, words, built_for, sum, Some(group));
+        let pack_variant = Variant { access, ..of(words)? };
         let pack_program = self.program(pack_variant)?;
-        let variant = self.sum_variant::<R>("reduce.cl", nsimd, bundle, built_for, sum, Some(group))?;
+        let variant = Variant { access, ..of(bundle)? };
         let program = self.program(variant.clone())?;
         let mut held = lock(&self.workspace);
         let workspace = self.workspace(&mut held, &whole, groups)?;

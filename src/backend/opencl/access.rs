@@ -1,0 +1,191 @@
+//! How many bytes a work-item reads or writes at once, and the layout in device memory that this takes: words that fill an access lie together
+//! in each lane. Fields on the host keep the layout of `reference/src/field.rs`; they are rearranged, exactly, on their way to and from a
+//! device. Counterpart: `cl/accelerator.clh`, `lane_index_of`.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use bytemuck::AnyBitPattern;
+use rayon::prelude::*;
+
+use super::{DeviceInfo, DeviceKind};
+
+/// Bytes of an access. No bit of any result depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AccessWidth {
+    /// One complex word, whatever its size: the layout of the host.
+    Word,
+    /// 8 bytes: two words of 16-bit storage.
+    Eight,
+    /// 16 bytes: two words in f32, four of 16-bit storage.
+    Sixteen,
+}
+
+impl AccessWidth {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Word, Self::Eight, Self::Sixteen];
+
+    /// The default of a device: on an H200 16 bytes are the fastest for nearly all kernels; not measured on AMD's GPUs. CPUs read vectors of
+    /// lanes, to which words that lie together are a hindrance.
+    pub fn of_device(device: &DeviceInfo) -> Self {
+        match device.kind {
+            DeviceKind::Cpu => Self::Word,
+            _ => Self::Sixteen,
+        }
+    }
+
+    /// The bytes, 0 for one word.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::Word => 0,
+            Self::Eight => 8,
+            Self::Sixteen => 16,
+        }
+    }
+
+    /// Words that lie together in storage of `bits` bits a real, with `nsimd` lanes. Fewer lanes than that would not leave them aligned.
+    fn together(self, bits: usize, nsimd: usize) -> usize {
+        match self.bytes() * 4 / bits {
+            together if together > 1 && nsimd.is_multiple_of(together) => together,
+            _ => 1,
+        }
+    }
+
+    /// Whether parts of `words` words are laid out for it as one object of several such parts would be.
+    pub(super) fn divides(self, words: usize) -> bool {
+        [32, 64].iter().all(|&bits| words.is_multiple_of(self.together(bits, 32)))
+    }
+}
+
+impl fmt::Display for AccessWidth {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Word => f.write_str("word"),
+            other => other.bytes().fmt(f),
+        }
+    }
+}
+
+impl FromStr for AccessWidth {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|width| width.to_string() == text);
+        known.ok_or_else(|| format!("'{text}' is no access width: use word, 8 or 16 (bytes)"))
+    }
+}
+
+/// The layout of the parts of a field in device memory.
+#[derive(Clone, Copy)]
+pub(super) struct PartLayout {
+    /// Bits of a stored real.
+    pub bits: usize,
+    pub nsimd: usize,
+    /// Stored words of a part.
+    pub words: usize,
+    pub access: AccessWidth,
+}
+
+impl PartLayout {
+    /// Words that lie together, 1 where the layout is the host's.
+    fn together(self) -> usize {
+        let together = self.access.together(self.bits, self.nsimd);
+        if self.bits == 16 || self.words.is_multiple_of(together) { together } else { 1 }
+    }
+
+    /// Whether it is the host's layout.
+    pub fn is_plain(self) -> bool {
+        self.together() == 1
+    }
+
+    /// From the host's layout to the device's.
+    pub fn to_device(self, bytes: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+        if self.is_plain() {
+            return bytes;
+        }
+        let mut out = vec![0; bytes.len()];
+        self.rearrange(&bytes, &mut out, |host, device| (device, host));
+        Cow::Owned(out)
+    }
+
+    /// From the device's layout to the host's.
+    pub fn from_device(self, bytes: &[u8]) -> Vec<u8> {
+        let mut out = vec![0; bytes.len()];
+        self.rearrange(bytes, &mut out, |host, device| (host, device));
+        out
+    }
+
+    fn rearrange(self, from: &[u8], to: &mut [u8], order: impl Fn(usize, usize) -> (usize, usize) + Sync) {
+        match self.bits {
+            16 => self.rearrange_words::<u32>(from, to, order),
+            32 => self.rearrange_words::<u64>(from, to, order),
+            _ => self.rearrange_words::<u128>(from, to, order),
+        }
+    }
+
+    /// `order` tells (to, from) of a (place on the host, place on the device).
+    fn rearrange_words<W: AnyBitPattern>(
+        self,
+        from: &[u8],
+        to: &mut [u8],
+        order: impl Fn(usize, usize) -> (usize, usize) + Sync,
+    ) {
+        let (a_word, a_part) = (size_of::<W>(), size_of::<W>() * self.words * self.nsimd);
+        to.par_chunks_exact_mut(a_part).zip(from.par_chunks_exact(a_part)).with_min_len(64).for_each(|(to, from)| {
+            for word in 0..self.words {
+                for lane in 0..self.nsimd {
+                    let (t, f) = order(word * self.nsimd + lane, self.place(word, lane));
+                    to[t * a_word..][..a_word].copy_from_slice(&from[f * a_word..][..a_word]);
+                }
+            }
+        });
+    }
+
+    /// Where a word of a lane lies in its part, in words.
+    fn place(self, word: usize, lane: usize) -> usize {
+        let block = word / self.together() * self.together();
+        block * self.nsimd + lane * self.together().min(self.words - block) + (word - block)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout(bits: usize, nsimd: usize, words: usize) -> PartLayout {
+        PartLayout { bits, nsimd, words, access: AccessWidth::Sixteen }
+    }
+
+    #[test]
+    fn two_words_of_a_lane_lie_side_by_side() {
+        // Two lanes, four words: (word, lane) in the order of the host, and where they go.
+        let places: Vec<usize> =
+            (0..4).flat_map(|word| (0..2).map(move |lane| layout(32, 2, 4).place(word, lane))).collect();
+        assert_eq!(places, [0, 2, 1, 3, 4, 6, 5, 7]);
+    }
+
+    #[test]
+    fn what_is_left_over_of_sixteen_bit_storage_lies_at_the_end() {
+        let layout = layout(16, 4, 13);
+        assert_eq!([layout.place(0, 1), layout.place(3, 0), layout.place(12, 0), layout.place(12, 3)], [4, 3, 48, 51]);
+    }
+
+    #[test]
+    fn parts_come_back_as_they_were() {
+        for (bits, nsimd, words) in [(32, 2, 12), (32, 8, 3), (16, 8, 13), (16, 2, 19), (16, 16, 49), (64, 4, 12)] {
+            let layout = layout(bits, nsimd, words);
+            let bytes: Vec<u8> = (0..3 * words * nsimd * bits / 4).map(|byte| (byte * 7 % 251) as u8).collect();
+            let device = layout.to_device(Cow::Borrowed(&bytes));
+            assert_eq!(layout.from_device(&device), bytes, "{bits} bits, {nsimd} lanes, {words} words");
+            assert_eq!(layout.is_plain(), *device == bytes[..], "{bits} bits, {nsimd} lanes, {words} words");
+        }
+    }
+
+    #[test]
+    fn access_widths_are_written_as_they_are_read() {
+        for width in AccessWidth::ALL {
+            assert_eq!(width.to_string().parse(), Ok(width));
+        }
+        assert!("32".parse::<AccessWidth>().unwrap_err().contains("'32'"));
+    }
+}
