@@ -209,7 +209,7 @@ fn an_operator_that_is_not_positive_is_an_error<B: Backend>(backend: &B) {
     let lattice = lattice(extents);
     let source = on(backend, lattice, &gaussian(extents, 19));
     let run = |factor| {
-        let mut operator = Multiple { backend, lattice, sites: Sites::Full, factor };
+        let mut operator = Multiple::<B, f64>::new(backend, lattice, Sites::Full, factor);
         let mut x = operator.zeros().unwrap();
         conjugate_gradient(&mut operator, &source, &mut x, SolverParams::auto::<f64>(), |_, _| ())
     };

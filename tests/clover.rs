@@ -1,6 +1,8 @@
 //! The clover kernels on OpenCL and on the CPU reference: the same bits on awkward lattices, for every choice that a user has. Grid's numbers
 //! are in `tests/clover_grid.rs`; `reference/tests/clover.rs` compares the CPU reference with plain loops.
 
+#[path = "common/builds.rs"]
+mod builds;
 mod common;
 
 use lanefield::backend::opencl::Accumulators;
@@ -295,7 +297,7 @@ fn fused_kernels_have_the_bits_of_their_steps() {
 #[test]
 fn no_choice_of_layout_or_build_changes_a_bit() {
     let Some(mut backends) = Backends::open(8) else { return };
-    for (access, tuning) in common::builds() {
+    for (access, tuning) in builds::builds() {
         backends.device.set_access(access).unwrap();
         backends.device.set_tuning(tuning);
         backends.compare_products::<f32>(ORDINARY, PARITIES[0], LinkFormat::Full, LegOrder::DEFAULT);

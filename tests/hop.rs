@@ -1,6 +1,8 @@
 //! The Wilson hop on OpenCL and on the CPU reference: the same bits on awkward lattices, for every choice that a user has. `lanefield
 //! verify` does the same at random, and at length.
 
+#[path = "common/builds.rs"]
+mod builds;
 mod common;
 
 use lanefield::backend::opencl::AccessWidth;
@@ -127,7 +129,7 @@ fn hop_is_bitwise_equal_to_reference_for_another_leg_order_and_work_group() {
 fn no_choice_of_layout_or_build_changes_a_bit() {
     let Some(mut backends) = Backends::open(6) else { return };
     let legs = LegOrder::DEFAULT;
-    for (access, tuning) in common::builds() {
+    for (access, tuning) in builds::builds() {
         backends.device.set_access(access).unwrap();
         backends.device.set_tuning(tuning);
         backends.compare::<f32>([4, 4, 4, 6], "64", "1,0,1,-1", legs, ORDINARY);
@@ -203,7 +205,7 @@ fn hop_of_several_spinors_is_the_hop_of_each() {
                 cpu.hop(&mut alone, &stencil, &links, &one_of(&several, part), legs, dagger).unwrap();
                 assert_eq!(compare_fields(&one_of(&together, part), &alone).unwrap(), None, "part {part}");
             }
-            for (at_once, (access, tuning)) in [None, Some(2), Some(2)].into_iter().zip(common::builds()) {
+            for (at_once, (access, tuning)) in [None, Some(2), Some(2)].into_iter().zip(builds::builds()) {
                 device.set_access(access).unwrap();
                 device.set_tuning(tuning);
                 device.set_parts_shape(PartsShape { at_once, ..PartsShape::default() });

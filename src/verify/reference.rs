@@ -300,6 +300,18 @@ fn object<R: Vectors, K: SiteObject>(field: &Field<R, K>, place: Place) -> Vec<C
     (0..words).map(|word| field.words()[(place.osite * words + word) * nsimd + place.lane]).collect()
 }
 
+/// The parts of a field as they lie in memory, each of which makes a contribution of its own to norms and products.
+fn parts<R: Vectors, K: SiteObject>(field: &Field<R, K>) -> impl Iterator<Item = Vec<Complex<R>>> {
+    let (parts, nsimd) = (field.osites() * field.kind().parts(), field.lattice().nsimd());
+    let words = words_a_part(field);
+    let part = move |part, lane| (0..words).map(|word| field.words()[(part * words + word) * nsimd + lane]).collect();
+    (0..parts).flat_map(move |number| (0..nsimd).map(move |lane| part(number, lane)))
+}
+
+fn words_a_part<R: Vectors, K: SiteObject>(field: &Field<R, K>) -> usize {
+    field.kind().words() / field.kind().parts()
+}
+
 /// A tree sum of complex terms.
 fn complex_tree(plan: TreePlan, terms: impl Iterator<Item = Complex<f64>>) -> Complex<f64> {
     let (re, im): (Vec<f64>, Vec<f64>) = terms.map(|term| (term.re, term.im)).unzip();
@@ -453,9 +465,9 @@ impl Reference for Scalar {
 
     fn norm2<R: Vectors, K: SiteObject>(&self, x: &Field<R, K>, sum: Sum) -> Result<f64, VerifyError> {
         Ok(match sum {
-            Sum::Exact => scalar::norm2(x.kind().words(), &list(x)),
+            Sum::Exact => scalar::norm2(words_a_part(x), &list(x)),
             Sum::Tree(plan) => {
-                let terms: Vec<f64> = places(x).map(|place| scalar::site_norm2(&object(x, place))).collect();
+                let terms: Vec<f64> = parts(x).map(|part| scalar::site_norm2(&part)).collect();
                 scalar::tree_sum(plan, &terms)
             }
         })
@@ -468,9 +480,9 @@ impl Reference for Scalar {
         sum: Sum,
     ) -> Result<Vec<Complex<f64>>, VerifyError> {
         let product = |x: &&Field<R, K>| match sum {
-            Sum::Exact => scalar::inner_product(x.kind().words(), &list(x), &list(y)),
+            Sum::Exact => scalar::inner_product(words_a_part(y), &list(x), &list(y)),
             Sum::Tree(plan) => {
-                let terms = places(x).map(|place| scalar::site_inner_product(&object(x, place), &object(y, place)));
+                let terms = parts(x).zip(parts(y)).map(|(x, y)| scalar::site_inner_product(&x, &y));
                 complex_tree(plan, terms)
             }
         };

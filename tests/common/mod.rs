@@ -2,9 +2,7 @@
 
 use std::io::Write as _;
 
-use lanefield::backend::opencl::{
-    AccessWidth, DeviceInfo, HOW_TO_GET_OPENCL, LinkLoads, Stores, Traversal, Tuning, Walk, devices,
-};
+use lanefield::backend::opencl::{DeviceInfo, HOW_TO_GET_OPENCL, devices};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 
 /// The OpenCL device for tests: what `LANEFIELD_DEVICE` names, else what `auto` takes. `None`, with a line that says so, where
@@ -33,16 +31,4 @@ pub fn opencl_device() -> Option<DeviceInfo> {
         }
         Err(reason) => panic!("the OpenCL tests need a device: {reason}; LANEFIELD_SKIP_OPENCL=1 skips these tests"),
     }
-}
-
-/// Ways to lay fields out, and to build and launch stencil kernels, in which every choice appears; the last one has most of them.
-pub fn builds() -> [(AccessWidth, Tuning); 3] {
-    let few_groups = Tuning { walk: Some(Walk::Persistent(Some(1))), ..Tuning::default() };
-    let all = Tuning {
-        link_loads: Some(LinkLoads::PastL1),
-        stores: Some(Stores::Streaming),
-        walk: Some(Walk::Persistent(None)),
-        traversal: Some(Traversal::Blocks([1, 2, 3, 1])),
-    };
-    [(AccessWidth::Word, few_groups), (AccessWidth::Eight, Tuning::default()), (AccessWidth::Sixteen, all)]
 }

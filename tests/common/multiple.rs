@@ -2,21 +2,31 @@
 
 #![allow(dead_code, reason = "not every test needs it")]
 
+use std::marker::PhantomData;
+
 use lanefield::backend::{Backend, BackendError};
 use lanefield::operator::{ActsOn, Operator};
 use lanefield_reference::field::Spinors;
+use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
 
 /// A multiple of the identity.
-pub struct Multiple<'b, B> {
-    pub backend: &'b B,
-    pub lattice: Lattice,
-    pub sites: Sites,
-    pub factor: f64,
+pub struct Multiple<'b, B, R> {
+    backend: &'b B,
+    lattice: Lattice,
+    sites: Sites,
+    factor: f64,
+    precision: PhantomData<R>,
 }
 
-impl<B: Backend> ActsOn<B> for Multiple<'_, B> {
+impl<'b, B, R> Multiple<'b, B, R> {
+    pub fn new(backend: &'b B, lattice: Lattice, sites: Sites, factor: f64) -> Self {
+        Self { backend, lattice, sites, factor, precision: PhantomData }
+    }
+}
+
+impl<B: Backend, R> ActsOn<B> for Multiple<'_, B, R> {
     type Object = Spinors;
 
     fn backend(&self) -> &B {
@@ -30,14 +40,14 @@ impl<B: Backend> ActsOn<B> for Multiple<'_, B> {
     }
 }
 
-impl<B: Backend> Operator<B, f64> for Multiple<'_, B> {
+impl<B: Backend, R: Vectors> Operator<B, R> for Multiple<'_, B, R> {
     fn sites(&self) -> Sites {
         self.sites
     }
     fn apply(
         &mut self,
-        out: &mut B::Field<f64, Spinors>,
-        psi: &B::Field<f64, Spinors>,
+        out: &mut B::Field<R, Spinors>,
+        psi: &B::Field<R, Spinors>,
         _: Dagger,
     ) -> Result<(), BackendError> {
         self.backend.scale(out, self.factor, psi)

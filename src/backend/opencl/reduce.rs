@@ -438,7 +438,15 @@ impl OpenCl {
         let sums = work.a_row * work.rows * work.planes;
         if self.finish(work.bundle) == Finish::SecondKernel {
             // Every variant of reduce.cl has the kernel.
-            let program = self.program(Variant { file: "reduce.cl", ..variant.clone() })?;
+            let mut variant = Variant { file: "reduce.cl", ..variant.clone() };
+            // What finishes knows no words; the rest of the file would take a CPU's compiler long if it did.
+            if let Choices::Sum(choices) = &mut variant.choices
+                && !self.is_specialised()
+                && variant.precision != 16
+            {
+                choices.words = None;
+            }
+            let program = self.program(variant)?;
             let launch = Launch { global: [group * sums, 1, 1], local: [group, 1, 1] };
             let arguments =
                 [&[Arg::U32(groups as u32)][..], &sum_arguments(workspace, exchange_bytes(work.sum, 1, group))]
