@@ -117,14 +117,18 @@ accelerator_inline void dense_term(const int first, cplx (*y)[SPINOR_WORDS], __g
         plus[k] = matrix[(s + k) * ls + from];
         minus[k] = matrix[(ls + s + k) * ls + from];
     }
-    cplx values[SPINOR_WORDS];
-    extract_words(x, column + from, 0, SPINOR_WORDS, SPINOR_WORDS, accelerator_lane(), 0, values);
+    // Few words at a time: the results take most registers.
 #pragma unroll
-    for (uint word = 0; word < SPINOR_WORDS; ++word) {
+    for (uint word = 0; word < SPINOR_WORDS; word += WORDS_TOGETHER) {
+        cplx values[WORDS_TOGETHER];
+        extract_words(x, column + from, word, WORDS_TOGETHER, SPINOR_WORDS, accelerator_lane(), 0, values);
 #pragma unroll
-        for (uint k = 0; k < S_AT_ONCE; ++k) {
-            const real factor = word < HALF_WORDS ? plus[k] : minus[k];
-            y[k][word] = first ? factor * values[word] : fma((cplx)(factor), values[word], y[k][word]);
+        for (uint w = 0; w < WORDS_TOGETHER; ++w) {
+#pragma unroll
+            for (uint k = 0; k < S_AT_ONCE; ++k) {
+                const real factor = word + w < HALF_WORDS ? plus[k] : minus[k];
+                y[k][word + w] = first ? factor * values[w] : fma((cplx)(factor), values[w], y[k][word + w]);
+            }
         }
     }
 }

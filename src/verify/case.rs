@@ -51,6 +51,7 @@ impl KernelBuild {
             walk: Some(draws.one_of(&[Walk::EachGroupOnce, Walk::Persistent(None), Walk::Persistent(Some(1))])),
             // A build for each lattice, so not always.
             traversal: draws.one_of(&[Some(Traversal::Memory), Some(Traversal::Blocks(block))]),
+            most_registers: draws.one_of(&[None, Some(0), Some(96)]),
         };
         Self {
             access: Some(draws.one_of(&AccessWidth::ALL)),
@@ -65,7 +66,8 @@ impl fmt::Display for KernelBuild {
         if *self == Self::default() {
             return f.write_str("kernels by default");
         }
-        let Self { access, tuning: Tuning { link_loads, stores, walk, traversal }, accumulators } = self;
+        let Self { access, tuning: Tuning { link_loads, stores, walk, traversal, most_registers }, accumulators } =
+            self;
         if let Some(access) = access {
             write!(f, "access {access}")?;
         }
@@ -74,6 +76,7 @@ impl fmt::Display for KernelBuild {
             ("stores", stores.map(|x| format!("{x:?}"))),
             ("walk", walk.map(|x| format!("{x:?}"))),
             ("traversal", traversal.map(|x| format!("{x:?}"))),
+            ("registers", most_registers.map(|x| format!("{x:?}"))),
             ("accumulators", accumulators.map(|x| format!("{x:?}"))),
         ] {
             if let Some(value) = value {

@@ -10,6 +10,7 @@ pub fn builds() -> [(AccessWidth, Tuning); 3] {
         stores: Some(Stores::Streaming),
         walk: Some(Walk::Persistent(None)),
         traversal: Some(Traversal::Blocks([1, 2, 3, 1])),
+        most_registers: Some(64),
     };
     [(AccessWidth::Word, few_groups), (AccessWidth::Eight, Tuning::default()), (AccessWidth::Sixteen, all)]
 }

@@ -10,8 +10,8 @@ use crate::links::{DoubledGauge, LinkFormat};
 use crate::memory::prefetch;
 use crate::real::Real;
 use crate::tensor::LaneVector;
-use crate::tensor::spin::{FullSpinor, accumulate, project, reconstruct};
-use crate::tensor::su3::{HalfSpinor, link_times_half_spinor, third_row};
+use crate::tensor::spin::{FullSpinor, accumulate, project};
+use crate::tensor::su3::{HalfSpinor, Left, link_times_half_spinor, third_row};
 
 /// Whether an operator or its Hermitian conjugate is applied.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -132,44 +132,38 @@ impl<'a, R: Real> Hop<'a, R> {
         blocks: usize,
         finish: impl Fn(At, FullSpinor<V>) -> FullSpinor<V> + Sync,
     ) {
-        match self.links.kind().format {
-            LinkFormat::Full => self.sweep::<V, false>(blocks, finish),
-            LinkFormat::TwoRows => self.sweep::<V, true>(blocks, finish),
+        match (self.links.kind().format, blocks) {
+            (LinkFormat::Full, 1) => self.sweep::<V, false, true>(1, finish),
+            (LinkFormat::TwoRows, 1) => self.sweep::<V, true, true>(1, finish),
+            (LinkFormat::Full, _) => self.sweep::<V, false, false>(blocks, finish),
+            (LinkFormat::TwoRows, _) => self.sweep::<V, true, false>(blocks, finish),
         }
     }
 
-    fn sweep<V: LaneVector<Real = R>, const TWO_ROWS: bool>(
+    fn sweep<V: LaneVector<Real = R>, const TWO_ROWS: bool, const ONE_BLOCK: bool>(
         self,
         blocks: usize,
         finish: impl Fn(At, FullSpinor<V>) -> FullSpinor<V> + Sync,
     ) {
-        let sweep = Sweep::<V, TWO_ROWS> {
-            neighbours: self.stencil.neighbours(),
+        let sweep = Sweep::<V, TWO_ROWS, ONE_BLOCK> {
+            neighbours: self.stencil.neighbours().as_chunks().0,
             edges: std::array::from_fn(|point| Edge::new(self.stencil, point, self.links.kind(), blocks)),
+            points: self.legs.legs().map(Leg::point),
+            dagger: self.dagger == Dagger::Yes,
             links: self.links.vectors(),
             source: self.source.vectors(),
             interior_factor: signed_factor(|_| false),
             blocks,
             parts: self.source.kind().count(),
         };
-        // The usual case is unrolled: one 64-byte vector a word, legs in the default order. All others share one body a leg.
-        let unrolled = blocks == 1 && size_of::<V>() == size_of::<[u64; 8]>() && self.legs == LegOrder::DEFAULT;
-        let (legs, dagger) = (self.legs, self.dagger);
+        let (parts, blocks) = (sweep.parts, sweep.blocks());
         let osites_a_task = osites_a_task(self.stencil.osites());
-        let parts = sweep.parts;
         let tasks = self.out.vectors_mut::<V>().par_chunks_mut(Spinors::WORDS * blocks * parts * osites_a_task);
         tasks.enumerate().for_each(|(task, out)| {
             for (k, out) in out.chunks_exact_mut(Spinors::WORDS * blocks).enumerate() {
-                let at = At { osite: task * osites_a_task + k / parts, part: k % parts, block: 0 };
-                match (unrolled, dagger) {
-                    (true, Dagger::No) => store(out, 1, 0, finish(at, sweep.default_legs::<false>(at))),
-                    (true, Dagger::Yes) => store(out, 1, 0, finish(at, sweep.default_legs::<true>(at))),
-                    (false, _) => {
-                        for block in 0..blocks {
-                            let at = At { block, ..at };
-                            store(out, blocks, block, finish(at, sweep.any_legs(at, legs, dagger)));
-                        }
-                    }
+                for block in 0..blocks {
+                    let at = At { osite: task * osites_a_task + k / parts, part: k % parts, block };
+                    store(out, blocks, block, finish(at, sweep.sum(at)));
                 }
             }
         });
@@ -235,9 +229,12 @@ pub(super) struct At {
 }
 
 /// All that the sum over the legs at one outer site reads.
-struct Sweep<'a, V: LaneVector, const TWO_ROWS: bool> {
-    neighbours: &'a [u32],
+struct Sweep<'a, V: LaneVector, const TWO_ROWS: bool, const ONE_BLOCK: bool> {
+    neighbours: &'a [[u32; LEGS]],
     edges: [Edge<V>; LEGS],
+    /// The points of the legs, in the order in which they are added.
+    points: [usize; LEGS],
+    dagger: bool,
     links: &'a [V],
     source: &'a [V],
     interior_factor: V,
@@ -246,111 +243,116 @@ struct Sweep<'a, V: LaneVector, const TWO_ROWS: bool> {
     parts: usize,
 }
 
-/// The dimension of a point and whether 1 + γ projects it: forward legs take 1 − γ, backward ones 1 + γ, and the other way round with
-/// dagger. Runs `$body` with `$dimension` and `$plus` as constants.
+/// Runs `$body` with a dimension and whether 1 + γ projects it as constants `$D` and `$P`.
 macro_rules! with_projector {
-    ($point:expr, $dagger:expr, |$dimension:ident, $plus:ident| $body:expr) => {
-        match ($point % DIMENSIONS, ($point >= DIMENSIONS) != $dagger) {
-            (0, false) => with_projector!(0, false, $dimension, $plus, $body),
-            (1, false) => with_projector!(1, false, $dimension, $plus, $body),
-            (2, false) => with_projector!(2, false, $dimension, $plus, $body),
-            (3, false) => with_projector!(3, false, $dimension, $plus, $body),
-            (0, true) => with_projector!(0, true, $dimension, $plus, $body),
-            (1, true) => with_projector!(1, true, $dimension, $plus, $body),
-            (2, true) => with_projector!(2, true, $dimension, $plus, $body),
-            _ => with_projector!(3, true, $dimension, $plus, $body),
+    ($dimension:expr, $plus:expr, |$D:ident, $P:ident| $body:expr) => {
+        match ($dimension, $plus) {
+            (0, false) => with_projector!(0, false, $D, $P, $body),
+            (1, false) => with_projector!(1, false, $D, $P, $body),
+            (2, false) => with_projector!(2, false, $D, $P, $body),
+            (_, false) => with_projector!(3, false, $D, $P, $body),
+            (0, true) => with_projector!(0, true, $D, $P, $body),
+            (1, true) => with_projector!(1, true, $D, $P, $body),
+            (2, true) => with_projector!(2, true, $D, $P, $body),
+            (_, true) => with_projector!(3, true, $D, $P, $body),
         }
     };
-    ($d:literal, $p:literal, $dimension:ident, $plus:ident, $body:expr) => {{
-        const $dimension: usize = $d;
-        const $plus: bool = $p;
+    ($d:literal, $p:literal, $D:ident, $P:ident, $body:expr) => {{
+        const $D: usize = $d;
+        const $P: bool = $p;
         $body
     }};
 }
 
-impl<V: LaneVector, const TWO_ROWS: bool> Sweep<'_, V, TWO_ROWS> {
-    /// The sum over the legs in the default order, unrolled, for words of one vector.
-    #[inline(always)]
-    fn default_legs<const DAGGER: bool>(&self, at: At) -> FullSpinor<V> {
-        const LEGS_IN_ORDER: [Leg; LEGS] = LegOrder::DEFAULT.legs();
-        const FIRST: usize = LEGS_IN_ORDER[0].point();
-        let mut sum = with_projector!(FIRST, DAGGER, |D, P| reconstruct::<V, D, P>(self.leg::<D, P, true>(FIRST, at)));
-        macro_rules! then {
-            ($($k:literal)*) => {$({
-                const POINT: usize = LEGS_IN_ORDER[$k].point();
-                with_projector!(POINT, DAGGER, |D, P| {
-                    accumulate::<V, D, P>(&mut sum, self.leg::<D, P, true>(POINT, at))
-                });
-            })*};
-        }
-        then!(1 2 3 4 5 6 7);
-        sum
-    }
-
-    /// The sum over the legs in any order.
-    fn any_legs(&self, at: At, legs: LegOrder, dagger: Dagger) -> FullSpinor<V> {
-        let dagger = dagger == Dagger::Yes;
-        let [first, rest @ ..] = legs.legs().map(Leg::point);
-        let mut sum = with_projector!(first, dagger, |D, P| reconstruct::<V, D, P>(self.any_leg::<D, P>(first, at)));
-        for point in rest {
-            with_projector!(point, dagger, |D, P| accumulate::<V, D, P>(&mut sum, self.any_leg::<D, P>(point, at)));
-        }
-        sum
-    }
-
-    #[inline(never)]
-    fn any_leg<const DIMENSION: usize, const PLUS: bool>(&self, point: usize, at: At) -> HalfSpinor<V> {
-        self.leg::<DIMENSION, PLUS, false>(point, at)
-    }
-
-    /// The link of one leg times the projected neighbour.
-    #[inline(always)]
-    fn leg<const DIMENSION: usize, const PLUS: bool, const ONE_BLOCK: bool>(
-        &self,
-        point: usize,
-        at: At,
-    ) -> HalfSpinor<V> {
-        let At { osite, part, block } = at;
-        let blocks = if ONE_BLOCK { 1 } else { self.blocks };
-        if block == 0 {
-            self.prefetch(osite, part + 1, point);
-        }
-        let entry = self.neighbours[osite * LEGS + point];
-        let at_edge = entry & Stencil::MARK != 0;
-        let psi = words_at(self.source, (entry & !Stencil::MARK) as usize * self.parts + part, Spinors::WORDS * blocks);
-        let edge = &self.edges[point];
-        let h = match at_edge {
-            false => project::<V, DIMENSION, PLUS>(|spin, colour| psi[(3 * spin + colour) * blocks + block]),
-            true => project::<V, DIMENSION, PLUS>(|spin, colour| {
-                edge.permuted(&psi[(3 * spin + colour) * blocks..][..blocks], block)
-            }),
-        };
-        let link = words_at(self.links, osite * LEGS + point, Self::LINK_WORDS * blocks);
-        let element = |row: usize, column: usize| link[(3 * row + column) * blocks + block];
-        if TWO_ROWS {
-            let rows: [[V; 3]; 2] = std::array::from_fn(|row| std::array::from_fn(|column| element(row, column)));
-            let factor = if at_edge { edge.factor[block] } else { self.interior_factor };
-            let third = third_row(rows[0], rows[1], factor);
-            link_times_half_spinor(|row, column| if row < 2 { rows[row][column] } else { third[column] }, h)
-        } else {
-            link_times_half_spinor(element, h)
-        }
-    }
-
+impl<V: LaneVector, const TWO_ROWS: bool, const ONE_BLOCK: bool> Sweep<'_, V, TWO_ROWS, ONE_BLOCK> {
     /// Words of one link.
     const LINK_WORDS: usize = if TWO_ROWS { 6 } else { 9 };
+
+    fn blocks(&self) -> usize {
+        if ONE_BLOCK { 1 } else { self.blocks }
+    }
+
+    /// The sum over the legs. In a loop, the compiler keeps the sums and what a leg needs in registers. Of eight pieces of code in a row it
+    /// makes eight times the loads first and the arithmetic last, with all of it in memory in between.
+    #[inline(always)]
+    fn sum(&self, at: At) -> FullSpinor<V> {
+        let At { osite, part, .. } = at;
+        let (blocks, block) = (self.blocks(), if ONE_BLOCK { 0 } else { at.block });
+        let neighbours = &self.neighbours[osite];
+        // −0 + x is x, and −0 − x is −x, also for zeros: so the first leg assigns.
+        let mut sum = [[V::splat(V::Real::from_f64(-0.0)); 3]; 4];
+        for point in self.points {
+            if block == 0 {
+                self.prefetch(osite, part, point, blocks);
+            }
+            // Forward legs take 1 − γ, backward ones 1 + γ, and the other way round with dagger.
+            let (dimension, plus) = (point % DIMENSIONS, (point >= DIMENSIONS) != self.dagger);
+            let entry = neighbours[point];
+            let at_edge = entry & Stencil::MARK != 0;
+            let neighbour = (entry & !Stencil::MARK) as usize * self.parts + part;
+            let h = self.projected(neighbour, dimension, plus, at_edge.then_some(&self.edges[point]), block);
+            let link = words_at(self.links, osite * LEGS + point, Self::LINK_WORDS * blocks);
+            let element = |row: usize, column: usize| &link[(3 * row + column) * blocks + block];
+            let w = if TWO_ROWS {
+                let row0 = [Left::at(element(0, 0)), Left::at(element(0, 1)), Left::at(element(0, 2))];
+                let row1 = [*element(1, 0), *element(1, 1), *element(1, 2)];
+                let factor = if at_edge { self.edges[point].factor[block] } else { self.interior_factor };
+                let third = third_row(row0, row1, factor);
+                let left =
+                    |row, column| if row < 2 { Left::at(element(row, column)) } else { Left::new(third[column]) };
+                link_times_half_spinor(left, h)
+            } else {
+                link_times_half_spinor(|row, column| Left::at(element(row, column)), h)
+            };
+            with_projector!(dimension, plus, |D, P| accumulate::<V, D, P>(&mut sum, w));
+        }
+        sum
+    }
+
+    /// The two independent rows of a neighbour, with its lanes in their places.
+    #[inline(always)]
+    fn projected(
+        &self,
+        neighbour: usize,
+        dimension: usize,
+        plus: bool,
+        edge: Option<&Edge<V>>,
+        block: usize,
+    ) -> HalfSpinor<V> {
+        let blocks = self.blocks();
+        let psi = words_at(self.source, neighbour, Spinors::WORDS * blocks);
+        let word = |spin: usize, colour: usize| psi[(3 * spin + colour) * blocks + block];
+        match edge {
+            Some(edge) if !ONE_BLOCK => with_projector!(dimension, plus, |D, P| {
+                let word = |word: usize| edge.permuted(&psi[word * blocks..][..blocks], block);
+                project::<V, D, P>(|spin, colour| word(3 * spin + colour))
+            }),
+            _ => {
+                let mut h = with_projector!(dimension, plus, |D, P| project::<V, D, P>(word));
+                // Lanes move as well after the projection as before it.
+                if let Some(permutation) = edge.and_then(|edge| edge.permutation.as_ref()) {
+                    for row in &mut h {
+                        for word in row {
+                            *word = word.permute(permutation);
+                        }
+                    }
+                }
+                h
+            }
+        }
+    }
 
     /// Asks for what a leg of the next spinor, or of the next outer site, will read: hardware prefetchers do not follow ten streams at
     /// once.
     #[inline(always)]
-    fn prefetch(&self, osite: usize, part: usize, point: usize) {
-        let next_osite = part == self.parts;
-        let (osite, part) = if next_osite { (osite + 1, 0) } else { (osite, part) };
-        if let Some(entry) = self.neighbours.get(osite * LEGS + point) {
-            let neighbour = (entry & !Stencil::MARK) as usize;
-            prefetch(words_at(self.source, neighbour * self.parts + part, Spinors::WORDS * self.blocks));
+    fn prefetch(&self, osite: usize, part: usize, point: usize, blocks: usize) {
+        let next_osite = part + 1 == self.parts;
+        let (osite, part) = if next_osite { (osite + 1, 0) } else { (osite, part + 1) };
+        if let Some(entries) = self.neighbours.get(osite) {
+            let neighbour = (entries[point] & !Stencil::MARK) as usize;
+            prefetch(words_at(self.source, neighbour * self.parts + part, Spinors::WORDS * blocks));
             if next_osite {
-                prefetch(words_at(self.links, osite * LEGS + point, Self::LINK_WORDS * self.blocks));
+                prefetch(words_at(self.links, osite * LEGS + point, Self::LINK_WORDS * blocks));
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::links::{DoubledGauge, LinkFormat};
 use crate::memory::prefetch;
 use crate::real::Real;
 use crate::tensor::LaneVector;
-use crate::tensor::su3::{link_times_vectors, third_row};
+use crate::tensor::su3::{Left, link_times_vectors, third_row};
 
 /// Floating-point operations a colour vector: 8 products of a matrix with a vector (66), 7 sums of vectors (6), and the factor 2 (6).
 pub const FLOPS_PER_VECTOR: u64 = 576;
@@ -187,10 +187,10 @@ impl<V: LaneVector, const TWO_ROWS: bool, const ONE_BLOCK: bool> Sweep<'_, V, TW
         if TWO_ROWS {
             let rows: [[V; 3]; 2] = std::array::from_fn(|row| std::array::from_fn(|column| element(row, column)));
             let factor = if at_edge { edge.factor[block] } else { self.interior_factor };
-            let third = third_row(rows[0], rows[1], factor);
-            link_times_vectors(|row, column| if row < 2 { rows[row][column] } else { third[column] }, h)
+            let third = third_row(rows[0].map(Left::new), rows[1], factor);
+            link_times_vectors(|row, column| Left::new(if row < 2 { rows[row][column] } else { third[column] }), h)
         } else {
-            link_times_vectors(element, h)
+            link_times_vectors(|row, column| Left::new(element(row, column)), h)
         }
     }
 

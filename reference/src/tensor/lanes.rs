@@ -36,6 +36,16 @@ pub trait LaneVector: Pod + Send + Sync {
     fn real_parts(self) -> Self;
     /// (im, im) of every lane.
     fn imaginary_parts(self) -> Self;
+    /// (re, re) of every lane of a vector in memory, for numbers that are used once: a load may cost less than a shuffle.
+    #[inline(always)]
+    fn real_parts_at(memory: &Self) -> Self {
+        memory.real_parts()
+    }
+    /// (im, im) of every lane of a vector in memory, as [`Self::real_parts_at`].
+    #[inline(always)]
+    fn imaginary_parts_at(memory: &Self) -> Self {
+        memory.imaginary_parts()
+    }
     /// i · self: (−im, re) of every lane.
     fn times_i(self) -> Self;
     /// −i · self: (im, −re) of every lane.
@@ -144,6 +154,14 @@ mod portable {
         std::array::from_fn(|k| v[k | 1])
     }
     #[inline(always)]
+    pub fn real_parts_at<R: Copy, const N: usize>(memory: &[R; N]) -> [R; N] {
+        real_parts(*memory)
+    }
+    #[inline(always)]
+    pub fn imaginary_parts_at<R: Copy, const N: usize>(memory: &[R; N]) -> [R; N] {
+        imaginary_parts(*memory)
+    }
+    #[inline(always)]
     pub fn swapped<R: Copy, const N: usize>(v: [R; N]) -> [R; N] {
         std::array::from_fn(|k| v[k ^ 1])
     }
@@ -171,8 +189,32 @@ mod avx512 {
         };
     }
 
+    /// Loads that put each real in two places. The load ports do that for nothing; of the intrinsics a compiler makes one load and two shuffles
+    /// instead, which compete with the arithmetic.
+    macro_rules! spread {
+        ($name:ident, $real:ty, $n:literal, $vector:ident, $instruction:literal) => {
+            #[inline(always)]
+            pub fn $name(memory: &[$real; $n]) -> [$real; $n] {
+                // SAFETY: the instruction reads the 64 bytes of the array, which need no alignment, and writes one register; it is one of
+                // AVX-512F, which the build has.
+                unsafe {
+                    let spread: $vector;
+                    std::arch::asm!(
+                        $instruction,
+                        out(zmm_reg) spread,
+                        in(reg) memory,
+                        options(pure, readonly, nostack, preserves_flags)
+                    );
+                    std::mem::transmute(spread)
+                }
+            }
+        };
+    }
+
     pub mod single {
         use super::*;
+        spread!(real_parts_at, f32, 16, __m512, "vmovsldup {}, [{}]");
+        spread!(imaginary_parts_at, f32, 16, __m512, "vmovshdup {}, [{}]");
         shuffle!(real_parts, f32, 16, __m512, v => _mm512_moveldup_ps(v));
         shuffle!(imaginary_parts, f32, 16, __m512, v => _mm512_movehdup_ps(v));
         shuffle!(swapped, f32, 16, __m512, v => _mm512_permute_ps::<0b10_11_00_01>(v));
@@ -190,6 +232,8 @@ mod avx512 {
 
     pub mod double {
         use super::*;
+        spread!(real_parts_at, f64, 8, __m512d, "vmovddup {}, [{}]");
+        spread!(imaginary_parts_at, f64, 8, __m512d, "vpermilpd {}, [{}], 255");
         shuffle!(real_parts, f64, 8, __m512d, v => _mm512_movedup_pd(v));
         shuffle!(imaginary_parts, f64, 8, __m512d, v => _mm512_permute_pd::<0b1111_1111>(v));
         shuffle!(swapped, f64, 8, __m512d, v => _mm512_permute_pd::<0b0101_0101>(v));
@@ -268,6 +312,16 @@ macro_rules! lane_vector {
             fn imaginary_parts(self) -> Self {
                 use $shuffles as shuffles;
                 <$vector>::from(shuffles::imaginary_parts(self.to_array()))
+            }
+            #[inline(always)]
+            fn real_parts_at(memory: &Self) -> Self {
+                use $shuffles as shuffles;
+                <$vector>::from(shuffles::real_parts_at(bytemuck::cast_ref(memory)))
+            }
+            #[inline(always)]
+            fn imaginary_parts_at(memory: &Self) -> Self {
+                use $shuffles as shuffles;
+                <$vector>::from(shuffles::imaginary_parts_at(bytemuck::cast_ref(memory)))
             }
             #[inline(always)]
             fn times_i(self) -> Self {

@@ -1,4 +1,4 @@
-//! Spin projection with 1 ± γ and reconstruction (`docs/arithmetic.md` §4). Counterpart: `cl/spin.clh`.
+//! Spin projection with 1 ± γ and sums of reconstructed rows (`docs/arithmetic.md` §4). Counterpart: `cl/spin.clh`.
 
 use super::LaneVector;
 use super::su3::HalfSpinor;
@@ -11,61 +11,65 @@ pub type FullSpinor<V> = [[V; 3]; 4];
 pub fn project<V: LaneVector, const DIMENSION: usize, const PLUS: bool>(
     psi: impl Fn(usize, usize) -> V,
 ) -> HalfSpinor<V> {
-    let row = |combine: fn(V, V) -> V, upper: usize, lower: usize| {
-        std::array::from_fn(|colour| combine(psi(upper, colour), psi(lower, colour)))
+    let row = |upper: usize, sum: Sum, lower: usize| {
+        let word = |colour: usize| sum.of(psi(upper, colour), psi(lower, colour));
+        [word(0), word(1), word(2)]
     };
     match (DIMENSION, PLUS) {
-        (0, true) => [row(V::add_i, 0, 3), row(V::add_i, 1, 2)],
-        (0, false) => [row(V::sub_i, 0, 3), row(V::sub_i, 1, 2)],
-        (1, true) => [row(V::sub, 0, 3), row(V::add, 1, 2)],
-        (1, false) => [row(V::add, 0, 3), row(V::sub, 1, 2)],
-        (2, true) => [row(V::add_i, 0, 2), row(V::sub_i, 1, 3)],
-        (2, false) => [row(V::sub_i, 0, 2), row(V::add_i, 1, 3)],
-        (_, true) => [row(V::add, 0, 2), row(V::add, 1, 3)],
-        (_, false) => [row(V::sub, 0, 2), row(V::sub, 1, 3)],
+        (0, true) => [row(0, Sum::AddI, 3), row(1, Sum::AddI, 2)],
+        (0, false) => [row(0, Sum::SubI, 3), row(1, Sum::SubI, 2)],
+        (1, true) => [row(0, Sum::Sub, 3), row(1, Sum::Add, 2)],
+        (1, false) => [row(0, Sum::Add, 3), row(1, Sum::Sub, 2)],
+        (2, true) => [row(0, Sum::AddI, 2), row(1, Sum::SubI, 3)],
+        (2, false) => [row(0, Sum::SubI, 2), row(1, Sum::AddI, 3)],
+        (_, true) => [row(0, Sum::Add, 2), row(1, Sum::Add, 3)],
+        (_, false) => [row(0, Sum::Sub, 2), row(1, Sum::Sub, 3)],
     }
 }
 
 /// Adds the four rows that follow from the two of `h` to `sum`.
 #[inline(always)]
 pub fn accumulate<V: LaneVector, const DIMENSION: usize, const PLUS: bool>(sum: &mut FullSpinor<V>, h: HalfSpinor<V>) {
-    let (lower2, lower3) = lower_rows::<V, DIMENSION, PLUS>();
+    let [(sum2, upper2), (sum3, upper3)] = const { lower_rows::<DIMENSION, PLUS>() };
     for colour in 0..3 {
         sum[0][colour] = sum[0][colour].add(h[0][colour]);
         sum[1][colour] = sum[1][colour].add(h[1][colour]);
-        sum[2][colour] = (lower2.add)(sum[2][colour], h[lower2.of][colour]);
-        sum[3][colour] = (lower3.add)(sum[3][colour], h[lower3.of][colour]);
+        sum[2][colour] = sum2.of(sum[2][colour], h[upper2][colour]);
+        sum[3][colour] = sum3.of(sum[3][colour], h[upper3][colour]);
     }
 }
 
-/// The four rows that follow from the two of `h`: the first leg of a sum.
-#[inline(always)]
-pub fn reconstruct<V: LaneVector, const DIMENSION: usize, const PLUS: bool>(h: HalfSpinor<V>) -> FullSpinor<V> {
-    let (lower2, lower3) = lower_rows::<V, DIMENSION, PLUS>();
-    [h[0], h[1], h[lower2.of].map(lower2.assign), h[lower3.of].map(lower3.assign)]
+/// a + b, a − b, a + i·b or a − i·b: always a constant where it is used.
+#[derive(Clone, Copy)]
+enum Sum {
+    Add,
+    Sub,
+    AddI,
+    SubI,
 }
 
-/// How a lower row follows from an upper one: `assign` gives it, `add` adds it to a sum.
-struct LowerRow<V> {
-    of: usize,
-    assign: fn(V) -> V,
-    add: fn(V, V) -> V,
+impl Sum {
+    #[inline(always)]
+    fn of<V: LaneVector>(self, a: V, b: V) -> V {
+        match self {
+            Self::Add => a.add(b),
+            Self::Sub => a.sub(b),
+            Self::AddI => a.add_i(b),
+            Self::SubI => a.sub_i(b),
+        }
+    }
 }
 
-#[inline(always)]
-fn lower_rows<V: LaneVector, const DIMENSION: usize, const PLUS: bool>() -> (LowerRow<V>, LowerRow<V>) {
-    let same = |of| LowerRow { of, assign: (|h| h) as fn(V) -> V, add: V::add };
-    let minus = |of| LowerRow { of, assign: V::negate, add: V::sub };
-    let i = |of| LowerRow { of, assign: V::times_i, add: V::add_i };
-    let minus_i = |of| LowerRow { of, assign: V::times_minus_i, add: V::sub_i };
+/// The lower rows 2 and 3: which upper row each follows from, and how it is added.
+const fn lower_rows<const DIMENSION: usize, const PLUS: bool>() -> [(Sum, usize); 2] {
     match (DIMENSION, PLUS) {
-        (0, true) => (minus_i(1), minus_i(0)),
-        (0, false) => (i(1), i(0)),
-        (1, true) => (same(1), minus(0)),
-        (1, false) => (minus(1), same(0)),
-        (2, true) => (minus_i(0), i(1)),
-        (2, false) => (i(0), minus_i(1)),
-        (_, true) => (same(0), same(1)),
-        (_, false) => (minus(0), minus(1)),
+        (0, true) => [(Sum::SubI, 1), (Sum::SubI, 0)],
+        (0, false) => [(Sum::AddI, 1), (Sum::AddI, 0)],
+        (1, true) => [(Sum::Add, 1), (Sum::Sub, 0)],
+        (1, false) => [(Sum::Sub, 1), (Sum::Add, 0)],
+        (2, true) => [(Sum::SubI, 0), (Sum::AddI, 1)],
+        (2, false) => [(Sum::AddI, 0), (Sum::SubI, 1)],
+        (_, true) => [(Sum::Add, 0), (Sum::Add, 1)],
+        (_, false) => [(Sum::Sub, 0), (Sum::Sub, 1)],
     }
 }

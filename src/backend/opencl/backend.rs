@@ -26,9 +26,10 @@ use super::context::lock;
 use super::domain_wall::DeviceSMatrix;
 use super::laplace::LaplaceChoices;
 use super::reduce::{MOST_FIELDS, Reduction, SumChoices, SumForm, SumOptions, Workspace};
-use super::tuning::{Build, Tuning, registers_in, resident_groups};
+use super::tuning::{Build, Defaults, Tuning, registers_in, resident_groups};
 use super::{
-    AccessWidth, Arg, Buffer, Context, DeviceInfo, DeviceKind, Launch, LaunchEvent, Program, Traversal, Walk, expand,
+    AccessWidth, Arg, Buffer, Context, DeviceInfo, DeviceKind, Launch, LaunchEvent, LinkLoads, Program, Stores,
+    Traversal, Walk, expand,
 };
 use crate::backend::{Backend, BackendError, HeldField, HeldHop};
 
@@ -286,11 +287,18 @@ impl OpenCl {
         let cache = self.context.info().global_cache_bytes.max(GPU_CACHE_BYTES) as usize;
         let cached = 3 * spinors * a_slice <= cache;
         let defaults = match (spinors, links) {
-            // Kernels that take more registers, or are bound by arithmetic, gain nothing by staying.
-            (1, LinkFormat::Full) if R::BITS != 16 => (Walk::Persistent(None), Traversal::Memory),
-            (1, _) => (Walk::EachGroupOnce, Traversal::Memory),
-            _ if cached => (Walk::Persistent(None), Traversal::Memory),
-            _ => (Walk::EachGroupOnce, Traversal::Blocks(BLOCK_OF_MANY)),
+            (1, LinkFormat::Full) if R::BITS != 16 => Defaults { walk: Walk::Persistent(None), ..Defaults::STREAMING },
+            // Bound by latency: more work-items help.
+            (1, _) if R::BITS != 64 => Defaults { most_registers: 80, ..Defaults::STREAMING },
+            (1, _) => Defaults::STREAMING,
+            _ if cached => Defaults { walk: Walk::Persistent(None), ..Defaults::STREAMING },
+            _ => Defaults {
+                link_loads: LinkLoads::Cached,
+                stores: Stores::Cached,
+                traversal: Traversal::Blocks(BLOCK_OF_MANY),
+                most_registers: if R::BITS == 64 { 0 } else { 128 },
+                ..Defaults::STREAMING
+            },
         };
         let at_once = self.at_once(spinors, if cached { most_at_once(links) } else { 2 });
         let a_launch = self.parts_shape.a_launch.filter(|&n| n > 0 && spinors.is_multiple_of(n)).unwrap_or(spinors);
@@ -491,8 +499,7 @@ struct HopPlan {
     at_once: usize,
     a_launch: usize,
     shape: PartsShape,
-    /// On GPUs.
-    defaults: (Walk, Traversal),
+    defaults: Defaults,
 }
 
 /// Outer sites of a block, of spinors that do not fit the cache.

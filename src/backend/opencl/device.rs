@@ -123,8 +123,8 @@ impl DeviceInfo {
 }
 
 impl DeviceInfo {
-    /// Whether the compiler tells how many registers a kernel takes, asked by `-cl-nv-verbose`.
-    pub(super) fn tells_registers(&self) -> bool {
+    /// Whether the compiler limits registers (`-cl-nv-maxrregcount`), and tells how many a kernel takes (`-cl-nv-verbose`).
+    pub(super) fn takes_nvidia_options(&self) -> bool {
         self.platform_name.contains("NVIDIA")
     }
 }

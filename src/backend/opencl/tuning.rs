@@ -56,6 +56,32 @@ pub struct Tuning {
     pub walk: Option<Walk>,
     /// In which order.
     pub traversal: Option<Traversal>,
+    /// Registers that the compiler may give a work-item, 0: as it likes. More work-items then fit a compute unit, and some of what they hold may
+    /// go to memory. Where the compiler has no such option (all but NVIDIA's), nothing happens.
+    pub most_registers: Option<u32>,
+}
+
+/// The defaults of a kernel on GPUs, as they were the fastest on an H200; those of CPUs are none of all this.
+#[derive(Clone, Copy)]
+pub(super) struct Defaults {
+    pub link_loads: LinkLoads,
+    pub stores: Stores,
+    pub walk: Walk,
+    pub traversal: Traversal,
+    pub most_registers: u32,
+}
+
+impl Defaults {
+    /// Links and results that nobody reads again soon; groups that do not stay.
+    pub const STREAMING: Self = Self {
+        link_loads: LinkLoads::PastL1,
+        stores: Stores::Streaming,
+        walk: Walk::EachGroupOnce,
+        traversal: Traversal::Memory,
+        most_registers: 0,
+    };
+
+    const ON_CPUS: Self = Self { link_loads: LinkLoads::Cached, stores: Stores::Cached, ..Self::STREAMING };
 }
 
 /// The choices for one kernel, as it is built.
@@ -64,6 +90,8 @@ pub(super) struct Build {
     pub link_loads: LinkLoads,
     pub stores: Stores,
     pub persistent: bool,
+    /// 0: as the compiler likes.
+    pub most_registers: u32,
     /// Extents of the outer lattice, and of a block.
     pub blocks: Option<[[usize; DIMENSIONS]; 2]>,
     /// Whether the compiler is to say what a kernel takes.
@@ -71,30 +99,25 @@ pub(super) struct Build {
 }
 
 impl Build {
-    /// `walk`, `traversal`: the defaults of the kernel on GPUs. `outer`: extents of the outer lattice.
-    pub fn new(
-        tuning: Tuning,
-        device: &DeviceInfo,
-        (walk, traversal): (Walk, Traversal),
-        outer: [usize; DIMENSIONS],
-    ) -> Self {
-        let cpu = device.kind == DeviceKind::Cpu;
-        let default = |on_gpus, on_cpus| if cpu { on_cpus } else { on_gpus };
-        let walk = tuning.walk.unwrap_or(if cpu { Walk::EachGroupOnce } else { walk });
-        let blocks = match tuning.traversal.unwrap_or(if cpu { Traversal::Memory } else { traversal }) {
+    /// `outer`: extents of the outer lattice.
+    pub fn new(tuning: Tuning, device: &DeviceInfo, on_gpus: Defaults, outer: [usize; DIMENSIONS]) -> Self {
+        let default = if device.kind == DeviceKind::Cpu { Defaults::ON_CPUS } else { on_gpus };
+        let blocks = match tuning.traversal.unwrap_or(default.traversal) {
             Traversal::Memory => None,
             Traversal::Blocks(wanted) => {
                 let block: [usize; DIMENSIONS] = std::array::from_fn(|mu| largest_divisor(outer[mu], wanted[mu]));
                 (block[..] != outer[..]).then_some([outer, block])
             }
         };
-        let persistent = matches!(walk, Walk::Persistent(_));
+        let persistent = matches!(tuning.walk.unwrap_or(default.walk), Walk::Persistent(_));
+        let nvidia = device.takes_nvidia_options();
         Self {
-            link_loads: tuning.link_loads.unwrap_or_else(|| if cpu { LinkLoads::Cached } else { LinkLoads::PastL1 }),
-            stores: tuning.stores.unwrap_or(if cpu { Stores::Cached } else { Stores::Streaming }),
+            link_loads: tuning.link_loads.unwrap_or(default.link_loads),
+            stores: tuning.stores.unwrap_or(default.stores),
             persistent,
+            most_registers: if nvidia { tuning.most_registers.unwrap_or(default.most_registers) } else { 0 },
             blocks,
-            verbose: persistent && default(device.tells_registers(), false),
+            verbose: persistent && nvidia,
         }
     }
 
@@ -114,6 +137,9 @@ impl Build {
                 options += &format!(" -DOUTER_{name}={} -DTRAVERSAL_BLOCK_{name}={}", outer[mu], block[mu]);
             }
         }
+        if self.most_registers > 0 {
+            options += &format!(" -cl-nv-maxrregcount={}", self.most_registers);
+        }
         if self.verbose {
             options += " -cl-nv-verbose";
         }
@@ -126,16 +152,17 @@ fn largest_divisor(extent: usize, most: usize) -> usize {
     (1..=most.clamp(1, extent)).rev().find(|&divisor| extent.is_multiple_of(divisor)).unwrap_or(1)
 }
 
-/// Registers a compute unit of NVIDIA's GPUs has since compute capability 3.5, in units of which a warp of 32 takes a multiple of 8.
-const REGISTERS: usize = 65536;
-/// Work-items that a compute unit holds at most (2048 on the larger GPUs of each generation since Kepler).
-const MOST_WORK_ITEMS: usize = 2048;
+/// Parts of a compute unit of NVIDIA's GPUs, each of which has registers and warps of its own.
+const PARTITIONS: usize = 4;
+/// Registers of a partition since compute capability 5.0; a warp of 32 work-items takes a multiple of 8 for each.
+const REGISTERS: usize = 16384;
+/// Warps that a partition holds at most (the larger GPUs of each generation).
+const MOST_WARPS: usize = 16;
 
-/// Groups of `work_items` that a compute unit of an NVIDIA GPU holds, as registers allow, and `local_bytes` of `local_memory`. At least 1.
+/// Groups of `work_items` that a compute unit of an NVIDIA GPU holds, as registers allow, at least 1.
 pub(super) fn resident_groups(registers: usize, work_items: usize) -> usize {
-    let warps = work_items.div_ceil(32).max(1);
-    let by_registers = REGISTERS / (registers.next_multiple_of(8).max(8) * 32 * warps);
-    by_registers.min(MOST_WORK_ITEMS / (32 * warps)).max(1)
+    let warps = REGISTERS / (registers.next_multiple_of(8).max(8) * 32);
+    (PARTITIONS * warps.min(MOST_WARPS) / work_items.div_ceil(32).max(1)).max(1)
 }
 
 /// Registers a work-item of `kernel`, as the log of NVIDIA's compiler tells them.
@@ -167,7 +194,7 @@ mod tests {
     fn resident_groups_are_those_that_ran_best_on_an_h200() {
         // (registers, work-items, groups): the fastest persistent launches there.
         for (registers, work_items, groups) in
-            [(108, 128, 4), (85, 128, 5), (142, 128, 3), (244, 256, 1), (108, 256, 2)]
+            [(108, 128, 4), (85, 128, 5), (142, 128, 3), (142, 64, 6), (244, 256, 1), (108, 256, 2)]
         {
             assert_eq!(
                 resident_groups(registers, work_items),
