@@ -1,3 +1,23 @@
-//! What is measured on a backend, beyond the kernels that `cargo bench` times: comparisons of ways to do the same, with their results.
+//! Measurements: what a kernel takes, in which way of running it, and ways to do the same compared with each other.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `variant.rs`, `words.rs` | ways to run a kernel that change no bit, and their names |
+//! | `kernels/` | the kernels, one file a family, with the fields that they act on |
+//! | `timing.rs`, `record.rs` | one kernel timed in one variant; what is recorded of it |
+//! | `orders.rs`, `sprint.rs` | what is gone through in studies of leg orders, and of stencils on GPUs |
+//! | `reduce.rs` | the forms of sums of large objects |
 
+pub mod kernels;
+pub mod orders;
+mod record;
 pub mod reduce;
+pub mod sprint;
+mod timing;
+mod variant;
+mod words;
+
+pub use record::{Ceiling, Family, FieldFacts, KernelFacts, KernelRecord, Work};
+pub use timing::{Sampling, Spread, sample, time_kernel};
+pub use variant::{Timed, Variant};
+pub use words::InWords;

@@ -1,4 +1,4 @@
-//! `lanefield bench`: the shape of what it prints, and what is refused; never a time.
+//! `lanefield bench reduce`: the shape of what it prints, and what is refused; never a time.
 
 use super::{Folder, assert_contains, opencl};
 

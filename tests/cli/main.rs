@@ -6,6 +6,7 @@ mod common;
 
 mod apply;
 mod bench;
+mod bench_kernels;
 mod config;
 mod devices;
 mod long_run;
@@ -115,7 +116,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 12] = [
+const COMMANDS: [&str; 15] = [
     "devices",
     "config info",
     "config generate",
@@ -128,6 +129,9 @@ const COMMANDS: [&str; 12] = [
     "correlator",
     "bench",
     "bench reduce",
+    "bench threads",
+    "bench orders",
+    "bench sprint",
 ];
 
 #[test]
@@ -157,6 +161,8 @@ fn the_examples_of_the_help_work_as_they_are() {
         "correlator",
         "bench",
         "bench reduce",
+        "bench orders",
+        "bench sprint",
     ];
     let help = commands.map(|command| folder.succeeds(&format!("{command} --help"))).concat();
     let mut examples = 0;
@@ -166,7 +172,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         folder.command(arguments).env("LANEFIELD_DEVICE", "cpu").assert().success();
         examples += 1;
     }
-    assert_eq!(examples, 3 + 3 + 2 + 2 + 6 + 6 + 9 + 3 + 4 + 1 + 2);
+    assert_eq!(examples, 3 + 3 + 2 + 2 + 6 + 6 + 9 + 3 + 4 + 2 + 2 + 1 + 1);
 }
 
 #[test]

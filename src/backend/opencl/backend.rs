@@ -28,8 +28,8 @@ use super::laplace::LaplaceChoices;
 use super::reduce::{MOST_FIELDS, Reduction, SumChoices, SumForm, SumOptions, Workspace};
 use super::tuning::{Build, Defaults, Tuning, registers_in, resident_groups};
 use super::{
-    AccessWidth, Arg, Buffer, Context, DeviceInfo, DeviceKind, Launch, LaunchEvent, LinkLoads, Program, Stores,
-    Traversal, Walk, expand,
+    AccessWidth, Arg, Buffer, Context, DeviceInfo, DeviceKind, DeviceTimes, Launch, LaunchEvent, LinkLoads, Program,
+    Stores, Traversal, Walk, expand,
 };
 use crate::backend::{Backend, BackendError, HeldField, HeldHop};
 
@@ -336,6 +336,30 @@ impl OpenCl {
             geometry.global[dimension] = geometry.global[dimension].min(groups);
         }
         geometry
+    }
+
+    /// When each of the kernels of `work` ran, in the order in which they were queued.
+    fn times_of_launches(
+        &self,
+        work: &mut dyn FnMut() -> Result<(), BackendError>,
+    ) -> Result<Vec<DeviceTimes>, BackendError> {
+        *lock(&self.recorded) = Some(Vec::new());
+        let outcome = work();
+        let launches = lock(&self.recorded).take().unwrap_or_default();
+        outcome?;
+        Ok(launches.iter().map(|launch| self.context.times(launch)).collect::<Result<_, _>>()?)
+    }
+
+    /// Seconds from the first start to the last end of the kernels of `work`: less than [`Backend::time`], which adds them up, where launches
+    /// overlap, and more where the device waits between them.
+    ///
+    /// # Errors
+    /// Those of `work`, and what the runtime reports.
+    pub fn time_span(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
+        let times = self.times_of_launches(work)?;
+        let start = times.iter().map(|times| times.start).min().unwrap_or(0);
+        let end = times.iter().map(|times| times.end).max().unwrap_or(0);
+        Ok(DeviceTimes { start, end }.seconds())
     }
 
     /// The device in use.
@@ -1001,15 +1025,7 @@ impl Backend for OpenCl {
     }
 
     fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
-        *lock(&self.recorded) = Some(Vec::new());
-        let outcome = work();
-        let launches = lock(&self.recorded).take().unwrap_or_default();
-        outcome?;
-        let mut seconds = 0.0;
-        for launch in &launches {
-            seconds += self.context.times(launch)?.seconds();
-        }
-        Ok(seconds)
+        Ok(self.times_of_launches(work)?.into_iter().map(DeviceTimes::seconds).sum())
     }
 
     fn copy_bandwidth(&self) -> Result<f64, BackendError> {

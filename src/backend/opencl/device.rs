@@ -127,6 +127,11 @@ impl DeviceInfo {
     pub(super) fn takes_nvidia_options(&self) -> bool {
         self.platform_name.contains("NVIDIA")
     }
+
+    /// Whether the compiler can be told how many registers a kernel may take.
+    pub fn limits_registers(&self) -> bool {
+        self.takes_nvidia_options()
+    }
 }
 
 impl fmt::Display for DeviceInfo {

@@ -1,0 +1,170 @@
+//! Arguments that the benchmarks share.
+
+use anyhow::bail;
+use clap::{Args, ValueEnum};
+use lanefield::backend::Threads;
+use lanefield::backend::opencl::{AccessWidth, Accumulators, LinkLoads, Stores, Traversal, Tuning, Walk};
+use lanefield::backend::select::DeviceChoice;
+use lanefield::perf::{InWords, Sampling, Timed, Variant};
+use lanefield::reference::layout::{AcceleratorThreads, Extents, LaneChoice, LayoutError};
+use lanefield::verify::KernelBuild;
+
+use crate::cli::args::{AnyBackend, BackendArgs};
+
+/// Sites from which on launches are long, and overlap no more.
+const MANY_SITES: usize = 1_000_000;
+
+/// Where to run.
+#[derive(Args, Clone, Debug)]
+pub struct PlaceArgs {
+    /// Where to run: cpu, auto (the first GPU, else any OpenCL device, else the CPU reference), a number from `lanefield devices`, or
+    /// part of a name
+    #[arg(long, value_name = "DEVICE", default_value = "auto", env = "LANEFIELD_DEVICE")]
+    device: DeviceChoice,
+    /// CPU threads [default: RAYON_NUM_THREADS, else all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<Threads>,
+}
+
+impl PlaceArgs {
+    /// Opens the backend that was asked for.
+    pub fn open(&self) -> anyhow::Result<AnyBackend> {
+        let (accelerator_threads, lanes) = (AcceleratorThreads::DEFAULT, LaneChoice::Auto);
+        let backend = BackendArgs { device: self.device.clone(), threads: self.threads, accelerator_threads, lanes };
+        backend.limit_host_threads();
+        backend.open()
+    }
+}
+
+/// How kernels are timed, and what is printed.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct TimingArgs {
+    /// Timed launches of each kernel
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub samples: u32,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl TimingArgs {
+    /// How kernels on a lattice are sampled.
+    pub fn sampling(self, extents: Extents) -> Sampling {
+        Sampling { samples: self.samples as usize, back_to_back: extents.volume() < MANY_SITES }
+    }
+}
+
+/// Ways to run kernels on an OpenCL device that change no bit.
+#[derive(Args, Clone, Copy, Debug)]
+#[command(next_help_heading = "Choices on OpenCL devices")]
+pub struct VariantArgs {
+    /// Outer sites a work-group [default: 8]
+    #[arg(long, value_name = "N")]
+    accelerator_threads: Option<AcceleratorThreads>,
+    /// Bytes of an access, for which fields are laid out: word, 8 or 16 [default: that of the device]
+    #[arg(long, value_name = "BYTES")]
+    access: Option<AccessWidth>,
+    /// How links and blocks are loaded: cached or past-l1 [default: that of the kernel]
+    #[arg(long, value_name = "HOW", value_parser = LinkLoads::from_words)]
+    link_loads: Option<LinkLoads>,
+    /// How results are stored: cached or streaming [default: that of the kernel]
+    #[arg(long, value_name = "HOW", value_parser = Stores::from_words)]
+    stores: Option<Stores>,
+    /// Which sites a work-group takes: once (those of its place), persistent (groups walk over the sites), or persistent:N, with N groups a
+    /// compute unit [default: that of the kernel]
+    #[arg(long, value_name = "WALK", value_parser = Walk::from_words)]
+    walk: Option<Walk>,
+    /// In which order sites are visited: memory, or blocks of so many outer sites [default: that of the kernel]
+    #[arg(long, value_name = "memory|X.Y.Z.T", value_parser = Traversal::from_words)]
+    traversal: Option<Traversal>,
+    /// Registers of a work-item at most, 0 for as many as the compiler likes, where it can be told (NVIDIA's) [default: that of the kernel]
+    #[arg(long, value_name = "N")]
+    registers: Option<u32>,
+    /// Where clover kernels add up the hop: registers or local [default: that of the kernel]
+    #[arg(long, value_name = "PLACE", value_parser = Accumulators::from_words)]
+    accumulators: Option<Accumulators>,
+}
+
+impl VariantArgs {
+    /// What was chosen.
+    ///
+    /// # Errors
+    /// A choice, on a backend that has none.
+    pub fn variant<B: Timed>(&self) -> anyhow::Result<Variant> {
+        let Self { accelerator_threads, access, link_loads, stores, walk, traversal, registers, accumulators } = *self;
+        let tuning = Tuning { link_loads, stores, walk, traversal, most_registers: registers };
+        let build = KernelBuild { access, tuning, accumulators };
+        let variant = Variant { threads: accelerator_threads.unwrap_or_default(), build };
+        if !B::HAS_VARIANTS && (variant != Variant::default() || accelerator_threads.is_some()) {
+            let chosen = match variant.words().as_slice() {
+                [] => format!("accelerator threads {}", variant.threads),
+                words => words.join(", "),
+            };
+            bail!(
+                "the CPU reference has one way to run a kernel, and cannot take: {chosen}; choose an OpenCL device by --device"
+            );
+        }
+        Ok(variant)
+    }
+}
+
+/// The precision of stored fields.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum StoredPrecision {
+    /// 32-bit
+    F32,
+    /// 64-bit
+    F64,
+    /// 16-bit fractions, computed with in f32
+    #[value(name = "16bit")]
+    Sixteen,
+}
+
+/// Evaluates `$work` with `$Real` standing for the type of a stored precision.
+macro_rules! in_precision {
+    ($precision:expr, $Real:ident => $work:expr) => {
+        match $precision {
+            $crate::cli::bench::arguments::StoredPrecision::F32 => {
+                type $Real = f32;
+                $work
+            }
+            $crate::cli::bench::arguments::StoredPrecision::F64 => {
+                type $Real = f64;
+                $work
+            }
+            $crate::cli::bench::arguments::StoredPrecision::Sixteen => {
+                type $Real = lanefield::reference::sixteen::Sixteen;
+                $work
+            }
+        }
+    };
+}
+pub(super) use in_precision;
+
+/// The lattice asked for, else one that is small where kernels run on a CPU.
+///
+/// # Errors
+/// None that occurs.
+pub fn extents_or_usual<B: Timed>(extents: Option<Extents>, backend: &B) -> Result<Extents, LayoutError> {
+    match extents {
+        Some(extents) => Ok(extents),
+        None if backend.is_cpu() => Extents::new([8; 4]),
+        None => Extents::new([16, 16, 16, 32]),
+    }
+}
+
+/// A task that times kernels on whichever backend was chosen.
+pub trait TimedTask {
+    /// What it gives.
+    type Output;
+    /// Runs it.
+    fn run<B: Timed>(self, backend: &mut B) -> Self::Output;
+}
+
+/// Runs a task on a backend.
+pub fn run_on<T: TimedTask>(backend: &mut AnyBackend, task: T) -> T::Output {
+    match backend {
+        AnyBackend::Cpu(cpu) => task.run(cpu),
+        AnyBackend::OpenCl(device) => task.run(&mut **device),
+    }
+}

@@ -1,0 +1,141 @@
+//! The changes that a study of a clover stencil on AMD's GPUs (EmPRiSM, a mentored sprint at Pawsey) made one after the other, as choices of
+//! Lanefield's kernels: where the hop is added up, the order of the legs, launch bounds, accesses past the caches, and blocks of sites.
+
+use lanefield_reference::layout::{AcceleratorThreads, DIMENSIONS, LayoutError, LegOrder};
+
+use super::orders::{POINTS, SPRINT};
+use super::variant::Variant;
+use crate::backend::opencl::{Accumulators, LinkLoads, Stores, Traversal, Tuning, Walk};
+use crate::verify::KernelBuild;
+
+/// The lattices of the study.
+pub const LATTICES: [[usize; DIMENSIONS]; 3] = [[16, 16, 16, 32], [32, 32, 32, 64], [48, 48, 48, 64]];
+/// Numbers of blocks in x, y and z.
+pub const SUBDOMAINS: [[usize; 3]; 4] = [[8, 4, 4], [4, 4, 4], [8, 8, 4], [1, 1, 1]];
+/// Registers of a work-item under the launch bounds: two groups of 256 fit an NVIDIA GPU's compute unit.
+const REGISTERS: u32 = 128;
+
+/// One stage of the study.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stage {
+    /// What it changed, in words.
+    pub name: String,
+    /// How kernels run.
+    pub variant: Variant,
+    /// The order of the legs, which changes bits.
+    pub legs: LegOrder,
+}
+
+/// What the stages depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct StageSetup {
+    /// Outer sites a work-group.
+    pub threads: AcceleratorThreads,
+    /// Outer sites of a result of one parity, in each dimension.
+    pub outer: [usize; DIMENSIONS],
+    /// Whether there is more than one way to run a kernel.
+    pub variants: bool,
+    /// Whether the compiler takes launch bounds.
+    pub bounds: bool,
+}
+
+/// The stages. Each has the changes of those before it, but the launch bounds, which stand for themselves, and the subdomains, of which each
+/// takes the place of the one before. The last is what Lanefield does where nobody chooses. A backend that
+/// knows one way to run a kernel has the orders of the legs alone.
+///
+/// # Errors
+/// None that occurs: the orders are orders.
+pub fn stages(setup: StageSetup) -> Result<Vec<Stage>, LayoutError> {
+    let StageSetup { threads, outer, variants, bounds } = setup;
+    let tuning = Tuning {
+        link_loads: Some(LinkLoads::Cached),
+        stores: Some(Stores::Cached),
+        walk: Some(Walk::EachGroupOnce),
+        traversal: Some(Traversal::Memory),
+        most_registers: Some(0),
+    };
+    let with = |tuning, accumulators| Variant {
+        threads,
+        build: KernelBuild { access: None, tuning, accumulators: Some(accumulators) },
+    };
+    let in_registers = with(tuning, Accumulators::Registers);
+    let past_caches = Tuning { link_loads: Some(LinkLoads::PastL1), stores: Some(Stores::Streaming), ..tuning };
+    let (points, reordered) = (POINTS.parse()?, SPRINT.parse()?);
+
+    let stage = |name: &str, variant, legs| Stage { name: name.to_owned(), variant, legs };
+    let default = stage("Lanefield's defaults", Variant { threads, ..Variant::default() }, LegOrder::DEFAULT);
+    if !variants {
+        let with_legs = |order: &str, legs| stage(&format!("legs {order}"), default.variant, legs);
+        return Ok(vec![with_legs(POINTS, points), with_legs(SPRINT, reordered), default]);
+    }
+    let mut stages = vec![
+        stage("accumulators in local memory", with(tuning, Accumulators::LocalMemory), points),
+        stage("accumulators in registers", in_registers, points),
+        stage(&format!("+ legs {SPRINT}"), in_registers, reordered),
+    ];
+    if bounds {
+        let bounded = Tuning { most_registers: Some(REGISTERS), ..tuning };
+        let variant = with(bounded, Accumulators::Registers);
+        stages.push(stage(&format!("with at most {REGISTERS} registers"), variant, reordered));
+    }
+    stages.push(stage("+ non-temporal accesses", with(past_caches, Accumulators::Registers), reordered));
+    for number in SUBDOMAINS {
+        let traversal = Some(Traversal::Blocks(block(outer, number)));
+        let name = format!("+ {} subdomains", number.map(|n| n.to_string()).join("."));
+        stages.push(stage(&name, with(Tuning { traversal, ..past_caches }, Accumulators::Registers), reordered));
+    }
+    stages.push(default);
+    Ok(stages)
+}
+
+/// Outer sites of one of so many blocks in x, y and z; time is not cut.
+fn block([x, y, z, t]: [usize; DIMENSIONS], [in_x, in_y, in_z]: [usize; 3]) -> [usize; DIMENSIONS] {
+    [(x, in_x), (y, in_y), (z, in_z), (t, 1)].map(|(extent, number)| (extent / number).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(variants: bool, bounds: bool) -> Vec<String> {
+        let setup = StageSetup { threads: AcceleratorThreads::DEFAULT, outer: [8; 4], variants, bounds };
+        stages(setup).unwrap().into_iter().map(|stage| stage.name).collect()
+    }
+
+    #[test]
+    fn subdomains_share_the_lattice_among_them() {
+        assert_eq!(
+            SUBDOMAINS.map(|number| block([8, 16, 16, 64], number)),
+            [[1, 4, 4, 64], [2, 4, 4, 64], [1, 2, 4, 64], [8, 16, 16, 64]]
+        );
+        assert_eq!(block([4, 2, 8, 3], [8, 4, 4]), [1, 1, 2, 3]);
+    }
+
+    #[test]
+    fn launch_bounds_are_a_stage_where_the_compiler_takes_them() {
+        let (with, without) = (names(true, true), names(true, false));
+        assert_eq!(with.len(), without.len() + 1);
+        assert!(with[3] == "with at most 128 registers" && without.iter().all(|name| !name.contains("at most")));
+    }
+
+    #[test]
+    fn the_stages_are_those_of_the_sprint_in_its_order() {
+        let expected = [
+            "accumulators in local memory",
+            "accumulators in registers",
+            "+ legs -y-z-t+y+z+t-x+x",
+            "+ non-temporal accesses",
+            "+ 8.4.4 subdomains",
+            "+ 4.4.4 subdomains",
+            "+ 8.8.4 subdomains",
+            "+ 1.1.1 subdomains",
+            "Lanefield's defaults",
+        ];
+        assert_eq!(names(true, false), expected);
+    }
+
+    #[test]
+    fn where_there_is_one_way_to_run_a_kernel_the_orders_are_left() {
+        assert_eq!(names(false, false), [&format!("legs {POINTS}"), &format!("legs {SPRINT}"), "Lanefield's defaults"]);
+    }
+}

@@ -1,0 +1,166 @@
+//! One way to run kernels: the layout in device memory, the work-groups, and how kernels are built. No bit of any result depends on it.
+
+use std::fmt;
+
+use lanefield_reference::layout::AcceleratorThreads;
+use serde::ser::{Serialize, SerializeStruct as _, Serializer};
+
+use super::words::InWords;
+use crate::backend::opencl::{AccessWidth, DeviceKind, Tuning};
+use crate::backend::{Backend, BackendError, Cpu, OpenCl};
+use crate::verify::KernelBuild;
+
+/// One way to run kernels. What is not chosen is left to the backend.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Variant {
+    /// Outer sites a work-group.
+    pub threads: AcceleratorThreads,
+    /// The layout of fields, and how kernels are built and launched.
+    pub build: KernelBuild,
+}
+
+impl Variant {
+    /// Each choice with its name, in the order in which they are told; `None` where it is left to the backend.
+    fn choices(&self) -> [(&'static str, Option<String>); 7] {
+        let KernelBuild { access, tuning, accumulators } = self.build;
+        let Tuning { link_loads, stores, walk, traversal, most_registers } = tuning;
+        [
+            ("access", access.map(|access| access.to_string())),
+            ("link_loads", link_loads.map(|loads| loads.in_words())),
+            ("stores", stores.map(|stores| stores.in_words())),
+            ("walk", walk.map(|walk| walk.in_words())),
+            ("traversal", traversal.map(|traversal| traversal.in_words())),
+            ("accumulators", accumulators.map(|place| place.in_words())),
+            ("registers", most_registers.map(|registers| registers.to_string())),
+        ]
+    }
+
+    /// What was chosen, in words; nothing where all is left to the backend.
+    pub fn words(&self) -> Vec<String> {
+        let threads =
+            (self.threads != AcceleratorThreads::DEFAULT).then(|| format!("accelerator threads {}", self.threads));
+        let chosen = self.choices().into_iter().filter_map(|(name, choice)| match name {
+            "registers" => choice.filter(|number| number != "0").map(|number| format!("at most {number} registers")),
+            _ => choice.map(|choice| format!("{} {choice}", name.replace('_', " "))),
+        });
+        threads.into_iter().chain(chosen).collect()
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.words().as_slice() {
+            [] => f.write_str("default"),
+            words => f.write_str(&words.join(", ")),
+        }
+    }
+}
+
+impl Serialize for Variant {
+    /// The accelerator threads, and the name of each choice, null where it was left to the backend.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let choices = self.choices();
+        let mut all = serializer.serialize_struct("Variant", choices.len() + 1)?;
+        all.serialize_field("accelerator_threads", &self.threads.get())?;
+        for (name, choice) in &choices {
+            all.serialize_field(name, choice)?;
+        }
+        all.end()
+    }
+}
+
+/// A backend whose kernels can be timed.
+pub trait Timed: Backend {
+    /// Whether there is more than one way to run a kernel.
+    const HAS_VARIANTS: bool;
+    /// Takes a variant from now on; a backend that knows one way only goes on as before.
+    ///
+    /// # Errors
+    /// [`BackendError::FieldsHeld`] for another access width while there are fields.
+    fn choose(&mut self, variant: &Variant) -> Result<(), BackendError>;
+    /// The device and its driver, or the CPU's threads and vectors, whatever variant was chosen.
+    fn device(&self) -> String;
+    /// Whether kernels run on a CPU.
+    fn is_cpu(&self) -> bool;
+    /// Whether a compiler can be told how many registers a kernel may take.
+    fn limits_registers(&self) -> bool;
+    /// Seconds from the first start to the last end of the kernels of `work`; `None` where kernels are not queued.
+    ///
+    /// # Errors
+    /// Those of `work`, and what the backend reports.
+    fn span(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<Option<f64>, BackendError>;
+}
+
+impl Timed for Cpu {
+    const HAS_VARIANTS: bool = false;
+    fn choose(&mut self, _: &Variant) -> Result<(), BackendError> {
+        Ok(())
+    }
+    fn device(&self) -> String {
+        self.describe()
+    }
+    fn is_cpu(&self) -> bool {
+        true
+    }
+    fn limits_registers(&self) -> bool {
+        false
+    }
+    fn span(&self, _: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<Option<f64>, BackendError> {
+        Ok(None)
+    }
+}
+
+impl Timed for OpenCl {
+    const HAS_VARIANTS: bool = true;
+    fn choose(&mut self, variant: &Variant) -> Result<(), BackendError> {
+        let Variant { threads, build: KernelBuild { access, tuning, accumulators } } = *variant;
+        self.set_access(access.unwrap_or(AccessWidth::of_device(self.context().info())))?;
+        self.set_accelerator_threads(threads);
+        self.set_tuning(tuning);
+        self.set_accumulators(accumulators);
+        Ok(())
+    }
+    fn device(&self) -> String {
+        let info = self.context().info();
+        format!("{} ({}, driver {})", info.name, info.platform_name, info.driver_version)
+    }
+    fn is_cpu(&self) -> bool {
+        self.context().info().kind == DeviceKind::Cpu
+    }
+    fn limits_registers(&self) -> bool {
+        self.context().info().limits_registers()
+    }
+    fn span(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<Option<f64>, BackendError> {
+        self.time_span(work).map(Some)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::backend::opencl::{Accumulators, Stores, Walk};
+
+    #[test]
+    fn a_variant_tells_what_was_chosen_and_nothing_else() {
+        assert_eq!(Variant::default().to_string(), "default");
+        let tuning = Tuning {
+            stores: Some(Stores::Streaming),
+            walk: Some(Walk::Persistent(Some(4))),
+            most_registers: Some(128),
+            ..Tuning::default()
+        };
+        let variant = Variant {
+            threads: AcceleratorThreads::new(16).unwrap(),
+            build: KernelBuild {
+                access: Some(AccessWidth::Eight),
+                tuning,
+                accumulators: Some(Accumulators::LocalMemory),
+            },
+        };
+        let words = "accelerator threads 16, access 8, stores streaming, walk persistent:4, accumulators local, at most 128 registers";
+        assert_eq!(variant.to_string(), words);
+        let json = serde_json::to_value(variant).unwrap();
+        assert_eq!(json["accelerator_threads"], 16);
+        assert_eq!((&json["stores"], &json["traversal"]), (&"streaming".into(), &serde_json::Value::Null));
+    }
+}
