@@ -6,7 +6,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`verify`] | bit-for-bit comparison of two backends |
-//! | [`perf`] | ways to do the same, timed and compared |
+//! | [`perf`] | ways to do the same, timed and compared; the tuner |
 //! | [`observable`] | propagators, and correlators of mesons |
 //! | [`solver`] | conjugate gradients, written once over [`backend::Backend`] |
 //! | [`operator`] | the Wilson operator and its Schur complement, likewise |

@@ -21,9 +21,9 @@ pub struct BackendArgs {
     /// CPU threads [default: RAYON_NUM_THREADS, else all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<Threads>,
-    /// Outer sites a work-group on an OpenCL device
-    #[arg(long, value_name = "N", default_value_t)]
-    pub accelerator_threads: AcceleratorThreads,
+    /// Outer sites a work-group on an OpenCL device [default: what was tuned, else 8]
+    #[arg(long, value_name = "N")]
+    pub accelerator_threads: Option<AcceleratorThreads>,
     /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto (the largest up to 64 that fits the lattice)
     #[arg(long, value_name = "BYTES|auto", default_value_t)]
     pub lanes: LaneChoice,
@@ -75,9 +75,18 @@ impl BackendArgs {
         }
     }
 
+    /// As [`Self::open_to_tune`], and says which files of the tuner are not used.
+    pub fn open(&self) -> anyhow::Result<AnyBackend> {
+        let backend = self.open_to_tune()?;
+        if let AnyBackend::OpenCl(device) = &backend {
+            warn_of_tuning(device);
+        }
+        Ok(backend)
+    }
+
     /// Opens the backend that was asked for, and says on standard error which one was taken, and whether its results can be called
     /// bitwise.
-    pub fn open(&self) -> anyhow::Result<AnyBackend> {
+    pub fn open_to_tune(&self) -> anyhow::Result<AnyBackend> {
         let devices = match devices() {
             Ok(devices) => devices,
             Err(OpenClError::NoOpenCl { .. }) if self.device == DeviceChoice::Cpu => Vec::new(),
@@ -104,13 +113,23 @@ impl BackendArgs {
 
     /// An OpenCL device with the work-group asked for.
     pub fn open_device(&self, device: &DeviceInfo) -> anyhow::Result<OpenCl> {
-        let opened = OpenCl::open(device, self.accelerator_threads)
+        let mut opened = OpenCl::open(device, AcceleratorThreads::DEFAULT)
             .with_context(|| format!("failed to open the device {}", device.name))?;
+        if let Some(threads) = self.accelerator_threads {
+            opened.set_accelerator_threads(threads);
+        }
         let verdict = probe(opened.context()).context("failed to probe the device's arithmetic")?;
         if let Some(reason) = verdict.why_not() {
             eprintln!("warning: results of this device are not bitwise: {reason}");
         }
         Ok(opened)
+    }
+}
+
+/// Says on standard error which files of the tuner are not used, and how to renew them.
+pub fn warn_of_tuning(device: &OpenCl) {
+    for warning in device.tuned().warnings() {
+        eprintln!("warning: {warning}");
     }
 }
 

@@ -17,6 +17,7 @@ mod propagator;
 mod reduce;
 mod solve;
 mod source;
+mod tune;
 mod verify;
 mod walls;
 
@@ -43,6 +44,7 @@ enum Command {
     Correlator(correlator::Correlator),
     Verify(verify::Verify),
     Bench(bench::Bench),
+    Tune(tune::Tune),
 }
 
 /// How a command ended that did not fail.
@@ -65,6 +67,7 @@ pub fn main() -> ExitCode {
         Command::Correlator(command) => command.run(),
         Command::Verify(command) => command.run(),
         Command::Bench(command) => command.run(),
+        Command::Tune(command) => command.run(),
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

@@ -17,6 +17,7 @@ use lanefield::verify::{Progress, Reference, Row, Scalar, Tested, VerifyOptions,
 use serde::Serialize;
 
 use super::Outcome;
+use super::args::warn_of_tuning;
 use super::files::read_configuration;
 use super::output::{print, print_json, table};
 
@@ -111,6 +112,7 @@ impl Verify {
                 options.most_work_items = device.max_work_group_size.min(device.max_work_item_sizes[1]);
                 let mut opened = OpenCl::open(device, self.accelerator_threads.unwrap_or_default())
                     .with_context(|| format!("failed to open the device {}", device.name))?;
+                warn_of_tuning(&opened);
                 eprintln!("verifying {} against the CPU reference", device);
                 let verdict = probe(opened.context()).context("failed to probe the device's arithmetic")?;
                 (self.verify(&mut opened, &host, &host, &options)?, verdict.why_not())

@@ -6,6 +6,7 @@
 //! | `kernels/` | the kernels, one file a family, with the fields that they act on |
 //! | `timing.rs`, `record.rs` | one kernel timed in one variant; what is recorded of it |
 //! | `orders.rs`, `sprint.rs` | what is gone through in studies of leg orders, and of stencils on GPUs |
+//! | `tune.rs` | the search for the fastest way to run each stencil kernel |
 //! | `reduce.rs` | the forms of sums of large objects |
 
 pub mod kernels;
@@ -14,6 +15,7 @@ mod record;
 pub mod reduce;
 pub mod sprint;
 mod timing;
+pub mod tune;
 mod variant;
 mod words;
 

@@ -39,7 +39,7 @@ pub use data::{Links, Numbers, TestData};
 pub use reference::{HopInputs, Reference, Scalar, Solved};
 pub use report::{ColumnOperation, Failure, Row, Subject, SumOperation, VerifyReport};
 
-use crate::backend::opencl::{AccessWidth, Retirement, SumOptions};
+use crate::backend::opencl::{Retirement, SumOptions};
 use crate::backend::{Backend, BackendError, Cpu, OpenCl, Threads};
 use crate::solver::SolveError;
 use case::Plan;
@@ -185,7 +185,7 @@ impl Tested for OpenCl {
 
     fn set_build(&mut self, build: KernelBuild) -> Result<(), BackendError> {
         let KernelBuild { access, tuning, accumulators } = build;
-        self.set_access(access.unwrap_or(AccessWidth::of_device(self.context().info())))?;
+        self.set_access(access.unwrap_or(self.default_access()))?;
         self.set_tuning(tuning);
         self.set_accumulators(accumulators);
         Ok(())

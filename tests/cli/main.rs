@@ -15,6 +15,7 @@ mod operators;
 mod propagator;
 mod reduce;
 mod solve;
+mod tune;
 
 use std::path::{Path, PathBuf};
 use std::process::Output;
@@ -59,7 +60,8 @@ impl Folder {
     /// The program with arguments that are separated by blanks.
     fn command(&self, arguments: &str) -> Command {
         let mut command = assert_cmd::cargo::cargo_bin_cmd!("lanefield");
-        command.current_dir(self.0.path()).env_remove("LANEFIELD_DEVICE").args(arguments.split_whitespace());
+        command.current_dir(self.0.path()).env_remove("LANEFIELD_DEVICE").env("LANEFIELD_TUNING", "off");
+        command.args(arguments.split_whitespace());
         command
     }
 
@@ -116,7 +118,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "devices",
     "config info",
     "config generate",
@@ -132,6 +134,7 @@ const COMMANDS: [&str; 15] = [
     "bench threads",
     "bench orders",
     "bench sprint",
+    "tune",
 ];
 
 #[test]

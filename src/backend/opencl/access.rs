@@ -8,11 +8,13 @@ use std::str::FromStr;
 
 use bytemuck::AnyBitPattern;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 use super::{DeviceInfo, DeviceKind};
 
 /// Bytes of an access. No bit of any result depends on it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum AccessWidth {
     /// One complex word, whatever its size: the layout of the host.
     Word,
@@ -109,7 +111,7 @@ impl PartLayout {
     }
 
     /// From the device's layout to the host's.
-    pub fn from_device(self, bytes: &[u8]) -> Vec<u8> {
+    pub fn to_host(self, bytes: &[u8]) -> Vec<u8> {
         let mut out = vec![0; bytes.len()];
         self.rearrange(bytes, &mut out, |host, device| (host, device));
         out
@@ -176,7 +178,7 @@ mod tests {
             let layout = layout(bits, nsimd, words);
             let bytes: Vec<u8> = (0..3 * words * nsimd * bits / 4).map(|byte| (byte * 7 % 251) as u8).collect();
             let device = layout.to_device(Cow::Borrowed(&bytes));
-            assert_eq!(layout.from_device(&device), bytes, "{bits} bits, {nsimd} lanes, {words} words");
+            assert_eq!(layout.to_host(&device), bytes, "{bits} bits, {nsimd} lanes, {words} words");
             assert_eq!(layout.is_plain(), *device == bytes[..], "{bits} bits, {nsimd} lanes, {words} words");
         }
     }

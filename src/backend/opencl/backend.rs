@@ -17,7 +17,7 @@ use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::layout::{
     AcceleratorThreads, Direction, Lattice, LaunchGeometry, LegOrder, PartsShape, Sites, Slices, Stencil,
 };
-use lanefield_reference::links::{DoubledGauge, LinkFormat};
+use lanefield_reference::links::DoubledGauge;
 use num_complex::Complex;
 
 use super::access::PartLayout;
@@ -25,11 +25,12 @@ use super::clover::Accumulators;
 use super::context::lock;
 use super::domain_wall::DeviceSMatrix;
 use super::laplace::LaplaceChoices;
+use super::plan::Plan;
 use super::reduce::{MOST_FIELDS, Reduction, SumChoices, SumForm, SumOptions, Workspace};
-use super::tuning::{Build, Defaults, Tuning, registers_in, resident_groups};
+use super::tuning::{Build, Tuning, registers_in, resident_groups};
 use super::{
-    AccessWidth, Arg, Buffer, Context, DeviceInfo, DeviceKind, DeviceTimes, Launch, LaunchEvent, LinkLoads, Program,
-    Stores, Traversal, Walk, expand,
+    AccessWidth, Arg, Buffer, Context, DeviceInfo, DeviceKind, DeviceTimes, KernelChoice, KernelFamily, KernelKey,
+    Launch, LaunchEvent, Program, Tuned, TuningSource, Walk, expand,
 };
 use crate::backend::{Backend, BackendError, HeldField, HeldHop};
 
@@ -37,9 +38,14 @@ use crate::backend::{Backend, BackendError, HeldField, HeldHop};
 pub struct OpenCl {
     pub(super) context: Context,
     threads: AcceleratorThreads,
+    /// Whether that number was asked for, so that no kernel takes a tuned one.
+    pub(super) threads_chosen: bool,
     pub(super) parts_shape: PartsShape,
     pub(super) accumulators: Option<Accumulators>,
     pub(super) tuning: Tuning,
+    pub(super) tuned: Tuned,
+    /// What was looked up so far.
+    pub(super) looked_up: Mutex<HashMap<KernelKey, KernelChoice>>,
     access: AccessWidth,
     /// Held by every field too, so that their number is known.
     fields: Arc<()>,
@@ -190,12 +196,15 @@ impl<R: Vectors, K: SiteObject> DeviceField<R, K> {
 }
 
 impl OpenCl {
-    /// Opens a device, with `threads` outer sites a work-group.
+    /// Opens a device, with `threads` outer sites a work-group. Stencil kernels take tuned choices ([`TuningSource::from_environment`]); their
+    /// number of outer sites too, if `threads` is the default.
     ///
     /// # Errors
     /// [`BackendError::NoDoubles`] if the device has no f64; what the runtime reports.
     pub fn open(device: &DeviceInfo, threads: AcceleratorThreads) -> Result<Self, BackendError> {
-        Self::open_with_access(device, threads, AccessWidth::of_device(device))
+        let mut opened = Self::open_with_access(device, threads, AccessWidth::Word)?;
+        opened.access = opened.default_access();
+        Ok(opened)
     }
 
     /// As [`Self::open`], with a layout of fields for another access width. No bit of any result changes.
@@ -210,12 +219,17 @@ impl OpenCl {
         if !device.fp64 {
             return Err(BackendError::NoDoubles { device: device.name.clone() });
         }
+        let context = Context::open(device)?;
+        let tuned = Tuned::load(&TuningSource::from_environment(context.cache()), device);
         Ok(Self {
-            context: Context::open(device)?,
+            context,
             threads,
+            threads_chosen: threads != AcceleratorThreads::DEFAULT,
             parts_shape: PartsShape::default(),
             accumulators: None,
             tuning: Tuning::default(),
+            tuned,
+            looked_up: Mutex::default(),
             access,
             fields: Arc::default(),
             sums: SumOptions::default(),
@@ -227,7 +241,7 @@ impl OpenCl {
 
     /// The same device with another number of outer sites a work-group. Fields stay valid; no bit of any result changes.
     pub fn set_accelerator_threads(&mut self, threads: AcceleratorThreads) {
-        self.threads = threads;
+        (self.threads, self.threads_chosen) = (threads, true);
     }
 
     /// Outer sites a work-group.
@@ -256,7 +270,7 @@ impl OpenCl {
         }
     }
 
-    /// Chooses how stencil kernels are built and launched. Fields stay valid; no bit of any result changes.
+    /// Chooses how stencil kernels are built and launched, whatever was tuned. Fields stay valid; no bit of any result changes.
     pub fn set_tuning(&mut self, tuning: Tuning) {
         self.tuning = tuning;
     }
@@ -277,60 +291,23 @@ impl OpenCl {
         }
     }
 
-    /// How the hop of `spinors` spinors a site is cut where nobody chose. Neighbours in time are read three times: on GPUs, spinors of which three
-    /// slices fit the cache go into one launch of groups that stay; of more, blocks are visited that leave so much there. On an H200 this was the
-    /// fastest for a domain wall of 16, and for twelve spinors on 32³×64.
-    fn hop_plan<R: Vectors>(&self, lattice: &Lattice, sites: Sites, links: LinkFormat, spinors: usize) -> HopPlan {
-        let nsimd = lattice.nsimd();
-        let [.., slices] = lattice.outer_extents(sites);
-        let a_slice = lattice.osites(sites) / slices * nsimd * R::device_bytes(Spinors::WORDS);
-        let cache = self.context.info().global_cache_bytes.max(GPU_CACHE_BYTES) as usize;
-        let cached = 3 * spinors * a_slice <= cache;
-        let defaults = match (spinors, links) {
-            (1, LinkFormat::Full) if R::BITS != 16 => Defaults { walk: Walk::Persistent(None), ..Defaults::STREAMING },
-            // Bound by latency: more work-items help.
-            (1, _) if R::BITS != 64 => Defaults { most_registers: 80, ..Defaults::STREAMING },
-            (1, _) => Defaults::STREAMING,
-            _ if cached => Defaults { walk: Walk::Persistent(None), ..Defaults::STREAMING },
-            _ => Defaults {
-                link_loads: LinkLoads::Cached,
-                stores: Stores::Cached,
-                traversal: Traversal::Blocks(BLOCK_OF_MANY),
-                most_registers: if R::BITS == 64 { 0 } else { 128 },
-                ..Defaults::STREAMING
-            },
-        };
-        let at_once = self.at_once(spinors, if cached { most_at_once(links) } else { 2 });
-        let a_launch = self.parts_shape.a_launch.filter(|&n| n > 0 && spinors.is_multiple_of(n)).unwrap_or(spinors);
-        let mut shape = PartsShape { at_once: Some(at_once), ..self.parts_shape };
-        if self.context.info().kind != DeviceKind::Cpu && spinors > 1 && self.parts_shape == PartsShape::default() {
-            let (parts, work_items) = if cached { (4, 256) } else { (2, 128) };
-            let parts = parts.min(spinors / at_once);
-            shape.parts = Some(parts);
-            shape.osites = Some((work_items / (parts * nsimd)).max(1));
-        }
-        HopPlan { at_once, a_launch, shape, defaults }
-    }
-
-    /// The launch of a kernel whose groups walk over the sites: no more of them than run at the same time.
+    /// The launch of a kernel whose groups walk over the sites, dimension `dimension`: no more of them than run at the same time.
     pub(super) fn walked(
         &self,
         mut geometry: LaunchGeometry,
         program: &Program,
         kernel: &str,
-        build: Build,
+        (plan, dimension): (&Plan, usize),
     ) -> LaunchGeometry {
-        if !build.persistent {
+        if !plan.build.persistent {
             return geometry;
         }
-        let chosen = match self.tuning.walk {
-            Some(Walk::Persistent(Some(groups))) => Some(groups),
+        let chosen = match plan.walk {
+            Walk::Persistent(Some(groups)) => Some(groups),
             _ => registers_in(program.log(), kernel).map(|number| resident_groups(number, geometry.group_size())),
         };
         if let Some(a_unit) = chosen {
             let most = (a_unit * self.context.info().compute_units as usize).max(1);
-            // The outer sites are the last dimension that has more than one group.
-            let dimension = if geometry.local[2] > 1 || geometry.global[2] > 1 { 2 } else { 1 };
             let others = geometry.groups() / (geometry.global[dimension] / geometry.local[dimension]);
             let groups = (most / others).max(1) * geometry.local[dimension];
             geometry.global[dimension] = geometry.global[dimension].min(groups);
@@ -515,28 +492,6 @@ impl OpenCl {
     }
 }
 
-/// Cache of a GPU at least: some drivers tell another one's size (an H200 says 4 MiB, and has 50).
-const GPU_CACHE_BYTES: u64 = 48 << 20;
-
-/// How a hop of one or many spinors a site is cut.
-struct HopPlan {
-    at_once: usize,
-    a_launch: usize,
-    shape: PartsShape,
-    defaults: Defaults,
-}
-
-/// Outer sites of a block, of spinors that do not fit the cache.
-const BLOCK_OF_MANY: [usize; 4] = [8, 8, 4, usize::MAX];
-
-/// Most spinors of a hop that one work-item takes where nobody chose.
-fn most_at_once(links: LinkFormat) -> usize {
-    match links {
-        LinkFormat::Full => 2,
-        LinkFormat::TwoRows => 4,
-    }
-}
-
 /// A scalar of the recurrence, rounded to the field's precision.
 fn scalar<R: Vectors>(value: f64) -> Arg<'static> {
     match R::BITS {
@@ -613,7 +568,7 @@ impl Backend for OpenCl {
         if R::BITS == 16 || !layout.is_plain() {
             let mut bytes = vec![0; field.buffer.bytes()];
             self.context.read(&field.buffer, 0, &mut bytes)?;
-            R::from_device(&layout.from_device(&bytes), host.reals_mut(), a_part, nsimd);
+            R::from_device(&layout.to_host(&bytes), host.reals_mut(), a_part, nsimd);
         } else {
             self.context.read(&field.buffer, 0, bytemuck::cast_slice_mut(host.reals_mut()))?;
         }
@@ -644,9 +599,9 @@ impl Backend for OpenCl {
         source.check("the hop's source", lattice, sites.neighbours())?;
         source.check_kind("the hop's source", out)?;
         let (nsimd, spinors) = (lattice.nsimd(), out.kind.count());
-        let plan = self.hop_plan::<R>(lattice, sites, links.kind.format, spinors);
-        let build = Build::new(self.tuning, self.context.info(), plan.defaults, lattice.outer_extents(sites));
-        let choices = Choices::Hop { link_reals: links.kind.format.reals(), legs, at_once: plan.at_once, build };
+        let plan = self.plan::<R>(KernelFamily::Hop, (lattice, sites), links.kind.format, spinors);
+        let (link_reals, at_once) = (links.kind.format.reals(), plan.at_once);
+        let choices = Choices::Hop { link_reals, legs, at_once, build: plan.build };
         let program = self.program(self.variant::<R>("hop.cl", nsimd, choices))?;
         let mut arguments = vec![
             Arg::Buffer(&out.buffer),
@@ -659,13 +614,13 @@ impl Backend for OpenCl {
         ];
         if spinors == 1 {
             let kernel = if dagger == Dagger::No { "hop" } else { "hop_dagger" };
-            let geometry = LaunchGeometry::over_sites(nsimd, out.osites(), self.threads);
-            let geometry = self.walked(geometry, &program, kernel, build);
+            let geometry = LaunchGeometry::over_sites(nsimd, out.osites(), plan.threads);
+            let geometry = self.walked(geometry, &program, kernel, (&plan, 1));
             return self.launch(&program, kernel, geometry, &arguments);
         }
         let kernel = if dagger == Dagger::No { "hop_many" } else { "hop_many_dagger" };
-        let geometry = self.geometry_over_parts(nsimd, (plan.a_launch, out.osites()), plan.shape);
-        let geometry = self.walked(geometry, &program, kernel, build);
+        let geometry = self.planned_geometry(&plan, nsimd, (plan.a_launch, out.osites()));
+        let geometry = self.walked(geometry, &program, kernel, (&plan, 2));
         let first_of_all = arguments.len();
         for first in (0..spinors).step_by(plan.a_launch) {
             arguments.truncate(first_of_all);

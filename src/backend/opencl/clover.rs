@@ -7,14 +7,15 @@ use lanefield_reference::kernels::clover_term::{CloverCoefficients, not_a_parity
 use lanefield_reference::kernels::hop::{Dagger, HopTerm};
 use lanefield_reference::layout::{Lattice, LaunchGeometry, PartsShape, Sites, osites_in_full};
 use lanefield_reference::links::DoubledGauge;
+use serde::{Deserialize, Serialize};
 
 use super::backend::{Choices, DeviceField, DeviceStencil, OpenCl, Variant, osites};
-use super::tuning::{Build, Defaults};
-use super::{Arg, Program};
+use super::{Arg, KernelFamily, Program};
 use crate::backend::BackendError;
 
 /// Where the kernels that go on from a hop add it up. No bit of any result depends on it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Accumulators {
     /// In registers.
     #[default]
@@ -32,7 +33,7 @@ impl Accumulators {
 pub(super) type DeviceHop<'a, R> = HopTerm<'a, DeviceStencil, DeviceField<R, DoubledGauge>, DeviceField<R, Spinors>>;
 
 impl OpenCl {
-    /// Chooses where the kernels that go on from a hop add it up; `None`: the device's and precision's default.
+    /// Chooses where the kernels that go on from a hop add it up; `None`: what was tuned, else registers.
     pub fn set_accumulators(&mut self, accumulators: Option<Accumulators>) {
         self.accumulators = accumulators;
     }
@@ -159,25 +160,9 @@ impl OpenCl {
             chi.check_like("a product with blocks", out)?;
         }
         let (nsimd, spinors) = (lattice.nsimd(), out.kind.count());
-        // As for the hop with 18-real links; not measured.
-        let at_once = self.at_once(spinors, 2);
-        let geometry = match spinors {
-            1 => LaunchGeometry::over_sites(nsimd, out.osites(), self.accelerator_threads()),
-            _ => {
-                let shape = PartsShape { at_once: Some(at_once), ..self.parts_shape };
-                self.geometry_over_parts(nsimd, (spinors, out.osites()), shape)
-            }
-        };
-        let memory = geometry.group_size() * Spinors::WORDS * at_once * 2 * size_of::<R>();
-        let info = self.context.info();
-        let fits = info.takes_nvidia_options() && memory as u64 <= info.local_memory_bytes;
-        let accumulators = self.accumulators.unwrap_or(match R::BITS {
-            // Registers that are left over let more work-items run, up to 8 % faster on an H200; in f32 both places are as fast. Not measured on
-            // AMD's GPUs, whose compute units have less local memory.
-            16 | 64 if fits => Accumulators::LocalMemory,
-            _ => Accumulators::Registers,
-        });
-        let build = Build::new(self.tuning, self.context.info(), Defaults::STREAMING, lattice.outer_extents(out.sites));
+        let family = if chi.is_some() { KernelFamily::CloverOe } else { KernelFamily::CloverEo };
+        let plan = self.plan::<R>(family, (lattice, out.sites), hop.links.kind.format, spinors);
+        let (at_once, accumulators, build) = (plan.at_once, plan.accumulators, plan.build);
         let choices = Choices::CloverHop {
             link_reals: hop.links.kind.format.reals(),
             legs: hop.legs,
@@ -188,6 +173,10 @@ impl OpenCl {
         };
         let program = self.program(self.variant::<R>("clover.cl", nsimd, choices))?;
 
+        let geometry = match spinors {
+            1 => LaunchGeometry::over_sites(nsimd, out.osites(), plan.threads),
+            _ => self.planned_geometry(&plan, nsimd, (spinors, out.osites())),
+        };
         let mut arguments = vec![Arg::Buffer(&out.buffer), Arg::Buffer(&blocks.buffer)];
         arguments.extend(chi.map(|chi| Arg::Buffer(&chi.buffer)));
         arguments.extend(self.hop_arguments(out, hop));
@@ -195,7 +184,8 @@ impl OpenCl {
             arguments.push(Arg::U32(spinors as u32));
         }
         if accumulators == Accumulators::LocalMemory {
-            arguments.push(Arg::Local(memory));
+            let words = geometry.group_size() * Spinors::WORDS * at_once;
+            arguments.push(Arg::Local(words * 2 * size_of::<R>()));
         }
         let kernel = match (chi, spinors, hop.dagger) {
             (None, 1, Dagger::No) => "eo_clover",
@@ -207,7 +197,7 @@ impl OpenCl {
             (Some(_), _, Dagger::No) => "oe_clover_many",
             (Some(_), _, Dagger::Yes) => "oe_clover_many_dagger",
         };
-        let geometry = self.walked(geometry, &program, kernel, build);
+        let geometry = self.walked(geometry, &program, kernel, (&plan, if spinors == 1 { 1 } else { 2 }));
         self.launch(&program, kernel, geometry, &arguments)
     }
 

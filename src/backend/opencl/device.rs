@@ -72,6 +72,8 @@ pub struct DeviceInfo {
     pub platform_version: String,
     pub name: String,
     pub vendor: String,
+    /// What the vendor calls the instruction set, as far as the device tells: `sm_90`, `gfx90a`; empty where it does not.
+    pub architecture: String,
     pub driver_version: String,
     /// `OpenCL 3.0 CUDA`, say.
     pub device_version: String,
@@ -213,6 +215,7 @@ fn describe(index: usize, platform: (usize, cl_platform_id), device: (usize, cl_
         platform_version: text(get_platform_data(platform, CL_PLATFORM_VERSION)),
         name: text(query(cl::CL_DEVICE_NAME)),
         vendor: text(query(cl::CL_DEVICE_VENDOR)),
+        architecture: architecture(&text(query(cl::CL_DEVICE_NAME)), &extensions, number),
         driver_version: text(query(cl::CL_DRIVER_VERSION)),
         device_version: text(query(cl::CL_DEVICE_VERSION)),
         opencl_c_version: text(query(cl::CL_DEVICE_OPENCL_C_VERSION)),
@@ -256,15 +259,28 @@ fn kind(bits: u64) -> DeviceKind {
     }
 }
 
+// cl_ext.h.
+const CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV: u32 = 0x4000;
+const CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV: u32 = 0x4001;
+
+/// NVIDIA's devices tell their compute capability; AMD's drivers name them `gfx90a:sramecc+:xnack-`, say.
+fn architecture(name: &str, extensions: &[String], number: impl Fn(u32) -> u64) -> String {
+    let nvidia = extensions.iter().any(|name| name == "cl_nv_device_attribute_query");
+    match nvidia.then(|| number(CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV)) {
+        Some(major) if major > 0 => format!("sm_{major}{}", number(CL_DEVICE_COMPUTE_CAPABILITY_MINOR_NV)),
+        _ if name.starts_with("gfx") => name.split(':').next().unwrap_or_default().to_owned(),
+        _ => String::new(),
+    }
+}
+
 /// What the device reports about its memory model.
 fn retirement(extensions: &[String], number: impl Fn(u32) -> u64) -> Retirement {
-    // cl.h of OpenCL 3.0, and cl_ext.h.
+    // cl.h of OpenCL 3.0.
     const CL_DEVICE_NUMERIC_VERSION: u32 = 0x105E;
     const CL_DEVICE_ATOMIC_MEMORY_CAPABILITIES: u32 = 0x1063;
     const CL_DEVICE_ATOMIC_ORDER_ACQ_REL: u64 = 1 << 1;
     const CL_DEVICE_ATOMIC_SCOPE_DEVICE: u64 = 1 << 5;
     const OPENCL_3: u64 = 3 << 22;
-    const CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV: u32 = 0x4000;
     const VOLTA: u64 = 7;
 
     let atomics = CL_DEVICE_ATOMIC_ORDER_ACQ_REL | CL_DEVICE_ATOMIC_SCOPE_DEVICE;
@@ -295,6 +311,15 @@ fn triple(answer: Result<Vec<u8>, i32>) -> [usize; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_architecture_is_a_compute_capability_or_a_gfx_number() {
+        let nvidia = ["cl_nv_device_attribute_query".to_owned()];
+        let capability = |what| u64::from(if what == CL_DEVICE_COMPUTE_CAPABILITY_MAJOR_NV { 9u32 } else { 0 });
+        assert_eq!(architecture("NVIDIA H200", &nvidia, capability), "sm_90");
+        assert_eq!(architecture("gfx90a:sramecc+:xnack-", &[], capability), "gfx90a");
+        assert_eq!(architecture("pthread-skylake", &[], capability), "");
+    }
 
     #[test]
     fn a_device_with_two_dimensions_has_extent_one_in_the_third() {

@@ -5,8 +5,9 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::LegOrder;
 use lanefield_reference::links::DoubledGauge;
 
-use super::Arg;
 use super::backend::{Choices, DeviceField, DeviceStencil, OpenCl, osites};
+use super::tuning::Build;
+use super::{Arg, KernelFamily};
 use crate::backend::BackendError;
 
 /// What `laplace.cl` is built for, beside precision and lanes.
@@ -16,19 +17,18 @@ pub(super) struct LaplaceChoices {
     legs: LegOrder,
     /// Colour vectors that a work-item takes.
     at_once: usize,
+    build: Build,
 }
 
 impl LaplaceChoices {
     /// The build options.
     pub fn options(&self) -> String {
-        let Self { link_reals, legs, at_once } = self;
+        let Self { link_reals, legs, at_once, build } = self;
         let legs = legs.legs().into_iter().enumerate().map(|(k, leg)| format!(" -DLEG_{k}={}", leg.point()));
-        format!(" -DLINK_REALS={link_reals} -DVECTORS_AT_ONCE={at_once}{}", legs.collect::<String>())
+        let legs = legs.collect::<String>();
+        format!("{} -DLINK_REALS={link_reals} -DVECTORS_AT_ONCE={at_once}{legs}", build.options())
     }
 }
-
-/// Most colour vectors that one work-item takes where nobody chose: as for the hop; not measured.
-const MOST_AT_ONCE: usize = 4;
 
 impl OpenCl {
     /// out = laplace_hop(source), as `Backend::laplace_hop`.
@@ -45,15 +45,15 @@ impl OpenCl {
         out.check("the Laplacian's result", lattice, sites)?;
         source.check("the Laplacian's source", lattice, sites.neighbours())?;
         source.check_kind("the Laplacian's source", out)?;
-        let program = self.program(self.variant::<R>(
-            "laplace.cl",
-            lattice.nsimd(),
-            Choices::Laplace(LaplaceChoices {
-                link_reals: links.kind.format.reals(),
-                legs,
-                at_once: self.at_once(vectors, MOST_AT_ONCE),
-            }),
-        ))?;
+        let nsimd = lattice.nsimd();
+        let plan = self.plan::<R>(KernelFamily::Laplace, (lattice, sites), links.kind.format, vectors);
+        let choices = Choices::Laplace(LaplaceChoices {
+            link_reals: links.kind.format.reals(),
+            legs,
+            at_once: plan.at_once,
+            build: plan.build,
+        });
+        let program = self.program(self.variant::<R>("laplace.cl", nsimd, choices))?;
         let arguments = [
             Arg::Buffer(&out.buffer),
             Arg::Buffer(&links.buffer),
@@ -64,13 +64,8 @@ impl OpenCl {
             Arg::U32(links.kind.boundary.mask()),
             Arg::U32(vectors as u32),
         ];
-        self.launch_over_parts(
-            &program,
-            "laplace_hop",
-            lattice.nsimd(),
-            (vectors, out.osites()),
-            self.at_once(vectors, MOST_AT_ONCE),
-            &arguments,
-        )
+        let geometry = self.planned_geometry(&plan, nsimd, (vectors, out.osites()));
+        let geometry = self.walked(geometry, &program, "laplace_hop", (&plan, 2));
+        self.launch(&program, "laplace_hop", geometry, &arguments)
     }
 }

@@ -8,6 +8,8 @@
 //! | `program.rs`, `sources.rs` | building OpenCL C; the files of `cl/` |
 //! | `launch.rs` | running a kernel, timing it |
 //! | `access.rs`, `tuning.rs` | the layout in device memory; how kernels are built and launched |
+//! | `plan.rs`, `choice.rs` | the choices for one kernel: what the user set, else what was looked up |
+//! | `tuned.rs`, `tuning_file.rs`, `defaults.toml` | where choices are looked up: what was tuned, and what ships with the crate |
 //! | `probe.rs` | whether the device keeps the arithmetic contract of `docs/arithmetic.md` |
 //! | `cache.rs` | binaries and verdicts on disk |
 //! | `error.rs`, `raw.rs` | errors that say what to try; handles that release themselves |
@@ -15,6 +17,7 @@
 mod access;
 mod backend;
 mod cache;
+mod choice;
 mod clover;
 mod columns;
 mod context;
@@ -23,6 +26,7 @@ mod domain_wall;
 mod error;
 mod laplace;
 mod launch;
+mod plan;
 mod probe;
 mod program;
 mod raw;
@@ -30,11 +34,14 @@ mod reduce;
 mod sources;
 #[cfg(test)]
 pub(crate) mod testing;
+mod tuned;
 mod tuning;
+mod tuning_file;
 
 pub use access::AccessWidth;
 pub use backend::{DeviceField, DeviceStencil, OpenCl};
 pub use cache::{Cache, EntryKind, Key};
+pub use choice::{KernelChoice, KernelFamily, KernelKey, StoredPrecision};
 pub use clover::Accumulators;
 pub use context::{Buffer, Context, MemoryUse};
 pub use device::{DeviceInfo, DeviceKind, Retirement, devices};
@@ -45,4 +52,6 @@ pub use probe::{ProbeCheck, ProbeVerdict, measure, probe};
 pub use program::{KernelInfo, Program};
 pub use reduce::{Finish, SumForm, SumOptions};
 pub use sources::{SourceError, expand};
+pub use tuned::{Tuned, TuningSource};
 pub use tuning::{LinkLoads, Stores, Traversal, Tuning, Walk};
+pub use tuning_file::{TunedKernel, TunedOn, TuningFile, Where};

@@ -12,6 +12,7 @@ pub(crate) fn device(name: &str) -> DeviceInfo {
         platform_version: "OpenCL 3.0".into(),
         name: name.into(),
         vendor: "Test vendor".into(),
+        architecture: String::new(),
         driver_version: "1".into(),
         device_version: "OpenCL 3.0".into(),
         opencl_c_version: "OpenCL C 1.2".into(),

@@ -1,23 +1,30 @@
 //! The choices by which stencil kernels are built and launched, beside the access width: none changes a bit of any result. Each has a default
-//! that depends on the device and on the kernel; each can be overridden. Counterparts: `cl/access.clh`, `cl/traversal.clh`,
+//! that depends on the device and on the kernel (`defaults.toml`); each can be tuned, and set by hand. Counterparts: `cl/access.clh`, `cl/traversal.clh`,
 //! `cl/accelerator.clh`.
 
-use lanefield_reference::layout::DIMENSIONS;
+use std::fmt;
+use std::str::FromStr;
 
-use super::{DeviceInfo, DeviceKind};
+use lanefield_reference::layout::DIMENSIONS;
+use serde::{Deserialize, Serialize};
+
+use super::DeviceInfo;
 
 /// How links, and the blocks of a clover term, are loaded: each is read once by one work-item.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum LinkLoads {
     /// As all else.
     Cached,
     /// Past the nearest cache, which then keeps neighbours' spinors, where the compiler has a way to say so (NVIDIA's PTX, and clang's
     /// non-temporal loads); else as all else.
+    #[serde(rename = "past-l1")]
     PastL1,
 }
 
 /// How results are stored.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Stores {
     /// As all else.
     Cached,
@@ -26,7 +33,8 @@ pub enum Stores {
 }
 
 /// Which outer sites a work-group takes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Walk {
     /// Those of its place in the launch, and no others.
     EachGroupOnce,
@@ -36,7 +44,8 @@ pub enum Walk {
 }
 
 /// In which order outer sites are launched.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub enum Traversal {
     /// That of the memory.
     Memory,
@@ -45,7 +54,81 @@ pub enum Traversal {
     Blocks([usize; DIMENSIONS]),
 }
 
-/// What is chosen; `None`: the default.
+impl fmt::Display for Walk {
+    /// `once`, `persistent`, or `persistent:GROUPS`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::EachGroupOnce => f.write_str("once"),
+            Self::Persistent(None) => f.write_str("persistent"),
+            Self::Persistent(Some(groups)) => write!(f, "persistent:{groups}"),
+        }
+    }
+}
+
+impl FromStr for Walk {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let groups = |text: &str| text.parse().ok().filter(|&groups: &usize| groups > 0);
+        match (text, text.strip_prefix("persistent:").and_then(groups)) {
+            ("once", _) => Ok(Self::EachGroupOnce),
+            ("persistent", _) => Ok(Self::Persistent(None)),
+            (_, Some(groups)) => Ok(Self::Persistent(Some(groups))),
+            _ => Err(format!("'{text}' is no walk: use once, persistent, or persistent:GROUPS with 1 group or more")),
+        }
+    }
+}
+
+/// What stands for a whole extent.
+const ALL: &str = "all";
+
+impl fmt::Display for Traversal {
+    /// `memory`, or the extents of a block, as in `8.8.4.all`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let extent = |&extent: &usize| if extent == usize::MAX { ALL.to_owned() } else { extent.to_string() };
+        match self {
+            Self::Memory => f.write_str("memory"),
+            Self::Blocks(block) => f.write_str(&block.iter().map(extent).collect::<Vec<_>>().join(".")),
+        }
+    }
+}
+
+impl FromStr for Traversal {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let extent = |text: &str| match text {
+            ALL => Some(usize::MAX),
+            _ => text.parse().ok().filter(|&extent: &usize| extent > 0),
+        };
+        let block: Option<Vec<usize>> = text.split('.').map(extent).collect();
+        match (text, block.and_then(|block| block.try_into().ok())) {
+            ("memory", _) => Ok(Self::Memory),
+            (_, Some(block)) => Ok(Self::Blocks(block)),
+            _ => {
+                Err(format!("'{text}' is no traversal: use memory, or a block of outer sites X.Y.Z.T as in 8.8.4.all"))
+            }
+        }
+    }
+}
+
+/// Files have these types as the text that [`fmt::Display`] writes.
+macro_rules! as_text {
+    ($($name:ty),+) => {$(
+        impl From<$name> for String {
+            fn from(value: $name) -> Self {
+                value.to_string()
+            }
+        }
+        impl TryFrom<String> for $name {
+            type Error = String;
+            fn try_from(text: String) -> Result<Self, String> {
+                text.parse()
+            }
+        }
+    )+};
+}
+as_text!(Walk, Traversal, super::AccessWidth);
+
+/// What is chosen by hand; `None`: what was tuned, else the default.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Tuning {
     /// How links are loaded.
@@ -59,29 +142,6 @@ pub struct Tuning {
     /// Registers that the compiler may give a work-item, 0: as it likes. More work-items then fit a compute unit, and some of what they hold may
     /// go to memory. Where the compiler has no such option (all but NVIDIA's), nothing happens.
     pub most_registers: Option<u32>,
-}
-
-/// The defaults of a kernel on GPUs, as they were the fastest on an H200; those of CPUs are none of all this.
-#[derive(Clone, Copy)]
-pub(super) struct Defaults {
-    pub link_loads: LinkLoads,
-    pub stores: Stores,
-    pub walk: Walk,
-    pub traversal: Traversal,
-    pub most_registers: u32,
-}
-
-impl Defaults {
-    /// Links and results that nobody reads again soon; groups that do not stay.
-    pub const STREAMING: Self = Self {
-        link_loads: LinkLoads::PastL1,
-        stores: Stores::Streaming,
-        walk: Walk::EachGroupOnce,
-        traversal: Traversal::Memory,
-        most_registers: 0,
-    };
-
-    const ON_CPUS: Self = Self { link_loads: LinkLoads::Cached, stores: Stores::Cached, ..Self::STREAMING };
 }
 
 /// The choices for one kernel, as it is built.
@@ -100,25 +160,23 @@ pub(super) struct Build {
 
 impl Build {
     /// `outer`: extents of the outer lattice.
-    pub fn new(tuning: Tuning, device: &DeviceInfo, on_gpus: Defaults, outer: [usize; DIMENSIONS]) -> Self {
-        let default = if device.kind == DeviceKind::Cpu { Defaults::ON_CPUS } else { on_gpus };
-        let blocks = match tuning.traversal.unwrap_or(default.traversal) {
+    pub fn new(
+        (link_loads, stores, walk, traversal): (LinkLoads, Stores, Walk, Traversal),
+        most_registers: u32,
+        device: &DeviceInfo,
+        outer: [usize; DIMENSIONS],
+    ) -> Self {
+        let blocks = match traversal {
             Traversal::Memory => None,
             Traversal::Blocks(wanted) => {
                 let block: [usize; DIMENSIONS] = std::array::from_fn(|mu| largest_divisor(outer[mu], wanted[mu]));
                 (block[..] != outer[..]).then_some([outer, block])
             }
         };
-        let persistent = matches!(tuning.walk.unwrap_or(default.walk), Walk::Persistent(_));
+        let persistent = matches!(walk, Walk::Persistent(_));
         let nvidia = device.takes_nvidia_options();
-        Self {
-            link_loads: tuning.link_loads.unwrap_or(default.link_loads),
-            stores: tuning.stores.unwrap_or(default.stores),
-            persistent,
-            most_registers: if nvidia { tuning.most_registers.unwrap_or(default.most_registers) } else { 0 },
-            blocks,
-            verbose: persistent && nvidia,
-        }
+        let most_registers = if nvidia { most_registers } else { 0 };
+        Self { link_loads, stores, persistent, most_registers, blocks, verbose: persistent && nvidia }
     }
 
     pub fn options(&self) -> String {
@@ -204,6 +262,22 @@ mod tests {
         }
         assert_eq!(resident_groups(16, 1024), 2);
         assert_eq!(resident_groups(255, 1024), 1);
+    }
+
+    #[test]
+    fn choices_are_written_as_they_are_read() {
+        for walk in [Walk::EachGroupOnce, Walk::Persistent(None), Walk::Persistent(Some(3))] {
+            assert_eq!(walk.to_string().parse(), Ok(walk));
+        }
+        for traversal in [Traversal::Memory, Traversal::Blocks([8, 8, 4, usize::MAX])] {
+            assert_eq!(traversal.to_string().parse(), Ok(traversal));
+        }
+        for text in ["persistent:0", "twice", ""] {
+            assert!(text.parse::<Walk>().is_err_and(|error| error.contains(&format!("'{text}'"))), "{text}");
+        }
+        for text in ["8.8.4", "8.8.4.0", "8.8.4.all.1", ""] {
+            assert!(text.parse::<Traversal>().is_err_and(|error| error.contains(&format!("'{text}'"))), "{text}");
+        }
     }
 
     #[test]

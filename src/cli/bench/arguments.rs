@@ -29,8 +29,8 @@ pub struct PlaceArgs {
 impl PlaceArgs {
     /// Opens the backend that was asked for.
     pub fn open(&self) -> anyhow::Result<AnyBackend> {
-        let (accelerator_threads, lanes) = (AcceleratorThreads::DEFAULT, LaneChoice::Auto);
-        let backend = BackendArgs { device: self.device.clone(), threads: self.threads, accelerator_threads, lanes };
+        let (device, lanes) = (self.device.clone(), LaneChoice::Auto);
+        let backend = BackendArgs { device, threads: self.threads, accelerator_threads: None, lanes };
         backend.limit_host_threads();
         backend.open()
     }

@@ -1,0 +1,149 @@
+//! How one stencil kernel is built and launched: the one place where what the user set, what was tuned and the defaults come together. What
+//! the user set decides, each field for itself.
+
+use lanefield_reference::field::Spinors;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::{AcceleratorThreads, Lattice, LaunchGeometry, PartsShape, Sites};
+use lanefield_reference::links::LinkFormat;
+
+use super::choice::StoredPrecision;
+use super::context::lock;
+use super::tuning::Build;
+use super::{
+    AccessWidth, Accumulators, KernelChoice, KernelFamily, KernelKey, LinkLoads, OpenCl, Stores, Traversal, Tuned,
+    Tuning, Walk,
+};
+
+/// Cache of a GPU at least: some drivers tell another one's size (an H200 says 4 MiB, and has 50).
+const GPU_CACHE_BYTES: u64 = 48 << 20;
+
+/// A kernel's build and launch.
+pub(super) struct Plan {
+    /// Outer sites a group, of a kernel over sites.
+    pub threads: AcceleratorThreads,
+    pub walk: Walk,
+    pub build: Build,
+    pub accumulators: Accumulators,
+    /// Parts that a work-item takes.
+    pub at_once: usize,
+    /// Parts of a launch.
+    pub a_launch: usize,
+    /// The group of a kernel over parts.
+    shape: PartsShape,
+}
+
+impl OpenCl {
+    /// The choices that are looked up for kernels.
+    pub fn tuned(&self) -> &Tuned {
+        &self.tuned
+    }
+
+    /// Looks choices up there from now on. Fields stay valid; no bit of any result changes.
+    pub fn set_tuned(&mut self, tuned: Tuned) {
+        self.tuned = tuned;
+        lock(&self.looked_up).clear();
+    }
+
+    /// The access width where nobody chose: the tuned one, else that of the kind of device.
+    pub fn default_access(&self) -> AccessWidth {
+        self.tuned.access().unwrap_or_else(|| AccessWidth::of_device(self.context.info()))
+    }
+
+    /// What names a kernel on fields of `R`, of `parts` spinors or colour vectors a site, to the tuner.
+    pub fn kernel_key<R: Vectors>(
+        &self,
+        kernel: KernelFamily,
+        (lattice, sites): (&Lattice, Sites),
+        links: LinkFormat,
+        parts: usize,
+    ) -> KernelKey {
+        let [.., slices] = lattice.outer_extents(sites);
+        let a_slice = lattice.osites(sites) / slices * lattice.nsimd() * R::device_bytes(Spinors::WORDS);
+        let cache = self.context.info().global_cache_bytes.max(GPU_CACHE_BYTES) as usize;
+        KernelKey {
+            kernel,
+            precision: StoredPrecision::of::<R>(),
+            links,
+            parts,
+            lanes: lattice.nsimd(),
+            volume_class: lattice.extents().volume().ilog2(),
+            access: self.access(),
+            slices_in_cache: 3 * parts * a_slice <= cache,
+        }
+    }
+
+    /// The choice for a kernel, looked up once.
+    pub fn choice(&self, key: &KernelKey) -> KernelChoice {
+        *lock(&self.looked_up).entry(*key).or_insert_with(|| self.tuned.choice(self.context.info(), key))
+    }
+
+    /// How a kernel is built and launched.
+    pub(super) fn plan<R: Vectors>(
+        &self,
+        kernel: KernelFamily,
+        (lattice, sites): (&Lattice, Sites),
+        links: LinkFormat,
+        parts: usize,
+    ) -> Plan {
+        let choice = self.choice(&self.kernel_key::<R>(kernel, (lattice, sites), links, parts));
+        let (device, nsimd) = (self.context.info(), lattice.nsimd());
+        let Tuning { link_loads, stores, walk, traversal, most_registers } = self.tuning;
+        let walk = walk.or(choice.walk).unwrap_or(Walk::EachGroupOnce);
+        let choices = (
+            link_loads.or(choice.link_loads).unwrap_or(LinkLoads::Cached),
+            stores.or(choice.stores).unwrap_or(Stores::Cached),
+            walk,
+            traversal.or(choice.traversal).unwrap_or(Traversal::Memory),
+        );
+        // Files are edited by people: what no group of the device holds is made smaller.
+        let most = (device.max_work_group_size / nsimd).max(1);
+        let tuned_threads =
+            choice.accelerator_threads.and_then(|threads| AcceleratorThreads::new(threads.min(most)).ok());
+        let asked_for = self.parts_shape;
+        let at_once = match asked_for.at_once {
+            Some(_) => asked_for.at_once(parts),
+            None => choice.at_once_of(parts),
+        };
+        let divides = |number: &usize| *number > 0 && parts.is_multiple_of(*number) && number.is_multiple_of(at_once);
+        let a_launch = asked_for.a_launch.or(choice.a_launch).filter(divides).unwrap_or(parts);
+        let mut shape = PartsShape { at_once: Some(at_once), ..asked_for };
+        if let (true, None, None, Some(work_items)) =
+            (parts > 1, asked_for.parts, asked_for.osites, choice.work_items.map(|n| n.min(device.max_work_group_size)))
+        {
+            let side_by_side = choice.parts.unwrap_or(1).min(a_launch / at_once).min(most);
+            shape.parts = Some(side_by_side);
+            shape.osites = Some((work_items / (side_by_side * nsimd)).max(1));
+        }
+        let threads = tuned_threads.filter(|_| !self.threads_chosen).unwrap_or(self.accelerator_threads());
+        // A place that was chosen for other groups may not hold these.
+        let group = nsimd * if parts > 1 { choice.work_items.unwrap_or(threads.get()) } else { threads.get() };
+        let memory = group * Spinors::WORDS * at_once * 2 * size_of::<R>();
+        let fits =
+            |place: &Accumulators| *place == Accumulators::Registers || memory as u64 <= device.local_memory_bytes;
+        Plan {
+            threads,
+            walk,
+            build: Build::new(
+                choices,
+                most_registers.or(choice.most_registers).unwrap_or(0),
+                device,
+                lattice.outer_extents(sites),
+            ),
+            accumulators: self.accumulators.or(choice.accumulators.filter(fits)).unwrap_or_default(),
+            at_once,
+            a_launch,
+            shape,
+        }
+    }
+
+    /// The launch of a planned kernel over (lane, parts, outer sites).
+    pub(super) fn planned_geometry(
+        &self,
+        plan: &Plan,
+        nsimd: usize,
+        parts_and_osites: (usize, usize),
+    ) -> LaunchGeometry {
+        let most_osites = self.context.info().max_work_item_sizes[2];
+        LaunchGeometry::over_parts(nsimd, parts_and_osites, plan.shape, plan.threads, most_osites)
+    }
+}

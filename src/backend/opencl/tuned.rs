@@ -1,0 +1,213 @@
+//! Where choices for kernels are looked up: results of `lanefield tune` for this device, else for its architecture, then the defaults of
+//! the crate for its vendor, its kind, and any device. A file that does not hold is never an error: it is passed over, with a sentence.
+
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use super::tuning_file::{Fit, SUFFIX};
+use super::{AccessWidth, Cache, DeviceInfo, KernelChoice, KernelKey, TunedKernel, TuningFile};
+
+/// Where results of the tuner lie.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TuningSource {
+    /// Nowhere: the defaults of the crate alone.
+    Off,
+    /// One file.
+    File(PathBuf),
+    /// A directory with a file for each device.
+    Directory(PathBuf),
+}
+
+impl TuningSource {
+    /// What `LANEFIELD_TUNING` says: `off`, or a file; else the directory of `cache`.
+    pub fn from_environment(cache: &Cache) -> Self {
+        match std::env::var_os("LANEFIELD_TUNING").filter(|value| !value.is_empty()) {
+            Some(value) if value.eq_ignore_ascii_case("off") => Self::Off,
+            Some(file) => Self::File(file.into()),
+            None => cache.directory().map_or(Self::Off, |directory| Self::Directory(directory.to_owned())),
+        }
+    }
+
+    /// The file that holds the results for `device`; none where the tuner is off.
+    pub fn file(&self, device: &DeviceInfo) -> Option<PathBuf> {
+        match self {
+            Self::Off => None,
+            Self::File(path) => Some(path.clone()),
+            Self::Directory(directory) => Some(TuningFile::path(directory, device)),
+        }
+    }
+}
+
+/// Choices that are looked up.
+#[derive(Clone, Debug, Default)]
+pub struct Tuned {
+    /// Before the defaults of the crate.
+    entries: Vec<TunedKernel>,
+    access: Option<AccessWidth>,
+    /// Taken whatever is looked up.
+    fixed: KernelChoice,
+    warnings: Vec<String>,
+}
+
+impl Tuned {
+    /// The defaults of the crate alone.
+    pub fn shipped() -> Self {
+        Self::default()
+    }
+
+    /// This choice for every kernel; what it leaves open is a default of the crate.
+    pub fn fixed(choice: KernelChoice) -> Self {
+        Self { fixed: choice, ..Self::default() }
+    }
+
+    /// Results of the tuner for `device`. What cannot be used is left out, with a sentence in [`Self::warnings`].
+    pub fn load(source: &TuningSource, device: &DeviceInfo) -> Self {
+        let mut tuned = Self::default();
+        match source {
+            TuningSource::Off => {}
+            TuningSource::File(path) => tuned.add(path, device),
+            TuningSource::Directory(directory) => {
+                let own = TuningFile::path(directory, device);
+                if own.exists() {
+                    tuned.add(&own, device);
+                }
+                tuned.add_relatives(directory, &own, device);
+            }
+        }
+        tuned
+    }
+
+    fn add(&mut self, path: &Path, device: &DeviceInfo) {
+        match TuningFile::read(path, device) {
+            Ok(file) => {
+                self.access = file.tuned.map(|tuned| tuned.access);
+                self.entries.extend(file.kernel);
+            }
+            Err(sentence) => self.warnings.push(sentence),
+        }
+    }
+
+    /// Results for other devices of the same architecture, by this version. Files of no use here are no concern of this device.
+    fn add_relatives(&mut self, directory: &Path, own: &Path, device: &DeviceInfo) {
+        if device.architecture.is_empty() {
+            return;
+        }
+        let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+        let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        paths.retain(|path| path.to_string_lossy().ends_with(SUFFIX) && path != own);
+        paths.sort();
+        for path in paths {
+            let file = std::fs::read_to_string(path).ok().and_then(|text| TuningFile::parse(&text).ok());
+            let related = |file: &TuningFile| {
+                file.tuned.as_ref().is_some_and(|tuned| {
+                    tuned.architecture == device.architecture && tuned.lanefield == env!("CARGO_PKG_VERSION")
+                })
+            };
+            if let Some(file) = file.filter(related) {
+                self.entries.extend(file.kernel);
+            }
+        }
+    }
+
+    /// Sentences about files that are not used, and how to renew them.
+    pub fn warnings(&self) -> &[String] {
+        &self.warnings
+    }
+
+    /// The access width with the best total on the device, where it was tuned.
+    pub fn access(&self) -> Option<AccessWidth> {
+        self.access
+    }
+
+    /// The choice for a kernel: each field from the entry that fits best of those that have it.
+    pub fn choice(&self, device: &DeviceInfo, key: &KernelKey) -> KernelChoice {
+        let entries = shipped().iter().chain(&self.entries);
+        let mut fitting: Vec<(Fit, KernelChoice)> =
+            entries.filter_map(|entry| Some((entry.holds_for.fit(device, key)?, entry.choose))).collect();
+        // Stable: of entries that fit alike the later one is the better one.
+        fitting.sort_by_key(|&(fit, _)| fit);
+        fitting.into_iter().rev().fold(self.fixed, |choice, (_, next)| choice.or(next))
+    }
+}
+
+/// The defaults of the crate.
+fn shipped() -> &'static [TunedKernel] {
+    static SHIPPED: OnceLock<Vec<TunedKernel>> = OnceLock::new();
+    // That the file is sound is tested; a build with a broken one would take plain kernels.
+    SHIPPED.get_or_init(|| TuningFile::parse(include_str!("defaults.toml")).map(|file| file.kernel).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use lanefield_reference::links::LinkFormat;
+
+    use super::super::choice::StoredPrecision;
+    use super::super::testing::device;
+    use super::super::{Accumulators, DeviceKind, KernelFamily, LinkLoads, Stores, Traversal, Walk};
+    use super::*;
+
+    fn key(kernel: KernelFamily, precision: StoredPrecision, links: LinkFormat, parts: usize) -> KernelKey {
+        KernelKey {
+            kernel,
+            precision,
+            links,
+            parts,
+            lanes: 8,
+            volume_class: 21,
+            access: AccessWidth::Sixteen,
+            slices_in_cache: true,
+        }
+    }
+
+    #[test]
+    fn the_defaults_of_the_crate_are_sound() {
+        let file = TuningFile::parse(include_str!("defaults.toml")).unwrap();
+        assert!(file.kernel.len() > 5 && file.tuned.is_none());
+        assert_eq!(TuningFile::parse(&file.text().unwrap()).unwrap(), file);
+    }
+
+    #[test]
+    fn a_gpu_takes_what_was_fastest_on_an_h200() {
+        use KernelFamily::{CloverOe, Hop, Laplace};
+        use StoredPrecision::{F32, Sixteen};
+        let gpu = device("NVIDIA H200");
+        let choice = |key: KernelKey| Tuned::shipped().choice(&gpu, &key);
+        let one = choice(key(Hop, F32, LinkFormat::Full, 1));
+        assert_eq!((one.link_loads, one.stores), (Some(LinkLoads::PastL1), Some(Stores::Streaming)));
+        assert_eq!((one.walk, one.traversal), (Some(Walk::Persistent(None)), Some(Traversal::Memory)));
+        assert_eq!((one.accelerator_threads, one.accumulators), (Some(8), Some(Accumulators::Registers)));
+        assert_eq!(choice(key(Hop, Sixteen, LinkFormat::Full, 1)).walk, Some(Walk::EachGroupOnce));
+        assert_eq!(choice(key(Hop, F32, LinkFormat::TwoRows, 1)).walk, Some(Walk::EachGroupOnce));
+        let many = choice(key(Hop, F32, LinkFormat::TwoRows, 16));
+        assert_eq!((many.walk, many.parts, many.work_items), (Some(Walk::Persistent(None)), Some(4), Some(256)));
+        assert_eq!((many.at_once, choice(key(Hop, F32, LinkFormat::Full, 16)).at_once), (Some(4), Some(2)));
+        let large = KernelKey { slices_in_cache: false, ..key(Hop, F32, LinkFormat::TwoRows, 12) };
+        let large = choice(large);
+        assert_eq!(large.traversal, Some(Traversal::Blocks([8, 8, 4, usize::MAX])));
+        assert_eq!((large.walk, large.at_once, large.work_items), (Some(Walk::EachGroupOnce), Some(2), Some(128)));
+        assert_eq!(choice(key(CloverOe, F32, LinkFormat::TwoRows, 12)).at_once, Some(2));
+        let laplace = choice(key(Laplace, F32, LinkFormat::TwoRows, 12));
+        assert_eq!((laplace.at_once, laplace.stores, laplace.parts), (Some(4), Some(Stores::Cached), None));
+    }
+
+    #[test]
+    fn a_cpu_takes_plain_kernels_whatever_the_kernel() {
+        let cpu = DeviceInfo { kind: DeviceKind::Cpu, vendor: "AuthenticAMD".into(), ..device("pthread") };
+        for parts in [1, 12] {
+            let choice =
+                Tuned::shipped().choice(&cpu, &key(KernelFamily::Hop, StoredPrecision::F32, LinkFormat::Full, parts));
+            assert_eq!((choice.link_loads, choice.stores), (Some(LinkLoads::Cached), Some(Stores::Cached)));
+            assert_eq!((choice.walk, choice.traversal), (Some(Walk::EachGroupOnce), Some(Traversal::Memory)));
+            assert_eq!((choice.at_once, choice.parts, choice.work_items), (Some(1), None, None));
+        }
+    }
+
+    #[test]
+    fn the_vendor_comes_before_the_kind_and_any_device() {
+        let amd = DeviceInfo { vendor: "Advanced Micro Devices, Inc.".into(), ..device("gfx90a") };
+        let key = key(KernelFamily::Hop, StoredPrecision::F32, LinkFormat::TwoRows, 16);
+        let choice = Tuned::shipped().choice(&amd, &key);
+        assert_eq!((choice.at_once, choice.walk), (Some(2), Some(Walk::EachGroupOnce)));
+        assert_eq!(choice.link_loads, Some(LinkLoads::PastL1), "what the vendor leaves open is that of any device");
+    }
+}

@@ -1,0 +1,284 @@
+//! Files of choices, for people too: TOML, what an entry holds for beside what is chosen. The defaults that ship with the crate and the
+//! results of `lanefield tune` have the same form.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::choice::StoredPrecision;
+use super::{AccessWidth, DeviceInfo, DeviceKind, KernelChoice, KernelFamily, KernelKey};
+
+/// How the names of files end that `lanefield tune` writes.
+pub(super) const SUFFIX: &str = ".tuning.toml";
+
+/// A file of choices.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TuningFile {
+    /// The device that was tuned, and with what; the defaults of the crate name none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tuned: Option<TunedOn>,
+    /// The entries.
+    #[serde(default)]
+    pub kernel: Vec<TunedKernel>,
+}
+
+/// Where the results of a file were measured. They hold for this device, driver and version alone.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TunedOn {
+    /// Version of the library.
+    pub lanefield: String,
+    /// Name of the device.
+    pub device: String,
+    /// Its vendor.
+    pub vendor: String,
+    /// Its architecture, as far as it tells.
+    pub architecture: String,
+    /// Its platform.
+    pub platform: String,
+    /// Version of the driver.
+    pub driver: String,
+    /// The access width with the best total.
+    pub access: AccessWidth,
+}
+
+impl TunedOn {
+    /// A device as it is now.
+    pub fn now(device: &DeviceInfo, access: AccessWidth) -> Self {
+        Self {
+            lanefield: env!("CARGO_PKG_VERSION").to_owned(),
+            device: device.name.clone(),
+            vendor: device.vendor.clone(),
+            architecture: device.architecture.clone(),
+            platform: device.platform_name.clone(),
+            driver: device.driver_version.clone(),
+            access,
+        }
+    }
+
+    /// Why results do not hold for `device` any more, as the end of a sentence.
+    fn stale(&self, device: &DeviceInfo) -> Option<String> {
+        let now = Self::now(device, self.access);
+        let changes = [
+            ("lanefield", &self.lanefield, &now.lanefield),
+            ("the device", &self.device, &now.device),
+            ("the driver", &self.driver, &now.driver),
+        ];
+        let (what, then, now) = changes.into_iter().find(|(_, then, now)| then != now)?;
+        Some(format!("{what} was {then} and is {now}"))
+    }
+}
+
+/// An entry.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct TunedKernel {
+    /// What it holds for.
+    #[serde(default, rename = "where")]
+    pub holds_for: Where,
+    /// What is chosen.
+    pub choose: KernelChoice,
+    /// The device on which it was measured; none: it was reasoned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub measured: Option<String>,
+    /// Microseconds of a launch with the defaults.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub default_us: Option<f64>,
+    /// Microseconds of a launch with what is chosen.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tuned_us: Option<f64>,
+    /// What was tried, for how long it ran, and why it lost: a line each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub candidates: Vec<String>,
+}
+
+/// What an entry holds for; what is not named holds for all.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Where {
+    /// Name of the device.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
+    /// Its architecture.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub architecture: Option<String>,
+    /// Part of its vendor's name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vendor: Option<String>,
+    /// `cpu`, or `gpu` for all that is no CPU.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kind: Option<Kind>,
+    /// The kernel.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<KernelFamily>,
+    /// How fields are stored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub precision: Option<StoredPrecision>,
+    /// Reals a link.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub links: Option<usize>,
+    /// Spinors or colour vectors a site.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parts: Option<usize>,
+    /// Whether they are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub several: Option<bool>,
+    /// Lanes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lanes: Option<usize>,
+    /// The access width; another one is taken where no entry has the right one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<AccessWidth>,
+    /// The power of two of the volume; the next one is taken where no entry has the right one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volume_class: Option<u32>,
+    /// Whether three slices of the source fit the device's cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slices_in_cache: Option<bool>,
+}
+
+/// Kinds of devices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// CPUs.
+    Cpu,
+    /// All others.
+    Gpu,
+}
+
+/// How well an entry fits; the largest is taken.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Fit {
+    place: Place,
+    same_access: bool,
+    /// Less is better.
+    volume_distance: std::cmp::Reverse<u32>,
+    conditions: usize,
+}
+
+/// How closely an entry names the device.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Place {
+    Any,
+    Kind,
+    Vendor,
+    Architecture,
+    Device,
+}
+
+impl Where {
+    /// The very conditions of a tuned kernel.
+    pub fn exactly(device: &DeviceInfo, key: &KernelKey) -> Self {
+        Self {
+            device: Some(device.name.clone()),
+            architecture: (!device.architecture.is_empty()).then(|| device.architecture.clone()),
+            kernel: Some(key.kernel),
+            precision: Some(key.precision),
+            links: Some(key.links.reals()),
+            parts: Some(key.parts),
+            lanes: Some(key.lanes),
+            access: Some(key.access),
+            volume_class: Some(key.volume_class),
+            ..Self::default()
+        }
+    }
+
+    /// How well it fits a kernel on a device; `None`: not at all.
+    pub(super) fn fit(&self, device: &DeviceInfo, key: &KernelKey) -> Option<Fit> {
+        fn holds<T: PartialEq>(condition: &Option<T>, value: T) -> bool {
+            condition.as_ref().is_none_or(|condition| *condition == value)
+        }
+        let kind = if device.kind == DeviceKind::Cpu { Kind::Cpu } else { Kind::Gpu };
+        let of_kernel = holds(&self.kernel, key.kernel)
+            && holds(&self.precision, key.precision)
+            && holds(&self.links, key.links.reals())
+            && holds(&self.parts, key.parts)
+            && holds(&self.several, key.parts > 1)
+            && holds(&self.lanes, key.lanes)
+            && holds(&self.slices_in_cache, key.slices_in_cache);
+        let vendor = self.vendor.as_ref().is_none_or(|vendor| device.vendor.contains(vendor));
+        if !of_kernel || !vendor || !holds(&self.kind, kind) {
+            return None;
+        }
+        // An entry of another device serves those of the same architecture.
+        let same_architecture = self.architecture.as_ref().map(|architecture| *architecture == device.architecture);
+        let place = match (&self.device, same_architecture) {
+            (Some(name), _) if *name == device.name => Place::Device,
+            (_, Some(true)) => Place::Architecture,
+            (Some(_), _) | (None, Some(false)) => return None,
+            _ if self.vendor.is_some() => Place::Vendor,
+            _ if self.kind.is_some() => Place::Kind,
+            _ => Place::Any,
+        };
+        let conditions = [
+            self.kernel.is_some(),
+            self.precision.is_some(),
+            self.links.is_some(),
+            self.parts.is_some(),
+            self.several.is_some(),
+            self.lanes.is_some(),
+            self.slices_in_cache.is_some(),
+        ];
+        Some(Fit {
+            place,
+            same_access: holds(&self.access, key.access),
+            volume_distance: std::cmp::Reverse(self.volume_class.map_or(0, |class| class.abs_diff(key.volume_class))),
+            conditions: conditions.into_iter().filter(|&named| named).count(),
+        })
+    }
+}
+
+impl TuningFile {
+    /// The file of a device in a directory of the program cache.
+    pub fn path(directory: &Path, device: &DeviceInfo) -> PathBuf {
+        let name = device.name.replace(|c: char| !c.is_ascii_alphanumeric(), "-");
+        let name: Vec<&str> = name.split('-').filter(|part| !part.is_empty()).collect();
+        let name: String = name.join("-").chars().take(60).collect();
+        let digest = Sha256::digest(format!("{:?} {:?}", device.platform_name, device.name));
+        directory.join(format!("{name}-{:02x}{:02x}{:02x}{SUFFIX}", digest[0], digest[1], digest[2]))
+    }
+
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// What is wrong with it, in one line.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        let file: Self = toml::from_str(text).map_err(|error| {
+            let line = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
+            let line = line.map_or(String::new(), |line| format!("line {line}: "));
+            format!("{line}{}", error.message().replace('\n', ", "))
+        })?;
+        match file.kernel.iter().find_map(|entry| entry.choose.fault()) {
+            Some(fault) => Err(fault),
+            None => Ok(file),
+        }
+    }
+
+    /// The text of the file.
+    ///
+    /// # Errors
+    /// None that occurs: every part of a file has a form in TOML.
+    pub fn text(&self) -> Result<String, toml::ser::Error> {
+        const HEAD: &str =
+            "# Written by `lanefield tune`; docs/tuning.md explains it. Choices change no bit of any result.\n\n";
+        Ok(format!("{HEAD}{}", toml::to_string_pretty(self)?))
+    }
+
+    /// Reads a file with results for `device`.
+    ///
+    /// # Errors
+    /// In one sentence, why it is not used, and how to renew it.
+    pub fn read(path: &Path, device: &DeviceInfo) -> Result<Self, String> {
+        let renew = format!("renew it with `lanefield tune --device '{}'`", device.name);
+        let unused = |why: String| format!("the tuning file {} is not used: {why}; {renew}", path.display());
+        let text = std::fs::read_to_string(path).map_err(|error| unused(error.to_string()))?;
+        let file = Self::parse(&text).map_err(|fault| unused(format!("it is damaged ({fault})")))?;
+        match file.tuned.as_ref().and_then(|tuned| tuned.stale(device)) {
+            Some(change) => Err(unused(change)),
+            None => Ok(file),
+        }
+    }
+}
