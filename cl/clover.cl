@@ -111,7 +111,7 @@ accelerator_inline void oe_site(const int dagger, size_t osite, hop_inputs f, ac
 }
 
 #ifndef MANY
-#define ONE_SPINOR {links, in, neighbours, lane_steps, antiperiodic, 1, 0}
+#define ONE_SPINOR {links, in, neighbours, lane_steps, boundary, 1, 0}
 
 // ψe = Mee⁻¹ Meo ψo: `blocks` are the inverse ones. The other arguments are those of `hop`.
 __kernel void eo_clover(__global stored* restrict out, __global const stored* restrict blocks,
@@ -146,7 +146,7 @@ __kernel void oe_clover_dagger(__global stored* restrict out, __global const sto
 
 // The same for `spinors` spinors a site, launched as hop_many.
 #define SOME_SPINORS(part)                                                                                             \
-    {links, in, neighbours, lane_steps, antiperiodic, spinors, (part) * SPINORS_AT_ONCE}
+    {links, in, neighbours, lane_steps, boundary, spinors, (part) * SPINORS_AT_ONCE}
 
 __kernel void eo_clover_many(__global stored* restrict out, __global const stored* restrict blocks, HOP_ARGUMENTS,
                              uint spinors ACCUMULATORS_ARGUMENT) {

@@ -19,7 +19,7 @@ typedef struct {
     __global const stored* restrict in;
     __global const uint* restrict neighbours;
     __global const uint* restrict lane_steps;
-    uint antiperiodic;
+    uint boundary;
     // Colour vectors of a site, and the first of them that this work-item takes.
     uint vectors;
     uint first;
@@ -28,7 +28,7 @@ typedef struct {
 // result[k] ← the link of leg `point` times the neighbour's vector if it is the first leg, else result[k] + this product. `point` and `first`
 // are constants at every call.
 accelerator_inline void add_leg(const uint point, const int first, size_t osite, laplace_inputs f, colour_vector* result) {
-    const leg_end end = find_neighbour(point, osite, f.neighbours, f.lane_steps, f.antiperiodic);
+    const leg_end end = find_neighbour(point, osite, f.neighbours, f.lane_steps, f.boundary);
     const colour_matrix u = read_link(f.links, osite, point, end.phase);
 #pragma unroll
     for (uint k = 0; k < VECTORS_AT_ONCE; ++k) {
@@ -50,7 +50,7 @@ accelerator_inline void add_leg(const uint point, const int first, size_t osite,
 // group that share a site find its links in the nearest cache.
 __kernel void laplace_hop(__global stored* restrict out, HOP_ARGUMENTS, uint vectors) {
     accelerator_for2d(osite, osites, part, vectors / VECTORS_AT_ONCE) {
-        const laplace_inputs f = {links, in, neighbours, lane_steps, antiperiodic, vectors, part * VECTORS_AT_ONCE};
+        const laplace_inputs f = {links, in, neighbours, lane_steps, boundary, vectors, part * VECTORS_AT_ONCE};
         colour_vector sum[VECTORS_AT_ONCE];
         add_leg(LEG_0, 1, osite, f, sum);
         add_leg(LEG_1, 0, osite, f, sum);

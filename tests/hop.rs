@@ -48,7 +48,7 @@ impl Backends {
         for &sites in sites {
             let source = numbers.spinor::<R>(lattice, sites.neighbours(), data.spinors, 0).unwrap();
             let stencil = Stencil::new(lattice, sites).unwrap();
-            for format in LinkFormat::ALL {
+            for &format in data.links.formats() {
                 let kind = DoubledGauge { format, boundary };
                 let links: Field<R, DoubledGauge> = double(&configuration, lattice, sites, kind).unwrap();
                 for dagger in Dagger::BOTH {
@@ -171,7 +171,10 @@ fn leg_order_and_link_format_change_bits() {
         out
     };
     let usual = hop(LinkFormat::Full, "-t-y-z+t+y+z-x+x");
-    assert!(compare_fields(&hop(LinkFormat::TwoRows, "-t-y-z+t+y+z-x+x"), &usual).unwrap().is_some());
+    let [two_rows, eight] = [LinkFormat::TwoRows, LinkFormat::Eight].map(|format| hop(format, "-t-y-z+t+y+z-x+x"));
+    assert!(compare_fields(&two_rows, &usual).unwrap().is_some());
+    assert!(compare_fields(&eight, &usual).unwrap().is_some());
+    assert!(compare_fields(&eight, &two_rows).unwrap().is_some());
     assert!(compare_fields(&hop(LinkFormat::Full, "+x-x+t-z-t+z+y-y"), &usual).unwrap().is_some());
 }
 

@@ -106,7 +106,7 @@ fn on_the_cpu_each_width_and_a_given_configuration_equal_the_scalar_implementati
     let rows = verdict["report"]["rows"].as_array().unwrap();
     let file = rows.iter().filter(|row| row["kernel"].as_str().unwrap().contains("file"));
     assert!(file.clone().all(|row| row["iterations"].as_u64().unwrap() > 5));
-    assert_eq!(file.count(), 8, "even-odd and not, both link formats, both precisions");
+    assert_eq!(file.count(), 8, "even-odd and not, 18 and 12 reals a link, both precisions");
 }
 
 #[test]

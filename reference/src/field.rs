@@ -243,12 +243,20 @@ pub enum FieldError {
         field: String,
     },
     /// The host has no room for a field.
-    #[error("no room for {bytes} bytes of {what} in the host's memory: try a smaller lattice, f32, or 12-real links")]
+    #[error(
+        "no room for {bytes} bytes of {what} in the host's memory: try a smaller lattice, f32, or links of 12 or 8 reals"
+    )]
     OutOfMemory {
         /// Description of the field.
         what: String,
         /// Its size.
         bytes: usize,
+    },
+    /// Links that 8 reals cannot stand for.
+    #[error("links of 8 reals stand for SU(3) matrices only: {why}; use links of 18 or 12 reals")]
+    NotSu3 {
+        /// The worst link, and by how much.
+        why: String,
     },
     /// Two fields that do not match.
     #[error("{what}: {left} does not match {right}")]

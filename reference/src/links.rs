@@ -1,5 +1,7 @@
 //! Doubled links: what the hop reads. Eight links a site, in the order of the site that uses them, with −1/2 and the boundary phases
-//! folded in (Grid's `DoubleStore`; `docs/arithmetic.md` §5), as 18 or as 12 reals a link.
+//! folded in (Grid's `DoubleStore`; `docs/arithmetic.md` §5), as 18, 12 or 8 reals a link.
+
+mod eight;
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,7 +14,7 @@ use crate::gauge::{Configuration, LINK_WORDS};
 use crate::layout::{DIMENSIONS, LEGS, Lattice, Leg, Sites};
 use crate::real::Real;
 
-/// How many reals of a link are stored. This is part of an operator's definition: a rebuilt third row has other bits.
+/// How many reals of a link are stored. This is part of an operator's definition: what is rebuilt has other bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum LinkFormat {
     /// All three rows: 18 reals.
@@ -20,17 +22,22 @@ pub enum LinkFormat {
     Full,
     /// Two rows, 12 reals; the third is rebuilt as −2 · phase · conj(row 0 × row 1) from the stored rows.
     TwoRows,
+    /// 8 reals that stand for an SU(3) matrix, from which all of it is rebuilt; −1/2 and the phase multiply it then.
+    Eight,
 }
 
 impl LinkFormat {
-    /// Both formats.
-    pub const ALL: [Self; 2] = [Self::Full, Self::TwoRows];
+    /// All formats.
+    pub const ALL: [Self; 3] = [Self::Full, Self::TwoRows, Self::Eight];
+    /// Those that take any matrices: 8 reals stand for SU(3) matrices only.
+    pub const OF_ANY_MATRICES: [Self; 2] = [Self::Full, Self::TwoRows];
 
     /// Stored reals a link.
     pub const fn reals(self) -> usize {
         match self {
             Self::Full => 18,
             Self::TwoRows => 12,
+            Self::Eight => 8,
         }
     }
 
@@ -44,7 +51,7 @@ impl LinkFormat {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LinkError {
     /// A link format that does not exist.
-    #[error("no links of '{reals}' reals: use 18 (full) or 12 (two rows)")]
+    #[error("no links of '{reals}' reals: use 18 (full), 12 (two rows) or 8 (an SU(3) matrix)")]
     Format {
         /// The number as it was given.
         reals: String,
@@ -69,6 +76,7 @@ impl FromStr for LinkFormat {
         match text {
             "18" => Ok(Self::Full),
             "12" => Ok(Self::TwoRows),
+            "8" => Ok(Self::Eight),
             _ => Err(LinkError::Format { reals: text.to_owned() }),
         }
     }
@@ -132,6 +140,11 @@ impl BoundaryPhases {
     pub fn fixed_mask(&self) -> u32 {
         (0..DIMENSIONS).map(|d| u32::from(self.phases[d] == Phase::Fixed) << d).sum()
     }
+
+    /// What kernels that rebuild links are told: [`Self::mask`], and [`Self::fixed_mask`] in the four bits above.
+    pub fn kernel_masks(&self) -> u32 {
+        self.mask() | self.fixed_mask() << DIMENSIONS
+    }
 }
 
 impl fmt::Display for BoundaryPhases {
@@ -164,8 +177,8 @@ impl FromStr for BoundaryPhases {
     }
 }
 
-/// Eight links a site: word (point · words a link) + 3·row + column. The phases are folded into them, and remembered, since a
-/// third row cannot be rebuilt without them.
+/// Eight links a site: word (point · words a link) + 3·row + column; with 8 reals, words v1, v2, (x, z1), (z2, z3) of `docs/arithmetic.md`
+/// §5. The phases are folded into them, but not into 8 reals, and remembered, since nothing can be rebuilt without them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DoubledGauge {
     /// Reals stored a link.
@@ -222,10 +235,12 @@ pub fn raw<R: Real>(
     })
 }
 
-/// The doubled links of the sites `sites`, from a configuration: links are rounded to `R`, times −1/2, times the phase.
+/// The doubled links of the sites `sites`, from a configuration: links are rounded to `R`, times −1/2, times the phase; or their eight reals,
+/// rounded to `R`.
 ///
 /// # Errors
-/// [`FieldError`] if the lattice's extents or precision differ, or it has no parities and `sites` is one.
+/// [`FieldError`] if the lattice's extents or precision differ, or it has no parities and `sites` is one; [`FieldError::NotSu3`] if a link is
+/// to be stored as 8 reals and is further from SU(3) than 1e-5 (see [`Configuration::require_su3`]).
 pub fn double<R: Real>(
     configuration: &Configuration,
     lattice: Lattice,
@@ -233,6 +248,11 @@ pub fn double<R: Real>(
     kind: DoubledGauge,
 ) -> Result<Field<R, DoubledGauge>, FieldError> {
     check_extents("doubling links", configuration, lattice)?;
+    if kind.format == LinkFormat::Eight {
+        configuration
+            .require_su3(eight::SU3_TOLERANCE)
+            .map_err(|error| FieldError::NotSu3 { why: error.to_string() })?;
+    }
     let extents = lattice.extents();
     let words = kind.format.words();
     Field::from_sites(lattice, sites, kind, |site, object| {
@@ -246,12 +266,19 @@ pub fn double<R: Real>(
                 false => (extents.site(neighbour), here[d] == 0),
             };
             let u = configuration.link(owner, d);
+            let element = |row: usize, column: usize| match leg.is_forward() {
+                true => u[3 * row + column],
+                false => u[3 * column + row].conj(),
+            };
+            if kind.format == LinkFormat::Eight {
+                let [a, b] = [0, 1].map(|row| std::array::from_fn(|column| element(row, column)));
+                for (v, word) in link.iter_mut().zip(eight::encode(a, b)) {
+                    *v = Complex::new(R::from_f64(word.re), R::from_f64(word.im));
+                }
+                continue;
+            }
             for (k, v) in link.iter_mut().enumerate() {
-                let (row, column) = (k / 3, k % 3);
-                let element = match leg.is_forward() {
-                    true => u[3 * row + column],
-                    false => u[3 * column + row].conj(),
-                };
+                let element = element(k / 3, k % 3);
                 let factor = match kind.boundary.phase(d) {
                     Phase::Antiperiodic if crosses => 0.5,
                     _ => -0.5,

@@ -9,6 +9,7 @@
 mod clover;
 pub mod domain_wall;
 mod laplace;
+mod links;
 
 pub use clover::{CLOVER_WORDS, STRENGTH_WORDS, ScalarClover, clover_apply, clover_inverse};
 
@@ -18,7 +19,7 @@ use crate::exact::{ExactComplexSum, ExactSum};
 use crate::gauge::Configuration;
 use crate::kernels::hop::Dagger;
 use crate::layout::{Coordinate, Extents, Leg, LegOrder, Parity, Sites, TreePlan};
-use crate::links::{BoundaryPhases, LinkFormat, Phase};
+use crate::links::{BoundaryPhases, LinkFormat};
 use crate::real::Real;
 
 /// Complex words of a spinor: four spins of three colours.
@@ -135,68 +136,13 @@ pub struct ScalarWilson<'a> {
     pub configuration: &'a Configuration,
     /// The fermions' boundary phases.
     pub boundary: BoundaryPhases,
-    /// Whether the third row of a link is read or rebuilt.
+    /// How much of a link is read, and how much rebuilt.
     pub format: LinkFormat,
     /// The order in which the hop adds its legs.
     pub legs: LegOrder,
 }
 
 impl ScalarWilson<'_> {
-    /// §5: the doubled link V of `leg` at the site `x`.
-    fn link<R: Real>(&self, x: Coordinate, leg: Leg) -> Link<R> {
-        let mut v = self.stored_link(x, leg);
-        if R::BITS == 16 {
-            // §12: what is stored of the eight links of a site has one step.
-            let rows = self.format.words() / COLOURS;
-            let mut site: Vec<R> = Leg::all()
-                .flat_map(|leg| self.stored_link::<R>(x, leg).into_iter().take(rows).flatten())
-                .flat_map(|element| [element.re, element.im])
-                .collect();
-            let reals = site.len();
-            R::settle(&mut site, reals, 1);
-            for (k, element) in v.iter_mut().take(rows).flatten().enumerate() {
-                let first = 2 * (leg.point() * self.format.words() + k);
-                *element = Complex::new(site[first], site[first + 1]);
-            }
-        }
-        if self.format == LinkFormat::TwoRows {
-            let (_, crosses) = step(self.configuration.extents(), x, leg);
-            let antiperiodic = crosses && self.boundary.is_antiperiodic(leg.dimension());
-            let f = R::from_f64(if antiperiodic { 2.0 } else { -2.0 });
-            let [r0, r1, _] = v;
-            for (i, j, k) in [(1, 2, 0), (2, 0, 1), (0, 1, 2)] {
-                let c = madd(-r0[j], r1[i], mul(r0[i], r1[j]));
-                v[2][k] = Complex::new(f * c.re, (-f) * c.im);
-            }
-        }
-        v
-    }
-
-    /// §5: what is stored of the doubled link, and the third row beside it.
-    fn stored_link<R: Real>(&self, x: Coordinate, leg: Leg) -> Link<R> {
-        let extents = self.configuration.extents();
-        let (there, crosses) = step(extents, x, leg);
-        let owner = if leg.is_forward() { x } else { there };
-        let u = self.configuration.link(extents.site(owner), leg.dimension());
-
-        let mut v = Link::<R>::default();
-        for row in 0..3 {
-            for column in 0..3 {
-                let element = match leg.is_forward() {
-                    true => u[3 * row + column],
-                    false => u[3 * column + row].conj(),
-                };
-                let halved = real_times(R::from_f64(-0.5), complex(element.re, element.im));
-                v[row][column] = match self.boundary.phase(leg.dimension()) {
-                    Phase::Antiperiodic if crosses => -halved,
-                    Phase::Fixed if crosses => complex(0.0, 0.0),
-                    _ => halved,
-                };
-            }
-        }
-        v
-    }
-
     /// §6, steps 1 to 4: what `leg` contributes to the hop at the site `x`.
     fn leg<R: Real>(&self, psi: &[Complex<R>], x: Coordinate, leg: Leg, dagger: Dagger) -> [Complex<R>; SPINOR_WORDS] {
         let extents = self.configuration.extents();

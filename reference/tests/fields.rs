@@ -181,6 +181,18 @@ fn two_row_links_are_the_first_two_rows() {
 }
 
 #[test]
+fn links_of_8_reals_do_not_have_the_phases_in_them() {
+    let extents = extents("2.4.2.2");
+    let configuration = Configuration::hot(extents, 2);
+    let lattice = lattice::<f64>(extents, 16, Checkerboard::RedBlack);
+    let [periodic, other] = [BoundaryPhases::PERIODIC, "1,-1,0,-1".parse().unwrap()].map(|boundary| {
+        let kind = DoubledGauge { format: LinkFormat::Eight, boundary };
+        double::<f64>(&configuration, lattice, Sites::Full, kind).unwrap().to_site_order()
+    });
+    assert_eq!(first_difference(&periodic, &other), None);
+}
+
+#[test]
 fn refusals_name_what_was_given_and_what_was_needed() {
     let extents = extents("4.4.4.4");
     let red_black = lattice::<f32>(extents, 16, Checkerboard::RedBlack);

@@ -60,7 +60,7 @@ proptest! {
         legs in prop_oneof![Just(LegOrder::DEFAULT), any_legs()],
         double_precision: bool,
     ) {
-        let configuration = configuration(extents, seed.into(), link_numbers);
+        let configuration = configuration(extents, seed.into(), link_numbers, format);
         let operator = ScalarWilson { configuration: &configuration, boundary, format, legs };
         let words = ColourVectors::WORDS * vectors;
         if double_precision {

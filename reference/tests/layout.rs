@@ -410,7 +410,10 @@ fn link_formats_and_parities_read_what_they_print() {
     for format in LinkFormat::ALL {
         assert_eq!(format.to_string().parse(), Ok(format));
     }
-    assert!("8".parse::<LinkFormat>().is_err());
+    assert_eq!(
+        "9".parse::<LinkFormat>().unwrap_err().to_string(),
+        "no links of '9' reals: use 18 (full), 12 (two rows) or 8 (an SU(3) matrix)"
+    );
     for parity in Parity::BOTH {
         assert_eq!(parity.to_string().parse(), Ok(parity));
     }

@@ -14,7 +14,7 @@ use lanefield_reference::kernels::clover_term::CloverCoefficients;
 use lanefield_reference::kernels::domain_wall::{DomainWallError, SMatrix};
 use lanefield_reference::kernels::hop::{Dagger, HopTerm};
 use lanefield_reference::layout::{Coordinate, Direction, Lattice, LayoutError, LegOrder, Sites, Stencil, TreePlan};
-use lanefield_reference::links::DoubledGauge;
+use lanefield_reference::links::{DoubledGauge, LinkFormat};
 use num_complex::Complex;
 use thiserror::Error;
 
@@ -46,6 +46,15 @@ pub enum BackendError {
     /// A device without doubles.
     #[error("{device} has no f64: exact sums need it; choose another device, or --device cpu")]
     NoDoubles {
+        /// The device.
+        device: String,
+    },
+    /// Links that are rebuilt by f32 division, on a device that does not round it correctly.
+    #[error(
+        "{device} does not round f32 division correctly, by which links of 8 reals are rebuilt: use links of 18 or 12 reals, f64, or \
+         --device cpu"
+    )]
+    NoRoundedDivision {
         /// The device.
         device: String,
     },
@@ -159,6 +168,11 @@ pub trait Backend {
 
     /// One line for people: the device and its driver, or the CPU's threads and vectors.
     fn describe(&self) -> String;
+
+    /// Refuses a link format in which this backend's arithmetic would not have the bits of its definition.
+    fn takes_links<R: Vectors>(&self, _format: LinkFormat) -> Result<(), BackendError> {
+        Ok(())
+    }
 
     /// A field of zeros.
     fn zeros<R: Vectors, K: SiteObject>(

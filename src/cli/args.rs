@@ -187,7 +187,7 @@ pub struct HopArgs {
     /// Boundary phases of the fermion in x,y,z,t, each 1, -1, or 0 for a fixed boundary, across which nothing is felt
     #[arg(long, value_name = "PHASES", default_value = "1,1,1,-1", allow_hyphen_values = true)]
     pub boundary: BoundaryPhases,
-    /// Reals stored a link: 18, or 12 (the third row is rebuilt); it is part of the operator and changes the last bits
+    /// Reals stored a link: 18, 12 (the third row is rebuilt), or 8 (all of an SU(3) matrix is rebuilt); it is part of the operator and changes the last bits
     #[arg(long, value_name = "REALS", default_value_t)]
     pub links: LinkFormat,
     /// The order in which the hop adds its legs; it is part of the operator and changes the last bits

@@ -40,7 +40,7 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
     /// The hop onto each of `targets`: `[Sites::Full]`, or both parities, say. Each needs its own copy of the links.
     ///
     /// # Errors
-    /// Extents of configuration and lattice that differ; a parity on a lattice without; what the backend reports.
+    /// Extents of configuration and lattice that differ; a parity on a lattice without; links of 8 reals that are not in SU(3); what the backend reports.
     pub fn new(
         backend: &'b B,
         configuration: &Configuration,
@@ -49,6 +49,7 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
         targets: &[Sites],
     ) -> Result<Self, BackendError> {
         let HopParameters { boundary, links: format, legs } = parameters;
+        backend.takes_links::<R>(format)?;
         let onto = |&sites: &Sites| -> Result<Onto<B, R>, BackendError> {
             let links = double(configuration, lattice, sites, DoubledGauge { format, boundary })?;
             let stencil = backend.stencil(Stencil::new(lattice, sites)?)?;

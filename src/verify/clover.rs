@@ -6,7 +6,7 @@ use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::{Dagger, HopTerm};
 use lanefield_reference::layout::{Checkerboard, Parity, Sites, Stencil};
-use lanefield_reference::links::{DoubledGauge, LinkFormat, double, raw};
+use lanefield_reference::links::{DoubledGauge, double, raw};
 
 use super::kernels::{KernelChecks, both};
 use super::{Compared, HopInputs, Reference, Rows, Subject, VerifyError};
@@ -106,7 +106,9 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
         let turn = case.number as usize / 2;
         let words = || format!("{case}");
         let number = case.number;
-        let hop = HopParameters { boundary: case.boundary, links: LinkFormat::ALL[turn % 2], legs };
+        let mut formats = case.links.formats().to_vec();
+        formats.retain(|&format| tested.takes_links::<R>(format).is_ok());
+        let hop = HopParameters { boundary: case.boundary, links: formats[turn % formats.len()], legs };
         // Those of 16-bit storage are rounded ones of f32.
         if R::BITS != 16 {
             let parameters = CloverParameters { mass: 0.1, csw_r: 1.3, csw_t: 0.9, hop };

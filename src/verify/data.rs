@@ -6,6 +6,7 @@ use std::fmt;
 use lanefield_reference::field::{Field, FieldError, SiteObject, Spinors};
 use lanefield_reference::gauge::{Configuration, GaugeError, SITE_WORDS};
 use lanefield_reference::layout::{Extents, Lattice, Sites};
+use lanefield_reference::links::LinkFormat;
 use lanefield_reference::random::{Stream, bits};
 use lanefield_reference::real::Real;
 use num_complex::Complex;
@@ -50,6 +51,16 @@ pub enum Links {
     Hot,
     /// Matrices that are not unitary, of these numbers.
     Arbitrary(Numbers),
+}
+
+impl Links {
+    /// The link formats that can stand for such links.
+    pub fn formats(self) -> &'static [LinkFormat] {
+        match self {
+            Self::Hot => &LinkFormat::ALL,
+            Self::Arbitrary(_) => &LinkFormat::OF_ANY_MATRICES,
+        }
+    }
 }
 
 impl fmt::Display for Links {

@@ -5,7 +5,7 @@ use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Sites, Stencil};
-use lanefield_reference::links::{DoubledGauge, LinkFormat, double};
+use lanefield_reference::links::{DoubledGauge, double};
 use lanefield_reference::sixteen::Sixteen;
 
 use super::compare::{Difference, Mismatch, compare_fields};
@@ -101,7 +101,7 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
         let held_stencil = tested.stencil(stencil.clone())?;
         // A result must not depend on what was there before.
         let mut out = tested.upload(self.spinor::<R>(sites, 1)?)?;
-        for format in LinkFormat::ALL {
+        for &format in case.links.formats().iter().filter(|&&format| tested.takes_links::<R>(format).is_ok()) {
             let kind = DoubledGauge { format, boundary: case.boundary };
             let links = host.install(|| double(configuration, lattice, sites, kind))?;
             let held_links = tested.upload(links.clone())?;
@@ -136,7 +136,7 @@ impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
         // A result must not depend on what was there before.
         let mut out = tested.upload(vectors(sites, 1)?)?;
         let words = || format!("{case}, {sites} sites, {} colour vectors a site", object.count());
-        for format in LinkFormat::ALL {
+        for &format in case.links.formats().iter().filter(|&&format| tested.takes_links::<R>(format).is_ok()) {
             let kind = DoubledGauge { format, boundary: case.boundary };
             let links = host.install(|| double(configuration, lattice, sites, kind))?;
             let held_links = tested.upload(links.clone())?;

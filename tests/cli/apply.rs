@@ -88,6 +88,7 @@ fn opencl_writes_the_file_of_the_reference() {
         "--operator hop --precision f32",
         "--operator hop --precision f64 --dagger --links 12 --boundary -1,1,1,-1",
         "--operator hop --precision f32 --parity even --links 12",
+        "--operator hop --precision f32 --parity odd --links 8",
         "--operator hop --precision f64 --parity odd --dagger --lanes 32",
         "--operator wilson --precision f32 --mass 0.3 --lanes 16 --accelerator-threads 4",
         "--operator wilson --precision f64 --mass -0.3 --dagger",
@@ -123,7 +124,7 @@ fn misuse_is_refused_with_what_would_be_right() {
     assert_contains(&misused("--operator hop --source gauss:"), &["'' is no seed"]);
     assert_contains(&misused("--operator hop --source gauss:1 --parity red"), &["use even or odd"]);
     assert_contains(&misused("--operator hop --source gauss:1 --lanes 48"), &["8, 16, 32, 64, 128 or 256"]);
-    assert_contains(&misused("--operator hop --source gauss:1 --links 8"), &["18 (full) or 12"]);
+    assert_contains(&misused("--operator hop --source gauss:1 --links 9"), &["18 (full), 12 (two rows) or 8"]);
     assert_contains(&misused("--operator hop --source gauss:1 --boundary 1,1,1"), &["1,1,1,-1"]);
     assert_contains(&misused("--operator hop --source gauss:1 --legs +x"), &["each of -x +x"]);
     assert_contains(&misused("--operator hop --source gauss:1 --threads 0"), &["number of threads"]);

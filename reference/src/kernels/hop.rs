@@ -6,12 +6,12 @@ use rayon::prelude::*;
 use super::{LaneOperation, Vectors, check_place, osites_a_task};
 use crate::field::{Field, FieldError, Spinors};
 use crate::layout::{DIMENSIONS, LEGS, LaneWidth, Leg, LegOrder, Stencil};
-use crate::links::{DoubledGauge, LinkFormat};
+use crate::links::{DoubledGauge, LinkFormat, Phase};
 use crate::memory::prefetch;
 use crate::real::Real;
 use crate::tensor::LaneVector;
 use crate::tensor::spin::{FullSpinor, accumulate, project};
-use crate::tensor::su3::{HalfSpinor, Left, link_times_half_spinor, third_row};
+use crate::tensor::su3::{HalfSpinor, Left, link_times_half_spinor, third_row, two_rows};
 
 /// Whether an operator or its Hermitian conjugate is applied.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -132,27 +132,37 @@ impl<'a, R: Real> Hop<'a, R> {
         blocks: usize,
         finish: impl Fn(At, FullSpinor<V>) -> FullSpinor<V> + Sync,
     ) {
-        match (self.links.kind().format, blocks) {
-            (LinkFormat::Full, 1) => self.sweep::<V, false, true>(1, finish),
-            (LinkFormat::TwoRows, 1) => self.sweep::<V, true, true>(1, finish),
-            (LinkFormat::Full, _) => self.sweep::<V, false, false>(blocks, finish),
-            (LinkFormat::TwoRows, _) => self.sweep::<V, true, false>(blocks, finish),
+        match self.links.kind().format {
+            LinkFormat::Full => self.run_on::<V, { LinkFormat::Full.words() }>(blocks, finish),
+            LinkFormat::TwoRows => self.run_on::<V, { LinkFormat::TwoRows.words() }>(blocks, finish),
+            LinkFormat::Eight => self.run_on::<V, { LinkFormat::Eight.words() }>(blocks, finish),
         }
     }
 
-    fn sweep<V: LaneVector<Real = R>, const TWO_ROWS: bool, const ONE_BLOCK: bool>(
+    fn run_on<V: LaneVector<Real = R>, const LINK_WORDS: usize>(
         self,
         blocks: usize,
         finish: impl Fn(At, FullSpinor<V>) -> FullSpinor<V> + Sync,
     ) {
-        let sweep = Sweep::<V, TWO_ROWS, ONE_BLOCK> {
+        match blocks {
+            1 => self.sweep::<V, LINK_WORDS, true>(1, finish),
+            _ => self.sweep::<V, LINK_WORDS, false>(blocks, finish),
+        }
+    }
+
+    fn sweep<V: LaneVector<Real = R>, const LINK_WORDS: usize, const ONE_BLOCK: bool>(
+        self,
+        blocks: usize,
+        finish: impl Fn(At, FullSpinor<V>) -> FullSpinor<V> + Sync,
+    ) {
+        let sweep = Sweep::<V, LINK_WORDS, ONE_BLOCK> {
             neighbours: self.stencil.neighbours().as_chunks().0,
             edges: std::array::from_fn(|point| Edge::new(self.stencil, point, self.links.kind(), blocks)),
             points: self.legs.legs().map(Leg::point),
             dagger: self.dagger == Dagger::Yes,
             links: self.links.vectors(),
             source: self.source.vectors(),
-            interior_factor: signed_factor(|_| false),
+            interior_factor: signed_factor(|_| 1.0),
             blocks,
             parts: self.source.kind().count(),
         };
@@ -178,9 +188,9 @@ pub(super) fn store<V: LaneVector>(out: &mut [V], blocks: usize, block: usize, s
     }
 }
 
-/// (f, −f) in every lane, with f = −2, or +2 where the rebuilt row belongs to a link with phase −1.
-pub(super) fn signed_factor<V: LaneVector>(minus: impl Fn(usize) -> bool) -> V {
-    V::from_reals(|k| V::Real::from_f64(if minus(k / 2) != (k % 2 == 1) { 2.0 } else { -2.0 }))
+/// (f, −f) in every lane, with f = −2·φ' of the phase φ' of the link of a lane.
+pub(super) fn signed_factor<V: LaneVector>(phase: impl Fn(usize) -> f64) -> V {
+    V::from_reals(|k| V::Real::from_f64(if k % 2 == 0 { -2.0 * phase(k / 2) } else { 2.0 * phase(k / 2) }))
 }
 
 /// What a leg needs at outer sites from which it leaves the virtual node.
@@ -189,7 +199,7 @@ pub(super) struct Edge<V: LaneVector> {
     positions: Vec<u32>,
     /// The same as a permutation, where a word is one vector.
     permutation: Option<V::Permutation>,
-    /// Factors of a rebuilt third row, one vector a block.
+    /// Factors of rebuilt rows, one vector a block.
     pub(super) factor: Vec<V>,
 }
 
@@ -198,12 +208,17 @@ impl<V: LaneVector> Edge<V> {
         let nsimd = stencil.lattice().nsimd();
         let steps = &stencil.lane_steps()[point * nsimd..][..nsimd];
         let positions: Vec<u32> = (0..2 * nsimd).map(|k| 2 * (steps[k / 2] & !Stencil::MARK) + k as u32 % 2).collect();
-        let antiperiodic = links.boundary.is_antiperiodic(point % DIMENSIONS);
-        let minus = |lane: usize| antiperiodic && steps[lane] & Stencil::MARK != 0;
+        let across = match (links.boundary.phase(point % DIMENSIONS), links.format) {
+            (Phase::Antiperiodic, _) => -1.0,
+            // The zeros of the other formats are stored.
+            (Phase::Fixed, LinkFormat::Eight) => 0.0,
+            _ => 1.0,
+        };
+        let phase = |lane: usize| if steps[lane] & Stencil::MARK != 0 { across } else { 1.0 };
         Self {
             permutation: (blocks == 1).then(|| V::permutation(&positions)),
             positions,
-            factor: (0..blocks).map(|block| signed_factor(|lane| minus(block * V::REALS / 2 + lane))).collect(),
+            factor: (0..blocks).map(|block| signed_factor(|lane| phase(block * V::REALS / 2 + lane))).collect(),
         }
     }
 
@@ -229,7 +244,7 @@ pub(super) struct At {
 }
 
 /// All that the sum over the legs at one outer site reads.
-struct Sweep<'a, V: LaneVector, const TWO_ROWS: bool, const ONE_BLOCK: bool> {
+struct Sweep<'a, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool> {
     neighbours: &'a [[u32; LEGS]],
     edges: [Edge<V>; LEGS],
     /// The points of the legs, in the order in which they are added.
@@ -264,10 +279,7 @@ macro_rules! with_projector {
     }};
 }
 
-impl<V: LaneVector, const TWO_ROWS: bool, const ONE_BLOCK: bool> Sweep<'_, V, TWO_ROWS, ONE_BLOCK> {
-    /// Words of one link.
-    const LINK_WORDS: usize = if TWO_ROWS { 6 } else { 9 };
-
+impl<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool> Sweep<'_, V, LINK_WORDS, ONE_BLOCK> {
     fn blocks(&self) -> usize {
         if ONE_BLOCK { 1 } else { self.blocks }
     }
@@ -291,18 +303,31 @@ impl<V: LaneVector, const TWO_ROWS: bool, const ONE_BLOCK: bool> Sweep<'_, V, TW
             let at_edge = entry & Stencil::MARK != 0;
             let neighbour = (entry & !Stencil::MARK) as usize * self.parts + part;
             let h = self.projected(neighbour, dimension, plus, at_edge.then_some(&self.edges[point]), block);
-            let link = words_at(self.links, osite * LEGS + point, Self::LINK_WORDS * blocks);
-            let element = |row: usize, column: usize| &link[(3 * row + column) * blocks + block];
-            let w = if TWO_ROWS {
-                let row0 = [Left::at(element(0, 0)), Left::at(element(0, 1)), Left::at(element(0, 2))];
-                let row1 = [*element(1, 0), *element(1, 1), *element(1, 2)];
-                let factor = if at_edge { self.edges[point].factor[block] } else { self.interior_factor };
-                let third = third_row(row0, row1, factor);
-                let left =
-                    |row, column| if row < 2 { Left::at(element(row, column)) } else { Left::new(third[column]) };
-                link_times_half_spinor(left, h)
-            } else {
-                link_times_half_spinor(|row, column| Left::at(element(row, column)), h)
+            let link = words_at(self.links, osite * LEGS + point, LINK_WORDS * blocks);
+            let word = |word: usize| &link[word * blocks + block];
+            let factor = if at_edge { self.edges[point].factor[block] } else { self.interior_factor };
+            let w = match LINK_WORDS {
+                9 => link_times_half_spinor(|row, column| Left::at(word(3 * row + column)), h),
+                6 => {
+                    let row0 = [Left::at(word(0)), Left::at(word(1)), Left::at(word(2))];
+                    let third = third_row(row0, [*word(3), *word(4), *word(5)], factor);
+                    let left = |row, column| match row {
+                        2 => Left::new(third[column]),
+                        _ => Left::at(word(3 * row + column)),
+                    };
+                    link_times_half_spinor(left, h)
+                }
+                _ => {
+                    let [row0, row1] = two_rows([*word(0), *word(1), *word(2), *word(3)], factor);
+                    let row0 = [Left::new(row0[0]), Left::new(row0[1]), Left::new(row0[2])];
+                    let third = third_row(row0, row1, factor);
+                    let left = |row, column| match row {
+                        0 => row0[column],
+                        1 => Left::new(row1[column]),
+                        _ => Left::new(third[column]),
+                    };
+                    link_times_half_spinor(left, h)
+                }
             };
             with_projector!(dimension, plus, |D, P| accumulate::<V, D, P>(&mut sum, w));
         }
@@ -352,7 +377,7 @@ impl<V: LaneVector, const TWO_ROWS: bool, const ONE_BLOCK: bool> Sweep<'_, V, TW
             let neighbour = (entries[point] & !Stencil::MARK) as usize;
             prefetch(words_at(self.source, neighbour * self.parts + part, Spinors::WORDS * blocks));
             if next_osite {
-                prefetch(words_at(self.links, osite * LEGS + point, Self::LINK_WORDS * blocks));
+                prefetch(words_at(self.links, osite * LEGS + point, LINK_WORDS * blocks));
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::links::{DoubledGauge, LinkFormat};
 use crate::memory::prefetch;
 use crate::real::Real;
 use crate::tensor::LaneVector;
-use crate::tensor::su3::{Left, link_times_vectors, third_row};
+use crate::tensor::su3::{Left, link_times_vectors, rebuilt_link};
 
 /// Floating-point operations a colour vector: 8 products of a matrix with a vector (66), 7 sums of vectors (6), and the factor 2 (6).
 pub const FLOPS_PER_VECTOR: u64 = 576;
@@ -60,28 +60,34 @@ impl<R: Real> LaneOperation<R> for LaplaceHop<'_, R> {
     type Output = ();
 
     fn run<V: LaneVector<Real = R>>(self, blocks: usize) {
-        match (self.links.kind().format, blocks) {
-            (LinkFormat::Full, 1) => self.sweep::<V, false, true>(1),
-            (LinkFormat::TwoRows, 1) => self.sweep::<V, true, true>(1),
-            (LinkFormat::Full, _) => self.sweep::<V, false, false>(blocks),
-            (LinkFormat::TwoRows, _) => self.sweep::<V, true, false>(blocks),
+        match self.links.kind().format {
+            LinkFormat::Full => self.run_on::<V, { LinkFormat::Full.words() }>(blocks),
+            LinkFormat::TwoRows => self.run_on::<V, { LinkFormat::TwoRows.words() }>(blocks),
+            LinkFormat::Eight => self.run_on::<V, { LinkFormat::Eight.words() }>(blocks),
         }
     }
 }
 
-/// Vectors of a site that are taken together where there are so many, so that each link is read, and its third row rebuilt, once for them.
+/// Vectors of a site that are taken together where there are so many, so that each link is read, and what is not stored rebuilt, once for them.
 const VECTORS_AT_ONCE: usize = 4;
 
 impl<R: Real> LaplaceHop<'_, R> {
-    fn sweep<V: LaneVector<Real = R>, const TWO_ROWS: bool, const ONE_BLOCK: bool>(self, blocks: usize) {
+    fn run_on<V: LaneVector<Real = R>, const LINK_WORDS: usize>(self, blocks: usize) {
+        match blocks {
+            1 => self.sweep::<V, LINK_WORDS, true>(1),
+            _ => self.sweep::<V, LINK_WORDS, false>(blocks),
+        }
+    }
+
+    fn sweep<V: LaneVector<Real = R>, const LINK_WORDS: usize, const ONE_BLOCK: bool>(self, blocks: usize) {
         let vectors = self.source.kind().count();
-        let sweep = Sweep::<V, TWO_ROWS, ONE_BLOCK> {
+        let sweep = Sweep::<V, LINK_WORDS, ONE_BLOCK> {
             neighbours: self.stencil.neighbours(),
             edges: std::array::from_fn(|point| Edge::new(self.stencil, point, self.links.kind(), blocks)),
             points: self.legs.legs().map(Leg::point),
             links: self.links.vectors(),
             source: self.source.vectors(),
-            interior_factor: signed_factor(|_| false),
+            interior_factor: signed_factor(|_| 1.0),
             blocks,
             vectors,
         };
@@ -107,7 +113,7 @@ struct At {
 }
 
 /// All that the sum over the legs at one outer site reads.
-struct Sweep<'a, V: LaneVector, const TWO_ROWS: bool, const ONE_BLOCK: bool> {
+struct Sweep<'a, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool> {
     neighbours: &'a [u32],
     edges: [Edge<V>; LEGS],
     /// The points of the legs, in the order in which they are added.
@@ -120,10 +126,7 @@ struct Sweep<'a, V: LaneVector, const TWO_ROWS: bool, const ONE_BLOCK: bool> {
     vectors: usize,
 }
 
-impl<V: LaneVector, const TWO_ROWS: bool, const ONE_BLOCK: bool> Sweep<'_, V, TWO_ROWS, ONE_BLOCK> {
-    /// Words of one link.
-    const LINK_WORDS: usize = if TWO_ROWS { 6 } else { 9 };
-
+impl<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool> Sweep<'_, V, LINK_WORDS, ONE_BLOCK> {
     fn blocks(&self) -> usize {
         if ONE_BLOCK { 1 } else { self.blocks }
     }
@@ -182,16 +185,14 @@ impl<V: LaneVector, const TWO_ROWS: bool, const ONE_BLOCK: bool> Sweep<'_, V, TW
                 if at_edge { edge.permuted(word, block) } else { word[block] }
             })
         });
-        let link = words_at(self.links, osite * LEGS + point, Self::LINK_WORDS * blocks);
-        let element = |row: usize, column: usize| link[(3 * row + column) * blocks + block];
-        if TWO_ROWS {
-            let rows: [[V; 3]; 2] = std::array::from_fn(|row| std::array::from_fn(|column| element(row, column)));
-            let factor = if at_edge { edge.factor[block] } else { self.interior_factor };
-            let third = third_row(rows[0].map(Left::new), rows[1], factor);
-            link_times_vectors(|row, column| Left::new(if row < 2 { rows[row][column] } else { third[column] }), h)
-        } else {
-            link_times_vectors(|row, column| Left::new(element(row, column)), h)
+        let link = words_at(self.links, osite * LEGS + point, LINK_WORDS * blocks);
+        let word = |word: usize| link[word * blocks + block];
+        if LINK_WORDS == LinkFormat::Full.words() {
+            return link_times_vectors(|row, column| Left::new(word(3 * row + column)), h);
         }
+        let factor = if at_edge { edge.factor[block] } else { self.interior_factor };
+        let rows = rebuilt_link::<V, LINK_WORDS>(word, factor);
+        link_times_vectors(|row, column| Left::new(rows[row][column]), h)
     }
 
     /// Asks for what a leg of an outer site will read: hardware prefetchers do not follow ten streams at once.
@@ -199,7 +200,7 @@ impl<V: LaneVector, const TWO_ROWS: bool, const ONE_BLOCK: bool> Sweep<'_, V, TW
     fn prefetch(&self, osite: usize, point: usize) {
         if let Some(&entry) = self.neighbours.get(osite * LEGS + point) {
             prefetch(words_at(self.source, neighbour(entry), ColourVectors::WORDS * self.blocks() * self.vectors));
-            prefetch(words_at(self.links, osite * LEGS + point, Self::LINK_WORDS * self.blocks()));
+            prefetch(words_at(self.links, osite * LEGS + point, LINK_WORDS * self.blocks()));
         }
     }
 }

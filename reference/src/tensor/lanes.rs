@@ -31,6 +31,12 @@ pub trait LaneVector: Pod + Send + Sync {
     fn negate(self) -> Self;
     /// self · b + c, real by real, rounded once.
     fn fused(self, b: Self, c: Self) -> Self;
+    /// self / b, real by real.
+    fn divided_by(self, b: Self) -> Self;
+    /// Magnitudes, real by real: the sign bits cleared.
+    fn magnitude(self) -> Self;
+    /// self, negated where the sign bit of `sign` is set, real by real.
+    fn times_sign_of(self, sign: Self) -> Self;
 
     /// (re, re) of every lane.
     fn real_parts(self) -> Self;
@@ -46,6 +52,8 @@ pub trait LaneVector: Pod + Send + Sync {
     fn imaginary_parts_at(memory: &Self) -> Self {
         memory.imaginary_parts()
     }
+    /// (re of self, im of `imaginary`) of every lane.
+    fn with_imaginary_parts(self, imaginary: Self) -> Self;
     /// i · self: (−im, re) of every lane.
     fn times_i(self) -> Self;
     /// −i · self: (im, −re) of every lane.
@@ -112,12 +120,28 @@ impl<R: Real> LaneVector for Pair<R> {
         Self([self.0[0].fused(b.0[0], c.0[0]), self.0[1].fused(b.0[1], c.0[1])])
     }
     #[inline(always)]
+    fn divided_by(self, b: Self) -> Self {
+        Self([self.0[0] / b.0[0], self.0[1] / b.0[1]])
+    }
+    #[inline(always)]
+    fn magnitude(self) -> Self {
+        self.times_sign_of(self)
+    }
+    #[inline(always)]
+    fn times_sign_of(self, sign: Self) -> Self {
+        Self(std::array::from_fn(|k| if sign.0[k].to_f64().is_sign_negative() { -self.0[k] } else { self.0[k] }))
+    }
+    #[inline(always)]
     fn real_parts(self) -> Self {
         Self([self.0[0]; 2])
     }
     #[inline(always)]
     fn imaginary_parts(self) -> Self {
         Self([self.0[1]; 2])
+    }
+    #[inline(always)]
+    fn with_imaginary_parts(self, imaginary: Self) -> Self {
+        Self([self.0[0], imaginary.0[1]])
     }
     #[inline(always)]
     fn times_i(self) -> Self {
@@ -304,6 +328,18 @@ macro_rules! lane_vector {
                 }
             }
             #[inline(always)]
+            fn divided_by(self, b: Self) -> Self {
+                self / b
+            }
+            #[inline(always)]
+            fn magnitude(self) -> Self {
+                self.times_sign_of(self)
+            }
+            #[inline(always)]
+            fn times_sign_of(self, sign: Self) -> Self {
+                self ^ (sign & <$vector>::splat(-0.0))
+            }
+            #[inline(always)]
             fn real_parts(self) -> Self {
                 use $shuffles as shuffles;
                 <$vector>::from(shuffles::real_parts(self.to_array()))
@@ -322,6 +358,11 @@ macro_rules! lane_vector {
             fn imaginary_parts_at(memory: &Self) -> Self {
                 use $shuffles as shuffles;
                 <$vector>::from(shuffles::imaginary_parts_at(bytemuck::cast_ref(memory)))
+            }
+            #[inline(always)]
+            fn with_imaginary_parts(self, imaginary: Self) -> Self {
+                let (re, im) = (self.to_array(), imaginary.to_array());
+                <$vector>::from(std::array::from_fn::<$real, $n, _>(|k| if k % 2 == 0 { re[k] } else { im[k] }))
             }
             #[inline(always)]
             fn times_i(self) -> Self {

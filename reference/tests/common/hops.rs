@@ -7,16 +7,17 @@ use lanefield_reference::field::Field;
 use lanefield_reference::gauge::{Configuration, SITE_WORDS};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Checkerboard, Extents, Lattice, Sites, Stencil};
-use lanefield_reference::links::{DoubledGauge, double};
+use lanefield_reference::links::{DoubledGauge, LinkFormat, double};
 use lanefield_reference::scalar::ScalarWilson;
 use num_complex::Complex;
 use proptest::prelude::*;
 
 use super::{ALL_SITES, Numbers, every_width, first_difference, random_words};
 
-/// Links that are no SU(3) matrices, but any numbers: the arithmetic does not care.
-pub fn configuration(extents: Extents, seed: u64, numbers: Numbers) -> Configuration {
+/// Links that are no SU(3) matrices, but any numbers, where the format takes them: the arithmetic does not care.
+pub fn configuration(extents: Extents, seed: u64, numbers: Numbers, format: LinkFormat) -> Configuration {
     match numbers {
+        _ if !LinkFormat::OF_ANY_MATRICES.contains(&format) => Configuration::hot(extents, seed),
         Numbers::Gaussian => Configuration::hot(extents, seed),
         _ => Configuration::new(extents, random_words(extents, SITE_WORDS, seed + 1, numbers)).unwrap(),
     }

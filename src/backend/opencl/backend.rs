@@ -6,38 +6,34 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use lanefield_reference::field::{
-    CloverBlocks, ColourVectors, ComplexNumber, Field, FieldError, FieldStrength, Gauge, Repeated, SiteObject, Spinors,
-    check, describe,
+    CloverBlocks, ColourVectors, ComplexNumber, Field, FieldStrength, Gauge, Repeated, SiteObject, Spinors,
 };
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::clover_term::CloverCoefficients;
 use lanefield_reference::kernels::domain_wall::SMatrix;
-use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::kernels::hop::{Dagger, HopTerm};
 use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::layout::{
-    AcceleratorThreads, Direction, Lattice, LaunchGeometry, LegOrder, PartsShape, Sites, Slices, Stencil,
+    AcceleratorThreads, Direction, Lattice, LaunchGeometry, LegOrder, PartsShape, Sites, Stencil,
 };
-use lanefield_reference::links::DoubledGauge;
+use lanefield_reference::links::{DoubledGauge, LinkFormat};
 use num_complex::Complex;
 
-use super::access::PartLayout;
-use super::clover::Accumulators;
 use super::context::lock;
 use super::domain_wall::DeviceSMatrix;
-use super::laplace::LaplaceChoices;
-use super::plan::Plan;
-use super::reduce::{MOST_FIELDS, Reduction, SumChoices, SumForm, SumOptions, Workspace};
-use super::tuning::{Build, Tuning, registers_in, resident_groups};
+use super::reduce::{SumOptions, Workspace};
+use super::tuning::Tuning;
+use super::variant::{Choices, Variant};
 use super::{
-    AccessWidth, Arg, Buffer, Context, DeviceInfo, DeviceKind, DeviceTimes, KernelChoice, KernelFamily, KernelKey,
-    Launch, LaunchEvent, Program, Tuned, TuningSource, Walk, expand,
+    AccessWidth, Accumulators, Arg, Context, DeviceField, DeviceInfo, DeviceStencil, DeviceTimes, KernelChoice,
+    KernelKey, Launch, LaunchEvent, Program, Tuned, TuningSource, expand,
 };
-use crate::backend::{Backend, BackendError, HeldField, HeldHop};
+use crate::backend::{Backend, BackendError, HeldHop};
 
 /// An OpenCL device as a backend.
 pub struct OpenCl {
     pub(super) context: Context,
-    threads: AcceleratorThreads,
+    pub(super) threads: AcceleratorThreads,
     /// Whether that number was asked for, so that no kernel takes a tuned one.
     pub(super) threads_chosen: bool,
     pub(super) parts_shape: PartsShape,
@@ -46,153 +42,15 @@ pub struct OpenCl {
     pub(super) tuned: Tuned,
     /// What was looked up so far.
     pub(super) looked_up: Mutex<HashMap<KernelKey, KernelChoice>>,
-    access: AccessWidth,
+    pub(super) access: AccessWidth,
     /// Held by every field too, so that their number is known.
-    fields: Arc<()>,
+    pub(super) fields: Arc<()>,
     pub(super) sums: SumOptions,
     programs: Mutex<HashMap<Variant, Arc<Program>>>,
     /// Where sums are made; there from the first one on.
     pub(super) workspace: Mutex<Option<Workspace>>,
     /// The launches of a [`Backend::time`] in progress.
     recorded: Mutex<Option<Vec<LaunchEvent>>>,
-}
-
-/// A field in device memory.
-pub struct DeviceField<R, K> {
-    pub(super) lattice: Lattice,
-    pub(super) sites: Sites,
-    pub(super) kind: K,
-    pub(super) buffer: Buffer,
-    precision: std::marker::PhantomData<R>,
-    _counted: Arc<()>,
-}
-
-/// A stencil's tables in device memory.
-pub struct DeviceStencil {
-    pub(super) lattice: Lattice,
-    pub(super) sites: Sites,
-    pub(super) neighbours: Buffer,
-    pub(super) lane_steps: Buffer,
-}
-
-/// A kernel file with the choices that are made when it is built.
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct Variant {
-    pub file: &'static str,
-    pub precision: u32,
-    pub nsimd: usize,
-    pub access: AccessWidth,
-    pub choices: Choices,
-}
-
-#[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) enum Choices {
-    Hop {
-        link_reals: usize,
-        legs: LegOrder,
-        at_once: usize,
-        build: Build,
-    },
-    /// Of `clover.cl`: a product with blocks alone, or after a hop.
-    CloverApply,
-    CloverHop {
-        link_reals: usize,
-        legs: LegOrder,
-        at_once: usize,
-        many: bool,
-        accumulators: Accumulators,
-        build: Build,
-    },
-    Laplace(LaplaceChoices),
-    DomainWall {
-        at_once: usize,
-    },
-    Convert {
-        from: u32,
-        words: usize,
-    },
-    Sum(SumChoices),
-    /// A file without choices.
-    None,
-}
-
-impl Variant {
-    fn options(&self) -> String {
-        let mut options =
-            format!("-DPRECISION={} -DNSIMD={} -DACCESS_BYTES={}", self.precision, self.nsimd, self.access.bytes());
-        match &self.choices {
-            Choices::Hop { link_reals, legs, at_once, build }
-            | Choices::CloverHop { link_reals, legs, at_once, build, .. } => {
-                options += &build.options();
-                options += &format!(" -DLINK_REALS={link_reals} -DSPINORS_AT_ONCE={at_once}");
-                for (k, leg) in legs.legs().iter().enumerate() {
-                    options += &format!(" -DLEG_{k}={}", leg.point());
-                }
-                if let Choices::CloverHop { many, accumulators, .. } = self.choices {
-                    options += if many { " -DMANY" } else { "" };
-                    options += if accumulators == Accumulators::LocalMemory { " -DACCUMULATORS_IN_LOCAL" } else { "" };
-                }
-            }
-            Choices::Laplace(choices) => options += &choices.options(),
-            Choices::DomainWall { at_once } => options += &format!(" -DS_AT_ONCE={at_once}"),
-            Choices::CloverApply => options += " -DAPPLY_ONLY",
-            Choices::None => {}
-            Choices::Sum(choices) => options += &choices.options(),
-            Choices::Convert { from, words } => options += &format!(" -DFROM={from} -DWORDS={words}"),
-        }
-        options
-    }
-}
-
-impl<R: Vectors, K: SiteObject> HeldField<K> for DeviceField<R, K> {
-    fn lattice(&self) -> &Lattice {
-        &self.lattice
-    }
-    fn sites(&self) -> Sites {
-        self.sites
-    }
-    fn kind(&self) -> K {
-        self.kind
-    }
-}
-
-impl<R: Vectors, K: SiteObject> DeviceField<R, K> {
-    pub(super) fn describe(&self) -> String {
-        describe::<R, K>(&self.lattice, self.sites, self.kind)
-    }
-
-    pub(super) fn osites(&self) -> usize {
-        self.lattice.osites(self.sites)
-    }
-
-    /// Parts of all outer sites, and words of one: to vector operations and norms, a field with n parts a site is one with n times as many
-    /// outer sites.
-    pub(super) fn parts(&self) -> (usize, usize) {
-        (self.osites() * self.kind.parts(), self.kind.words() / self.kind.parts())
-    }
-
-    pub(super) fn check(&self, what: &'static str, lattice: &Lattice, sites: Sites) -> Result<(), FieldError> {
-        match (&self.lattice, self.sites) == (lattice, sites) {
-            true => Ok(()),
-            false => Err(FieldError::Mismatch {
-                what,
-                left: self.describe(),
-                right: describe::<R, K>(lattice, sites, self.kind),
-            }),
-        }
-    }
-
-    pub(super) fn check_like(&self, what: &'static str, other: &Self) -> Result<(), FieldError> {
-        self.check(what, &other.lattice, other.sites)?;
-        self.check_kind(what, other)
-    }
-
-    pub(super) fn check_kind(&self, what: &'static str, other: &Self) -> Result<(), FieldError> {
-        match self.kind == other.kind {
-            true => Ok(()),
-            false => Err(FieldError::Mismatch { what, left: self.describe(), right: other.describe() }),
-        }
-    }
 }
 
 impl OpenCl {
@@ -280,41 +138,6 @@ impl OpenCl {
         self.parts_shape = shape;
     }
 
-    /// Parts that one work-item takes of `parts`: where nobody chose, up to `most` on GPUs. On an H200 four spinors of a hop with 12-real links
-    /// are the fastest, two with 18-real ones, and four results of a dense matrix along s.
-    pub(super) fn at_once(&self, parts: usize, most: usize) -> usize {
-        match self.parts_shape.at_once {
-            None if self.context.info().kind != DeviceKind::Cpu => {
-                [4, 2, 3].into_iter().find(|&n| n <= most && parts.is_multiple_of(n)).unwrap_or(1)
-            }
-            _ => self.parts_shape.at_once(parts),
-        }
-    }
-
-    /// The launch of a kernel whose groups walk over the sites, dimension `dimension`: no more of them than run at the same time.
-    pub(super) fn walked(
-        &self,
-        mut geometry: LaunchGeometry,
-        program: &Program,
-        kernel: &str,
-        (plan, dimension): (&Plan, usize),
-    ) -> LaunchGeometry {
-        if !plan.build.persistent {
-            return geometry;
-        }
-        let chosen = match plan.walk {
-            Walk::Persistent(Some(groups)) => Some(groups),
-            _ => registers_in(program.log(), kernel).map(|number| resident_groups(number, geometry.group_size())),
-        };
-        if let Some(a_unit) = chosen {
-            let most = (a_unit * self.context.info().compute_units as usize).max(1);
-            let others = geometry.groups() / (geometry.global[dimension] / geometry.local[dimension]);
-            let groups = (most / others).max(1) * geometry.local[dimension];
-            geometry.global[dimension] = geometry.global[dimension].min(groups);
-        }
-        geometry
-    }
-
     /// When each of the kernels of `work` ran, in the order in which they were queued.
     fn times_of_launches(
         &self,
@@ -349,14 +172,6 @@ impl OpenCl {
         Variant { file, precision: R::BITS, nsimd, access: self.access, choices }
     }
 
-    /// The access width of kernels that see a site of `kind` as one object, whatever its parts.
-    pub(super) fn access_of_sites<K: SiteObject>(&self, kind: K) -> AccessWidth {
-        match kind.parts() == 1 || self.access.divides(kind.words() / kind.parts()) {
-            true => self.access,
-            false => AccessWidth::Word,
-        }
-    }
-
     pub(super) fn program(&self, variant: Variant) -> Result<Arc<Program>, BackendError> {
         if let Some(program) = lock(&self.programs).get(&variant) {
             return Ok(Arc::clone(program));
@@ -387,10 +202,8 @@ impl OpenCl {
         at_once: usize,
         arguments: &[Arg<'_>],
     ) -> Result<(), BackendError> {
-        let most_osites = self.context.info().max_work_item_sizes[2];
         let shape = PartsShape { at_once: Some(at_once), ..self.parts_shape };
-        let geometry = LaunchGeometry::over_parts(nsimd, parts_and_osites, shape, self.threads, most_osites);
-        self.launch(program, kernel, geometry, arguments)
+        self.launch(program, kernel, self.geometry_over_parts(nsimd, parts_and_osites, shape), arguments)
     }
 
     pub(super) fn geometry_over_parts(
@@ -417,107 +230,6 @@ impl OpenCl {
         }
         Ok(())
     }
-
-    /// Launches a kernel of `blas.cl` that sums nothing, one work-item for each lane and outer site of a field.
-    fn launch_over<R: Vectors, K: SiteObject>(
-        &self,
-        kernel: &str,
-        field: &DeviceField<R, K>,
-        arguments: &[Arg<'_>],
-    ) -> Result<(), BackendError> {
-        let nsimd = field.lattice.nsimd();
-        let (parts, words) = field.parts();
-        let program = self.program(self.sum_variant::<R>("blas.cl", nsimd, words, (None, 1), Sum::Exact, None)?)?;
-        let geometry = LaunchGeometry::over_sites(nsimd, parts, self.threads);
-        self.launch(&program, kernel, geometry, &[arguments, &extent_of_parts(field)].concat())
-    }
-
-    /// One number for each site of a field, summed: `FIELDS` numbers for `inner_products`.
-    fn sum_of_sites<R: Vectors, K: SiteObject>(
-        &self,
-        (file, kernel): (&'static str, &'static str),
-        field: &DeviceField<R, K>,
-        arguments: &[Arg<'_>],
-        (a_row, fields): (usize, usize),
-        sum: Sum,
-    ) -> Result<Vec<f64>, BackendError> {
-        let arguments = &[arguments, &extent_of_parts(field)].concat();
-        let (parts, words) = field.parts();
-        let elements = parts * field.lattice.nsimd();
-        let work = Reduction {
-            file,
-            kernel,
-            arguments,
-            elements,
-            a_row,
-            rows: 1,
-            planes: 1,
-            fields,
-            bundle: None,
-            access: self.access,
-            sum,
-        };
-        self.reduce::<R>(&field.lattice, words, &work)
-    }
-
-    pub(super) fn upload_table(&self, table: &[u32], what: &str) -> Result<Buffer, BackendError> {
-        let buffer = self.context.allocate(size_of_val(table), what)?;
-        self.context.write(&buffer, 0, bytemuck::cast_slice(table))?;
-        Ok(buffer)
-    }
-
-    fn layout<R: Vectors, K: SiteObject>(&self, field: &DeviceField<R, K>) -> PartLayout {
-        let (_, words) = field.parts();
-        let bits = R::BITS as usize;
-        PartLayout {
-            bits,
-            nsimd: field.lattice.nsimd(),
-            words: R::device_bytes(words) / (bits / 4),
-            access: self.access,
-        }
-    }
-
-    pub(super) fn allocate<R: Vectors, K: SiteObject>(
-        &self,
-        lattice: Lattice,
-        sites: Sites,
-        kind: K,
-    ) -> Result<DeviceField<R, K>, BackendError> {
-        check::<R, K>(&lattice, sites, kind)?;
-        let parts = lattice.osites(sites) * lattice.nsimd() * kind.parts();
-        let bytes = parts * R::device_bytes(kind.words() / kind.parts());
-        let buffer = self.context.allocate(bytes, &describe::<R, K>(&lattice, sites, kind))?;
-        let _counted = Arc::clone(&self.fields);
-        Ok(DeviceField { lattice, sites, kind, buffer, precision: std::marker::PhantomData, _counted })
-    }
-}
-
-/// A scalar of the recurrence, rounded to the field's precision.
-fn scalar<R: Vectors>(value: f64) -> Arg<'static> {
-    match R::BITS {
-        64 => Arg::F64(value),
-        _ => Arg::F32(value as f32),
-    }
-}
-
-pub(super) fn osites<R: Vectors, K: SiteObject>(field: &DeviceField<R, K>) -> Arg<'static> {
-    Arg::U32(field.osites() as u32)
-}
-
-/// Parts of outer sites, and words of one, as kernels that know no object take them.
-fn extent_of_parts<R: Vectors, K: SiteObject>(field: &DeviceField<R, K>) -> [Arg<'static>; 2] {
-    let (parts, words) = field.parts();
-    [parts, words].map(|number| Arg::U32(number as u32))
-}
-
-/// Outer sites and words, as kernels that know no object take them.
-fn extent<R: Vectors, K: SiteObject>(field: &DeviceField<R, K>) -> [Arg<'static>; 2] {
-    [osites(field), Arg::U32(field.kind.words() as u32)]
-}
-
-/// Real and imaginary parts in turn as complex numbers, the first `words` of them.
-fn complex(parts: &[f64], words: usize) -> Vec<Complex<f64>> {
-    parts.chunks_exact(2).take(words).map(|parts| Complex::new(parts[0], parts[1])).collect()
 }
 
 impl fmt::Debug for OpenCl {
@@ -539,6 +251,10 @@ impl Backend for OpenCl {
         )
     }
 
+    fn takes_links<R: Vectors>(&self, format: LinkFormat) -> Result<(), BackendError> {
+        self.context.info().takes_links(format, R::BITS)
+    }
+
     fn zeros<R: Vectors, K: SiteObject>(
         &self,
         lattice: Lattice,
@@ -555,33 +271,15 @@ impl Backend for OpenCl {
     }
 
     fn upload<R: Vectors, K: SiteObject>(&self, field: Field<R, K>) -> Result<DeviceField<R, K>, BackendError> {
-        let device = self.allocate(*field.lattice(), field.sites(), field.kind())?;
-        let bytes = R::to_device(field.reals(), field.reals_a_part(), field.lattice().nsimd());
-        self.context.write(&device.buffer, 0, &self.layout(&device).to_device(bytes))?;
-        Ok(device)
+        self.upload_field(field)
     }
 
     fn download<R: Vectors, K: SiteObject>(&self, field: &DeviceField<R, K>) -> Result<Field<R, K>, BackendError> {
-        let mut host = Field::zeros(field.lattice, field.sites, field.kind)?;
-        let (a_part, nsimd) = (host.reals_a_part(), field.lattice.nsimd());
-        let layout = self.layout(field);
-        if R::BITS == 16 || !layout.is_plain() {
-            let mut bytes = vec![0; field.buffer.bytes()];
-            self.context.read(&field.buffer, 0, &mut bytes)?;
-            R::from_device(&layout.to_host(&bytes), host.reals_mut(), a_part, nsimd);
-        } else {
-            self.context.read(&field.buffer, 0, bytemuck::cast_slice_mut(host.reals_mut()))?;
-        }
-        Ok(host)
+        self.download_field(field)
     }
 
     fn stencil(&self, stencil: Stencil) -> Result<DeviceStencil, BackendError> {
-        Ok(DeviceStencil {
-            lattice: *stencil.lattice(),
-            sites: stencil.sites(),
-            neighbours: self.upload_table(stencil.neighbours(), "table of neighbours")?,
-            lane_steps: self.upload_table(stencil.lane_steps(), "table of lane steps")?,
-        })
+        self.upload_stencil(&stencil)
     }
 
     fn hop<R: Vectors>(
@@ -593,41 +291,8 @@ impl Backend for OpenCl {
         legs: LegOrder,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
-        let (lattice, sites) = (&stencil.lattice, stencil.sites);
-        links.check("the hop's links", lattice, sites)?;
-        out.check("the hop's result", lattice, sites)?;
-        source.check("the hop's source", lattice, sites.neighbours())?;
-        source.check_kind("the hop's source", out)?;
-        let (nsimd, spinors) = (lattice.nsimd(), out.kind.count());
-        let plan = self.plan::<R>(KernelFamily::Hop, (lattice, sites), links.kind.format, spinors);
-        let (link_reals, at_once) = (links.kind.format.reals(), plan.at_once);
-        let choices = Choices::Hop { link_reals, legs, at_once, build: plan.build };
-        let program = self.program(self.variant::<R>("hop.cl", nsimd, choices))?;
-        let mut arguments = vec![
-            Arg::Buffer(&out.buffer),
-            Arg::Buffer(&links.buffer),
-            Arg::Buffer(&source.buffer),
-            Arg::Buffer(&stencil.neighbours),
-            Arg::Buffer(&stencil.lane_steps),
-            osites(out),
-            Arg::U32(links.kind.boundary.mask()),
-        ];
-        if spinors == 1 {
-            let kernel = if dagger == Dagger::No { "hop" } else { "hop_dagger" };
-            let geometry = LaunchGeometry::over_sites(nsimd, out.osites(), plan.threads);
-            let geometry = self.walked(geometry, &program, kernel, (&plan, 1));
-            return self.launch(&program, kernel, geometry, &arguments);
-        }
-        let kernel = if dagger == Dagger::No { "hop_many" } else { "hop_many_dagger" };
-        let geometry = self.planned_geometry(&plan, nsimd, (plan.a_launch, out.osites()));
-        let geometry = self.walked(geometry, &program, kernel, (&plan, 2));
-        let first_of_all = arguments.len();
-        for first in (0..spinors).step_by(plan.a_launch) {
-            arguments.truncate(first_of_all);
-            arguments.extend([spinors, first, plan.a_launch].map(|number| Arg::U32(number as u32)));
-            self.launch(&program, kernel, geometry, &arguments)?;
-        }
-        Ok(())
+        let hop = HopTerm { stencil, links, source, legs, dagger };
+        self.launch_hop(out, hop)
     }
 
     fn field_strength<R: Vectors>(
@@ -698,8 +363,7 @@ impl Backend for OpenCl {
         out: &mut DeviceField<R, K>,
         x: &DeviceField<R, K>,
     ) -> Result<(), BackendError> {
-        x.check_like("copy", out)?;
-        self.launch_over("copy", out, &[Arg::Buffer(&out.buffer), Arg::Buffer(&x.buffer)])
+        self.launch_copy(out, x)
     }
 
     fn scale<R: Vectors, K: SiteObject>(
@@ -708,8 +372,7 @@ impl Backend for OpenCl {
         a: f64,
         x: &DeviceField<R, K>,
     ) -> Result<(), BackendError> {
-        x.check_like("scale", out)?;
-        self.launch_over("scale", out, &[Arg::Buffer(&out.buffer), scalar::<R>(a), Arg::Buffer(&x.buffer)])
+        self.launch_scale(out, a, x)
     }
 
     fn axpy<R: Vectors, K: SiteObject>(
@@ -718,9 +381,7 @@ impl Backend for OpenCl {
         x: &DeviceField<R, K>,
         y: &mut DeviceField<R, K>,
     ) -> Result<(), BackendError> {
-        x.check_like("axpy", y)?;
-        let [x, out] = [&x.buffer, &y.buffer].map(Arg::Buffer);
-        self.launch_over("axpy", y, &[out, scalar::<R>(a), x, out])
+        self.launch_axpy(a, x, y)
     }
 
     fn axpy_norm<R: Vectors, K: SiteObject>(
@@ -730,9 +391,7 @@ impl Backend for OpenCl {
         y: &mut DeviceField<R, K>,
         sum: Sum,
     ) -> Result<f64, BackendError> {
-        x.check_like("axpy_norm", y)?;
-        let [x, out] = [&x.buffer, &y.buffer].map(Arg::Buffer);
-        Ok(self.sum_of_sites(("blas.cl", "axpy_norm"), y, &[out, scalar::<R>(a), x, out], (1, 1), sum)?[0])
+        self.launch_axpy_norm(a, x, y, sum)
     }
 
     fn axpby_norm<R: Vectors, K: SiteObject>(
@@ -743,10 +402,7 @@ impl Backend for OpenCl {
         y: &mut DeviceField<R, K>,
         sum: Sum,
     ) -> Result<f64, BackendError> {
-        x.check_like("axpby_norm", y)?;
-        let [x, out] = [&x.buffer, &y.buffer].map(Arg::Buffer);
-        let arguments = [out, scalar::<R>(a), x, scalar::<R>(b), out];
-        Ok(self.sum_of_sites(("blas.cl", "axpby_norm"), y, &arguments, (1, 1), sum)?[0])
+        self.launch_axpby_norm(a, x, b, y, sum)
     }
 
     fn cg_update<R: Vectors, K: SiteObject>(
@@ -757,10 +413,7 @@ impl Backend for OpenCl {
         a: f64,
         b: f64,
     ) -> Result<(), BackendError> {
-        p.check_like("cg_update", psi)?;
-        r.check_like("cg_update", psi)?;
-        let [out, p, r] = [&psi.buffer, &p.buffer, &r.buffer].map(Arg::Buffer);
-        self.launch_over("cg_update", psi, &[out, p, r, scalar::<R>(a), scalar::<R>(b)])
+        self.launch_cg_update(psi, p, r, a, b)
     }
 
     fn complex_axpy<R: Vectors, K: SiteObject>(
@@ -769,9 +422,7 @@ impl Backend for OpenCl {
         x: &DeviceField<R, K>,
         y: &mut DeviceField<R, K>,
     ) -> Result<(), BackendError> {
-        x.check_like("complex_axpy", y)?;
-        let [x, out] = [&x.buffer, &y.buffer].map(Arg::Buffer);
-        self.launch_over("complex_axpy", y, &[out, scalar::<R>(a.re), scalar::<R>(a.im), x, out])
+        self.launch_complex_axpy(a, x, y)
     }
 
     fn complex_xpay<R: Vectors, K: SiteObject>(
@@ -780,9 +431,7 @@ impl Backend for OpenCl {
         b: Complex<f64>,
         y: &mut DeviceField<R, K>,
     ) -> Result<(), BackendError> {
-        x.check_like("complex_xpay", y)?;
-        let [x, out] = [&x.buffer, &y.buffer].map(Arg::Buffer);
-        self.launch_over("complex_axpy", y, &[out, scalar::<R>(b.re), scalar::<R>(b.im), out, x])
+        self.launch_complex_xpay(x, b, y)
     }
 
     fn laplace_hop<R: Vectors>(
@@ -797,7 +446,7 @@ impl Backend for OpenCl {
     }
 
     fn norm2<R: Vectors, K: SiteObject>(&self, x: &DeviceField<R, K>, sum: Sum) -> Result<f64, BackendError> {
-        Ok(self.sum_of_sites(("reduce.cl", "norm2"), x, &[Arg::Buffer(&x.buffer)], (1, 1), sum)?[0])
+        self.norm2_of(x, sum)
     }
 
     fn convert<S: Vectors, R: Vectors, K: SiteObject>(
@@ -864,19 +513,7 @@ impl Backend for OpenCl {
         y: &DeviceField<R, K>,
         sum: Sum,
     ) -> Result<Vec<Complex<f64>>, BackendError> {
-        for x in xs {
-            x.check_like("inner product", y)?;
-        }
-        let mut products = Vec::with_capacity(xs.len());
-        for xs in xs.chunks(MOST_FIELDS) {
-            // Kernel arguments beyond the fields there are must be something, and are not read.
-            let x = |k: usize| Arg::Buffer(&xs.get(k).unwrap_or(&xs[0]).buffer);
-            let arguments = [x(0), x(1), x(2), x(3), Arg::Buffer(&y.buffer)];
-            let fields = xs.len();
-            let parts = self.sum_of_sites(("reduce.cl", "inner_products"), y, &arguments, (2 * fields, fields), sum)?;
-            products.extend(complex(&parts, fields));
-        }
-        Ok(products)
+        self.inner_products_of(xs, y, sum)
     }
 
     fn sum<R: Vectors, K: SiteObject>(
@@ -884,34 +521,7 @@ impl Backend for OpenCl {
         x: &DeviceField<R, K>,
         sum: Sum,
     ) -> Result<Vec<Complex<f64>>, BackendError> {
-        if R::BITS == 16 {
-            return self.sum(&self.in_f32(x)?, sum);
-        }
-        let words = x.kind.words();
-        let form = self.form(sum);
-        let bundle = self.bundle(form, words);
-        let parts = match form {
-            SumForm::Staged(_) => self.reduce_staged(x, bundle, sum)?,
-            SumForm::Fused(_) | SumForm::SerialWords => {
-                let [osites, words_of_site] = extent(x);
-                let arguments = [Arg::Buffer(&x.buffer), osites, words_of_site, Arg::U32(0), Arg::U32(0)];
-                let work = Reduction {
-                    file: "reduce.cl",
-                    kernel: "sum",
-                    arguments: &arguments,
-                    elements: x.osites() * x.lattice.nsimd(),
-                    a_row: 2 * bundle,
-                    rows: words.div_ceil(bundle),
-                    planes: 1,
-                    fields: 1,
-                    bundle: Some(bundle),
-                    access: self.access_of_sites(x.kind),
-                    sum,
-                };
-                self.reduce::<R>(&x.lattice, words, &work)?
-            }
-        };
-        Ok(complex(&parts, words))
+        self.sum_of_words(x, sum)
     }
 
     fn slice_sums<R: Vectors, K: SiteObject>(
@@ -920,40 +530,7 @@ impl Backend for OpenCl {
         direction: Direction,
         sum: Sum,
     ) -> Result<Vec<Vec<Complex<f64>>>, BackendError> {
-        if R::BITS == 16 {
-            return self.slice_sums(&self.in_f32(x)?, direction, sum);
-        }
-        let slices = Slices::new(&x.lattice, x.sites, direction)?;
-        let osites = self.upload_table(slices.osites(), "table of outer sites of slices")?;
-        let lanes = self.upload_table(slices.lanes(), "table of lanes of slices")?;
-        let words = x.kind.words();
-        // A bundle that was packed would serve one slice: slices are always fused.
-        let bundle = self.bundle(self.form(sum), words);
-        let (rows, a_row) = (words.div_ceil(bundle), 2 * bundle);
-        let arguments = [
-            Arg::Buffer(&x.buffer),
-            Arg::Buffer(&osites),
-            Arg::Buffer(&lanes),
-            Arg::U32(slices.osites_a_class() as u32),
-            Arg::U32(slices.lanes_a_group() as u32),
-            Arg::U32(slices.classes() as u32),
-            Arg::U32(words as u32),
-        ];
-        let work = Reduction {
-            file: "reduce.cl",
-            kernel: "slice_sums",
-            arguments: &arguments,
-            elements: slices.osites_a_class() * slices.lanes_a_group(),
-            a_row,
-            rows,
-            planes: slices.count(),
-            fields: 1,
-            bundle: Some(bundle),
-            access: self.access_of_sites(x.kind),
-            sum,
-        };
-        let parts = self.reduce::<R>(&x.lattice, words, &work)?;
-        Ok(parts.chunks_exact(a_row * rows).map(|slice| complex(slice, words)).collect())
+        self.sums_of_slices(x, direction, sum)
     }
 
     fn s_matrix<R: Vectors>(&self, matrix: &SMatrix) -> Result<DeviceSMatrix<R>, BackendError> {

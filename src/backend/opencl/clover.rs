@@ -1,16 +1,17 @@
 //! Clover terms on a device: the launches of `cl/clover_term.cl`, which make one, and of `cl/clover.cl`, which multiply with it, alone and after
 //! a hop.
 
-use lanefield_reference::field::{CloverBlocks, ComplexNumber, FieldError, FieldStrength, Gauge, SiteObject, Spinors};
+use lanefield_reference::field::{CloverBlocks, ComplexNumber, FieldStrength, Gauge, SiteObject, Spinors};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::clover_term::{CloverCoefficients, not_a_parity};
-use lanefield_reference::kernels::hop::{Dagger, HopTerm};
+use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, LaunchGeometry, PartsShape, Sites, osites_in_full};
-use lanefield_reference::links::DoubledGauge;
 use serde::{Deserialize, Serialize};
 
-use super::backend::{Choices, DeviceField, DeviceStencil, OpenCl, Variant, osites};
-use super::{Arg, KernelFamily, Program};
+use super::field::osites;
+use super::hop::DeviceHop;
+use super::variant::{Choices, Variant};
+use super::{Arg, DeviceField, DeviceStencil, KernelFamily, OpenCl, Program};
 use crate::backend::BackendError;
 
 /// Where the kernels that go on from a hop add it up. No bit of any result depends on it.
@@ -28,9 +29,6 @@ impl Accumulators {
     /// Both places.
     pub const ALL: [Self; 2] = [Self::Registers, Self::LocalMemory];
 }
-
-/// A hop on a device.
-pub(super) type DeviceHop<'a, R> = HopTerm<'a, DeviceStencil, DeviceField<R, DoubledGauge>, DeviceField<R, Spinors>>;
 
 impl OpenCl {
     /// Chooses where the kernels that go on from a hop add it up; `None`: what was tuned, else registers.
@@ -199,26 +197,5 @@ impl OpenCl {
         };
         let geometry = self.walked(geometry, &program, kernel, (&plan, if spinors == 1 { 1 } else { 2 }));
         self.launch(&program, kernel, geometry, &arguments)
-    }
-
-    /// Refuses fields that do not make a hop onto `out`.
-    fn check_hop<R: Vectors>(&self, out: &DeviceField<R, Spinors>, hop: DeviceHop<'_, R>) -> Result<(), FieldError> {
-        let (lattice, sites) = (&hop.stencil.lattice, hop.stencil.sites);
-        hop.links.check("the hop's links", lattice, sites)?;
-        out.check("the hop's result", lattice, sites)?;
-        hop.source.check("the hop's source", lattice, sites.neighbours())?;
-        hop.source.check_kind("the hop's source", out)
-    }
-
-    /// HOP_ARGUMENTS of `cl/hop.clh`.
-    fn hop_arguments<'a, R: Vectors>(&self, out: &DeviceField<R, Spinors>, hop: DeviceHop<'a, R>) -> [Arg<'a>; 6] {
-        [
-            Arg::Buffer(&hop.links.buffer),
-            Arg::Buffer(&hop.source.buffer),
-            Arg::Buffer(&hop.stencil.neighbours),
-            Arg::Buffer(&hop.stencil.lane_steps),
-            osites(out),
-            Arg::U32(hop.links.kind.boundary.mask()),
-        ]
     }
 }

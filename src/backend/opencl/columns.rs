@@ -7,8 +7,8 @@ use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::layout::LaunchGeometry;
 use lanefield_reference::real::Real;
 
-use super::backend::Choices;
 use super::reduce::Reduction;
+use super::variant::Choices;
 use super::{Arg, Buffer, DeviceField, OpenCl};
 use crate::backend::{BackendError, column_parts};
 

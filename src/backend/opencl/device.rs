@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::OnceLock;
 
+use lanefield_reference::links::LinkFormat;
 use opencl3::device as cl;
 use opencl3::error_codes::{DLOPEN_FUNCTION_NOT_AVAILABLE, DLOPEN_RUNTIME_LOAD_FAILED};
 use opencl3::platform::platform::{CL_PLATFORM_NAME, CL_PLATFORM_VERSION, get_platform_data, get_platform_ids};
@@ -12,6 +13,7 @@ use serde::Serialize;
 
 use super::error::{ClStatus, OpenClError};
 use super::raw::{RawDevice, text, unsigned};
+use crate::backend::BackendError;
 
 /// What kind of processor a device is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -308,8 +310,22 @@ fn triple(answer: Result<Vec<u8>, i32>) -> [usize; 3] {
     sizes
 }
 
+impl DeviceInfo {
+    /// Refuses links of 8 reals in f32, and in 16-bit storage, which computes in it, where division is not known to be rounded correctly: they are
+    /// rebuilt by a division.
+    pub(super) fn takes_links(&self, format: LinkFormat, bits: u32) -> Result<(), BackendError> {
+        match format {
+            LinkFormat::Eight if bits != 64 && !self.fp32_correctly_rounded_divide_sqrt => {
+                Err(BackendError::NoRoundedDivision { device: self.name.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use super::super::testing::device;
     use super::*;
 
     #[test]
@@ -319,6 +335,21 @@ mod tests {
         assert_eq!(architecture("NVIDIA H200", &nvidia, capability), "sm_90");
         assert_eq!(architecture("gfx90a:sramecc+:xnack-", &[], capability), "gfx90a");
         assert_eq!(architecture("pthread-skylake", &[], capability), "");
+    }
+
+    #[test]
+    fn links_of_8_reals_need_rounded_division() {
+        let mut info = device("Test GPU");
+        for bits in [16, 32, 64] {
+            assert!(info.takes_links(LinkFormat::Eight, bits).is_ok());
+        }
+        info.fp32_correctly_rounded_divide_sqrt = false;
+        for bits in [16, 32] {
+            let error = info.takes_links(LinkFormat::Eight, bits).unwrap_err().to_string();
+            assert!(error.starts_with("Test GPU does not round f32 division") && error.contains("18 or 12"), "{error}");
+            assert!(info.takes_links(LinkFormat::TwoRows, bits).is_ok());
+        }
+        assert!(info.takes_links(LinkFormat::Eight, 64).is_ok());
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub enum OpenClError {
     #[error(
         "{call} failed with {status}: no room for {bytes} bytes of {what} on {device}; held already: {}; the device has \
          {device_bytes} bytes, at most {max_allocation_bytes} in one buffer; try a smaller lattice, f32 instead of f64, \
-         12-real links, or end other programs that use the device",
+         links of 12 or 8 reals, or end other programs that use the device",
         .in_use
     )]
     OutOfMemory {

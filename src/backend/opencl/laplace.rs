@@ -5,10 +5,11 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::LegOrder;
 use lanefield_reference::links::DoubledGauge;
 
-use super::backend::{Choices, DeviceField, DeviceStencil, OpenCl, osites};
+use super::field::osites;
 use super::tuning::Build;
-use super::{Arg, KernelFamily};
-use crate::backend::BackendError;
+use super::variant::Choices;
+use super::{Arg, DeviceField, DeviceStencil, KernelFamily, OpenCl};
+use crate::backend::{Backend, BackendError};
 
 /// What `laplace.cl` is built for, beside precision and lanes.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -45,6 +46,7 @@ impl OpenCl {
         out.check("the Laplacian's result", lattice, sites)?;
         source.check("the Laplacian's source", lattice, sites.neighbours())?;
         source.check_kind("the Laplacian's source", out)?;
+        self.takes_links::<R>(links.kind.format)?;
         let nsimd = lattice.nsimd();
         let plan = self.plan::<R>(KernelFamily::Laplace, (lattice, sites), links.kind.format, vectors);
         let choices = Choices::Laplace(LaplaceChoices {
@@ -61,7 +63,7 @@ impl OpenCl {
             Arg::Buffer(&stencil.neighbours),
             Arg::Buffer(&stencil.lane_steps),
             osites(out),
-            Arg::U32(links.kind.boundary.mask()),
+            Arg::U32(links.kind.boundary.kernel_masks()),
             Arg::U32(vectors as u32),
         ];
         let geometry = self.planned_geometry(&plan, nsimd, (vectors, out.osites()));

@@ -13,9 +13,14 @@
 //! | `probe.rs` | whether the device keeps the arithmetic contract of `docs/arithmetic.md` |
 //! | `cache.rs` | binaries and verdicts on disk |
 //! | `error.rs`, `raw.rs` | errors that say what to try; handles that release themselves |
+//! | `backend.rs` | the backend, which knows lattices |
+//! | `field.rs`, `variant.rs` | fields in device memory; programs and what they are built for |
+//! | `hop.rs`, `clover.rs`, `domain_wall.rs`, `laplace.rs`, `blas.rs`, `columns.rs` | launches of the kernels of the same name |
+//! | `sums.rs`, `reduce.rs` | sums over sites; how they are launched and rounded |
 
 mod access;
 mod backend;
+mod blas;
 mod cache;
 mod choice;
 mod clover;
@@ -24,6 +29,8 @@ mod context;
 mod device;
 mod domain_wall;
 mod error;
+mod field;
+mod hop;
 mod laplace;
 mod launch;
 mod plan;
@@ -32,14 +39,16 @@ mod program;
 mod raw;
 mod reduce;
 mod sources;
+mod sums;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tuned;
 mod tuning;
 mod tuning_file;
+mod variant;
 
 pub use access::AccessWidth;
-pub use backend::{DeviceField, DeviceStencil, OpenCl};
+pub use backend::OpenCl;
 pub use cache::{Cache, EntryKind, Key};
 pub use choice::{KernelChoice, KernelFamily, KernelKey, StoredPrecision};
 pub use clover::Accumulators;
@@ -47,6 +56,7 @@ pub use context::{Buffer, Context, MemoryUse};
 pub use device::{DeviceInfo, DeviceKind, Retirement, devices};
 pub use domain_wall::DeviceSMatrix;
 pub use error::{ClStatus, HOW_TO_GET_OPENCL, OpenClError};
+pub use field::{DeviceField, DeviceStencil};
 pub use launch::{Arg, DeviceTimes, Launch, LaunchEvent};
 pub use probe::{ProbeCheck, ProbeVerdict, measure, probe};
 pub use program::{KernelInfo, Program};

@@ -8,10 +8,10 @@ use lanefield_reference::links::LinkFormat;
 
 use super::choice::StoredPrecision;
 use super::context::lock;
-use super::tuning::Build;
+use super::tuning::{Build, registers_in, resident_groups};
 use super::{
-    AccessWidth, Accumulators, KernelChoice, KernelFamily, KernelKey, LinkLoads, OpenCl, Stores, Traversal, Tuned,
-    Tuning, Walk,
+    AccessWidth, Accumulators, KernelChoice, KernelFamily, KernelKey, LinkLoads, OpenCl, Program, Stores, Traversal,
+    Tuned, Tuning, Walk,
 };
 
 /// Cache of a GPU at least: some drivers tell another one's size (an H200 says 4 MiB, and has 50).
@@ -145,5 +145,29 @@ impl OpenCl {
     ) -> LaunchGeometry {
         let most_osites = self.context.info().max_work_item_sizes[2];
         LaunchGeometry::over_parts(nsimd, parts_and_osites, plan.shape, plan.threads, most_osites)
+    }
+
+    /// The launch of a kernel whose groups walk over the sites, dimension `dimension`: no more of them than run at the same time.
+    pub(super) fn walked(
+        &self,
+        mut geometry: LaunchGeometry,
+        program: &Program,
+        kernel: &str,
+        (plan, dimension): (&Plan, usize),
+    ) -> LaunchGeometry {
+        if !plan.build.persistent {
+            return geometry;
+        }
+        let chosen = match plan.walk {
+            Walk::Persistent(Some(groups)) => Some(groups),
+            _ => registers_in(program.log(), kernel).map(|number| resident_groups(number, geometry.group_size())),
+        };
+        if let Some(a_unit) = chosen {
+            let most = (a_unit * self.context.info().compute_units as usize).max(1);
+            let others = geometry.groups() / (geometry.global[dimension] / geometry.local[dimension]);
+            let groups = (most / others).max(1) * geometry.local[dimension];
+            geometry.global[dimension] = geometry.global[dimension].min(groups);
+        }
+        geometry
     }
 }

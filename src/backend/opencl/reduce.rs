@@ -10,8 +10,8 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::layout::{AcceleratorThreads, Lattice, reduction_groups};
 
-use super::backend::{Choices, Variant};
 use super::context::lock;
+use super::variant::{Choices, Variant};
 use super::{AccessWidth, Arg, Buffer, Context, DeviceField, DeviceKind, Launch, OpenCl, Program, Retirement};
 use crate::backend::BackendError;
 

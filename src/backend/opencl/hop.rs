@@ -1,0 +1,79 @@
+//! The Wilson hop on a device: the launches of `cl/hop.cl`, and what every kernel is told that begins with a hop.
+
+use lanefield_reference::field::Spinors;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::{Dagger, HopTerm};
+use lanefield_reference::layout::LaunchGeometry;
+use lanefield_reference::links::DoubledGauge;
+
+use super::field::osites;
+use super::variant::Choices;
+use super::{Arg, DeviceField, DeviceStencil, KernelFamily, OpenCl};
+use crate::backend::{Backend, BackendError};
+
+/// A hop on a device.
+pub(super) type DeviceHop<'a, R> = HopTerm<'a, DeviceStencil, DeviceField<R, DoubledGauge>, DeviceField<R, Spinors>>;
+
+impl OpenCl {
+    pub(super) fn launch_hop<R: Vectors>(
+        &self,
+        out: &DeviceField<R, Spinors>,
+        hop: DeviceHop<'_, R>,
+    ) -> Result<(), BackendError> {
+        let (lattice, sites) = (&hop.stencil.lattice, hop.stencil.sites);
+        self.check_hop(out, hop)?;
+        let (nsimd, spinors, format) = (lattice.nsimd(), out.kind.count(), hop.links.kind.format);
+        let plan = self.plan::<R>(KernelFamily::Hop, (lattice, sites), format, spinors);
+        let choices =
+            Choices::Hop { link_reals: format.reals(), legs: hop.legs, at_once: plan.at_once, build: plan.build };
+        let program = self.program(self.variant::<R>("hop.cl", nsimd, choices))?;
+        let mut arguments = vec![Arg::Buffer(&out.buffer)];
+        arguments.extend(self.hop_arguments(out, hop));
+        if spinors == 1 {
+            let kernel = if hop.dagger == Dagger::No { "hop" } else { "hop_dagger" };
+            let geometry = LaunchGeometry::over_sites(nsimd, out.osites(), plan.threads);
+            let geometry = self.walked(geometry, &program, kernel, (&plan, 1));
+            return self.launch(&program, kernel, geometry, &arguments);
+        }
+        let kernel = if hop.dagger == Dagger::No { "hop_many" } else { "hop_many_dagger" };
+        let geometry = self.planned_geometry(&plan, nsimd, (plan.a_launch, out.osites()));
+        let geometry = self.walked(geometry, &program, kernel, (&plan, 2));
+        let first_of_all = arguments.len();
+        for first in (0..spinors).step_by(plan.a_launch) {
+            arguments.truncate(first_of_all);
+            arguments.extend([spinors, first, plan.a_launch].map(|number| Arg::U32(number as u32)));
+            self.launch(&program, kernel, geometry, &arguments)?;
+        }
+        Ok(())
+    }
+
+    /// Refuses fields that do not make a hop onto `out`, and links that the device cannot take.
+    pub(super) fn check_hop<R: Vectors>(
+        &self,
+        out: &DeviceField<R, Spinors>,
+        hop: DeviceHop<'_, R>,
+    ) -> Result<(), BackendError> {
+        let (lattice, sites) = (&hop.stencil.lattice, hop.stencil.sites);
+        hop.links.check("the hop's links", lattice, sites)?;
+        out.check("the hop's result", lattice, sites)?;
+        hop.source.check("the hop's source", lattice, sites.neighbours())?;
+        hop.source.check_kind("the hop's source", out)?;
+        self.takes_links::<R>(hop.links.kind.format)
+    }
+
+    /// HOP_ARGUMENTS of `cl/hop.clh`.
+    pub(super) fn hop_arguments<'a, R: Vectors>(
+        &self,
+        out: &DeviceField<R, Spinors>,
+        hop: DeviceHop<'a, R>,
+    ) -> [Arg<'a>; 6] {
+        [
+            Arg::Buffer(&hop.links.buffer),
+            Arg::Buffer(&hop.source.buffer),
+            Arg::Buffer(&hop.stencil.neighbours),
+            Arg::Buffer(&hop.stencil.lane_steps),
+            osites(out),
+            Arg::U32(hop.links.kind.boundary.kernel_masks()),
+        ]
+    }
+}
