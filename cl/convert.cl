@@ -28,8 +28,8 @@ accelerator_inline float2 source(__global const source_word* x, size_t part, uin
 #else
 typedef uint source_word;
 accelerator_inline float2 source(__global const source_word* x, size_t part, uint word, uint lane) {
-    return convert_float2(as_short2(x[FROM_INDEX(word, WORDS + 1)])) *
-           as_float(x[FROM_INDEX(WORDS, WORDS + 1)]);
+    const float step = as_float(x[FROM_INDEX(WORDS, WORDS + 1)]);
+    return components(x[FROM_INDEX(word, WORDS + 1)], step, -BIAS * step);
 }
 #endif
 

@@ -86,6 +86,9 @@ const MANTISSA_BITS: u32 = 23;
 /// Bits of a fraction after its point.
 const FRACTION_BITS: u32 = 15;
 
+/// A device holds a fraction q as q + 2¹⁵, two in a word, and so with this bit of each turned.
+const ON_DEVICE: u32 = 0x8000_8000;
+
 /// The same on both sides of 0, so that a scale is never reached.
 const LARGEST_FRACTION: f32 = 32767.0;
 
@@ -200,7 +203,7 @@ impl Real for Sixteen {
                 steps[lane] = step.to_bits();
                 for (word, stored) in part.chunks_exact(2 * nsimd).zip(words.chunks_exact_mut(nsimd)) {
                     let [re, im] = [0, 1].map(|k| u32::from(fraction(word[2 * lane + k], step) as u16));
-                    stored[lane] = re | im << 16;
+                    stored[lane] = (re | im << 16) ^ ON_DEVICE;
                 }
             }
         });
@@ -215,9 +218,11 @@ impl Real for Sixteen {
             let steps = device_words - nsimd;
             for (word, numbers) in part.chunks_exact_mut(2 * nsimd).enumerate() {
                 for lane in 0..nsimd {
-                    let (fractions, step) = (word_of(word * nsimd + lane), f32::from_bits(word_of(steps + lane)));
-                    numbers[2 * lane] = component(fractions as u16 as i16, step);
-                    numbers[2 * lane + 1] = component((fractions >> 16) as u16 as i16, step);
+                    let step = f32::from_bits(word_of(steps + lane));
+                    let fractions = word_of(word * nsimd + lane) ^ ON_DEVICE;
+                    // Memory filled with zero bytes has the step 0 and negative fractions: zeros, but not −0.
+                    numbers[2 * lane] = component(fractions as u16 as i16, step) + 0.0;
+                    numbers[2 * lane + 1] = component((fractions >> 16) as u16 as i16, step) + 0.0;
                 }
             }
         });

@@ -98,6 +98,14 @@ fn hop_is_bitwise_equal_to_plain_loops_at_every_width() {
 }
 
 #[test]
+fn a_lattice_whose_slices_no_cache_holds_has_the_bits_of_plain_loops() {
+    let configuration = Configuration::hot(extents([16, 16, 16, 4]), 5);
+    let operator = antiperiodic(&configuration);
+    let psi = random_words::<f64>(configuration.extents(), SPINOR_WORDS, 6, Numbers::Gaussian);
+    hop_is_the_same_at_every_width(&operator, Checkerboard::RedBlack, &psi, Dagger::No).unwrap();
+}
+
+#[test]
 fn hop_does_not_depend_on_the_number_of_threads() {
     let extents = extents("6.4.4.10");
     let configuration = Configuration::hot(extents, 3);

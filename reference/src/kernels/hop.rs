@@ -1,8 +1,9 @@
-//! The Wilson hop (Grid's Dhop) on the CPU: `docs/arithmetic.md` §6 on `wide` vectors, one outer site after the other, rayon tasks of
-//! neighbouring outer sites. Counterpart: `cl/hop.cl`.
+//! The Wilson hop (Grid's Dhop) on the CPU: `docs/arithmetic.md` §6 on `wide` vectors, row by row of outer sites, in an order that
+//! suits caches (`blocks.rs`). Counterpart: `cl/hop.cl`.
 
 use rayon::prelude::*;
 
+use super::blocks::rows_in_order;
 use super::{LaneOperation, Vectors, check_place, osites_a_task};
 use crate::field::{Field, FieldError, Spinors};
 use crate::layout::{DIMENSIONS, LEGS, LaneWidth, Leg, LegOrder, Stencil};
@@ -167,12 +168,15 @@ impl<'a, R: Real> Hop<'a, R> {
             parts: self.source.kind().count(),
         };
         let (parts, blocks) = (sweep.parts, sweep.blocks());
-        let osites_a_task = osites_a_task(self.stencil.osites());
-        let tasks = self.out.vectors_mut::<V>().par_chunks_mut(Spinors::WORDS * blocks * parts * osites_a_task);
-        tasks.enumerate().for_each(|(task, out)| {
+        let outer = self.stencil.lattice().outer_extents(self.stencil.sites());
+        let row = outer[0];
+        let rows_a_task = osites_a_task(self.stencil.osites()).div_ceil(row);
+        let row_words = Spinors::WORDS * blocks * parts * row;
+        let rows = rows_in_order(self.out.vectors_mut::<V>(), row_words, outer, row_words * size_of::<V>());
+        rows.into_par_iter().with_min_len(rows_a_task).for_each(|(number, out)| {
             for (k, out) in out.chunks_exact_mut(Spinors::WORDS * blocks).enumerate() {
                 for block in 0..blocks {
-                    let at = At { osite: task * osites_a_task + k / parts, part: k % parts, block };
+                    let at = At { osite: number * row + k / parts, part: k % parts, block };
                     store(out, blocks, block, finish(at, sweep.sum(at)));
                 }
             }

@@ -2,6 +2,7 @@
 //! depends on the number of threads, nor on the lane width.
 
 pub mod blas;
+mod blocks;
 pub mod clover;
 pub mod clover_term;
 pub mod columns;

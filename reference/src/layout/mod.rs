@@ -12,6 +12,7 @@ mod parity;
 mod plan;
 mod slices;
 mod stencil;
+mod traversal;
 mod virtual_nodes;
 mod width;
 
@@ -26,5 +27,6 @@ pub use parity::{Checkerboard, Parity, Sites};
 pub use plan::{ReductionDevice, TreePlan, get_num_blocks_and_threads};
 pub use slices::Slices;
 pub use stencil::{Neighbour, Stencil};
+pub use traversal::BlockOrder;
 pub use virtual_nodes::VirtualNodes;
 pub use width::{LaneChoice, LaneWidth, Scalar};

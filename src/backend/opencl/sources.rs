@@ -20,6 +20,7 @@ const FILES: &[(&str, &str)] = embedded![
     "convert.cl",
     "domain_wall.cl",
     "exact.clh",
+    "fractions.clh",
     "hop.cl",
     "hop.clh",
     "laplace.cl",
