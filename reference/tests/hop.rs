@@ -99,7 +99,7 @@ fn hop_is_bitwise_equal_to_plain_loops_at_every_width() {
 
 #[test]
 fn a_lattice_whose_slices_no_cache_holds_has_the_bits_of_plain_loops() {
-    let configuration = Configuration::hot(extents([16, 16, 16, 4]), 5);
+    let configuration = Configuration::hot(extents("16.16.16.4"), 5);
     let operator = antiperiodic(&configuration);
     let psi = random_words::<f64>(configuration.extents(), SPINOR_WORDS, 6, Numbers::Gaussian);
     hop_is_the_same_at_every_width(&operator, Checkerboard::RedBlack, &psi, Dagger::No).unwrap();
