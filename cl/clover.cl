@@ -21,8 +21,6 @@
 // Word of element (i, j), i < j.
 #define UPPER(i, j) (3 + 15 - (6 - (i)) * (5 - (i)) / 2 + (j) - (i) - 1)
 
-accelerator_inline cplx conjugate(cplx a) { return (cplx)(a.x, -a.y); }
-
 // Rows 6·block… of the blocks of an outer site times x. `block` is a constant at every call.
 accelerator_inline void times_block(const uint block, __global const stored* restrict blocks, size_t osite, spinor x,
                                     spinor* y) {
@@ -30,15 +28,15 @@ accelerator_inline void times_block(const uint block, __global const stored* res
     extract_words(blocks, 2 * osite + block, 0, BLOCK_WORDS, BLOCK_WORDS, accelerator_lane(), BLOCKS_PAST_L1, c);
 #pragma unroll
     for (uint i = 0; i < 6; ++i) {
-        const real diagonal = i % 2 ? c[i / 2].y : c[i / 2].x;
-        cplx sum = diagonal * x.spin[2 * block + i / 3].element[i % 3];
+        const vreal diagonal = i % 2 ? c[i / 2].hi : c[i / 2].lo;
+        cplx sum = times_real(diagonal, x.spin[2 * block + i / 3].element[i % 3]);
 #pragma unroll
         for (uint j = 0; j < 6; ++j) {
             const cplx xj = x.spin[2 * block + j / 3].element[j % 3];
             if (i < j)
                 sum = madd(c[UPPER(i, j)], xj, sum);
             else if (i > j)
-                sum = madd(conjugate(c[UPPER(j, i)]), xj, sum);
+                sum = madd(conj(c[UPPER(j, i)]), xj, sum);
         }
         y->spin[2 * block + i / 3].element[i % 3] = sum;
     }
@@ -69,8 +67,8 @@ __kernel void clover_apply(__global stored* restrict out, __global const stored*
 #define ACCUMULATORS_ARGUMENT , __local cplx *restrict memory
 #define ACCUMULATORS(sum)                                                                                              \
     const uint sum##_y = (uint)(get_local_id(1) + get_local_size(1) * get_local_id(2));                                 \
-    const accumulators sum = {memory + (accelerator_lane() + NSIMD * sum##_y),                                          \
-                              (uint)(NSIMD * get_local_size(1) * get_local_size(2))}
+    const accumulators sum = {memory + (accelerator_lane() + NSIMD / LANES * sum##_y),                                  \
+                              (uint)(NSIMD / LANES * get_local_size(1) * get_local_size(2))}
 #else
 #define ACCUMULATORS_ARGUMENT
 #define ACCUMULATORS(sum) spinor sum[SPINORS_AT_ONCE]

@@ -3,7 +3,7 @@
 // the order of `Form` in reference/src/kernels/domain_wall/matrix.rs; all work-items of a group read the same few of them at once.
 // Counterpart: reference/src/kernels/domain_wall.rs.
 
-#include "accelerator.clh"
+#include "complex.clh"
 
 #define SPINOR_WORDS 12
 #define HALF_WORDS (SPINOR_WORDS / 2)
@@ -32,8 +32,8 @@ accelerator_inline void tridiagonal_spinor(const int add, __global stored* restr
         extract_words(z, spinor, 0, SPINOR_WORDS, SPINOR_WORDS, lane, 0, y);
 #pragma unroll
     for (uint word = 0; word < SPINOR_WORDS; ++word) {
-        const cplx first = add ? fma((cplx)(diagonal), here[word], y[word]) : diagonal * here[word];
-        y[word] = fma((cplx)(word < HALF_WORDS ? plus : minus), there[word], first);
+        const cplx first = add ? madd_real(diagonal, here[word], y[word]) : diagonal * here[word];
+        y[word] = madd_real(word < HALF_WORDS ? plus : minus, there[word], first);
     }
     coalesced_write_all(out, spinor, SPINOR_WORDS, y);
 }
@@ -84,11 +84,11 @@ __kernel void s_sweep(__global stored* restrict out, __global const real* restri
         read_half(x, column + start, minus, lane, y);
         for (uint k = 1; k < ls; ++k) {
             const uint s = descending ? ls - 1 - k : k;
-            const cplx factor = (cplx)(corner[s]);
+            const real factor = corner[s];
             read_half(x, column + s, minus, lane, here);
 #pragma unroll
             for (uint w = 0; w < HALF_WORDS; ++w)
-                y[w] = fma(factor, here[w], y[w]);
+                y[w] = madd_real(factor, here[w], y[w]);
         }
 #pragma unroll
         for (uint w = 0; w < HALF_WORDS; ++w)
@@ -96,12 +96,12 @@ __kernel void s_sweep(__global stored* restrict out, __global const real* restri
         write_half(out, column + start, minus, lane, y);
         for (uint k = 1; k < ls; ++k) {
             const uint s = descending ? ls - 1 - k : k;
-            const cplx factor = (cplx)(step[s]);
+            const real factor = step[s];
             const real diagonal = reciprocal[s];
             read_half(x, column + s, minus, lane, here);
 #pragma unroll
             for (uint w = 0; w < HALF_WORDS; ++w)
-                y[w] = fma(factor, y[w], diagonal * here[w]);
+                y[w] = madd_real(factor, y[w], diagonal * here[w]);
             write_half(out, column + s, minus, lane, y);
         }
     }
@@ -127,7 +127,7 @@ accelerator_inline void dense_term(const int first, cplx (*y)[SPINOR_WORDS], __g
 #pragma unroll
             for (uint k = 0; k < S_AT_ONCE; ++k) {
                 const real factor = word + w < HALF_WORDS ? plus[k] : minus[k];
-                y[k][word + w] = first ? factor * values[w] : fma((cplx)(factor), values[w], y[k][word + w]);
+                y[k][word + w] = first ? factor * values[w] : madd_real(factor, values[w], y[k][word + w]);
             }
         }
     }

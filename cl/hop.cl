@@ -1,4 +1,4 @@
-// The Wilson hop (docs/arithmetic.md §6; Grid's Dhop). Each work-item computes one lane of one output site. The same kernels serve the full
+// The Wilson hop (docs/arithmetic.md §6; Grid's Dhop). Each work-item computes one lane, or all, of one output site. The same kernels serve the full
 // lattice and one parity: only the tables and the links differ. Traffic a site: eight links and one spinor read once, one spinor
 // written; the other seven neighbour reads should hit in cache. Counterpart: reference/src/kernels/hop.rs.
 

@@ -34,9 +34,7 @@ accelerator_inline void add_leg(const uint point, const int first, size_t osite,
     for (uint k = 0; k < VECTORS_AT_ONCE; ++k) {
         const size_t site = (size_t)end.osite * f.vectors + f.first + k;
         colour_vector h;
-#pragma unroll
-        for (uint colour = 0; colour < 3; ++colour)
-            h.element[colour] = extract_lane(f.in, site, colour, VECTOR_WORDS, end.lane);
+        extract_neighbour(f.in, point, end, site, VECTOR_WORDS, h.element);
 #pragma unroll
         for (uint colour = 0; colour < 3; ++colour) {
             const cplx w = row_times_vector(u.row[colour], h);

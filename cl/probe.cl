@@ -5,13 +5,23 @@
 // with an addition by compilers that do fuse a product of its own, so that the probe would see less than the kernels suffer.
 //
 // Built once for each precision with
-//   REAL            float or double
+//   NUMBER          float or double
+//   LANES           numbers of an operation: 1, or 8 to ask about vectors, which compilers may treat in another way
 //   PROBE_...       the number of each operation; the host's table gives the numbers
 
 #pragma OPENCL FP_CONTRACT OFF
 
-#ifndef REAL
-#define REAL float
+#ifndef NUMBER
+#define NUMBER float
+#endif
+#ifndef LANES
+#define LANES 1
+#endif
+
+#if LANES == 1
+typedef NUMBER REAL;
+#else
+typedef NUMBER REAL __attribute__((ext_vector_type(LANES)));
 #endif
 
 // x and y receive the result; y stays 0 where an operation has only one.

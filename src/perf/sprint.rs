@@ -53,6 +53,7 @@ pub fn stages(setup: StageSetup) -> Result<Vec<Stage>, LayoutError> {
         walk: Some(Walk::EachGroupOnce),
         traversal: Some(Traversal::Memory),
         most_registers: Some(0),
+        lane_form: None,
     };
     let with = |tuning, accumulators| Variant {
         threads,

@@ -21,15 +21,16 @@ pub struct Variant {
 
 impl Variant {
     /// Each choice with its name, in the order in which they are told; `None` where it is left to the backend.
-    fn choices(&self) -> [(&'static str, Option<String>); 7] {
+    fn choices(&self) -> [(&'static str, Option<String>); 8] {
         let KernelBuild { access, tuning, accumulators } = self.build;
-        let Tuning { link_loads, stores, walk, traversal, most_registers } = tuning;
+        let Tuning { link_loads, stores, walk, traversal, most_registers, lane_form } = tuning;
         [
             ("access", access.map(|access| access.to_string())),
             ("link_loads", link_loads.map(|loads| loads.in_words())),
             ("stores", stores.map(|stores| stores.in_words())),
             ("walk", walk.map(|walk| walk.in_words())),
             ("traversal", traversal.map(|traversal| traversal.in_words())),
+            ("lane_form", lane_form.map(|form| form.in_words())),
             ("accumulators", accumulators.map(|place| place.in_words())),
             ("registers", most_registers.map(|registers| registers.to_string())),
         ]

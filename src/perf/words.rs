@@ -1,6 +1,6 @@
 //! The names of choices that change no bit, as the command line reads them and tables print them.
 
-use crate::backend::opencl::{Accumulators, LinkLoads, Stores, Traversal, Walk};
+use crate::backend::opencl::{Accumulators, LaneForm, LinkLoads, Stores, Traversal, Walk};
 
 /// A choice with a name.
 pub trait InWords: Sized {
@@ -36,6 +36,7 @@ macro_rules! fixed_names {
 fixed_names! {
     LinkLoads, "way to load links": Cached "cached", PastL1 "past-l1";
     Stores, "way to store results": Cached "cached", Streaming "streaming";
+    LaneForm, "form of lanes": WorkItems "work-items", Vectors "vectors";
     Accumulators, "place of accumulators": Registers "registers", LocalMemory "local";
 }
 

@@ -12,7 +12,7 @@ use lanefield_reference::links::{BoundaryPhases, Phase};
 use lanefield_reference::random::{Stream, bits};
 use lanefield_reference::real::Real;
 
-use crate::backend::opencl::{AccessWidth, Accumulators, LinkLoads, Stores, Traversal, Tuning, Walk};
+use crate::backend::opencl::{AccessWidth, Accumulators, LaneForm, LinkLoads, Stores, Traversal, Tuning, Walk};
 
 use super::data::{Links, Numbers, TestData};
 use super::{VerifyError, VerifyOptions};
@@ -52,6 +52,7 @@ impl KernelBuild {
             // A build for each lattice, so not always.
             traversal: draws.one_of(&[Some(Traversal::Memory), Some(Traversal::Blocks(block))]),
             most_registers: draws.one_of(&[None, Some(0), Some(96)]),
+            lane_form: Some(draws.one_of(&LaneForm::ALL)),
         };
         Self {
             access: Some(draws.one_of(&AccessWidth::ALL)),
@@ -66,8 +67,8 @@ impl fmt::Display for KernelBuild {
         if *self == Self::default() {
             return f.write_str("kernels by default");
         }
-        let Self { access, tuning: Tuning { link_loads, stores, walk, traversal, most_registers }, accumulators } =
-            self;
+        let Self { access, tuning, accumulators } = self;
+        let Tuning { link_loads, stores, walk, traversal, most_registers, lane_form } = tuning;
         if let Some(access) = access {
             write!(f, "access {access}")?;
         }
@@ -77,6 +78,7 @@ impl fmt::Display for KernelBuild {
             ("walk", walk.map(|x| format!("{x:?}"))),
             ("traversal", traversal.map(|x| format!("{x:?}"))),
             ("registers", most_registers.map(|x| format!("{x:?}"))),
+            ("lanes", lane_form.map(|x| format!("{x:?}"))),
             ("accumulators", accumulators.map(|x| format!("{x:?}"))),
         ] {
             if let Some(value) = value {
@@ -228,10 +230,14 @@ impl<'o> Plan<'o> {
         let (extents, nodes) = match large {
             true => (draws.one_of(&LARGE), None),
             false => {
-                let nodes = cut(nsimd, &mut draws);
+                // Kernels that compute all lanes in vectors are built for a cut: where programs shall be few, one for each lane width.
+                let nodes = match options.few_programs {
+                    true => cut(nsimd, &mut Draws::of_run(options.seed, 1 << 34 | build_subject(precision, width))),
+                    false => cut(nsimd, &mut draws),
+                };
                 let extents = small(nodes, checkerboard, round == 0, &mut draws);
                 // The default cut, which is another one where the lattice allows it, in half of the cases.
-                (extents, draws.one_of(&[Some(nodes), None]))
+                (extents, draws.one_of(&[Some(nodes), if options.few_programs { Some(nodes) } else { None }]))
             }
         };
         let lattice = Lattice::new(
@@ -265,8 +271,7 @@ impl<'o> Plan<'o> {
         if (position as u64 + precision as u64 + self.options.seed).is_multiple_of(2) {
             return KernelBuild::default();
         }
-        let subject = 16 * width.bytes() as u64 + precision as u64;
-        KernelBuild::drawn(&mut Draws::of_run(self.options.seed, 1 << 33 | subject))
+        KernelBuild::drawn(&mut Draws::of_run(self.options.seed, 1 << 33 | build_subject(precision, width)))
     }
 
     /// The default and one drawn number of accelerator threads in turn for each lane width; where programs shall be few, one of
@@ -324,6 +329,11 @@ fn too_large(options: &VerifyOptions) -> VerifyError {
         threads: options.accelerator_threads.map_or(1, AcceleratorThreads::get),
         most_work_items: options.most_work_items,
     }
+}
+
+/// What numbers the draws that hold for a whole run and one lane width.
+fn build_subject(precision: Precision, width: LaneWidth) -> u64 {
+    16 * width.bytes() as u64 + precision as u64
 }
 
 /// A cut into `nsimd` virtual nodes: each factor of two goes to a direction drawn.

@@ -77,7 +77,7 @@ fn flops_and_bytes_are_those_of_the_sites_spinors_and_links() {
 #[test]
 fn choices_on_a_device_are_told_and_launches_follow_each_other() {
     let Some(device) = opencl() else { return };
-    let choices = "--accelerator-threads 4 --access 8 --link-loads past-l1 --stores streaming --walk persistent:2 --traversal 1.2.2.2";
+    let choices = "--accelerator-threads 4 --access 8 --link-loads past-l1 --stores streaming --walk persistent:2 --traversal 1.2.2.2 --lane-form vectors";
     let command = format!("bench clover {SMALL} {device} --precision f32 --links 12 --accumulators local {choices}");
     let report = Folder::new().json(&command);
     assert_timed(&report);
@@ -85,7 +85,7 @@ fn choices_on_a_device_are_told_and_launches_follow_each_other() {
         assert!(row["back_to_back_seconds"].is_f64(), "{row}");
         let expected = json!({
             "accelerator_threads": 4, "access": "8", "link_loads": "past-l1", "stores": "streaming", "walk": "persistent:2",
-            "traversal": "1.2.2.2", "accumulators": "local", "registers": null
+            "traversal": "1.2.2.2", "accumulators": "local", "registers": null, "lane_form": "vectors"
         });
         assert_eq!(row["choices"], expected);
         assert_contains(row["variant"].as_str().unwrap(), &["accelerator threads 4, access 8, link loads past-l1"]);

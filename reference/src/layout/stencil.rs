@@ -70,15 +70,8 @@ impl Stencil {
     }
 
     fn lane_step(lattice: &Lattice, leg: Leg, lane: usize) -> u32 {
-        let nodes = lattice.nodes();
-        let d = leg.dimension();
-        let stride: usize = nodes.as_array()[..d].iter().product();
-        let here = lane / stride % nodes[d];
-        let (there, crosses) = match leg.is_forward() {
-            true => ((here + 1) % nodes[d], here + 1 == nodes[d]),
-            false => ((here + nodes[d] - 1) % nodes[d], here == 0),
-        };
-        (lane - here * stride + there * stride) as u32 | if crosses { Self::MARK } else { 0 }
+        let (there, crosses) = lattice.nodes().step(lane, leg);
+        there as u32 | if crosses { Self::MARK } else { 0 }
     }
 
     /// The lattice.

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::fmt;
 
-use super::{Checkerboard, DIMENSION_NAMES, DIMENSIONS, Extents, LayoutError};
+use super::{Checkerboard, DIMENSION_NAMES, DIMENSIONS, Extents, LayoutError, Leg};
 
 /// Number of virtual nodes in each dimension, `[x, y, z, t]`; all powers of two, since lane counts are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -98,6 +98,18 @@ impl VirtualNodes {
             }
         }
         Ok(())
+    }
+
+    /// The lane of the virtual node that follows that of `lane` along `leg`, and whether the step crosses the boundary of the lattice.
+    pub fn step(&self, lane: usize, leg: Leg) -> (usize, bool) {
+        let (nodes, d) = (self.0, leg.dimension());
+        let stride: usize = nodes[..d].iter().product();
+        let here = lane / stride % nodes[d];
+        let (there, crosses) = match leg.is_forward() {
+            true => ((here + 1) % nodes[d], here + 1 == nodes[d]),
+            false => ((here + nodes[d] - 1) % nodes[d], here == 0),
+        };
+        (lane - here * stride + there * stride, crosses)
     }
 
     /// The numbers of virtual nodes, `[x, y, z, t]`.

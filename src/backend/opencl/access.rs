@@ -47,7 +47,7 @@ impl AccessWidth {
     }
 
     /// Words that lie together in storage of `bits` bits a real, with `nsimd` lanes. Fewer lanes than that would not leave them aligned.
-    fn together(self, bits: usize, nsimd: usize) -> usize {
+    pub(super) fn together(self, bits: usize, nsimd: usize) -> usize {
         match self.bytes() * 4 / bits {
             together if together > 1 && nsimd.is_multiple_of(together) => together,
             _ => 1,

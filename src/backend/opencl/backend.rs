@@ -21,6 +21,7 @@ use num_complex::Complex;
 
 use super::context::lock;
 use super::domain_wall::DeviceSMatrix;
+use super::lanes::{VectorsVerdict, WorkItemLanes};
 use super::reduce::{SumOptions, Workspace};
 use super::tuning::Tuning;
 use super::variant::{Choices, Variant};
@@ -40,6 +41,7 @@ pub struct OpenCl {
     pub(super) accumulators: Option<Accumulators>,
     pub(super) tuning: Tuning,
     pub(super) tuned: Tuned,
+    pub(super) vectors: VectorsVerdict,
     /// What was looked up so far.
     pub(super) looked_up: Mutex<HashMap<KernelKey, KernelChoice>>,
     pub(super) access: AccessWidth,
@@ -87,6 +89,7 @@ impl OpenCl {
             accumulators: None,
             tuning: Tuning::default(),
             tuned,
+            vectors: VectorsVerdict::default(),
             looked_up: Mutex::default(),
             access,
             fields: Arc::default(),
@@ -169,7 +172,7 @@ impl OpenCl {
 
     /// `file` for fields of precision `R`, in this backend's layout.
     pub(super) fn variant<R: Vectors>(&self, file: &'static str, nsimd: usize, choices: Choices) -> Variant {
-        Variant { file, precision: R::BITS, nsimd, access: self.access, choices }
+        Variant { file, precision: R::BITS, nsimd, lanes: WorkItemLanes::One, access: self.access, choices }
     }
 
     pub(super) fn program(&self, variant: Variant) -> Result<Arc<Program>, BackendError> {

@@ -8,7 +8,7 @@ use lanefield_reference::layout::AcceleratorThreads;
 use lanefield_reference::links::LinkFormat;
 use serde::{Deserialize, Serialize};
 
-use super::{AccessWidth, Accumulators, LinkLoads, Stores, Traversal, Walk};
+use super::{AccessWidth, Accumulators, LaneForm, LinkLoads, Stores, Traversal, Walk};
 
 /// Kernels for which choices are made.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -132,6 +132,9 @@ pub struct KernelChoice {
     /// Registers of a work-item at most, 0 for as many as the compiler likes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_registers: Option<u32>,
+    /// Whether a work-item takes one lane or all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lane_form: Option<LaneForm>,
     /// Where kernels that go on from a hop add it up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accumulators: Option<Accumulators>,
@@ -159,6 +162,7 @@ impl KernelChoice {
             walk: self.walk.or(other.walk),
             traversal: self.traversal.or(other.traversal),
             most_registers: self.most_registers.or(other.most_registers),
+            lane_form: self.lane_form.or(other.lane_form),
             accumulators: self.accumulators.or(other.accumulators),
             at_once: self.at_once.or(other.at_once),
             parts: self.parts.or(other.parts),
@@ -179,6 +183,7 @@ impl KernelChoice {
             walk: unlike(self.walk, other.walk),
             traversal: unlike(self.traversal, other.traversal),
             most_registers: unlike(self.most_registers, other.most_registers),
+            lane_form: unlike(self.lane_form, other.lane_form),
             accumulators: unlike(self.accumulators, other.accumulators),
             at_once: unlike(self.at_once, other.at_once),
             parts: unlike(self.parts, other.parts),
@@ -221,6 +226,7 @@ impl fmt::Display for KernelChoice {
             self.walk.map(|walk| format!("walk {walk}")),
             self.traversal.map(|traversal| format!("traversal {traversal}")),
             self.most_registers.filter(|n| *n > 0).map(|n| format!("at most {n} registers")),
+            self.lane_form.map(|form| format!("lanes as {}", name(serde_json::json!(form)))),
             self.accumulators.map(|place| format!("sums in {}", name(serde_json::json!(place)))),
             self.at_once.map(|n| format!("{n} at once")),
             self.parts.map(|n| format!("{n} parts")),

@@ -137,10 +137,11 @@ impl OpenCl {
         blocks.check("the blocks to multiply with", &out.lattice, out.sites)?;
         x.check_like("a product with blocks", out)?;
         let (nsimd, spinors) = (out.lattice.nsimd(), out.kind.count());
-        let program = self.program(self.variant::<R>("clover.cl", nsimd, Choices::CloverApply))?;
+        let lanes = self.work_item_lanes::<R>(nsimd, None).with_steps(&out.lattice);
+        let program = self.program(Variant { lanes, ..self.variant::<R>("clover.cl", nsimd, Choices::CloverApply) })?;
         let [out_buffer, blocks, x] = [&out.buffer, &blocks.buffer, &x.buffer].map(Arg::Buffer);
         let arguments = [out_buffer, blocks, x, osites(out), Arg::U32(spinors as u32)];
-        self.launch_over_each_part(&program, "clover_apply", nsimd, (spinors, out.osites()), &arguments)
+        self.launch_over_each_part(&program, "clover_apply", lanes.launched(nsimd), (spinors, out.osites()), &arguments)
     }
 
     /// `blocks` times the hop, or, with χ, `blocks` times χ minus the hop.
@@ -169,10 +170,10 @@ impl OpenCl {
             accumulators,
             build,
         };
-        let program = self.program(self.variant::<R>("clover.cl", nsimd, choices))?;
+        let program = self.program(Variant { lanes: plan.lanes, ..self.variant::<R>("clover.cl", nsimd, choices) })?;
 
         let geometry = match spinors {
-            1 => LaunchGeometry::over_sites(nsimd, out.osites(), plan.threads),
+            1 => LaunchGeometry::over_sites(plan.lanes.launched(nsimd), out.osites(), plan.threads),
             _ => self.planned_geometry(&plan, nsimd, (spinors, out.osites())),
         };
         let mut arguments = vec![Arg::Buffer(&out.buffer), Arg::Buffer(&blocks.buffer)];
@@ -182,7 +183,7 @@ impl OpenCl {
             arguments.push(Arg::U32(spinors as u32));
         }
         if accumulators == Accumulators::LocalMemory {
-            let words = geometry.group_size() * Spinors::WORDS * at_once;
+            let words = geometry.group_size() * plan.lanes.each(nsimd) * Spinors::WORDS * at_once;
             arguments.push(Arg::Local(words * 2 * size_of::<R>()));
         }
         let kernel = match (chi, spinors, hop.dagger) {

@@ -6,7 +6,7 @@ use lanefield_reference::kernels::domain_wall::{Form, SMatrix, columns, require_
 use lanefield_reference::kernels::hop::Dagger;
 
 use super::field::osites;
-use super::variant::Choices;
+use super::variant::{Choices, Variant};
 use super::{Arg, Buffer, DeviceField, DeviceKind, OpenCl};
 use crate::backend::BackendError;
 
@@ -81,8 +81,9 @@ impl OpenCl {
         }
         let nsimd = out.lattice.nsimd();
         let choices = Choices::DomainWall { at_once };
-        let program = self.program(self.variant::<S>("domain_wall.cl", nsimd, choices))?;
-        self.launch_over_parts(&program, kernel, nsimd, (parts, out.osites()), at_once, &arguments)
+        let lanes = self.work_item_lanes::<S>(nsimd, None);
+        let program = self.program(Variant { lanes, ..self.variant::<S>("domain_wall.cl", nsimd, choices) })?;
+        self.launch_over_parts(&program, kernel, lanes.launched(nsimd), (parts, out.osites()), at_once, &arguments)
     }
 
     /// Results of a dense matrix that one work-item takes: where nobody chose, up to four on GPUs, the fastest on an H200.

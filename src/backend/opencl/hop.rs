@@ -7,7 +7,7 @@ use lanefield_reference::layout::LaunchGeometry;
 use lanefield_reference::links::DoubledGauge;
 
 use super::field::osites;
-use super::variant::Choices;
+use super::variant::{Choices, Variant};
 use super::{Arg, DeviceField, DeviceStencil, KernelFamily, OpenCl};
 use crate::backend::{Backend, BackendError};
 
@@ -26,12 +26,12 @@ impl OpenCl {
         let plan = self.plan::<R>(KernelFamily::Hop, (lattice, sites), format, spinors);
         let choices =
             Choices::Hop { link_reals: format.reals(), legs: hop.legs, at_once: plan.at_once, build: plan.build };
-        let program = self.program(self.variant::<R>("hop.cl", nsimd, choices))?;
+        let program = self.program(Variant { lanes: plan.lanes, ..self.variant::<R>("hop.cl", nsimd, choices) })?;
         let mut arguments = vec![Arg::Buffer(&out.buffer)];
         arguments.extend(self.hop_arguments(out, hop));
         if spinors == 1 {
             let kernel = if hop.dagger == Dagger::No { "hop" } else { "hop_dagger" };
-            let geometry = LaunchGeometry::over_sites(nsimd, out.osites(), plan.threads);
+            let geometry = LaunchGeometry::over_sites(plan.lanes.launched(nsimd), out.osites(), plan.threads);
             let geometry = self.walked(geometry, &program, kernel, (&plan, 1));
             return self.launch(&program, kernel, geometry, &arguments);
         }

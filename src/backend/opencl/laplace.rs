@@ -7,7 +7,7 @@ use lanefield_reference::links::DoubledGauge;
 
 use super::field::osites;
 use super::tuning::Build;
-use super::variant::Choices;
+use super::variant::{Choices, Variant};
 use super::{Arg, DeviceField, DeviceStencil, KernelFamily, OpenCl};
 use crate::backend::{Backend, BackendError};
 
@@ -55,7 +55,7 @@ impl OpenCl {
             at_once: plan.at_once,
             build: plan.build,
         });
-        let program = self.program(self.variant::<R>("laplace.cl", nsimd, choices))?;
+        let program = self.program(Variant { lanes: plan.lanes, ..self.variant::<R>("laplace.cl", nsimd, choices) })?;
         let arguments = [
             Arg::Buffer(&out.buffer),
             Arg::Buffer(&links.buffer),

@@ -8,6 +8,7 @@
 //! | `program.rs`, `sources.rs` | building OpenCL C; the files of `cl/` |
 //! | `launch.rs` | running a kernel, timing it |
 //! | `access.rs`, `tuning.rs` | the layout in device memory; how kernels are built and launched |
+//! | `lanes.rs` | a work-item for each lane, or one for all |
 //! | `plan.rs`, `choice.rs` | the choices for one kernel: what the user set, else what was looked up |
 //! | `tuned.rs`, `tuning_file.rs`, `defaults.toml` | where choices are looked up: what was tuned, and what ships with the crate |
 //! | `probe.rs` | whether the device keeps the arithmetic contract of `docs/arithmetic.md` |
@@ -31,6 +32,7 @@ mod domain_wall;
 mod error;
 mod field;
 mod hop;
+mod lanes;
 mod laplace;
 mod launch;
 mod plan;
@@ -57,6 +59,7 @@ pub use device::{DeviceInfo, DeviceKind, Retirement, devices};
 pub use domain_wall::DeviceSMatrix;
 pub use error::{ClStatus, HOW_TO_GET_OPENCL, OpenClError};
 pub use field::{DeviceField, DeviceStencil};
+pub use lanes::LaneForm;
 pub use launch::{Arg, DeviceTimes, Launch, LaunchEvent};
 pub use probe::{ProbeCheck, ProbeVerdict, measure, probe};
 pub use program::{KernelInfo, Program};

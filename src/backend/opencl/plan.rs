@@ -8,6 +8,7 @@ use lanefield_reference::links::LinkFormat;
 
 use super::choice::StoredPrecision;
 use super::context::lock;
+use super::lanes::WorkItemLanes;
 use super::tuning::{Build, registers_in, resident_groups};
 use super::{
     AccessWidth, Accumulators, KernelChoice, KernelFamily, KernelKey, LinkLoads, OpenCl, Program, Stores, Traversal,
@@ -23,6 +24,7 @@ pub(super) struct Plan {
     pub threads: AcceleratorThreads,
     pub walk: Walk,
     pub build: Build,
+    pub lanes: WorkItemLanes,
     pub accumulators: Accumulators,
     /// Parts that a work-item takes.
     pub at_once: usize,
@@ -87,7 +89,7 @@ impl OpenCl {
     ) -> Plan {
         let choice = self.choice(&self.kernel_key::<R>(kernel, (lattice, sites), links, parts));
         let (device, nsimd) = (self.context.info(), lattice.nsimd());
-        let Tuning { link_loads, stores, walk, traversal, most_registers } = self.tuning;
+        let Tuning { link_loads, stores, walk, traversal, most_registers, lane_form: _ } = self.tuning;
         let walk = walk.or(choice.walk).unwrap_or(Walk::EachGroupOnce);
         let choices = (
             link_loads.or(choice.link_loads).unwrap_or(LinkLoads::Cached),
@@ -95,8 +97,10 @@ impl OpenCl {
             walk,
             traversal.or(choice.traversal).unwrap_or(Traversal::Memory),
         );
+        let lanes = self.work_item_lanes::<R>(nsimd, choice.lane_form).with_steps(lattice);
+        let launched_lanes = lanes.launched(nsimd);
         // Files are edited by people: what no group of the device holds is made smaller.
-        let most = (device.max_work_group_size / nsimd).max(1);
+        let most = (device.max_work_group_size / launched_lanes).max(1);
         let tuned_threads =
             choice.accelerator_threads.and_then(|threads| AcceleratorThreads::new(threads.min(most)).ok());
         let asked_for = self.parts_shape;
@@ -112,7 +116,7 @@ impl OpenCl {
         {
             let side_by_side = choice.parts.unwrap_or(1).min(a_launch / at_once).min(most);
             shape.parts = Some(side_by_side);
-            shape.osites = Some((work_items / (side_by_side * nsimd)).max(1));
+            shape.osites = Some((work_items / (side_by_side * launched_lanes)).max(1));
         }
         let threads = tuned_threads.filter(|_| !self.threads_chosen).unwrap_or(self.accelerator_threads());
         // A place that was chosen for other groups may not hold these.
@@ -129,6 +133,7 @@ impl OpenCl {
                 device,
                 lattice.outer_extents(sites),
             ),
+            lanes,
             accumulators: self.accumulators.or(choice.accumulators.filter(fits)).unwrap_or_default(),
             at_once,
             a_launch,
@@ -144,7 +149,7 @@ impl OpenCl {
         parts_and_osites: (usize, usize),
     ) -> LaunchGeometry {
         let most_osites = self.context.info().max_work_item_sizes[2];
-        LaunchGeometry::over_parts(nsimd, parts_and_osites, plan.shape, plan.threads, most_osites)
+        LaunchGeometry::over_parts(plan.lanes.launched(nsimd), parts_and_osites, plan.shape, plan.threads, most_osites)
     }
 
     /// The launch of a kernel whose groups walk over the sites, dimension `dimension`: no more of them than run at the same time.

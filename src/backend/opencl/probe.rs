@@ -64,17 +64,30 @@ impl ProbeVerdict {
 ///
 /// As [`measure`].
 pub fn probe(context: &Context) -> Result<ProbeVerdict, OpenClError> {
-    let description = format!("{} seed {SEED}", build_options::<f64>());
+    probe_lanes(context, 1)
+}
+
+fn probe_lanes(context: &Context, lanes: usize) -> Result<ProbeVerdict, OpenClError> {
+    let description = format!("{} seed {SEED}", build_options::<f64>(lanes));
     let key = Key::new(context.info(), &expand(SOURCE)?, &description);
     let stored = context.cache().load(EntryKind::Probe, &key);
     if let Some(verdict) = stored.and_then(|json| serde_json::from_slice(&json).ok()) {
         return Ok(verdict);
     }
-    let verdict = measure(context)?;
+    let verdict = measure_lanes(context, lanes)?;
     if let Ok(json) = serde_json::to_vec_pretty(&verdict) {
         context.cache().store(EntryKind::Probe, &key, &json);
     }
     Ok(verdict)
+}
+
+/// The same for vectors of numbers, as kernels have them whose work-items compute all lanes ([`super::LaneForm::Vectors`]).
+///
+/// # Errors
+///
+/// As [`measure`]; a compiler that knows no such vectors fails to build.
+pub(super) fn probe_vectors(context: &Context) -> Result<ProbeVerdict, OpenClError> {
+    probe_lanes(context, VECTOR_LANES)
 }
 
 /// Runs every check on the device of `context`, whatever is stored.
@@ -83,9 +96,13 @@ pub fn probe(context: &Context) -> Result<ProbeVerdict, OpenClError> {
 ///
 /// What hinders the probe from running; an arithmetic that differs is no error, but the verdict.
 pub fn measure(context: &Context) -> Result<ProbeVerdict, OpenClError> {
-    let mut checks = measure_precision::<f32>(context)?;
+    measure_lanes(context, 1)
+}
+
+fn measure_lanes(context: &Context, lanes: usize) -> Result<ProbeVerdict, OpenClError> {
+    let mut checks = measure_precision::<f32>(context, lanes)?;
     if context.info().fp64 {
-        checks.extend(measure_precision::<f64>(context)?);
+        checks.extend(measure_precision::<f64>(context, lanes)?);
     } else {
         checks.push(ProbeCheck {
             name: "f64".to_owned(),
@@ -104,18 +121,21 @@ const SEED: u64 = 20_260_417;
 /// Every device runs work-groups of this size, and the number of operands is a multiple of it.
 const LOCAL: usize = 64;
 
-/// The precision, and the number of each operation.
-fn build_options<R: Real>() -> String {
+/// Numbers of a vector.
+const VECTOR_LANES: usize = 8;
+
+/// The precision, the numbers of an operation, and the number of each operation.
+fn build_options<R: Real>(lanes: usize) -> String {
     let numbers = operations::<R>().into_iter().enumerate();
     let numbers = numbers.map(|(number, operation)| format!(" -DPROBE_{}={number}", operation.case));
-    format!("-DREAL={}{}", R::CL_NAME, numbers.collect::<String>())
+    format!("-DNUMBER={} -DLANES={lanes}{}", R::CL_NAME, numbers.collect::<String>())
 }
 
-fn measure_precision<R: Real>(context: &Context) -> Result<Vec<ProbeCheck>, OpenClError> {
+fn measure_precision<R: Real>(context: &Context, lanes: usize) -> Result<Vec<ProbeCheck>, OpenClError> {
     let name = format!("probe {}", R::NAME);
-    let program = context.program(&name, &expand(SOURCE)?, &build_options::<R>())?;
+    let program = context.program(&name, &expand(SOURCE)?, &build_options::<R>(lanes))?;
     let mut operands = operands::<R>(SEED);
-    let cases = operands.a.len().next_multiple_of(LOCAL);
+    let cases = operands.a.len().next_multiple_of(LOCAL * lanes);
     for column in [&mut operands.a, &mut operands.b, &mut operands.c] {
         column.resize(cases, R::from_low_bits(0));
     }
@@ -128,7 +148,7 @@ fn measure_precision<R: Real>(context: &Context) -> Result<Vec<ProbeCheck>, Open
     let mut x = vec![R::from_low_bits(0); cases];
     let mut y = x.clone();
     let (x_device, y_device) = (upload(&x)?, upload(&y)?);
-    let launch = Launch { global: [cases, 1, 1], local: [LOCAL, 1, 1] };
+    let launch = Launch { global: [cases / lanes, 1, 1], local: [LOCAL, 1, 1] };
 
     let mut checks = Vec::new();
     for (number, operation) in (0u32..).zip(operations::<R>()) {

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use lanefield_reference::layout::DIMENSIONS;
 use serde::{Deserialize, Serialize};
 
-use super::DeviceInfo;
+use super::{DeviceInfo, LaneForm};
 
 /// How links, and the blocks of a clover term, are loaded: each is read once by one work-item.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -142,6 +142,8 @@ pub struct Tuning {
     /// Registers that the compiler may give a work-item, 0: as it likes. More work-items then fit a compute unit, and some of what they hold may
     /// go to memory. Where the compiler has no such option (all but NVIDIA's), nothing happens.
     pub most_registers: Option<u32>,
+    /// Whether a work-item takes one lane or all.
+    pub lane_form: Option<LaneForm>,
 }
 
 /// The choices for one kernel, as it is built.

@@ -2,6 +2,7 @@
 
 use lanefield_reference::layout::LegOrder;
 
+use super::lanes::WorkItemLanes;
 use super::laplace::LaplaceChoices;
 use super::reduce::SumChoices;
 use super::tuning::Build;
@@ -13,6 +14,7 @@ pub(super) struct Variant {
     pub file: &'static str,
     pub precision: u32,
     pub nsimd: usize,
+    pub lanes: WorkItemLanes,
     pub access: AccessWidth,
     pub choices: Choices,
 }
@@ -52,6 +54,7 @@ impl Variant {
     pub(super) fn options(&self) -> String {
         let mut options =
             format!("-DPRECISION={} -DNSIMD={} -DACCESS_BYTES={}", self.precision, self.nsimd, self.access.bytes());
+        options += &self.lanes.options();
         match &self.choices {
             Choices::Hop { link_reals, legs, at_once, build }
             | Choices::CloverHop { link_reals, legs, at_once, build, .. } => {

@@ -3,7 +3,7 @@
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use lanefield::backend::Threads;
-use lanefield::backend::opencl::{AccessWidth, Accumulators, LinkLoads, Stores, Traversal, Tuning, Walk};
+use lanefield::backend::opencl::{AccessWidth, Accumulators, LaneForm, LinkLoads, Stores, Traversal, Tuning, Walk};
 use lanefield::backend::select::DeviceChoice;
 use lanefield::perf::{InWords, Sampling, Timed, Variant};
 use lanefield::reference::layout::{AcceleratorThreads, Extents, LaneChoice, LayoutError};
@@ -80,6 +80,9 @@ pub struct VariantArgs {
     /// Registers of a work-item at most, 0 for as many as the compiler likes, where it can be told (NVIDIA's) [default: that of the kernel]
     #[arg(long, value_name = "N")]
     registers: Option<u32>,
+    /// Whether a work-item takes one lane or, on CPUs, all: work-items or vectors [default: that of the kernel]
+    #[arg(long, value_name = "FORM", value_parser = LaneForm::from_words)]
+    lane_form: Option<LaneForm>,
     /// Where clover kernels add up the hop: registers or local [default: that of the kernel]
     #[arg(long, value_name = "PLACE", value_parser = Accumulators::from_words)]
     accumulators: Option<Accumulators>,
@@ -91,8 +94,18 @@ impl VariantArgs {
     /// # Errors
     /// A choice, on a backend that has none.
     pub fn variant<B: Timed>(&self) -> anyhow::Result<Variant> {
-        let Self { accelerator_threads, access, link_loads, stores, walk, traversal, registers, accumulators } = *self;
-        let tuning = Tuning { link_loads, stores, walk, traversal, most_registers: registers };
+        let Self {
+            accelerator_threads,
+            access,
+            link_loads,
+            stores,
+            walk,
+            traversal,
+            registers,
+            lane_form,
+            accumulators,
+        } = *self;
+        let tuning = Tuning { link_loads, stores, walk, traversal, most_registers: registers, lane_form };
         let build = KernelBuild { access, tuning, accumulators };
         let variant = Variant { threads: accelerator_threads.unwrap_or_default(), build };
         if !B::HAS_VARIANTS && (variant != Variant::default() || accelerator_threads.is_some()) {

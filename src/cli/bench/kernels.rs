@@ -31,7 +31,7 @@ pub struct Kernels {
     #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', default_value = "f32,f64,16bit")]
     precision: Vec<StoredPrecision>,
     /// Reals stored a link
-    #[arg(long, value_name = "REALS,…", value_delimiter = ',', default_value = "18,12")]
+    #[arg(long, value_name = "REALS,…", value_delimiter = ',', default_value = "18,12,8")]
     links: Vec<LinkFormat>,
     /// Right-hand sides: spinors or colour vectors a site, of a domain wall 16 times as many [default: 1; of columns 12]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]

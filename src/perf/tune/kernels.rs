@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::search::{Axis, Trial};
 use crate::backend::opencl::{
-    Accumulators, DeviceInfo, DeviceKind, KernelChoice, KernelFamily, LinkLoads, StoredPrecision, Stores, Traversal,
-    Tuned, Walk,
+    Accumulators, DeviceInfo, DeviceKind, KernelChoice, KernelFamily, LaneForm, LinkLoads, StoredPrecision, Stores,
+    Traversal, Tuned, Walk,
 };
 use crate::backend::{Backend, BackendError, Cpu, OpenCl};
 use crate::verify::{Numbers, TestData, compare_fields};
@@ -85,6 +85,7 @@ pub(super) fn axes(device: &DeviceInfo, subject: &Subject, lanes: usize) -> Vec<
         walk: None,
         traversal: None,
         most_registers: None,
+        lane_form: None,
         accumulators: None,
         at_once: None,
         parts: None,
@@ -94,6 +95,10 @@ pub(super) fn axes(device: &DeviceInfo, subject: &Subject, lanes: usize) -> Vec<
     let fits = |work_items: &usize| *work_items <= device.max_work_group_size;
     let axis = |name, values| Axis { name, values };
     let mut axes = Vec::new();
+    if device.kind == DeviceKind::Cpu {
+        let forms = LaneForm::ALL.map(|form| KernelChoice { lane_form: Some(form), ..OPEN });
+        axes.push(axis("lane form", forms.into()));
+    }
     if subject.parts == 1 {
         let threads = [4, 8, 16, 32, 64].into_iter().filter(|threads| fits(&(threads * lanes)));
         let threads = threads.map(|n| KernelChoice { accelerator_threads: Some(n), ..OPEN });

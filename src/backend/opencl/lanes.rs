@@ -1,0 +1,135 @@
+//! Who computes the lanes of an outer site: a work-item for each, or one with vectors of all. Counterparts: LANE_VECTORS in `cl/accelerator.clh`,
+//! and `cl/legs.clh`.
+
+use std::fmt::Write as _;
+use std::sync::OnceLock;
+
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::{Lattice, Leg, VirtualNodes};
+use serde::{Deserialize, Serialize};
+
+use super::probe::probe_vectors;
+use super::{DeviceInfo, DeviceKind, OpenCl};
+
+/// How stencil kernels, products with clover blocks and matrices along s take the lanes of an outer site. No bit of any result depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LaneForm {
+    /// One work-item computes one lane.
+    WorkItems,
+    /// One work-item computes all lanes, with vectors. On CPUs, in 32 and 64 bits, for 2 to 16 lanes whose words lie one by one, and where the
+    /// compiler keeps the arithmetic of vectors; elsewhere as [`Self::WorkItems`].
+    Vectors,
+}
+
+impl LaneForm {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::WorkItems, Self::Vectors];
+
+    /// The form where nobody chose: a CPU's compiler finds the vectors in work-items only where these read no neighbours.
+    pub fn of_device(device: &DeviceInfo) -> Self {
+        match device.kind {
+            DeviceKind::Cpu => Self::Vectors,
+            _ => Self::WorkItems,
+        }
+    }
+}
+
+/// Lanes that OpenCL has vectors, and functions of vectors, for.
+const MOST_LANES: usize = 16;
+
+/// The lanes of a work-item of a program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum WorkItemLanes {
+    One,
+    All,
+    /// All, of a program that steps from lane to lane.
+    AllOf(VirtualNodes),
+}
+
+impl WorkItemLanes {
+    /// For a program that reads neighbours.
+    pub fn with_steps(self, lattice: &Lattice) -> Self {
+        if self == Self::All { Self::AllOf(lattice.nodes()) } else { self }
+    }
+
+    /// Work-items side by side for the `nsimd` lanes of an outer site.
+    pub fn launched(self, nsimd: usize) -> usize {
+        if self == Self::One { nsimd } else { 1 }
+    }
+
+    /// Lanes of a work-item.
+    pub fn each(self, nsimd: usize) -> usize {
+        nsimd / self.launched(nsimd)
+    }
+
+    /// The build options.
+    pub fn options(self) -> String {
+        match self {
+            Self::One => String::new(),
+            Self::All => " -DLANE_VECTORS".to_owned(),
+            Self::AllOf(nodes) => {
+                let mut options = Self::All.options();
+                for leg in Leg::all() {
+                    let steps = (0..nodes.count()).map(|lane| nodes.step(lane, leg));
+                    let (lanes, crosses): (Vec<_>, Vec<_>) =
+                        steps.map(|(lane, crosses)| (lane.to_string(), u8::from(crosses).to_string())).unzip();
+                    for (name, numbers) in [("STEPS", lanes), ("CROSSES", crosses)] {
+                        // Writing to a string does not fail.
+                        let _ = write!(options, " -DLANE_{name}_{}={}", leg.point(), numbers.join(","));
+                    }
+                }
+                options
+            }
+        }
+    }
+}
+
+impl OpenCl {
+    /// The lanes of a work-item of a program for fields of `R`, where `tuned` was looked up.
+    pub(super) fn work_item_lanes<R: Vectors>(&self, nsimd: usize, tuned: Option<LaneForm>) -> WorkItemLanes {
+        let device = self.context.info();
+        let chosen = self.tuning.lane_form.or(tuned).unwrap_or(LaneForm::of_device(device));
+        let possible = device.kind == DeviceKind::Cpu
+            && R::BITS != 16
+            && (2..=MOST_LANES).contains(&nsimd)
+            && self.access.together(R::BITS as usize, nsimd) == 1;
+        match chosen == LaneForm::Vectors && possible && self.vectors_are_bitwise() {
+            true => WorkItemLanes::All,
+            false => WorkItemLanes::One,
+        }
+    }
+
+    /// Whether the compiler keeps the arithmetic of vectors as well as that of numbers; found out once. One that knows no such vectors does not.
+    fn vectors_are_bitwise(&self) -> bool {
+        *self.vectors.get_or_init(|| probe_vectors(&self.context).is_ok_and(|verdict| verdict.is_bitwise()))
+    }
+}
+
+/// What [`OpenCl`] keeps of the probe of vectors.
+pub(super) type VectorsVerdict = OnceLock<bool>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_work_item_has_one_lane_or_all() {
+        assert_eq!((WorkItemLanes::One.launched(8), WorkItemLanes::One.each(8)), (8, 1));
+        assert_eq!((WorkItemLanes::All.launched(8), WorkItemLanes::All.each(8)), (1, 8));
+    }
+
+    #[test]
+    fn steps_are_constants_of_programs_that_read_neighbours() {
+        let extents = lanefield_reference::layout::Extents::new([4, 4, 4, 8]).unwrap();
+        let checkerboard = lanefield_reference::layout::Checkerboard::RedBlack;
+        let nodes = VirtualNodes::explicit([1, 1, 1, 4], extents, 4, checkerboard).unwrap();
+        let options = WorkItemLanes::AllOf(nodes).options();
+        for option in
+            ["-DLANE_STEPS_3=1,2,3,0", "-DLANE_CROSSES_3=0,0,0,1", "-DLANE_STEPS_7=3,0,1,2", "-DLANE_STEPS_0=0,1,2,3"]
+        {
+            assert!(options.contains(option), "{option} of {options}");
+        }
+        assert_eq!(WorkItemLanes::One.options(), "");
+    }
+}
