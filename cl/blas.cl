@@ -99,7 +99,7 @@ accelerator_inline void update_with_norm(__global stored* out, real a, __global 
                                          __global const stored* y, uint osites, uint words, REDUCTION_ARGUMENTS) {
     running sum = running_empty();
     for_elements(element, osites * NSIMD) {
-        const size_t osite = element / NSIMD;
+        const size_t osite = stored_at(element / NSIMD);
         const uint lane = element % NSIMD;
         double s = 0;
         UNROLL_WORDS for (uint first = 0; first < SITE_WORDS(words); first += NORM_WORDS_AT_ONCE) {

@@ -65,10 +65,15 @@ __kernel void clover_apply(__global stored* restrict out, __global const stored*
 #ifdef ACCUMULATORS_IN_LOCAL
 // SPINOR_WORDS · SPINORS_AT_ONCE words for each work-item of a group.
 #define ACCUMULATORS_ARGUMENT , __local cplx *restrict memory
+#ifdef SITE_FAST
+#define ROW_OF_GROUP get_local_size(0)
+#else
+#define ROW_OF_GROUP (NSIMD / LANES)
+#endif
 #define ACCUMULATORS(sum)                                                                                              \
     const uint sum##_y = (uint)(get_local_id(1) + get_local_size(1) * get_local_id(2));                                 \
-    const accumulators sum = {memory + (accelerator_lane() + NSIMD / LANES * sum##_y),                                  \
-                              (uint)(NSIMD / LANES * get_local_size(1) * get_local_size(2))}
+    const accumulators sum = {memory + (get_local_id(0) + ROW_OF_GROUP * sum##_y),                                      \
+                              (uint)(ROW_OF_GROUP * get_local_size(1) * get_local_size(2))}
 #else
 #define ACCUMULATORS_ARGUMENT
 #define ACCUMULATORS(sum) spinor sum[SPINORS_AT_ONCE]
@@ -112,30 +117,30 @@ accelerator_inline void oe_site(const int dagger, size_t osite, hop_inputs f, ac
 #define ONE_SPINOR {links, in, neighbours, lane_steps, boundary, 1, 0}
 
 // ψe = Mee⁻¹ Meo ψo: `blocks` are the inverse ones. The other arguments are those of `hop`.
-__kernel void eo_clover(__global stored* restrict out, __global const stored* restrict blocks,
-                        HOP_ARGUMENTS ACCUMULATORS_ARGUMENT) {
+STENCIL_KERNEL void eo_clover(__global stored* restrict out, __global const stored* restrict blocks,
+                              HOP_ARGUMENTS ACCUMULATORS_ARGUMENT) {
     const hop_inputs f = ONE_SPINOR;
     ACCUMULATORS(sum);
     accelerator_for(osite, osites) { eo_site(0, osite, f, sum, blocks, out); }
 }
 
-__kernel void eo_clover_dagger(__global stored* restrict out, __global const stored* restrict blocks,
-                               HOP_ARGUMENTS ACCUMULATORS_ARGUMENT) {
+STENCIL_KERNEL void eo_clover_dagger(__global stored* restrict out, __global const stored* restrict blocks,
+                                     HOP_ARGUMENTS ACCUMULATORS_ARGUMENT) {
     const hop_inputs f = ONE_SPINOR;
     ACCUMULATORS(sum);
     accelerator_for(osite, osites) { eo_site(1, osite, f, sum, blocks, out); }
 }
 
 // χo = Moo χ − Moe ψe: `blocks` are those of the term.
-__kernel void oe_clover(__global stored* restrict out, __global const stored* restrict blocks,
-                        __global const stored* restrict chi, HOP_ARGUMENTS ACCUMULATORS_ARGUMENT) {
+STENCIL_KERNEL void oe_clover(__global stored* restrict out, __global const stored* restrict blocks,
+                              __global const stored* restrict chi, HOP_ARGUMENTS ACCUMULATORS_ARGUMENT) {
     const hop_inputs f = ONE_SPINOR;
     ACCUMULATORS(sum);
     accelerator_for(osite, osites) { oe_site(0, osite, f, sum, blocks, chi, out); }
 }
 
-__kernel void oe_clover_dagger(__global stored* restrict out, __global const stored* restrict blocks,
-                               __global const stored* restrict chi, HOP_ARGUMENTS ACCUMULATORS_ARGUMENT) {
+STENCIL_KERNEL void oe_clover_dagger(__global stored* restrict out, __global const stored* restrict blocks,
+                                     __global const stored* restrict chi, HOP_ARGUMENTS ACCUMULATORS_ARGUMENT) {
     const hop_inputs f = ONE_SPINOR;
     ACCUMULATORS(sum);
     accelerator_for(osite, osites) { oe_site(1, osite, f, sum, blocks, chi, out); }
@@ -146,8 +151,8 @@ __kernel void oe_clover_dagger(__global stored* restrict out, __global const sto
 #define SOME_SPINORS(part)                                                                                             \
     {links, in, neighbours, lane_steps, boundary, spinors, (part) * SPINORS_AT_ONCE}
 
-__kernel void eo_clover_many(__global stored* restrict out, __global const stored* restrict blocks, HOP_ARGUMENTS,
-                             uint spinors ACCUMULATORS_ARGUMENT) {
+STENCIL_KERNEL void eo_clover_many(__global stored* restrict out, __global const stored* restrict blocks, HOP_ARGUMENTS,
+                                   uint spinors ACCUMULATORS_ARGUMENT) {
     ACCUMULATORS(sum);
     accelerator_for2d(osite, osites, part, spinors / SPINORS_AT_ONCE) {
         const hop_inputs f = SOME_SPINORS(part);
@@ -155,8 +160,8 @@ __kernel void eo_clover_many(__global stored* restrict out, __global const store
     }
 }
 
-__kernel void eo_clover_many_dagger(__global stored* restrict out, __global const stored* restrict blocks,
-                                    HOP_ARGUMENTS, uint spinors ACCUMULATORS_ARGUMENT) {
+STENCIL_KERNEL void eo_clover_many_dagger(__global stored* restrict out, __global const stored* restrict blocks,
+                                          HOP_ARGUMENTS, uint spinors ACCUMULATORS_ARGUMENT) {
     ACCUMULATORS(sum);
     accelerator_for2d(osite, osites, part, spinors / SPINORS_AT_ONCE) {
         const hop_inputs f = SOME_SPINORS(part);
@@ -164,8 +169,9 @@ __kernel void eo_clover_many_dagger(__global stored* restrict out, __global cons
     }
 }
 
-__kernel void oe_clover_many(__global stored* restrict out, __global const stored* restrict blocks,
-                             __global const stored* restrict chi, HOP_ARGUMENTS, uint spinors ACCUMULATORS_ARGUMENT) {
+STENCIL_KERNEL void oe_clover_many(__global stored* restrict out, __global const stored* restrict blocks,
+                                   __global const stored* restrict chi, HOP_ARGUMENTS,
+                                   uint spinors ACCUMULATORS_ARGUMENT) {
     ACCUMULATORS(sum);
     accelerator_for2d(osite, osites, part, spinors / SPINORS_AT_ONCE) {
         const hop_inputs f = SOME_SPINORS(part);
@@ -173,9 +179,9 @@ __kernel void oe_clover_many(__global stored* restrict out, __global const store
     }
 }
 
-__kernel void oe_clover_many_dagger(__global stored* restrict out, __global const stored* restrict blocks,
-                                    __global const stored* restrict chi, HOP_ARGUMENTS,
-                                    uint spinors ACCUMULATORS_ARGUMENT) {
+STENCIL_KERNEL void oe_clover_many_dagger(__global stored* restrict out, __global const stored* restrict blocks,
+                                          __global const stored* restrict chi, HOP_ARGUMENTS,
+                                          uint spinors ACCUMULATORS_ARGUMENT) {
     ACCUMULATORS(sum);
     accelerator_for2d(osite, osites, part, spinors / SPINORS_AT_ONCE) {
         const hop_inputs f = SOME_SPINORS(part);

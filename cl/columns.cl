@@ -31,7 +31,7 @@ accelerator_inline part_words axpy_part(real a, part_words x, part_words y) {
 #define for_column_elements(element, part, lane)                                                                       \
     for_elements(element, osites* column_parts* NSIMD)                                                                 \
         for (uint lane = element % NSIMD, row_part = element / NSIMD,                                                  \
-                  part = row_part / column_parts * parts + row_id() * column_parts + row_part % column_parts,          \
+                  part = stored_at(row_part / column_parts) * parts + row_id() * column_parts + row_part % column_parts, \
                   once = 1;                                                                                            \
              once; once = 0)
 

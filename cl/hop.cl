@@ -15,13 +15,13 @@ accelerator_inline void hop_and_store(const int dagger, size_t osite, hop_inputs
 #if SPINORS_AT_ONCE == 1
 // out ← hop(in). `out`: a spinor on the output sites; `links`: their doubled links (word = point·LINK_REALS/2 + 3·row +
 // column); `in`: a spinor on the sites that `neighbours` names.
-__kernel void hop(__global stored* restrict out, HOP_ARGUMENTS) {
+STENCIL_KERNEL void hop(__global stored* restrict out, HOP_ARGUMENTS) {
     const hop_inputs f = {links, in, neighbours, lane_steps, boundary, 1, 0};
     accelerator_for(osite, osites) { hop_and_store(0, osite, f, out); }
 }
 
 // out ← hop†(in): the signs of the projectors swapped, all else as in `hop`.
-__kernel void hop_dagger(__global stored* restrict out, HOP_ARGUMENTS) {
+STENCIL_KERNEL void hop_dagger(__global stored* restrict out, HOP_ARGUMENTS) {
     const hop_inputs f = {links, in, neighbours, lane_steps, boundary, 1, 0};
     accelerator_for(osite, osites) { hop_and_store(1, osite, f, out); }
 }
@@ -29,14 +29,15 @@ __kernel void hop_dagger(__global stored* restrict out, HOP_ARGUMENTS) {
 
 // The same for `count` of `spinors` spinors a site, from number `first` on, launched over (lane, count / SPINORS_AT_ONCE, osite): work-items of
 // a group that share a site find its links in the nearest cache.
-__kernel void hop_many(__global stored* restrict out, HOP_ARGUMENTS, uint spinors, uint first, uint count) {
+STENCIL_KERNEL void hop_many(__global stored* restrict out, HOP_ARGUMENTS, uint spinors, uint first, uint count) {
     accelerator_for2d(osite, osites, part, count / SPINORS_AT_ONCE) {
         const hop_inputs f = {links, in, neighbours, lane_steps, boundary, spinors, first + part * SPINORS_AT_ONCE};
         hop_and_store(0, osite, f, out);
     }
 }
 
-__kernel void hop_many_dagger(__global stored* restrict out, HOP_ARGUMENTS, uint spinors, uint first, uint count) {
+STENCIL_KERNEL void hop_many_dagger(__global stored* restrict out, HOP_ARGUMENTS, uint spinors, uint first,
+                                    uint count) {
     accelerator_for2d(osite, osites, part, count / SPINORS_AT_ONCE) {
         const hop_inputs f = {links, in, neighbours, lane_steps, boundary, spinors, first + part * SPINORS_AT_ONCE};
         hop_and_store(1, osite, f, out);

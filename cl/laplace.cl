@@ -46,7 +46,7 @@ accelerator_inline void add_leg(const uint point, const int first, size_t osite,
 // out ← laplace_hop(in). `out`: `vectors` colour vectors on the output sites, a multiple of VECTORS_AT_ONCE; `links`: their doubled links;
 // `in`: as many colour vectors on the sites that `neighbours` names. Launched over (lane, vectors / VECTORS_AT_ONCE, osite): work-items of a
 // group that share a site find its links in the nearest cache.
-__kernel void laplace_hop(__global stored* restrict out, HOP_ARGUMENTS, uint vectors) {
+STENCIL_KERNEL void laplace_hop(__global stored* restrict out, HOP_ARGUMENTS, uint vectors) {
     accelerator_for2d(osite, osites, part, vectors / VECTORS_AT_ONCE) {
         const laplace_inputs f = {links, in, neighbours, lane_steps, boundary, vectors, part * VECTORS_AT_ONCE};
         colour_vector sum[VECTORS_AT_ONCE];

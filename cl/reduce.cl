@@ -44,7 +44,7 @@ REDUCTION_KERNEL void norm2(__global const stored* restrict x, uint osites, uint
     running sum = running_empty();
     const spill_target target = spill_target_of(spills, 0);
     for_elements(element, osites * NSIMD) {
-        const size_t osite = element / NSIMD;
+        const size_t osite = stored_at(element / NSIMD);
         const uint lane = element % NSIMD;
         double s = 0;
         for (uint first = 0; first < SITE_WORDS(words); first += WORDS_AHEAD) {
@@ -74,7 +74,7 @@ REDUCTION_KERNEL void inner_products(__global const stored* x_0, __global const 
     for (uint k = 0; k < 2 * FIELDS; ++k)
         sums[k] = running_empty();
     for_elements(element, osites * NSIMD) {
-        const size_t osite = element / NSIMD;
+        const size_t osite = stored_at(element / NSIMD);
         const uint lane = element % NSIMD;
         double2 s[FIELDS];
 #pragma unroll
@@ -135,7 +135,7 @@ accelerator_inline bundles load_bundles(__global const stored* restrict x, uint 
     for (uint second = 0; second < 2; ++second) {
         const uint this_element = element + second * (uint)get_local_size(0);
         const bool is_there = this_element < slices.osites_a_class * lanes;
-        size_t osite = this_element >> lane_bits;
+        size_t osite = sliced ? this_element >> lane_bits : stored_at(this_element >> lane_bits);
         uint lane = this_element & (lanes - 1);
         if (sliced && is_there) {
             osite = slices.osites[(slice % slices.classes) * slices.osites_a_class + osite];
@@ -225,7 +225,8 @@ __kernel void pack(__global stored* restrict packed, __global const stored* rest
     const uint k = get_global_id(1);
     const size_t osite = get_global_id(2);
     if (k < BUNDLE && word + k < SITE_WORDS(words))
-        insert_lane(packed, osite, k, BUNDLE, accelerator_lane(), coalesced_read(x, osite, word + k, SITE_WORDS(words)));
+        insert_lane(packed, osite, k, BUNDLE, accelerator_lane(),
+                    coalesced_read(x, stored_at(osite), word + k, SITE_WORDS(words)));
 }
 #endif
 

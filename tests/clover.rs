@@ -5,7 +5,7 @@
 mod builds;
 mod common;
 
-use lanefield::backend::opencl::Accumulators;
+use lanefield::backend::opencl::{Accumulators, SiteOrder};
 use lanefield::backend::{Backend, Cpu, OpenCl};
 use lanefield::reference::field::{CloverBlocks, ComplexNumber, Field, FieldStrength, Gauge, SiteObject, Spinors};
 use lanefield::reference::kernels::Vectors;
@@ -16,7 +16,7 @@ use lanefield::reference::layout::{
     PartsShape, Sites, Stencil,
 };
 use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double, raw};
-use lanefield::verify::{Links, Numbers, TestData, compare_fields};
+use lanefield::verify::{Links, Numbers, TestData, Tested as _, compare_fields};
 
 const PARITIES: [Sites; 2] = [Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
@@ -300,13 +300,19 @@ fn fused_kernels_have_the_bits_of_their_steps() {
 #[test]
 fn no_choice_of_layout_or_build_changes_a_bit() {
     let Some(mut backends) = Backends::open(8) else { return };
-    for (access, tuning) in builds::builds() {
-        backends.device.set_access(access).unwrap();
-        backends.device.set_tuning(tuning);
+    for build in builds::builds() {
+        backends.device.set_build(build).unwrap();
         backends.compare_products::<f32>(ORDINARY, PARITIES[0], LinkFormat::Full, LegOrder::DEFAULT);
     }
     backends.compare_terms::<f32>(ORDINARY);
     backends.compare_products::<f64>(ORDINARY, PARITIES[0], LinkFormat::TwoRows, LegOrder::DEFAULT);
+}
+
+#[test]
+fn terms_do_not_depend_on_the_order_of_sites_in_memory() {
+    let Some(mut backends) = Backends::open(8) else { return };
+    backends.device.set_site_order(SiteOrder::Subdomains([2, 1, 2, 3])).unwrap();
+    backends.compare_terms::<f32>(ORDINARY);
 }
 
 #[test]

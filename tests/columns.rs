@@ -6,6 +6,7 @@
 mod common;
 
 use common::backends::{cpu, on_every_backend, opencl};
+use lanefield::backend::opencl::SiteOrder;
 use lanefield::backend::{Backend, BackendError, Sum};
 use lanefield::verify::{Numbers, TestData, compare_fields};
 use lanefield_reference::field::{Field, FieldError, Spinors};
@@ -148,6 +149,15 @@ fn converted<R: Vectors, S: Vectors>() {
         device.convert(&mut found, &device.upload(x).unwrap()).unwrap();
         assert_same(&device.download(&found).unwrap(), &expected);
     }
+}
+
+#[test]
+fn columns_do_not_depend_on_the_order_of_sites_in_memory() {
+    let Some(mut device) = opencl() else { return };
+    device.set_site_order(SiteOrder::Subdomains([1, 2, 1, 3])).unwrap();
+    columns_are_taken_in_any_order(&device);
+    products_of_columns_are_those_of_each_alone(&device);
+    updates_of_columns_are_those_of_each_alone(&device);
 }
 
 #[test]

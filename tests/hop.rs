@@ -5,7 +5,7 @@
 mod builds;
 mod common;
 
-use lanefield::backend::opencl::AccessWidth;
+use lanefield::backend::opencl::{AccessWidth, SiteOrder};
 use lanefield::backend::{Backend, Cpu, OpenCl};
 use lanefield::reference::field::{Field, Spinors};
 use lanefield::reference::kernels::Vectors;
@@ -16,7 +16,7 @@ use lanefield::reference::layout::{
 };
 use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 use lanefield::reference::sixteen::Sixteen;
-use lanefield::verify::{Links, Numbers, TestData, compare_fields};
+use lanefield::verify::{Links, Numbers, TestData, Tested as _, compare_fields};
 
 const RED_BLACK: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
@@ -129,9 +129,8 @@ fn hop_is_bitwise_equal_to_reference_for_another_leg_order_and_work_group() {
 fn no_choice_of_layout_or_build_changes_a_bit() {
     let Some(mut backends) = Backends::open(6) else { return };
     let legs = LegOrder::DEFAULT;
-    for (access, tuning) in builds::builds() {
-        backends.device.set_access(access).unwrap();
-        backends.device.set_tuning(tuning);
+    for build in builds::builds() {
+        backends.device.set_build(build).unwrap();
         backends.compare::<f32>([4, 4, 4, 6], "64", "1,0,1,-1", legs, ORDINARY);
         backends.compare::<Sixteen>([4, 4, 4, 6], "64", "1,0,1,-1", legs, ORDINARY);
     }
@@ -150,6 +149,28 @@ fn fields_are_not_left_in_another_layout() {
     drop(field);
     device.set_access(AccessWidth::Sixteen).unwrap();
     assert_eq!(device.access(), AccessWidth::Sixteen);
+}
+
+#[test]
+fn neither_fields_nor_stencils_are_left_in_another_order_of_sites() {
+    let Some(Backends { mut device, .. }) = Backends::open(8) else { return };
+    let extents = Extents::new([4, 4, 4, 4]).unwrap();
+    let lattice = Lattice::new(extents, <f32 as lanefield::reference::real::Real>::COMPLEX, LatticeOptions::default());
+    let lattice = lattice.unwrap();
+    let order = SiteOrder::Subdomains([2, 2, 1, 1]);
+    let refused = |device: &mut OpenCl| {
+        let error = device.set_site_order(order).unwrap_err().to_string();
+        assert!(error.contains("1 fields and stencils") && error.contains("lexicographic"), "{error}");
+    };
+    let field = device.zeros::<f32, _>(lattice, Sites::Full, Spinors::ONE).unwrap();
+    device.set_site_order(SiteOrder::Lexicographic).unwrap();
+    refused(&mut device);
+    drop(field);
+    let stencil = device.stencil(Stencil::new(lattice, Sites::Full).unwrap()).unwrap();
+    refused(&mut device);
+    drop(stencil);
+    device.set_site_order(order).unwrap();
+    assert_eq!(device.site_order(), order);
 }
 
 #[test]
@@ -208,9 +229,8 @@ fn hop_of_several_spinors_is_the_hop_of_each() {
                 cpu.hop(&mut alone, &stencil, &links, &one_of(&several, part), legs, dagger).unwrap();
                 assert_eq!(compare_fields(&one_of(&together, part), &alone).unwrap(), None, "part {part}");
             }
-            for (at_once, (access, tuning)) in [None, Some(2), Some(2)].into_iter().zip(builds::builds()) {
-                device.set_access(access).unwrap();
-                device.set_tuning(tuning);
+            for (at_once, build) in [None, Some(2), Some(2)].into_iter().zip(builds::builds()) {
+                device.set_build(build).unwrap();
                 device.set_parts_shape(PartsShape { at_once, ..PartsShape::default() });
                 let mut found = device.zeros(lattice, sites, Spinors::new(count)).unwrap();
                 let links = device.upload(links.clone()).unwrap();

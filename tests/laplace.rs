@@ -1,6 +1,8 @@
 //! The Laplacian and its even-odd pieces on every backend: the same bits as plain loops (`reference/src/scalar/laplace.rs`), and the identities
 //! that make it −Δ + mass². The operator is `src/operator/laplace.rs`, its kernels `reference/src/kernels/laplace.rs` and `cl/laplace.cl`.
 
+#[path = "common/builds.rs"]
+mod builds;
 #[path = "common/suite.rs"]
 mod common;
 
@@ -13,7 +15,7 @@ use lanefield::operator::{
     ActsOn as _, EvenOdd as _, HopParameters, Laplace, LaplaceParameters, Operator, SchurComplement,
 };
 use lanefield::solver::{SolverParams, conjugate_gradient};
-use lanefield::verify::{Links, Numbers, TestData, compare_fields};
+use lanefield::verify::{Links, Numbers, TestData, Tested as _, compare_fields};
 use lanefield_reference::field::{ColourVectors, Field};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
@@ -158,6 +160,15 @@ fn work_group_and_vectors_a_work_item_do_not_change_bits() {
         device.set_accelerator_threads(AcceleratorThreads::new(threads).unwrap());
         device.set_parts_shape(shape);
         compare::<f32>(&device, Case { vectors: 6, ..ORDINARY });
+    }
+}
+
+#[test]
+fn no_choice_of_layout_or_build_changes_a_bit() {
+    let Some(mut device) = common::backends::opencl() else { return };
+    for build in builds::builds() {
+        device.set_build(build).unwrap();
+        compare::<f32>(&device, Case { vectors: 3, ..ORDINARY });
     }
 }
 

@@ -3,7 +3,7 @@
 
 mod common;
 
-use lanefield::backend::opencl::{Finish, Retirement, SumForm, SumOptions};
+use lanefield::backend::opencl::{Finish, Retirement, SiteOrder, SumForm, SumOptions};
 use lanefield::backend::{Backend, BackendError, Cpu, OpenCl, Sum, Threads};
 use lanefield::reference::field::{Field, Propagator, SiteObject, Spinors, Words};
 use lanefield::reference::kernels::Vectors;
@@ -120,6 +120,19 @@ fn no_way_to_take_a_sum_changes_a_bit() {
             assert_same(&format!("{sum}, {options:?}"), &sums_of_words(&device, &x, sum), &expected);
         }
     }
+}
+
+#[test]
+fn sums_do_not_depend_on_the_order_of_sites_in_memory() {
+    let Some(mut device) = open() else { return };
+    device.set_site_order(SiteOrder::Subdomains([3, 2, 1, 5])).unwrap();
+    for sum in [Sum::Exact, tree(8, 3)] {
+        compare::<f32, _>(&device, [6, 4, 2, 10], "8", Spinors::new(2), sum);
+    }
+    let x = field::<f64, Words>(lattice::<f64>([4, 4, 6, 8], "64"), Sites::Full, Words(7), Numbers::Wide, 0);
+    device.set_sum_options(SumOptions { form: Some(SumForm::Staged(3)), ..SumOptions::default() });
+    let expected = sums_of_words(&Cpu::new(None).unwrap(), &x, tree(16, 5));
+    assert_same("packed words", &sums_of_words(&device, &x, tree(16, 5)), &expected);
 }
 
 #[test]

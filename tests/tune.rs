@@ -7,8 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use lanefield::backend::opencl::{
-    AccessWidth, Cache, DeviceInfo, KernelChoice, KernelFamily, KernelKey, OpenCl, StoredPrecision, Tuned, TuningFile,
-    TuningSource, Walk,
+    AccessWidth, Cache, DeviceInfo, KernelChoice, KernelFamily, KernelKey, OpenCl, SiteOrder, StoredPrecision, Tuned,
+    TuningFile, TuningSource, Walk,
 };
 use lanefield::backend::{Backend, Cpu};
 use lanefield::perf::tune::{
@@ -152,6 +152,7 @@ fn key(volume_class: u32) -> KernelKey {
         lanes: 8,
         volume_class,
         access: AccessWidth::Eight,
+        site_order: SiteOrder::Lexicographic,
         slices_in_cache: true,
     }
 }
@@ -164,9 +165,10 @@ fn report(key: KernelKey, number: usize) -> TuneReport {
     ];
     let searched = Searched { choice: threads(number), default_seconds: 2e-6, seconds: 1e-6, candidates };
     let lattice = [4; 4];
-    let kernels = vec![KernelReport { kernel: key.to_string(), key, lattice, access: key.access, searched }];
+    let (access, site_order) = (key.access, key.site_order);
+    let kernels = vec![KernelReport { kernel: key.to_string(), key, lattice, access, site_order, searched }];
     let (failures, left_out) = (Vec::new(), Vec::new());
-    TuneReport { access: AccessWidth::Eight, kernels, failures, left_out, seconds: 1.0 }
+    TuneReport { access, site_order, kernels, failures, left_out, seconds: 1.0 }
 }
 
 fn threads_of(tuned: &Tuned, device: &DeviceInfo, key: &KernelKey) -> Option<usize> {
@@ -349,13 +351,17 @@ fn a_device_is_tuned_with_the_bits_of_the_reference_and_left_as_it_was() {
         extents: Some(Extents::new([4, 4, 4, 4]).unwrap()),
         lanes: LaneChoice::Auto,
         access: vec![access],
+        site_orders: vec![SiteOrder::Lexicographic, SiteOrder::Subdomains([2, 2, 2, 1])],
         budget: Duration::from_secs(4),
     };
     let report = tune(&mut opened, &Cpu::new(None).unwrap(), &options, |_| ()).unwrap();
     assert!(report.same_bits(), "{:?}", report.failures);
     assert_eq!(report.kernels[0].kernel, "hop f32 12 reals");
     assert!(report.kernels[0].searched.candidates.iter().any(|one| one.verdict == Verdict::Chosen));
-    let tuned = report.kernels.len();
+    let mut tuned: Vec<&str> = report.kernels.iter().map(|kernel| kernel.kernel.as_str()).collect();
+    tuned.dedup();
+    let tuned = tuned.len();
     assert!(tuned + report.left_out.iter().filter(|said| said.ends_with("not tuned")).count() == 5, "{report:?}");
     assert_eq!((opened.access(), opened.choice(&key(8))), (access, before));
+    assert_eq!(opened.site_order(), SiteOrder::Lexicographic);
 }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 use common::{ALL_SITES, any_checkerboard, any_extents, any_legs};
 use lanefield_reference::layout::{AcceleratorThreads, Checkerboard, Coordinate, DIMENSIONS, Extents, LaneChoice};
 use lanefield_reference::layout::{
-    LaneWidth, Lattice, LatticeOptions, LaunchGeometry, LayoutError, Leg, LegOrder, reduction_groups,
+    BlockOrder, LaneWidth, Lattice, LatticeOptions, LaunchGeometry, LayoutError, Leg, LegOrder, reduction_groups,
 };
 use lanefield_reference::layout::{Parity, Place, Scalar, Sites, Stencil, VirtualNodes};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
@@ -101,6 +101,42 @@ proptest! {
             prop_assert_eq!(extents.coordinate(site), x);
         }
         prop_assert_eq!(extents.volume(), coordinates(extents).count());
+    }
+
+    #[test]
+    fn an_order_by_blocks_is_a_permutation_and_has_an_inverse(
+        outer in prop::array::uniform4(1..7usize), wanted in prop::array::uniform4(0..9usize), by_number in any::<bool>(),
+    ) {
+        let order = if by_number { BlockOrder::of_numbers(outer, wanted) } else { BlockOrder::of_extents(outer, wanted) };
+        let mut seen = HashSet::new();
+        for place in 0..order.osites() {
+            let osite = order.osite_at(place);
+            prop_assert!(osite < order.osites() && seen.insert(osite));
+            prop_assert_eq!(order.place_of(osite), place);
+        }
+        let plain = (0..order.osites()).all(|place| order.osite_at(place) == place);
+        prop_assert_eq!(order.is_lexicographic(), plain);
+        // Groups at the end of a launch stick out: their sites must not come back into the lattice.
+        for place in order.osites()..2 * order.osites() + 50 {
+            prop_assert!(order.osite_at(place) >= order.osites());
+        }
+    }
+
+    #[test]
+    fn the_sites_of_a_block_follow_each_other(
+        outer in prop::array::uniform4(1..7usize), numbers in prop::array::uniform4(1..5usize),
+    ) {
+        let order = BlockOrder::of_numbers(outer, numbers);
+        let block = order.block();
+        prop_assert!((0..DIMENSIONS).all(|d| outer[d].is_multiple_of(block[d]) && outer[d] / block[d] <= numbers[d]));
+        let volume: usize = block.iter().product();
+        let of_block = |osite: usize| {
+            let [x, y, z] = [osite % outer[0], osite / outer[0] % outer[1], osite / (outer[0] * outer[1]) % outer[2]];
+            [x / block[0], y / block[1], z / block[2], osite / (outer[0] * outer[1] * outer[2]) / block[3]]
+        };
+        for place in 0..order.osites() {
+            prop_assert_eq!(of_block(order.osite_at(place)), of_block(order.osite_at(place / volume * volume)));
+        }
     }
 
     #[test]

@@ -13,7 +13,9 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::clover_term::CloverCoefficients;
 use lanefield_reference::kernels::domain_wall::{DomainWallError, SMatrix};
 use lanefield_reference::kernels::hop::{Dagger, HopTerm};
-use lanefield_reference::layout::{Coordinate, Direction, Lattice, LayoutError, LegOrder, Sites, Stencil, TreePlan};
+use lanefield_reference::layout::{
+    Coordinate, Direction, LaneChoice, Lattice, LayoutError, LegOrder, Sites, Stencil, TreePlan,
+};
 use lanefield_reference::links::{DoubledGauge, LinkFormat};
 use num_complex::Complex;
 use thiserror::Error;
@@ -80,6 +82,18 @@ pub enum BackendError {
         present: opencl::AccessWidth,
         /// The one asked for.
         wanted: opencl::AccessWidth,
+    },
+    /// Another order of outer sites while fields, or stencils, are in the present one.
+    #[error(
+        "{held} fields and stencils are held with outer sites in the order {present}; drop them before you choose {wanted}"
+    )]
+    SitesHeld {
+        /// How many.
+        held: usize,
+        /// The present order.
+        present: opencl::SiteOrder,
+        /// The one asked for.
+        wanted: opencl::SiteOrder,
     },
     /// A sum that was to be finished by the group that retires last, on a device where that is not known to be sound.
     #[error("{device} cannot finish a sum by retirement count: {reason}; finish by second-kernel")]
@@ -168,6 +182,12 @@ pub trait Backend {
 
     /// One line for people: the device and its driver, or the CPU's threads and vectors.
     fn describe(&self) -> String;
+
+    /// The lanes for a lattice whose fields this backend is to hold: what was asked for, and in place of `auto` what suits it. No bit of any result
+    /// depends on it.
+    fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
+        asked_for
+    }
 
     /// Refuses a link format in which this backend's arithmetic would not have the bits of its definition.
     fn takes_links<R: Vectors>(&self, _format: LinkFormat) -> Result<(), BackendError> {

@@ -204,9 +204,14 @@ impl Apply {
         let extents = configuration.extents();
         let source = self.input.source(step.shape(), extents, false)?.values;
         let source = rounded::<R>(&source)?;
-        let options = LatticeOptions { lanes: self.backend.lanes, nodes: None, checkerboard: step.checkerboard() };
-        let lattice = Lattice::new(extents, R::COMPLEX, options).context("failed to lay out the lattice")?;
+        let lay_out = |lanes| {
+            let options = LatticeOptions { lanes, nodes: None, checkerboard: step.checkerboard() };
+            Lattice::new(extents, R::COMPLEX, options).context("failed to lay out the lattice")
+        };
+        // One that does not fit is refused before a device is opened.
+        lay_out(self.backend.lanes)?;
         let backend = self.backend.open()?;
+        let lattice = lay_out(backend.lanes(self.backend.lanes))?;
         let dagger = if self.dagger { Dagger::Yes } else { Dagger::No };
         let task = Task { step, dagger, lattice, configuration: &configuration, source: &source };
         let Applied { result, source_norm2, result_norm2 } =

@@ -24,7 +24,7 @@ pub struct BackendArgs {
     /// Outer sites a work-group on an OpenCL device [default: what was tuned, else 8]
     #[arg(long, value_name = "N")]
     pub accelerator_threads: Option<AcceleratorThreads>,
-    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto (the largest up to 64 that fits the lattice)
+    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto (the largest up to 64, on GPUs up to 128, that fits the lattice)
     #[arg(long, value_name = "BYTES|auto", default_value_t)]
     pub lanes: LaneChoice,
 }
@@ -54,6 +54,14 @@ impl AnyBackend {
         match self {
             Self::Cpu(cpu) => cpu.install(|| task.run(cpu)),
             Self::OpenCl(device) => task.run(&**device),
+        }
+    }
+
+    /// The lanes for a lattice on it.
+    pub fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
+        match self {
+            Self::Cpu(cpu) => cpu.lanes(asked_for),
+            Self::OpenCl(device) => device.lanes(asked_for),
         }
     }
 

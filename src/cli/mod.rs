@@ -43,7 +43,7 @@ enum Command {
     Propagator(propagator::Propagator),
     Correlator(correlator::Correlator),
     Verify(verify::Verify),
-    Bench(bench::Bench),
+    Bench(Box<bench::Bench>),
     Tune(tune::Tune),
 }
 

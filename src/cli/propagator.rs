@@ -144,6 +144,8 @@ impl Propagator {
         let lattice = solve.lattice::<R>(&configuration);
         let lattice = lattice.with_context(|| format!("failed to lay out the lattice{hint}"))?;
         let backend = self.backend.open()?;
+        let solve = Solve { lanes: backend.lanes(solve.lanes), ..solve };
+        let lattice = solve.lattice::<R>(&configuration).unwrap_or(lattice);
         let summary = Summary::new::<R, Q>(self, backend.describe(), described, &solve, lattice, &configuration);
         let precision = std::marker::PhantomData::<R>;
         backend.run(Task { command: self, configuration: &configuration, solve, summary, precision })

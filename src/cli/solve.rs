@@ -14,6 +14,7 @@ use lanefield::io::npy::ArrayReal;
 use lanefield::operator::Model;
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
+use lanefield::reference::kernels::reduce::Sum;
 use lanefield::reference::layout::{Checkerboard, LaneChoice, Lattice, LatticeOptions};
 use lanefield::solver::{
     Method, Preconditioning, ReplayDifference, SavedState, Solve as LibrarySolve, SolveError, SolveReport, SolverError,
@@ -244,6 +245,14 @@ impl Solve {
             false => LongRun::default(),
         };
         let backend = self.backend.open()?;
+        let (how, lattice) = match how.params.sum {
+            Sum::Exact => {
+                let how = How { lanes: backend.lanes(how.lanes), ..how };
+                (how, how.lay_out::<R>(&configuration)?)
+            }
+            // A tree depends on the number of lanes.
+            Sum::Tree(_) => (how, lattice),
+        };
         let device = backend.describe();
         let configuration = &configuration;
         let precision = PhantomData::<R>;

@@ -9,7 +9,7 @@ use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use comfy_table::{CellAlignment, TableComponent};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lanefield::backend::opencl::{AccessWidth, StoredPrecision, TuningSource};
+use lanefield::backend::opencl::{AccessWidth, SiteOrder, StoredPrecision, TuningSource};
 use lanefield::backend::select::DeviceChoice;
 use lanefield::backend::{Backend as _, Threads};
 use lanefield::perf::tune::{Group, KernelReport, Progress, TuneOptions, TuneReport, save, tune};
@@ -48,6 +48,10 @@ pub struct Tune {
     /// Bytes of an access to try, beside the default of the device: word, 8 or 16
     #[arg(long, value_name = "WIDTH,…", value_delimiter = ',', default_values_t = AccessWidth::ALL)]
     access: Vec<AccessWidth>,
+    /// Orders of sites in memory to try, beside the default of the device: lexicographic, or numbers of subdomains X.Y.Z.T; each in the default
+    /// access width
+    #[arg(long, value_name = "ORDER,…", value_delimiter = ',', default_value = "lexicographic,4.4.4.1")]
+    site_order: Vec<SiteOrder>,
     /// Seconds that it may take, divided among the kernels
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     budget: u32,
@@ -60,7 +64,7 @@ pub struct Tune {
     /// CPU threads of the reference [default: RAYON_NUM_THREADS, else all cores]
     #[arg(long, value_name = "N")]
     threads: Option<Threads>,
-    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto (the largest up to 64 that fits the lattice)
+    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto (the largest up to 64, on GPUs up to 128, that fits the lattice)
     #[arg(long, value_name = "BYTES|auto", default_value_t)]
     lanes: LaneChoice,
 }
@@ -101,7 +105,7 @@ impl Tune {
             bail!("the CPU reference has nothing to tune; name an OpenCL device (`lanefield devices` lists them)")
         };
         let cpu = place.open_cpu()?;
-        let options = self.options(device.default_access());
+        let options = self.options(device.default_access(), device.default_site_order());
         let bar = progress_bar();
         let observe = |Progress { done, steps, now }: Progress<'_>| {
             bar.set_length(steps as u64);
@@ -125,16 +129,19 @@ impl Tune {
         Ok(if report.same_bits() { Outcome::Done } else { Outcome::CheckFailed })
     }
 
-    /// The default access width comes first, so that a small budget is spent on it.
-    fn options(&self, default: AccessWidth) -> TuneOptions {
+    /// The default layout comes first, so that a small budget is spent on it.
+    fn options(&self, default: AccessWidth, default_order: SiteOrder) -> TuneOptions {
         let mut access = vec![default];
         access.extend(self.access.iter().filter(|&&width| width != default));
+        let mut site_orders = vec![default_order];
+        site_orders.extend(self.site_order.iter().filter(|&&order| order != default_order));
         let groups = self.kernels.iter().map(|&kernels| Group::from(kernels));
         TuneOptions {
             subjects: groups.flat_map(|group| group.subjects(&self.precision, &self.links)).collect(),
             extents: self.lattice,
             lanes: self.lanes,
             access,
+            site_orders,
             budget: Duration::from_secs(self.budget.into()),
         }
     }
@@ -161,6 +168,8 @@ struct Results<'r> {
     seconds: f64,
     /// The access width with the best total.
     access: AccessWidth,
+    /// The order of sites with the best total.
+    site_order: SiteOrder,
     /// Where the results are kept; null where LANEFIELD_TUNING is off, or there is no directory.
     file: Option<PathBuf>,
     kernels: Vec<Row<'r>>,
@@ -195,6 +204,7 @@ impl<'r> Results<'r> {
             budget,
             seconds: report.seconds,
             access: report.access,
+            site_order: report.site_order,
             file,
             kernels: report.kernels.iter().map(row).collect(),
             left_out: &report.left_out,
@@ -204,7 +214,7 @@ impl<'r> Results<'r> {
     }
 
     fn text(&self) -> String {
-        let mut rows = table(["kernel", "lattice", "access", "default, µs", "tuned, µs", "gain", "chosen"]);
+        let mut rows = table(["kernel", "lattice", "access", "sites", "default, µs", "tuned, µs", "gain", "chosen"]);
         rows.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
         for Row { default_us, tuned_us, gain, report } in &self.kernels {
             let default = report.searched.candidates.first().map(|candidate| candidate.choice).unwrap_or_default();
@@ -213,13 +223,14 @@ impl<'r> Results<'r> {
                 report.kernel.clone(),
                 report.lattice.map(|extent| extent.to_string()).join("."),
                 report.access.to_string(),
+                report.site_order.to_string(),
                 format!("{default_us:.1}"),
                 format!("{tuned_us:.1}"),
                 format!("{:.1} %", 100.0 * (gain - 1.0)),
                 if chosen.is_empty() { "the default".to_owned() } else { chosen },
             ]);
         }
-        for (_, column) in rows.column_iter_mut().enumerate().filter(|(k, _)| (3..=5).contains(k)) {
+        for (_, column) in rows.column_iter_mut().enumerate().filter(|(k, _)| (4..=6).contains(k)) {
             column.set_cell_alignment(CellAlignment::Right);
         }
         let candidates = || self.kernels.iter().flat_map(|row| &row.report.searched.candidates);
@@ -232,6 +243,7 @@ impl<'r> Results<'r> {
         lines.push(facts([
             ("device", self.device.clone()),
             ("access width", self.access.to_string()),
+            ("order of sites", self.site_order.to_string()),
             ("time", format!("{:.1} s of {} s, {timed} candidates timed", self.seconds, self.budget)),
             ("kept in", kept),
         ]));
@@ -241,14 +253,14 @@ impl<'r> Results<'r> {
             let more = if more > 0 { format!("; and {more} more") } else { String::new() };
             let what = some.join("; ");
             lines.push(format!(
-                "\nleft out for want of time (--budget, --kernels, --precision, --access): {what}{more}"
+                "\nleft out for want of time (--budget, --kernels, --precision, --access, --site-order): {what}{more}"
             ));
         }
         for row in &self.kernels {
             for candidate in row.report.different() {
-                let (kernel, access) = (&row.report.kernel, row.report.access);
+                let KernelReport { kernel, access, site_order, .. } = row.report;
                 lines.push(format!(
-                    "BITS DIFFER, discarded: {kernel}, access {access}, {}: {}",
+                    "BITS DIFFER, discarded: {kernel}, access {access}, sites {site_order}, {}: {}",
                     candidate.choice, candidate.verdict
                 ));
             }

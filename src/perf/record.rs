@@ -175,6 +175,8 @@ pub struct KernelRecord {
     pub variant: String,
     /// The same, choice by choice.
     pub choices: Variant,
+    /// Whether the bits are those of the reference; only a study of what they cost says no.
+    pub bit_true: bool,
     /// What a launch does; none where it could not be prepared.
     pub work: Option<Work>,
     /// What it is held against.
@@ -200,6 +202,7 @@ impl KernelRecord {
             fields,
             variant,
             choices,
+            bit_true: true,
             work,
             ceiling,
             seconds: None,
@@ -216,6 +219,7 @@ impl KernelRecord {
             fields,
             variant: choices.to_string(),
             choices,
+            bit_true: true,
             work: None,
             ceiling: Ceiling::Copy,
             seconds: None,

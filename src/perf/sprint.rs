@@ -1,16 +1,20 @@
 //! The changes that a study of a clover stencil on AMD's GPUs (EmPRiSM, a mentored sprint at Pawsey) made one after the other, as choices of
-//! Lanefield's kernels: where the hop is added up, the order of the legs, launch bounds, accesses past the caches, and blocks of sites.
+//! Lanefield's kernels: where the hop is added up, the order of the legs, launch bounds, accesses past the caches, and subdomains. Beside them
+//! what two things cost that Lanefield does not give up: its mapping of work-items, and its bits.
 
 use lanefield_reference::layout::{AcceleratorThreads, DIMENSIONS, LayoutError, LegOrder};
 
+use super::kernels::KernelSet;
 use super::orders::{POINTS, SPRINT};
-use super::variant::Variant;
-use crate::backend::opencl::{Accumulators, LinkLoads, Stores, Traversal, Tuning, Walk};
+use super::record::KernelRecord;
+use super::timing::{Sampling, time_kernel};
+use super::variant::{Timed, Variant};
+use crate::backend::opencl::{Accumulators, GroupSize, LinkLoads, Mapping, SiteOrder, Stores, Traversal, Tuning, Walk};
 use crate::verify::KernelBuild;
 
 /// The lattices of the study.
 pub const LATTICES: [[usize; DIMENSIONS]; 3] = [[16, 16, 16, 32], [32, 32, 32, 64], [48, 48, 48, 64]];
-/// Numbers of blocks in x, y and z.
+/// Numbers of subdomains in x, y and z.
 pub const SUBDOMAINS: [[usize; 3]; 4] = [[8, 4, 4], [4, 4, 4], [8, 8, 4], [1, 1, 1]];
 /// Registers of a work-item under the launch bounds: two groups of 256 fit an NVIDIA GPU's compute unit.
 const REGISTERS: u32 = 128;
@@ -24,6 +28,23 @@ pub struct Stage {
     pub variant: Variant,
     /// The order of the legs, which changes bits.
     pub legs: LegOrder,
+    /// Whether arithmetic is relaxed: the bits are then no one's.
+    pub relaxed_math: bool,
+}
+
+impl Stage {
+    /// Times a kernel, whose fields have the stage's order of legs, as the stage says.
+    pub fn time<B: Timed, S: KernelSet<B>>(
+        &self,
+        backend: &mut B,
+        set: &mut S,
+        kernel: S::Kernel,
+        sampling: Sampling,
+    ) -> KernelRecord {
+        let mut time = |backend: &mut B| time_kernel(backend, set, kernel, &self.variant, sampling);
+        let record = if self.relaxed_math { backend.in_relaxed_math(time) } else { time(backend) };
+        KernelRecord { variant: self.name.clone(), bit_true: !self.relaxed_math, ..record }
+    }
 }
 
 /// What the stages depend on.
@@ -39,8 +60,9 @@ pub struct StageSetup {
     pub bounds: bool,
 }
 
-/// The stages. Each has the changes of those before it, but the launch bounds, which stand for themselves, and the subdomains, of which each
-/// takes the place of the one before. The last is what Lanefield does where nobody chooses. A backend that
+/// The stages. Each has the changes of those before it, but those that stand for themselves (`with …`: launch bounds, the mapping, relaxed
+/// arithmetic), and the blocks and subdomains, of which each takes the place of the one before: blocks are visited one after the other in a
+/// memory as ever; of subdomains the memory itself consists, and stages of one order of sites follow each other. The last is what Lanefield does where nobody chooses. A backend that
 /// knows one way to run a kernel has the orders of the legs alone.
 ///
 /// # Errors
@@ -52,18 +74,20 @@ pub fn stages(setup: StageSetup) -> Result<Vec<Stage>, LayoutError> {
         stores: Some(Stores::Cached),
         walk: Some(Walk::EachGroupOnce),
         traversal: Some(Traversal::Memory),
+        mapping: Some(Mapping::LaneFast),
+        group_size: Some(GroupSize::Any),
         most_registers: Some(0),
         lane_form: None,
     };
     let with = |tuning, accumulators| Variant {
         threads,
-        build: KernelBuild { access: None, tuning, accumulators: Some(accumulators) },
+        build: KernelBuild { access: None, site_order: None, tuning, accumulators: Some(accumulators) },
     };
     let in_registers = with(tuning, Accumulators::Registers);
     let past_caches = Tuning { link_loads: Some(LinkLoads::PastL1), stores: Some(Stores::Streaming), ..tuning };
     let (points, reordered) = (POINTS.parse()?, SPRINT.parse()?);
 
-    let stage = |name: &str, variant, legs| Stage { name: name.to_owned(), variant, legs };
+    let stage = |name: &str, variant, legs| Stage { name: name.to_owned(), variant, legs, relaxed_math: false };
     let default = stage("Lanefield's defaults", Variant { threads, ..Variant::default() }, LegOrder::DEFAULT);
     if !variants {
         let with_legs = |order: &str, legs| stage(&format!("legs {order}"), default.variant, legs);
@@ -74,16 +98,29 @@ pub fn stages(setup: StageSetup) -> Result<Vec<Stage>, LayoutError> {
         stage("accumulators in registers", in_registers, points),
         stage(&format!("+ legs {SPRINT}"), in_registers, reordered),
     ];
+    let sized = Tuning { group_size: Some(GroupSize::Required), ..tuning };
+    stages.push(stage("with launch bounds: groups of required size", with(sized, Accumulators::Registers), reordered));
     if bounds {
         let bounded = Tuning { most_registers: Some(REGISTERS), ..tuning };
         let variant = with(bounded, Accumulators::Registers);
-        stages.push(stage(&format!("with at most {REGISTERS} registers"), variant, reordered));
+        stages.push(stage(&format!("with launch bounds: at most {REGISTERS} registers"), variant, reordered));
     }
+    let site_fast = Tuning { mapping: Some(Mapping::SiteFast), ..tuning };
+    stages.push(stage("with site-fast mapping", with(site_fast, Accumulators::Registers), reordered));
+    let relaxed = stage("with relaxed math (NOT BIT-TRUE)", in_registers, reordered);
+    stages.push(Stage { relaxed_math: true, ..relaxed });
     stages.push(stage("+ non-temporal accesses", with(past_caches, Accumulators::Registers), reordered));
-    for number in SUBDOMAINS {
+    let in_words = |number: [usize; 3]| number.map(|n| n.to_string()).join(".");
+    for number in SUBDOMAINS.into_iter().filter(|number| *number != [1; 3]) {
         let traversal = Some(Traversal::Blocks(block(outer, number)));
-        let name = format!("+ {} subdomains", number.map(|n| n.to_string()).join("."));
+        let name = format!("+ visited in {} blocks", in_words(number));
         stages.push(stage(&name, with(Tuning { traversal, ..past_caches }, Accumulators::Registers), reordered));
+    }
+    for number in SUBDOMAINS {
+        let [x, y, z] = number;
+        let mut variant = with(past_caches, Accumulators::Registers);
+        variant.build.site_order = Some(SiteOrder::Subdomains([x, y, z, 1]));
+        stages.push(stage(&format!("+ {} subdomains", in_words(number)), variant, reordered));
     }
     stages.push(default);
     Ok(stages)
@@ -96,7 +133,12 @@ fn block([x, y, z, t]: [usize; DIMENSIONS], [in_x, in_y, in_z]: [usize; 3]) -> [
 
 #[cfg(test)]
 mod tests {
+    use lanefield_reference::layout::{Extents, Lattice, LatticeOptions};
+    use lanefield_reference::real::Real as _;
+
     use super::*;
+    use crate::backend::{Cpu, Threads};
+    use crate::perf::kernels::{BlasKernel, BlasKernels};
 
     fn names(variants: bool, bounds: bool) -> Vec<String> {
         let setup = StageSetup { threads: AcceleratorThreads::DEFAULT, outer: [8; 4], variants, bounds };
@@ -116,7 +158,10 @@ mod tests {
     fn launch_bounds_are_a_stage_where_the_compiler_takes_them() {
         let (with, without) = (names(true, true), names(true, false));
         assert_eq!(with.len(), without.len() + 1);
-        assert!(with[3] == "with at most 128 registers" && without.iter().all(|name| !name.contains("at most")));
+        assert!(
+            with[4] == "with launch bounds: at most 128 registers"
+                && without.iter().all(|name| !name.contains("at most"))
+        );
     }
 
     #[test]
@@ -125,7 +170,13 @@ mod tests {
             "accumulators in local memory",
             "accumulators in registers",
             "+ legs -y-z-t+y+z+t-x+x",
+            "with launch bounds: groups of required size",
+            "with site-fast mapping",
+            "with relaxed math (NOT BIT-TRUE)",
             "+ non-temporal accesses",
+            "+ visited in 8.4.4 blocks",
+            "+ visited in 4.4.4 blocks",
+            "+ visited in 8.8.4 blocks",
             "+ 8.4.4 subdomains",
             "+ 4.4.4 subdomains",
             "+ 8.8.4 subdomains",
@@ -133,6 +184,19 @@ mod tests {
             "Lanefield's defaults",
         ];
         assert_eq!(names(true, false), expected);
+    }
+
+    #[test]
+    fn relaxed_math_is_in_one_stage_and_marked_in_its_records() {
+        let setup = StageSetup { threads: AcceleratorThreads::DEFAULT, outer: [8; 4], variants: true, bounds: true };
+        let relaxed: Vec<Stage> = stages(setup).unwrap().into_iter().filter(|stage| stage.relaxed_math).collect();
+        assert!(relaxed.len() == 1 && relaxed[0].name.contains("NOT BIT-TRUE"), "{relaxed:?}");
+        let lattice = Lattice::new(Extents::new([2; 4]).unwrap(), f32::COMPLEX, LatticeOptions::default()).unwrap();
+        let mut cpu = Cpu::new(Threads::new(1)).unwrap();
+        let mut set = BlasKernels::<Cpu, f32>::new(&cpu, lattice, 1).unwrap();
+        let sampling = Sampling { samples: 1, back_to_back: false };
+        let mut marked = |stage: &Stage| stage.time(&mut cpu, &mut set, BlasKernel::Copy, sampling).bit_true;
+        assert!(!marked(&relaxed[0]) && marked(&Stage { relaxed_math: false, ..relaxed[0].clone() }));
     }
 
     #[test]

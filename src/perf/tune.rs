@@ -13,8 +13,10 @@ use lanefield_reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, 
 use lanefield_reference::sixteen::Sixteen;
 use serde::Serialize;
 
-use crate::backend::opencl::{AccessWidth, DeviceKind, KernelChoice, KernelFamily, KernelKey, StoredPrecision, Tuned};
-use crate::backend::{BackendError, Cpu, OpenCl};
+use crate::backend::opencl::{
+    AccessWidth, DeviceKind, KernelChoice, KernelFamily, KernelKey, SiteOrder, StoredPrecision, Tuned,
+};
+use crate::backend::{Backend as _, BackendError, Cpu, OpenCl};
 
 pub use kernels::{COLOUR_VECTORS, Group, LS, Subject};
 pub use save::{SaveError, save};
@@ -33,9 +35,24 @@ pub struct TuneOptions {
     pub lanes: LaneChoice,
     /// The access widths to try, the default of the device among them.
     pub access: Vec<AccessWidth>,
+    /// The orders of outer sites to try, the default first: it is tried in every access width, the others in the first alone.
+    pub site_orders: Vec<SiteOrder>,
     /// How long it may take. A kernel that was begun ends its default build first.
     pub budget: Duration,
 }
+
+impl TuneOptions {
+    /// The layouts of fields to try.
+    fn layouts(&self) -> Vec<Layout> {
+        let (orders, widths) = (self.site_orders.iter().copied(), self.access.iter().copied());
+        let by_width = widths.flat_map(|width| orders.clone().take(1).map(move |order| (width, order)));
+        let by_order = self.access.iter().take(1).flat_map(|&width| orders.clone().skip(1).map(move |o| (width, o)));
+        by_width.chain(by_order).collect()
+    }
+}
+
+/// A layout of fields: one for all kernels.
+type Layout = (AccessWidth, SiteOrder);
 
 /// The lattice of a kernel where nobody chose one: large on GPUs, smaller of several spinors.
 ///
@@ -53,7 +70,7 @@ pub fn usual_extents(kind: DeviceKind, subject: &Subject) -> Result<Extents, Lay
 /// How far the tuner has come.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
-    /// Kernels done, each in each access width.
+    /// Kernels done, each in each layout of fields.
     pub done: usize,
     /// Those in all.
     pub steps: usize,
@@ -61,7 +78,7 @@ pub struct Progress<'a> {
     pub now: &'a str,
 }
 
-/// One kernel in one access width.
+/// One kernel in one layout of fields.
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelReport {
     /// The kernel in words.
@@ -73,6 +90,8 @@ pub struct KernelReport {
     pub lattice: [usize; 4],
     /// The access width.
     pub access: AccessWidth,
+    /// The order of outer sites.
+    pub site_order: SiteOrder,
     /// What was found.
     pub searched: Searched,
 }
@@ -94,7 +113,9 @@ impl KernelReport {
 pub struct TuneReport {
     /// The access width with the best total.
     pub access: AccessWidth,
-    /// The kernels, in each access width.
+    /// The order of outer sites with the best total.
+    pub site_order: SiteOrder,
+    /// The kernels, in each layout of fields.
     pub kernels: Vec<KernelReport>,
     /// Kernels that could not be tuned, and why: a sentence each.
     pub failures: Vec<String>,
@@ -115,16 +136,16 @@ impl TuneReport {
 /// choices that it took before.
 ///
 /// # Errors
-/// [`BackendError::FieldsHeld`]; what cannot be run otherwise is in the report.
+/// [`BackendError::FieldsHeld`], [`BackendError::SitesHeld`]; what cannot be run otherwise is in the report.
 pub fn tune(
     device: &mut OpenCl,
     cpu: &Cpu,
     options: &TuneOptions,
     observe: impl FnMut(Progress<'_>),
 ) -> Result<TuneReport, BackendError> {
-    let (tuned, access) = (device.tuned().clone(), device.access());
+    let (tuned, access, site_order) = (device.tuned().clone(), device.access(), device.site_order());
     device.set_tuned(Tuned::shipped());
-    let steps = options.subjects.len() * options.access.len();
+    let steps = options.subjects.len() * options.layouts().len();
     let mut tuner = Tuner {
         device,
         cpu,
@@ -147,8 +168,9 @@ pub fn tune(
     let Tuner { device, begin, kernels, failures, left_out, .. } = tuner;
     device.set_tuned(tuned);
     device.set_access(access)?;
-    let access = best_access(&options.access, &kernels).unwrap_or(access);
-    Ok(TuneReport { access, kernels, failures, left_out, seconds: begin.elapsed().as_secs_f64() })
+    device.set_site_order(site_order)?;
+    let (access, site_order) = best_layout(&options.layouts(), &kernels).unwrap_or((access, site_order));
+    Ok(TuneReport { access, site_order, kernels, failures, left_out, seconds: begin.elapsed().as_secs_f64() })
 }
 
 struct Tuner<'t, O> {
@@ -165,14 +187,14 @@ struct Tuner<'t, O> {
 }
 
 impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
-    /// Tunes one kernel in every access width; what is left of the budget is divided among the kernels that are left.
+    /// Tunes one kernel in every layout; what is left of the budget is divided among the kernels that are left.
     fn subject<R: Vectors>(&mut self, subject: &Subject, subjects_done: usize) {
         let name = format!("{} {} {} reals x{}", subject.kernel, subject.precision, subject.links, subject.parts);
         let (now, budget) = (self.begin.elapsed(), self.options.budget);
-        let widths = self.options.access.len();
+        let layouts = self.options.layouts();
         if now >= budget {
             self.left_out.push(format!("{name}: not tuned"));
-            return self.step(widths, &name);
+            return self.step(layouts.len(), &name);
         }
         let left = (self.options.subjects.len() - subjects_done) as u32;
         let until = now + (budget - now) / left;
@@ -182,25 +204,28 @@ impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
             Ok(made) => made,
             Err(error) => {
                 self.failures.push(format!("{name}: {error}"));
-                return self.step(widths, &name);
+                return self.step(layouts.len(), &name);
             }
         };
-        for (place, &access) in self.options.access.iter().enumerate() {
+        for (place, &layout) in layouts.iter().enumerate() {
+            let (access, sites) = layout;
             let now = self.begin.elapsed();
             if place > 0 && now >= until {
-                self.left_out.push(format!("{name}: access width {access}"));
+                self.left_out.push(format!("{name}: access width {access}, sites {sites}"));
             } else {
-                let until = now + until.saturating_sub(now) / (self.options.access.len() - place) as u32;
-                match self.search(subject, &inputs, &expected, access, until) {
+                let until = now + until.saturating_sub(now) / (layouts.len() - place) as u32;
+                match self.search(subject, &inputs, &expected, layout, until) {
                     Ok(report) => {
                         let tried = report.searched.candidates.iter();
                         match tried.filter(|candidate| candidate.verdict == Verdict::LeftOut).count() {
                             0 => {}
-                            count => self.left_out.push(format!("{name}, access {access}: {count} candidates")),
+                            count => self
+                                .left_out
+                                .push(format!("{name}, access {access}, sites {sites}: {count} candidates")),
                         }
                         self.kernels.push(report);
                     }
-                    Err(reason) => self.failures.push(format!("{name}, access {access}: {reason}")),
+                    Err(reason) => self.failures.push(format!("{name}, access {access}, sites {sites}: {reason}")),
                 }
             }
             self.step(1, &name);
@@ -215,7 +240,7 @@ impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
     fn inputs<R: Vectors>(&self, subject: &Subject) -> Result<Inputs<R>, BackendError> {
         let kind = self.device.context().info().kind;
         let extents = self.options.extents.map_or_else(|| usual_extents(kind, subject), Ok)?;
-        let options = LatticeOptions { lanes: self.options.lanes, ..LatticeOptions::default() };
+        let options = LatticeOptions { lanes: self.device.lanes(self.options.lanes), ..LatticeOptions::default() };
         let lattice = Lattice::new(extents, R::COMPLEX, options)?;
         self.cpu.install(|| Inputs::new(*subject, lattice))
     }
@@ -225,20 +250,23 @@ impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
         subject: &Subject,
         inputs: &Inputs<R>,
         expected: &kernels::Output<R>,
-        access: AccessWidth,
+        (access, site_order): Layout,
         until: Duration,
     ) -> Result<KernelReport, String> {
         let words = |error: BackendError| error.to_string();
         self.device.set_access(access).map_err(words)?;
+        self.device.set_site_order(site_order).map_err(words)?;
         self.device.set_tuned(Tuned::shipped());
         let lattice = inputs.lattice;
         let key = self.device.kernel_key::<R>(subject.kernel, (&lattice, SITES), subject.links, subject.parts);
         let default = complete(self.device.choice(&key), subject);
-        let axes = axes(self.device.context().info(), subject, lattice.nsimd());
+        let mut axes = axes(self.device.context().info(), subject, lattice.nsimd());
+        // Where the memory has subdomains, launches follow it.
+        axes.retain(|axis| axis.name != "traversal" || site_order == SiteOrder::Lexicographic);
         let mut trial = inputs.trial(self.device, self.begin).map_err(words)?;
         let searched = search(&mut trial, default, expected, &axes, until)?;
         let kernel = key.to_string();
-        Ok(KernelReport { kernel, key, lattice: lattice.extents().as_array(), access, searched })
+        Ok(KernelReport { kernel, key, lattice: lattice.extents().as_array(), access, site_order, searched })
     }
 }
 
@@ -255,17 +283,38 @@ fn complete(default: KernelChoice, subject: &Subject) -> KernelChoice {
     }
 }
 
-/// The access width whose kernels take the least time, each over the least time that it takes in any; of those in which every kernel was
-/// timed that was in any.
-fn best_access(widths: &[AccessWidth], kernels: &[KernelReport]) -> Option<AccessWidth> {
-    let of = |width| kernels.iter().filter(move |kernel| kernel.access == width);
-    let same = |a: &KernelKey, b: &KernelKey| KernelKey { access: a.access, ..*b } == *a;
+/// The layout whose kernels take the least time, each over the least time that it takes in any; of those in which every kernel was timed that
+/// was in any.
+fn best_layout(layouts: &[Layout], kernels: &[KernelReport]) -> Option<Layout> {
+    let of = |layout| kernels.iter().filter(move |kernel| (kernel.access, kernel.site_order) == layout);
+    let same = |a: &KernelKey, b: &KernelKey| KernelKey { access: a.access, site_order: a.site_order, ..*b } == *a;
     let least = |key: &KernelKey| {
         let times = kernels.iter().filter(|other| same(key, &other.key)).map(|other| other.searched.seconds);
         times.fold(f64::INFINITY, f64::min)
     };
-    let most = widths.iter().map(|&width| of(width).count()).max()?;
-    let complete = widths.iter().copied().filter(|&width| most > 0 && of(width).count() == most);
-    let total = |width| of(width).map(|kernel| kernel.searched.seconds / least(&kernel.key)).sum::<f64>();
+    let most = layouts.iter().map(|&layout| of(layout).count()).max()?;
+    let complete = layouts.iter().copied().filter(|&layout| most > 0 && of(layout).count() == most);
+    let total = |layout| of(layout).map(|kernel| kernel.searched.seconds / least(&kernel.key)).sum::<f64>();
     complete.min_by(|&a, &b| total(a).total_cmp(&total(b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_width_is_tried_in_the_first_order_and_every_order_in_the_first_width() {
+        let other = SiteOrder::Subdomains([4, 4, 4, 1]);
+        let options = TuneOptions {
+            subjects: Vec::new(),
+            extents: None,
+            lanes: LaneChoice::Auto,
+            access: vec![AccessWidth::Sixteen, AccessWidth::Word],
+            site_orders: vec![SiteOrder::Lexicographic, other],
+            budget: Duration::ZERO,
+        };
+        let plain = SiteOrder::Lexicographic;
+        let expected = [(AccessWidth::Sixteen, plain), (AccessWidth::Word, plain), (AccessWidth::Sixteen, other)];
+        assert_eq!(options.layouts(), expected);
+    }
 }

@@ -21,15 +21,18 @@ pub struct Variant {
 
 impl Variant {
     /// Each choice with its name, in the order in which they are told; `None` where it is left to the backend.
-    fn choices(&self) -> [(&'static str, Option<String>); 8] {
-        let KernelBuild { access, tuning, accumulators } = self.build;
-        let Tuning { link_loads, stores, walk, traversal, most_registers, lane_form } = tuning;
+    fn choices(&self) -> [(&'static str, Option<String>); 11] {
+        let KernelBuild { access, site_order, tuning, accumulators } = self.build;
+        let Tuning { link_loads, stores, walk, traversal, mapping, group_size, most_registers, lane_form } = tuning;
         [
             ("access", access.map(|access| access.to_string())),
+            ("site_order", site_order.map(|order| order.to_string())),
             ("link_loads", link_loads.map(|loads| loads.in_words())),
             ("stores", stores.map(|stores| stores.in_words())),
             ("walk", walk.map(|walk| walk.in_words())),
             ("traversal", traversal.map(|traversal| traversal.in_words())),
+            ("mapping", mapping.map(|mapping| mapping.in_words())),
+            ("group_size", group_size.map(|size| size.in_words())),
             ("lane_form", lane_form.map(|form| form.in_words())),
             ("accumulators", accumulators.map(|place| place.in_words())),
             ("registers", most_registers.map(|registers| registers.to_string())),
@@ -77,7 +80,7 @@ pub trait Timed: Backend {
     /// Takes a variant from now on; a backend that knows one way only goes on as before.
     ///
     /// # Errors
-    /// [`BackendError::FieldsHeld`] for another access width while there are fields.
+    /// [`BackendError::FieldsHeld`] for another access width, [`BackendError::SitesHeld`] for another order of sites, while there are fields.
     fn choose(&mut self, variant: &Variant) -> Result<(), BackendError>;
     /// The device and its driver, or the CPU's threads and vectors, whatever variant was chosen.
     fn device(&self) -> String;
@@ -85,6 +88,9 @@ pub trait Timed: Backend {
     fn is_cpu(&self) -> bool;
     /// Whether a compiler can be told how many registers a kernel may take.
     fn limits_registers(&self) -> bool;
+    /// Does `work` with stencil kernels in relaxed arithmetic, whose bits are not those of the reference, to measure what the bits cost; a backend
+    /// that knows one way goes on as before. Kernels that were built so are taken in here alone.
+    fn in_relaxed_math<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T;
     /// Seconds from the first start to the last end of the kernels of `work`; `None` where kernels are not queued.
     ///
     /// # Errors
@@ -106,6 +112,9 @@ impl Timed for Cpu {
     fn limits_registers(&self) -> bool {
         false
     }
+    fn in_relaxed_math<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        work(self)
+    }
     fn span(&self, _: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<Option<f64>, BackendError> {
         Ok(None)
     }
@@ -114,8 +123,9 @@ impl Timed for Cpu {
 impl Timed for OpenCl {
     const HAS_VARIANTS: bool = true;
     fn choose(&mut self, variant: &Variant) -> Result<(), BackendError> {
-        let Variant { threads, build: KernelBuild { access, tuning, accumulators } } = *variant;
+        let Variant { threads, build: KernelBuild { access, site_order, tuning, accumulators } } = *variant;
         self.set_access(access.unwrap_or(AccessWidth::of_device(self.context().info())))?;
+        self.set_site_order(site_order.unwrap_or_default())?;
         self.set_accelerator_threads(threads);
         self.set_tuning(tuning);
         self.set_accumulators(accumulators);
@@ -131,6 +141,12 @@ impl Timed for OpenCl {
     fn limits_registers(&self) -> bool {
         self.context().info().limits_registers()
     }
+    fn in_relaxed_math<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        self.set_relaxed_math(true);
+        let outcome = work(self);
+        self.set_relaxed_math(false);
+        outcome
+    }
     fn span(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<Option<f64>, BackendError> {
         self.time_span(work).map(Some)
     }
@@ -139,7 +155,7 @@ impl Timed for OpenCl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::opencl::{Accumulators, Stores, Walk};
+    use crate::backend::opencl::{Accumulators, GroupSize, Mapping, SiteOrder, Stores, Walk};
 
     #[test]
     fn a_variant_tells_what_was_chosen_and_nothing_else() {
@@ -147,6 +163,8 @@ mod tests {
         let tuning = Tuning {
             stores: Some(Stores::Streaming),
             walk: Some(Walk::Persistent(Some(4))),
+            mapping: Some(Mapping::SiteFast),
+            group_size: Some(GroupSize::Required),
             most_registers: Some(128),
             ..Tuning::default()
         };
@@ -154,11 +172,13 @@ mod tests {
             threads: AcceleratorThreads::new(16).unwrap(),
             build: KernelBuild {
                 access: Some(AccessWidth::Eight),
+                site_order: Some(SiteOrder::Subdomains([8, 4, 4, 1])),
                 tuning,
                 accumulators: Some(Accumulators::LocalMemory),
             },
         };
-        let words = "accelerator threads 16, access 8, stores streaming, walk persistent:4, accumulators local, at most 128 registers";
+        let words = "accelerator threads 16, access 8, site order 8.4.4.1, stores streaming, walk persistent:4, \
+                     mapping site-fast, group size required, accumulators local, at most 128 registers";
         assert_eq!(variant.to_string(), words);
         let json = serde_json::to_value(variant).unwrap();
         assert_eq!(json["accelerator_threads"], 16);

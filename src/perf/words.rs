@@ -1,6 +1,6 @@
 //! The names of choices that change no bit, as the command line reads them and tables print them.
 
-use crate::backend::opencl::{Accumulators, LaneForm, LinkLoads, Stores, Traversal, Walk};
+use crate::backend::opencl::{Accumulators, GroupSize, LaneForm, LinkLoads, Mapping, Stores, Traversal, Walk};
 
 /// A choice with a name.
 pub trait InWords: Sized {
@@ -36,6 +36,8 @@ macro_rules! fixed_names {
 fixed_names! {
     LinkLoads, "way to load links": Cached "cached", PastL1 "past-l1";
     Stores, "way to store results": Cached "cached", Streaming "streaming";
+    Mapping, "mapping of work-items": LaneFast "lane-fast", SiteFast "site-fast";
+    GroupSize, "size of work-groups that a kernel is built for": Any "any", Required "required";
     LaneForm, "form of lanes": WorkItems "work-items", Vectors "vectors";
     Accumulators, "place of accumulators": Registers "registers", LocalMemory "local";
 }
@@ -102,6 +104,8 @@ mod tests {
     fn choices_are_read_as_they_are_written() {
         assert_names(&[LinkLoads::Cached, LinkLoads::PastL1], &["l1", ""]);
         assert_names(&[Stores::Cached, Stores::Streaming], &["stream"]);
+        assert_names(&Mapping::ALL, &["fast"]);
+        assert_names(&GroupSize::ALL, &["256"]);
         assert_names(&Accumulators::ALL, &["memory"]);
         let walks = [Walk::EachGroupOnce, Walk::Persistent(None), Walk::Persistent(Some(3))];
         assert_names(&walks, &["persistent:0", "persistent:x", "twice"]);

@@ -12,7 +12,9 @@ use lanefield_reference::links::{BoundaryPhases, Phase};
 use lanefield_reference::random::{Stream, bits};
 use lanefield_reference::real::Real;
 
-use crate::backend::opencl::{AccessWidth, Accumulators, LaneForm, LinkLoads, Stores, Traversal, Tuning, Walk};
+use crate::backend::opencl::{
+    AccessWidth, Accumulators, GroupSize, LaneForm, LinkLoads, Mapping, SiteOrder, Stores, Traversal, Tuning, Walk,
+};
 
 use super::data::{Links, Numbers, TestData};
 use super::{VerifyError, VerifyOptions};
@@ -36,6 +38,8 @@ impl Precision {
 pub struct KernelBuild {
     /// Bytes of an access.
     pub access: Option<AccessWidth>,
+    /// The order of outer sites in memory.
+    pub site_order: Option<SiteOrder>,
     /// Choices of stencil kernels.
     pub tuning: Tuning,
     /// Where kernels that go on from a hop add it up.
@@ -51,11 +55,15 @@ impl KernelBuild {
             walk: Some(draws.one_of(&[Walk::EachGroupOnce, Walk::Persistent(None), Walk::Persistent(Some(1))])),
             // A build for each lattice, so not always.
             traversal: draws.one_of(&[Some(Traversal::Memory), Some(Traversal::Blocks(block))]),
+            mapping: Some(draws.one_of(&Mapping::ALL)),
+            group_size: Some(draws.one_of(&GroupSize::ALL)),
             most_registers: draws.one_of(&[None, Some(0), Some(96)]),
             lane_form: Some(draws.one_of(&LaneForm::ALL)),
         };
+        let subdomains = std::array::from_fn(|_| draws.one_of(&[1, 2, 3, 4]));
         Self {
             access: Some(draws.one_of(&AccessWidth::ALL)),
+            site_order: Some(draws.one_of(&[SiteOrder::Lexicographic, SiteOrder::Subdomains(subdomains)])),
             tuning,
             accumulators: Some(draws.one_of(&[Accumulators::Registers, Accumulators::LocalMemory])),
         }
@@ -67,16 +75,19 @@ impl fmt::Display for KernelBuild {
         if *self == Self::default() {
             return f.write_str("kernels by default");
         }
-        let Self { access, tuning, accumulators } = self;
-        let Tuning { link_loads, stores, walk, traversal, most_registers, lane_form } = tuning;
+        let Self { access, site_order, tuning, accumulators } = self;
+        let Tuning { link_loads, stores, walk, traversal, mapping, group_size, most_registers, lane_form } = tuning;
         if let Some(access) = access {
             write!(f, "access {access}")?;
         }
         for (name, value) in [
+            ("sites", site_order.map(|x| x.to_string())),
             ("links", link_loads.map(|x| format!("{x:?}"))),
             ("stores", stores.map(|x| format!("{x:?}"))),
             ("walk", walk.map(|x| format!("{x:?}"))),
             ("traversal", traversal.map(|x| format!("{x:?}"))),
+            ("mapping", mapping.map(|x| format!("{x:?}"))),
+            ("groups", group_size.map(|x| format!("{x:?}"))),
             ("registers", most_registers.map(|x| format!("{x:?}"))),
             ("lanes", lane_form.map(|x| format!("{x:?}"))),
             ("accumulators", accumulators.map(|x| format!("{x:?}"))),

@@ -184,8 +184,9 @@ impl Tested for OpenCl {
     }
 
     fn set_build(&mut self, build: KernelBuild) -> Result<(), BackendError> {
-        let KernelBuild { access, tuning, accumulators } = build;
+        let KernelBuild { access, site_order, tuning, accumulators } = build;
         self.set_access(access.unwrap_or(self.default_access()))?;
+        self.set_site_order(site_order.unwrap_or(self.default_site_order()))?;
         self.set_tuning(tuning);
         self.set_accumulators(accumulators);
         Ok(())

@@ -42,7 +42,7 @@ impl fmt::Display for SolveCheck {
         let kind = if self.from_file { "given" } else { "hot" };
         write!(f, "solve on the {kind} configuration {}, {links}-real links, ", self.configuration.extents())?;
         let lanes = match self.solve.lanes {
-            LaneChoice::Auto => "lanes of any width".to_owned(),
+            LaneChoice::Auto | LaneChoice::UpTo(_) => "lanes of any width".to_owned(),
             LaneChoice::Width(width) => format!("{width}-byte lanes"),
         };
         write!(f, "mass {mass}, boundary {boundary}, legs {legs}, {lanes}")

@@ -77,7 +77,8 @@ fn flops_and_bytes_are_those_of_the_sites_spinors_and_links() {
 #[test]
 fn choices_on_a_device_are_told_and_launches_follow_each_other() {
     let Some(device) = opencl() else { return };
-    let choices = "--accelerator-threads 4 --access 8 --link-loads past-l1 --stores streaming --walk persistent:2 --traversal 1.2.2.2 --lane-form vectors";
+    let choices = "--accelerator-threads 4 --access 8 --link-loads past-l1 --stores streaming --walk persistent:2 --traversal 1.2.2.2 \
+                   --mapping site-fast --group-size required --site-order lexicographic --lane-form vectors";
     let command = format!("bench clover {SMALL} {device} --precision f32 --links 12 --accumulators local {choices}");
     let report = Folder::new().json(&command);
     assert_timed(&report);
@@ -85,10 +86,14 @@ fn choices_on_a_device_are_told_and_launches_follow_each_other() {
         assert!(row["back_to_back_seconds"].is_f64(), "{row}");
         let expected = json!({
             "accelerator_threads": 4, "access": "8", "link_loads": "past-l1", "stores": "streaming", "walk": "persistent:2",
-            "traversal": "1.2.2.2", "accumulators": "local", "registers": null, "lane_form": "vectors"
+            "traversal": "1.2.2.2", "mapping": "site-fast", "group_size": "required", "site_order": "lexicographic",
+            "accumulators": "local", "registers": null, "lane_form": "vectors"
         });
         assert_eq!(row["choices"], expected);
-        assert_contains(row["variant"].as_str().unwrap(), &["accelerator threads 4, access 8, link loads past-l1"]);
+        assert_contains(
+            row["variant"].as_str().unwrap(),
+            &["accelerator threads 4, access 8, site order lexicographic, link loads past-l1"],
+        );
     }
 }
 
@@ -165,6 +170,7 @@ fn the_sprint_has_a_table_for_each_lattice() {
     assert_timed(&report);
     // The CPU reference has the orders alone: 3 stages of 4 kernels, and axpy and norm2.
     assert_eq!(rows(&report).len(), 2 * (3 * 4 + 2));
+    assert!(rows(&report).iter().all(|row| row["bit_true"] == true), "{report}");
     let variants = names(&report, "variant");
     let stages = ["legs +x+y+z+t-x-y-z-t", "legs -y-z-t+y+z+t-x+x", "Lanefield's defaults", "default"];
     assert_eq!([variants[0], variants[4], variants[8], variants[12]], stages);
@@ -179,6 +185,9 @@ fn misuse_is_refused_with_what_would_be_right() {
     let misused = |what: &str| folder.misused(&format!("bench {what} --device cpu"));
     assert_contains(&misused("hop --walk twice"), &["'twice' is no walk", "persistent:N"]);
     assert_contains(&misused("hop --traversal 2.2"), &["'2.2' is no traversal", "X.Y.Z.T"]);
+    assert_contains(&misused("hop --mapping fast"), &["'fast' is no mapping", "lane-fast or site-fast"]);
+    assert_contains(&misused("hop --group-size 256"), &["'256' is no size", "any or required"]);
+    assert_contains(&misused("hop --site-order 8.4.4"), &["'8.4.4' is no order of sites", "8.4.4.1"]);
     assert_contains(&misused("hop --access 32"), &["'32' is no access width"]);
     assert_contains(&misused("hop --precision f16"), &["'f16'", "f32, f64, 16bit"]);
     assert_contains(&misused("hop --links 16"), &["'16'", "18", "12"]);

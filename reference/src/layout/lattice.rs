@@ -66,8 +66,9 @@ impl Lattice {
         };
         match lanes {
             LaneChoice::Width(width) => with_width(width),
-            LaneChoice::Auto => {
-                let widths = LaneWidth::ALL.into_iter().rev().filter(|w| *w <= LaneWidth::DEFAULT);
+            LaneChoice::Auto | LaneChoice::UpTo(_) => {
+                let most = if let LaneChoice::UpTo(most) = lanes { most } else { LaneWidth::DEFAULT };
+                let widths = LaneWidth::ALL.into_iter().rev().filter(|width| *width <= most);
                 let mut refusal = None;
                 for width in widths {
                     match with_width(width) {

@@ -48,6 +48,8 @@ impl LaneWidth {
     pub const ALL: [Self; 6] = [Self(8), Self(16), Self(32), Self(64), Self(128), Self(256)];
     /// 64 bytes.
     pub const DEFAULT: Self = Self(64);
+    /// 128 bytes, which suit GPUs: on an H200 nearly every kernel is faster than at 64.
+    pub const OF_GPUS: Self = Self(128);
 
     /// A width in bytes.
     ///
@@ -94,6 +96,8 @@ pub enum LaneChoice {
     /// The largest width up to 64 bytes that fits the lattice.
     #[default]
     Auto,
+    /// The largest width up to this one that fits the lattice.
+    UpTo(LaneWidth),
     /// This width, or an error.
     Width(LaneWidth),
 }
@@ -102,6 +106,7 @@ impl fmt::Display for LaneChoice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Auto => f.write_str("auto"),
+            Self::UpTo(most) => write!(f, "up to {most}"),
             Self::Width(w) => w.fmt(f),
         }
     }

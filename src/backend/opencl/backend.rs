@@ -14,7 +14,7 @@ use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::hop::{Dagger, HopTerm};
 use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::layout::{
-    AcceleratorThreads, Direction, Lattice, LaunchGeometry, LegOrder, PartsShape, Sites, Stencil,
+    AcceleratorThreads, Direction, LaneChoice, LaneWidth, Lattice, LaunchGeometry, LegOrder, PartsShape, Sites, Stencil,
 };
 use lanefield_reference::links::{DoubledGauge, LinkFormat};
 use num_complex::Complex;
@@ -26,8 +26,8 @@ use super::reduce::{SumOptions, Workspace};
 use super::tuning::Tuning;
 use super::variant::{Choices, Variant};
 use super::{
-    AccessWidth, Accumulators, Arg, Context, DeviceField, DeviceInfo, DeviceStencil, DeviceTimes, KernelChoice,
-    KernelKey, Launch, LaunchEvent, Program, Tuned, TuningSource, expand,
+    AccessWidth, Accumulators, Arg, Context, DeviceField, DeviceInfo, DeviceKind, DeviceStencil, DeviceTimes,
+    KernelChoice, KernelKey, Launch, LaunchEvent, Program, SiteOrder, Tuned, TuningSource, expand,
 };
 use crate::backend::{Backend, BackendError, HeldHop};
 
@@ -45,8 +45,13 @@ pub struct OpenCl {
     /// What was looked up so far.
     pub(super) looked_up: Mutex<HashMap<KernelKey, KernelChoice>>,
     pub(super) access: AccessWidth,
+    pub(super) site_order: SiteOrder,
     /// Held by every field too, so that their number is known.
     pub(super) fields: Arc<()>,
+    /// The same of stencils, whose tables name outer sites.
+    pub(super) stencils: Arc<()>,
+    /// For a study alone.
+    pub(super) relaxed_math: bool,
     pub(super) sums: SumOptions,
     programs: Mutex<HashMap<Variant, Arc<Program>>>,
     /// Where sums are made; there from the first one on.
@@ -63,11 +68,11 @@ impl OpenCl {
     /// [`BackendError::NoDoubles`] if the device has no f64; what the runtime reports.
     pub fn open(device: &DeviceInfo, threads: AcceleratorThreads) -> Result<Self, BackendError> {
         let mut opened = Self::open_with_access(device, threads, AccessWidth::Word)?;
-        opened.access = opened.default_access();
+        (opened.access, opened.site_order) = (opened.default_access(), opened.default_site_order());
         Ok(opened)
     }
 
-    /// As [`Self::open`], with a layout of fields for another access width. No bit of any result changes.
+    /// As [`Self::open`], with a layout of fields for another access width, outer sites in the order of the host. No bit of any result changes.
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -92,7 +97,10 @@ impl OpenCl {
             vectors: VectorsVerdict::default(),
             looked_up: Mutex::default(),
             access,
+            site_order: SiteOrder::default(),
             fields: Arc::default(),
+            stencils: Arc::default(),
+            relaxed_math: false,
             sums: SumOptions::default(),
             programs: Mutex::default(),
             workspace: Mutex::default(),
@@ -131,6 +139,27 @@ impl OpenCl {
         }
     }
 
+    /// The order of outer sites in memory.
+    pub fn site_order(&self) -> SiteOrder {
+        self.site_order
+    }
+
+    /// Stores the outer sites of the fields that are made from now on in another order. No bit of any result changes.
+    ///
+    /// # Errors
+    /// [`BackendError::SitesHeld`] while there are fields or stencils in the present one.
+    pub fn set_site_order(&mut self, order: SiteOrder) -> Result<(), BackendError> {
+        match Arc::strong_count(&self.fields) + Arc::strong_count(&self.stencils) - 2 {
+            held if held > 0 && order != self.site_order => {
+                Err(BackendError::SitesHeld { held, present: self.site_order, wanted: order })
+            }
+            _ => {
+                self.site_order = order;
+                Ok(())
+            }
+        }
+    }
+
     /// Chooses how stencil kernels are built and launched, whatever was tuned. Fields stay valid; no bit of any result changes.
     pub fn set_tuning(&mut self, tuning: Tuning) {
         self.tuning = tuning;
@@ -139,6 +168,11 @@ impl OpenCl {
     /// Cuts groups of launches over several spinors a site in another way. No bit of any result changes.
     pub fn set_parts_shape(&mut self, shape: PartsShape) {
         self.parts_shape = shape;
+    }
+
+    /// Builds stencil kernels with relaxed arithmetic, whose bits are not the reference's: for the study of `perf::sprint` alone.
+    pub(crate) fn set_relaxed_math(&mut self, relaxed: bool) {
+        self.relaxed_math = relaxed;
     }
 
     /// When each of the kernels of `work` ran, in the order in which they were queued.
@@ -252,6 +286,13 @@ impl Backend for OpenCl {
             "{} ({}, driver {}), {} accelerator threads",
             info.name, info.platform_name, info.driver_version, self.threads
         )
+    }
+
+    fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
+        match asked_for {
+            LaneChoice::Auto if self.context.info().kind != DeviceKind::Cpu => LaneChoice::UpTo(LaneWidth::OF_GPUS),
+            _ => asked_for,
+        }
     }
 
     fn takes_links<R: Vectors>(&self, format: LinkFormat) -> Result<(), BackendError> {

@@ -8,7 +8,7 @@ use lanefield_reference::layout::AcceleratorThreads;
 use lanefield_reference::links::LinkFormat;
 use serde::{Deserialize, Serialize};
 
-use super::{AccessWidth, Accumulators, LaneForm, LinkLoads, Stores, Traversal, Walk};
+use super::{AccessWidth, Accumulators, GroupSize, LaneForm, LinkLoads, Mapping, SiteOrder, Stores, Traversal, Walk};
 
 /// Kernels for which choices are made.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -98,6 +98,8 @@ pub struct KernelKey {
     pub volume_class: u32,
     /// What fields are laid out for.
     pub access: AccessWidth,
+    /// The order of outer sites in memory.
+    pub site_order: SiteOrder,
     /// Whether what three time slices have of the source fits the device's cache: neighbours in time are read three times.
     pub slices_in_cache: bool,
 }
@@ -129,6 +131,12 @@ pub struct KernelChoice {
     /// In which order outer sites are launched.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub traversal: Option<Traversal>,
+    /// Which work-items are neighbours.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mapping: Option<Mapping>,
+    /// For which groups the kernel is built.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group_size: Option<GroupSize>,
     /// Registers of a work-item at most, 0 for as many as the compiler likes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub most_registers: Option<u32>,
@@ -161,6 +169,8 @@ impl KernelChoice {
             stores: self.stores.or(other.stores),
             walk: self.walk.or(other.walk),
             traversal: self.traversal.or(other.traversal),
+            mapping: self.mapping.or(other.mapping),
+            group_size: self.group_size.or(other.group_size),
             most_registers: self.most_registers.or(other.most_registers),
             lane_form: self.lane_form.or(other.lane_form),
             accumulators: self.accumulators.or(other.accumulators),
@@ -182,6 +192,8 @@ impl KernelChoice {
             stores: unlike(self.stores, other.stores),
             walk: unlike(self.walk, other.walk),
             traversal: unlike(self.traversal, other.traversal),
+            mapping: unlike(self.mapping, other.mapping),
+            group_size: unlike(self.group_size, other.group_size),
             most_registers: unlike(self.most_registers, other.most_registers),
             lane_form: unlike(self.lane_form, other.lane_form),
             accumulators: unlike(self.accumulators, other.accumulators),
@@ -225,6 +237,8 @@ impl fmt::Display for KernelChoice {
             self.stores.map(|stores| format!("stores {}", name(serde_json::json!(stores)))),
             self.walk.map(|walk| format!("walk {walk}")),
             self.traversal.map(|traversal| format!("traversal {traversal}")),
+            self.mapping.map(|mapping| name(serde_json::json!(mapping))),
+            self.group_size.map(|size| format!("{} group size", name(serde_json::json!(size)))),
             self.most_registers.filter(|n| *n > 0).map(|n| format!("at most {n} registers")),
             self.lane_form.map(|form| format!("lanes as {}", name(serde_json::json!(form)))),
             self.accumulators.map(|place| format!("sums in {}", name(serde_json::json!(place)))),

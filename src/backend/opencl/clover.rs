@@ -118,7 +118,9 @@ impl OpenCl {
         let Sites::Parity(parity) = out.sites else {
             return Err(not_a_parity(out.describe()).into());
         };
-        let table = self.upload_table(&osites_in_full(&out.lattice, parity)?, "table of one parity")?;
+        let full = self.site_order.renumbered(&out.lattice, Sites::Full, osites_in_full(&out.lattice, parity)?);
+        let full = self.site_order.rearranged(&out.lattice, out.sites, full);
+        let table = self.upload_table(&full, "table of one parity")?;
         let words = Arg::U32(out.kind.words() as u32);
         let [out_buffer, x, table] = [&out.buffer, &x.buffer, &table].map(Arg::Buffer);
         let geometry = LaunchGeometry::over_sites(out.lattice.nsimd(), out.osites(), self.accelerator_threads());
@@ -161,7 +163,11 @@ impl OpenCl {
         let (nsimd, spinors) = (lattice.nsimd(), out.kind.count());
         let family = if chi.is_some() { KernelFamily::CloverOe } else { KernelFamily::CloverEo };
         let plan = self.plan::<R>(family, (lattice, out.sites), hop.links.kind.format, spinors);
-        let (at_once, accumulators, build) = (plan.at_once, plan.accumulators, plan.build);
+        let geometry = match spinors {
+            1 => plan.over_sites(nsimd, out.osites()),
+            _ => self.planned_geometry(&plan, nsimd, (spinors, out.osites())),
+        };
+        let (at_once, accumulators, build) = (plan.at_once, plan.accumulators, plan.build_for(geometry));
         let choices = Choices::CloverHop {
             link_reals: hop.links.kind.format.reals(),
             legs: hop.legs,
@@ -172,10 +178,6 @@ impl OpenCl {
         };
         let program = self.program(Variant { lanes: plan.lanes, ..self.variant::<R>("clover.cl", nsimd, choices) })?;
 
-        let geometry = match spinors {
-            1 => LaunchGeometry::over_sites(plan.lanes.launched(nsimd), out.osites(), plan.threads),
-            _ => self.planned_geometry(&plan, nsimd, (spinors, out.osites())),
-        };
         let mut arguments = vec![Arg::Buffer(&out.buffer), Arg::Buffer(&blocks.buffer)];
         arguments.extend(chi.map(|chi| Arg::Buffer(&chi.buffer)));
         arguments.extend(self.hop_arguments(out, hop));

@@ -174,6 +174,7 @@ impl OpenCl {
             fields: 1,
             bundle: None,
             access: self.access(),
+            stored: self.stored_order(field, 1),
             sum,
         };
         self.reduce::<R>(&field.lattice, field.parts().1, &work)

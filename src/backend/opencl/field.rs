@@ -8,6 +8,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Lattice, Sites, Stencil};
 
 use super::access::PartLayout;
+use super::site_order::{to_device, to_host};
 use super::{AccessWidth, Arg, Buffer, OpenCl};
 use crate::backend::{BackendError, HeldField};
 
@@ -27,6 +28,7 @@ pub struct DeviceStencil {
     pub(super) sites: Sites,
     pub(super) neighbours: Buffer,
     pub(super) lane_steps: Buffer,
+    _counted: Arc<()>,
 }
 
 impl<R: Vectors, K: SiteObject> HeldField<K> for DeviceField<R, K> {
@@ -126,7 +128,8 @@ impl OpenCl {
     ) -> Result<DeviceField<R, K>, BackendError> {
         let device = self.allocate(*field.lattice(), field.sites(), field.kind())?;
         let bytes = R::to_device(field.reals(), field.reals_a_part(), field.lattice().nsimd());
-        self.context.write(&device.buffer, 0, &self.layout(&device).to_device(bytes))?;
+        let order = self.site_order.on(&device.lattice, device.sites);
+        self.context.write(&device.buffer, 0, &to_device(order, self.layout(&device).to_device(bytes)))?;
         Ok(device)
     }
 
@@ -137,10 +140,11 @@ impl OpenCl {
         let mut host = Field::zeros(field.lattice, field.sites, field.kind)?;
         let (a_part, nsimd) = (host.reals_a_part(), field.lattice.nsimd());
         let layout = self.layout(field);
-        if R::BITS == 16 || !layout.is_plain() {
+        let order = self.site_order.on(&field.lattice, field.sites);
+        if R::BITS == 16 || !layout.is_plain() || order.is_some() {
             let mut bytes = vec![0; field.buffer.bytes()];
             self.context.read(&field.buffer, 0, &mut bytes)?;
-            R::from_device(&layout.to_host(&bytes), host.reals_mut(), a_part, nsimd);
+            R::from_device(&layout.to_host(&to_host(order, bytes)), host.reals_mut(), a_part, nsimd);
         } else {
             self.context.read(&field.buffer, 0, bytemuck::cast_slice_mut(host.reals_mut()))?;
         }
@@ -151,8 +155,9 @@ impl OpenCl {
         Ok(DeviceStencil {
             lattice: *stencil.lattice(),
             sites: stencil.sites(),
-            neighbours: self.upload_table(stencil.neighbours(), "table of neighbours")?,
+            neighbours: self.upload_table(&self.site_order.neighbours(stencil), "table of neighbours")?,
             lane_steps: self.upload_table(stencil.lane_steps(), "table of lane steps")?,
+            _counted: Arc::clone(&self.stencils),
         })
     }
 }

@@ -3,7 +3,6 @@
 use lanefield_reference::field::Spinors;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::{Dagger, HopTerm};
-use lanefield_reference::layout::LaunchGeometry;
 use lanefield_reference::links::DoubledGauge;
 
 use super::field::osites;
@@ -24,19 +23,21 @@ impl OpenCl {
         self.check_hop(out, hop)?;
         let (nsimd, spinors, format) = (lattice.nsimd(), out.kind.count(), hop.links.kind.format);
         let plan = self.plan::<R>(KernelFamily::Hop, (lattice, sites), format, spinors);
-        let choices =
-            Choices::Hop { link_reals: format.reals(), legs: hop.legs, at_once: plan.at_once, build: plan.build };
+        let geometry = match spinors {
+            1 => plan.over_sites(nsimd, out.osites()),
+            _ => self.planned_geometry(&plan, nsimd, (plan.a_launch, out.osites())),
+        };
+        let build = plan.build_for(geometry);
+        let choices = Choices::Hop { link_reals: format.reals(), legs: hop.legs, at_once: plan.at_once, build };
         let program = self.program(Variant { lanes: plan.lanes, ..self.variant::<R>("hop.cl", nsimd, choices) })?;
         let mut arguments = vec![Arg::Buffer(&out.buffer)];
         arguments.extend(self.hop_arguments(out, hop));
         if spinors == 1 {
             let kernel = if hop.dagger == Dagger::No { "hop" } else { "hop_dagger" };
-            let geometry = LaunchGeometry::over_sites(plan.lanes.launched(nsimd), out.osites(), plan.threads);
             let geometry = self.walked(geometry, &program, kernel, (&plan, 1));
             return self.launch(&program, kernel, geometry, &arguments);
         }
         let kernel = if hop.dagger == Dagger::No { "hop_many" } else { "hop_many_dagger" };
-        let geometry = self.planned_geometry(&plan, nsimd, (plan.a_launch, out.osites()));
         let geometry = self.walked(geometry, &program, kernel, (&plan, 2));
         let first_of_all = arguments.len();
         for first in (0..spinors).step_by(plan.a_launch) {

@@ -49,11 +49,12 @@ impl OpenCl {
         self.takes_links::<R>(links.kind.format)?;
         let nsimd = lattice.nsimd();
         let plan = self.plan::<R>(KernelFamily::Laplace, (lattice, sites), links.kind.format, vectors);
+        let geometry = self.planned_geometry(&plan, nsimd, (vectors, out.osites()));
         let choices = Choices::Laplace(LaplaceChoices {
             link_reals: links.kind.format.reals(),
             legs,
             at_once: plan.at_once,
-            build: plan.build,
+            build: plan.build_for(geometry),
         });
         let program = self.program(Variant { lanes: plan.lanes, ..self.variant::<R>("laplace.cl", nsimd, choices) })?;
         let arguments = [
@@ -66,7 +67,6 @@ impl OpenCl {
             Arg::U32(links.kind.boundary.kernel_masks()),
             Arg::U32(vectors as u32),
         ];
-        let geometry = self.planned_geometry(&plan, nsimd, (vectors, out.osites()));
         let geometry = self.walked(geometry, &program, "laplace_hop", (&plan, 2));
         self.launch(&program, "laplace_hop", geometry, &arguments)
     }

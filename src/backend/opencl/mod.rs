@@ -7,8 +7,9 @@
 //! | `context.rs` | one device in use: memory, transfers, the one way into the queue |
 //! | `program.rs`, `sources.rs` | building OpenCL C; the files of `cl/` |
 //! | `launch.rs` | running a kernel, timing it |
-//! | `access.rs`, `tuning.rs` | the layout in device memory; how kernels are built and launched |
+//! | `access.rs`, `site_order.rs` | the layout in device memory: words of a lane, and outer sites |
 //! | `lanes.rs` | a work-item for each lane, or one for all |
+//! | `tuning.rs` | how kernels are built and launched |
 //! | `plan.rs`, `choice.rs` | the choices for one kernel: what the user set, else what was looked up |
 //! | `tuned.rs`, `tuning_file.rs`, `defaults.toml` | where choices are looked up: what was tuned, and what ships with the crate |
 //! | `probe.rs` | whether the device keeps the arithmetic contract of `docs/arithmetic.md` |
@@ -40,6 +41,7 @@ mod probe;
 mod program;
 mod raw;
 mod reduce;
+mod site_order;
 mod sources;
 mod sums;
 #[cfg(test)]
@@ -64,7 +66,8 @@ pub use launch::{Arg, DeviceTimes, Launch, LaunchEvent};
 pub use probe::{ProbeCheck, ProbeVerdict, measure, probe};
 pub use program::{KernelInfo, Program};
 pub use reduce::{Finish, SumForm, SumOptions};
+pub use site_order::SiteOrder;
 pub use sources::{SourceError, expand};
 pub use tuned::{Tuned, TuningSource};
-pub use tuning::{LinkLoads, Stores, Traversal, Tuning, Walk};
+pub use tuning::{GroupSize, LinkLoads, Mapping, Stores, Traversal, Tuning, Walk};
 pub use tuning_file::{TunedKernel, TunedOn, TuningFile, Where};

@@ -11,8 +11,8 @@ use super::context::lock;
 use super::lanes::WorkItemLanes;
 use super::tuning::{Build, registers_in, resident_groups};
 use super::{
-    AccessWidth, Accumulators, KernelChoice, KernelFamily, KernelKey, LinkLoads, OpenCl, Program, Stores, Traversal,
-    Tuned, Tuning, Walk,
+    AccessWidth, Accumulators, GroupSize, KernelChoice, KernelFamily, KernelKey, LinkLoads, Mapping, OpenCl, Program,
+    SiteOrder, Stores, Traversal, Tuned, Tuning, Walk,
 };
 
 /// Cache of a GPU at least: some drivers tell another one's size (an H200 says 4 MiB, and has 50).
@@ -32,6 +32,28 @@ pub(super) struct Plan {
     pub a_launch: usize,
     /// The group of a kernel over parts.
     shape: PartsShape,
+    group_size: GroupSize,
+}
+
+impl Plan {
+    /// The build for launches in groups of this one's.
+    pub fn build_for(&self, geometry: LaunchGeometry) -> Build {
+        Build { group: (self.group_size == GroupSize::Required).then_some(geometry.local), ..self.build }
+    }
+
+    /// The launch over lanes and outer sites.
+    pub fn over_sites(&self, nsimd: usize, osites: usize) -> LaunchGeometry {
+        let lane_fast = LaunchGeometry::over_sites(self.lanes.launched(nsimd), osites, self.threads);
+        match self.build.mapping {
+            Mapping::LaneFast => lane_fast,
+            Mapping::SiteFast => in_dimensions(lane_fast, [1, 0, 2]),
+        }
+    }
+}
+
+/// The same launch with dimension `order[k]` as dimension k.
+fn in_dimensions(geometry: LaunchGeometry, order: [usize; 3]) -> LaunchGeometry {
+    LaunchGeometry { global: order.map(|k| geometry.global[k]), local: order.map(|k| geometry.local[k]) }
 }
 
 impl OpenCl {
@@ -49,6 +71,11 @@ impl OpenCl {
     /// The access width where nobody chose: the tuned one, else that of the kind of device.
     pub fn default_access(&self) -> AccessWidth {
         self.tuned.access().unwrap_or_else(|| AccessWidth::of_device(self.context.info()))
+    }
+
+    /// The order of outer sites where nobody chose: the tuned one, else the host's.
+    pub fn default_site_order(&self) -> SiteOrder {
+        self.tuned.site_order().unwrap_or_default()
     }
 
     /// What names a kernel on fields of `R`, of `parts` spinors or colour vectors a site, to the tuner.
@@ -70,6 +97,7 @@ impl OpenCl {
             lanes: lattice.nsimd(),
             volume_class: lattice.extents().volume().ilog2(),
             access: self.access(),
+            site_order: self.site_order(),
             slices_in_cache: 3 * parts * a_slice <= cache,
         }
     }
@@ -89,7 +117,8 @@ impl OpenCl {
     ) -> Plan {
         let choice = self.choice(&self.kernel_key::<R>(kernel, (lattice, sites), links, parts));
         let (device, nsimd) = (self.context.info(), lattice.nsimd());
-        let Tuning { link_loads, stores, walk, traversal, most_registers, lane_form: _ } = self.tuning;
+        let Tuning { link_loads, stores, walk, traversal, mapping, group_size, most_registers, lane_form: _ } =
+            self.tuning;
         let walk = walk.or(choice.walk).unwrap_or(Walk::EachGroupOnce);
         let choices = (
             link_loads.or(choice.link_loads).unwrap_or(LinkLoads::Cached),
@@ -124,35 +153,48 @@ impl OpenCl {
         let memory = group * Spinors::WORDS * at_once * 2 * size_of::<R>();
         let fits =
             |place: &Accumulators| *place == Accumulators::Registers || memory as u64 <= device.local_memory_bytes;
+        let in_memory = self.site_order.on(lattice, sites).is_none().then(|| lattice.outer_extents(sites));
+        let most_registers = most_registers.or(choice.most_registers).unwrap_or(0);
+        let build = Build {
+            mapping: mapping.or(choice.mapping).unwrap_or_default(),
+            relaxed: self.relaxed_math,
+            ..Build::new(choices, most_registers, device, in_memory)
+        };
         Plan {
             threads,
             walk,
-            build: Build::new(
-                choices,
-                most_registers.or(choice.most_registers).unwrap_or(0),
-                device,
-                lattice.outer_extents(sites),
-            ),
+            build,
             lanes,
             accumulators: self.accumulators.or(choice.accumulators.filter(fits)).unwrap_or_default(),
             at_once,
             a_launch,
             shape,
+            group_size: group_size.or(choice.group_size).unwrap_or_default(),
         }
     }
 
-    /// The launch of a planned kernel over (lane, parts, outer sites).
+    /// The launch of a planned kernel over lanes, parts and outer sites.
     pub(super) fn planned_geometry(
         &self,
         plan: &Plan,
         nsimd: usize,
         parts_and_osites: (usize, usize),
     ) -> LaunchGeometry {
-        let most_osites = self.context.info().max_work_item_sizes[2];
-        LaunchGeometry::over_parts(plan.lanes.launched(nsimd), parts_and_osites, plan.shape, plan.threads, most_osites)
+        let over = |shape, most_osites| {
+            LaunchGeometry::over_parts(plan.lanes.launched(nsimd), parts_and_osites, shape, plan.threads, most_osites)
+        };
+        let [of_first, _, of_last] = self.context.info().max_work_item_sizes;
+        match plan.build.mapping {
+            Mapping::LaneFast => over(plan.shape, of_last),
+            Mapping::SiteFast => {
+                let parts = plan.shape.parts.unwrap_or(plan.threads.get()).min(of_last);
+                in_dimensions(over(PartsShape { parts: Some(parts), ..plan.shape }, of_first), [2, 0, 1])
+            }
+        }
     }
 
-    /// The launch of a kernel whose groups walk over the sites, dimension `dimension`: no more of them than run at the same time.
+    /// The launch of a kernel whose groups walk over the sites, dimension `dimension` where lanes are the first: no more of them than run at the
+    /// same time.
     pub(super) fn walked(
         &self,
         mut geometry: LaunchGeometry,
@@ -163,6 +205,7 @@ impl OpenCl {
         if !plan.build.persistent {
             return geometry;
         }
+        let dimension = if plan.build.mapping == Mapping::SiteFast { 0 } else { dimension };
         let chosen = match plan.walk {
             Walk::Persistent(Some(groups)) => Some(groups),
             _ => registers_in(program.log(), kernel).map(|number| resident_groups(number, geometry.group_size())),

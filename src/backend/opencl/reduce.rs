@@ -8,9 +8,10 @@ use lanefield_reference::exact::{self, ExactSum};
 use lanefield_reference::field::SiteObject;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::reduce::Sum;
-use lanefield_reference::layout::{AcceleratorThreads, Lattice, reduction_groups};
+use lanefield_reference::layout::{AcceleratorThreads, BlockOrder, Lattice, reduction_groups};
 
 use super::context::lock;
+use super::tuning::block_options;
 use super::variant::{Choices, Variant};
 use super::{AccessWidth, Arg, Buffer, Context, DeviceField, DeviceKind, Launch, OpenCl, Program, Retirement};
 use crate::backend::BackendError;
@@ -178,7 +179,16 @@ pub(super) struct Reduction<'a> {
     pub bundle: Option<usize>,
     /// How the kernel finds a word of a site.
     pub access: AccessWidth,
+    /// Where its elements lie, if not in the order in which they are summed.
+    pub stored: Option<StoredOrder>,
     pub sum: Sum,
+}
+
+/// The order of outer sites in memory, and the parts of each that lie together.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct StoredOrder {
+    order: BlockOrder,
+    parts: usize,
 }
 
 impl OpenCl {
@@ -241,6 +251,15 @@ impl OpenCl {
         }
     }
 
+    /// The order in which a field is stored, `parts` a site that are elements of their own; none where it is the host's.
+    pub(super) fn stored_order<R: Vectors, K: SiteObject>(
+        &self,
+        field: &DeviceField<R, K>,
+        parts: usize,
+    ) -> Option<StoredOrder> {
+        self.site_order.on(&field.lattice, field.sites).map(|order| StoredOrder { order, parts })
+    }
+
     /// `of`: words of a bundle, where the kernel has bundles, and fields of `inner_products`, else 1.
     pub(super) fn sum_variant<R: Vectors>(
         &self,
@@ -270,6 +289,7 @@ impl OpenCl {
                 Sum::Tree(plan) => Some(plan.warp()),
             },
             retirement,
+            stored: None,
         };
         Ok(self.variant::<R>(file, nsimd, Choices::Sum(choices)))
     }
@@ -325,6 +345,7 @@ impl OpenCl {
             access: work.access,
             ..self.sum_variant::<R>(work.file, lattice.nsimd(), words, built_for, work.sum, Some(group))?
         };
+        let variant = variant.in_order_of_the_host(work);
         let mut held = lock(&self.workspace);
         let workspace = self.workspace(&mut held, work, groups)?;
         let program = self.program(variant.clone())?;
@@ -354,6 +375,7 @@ impl OpenCl {
             fields: 1,
             bundle: Some(bundle),
             access: self.access_of_sites(field.kind),
+            stored: self.stored_order(field, 1),
             sum,
         };
         let one_row = Reduction { rows: 1, ..whole };
@@ -361,7 +383,8 @@ impl OpenCl {
         let built_for = (Some(bundle), 1);
         let access = whole.access;
         let of = |words| self.sum_variant::<R>("reduce.cl", nsimd, words, built_for, sum, Some(group));
-        let pack_variant = Variant { access, ..of(words)? };
+        // What is packed lies in the order of the host.
+        let pack_variant = Variant { access, ..of(words)? }.in_order_of_the_host(&whole);
         let pack_program = self.program(pack_variant)?;
         let variant = Variant { access, ..of(bundle)? };
         let program = self.program(variant.clone())?;
@@ -440,11 +463,11 @@ impl OpenCl {
             // Every variant of reduce.cl has the kernel.
             let mut variant = Variant { file: "reduce.cl", ..variant.clone() };
             // What finishes knows no words; the rest of the file would take a CPU's compiler long if it did.
-            if let Choices::Sum(choices) = &mut variant.choices
-                && !self.is_specialised()
-                && variant.precision != 16
-            {
-                choices.words = None;
+            if let Choices::Sum(choices) = &mut variant.choices {
+                choices.stored = None;
+                if !self.is_specialised() && variant.precision != 16 {
+                    choices.words = None;
+                }
             }
             let program = self.program(variant)?;
             let launch = Launch { global: [group * sums, 1, 1], local: [group, 1, 1] };
@@ -525,11 +548,13 @@ pub(super) struct SumChoices {
     /// Threads that a tree sums in halves; none where the sum is exact.
     warp: Option<usize>,
     retirement: Option<u32>,
+    /// Of sums whose bits depend on their order.
+    stored: Option<StoredOrder>,
 }
 
 impl SumChoices {
     pub(super) fn options(&self) -> String {
-        let Self { words, bundle, fields, threads, warp, retirement } = self;
+        let Self { words, bundle, fields, threads, warp, retirement, stored } = self;
         let mut options = format!(" -DBUNDLE={bundle} -DFIELDS={fields} -DEXACT_LIMBS={}", exact::LIMBS);
         if let Some(words) = words {
             options += &format!(" -DWORDS={words}");
@@ -549,6 +574,19 @@ impl SumChoices {
                 options += " -cl-std=CL3.0";
             }
         }
+        if let Some(StoredOrder { order, parts }) = stored {
+            options += &format!("{} -DSUBDOMAIN_PARTS={parts}", block_options(order, "SUBDOMAIN"));
+        }
         options
+    }
+}
+
+impl Variant {
+    /// The same for elements that are taken in the order of the host, if the bits of `work` depend on it.
+    fn in_order_of_the_host(mut self, work: &Reduction<'_>) -> Self {
+        if let (Choices::Sum(choices), Sum::Tree(_)) = (&mut self.choices, work.sum) {
+            choices.stored = work.stored;
+        }
+        self
     }
 }

@@ -41,6 +41,7 @@ impl OpenCl {
             fields,
             bundle: None,
             access: self.access,
+            stored: self.stored_order(field, field.kind.parts()),
             sum,
         };
         self.reduce::<R>(&field.lattice, words, &work)
@@ -102,6 +103,7 @@ impl OpenCl {
                     fields: 1,
                     bundle: Some(bundle),
                     access: self.access_of_sites(x.kind),
+                    stored: self.stored_order(x, 1),
                     sum,
                 };
                 self.reduce::<R>(&x.lattice, words, &work)?
@@ -120,7 +122,9 @@ impl OpenCl {
             return self.sums_of_slices(&self.in_f32(x)?, direction, sum);
         }
         let slices = Slices::new(&x.lattice, x.sites, direction)?;
-        let osites = self.upload_table(slices.osites(), "table of outer sites of slices")?;
+        // The order of the sums stays that of the host.
+        let osites = self.site_order.renumbered(&x.lattice, x.sites, slices.osites().to_vec());
+        let osites = self.upload_table(&osites, "table of outer sites of slices")?;
         let lanes = self.upload_table(slices.lanes(), "table of lanes of slices")?;
         let words = x.kind.words();
         // A bundle that was packed would serve one slice: slices are always fused.
@@ -146,6 +150,7 @@ impl OpenCl {
             fields: 1,
             bundle: Some(bundle),
             access: self.access_of_sites(x.kind),
+            stored: None,
             sum,
         };
         let parts = self.reduce::<R>(&x.lattice, words, &work)?;

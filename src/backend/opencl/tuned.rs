@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::tuning_file::{Fit, SUFFIX};
-use super::{AccessWidth, Cache, DeviceInfo, KernelChoice, KernelKey, TunedKernel, TuningFile};
+use super::{AccessWidth, Cache, DeviceInfo, KernelChoice, KernelKey, SiteOrder, TunedKernel, TuningFile};
 
 /// Where results of the tuner lie.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,6 +44,7 @@ pub struct Tuned {
     /// Before the defaults of the crate.
     entries: Vec<TunedKernel>,
     access: Option<AccessWidth>,
+    site_order: Option<SiteOrder>,
     /// Taken whatever is looked up.
     fixed: KernelChoice,
     warnings: Vec<String>,
@@ -80,7 +81,7 @@ impl Tuned {
     fn add(&mut self, path: &Path, device: &DeviceInfo) {
         match TuningFile::read(path, device) {
             Ok(file) => {
-                self.access = file.tuned.map(|tuned| tuned.access);
+                (self.access, self.site_order) = file.tuned.map(|tuned| (tuned.access, tuned.site_order)).unzip();
                 self.entries.extend(file.kernel);
             }
             Err(sentence) => self.warnings.push(sentence),
@@ -119,6 +120,11 @@ impl Tuned {
         self.access
     }
 
+    /// The order of outer sites with the best total on the device, where it was tuned.
+    pub fn site_order(&self) -> Option<SiteOrder> {
+        self.site_order
+    }
+
     /// The choice for a kernel: each field from the entry that fits best of those that have it.
     pub fn choice(&self, device: &DeviceInfo, key: &KernelKey) -> KernelChoice {
         let entries = shipped().iter().chain(&self.entries);
@@ -155,6 +161,7 @@ mod tests {
             lanes: 8,
             volume_class: 21,
             access: AccessWidth::Sixteen,
+            site_order: SiteOrder::Lexicographic,
             slices_in_cache: true,
         }
     }

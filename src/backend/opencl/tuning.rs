@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use lanefield_reference::layout::DIMENSIONS;
+use lanefield_reference::layout::{BlockOrder, DIMENSIONS};
 use serde::{Deserialize, Serialize};
 
 use super::{DeviceInfo, LaneForm};
@@ -43,6 +43,38 @@ pub enum Walk {
     Persistent(Option<usize>),
 }
 
+/// Which work-items of a group are neighbours.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mapping {
+    /// Those of neighbouring lanes: launches over (lane, site) or (lane, part, site).
+    #[default]
+    LaneFast,
+    /// Those of neighbouring outer sites, as in Grid's old mapping, to show what that costs: launches over (site, lane) or (site, lane, part).
+    SiteFast,
+}
+
+impl Mapping {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::LaneFast, Self::SiteFast];
+}
+
+/// For which groups a kernel is built.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GroupSize {
+    /// For all that the device takes.
+    #[default]
+    Any,
+    /// For groups of the very size of its launch: the compiler knows how many registers it may give a work-item, and takes sizes as constants.
+    Required,
+}
+
+impl GroupSize {
+    /// Both of them.
+    pub const ALL: [Self; 2] = [Self::Any, Self::Required];
+}
+
 /// In which order outer sites are launched.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
@@ -50,7 +82,7 @@ pub enum Traversal {
     /// That of the memory.
     Memory,
     /// Block by block, each of so many outer sites in x, y, z and t (of one parity: half as many in x). Blocks that do not divide the lattice are
-    /// made smaller until they do.
+    /// made smaller until they do. Where the memory itself has subdomains, launches follow it, and this is not taken.
     Blocks([usize; DIMENSIONS]),
 }
 
@@ -126,7 +158,7 @@ macro_rules! as_text {
         }
     )+};
 }
-as_text!(Walk, Traversal, super::AccessWidth);
+as_text!(Walk, Traversal, super::AccessWidth, super::SiteOrder);
 
 /// What is chosen by hand; `None`: what was tuned, else the default.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -139,6 +171,10 @@ pub struct Tuning {
     pub walk: Option<Walk>,
     /// In which order.
     pub traversal: Option<Traversal>,
+    /// Which work-items are neighbours.
+    pub mapping: Option<Mapping>,
+    /// For which groups a kernel is built.
+    pub group_size: Option<GroupSize>,
     /// Registers that the compiler may give a work-item, 0: as it likes. More work-items then fit a compute unit, and some of what they hold may
     /// go to memory. Where the compiler has no such option (all but NVIDIA's), nothing happens.
     pub most_registers: Option<u32>,
@@ -154,31 +190,36 @@ pub(super) struct Build {
     pub persistent: bool,
     /// 0: as the compiler likes.
     pub most_registers: u32,
-    /// Extents of the outer lattice, and of a block.
-    pub blocks: Option<[[usize; DIMENSIONS]; 2]>,
+    /// The order of a launch, where it is not that of the memory.
+    pub blocks: Option<BlockOrder>,
+    pub mapping: Mapping,
+    /// The only size of groups.
+    pub group: Option<[usize; 3]>,
+    /// Whether arithmetic is relaxed: for a study alone, since its bits are not the reference's.
+    pub relaxed: bool,
     /// Whether the compiler is to say what a kernel takes.
     pub verbose: bool,
 }
 
 impl Build {
-    /// `outer`: extents of the outer lattice.
+    /// `outer`: extents of the outer lattice, where the memory has its order.
     pub fn new(
         (link_loads, stores, walk, traversal): (LinkLoads, Stores, Walk, Traversal),
         most_registers: u32,
         device: &DeviceInfo,
-        outer: [usize; DIMENSIONS],
+        outer: Option<[usize; DIMENSIONS]>,
     ) -> Self {
-        let blocks = match traversal {
-            Traversal::Memory => None,
-            Traversal::Blocks(wanted) => {
-                let block: [usize; DIMENSIONS] = std::array::from_fn(|mu| largest_divisor(outer[mu], wanted[mu]));
-                (block[..] != outer[..]).then_some([outer, block])
-            }
+        let blocks = match (traversal, outer) {
+            (Traversal::Blocks(wanted), Some(outer)) => Some(BlockOrder::of_extents(outer, wanted)),
+            _ => None,
         };
+        let blocks = blocks.filter(|blocks| !blocks.is_lexicographic());
         let persistent = matches!(walk, Walk::Persistent(_));
         let nvidia = device.takes_nvidia_options();
         let most_registers = if nvidia { most_registers } else { 0 };
-        Self { link_loads, stores, persistent, most_registers, blocks, verbose: persistent && nvidia }
+        let (mapping, group, relaxed) = (Mapping::LaneFast, None, false);
+        let verbose = persistent && nvidia;
+        Self { link_loads, stores, persistent, most_registers, blocks, mapping, group, relaxed, verbose }
     }
 
     pub fn options(&self) -> String {
@@ -192,10 +233,17 @@ impl Build {
         if self.persistent {
             options += " -DPERSISTENT";
         }
-        if let Some([outer, block]) = self.blocks {
-            for (mu, name) in ["X", "Y", "Z", "T"].into_iter().enumerate() {
-                options += &format!(" -DOUTER_{name}={} -DTRAVERSAL_BLOCK_{name}={}", outer[mu], block[mu]);
-            }
+        if let Some(blocks) = &self.blocks {
+            options += &block_options(blocks, "TRAVERSAL_BLOCK");
+        }
+        if self.mapping == Mapping::SiteFast {
+            options += " -DSITE_FAST";
+        }
+        if let Some([x, y, z]) = self.group {
+            options += &format!(" -DGROUP_X={x} -DGROUP_Y={y} -DGROUP_Z={z}");
+        }
+        if self.relaxed {
+            options += " -DRELAXED_MATH -cl-fast-relaxed-math";
         }
         if self.most_registers > 0 {
             options += &format!(" -cl-nv-maxrregcount={}", self.most_registers);
@@ -207,9 +255,11 @@ impl Build {
     }
 }
 
-/// The largest divisor of `extent` that is at most `most`, at least 1.
-fn largest_divisor(extent: usize, most: usize) -> usize {
-    (1..=most.clamp(1, extent)).rev().find(|&divisor| extent.is_multiple_of(divisor)).unwrap_or(1)
+/// Extents of the outer lattice, and of its blocks under the names `block`_X … `block`_T.
+pub(super) fn block_options(blocks: &BlockOrder, block: &str) -> String {
+    let extents = blocks.outer().into_iter().zip(blocks.block());
+    let options = ["X", "Y", "Z", "T"].into_iter().zip(extents);
+    options.map(|(name, (outer, extent))| format!(" -DOUTER_{name}={outer} -D{block}_{name}={extent}")).collect()
 }
 
 /// Parts of a compute unit of NVIDIA's GPUs, each of which has registers and warps of its own.
@@ -267,6 +317,22 @@ mod tests {
     }
 
     #[test]
+    fn a_build_names_what_was_chosen_and_blocks_that_are_no_order_of_their_own_are_none() {
+        let device = super::super::testing::device("NVIDIA H200");
+        let build = |block, outer| {
+            let choices = (LinkLoads::Cached, Stores::Cached, Walk::EachGroupOnce, Traversal::Blocks(block));
+            Build::new(choices, 0, &device, outer)
+        };
+        let outer = Some([4, 8, 8, 8]);
+        let of_one_size = Build { group: Some([8, 4, 1]), mapping: Mapping::SiteFast, ..build([8, 8, 8, 2], outer) };
+        assert_eq!(of_one_size.options(), " -DSITE_FAST -DGROUP_X=8 -DGROUP_Y=4 -DGROUP_Z=1");
+        let blocks = build([2, 2, 8, 8], outer).options();
+        assert!(blocks.contains("-DOUTER_Z=8 -DTRAVERSAL_BLOCK_Z=8") && blocks.contains("-DTRAVERSAL_BLOCK_X=2"));
+        // Where the memory has subdomains, launches follow it.
+        assert_eq!(build([2, 2, 8, 8], None).options(), "");
+    }
+
+    #[test]
     fn choices_are_written_as_they_are_read() {
         for walk in [Walk::EachGroupOnce, Walk::Persistent(None), Walk::Persistent(Some(3))] {
             assert_eq!(walk.to_string().parse(), Ok(walk));
@@ -280,10 +346,5 @@ mod tests {
         for text in ["8.8.4", "8.8.4.0", "8.8.4.all.1", ""] {
             assert!(text.parse::<Traversal>().is_err_and(|error| error.contains(&format!("'{text}'"))), "{text}");
         }
-    }
-
-    #[test]
-    fn blocks_divide_the_lattice() {
-        assert_eq!([largest_divisor(12, 8), largest_divisor(7, 4), largest_divisor(4, 16)], [6, 1, 4]);
     }
 }

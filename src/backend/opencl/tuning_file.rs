@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::choice::StoredPrecision;
-use super::{AccessWidth, DeviceInfo, DeviceKind, KernelChoice, KernelFamily, KernelKey};
+use super::{AccessWidth, DeviceInfo, DeviceKind, KernelChoice, KernelFamily, KernelKey, SiteOrder};
 
 /// How the names of files end that `lanefield tune` writes.
 pub(super) const SUFFIX: &str = ".tuning.toml";
@@ -42,11 +42,14 @@ pub struct TunedOn {
     pub driver: String,
     /// The access width with the best total.
     pub access: AccessWidth,
+    /// The order of outer sites with the best total.
+    #[serde(default)]
+    pub site_order: SiteOrder,
 }
 
 impl TunedOn {
     /// A device as it is now.
-    pub fn now(device: &DeviceInfo, access: AccessWidth) -> Self {
+    pub fn now(device: &DeviceInfo, access: AccessWidth, site_order: SiteOrder) -> Self {
         Self {
             lanefield: env!("CARGO_PKG_VERSION").to_owned(),
             device: device.name.clone(),
@@ -55,12 +58,13 @@ impl TunedOn {
             platform: device.platform_name.clone(),
             driver: device.driver_version.clone(),
             access,
+            site_order,
         }
     }
 
     /// Why results do not hold for `device` any more, as the end of a sentence.
     fn stale(&self, device: &DeviceInfo) -> Option<String> {
-        let now = Self::now(device, self.access);
+        let now = Self::now(device, self.access, self.site_order);
         let changes = [
             ("lanefield", &self.lanefield, &now.lanefield),
             ("the device", &self.device, &now.device),
@@ -131,9 +135,15 @@ pub struct Where {
     /// The access width; another one is taken where no entry has the right one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub access: Option<AccessWidth>,
+    /// The order of outer sites; another one is taken where no entry has the right one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub site_order: Option<SiteOrder>,
     /// The power of two of the volume; the next one is taken where no entry has the right one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume_class: Option<u32>,
+    /// The largest power of two of the volume.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volume_class_at_most: Option<u32>,
     /// Whether three slices of the source fit the device's cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slices_in_cache: Option<bool>,
@@ -154,6 +164,7 @@ pub enum Kind {
 pub(super) struct Fit {
     place: Place,
     same_access: bool,
+    same_order: bool,
     /// Less is better.
     volume_distance: std::cmp::Reverse<u32>,
     conditions: usize,
@@ -181,6 +192,7 @@ impl Where {
             parts: Some(key.parts),
             lanes: Some(key.lanes),
             access: Some(key.access),
+            site_order: Some(key.site_order),
             volume_class: Some(key.volume_class),
             ..Self::default()
         }
@@ -198,6 +210,7 @@ impl Where {
             && holds(&self.parts, key.parts)
             && holds(&self.several, key.parts > 1)
             && holds(&self.lanes, key.lanes)
+            && self.volume_class_at_most.is_none_or(|most| key.volume_class <= most)
             && holds(&self.slices_in_cache, key.slices_in_cache);
         let vendor = self.vendor.as_ref().is_none_or(|vendor| device.vendor.contains(vendor));
         if !of_kernel || !vendor || !holds(&self.kind, kind) {
@@ -221,10 +234,12 @@ impl Where {
             self.several.is_some(),
             self.lanes.is_some(),
             self.slices_in_cache.is_some(),
+            self.volume_class_at_most.is_some(),
         ];
         Some(Fit {
             place,
             same_access: holds(&self.access, key.access),
+            same_order: holds(&self.site_order, key.site_order),
             volume_distance: std::cmp::Reverse(self.volume_class.map_or(0, |class| class.abs_diff(key.volume_class))),
             conditions: conditions.into_iter().filter(|&named| named).count(),
         })

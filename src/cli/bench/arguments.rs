@@ -3,7 +3,9 @@
 use anyhow::bail;
 use clap::{Args, ValueEnum};
 use lanefield::backend::Threads;
-use lanefield::backend::opencl::{AccessWidth, Accumulators, LaneForm, LinkLoads, Stores, Traversal, Tuning, Walk};
+use lanefield::backend::opencl::{
+    AccessWidth, Accumulators, GroupSize, LaneForm, LinkLoads, Mapping, SiteOrder, Stores, Traversal, Tuning, Walk,
+};
 use lanefield::backend::select::DeviceChoice;
 use lanefield::perf::{InWords, Sampling, Timed, Variant};
 use lanefield::reference::layout::{AcceleratorThreads, Extents, LaneChoice, LayoutError};
@@ -64,6 +66,9 @@ pub struct VariantArgs {
     /// Bytes of an access, for which fields are laid out: word, 8 or 16 [default: that of the device]
     #[arg(long, value_name = "BYTES")]
     access: Option<AccessWidth>,
+    /// The order of sites in memory: lexicographic, or so many subdomains in x, y, z and t [default: lexicographic]
+    #[arg(long, value_name = "lexicographic|X.Y.Z.T")]
+    site_order: Option<SiteOrder>,
     /// How links and blocks are loaded: cached or past-l1 [default: that of the kernel]
     #[arg(long, value_name = "HOW", value_parser = LinkLoads::from_words)]
     link_loads: Option<LinkLoads>,
@@ -77,6 +82,12 @@ pub struct VariantArgs {
     /// In which order sites are visited: memory, or blocks of so many outer sites [default: that of the kernel]
     #[arg(long, value_name = "memory|X.Y.Z.T", value_parser = Traversal::from_words)]
     traversal: Option<Traversal>,
+    /// Which work-items are neighbours: those of lanes (lane-fast) or of sites (site-fast) [default: that of the kernel]
+    #[arg(long, value_name = "MAPPING", value_parser = Mapping::from_words)]
+    mapping: Option<Mapping>,
+    /// Whether kernels are built for any work-group, or for the size of their launch (required) [default: that of the kernel]
+    #[arg(long, value_name = "any|required", value_parser = GroupSize::from_words)]
+    group_size: Option<GroupSize>,
     /// Registers of a work-item at most, 0 for as many as the compiler likes, where it can be told (NVIDIA's) [default: that of the kernel]
     #[arg(long, value_name = "N")]
     registers: Option<u32>,
@@ -94,19 +105,10 @@ impl VariantArgs {
     /// # Errors
     /// A choice, on a backend that has none.
     pub fn variant<B: Timed>(&self) -> anyhow::Result<Variant> {
-        let Self {
-            accelerator_threads,
-            access,
-            link_loads,
-            stores,
-            walk,
-            traversal,
-            registers,
-            lane_form,
-            accumulators,
-        } = *self;
-        let tuning = Tuning { link_loads, stores, walk, traversal, most_registers: registers, lane_form };
-        let build = KernelBuild { access, tuning, accumulators };
+        let Self { accelerator_threads, access, site_order, link_loads, stores, walk, traversal, .. } = *self;
+        let Self { mapping, group_size, registers: most_registers, lane_form, accumulators, .. } = *self;
+        let tuning = Tuning { link_loads, stores, walk, traversal, mapping, group_size, most_registers, lane_form };
+        let build = KernelBuild { access, site_order, tuning, accumulators };
         let variant = Variant { threads: accelerator_threads.unwrap_or_default(), build };
         if !B::HAS_VARIANTS && (variant != Variant::default() || accelerator_threads.is_some()) {
             let chosen = match variant.words().as_slice() {

@@ -87,10 +87,10 @@ impl Kernels {
         };
         let lane_bytes = match lanes {
             LaneChoice::Width(width) => Some(width.bytes()),
-            LaneChoice::Auto => None,
+            LaneChoice::Auto | LaneChoice::UpTo(_) => None,
         };
         let unmade = FieldFacts { lane_bytes, ..FieldFacts::unmade::<R>(extents, spinors) };
-        let options = LatticeOptions { lanes, ..LatticeOptions::default() };
+        let options = LatticeOptions { lanes: runner.backend.lanes(lanes), ..LatticeOptions::default() };
         let lattice = match Lattice::new(extents, R::COMPLEX, options) {
             Ok(lattice) => lattice,
             Err(error) => {

@@ -81,7 +81,7 @@ impl Orders {
 
     fn time<R: Vectors, B: Timed>(&self, runner: &mut Runner<'_, B>, extents: Extents) -> anyhow::Result<()> {
         let (orders, variant) = (self.orders()?, self.variant.variant::<B>()?);
-        let options = LatticeOptions { lanes: self.lanes, ..LatticeOptions::default() };
+        let options = LatticeOptions { lanes: runner.backend.lanes(self.lanes), ..LatticeOptions::default() };
         let lattice = Lattice::new(extents, R::COMPLEX, options)?;
         let setup = StencilSetup { lattice, links: self.links, legs: LegOrder::DEFAULT, spinors: 1 };
         let unmade = FieldFacts::unmade::<R>(extents, 1).with_links(self.links, setup.legs);

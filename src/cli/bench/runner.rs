@@ -3,6 +3,7 @@
 use indicatif::ProgressBar;
 use lanefield::backend::BackendError;
 use lanefield::perf::kernels::KernelSet;
+use lanefield::perf::sprint::Stage;
 use lanefield::perf::{Family, FieldFacts, KernelRecord, Sampling, Timed, Variant, time_kernel};
 
 use super::progress::progress_bar;
@@ -47,6 +48,15 @@ impl<'b, B: Timed> Runner<'b, B> {
         let record = time_kernel(self.backend, set, kernel, variant, self.sampling);
         self.bar.inc(1);
         record
+    }
+
+    /// Times one kernel in a stage of a study, and keeps the record.
+    pub fn keep_stage<S: KernelSet<B>>(&mut self, set: &mut S, kernel: S::Kernel, stage: &Stage) {
+        self.bar.inc_length(1);
+        self.bar.set_message(format!("{}, {}", set.facts(kernel).kernel, stage.name));
+        let record = stage.time(self.backend, set, kernel, self.sampling);
+        self.records.push(record);
+        self.bar.inc(1);
     }
 
     /// Times one kernel, and keeps the record.

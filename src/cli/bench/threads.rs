@@ -75,7 +75,7 @@ impl Threads {
     /// Times hop and clover in one precision: all numbers of threads on the same fields.
     fn precision<R: Vectors, B: Timed>(&self, runner: &mut Runner<'_, B>, extents: Extents) {
         let default = Variant::default();
-        let options = LatticeOptions { lanes: self.lanes, ..LatticeOptions::default() };
+        let options = LatticeOptions { lanes: runner.backend.lanes(self.lanes), ..LatticeOptions::default() };
         let lattice = match Lattice::new(extents, R::COMPLEX, options) {
             Ok(lattice) => lattice,
             Err(error) => {

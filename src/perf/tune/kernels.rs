@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::search::{Axis, Trial};
 use crate::backend::opencl::{
-    Accumulators, DeviceInfo, DeviceKind, KernelChoice, KernelFamily, LaneForm, LinkLoads, StoredPrecision, Stores,
-    Traversal, Tuned, Walk,
+    Accumulators, DeviceInfo, DeviceKind, GroupSize, KernelChoice, KernelFamily, LaneForm, LinkLoads, Mapping,
+    StoredPrecision, Stores, Traversal, Tuned, Walk,
 };
 use crate::backend::{Backend, BackendError, Cpu, OpenCl};
 use crate::verify::{Numbers, TestData, compare_fields};
@@ -84,6 +84,8 @@ pub(super) fn axes(device: &DeviceInfo, subject: &Subject, lanes: usize) -> Vec<
         stores: None,
         walk: None,
         traversal: None,
+        mapping: None,
+        group_size: None,
         most_registers: None,
         lane_form: None,
         accumulators: None,
@@ -131,6 +133,8 @@ pub(super) fn axes(device: &DeviceInfo, subject: &Subject, lanes: usize) -> Vec<
         let limits = [0, 64, 80, 96, 128].map(|n| KernelChoice { most_registers: Some(n), ..OPEN });
         axes.push(axis("registers", limits.into()));
     }
+    let sizes = GroupSize::ALL.map(|size| KernelChoice { group_size: Some(size), ..OPEN });
+    axes.push(axis("group size", sizes.into()));
     let loads = [LinkLoads::Cached, LinkLoads::PastL1].map(|l| KernelChoice { link_loads: Some(l), ..OPEN });
     let stores = [Stores::Cached, Stores::Streaming].map(|s| KernelChoice { stores: Some(s), ..OPEN });
     axes.push(axis("link loads", loads.into()));
@@ -138,6 +142,8 @@ pub(super) fn axes(device: &DeviceInfo, subject: &Subject, lanes: usize) -> Vec<
     let blocks = [[8, 8, 4, usize::MAX], [4, 4, 4, 4], [usize::MAX, 4, 4, usize::MAX]].map(Traversal::Blocks);
     let traversals = [Traversal::Memory].into_iter().chain(blocks);
     axes.push(axis("traversal", traversals.map(|t| KernelChoice { traversal: Some(t), ..OPEN }).collect()));
+    let mappings = Mapping::ALL.map(|mapping| KernelChoice { mapping: Some(mapping), ..OPEN });
+    axes.push(axis("mapping", mappings.into()));
     if subject.parts > 1 {
         let launches = [subject.parts, 4].into_iter().filter(|n| subject.parts.is_multiple_of(*n));
         axes.push(axis("a launch", launches.map(|n| KernelChoice { a_launch: Some(n), ..OPEN }).collect()));

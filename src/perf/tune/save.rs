@@ -46,7 +46,7 @@ pub fn save(path: &Path, device: &DeviceInfo, report: &TuneReport) -> Result<(),
     locked.lock().map_err(failed)?;
 
     let mut file = TuningFile::read(path, device).unwrap_or_default();
-    file.tuned = Some(TunedOn::now(device, report.access));
+    file.tuned = Some(TunedOn::now(device, report.access, report.site_order));
     for kernel in &report.kernels {
         let entry = entry(device, kernel);
         file.kernel.retain(|known| known.holds_for != entry.holds_for);

@@ -1,0 +1,173 @@
+//! In which order outer sites lie in device memory. Fields on the host are in lexicographic order; they are permuted, exactly, on their way to
+//! and from a device, and so are the tables that name outer sites. Counterparts: `reference/src/layout/traversal.rs`, `cl/traversal.clh`.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use lanefield_reference::layout::{BlockOrder, DIMENSIONS, LEGS, Lattice, Sites, Stencil};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// An order of outer sites in memory. No bit of any result depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub enum SiteOrder {
+    /// x fastest, then y, z, t: the order of the host.
+    #[default]
+    Lexicographic,
+    /// The lattice of outer sites is cut into so many subdomains in x, y, z and t; the sites of one lie together. Lexicographic inside and among
+    /// them. Numbers that do not divide the extents (of one parity: half as many in x) are made smaller until they do.
+    Subdomains([usize; DIMENSIONS]),
+}
+
+impl SiteOrder {
+    /// The order of fields on `sites`; `None` where it is the host's.
+    pub(super) fn on(self, lattice: &Lattice, sites: Sites) -> Option<BlockOrder> {
+        match self {
+            Self::Lexicographic => None,
+            Self::Subdomains(numbers) => {
+                let order = BlockOrder::of_numbers(lattice.outer_extents(sites), numbers);
+                (!order.is_lexicographic()).then_some(order)
+            }
+        }
+    }
+
+    /// A table of outer sites of fields on `sites`, as they are numbered on the device; what it is about, and its order, stays.
+    pub(super) fn renumbered(self, lattice: &Lattice, sites: Sites, mut osites: Vec<u32>) -> Vec<u32> {
+        if let Some(order) = self.on(lattice, sites) {
+            osites.iter_mut().for_each(|osite| *osite = order.place_of(*osite as usize) as u32);
+        }
+        osites
+    }
+
+    /// A table with an entry for each outer site of fields on `sites`, in the order of the device.
+    pub(super) fn rearranged(self, lattice: &Lattice, sites: Sites, table: Vec<u32>) -> Vec<u32> {
+        match self.on(lattice, sites) {
+            None => table,
+            Some(order) => (0..table.len()).map(|place| table[order.osite_at(place)]).collect(),
+        }
+    }
+
+    /// The table of a stencil's neighbours: rows in the order of its sites, and the neighbours by their numbers, both on the device.
+    pub(super) fn neighbours(self, stencil: &Stencil) -> Cow<'_, [u32]> {
+        let (lattice, sites) = (stencil.lattice(), stencil.sites());
+        let (Some(rows), Some(targets)) = (self.on(lattice, sites), self.on(lattice, sites.neighbours())) else {
+            // Neighbours have the same outer lattice.
+            return Cow::Borrowed(stencil.neighbours());
+        };
+        let places: Vec<u32> = (0..stencil.osites()).map(|osite| targets.place_of(osite) as u32).collect();
+        let row = |place: usize| &stencil.neighbours()[LEGS * rows.osite_at(place)..][..LEGS];
+        let renumber = |&entry: &u32| places[(entry & !Stencil::MARK) as usize] | (entry & Stencil::MARK);
+        (0..stencil.osites()).flat_map(row).map(renumber).collect()
+    }
+}
+
+/// A field's bytes from the order of the host to that of the device.
+pub(super) fn to_device(order: Option<BlockOrder>, bytes: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+    match order {
+        None => bytes,
+        Some(order) => permuted(&bytes, order.osites(), |place| order.osite_at(place)).into(),
+    }
+}
+
+/// From the order of the device to that of the host.
+pub(super) fn to_host(order: Option<BlockOrder>, bytes: Vec<u8>) -> Vec<u8> {
+    match order {
+        None => bytes,
+        Some(order) => permuted(&bytes, order.osites(), |osite| order.place_of(osite)),
+    }
+}
+
+/// `osites` objects, the one at each place from where `from` says.
+fn permuted(bytes: &[u8], osites: usize, from: impl Fn(usize) -> usize + Sync) -> Vec<u8> {
+    let an_osite = bytes.len() / osites;
+    let mut out = vec![0; bytes.len()];
+    out.par_chunks_exact_mut(an_osite.max(1)).enumerate().with_min_len(64).for_each(|(place, to)| {
+        to.copy_from_slice(&bytes[from(place) * an_osite..][..an_osite]);
+    });
+    out
+}
+
+impl fmt::Display for SiteOrder {
+    /// `lexicographic`, or the numbers of subdomains, as in `8.4.4.1`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lexicographic => f.write_str("lexicographic"),
+            Self::Subdomains(numbers) => f.write_str(&numbers.map(|number| number.to_string()).join(".")),
+        }
+    }
+}
+
+impl FromStr for SiteOrder {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = |text: &str| text.parse().ok().filter(|&number: &usize| number > 0);
+        let numbers: Option<Vec<usize>> = text.split('.').map(number).collect();
+        match (text, numbers.and_then(|numbers| numbers.try_into().ok())) {
+            ("lexicographic", _) => Ok(Self::Lexicographic),
+            (_, Some(numbers)) => Ok(Self::Subdomains(numbers)),
+            _ => Err(format!(
+                "'{text}' is no order of sites: use lexicographic, or numbers of subdomains X.Y.Z.T as in 8.4.4.1"
+            )),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lanefield_reference::layout::{Extents, LatticeOptions, Leg, Parity, Scalar};
+
+    use super::*;
+
+    fn lattice() -> Lattice {
+        Lattice::new(Extents::new([8, 12, 4, 8]).unwrap(), Scalar::ComplexF, LatticeOptions::default()).unwrap()
+    }
+
+    #[test]
+    fn fields_come_back_as_they_were_and_the_sites_of_a_subdomain_lie_together() {
+        let (lattice, sites) = (lattice(), Sites::Full);
+        let order = SiteOrder::Subdomains([2, 3, 1, 2]).on(&lattice, sites);
+        let bytes: Vec<u8> = (0..3 * lattice.osites(sites)).map(|byte| (byte * 7 % 251) as u8).collect();
+        let device = to_device(order, Cow::Borrowed(&bytes)).into_owned();
+        assert_ne!(device, bytes);
+        assert_eq!(device[3..6], bytes[3 * order.unwrap().osite_at(1)..][..3]);
+        assert_eq!(to_host(order, device), bytes);
+    }
+
+    #[test]
+    fn one_subdomain_is_the_order_of_the_host() {
+        let lattice = lattice();
+        assert_eq!(SiteOrder::Subdomains([1; 4]).on(&lattice, Sites::Full), None);
+        // Cut in the slowest direction alone.
+        assert_eq!(SiteOrder::Subdomains([1, 1, 1, 2]).on(&lattice, Sites::Full), None);
+    }
+
+    #[test]
+    fn neighbours_on_the_device_are_those_on_the_host() {
+        let order = SiteOrder::Subdomains([2, 2, 2, 2]);
+        for sites in [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)] {
+            let stencil = Stencil::new(lattice(), sites).unwrap();
+            let [from, to] = [sites, sites.neighbours()].map(|sites| order.on(&lattice(), sites).unwrap());
+            let table = order.neighbours(&stencil);
+            for place in 0..stencil.osites() {
+                for leg in Leg::all() {
+                    let neighbour = stencil.neighbour(from.osite_at(place), leg);
+                    let entry = table[place * LEGS + leg.point()];
+                    assert_eq!(to.osite_at((entry & !Stencil::MARK) as usize), neighbour.osite, "{sites} {leg}");
+                    assert_eq!(entry & Stencil::MARK != 0, neighbour.edge, "{sites} {leg}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn orders_are_written_as_they_are_read() {
+        for order in [SiteOrder::Lexicographic, SiteOrder::Subdomains([8, 4, 4, 1])] {
+            assert_eq!(order.to_string().parse(), Ok(order));
+        }
+        for text in ["8.4.4", "8.4.4.0", "memory", ""] {
+            assert!(text.parse::<SiteOrder>().is_err_and(|error| error.contains(&format!("'{text}'"))), "{text}");
+        }
+    }
+}
