@@ -42,7 +42,7 @@ pub struct Tune {
     /// Reals stored a link
     #[arg(long, value_name = "REALS,…", value_delimiter = ',', default_values_t = LinkFormat::ALL)]
     links: Vec<LinkFormat>,
-    /// Extents X.Y.Z.T [default: 32.32.32.32, of several spinors 16.16.32.32; on CPUs 8.8.8.16 and 8.8.8.8]
+    /// Extents X.Y.Z.T [default: 32.32.32.64, of several spinors 16.16.32.32; on CPUs 8.8.8.16 and 8.8.8.8]
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
     /// Bytes of an access to try, beside the default of the device: word, 8 or 16

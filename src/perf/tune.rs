@@ -62,7 +62,7 @@ pub fn usual_extents(kind: DeviceKind, subject: &Subject) -> Result<Extents, Lay
     Extents::new(match (kind, subject.parts) {
         (DeviceKind::Cpu, 1) => [8, 8, 8, 16],
         (DeviceKind::Cpu, _) => [8, 8, 8, 8],
-        (_, 1) => [32, 32, 32, 32],
+        (_, 1) => [32, 32, 32, 64],
         (_, _) => [16, 16, 32, 32],
     })
 }

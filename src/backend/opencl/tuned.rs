@@ -127,9 +127,11 @@ impl Tuned {
 
     /// The choice for a kernel: each field from the entry that fits best of those that have it.
     pub fn choice(&self, device: &DeviceInfo, key: &KernelKey) -> KernelChoice {
+        let measured_here = shipped().iter().any(|entry| entry.measured.as_deref() == Some(device.name.as_str()));
         let entries = shipped().iter().chain(&self.entries);
-        let mut fitting: Vec<(Fit, KernelChoice)> =
-            entries.filter_map(|entry| Some((entry.holds_for.fit(device, key)?, entry.choose))).collect();
+        let mut fitting: Vec<(Fit, KernelChoice)> = entries
+            .filter_map(|entry| Some((entry.holds_for.fit(device, key, measured_here)?, entry.choose)))
+            .collect();
         // Stable: of entries that fit alike the later one is the better one.
         fitting.sort_by_key(|&(fit, _)| fit);
         fitting.into_iter().rev().fold(self.fixed, |choice, (_, next)| choice.or(next))
@@ -186,15 +188,19 @@ mod tests {
         assert_eq!(choice(key(Hop, Sixteen, LinkFormat::Full, 1)).walk, Some(Walk::EachGroupOnce));
         assert_eq!(choice(key(Hop, F32, LinkFormat::TwoRows, 1)).walk, Some(Walk::EachGroupOnce));
         let many = choice(key(Hop, F32, LinkFormat::TwoRows, 16));
-        assert_eq!((many.walk, many.parts, many.work_items), (Some(Walk::Persistent(None)), Some(4), Some(256)));
-        assert_eq!((many.at_once, choice(key(Hop, F32, LinkFormat::Full, 16)).at_once), (Some(4), Some(2)));
+        assert_eq!((many.walk, many.parts, many.work_items), (Some(Walk::Persistent(None)), Some(2), Some(256)));
+        assert_eq!((many.at_once, choice(key(Hop, F32, LinkFormat::Full, 16)).at_once), (Some(4), Some(4)));
         let large = KernelKey { slices_in_cache: false, ..key(Hop, F32, LinkFormat::TwoRows, 12) };
         let large = choice(large);
         assert_eq!(large.traversal, Some(Traversal::Blocks([8, 8, 4, usize::MAX])));
         assert_eq!((large.walk, large.at_once, large.work_items), (Some(Walk::EachGroupOnce), Some(2), Some(128)));
         assert_eq!(choice(key(CloverOe, F32, LinkFormat::TwoRows, 12)).at_once, Some(2));
+        let small = KernelKey { volume_class: 17, lanes: 16, ..key(Hop, F32, LinkFormat::Full, 1) };
+        assert_eq!((choice(small).accelerator_threads, choice(small).stores), (Some(32), Some(Stores::Cached)));
+        let narrow = KernelKey { lanes: 8, ..small };
+        assert_eq!(choice(narrow).accelerator_threads, Some(8));
         let laplace = choice(key(Laplace, F32, LinkFormat::TwoRows, 12));
-        assert_eq!((laplace.at_once, laplace.stores, laplace.parts), (Some(4), Some(Stores::Cached), None));
+        assert_eq!((laplace.at_once, laplace.stores, laplace.parts), (Some(3), Some(Stores::Cached), Some(4)));
     }
 
     #[test]

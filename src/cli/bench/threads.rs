@@ -3,6 +3,7 @@
 use anyhow::bail;
 use clap::Args;
 use comfy_table::{CellAlignment, TableComponent};
+use lanefield::backend::opencl::{GroupSize, Tuning};
 use lanefield::perf::kernels::{CloverKernel, CloverKernels, HopKernels, KernelSet, StencilSetup};
 use lanefield::perf::{Family, FieldFacts, KernelRecord, Timed, Variant};
 use lanefield::reference::kernels::Vectors;
@@ -11,6 +12,7 @@ use lanefield::reference::layout::{
     AcceleratorThreads, Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Parity, Sites,
 };
 use lanefield::reference::links::LinkFormat;
+use lanefield::verify::KernelBuild;
 use serde::Serialize;
 
 use super::arguments::{PlaceArgs, StoredPrecision, TimedTask, TimingArgs, extents_or_usual, in_precision, run_on};
@@ -100,8 +102,11 @@ impl Threads {
 
     fn go_through<B: Timed, S: KernelSet<B>>(&self, runner: &mut Runner<'_, B>, set: Option<S>, kernel: S::Kernel) {
         let Some(mut set) = set else { return };
+        // Built for these groups alone, since a driver may refuse large ones of a kernel that is built for all.
+        let tuning = Tuning { group_size: Some(GroupSize::Required), ..Tuning::default() };
+        let build = KernelBuild { tuning, ..KernelBuild::default() };
         for &threads in &self.accelerator_threads {
-            runner.keep(&mut set, kernel, &Variant { threads, ..Variant::default() });
+            runner.keep(&mut set, kernel, &Variant { threads, build });
         }
     }
 }
