@@ -65,15 +65,7 @@ __kernel void clover_apply(__global stored* restrict out, __global const stored*
 #ifdef ACCUMULATORS_IN_LOCAL
 // SPINOR_WORDS · SPINORS_AT_ONCE words for each work-item of a group.
 #define ACCUMULATORS_ARGUMENT , __local cplx *restrict memory
-#ifdef SITE_FAST
-#define ROW_OF_GROUP get_local_size(0)
-#else
-#define ROW_OF_GROUP (NSIMD / LANES)
-#endif
-#define ACCUMULATORS(sum)                                                                                              \
-    const uint sum##_y = (uint)(get_local_id(1) + get_local_size(1) * get_local_id(2));                                 \
-    const accumulators sum = {memory + (get_local_id(0) + ROW_OF_GROUP * sum##_y),                                      \
-                              (uint)(ROW_OF_GROUP * get_local_size(1) * get_local_size(2))}
+#define ACCUMULATORS(sum) const accumulators sum = {memory + item_of_group(), items_of_group()}
 #else
 #define ACCUMULATORS_ARGUMENT
 #define ACCUMULATORS(sum) spinor sum[SPINORS_AT_ONCE]
@@ -88,20 +80,24 @@ accelerator_inline spinor hop_of(accumulators sum, const uint k) {
     return s;
 }
 
-// out ← blocks · hop(in).
-accelerator_inline void eo_site(const int dagger, size_t osite, hop_inputs f, accumulators sum,
+// out ← blocks · hop(in). `inside`: whether it is to be stored.
+accelerator_inline void eo_site(const int dagger, size_t osite, hop_inputs f, const uint inside, accumulators sum,
                                 __global const stored* restrict blocks, __global stored* restrict out) {
     hop_site(dagger, osite, f, sum);
+    if (!inside)
+        return;
 #pragma unroll
     for (uint k = 0; k < SPINORS_AT_ONCE; ++k)
         write_spinor(out, osite * f.spinors + f.first + k, times_blocks(blocks, osite, hop_of(sum, k)));
 }
 
 // out ← blocks · chi − hop(in).
-accelerator_inline void oe_site(const int dagger, size_t osite, hop_inputs f, accumulators sum,
+accelerator_inline void oe_site(const int dagger, size_t osite, hop_inputs f, const uint inside, accumulators sum,
                                 __global const stored* restrict blocks, __global const stored* restrict chi,
                                 __global stored* restrict out) {
     hop_site(dagger, osite, f, sum);
+    if (!inside)
+        return;
 #pragma unroll
     for (uint k = 0; k < SPINORS_AT_ONCE; ++k) {
         const size_t which = osite * f.spinors + f.first + k;
@@ -114,21 +110,21 @@ accelerator_inline void oe_site(const int dagger, size_t osite, hop_inputs f, ac
 }
 
 #ifndef MANY
-#define ONE_SPINOR {links, in, neighbours, lane_steps, boundary, 1, 0}
+#define ONE_SPINOR {links, in, neighbours, lane_steps, boundary, 1, 0 STAGE_OF_ITEM}
 
 // ψe = Mee⁻¹ Meo ψo: `blocks` are the inverse ones. The other arguments are those of `hop`.
 STENCIL_KERNEL void eo_clover(__global stored* restrict out, __global const stored* restrict blocks,
                               HOP_ARGUMENTS ACCUMULATORS_ARGUMENT) {
     const hop_inputs f = ONE_SPINOR;
     ACCUMULATORS(sum);
-    accelerator_for(osite, osites) { eo_site(0, osite, f, sum, blocks, out); }
+    accelerator_for(osite, osites) { eo_site(0, osite, f, 1, sum, blocks, out); }
 }
 
 STENCIL_KERNEL void eo_clover_dagger(__global stored* restrict out, __global const stored* restrict blocks,
                                      HOP_ARGUMENTS ACCUMULATORS_ARGUMENT) {
     const hop_inputs f = ONE_SPINOR;
     ACCUMULATORS(sum);
-    accelerator_for(osite, osites) { eo_site(1, osite, f, sum, blocks, out); }
+    accelerator_for(osite, osites) { eo_site(1, osite, f, 1, sum, blocks, out); }
 }
 
 // χo = Moo χ − Moe ψe: `blocks` are those of the term.
@@ -136,36 +132,36 @@ STENCIL_KERNEL void oe_clover(__global stored* restrict out, __global const stor
                               __global const stored* restrict chi, HOP_ARGUMENTS ACCUMULATORS_ARGUMENT) {
     const hop_inputs f = ONE_SPINOR;
     ACCUMULATORS(sum);
-    accelerator_for(osite, osites) { oe_site(0, osite, f, sum, blocks, chi, out); }
+    accelerator_for(osite, osites) { oe_site(0, osite, f, 1, sum, blocks, chi, out); }
 }
 
 STENCIL_KERNEL void oe_clover_dagger(__global stored* restrict out, __global const stored* restrict blocks,
                                      __global const stored* restrict chi, HOP_ARGUMENTS ACCUMULATORS_ARGUMENT) {
     const hop_inputs f = ONE_SPINOR;
     ACCUMULATORS(sum);
-    accelerator_for(osite, osites) { oe_site(1, osite, f, sum, blocks, chi, out); }
+    accelerator_for(osite, osites) { oe_site(1, osite, f, 1, sum, blocks, chi, out); }
 }
 #else
 
 // The same for `spinors` spinors a site, launched as hop_many.
 #define SOME_SPINORS(part)                                                                                             \
-    {links, in, neighbours, lane_steps, boundary, spinors, (part) * SPINORS_AT_ONCE}
+    {links, in, neighbours, lane_steps, boundary, spinors, (part) * SPINORS_AT_ONCE STAGE_OF_ITEM SHARED_LINKS_OF_ITEM}
 
 STENCIL_KERNEL void eo_clover_many(__global stored* restrict out, __global const stored* restrict blocks, HOP_ARGUMENTS,
                                    uint spinors ACCUMULATORS_ARGUMENT) {
     ACCUMULATORS(sum);
-    accelerator_for2d(osite, osites, part, spinors / SPINORS_AT_ONCE) {
+    accelerator_for2d_together(osite, osites, part, spinors / SPINORS_AT_ONCE, inside) {
         const hop_inputs f = SOME_SPINORS(part);
-        eo_site(0, osite, f, sum, blocks, out);
+        eo_site(0, osite, f, inside, sum, blocks, out);
     }
 }
 
 STENCIL_KERNEL void eo_clover_many_dagger(__global stored* restrict out, __global const stored* restrict blocks,
                                           HOP_ARGUMENTS, uint spinors ACCUMULATORS_ARGUMENT) {
     ACCUMULATORS(sum);
-    accelerator_for2d(osite, osites, part, spinors / SPINORS_AT_ONCE) {
+    accelerator_for2d_together(osite, osites, part, spinors / SPINORS_AT_ONCE, inside) {
         const hop_inputs f = SOME_SPINORS(part);
-        eo_site(1, osite, f, sum, blocks, out);
+        eo_site(1, osite, f, inside, sum, blocks, out);
     }
 }
 
@@ -173,9 +169,9 @@ STENCIL_KERNEL void oe_clover_many(__global stored* restrict out, __global const
                                    __global const stored* restrict chi, HOP_ARGUMENTS,
                                    uint spinors ACCUMULATORS_ARGUMENT) {
     ACCUMULATORS(sum);
-    accelerator_for2d(osite, osites, part, spinors / SPINORS_AT_ONCE) {
+    accelerator_for2d_together(osite, osites, part, spinors / SPINORS_AT_ONCE, inside) {
         const hop_inputs f = SOME_SPINORS(part);
-        oe_site(0, osite, f, sum, blocks, chi, out);
+        oe_site(0, osite, f, inside, sum, blocks, chi, out);
     }
 }
 
@@ -183,9 +179,9 @@ STENCIL_KERNEL void oe_clover_many_dagger(__global stored* restrict out, __globa
                                           __global const stored* restrict chi, HOP_ARGUMENTS,
                                           uint spinors ACCUMULATORS_ARGUMENT) {
     ACCUMULATORS(sum);
-    accelerator_for2d(osite, osites, part, spinors / SPINORS_AT_ONCE) {
+    accelerator_for2d_together(osite, osites, part, spinors / SPINORS_AT_ONCE, inside) {
         const hop_inputs f = SOME_SPINORS(part);
-        oe_site(1, osite, f, sum, blocks, chi, out);
+        oe_site(1, osite, f, inside, sum, blocks, chi, out);
     }
 }
 

@@ -4,42 +4,49 @@
 
 #include "hop.clh"
 
-accelerator_inline void hop_and_store(const int dagger, size_t osite, hop_inputs f, __global stored* restrict out) {
+// `inside`: whether the result is to be stored.
+accelerator_inline void hop_and_store(const int dagger, size_t osite, hop_inputs f, const uint inside,
+                                      __global stored* restrict out) {
     spinor result[SPINORS_AT_ONCE];
     hop_site(dagger, osite, f, result);
+    if (!inside)
+        return;
 #pragma unroll
     for (uint k = 0; k < SPINORS_AT_ONCE; ++k)
         write_spinor(out, osite * f.spinors + f.first + k, result[k]);
 }
 
-#if SPINORS_AT_ONCE == 1
+#if SPINORS_AT_ONCE == 1 && !defined(LINKS_SHARED)
 // out ← hop(in). `out`: a spinor on the output sites; `links`: their doubled links (word = point·LINK_REALS/2 + 3·row +
 // column); `in`: a spinor on the sites that `neighbours` names.
 STENCIL_KERNEL void hop(__global stored* restrict out, HOP_ARGUMENTS) {
-    const hop_inputs f = {links, in, neighbours, lane_steps, boundary, 1, 0};
-    accelerator_for(osite, osites) { hop_and_store(0, osite, f, out); }
+    const hop_inputs f = {links, in, neighbours, lane_steps, boundary, 1, 0 STAGE_OF_ITEM};
+    accelerator_for(osite, osites) { hop_and_store(0, osite, f, 1, out); }
 }
 
 // out ← hop†(in): the signs of the projectors swapped, all else as in `hop`.
 STENCIL_KERNEL void hop_dagger(__global stored* restrict out, HOP_ARGUMENTS) {
-    const hop_inputs f = {links, in, neighbours, lane_steps, boundary, 1, 0};
-    accelerator_for(osite, osites) { hop_and_store(1, osite, f, out); }
+    const hop_inputs f = {links, in, neighbours, lane_steps, boundary, 1, 0 STAGE_OF_ITEM};
+    accelerator_for(osite, osites) { hop_and_store(1, osite, f, 1, out); }
 }
 #endif
 
 // The same for `count` of `spinors` spinors a site, from number `first` on, launched over (lane, count / SPINORS_AT_ONCE, osite): work-items of
 // a group that share a site find its links in the nearest cache.
+#define SOME_SPINORS(part)                                                                                             \
+    {links, in, neighbours, lane_steps, boundary, spinors, first + (part) * SPINORS_AT_ONCE STAGE_OF_ITEM SHARED_LINKS_OF_ITEM}
+
 STENCIL_KERNEL void hop_many(__global stored* restrict out, HOP_ARGUMENTS, uint spinors, uint first, uint count) {
-    accelerator_for2d(osite, osites, part, count / SPINORS_AT_ONCE) {
-        const hop_inputs f = {links, in, neighbours, lane_steps, boundary, spinors, first + part * SPINORS_AT_ONCE};
-        hop_and_store(0, osite, f, out);
+    accelerator_for2d_together(osite, osites, part, count / SPINORS_AT_ONCE, inside) {
+        const hop_inputs f = SOME_SPINORS(part);
+        hop_and_store(0, osite, f, inside, out);
     }
 }
 
 STENCIL_KERNEL void hop_many_dagger(__global stored* restrict out, HOP_ARGUMENTS, uint spinors, uint first,
                                     uint count) {
-    accelerator_for2d(osite, osites, part, count / SPINORS_AT_ONCE) {
-        const hop_inputs f = {links, in, neighbours, lane_steps, boundary, spinors, first + part * SPINORS_AT_ONCE};
-        hop_and_store(1, osite, f, out);
+    accelerator_for2d_together(osite, osites, part, count / SPINORS_AT_ONCE, inside) {
+        const hop_inputs f = SOME_SPINORS(part);
+        hop_and_store(1, osite, f, inside, out);
     }
 }

@@ -5,7 +5,9 @@
 mod builds;
 mod common;
 
-use lanefield::backend::opencl::{AccessWidth, SiteOrder};
+use lanefield::backend::opencl::{
+    AccessWidth, LaneForm, LinkSharing, Mapping, Neighbours, SiteOrder, Traversal, Tuning, Walk,
+};
 use lanefield::backend::{Backend, Cpu, OpenCl};
 use lanefield::reference::field::{Field, Spinors};
 use lanefield::reference::kernels::Vectors;
@@ -241,4 +243,41 @@ fn hop_of_several_spinors_is_the_hop_of_each() {
             }
         }
     }
+}
+
+/// Compares the hop of three spinors a site in groups of two parts and five outer sites, which neither divides.
+fn compare_three<R: Vectors>(backends: &mut Backends, tuning: Tuning) {
+    let Backends { cpu, device } = backends;
+    device.set_access(AccessWidth::Sixteen).unwrap();
+    device.set_tuning(Tuning { lane_form: Some(LaneForm::WorkItems), ..tuning });
+    device.set_parts_shape(PartsShape { parts: Some(2), osites: Some(5), ..PartsShape::default() });
+    let (extents, sites, legs) = (Extents::new([4, 4, 4, 6]).unwrap(), Sites::Parity(Parity::Even), LegOrder::DEFAULT);
+    let lattice = Lattice::new(extents, R::COMPLEX, LatticeOptions::default()).unwrap();
+    let (data, stencil) = (TestData::new(5), Stencil::new(lattice, sites).unwrap());
+    let configuration = data.configuration::<R>(extents, Links::Hot).unwrap();
+    let source = data.field::<R, _>(lattice, sites.neighbours(), Spinors::new(3), Numbers::Ordinary, 0).unwrap();
+    for format in [LinkFormat::Full, LinkFormat::TwoRows] {
+        let kind = DoubledGauge { format, boundary: "1,0,1,-1".parse().unwrap() };
+        let links = double(&configuration, lattice, sites, kind).unwrap();
+        let mut expected = cpu.zeros(lattice, sites, Spinors::new(3)).unwrap();
+        cpu.hop(&mut expected, &stencil, &links, &source, legs, Dagger::No).unwrap();
+        let mut found = device.zeros(lattice, sites, Spinors::new(3)).unwrap();
+        let (links, source) = (device.upload(links).unwrap(), device.upload(source.clone()).unwrap());
+        let stencil = device.stencil(stencil.clone()).unwrap();
+        device.hop(&mut found, &stencil, &links, &source, legs, Dagger::No).unwrap();
+        assert_eq!(compare_fields(&device.download(&found).unwrap(), &expected).unwrap(), None, "{format}-real links");
+    }
+}
+
+#[test]
+fn links_shared_by_a_group_that_sticks_out_change_no_bit() {
+    let Some(mut backends) = Backends::open(8) else { return };
+    let shared = Tuning { link_sharing: Some(LinkSharing::Shared), ..Tuning::default() };
+    let walking = Tuning { walk: Some(Walk::Persistent(Some(1))), ..shared };
+    let blocks = Tuning { traversal: Some(Traversal::Blocks([1, 2, 2, 3])), ..shared };
+    let sites_first = Tuning { mapping: Some(Mapping::SiteFast), neighbours: Some(Neighbours::LocalMemory), ..walking };
+    compare_three::<f32>(&mut backends, blocks);
+    compare_three::<f32>(&mut backends, walking);
+    compare_three::<f64>(&mut backends, walking);
+    compare_three::<Sixteen>(&mut backends, sites_first);
 }

@@ -1,5 +1,6 @@
 //! The changes that a study of a clover stencil on AMD's GPUs (EmPRiSM, a mentored sprint at Pawsey) made one after the other, as choices of
-//! Lanefield's kernels: where the hop is added up, the order of the legs, launch bounds, accesses past the caches, and subdomains. Beside them
+//! Lanefield's kernels: where the hop is added up, the order of the legs, launch bounds, neighbours in local memory, accesses past the caches, and
+//! subdomains. Beside them
 //! what two things cost that Lanefield does not give up: its mapping of work-items, and its bits.
 
 use lanefield_reference::layout::{AcceleratorThreads, DIMENSIONS, LayoutError, LegOrder};
@@ -9,7 +10,9 @@ use super::orders::{POINTS, SPRINT};
 use super::record::KernelRecord;
 use super::timing::{Sampling, time_kernel};
 use super::variant::{Timed, Variant};
-use crate::backend::opencl::{Accumulators, GroupSize, LinkLoads, Mapping, SiteOrder, Stores, Traversal, Tuning, Walk};
+use crate::backend::opencl::{
+    Accumulators, GroupSize, LinkLoads, Mapping, Neighbours, SiteOrder, Stores, Traversal, Tuning, Walk,
+};
 use crate::verify::KernelBuild;
 
 /// The lattices of the study.
@@ -18,6 +21,8 @@ pub const LATTICES: [[usize; DIMENSIONS]; 3] = [[16, 16, 16, 32], [32, 32, 32, 6
 pub const SUBDOMAINS: [[usize; 3]; 4] = [[8, 4, 4], [4, 4, 4], [8, 8, 4], [1, 1, 1]];
 /// Registers of a work-item under the launch bounds: two groups of 256 fit an NVIDIA GPU's compute unit.
 const REGISTERS: u32 = 128;
+/// Work-items of the groups whose neighbours wait in local memory.
+const LARGE_GROUP: usize = 512;
 
 /// One stage of the study.
 #[derive(Clone, PartialEq, Debug)]
@@ -58,17 +63,21 @@ pub struct StageSetup {
     pub variants: bool,
     /// Whether the compiler takes launch bounds.
     pub bounds: bool,
+    /// Lanes of an outer site.
+    pub lanes: usize,
+    /// Work-items of the largest group that holds a spinor for each in local memory.
+    pub most_work_items: usize,
 }
 
-/// The stages. Each has the changes of those before it, but those that stand for themselves (`with …`: launch bounds, the mapping, relaxed
-/// arithmetic), and the blocks and subdomains, of which each takes the place of the one before: blocks are visited one after the other in a
+/// The stages. Each has the changes of those before it, but those that stand for themselves (`with …`: launch bounds, neighbours in local memory, the
+/// mapping, relaxed arithmetic), and the blocks and subdomains, of which each takes the place of the one before: blocks are visited one after the other in a
 /// memory as ever; of subdomains the memory itself consists, and stages of one order of sites follow each other. The last is what Lanefield does where nobody chooses. A backend that
 /// knows one way to run a kernel has the orders of the legs alone.
 ///
 /// # Errors
 /// None that occurs: the orders are orders.
 pub fn stages(setup: StageSetup) -> Result<Vec<Stage>, LayoutError> {
-    let StageSetup { threads, outer, variants, bounds } = setup;
+    let StageSetup { threads, outer, variants, bounds, lanes, most_work_items } = setup;
     let tuning = Tuning {
         link_loads: Some(LinkLoads::Cached),
         stores: Some(Stores::Cached),
@@ -78,6 +87,8 @@ pub fn stages(setup: StageSetup) -> Result<Vec<Stage>, LayoutError> {
         group_size: Some(GroupSize::Any),
         most_registers: Some(0),
         lane_form: None,
+        neighbours: Some(Neighbours::Registers),
+        link_sharing: None,
     };
     let with = |tuning, accumulators| Variant {
         threads,
@@ -105,6 +116,13 @@ pub fn stages(setup: StageSetup) -> Result<Vec<Stage>, LayoutError> {
         let variant = with(bounded, Accumulators::Registers);
         stages.push(stage(&format!("with launch bounds: at most {REGISTERS} registers"), variant, reordered));
     }
+    let in_large_groups = AcceleratorThreads::new(power_of_two_in(LARGE_GROUP.min(most_work_items) / lanes))?;
+    let staged = Variant {
+        threads: in_large_groups,
+        ..with(Tuning { neighbours: Some(Neighbours::LocalMemory), ..sized }, Accumulators::Registers)
+    };
+    let name = format!("with neighbours in local memory, {} work-items", in_large_groups.get() * lanes);
+    stages.push(stage(&name, staged, reordered));
     let site_fast = Tuning { mapping: Some(Mapping::SiteFast), ..tuning };
     stages.push(stage("with site-fast mapping", with(site_fast, Accumulators::Registers), reordered));
     let relaxed = stage("with relaxed math (NOT BIT-TRUE)", in_registers, reordered);
@@ -126,6 +144,11 @@ pub fn stages(setup: StageSetup) -> Result<Vec<Stage>, LayoutError> {
     Ok(stages)
 }
 
+/// The largest power of two that is no larger, at least 1.
+fn power_of_two_in(number: usize) -> usize {
+    number.checked_ilog2().map_or(1, |power| 1 << power)
+}
+
 /// Outer sites of one of so many blocks in x, y and z; time is not cut.
 fn block([x, y, z, t]: [usize; DIMENSIONS], [in_x, in_y, in_z]: [usize; 3]) -> [usize; DIMENSIONS] {
     [(x, in_x), (y, in_y), (z, in_z), (t, 1)].map(|(extent, number)| (extent / number).max(1))
@@ -140,8 +163,14 @@ mod tests {
     use crate::backend::{Cpu, Threads};
     use crate::perf::kernels::{BlasKernel, BlasKernels};
 
+    /// Of a device whose groups of 1024 work-items hold a spinor each in local memory.
+    fn setup(variants: bool, bounds: bool) -> StageSetup {
+        let (threads, outer) = (AcceleratorThreads::DEFAULT, [8; 4]);
+        StageSetup { threads, outer, variants, bounds, lanes: 8, most_work_items: 1024 }
+    }
+
     fn names(variants: bool, bounds: bool) -> Vec<String> {
-        let setup = StageSetup { threads: AcceleratorThreads::DEFAULT, outer: [8; 4], variants, bounds };
+        let setup = setup(variants, bounds);
         stages(setup).unwrap().into_iter().map(|stage| stage.name).collect()
     }
 
@@ -171,6 +200,7 @@ mod tests {
             "accumulators in registers",
             "+ legs -y-z-t+y+z+t-x+x",
             "with launch bounds: groups of required size",
+            "with neighbours in local memory, 512 work-items",
             "with site-fast mapping",
             "with relaxed math (NOT BIT-TRUE)",
             "+ non-temporal accesses",
@@ -187,9 +217,26 @@ mod tests {
     }
 
     #[test]
+    fn neighbours_wait_in_groups_as_large_as_local_memory_allows() {
+        let staged = |most_work_items, lanes| {
+            let stages = stages(StageSetup { most_work_items, lanes, ..setup(true, false) }).unwrap();
+            let of_neighbours = |stage: &&Stage| stage.variant.build.tuning.neighbours == Some(Neighbours::LocalMemory);
+            let found: Vec<_> = stages.iter().filter(of_neighbours).map(|stage| (&stage.name, stage.variant)).collect();
+            let [(name, variant)] = found[..] else { panic!("{found:?}") };
+            assert_eq!(variant.build.tuning.group_size, Some(GroupSize::Required));
+            (variant.threads.get(), name.clone())
+        };
+        let named = |work_items| format!("with neighbours in local memory, {work_items} work-items");
+        assert_eq!(staged(1024, 8), (64, named(512)));
+        assert_eq!(staged(1024, 16), (32, named(512)));
+        assert_eq!(staged(341, 8), (32, named(256)));
+        assert_eq!(staged(1, 8), (1, named(8)));
+    }
+
+    #[test]
     fn relaxed_math_is_in_one_stage_and_marked_in_its_records() {
-        let setup = StageSetup { threads: AcceleratorThreads::DEFAULT, outer: [8; 4], variants: true, bounds: true };
-        let relaxed: Vec<Stage> = stages(setup).unwrap().into_iter().filter(|stage| stage.relaxed_math).collect();
+        let relaxed: Vec<Stage> =
+            stages(setup(true, true)).unwrap().into_iter().filter(|stage| stage.relaxed_math).collect();
         assert!(relaxed.len() == 1 && relaxed[0].name.contains("NOT BIT-TRUE"), "{relaxed:?}");
         let lattice = Lattice::new(Extents::new([2; 4]).unwrap(), f32::COMPLEX, LatticeOptions::default()).unwrap();
         let mut cpu = Cpu::new(Threads::new(1)).unwrap();

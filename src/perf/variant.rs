@@ -21,9 +21,10 @@ pub struct Variant {
 
 impl Variant {
     /// Each choice with its name, in the order in which they are told; `None` where it is left to the backend.
-    fn choices(&self) -> [(&'static str, Option<String>); 11] {
+    fn choices(&self) -> [(&'static str, Option<String>); 13] {
         let KernelBuild { access, site_order, tuning, accumulators } = self.build;
-        let Tuning { link_loads, stores, walk, traversal, mapping, group_size, most_registers, lane_form } = tuning;
+        let Tuning { link_loads, stores, walk, traversal, mapping, group_size, .. } = tuning;
+        let Tuning { most_registers, lane_form, neighbours, link_sharing, .. } = tuning;
         [
             ("access", access.map(|access| access.to_string())),
             ("site_order", site_order.map(|order| order.to_string())),
@@ -35,6 +36,8 @@ impl Variant {
             ("group_size", group_size.map(|size| size.in_words())),
             ("lane_form", lane_form.map(|form| form.in_words())),
             ("accumulators", accumulators.map(|place| place.in_words())),
+            ("neighbours", neighbours.map(|place| place.in_words())),
+            ("link_sharing", link_sharing.map(|sharing| sharing.in_words())),
             ("registers", most_registers.map(|registers| registers.to_string())),
         ]
     }
@@ -88,6 +91,8 @@ pub trait Timed: Backend {
     fn is_cpu(&self) -> bool;
     /// Whether a compiler can be told how many registers a kernel may take.
     fn limits_registers(&self) -> bool;
+    /// Work-items of the largest group of which each can have so many bytes of local memory.
+    fn most_work_items_with(&self, bytes: usize) -> usize;
     /// Does `work` with stencil kernels in relaxed arithmetic, whose bits are not those of the reference, to measure what the bits cost; a backend
     /// that knows one way goes on as before. Kernels that were built so are taken in here alone.
     fn in_relaxed_math<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T;
@@ -111,6 +116,9 @@ impl Timed for Cpu {
     }
     fn limits_registers(&self) -> bool {
         false
+    }
+    fn most_work_items_with(&self, _: usize) -> usize {
+        1
     }
     fn in_relaxed_math<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         work(self)
@@ -141,6 +149,9 @@ impl Timed for OpenCl {
     fn limits_registers(&self) -> bool {
         self.context().info().limits_registers()
     }
+    fn most_work_items_with(&self, bytes: usize) -> usize {
+        self.context().info().most_work_items_with(bytes)
+    }
     fn in_relaxed_math<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
         self.set_relaxed_math(true);
         let outcome = work(self);
@@ -155,7 +166,7 @@ impl Timed for OpenCl {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::backend::opencl::{Accumulators, GroupSize, Mapping, SiteOrder, Stores, Walk};
+    use crate::backend::opencl::{Accumulators, GroupSize, LinkSharing, Mapping, Neighbours, SiteOrder, Stores, Walk};
 
     #[test]
     fn a_variant_tells_what_was_chosen_and_nothing_else() {
@@ -166,6 +177,8 @@ mod tests {
             mapping: Some(Mapping::SiteFast),
             group_size: Some(GroupSize::Required),
             most_registers: Some(128),
+            neighbours: Some(Neighbours::LocalMemory),
+            link_sharing: Some(LinkSharing::Shared),
             ..Tuning::default()
         };
         let variant = Variant {
@@ -178,7 +191,7 @@ mod tests {
             },
         };
         let words = "accelerator threads 16, access 8, site order 8.4.4.1, stores streaming, walk persistent:4, \
-                     mapping site-fast, group size required, accumulators local, at most 128 registers";
+                     mapping site-fast, group size required, accumulators local, neighbours local, link sharing shared, at most 128 registers";
         assert_eq!(variant.to_string(), words);
         let json = serde_json::to_value(variant).unwrap();
         assert_eq!(json["accelerator_threads"], 16);

@@ -1,6 +1,8 @@
 //! The names of choices that change no bit, as the command line reads them and tables print them.
 
-use crate::backend::opencl::{Accumulators, GroupSize, LaneForm, LinkLoads, Mapping, Stores, Traversal, Walk};
+use crate::backend::opencl::{
+    Accumulators, GroupSize, LaneForm, LinkLoads, LinkSharing, Mapping, Neighbours, Stores, Traversal, Walk,
+};
 
 /// A choice with a name.
 pub trait InWords: Sized {
@@ -40,6 +42,8 @@ fixed_names! {
     GroupSize, "size of work-groups that a kernel is built for": Any "any", Required "required";
     LaneForm, "form of lanes": WorkItems "work-items", Vectors "vectors";
     Accumulators, "place of accumulators": Registers "registers", LocalMemory "local";
+    LinkSharing, "way to share links": Each "each", Shared "shared";
+    Neighbours, "place of neighbours": Registers "registers", LocalMemory "local";
 }
 
 impl InWords for Walk {
@@ -107,6 +111,8 @@ mod tests {
         assert_names(&Mapping::ALL, &["fast"]);
         assert_names(&GroupSize::ALL, &["256"]);
         assert_names(&Accumulators::ALL, &["memory"]);
+        assert_names(&Neighbours::ALL, &["local-memory"]);
+        assert_names(&LinkSharing::ALL, &["all"]);
         let walks = [Walk::EachGroupOnce, Walk::Persistent(None), Walk::Persistent(Some(3))];
         assert_names(&walks, &["persistent:0", "persistent:x", "twice"]);
         assert_names(&[Traversal::Memory, Traversal::Blocks([1, 2, 3, 4])], &["1.2.3", "1.2.3.0", "1.2.3.4.5", "x"]);

@@ -13,7 +13,8 @@ use lanefield_reference::random::{Stream, bits};
 use lanefield_reference::real::Real;
 
 use crate::backend::opencl::{
-    AccessWidth, Accumulators, GroupSize, LaneForm, LinkLoads, Mapping, SiteOrder, Stores, Traversal, Tuning, Walk,
+    AccessWidth, Accumulators, GroupSize, LaneForm, LinkLoads, LinkSharing, Mapping, Neighbours, SiteOrder, Stores,
+    Traversal, Tuning, Walk,
 };
 
 use super::data::{Links, Numbers, TestData};
@@ -59,6 +60,8 @@ impl KernelBuild {
             group_size: Some(draws.one_of(&GroupSize::ALL)),
             most_registers: draws.one_of(&[None, Some(0), Some(96)]),
             lane_form: Some(draws.one_of(&LaneForm::ALL)),
+            neighbours: Some(draws.one_of(&Neighbours::ALL)),
+            link_sharing: Some(draws.one_of(&LinkSharing::ALL)),
         };
         let subdomains = std::array::from_fn(|_| draws.one_of(&[1, 2, 3, 4]));
         Self {
@@ -76,7 +79,8 @@ impl fmt::Display for KernelBuild {
             return f.write_str("kernels by default");
         }
         let Self { access, site_order, tuning, accumulators } = self;
-        let Tuning { link_loads, stores, walk, traversal, mapping, group_size, most_registers, lane_form } = tuning;
+        let Tuning { link_loads, stores, walk, traversal, mapping, group_size, .. } = tuning;
+        let Tuning { most_registers, lane_form, neighbours, link_sharing, .. } = tuning;
         if let Some(access) = access {
             write!(f, "access {access}")?;
         }
@@ -90,6 +94,8 @@ impl fmt::Display for KernelBuild {
             ("groups", group_size.map(|x| format!("{x:?}"))),
             ("registers", most_registers.map(|x| format!("{x:?}"))),
             ("lanes", lane_form.map(|x| format!("{x:?}"))),
+            ("neighbours", neighbours.map(|x| format!("{x:?}"))),
+            ("sharing", link_sharing.map(|x| format!("{x:?}"))),
             ("accumulators", accumulators.map(|x| format!("{x:?}"))),
         ] {
             if let Some(value) = value {

@@ -78,7 +78,7 @@ fn flops_and_bytes_are_those_of_the_sites_spinors_and_links() {
 fn choices_on_a_device_are_told_and_launches_follow_each_other() {
     let Some(device) = opencl() else { return };
     let choices = "--accelerator-threads 4 --access 8 --link-loads past-l1 --stores streaming --walk persistent:2 --traversal 1.2.2.2 \
-                   --mapping site-fast --group-size required --site-order lexicographic --lane-form vectors";
+                   --mapping site-fast --group-size required --site-order lexicographic --lane-form vectors --neighbours local --link-sharing shared";
     let command = format!("bench clover {SMALL} {device} --precision f32 --links 12 --accumulators local {choices}");
     let report = Folder::new().json(&command);
     assert_timed(&report);
@@ -87,7 +87,7 @@ fn choices_on_a_device_are_told_and_launches_follow_each_other() {
         let expected = json!({
             "accelerator_threads": 4, "access": "8", "link_loads": "past-l1", "stores": "streaming", "walk": "persistent:2",
             "traversal": "1.2.2.2", "mapping": "site-fast", "group_size": "required", "site_order": "lexicographic",
-            "accumulators": "local", "registers": null, "lane_form": "vectors"
+            "accumulators": "local", "registers": null, "lane_form": "vectors", "neighbours": "local", "link_sharing": "shared"
         });
         assert_eq!(row["choices"], expected);
         assert_contains(

@@ -1,7 +1,8 @@
 //! Choices of layout and build that change no bit.
 
 use lanefield::backend::opencl::{
-    AccessWidth, Accumulators, GroupSize, LaneForm, LinkLoads, Mapping, SiteOrder, Stores, Traversal, Tuning, Walk,
+    AccessWidth, Accumulators, GroupSize, LaneForm, LinkLoads, LinkSharing, Mapping, Neighbours, SiteOrder, Stores,
+    Traversal, Tuning, Walk,
 };
 use lanefield::verify::KernelBuild;
 
@@ -11,10 +12,18 @@ pub fn builds() -> [KernelBuild; 3] {
         walk: Some(Walk::Persistent(Some(1))),
         group_size: Some(GroupSize::Required),
         lane_form: Some(LaneForm::WorkItems),
+        neighbours: Some(Neighbours::LocalMemory),
+        link_sharing: Some(LinkSharing::Shared),
         ..Tuning::default()
     };
-    let sites_first =
-        Tuning { mapping: Some(Mapping::SiteFast), group_size: Some(GroupSize::Required), ..Tuning::default() };
+    let sites_first = Tuning {
+        mapping: Some(Mapping::SiteFast),
+        group_size: Some(GroupSize::Required),
+        lane_form: Some(LaneForm::WorkItems),
+        neighbours: Some(Neighbours::LocalMemory),
+        link_sharing: Some(LinkSharing::Shared),
+        ..Tuning::default()
+    };
     let most = Tuning {
         link_loads: Some(LinkLoads::PastL1),
         stores: Some(Stores::Streaming),
@@ -24,6 +33,8 @@ pub fn builds() -> [KernelBuild; 3] {
         group_size: Some(GroupSize::Any),
         most_registers: Some(64),
         lane_form: Some(LaneForm::Vectors),
+        neighbours: Some(Neighbours::LocalMemory),
+        link_sharing: Some(LinkSharing::Each),
     };
     let build = |access, site_order, tuning, accumulators| KernelBuild {
         access: Some(access),

@@ -8,7 +8,10 @@ use lanefield_reference::layout::AcceleratorThreads;
 use lanefield_reference::links::LinkFormat;
 use serde::{Deserialize, Serialize};
 
-use super::{AccessWidth, Accumulators, GroupSize, LaneForm, LinkLoads, Mapping, SiteOrder, Stores, Traversal, Walk};
+use super::{
+    AccessWidth, Accumulators, GroupSize, LaneForm, LinkLoads, LinkSharing, Mapping, Neighbours, SiteOrder, Stores,
+    Traversal, Walk,
+};
 
 /// Kernels for which choices are made.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -146,6 +149,12 @@ pub struct KernelChoice {
     /// Where kernels that go on from a hop add it up.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accumulators: Option<Accumulators>,
+    /// Where kernels that begin with a hop hold neighbours' spinors.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub neighbours: Option<Neighbours>,
+    /// How the hop of several spinors a site loads links.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub link_sharing: Option<LinkSharing>,
     /// Parts that a work-item takes: this number, or the first of 4, 2 and 3 below it, that divides them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_once: Option<usize>,
@@ -174,6 +183,8 @@ impl KernelChoice {
             most_registers: self.most_registers.or(other.most_registers),
             lane_form: self.lane_form.or(other.lane_form),
             accumulators: self.accumulators.or(other.accumulators),
+            neighbours: self.neighbours.or(other.neighbours),
+            link_sharing: self.link_sharing.or(other.link_sharing),
             at_once: self.at_once.or(other.at_once),
             parts: self.parts.or(other.parts),
             work_items: self.work_items.or(other.work_items),
@@ -197,6 +208,8 @@ impl KernelChoice {
             most_registers: unlike(self.most_registers, other.most_registers),
             lane_form: unlike(self.lane_form, other.lane_form),
             accumulators: unlike(self.accumulators, other.accumulators),
+            neighbours: unlike(self.neighbours, other.neighbours),
+            link_sharing: unlike(self.link_sharing, other.link_sharing),
             at_once: unlike(self.at_once, other.at_once),
             parts: unlike(self.parts, other.parts),
             work_items: unlike(self.work_items, other.work_items),
@@ -242,6 +255,8 @@ impl fmt::Display for KernelChoice {
             self.most_registers.filter(|n| *n > 0).map(|n| format!("at most {n} registers")),
             self.lane_form.map(|form| format!("lanes as {}", name(serde_json::json!(form)))),
             self.accumulators.map(|place| format!("sums in {}", name(serde_json::json!(place)))),
+            self.neighbours.map(|place| format!("neighbours in {}", name(serde_json::json!(place)))),
+            self.link_sharing.map(|sharing| format!("links {}", name(serde_json::json!(sharing)))),
             self.at_once.map(|n| format!("{n} at once")),
             self.parts.map(|n| format!("{n} parts")),
             self.work_items.map(|n| format!("{n} work-items")),

@@ -167,7 +167,14 @@ impl OpenCl {
             1 => plan.over_sites(nsimd, out.osites()),
             _ => self.planned_geometry(&plan, nsimd, (spinors, out.osites())),
         };
-        let (at_once, accumulators, build) = (plan.at_once, plan.accumulators, plan.build_for(geometry));
+        let (at_once, accumulators) = (plan.at_once, plan.accumulators);
+        let accumulated = match accumulators {
+            Accumulators::Registers => 0,
+            Accumulators::LocalMemory => {
+                geometry.group_size() * plan.lanes.each(nsimd) * Spinors::WORDS * at_once * 2 * size_of::<R>()
+            }
+        };
+        let build = plan.hop_build::<R>(geometry, hop.links.kind.format, accumulated, self.context.info());
         let choices = Choices::CloverHop {
             link_reals: hop.links.kind.format.reals(),
             legs: hop.legs,
@@ -180,13 +187,12 @@ impl OpenCl {
 
         let mut arguments = vec![Arg::Buffer(&out.buffer), Arg::Buffer(&blocks.buffer)];
         arguments.extend(chi.map(|chi| Arg::Buffer(&chi.buffer)));
-        arguments.extend(self.hop_arguments(out, hop));
+        arguments.extend(self.hop_arguments(out, hop, (&build, geometry)));
         if spinors > 1 {
             arguments.push(Arg::U32(spinors as u32));
         }
-        if accumulators == Accumulators::LocalMemory {
-            let words = geometry.group_size() * plan.lanes.each(nsimd) * Spinors::WORDS * at_once;
-            arguments.push(Arg::Local(words * 2 * size_of::<R>()));
+        if accumulated > 0 {
+            arguments.push(Arg::Local(accumulated));
         }
         let kernel = match (chi, spinors, hop.dagger) {
             (None, 1, Dagger::No) => "eo_clover",

@@ -3,9 +3,11 @@
 use lanefield_reference::field::Spinors;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::{Dagger, HopTerm};
+use lanefield_reference::layout::LaunchGeometry;
 use lanefield_reference::links::DoubledGauge;
 
 use super::field::osites;
+use super::tuning::Build;
 use super::variant::{Choices, Variant};
 use super::{Arg, DeviceField, DeviceStencil, KernelFamily, OpenCl};
 use crate::backend::{Backend, BackendError};
@@ -27,11 +29,11 @@ impl OpenCl {
             1 => plan.over_sites(nsimd, out.osites()),
             _ => self.planned_geometry(&plan, nsimd, (plan.a_launch, out.osites())),
         };
-        let build = plan.build_for(geometry);
+        let build = plan.hop_build::<R>(geometry, format, 0, self.context.info());
         let choices = Choices::Hop { link_reals: format.reals(), legs: hop.legs, at_once: plan.at_once, build };
         let program = self.program(Variant { lanes: plan.lanes, ..self.variant::<R>("hop.cl", nsimd, choices) })?;
         let mut arguments = vec![Arg::Buffer(&out.buffer)];
-        arguments.extend(self.hop_arguments(out, hop));
+        arguments.extend(self.hop_arguments(out, hop, (&build, geometry)));
         if spinors == 1 {
             let kernel = if hop.dagger == Dagger::No { "hop" } else { "hop_dagger" };
             let geometry = self.walked(geometry, &program, kernel, (&plan, 1));
@@ -62,19 +64,23 @@ impl OpenCl {
         self.takes_links::<R>(hop.links.kind.format)
     }
 
-    /// HOP_ARGUMENTS of `cl/hop.clh`.
+    /// HOP_ARGUMENTS of `cl/legs.clh`.
     pub(super) fn hop_arguments<'a, R: Vectors>(
         &self,
         out: &DeviceField<R, Spinors>,
         hop: DeviceHop<'a, R>,
-    ) -> [Arg<'a>; 6] {
-        [
+        (build, geometry): (&Build, LaunchGeometry),
+    ) -> Vec<Arg<'a>> {
+        let staged = build.stage.map(|stage| Arg::Local(stage.bytes_of(geometry.group_size())));
+        let arguments = [
             Arg::Buffer(&hop.links.buffer),
             Arg::Buffer(&hop.source.buffer),
             Arg::Buffer(&hop.stencil.neighbours),
             Arg::Buffer(&hop.stencil.lane_steps),
             osites(out),
             Arg::U32(hop.links.kind.boundary.kernel_masks()),
-        ]
+        ];
+        let shared = (build.shared_links > 0).then_some(Arg::Local(build.shared_links));
+        arguments.into_iter().chain(staged).chain(shared).collect()
     }
 }

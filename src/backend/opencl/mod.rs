@@ -9,6 +9,7 @@
 //! | `launch.rs` | running a kernel, timing it |
 //! | `access.rs`, `site_order.rs` | the layout in device memory: words of a lane, and outer sites |
 //! | `lanes.rs` | a work-item for each lane, or one for all |
+//! | `neighbours.rs`, `link_sharing.rs` | neighbours' spinors, and links, in local memory |
 //! | `tuning.rs` | how kernels are built and launched |
 //! | `plan.rs`, `choice.rs` | the choices for one kernel: what the user set, else what was looked up |
 //! | `tuned.rs`, `tuning_file.rs`, `defaults.toml` | where choices are looked up: what was tuned, and what ships with the crate |
@@ -36,6 +37,8 @@ mod hop;
 mod lanes;
 mod laplace;
 mod launch;
+mod link_sharing;
+mod neighbours;
 mod plan;
 mod probe;
 mod program;
@@ -63,6 +66,8 @@ pub use error::{ClStatus, HOW_TO_GET_OPENCL, OpenClError};
 pub use field::{DeviceField, DeviceStencil};
 pub use lanes::LaneForm;
 pub use launch::{Arg, DeviceTimes, Launch, LaunchEvent};
+pub use link_sharing::LinkSharing;
+pub use neighbours::Neighbours;
 pub use probe::{ProbeCheck, ProbeVerdict, measure, probe};
 pub use program::{KernelInfo, Program};
 pub use reduce::{Finish, SumForm, SumOptions};

@@ -9,10 +9,12 @@ use lanefield_reference::links::LinkFormat;
 use super::choice::StoredPrecision;
 use super::context::lock;
 use super::lanes::WorkItemLanes;
+use super::link_sharing::shared_bytes;
+use super::neighbours::Stage;
 use super::tuning::{Build, registers_in, resident_groups};
 use super::{
-    AccessWidth, Accumulators, GroupSize, KernelChoice, KernelFamily, KernelKey, LinkLoads, Mapping, OpenCl, Program,
-    SiteOrder, Stores, Traversal, Tuned, Tuning, Walk,
+    AccessWidth, Accumulators, DeviceInfo, GroupSize, KernelChoice, KernelFamily, KernelKey, LinkLoads, LinkSharing,
+    Mapping, Neighbours, OpenCl, Program, SiteOrder, Stores, Traversal, Tuned, Tuning, Walk,
 };
 
 /// Cache of a GPU at least: some drivers tell another one's size (an H200 says 4 MiB, and has 50).
@@ -33,12 +35,34 @@ pub(super) struct Plan {
     /// The group of a kernel over parts.
     shape: PartsShape,
     group_size: GroupSize,
+    /// Where neighbours' spinors shall wait, if not in registers.
+    stage: Option<Stage>,
+    /// Whether links shall be shared.
+    shares_links: bool,
+    /// Stored words that lie together.
+    together: usize,
 }
 
 impl Plan {
     /// The build for launches in groups of this one's.
     pub fn build_for(&self, geometry: LaunchGeometry) -> Build {
         Build { group: (self.group_size == GroupSize::Required).then_some(geometry.local), ..self.build }
+    }
+
+    /// The build of a kernel that begins with a hop on fields of `R` with links in `format`, and goes on with `taken` bytes of local memory a
+    /// group. What a group shares comes before what each work-item keeps there.
+    pub fn hop_build<R: Vectors>(
+        &self,
+        geometry: LaunchGeometry,
+        format: LinkFormat,
+        taken: usize,
+        device: &DeviceInfo,
+    ) -> Build {
+        let shared = self.shares_links.then(|| shared_bytes::<R>(geometry, self.build.mapping, format, self.together));
+        let fits = |bytes: &usize| (taken + bytes) as u64 <= device.local_memory_bytes;
+        let shared_links = shared.flatten().filter(fits).unwrap_or(0);
+        let fitted = |stage: Stage| stage.fitted(geometry.group_size(), taken + shared_links, device);
+        Build { stage: self.stage.and_then(fitted), shared_links, ..self.build_for(geometry) }
     }
 
     /// The launch over lanes and outer sites.
@@ -117,8 +141,18 @@ impl OpenCl {
     ) -> Plan {
         let choice = self.choice(&self.kernel_key::<R>(kernel, (lattice, sites), links, parts));
         let (device, nsimd) = (self.context.info(), lattice.nsimd());
-        let Tuning { link_loads, stores, walk, traversal, mapping, group_size, most_registers, lane_form: _ } =
-            self.tuning;
+        let Tuning {
+            link_loads,
+            stores,
+            walk,
+            traversal,
+            mapping,
+            group_size,
+            most_registers,
+            lane_form: _,
+            neighbours,
+            link_sharing,
+        } = self.tuning;
         let walk = walk.or(choice.walk).unwrap_or(Walk::EachGroupOnce);
         let choices = (
             link_loads.or(choice.link_loads).unwrap_or(LinkLoads::Cached),
@@ -160,6 +194,10 @@ impl OpenCl {
             relaxed: self.relaxed_math,
             ..Build::new(choices, most_registers, device, in_memory)
         };
+        let one_lane = lanes == WorkItemLanes::One;
+        let in_local = one_lane && neighbours.or(choice.neighbours) == Some(Neighbours::LocalMemory);
+        let sharing = link_sharing.or(choice.link_sharing).unwrap_or_default();
+        let together = self.access.together(R::BITS as usize, nsimd);
         Plan {
             threads,
             walk,
@@ -170,6 +208,9 @@ impl OpenCl {
             a_launch,
             shape,
             group_size: group_size.or(choice.group_size).unwrap_or_default(),
+            stage: in_local.then(|| Stage::new::<R>(device, together, at_once)),
+            shares_links: one_lane && parts > 1 && sharing == LinkSharing::Shared,
+            together,
         }
     }
 

@@ -206,8 +206,9 @@ impl OpenCl {
         self.context.info().kind == DeviceKind::Cpu
     }
 
+    /// Whether kernels are built for the words of an object: wide accesses take several of them, and must know which.
     fn is_specialised(&self) -> bool {
-        self.sums.specialised.unwrap_or(!self.is_cpu())
+        self.access != AccessWidth::Word || self.sums.specialised.unwrap_or(!self.is_cpu())
     }
 
     pub(super) fn form(&self, sum: Sum) -> SumForm {
@@ -465,8 +466,8 @@ impl OpenCl {
             // What finishes knows no words; the rest of the file would take a CPU's compiler long if it did.
             if let Choices::Sum(choices) = &mut variant.choices {
                 choices.stored = None;
-                if !self.is_specialised() && variant.precision != 16 {
-                    choices.words = None;
+                if self.is_cpu() && variant.precision != 16 {
+                    (choices.words, variant.access) = (None, AccessWidth::Word);
                 }
             }
             let program = self.program(variant)?;

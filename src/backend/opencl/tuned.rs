@@ -179,7 +179,7 @@ mod tests {
     fn a_gpu_takes_what_was_fastest_on_an_h200() {
         use KernelFamily::{CloverOe, Hop, Laplace};
         use StoredPrecision::{F32, Sixteen};
-        let gpu = device("NVIDIA H200");
+        let gpu = DeviceInfo { vendor: "NVIDIA Corporation".into(), ..device("NVIDIA H200") };
         let choice = |key: KernelKey| Tuned::shipped().choice(&gpu, &key);
         let one = choice(key(Hop, F32, LinkFormat::Full, 1));
         assert_eq!((one.link_loads, one.stores), (Some(LinkLoads::PastL1), Some(Stores::Streaming)));

@@ -8,7 +8,8 @@ use std::str::FromStr;
 use lanefield_reference::layout::{BlockOrder, DIMENSIONS};
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceInfo, LaneForm};
+use super::neighbours::Stage;
+use super::{DeviceInfo, LaneForm, LinkSharing, Neighbours};
 
 /// How links, and the blocks of a clover term, are loaded: each is read once by one work-item.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -180,6 +181,10 @@ pub struct Tuning {
     pub most_registers: Option<u32>,
     /// Whether a work-item takes one lane or all.
     pub lane_form: Option<LaneForm>,
+    /// Where a hop holds neighbours' spinors.
+    pub neighbours: Option<Neighbours>,
+    /// How the hop of several spinors a site loads links.
+    pub link_sharing: Option<LinkSharing>,
 }
 
 /// The choices for one kernel, as it is built.
@@ -195,6 +200,10 @@ pub(super) struct Build {
     pub mapping: Mapping,
     /// The only size of groups.
     pub group: Option<[usize; 3]>,
+    /// Where neighbours' spinors wait, if not in registers.
+    pub stage: Option<Stage>,
+    /// Bytes of the links that a group shares, 0 where it shares none.
+    pub shared_links: usize,
     /// Whether arithmetic is relaxed: for a study alone, since its bits are not the reference's.
     pub relaxed: bool,
     /// Whether the compiler is to say what a kernel takes.
@@ -218,8 +227,21 @@ impl Build {
         let nvidia = device.takes_nvidia_options();
         let most_registers = if nvidia { most_registers } else { 0 };
         let (mapping, group, relaxed) = (Mapping::LaneFast, None, false);
+        let (stage, shared_links) = (None, 0);
         let verbose = persistent && nvidia;
-        Self { link_loads, stores, persistent, most_registers, blocks, mapping, group, relaxed, verbose }
+        Self {
+            link_loads,
+            stores,
+            persistent,
+            most_registers,
+            blocks,
+            mapping,
+            group,
+            stage,
+            shared_links,
+            relaxed,
+            verbose,
+        }
     }
 
     pub fn options(&self) -> String {
@@ -241,6 +263,12 @@ impl Build {
         }
         if let Some([x, y, z]) = self.group {
             options += &format!(" -DGROUP_X={x} -DGROUP_Y={y} -DGROUP_Z={z}");
+        }
+        if let Some(stage) = self.stage {
+            options += &stage.options();
+        }
+        if self.shared_links > 0 {
+            options += " -DLINKS_SHARED";
         }
         if self.relaxed {
             options += " -DRELAXED_MATH -cl-fast-relaxed-math";

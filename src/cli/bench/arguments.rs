@@ -4,7 +4,8 @@ use anyhow::bail;
 use clap::{Args, ValueEnum};
 use lanefield::backend::Threads;
 use lanefield::backend::opencl::{
-    AccessWidth, Accumulators, GroupSize, LaneForm, LinkLoads, Mapping, SiteOrder, Stores, Traversal, Tuning, Walk,
+    AccessWidth, Accumulators, GroupSize, LaneForm, LinkLoads, LinkSharing, Mapping, Neighbours, SiteOrder, Stores,
+    Traversal, Tuning, Walk,
 };
 use lanefield::backend::select::DeviceChoice;
 use lanefield::perf::{InWords, Sampling, Timed, Variant};
@@ -97,6 +98,12 @@ pub struct VariantArgs {
     /// Where clover kernels add up the hop: registers or local [default: that of the kernel]
     #[arg(long, value_name = "PLACE", value_parser = Accumulators::from_words)]
     accumulators: Option<Accumulators>,
+    /// Where hops hold neighbours' spinors: registers or local [default: that of the kernel]
+    #[arg(long, value_name = "PLACE", value_parser = Neighbours::from_words)]
+    neighbours: Option<Neighbours>,
+    /// How hops of several spinors load links: each work-item, or shared by those of a group that have the same site [default: that of the kernel]
+    #[arg(long, value_name = "each|shared", value_parser = LinkSharing::from_words)]
+    link_sharing: Option<LinkSharing>,
 }
 
 impl VariantArgs {
@@ -106,8 +113,20 @@ impl VariantArgs {
     /// A choice, on a backend that has none.
     pub fn variant<B: Timed>(&self) -> anyhow::Result<Variant> {
         let Self { accelerator_threads, access, site_order, link_loads, stores, walk, traversal, .. } = *self;
-        let Self { mapping, group_size, registers: most_registers, lane_form, accumulators, .. } = *self;
-        let tuning = Tuning { link_loads, stores, walk, traversal, mapping, group_size, most_registers, lane_form };
+        let Self { mapping, group_size, registers: most_registers, lane_form, .. } = *self;
+        let Self { accumulators, neighbours, link_sharing, .. } = *self;
+        let tuning = Tuning {
+            link_loads,
+            stores,
+            walk,
+            traversal,
+            mapping,
+            group_size,
+            most_registers,
+            lane_form,
+            neighbours,
+            link_sharing,
+        };
         let build = KernelBuild { access, site_order, tuning, accumulators };
         let variant = Variant { threads: accelerator_threads.unwrap_or_default(), build };
         if !B::HAS_VARIANTS && (variant != Variant::default() || accelerator_threads.is_some()) {

@@ -5,6 +5,7 @@ use clap::Args;
 use lanefield::perf::kernels::{BlasKernel, BlasKernels, CloverKernel, CloverKernels, StencilSetup};
 use lanefield::perf::sprint::{LATTICES, Stage, StageSetup, stages};
 use lanefield::perf::{Family, FieldFacts, Timed, Variant};
+use lanefield::reference::field::Spinors;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{
     AcceleratorThreads, Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Parity, Sites,
@@ -22,10 +23,10 @@ use crate::cli::output::{print, print_json};
 /// EOClover, EOCloverDag, OEClover and OECloverDag through the changes of a study on AMD's GPUs, and the vector operations beside them.
 ///
 /// The stages: the hop added up in local memory, then in registers; its legs reordered, which changes bits; launch bounds: kernels built for
-/// groups of one size, and, where the device's compiler can be told, at most 128 registers (NVIDIA's); neighbouring sites in neighbouring
-/// work-items; relaxed arithmetic, whose bits are no one's, to see what the bits cost; accesses past the caches; sites visited in blocks, and
-/// sites stored in subdomains, by their numbers in x, y and z; and what Lanefield does where nobody chooses. The vector operations are timed in each
-/// order of sites. The CPU reference has the orders of the legs alone.
+/// groups of one size, and, where the device's compiler can be told, at most 128 registers (NVIDIA's); neighbours' spinors in local memory, in groups
+/// of 512 work-items, or as many as that holds; neighbouring sites in neighbouring work-items; relaxed arithmetic, whose bits are no one's, to see what
+/// the bits cost; accesses past the caches; sites visited in blocks, and sites stored in subdomains, by their numbers in x, y and z; and what
+/// Lanefield does where nobody chooses. The vector operations are timed in each order of sites. The CPU reference has the orders of the legs alone.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield bench sprint --lattice 4.4.4.8 --samples 3")]
@@ -96,6 +97,9 @@ impl Sprint {
             outer: lattice.outer_extents(Sites::Parity(Parity::Even)),
             variants: B::HAS_VARIANTS,
             bounds: runner.backend.limits_registers(),
+            lanes: lattice.nsimd(),
+            // In whole accesses.
+            most_work_items: runner.backend.most_work_items_with(R::device_bytes(Spinors::WORDS).next_multiple_of(16)),
         };
         let stages = stages(stage_setup)?;
         let order_of = |stage: &Stage| stage.variant.build.site_order;

@@ -12,8 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use super::search::{Axis, Trial};
 use crate::backend::opencl::{
-    Accumulators, DeviceInfo, DeviceKind, GroupSize, KernelChoice, KernelFamily, LaneForm, LinkLoads, Mapping,
-    StoredPrecision, Stores, Traversal, Tuned, Walk,
+    Accumulators, DeviceInfo, DeviceKind, GroupSize, KernelChoice, KernelFamily, LaneForm, LinkLoads, LinkSharing,
+    Mapping, Neighbours, StoredPrecision, Stores, Traversal, Tuned, Walk,
 };
 use crate::backend::{Backend, BackendError, Cpu, OpenCl};
 use crate::verify::{Numbers, TestData, compare_fields};
@@ -89,6 +89,8 @@ pub(super) fn axes(device: &DeviceInfo, subject: &Subject, lanes: usize) -> Vec<
         most_registers: None,
         lane_form: None,
         accumulators: None,
+        neighbours: None,
+        link_sharing: None,
         at_once: None,
         parts: None,
         work_items: None,
@@ -144,6 +146,14 @@ pub(super) fn axes(device: &DeviceInfo, subject: &Subject, lanes: usize) -> Vec<
     axes.push(axis("traversal", traversals.map(|t| KernelChoice { traversal: Some(t), ..OPEN }).collect()));
     let mappings = Mapping::ALL.map(|mapping| KernelChoice { mapping: Some(mapping), ..OPEN });
     axes.push(axis("mapping", mappings.into()));
+    if subject.kernel != KernelFamily::Laplace {
+        let places = Neighbours::ALL.map(|place| KernelChoice { neighbours: Some(place), ..OPEN });
+        axes.push(axis("neighbours", places.into()));
+        if subject.parts > 1 {
+            let ways = LinkSharing::ALL.map(|sharing| KernelChoice { link_sharing: Some(sharing), ..OPEN });
+            axes.push(axis("link sharing", ways.into()));
+        }
+    }
     if subject.parts > 1 {
         let launches = [subject.parts, 4].into_iter().filter(|n| subject.parts.is_multiple_of(*n));
         axes.push(axis("a launch", launches.map(|n| KernelChoice { a_launch: Some(n), ..OPEN }).collect()));

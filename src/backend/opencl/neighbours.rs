@@ -1,0 +1,129 @@
+//! Where neighbours' spinors wait for a hop that adds up the legs before them. Counterpart: `cl/staged.clh`.
+
+use lanefield_reference::field::Spinors;
+use lanefield_reference::kernels::Vectors;
+use serde::{Deserialize, Serialize};
+
+use super::DeviceInfo;
+
+/// Where the kernels that begin with a hop hold neighbours' spinors. No bit of any result depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Neighbours {
+    /// In registers.
+    #[default]
+    Registers,
+    /// In local memory: each work-item copies there what it will need itself, a leg ahead, on NVIDIA's GPUs from compute capability 8.0 on by
+    /// copies that take no registers. Of two legs where a group's local memory holds so much, else of one; where it holds none, and where a
+    /// work-item has all lanes, as [`Self::Registers`].
+    LocalMemory,
+}
+
+impl Neighbours {
+    /// Both places.
+    pub const ALL: [Self; 2] = [Self::Registers, Self::LocalMemory];
+}
+
+/// Legs that a work-item has places for at most: while it adds one, the next one comes.
+const MOST_LEGS: usize = 2;
+
+/// Places for neighbours' spinors in local memory, as a kernel is built with them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Stage {
+    legs: usize,
+    /// Bytes of a work-item for one leg.
+    bytes: usize,
+    /// Whether the hardware copies.
+    asynchronous: bool,
+}
+
+impl Stage {
+    /// For fields of `R` of which `together` stored words lie together, and work-items that take `at_once` spinors.
+    pub fn new<R: Vectors>(device: &DeviceInfo, together: usize, at_once: usize) -> Self {
+        let word = R::BITS as usize / 4;
+        let words = R::device_bytes(Spinors::WORDS) / word;
+        let bytes = at_once * words.next_multiple_of(together) * word;
+        Self { legs: MOST_LEGS, bytes, asynchronous: device.copies_to_local_memory() }
+    }
+
+    /// With as many legs as groups of so many work-items have local memory for, beside `taken` bytes of it.
+    pub fn fitted(self, work_items: usize, taken: usize, device: &DeviceInfo) -> Option<Self> {
+        let stages = (1..=MOST_LEGS).rev().map(|legs| Self { legs, ..self });
+        let fits = |stage: &Self| (taken + stage.bytes_of(work_items)) as u64 <= device.local_memory_bytes;
+        stages.into_iter().find(fits)
+    }
+
+    /// Bytes of a group.
+    pub fn bytes_of(self, work_items: usize) -> usize {
+        self.legs * self.bytes * work_items
+    }
+
+    /// The build options.
+    pub fn options(self) -> String {
+        let asynchronous = if self.asynchronous { " -DASYNC_COPIES" } else { "" };
+        format!(" -DNEIGHBOURS_IN_LOCAL -DSTAGED_LEGS={}{asynchronous}", self.legs)
+    }
+}
+
+impl DeviceInfo {
+    /// Whether the hardware copies from global to local memory by itself, as NVIDIA's does from compute capability 8.0 on.
+    fn copies_to_local_memory(&self) -> bool {
+        // A capability's last digit is its minor number.
+        let capability = self.architecture.strip_prefix("sm_").and_then(|number| number.parse::<u32>().ok());
+        self.takes_nvidia_options() && capability.is_some_and(|number| number >= 80)
+    }
+
+    /// Work-items of the largest group of which each can have so many bytes of local memory.
+    pub(crate) fn most_work_items_with(&self, bytes: usize) -> usize {
+        let hold = self.local_memory_bytes / bytes.max(1) as u64;
+        self.max_work_group_size.min(usize::try_from(hold).unwrap_or(usize::MAX))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lanefield_reference::sixteen::Sixteen;
+
+    use super::super::testing::device;
+    use super::*;
+
+    /// A GPU with 48 KiB of local memory.
+    fn gpu(platform: &str, architecture: &str) -> DeviceInfo {
+        let (platform_name, architecture) = (platform.to_owned(), architecture.to_owned());
+        DeviceInfo { local_memory_bytes: 48 << 10, platform_name, architecture, ..device("GPU") }
+    }
+
+    #[test]
+    fn as_many_legs_are_staged_as_local_memory_holds() {
+        let device = gpu("Test platform", "gfx90a");
+        let fitted = |stage: Stage, work_items, taken| {
+            stage.fitted(work_items, taken, &device).map(|stage| (stage.legs, stage.bytes_of(work_items)))
+        };
+        // A spinor has 96 bytes in f32, 192 in f64, and in 16-bit storage 13 words in blocks of four: 64.
+        let single = Stage::new::<f32>(&device, 2, 1);
+        assert_eq!(fitted(single, 256, 0), Some((2, 48 << 10)));
+        assert_eq!(fitted(single, 256, 1), Some((1, 24 << 10)));
+        assert_eq!(fitted(single, 512, 0), Some((1, 48 << 10)));
+        assert_eq!(fitted(single, 512, 1), None);
+        assert_eq!(fitted(Stage::new::<f64>(&device, 1, 2), 64, 0), Some((2, 48 << 10)));
+        assert_eq!(fitted(Stage::new::<Sixteen>(&device, 4, 1), 512, 0), Some((1, 32 << 10)));
+        assert_eq!((device.most_work_items_with(96), device.most_work_items_with(8)), (512, 1024));
+    }
+
+    #[test]
+    fn copies_are_asynchronous_on_nvidia_from_compute_capability_8() {
+        let options = |platform, architecture| {
+            let device = gpu(platform, architecture);
+            Stage::new::<f32>(&device, 2, 1).options()
+        };
+        let copied = " -DNEIGHBOURS_IN_LOCAL -DSTAGED_LEGS=2";
+        for architecture in ["sm_80", "sm_90", "sm_120"] {
+            assert_eq!(options("NVIDIA CUDA", architecture), format!("{copied} -DASYNC_COPIES"), "{architecture}");
+        }
+        for (platform, architecture) in
+            [("NVIDIA CUDA", "sm_75"), ("NVIDIA CUDA", ""), ("PoCL", "sm_90"), ("AMD", "gfx90a")]
+        {
+            assert_eq!(options(platform, architecture), copied, "{platform} {architecture}");
+        }
+    }
+}
