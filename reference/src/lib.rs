@@ -1,5 +1,6 @@
 //! Lane layout, canonical arithmetic and CPU kernels of Lanefield.
 
+pub mod domains;
 pub mod exact;
 pub mod field;
 pub mod gauge;

@@ -4,6 +4,8 @@ use std::alloc::Layout;
 
 use bytemuck::Zeroable;
 
+use crate::domains;
+
 /// `length` zeros, on huge pages where the system has them, or `None` where it has no room. Kernels read ten streams at once: with
 /// small pages they would wait for page tables.
 pub(crate) fn zeros<T: Zeroable>(length: usize) -> Option<Vec<T>> {
@@ -19,9 +21,28 @@ pub(crate) fn zeros<T: Zeroable>(length: usize) -> Option<Vec<T>> {
             return None;
         }
         advise_huge_pages(start, layout.size());
-        start.write_bytes(0, layout.size());
+        zero(start, layout.size());
         Some(Vec::from_raw_parts(start.cast(), length, length))
     }
+}
+
+/// Writes zeros; where there are several memory domains, each thread of the pool its part, so that the pages lie with it.
+///
+/// # Safety
+/// `start` is that of an allocation of so many bytes, which nobody else uses.
+unsafe fn zero(start: *mut u8, bytes: usize) {
+    /// Below this, waking the threads takes longer.
+    const WORTHWHILE: usize = 4 << 20;
+    if bytes < WORTHWHILE || !domains::are_several() {
+        // SAFETY: as the caller promises.
+        return unsafe { start.write_bytes(0, bytes) };
+    }
+    let address = start.expose_provenance();
+    rayon::broadcast(|thread| {
+        let [begin, end] = [thread.index(), thread.index() + 1].map(|part| bytes * part / thread.num_threads());
+        // SAFETY: the parts do not overlap, and lie within the allocation, which outlives this call.
+        unsafe { std::ptr::with_exposed_provenance_mut::<u8>(address + begin).write_bytes(0, end - begin) };
+    });
 }
 
 /// Asks the system to back large, freshly allocated memory with huge pages. A refusal does no harm.

@@ -4,6 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Instant;
 
+use lanefield_reference::domains;
 use lanefield_reference::field::{
     CloverBlocks, ColourVectors, ComplexNumber, Field, FieldError, FieldStrength, Gauge, Repeated, SiteObject, Spinors,
 };
@@ -63,7 +64,12 @@ impl Cpu {
             let reason = format!("at most {} are accepted", Threads::MOST);
             return Err(BackendError::Threads { threads, reason });
         }
-        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        let number = match threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        let keep = move |thread| domains::keep_in_domain(thread, number);
+        let pool = ThreadPoolBuilder::new().num_threads(threads).start_handler(keep).build();
         pool.map(|pool| Self { pool }).map_err(|e| BackendError::Threads { threads, reason: e.to_string() })
     }
 

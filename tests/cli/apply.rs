@@ -81,6 +81,20 @@ fn threads_lanes_and_format_of_the_configuration_change_no_bit() {
 }
 
 #[test]
+fn the_number_of_memory_domains_changes_no_bit() {
+    let folder = Folder::with_gauge();
+    let applied = |domains: &str| {
+        let arguments = "apply --operator wilson --mass 0.1 --device cpu --source gauss:1 --threads 4 --config gauge.nersc --output a.npy";
+        folder.command(arguments).env("LANEFIELD_MEMORY_DOMAINS", domains).assert().success();
+        folder.read("a.npy")
+    };
+    let first = applied("1");
+    for domains in ["2", "3"] {
+        assert_eq!(applied(domains), first, "{domains} domains");
+    }
+}
+
+#[test]
 fn opencl_writes_the_file_of_the_reference() {
     let Some(device) = opencl() else { return };
     let folder = Folder::with_gauge();

@@ -1,9 +1,7 @@
 //! The Wilson hop (Grid's Dhop) on the CPU: `docs/arithmetic.md` §6 on `wide` vectors, row by row of outer sites, in an order that
 //! suits caches (`blocks.rs`). Counterpart: `cl/hop.cl`.
 
-use rayon::prelude::*;
-
-use super::blocks::rows_in_order;
+use super::blocks::{for_each_row, rows_in_order};
 use super::{LaneOperation, Vectors, check_place, osites_a_task};
 use crate::field::{Field, FieldError, Spinors};
 use crate::layout::{DIMENSIONS, LEGS, LaneWidth, Leg, LegOrder, Stencil};
@@ -173,7 +171,7 @@ impl<'a, R: Real> Hop<'a, R> {
         let rows_a_task = osites_a_task(self.stencil.osites()).div_ceil(row);
         let row_words = Spinors::WORDS * blocks * parts * row;
         let rows = rows_in_order(self.out.vectors_mut::<V>(), row_words, outer, row_words * size_of::<V>());
-        rows.into_par_iter().with_min_len(rows_a_task).for_each(|(number, out)| {
+        for_each_row(rows, rows_a_task, |(number, out)| {
             for (k, out) in out.chunks_exact_mut(Spinors::WORDS * blocks).enumerate() {
                 for block in 0..blocks {
                     let at = At { osite: number * row + k / parts, part: k % parts, block };
