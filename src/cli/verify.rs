@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use clap::Args;
 use comfy_table::{CellAlignment, TableComponent};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lanefield::backend::opencl::{DeviceInfo, HOW_TO_GET_OPENCL, OpenCl, OpenClError, devices, probe};
+use lanefield::backend::opencl::{DeviceInfo, DeviceKind, HOW_TO_GET_OPENCL, OpenCl, OpenClError, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Backend as _, Cpu, Threads};
 use lanefield::reference::layout::{AcceleratorThreads, LaneChoice, LegOrder};
@@ -110,6 +110,7 @@ impl Verify {
         let (report, why_not) = match device {
             Some(device) => {
                 options.most_work_items = device.max_work_group_size.min(device.max_work_item_sizes[1]);
+                options.few_cuts |= device.kind == DeviceKind::Cpu;
                 let mut opened = OpenCl::open(device, self.accelerator_threads.unwrap_or_default())
                     .with_context(|| format!("failed to open the device {}", device.name))?;
                 warn_of_tuning(&opened);

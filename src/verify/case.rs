@@ -247,8 +247,8 @@ impl<'o> Plan<'o> {
         let (extents, nodes) = match large {
             true => (draws.one_of(&LARGE), None),
             false => {
-                // Kernels that compute all lanes in vectors are built for a cut: where programs shall be few, one for each lane width.
-                let nodes = match options.few_programs {
+                // Kernels that compute all lanes in vectors are built for a cut.
+                let nodes = match options.few_cuts {
                     true => cut(nsimd, &mut Draws::of_run(options.seed, 1 << 34 | build_subject(precision, width))),
                     false => cut(nsimd, &mut draws),
                 };

@@ -69,6 +69,9 @@ pub struct VerifyOptions {
     pub accelerator_threads: Option<AcceleratorThreads>,
     /// Largest work-group of the device.
     pub most_work_items: usize,
+    /// One cut into lanes for each lane width, and the default one, instead of one for each case: for devices whose programs are built for a cut
+    /// ([`crate::backend::opencl::LaneForm::Vectors`]).
+    pub few_cuts: bool,
     /// A configuration for solves, beside the hot one.
     pub configuration: Option<Configuration>,
 }
@@ -87,13 +90,14 @@ impl VerifyOptions {
             legs: None,
             accelerator_threads: None,
             most_work_items: 1024,
+            few_cuts: false,
             configuration: None,
         }
     }
 
     /// A short run: few programs, few large lattices.
     pub fn quick(seed: u64) -> Self {
-        Self { cases: 12, sums: 240, few_programs: true, ..Self::full(seed) }
+        Self { cases: 12, sums: 240, few_programs: true, few_cuts: true, ..Self::full(seed) }
     }
 }
 
