@@ -172,7 +172,7 @@ pub(super) struct Fit {
 }
 
 /// Where an entry comes from, the least trusted first. A choice for a lattice of a quarter the volume, or four times it, may lose as much as it
-/// gained there (an H200: 11 to 20 %): defaults that were measured on the very device are better.
+/// gained there (an H200: about 10 %): defaults that were measured on the very device are better.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Source {
     Defaults,
