@@ -9,7 +9,9 @@ use lanefield::backend::opencl::{
 };
 use lanefield::backend::select::DeviceChoice;
 use lanefield::perf::{InWords, Sampling, Timed, Variant};
-use lanefield::reference::layout::{AcceleratorThreads, Extents, LaneChoice, LayoutError};
+use lanefield::reference::kernels::Vectors;
+use lanefield::reference::layout::{AcceleratorThreads, Extents, LaneChoice, Lattice, LatticeOptions, LayoutError};
+use lanefield::reference::links::LinkFormat;
 use lanefield::verify::KernelBuild;
 
 use crate::cli::args::{AnyBackend, BackendArgs};
@@ -200,5 +202,27 @@ pub fn run_on<T: TimedTask>(backend: &mut AnyBackend, task: T) -> T::Output {
     match backend {
         AnyBackend::Cpu(cpu) => task.run(cpu),
         AnyBackend::OpenCl(device) => task.run(&mut **device),
+    }
+}
+
+/// How a study lays out the fields of a stencil kernel.
+#[derive(Args)]
+pub struct LayoutArgs {
+    /// Reals stored a link
+    #[arg(long, value_name = "REALS", default_value_t)]
+    pub links: LinkFormat,
+    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto
+    #[arg(long, value_name = "BYTES|auto", default_value_t)]
+    lanes: LaneChoice,
+}
+
+impl LayoutArgs {
+    /// The lattice in the lanes asked for, or in those that suit the backend.
+    ///
+    /// # Errors
+    /// Where it does not fit them.
+    pub fn lattice<R: Vectors, B: Timed>(&self, backend: &B, extents: Extents) -> Result<Lattice, LayoutError> {
+        let options = LatticeOptions { lanes: backend.lanes(self.lanes), ..LatticeOptions::default() };
+        Lattice::new(extents, R::COMPLEX, options)
     }
 }

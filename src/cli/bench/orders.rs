@@ -5,12 +5,11 @@ use lanefield::perf::kernels::{HopKernels, KernelSet as _, StencilSetup};
 use lanefield::perf::orders::{NamedOrder, studied};
 use lanefield::perf::{Family, FieldFacts, Timed};
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Parity, Sites};
-use lanefield::reference::links::LinkFormat;
+use lanefield::reference::layout::{Extents, LegOrder, Parity, Sites};
 use serde::Serialize;
 
 use super::arguments::{
-    PlaceArgs, StoredPrecision, TimedTask, TimingArgs, VariantArgs, extents_or_usual, in_precision, run_on,
+    LayoutArgs, PlaceArgs, StoredPrecision, TimedTask, TimingArgs, VariantArgs, extents_or_usual, in_precision, run_on,
 };
 use super::runner::Runner;
 use super::table::Report;
@@ -36,12 +35,8 @@ pub struct Orders {
     /// Precision of fields
     #[arg(long, value_name = "PRECISION", default_value = "f32")]
     precision: StoredPrecision,
-    /// Reals stored a link
-    #[arg(long, value_name = "REALS", default_value_t)]
-    links: LinkFormat,
-    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto
-    #[arg(long, value_name = "BYTES|auto", default_value_t)]
-    lanes: LaneChoice,
+    #[command(flatten)]
+    layout: LayoutArgs,
     #[command(flatten)]
     place: PlaceArgs,
     #[command(flatten)]
@@ -81,10 +76,9 @@ impl Orders {
 
     fn time<R: Vectors, B: Timed>(&self, runner: &mut Runner<'_, B>, extents: Extents) -> anyhow::Result<()> {
         let (orders, variant) = (self.orders()?, self.variant.variant::<B>()?);
-        let options = LatticeOptions { lanes: runner.backend.lanes(self.lanes), ..LatticeOptions::default() };
-        let lattice = Lattice::new(extents, R::COMPLEX, options)?;
-        let setup = StencilSetup { lattice, links: self.links, legs: LegOrder::DEFAULT, spinors: 1 };
-        let unmade = FieldFacts::unmade::<R>(extents, 1).with_links(self.links, setup.legs);
+        let lattice = self.layout.lattice::<R, B>(runner.backend, extents)?;
+        let setup = StencilSetup { lattice, links: self.layout.links, legs: LegOrder::DEFAULT, spinors: 1 };
+        let unmade = FieldFacts::unmade::<R>(extents, 1).with_links(self.layout.links, setup.legs);
         let even = Sites::Parity(Parity::Even);
         let set = runner.prepare(Family::Hop, unmade, &variant, |backend| {
             HopKernels::<B, R>::new(backend, setup, even, Family::Hop)

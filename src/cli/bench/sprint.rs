@@ -7,14 +7,11 @@ use lanefield::perf::sprint::{LATTICES, Stage, StageSetup, stages};
 use lanefield::perf::{Family, FieldFacts, Timed, Variant};
 use lanefield::reference::field::Spinors;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{
-    AcceleratorThreads, Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Parity, Sites,
-};
-use lanefield::reference::links::LinkFormat;
+use lanefield::reference::layout::{AcceleratorThreads, Extents, Lattice, LegOrder, Parity, Sites};
 use lanefield::verify::KernelBuild;
 use serde::Serialize;
 
-use super::arguments::{PlaceArgs, StoredPrecision, TimedTask, TimingArgs, in_precision, run_on};
+use super::arguments::{LayoutArgs, PlaceArgs, StoredPrecision, TimedTask, TimingArgs, in_precision, run_on};
 use super::runner::Runner;
 use super::table::{Report, Row};
 use crate::cli::Outcome;
@@ -37,12 +34,8 @@ pub struct Sprint {
     /// Precision of fields
     #[arg(long, value_name = "PRECISION", default_value = "f32")]
     precision: StoredPrecision,
-    /// Reals stored a link
-    #[arg(long, value_name = "REALS", default_value_t)]
-    links: LinkFormat,
-    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto
-    #[arg(long, value_name = "BYTES|auto", default_value_t)]
-    lanes: LaneChoice,
+    #[command(flatten)]
+    layout: LayoutArgs,
     /// Outer sites a work-group on an OpenCL device
     #[arg(long, value_name = "N", default_value_t)]
     accelerator_threads: AcceleratorThreads,
@@ -87,11 +80,10 @@ impl Sprint {
 
     /// Times all on one lattice. Clover kernels go through the stages of one order of sites on the same fields.
     fn lattice<R: Vectors, B: Timed>(&self, runner: &mut Runner<'_, B>, extents: Extents) -> anyhow::Result<()> {
-        let options = LatticeOptions { lanes: runner.backend.lanes(self.lanes), ..LatticeOptions::default() };
-        let lattice = Lattice::new(extents, R::COMPLEX, options)?;
-        let setup = StencilSetup { lattice, links: self.links, legs: LegOrder::DEFAULT, spinors: 1 };
+        let lattice = self.layout.lattice::<R, B>(runner.backend, extents)?;
+        let setup = StencilSetup { lattice, links: self.layout.links, legs: LegOrder::DEFAULT, spinors: 1 };
         let default = Variant { threads: self.accelerator_threads, ..Variant::default() };
-        let unmade = FieldFacts::unmade::<R>(extents, 1).with_links(self.links, setup.legs);
+        let unmade = FieldFacts::unmade::<R>(extents, 1).with_links(self.layout.links, setup.legs);
         let stage_setup = StageSetup {
             threads: self.accelerator_threads,
             outer: lattice.outer_extents(Sites::Parity(Parity::Even)),

@@ -8,14 +8,13 @@ use lanefield::perf::kernels::{CloverKernel, CloverKernels, HopKernels, KernelSe
 use lanefield::perf::{Family, FieldFacts, KernelRecord, Timed, Variant};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::{
-    AcceleratorThreads, Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Parity, Sites,
-};
-use lanefield::reference::links::LinkFormat;
+use lanefield::reference::layout::{AcceleratorThreads, Extents, LegOrder, Parity, Sites};
 use lanefield::verify::KernelBuild;
 use serde::Serialize;
 
-use super::arguments::{PlaceArgs, StoredPrecision, TimedTask, TimingArgs, extents_or_usual, in_precision, run_on};
+use super::arguments::{
+    LayoutArgs, PlaceArgs, StoredPrecision, TimedTask, TimingArgs, extents_or_usual, in_precision, run_on,
+};
 use super::runner::Runner;
 use super::table::{Report, Row};
 use crate::cli::Outcome;
@@ -40,12 +39,8 @@ pub struct Threads {
     /// Precisions of fields
     #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', default_value = "f32,f64")]
     precision: Vec<StoredPrecision>,
-    /// Reals stored a link
-    #[arg(long, value_name = "REALS", default_value_t)]
-    links: LinkFormat,
-    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto
-    #[arg(long, value_name = "BYTES|auto", default_value_t)]
-    lanes: LaneChoice,
+    #[command(flatten)]
+    layout: LayoutArgs,
     #[command(flatten)]
     place: PlaceArgs,
     #[command(flatten)]
@@ -77,8 +72,7 @@ impl Threads {
     /// Times hop and clover in one precision: all numbers of threads on the same fields.
     fn precision<R: Vectors, B: Timed>(&self, runner: &mut Runner<'_, B>, extents: Extents) {
         let default = Variant::default();
-        let options = LatticeOptions { lanes: runner.backend.lanes(self.lanes), ..LatticeOptions::default() };
-        let lattice = match Lattice::new(extents, R::COMPLEX, options) {
+        let lattice = match self.layout.lattice::<R, B>(runner.backend, extents) {
             Ok(lattice) => lattice,
             Err(error) => {
                 for family in [Family::Hop, Family::Clover] {
@@ -88,8 +82,8 @@ impl Threads {
                 return;
             }
         };
-        let setup = StencilSetup { lattice, links: self.links, legs: LegOrder::DEFAULT, spinors: 1 };
-        let unmade = || FieldFacts::unmade::<R>(extents, 1).with_links(self.links, setup.legs);
+        let setup = StencilSetup { lattice, links: self.layout.links, legs: LegOrder::DEFAULT, spinors: 1 };
+        let unmade = || FieldFacts::unmade::<R>(extents, 1).with_links(self.layout.links, setup.legs);
         let even = Sites::Parity(Parity::Even);
         let hop = runner.prepare(Family::Hop, unmade(), &default, |backend| {
             HopKernels::<B, R>::new(backend, setup, even, Family::Hop)
