@@ -239,6 +239,52 @@ fn the_device_keeps_the_arithmetic_contract() {
 }
 
 #[test]
+fn transfers_and_kernels_in_several_queues_keep_the_order_of_each_queue() {
+    let Some((context, _directory)) = context() else { return };
+    let source = "kernel void twice(global uint *x) { x[get_global_id(0)] *= 2; }";
+    let program = context.program("queues test", source, "").unwrap();
+    let buffers = [0, 1, 2].map(|_| context.allocate(256, "64 words").unwrap());
+    let words: Vec<u32> = (1..=192).collect();
+    let mut results = vec![0u32; 192];
+    context
+        .with_queues(2, |queues| {
+            let pieces = words.chunks(64).zip(results.chunks_mut(64)).zip(&buffers);
+            for (k, ((from, to), buffer)) in pieces.enumerate() {
+                queues.write(k, buffer, 0, bytemuck::cast_slice(from))?;
+                queues.launch(k, &program, "twice", line(64, 64), &[Arg::Buffer(buffer)])?;
+                queues.read(k, buffer, 0, bytemuck::cast_slice_mut(to))?;
+            }
+            Ok(())
+        })
+        .unwrap();
+    let doubled: Vec<u32> = words.iter().map(|word| 2 * word).collect();
+    assert_eq!(results, doubled);
+}
+
+#[test]
+fn a_transfer_beyond_a_buffers_end_is_refused_in_every_queue() {
+    let Some((context, _directory)) = context() else { return };
+    let buffer = context.allocate(10, "ten bytes").unwrap();
+    let (data, mut back) = ([0; 11], [0; 3]);
+    let error = context.with_queues(1, |queues| queues.write(0, &buffer, 0, &data)).unwrap_err();
+    assert!(matches!(error, OpenClError::OutOfRange { .. }), "{error}");
+    let error = context.with_queues(1, |queues| queues.read(0, &buffer, 8, &mut back)).unwrap_err();
+    assert_eq!(error.to_string(), "bytes 8..11 lie outside the 10 bytes of ten bytes");
+}
+
+#[test]
+fn an_image_holds_four_reals_a_texel_and_no_other_number() {
+    let Some((context, _directory)) = context() else { return };
+    let Some([most, _]) = context.largest_image() else { return };
+    let image = context.image([3, 2], &[0.5; 24], "six texels").unwrap();
+    assert_eq!((image.extent(), image.what()), ([3, 2], "six texels"));
+    for (extent, reals) in [([3, 2], 23), ([0, 2], 0), ([most + 1, 1], 4 * (most + 1)), ([usize::MAX, 3], 12)] {
+        let error = context.image(extent, &vec![0.5; reals], "texels").unwrap_err().to_string();
+        assert!(error.contains("for texels takes four reals a texel") && error.contains(&most.to_string()), "{error}");
+    }
+}
+
+#[test]
 fn the_verdict_is_stored_and_a_damaged_one_measured_again() {
     let Some((context, directory)) = context() else { return };
     let verdict = probe(&context).unwrap();
@@ -251,4 +297,50 @@ fn the_verdict_is_stored_and_a_damaged_one_measured_again() {
     std::fs::write(stored(), &whole[..whole.len() / 2]).unwrap();
     assert_eq!(probe(&context).unwrap(), verdict);
     assert_eq!(std::fs::read(stored()).unwrap(), whole);
+}
+
+#[test]
+fn pinned_memory_is_zero_at_first_and_its_bytes_travel_both_ways() {
+    let Some((context, _directory)) = context() else { return };
+    let mut pinned = context.allocate_host(1000, "staging").unwrap();
+    assert_eq!((pinned.bytes(), pinned.what()), (1000, "staging"));
+    assert_eq!(pinned.as_slice(), [0; 1000]);
+    pinned.as_mut_slice().iter_mut().zip(0u32..).for_each(|(byte, k)| *byte = (7 * k) as u8);
+    let buffer = context.allocate(1000, "device's bytes").unwrap();
+    context.write(&buffer, 0, pinned.as_slice()).unwrap();
+    let mut back = context.allocate_host(500, "the way back").unwrap();
+    context.read(&buffer, 250, back.as_mut_slice()).unwrap();
+    assert_eq!(back.as_slice(), &pinned.as_slice()[250..750]);
+}
+
+#[test]
+fn pinned_memory_outlives_the_context() {
+    let Some((context, _directory)) = context() else { return };
+    let mut pinned = context.allocate_host(64, "staging").unwrap();
+    drop(context);
+    pinned.as_mut_slice()[63] = 5;
+    assert_eq!(pinned.as_slice()[63], 5);
+}
+
+#[test]
+fn a_mapped_buffer_is_read_and_written_in_its_middle() {
+    let Some((context, _directory)) = context() else { return };
+    let mut buffer = context.allocate(10, "ten bytes").unwrap();
+    context.write(&buffer, 0, b"0123456789").unwrap();
+    context.write_mapped(&mut buffer, 3, b"abc").unwrap();
+    assert_eq!(context.read_mapped(&mut buffer, 2, 5, <[u8]>::to_vec).unwrap(), b"2abc6");
+    let mut all = [0; 10];
+    context.read(&buffer, 0, &mut all).unwrap();
+    assert_eq!(&all, b"012abc6789");
+}
+
+#[test]
+fn mapping_beyond_the_end_is_refused_and_mapping_nothing_does_nothing() {
+    let Some((context, _directory)) = context() else { return };
+    let mut buffer = context.allocate(10, "ten bytes").unwrap();
+    let error = context.read_mapped(&mut buffer, 8, 3, |_| ()).unwrap_err().to_string();
+    assert_eq!(error, "bytes 8..11 lie outside the 10 bytes of ten bytes");
+    assert!(matches!(context.write_mapped(&mut buffer, 0, &[0; 11]), Err(OpenClError::OutOfRange { .. })));
+    context.write_mapped(&mut buffer, 10, &[]).unwrap();
+    assert_eq!(context.read_mapped(&mut buffer, 10, 0, <[u8]>::len).unwrap(), 0);
 }

@@ -4,7 +4,7 @@
 mod arguments;
 mod kernels;
 mod orders;
-mod progress;
+pub mod progress;
 mod reduce;
 mod runner;
 mod sprint;

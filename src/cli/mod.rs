@@ -9,6 +9,7 @@ mod correlator_plot;
 mod devices;
 mod fields;
 mod files;
+mod guidelines;
 mod history;
 mod long_run;
 mod operator;
@@ -45,6 +46,7 @@ enum Command {
     Verify(verify::Verify),
     Bench(Box<bench::Bench>),
     Tune(tune::Tune),
+    Guidelines(guidelines::Guidelines),
 }
 
 /// How a command ended that did not fail.
@@ -68,6 +70,7 @@ pub fn main() -> ExitCode {
         Command::Verify(command) => command.run(),
         Command::Bench(command) => command.run(),
         Command::Tune(command) => command.run(),
+        Command::Guidelines(command) => command.run(),
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

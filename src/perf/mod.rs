@@ -8,7 +8,9 @@
 //! | `orders.rs`, `sprint.rs` | what is gone through in studies of leg orders, and of stencils on GPUs |
 //! | `tune.rs` | the search for the fastest way to run each stencil kernel |
 //! | `reduce.rs` | the forms of sums of large objects |
+//! | `guidelines/` | guidelines for GPU programs, as experiments |
 
+pub mod guidelines;
 pub mod kernels;
 pub mod orders;
 mod record;

@@ -9,6 +9,7 @@ mod bench;
 mod bench_kernels;
 mod config;
 mod devices;
+mod guidelines;
 mod long_run;
 mod malformed;
 mod operators;
@@ -118,7 +119,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 17] = [
     "devices",
     "config info",
     "config generate",
@@ -135,6 +136,7 @@ const COMMANDS: [&str; 16] = [
     "bench orders",
     "bench sprint",
     "tune",
+    "guidelines",
 ];
 
 #[test]

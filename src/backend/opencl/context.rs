@@ -9,8 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use opencl3::command_queue as queue;
-use opencl3::memory::{CL_MEM_READ_WRITE, create_buffer};
-use opencl3::types::{CL_BLOCKING, cl_command_queue, cl_event};
+use opencl3::memory::{CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE, create_buffer};
+use opencl3::types::{CL_BLOCKING, cl_command_queue, cl_event, cl_mem_flags};
 
 use super::cache::{Cache, Key};
 use super::device::{DeviceInfo, handle_of};
@@ -69,7 +69,7 @@ impl Buffer {
         self.mem.get()
     }
 
-    fn check_range(&self, offset: usize, len: usize) -> Result<(), OpenClError> {
+    pub(super) fn check_range(&self, offset: usize, len: usize) -> Result<(), OpenClError> {
         match offset.checked_add(len) {
             Some(end) if end <= self.bytes => Ok(()),
             _ => Err(OpenClError::OutOfRange { what: self.what.to_string(), bytes: self.bytes, offset, len }),
@@ -125,10 +125,7 @@ impl Context {
         let raw = opencl3::context::context::create_context(&[device.0], ptr::null(), None, ptr::null_mut())
             .map(RawContext::own)
             .map_err(|status| OpenClError::call("clCreateContext", status, name.as_str()))?;
-        // SAFETY: the context was just made for this device, and is held beside the queue.
-        let queue = unsafe { queue::create_command_queue(raw.get(), device.0, queue::CL_QUEUE_PROFILING_ENABLE) }
-            .map(RawQueue::own)
-            .map_err(|status| OpenClError::call("clCreateCommandQueue", status, name))?;
+        let queue = new_queue(&raw, device, name)?;
         Ok(Self {
             queue,
             raw,
@@ -163,6 +160,20 @@ impl Context {
     ///
     /// [`OpenClError::OutOfMemory`] names the allocation, what is held, and what the device has.
     pub fn allocate(&self, bytes: usize, what: &str) -> Result<Buffer, OpenClError> {
+        self.allocate_in(CL_MEM_READ_WRITE, bytes, what)
+    }
+
+    /// As [`Context::allocate`], in memory of the host that the device reaches (`CL_MEM_ALLOC_HOST_PTR`): pinned where memories are apart, the
+    /// one memory where they are not. It is for [`Context::write_mapped`] and [`Context::read_mapped`], which then copy nothing between devices.
+    ///
+    /// # Errors
+    ///
+    /// As [`Context::allocate`].
+    pub fn allocate_reachable(&self, bytes: usize, what: &str) -> Result<Buffer, OpenClError> {
+        self.allocate_in(CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, what)
+    }
+
+    fn allocate_in(&self, flags: cl_mem_flags, bytes: usize, what: &str) -> Result<Buffer, OpenClError> {
         let size = held_bytes(bytes);
         let out_of_memory = |call, status| OpenClError::OutOfMemory {
             call,
@@ -175,35 +186,37 @@ impl Context {
             max_allocation_bytes: self.info.max_allocation_bytes,
         };
         // SAFETY: no host pointer is given, so the driver reads and keeps none.
-        let mem = unsafe { create_buffer(self.raw.get(), CL_MEM_READ_WRITE, size, ptr::null_mut()) }
+        let mem = unsafe { create_buffer(self.raw.get(), flags, size, ptr::null_mut()) }
             .map(RawMem::own)
             .map_err(|status| out_of_memory("clCreateBuffer", status))?;
-        // Drivers may put off the real allocation to the first use, where nobody can tell which buffer did not fit.
-        self.submit(
-            "clEnqueueMigrateMemObjects",
-            || format!("{bytes} bytes of {what}"),
-            |queue| {
-                let mems = [mem.get()];
-                // SAFETY: one live buffer of this context, and an empty wait list.
-                unsafe {
-                    queue::enqueue_migrate_mem_object(
-                        queue,
-                        1,
-                        mems.as_ptr(),
-                        opencl3::memory::CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED,
-                        0,
-                        ptr::null(),
-                    )
-                }
-            },
-        )
-        .map_err(|error| match error {
-            OpenClError::Call { call, status, .. } if status.is_resource_failure() => out_of_memory(call, status.0),
-            other => other,
-        })?;
+        if flags & CL_MEM_ALLOC_HOST_PTR == 0 {
+            self.make_resident(&mem, || format!("{bytes} bytes of {what}")).map_err(|error| match error {
+                OpenClError::Call { call, status, .. } if status.is_resource_failure() => out_of_memory(call, status.0),
+                other => other,
+            })?;
+        }
         self.account.bytes.fetch_add(size as u64, Ordering::Relaxed);
         self.account.buffers.fetch_add(1, Ordering::Relaxed);
         Ok(Buffer { mem, bytes, what: what.into(), account: Arc::clone(&self.account) })
+    }
+
+    /// Has memory allocated on the device now: drivers may put that off to the first use, where nobody can tell which buffer did not fit.
+    fn make_resident(&self, mem: &RawMem, what: impl FnOnce() -> String) -> Result<(), OpenClError> {
+        self.submit("clEnqueueMigrateMemObjects", what, |queue| {
+            let mems = [mem.get()];
+            // SAFETY: one live buffer of this context, and an empty wait list.
+            unsafe {
+                queue::enqueue_migrate_mem_object(
+                    queue,
+                    1,
+                    mems.as_ptr(),
+                    opencl3::memory::CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED,
+                    0,
+                    ptr::null(),
+                )
+            }
+        })
+        .map(drop)
     }
 
     /// Writes `data` into the buffer from byte `offset` on. Waits until all earlier commands and the write are done.
@@ -328,7 +341,18 @@ impl Context {
         what: impl FnOnce() -> String,
         enqueue: impl FnOnce(cl_command_queue) -> Result<cl_event, i32>,
     ) -> Result<RawEvent, OpenClError> {
-        enqueue(self.queue.get()).map(RawEvent::own).map_err(|status| self.failed(call, status, what()))
+        self.submit_to(&self.queue, call, what, enqueue)
+    }
+
+    /// As [`Context::submit`], into another queue of this context.
+    pub(super) fn submit_to(
+        &self,
+        queue: &RawQueue,
+        call: &'static str,
+        what: impl FnOnce() -> String,
+        enqueue: impl FnOnce(cl_command_queue) -> Result<cl_event, i32>,
+    ) -> Result<RawEvent, OpenClError> {
+        enqueue(queue.get()).map(RawEvent::own).map_err(|status| self.failed(call, status, what()))
     }
 
     /// The error of a call on the queue, which may be that of a kernel queued earlier.
@@ -361,8 +385,21 @@ impl Context {
         }
     }
 
+    /// The queue, held once more, for what must be able to use it after the context is gone.
+    pub(super) fn share_queue(&self) -> Result<RawQueue, OpenClError> {
+        let queue = self.queue.get();
+        // SAFETY: a live queue; the reference is given back by the handle that is returned.
+        unsafe { queue::retain_command_queue(queue) }
+            .map(|()| RawQueue::own(queue))
+            .map_err(|status| self.failed("clRetainCommandQueue", status, String::new()))
+    }
+
     pub(super) fn raw(&self) -> &RawContext {
         &self.raw
+    }
+
+    pub(super) fn queue(&self) -> &RawQueue {
+        &self.queue
     }
 
     pub(super) fn device(&self) -> RawDevice {
@@ -372,6 +409,14 @@ impl Context {
     pub(super) fn programs(&self) -> MutexGuard<'_, HashMap<Key, ProgramSlot>> {
         lock(&self.programs)
     }
+}
+
+/// An in-order queue with profiling; `what` is its device, as errors name it.
+pub(super) fn new_queue(context: &RawContext, device: RawDevice, what: String) -> Result<RawQueue, OpenClError> {
+    // SAFETY: the context is live, was made for this device, and the queue keeps it alive.
+    unsafe { queue::create_command_queue(context.get(), device.0, queue::CL_QUEUE_PROFILING_ENABLE) }
+        .map(RawQueue::own)
+        .map_err(|status| OpenClError::call("clCreateCommandQueue", status, what))
 }
 
 /// Locks a mutex whose data stays consistent if a holder panicked.

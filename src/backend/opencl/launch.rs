@@ -11,14 +11,17 @@ use opencl3::kernel::set_kernel_arg;
 
 use super::context::{Buffer, Context, lock};
 use super::error::OpenClError;
+use super::image::Image;
 use super::program::{Kernel, Program};
-use super::raw::{RawEvent, RawKernel, unsigned};
+use super::raw::{RawEvent, RawKernel, RawQueue, unsigned};
 
 /// One kernel argument, in the order of the kernel's declaration.
 #[derive(Debug, Clone, Copy)]
 pub enum Arg<'a> {
     /// `global T *`
     Buffer(&'a Buffer),
+    /// `read_only image2d_t`
+    Image(&'a Image),
     /// `uint`
     U32(u32),
     /// `int`
@@ -37,6 +40,7 @@ impl Arg<'_> {
     fn describe(&self) -> String {
         match self {
             Arg::Buffer(buffer) => format!("buffer {} of {} bytes", buffer.what(), buffer.bytes()),
+            Arg::Image(image) => format!("image {} of {:?} texels", image.what(), image.extent()),
             Arg::U32(value) => format!("uint {value}, 4 bytes"),
             Arg::I32(value) => format!("int {value}, 4 bytes"),
             Arg::U64(value) => format!("ulong {value}, 8 bytes"),
@@ -114,10 +118,24 @@ impl Context {
         launch: Launch,
         args: &[Arg<'_>],
     ) -> Result<LaunchEvent, OpenClError> {
+        self.launch_in(self.queue(), program, kernel, launch, args)
+    }
+
+    /// As [`Context::launch_event`], in any queue of this context.
+    pub(super) fn launch_in(
+        &self,
+        queue: &RawQueue,
+        program: &Program,
+        kernel: &str,
+        launch: Launch,
+        args: &[Arg<'_>],
+    ) -> Result<LaunchEvent, OpenClError> {
         self.check_owns_program(program)?;
         for arg in args {
-            if let Arg::Buffer(buffer) = arg {
-                self.check_owns(buffer)?;
+            match arg {
+                Arg::Buffer(buffer) => self.check_owns(buffer)?,
+                Arg::Image(image) => self.check_owns_image(image)?,
+                _ => {}
             }
         }
         let entry = program.kernel(kernel)?;
@@ -131,7 +149,7 @@ impl Context {
             })?;
         }
         let what = || format!("{}, global {:?}, local {:?}", entry.label, launch.global, launch.local);
-        let event = self.submit("clEnqueueNDRangeKernel", what, |queue| {
+        let event = self.submit_to(queue, "clEnqueueNDRangeKernel", what, |queue| {
             // SAFETY: the three sizes live through the call, the wait list is empty, all arguments are set with the buffers
             // alive (the driver keeps them until the kernel is done), and the source stays inside them (`program`).
             unsafe {
@@ -225,6 +243,7 @@ fn set_arg(kernel: &RawKernel, index: u32, arg: &Arg<'_>) -> Result<(), i32> {
     }
     match *arg {
         Arg::Buffer(buffer) => value(kernel, index, buffer.mem()),
+        Arg::Image(image) => value(kernel, index, image.mem()),
         Arg::U32(number) => value(kernel, index, number),
         Arg::I32(number) => value(kernel, index, number),
         Arg::U64(number) => value(kernel, index, number),

@@ -5,8 +5,10 @@
 //! |---|---|
 //! | `device.rs` | what platforms and devices there are |
 //! | `context.rs` | one device in use: memory, transfers, the one way into the queue |
+//! | `host_memory.rs` | pinned memory of the host; device memory mapped into the host's |
 //! | `program.rs`, `sources.rs` | building OpenCL C; the files of `cl/` |
 //! | `launch.rs` | running a kernel, timing it |
+//! | `queues.rs`, `image.rs` | several queues at once; images |
 //! | `access.rs`, `site_order.rs` | the layout in device memory: words of a lane, and outer sites |
 //! | `lanes.rs` | a work-item for each lane, or one for all |
 //! | `neighbours.rs`, `link_sharing.rs` | neighbours' spinors, and links, in local memory |
@@ -34,6 +36,8 @@ mod domain_wall;
 mod error;
 mod field;
 mod hop;
+mod host_memory;
+mod image;
 mod lanes;
 mod laplace;
 mod launch;
@@ -42,6 +46,7 @@ mod neighbours;
 mod plan;
 mod probe;
 mod program;
+mod queues;
 mod raw;
 mod reduce;
 mod site_order;
@@ -64,12 +69,15 @@ pub use device::{DeviceInfo, DeviceKind, Retirement, devices};
 pub use domain_wall::DeviceSMatrix;
 pub use error::{ClStatus, HOW_TO_GET_OPENCL, OpenClError};
 pub use field::{DeviceField, DeviceStencil};
+pub use host_memory::HostBuffer;
+pub use image::Image;
 pub use lanes::LaneForm;
 pub use launch::{Arg, DeviceTimes, Launch, LaunchEvent};
 pub use link_sharing::LinkSharing;
 pub use neighbours::Neighbours;
 pub use probe::{ProbeCheck, ProbeVerdict, measure, probe};
 pub use program::{KernelInfo, Program};
+pub use queues::Queues;
 pub use reduce::{Finish, SumForm, SumOptions};
 pub use site_order::SiteOrder;
 pub use sources::{SourceError, expand};

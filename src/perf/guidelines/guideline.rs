@@ -1,0 +1,194 @@
+//! A guideline as data: what it advises, who says so, the two sides of its experiment in words; and the list of all.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::bench::Bench;
+use super::sides::{Measured, Trouble};
+use super::{access, allocation, arithmetic, groups, host, on_chip, queues, reuse, together, transfers};
+
+/// A document that advises.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Document {
+    /// AMD, HIP documentation, "Performance guidelines".
+    Hip,
+    /// SPCL, DaCe documentation, "Using GPUs and optimization best practices".
+    DaCe,
+}
+
+/// Where a guideline stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Source {
+    /// The document.
+    pub document: Document,
+    /// Its section, or the name of its paragraph.
+    pub section: &'static str,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let document = match self.document {
+            Document::Hip => "HIP performance guidelines",
+            Document::DaCe => "DaCe GPU best practices",
+        };
+        write!(f, "{document}, {}", self.section)
+    }
+}
+
+/// A section of the HIP performance guidelines.
+pub(super) const fn hip(section: &'static str) -> Source {
+    Source { document: Document::Hip, section }
+}
+
+/// A paragraph of DaCe's best practices.
+pub(super) const fn dace(section: &'static str) -> Source {
+    Source { document: Document::DaCe, section }
+}
+
+/// What a guideline is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Topic {
+    /// Accesses to device memory.
+    Access,
+    /// Local memory, constant memory, images, private arrays.
+    OnChip,
+    /// Loads and passes that are shared.
+    Reuse,
+    /// Sizes and numbers of work-groups.
+    Groups,
+    /// Arithmetic and control flow.
+    Arithmetic,
+    /// Atomics, barriers, launches.
+    Together,
+    /// Several queues.
+    Queues,
+    /// Between host and device.
+    Transfers,
+    /// Allocation.
+    Allocation,
+}
+
+/// What is timed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Clock {
+    /// The device's clock, from the start of the first kernel to the end of the last.
+    Device,
+    /// The host's clock, from the first call until all is done.
+    Host,
+}
+
+/// What of the two sides' results must be the same.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Agreement {
+    /// Every word.
+    Words,
+    /// Every float, but for so much: the functions' accuracy is the device's own.
+    Within(f32),
+    /// There is one side only.
+    Observation,
+}
+
+/// A guideline and its experiment.
+#[derive(Clone, Debug, Serialize)]
+pub struct Guideline {
+    /// Its name on the command line.
+    pub name: &'static str,
+    /// What it is about.
+    pub topic: Topic,
+    /// What it advises, in one sentence.
+    pub advice: &'static str,
+    /// Who says so.
+    pub sources: &'static [Source],
+    /// The side that does not follow it, in words.
+    pub without: &'static str,
+    /// The side that does.
+    pub with: &'static str,
+    /// What is timed.
+    pub timed: Clock,
+    /// What must be the same on both sides.
+    pub agreement: Agreement,
+    /// Runs both sides.
+    #[serde(skip)]
+    pub(super) experiment: fn(&Bench<'_>) -> Result<Measured, Trouble>,
+}
+
+/// All guidelines, by topic.
+pub fn all() -> Vec<Guideline> {
+    [
+        access::GUIDELINES,
+        on_chip::GUIDELINES,
+        reuse::GUIDELINES,
+        groups::GUIDELINES,
+        arithmetic::GUIDELINES,
+        together::GUIDELINES,
+        queues::GUIDELINES,
+        transfers::GUIDELINES,
+        host::GUIDELINES,
+        allocation::GUIDELINES,
+    ]
+    .concat()
+}
+
+/// A name that no guideline has.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("there is no guideline '{name}'; there are: {known}")]
+pub struct UnknownGuideline {
+    name: String,
+    known: String,
+}
+
+/// The guidelines of these names in the order of the list; all where none is named.
+///
+/// # Errors
+/// A name that no guideline has, with those that there are.
+pub fn named<S: AsRef<str>>(names: &[S]) -> Result<Vec<Guideline>, UnknownGuideline> {
+    let all = all();
+    let known = |name: &str| all.iter().any(|guideline| guideline.name == name);
+    if let Some(name) = names.iter().map(AsRef::as_ref).find(|name| !known(name)) {
+        let known = all.iter().map(|guideline| guideline.name).collect::<Vec<_>>().join(", ");
+        return Err(UnknownGuideline { name: name.to_owned(), known });
+    }
+    let wanted = |guideline: &Guideline| names.is_empty() || names.iter().any(|name| name.as_ref() == guideline.name);
+    Ok(all.into_iter().filter(wanted).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_words_with_hyphens_and_each_occurs_once() {
+        let mut names: Vec<&str> = all().iter().map(|guideline| guideline.name).collect();
+        assert!(
+            names.iter().all(|name| name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'))
+        );
+        let number = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), number);
+    }
+
+    #[test]
+    fn every_guideline_has_a_source_and_advises_in_one_sentence() {
+        for Guideline { name, advice, sources, without, with, .. } in all() {
+            assert!(!sources.is_empty() && sources.iter().all(|source| !source.section.is_empty()), "{name}");
+            assert!(advice.starts_with(char::is_uppercase) && advice.ends_with('.'), "{name}: {advice}");
+            assert!(!advice.trim_end_matches('.').contains(". "), "{name}: {advice}");
+            assert!(!without.is_empty() && !with.is_empty() && without != with, "{name}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused_with_the_names_that_there_are() {
+        let error = named(&["coalesced", "magic"]).unwrap_err().to_string();
+        assert!(error.starts_with("there is no guideline 'magic'; there are: coalesced, "), "{error}");
+        assert!(named::<&str>(&[]).unwrap().len() == all().len());
+        let two: Vec<_> = named(&["atomics", "coalesced"]).unwrap().iter().map(|guideline| guideline.name).collect();
+        assert_eq!(two, ["coalesced", "atomics"]);
+    }
+}

@@ -1,0 +1,80 @@
+//! Between host and device: fewer transfers, larger ones.
+
+use super::bench::{Bench, Call};
+use super::guideline::{Agreement, Clock, Guideline, Topic, dace, hip};
+use super::queues::timed_in_queues;
+use super::sides::{Measured, Side, Trouble};
+
+/// Small transfers.
+const TRANSFERS: usize = 64;
+/// Bytes of one.
+const SMALL: usize = 4096;
+
+const TRANSFER: &str = "Data Transfer";
+
+pub(super) const GUIDELINES: &[Guideline] = &[
+    Guideline {
+        name: "keep-on-device",
+        topic: Topic::Transfers,
+        advice: "Keep on the device what one kernel writes and the next one reads.",
+        sources: &[hip(TRANSFER), dace("Minimize host<->GPU transfers")],
+        without: "two axpy, what is between read and written back",
+        with: "two axpy, what is between stays",
+        timed: Clock::Host,
+        agreement: Agreement::Words,
+        experiment: round_trip,
+    },
+    Guideline {
+        name: "batched-transfers",
+        topic: Topic::Transfers,
+        advice: "Batch small transfers into a large one.",
+        sources: &[hip(TRANSFER)],
+        without: "64 writes of 4 KiB, waited for once",
+        with: "one write of 256 KiB",
+        timed: Clock::Host,
+        agreement: Agreement::Words,
+        experiment: batches,
+    },
+];
+
+fn round_trip(bench: &Bench<'_>) -> Result<Measured, Trouble> {
+    let program = bench.program("guidelines_memory.cl")?;
+    let words = bench.words();
+    let (x, y) = (bench.source(words)?, bench.source(words)?);
+    let between = [bench.zeros(words)?, bench.zeros(words)?];
+    let outputs = [bench.zeros(words)?, bench.zeros(words)?];
+    let calls = [0, 1].map(|side: usize| {
+        let twice = [(&between[side], [&x, &y]), (&outputs[side], [&between[side], &x])];
+        twice.map(|(out, of)| [Call::axpy(out, of, 0, words)])
+    });
+    let [first, second] = &calls;
+    let mut host = vec![0u8; words * size_of::<u32>()];
+    let (context, program) = (bench.context, &program);
+    let without = bench.calls(
+        || {
+            bench.launch(program, &first[0])?;
+            context.read(&between[0], 0, &mut host)?;
+            context.write(&between[0], 0, &host)?;
+            bench.launch(program, &first[1]).map(drop)
+        },
+        &outputs[0],
+    );
+    let with = bench.calls(|| second.iter().try_for_each(|call| bench.launch(program, call).map(drop)), &outputs[1]);
+    bench.compare(without, with)
+}
+
+fn batches(bench: &Bench<'_>) -> Result<Measured, Trouble> {
+    let bytes = TRANSFERS * SMALL;
+    let content = bench.random(bytes / size_of::<u32>());
+    let content: &[u8] = bytemuck::cast_slice(&content);
+    let targets = [bench.context.allocate(bytes, "small transfers")?, bench.context.allocate(bytes, "one transfer")?];
+    let side = |target, size: usize| {
+        let write = move || {
+            timed_in_queues(bench, 1, |queues| {
+                content.chunks(size).enumerate().try_for_each(|(k, part)| queues.write(0, target, k * size, part))
+            })
+        };
+        Side { run: Box::new(write), result: Box::new(move || bench.read(target)) }
+    };
+    bench.compare(side(&targets[0], SMALL), side(&targets[1], bytes))
+}
