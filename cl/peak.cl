@@ -1,35 +1,106 @@
-// The ceilings that memory-bound kernels are compared with: a copy of 16-byte elements, one a work-item, and a read of such
-// elements, which are as simple for the memory system as kernels can be. Elements are integers, so that no bit pattern is touched
-// on its way. Counterpart: src/backend/bandwidth.rs (the CPU's bandwidths are measured there).
+// The ceilings that memory-bound kernels are compared with: reading, writing, copying and a triad, which are as simple for the memory
+// system as kernels can be. Elements are integers on their way, so that no bit pattern is touched. Counterparts:
+// src/backend/bandwidth/host.rs (the same on the CPU's threads), device.rs (the launches).
 
-// out ← in, n elements of 16 bytes.
-__kernel void copy_ceiling(__global uint4* restrict out, __global const uint4* restrict in, ulong n) {
-    const size_t element = get_global_id(0);
-    if (element < n)
-        out[element] = in[element];
-}
-
+// Bytes of an access of a work-item: 4, 8, 16 or 64.
+#ifndef ELEMENT_BYTES
+#define ELEMENT_BYTES 16
+#endif
 // Elements that a work-item asks for before it looks at any.
-#ifndef READ_AT_ONCE
-#define READ_AT_ONCE 8
+#ifndef AT_ONCE
+#define AT_ONCE 8
 #endif
 
-// Reads n elements of 16 bytes; out receives something only if they are of a kind that nobody stores, so that no read is left out.
-__kernel void read_ceiling(__global uint4* restrict out, __global const uint4* restrict in, ulong n) {
-    const size_t stride = get_global_size(0);
-    uint4 all = (uint4)(0);
-    size_t element = get_global_id(0);
-    for (; element + (READ_AT_ONCE - 1) * stride < n; element += READ_AT_ONCE * stride) {
-        uint4 some[READ_AT_ONCE];
+#include "hints.clh"
+
+// Which elements a work-item takes. With a chunk of 0 the whole launch steps over all n elements; else each group steps over `chunk`
+// elements of its own, one after the other.
+#define WALK(n, chunk)                                                                                                     \
+    const size_t walk_step = (chunk) == 0 ? get_global_size(0) : get_local_size(0);                                        \
+    const size_t walk_end = (chunk) == 0 ? (n) : min((size_t)(n), (get_group_id(0) + 1) * (size_t)(chunk));                 \
+    size_t element = (chunk) == 0 ? get_global_id(0) : get_group_id(0) * (size_t)(chunk) + get_local_id(0)
+// Whether AT_ONCE elements are left for this work-item.
+#define MANY_LEFT (element + (AT_ONCE - 1) * walk_step < walk_end)
+
+// Signed numbers from 1 to 2, a hash of their place: every bit of a bus toggles, and nothing can be compressed. Counterpart:
+// `random_word` in device.rs.
+static inline uint random_word(uint place) {
+    uint hash = place * 2654435761u;
+    hash ^= hash >> 15;
+    hash *= 2246822519u;
+    hash ^= hash >> 13;
+    return (hash & 0x807fffffu) | 0x3f800000u;
+}
+
+// out ← n random words, the first of them number `first`.
+__kernel void fill_random(__global uint* restrict out, uint first, ulong n) {
+    const size_t place = get_global_id(0);
+    if (place < n)
+        out[place] = random_word(first + (uint)place);
+}
+
+// Reads n elements; out receives something only if they are of a kind that nobody stores, so that no read is left out.
+__kernel OF_GROUP void read_stream(__global element_t* restrict out, __global const element_t* restrict in, ulong n, ulong chunk) {
+    WALK(n, chunk);
+    element_t all = (element_t)(0);
+    for (; MANY_LEFT; element += AT_ONCE * walk_step) {
+        element_t some[AT_ONCE];
 #pragma unroll
-        for (uint k = 0; k < READ_AT_ONCE; ++k)
-            some[k] = in[element + k * stride];
+        for (uint k = 0; k < AT_ONCE; ++k)
+            some[k] = load_element(in + element + k * walk_step);
 #pragma unroll
-        for (uint k = 0; k < READ_AT_ONCE; ++k)
+        for (uint k = 0; k < AT_ONCE; ++k)
             all ^= some[k];
     }
-    for (; element < n; element += stride)
-        all ^= in[element];
-    if (all.x == 0x5eed5eed && all.y == 0x0ddba11 && all.z == 0xfeedbeef && all.w == 0xdecade)
+    for (; element < walk_end; element += walk_step)
+        all ^= load_element(in + element);
+    if (is_strange(all))
         out[0] = all;
+}
+
+// out ← its places, hashed.
+__kernel OF_GROUP void write_stream(__global element_t* restrict out, ulong n, ulong chunk) {
+    WALK(n, chunk);
+    for (; MANY_LEFT; element += AT_ONCE * walk_step) {
+#pragma unroll
+        for (uint k = 0; k < AT_ONCE; ++k)
+            store_element(out + element + k * walk_step, (element_t)((uint)(element + k * walk_step) * 2654435761u));
+    }
+    for (; element < walk_end; element += walk_step)
+        store_element(out + element, (element_t)((uint)element * 2654435761u));
+}
+
+// out ← in.
+__kernel OF_GROUP void copy_stream(__global element_t* restrict out, __global const element_t* restrict in, ulong n, ulong chunk) {
+    WALK(n, chunk);
+    for (; MANY_LEFT; element += AT_ONCE * walk_step) {
+        element_t some[AT_ONCE];
+#pragma unroll
+        for (uint k = 0; k < AT_ONCE; ++k)
+            some[k] = load_element(in + element + k * walk_step);
+#pragma unroll
+        for (uint k = 0; k < AT_ONCE; ++k)
+            store_element(out + element + k * walk_step, some[k]);
+    }
+    for (; element < walk_end; element += walk_step)
+        store_element(out + element, load_element(in + element));
+}
+
+// out ← x + s · y, of f32, fused.
+__kernel OF_GROUP void triad_stream(__global element_t* restrict out, __global const element_t* restrict x,
+                           __global const element_t* restrict y, float s, ulong n, ulong chunk) {
+    WALK(n, chunk);
+    for (; MANY_LEFT; element += AT_ONCE * walk_step) {
+        element_t some[AT_ONCE], others[AT_ONCE];
+#pragma unroll
+        for (uint k = 0; k < AT_ONCE; ++k) {
+            some[k] = load_element(x + element + k * walk_step);
+            others[k] = load_element(y + element + k * walk_step);
+        }
+#pragma unroll
+        for (uint k = 0; k < AT_ONCE; ++k)
+            store_element(out + element + k * walk_step, fma_element(s, others[k], some[k]));
+    }
+    for (; element < walk_end; element += walk_step)
+        store_element(out + element, fma_element(s, load_element(y + element), load_element(x + element)));
 }

@@ -1,8 +1,8 @@
 //! `lanefield bench`: kernels timed on one device, in the way of running them that is chosen, and studies that compare several. What is
 //! measured, and how: `lanefield::perf`.
 
-mod arguments;
-mod kernels;
+pub mod arguments;
+pub mod kernels;
 mod orders;
 pub mod progress;
 mod reduce;

@@ -14,6 +14,7 @@ mod history;
 mod long_run;
 mod operator;
 mod output;
+mod peak;
 mod propagator;
 mod reduce;
 mod solve;
@@ -47,6 +48,7 @@ enum Command {
     Bench(Box<bench::Bench>),
     Tune(tune::Tune),
     Guidelines(guidelines::Guidelines),
+    Peak(peak::Peak),
 }
 
 /// How a command ended that did not fail.
@@ -71,6 +73,7 @@ pub fn main() -> ExitCode {
         Command::Bench(command) => command.run(),
         Command::Tune(command) => command.run(),
         Command::Guidelines(command) => command.run(),
+        Command::Peak(command) => command.run(),
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

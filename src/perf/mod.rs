@@ -7,12 +7,14 @@
 //! | `timing.rs`, `record.rs` | one kernel timed in one variant; what is recorded of it |
 //! | `orders.rs`, `sprint.rs` | what is gone through in studies of leg orders, and of stencils on GPUs |
 //! | `tune.rs` | the search for the fastest way to run each stencil kernel |
+//! | `peak/` | the ceilings of a device: memory, caches, arithmetic, launches, transfers |
 //! | `reduce.rs` | the forms of sums of large objects |
 //! | `guidelines/` | guidelines for GPU programs, as experiments |
 
 pub mod guidelines;
 pub mod kernels;
 pub mod orders;
+pub mod peak;
 mod record;
 pub mod reduce;
 pub mod sprint;

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::kernels::KernelSet;
 use super::record::KernelRecord;
@@ -24,7 +24,7 @@ pub struct Sampling {
 }
 
 /// Seconds of the timed launches of a kernel.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Spread {
     /// The median.
     pub median: f64,

@@ -13,6 +13,7 @@ mod guidelines;
 mod long_run;
 mod malformed;
 mod operators;
+mod peak;
 mod propagator;
 mod reduce;
 mod solve;
@@ -119,7 +120,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 17] = [
+const COMMANDS: [&str; 18] = [
     "devices",
     "config info",
     "config generate",
@@ -137,6 +138,7 @@ const COMMANDS: [&str; 17] = [
     "bench sprint",
     "tune",
     "guidelines",
+    "peak",
 ];
 
 #[test]
@@ -168,6 +170,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         "bench reduce",
         "bench orders",
         "bench sprint",
+        "peak",
     ];
     let help = commands.map(|command| folder.succeeds(&format!("{command} --help"))).concat();
     let mut examples = 0;
@@ -177,7 +180,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         folder.command(arguments).env("LANEFIELD_DEVICE", "cpu").assert().success();
         examples += 1;
     }
-    assert_eq!(examples, 3 + 3 + 2 + 2 + 6 + 6 + 9 + 3 + 4 + 2 + 2 + 1 + 1);
+    assert_eq!(examples, 3 + 3 + 2 + 2 + 6 + 6 + 9 + 3 + 4 + 2 + 2 + 1 + 1 + 3);
 }
 
 #[test]

@@ -175,15 +175,32 @@ impl Context {
     ///
     /// What went wrong while the kernel ran.
     pub fn times(&self, launch: &LaunchEvent) -> Result<DeviceTimes, OpenClError> {
+        let [start, end] = self.profile(launch, [cl::CL_PROFILING_COMMAND_START, cl::CL_PROFILING_COMMAND_END])?;
+        Ok(DeviceTimes { start, end })
+    }
+
+    /// Waits for a launch, and returns the seconds from when the host queued it to when it started.
+    ///
+    /// # Errors
+    ///
+    /// What went wrong while the kernel ran.
+    pub fn seconds_queued(&self, launch: &LaunchEvent) -> Result<f64, OpenClError> {
+        let [queued, start] =
+            self.profile(launch, [cl::CL_PROFILING_COMMAND_QUEUED, cl::CL_PROFILING_COMMAND_START])?;
+        Ok(DeviceTimes { start: queued, end: start }.seconds())
+    }
+
+    fn profile<const N: usize>(&self, launch: &LaunchEvent, what: [u32; N]) -> Result<[u64; N], OpenClError> {
         let event = launch.event.get();
         cl::wait_for_events(&[event])
             .map_err(|status| self.failed("clWaitForEvents", status, launch.label.to_string()))?;
-        let time = |what| {
-            cl::get_event_profiling_data(event, what)
+        let mut times = [0; N];
+        for (time, what) in times.iter_mut().zip(what) {
+            *time = cl::get_event_profiling_data(event, what)
                 .map(|bytes| unsigned(Ok(bytes)))
-                .map_err(|status| self.failed("clGetEventProfilingInfo", status, launch.label.to_string()))
-        };
-        Ok(DeviceTimes { start: time(cl::CL_PROFILING_COMMAND_START)?, end: time(cl::CL_PROFILING_COMMAND_END)? })
+                .map_err(|status| self.failed("clGetEventProfilingInfo", status, launch.label.to_string()))?;
+        }
+        Ok(times)
     }
 
     fn check_launch(

@@ -20,7 +20,7 @@ use crate::cli::args::{AnyBackend, BackendArgs};
 const MANY_SITES: usize = 1_000_000;
 
 /// Where to run.
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct PlaceArgs {
     /// Where to run: cpu, auto (the first GPU, else any OpenCL device, else the CPU reference), a number from `lanefield devices`, or
     /// part of a name
@@ -60,7 +60,7 @@ impl TimingArgs {
 }
 
 /// Ways to run kernels on an OpenCL device that change no bit.
-#[derive(Args, Clone, Copy, Debug)]
+#[derive(Args, Clone, Copy, Debug, Default)]
 #[command(next_help_heading = "Choices on OpenCL devices")]
 pub struct VariantArgs {
     /// Outer sites a work-group [default: 8]

@@ -48,7 +48,7 @@ pub struct Kernels {
 }
 
 /// Reads a family.
-fn family(text: &str) -> Result<Family, String> {
+pub fn family(text: &str) -> Result<Family, String> {
     let known = Family::ALL.into_iter().find(|family| family.to_string() == text);
     known.ok_or_else(|| {
         let families = Family::ALL.map(|family| family.to_string()).join(", ");
@@ -139,10 +139,32 @@ impl Kernels {
     }
 }
 
-impl TimedTask for Kernels {
-    type Output = anyhow::Result<Outcome>;
+impl Kernels {
+    /// Kernels of some families where launches, links and lanes are what a user gets.
+    pub fn usual(
+        families: Vec<Family>,
+        lattice: Option<Extents>,
+        (precision, links): (Vec<StoredPrecision>, Vec<LinkFormat>),
+        samples: u32,
+    ) -> Self {
+        Self {
+            families,
+            lattice,
+            precision,
+            links,
+            spinors: None,
+            lanes: vec![LaneChoice::Auto],
+            place: PlaceArgs::default(),
+            timing: TimingArgs { samples, json: false },
+            variant: VariantArgs::default(),
+        }
+    }
 
-    fn run<B: Timed>(self, backend: &mut B) -> anyhow::Result<Outcome> {
+    /// Times them, on a lattice of which the extents are told too.
+    ///
+    /// # Errors
+    /// A choice that the backend does not have.
+    pub fn records<B: Timed>(&self, backend: &mut B) -> anyhow::Result<(Extents, Vec<KernelRecord>)> {
         let variant = self.variant.variant::<B>()?;
         let extents = extents_or_usual(self.lattice, backend)?;
         let mut runner = Runner::new(backend, self.timing.sampling(extents));
@@ -154,7 +176,15 @@ impl TimedTask for Kernels {
                 }
             }
         }
-        let records = runner.finish();
+        Ok((extents, runner.finish()))
+    }
+}
+
+impl TimedTask for Kernels {
+    type Output = anyhow::Result<Outcome>;
+
+    fn run<B: Timed>(self, backend: &mut B) -> anyhow::Result<Outcome> {
+        let (extents, records) = self.records(backend)?;
         let report = Report::new(backend, self.timing.samples, records)?;
         match self.timing.json {
             true => print_json(&report)?,

@@ -1,0 +1,67 @@
+//! The order in which latency is measured: one cycle through all lines of a set, in random order, so that nothing can guess the next one.
+
+/// For each line of a set of `bytes` bytes, at its first 4-byte word, the word of the next line; the other words are 0. Starting anywhere, as many
+/// steps as there are lines lead through each of them once and back. `line`: its bytes, a multiple of 4. At least one line.
+///
+/// S. Sattolo, *An algorithm to generate a random cyclic permutation*, 1986.
+pub fn chain(bytes: usize, line: usize) -> Vec<u32> {
+    let words = (line / size_of::<u32>()).max(1);
+    let lines = (bytes / line.max(1)).max(1);
+    let mut order: Vec<u32> = (0..lines as u32).collect();
+    let mut state = 0x9e37_79b9_7f4a_7c15u64;
+    for last in (1..lines).rev() {
+        order.swap(last, (random(&mut state) % last as u64) as usize);
+    }
+    let mut next = vec![0; lines * words];
+    for (line, &after) in order.iter().enumerate() {
+        next[line * words] = after * words as u32;
+    }
+    next
+}
+
+/// SplitMix64 (G. L. Steele, D. Lea and C. H. Flood, 2014).
+fn random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let mut z = *state;
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn a_chain_comes_to_every_line_once_and_back() {
+        for (bytes, line) in [(4096, 64), (4096, 128), (1000, 8), (64, 64)] {
+            let next = chain(bytes, line);
+            let lines = bytes / line;
+            let mut visited = HashSet::new();
+            let mut at = 0u32;
+            for _ in 0..lines {
+                assert!(
+                    visited.insert(at) && (at as usize).is_multiple_of(line / 4),
+                    "{at} of {bytes} in lines of {line}"
+                );
+                at = next[at as usize];
+            }
+            assert_eq!((at, visited.len()), (0, lines));
+        }
+    }
+
+    #[test]
+    fn a_set_smaller_than_a_line_is_one_line_that_leads_to_itself() {
+        assert_eq!(chain(0, 64)[0], 0);
+        assert_eq!(chain(10, 64).len(), 16);
+    }
+
+    #[test]
+    fn steps_of_a_chain_seldom_go_to_a_neighbour() {
+        let next = chain(1 << 20, 64);
+        let close = (0..next.len()).step_by(16).filter(|&at| (next[at] as usize).abs_diff(at) <= 64).count();
+        assert!(close < 20, "{close} of 16384");
+    }
+}
