@@ -1,6 +1,7 @@
 #!/bin/sh
 # Sees to what a build and the tests need beside this repository: cargo, a C linker, and an OpenCL device. Where there is none, it
-# installs PoCL, which makes a device of the CPU, if it may: on Debian and Ubuntu, as root or with a sudo that asks for no password.
+# installs PoCL, which makes a device of the CPU, if it may: on Debian and Ubuntu, as root or with a sudo that asks for no password. Likewise
+# clang 15, which compiles the kernels for AMD's GPUs without one (tests/amd_spills.rs, lanefield occupancy).
 # Where it may not, it says what to install. It does nothing and says nothing where all is there.
 #
 # Exit status: 0 all is there; 1 no cargo or linker, so nothing can be built; 2 no OpenCL device (the CPU reference runs without).
@@ -61,4 +62,10 @@ if ! have_opencl; then
         echo "setup:     apt-get install $PACKAGES" >&2
         exit 2
     fi
+fi
+
+# Without it only the test of kernels for AMD's GPUs fails, and says so.
+if [ -z "${LANEFIELD_CLANG:-}" ] && ! have clang-15 && ! install_packages clang-15; then
+    echo "setup: there is no clang-15, which compiles kernels for AMD's GPUs; LANEFIELD_CLANG names another one. On Debian and Ubuntu, as root:" >&2
+    echo "setup:     apt-get install clang-15" >&2
 fi

@@ -14,6 +14,7 @@ mod threads;
 use clap::{Args, Subcommand};
 
 use super::Outcome;
+pub(super) use progress::progress_bar;
 
 /// Time kernels on one device, each held against the copy bandwidth measured in the same run; or one of the studies below.
 ///

@@ -12,6 +12,7 @@ mod files;
 mod guidelines;
 mod history;
 mod long_run;
+mod occupancy;
 mod operator;
 mod output;
 mod peak;
@@ -49,6 +50,7 @@ enum Command {
     Tune(tune::Tune),
     Guidelines(guidelines::Guidelines),
     Peak(peak::Peak),
+    Occupancy(Box<occupancy::Occupancy>),
 }
 
 /// How a command ended that did not fail.
@@ -74,6 +76,7 @@ pub fn main() -> ExitCode {
         Command::Tune(command) => command.run(),
         Command::Guidelines(command) => command.run(),
         Command::Peak(command) => command.run(),
+        Command::Occupancy(command) => command.run(),
     };
     match outcome {
         Ok(Outcome::Done) => ExitCode::SUCCESS,

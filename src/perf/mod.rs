@@ -6,13 +6,17 @@
 //! | `kernels/` | the kernels, one file a family, with the fields that they act on |
 //! | `timing.rs`, `record.rs` | one kernel timed in one variant; what is recorded of it |
 //! | `orders.rs`, `sprint.rs` | what is gone through in studies of leg orders, and of stencils on GPUs |
+//! | `occupancy/` | how many waves of a kernel a compute unit holds |
+//! | `code/` | what compilers made of the kernels: registers, spills, instructions |
 //! | `tune.rs` | the search for the fastest way to run each stencil kernel |
 //! | `peak/` | the ceilings of a device: memory, caches, arithmetic, launches, transfers |
 //! | `reduce.rs` | the forms of sums of large objects |
 //! | `guidelines/` | guidelines for GPU programs, as experiments |
 
+pub mod code;
 pub mod guidelines;
 pub mod kernels;
+pub mod occupancy;
 pub mod orders;
 pub mod peak;
 mod record;

@@ -12,6 +12,7 @@ mod devices;
 mod guidelines;
 mod long_run;
 mod malformed;
+mod occupancy;
 mod operators;
 mod peak;
 mod propagator;
@@ -120,7 +121,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "devices",
     "config info",
     "config generate",
@@ -139,6 +140,7 @@ const COMMANDS: [&str; 18] = [
     "tune",
     "guidelines",
     "peak",
+    "occupancy",
 ];
 
 #[test]

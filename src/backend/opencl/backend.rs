@@ -21,13 +21,14 @@ use num_complex::Complex;
 
 use super::context::lock;
 use super::domain_wall::DeviceSMatrix;
-use super::lanes::{VectorsVerdict, WorkItemLanes};
+use super::lanes::VectorsVerdict;
 use super::reduce::{SumOptions, Workspace};
 use super::tuning::Tuning;
-use super::variant::{Choices, Variant};
+use super::variant::Variant;
 use super::{
-    AccessWidth, Accumulators, Arg, Context, DeviceField, DeviceInfo, DeviceKind, DeviceStencil, DeviceTimes,
-    KernelChoice, KernelKey, Launch, LaunchEvent, Program, SiteOrder, Tuned, TuningSource, expand,
+    AccessWidth, Accumulators, Arg, ChoiceSource, Context, DeviceField, DeviceInfo, DeviceKind, DeviceStencil,
+    DeviceTimes, KernelChoice, KernelKey, Launch, LaunchEvent, Planner, Program, SiteOrder, Tuned, TuningSource,
+    expand_for,
 };
 use crate::backend::{Backend, BackendError, HeldHop};
 
@@ -204,16 +205,29 @@ impl OpenCl {
         &self.context
     }
 
-    /// `file` for fields of precision `R`, in this backend's layout.
-    pub(super) fn variant<R: Vectors>(&self, file: &'static str, nsimd: usize, choices: Choices) -> Variant {
-        Variant { file, precision: R::BITS, nsimd, lanes: WorkItemLanes::One, access: self.access, choices }
+    /// What decides how kernels are built and launched here.
+    pub(super) fn planner(&self) -> Planner<'_> {
+        Planner {
+            device: self.context.info(),
+            source: ChoiceSource::Backend(self),
+            threads: self.threads,
+            threads_chosen: self.threads_chosen,
+            parts_shape: self.parts_shape,
+            accumulators: self.accumulators,
+            tuning: self.tuning,
+            access: self.access,
+            site_order: self.site_order,
+            relaxed_math: self.relaxed_math,
+            sums: self.sums,
+        }
     }
 
     pub(super) fn program(&self, variant: Variant) -> Result<Arc<Program>, BackendError> {
         if let Some(program) = lock(&self.programs).get(&variant) {
             return Ok(Arc::clone(program));
         }
-        let program = self.context.program(variant.file, &expand(variant.file)?, &variant.options())?;
+        let source = expand_for(self.context.info(), variant.file)?;
+        let program = self.context.program(variant.file, &source, &variant.options())?;
         lock(&self.programs).insert(variant, Arc::clone(&program));
         Ok(program)
     }
@@ -240,17 +254,7 @@ impl OpenCl {
         arguments: &[Arg<'_>],
     ) -> Result<(), BackendError> {
         let shape = PartsShape { at_once: Some(at_once), ..self.parts_shape };
-        self.launch(program, kernel, self.geometry_over_parts(nsimd, parts_and_osites, shape), arguments)
-    }
-
-    pub(super) fn geometry_over_parts(
-        &self,
-        nsimd: usize,
-        parts_and_osites: (usize, usize),
-        shape: PartsShape,
-    ) -> LaunchGeometry {
-        let most_osites = self.context.info().max_work_item_sizes[2];
-        LaunchGeometry::over_parts(nsimd, parts_and_osites, shape, self.threads, most_osites)
+        self.launch(program, kernel, self.planner().geometry_over_parts(nsimd, parts_and_osites, shape), arguments)
     }
 
     /// Launches, and keeps the event where launches are timed.

@@ -28,7 +28,8 @@ impl OpenCl {
     ) -> Result<(), BackendError> {
         let nsimd = field.lattice.nsimd();
         let (parts, words) = field.parts();
-        let program = self.program(self.sum_variant::<R>("blas.cl", nsimd, words, (None, 1), Sum::Exact, None)?)?;
+        let program =
+            self.program(self.planner().sum_variant::<R>("blas.cl", nsimd, words, (None, 1), Sum::Exact, None)?)?;
         let geometry = LaunchGeometry::over_sites(nsimd, parts, self.threads);
         self.launch(&program, kernel, geometry, &[arguments, &extent_of_parts(field)].concat())
     }

@@ -5,13 +5,15 @@ use lanefield_reference::field::{CloverBlocks, ComplexNumber, FieldStrength, Gau
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::clover_term::{CloverCoefficients, not_a_parity};
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Lattice, LaunchGeometry, PartsShape, Sites, osites_in_full};
+use lanefield_reference::layout::{Lattice, LaunchGeometry, LegOrder, PartsShape, Sites, osites_in_full};
+use lanefield_reference::links::LinkFormat;
 use serde::{Deserialize, Serialize};
 
 use super::field::osites;
 use super::hop::DeviceHop;
+use super::planner::Planned;
 use super::variant::{Choices, Variant};
-use super::{Arg, DeviceField, DeviceStencil, KernelFamily, OpenCl, Program};
+use super::{Arg, DeviceField, DeviceStencil, KernelFamily, OpenCl, Planner, Program};
 use crate::backend::BackendError;
 
 /// Where the kernels that go on from a hop add it up. No bit of any result depends on it.
@@ -37,7 +39,7 @@ impl OpenCl {
     }
 
     fn term_program<R: Vectors>(&self, lattice: &Lattice) -> Result<std::sync::Arc<Program>, BackendError> {
-        self.program(self.variant::<R>("clover_term.cl", lattice.nsimd(), Choices::None))
+        self.program(self.planner().variant::<R>("clover_term.cl", lattice.nsimd(), Choices::None))
     }
 
     /// Launches over (lane, parts, outer sites), whatever the number of parts at once that was chosen for hops.
@@ -50,7 +52,7 @@ impl OpenCl {
         arguments: &[Arg<'_>],
     ) -> Result<(), BackendError> {
         let each = PartsShape { at_once: None, ..self.parts_shape };
-        self.launch(program, kernel, self.geometry_over_parts(nsimd, parts_and_osites, each), arguments)
+        self.launch(program, kernel, self.planner().geometry_over_parts(nsimd, parts_and_osites, each), arguments)
     }
 
     pub(super) fn launch_field_strength<R: Vectors>(
@@ -125,8 +127,10 @@ impl OpenCl {
         let [out_buffer, x, table] = [&out.buffer, &x.buffer, &table].map(Arg::Buffer);
         let geometry = LaunchGeometry::over_sites(out.lattice.nsimd(), out.osites(), self.accelerator_threads());
         let access = self.access_of_sites(out.kind);
-        let program = self
-            .program(Variant { access, ..self.variant::<R>("clover_term.cl", out.lattice.nsimd(), Choices::None) })?;
+        let program = self.program(Variant {
+            access,
+            ..self.planner().variant::<R>("clover_term.cl", out.lattice.nsimd(), Choices::None)
+        })?;
         self.launch(&program, "pick_checkerboard", geometry, &[out_buffer, x, table, osites(out), words])
     }
 
@@ -139,8 +143,9 @@ impl OpenCl {
         blocks.check("the blocks to multiply with", &out.lattice, out.sites)?;
         x.check_like("a product with blocks", out)?;
         let (nsimd, spinors) = (out.lattice.nsimd(), out.kind.count());
-        let lanes = self.work_item_lanes::<R>(nsimd, None).with_steps(&out.lattice);
-        let program = self.program(Variant { lanes, ..self.variant::<R>("clover.cl", nsimd, Choices::CloverApply) })?;
+        let variant = self.planner().clover_apply::<R>(&out.lattice);
+        let lanes = variant.lanes;
+        let program = self.program(variant)?;
         let [out_buffer, blocks, x] = [&out.buffer, &blocks.buffer, &x.buffer].map(Arg::Buffer);
         let arguments = [out_buffer, blocks, x, osites(out), Arg::U32(spinors as u32)];
         self.launch_over_each_part(&program, "clover_apply", lanes.launched(nsimd), (spinors, out.osites()), &arguments)
@@ -160,30 +165,17 @@ impl OpenCl {
         if let Some(chi) = chi {
             chi.check_like("a product with blocks", out)?;
         }
-        let (nsimd, spinors) = (lattice.nsimd(), out.kind.count());
-        let family = if chi.is_some() { KernelFamily::CloverOe } else { KernelFamily::CloverEo };
-        let plan = self.plan::<R>(family, (lattice, out.sites), hop.links.kind.format, spinors);
-        let geometry = match spinors {
-            1 => plan.over_sites(nsimd, out.osites()),
-            _ => self.planned_geometry(&plan, nsimd, (spinors, out.osites())),
-        };
-        let (at_once, accumulators) = (plan.at_once, plan.accumulators);
-        let accumulated = match accumulators {
-            Accumulators::Registers => 0,
-            Accumulators::LocalMemory => {
-                geometry.group_size() * plan.lanes.each(nsimd) * Spinors::WORDS * at_once * 2 * size_of::<R>()
-            }
-        };
-        let build = plan.hop_build::<R>(geometry, hop.links.kind.format, accumulated, self.context.info());
-        let choices = Choices::CloverHop {
-            link_reals: hop.links.kind.format.reals(),
-            legs: hop.legs,
-            at_once,
-            many: spinors > 1,
-            accumulators,
-            build,
-        };
-        let program = self.program(Variant { lanes: plan.lanes, ..self.variant::<R>("clover.cl", nsimd, choices) })?;
+        let spinors = out.kind.count();
+        let fields = (lattice, out.sites);
+        let planned = self.planner().clover_hop::<R>(
+            fields,
+            hop.links.kind.format,
+            spinors,
+            (hop.legs, hop.dagger),
+            chi.is_some(),
+        );
+        let Planned { plan, build, geometry, kernel, variant, accumulated } = planned;
+        let program = self.program(variant)?;
 
         let mut arguments = vec![Arg::Buffer(&out.buffer), Arg::Buffer(&blocks.buffer)];
         arguments.extend(chi.map(|chi| Arg::Buffer(&chi.buffer)));
@@ -194,17 +186,56 @@ impl OpenCl {
         if accumulated > 0 {
             arguments.push(Arg::Local(accumulated));
         }
-        let kernel = match (chi, spinors, hop.dagger) {
-            (None, 1, Dagger::No) => "eo_clover",
-            (None, 1, Dagger::Yes) => "eo_clover_dagger",
-            (None, _, Dagger::No) => "eo_clover_many",
-            (None, _, Dagger::Yes) => "eo_clover_many_dagger",
-            (Some(_), 1, Dagger::No) => "oe_clover",
-            (Some(_), 1, Dagger::Yes) => "oe_clover_dagger",
-            (Some(_), _, Dagger::No) => "oe_clover_many",
-            (Some(_), _, Dagger::Yes) => "oe_clover_many_dagger",
-        };
         let geometry = self.walked(geometry, &program, kernel, (&plan, if spinors == 1 { 1 } else { 2 }));
         self.launch(&program, kernel, geometry, &arguments)
+    }
+}
+
+impl Planner<'_> {
+    /// The product with blocks.
+    pub fn clover_apply<R: Vectors>(&self, lattice: &Lattice) -> Variant {
+        let nsimd = lattice.nsimd();
+        let lanes = self.work_item_lanes::<R>(nsimd, None).with_steps(lattice);
+        Variant { lanes, ..self.variant::<R>("clover.cl", nsimd, Choices::CloverApply) }
+    }
+
+    /// Blocks times the hop of `spinors` spinors a site, or, with χ, blocks times χ minus the hop.
+    pub fn clover_hop<R: Vectors>(
+        &self,
+        (lattice, sites): (&Lattice, Sites),
+        format: LinkFormat,
+        spinors: usize,
+        (legs, dagger): (LegOrder, Dagger),
+        with_chi: bool,
+    ) -> Planned {
+        let (nsimd, osites) = (lattice.nsimd(), lattice.osites(sites));
+        let family = if with_chi { KernelFamily::CloverOe } else { KernelFamily::CloverEo };
+        let plan = self.plan::<R>(family, (lattice, sites), format, spinors);
+        let geometry = match spinors {
+            1 => plan.over_sites(nsimd, osites),
+            _ => self.planned_geometry(&plan, nsimd, (spinors, osites)),
+        };
+        let (at_once, accumulators) = (plan.at_once, plan.accumulators);
+        let accumulated = match accumulators {
+            Accumulators::Registers => 0,
+            Accumulators::LocalMemory => {
+                geometry.group_size() * plan.lanes.each(nsimd) * Spinors::WORDS * at_once * 2 * size_of::<R>()
+            }
+        };
+        let build = plan.hop_build::<R>(geometry, format, accumulated, self.device);
+        let (link_reals, many) = (format.reals(), spinors > 1);
+        let choices = Choices::CloverHop { link_reals, legs, at_once, many, accumulators, build };
+        let variant = Variant { lanes: plan.lanes, ..self.variant::<R>("clover.cl", nsimd, choices) };
+        let kernel = match (with_chi, spinors, dagger) {
+            (false, 1, Dagger::No) => "eo_clover",
+            (false, 1, Dagger::Yes) => "eo_clover_dagger",
+            (false, _, Dagger::No) => "eo_clover_many",
+            (false, _, Dagger::Yes) => "eo_clover_many_dagger",
+            (true, 1, Dagger::No) => "oe_clover",
+            (true, 1, Dagger::Yes) => "oe_clover_dagger",
+            (true, _, Dagger::No) => "oe_clover_many",
+            (true, _, Dagger::Yes) => "oe_clover_many_dagger",
+        };
+        Planned { plan, build, geometry, kernel, variant, accumulated }
     }
 }

@@ -38,7 +38,7 @@ impl OpenCl {
         let (parts, words) = out.parts();
         let nsimd = out.lattice.nsimd();
         let choices = Choices::Convert { from: R::BITS, words };
-        let program = self.program(self.variant::<S>("convert.cl", nsimd, choices))?;
+        let program = self.program(self.planner().variant::<S>("convert.cl", nsimd, choices))?;
         let geometry = LaunchGeometry::over_sites(nsimd, parts, self.accelerator_threads());
         let arguments = [Arg::Buffer(&out.buffer), Arg::Buffer(&x.buffer), Arg::U32(parts as u32)];
         self.launch(&program, "convert", geometry, &arguments)
@@ -189,7 +189,8 @@ impl OpenCl {
         last: &[Arg<'_>],
     ) -> Result<(), BackendError> {
         let (nsimd, parts) = (out.lattice.nsimd(), out.kind.parts());
-        let variant = self.sum_variant::<R>("columns.cl", nsimd, out.parts().1, (None, 1), Sum::Exact, None)?;
+        let variant =
+            self.planner().sum_variant::<R>("columns.cl", nsimd, out.parts().1, (None, 1), Sum::Exact, None)?;
         let extent = [out.osites(), parts, column_parts].map(|number| Arg::U32(number as u32));
         let program = self.program(variant)?;
         self.launch_over_parts(&program, kernel, nsimd, (parts, out.osites()), 1, &[fields, &extent, last].concat())

@@ -4,10 +4,11 @@ use lanefield_reference::field::Spinors;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::{Form, SMatrix, columns, require_tridiagonal};
 use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::Lattice;
 
 use super::field::osites;
 use super::variant::{Choices, Variant};
-use super::{Arg, Buffer, DeviceField, DeviceKind, OpenCl};
+use super::{Arg, Buffer, DeviceField, DeviceKind, OpenCl, Planner};
 use crate::backend::BackendError;
 
 /// A matrix along s in device memory, in the precision of the fields that it acts on.
@@ -66,30 +67,57 @@ impl OpenCl {
     ) -> Result<(), BackendError> {
         let &DeviceSMatrix { form, ls, dagger, .. } = matrix;
         let columns = columns(x.kind, ls, || x.describe())?;
-        let at_once = if form == Form::Dense { self.results_at_once(ls) } else { 1 };
-        let (kernel, parts) = match (form, z) {
-            (Form::Tridiagonal, None) => ("s_tridiagonal", columns * ls),
-            (Form::Tridiagonal, Some(_)) => ("s_tridiagonal_add", columns * ls),
-            (Form::Sweep, _) => ("s_sweep", 2 * columns),
-            (Form::Dense, _) => ("s_dense", columns * ls),
-        };
+        let AlongS { kernel, parts, at_once, launched, variant } =
+            self.planner().along_s::<S>(&out.lattice, form, z.is_some(), (columns, ls));
         let mut arguments = vec![Arg::Buffer(&out.buffer), Arg::Buffer(&matrix.table), Arg::Buffer(&x.buffer)];
         arguments.extend(z.map(|z| Arg::Buffer(&z.buffer)));
         arguments.extend([osites(out), Arg::U32(parts as u32), Arg::U32(ls as u32)]);
         if form != Form::Dense {
             arguments.push(Arg::U32(u32::from(dagger == Dagger::Yes)));
         }
-        let nsimd = out.lattice.nsimd();
-        let choices = Choices::DomainWall { at_once };
+        let program = self.program(variant)?;
+        self.launch_over_parts(&program, kernel, launched, (parts, out.osites()), at_once, &arguments)
+    }
+}
+
+/// A kernel along s, as it will be built and launched.
+pub(super) struct AlongS {
+    pub kernel: &'static str,
+    /// Parts of an outer site, and how many a work-item takes.
+    pub parts: usize,
+    pub at_once: usize,
+    /// Work-items for the lanes of an outer site.
+    pub launched: usize,
+    pub variant: Variant,
+}
+
+impl Planner<'_> {
+    /// The product with a matrix of `form` along s, `adds` another field or not, of `columns` fields of `ls` slices.
+    pub fn along_s<S: Vectors>(
+        &self,
+        lattice: &Lattice,
+        form: Form,
+        adds: bool,
+        (columns, ls): (usize, usize),
+    ) -> AlongS {
+        let at_once = if form == Form::Dense { self.results_at_once(ls) } else { 1 };
+        let (kernel, parts) = match (form, adds) {
+            (Form::Tridiagonal, false) => ("s_tridiagonal", columns * ls),
+            (Form::Tridiagonal, true) => ("s_tridiagonal_add", columns * ls),
+            (Form::Sweep, _) => ("s_sweep", 2 * columns),
+            (Form::Dense, _) => ("s_dense", columns * ls),
+        };
+        let nsimd = lattice.nsimd();
         let lanes = self.work_item_lanes::<S>(nsimd, None);
-        let program = self.program(Variant { lanes, ..self.variant::<S>("domain_wall.cl", nsimd, choices) })?;
-        self.launch_over_parts(&program, kernel, lanes.launched(nsimd), (parts, out.osites()), at_once, &arguments)
+        let choices = Choices::DomainWall { at_once };
+        let variant = Variant { lanes, ..self.variant::<S>("domain_wall.cl", nsimd, choices) };
+        AlongS { kernel, parts, at_once, launched: lanes.launched(nsimd), variant }
     }
 
     /// Results of a dense matrix that one work-item takes: where nobody chose, up to four on GPUs, the fastest on an H200.
     fn results_at_once(&self, ls: usize) -> usize {
         match self.parts_shape.at_once {
-            None if self.context.info().kind != DeviceKind::Cpu => {
+            None if self.device.kind != DeviceKind::Cpu => {
                 [4, 2, 3].into_iter().find(|&n| ls.is_multiple_of(n)).unwrap_or(1)
             }
             _ => self.parts_shape.at_once(ls),

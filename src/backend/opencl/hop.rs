@@ -3,17 +3,46 @@
 use lanefield_reference::field::Spinors;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::{Dagger, HopTerm};
-use lanefield_reference::layout::LaunchGeometry;
-use lanefield_reference::links::DoubledGauge;
+use lanefield_reference::layout::{Lattice, LaunchGeometry, LegOrder, Sites};
+use lanefield_reference::links::{DoubledGauge, LinkFormat};
 
 use super::field::osites;
+use super::planner::Planned;
 use super::tuning::Build;
 use super::variant::{Choices, Variant};
-use super::{Arg, DeviceField, DeviceStencil, KernelFamily, OpenCl};
+use super::{Arg, DeviceField, DeviceStencil, KernelFamily, OpenCl, Planner};
 use crate::backend::{Backend, BackendError};
 
 /// A hop on a device.
 pub(super) type DeviceHop<'a, R> = HopTerm<'a, DeviceStencil, DeviceField<R, DoubledGauge>, DeviceField<R, Spinors>>;
+
+impl Planner<'_> {
+    /// The hop of `spinors` spinors a site.
+    pub fn hop<R: Vectors>(
+        &self,
+        (lattice, sites): (&Lattice, Sites),
+        format: LinkFormat,
+        spinors: usize,
+        (legs, dagger): (LegOrder, Dagger),
+    ) -> Planned {
+        let (nsimd, osites) = (lattice.nsimd(), lattice.osites(sites));
+        let plan = self.plan::<R>(KernelFamily::Hop, (lattice, sites), format, spinors);
+        let geometry = match spinors {
+            1 => plan.over_sites(nsimd, osites),
+            _ => self.planned_geometry(&plan, nsimd, (plan.a_launch, osites)),
+        };
+        let build = plan.hop_build::<R>(geometry, format, 0, self.device);
+        let choices = Choices::Hop { link_reals: format.reals(), legs, at_once: plan.at_once, build };
+        let variant = Variant { lanes: plan.lanes, ..self.variant::<R>("hop.cl", nsimd, choices) };
+        let kernel = match (spinors, dagger) {
+            (1, Dagger::No) => "hop",
+            (1, Dagger::Yes) => "hop_dagger",
+            (_, Dagger::No) => "hop_many",
+            (_, Dagger::Yes) => "hop_many_dagger",
+        };
+        Planned { plan, build, geometry, kernel, variant, accumulated: 0 }
+    }
+}
 
 impl OpenCl {
     pub(super) fn launch_hop<R: Vectors>(
@@ -23,23 +52,16 @@ impl OpenCl {
     ) -> Result<(), BackendError> {
         let (lattice, sites) = (&hop.stencil.lattice, hop.stencil.sites);
         self.check_hop(out, hop)?;
-        let (nsimd, spinors, format) = (lattice.nsimd(), out.kind.count(), hop.links.kind.format);
-        let plan = self.plan::<R>(KernelFamily::Hop, (lattice, sites), format, spinors);
-        let geometry = match spinors {
-            1 => plan.over_sites(nsimd, out.osites()),
-            _ => self.planned_geometry(&plan, nsimd, (plan.a_launch, out.osites())),
-        };
-        let build = plan.hop_build::<R>(geometry, format, 0, self.context.info());
-        let choices = Choices::Hop { link_reals: format.reals(), legs: hop.legs, at_once: plan.at_once, build };
-        let program = self.program(Variant { lanes: plan.lanes, ..self.variant::<R>("hop.cl", nsimd, choices) })?;
+        let (spinors, format) = (out.kind.count(), hop.links.kind.format);
+        let planned = self.planner().hop::<R>((lattice, sites), format, spinors, (hop.legs, hop.dagger));
+        let Planned { plan, build, geometry, kernel, variant, .. } = planned;
+        let program = self.program(variant)?;
         let mut arguments = vec![Arg::Buffer(&out.buffer)];
         arguments.extend(self.hop_arguments(out, hop, (&build, geometry)));
         if spinors == 1 {
-            let kernel = if hop.dagger == Dagger::No { "hop" } else { "hop_dagger" };
             let geometry = self.walked(geometry, &program, kernel, (&plan, 1));
             return self.launch(&program, kernel, geometry, &arguments);
         }
-        let kernel = if hop.dagger == Dagger::No { "hop_many" } else { "hop_many_dagger" };
         let geometry = self.walked(geometry, &program, kernel, (&plan, 2));
         let first_of_all = arguments.len();
         for first in (0..spinors).step_by(plan.a_launch) {

@@ -9,7 +9,7 @@ use lanefield_reference::layout::{Lattice, Leg, VirtualNodes};
 use serde::{Deserialize, Serialize};
 
 use super::probe::probe_vectors;
-use super::{DeviceInfo, DeviceKind, OpenCl};
+use super::{DeviceInfo, DeviceKind, OpenCl, Planner};
 
 /// How stencil kernels, products with clover blocks and matrices along s take the lanes of an outer site. No bit of any result depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -85,10 +85,10 @@ impl WorkItemLanes {
     }
 }
 
-impl OpenCl {
+impl Planner<'_> {
     /// The lanes of a work-item of a program for fields of `R`, where `tuned` was looked up.
     pub(super) fn work_item_lanes<R: Vectors>(&self, nsimd: usize, tuned: Option<LaneForm>) -> WorkItemLanes {
-        let device = self.context.info();
+        let device = self.device;
         let chosen = self.tuning.lane_form.or(tuned).unwrap_or(LaneForm::of_device(device));
         let possible = device.kind == DeviceKind::Cpu
             && R::BITS != 16
@@ -99,9 +99,11 @@ impl OpenCl {
             false => WorkItemLanes::One,
         }
     }
+}
 
+impl OpenCl {
     /// Whether the compiler keeps the arithmetic of vectors as well as that of numbers; found out once. One that knows no such vectors does not.
-    fn vectors_are_bitwise(&self) -> bool {
+    pub(super) fn vectors_are_bitwise(&self) -> bool {
         *self.vectors.get_or_init(|| probe_vectors(&self.context).is_ok_and(|verdict| verdict.is_bitwise()))
     }
 }

@@ -2,13 +2,14 @@
 
 use lanefield_reference::field::ColourVectors;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::LegOrder;
-use lanefield_reference::links::DoubledGauge;
+use lanefield_reference::layout::{Lattice, LegOrder, Sites};
+use lanefield_reference::links::{DoubledGauge, LinkFormat};
 
 use super::field::osites;
+use super::planner::Planned;
 use super::tuning::Build;
 use super::variant::{Choices, Variant};
-use super::{Arg, DeviceField, DeviceStencil, KernelFamily, OpenCl};
+use super::{Arg, DeviceField, DeviceStencil, KernelFamily, OpenCl, Planner};
 use crate::backend::{Backend, BackendError};
 
 /// What `laplace.cl` is built for, beside precision and lanes.
@@ -31,6 +32,26 @@ impl LaplaceChoices {
     }
 }
 
+impl Planner<'_> {
+    /// The hop of `vectors` colour vectors a site.
+    pub fn laplace<R: Vectors>(
+        &self,
+        (lattice, sites): (&Lattice, Sites),
+        format: LinkFormat,
+        vectors: usize,
+        legs: LegOrder,
+    ) -> Planned {
+        let nsimd = lattice.nsimd();
+        let plan = self.plan::<R>(KernelFamily::Laplace, (lattice, sites), format, vectors);
+        let geometry = self.planned_geometry(&plan, nsimd, (vectors, lattice.osites(sites)));
+        let build = plan.build_for(geometry);
+        let choices =
+            Choices::Laplace(LaplaceChoices { link_reals: format.reals(), legs, at_once: plan.at_once, build });
+        let variant = Variant { lanes: plan.lanes, ..self.variant::<R>("laplace.cl", nsimd, choices) };
+        Planned { plan, build, geometry, kernel: "laplace_hop", variant, accumulated: 0 }
+    }
+}
+
 impl OpenCl {
     /// out = laplace_hop(source), as `Backend::laplace_hop`.
     pub(super) fn launch_laplace_hop<R: Vectors>(
@@ -47,16 +68,9 @@ impl OpenCl {
         source.check("the Laplacian's source", lattice, sites.neighbours())?;
         source.check_kind("the Laplacian's source", out)?;
         self.takes_links::<R>(links.kind.format)?;
-        let nsimd = lattice.nsimd();
-        let plan = self.plan::<R>(KernelFamily::Laplace, (lattice, sites), links.kind.format, vectors);
-        let geometry = self.planned_geometry(&plan, nsimd, (vectors, out.osites()));
-        let choices = Choices::Laplace(LaplaceChoices {
-            link_reals: links.kind.format.reals(),
-            legs,
-            at_once: plan.at_once,
-            build: plan.build_for(geometry),
-        });
-        let program = self.program(Variant { lanes: plan.lanes, ..self.variant::<R>("laplace.cl", nsimd, choices) })?;
+        let planned = self.planner().laplace::<R>((lattice, sites), links.kind.format, vectors, legs);
+        let Planned { plan, geometry, kernel, variant, .. } = planned;
+        let program = self.program(variant)?;
         let arguments = [
             Arg::Buffer(&out.buffer),
             Arg::Buffer(&links.buffer),
@@ -67,7 +81,7 @@ impl OpenCl {
             Arg::U32(links.kind.boundary.kernel_masks()),
             Arg::U32(vectors as u32),
         ];
-        let geometry = self.walked(geometry, &program, "laplace_hop", (&plan, 2));
-        self.launch(&program, "laplace_hop", geometry, &arguments)
+        let geometry = self.walked(geometry, &program, kernel, (&plan, 2));
+        self.launch(&program, kernel, geometry, &arguments)
     }
 }

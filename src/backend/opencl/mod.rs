@@ -14,6 +14,7 @@
 //! | `neighbours.rs`, `link_sharing.rs` | neighbours' spinors, and links, in local memory |
 //! | `tuning.rs` | how kernels are built and launched |
 //! | `plan.rs`, `choice.rs` | the choices for one kernel: what the user set, else what was looked up |
+//! | `planner.rs`, `offline.rs` | what decides about kernels; the same for devices that are not there |
 //! | `tuned.rs`, `tuning_file.rs`, `defaults.toml` | where choices are looked up: what was tuned, and what ships with the crate |
 //! | `probe.rs` | whether the device keeps the arithmetic contract of `docs/arithmetic.md` |
 //! | `cache.rs` | binaries and verdicts on disk |
@@ -43,7 +44,9 @@ mod laplace;
 mod launch;
 mod link_sharing;
 mod neighbours;
+mod offline;
 mod plan;
+mod planner;
 mod probe;
 mod program;
 mod queues;
@@ -75,12 +78,14 @@ pub use lanes::LaneForm;
 pub use launch::{Arg, DeviceTimes, Launch, LaunchEvent};
 pub use link_sharing::LinkSharing;
 pub use neighbours::Neighbours;
+pub use offline::{OfflineDevice, OfflineKernel, ProductKernel};
+use planner::{ChoiceSource, Planner};
 pub use probe::{ProbeCheck, ProbeVerdict, measure, probe};
 pub use program::{KernelInfo, Program};
 pub use queues::Queues;
 pub use reduce::{Finish, SumForm, SumOptions};
 pub use site_order::SiteOrder;
-pub use sources::{SourceError, expand};
+pub use sources::{SourceError, expand, expand_for};
 pub use tuned::{Tuned, TuningSource};
 pub use tuning::{GroupSize, LinkLoads, Mapping, Stores, Traversal, Tuning, Walk};
 pub use tuning_file::{TunedKernel, TunedOn, TuningFile, Where};

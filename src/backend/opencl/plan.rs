@@ -14,7 +14,7 @@ use super::neighbours::Stage;
 use super::tuning::{Build, registers_in, resident_groups};
 use super::{
     AccessWidth, Accumulators, DeviceInfo, GroupSize, KernelChoice, KernelFamily, KernelKey, LinkLoads, LinkSharing,
-    Mapping, Neighbours, OpenCl, Program, SiteOrder, Stores, Traversal, Tuned, Tuning, Walk,
+    Mapping, Neighbours, OpenCl, Planner, Program, SiteOrder, Stores, Traversal, Tuned, Tuning, Walk,
 };
 
 /// Cache of a GPU at least: some drivers tell another one's size (an H200 says 4 MiB, and has 50).
@@ -106,13 +106,57 @@ impl OpenCl {
     pub fn kernel_key<R: Vectors>(
         &self,
         kernel: KernelFamily,
+        fields: (&Lattice, Sites),
+        links: LinkFormat,
+        parts: usize,
+    ) -> KernelKey {
+        self.planner().kernel_key::<R>(kernel, fields, links, parts)
+    }
+
+    /// The choice for a kernel, looked up once.
+    pub fn choice(&self, key: &KernelKey) -> KernelChoice {
+        *lock(&self.looked_up).entry(*key).or_insert_with(|| self.tuned.choice(self.context.info(), key))
+    }
+
+    /// The launch of a kernel whose groups walk over the sites, dimension `dimension` where lanes are the first: no more of them than run at the
+    /// same time.
+    pub(super) fn walked(
+        &self,
+        mut geometry: LaunchGeometry,
+        program: &Program,
+        kernel: &str,
+        (plan, dimension): (&Plan, usize),
+    ) -> LaunchGeometry {
+        if !plan.build.persistent {
+            return geometry;
+        }
+        let dimension = if plan.build.mapping == Mapping::SiteFast { 0 } else { dimension };
+        let chosen = match plan.walk {
+            Walk::Persistent(Some(groups)) => Some(groups),
+            _ => registers_in(program.log(), kernel).map(|number| resident_groups(number, geometry.group_size())),
+        };
+        if let Some(a_unit) = chosen {
+            let most = (a_unit * self.context.info().compute_units as usize).max(1);
+            let others = geometry.groups() / (geometry.global[dimension] / geometry.local[dimension]);
+            let groups = (most / others).max(1) * geometry.local[dimension];
+            geometry.global[dimension] = geometry.global[dimension].min(groups);
+        }
+        geometry
+    }
+}
+
+impl Planner<'_> {
+    /// What names a kernel on fields of `R`, of `parts` spinors or colour vectors a site, to the tuner.
+    pub fn kernel_key<R: Vectors>(
+        &self,
+        kernel: KernelFamily,
         (lattice, sites): (&Lattice, Sites),
         links: LinkFormat,
         parts: usize,
     ) -> KernelKey {
         let [.., slices] = lattice.outer_extents(sites);
         let a_slice = lattice.osites(sites) / slices * lattice.nsimd() * R::device_bytes(Spinors::WORDS);
-        let cache = self.context.info().global_cache_bytes.max(GPU_CACHE_BYTES) as usize;
+        let cache = self.device.global_cache_bytes.max(GPU_CACHE_BYTES) as usize;
         KernelKey {
             kernel,
             precision: StoredPrecision::of::<R>(),
@@ -120,15 +164,10 @@ impl OpenCl {
             parts,
             lanes: lattice.nsimd(),
             volume_class: lattice.extents().volume().ilog2(),
-            access: self.access(),
-            site_order: self.site_order(),
+            access: self.access,
+            site_order: self.site_order,
             slices_in_cache: 3 * parts * a_slice <= cache,
         }
-    }
-
-    /// The choice for a kernel, looked up once.
-    pub fn choice(&self, key: &KernelKey) -> KernelChoice {
-        *lock(&self.looked_up).entry(*key).or_insert_with(|| self.tuned.choice(self.context.info(), key))
     }
 
     /// How a kernel is built and launched.
@@ -140,7 +179,7 @@ impl OpenCl {
         parts: usize,
     ) -> Plan {
         let choice = self.choice(&self.kernel_key::<R>(kernel, (lattice, sites), links, parts));
-        let (device, nsimd) = (self.context.info(), lattice.nsimd());
+        let (device, nsimd) = (self.device, lattice.nsimd());
         let Tuning {
             link_loads,
             stores,
@@ -181,7 +220,7 @@ impl OpenCl {
             shape.parts = Some(side_by_side);
             shape.osites = Some((work_items / (side_by_side * launched_lanes)).max(1));
         }
-        let threads = tuned_threads.filter(|_| !self.threads_chosen).unwrap_or(self.accelerator_threads());
+        let threads = tuned_threads.filter(|_| !self.threads_chosen).unwrap_or(self.threads);
         // A place that was chosen for other groups may not hold these.
         let group = nsimd * if parts > 1 { choice.work_items.unwrap_or(threads.get()) } else { threads.get() };
         let memory = group * Spinors::WORDS * at_once * 2 * size_of::<R>();
@@ -224,7 +263,7 @@ impl OpenCl {
         let over = |shape, most_osites| {
             LaunchGeometry::over_parts(plan.lanes.launched(nsimd), parts_and_osites, shape, plan.threads, most_osites)
         };
-        let [of_first, _, of_last] = self.context.info().max_work_item_sizes;
+        let [of_first, _, of_last] = self.device.max_work_item_sizes;
         match plan.build.mapping {
             Mapping::LaneFast => over(plan.shape, of_last),
             Mapping::SiteFast => {
@@ -232,31 +271,5 @@ impl OpenCl {
                 in_dimensions(over(PartsShape { parts: Some(parts), ..plan.shape }, of_first), [2, 0, 1])
             }
         }
-    }
-
-    /// The launch of a kernel whose groups walk over the sites, dimension `dimension` where lanes are the first: no more of them than run at the
-    /// same time.
-    pub(super) fn walked(
-        &self,
-        mut geometry: LaunchGeometry,
-        program: &Program,
-        kernel: &str,
-        (plan, dimension): (&Plan, usize),
-    ) -> LaunchGeometry {
-        if !plan.build.persistent {
-            return geometry;
-        }
-        let dimension = if plan.build.mapping == Mapping::SiteFast { 0 } else { dimension };
-        let chosen = match plan.walk {
-            Walk::Persistent(Some(groups)) => Some(groups),
-            _ => registers_in(program.log(), kernel).map(|number| resident_groups(number, geometry.group_size())),
-        };
-        if let Some(a_unit) = chosen {
-            let most = (a_unit * self.context.info().compute_units as usize).max(1);
-            let others = geometry.groups() / (geometry.global[dimension] / geometry.local[dimension]);
-            let groups = (most / others).max(1) * geometry.local[dimension];
-            geometry.global[dimension] = geometry.global[dimension].min(groups);
-        }
-        geometry
     }
 }

@@ -13,6 +13,7 @@ use opencl3::types::cl_context;
 
 use super::cache::{EntryKind, Key};
 use super::context::{Context, lock};
+use super::device::DeviceInfo;
 use super::error::{ClStatus, OpenClError};
 use super::raw::{RawDevice, RawKernel, RawProgram, text, unsigned};
 
@@ -68,7 +69,7 @@ impl Context {
     ///
     /// [`OpenClError::Build`] with the build log, if the source does not compile.
     pub fn program(&self, name: &str, source: &str, options: &str) -> Result<Arc<Program>, OpenClError> {
-        let options = self.full_options(options);
+        let options = full_options(self.info(), options);
         let key = Key::new(self.info(), source, &options);
         let slot = Arc::clone(self.programs().entry(key.clone()).or_default());
         let mut slot = lock(&slot);
@@ -80,19 +81,6 @@ impl Context {
             None => self.build_program(name, source, &options, &key)?,
         };
         Ok(Arc::clone(slot.insert(Arc::new(program))))
-    }
-
-    /// The options that every program is built with, before those of the caller.
-    fn full_options(&self, options: &str) -> String {
-        let mut full = Vec::new();
-        if !options.contains("-cl-std=") {
-            full.push("-cl-std=CL1.2");
-        }
-        if self.info().fp32_correctly_rounded_divide_sqrt {
-            full.push("-cl-fp32-correctly-rounded-divide-sqrt");
-        }
-        full.extend(options.split_whitespace());
-        full.join(" ")
     }
 
     /// The program from its binary on disk; `None` if there is none that the driver takes.
@@ -184,6 +172,11 @@ impl Program {
         self.from_disk
     }
 
+    /// The device code, as the driver keeps it: PTX on NVIDIA's GPUs, an ELF file on AMD's; `None` where it gives none.
+    pub fn binary(&self) -> Option<Vec<u8>> {
+        binary_of(&self.raw)
+    }
+
     /// What the driver tells about the kernel `name`.
     ///
     /// # Errors
@@ -243,6 +236,19 @@ impl Program {
         };
         Ok(Kernel { raw: Mutex::new(raw), label: label.into(), info })
     }
+}
+
+/// The options that every program is built with, before those of the caller.
+pub(super) fn full_options(device: &DeviceInfo, options: &str) -> String {
+    let mut full = Vec::new();
+    if !options.contains("-cl-std=") {
+        full.push("-cl-std=CL1.2");
+    }
+    if device.fp32_correctly_rounded_divide_sqrt {
+        full.push("-cl-fp32-correctly-rounded-divide-sqrt");
+    }
+    full.extend(options.split_whitespace());
+    full.join(" ")
 }
 
 fn address(context: cl_context) -> usize {

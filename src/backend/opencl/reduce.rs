@@ -13,7 +13,7 @@ use lanefield_reference::layout::{AcceleratorThreads, BlockOrder, Lattice, reduc
 use super::context::lock;
 use super::tuning::block_options;
 use super::variant::{Choices, Variant};
-use super::{AccessWidth, Arg, Buffer, Context, DeviceField, DeviceKind, Launch, OpenCl, Program, Retirement};
+use super::{AccessWidth, Arg, Buffer, Context, DeviceField, DeviceKind, Launch, OpenCl, Planner, Program, Retirement};
 use crate::backend::BackendError;
 
 /// How the words of large objects are summed. What is summed is the same in every form.
@@ -202,56 +202,6 @@ impl OpenCl {
         self.sums = options;
     }
 
-    fn is_cpu(&self) -> bool {
-        self.context.info().kind == DeviceKind::Cpu
-    }
-
-    /// Whether kernels are built for the words of an object: wide accesses take several of them, and must know which.
-    fn is_specialised(&self) -> bool {
-        self.access != AccessWidth::Word || self.sums.specialised.unwrap_or(!self.is_cpu())
-    }
-
-    pub(super) fn form(&self, sum: Sum) -> SumForm {
-        self.sums.form.unwrap_or(match sum {
-            Sum::Exact => SumForm::FASTEST_EXACT,
-            Sum::Tree(_) => SumForm::FASTEST_TREE,
-        })
-    }
-
-    /// Words of a bundle of objects of `words`. They may be more where one build serves all objects.
-    pub(super) fn bundle(&self, form: SumForm, words: usize) -> usize {
-        match form {
-            SumForm::Fused(bundle) | SumForm::Staged(bundle) if !self.is_specialised() => bundle,
-            SumForm::Fused(bundle) | SumForm::Staged(bundle) => bundle.min(words),
-            SumForm::SerialWords => words,
-        }
-    }
-
-    /// How the sums of groups become one, where each has `bundle` words or one number. Where nobody chose, a second kernel; but on a GPU the
-    /// retirement count where there is one number, and its launch would cost more than that.
-    fn finish(&self, bundle: Option<usize>) -> Finish {
-        let retires = !matches!(self.context.info().retirement, Retirement::Unsupported { .. });
-        let usual = match retires && bundle.is_none() && !self.is_cpu() {
-            true => Finish::RetirementCount,
-            false => Finish::SecondKernel,
-        };
-        self.sums.finish.unwrap_or(usual)
-    }
-
-    /// The operation by which groups retire, as `reduction.clh` numbers them; `None` where a second kernel finishes.
-    fn retirement(&self, bundle: Option<usize>) -> Result<Option<u32>, BackendError> {
-        match self.finish(bundle) {
-            Finish::SecondKernel => Ok(None),
-            Finish::RetirementCount => match &self.context.info().retirement {
-                Retirement::OpenCl3 => Ok(Some(3)),
-                Retirement::NvidiaPtx => Ok(Some(2)),
-                Retirement::Unsupported { reason } => {
-                    Err(BackendError::NoRetirement { device: self.context.info().name.clone(), reason: reason.clone() })
-                }
-            },
-        }
-    }
-
     /// The order in which a field is stored, `parts` a site that are elements of their own; none where it is the host's.
     pub(super) fn stored_order<R: Vectors, K: SiteObject>(
         &self,
@@ -259,57 +209,6 @@ impl OpenCl {
         parts: usize,
     ) -> Option<StoredOrder> {
         self.site_order.on(&field.lattice, field.sites).map(|order| StoredOrder { order, parts })
-    }
-
-    /// `of`: words of a bundle, where the kernel has bundles, and fields of `inner_products`, else 1.
-    pub(super) fn sum_variant<R: Vectors>(
-        &self,
-        file: &'static str,
-        nsimd: usize,
-        words: usize,
-        of: (Option<usize>, usize),
-        sum: Sum,
-        group: Option<usize>,
-    ) -> Result<Variant, BackendError> {
-        let (bundle, fields) = of;
-        let retirement = self.retirement(bundle)?;
-        let bundle = bundle.unwrap_or(self.bundle(self.form(sum), words));
-        let choices = SumChoices {
-            // 16-bit storage rounds a part as a whole; operations on columns, too, know its words.
-            words: (self.is_specialised() || R::BITS == 16 || file == "columns.cl").then_some(words),
-            bundle,
-            fields,
-            // Known when it is built, a group may be larger. One build serves all groups on a CPU.
-            threads: match sum {
-                Sum::Exact if self.is_cpu() => None,
-                Sum::Exact => Some(group.unwrap_or(self.exact_group(None, 1))),
-                Sum::Tree(plan) => Some(plan.threads()),
-            },
-            warp: match sum {
-                Sum::Exact => None,
-                Sum::Tree(plan) => Some(plan.warp()),
-            },
-            retirement,
-            stored: None,
-        };
-        Ok(self.variant::<R>(file, nsimd, Choices::Sum(choices)))
-    }
-
-    /// Work-items of a group of exact sums, `sums` for each of them.
-    fn exact_group(&self, bundle: Option<usize>, sums: usize) -> usize {
-        let most = self.context.info().max_work_group_size;
-        if let Some(group) = self.sums.group {
-            return group.clamp(1, most);
-        }
-        let mut group = match (self.is_cpu(), bundle) {
-            (true, _) => CPU_GROUP,
-            (false, None) => GPU_GROUP,
-            (false, Some(_)) => GPU_BUNDLE_GROUP,
-        };
-        while group > 32 && (group > most || exchange_bytes(Sum::Exact, sums, group) > LOCAL_BYTES) {
-            group /= 2;
-        }
-        group
     }
 
     /// Work-items of a group, and groups of a row.
@@ -324,7 +223,7 @@ impl OpenCl {
                 }
             }
             Sum::Exact => {
-                let group = self.exact_group(work.bundle, work.a_row);
+                let group = self.planner().exact_group(work.bundle, work.a_row);
                 let usual = if work.bundle.is_some() { BUNDLE_GROUPS_PER_UNIT } else { GROUPS_PER_UNIT };
                 let all = info.compute_units as usize * self.sums.groups_per_unit.unwrap_or(usual);
                 let most = all.div_ceil(work.rows * work.planes);
@@ -344,7 +243,7 @@ impl OpenCl {
         let built_for = (work.bundle, work.fields);
         let variant = Variant {
             access: work.access,
-            ..self.sum_variant::<R>(work.file, lattice.nsimd(), words, built_for, work.sum, Some(group))?
+            ..self.planner().sum_variant::<R>(work.file, lattice.nsimd(), words, built_for, work.sum, Some(group))?
         };
         let variant = variant.in_order_of_the_host(work);
         let mut held = lock(&self.workspace);
@@ -383,7 +282,7 @@ impl OpenCl {
         let (group, groups) = self.shape(&one_row)?;
         let built_for = (Some(bundle), 1);
         let access = whole.access;
-        let of = |words| self.sum_variant::<R>("reduce.cl", nsimd, words, built_for, sum, Some(group));
+        let of = |words| self.planner().sum_variant::<R>("reduce.cl", nsimd, words, built_for, sum, Some(group));
         // What is packed lies in the order of the host.
         let pack_variant = Variant { access, ..of(words)? }.in_order_of_the_host(&whole);
         let pack_program = self.program(pack_variant)?;
@@ -460,13 +359,13 @@ impl OpenCl {
         variant: &Variant,
     ) -> Result<Vec<f64>, BackendError> {
         let sums = work.a_row * work.rows * work.planes;
-        if self.finish(work.bundle) == Finish::SecondKernel {
+        if self.planner().finish(work.bundle) == Finish::SecondKernel {
             // Every variant of reduce.cl has the kernel.
             let mut variant = Variant { file: "reduce.cl", ..variant.clone() };
             // What finishes knows no words; the rest of the file would take a CPU's compiler long if it did.
             if let Choices::Sum(choices) = &mut variant.choices {
                 choices.stored = None;
-                if self.is_cpu() && variant.precision != 16 {
+                if self.planner().is_cpu() && variant.precision != 16 {
                     (choices.words, variant.access) = (None, AccessWidth::Word);
                 }
             }
@@ -516,8 +415,111 @@ impl OpenCl {
     }
 }
 
+impl Planner<'_> {
+    fn is_cpu(&self) -> bool {
+        self.device.kind == DeviceKind::Cpu
+    }
+
+    /// Whether kernels are built for the words of an object: wide accesses take several of them, and must know which.
+    fn is_specialised(&self) -> bool {
+        self.access != AccessWidth::Word || self.sums.specialised.unwrap_or(!self.is_cpu())
+    }
+
+    pub fn form(&self, sum: Sum) -> SumForm {
+        self.sums.form.unwrap_or(match sum {
+            Sum::Exact => SumForm::FASTEST_EXACT,
+            Sum::Tree(_) => SumForm::FASTEST_TREE,
+        })
+    }
+
+    /// Words of a bundle of objects of `words`. They may be more where one build serves all objects.
+    pub fn bundle(&self, form: SumForm, words: usize) -> usize {
+        match form {
+            SumForm::Fused(bundle) | SumForm::Staged(bundle) if !self.is_specialised() => bundle,
+            SumForm::Fused(bundle) | SumForm::Staged(bundle) => bundle.min(words),
+            SumForm::SerialWords => words,
+        }
+    }
+
+    /// How the sums of groups become one, where each has `bundle` words or one number. Where nobody chose, a second kernel; but on a GPU the
+    /// retirement count where there is one number, and its launch would cost more than that.
+    fn finish(&self, bundle: Option<usize>) -> Finish {
+        let retires = !matches!(self.device.retirement, Retirement::Unsupported { .. });
+        let usual = match retires && bundle.is_none() && !self.is_cpu() {
+            true => Finish::RetirementCount,
+            false => Finish::SecondKernel,
+        };
+        self.sums.finish.unwrap_or(usual)
+    }
+
+    /// The operation by which groups retire, as `reduction.clh` numbers them; `None` where a second kernel finishes.
+    fn retirement(&self, bundle: Option<usize>) -> Result<Option<u32>, BackendError> {
+        match self.finish(bundle) {
+            Finish::SecondKernel => Ok(None),
+            Finish::RetirementCount => match &self.device.retirement {
+                Retirement::OpenCl3 => Ok(Some(3)),
+                Retirement::NvidiaPtx => Ok(Some(2)),
+                Retirement::Unsupported { reason } => {
+                    Err(BackendError::NoRetirement { device: self.device.name.clone(), reason: reason.clone() })
+                }
+            },
+        }
+    }
+
+    /// `of`: words of a bundle, where the kernel has bundles, and fields of `inner_products`, else 1.
+    pub fn sum_variant<R: Vectors>(
+        &self,
+        file: &'static str,
+        nsimd: usize,
+        words: usize,
+        of: (Option<usize>, usize),
+        sum: Sum,
+        group: Option<usize>,
+    ) -> Result<Variant, BackendError> {
+        let (bundle, fields) = of;
+        let retirement = self.retirement(bundle)?;
+        let bundle = bundle.unwrap_or(self.bundle(self.form(sum), words));
+        let choices = SumChoices {
+            // 16-bit storage rounds a part as a whole; operations on columns, too, know its words.
+            words: (self.is_specialised() || R::BITS == 16 || file == "columns.cl").then_some(words),
+            bundle,
+            fields,
+            // Known when it is built, a group may be larger. One build serves all groups on a CPU.
+            threads: match sum {
+                Sum::Exact if self.is_cpu() => None,
+                Sum::Exact => Some(group.unwrap_or(self.exact_group(None, 1))),
+                Sum::Tree(plan) => Some(plan.threads()),
+            },
+            warp: match sum {
+                Sum::Exact => None,
+                Sum::Tree(plan) => Some(plan.warp()),
+            },
+            retirement,
+            stored: None,
+        };
+        Ok(self.variant::<R>(file, nsimd, Choices::Sum(choices)))
+    }
+
+    /// Work-items of a group of exact sums, `sums` for each of them.
+    pub fn exact_group(&self, bundle: Option<usize>, sums: usize) -> usize {
+        let most = self.device.max_work_group_size;
+        if let Some(group) = self.sums.group {
+            return group.clamp(1, most);
+        }
+        let mut group = match (self.is_cpu(), bundle) {
+            (true, _) => CPU_GROUP,
+            (false, None) => GPU_GROUP,
+            (false, Some(_)) => GPU_BUNDLE_GROUP,
+        };
+        while group > 32 && (group > most || exchange_bytes(Sum::Exact, sums, group) > LOCAL_BYTES) {
+            group /= 2;
+        }
+        group
+    }
+}
+
 /// Local memory of a group of `group` work-items that hold `sums` sums each: see `running_write` in `exact.clh` and `tree.clh`.
-fn exchange_bytes(sum: Sum, sums: usize, group: usize) -> usize {
+pub(super) fn exchange_bytes(sum: Sum, sums: usize, group: usize) -> usize {
     let doubles = match sum {
         // Two doubles a sum, for the upper half of the work-items.
         Sum::Exact => 2 * sums * (group.next_power_of_two() / 2).max(1),

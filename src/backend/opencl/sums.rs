@@ -85,8 +85,8 @@ impl OpenCl {
             return self.sum_of_words(&self.in_f32(x)?, sum);
         }
         let words = x.kind.words();
-        let form = self.form(sum);
-        let bundle = self.bundle(form, words);
+        let form = self.planner().form(sum);
+        let bundle = self.planner().bundle(form, words);
         let parts = match form {
             SumForm::Staged(_) => self.reduce_staged(x, bundle, sum)?,
             SumForm::Fused(_) | SumForm::SerialWords => {
@@ -128,7 +128,7 @@ impl OpenCl {
         let lanes = self.upload_table(slices.lanes(), "table of lanes of slices")?;
         let words = x.kind.words();
         // A bundle that was packed would serve one slice: slices are always fused.
-        let bundle = self.bundle(self.form(sum), words);
+        let bundle = self.planner().bundle(self.planner().form(sum), words);
         let (rows, a_row) = (words.div_ceil(bundle), 2 * bundle);
         let arguments = [
             Arg::Buffer(&x.buffer),

@@ -1,0 +1,144 @@
+//! What compilers made of a kernel: registers, spills, memory of its own, and instructions by kind. From the driver of a device in use
+//! (`device.rs`), or, for AMD's GPUs, from clang alone, without device and driver (`clang.rs`).
+//!
+//! | file | subject |
+//! |---|---|
+//! | `amd_assembly.rs` | the assembly and metadata of LLVM's AMDGPU backend |
+//! | `amd_mnemonics.rs` | what its instructions are |
+//! | `clang.rs` | finding and running clang |
+//! | `device.rs` | the facts of a kernel on a device in use |
+//! | `survey.rs` | many kernels for many GPUs |
+//! | `nvidia.rs` | the log of NVIDIA's compiler, and PTX |
+
+mod amd_assembly;
+mod amd_mnemonics;
+mod clang;
+mod device;
+mod nvidia;
+mod survey;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+pub use clang::{Clang, ClangError};
+pub use device::code_of;
+pub use survey::{Subject, SurveyError, Surveyed, survey};
+
+use super::occupancy::Demand;
+
+/// What is known of a kernel's code. `None`: what made it does not tell.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct CodeFacts {
+    /// The kernel.
+    pub kernel: String,
+    /// What it was compiled for: an architecture, or a device.
+    pub target: String,
+    /// What compiled it.
+    pub compiler: String,
+    /// Registers of a work-item; on AMD's GPUs the architectural ones.
+    pub registers: Option<usize>,
+    /// Accumulation registers of a work-item, where there are any.
+    pub accumulation: Option<usize>,
+    /// Scalar registers of a wave.
+    pub scalar: Option<usize>,
+    /// Registers of work-items that were spilled, to memory or to accumulation registers, as the compiler counts them.
+    pub spilled_registers: Option<usize>,
+    /// Scalar registers that were spilled, to lanes of others.
+    pub spilled_scalar: Option<usize>,
+    /// Bytes of spill stores and loads of a work-item.
+    pub spill_bytes: Option<SpillBytes>,
+    /// Bytes of private memory of a work-item: what was spilled, and arrays that are not in registers.
+    pub private_bytes: Option<usize>,
+    /// Bytes of local memory of a group that the kernel itself declares.
+    pub local_bytes: Option<usize>,
+    /// Work-items of a wave.
+    pub wave: Option<usize>,
+    /// Bytes of code.
+    pub code_bytes: Option<usize>,
+    /// Instructions by kind, each once wherever it stands: those of a loop are not multiplied.
+    pub counts: Option<InstructionCounts>,
+    /// What the compiler itself says the registers allow: waves of a SIMD.
+    pub waves_by_compiler: Option<usize>,
+    /// What is not known, and why.
+    pub unknown: Option<String>,
+}
+
+/// Bytes that spills move.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct SpillBytes {
+    /// To memory.
+    pub stores: usize,
+    /// From memory.
+    pub loads: usize,
+}
+
+/// Instructions of each kind in the code. Accesses by their width in bytes of a work-item.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct InstructionCounts {
+    /// Loads from global memory.
+    pub global_loads: BTreeMap<usize, usize>,
+    /// Stores to global memory.
+    pub global_stores: BTreeMap<usize, usize>,
+    /// Atomic operations on memory.
+    pub atomics: usize,
+    /// Loads from local memory.
+    pub local_loads: usize,
+    /// Stores to local memory.
+    pub local_stores: usize,
+    /// Loads from private memory: spills, and arrays that are not in registers.
+    pub private_loads: usize,
+    /// Stores to private memory.
+    pub private_stores: usize,
+    /// Moves from and to accumulation registers.
+    pub accumulation_moves: usize,
+    /// Fused multiply-adds in f32.
+    pub fma_f32: usize,
+    /// Those that compute two at once.
+    pub fma_f32_packed: usize,
+    /// Fused multiply-adds in f64.
+    pub fma_f64: usize,
+    /// Other instructions of work-items.
+    pub vector: usize,
+    /// Instructions of waves, loads of scalars among them.
+    pub scalar: usize,
+    /// Waits for memory.
+    pub waits: usize,
+    /// Barriers.
+    pub barriers: usize,
+    /// Branches.
+    pub branches: usize,
+    /// Calls; none of the kernels here should have any.
+    pub calls: usize,
+}
+
+impl InstructionCounts {
+    /// Bytes of all loads from global memory.
+    pub fn global_load_bytes(&self) -> usize {
+        self.global_loads.iter().map(|(bytes, count)| bytes * count).sum()
+    }
+
+    /// Bytes of all stores to global memory.
+    pub fn global_store_bytes(&self) -> usize {
+        self.global_stores.iter().map(|(bytes, count)| bytes * count).sum()
+    }
+}
+
+impl CodeFacts {
+    /// Whether values leave the registers for memory, by a spill or in an array; `None` where nobody tells.
+    pub fn uses_private_memory(&self) -> Option<bool> {
+        self.private_bytes.map(|bytes| bytes > 0)
+    }
+
+    /// What it takes of a compute unit in groups of so many work-items, with `local` bytes beside those that it declares itself; `None` where its
+    /// registers are not known.
+    pub fn demand(&self, group: usize, local: usize) -> Option<Demand> {
+        Some(Demand {
+            group,
+            registers: self.registers?,
+            accumulation: self.accumulation.unwrap_or(0),
+            scalar: self.scalar.unwrap_or(0),
+            local: local + self.local_bytes.unwrap_or(0),
+        })
+    }
+}

@@ -1,0 +1,267 @@
+//! The numbers of each architecture that decide how many waves a compute unit holds.
+//!
+//! AMD: LLVM, `AMDGPUBaseInfo.cpp` (namespace `IsaInfo`) and "User Guide for AMDGPU Backend"; the ISA documents of MI100, MI200, MI300 and
+//! RDNA3. NVIDIA: `cuda_occupancy.h` of the CUDA toolkit, and the table "Technical Specifications per Compute Capability" of the CUDA C++
+//! Programming Guide.
+
+use serde::Serialize;
+
+use super::OccupancyError;
+
+/// Who makes it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub enum Vendor {
+    /// AMD.
+    #[serde(rename = "AMD")]
+    Amd,
+    /// NVIDIA.
+    #[serde(rename = "NVIDIA")]
+    Nvidia,
+}
+
+/// What accumulation registers (AGPRs, of matrix instructions; compilers spill to them) do to the others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Accumulation {
+    /// There are none.
+    None,
+    /// They have a file of their own, of the same size: the larger number counts.
+    Separate,
+    /// They share one file, behind the architectural registers, whose number is first rounded up to a multiple of this one.
+    Unified(usize),
+}
+
+/// Scalar registers, where they limit waves.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct ScalarRegisters {
+    /// Of a partition.
+    pub a_partition: usize,
+    /// A wave takes a multiple of this number.
+    pub granule: usize,
+    /// A wave takes at most so many: 102 that instructions name, and those for VCC, FLAT_SCRATCH and XNACK.
+    pub most: usize,
+}
+
+/// What a compute unit has to offer. Registers are counted for each lane of a wave.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Architecture {
+    /// As compilers call it: `gfx90a`, `sm_90`.
+    pub name: &'static str,
+    /// GPUs that have it.
+    pub product: &'static str,
+    /// Who makes it.
+    pub vendor: Vendor,
+    /// What holds a group: a compute unit, a work-group processor, or a multiprocessor.
+    pub unit: &'static str,
+    /// Work-items of a wave (a wavefront, a warp).
+    pub wave: usize,
+    /// Parts of a unit, each with registers and wave slots of its own: SIMDs.
+    pub partitions: usize,
+    /// Waves that a partition holds at most.
+    pub waves_a_partition: usize,
+    /// Groups that a unit holds at most.
+    pub groups: usize,
+    /// Whether that number is one of barriers, which groups of a single wave do not need.
+    pub groups_are_barriers: bool,
+    /// Registers of a partition.
+    pub registers: usize,
+    /// A wave takes a multiple of this number of them.
+    pub register_granule: usize,
+    /// A work-item takes at most so many (architectural ones).
+    pub most_registers: usize,
+    /// Accumulation registers.
+    pub accumulation: Accumulation,
+    /// Scalar registers; `None` where waves have theirs in any case.
+    pub scalar: Option<ScalarRegisters>,
+    /// Bytes of local memory (LDS, shared memory) of a unit, at most.
+    pub local_bytes: usize,
+    /// A group takes a multiple of this number of bytes.
+    pub local_granule: usize,
+    /// Bytes that the system takes for each group.
+    pub local_reserved: usize,
+    /// Bytes that a group takes at most.
+    pub most_local: usize,
+    /// Sizes of local memory, in KiB, among which a driver chooses, leaving the rest to the L1 cache; empty where there is one.
+    pub carve_outs: &'static [usize],
+}
+
+/// Work-items of a group at most, on all of them.
+pub(super) const MOST_WORK_ITEMS: usize = 1024;
+
+const KIB: usize = 1024;
+
+const GCN: Architecture = Architecture {
+    name: "gfx906",
+    product: "MI50, MI60, Radeon VII",
+    vendor: Vendor::Amd,
+    unit: "CU",
+    wave: 64,
+    partitions: 4,
+    waves_a_partition: 10,
+    groups: 16,
+    groups_are_barriers: true,
+    registers: 256,
+    register_granule: 4,
+    most_registers: 256,
+    accumulation: Accumulation::None,
+    scalar: Some(ScalarRegisters { a_partition: 800, granule: 16, most: 112 }),
+    local_bytes: 64 * KIB,
+    local_granule: 512,
+    local_reserved: 0,
+    most_local: 64 * KIB,
+    carve_outs: &[],
+};
+
+const CDNA2: Architecture = Architecture {
+    name: "gfx90a",
+    product: "MI210, MI250, MI250X",
+    waves_a_partition: 8,
+    registers: 512,
+    register_granule: 8,
+    accumulation: Accumulation::Unified(4),
+    ..GCN
+};
+
+const RDNA3: Architecture = Architecture {
+    name: "gfx1100",
+    product: "RX 7900, W7900; 32-wide waves",
+    unit: "WGP",
+    wave: 32,
+    waves_a_partition: 16,
+    groups: 32,
+    registers: 1536,
+    register_granule: 24,
+    scalar: None,
+    local_bytes: 128 * KIB,
+    local_granule: 1024,
+    ..GCN
+};
+
+const AMPERE: Architecture = Architecture {
+    name: "sm_80",
+    product: "A100",
+    vendor: Vendor::Nvidia,
+    unit: "SM",
+    wave: 32,
+    partitions: 4,
+    waves_a_partition: 16,
+    groups: 32,
+    groups_are_barriers: false,
+    // 65536 of an SM: 16384 of a partition, for 32 lanes; a warp takes multiples of 256.
+    registers: 512,
+    register_granule: 8,
+    most_registers: 255,
+    accumulation: Accumulation::None,
+    scalar: None,
+    local_bytes: 164 * KIB,
+    local_granule: 128,
+    local_reserved: KIB,
+    most_local: 163 * KIB,
+    carve_outs: &[0, 8, 16, 32, 64, 100, 132, 164],
+};
+
+static KNOWN: [Architecture; 10] = [
+    GCN,
+    Architecture { name: "gfx908", product: "MI100", accumulation: Accumulation::Separate, ..GCN },
+    CDNA2,
+    Architecture { name: "gfx942", product: "MI300A, MI300X, MI325X", ..CDNA2 },
+    RDNA3,
+    Architecture { product: "RX 7900, W7900; 64-wide waves", wave: 64, registers: 768, register_granule: 12, ..RDNA3 },
+    Architecture {
+        name: "sm_70",
+        product: "V100",
+        local_bytes: 96 * KIB,
+        local_granule: 256,
+        local_reserved: 0,
+        most_local: 96 * KIB,
+        carve_outs: &[0, 8, 16, 32, 64, 96],
+        ..AMPERE
+    },
+    AMPERE,
+    Architecture {
+        name: "sm_89",
+        product: "L4, L40, RTX 40",
+        waves_a_partition: 12,
+        groups: 24,
+        local_bytes: 100 * KIB,
+        most_local: 99 * KIB,
+        carve_outs: &[0, 8, 16, 32, 64, 100],
+        ..AMPERE
+    },
+    Architecture {
+        name: "sm_90",
+        product: "H100, H200, GH200",
+        local_bytes: 228 * KIB,
+        most_local: 227 * KIB,
+        carve_outs: &[0, 8, 16, 32, 64, 100, 132, 164, 196, 228],
+        ..AMPERE
+    },
+];
+
+impl Architecture {
+    /// All of them; `gfx1100` twice, with waves of 32 and of 64.
+    pub fn all() -> &'static [Self] {
+        &KNOWN
+    }
+
+    /// The architecture of that name, with waves of `wave` work-items, or those that are usual there.
+    ///
+    /// # Errors
+    /// A name, or a width, that is not known, with those that are.
+    pub fn find(name: &str, wave: Option<usize>) -> Result<Self, OccupancyError> {
+        let named: Vec<&Self> = KNOWN.iter().filter(|known| known.name == name).collect();
+        if named.is_empty() {
+            let mut known: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
+            known.dedup();
+            return Err(OccupancyError::UnknownArchitecture { name: name.to_owned(), known: known.join(", ") });
+        }
+        let fitting = named.iter().find(|known| wave.is_none_or(|wave| wave == known.wave));
+        fitting.map(|known| **known).ok_or_else(|| OccupancyError::NoSuchWave {
+            architecture: named[0].name,
+            wave: wave.unwrap_or_default(),
+            waves: named.iter().map(|known| known.wave.to_string()).collect::<Vec<_>>().join(" or "),
+        })
+    }
+
+    /// Waves that a unit holds at most.
+    pub fn most_waves(&self) -> usize {
+        self.partitions * self.waves_a_partition
+    }
+
+    /// Waves of a group of so many work-items.
+    pub fn waves_of(&self, work_items: usize) -> usize {
+        work_items.div_ceil(self.wave)
+    }
+
+    /// Registers that are taken for a work-item that uses `registers` architectural ones and `accumulation` others.
+    pub fn allocated_registers(&self, registers: usize, accumulation: usize) -> usize {
+        let used = match self.accumulation {
+            Accumulation::None => registers,
+            Accumulation::Separate => registers.max(accumulation),
+            Accumulation::Unified(granule) if accumulation > 0 => registers.next_multiple_of(granule) + accumulation,
+            Accumulation::Unified(_) => registers,
+        };
+        used.max(1).next_multiple_of(self.register_granule)
+    }
+
+    /// Bytes of local memory that are taken for a group that uses `bytes`.
+    pub fn allocated_local(&self, bytes: usize) -> usize {
+        (bytes + self.local_reserved).next_multiple_of(self.local_granule)
+    }
+
+    /// What waves are called.
+    pub fn wave_name(&self) -> &'static str {
+        match self.vendor {
+            Vendor::Amd => "waves",
+            Vendor::Nvidia => "warps",
+        }
+    }
+
+    /// What registers of a work-item are called.
+    pub fn register_name(&self) -> &'static str {
+        match self.vendor {
+            Vendor::Amd => "VGPRs",
+            Vendor::Nvidia => "registers",
+        }
+    }
+}

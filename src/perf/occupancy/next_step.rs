@@ -1,0 +1,88 @@
+//! What one group more on a compute unit would need, at least: the largest numbers with which it fits, and how many groups fit with them.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use super::architecture::Architecture;
+use super::limits::{Demand, Resource, limits};
+
+/// A resource of which a kernel must take less.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct Need {
+    /// Which one.
+    pub resource: Resource,
+    /// So much at most.
+    pub at_most: usize,
+    /// What it takes now.
+    pub instead_of: usize,
+}
+
+/// The next larger number of groups, and all that it needs at once.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct NextStep {
+    /// Groups on a unit.
+    pub groups: usize,
+    /// Waves on a unit.
+    pub waves: usize,
+    /// What must change.
+    pub needs: Vec<Need>,
+}
+
+impl NextStep {
+    /// The step from `groups`; `None` where slots bind, or a resource cannot be had for less.
+    pub(super) fn after(architecture: &Architecture, demand: &Demand, groups: usize) -> Option<Self> {
+        let target = groups + 1;
+        let (mut needs, mut reached) = (Vec::new(), *demand);
+        for limit in limits(architecture, demand).into_iter().filter(|limit| limit.groups < target) {
+            let (instead_of, set): (usize, fn(&mut Demand, usize)) = match limit.resource {
+                Resource::Registers => (demand.registers, |demand, value| demand.registers = value),
+                Resource::ScalarRegisters => (demand.scalar, |demand, value| demand.scalar = value),
+                Resource::LocalMemory => (demand.local, |demand, value| demand.local = value),
+                Resource::WaveSlots | Resource::GroupSlots => return None,
+            };
+            let suffices = |value: usize| {
+                let mut less = *demand;
+                set(&mut less, value);
+                let of_less = limits(architecture, &less);
+                of_less.iter().all(|other| other.resource != limit.resource || other.groups >= target)
+            };
+            // What suffices does so for all that is smaller.
+            let (mut low, mut high) = (0, instead_of);
+            if !suffices(low) {
+                return None;
+            }
+            while low + 1 < high {
+                let middle = low.midpoint(high);
+                if suffices(middle) { low = middle } else { high = middle }
+            }
+            // No kernel does without registers.
+            if low == 0 && limit.resource != Resource::LocalMemory {
+                return None;
+            }
+            set(&mut reached, low);
+            needs.push(Need { resource: limit.resource, at_most: low, instead_of });
+        }
+        // Registers go in steps of a wave for each partition, so that there may be more.
+        let groups = limits(architecture, &reached).iter().map(|limit| limit.groups).min()?;
+        Some(Self { groups, waves: groups * architecture.waves_of(demand.group), needs })
+    }
+
+    /// In words, with the names that belong to `architecture`.
+    pub fn in_words(&self, architecture: &Architecture) -> String {
+        let needs = self.needs.iter().map(|need| {
+            let unit = if need.resource == Resource::LocalMemory { "bytes of " } else { "" };
+            let name = need.resource.name(architecture);
+            format!("at most {} {unit}{name} instead of {}", need.at_most, need.instead_of)
+        });
+        let waves = architecture.wave_name();
+        format!("{} groups ({} {waves}): {}", self.groups, self.waves, needs.collect::<Vec<_>>().join(", and "))
+    }
+}
+
+impl fmt::Display for NextStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let needs = self.needs.iter().map(|need| format!("{} ≤ {}", need.resource, need.at_most));
+        write!(f, "{} groups: {}", self.groups, needs.collect::<Vec<_>>().join(", "))
+    }
+}
