@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use lanefield_reference::domains;
@@ -17,6 +18,7 @@ use lanefield_reference::links::DoubledGauge;
 use num_complex::Complex;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use super::timeline::{Group, SpanGuard, Timeline};
 use super::{Backend, BackendError, HeldHop, Sum, column_parts};
 
 /// A number of CPU threads.
@@ -49,6 +51,7 @@ impl FromStr for Threads {
 /// The reference's kernels on a thread pool of its own.
 pub struct Cpu {
     pool: ThreadPool,
+    timeline: OnceLock<Arc<Timeline>>,
 }
 
 impl Cpu {
@@ -70,12 +73,28 @@ impl Cpu {
         };
         let keep = move |thread| domains::keep_in_domain(thread, number);
         let pool = ThreadPoolBuilder::new().num_threads(threads).start_handler(keep).build();
-        pool.map(|pool| Self { pool }).map_err(|e| BackendError::Threads { threads, reason: e.to_string() })
+        let cpu = |pool| {
+            let timeline = Timeline::of_process().map_or_else(OnceLock::new, |timeline| Arc::clone(timeline).into());
+            Self { pool, timeline }
+        };
+        pool.map(cpu).map_err(|e| BackendError::Threads { threads, reason: e.to_string() })
     }
 
     /// Number of threads.
     pub fn threads(&self) -> usize {
         self.pool.current_num_threads()
+    }
+
+    /// Records on a timeline, from now on, when each call ran. Whether it does: a backend records into one timeline, and into that of the
+    /// process if there was one when it was made.
+    pub fn record_into(&self, timeline: Arc<Timeline>) -> bool {
+        self.timeline.set(timeline).is_ok()
+    }
+
+    /// Runs one call of the backend.
+    fn run<T: Send>(&self, name: &str, work: impl FnOnce() -> T + Send) -> T {
+        let _span = self.timeline.get().map_or_else(SpanGuard::none, |timeline| timeline.span(Group::Cpu, name));
+        self.pool.install(work)
     }
 
     /// Runs `work` on this backend's threads.
@@ -126,7 +145,7 @@ impl Backend for Cpu {
     }
 
     fn clear<R: Vectors, K: SiteObject>(&self, field: &mut Field<R, K>) -> Result<(), BackendError> {
-        self.pool.install(|| blas::clear(field));
+        self.run("clear", || blas::clear(field));
         Ok(())
     }
 
@@ -151,7 +170,7 @@ impl Backend for Cpu {
         legs: LegOrder,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
-        Ok(self.pool.install(|| hop::hop(out, stencil, links, source, legs, dagger))?)
+        Ok(self.run("hop", || hop::hop(out, stencil, links, source, legs, dagger))?)
     }
 
     fn field_strength<R: Vectors>(
@@ -160,7 +179,7 @@ impl Backend for Cpu {
         stencil: &Stencil,
         links: &Field<R, Gauge>,
     ) -> Result<(), BackendError> {
-        Ok(self.pool.install(|| clover_term::field_strength(out, stencil, links))?)
+        Ok(self.run("field_strength", || clover_term::field_strength(out, stencil, links))?)
     }
 
     fn clover_term<R: Vectors>(
@@ -169,7 +188,7 @@ impl Backend for Cpu {
         strength: &Field<R, FieldStrength>,
         coefficients: CloverCoefficients,
     ) -> Result<(), BackendError> {
-        Ok(self.pool.install(|| clover_term::clover_term(out, strength, coefficients))?)
+        Ok(self.run("clover_term", || clover_term::clover_term(out, strength, coefficients))?)
     }
 
     fn clover_inverse<R: Vectors>(
@@ -178,7 +197,7 @@ impl Backend for Cpu {
         pivots: &mut Field<R, ComplexNumber>,
         term: &Field<R, CloverBlocks>,
     ) -> Result<(), BackendError> {
-        Ok(self.pool.install(|| clover_term::clover_inverse(out, pivots, term))?)
+        Ok(self.run("clover_inverse", || clover_term::clover_inverse(out, pivots, term))?)
     }
 
     fn clover_apply<R: Vectors>(
@@ -187,7 +206,7 @@ impl Backend for Cpu {
         blocks: &Field<R, CloverBlocks>,
         x: &Field<R, Spinors>,
     ) -> Result<(), BackendError> {
-        Ok(self.pool.install(|| clover::clover_apply(out, blocks, x))?)
+        Ok(self.run("clover_apply", || clover::clover_apply(out, blocks, x))?)
     }
 
     fn clover_inverse_hop<R: Vectors>(
@@ -196,7 +215,7 @@ impl Backend for Cpu {
         inverse: &Field<R, CloverBlocks>,
         hop: HeldHop<'_, Self, R>,
     ) -> Result<(), BackendError> {
-        Ok(self.pool.install(|| clover::clover_inverse_hop(out, inverse, hop))?)
+        Ok(self.run("clover_inverse_hop", || clover::clover_inverse_hop(out, inverse, hop))?)
     }
 
     fn clover_minus_hop<R: Vectors>(
@@ -206,7 +225,7 @@ impl Backend for Cpu {
         chi: &Field<R, Spinors>,
         hop: HeldHop<'_, Self, R>,
     ) -> Result<(), BackendError> {
-        Ok(self.pool.install(|| clover::clover_minus_hop(out, term, chi, hop))?)
+        Ok(self.run("clover_minus_hop", || clover::clover_minus_hop(out, term, chi, hop))?)
     }
 
     fn pick_checkerboard<R: Vectors, K: SiteObject>(
@@ -214,11 +233,11 @@ impl Backend for Cpu {
         out: &mut Field<R, K>,
         x: &Field<R, K>,
     ) -> Result<(), BackendError> {
-        Ok(self.pool.install(|| clover_term::pick_checkerboard(out, x))?)
+        Ok(self.run("pick_checkerboard", || clover_term::pick_checkerboard(out, x))?)
     }
 
     fn copy<R: Vectors, K: SiteObject>(&self, out: &mut Field<R, K>, x: &Field<R, K>) -> Result<(), BackendError> {
-        Ok(self.pool.install(|| blas::copy(out, x))?)
+        Ok(self.run("copy", || blas::copy(out, x))?)
     }
 
     fn scale<R: Vectors, K: SiteObject>(
@@ -227,7 +246,7 @@ impl Backend for Cpu {
         a: f64,
         x: &Field<R, K>,
     ) -> Result<(), BackendError> {
-        Ok(self.pool.install(|| blas::scale(out, a, x))?)
+        Ok(self.run("scale", || blas::scale(out, a, x))?)
     }
 
     fn axpy<R: Vectors, K: SiteObject>(
@@ -236,7 +255,7 @@ impl Backend for Cpu {
         x: &Field<R, K>,
         y: &mut Field<R, K>,
     ) -> Result<(), BackendError> {
-        Ok(self.pool.install(|| blas::axpy(a, x, y))?)
+        Ok(self.run("axpy", || blas::axpy(a, x, y))?)
     }
 
     fn axpy_norm<R: Vectors, K: SiteObject>(
@@ -246,7 +265,7 @@ impl Backend for Cpu {
         y: &mut Field<R, K>,
         sum: Sum,
     ) -> Result<f64, BackendError> {
-        Ok(self.pool.install(|| blas::axpy_norm(a, x, y, sum))?)
+        Ok(self.run("axpy_norm", || blas::axpy_norm(a, x, y, sum))?)
     }
 
     fn axpby_norm<R: Vectors, K: SiteObject>(
@@ -257,7 +276,7 @@ impl Backend for Cpu {
         y: &mut Field<R, K>,
         sum: Sum,
     ) -> Result<f64, BackendError> {
-        Ok(self.pool.install(|| blas::axpby_norm(a, x, b, y, sum))?)
+        Ok(self.run("axpby_norm", || blas::axpby_norm(a, x, b, y, sum))?)
     }
 
     fn cg_update<R: Vectors, K: SiteObject>(
@@ -268,7 +287,7 @@ impl Backend for Cpu {
         a: f64,
         b: f64,
     ) -> Result<(), BackendError> {
-        Ok(self.pool.install(|| blas::cg_update(psi, p, r, a, b))?)
+        Ok(self.run("cg_update", || blas::cg_update(psi, p, r, a, b))?)
     }
 
     fn complex_axpy<R: Vectors, K: SiteObject>(
@@ -277,7 +296,7 @@ impl Backend for Cpu {
         x: &Field<R, K>,
         y: &mut Field<R, K>,
     ) -> Result<(), BackendError> {
-        Ok(self.pool.install(|| blas::complex_axpy(a, x, y))?)
+        Ok(self.run("complex_axpy", || blas::complex_axpy(a, x, y))?)
     }
 
     fn complex_xpay<R: Vectors, K: SiteObject>(
@@ -286,7 +305,7 @@ impl Backend for Cpu {
         b: Complex<f64>,
         y: &mut Field<R, K>,
     ) -> Result<(), BackendError> {
-        Ok(self.pool.install(|| blas::complex_xpay(x, b, y))?)
+        Ok(self.run("complex_xpay", || blas::complex_xpay(x, b, y))?)
     }
 
     fn laplace_hop<R: Vectors>(
@@ -297,11 +316,11 @@ impl Backend for Cpu {
         source: &Field<R, ColourVectors>,
         legs: LegOrder,
     ) -> Result<(), BackendError> {
-        Ok(self.pool.install(|| laplace::laplace_hop(out, stencil, links, source, legs))?)
+        Ok(self.run("laplace_hop", || laplace::laplace_hop(out, stencil, links, source, legs))?)
     }
 
     fn norm2<R: Vectors, K: SiteObject>(&self, x: &Field<R, K>, sum: Sum) -> Result<f64, BackendError> {
-        Ok(self.pool.install(|| reduce::norm2(x, sum)))
+        Ok(self.run("norm2", || reduce::norm2(x, sum)))
     }
 
     fn convert<S: Vectors, R: Vectors, K: SiteObject>(
@@ -309,7 +328,7 @@ impl Backend for Cpu {
         out: &mut Field<S, K>,
         x: &Field<R, K>,
     ) -> Result<(), BackendError> {
-        Ok(self.pool.install(|| convert::convert(out, x))?)
+        Ok(self.run("convert", || convert::convert(out, x))?)
     }
 
     fn take_columns<R: Vectors, K: Repeated>(
@@ -318,7 +337,7 @@ impl Backend for Cpu {
         wanted: &[usize],
         column_parts: usize,
     ) -> Result<Field<R, K>, BackendError> {
-        Ok(self.pool.install(|| columns::take_columns(x, wanted, column_parts))?)
+        Ok(self.run("take_columns", || columns::take_columns(x, wanted, column_parts))?)
     }
 
     fn put_columns<R: Vectors, K: Repeated>(
@@ -328,7 +347,7 @@ impl Backend for Cpu {
         places: &[usize],
         column_parts: usize,
     ) -> Result<(), BackendError> {
-        Ok(self.pool.install(|| columns::put_columns(out, x, places, column_parts))?)
+        Ok(self.run("put_columns", || columns::put_columns(out, x, places, column_parts))?)
     }
 
     fn column_products<R: Vectors, K: Repeated>(
@@ -343,7 +362,7 @@ impl Backend for Cpu {
             Ok(reduce::inner_product(&x?, &y?, sum)?.re)
         };
         let count = x.kind().parts() / column_parts.max(1);
-        Ok(self.pool.install(|| (0..count).map(product).collect::<Result<_, _>>())?)
+        Ok(self.run("column_products", || (0..count).map(product).collect::<Result<_, _>>())?)
     }
 
     fn column_axpy_norm<R: Vectors, K: Repeated>(
@@ -361,7 +380,7 @@ impl Backend for Cpu {
             columns::put_columns(y, &updated, &[column], column_parts)?;
             Ok(norm2)
         };
-        Ok(self.pool.install(|| a.iter().enumerate().map(&mut update).collect::<Result<_, _>>())?)
+        Ok(self.run("column_axpy_norm", || a.iter().enumerate().map(&mut update).collect::<Result<_, _>>())?)
     }
 
     fn column_cg_update<R: Vectors, K: Repeated>(
@@ -380,7 +399,7 @@ impl Backend for Cpu {
             columns::put_columns(psi, &new_psi, &[column], column_parts)?;
             columns::put_columns(p, &new_p, &[column], column_parts)
         };
-        Ok(self.pool.install(|| a.iter().zip(b).enumerate().try_for_each(&mut update))?)
+        Ok(self.run("column_cg_update", || a.iter().zip(b).enumerate().try_for_each(&mut update))?)
     }
 
     fn inner_products<R: Vectors, K: SiteObject>(
@@ -389,11 +408,11 @@ impl Backend for Cpu {
         y: &Field<R, K>,
         sum: Sum,
     ) -> Result<Vec<Complex<f64>>, BackendError> {
-        Ok(self.pool.install(|| reduce::inner_products(xs, y, sum))?)
+        Ok(self.run("inner_products", || reduce::inner_products(xs, y, sum))?)
     }
 
     fn sum<R: Vectors, K: SiteObject>(&self, x: &Field<R, K>, sum: Sum) -> Result<Vec<Complex<f64>>, BackendError> {
-        Ok(self.pool.install(|| reduce::sum(x, sum)))
+        Ok(self.run("sum", || reduce::sum(x, sum)))
     }
 
     fn slice_sums<R: Vectors, K: SiteObject>(
@@ -402,7 +421,7 @@ impl Backend for Cpu {
         direction: Direction,
         sum: Sum,
     ) -> Result<Vec<Vec<Complex<f64>>>, BackendError> {
-        Ok(self.pool.install(|| reduce::slice_sums(x, direction, sum)))
+        Ok(self.run("slice_sums", || reduce::slice_sums(x, direction, sum)))
     }
 
     fn s_matrix<R: Vectors>(&self, matrix: &SMatrix) -> Result<SMatrix, BackendError> {
@@ -415,7 +434,7 @@ impl Backend for Cpu {
         matrix: &SMatrix,
         x: &Field<R, Spinors>,
     ) -> Result<(), BackendError> {
-        Ok(self.pool.install(|| domain_wall::multiply(out, matrix, x))?)
+        Ok(self.run("s_multiply", || domain_wall::multiply(out, matrix, x))?)
     }
 
     fn s_multiply_add<R: Vectors>(
@@ -425,7 +444,7 @@ impl Backend for Cpu {
         x: &Field<R, Spinors>,
         z: &Field<R, Spinors>,
     ) -> Result<(), BackendError> {
-        Ok(self.pool.install(|| domain_wall::multiply_add(out, matrix, x, z))?)
+        Ok(self.run("s_multiply_add", || domain_wall::multiply_add(out, matrix, x, z))?)
     }
 
     fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {

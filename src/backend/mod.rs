@@ -5,6 +5,7 @@ pub mod bandwidth;
 mod cpu;
 pub mod opencl;
 pub mod select;
+pub mod timeline;
 
 use lanefield_reference::field::{
     CloverBlocks, ColourVectors, ComplexNumber, Field, FieldError, FieldStrength, Gauge, Repeated, SiteObject, Spinors,

@@ -6,6 +6,7 @@ use lanefield::backend::opencl::{DeviceInfo, OpenCl, OpenClError, devices, probe
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Backend, Cpu, Sum, Threads};
 use lanefield::operator::HopParameters;
+use lanefield::perf::trace::{Group, span};
 use lanefield::reference::layout::{
     AcceleratorThreads, LaneChoice, LegOrder, ReductionDevice, TreePlan, get_num_blocks_and_threads,
 };
@@ -95,7 +96,11 @@ impl BackendArgs {
     /// Opens the backend that was asked for, and says on standard error which one was taken, and whether its results can be called
     /// bitwise.
     pub fn open_to_tune(&self) -> anyhow::Result<AnyBackend> {
-        let devices = match devices() {
+        let listed = {
+            let _span = span(Group::Host, || "list devices");
+            devices()
+        };
+        let devices = match listed {
             Ok(devices) => devices,
             Err(OpenClError::NoOpenCl { .. }) if self.device == DeviceChoice::Cpu => Vec::new(),
             Err(error @ OpenClError::NoOpenCl { .. }) if self.device == DeviceChoice::Auto => {
@@ -121,6 +126,7 @@ impl BackendArgs {
 
     /// An OpenCL device with the work-group asked for.
     pub fn open_device(&self, device: &DeviceInfo) -> anyhow::Result<OpenCl> {
+        let _span = span(Group::Host, || "open and probe the device");
         let mut opened = OpenCl::open(device, AcceleratorThreads::DEFAULT)
             .with_context(|| format!("failed to open the device {}", device.name))?;
         if let Some(threads) = self.accelerator_threads {

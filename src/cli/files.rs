@@ -9,6 +9,7 @@ use anyhow::Context as _;
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::nersc::{self, FloatingPoint, NerscError, NerscHeader};
 use lanefield::io::npy::{self, ArrayReal, NpyError, Precision};
+use lanefield::perf::trace::{Group, span};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::layout::Extents;
 use num_complex::Complex;
@@ -32,6 +33,7 @@ pub fn is_npy(path: &Path) -> bool {
 
 /// Reads a configuration and verifies it: all that a NERSC header says, and that links are in SU(3).
 pub fn read_configuration(path: &Path) -> anyhow::Result<ConfigurationFile> {
+    let _span = span(Group::File, || format!("read {}", path.display()));
     if is_npy(path) {
         return read_npy(path).map_err(|error| npy_error(path, error));
     }

@@ -6,6 +6,7 @@ mod bench;
 mod config;
 mod correlator;
 mod correlator_plot;
+mod counters;
 mod devices;
 mod fields;
 mod files;
@@ -18,8 +19,10 @@ mod output;
 mod peak;
 mod propagator;
 mod reduce;
+mod report;
 mod solve;
 mod source;
+mod trace;
 mod tune;
 mod verify;
 mod walls;
@@ -34,6 +37,8 @@ use clap::{Parser, Subcommand};
 struct Cli {
     #[command(subcommand)]
     command: Command,
+    #[command(flatten)]
+    trace: trace::TraceArgs,
 }
 
 #[derive(Subcommand)]
@@ -51,6 +56,8 @@ enum Command {
     Guidelines(guidelines::Guidelines),
     Peak(peak::Peak),
     Occupancy(Box<occupancy::Occupancy>),
+    Counters(counters::Counters),
+    Report(report::Report),
 }
 
 /// How a command ended that did not fail.
@@ -63,7 +70,22 @@ pub enum Outcome {
 
 /// Runs the program.
 pub fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let Cli { command, trace } = Cli::parse();
+    let outcome = trace.start().and_then(|tracing| tracing.around(|| run(command)));
+    match outcome {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::CheckFailed) => ExitCode::from(1),
+        Err(error) => {
+            let message = one_line(&error).replace(|c: char| c.is_control() && c != '\n', " ");
+            eprintln!("error: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs one command.
+fn run(command: Command) -> anyhow::Result<Outcome> {
+    match command {
         Command::Devices(command) => command.run(),
         Command::Config(command) => command.run(),
         Command::Apply(command) => command.run(),
@@ -77,15 +99,8 @@ pub fn main() -> ExitCode {
         Command::Guidelines(command) => command.run(),
         Command::Peak(command) => command.run(),
         Command::Occupancy(command) => command.run(),
-    };
-    match outcome {
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::CheckFailed) => ExitCode::from(1),
-        Err(error) => {
-            let message = one_line(&error).replace(|c: char| c.is_control() && c != '\n', " ");
-            eprintln!("error: {message}");
-            ExitCode::from(2)
-        }
+        Command::Counters(command) => command.run(),
+        Command::Report(command) => command.run(),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use comfy_table::{ContentArrangement, Table, presets};
@@ -38,8 +39,17 @@ pub fn print(text: impl Display) -> anyhow::Result<()> {
     }
 }
 
+/// Whether standard output has been given JSON, which nothing may follow.
+static PRINTED_JSON: AtomicBool = AtomicBool::new(false);
+
+/// Whether anything was printed as JSON.
+pub fn printed_json() -> bool {
+    PRINTED_JSON.load(Ordering::Relaxed)
+}
+
 /// Prints a value as JSON on standard output.
 pub fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
+    PRINTED_JSON.store(true, Ordering::Relaxed);
     print(serde_json::to_string_pretty(value)?)
 }
 

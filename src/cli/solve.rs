@@ -12,6 +12,7 @@ use lanefield::backend::Backend;
 use lanefield::io::identity::{Identity, describe_configuration, digest_of_numbers};
 use lanefield::io::npy::ArrayReal;
 use lanefield::operator::Model;
+use lanefield::perf::trace::{Group, span};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::reduce::Sum;
@@ -364,7 +365,9 @@ impl<R: Vectors + ArrayReal> BackendTask for Task<'_, R> {
             .with(checkpoints.as_mut())
             .with(Some(&mut show));
         let (watcher, resume) = (&mut watcher, state.as_ref());
+        let solving = span(Group::Host, || "solve");
         let solved = model.run(Solving { backend, configuration, eta: &eta, how, watcher, resume, precision });
+        drop(solving);
         progress.end();
 
         if solved.as_ref().is_ok() || solved.as_ref().is_err_and(|error| error.history().is_some()) {
@@ -394,7 +397,10 @@ impl<R: Vectors + ArrayReal> BackendTask for Task<'_, R> {
                         None => model.shape().write(path, extents, columns, &report.solution),
                     }?;
                 }
-                let bandwidth = backend.copy_bandwidth();
+                let bandwidth = {
+                    let _span = span(Group::Host, || "measure the copy bandwidth");
+                    backend.copy_bandwidth()
+                };
                 if let Err(error) = &bandwidth {
                     eprintln!("warning: failed to measure the copy bandwidth: {error}");
                 }

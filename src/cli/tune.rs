@@ -161,6 +161,7 @@ fn progress_bar() -> ProgressBar {
 /// What was found. As JSON, these fields.
 #[derive(Serialize)]
 struct Results<'r> {
+    kind: &'static str,
     /// What was tuned.
     device: String,
     /// Seconds that were allowed, and that it took.
@@ -200,6 +201,7 @@ impl<'r> Results<'r> {
             report,
         };
         Self {
+            kind: "tune",
             device,
             budget,
             seconds: report.seconds,

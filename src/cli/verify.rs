@@ -70,6 +70,7 @@ pub struct Verify {
 /// All that is known at the end.
 #[derive(Serialize)]
 struct Verdict<'a> {
+    kind: &'static str,
     lanefield: &'static str,
     /// "same bits" or "DIFFERENT".
     verdict: &'static str,
@@ -130,6 +131,7 @@ impl Verify {
             }
         };
         let verdict = Verdict {
+            kind: "verify",
             lanefield: env!("CARGO_PKG_VERSION"),
             verdict: word(report.same_bits()),
             bitwise: report.same_bits() && why_not.is_none(),

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use crate::backend::timeline::{Group, span};
+
 /// Why a file was not written. The file of that name, if there was one, is as it was.
 #[derive(Debug, Error)]
 pub enum WriteError {
@@ -44,6 +46,7 @@ pub enum WriteError {
 /// # Errors
 /// [`WriteError`], with the path. The temporary file is removed.
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), WriteError> {
+    let _span = span(Group::File, || format!("write {}", path.display()));
     let failed = |source| WriteError::Write { path: path.to_owned(), source };
     let existing = match fs::metadata(path) {
         Ok(metadata) => Some(metadata),

@@ -12,17 +12,24 @@
 //! | `peak/` | the ceilings of a device: memory, caches, arithmetic, launches, transfers |
 //! | `reduce.rs` | the forms of sums of large objects |
 //! | `guidelines/` | guidelines for GPU programs, as experiments |
+//! | `counters/` | bandwidth from what a profiler counted |
+//! | `report/` | one HTML file of what the commands measured |
+//! | `trace/` | what ran when: traces and hotspots |
 
 pub mod code;
 pub mod guidelines;
+
+pub mod counters;
 pub mod kernels;
 pub mod occupancy;
 pub mod orders;
 pub mod peak;
 mod record;
 pub mod reduce;
+pub mod report;
 pub mod sprint;
 mod timing;
+pub mod trace;
 pub mod tune;
 mod variant;
 mod words;

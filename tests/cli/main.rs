@@ -8,6 +8,7 @@ mod apply;
 mod bench;
 mod bench_kernels;
 mod config;
+mod counters;
 mod devices;
 mod guidelines;
 mod long_run;
@@ -17,7 +18,9 @@ mod operators;
 mod peak;
 mod propagator;
 mod reduce;
+mod report;
 mod solve;
+mod trace;
 mod tune;
 
 use std::path::{Path, PathBuf};
@@ -121,7 +124,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 21] = [
     "devices",
     "config info",
     "config generate",
@@ -141,6 +144,8 @@ const COMMANDS: [&str; 19] = [
     "guidelines",
     "peak",
     "occupancy",
+    "counters",
+    "report",
 ];
 
 #[test]

@@ -31,6 +31,7 @@ impl OpenCl {
         let program =
             self.program(self.planner().sum_variant::<R>("blas.cl", nsimd, words, (None, 1), Sum::Exact, None)?)?;
         let geometry = LaunchGeometry::over_sites(nsimd, parts, self.threads);
+        self.announce_vector(kernel, 1, field);
         self.launch(&program, kernel, geometry, &[arguments, &extent_of_parts(field)].concat())
     }
 

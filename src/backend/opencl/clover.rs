@@ -148,6 +148,7 @@ impl OpenCl {
         let program = self.program(variant)?;
         let [out_buffer, blocks, x] = [&out.buffer, &blocks.buffer, &x.buffer].map(Arg::Buffer);
         let arguments = [out_buffer, blocks, x, osites(out), Arg::U32(spinors as u32)];
+        self.announce_clover(out, None, false);
         self.launch_over_each_part(&program, "clover_apply", lanes.launched(nsimd), (spinors, out.osites()), &arguments)
     }
 
@@ -187,6 +188,7 @@ impl OpenCl {
             arguments.push(Arg::Local(accumulated));
         }
         let geometry = self.walked(geometry, &program, kernel, (&plan, if spinors == 1 { 1 } else { 2 }));
+        self.announce_clover(out, Some(hop.links.kind.format), chi.is_some());
         self.launch(&program, kernel, geometry, &arguments)
     }
 }

@@ -41,6 +41,7 @@ impl OpenCl {
         let program = self.program(self.planner().variant::<S>("convert.cl", nsimd, choices))?;
         let geometry = LaunchGeometry::over_sites(nsimd, parts, self.accelerator_threads());
         let arguments = [Arg::Buffer(&out.buffer), Arg::Buffer(&x.buffer), Arg::U32(parts as u32)];
+        self.announce_bytes(out.buffer.bytes() + x.buffer.bytes());
         self.launch(&program, "convert", geometry, &arguments)
     }
 
@@ -177,6 +178,7 @@ impl OpenCl {
             stored: self.stored_order(field, 1),
             sum,
         };
+        self.announce_vector(kernel, 1, field);
         self.reduce::<R>(&field.lattice, field.parts().1, &work)
     }
 
@@ -193,6 +195,7 @@ impl OpenCl {
             self.planner().sum_variant::<R>("columns.cl", nsimd, out.parts().1, (None, 1), Sum::Exact, None)?;
         let extent = [out.osites(), parts, column_parts].map(|number| Arg::U32(number as u32));
         let program = self.program(variant)?;
+        self.announce_vector(kernel, 1, out);
         self.launch_over_parts(&program, kernel, nsimd, (parts, out.osites()), 1, &[fields, &extent, last].concat())
     }
 }

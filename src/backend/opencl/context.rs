@@ -6,7 +6,7 @@ use std::ffi::c_void;
 use std::fmt;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use opencl3::command_queue as queue;
 use opencl3::memory::{CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE, create_buffer};
@@ -17,6 +17,8 @@ use super::device::{DeviceInfo, handle_of};
 use super::error::{ClStatus, OpenClError};
 use super::program::ProgramSlot;
 use super::raw::{RawContext, RawDevice, RawEvent, RawMem, RawQueue};
+use super::recorder::{Note, Recorder};
+use crate::backend::timeline::{CommandKind, Group, SpanGuard, Timeline};
 
 /// What the buffers of a context take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -36,9 +38,28 @@ impl fmt::Display for MemoryUse {
 struct MemoryAccount {
     bytes: AtomicU64,
     buffers: AtomicU64,
+    recorder: OnceLock<Recorder>,
 }
 
 impl MemoryAccount {
+    fn take(&self, bytes: usize) {
+        let before = self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.buffers.fetch_add(1, Ordering::Relaxed);
+        self.record(before.wrapping_add(bytes as u64));
+    }
+
+    fn give_back(&self, bytes: usize) {
+        let before = self.bytes.fetch_sub(bytes as u64, Ordering::Relaxed);
+        self.buffers.fetch_sub(1, Ordering::Relaxed);
+        self.record(before.wrapping_sub(bytes as u64));
+    }
+
+    fn record(&self, held: u64) {
+        if let Some(recorder) = self.recorder.get() {
+            recorder.timeline().add_held(recorder.queue(), held);
+        }
+    }
+
     fn in_use(&self) -> MemoryUse {
         MemoryUse { bytes: self.bytes.load(Ordering::Relaxed), buffers: self.buffers.load(Ordering::Relaxed) }
     }
@@ -79,8 +100,7 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        self.account.bytes.fetch_sub(held_bytes(self.bytes) as u64, Ordering::Relaxed);
-        self.account.buffers.fetch_sub(1, Ordering::Relaxed);
+        self.account.give_back(held_bytes(self.bytes));
     }
 }
 
@@ -126,7 +146,7 @@ impl Context {
             .map(RawContext::own)
             .map_err(|status| OpenClError::call("clCreateContext", status, name.as_str()))?;
         let queue = new_queue(&raw, device, name)?;
-        Ok(Self {
+        let context = Self {
             queue,
             raw,
             device,
@@ -135,7 +155,34 @@ impl Context {
             cache,
             programs: Mutex::default(),
             last_launch: Mutex::new("".into()),
-        })
+        };
+        if let Some(timeline) = Timeline::of_process() {
+            context.record_into(Arc::clone(timeline));
+        }
+        Ok(context)
+    }
+
+    /// Records on a timeline, from now on, when each command ran, and what memory is held. Whether it does: a context records into one
+    /// timeline, and into that of the process if there was one when it was opened. No bit of any result changes.
+    pub fn record_into(&self, timeline: Arc<Timeline>) -> bool {
+        self.account.recorder.set(Recorder::new(timeline, &self.info.name)).is_ok()
+    }
+
+    /// Whether commands are recorded on a timeline.
+    pub(super) fn is_recorded(&self) -> bool {
+        self.recorder().is_some()
+    }
+
+    fn recorder(&self) -> Option<&Recorder> {
+        self.account.recorder.get()
+    }
+
+    /// A span of the host on this context's timeline; nothing, and no name is asked for, where it has none.
+    pub(super) fn span<N: AsRef<str>>(&self, group: Group, name: impl FnOnce() -> N) -> SpanGuard<'_> {
+        match self.recorder() {
+            Some(recorder) => recorder.timeline().span(group, name().as_ref()),
+            None => SpanGuard::none(),
+        }
     }
 
     /// The device, as it was listed.
@@ -195,14 +242,15 @@ impl Context {
                 other => other,
             })?;
         }
-        self.account.bytes.fetch_add(size as u64, Ordering::Relaxed);
-        self.account.buffers.fetch_add(1, Ordering::Relaxed);
+        self.account.take(size);
         Ok(Buffer { mem, bytes, what: what.into(), account: Arc::clone(&self.account) })
     }
 
     /// Has memory allocated on the device now: drivers may put that off to the first use, where nobody can tell which buffer did not fit.
     fn make_resident(&self, mem: &RawMem, what: impl FnOnce() -> String) -> Result<(), OpenClError> {
-        self.submit("clEnqueueMigrateMemObjects", what, |queue| {
+        // No byte moves.
+        let note = || Note::of_bytes(CommandKind::Migrate, 0);
+        self.submit("clEnqueueMigrateMemObjects", what, note, |queue| {
             let mems = [mem.get()];
             // SAFETY: one live buffer of this context, and an empty wait list.
             unsafe {
@@ -231,7 +279,9 @@ impl Context {
             return Ok(());
         }
         let what = || format!("{} bytes at {offset} of {}", data.len(), buffer.what);
-        self.submit("clEnqueueWriteBuffer", what, |queue| {
+        let _wait = self.span(Group::Wait, || "write to device");
+        let note = || Note::of_bytes(CommandKind::Write, data.len());
+        self.submit("clEnqueueWriteBuffer", what, note, |queue| {
             // SAFETY: the range was checked, the write is blocking, so that `data` is read before this returns,
             // and the wait list is empty.
             unsafe {
@@ -263,7 +313,9 @@ impl Context {
         }
         let (start, len) = (data.as_mut_ptr().cast::<c_void>(), data.len());
         let what = || format!("{len} bytes at {offset} of {}", buffer.what);
-        self.submit("clEnqueueReadBuffer", what, |queue| {
+        let _wait = self.span(Group::Wait, || "read from device");
+        let note = || Note::of_bytes(CommandKind::Read, len);
+        self.submit("clEnqueueReadBuffer", what, note, |queue| {
             // SAFETY: the range was checked, `data` is exclusively borrowed until the blocking read returns, and the wait
             // list is empty.
             unsafe { queue::enqueue_read_buffer(queue, buffer.mem(), CL_BLOCKING, offset, len, start, 0, ptr::null()) }
@@ -285,7 +337,8 @@ impl Context {
         let pattern = [0u64; 2];
         let width = [16, 8, 4, 2, 1].into_iter().find(|&width| buffer.bytes.is_multiple_of(width)).unwrap_or(1);
         let what = || format!("{} bytes of {}", buffer.bytes, buffer.what);
-        self.submit("clEnqueueFillBuffer", what, |queue| {
+        let note = || Note::of_bytes(CommandKind::Fill, buffer.bytes);
+        self.submit("clEnqueueFillBuffer", what, note, |queue| {
             // SAFETY: the pattern is copied by the call, and `width` of it, a divisor of the size, is at most its 16 bytes.
             unsafe {
                 queue::enqueue_fill_buffer(
@@ -317,7 +370,9 @@ impl Context {
             return Ok(());
         }
         let what = || format!("{bytes} bytes of {} to {}", src.what, dst.what);
-        self.submit("clEnqueueCopyBuffer", what, |queue| {
+        // Read, and written.
+        let note = || Note::of_bytes(CommandKind::Copy, 2 * bytes);
+        self.submit("clEnqueueCopyBuffer", what, note, |queue| {
             // SAFETY: both ranges were checked, and the wait list is empty.
             unsafe { queue::enqueue_copy_buffer(queue, src.mem(), dst.mem(), 0, 0, bytes, 0, ptr::null()) }
         })
@@ -330,18 +385,26 @@ impl Context {
     ///
     /// What an asynchronous command ran into, as far as the driver tells.
     pub fn finish(&self) -> Result<(), OpenClError> {
-        queue::finish(self.queue.get()).map_err(|status| self.failed("clFinish", status, String::new()))
+        let finished = {
+            let _wait = self.span(Group::Wait, || "finish");
+            queue::finish(self.queue.get()).map_err(|status| self.failed("clFinish", status, String::new()))
+        };
+        if let Some(recorder) = self.recorder() {
+            recorder.resolve_done();
+        }
+        finished
     }
 
-    /// The one way by which commands reach the device: `enqueue` makes the call named `call`, and `what` describes it for
-    /// errors.
+    /// The one way by which commands reach the device: `enqueue` makes the call named `call`, `what` describes it for errors, and `note`
+    /// for a timeline.
     pub(super) fn submit(
         &self,
         call: &'static str,
         what: impl FnOnce() -> String,
+        note: impl FnOnce() -> Note,
         enqueue: impl FnOnce(cl_command_queue) -> Result<cl_event, i32>,
     ) -> Result<RawEvent, OpenClError> {
-        self.submit_to(&self.queue, call, what, enqueue)
+        self.submit_to(&self.queue, call, what, note, enqueue)
     }
 
     /// As [`Context::submit`], into another queue of this context.
@@ -350,9 +413,16 @@ impl Context {
         queue: &RawQueue,
         call: &'static str,
         what: impl FnOnce() -> String,
+        note: impl FnOnce() -> Note,
         enqueue: impl FnOnce(cl_command_queue) -> Result<cl_event, i32>,
     ) -> Result<RawEvent, OpenClError> {
-        enqueue(queue.get()).map(RawEvent::own).map_err(|status| self.failed(call, status, what()))
+        let recorder = self.recorder();
+        let began = recorder.map_or(0, |recorder| recorder.timeline().now());
+        let event = enqueue(queue.get()).map(RawEvent::own).map_err(|status| self.failed(call, status, what()))?;
+        if let Some(recorder) = recorder {
+            recorder.keep(&event, note(), began);
+        }
+        Ok(event)
     }
 
     /// The error of a call on the queue, which may be that of a kernel queued earlier.
@@ -417,6 +487,17 @@ pub(super) fn new_queue(context: &RawContext, device: RawDevice, what: String) -
     unsafe { queue::create_command_queue(context.get(), device.0, queue::CL_QUEUE_PROFILING_ENABLE) }
         .map(RawQueue::own)
         .map_err(|status| OpenClError::call("clCreateCommandQueue", status, what))
+}
+
+impl Drop for Context {
+    /// What was queued last is recorded too.
+    fn drop(&mut self) {
+        if let Some(recorder) = self.recorder() {
+            // There is nobody to be told of an error.
+            let _ = queue::finish(self.queue.get());
+            recorder.resolve_done();
+        }
+    }
 }
 
 /// Locks a mutex whose data stays consistent if a holder panicked.

@@ -76,6 +76,7 @@ impl OpenCl {
             arguments.push(Arg::U32(u32::from(dagger == Dagger::Yes)));
         }
         let program = self.program(variant)?;
+        self.announce_bytes((2 + usize::from(z.is_some())) * out.buffer.bytes());
         self.launch_over_parts(&program, kernel, launched, (parts, out.osites()), at_once, &arguments)
     }
 }

@@ -60,6 +60,7 @@ impl OpenCl {
         arguments.extend(self.hop_arguments(out, hop, (&build, geometry)));
         if spinors == 1 {
             let geometry = self.walked(geometry, &program, kernel, (&plan, 1));
+            self.announce_hop(out, format, 1);
             return self.launch(&program, kernel, geometry, &arguments);
         }
         let geometry = self.walked(geometry, &program, kernel, (&plan, 2));
@@ -67,6 +68,7 @@ impl OpenCl {
         for first in (0..spinors).step_by(plan.a_launch) {
             arguments.truncate(first_of_all);
             arguments.extend([spinors, first, plan.a_launch].map(|number| Arg::U32(number as u32)));
+            self.announce_hop(out, format, plan.a_launch.min(spinors - first));
             self.launch(&program, kernel, geometry, &arguments)?;
         }
         Ok(())

@@ -16,6 +16,8 @@ use opencl3::types::{CL_BLOCKING, cl_map_flags, cl_mem};
 use super::context::{Buffer, Context};
 use super::error::OpenClError;
 use super::raw::{RawEvent, RawMem, RawQueue};
+use super::recorder::Note;
+use crate::backend::timeline::CommandKind;
 
 /// Pinned memory of the host, mapped for as long as it lives. [`Context::write`] and [`Context::read`] take its slices as they take
 /// any; the driver knows them, and lets the device fetch or store the bytes without a copy on the way.
@@ -163,7 +165,8 @@ impl Context {
         what: impl Fn() -> String,
     ) -> Result<NonNull<u8>, OpenClError> {
         let mut start = ptr::null_mut();
-        self.submit("clEnqueueMapBuffer", &what, |queue| {
+        let note = || Note::of_bytes(CommandKind::Map, len);
+        self.submit("clEnqueueMapBuffer", &what, note, |queue| {
             // SAFETY: a live buffer of this context with that range, and an empty wait list.
             unsafe {
                 queue::enqueue_map_buffer(queue, mem, CL_BLOCKING, flags, offset, len, &mut start, 0, ptr::null())
@@ -177,6 +180,7 @@ impl Context {
         self.submit(
             "clEnqueueUnmapMemObject",
             || buffer.what().to_owned(),
+            || Note::of_bytes(CommandKind::Unmap, 0),
             |queue| {
                 // SAFETY: `start` is what mapping this buffer gave, and nothing refers to the bytes any more.
                 unsafe { queue::enqueue_unmap_mem_object(queue, buffer.mem(), start.as_ptr().cast(), 0, ptr::null()) }

@@ -82,6 +82,7 @@ impl OpenCl {
             Arg::U32(vectors as u32),
         ];
         let geometry = self.walked(geometry, &program, kernel, (&plan, 2));
+        self.announce_laplace(out, links.kind.format);
         self.launch(&program, kernel, geometry, &arguments)
     }
 }

@@ -14,6 +14,8 @@ use super::error::OpenClError;
 use super::image::Image;
 use super::program::{Kernel, Program};
 use super::raw::{RawEvent, RawKernel, RawQueue, unsigned};
+use super::recorder::Note;
+use crate::backend::timeline::{CommandKind, Group, taken};
 
 /// One kernel argument, in the order of the kernel's declaration.
 #[derive(Debug, Clone, Copy)]
@@ -130,6 +132,7 @@ impl Context {
         launch: Launch,
         args: &[Arg<'_>],
     ) -> Result<LaunchEvent, OpenClError> {
+        let work = taken();
         self.check_owns_program(program)?;
         for arg in args {
             match arg {
@@ -149,7 +152,11 @@ impl Context {
             })?;
         }
         let what = || format!("{}, global {:?}, local {:?}", entry.label, launch.global, launch.local);
-        let event = self.submit_to(queue, "clEnqueueNDRangeKernel", what, |queue| {
+        let note = || {
+            let [global, local] = [launch.global, launch.local].map(|sizes| sizes.map(|size| size as u32));
+            Note { kind: CommandKind::Kernel { global, local }, name: Some(Arc::clone(&entry.short)), work }
+        };
+        let event = self.submit_to(queue, "clEnqueueNDRangeKernel", what, note, |queue| {
             // SAFETY: the three sizes live through the call, the wait list is empty, all arguments are set with the buffers
             // alive (the driver keeps them until the kernel is done), and the source stays inside them (`program`).
             unsafe {
@@ -191,6 +198,7 @@ impl Context {
     }
 
     fn profile<const N: usize>(&self, launch: &LaunchEvent, what: [u32; N]) -> Result<[u64; N], OpenClError> {
+        let _wait = self.span(Group::Wait, || "wait for a launch");
         let event = launch.event.get();
         cl::wait_for_events(&[event])
             .map_err(|status| self.failed("clWaitForEvents", status, launch.label.to_string()))?;

@@ -9,6 +9,8 @@
 //! | `program.rs`, `sources.rs` | building OpenCL C; the files of `cl/` |
 //! | `launch.rs` | running a kernel, timing it |
 //! | `queues.rs`, `image.rs` | several queues at once; images |
+//! | `recorder.rs` | when commands ran, for a timeline |
+//! | `work.rs` | operations and bytes of launches, for the same |
 //! | `access.rs`, `site_order.rs` | the layout in device memory: words of a lane, and outer sites |
 //! | `lanes.rs` | a work-item for each lane, or one for all |
 //! | `neighbours.rs`, `link_sharing.rs` | neighbours' spinors, and links, in local memory |
@@ -51,6 +53,7 @@ mod probe;
 mod program;
 mod queues;
 mod raw;
+mod recorder;
 mod reduce;
 mod site_order;
 mod sources;
@@ -61,6 +64,7 @@ mod tuned;
 mod tuning;
 mod tuning_file;
 mod variant;
+mod work;
 
 pub use access::AccessWidth;
 pub use backend::OpenCl;

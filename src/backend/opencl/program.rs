@@ -16,6 +16,7 @@ use super::context::{Context, lock};
 use super::device::DeviceInfo;
 use super::error::{ClStatus, OpenClError};
 use super::raw::{RawDevice, RawKernel, RawProgram, text, unsigned};
+use crate::backend::timeline::Group;
 
 /// A program of the in-memory cache, or the place where one thread builds it while others wait.
 pub(super) type ProgramSlot = Arc<Mutex<Option<Arc<Program>>>>;
@@ -30,6 +31,8 @@ pub struct Program {
     device: RawDevice,
     log: String,
     from_disk: bool,
+    /// The precision of its fields, as the options say it; empty where they say none.
+    precision: &'static str,
     kernels: Mutex<HashMap<String, Arc<Kernel>>>,
 }
 
@@ -40,6 +43,8 @@ pub(super) struct Kernel {
     pub(super) raw: Mutex<RawKernel>,
     /// "kernel hop of program hop f32"
     pub(super) label: Arc<str>,
+    /// "hop f32": what it is counted by on a timeline
+    pub(super) short: Arc<str>,
     pub(super) info: KernelInfo,
 }
 
@@ -85,8 +90,10 @@ impl Context {
 
     /// The program from its binary on disk; `None` if there is none that the driver takes.
     fn load_program(&self, name: &str, options: &str, key: &Key) -> Option<Program> {
+        let _span = self.span(Group::Build, || format!("load {name}"));
         let entry = self.cache().load(EntryKind::Program, key)?;
         let (log, binary) = split_entry(&entry)?;
+        let precision = precision(options);
         let options = CString::new(options).ok()?;
         let device = self.device().0;
         // SAFETY: the device is the one of this context, and the driver checks the binary, which is whole: the cache
@@ -95,11 +102,12 @@ impl Context {
             .map(RawProgram::own)
             .ok()?;
         cl::build_program(raw.get(), &[device], &options, None, ptr::null_mut()).ok()?;
-        Some(self.wrap(name, raw, log.to_owned(), true))
+        Some(Program { precision, ..self.wrap(name, raw, log.to_owned(), true) })
     }
 
     /// The program from source; its binary goes to disk.
     fn build_program(&self, name: &str, source: &str, options: &str, key: &Key) -> Result<Program, OpenClError> {
+        let _span = self.span(Group::Build, || format!("build {name}"));
         let mut asked = options.to_owned();
         if options.contains("-cl-nv-verbose") {
             // NVIDIA's driver has a cache of its own, from which programs come without a log.
@@ -131,7 +139,7 @@ impl Context {
         if let Some(binary) = binary_of(&raw) {
             self.cache().store(EntryKind::Program, key, &join_entry(&log, &binary));
         }
-        Ok(self.wrap(name, raw, log, false))
+        Ok(Program { precision: precision(options), ..self.wrap(name, raw, log, false) })
     }
 
     fn wrap(&self, name: &str, raw: RawProgram, log: String, from_disk: bool) -> Program {
@@ -142,6 +150,7 @@ impl Context {
             device: self.device(),
             log,
             from_disk,
+            precision: "",
             kernels: Mutex::default(),
         }
     }
@@ -234,7 +243,19 @@ impl Program {
             local_bytes: group(cl_kernel::CL_KERNEL_LOCAL_MEM_SIZE)?,
             private_bytes: group(cl_kernel::CL_KERNEL_PRIVATE_MEM_SIZE)?,
         };
-        Ok(Kernel { raw: Mutex::new(raw), label: label.into(), info })
+        let short = [name, self.precision].join(if self.precision.is_empty() { "" } else { " " });
+        Ok(Kernel { raw: Mutex::new(raw), label: label.into(), short: short.into(), info })
+    }
+}
+
+/// What `-DPRECISION=…` says.
+fn precision(options: &str) -> &'static str {
+    let bits = options.split_whitespace().find_map(|option| option.strip_prefix("-DPRECISION="));
+    match bits {
+        Some("64") => "f64",
+        Some("32") => "f32",
+        Some("16") => "16-bit",
+        _ => "",
     }
 }
 

@@ -13,6 +13,8 @@ use super::error::OpenClError;
 use super::launch::{Arg, Launch, LaunchEvent};
 use super::program::Program;
 use super::raw::RawQueue;
+use super::recorder::Note;
+use crate::backend::timeline::CommandKind;
 
 /// Queues of a context. What is submitted to one runs in order; nothing orders one after another.
 #[derive(Debug)]
@@ -88,8 +90,9 @@ impl<'env> Queues<'env> {
         }
         let what = || format!("{} bytes at {offset} of {}", data.len(), buffer.what());
         let start = data.as_ptr().cast::<c_void>();
+        let note = || Note::of_bytes(CommandKind::Write, data.len());
         self.context
-            .submit_to(self.at(queue), "clEnqueueWriteBuffer", what, |queue| {
+            .submit_to(self.at(queue), "clEnqueueWriteBuffer", what, note, |queue| {
                 // SAFETY: the range was checked, the wait list is empty, and `data` is borrowed beyond the call that made the
                 // queues, which waits for them.
                 unsafe {
@@ -127,8 +130,9 @@ impl<'env> Queues<'env> {
         }
         let (start, len) = (data.as_mut_ptr().cast::<c_void>(), data.len());
         let what = || format!("{len} bytes at {offset} of {}", buffer.what());
+        let note = || Note::of_bytes(CommandKind::Read, len);
         self.context
-            .submit_to(self.at(queue), "clEnqueueReadBuffer", what, |queue| {
+            .submit_to(self.at(queue), "clEnqueueReadBuffer", what, note, |queue| {
                 // SAFETY: as for `write`; the borrow is exclusive.
                 unsafe {
                     queue::enqueue_read_buffer(queue, buffer.mem(), CL_NON_BLOCKING, offset, len, start, 0, ptr::null())

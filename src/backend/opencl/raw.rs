@@ -61,6 +61,14 @@ unsafe impl Send for RawDevice {}
 // SAFETY: as above.
 unsafe impl Sync for RawDevice {}
 
+impl RawEvent {
+    /// Another reference to the same event.
+    pub(super) fn retained(&self) -> Option<Self> {
+        // SAFETY: the event is alive, since `self` holds a reference; the new one is given back when the result is dropped.
+        unsafe { opencl3::event::retain_event(self.0) }.ok().map(|()| Self(self.0))
+    }
+}
+
 /// A query's answer as text; drivers pad with NULs and blanks.
 pub(super) fn text(answer: Result<Vec<u8>, i32>) -> String {
     let bytes = answer.unwrap_or_default();

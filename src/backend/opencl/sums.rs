@@ -44,6 +44,7 @@ impl OpenCl {
             stored: self.stored_order(field, field.kind.parts()),
             sum,
         };
+        self.announce_vector(kernel, fields, field);
         self.reduce::<R>(&field.lattice, words, &work)
     }
 
@@ -106,6 +107,7 @@ impl OpenCl {
                     stored: self.stored_order(x, 1),
                     sum,
                 };
+                self.announce_vector("sum", 1, x);
                 self.reduce::<R>(&x.lattice, words, &work)?
             }
         };
@@ -153,6 +155,7 @@ impl OpenCl {
             stored: None,
             sum,
         };
+        self.announce_vector("slice_sums", 1, x);
         let parts = self.reduce::<R>(&x.lattice, words, &work)?;
         Ok(parts.chunks_exact(a_row * rows).map(|slice| complex(slice, words)).collect())
     }

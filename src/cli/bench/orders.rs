@@ -105,7 +105,7 @@ impl TimedTask for Orders {
         let mut runner = Runner::new(backend, self.timing.sampling(extents));
         in_precision!(self.precision, R => self.time::<R, B>(&mut runner, extents))?;
         let records = runner.finish();
-        let study = Study::new(Report::new(backend, self.timing.samples, records)?);
+        let study = Study::new(Report::new(backend, self.timing.samples, records)?.of_kind("bench orders"));
         match self.timing.json {
             true => print_json(&study)?,
             false => print(study.text(extents))?,

@@ -183,6 +183,7 @@ fn usual_extents(memory: Option<Memory>, a_site: [u64; 2]) -> Result<Extents, La
 /// What was measured. As JSON, these fields.
 #[derive(Serialize)]
 struct ReduceTable {
+    kind: &'static str,
     /// What it ran on.
     device: String,
     /// Extents x, y, z, t.
@@ -241,6 +242,7 @@ impl ReduceTable {
             }
         };
         Self {
+            kind: "bench reduce",
             device,
             lattice: lattice.extents().as_array(),
             lane_bytes: lattice.width().bytes(),

@@ -135,7 +135,7 @@ impl TimedTask for Sprint {
             in_precision!(self.precision, R => self.lattice::<R, B>(&mut runner, extents))?;
             records.extend(runner.finish());
         }
-        let study = Study::new(Report::new(backend, self.timing.samples, records)?);
+        let study = Study::new(Report::new(backend, self.timing.samples, records)?.of_kind("bench sprint"));
         match self.timing.json {
             true => print_json(&study)?,
             false => print(study.text(&lattices))?,

@@ -38,6 +38,8 @@ impl Ceilings {
 /// What was measured. As JSON, these fields.
 #[derive(Serialize)]
 pub struct Report {
+    /// The command: `bench`, `bench sprint`, ….
+    kind: &'static str,
     /// What it ran on.
     device: String,
     /// Timed launches of each row.
@@ -116,12 +118,18 @@ impl Report {
         }
         let ceilings = Ceilings::measure(backend, &records)?;
         Ok(Self {
+            kind: "bench",
             device: backend.device(),
             samples,
             copy_gb_per_second: ceilings.copy / 1e9,
             read_gb_per_second: ceilings.read.map(|read| read / 1e9),
             rows: records.into_iter().map(|record| Row::new(record, &ceilings)).collect(),
         })
+    }
+
+    /// The same, made by another command.
+    pub fn of_kind(self, kind: &'static str) -> Self {
+        Self { kind, ..self }
     }
 
     /// What was chosen for all rows; none where they differ.

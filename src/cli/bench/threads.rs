@@ -118,7 +118,7 @@ impl TimedTask for Threads {
             in_precision!(precision, R => self.precision::<R, B>(&mut runner, extents));
         }
         let records = runner.finish();
-        let study = Study::new(Report::new(backend, self.timing.samples, records)?);
+        let study = Study::new(Report::new(backend, self.timing.samples, records)?.of_kind("bench threads"));
         match self.timing.json {
             true => print_json(&study)?,
             false => print(study.text(extents, &self.accelerator_threads))?,

@@ -1,0 +1,146 @@
+//! A timeline: what devices and the host did, and when, on one clock. Contexts and the CPU reference record into it where one is given to them;
+//! where none is, they pay for a look at an `Option`. What a device reports comes by way of `opencl/recorder.rs`; how a timeline is written
+//! for a viewer, and summed up, is in `perf::trace`.
+
+mod record;
+mod span;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::ThreadId;
+use std::time::Instant;
+
+pub use record::{Command, CommandKind, Group, Held, NameId, Recording, Span, Stages, Total, Work};
+pub use span::{SpanGuard, announce, span, taken};
+
+use record::Names;
+
+/// Records commands of devices, spans of the host, and the memory that is held. Shared by reference between threads.
+#[derive(Debug)]
+pub struct Timeline {
+    origin: Instant,
+    keep_events: bool,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    names: Names,
+    queues: Vec<String>,
+    threads: Vec<(ThreadId, String)>,
+    commands: Vec<Command>,
+    spans: Vec<Span>,
+    held: Vec<Held>,
+    totals: BTreeMap<(Group, NameId), Total>,
+}
+
+/// The timeline of the process, to which contexts and CPU backends attach themselves when they are opened.
+static OF_PROCESS: OnceLock<Arc<Timeline>> = OnceLock::new();
+
+impl Timeline {
+    /// A timeline that begins now. It keeps each event (about 100 bytes a command), or, without `keep_events`, sums alone, which take no more
+    /// memory in a long run than in a short one.
+    pub fn new(keep_events: bool) -> Arc<Self> {
+        Arc::new(Self { origin: Instant::now(), keep_events, state: Mutex::default() })
+    }
+
+    /// Makes this the timeline of the process: every context and CPU backend that is opened from now on records into it. Whether it is:
+    /// there can be one only.
+    pub fn install(self: &Arc<Self>) -> bool {
+        OF_PROCESS.set(Arc::clone(self)).is_ok()
+    }
+
+    /// The timeline of the process, if there is one.
+    pub fn of_process() -> Option<&'static Arc<Self>> {
+        OF_PROCESS.get()
+    }
+
+    /// Nanoseconds since it began.
+    pub fn now(&self) -> i64 {
+        i64::try_from(self.origin.elapsed().as_nanos()).unwrap_or(i64::MAX)
+    }
+
+    /// A queue of a device, whose commands and memory are recorded by the number that comes back.
+    pub fn add_queue(&self, device: &str) -> usize {
+        let mut state = self.state();
+        state.queues.push(device.to_owned());
+        state.queues.len() - 1
+    }
+
+    /// The number by which commands and spans of this name are recorded.
+    pub fn name(&self, name: &str) -> NameId {
+        self.state().names.id(name)
+    }
+
+    /// Records commands that are done.
+    pub fn add_commands(&self, commands: impl IntoIterator<Item = Command>) {
+        let mut state = self.state();
+        for command in commands {
+            let total = state.totals.entry((command.kind.group(), command.name)).or_default();
+            total.add(command.stages.seconds(), command.work);
+            if self.keep_events {
+                state.commands.push(command);
+            }
+        }
+    }
+
+    /// Records the bytes that the buffers of a queue's context hold from now on.
+    pub fn add_held(&self, queue: usize, bytes: u64) {
+        if self.keep_events {
+            let held = Held { queue, at: self.now(), bytes };
+            self.state().held.push(held);
+        }
+    }
+
+    /// Begins a span of this thread, which ends when the guard is dropped. `name` is what it is counted by.
+    pub fn span(&self, group: Group, name: &str) -> SpanGuard<'_> {
+        SpanGuard::begin(self, group, name)
+    }
+
+    fn add_span(&self, group: Group, name: NameId, start: i64) {
+        let end = self.now().max(start);
+        let mut state = self.state();
+        let total = state.totals.entry((group, name)).or_default();
+        total.add((end - start) as f64 * 1e-9, Work::default());
+        if self.keep_events {
+            let thread = state.thread();
+            state.spans.push(Span { thread, group, name, start, end });
+        }
+    }
+
+    /// All that was recorded until now. What is still running is in it only after [`finish`](crate::backend::opencl::Context::finish), or
+    /// when its context is gone.
+    pub fn recording(&self) -> Recording {
+        let state = self.state();
+        Recording {
+            names: state.names.all(),
+            queues: state.queues.clone(),
+            threads: state.threads.iter().map(|(_, name)| name.clone()).collect(),
+            commands: state.commands.clone(),
+            spans: state.spans.clone(),
+            held: state.held.clone(),
+            totals: state.totals.iter().map(|(&(group, name), &total)| (group, name, total)).collect(),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// The number of this thread.
+    fn thread(&mut self) -> usize {
+        let current = std::thread::current();
+        let known = self.threads.iter().position(|(id, _)| *id == current.id());
+        known.unwrap_or_else(|| {
+            let number = self.threads.len();
+            let name = current.name().map_or_else(|| format!("thread {number}"), str::to_owned);
+            self.threads.push((current.id(), name));
+            number
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,141 @@
+//! A port's profile beside ours: kernels of both are joined by name, or by a map of names.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::str::FromStr;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{CountersError, KernelCounters};
+
+/// Which kernel of a port is which of ours: `EOCloverFBCGPU=EOClover`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NameMap {
+    /// The port's name.
+    pub theirs: String,
+    /// Ours.
+    pub ours: String,
+}
+
+impl FromStr for NameMap {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text.split_once('=').map(|(theirs, ours)| (theirs.trim(), ours.trim())) {
+            Some((theirs, ours)) if !theirs.is_empty() && !ours.is_empty() => {
+                Ok(Self { theirs: theirs.to_owned(), ours: ours.to_owned() })
+            }
+            _ => Err(format!("'{text}' is no pair of names: give THEIRS=OURS, as EOCloverFBCGPU=EOClover")),
+        }
+    }
+}
+
+/// A row of `lanefield bench`.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct OurKernel {
+    /// Its name.
+    pub kernel: String,
+    /// How it was run.
+    pub variant: String,
+    /// The lattice, x, y, z, t.
+    pub lattice: Option<[u64; 4]>,
+    /// The precision.
+    pub precision: String,
+    /// The median time.
+    pub seconds: f64,
+    /// Bytes that it has to move at least, over the time, in 10⁹ a second.
+    pub gb_per_second: Option<f64>,
+    /// Its ratio to the ceiling that was measured.
+    pub share_of_ceiling: Option<f64>,
+}
+
+/// A kernel of a port beside ours.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Beside {
+    /// The port's.
+    pub theirs: KernelCounters,
+    /// The fastest of ours of that name on one lattice in one precision, with true bits; none if there is none of that name.
+    pub ours: Option<OurKernel>,
+    /// Their time over ours: above 1 where ours is faster.
+    pub times_ours: Option<f64>,
+}
+
+/// The rows of a JSON document of `lanefield bench` that were timed and have true bits.
+///
+/// # Errors
+/// [`CountersError::NoBench`], with what is missing.
+pub fn our_kernels(path: &Path) -> Result<Vec<OurKernel>, CountersError> {
+    let text = std::fs::read(path).map_err(|source| CountersError::Read { path: path.to_owned(), source })?;
+    let no_bench = |reason: String| CountersError::NoBench { path: path.to_owned(), reason };
+    let document: Value = serde_json::from_slice(&text).map_err(|error| no_bench(error.to_string()))?;
+    let rows = document["rows"].as_array().ok_or_else(|| no_bench("it has no rows".to_owned()))?;
+    let ours: Vec<OurKernel> = rows.iter().filter(|row| row["bit_true"] != false).filter_map(our_kernel).collect();
+    match ours.is_empty() {
+        true => Err(no_bench("no row has a kernel and a median time".to_owned())),
+        false => Ok(ours),
+    }
+}
+
+fn our_kernel(row: &Value) -> Option<OurKernel> {
+    let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+    Some(OurKernel {
+        kernel: row["kernel"].as_str()?.to_owned(),
+        variant: text("variant"),
+        lattice: serde_json::from_value(row["lattice"].clone()).ok(),
+        precision: text("precision"),
+        seconds: row["seconds"]["median"].as_f64()?,
+        gb_per_second: row["gb_per_second"].as_f64(),
+        share_of_ceiling: row["share_of_ceiling"].as_f64(),
+    })
+}
+
+impl Beside {
+    /// Joins kernels by name, in any case, after `maps`. A profile tells neither lattice nor precision: there is a row for each that ours has, with
+    /// the fastest of ours there.
+    ///
+    /// # Errors
+    /// [`CountersError::NoSuchKernel`] if a map names a kernel that either side does not have.
+    pub fn join(theirs: Vec<KernelCounters>, ours: &[OurKernel], maps: &[NameMap]) -> Result<Vec<Self>, CountersError> {
+        let known = |names: BTreeMap<&str, ()>| names.into_keys().collect::<Vec<_>>().join(", ");
+        for NameMap { theirs: name, ours: our_name } in maps {
+            let check = |found: bool, name: &str, place: &str, names| match found {
+                true => Ok(()),
+                false => Err(CountersError::NoSuchKernel {
+                    name: name.to_owned(),
+                    place: place.to_owned(),
+                    known: known(names),
+                }),
+            };
+            let their_names = theirs.iter().map(|kernel| (kernel.kernel.as_str(), ())).collect();
+            check(theirs.iter().any(|kernel| kernel.kernel == *name), name, "the profile", their_names)?;
+            let our_names = ours.iter().map(|kernel| (kernel.kernel.as_str(), ())).collect();
+            check(ours.iter().any(|kernel| kernel.kernel == *our_name), our_name, "our measurements", our_names)?;
+        }
+        let mut joined = Vec::new();
+        for theirs in theirs {
+            let mapped = maps.iter().find(|map| map.theirs == theirs.kernel).map(|map| map.ours.as_str());
+            let name = mapped.unwrap_or(&theirs.kernel);
+            let mut fastest: Vec<&OurKernel> = Vec::new();
+            for ours in ours.iter().filter(|ours| ours.kernel.eq_ignore_ascii_case(name)) {
+                let alike =
+                    |other: &&mut &OurKernel| (other.lattice, &other.precision) == (ours.lattice, &ours.precision);
+                match fastest.iter_mut().find(alike) {
+                    Some(known) if known.seconds <= ours.seconds => {}
+                    Some(known) => *known = ours,
+                    None => fastest.push(ours),
+                }
+            }
+            let beside = |ours: Option<&OurKernel>| Self {
+                times_ours: theirs.seconds.zip(ours).map(|(seconds, ours)| seconds / ours.seconds),
+                theirs: theirs.clone(),
+                ours: ours.cloned(),
+            };
+            match fastest.is_empty() {
+                true => joined.push(beside(None)),
+                false => joined.extend(fastest.into_iter().map(|ours| beside(Some(ours)))),
+            }
+        }
+        Ok(joined)
+    }
+}

@@ -1,0 +1,312 @@
+//! Counters by formula: what a profiler counted of a kernel, and the bandwidth that follows, as the EmPRiSM sprint report (Pawsey) computes it:
+//! bytes fetched and written, averaged over the calls of a kernel, over its average time, as a share of a measured peak. Profiles of rocprof
+//! (`rocprof.rs`) and Nsight Compute (`ncu.rs`) are read, and put beside what `lanefield bench` measured (`beside.rs`).
+
+mod beside;
+mod ncu;
+mod rocprof;
+mod sheet;
+#[cfg(test)]
+mod tests;
+mod units;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use thiserror::Error;
+
+pub use beside::{Beside, NameMap, OurKernel, our_kernels};
+pub use units::{parse_bytes, parse_seconds};
+
+/// Why a profile could not be read. Messages name file, line and column.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CountersError {
+    /// The file cannot be read at all.
+    #[error("failed to read {}: {source}", .path.display())]
+    Read {
+        /// As given.
+        path: PathBuf,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// It is no table.
+    #[error("{} is no CSV table: {reason}", .path.display())]
+    NoTable {
+        /// As given.
+        path: PathBuf,
+        /// What is wrong, with the line.
+        reason: String,
+    },
+    /// A table of no known kind.
+    #[error(
+        "{} is no profile of a known kind: its columns are {columns}; known are rocprof (KernelName, or Name with Calls), rocprofv3 \
+         (Kernel_Name) and Nsight Compute (ID with \"Kernel Name\")", .path.display()
+    )]
+    Unknown {
+        /// As given.
+        path: PathBuf,
+        /// The header.
+        columns: String,
+    },
+    /// A cell that is no such value.
+    #[error("{}, line {line}, column \"{column}\": '{value}' {reason}", .path.display())]
+    Cell {
+        /// As given.
+        path: PathBuf,
+        /// Line of the file, from 1.
+        line: u64,
+        /// The column's name.
+        column: String,
+        /// What stands there.
+        value: String,
+        /// Why it is wrong, and what would be right.
+        reason: String,
+    },
+    /// A table without a kernel.
+    #[error("{} has no kernels", .path.display())]
+    Empty {
+        /// As given.
+        path: PathBuf,
+    },
+    /// A name on the command line that is nowhere.
+    #[error("there is no kernel \"{name}\" in {place}; there are: {known}")]
+    NoSuchKernel {
+        /// The name.
+        name: String,
+        /// Where it was looked for.
+        place: String,
+        /// What is there.
+        known: String,
+    },
+    /// A document that is none of `lanefield bench`.
+    #[error("{} is no JSON of `lanefield bench`: {reason}", .path.display())]
+    NoBench {
+        /// As given.
+        path: PathBuf,
+        /// What is missing.
+        reason: String,
+    },
+}
+
+/// What a profiler can tell of one call.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Quantity {
+    /// Seconds.
+    Seconds,
+    /// Bytes from device memory.
+    BytesRead,
+    /// Bytes to device memory.
+    BytesWritten,
+    /// Share of accesses that the L2 cache had, in percent.
+    L2Hit,
+    /// Registers of a work-item; on AMD its vector registers.
+    Registers,
+    /// Scalar registers of a wavefront.
+    ScalarRegisters,
+    /// Local memory of a work-group, in bytes.
+    LocalBytes,
+    /// Spilled registers and indexed arrays of a work-item, in bytes.
+    ScratchBytes,
+    /// Work-items of a group.
+    GroupSize,
+    /// Active warps, in percent of the most that a unit holds.
+    Occupancy,
+}
+
+/// An average.
+#[derive(Clone, Copy, Debug, Default)]
+struct Mean {
+    sum: f64,
+    count: f64,
+}
+
+impl Mean {
+    fn add(&mut self, value: f64, weight: f64) {
+        self.sum += value * weight;
+        self.count += weight;
+    }
+
+    fn value(self) -> Option<f64> {
+        (self.count > 0.0).then(|| self.sum / self.count)
+    }
+}
+
+/// All that was collected of one kernel in one size.
+#[derive(Clone, Debug, Default)]
+struct Collected {
+    calls: u64,
+    means: BTreeMap<Quantity, Mean>,
+    /// Times of runs in which nothing was counted: counting makes kernels slower.
+    plain_seconds: Mean,
+}
+
+/// Kernels of one or several profiles of the same run, by name and work-items in all.
+#[derive(Clone, Debug, Default)]
+pub struct Profile {
+    kernels: BTreeMap<(String, Option<u64>), Collected>,
+}
+
+/// Bytes of the kilobyte that rocprof's FETCH_SIZE and WRITE_SIZE count.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kilobyte {
+    /// 1000, as the sprint report reckons.
+    #[default]
+    Thousand,
+    /// 1024, as the formula in rocprof's own `metrics.xml` divides.
+    Binary,
+}
+
+impl Kilobyte {
+    /// The number.
+    pub fn bytes(self) -> f64 {
+        match self {
+            Self::Thousand => 1000.0,
+            Self::Binary => 1024.0,
+        }
+    }
+}
+
+/// One kernel, averaged over its calls. What a profile does not tell is none.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct KernelCounters {
+    /// Its name, without arguments.
+    pub kernel: String,
+    /// Work-items in all.
+    pub work_items: Option<u64>,
+    /// Calls.
+    pub calls: u64,
+    /// Seconds of a call.
+    pub seconds: Option<f64>,
+    /// TOTAL_RW: bytes of a call, read and written.
+    pub total_rw_bytes: Option<f64>,
+    /// Their ratio, in 10⁹ bytes a second.
+    pub gb_per_second: Option<f64>,
+    /// Its ratio to the ceiling.
+    pub share_of_ceiling: Option<f64>,
+    /// Accesses that hit in the L2 cache, in percent.
+    pub l2_hit_percent: Option<f64>,
+    /// Registers of a work-item; on AMD vector registers.
+    pub registers: Option<f64>,
+    /// Scalar registers of a wavefront.
+    pub scalar_registers: Option<f64>,
+    /// Local memory of a work-group, in bytes.
+    pub local_bytes: Option<f64>,
+    /// Spilled registers of a work-item, in bytes.
+    pub scratch_bytes: Option<f64>,
+    /// Work-items of a group.
+    pub group_size: Option<f64>,
+    /// Active warps, in percent of the most.
+    pub occupancy_percent: Option<f64>,
+}
+
+impl KernelCounters {
+    /// A kernel of which bytes and time are known, by whatever means.
+    pub fn by_hand(kernel: &str, bytes: f64, seconds: f64, ceiling: Option<f64>) -> Self {
+        let mut collected = Collected { calls: 1, ..Collected::default() };
+        collected.means.entry(Quantity::BytesRead).or_default().add(bytes, 1.0);
+        collected.plain_seconds.add(seconds, 1.0);
+        collected.averaged((kernel, None), ceiling)
+    }
+}
+
+impl Collected {
+    fn averaged(&self, (kernel, work_items): (&str, Option<u64>), ceiling: Option<f64>) -> KernelCounters {
+        let mean = |quantity| self.means.get(&quantity).and_then(|mean| mean.value());
+        let seconds = self.plain_seconds.value().or_else(|| mean(Quantity::Seconds));
+        let total = match (mean(Quantity::BytesRead), mean(Quantity::BytesWritten)) {
+            (None, None) => None,
+            (read, written) => Some(read.unwrap_or(0.0) + written.unwrap_or(0.0)),
+        };
+        let rate = total.zip(seconds.filter(|&seconds| seconds > 0.0)).map(|(bytes, seconds)| bytes / seconds / 1e9);
+        KernelCounters {
+            kernel: kernel.to_owned(),
+            work_items,
+            calls: self.calls,
+            seconds,
+            total_rw_bytes: total,
+            gb_per_second: rate,
+            share_of_ceiling: rate.zip(ceiling).map(|(rate, ceiling)| rate / ceiling),
+            l2_hit_percent: mean(Quantity::L2Hit),
+            registers: mean(Quantity::Registers),
+            scalar_registers: mean(Quantity::ScalarRegisters),
+            local_bytes: mean(Quantity::LocalBytes),
+            scratch_bytes: mean(Quantity::ScratchBytes),
+            group_size: mean(Quantity::GroupSize),
+            occupancy_percent: mean(Quantity::Occupancy),
+        }
+    }
+}
+
+impl Profile {
+    /// Adds what a file has. Files of one run belong together: times of one that counts nothing are taken before those of one that does.
+    ///
+    /// # Errors
+    /// [`CountersError`] with file, line and column.
+    pub fn read(&mut self, path: &Path, kilobyte: Kilobyte) -> Result<(), CountersError> {
+        let text = std::fs::read(path).map_err(|source| CountersError::Read { path: path.to_owned(), source })?;
+        let sheet = sheet::Sheet::parse(path, &String::from_utf8_lossy(&text))?;
+        let added = match sheet.has("Kernel Name") {
+            true => ncu::add(self, &sheet)?,
+            false => rocprof::add(self, &sheet, kilobyte)?,
+        };
+        match added == 0 {
+            true => Err(CountersError::Empty { path: path.to_owned() }),
+            false => Ok(()),
+        }
+    }
+
+    /// The kernels, the longest in all first; `ceiling`: in 10⁹ bytes a second.
+    pub fn kernels(&self, ceiling: Option<f64>) -> Vec<KernelCounters> {
+        let mut kernels: Vec<_> = self
+            .joined()
+            .iter()
+            .map(|((name, work_items), collected)| collected.averaged((name, *work_items), ceiling))
+            .collect();
+        let total = |kernel: &KernelCounters| kernel.seconds.unwrap_or(0.0) * kernel.calls as f64;
+        kernels.sort_by(|a, b| total(b).total_cmp(&total(a)));
+        kernels
+    }
+
+    /// The kernels, where times by name alone are given to the one size that there is of a kernel.
+    fn joined(&self) -> BTreeMap<(String, Option<u64>), Collected> {
+        let mut kernels = self.kernels.clone();
+        let unsized_names = self.kernels.keys().filter(|(_, size)| size.is_none()).map(|(name, _)| name.clone());
+        for name in unsized_names {
+            let sizes: Vec<_> = self.kernels.keys().filter(|(other, size)| *other == name && size.is_some()).collect();
+            if let [only] = sizes[..]
+                && let Some(by_name) = kernels.remove(&(name, None))
+                && let Some(sized) = kernels.get_mut(only)
+            {
+                sized.calls = sized.calls.max(by_name.calls);
+                sized.plain_seconds.add(by_name.plain_seconds.value().unwrap_or(0.0), by_name.plain_seconds.count);
+            }
+        }
+        kernels
+    }
+
+    fn of(&mut self, kernel: &str, work_items: Option<u64>) -> &mut Collected {
+        self.kernels.entry((short_name(kernel).to_owned(), work_items)).or_default()
+    }
+}
+
+/// A kernel's name without its arguments, and without the suffix that HIP gives it.
+fn short_name(name: &str) -> &str {
+    let name = name.trim();
+    // Arguments begin at the first parenthesis outside of template brackets, in which there may be casts.
+    let mut depth = 0usize;
+    let end = name.char_indices().find_map(|(at, c)| {
+        match c {
+            '<' => depth += 1,
+            '>' => depth = depth.saturating_sub(1),
+            '(' if depth == 0 && at > 0 => return Some(at),
+            _ => {}
+        }
+        None
+    });
+    let name = &name[..end.unwrap_or(name.len())];
+    let name = name.split(" [clone").next().unwrap_or(name);
+    name.strip_suffix(".kd").unwrap_or(name).trim()
+}

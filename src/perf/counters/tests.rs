@@ -1,0 +1,173 @@
+use std::path::{Path, PathBuf};
+
+use super::*;
+
+fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/counters").join(name)
+}
+
+fn profile(files: &[&str]) -> Vec<KernelCounters> {
+    let mut profile = Profile::default();
+    files.iter().for_each(|file| profile.read(&data(file), Kilobyte::Thousand).unwrap());
+    profile.kernels(Some(1075.46))
+}
+
+/// The error of a profile with this text.
+fn error(text: &str) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("bad.csv");
+    std::fs::write(&path, text).unwrap();
+    Profile::default().read(&path, Kilobyte::Thousand).unwrap_err().to_string()
+}
+
+fn close(value: Option<f64>, expected: f64) -> bool {
+    value.is_some_and(|value| (value - expected).abs() <= 1e-9 * expected.abs())
+}
+
+#[test]
+fn bandwidths_of_the_sprint_report_come_out() {
+    // EmPRiSM sprint report: (TOTAL_RW, average time, GB/s, % of 1075.46 GB/s).
+    for (bytes, time, rate, share) in
+        [("77.87891MB", "0.270821ms", 287.566, 26.7), ("1.29009797 GB", "2.671374 ms", 482.934, 44.9)]
+    {
+        let (bytes, seconds) = (parse_bytes(bytes).unwrap(), parse_seconds(time).unwrap());
+        let row = KernelCounters::by_hand("EOCloverFBCGPU", bytes, seconds, Some(1075.46));
+        assert!((row.gb_per_second.unwrap() - rate).abs() < 5e-4, "{row:?}");
+        assert!((100.0 * row.share_of_ceiling.unwrap() - share).abs() < 0.05, "{row:?}");
+    }
+}
+
+#[test]
+fn total_rw_and_time_are_averages_over_the_calls_of_a_kernel() {
+    let kernels = profile(&["rocprof.csv"]);
+    let [clover, axpy] = &kernels[..] else { panic!("{kernels:?}") };
+    assert_eq!((clover.kernel.as_str(), clover.work_items, clover.calls), ("EOCloverFBCGPU", Some(65536), 2));
+    // (65000 + 12878 + 65000 + 12879.82) / 2 kilobytes in (270000 + 271642) / 2 ns.
+    assert!(close(clover.total_rw_bytes, 77.87891e6) && close(clover.seconds, 270.821e-6), "{clover:?}");
+    assert!((clover.gb_per_second.unwrap() - 287.566).abs() < 5e-4);
+    assert!(close(clover.l2_hit_percent, 60.2) && close(clover.registers, 44.0) && close(clover.local_bytes, 24576.0));
+    assert_eq!(
+        (clover.scalar_registers, clover.scratch_bytes, clover.group_size),
+        (Some(64.0), Some(20.0), Some(256.0))
+    );
+    assert_eq!((axpy.kernel.as_str(), axpy.calls), ("axpy", 1));
+}
+
+#[test]
+fn a_kilobyte_may_have_1024_bytes() {
+    let mut profile = Profile::default();
+    profile.read(&data("rocprof.csv"), Kilobyte::Binary).unwrap();
+    assert!(close(profile.kernels(None)[0].total_rw_bytes, 77878.91 * 1024.0));
+}
+
+#[test]
+fn times_of_a_run_that_counts_nothing_are_preferred() {
+    for files in [["rocprof.csv", "rocprof.stats.csv"], ["rocprof.stats.csv", "rocprof.csv"]] {
+        let kernels = profile(&files);
+        let [clover, axpy] = &kernels[..] else { panic!("{kernels:?}") };
+        assert!(close(clover.seconds, 260e-6) && close(clover.total_rw_bytes, 77.87891e6), "{clover:?}");
+        assert_eq!((clover.calls, axpy.calls), (100, 100));
+    }
+}
+
+#[test]
+fn rocprofv3_has_a_row_for_each_counter_of_a_call() {
+    let kernels = profile(&["rocprofv3_counter_collection.csv"]);
+    let [clover] = &kernels[..] else { panic!("{kernels:?}") };
+    assert_eq!((clover.calls, clover.work_items), (1, Some(1 << 20)));
+    assert!(close(clover.total_rw_bytes, 1.516e9), "{clover:?}");
+    // Time stamps since 1970 lose nothing: 1570720 ns exactly.
+    assert!(close(clover.seconds, 1570720e-9), "{clover:?}");
+}
+
+#[test]
+fn nsight_compute_is_read_metric_by_metric_whatever_it_says_before() {
+    let kernels = profile(&["ncu_long.csv"]);
+    let [clover] = &kernels[..] else { panic!("{kernels:?}") };
+    assert_eq!((clover.kernel.as_str(), clover.calls), ("EOCloverFBCGPU", 1));
+    assert!(close(clover.total_rw_bytes, 70e6) && close(clover.seconds, 126.07e-6), "{clover:?}");
+    assert_eq!(
+        (clover.registers, clover.l2_hit_percent, clover.occupancy_percent),
+        (Some(76.0), Some(59.45), Some(12.0))
+    );
+}
+
+#[test]
+fn nsight_compute_is_read_launch_by_launch_below_a_row_of_units() {
+    let kernels = profile(&["ncu_raw.csv"]);
+    let [clover] = &kernels[..] else { panic!("{kernels:?}") };
+    assert_eq!((clover.kernel.as_str(), clover.calls, clover.work_items), ("EOCloverFBCGPU<(int)4>", 2, Some(1 << 20)));
+    assert!(close(clover.total_rw_bytes, 1.20636e9) && close(clover.seconds, 1.66558e-3), "{clover:?}");
+    assert!(close(clover.local_bytes, 24580.0));
+    // EmPRiSM sprint report, V100: 724.277 GB/s.
+    assert!((clover.gb_per_second.unwrap() - 724.29).abs() < 0.01, "{clover:?}");
+}
+
+#[test]
+fn errors_name_line_and_column() {
+    let message = error("KernelName,FETCH_SIZE,DurationNs\nk,1,2\nk,x,3\n");
+    assert!(message.contains("line 3, column \"FETCH_SIZE\": 'x' is no number"), "{message}");
+    let message = error("KernelName,FETCH_SIZE,DurationNs\nk,1\n");
+    assert!(message.contains("line 2 has 2 cells, and the header 3"), "{message}");
+    let message =
+        error("==PROF== x\nID,Kernel Name,Metric Name,Metric Unit,Metric Value\n0,k,dram__bytes_read.sum,furlong,1\n");
+    assert!(message.contains("line 3, column \"Metric Unit\": 'furlong' is no unit of bytes"), "{message}");
+    let message = error("KernelName,BeginNs,EndNs\nk,20,10\n");
+    assert!(message.contains("column \"EndNs\": '10' is before BeginNs, 20"), "{message}");
+    let message = error("KernelName,FETCH_SIZE\nk,-4\n");
+    assert!(message.contains("'-4' is negative"), "{message}");
+}
+
+#[test]
+fn a_table_of_another_kind_is_refused_with_its_columns() {
+    let message = error("apples,pears\n1,2\n");
+    assert!(message.contains("\"apples\", \"pears\"") && message.contains("rocprof"), "{message}");
+    assert!(error("").contains("it is empty"));
+    assert!(error("KernelName,FETCH_SIZE\n").contains("has no kernels"));
+}
+
+#[test]
+fn thousands_may_be_separated_and_decimal_commas_are_refused() {
+    use super::units::number;
+    assert_eq!(number("1,234,567.5"), Some(1234567.5));
+    assert_eq!(number("12'345"), Some(12345.0));
+    assert_eq!([number("1,5"), number("NaN"), number(""), number("1,2345")], [None; 4]);
+}
+
+#[test]
+fn bytes_and_times_without_a_unit_are_refused() {
+    assert_eq!(parse_bytes("64KiB"), Ok(65536.0));
+    assert_eq!(parse_seconds("12 µs"), Ok(12.0 * 1e-6));
+    for text in ["77", "MB", "-1MB", "0MB", "1 ms"] {
+        assert!(parse_bytes(text).unwrap_err().contains("with its unit"), "{text}");
+    }
+}
+
+#[test]
+fn names_lose_their_arguments_and_not_their_templates() {
+    assert_eq!(short_name("k<float, (int)4>(float2 *, int) [clone .kd]"), "k<float, (int)4>");
+    assert_eq!(short_name("axpy.kd"), "axpy");
+    assert_eq!(short_name(" plain "), "plain");
+}
+
+#[test]
+fn kernels_are_joined_by_map_or_name_with_the_fastest_of_ours() {
+    let ours = |kernel: &str, seconds| OurKernel {
+        kernel: kernel.to_owned(),
+        variant: String::new(),
+        lattice: None,
+        precision: "f32".to_owned(),
+        seconds,
+        gb_per_second: None,
+        share_of_ceiling: None,
+    };
+    let ours = [ours("EOClover", 200e-6), ours("EOClover", 100e-6), ours("AXPY", 50e-6)];
+    let map: NameMap = "EOCloverFBCGPU=EOClover".parse().unwrap();
+    let joined = Beside::join(profile(&["rocprof.csv"]), &ours, std::slice::from_ref(&map)).unwrap();
+    assert!(close(joined[0].times_ours, 2.70821) && close(joined[1].times_ours, 0.5), "{joined:?}");
+    // Another precision is another row.
+    let both = [ours[0].clone(), OurKernel { precision: "f64".to_owned(), ..ours[1].clone() }];
+    assert_eq!(Beside::join(profile(&["rocprof.csv"]), &both, std::slice::from_ref(&map)).unwrap().len(), 3);
+    let error = Beside::join(profile(&["rocprof.csv"]), &ours[2..], &[map]).unwrap_err().to_string();
+    assert!(error.contains("no kernel \"EOClover\" in our measurements; there are: AXPY"), "{error}");
+}

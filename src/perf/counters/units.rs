@@ -1,0 +1,88 @@
+//! Numbers with units, as people and profilers write them.
+
+/// Factors of units of bytes, in lower case.
+const BYTES: [(&str, f64); 18] = [
+    ("b", 1.0),
+    ("byte", 1.0),
+    ("bytes", 1.0),
+    ("kb", 1e3),
+    ("kbyte", 1e3),
+    ("mb", 1e6),
+    ("mbyte", 1e6),
+    ("gb", 1e9),
+    ("gbyte", 1e9),
+    ("tb", 1e12),
+    ("tbyte", 1e12),
+    ("kib", 1024.0),
+    ("kibyte", 1024.0),
+    ("mib", 1048576.0),
+    ("mibyte", 1048576.0),
+    ("gib", 1073741824.0),
+    ("gibyte", 1073741824.0),
+    ("tib", 1099511627776.0),
+];
+
+/// Factors of units of time, in lower case. Profilers write both forms.
+const SECONDS: [(&str, f64); 9] = [
+    ("ns", 1e-9),
+    ("nsecond", 1e-9),
+    ("us", 1e-6),
+    ("µs", 1e-6),
+    ("usecond", 1e-6),
+    ("ms", 1e-3),
+    ("msecond", 1e-3),
+    ("s", 1.0),
+    ("second", 1.0),
+];
+
+fn factor(units: &[(&str, f64)], unit: &str) -> Option<f64> {
+    let unit = unit.trim().to_lowercase();
+    units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
+}
+
+/// The factor of a unit of bytes (of a block, of a launch): powers of 1000 unless it says `Ki`, `Mi`, `Gi`.
+pub(super) fn byte_factor(unit: &str) -> Option<f64> {
+    factor(&BYTES, unit.split('/').next().unwrap_or_default())
+}
+
+/// The factor of a unit of time.
+pub(super) fn second_factor(unit: &str) -> Option<f64> {
+    factor(&SECONDS, unit)
+}
+
+/// A number with or without commas, apostrophes or blanks between thousands. `None` if it is none, or not finite.
+pub(super) fn number(text: &str) -> Option<f64> {
+    let text = text.trim();
+    let digits: String = text.chars().filter(|c| !matches!(c, ',' | '\'' | ' ' | '\u{a0}' | '\u{202f}')).collect();
+    // A comma that is followed by three digits each time separates thousands; another one may be a decimal point.
+    let groups = text.split(',').skip(1);
+    let whole = |group: &str| group.bytes().take_while(u8::is_ascii_digit).count() == 3;
+    if groups.clone().count() > 0 && !groups.clone().all(whole) {
+        return None;
+    }
+    digits.parse().ok().filter(|value: &f64| value.is_finite())
+}
+
+fn with_unit(text: &str, units: &[(&str, f64)], example: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let split = text.find(|c: char| c.is_alphabetic() && !matches!(c, 'e' | 'E')).unwrap_or(text.len());
+    let (digits, unit) = text.split_at(split);
+    let value = number(digits).zip(factor(units, unit)).map(|(value, factor)| value * factor);
+    value.filter(|&value| value > 0.0).ok_or_else(|| format!("'{text}' is not {example}"))
+}
+
+/// Bytes: `77.87891MB`, `1.29009797 GB`, `64 KiB`.
+///
+/// # Errors
+/// A sentence that says what would be right.
+pub fn parse_bytes(text: &str) -> Result<f64, String> {
+    with_unit(text, &BYTES, "a number of bytes with its unit, as 77.9MB or 64KiB")
+}
+
+/// Seconds: `0.270821ms`, `12 µs`.
+///
+/// # Errors
+/// A sentence that says what would be right.
+pub fn parse_seconds(text: &str) -> Result<f64, String> {
+    with_unit(text, &SECONDS, "a time with its unit, as 0.27ms or 12us")
+}

@@ -1,0 +1,214 @@
+//! Bars: one a row, with its name before it and its value after it.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::words::{number, plain, seconds};
+
+/// Bars beyond these are left to the table.
+const MOST_BARS: usize = 48;
+
+/// A chart of bars.
+#[derive(Serialize, Debug, Default)]
+pub(super) struct Bars {
+    pub title: String,
+    /// What a whole bar means.
+    pub scale: String,
+    pub bars: Vec<Bar>,
+    /// Bars that are not shown.
+    pub left_out: usize,
+    /// Whether it is shown at once, or unfolded on demand.
+    pub open: bool,
+}
+
+#[derive(Serialize, Debug, Default)]
+pub(super) struct Bar {
+    pub label: String,
+    pub detail: String,
+    /// Of the width, 0 to 100.
+    pub percent: f64,
+    /// What stands after it.
+    pub text: String,
+    /// All that is known of it.
+    pub tip: String,
+    /// The number of its colour.
+    pub colour: usize,
+}
+
+impl Bars {
+    fn new(title: &str, scale: &str, mut bars: Vec<Bar>) -> Option<Self> {
+        let left_out = bars.len().saturating_sub(MOST_BARS);
+        bars.truncate(MOST_BARS);
+        let chart = Self { title: title.to_owned(), scale: scale.to_owned(), bars, left_out, open: true };
+        (!chart.bars.is_empty()).then_some(chart)
+    }
+}
+
+pub(super) fn text(value: &Value, name: &str) -> String {
+    plain(&value[name]).unwrap_or_default()
+}
+
+/// The number of a precision's colour.
+pub(super) fn colour_of_precision(precision: &str) -> usize {
+    match precision {
+        "f64" => 1,
+        "f32" => 2,
+        "16-bit" => 3,
+        "kernels of peak" => 0,
+        _ => 4,
+    }
+}
+
+/// Fields of a row of `bench`, in words.
+fn fields(row: &Value) -> String {
+    let mut parts = vec![text(row, "precision")];
+    if let Some(reals) = row["link_reals"].as_u64() {
+        parts.push(format!("links {reals}"));
+    }
+    if row["spinors"].as_u64().is_some_and(|spinors| spinors != 1) {
+        parts.push(format!("×{}", text(row, "spinors")));
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join(", ")
+}
+
+/// The share of the measured bandwidth that each kernel and variant of `bench` reaches; a whole bar is the ceiling, or the most above it.
+pub(super) fn shares(rows: &[Value]) -> Option<Bars> {
+    let share = |row: &Value| row["share_of_ceiling"].as_f64();
+    let most = rows.iter().filter_map(share).fold(1.0, f64::max);
+    let lattices = rows.iter().map(|row| &row["lattice"]).collect::<std::collections::HashSet<_>>().len();
+    let variants: std::collections::HashSet<&Value> = rows.iter().map(|row| &row["variant"]).collect();
+    let bars = rows.iter().filter_map(|row| {
+        let share = share(row)?;
+        let mut detail = vec![fields(row)];
+        if lattices > 1 {
+            detail.push(text(row, "lattice"));
+        }
+        if variants.len() > 1 {
+            detail.push(text(row, "variant"));
+        }
+        let rate = row["gb_per_second"].as_f64().map(|rate| format!("{rate:.0} GB/s")).unwrap_or_default();
+        let median = row["seconds"]["median"].as_f64().map(seconds).unwrap_or_default();
+        let kernel = text(row, "kernel");
+        Some(Bar {
+            tip: format!(
+                "{kernel}, {}: {rate}, {:.1} % of the {} bandwidth, median {median}",
+                detail.join("; "),
+                100.0 * share,
+                text(row, "ceiling")
+            ),
+            label: kernel,
+            detail: detail.join("; "),
+            percent: 100.0 * share / most,
+            text: format!("{:.0} %", 100.0 * share),
+            colour: colour_of_precision(&text(row, "precision")),
+        })
+    });
+    let scale = match most > 1.0 {
+        true => format!(
+            "A whole bar is {:.0} % of the measured bandwidth: fields that stay in a cache pass it.",
+            100.0 * most
+        ),
+        false => "A whole bar is the measured bandwidth.".to_owned(),
+    };
+    Bars::new("Share of the measured bandwidth, by kernel and variant", &scale, bars.collect())
+}
+
+/// The stages of `bench sprint`, one after the other: a chart for each kernel on each lattice, the first of each lattice open.
+pub(super) fn stages(rows: &[Value]) -> Vec<Bars> {
+    let mut keys: Vec<(String, String)> = Vec::new();
+    for row in rows.iter().filter(|row| row["seconds"]["median"].is_number() && row["family"] == "clover") {
+        let key = (text(row, "lattice"), text(row, "kernel"));
+        if !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    let mut charts = Vec::new();
+    for (lattice, kernel) in &keys {
+        let rows: Vec<&Value> = rows
+            .iter()
+            .filter(|row| text(row, "lattice") == *lattice && text(row, "kernel") == *kernel)
+            .filter(|row| row["seconds"]["median"].is_number())
+            .collect();
+        let time = |row: &Value| row["seconds"]["median"].as_f64().unwrap_or(0.0);
+        let most = rows.iter().map(|row| time(row)).fold(0.0, f64::max);
+        let first = rows.first().map_or(0.0, |row| time(row));
+        let bars = rows.iter().map(|row| {
+            let (median, other_bits) = (time(row), row["bit_true"] == false);
+            let times = first / median;
+            let note = if other_bits { "other bits" } else { "" };
+            let share =
+                row["share_of_ceiling"].as_f64().map(|share| format!(", {:.1} % of the bandwidth", 100.0 * share));
+            Bar {
+                label: text(row, "variant"),
+                detail: note.to_owned(),
+                percent: 100.0 * median / most,
+                text: format!("{} · {times:.2}×", seconds(median)),
+                tip: format!(
+                    "{}: {}, {times:.3} times the first stage{}",
+                    text(row, "variant"),
+                    seconds(median),
+                    share.unwrap_or_default()
+                ),
+                colour: if other_bits { 4 } else { 1 },
+            }
+        });
+        let title = format!("{kernel} on {lattice}");
+        let scale = "Median time of a launch, stage by stage: shorter is better. After it, how many times faster than the first stage.";
+        if let Some(mut chart) = Bars::new(&title, scale, bars.collect()) {
+            chart.open = !charts.iter().any(|other: &Bars| other.title.ends_with(&format!(" on {lattice}")));
+            charts.push(chart);
+        }
+    }
+    charts
+}
+
+/// Before and after of each kernel that was tuned.
+pub(super) fn tuned(rows: &[Value]) -> Option<Bars> {
+    let most = rows.iter().filter_map(|row| row["gain"].as_f64()).fold(1.0, f64::max);
+    let bars = rows.iter().filter_map(|row| {
+        let gain = row["gain"].as_f64()?;
+        let [before, after] = ["default_us", "tuned_us"].map(|name| row[name].as_f64().unwrap_or(0.0) * 1e-6);
+        let kernel = text(row, "kernel");
+        Some(Bar {
+            tip: format!("{kernel}: {} by default, {} tuned", seconds(before), seconds(after)),
+            detail: format!("{} → {}", seconds(before), seconds(after)),
+            label: kernel,
+            percent: 100.0 * gain / most,
+            text: format!("{gain:.2}×"),
+            colour: 1,
+        })
+    });
+    Bars::new("Tuned against default", "Time by default over time tuned: longer is better.", bars.collect())
+}
+
+/// Any rows by one number. Fractions of one are shown as percent.
+pub(super) fn by_number(
+    title: &str,
+    rows: &[Value],
+    number_of: impl Fn(&Value) -> Option<f64>,
+    as_share: bool,
+) -> Option<Bars> {
+    let values: Vec<f64> = rows.iter().filter_map(&number_of).filter(|value| value.is_finite()).collect();
+    let most = values.iter().copied().fold(if as_share { 1.0 } else { f64::MIN_POSITIVE }, f64::max);
+    let names = ["kernel", "name", "title", "variant"];
+    let bars = rows.iter().filter_map(|row| {
+        let value = number_of(row).filter(|value| value.is_finite() && *value >= 0.0)?;
+        let label = names.iter().map(|name| text(row, name)).find(|name| !name.is_empty()).unwrap_or_default();
+        let detail: Vec<String> = ["precision", "device", "limited_by", "variant"]
+            .iter()
+            .map(|name| text(row, name))
+            .filter(|part| !part.is_empty() && *part != label)
+            .collect();
+        let shown = if as_share { format!("{:.1} %", 100.0 * value) } else { number(value) };
+        Some(Bar {
+            tip: format!("{label}: {shown}"),
+            detail: detail.join("; "),
+            label,
+            percent: 100.0 * value / most,
+            text: shown,
+            colour: 1,
+        })
+    });
+    Bars::new(title, "", bars.collect())
+}

@@ -1,0 +1,111 @@
+//! Curves over the size of what is read again and again: bandwidth, or latency, with sizes by powers of two. The steps are the caches.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::bars::text;
+use super::words::number;
+
+const WIDTH: f64 = 760.0;
+const HEIGHT: f64 = 260.0;
+const LEFT: f64 = 72.0;
+const RIGHT: f64 = 30.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = 40.0;
+
+/// The chart, in units of its view box.
+#[derive(Serialize, Debug)]
+pub(super) struct Curves {
+    title: String,
+    x_name: String,
+    y_name: String,
+    width: f64,
+    height: f64,
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+    x_ticks: Vec<(f64, String)>,
+    y_ticks: Vec<(f64, String)>,
+    series: Vec<Series>,
+}
+
+#[derive(Serialize, Debug)]
+struct Series {
+    label: String,
+    colour: usize,
+    /// As a polyline has them: "x,y x,y".
+    line: String,
+    dots: Vec<(f64, f64, String)>,
+}
+
+/// A curve for each value of `group` in rows that have a size `bytes` and a number `field`; none where there are not two points of one.
+pub(super) fn curves(title: &str, rows: &[Value], field: &str, group: &str, unit: &str) -> Option<Curves> {
+    let mut series: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
+    for row in rows {
+        let point = row["bytes"].as_f64().zip(row[field].as_f64());
+        let Some(point) = point.filter(|(bytes, value)| *bytes > 0.0 && value.is_finite() && *value >= 0.0) else {
+            continue;
+        };
+        let label = text(row, group);
+        match series.iter_mut().find(|(known, _)| *known == label) {
+            Some((_, points)) => points.push(point),
+            None => series.push((label, vec![point])),
+        }
+    }
+    series.retain(|(_, points)| points.len() > 1);
+    let all = || series.iter().flat_map(|(_, points)| points.iter().copied());
+    let least = all().map(|(bytes, _)| bytes).reduce(f64::min)?.log2().floor();
+    let most = all().map(|(bytes, _)| bytes).reduce(f64::max)?.log2().ceil().max(least + 1.0);
+    let highest = all().map(|(_, value)| value).fold(f64::MIN_POSITIVE, f64::max);
+    let step = step_of(highest);
+    let top = (highest / step).ceil() * step;
+    let x = |bytes: f64| LEFT + (bytes.log2() - least) / (most - least) * (WIDTH - LEFT - RIGHT);
+    let y = |value: f64| HEIGHT - BOTTOM - value / top * (HEIGHT - TOP - BOTTOM);
+    // A power of two every so often, so that their names fit.
+    let every = ((most - least) / 8.0).ceil().max(1.0);
+    let x_ticks = (0..=((most - least) / every) as i32)
+        .map(|number| 2f64.powf(least + f64::from(number) * every))
+        .map(|bytes| (x(bytes), size(bytes)))
+        .collect();
+    let y_ticks = (0..=(top / step).round() as i32).map(|k| f64::from(k) * step).map(|v| (y(v), number(v))).collect();
+    let series = series
+        .into_iter()
+        .enumerate()
+        .map(|(index, (label, mut points))| {
+            points.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+            let line: Vec<String> = points.iter().map(|&(bytes, v)| format!("{:.1},{:.1}", x(bytes), y(v))).collect();
+            let dots = points
+                .iter()
+                .map(|&(bytes, v)| (x(bytes), y(v), format!("{label} {}: {} {unit}", size(bytes), number(v))))
+                .collect();
+            Series { label, colour: index % 8 + 1, line: line.join(" "), dots }
+        })
+        .collect();
+    Some(Curves {
+        title: title.to_owned(),
+        x_name: "bytes of the working set".to_owned(),
+        y_name: unit.to_owned(),
+        width: WIDTH,
+        height: HEIGHT,
+        left: LEFT,
+        right: WIDTH - RIGHT,
+        top: TOP,
+        bottom: HEIGHT - BOTTOM,
+        x_ticks,
+        y_ticks,
+        series,
+    })
+}
+
+/// 1, 2 or 5 times a power of ten, of which four to eight make `highest`.
+fn step_of(highest: f64) -> f64 {
+    let power = 10f64.powf((highest / 4.0).log10().floor());
+    [5.0, 2.0, 1.0].into_iter().map(|factor| factor * power).find(|step| highest / step >= 4.0).unwrap_or(power)
+}
+
+fn size(bytes: f64) -> String {
+    let units = ["B", "KiB", "MiB", "GiB", "TiB"];
+    let unit = ((bytes.log2() / 10.0).floor().max(0.0) as usize).min(units.len() - 1);
+    format!("{} {}", number(bytes / 1024f64.powi(unit as i32)), units[unit])
+}

@@ -1,0 +1,115 @@
+//! Tables of any rows: a column for each name that some row has, numbers to the right, what is the same in all rows said once.
+
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::words::{capital, heading, number, plain};
+
+/// Columns beyond these are left out: the JSON has them.
+const MOST_COLUMNS: usize = 16;
+/// Rows from which on a table is folded.
+const LONG: usize = 30;
+/// Names that come first, where nobody chose columns: what a row is about.
+const FIRST: [&str; 8] = ["group", "name", "kernel", "title", "advice", "variant", "precision", "lattice"];
+
+/// A table that sorts by click.
+#[derive(Serialize, Debug, Default)]
+pub(super) struct Table {
+    pub caption: String,
+    /// Whether it is shown at once, or unfolded on demand.
+    pub open: bool,
+    pub columns: Vec<Column>,
+    pub rows: Vec<Vec<Cell>>,
+    /// Names and values that all rows share.
+    pub shared: Vec<(String, String)>,
+}
+
+#[derive(Serialize, Debug)]
+pub(super) struct Column {
+    pub name: String,
+    pub numeric: bool,
+}
+
+#[derive(Serialize, Debug, Default)]
+pub(super) struct Cell {
+    pub text: String,
+    /// What it sorts by, where that is a number.
+    pub value: Option<f64>,
+}
+
+impl Table {
+    /// A table of the objects among `rows`; none where there are none.
+    pub(super) fn of(caption: &str, rows: &[Value]) -> Option<Self> {
+        Self::of_columns(caption, rows, &[])
+    }
+
+    /// The same with the columns that are named alone, if any are.
+    pub(super) fn of_columns(caption: &str, rows: &[Value], wanted: &[&str]) -> Option<Self> {
+        let rows: Vec<Vec<(String, Value)>> = rows.iter().filter_map(Value::as_object).map(flattened).collect();
+        let mut names: Vec<String> = wanted.iter().map(|&name| name.to_owned()).collect();
+        if wanted.is_empty() {
+            for (name, _) in rows.iter().flatten() {
+                if !names.contains(name) {
+                    names.push(name.clone());
+                }
+            }
+            let place = |name: &String| FIRST.iter().position(|first| name.ends_with(first)).unwrap_or(FIRST.len());
+            names.sort_by_key(place);
+        }
+        let of = |row: &[(String, Value)], name: &str| {
+            row.iter().find(|(known, _)| known == name).map_or(Value::Null, |(_, value)| value.clone())
+        };
+        let mut table = Self { caption: capital(caption), open: rows.len() <= LONG, ..Self::default() };
+        let mut columns: Vec<(String, Vec<Value>)> = Vec::new();
+        for name in names {
+            let values: Vec<Value> = rows.iter().map(|row| of(row, &name)).collect();
+            let shown = values.iter().any(|value| plain(value).is_some());
+            let constant = rows.len() > 3 && values.iter().all(|value| *value == values[0]);
+            match (shown, constant) {
+                (false, _) => {}
+                (true, true) => {
+                    let (heading, factor) = heading(&name);
+                    table.shared.push((heading, cell(&values[0], factor).text));
+                }
+                (true, false) => columns.push((name, values)),
+            }
+        }
+        columns.truncate(MOST_COLUMNS);
+        if rows.is_empty() || columns.is_empty() {
+            return None;
+        }
+        let headings: Vec<(String, f64)> = columns.iter().map(|(name, _)| heading(name)).collect();
+        for ((_, values), (name, _)) in columns.iter().zip(&headings) {
+            let numeric = values.iter().all(|value| value.is_number() || value.is_null());
+            table.columns.push(Column { name: name.clone(), numeric });
+        }
+        for row in 0..rows.len() {
+            table.rows.push(
+                columns.iter().zip(&headings).map(|((_, values), (_, factor))| cell(&values[row], *factor)).collect(),
+            );
+        }
+        Some(table)
+    }
+}
+
+fn cell(value: &Value, factor: f64) -> Cell {
+    match value.as_f64() {
+        Some(value) => Cell { text: number(value * factor), value: Some(value * factor) },
+        None => Cell { text: plain(value).unwrap_or_else(|| "–".to_owned()), value: None },
+    }
+}
+
+/// The fields of a row, those of an object in it as `object.field`. Deeper ones, and lists of objects, are left out.
+fn flattened(row: &Map<String, Value>) -> Vec<(String, Value)> {
+    let mut fields = Vec::new();
+    for (name, value) in row {
+        match value {
+            Value::Object(inner) => {
+                let shown = inner.iter().filter(|(_, value)| !value.is_object());
+                fields.extend(shown.map(|(field, value)| (format!("{name}.{field}"), value.clone())));
+            }
+            value => fields.push((name.clone(), value.clone())),
+        }
+    }
+    fields
+}

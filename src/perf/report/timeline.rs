@@ -1,0 +1,201 @@
+//! A small timeline of a trace: what each track spent its time on, a few hundred columns wide; and the middle of the device's run, command by command.
+
+use std::collections::HashMap;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::words::seconds;
+
+const WIDTH: f64 = 900.0;
+const LABELS: f64 = 190.0;
+const COLUMNS: usize = 500;
+const TRACK: f64 = 22.0;
+const GAP: f64 = 6.0;
+/// Commands that the closer look shows.
+const CLOSE: usize = 40;
+/// Colours for the names that take longest; all others share one.
+const COLOURS: usize = 8;
+
+/// The chart, in units of its view box.
+#[derive(Serialize, Debug)]
+pub(super) struct Timeline {
+    title: String,
+    width: f64,
+    height: f64,
+    labels: f64,
+    track: f64,
+    tracks: Vec<Track>,
+    ticks: Vec<(f64, String)>,
+    legend: Vec<(usize, String)>,
+}
+
+#[derive(Serialize, Debug)]
+struct Track {
+    label: String,
+    y: f64,
+    slices: Vec<Slice>,
+}
+
+#[derive(Serialize, Debug)]
+struct Slice {
+    x: f64,
+    width: f64,
+    colour: usize,
+    tip: String,
+}
+
+/// A slice of a trace, in microseconds.
+struct Event<'a> {
+    name: &'a str,
+    track: (u64, u64),
+    start: f64,
+    end: f64,
+}
+
+/// The whole run, and its middle; none where the trace has no slices.
+pub(super) fn timelines(trace: &Value) -> Vec<Timeline> {
+    let events = trace["traceEvents"].as_array().map_or(&[][..], Vec::as_slice);
+    let names = track_names(events);
+    let mut slices: Vec<Event<'_>> = events.iter().filter_map(slice).collect();
+    slices.sort_by(|a, b| a.start.total_cmp(&b.start));
+    let (Some(first), Some(last)) = (slices.first(), slices.iter().map(|event| event.end).reduce(f64::max)) else {
+        return Vec::new();
+    };
+    let whole = (first.start, last.max(first.start + 1e-3));
+    let colours = colours(&slices);
+    let mut charts = vec![chart("The whole run", &slices, whole, &names, &colours)];
+    let device: Vec<&Event<'_>> = slices.iter().filter(|event| event.track.0 != 1).collect();
+    if device.len() > 2 * CLOSE {
+        let middle = &device[device.len() / 2 - CLOSE / 2..device.len() / 2 + CLOSE / 2];
+        let end = middle.iter().map(|event| event.end).fold(middle[0].start, f64::max);
+        let title = format!("{CLOSE} commands in the middle of the run");
+        charts.push(chart(&title, &slices, (middle[0].start, end.max(middle[0].start + 1e-3)), &names, &colours));
+    }
+    charts
+}
+
+fn slice(event: &Value) -> Option<Event<'_>> {
+    let start = event["ts"].as_f64()?;
+    let track = (event["pid"].as_u64().unwrap_or(0), event["tid"].as_u64().unwrap_or(0));
+    let end = start + event["dur"].as_f64()?.max(0.0);
+    (event["ph"] == "X").then_some(Event { name: event["name"].as_str().unwrap_or_default(), track, start, end })
+}
+
+/// "process, thread" of each track.
+fn track_names(events: &[Value]) -> HashMap<(u64, u64), String> {
+    let named = |what: &str| -> HashMap<(u64, u64), &str> {
+        let of = events.iter().filter(|event| event["ph"] == "M" && event["name"] == what);
+        of.filter_map(|event| {
+            let track = (event["pid"].as_u64()?, event["tid"].as_u64().unwrap_or(0));
+            Some((track, event["args"]["name"].as_str()?))
+        })
+        .collect()
+    };
+    let processes: HashMap<u64, &str> = named("process_name").into_iter().map(|((pid, _), name)| (pid, name)).collect();
+    let threads = named("thread_name");
+    let short = |name: &str| match name.chars().count() {
+        0..=16 => name.to_owned(),
+        _ => name.chars().take(15).chain(['…']).collect::<String>(),
+    };
+    threads
+        .into_iter()
+        .map(|(track, name)| match (track.0, processes.get(&track.0)) {
+            (1, _) | (_, None) => (track, format!("host, {}", short(name))),
+            (_, Some(process)) => (track, format!("{}: {}", short(process), short(name))),
+        })
+        .collect()
+}
+
+/// Names by the time that they take, the longest first. The span of the whole command is around all others.
+fn colours<'a>(slices: &[Event<'a>]) -> Vec<&'a str> {
+    let mut totals: HashMap<&str, f64> = HashMap::new();
+    for event in slices.iter().filter(|event| event.name != "command") {
+        // What devices do is what one looks for.
+        let weight = if event.track.0 == 1 { 1e-3 } else { 1.0 };
+        *totals.entry(event.name).or_default() += (event.end - event.start) * weight;
+    }
+    let mut names: Vec<(&str, f64)> = totals.into_iter().collect();
+    names.sort_by(|(a, x), (b, y)| y.total_cmp(x).then(a.cmp(b)));
+    names.into_iter().take(COLOURS).map(|(name, _)| name).collect()
+}
+
+fn chart(
+    title: &str,
+    slices: &[Event<'_>],
+    (from, to): (f64, f64),
+    names: &HashMap<(u64, u64), String>,
+    colours: &[&str],
+) -> Timeline {
+    let mut ids: Vec<(u64, u64)> = slices.iter().map(|event| event.track).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let x = |at: f64| LABELS + (at - from) / (to - from) * (WIDTH - LABELS);
+    let tracks: Vec<Track> = ids
+        .iter()
+        .map(|id| slices.iter().filter(|event| event.track == *id && event.end >= from && event.start <= to))
+        .zip(&ids)
+        .enumerate()
+        .map(|(number, (events, id))| Track {
+            label: names.get(id).cloned().unwrap_or_else(|| format!("{}, {}", id.0, id.1)),
+            y: GAP + number as f64 * (TRACK + GAP),
+            slices: columns(events, (from, to), &x, colours),
+        })
+        .collect();
+    let height = GAP + tracks.len() as f64 * (TRACK + GAP) + 22.0;
+    let ticks = (0..=4)
+        .map(|quarter| f64::from(quarter) / 4.0 * (to - from))
+        .map(|at| (x(from + at), seconds(at * 1e-6)))
+        .collect();
+    let legend = colours.iter().enumerate().map(|(number, name)| (number + 1, (*name).to_owned())).collect();
+    Timeline { title: title.to_owned(), width: WIDTH, height, labels: LABELS, track: TRACK, tracks, ticks, legend }
+}
+
+/// A track's time by columns: in each the name that took most of it; columns of one name become one slice.
+fn columns<'a, 'e: 'a>(
+    events: impl Iterator<Item = &'a Event<'e>>,
+    (from, to): (f64, f64),
+    x: &dyn Fn(f64) -> f64,
+    colours: &[&str],
+) -> Vec<Slice> {
+    let width = (to - from) / COLUMNS as f64;
+    let mut taken: Vec<HashMap<&str, f64>> = vec![HashMap::new(); COLUMNS];
+    let mut nested: Vec<&Event<'_>> = events.collect();
+    // Inner spans count more than those around them.
+    nested.sort_by(|a, b| (b.end - b.start).total_cmp(&(a.end - a.start)));
+    for event in nested {
+        let [first, last] =
+            [event.start, event.end].map(|at| ((at - from) / width).clamp(0.0, COLUMNS as f64 - 1.0) as usize);
+        for (column, names) in taken.iter_mut().enumerate().take(last + 1).skip(first) {
+            let (begin, end) = (from + column as f64 * width, from + (column + 1) as f64 * width);
+            let covered = event.end.min(end) - event.start.max(begin);
+            if covered >= 0.99 * width {
+                names.clear();
+            }
+            *names.entry(event.name).or_default() += covered.max(0.0);
+        }
+    }
+    let mut slices: Vec<(usize, usize, &str, f64)> = Vec::new();
+    for (column, names) in taken.iter().enumerate() {
+        let busy: f64 = names.values().sum();
+        let Some((name, _)) = names.iter().max_by(|(a, x), (b, y)| x.total_cmp(y).then(b.cmp(a))) else { continue };
+        if busy < 0.02 * width {
+            continue;
+        }
+        match slices.last_mut() {
+            Some((_, end, last, time)) if *end == column && last == name => {
+                *end += 1;
+                *time += busy;
+            }
+            _ => slices.push((column, column + 1, *name, busy)),
+        }
+    }
+    slices
+        .into_iter()
+        .map(|(first, end, name, busy)| {
+            let [start, stop] = [first, end].map(|column| x(from + column as f64 * width));
+            let colour = colours.iter().position(|known| *known == name).map_or(0, |number| number + 1);
+            Slice { x: start, width: stop - start, colour, tip: format!("{name}, {} busy", seconds(busy * 1e-6)) }
+        })
+        .collect()
+}
