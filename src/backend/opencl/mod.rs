@@ -16,7 +16,8 @@
 //! | `neighbours.rs`, `link_sharing.rs` | neighbours' spinors, and links, in local memory |
 //! | `tuning.rs` | how kernels are built and launched |
 //! | `plan.rs`, `choice.rs` | the choices for one kernel: what the user set, else what was looked up |
-//! | `planner.rs`, `offline.rs` | what decides about kernels; the same for devices that are not there |
+//! | `planner.rs` | what decides about kernels |
+//! | `product.rs`, `offline.rs` | the kernels by name; how they are built and launched, also for devices that are not there |
 //! | `tuned.rs`, `tuning_file.rs`, `defaults.toml` | where choices are looked up: what was tuned, and what ships with the crate |
 //! | `probe.rs` | whether the device keeps the arithmetic contract of `docs/arithmetic.md` |
 //! | `cache.rs` | binaries and verdicts on disk |
@@ -50,6 +51,7 @@ mod offline;
 mod plan;
 mod planner;
 mod probe;
+mod product;
 mod program;
 mod queues;
 mod raw;
@@ -82,9 +84,10 @@ pub use lanes::LaneForm;
 pub use launch::{Arg, DeviceTimes, Launch, LaunchEvent};
 pub use link_sharing::LinkSharing;
 pub use neighbours::Neighbours;
-pub use offline::{OfflineDevice, OfflineKernel, ProductKernel};
+pub use offline::{OfflineDevice, OfflineKernel};
 use planner::{ChoiceSource, Planner};
 pub use probe::{ProbeCheck, ProbeVerdict, measure, probe};
+pub use product::ProductKernel;
 pub use program::{KernelInfo, Program};
 pub use queues::Queues;
 pub use reduce::{Finish, SumForm, SumOptions};

@@ -4,6 +4,7 @@
 mod by_hand;
 mod kernels;
 mod table;
+mod words;
 
 use clap::Args;
 use lanefield::backend::opencl::StoredPrecision;

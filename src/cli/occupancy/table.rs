@@ -2,11 +2,12 @@
 
 use comfy_table::{CellAlignment, Table, TableComponent};
 use lanefield::backend::opencl::{OfflineKernel, StoredPrecision};
-use lanefield::perf::code::{CodeFacts, InstructionCounts};
+use lanefield::perf::code::CodeFacts;
 use lanefield::perf::occupancy::emprism::{DIFFERENCES, Simplified};
 use lanefield::perf::occupancy::{Architecture, Demand, Occupancy, Resource, Swept, SweptQuantity};
 use serde::Serialize;
 
+use super::words::{counts_in_words, in_words};
 use crate::cli::output::{facts, table};
 
 /// All that was found. As JSON, these fields.
@@ -73,7 +74,8 @@ pub struct SweepReport {
     pub note: Option<String>,
 }
 
-fn percent(share: f64) -> String {
+/// `96.2%`.
+pub fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
 }
 
@@ -232,25 +234,6 @@ impl Entry {
     }
 }
 
-/// The estimate of the EmPRiSM report.
-fn in_words(simplified: &Simplified) -> String {
-    let (name, least) = simplified.binding();
-    let mut text = format!(
-        "of the EmPRiSM report: {}, {} of {} waves, by {name}; VGPRs {} waves ({}), SGPRs {} ({})",
-        percent(least.share),
-        least.waves,
-        simplified.most_waves,
-        simplified.vgprs.waves,
-        percent(simplified.vgprs.share),
-        simplified.sgprs.waves,
-        percent(simplified.sgprs.share)
-    );
-    if let Some(lds) = simplified.lds {
-        text += &format!(", LDS {} ({})", lds.waves, percent(lds.share));
-    }
-    text
-}
-
 impl KernelEntry {
     /// Whether anything of it is known to leave the registers.
     fn spills(&self) -> bool {
@@ -286,39 +269,6 @@ impl KernelEntry {
         let local = local.map(|bytes| ("local memory", format!("{bytes} bytes a group")));
         format!("{}\n{}", self.heading(), facts(local.into_iter().chain(self.facts())))
     }
-}
-
-/// Those kinds that there are.
-fn counts_in_words(counts: &InstructionCounts) -> String {
-    let widths = |accesses: &std::collections::BTreeMap<usize, usize>| {
-        accesses.iter().map(|(bytes, number)| format!("{number} of {bytes} bytes")).collect::<Vec<_>>().join(" + ")
-    };
-    let mut words = Vec::new();
-    if !counts.global_loads.is_empty() {
-        words.push(format!("global loads {}", widths(&counts.global_loads)));
-    }
-    if !counts.global_stores.is_empty() {
-        words.push(format!("global stores {}", widths(&counts.global_stores)));
-    }
-    let numbers = [
-        ("atomics", counts.atomics),
-        ("local loads", counts.local_loads),
-        ("local stores", counts.local_stores),
-        ("private loads", counts.private_loads),
-        ("private stores", counts.private_stores),
-        ("moves from and to AGPRs", counts.accumulation_moves),
-        ("f32 fma", counts.fma_f32),
-        ("packed f32 fma", counts.fma_f32_packed),
-        ("f64 fma", counts.fma_f64),
-        ("other vector", counts.vector),
-        ("scalar", counts.scalar),
-        ("waits", counts.waits),
-        ("barriers", counts.barriers),
-        ("branches", counts.branches),
-        ("calls", counts.calls),
-    ];
-    words.extend(numbers.iter().filter(|(_, number)| *number > 0).map(|(name, number)| format!("{name} {number}")));
-    words.join(", ")
 }
 
 impl SweepReport {
