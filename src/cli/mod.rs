@@ -1,5 +1,6 @@
 //! The command line, one file a subcommand. Exit codes: 0 done, 1 a check failed or a solver did not converge, 2 bad usage or input.
 
+mod access;
 mod apply;
 mod args;
 mod bench;
@@ -8,6 +9,7 @@ mod correlator;
 mod correlator_plot;
 mod counters;
 mod devices;
+mod estimate;
 mod fields;
 mod files;
 mod guidelines;
@@ -58,6 +60,8 @@ enum Command {
     Occupancy(Box<occupancy::Occupancy>),
     Counters(counters::Counters),
     Report(report::Report),
+    Access(Box<access::Access>),
+    Estimate(Box<estimate::Estimate>),
 }
 
 /// How a command ended that did not fail.
@@ -101,6 +105,8 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Occupancy(command) => command.run(),
         Command::Counters(command) => command.run(),
         Command::Report(command) => command.run(),
+        Command::Access(command) => command.run(),
+        Command::Estimate(command) => command.run(),
     }
 }
 

@@ -15,11 +15,16 @@
 //! | `counters/` | bandwidth from what a profiler counted |
 //! | `report/` | one HTML file of what the commands measured |
 //! | `trace/` | what ran when: traces and hotspots |
+//! | `access/` | which lines of memory wavefronts touch at once |
+//! | `estimate/` | what a workload can take on a machine: go or no go |
 
 pub mod code;
 pub mod guidelines;
 
 pub mod counters;
+
+pub mod access;
+pub mod estimate;
 pub mod kernels;
 pub mod occupancy;
 pub mod orders;

@@ -4,12 +4,14 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod access;
 mod apply;
 mod bench;
 mod bench_kernels;
 mod config;
 mod counters;
 mod devices;
+mod estimate;
 mod guidelines;
 mod long_run;
 mod malformed;
@@ -124,7 +126,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 23] = [
     "devices",
     "config info",
     "config generate",
@@ -146,6 +148,8 @@ const COMMANDS: [&str; 21] = [
     "occupancy",
     "counters",
     "report",
+    "access",
+    "estimate",
 ];
 
 #[test]
@@ -178,6 +182,8 @@ fn the_examples_of_the_help_work_as_they_are() {
         "bench orders",
         "bench sprint",
         "peak",
+        "access",
+        "estimate",
     ];
     let help = commands.map(|command| folder.succeeds(&format!("{command} --help"))).concat();
     let mut examples = 0;
@@ -188,6 +194,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         examples += 1;
     }
     assert_eq!(examples, 3 + 3 + 2 + 2 + 6 + 6 + 9 + 3 + 4 + 2 + 2 + 1 + 1 + 3);
+    assert_eq!(examples, 3 + 3 + 2 + 2 + 6 + 6 + 9 + 3 + 4 + 2 + 2 + 1 + 1 + 5 + 5);
 }
 
 #[test]

@@ -47,7 +47,7 @@ impl AccessWidth {
     }
 
     /// Words that lie together in storage of `bits` bits a real, with `nsimd` lanes. Fewer lanes than that would not leave them aligned.
-    pub(super) fn together(self, bits: usize, nsimd: usize) -> usize {
+    pub(crate) fn together(self, bits: usize, nsimd: usize) -> usize {
         match self.bytes() * 4 / bits {
             together if together > 1 && nsimd.is_multiple_of(together) => together,
             _ => 1,
@@ -78,8 +78,8 @@ impl FromStr for AccessWidth {
 }
 
 /// The layout of the parts of a field in device memory.
-#[derive(Clone, Copy)]
-pub(super) struct PartLayout {
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PartLayout {
     /// Bits of a stored real.
     pub bits: usize,
     pub nsimd: usize,
@@ -90,7 +90,7 @@ pub(super) struct PartLayout {
 
 impl PartLayout {
     /// Words that lie together, 1 where the layout is the host's.
-    fn together(self) -> usize {
+    pub fn together(self) -> usize {
         let together = self.access.together(self.bits, self.nsimd);
         if self.bits == 16 || self.words.is_multiple_of(together) { together } else { 1 }
     }
@@ -144,7 +144,7 @@ impl PartLayout {
     }
 
     /// Where a word of a lane lies in its part, in words.
-    fn place(self, word: usize, lane: usize) -> usize {
+    pub fn place(self, word: usize, lane: usize) -> usize {
         let block = word / self.together() * self.together();
         block * self.nsimd + lane * self.together().min(self.words - block) + (word - block)
     }

@@ -69,6 +69,7 @@ mod variant;
 mod work;
 
 pub use access::AccessWidth;
+pub(crate) use access::PartLayout;
 pub use backend::OpenCl;
 pub use cache::{Cache, EntryKind, Key};
 pub use choice::{KernelChoice, KernelFamily, KernelKey, StoredPrecision};
@@ -85,6 +86,7 @@ pub use launch::{Arg, DeviceTimes, Launch, LaunchEvent};
 pub use link_sharing::LinkSharing;
 pub use neighbours::Neighbours;
 pub use offline::{OfflineDevice, OfflineKernel};
+pub(crate) use plan::slices_in_cache;
 use planner::{ChoiceSource, Planner};
 pub use probe::{ProbeCheck, ProbeVerdict, measure, probe};
 pub use product::ProductKernel;

@@ -5,6 +5,8 @@ use lanefield_reference::field::Spinors;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{AcceleratorThreads, Lattice, LaunchGeometry, PartsShape, Sites};
 use lanefield_reference::links::LinkFormat;
+use lanefield_reference::real::Real as _;
+use lanefield_reference::sixteen::Sixteen;
 
 use super::choice::StoredPrecision;
 use super::context::lock;
@@ -78,6 +80,23 @@ impl Plan {
 /// The same launch with dimension `order[k]` as dimension k.
 fn in_dimensions(geometry: LaunchGeometry, order: [usize; 3]) -> LaunchGeometry {
     LaunchGeometry { global: order.map(|k| geometry.global[k]), local: order.map(|k| geometry.local[k]) }
+}
+
+/// Whether three time slices of `parts` spinors a site fit the device's cache.
+pub(crate) fn slices_in_cache(
+    device: &DeviceInfo,
+    (lattice, sites): (&Lattice, Sites),
+    parts: usize,
+    precision: StoredPrecision,
+) -> bool {
+    let [.., slices] = lattice.outer_extents(sites);
+    let spinor = match precision {
+        StoredPrecision::Sixteen => Sixteen::device_bytes(Spinors::WORDS),
+        StoredPrecision::F32 => f32::device_bytes(Spinors::WORDS),
+        StoredPrecision::F64 => f64::device_bytes(Spinors::WORDS),
+    };
+    let a_slice = lattice.osites(sites) / slices * lattice.nsimd() * spinor;
+    3 * parts * a_slice <= device.global_cache_bytes.max(GPU_CACHE_BYTES) as usize
 }
 
 impl OpenCl {
@@ -154,19 +173,17 @@ impl Planner<'_> {
         links: LinkFormat,
         parts: usize,
     ) -> KernelKey {
-        let [.., slices] = lattice.outer_extents(sites);
-        let a_slice = lattice.osites(sites) / slices * lattice.nsimd() * R::device_bytes(Spinors::WORDS);
-        let cache = self.device.global_cache_bytes.max(GPU_CACHE_BYTES) as usize;
+        let precision = StoredPrecision::of::<R>();
         KernelKey {
             kernel,
-            precision: StoredPrecision::of::<R>(),
+            precision,
             links,
             parts,
             lanes: lattice.nsimd(),
             volume_class: lattice.extents().volume().ilog2(),
             access: self.access,
             site_order: self.site_order,
-            slices_in_cache: 3 * parts * a_slice <= cache,
+            slices_in_cache: slices_in_cache(self.device, (lattice, sites), parts, precision),
         }
     }
 

@@ -1,0 +1,126 @@
+//! A kernel run on a device, beside its estimate: as `lanefield bench` times it.
+
+use anyhow::bail;
+use lanefield::backend::BackendError;
+use lanefield::backend::opencl::StoredPrecision;
+use lanefield::perf::access::StencilKernel;
+use lanefield::perf::estimate::KernelWork;
+use lanefield::perf::kernels::{
+    BlasKernel, BlasKernels, CloverKernel, CloverKernels, HopKernels, KernelSet, LaplaceKernels, StencilSetup,
+};
+use lanefield::perf::{Family, KernelRecord, Sampling, Timed, Variant, time_kernel};
+use lanefield::reference::kernels::Vectors;
+use lanefield::reference::kernels::hop::Dagger;
+use lanefield::reference::layout::{Lattice, LatticeOptions, LegOrder, Sites};
+use lanefield::reference::sixteen::Sixteen;
+use lanefield::verify::KernelBuild;
+use serde::Serialize;
+
+use crate::cli::args::AnyBackend;
+
+/// Sites from which on launches overlap no more, so that single ones are what counts.
+const MANY_SITES: usize = 1_000_000;
+
+/// What a device took.
+#[derive(Serialize)]
+pub struct Times {
+    /// The device.
+    pub device: String,
+    /// Median of single launches.
+    pub seconds: f64,
+    /// For each of several launches that are queued one after the other, of lattices where these overlap.
+    pub back_to_back_seconds: Option<f64>,
+}
+
+impl Times {
+    /// What estimates are held against: launches that follow each other.
+    pub fn best(&self) -> f64 {
+        self.back_to_back_seconds.unwrap_or(self.seconds)
+    }
+}
+
+/// Runs a kernel on a backend.
+pub fn measure(backend: AnyBackend, work: &KernelWork, samples: usize) -> anyhow::Result<Times> {
+    match backend {
+        AnyBackend::Cpu(mut cpu) => in_precision(&mut cpu, work, samples),
+        AnyBackend::OpenCl(mut device) => in_precision(&mut *device, work, samples),
+    }
+}
+
+fn in_precision<B: Timed>(backend: &mut B, work: &KernelWork, samples: usize) -> anyhow::Result<Times> {
+    match work.precision {
+        StoredPrecision::F32 => run::<f32, B>(backend, work, samples),
+        StoredPrecision::F64 => run::<f64, B>(backend, work, samples),
+        StoredPrecision::Sixteen => run::<Sixteen, B>(backend, work, samples),
+    }
+}
+
+fn run<R: Vectors, B: Timed>(backend: &mut B, work: &KernelWork, samples: usize) -> anyhow::Result<Times> {
+    let options = LatticeOptions { lanes: backend.lanes(work.lanes), ..LatticeOptions::default() };
+    let lattice = Lattice::new(work.extents, R::COMPLEX, options)?;
+    let setup = StencilSetup { lattice, links: work.links, legs: LegOrder::DEFAULT, spinors: work.parts };
+    let sampling = Sampling { samples, back_to_back: work.extents.volume() < MANY_SITES };
+    let build = KernelBuild { access: work.access, ..KernelBuild::default() };
+    let variant = Variant { build, ..Variant::default() };
+    let clover = |kernel| move |_: &CloverKernels<B, R>| kernel;
+    let record = match work.kernel {
+        StencilKernel::Hop | StencilKernel::DomainWall => time(
+            backend,
+            (&variant, sampling),
+            |backend| HopKernels::<B, R>::new(backend, setup, work.sites, Family::Hop),
+            |_| Dagger::No,
+        ),
+        StencilKernel::Laplace => time(
+            backend,
+            (&variant, sampling),
+            |backend| LaplaceKernels::<B, R>::new(backend, setup, work.sites),
+            |_| (),
+        ),
+        StencilKernel::CloverEo => time(
+            backend,
+            (&variant, sampling),
+            |backend| CloverKernels::<B, R>::new(backend, setup),
+            clover(CloverKernel::EvenFromOdd(Dagger::No)),
+        ),
+        StencilKernel::CloverOe => time(
+            backend,
+            (&variant, sampling),
+            |backend| CloverKernels::<B, R>::new(backend, setup),
+            clover(CloverKernel::OddFromEven(Dagger::No)),
+        ),
+        StencilKernel::Axpy | StencilKernel::Copy | StencilKernel::Norm2 if work.sites != Sites::Full => {
+            bail!("{} is timed on all sites: add --onto full", work.kernel)
+        }
+        vector_operation => time(
+            backend,
+            (&variant, sampling),
+            |backend| BlasKernels::<B, R>::new(backend, lattice, work.parts),
+            |_| match vector_operation {
+                StencilKernel::Axpy => BlasKernel::Axpy,
+                StencilKernel::Norm2 => BlasKernel::Norm2,
+                _ => BlasKernel::Copy,
+            },
+        ),
+    }?;
+    match (record.seconds, record.failure) {
+        (Some(spread), _) => Ok(Times {
+            device: backend.device(),
+            seconds: spread.median,
+            back_to_back_seconds: record.back_to_back_seconds,
+        }),
+        (None, failure) => bail!("failed to time {}: {}", record.kernel, failure.unwrap_or_default()),
+    }
+}
+
+/// Times one kernel of a set.
+fn time<B: Timed, S: KernelSet<B>>(
+    backend: &mut B,
+    (variant, sampling): (&Variant, Sampling),
+    make: impl FnOnce(&B) -> Result<S, BackendError>,
+    which: impl FnOnce(&S) -> S::Kernel,
+) -> anyhow::Result<KernelRecord> {
+    backend.choose(variant)?;
+    let mut set = make(backend)?;
+    let kernel = which(&set);
+    Ok(time_kernel(backend, &mut set, kernel, variant, sampling))
+}

@@ -1,0 +1,123 @@
+//! Local memory in banks, and the rows of two-dimensional arrays: conflicts, padding, pitch.
+//!
+//! Banks are 4 bytes wide, and word w lies in bank w mod `banks`. A pass delivers one word of each bank; the same word to several work-items in one
+//! pass is free. An access is served in parts of `banks` work-items for 4 bytes, of half as many for 8 and a quarter for 16, so that no
+//! part asks for more than all banks hold (32 banks: a warp of 32 at once, in halves, in quarters; a wavefront of 64 in twice as many parts). Smaller
+//! elements go as the words that they lie in.
+
+use serde::Serialize;
+
+use super::coalescing::WaveAccess;
+
+/// Bytes of a bank.
+const BANK_BYTES: u64 = 4;
+
+/// What one access of a wavefront costs in local memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct BankPasses {
+    /// Banks.
+    pub banks: u64,
+    /// Passes that it takes.
+    pub passes: u64,
+    /// Passes that as many work-items take without conflicts.
+    pub least: u64,
+    /// Distinct words that the worst bank is asked for at once: 1 without conflicts, n for an n-way conflict.
+    pub ways: u64,
+}
+
+/// Passes of an access in `banks` banks, at least one bank.
+pub fn bank_passes(access: &WaveAccess, banks: u64) -> BankPasses {
+    let banks = banks.max(1);
+    let words_each = access.bytes.div_ceil(BANK_BYTES).max(1);
+    let at_once = (banks / words_each).max(1) as usize;
+    let (mut passes, mut ways) = (0, 0);
+    for part in access.addresses.chunks(at_once) {
+        let last = access.bytes.max(1) - 1;
+        let mut words: Vec<u64> =
+            part.iter().flat_map(|&address| address / BANK_BYTES..=address.saturating_add(last) / BANK_BYTES).collect();
+        words.sort_unstable();
+        words.dedup();
+        let mut asked = vec![0; banks as usize];
+        words.iter().for_each(|word| asked[(word % banks) as usize] += 1);
+        let worst = asked.into_iter().max().unwrap_or(0);
+        passes += worst;
+        ways = ways.max(worst);
+    }
+    // An element of more words than there are banks takes a pass for each round of them.
+    let least = access.addresses.len().div_ceil(at_once) as u64 * words_each.div_ceil(banks);
+    BankPasses { banks, passes, least, ways }
+}
+
+/// Elements to add to each row of a local array of `width` elements of `element` bytes, so that work-items that each take one element of a
+/// column, at most `work_items` of them, meet no conflict: the fewest, 0 where rows are well as they are. Where no padding helps (an element fills all
+/// banks), 0.
+pub fn row_padding(width: u64, element: u64, work_items: u64, banks: u64) -> u64 {
+    let free = |padding: &u64| {
+        let stride = (width + padding) * element;
+        let column = WaveAccess { bytes: element, addresses: (0..work_items).map(|row| row * stride).collect() };
+        let passes = bank_passes(&column, banks);
+        passes.passes <= passes.least
+    };
+    (0..=banks).find(free).unwrap_or(0)
+}
+
+/// The next row pitch, in elements, at which every row of an array `base + x + pitch·y` begins where a wavefront's contiguous bytes may begin:
+/// the least multiple of `wavefront` elements that is at least `width`.
+pub fn row_pitch(width: u64, wavefront: u64) -> u64 {
+    width.next_multiple_of(wavefront.max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strided(stride: u64, bytes: u64, items: u64) -> WaveAccess {
+        WaveAccess { bytes, addresses: (0..items).map(|item| item * stride).collect() }
+    }
+
+    fn passes(stride: u64, bytes: u64, items: u64, banks: u64) -> [u64; 3] {
+        let BankPasses { passes, least, ways, .. } = bank_passes(&strided(stride, bytes, items), banks);
+        [passes, least, ways]
+    }
+
+    #[test]
+    fn strides_of_words_conflict_by_their_common_divisor_with_the_banks() {
+        assert_eq!(passes(4, 4, 32, 32), [1, 1, 1]);
+        assert_eq!(passes(8, 4, 32, 32), [2, 1, 2]);
+        assert_eq!(passes(12, 4, 32, 32), [1, 1, 1], "odd strides");
+        assert_eq!(passes(128, 4, 32, 32), [32, 1, 32]);
+    }
+
+    #[test]
+    fn the_same_word_for_all_is_free() {
+        assert_eq!(passes(0, 4, 32, 32), [1, 1, 1]);
+    }
+
+    #[test]
+    fn eight_bytes_go_in_halves_and_sixteen_in_quarters() {
+        assert_eq!(passes(8, 8, 32, 32), [2, 2, 1]);
+        assert_eq!(passes(16, 16, 32, 32), [4, 4, 1]);
+        assert_eq!(passes(32, 16, 32, 32), [8, 4, 2]);
+    }
+
+    #[test]
+    fn a_wavefront_of_64_takes_two_passes_of_32_banks_and_one_of_64() {
+        assert_eq!(passes(4, 4, 64, 32), [2, 2, 1]);
+        assert_eq!(passes(4, 4, 64, 64), [1, 1, 1]);
+        assert_eq!(passes(8, 4, 64, 64), [2, 1, 2]);
+    }
+
+    #[test]
+    fn one_element_more_a_row_frees_the_columns_of_a_square() {
+        assert_eq!(row_padding(32, 4, 32, 32), 1);
+        assert_eq!(row_padding(33, 4, 32, 32), 0);
+        assert_eq!(row_padding(32, 8, 32, 32), 1);
+        assert_eq!(row_padding(64, 4, 64, 64), 1);
+        assert_eq!(passes(33 * 4, 4, 32, 32), [1, 1, 1]);
+    }
+
+    #[test]
+    fn a_pitch_is_the_next_multiple_of_the_wavefront() {
+        assert_eq!([row_pitch(1, 32), row_pitch(96, 32), row_pitch(97, 32), row_pitch(100, 64)], [32, 96, 128, 128]);
+    }
+}

@@ -1,0 +1,156 @@
+//! What the accesses of a wavefront move: the segments of 32, 64 and 128 bytes and the cache lines that its addresses touch.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+/// Bytes of a sector: the least that memory moves.
+pub const SECTOR: u64 = 32;
+
+/// One load or store of a wavefront.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WaveAccess {
+    /// Bytes of each work-item.
+    pub bytes: u64,
+    /// Addresses of the work-items that take part.
+    pub addresses: Vec<u64>,
+}
+
+impl WaveAccess {
+    /// The aligned segments of `size` bytes that are touched, each once, in order. Sizes are taken as 1 at least.
+    pub fn segments(&self, size: u64) -> Vec<u64> {
+        let size = size.max(1);
+        let last = self.bytes.max(1) - 1;
+        let mut touched: Vec<u64> =
+            self.addresses.iter().flat_map(|&address| address / size..=address.saturating_add(last) / size).collect();
+        touched.sort_unstable();
+        touched.dedup();
+        touched
+    }
+
+    /// Bytes that are asked for, those of several work-items counted once.
+    pub fn distinct_bytes(&self) -> u64 {
+        let mut addresses = self.addresses.clone();
+        addresses.sort_unstable();
+        let (mut bytes, mut end) = (0, 0);
+        for address in addresses {
+            let last = address.saturating_add(self.bytes);
+            bytes += last - last.min(address.max(end));
+            end = end.max(last);
+        }
+        bytes
+    }
+}
+
+/// What some accesses of wavefronts move. Transactions are those of each access by itself, added up: what no cache saves.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct Counts {
+    /// Accesses of a whole wavefront.
+    pub accesses: u64,
+    /// Bytes asked for by all work-items.
+    pub asked_bytes: u64,
+    /// The same, where several work-items of an access ask for a byte counted once.
+    pub distinct_bytes: u64,
+    /// Transactions of 32 bytes: sectors.
+    pub transactions_32: u64,
+    /// Transactions of 64 bytes.
+    pub transactions_64: u64,
+    /// Transactions of 128 bytes.
+    pub transactions_128: u64,
+    /// Lines that each access touches, added up.
+    pub line_touches: u64,
+    /// Lines that all of them touch together, each counted once.
+    pub distinct_lines: u64,
+}
+
+impl Counts {
+    /// Bytes of the sectors that are moved.
+    pub fn moved_bytes(&self) -> u64 {
+        self.transactions_32 * SECTOR
+    }
+
+    /// Bytes asked for over bytes of sectors moved, 1 at best; of no access 1. What several work-items ask for counts once, so that a broadcast is
+    /// no gain.
+    pub fn sector_efficiency(&self) -> f64 {
+        match self.moved_bytes() {
+            0 => 1.0,
+            moved => self.distinct_bytes as f64 / moved as f64,
+        }
+    }
+
+    /// A mean over accesses.
+    pub fn an_access(&self, total: u64) -> f64 {
+        if self.accesses == 0 { 0.0 } else { total as f64 / self.accesses as f64 }
+    }
+}
+
+/// Counts what some accesses move, with cache lines of `line` bytes.
+pub fn count<'a>(accesses: impl IntoIterator<Item = &'a WaveAccess>, line: u64) -> Counts {
+    let (mut counts, mut lines) = (Counts::default(), BTreeSet::new());
+    for access in accesses {
+        let of_access = access.segments(line);
+        counts.accesses += 1;
+        counts.asked_bytes += access.bytes * access.addresses.len() as u64;
+        counts.distinct_bytes += access.distinct_bytes();
+        counts.transactions_32 += access.segments(SECTOR).len() as u64;
+        counts.transactions_64 += access.segments(64).len() as u64;
+        counts.transactions_128 += access.segments(128).len() as u64;
+        counts.line_touches += of_access.len() as u64;
+        lines.extend(of_access);
+    }
+    Counts { distinct_lines: lines.len() as u64, ..counts }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strided(stride: u64, bytes: u64, items: u64) -> WaveAccess {
+        WaveAccess { bytes, addresses: (0..items).map(|item| item * stride).collect() }
+    }
+
+    #[test]
+    fn neighbouring_words_fill_their_sectors() {
+        let counts = count([&strided(4, 4, 32)], 128);
+        assert_eq!([counts.transactions_32, counts.transactions_64, counts.transactions_128], [4, 2, 1]);
+        assert_eq!((counts.distinct_lines, counts.sector_efficiency()), (1, 1.0));
+    }
+
+    #[test]
+    fn a_word_in_each_line_wastes_most_of_it() {
+        let counts = count([&strided(128, 4, 32)], 128);
+        assert_eq!([counts.transactions_32, counts.transactions_64, counts.transactions_128], [32, 32, 32]);
+        assert_eq!(counts.sector_efficiency(), 4.0 / 32.0);
+    }
+
+    #[test]
+    fn a_shift_by_one_word_costs_one_transaction_more() {
+        let shifted = WaveAccess { bytes: 4, addresses: (0..32).map(|item| 4 + 4 * item).collect() };
+        let counts = count([&shifted], 128);
+        assert_eq!([counts.transactions_32, counts.transactions_64, counts.transactions_128], [5, 3, 2]);
+    }
+
+    #[test]
+    fn a_broadcast_is_one_transaction_and_no_gain() {
+        let counts = count([&strided(0, 8, 32)], 128);
+        assert_eq!((counts.asked_bytes, counts.distinct_bytes, counts.transactions_32), (256, 8, 1));
+        assert_eq!(counts.sector_efficiency(), 0.25);
+    }
+
+    #[test]
+    fn an_element_across_a_border_takes_both_sides() {
+        let counts = count([&WaveAccess { bytes: 16, addresses: vec![120] }], 128);
+        assert_eq!([counts.transactions_32, counts.transactions_128, counts.distinct_bytes], [2, 2, 16]);
+    }
+
+    #[test]
+    fn overlapping_bytes_count_once() {
+        assert_eq!(WaveAccess { bytes: 8, addresses: vec![4, 0, 100] }.distinct_bytes(), 12 + 8);
+    }
+
+    #[test]
+    fn lines_that_come_again_are_touched_twice_and_distinct_once() {
+        let counts = count([&strided(4, 4, 32), &strided(4, 4, 32)], 128);
+        assert_eq!((counts.line_touches, counts.distinct_lines), (2, 1));
+    }
+}

@@ -1,0 +1,237 @@
+//! An address for each lane, outer site and word, and the map from work-items to these: what wavefronts then touch.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+use thiserror::Error;
+
+use super::banks::{BankPasses, bank_passes};
+use super::coalescing::{Counts, WaveAccess, count};
+use super::expression::{Expression, ExpressionError, Names};
+
+/// Work-items and words of a pattern at most.
+const MOST: u64 = 1 << 22;
+
+/// An index of a pattern.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Index {
+    /// The lane.
+    Lane,
+    /// The outer site.
+    Site,
+    /// The word of a site.
+    Word,
+}
+
+impl Index {
+    /// All of them, in the order in which those that are not the fastest follow.
+    pub const ALL: [Self; 3] = [Self::Lane, Self::Site, Self::Word];
+}
+
+impl fmt::Display for Index {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Lane => "lane",
+            Self::Site => "site",
+            Self::Word => "word",
+        })
+    }
+}
+
+impl FromStr for Index {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|index| index.to_string() == text);
+        known.ok_or_else(|| format!("'{text}' is no index of a pattern: use lane, site or word"))
+    }
+}
+
+/// Why a pattern has no addresses. Messages are fragments.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum PatternError {
+    /// The expression.
+    #[error(transparent)]
+    Expression(#[from] ExpressionError),
+    /// An address below 0.
+    #[error("the address {value} of lane {lane}, site {site}, word {word} is below 0: add a base")]
+    Negative {
+        /// The address.
+        value: i64,
+        /// The lane.
+        lane: i64,
+        /// The site.
+        site: i64,
+        /// The word.
+        word: i64,
+    },
+    /// No lanes, sites, words, groups, or too many.
+    #[error(
+        "a pattern of {lanes} lanes, {sites} sites, {words} words and {groups} groups: give 1 to {most} accesses in all"
+    )]
+    Extent {
+        /// Lanes.
+        lanes: u64,
+        /// Sites.
+        sites: u64,
+        /// Words.
+        words: u64,
+        /// Groups.
+        groups: u64,
+        /// The limit.
+        most: u64,
+    },
+    /// An element or a wavefront of no size.
+    #[error("{what} of {value}: give 1 to {most}")]
+    Size {
+        /// Which.
+        what: &'static str,
+        /// The value.
+        value: u64,
+        /// The limit.
+        most: u64,
+    },
+    /// The fastest index is no work-item's.
+    #[error("{0} cannot be both the fastest index of the work-items and serial in each of them")]
+    Serial(Index),
+}
+
+/// Addresses over lanes, sites and words.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pattern {
+    /// The address in bytes.
+    pub address: Expression,
+    /// Bytes of an element.
+    pub element: u64,
+    /// Lanes.
+    pub lanes: u64,
+    /// Outer sites of a group.
+    pub sites: u64,
+    /// Words of a site.
+    pub words: u64,
+    /// Groups.
+    pub groups: u64,
+    /// The index in which neighbouring work-items differ; the others follow in the order lane, site, word.
+    pub fast: Index,
+    /// The indices through which each work-item goes by itself, one access after the other, instead of being spread over work-items.
+    pub serial: Vec<Index>,
+    /// Work-items of a wavefront.
+    pub wavefront: u64,
+}
+
+/// What a pattern's wavefronts touch.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct PatternReport {
+    /// Work-items of all groups.
+    pub work_items: u64,
+    /// Wavefronts of all groups.
+    pub wavefronts: u64,
+    /// Accesses of each work-item.
+    pub accesses_a_work_item: u64,
+    /// All of them.
+    pub all: Counts,
+    /// The first access of the first wavefront.
+    pub first: Counts,
+    /// Elements whose address is no multiple of their size: hardware splits such accesses, or refuses them.
+    pub misaligned: u64,
+    /// The first access of the first wavefront, were the array in local memory of 32 and of 64 banks.
+    pub banks: Vec<BankPasses>,
+}
+
+impl Pattern {
+    fn extent(&self, index: Index) -> u64 {
+        match index {
+            Index::Lane => self.lanes,
+            Index::Site => self.sites,
+            Index::Word => self.words,
+        }
+    }
+
+    fn check(&self) -> Result<(), PatternError> {
+        let Self { lanes, sites, words, groups, .. } = *self;
+        let all = [lanes, sites, words, groups].into_iter().try_fold(1u64, |all, extent| all.checked_mul(extent));
+        if !all.is_some_and(|all| (1..=MOST).contains(&all)) {
+            return Err(PatternError::Extent { lanes, sites, words, groups, most: MOST });
+        }
+        for (what, value, most) in [("an element", self.element, 4096), ("a wavefront", self.wavefront, 1024)] {
+            if !(1..=most).contains(&value) {
+                return Err(PatternError::Size { what, value, most });
+            }
+        }
+        match self.serial.contains(&self.fast) {
+            true => Err(PatternError::Serial(self.fast)),
+            false => Ok(()),
+        }
+    }
+
+    /// The accesses of all wavefronts, group by group: of each wavefront one after the other.
+    ///
+    /// # Errors
+    /// [`PatternError`].
+    pub fn accesses(&self) -> Result<Vec<WaveAccess>, PatternError> {
+        self.check()?;
+        let order = std::iter::once(self.fast).chain(Index::ALL.into_iter().filter(|&index| index != self.fast));
+        let (serial, across): (Vec<Index>, Vec<Index>) = order.partition(|index| self.serial.contains(index));
+        let size = |indices: &[Index]| indices.iter().map(|&index| self.extent(index)).product::<u64>();
+        let (items, steps) = (size(&across), size(&serial));
+        let mut accesses = Vec::new();
+        for group in 0..self.groups {
+            for first in (0..items).step_by(self.wavefront as usize) {
+                for step in 0..steps {
+                    let wave = first..(first + self.wavefront).min(items);
+                    let addresses = wave.map(|item| self.address_of((&across, item), (&serial, step), group));
+                    accesses.push(WaveAccess { bytes: self.element, addresses: addresses.collect::<Result<_, _>>()? });
+                }
+            }
+        }
+        Ok(accesses)
+    }
+
+    fn address_of(
+        &self,
+        (across, item): (&[Index], u64),
+        (serial, step): (&[Index], u64),
+        group: u64,
+    ) -> Result<u64, PatternError> {
+        let mut names = Names { item: item as i64, group: group as i64, ..Names::default() };
+        for (indices, mut rest) in [(across, item), (serial, step)] {
+            for &index in indices {
+                let value = (rest % self.extent(index)) as i64;
+                rest /= self.extent(index);
+                match index {
+                    Index::Lane => names.lane = value,
+                    Index::Site => names.site = value,
+                    Index::Word => names.word = value,
+                }
+            }
+        }
+        let value = self.address.value(&names)?;
+        let Names { lane, site, word, .. } = names;
+        u64::try_from(value).map_err(|_| PatternError::Negative { value, lane, site, word })
+    }
+
+    /// What its wavefronts touch, with cache lines of `line` bytes.
+    ///
+    /// # Errors
+    /// [`PatternError`].
+    pub fn report(&self, line: u64) -> Result<PatternReport, PatternError> {
+        let accesses = self.accesses()?;
+        let serial: u64 = self.serial_steps();
+        let elements = accesses.iter().flat_map(|access| &access.addresses);
+        Ok(PatternReport {
+            work_items: self.lanes * self.sites * self.words * self.groups / serial,
+            wavefronts: accesses.len() as u64 / serial,
+            accesses_a_work_item: serial,
+            all: count(&accesses, line),
+            first: count(accesses.first(), line),
+            misaligned: elements.filter(|&&address| !address.is_multiple_of(self.element)).count() as u64,
+            banks: [32, 64].into_iter().filter_map(|n| Some(bank_passes(accesses.first()?, n))).collect(),
+        })
+    }
+
+    fn serial_steps(&self) -> u64 {
+        let serial = Index::ALL.into_iter().filter(|index| self.serial.contains(index));
+        serial.map(|index| self.extent(index)).product()
+    }
+}

@@ -1,0 +1,134 @@
+//! The limits of a launch, and how they make a time. Each limit is a number of things over the rate at which the machine does them. Where one is far above
+//! the others, the launch takes that long; where two are alike, they wait for each other now and then, and the launch takes longer than either: the norm
+//! (Σ tᵏ)^(1/k) with k = 8, for which two equal limits cost 9% and one of 0.8 of the other 2%. The number is one for all kernels and machines; it was
+//! chosen with the times of an H200 in view (docs/estimate.md).
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// How sharp the greatest limit is.
+const SHARPNESS: f64 = 8.0;
+
+/// What can bind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LimitKind {
+    /// Bytes from and to memory.
+    Memory,
+    /// Bytes between the last cache and the compute units.
+    SecondCache,
+    /// Bytes from the first caches.
+    FirstCache,
+    /// Fetches of wavefronts.
+    Fetches,
+    /// Operands from registers.
+    Registers,
+    /// Multiply-adds, additions and multiplications.
+    Arithmetic,
+    /// Bit operations that unpack and pack 16-bit storage.
+    Conversion,
+    /// Slots for instructions of any kind.
+    Issue,
+    /// The launch itself.
+    Launch,
+}
+
+impl fmt::Display for LimitKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Memory => "memory",
+            Self::SecondCache => "last cache to units",
+            Self::FirstCache => "first cache",
+            Self::Fetches => "fetches",
+            Self::Registers => "registers",
+            Self::Arithmetic => "arithmetic",
+            Self::Conversion => "conversion",
+            Self::Issue => "issue slots",
+            Self::Launch => "launch",
+        })
+    }
+}
+
+/// One limit: `amount` of `unit` at `rate` a second.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Limit {
+    /// Which.
+    pub kind: LimitKind,
+    /// How many.
+    pub amount: f64,
+    /// Of what.
+    pub unit: &'static str,
+    /// How many a second.
+    pub rate: f64,
+    /// Their ratio.
+    pub seconds: f64,
+}
+
+impl Limit {
+    /// A limit.
+    pub fn new(kind: LimitKind, amount: f64, unit: &'static str, rate: f64) -> Self {
+        Self { kind, amount, unit, rate, seconds: if amount == 0.0 { 0.0 } else { amount / rate } }
+    }
+}
+
+/// What a launch takes.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Prediction {
+    /// Seconds of a launch.
+    pub seconds: f64,
+    /// The greatest limit.
+    pub binds: LimitKind,
+    /// Seconds of an empty launch, part of `seconds`.
+    pub launch_seconds: f64,
+    /// All limits, the greatest first.
+    pub limits: Vec<Limit>,
+}
+
+impl Prediction {
+    /// The time of a launch under some limits.
+    pub fn new(launch_seconds: f64, mut limits: Vec<Limit>) -> Self {
+        limits.sort_by(|a, b| b.seconds.total_cmp(&a.seconds));
+        let greatest = limits.first().map_or(0.0, |limit| limit.seconds);
+        let sum: f64 = limits.iter().map(|limit| (limit.seconds / greatest).powf(SHARPNESS)).sum();
+        let work = if greatest > 0.0 { greatest * sum.powf(1.0 / SHARPNESS) } else { 0.0 };
+        let of_work = limits.first().map_or(LimitKind::Launch, |limit| limit.kind);
+        let binds = if launch_seconds >= greatest { LimitKind::Launch } else { of_work };
+        Self { seconds: launch_seconds + work, binds, launch_seconds, limits }
+    }
+
+    /// A limit.
+    pub fn limit(&self, kind: LimitKind) -> Option<&Limit> {
+        self.limits.iter().find(|limit| limit.kind == kind)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(seconds: &[f64]) -> Prediction {
+        let kinds = [LimitKind::Memory, LimitKind::SecondCache, LimitKind::Arithmetic];
+        let limits = seconds.iter().zip(kinds).map(|(&seconds, kind)| Limit::new(kind, seconds, "things", 1.0));
+        Prediction::new(0.5, limits.collect())
+    }
+
+    #[test]
+    fn one_limit_alone_is_the_time_beside_the_launch() {
+        assert_eq!((of(&[2.0]).seconds, of(&[2.0]).binds), (2.5, LimitKind::Memory));
+        assert!((of(&[1.0, 2.0, 0.2]).seconds - 2.5).abs() < 1e-3);
+        assert_eq!(of(&[1.0, 2.0, 0.2]).binds, LimitKind::SecondCache);
+    }
+
+    #[test]
+    fn two_equal_limits_cost_nine_percent() {
+        assert!(((of(&[1.0, 1.0]).seconds - 0.5) - 2f64.powf(0.125)).abs() < 1e-12);
+        assert!((2f64.powf(0.125) - 1.09).abs() < 0.001);
+    }
+
+    #[test]
+    fn a_launch_that_does_nothing_is_bound_by_itself() {
+        assert_eq!((of(&[]).seconds, of(&[]).binds), (0.5, LimitKind::Launch));
+        assert_eq!((of(&[0.0, 0.0]).seconds, of(&[0.2]).binds), (0.5, LimitKind::Launch));
+    }
+}

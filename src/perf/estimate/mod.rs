@@ -1,0 +1,36 @@
+//! Estimates before anything is built or run: what a workload can take on a machine at best, and what binds. A machine is a short file of numbers; a
+//! workload is a number of lines, fetches and levels of a tree, or one of the kernels of this library, whose traffic is counted from its layout.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `machine.rs`, `machines/` | machines: those that ship, and files |
+//! | `host.rs` | this host |
+//! | `error.rs` | why there is no estimate |
+//! | `limits.rs` | the limits of a launch, and how they make a time |
+//! | `traversal.rs` | trees: lines, levels, lanes, regrouping |
+//! | `workload.rs` | a workload on a machine, by hand |
+//! | `stencil.rs` | the kernels of this library on a machine |
+//! | `resident.rs` | what the groups of a compute unit ask of the second cache |
+//! | `streams.rs` | what a launch moves from and to memory |
+//! | `instructions.rs` | arithmetic of a site |
+
+mod error;
+mod host;
+mod instructions;
+mod limits;
+mod machine;
+mod resident;
+mod stencil;
+mod streams;
+mod traversal;
+mod workload;
+
+pub use error::EstimateError;
+pub use instructions::{Instructions, instructions_a_part};
+pub use limits::{Limit, LimitKind, Prediction};
+pub use machine::{Machine, MachineKind};
+pub use resident::{UnitTraffic, unit_traffic};
+pub use stencil::{KernelEstimate, KernelWork, stencil};
+pub use streams::{Streams, streams};
+pub use traversal::{Traversal, TraversalReport};
+pub use workload::{Workload, WorkloadReport};

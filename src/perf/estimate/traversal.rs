@@ -1,0 +1,237 @@
+//! Trees of one cache line a node, traversed by the lanes of wavefronts: how many lines, levels and lanes (T. Lottes, "Thinking Through GPU Memory
+//! Access", 2018). A tree of n levels of branches has 2ⁿ leaves and 2ⁿ⁺¹ − 1 nodes; all are binary here.
+
+use serde::Serialize;
+
+use super::Machine;
+
+/// Lines a lane that a regrouping takes at least: its state goes to a bucket in memory, and comes back.
+pub const REGROUPING_LINES_A_LANE: f64 = 2.0;
+
+/// What can be said of trees on a machine.
+#[derive(Clone, Copy, Debug)]
+pub struct Traversal<'m> {
+    machine: &'m Machine,
+}
+
+/// The figures for one depth.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct TraversalReport {
+    /// Levels of branches.
+    pub levels: u32,
+    /// Bandwidth on chip over that of memory.
+    pub on_chip_ratio: f64,
+    /// Bandwidth of registers over that of memory.
+    pub register_ratio: f64,
+    /// Lanes of a wavefront that are enough where all of them miss the caches.
+    pub divergent_lanes: f64,
+    /// Lines of a first cache.
+    pub l1_lines: u64,
+    /// Levels of branches of a tree that a first cache holds.
+    pub l1_levels: u32,
+    /// Lanes that these levels lead to a node of their own.
+    pub l1_lanes: u64,
+    /// Lines of a wavefront's traversal whose lanes stay together until the last levels, which lead each lane to a leaf of its own.
+    pub coherent_lines: u64,
+    /// Of these, the lines of the last levels.
+    pub last_lines: u64,
+    /// Share of the lanes that hit where a wavefront misses one line.
+    pub hit_rate: f64,
+    /// Traversals a second of wavefronts, as memory allows: of `coherent_lines`.
+    pub memory_bound: f64,
+    /// The same, of the least lines that lead each lane to a leaf of its own: two for each lane, counted without the levels above.
+    pub memory_bound_at_least: f64,
+    /// Traversals a second of single lanes, as fetches allow: one a level.
+    pub fetch_bound: f64,
+    /// Lines of a wavefront for regrouping its lanes.
+    pub regrouping_lines: f64,
+    /// Rate with a regrouping a traversal over that without, of the least lines.
+    pub regrouped_rate: f64,
+}
+
+impl<'m> Traversal<'m> {
+    /// Trees on `machine`.
+    pub fn new(machine: &'m Machine) -> Self {
+        Self { machine }
+    }
+
+    /// Lines a second from memory.
+    pub fn lines_per_second(&self) -> f64 {
+        self.machine.peak_gb_per_second * 1e9 / self.machine.line_bytes as f64
+    }
+
+    /// Fetches of lanes a second.
+    pub fn fetches_per_second(&self) -> f64 {
+        self.machine.unit_clocks() * f64::from(self.machine.lanes) / self.machine.fetch_clocks
+    }
+
+    /// Bandwidth of the first caches over that of memory.
+    pub fn on_chip_ratio(&self) -> f64 {
+        self.machine.unit_clocks() * self.machine.l1_bytes_a_clock / (self.machine.peak_gb_per_second * 1e9)
+    }
+
+    /// Bandwidth of registers over that of memory.
+    pub fn register_ratio(&self) -> f64 {
+        let operands = self.machine.unit_clocks() * self.machine.f32_lanes * self.machine.operand_bytes;
+        operands / (self.machine.peak_gb_per_second * 1e9)
+    }
+
+    /// Nodes of a tree of so many levels of branches; `None` where no 64 bits hold them.
+    pub fn nodes(levels: u32) -> Option<u64> {
+        2u64.checked_pow(levels.checked_add(1)?).map(|nodes| nodes - 1)
+    }
+
+    /// Levels of branches that lead each lane of a wavefront to a leaf of its own.
+    pub fn last_levels(&self) -> u32 {
+        self.machine.lanes.next_power_of_two().ilog2()
+    }
+
+    /// Lines of a wavefront's traversal of so many levels, whose lanes stay together but for the last levels.
+    pub fn coherent_lines(&self, levels: u32) -> u64 {
+        let last = levels.min(self.last_levels());
+        Self::nodes(last).unwrap_or(u64::MAX).saturating_add(u64::from(levels - last))
+    }
+
+    /// Lines of a wavefront's traversal of which `divergence` (0 to 1) of the levels are each lane's own.
+    pub fn lines(&self, levels: u32, divergence: f64) -> f64 {
+        let (coherent, lanes) = (self.coherent_lines(levels) as f64, f64::from(self.machine.lanes));
+        let own = lanes * f64::from(levels);
+        coherent + divergence.clamp(0.0, 1.0) * (own - coherent).max(0.0)
+    }
+
+    /// All of it for trees of so many levels.
+    pub fn report(&self, levels: u32) -> TraversalReport {
+        let lanes = f64::from(self.machine.lanes);
+        let l1_lines = self.machine.l1_bytes / self.machine.line_bytes;
+        let l1_levels = (l1_lines + 1).ilog2().saturating_sub(1);
+        let least = 2.0 * lanes;
+        let regrouping_lines = REGROUPING_LINES_A_LANE * lanes;
+        let coherent_lines = self.coherent_lines(levels);
+        TraversalReport {
+            levels,
+            on_chip_ratio: self.on_chip_ratio(),
+            register_ratio: self.register_ratio(),
+            divergent_lanes: lanes / self.on_chip_ratio(),
+            l1_lines,
+            l1_levels,
+            l1_lanes: 1 << l1_levels,
+            coherent_lines,
+            last_lines: Self::nodes(self.last_levels()).unwrap_or(u64::MAX),
+            hit_rate: (lanes - 1.0) / lanes,
+            memory_bound: self.lines_per_second() / coherent_lines as f64,
+            memory_bound_at_least: self.lines_per_second() / least,
+            fetch_bound: self.fetches_per_second() / f64::from(levels.max(1)),
+            regrouping_lines,
+            regrouped_rate: least / (least + regrouping_lines),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEBI: f64 = (1u64 << 20) as f64;
+    const GIBI: f64 = (1u64 << 30) as f64;
+
+    fn proxy() -> Machine {
+        Machine::named("proxy").unwrap()
+    }
+
+    fn report(levels: u32) -> TraversalReport {
+        Traversal::new(&proxy()).report(levels)
+    }
+
+    fn is(value: f64, expected: f64) {
+        assert!((value / expected - 1.0).abs() < 1e-9, "{value} is not {expected}");
+    }
+
+    #[test]
+    fn memory_gives_8_gi_lines_and_the_units_256_gi_fetches_a_second() {
+        is(Traversal::new(&proxy()).lines_per_second(), 8.0 * GIBI);
+        is(Traversal::new(&proxy()).fetches_per_second(), 256.0 * GIBI);
+    }
+
+    #[test]
+    fn caches_deliver_8_times_and_registers_96_times_what_memory_does() {
+        is(report(24).on_chip_ratio, 8.0);
+        is(report(24).register_ratio, 96.0);
+    }
+
+    #[test]
+    fn eight_lanes_of_64_are_enough_where_all_miss() {
+        is(report(24).divergent_lanes, 8.0);
+    }
+
+    #[test]
+    fn seven_levels_fit_the_first_cache_and_serve_128_lanes() {
+        let report = report(24);
+        assert_eq!((report.l1_lines, report.l1_levels, report.l1_lanes), (256, 7, 128));
+        assert_eq!(Traversal::nodes(7), Some(255));
+        assert!(report.l1_lanes < u64::from(proxy().lanes_active));
+    }
+
+    #[test]
+    fn the_leaves_of_a_wavefront_are_a_quarter_of_the_first_cache() {
+        assert_eq!(u64::from(proxy().lanes) * 4, report(24).l1_lines);
+    }
+
+    #[test]
+    fn the_last_six_levels_and_their_root_are_127_lines() {
+        assert_eq!((Traversal::new(&proxy()).last_levels(), report(24).last_lines), (6, 127));
+        assert_eq!(report(6).coherent_lines, 127);
+    }
+
+    #[test]
+    fn a_coherent_traversal_of_n_levels_takes_121_plus_n_lines() {
+        for levels in 6..40 {
+            assert_eq!(report(levels).coherent_lines, 127 + u64::from(levels) - 6);
+        }
+    }
+
+    #[test]
+    fn fourteen_levels_more_are_about_nine_percent_of_the_lines() {
+        let [small, large] = [10, 24].map(|levels| report(levels).coherent_lines as f64);
+        assert_eq!([small, large], [131.0, 145.0]);
+        // 14 of 145 lines; the text, which counts its levels from the last six on, has 14 of 151.
+        assert!((0.09..0.10).contains(&((large - small) / large)));
+        assert!((0.09..0.10).contains(&(14.0 / (127.0 + 24.0))));
+    }
+
+    #[test]
+    fn one_miss_a_wavefront_is_a_hit_rate_of_98_percent() {
+        assert_eq!((report(24).hit_rate * 1000.0).round(), 984.0);
+    }
+
+    #[test]
+    fn memory_allows_64_mi_coherent_traversals_at_128_lines() {
+        is(report(24).memory_bound_at_least, 64.0 * MEBI);
+        assert!(report(24).memory_bound < 64.0 * MEBI);
+    }
+
+    #[test]
+    fn fetches_allow_10_gi_traversals_of_24_levels() {
+        is(report(24).fetch_bound, 256.0 / 24.0 * GIBI);
+        assert_eq!((report(24).fetch_bound / GIBI * 100.0).round(), 1067.0);
+    }
+
+    #[test]
+    fn regrouping_takes_128_lines_a_wavefront_and_halves_the_rate() {
+        assert_eq!((report(24).regrouping_lines, report(24).regrouped_rate), (128.0, 0.5));
+    }
+
+    #[test]
+    fn no_depth_is_too_great_or_too_small() {
+        assert_eq!(report(0).coherent_lines, 1);
+        assert_eq!(report(u32::MAX).coherent_lines, 127 + u64::from(u32::MAX) - 6);
+        assert_eq!((Traversal::nodes(62), Traversal::nodes(63)), (Some((1 << 63) - 1), None));
+    }
+
+    #[test]
+    fn lanes_that_go_their_own_ways_take_a_line_each_at_every_level() {
+        let machine = proxy();
+        let traversal = Traversal::new(&machine);
+        assert_eq!([traversal.lines(24, 0.0), traversal.lines(24, 1.0)], [145.0, 64.0 * 24.0]);
+        assert_eq!(traversal.lines(24, 0.5), (145.0 + 1536.0) / 2.0);
+    }
+}

@@ -1,0 +1,189 @@
+//! A workload by hand, on a machine: lines, fetches, register operands and instructions of one wavefront's piece of work. What is left open of a tree
+//! follows from its depth.
+
+use serde::{Deserialize, Serialize};
+
+use super::traversal::{REGROUPING_LINES_A_LANE, Traversal};
+use super::{EstimateError, Limit, LimitKind, Machine, Prediction};
+
+/// What one wavefront does in one piece of work. A file is TOML with these keys.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Workload {
+    /// Its name.
+    #[serde(default)]
+    pub name: String,
+    /// Levels of branches of a tree that is traversed; 0 for none.
+    #[serde(default)]
+    pub levels: u32,
+    /// Share of the levels at which each lane goes its own way, 0 to 1.
+    #[serde(default)]
+    pub divergence: f64,
+    /// Lines from memory; where nothing is said, those of the tree.
+    pub lines: Option<f64>,
+    /// Share of the lines that are found in the first cache instead, 0 to 1.
+    #[serde(default)]
+    pub hits: f64,
+    /// Fetches of each lane; where nothing is said, one a level.
+    pub fetches: Option<f64>,
+    /// Bytes of operands that each lane takes from registers.
+    #[serde(default)]
+    pub register_bytes: f64,
+    /// Instructions of each lane.
+    #[serde(default)]
+    pub instructions: f64,
+    /// Times that the lanes are regrouped through memory, at two lines a lane.
+    #[serde(default)]
+    pub regroupings: f64,
+    /// Lanes of a wavefront that do useful work, 0 to 1: less makes nothing faster, and counts for rates of lanes.
+    #[serde(default = "all")]
+    pub occupied: f64,
+}
+
+fn all() -> f64 {
+    1.0
+}
+
+/// What a workload takes.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct WorkloadReport {
+    /// Lines from memory of a wavefront, with those of regrouping.
+    pub lines: f64,
+    /// Fetches of each lane.
+    pub fetches: f64,
+    /// Pieces of work a second of wavefronts.
+    pub wavefronts_per_second: f64,
+    /// Of useful lanes.
+    pub lanes_per_second: f64,
+    /// Times and limits of one wavefront's piece of work with the whole machine at work on others: shares of its rates.
+    pub prediction: Prediction,
+}
+
+impl Workload {
+    /// Reads a workload; `what` names it in errors.
+    ///
+    /// # Errors
+    /// [`EstimateError::File`], [`EstimateError::Value`].
+    pub fn parse(what: &str, text: &str) -> Result<Self, EstimateError> {
+        let workload: Self = toml::from_str(text).map_err(|error| EstimateError::File {
+            what: what.to_owned(),
+            reason: error.to_string().trim().replace('\n', " "),
+        })?;
+        workload.check(what)?;
+        Ok(workload)
+    }
+
+    fn check(&self, what: &str) -> Result<(), EstimateError> {
+        const MOST: f64 = 1e15;
+        let shares = [("divergence", self.divergence), ("hits", self.hits), ("occupied", self.occupied)];
+        let numbers = [
+            ("lines", self.lines.unwrap_or(0.0)),
+            ("fetches", self.fetches.unwrap_or(0.0)),
+            ("register-bytes", self.register_bytes),
+            ("instructions", self.instructions),
+            ("regroupings", self.regroupings),
+        ];
+        let fault = |names: &[(&'static str, f64)], most, expected| {
+            let outside = names.iter().find(|(_, value)| !(0.0..=most).contains(value));
+            let error = |&(name, value): &(&'static str, f64)| EstimateError::Value {
+                what: what.to_owned(),
+                name,
+                value,
+                expected,
+            };
+            outside.map(error).map_or(Ok(()), Err)
+        };
+        fault(&shares, 1.0, "a share from 0 to 1")?;
+        fault(&numbers, MOST, "a number from 0 to 10^15")
+    }
+
+    /// What it takes on a machine: rates are those of the whole machine, busy with such work. Peaks are taken, as a gauge of what can be at best.
+    pub fn on(&self, machine: &Machine) -> WorkloadReport {
+        let tree = Traversal::new(machine);
+        let lanes = f64::from(machine.lanes);
+        let of_tree = if self.levels > 0 { tree.lines(self.levels, self.divergence) } else { 0.0 };
+        let touched = self.lines.unwrap_or(of_tree);
+        let lines = touched * (1.0 - self.hits) + self.regroupings * REGROUPING_LINES_A_LANE * lanes;
+        let fetches = self.fetches.unwrap_or(f64::from(self.levels));
+        let line = machine.line_bytes as f64;
+        let l1_rate = machine.unit_clocks() * machine.l1_bytes_a_clock;
+        let register_rate = machine.unit_clocks() * machine.f32_lanes * machine.operand_bytes;
+        let limits = vec![
+            Limit::new(LimitKind::Memory, lines, "lines", tree.lines_per_second()),
+            Limit::new(LimitKind::FirstCache, touched.max(lines), "lines", l1_rate / line),
+            Limit::new(LimitKind::Fetches, fetches * lanes, "fetches", tree.fetches_per_second()),
+            Limit::new(LimitKind::Registers, self.register_bytes * lanes, "bytes", register_rate),
+            Limit::new(
+                LimitKind::Issue,
+                self.instructions * lanes,
+                "instructions",
+                machine.unit_clocks() * machine.issue_lanes,
+            ),
+        ];
+        let greatest = limits.iter().map(|limit| limit.seconds).fold(0.0, f64::max);
+        let wavefronts_per_second = if greatest > 0.0 { 1.0 / greatest } else { f64::INFINITY };
+        WorkloadReport {
+            lines,
+            fetches,
+            wavefronts_per_second,
+            lanes_per_second: wavefronts_per_second * lanes * self.occupied,
+            prediction: Prediction::new(0.0, limits),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEBI: f64 = (1u64 << 20) as f64;
+
+    fn on_proxy(text: &str) -> WorkloadReport {
+        Workload::parse("w.toml", text).unwrap().on(&Machine::named("proxy").unwrap())
+    }
+
+    fn is(value: f64, expected: f64) {
+        assert!((value / expected - 1.0).abs() < 1e-9, "{value} is not {expected}");
+    }
+
+    #[test]
+    fn a_hundred_and_28_lines_make_64_mi_traversals_bound_by_memory() {
+        let report = on_proxy("lines = 128");
+        is(report.wavefronts_per_second, 64.0 * MEBI);
+        assert_eq!(report.prediction.binds, LimitKind::Memory);
+    }
+
+    #[test]
+    fn regrouping_halves_that_rate() {
+        is(on_proxy("lines = 128\nregroupings = 1").wavefronts_per_second, 32.0 * MEBI);
+    }
+
+    #[test]
+    fn without_lines_fetches_bind() {
+        let report = on_proxy("levels = 24\nlines = 0");
+        assert_eq!(report.prediction.binds, LimitKind::Fetches);
+        is(report.lanes_per_second, 256.0 * 1024.0 * MEBI / 24.0);
+    }
+
+    #[test]
+    fn hits_gain_a_factor_of_eight_at_most() {
+        let [missing, hitting] = ["lines = 128", "lines = 128\nhits = 1"].map(on_proxy);
+        is(hitting.wavefronts_per_second, 8.0 * missing.wavefronts_per_second);
+        assert_eq!(hitting.prediction.binds, LimitKind::FirstCache);
+    }
+
+    #[test]
+    fn a_tree_needs_no_more_than_its_depth() {
+        let report = on_proxy("levels = 24");
+        assert_eq!((report.lines, report.fetches), (145.0, 24.0));
+    }
+
+    #[test]
+    fn shares_and_numbers_out_of_range_are_named() {
+        let error = |text: &str| Workload::parse("w.toml", text).unwrap_err().to_string();
+        assert_eq!(error("divergence = 2"), "w.toml says divergence = 2, and a share from 0 to 1 is needed");
+        assert!(error("lines = -1").contains("lines = -1"));
+        assert!(error("instructions = nan").contains("NaN"));
+        assert!(error("depth = 3").contains("w.toml cannot be read"));
+    }
+}
