@@ -9,6 +9,7 @@ mod correlator;
 mod correlator_plot;
 mod counters;
 mod devices;
+mod doctor;
 mod estimate;
 mod fields;
 mod files;
@@ -62,6 +63,7 @@ enum Command {
     Report(report::Report),
     Access(Box<access::Access>),
     Estimate(Box<estimate::Estimate>),
+    Doctor(Box<doctor::Doctor>),
 }
 
 /// How a command ended that did not fail.
@@ -107,6 +109,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Report(command) => command.run(),
         Command::Access(command) => command.run(),
         Command::Estimate(command) => command.run(),
+        Command::Doctor(command) => command.run(),
     }
 }
 

@@ -17,6 +17,7 @@
 //! | `trace/` | what ran when: traces and hotspots |
 //! | `access/` | which lines of memory wavefronts touch at once |
 //! | `estimate/` | what a workload can take on a machine: go or no go |
+//! | `doctor/` | why a kernel is slow, and what will help |
 
 pub mod code;
 pub mod guidelines;
@@ -25,6 +26,8 @@ pub mod counters;
 
 pub mod access;
 pub mod estimate;
+
+pub mod doctor;
 pub mod kernels;
 pub mod occupancy;
 pub mod orders;

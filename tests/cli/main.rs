@@ -11,6 +11,7 @@ mod bench_kernels;
 mod config;
 mod counters;
 mod devices;
+mod doctor;
 mod estimate;
 mod guidelines;
 mod long_run;
@@ -126,7 +127,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 23] = [
+const COMMANDS: [&str; 24] = [
     "devices",
     "config info",
     "config generate",
@@ -143,6 +144,7 @@ const COMMANDS: [&str; 23] = [
     "bench orders",
     "bench sprint",
     "tune",
+    "doctor",
     "guidelines",
     "peak",
     "occupancy",

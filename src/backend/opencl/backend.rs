@@ -53,6 +53,7 @@ pub struct OpenCl {
     pub(super) stencils: Arc<()>,
     /// For a study alone.
     pub(super) relaxed_math: bool,
+    verbose_builds: bool,
     pub(super) sums: SumOptions,
     programs: Mutex<HashMap<Variant, Arc<Program>>>,
     /// Where sums are made; there from the first one on.
@@ -102,6 +103,7 @@ impl OpenCl {
             fields: Arc::default(),
             stencils: Arc::default(),
             relaxed_math: false,
+            verbose_builds: false,
             sums: SumOptions::default(),
             programs: Mutex::default(),
             workspace: Mutex::default(),
@@ -176,15 +178,35 @@ impl OpenCl {
         self.relaxed_math = relaxed;
     }
 
+    /// Lets the compiler say what kernels take, where it can (NVIDIA's).
+    pub(crate) fn set_verbose_builds(&mut self, verbose: bool) {
+        let verbose = verbose && self.context.info().takes_nvidia_options();
+        if self.verbose_builds != verbose {
+            self.verbose_builds = verbose;
+            lock(&self.programs).clear();
+        }
+    }
+
+    /// The launches of `work`, in the order in which they were queued.
+    ///
+    /// # Errors
+    /// Those of `work`.
+    pub fn launches_of(
+        &self,
+        work: &mut dyn FnMut() -> Result<(), BackendError>,
+    ) -> Result<Vec<LaunchEvent>, BackendError> {
+        *lock(&self.recorded) = Some(Vec::new());
+        let outcome = work();
+        let launches = lock(&self.recorded).take().unwrap_or_default();
+        outcome.map(|()| launches)
+    }
+
     /// When each of the kernels of `work` ran, in the order in which they were queued.
     fn times_of_launches(
         &self,
         work: &mut dyn FnMut() -> Result<(), BackendError>,
     ) -> Result<Vec<DeviceTimes>, BackendError> {
-        *lock(&self.recorded) = Some(Vec::new());
-        let outcome = work();
-        let launches = lock(&self.recorded).take().unwrap_or_default();
-        outcome?;
+        let launches = self.launches_of(work)?;
         Ok(launches.iter().map(|launch| self.context.times(launch)).collect::<Result<_, _>>()?)
     }
 
@@ -226,8 +248,12 @@ impl OpenCl {
         if let Some(program) = lock(&self.programs).get(&variant) {
             return Ok(Arc::clone(program));
         }
+        let mut options = variant.options();
+        if self.verbose_builds && !options.contains("-cl-nv-verbose") {
+            options += " -cl-nv-verbose";
+        }
         let source = expand_for(self.context.info(), variant.file)?;
-        let program = self.context.program(variant.file, &source, &variant.options())?;
+        let program = self.context.program(variant.file, &source, &options)?;
         lock(&self.programs).insert(variant, Arc::clone(&program));
         Ok(program)
     }

@@ -78,7 +78,20 @@ impl DeviceTimes {
 #[derive(Debug)]
 pub struct LaunchEvent {
     event: RawEvent,
-    label: Arc<str>,
+    entry: Arc<Kernel>,
+    launch: Launch,
+}
+
+impl LaunchEvent {
+    /// The work-items of the launch.
+    pub fn work_items(&self) -> Launch {
+        self.launch
+    }
+
+    /// The kernel as it was built.
+    pub fn kernel(&self) -> &Kernel {
+        &self.entry
+    }
 }
 
 impl Context {
@@ -173,7 +186,8 @@ impl Context {
             }
         })?;
         self.note_launch(&entry.label);
-        Ok(LaunchEvent { event, label: Arc::clone(&entry.label) })
+        drop(raw);
+        Ok(LaunchEvent { event, entry, launch })
     }
 
     /// Waits for a launch, and returns when it ran.
@@ -201,12 +215,12 @@ impl Context {
         let _wait = self.span(Group::Wait, || "wait for a launch");
         let event = launch.event.get();
         cl::wait_for_events(&[event])
-            .map_err(|status| self.failed("clWaitForEvents", status, launch.label.to_string()))?;
+            .map_err(|status| self.failed("clWaitForEvents", status, launch.entry.label.to_string()))?;
         let mut times = [0; N];
         for (time, what) in times.iter_mut().zip(what) {
             *time = cl::get_event_profiling_data(event, what)
                 .map(|bytes| unsigned(Ok(bytes)))
-                .map_err(|status| self.failed("clGetEventProfilingInfo", status, launch.label.to_string()))?;
+                .map_err(|status| self.failed("clGetEventProfilingInfo", status, launch.entry.label.to_string()))?;
         }
         Ok(times)
     }

@@ -90,7 +90,7 @@ pub(crate) use plan::slices_in_cache;
 use planner::{ChoiceSource, Planner};
 pub use probe::{ProbeCheck, ProbeVerdict, measure, probe};
 pub use product::ProductKernel;
-pub use program::{KernelInfo, Program};
+pub use program::{Kernel, KernelInfo, Program};
 pub use queues::Queues;
 pub use reduce::{Finish, SumForm, SumOptions};
 pub use site_order::SiteOrder;

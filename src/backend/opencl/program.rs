@@ -25,11 +25,11 @@ pub(super) type ProgramSlot = Arc<Mutex<Option<Arc<Program>>>>;
 #[derive(Debug)]
 pub struct Program {
     name: String,
-    raw: RawProgram,
+    raw: Arc<RawProgram>,
     /// The context that it was built in, to be compared only: OpenCL keeps that context alive as long as the program.
     context: usize,
     device: RawDevice,
-    log: String,
+    log: Arc<str>,
     from_disk: bool,
     /// The precision of its fields, as the options say it; empty where they say none.
     precision: &'static str,
@@ -39,13 +39,38 @@ pub struct Program {
 /// A kernel object. Setting its arguments and queueing it is one critical section: OpenCL leaves clSetKernelArg as the one
 /// call that is not thread-safe.
 #[derive(Debug)]
-pub(super) struct Kernel {
+pub struct Kernel {
     pub(super) raw: Mutex<RawKernel>,
     /// "kernel hop of program hop f32"
     pub(super) label: Arc<str>,
     /// "hop f32": what it is counted by on a timeline
     pub(super) short: Arc<str>,
     pub(super) info: KernelInfo,
+    name: Box<str>,
+    program: Arc<RawProgram>,
+    log: Arc<str>,
+}
+
+impl Kernel {
+    /// Its name in the source.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What the driver tells about it.
+    pub fn info(&self) -> KernelInfo {
+        self.info
+    }
+
+    /// The build log of its program.
+    pub fn build_log(&self) -> &str {
+        &self.log
+    }
+
+    /// The binary of its program: NVIDIA's is PTX, a text. `None` where the driver gives none.
+    pub fn binary(&self) -> Option<Vec<u8>> {
+        binary_of(&self.program)
+    }
 }
 
 /// What the driver tells about a built kernel.
@@ -145,10 +170,10 @@ impl Context {
     fn wrap(&self, name: &str, raw: RawProgram, log: String, from_disk: bool) -> Program {
         Program {
             name: name.to_owned(),
-            raw,
+            raw: Arc::new(raw),
             context: address(self.raw().get()),
             device: self.device(),
-            log,
+            log: log.into(),
             from_disk,
             precision: "",
             kernels: Mutex::default(),
@@ -196,7 +221,11 @@ impl Program {
     }
 
     /// The kernel `name`, made at its first use.
-    pub(super) fn kernel(&self, name: &str) -> Result<Arc<Kernel>, OpenClError> {
+    ///
+    /// # Errors
+    ///
+    /// [`OpenClError::NoSuchKernel`].
+    pub fn kernel(&self, name: &str) -> Result<Arc<Kernel>, OpenClError> {
         let mut kernels = lock(&self.kernels);
         if let Some(kernel) = kernels.get(name) {
             return Ok(Arc::clone(kernel));
@@ -244,7 +273,15 @@ impl Program {
             private_bytes: group(cl_kernel::CL_KERNEL_PRIVATE_MEM_SIZE)?,
         };
         let short = [name, self.precision].join(if self.precision.is_empty() { "" } else { " " });
-        Ok(Kernel { raw: Mutex::new(raw), label: label.into(), short: short.into(), info })
+        Ok(Kernel {
+            raw: Mutex::new(raw),
+            label: label.into(),
+            short: short.into(),
+            info,
+            name: name.into(),
+            program: Arc::clone(&self.raw),
+            log: Arc::clone(&self.log),
+        })
     }
 }
 

@@ -175,7 +175,7 @@ macro_rules! in_precision {
         }
     };
 }
-pub(super) use in_precision;
+pub(crate) use in_precision;
 
 /// The lattice asked for, else one that is small where kernels run on a CPU.
 ///

@@ -201,7 +201,7 @@ impl Entry {
             (
                 "group",
                 format!(
-                    "{} work-items, {} {waves} of {}, {} of their lanes filled",
+                    "{} work-items: {waves} a group {}, of {} lanes, {} of them filled",
                     demand.group,
                     found.waves_a_group,
                     architecture.wave,

@@ -8,6 +8,7 @@ mod convert;
 mod domain_wall;
 mod hop;
 mod laplace;
+mod named;
 
 use lanefield_reference::field::SiteObject;
 use lanefield_reference::kernels::Vectors;
@@ -21,6 +22,7 @@ pub use convert::{ConvertKernel, ConvertKernels};
 pub use domain_wall::{AlongS, AlongSKernels, LS};
 pub use hop::HopKernels;
 pub use laplace::LaplaceKernels;
+pub use named::{KernelTask, NamedKernel, with_kernel};
 
 use super::record::KernelFacts;
 use crate::backend::{Backend, BackendError};

@@ -1,0 +1,48 @@
+//! The checklist, one check a file. Each judges an observation by itself, and predicts what the change would gain: never more than lies between
+//! a kernel and its floor, since no change makes memory faster.
+
+mod access;
+mod groups;
+mod passes;
+mod spills;
+#[cfg(test)]
+mod tests;
+mod timeline;
+
+use super::finding::{Finding, WORTH_A_FINDING};
+use super::observation::{Observation, Pass};
+
+/// All findings that are worth one, the largest gain first.
+pub fn diagnose(observation: &Observation) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for pass in &observation.passes {
+        findings.extend(groups::group_size(observation, pass));
+        findings.extend(groups::launch_shape(observation, pass));
+        findings.extend(spills::spills(observation, pass));
+        findings.extend(access::access(observation, pass));
+    }
+    findings.extend(passes::passes(observation));
+    findings.extend(timeline::transfers(observation));
+    findings.extend(timeline::allocations(observation));
+    findings.extend(timeline::launches(observation));
+    findings.retain(|finding| finding.gain >= WORTH_A_FINDING);
+    findings.sort_by(|a, b| b.gain.total_cmp(&a.gain));
+    findings
+}
+
+/// A share of the time of a pass, as a share of that of the run.
+fn of_run(observation: &Observation, pass: &Pass, share: f64) -> f64 {
+    share * pass.seconds.median / observation.run_seconds()
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0}%", 100.0 * share)
+}
+
+fn micros(seconds: f64) -> String {
+    format!("{:.1} µs", 1e6 * seconds)
+}
+
+fn megabytes(bytes: f64) -> String {
+    format!("{:.1} MB", bytes / 1e6)
+}

@@ -1,0 +1,340 @@
+//! A kernel of one's own, or several in a row, described in TOML, so that the doctor can run them: source, buffers, launches, and what its
+//! author knows of them. `docs/doctor.md` has an example of every key.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::finding::Fault;
+
+/// Why a description cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum DescriptionError {
+    /// The file, or the source that it names, cannot be read.
+    #[error("cannot read {path}: {source}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// It is not TOML of this form.
+    #[error("{path} does not describe a run of kernels: {message}")]
+    Parse {
+        /// The file.
+        path: PathBuf,
+        /// What the parser says.
+        message: String,
+    },
+    /// Something in it does not fit something else.
+    #[error("{path}: {message}")]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// What, and what would be right.
+        message: String,
+    },
+}
+
+/// A run of kernels.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Description {
+    /// What it is called.
+    pub name: String,
+    /// The OpenCL C file, beside the description.
+    pub source: PathBuf,
+    /// Build options.
+    #[serde(default)]
+    pub options: String,
+    /// Bytes that a run has to move at least: each input once, each output once.
+    pub bytes: u64,
+    /// Floating-point operations of a run.
+    #[serde(default)]
+    pub flops: u64,
+    /// The memory it uses.
+    #[serde(rename = "buffer", default)]
+    pub buffers: Vec<BufferOf>,
+    /// Its launches, in order.
+    #[serde(rename = "pass", default)]
+    pub passes: Vec<PassOf>,
+    /// Faults, each with a description of the same work without it, to confirm what its change gains.
+    #[serde(default)]
+    pub remedy: Vec<RemedyOf>,
+}
+
+/// A description of the same work with one fault mended in the source.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RemedyOf {
+    /// The fault.
+    pub fault: Fault,
+    /// The other description, beside this one.
+    pub description: PathBuf,
+}
+
+/// How often something is done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Often {
+    /// Once, for all runs.
+    #[default]
+    Once,
+    /// In every run.
+    EachRun,
+}
+
+/// A buffer in device memory.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BufferOf {
+    /// Its name.
+    pub name: String,
+    /// Its size.
+    pub bytes: usize,
+    /// Whether it is a result, which somebody wants to have.
+    #[serde(default)]
+    pub output: bool,
+    /// When it is made.
+    #[serde(default)]
+    pub allocated: Often,
+    /// When the host writes random bytes of small numbers to it; never by itself.
+    pub written: Option<Often>,
+    /// When the host reads it; never by itself.
+    pub read: Option<Often>,
+}
+
+/// A launch.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PassOf {
+    /// The kernel.
+    pub kernel: String,
+    /// Work-items, one to three dimensions.
+    pub global: Vec<usize>,
+    /// Work-items a group.
+    pub local: Vec<usize>,
+    /// The arguments, in order: names of buffers, or `{ u32 = 5 }`, `{ u64 = 5 }`, `{ f32 = 0.5 }`, `{ f64 = 0.5 }`, `{ local = 1024 }` bytes, `{ first = true }`.
+    pub arguments: Vec<ArgumentOf>,
+    /// Bytes that it reads of buffers: `{ source = 4096 }`.
+    #[serde(default)]
+    pub reads: Vec<Moved>,
+    /// Bytes that it writes.
+    #[serde(default)]
+    pub writes: Vec<Moved>,
+    /// Launched so many times, each over its part of the work-items, whose first one is the argument `{ first = true }`.
+    #[serde(default = "one")]
+    pub slices: usize,
+    /// Whether it is right for groups of any size.
+    #[serde(default)]
+    pub any_group_size: bool,
+    /// Whether it is right for any number of groups.
+    #[serde(default)]
+    pub any_number_of_groups: bool,
+    /// How its work-items reach memory.
+    #[serde(rename = "access", default)]
+    pub accesses: Vec<AccessOf>,
+}
+
+fn one() -> usize {
+    1
+}
+
+/// Bytes of a buffer that a launch reads or writes.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Moved {
+    /// The buffer.
+    pub buffer: String,
+    /// Bytes, all launches of the pass together.
+    pub bytes: u64,
+}
+
+/// The address pattern of an array.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AccessOf {
+    /// The buffer.
+    pub buffer: String,
+    /// Byte address over `item`, `group` …, as `lanefield access --pattern` takes it.
+    pub pattern: String,
+    /// Bytes of an element.
+    pub element: usize,
+}
+
+/// An argument of a kernel.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(untagged)]
+pub enum ArgumentOf {
+    /// A buffer.
+    Buffer(String),
+    /// A number, or local memory.
+    Value(ValueOf),
+}
+
+/// A number, or local memory.
+#[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
+#[serde(rename_all = "lowercase", deny_unknown_fields)]
+pub enum ValueOf {
+    /// `uint`
+    U32(u32),
+    /// `ulong`
+    U64(u64),
+    /// `float`
+    F32(f32),
+    /// `double`
+    F64(f64),
+    /// Bytes of local memory a group.
+    Local(usize),
+    /// `uint`: the first work-item of this slice.
+    First(bool),
+}
+
+impl Description {
+    /// Reads a description, and the source that it names.
+    ///
+    /// # Errors
+    /// [`DescriptionError`]: what is wrong with which file.
+    pub fn read(path: &Path) -> Result<(Self, String), DescriptionError> {
+        let text = read(path)?;
+        let description: Self = toml::from_str(&text).map_err(|error| DescriptionError::Parse {
+            path: path.to_owned(),
+            message: error.to_string().trim_end().replace('\n', " "),
+        })?;
+        description.check().map_err(|message| DescriptionError::Content { path: path.to_owned(), message })?;
+        let source = read(&beside(path, &description.source))?;
+        Ok((description, source))
+    }
+
+    fn check(&self) -> Result<(), String> {
+        if self.passes.is_empty() {
+            return Err("there is nothing to launch: give at least one [[pass]]".to_owned());
+        }
+        let known = |name: &str| match self.buffers.iter().any(|buffer| buffer.name == name) {
+            true => Ok(()),
+            false => {
+                let names: Vec<&str> = self.buffers.iter().map(|buffer| buffer.name.as_str()).collect();
+                Err(format!("there is no buffer {name}; those declared: {}", names.join(", ")))
+            }
+        };
+        for buffer in &self.buffers {
+            if self.buffers.iter().filter(|other| other.name == buffer.name).count() > 1 {
+                return Err(format!("buffer {} is declared twice", buffer.name));
+            }
+            if buffer.allocated == Often::EachRun && buffer.written == Some(Often::Once) {
+                return Err(format!("buffer {} is made anew in each run, and so must be written in each", buffer.name));
+            }
+        }
+        for pass in &self.passes {
+            let kernel = &pass.kernel;
+            if !(1..=3).contains(&pass.global.len()) || pass.local.len() != pass.global.len() {
+                return Err(format!(
+                    "{kernel}: global {:?} and local {:?} must have the same one to three dimensions",
+                    pass.global, pass.local
+                ));
+            }
+            if pass.global.iter().chain(&pass.local).any(|&size| size == 0) || pass.slices == 0 {
+                return Err(format!("{kernel}: sizes and slices must be at least 1"));
+            }
+            if !pass.global[0].is_multiple_of(pass.slices * pass.local[0]) {
+                return Err(format!(
+                    "{kernel}: {} work-items are not {} slices of whole groups of {}",
+                    pass.global[0], pass.slices, pass.local[0]
+                ));
+            }
+            for argument in &pass.arguments {
+                if let ArgumentOf::Buffer(name) = argument {
+                    known(name)?;
+                }
+            }
+            for name in pass.reads.iter().chain(&pass.writes).map(|moved| &moved.buffer) {
+                known(name)?;
+            }
+            for access in &pass.accesses {
+                known(&access.buffer)?;
+                if !matches!(access.element, 1 | 2 | 4 | 8 | 16) {
+                    return Err(format!(
+                        "{kernel}: an element of {} bytes; 1, 2, 4, 8 and 16 can be read at once",
+                        access.element
+                    ));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl PassOf {
+    /// Work-items in all, of all slices.
+    pub fn work_items(&self) -> usize {
+        self.global.iter().product()
+    }
+
+    /// Work-items a group.
+    pub fn group(&self) -> usize {
+        self.local.iter().product()
+    }
+}
+
+/// A file that is named beside another one.
+pub fn beside(path: &Path, name: &Path) -> PathBuf {
+    path.parent().unwrap_or(Path::new("")).join(name)
+}
+
+pub(super) fn read(path: &Path) -> Result<String, DescriptionError> {
+    std::fs::read_to_string(path).map_err(|source| DescriptionError::Read { path: path.to_owned(), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COPY: &str = r#"
+        name = "copy"
+        source = "copy.cl"
+        bytes = 8192
+        [[buffer]]
+        name = "in"
+        bytes = 4096
+        written = "once"
+        [[buffer]]
+        name = "out"
+        bytes = 4096
+        output = true
+        [[pass]]
+        kernel = "copy"
+        global = [1024]
+        local = [64]
+        arguments = ["out", "in", { u32 = 1024 }, { local = 256 }]
+        reads = [{ buffer = "in", bytes = 4096 }]
+        access = [{ buffer = "in", pattern = "4*item", element = 4 }]
+    "#;
+
+    fn checked(text: &str) -> Result<Description, String> {
+        let description: Description = toml::from_str(text).map_err(|error| error.to_string())?;
+        description.check().map(|()| description)
+    }
+
+    #[test]
+    fn a_description_has_defaults_for_what_it_does_not_say() {
+        let copy = checked(COPY).unwrap();
+        assert_eq!((copy.passes[0].slices, copy.passes[0].any_group_size, copy.flops), (1, false, 0));
+        assert_eq!(copy.buffers[0].written, Some(Often::Once));
+        assert_eq!(copy.passes[0].arguments[2], ArgumentOf::Value(ValueOf::U32(1024)));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_named() {
+        let wrong = |from: &str, to: &str, named: &str| {
+            let error = checked(&COPY.replace(from, to)).unwrap_err();
+            assert!(error.contains(named), "{error}");
+        };
+        wrong("\"out\", \"in\"", "\"out\", \"inn\"", "there is no buffer inn; those declared: in, out");
+        wrong("local = [64]", "local = [48]", "1024 work-items are not 1 slices of whole groups of 48");
+        wrong("local = [64]", "local = [8, 8]", "the same one to three dimensions");
+        wrong("element = 4", "element = 12", "an element of 12 bytes");
+        wrong("name = \"out\"", "name = \"in\"", "declared twice");
+        wrong("output = true", "outptu = true", "outptu");
+        wrong("[[pass]]", "[[passes]]", "passes");
+    }
+}

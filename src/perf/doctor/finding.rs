@@ -1,0 +1,104 @@
+//! What the doctor found: a fault, what it costs, how that is known, and what to change.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What can be wrong with the way a kernel is written or run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fault {
+    /// Work-groups that leave lanes of a wavefront idle, or another number of outer sites a group is faster.
+    GroupSize,
+    /// Fewer wavefronts than the device takes to hide the latency of its memory.
+    LaunchShape,
+    /// Registers spilled to memory, or arrays that lie there.
+    Spills,
+    /// A pass writes what the next one reads, and nobody else.
+    Passes,
+    /// Memory transactions that carry more bytes than are asked for.
+    Access,
+    /// Bytes that go between host and device each time.
+    Transfers,
+    /// Buffers that are allocated each time.
+    Allocations,
+    /// Time between launches, in which the device waits.
+    Launches,
+}
+
+impl Fault {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::GroupSize,
+        Self::LaunchShape,
+        Self::Spills,
+        Self::Passes,
+        Self::Access,
+        Self::Transfers,
+        Self::Allocations,
+        Self::Launches,
+    ];
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::GroupSize => "group-size",
+            Self::LaunchShape => "launch-shape",
+            Self::Spills => "spills",
+            Self::Passes => "passes",
+            Self::Access => "access",
+            Self::Transfers => "transfers",
+            Self::Allocations => "allocations",
+            Self::Launches => "launches",
+        })
+    }
+}
+
+/// A change that the doctor can make itself, to measure what it gains.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Remedy {
+    /// Work-groups of another number of outer sites, or of work-items where there are no sites.
+    GroupSize(usize),
+    /// Another number of work-groups.
+    Groups(usize),
+    /// As many registers as the compiler likes.
+    AllRegisters,
+    /// Lanes as the fast dimension of a work-group.
+    LaneFast,
+    /// Data written once, and read once at the end.
+    KeepOnDevice,
+    /// Buffers allocated once.
+    KeepBuffers,
+    /// One launch instead of many.
+    OneLaunch,
+    /// A change of the source.
+    Source,
+}
+
+/// A fault, with its evidence.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Finding {
+    /// What is wrong.
+    pub fault: Fault,
+    /// The same in a sentence, with its numbers.
+    pub title: String,
+    /// The kernel or pass that has it; empty where it is the run as a whole.
+    pub kernel: String,
+    /// Predicted gain: the share of the time of a run that the change saves, 0 to 1.
+    pub gain: f64,
+    /// How it is known: measured and computed numbers.
+    pub evidence: Vec<String>,
+    /// What to change: a flag, an axis of the tuner, or what in the source.
+    pub change: String,
+    /// What the change did gain, where it was made: the share of the time that it saved, below 0 where it cost some.
+    pub confirmed_gain: Option<f64>,
+    /// Why it could not be confirmed, where that was asked for.
+    pub unconfirmed: Option<String>,
+    /// How the doctor can make the change.
+    #[serde(skip)]
+    pub remedy: Remedy,
+}
+
+/// Gains below this share of the time are not worth a finding: they drown in the spread of the samples.
+pub const WORTH_A_FINDING: f64 = 0.02;
