@@ -110,7 +110,9 @@ impl Recorder {
                 (waiting, times)
             })
             .collect();
-        let bounds = batch.iter().filter_map(|(waiting, times)| Some((waiting.call, (*times)?[0])));
+        // A command without a time in the queue says nothing of the clocks.
+        let queued = |times: &Option<[u64; 4]>| times.map(|times| times[0]).filter(|&queued| queued > 0);
+        let bounds = batch.iter().filter_map(|(waiting, times)| Some((waiting.call, queued(times)?)));
         let offset = pending.offset.narrowed(bounds);
         self.timeline.add_commands(batch.into_iter().map(|(waiting, times)| {
             let Waiting { kind, name, work, call: [began, ended], .. } = waiting;
@@ -131,21 +133,25 @@ fn is_over(event: &RawEvent) -> bool {
     status.is_ok_and(|status| status <= cl::CL_COMPLETE) || status.is_err()
 }
 
-/// Queued, submitted, started, ended, by the device's clock.
+/// Queued, submitted, started, ended, by the device's clock; `None` of a command whose times the driver does not keep.
 fn device_times(event: &RawEvent) -> Option<[u64; 4]> {
     let time = |what| cl::get_event_profiling_data(event.get(), what).ok().map(|bytes| unsigned(Ok(bytes)));
-    Some([
+    let times = [
         time(cl::CL_PROFILING_COMMAND_QUEUED)?,
         time(cl::CL_PROFILING_COMMAND_SUBMIT)?,
         time(cl::CL_PROFILING_COMMAND_START)?,
         time(cl::CL_PROFILING_COMMAND_END)?,
-    ])
+    ];
+    (times[2] > 0 && times[3] > 0).then_some(times)
 }
 
 /// Times of the device on the host's clock. Drivers have been seen to report stages a little out of order; here each begins when the one
 /// before it has.
 fn stages(times: [u64; 4], offset: i64) -> Stages {
-    let [queued, submitted, started, ended] = times.map(|time| (time as i64).wrapping_add(offset));
+    // NVIDIA's driver leaves 0 where it kept no time of the queue.
+    let [queued, submitted, started, ended] = times.map(|time| if time == 0 { times[2] } else { time });
+    let [queued, submitted, started, ended] =
+        [queued, submitted, started, ended].map(|time| (time as i64).wrapping_add(offset));
     let submitted = submitted.max(queued);
     let started = started.max(submitted);
     Stages { queued, submitted, started, ended: ended.max(started) }
@@ -200,5 +206,7 @@ mod tests {
     fn stages_come_in_order_even_where_a_driver_mixes_them_up() {
         let stages = stages([100, 90, 120, 119], 1000);
         assert_eq!(stages, Stages { queued: 1100, submitted: 1100, started: 1120, ended: 1120 });
+        let without_queue = self::stages([0, 0, 120, 130], 1000);
+        assert_eq!(without_queue, Stages { queued: 1120, submitted: 1120, started: 1120, ended: 1130 });
     }
 }

@@ -4,6 +4,9 @@ use super::CodeFacts;
 use super::nvidia::{counts_in_ptx, facts_in_log};
 use crate::backend::opencl::{Context, DeviceKind, Kernel, OpenClError};
 
+/// Characters of a log that are quoted.
+const MOST_OF_LOG: usize = 200;
+
 /// Builds `source` with `options` on a device, and tells of `kernel` what the driver does. NVIDIA's tells registers and spills, and its binary is PTX;
 /// of others there are the bytes of private and local memory that OpenCL asks for, as far as they fill them in.
 ///
@@ -43,8 +46,12 @@ pub fn code_of_kernel(context: &Context, kernel: &Kernel) -> CodeFacts {
     match facts_in_log(kernel.build_log(), kernel.name()) {
         Some(logged) => CodeFacts { compiler: told.compiler, counts, ..logged },
         None => {
-            let unknown = "the driver's log does not name the kernel, so that registers and spills are not known";
-            CodeFacts { counts, unknown: Some(unknown.to_owned()), ..told }
+            let said: String = kernel.build_log().chars().take(MOST_OF_LOG).collect();
+            let said = if said.is_empty() { "it is empty".to_owned() } else { format!("it begins: {}", said.trim()) };
+            let unknown = format!(
+                "the driver's log does not name the kernel ({said}), so that registers and spills are not known"
+            );
+            CodeFacts { counts, unknown: Some(unknown), ..told }
         }
     }
 }

@@ -5,11 +5,11 @@ use super::described::AccessOf;
 use super::observation::{Code, Machine};
 use crate::backend::bandwidth::{device_copy_bandwidth, median};
 use crate::backend::opencl::{Context, DeviceKind, Kernel, Launch, Program};
-use crate::perf::access::{ExpressionError, Index, Pattern};
+use crate::perf::access::{Counts, ExpressionError, Index, Pattern};
 use crate::perf::code::{self, Clang, CodeFacts};
 
 /// Bytes of a cache line.
-const LINE: u64 = 128;
+pub(super) const LINE: u64 = 128;
 /// Launches of a kernel that does nothing.
 const EMPTY_LAUNCHES: usize = 33;
 
@@ -83,11 +83,12 @@ fn code(facts: &CodeFacts) -> Code {
     }
 }
 
-/// Bytes asked for over bytes moved, where the work-items of a group reach `access` by their numbers in a launch.
+/// Bytes asked for over bytes of sectors moved, and over bytes of lines touched, where the work-items of a group reach `access` by their numbers
+/// in a launch.
 ///
 /// # Errors
 /// [`DoctorError::Pattern`].
-pub(super) fn efficiency_of(access: &AccessOf, machine: &Machine, group: usize) -> Result<f64, DoctorError> {
+pub(super) fn efficiencies_of(access: &AccessOf, machine: &Machine, group: usize) -> Result<(f64, f64), DoctorError> {
     let refused = |reason: String| DoctorError::Pattern {
         buffer: access.buffer.clone(),
         pattern: access.pattern.clone(),
@@ -104,5 +105,11 @@ pub(super) fn efficiency_of(access: &AccessOf, machine: &Machine, group: usize) 
         serial: Vec::new(),
         wavefront: machine.wavefront as u64,
     };
-    Ok(pattern.report(LINE).map_err(|error| refused(error.to_string()))?.all.sector_efficiency())
+    let counts = pattern.report(LINE).map_err(|error| refused(error.to_string()))?.all;
+    Ok((counts.sector_efficiency(), line_efficiency(&counts)))
+}
+
+/// Bytes asked for over bytes of the lines that the accesses touch, each by itself.
+pub(super) fn line_efficiency(counts: &Counts) -> f64 {
+    if counts.line_touches == 0 { 1.0 } else { counts.distinct_bytes as f64 / (counts.line_touches * LINE) as f64 }
 }

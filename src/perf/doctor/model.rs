@@ -7,6 +7,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{AcceleratorThreads, LaneChoice, LaneWidth, Parity, Sites};
 
 use super::DoctorError;
+use super::machine::{LINE, line_efficiency};
 use super::observation::{ArrayAccess, Machine};
 use crate::backend::BackendError;
 use crate::backend::opencl::{KernelChoice, OpenCl, StoredPrecision};
@@ -14,9 +15,6 @@ use crate::perf::access::{Counts, KernelSetup, Launched, StencilKernel, kernel_a
 use crate::perf::estimate::{self, KernelWork};
 use crate::perf::kernels::{BlasKernel, NamedKernel, StencilSetup};
 use crate::perf::{InWords as _, Variant};
-
-/// Bytes of a cache line.
-const LINE: u64 = 128;
 
 /// What the models say.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -114,6 +112,7 @@ fn arrays(launched: &Launched, wavefront: usize) -> Vec<ArrayAccess> {
         counts.asked_bytes += row.counts.asked_bytes;
         counts.distinct_bytes += row.counts.distinct_bytes;
         counts.transactions_32 += row.counts.transactions_32;
+        counts.line_touches += row.counts.line_touches;
         *widest = (*widest).max(row.widest);
     }
     let mapping = launched.mapping.in_words();
@@ -122,9 +121,11 @@ fn arrays(launched: &Launched, wavefront: usize) -> Vec<ArrayAccess> {
             array,
             bytes: counts.distinct_bytes,
             efficiency: counts.sector_efficiency(),
+            line_efficiency: line_efficiency(&counts),
             pattern: format!(
-                "{mapping}, {widest} bytes an access, {:.1} sectors of 32 bytes for one of a wavefront",
-                counts.an_access(counts.transactions_32)
+                "{mapping}, {widest} bytes an access, {:.1} sectors of 32 bytes in {:.1} lines for one of a wavefront",
+                counts.an_access(counts.transactions_32),
+                counts.an_access(counts.line_touches)
             ),
         })
         .collect()

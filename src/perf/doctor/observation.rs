@@ -47,6 +47,9 @@ pub struct ArrayAccess {
     pub bytes: u64,
     /// Bytes asked for, as a share of those of the sectors that are moved for them, 0 to 1.
     pub efficiency: f64,
+    /// Bytes asked for, as a share of those of the cache lines that accesses touch, each access by itself, 0 to 1: a first cache serves an access
+    /// line by line.
+    pub line_efficiency: f64,
     /// What the pattern is, for people.
     pub pattern: String,
 }
@@ -58,6 +61,8 @@ pub struct Pass {
     pub kernel: String,
     /// Work-items in all, of one launch.
     pub work_items: usize,
+    /// How often each does its work: groups that stay go on to the next sites.
+    pub turns: usize,
     /// Work-items a group.
     pub group: usize,
     /// Whether the kernel is right for groups of any size; else a change of it is a change of the source.

@@ -37,9 +37,11 @@ impl KernelTask<OpenCl> for Examination<'_> {
         let facts = set.facts(kernel);
         let (launches, times) = self.timed(backend, set, kernel, &self.variant)?;
         let whole: Vec<f64> = (0..self.samples.max(1)).map(|run| times.iter().map(|times| times[run]).sum()).collect();
+        let volume = self.lattice.extents().volume();
+        let items = if facts.fields.sites.as_deref() == Some("full") { volume } else { volume / 2 };
         let mut passes = Vec::with_capacity(launches.len());
         for (launch, times) in launches.iter().zip(times) {
-            passes.extend(Spread::of(times).map(|seconds| self.pass(backend, launch, seconds)).transpose()?);
+            passes.extend(Spread::of(times).map(|seconds| self.pass(backend, (launch, items), seconds)));
         }
         let longest = passes.iter_mut().max_by(|a, b| a.seconds.median.total_cmp(&b.seconds.median));
         if let Some(pass) = longest {
@@ -88,7 +90,8 @@ impl Examination<'_> {
         Ok((last, times))
     }
 
-    fn pass(&self, backend: &OpenCl, launch: &LaunchEvent, seconds: Spread) -> Result<Pass, DoctorError> {
+    /// A launch that goes over so many work-items' worth of sites.
+    fn pass(&self, backend: &OpenCl, (launch, items): (&LaunchEvent, usize), seconds: Spread) -> Pass {
         let sizes = launch.work_items();
         let most = self.variant.build.tuning.most_registers.filter(|&most| most > 0);
         let code = Code {
@@ -98,9 +101,11 @@ impl Examination<'_> {
         let site_fast = self.variant.build.tuning.mapping == Some(Mapping::SiteFast);
         let (nsimd, group) = (self.lattice.nsimd(), sizes.local.iter().product::<usize>());
         let over_lanes = sizes.local[usize::from(site_fast)] == nsimd && sizes.global[usize::from(site_fast)] == nsimd;
-        Ok(Pass {
+        let work_items = sizes.global.iter().product::<usize>().max(1);
+        Pass {
             kernel: launch.kernel().name().to_owned(),
-            work_items: sizes.global.iter().product(),
+            work_items,
+            turns: if over_lanes { items.div_ceil(work_items).max(1) } else { 1 },
             group,
             any_group_size: over_lanes,
             any_number_of_groups: false,
@@ -113,7 +118,7 @@ impl Examination<'_> {
             writes: Vec::new(),
             lane_fast: over_lanes.then_some(!site_fast),
             other_groups: Vec::new(),
-        })
+        }
     }
 
     /// The kernel in groups of other numbers of outer sites.

@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::DoctorError;
 use super::described::{ArgumentOf, BufferOf, Description, Often, PassOf, ValueOf};
 use super::finding::Remedy;
-use super::machine::{code_of, efficiency_of};
+use super::machine::{code_of, efficiencies_of};
 use super::observation::{ArrayAccess, Machine, Observation, Pass, Timeline};
 use crate::backend::opencl::{Arg, Buffer, Context, Launch, LaunchEvent, OpenClError};
 use crate::perf::Spread;
@@ -110,10 +110,12 @@ impl Described {
         };
         let mut accesses = Vec::with_capacity(pass.accesses.len());
         for access in &pass.accesses {
+            let (efficiency, line_efficiency) = efficiencies_of(access, machine, pass.group())?;
             accesses.push(ArrayAccess {
                 array: access.buffer.clone(),
                 bytes: bytes_of(&access.buffer),
-                efficiency: efficiency_of(access, machine, pass.group())?,
+                efficiency,
+                line_efficiency,
                 pattern: access.pattern.clone(),
             });
         }
@@ -123,6 +125,7 @@ impl Described {
         Ok(Pass {
             kernel: pass.kernel.clone(),
             work_items: pass.work_items() / pass.slices,
+            turns: 1,
             group: pass.group(),
             any_group_size: pass.any_group_size,
             any_number_of_groups: pass.any_number_of_groups,

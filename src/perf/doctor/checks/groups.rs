@@ -9,13 +9,18 @@ const WAVEFRONTS_A_UNIT: usize = 4;
 /// Another size of groups counts from this gain on; less comes and goes with the state of the memory.
 const WORTH_ANOTHER_SIZE: f64 = 0.04;
 
+/// Times that differ by less than this factor are as good.
+const AS_GOOD: f64 = 1.015;
+
 /// Idle lanes, or another size that was measured to be faster. Where other sizes were measured, the measurement decides.
 pub fn group_size(observation: &Observation, pass: &Pass) -> Option<Finding> {
     let (wavefront, now) = (observation.machine.wavefront, pass.seconds);
     let (filled, sites) = (pass.filled(wavefront), pass.group / pass.lanes.max(1));
     let idle = 1.0 - filled;
     let faster = pass.other_groups.iter().filter(|(_, seconds)| !seconds.overlaps(&now));
-    let best = faster.min_by(|a, b| a.1.median.total_cmp(&b.1.median));
+    let fastest = faster.clone().map(|(_, seconds)| seconds.median).fold(f64::INFINITY, f64::min);
+    // Of sizes that are as good, the smallest: it leaves the scheduler the most freedom.
+    let best = faster.filter(|(_, seconds)| seconds.median <= AS_GOOD * fastest).min_by_key(|(size, _)| *size);
     let measured = best.map(|&(size, seconds)| (size, 1.0 - seconds.median / now.median));
     let (size, gain) = match measured {
         Some((size, gain)) if gain >= WORTH_ANOTHER_SIZE => (size, gain),

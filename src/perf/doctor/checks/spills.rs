@@ -14,7 +14,7 @@ pub fn spills(observation: &Observation, pass: &Pass) -> Option<Finding> {
         (0, scratch) => (2 * scratch, "an array of each work-item lies in memory"),
         (spilled, _) => (spilled, "registers are spilled to memory"),
     };
-    let traffic = (bytes * pass.work_items * pass.launches) as f64;
+    let traffic = (bytes * pass.work_items * pass.turns * pass.launches) as f64;
     let known: u64 = pass.reads.iter().chain(&pass.writes).map(|(_, bytes)| bytes).sum();
     let useful = if known > 0 { known } else { observation.bytes } as f64;
     let mut evidence = vec![format!(

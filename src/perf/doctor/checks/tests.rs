@@ -26,11 +26,13 @@ fn good() -> Observation {
         array: array.to_owned(),
         bytes: 64_000_000,
         efficiency: 1.0,
+        line_efficiency: 1.0,
         pattern: "16*item".to_owned(),
     };
     let pass = Pass {
         kernel: "copy".to_owned(),
         work_items: 4_000_000,
+        turns: 1,
         group: 256,
         any_group_size: true,
         any_number_of_groups: true,
@@ -152,6 +154,31 @@ fn strided_accesses_are_found_by_array() {
     assert!(found.title.contains("for source are not used"), "{}", found.title);
     // 576 MB are moved for 128.
     assert!((found.gain - (1.0 - 128.0 / 500.0) * 500.0 / 502.0).abs() < 1e-9, "{}", found.gain);
+}
+
+#[test]
+fn accesses_that_spread_over_lines_are_found_where_all_sectors_are_used() {
+    let found = only_finding(|run| {
+        slow(run, 500e-6);
+        run.passes[0].lane_fast = Some(false);
+        run.passes[0].accesses.iter_mut().for_each(|access| access.line_efficiency = 0.5);
+    });
+    assert_eq!((found.fault, found.remedy), (Fault::Access, Remedy::LaneFast));
+    assert!(found.title.contains("source, target touch 2.0 times the cache lines"), "{}", found.title);
+    assert!((found.gain - 0.5 * 500.0 / 502.0).abs() < 1e-9, "{}", found.gain);
+}
+
+#[test]
+fn groups_that_stay_spill_at_every_turn() {
+    let gain = |turns| {
+        let run = |run: &mut Observation| {
+            slow(run, 1e-3);
+            run.passes[0].code.spilled_bytes = Some(8);
+            run.passes[0].turns = turns;
+        };
+        only_finding(run).gain
+    };
+    assert!(gain(4) > 2.0 * gain(1));
 }
 
 #[test]
