@@ -44,7 +44,7 @@ pub struct Access {
     /// Advice for the rows of a two-dimensional array of so many elements: pitch in memory, padding in local memory
     #[arg(long, value_name = "ELEMENTS", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     row: Option<u64>,
-    /// Work-items of a wavefront [default: 32; 64 for examples]
+    /// Work-items of a wavefront [default: of a kernel that of the machine, 32 of an H200; 64 for examples; else 32]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     wavefront: Option<u64>,
     /// Bytes of a cache line
@@ -112,8 +112,8 @@ struct KernelArgs {
     /// Outer sites a work-group [default: that of the kernel]
     #[arg(long, value_name = "N")]
     accelerator_threads: Option<AcceleratorThreads>,
-    /// The machine whose default launches are taken: a name that `lanefield estimate --list` has
-    #[arg(long, value_name = "NAME", default_value = "h200")]
+    /// The machine whose default launches are taken: a name that `lanefield estimate --list` has, a file that ends in .toml, or host
+    #[arg(long, value_name = "NAME|FILE|host", default_value = "h200")]
     machine: String,
 }
 
@@ -206,8 +206,10 @@ impl Access {
         let (line, given) = (self.line, self.wavefront);
         let patterns = |patterns, wavefront| Report { kind: "access", wavefront, line, counted: Patterns { patterns } };
         if let Some(kernel) = self.kernel {
-            let wavefront = given.unwrap_or(32);
-            let report = Report { kind: "access", wavefront, line, counted: self.of_kernel(kernel, wavefront)? };
+            let machine = super::estimate::machine_named(&self.of_kernel.machine)?;
+            let wavefront = given.unwrap_or(u64::from(machine.lanes));
+            let counted = self.of_kernel(kernel, wavefront, &machine)?;
+            let report = Report { kind: "access", wavefront, line, counted };
             return output(self.json, &report, text::kernel);
         }
         if let Some(row) = self.row {
@@ -225,9 +227,8 @@ impl Access {
         output(self.json, &patterns(vec![of_pattern(&pattern, line, None)?], wavefront), text::patterns)
     }
 
-    fn of_kernel(&self, kernel: StencilKernel, wavefront: u64) -> anyhow::Result<OfKernel> {
+    fn of_kernel(&self, kernel: StencilKernel, wavefront: u64, machine: &Machine) -> anyhow::Result<OfKernel> {
         let asked = &self.of_kernel;
-        let machine = Machine::named(&asked.machine)?;
         let lanes: LaneChoice = self.lanes.as_deref().unwrap_or("auto").parse()?;
         let choice = KernelChoice {
             mapping: asked.mapping,
@@ -237,7 +238,7 @@ impl Access {
         let work = KernelWork::new(kernel, asked.lattice, asked.precision, asked.links);
         let parts = asked.spinors.unwrap_or(kernel.usual_parts());
         let work = KernelWork { sites: asked.onto, parts, lanes, access: asked.access, choice, ..work };
-        let launched = work.launched(&machine)?;
+        let launched = work.launched(machine)?;
         let arrays = kernel_arrays(&launched, wavefront as usize, self.line);
         let sum = |of: fn(&Counts) -> u64| arrays.iter().map(|row| of(&row.counts)).sum::<u64>() as f64;
         let wavefronts = arrays.first().map_or(1, |row| row.wavefronts).max(1) as f64;

@@ -24,7 +24,7 @@ use arguments::ProductArgs;
 /// Looks at work-groups against wavefronts (and tries 4, 8, 16 and 32 outer sites a group), at the number of groups, at registers spilled to
 /// memory, at passes that could be one, at memory transactions that carry bytes nobody asked for, and at transfers, allocations and gaps between
 /// launches. Findings are ranked by the share of the time that their change would save, each with its evidence and the change to make; no
-/// finding about kernels gains more than lies between them and the copy bandwidth of the same run. `--confirm` makes the changes, and measures.
+/// prediction for one kernel gains more than lies between it and the copy bandwidth of the same run. `--confirm` makes the changes, and measures.
 ///
 /// What is examined: Lanefield's own kernels, in the variant given; or kernels of one's own, described in a TOML file.
 #[derive(Args)]

@@ -228,8 +228,7 @@ impl Estimate {
     /// The machine that was named, else that of the device, with what was measured of it.
     fn machine(&self, backend: Option<&AnyBackend>) -> anyhow::Result<Machine> {
         let machine = match (&self.machine, backend) {
-            (Some(name), _) if name.ends_with(".toml") => Machine::parse(name, &read(Path::new(name))?)?,
-            (Some(name), _) => Machine::named(name)?,
+            (Some(name), _) => machine_named(name)?,
             (None, Some(AnyBackend::Cpu(_))) => Machine::host()?,
             (None, Some(AnyBackend::OpenCl(device))) => {
                 let info = device.context().info();
@@ -299,6 +298,14 @@ impl Estimate {
         }
         Ok(if go == Some(false) { Outcome::CheckFailed } else { Outcome::Done })
     }
+}
+
+/// The machine of a name, or of a file that ends in .toml.
+pub fn machine_named(name: &str) -> anyhow::Result<Machine> {
+    Ok(match name.ends_with(".toml") {
+        true => Machine::parse(name, &read(Path::new(name))?)?,
+        false => Machine::named(name)?,
+    })
 }
 
 fn read(file: &Path) -> anyhow::Result<String> {

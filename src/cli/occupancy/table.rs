@@ -221,7 +221,8 @@ impl Entry {
         }
         known.extend(found.carve_out.map(|kib| ("carve-out", format!("at least {kib} KiB of shared memory"))));
         let next = found.next_step.as_ref().map(|step| step.in_words(architecture));
-        known.push(("next step", next.unwrap_or_else(|| "none: slots bind, which no kernel changes".to_owned())));
+        let none = "none: slots bind, or a resource of which less alone does not do";
+        known.push(("next step", next.unwrap_or_else(|| none.to_owned())));
         if let Some(simplified) = &self.simplified {
             known.push(("simplified formulas", in_words(simplified)));
         }

@@ -29,6 +29,13 @@ pub struct Names {
     pub group: i64,
 }
 
+impl fmt::Display for Names {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { lane, site, word, item, group } = self;
+        write!(f, "lane {lane}, site {site}, word {word}, item {item}, group {group}")
+    }
+}
+
 /// Why text is no expression, or has no value. Messages are fragments.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ExpressionError {
@@ -69,7 +76,7 @@ pub enum ExpressionError {
         most: usize,
     },
     /// Division by zero.
-    #[error("'{text}' divides by zero at {names:?}")]
+    #[error("'{text}' divides by zero at {names}")]
     Division {
         /// The text.
         text: String,
@@ -77,7 +84,7 @@ pub enum ExpressionError {
         names: Names,
     },
     /// A number that no 64 bits hold.
-    #[error("'{text}' leaves the whole numbers of 64 bits at {names:?}")]
+    #[error("'{text}' leaves the whole numbers of 64 bits at {names}")]
     Overflow {
         /// The text.
         text: String,
@@ -319,7 +326,7 @@ mod tests {
     #[test]
     fn values_that_do_not_exist_are_errors() {
         let error = |text: &str| text.parse::<Expression>().unwrap().value(&NAMES).unwrap_err().to_string();
-        assert!(error("1/(lane-3)").contains("divides by zero at Names { lane: 3"));
+        assert!(error("1/(lane-3)").contains("divides by zero at lane 3, site 5"));
         assert!(error("1%(lane-3)").contains("divides by zero"));
         assert!(error("9223372036854775807*site").contains("64 bits"));
     }

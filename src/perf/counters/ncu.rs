@@ -108,8 +108,10 @@ fn wide(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
 /// Work-items of a launch, from "(256, 1, 1)" blocks of "(8, 8, 4)" each.
 fn work_items(sheet: &Sheet, row: &Row) -> Option<u64> {
     let product = |column: &str| -> Option<f64> {
-        let sizes = sheet.text(row, column).trim_matches(|c| matches!(c, '(' | ')' | ' ')).split(',');
-        sizes.map(number).product()
+        let sizes = sheet.text(row, column).trim_matches(|c| matches!(c, '(' | ')' | ' '));
+        // A comma without a blank separates thousands, unless there are no others.
+        let separator = if sizes.contains(", ") { ", " } else { "," };
+        sizes.split(separator).map(number).product()
     };
     Some((product("Block Size")? * product("Grid Size")?) as u64)
 }

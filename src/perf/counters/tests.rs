@@ -84,7 +84,8 @@ fn rocprofv3_has_a_row_for_each_counter_of_a_call() {
 fn nsight_compute_is_read_metric_by_metric_whatever_it_says_before() {
     let kernels = profile(&["ncu_long.csv"]);
     let [clover] = &kernels[..] else { panic!("{kernels:?}") };
-    assert_eq!((clover.kernel.as_str(), clover.calls), ("EOCloverFBCGPU", 1));
+    // "(1,024, 1, 1)" groups of "(256, 1, 1)".
+    assert_eq!((clover.kernel.as_str(), clover.calls, clover.work_items), ("EOCloverFBCGPU", 1, Some(1 << 18)));
     assert!(close(clover.total_rw_bytes, 70e6) && close(clover.seconds, 126.07e-6), "{clover:?}");
     assert_eq!(
         (clover.registers, clover.l2_hit_percent, clover.occupancy_percent),
@@ -132,6 +133,7 @@ fn thousands_may_be_separated_and_decimal_commas_are_refused() {
     assert_eq!(number("1,234,567.5"), Some(1234567.5));
     assert_eq!(number("12'345"), Some(12345.0));
     assert_eq!([number("1,5"), number("NaN"), number(""), number("1,2345")], [None; 4]);
+    assert_eq!([number("0,270"), number("1234,567"), number(",270")], [None; 3]);
 }
 
 #[test]

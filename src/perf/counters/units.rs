@@ -54,11 +54,15 @@ pub(super) fn second_factor(unit: &str) -> Option<f64> {
 pub(super) fn number(text: &str) -> Option<f64> {
     let text = text.trim();
     let digits: String = text.chars().filter(|c| !matches!(c, ',' | '\'' | ' ' | '\u{a0}' | '\u{202f}')).collect();
-    // A comma that is followed by three digits each time separates thousands; another one may be a decimal point.
-    let groups = text.split(',').skip(1);
-    let whole = |group: &str| group.bytes().take_while(u8::is_ascii_digit).count() == 3;
-    if groups.clone().count() > 0 && !groups.clone().all(whole) {
-        return None;
+    // Commas separate thousands where one to three digits, not a lone 0, stand before the first, and three after each; another one may be a decimal
+    // point.
+    if let Some((first, rest)) = text.split_once(',') {
+        let first = first.trim_start_matches(['-', '+']);
+        let leads = (1..=3).contains(&first.len()) && first != "0";
+        let whole = |group: &str| group.bytes().take_while(u8::is_ascii_digit).count() == 3;
+        if !leads || !rest.split(',').all(whole) {
+            return None;
+        }
     }
     digits.parse().ok().filter(|value: &f64| value.is_finite())
 }

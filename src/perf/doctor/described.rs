@@ -236,6 +236,12 @@ impl Description {
             if pass.global.iter().chain(&pass.local).any(|&size| size == 0) || pass.slices == 0 {
                 return Err(format!("{kernel}: sizes and slices must be at least 1"));
             }
+            let most = u32::MAX as usize;
+            let product = |sizes: &[usize]| sizes.iter().try_fold(1usize, |all, &size| all.checked_mul(size));
+            let too_many = |count: Option<usize>| count.is_none_or(|count| count > most);
+            if too_many(product(&pass.global)) || too_many(product(&pass.local)) || pass.slices > most {
+                return Err(format!("{kernel}: at most {most} work-items and slices can be launched"));
+            }
             if !pass.global[0].is_multiple_of(pass.slices * pass.local[0]) {
                 return Err(format!(
                     "{kernel}: {} work-items are not {} slices of whole groups of {}",

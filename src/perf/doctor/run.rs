@@ -198,15 +198,17 @@ impl<'c> Runner<'c> {
         let description = &described.description;
         let program = context.program(&description.name, &described.source, &options)?;
         let longest = description.buffers.iter().map(|buffer| buffer.bytes).max().unwrap_or(0);
-        let mut runner =
-            Self { context, description, program, buffers: Vec::new(), data: numbers(longest), back: vec![0; longest] };
+        // The device refuses what is too large before the host makes room for as many bytes; buffers of each run are tried, too.
+        let mut buffers = Vec::with_capacity(description.buffers.len());
         for buffer in &description.buffers {
-            let made =
-                (buffer.allocated == Often::Once).then(|| context.allocate(buffer.bytes, &buffer.name)).transpose()?;
-            if let Some(made) = &made {
+            let made = context.allocate(buffer.bytes, &buffer.name)?;
+            buffers.push((buffer.allocated == Often::Once).then_some(made));
+        }
+        let runner = Self { context, description, program, buffers, data: numbers(longest), back: vec![0; longest] };
+        for (buffer, made) in description.buffers.iter().zip(&runner.buffers) {
+            if let Some(made) = made {
                 runner.write(buffer, made, Often::Once)?;
             }
-            runner.buffers.push(made);
         }
         Ok(runner)
     }

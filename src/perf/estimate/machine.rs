@@ -156,11 +156,21 @@ impl Machine {
     pub fn with_measured(self, what: &str, json: &str) -> Result<Self, EstimateError> {
         let measured: Measured = serde_json::from_str(json)
             .map_err(|error| EstimateError::File { what: what.to_owned(), reason: error.to_string() })?;
+        let Measured { read_gb_per_second, copy_gb_per_second, l2_gb_per_second, launch_microseconds } = measured;
+        let rates = [read_gb_per_second, copy_gb_per_second, l2_gb_per_second, launch_microseconds];
+        if rates.iter().all(Option::is_none) {
+            return Err(EstimateError::File {
+                what: what.to_owned(),
+                reason: "it has none of read_gb_per_second, copy_gb_per_second, l2_gb_per_second and launch_microseconds; give what \
+                         `lanefield peak --json` prints"
+                    .to_owned(),
+            });
+        }
         let machine = Self {
-            read_gb_per_second: measured.read_gb_per_second.unwrap_or(self.read_gb_per_second),
-            copy_gb_per_second: measured.copy_gb_per_second.unwrap_or(self.copy_gb_per_second),
-            l2_gb_per_second: measured.l2_gb_per_second.unwrap_or(self.l2_gb_per_second),
-            launch_microseconds: measured.launch_microseconds.unwrap_or(self.launch_microseconds),
+            read_gb_per_second: read_gb_per_second.unwrap_or(self.read_gb_per_second),
+            copy_gb_per_second: copy_gb_per_second.unwrap_or(self.copy_gb_per_second),
+            l2_gb_per_second: l2_gb_per_second.unwrap_or(self.l2_gb_per_second),
+            launch_microseconds: launch_microseconds.unwrap_or(self.launch_microseconds),
             ..self
         };
         machine.check(what)?;
@@ -279,6 +289,7 @@ mod tests {
         assert_eq!([tera("h200", Machine::f32_flops), tera("h200", Machine::f64_flops)], [66.9, 33.5]);
         assert_eq!([tera("a100", Machine::f32_flops), tera("v100", Machine::f32_flops)], [19.5, 15.7]);
         assert_eq!([tera("mi100", Machine::f32_flops), tera("mi250x", Machine::f64_flops)], [23.1, 23.9]);
+        assert_eq!([tera("mi300x", Machine::f32_flops), tera("mi300x", Machine::f64_flops)], [163.4, 81.7]);
     }
 
     #[test]
@@ -287,6 +298,8 @@ mod tests {
         let json = r#"{"kind": "peak", "copy_gb_per_second": 4000, "l2_gb_per_second": null, "device": "x"}"#;
         let measured = machine.clone().with_measured("peak.json", json).unwrap();
         assert_eq!((measured.copy_gb_per_second, measured.l2_gb_per_second), (4000.0, machine.l2_gb_per_second));
+        let error = machine.clone().with_measured("bench.json", r#"{"kind": "bench"}"#).unwrap_err().to_string();
+        assert!(error.contains("bench.json") && error.contains("lanefield peak --json"), "{error}");
         let error = machine.with_measured("peak.json", r#"{"copy_gb_per_second": 0}"#).unwrap_err().to_string();
         assert_eq!(error, "peak.json says copy-gb-per-second = 0, and a number above 0, and at most 10^12, is needed");
     }

@@ -116,7 +116,7 @@ impl<'m> Traversal<'m> {
             l1_levels,
             l1_lanes: 1 << l1_levels,
             coherent_lines,
-            last_lines: Self::nodes(self.last_levels()).unwrap_or(u64::MAX),
+            last_lines: Self::nodes(levels.min(self.last_levels())).unwrap_or(u64::MAX),
             hit_rate: (lanes - 1.0) / lanes,
             memory_bound: self.lines_per_second() / coherent_lines as f64,
             memory_bound_at_least: self.lines_per_second() / least,
@@ -179,6 +179,8 @@ mod tests {
     #[test]
     fn the_last_six_levels_and_their_root_are_127_lines() {
         assert_eq!((Traversal::new(&proxy()).last_levels(), report(24).last_lines), (6, 127));
+        // A tree of fewer levels has no more lines than nodes.
+        assert_eq!((report(2).coherent_lines, report(2).last_lines), (7, 7));
         assert_eq!(report(6).coherent_lines, 127);
     }
 

@@ -119,7 +119,11 @@ impl Outcome {
         self.with_seconds = of(|[_, with]| *with);
         self.factor = of(|[without, with]| without / with);
         match &self.factor {
-            Some(_) if pairs.len() < LEAST_PAIRS => self.verdict = Verdict::Unclear,
+            Some(_) if pairs.len() < LEAST_PAIRS => {
+                self.verdict = Verdict::Unclear;
+                let taken = pairs.len();
+                self.remark = Some(format!("{taken} of the {LEAST_PAIRS} pairs of samples that a verdict takes"));
+            }
             Some(factor) => self.verdict = Verdict::of(factor),
             None => self.remark = Some("no sample was taken".to_owned()),
         }

@@ -68,7 +68,15 @@ impl fmt::Display for NamedKernel {
 impl FromStr for NamedKernel {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let known = Self::ALL.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
+        // The names that `estimate`, `access` and `occupancy` have are taken, too.
+        let asked = match text.to_ascii_lowercase().as_str() {
+            "clover-eo" | "eo_clover" => "EOClover",
+            "clover-oe" | "oe_clover" => "OEClover",
+            "domain-wall" | "domain_wall" => "domain-wall-hop",
+            "laplace_hop" => "laplace",
+            _ => text,
+        };
+        let known = Self::ALL.iter().find(|(name, _)| name.eq_ignore_ascii_case(asked));
         known.map(|(_, kernel)| *kernel).ok_or_else(|| {
             let names: Vec<&str> = Self::ALL.iter().map(|(name, _)| *name).collect();
             format!("'{text}' is no kernel: use {}", names.join(", "))

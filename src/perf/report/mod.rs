@@ -48,7 +48,7 @@ pub enum ReportError {
     /// A file is no document of the laboratory.
     #[error(
         "{} does not say what it is: its JSON has no \"kind\" at the top; give what a command of this version printed with --json (peak, bench, tune, \
-         doctor, verify, guidelines, occupancy, counters), or a --trace", .path.display()
+         doctor, verify, guidelines, occupancy, access, estimate, counters), or a --trace", .path.display()
     )]
     NoKind {
         /// As given.

@@ -33,7 +33,9 @@ pub fn passes(observation: &Observation) -> Option<Finding> {
             ));
         }
         for (buffer, bytes) in &first.reads {
-            if reads(second, buffer) {
+            // What is changed in place was counted above.
+            let changed = first.writes.iter().any(|(written, _)| written == buffer);
+            if !changed && reads(second, buffer) {
                 saved += *bytes as f64;
                 evidence.push(format!(
                     "{} and {} both read {} of {buffer}",

@@ -18,7 +18,7 @@ pub fn spills(observation: &Observation, pass: &Pass) -> Option<Finding> {
     let known: u64 = pass.reads.iter().chain(&pass.writes).map(|(_, bytes)| bytes).sum();
     let useful = if known > 0 { known } else { observation.bytes } as f64;
     let mut evidence = vec![format!(
-        "{bytes} bytes a work-item stored and loaded, {} a launch beside {} that must be moved",
+        "{bytes} bytes a work-item stored and loaded, {} a run beside {} that must be moved",
         megabytes(traffic),
         megabytes(useful)
     )];
@@ -29,7 +29,9 @@ pub fn spills(observation: &Observation, pass: &Pass) -> Option<Finding> {
     let (change, remedy) = match most_registers {
         Some(most) => {
             evidence.push(format!("the compiler was told to take {most} registers at most"));
-            ("--registers 0: as many registers as the compiler likes".to_owned(), Remedy::AllRegisters)
+            let change =
+                "--registers 0, or a build without -cl-nv-maxrregcount: as many registers as the compiler likes";
+            (change.to_owned(), Remedy::AllRegisters)
         }
         None if spilled == 0 => (
             "index the array by constants (unroll the loop), or write each element as it is made".to_owned(),
