@@ -40,7 +40,7 @@ pub struct Doctor {
     #[arg(long, value_name = "FILE", conflicts_with = "kernel")]
     described: Option<PathBuf>,
     /// Examine the timeline of a run that was traced instead: FILE was written by --trace. Takes no device
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["kernel", "described", "confirm"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["kernel", "described", "confirm", "wavefront", "samples"])]
     timeline: Option<PathBuf>,
     /// Make the changes, and measure what they gain
     #[arg(long)]

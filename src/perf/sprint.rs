@@ -91,7 +91,7 @@ pub fn stages(setup: StageSetup) -> Result<Vec<Stage>, LayoutError> {
         link_sharing: None,
     };
     let with = |tuning, accumulators| Variant {
-        threads,
+        threads: Some(threads),
         build: KernelBuild { access: None, site_order: None, tuning, accumulators: Some(accumulators) },
     };
     let in_registers = with(tuning, Accumulators::Registers);
@@ -99,7 +99,7 @@ pub fn stages(setup: StageSetup) -> Result<Vec<Stage>, LayoutError> {
     let (points, reordered) = (POINTS.parse()?, SPRINT.parse()?);
 
     let stage = |name: &str, variant, legs| Stage { name: name.to_owned(), variant, legs, relaxed_math: false };
-    let default = stage("Lanefield's defaults", Variant { threads, ..Variant::default() }, LegOrder::DEFAULT);
+    let default = stage("Lanefield's defaults", Variant::default(), LegOrder::DEFAULT);
     if !variants {
         let with_legs = |order: &str, legs| stage(&format!("legs {order}"), default.variant, legs);
         return Ok(vec![with_legs(POINTS, points), with_legs(SPRINT, reordered), default]);
@@ -118,7 +118,7 @@ pub fn stages(setup: StageSetup) -> Result<Vec<Stage>, LayoutError> {
     }
     let in_large_groups = AcceleratorThreads::new(power_of_two_in(LARGE_GROUP.min(most_work_items) / lanes))?;
     let staged = Variant {
-        threads: in_large_groups,
+        threads: Some(in_large_groups),
         ..with(Tuning { neighbours: Some(Neighbours::LocalMemory), ..sized }, Accumulators::Registers)
     };
     let name = format!("with neighbours in local memory, {} work-items", in_large_groups.get() * lanes);
@@ -224,7 +224,7 @@ mod tests {
             let found: Vec<_> = stages.iter().filter(of_neighbours).map(|stage| (&stage.name, stage.variant)).collect();
             let [(name, variant)] = found[..] else { panic!("{found:?}") };
             assert_eq!(variant.build.tuning.group_size, Some(GroupSize::Required));
-            (variant.threads.get(), name.clone())
+            (variant.threads.unwrap().get(), name.clone())
         };
         let named = |work_items| format!("with neighbours in local memory, {work_items} work-items");
         assert_eq!(staged(1024, 8), (64, named(512)));

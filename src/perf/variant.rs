@@ -14,7 +14,7 @@ use crate::verify::KernelBuild;
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Variant {
     /// Outer sites a work-group.
-    pub threads: AcceleratorThreads,
+    pub threads: Option<AcceleratorThreads>,
     /// The layout of fields, and how kernels are built and launched.
     pub build: KernelBuild,
 }
@@ -44,8 +44,7 @@ impl Variant {
 
     /// What was chosen, in words; nothing where all is left to the backend.
     pub fn words(&self) -> Vec<String> {
-        let threads =
-            (self.threads != AcceleratorThreads::DEFAULT).then(|| format!("accelerator threads {}", self.threads));
+        let threads = self.threads.map(|threads| format!("accelerator threads {threads}"));
         let chosen = self.choices().into_iter().filter_map(|(name, choice)| match name {
             "registers" => choice.filter(|number| number != "0").map(|number| format!("at most {number} registers")),
             _ => choice.map(|choice| format!("{} {choice}", name.replace('_', " "))),
@@ -64,11 +63,11 @@ impl fmt::Display for Variant {
 }
 
 impl Serialize for Variant {
-    /// The accelerator threads, and the name of each choice, null where it was left to the backend.
+    /// The accelerator threads, and the name of each choice; null where it was left to the backend.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let choices = self.choices();
         let mut all = serializer.serialize_struct("Variant", choices.len() + 1)?;
-        all.serialize_field("accelerator_threads", &self.threads.get())?;
+        all.serialize_field("accelerator_threads", &self.threads.map(AcceleratorThreads::get))?;
         for (name, choice) in &choices {
             all.serialize_field(name, choice)?;
         }
@@ -134,7 +133,7 @@ impl Timed for OpenCl {
         let Variant { threads, build: KernelBuild { access, site_order, tuning, accumulators } } = *variant;
         self.set_access(access.unwrap_or(AccessWidth::of_device(self.context().info())))?;
         self.set_site_order(site_order.unwrap_or_default())?;
-        self.set_accelerator_threads(threads);
+        self.choose_accelerator_threads(threads);
         self.set_tuning(tuning);
         self.set_accumulators(accumulators);
         Ok(())
@@ -182,7 +181,7 @@ mod tests {
             ..Tuning::default()
         };
         let variant = Variant {
-            threads: AcceleratorThreads::new(16).unwrap(),
+            threads: Some(AcceleratorThreads::new(16).unwrap()),
             build: KernelBuild {
                 access: Some(AccessWidth::Eight),
                 site_order: Some(SiteOrder::Subdomains([8, 4, 4, 1])),

@@ -116,6 +116,11 @@ impl OpenCl {
         (self.threads, self.threads_chosen) = (threads, true);
     }
 
+    /// The same, or whatever was tuned for each kernel, else the default.
+    pub fn choose_accelerator_threads(&mut self, threads: Option<AcceleratorThreads>) {
+        (self.threads, self.threads_chosen) = (threads.unwrap_or_default(), threads.is_some());
+    }
+
     /// Outer sites a work-group.
     pub fn accelerator_threads(&self) -> AcceleratorThreads {
         self.threads

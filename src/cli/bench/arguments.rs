@@ -130,12 +130,9 @@ impl VariantArgs {
             link_sharing,
         };
         let build = KernelBuild { access, site_order, tuning, accumulators };
-        let variant = Variant { threads: accelerator_threads.unwrap_or_default(), build };
-        if !B::HAS_VARIANTS && (variant != Variant::default() || accelerator_threads.is_some()) {
-            let chosen = match variant.words().as_slice() {
-                [] => format!("accelerator threads {}", variant.threads),
-                words => words.join(", "),
-            };
+        let variant = Variant { threads: accelerator_threads, build };
+        if !B::HAS_VARIANTS && variant != Variant::default() {
+            let chosen = variant.words().join(", ");
             bail!(
                 "the CPU reference has one way to run a kernel, and cannot take: {chosen}; choose an OpenCL device by --device"
             );

@@ -82,7 +82,7 @@ impl Sprint {
     fn lattice<R: Vectors, B: Timed>(&self, runner: &mut Runner<'_, B>, extents: Extents) -> anyhow::Result<()> {
         let lattice = self.layout.lattice::<R, B>(runner.backend, extents)?;
         let setup = StencilSetup { lattice, links: self.layout.links, legs: LegOrder::DEFAULT, spinors: 1 };
-        let default = Variant { threads: self.accelerator_threads, ..Variant::default() };
+        let default = Variant { threads: B::HAS_VARIANTS.then_some(self.accelerator_threads), ..Variant::default() };
         let unmade = FieldFacts::unmade::<R>(extents, 1).with_links(self.layout.links, setup.legs);
         let stage_setup = StageSetup {
             threads: self.accelerator_threads,

@@ -100,7 +100,7 @@ impl Threads {
         let tuning = Tuning { group_size: Some(GroupSize::Required), ..Tuning::default() };
         let build = KernelBuild { tuning, ..KernelBuild::default() };
         for &threads in &self.accelerator_threads {
-            runner.keep(&mut set, kernel, &Variant { threads, build });
+            runner.keep(&mut set, kernel, &Variant { threads: Some(threads), build });
         }
     }
 }
@@ -131,7 +131,7 @@ impl Study {
     fn new(report: Report) -> Self {
         let fastest = columns(&report.rows).into_iter().filter_map(|(kernel, precision)| {
             let timed = of_column(&report.rows, kernel, precision)
-                .filter_map(|row| Some((row.record.seconds?.median, row.record.choices.threads.get())));
+                .filter_map(|row| Some((row.record.seconds?.median, row.record.choices.threads?.get())));
             let (_, accelerator_threads) = timed.min_by(|(a, _), (b, _)| a.total_cmp(b))?;
             Some(Fastest { kernel: kernel.to_owned(), precision, accelerator_threads })
         });
@@ -148,7 +148,7 @@ impl Study {
         lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
         for &number in threads {
             let cell = |&(kernel, precision): &(&str, &'static str)| {
-                let row = of_column(rows, kernel, precision).find(|row| row.record.choices.threads == number);
+                let row = of_column(rows, kernel, precision).find(|row| row.record.choices.threads == Some(number));
                 row.and_then(cell).unwrap_or_else(|| "–".to_owned())
             };
             lines.add_row(std::iter::once(number.to_string()).chain(columns.iter().map(cell)));
@@ -192,5 +192,5 @@ fn of_column<'r>(rows: &'r [Row], kernel: &str, precision: &'static str) -> impl
 /// `5239.1 (64)`: the rate, and the work-items of a group.
 fn cell(row: &Row) -> Option<String> {
     let lanes: usize = row.record.fields.virtual_nodes?.iter().product();
-    Some(format!("{:.1} ({})", row.gflop_per_second?, lanes * row.record.choices.threads.get()))
+    Some(format!("{:.1} ({})", row.gflop_per_second?, lanes * row.record.choices.threads?.get()))
 }

@@ -11,7 +11,7 @@ use lanefield::reference::layout::AcceleratorThreads;
 pub fn changed(variant: Variant, remedy: Remedy) -> Option<Variant> {
     let mut changed = variant;
     match remedy {
-        Remedy::GroupSize(threads) => changed.threads = AcceleratorThreads::new(threads).ok()?,
+        Remedy::GroupSize(threads) => changed.threads = Some(AcceleratorThreads::new(threads).ok()?),
         Remedy::AllRegisters => changed.build.tuning.most_registers = Some(0),
         Remedy::LaneFast => changed.build.tuning.mapping = Some(Mapping::LaneFast),
         Remedy::Groups(_) | Remedy::KeepOnDevice | Remedy::KeepBuffers | Remedy::OneLaunch | Remedy::Source => {

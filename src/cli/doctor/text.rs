@@ -23,7 +23,7 @@ pub fn text(report: &Report) -> String {
         ("device", device.name.clone()),
         ("wavefront", format!("{} work-items, {} compute units{stands_for}", device.wavefront, device.units)),
         ("copy bandwidth", format!("{:.1} GB/s", device.copy_bandwidth / 1e9)),
-        ("empty launch", format!("{:.1} µs", 1e6 * device.launch)),
+        ("empty kernel", format!("{:.1} µs", 1e6 * device.launch)),
     ]);
     std::iter::once(heading).chain(patients).collect::<Vec<_>>().join("\n\n")
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{LaneChoice, LaneWidth, Parity, Sites};
+use lanefield_reference::layout::{AcceleratorThreads, LaneChoice, LaneWidth, Parity, Sites};
 
 use super::DoctorError;
 use super::machine::{LINE, line_efficiency};
@@ -86,8 +86,7 @@ fn known(kernel: NamedKernel) -> Option<StencilKernel> {
 fn chosen(variant: &Variant) -> KernelChoice {
     let tuning = variant.build.tuning;
     KernelChoice {
-        // A variant launches in its own number, whatever was tuned.
-        accelerator_threads: Some(variant.threads.get()),
+        accelerator_threads: variant.threads.map(AcceleratorThreads::get),
         link_loads: tuning.link_loads,
         stores: tuning.stores,
         walk: tuning.walk,

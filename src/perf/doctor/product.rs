@@ -47,7 +47,7 @@ impl KernelTask<OpenCl> for Examination<'_> {
         if let Some(pass) = longest {
             pass.accesses = self.modelled.accesses.clone();
             if self.other_groups {
-                pass.other_groups = self.others(backend, set, kernel)?;
+                pass.other_groups = self.others(backend, set, kernel, pass.group)?;
             }
         }
         backend.choose(&self.variant)?;
@@ -121,22 +121,24 @@ impl Examination<'_> {
         }
     }
 
-    /// The kernel in groups of other numbers of outer sites.
+    /// The kernel in groups of other numbers of outer sites than make `group` work-items.
     fn others<S: KernelSet<OpenCl>>(
         &self,
         backend: &mut OpenCl,
         set: &mut S,
         kernel: S::Kernel,
+        group: usize,
     ) -> Result<Vec<(usize, Spread)>, DoctorError> {
         let most = backend.context().info().max_work_group_size;
         let mut others = Vec::new();
         for threads in THREADS {
-            if threads == self.variant.threads.get() || threads * self.lattice.nsimd() > most {
+            if threads * self.lattice.nsimd() == group || threads * self.lattice.nsimd() > most {
                 continue;
             }
             let threads = AcceleratorThreads::new(threads).map_err(crate::backend::BackendError::from)?;
             // A device may refuse a size; then it is not one to change to.
-            let Ok((_, times)) = self.timed(backend, set, kernel, &Variant { threads, ..self.variant }) else {
+            let Ok((_, times)) = self.timed(backend, set, kernel, &Variant { threads: Some(threads), ..self.variant })
+            else {
                 continue;
             };
             let runs = (0..self.samples.max(1)).map(|run| times.iter().map(|times| times[run]).sum()).collect();

@@ -30,6 +30,23 @@ struct Event {
     args: Arguments,
 }
 
+impl Event {
+    fn range(&self) -> (f64, f64) {
+        (self.ts, self.ts + self.dur.max(0.0))
+    }
+}
+
+/// The length of what some ranges cover together.
+fn covered(mut ranges: Vec<(f64, f64)>) -> f64 {
+    ranges.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (mut all, mut until) = (0.0, f64::NEG_INFINITY);
+    for (from, to) in ranges {
+        all += (to - from.max(until)).max(0.0);
+        until = until.max(to);
+    }
+    all
+}
+
 #[derive(Deserialize, Default)]
 #[serde(default)]
 struct Arguments {
@@ -74,13 +91,16 @@ fn observed(trace: Trace) -> Option<Observation> {
     }
     // Kernels, copies and fills, which may overlap.
     let moved = |event: &&&Event| !matches!(event.name.as_str(), "write to device" | "read from device" | "allocate");
-    let mut busy: Vec<(f64, f64)> = events.iter().filter(moved).map(|event| (event.ts, event.ts + event.dur)).collect();
-    busy.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut until = f64::NEG_INFINITY;
-    for (from, to) in busy {
-        timeline.kernels += 1e-6 * (to - from.max(until)).max(0.0);
-        until = until.max(to);
-    }
+    timeline.kernels = 1e-6 * covered(events.iter().filter(moved).map(|event| event.range()).collect());
+    // While the host builds programs, reads files or asks for the times of events, no launch could have come.
+    let host = |event: &&Event| {
+        event.ph == "X" && (matches!(event.cat.as_str(), "build" | "file") || event.name == "times of events (trace)")
+    };
+    let device: Vec<(f64, f64)> = events.iter().map(|event| event.range()).collect();
+    let within = |(from, to): (f64, f64)| (from.max(begin), to.min(end));
+    let elsewhere = trace.events.iter().filter(host).map(|event| within(event.range())).filter(|(from, to)| from < to);
+    let both: Vec<(f64, f64)> = device.iter().copied().chain(elsewhere).collect();
+    timeline.wall -= 1e-6 * (covered(both) - covered(device));
     let kernels = events.iter().filter(|event| event.cat == "kernel" && event.dur > 0.0);
     let shortest = kernels.map(|event| 1e-6 * event.dur).min_by(f64::total_cmp).unwrap_or(0.0);
     Some(Observation {
@@ -140,6 +160,16 @@ mod tests {
         assert_eq!((timeline.launches, timeline.allocated_buffers, timeline.transferred_bytes), (2, 1, 8192));
         assert!(near(timeline.gaps(), 50e-6), "{}", timeline.gaps());
         assert!(trace("").is_none());
+    }
+
+    #[test]
+    fn what_the_host_did_meanwhile_is_no_gap() {
+        let host = r#",{"name":"build hop.cl","cat":"build","ph":"X","pid":1,"tid":1,"ts":150,"dur":1000}"#;
+        let events = event("kernel", "hop", 100, 100, 0) + host + &event("kernel", "hop", 1200, 100, 0);
+        let timeline = trace(&events).unwrap().timeline;
+        // 950 of 1200 µs go into the build beside no kernel.
+        assert!((timeline.wall - 250e-6).abs() < 1e-12, "{}", timeline.wall);
+        assert!((timeline.gaps() - 50e-6).abs() < 1e-12);
     }
 
     #[test]

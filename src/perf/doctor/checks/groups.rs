@@ -89,11 +89,10 @@ pub fn launch_shape(observation: &Observation, pass: &Pass) -> Option<Finding> {
         evidence: vec![
             format!("{} compute units, {groups} groups", machine.units),
             format!("{wavefronts} wavefronts of {}, where {wanted} give each scheduler one", machine.wavefront),
-            format!("{} is above what its bytes or a launch take", percent(observation.headroom_of(pass))),
         ],
         change: match pass.any_number_of_groups {
             true => format!("launch {enough} groups: as many as getNumBlocksAndThreads would, not one for all sites"),
-            false => "give each work-item less to do, so that more of them are launched".to_owned(),
+            false => "give each work-item less to do, so that more of them are launched (of a lattice: smaller groups, narrower lanes, more sites)".to_owned(),
         },
         confirmed_gain: None,
         unconfirmed: None,

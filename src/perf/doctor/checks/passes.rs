@@ -20,7 +20,9 @@ pub fn passes(observation: &Observation) -> Option<Finding> {
             if !second.reads.iter().any(|(read, _)| read == buffer) {
                 continue;
             }
-            let later = observation.passes[number + 2..].iter().any(|pass| reads(pass, buffer));
+            // Until somebody writes it again.
+            let after = observation.passes[number + 2..].iter();
+            let later = after.take_while(|pass| !writes(pass, buffer)).any(|pass| reads(pass, buffer));
             let kept = later || observation.outputs.contains(buffer);
             let times = if kept { 1.0 } else { 2.0 };
             saved += times * *bytes as f64;
@@ -56,13 +58,17 @@ pub fn passes(observation: &Observation) -> Option<Finding> {
         fault: Fault::Passes,
         title: format!("{} passes go over the same data", observation.passes.len()),
         kernel: String::new(),
-        gain: saved / all * kernels / observation.run_seconds(),
+        gain: (saved / all).min(observation.headroom()) * kernels / observation.run_seconds(),
         evidence,
         change: "fuse the passes: what one makes, the next takes from registers".to_owned(),
         confirmed_gain: None,
         unconfirmed: None,
         remedy: Remedy::Source,
     })
+}
+
+fn writes(pass: &Pass, buffer: &str) -> bool {
+    pass.writes.iter().any(|(name, _)| name == buffer)
 }
 
 fn reads(pass: &Pass, buffer: &str) -> bool {

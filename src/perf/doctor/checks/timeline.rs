@@ -68,7 +68,10 @@ pub fn launches(observation: &Observation) -> Option<Finding> {
     let overhead = timeline.gaps() + (launches - 1) as f64 * empty.min(each);
     let evidence = vec![
         format!("{launches} launches of {} each, {} between them", micros(each), micros(between)),
-        format!("an empty launch takes {}", micros(empty)),
+        match observation.machine.copy_bandwidth.is_nan() {
+            true => format!("the shortest kernel that was seen took {}", micros(empty)),
+            false => format!("an empty kernel takes {}", micros(empty)),
+        },
     ];
     let title =
         format!("{launches} launches: {} of the time is overhead of launching", percent((overhead / run).min(1.0)));
