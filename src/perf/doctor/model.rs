@@ -11,7 +11,7 @@ use super::machine::{LINE, line_efficiency};
 use super::observation::{ArrayAccess, Machine};
 use crate::backend::BackendError;
 use crate::backend::opencl::{KernelChoice, OpenCl, StoredPrecision};
-use crate::perf::access::{Counts, KernelSetup, Launched, StencilKernel, kernel_arrays};
+use crate::perf::access::{Array, ArrayCounts, Counts, KernelSetup, Launched, StencilKernel, kernel_arrays};
 use crate::perf::estimate::{self, KernelWork};
 use crate::perf::kernels::{BlasKernel, NamedKernel, StencilSetup};
 use crate::perf::{InWords as _, Variant};
@@ -105,7 +105,9 @@ fn chosen(variant: &Variant) -> KernelChoice {
 /// The counts of all legs of an array together.
 fn arrays(launched: &Launched, wavefront: usize) -> Vec<ArrayAccess> {
     let mut all: BTreeMap<String, (Counts, usize)> = BTreeMap::new();
-    for row in kernel_arrays(launched, wavefront, LINE) {
+    // Tables are a few bytes a site, the same for all lanes, and stay in the first cache.
+    let of_fields = |row: &ArrayCounts| !matches!(row.array, Array::Neighbours | Array::LaneSteps);
+    for row in kernel_arrays(launched, wavefront, LINE).into_iter().filter(of_fields) {
         let name = format!("{:?}", row.array).to_lowercase();
         let (counts, widest) = all.entry(name).or_default();
         counts.accesses += row.counts.accesses;

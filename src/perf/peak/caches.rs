@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::plateau::Plateau;
 use super::record::{Peak, Place, WorkingSet};
 use super::{Scale, ladder, rate, sampled};
 use crate::backend::BackendError;
@@ -142,15 +143,11 @@ pub(super) fn measure(
         true => curve(context, scale, &own_reader, Place::Shared, tell)?,
         false => curve(context, scale, &Reader::new(context, false, true)?, Place::Shared, tell)?,
     };
-    let points: Vec<(u64, f64)> = shared.iter().map(|set| (set.bytes, set.gb_per_second)).collect();
     let own = peak.keep_working_sets(Place::Own, own);
     peak.keep_working_sets(Place::Shared, shared);
     peak.l1_gb_per_second = own.0;
-    let first_cache = peak.plateaus.iter().find(|plateau| plateau.place == Place::Own).map(|plateau| plateau.to_bytes);
-    peak.l2_gb_per_second = match scale.is_cpu {
-        true => own.1,
-        false => first_cache.and_then(|bytes| best_beyond(&points, bytes)),
-    };
+    let largest = peak.working_sets.iter().filter(|set| set.place == Place::Shared).map(|set| set.bytes).max();
+    peak.l2_gb_per_second = if scale.is_cpu { own.1 } else { last_before_memory(&peak.plateaus, largest.unwrap_or(0)) };
 
     let local = local_curve(context, scale, &own_reader, tell)?;
     peak.local_gb_per_second = local.iter().map(|set| set.gb_per_second).reduce(f64::max);
@@ -158,10 +155,11 @@ pub(super) fn measure(
     Ok(())
 }
 
-/// The highest bandwidth of a set for all units that no first cache holds. Loads go past that cache, but small sets are read by many units at once
-/// from few slices of the second one, and units that read the same at the same time share a reply.
-fn best_beyond(points: &[(u64, f64)], first_cache: u64) -> Option<f64> {
-    points.iter().filter(|(bytes, _)| *bytes > first_cache).map(|&(_, rate)| rate).reduce(f64::max)
+/// The bandwidth of the largest sets for all units that the last cache holds: the last plateau that does not go on to the largest size, where memory
+/// is. Loads go past the first cache, but small sets are read by neighbouring units at the same time, which may share a reply.
+fn last_before_memory(plateaus: &[Plateau], largest: u64) -> Option<f64> {
+    let cached = plateaus.iter().filter(|plateau| plateau.place == Place::Shared && plateau.to_bytes < largest);
+    cached.max_by_key(|plateau| plateau.to_bytes).map(|plateau| plateau.gb_per_second)
 }
 
 /// Bandwidth by size, of sets that each unit has for itself or of one for all.
@@ -224,12 +222,27 @@ fn local_curve(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::perf::peak::plateaus;
 
     #[test]
-    fn the_second_cache_is_judged_by_sets_that_the_first_does_not_hold() {
-        // As an H200 gave them, in KiB and GB/s.
-        let points = [(4, 3441.0), (64, 13603.0), (256, 11693.0), (512, 10789.0), (1024, 10945.0), (65536, 7526.0)];
-        assert_eq!(best_beyond(&points, 256), Some(10945.0));
-        assert_eq!(best_beyond(&points, 65536), None);
+    fn the_last_cache_is_judged_by_the_largest_sets_that_it_holds() {
+        // As an H200 gave them, in MiB and GB/s.
+        let curve = [
+            0.25, 20263.0, 0.5, 18882.0, 1.0, 17291.0, 2.0, 16159.0, 4.0, 16368.0, 8.0, 10114.0, 16.0, 9045.0, 32.0,
+            8499.0,
+        ];
+        let more = [64.0, 8022.0, 128.0, 5805.0, 256.0, 4415.0];
+        let points: Vec<(u64, f64)> = curve
+            .iter()
+            .chain(&more)
+            .copied()
+            .collect::<Vec<f64>>()
+            .as_chunks()
+            .0
+            .iter()
+            .map(|[mib, rate]| ((mib * 1048576.0) as u64, *rate))
+            .collect();
+        assert_eq!(last_before_memory(&plateaus(Place::Shared, &points), 256 << 20), Some(9045.0));
+        assert_eq!(last_before_memory(&[], 1), None);
     }
 }

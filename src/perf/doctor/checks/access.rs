@@ -43,7 +43,8 @@ pub fn access(observation: &Observation, pass: &Pass) -> Option<Finding> {
     }
     let by_sector = Waste::of(pass, |array| array.efficiency);
     let by_line = Waste::of(pass, |array| array.line_efficiency);
-    let (waste, title) = match by_sector.share() >= LITTLE {
+    // Lines are never used better than sectors are: what sectors explain is theirs.
+    let (waste, title) = match by_sector.share() >= LITTLE.max(by_line.share() / 2.0) {
         true => {
             let (share, names) = (percent(by_sector.share()), by_sector.names());
             (&by_sector, format!("{share} of the bytes that are moved for {names} are not used"))
@@ -73,12 +74,11 @@ pub fn access(observation: &Observation, pass: &Pass) -> Option<Finding> {
             (change.to_owned(), Remedy::Source)
         }
     };
-    let most = by_sector.share().max(by_line.share());
     Some(Finding {
         fault: Fault::Access,
         title,
         kernel: pass.kernel.clone(),
-        gain: of_run(observation, pass, most.min(observation.headroom_of(pass))),
+        gain: of_run(observation, pass, waste.share().min(observation.headroom_of(pass))),
         evidence,
         change,
         confirmed_gain: None,
