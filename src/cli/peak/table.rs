@@ -51,15 +51,8 @@ fn figures(peak: &Peak) -> String {
             .map(|found| format!("{place}, {} to {}", bytes(found.from_bytes), bytes(found.to_bytes)))
             .unwrap_or_default()
     };
-    let of_all = peak
-        .working_sets
-        .iter()
-        .find(|set| set.place == Place::Shared && Some(set.gb_per_second) == peak.l2_gb_per_second);
     // A CPU's second cache is read by each unit for itself.
-    let l2 = of_all.map_or_else(
-        || plateau(Place::Own, peak.l2_gb_per_second),
-        |set| format!("{}, {}", Place::Shared, bytes(set.bytes)),
-    );
+    let l2 = [Place::Shared, Place::Own].map(|place| plateau(place, peak.l2_gb_per_second)).concat();
     let chase = |local: bool| {
         let of_place = peak.chases.iter().filter(|chase| (chase.place == Place::Local) == local);
         of_place.map(|chase| chase.bytes).max().map(|most| format!("a set of {}", bytes(most))).unwrap_or_default()

@@ -1,7 +1,7 @@
 //! What is shown of each kind of document: facts, charts, tables. What is not known is shown as facts and tables of whatever is there.
 
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::Document;
 use super::bars::{self, Bars};
@@ -33,6 +33,8 @@ pub(super) struct Section {
 #[derive(Serialize, Debug)]
 pub(super) struct Finding {
     title: String,
+    /// The kernel, or the run.
+    subject: String,
     /// In percent.
     gain: Option<String>,
     confirmed: Option<String>,
@@ -190,29 +192,56 @@ fn rows_of(value: &Value, name: &str) -> Option<Table> {
 }
 
 fn doctor(section: &mut Section, value: &Value) {
-    let findings = value["findings"].as_array().map_or(&[][..], Vec::as_slice);
-    section.lead = match findings.len() {
+    // One that was examined alone may stand for itself.
+    let patients = value["patients"].as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    for patient in patients {
+        let subject = bars::text(patient, "subject");
+        let findings = patient["findings"].as_array().into_iter().flatten();
+        section.findings.extend(findings.map(|finding| finding_of(finding, &subject)));
+    }
+    section.lead = match section.findings.len() {
         0 => "Nothing was found.".to_owned(),
-        _ => "What was found, with what it would give.".to_owned(),
+        _ => "What was found, and the share of the time that its change would save.".to_owned(),
     };
-    let percent = |value: &Value| value.as_f64().map(|gain| format!("{:+.1} %", 100.0 * gain));
-    section.findings = findings
+    let micros = |value: &Value| value.as_f64().map(|seconds| 1e6 * seconds);
+    let examined: Vec<Value> = patients
         .iter()
-        .map(|finding| Finding {
-            title: bars::text(finding, "title"),
-            gain: percent(&finding["gain"]),
-            confirmed: percent(&finding["confirmed_gain"]),
-            change: bars::text(finding, "change"),
-            evidence: match &finding["evidence"] {
-                Value::Array(lines) => lines.iter().filter_map(evidence).collect(),
-                line => evidence(line).into_iter().collect(),
-            },
+        .filter(|patient| patient["kernel_seconds"].is_f64())
+        .map(|patient| {
+            json!({
+                "subject": patient["subject"],
+                "time, µs": micros(&patient["kernel_seconds"]),
+                "by the estimate, µs": micros(&patient["estimated_seconds"]),
+                "GB/s": patient["gb_per_second"],
+                "of copy, %": patient["share_of_copy"].as_f64().map(|share| 100.0 * share),
+                "findings": patient["findings"].as_array().map_or(0, Vec::len),
+            })
         })
         .collect();
-    for (name, value) in value.as_object().into_iter().flatten() {
-        if name != "findings" {
-            nested(section, name, value);
-        }
+    section.tables.extend(Table::of("Examined", &examined));
+    let device = &value["device"];
+    let machine = json!({
+        "device": device["name"].as_str().or(device.as_str()),
+        "wavefront": device["wavefront"],
+        "compute units": device["units"],
+        "copy_gb_per_second": device["copy_bandwidth"].as_f64().map(|rate| rate / 1e9),
+        "empty kernel, µs": micros(&device["launch"]),
+    });
+    section.facts.extend(facts(&machine));
+}
+
+fn finding_of(finding: &Value, subject: &str) -> Finding {
+    let percent = |value: &Value| value.as_f64().map(|gain| format!("{:+.1} %", 100.0 * gain));
+    Finding {
+        title: bars::text(finding, "title"),
+        subject: subject.to_owned(),
+        gain: percent(&finding["gain"]),
+        confirmed: percent(&finding["confirmed_gain"]),
+        change: bars::text(finding, "change"),
+        evidence: match &finding["evidence"] {
+            Value::Array(lines) => lines.iter().filter_map(evidence).collect(),
+            line => evidence(line).into_iter().collect(),
+        },
     }
 }
 
