@@ -47,9 +47,9 @@ pub struct Access {
     /// Work-items of a wavefront [default: of a kernel that of the machine, 32 of an H200; 64 for examples; else 32]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     wavefront: Option<u64>,
-    /// Bytes of a cache line
-    #[arg(long, value_name = "BYTES", default_value_t = 128, value_parser = clap::value_parser!(u64).range(4..=4096))]
-    line: u64,
+    /// Bytes of a cache line [default: of a kernel that of the machine, else 128]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(4..=4096))]
+    line: Option<u64>,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -116,6 +116,9 @@ struct KernelArgs {
     #[arg(long, value_name = "NAME|FILE|host", default_value = "h200")]
     machine: String,
 }
+
+/// Bytes of a line where no machine says it.
+const LINE: u64 = 128;
 
 /// What was counted. As JSON, these fields.
 #[derive(Serialize)]
@@ -203,12 +206,13 @@ struct LocalRow {
 
 impl Access {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let (line, given) = (self.line, self.wavefront);
+        let (line, given) = (self.line.unwrap_or(LINE), self.wavefront);
         let patterns = |patterns, wavefront| Report { kind: "access", wavefront, line, counted: Patterns { patterns } };
         if let Some(kernel) = self.kernel {
             let machine = super::estimate::machine_named(&self.of_kernel.machine)?;
             let wavefront = given.unwrap_or(u64::from(machine.lanes));
-            let counted = self.of_kernel(kernel, wavefront, &machine)?;
+            let line = self.line.unwrap_or(machine.line_bytes);
+            let counted = self.of_kernel(kernel, (wavefront, line), &machine)?;
             let report = Report { kind: "access", wavefront, line, counted };
             return output(self.json, &report, text::kernel);
         }
@@ -219,7 +223,7 @@ impl Access {
         }
         if let Some(name) = &self.example {
             let wavefront = given.unwrap_or(64);
-            let counted = self.of_examples(name, wavefront)?;
+            let counted = self.of_examples(name, (wavefront, line))?;
             return output(self.json, &patterns(counted, wavefront), text::patterns);
         }
         let wavefront = given.unwrap_or(32);
@@ -227,7 +231,12 @@ impl Access {
         output(self.json, &patterns(vec![of_pattern(&pattern, line, None)?], wavefront), text::patterns)
     }
 
-    fn of_kernel(&self, kernel: StencilKernel, wavefront: u64, machine: &Machine) -> anyhow::Result<OfKernel> {
+    fn of_kernel(
+        &self,
+        kernel: StencilKernel,
+        (wavefront, line): (u64, u64),
+        machine: &Machine,
+    ) -> anyhow::Result<OfKernel> {
         let asked = &self.of_kernel;
         let lanes: LaneChoice = self.lanes.as_deref().unwrap_or("auto").parse()?;
         let choice = KernelChoice {
@@ -239,7 +248,7 @@ impl Access {
         let parts = asked.spinors.unwrap_or(kernel.usual_parts());
         let work = KernelWork { sites: asked.onto, parts, lanes, access: asked.access, choice, ..work };
         let launched = work.launched(machine)?;
-        let arrays = kernel_arrays(&launched, wavefront as usize, self.line);
+        let arrays = kernel_arrays(&launched, wavefront as usize, line);
         let sum = |of: fn(&Counts) -> u64| arrays.iter().map(|row| of(&row.counts)).sum::<u64>() as f64;
         let wavefronts = arrays.first().map_or(1, |row| row.wavefronts).max(1) as f64;
         let moved = sum(Counts::moved_bytes);
@@ -286,7 +295,7 @@ impl Access {
         Ok(OfRow { row, element, pitch: row_pitch(row, wavefront), local: local.into() })
     }
 
-    fn of_examples(&self, name: &str, wavefront: u64) -> anyhow::Result<Vec<OfPattern>> {
+    fn of_examples(&self, name: &str, (wavefront, line): (u64, u64)) -> anyhow::Result<Vec<OfPattern>> {
         let examples = match (name, Example::named(name)) {
             ("all", _) => EXAMPLES.to_vec(),
             (_, Some(example)) => vec![example],
@@ -295,7 +304,7 @@ impl Access {
                 bail!("no example '{name}': use {} or all", names.join(", "));
             }
         };
-        examples.iter().map(|example| of_pattern(&example.pattern(wavefront)?, self.line, Some(example))).collect()
+        examples.iter().map(|example| of_pattern(&example.pattern(wavefront)?, line, Some(example))).collect()
     }
 
     fn pattern(&self, wavefront: u64) -> anyhow::Result<Pattern> {

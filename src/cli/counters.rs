@@ -143,43 +143,43 @@ impl Report {
     }
 
     fn kernels(&self) -> String {
-        let mut lines = table([
-            "kernel",
-            "work-items",
-            "calls",
-            "average, ms",
-            "TOTAL_RW, MB",
-            "bandwidth",
-            "L2 hit, %",
-            "registers",
-            "scalar",
-            "local, B",
-            "scratch, B",
-            "group",
-            "occupancy, %",
-        ]);
+        type Cell = fn(&KernelCounters) -> String;
+        const ALWAYS: usize = 6;
+        let columns: [(&str, Cell); 13] = [
+            ("kernel", |row| row.kernel.clone()),
+            ("items", |row| row.work_items.map_or_else(|| "–".to_owned(), |items| items.to_string())),
+            ("calls", |row| row.calls.to_string()),
+            ("average, ms", |row| number(row.seconds.map(|seconds| seconds * 1e3), 6)),
+            ("TOTAL_RW\nMB", |row| number(row.total_rw_bytes.map(|bytes| bytes / 1e6), 5)),
+            ("bandwidth", |row| bandwidth(row.gb_per_second, row.share_of_ceiling)),
+            ("L2, %", |row| number(row.l2_hit_percent, 1)),
+            ("regs", |row| number(row.registers, 0)),
+            ("SGPR", |row| number(row.scalar_registers, 0)),
+            ("LDS, B", |row| number(row.local_bytes, 0)),
+            ("scr., B", |row| number(row.scratch_bytes, 0)),
+            ("group", |row| number(row.group_size, 0)),
+            ("occ., %", |row| number(row.occupancy_percent, 1)),
+        ];
+        // What no kernel's profile tells has no column.
+        let told =
+            |&(at, (_, cell)): &(usize, (&str, Cell))| at < ALWAYS || self.rows.iter().any(|row| cell(row) != "–");
+        let columns: Vec<(&str, Cell)> =
+            columns.into_iter().enumerate().filter(told).map(|(_, column)| column).collect();
+        let mut lines = table([""; 0]);
+        lines.set_header(columns.iter().map(|(name, _)| *name));
         lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
         for row in &self.rows {
-            lines.add_row([
-                row.kernel.clone(),
-                row.work_items.map_or_else(|| "–".to_owned(), |items| items.to_string()),
-                row.calls.to_string(),
-                number(row.seconds.map(|seconds| seconds * 1e3), 6),
-                number(row.total_rw_bytes.map(|bytes| bytes / 1e6), 5),
-                bandwidth(row.gb_per_second, row.share_of_ceiling),
-                number(row.l2_hit_percent, 1),
-                number(row.registers, 0),
-                number(row.scalar_registers, 0),
-                number(row.local_bytes, 0),
-                number(row.scratch_bytes, 0),
-                number(row.group_size, 0),
-                number(row.occupancy_percent, 1),
-            ]);
+            lines.add_row(columns.iter().map(|(_, cell)| cell(row)));
         }
         for column in lines.column_iter_mut().skip(1) {
             column.set_cell_alignment(CellAlignment::Right);
+            column.set_padding((1, 0));
         }
-        lines.to_string()
+        let mut text = lines.to_string();
+        for row in &self.rows {
+            text += &row.remark.as_ref().map_or_else(String::new, |remark| format!("\n{}: {remark}", row.kernel));
+        }
+        text
     }
 }
 

@@ -36,12 +36,17 @@ use measure::Times;
       --want 10000
   lanefield estimate --machine mi250x --kernel clover-eo --links 12 \\
       --lattice 16.16.16.32 --json
+  printf 'levels = 24\\ndivergence = 0.1\\n' > rays.toml && \\
+      lanefield estimate --machine proxy --workload rays.toml
+  LANEFIELD_DEVICE=NVIDIA lanefield peak --json > peak.json && \\
+      lanefield estimate --machine h200 --peak peak.json --traversal
   lanefield estimate --kernel hop --lattice 8.8.8.8 --device cpu")]
 pub struct Estimate {
     /// A machine that ships, a file that ends in .toml, or host, which is measured [default: that of --device]
     #[arg(long, value_name = "NAME|FILE|host")]
     machine: Option<String>,
-    /// Rates that were measured, as `lanefield peak --json` writes them; they take the place of the machine's
+    /// Rates that were measured, as `lanefield peak --json` writes them; they take the place of the machine's. Traversals and workloads take the
+    /// read bandwidth alone
     #[arg(long, value_name = "FILE")]
     peak: Option<PathBuf>,
     /// List the machines that ship
@@ -189,6 +194,14 @@ impl Estimate {
             None => None,
         };
         let machine = self.machine(backend.as_ref())?;
+        if let (None, Some(file)) = (self.kernel, &self.peak)
+            && !machine.read_measured
+        {
+            bail!(
+                "{} has no read_gb_per_second, and traversals and workloads take no other rate: `lanefield peak --parts streams --json` measures it",
+                file.display()
+            );
+        }
         match (self.kernel, &self.workload) {
             (Some(kernel), _) => self.estimate_kernel(machine, kernel, backend),
             (None, Some(file)) => {

@@ -125,20 +125,22 @@ impl Guidelines {
 
 impl Report {
     fn text(&self) -> String {
-        let mut lines = table(["guideline", "without → with", "µs", "→ µs", "factor", "10 – 90 %", "verdict"]);
+        let mut lines = table(["guideline", "without, µs", "with, µs", "factor", "10 – 90 %", "verdict"]);
         lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
-        let mut remarks = String::new();
+        let (mut sides, mut remarks) = (String::new(), String::new());
         for outcome in &self.guidelines {
             lines.add_row(cells(outcome));
+            let Guideline { name, without, with, .. } = &outcome.guideline;
+            sides += &format!("\n{name}: {without} → {with}");
             if let Some(remark) = &outcome.remark {
                 remarks += &format!("\n{}: {remark}", outcome.guideline.name);
             }
         }
-        for column in lines.column_iter_mut().skip(2).take(4) {
+        for column in lines.column_iter_mut().skip(1).take(4) {
             column.set_cell_alignment(CellAlignment::Right);
         }
         let heading = facts([("device", self.device.clone()), ("driver", self.driver.clone())]);
-        format!("{heading}\n{lines}{remarks}\n{}", self.summary())
+        format!("{heading}\n{lines}\nWithout → with:{sides}{remarks}\n{}", self.summary())
     }
 
     /// How many hold, and how many of the other verdicts there are.
@@ -158,7 +160,7 @@ impl Report {
     }
 }
 
-fn cells(outcome: &Measured) -> [String; 7] {
+fn cells(outcome: &Measured) -> [String; 6] {
     let Measured { guideline, without_seconds, with_seconds, factor, verdict, .. } = outcome;
     let host = if guideline.timed == Clock::Host { "*" } else { "" };
     let time = |spread: &Option<Spread>| spread.map_or("–".to_owned(), |spread| micros(&spread));
@@ -166,7 +168,6 @@ fn cells(outcome: &Measured) -> [String; 7] {
     let range = factor.map_or("–".to_owned(), |factor| format!("{:.2} – {:.2}", factor.tenth, factor.ninetieth));
     [
         format!("{}{host}", guideline.name),
-        format!("{} → {}", guideline.without, guideline.with),
         time(without_seconds),
         time(with_seconds),
         number(factor.map(|factor| factor.median)),

@@ -30,6 +30,23 @@ pub fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> String {
     table.trim_fmt()
 }
 
+/// A list with commas, in lines that fit beside the names of [`facts`] in a terminal of 120 columns.
+pub fn wrapped(list: &str) -> String {
+    const WIDTH: usize = 90;
+    let (mut text, mut line) = (String::new(), 0);
+    for item in list.split_inclusive(", ") {
+        let length = item.trim_end().chars().count();
+        if line > 0 && line + length > WIDTH {
+            text.truncate(text.trim_end().len());
+            text.push('\n');
+            line = 0;
+        }
+        text += item;
+        line += item.chars().count();
+    }
+    text
+}
+
 /// Prints a line, or several, on standard output. That the reader went away (`| head`) is no error.
 pub fn print(text: impl Display) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
@@ -89,6 +106,14 @@ mod tests {
         assert_eq!(bytes(512 << 10), "512 KiB");
         assert_eq!(bytes(150_000_000_000), "139.7 GiB");
         assert_eq!(bytes(0), "0 bytes");
+    }
+
+    #[test]
+    fn long_lists_break_after_commas() {
+        assert_eq!(wrapped("a, b"), "a, b");
+        let item = "x".repeat(40);
+        assert_eq!(wrapped(&format!("{item}, {item}, {item}")), format!("{item}, {item},\n{item}"));
+        assert_eq!(wrapped(&"y".repeat(200)).lines().count(), 1);
     }
 
     #[test]

@@ -28,11 +28,20 @@ use super::output::{print, print_json};
 ///
 /// Bandwidths are those of the best of several ways (the table says which), the median of several runs, on buffers of random numbers larger
 /// than the caches, in 10⁹ bytes a second: of a copy what is read and what is written, of a triad (x + s · y) two streams read and one
-/// written. L1 and local memory: what all compute units read together of small sets, each its own. L2: what they read of one set that L1
+/// written.
+///
+/// L1 and local memory: what all compute units read together of small sets, each its own. L2: what they read of one set that L1
 /// does not hold, past L1 where the device can be told so; on CPUs the next size of sets that each has. They are the highest values; of L1 on
-/// a plateau: neighbouring sizes that differ by less than 15 %. Arithmetic: fused multiply-adds, two operations each, k of them on each number that is read and
-/// written. Latency: loads that wait for each other, through all lines of a set in random order; the address of a load is part of it.
-/// Launch: from one start to the next of empty kernels in the queue. Transfers: wall time until the bytes are there. The copy is measured
+/// a plateau: neighbouring sizes that differ by less than 15 %.
+///
+/// Arithmetic: fused multiply-adds, two operations each, k of them on each number that is read and
+/// written.
+///
+/// Latency: loads that wait for each other, through all lines of a set in random order; the address of a load is part of it.
+///
+/// Launch: from one start to the next of empty kernels in the queue. Transfers: wall time until the bytes are there.
+///
+/// The copy is measured
 /// cold, warmed up, at the end and after a second's rest; where the warm ones differ by more than 3 %, the table says so. Times are device
 /// times where there are device events, else wall times.
 #[derive(Args)]

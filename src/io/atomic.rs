@@ -18,7 +18,15 @@ pub enum WriteError {
         /// As given.
         path: PathBuf,
     },
-    /// No file can be made in the directory: it does not exist, or may not be written.
+    /// There is no such directory.
+    #[error("cannot write {}: the directory {} does not exist; make it, or give another", .path.display(), .directory.display())]
+    NoDirectory {
+        /// Directory of the file.
+        directory: PathBuf,
+        /// The file.
+        path: PathBuf,
+    },
+    /// No file can be made in the directory: it may not be written, say.
     #[error("cannot make a file in directory {} (to write {}): {source}", .directory.display(), .path.display())]
     Create {
         /// Directory of the file.
@@ -85,11 +93,10 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::R
         // A temporary file is private unless told otherwise; this one gets what any new file gets (less the umask).
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    let temporary = builder.tempfile_in(directory).map_err(|error| WriteError::Create {
-        directory: directory.to_owned(),
-        path: path.to_owned(),
+    let temporary = builder.tempfile_in(directory).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => WriteError::NoDirectory { directory: directory.to_owned(), path: path.to_owned() },
         // tempfile adds the name of the temporary file, which helps nobody.
-        source: io::Error::from(error.kind()),
+        kind => WriteError::Create { directory: directory.to_owned(), path: path.to_owned(), source: kind.into() },
     })?;
 
     let mut writer = BufWriter::with_capacity(1 << 18, temporary);
@@ -169,7 +176,7 @@ mod tests {
     fn a_missing_directory_is_named() {
         let directory = tempfile::tempdir().unwrap();
         let error = write_atomically(&directory.path().join("absent/file"), |_| Ok(())).unwrap_err();
-        assert!(matches!(error, WriteError::Create { .. }), "{error}");
+        assert!(matches!(error, WriteError::NoDirectory { .. }), "{error}");
         assert!(error.to_string().contains("absent"), "{error}");
     }
 

@@ -44,6 +44,27 @@ fn rows_get_a_pitch_and_a_padding() {
 }
 
 #[test]
+fn one_thing_is_no_plural() {
+    let folder = Folder::new();
+    let row = folder.succeeds("access --row 1 --element 1 --wavefront 1");
+    assert_contains(&row, &["1 element of 1 byte\n", "1 element: a multiple", "takes 1 pass, with 0 elements of"]);
+    let pattern = folder.succeeds("access --pattern 2*lane+1 --element 2");
+    assert_contains(&pattern, &["1 element lies at no multiple of its 2 bytes"]);
+}
+
+#[test]
+fn the_line_of_a_kernel_is_that_of_its_machine_and_lines_fit_a_terminal() {
+    let folder = Folder::new();
+    assert_eq!(folder.json(&format!("{HOP} --machine mi100"))["line"], 64);
+    assert_eq!(folder.json(&format!("{HOP} --machine mi100 --line 128"))["line"], 128);
+    assert_eq!((&folder.json(HOP)["line"], &folder.json("access --pattern lane")["line"]), (&128.into(), &128.into()));
+    for command in [HOP, "access --example all"] {
+        let table = folder.succeeds(command);
+        assert!(table.lines().all(|line| line.chars().count() <= 120), "{table}");
+    }
+}
+
+#[test]
 fn what_has_no_addresses_is_one_line() {
     let folder = Folder::new();
     assert_contains(&folder.fails(2, "access --pattern 16*lain"), &["'lain' is no name; use lane, site"]);
@@ -54,6 +75,10 @@ fn what_has_no_addresses_is_one_line() {
     assert_contains(&folder.fails(2, "access --example worst"), &["no example 'worst'", "site-fast or all"]);
     assert_contains(&folder.fails(2, &format!("{HOP} --lanes 7")), &["7"]);
     assert_contains(&folder.fails(2, &format!("{HOP} --machine rtx")), &["no machine 'rtx'"]);
+    assert_contains(
+        &folder.fails(2, "access --pattern lane --words 4 --serial word,word"),
+        &["word is named twice among the serial indices"],
+    );
     assert_contains(&folder.misused("access --kernel staple"), &["'staple' is no kernel", "clover-eo"]);
     assert_contains(&folder.misused("access"), &["--kernel"]);
 }

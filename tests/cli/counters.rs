@@ -37,6 +37,21 @@ fn a_profile_is_read_and_ours_stands_beside_it() {
 }
 
 #[test]
+fn a_table_of_the_sprint_report_fits_a_terminal_and_half_a_total_is_a_dash() {
+    let folder = Folder::new();
+    let table = folder.succeeds(&format!("counters {} --ceiling 1075.46", data("rocprof.csv")));
+    assert!(table.lines().all(|line| line.chars().count() <= 120), "{table}");
+    // No kernel's profile tells its occupancy.
+    assert!(table.contains("SGPR") && !table.contains("occ., %"), "{table}");
+    folder.write("fetched.csv", b"KernelName,FETCH_SIZE,DurationNs\nk,1000,2000\n");
+    assert_contains(
+        &folder.succeeds("counters fetched.csv"),
+        &["k: only what it reads was counted, 1.00000 MB a call"],
+    );
+    assert!(folder.json("counters fetched.csv")["rows"][0]["total_rw_bytes"].is_null());
+}
+
+#[test]
 fn what_is_wrong_is_named_with_file_line_and_column() {
     let folder = Folder::new();
     folder.write("bad.csv", b"KernelName,FETCH_SIZE\nk,many\n");
@@ -48,5 +63,7 @@ fn what_is_wrong_is_named_with_file_line_and_column() {
     assert_contains(&error, &["\"nothing\"", "EOCloverFBCGPU"]);
     assert_contains(&folder.misused("counters --bytes 12 --time 1ms"), &["with its unit"]);
     assert_contains(&folder.misused("counters --bytes 12MB"), &["--time"]);
+    assert_contains(&folder.misused("counters --bytes 1e300TB --time 1ms"), &["1e300TB", "at most"]);
+    assert_contains(&folder.misused("counters --bytes 12MB --time 0.1ns"), &["at least 1ns"]);
     assert_contains(&folder.misused("counters"), &["FILE.csv"]);
 }

@@ -26,7 +26,10 @@ fn no_go_ends_with_code_1_and_go_with_0() {
     let output = folder.run(&format!("{traversal} --want 100e6"));
     assert_eq!(output.status.code(), Some(1));
     assert_contains(&text(&output.stdout), &["NO-GO", "10.67 Gi", "64.00 Mi", "145 lines", "7 levels, for 128 lanes"]);
-    assert_contains(&folder.succeeds(&format!("{traversal} --want 10e6")), &["GO: 10.00 M/s wanted"]);
+    let go = folder.succeeds(&format!("{traversal} --want 10e6"));
+    assert_contains(&go, &["GO: 10.00 M/s wanted, 59.24 M/s traversals of wavefronts can be had, 5.924 times"]);
+    let go = folder.succeeds(&format!("{HOP} --want 1"));
+    assert_contains(&go, &["GO: 1.000/s wanted, ", " k/s launches can be had, "]);
 }
 
 #[test]
@@ -42,6 +45,33 @@ fn workloads_and_machines_come_from_files() {
     );
     let half = folder.json("estimate --machine half.toml --workload coherent.toml");
     assert_eq!(half["wavefronts_per_second"], 32.0 * 1024.0 * 1024.0);
+}
+
+#[test]
+fn traversals_and_workloads_take_the_measured_read_or_say_that_it_is_missing() {
+    let folder = Folder::new();
+    folder.write("read.json", br#"{"kind": "peak", "read_gb_per_second": 274.877906944}"#);
+    folder.write("copy.json", br#"{"kind": "peak", "copy_gb_per_second": 1000}"#);
+    folder.write("w.toml", b"lines = 128\n");
+    let json = folder.json("estimate --machine proxy --workload w.toml --peak read.json");
+    assert_eq!(json["wavefronts_per_second"], 32.0 * 1024.0 * 1024.0);
+    let text = folder.succeeds("estimate --machine proxy --traversal --peak read.json");
+    assert_contains(&text, &["274.9 GB/s, read, measured", "16.0 times the bandwidth"]);
+    for what in ["--workload w.toml", "--traversal"] {
+        let error = folder.fails(2, &format!("estimate --machine proxy {what} --peak copy.json"));
+        assert_contains(&error, &["copy.json has no read_gb_per_second", "--parts streams"]);
+    }
+    folder.write("empty.toml", b"");
+    let error = folder.fails(2, "estimate --machine proxy --workload empty.toml");
+    assert_contains(&error, &["empty.toml has no work: give levels, lines"]);
+}
+
+#[test]
+fn tables_fit_a_terminal_of_120_columns() {
+    for command in ["estimate --list", HOP] {
+        let table = Folder::new().succeeds(command);
+        assert!(table.lines().all(|line| line.chars().count() <= 120), "{table}");
+    }
 }
 
 #[test]

@@ -8,10 +8,15 @@ const TINY: &str = "guidelines --tiny --samples 1";
 fn the_table_has_a_row_for_each_name_that_was_given() {
     let Some(device) = opencl() else { return };
     let table = Folder::new().succeeds(&format!("{TINY} fused-passes beyond-memory {device}"));
-    assert_contains(&table, &["device", "driver", "guideline", "without → with", "factor", "verdict"]);
-    assert_contains(&table, &["two axpy, one after the other → both in one pass", "beyond-memory*", "1 observed"]);
+    assert_contains(&table, &["device", "driver", "guideline", "without, µs", "factor", "verdict"]);
+    assert_contains(
+        &table,
+        &["fused-passes: two axpy, one after the other → both in one pass", "beyond-memory*", "1 observed"],
+    );
     assert_contains(&table, &["beyond-memory: one buffer of "]);
     assert!(!table.contains("coalesced"), "{table}");
+    let wide = table.lines().find(|line| line.starts_with(" fused-passes") && line.chars().count() > 120);
+    assert_eq!(wide, None);
 }
 
 #[test]

@@ -34,11 +34,22 @@ fn a_sweep_over_accelerator_threads_tells_the_share_of_a_wavefront() {
     let shares: Vec<&str> =
         text.lines().filter_map(|line| line.split_whitespace().nth(2).filter(|cell| cell.ends_with('%'))).collect();
     assert_eq!(shares, ["25%", "50%", "100%", "200%", "400%"], "{text}");
+    // The sentence below the table is wrapped by the terminal.
+    let table = text.lines().filter(|line| line.starts_with([' ', '─', '═']));
+    assert!(table.clone().count() > 8 && table.clone().all(|line| line.chars().count() <= 120), "{text}");
+    assert_contains(&text, &["accelerator_threads", " groups: VGPRs ≤ "]);
     assert_contains(&text, &["8 accelerator threads make the smallest group without idle lanes: 64 work-items"]);
     let json = Folder::new().json("occupancy --arch sm_80 --registers 64 --group 128 --sweep lds=0,16384,65536");
     let groups: Vec<_> =
         json["sweeps"][0]["rows"].as_array().unwrap().iter().map(|row| &row["occupancy"]["groups"]).collect();
     assert_eq!(groups, [8, 8, 2]);
+}
+
+#[test]
+fn architectures_are_named_in_any_case_and_count_once() {
+    let json = Folder::new().json("occupancy --arch GFX90A,gfx90a,SM_90 --vgprs 128");
+    let names: Vec<_> = json["entries"].as_array().unwrap().iter().map(|e| &e["architecture"]["name"]).collect();
+    assert_eq!(names, ["gfx90a", "sm_90"]);
 }
 
 #[test]

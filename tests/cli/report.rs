@@ -38,6 +38,8 @@ fn files_that_are_no_documents_are_refused_and_no_report_is_left() {
     assert_contains(&folder.fails(2, "report text.json --output r.html"), &["text.json is no JSON"]);
     assert_contains(&folder.fails(2, "report absent.json --output r.html"), &["absent.json"]);
     assert_contains(&folder.fails(2, "report list.json --output list.json"), &["name the same file"]);
+    let error = folder.fails(2, "report list.json --output nowhere/r.html");
+    assert_contains(&error, &["nowhere/r.html: the directory nowhere does not exist"]);
     assert_eq!(folder.names(), ["list.json", "text.json"]);
 }
 

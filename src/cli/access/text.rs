@@ -6,7 +6,13 @@ use lanefield::perf::InWords;
 use lanefield::perf::access::PatternReport;
 
 use super::{ArrayRow, LocalRow, OfKernel, OfRow, Patterns, Report};
-use crate::cli::output::{facts, table};
+use crate::cli::output::{facts, table, wrapped};
+
+/// `1 element`, `2 elements`, `2 passes`.
+fn count(number: u64, thing: &str) -> String {
+    let plural = if thing.ends_with(['s', 'h']) { "es" } else { "s" };
+    format!("{number} {thing}{}", if number == 1 { "" } else { plural })
+}
 
 fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
@@ -25,8 +31,8 @@ pub fn kernel(report: &Report<OfKernel>) -> String {
             format!("of {access} {}, {}", if *access == AccessWidth::Word { "" } else { "bytes" }, mapping.in_words()),
         ),
         ("group", format!("{} work-items", group.map(|n| n.to_string()).join(" × "))),
-        ("launch", launch.clone()),
-        ("wavefront, line", format!("{} work-items, {} bytes", report.wavefront, report.line)),
+        ("launch", wrapped(launch)),
+        ("wavefront, line", format!("{}, {} bytes", count(report.wavefront, "work-item"), report.line)),
     ]);
     let mut rows = table([
         "array",
@@ -69,8 +75,17 @@ pub fn kernel(report: &Report<OfKernel>) -> String {
 }
 
 pub fn patterns(report: &Report<Patterns>) -> String {
-    let mut rows =
-        table(["pattern", "accesses", "32 B", "64 B", "128 B", "lines", "distinct lines", "efficiency", "bank passes"]);
+    let mut rows = table([
+        "pattern",
+        "accesses ×\nwavefronts",
+        "32 B",
+        "64 B",
+        "128 B",
+        "lines",
+        "distinct\nof touches",
+        "efficiency",
+        "bank passes",
+    ]);
     let mut notes = String::new();
     for row in &report.counted.patterns {
         let PatternReport { accesses_a_work_item, wavefronts, first, all, banks, misaligned, .. } = &row.counted;
@@ -78,12 +93,12 @@ pub fn patterns(report: &Report<Patterns>) -> String {
             banks.iter().map(|of| format!("{} of {} ({})", of.passes, of.least, of.banks)).collect();
         rows.add_row([
             row.name.map_or_else(|| row.pattern.clone(), str::to_owned),
-            format!("{accesses_a_work_item} × {wavefronts} wavefronts"),
+            format!("{accesses_a_work_item} × {wavefronts}"),
             first.transactions_32.to_string(),
             first.transactions_64.to_string(),
             first.transactions_128.to_string(),
             first.line_touches.to_string(),
-            format!("{} of {} touches", all.distinct_lines, all.line_touches),
+            format!("{} of {}", all.distinct_lines, all.line_touches),
             percent(row.sector_efficiency),
             passes.join(", "),
         ]);
@@ -91,12 +106,15 @@ pub fn patterns(report: &Report<Patterns>) -> String {
             notes += &format!("\n{name}: {about}; {}; {}", if good { "good" } else { "bad" }, row.pattern);
         }
         if *misaligned > 0 {
-            notes += &format!("\n{misaligned} elements lie at no multiple of their {} bytes", row.element);
+            let (lie, their) = if *misaligned == 1 { ("lies", "its") } else { ("lie", "their") };
+            let elements = count(*misaligned, "element");
+            notes += &format!("\n{elements} {lie} at no multiple of {their} {}", count(row.element, "byte"));
         }
     }
     rows.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
     for column in rows.column_iter_mut().skip(1) {
         column.set_cell_alignment(CellAlignment::Right);
+        column.set_padding((1, 0));
     }
     let first = "transactions, lines and bank passes: of the first access of the first wavefront; distinct lines and efficiency: of all";
     format!("{rows}\n{first}{notes}")
@@ -105,14 +123,20 @@ pub fn patterns(report: &Report<Patterns>) -> String {
 pub fn row(report: &Report<OfRow>) -> String {
     let OfRow { row, element, pitch, local } = &report.counted;
     let mut known = vec![
-        ("row", format!("{row} elements of {element} bytes")),
-        ("pitch in memory", format!("{pitch} elements: a multiple of the wavefront's {}", report.wavefront)),
+        ("row", format!("{} of {}", count(*row, "element"), count(*element, "byte"))),
+        (
+            "pitch in memory",
+            format!("{}: a multiple of the wavefront's {}", count(*pitch, "element"), report.wavefront),
+        ),
     ];
     for LocalRow { banks, padding, column_without, column_with } in local {
         let name = if *banks == 32 { "local, 32 banks" } else { "local, 64 banks" };
         let passes = format!(
-            "a column takes {} passes, with {padding} elements of padding a row {} ({} at least)",
-            column_without.passes, column_with.passes, column_with.least
+            "a column takes {}, with {} of padding a row {} ({} at least)",
+            count(column_without.passes, "pass"),
+            count(*padding, "element"),
+            column_with.passes,
+            column_with.least
         );
         known.push((name, passes));
     }

@@ -1,16 +1,12 @@
 //! A kernel run on a device, beside its estimate: as `lanefield bench` times it.
 
 use anyhow::bail;
-use lanefield::backend::BackendError;
 use lanefield::backend::opencl::StoredPrecision;
 use lanefield::perf::access::StencilKernel;
 use lanefield::perf::estimate::KernelWork;
-use lanefield::perf::kernels::{
-    BlasKernel, BlasKernels, CloverKernel, CloverKernels, HopKernels, KernelSet, LaplaceKernels, StencilSetup,
-};
-use lanefield::perf::{Family, KernelRecord, Sampling, Timed, Variant, time_kernel};
+use lanefield::perf::kernels::{BlasKernel, KernelSet, KernelTask, NamedKernel, StencilSetup, with_kernel_onto};
+use lanefield::perf::{KernelRecord, Sampling, Timed, Variant, time_kernel};
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::{Lattice, LatticeOptions, LegOrder, Sites};
 use lanefield::reference::sixteen::Sixteen;
 use lanefield::verify::KernelBuild;
@@ -62,46 +58,13 @@ fn run<R: Vectors, B: Timed>(backend: &mut B, work: &KernelWork, samples: usize)
     let sampling = Sampling { samples, back_to_back: work.extents.volume() < MANY_SITES };
     let build = KernelBuild { access: work.access, ..KernelBuild::default() };
     let variant = Variant { build, ..Variant::default() };
-    let clover = |kernel| move |_: &CloverKernels<B, R>| kernel;
-    let record = match work.kernel {
-        StencilKernel::Hop | StencilKernel::DomainWall => time(
-            backend,
-            (&variant, sampling),
-            |backend| HopKernels::<B, R>::new(backend, setup, work.sites, Family::Hop),
-            |_| Dagger::No,
-        ),
-        StencilKernel::Laplace => time(
-            backend,
-            (&variant, sampling),
-            |backend| LaplaceKernels::<B, R>::new(backend, setup, work.sites),
-            |_| (),
-        ),
-        StencilKernel::CloverEo => time(
-            backend,
-            (&variant, sampling),
-            |backend| CloverKernels::<B, R>::new(backend, setup),
-            clover(CloverKernel::EvenFromOdd(Dagger::No)),
-        ),
-        StencilKernel::CloverOe => time(
-            backend,
-            (&variant, sampling),
-            |backend| CloverKernels::<B, R>::new(backend, setup),
-            clover(CloverKernel::OddFromEven(Dagger::No)),
-        ),
-        StencilKernel::Axpy | StencilKernel::Copy | StencilKernel::Norm2 if work.sites != Sites::Full => {
-            bail!("{} is timed on all sites: add --onto full", work.kernel)
-        }
-        vector_operation => time(
-            backend,
-            (&variant, sampling),
-            |backend| BlasKernels::<B, R>::new(backend, lattice, work.parts),
-            |_| match vector_operation {
-                StencilKernel::Axpy => BlasKernel::Axpy,
-                StencilKernel::Norm2 => BlasKernel::Norm2,
-                _ => BlasKernel::Copy,
-            },
-        ),
-    }?;
+    let kernel = named(work.kernel);
+    if !kernel.has_links() && work.sites != Sites::Full {
+        bail!("{} is timed on all sites: add --onto full", work.kernel)
+    }
+    backend.choose(&variant)?;
+    let timing = Timing { variant: &variant, sampling };
+    let record = with_kernel_onto::<R, B, _>(backend, kernel, (setup, work.sites), timing)?;
     match (record.seconds, record.failure) {
         (Some(spread), _) => Ok(Times {
             device: backend.device(),
@@ -112,15 +75,30 @@ fn run<R: Vectors, B: Timed>(backend: &mut B, work: &KernelWork, samples: usize)
     }
 }
 
-/// Times one kernel of a set.
-fn time<B: Timed, S: KernelSet<B>>(
-    backend: &mut B,
-    (variant, sampling): (&Variant, Sampling),
-    make: impl FnOnce(&B) -> Result<S, BackendError>,
-    which: impl FnOnce(&S) -> S::Kernel,
-) -> anyhow::Result<KernelRecord> {
-    backend.choose(variant)?;
-    let mut set = make(backend)?;
-    let kernel = which(&set);
-    Ok(time_kernel(backend, &mut set, kernel, variant, sampling))
+/// What it is to be timed.
+fn named(kernel: StencilKernel) -> NamedKernel {
+    match kernel {
+        StencilKernel::Hop => NamedKernel::Hop,
+        StencilKernel::DomainWall => NamedKernel::DomainWallHop,
+        StencilKernel::CloverEo => NamedKernel::EoClover,
+        StencilKernel::CloverOe => NamedKernel::OeClover,
+        StencilKernel::Laplace => NamedKernel::Laplace,
+        StencilKernel::Axpy => NamedKernel::Blas(BlasKernel::Axpy),
+        StencilKernel::Copy => NamedKernel::Blas(BlasKernel::Copy),
+        StencilKernel::Norm2 => NamedKernel::Blas(BlasKernel::Norm2),
+    }
+}
+
+/// Times a kernel.
+struct Timing<'v> {
+    variant: &'v Variant,
+    sampling: Sampling,
+}
+
+impl<B: Timed> KernelTask<B> for Timing<'_> {
+    type Output = KernelRecord;
+
+    fn run<S: KernelSet<B>>(self, backend: &mut B, set: &mut S, kernel: S::Kernel) -> KernelRecord {
+        time_kernel(backend, set, kernel, self.variant, self.sampling)
+    }
 }

@@ -4,7 +4,7 @@ use comfy_table::{CellAlignment, TableComponent};
 use lanefield::perf::estimate::{Limit, Prediction, TraversalReport};
 
 use super::{Listing, OfKernel, OfWorkload, Report};
-use crate::cli::output::{bytes, facts, table};
+use crate::cli::output::{bytes, facts, table, wrapped};
 
 /// A number of four digits with the prefix of a power of 1000, and its unit: `811.6 MB`.
 fn scaled(value: f64, unit: &str) -> String {
@@ -47,8 +47,27 @@ fn time(seconds: f64) -> String {
 fn verdict<T>(report: &Report<T>) -> Option<(&'static str, String)> {
     let (want, go) = (report.want_per_second?, report.go?);
     let word = if go { "GO" } else { "NO-GO" };
-    let ratio = report.rate_per_second / want;
-    Some(("verdict", format!("{word}: {} wanted, {ratio:.3} times that can be had", a_second(want))))
+    let counted = match report.subject {
+        "kernel" => "launches",
+        "traversal" => "traversals of wavefronts",
+        _ => "pieces of work of wavefronts",
+    };
+    let (rate, ratio) = (report.rate_per_second, report.rate_per_second / want);
+    Some((
+        "verdict",
+        format!("{word}: {} wanted, {} {counted} can be had, {} times", a_second(want), a_second(rate), times(ratio)),
+    ))
+}
+
+/// A ratio of any size, in few digits.
+fn times(ratio: f64) -> String {
+    if ratio < 1e-3 { format!("{ratio:.2e}") } else { scaled(ratio, "").trim_end().to_owned() }
+}
+
+/// What stands for the bandwidth of memory in traversals and workloads.
+fn bandwidth<T>(report: &Report<T>) -> (&'static str, String) {
+    let which = if report.machine.read_measured { "read, measured" } else { "the peak" };
+    ("memory bandwidth", format!("{:.1} GB/s, {which}", report.machine.gauge_gb_per_second()))
 }
 
 fn of_machine<T>(report: &Report<T>) -> (&'static str, String) {
@@ -80,7 +99,7 @@ pub fn kernel(report: &Report<OfKernel>) -> String {
     let heading = facts([
         of_machine(report),
         ("kernel", format!("{}, {fields}, on {lattice}", of.kernel)),
-        ("launch", of.estimate.launch.clone()),
+        ("launch", wrapped(&of.estimate.launch)),
     ]);
     let estimate = &of.estimate;
     let prediction = &estimate.prediction;
@@ -106,7 +125,7 @@ pub fn kernel(report: &Report<OfKernel>) -> String {
 
 pub fn workload(report: &Report<OfWorkload>) -> String {
     let OfWorkload { workload, report: of } = &report.estimate;
-    let mut known = vec![of_machine(report)];
+    let mut known = vec![of_machine(report), bandwidth(report)];
     if !workload.name.is_empty() {
         known.push(("workload", workload.name.clone()));
     }
@@ -125,6 +144,7 @@ pub fn traversal(report: &Report<TraversalReport>) -> String {
     let of = &report.estimate;
     let mut known = vec![
         of_machine(report),
+        bandwidth(report),
         ("levels", of.levels.to_string()),
         ("on chip / memory", format!("{:.1} times the bandwidth", of.on_chip_ratio)),
         ("registers / memory", format!("{:.1} times the bandwidth", of.register_ratio)),
@@ -154,8 +174,8 @@ pub fn traversal(report: &Report<TraversalReport>) -> String {
 }
 
 pub fn machines(listing: &Listing) -> String {
-    let mut rows =
-        table(["name", "machine", "units", "MHz", "copy, GB/s", "last cache", "GB/s", "TF/s f32, f64", "numbers from"]);
+    let mut rows = table(["name", "machine", "units", "MHz", "copy, GB/s", "last cache", "GB/s", "TF/s f32, f64"]);
+    let mut sources = String::new();
     for listed in &listing.machines {
         let machine = &listed.machine;
         rows.add_row([
@@ -167,11 +187,11 @@ pub fn machines(listing: &Listing) -> String {
             bytes(machine.l2_bytes),
             format!("{:.0}", machine.l2_gb_per_second),
             format!("{:.1}, {:.1}", listed.f32_teraflops, listed.f64_teraflops),
-            machine.about.clone(),
         ]);
+        sources += &format!("\n{}: {}", listed.id, machine.about);
     }
     rows.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
-    rows.to_string()
+    format!("{rows}\nNumbers come from{sources}")
 }
 
 #[cfg(test)]
@@ -183,6 +203,7 @@ mod tests {
         assert_eq!(scaled(811_597_800.0, "bytes"), "811.6 MB");
         assert_eq!(scaled(4.24e12, "instructions"), "4.240 T instructions");
         assert_eq!([a_second(67_108_864.0), a_second(12.5)], ["67.11 M/s", "12.50/s"]);
+        assert_eq!([times(65_572_019.786), times(0.66), times(1e-7)], ["65.57 M", "0.660", "1.00e-7"]);
         assert_eq!(a_second(f64::INFINITY), "no limit/s");
         assert_eq!([binary(67_108_864.0), binary(12.0)], ["64.00 Mi", "12.00"]);
     }

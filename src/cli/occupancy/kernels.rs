@@ -23,7 +23,11 @@ pub fn report(args: &Occupancy) -> anyhow::Result<Report> {
     }
     let mut kernels = Vec::new();
     for word in &args.kernel {
-        kernels.extend(ProductKernel::named(word).map_err(anyhow::Error::msg)?);
+        for kernel in ProductKernel::named(word).map_err(anyhow::Error::msg)? {
+            if !kernels.contains(&kernel) {
+                kernels.push(kernel);
+            }
+        }
     }
     match args.arch.is_empty() {
         true => on_device(args, &kernels),

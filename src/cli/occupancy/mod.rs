@@ -52,7 +52,7 @@ pub struct Occupancy {
     /// Work-items of a group [default: 8 lanes times 8 sites]
     #[arg(long, value_name = "N")]
     group: Option<usize>,
-    /// Kernels of the library: all, a family or single ones
+    /// Kernels of the library: all, a family or single ones, also as EOClover, OEClover (clover-eo, clover-oe) and domain-wall-hop (hop_many)
     #[arg(long, value_name = "KERNEL,…", value_delimiter = ',')]
     kernel: Vec<String>,
     /// Precisions of fields: f32, f64, 16-bit [default: all, on a device f32]
@@ -110,6 +110,13 @@ impl Occupancy {
     }
 
     fn architectures(&self) -> anyhow::Result<Vec<Architecture>> {
-        Ok(self.arch.iter().map(|name| Architecture::find(name, self.wave)).collect::<Result<_, _>>()?)
+        let mut found: Vec<Architecture> = Vec::new();
+        for name in &self.arch {
+            let architecture = Architecture::find(name.trim(), self.wave)?;
+            if !found.iter().any(|known| known.name == architecture.name) {
+                found.push(architecture);
+            }
+        }
+        Ok(found)
     }
 }

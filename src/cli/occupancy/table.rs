@@ -8,7 +8,7 @@ use lanefield::perf::occupancy::{Architecture, Demand, Occupancy, Resource, Swep
 use serde::Serialize;
 
 use super::words::{counts_in_words, in_words};
-use crate::cli::output::{facts, table};
+use crate::cli::output::{facts, table, wrapped};
 
 /// All that was found. As JSON, these fields.
 #[derive(Serialize)]
@@ -89,6 +89,9 @@ fn plain<const N: usize>(header: [&str; N], left: usize) -> Table {
     for column in lines.column_iter_mut().skip(left) {
         column.set_cell_alignment(CellAlignment::Right);
     }
+    for column in lines.column_iter_mut().skip(1) {
+        column.set_padding((1, 0));
+    }
     lines
 }
 
@@ -129,7 +132,7 @@ impl Report {
             "LDS, B",
             "group",
             "waves",
-            "occupancy",
+            "occ.",
             "binds",
         ];
         let mut lines = plain(header, 4);
@@ -214,7 +217,7 @@ impl Entry {
             ),
             ("groups", format!("{} a {unit}", found.groups)),
             ("binding", names(&found.binding, architecture)),
-            ("groups by resource", limits.collect::<Vec<_>>().join(", ")),
+            ("groups by resource", wrapped(&limits.collect::<Vec<_>>().join(", "))),
         ];
         if found.groups == 0 {
             known.push(("", "not even one group fits: such a launch fails".to_owned()));
@@ -224,7 +227,7 @@ impl Entry {
         let none = "none: slots bind, or a resource of which less alone does not do";
         known.push(("next step", next.unwrap_or_else(|| none.to_owned())));
         if let Some(simplified) = &self.simplified {
-            known.push(("simplified formulas", in_words(simplified)));
+            known.push(("simplified formulas", wrapped(&in_words(simplified))));
         }
         let mut heading = String::new();
         if let Some(kernel) = &self.kernel {
@@ -276,8 +279,9 @@ impl SweepReport {
     fn text(&self) -> String {
         let architecture = &self.architecture;
         let value = self.quantity.to_string();
-        let header =
-            [value.as_str(), "group", "of a wave", "waves a group", "groups", "waves", "occupancy", "work-items"];
+        // The full name stands above the table.
+        let short = value.rsplit('_').next().unwrap_or(&value);
+        let header = [short, "group", "of a wave", "waves a group", "groups", "waves", "occ.", "items"];
         let header = [header.as_slice(), &["binds", "next step"]].concat();
         let header: [&str; 10] = header.try_into().unwrap_or([""; 10]);
         let mut lines = plain(header, 0);
@@ -293,10 +297,10 @@ impl SweepReport {
                 percent(found.share),
                 percent(row.work_items),
                 names(&found.binding, architecture),
-                found.next_step.as_ref().map_or("–".to_owned(), |step| step.in_words(architecture)),
+                found.next_step.as_ref().map_or("–".to_owned(), |step| step.in_few_words(architecture)),
             ]);
         }
-        let heading = [("GPU", format!("{} ({})", architecture.name, architecture.product))];
+        let heading = [("GPU", format!("{} ({})", architecture.name, architecture.product)), ("varied", value.clone())];
         let note = self.note.as_ref().map_or(String::new(), |note| format!("\n{note}"));
         format!("{}\n{lines}{note}", facts(heading))
     }

@@ -95,6 +95,9 @@ pub enum PatternError {
     /// The fastest index is no work-item's.
     #[error("{0} cannot be both the fastest index of the work-items and serial in each of them")]
     Serial(Index),
+    /// An index that is named twice.
+    #[error("{0} is named twice among the serial indices: name each once")]
+    Repeated(Index),
 }
 
 /// Addresses over lanes, sites and words.
@@ -158,6 +161,11 @@ impl Pattern {
             if !(1..=most).contains(&value) {
                 return Err(PatternError::Size { what, value, most });
             }
+        }
+        if let Some((_, repeated)) =
+            self.serial.iter().enumerate().find(|(at, index)| self.serial[..*at].contains(index))
+        {
+            return Err(PatternError::Repeated(*repeated));
         }
         match self.serial.contains(&self.fast) {
             true => Err(PatternError::Serial(self.fast)),

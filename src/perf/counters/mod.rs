@@ -128,6 +128,11 @@ impl Mean {
         self.count += weight;
     }
 
+    fn join(&mut self, other: Self) {
+        self.sum += other.sum;
+        self.count += other.count;
+    }
+
     fn value(self) -> Option<f64> {
         (self.count > 0.0).then(|| self.sum / self.count)
     }
@@ -200,6 +205,8 @@ pub struct KernelCounters {
     pub group_size: Option<f64>,
     /// Active warps, in percent of the most.
     pub occupancy_percent: Option<f64>,
+    /// Why there is no TOTAL_RW where half of it was counted.
+    pub remark: Option<String>,
 }
 
 impl KernelCounters {
@@ -207,18 +214,35 @@ impl KernelCounters {
     pub fn by_hand(kernel: &str, bytes: f64, seconds: f64, ceiling: Option<f64>) -> Self {
         let mut collected = Collected { calls: 1, ..Collected::default() };
         collected.means.entry(Quantity::BytesRead).or_default().add(bytes, 1.0);
+        collected.means.entry(Quantity::BytesWritten).or_default().add(0.0, 1.0);
         collected.plain_seconds.add(seconds, 1.0);
         collected.averaged((kernel, None), ceiling)
     }
 }
 
 impl Collected {
+    /// Takes what another file has of the same kernel in the same run: its calls are the same ones.
+    fn join(&mut self, other: Self) {
+        self.calls = self.calls.max(other.calls);
+        self.plain_seconds.join(other.plain_seconds);
+        other.means.into_iter().for_each(|(quantity, mean)| self.means.entry(quantity).or_default().join(mean));
+    }
+
     fn averaged(&self, (kernel, work_items): (&str, Option<u64>), ceiling: Option<f64>) -> KernelCounters {
         let mean = |quantity| self.means.get(&quantity).and_then(|mean| mean.value());
         let seconds = self.plain_seconds.value().or_else(|| mean(Quantity::Seconds));
-        let total = match (mean(Quantity::BytesRead), mean(Quantity::BytesWritten)) {
-            (None, None) => None,
-            (read, written) => Some(read.unwrap_or(0.0) + written.unwrap_or(0.0)),
+        let (read, written) = (mean(Quantity::BytesRead), mean(Quantity::BytesWritten));
+        let total = read.zip(written).map(|(read, written)| read + written);
+        let half = |bytes: f64, counted: &str, missing: &str| {
+            let mega = bytes / 1e6;
+            Some(format!(
+                "only what it {counted} was counted, {mega:.5} MB a call: TOTAL_RW needs what it {missing}, too"
+            ))
+        };
+        let remark = match (read, written) {
+            (Some(read), None) => half(read, "reads", "writes (WRITE_SIZE, dram__bytes_write.sum)"),
+            (None, Some(written)) => half(written, "writes", "reads (FETCH_SIZE, dram__bytes_read.sum)"),
+            _ => None,
         };
         let rate = total.zip(seconds.filter(|&seconds| seconds > 0.0)).map(|(bytes, seconds)| bytes / seconds / 1e9);
         KernelCounters {
@@ -236,6 +260,7 @@ impl Collected {
             scratch_bytes: mean(Quantity::ScratchBytes),
             group_size: mean(Quantity::GroupSize),
             occupancy_percent: mean(Quantity::Occupancy),
+            remark,
         }
     }
 }
@@ -248,14 +273,19 @@ impl Profile {
     pub fn read(&mut self, path: &Path, kilobyte: Kilobyte) -> Result<(), CountersError> {
         let text = std::fs::read(path).map_err(|source| CountersError::Read { path: path.to_owned(), source })?;
         let sheet = sheet::Sheet::parse(path, &String::from_utf8_lossy(&text))?;
+        let mut of_file = Self::default();
         let added = match sheet.has("Kernel Name") {
-            true => ncu::add(self, &sheet)?,
-            false => rocprof::add(self, &sheet, kilobyte)?,
+            true => ncu::add(&mut of_file, &sheet)?,
+            false => rocprof::add(&mut of_file, &sheet, kilobyte)?,
         };
-        match added == 0 {
-            true => Err(CountersError::Empty { path: path.to_owned() }),
-            false => Ok(()),
+        if added == 0 {
+            return Err(CountersError::Empty { path: path.to_owned() });
         }
+        of_file
+            .kernels
+            .into_iter()
+            .for_each(|(kernel, collected)| self.kernels.entry(kernel).or_default().join(collected));
+        Ok(())
     }
 
     /// The kernels, the longest in all first; `ceiling`: in 10⁹ bytes a second.
@@ -281,7 +311,7 @@ impl Profile {
                 && let Some(sized) = kernels.get_mut(only)
             {
                 sized.calls = sized.calls.max(by_name.calls);
-                sized.plain_seconds.add(by_name.plain_seconds.value().unwrap_or(0.0), by_name.plain_seconds.count);
+                sized.plain_seconds.join(by_name.plain_seconds);
             }
         }
         kernels

@@ -139,9 +139,55 @@ fn thousands_may_be_separated_and_decimal_commas_are_refused() {
 #[test]
 fn bytes_and_times_without_a_unit_are_refused() {
     assert_eq!(parse_bytes("64KiB"), Ok(65536.0));
+    assert_eq!(parse_bytes("2 TiByte"), Ok((1u64 << 41) as f64));
     assert_eq!(parse_seconds("12 µs"), Ok(12.0 * 1e-6));
     for text in ["77", "MB", "-1MB", "0MB", "1 ms"] {
         assert!(parse_bytes(text).unwrap_err().contains("with its unit"), "{text}");
+    }
+}
+
+#[test]
+fn bytes_beyond_numbers_and_times_below_a_nanosecond_are_refused() {
+    for text in ["1e300TB", "1e308TiB", "2e18B"] {
+        assert!(parse_bytes(text).unwrap_err().contains("more bytes than one call moves"), "{text}");
+    }
+    assert!(parse_seconds("0.9ns").unwrap_err().contains("at least 1ns"));
+    assert!(parse_seconds("1e-300s").unwrap_err().contains("at least 1ns"));
+    assert!(parse_seconds("1ns").is_ok() && parse_bytes("1e6TB").is_ok());
+}
+
+/// The profile of files with these texts.
+fn of_texts(texts: &[&str]) -> Vec<KernelCounters> {
+    let directory = tempfile::tempdir().unwrap();
+    let mut profile = Profile::default();
+    for (number, text) in texts.iter().enumerate() {
+        let path = directory.path().join(format!("{number}.csv"));
+        std::fs::write(&path, text).unwrap();
+        profile.read(&path, Kilobyte::Thousand).unwrap();
+    }
+    profile.kernels(None)
+}
+
+const FETCHED: &str = "KernelName,FETCH_SIZE,DurationNs\nk,1000,2000\n";
+const WRITTEN: &str = "KernelName,WRITE_SIZE,DurationNs\nk,500,4000\n";
+
+#[test]
+fn files_of_one_run_tell_of_the_same_calls() {
+    let kernels = of_texts(&[FETCHED, WRITTEN]);
+    let [kernel] = &kernels[..] else { panic!("{kernels:?}") };
+    assert_eq!((kernel.calls, kernel.total_rw_bytes, &kernel.remark), (1, Some(1.5e6), &None));
+    assert!(close(kernel.seconds, 3e-6), "{kernel:?}");
+    let ncu = |metric: &str| format!("ID,Kernel Name,Metric Name,Metric Unit,Metric Value\n0,k,{metric},byte,7\n");
+    let kernels = of_texts(&[&ncu("dram__bytes_read.sum"), &ncu("dram__bytes_write.sum")]);
+    assert_eq!((kernels[0].calls, kernels[0].total_rw_bytes), (1, Some(14.0)));
+}
+
+#[test]
+fn half_of_the_bytes_is_no_total() {
+    for (text, counted) in [(FETCHED, "only what it reads was counted, 1.00000 MB"), (WRITTEN, "only what it writes")] {
+        let kernels = of_texts(&[text]);
+        assert_eq!((kernels[0].total_rw_bytes, kernels[0].gb_per_second), (None, None));
+        assert!(kernels[0].remark.as_ref().is_some_and(|remark| remark.contains(counted)), "{kernels:?}");
     }
 }
 

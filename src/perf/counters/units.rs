@@ -1,7 +1,7 @@
 //! Numbers with units, as people and profilers write them.
 
 /// Factors of units of bytes, in lower case.
-const BYTES: [(&str, f64); 18] = [
+const BYTES: [(&str, f64); 19] = [
     ("b", 1.0),
     ("byte", 1.0),
     ("bytes", 1.0),
@@ -20,6 +20,7 @@ const BYTES: [(&str, f64); 18] = [
     ("gib", 1073741824.0),
     ("gibyte", 1073741824.0),
     ("tib", 1099511627776.0),
+    ("tibyte", 1099511627776.0),
 ];
 
 /// Factors of units of time, in lower case. Profilers write both forms.
@@ -67,6 +68,10 @@ pub(super) fn number(text: &str) -> Option<f64> {
     digits.parse().ok().filter(|value: &f64| value.is_finite())
 }
 
+/// The most bytes of a call that are taken by hand, and the least time.
+const MOST_BYTES: f64 = 1e18;
+const LEAST_SECONDS: f64 = 1e-9;
+
 fn with_unit(text: &str, units: &[(&str, f64)], example: &str) -> Result<f64, String> {
     let text = text.trim();
     let split = text.find(|c: char| c.is_alphabetic() && !matches!(c, 'e' | 'E')).unwrap_or(text.len());
@@ -80,7 +85,10 @@ fn with_unit(text: &str, units: &[(&str, f64)], example: &str) -> Result<f64, St
 /// # Errors
 /// A sentence that says what would be right.
 pub fn parse_bytes(text: &str) -> Result<f64, String> {
-    with_unit(text, &BYTES, "a number of bytes with its unit, as 77.9MB or 64KiB")
+    match with_unit(text, &BYTES, "a number of bytes with its unit, as 77.9MB or 64KiB")? {
+        bytes if bytes <= MOST_BYTES => Ok(bytes),
+        _ => Err(format!("'{text}' are more bytes than one call moves: give at most 1000000TB")),
+    }
 }
 
 /// Seconds: `0.270821ms`, `12 µs`.
@@ -88,5 +96,10 @@ pub fn parse_bytes(text: &str) -> Result<f64, String> {
 /// # Errors
 /// A sentence that says what would be right.
 pub fn parse_seconds(text: &str) -> Result<f64, String> {
-    with_unit(text, &SECONDS, "a time with its unit, as 0.27ms or 12us")
+    match with_unit(text, &SECONDS, "a time with its unit, as 0.27ms or 12us")? {
+        seconds if seconds.is_infinite() => Err(format!("'{text}' is no finite time")),
+        // A nanosecond is one in spite of rounding.
+        seconds if seconds >= LEAST_SECONDS * (1.0 - 1e-12) => Ok(seconds),
+        _ => Err(format!("'{text}' is too short for a call: give at least 1ns")),
+    }
 }

@@ -36,6 +36,12 @@ pub enum EstimateError {
         /// What would be right.
         expected: &'static str,
     },
+    /// A workload that does nothing.
+    #[error("{what} has no work: give levels, lines, fetches, register-bytes, instructions or regroupings above 0")]
+    NoWork {
+        /// Its file.
+        what: String,
+    },
     /// A lattice that cannot be laid out.
     #[error(transparent)]
     Layout(#[from] LayoutError),

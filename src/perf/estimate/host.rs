@@ -46,6 +46,7 @@ impl Machine {
             read_gb_per_second: read,
             copy_gb_per_second: copy,
             launch_microseconds: 5.0,
+            read_measured: true,
         };
         machine.check("this host")?;
         Ok(machine)

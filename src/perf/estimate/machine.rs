@@ -42,13 +42,13 @@ pub struct Machine {
     pub lanes: u32,
     /// Work-items that a unit needs to hide latency.
     pub lanes_active: u32,
-    /// f32 multiply-adds of a unit a clock.
+    /// f32 multiply-adds of a unit a clock, packed ones where it has them: compilers make them of our kernels.
     pub f32_lanes: f64,
     /// f64 multiply-adds of a unit a clock.
     pub f64_lanes: f64,
     /// Bit operations on 32 bits of a unit a clock.
     pub integer_lanes: f64,
-    /// Instructions of a work-item that a unit issues a clock.
+    /// Instructions of work-items that a unit issues a clock. A packed instruction counts as the two that it stands for.
     pub issue_lanes: f64,
     /// Bytes of operands that registers deliver to a lane a clock: 12 for the three of a multiply-add.
     pub operand_bytes: f64,
@@ -76,6 +76,9 @@ pub struct Machine {
     pub copy_gb_per_second: f64,
     /// What an empty launch takes on the device.
     pub launch_microseconds: f64,
+    /// Whether the read bandwidth is that of a measurement, which then stands for the vendor's peak. No file of a machine says so.
+    #[serde(default, skip_deserializing)]
+    pub read_measured: bool,
 }
 
 /// Work-items of a wavefront at most.
@@ -171,6 +174,7 @@ impl Machine {
             copy_gb_per_second: copy_gb_per_second.unwrap_or(self.copy_gb_per_second),
             l2_gb_per_second: l2_gb_per_second.unwrap_or(self.l2_gb_per_second),
             launch_microseconds: launch_microseconds.unwrap_or(self.launch_microseconds),
+            read_measured: self.read_measured || read_gb_per_second.is_some(),
             ..self
         };
         machine.check(what)?;
@@ -215,6 +219,12 @@ impl Machine {
             }
             None => Ok(()),
         }
+    }
+
+    /// What traversals and workloads take for the bandwidth of memory: the read bandwidth where it was measured, else the vendor's peak, in 10⁹ bytes a
+    /// second.
+    pub fn gauge_gb_per_second(&self) -> f64 {
+        if self.read_measured { self.read_gb_per_second } else { self.peak_gb_per_second }
     }
 
     /// Clocks a second of all units.
@@ -288,7 +298,8 @@ mod tests {
         let tera = |name, flops: fn(&Machine) -> f64| (flops(&Machine::named(name).unwrap()) / 1e11).round() / 10.0;
         assert_eq!([tera("h200", Machine::f32_flops), tera("h200", Machine::f64_flops)], [66.9, 33.5]);
         assert_eq!([tera("a100", Machine::f32_flops), tera("v100", Machine::f32_flops)], [19.5, 15.7]);
-        assert_eq!([tera("mi100", Machine::f32_flops), tera("mi250x", Machine::f64_flops)], [23.1, 23.9]);
+        assert_eq!(tera("mi100", Machine::f32_flops), 23.1);
+        assert_eq!([tera("mi250x", Machine::f32_flops), tera("mi250x", Machine::f64_flops)], [47.9, 23.9]);
         assert_eq!([tera("mi300x", Machine::f32_flops), tera("mi300x", Machine::f64_flops)], [163.4, 81.7]);
     }
 
@@ -302,6 +313,20 @@ mod tests {
         assert!(error.contains("bench.json") && error.contains("lanefield peak --json"), "{error}");
         let error = machine.with_measured("peak.json", r#"{"copy_gb_per_second": 0}"#).unwrap_err().to_string();
         assert_eq!(error, "peak.json says copy-gb-per-second = 0, and a number above 0, and at most 10^12, is needed");
+    }
+
+    #[test]
+    fn packed_instructions_count_as_two_on_all_machines_that_have_them() {
+        for (name, packs) in [("mi100", 1.0), ("mi250x", 2.0), ("mi300x", 2.0)] {
+            let machine = Machine::named(name).unwrap();
+            assert_eq!((machine.f32_lanes, machine.issue_lanes), (64.0 * packs, 64.0 * packs), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_file_of_a_machine_says_that_it_was_measured() {
+        let (_, text) = SHIPPED[0];
+        assert!(Machine::parse("x.toml", &format!("{text}\nread-measured = true")).is_err());
     }
 
     #[test]

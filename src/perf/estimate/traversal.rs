@@ -57,7 +57,7 @@ impl<'m> Traversal<'m> {
 
     /// Lines a second from memory.
     pub fn lines_per_second(&self) -> f64 {
-        self.machine.peak_gb_per_second * 1e9 / self.machine.line_bytes as f64
+        self.machine.gauge_gb_per_second() * 1e9 / self.machine.line_bytes as f64
     }
 
     /// Fetches of lanes a second.
@@ -67,13 +67,13 @@ impl<'m> Traversal<'m> {
 
     /// Bandwidth of the first caches over that of memory.
     pub fn on_chip_ratio(&self) -> f64 {
-        self.machine.unit_clocks() * self.machine.l1_bytes_a_clock / (self.machine.peak_gb_per_second * 1e9)
+        self.machine.unit_clocks() * self.machine.l1_bytes_a_clock / (self.machine.gauge_gb_per_second() * 1e9)
     }
 
     /// Bandwidth of registers over that of memory.
     pub fn register_ratio(&self) -> f64 {
         let operands = self.machine.unit_clocks() * self.machine.f32_lanes * self.machine.operand_bytes;
-        operands / (self.machine.peak_gb_per_second * 1e9)
+        operands / (self.machine.gauge_gb_per_second() * 1e9)
     }
 
     /// Nodes of a tree of so many levels of branches; `None` where no 64 bits hold them.
@@ -220,6 +220,17 @@ mod tests {
     #[test]
     fn regrouping_takes_128_lines_a_wavefront_and_halves_the_rate() {
         assert_eq!((report(24).regrouping_lines, report(24).regrouped_rate), (128.0, 0.5));
+    }
+
+    #[test]
+    fn a_measured_read_takes_the_place_of_the_peak() {
+        let half = r#"{"read_gb_per_second": 274.877906944}"#;
+        let machine = proxy().with_measured("peak.json", half).unwrap();
+        let (slow, fast) = (Traversal::new(&machine).report(24), report(24));
+        is(slow.memory_bound, fast.memory_bound / 2.0);
+        is(slow.on_chip_ratio, 16.0);
+        let copy = proxy().with_measured("peak.json", r#"{"copy_gb_per_second": 1.0}"#).unwrap();
+        assert_eq!(Traversal::new(&copy).report(24), fast);
     }
 
     #[test]

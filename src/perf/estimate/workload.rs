@@ -94,10 +94,18 @@ impl Workload {
             outside.map(error).map_or(Ok(()), Err)
         };
         fault(&shares, 1.0, "a share from 0 to 1")?;
-        fault(&numbers, MOST, "a number from 0 to 10^15")
+        fault(&numbers, MOST, "a number from 0 to 10^15")?;
+        let of_tree = f64::from(self.levels);
+        let amounts = [self.lines.unwrap_or(of_tree), self.fetches.unwrap_or(of_tree)];
+        let others = [self.register_bytes, self.instructions, self.regroupings];
+        match amounts.iter().chain(&others).all(|&amount| amount == 0.0) {
+            true => Err(EstimateError::NoWork { what: what.to_owned() }),
+            false => Ok(()),
+        }
     }
 
-    /// What it takes on a machine: rates are those of the whole machine, busy with such work. Peaks are taken, as a gauge of what can be at best.
+    /// What it takes on a machine: rates are those of the whole machine, busy with such work. Of memory it is the read that
+    /// was measured, else the peak, as a gauge of what can be at best.
     pub fn on(&self, machine: &Machine) -> WorkloadReport {
         let tree = Traversal::new(machine);
         let lanes = f64::from(machine.lanes);
@@ -176,6 +184,14 @@ mod tests {
     fn a_tree_needs_no_more_than_its_depth() {
         let report = on_proxy("levels = 24");
         assert_eq!((report.lines, report.fetches), (145.0, 24.0));
+    }
+
+    #[test]
+    fn a_workload_without_work_is_refused() {
+        for text in ["", "name = \"nothing\"", "hits = 0.5", "levels = 24\nlines = 0\nfetches = 0"] {
+            let error = Workload::parse("w.toml", text).unwrap_err().to_string();
+            assert!(error.contains("w.toml has no work: give levels, lines, fetches"), "{error}");
+        }
     }
 
     #[test]

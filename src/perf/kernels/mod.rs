@@ -22,7 +22,7 @@ pub use convert::{ConvertKernel, ConvertKernels};
 pub use domain_wall::{AlongS, AlongSKernels, LS};
 pub use hop::HopKernels;
 pub use laplace::LaplaceKernels;
-pub use named::{KernelTask, NamedKernel, with_kernel};
+pub use named::{KernelTask, NamedKernel, with_kernel, with_kernel_onto};
 
 use super::record::KernelFacts;
 use crate::backend::{Backend, BackendError};

@@ -102,13 +102,26 @@ pub fn with_kernel<R: Vectors, B: Backend, T: KernelTask<B>>(
     setup: StencilSetup,
     task: T,
 ) -> Result<T::Output, BackendError> {
+    with_kernel_onto::<R, B, T>(backend, kernel, (setup, EVEN), task)
+}
+
+/// The same, where hops act onto `sites`; clover kernels have one parity each, and vector operations all sites.
+///
+/// # Errors
+/// As [`with_kernel`].
+pub fn with_kernel_onto<R: Vectors, B: Backend, T: KernelTask<B>>(
+    backend: &mut B,
+    kernel: NamedKernel,
+    (setup, sites): (StencilSetup, Sites),
+    task: T,
+) -> Result<T::Output, BackendError> {
     Ok(match kernel {
         NamedKernel::Hop => {
-            let mut set = HopKernels::<B, R>::new(backend, setup, EVEN, Family::Hop)?;
+            let mut set = HopKernels::<B, R>::new(backend, setup, sites, Family::Hop)?;
             task.run(backend, &mut set, Dagger::No)
         }
         NamedKernel::DomainWallHop => {
-            let mut set = HopKernels::<B, R>::new(backend, setup, EVEN, Family::DomainWall)?;
+            let mut set = HopKernels::<B, R>::new(backend, setup, sites, Family::DomainWall)?;
             task.run(backend, &mut set, Dagger::No)
         }
         NamedKernel::EoClover | NamedKernel::OeClover => {
@@ -118,7 +131,7 @@ pub fn with_kernel<R: Vectors, B: Backend, T: KernelTask<B>>(
             task.run(backend, &mut set, which(Dagger::No))
         }
         NamedKernel::Laplace => {
-            let mut set = LaplaceKernels::<B, R>::new(backend, setup, EVEN)?;
+            let mut set = LaplaceKernels::<B, R>::new(backend, setup, sites)?;
             task.run(backend, &mut set, ())
         }
         NamedKernel::Blas(blas) => {

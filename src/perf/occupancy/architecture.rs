@@ -209,7 +209,7 @@ impl Architecture {
     /// # Errors
     /// A name, or a width, that is not known, with those that are.
     pub fn find(name: &str, wave: Option<usize>) -> Result<Self, OccupancyError> {
-        let named: Vec<&Self> = KNOWN.iter().filter(|known| known.name == name).collect();
+        let named: Vec<&Self> = KNOWN.iter().filter(|known| known.name.eq_ignore_ascii_case(name)).collect();
         if named.is_empty() {
             let mut known: Vec<&str> = KNOWN.iter().map(|known| known.name).collect();
             known.dedup();

@@ -68,6 +68,12 @@ impl NextStep {
         Some(Self { groups, waves: groups * architecture.waves_of(demand.group), needs })
     }
 
+    /// In few words, with the names that belong to `architecture`: `3 groups: LDS ≤ 21504`.
+    pub fn in_few_words(&self, architecture: &Architecture) -> String {
+        let needs = self.needs.iter().map(|need| format!("{} ≤ {}", need.resource.name(architecture), need.at_most));
+        format!("{} groups: {}", self.groups, needs.collect::<Vec<_>>().join(", "))
+    }
+
     /// In words, with the names that belong to `architecture`.
     pub fn in_words(&self, architecture: &Architecture) -> String {
         let needs = self.needs.iter().map(|need| {

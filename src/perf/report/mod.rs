@@ -22,7 +22,7 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use minijinja::{AutoEscape, Environment, context};
-use serde_json::Value;
+use serde_json::{Value, json};
 use thiserror::Error;
 
 /// Why there is no report. Messages name the file.
@@ -87,6 +87,14 @@ impl Document {
     pub fn parse(path: &Path, text: &[u8]) -> Result<Self, ReportError> {
         let value: Value = serde_json::from_slice(text)
             .map_err(|error| ReportError::NoJson { path: path.to_owned(), reason: error.to_string() })?;
+        let is_event = |event: &Value| event["ph"].is_string();
+        let value = match value {
+            // Chrome's format may also be the array of events alone.
+            Value::Array(events) if !events.is_empty() && events.iter().all(is_event) => {
+                json!({ "traceEvents": events })
+            }
+            value => value,
+        };
         let kind = match (&value["kind"], &value["traceEvents"]) {
             (Value::String(kind), _) if !kind.trim().is_empty() => kind.clone(),
             // A Chrome trace of another program.

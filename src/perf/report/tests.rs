@@ -189,6 +189,10 @@ fn a_document_without_a_kind_is_refused_by_name() {
     assert!(error("{\"kind\": 3}").contains("\"kind\""));
     // A Chrome trace of another program has none.
     assert_eq!(Document::parse(Path::new("t"), b"{\"traceEvents\": []}").unwrap().kind, "trace");
+    let events = br#"[{"ph": "X", "name": "hop", "pid": 2, "tid": 1, "ts": 0, "dur": 5}]"#;
+    let bare = Document::parse(Path::new("t"), events).unwrap();
+    assert_eq!((bare.kind.as_str(), timeline::timelines(&bare.value).len()), ("trace", 1));
+    assert!(Document::parse(Path::new("t"), br#"[{"ph": "X"}, 2]"#).is_err());
 }
 
 #[test]
