@@ -4,7 +4,7 @@ mod arguments;
 mod confirm;
 mod text;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 use clap::Args;
@@ -30,7 +30,10 @@ use arguments::ProductArgs;
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield doctor --kernel hop --lattice 8.8.8.8 --samples 5
-  lanefield doctor --kernel axpy --accelerator-threads 1 --lattice 8.8.8.8 --confirm")]
+  lanefield doctor --kernel axpy --accelerator-threads 1 --lattice 8.8.8.8 \\
+      --confirm
+  lanefield doctor --described kernel.toml --wavefront 32 --code gfx90a
+  lanefield doctor --timeline solve.trace")]
 pub struct Doctor {
     /// Kernels to examine: hop, EOClover, OEClover, domain-wall-hop, laplace, axpy, axpy_norm, cg_update, norm2, inner_product [default: hop,
     /// EOClover and axpy]
@@ -141,7 +144,7 @@ impl Doctor {
         Ok(Report { kind: "doctor", device: machine, patients })
     }
 
-    fn described(&self, backend: &OpenCl, machine: &Machine, path: &PathBuf) -> anyhow::Result<Patient> {
+    fn described(&self, backend: &OpenCl, machine: &Machine, path: &Path) -> anyhow::Result<Patient> {
         let (description, source) = Description::read(path)?;
         let described = Described { description, source };
         let samples = self.samples as usize;

@@ -56,6 +56,9 @@ fn one_thing_is_no_plural() {
 fn the_line_of_a_kernel_is_that_of_its_machine_and_lines_fit_a_terminal() {
     let folder = Folder::new();
     assert_eq!(folder.json(&format!("{HOP} --machine mi100"))["line"], 64);
+    // Loads past the nearest cache are had of NVIDIA's compiler alone.
+    let launch = |machine: &str| folder.json(&format!("{HOP} --machine {machine}"))["launch"].to_string();
+    assert!(launch("h200").contains("links past-l1") && !launch("mi250x").contains("past-l1"));
     assert_eq!(folder.json(&format!("{HOP} --machine mi100 --line 128"))["line"], 128);
     assert_eq!((&folder.json(HOP)["line"], &folder.json("access --pattern lane")["line"]), (&128.into(), &128.into()));
     for command in [HOP, "access --example all"] {

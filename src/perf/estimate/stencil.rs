@@ -11,7 +11,7 @@ use super::instructions::{Instructions, instructions_a_part};
 use super::resident::{UnitTraffic, unit_traffic};
 use super::streams::{Streams, streams};
 use super::{EstimateError, Limit, LimitKind, Machine, MachineKind, Prediction};
-use crate::backend::opencl::{AccessWidth, KernelChoice, KernelKey, SiteOrder, StoredPrecision, Tuned};
+use crate::backend::opencl::{AccessWidth, KernelChoice, KernelKey, LinkLoads, SiteOrder, StoredPrecision, Tuned};
 use crate::perf::access::{KernelSetup, Launched, StencilKernel};
 
 /// Sites of a lattice at most: its tables are made.
@@ -87,6 +87,10 @@ impl KernelWork {
         if let Some(family) = kernel.family() {
             let key = KernelKey::of_fields(family, precision, links, parts, (&lattice, sites), access, &device);
             choice = choice.or(Tuned::shipped().choice(&device, &key));
+            // `cl/access.clh` asks clang for loads past the nearest cache, too; clang 15 keeps the hint of stores, and drops that of loads.
+            if !machine.vendor.contains("NVIDIA") {
+                choice.link_loads = Some(LinkLoads::Cached);
+            }
             let most = device.max_work_group_size / lattice.nsimd();
             choice.accelerator_threads = choice.accelerator_threads.map(|threads| threads.min(most.max(1)));
         }
