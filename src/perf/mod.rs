@@ -19,15 +19,12 @@
 //! | `estimate/` | what a workload can take on a machine: go or no go |
 //! | `doctor/` | why a kernel is slow, and what will help |
 
-pub mod code;
-pub mod guidelines;
-
-pub mod counters;
-
 pub mod access;
-pub mod estimate;
-
+pub mod code;
+pub mod counters;
 pub mod doctor;
+pub mod estimate;
+pub mod guidelines;
 pub mod kernels;
 pub mod occupancy;
 pub mod orders;

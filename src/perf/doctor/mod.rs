@@ -5,7 +5,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `product.rs` | observing Lanefield's own kernels, in a variant |
-//! | `described.rs`, `run.rs` | observing a kernel of one's own, described in TOML |
+//! | `described.rs`, `run.rs`, `runner.rs` | observing a kernel of one's own, described in TOML |
 //! | `trace_file.rs` | the timeline of a run that was traced |
 //! | `model.rs` | what the models of accesses and of time say of Lanefield's kernels |
 //! | `machine.rs` | device, compiled code and addresses, as the checks are told them |
@@ -20,6 +20,7 @@ mod model;
 mod observation;
 mod product;
 mod run;
+mod runner;
 mod trace_file;
 
 pub use checks::diagnose;
