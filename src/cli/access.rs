@@ -11,11 +11,11 @@ use lanefield::perf::access::{
     bank_passes, kernel_arrays, row_padding, row_pitch,
 };
 use lanefield::perf::estimate::{KernelWork, Machine};
-use lanefield::reference::layout::{AcceleratorThreads, Extents, LaneChoice, Sites};
-use lanefield::reference::links::LinkFormat;
+use lanefield::reference::layout::{AcceleratorThreads, LaneChoice};
 use serde::Serialize;
 
 use super::Outcome;
+use super::kernel_work::KernelWorkArgs;
 use super::output::{print, print_json};
 
 /// Count the transactions, cache lines and bank conflicts of wavefronts: of our kernels, of addresses written by hand, or of named examples.
@@ -88,24 +88,8 @@ struct PatternArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Kernels")]
 struct KernelArgs {
-    /// Extents X.Y.Z.T
-    #[arg(long, value_name = "X.Y.Z.T", default_value = "16.16.16.32")]
-    lattice: Extents,
-    /// The sites of the result: full, even or odd
-    #[arg(long, value_name = "SITES", default_value = "even", value_parser = super::estimate::sites)]
-    onto: Sites,
-    /// Precision of fields: f32, f64 or 16-bit
-    #[arg(long, value_name = "PRECISION", default_value = "f32")]
-    precision: StoredPrecision,
-    /// Reals stored a link
-    #[arg(long, value_name = "REALS", default_value_t)]
-    links: LinkFormat,
-    /// Spinors or colour vectors a site [default: 1; 16 of a domain wall]
-    #[arg(long, value_name = "N")]
-    spinors: Option<usize>,
-    /// Bytes of an access: word, 8 or 16 [default: that of the machine]
-    #[arg(long, value_name = "BYTES")]
-    access: Option<AccessWidth>,
+    #[command(flatten)]
+    work: KernelWorkArgs,
     /// Which work-items are neighbours: lane-fast or site-fast
     #[arg(long, value_name = "MAPPING", value_parser = Mapping::from_words)]
     mapping: Option<Mapping>,
@@ -244,9 +228,7 @@ impl Access {
             accelerator_threads: asked.accelerator_threads.map(AcceleratorThreads::get),
             ..KernelChoice::default()
         };
-        let work = KernelWork::new(kernel, asked.lattice, asked.precision, asked.links);
-        let parts = asked.spinors.unwrap_or(kernel.usual_parts());
-        let work = KernelWork { sites: asked.onto, parts, lanes, access: asked.access, choice, ..work };
+        let work = KernelWork { lanes, choice, ..asked.work.of(kernel) };
         let launched = work.launched(machine)?;
         let arrays = kernel_arrays(&launched, wavefront as usize, line);
         let sum = |of: fn(&Counts) -> u64| arrays.iter().map(|row| of(&row.counts)).sum::<u64>() as f64;
@@ -262,10 +244,10 @@ impl Access {
         };
         Ok(OfKernel {
             kernel,
-            lattice: asked.lattice.as_array(),
-            precision: asked.precision,
-            link_reals: asked.links.reals(),
-            spinors: parts,
+            lattice: work.extents.as_array(),
+            precision: work.precision,
+            link_reals: work.links.reals(),
+            spinors: work.parts,
             lane_bytes: launched.setup.lattice.width().bytes(),
             access: launched.setup.access,
             mapping: launched.mapping,

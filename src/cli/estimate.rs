@@ -8,18 +8,18 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::{ArgGroup, Args};
-use lanefield::backend::opencl::{AccessWidth, DeviceKind, StoredPrecision};
+use lanefield::backend::opencl::{DeviceKind, StoredPrecision};
 use lanefield::backend::select::DeviceChoice;
 use lanefield::perf::access::StencilKernel;
 use lanefield::perf::estimate::{
     KernelEstimate, KernelWork, Machine, Traversal, TraversalReport, Workload, WorkloadReport, stencil,
 };
-use lanefield::reference::layout::{Extents, LaneChoice, Parity, Sites};
-use lanefield::reference::links::LinkFormat;
+use lanefield::reference::layout::LaneChoice;
 use serde::Serialize;
 
 use super::Outcome;
 use super::args::{AnyBackend, BackendArgs};
+use super::kernel_work::KernelWorkArgs;
 use super::output::{print, print_json};
 use measure::Times;
 
@@ -77,43 +77,17 @@ pub struct Estimate {
 #[derive(Args)]
 #[command(next_help_heading = "Kernels")]
 struct KernelArgs {
-    /// Extents X.Y.Z.T
-    #[arg(long, value_name = "X.Y.Z.T", default_value = "16.16.16.32")]
-    lattice: Extents,
-    /// The sites of the result: full, even or odd
-    #[arg(long, value_name = "SITES", default_value = "even", value_parser = sites)]
-    onto: Sites,
-    /// Precision of fields: f32, f64 or 16-bit
-    #[arg(long, value_name = "PRECISION", default_value = "f32")]
-    precision: StoredPrecision,
-    /// Reals stored a link
-    #[arg(long, value_name = "REALS", default_value_t)]
-    links: LinkFormat,
-    /// Spinors or colour vectors a site [default: 1; 16 of a domain wall]
-    #[arg(long, value_name = "N")]
-    spinors: Option<usize>,
+    #[command(flatten)]
+    work: KernelWorkArgs,
     /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto
     #[arg(long, value_name = "BYTES|auto", default_value_t)]
     lanes: LaneChoice,
-    /// Bytes of an access: word, 8 or 16 [default: that of the machine]
-    #[arg(long, value_name = "BYTES")]
-    access: Option<AccessWidth>,
     /// Run the kernel on this device, too: cpu, auto, a number from `lanefield devices`, or part of a name
     #[arg(long, value_name = "DEVICE", requires = "kernel")]
     device: Option<DeviceChoice>,
     /// Timed launches
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     samples: u32,
-}
-
-/// Reads the sites of a field.
-pub fn sites(text: &str) -> Result<Sites, String> {
-    match text {
-        "full" => Ok(Sites::Full),
-        "even" => Ok(Sites::Parity(Parity::Even)),
-        "odd" => Ok(Sites::Parity(Parity::Odd)),
-        _ => Err(format!("'{text}' are no sites: use full, even or odd")),
-    }
 }
 
 /// An estimate. As JSON, these fields.
@@ -265,15 +239,8 @@ impl Estimate {
         kernel: StencilKernel,
         backend: Option<AnyBackend>,
     ) -> anyhow::Result<Outcome> {
-        let KernelArgs { lattice, onto, precision, links, spinors, lanes, access, samples, .. } = &self.of_kernel;
-        let spinors = spinors.unwrap_or(kernel.usual_parts());
-        let work = KernelWork {
-            sites: *onto,
-            parts: spinors,
-            lanes: *lanes,
-            access: *access,
-            ..KernelWork::new(kernel, *lattice, *precision, *links)
-        };
+        let KernelArgs { work, lanes, samples, .. } = &self.of_kernel;
+        let work = KernelWork { lanes: *lanes, ..work.of(kernel) };
         let estimate = stencil(&machine, &work)?;
         let measured = match backend {
             Some(backend) => Some(measure::measure(backend, &work, *samples as usize)?),
@@ -282,11 +249,11 @@ impl Estimate {
         let seconds = estimate.prediction.seconds;
         let of_kernel = OfKernel {
             kernel,
-            lattice: lattice.as_array(),
-            onto: onto.to_string(),
-            precision: *precision,
-            link_reals: links.reals(),
-            spinors,
+            lattice: work.extents.as_array(),
+            onto: work.sites.to_string(),
+            precision: work.precision,
+            link_reals: work.links.reals(),
+            spinors: work.parts,
             ratio: measured.as_ref().map(|times| seconds / times.best()),
             estimate,
             measured,
@@ -328,15 +295,4 @@ fn read(file: &Path) -> anyhow::Result<String> {
         bail!("{} has {bytes} bytes, and at most {MOST} are read", file.display());
     }
     std::fs::read_to_string(file).with_context(|| format!("failed to read {}", file.display()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn sites_are_all_or_those_of_one_parity() {
-        assert_eq!(sites("even"), Ok(Sites::Parity(Parity::Even)));
-        assert!(sites("both").unwrap_err().contains("'both'"));
-    }
 }

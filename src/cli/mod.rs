@@ -15,6 +15,7 @@ mod fields;
 mod files;
 mod guidelines;
 mod history;
+mod kernel_work;
 mod long_run;
 mod occupancy;
 mod operator;

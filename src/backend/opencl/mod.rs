@@ -96,5 +96,6 @@ pub use reduce::{Finish, SumForm, SumOptions};
 pub use site_order::SiteOrder;
 pub use sources::{SourceError, expand, expand_for};
 pub use tuned::{Tuned, TuningSource};
+pub(crate) use tuning::registers_in;
 pub use tuning::{GroupSize, LinkLoads, Mapping, Stores, Traversal, Tuning, Walk};
 pub use tuning_file::{TunedKernel, TunedOn, TuningFile, Where};

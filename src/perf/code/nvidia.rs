@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{CodeFacts, InstructionCounts, SpillBytes};
+use crate::backend::opencl::registers_in;
 
 /// What the log says of `kernel`; `None` where it does not name it.
 pub(super) fn facts_in_log(log: &str, kernel: &str) -> Option<CodeFacts> {
@@ -16,7 +17,7 @@ pub(super) fn facts_in_log(log: &str, kernel: &str) -> Option<CodeFacts> {
         kernel: kernel.to_owned(),
         target: target.to_owned(),
         compiler: "NVIDIA's".to_owned(),
-        registers: before(of_kernel, "registers"),
+        registers: registers_in(log, kernel),
         spill_bytes: stores.zip(loads).map(|(stores, loads)| SpillBytes { stores, loads }),
         private_bytes: before(of_kernel, "bytes stack frame"),
         // It is not mentioned where there is none.

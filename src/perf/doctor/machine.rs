@@ -3,15 +3,14 @@
 use super::DoctorError;
 use super::described::AccessOf;
 use super::observation::{Code, Machine};
-use crate::backend::bandwidth::{device_copy_bandwidth, median};
-use crate::backend::opencl::{Context, DeviceKind, Kernel, Launch, Program};
-use crate::perf::access::{Counts, ExpressionError, Index, Pattern};
+use crate::backend::bandwidth::device_copy_bandwidth;
+use crate::backend::opencl::{Context, DeviceKind, Kernel, Program};
+use crate::perf::access::{ExpressionError, Index, Pattern};
 use crate::perf::code::{self, Clang, CodeFacts};
+use crate::perf::peak::empty_kernel;
 
 /// Bytes of a cache line.
 pub(super) const LINE: u64 = 128;
-/// Launches of a kernel that does nothing.
-const EMPTY_LAUNCHES: usize = 33;
 
 impl Machine {
     /// The device of a context; its copy bandwidth and what an empty launch takes are measured. `wavefront`: what to judge by instead of the
@@ -28,21 +27,12 @@ impl Machine {
             wavefront: wavefront.unwrap_or(own).max(1),
             units: (info.compute_units as usize).max(1),
             copy_bandwidth: device_copy_bandwidth(context)?,
-            launch: empty_launch(context)?,
+            launch: empty_kernel(context)?,
             is_cpu,
             stands_for_gpu: is_cpu && wavefront.is_some(),
             compiled_for: None,
         })
     }
-}
-
-/// Seconds that a kernel takes which does nothing, at the median.
-fn empty_launch(context: &Context) -> Result<f64, DoctorError> {
-    let program = context.program("an empty kernel", "__kernel void nothing(uint unused) {}", "")?;
-    let launch = Launch { global: [64, 1, 1], local: [64, 1, 1] };
-    let arguments = [crate::backend::opencl::Arg::U32(0)];
-    let times = (0..EMPTY_LAUNCHES).map(|_| context.launch_timed(&program, "nothing", launch, &arguments));
-    Ok(median(times.collect::<Result<Vec<f64>, _>>()?))
 }
 
 /// What the compiler made of a kernel of a program.
@@ -106,10 +96,5 @@ pub(super) fn efficiencies_of(access: &AccessOf, machine: &Machine, group: usize
         wavefront: machine.wavefront as u64,
     };
     let counts = pattern.report(LINE).map_err(|error| refused(error.to_string()))?.all;
-    Ok((counts.sector_efficiency(), line_efficiency(&counts)))
-}
-
-/// Bytes asked for over bytes of the lines that the accesses touch, each by itself.
-pub(super) fn line_efficiency(counts: &Counts) -> f64 {
-    if counts.line_touches == 0 { 1.0 } else { counts.distinct_bytes as f64 / (counts.line_touches * LINE) as f64 }
+    Ok((counts.sector_efficiency(), counts.line_efficiency(LINE)))
 }

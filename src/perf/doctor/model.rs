@@ -7,7 +7,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{AcceleratorThreads, LaneChoice, LaneWidth, Parity, Sites};
 
 use super::DoctorError;
-use super::machine::{LINE, line_efficiency};
+use super::machine::LINE;
 use super::observation::{ArrayAccess, Machine};
 use crate::backend::BackendError;
 use crate::backend::opencl::{KernelChoice, OpenCl, StoredPrecision};
@@ -123,7 +123,7 @@ fn arrays(launched: &Launched, wavefront: usize) -> Vec<ArrayAccess> {
             array,
             bytes: counts.distinct_bytes,
             efficiency: counts.sector_efficiency(),
-            line_efficiency: line_efficiency(&counts),
+            line_efficiency: counts.line_efficiency(LINE),
             pattern: format!(
                 "{mapping}, {widest} bytes an access, {:.1} sectors of 32 bytes in {:.1} lines for one of a wavefront",
                 counts.an_access(counts.transactions_32),

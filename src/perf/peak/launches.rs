@@ -1,18 +1,52 @@
 //! What a launch costs: kernels that do nothing.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use super::latency::Chaser;
 use super::record::{LaunchCost, Peak};
 use super::{Scale, spread};
 use crate::backend::BackendError;
-use crate::backend::opencl::{Arg, Context, DeviceTimes, Launch, expand};
+use crate::backend::opencl::{Arg, Buffer, Context, DeviceTimes, Launch, LaunchEvent, OpenClError, Program, expand};
 use crate::perf::Spread;
 
 /// Launches that are queued one after the other.
 const QUEUED: usize = 200;
 /// Launches that are waited for.
 const WAITED: usize = 50;
+
+/// A kernel that does nothing, in one small group.
+struct Empty<'c> {
+    context: &'c Context,
+    program: Arc<Program>,
+    out: Buffer,
+}
+
+impl<'c> Empty<'c> {
+    /// Built, and launched once.
+    fn new(context: &'c Context) -> Result<Self, BackendError> {
+        let program = context.program("peak_caches.cl", &expand("peak_caches.cl")?, Chaser::OPTIONS)?;
+        let empty = Self { context, program, out: context.allocate(16, "result of an empty kernel")? };
+        context.times(&empty.launch()?)?;
+        Ok(empty)
+    }
+
+    fn launch(&self) -> Result<LaunchEvent, OpenClError> {
+        let one = Launch { global: [1, 1, 1], local: [1, 1, 1] };
+        self.context.launch_event(&self.program, "nothing", one, &[Arg::Buffer(&self.out)])
+    }
+}
+
+/// Seconds that a kernel runs which does nothing, at the median.
+///
+/// # Errors
+/// What the runtime reports.
+pub fn empty_kernel(context: &Context) -> Result<f64, BackendError> {
+    let empty = Empty::new(context)?;
+    let run = || Ok(context.times(&empty.launch()?)?.seconds());
+    let times = (0..WAITED).map(|_| run()).collect::<Result<Vec<f64>, BackendError>>()?;
+    Ok(spread(times).median)
+}
 
 /// Measures launches of one small group.
 pub(super) fn measure(
@@ -22,11 +56,8 @@ pub(super) fn measure(
     tell: &mut dyn FnMut(&str),
 ) -> Result<(), BackendError> {
     tell("launches");
-    let program = context.program("peak_caches.cl", &expand("peak_caches.cl")?, Chaser::OPTIONS)?;
-    let out = context.allocate(16, "result of an empty kernel")?;
-    let one = Launch { global: [1, 1, 1], local: [1, 1, 1] };
-    let launch = || context.launch_event(&program, "nothing", one, &[Arg::Buffer(&out)]);
-    context.times(&launch()?)?;
+    let empty = Empty::new(context)?;
+    let launch = || empty.launch();
 
     let (mut queued, mut run, mut trips) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..WAITED {

@@ -36,6 +36,7 @@ use serde::{Deserialize, Serialize};
 
 pub use crate::backend::bandwidth::Operation;
 pub use chain::chain;
+pub use launches::empty_kernel;
 pub use plateau::{Plateau, flat_ranges, ladder, nearest_caches, plateaus};
 pub use record::{
     Chase, Clocks, Drift, HostMemory, Intensity, Latencies, LaunchCost, Peak, Place, Stored, Stream, Towards, Transfer,
