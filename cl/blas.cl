@@ -152,6 +152,15 @@ __kernel void complex_axpy(__global stored* out, real re, real im, __global cons
     }
 }
 
+// out ← b·y + x with the complex number b = re + i·im. One of x and y may be `out`.
+__kernel void complex_xpay(__global stored* out, real re, real im, __global const stored* y, __global const stored* x,
+                           uint osites, uint words) {
+    const uint lane = accelerator_lane();
+    accelerator_for(osite, osites) {
+        for_words(first) { WRITE(out, complex_axpy_words((cplx)(re, im), READ(y), READ(x))); }
+    }
+}
+
 // psi ← a·p + psi, then p ← b·p + r with the old p.
 __kernel void cg_update(__global stored* psi, __global stored* p, __global const stored* r, real a, real b, uint osites,
                         uint words) {

@@ -16,10 +16,11 @@
 
 pub mod backend;
 pub mod io;
+pub mod kernel;
 pub mod observable;
 pub mod operator;
-pub mod perf;
+// pub mod perf;
 pub mod solver;
-pub mod verify;
+// pub mod verify;
 
 pub use lanefield_reference as reference;

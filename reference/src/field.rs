@@ -3,6 +3,8 @@
 //! lanes. Where Grid's default split exists, the bytes here are those of Grid's GPU layout at the same width.
 
 use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
 
 use bytemuck::{Pod, Zeroable};
 use num_complex::Complex;
@@ -11,182 +13,10 @@ use thiserror::Error;
 
 use crate::layout::{Lattice, LayoutError, Place, Sites};
 use crate::memory;
-use crate::real::Real;
+use crate::real::{Precision, Real};
 use crate::sixteen::Sixteen;
 
-/// What a field holds at each site: a list of complex words.
-pub trait SiteObject: Copy + Eq + fmt::Debug + Send + Sync + 'static {
-    /// Number of complex words a site.
-    fn words(&self) -> usize;
-    /// What one calls it: "spinor".
-    fn name(&self) -> &'static str;
-    /// Equal parts that the words of a site fall into, one after the other: the spinors of a five-dimensional fermion, say. Each makes a
-    /// contribution of its own to a sum over sites.
-    fn parts(&self) -> usize {
-        1
-    }
-}
-
-/// An object that is a number of equal parts.
-pub trait Repeated: SiteObject {
-    /// So many of them.
-    fn repeated(count: usize) -> Self;
-}
-
-macro_rules! site_objects {
-    ($($(#[$doc:meta])+ $object:ident, $words:literal, $name:literal;)+) => {$(
-        $(#[$doc])+
-        #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-        pub struct $object;
-
-        impl $object {
-            /// Complex words a site.
-            pub const WORDS: usize = $words;
-        }
-
-        impl SiteObject for $object {
-            fn words(&self) -> usize {
-                Self::WORDS
-            }
-            fn name(&self) -> &'static str {
-                $name
-            }
-        }
-    )+};
-}
-
-site_objects! {
-    /// One complex number.
-    ComplexNumber, 1, "complex";
-    /// Two spins times three colours, word 3·spin + colour.
-    HalfSpinor, 6, "half spinor";
-    /// A 3×3 matrix, word 3·row + column.
-    ColourMatrix, 9, "colour matrix";
-    /// Four 3×3 links, word 9·μ + 3·row + column.
-    Gauge, 36, "gauge";
-    /// A spin-colour matrix, word ((s1·4 + s2)·3 + c1)·3 + c2: sink spin, source spin, sink colour, source colour.
-    Propagator, 144, "propagator";
-}
-
-macro_rules! repeated_objects {
-    ($($(#[$doc:meta])+ $object:ident, $words:literal, $one:literal, $several:literal;)+) => {$(
-        $(#[$doc])+
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-        pub struct $object(usize);
-
-        impl $object {
-            /// Complex words of one of them.
-            pub const WORDS: usize = $words;
-            /// One a site.
-            pub const ONE: Self = Self(1);
-
-            /// So many a site.
-            pub const fn new(count: usize) -> Self {
-                Self(count)
-            }
-
-            /// How many a site.
-            pub const fn count(self) -> usize {
-                self.0
-            }
-        }
-
-        impl SiteObject for $object {
-            fn words(&self) -> usize {
-                Self::WORDS * self.0
-            }
-            fn name(&self) -> &'static str {
-                if self.0 == 1 { $one } else { $several }
-            }
-            fn parts(&self) -> usize {
-                self.0
-            }
-        }
-
-        impl Repeated for $object {
-            fn repeated(count: usize) -> Self {
-                Self(count)
-            }
-        }
-    )+};
-}
-
-repeated_objects! {
-    /// Spinors, each of four spins times three colours: word 12·k + 3·spin + colour. One a site is a fermion field; Ls a site are a
-    /// five-dimensional one, with Grid's bytes (s fastest); N a site are N right-hand sides.
-    Spinors, 12, "spinor", "spinors";
-    /// Vectors of three colours: word 3·k + colour.
-    ColourVectors, 3, "colour vector", "colour vectors";
-}
-
-macro_rules! objects_in_parts {
-    ($($(#[$doc:meta])+ $object:ident, $words:literal, $parts:literal, $name:literal;)+) => {$(
-        $(#[$doc])+
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-        pub struct $object;
-
-        impl $object {
-            /// Complex words a site.
-            pub const WORDS: usize = $words;
-            /// Parts of a site.
-            pub const PARTS: usize = $parts;
-        }
-
-        impl SiteObject for $object {
-            fn words(&self) -> usize {
-                Self::WORDS
-            }
-            fn name(&self) -> &'static str {
-                $name
-            }
-            fn parts(&self) -> usize {
-                Self::PARTS
-            }
-        }
-    )+};
-}
-
-objects_in_parts! {
-    /// Field strengths F_μν of the six planes xy, xz, xt, yz, yt, zt, a part each: word 9·plane + 3·row + column.
-    FieldStrength, 54, 6, "field strength";
-    /// Two Hermitian 6×6 blocks, a part each: block b acts on spins 2b and 2b + 1, row i = 3·(spin mod 2) + colour. Of the 18 words of a block,
-    /// 0 to 2 hold the six diagonal elements, two real numbers a word; the others hold the strict upper triangle row by row, element i < j in
-    /// word 3 + [`CloverBlocks::upper`].
-    CloverBlocks, 36, 2, "clover block pair";
-}
-
-impl CloverBlocks {
-    /// Complex words of one block.
-    pub const BLOCK_WORDS: usize = Self::WORDS / Self::PARTS;
-
-    /// The place of element (i, j), i < j < 6, in the strict upper triangle: Grid's order.
-    #[inline]
-    pub const fn upper(i: usize, j: usize) -> usize {
-        15 - (6 - i) * (5 - i) / 2 + j - i - 1
-    }
-}
-
-/// An object known at run time only, by its number of complex words: what the last axes of an array hold, say.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Words(pub usize);
-
-impl SiteObject for Words {
-    fn words(&self) -> usize {
-        self.0
-    }
-    fn name(&self) -> &'static str {
-        match self.0 {
-            ComplexNumber::WORDS => ComplexNumber.name(),
-            ColourVectors::WORDS => ColourVectors::ONE.name(),
-            HalfSpinor::WORDS => HalfSpinor.name(),
-            Spinors::WORDS => Spinors::ONE.name(),
-            ColourMatrix::WORDS => ColourMatrix.name(),
-            Gauge::WORDS => Gauge.name(),
-            Propagator::WORDS => Propagator.name(),
-            _ => "word list",
-        }
-    }
-}
+pub use crate::object::*;
 
 /// Why a field could not be made or used. Messages are fragments.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -232,13 +62,13 @@ pub enum FieldError {
         /// How many there may be.
         most: usize,
     },
-    /// Columns that a field does not have.
-    #[error("a {field} has no columns {columns:?} of {column_parts} parts each")]
-    Columns {
-        /// The columns asked for, from 0.
-        columns: Vec<usize>,
-        /// Parts of a column.
-        column_parts: usize,
+    /// Right-hand sides that a field does not have.
+    #[error("a {field} has no right-hand sides {wanted:?} of {rhs_parts} components each")]
+    RightHandSides {
+        /// Those asked for, from 0.
+        wanted: Vec<usize>,
+        /// Components of one.
+        rhs_parts: usize,
         /// Description of the field.
         field: String,
     },
@@ -275,50 +105,112 @@ pub enum FieldError {
 #[repr(C, align(64))]
 struct Block([u64; 8]);
 
-/// A field of `K` objects of precision `R`, in lanes.
-#[derive(Clone)]
-pub struct Field<R, K> {
-    lattice: Lattice,
-    sites: Sites,
-    kind: K,
-    reals: usize,
-    blocks: Vec<Block>,
-    precision: std::marker::PhantomData<R>,
+/// What a field is, but its numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FieldShape {
+    /// The lattice that it lies on.
+    pub lattice: Lattice,
+    /// The sites that it lives on.
+    pub sites: Sites,
+    /// What it holds at each site.
+    pub object: Object,
+    /// How its numbers are stored.
+    pub precision: Precision,
 }
 
-impl<R: Real, K: SiteObject> Field<R, K> {
+impl FieldShape {
+    /// Number of outer sites.
+    pub fn osites(&self) -> usize {
+        self.lattice.osites(self.sites)
+    }
+
+    /// Number of sites.
+    pub fn volume(&self) -> usize {
+        self.osites() * self.lattice.nsimd()
+    }
+
+    /// Bytes in a device's memory.
+    pub fn device_bytes(&self) -> usize {
+        self.volume() * self.object.parts() * self.precision.device_bytes(self.object.part_words())
+    }
+
+    /// Refuses what cannot be a field, on a host or on a device.
+    ///
+    /// # Errors
+    /// As [`check`].
+    pub fn check(&self) -> Result<(), FieldError> {
+        let Self { lattice, sites, object, precision } = self;
+        check_precision(lattice, *sites, *object, *precision)
+    }
+
+    /// "f32 spinor field on 4.4.4.8, even sites, 64-byte lanes cut 1.1.2.4"
+    pub fn describe(&self) -> String {
+        let Self { lattice, sites, object, precision } = self;
+        let (name, extents, width, nodes) = (object.name(), lattice.extents(), lattice.width(), lattice.nodes());
+        let count = if object.parts() == 1 { String::new() } else { format!("{} ", object.parts()) };
+        format!("{precision} {count}{name} field on {extents}, {sites} sites, {width}-byte lanes cut {nodes}")
+    }
+}
+
+/// A field of precision `R` whose site object is known at run time, in lanes: what kernels that take any object, and backends, see of a
+/// [`Field`].
+#[derive(Clone)]
+#[repr(C)]
+pub struct FieldData<R> {
+    lattice: Lattice,
+    sites: Sites,
+    object: Object,
+    reals: usize,
+    blocks: Vec<Block>,
+    precision: PhantomData<R>,
+}
+
+/// A field of `K` objects of precision `R`, in lanes.
+#[derive(Clone)]
+#[repr(transparent)]
+pub struct Field<R, K> {
+    data: FieldData<R>,
+    kind: PhantomData<K>,
+}
+
+impl<R: Real> FieldData<R> {
     /// A field of zeros.
     ///
     /// # Errors
     /// As [`check`]; [`FieldError::OutOfMemory`].
-    pub fn zeros(lattice: Lattice, sites: Sites, kind: K) -> Result<Self, FieldError> {
-        check::<R, K>(&lattice, sites, kind)?;
-        let reals = lattice.osites(sites) * kind.words() * lattice.nsimd() * 2;
+    pub fn zeros(lattice: Lattice, sites: Sites, object: Object) -> Result<Self, FieldError> {
+        check::<R>(&lattice, sites, object)?;
+        let reals = lattice.osites(sites) * object.words() * lattice.nsimd() * 2;
         let bytes = reals * size_of::<R>();
         let blocks = memory::zeros(bytes.div_ceil(size_of::<Block>()))
-            .ok_or_else(|| FieldError::OutOfMemory { what: describe::<R, K>(&lattice, sites, kind), bytes })?;
-        Ok(Self { lattice, sites, kind, reals, blocks, precision: std::marker::PhantomData })
+            .ok_or_else(|| FieldError::OutOfMemory { what: describe::<R>(&lattice, sites, object), bytes })?;
+        Ok(Self { lattice, sites, object, reals, blocks, precision: PhantomData })
     }
 
-    /// A field whose site objects are written by `fill(coordinate's site number, words of the site)`, in parallel.
-    ///
-    /// # Errors
-    /// As [`Self::zeros`].
-    pub fn from_sites(
-        lattice: Lattice,
-        sites: Sites,
-        kind: K,
-        fill: impl Fn(usize, &mut [Complex<R>]) + Sync,
-    ) -> Result<Self, FieldError> {
-        let mut field = Self::zeros(lattice, sites, kind)?;
-        field.overwrite(fill);
-        Ok(field)
+    /// The field as one of `K` objects; `None` if it holds others.
+    pub fn of<K: SiteObject>(&self) -> Option<&Field<R, K>> {
+        K::of(self.object)?;
+        // SAFETY: `Field` is a transparent wrapper of `FieldData`, beside a type without size; that the objects are `K`s was asked.
+        Some(unsafe { &*std::ptr::from_ref(self).cast::<Field<R, K>>() })
+    }
+
+    /// As [`Self::of`], to be written.
+    pub fn of_mut<K: SiteObject>(&mut self) -> Option<&mut Field<R, K>> {
+        K::of(self.object)?;
+        // SAFETY: as in `of`.
+        Some(unsafe { &mut *std::ptr::from_mut(self).cast::<Field<R, K>>() })
+    }
+
+    /// As [`Self::of`], by value.
+    pub fn into_of<K: SiteObject>(self) -> Option<Field<R, K>> {
+        K::of(self.object)?;
+        Some(Field { data: self, kind: PhantomData })
     }
 
     /// Writes every site object by `fill`, as [`Self::from_sites`].
-    fn overwrite(&mut self, fill: impl Fn(usize, &mut [Complex<R>]) + Sync) {
-        let Self { lattice, sites, kind, .. } = *self;
-        let (words, nsimd, extents) = (kind.words(), lattice.nsimd(), lattice.extents());
+    pub(crate) fn overwrite(&mut self, fill: impl Fn(usize, &mut [Complex<R>]) + Sync) {
+        let Self { lattice, sites, object, .. } = *self;
+        let (words, nsimd, extents) = (object.words(), lattice.nsimd(), lattice.extents());
         self.words_mut().par_chunks_exact_mut(words * nsimd).enumerate().for_each_init(
             || vec![Complex::new(R::default(), R::default()); words],
             |object, (osite, words_of_osite)| {
@@ -339,26 +231,24 @@ impl<R: Real, K: SiteObject> Field<R, K> {
         R::settle(self.reals_mut(), a_part, nsimd);
     }
 
-    /// A field from an array in site order over the whole lattice, words fastest. Of that array a field of one parity takes its
-    /// own sites.
+    /// Takes the values of an array in site order over the whole lattice, words fastest: those of its own sites.
     ///
     /// # Errors
-    /// As [`Self::zeros`]; [`FieldError::Length`].
-    pub fn from_site_order(lattice: Lattice, sites: Sites, kind: K, values: &[Complex<R>]) -> Result<Self, FieldError> {
-        let words = kind.words();
-        let needed = lattice.extents().volume() * words;
+    /// [`FieldError::Length`].
+    pub fn assign(&mut self, values: &[Complex<R>]) -> Result<(), FieldError> {
+        let words = self.object.words();
+        let needed = self.lattice.extents().volume() * words;
         if values.len() != needed {
-            let extents = lattice.extents().to_string();
-            return Err(FieldError::Length { given: values.len(), needed, object: kind.name(), extents });
+            let extents = self.lattice.extents().to_string();
+            return Err(FieldError::Length { given: values.len(), needed, object: self.object.name(), extents });
         }
-        Self::from_sites(lattice, sites, kind, |site, object| {
-            object.copy_from_slice(&values[site * words..][..words]);
-        })
+        self.overwrite(|site, object| object.copy_from_slice(&values[site * words..][..words]));
+        Ok(())
     }
 
     /// The field in site order over the whole lattice, words fastest; zero on the sites that it does not live on.
     pub fn to_site_order(&self) -> Vec<Complex<R>> {
-        let (words, nsimd, extents) = (self.kind.words(), self.lattice.nsimd(), self.lattice.extents());
+        let (words, nsimd, extents) = (self.object.words(), self.lattice.nsimd(), self.lattice.extents());
         let mut values = vec![Complex::new(R::default(), R::default()); extents.volume() * words];
         let field = self.words();
         values.par_chunks_exact_mut(words).enumerate().for_each(|(site, object)| {
@@ -373,29 +263,6 @@ impl<R: Real, K: SiteObject> Field<R, K> {
         values
     }
 
-    /// The same field in another precision (rounded to nearest even) and another layout of the same extents.
-    ///
-    /// # Errors
-    /// [`FieldError::Mismatch`] if the extents differ, and as [`Self::zeros`].
-    pub fn convert<S: Real>(&self, lattice: Lattice) -> Result<Field<S, K>, FieldError> {
-        if lattice.extents() != self.lattice.extents() {
-            return Err(FieldError::Mismatch {
-                what: "converting a field",
-                left: self.lattice.extents().to_string(),
-                right: lattice.extents().to_string(),
-            });
-        }
-        let (words, nsimd, extents) = (self.kind.words(), self.lattice.nsimd(), self.lattice.extents());
-        let field = self.words();
-        Field::from_sites(lattice, self.sites, self.kind, |site, object| {
-            let Place { osite, lane } = self.lattice.place(self.sites, extents.coordinate(site));
-            for (w, value) in object.iter_mut().enumerate() {
-                let c = field[(osite * words + w) * nsimd + lane];
-                *value = Complex::new(S::from_f64(c.re.to_f64()), S::from_f64(c.im.to_f64()));
-            }
-        })
-    }
-
     /// The lattice that the field lies on.
     pub fn lattice(&self) -> &Lattice {
         &self.lattice
@@ -406,9 +273,15 @@ impl<R: Real, K: SiteObject> Field<R, K> {
         self.sites
     }
 
+    /// What the field is, but its numbers.
+    pub fn shape(&self) -> FieldShape {
+        let Self { lattice, sites, object, .. } = *self;
+        FieldShape { lattice, sites, object, precision: R::PRECISION }
+    }
+
     /// What the field holds at each site.
-    pub fn kind(&self) -> K {
-        self.kind
+    pub fn object(&self) -> Object {
+        self.object
     }
 
     /// Number of outer sites.
@@ -418,12 +291,12 @@ impl<R: Real, K: SiteObject> Field<R, K> {
 
     /// Number of reals of one part of an outer site.
     pub fn reals_a_part(&self) -> usize {
-        self.reals_an_osite() / self.kind.parts()
+        self.reals_an_osite() / self.object.parts()
     }
 
     /// Number of reals of one outer site: twice the words times the lanes.
     pub fn reals_an_osite(&self) -> usize {
-        2 * self.kind.words() * self.lattice.nsimd()
+        2 * self.object.words() * self.lattice.nsimd()
     }
 
     /// The field as it lies in memory, in reals.
@@ -464,21 +337,106 @@ impl<R: Real, K: SiteObject> Field<R, K> {
 
     /// "f32 spinor field on 4.4.4.8, even sites, 64-byte lanes"
     pub fn describe(&self) -> String {
-        describe::<R, K>(&self.lattice, self.sites, self.kind)
+        describe::<R>(&self.lattice, self.sites, self.object)
+    }
+}
+
+impl<R: Real, K: SiteObject> Field<R, K> {
+    /// A field of zeros.
+    ///
+    /// # Errors
+    /// As [`check`]; [`FieldError::OutOfMemory`].
+    pub fn zeros(lattice: Lattice, sites: Sites, kind: K) -> Result<Self, FieldError> {
+        Ok(Self { data: FieldData::zeros(lattice, sites, kind.object())?, kind: PhantomData })
+    }
+
+    /// What the field holds at each site.
+    pub fn kind(&self) -> K {
+        match K::of(self.data.object) {
+            Some(kind) => kind,
+            None => unreachable!("a field holds the objects that it was made for"),
+        }
+    }
+
+    /// The field without the type of its objects.
+    pub fn into_data(self) -> FieldData<R> {
+        self.data
+    }
+
+    /// A field whose site objects are written by `fill(coordinate's site number, words of the site)`, in parallel.
+    ///
+    /// # Errors
+    /// As [`Self::zeros`].
+    pub fn from_sites(
+        lattice: Lattice,
+        sites: Sites,
+        kind: K,
+        fill: impl Fn(usize, &mut [Complex<R>]) + Sync,
+    ) -> Result<Self, FieldError> {
+        let mut field = Self::zeros(lattice, sites, kind)?;
+        field.overwrite(fill);
+        Ok(field)
+    }
+
+    /// A field from an array in site order over the whole lattice, words fastest. Of that array a field of one parity takes its
+    /// own sites.
+    ///
+    /// # Errors
+    /// As [`Self::zeros`]; [`FieldError::Length`].
+    pub fn from_site_order(lattice: Lattice, sites: Sites, kind: K, values: &[Complex<R>]) -> Result<Self, FieldError> {
+        let mut field = Self::zeros(lattice, sites, kind)?;
+        field.assign(values)?;
+        Ok(field)
+    }
+
+    /// The same field in another precision (rounded to nearest even) and another layout of the same extents.
+    ///
+    /// # Errors
+    /// [`FieldError::Mismatch`] if the extents differ, and as [`Self::zeros`].
+    pub fn convert<S: Real>(&self, lattice: Lattice) -> Result<Field<S, K>, FieldError> {
+        if lattice.extents() != self.data.lattice.extents() {
+            return Err(FieldError::Mismatch {
+                what: "converting a field",
+                left: self.data.lattice.extents().to_string(),
+                right: lattice.extents().to_string(),
+            });
+        }
+        let (words, nsimd, extents) = (self.object().words(), self.data.lattice.nsimd(), self.data.lattice.extents());
+        let field = self.words();
+        Field::from_sites(lattice, self.data.sites, self.kind(), |site, object| {
+            let Place { osite, lane } = self.data.lattice.place(self.data.sites, extents.coordinate(site));
+            for (w, value) in object.iter_mut().enumerate() {
+                let c = field[(osite * words + w) * nsimd + lane];
+                *value = Complex::new(S::from_f64(c.re.to_f64()), S::from_f64(c.im.to_f64()));
+            }
+        })
+    }
+}
+
+impl<R, K> Deref for Field<R, K> {
+    type Target = FieldData<R>;
+    fn deref(&self) -> &FieldData<R> {
+        &self.data
+    }
+}
+
+impl<R, K> DerefMut for Field<R, K> {
+    fn deref_mut(&mut self) -> &mut FieldData<R> {
+        &mut self.data
     }
 }
 
 impl<K: SiteObject> Field<Sixteen, K> {
     /// The same numbers in f32.
-    pub fn to_f32(&self) -> Field<f32, K> {
-        let Self { lattice, sites, kind, reals, ref blocks, .. } = *self;
-        Field { lattice, sites, kind, reals, blocks: blocks.clone(), precision: std::marker::PhantomData }
+    pub fn as_f32(&self) -> &Field<f32, K> {
+        // SAFETY: a transparent wrapper of what `FieldData::as_f32` may see so.
+        unsafe { &*std::ptr::from_ref(self).cast::<Field<f32, K>>() }
     }
 
-    /// Takes the numbers of a field like this one, and rounds them to what 16-bit storage holds.
-    pub(crate) fn settle_from(&mut self, numbers: Field<f32, K>) {
-        self.blocks = numbers.blocks;
-        self.settle();
+    /// The same, to be written by a kernel of f32. What it writes must be rounded by [`FieldData::settle`].
+    pub(crate) fn as_f32_mut(&mut self) -> &mut Field<f32, K> {
+        // SAFETY: as in `as_f32`.
+        unsafe { &mut *std::ptr::from_mut(self).cast::<Field<f32, K>>() }
     }
 }
 
@@ -487,28 +445,37 @@ impl<K: SiteObject> Field<Sixteen, K> {
 /// # Errors
 /// [`FieldError::Precision`] if the lattice's lanes are not of `R`; [`LayoutError::NotRedBlack`] if it has no parities;
 /// [`FieldError::NoWords`]; [`FieldError::TooLarge`].
-pub fn check<R: Real, K: SiteObject>(lattice: &Lattice, sites: Sites, kind: K) -> Result<(), FieldError> {
-    /// Kernels number lanes of parts with 32 bits, and add to such numbers.
+pub fn check<R: Real>(lattice: &Lattice, sites: Sites, object: Object) -> Result<(), FieldError> {
+    check_precision(lattice, sites, object, R::PRECISION)
+}
+
+fn check_precision(lattice: &Lattice, sites: Sites, object: Object, precision: Precision) -> Result<(), FieldError> {
+    /// Kernels number lanes of components with 32 bits, and add to such numbers.
     const MOST: usize = i32::MAX as usize;
     lattice.check(sites)?;
-    if lattice.scalar() != R::COMPLEX {
-        return Err(FieldError::Precision { lattice: lattice.scalar().name(), field: R::COMPLEX.name() });
+    if lattice.scalar() != precision.scalar() {
+        return Err(FieldError::Precision { lattice: lattice.scalar().name(), field: precision.scalar().name() });
     }
-    if kind.words() == 0 {
-        return Err(FieldError::NoWords { object: kind.name() });
+    if object.words() == 0 {
+        return Err(FieldError::NoWords { object: object.name() });
     }
-    let parts = (lattice.osites(sites) * lattice.nsimd()).saturating_mul(kind.parts());
+    let parts = (lattice.osites(sites) * lattice.nsimd()).saturating_mul(object.parts());
     if parts > MOST {
-        return Err(FieldError::TooLarge { what: describe::<R, K>(lattice, sites, kind), parts, most: MOST });
+        let shape = FieldShape { lattice: *lattice, sites, object, precision };
+        return Err(FieldError::TooLarge { what: shape.describe(), parts, most: MOST });
     }
     Ok(())
 }
 
-/// One line about a field of `kind` in precision `R`, for error messages.
-pub fn describe<R: Real, K: SiteObject>(lattice: &Lattice, sites: Sites, kind: K) -> String {
-    let (name, extents, width, nodes) = (kind.name(), lattice.extents(), lattice.width(), lattice.nodes());
-    let count = if kind.parts() == 1 { String::new() } else { format!("{} ", kind.parts()) };
-    format!("{} {count}{name} field on {extents}, {sites} sites, {width}-byte lanes cut {nodes}", R::NAME)
+/// One line about a field in precision `R`, for error messages.
+pub fn describe<R: Real>(lattice: &Lattice, sites: Sites, object: Object) -> String {
+    FieldShape { lattice: *lattice, sites, object, precision: R::PRECISION }.describe()
+}
+
+impl<R: Real> fmt::Debug for FieldData<R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.describe())
+    }
 }
 
 impl<R: Real, K: SiteObject> fmt::Debug for Field<R, K> {

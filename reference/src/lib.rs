@@ -8,6 +8,7 @@ pub mod kernels;
 pub mod layout;
 pub mod links;
 mod memory;
+pub mod object;
 pub mod random;
 pub mod real;
 pub mod scalar;

@@ -2,10 +2,87 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::str::FromStr;
 
 use bytemuck::Pod;
+use serde::de::{self, Deserialize, Deserializer};
+use serde::ser::{Serialize, Serializer};
 
 use crate::layout::Scalar;
+
+/// The precision in which a field is stored.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Precision {
+    /// 32-bit floating point.
+    F32,
+    /// 64-bit floating point.
+    F64,
+    /// Half precision: 16-bit block fixed point, computed with in f32 ([`crate::sixteen`]).
+    Half,
+}
+
+impl Precision {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::F32, Self::F64, Self::Half];
+    /// Those in which one computes.
+    pub const OF_ARITHMETIC: [Self; 2] = [Self::F32, Self::F64];
+
+    /// Bits of a stored real, of half precision without the scale.
+    pub const fn bits(self) -> usize {
+        match self {
+            Self::F32 => 32,
+            Self::F64 => 64,
+            Self::Half => 16,
+        }
+    }
+
+    /// Complex numbers in which one computes with it: what the lanes of a lattice hold.
+    pub const fn scalar(self) -> Scalar {
+        match self {
+            Self::F32 | Self::Half => Scalar::ComplexF,
+            Self::F64 => Scalar::ComplexD,
+        }
+    }
+
+    /// Bytes in a device's memory of one lane of a component with so many complex words.
+    pub fn device_bytes(self, part_words: usize) -> usize {
+        match self {
+            Self::F32 => f32::device_bytes(part_words),
+            Self::F64 => f64::device_bytes(part_words),
+            Self::Half => crate::sixteen::Sixteen::device_bytes(part_words),
+        }
+    }
+}
+
+impl fmt::Display for Precision {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::Half => "half",
+        })
+    }
+}
+
+impl FromStr for Precision {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let known = Self::ALL.into_iter().find(|precision| precision.to_string() == text);
+        known.ok_or_else(|| format!("invalid precision '{text}': expected f32, f64 or half"))
+    }
+}
+
+impl Serialize for Precision {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Precision {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
 
 /// The real numbers that fields are made of.
 pub trait Real:
@@ -21,9 +98,11 @@ pub trait Real:
     + std::ops::Neg<Output = Self>
     + 'static
 {
+    /// The precision, known at run time.
+    const PRECISION: Precision;
     /// Complex numbers of this precision.
     const COMPLEX: Scalar;
-    /// "f32", "f64" or "16-bit".
+    /// "f32", "f64" or "half".
     const NAME: &'static str;
     /// Size in bits in a device's memory.
     const BITS: u32;
@@ -73,8 +152,9 @@ pub trait Real:
 }
 
 macro_rules! real {
-    ($real:ty, $scalar:expr, $name:literal, $signed:ty, $widen:expr) => {
+    ($real:ty, $precision:expr, $scalar:expr, $name:literal, $signed:ty, $widen:expr) => {
         impl Real for $real {
+            const PRECISION: Precision = $precision;
             const COMPLEX: Scalar = $scalar;
             const NAME: &'static str = $name;
             const BITS: u32 = <$signed>::BITS;
@@ -111,8 +191,8 @@ macro_rules! real {
     };
 }
 
-real!(f32, Scalar::ComplexF, "f32", i32, widen);
-real!(f64, Scalar::ComplexD, "f64", i64, <[f64; 8]>::clone);
+real!(f32, Precision::F32, Scalar::ComplexF, "f32", i32, widen);
+real!(f64, Precision::F64, Scalar::ComplexD, "f64", i64, <[f64; 8]>::clone);
 
 /// One instruction, where the compiler would make two of half the width.
 #[cfg(all(target_arch = "x86_64", target_feature = "avx512f"))]

@@ -280,6 +280,12 @@ pub fn axpy<R: Real>(a: f64, x: &[Complex<R>], y: &mut [Complex<R>]) {
     }
 }
 
+/// a·x + y with a complex number a, rounded to `R`, by §2's multiply-add.
+pub fn complex_axpy<R: Real>(a: Complex<f64>, x: &[Complex<R>], y: &[Complex<R>]) -> Vec<Complex<R>> {
+    let a = Complex::new(R::from_f64(a.re), R::from_f64(a.im));
+    x.iter().zip(y).map(|(x, y)| madd(a, *x, *y)).collect()
+}
+
 /// y ← a·x + b·y: the second product rounded by itself.
 pub fn axpby<R: Real>(a: f64, x: &[Complex<R>], b: f64, y: &mut [Complex<R>]) {
     for (y, &x) in y.iter_mut().zip(x) {

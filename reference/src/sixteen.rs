@@ -12,7 +12,7 @@ use num_traits::{Num, One, Zero};
 use rayon::prelude::*;
 
 use crate::layout::Scalar;
-use crate::real::Real;
+use crate::real::{Precision, Real};
 
 /// An f32 in a field of 16-bit storage.
 #[derive(Clone, Copy, Default, PartialEq, PartialOrd, Pod, Zeroable)]
@@ -149,8 +149,9 @@ impl Sixteen {
 }
 
 impl Real for Sixteen {
+    const PRECISION: Precision = Precision::Half;
     const COMPLEX: Scalar = Scalar::ComplexF;
-    const NAME: &'static str = "16-bit";
+    const NAME: &'static str = "half";
     const BITS: u32 = 16;
     const HEX_DIGITS: usize = f32::HEX_DIGITS;
 

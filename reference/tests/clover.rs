@@ -8,7 +8,7 @@ use common::{every_width, extents, first_difference, in_pools, lattice, masked, 
 use lanefield_reference::field::{CloverBlocks, ComplexNumber, Field, FieldStrength, SiteObject, Spinors};
 use lanefield_reference::gauge::{Configuration, SITE_WORDS};
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::clover::{HostHop, clover_apply, clover_inverse_hop, clover_minus_hop};
+use lanefield_reference::kernels::clover::{HostHop, clover_apply, eo_clover, oe_clover};
 use lanefield_reference::kernels::clover_term::{
     CloverCoefficients, clover_inverse, clover_term, field_strength, pick_checkerboard,
 };
@@ -108,8 +108,8 @@ fn products_in_lanes<R: Vectors>(
     let hop: HostHop<'_, R> = HopTerm { stencil: &stencil, links: &links, source: &source, legs, dagger };
     let [mut product, mut eo, mut oe] = [(); 3].map(|()| Field::zeros(lattice, sites, Spinors::ONE).unwrap());
     clover_apply(&mut product, &blocks, &chi).unwrap();
-    clover_inverse_hop(&mut eo, &blocks, hop).unwrap();
-    clover_minus_hop(&mut oe, &blocks, &chi, hop).unwrap();
+    eo_clover(&mut eo, &blocks, hop).unwrap();
+    oe_clover(&mut oe, &blocks, &chi, hop).unwrap();
     [product, eo, oe].map(|field| field.to_site_order())
 }
 

@@ -9,6 +9,8 @@ use thiserror::Error;
 
 use super::Gamma;
 use crate::backend::{Backend, BackendError, Sum};
+#[allow(unused_imports)]
+use crate::kernel::prelude::*;
 
 /// Why there is no correlator. Messages are fragments.
 #[derive(Debug, Error)]

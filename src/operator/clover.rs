@@ -18,7 +18,9 @@ use lanefield_reference::links::raw;
 use super::hop::number_of_sites;
 use super::wilson::{AXPY_FLOPS, PARITIES, spinor_bytes};
 use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator, fit};
-use crate::backend::{Backend, BackendError, HeldField};
+use crate::backend::{Backend, BackendError, FieldOn};
+#[allow(unused_imports)]
+use crate::kernel::prelude::*;
 
 /// What defines a clover operator, beside the configuration.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -86,9 +88,9 @@ impl SmallestPivot {
 /// The blocks of one set of sites.
 struct Piece<B: Backend, R: Vectors> {
     sites: Sites,
-    term: B::Field<R, CloverBlocks>,
+    term: FieldOn<B, R, CloverBlocks>,
     /// Of even-odd pieces.
-    inverse: Option<B::Field<R, CloverBlocks>>,
+    inverse: Option<FieldOn<B, R, CloverBlocks>>,
 }
 
 /// The clover operator.
@@ -96,7 +98,7 @@ pub struct Clover<'b, B: Backend, R: Vectors> {
     hop: HopOperator<'b, B, R>,
     pieces: Vec<Piece<B, R>>,
     /// The hop of M on the full lattice.
-    between: Option<B::Field<R, Spinors>>,
+    between: Option<FieldOn<B, R, Spinors>>,
     pivot: Option<SmallestPivot>,
 }
 
@@ -155,7 +157,7 @@ impl<'b, B: Backend, R: Vectors> Clover<'b, B, R> {
         found.ok_or_else(|| self.not_prepared(format!("{sites} sites")))
     }
 
-    fn inverse(&self, sites: Sites) -> Result<&B::Field<R, CloverBlocks>, BackendError> {
+    fn inverse(&self, sites: Sites) -> Result<&FieldOn<B, R, CloverBlocks>, BackendError> {
         self.piece(sites)?.inverse.as_ref().ok_or_else(|| self.not_prepared(format!("the inverse on {sites} sites")))
     }
 
@@ -171,7 +173,7 @@ impl<'b, B: Backend, R: Vectors> Clover<'b, B, R> {
 
 /// Blocks of 16-bit storage are those of f32, rounded.
 fn stored<B: Backend, R: Vectors>(backend: &B, pieces: Vec<Piece<B, f32>>) -> Result<Vec<Piece<B, R>>, BackendError> {
-    let round = |blocks: B::Field<f32, CloverBlocks>| -> Result<B::Field<R, CloverBlocks>, BackendError> {
+    let round = |blocks: FieldOn<B, f32, CloverBlocks>| -> Result<FieldOn<B, R, CloverBlocks>, BackendError> {
         let mut rounded = backend.zeros(*blocks.lattice(), blocks.sites(), CloverBlocks)?;
         backend.convert(&mut rounded, &blocks)?;
         Ok(rounded)
@@ -201,13 +203,13 @@ fn even_odd_pieces<B: Backend, R: Vectors>(
     lattice: Lattice,
     parameters: CloverParameters,
 ) -> Result<(Vec<Piece<B, R>>, Option<SmallestPivot>), BackendError> {
-    let everywhere: B::Field<R, CloverBlocks> = clover_term(backend, configuration, lattice, parameters)?;
+    let everywhere: FieldOn<B, R, CloverBlocks> = clover_term(backend, configuration, lattice, parameters)?;
     let (mut pieces, mut pivot) = (Vec::new(), None);
     for sites in PARITIES {
         let mut term = backend.zeros(lattice, sites, CloverBlocks)?;
         backend.pick_checkerboard(&mut term, &everywhere)?;
         let mut inverse = backend.zeros(lattice, sites, CloverBlocks)?;
-        let mut pivots: B::Field<R, ComplexNumber> = backend.zeros(lattice, sites, ComplexNumber)?;
+        let mut pivots: FieldOn<B, R, ComplexNumber> = backend.zeros(lattice, sites, ComplexNumber)?;
         backend.clover_inverse(&mut inverse, &mut pivots, &term)?;
         let smallest = SmallestPivot::of(&backend.download(&pivots)?);
         pivot = pivot.into_iter().chain(smallest).reduce(|a, b| SmallestPivot::smaller(a, b, lattice));
@@ -222,7 +224,7 @@ fn clover_term<B: Backend, R: Vectors>(
     configuration: &Configuration,
     lattice: Lattice,
     parameters: CloverParameters,
-) -> Result<B::Field<R, CloverBlocks>, BackendError> {
+) -> Result<FieldOn<B, R, CloverBlocks>, BackendError> {
     let links = backend.upload(raw::<R>(configuration, lattice, parameters.hop.boundary)?)?;
     let stencil = backend.stencil(Stencil::new(lattice, Sites::Full)?)?;
     let mut strength = backend.zeros(lattice, Sites::Full, FieldStrength)?;
@@ -253,8 +255,8 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Clover<'_, B, R> {
 
     fn apply(
         &mut self,
-        out: &mut B::Field<R, Spinors>,
-        psi: &B::Field<R, Spinors>,
+        out: &mut FieldOn<B, R, Spinors>,
+        psi: &FieldOn<B, R, Spinors>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         let backend = self.hop.backend();
@@ -283,8 +285,8 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Clover<'_, B, R> {
 impl<B: Backend, R: Vectors> EvenOdd<B, R> for Clover<'_, B, R> {
     fn meooe(
         &mut self,
-        out: &mut B::Field<R, Spinors>,
-        psi: &B::Field<R, Spinors>,
+        out: &mut FieldOn<B, R, Spinors>,
+        psi: &FieldOn<B, R, Spinors>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         self.hop.apply(out, psi, dagger)
@@ -292,8 +294,8 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Clover<'_, B, R> {
 
     fn mooee(
         &mut self,
-        out: &mut B::Field<R, Spinors>,
-        psi: &B::Field<R, Spinors>,
+        out: &mut FieldOn<B, R, Spinors>,
+        psi: &FieldOn<B, R, Spinors>,
         _: Dagger,
     ) -> Result<(), BackendError> {
         self.hop.backend().clover_apply(out, &self.piece(out.sites())?.term, psi)
@@ -301,8 +303,8 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Clover<'_, B, R> {
 
     fn mooee_inv(
         &mut self,
-        out: &mut B::Field<R, Spinors>,
-        psi: &B::Field<R, Spinors>,
+        out: &mut FieldOn<B, R, Spinors>,
+        psi: &FieldOn<B, R, Spinors>,
         _: Dagger,
     ) -> Result<(), BackendError> {
         self.hop.backend().clover_apply(out, self.inverse(out.sites())?, psi)
@@ -311,26 +313,26 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Clover<'_, B, R> {
     /// In one launch.
     fn inverse_hop(
         &mut self,
-        out: &mut B::Field<R, Spinors>,
-        _: &mut B::Field<R, Spinors>,
-        psi: &B::Field<R, Spinors>,
+        out: &mut FieldOn<B, R, Spinors>,
+        _: &mut FieldOn<B, R, Spinors>,
+        psi: &FieldOn<B, R, Spinors>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         let hop = self.hop.term(out.sites(), psi, dagger)?;
-        self.hop.backend().clover_inverse_hop(out, self.inverse(out.sites())?, hop)
+        self.hop.backend().eo_clover(out, self.inverse(out.sites())?, hop)
     }
 
     /// In one launch.
     fn diagonal_minus_hop(
         &mut self,
-        out: &mut B::Field<R, Spinors>,
-        _: &mut B::Field<R, Spinors>,
-        chi: &B::Field<R, Spinors>,
-        psi: &B::Field<R, Spinors>,
+        out: &mut FieldOn<B, R, Spinors>,
+        _: &mut FieldOn<B, R, Spinors>,
+        chi: &FieldOn<B, R, Spinors>,
+        psi: &FieldOn<B, R, Spinors>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         let hop = self.hop.term(out.sites(), psi, dagger)?;
-        self.hop.backend().clover_minus_hop(out, &self.piece(out.sites())?.term, chi, hop)
+        self.hop.backend().oe_clover(out, &self.piece(out.sites())?.term, chi, hop)
     }
 
     /// Two hops (1320 a site), two products with blocks (504 each), and a difference, counted as an axpy (48), as QUDA counts it.

@@ -14,7 +14,9 @@ use lanefield_reference::links::LinkFormat;
 use super::hop::number_of_sites;
 use super::wilson::{AXPY_FLOPS, PARITIES, spinor_bytes};
 use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator, fit};
-use crate::backend::{Backend, BackendError, HeldField};
+use crate::backend::{Backend, BackendError, FieldOn};
+#[allow(unused_imports)]
+use crate::kernel::prelude::*;
 
 /// What defines a domain wall or Möbius operator, beside the configuration.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -48,23 +50,25 @@ impl DomainWallParameters {
 }
 
 /// A matrix along s and its Hermitian conjugate.
-struct Along<B: Backend, R: Vectors> {
-    plain: B::SMatrix<R>,
-    dagger: B::SMatrix<R>,
+struct Along<B: Backend> {
+    plain: B::Table,
+    dagger: B::Table,
     flops: u64,
 }
 
-impl<B: Backend, R: Vectors> Along<B, R> {
-    fn new(backend: &B, [plain, dagger]: [SMatrix; 2]) -> Result<Self, BackendError> {
+impl<B: Backend> Along<B> {
+    /// For fields of precision `R`.
+    fn new<R: Vectors>(backend: &B, [plain, dagger]: [SMatrix; 2]) -> Result<Self, BackendError> {
         let flops = plain.flops();
-        Ok(Self { plain: backend.s_matrix(&plain)?, dagger: backend.s_matrix(&dagger)?, flops })
+        let [plain, dagger] = [plain, dagger].map(|matrix| backend.matrix(&matrix, R::PRECISION));
+        Ok(Self { plain: plain?, dagger: dagger?, flops })
     }
 
-    fn tridiagonal(backend: &B, matrix: &Tridiagonal) -> Result<Self, BackendError> {
-        Self::new(backend, [matrix.matrix(), matrix.dagger().matrix()])
+    fn tridiagonal<R: Vectors>(backend: &B, matrix: &Tridiagonal) -> Result<Self, BackendError> {
+        Self::new::<R>(backend, [matrix.matrix(), matrix.dagger().matrix()])
     }
 
-    fn get(&self, dagger: Dagger) -> &B::SMatrix<R> {
+    fn get(&self, dagger: Dagger) -> &B::Table {
         match dagger {
             Dagger::No => &self.plain,
             Dagger::Yes => &self.dagger,
@@ -73,7 +77,7 @@ impl<B: Backend, R: Vectors> Along<B, R> {
 }
 
 /// A temporary field for each of two uses.
-type Two<B, R> = [<B as Backend>::Field<R, Spinors>; 2];
+type Two<B, R> = [FieldOn<B, R, Spinors>; 2];
 
 /// What M on the full lattice and its even-odd pieces share.
 struct Common<'b, B: Backend, R: Vectors> {
@@ -81,7 +85,7 @@ struct Common<'b, B: Backend, R: Vectors> {
     format: LinkFormat,
     coefficients: MobiusCoefficients,
     /// Din; `None` where it is the identity.
-    input: Option<Along<B, R>>,
+    input: Option<Along<B>>,
 }
 
 impl<'b, B: Backend, R: Vectors> Common<'b, B, R> {
@@ -94,7 +98,7 @@ impl<'b, B: Backend, R: Vectors> Common<'b, B, R> {
     ) -> Result<Self, BackendError> {
         let coefficients = parameters.coefficients()?;
         let hop = HopOperator::new(backend, configuration, lattice, parameters.hop, targets)?;
-        let input = coefficients.input().map(|input| Along::tridiagonal(backend, &input)).transpose()?;
+        let input = coefficients.input().map(|input| Along::tridiagonal::<R>(backend, &input)).transpose()?;
         Ok(Self { hop, format: parameters.hop.links, coefficients, input })
     }
 
@@ -134,7 +138,7 @@ impl<'b, B: Backend, R: Vectors> Common<'b, B, R> {
 /// M and M† on the full lattice.
 pub struct DomainWall<'b, B: Backend, R: Vectors> {
     common: Common<'b, B, R>,
-    walls: Along<B, R>,
+    walls: Along<B>,
     temporary: Two<B, R>,
 }
 
@@ -150,7 +154,7 @@ impl<'b, B: Backend, R: Vectors> DomainWall<'b, B, R> {
         parameters: DomainWallParameters,
     ) -> Result<Self, BackendError> {
         let common = Common::new(backend, configuration, lattice, parameters, &[Sites::Full])?;
-        let walls = Along::tridiagonal(backend, &common.coefficients.walls())?;
+        let walls = Along::tridiagonal::<R>(backend, &common.coefficients.walls())?;
         let zeros = || backend.zeros(lattice, Sites::Full, common.object(1));
         let temporary = [zeros()?, zeros()?];
         Ok(Self { common, walls, temporary })
@@ -162,8 +166,8 @@ impl<'b, B: Backend, R: Vectors> DomainWall<'b, B, R> {
     /// As [`Operator::apply`].
     pub fn dw(
         &self,
-        out: &mut B::Field<R, Spinors>,
-        psi: &B::Field<R, Spinors>,
+        out: &mut FieldOn<B, R, Spinors>,
+        psi: &FieldOn<B, R, Spinors>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         dw(&self.common, out, psi, dagger)
@@ -174,7 +178,7 @@ impl<'b, B: Backend, R: Vectors> DomainWall<'b, B, R> {
     ///
     /// # Errors
     /// As [`Operator::apply`].
-    pub fn import_physical_source(&mut self, eta: &B::Field<R, Spinors>) -> Result<B::Field<R, Spinors>, BackendError> {
+    pub fn import_physical_source(&mut self, eta: &FieldOn<B, R, Spinors>) -> Result<FieldOn<B, R, Spinors>, BackendError> {
         let (backend, coefficients) = (self.common.hop.backend(), self.common.coefficients);
         let mut source = backend.upload(onto_walls(&backend.download(eta)?, coefficients.ls())?)?;
         if coefficients.c() != 0.0 {
@@ -191,7 +195,7 @@ impl<'b, B: Backend, R: Vectors> DomainWall<'b, B, R> {
     ///
     /// # Errors
     /// As [`Operator::apply`].
-    pub fn export_physical_solution(&self, psi: &B::Field<R, Spinors>) -> Result<B::Field<R, Spinors>, BackendError> {
+    pub fn export_physical_solution(&self, psi: &FieldOn<B, R, Spinors>) -> Result<FieldOn<B, R, Spinors>, BackendError> {
         let backend = self.common.hop.backend();
         backend.upload(from_walls(&backend.download(psi)?, self.common.coefficients.ls())?)
     }
@@ -200,8 +204,8 @@ impl<'b, B: Backend, R: Vectors> DomainWall<'b, B, R> {
 /// out = DW ψ or DW† ψ.
 fn dw<B: Backend, R: Vectors>(
     common: &Common<'_, B, R>,
-    out: &mut B::Field<R, Spinors>,
-    psi: &B::Field<R, Spinors>,
+    out: &mut FieldOn<B, R, Spinors>,
+    psi: &FieldOn<B, R, Spinors>,
     dagger: Dagger,
 ) -> Result<(), BackendError> {
     common.hop.apply(out, psi, dagger)?;
@@ -229,8 +233,8 @@ impl<B: Backend, R: Vectors> Operator<B, R> for DomainWall<'_, B, R> {
 
     fn apply(
         &mut self,
-        out: &mut B::Field<R, Spinors>,
-        psi: &B::Field<R, Spinors>,
+        out: &mut FieldOn<B, R, Spinors>,
+        psi: &FieldOn<B, R, Spinors>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         let Self { common, walls, temporary: [first, second] } = self;
@@ -271,8 +275,8 @@ impl<B: Backend, R: Vectors> Operator<B, R> for DomainWall<'_, B, R> {
 /// The even-odd pieces of M.
 pub struct DomainWallEvenOdd<'b, B: Backend, R: Vectors> {
     common: Common<'b, B, R>,
-    diagonal: Along<B, R>,
-    inverse: Along<B, R>,
+    diagonal: Along<B>,
+    inverse: Along<B>,
     /// A temporary field on the even sites, and one on the odd ones; where Din is not the identity.
     between: Option<Two<B, R>>,
 }
@@ -289,8 +293,8 @@ impl<'b, B: Backend, R: Vectors> DomainWall<'b, B, R> {
         parameters: DomainWallParameters,
     ) -> Result<DomainWallEvenOdd<'b, B, R>, BackendError> {
         let (matrix, form) = (parameters.coefficients()?.diagonal(), parameters.inverse);
-        let diagonal = Along::tridiagonal(backend, &matrix)?;
-        let inverse = Along::new(backend, [matrix.inverse(form)?, matrix.dagger().inverse(form)?])?;
+        let diagonal = Along::tridiagonal::<R>(backend, &matrix)?;
+        let inverse = Along::new::<R>(backend, [matrix.inverse(form)?, matrix.dagger().inverse(form)?])?;
         let common = Common::new(backend, configuration, lattice, parameters, &PARITIES)?;
         let zeros = |sites| backend.zeros(lattice, sites, common.object(1));
         let between = common.input.is_some().then(|| Ok::<_, BackendError>([zeros(PARITIES[0])?, zeros(PARITIES[1])?]));
@@ -316,8 +320,8 @@ impl<B: Backend, R: Vectors> ActsOn<B> for DomainWallEvenOdd<'_, B, R> {
 impl<B: Backend, R: Vectors> EvenOdd<B, R> for DomainWallEvenOdd<'_, B, R> {
     fn meooe(
         &mut self,
-        out: &mut B::Field<R, Spinors>,
-        psi: &B::Field<R, Spinors>,
+        out: &mut FieldOn<B, R, Spinors>,
+        psi: &FieldOn<B, R, Spinors>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         let Common { hop, input, .. } = &self.common;
@@ -344,8 +348,8 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for DomainWallEvenOdd<'_, B, R> {
 
     fn mooee(
         &mut self,
-        out: &mut B::Field<R, Spinors>,
-        psi: &B::Field<R, Spinors>,
+        out: &mut FieldOn<B, R, Spinors>,
+        psi: &FieldOn<B, R, Spinors>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         self.common.hop.backend().s_multiply(out, self.diagonal.get(dagger), psi)
@@ -353,8 +357,8 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for DomainWallEvenOdd<'_, B, R> {
 
     fn mooee_inv(
         &mut self,
-        out: &mut B::Field<R, Spinors>,
-        psi: &B::Field<R, Spinors>,
+        out: &mut FieldOn<B, R, Spinors>,
+        psi: &FieldOn<B, R, Spinors>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         self.common.hop.backend().s_multiply(out, self.inverse.get(dagger), psi)

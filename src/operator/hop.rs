@@ -7,7 +7,9 @@ use lanefield_reference::kernels::hop::{Dagger, FLOPS_PER_SITE, HopTerm, ideal_b
 use lanefield_reference::layout::{Lattice, LegOrder, Sites, Stencil};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 
-use crate::backend::{Backend, BackendError, HeldField, HeldHop};
+use crate::backend::{Backend, BackendError, FieldOn, HopOn};
+#[allow(unused_imports)]
+use crate::kernel::prelude::*;
 
 /// What defines a hop, beside the configuration. All of it can change bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -23,8 +25,8 @@ pub struct HopParameters {
 /// The hop onto one set of sites, from their neighbours.
 pub(super) struct Onto<B: Backend, R: Vectors> {
     sites: Sites,
-    pub(super) stencil: B::Stencil,
-    pub(super) links: B::Field<R, DoubledGauge>,
+    pub(super) stencil: B::Table,
+    pub(super) links: FieldOn<B, R, DoubledGauge>,
 }
 
 /// The Wilson hop, onto the sites that it was prepared for.
@@ -49,7 +51,7 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
         targets: &[Sites],
     ) -> Result<Self, BackendError> {
         let HopParameters { boundary, links: format, legs } = parameters;
-        backend.takes_links::<R>(format)?;
+        backend.takes_links(format, R::PRECISION)?;
         let onto = |&sites: &Sites| -> Result<Onto<B, R>, BackendError> {
             let links = double(configuration, lattice, sites, DoubledGauge { format, boundary })?;
             let stencil = backend.stencil(Stencil::new(lattice, sites)?)?;
@@ -80,8 +82,8 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
     /// [`BackendError::Field`] for sites that the hop was not prepared for, and for fields that do not match.
     pub fn apply(
         &self,
-        out: &mut B::Field<R, Spinors>,
-        psi: &B::Field<R, Spinors>,
+        out: &mut FieldOn<B, R, Spinors>,
+        psi: &FieldOn<B, R, Spinors>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         let HopTerm { stencil, links, source, legs, dagger } = self.term(out.sites(), psi, dagger)?;
@@ -95,9 +97,9 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
     pub fn term<'a>(
         &'a self,
         sites: Sites,
-        psi: &'a B::Field<R, Spinors>,
+        psi: &'a FieldOn<B, R, Spinors>,
         dagger: Dagger,
-    ) -> Result<HeldHop<'a, B, R>, BackendError> {
+    ) -> Result<HopOn<'a, B, R>, BackendError> {
         let onto = self.onto(sites)?;
         Ok(HopTerm { stencil: &onto.stencil, links: &onto.links, source: psi, legs: self.legs, dagger })
     }

@@ -12,7 +12,9 @@ use lanefield_reference::links::LinkFormat;
 use super::hop::number_of_sites;
 use super::wilson::PARITIES;
 use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator};
-use crate::backend::{Backend, BackendError, HeldField};
+use crate::backend::{Backend, BackendError, FieldOn};
+#[allow(unused_imports)]
+use crate::kernel::prelude::*;
 
 /// What defines a Laplacian, beside the configuration.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -86,8 +88,8 @@ impl<'b, B: Backend, R: Vectors> Laplace<'b, B, R> {
     /// [`BackendError::Field`] for sites that the operator was not made for, and for fields that do not match.
     pub fn hop(
         &self,
-        out: &mut B::Field<R, ColourVectors>,
-        psi: &B::Field<R, ColourVectors>,
+        out: &mut FieldOn<B, R, ColourVectors>,
+        psi: &FieldOn<B, R, ColourVectors>,
     ) -> Result<(), BackendError> {
         let onto = self.legs.onto(out.sites())?;
         self.legs.backend().laplace_hop(out, &onto.stencil, &onto.links, psi, self.legs.legs())
@@ -142,8 +144,8 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Laplace<'_, B, R> {
     /// out = (−Δ + mass²) ψ; the operator is its own Hermitian conjugate, so `dagger` makes no difference.
     fn apply(
         &mut self,
-        out: &mut B::Field<R, ColourVectors>,
-        psi: &B::Field<R, ColourVectors>,
+        out: &mut FieldOn<B, R, ColourVectors>,
+        psi: &FieldOn<B, R, ColourVectors>,
         _: Dagger,
     ) -> Result<(), BackendError> {
         self.hop(out, psi)?;
@@ -162,8 +164,8 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Laplace<'_, B, R> {
 impl<B: Backend, R: Vectors> EvenOdd<B, R> for Laplace<'_, B, R> {
     fn meooe(
         &mut self,
-        out: &mut B::Field<R, ColourVectors>,
-        psi: &B::Field<R, ColourVectors>,
+        out: &mut FieldOn<B, R, ColourVectors>,
+        psi: &FieldOn<B, R, ColourVectors>,
         _: Dagger,
     ) -> Result<(), BackendError> {
         self.hop(out, psi)
@@ -171,8 +173,8 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Laplace<'_, B, R> {
 
     fn mooee(
         &mut self,
-        out: &mut B::Field<R, ColourVectors>,
-        psi: &B::Field<R, ColourVectors>,
+        out: &mut FieldOn<B, R, ColourVectors>,
+        psi: &FieldOn<B, R, ColourVectors>,
         _: Dagger,
     ) -> Result<(), BackendError> {
         self.legs.backend().scale(out, self.diagonal, psi)
@@ -180,8 +182,8 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Laplace<'_, B, R> {
 
     fn mooee_inv(
         &mut self,
-        out: &mut B::Field<R, ColourVectors>,
-        psi: &B::Field<R, ColourVectors>,
+        out: &mut FieldOn<B, R, ColourVectors>,
+        psi: &FieldOn<B, R, ColourVectors>,
         _: Dagger,
     ) -> Result<(), BackendError> {
         self.legs.backend().scale(out, 1.0 / self.diagonal, psi)

@@ -23,7 +23,9 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
 
-use crate::backend::{Backend, BackendError, HeldField};
+use crate::backend::{Backend, BackendError, FieldOn};
+#[allow(unused_imports)]
+use crate::kernel::prelude::*;
 
 /// What an operator acts on, whole or in even-odd pieces: fields of one or several *columns*, vectors that it takes each by itself, such as
 /// the right-hand sides of a batch. Its links are then read once for all of them.
@@ -49,8 +51,8 @@ pub trait Operator<B: Backend, R: Vectors>: ActsOn<B> {
     /// Fields that do not lie on the operator's lattice and sites; what the backend reports.
     fn apply(
         &mut self,
-        out: &mut B::Field<R, Self::Object>,
-        psi: &B::Field<R, Self::Object>,
+        out: &mut FieldOn<B, R, Self::Object>,
+        psi: &FieldOn<B, R, Self::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError>;
     /// Floating-point operations of one application to a column, as the field counts them.
@@ -62,7 +64,7 @@ pub trait Operator<B: Backend, R: Vectors>: ActsOn<B> {
     ///
     /// # Errors
     /// What the backend reports.
-    fn zeros_of(&self, columns: usize) -> Result<B::Field<R, Self::Object>, BackendError> {
+    fn zeros_of(&self, columns: usize) -> Result<FieldOn<B, R, Self::Object>, BackendError> {
         self.backend().zeros(self.lattice(), self.sites(), self.object(columns))
     }
 
@@ -70,7 +72,7 @@ pub trait Operator<B: Backend, R: Vectors>: ActsOn<B> {
     ///
     /// # Errors
     /// What the backend reports.
-    fn zeros(&self) -> Result<B::Field<R, Self::Object>, BackendError> {
+    fn zeros(&self) -> Result<FieldOn<B, R, Self::Object>, BackendError> {
         self.zeros_of(1)
     }
 }
@@ -80,8 +82,8 @@ pub trait Operator<B: Backend, R: Vectors>: ActsOn<B> {
 /// # Errors
 /// What the backend reports.
 pub(crate) fn fit<B: Backend, R: Vectors, K: SiteObject>(
-    temporary: &mut B::Field<R, K>,
-    like: &B::Field<R, K>,
+    temporary: &mut FieldOn<B, R, K>,
+    like: &FieldOn<B, R, K>,
     backend: &B,
 ) -> Result<(), BackendError> {
     if temporary.kind() != like.kind() {

@@ -8,6 +8,8 @@ use lanefield_reference::layout::Lattice;
 
 use super::{EvenOdd, Operator};
 use crate::backend::{Backend, BackendError};
+#[allow(unused_imports)]
+use crate::kernel::prelude::*;
 
 /// The parameters of an operator, which can make it.
 pub trait Model: Copy {

@@ -5,12 +5,14 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
 
 use super::{ActsOn, Operator, fit};
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, FieldOn};
+#[allow(unused_imports)]
+use crate::kernel::prelude::*;
 
 /// D†D.
 pub struct NormalEquations<B: Backend, R: Vectors, D: Operator<B, R>> {
     operator: D,
-    between: B::Field<R, D::Object>,
+    between: FieldOn<B, R, D::Object>,
 }
 
 impl<B: Backend, R: Vectors, D: Operator<B, R>> NormalEquations<B, R, D> {
@@ -51,8 +53,8 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for NormalEquatio
     /// out = D†D ψ; the operator is its own Hermitian conjugate, so `dagger` makes no difference.
     fn apply(
         &mut self,
-        out: &mut B::Field<R, D::Object>,
-        psi: &B::Field<R, D::Object>,
+        out: &mut FieldOn<B, R, D::Object>,
+        psi: &FieldOn<B, R, D::Object>,
         _: Dagger,
     ) -> Result<(), BackendError> {
         fit::<B, R, _>(&mut self.between, psi, self.operator.backend())?;
@@ -102,8 +104,8 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> System<B, R, D> {
     /// As [`Operator::apply`].
     pub fn source(
         &mut self,
-        out: &mut B::Field<R, D::Object>,
-        eta: &B::Field<R, D::Object>,
+        out: &mut FieldOn<B, R, D::Object>,
+        eta: &FieldOn<B, R, D::Object>,
     ) -> Result<(), BackendError> {
         match self {
             Self::Itself(operator) => operator.backend().copy(out, eta),
@@ -143,8 +145,8 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for System<B, R, 
 
     fn apply(
         &mut self,
-        out: &mut B::Field<R, D::Object>,
-        psi: &B::Field<R, D::Object>,
+        out: &mut FieldOn<B, R, D::Object>,
+        psi: &FieldOn<B, R, D::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         either!(self, system => system.apply(out, psi, dagger))

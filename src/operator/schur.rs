@@ -6,7 +6,9 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Parity, Sites};
 
 use super::{ActsOn, Operator, fit};
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, FieldOn};
+#[allow(unused_imports)]
+use crate::kernel::prelude::*;
 
 /// The even-odd pieces of an operator, each of which acts on all columns of a field. Fields live on one parity; which, a field knows.
 pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
@@ -16,8 +18,8 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
     /// Fields that do not match; what the backend reports; as for all functions here.
     fn meooe(
         &mut self,
-        out: &mut B::Field<R, Self::Object>,
-        psi: &B::Field<R, Self::Object>,
+        out: &mut FieldOn<B, R, Self::Object>,
+        psi: &FieldOn<B, R, Self::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError>;
     /// out = the part of M that stays on a parity.
@@ -26,8 +28,8 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
     /// As [`Self::meooe`].
     fn mooee(
         &mut self,
-        out: &mut B::Field<R, Self::Object>,
-        psi: &B::Field<R, Self::Object>,
+        out: &mut FieldOn<B, R, Self::Object>,
+        psi: &FieldOn<B, R, Self::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError>;
     /// out = its inverse.
@@ -36,8 +38,8 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
     /// As [`Self::meooe`].
     fn mooee_inv(
         &mut self,
-        out: &mut B::Field<R, Self::Object>,
-        psi: &B::Field<R, Self::Object>,
+        out: &mut FieldOn<B, R, Self::Object>,
+        psi: &FieldOn<B, R, Self::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError>;
     /// out = Mee⁻¹ Meo ψ, with `between` like out. In one launch, where an operator can; the bits are the same, but with 16-bit storage.
@@ -46,9 +48,9 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
     /// As [`Self::meooe`].
     fn inverse_hop(
         &mut self,
-        out: &mut B::Field<R, Self::Object>,
-        between: &mut B::Field<R, Self::Object>,
-        psi: &B::Field<R, Self::Object>,
+        out: &mut FieldOn<B, R, Self::Object>,
+        between: &mut FieldOn<B, R, Self::Object>,
+        psi: &FieldOn<B, R, Self::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         self.meooe(between, psi, dagger)?;
@@ -61,10 +63,10 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
     /// As [`Self::meooe`].
     fn diagonal_minus_hop(
         &mut self,
-        out: &mut B::Field<R, Self::Object>,
-        between: &mut B::Field<R, Self::Object>,
-        chi: &B::Field<R, Self::Object>,
-        psi: &B::Field<R, Self::Object>,
+        out: &mut FieldOn<B, R, Self::Object>,
+        between: &mut FieldOn<B, R, Self::Object>,
+        chi: &FieldOn<B, R, Self::Object>,
+        psi: &FieldOn<B, R, Self::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         self.meooe(between, psi, dagger)?;
@@ -80,8 +82,8 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
 /// The Schur complement of an operator on the odd sites, and the way there and back.
 pub struct SchurComplement<B: Backend, R: Vectors, P: EvenOdd<B, R>> {
     pieces: P,
-    even: [B::Field<R, P::Object>; 2],
-    odd: B::Field<R, P::Object>,
+    even: [FieldOn<B, R, P::Object>; 2],
+    odd: FieldOn<B, R, P::Object>,
 }
 
 impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> SchurComplement<B, R, P> {
@@ -97,7 +99,7 @@ impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> SchurComplement<B, R, P> {
     }
 
     /// Makes the temporary fields have the columns of `like`.
-    fn fit(&mut self, like: &B::Field<R, P::Object>) -> Result<(), BackendError> {
+    fn fit(&mut self, like: &FieldOn<B, R, P::Object>) -> Result<(), BackendError> {
         let Self { pieces, even, odd } = self;
         for temporary in even.iter_mut().chain([odd]) {
             fit::<B, R, _>(temporary, like, pieces.backend())?;
@@ -116,9 +118,9 @@ impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> SchurComplement<B, R, P> {
     /// As [`Operator::apply`].
     pub fn odd_source(
         &mut self,
-        out: &mut B::Field<R, P::Object>,
-        eta_even: &B::Field<R, P::Object>,
-        eta_odd: &B::Field<R, P::Object>,
+        out: &mut FieldOn<B, R, P::Object>,
+        eta_even: &FieldOn<B, R, P::Object>,
+        eta_odd: &FieldOn<B, R, P::Object>,
     ) -> Result<(), BackendError> {
         self.fit(eta_odd)?;
         self.pieces.mooee_inv(&mut self.even[0], eta_even, Dagger::No)?;
@@ -133,9 +135,9 @@ impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> SchurComplement<B, R, P> {
     /// As [`Operator::apply`].
     pub fn even_solution(
         &mut self,
-        out: &mut B::Field<R, P::Object>,
-        eta_even: &B::Field<R, P::Object>,
-        psi_odd: &B::Field<R, P::Object>,
+        out: &mut FieldOn<B, R, P::Object>,
+        eta_even: &FieldOn<B, R, P::Object>,
+        psi_odd: &FieldOn<B, R, P::Object>,
     ) -> Result<(), BackendError> {
         self.fit(psi_odd)?;
         let Self { pieces, even: [meo_psi, difference], .. } = self;
@@ -167,8 +169,8 @@ impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> Operator<B, R> for SchurComplemen
 
     fn apply(
         &mut self,
-        out: &mut B::Field<R, P::Object>,
-        psi: &B::Field<R, P::Object>,
+        out: &mut FieldOn<B, R, P::Object>,
+        psi: &FieldOn<B, R, P::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         self.fit(psi)?;

@@ -8,7 +8,9 @@ use lanefield_reference::layout::{Lattice, Parity, Sites};
 
 use super::hop::number_of_sites;
 use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator};
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, FieldOn};
+#[allow(unused_imports)]
+use crate::kernel::prelude::*;
 
 /// What defines a Wilson operator, beside the configuration.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -90,8 +92,8 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Wilson<'_, B, R> {
 
     fn apply(
         &mut self,
-        out: &mut B::Field<R, Spinors>,
-        psi: &B::Field<R, Spinors>,
+        out: &mut FieldOn<B, R, Spinors>,
+        psi: &FieldOn<B, R, Spinors>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         self.hop.apply(out, psi, dagger)?;
@@ -115,8 +117,8 @@ pub(super) fn spinor_bytes<R: Vectors>(lattice: Lattice, sites: Sites) -> u64 {
 impl<B: Backend, R: Vectors> EvenOdd<B, R> for Wilson<'_, B, R> {
     fn meooe(
         &mut self,
-        out: &mut B::Field<R, Spinors>,
-        psi: &B::Field<R, Spinors>,
+        out: &mut FieldOn<B, R, Spinors>,
+        psi: &FieldOn<B, R, Spinors>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         self.hop.apply(out, psi, dagger)
@@ -124,8 +126,8 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Wilson<'_, B, R> {
 
     fn mooee(
         &mut self,
-        out: &mut B::Field<R, Spinors>,
-        psi: &B::Field<R, Spinors>,
+        out: &mut FieldOn<B, R, Spinors>,
+        psi: &FieldOn<B, R, Spinors>,
         _: Dagger,
     ) -> Result<(), BackendError> {
         self.hop.backend().scale(out, self.diagonal, psi)
@@ -133,8 +135,8 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Wilson<'_, B, R> {
 
     fn mooee_inv(
         &mut self,
-        out: &mut B::Field<R, Spinors>,
-        psi: &B::Field<R, Spinors>,
+        out: &mut FieldOn<B, R, Spinors>,
+        psi: &FieldOn<B, R, Spinors>,
         _: Dagger,
     ) -> Result<(), BackendError> {
         self.hop.backend().scale(out, 1.0 / self.diagonal, psi)

@@ -7,11 +7,13 @@ use lanefield_reference::kernels::hop::Dagger;
 
 use super::recurrence::{Recurrence, SavedState, Watcher, check_source, may_go_on, place, run, watch};
 use super::{SolverError, SolverInfo, SolverParams};
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, FieldOn};
+#[allow(unused_imports)]
+use crate::kernel::prelude::*;
 use crate::operator::{ActsOn, Operator};
 
 /// The solutions of all columns in one field, and what each took.
-pub type BatchSolution<B, R, A> = (<B as Backend>::Field<R, <A as ActsOn<B>>::Object>, Vec<SolverInfo>);
+pub type BatchSolution<B, R, A> = (FieldOn<B, R, <A as ActsOn<B>>::Object>, Vec<SolverInfo>);
 
 /// One right-hand side.
 struct Column {
@@ -29,13 +31,13 @@ pub struct BatchConjugateGradients<'a, B: Backend, R: Vectors, A: Operator<B, R>
     column_parts: usize,
     /// Those that still go on, in the order in which they lie in the fields.
     active: Vec<Column>,
-    psi: B::Field<R, A::Object>,
-    residual: B::Field<R, A::Object>,
-    direction: B::Field<R, A::Object>,
-    product: B::Field<R, A::Object>,
+    psi: FieldOn<B, R, A::Object>,
+    residual: FieldOn<B, R, A::Object>,
+    direction: FieldOn<B, R, A::Object>,
+    product: FieldOn<B, R, A::Object>,
     infos: Vec<SolverInfo>,
     /// By number.
-    solutions: Vec<Option<B::Field<R, A::Object>>>,
+    solutions: Vec<Option<FieldOn<B, R, A::Object>>>,
     longest: usize,
 }
 
@@ -46,13 +48,13 @@ impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BatchConjugateGradients<'a, 
     /// [`SolverError::NotFinite`] for a source that is no finite number; what the backend reports.
     pub fn new(
         operator: &'a mut A,
-        source: &B::Field<R, A::Object>,
+        source: &FieldOn<B, R, A::Object>,
         columns: usize,
         params: SolverParams,
     ) -> Result<Self, SolverError> {
         let quiet = &mut |_, _| ();
         let column_parts = operator.object(1).parts();
-        let norms = operator.backend().column_products(source, source, column_parts, params.sum)?;
+        let norms = operator.backend().rhs_products(source, source, column_parts, params.sum)?;
         let zeros = |operator: &A| operator.zeros_of(columns);
         let (psi, product) = (zeros(operator)?, zeros(operator)?);
         let (mut residual, mut direction) = (zeros(operator)?, zeros(operator)?);
@@ -93,7 +95,7 @@ impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BatchConjugateGradients<'a, 
         }
         let backend = self.operator.backend();
         for (at, column) in self.active.iter().enumerate().filter(|(_, column)| is_done(column)) {
-            self.solutions[column.number] = Some(backend.take_columns(&self.psi, &[at], self.column_parts)?);
+            self.solutions[column.number] = Some(backend.take_rhs(&self.psi, &[at], self.column_parts)?);
         }
         let stay: Vec<usize> = (0..self.active.len()).filter(|&at| !is_done(&self.active[at])).collect();
         self.active.retain(|column| !is_done(column));
@@ -101,7 +103,7 @@ impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BatchConjugateGradients<'a, 
             return Ok(());
         }
         for field in [&mut self.psi, &mut self.residual, &mut self.direction, &mut self.product] {
-            *field = backend.take_columns(field, &stay, self.column_parts)?;
+            *field = backend.take_rhs(field, &stay, self.column_parts)?;
         }
         Ok(())
     }
@@ -116,7 +118,7 @@ impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BatchConjugateGradients<'a, 
         for (number, (solution, info)) in solutions.iter().zip(&infos).enumerate() {
             let unfinished = || SolverError::NotConverged { tolerance: params.tolerance, info: info.clone() };
             let solution = solution.as_ref().ok_or_else(unfinished)?;
-            operator.backend().put_columns(&mut all, solution, &[number], column_parts)?;
+            operator.backend().put_rhs(&mut all, solution, &[number], column_parts)?;
         }
         Ok((all, infos))
     }
@@ -140,7 +142,7 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BatchConjugateGra
         }
         operator.apply(product, direction, Dagger::No)?;
         let backend = operator.backend();
-        let curvatures = backend.column_products(direction, product, *column_parts, params.sum)?;
+        let curvatures = backend.rhs_products(direction, product, *column_parts, params.sum)?;
         let mut steps = Vec::with_capacity(active.len());
         for (column, &curvature) in active.iter().zip(&curvatures) {
             let info = &infos[column.number];
@@ -151,7 +153,7 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BatchConjugateGra
             steps.push(column.c / curvature);
         }
         let back: Vec<f64> = steps.iter().map(|a| -a).collect();
-        let norms = backend.column_axpy_norm(&back, product, residual, params.sum)?;
+        let norms = backend.rhs_axpy_norm(&back, product, residual, params.sum)?;
         let mut ratios = Vec::with_capacity(active.len());
         for (column, &next) in active.iter_mut().zip(&norms) {
             watch(watcher, (column.number, "|r|²"), next, &infos[column.number])?;
@@ -160,7 +162,7 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BatchConjugateGra
             infos[column.number].push(next);
             self.longest = column.number;
         }
-        backend.column_cg_update(psi, direction, residual, &steps, &ratios)?;
+        backend.rhs_cg_update(psi, direction, residual, &steps, &ratios)?;
         self.retire()
     }
 
@@ -230,7 +232,7 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BatchConjugateGra
 /// [`SolverError`] of the first column that has one.
 pub fn conjugate_gradient_batch<B: Backend, R: Vectors, A: Operator<B, R>>(
     operator: &mut A,
-    source: &B::Field<R, A::Object>,
+    source: &FieldOn<B, R, A::Object>,
     columns: usize,
     params: SolverParams,
     mut watcher: impl Watcher,

@@ -7,20 +7,22 @@ use num_complex::Complex;
 
 use super::recurrence::{Recurrence, SavedState, Start, Watcher, check_source, may_go_on, place, run, watch};
 use super::{SolverError, SolverInfo, SolverParams};
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, FieldOn};
+#[allow(unused_imports)]
+use crate::kernel::prelude::*;
 use crate::operator::Operator;
 
 /// BiCGStab, step by step. ψ is the caller's: the guess, then the last iterate.
 pub struct BiCgStab<'a, B: Backend, R: Vectors, A: Operator<B, R>> {
     operator: &'a mut A,
     params: SolverParams,
-    psi: &'a mut B::Field<R, A::Object>,
-    residual: B::Field<R, A::Object>,
+    psi: &'a mut FieldOn<B, R, A::Object>,
+    residual: FieldOn<B, R, A::Object>,
     /// The first residual, with which all others are multiplied.
-    shadow: B::Field<R, A::Object>,
-    direction: B::Field<R, A::Object>,
+    shadow: FieldOn<B, R, A::Object>,
+    direction: FieldOn<B, R, A::Object>,
     /// A p and A s.
-    products: [B::Field<R, A::Object>; 2],
+    products: [FieldOn<B, R, A::Object>; 2],
     /// ⟨r̂, r⟩.
     rho: Complex<f64>,
     /// |r|².
@@ -36,8 +38,8 @@ impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BiCgStab<'a, B, R, A> {
     /// [`SolverError::NotFinite`] for a source or a guess that is no finite number; what the backend reports.
     pub fn new(
         operator: &'a mut A,
-        source: &B::Field<R, A::Object>,
-        psi: &'a mut B::Field<R, A::Object>,
+        source: &FieldOn<B, R, A::Object>,
+        psi: &'a mut FieldOn<B, R, A::Object>,
         params: SolverParams,
     ) -> Result<Self, SolverError> {
         let Start { residual, product, c, stop, info } = Start::new(operator, source, psi, &params)?;
@@ -177,8 +179,8 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BiCgStab<'_, B, R
 /// [`SolverError`]; ψ then holds the last iterate.
 pub fn bicgstab<B: Backend, R: Vectors, A: Operator<B, R>>(
     operator: &mut A,
-    source: &B::Field<R, A::Object>,
-    psi: &mut B::Field<R, A::Object>,
+    source: &FieldOn<B, R, A::Object>,
+    psi: &mut FieldOn<B, R, A::Object>,
     params: SolverParams,
     mut watcher: impl Watcher,
 ) -> Result<SolverInfo, SolverError> {

@@ -6,17 +6,19 @@ use lanefield_reference::kernels::hop::Dagger;
 
 use super::recurrence::{Recurrence, SavedState, Start, Watcher, check_source, may_go_on, place, run, watch};
 use super::{SolverError, SolverInfo, SolverParams};
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, FieldOn};
+#[allow(unused_imports)]
+use crate::kernel::prelude::*;
 use crate::operator::Operator;
 
 /// Conjugate gradients, step by step. ψ is the caller's: the guess, then the last iterate.
 pub struct ConjugateGradients<'a, B: Backend, R: Vectors, A: Operator<B, R>> {
     operator: &'a mut A,
     params: SolverParams,
-    psi: &'a mut B::Field<R, A::Object>,
-    residual: B::Field<R, A::Object>,
-    direction: B::Field<R, A::Object>,
-    product: B::Field<R, A::Object>,
+    psi: &'a mut FieldOn<B, R, A::Object>,
+    residual: FieldOn<B, R, A::Object>,
+    direction: FieldOn<B, R, A::Object>,
+    product: FieldOn<B, R, A::Object>,
     /// |r|².
     c: f64,
     stop: f64,
@@ -30,8 +32,8 @@ impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> ConjugateGradients<'a, B, R,
     /// [`SolverError::NotFinite`] for a source or a guess that is no finite number; what the backend reports.
     pub fn new(
         operator: &'a mut A,
-        source: &B::Field<R, A::Object>,
-        psi: &'a mut B::Field<R, A::Object>,
+        source: &FieldOn<B, R, A::Object>,
+        psi: &'a mut FieldOn<B, R, A::Object>,
         params: SolverParams,
     ) -> Result<Self, SolverError> {
         let Start { residual, product, c, stop, info } = Start::new(operator, source, psi, &params)?;
@@ -102,8 +104,8 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for ConjugateGradient
 /// [`SolverError`]; ψ then holds the last iterate.
 pub fn conjugate_gradient<B: Backend, R: Vectors, A: Operator<B, R>>(
     operator: &mut A,
-    source: &B::Field<R, A::Object>,
-    psi: &mut B::Field<R, A::Object>,
+    source: &FieldOn<B, R, A::Object>,
+    psi: &mut FieldOn<B, R, A::Object>,
     params: SolverParams,
     mut watcher: impl Watcher,
 ) -> Result<SolverInfo, SolverError> {

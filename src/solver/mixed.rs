@@ -6,7 +6,9 @@ use lanefield_reference::kernels::hop::Dagger;
 
 use super::recurrence::{Recurrence, SavedState, Start, Watcher, check_source, may_go_on, place, run, watch};
 use super::{SolverError, SolverInfo, SolverParams};
-use crate::backend::{Backend, BackendError};
+use crate::backend::{Backend, BackendError, FieldOn};
+#[allow(unused_imports)]
+use crate::kernel::prelude::*;
 use crate::operator::Operator;
 
 /// When the residual is computed anew: as soon as |r| is below this share of its largest value since the last time. Each time costs an
@@ -28,16 +30,16 @@ pub struct MixedConjugateGradients<
     operator: &'a mut A,
     low: &'a mut L,
     params: SolverParams,
-    source: &'a B::Field<f64, A::Object>,
-    psi: &'a mut B::Field<f64, A::Object>,
+    source: &'a FieldOn<B, f64, A::Object>,
+    psi: &'a mut FieldOn<B, f64, A::Object>,
     /// Temporary fields of f64.
-    residual: B::Field<f64, A::Object>,
-    product: B::Field<f64, A::Object>,
+    residual: FieldOn<B, f64, A::Object>,
+    product: FieldOn<B, f64, A::Object>,
     /// What was added to ψ since the last update.
-    low_psi: B::Field<S, A::Object>,
-    low_residual: B::Field<S, A::Object>,
-    direction: B::Field<S, A::Object>,
-    low_product: B::Field<S, A::Object>,
+    low_psi: FieldOn<B, S, A::Object>,
+    low_residual: FieldOn<B, S, A::Object>,
+    direction: FieldOn<B, S, A::Object>,
+    low_product: FieldOn<B, S, A::Object>,
     /// |r|² of the recurrence, and its largest value since the last update.
     c: f64,
     largest: f64,
@@ -58,8 +60,8 @@ impl<'a, B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object =
     /// [`SolverError::NotFinite`] for a source or a guess that is no finite number; what the backend reports.
     pub fn new(
         (operator, low): (&'a mut A, &'a mut L),
-        source: &'a B::Field<f64, A::Object>,
-        psi: &'a mut B::Field<f64, A::Object>,
+        source: &'a FieldOn<B, f64, A::Object>,
+        psi: &'a mut FieldOn<B, f64, A::Object>,
         params: SolverParams,
     ) -> Result<Self, SolverError> {
         let Start { residual, product, c: lowest, stop, info } = Start::new(operator, source, psi, &params)?;
@@ -207,8 +209,8 @@ impl<B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object = A::
 /// [`SolverError`].
 pub fn mixed_conjugate_gradient<B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object = A::Object>>(
     operators: (&mut A, &mut L),
-    source: &B::Field<f64, A::Object>,
-    psi: &mut B::Field<f64, A::Object>,
+    source: &FieldOn<B, f64, A::Object>,
+    psi: &mut FieldOn<B, f64, A::Object>,
     params: SolverParams,
     mut watcher: impl Watcher,
 ) -> Result<SolverInfo, SolverError> {

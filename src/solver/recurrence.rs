@@ -9,7 +9,9 @@ use lanefield_reference::scalar::{gather, spread};
 use num_complex::Complex;
 
 use super::{SolverError, SolverInfo, SolverParams};
-use crate::backend::{Backend, BackendError, HeldField};
+use crate::backend::{Backend, BackendError, FieldOn};
+#[allow(unused_imports)]
+use crate::kernel::prelude::*;
 use crate::operator::Operator;
 
 /// A sum over sites that a recurrence goes on with.
@@ -153,7 +155,7 @@ impl SavedState {
         &mut self,
         backend: &B,
         name: &str,
-        field: &B::Field<R, K>,
+        field: &FieldOn<B, R, K>,
     ) -> Result<(), BackendError> {
         let host = backend.download(field)?;
         let words = host.kind().words();
@@ -203,7 +205,7 @@ impl SavedState {
         backend: &B,
         name: &str,
         (lattice, sites, kind): (Lattice, Sites, K),
-    ) -> Result<B::Field<R, K>, SolverError> {
+    ) -> Result<FieldOn<B, R, K>, SolverError> {
         let Some(saved) = self.fields.iter().find(|field| field.name == name) else {
             return Err(self.wrong(format!("it has no field '{name}'")));
         };
@@ -228,9 +230,9 @@ impl SavedState {
 /// Where every recurrence for one right-hand side starts.
 pub(super) struct Start<B: Backend, R: Vectors, A: Operator<B, R>> {
     /// b − A guess.
-    pub residual: B::Field<R, A::Object>,
+    pub residual: FieldOn<B, R, A::Object>,
     /// A temporary field.
-    pub product: B::Field<R, A::Object>,
+    pub product: FieldOn<B, R, A::Object>,
     /// |r|².
     pub c: f64,
     /// The |r|² at which it is done.
@@ -242,8 +244,8 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Start<B, R, A> {
     /// From the guess ψ. A guess of zero takes no application of the operator.
     pub fn new(
         operator: &mut A,
-        source: &B::Field<R, A::Object>,
-        psi: &B::Field<R, A::Object>,
+        source: &FieldOn<B, R, A::Object>,
+        psi: &FieldOn<B, R, A::Object>,
         params: &SolverParams,
     ) -> Result<Self, SolverError> {
         let quiet = &mut |_, _| ();
@@ -268,7 +270,7 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Start<B, R, A> {
 }
 
 /// Where a field lies, and what it holds.
-pub(super) fn place<B: Backend, R: Vectors, K: Repeated>(field: &B::Field<R, K>) -> (Lattice, Sites, K) {
+pub(super) fn place<B: Backend, R: Vectors, K: Repeated>(field: &FieldOn<B, R, K>) -> (Lattice, Sites, K) {
     (*field.lattice(), field.sites(), field.kind())
 }
 

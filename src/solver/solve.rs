@@ -18,7 +18,9 @@ use super::{
     BatchConjugateGradients, BiCgStab, ConjugateGradients, MixedConjugateGradients, SolverError, SolverInfo,
     SolverParams,
 };
-use crate::backend::{Backend, BackendError, Sum};
+use crate::backend::{Backend, BackendError, FieldOn, Sum};
+#[allow(unused_imports)]
+use crate::kernel::prelude::*;
 use crate::operator::{ActsOn as _, Model, Operator, SchurComplement, System, WilsonParameters};
 
 /// Whether the even-odd Schur complement or the operator itself is solved.
@@ -274,7 +276,7 @@ impl<M: Model> Source<'_, M> {
         backend: &B,
         lattice: Lattice,
         sites: Sites,
-    ) -> Result<B::Field<R, M::Object>, SolveError> {
+    ) -> Result<FieldOn<B, R, M::Object>, SolveError> {
         Ok(backend.upload(self.field(lattice, sites, self.eta)?)?)
     }
 
@@ -363,7 +365,7 @@ impl<M: Model> Source<'_, M> {
         &self,
         backend: &B,
         system: &mut System<B, R, D>,
-        iterate: impl FnOnce(&mut System<B, R, D>, &B::Field<R, M::Object>) -> Result<Iterated<B, R, M>, SolveError>,
+        iterate: impl FnOnce(&mut System<B, R, D>, &FieldOn<B, R, M::Object>) -> Result<Iterated<B, R, M>, SolveError>,
     ) -> Result<(Vec<Complex<R>>, Ran), SolveError> {
         let mut b = system.zeros_of(self.columns)?;
         let eta = self.on(backend, system.lattice(), Sites::Full)?;
@@ -378,7 +380,7 @@ impl<M: Model> Source<'_, M> {
         system: &mut SchurSystem<'b, B, R, M>,
         iterate: impl FnOnce(
             &mut SchurSystem<'b, B, R, M>,
-            &B::Field<R, M::Object>,
+            &FieldOn<B, R, M::Object>,
         ) -> Result<Iterated<B, R, M>, SolveError>,
     ) -> Result<(Vec<Complex<R>>, Ran), SolveError> {
         let lattice = system.lattice();
@@ -405,7 +407,7 @@ impl<M: Model> Source<'_, M> {
     fn iterate<R: Vectors, B: Backend, A: Operator<B, R, Object = M::Object>>(
         &self,
         system: &mut A,
-        b: &B::Field<R, M::Object>,
+        b: &FieldOn<B, R, M::Object>,
         watched: Watched<'_>,
     ) -> Result<Iterated<B, R, M>, SolveError> {
         let (params, columns) = (self.solve.params, self.columns);
@@ -443,7 +445,7 @@ impl<M: Model> Source<'_, M> {
     fn iterate_mixed<S: Vectors, B: Backend, A, L>(
         &self,
         (system, low): (&mut A, &mut L),
-        b: &B::Field<f64, M::Object>,
+        b: &FieldOn<B, f64, M::Object>,
         watched: Watched<'_>,
     ) -> Result<Iterated<B, f64, M>, SolveError>
     where
@@ -472,7 +474,7 @@ impl<M: Model> Source<'_, M> {
 
         let lattice = Lattice::new(configuration.extents(), f64::COMPLEX, options(Checkerboard::FullOnly))?;
         let mut m = solve.operator.full::<B, f64>(backend, configuration, lattice)?;
-        let norms = |field: &B::Field<f64, M::Object>| backend.column_products(field, field, parts, Sum::Exact);
+        let norms = |field: &FieldOn<B, f64, M::Object>| backend.rhs_products(field, field, parts, Sum::Exact);
         let psi_full = backend.upload(self.field(lattice, Sites::Full, &psi)?)?;
         let eta_full = self.on(backend, lattice, Sites::Full)?;
         let [mut residual, mut product] = [m.zeros_of(*columns)?, m.zeros_of(*columns)?];
@@ -534,7 +536,7 @@ impl<M: Model> Source<'_, M> {
     }
 }
 
-type Iterated<B, R, M> = (<B as Backend>::Field<R, <M as Model>::Object>, Ran);
+type Iterated<B, R, M> = (FieldOn<B, R, <M as Model>::Object>, Ran);
 type FullSystem<'b, B, R, M> = System<B, R, <M as Model>::Full<'b, B, R>>;
 type SchurSystem<'b, B, R, M> = System<B, R, SchurComplement<B, R, <M as Model>::Pieces<'b, B, R>>>;
 

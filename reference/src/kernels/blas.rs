@@ -4,9 +4,10 @@
 use num_complex::Complex;
 use rayon::prelude::*;
 
-use super::reduce::{Contributions, ExactTerms, Sum, merged, norm2};
+use super::reduce::{Contributions, ExactTerms, PartialSums, Sum, merged, norm2_sums};
 use super::{LaneOperation, Shape, Vectors, check_like};
-use crate::field::{Field, FieldError, SiteObject};
+use crate::exact::ExactSum;
+use crate::field::{FieldData, FieldError};
 use crate::real::Real;
 use crate::tensor::LaneVector;
 use crate::tensor::su3::{Factor, madd};
@@ -15,7 +16,7 @@ use crate::tensor::su3::{Factor, madd};
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] unless both fields lie on the same sites of the same lattice; as for every function here.
-pub fn copy<R: Vectors, K: SiteObject>(out: &mut Field<R, K>, x: &Field<R, K>) -> Result<(), FieldError> {
+pub fn copy<R: Vectors>(out: &mut FieldData<R>, x: &FieldData<R>) -> Result<(), FieldError> {
     check_like("copy", x, out)?;
     let Shape { a_task, .. } = Shape::of(x);
     let tasks = out.reals_mut().par_chunks_mut(a_task).zip(x.reals().par_chunks(a_task));
@@ -24,7 +25,7 @@ pub fn copy<R: Vectors, K: SiteObject>(out: &mut Field<R, K>, x: &Field<R, K>) -
 }
 
 /// Makes all of a field +0.
-pub fn clear<R: Vectors, K: SiteObject>(field: &mut Field<R, K>) {
+pub fn clear<R: Vectors>(field: &mut FieldData<R>) {
     let Shape { a_task, .. } = Shape::of(field);
     field.reals_mut().par_chunks_mut(a_task).for_each(|reals| reals.fill(R::default()));
 }
@@ -33,7 +34,7 @@ pub fn clear<R: Vectors, K: SiteObject>(field: &mut Field<R, K>) {
 ///
 /// # Errors
 /// As [`copy`].
-pub fn scale<R: Vectors, K: SiteObject>(out: &mut Field<R, K>, a: f64, x: &Field<R, K>) -> Result<(), FieldError> {
+pub fn scale<R: Vectors>(out: &mut FieldData<R>, a: f64, x: &FieldData<R>) -> Result<(), FieldError> {
     check_like("scale", x, out)?;
     let shape = Shape::of(x);
     R::run_scale(x.lattice().width(), Scale { shape, out: out.reals_mut(), a: R::from_f64(a), x: x.reals() });
@@ -44,7 +45,7 @@ pub fn scale<R: Vectors, K: SiteObject>(out: &mut Field<R, K>, a: f64, x: &Field
 ///
 /// # Errors
 /// As [`copy`].
-pub fn axpy<R: Vectors, K: SiteObject>(a: f64, x: &Field<R, K>, y: &mut Field<R, K>) -> Result<(), FieldError> {
+pub fn axpy<R: Vectors>(a: f64, x: &FieldData<R>, y: &mut FieldData<R>) -> Result<(), FieldError> {
     check_like("axpy", x, y)?;
     let shape = Shape::of(x);
     R::run_axpy(x.lattice().width(), Axpy { shape, a: R::from_f64(a), x: x.reals(), y: y.reals_mut() });
@@ -55,63 +56,86 @@ pub fn axpy<R: Vectors, K: SiteObject>(a: f64, x: &Field<R, K>, y: &mut Field<R,
 ///
 /// # Errors
 /// As [`copy`].
-pub fn axpby<R: Vectors, K: SiteObject>(
+pub fn axpby<R: Vectors>(
     a: f64,
-    x: &Field<R, K>,
+    x: &FieldData<R>,
     b: f64,
-    y: &mut Field<R, K>,
+    y: &mut FieldData<R>,
 ) -> Result<(), FieldError> {
     check_like("axpby", x, y)?;
     R::run_axpby(x.lattice().width(), Axpby::of(a, x, b, y));
     Ok(())
 }
 
-/// y ← fma(a, x, y), and the norm of the result.
+/// y ← fma(a, x, y), and the norm of the result: one sum.
 ///
 /// # Errors
 /// As [`copy`].
-pub fn axpy_norm<R: Vectors, K: SiteObject>(
+pub fn axpy_norm_sums<R: Vectors>(
     a: f64,
-    x: &Field<R, K>,
-    y: &mut Field<R, K>,
+    x: &FieldData<R>,
+    y: &mut FieldData<R>,
     sum: Sum,
-) -> Result<f64, FieldError> {
+) -> Result<PartialSums, FieldError> {
     if let Sum::Tree(_) = sum {
         axpy(a, x, y)?;
-        return Ok(norm2(y, sum));
+        return Ok(norm2_sums(y, sum));
     }
     check_like("axpy_norm", x, y)?;
-    let shape = Shape::of(x);
-    Ok(R::run_axpy_norm(x.lattice().width(), Axpy { shape, a: R::from_f64(a), x: x.reals(), y: y.reals_mut() }))
+    let (shape, width) = (Shape::of(x), x.lattice().width());
+    let axpy = Axpy { shape, a: R::from_f64(a), x: x.reals(), y: y.reals_mut() };
+    Ok(PartialSums::Exact(vec![R::run_axpy_norm(width, axpy)]))
 }
 
-/// y ← fma(a, x, b · y), and the norm of the result.
+/// As [`axpy_norm_sums`], rounded.
 ///
 /// # Errors
 /// As [`copy`].
-pub fn axpby_norm<R: Vectors, K: SiteObject>(
+pub fn axpy_norm<R: Vectors>(a: f64, x: &FieldData<R>, y: &mut FieldData<R>, sum: Sum) -> Result<f64, FieldError> {
+    Ok(axpy_norm_sums(a, x, y, sum)?.round()[0])
+}
+
+/// y ← fma(a, x, b · y), and the norm of the result: one sum.
+///
+/// # Errors
+/// As [`copy`].
+pub fn axpby_norm_sums<R: Vectors>(
     a: f64,
-    x: &Field<R, K>,
+    x: &FieldData<R>,
     b: f64,
-    y: &mut Field<R, K>,
+    y: &mut FieldData<R>,
     sum: Sum,
-) -> Result<f64, FieldError> {
+) -> Result<PartialSums, FieldError> {
     if let Sum::Tree(_) = sum {
         axpby(a, x, b, y)?;
-        return Ok(norm2(y, sum));
+        return Ok(norm2_sums(y, sum));
     }
     check_like("axpby_norm", x, y)?;
-    Ok(R::run_axpby_norm(x.lattice().width(), Axpby::of(a, x, b, y)))
+    Ok(PartialSums::Exact(vec![R::run_axpby_norm(x.lattice().width(), Axpby::of(a, x, b, y))]))
+}
+
+/// As [`axpby_norm_sums`], rounded.
+///
+/// # Errors
+/// As [`copy`].
+pub fn axpby_norm<R: Vectors>(
+    a: f64,
+    x: &FieldData<R>,
+    b: f64,
+    y: &mut FieldData<R>,
+    sum: Sum,
+) -> Result<f64, FieldError> {
+    Ok(axpby_norm_sums(a, x, b, y, sum)?.round()[0])
 }
 
 /// y ← a·x + y with a complex number a, rounded to the field's precision, by `madd`.
 ///
 /// # Errors
 /// As [`copy`].
-pub fn complex_axpy<R: Vectors, K: SiteObject>(
+pub fn complex_axpy<R: Vectors>(
     a: Complex<f64>,
-    x: &Field<R, K>,
-    y: &mut Field<R, K>,
+    x: &FieldData<R>,
+    y: &mut FieldData<R>,
 ) -> Result<(), FieldError> {
     check_like("complex_axpy", x, y)?;
     R::run_complex_update(x.lattice().width(), ComplexUpdate::of(a, x, y, Scaled::X));
@@ -122,10 +146,10 @@ pub fn complex_axpy<R: Vectors, K: SiteObject>(
 ///
 /// # Errors
 /// As [`copy`].
-pub fn complex_xpay<R: Vectors, K: SiteObject>(
-    x: &Field<R, K>,
+pub fn complex_xpay<R: Vectors>(
+    x: &FieldData<R>,
     b: Complex<f64>,
-    y: &mut Field<R, K>,
+    y: &mut FieldData<R>,
 ) -> Result<(), FieldError> {
     check_like("complex_xpay", x, y)?;
     R::run_complex_update(x.lattice().width(), ComplexUpdate::of(b, x, y, Scaled::Y));
@@ -136,10 +160,10 @@ pub fn complex_xpay<R: Vectors, K: SiteObject>(
 ///
 /// # Errors
 /// As [`copy`].
-pub fn cg_update<R: Vectors, K: SiteObject>(
-    psi: &mut Field<R, K>,
-    p: &mut Field<R, K>,
-    r: &Field<R, K>,
+pub fn cg_update<R: Vectors>(
+    psi: &mut FieldData<R>,
+    p: &mut FieldData<R>,
+    r: &FieldData<R>,
     a: f64,
     b: f64,
 ) -> Result<(), FieldError> {
@@ -199,7 +223,7 @@ pub struct Axpby<'a, R> {
 }
 
 impl<'a, R: Real> Axpby<'a, R> {
-    fn of<K: SiteObject>(a: f64, x: &'a Field<R, K>, b: f64, y: &'a mut Field<R, K>) -> Self {
+    fn of(a: f64, x: &'a FieldData<R>, b: f64, y: &'a mut FieldData<R>) -> Self {
         Self { shape: Shape::of(x), a: R::from_f64(a), x: x.reals(), b: R::from_f64(b), y: y.reals_mut() }
     }
 }
@@ -250,8 +274,8 @@ fn update_task<V: LaneVector>(x: &[V], y: &mut [V], f: &impl Fn(V, V) -> V) {
 pub(super) struct WithNorm<U>(pub(super) U);
 
 impl<'a, R: Real, U: Update<'a, R>> LaneOperation<R> for WithNorm<U> {
-    type Output = f64;
-    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> f64 {
+    type Output = ExactSum;
+    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> ExactSum {
         let (shape @ Shape { an_osite, a_task }, x, y, f) = self.0.parts::<V>();
         let contributions = Contributions::<V>::new(shape, blocks);
         let a_chunk = Contributions::<V>::OSITES * an_osite;
@@ -263,7 +287,8 @@ impl<'a, R: Real, U: Update<'a, R>> LaneOperation<R> for WithNorm<U> {
             }
             terms.sums()
         });
-        merged(&sums.collect::<Vec<_>>())[0]
+        let [norm2] = merged(&sums.collect::<Vec<_>>());
+        norm2
     }
 }
 
@@ -284,7 +309,7 @@ pub struct ComplexUpdate<'a, R> {
 }
 
 impl<'a, R: Real> ComplexUpdate<'a, R> {
-    fn of<K: SiteObject>(a: Complex<f64>, x: &'a Field<R, K>, y: &'a mut Field<R, K>, scaled: Scaled) -> Self {
+    fn of(a: Complex<f64>, x: &'a FieldData<R>, y: &'a mut FieldData<R>, scaled: Scaled) -> Self {
         let a = [R::from_f64(a.re), R::from_f64(a.im)];
         Self { shape: Shape::of(x), a, x: x.reals(), y: y.reals_mut(), scaled }
     }

@@ -54,7 +54,7 @@ pub type HostHop<'a, R> = HopTerm<'a, Stencil, Field<R, DoubledGauge>, Field<R, 
 ///
 /// # Errors
 /// As [`super::hop::hop`]; [`FieldError::Mismatch`] unless the blocks lie where `out` does.
-pub fn clover_inverse_hop<R: Vectors>(
+pub fn eo_clover<R: Vectors>(
     out: &mut Field<R, Spinors>,
     inverse: &Field<R, CloverBlocks>,
     hop: HostHop<'_, R>,
@@ -68,8 +68,8 @@ pub fn clover_inverse_hop<R: Vectors>(
 /// out = `term` · χ − hop: χo = Moo χ − Moe ψe, with the hop in registers.
 ///
 /// # Errors
-/// As [`clover_inverse_hop`]; [`FieldError::Mismatch`] unless χ is like `out`.
-pub fn clover_minus_hop<R: Vectors>(
+/// As [`eo_clover`]; [`FieldError::Mismatch`] unless χ is like `out`.
+pub fn oe_clover<R: Vectors>(
     out: &mut Field<R, Spinors>,
     term: &Field<R, CloverBlocks>,
     chi: &Field<R, Spinors>,

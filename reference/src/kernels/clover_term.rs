@@ -5,7 +5,7 @@ use num_complex::Complex;
 use rayon::prelude::*;
 
 use super::{check_place, osites_a_task};
-use crate::field::{CloverBlocks, ComplexNumber, Field, FieldError, FieldStrength, Gauge, SiteObject};
+use crate::field::{CloverBlocks, ComplexNumber, Field, FieldData, FieldError, FieldStrength, Gauge, SiteObject};
 use crate::gauge::LINK_WORDS;
 use crate::layout::{DIMENSIONS, Leg, PLANES, Place, Sites, Stencil, osites_in_full};
 use crate::real::Real;
@@ -109,12 +109,12 @@ pub fn clover_inverse<R: Real>(
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] unless `out` lives on one parity, `x` on all sites of the same lattice, and both hold the same.
-pub fn pick_checkerboard<R: Real, K: SiteObject>(out: &mut Field<R, K>, x: &Field<R, K>) -> Result<(), FieldError> {
+pub fn pick_checkerboard<R: Real>(out: &mut FieldData<R>, x: &FieldData<R>) -> Result<(), FieldError> {
     check_place("picking a parity", x, out.lattice(), Sites::Full)?;
     let Sites::Parity(parity) = out.sites() else {
         return Err(not_a_parity(out.describe()));
     };
-    if x.kind() != out.kind() {
+    if x.object() != out.object() {
         return Err(FieldError::Mismatch { what: "picking a parity", left: x.describe(), right: out.describe() });
     }
     let table = osites_in_full(out.lattice(), parity)?;

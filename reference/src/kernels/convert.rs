@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use super::Vectors;
-use crate::field::{Field, FieldError, SiteObject};
+use crate::field::{FieldData, FieldError};
 use crate::layout::Lattice;
 
 /// Whether the lanes of two lattices hold the same sites.
@@ -15,11 +15,11 @@ pub fn same_cut(a: &Lattice, b: &Lattice) -> bool {
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] unless both fields hold the same object on the same sites, and their lanes hold the same sites.
-pub fn convert<S: Vectors, R: Vectors, K: SiteObject>(
-    out: &mut Field<S, K>,
-    x: &Field<R, K>,
+pub fn convert<S: Vectors, R: Vectors>(
+    out: &mut FieldData<S>,
+    x: &FieldData<R>,
 ) -> Result<(), FieldError> {
-    if !same_cut(out.lattice(), x.lattice()) || (out.sites(), out.kind()) != (x.sites(), x.kind()) {
+    if !same_cut(out.lattice(), x.lattice()) || (out.sites(), out.object()) != (x.sites(), x.object()) {
         let (left, right) = (x.describe(), out.describe());
         return Err(FieldError::Mismatch { what: "converting a field", left, right });
     }

@@ -106,7 +106,7 @@ impl<R: Real> LaneOperation<R> for SMultiply<'_, R> {
             table: matrix.table().iter().map(|&c| V::splat(R::from_f64(c))).collect::<Vec<_>>(),
         };
         let length = 2 * column.half * ls;
-        let (x, z) = (x.vectors::<V>(), z.map(Field::vectors::<V>));
+        let (x, z) = (x.vectors::<V>(), z.map(|z| z.vectors::<V>()));
         let a_task = osites_a_task(all);
         out.vectors_mut::<V>().par_chunks_mut(length * a_task).enumerate().for_each(|(task, out)| {
             for (k, out) in out.chunks_exact_mut(length).enumerate() {

@@ -5,17 +5,18 @@ pub mod blas;
 mod blocks;
 pub mod clover;
 pub mod clover_term;
-pub mod columns;
 pub mod convert;
 pub mod domain_wall;
 pub mod hop;
 pub mod laplace;
 pub mod reduce;
+pub mod rhs;
 mod sixteen;
 
 use num_complex::Complex;
 
-use crate::field::{Field, FieldError, SiteObject, describe};
+use crate::exact::ExactSum;
+use crate::field::{FieldData, FieldError, describe};
 use crate::layout::{LaneWidth, Lattice, Sites};
 use crate::real::Real;
 use crate::tensor::LaneVector;
@@ -46,25 +47,31 @@ pub trait Vectors: Real {
     #[doc(hidden)]
     fn run_axpby(width: LaneWidth, axpby: blas::Axpby<'_, Self>);
     #[doc(hidden)]
-    fn run_axpy_norm(width: LaneWidth, axpy: blas::Axpy<'_, Self>) -> f64;
+    fn run_axpy_norm(width: LaneWidth, axpy: blas::Axpy<'_, Self>) -> ExactSum;
     #[doc(hidden)]
-    fn run_axpby_norm(width: LaneWidth, axpby: blas::Axpby<'_, Self>) -> f64;
+    fn run_axpby_norm(width: LaneWidth, axpby: blas::Axpby<'_, Self>) -> ExactSum;
     #[doc(hidden)]
     fn run_complex_update(width: LaneWidth, update: blas::ComplexUpdate<'_, Self>);
     #[doc(hidden)]
     fn run_cg_update(width: LaneWidth, update: blas::CgUpdate<'_, Self>);
     #[doc(hidden)]
-    fn run_norm2(width: LaneWidth, norm: reduce::Norm2<'_, Self>) -> f64;
+    fn run_norm2(width: LaneWidth, norm: reduce::Norm2<'_, Self>) -> ExactSum;
     #[doc(hidden)]
-    fn run_inner_products(width: LaneWidth, products: reduce::InnerProducts<'_, Self>) -> Vec<Complex<f64>>;
+    fn run_inner_products(width: LaneWidth, products: reduce::InnerProducts<'_, Self>) -> Vec<[ExactSum; 2]>;
     #[doc(hidden)]
     fn run_tree_norm2(width: LaneWidth, norm: reduce::TreeNorm2<'_, Self>) -> f64;
     #[doc(hidden)]
     fn run_tree_inner_product(width: LaneWidth, product: reduce::TreeInnerProduct<'_, Self>) -> Complex<f64>;
     #[doc(hidden)]
+    fn run_rhs_axpy(width: LaneWidth, axpy: rhs::RhsAxpy<'_, Self>);
+    #[doc(hidden)]
+    fn run_rhs_cg_update(width: LaneWidth, update: rhs::RhsCgUpdate<'_, Self>);
+    #[doc(hidden)]
+    fn run_rhs_products(width: LaneWidth, products: rhs::RhsProducts<'_, Self>) -> Vec<ExactSum>;
+    #[doc(hidden)]
     fn run_s_multiply(width: LaneWidth, product: domain_wall::SMultiply<'_, Self>);
     #[doc(hidden)]
-    fn run_word_sums(sums: reduce::WordSums<'_, Self>) -> Vec<Vec<Complex<f64>>>;
+    fn run_word_sums(sums: reduce::WordSums<'_, Self>) -> reduce::PartialSums;
 }
 
 macro_rules! vectors {
@@ -100,10 +107,10 @@ macro_rules! vectors {
                 fn run_axpby(width: LaneWidth, axpby: blas::Axpby<'_, Self>) {
                     with_vectors(width, axpby);
                 }
-                fn run_axpy_norm(width: LaneWidth, axpy: blas::Axpy<'_, Self>) -> f64 {
+                fn run_axpy_norm(width: LaneWidth, axpy: blas::Axpy<'_, Self>) -> ExactSum {
                     with_vectors(width, blas::WithNorm(axpy))
                 }
-                fn run_axpby_norm(width: LaneWidth, axpby: blas::Axpby<'_, Self>) -> f64 {
+                fn run_axpby_norm(width: LaneWidth, axpby: blas::Axpby<'_, Self>) -> ExactSum {
                     with_vectors(width, blas::WithNorm(axpby))
                 }
                 fn run_complex_update(width: LaneWidth, update: blas::ComplexUpdate<'_, Self>) {
@@ -112,13 +119,13 @@ macro_rules! vectors {
                 fn run_cg_update(width: LaneWidth, update: blas::CgUpdate<'_, Self>) {
                     with_vectors(width, update);
                 }
-                fn run_norm2(width: LaneWidth, norm: reduce::Norm2<'_, Self>) -> f64 {
+                fn run_norm2(width: LaneWidth, norm: reduce::Norm2<'_, Self>) -> ExactSum {
                     with_vectors(width, norm)
                 }
                 fn run_inner_products(
                     width: LaneWidth,
                     products: reduce::InnerProducts<'_, Self>,
-                ) -> Vec<Complex<f64>> {
+                ) -> Vec<[ExactSum; 2]> {
                     with_vectors(width, products)
                 }
                 fn run_tree_norm2(width: LaneWidth, norm: reduce::TreeNorm2<'_, Self>) -> f64 {
@@ -130,10 +137,19 @@ macro_rules! vectors {
                 ) -> Complex<f64> {
                     with_vectors(width, product)
                 }
+                fn run_rhs_axpy(width: LaneWidth, axpy: rhs::RhsAxpy<'_, Self>) {
+                    with_vectors(width, axpy);
+                }
+                fn run_rhs_cg_update(width: LaneWidth, update: rhs::RhsCgUpdate<'_, Self>) {
+                    with_vectors(width, update);
+                }
+                fn run_rhs_products(width: LaneWidth, products: rhs::RhsProducts<'_, Self>) -> Vec<ExactSum> {
+                    with_vectors(width, products)
+                }
                 fn run_s_multiply(width: LaneWidth, product: domain_wall::SMultiply<'_, Self>) {
                     with_vectors(width, product);
                 }
-                fn run_word_sums(sums: reduce::WordSums<'_, Self>) -> Vec<Vec<Complex<f64>>> {
+                fn run_word_sums(sums: reduce::WordSums<'_, Self>) -> reduce::PartialSums {
                     sums.run()
                 }
             }
@@ -153,16 +169,16 @@ pub(crate) struct Shape {
 }
 
 impl Shape {
-    fn of<R: Real, K: SiteObject>(field: &Field<R, K>) -> Self {
+    fn of<R: Real>(field: &FieldData<R>) -> Self {
         let an_osite = field.reals_a_part();
-        Self { an_osite, a_task: osites_a_task(field.osites() * field.kind().parts()) * an_osite }
+        Self { an_osite, a_task: osites_a_task(field.osites() * field.object().parts()) * an_osite }
     }
 }
 
 /// Refuses fields that do not lie on `lattice` and `sites`.
-pub(crate) fn check_place<R: Real, K: SiteObject>(
+pub(crate) fn check_place<R: Real>(
     what: &'static str,
-    field: &Field<R, K>,
+    field: &FieldData<R>,
     lattice: &Lattice,
     sites: Sites,
 ) -> Result<(), FieldError> {
@@ -171,19 +187,19 @@ pub(crate) fn check_place<R: Real, K: SiteObject>(
         false => Err(FieldError::Mismatch {
             what,
             left: field.describe(),
-            right: describe::<R, K>(lattice, sites, field.kind()),
+            right: describe::<R>(lattice, sites, field.object()),
         }),
     }
 }
 
 /// Refuses fields that do not lie on the same sites of the same lattice, or hold different things there.
-pub(crate) fn check_like<R: Real, K: SiteObject>(
+pub(crate) fn check_like<R: Real>(
     what: &'static str,
-    field: &Field<R, K>,
-    other: &Field<R, K>,
+    field: &FieldData<R>,
+    other: &FieldData<R>,
 ) -> Result<(), FieldError> {
     check_place(what, field, other.lattice(), other.sites())?;
-    match field.kind() == other.kind() {
+    match field.object() == other.object() {
         true => Ok(()),
         false => Err(FieldError::Mismatch { what, left: field.describe(), right: other.describe() }),
     }

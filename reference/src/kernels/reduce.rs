@@ -15,8 +15,8 @@ use tree::tree_sum;
 pub use tree::{TreeInnerProduct, TreeNorm2};
 
 use super::{LaneOperation, Shape, Vectors, check_like, osites_a_task};
-use crate::exact::{ExactComplexSum, ExactSum, RowSums};
-use crate::field::{Field, FieldError, SiteObject};
+use crate::exact::{ExactSum, RowSums};
+use crate::field::{FieldData, FieldError};
 use crate::layout::{Direction, Slices, TreePlan};
 use crate::real::Real;
 use crate::tensor::LaneVector;
@@ -40,68 +40,160 @@ impl std::fmt::Display for Sum {
     }
 }
 
-/// |x|².
-pub fn norm2<R: Vectors, K: SiteObject>(x: &Field<R, K>, sum: Sum) -> f64 {
+/// Sums of the sites of one rank, before they are rounded.
+#[derive(Clone, Debug)]
+pub enum PartialSums {
+    /// Exact sums: those of several ranks merge as integers, in any order.
+    Exact(Vec<ExactSum>),
+    /// Tree sums. A plan is one over all sites, so they cannot be merged.
+    Tree(Vec<f64>),
+}
+
+/// Partial sums that cannot be merged.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MergeError {
+    /// Tree sums, or a tree sum and an exact one.
+    #[error("tree sums of several ranks cannot be merged, since their plan is one over the whole lattice: use exact sums")]
+    Tree,
+    /// Other numbers of sums.
+    #[error("{left} sums cannot be merged with {right}: both ranks must sum the same")]
+    Count {
+        /// Sums of one side.
+        left: usize,
+        /// Sums of the other.
+        right: usize,
+    },
+}
+
+impl PartialSums {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Exact(sums) => sums.len(),
+            Self::Tree(sums) => sums.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds the sums of other sites, each to its counterpart.
+    ///
+    /// # Errors
+    /// [`MergeError`].
+    pub fn merge(&mut self, other: &Self) -> Result<(), MergeError> {
+        match (self, other) {
+            (Self::Exact(sums), Self::Exact(others)) if sums.len() == others.len() => {
+                sums.iter_mut().zip(others).for_each(|(sum, other)| sum.merge(other));
+                Ok(())
+            }
+            (Self::Exact(sums), Self::Exact(others)) => {
+                Err(MergeError::Count { left: sums.len(), right: others.len() })
+            }
+            _ => Err(MergeError::Tree),
+        }
+    }
+
+    /// The sums, each rounded once.
+    pub fn round(&self) -> Vec<f64> {
+        match self {
+            Self::Exact(sums) => sums.iter().map(ExactSum::round).collect(),
+            Self::Tree(sums) => sums.clone(),
+        }
+    }
+
+    /// The sums, real and imaginary parts in turn, each rounded once.
+    pub fn round_complex(&self) -> Vec<Complex<f64>> {
+        self.round().chunks_exact(2).map(|parts| Complex::new(parts[0], parts[1])).collect()
+    }
+}
+
+/// |x|²: one sum.
+pub fn norm2_sums<R: Vectors>(x: &FieldData<R>, sum: Sum) -> PartialSums {
     let (shape, width, x) = (Shape::of(x), x.lattice().width(), x.reals());
     match sum {
-        Sum::Exact => R::run_norm2(width, Norm2 { shape, x }),
-        Sum::Tree(plan) => R::run_tree_norm2(width, TreeNorm2 { shape, x, plan }),
+        Sum::Exact => PartialSums::Exact(vec![R::run_norm2(width, Norm2 { shape, x })]),
+        Sum::Tree(plan) => PartialSums::Tree(vec![R::run_tree_norm2(width, TreeNorm2 { shape, x, plan })]),
     }
+}
+
+/// |x|².
+pub fn norm2<R: Vectors>(x: &FieldData<R>, sum: Sum) -> f64 {
+    norm2_sums(x, sum).round()[0]
 }
 
 /// ⟨x, y⟩, antilinear in x.
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] unless both fields lie on the same sites of the same lattice.
-pub fn inner_product<R: Vectors, K: SiteObject>(
-    x: &Field<R, K>,
-    y: &Field<R, K>,
-    sum: Sum,
-) -> Result<Complex<f64>, FieldError> {
+pub fn inner_product<R: Vectors>(x: &FieldData<R>, y: &FieldData<R>, sum: Sum) -> Result<Complex<f64>, FieldError> {
     Ok(inner_products(&[x], y, sum)?[0])
 }
 
-/// ⟨x, y⟩ for each x of `xs`, antilinear in x.
+/// ⟨x, y⟩ for each x of `xs`, antilinear in x: two sums each.
 ///
 /// # Errors
 /// As [`inner_product`].
-pub fn inner_products<R: Vectors, K: SiteObject>(
-    xs: &[&Field<R, K>],
-    y: &Field<R, K>,
+pub fn inner_products_sums<R: Vectors>(
+    xs: &[&FieldData<R>],
+    y: &FieldData<R>,
     sum: Sum,
-) -> Result<Vec<Complex<f64>>, FieldError> {
+) -> Result<PartialSums, FieldError> {
     for x in xs {
         check_like("inner product", x, y)?;
     }
     let (shape, width, y) = (Shape::of(y), y.lattice().width(), y.reals());
     let xs = xs.iter().map(|x| x.reals());
     Ok(match sum {
-        Sum::Exact => R::run_inner_products(width, InnerProducts { shape, xs: xs.collect(), y }),
+        Sum::Exact => {
+            PartialSums::Exact(R::run_inner_products(width, InnerProducts { shape, xs: xs.collect(), y }).concat())
+        }
         Sum::Tree(plan) => {
-            xs.map(|x| R::run_tree_inner_product(width, TreeInnerProduct { shape, x, y, plan })).collect()
+            let product = |x| R::run_tree_inner_product(width, TreeInnerProduct { shape, x, y, plan });
+            PartialSums::Tree(xs.map(product).flat_map(|Complex { re, im }| [re, im]).collect())
         }
     })
 }
 
-/// The sum of each complex word over all sites.
-pub fn sum<R: Vectors, K: SiteObject>(x: &Field<R, K>, sum: Sum) -> Vec<Complex<f64>> {
+/// ⟨x, y⟩ for each x of `xs`, antilinear in x.
+///
+/// # Errors
+/// As [`inner_product`].
+pub fn inner_products<R: Vectors>(
+    xs: &[&FieldData<R>],
+    y: &FieldData<R>,
+    sum: Sum,
+) -> Result<Vec<Complex<f64>>, FieldError> {
+    Ok(inner_products_sums(xs, y, sum)?.round_complex())
+}
+
+/// The sum of each complex word over all sites: two sums each.
+pub fn word_sums<R: Vectors>(x: &FieldData<R>, sum: Sum) -> PartialSums {
     let osites: Vec<u32> = (0..x.osites() as u32).collect();
     let lanes: Vec<u32> = (0..x.lattice().nsimd() as u32).collect();
-    let whole = WordSums { sites: SiteWords::of(x), classes: vec![&osites], groups: vec![&lanes], sum };
-    R::run_word_sums(whole).swap_remove(0)
+    R::run_word_sums(WordSums { sites: SiteWords::of(x), classes: vec![&osites], groups: vec![&lanes], sum })
+}
+
+/// The sum of each complex word over all sites.
+pub fn sum<R: Vectors>(x: &FieldData<R>, sum: Sum) -> Vec<Complex<f64>> {
+    word_sums(x, sum).round_complex()
+}
+
+/// The sum of each complex word over each slice across `direction`: two sums for each word, slice by slice.
+pub fn slice_word_sums<R: Vectors>(x: &FieldData<R>, direction: Direction, sum: Sum) -> Result<PartialSums, FieldError> {
+    let slices = Slices::new(x.lattice(), x.sites(), direction)?;
+    let classes = (0..slices.classes()).map(|class| slices.osites_of(class)).collect();
+    let groups = slices.lanes().chunks_exact(slices.lanes_a_group()).collect();
+    Ok(R::run_word_sums(WordSums { sites: SiteWords::of(x), classes, groups, sum }))
 }
 
 /// The sum of each complex word over each slice across `direction`: for each slice, a number for each word.
-pub fn slice_sums<R: Vectors, K: SiteObject>(
-    x: &Field<R, K>,
-    direction: Direction,
-    sum: Sum,
-) -> Vec<Vec<Complex<f64>>> {
+pub fn slice_sums<R: Vectors>(x: &FieldData<R>, direction: Direction, sum: Sum) -> Vec<Vec<Complex<f64>>> {
     // The field lies on these sites, so the lattice has them.
-    let Ok(slices) = Slices::new(x.lattice(), x.sites(), direction) else { return Vec::new() };
-    let classes = (0..slices.classes()).map(|class| slices.osites_of(class)).collect();
-    let groups = slices.lanes().chunks_exact(slices.lanes_a_group()).collect();
-    R::run_word_sums(WordSums { sites: SiteWords::of(x), classes, groups, sum })
+    let Ok(sums) = slice_word_sums(x, direction, sum) else { return Vec::new() };
+    sums.round_complex().chunks_exact(x.object().words()).map(<[_]>::to_vec).collect()
 }
 
 #[doc(hidden)]
@@ -111,15 +203,16 @@ pub struct Norm2<'a, R> {
 }
 
 impl<R: Real> LaneOperation<R> for Norm2<'_, R> {
-    type Output = f64;
-    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> f64 {
+    type Output = ExactSum;
+    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> ExactSum {
         let contributions = Contributions::<V>::new(self.shape, blocks);
         let sums = self.x.par_chunks(self.shape.a_task).map(|x| {
             let mut terms = ExactTerms::new();
             contributions.norms(x, &mut terms);
             terms.sums()
         });
-        merged(&sums.collect::<Vec<_>>())[0]
+        let [norm2] = merged(&sums.collect::<Vec<_>>());
+        norm2
     }
 }
 
@@ -131,9 +224,9 @@ pub struct InnerProducts<'a, R> {
 }
 
 impl<R: Real> LaneOperation<R> for InnerProducts<'_, R> {
-    type Output = Vec<Complex<f64>>;
+    type Output = Vec<[ExactSum; 2]>;
     /// One pass: a few outer sites of y stay in the nearest cache for all of `xs`.
-    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> Vec<Complex<f64>> {
+    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> Vec<[ExactSum; 2]> {
         let Self { shape: shape @ Shape { an_osite, a_task }, xs, y } = self;
         let contributions = Contributions::<V>::new(shape, blocks);
         let sums = y.par_chunks(a_task).enumerate().map(|(task, y)| {
@@ -147,23 +240,19 @@ impl<R: Real> LaneOperation<R> for InnerProducts<'_, R> {
             terms.into_iter().map(ExactTerms::sums).collect::<Vec<_>>()
         });
         let tasks: Vec<Vec<[ExactSum; 2]>> = sums.collect();
-        let product = |x: usize| {
-            let [re, im] = merged(tasks.iter().map(|sums| &sums[x]));
-            Complex::new(re, im)
-        };
-        (0..xs.len()).map(product).collect()
+        (0..xs.len()).map(|x| merged(tasks.iter().map(|sums| &sums[x]))).collect()
     }
 }
 
-/// The sums of all tasks, merged and rounded. Merging is integer addition: the order of the tasks does not matter.
-pub(super) fn merged<'a, const N: usize>(tasks: impl IntoIterator<Item = &'a [ExactSum; N]>) -> [f64; N] {
+/// The sums of all tasks, merged. Merging is integer addition: the order of the tasks does not matter.
+pub(super) fn merged<'a, const N: usize>(tasks: impl IntoIterator<Item = &'a [ExactSum; N]>) -> [ExactSum; N] {
     let mut total: [ExactSum; N] = std::array::from_fn(|_| ExactSum::new());
     for task in tasks {
         for (total, sum) in total.iter_mut().zip(task) {
             total.merge(sum);
         }
     }
-    total.map(|sum| sum.round())
+    total
 }
 
 /// The words of a field, to be read site by site.
@@ -175,8 +264,8 @@ pub(crate) struct SiteWords<'a, R> {
 }
 
 impl<'a, R: Real> SiteWords<'a, R> {
-    pub(super) fn of<K: SiteObject>(field: &'a Field<R, K>) -> Self {
-        Self { field: field.words(), words: field.kind().words(), nsimd: field.lattice().nsimd() }
+    pub(super) fn of(field: &'a FieldData<R>) -> Self {
+        Self { field: field.words(), words: field.object().words(), nsimd: field.lattice().nsimd() }
     }
 
     /// Number of sites.
@@ -222,15 +311,17 @@ pub struct WordSums<'a, R> {
 }
 
 impl<R: Real> WordSums<'_, R> {
-    /// For each group of lanes, for each class of outer sites: the sum of each word.
-    pub(super) fn run(&self) -> Vec<Vec<Complex<f64>>> {
+    /// For each group of lanes, for each class of outer sites: the sum of each word, real and imaginary part.
+    pub(super) fn run(&self) -> PartialSums {
         match self.sum {
-            Sum::Exact => self.exact(),
-            Sum::Tree(plan) => self.groups.iter().flat_map(|lanes| self.tree(plan, lanes)).collect(),
+            Sum::Exact => PartialSums::Exact(self.exact()),
+            Sum::Tree(plan) => {
+                PartialSums::Tree(self.groups.iter().flat_map(|lanes| self.tree(plan, lanes)).flatten().collect())
+            }
         }
     }
 
-    fn exact(&self) -> Vec<Vec<Complex<f64>>> {
+    fn exact(&self) -> Vec<ExactSum> {
         let SiteWords { field, words, nsimd } = self.sites;
         let reals: &[R] = bytemuck::cast_slice(field);
         let a_row = 2 * words * nsimd;
@@ -247,30 +338,29 @@ impl<R: Real> WordSums<'_, R> {
         let rows: Vec<_> = rows.collect();
         let total = |k: usize| {
             let (group, class, word) = (k / words / self.classes.len(), k / words % self.classes.len(), k % words);
-            let mut total = ExactComplexSum::new();
+            let mut total = [ExactSum::new(), ExactSum::new()];
             for (_, sums) in rows.iter().filter(|(of, _)| *of == class) {
                 for &lane in self.groups[group] {
                     let place = 2 * (word * nsimd + lane as usize);
-                    sums.add_to(&mut total.re, place);
-                    sums.add_to(&mut total.im, place + 1);
+                    for (part, total) in total.iter_mut().enumerate() {
+                        sums.add_to(total, place + part);
+                    }
                 }
             }
-            total.round()
+            total
         };
-        let totals = (0..self.groups.len() * self.classes.len() * words).into_par_iter().map(total);
-        totals.collect::<Vec<_>>().chunks_exact(words).map(<[_]>::to_vec).collect()
+        (0..self.groups.len() * self.classes.len() * words).into_par_iter().map(total).collect::<Vec<_>>().concat()
     }
 
-    fn tree<'a>(&'a self, plan: TreePlan, lanes: &'a [u32]) -> impl Iterator<Item = Vec<Complex<f64>>> + 'a {
+    fn tree<'a>(&'a self, plan: TreePlan, lanes: &'a [u32]) -> impl Iterator<Item = Vec<f64>> + 'a {
         self.classes.iter().map(move |osites| {
             let sum_of = |word| {
-                let [re, im] = tree_sum(plan, osites.len() * lanes.len(), |element| {
+                tree_sum(plan, osites.len() * lanes.len(), |element| {
                     let (osite, lane) = (osites[element / lanes.len()], lanes[element % lanes.len()]);
                     self.sites.word(osite as usize, lane as usize, word)
-                });
-                Complex::new(re, im)
+                })
             };
-            (0..self.sites.words).map(sum_of).collect()
+            (0..self.sites.words).flat_map(sum_of).collect()
         })
     }
 }

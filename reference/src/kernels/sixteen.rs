@@ -8,9 +8,11 @@ use super::clover::{Apply, CloverHop};
 use super::domain_wall::SMultiply;
 use super::hop::Hop;
 use super::laplace::LaplaceHop;
-use super::reduce::{InnerProducts, Norm2, SiteWords, TreeInnerProduct, TreeNorm2, WordSums};
+use super::reduce::{PartialSums, InnerProducts, Norm2, SiteWords, TreeInnerProduct, TreeNorm2, WordSums};
+use super::rhs::{RhsAxpy, RhsCgUpdate, RhsProducts};
 use super::{Shape, Vectors};
 use crate::field::{Field, SiteObject};
+use crate::exact::ExactSum;
 use crate::layout::LaneWidth;
 use crate::real::Real;
 use crate::sixteen::Sixteen;
@@ -22,9 +24,8 @@ fn nsimd(width: LaneWidth) -> usize {
 
 /// Runs a kernel of f32 that writes `out`.
 fn settled<K: SiteObject>(out: &mut Field<Sixteen, K>, kernel: impl FnOnce(&mut Field<f32, K>)) {
-    let mut numbers = out.to_f32();
-    kernel(&mut numbers);
-    out.settle_from(numbers);
+    kernel(out.as_f32_mut());
+    out.settle();
 }
 
 fn settle(width: LaneWidth, shape: Shape, out: &mut [Sixteen]) {
@@ -40,32 +41,49 @@ use Sixteen as S;
 impl Vectors for Sixteen {
     fn run_hop(width: LaneWidth, hop: Hop<'_, Self>) {
         let Hop { out, stencil, links, source, legs, dagger } = hop;
-        let (links, source) = (&links.to_f32(), &source.to_f32());
+        let (links, source) = (links.as_f32(), source.as_f32());
         settled(out, |out| f32::run_hop(width, Hop { out, stencil, links, source, legs, dagger }));
     }
     fn run_laplace_hop(width: LaneWidth, hop: LaplaceHop<'_, Self>) {
         let LaplaceHop { out, stencil, links, source, legs } = hop;
-        let (links, source) = (&links.to_f32(), &source.to_f32());
+        let (links, source) = (links.as_f32(), source.as_f32());
         settled(out, |out| f32::run_laplace_hop(width, LaplaceHop { out, stencil, links, source, legs }));
     }
     fn run_s_multiply(width: LaneWidth, product: SMultiply<'_, Self>) {
         let SMultiply { out, matrix, x, z } = product;
-        let (x, z) = (&x.to_f32(), z.map(Field::to_f32));
-        settled(out, |out| f32::run_s_multiply(width, SMultiply { out, matrix, x, z: z.as_ref() }));
+        let (x, z) = (x.as_f32(), z.map(Field::as_f32));
+        settled(out, |out| f32::run_s_multiply(width, SMultiply { out, matrix, x, z }));
     }
     fn run_clover_apply(width: LaneWidth, apply: Apply<'_, Self>) {
         let Apply { out, blocks, x } = apply;
-        let (blocks, x) = (&blocks.to_f32(), &x.to_f32());
+        let (blocks, x) = (blocks.as_f32(), x.as_f32());
         settled(out, |out| f32::run_clover_apply(width, Apply { out, blocks, x }));
     }
     fn run_clover_hop(width: LaneWidth, hop: CloverHop<'_, Self>) {
         let CloverHop { hop: Hop { out, stencil, links, source, legs, dagger }, blocks, chi } = hop;
-        let (links, source, blocks) = (&links.to_f32(), &source.to_f32(), &blocks.to_f32());
-        let chi = chi.map(Field::to_f32);
+        let (links, source, blocks) = (links.as_f32(), source.as_f32(), blocks.as_f32());
+        let chi = chi.map(Field::as_f32);
         settled(out, |out| {
             let hop = Hop { out, stencil, links, source, legs, dagger };
-            f32::run_clover_hop(width, CloverHop { hop, blocks, chi: chi.as_ref() });
+            f32::run_clover_hop(width, CloverHop { hop, blocks, chi });
         });
+    }
+    fn run_rhs_axpy(width: LaneWidth, axpy: RhsAxpy<'_, Self>) {
+        let RhsAxpy { shape, a, x, y } = axpy;
+        f32::run_rhs_axpy(width, RhsAxpy { shape, a: S::as_f32(a), x: S::as_f32(x), y: S::as_f32_mut(y) });
+        settle(width, shape.parts(), y);
+    }
+    fn run_rhs_cg_update(width: LaneWidth, update: RhsCgUpdate<'_, Self>) {
+        let RhsCgUpdate { shape, a, b, psi, p, r } = update;
+        let (a, b) = (S::as_f32(a), S::as_f32(b));
+        let in_f32 = RhsCgUpdate { shape, a, b, psi: S::as_f32_mut(psi), p: S::as_f32_mut(p), r: S::as_f32(r) };
+        f32::run_rhs_cg_update(width, in_f32);
+        settle(width, shape.parts(), psi);
+        settle(width, shape.parts(), p);
+    }
+    fn run_rhs_products(width: LaneWidth, products: RhsProducts<'_, Self>) -> Vec<ExactSum> {
+        let RhsProducts { shape, x, y } = products;
+        f32::run_rhs_products(width, RhsProducts { shape, x: S::as_f32(x), y: S::as_f32(y) })
     }
     fn run_scale(width: LaneWidth, scale: Scale<'_, Self>) {
         let Scale { shape, out, a, x } = scale;
@@ -83,12 +101,12 @@ impl Vectors for Sixteen {
         f32::run_axpby(width, Axpby { shape, a, x: S::as_f32(x), b, y: S::as_f32_mut(y) });
         settle(width, shape, y);
     }
-    fn run_axpy_norm(width: LaneWidth, axpy: Axpy<'_, Self>) -> f64 {
+    fn run_axpy_norm(width: LaneWidth, axpy: Axpy<'_, Self>) -> ExactSum {
         let Axpy { shape, a, x, y } = axpy;
         Self::run_axpy(width, Axpy { shape, a, x, y: &mut *y });
         Self::run_norm2(width, Norm2 { shape, x: y })
     }
-    fn run_axpby_norm(width: LaneWidth, axpby: Axpby<'_, Self>) -> f64 {
+    fn run_axpby_norm(width: LaneWidth, axpby: Axpby<'_, Self>) -> ExactSum {
         let Axpby { shape, a, x, b, y } = axpby;
         Self::run_axpby(width, Axpby { shape, a, x, b, y: &mut *y });
         Self::run_norm2(width, Norm2 { shape, x: y })
@@ -107,10 +125,10 @@ impl Vectors for Sixteen {
         settle(width, shape, psi);
         settle(width, shape, p);
     }
-    fn run_norm2(width: LaneWidth, norm: Norm2<'_, Self>) -> f64 {
+    fn run_norm2(width: LaneWidth, norm: Norm2<'_, Self>) -> ExactSum {
         f32::run_norm2(width, Norm2 { shape: norm.shape, x: S::as_f32(norm.x) })
     }
-    fn run_inner_products(width: LaneWidth, products: InnerProducts<'_, Self>) -> Vec<Complex<f64>> {
+    fn run_inner_products(width: LaneWidth, products: InnerProducts<'_, Self>) -> Vec<[ExactSum; 2]> {
         let InnerProducts { shape, xs, y } = products;
         let xs = xs.into_iter().map(S::as_f32).collect();
         f32::run_inner_products(width, InnerProducts { shape, xs, y: S::as_f32(y) })
@@ -123,7 +141,7 @@ impl Vectors for Sixteen {
         let TreeInnerProduct { shape, x, y, plan } = product;
         f32::run_tree_inner_product(width, TreeInnerProduct { shape, x: S::as_f32(x), y: S::as_f32(y), plan })
     }
-    fn run_word_sums(sums: WordSums<'_, Self>) -> Vec<Vec<Complex<f64>>> {
+    fn run_word_sums(sums: WordSums<'_, Self>) -> PartialSums {
         let WordSums { sites: SiteWords { field, words, nsimd }, classes, groups, sum } = sums;
         let sites = SiteWords { field: bytemuck::cast_slice(field), words, nsimd };
         f32::run_word_sums(WordSums { sites, classes, groups, sum })

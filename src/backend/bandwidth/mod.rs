@@ -11,13 +11,64 @@ mod device;
 mod host;
 
 use std::fmt;
+use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+
+use super::{Backend, BackendError, Cpu, OpenCl};
 
 pub use device::{
     DeviceStreams, Shape, Walk, device_copy_bandwidth, device_read_bandwidth, device_read_time, random_words,
 };
 pub use host::{HostStreams, Way, host_copy_bandwidth, host_read_bandwidth, host_read_time};
+
+/// Times kernels, and the memory that they are held against.
+pub trait Timing: Backend {
+    /// Seconds that the kernels of `work` take: device time where there are device events, else wall time.
+    ///
+    /// # Errors
+    /// Those of `work`, and what the backend reports; so for every function here.
+    fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError>;
+    /// The copy bandwidth of the backend's memory, in bytes a second (read plus written), measured now: the best of the ways to copy that
+    /// it has, the median of several runs over buffers larger than the caches.
+    fn copy_bandwidth(&self) -> Result<f64, BackendError>;
+    /// The read bandwidth of the backend's memory, in bytes a second, measured likewise: what bounds a sum over a large field.
+    fn read_bandwidth(&self) -> Result<f64, BackendError>;
+    /// Seconds that reading `bytes` bytes takes, with the least that a kernel costs besides: what bounds a sum over a field of that size.
+    fn read_time(&self, bytes: usize) -> Result<f64, BackendError>;
+}
+
+impl Timing for Cpu {
+    fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
+        let start = Instant::now();
+        work()?;
+        Ok(start.elapsed().as_secs_f64())
+    }
+    fn copy_bandwidth(&self) -> Result<f64, BackendError> {
+        self.install(host_copy_bandwidth)
+    }
+    fn read_bandwidth(&self) -> Result<f64, BackendError> {
+        self.install(host_read_bandwidth)
+    }
+    fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
+        self.install(|| host_read_time(bytes))
+    }
+}
+
+impl Timing for OpenCl {
+    fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
+        Self::time(self, work)
+    }
+    fn copy_bandwidth(&self) -> Result<f64, BackendError> {
+        device_copy_bandwidth(self.context())
+    }
+    fn read_bandwidth(&self) -> Result<f64, BackendError> {
+        device_read_bandwidth(self.context())
+    }
+    fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
+        device_read_time(self.context(), bytes)
+    }
+}
 
 /// Timed runs; the median counts.
 const RUNS: usize = 9;

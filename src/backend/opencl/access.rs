@@ -13,10 +13,11 @@ use serde::{Deserialize, Serialize};
 use super::{DeviceInfo, DeviceKind};
 
 /// Bytes of an access. No bit of any result depends on it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub enum AccessWidth {
     /// One complex word, whatever its size: the layout of the host.
+    #[default]
     Word,
     /// 8 bytes: two words of 16-bit storage.
     Eight,
@@ -73,18 +74,20 @@ impl FromStr for AccessWidth {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let known = Self::ALL.into_iter().find(|width| width.to_string() == text);
-        known.ok_or_else(|| format!("'{text}' is no access width: use word, 8 or 16 (bytes)"))
+        known.ok_or_else(|| format!("invalid access width '{text}': expected word, 8 or 16 (bytes)"))
     }
 }
 
 /// The layout of the parts of a field in device memory.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PartLayout {
+pub struct PartLayout {
     /// Bits of a stored real.
     pub bits: usize,
+    /// Lanes.
     pub nsimd: usize,
     /// Stored words of a part.
     pub words: usize,
+    /// Bytes of an access.
     pub access: AccessWidth,
 }
 

@@ -5,190 +5,144 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use lanefield_reference::field::{
-    CloverBlocks, ColourVectors, ComplexNumber, Field, FieldStrength, Gauge, Repeated, SiteObject, Spinors,
-};
-use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::clover_term::CloverCoefficients;
+use lanefield_reference::field::FieldShape;
 use lanefield_reference::kernels::domain_wall::SMatrix;
-use lanefield_reference::kernels::hop::{Dagger, HopTerm};
-use lanefield_reference::kernels::reduce::Sum;
-use lanefield_reference::layout::{
-    AcceleratorThreads, Direction, LaneChoice, LaneWidth, Lattice, LaunchGeometry, LegOrder, PartsShape, Sites, Stencil,
-};
-use lanefield_reference::links::{DoubledGauge, LinkFormat};
-use num_complex::Complex;
+use lanefield_reference::kernels::reduce::{PartialSums, Sum};
+use lanefield_reference::layout::{LaneChoice, LaneWidth, Stencil};
+use lanefield_reference::links::LinkFormat;
+use lanefield_reference::real::Precision;
 
 use super::context::lock;
-use super::domain_wall::DeviceSMatrix;
+use super::field::{DeviceStorage, DeviceTable};
 use super::lanes::VectorsVerdict;
+use super::launcher::{Prepared, TableKey};
+use super::plan::{ChoiceSource, Layout, Planner};
 use super::reduce::{SumOptions, Workspace};
-use super::tuning::Tuning;
-use super::variant::Variant;
+use super::tuned::KernelKey;
 use super::{
-    AccessWidth, Accumulators, Arg, ChoiceSource, Context, DeviceField, DeviceInfo, DeviceKind, DeviceStencil,
-    DeviceTimes, KernelChoice, KernelKey, Launch, LaunchEvent, Planner, Program, SiteOrder, Tuned, TuningSource,
-    expand_for,
+    AccessWidth, Arg, Buffer, Context, DeviceError, DeviceInfo, DeviceKind, DeviceTimes, Launch, LaunchEvent, Program,
+    SiteOrder, Tuned, Tuning, TuningSource, expand_for,
 };
-use crate::backend::{Backend, BackendError, HeldHop};
+use crate::backend::specification::{Call, Shape};
+use crate::backend::{AnyField, BackendError, HostField, Launch as LaunchCalls, Memory, Reduce};
 
 /// An OpenCL device as a backend.
 pub struct OpenCl {
     pub(super) context: Context,
-    pub(super) threads: AcceleratorThreads,
-    /// Whether that number was asked for, so that no kernel takes a tuned one.
-    pub(super) threads_chosen: bool,
-    pub(super) parts_shape: PartsShape,
-    pub(super) accumulators: Option<Accumulators>,
-    pub(super) tuning: Tuning,
-    pub(super) tuned: Tuned,
+    /// What was chosen by hand.
+    tuning: Tuning,
+    tuned: Tuned,
     pub(super) vectors: VectorsVerdict,
     /// What was looked up so far.
-    pub(super) looked_up: Mutex<HashMap<KernelKey, KernelChoice>>,
-    pub(super) access: AccessWidth,
-    pub(super) site_order: SiteOrder,
-    /// Held by every field too, so that their number is known.
-    pub(super) fields: Arc<()>,
-    /// The same of stencils, whose tables name outer sites.
-    pub(super) stencils: Arc<()>,
+    looked_up: Mutex<HashMap<KernelKey, Tuning>>,
     /// For a study alone.
-    pub(super) relaxed_math: bool,
+    relaxed_math: bool,
     verbose_builds: bool,
     pub(super) sums: SumOptions,
-    programs: Mutex<HashMap<Variant, Arc<Program>>>,
+    programs: Mutex<HashMap<(String, String), Arc<Program>>>,
+    /// Plans of the calls so far.
+    pub(super) prepared: Mutex<HashMap<(Shape, Layout), Prepared>>,
+    /// Tables that lattices determine.
+    pub(super) tables: Mutex<HashMap<TableKey, Arc<Buffer>>>,
+    /// Small buffers that no launch has.
+    pub(super) small: Mutex<Vec<Buffer>>,
     /// Where sums are made; there from the first one on.
     pub(super) workspace: Mutex<Option<Workspace>>,
-    /// The launches of a [`Backend::time`] in progress.
+    /// The launches of a [`Self::launches_of`] in progress.
     recorded: Mutex<Option<Vec<LaunchEvent>>>,
 }
 
 impl OpenCl {
-    /// Opens a device, with `threads` outer sites a work-group. Stencil kernels take tuned choices ([`TuningSource::from_environment`]); their
-    /// number of outer sites too, if `threads` is the default.
+    /// Opens a device. Kernels take what was tuned ([`TuningSource::from_environment`]), else the defaults of the device.
     ///
     /// # Errors
-    /// [`BackendError::NoDoubles`] if the device has no f64; what the runtime reports.
-    pub fn open(device: &DeviceInfo, threads: AcceleratorThreads) -> Result<Self, BackendError> {
-        let mut opened = Self::open_with_access(device, threads, AccessWidth::Word)?;
-        (opened.access, opened.site_order) = (opened.default_access(), opened.default_site_order());
-        Ok(opened)
-    }
-
-    /// As [`Self::open`], with a layout of fields for another access width, outer sites in the order of the host. No bit of any result changes.
-    ///
-    /// # Errors
-    /// As [`Self::open`].
-    pub fn open_with_access(
-        device: &DeviceInfo,
-        threads: AcceleratorThreads,
-        access: AccessWidth,
-    ) -> Result<Self, BackendError> {
+    /// [`DeviceError::NoDoubles`] if the device has no f64; what the runtime reports.
+    pub fn open(device: &DeviceInfo) -> Result<Self, BackendError> {
         if !device.fp64 {
-            return Err(BackendError::NoDoubles { device: device.name.clone() });
+            return Err(DeviceError::NoDoubles { device: device.name.clone() }.into());
         }
         let context = Context::open(device)?;
         let tuned = Tuned::load(&TuningSource::from_environment(context.cache()), device);
         Ok(Self {
             context,
-            threads,
-            threads_chosen: threads != AcceleratorThreads::DEFAULT,
-            parts_shape: PartsShape::default(),
-            accumulators: None,
-            tuning: Tuning::default(),
+            tuning: Tuning::OPEN,
             tuned,
             vectors: VectorsVerdict::default(),
             looked_up: Mutex::default(),
-            access,
-            site_order: SiteOrder::default(),
-            fields: Arc::default(),
-            stencils: Arc::default(),
             relaxed_math: false,
             verbose_builds: false,
             sums: SumOptions::default(),
             programs: Mutex::default(),
+            prepared: Mutex::default(),
+            tables: Mutex::default(),
+            small: Mutex::default(),
             workspace: Mutex::default(),
             recorded: Mutex::default(),
         })
     }
 
-    /// The same device with another number of outer sites a work-group. Fields stay valid; no bit of any result changes.
-    pub fn set_accelerator_threads(&mut self, threads: AcceleratorThreads) {
-        (self.threads, self.threads_chosen) = (threads, true);
+    /// Forgets what was planned with other choices.
+    fn plan_anew(&self) {
+        lock(&self.prepared).clear();
     }
 
-    /// The same, or whatever was tuned for each kernel, else the default.
-    pub fn choose_accelerator_threads(&mut self, threads: Option<AcceleratorThreads>) {
-        (self.threads, self.threads_chosen) = (threads.unwrap_or_default(), threads.is_some());
+    /// What was chosen by hand.
+    pub fn tuning(&self) -> Tuning {
+        self.tuning
     }
 
-    /// Outer sites a work-group.
-    pub fn accelerator_threads(&self) -> AcceleratorThreads {
-        self.threads
-    }
-
-    /// The access width that fields are laid out for.
-    pub fn access(&self) -> AccessWidth {
-        self.access
-    }
-
-    /// Lays the fields that are made from now on out for another access width. No bit of any result changes.
-    ///
-    /// # Errors
-    /// [`BackendError::FieldsHeld`] while there are fields in the layout of the present one.
-    pub fn set_access(&mut self, access: AccessWidth) -> Result<(), BackendError> {
-        match Arc::strong_count(&self.fields) - 1 {
-            held if held > 0 && access != self.access => {
-                Err(BackendError::FieldsHeld { held, present: self.access, wanted: access })
-            }
-            _ => {
-                self.access = access;
-                Ok(())
-            }
-        }
-    }
-
-    /// The order of outer sites in memory.
-    pub fn site_order(&self) -> SiteOrder {
-        self.site_order
-    }
-
-    /// Stores the outer sites of the fields that are made from now on in another order. No bit of any result changes.
-    ///
-    /// # Errors
-    /// [`BackendError::SitesHeld`] while there are fields or stencils in the present one.
-    pub fn set_site_order(&mut self, order: SiteOrder) -> Result<(), BackendError> {
-        match Arc::strong_count(&self.fields) + Arc::strong_count(&self.stencils) - 2 {
-            held if held > 0 && order != self.site_order => {
-                Err(BackendError::SitesHeld { held, present: self.site_order, wanted: order })
-            }
-            _ => {
-                self.site_order = order;
-                Ok(())
-            }
-        }
-    }
-
-    /// Chooses how stencil kernels are built and launched, whatever was tuned. Fields stay valid; no bit of any result changes.
+    /// Chooses how fields that are made from now on are laid out, and how kernels are built and launched, whatever was tuned. Fields keep the layout
+    /// that they were made in. No bit of any result changes.
     pub fn set_tuning(&mut self, tuning: Tuning) {
         self.tuning = tuning;
+        self.plan_anew();
     }
 
-    /// Cuts groups of launches over several spinors a site in another way. No bit of any result changes.
-    pub fn set_parts_shape(&mut self, shape: PartsShape) {
-        self.parts_shape = shape;
+    /// The choices that are looked up for kernels.
+    pub fn tuned(&self) -> &Tuned {
+        &self.tuned
+    }
+
+    /// Looks choices up there from now on. No bit of any result changes.
+    pub fn set_tuned(&mut self, tuned: Tuned) {
+        self.tuned = tuned;
+        lock(&self.looked_up).clear();
+        self.plan_anew();
+    }
+
+    /// The choice for a kernel, looked up once.
+    pub fn choice(&self, key: &KernelKey) -> Tuning {
+        *lock(&self.looked_up).entry(*key).or_insert_with(|| self.tuned.choice(self.context.info(), key))
+    }
+
+    /// What names a call on new fields to the tuner; `None` if nothing is tuned of its kernel.
+    pub fn kernel_key(&self, shape: &Shape) -> Option<KernelKey> {
+        KernelKey::of(shape, self.layout(), self.context.info())
+    }
+
+    /// The layout of fields that are made now: what was chosen, else what was tuned, else what suits the device.
+    pub fn layout(&self) -> Layout {
+        let access = self.tuning.access.or(self.tuned.access());
+        let site_order = self.tuning.site_order.or(self.tuned.site_order());
+        Layout {
+            access: access.unwrap_or_else(|| AccessWidth::of_device(self.context.info())),
+            site_order: site_order.unwrap_or(SiteOrder::Lexicographic),
+        }
     }
 
     /// Builds stencil kernels with relaxed arithmetic, whose bits are not the reference's: for the study of `perf::sprint` alone.
-    pub(crate) fn set_relaxed_math(&mut self, relaxed: bool) {
+    pub fn set_relaxed_math(&mut self, relaxed: bool) {
         self.relaxed_math = relaxed;
+        self.plan_anew();
     }
 
     /// Lets the compiler say what kernels take, where it can (NVIDIA's).
-    pub(crate) fn set_verbose_builds(&mut self, verbose: bool) {
+    pub fn set_verbose_builds(&mut self, verbose: bool) {
         let verbose = verbose && self.context.info().takes_nvidia_options();
         if self.verbose_builds != verbose {
             self.verbose_builds = verbose;
             lock(&self.programs).clear();
+            self.plan_anew();
         }
     }
 
@@ -215,7 +169,15 @@ impl OpenCl {
         Ok(launches.iter().map(|launch| self.context.times(launch)).collect::<Result<_, _>>()?)
     }
 
-    /// Seconds from the first start to the last end of the kernels of `work`: less than [`Backend::time`], which adds them up, where launches
+    /// Seconds that the kernels of `work` take by the device's clock, added up.
+    ///
+    /// # Errors
+    /// Those of `work`, and what the runtime reports.
+    pub fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
+        Ok(self.times_of_launches(work)?.into_iter().map(DeviceTimes::seconds).sum())
+    }
+
+    /// Seconds from the first start to the last end of the kernels of `work`: less than [`Self::time`], which adds them up, where launches
     /// overlap, and more where the device waits between them.
     ///
     /// # Errors
@@ -232,60 +194,32 @@ impl OpenCl {
         &self.context
     }
 
-    /// What decides how kernels are built and launched here.
-    pub(super) fn planner(&self) -> Planner<'_> {
+    /// What decides how kernels on fields of a layout are built and launched here.
+    pub(super) fn planner(&self, layout: Layout) -> Planner<'_> {
         Planner {
             device: self.context.info(),
             source: ChoiceSource::Backend(self),
-            threads: self.threads,
-            threads_chosen: self.threads_chosen,
-            parts_shape: self.parts_shape,
-            accumulators: self.accumulators,
             tuning: self.tuning,
-            access: self.access,
-            site_order: self.site_order,
+            layout,
             relaxed_math: self.relaxed_math,
             sums: self.sums,
         }
     }
 
-    pub(super) fn program(&self, variant: Variant) -> Result<Arc<Program>, BackendError> {
-        if let Some(program) = lock(&self.programs).get(&variant) {
-            return Ok(Arc::clone(program));
-        }
-        let mut options = variant.options();
+    /// A file of `cl/`, built once for some options.
+    pub(super) fn program(&self, file: &str, options: &str) -> Result<Arc<Program>, BackendError> {
+        let mut options = options.to_owned();
         if self.verbose_builds && !options.contains("-cl-nv-verbose") {
             options += " -cl-nv-verbose";
         }
-        let source = expand_for(self.context.info(), variant.file)?;
-        let program = self.context.program(variant.file, &source, &options)?;
-        lock(&self.programs).insert(variant, Arc::clone(&program));
+        let key = (file.to_owned(), options);
+        if let Some(program) = lock(&self.programs).get(&key) {
+            return Ok(Arc::clone(program));
+        }
+        let source = expand_for(self.context.info(), file)?;
+        let program = self.context.program(file, &source, &key.1)?;
+        lock(&self.programs).insert(key, Arc::clone(&program));
         Ok(program)
-    }
-
-    pub(super) fn launch(
-        &self,
-        program: &Program,
-        kernel: &str,
-        geometry: LaunchGeometry,
-        arguments: &[Arg<'_>],
-    ) -> Result<(), BackendError> {
-        let LaunchGeometry { global, local } = geometry;
-        self.launch_of(program, kernel, Launch { global, local }, arguments)
-    }
-
-    /// Launches a kernel over (lane, parts, outer sites).
-    pub(super) fn launch_over_parts(
-        &self,
-        program: &Program,
-        kernel: &str,
-        nsimd: usize,
-        parts_and_osites: (usize, usize),
-        at_once: usize,
-        arguments: &[Arg<'_>],
-    ) -> Result<(), BackendError> {
-        let shape = PartsShape { at_once: Some(at_once), ..self.parts_shape };
-        self.launch(program, kernel, self.planner().geometry_over_parts(nsimd, parts_and_osites, shape), arguments)
     }
 
     /// Launches, and keeps the event where launches are timed.
@@ -310,17 +244,14 @@ impl fmt::Debug for OpenCl {
     }
 }
 
-impl Backend for OpenCl {
-    type Field<R: Vectors, K: SiteObject> = DeviceField<R, K>;
-    type Stencil = DeviceStencil;
-    type SMatrix<R: Vectors> = DeviceSMatrix<R>;
+
+impl Memory for OpenCl {
+    type Storage = DeviceStorage;
+    type Table = DeviceTable;
 
     fn describe(&self) -> String {
         let info = self.context.info();
-        format!(
-            "{} ({}, driver {}), {} accelerator threads",
-            info.name, info.platform_name, info.driver_version, self.threads
-        )
+        format!("{} ({}, driver {})", info.name, info.platform_name, info.driver_version)
     }
 
     fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
@@ -330,328 +261,60 @@ impl Backend for OpenCl {
         }
     }
 
-    fn takes_links<R: Vectors>(&self, format: LinkFormat) -> Result<(), BackendError> {
-        self.context.info().takes_links(format, R::BITS)
+    fn takes_links(&self, format: LinkFormat, precision: Precision) -> Result<(), BackendError> {
+        Ok(self.context.info().takes_links(format, precision)?)
     }
 
-    fn zeros<R: Vectors, K: SiteObject>(
-        &self,
-        lattice: Lattice,
-        sites: Sites,
-        kind: K,
-    ) -> Result<DeviceField<R, K>, BackendError> {
-        let field = self.allocate(lattice, sites, kind)?;
-        self.context.fill_zero(&field.buffer)?;
-        Ok(field)
+    fn allocate(&self, shape: &FieldShape) -> Result<DeviceStorage, BackendError> {
+        let storage = self.room(shape)?;
+        self.context.fill_zero(&storage.buffer)?;
+        Ok(storage)
     }
 
-    fn clear<R: Vectors, K: SiteObject>(&self, field: &mut DeviceField<R, K>) -> Result<(), BackendError> {
-        Ok(self.context.fill_zero(&field.buffer)?)
+    fn fill_zero(&self, field: &mut AnyField<DeviceStorage>) -> Result<(), BackendError> {
+        Ok(self.context.fill_zero(&field.storage().buffer)?)
     }
 
-    fn upload<R: Vectors, K: SiteObject>(&self, field: Field<R, K>) -> Result<DeviceField<R, K>, BackendError> {
-        self.upload_field(field)
+    fn store(&self, field: HostField) -> Result<DeviceStorage, BackendError> {
+        self.upload_field(&field)
     }
 
-    fn download<R: Vectors, K: SiteObject>(&self, field: &DeviceField<R, K>) -> Result<Field<R, K>, BackendError> {
+    fn load(&self, field: &AnyField<DeviceStorage>) -> Result<HostField, BackendError> {
         self.download_field(field)
     }
 
-    fn stencil(&self, stencil: Stencil) -> Result<DeviceStencil, BackendError> {
+    fn stencil(&self, stencil: Stencil) -> Result<DeviceTable, BackendError> {
         self.upload_stencil(&stencil)
     }
 
-    fn hop<R: Vectors>(
-        &self,
-        out: &mut DeviceField<R, Spinors>,
-        stencil: &DeviceStencil,
-        links: &DeviceField<R, DoubledGauge>,
-        source: &DeviceField<R, Spinors>,
-        legs: LegOrder,
-        dagger: Dagger,
-    ) -> Result<(), BackendError> {
-        let hop = HopTerm { stencil, links, source, legs, dagger };
-        self.launch_hop(out, hop)
-    }
-
-    fn field_strength<R: Vectors>(
-        &self,
-        out: &mut DeviceField<R, FieldStrength>,
-        stencil: &DeviceStencil,
-        links: &DeviceField<R, Gauge>,
-    ) -> Result<(), BackendError> {
-        self.launch_field_strength(out, stencil, links)
-    }
-
-    fn clover_term<R: Vectors>(
-        &self,
-        out: &mut DeviceField<R, CloverBlocks>,
-        strength: &DeviceField<R, FieldStrength>,
-        coefficients: CloverCoefficients,
-    ) -> Result<(), BackendError> {
-        self.launch_clover_term(out, strength, coefficients)
-    }
-
-    fn clover_inverse<R: Vectors>(
-        &self,
-        out: &mut DeviceField<R, CloverBlocks>,
-        pivots: &mut DeviceField<R, ComplexNumber>,
-        term: &DeviceField<R, CloverBlocks>,
-    ) -> Result<(), BackendError> {
-        self.launch_clover_inverse(out, pivots, term)
-    }
-
-    fn clover_apply<R: Vectors>(
-        &self,
-        out: &mut DeviceField<R, Spinors>,
-        blocks: &DeviceField<R, CloverBlocks>,
-        x: &DeviceField<R, Spinors>,
-    ) -> Result<(), BackendError> {
-        self.launch_clover_apply(out, blocks, x)
-    }
-
-    fn clover_inverse_hop<R: Vectors>(
-        &self,
-        out: &mut DeviceField<R, Spinors>,
-        inverse: &DeviceField<R, CloverBlocks>,
-        hop: HeldHop<'_, Self, R>,
-    ) -> Result<(), BackendError> {
-        self.launch_clover_hop(out, inverse, None, hop)
-    }
-
-    fn clover_minus_hop<R: Vectors>(
-        &self,
-        out: &mut DeviceField<R, Spinors>,
-        term: &DeviceField<R, CloverBlocks>,
-        chi: &DeviceField<R, Spinors>,
-        hop: HeldHop<'_, Self, R>,
-    ) -> Result<(), BackendError> {
-        self.launch_clover_hop(out, term, Some(chi), hop)
-    }
-
-    fn pick_checkerboard<R: Vectors, K: SiteObject>(
-        &self,
-        out: &mut DeviceField<R, K>,
-        x: &DeviceField<R, K>,
-    ) -> Result<(), BackendError> {
-        self.launch_pick_checkerboard(out, x)
-    }
-
-    fn copy<R: Vectors, K: SiteObject>(
-        &self,
-        out: &mut DeviceField<R, K>,
-        x: &DeviceField<R, K>,
-    ) -> Result<(), BackendError> {
-        self.launch_copy(out, x)
-    }
-
-    fn scale<R: Vectors, K: SiteObject>(
-        &self,
-        out: &mut DeviceField<R, K>,
-        a: f64,
-        x: &DeviceField<R, K>,
-    ) -> Result<(), BackendError> {
-        self.launch_scale(out, a, x)
-    }
-
-    fn axpy<R: Vectors, K: SiteObject>(
-        &self,
-        a: f64,
-        x: &DeviceField<R, K>,
-        y: &mut DeviceField<R, K>,
-    ) -> Result<(), BackendError> {
-        self.launch_axpy(a, x, y)
-    }
-
-    fn axpy_norm<R: Vectors, K: SiteObject>(
-        &self,
-        a: f64,
-        x: &DeviceField<R, K>,
-        y: &mut DeviceField<R, K>,
-        sum: Sum,
-    ) -> Result<f64, BackendError> {
-        self.launch_axpy_norm(a, x, y, sum)
-    }
-
-    fn axpby_norm<R: Vectors, K: SiteObject>(
-        &self,
-        a: f64,
-        x: &DeviceField<R, K>,
-        b: f64,
-        y: &mut DeviceField<R, K>,
-        sum: Sum,
-    ) -> Result<f64, BackendError> {
-        self.launch_axpby_norm(a, x, b, y, sum)
-    }
-
-    fn cg_update<R: Vectors, K: SiteObject>(
-        &self,
-        psi: &mut DeviceField<R, K>,
-        p: &mut DeviceField<R, K>,
-        r: &DeviceField<R, K>,
-        a: f64,
-        b: f64,
-    ) -> Result<(), BackendError> {
-        self.launch_cg_update(psi, p, r, a, b)
-    }
-
-    fn complex_axpy<R: Vectors, K: SiteObject>(
-        &self,
-        a: Complex<f64>,
-        x: &DeviceField<R, K>,
-        y: &mut DeviceField<R, K>,
-    ) -> Result<(), BackendError> {
-        self.launch_complex_axpy(a, x, y)
-    }
-
-    fn complex_xpay<R: Vectors, K: SiteObject>(
-        &self,
-        x: &DeviceField<R, K>,
-        b: Complex<f64>,
-        y: &mut DeviceField<R, K>,
-    ) -> Result<(), BackendError> {
-        self.launch_complex_xpay(x, b, y)
-    }
-
-    fn laplace_hop<R: Vectors>(
-        &self,
-        out: &mut DeviceField<R, ColourVectors>,
-        stencil: &DeviceStencil,
-        links: &DeviceField<R, DoubledGauge>,
-        source: &DeviceField<R, ColourVectors>,
-        legs: LegOrder,
-    ) -> Result<(), BackendError> {
-        self.launch_laplace_hop(out, stencil, links, source, legs)
-    }
-
-    fn norm2<R: Vectors, K: SiteObject>(&self, x: &DeviceField<R, K>, sum: Sum) -> Result<f64, BackendError> {
-        self.norm2_of(x, sum)
-    }
-
-    fn convert<S: Vectors, R: Vectors, K: SiteObject>(
-        &self,
-        out: &mut DeviceField<S, K>,
-        x: &DeviceField<R, K>,
-    ) -> Result<(), BackendError> {
-        self.convert_field(out, x)
-    }
-
-    fn take_columns<R: Vectors, K: Repeated>(
-        &self,
-        x: &DeviceField<R, K>,
-        columns: &[usize],
-        column_parts: usize,
-    ) -> Result<DeviceField<R, K>, BackendError> {
-        self.take_columns_of(x, columns, column_parts)
-    }
-
-    fn put_columns<R: Vectors, K: Repeated>(
-        &self,
-        out: &mut DeviceField<R, K>,
-        x: &DeviceField<R, K>,
-        columns: &[usize],
-        column_parts: usize,
-    ) -> Result<(), BackendError> {
-        self.put_columns_into(out, x, columns, column_parts)
-    }
-
-    fn column_products<R: Vectors, K: Repeated>(
-        &self,
-        x: &DeviceField<R, K>,
-        y: &DeviceField<R, K>,
-        column_parts: usize,
-        sum: Sum,
-    ) -> Result<Vec<f64>, BackendError> {
-        self.products_of_columns(x, y, column_parts, sum)
-    }
-
-    fn column_axpy_norm<R: Vectors, K: Repeated>(
-        &self,
-        a: &[f64],
-        x: &DeviceField<R, K>,
-        y: &mut DeviceField<R, K>,
-        sum: Sum,
-    ) -> Result<Vec<f64>, BackendError> {
-        self.axpy_norm_of_columns(a, x, y, sum)
-    }
-
-    fn column_cg_update<R: Vectors, K: Repeated>(
-        &self,
-        psi: &mut DeviceField<R, K>,
-        p: &mut DeviceField<R, K>,
-        r: &DeviceField<R, K>,
-        a: &[f64],
-        b: &[f64],
-    ) -> Result<(), BackendError> {
-        self.cg_update_of_columns(psi, p, r, [a, b])
-    }
-
-    fn inner_products<R: Vectors, K: SiteObject>(
-        &self,
-        xs: &[&DeviceField<R, K>],
-        y: &DeviceField<R, K>,
-        sum: Sum,
-    ) -> Result<Vec<Complex<f64>>, BackendError> {
-        self.inner_products_of(xs, y, sum)
-    }
-
-    fn sum<R: Vectors, K: SiteObject>(
-        &self,
-        x: &DeviceField<R, K>,
-        sum: Sum,
-    ) -> Result<Vec<Complex<f64>>, BackendError> {
-        self.sum_of_words(x, sum)
-    }
-
-    fn slice_sums<R: Vectors, K: SiteObject>(
-        &self,
-        x: &DeviceField<R, K>,
-        direction: Direction,
-        sum: Sum,
-    ) -> Result<Vec<Vec<Complex<f64>>>, BackendError> {
-        self.sums_of_slices(x, direction, sum)
-    }
-
-    fn s_matrix<R: Vectors>(&self, matrix: &SMatrix) -> Result<DeviceSMatrix<R>, BackendError> {
-        self.upload_s_matrix(matrix)
-    }
-
-    fn s_multiply<R: Vectors>(
-        &self,
-        out: &mut DeviceField<R, Spinors>,
-        matrix: &DeviceSMatrix<R>,
-        x: &DeviceField<R, Spinors>,
-    ) -> Result<(), BackendError> {
-        self.launch_s_multiply(out, matrix, x, None)
-    }
-
-    fn s_multiply_add<R: Vectors>(
-        &self,
-        out: &mut DeviceField<R, Spinors>,
-        matrix: &DeviceSMatrix<R>,
-        x: &DeviceField<R, Spinors>,
-        z: &DeviceField<R, Spinors>,
-    ) -> Result<(), BackendError> {
-        self.launch_s_multiply(out, matrix, x, Some(z))
-    }
-
-    fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
-        Ok(self.times_of_launches(work)?.into_iter().map(DeviceTimes::seconds).sum())
-    }
-
-    fn copy_bandwidth(&self) -> Result<f64, BackendError> {
-        crate::backend::bandwidth::device_copy_bandwidth(&self.context)
-    }
-
-    fn read_bandwidth(&self) -> Result<f64, BackendError> {
-        crate::backend::bandwidth::device_read_bandwidth(&self.context)
-    }
-
-    fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
-        crate::backend::bandwidth::device_read_time(&self.context, bytes)
+    fn matrix(&self, matrix: &SMatrix, precision: Precision) -> Result<DeviceTable, BackendError> {
+        self.upload_matrix(matrix, precision)
     }
 
     fn finish(&self) -> Result<(), BackendError> {
         Ok(self.context.finish()?)
+    }
+}
+
+impl LaunchCalls for OpenCl {
+    fn launch(&self, call: Call<'_, Self>) -> Result<(), BackendError> {
+        self.takes(call.shape())?;
+        self.launch_call(&call)
+    }
+}
+
+impl Reduce for OpenCl {
+    fn reduce(&self, call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
+        self.sum(&call, sum)
+    }
+}
+
+impl OpenCl {
+    /// Refuses links that the device cannot take.
+    fn takes(&self, shape: &Shape) -> Result<(), BackendError> {
+        match shape.links() {
+            Some(links) => self.takes_links(links.format, shape.precision()),
+            None => Ok(()),
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::OnceLock;
 
 use lanefield_reference::links::LinkFormat;
+use lanefield_reference::real::Precision;
 use opencl3::device as cl;
 use opencl3::error_codes::{DLOPEN_FUNCTION_NOT_AVAILABLE, DLOPEN_RUNTIME_LOAD_FAILED};
 use opencl3::platform::platform::{CL_PLATFORM_NAME, CL_PLATFORM_VERSION, get_platform_data, get_platform_ids};
@@ -13,7 +14,7 @@ use serde::Serialize;
 
 use super::error::{ClStatus, OpenClError};
 use super::raw::{RawDevice, text, unsigned};
-use crate::backend::BackendError;
+use super::DeviceError;
 
 /// What kind of processor a device is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -313,10 +314,10 @@ fn triple(answer: Result<Vec<u8>, i32>) -> [usize; 3] {
 impl DeviceInfo {
     /// Refuses links of 8 reals in f32, and in 16-bit storage, which computes in it, where division is not known to be rounded correctly: they are
     /// rebuilt by a division.
-    pub(super) fn takes_links(&self, format: LinkFormat, bits: u32) -> Result<(), BackendError> {
+    pub(super) fn takes_links(&self, format: LinkFormat, precision: Precision) -> Result<(), DeviceError> {
         match format {
-            LinkFormat::Eight if bits != 64 && !self.fp32_correctly_rounded_divide_sqrt => {
-                Err(BackendError::NoRoundedDivision { device: self.name.clone() })
+            LinkFormat::Eight if precision != Precision::F64 && !self.fp32_correctly_rounded_divide_sqrt => {
+                Err(DeviceError::NoRoundedDivision { device: self.name.clone() })
             }
             _ => Ok(()),
         }
@@ -340,16 +341,16 @@ mod tests {
     #[test]
     fn links_of_8_reals_need_rounded_division() {
         let mut info = device("Test GPU");
-        for bits in [16, 32, 64] {
-            assert!(info.takes_links(LinkFormat::Eight, bits).is_ok());
+        for precision in Precision::ALL {
+            assert!(info.takes_links(LinkFormat::Eight, precision).is_ok());
         }
         info.fp32_correctly_rounded_divide_sqrt = false;
-        for bits in [16, 32] {
-            let error = info.takes_links(LinkFormat::Eight, bits).unwrap_err().to_string();
+        for precision in [Precision::Half, Precision::F32] {
+            let error = info.takes_links(LinkFormat::Eight, precision).unwrap_err().to_string();
             assert!(error.starts_with("Test GPU does not round f32 division") && error.contains("18 or 12"), "{error}");
-            assert!(info.takes_links(LinkFormat::TwoRows, bits).is_ok());
+            assert!(info.takes_links(LinkFormat::TwoRows, precision).is_ok());
         }
-        assert!(info.takes_links(LinkFormat::Eight, 64).is_ok());
+        assert!(info.takes_links(LinkFormat::Eight, Precision::F64).is_ok());
     }
 
     #[test]

@@ -233,3 +233,89 @@ mod tests {
         }
     }
 }
+
+/// Why an OpenCL device cannot do what it was asked, beside what the runtime reports. Messages are fragments.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DeviceError {
+    /// A device without doubles.
+    #[error("{device} has no f64: exact sums need it; choose another device, or --device cpu")]
+    NoDoubles {
+        /// The device.
+        device: String,
+    },
+    /// Links that are rebuilt by f32 division, on a device that does not round it correctly.
+    #[error(
+        "{device} does not round f32 division correctly, by which links of 8 reals are rebuilt: use links of 18 or 12 reals, f64, or \
+         --device cpu"
+    )]
+    NoRoundedDivision {
+        /// The device.
+        device: String,
+    },
+    /// A plan whose blocks the device cannot run as work-groups.
+    #[error(
+        "{device} takes at most {most} work-items a group, and the plan has {plan}: take a plan with smaller blocks, or replay this one \
+         with --device cpu"
+    )]
+    PlanTooLarge {
+        /// The plan.
+        plan: lanefield_reference::layout::TreePlan,
+        /// The device.
+        device: String,
+        /// Its largest group.
+        most: usize,
+    },
+    /// Fields of one call that were laid out differently.
+    #[error("{first} and {other} of {kernel} lie in device memory in different layouts: make both with the same access width and site order")]
+    Layouts {
+        /// The kernel.
+        kernel: &'static str,
+        /// A field.
+        first: &'static str,
+        /// Another field, or the stencil.
+        other: &'static str,
+    },
+    /// A sum that was to be finished by the group that retires last, on a device where that is not known to be sound.
+    #[error("{device} cannot finish a sum by retirement count: {reason}; finish by second-kernel")]
+    NoRetirement {
+        /// The device.
+        device: String,
+        /// What is missing.
+        reason: String,
+    },
+    /// A sum that came back damaged from a device.
+    #[error("{device} returned a sum that no terms can have: {reason}; its memory or its driver cannot be trusted")]
+    DamagedSum {
+        /// The device.
+        device: String,
+        /// What is impossible about it.
+        reason: String,
+    },
+    /// A role without a value: the specification and the call do not go together.
+    #[error("{role} of {kernel} has no value")]
+    Role {
+        /// The kernel.
+        kernel: &'static str,
+        /// The role.
+        role: String,
+    },
+}
+
+impl From<DeviceError> for crate::backend::BackendError {
+    fn from(error: DeviceError) -> Self {
+        Self::device(error)
+    }
+}
+
+impl From<OpenClError> for crate::backend::BackendError {
+    fn from(error: OpenClError) -> Self {
+        Self::device(error)
+    }
+}
+
+impl From<super::SourceError> for crate::backend::BackendError {
+    fn from(error: super::SourceError) -> Self {
+        Self::device(error)
+    }
+}

@@ -1,178 +1,136 @@
-//! Fields and stencils in device memory.
+//! Fields and tables in device memory. The layout of a field belongs to it: words of a lane that lie together, and the order of outer sites.
 
-use std::marker::PhantomData;
-use std::sync::Arc;
-
-use lanefield_reference::field::{Field, FieldError, SiteObject, check, describe};
+use lanefield_reference::field::{FieldData, FieldShape};
 use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::layout::{Lattice, Sites, Stencil};
+use lanefield_reference::real::{Precision, Real as _};
 
 use super::access::PartLayout;
+use super::plan::Layout;
 use super::site_order::{to_device, to_host};
-use super::{AccessWidth, Arg, Buffer, OpenCl};
-use crate::backend::{BackendError, HeldField};
+use super::{Buffer, OpenCl};
+use crate::backend::specification::MatrixFacts;
+use crate::backend::{AnyField, BackendError, HostField, Table, TableFacts};
+use crate::in_precision;
 
-/// A field in device memory.
-pub struct DeviceField<R, K> {
-    pub(super) lattice: Lattice,
-    pub(super) sites: Sites,
-    pub(super) kind: K,
+/// The numbers of a field in device memory.
+#[derive(Debug)]
+pub struct DeviceStorage {
     pub(super) buffer: Buffer,
-    precision: PhantomData<R>,
-    _counted: Arc<()>,
+    pub(super) layout: Layout,
 }
 
-/// A stencil's tables in device memory.
-pub struct DeviceStencil {
-    pub(super) lattice: Lattice,
-    pub(super) sites: Sites,
-    pub(super) neighbours: Buffer,
-    pub(super) lane_steps: Buffer,
-    _counted: Arc<()>,
-}
+impl DeviceStorage {
+    /// Its layout.
+    pub fn layout(&self) -> Layout {
+        self.layout
+    }
 
-impl<R: Vectors, K: SiteObject> HeldField<K> for DeviceField<R, K> {
-    fn lattice(&self) -> &Lattice {
-        &self.lattice
-    }
-    fn sites(&self) -> Sites {
-        self.sites
-    }
-    fn kind(&self) -> K {
-        self.kind
+    /// Its size in bytes.
+    pub fn bytes(&self) -> usize {
+        self.buffer.bytes()
     }
 }
 
-impl<R: Vectors, K: SiteObject> DeviceField<R, K> {
-    pub(super) fn describe(&self) -> String {
-        describe::<R, K>(&self.lattice, self.sites, self.kind)
-    }
+/// A table in device memory.
+#[derive(Debug)]
+pub struct DeviceTable(pub(super) Tables);
 
-    pub(super) fn osites(&self) -> usize {
-        self.lattice.osites(self.sites)
-    }
+#[derive(Debug)]
+pub(super) enum Tables {
+    Stencil { lattice: Lattice, sites: Sites, layout: Layout, neighbours: Buffer, lane_steps: Buffer },
+    Matrix { facts: MatrixFacts, coefficients: Buffer },
+}
 
-    /// Parts of all outer sites, and words of one: to vector operations and norms, a field with n parts a site is one with n times as many
-    /// outer sites.
-    pub(super) fn parts(&self) -> (usize, usize) {
-        (self.osites() * self.kind.parts(), self.kind.words() / self.kind.parts())
-    }
-
-    pub(super) fn check(&self, what: &'static str, lattice: &Lattice, sites: Sites) -> Result<(), FieldError> {
-        match (&self.lattice, self.sites) == (lattice, sites) {
-            true => Ok(()),
-            false => Err(FieldError::Mismatch {
-                what,
-                left: self.describe(),
-                right: describe::<R, K>(lattice, sites, self.kind),
-            }),
+impl Table for DeviceTable {
+    fn facts(&self) -> TableFacts {
+        match &self.0 {
+            Tables::Stencil { lattice, sites, .. } => TableFacts::Stencil { lattice: *lattice, sites: *sites },
+            Tables::Matrix { facts, .. } => TableFacts::Matrix(*facts),
         }
     }
+}
 
-    pub(super) fn check_like(&self, what: &'static str, other: &Self) -> Result<(), FieldError> {
-        self.check(what, &other.lattice, other.sites)?;
-        self.check_kind(what, other)
-    }
-
-    pub(super) fn check_kind(&self, what: &'static str, other: &Self) -> Result<(), FieldError> {
-        match self.kind == other.kind {
-            true => Ok(()),
-            false => Err(FieldError::Mismatch { what, left: self.describe(), right: other.describe() }),
-        }
-    }
+fn part_layout(shape: &FieldShape, layout: Layout) -> PartLayout {
+    let bits = shape.precision.bits();
+    let words = shape.precision.device_bytes(shape.object.part_words()) / (bits / 4);
+    PartLayout { bits, nsimd: shape.lattice.nsimd(), words, access: layout.access }
 }
 
 impl OpenCl {
-    /// The access width of kernels that see a site of `kind` as one object, whatever its parts.
-    pub(super) fn access_of_sites<K: SiteObject>(&self, kind: K) -> AccessWidth {
-        match kind.parts() == 1 || self.access.divides(kind.words() / kind.parts()) {
-            true => self.access,
-            false => AccessWidth::Word,
-        }
-    }
-
     pub(super) fn upload_table(&self, table: &[u32], what: &str) -> Result<Buffer, BackendError> {
         let buffer = self.context.allocate(size_of_val(table), what)?;
         self.context.write(&buffer, 0, bytemuck::cast_slice(table))?;
         Ok(buffer)
     }
 
-    fn layout<R: Vectors, K: SiteObject>(&self, field: &DeviceField<R, K>) -> PartLayout {
-        let (_, words) = field.parts();
-        let bits = R::BITS as usize;
-        PartLayout {
-            bits,
-            nsimd: field.lattice.nsimd(),
-            words: R::device_bytes(words) / (bits / 4),
-            access: self.access,
+    /// Room for a field in the layout of new ones.
+    pub(super) fn room(&self, shape: &FieldShape) -> Result<DeviceStorage, BackendError> {
+        let buffer = self.context.allocate(shape.device_bytes(), &shape.describe())?;
+        Ok(DeviceStorage { buffer, layout: self.layout() })
+    }
+
+    pub(super) fn upload_field(&self, field: &HostField) -> Result<DeviceStorage, BackendError> {
+        /// Writes the field in its layout.
+        fn write<R: Vectors>(
+            device: &OpenCl,
+            storage: &DeviceStorage,
+            field: &FieldData<R>,
+        ) -> Result<(), BackendError> {
+            let (shape, layout) = (field.shape(), storage.layout);
+            let bytes = R::to_device(field.reals(), field.reals_a_part(), shape.lattice.nsimd());
+            let order = layout.site_order.on(&shape.lattice, shape.sites);
+            let bytes = to_device(order, part_layout(&shape, layout).to_device(bytes));
+            Ok(device.context.write(&storage.buffer, 0, &bytes)?)
         }
-    }
-
-    pub(super) fn allocate<R: Vectors, K: SiteObject>(
-        &self,
-        lattice: Lattice,
-        sites: Sites,
-        kind: K,
-    ) -> Result<DeviceField<R, K>, BackendError> {
-        check::<R, K>(&lattice, sites, kind)?;
-        let parts = lattice.osites(sites) * lattice.nsimd() * kind.parts();
-        let bytes = parts * R::device_bytes(kind.words() / kind.parts());
-        let buffer = self.context.allocate(bytes, &describe::<R, K>(&lattice, sites, kind))?;
-        let _counted = Arc::clone(&self.fields);
-        Ok(DeviceField { lattice, sites, kind, buffer, precision: PhantomData, _counted })
-    }
-
-    pub(super) fn upload_field<R: Vectors, K: SiteObject>(
-        &self,
-        field: Field<R, K>,
-    ) -> Result<DeviceField<R, K>, BackendError> {
-        let device = self.allocate(*field.lattice(), field.sites(), field.kind())?;
-        let bytes = R::to_device(field.reals(), field.reals_a_part(), field.lattice().nsimd());
-        let order = self.site_order.on(&device.lattice, device.sites);
-        self.context.write(&device.buffer, 0, &to_device(order, self.layout(&device).to_device(bytes)))?;
-        Ok(device)
-    }
-
-    pub(super) fn download_field<R: Vectors, K: SiteObject>(
-        &self,
-        field: &DeviceField<R, K>,
-    ) -> Result<Field<R, K>, BackendError> {
-        let mut host = Field::zeros(field.lattice, field.sites, field.kind)?;
-        let (a_part, nsimd) = (host.reals_a_part(), field.lattice.nsimd());
-        let layout = self.layout(field);
-        let order = self.site_order.on(&field.lattice, field.sites);
-        if R::BITS == 16 || !layout.is_plain() || order.is_some() {
-            let mut bytes = vec![0; field.buffer.bytes()];
-            self.context.read(&field.buffer, 0, &mut bytes)?;
-            R::from_device(&layout.to_host(&to_host(order, bytes)), host.reals_mut(), a_part, nsimd);
-        } else {
-            self.context.read(&field.buffer, 0, bytemuck::cast_slice_mut(host.reals_mut()))?;
+        let storage = self.room(&field.shape())?;
+        match field {
+            HostField::F32(field) => write(self, &storage, field)?,
+            HostField::F64(field) => write(self, &storage, field)?,
+            HostField::Half(field) => write(self, &storage, field)?,
         }
-        Ok(host)
+        Ok(storage)
     }
 
-    pub(super) fn upload_stencil(&self, stencil: &Stencil) -> Result<DeviceStencil, BackendError> {
-        Ok(DeviceStencil {
-            lattice: *stencil.lattice(),
-            sites: stencil.sites(),
-            neighbours: self.upload_table(&self.site_order.neighbours(stencil), "table of neighbours")?,
-            lane_steps: self.upload_table(stencil.lane_steps(), "table of lane steps")?,
-            _counted: Arc::clone(&self.stencils),
+    pub(super) fn download_field(&self, field: &AnyField<DeviceStorage>) -> Result<HostField, BackendError> {
+        let (shape, storage) = (*field.shape(), field.storage());
+        let FieldShape { lattice, sites, object, precision } = shape;
+        let layout = part_layout(&shape, storage.layout);
+        let order = storage.layout.site_order.on(&lattice, sites);
+        in_precision!(precision, R => {
+            let mut host = FieldData::<R>::zeros(lattice, sites, object)?;
+            let (a_part, nsimd) = (host.reals_a_part(), lattice.nsimd());
+            if precision == Precision::Half || !layout.is_plain() || order.is_some() {
+                let mut bytes = vec![0; storage.buffer.bytes()];
+                self.context.read(&storage.buffer, 0, &mut bytes)?;
+                R::from_device(&layout.to_host(&to_host(order, bytes)), host.reals_mut(), a_part, nsimd);
+            } else {
+                self.context.read(&storage.buffer, 0, bytemuck::cast_slice_mut(host.reals_mut()))?;
+            }
+            Ok(HostField::new(host))
         })
     }
-}
 
-pub(super) fn osites<R: Vectors, K: SiteObject>(field: &DeviceField<R, K>) -> Arg<'static> {
-    Arg::U32(field.osites() as u32)
-}
+    pub(super) fn upload_stencil(&self, stencil: &Stencil) -> Result<DeviceTable, BackendError> {
+        let layout = self.layout();
+        Ok(DeviceTable(Tables::Stencil {
+            lattice: *stencil.lattice(),
+            sites: stencil.sites(),
+            layout,
+            neighbours: self.upload_table(&layout.site_order.neighbours(stencil), "table of neighbours")?,
+            lane_steps: self.upload_table(stencil.lane_steps(), "table of lane steps")?,
+        }))
+    }
 
-/// Parts of outer sites, and words of one, as kernels that know no object take them.
-pub(super) fn extent_of_parts<R: Vectors, K: SiteObject>(field: &DeviceField<R, K>) -> [Arg<'static>; 2] {
-    let (parts, words) = field.parts();
-    [parts, words].map(|number| Arg::U32(number as u32))
-}
-
-/// Outer sites and words, as kernels that know no object take them.
-pub(super) fn extent<R: Vectors, K: SiteObject>(field: &DeviceField<R, K>) -> [Arg<'static>; 2] {
-    [osites(field), Arg::U32(field.kind.words() as u32)]
+    pub(super) fn upload_matrix(&self, matrix: &SMatrix, precision: Precision) -> Result<DeviceTable, BackendError> {
+        let bytes: Vec<u8> = match precision {
+            Precision::F64 => bytemuck::cast_slice(matrix.table()).to_vec(),
+            _ => matrix.table().iter().flat_map(|&c| f32::from_f64(c).to_ne_bytes()).collect(),
+        };
+        let coefficients = self.context.allocate(bytes.len(), matrix.form().name())?;
+        self.context.write(&coefficients, 0, &bytes)?;
+        let (form, ls, dagger) = (matrix.form(), matrix.ls(), matrix.dagger());
+        Ok(DeviceTable(Tables::Matrix { facts: MatrixFacts { form, ls, dagger }, coefficients }))
+    }
 }

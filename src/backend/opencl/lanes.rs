@@ -4,16 +4,16 @@
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Lattice, Leg, VirtualNodes};
-use serde::{Deserialize, Serialize};
+use lanefield_reference::real::Precision;
 
 use super::probe::probe_vectors;
-use super::{DeviceInfo, DeviceKind, OpenCl, Planner};
+use super::plan::Planner;
+use super::tuning::named_values;
+use super::{DeviceInfo, DeviceKind, OpenCl};
 
 /// How stencil kernels, products with clover blocks and matrices along s take the lanes of an outer site. No bit of any result depends on it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LaneForm {
     /// One work-item computes one lane.
     WorkItems,
@@ -22,10 +22,9 @@ pub enum LaneForm {
     Vectors,
 }
 
-impl LaneForm {
-    /// Both.
-    pub const ALL: [Self; 2] = [Self::WorkItems, Self::Vectors];
+named_values!(LaneForm, "lane form": WorkItems = "work-items", Vectors = "vectors");
 
+impl LaneForm {
     /// The form where nobody chose: a CPU's compiler finds the vectors in work-items only where these read no neighbours.
     pub fn of_device(device: &DeviceInfo) -> Self {
         match device.kind {
@@ -86,14 +85,14 @@ impl WorkItemLanes {
 }
 
 impl Planner<'_> {
-    /// The lanes of a work-item of a program for fields of `R`, where `tuned` was looked up.
-    pub(super) fn work_item_lanes<R: Vectors>(&self, nsimd: usize, tuned: Option<LaneForm>) -> WorkItemLanes {
+    /// The lanes of a work-item of a program for fields of that precision, where `tuned` was looked up.
+    pub(super) fn work_item_lanes(&self, precision: Precision, nsimd: usize, tuned: Option<LaneForm>) -> WorkItemLanes {
         let device = self.device;
         let chosen = self.tuning.lane_form.or(tuned).unwrap_or(LaneForm::of_device(device));
         let possible = device.kind == DeviceKind::Cpu
-            && R::BITS != 16
+            && precision != Precision::Half
             && (2..=MOST_LANES).contains(&nsimd)
-            && self.access.together(R::BITS as usize, nsimd) == 1;
+            && self.layout.access.together(precision.bits(), nsimd) == 1;
         match chosen == LaneForm::Vectors && possible && self.vectors_are_bitwise() {
             true => WorkItemLanes::All,
             false => WorkItemLanes::One,

@@ -1,5 +1,4 @@
-//! The OpenCL runtime: devices, memory, programs and launches, in bytes. It knows no lattice; the backend that does is built on
-//! it. This is the only module that names the types of opencl3, and the only one with `unsafe` calls into a driver.
+//! The OpenCL runtime: devices, memory, programs and launches, in bytes; and the backend that is built on it, which knows lattices. This is the only module that names the types of opencl3, and the only one with `unsafe` calls into a driver.
 //!
 //! | file | subject |
 //! |---|---|
@@ -10,48 +9,38 @@
 //! | `launch.rs` | running a kernel, timing it |
 //! | `queues.rs`, `image.rs` | several queues at once; images |
 //! | `recorder.rs` | when commands ran, for a timeline |
-//! | `work.rs` | operations and bytes of launches, for the same |
 //! | `access.rs`, `site_order.rs` | the layout in device memory: words of a lane, and outer sites |
 //! | `lanes.rs` | a work-item for each lane, or one for all |
 //! | `neighbours.rs`, `link_sharing.rs` | neighbours' spinors, and links, in local memory |
-//! | `tuning.rs` | how kernels are built and launched |
-//! | `plan.rs`, `choice.rs` | the choices for one kernel: what the user set, else what was looked up |
-//! | `planner.rs` | what decides about kernels |
-//! | `product.rs`, `offline.rs` | the kernels by name; how they are built and launched, also for devices that are not there |
-//! | `tuned.rs`, `tuning_file.rs`, `defaults.toml` | where choices are looked up: what was tuned, and what ships with the crate |
+//! | `tuning.rs` | the tuning parameters, each declared once |
+//! | `tuned.rs`, `tuning_file.rs`, `defaults.toml` | where they are looked up: what was tuned, and what ships with the crate |
+//! | `plan.rs`, `build.rs` | how a kernel is built and launched, from its specification and these choices |
+//! | `offline.rs` | the same for devices that are not there |
 //! | `probe.rs` | whether the device keeps the arithmetic contract of `docs/arithmetic.md` |
 //! | `cache.rs` | binaries and verdicts on disk |
 //! | `error.rs`, `raw.rs` | errors that say what to try; handles that release themselves |
-//! | `backend.rs` | the backend, which knows lattices |
-//! | `field.rs`, `variant.rs` | fields in device memory; programs and what they are built for |
-//! | `hop.rs`, `clover.rs`, `domain_wall.rs`, `laplace.rs`, `blas.rs`, `columns.rs` | launches of the kernels of the same name |
-//! | `sums.rs`, `reduce.rs` | sums over sites; how they are launched and rounded |
+//! | `backend.rs`, `field.rs` | the backend, which knows lattices; fields and tables in device memory |
+//! | `launcher.rs` | launches of all kernels: arguments packed by role |
+//! | `reduce.rs` | sums over sites: how they are launched and added up |
 
 mod access;
 mod backend;
-mod blas;
+mod build;
 mod cache;
-mod choice;
-mod clover;
-mod columns;
 mod context;
 mod device;
-mod domain_wall;
 mod error;
 mod field;
-mod hop;
 mod host_memory;
 mod image;
 mod lanes;
-mod laplace;
 mod launch;
+mod launcher;
 mod link_sharing;
 mod neighbours;
 mod offline;
 mod plan;
-mod planner;
 mod probe;
-mod product;
 mod program;
 mod queues;
 mod raw;
@@ -59,26 +48,20 @@ mod recorder;
 mod reduce;
 mod site_order;
 mod sources;
-mod sums;
 #[cfg(test)]
 pub(crate) mod testing;
 mod tuned;
 mod tuning;
 mod tuning_file;
-mod variant;
-mod work;
 
-pub use access::AccessWidth;
-pub(crate) use access::PartLayout;
+pub use access::{AccessWidth, PartLayout};
 pub use backend::OpenCl;
+pub use build::registers_in;
 pub use cache::{Cache, EntryKind, Key};
-pub use choice::{KernelChoice, KernelFamily, KernelKey, StoredPrecision};
-pub use clover::Accumulators;
 pub use context::{Buffer, Context, MemoryUse};
 pub use device::{DeviceInfo, DeviceKind, Retirement, devices};
-pub use domain_wall::DeviceSMatrix;
-pub use error::{ClStatus, HOW_TO_GET_OPENCL, OpenClError};
-pub use field::{DeviceField, DeviceStencil};
+pub use error::{ClStatus, DeviceError, HOW_TO_GET_OPENCL, OpenClError};
+pub use field::{DeviceStorage, DeviceTable};
 pub use host_memory::HostBuffer;
 pub use image::Image;
 pub use lanes::LaneForm;
@@ -86,16 +69,13 @@ pub use launch::{Arg, DeviceTimes, Launch, LaunchEvent};
 pub use link_sharing::LinkSharing;
 pub use neighbours::Neighbours;
 pub use offline::{OfflineDevice, OfflineKernel};
-pub(crate) use plan::slices_in_cache;
-use planner::{ChoiceSource, Planner};
+pub use plan::{Layout, slices_in_cache};
 pub use probe::{ProbeCheck, ProbeVerdict, measure, probe};
-pub use product::ProductKernel;
-pub use program::{Kernel, KernelInfo, Program};
+pub use program::{Kernel as BuiltKernel, KernelInfo, Program};
 pub use queues::Queues;
 pub use reduce::{Finish, SumForm, SumOptions};
 pub use site_order::SiteOrder;
 pub use sources::{SourceError, expand, expand_for};
-pub use tuned::{Tuned, TuningSource};
-pub(crate) use tuning::registers_in;
-pub use tuning::{GroupSize, LinkLoads, Mapping, Stores, Traversal, Tuning, Walk};
-pub use tuning_file::{TunedKernel, TunedOn, TuningFile, Where};
+pub use tuned::{KernelKey, Tuned, TuningSource};
+pub use tuning::{Accumulators, Count, GridStride, GroupSize, LinkLoads, Mapping, Parameter, Stores, Traversal, Tuning};
+pub use tuning_file::{Names, TunedKernel, TunedOn, TuningFile, Where};

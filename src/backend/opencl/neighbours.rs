@@ -1,14 +1,13 @@
 //! Where neighbours' spinors wait for a hop that adds up the legs before them. Counterpart: `cl/staged.clh`.
 
 use lanefield_reference::field::Spinors;
-use lanefield_reference::kernels::Vectors;
-use serde::{Deserialize, Serialize};
+use lanefield_reference::real::Precision;
 
 use super::DeviceInfo;
+use super::tuning::named_values;
 
 /// Where the kernels that begin with a hop hold neighbours' spinors. No bit of any result depends on it.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Neighbours {
     /// In registers.
     #[default]
@@ -19,10 +18,7 @@ pub enum Neighbours {
     LocalMemory,
 }
 
-impl Neighbours {
-    /// Both places.
-    pub const ALL: [Self; 2] = [Self::Registers, Self::LocalMemory];
-}
+named_values!(Neighbours, "neighbours": Registers = "registers", LocalMemory = "local-memory");
 
 /// Legs that a work-item has places for at most: while it adds one, the next one comes.
 const MOST_LEGS: usize = 2;
@@ -38,10 +34,10 @@ pub(super) struct Stage {
 }
 
 impl Stage {
-    /// For fields of `R` of which `together` stored words lie together, and work-items that take `at_once` spinors.
-    pub fn new<R: Vectors>(device: &DeviceInfo, together: usize, at_once: usize) -> Self {
-        let word = R::BITS as usize / 4;
-        let words = R::device_bytes(Spinors::WORDS) / word;
+    /// For fields of which `together` stored words lie together, and work-items that take `at_once` spinors.
+    pub fn new(precision: Precision, device: &DeviceInfo, together: usize, at_once: usize) -> Self {
+        let word = precision.bits() / 4;
+        let words = precision.device_bytes(Spinors::WORDS) / word;
         let bytes = at_once * words.next_multiple_of(together) * word;
         Self { legs: MOST_LEGS, bytes, asynchronous: device.copies_to_local_memory() }
     }
@@ -82,8 +78,6 @@ impl DeviceInfo {
 
 #[cfg(test)]
 mod tests {
-    use lanefield_reference::sixteen::Sixteen;
-
     use super::super::testing::device;
     use super::*;
 
@@ -100,13 +94,13 @@ mod tests {
             stage.fitted(work_items, taken, &device).map(|stage| (stage.legs, stage.bytes_of(work_items)))
         };
         // A spinor has 96 bytes in f32, 192 in f64, and in 16-bit storage 13 words in blocks of four: 64.
-        let single = Stage::new::<f32>(&device, 2, 1);
+        let single = Stage::new(Precision::F32, &device, 2, 1);
         assert_eq!(fitted(single, 256, 0), Some((2, 48 << 10)));
         assert_eq!(fitted(single, 256, 1), Some((1, 24 << 10)));
         assert_eq!(fitted(single, 512, 0), Some((1, 48 << 10)));
         assert_eq!(fitted(single, 512, 1), None);
-        assert_eq!(fitted(Stage::new::<f64>(&device, 1, 2), 64, 0), Some((2, 48 << 10)));
-        assert_eq!(fitted(Stage::new::<Sixteen>(&device, 4, 1), 512, 0), Some((1, 32 << 10)));
+        assert_eq!(fitted(Stage::new(Precision::F64, &device, 1, 2), 64, 0), Some((2, 48 << 10)));
+        assert_eq!(fitted(Stage::new(Precision::Half, &device, 4, 1), 512, 0), Some((1, 32 << 10)));
         assert_eq!((device.most_work_items_with(96), device.most_work_items_with(8)), (512, 1024));
     }
 
@@ -114,7 +108,7 @@ mod tests {
     fn copies_are_asynchronous_on_nvidia_from_compute_capability_8() {
         let options = |platform, architecture| {
             let device = gpu(platform, architecture);
-            Stage::new::<f32>(&device, 2, 1).options()
+            Stage::new(Precision::F32, &device, 2, 1).options()
         };
         let copied = " -DNEIGHBOURS_IN_LOCAL -DSTAGED_LEGS=2";
         for architecture in ["sm_80", "sm_90", "sm_120"] {

@@ -1,35 +1,25 @@
 //! Kernels for devices that are not there: the source, the options and the launch that the backend would take on one, for compilers that need no
-//! device. The plans are those of the backend itself (`planner.rs`).
+//! device. The plans are those of the backend itself (`plan.rs`).
 
-use lanefield_reference::field::Spinors;
-use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::field::DoubledGauge;
 use lanefield_reference::kernels::reduce::Sum;
-use lanefield_reference::layout::{
-    AcceleratorThreads, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LaunchGeometry, LegOrder, Parity,
-    PartsShape, Sites,
-};
-use lanefield_reference::links::LinkFormat;
-use lanefield_reference::real::Real as _;
-use lanefield_reference::sixteen::Sixteen;
+use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Parity, Sites};
+use lanefield_reference::links::{BoundaryPhases, LinkFormat};
+use lanefield_reference::real::Precision;
 use serde::Serialize;
 
-use super::planner::{ChoiceSource, Planned, Planner};
-use super::product::{LS, MANY, Which};
+use super::plan::{ChoiceSource, Layout, Planner};
 use super::program::full_options;
-use super::reduce::exchange_bytes;
-use super::variant::{Choices, Variant};
-use super::{
-    AccessWidth, DeviceInfo, DeviceKind, OpenCl, ProductKernel, Retirement, SiteOrder, StoredPrecision, SumOptions,
-    Tuned, Tuning, expand_for,
-};
+use super::reduce::{SumOptions, exchange_bytes};
+use super::{AccessWidth, DeviceInfo, DeviceKind, OpenCl, Retirement, SiteOrder, Tuned, Tuning, expand_for};
 use crate::backend::BackendError;
+use crate::backend::specification::{Kernel, Shape};
 
 /// A kernel as it would be built and launched.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct OfflineKernel {
     /// The file of `cl/`.
-    pub file: &'static str,
+    pub file: String,
     /// The OpenCL C kernel.
     pub kernel: &'static str,
     /// Its source, with all that it includes.
@@ -59,8 +49,8 @@ pub struct OfflineDevice {
     pub extents: Extents,
     /// Lane width.
     pub lanes: LaneChoice,
-    /// Outer sites of a group, where they were chosen by hand.
-    pub threads: Option<AcceleratorThreads>,
+    /// What was chosen by hand.
+    pub tuning: Tuning,
     tuned: Tuned,
 }
 
@@ -68,60 +58,48 @@ impl OfflineDevice {
     /// As which a GPU of AMD's with this architecture presents itself under ROCm's OpenCL, with the choices that ship with the library.
     pub fn amd(architecture: &str, extents: Extents) -> Self {
         let lanes = LaneChoice::UpTo(LaneWidth::OF_GPUS);
-        Self { info: amd(architecture), extents, lanes, threads: None, tuned: Tuned::shipped() }
+        Self { info: amd(architecture), extents, lanes, tuning: Tuning::OPEN, tuned: Tuned::shipped() }
     }
 
     /// Lanes of fields of that precision.
     ///
     /// # Errors
     /// A lane width that the lattice does not take.
-    pub fn nsimd(&self, precision: StoredPrecision) -> Result<usize, BackendError> {
-        Ok(match precision {
-            StoredPrecision::F32 => self.lattice::<f32>()?,
-            StoredPrecision::F64 => self.lattice::<f64>()?,
-            StoredPrecision::Sixteen => self.lattice::<Sixteen>()?,
-        }
-        .nsimd())
+    pub fn nsimd(&self, precision: Precision) -> Result<usize, BackendError> {
+        Ok(self.lattice(precision)?.nsimd())
     }
 
-    fn lattice<R: Vectors>(&self) -> Result<Lattice, BackendError> {
+    fn lattice(&self, precision: Precision) -> Result<Lattice, BackendError> {
         let options = LatticeOptions { lanes: self.lanes, ..LatticeOptions::default() };
-        Ok(Lattice::new(self.extents, R::COMPLEX, options)?)
+        Ok(Lattice::new(self.extents, precision.scalar(), options)?)
     }
 
-    /// How the backend would build and launch a kernel there.
+    /// How the backend would build and launch a kernel there, on one parity, with the components that it is usually for.
     ///
     /// # Errors
     /// A lane width that the lattice does not take.
     pub fn kernel(
         &self,
-        kernel: ProductKernel,
-        precision: StoredPrecision,
+        kernel: &'static Kernel,
+        precision: Precision,
         links: LinkFormat,
     ) -> Result<OfflineKernel, BackendError> {
-        match precision {
-            StoredPrecision::F32 => self.kernel_of::<f32>(kernel, links),
-            StoredPrecision::F64 => self.kernel_of::<f64>(kernel, links),
-            StoredPrecision::Sixteen => self.kernel_of::<Sixteen>(kernel, links),
-        }
-    }
-
-    fn kernel_of<R: Vectors>(&self, kernel: ProductKernel, links: LinkFormat) -> Result<OfflineKernel, BackendError> {
         let planner = Planner {
             device: &self.info,
             source: ChoiceSource::Tuned(&self.tuned),
-            threads: self.threads.unwrap_or_default(),
-            threads_chosen: self.threads.is_some(),
-            parts_shape: PartsShape::default(),
-            accumulators: None,
-            tuning: Tuning::default(),
-            access: AccessWidth::of_device(&self.info),
-            site_order: SiteOrder::default(),
+            tuning: self.tuning,
+            layout: Layout { access: AccessWidth::of_device(&self.info), site_order: SiteOrder::Lexicographic },
             relaxed_math: false,
             sums: SumOptions::default(),
         };
-        planner.offline::<R>(kernel, &self.lattice::<R>()?, links)
+        planner.offline(&usual(kernel, self.lattice(precision)?, precision, links))
     }
+}
+
+/// A usual call of a kernel onto one parity.
+fn usual(kernel: &'static Kernel, lattice: Lattice, precision: Precision, format: LinkFormat) -> Shape {
+    let links = DoubledGauge { format, boundary: BoundaryPhases::PERIODIC };
+    Shape::usual(kernel, (lattice, Sites::Parity(Parity::Odd)), precision, links, kernel.usual_parts)
 }
 
 impl OpenCl {
@@ -131,133 +109,43 @@ impl OpenCl {
     /// A lane width that the lattice does not take.
     pub fn planned_kernel(
         &self,
-        kernel: ProductKernel,
-        (precision, links): (StoredPrecision, LinkFormat),
+        kernel: &'static Kernel,
+        (precision, links): (Precision, LinkFormat),
         (extents, lanes): (Extents, LaneChoice),
     ) -> Result<(OfflineKernel, usize), BackendError> {
-        let lattice = |scalar| Lattice::new(extents, scalar, LatticeOptions { lanes, ..LatticeOptions::default() });
-        let planner = self.planner();
-        let (lattice, planned) = match precision {
-            StoredPrecision::F32 => {
-                let lattice = lattice(f32::COMPLEX)?;
-                (lattice, planner.offline::<f32>(kernel, &lattice, links)?)
-            }
-            StoredPrecision::F64 => {
-                let lattice = lattice(f64::COMPLEX)?;
-                (lattice, planner.offline::<f64>(kernel, &lattice, links)?)
-            }
-            StoredPrecision::Sixteen => {
-                let lattice = lattice(Sixteen::COMPLEX)?;
-                (lattice, planner.offline::<Sixteen>(kernel, &lattice, links)?)
-            }
-        };
+        let options = LatticeOptions { lanes, ..LatticeOptions::default() };
+        let lattice = Lattice::new(extents, precision.scalar(), options)?;
+        let planned = self.planner(self.layout()).offline(&usual(kernel, lattice, precision, links))?;
         Ok((planned, lattice.nsimd()))
     }
 }
 
-/// What is built, the kernel's name, its launch, and the local memory that it takes as an argument.
-type Product = (Variant, &'static str, LaunchGeometry, usize);
-
 impl Planner<'_> {
-    /// A kernel of the library on fields of one parity.
-    fn offline<R: Vectors>(
-        self,
-        kernel: ProductKernel,
-        lattice: &Lattice,
-        links: LinkFormat,
-    ) -> Result<OfflineKernel, BackendError> {
-        let device = self.device;
-        let sites = Sites::Parity(Parity::Odd);
-        let (variant, name, geometry, local_bytes) = self.product::<R>(kernel, (lattice, sites), links)?;
+    /// A call as it would be built and launched; sums are exact ones.
+    fn offline(&self, shape: &Shape) -> Result<OfflineKernel, BackendError> {
+        let kernel = shape.kernel;
+        let (options, group, local_bytes) = match kernel.sums() {
+            false => {
+                let plan = self.plan(shape)?;
+                (plan.options, plan.geometry.local, plan.local.bytes())
+            }
+            true => {
+                let work = self.reduction(shape, Sum::Exact)?;
+                let group = self.exact_group(work.of.bundle(), work.a_row);
+                let build = self.sum_build(work.of, Sum::Exact, Some(group))?;
+                let common = self.common_options(shape.precision(), shape.lattice().nsimd(), work.access);
+                (common + &build.options(), [group, 1, 1], exchange_bytes(Sum::Exact, work.a_row, group))
+            }
+        };
+        let file = kernel.file();
         Ok(OfflineKernel {
-            file: variant.file,
-            kernel: name,
-            source: expand_for(device, variant.file)?,
-            options: full_options(device, &variant.options()),
-            group: geometry.local,
+            kernel: kernel.name,
+            source: expand_for(self.device, &file)?,
+            file,
+            options: full_options(self.device, &options),
+            group,
             local_bytes,
         })
-    }
-
-    fn product<R: Vectors>(
-        mut self,
-        kernel: ProductKernel,
-        (lattice, sites): (&Lattice, Sites),
-        links: LinkFormat,
-    ) -> Result<Product, BackendError> {
-        let (nsimd, osites) = (lattice.nsimd(), lattice.osites(sites));
-        let legs = (LegOrder::default(), Dagger::No);
-        let of_planned = |planned: Planned| {
-            let local = planned.local_bytes();
-            (planned.variant, planned.kernel, planned.geometry, local)
-        };
-        let each = PartsShape::default();
-        Ok(match kernel.which {
-            Which::Hop { spinors } => of_planned(self.hop::<R>((lattice, sites), links, spinors, legs)),
-            Which::CloverHop { spinors, with_chi, accumulators } => {
-                self.accumulators = Some(accumulators);
-                of_planned(self.clover_hop::<R>((lattice, sites), links, spinors, legs, with_chi))
-            }
-            Which::CloverApply => {
-                let variant = self.clover_apply::<R>(lattice);
-                let launched = variant.lanes.launched(nsimd);
-                (variant, kernel.name, self.geometry_over_parts(launched, (1, osites), each), 0)
-            }
-            Which::Laplace => of_planned(self.laplace::<R>((lattice, sites), links, MANY, legs.0)),
-            Which::AlongS { form, adds } => {
-                let along = self.along_s::<R>(lattice, form, adds, (1, LS));
-                let shape = PartsShape { at_once: Some(along.at_once), ..each };
-                let geometry = self.geometry_over_parts(along.launched, (along.parts, osites), shape);
-                (along.variant, along.kernel, geometry, 0)
-            }
-            Which::CloverTerm { parts } => {
-                let geometry = match parts {
-                    0 => LaunchGeometry::over_sites(nsimd, osites, self.threads),
-                    _ => self.geometry_over_parts(nsimd, (parts, osites), each),
-                };
-                (self.variant::<R>("clover_term.cl", nsimd, Choices::None), kernel.name, geometry, 0)
-            }
-            Which::Convert => {
-                // Between 64 and 32 bits, and from 32 to 16.
-                let from = if R::BITS == 32 { 64 } else { 32 };
-                let choices = Choices::Convert { from, words: Spinors::WORDS };
-                let geometry = LaunchGeometry::over_sites(nsimd, osites, self.threads);
-                (self.variant::<R>("convert.cl", nsimd, choices), kernel.name, geometry, 0)
-            }
-            Which::Blas(sums) => self.summing::<R>(kernel, ("blas.cl", Spinors::WORDS), None, nsimd, osites, sums)?,
-            Which::Columns(sums) => {
-                self.summing::<R>(kernel, ("columns.cl", Spinors::WORDS), None, nsimd, osites, sums)?
-            }
-            Which::Reduce { bundled } => {
-                let bundle = bundled.then(|| self.bundle(self.form(Sum::Exact), Spinors::WORDS));
-                self.summing::<R>(kernel, ("reduce.cl", Spinors::WORDS), bundle, nsimd, osites, true)?
-            }
-        })
-    }
-
-    /// A kernel of the files whose programs are built for sums, exact ones; `sums`: whether this one takes any.
-    fn summing<R: Vectors>(
-        &self,
-        kernel: ProductKernel,
-        (file, words): (&'static str, usize),
-        bundle: Option<usize>,
-        nsimd: usize,
-        osites: usize,
-        sums: bool,
-    ) -> Result<Product, BackendError> {
-        let a_row = 2 * bundle.unwrap_or(1);
-        let group = sums.then(|| self.exact_group(bundle, a_row));
-        let variant = self.sum_variant::<R>(file, nsimd, words, (bundle, 1), Sum::Exact, group)?;
-        let columns = kernel.family == "columns";
-        let (geometry, local) = match group {
-            Some(group) => {
-                let local = [group, 1, 1];
-                (LaunchGeometry { global: local, local }, exchange_bytes(Sum::Exact, a_row, group))
-            }
-            None if columns => (self.geometry_over_parts(nsimd, (MANY, osites), PartsShape::default()), 0),
-            None => (LaunchGeometry::over_sites(nsimd, osites, self.threads), 0),
-        };
-        Ok((variant, kernel.name, geometry, local))
     }
 }
 
@@ -309,15 +197,20 @@ fn amd(architecture: &str) -> DeviceInfo {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel;
 
     fn device() -> OfflineDevice {
         OfflineDevice::amd("gfx90a", Extents::new([16, 16, 16, 32]).unwrap())
     }
 
+    fn named(name: &str) -> &'static Kernel {
+        kernel::all().find(|kernel| kernel.name == name).unwrap()
+    }
+
     #[test]
     fn every_kernel_is_planned_in_every_precision_that_it_takes() {
-        for &kernel in ProductKernel::all() {
-            for precision in StoredPrecision::ALL.into_iter().filter(|&precision| kernel.takes(precision)) {
+        for kernel in kernel::all().filter(|kernel| kernel.is_launched()) {
+            for &precision in kernel.precisions {
                 let planned = device().kernel(kernel, precision, LinkFormat::Full).unwrap();
                 let declared = format!("{}(", planned.kernel);
                 assert!(planned.source.contains(&declared), "{declared}");
@@ -332,17 +225,18 @@ mod tests {
         let mut device = device();
         device.lanes = "64".parse().unwrap();
         for threads in [2, 8, 32] {
-            device.threads = Some(AcceleratorThreads::new(threads).unwrap());
-            let hop = device.kernel("hop".parse().unwrap(), StoredPrecision::F32, LinkFormat::Full).unwrap();
+            device.tuning.accelerator_threads = Some(threads.to_string().parse().unwrap());
+            let hop = device.kernel(named("hop"), Precision::F32, LinkFormat::Full).unwrap();
             assert_eq!(hop.group, [8, threads, 1]);
         }
-        assert_eq!(device.nsimd(StoredPrecision::F64).unwrap(), 4);
+        assert_eq!(device.nsimd(Precision::F64).unwrap(), 4);
     }
 
     #[test]
     fn sums_in_local_memory_take_twelve_words_a_work_item() {
-        let kernel = "eo_clover_local".parse().unwrap();
-        let planned = device().kernel(kernel, StoredPrecision::F32, LinkFormat::Full).unwrap();
+        let mut device = device();
+        device.tuning.accumulators = Some(super::super::Accumulators::LocalMemory);
+        let planned = device.kernel(named("eo_clover"), Precision::F32, LinkFormat::Full).unwrap();
         assert_eq!(planned.local_bytes, planned.group_size() * 96);
         assert!(planned.options.contains("-DACCUMULATORS_IN_LOCAL") && planned.kernel == "eo_clover");
     }

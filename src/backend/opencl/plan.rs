@@ -1,79 +1,102 @@
-//! How one stencil kernel is built and launched: the one place where what the user set, what was tuned and the defaults come together. What
-//! the user set decides, each field for itself.
+//! How a kernel is built and launched: the one place where its specification, what the user set, what was tuned and the defaults come together.
+//! It needs no driver, so that kernels can be compiled for devices that are not there (`offline.rs`).
+
+use std::fmt::Write as _;
 
 use lanefield_reference::field::Spinors;
-use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::layout::{AcceleratorThreads, Lattice, LaunchGeometry, PartsShape, Sites};
-use lanefield_reference::links::LinkFormat;
-use lanefield_reference::real::Real as _;
-use lanefield_reference::sixteen::Sixteen;
+use lanefield_reference::real::Precision;
 
-use super::choice::StoredPrecision;
-use super::context::lock;
+use super::build::{Build, registers_in, resident_groups};
 use super::lanes::WorkItemLanes;
 use super::link_sharing::shared_bytes;
 use super::neighbours::Stage;
-use super::tuning::{Build, registers_in, resident_groups};
+use super::reduce::{SumOf, SumOptions};
+use super::tuned::KernelKey;
 use super::{
-    AccessWidth, Accumulators, DeviceInfo, GroupSize, KernelChoice, KernelFamily, KernelKey, LinkLoads, LinkSharing,
-    Mapping, Neighbours, OpenCl, Planner, Program, SiteOrder, Stores, Traversal, Tuned, Tuning, Walk,
+    AccessWidth, Accumulators, DeviceError, DeviceInfo, DeviceKind, GridStride, GroupSize, LinkLoads, Mapping,
+    Neighbours, OpenCl, SiteOrder, Stores, Traversal, Tuned, Tuning,
 };
+use crate::backend::specification::{BuildOption, Geometry, Shape};
 
 /// Cache of a GPU at least: some drivers tell another one's size (an H200 says 4 MiB, and has 50).
 const GPU_CACHE_BYTES: u64 = 48 << 20;
 
-/// A kernel's build and launch.
+/// The layout of fields in device memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Layout {
+    /// Bytes of an access, which words that lie together fill.
+    pub access: AccessWidth,
+    /// The order of outer sites.
+    pub site_order: SiteOrder,
+}
+
+/// Where choices are looked up that nobody made.
+#[derive(Clone, Copy)]
+pub(super) enum ChoiceSource<'a> {
+    /// Where this backend does.
+    Backend(&'a OpenCl),
+    /// There.
+    Tuned(&'a Tuned),
+}
+
+/// Plans kernels for a device.
+#[derive(Clone, Copy)]
+pub(super) struct Planner<'a> {
+    pub device: &'a DeviceInfo,
+    pub source: ChoiceSource<'a>,
+    /// What was chosen by hand.
+    pub tuning: Tuning,
+    pub layout: Layout,
+    pub relaxed_math: bool,
+    pub sums: SumOptions,
+}
+
+/// Local memory that a kernel takes as arguments, in bytes of a group; `None` where the argument is not there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct LocalMemory {
+    pub stage: Option<usize>,
+    pub shared_links: Option<usize>,
+    pub accumulators: Option<usize>,
+}
+
+impl LocalMemory {
+    /// All of it.
+    pub fn bytes(self) -> usize {
+        [self.stage, self.shared_links, self.accumulators].into_iter().flatten().sum()
+    }
+}
+
+/// A kernel as it will be built and launched.
+#[derive(Clone, Debug)]
 pub(super) struct Plan {
-    /// Outer sites a group, of a kernel over sites.
-    pub threads: AcceleratorThreads,
-    pub walk: Walk,
-    pub build: Build,
-    pub lanes: WorkItemLanes,
-    pub accumulators: Accumulators,
-    /// Parts that a work-item takes.
-    pub at_once: usize,
-    /// Parts of a launch.
-    pub a_launch: usize,
-    /// The group of a kernel over parts.
-    shape: PartsShape,
-    group_size: GroupSize,
-    /// Where neighbours' spinors shall wait, if not in registers.
-    stage: Option<Stage>,
-    /// Whether links shall be shared.
-    shares_links: bool,
-    /// Stored words that lie together.
-    together: usize,
+    /// The build options.
+    pub options: String,
+    pub geometry: LaunchGeometry,
+    pub local: LocalMemory,
+    /// Components of a launch; the others follow in launches of their own.
+    pub parts_per_launch: usize,
+    /// How many groups stay, where they do, and the dimension of the launch that they stride over.
+    stride: Option<(GridStride, usize)>,
 }
 
 impl Plan {
-    /// The build for launches in groups of this one's.
-    pub fn build_for(&self, geometry: LaunchGeometry) -> Build {
-        Build { group: (self.group_size == GroupSize::Required).then_some(geometry.local), ..self.build }
-    }
-
-    /// The build of a kernel that begins with a hop on fields of `R` with links in `format`, and goes on with `taken` bytes of local memory a
-    /// group. What a group shares comes before what each work-item keeps there.
-    pub fn hop_build<R: Vectors>(
-        &self,
-        geometry: LaunchGeometry,
-        format: LinkFormat,
-        taken: usize,
-        device: &DeviceInfo,
-    ) -> Build {
-        let shared = self.shares_links.then(|| shared_bytes::<R>(geometry, self.build.mapping, format, self.together));
-        let fits = |bytes: &usize| (taken + bytes) as u64 <= device.local_memory_bytes;
-        let shared_links = shared.flatten().filter(fits).unwrap_or(0);
-        let fitted = |stage: Stage| stage.fitted(geometry.group_size(), taken + shared_links, device);
-        Build { stage: self.stage.and_then(fitted), shared_links, ..self.build_for(geometry) }
-    }
-
-    /// The launch over lanes and outer sites.
-    pub fn over_sites(&self, nsimd: usize, osites: usize) -> LaunchGeometry {
-        let lane_fast = LaunchGeometry::over_sites(self.lanes.launched(nsimd), osites, self.threads);
-        match self.build.mapping {
-            Mapping::LaneFast => lane_fast,
-            Mapping::SiteFast => in_dimensions(lane_fast, [1, 0, 2]),
+    /// The launch, of no more groups than run at the same time where groups stay. `log`: what the compiler said of the kernel.
+    pub fn launched(&self, device: &DeviceInfo, log: &str, kernel: &str) -> LaunchGeometry {
+        let mut geometry = self.geometry;
+        let Some((stride, dimension)) = self.stride else { return geometry };
+        let per_unit = match stride {
+            GridStride::On(Some(groups)) => Some(groups),
+            _ => registers_in(log, kernel).map(|number| resident_groups(number, geometry.group_size())),
+        };
+        if let Some(per_unit) = per_unit {
+            let most = (per_unit * device.compute_units as usize).max(1);
+            let others = geometry.groups() / (geometry.global[dimension] / geometry.local[dimension]);
+            let groups = (most / others).max(1) * geometry.local[dimension];
+            geometry.global[dimension] = geometry.global[dimension].min(groups);
         }
+        geometry
     }
 }
 
@@ -83,210 +106,294 @@ fn in_dimensions(geometry: LaunchGeometry, order: [usize; 3]) -> LaunchGeometry 
 }
 
 /// Whether three time slices of `parts` spinors a site fit the device's cache.
-pub(crate) fn slices_in_cache(
+pub fn slices_in_cache(
     device: &DeviceInfo,
     (lattice, sites): (&Lattice, Sites),
     parts: usize,
-    precision: StoredPrecision,
+    precision: Precision,
 ) -> bool {
     let [.., slices] = lattice.outer_extents(sites);
-    let spinor = match precision {
-        StoredPrecision::Sixteen => Sixteen::device_bytes(Spinors::WORDS),
-        StoredPrecision::F32 => f32::device_bytes(Spinors::WORDS),
-        StoredPrecision::F64 => f64::device_bytes(Spinors::WORDS),
-    };
-    let a_slice = lattice.osites(sites) / slices * lattice.nsimd() * spinor;
-    3 * parts * a_slice <= device.global_cache_bytes.max(GPU_CACHE_BYTES) as usize
+    let slice = lattice.osites(sites) / slices * lattice.nsimd() * precision.device_bytes(Spinors::WORDS);
+    3 * parts * slice <= device.global_cache_bytes.max(GPU_CACHE_BYTES) as usize
 }
 
-impl OpenCl {
-    /// The choices that are looked up for kernels.
-    pub fn tuned(&self) -> &Tuned {
-        &self.tuned
-    }
-
-    /// Looks choices up there from now on. Fields stay valid; no bit of any result changes.
-    pub fn set_tuned(&mut self, tuned: Tuned) {
-        self.tuned = tuned;
-        lock(&self.looked_up).clear();
-    }
-
-    /// The access width where nobody chose: the tuned one, else that of the kind of device.
-    pub fn default_access(&self) -> AccessWidth {
-        self.tuned.access().unwrap_or_else(|| AccessWidth::of_device(self.context.info()))
-    }
-
-    /// The order of outer sites where nobody chose: the tuned one, else the host's.
-    pub fn default_site_order(&self) -> SiteOrder {
-        self.tuned.site_order().unwrap_or_default()
-    }
-
-    /// What names a kernel on fields of `R`, of `parts` spinors or colour vectors a site, to the tuner.
-    pub fn kernel_key<R: Vectors>(
-        &self,
-        kernel: KernelFamily,
-        fields: (&Lattice, Sites),
-        links: LinkFormat,
-        parts: usize,
-    ) -> KernelKey {
-        self.planner().kernel_key::<R>(kernel, fields, links, parts)
-    }
-
-    /// The choice for a kernel, looked up once.
-    pub fn choice(&self, key: &KernelKey) -> KernelChoice {
-        *lock(&self.looked_up).entry(*key).or_insert_with(|| self.tuned.choice(self.context.info(), key))
-    }
-
-    /// The launch of a kernel whose groups walk over the sites, dimension `dimension` where lanes are the first: no more of them than run at the
-    /// same time.
-    pub(super) fn walked(
-        &self,
-        mut geometry: LaunchGeometry,
-        program: &Program,
-        kernel: &str,
-        (plan, dimension): (&Plan, usize),
-    ) -> LaunchGeometry {
-        if !plan.build.persistent {
-            return geometry;
-        }
-        let dimension = if plan.build.mapping == Mapping::SiteFast { 0 } else { dimension };
-        let chosen = match plan.walk {
-            Walk::Persistent(Some(groups)) => Some(groups),
-            _ => registers_in(program.log(), kernel).map(|number| resident_groups(number, geometry.group_size())),
-        };
-        if let Some(a_unit) = chosen {
-            let most = (a_unit * self.context.info().compute_units as usize).max(1);
-            let others = geometry.groups() / (geometry.global[dimension] / geometry.local[dimension]);
-            let groups = (most / others).max(1) * geometry.local[dimension];
-            geometry.global[dimension] = geometry.global[dimension].min(groups);
-        }
-        geometry
+impl KernelKey {
+    /// What names a call on fields of this layout to the tuner; `None` if nothing is tuned of its kernel.
+    pub fn of(shape: &Shape, layout: Layout, device: &DeviceInfo) -> Option<Self> {
+        let (lattice, precision, parts) = (shape.lattice(), shape.precision(), shape.parts());
+        Some(Self {
+            kernel: shape.kernel.tuned_as?,
+            precision,
+            links: shape.links().map(|links| links.format).unwrap_or_default(),
+            parts,
+            lanes: lattice.nsimd(),
+            volume_class: lattice.extents().volume().ilog2(),
+            access: layout.access,
+            site_order: layout.site_order,
+            slices_in_cache: slices_in_cache(device, (lattice, shape.sites()), parts, precision),
+        })
     }
 }
 
 impl Planner<'_> {
-    /// What names a kernel on fields of `R`, of `parts` spinors or colour vectors a site, to the tuner.
-    pub fn kernel_key<R: Vectors>(
-        &self,
-        kernel: KernelFamily,
-        (lattice, sites): (&Lattice, Sites),
-        links: LinkFormat,
-        parts: usize,
-    ) -> KernelKey {
-        let precision = StoredPrecision::of::<R>();
-        KernelKey {
-            kernel,
-            precision,
-            links,
-            parts,
-            lanes: lattice.nsimd(),
-            volume_class: lattice.extents().volume().ilog2(),
-            access: self.access,
-            site_order: self.site_order,
-            slices_in_cache: slices_in_cache(self.device, (lattice, sites), parts, precision),
+    /// What was tuned for a call.
+    fn tuned(&self, shape: &Shape) -> Tuning {
+        let Some(key) = KernelKey::of(shape, self.layout, self.device) else { return Tuning::OPEN };
+        match self.source {
+            ChoiceSource::Backend(backend) => backend.choice(&key),
+            ChoiceSource::Tuned(tuned) => tuned.choice(self.device, &key),
         }
     }
 
-    /// How a kernel is built and launched.
-    pub(super) fn plan<R: Vectors>(
-        &self,
-        kernel: KernelFamily,
-        (lattice, sites): (&Lattice, Sites),
-        links: LinkFormat,
-        parts: usize,
-    ) -> Plan {
-        let choice = self.choice(&self.kernel_key::<R>(kernel, (lattice, sites), links, parts));
-        let (device, nsimd) = (self.device, lattice.nsimd());
-        let Tuning {
-            link_loads,
-            stores,
-            walk,
-            traversal,
-            mapping,
-            group_size,
-            most_registers,
-            lane_form: _,
-            neighbours,
-            link_sharing,
-        } = self.tuning;
-        let walk = walk.or(choice.walk).unwrap_or(Walk::EachGroupOnce);
-        let choices = (
-            link_loads.or(choice.link_loads).unwrap_or(LinkLoads::Cached),
-            stores.or(choice.stores).unwrap_or(Stores::Cached),
-            walk,
-            traversal.or(choice.traversal).unwrap_or(Traversal::Memory),
-        );
-        let lanes = self.work_item_lanes::<R>(nsimd, choice.lane_form).with_steps(lattice);
+    /// Whether the compiler keeps the arithmetic of vectors; of one that cannot be asked it is not assumed.
+    pub fn vectors_are_bitwise(&self) -> bool {
+        match self.source {
+            ChoiceSource::Backend(backend) => backend.vectors_are_bitwise(),
+            ChoiceSource::Tuned(_) => false,
+        }
+    }
+
+    pub fn is_cpu(&self) -> bool {
+        self.device.kind == DeviceKind::Cpu
+    }
+
+    /// Outer sites of a group, where nothing is tuned.
+    pub fn threads(&self) -> AcceleratorThreads {
+        self.tuning.accelerator_threads.unwrap_or_default()
+    }
+
+    /// How groups over components are cut, where nothing is tuned.
+    fn parts_shape(&self) -> PartsShape {
+        PartsShape {
+            parts: self.tuning.rhs_per_group.map(|count| count.get()),
+            at_once: self.tuning.rhs_per_work_item.map(|count| count.get()),
+            ..PartsShape::default()
+        }
+    }
+
+    fn over_parts(&self, nsimd: usize, parts_and_osites: (usize, usize), shape: PartsShape) -> LaunchGeometry {
+        let most_osites = self.device.max_work_item_sizes[2];
+        LaunchGeometry::over_parts(nsimd, parts_and_osites, shape, self.threads(), most_osites)
+    }
+
+    /// The access width of a kernel: those that see a site as one object, whatever its components, may not find words together.
+    pub fn access(&self, shape: &Shape) -> AccessWidth {
+        use crate::backend::specification::Argument;
+        let whole_sites = shape.kernel.arguments.iter().any(|argument| matches!(argument, Argument::Words));
+        let object = shape.target.object;
+        match !whole_sites || object.parts() == 1 || self.layout.access.divides(object.part_words()) {
+            true => self.layout.access,
+            false => AccessWidth::Word,
+        }
+    }
+
+    /// The build options that all kernels have.
+    pub fn common_options(&self, precision: Precision, nsimd: usize, access: AccessWidth) -> String {
+        format!("-DPRECISION={} -DNSIMD={nsimd} -DACCESS_BYTES={}", precision.bits(), access.bytes())
+    }
+
+    /// How a kernel is built and launched that does not sum.
+    ///
+    /// # Errors
+    /// [`DeviceError`] for a way to take sums that the device has not.
+    pub fn plan(&self, shape: &Shape) -> Result<Plan, DeviceError> {
+        let (lattice, precision, parts) = (shape.lattice(), shape.precision(), shape.parts());
+        let (nsimd, osites) = (lattice.nsimd(), shape.target.osites());
+        if let Geometry::Stencil { .. } = shape.kernel.geometry {
+            return Ok(self.stencil(shape));
+        }
+        let each = PartsShape { at_once: None, ..self.parts_shape() };
+        let one = WorkItemLanes::One;
+        let mut at_once = 1;
+        let (lanes, geometry) = match shape.kernel.geometry {
+            Geometry::Sites => (one, LaunchGeometry::over_sites(nsimd, osites, self.threads())),
+            Geometry::Elements => (one, LaunchGeometry::over_sites(nsimd, osites * parts, self.threads())),
+            Geometry::Parts { vectors } => {
+                let lanes = if vectors { self.work_item_lanes(precision, nsimd, None).with_steps(lattice) } else { one };
+                (lanes, self.over_parts(lanes.launched(nsimd), (parts, osites), each))
+            }
+            Geometry::AlongS => {
+                use lanefield_reference::kernels::domain_wall::Form;
+                let lanes = self.work_item_lanes(precision, nsimd, None);
+                let ls = shape.matrix.map_or(parts, |matrix| matrix.ls);
+                let (results, of_item) = match shape.matrix.map(|matrix| matrix.form) {
+                    Some(Form::Dense) => (parts, self.results_per_work_item(ls)),
+                    Some(Form::Sweep) => (2 * parts / ls, 1),
+                    _ => (parts, 1),
+                };
+                at_once = of_item;
+                let cut = PartsShape { at_once: Some(at_once), ..self.parts_shape() };
+                (lanes, self.over_parts(lanes.launched(nsimd), (results, osites), cut))
+            }
+            _ => {
+                let cut = PartsShape { at_once: Some(1), ..self.parts_shape() };
+                (one, self.over_parts(nsimd, (parts, osites), cut))
+            }
+        };
+        let mut options = self.common_options(precision, nsimd, self.access(shape));
+        options += &lanes.options();
+        options += &self.options(shape, at_once, Accumulators::Registers)?;
+        let local = LocalMemory::default();
+        Ok(Plan { options, geometry, local, parts_per_launch: parts, stride: None })
+    }
+
+    /// The build options that a specification names.
+    fn options(&self, shape: &Shape, at_once: usize, accumulators: Accumulators) -> Result<String, DeviceError> {
+        let mut options = String::new();
+        for option in shape.kernel.options {
+            // Writing to a string does not fail.
+            let _ = match *option {
+                BuildOption::Reconstruct => write!(options, " -DLINK_REALS={}", shape.reconstruct()),
+                BuildOption::Legs => shape
+                    .legs
+                    .legs()
+                    .iter()
+                    .enumerate()
+                    .try_for_each(|(k, leg)| write!(options, " -DLEG_{k}={}", leg.point())),
+                BuildOption::PartsPerWorkItem(name) => write!(options, " -D{name}={at_once}"),
+                BuildOption::PartWords if !shape.kernel.options.contains(&BuildOption::Sums) => {
+                    write!(options, " -DWORDS={}", shape.target.object.part_words())
+                }
+                BuildOption::PartWords => Ok(()),
+                BuildOption::PrecisionOf(name) => {
+                    let bits = shape.field(name).map_or(0, |field| field.precision.bits());
+                    write!(options, " -DFROM={bits}")
+                }
+                BuildOption::Accumulators if accumulators == Accumulators::LocalMemory => {
+                    write!(options, " -DACCUMULATORS_IN_LOCAL")
+                }
+                BuildOption::Accumulators => Ok(()),
+                BuildOption::Sums => {
+                    let build = self.sum_build(SumOf::new(shape, None), Sum::Exact, None)?;
+                    write!(options, "{}", build.options())
+                }
+                BuildOption::Define(name) => write!(options, " -D{name}"),
+            };
+        }
+        Ok(options)
+    }
+
+    /// Results of a dense matrix that one work-item takes: where nobody chose, up to four on GPUs, the fastest on an H200.
+    fn results_per_work_item(&self, ls: usize) -> usize {
+        match self.tuning.rhs_per_work_item {
+            None if !self.is_cpu() => [4, 2, 3].into_iter().find(|&n| ls.is_multiple_of(n)).unwrap_or(1),
+            _ => self.parts_shape().at_once(ls),
+        }
+    }
+
+    /// A stencil: what the user set decides, each parameter for itself, then what was tuned.
+    fn stencil(&self, shape: &Shape) -> Plan {
+        let (lattice, sites, precision, parts) = (shape.lattice(), shape.sites(), shape.precision(), shape.parts());
+        let (device, nsimd, osites) = (self.device, lattice.nsimd(), shape.target.osites());
+        let Geometry::Stencil { over_parts, stages, accumulates, splits } = shape.kernel.geometry else {
+            unreachable!("this is how stencils are planned")
+        };
+        let tuned = self.tuned(shape);
+        let chosen = self.tuning.or(tuned);
+        let lanes = self.work_item_lanes(precision, nsimd, tuned.lane_form).with_steps(lattice);
         let launched_lanes = lanes.launched(nsimd);
         // Files are edited by people: what no group of the device holds is made smaller.
         let most = (device.max_work_group_size / launched_lanes).max(1);
         let tuned_threads =
-            choice.accelerator_threads.and_then(|threads| AcceleratorThreads::new(threads.min(most)).ok());
-        let asked_for = self.parts_shape;
-        let at_once = match asked_for.at_once {
-            Some(_) => asked_for.at_once(parts),
-            None => choice.at_once_of(parts),
-        };
-        let divides = |number: &usize| *number > 0 && parts.is_multiple_of(*number) && number.is_multiple_of(at_once);
-        let a_launch = asked_for.a_launch.or(choice.a_launch).filter(divides).unwrap_or(parts);
-        let mut shape = PartsShape { at_once: Some(at_once), ..asked_for };
-        if let (true, None, None, Some(work_items)) =
-            (parts > 1, asked_for.parts, asked_for.osites, choice.work_items.map(|n| n.min(device.max_work_group_size)))
-        {
-            let side_by_side = choice.parts.unwrap_or(1).min(a_launch / at_once).min(most);
-            shape.parts = Some(side_by_side);
-            shape.osites = Some((work_items / (side_by_side * launched_lanes)).max(1));
-        }
-        let threads = tuned_threads.filter(|_| !self.threads_chosen).unwrap_or(self.threads);
-        // A place that was chosen for other groups may not hold these.
-        let group = nsimd * if parts > 1 { choice.work_items.unwrap_or(threads.get()) } else { threads.get() };
-        let memory = group * Spinors::WORDS * at_once * 2 * size_of::<R>();
-        let fits =
-            |place: &Accumulators| *place == Accumulators::Registers || memory as u64 <= device.local_memory_bytes;
-        let in_memory = self.site_order.on(lattice, sites).is_none().then(|| lattice.outer_extents(sites));
-        let most_registers = most_registers.or(choice.most_registers).unwrap_or(0);
-        let build = Build {
-            mapping: mapping.or(choice.mapping).unwrap_or_default(),
-            relaxed: self.relaxed_math,
-            ..Build::new(choices, most_registers, device, in_memory)
-        };
-        let one_lane = lanes == WorkItemLanes::One;
-        let in_local = one_lane && neighbours.or(choice.neighbours) == Some(Neighbours::LocalMemory);
-        let sharing = link_sharing.or(choice.link_sharing).unwrap_or_default();
-        let together = self.access.together(R::BITS as usize, nsimd);
-        Plan {
-            threads,
-            walk,
-            build,
-            lanes,
-            accumulators: self.accumulators.or(choice.accumulators.filter(fits)).unwrap_or_default(),
-            at_once,
-            a_launch,
-            shape,
-            group_size: group_size.or(choice.group_size).unwrap_or_default(),
-            stage: in_local.then(|| Stage::new::<R>(device, together, at_once)),
-            shares_links: one_lane && parts > 1 && sharing == LinkSharing::Shared,
-            together,
-        }
-    }
+            tuned.accelerator_threads.and_then(|threads| AcceleratorThreads::new(threads.get().min(most)).ok());
+        let threads = self.tuning.accelerator_threads.or(tuned_threads).unwrap_or_default();
 
-    /// The launch of a planned kernel over lanes, parts and outer sites.
-    pub(super) fn planned_geometry(
-        &self,
-        plan: &Plan,
-        nsimd: usize,
-        parts_and_osites: (usize, usize),
-    ) -> LaunchGeometry {
-        let over = |shape, most_osites| {
-            LaunchGeometry::over_parts(plan.lanes.launched(nsimd), parts_and_osites, shape, plan.threads, most_osites)
+        let at_once = match self.tuning.rhs_per_work_item {
+            Some(count) => PartsShape { at_once: Some(count.get()), ..PartsShape::default() }.at_once(parts),
+            None => tuned.rhs_per_work_item_of(parts),
         };
-        let [of_first, _, of_last] = self.device.max_work_item_sizes;
-        match plan.build.mapping {
-            Mapping::LaneFast => over(plan.shape, of_last),
-            Mapping::SiteFast => {
-                let parts = plan.shape.parts.unwrap_or(plan.threads.get()).min(of_last);
-                in_dimensions(over(PartsShape { parts: Some(parts), ..plan.shape }, of_first), [2, 0, 1])
-            }
+        let divides = |number: &usize| parts.is_multiple_of(*number) && number.is_multiple_of(at_once);
+        let per_launch = chosen.rhs_per_launch.map(|count| count.get()).filter(divides).filter(|_| splits);
+        let parts_per_launch = per_launch.unwrap_or(parts);
+        let mut cut = PartsShape { at_once: Some(at_once), ..self.parts_shape() };
+        let work_items = chosen.work_items.map(|count| count.get().min(device.max_work_group_size));
+        if let (true, Some(work_items)) = (parts > 1, work_items.filter(|_| self.tuning.rhs_per_group.is_none() || self.tuning.work_items.is_some())) {
+            let per_group = chosen.rhs_per_group.map_or(1, |count| count.get());
+            let side_by_side = per_group.min(parts_per_launch / at_once).min(most);
+            cut.parts = Some(side_by_side);
+            cut.osites = Some((work_items / (side_by_side * launched_lanes)).max(1));
         }
+
+        let grid_stride = chosen.grid_stride.unwrap_or(GridStride::Off);
+        let in_memory = self.layout.site_order.on(lattice, sites).is_none().then(|| lattice.outer_extents(sites));
+        let choices = (
+            chosen.link_loads.unwrap_or(LinkLoads::Cached),
+            chosen.stores.unwrap_or(Stores::Cached),
+            grid_stride,
+            chosen.traversal.unwrap_or(Traversal::Memory),
+        );
+        let build = Build {
+            mapping: chosen.mapping.unwrap_or_default(),
+            relaxed: self.relaxed_math,
+            ..Build::new(choices, chosen.max_registers.unwrap_or(0), device, in_memory)
+        };
+
+        let geometry = match over_parts {
+            false => {
+                let lane_fast = LaunchGeometry::over_sites(launched_lanes, osites, threads);
+                if build.mapping == Mapping::SiteFast { in_dimensions(lane_fast, [1, 0, 2]) } else { lane_fast }
+            }
+            true => {
+                let over = |cut, most_osites| {
+                    let extent = (parts_per_launch, osites);
+                    LaunchGeometry::over_parts(launched_lanes, extent, cut, threads, most_osites)
+                };
+                let [of_first, _, of_last] = device.max_work_item_sizes;
+                match build.mapping {
+                    Mapping::LaneFast => over(cut, of_last),
+                    Mapping::SiteFast => {
+                        let side_by_side = cut.parts.unwrap_or(threads.get()).min(of_last);
+                        in_dimensions(over(PartsShape { parts: Some(side_by_side), ..cut }, of_first), [2, 0, 1])
+                    }
+                }
+            }
+        };
+
+        // A place that was tuned for other groups may not hold these.
+        let real = precision.scalar().bytes() / 2;
+        let accumulator_bytes = |items: usize| items * Spinors::WORDS * at_once * 2 * real;
+        let tuned_group = nsimd * if parts > 1 { tuned.work_items.map_or(threads.get(), |n| n.get()) } else { threads.get() };
+        let fits = |place: &Accumulators| {
+            *place == Accumulators::Registers || accumulator_bytes(tuned_group) as u64 <= device.local_memory_bytes
+        };
+        let place = self.tuning.accumulators.or(tuned.accumulators.filter(fits)).unwrap_or_default();
+        let place = if accumulates { place } else { Accumulators::Registers };
+        let mut local = LocalMemory::default();
+        if place == Accumulators::LocalMemory {
+            local.accumulators = Some(accumulator_bytes(geometry.group_size() * lanes.each(nsimd)));
+        }
+        let one_lane = lanes == WorkItemLanes::One;
+        let together = self.layout.access.together(precision.bits(), nsimd);
+        let taken = |local: &LocalMemory| local.bytes();
+        if stages && one_lane && parts > 1 && chosen.link_sharing.unwrap_or_default() == super::LinkSharing::Shared {
+            let format = shape.links().map(|links| links.format).unwrap_or_default();
+            let shared = shared_bytes(precision, geometry, build.mapping, format, together);
+            local.shared_links = shared.filter(|bytes| (taken(&local) + bytes) as u64 <= device.local_memory_bytes);
+        }
+        let mut stage = None;
+        if stages && one_lane && chosen.neighbours == Some(Neighbours::LocalMemory) {
+            let wanted = Stage::new(precision, device, together, at_once);
+            stage = wanted.fitted(geometry.group_size(), taken(&local), device);
+            local.stage = stage.map(|stage| stage.bytes_of(geometry.group_size()));
+        }
+        let required = chosen.group_size == Some(GroupSize::Required);
+        let build = Build {
+            group: required.then_some(geometry.local),
+            stage,
+            shared_links: local.shared_links.unwrap_or(0),
+            ..build
+        };
+        let mut options = self.common_options(precision, nsimd, self.layout.access);
+        options += &lanes.options();
+        options += &build.options();
+        // A stencil takes no sums.
+        options += &self.options(shape, at_once, place).unwrap_or_default();
+        let dimension = match (build.mapping, over_parts) {
+            (Mapping::SiteFast, _) => 0,
+            (_, false) => 1,
+            (_, true) => 2,
+        };
+        let stride = build.grid_stride.then_some((grid_stride, dimension));
+        Plan { options, geometry, local, parts_per_launch, stride }
     }
 }

@@ -5,16 +5,16 @@ use std::fmt;
 use std::str::FromStr;
 
 use lanefield_reference::exact::{self, ExactSum};
-use lanefield_reference::field::SiteObject;
-use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::reduce::Sum;
-use lanefield_reference::layout::{AcceleratorThreads, BlockOrder, Lattice, reduction_groups};
+use lanefield_reference::kernels::reduce::{PartialSums, Sum};
+use lanefield_reference::layout::{AcceleratorThreads, BlockOrder, Slices, reduction_groups};
+use lanefield_reference::real::Precision;
 
+use super::build::block_options;
 use super::context::lock;
-use super::tuning::block_options;
-use super::variant::{Choices, Variant};
-use super::{AccessWidth, Arg, Buffer, Context, DeviceField, DeviceKind, Launch, OpenCl, Planner, Program, Retirement};
+use super::plan::Planner;
+use super::{AccessWidth, Arg, Buffer, Context, DeviceError, Launch, OpenCl, Program, Retirement};
 use crate::backend::BackendError;
+use crate::backend::specification::{Argument, BuildOption, Call, Geometry, Shape};
 
 /// How the words of large objects are summed. What is summed is the same in every form.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -55,7 +55,7 @@ impl FromStr for SumForm {
             _ => None,
         };
         form.ok_or_else(|| {
-            format!("'{text}' is no form of a sum: use fused:R, staged:R (R words, 1 to {MOST_BUNDLE}) or serial-words")
+            format!("invalid form of a sum '{text}': expected fused:R, staged:R (R words, 1 to {MOST_BUNDLE}) or serial-words")
         })
     }
 }
@@ -84,7 +84,7 @@ impl FromStr for Finish {
     fn from_str(text: &str) -> Result<Self, String> {
         let known = [Self::SecondKernel, Self::RetirementCount];
         let named = known.into_iter().find(|finish| finish.to_string() == text);
-        named.ok_or_else(|| format!("'{text}' is no way to finish a sum: use second-kernel or retirement-count"))
+        named.ok_or_else(|| format!("invalid way to finish a sum '{text}': expected second-kernel or retirement-count"))
     }
 }
 
@@ -125,8 +125,6 @@ const BUNDLE_GROUPS_PER_UNIT: usize = 16;
 const LOCAL_BYTES: usize = 24 << 10;
 /// Most sums of a tree in local memory at a time.
 const MOST_CHUNK: usize = 24;
-/// Most fields x of one pass of `inner_products`.
-pub(super) const MOST_FIELDS: usize = 4;
 /// 64-bit words of a spilled sum: limbs, three counts, and whether there is any.
 const SPILL_WORDS: usize = exact::LIMBS + 4;
 /// Doubles of a finished sum: high, low, spilled; or one.
@@ -160,12 +158,12 @@ impl Workspace {
     }
 }
 
-/// A kernel that sums, and its launch.
+/// A sum of a kernel: what is launched.
+#[derive(Clone, Copy)]
 pub(super) struct Reduction<'a> {
-    pub file: &'static str,
-    pub kernel: &'static str,
-    /// Its own arguments, before those that all sums have.
-    pub arguments: &'a [Arg<'a>],
+    pub shape: &'a Shape,
+    /// What the kernel is built for.
+    pub of: SumOf,
     /// Elements that each sum has.
     pub elements: usize,
     /// Sums of one work-item: one launch row's.
@@ -173,15 +171,47 @@ pub(super) struct Reduction<'a> {
     /// Rows and planes of groups, each with sums of its own.
     pub rows: usize,
     pub planes: usize,
-    /// Fields x of `inner_products`; else 1.
-    pub fields: usize,
-    /// Words of a bundle, where the kernel has bundles.
-    pub bundle: Option<usize>,
     /// How the kernel finds a word of a site.
     pub access: AccessWidth,
     /// Where its elements lie, if not in the order in which they are summed.
     pub stored: Option<StoredOrder>,
     pub sum: Sum,
+}
+
+/// What the kernels of a file of sums are built for, beside the sum.
+#[derive(Clone, Copy)]
+pub(super) struct SumOf {
+    precision: Precision,
+    nsimd: usize,
+    /// Words of what is summed at a time.
+    words: usize,
+    /// Whether they are always constants.
+    constant_words: bool,
+    /// Words of a bundle, where the kernel has bundles.
+    bundle: Option<usize>,
+    /// Fields x of `inner_products`; else 1.
+    fields: usize,
+}
+
+impl SumOf {
+    /// Words of a bundle, where the kernel has bundles.
+    pub fn bundle(&self) -> Option<usize> {
+        self.bundle
+    }
+
+    pub fn new(shape: &Shape, bundle: Option<usize>) -> Self {
+        let object = shape.target.object;
+        let whole_sites = shape.kernel.arguments.iter().any(|argument| matches!(argument, Argument::Words));
+        Self {
+            precision: shape.precision(),
+            nsimd: shape.lattice().nsimd(),
+            words: if whole_sites { object.words() } else { object.part_words() },
+            // Half precision rounds a component as a whole; operations on right-hand sides, too, know its words.
+            constant_words: shape.precision() == Precision::Half || shape.kernel.options.contains(&BuildOption::PartWords),
+            bundle,
+            fields: shape.listed,
+        }
+    }
 }
 
 /// The order of outer sites in memory, and the parts of each that lie together.
@@ -202,29 +232,20 @@ impl OpenCl {
         self.sums = options;
     }
 
-    /// The order in which a field is stored, `parts` a site that are elements of their own; none where it is the host's.
-    pub(super) fn stored_order<R: Vectors, K: SiteObject>(
-        &self,
-        field: &DeviceField<R, K>,
-        parts: usize,
-    ) -> Option<StoredOrder> {
-        self.site_order.on(&field.lattice, field.sites).map(|order| StoredOrder { order, parts })
-    }
-
     /// Work-items of a group, and groups of a row.
-    fn shape(&self, work: &Reduction<'_>) -> Result<(usize, usize), BackendError> {
+    fn groups(&self, planner: &Planner<'_>, work: &Reduction<'_>) -> Result<(usize, usize), DeviceError> {
         let info = self.context.info();
         match work.sum {
             Sum::Tree(plan) => {
                 let most = info.max_work_group_size.min(info.max_work_item_sizes[0]);
                 match plan.threads() <= most {
                     true => Ok((plan.threads(), plan.blocks())),
-                    false => Err(BackendError::PlanTooLarge { plan, device: info.name.clone(), most }),
+                    false => Err(DeviceError::PlanTooLarge { plan, device: info.name.clone(), most }),
                 }
             }
             Sum::Exact => {
-                let group = self.planner().exact_group(work.bundle, work.a_row);
-                let usual = if work.bundle.is_some() { BUNDLE_GROUPS_PER_UNIT } else { GROUPS_PER_UNIT };
+                let group = planner.exact_group(work.of.bundle, work.a_row);
+                let usual = if work.of.bundle.is_some() { BUNDLE_GROUPS_PER_UNIT } else { GROUPS_PER_UNIT };
                 let all = info.compute_units as usize * self.sums.groups_per_unit.unwrap_or(usual);
                 let most = all.div_ceil(work.rows * work.planes);
                 Ok((group, reduction_groups(work.elements, group, most)))
@@ -232,82 +253,63 @@ impl OpenCl {
         }
     }
 
-    /// Runs a reduction whose rows all lie in one launch, and returns its sums in order: those of plane 0, row 0 first.
-    pub(super) fn reduce<R: Vectors>(
-        &self,
-        lattice: &Lattice,
-        words: usize,
-        work: &Reduction<'_>,
-    ) -> Result<Vec<f64>, BackendError> {
-        let (group, groups) = self.shape(work)?;
-        let built_for = (work.bundle, work.fields);
-        let variant = Variant {
-            access: work.access,
-            ..self.planner().sum_variant::<R>(work.file, lattice.nsimd(), words, built_for, work.sum, Some(group))?
-        };
-        let variant = variant.in_order_of_the_host(work);
+    /// Runs a kernel that sums.
+    pub(super) fn sum(&self, call: &Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
+        let (shape, layout) = (call.shape(), self.layout_of(call)?);
+        let planner = self.planner(layout);
+        let work = planner.reduction(shape, sum)?;
+        if work.of.bundle.is_some() && shape.kernel.geometry == Geometry::SumOfWords {
+            if let SumForm::Staged(_) = planner.form(sum) {
+                return self.sum_staged(call, &planner, &work);
+            }
+        }
+        let (group, groups) = self.groups(&planner, &work)?;
+        let build = planner.sum_build(work.of, sum, Some(group))?.in_order_of_the_host(&work);
+        let options = planner.common_options(work.of.precision, work.of.nsimd, work.access);
+        let program = self.program(&shape.kernel.file(), &(options + &build.options()))?;
+        let packed = self.pack(call, layout, None)?;
         let mut held = lock(&self.workspace);
-        let workspace = self.workspace(&mut held, work, groups)?;
-        let program = self.program(variant.clone())?;
-        self.launch_sum(&program, work, workspace, (group, groups))?;
-        self.finish_sums(work, workspace, (group, groups), &variant)
+        let workspace = self.workspace(&mut held, &work, groups)?;
+        self.launch_sum(&program, shape.kernel.name, &packed.arguments(), &work, workspace, (group, groups))?;
+        self.finish_sums(&planner, &work, workspace, (group, groups), build)
     }
 
-    /// The sum of each word in the staged form: bundle by bundle, packed and summed. `work` is one bundle's.
-    pub(super) fn reduce_staged<R: Vectors, K: SiteObject>(
+    /// The sum of each word in the staged form: bundle by bundle, packed and summed.
+    fn sum_staged(
         &self,
-        field: &DeviceField<R, K>,
-        bundle: usize,
-        sum: Sum,
-    ) -> Result<Vec<f64>, BackendError> {
-        let (lattice, words, osites) = (&field.lattice, field.kind.words(), field.osites());
-        let nsimd = lattice.nsimd();
-        let rows = words.div_ceil(bundle);
-        let packed = self.context.allocate(osites * bundle * lattice.width().bytes(), "packed words of a sum")?;
-        let whole = Reduction {
-            file: "reduce.cl",
-            kernel: "sum",
-            arguments: &[],
-            elements: osites * nsimd,
-            a_row: 2 * bundle,
-            rows,
-            planes: 1,
-            fields: 1,
-            bundle: Some(bundle),
-            access: self.access_of_sites(field.kind),
-            stored: self.stored_order(field, 1),
-            sum,
-        };
-        let one_row = Reduction { rows: 1, ..whole };
-        let (group, groups) = self.shape(&one_row)?;
-        let built_for = (Some(bundle), 1);
-        let access = whole.access;
-        let of = |words| self.planner().sum_variant::<R>("reduce.cl", nsimd, words, built_for, sum, Some(group));
+        call: &Call<'_, Self>,
+        planner: &Planner<'_>,
+        whole: &Reduction<'_>,
+    ) -> Result<PartialSums, BackendError> {
+        let Reduction { shape, of, sum, access, .. } = *whole;
+        let (osites, words, nsimd) = (shape.target.osites(), of.words, of.nsimd);
+        let Some(bundle) = of.bundle else { unreachable!("sums of words have bundles") };
+        let lanes = shape.lattice().width().bytes();
+        let packed = self.context.allocate(osites * bundle * lanes, "packed words of a sum").map_err(BackendError::from)?;
+        let one_row = Reduction { rows: 1, ..*whole };
+        let (group, groups) = self.groups(planner, &one_row)?;
+        let options = planner.common_options(of.precision, nsimd, access);
         // What is packed lies in the order of the host.
-        let pack_variant = Variant { access, ..of(words)? }.in_order_of_the_host(&whole);
-        let pack_program = self.program(pack_variant)?;
-        let variant = Variant { access, ..of(bundle)? };
-        let program = self.program(variant.clone())?;
+        let pack = planner.sum_build(of, sum, Some(group))?.in_order_of_the_host(whole);
+        let pack = self.program("reduce.cl", &format!("{options}{}", pack.options()))?;
+        let build = planner.sum_build(SumOf { words: bundle, ..of }, sum, Some(group))?;
+        let program = self.program("reduce.cl", &format!("{options}{}", build.options()))?;
+        let Some(field) = call.field("x") else { unreachable!("the call was checked") };
         let mut held = lock(&self.workspace);
-        let workspace = self.workspace(&mut held, &whole, groups)?;
+        let workspace = self.workspace(&mut held, whole, groups)?;
         let threads = self.sums.pack.get();
         let local = [nsimd, threads, 1];
         let global = [nsimd, bundle.div_ceil(threads) * threads, osites];
-        for row in 0..rows {
-            let first_word = Arg::U32((row * bundle) as u32);
-            let arguments = [Arg::Buffer(&packed), Arg::Buffer(&field.buffer), Arg::U32(words as u32), first_word];
-            self.launch_of(&pack_program, "pack", Launch { global, local }, &arguments)?;
+        let count = |number: usize| Arg::U32(number as u32);
+        for row in 0..whole.rows {
+            let buffer = &field.storage().buffer;
+            let arguments = [Arg::Buffer(&packed), Arg::Buffer(buffer), count(words), count(row * bundle)];
+            self.launch_of(&pack, "pack", Launch { global, local }, &arguments)?;
             // The last bundle may be short: what was packed before it there is summed too, and not looked at.
-            let arguments = [
-                Arg::Buffer(&packed),
-                Arg::U32(osites as u32),
-                Arg::U32(bundle as u32),
-                Arg::U32(0),
-                Arg::U32(row as u32),
-            ];
-            self.launch_sum(&program, &Reduction { arguments: &arguments, ..one_row }, workspace, (group, groups))?;
+            let arguments = [Arg::Buffer(&packed), count(osites), count(bundle), count(0), count(row)];
+            self.launch_sum(&program, "sum", &arguments, &one_row, workspace, (group, groups))?;
         }
-        self.finish_sums(&whole, workspace, (group, groups), &variant)
+        self.finish_sums(planner, whole, workspace, (group, groups), build)
     }
 
     fn workspace<'w>(
@@ -340,66 +342,65 @@ impl OpenCl {
     fn launch_sum(
         &self,
         program: &Program,
+        kernel: &str,
+        arguments: &[Arg<'_>],
         work: &Reduction<'_>,
         workspace: &Workspace,
         (group, groups): (usize, usize),
     ) -> Result<(), BackendError> {
         let launch = Launch { global: [group * work.rows, groups, work.planes], local: [group, 1, 1] };
-        let arguments =
-            [work.arguments, &sum_arguments(workspace, exchange_bytes(work.sum, work.a_row, group))].concat();
-        self.launch_of(program, work.kernel, launch, &arguments)
+        let of_sums = sum_arguments(workspace, exchange_bytes(work.sum, work.a_row, group));
+        self.announce(work.shape);
+        self.launch_of(program, kernel, launch, &[arguments, &of_sums].concat())
     }
 
-    /// Adds up the groups' sums where that is still to be done, reads the results, and rounds.
+    /// Adds up the groups' sums where that is still to be done, and reads the results.
     fn finish_sums(
         &self,
+        planner: &Planner<'_>,
         work: &Reduction<'_>,
         workspace: &Workspace,
         (group, groups): (usize, usize),
-        variant: &Variant,
-    ) -> Result<Vec<f64>, BackendError> {
+        mut build: SumBuild,
+    ) -> Result<PartialSums, BackendError> {
         let sums = work.a_row * work.rows * work.planes;
-        if self.planner().finish(work.bundle) == Finish::SecondKernel {
-            // Every variant of reduce.cl has the kernel.
-            let mut variant = Variant { file: "reduce.cl", ..variant.clone() };
-            // What finishes knows no words; the rest of the file would take a CPU's compiler long if it did.
-            if let Choices::Sum(choices) = &mut variant.choices {
-                choices.stored = None;
-                if self.planner().is_cpu() && variant.precision != 16 {
-                    (choices.words, variant.access) = (None, AccessWidth::Word);
-                }
+        if planner.finish(work.of.bundle) == Finish::SecondKernel {
+            // Every build of reduce.cl has the kernel. It knows no words; the rest of the file would take a CPU's compiler long if it did.
+            build.stored = None;
+            let mut access = work.access;
+            if planner.is_cpu() && work.of.precision != Precision::Half {
+                (build.words, access) = (None, AccessWidth::Word);
             }
-            let program = self.program(variant)?;
+            let options = planner.common_options(work.of.precision, work.of.nsimd, access);
+            let program = self.program("reduce.cl", &(options + &build.options()))?;
             let launch = Launch { global: [group * sums, 1, 1], local: [group, 1, 1] };
-            let arguments =
-                [&[Arg::U32(groups as u32)][..], &sum_arguments(workspace, exchange_bytes(work.sum, 1, group))]
-                    .concat();
-            self.launch_of(&program, "finish", launch, &arguments)?;
+            let of_sums = sum_arguments(workspace, exchange_bytes(work.sum, 1, group));
+            self.launch_of(&program, "finish", launch, &[&[Arg::U32(groups as u32)][..], &of_sums].concat())?;
         }
         match work.sum {
             Sum::Tree(_) => {
                 let mut results = vec![0.0; TREE_RESULT * sums];
                 self.context.read(&workspace.result, 0, bytemuck::cast_slice_mut(&mut results))?;
-                Ok(results)
+                Ok(PartialSums::Tree(results))
             }
-            Sum::Exact => self.rounded(workspace, sums, work.elements as u64),
+            Sum::Exact => Ok(PartialSums::Exact(self.accumulators(workspace, sums, work.elements as u64)?)),
         }
     }
 
-    /// Exact sums of `terms` terms each, rounded.
-    fn rounded(&self, workspace: &Workspace, sums: usize, terms: u64) -> Result<Vec<f64>, BackendError> {
+    /// Exact sums of `terms` terms each.
+    fn accumulators(&self, workspace: &Workspace, sums: usize, terms: u64) -> Result<Vec<ExactSum>, BackendError> {
         let mut results = vec![[0.0; EXACT_RESULT]; sums];
         self.context.read(&workspace.result, 0, bytemuck::cast_slice_mut(results.as_flattened_mut()))?;
-        let mut rounded = Vec::with_capacity(sums);
+        let mut all = Vec::with_capacity(sums);
         for (number, [high, low, spilled]) in results.into_iter().enumerate() {
             let mut sum = match spilled != 0.0 {
                 true => self.take_spilled(workspace, number, terms)?,
                 false => ExactSum::new(),
             };
             sum.add_pair(high, low, if spilled != 0.0 { 0 } else { terms });
-            rounded.push(sum.round());
+            all.push(sum);
         }
-        Ok(rounded)
+        Ok(all)
     }
 
     /// The spilled part of a sum; on the device it is cleared.
@@ -410,19 +411,58 @@ impl OpenCl {
         self.context.write(&workspace.spills, offset, &[0; SPILL_WORDS * size_of::<i64>()])?;
         let (limbs, counts) = words.split_at(exact::LIMBS);
         ExactSum::from_limbs(limbs, [counts[0], counts[1], counts[2], 1, terms as i64]).map_err(|error| {
-            BackendError::DamagedSum { device: self.context.info().name.clone(), reason: error.to_string() }
+            DeviceError::DamagedSum { device: self.context.info().name.clone(), reason: error.to_string() }.into()
         })
     }
 }
 
 impl Planner<'_> {
-    fn is_cpu(&self) -> bool {
-        self.device.kind == DeviceKind::Cpu
+    /// What is launched for a kernel that sums.
+    pub fn reduction<'s>(&self, shape: &'s Shape, sum: Sum) -> Result<Reduction<'s>, BackendError> {
+        let (target, lattice) = (&shape.target, shape.lattice());
+        let (parts, nsimd) = (shape.parts(), lattice.nsimd());
+        let words = target.object.words();
+        let bundled = matches!(shape.kernel.geometry, Geometry::SumOfWords | Geometry::SumOfSlices);
+        let bundle = bundled.then(|| self.bundle(self.form(sum), words));
+        let of = SumOf::new(shape, bundle);
+        let order = |parts| {
+            let order = self.layout.site_order.on(lattice, target.sites);
+            order.map(|order| StoredOrder { order, parts })
+        };
+        let rows_of_words = bundle.map_or(1, |bundle| words.div_ceil(bundle));
+        let one = Reduction {
+            shape,
+            of,
+            elements: target.osites() * nsimd,
+            a_row: bundle.map_or(1, |bundle| 2 * bundle),
+            rows: rows_of_words,
+            planes: 1,
+            access: self.access(shape),
+            stored: order(1),
+            sum,
+        };
+        Ok(match shape.kernel.geometry {
+            Geometry::SumOfWords => one,
+            Geometry::SumOfSlices => {
+                let slices = Slices::new(lattice, target.sites, shape.direction)?;
+                let elements = slices.osites_a_class() * slices.lanes_a_group();
+                Reduction { elements, planes: slices.count(), stored: None, ..one }
+            }
+            Geometry::SumOfRightHandSides => {
+                let rows = parts / shape.rhs_parts.max(1);
+                Reduction { elements: target.osites() * shape.rhs_parts * nsimd, rows, ..one }
+            }
+            _ => {
+                let list = shape.kernel.arguments.iter().any(|argument| matches!(argument, Argument::Fields(..)));
+                let a_row = if list { 2 * shape.listed } else { 1 };
+                Reduction { elements: target.osites() * parts * nsimd, a_row, stored: order(parts), ..one }
+            }
+        })
     }
 
     /// Whether kernels are built for the words of an object: wide accesses take several of them, and must know which.
     fn is_specialised(&self) -> bool {
-        self.access != AccessWidth::Word || self.sums.specialised.unwrap_or(!self.is_cpu())
+        self.layout.access != AccessWidth::Word || self.sums.specialised.unwrap_or(!self.is_cpu())
     }
 
     pub fn form(&self, sum: Sum) -> SumForm {
@@ -443,7 +483,7 @@ impl Planner<'_> {
 
     /// How the sums of groups become one, where each has `bundle` words or one number. Where nobody chose, a second kernel; but on a GPU the
     /// retirement count where there is one number, and its launch would cost more than that.
-    fn finish(&self, bundle: Option<usize>) -> Finish {
+    pub fn finish(&self, bundle: Option<usize>) -> Finish {
         let retires = !matches!(self.device.retirement, Retirement::Unsupported { .. });
         let usual = match retires && bundle.is_none() && !self.is_cpu() {
             true => Finish::RetirementCount,
@@ -453,37 +493,25 @@ impl Planner<'_> {
     }
 
     /// The operation by which groups retire, as `reduction.clh` numbers them; `None` where a second kernel finishes.
-    fn retirement(&self, bundle: Option<usize>) -> Result<Option<u32>, BackendError> {
+    fn retirement(&self, bundle: Option<usize>) -> Result<Option<u32>, DeviceError> {
         match self.finish(bundle) {
             Finish::SecondKernel => Ok(None),
             Finish::RetirementCount => match &self.device.retirement {
                 Retirement::OpenCl3 => Ok(Some(3)),
                 Retirement::NvidiaPtx => Ok(Some(2)),
                 Retirement::Unsupported { reason } => {
-                    Err(BackendError::NoRetirement { device: self.device.name.clone(), reason: reason.clone() })
+                    Err(DeviceError::NoRetirement { device: self.device.name.clone(), reason: reason.clone() })
                 }
             },
         }
     }
 
-    /// `of`: words of a bundle, where the kernel has bundles, and fields of `inner_products`, else 1.
-    pub fn sum_variant<R: Vectors>(
-        &self,
-        file: &'static str,
-        nsimd: usize,
-        words: usize,
-        of: (Option<usize>, usize),
-        sum: Sum,
-        group: Option<usize>,
-    ) -> Result<Variant, BackendError> {
-        let (bundle, fields) = of;
-        let retirement = self.retirement(bundle)?;
-        let bundle = bundle.unwrap_or(self.bundle(self.form(sum), words));
-        let choices = SumChoices {
-            // 16-bit storage rounds a part as a whole; operations on columns, too, know its words.
-            words: (self.is_specialised() || R::BITS == 16 || file == "columns.cl").then_some(words),
-            bundle,
-            fields,
+    /// What a file of sums is built for. `group`: work-items of a group, where they are known.
+    pub fn sum_build(&self, of: SumOf, sum: Sum, group: Option<usize>) -> Result<SumBuild, DeviceError> {
+        Ok(SumBuild {
+            words: (self.is_specialised() || of.constant_words).then_some(of.words),
+            bundle: of.bundle.unwrap_or(self.bundle(self.form(sum), of.words)),
+            fields: of.fields,
             // Known when it is built, a group may be larger. One build serves all groups on a CPU.
             threads: match sum {
                 Sum::Exact if self.is_cpu() => None,
@@ -494,10 +522,9 @@ impl Planner<'_> {
                 Sum::Exact => None,
                 Sum::Tree(plan) => Some(plan.warp()),
             },
-            retirement,
+            retirement: self.retirement(of.bundle)?,
             stored: None,
-        };
-        Ok(self.variant::<R>(file, nsimd, Choices::Sum(choices)))
+        })
     }
 
     /// Work-items of a group of exact sums, `sums` for each of them.
@@ -542,7 +569,7 @@ fn sum_arguments(workspace: &Workspace, exchange: usize) -> [Arg<'_>; 5] {
 
 /// What is chosen when a kernel that sums is built.
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub(super) struct SumChoices {
+pub(super) struct SumBuild {
     words: Option<usize>,
     bundle: usize,
     fields: usize,
@@ -555,7 +582,15 @@ pub(super) struct SumChoices {
     stored: Option<StoredOrder>,
 }
 
-impl SumChoices {
+impl SumBuild {
+    /// The same for elements that are taken in the order of the host, if the bits of `work` depend on it.
+    fn in_order_of_the_host(mut self, work: &Reduction<'_>) -> Self {
+        if let Sum::Tree(_) = work.sum {
+            self.stored = work.stored;
+        }
+        self
+    }
+
     pub(super) fn options(&self) -> String {
         let Self { words, bundle, fields, threads, warp, retirement, stored } = self;
         let mut options = format!(" -DBUNDLE={bundle} -DFIELDS={fields} -DEXACT_LIMBS={}", exact::LIMBS);
@@ -581,15 +616,5 @@ impl SumChoices {
             options += &format!("{} -DSUBDOMAIN_PARTS={parts}", block_options(order, "SUBDOMAIN"));
         }
         options
-    }
-}
-
-impl Variant {
-    /// The same for elements that are taken in the order of the host, if the bits of `work` depend on it.
-    fn in_order_of_the_host(mut self, work: &Reduction<'_>) -> Self {
-        if let (Choices::Sum(choices), Sum::Tree(_)) = (&mut self.choices, work.sum) {
-            choices.stored = work.stored;
-        }
-        self
     }
 }

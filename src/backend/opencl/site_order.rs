@@ -108,7 +108,7 @@ impl FromStr for SiteOrder {
             ("lexicographic", _) => Ok(Self::Lexicographic),
             (_, Some(numbers)) => Ok(Self::Subdomains(numbers)),
             _ => Err(format!(
-                "'{text}' is no order of sites: use lexicographic, or numbers of subdomains X.Y.Z.T as in 8.4.4.1"
+                "invalid order of sites '{text}': expected lexicographic, or numbers of subdomains X.Y.Z.T as in 8.4.4.1"
             )),
         }
     }

@@ -1,11 +1,46 @@
 //! Where choices for kernels are looked up: results of `lanefield tune` for this device, else for its architecture, then the defaults of
 //! the crate for its vendor, its kind, and any device. A file that does not hold is never an error: it is passed over, with a sentence.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use super::tuning_file::{Fit, SUFFIX};
-use super::{AccessWidth, Cache, DeviceInfo, KernelChoice, KernelKey, SiteOrder, TunedKernel, TuningFile};
+use lanefield_reference::links::LinkFormat;
+use lanefield_reference::real::Precision;
+
+use super::{AccessWidth, Cache, DeviceInfo, SiteOrder, TunedKernel, Tuning, TuningFile};
+
+/// What choices depend on, beside the device.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct KernelKey {
+    /// The kernel.
+    pub kernel: &'static str,
+    /// How its fields are stored.
+    pub precision: Precision,
+    /// How links are stored.
+    pub links: LinkFormat,
+    /// Spinors, or colour vectors, a site.
+    pub parts: usize,
+    /// Lanes.
+    pub lanes: usize,
+    /// The power of two of the lattice's volume, rounded down.
+    pub volume_class: u32,
+    /// What fields are laid out for.
+    pub access: AccessWidth,
+    /// The order of outer sites in memory.
+    pub site_order: SiteOrder,
+    /// Whether what three time slices have of the source fits the device's cache: neighbours in time are read three times.
+    pub slices_in_cache: bool,
+}
+
+impl fmt::Display for KernelKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { kernel, precision, links, parts, .. } = self;
+        write!(f, "{kernel} {precision} reconstruct {links}")?;
+        if *parts > 1 { write!(f, " x{parts}") } else { Ok(()) }
+    }
+}
 
 /// Where results of the tuner lie.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -46,7 +81,7 @@ pub struct Tuned {
     access: Option<AccessWidth>,
     site_order: Option<SiteOrder>,
     /// Taken whatever is looked up.
-    fixed: KernelChoice,
+    fixed: Tuning,
     warnings: Vec<String>,
 }
 
@@ -57,7 +92,7 @@ impl Tuned {
     }
 
     /// This choice for every kernel; what it leaves open is a default of the crate.
-    pub fn fixed(choice: KernelChoice) -> Self {
+    pub fn fixed(choice: Tuning) -> Self {
         Self { fixed: choice, ..Self::default() }
     }
 
@@ -126,10 +161,10 @@ impl Tuned {
     }
 
     /// The choice for a kernel: each field from the entry that fits best of those that have it.
-    pub fn choice(&self, device: &DeviceInfo, key: &KernelKey) -> KernelChoice {
+    pub fn choice(&self, device: &DeviceInfo, key: &KernelKey) -> Tuning {
         let measured_here = shipped().iter().any(|entry| entry.measured.as_deref() == Some(device.name.as_str()));
         let entries = shipped().iter().chain(&self.entries);
-        let mut fitting: Vec<(Fit, KernelChoice)> = entries
+        let mut fitting: Vec<(Fit, Tuning)> = entries
             .filter_map(|entry| Some((entry.holds_for.fit(device, key, measured_here)?, entry.choose)))
             .collect();
         // Stable: of entries that fit alike the later one is the better one.
@@ -147,14 +182,11 @@ fn shipped() -> &'static [TunedKernel] {
 
 #[cfg(test)]
 mod tests {
-    use lanefield_reference::links::LinkFormat;
-
-    use super::super::choice::StoredPrecision;
     use super::super::testing::device;
-    use super::super::{Accumulators, DeviceKind, KernelFamily, LinkLoads, Stores, Traversal, Walk};
+    use super::super::{Accumulators, Count, DeviceKind, GridStride, LinkLoads, Stores, Traversal};
     use super::*;
 
-    fn key(kernel: KernelFamily, precision: StoredPrecision, links: LinkFormat, parts: usize) -> KernelKey {
+    fn key(kernel: &'static str, precision: Precision, links: LinkFormat, parts: usize) -> KernelKey {
         KernelKey {
             kernel,
             precision,
@@ -177,30 +209,29 @@ mod tests {
 
     #[test]
     fn a_gpu_takes_what_was_fastest_on_an_h200() {
-        use KernelFamily::{CloverOe, Hop, Laplace};
-        use StoredPrecision::{F32, Sixteen};
+        use Precision::{F32, Half};
         let gpu = DeviceInfo { vendor: "NVIDIA Corporation".into(), ..device("NVIDIA H200") };
         let choice = |key: KernelKey| Tuned::shipped().choice(&gpu, &key);
-        let one = choice(key(Hop, F32, LinkFormat::Full, 1));
+        let one = choice(key("hop", F32, LinkFormat::Full, 1));
         assert_eq!((one.link_loads, one.stores), (Some(LinkLoads::PastL1), Some(Stores::Streaming)));
-        assert_eq!((one.walk, one.traversal), (Some(Walk::Persistent(None)), Some(Traversal::Memory)));
-        assert_eq!((one.accelerator_threads, one.accumulators), (Some(8), Some(Accumulators::Registers)));
-        assert_eq!(choice(key(Hop, Sixteen, LinkFormat::Full, 1)).walk, Some(Walk::EachGroupOnce));
-        assert_eq!(choice(key(Hop, F32, LinkFormat::TwoRows, 1)).walk, Some(Walk::EachGroupOnce));
-        let many = choice(key(Hop, F32, LinkFormat::TwoRows, 16));
-        assert_eq!((many.walk, many.parts, many.work_items), (Some(Walk::Persistent(None)), Some(2), Some(256)));
-        assert_eq!((many.at_once, choice(key(Hop, F32, LinkFormat::Full, 16)).at_once), (Some(4), Some(4)));
-        let large = KernelKey { slices_in_cache: false, ..key(Hop, F32, LinkFormat::TwoRows, 12) };
+        assert_eq!((one.grid_stride, one.traversal), (Some(GridStride::On(None)), Some(Traversal::Memory)));
+        assert_eq!((one.accelerator_threads.map(|n| n.get()), one.accumulators), (Some(8), Some(Accumulators::Registers)));
+        assert_eq!(choice(key("hop", Half, LinkFormat::Full, 1)).grid_stride, Some(GridStride::Off));
+        assert_eq!(choice(key("hop", F32, LinkFormat::TwoRows, 1)).grid_stride, Some(GridStride::Off));
+        let many = choice(key("hop_many", F32, LinkFormat::TwoRows, 16));
+        assert_eq!((many.grid_stride, many.rhs_per_group, many.work_items), (Some(GridStride::On(None)), Some(2), Some(256)));
+        assert_eq!((many.rhs_per_work_item, choice(key("hop_many", F32, LinkFormat::Full, 16)).rhs_per_work_item), (Some(4), Some(4)));
+        let large = KernelKey { slices_in_cache: false, ..key("hop_many", F32, LinkFormat::TwoRows, 12) };
         let large = choice(large);
         assert_eq!(large.traversal, Some(Traversal::Blocks([8, 8, 4, usize::MAX])));
-        assert_eq!((large.walk, large.at_once, large.work_items), (Some(Walk::EachGroupOnce), Some(2), Some(128)));
-        assert_eq!(choice(key(CloverOe, F32, LinkFormat::TwoRows, 12)).at_once, Some(2));
-        let small = KernelKey { volume_class: 17, lanes: 16, ..key(Hop, F32, LinkFormat::Full, 1) };
+        assert_eq!((large.grid_stride, large.rhs_per_work_item, large.work_items), (Some(GridStride::Off), Some(2), Some(128)));
+        assert_eq!(choice(key("oe_clover_many", F32, LinkFormat::TwoRows, 12)).rhs_per_work_item, Some(2));
+        let small = KernelKey { volume_class: 17, lanes: 16, ..key("hop", F32, LinkFormat::Full, 1) };
         assert_eq!((choice(small).accelerator_threads, choice(small).stores), (Some(32), Some(Stores::Cached)));
         let narrow = KernelKey { lanes: 8, ..small };
         assert_eq!(choice(narrow).accelerator_threads, Some(8));
-        let laplace = choice(key(Laplace, F32, LinkFormat::TwoRows, 12));
-        assert_eq!((laplace.at_once, laplace.stores, laplace.parts), (Some(3), Some(Stores::Cached), Some(4)));
+        let laplace = choice(key("laplace_hop", F32, LinkFormat::TwoRows, 12));
+        assert_eq!((laplace.rhs_per_work_item, laplace.stores, laplace.rhs_per_group), (Some(3), Some(Stores::Cached), Some(4)));
     }
 
     #[test]
@@ -208,19 +239,19 @@ mod tests {
         let cpu = DeviceInfo { kind: DeviceKind::Cpu, vendor: "AuthenticAMD".into(), ..device("pthread") };
         for parts in [1, 12] {
             let choice =
-                Tuned::shipped().choice(&cpu, &key(KernelFamily::Hop, StoredPrecision::F32, LinkFormat::Full, parts));
+                Tuned::shipped().choice(&cpu, &key("hop", Precision::F32, LinkFormat::Full, parts));
             assert_eq!((choice.link_loads, choice.stores), (Some(LinkLoads::Cached), Some(Stores::Cached)));
-            assert_eq!((choice.walk, choice.traversal), (Some(Walk::EachGroupOnce), Some(Traversal::Memory)));
-            assert_eq!((choice.at_once, choice.parts, choice.work_items), (Some(1), None, None));
+            assert_eq!((choice.grid_stride, choice.traversal), (Some(GridStride::Off), Some(Traversal::Memory)));
+            assert_eq!((choice.rhs_per_work_item, choice.rhs_per_group, choice.work_items), (Some(1), None, None));
         }
     }
 
     #[test]
     fn the_vendor_comes_before_the_kind_and_any_device() {
         let amd = DeviceInfo { vendor: "Advanced Micro Devices, Inc.".into(), ..device("gfx90a") };
-        let key = key(KernelFamily::Hop, StoredPrecision::F32, LinkFormat::TwoRows, 16);
+        let key = key("hop", Precision::F32, LinkFormat::TwoRows, 16);
         let choice = Tuned::shipped().choice(&amd, &key);
-        assert_eq!((choice.at_once, choice.walk), (Some(2), Some(Walk::EachGroupOnce)));
+        assert_eq!((choice.rhs_per_work_item, choice.grid_stride), (Some(2), Some(GridStride::Off)));
         assert_eq!(choice.link_loads, Some(LinkLoads::PastL1), "what the vendor leaves open is that of any device");
     }
 }

@@ -1,68 +1,88 @@
-//! The choices by which stencil kernels are built and launched, beside the access width: none changes a bit of any result. Each has a default
-//! that depends on the device and on the kernel (`defaults.toml`); each can be tuned, and set by hand. Counterparts: `cl/access.clh`, `cl/traversal.clh`,
-//! `cl/accelerator.clh`.
+//! The tuning of kernels: each parameter declared once, with its name, its values and its meaning ([`Tuning`]). None changes a bit of any result.
+//! Files of the tuner, the command line, the search and the build options follow from these declarations. Each parameter has a default that depends
+//! on the device and on the kernel (`defaults.toml`). Counterparts: `cl/access.clh`, `cl/traversal.clh`, `cl/accelerator.clh`.
 
 use std::fmt;
 use std::str::FromStr;
 
-use lanefield_reference::layout::{BlockOrder, DIMENSIONS};
-use serde::{Deserialize, Serialize};
+use lanefield_reference::layout::{AcceleratorThreads, DIMENSIONS};
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
 
-use super::neighbours::Stage;
-use super::{DeviceInfo, LaneForm, LinkSharing, Neighbours};
+use super::{AccessWidth, LaneForm, LinkSharing, Neighbours, SiteOrder};
+
+/// Writes an enumeration of named values as text, and reads it.
+macro_rules! named_values {
+    ($type:ident, $what:literal: $($variant:ident = $text:literal),+) => {
+        impl $type {
+            /// All values.
+            pub const ALL: [Self; [$(Self::$variant),+].len()] = [$(Self::$variant),+];
+        }
+
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self {
+                    $(Self::$variant => $text,)+
+                })
+            }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = String;
+            fn from_str(text: &str) -> Result<Self, String> {
+                let known = Self::ALL.into_iter().find(|value| value.to_string() == text);
+                known.ok_or_else(|| format!("invalid {} '{text}': expected {}", $what, [$($text),+].join(" or ")))
+            }
+        }
+    };
+}
+pub(super) use named_values;
 
 /// How links, and the blocks of a clover term, are loaded: each is read once by one work-item.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum LinkLoads {
     /// As all else.
     Cached,
     /// Past the nearest cache, which then keeps neighbours' spinors, where the compiler has a way to say so (NVIDIA's PTX, and clang's
     /// non-temporal loads); else as all else.
-    #[serde(rename = "past-l1")]
     PastL1,
 }
+named_values!(LinkLoads, "link loads": Cached = "cached", PastL1 = "past-l1");
 
 /// How results are stored.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Stores {
     /// As all else.
     Cached,
     /// As data that are not read again soon, where the compiler has a way to say so; else as all else.
     Streaming,
 }
+named_values!(Stores, "stores": Cached = "cached", Streaming = "streaming");
 
-/// Which outer sites a work-group takes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
-pub enum Walk {
-    /// Those of its place in the launch, and no others.
-    EachGroupOnce,
-    /// As many groups are launched as run at the same time, and each walks over the sites. The number of groups a compute unit holds; `None`: what
-    /// its registers allow, where the driver tells how many the kernel takes (NVIDIA's), else as [`Self::EachGroupOnce`].
-    Persistent(Option<usize>),
+/// Whether work-groups stay and stride over the lattice.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum GridStride {
+    /// Each group takes the outer sites of its place in the launch, and no others.
+    Off,
+    /// As many groups are launched as run at the same time, and each strides over the outer sites. The number of groups a compute unit holds;
+    /// `None`: what its registers allow, where the driver tells how many the kernel takes (NVIDIA's), else as [`Self::Off`].
+    On(Option<usize>),
 }
 
 /// Which work-items of a group are neighbours.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Mapping {
-    /// Those of neighbouring lanes: launches over (lane, site) or (lane, part, site).
+    /// Those of neighbouring lanes: launches over (lane, outer site) or (lane, component, outer site).
     #[default]
     LaneFast,
-    /// Those of neighbouring outer sites, as in Grid's old mapping, to show what that costs: launches over (site, lane) or (site, lane, part).
+    /// Those of neighbouring outer sites, as in Grid's old mapping, to show what that costs: launches over (outer site, lane) or (outer site,
+    /// lane, component).
     SiteFast,
 }
-
-impl Mapping {
-    /// Both of them.
-    pub const ALL: [Self; 2] = [Self::LaneFast, Self::SiteFast];
-}
+named_values!(Mapping, "mapping": LaneFast = "lane-fast", SiteFast = "site-fast");
 
 /// For which groups a kernel is built.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum GroupSize {
     /// For all that the device takes.
     #[default]
@@ -70,15 +90,21 @@ pub enum GroupSize {
     /// For groups of the very size of its launch: the compiler knows how many registers it may give a work-item, and takes sizes as constants.
     Required,
 }
+named_values!(GroupSize, "group size": Any = "any", Required = "required");
 
-impl GroupSize {
-    /// Both of them.
-    pub const ALL: [Self; 2] = [Self::Any, Self::Required];
+/// Where the kernels that go on from a hop add it up.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Accumulators {
+    /// In registers.
+    #[default]
+    Registers,
+    /// In local memory, 12 words a work-item: fewer registers, but fewer groups at a time.
+    LocalMemory,
 }
+named_values!(Accumulators, "accumulators": Registers = "registers", LocalMemory = "local-memory");
 
 /// In which order outer sites are launched.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Traversal {
     /// That of the memory.
     Memory,
@@ -87,26 +113,26 @@ pub enum Traversal {
     Blocks([usize; DIMENSIONS]),
 }
 
-impl fmt::Display for Walk {
-    /// `once`, `persistent`, or `persistent:GROUPS`.
+impl fmt::Display for GridStride {
+    /// `off`, `on`, or `on:GROUPS`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::EachGroupOnce => f.write_str("once"),
-            Self::Persistent(None) => f.write_str("persistent"),
-            Self::Persistent(Some(groups)) => write!(f, "persistent:{groups}"),
+            Self::Off => f.write_str("off"),
+            Self::On(None) => f.write_str("on"),
+            Self::On(Some(groups)) => write!(f, "on:{groups}"),
         }
     }
 }
 
-impl FromStr for Walk {
+impl FromStr for GridStride {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let groups = |text: &str| text.parse().ok().filter(|&groups: &usize| groups > 0);
-        match (text, text.strip_prefix("persistent:").and_then(groups)) {
-            ("once", _) => Ok(Self::EachGroupOnce),
-            ("persistent", _) => Ok(Self::Persistent(None)),
-            (_, Some(groups)) => Ok(Self::Persistent(Some(groups))),
-            _ => Err(format!("'{text}' is no walk: use once, persistent, or persistent:GROUPS with 1 group or more")),
+        match (text, text.strip_prefix("on:").and_then(groups)) {
+            ("off", _) => Ok(Self::Off),
+            ("on", _) => Ok(Self::On(None)),
+            (_, Some(groups)) => Ok(Self::On(Some(groups))),
+            _ => Err(format!("invalid grid stride '{text}': expected off, on, or on:GROUPS with 1 group or more")),
         }
     }
 }
@@ -136,10 +162,222 @@ impl FromStr for Traversal {
         match (text, block.and_then(|block| block.try_into().ok())) {
             ("memory", _) => Ok(Self::Memory),
             (_, Some(block)) => Ok(Self::Blocks(block)),
-            _ => {
-                Err(format!("'{text}' is no traversal: use memory, or a block of outer sites X.Y.Z.T as in 8.8.4.all"))
+            _ => Err(format!(
+                "invalid traversal '{text}': expected memory, or a block of outer sites X.Y.Z.T as in 8.8.4.all"
+            )),
+        }
+    }
+}
+
+/// A number of at least 1.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct Count(usize);
+
+impl Count {
+    /// A number; `None` for 0.
+    pub const fn new(number: usize) -> Option<Self> {
+        if number == 0 { None } else { Some(Self(number)) }
+    }
+
+    /// The number.
+    pub const fn get(self) -> usize {
+        self.0
+    }
+}
+
+impl fmt::Display for Count {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for Count {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        text.parse().ok().and_then(Self::new).ok_or_else(|| format!("invalid number '{text}': expected at least 1"))
+    }
+}
+
+/// A tuning parameter: what is said of it in files and on the command line.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// Its name in files and on the command line.
+    pub name: &'static str,
+    /// Its values, in a word.
+    pub values: &'static str,
+    /// What it means, in a sentence.
+    pub meaning: &'static str,
+    get: fn(&Tuning) -> Option<String>,
+    set: fn(&mut Tuning, &str) -> Result<(), String>,
+}
+
+impl Parameter {
+    /// The value that is chosen, as text.
+    pub fn get(&self, tuning: &Tuning) -> Option<String> {
+        (self.get)(tuning)
+    }
+
+    /// Chooses a value.
+    ///
+    /// # Errors
+    /// What is wrong with it, and what would be right.
+    pub fn set(&self, tuning: &mut Tuning, value: &str) -> Result<(), String> {
+        (self.set)(tuning, value)
+    }
+}
+
+/// Declares the parameters: field, type, name, values, meaning.
+macro_rules! parameters {
+    ($($field:ident: $type:ty, $name:literal, $values:literal, $meaning:literal;)+) => {
+        /// How fields are laid out, and how kernels are built and launched. `None` leaves a parameter to the next source of choices: what the tuner
+        /// found, then the defaults of the device. No bit of any result depends on any of them.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+        pub struct Tuning {
+            $(#[doc = $meaning] pub $field: Option<$type>,)+
+        }
+
+        impl Tuning {
+            /// Every parameter left open.
+            pub const OPEN: Self = Self { $($field: None),+ };
+
+            /// All parameters, in the order in which they are told.
+            pub const PARAMETERS: &'static [Parameter] = &[
+                $(Parameter {
+                    name: $name,
+                    values: $values,
+                    meaning: $meaning,
+                    get: |tuning| tuning.$field.map(|value| value.to_string()),
+                    set: |tuning, text| {
+                        tuning.$field = Some(text.parse::<$type>().map_err(|error| error.to_string())?);
+                        Ok(())
+                    },
+                },)+
+            ];
+
+            /// These choices, and what they leave open as in `other`.
+            pub fn or(self, other: Self) -> Self {
+                Self { $($field: self.$field.or(other.$field)),+ }
+            }
+
+            /// What of it is not the same in `other`.
+            pub fn beside(self, other: &Self) -> Self {
+                Self { $($field: self.$field.filter(|_| self.$field != other.$field)),+ }
             }
         }
+    };
+}
+
+parameters! {
+    accelerator_threads: AcceleratorThreads, "accelerator-threads", "N",
+        "Outer sites of a work-group, of kernels that take one component a site.";
+    access: AccessWidth, "access", "word|8|16", "Bytes of an access, for which fields are laid out.";
+    site_order: SiteOrder, "site-order", "lexicographic|X.Y.Z.T",
+        "The order of outer sites in memory: lexicographic, or so many subdomains in x, y, z and t.";
+    link_loads: LinkLoads, "link-loads", "cached|past-l1", "How links and blocks are loaded.";
+    stores: Stores, "stores", "cached|streaming", "How results are stored.";
+    grid_stride: GridStride, "grid-stride", "off|on|on:N",
+        "Whether work-groups stay and stride over the outer sites, with N groups a compute unit.";
+    traversal: Traversal, "traversal", "memory|X.Y.Z.T",
+        "In which order outer sites are visited: that of the memory, or blocks of so many.";
+    mapping: Mapping, "mapping", "lane-fast|site-fast", "Which work-items are neighbours: those of lanes or of sites.";
+    group_size: GroupSize, "group-size", "any|required",
+        "Whether kernels are built for any work-group, or for the size of their launch.";
+    max_registers: u32, "max-registers", "N",
+        "Registers of a work-item at most, 0 for as many as the compiler likes, where it can be told (NVIDIA's).";
+    lane_form: LaneForm, "lane-form", "work-items|vectors", "Whether a work-item takes one lane or, on CPUs, all.";
+    accumulators: Accumulators, "accumulators", "registers|local-memory", "Where clover kernels add up the hop.";
+    neighbours: Neighbours, "neighbours", "registers|local-memory", "Where hops hold neighbours' spinors.";
+    link_sharing: LinkSharing, "link-sharing", "each|shared",
+        "Whether work-items of a group that have the same site share its links in local memory.";
+    rhs_per_work_item: Count, "rhs-per-work-item", "N",
+        "Components that a work-item takes: this number, or the first of 4, 2 and 3 below it, that divides them.";
+    rhs_per_group: Count, "rhs-per-group", "N",
+        "Work-items side by side over the components of a site, where there are several.";
+    work_items: Count, "work-items", "N",
+        "Work-items of a group over components; what lanes and components leave of them are outer sites.";
+    rhs_per_launch: Count, "rhs-per-launch", "N", "Components of a launch of the hop; the others follow in launches of their own.";
+}
+
+impl Tuning {
+    /// The parameter of that name.
+    ///
+    /// # Errors
+    /// The names there are.
+    pub fn parameter(name: &str) -> Result<&'static Parameter, String> {
+        Self::PARAMETERS.iter().find(|parameter| parameter.name == name).ok_or_else(|| {
+            let names: Vec<&str> = Self::PARAMETERS.iter().map(|parameter| parameter.name).collect();
+            format!("unknown tuning parameter '{name}': expected one of {}", names.join(", "))
+        })
+    }
+
+    /// What is chosen: names and values.
+    pub fn chosen(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let chosen: Vec<_> = Self::PARAMETERS.iter().filter_map(|p| Some((p.name, p.get(self)?))).collect();
+        chosen.into_iter()
+    }
+
+    /// The number of components that a work-item takes of `parts`.
+    pub fn rhs_per_work_item_of(&self, parts: usize) -> usize {
+        let most = self.rhs_per_work_item.map_or(1, Count::get);
+        let numbers = [most, 4, 2, 3].into_iter().filter(|&number| number <= most);
+        numbers.into_iter().find(|&number| number > 0 && parts.is_multiple_of(number)).unwrap_or(1)
+    }
+}
+
+impl fmt::Display for Tuning {
+    /// `accelerator-threads 8, stores streaming`; `default` where nothing is chosen.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let chosen: Vec<String> = self.chosen().map(|(name, value)| format!("{name} {value}")).collect();
+        f.write_str(if chosen.is_empty() { "default".to_owned() } else { chosen.join(", ") }.as_str())
+    }
+}
+
+impl Serialize for Tuning {
+    /// A map of what is chosen; numbers as numbers.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for (name, value) in self.chosen() {
+            match value.parse::<u64>() {
+                Ok(number) => map.serialize_entry(name, &number)?,
+                Err(_) => map.serialize_entry(name, &value)?,
+            }
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Tuning {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// A value as a file has it.
+        #[derive(serde::Deserialize)]
+        #[serde(untagged)]
+        enum Value {
+            Number(i64),
+            Text(String),
+        }
+
+        struct Parameters;
+
+        impl<'de> Visitor<'de> for Parameters {
+            type Value = Tuning;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("tuning parameters")
+            }
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Tuning, A::Error> {
+                let mut tuning = Tuning::OPEN;
+                while let Some((name, value)) = map.next_entry::<String, Value>()? {
+                    let text = match value {
+                        Value::Number(number) => number.to_string(),
+                        Value::Text(text) => text,
+                    };
+                    let set = Tuning::parameter(&name).and_then(|parameter| parameter.set(&mut tuning, &text));
+                    set.map_err(|why| de::Error::custom(format!("{name}: {why}")))?;
+                }
+                Ok(tuning)
+            }
+        }
+
+        deserializer.deserialize_map(Parameters)
     }
 }
 
@@ -159,220 +397,85 @@ macro_rules! as_text {
         }
     )+};
 }
-as_text!(Walk, Traversal, super::AccessWidth, super::SiteOrder);
-
-/// What is chosen by hand; `None`: what was tuned, else the default.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Tuning {
-    /// How links are loaded.
-    pub link_loads: Option<LinkLoads>,
-    /// How results are stored.
-    pub stores: Option<Stores>,
-    /// Which outer sites a group takes.
-    pub walk: Option<Walk>,
-    /// In which order.
-    pub traversal: Option<Traversal>,
-    /// Which work-items are neighbours.
-    pub mapping: Option<Mapping>,
-    /// For which groups a kernel is built.
-    pub group_size: Option<GroupSize>,
-    /// Registers that the compiler may give a work-item, 0: as it likes. More work-items then fit a compute unit, and some of what they hold may
-    /// go to memory. Where the compiler has no such option (all but NVIDIA's), nothing happens.
-    pub most_registers: Option<u32>,
-    /// Whether a work-item takes one lane or all.
-    pub lane_form: Option<LaneForm>,
-    /// Where a hop holds neighbours' spinors.
-    pub neighbours: Option<Neighbours>,
-    /// How the hop of several spinors a site loads links.
-    pub link_sharing: Option<LinkSharing>,
-}
-
-/// The choices for one kernel, as it is built.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Build {
-    pub link_loads: LinkLoads,
-    pub stores: Stores,
-    pub persistent: bool,
-    /// 0: as the compiler likes.
-    pub most_registers: u32,
-    /// The order of a launch, where it is not that of the memory.
-    pub blocks: Option<BlockOrder>,
-    pub mapping: Mapping,
-    /// The only size of groups.
-    pub group: Option<[usize; 3]>,
-    /// Where neighbours' spinors wait, if not in registers.
-    pub stage: Option<Stage>,
-    /// Bytes of the links that a group shares, 0 where it shares none.
-    pub shared_links: usize,
-    /// Whether arithmetic is relaxed: for a study alone, since its bits are not the reference's.
-    pub relaxed: bool,
-    /// Whether the compiler is to say what a kernel takes.
-    pub verbose: bool,
-}
-
-impl Build {
-    /// `outer`: extents of the outer lattice, where the memory has its order.
-    pub fn new(
-        (link_loads, stores, walk, traversal): (LinkLoads, Stores, Walk, Traversal),
-        most_registers: u32,
-        device: &DeviceInfo,
-        outer: Option<[usize; DIMENSIONS]>,
-    ) -> Self {
-        let blocks = match (traversal, outer) {
-            (Traversal::Blocks(wanted), Some(outer)) => Some(BlockOrder::of_extents(outer, wanted)),
-            _ => None,
-        };
-        let blocks = blocks.filter(|blocks| !blocks.is_lexicographic());
-        let persistent = matches!(walk, Walk::Persistent(_));
-        let nvidia = device.takes_nvidia_options();
-        let most_registers = if nvidia { most_registers } else { 0 };
-        let (mapping, group, relaxed) = (Mapping::LaneFast, None, false);
-        let (stage, shared_links) = (None, 0);
-        let verbose = persistent && nvidia;
-        Self {
-            link_loads,
-            stores,
-            persistent,
-            most_registers,
-            blocks,
-            mapping,
-            group,
-            stage,
-            shared_links,
-            relaxed,
-            verbose,
-        }
-    }
-
-    pub fn options(&self) -> String {
-        let mut options = String::new();
-        if self.link_loads == LinkLoads::PastL1 {
-            options += " -DLINKS_PAST_L1";
-        }
-        if self.stores == Stores::Streaming {
-            options += " -DSTREAMING_STORES";
-        }
-        if self.persistent {
-            options += " -DPERSISTENT";
-        }
-        if let Some(blocks) = &self.blocks {
-            options += &block_options(blocks, "TRAVERSAL_BLOCK");
-        }
-        if self.mapping == Mapping::SiteFast {
-            options += " -DSITE_FAST";
-        }
-        if let Some([x, y, z]) = self.group {
-            options += &format!(" -DGROUP_X={x} -DGROUP_Y={y} -DGROUP_Z={z}");
-        }
-        if let Some(stage) = self.stage {
-            options += &stage.options();
-        }
-        if self.shared_links > 0 {
-            options += " -DLINKS_SHARED";
-        }
-        if self.relaxed {
-            options += " -DRELAXED_MATH -cl-fast-relaxed-math";
-        }
-        if self.most_registers > 0 {
-            options += &format!(" -cl-nv-maxrregcount={}", self.most_registers);
-        }
-        if self.verbose {
-            options += " -cl-nv-verbose";
-        }
-        options
-    }
-}
-
-/// Extents of the outer lattice, and of its blocks under the names `block`_X … `block`_T.
-pub(super) fn block_options(blocks: &BlockOrder, block: &str) -> String {
-    let extents = blocks.outer().into_iter().zip(blocks.block());
-    let options = ["X", "Y", "Z", "T"].into_iter().zip(extents);
-    options.map(|(name, (outer, extent))| format!(" -DOUTER_{name}={outer} -D{block}_{name}={extent}")).collect()
-}
-
-/// Parts of a compute unit of NVIDIA's GPUs, each of which has registers and warps of its own.
-const PARTITIONS: usize = 4;
-/// Registers of a partition since compute capability 5.0; a warp of 32 work-items takes a multiple of 8 for each.
-const REGISTERS: usize = 16384;
-/// Warps that a partition holds at most (the larger GPUs of each generation).
-const MOST_WARPS: usize = 16;
-
-/// Groups of `work_items` that a compute unit of an NVIDIA GPU holds, as registers allow, at least 1.
-pub(super) fn resident_groups(registers: usize, work_items: usize) -> usize {
-    let warps = REGISTERS / (registers.next_multiple_of(8).max(8) * 32);
-    (PARTITIONS * warps.min(MOST_WARPS) / work_items.div_ceil(32).max(1)).max(1)
-}
-
-/// Registers a work-item of `kernel`, as the log of NVIDIA's compiler tells them.
-pub(crate) fn registers_in(log: &str, kernel: &str) -> Option<usize> {
-    let of_kernel = log.split_once(&format!("'{kernel}'"))?.1;
-    let number = of_kernel.split_once("Used ")?.1.split_whitespace().next()?;
-    number.parse().ok()
-}
+as_text!(AccessWidth, SiteOrder);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const LOG: &str = "ptxas info    : 0 bytes gmem\n\
-        ptxas info    : Compiling entry function 'hop_dagger' for 'sm_90'\n\
-        ptxas info    : Function properties for hop_dagger\n    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n\
-        ptxas info    : Used 90 registers, 424 bytes cmem[0]\n\
-        ptxas info    : Compiling entry function 'hop' for 'sm_90'\n\
-        ptxas info    : Used 108 registers, 424 bytes cmem[0]\n";
-
     #[test]
-    fn registers_are_those_of_the_kernel_asked_for() {
-        assert_eq!(registers_in(LOG, "hop"), Some(108));
-        assert_eq!(registers_in(LOG, "hop_dagger"), Some(90));
-        assert_eq!(registers_in(LOG, "hop_many"), None);
-    }
-
-    #[test]
-    fn resident_groups_are_those_that_ran_best_on_an_h200() {
-        // (registers, work-items, groups): the fastest persistent launches there.
-        for (registers, work_items, groups) in
-            [(108, 128, 4), (85, 128, 5), (142, 128, 3), (142, 64, 6), (244, 256, 1), (108, 256, 2)]
-        {
-            assert_eq!(
-                resident_groups(registers, work_items),
-                groups,
-                "{registers} registers, {work_items} work-items"
-            );
+    fn every_parameter_is_read_as_it_is_written() {
+        let samples = [
+            ("accelerator-threads", "16"),
+            ("access", "8"),
+            ("site-order", "8.4.4.1"),
+            ("link-loads", "past-l1"),
+            ("stores", "streaming"),
+            ("grid-stride", "on:3"),
+            ("traversal", "8.8.4.all"),
+            ("mapping", "site-fast"),
+            ("group-size", "required"),
+            ("max-registers", "96"),
+            ("lane-form", "vectors"),
+            ("accumulators", "local-memory"),
+            ("neighbours", "local-memory"),
+            ("link-sharing", "shared"),
+            ("rhs-per-work-item", "4"),
+            ("rhs-per-group", "2"),
+            ("work-items", "256"),
+            ("rhs-per-launch", "8"),
+        ];
+        let mut tuning = Tuning::OPEN;
+        for (name, value) in samples {
+            Tuning::parameter(name).unwrap().set(&mut tuning, value).unwrap();
         }
-        assert_eq!(resident_groups(16, 1024), 2);
-        assert_eq!(resident_groups(255, 1024), 1);
+        let written: Vec<(&str, String)> = tuning.chosen().collect();
+        assert_eq!(written.len(), Tuning::PARAMETERS.len(), "every parameter has a sample");
+        for ((name, value), (written_name, written)) in samples.into_iter().zip(written) {
+            assert_eq!((name, value), (written_name, written.as_str()));
+        }
+        let text = toml::to_string(&tuning).unwrap();
+        assert!(text.contains("accelerator-threads = 16\n") && text.contains("traversal = \"8.8.4.all\"\n"), "{text}");
+        assert_eq!(toml::from_str::<Tuning>(&text).unwrap(), tuning);
+        assert_eq!(Tuning::OPEN.to_string(), "default");
     }
 
     #[test]
-    fn a_build_names_what_was_chosen_and_blocks_that_are_no_order_of_their_own_are_none() {
-        let device = super::super::testing::device("NVIDIA H200");
-        let build = |block, outer| {
-            let choices = (LinkLoads::Cached, Stores::Cached, Walk::EachGroupOnce, Traversal::Blocks(block));
-            Build::new(choices, 0, &device, outer)
+    fn what_is_no_value_is_named_with_what_would_be() {
+        let refused = |name: &str, value: &str| {
+            Tuning::parameter(name).and_then(|parameter| parameter.set(&mut Tuning::default(), value)).unwrap_err()
         };
-        let outer = Some([4, 8, 8, 8]);
-        let of_one_size = Build { group: Some([8, 4, 1]), mapping: Mapping::SiteFast, ..build([8, 8, 8, 2], outer) };
-        assert_eq!(of_one_size.options(), " -DSITE_FAST -DGROUP_X=8 -DGROUP_Y=4 -DGROUP_Z=1");
-        let blocks = build([2, 2, 8, 8], outer).options();
-        assert!(blocks.contains("-DOUTER_Z=8 -DTRAVERSAL_BLOCK_Z=8") && blocks.contains("-DTRAVERSAL_BLOCK_X=2"));
-        // Where the memory has subdomains, launches follow it.
-        assert_eq!(build([2, 2, 8, 8], None).options(), "");
+        for (name, value) in [
+            ("grid-stride", "on:0"),
+            ("grid-stride", "twice"),
+            ("traversal", "8.8.4"),
+            ("traversal", "8.8.4.0"),
+            ("stores", "none"),
+            ("work-items", "0"),
+            ("accelerator-threads", "5000"),
+            ("access", "32"),
+        ] {
+            assert!(refused(name, value).contains(value), "{name} {value}");
+        }
+        assert!(refused("walk", "once").contains("'walk'"));
+        assert!(toml::from_str::<Tuning>("rhs-per-group = 0").unwrap_err().to_string().contains("rhs-per-group"));
     }
 
     #[test]
-    fn choices_are_written_as_they_are_read() {
-        for walk in [Walk::EachGroupOnce, Walk::Persistent(None), Walk::Persistent(Some(3))] {
-            assert_eq!(walk.to_string().parse(), Ok(walk));
-        }
-        for traversal in [Traversal::Memory, Traversal::Blocks([8, 8, 4, usize::MAX])] {
-            assert_eq!(traversal.to_string().parse(), Ok(traversal));
-        }
-        for text in ["persistent:0", "twice", ""] {
-            assert!(text.parse::<Walk>().is_err_and(|error| error.contains(&format!("'{text}'"))), "{text}");
-        }
-        for text in ["8.8.4", "8.8.4.0", "8.8.4.all.1", ""] {
-            assert!(text.parse::<Traversal>().is_err_and(|error| error.contains(&format!("'{text}'"))), "{text}");
-        }
+    fn a_work_item_takes_the_chosen_number_of_components_or_the_next_that_divides_them() {
+        let of = |most, parts| {
+            Tuning { rhs_per_work_item: Count::new(most), ..Tuning::OPEN }.rhs_per_work_item_of(parts)
+        };
+        assert_eq!([of(4, 16), of(4, 6), of(4, 9), of(4, 7), of(2, 9), of(6, 12)], [4, 2, 3, 1, 1, 6]);
+        assert_eq!(Tuning::OPEN.rhs_per_work_item_of(12), 1);
+    }
+
+    #[test]
+    fn choices_that_are_made_come_before_others() {
+        let first = Tuning { stores: Some(Stores::Streaming), ..Tuning::OPEN };
+        let second = Tuning { stores: Some(Stores::Cached), mapping: Some(Mapping::SiteFast), ..Tuning::OPEN };
+        let both = first.or(second);
+        assert_eq!((both.stores, both.mapping), (Some(Stores::Streaming), Some(Mapping::SiteFast)));
+        assert_eq!(both.beside(&second), first);
     }
 }

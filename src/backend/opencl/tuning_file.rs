@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::choice::StoredPrecision;
-use super::{AccessWidth, DeviceInfo, DeviceKind, KernelChoice, KernelFamily, KernelKey, SiteOrder};
+use lanefield_reference::real::Precision;
+
+use super::{AccessWidth, DeviceInfo, DeviceKind, KernelKey, SiteOrder, Tuning};
 
 /// How the names of files end that `lanefield tune` writes.
 pub(super) const SUFFIX: &str = ".tuning.toml";
@@ -83,7 +84,7 @@ pub struct TunedKernel {
     #[serde(default, rename = "where")]
     pub holds_for: Where,
     /// What is chosen.
-    pub choose: KernelChoice,
+    pub choose: Tuning,
     /// The device on which it was measured; none: it was reasoned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measured: Option<String>,
@@ -114,12 +115,12 @@ pub struct Where {
     /// `cpu`, or `gpu` for all that is no CPU.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kind: Option<Kind>,
-    /// The kernel.
+    /// The kernel, or kernels.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub kernel: Option<KernelFamily>,
+    pub kernel: Option<Names>,
     /// How fields are stored.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub precision: Option<StoredPrecision>,
+    pub precision: Option<Precision>,
     /// Reals a link.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub links: Option<usize>,
@@ -147,6 +148,25 @@ pub struct Where {
     /// Whether three slices of the source fit the device's cache.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slices_in_cache: Option<bool>,
+}
+
+/// One name, or several.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Names {
+    /// One.
+    One(String),
+    /// Several.
+    Several(Vec<String>),
+}
+
+impl Names {
+    fn contain(&self, name: &str) -> bool {
+        match self {
+            Self::One(one) => one == name,
+            Self::Several(several) => several.iter().any(|one| one == name),
+        }
+    }
 }
 
 /// Kinds of devices.
@@ -200,7 +220,7 @@ impl Where {
         Self {
             device: Some(device.name.clone()),
             architecture: (!device.architecture.is_empty()).then(|| device.architecture.clone()),
-            kernel: Some(key.kernel),
+            kernel: Some(Names::One(key.kernel.to_owned())),
             precision: Some(key.precision),
             links: Some(key.links.reals()),
             parts: Some(key.parts),
@@ -219,7 +239,7 @@ impl Where {
             condition.as_ref().is_none_or(|condition| *condition == value)
         }
         let kind = if device.kind == DeviceKind::Cpu { Kind::Cpu } else { Kind::Gpu };
-        let of_kernel = holds(&self.kernel, key.kernel)
+        let of_kernel = self.kernel.as_ref().is_none_or(|names| names.contain(key.kernel))
             && holds(&self.precision, key.precision)
             && holds(&self.links, key.links.reals())
             && holds(&self.parts, key.parts)
@@ -284,15 +304,11 @@ impl TuningFile {
     /// # Errors
     /// What is wrong with it, in one line.
     pub fn parse(text: &str) -> Result<Self, String> {
-        let file: Self = toml::from_str(text).map_err(|error| {
+        toml::from_str(text).map_err(|error| {
             let line = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
             let line = line.map_or(String::new(), |line| format!("line {line}: "));
             format!("{line}{}", error.message().replace('\n', ", "))
-        })?;
-        match file.kernel.iter().find_map(|entry| entry.choose.fault()) {
-            Some(fault) => Err(fault),
-            None => Ok(file),
-        }
+        })
     }
 
     /// The text of the file.

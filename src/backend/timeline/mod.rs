@@ -10,7 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::ThreadId;
 use std::time::Instant;
 
-pub use record::{Command, CommandKind, Group, Held, NameId, Recording, Span, Stages, Total, Work};
+pub use record::{Command, CommandKind, Group, Held, NameId, Recording, Span, Stages, Total};
+
+pub use super::specification::Work;
 pub use span::{SpanGuard, announce, span, taken};
 
 use record::Names;

@@ -1,5 +1,6 @@
 //! What a timeline records, as plain data. Times are nanoseconds since the timeline began.
 
+use crate::backend::specification::Work;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -92,15 +93,6 @@ impl CommandKind {
             Self::Unmap => "unmap",
         }
     }
-}
-
-/// What a command does, in numbers; 0 where it is not known.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct Work {
-    /// Floating-point operations, as the field counts them.
-    pub flops: u64,
-    /// Bytes that it has to move at least: each input once, each output once.
-    pub bytes: u64,
 }
 
 /// When a command went through the stages of a queue, in order.

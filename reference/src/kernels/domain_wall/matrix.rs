@@ -223,6 +223,16 @@ pub enum Form {
 }
 
 impl Form {
+    /// Floating-point operations of a product with a fermion of `ls` spinors: 24 for each product with a spinor, 48 where it is added.
+    pub fn flops(self, ls: usize) -> u64 {
+        let (ls, multiply, multiply_add) = (ls as u64, 24, 48);
+        match self {
+            Self::Tridiagonal => ls * (multiply + multiply_add),
+            Self::Sweep => ls * multiply + 2 * (ls - 1) * multiply_add,
+            Self::Dense => ls * (multiply + (ls - 1) * multiply_add),
+        }
+    }
+
     /// What one calls a matrix of this form.
     pub fn name(self) -> &'static str {
         match self {
@@ -265,11 +275,6 @@ impl SMatrix {
 
     /// Floating-point operations for one column at one site, as `docs/arithmetic.md` §14 has them: a multiply-add is two.
     pub fn flops(&self) -> u64 {
-        let (ls, multiply, multiply_add) = (self.ls as u64, 24, 48);
-        match self.form {
-            Form::Tridiagonal => ls * (multiply + multiply_add),
-            Form::Sweep => ls * multiply + 2 * (ls - 1) * multiply_add,
-            Form::Dense => ls * (multiply + (ls - 1) * multiply_add),
-        }
+        self.form.flops(self.ls)
     }
 }

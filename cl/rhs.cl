@@ -1,0 +1,114 @@
+// Fields of several right-hand sides: vector operations with a scalar for each right-hand side, and a norm or a product
+// of each. Column c has the parts c·k … c·k + k − 1 of every site; k is `rhs_parts`. Every rhs gets the bits that it would get alone
+// (docs/arithmetic.md §7, §8). Counterpart: reference/src/kernels/rhs.rs.
+
+#include "accelerator.clh"
+#include "reduction.clh"
+
+// Words of a part.
+#ifndef WORDS
+#define WORDS 12
+#endif
+
+typedef struct {
+    cplx word[WORDS];
+} part_words;
+
+accelerator_inline part_words read_part(__global const stored* field, size_t part, uint lane) {
+    part_words w;
+    extract_words(field, part, 0, WORDS, WORDS, lane, 0, w.word);
+    return w;
+}
+
+accelerator_inline part_words axpy_part(real a, part_words x, part_words y) {
+#pragma unroll
+    for (uint word = 0; word < WORDS; ++word)
+        x.word[word] = fma((cplx)(a), x.word[word], y.word[word]);
+    return x;
+}
+
+// Each site's and part's own contribution, in the order of a field that has this rhs alone.
+#define for_rhs_elements(element, part, lane)                                                                       \
+    for_elements(element, osites* rhs_parts* NSIMD)                                                                 \
+        for (uint lane = element % NSIMD, row_part = element / NSIMD,                                                  \
+                  part = stored_at(row_part / rhs_parts) * parts + row_id() * rhs_parts + row_part % rhs_parts, \
+                  once = 1;                                                                                            \
+             once; once = 0)
+
+// Re⟨x, y⟩ of each right-hand side, one launch row for each; x and y may be the same field.
+REDUCTION_KERNEL void rhs_products(__global const stored* x, __global const stored* y, uint osites, uint parts,
+                                      uint rhs_parts, REDUCTION_ARGUMENTS) {
+    running sum = running_empty();
+    const spill_target target = spill_target_of(spills, row_id());
+    for_rhs_elements(element, part, lane) {
+        const part_words from_x = read_part(x, part, lane), from_y = read_part(y, part, lane);
+        double s = 0;
+#pragma unroll
+        for (uint word = 0; word < WORDS; ++word) {
+            const double2 v = convert_double2(from_x.word[word]);
+            const double2 w = convert_double2(from_y.word[word]);
+            s = fma(v.x, w.x, s);
+            s = fma(v.y, w.y, s);
+        }
+        running_add(&sum, s, target);
+    }
+    finish_group(&sum, 1, first_sum(1), partials, result, retired, spills, exchange);
+}
+
+// y ← a·x + y with the a of each right-hand side, and |y|² of each.
+REDUCTION_KERNEL void rhs_axpy_norm(__global stored* y, __global const real* a, __global const stored* x, uint osites,
+                                       uint parts, uint rhs_parts, REDUCTION_ARGUMENTS) {
+    running sum = running_empty();
+    const spill_target target = spill_target_of(spills, row_id());
+    const real of_rhs = a[row_id()];
+    for_rhs_elements(element, part, lane) {
+        part_words z = axpy_part(of_rhs, read_part(x, part, lane), read_part(y, part, lane));
+        insert_all(y, part, WORDS, lane, z.word);
+        double s = 0;
+#pragma unroll
+        for (uint word = 0; word < WORDS; ++word) {
+            const double2 v = convert_double2(z.word[word]);
+            s = fma(v.x, v.x, s);
+            s = fma(v.y, v.y, s);
+        }
+        running_add(&sum, s, target);
+    }
+    finish_group(&sum, 1, first_sum(1), partials, result, retired, spills, exchange);
+}
+
+// ψ ← a·p + ψ, then p ← b·p + r with the old p, with the a and b of each right-hand side: `scalars` holds all a, then all b.
+__kernel void rhs_cg_update(__global stored* psi, __global stored* p, __global const stored* r,
+                               __global const real* scalars, uint osites, uint parts, uint rhs_parts) {
+    const uint lane = accelerator_lane();
+    accelerator_for2d(osite, osites, part, parts) {
+        const size_t at = (size_t)osite * parts + part;
+        const uint rhs = part / rhs_parts;
+        const part_words old_p = read_part(p, at, lane);
+        part_words new_psi = axpy_part(scalars[rhs], old_p, read_part(psi, at, lane));
+        part_words new_p = axpy_part(scalars[parts / rhs_parts + rhs], old_p, read_part(r, at, lane));
+        insert_all(psi, at, WORDS, lane, new_psi.word);
+        insert_all(p, at, WORDS, lane, new_p.word);
+    }
+}
+
+// Right-hand side wanted[k] of `out` ← that of number k of x. `parts`: those of x.
+__kernel void put_rhs(__global stored* out, __global const stored* x, __global const uint* wanted, uint osites,
+                          uint parts, uint rhs_parts, uint out_parts) {
+    const uint lane = accelerator_lane();
+    accelerator_for2d(osite, osites, part, parts) {
+        const size_t to = (size_t)osite * out_parts + wanted[part / rhs_parts] * rhs_parts + part % rhs_parts;
+        part_words w = read_part(x, (size_t)osite * parts + part, lane);
+        insert_all(out, to, WORDS, lane, w.word);
+    }
+}
+
+// Right-hand side k of `out` ← wanted[k] of x.
+__kernel void take_rhs(__global stored* out, __global const stored* x, __global const uint* wanted, uint osites,
+                           uint parts, uint rhs_parts, uint x_parts) {
+    const uint lane = accelerator_lane();
+    accelerator_for2d(osite, osites, part, parts) {
+        const size_t from = (size_t)osite * x_parts + wanted[part / rhs_parts] * rhs_parts + part % rhs_parts;
+        part_words w = read_part(x, from, lane);
+        insert_all(out, (size_t)osite * parts + part, WORDS, lane, w.word);
+    }
+}

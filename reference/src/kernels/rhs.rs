@@ -1,0 +1,318 @@
+//! Fields of several right-hand sides on the CPU: vector operations with a scalar for each right-hand side, and a sum of each. Right-hand side
+//! k has the components k · n … k · n + n − 1 of every site, where n is `rhs_parts`; it gets the bits that it would get alone
+//! (`docs/arithmetic.md` §7, §8). Counterpart: `cl/rhs.cl`.
+
+use rayon::prelude::*;
+
+use super::reduce::{Contributions, ExactTerms, PartialSums, Sum, inner_products_sums, merged};
+use super::{LaneOperation, Vectors, check_like, check_place, osites_a_task};
+use crate::exact::ExactSum;
+use crate::field::{FieldData, FieldError, Object};
+use crate::real::Real;
+use crate::tensor::LaneVector;
+
+/// What a field of `count` right-hand sides like those of `object` holds at each site, where a right-hand side has `rhs_parts` components.
+///
+/// # Errors
+/// [`FieldError::RightHandSides`] for an object that has no components.
+pub fn object_of(object: Object, count: usize, rhs_parts: usize) -> Result<Object, FieldError> {
+    object.with_parts(count * rhs_parts).ok_or_else(|| FieldError::RightHandSides {
+        wanted: (0..count).collect(),
+        rhs_parts,
+        field: object.name().to_owned(),
+    })
+}
+
+/// Components of each of `count` right-hand sides of fields of `object`.
+///
+/// # Errors
+/// [`FieldError::Mismatch`] where that is no whole number.
+pub fn parts_of(object: Object, count: usize) -> Result<usize, FieldError> {
+    match count > 0 && object.parts().is_multiple_of(count) {
+        true => Ok(object.parts() / count),
+        false => Err(FieldError::Mismatch {
+            what: "scalars of right-hand sides",
+            left: format!("{count} scalars"),
+            right: format!("fields of {} {}", object.parts(), object.name()),
+        }),
+    }
+}
+
+/// Refuses right-hand sides that a field does not have; `describe` names the field.
+///
+/// # Errors
+/// [`FieldError::RightHandSides`].
+pub fn check_rhs(
+    object: Object,
+    wanted: &[usize],
+    rhs_parts: usize,
+    describe: impl FnOnce() -> String,
+) -> Result<(), FieldError> {
+    match rhs_parts > 0 && wanted.iter().all(|rhs| (rhs + 1) * rhs_parts <= object.parts()) {
+        true => Ok(()),
+        false => Err(FieldError::RightHandSides { wanted: wanted.to_vec(), rhs_parts, field: describe() }),
+    }
+}
+
+/// Right-hand side k of `out` ← right-hand side `wanted[k]` of `x`, for each k.
+///
+/// # Errors
+/// [`FieldError::RightHandSides`] for right-hand sides that `x` has not; [`FieldError::Mismatch`] for fields on other sites.
+pub fn take_rhs<R: Vectors>(
+    out: &mut FieldData<R>,
+    x: &FieldData<R>,
+    wanted: &[usize],
+    rhs_parts: usize,
+) -> Result<(), FieldError> {
+    check_place("right-hand sides", x, out.lattice(), out.sites())?;
+    check_rhs(x.object(), wanted, rhs_parts, || x.describe())?;
+    check_rhs(out.object(), &[wanted.len().saturating_sub(1)], rhs_parts, || out.describe())?;
+    copy(out, x, wanted.iter().copied().enumerate(), rhs_parts);
+    Ok(())
+}
+
+/// Right-hand side `wanted[k]` of `out` ← right-hand side k of `x`, for each k.
+///
+/// # Errors
+/// As [`take_rhs`], of `out`.
+pub fn put_rhs<R: Vectors>(
+    out: &mut FieldData<R>,
+    x: &FieldData<R>,
+    wanted: &[usize],
+    rhs_parts: usize,
+) -> Result<(), FieldError> {
+    check_place("right-hand sides", x, out.lattice(), out.sites())?;
+    check_rhs(out.object(), wanted, rhs_parts, || out.describe())?;
+    check_rhs(x.object(), &[wanted.len().saturating_sub(1)], rhs_parts, || x.describe())?;
+    copy(out, x, wanted.iter().enumerate().map(|(from, &to)| (to, from)), rhs_parts);
+    Ok(())
+}
+
+/// Copies right-hand side `from` of x to right-hand side `to` of `out`, for each pair (to, from).
+fn copy<R: Vectors>(
+    out: &mut FieldData<R>,
+    x: &FieldData<R>,
+    pairs: impl Iterator<Item = (usize, usize)>,
+    rhs_parts: usize,
+) {
+    let an_rhs = x.reals_a_part() * rhs_parts;
+    let (out_osite, x_osite) = (out.reals_an_osite(), x.reals_an_osite());
+    let pairs: Vec<_> = pairs.map(|(to, from)| (to * an_rhs, from * an_rhs)).collect();
+    let task = osites_a_task(x.osites());
+    let tasks = out.reals_mut().par_chunks_mut(task * out_osite).zip(x.reals().par_chunks(task * x_osite));
+    tasks.for_each(|(out, x)| {
+        for (out, x) in out.chunks_exact_mut(out_osite).zip(x.chunks_exact(x_osite)) {
+            for &(to, from) in &pairs {
+                out[to..to + an_rhs].copy_from_slice(&x[from..from + an_rhs]);
+            }
+        }
+    });
+}
+
+/// Re⟨x, y⟩ of each right-hand side: one sum each.
+///
+/// # Errors
+/// [`FieldError::Mismatch`] unless both fields are alike, and have whole right-hand sides.
+pub fn rhs_products_sums<R: Vectors>(
+    x: &FieldData<R>,
+    y: &FieldData<R>,
+    rhs_parts: usize,
+    sum: Sum,
+) -> Result<PartialSums, FieldError> {
+    check_like("products of right-hand sides", x, y)?;
+    let count = x.object().parts() / rhs_parts.max(1);
+    let shape = RhsShape::of(x, parts_of(x.object(), count)?);
+    match sum {
+        Sum::Exact => {
+            let products = RhsProducts { shape, x: x.reals(), y: y.reals() };
+            Ok(PartialSums::Exact(R::run_rhs_products(x.lattice().width(), products)))
+        }
+        // A plan numbers the elements of a field of one right-hand side.
+        Sum::Tree(_) => {
+            let one = object_of(x.object(), 1, rhs_parts)?;
+            let [mut of_x, mut of_y] = [FieldData::zeros(*x.lattice(), x.sites(), one)?, FieldData::zeros(*x.lattice(), x.sites(), one)?];
+            let mut sums = Vec::with_capacity(count);
+            for rhs in 0..count {
+                take_rhs(&mut of_x, x, &[rhs], rhs_parts)?;
+                take_rhs(&mut of_y, y, &[rhs], rhs_parts)?;
+                sums.push(inner_products_sums(&[&of_x], &of_y, sum)?.round()[0]);
+            }
+            Ok(PartialSums::Tree(sums))
+        }
+    }
+}
+
+/// y ← fma(a, x, y) with the a of each right-hand side, rounded to the field's precision, and |y|² of each: one sum each.
+///
+/// # Errors
+/// [`FieldError::Mismatch`] unless both fields are alike, and have as many right-hand sides as there are scalars.
+pub fn rhs_axpy_norm_sums<R: Vectors>(
+    a: &[f64],
+    x: &FieldData<R>,
+    y: &mut FieldData<R>,
+    sum: Sum,
+) -> Result<PartialSums, FieldError> {
+    check_like("axpy of right-hand sides", x, y)?;
+    let rhs_parts = parts_of(y.object(), a.len())?;
+    let (shape, width) = (RhsShape::of(x, rhs_parts), x.lattice().width());
+    R::run_rhs_axpy(width, RhsAxpy { shape, a: &rounded(a), x: x.reals(), y: y.reals_mut() });
+    rhs_products_sums(y, y, rhs_parts, sum)
+}
+
+/// ψ ← fma(a, p, ψ), then p ← fma(b, p, r) with the old p in both, with the a and b of each right-hand side.
+///
+/// # Errors
+/// [`FieldError::Mismatch`] unless all fields are alike, and have as many right-hand sides as there are a, and b.
+pub fn rhs_cg_update<R: Vectors>(
+    psi: &mut FieldData<R>,
+    p: &mut FieldData<R>,
+    r: &FieldData<R>,
+    a: &[f64],
+    b: &[f64],
+) -> Result<(), FieldError> {
+    check_like("cg_update of right-hand sides", p, psi)?;
+    check_like("cg_update of right-hand sides", r, psi)?;
+    check_scalars(a, b)?;
+    let (shape, width) = (RhsShape::of(r, parts_of(r.object(), a.len())?), r.lattice().width());
+    let (a, b) = (&rounded(a)[..], &rounded(b)[..]);
+    R::run_rhs_cg_update(width, RhsCgUpdate { shape, a, b, psi: psi.reals_mut(), p: p.reals_mut(), r: r.reals() });
+    Ok(())
+}
+
+/// Refuses lists of scalars of different lengths.
+///
+/// # Errors
+/// [`FieldError::Mismatch`].
+pub fn check_scalars(a: &[f64], b: &[f64]) -> Result<(), FieldError> {
+    match a.len() == b.len() {
+        true => Ok(()),
+        false => Err(FieldError::Mismatch {
+            what: "cg_update of right-hand sides",
+            left: format!("{} scalars a", a.len()),
+            right: format!("{} scalars b", b.len()),
+        }),
+    }
+}
+
+fn rounded<R: Real>(scalars: &[f64]) -> Vec<R> {
+    scalars.iter().map(|&a| R::from_f64(a)).collect()
+}
+
+/// Reals of an outer site, of one right-hand side there, of one component, and of a task.
+#[derive(Clone, Copy)]
+pub(crate) struct RhsShape {
+    an_osite: usize,
+    an_rhs: usize,
+    a_part: usize,
+    a_task: usize,
+}
+
+impl RhsShape {
+    /// The components of all right-hand sides as sites of their own.
+    pub(crate) fn parts(self) -> super::Shape {
+        super::Shape { an_osite: self.a_part, a_task: self.a_task }
+    }
+
+    fn of<R: Real>(field: &FieldData<R>, rhs_parts: usize) -> Self {
+        let (an_osite, a_part) = (field.reals_an_osite(), field.reals_a_part());
+        Self { an_osite, an_rhs: a_part * rhs_parts, a_part, a_task: osites_a_task(field.osites()) * an_osite }
+    }
+}
+
+#[doc(hidden)]
+pub struct RhsAxpy<'a, R> {
+    pub(crate) shape: RhsShape,
+    pub(crate) a: &'a [R],
+    pub(crate) x: &'a [R],
+    pub(crate) y: &'a mut [R],
+}
+
+impl<R: Real> LaneOperation<R> for RhsAxpy<'_, R> {
+    type Output = ();
+    fn run<V: LaneVector<Real = R>>(self, _: usize) {
+        let Self { shape: RhsShape { an_osite, an_rhs, a_task, .. }, a, x, y } = self;
+        let tasks = y.par_chunks_mut(a_task).zip(x.par_chunks(a_task));
+        tasks.for_each(|(y, x)| {
+            for (y, x) in y.chunks_exact_mut(an_osite).zip(x.chunks_exact(an_osite)) {
+                for ((y, x), &a) in y.chunks_exact_mut(an_rhs).zip(x.chunks_exact(an_rhs)).zip(a) {
+                    let a = V::splat(a);
+                    let (x, y): (&[V], &mut [V]) = (bytemuck::cast_slice(x), bytemuck::cast_slice_mut(y));
+                    y.iter_mut().zip(x).for_each(|(y, x)| *y = a.fused(*x, *y));
+                }
+            }
+        });
+    }
+}
+
+#[doc(hidden)]
+pub struct RhsCgUpdate<'a, R> {
+    pub(crate) shape: RhsShape,
+    pub(crate) a: &'a [R],
+    pub(crate) b: &'a [R],
+    pub(crate) psi: &'a mut [R],
+    pub(crate) p: &'a mut [R],
+    pub(crate) r: &'a [R],
+}
+
+impl<R: Real> LaneOperation<R> for RhsCgUpdate<'_, R> {
+    type Output = ();
+    fn run<V: LaneVector<Real = R>>(self, _: usize) {
+        let Self { shape: RhsShape { an_osite, an_rhs, a_task, .. }, a, b, psi, p, r } = self;
+        let rhs_an_osite = an_osite / an_rhs;
+        let tasks = psi.par_chunks_mut(a_task).zip(p.par_chunks_mut(a_task)).zip(r.par_chunks(a_task));
+        tasks.for_each(|((psi, p), r)| {
+            let slices = psi.chunks_exact_mut(an_rhs).zip(p.chunks_exact_mut(an_rhs)).zip(r.chunks_exact(an_rhs));
+            for (k, ((psi, p), r)) in slices.enumerate() {
+                let (a, b) = (V::splat(a[k % rhs_an_osite]), V::splat(b[k % rhs_an_osite]));
+                let (psi, p): (&mut [V], &mut [V]) = (bytemuck::cast_slice_mut(psi), bytemuck::cast_slice_mut(p));
+                for ((psi, p), r) in psi.iter_mut().zip(p).zip(bytemuck::cast_slice::<R, V>(r)) {
+                    *psi = a.fused(*p, *psi);
+                    *p = b.fused(*p, *r);
+                }
+            }
+        });
+    }
+}
+
+#[doc(hidden)]
+pub struct RhsProducts<'a, R> {
+    pub(crate) shape: RhsShape,
+    pub(crate) x: &'a [R],
+    pub(crate) y: &'a [R],
+}
+
+/// Outer sites of which one right-hand side is gathered at a time, so that its contributions are made eight by eight.
+const GATHERED: usize = 8;
+
+impl<R: Real> LaneOperation<R> for RhsProducts<'_, R> {
+    type Output = Vec<ExactSum>;
+    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> Vec<ExactSum> {
+        let Self { shape, x, y } = self;
+        let RhsShape { an_osite, an_rhs, a_task, .. } = shape;
+        let contributions = Contributions::<V>::new(shape.parts(), blocks);
+        let count = an_osite / an_rhs;
+        let tasks = x.par_chunks(a_task).zip(y.par_chunks(a_task)).map(|(x, y)| {
+            let [mut of_x, mut of_y] = [vec![R::default(); GATHERED * an_rhs], vec![R::default(); GATHERED * an_rhs]];
+            let sums = (0..count).map(|rhs| {
+                let mut terms = ExactTerms::new();
+                for (x, y) in x.chunks(GATHERED * an_osite).zip(y.chunks(GATHERED * an_osite)) {
+                    let reals = x.len() / an_osite * an_rhs;
+                    for (gathered, all) in [(&mut of_x, x), (&mut of_y, y)] {
+                        for (to, from) in gathered.chunks_exact_mut(an_rhs).zip(all.chunks_exact(an_osite)) {
+                            to.copy_from_slice(&from[rhs * an_rhs..][..an_rhs]);
+                        }
+                    }
+                    contributions.inner_products(&of_x[..reals], &of_y[..reals], &mut terms);
+                }
+                terms.sums()
+            });
+            sums.collect::<Vec<_>>()
+        });
+        let tasks: Vec<Vec<[ExactSum; 2]>> = tasks.collect();
+        let real_part = |rhs: usize| {
+            let [re, _] = merged(tasks.iter().map(|sums| &sums[rhs]));
+            re
+        };
+        (0..count).map(real_part).collect()
+    }
+}

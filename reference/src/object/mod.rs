@@ -1,0 +1,286 @@
+//! What a field holds at each site: a list of complex words, by type ([`Spinors`], [`Gauge`], …) or known at run time only ([`Object`]).
+
+mod link_format;
+
+use std::fmt;
+
+use crate::layout::LEGS;
+
+pub use link_format::{BoundaryPhases, LinkError, LinkFormat, Phase};
+
+/// A site object known at run time: what kernels and backends see of a field.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Object {
+    /// [`ComplexNumber`].
+    ComplexNumber,
+    /// [`HalfSpinor`].
+    HalfSpinor,
+    /// [`ColourMatrix`].
+    ColourMatrix,
+    /// [`Gauge`].
+    Gauge,
+    /// [`Propagator`].
+    Propagator,
+    /// [`Spinors`], so many a site.
+    Spinors(usize),
+    /// [`ColourVectors`], so many a site.
+    ColourVectors(usize),
+    /// [`FieldStrength`].
+    FieldStrength,
+    /// [`CloverBlocks`].
+    CloverBlocks,
+    /// [`DoubledGauge`].
+    DoubledGauge(DoubledGauge),
+    /// [`Words`], so many.
+    Words(usize),
+}
+
+impl Object {
+    /// Number of complex words a site.
+    pub const fn words(self) -> usize {
+        match self {
+            Self::ComplexNumber => ComplexNumber::WORDS,
+            Self::HalfSpinor => HalfSpinor::WORDS,
+            Self::ColourMatrix => ColourMatrix::WORDS,
+            Self::Gauge => Gauge::WORDS,
+            Self::Propagator => Propagator::WORDS,
+            Self::Spinors(count) => Spinors::WORDS * count,
+            Self::ColourVectors(count) => ColourVectors::WORDS * count,
+            Self::FieldStrength => FieldStrength::WORDS,
+            Self::CloverBlocks => CloverBlocks::WORDS,
+            Self::DoubledGauge(links) => LEGS * links.format.words(),
+            Self::Words(words) => words,
+        }
+    }
+
+    /// Equal components that the words of a site fall into, one after the other: the spinors of a five-dimensional fermion, say. Each makes a
+    /// contribution of its own to a sum over sites.
+    pub const fn parts(self) -> usize {
+        match self {
+            Self::Spinors(count) | Self::ColourVectors(count) => count,
+            Self::FieldStrength => FieldStrength::PARTS,
+            Self::CloverBlocks => CloverBlocks::PARTS,
+            _ => 1,
+        }
+    }
+
+    /// Complex words of one component.
+    pub const fn part_words(self) -> usize {
+        match self.parts() {
+            0 => 0,
+            parts => self.words() / parts,
+        }
+    }
+
+    /// What one calls it: "spinor".
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ComplexNumber | Self::Words(ComplexNumber::WORDS) => "complex",
+            Self::HalfSpinor | Self::Words(HalfSpinor::WORDS) => "half spinor",
+            Self::ColourMatrix | Self::Words(ColourMatrix::WORDS) => "colour matrix",
+            Self::Gauge | Self::Words(Gauge::WORDS) => "gauge",
+            Self::Propagator | Self::Words(Propagator::WORDS) => "propagator",
+            Self::Spinors(1) | Self::Words(Spinors::WORDS) => "spinor",
+            Self::Spinors(_) => "spinors",
+            Self::ColourVectors(1) | Self::Words(ColourVectors::WORDS) => "colour vector",
+            Self::ColourVectors(_) => "colour vectors",
+            Self::FieldStrength => "field strength",
+            Self::CloverBlocks => "clover block pair",
+            Self::DoubledGauge(_) => "doubled gauge",
+            Self::Words(_) => "word list",
+        }
+    }
+
+    /// The same object with so many components a site; `None` where their number is fixed.
+    pub const fn with_parts(self, parts: usize) -> Option<Self> {
+        match self {
+            Self::Spinors(_) => Some(Self::Spinors(parts)),
+            Self::ColourVectors(_) => Some(Self::ColourVectors(parts)),
+            _ => None,
+        }
+    }
+}
+
+/// What a field holds at each site, as a type.
+pub trait SiteObject: Copy + Eq + fmt::Debug + Send + Sync + 'static {
+    /// The same, known at run time.
+    fn object(&self) -> Object;
+    /// From what is known at run time; `None` if that is another one.
+    fn of(object: Object) -> Option<Self>;
+
+    /// Number of complex words a site.
+    fn words(&self) -> usize {
+        self.object().words()
+    }
+    /// What one calls it: "spinor".
+    fn name(&self) -> &'static str {
+        self.object().name()
+    }
+    /// Equal components of a site ([`Object::parts`]).
+    fn parts(&self) -> usize {
+        self.object().parts()
+    }
+}
+
+impl SiteObject for Object {
+    fn object(&self) -> Object {
+        *self
+    }
+    fn of(object: Object) -> Option<Self> {
+        Some(object)
+    }
+}
+
+/// An object of several equal components.
+pub trait Repeated: SiteObject {
+    /// So many of them.
+    fn repeated(count: usize) -> Self;
+}
+
+macro_rules! site_objects {
+    ($($(#[$doc:meta])+ $object:ident, $words:literal;)+) => {$(
+        $(#[$doc])+
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+        pub struct $object;
+
+        impl $object {
+            /// Complex words a site.
+            pub const WORDS: usize = $words;
+        }
+
+        impl SiteObject for $object {
+            fn object(&self) -> Object {
+                Object::$object
+            }
+            fn of(object: Object) -> Option<Self> {
+                (object == Object::$object).then_some(Self)
+            }
+        }
+    )+};
+}
+
+site_objects! {
+    /// One complex number.
+    ComplexNumber, 1;
+    /// Two spins times three colours, word 3·spin + colour.
+    HalfSpinor, 6;
+    /// A 3×3 matrix, word 3·row + column.
+    ColourMatrix, 9;
+    /// Four 3×3 links, word 9·μ + 3·row + column.
+    Gauge, 36;
+    /// A spin-colour matrix, word ((s1·4 + s2)·3 + c1)·3 + c2: sink spin, source spin, sink colour, source colour.
+    Propagator, 144;
+    /// Field strengths F_μν of the six planes xy, xz, xt, yz, yt, zt, a component each: word 9·plane + 3·row + column.
+    FieldStrength, 54;
+    /// Two Hermitian 6×6 blocks, a component each: block b acts on spins 2b and 2b + 1, row i = 3·(spin mod 2) + colour. Of the 18 words of a
+    /// block, 0 to 2 hold the six diagonal elements, two real numbers a word; the others hold the strict upper triangle row by row, element
+    /// i < j in word 3 + [`CloverBlocks::upper`].
+    CloverBlocks, 36;
+}
+
+impl FieldStrength {
+    /// Components of a site: planes.
+    pub const PARTS: usize = 6;
+}
+
+impl CloverBlocks {
+    /// Components of a site: blocks.
+    pub const PARTS: usize = 2;
+    /// Complex words of one block.
+    pub const BLOCK_WORDS: usize = Self::WORDS / Self::PARTS;
+
+    /// The place of element (i, j), i < j < 6, in the strict upper triangle: Grid's order.
+    #[inline]
+    pub const fn upper(i: usize, j: usize) -> usize {
+        15 - (6 - i) * (5 - i) / 2 + j - i - 1
+    }
+}
+
+macro_rules! repeated_objects {
+    ($($(#[$doc:meta])+ $object:ident, $words:literal;)+) => {$(
+        $(#[$doc])+
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        pub struct $object(usize);
+
+        impl $object {
+            /// Complex words of one of them.
+            pub const WORDS: usize = $words;
+            /// One a site.
+            pub const ONE: Self = Self(1);
+
+            /// So many a site.
+            pub const fn new(count: usize) -> Self {
+                Self(count)
+            }
+
+            /// How many a site.
+            pub const fn count(self) -> usize {
+                self.0
+            }
+        }
+
+        impl SiteObject for $object {
+            fn object(&self) -> Object {
+                Object::$object(self.0)
+            }
+            fn of(object: Object) -> Option<Self> {
+                match object {
+                    Object::$object(count) => Some(Self(count)),
+                    _ => None,
+                }
+            }
+        }
+
+        impl Repeated for $object {
+            fn repeated(count: usize) -> Self {
+                Self(count)
+            }
+        }
+    )+};
+}
+
+repeated_objects! {
+    /// Spinors, each of four spins times three colours: word 12·k + 3·spin + colour. One a site is a fermion field; Ls a site are a
+    /// five-dimensional one, with Grid's bytes (s fastest); N a site are N right-hand sides.
+    Spinors, 12;
+    /// Vectors of three colours: word 3·k + colour.
+    ColourVectors, 3;
+}
+
+/// An object known at run time only by its number of complex words: what the last axes of an array hold, say.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Words(pub usize);
+
+impl SiteObject for Words {
+    fn object(&self) -> Object {
+        Object::Words(self.0)
+    }
+    fn of(object: Object) -> Option<Self> {
+        match object {
+            Object::Words(words) => Some(Self(words)),
+            _ => None,
+        }
+    }
+}
+
+/// Eight links a site: word (point · words a link) + 3·row + column; with 8 reals, words v1, v2, (x, z1), (z2, z3) of `docs/arithmetic.md`
+/// §5. The phases are folded into them, but not into 8 reals, and remembered, since nothing can be rebuilt without them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct DoubledGauge {
+    /// Reals stored a link.
+    pub format: LinkFormat,
+    /// The boundary phases folded in.
+    pub boundary: BoundaryPhases,
+}
+
+impl SiteObject for DoubledGauge {
+    fn object(&self) -> Object {
+        Object::DoubledGauge(*self)
+    }
+    fn of(object: Object) -> Option<Self> {
+        match object {
+            Object::DoubledGauge(links) => Some(links),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! Why a backend could not do what it was asked. The type is open: what a backend of its own kind reports is [`BackendError::Device`].
+
+use std::error::Error;
+
+use lanefield_reference::field::FieldError;
+use lanefield_reference::kernels::domain_wall::DomainWallError;
+use lanefield_reference::kernels::reduce::MergeError;
+use lanefield_reference::layout::{Coordinate, LayoutError};
+use thiserror::Error;
+
+/// Why a backend could not do what it was asked. Messages are fragments.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum BackendError {
+    /// An argument that a kernel cannot take.
+    #[error("argument {argument} of {kernel} is {given}: expected {expected}")]
+    Argument {
+        /// The kernel.
+        kernel: &'static str,
+        /// The argument.
+        argument: String,
+        /// What was given.
+        given: String,
+        /// What its role asks for.
+        expected: String,
+    },
+    /// Fields that do not match, or cannot be made.
+    #[error(transparent)]
+    Field(#[from] FieldError),
+    /// A lattice that cannot be laid out.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// A domain wall operator that cannot be.
+    #[error(transparent)]
+    DomainWall(#[from] DomainWallError),
+    /// Sums of ranks that cannot be merged.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
+    /// A block of a clover term that has no inverse.
+    #[error(
+        "block {block} of the clover term at site x,y,z,t = {} is singular: pivot {pivot} with mass {mass}, csw_r {csw_r}, csw_t {csw_t}; \
+         even-odd pieces need its inverse: change the mass, or act on the full lattice",
+        site.map(|x| x.to_string()).join(",")
+    )]
+    SingularClover {
+        /// The site.
+        site: Coordinate,
+        /// 0: spins 0 and 1; 1: spins 2 and 3.
+        block: usize,
+        /// The least pivot: 0 or not finite.
+        pivot: f64,
+        /// Bare quark mass.
+        mass: f64,
+        /// Coefficient of the spatial planes.
+        csw_r: f64,
+        /// Coefficient of the temporal planes.
+        csw_t: f64,
+    },
+    /// A thread pool that could not be made.
+    #[error("failed to start a pool of {threads} threads: {reason}; use --threads N with fewer")]
+    Threads {
+        /// The number asked for.
+        threads: usize,
+        /// What the system said.
+        reason: String,
+    },
+    /// What a backend reports of its own.
+    #[error(transparent)]
+    Device(Box<dyn Error + Send + Sync>),
+}
+
+impl BackendError {
+    /// An error of a backend's own.
+    pub fn device(error: impl Error + Send + Sync + 'static) -> Self {
+        Self::Device(Box::new(error))
+    }
+
+    /// The error of a backend's own, if it is of that type.
+    pub fn of_device<E: Error + 'static>(&self) -> Option<&E> {
+        match self {
+            Self::Device(error) => error.downcast_ref(),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Fields that a backend holds: what they are, and the backend's own storage of their numbers.
+
+use std::any::Any;
+use std::marker::PhantomData;
+
+use lanefield_reference::field::{FieldData, FieldShape, SiteObject};
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::{Lattice, Sites};
+use lanefield_reference::sixteen::Sixteen;
+
+use super::{BackendError, Memory};
+
+/// A field whose type is known at run time, with the storage `S` of a backend.
+#[derive(Clone, Debug)]
+pub struct AnyField<S> {
+    shape: FieldShape,
+    storage: S,
+}
+
+impl<S> AnyField<S> {
+    /// A field of zeros.
+    ///
+    /// # Errors
+    /// A shape that is none; what the backend reports.
+    pub fn zeros<B: Memory<Storage = S> + ?Sized>(backend: &B, shape: FieldShape) -> Result<Self, BackendError> {
+        shape.check()?;
+        Ok(Self { storage: backend.allocate(&shape)?, shape })
+    }
+
+    /// A field of the host, taken over.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    pub fn store<B: Memory<Storage = S> + ?Sized>(backend: &B, field: HostField) -> Result<Self, BackendError> {
+        let shape = field.shape();
+        Ok(Self { storage: backend.store(field)?, shape })
+    }
+
+    /// What it is.
+    pub fn shape(&self) -> &FieldShape {
+        &self.shape
+    }
+
+    /// The backend's storage.
+    pub fn storage(&self) -> &S {
+        &self.storage
+    }
+
+    /// The backend's storage, to be written.
+    pub fn storage_mut(&mut self) -> &mut S {
+        &mut self.storage
+    }
+}
+
+/// A field of `K` objects of precision `R` that the backend `B` holds.
+pub struct FieldOn<B: Memory + ?Sized, R, K> {
+    any: AnyField<B::Storage>,
+    kind: PhantomData<(R, K)>,
+}
+
+impl<B: Memory + ?Sized, R: Vectors, K: SiteObject> FieldOn<B, R, K> {
+    pub(super) fn zeros(backend: &B, lattice: Lattice, sites: Sites, kind: K) -> Result<Self, BackendError> {
+        let shape = FieldShape { lattice, sites, object: kind.object(), precision: R::PRECISION };
+        Ok(Self { any: AnyField::zeros(backend, shape)?, kind: PhantomData })
+    }
+
+    pub(super) fn store(backend: &B, field: FieldData<R>) -> Result<Self, BackendError> {
+        Ok(Self { any: AnyField::store(backend, HostField::new(field))?, kind: PhantomData })
+    }
+
+    /// The lattice that it lies on.
+    pub fn lattice(&self) -> &Lattice {
+        &self.any.shape.lattice
+    }
+
+    /// The sites that it lives on.
+    pub fn sites(&self) -> Sites {
+        self.any.shape.sites
+    }
+
+    /// What it holds at each site.
+    pub fn kind(&self) -> K {
+        match K::of(self.any.shape.object) {
+            Some(kind) => kind,
+            None => unreachable!("a field holds the objects that it was made for"),
+        }
+    }
+
+    /// One line about it, for messages.
+    pub fn describe(&self) -> String {
+        self.any.shape.describe()
+    }
+
+    /// The same, known at run time.
+    pub fn any(&self) -> &AnyField<B::Storage> {
+        &self.any
+    }
+
+    /// The same, to be written.
+    pub fn any_mut(&mut self) -> &mut AnyField<B::Storage> {
+        &mut self.any
+    }
+}
+
+impl<B: Memory + ?Sized, R: Vectors, K: SiteObject> std::fmt::Debug for FieldOn<B, R, K> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.describe())
+    }
+}
+
+/// A field of the host whose type is known at run time.
+#[derive(Clone, Debug)]
+pub enum HostField {
+    /// In f32.
+    F32(FieldData<f32>),
+    /// In f64.
+    F64(FieldData<f64>),
+    /// In half precision.
+    Half(FieldData<Sixteen>),
+}
+
+impl HostField {
+    /// From a field of known precision.
+    pub fn new<R: Vectors>(field: FieldData<R>) -> Self {
+        /// The field, if it is of precision `S`.
+        fn of<R: Vectors, S: Vectors>(field: &mut Option<FieldData<R>>) -> Option<FieldData<S>> {
+            (field as &mut dyn Any).downcast_mut::<Option<FieldData<S>>>()?.take()
+        }
+        let mut field = Some(field);
+        if let Some(field) = of::<R, f32>(&mut field) {
+            return Self::F32(field);
+        }
+        if let Some(field) = of::<R, f64>(&mut field) {
+            return Self::F64(field);
+        }
+        match of::<R, Sixteen>(&mut field) {
+            Some(field) => Self::Half(field),
+            None => unreachable!("there are three precisions"),
+        }
+    }
+
+    fn any(&self) -> &dyn Any {
+        match self {
+            Self::F32(field) => field,
+            Self::F64(field) => field,
+            Self::Half(field) => field,
+        }
+    }
+
+    /// The field, if it is of that precision.
+    pub fn get<R: Vectors>(&self) -> Option<&FieldData<R>> {
+        self.any().downcast_ref()
+    }
+
+    /// The same, to be written.
+    pub fn get_mut<R: Vectors>(&mut self) -> Option<&mut FieldData<R>> {
+        let any: &mut dyn Any = match self {
+            Self::F32(field) => field,
+            Self::F64(field) => field,
+            Self::Half(field) => field,
+        };
+        any.downcast_mut()
+    }
+
+    /// The same, by value.
+    pub fn into<R: Vectors>(self) -> Option<FieldData<R>> {
+        let any: Box<dyn Any> = match self {
+            Self::F32(field) => Box::new(field),
+            Self::F64(field) => Box::new(field),
+            Self::Half(field) => Box::new(field),
+        };
+        any.downcast().ok().map(|field| *field)
+    }
+
+    /// What it is.
+    pub fn shape(&self) -> FieldShape {
+        match self {
+            Self::F32(field) => field.shape(),
+            Self::F64(field) => field.shape(),
+            Self::Half(field) => field.shape(),
+        }
+    }
+}

@@ -1,0 +1,355 @@
+//! Launches: a call's arguments packed by role, in the order of its specification, and its plan, made once for calls that are alike.
+
+use std::sync::Arc;
+
+use lanefield_reference::field::FieldShape;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{LaunchGeometry, Slices};
+use lanefield_reference::real::{Precision, Real as _};
+
+use super::context::lock;
+use super::field::{DeviceTable, Tables};
+use super::plan::{Layout, LocalMemory, Plan};
+use super::{Arg, Buffer, DeviceError, Launch, OpenCl, Program};
+use crate::backend::BackendError;
+use crate::backend::specification::{Argument, Call, ComputedTable, Rows, Shape, Value};
+use crate::backend::timeline::announce;
+
+/// A kernel that was built, and its plan.
+#[derive(Clone)]
+pub(super) struct Prepared {
+    program: Arc<Program>,
+    plan: Arc<Plan>,
+    launched: LaunchGeometry,
+}
+
+/// What a table on the device was made for.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(super) struct TableKey {
+    name: &'static str,
+    target: FieldShape,
+    layout: Layout,
+    direction: usize,
+}
+
+/// Tables that are kept at most; beyond, all are made anew.
+const MOST_TABLES: usize = 64;
+/// Calls whose plans are kept at most.
+const MOST_PREPARED: usize = 1024;
+
+/// An argument, or what keeps it alive.
+enum Packed<'a> {
+    Plain(Arg<'a>),
+    Shared(Arc<Buffer>),
+    Small(SmallBuffer<'a>),
+}
+
+/// A small buffer of a launch, which goes back to the device's others afterwards. The queue is in order, so that who writes to it next waits for the
+/// kernel that reads it.
+struct SmallBuffer<'a> {
+    device: &'a OpenCl,
+    buffer: Option<Buffer>,
+}
+
+impl Drop for SmallBuffer<'_> {
+    fn drop(&mut self) {
+        lock(&self.device.small).extend(self.buffer.take());
+    }
+}
+
+/// The arguments of a launch, and the buffers that were made for it.
+pub(super) struct PackedArguments<'a> {
+    packed: Vec<Packed<'a>>,
+    /// Where the first component of a launch stands, and their number.
+    launched_parts: Option<usize>,
+}
+
+impl PackedArguments<'_> {
+    /// The arguments in the order of the specification.
+    pub fn arguments(&self) -> Vec<Arg<'_>> {
+        let arguments = self.packed.iter().map(|packed| match packed {
+            Packed::Plain(argument) => *argument,
+            Packed::Shared(buffer) => Arg::Buffer(buffer),
+            // There until it is dropped.
+            Packed::Small(small) => small.buffer.as_ref().map_or(Arg::U32(0), Arg::Buffer),
+        });
+        arguments.collect()
+    }
+}
+
+fn count<'a>(number: usize) -> Packed<'a> {
+    Packed::Plain(Arg::U32(number as u32))
+}
+
+/// A scalar in the precision in which fields are computed with.
+fn scalar<'a>(precision: Precision, value: f64) -> Packed<'a> {
+    Packed::Plain(match precision {
+        Precision::F64 => Arg::F64(value),
+        _ => Arg::F32(value as f32),
+    })
+}
+
+impl OpenCl {
+    /// The layout that the fields of a call have in common.
+    pub(super) fn layout_of(&self, call: &Call<'_, Self>) -> Result<Layout, BackendError> {
+        let fields = call.values().iter().flat_map(|(name, value)| {
+            let fields: Vec<_> = match value {
+                Value::Read(field) => vec![field.storage().layout],
+                Value::Write(field) => vec![field.storage().layout],
+                Value::Reads(fields) => fields.iter().map(|field| field.storage().layout).collect(),
+                _ => Vec::new(),
+            };
+            fields.into_iter().map(move |layout| (*name, layout))
+        });
+        let stencil = call.stencil().and_then(|table| match &table.0 {
+            // A stencil has an order, and no words.
+            Tables::Stencil { layout, .. } => Some(*layout),
+            Tables::Matrix { .. } => None,
+        });
+        let mut common = None;
+        for (name, layout) in fields {
+            match common {
+                None => common = Some((name, layout)),
+                Some((first, other)) if other != layout => {
+                    return Err(DeviceError::Layouts { kernel: call.kernel().name, first, other: name }.into());
+                }
+                Some(_) => {}
+            }
+        }
+        let Some((first, layout)) = common else { return Ok(self.layout()) };
+        match stencil {
+            Some(stencil) if stencil.site_order != layout.site_order => {
+                Err(DeviceError::Layouts { kernel: call.kernel().name, first, other: "stencil" }.into())
+            }
+            _ => Ok(layout),
+        }
+    }
+
+    /// Builds and plans a call, or takes what was made for one like it.
+    fn prepare(&self, shape: &Shape, layout: Layout) -> Result<Prepared, BackendError> {
+        let key = (shape.clone(), layout);
+        if let Some(prepared) = lock(&self.prepared).get(&key) {
+            return Ok(prepared.clone());
+        }
+        let plan = Arc::new(self.planner(layout).plan(shape)?);
+        let program = self.program(&shape.kernel.file(), &plan.options)?;
+        let launched = plan.launched(self.context.info(), program.log(), shape.kernel.name);
+        let prepared = Prepared { program, plan, launched };
+        let mut all = lock(&self.prepared);
+        if all.len() >= MOST_PREPARED {
+            all.clear();
+        }
+        all.insert(key, prepared.clone());
+        Ok(prepared)
+    }
+
+    /// Launches a kernel that sums nothing.
+    pub(super) fn launch_call(&self, call: &Call<'_, Self>) -> Result<(), BackendError> {
+        let (shape, layout) = (call.shape(), self.layout_of(call)?);
+        let Prepared { program, plan, launched } = self.prepare(shape, layout)?;
+        let LaunchGeometry { global, local } = launched;
+        let mut packed = self.pack(call, layout, Some(plan.local))?;
+        let parts = shape.parts();
+        for first in (0..parts.max(1)).step_by(plan.parts_per_launch.max(1)) {
+            if let Some(place) = packed.launched_parts {
+                packed.packed[place] = count(first);
+                packed.packed[place + 1] = count(plan.parts_per_launch);
+            }
+            self.announce_parts(shape, plan.parts_per_launch);
+            self.launch_of(&program, shape.kernel.name, Launch { global, local }, &packed.arguments())?;
+        }
+        Ok(())
+    }
+
+    /// Tells a timeline what the next launch does.
+    pub(super) fn announce(&self, shape: &Shape) {
+        if self.context.is_recorded() {
+            announce(shape.work());
+        }
+    }
+
+    /// The same of a launch of some of the components.
+    fn announce_parts(&self, shape: &Shape, parts: usize) {
+        if !self.context.is_recorded() || parts == shape.parts() {
+            return self.announce(shape);
+        }
+        let mut part = shape.clone();
+        let objects = part.fields.iter_mut().map(|field| &mut field.shape.object).chain([&mut part.target.object]);
+        for object in objects {
+            *object = object.with_parts(parts).unwrap_or(*object);
+        }
+        self.announce(&part);
+    }
+
+    /// The arguments of a call, by role. `local`: local memory that the kernel takes; none of one that sums.
+    pub(super) fn pack<'a>(
+        &'a self,
+        call: &'a Call<'_, Self>,
+        layout: Layout,
+        local: Option<LocalMemory>,
+    ) -> Result<PackedArguments<'a>, BackendError> {
+        let (kernel, shape) = (call.kernel(), call.shape());
+        let (target, precision) = (&shape.target, shape.precision());
+        let local = local.unwrap_or_default();
+        let local_memory = |bytes: Option<usize>| bytes.map(|bytes| Packed::Plain(Arg::Local(bytes)));
+        let wrong = |argument: &Argument| {
+            BackendError::from(DeviceError::Role { kernel: kernel.name, role: format!("{argument:?}") })
+        };
+        let mut packed = Vec::with_capacity(kernel.arguments.len() + 4);
+        let mut launched_parts = None;
+        for argument in kernel.arguments {
+            match *argument {
+                Argument::Field(role) => packed.push(Packed::Plain(buffer(call, role.name).ok_or(wrong(argument))?)),
+                Argument::Again(name) => packed.push(Packed::Plain(buffer(call, name).ok_or(wrong(argument))?)),
+                Argument::Fields(name, most) => {
+                    let Some(Value::Reads(fields)) = call.value(name) else { return Err(wrong(argument)) };
+                    // Arguments beyond the fields there are must be something, and are not read.
+                    for k in 0..most {
+                        let field = fields.get(k).or(fields.first()).ok_or(wrong(argument))?;
+                        packed.push(Packed::Plain(Arg::Buffer(&field.storage().buffer)));
+                    }
+                }
+                Argument::Stencil => match call.stencil() {
+                    Some(DeviceTable(Tables::Stencil { neighbours, lane_steps, .. })) => {
+                        packed.extend([neighbours, lane_steps].map(|table| Packed::Plain(Arg::Buffer(table))));
+                    }
+                    _ => return Err(wrong(argument)),
+                },
+                Argument::Matrix(_) => match call.matrix() {
+                    Some(DeviceTable(Tables::Matrix { coefficients, .. })) => {
+                        packed.push(Packed::Plain(Arg::Buffer(coefficients)));
+                    }
+                    _ => return Err(wrong(argument)),
+                },
+                Argument::Computed(table) => packed.push(Packed::Shared(self.computed(table, target, layout)?)),
+                Argument::Scalar(name) => packed.push(scalar(precision, call.scalar(name))),
+                Argument::Double(name) => packed.push(Packed::Plain(Arg::F64(call.scalar(name)))),
+                Argument::Complex(name) => {
+                    let value = call.complex(name);
+                    packed.extend([scalar(precision, value.re), scalar(precision, value.im)]);
+                }
+                Argument::Scalars(names) => {
+                    let scalars: Vec<f64> = names.iter().flat_map(|name| call.scalars(name)).copied().collect();
+                    let bytes: Vec<u8> = match precision {
+                        Precision::F64 => bytemuck::cast_slice(&scalars).to_vec(),
+                        _ => scalars.iter().flat_map(|&a| f32::from_f64(a).to_ne_bytes()).collect(),
+                    };
+                    packed.push(Packed::Small(self.small("scalars of right-hand sides", &bytes)?));
+                }
+                Argument::Indices(name) => {
+                    let numbers: Vec<u32> = call.indices(name).iter().map(|&number| number as u32).collect();
+                    let bytes = bytemuck::cast_slice(&numbers);
+                    packed.push(Packed::Small(self.small("numbers of right-hand sides", bytes)?));
+                }
+                Argument::Slices => {
+                    let slices = Slices::new(&target.lattice, target.sites, shape.direction)?;
+                    for tables in self.slice_tables(&slices, shape, layout)? {
+                        packed.push(Packed::Shared(tables));
+                    }
+                    packed.extend([slices.osites_a_class(), slices.lanes_a_group(), slices.classes()].map(count));
+                }
+                Argument::Osites => packed.push(count(target.osites())),
+                Argument::Elements => packed.push(count(target.osites() * shape.parts())),
+                Argument::PartWords => packed.push(count(target.object.part_words())),
+                Argument::Words => packed.push(count(target.object.words())),
+                Argument::Parts => packed.push(count(shape.parts())),
+                Argument::PartsOf(name) => {
+                    packed.push(count(shape.field(name).map_or(0, |field| field.object.parts())));
+                }
+                Argument::RhsParts => packed.push(count(shape.rhs_parts)),
+                Argument::LaunchedParts => {
+                    launched_parts = Some(packed.len());
+                    packed.extend([count(0), count(shape.parts())]);
+                }
+                Argument::Fermions(times) => {
+                    let ls = shape.matrix.map_or(1, |matrix| matrix.ls);
+                    packed.push(count(times as usize * shape.parts() / ls));
+                }
+                Argument::Ls => packed.push(count(shape.matrix.map_or(0, |matrix| matrix.ls))),
+                Argument::Dagger => {
+                    let dagger = shape.matrix.is_some_and(|matrix| matrix.dagger == Dagger::Yes);
+                    packed.push(count(usize::from(dagger)));
+                }
+                Argument::Boundary => {
+                    let masks = shape.links().map_or(0, |links| links.boundary.kernel_masks());
+                    packed.push(Packed::Plain(Arg::U32(masks)));
+                }
+                Argument::Constant(number) => packed.push(Packed::Plain(Arg::U32(number))),
+                Argument::Stage => packed.extend(local_memory(local.stage)),
+                Argument::SharedLinks => packed.extend(local_memory(local.shared_links)),
+                Argument::Accumulators => packed.extend(local_memory(local.accumulators)),
+            }
+        }
+        Ok(PackedArguments { packed, launched_parts })
+    }
+
+    /// A table that the lattice determines; made once.
+    fn computed(&self, table: ComputedTable, target: &FieldShape, layout: Layout) -> Result<Arc<Buffer>, BackendError> {
+        let FieldShape { lattice, sites, .. } = *target;
+        self.kept((table.name, target, layout, 0), || {
+            let entries = (table.make)(&lattice, sites)?;
+            let order = layout.site_order;
+            let entries = match table.rows {
+                Rows::Lanes => entries,
+                Rows::Osites => order.rearranged(&lattice, sites, entries),
+                Rows::OsitesOfAllSites => {
+                    let all = lanefield_reference::layout::Sites::Full;
+                    order.rearranged(&lattice, sites, order.renumbered(&lattice, all, entries))
+                }
+            };
+            self.upload_table(&entries, table.name)
+        })
+    }
+
+    /// Outer sites and lanes of slices. The order of the sums stays that of the host.
+    fn slice_tables(&self, slices: &Slices, shape: &Shape, layout: Layout) -> Result<[Arc<Buffer>; 2], BackendError> {
+        let (target, direction) = (&shape.target, shape.direction.index());
+        let osites = self.kept(("outer sites of slices", target, layout, direction), || {
+            let osites = slices.osites().to_vec();
+            let osites = layout.site_order.renumbered(&target.lattice, target.sites, osites);
+            self.upload_table(&osites, "table of outer sites of slices")
+        })?;
+        let lanes = self.kept(("lanes of slices", target, layout, direction), || {
+            self.upload_table(slices.lanes(), "table of lanes of slices")
+        })?;
+        Ok([osites, lanes])
+    }
+
+    /// A table, made once for a kind of field.
+    fn kept(
+        &self,
+        (name, target, layout, direction): (&'static str, &FieldShape, Layout, usize),
+        make: impl FnOnce() -> Result<Buffer, BackendError>,
+    ) -> Result<Arc<Buffer>, BackendError> {
+        let key = TableKey { name, target: *target, layout, direction };
+        if let Some(table) = lock(&self.tables).get(&key) {
+            return Ok(Arc::clone(table));
+        }
+        let table = Arc::new(make()?);
+        let mut tables = lock(&self.tables);
+        if tables.len() >= MOST_TABLES {
+            tables.clear();
+        }
+        tables.insert(key, Arc::clone(&table));
+        Ok(table)
+    }
+
+    /// A small buffer with these bytes: one of that size that was used before, or a new one.
+    fn small(&self, what: &'static str, bytes: &[u8]) -> Result<SmallBuffer<'_>, BackendError> {
+        let known = {
+            let mut small = lock(&self.small);
+            let place = small.iter().position(|buffer| buffer.bytes() == bytes.len());
+            place.map(|place| small.swap_remove(place))
+        };
+        let buffer = match known {
+            Some(buffer) => buffer,
+            None => self.context.allocate(bytes.len(), what)?,
+        };
+        self.context.write(&buffer, 0, bytes)?;
+        Ok(SmallBuffer { device: self, buffer: Some(buffer) })
+    }
+}
+
+fn buffer<'a>(call: &'a Call<'_, OpenCl>, name: &str) -> Option<Arg<'a>> {
+    call.field(name).map(|field| Arg::Buffer(&field.storage().buffer))
+}

@@ -1,0 +1,238 @@
+//! What a call of a kernel is about, but its numbers: fields by role, and what the work depends on. Plans, models and counts take it; no backend
+//! is needed.
+
+use lanefield_reference::field::{DoubledGauge, FieldShape, Object};
+use lanefield_reference::kernels::domain_wall::Form;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Direction, Lattice, LegOrder, Sites};
+use lanefield_reference::real::Precision;
+use serde::Serialize;
+
+use super::{Access, At, FieldRole, Holds, Kernel};
+
+/// What a launch does.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug, Serialize)]
+pub struct Work {
+    /// Floating-point operations, as the field counts them.
+    pub flops: u64,
+    /// Bytes that must be moved at least: each input once, each output once.
+    pub bytes: u64,
+}
+
+/// A field of a call.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct FieldOfCall {
+    /// Its name.
+    pub name: &'static str,
+    /// What it is.
+    pub shape: FieldShape,
+}
+
+/// What is known of a matrix along s.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MatrixFacts {
+    /// Its form.
+    pub form: Form,
+    /// Extent of the fifth dimension.
+    pub ls: usize,
+    /// Whether it is a conjugate one.
+    pub dagger: Dagger,
+}
+
+/// What a call of a kernel is about.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Shape {
+    /// The kernel.
+    pub kernel: &'static Kernel,
+    /// Its target.
+    pub target: FieldShape,
+    /// All fields, the target among them.
+    pub fields: Vec<FieldOfCall>,
+    /// The order of the legs.
+    pub legs: LegOrder,
+    /// The matrix along s.
+    pub matrix: Option<MatrixFacts>,
+    /// Components of a right-hand side; those of a site where there is one.
+    pub rhs_parts: usize,
+    /// Across which slices are summed.
+    pub direction: Direction,
+    /// Fields of a list.
+    pub listed: usize,
+}
+
+impl Shape {
+    /// A call with the fields that the roles of the kernel ask for, onto `sites`. `parts`: spinors or colour vectors a site.
+    pub fn usual(
+        kernel: &'static Kernel,
+        (lattice, sites): (Lattice, Sites),
+        precision: Precision,
+        links: DoubledGauge,
+        parts: usize,
+    ) -> Self {
+        let role = kernel.fields().find(|role| role.name == kernel.target());
+        let object = role.map_or(Object::Spinors(parts), |role| usual_object(role.holds, Object::Spinors(parts), links));
+        let sites = if role.is_some_and(|role| role.at == At::All) { Sites::Full } else { sites };
+        let target = FieldShape { lattice, sites, object, precision };
+        let field = |role: FieldRole| FieldOfCall { name: role.name, shape: usual_field(role, &target, links) };
+        Self {
+            kernel,
+            target,
+            fields: kernel.fields().map(field).collect(),
+            legs: LegOrder::DEFAULT,
+            matrix: kernel.arguments.iter().find_map(|argument| match argument {
+                super::Argument::Matrix(form) => Some(MatrixFacts { form: *form, ls: parts, dagger: Dagger::No }),
+                _ => None,
+            }),
+            rhs_parts: 1,
+            direction: Direction::T,
+            listed: 1,
+        }
+    }
+
+    /// The lattice.
+    pub fn lattice(&self) -> &Lattice {
+        &self.target.lattice
+    }
+
+    /// The sites of the target.
+    pub fn sites(&self) -> Sites {
+        self.target.sites
+    }
+
+    /// The precision of the target.
+    pub fn precision(&self) -> Precision {
+        self.target.precision
+    }
+
+    /// Components of a site of the target.
+    pub fn parts(&self) -> usize {
+        self.target.object.parts()
+    }
+
+    /// Sites of the target.
+    pub fn volume(&self) -> u64 {
+        self.target.volume() as u64
+    }
+
+    /// Bytes of a stored real, of half precision without its scale.
+    pub fn real_bytes(&self) -> u64 {
+        self.precision().bits() as u64 / 8
+    }
+
+    /// A field by name.
+    pub fn field(&self, name: &str) -> Option<&FieldShape> {
+        self.fields.iter().find(|field| field.name == name).map(|field| &field.shape)
+    }
+
+    /// How the links are stored, and their boundary phases.
+    pub fn links(&self) -> Option<DoubledGauge> {
+        self.fields.iter().find_map(|field| match field.shape.object {
+            Object::DoubledGauge(links) => Some(links),
+            _ => None,
+        })
+    }
+
+    /// Reals stored a link; 0 of a kernel that reads none.
+    pub fn reconstruct(&self) -> usize {
+        self.links().map_or(0, |links| links.format.reals())
+    }
+
+    /// What a launch does.
+    pub fn work(&self) -> Work {
+        (self.kernel.work)(self)
+    }
+
+    /// Bytes of all fields as they are stored: each that is read once, each that is written once, and lists as often as they have fields.
+    pub fn field_bytes(&self) -> u64 {
+        let times = |access| if access == Access::Update { 2 } else { 1 };
+        let of_role = |role: FieldRole| {
+            let bytes = self.field(role.name).map_or(0, FieldShape::device_bytes) as u64;
+            let count = if role.holds == Holds::Any && role.access == Access::Read && self.is_list(role.name) {
+                self.listed as u64
+            } else {
+                1
+            };
+            times(role.access) * count * bytes
+        };
+        self.kernel.fields().map(of_role).sum()
+    }
+
+    fn is_list(&self, name: &str) -> bool {
+        self.kernel.arguments.iter().any(|argument| matches!(argument, super::Argument::Fields(list, _) if *list == name))
+    }
+
+    /// Real components of the target: of vector operations, what they compute.
+    pub fn components(&self) -> u64 {
+        self.volume() * 2 * self.target.object.words() as u64
+    }
+}
+
+/// What a field with a role holds, where the target holds `target`.
+fn usual_object(holds: Holds, target: Object, links: DoubledGauge) -> Object {
+    match holds {
+        Holds::Spinors => Object::Spinors(target.parts()),
+        Holds::ColourVectors => Object::ColourVectors(target.parts()),
+        Holds::DoubledLinks => Object::DoubledGauge(links),
+        Holds::Links => Object::Gauge,
+        Holds::FieldStrength => Object::FieldStrength,
+        Holds::CloverBlocks => Object::CloverBlocks,
+        Holds::ComplexNumber => Object::ComplexNumber,
+        Holds::Any | Holds::AnyNumber | Holds::Converted => target,
+    }
+}
+
+fn usual_field(role: FieldRole, target: &FieldShape, links: DoubledGauge) -> FieldShape {
+    let object = usual_object(role.holds, target.object, links);
+    if role.holds == Holds::Converted {
+        // Between 32 and 64 bits, and from 32 to half precision.
+        let precision = if target.precision == Precision::F32 { Precision::F64 } else { Precision::F32 };
+        let lattice = target.lattice.in_scalar(precision.scalar()).unwrap_or(target.lattice);
+        return FieldShape { object, precision, lattice, ..*target };
+    }
+    FieldShape { sites: sites_of(role, target.sites), object, ..*target }
+}
+
+/// The sites of a field with a role, where the target lies on `target`.
+pub(super) fn sites_of(role: FieldRole, target: Sites) -> Sites {
+    match role.at {
+        At::Target => target,
+        At::Neighbours => target.neighbours(),
+        At::All => Sites::Full,
+    }
+}
+
+/// Whether a field may be what a role asks for; its sites are asked apart.
+pub(super) fn holds(role: FieldRole, given: Object, target: Object) -> bool {
+    match (role.holds, given) {
+        (Holds::Spinors, Object::Spinors(count)) => matches!(target, Object::Spinors(parts) if parts == count),
+        (Holds::ColourVectors, Object::ColourVectors(count)) => {
+            matches!(target, Object::ColourVectors(parts) if parts == count)
+        }
+        (Holds::DoubledLinks, Object::DoubledGauge(_))
+        | (Holds::Links, Object::Gauge)
+        | (Holds::FieldStrength, Object::FieldStrength)
+        | (Holds::CloverBlocks, Object::CloverBlocks)
+        | (Holds::ComplexNumber, Object::ComplexNumber) => true,
+        (Holds::Any | Holds::Converted, given) => given == target,
+        (Holds::AnyNumber, given) => target.with_parts(given.parts()) == Some(given),
+        _ => false,
+    }
+}
+
+/// What a role asks for, in words.
+pub(super) fn asked(role: FieldRole, target: &FieldShape) -> String {
+    let what = match role.holds {
+        Holds::Spinors => "as many spinors a site".to_owned(),
+        Holds::ColourVectors => "as many colour vectors a site".to_owned(),
+        Holds::DoubledLinks => "doubled links".to_owned(),
+        Holds::Links => "links".to_owned(),
+        Holds::FieldStrength => "field strengths".to_owned(),
+        Holds::CloverBlocks => "clover blocks".to_owned(),
+        Holds::ComplexNumber => "complex numbers".to_owned(),
+        Holds::Any | Holds::Converted => "the same at each site".to_owned(),
+        Holds::AnyNumber => "any number of the same components at each site".to_owned(),
+    };
+    let sites = sites_of(role, target.sites);
+    let precision = if role.holds == Holds::Converted { "any precision".to_owned() } else { target.precision.to_string() };
+    format!("{what}, in {precision}, on {sites} sites of the lattice of a {}", target.describe())
+}

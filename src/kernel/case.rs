@@ -1,0 +1,367 @@
+//! A kernel with arguments made for it, from its specification alone: random fields by role, tables, scalars. Verification, benchmarks and the tuner
+//! launch these.
+
+use lanefield_reference::field::{DoubledGauge, FieldShape, Object};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::domain_wall::{Form, InverseForm, MobiusCoefficients, SMatrix};
+use lanefield_reference::kernels::reduce::Sum;
+use lanefield_reference::layout::{Direction, Lattice, LegOrder, Sites, Stencil};
+use lanefield_reference::links::{double, raw};
+use lanefield_reference::real::Precision;
+use num_complex::Complex;
+
+use super::test_data::{Numbers, TestData};
+use super::{
+    Access, Argument, Arguments, FieldRole, Holds, HostFunction, Kernel, MatrixFacts, PlainLinks, Shape, Value,
+};
+use crate::backend::{AnyField, Backend, BackendError, Cpu, HostField, Memory};
+use crate::in_precision;
+
+/// For what arguments are made.
+#[derive(Clone, Copy, Debug)]
+pub struct CaseOptions<'a> {
+    /// The lattice in lanes.
+    pub lattice: Lattice,
+    /// The sites of the target; of kernels whose fields lie on all sites, these are taken.
+    pub sites: Sites,
+    /// The precision of the target.
+    pub precision: Precision,
+    /// The precision from which is converted; the usual one where there is none.
+    pub from: Option<Precision>,
+    /// Spinors or colour vectors a site.
+    pub parts: usize,
+    /// Extent of the fifth dimension; all of a site's spinors where there is none.
+    pub ls: Option<usize>,
+    /// Whether matrices along s are conjugate ones.
+    pub matrix_dagger: bool,
+    /// Components of a right-hand side.
+    pub rhs_parts: usize,
+    /// Fields of lists.
+    pub listed: usize,
+    /// How links are stored, and their boundary phases.
+    pub links: DoubledGauge,
+    /// The links; where there are none, random numbers, of which no time depends.
+    pub configuration: Option<&'a Configuration>,
+    /// The order of the legs.
+    pub legs: LegOrder,
+    /// Across which slices are summed.
+    pub direction: Direction,
+    /// What numbers the fields hold.
+    pub numbers: Numbers,
+    /// Where they come from.
+    pub data: TestData,
+}
+
+impl CaseOptions<'_> {
+    /// Ordinary numbers.
+    pub fn new(lattice: Lattice, sites: Sites, precision: Precision, links: DoubledGauge, parts: usize) -> Self {
+        Self {
+            lattice,
+            sites,
+            precision,
+            from: None,
+            parts,
+            ls: None,
+            matrix_dagger: false,
+            rhs_parts: 1,
+            listed: 1,
+            links,
+            configuration: None,
+            legs: LegOrder::DEFAULT,
+            direction: Direction::T,
+            numbers: Numbers::Ordinary,
+            data: TestData::new(1),
+        }
+    }
+}
+
+/// A kernel with arguments on the host.
+#[derive(Clone, Debug)]
+pub struct Case {
+    shape: Shape,
+    fields: Vec<(&'static str, Vec<HostField>)>,
+    stencil: Option<Stencil>,
+    matrix: Option<SMatrix>,
+    scalars: Vec<(&'static str, Scalars)>,
+    indices: Vec<usize>,
+}
+
+#[derive(Clone, Debug)]
+enum Scalars {
+    One(f64),
+    Complex(Complex<f64>),
+    Several(Vec<f64>),
+}
+
+/// What a kernel gave.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The fields that it wrote.
+    pub fields: Vec<(&'static str, HostField)>,
+    /// The sums.
+    pub sums: Vec<f64>,
+}
+
+impl Case {
+    /// Makes arguments for a kernel.
+    ///
+    /// # Errors
+    /// A lattice without the sites asked for, links that are not in SU(3), no room.
+    pub fn new(kernel: &'static Kernel, options: &CaseOptions<'_>) -> Result<Self, BackendError> {
+        let shape = Self::shape_of(kernel, options);
+        let CaseOptions { numbers, data, precision, .. } = *options;
+        let scalar_numbers = if numbers == Numbers::Tiny { Numbers::Ordinary } else { numbers };
+        let mut drawn = 0;
+        let mut scalar = || {
+            drawn += 1;
+            in_precision!(precision, R => data.scalar::<R>(scalar_numbers, drawn - 1))
+        };
+        let mut fields = Vec::new();
+        for (number, role) in (1..).zip(kernel.fields()) {
+            let Some(&of_role) = shape.field(role.name) else { continue };
+            let count = if is_list(kernel, role.name) { options.listed } else { 1 };
+            let several = (0..count as u32).map(|k| Self::field(of_role, role, number + 32 * k, options));
+            fields.push((role.name, several.collect::<Result<Vec<_>, _>>()?));
+        }
+        let (mut stencil, mut matrix, mut scalars, mut indices) = (None, None, Vec::new(), Vec::new());
+        for argument in kernel.arguments {
+            match *argument {
+                Argument::Stencil => stencil = Some(Stencil::new(shape.target.lattice, shape.target.sites)?),
+                Argument::Matrix(form) => matrix = Some(Self::along_s(form, &shape)?),
+                Argument::Scalar(name) => scalars.push((name, Scalars::One(scalar()))),
+                // Coefficients of clover terms: a diagonal near 4.
+                Argument::Double(name) => {
+                    let value = data.scalar::<f64>(Numbers::Ordinary, 64 + scalars.len() as u32);
+                    scalars.push((name, Scalars::One(if name == "diagonal" { 2.0 + value.abs() } else { value })));
+                }
+                Argument::Complex(name) => {
+                    scalars.push((name, Scalars::Complex(Complex::new(scalar(), scalar()))));
+                }
+                Argument::Scalars(names) => {
+                    for name in names {
+                        let count = shape.parts() / shape.rhs_parts;
+                        scalars.push((*name, Scalars::Several((0..count).map(|_| scalar()).collect())));
+                    }
+                }
+                Argument::Indices(_) => indices = taken(options),
+                _ => {}
+            }
+        }
+        Ok(Self { shape, fields, stencil, matrix, scalars, indices })
+    }
+
+    /// What the call will be about: no numbers are made.
+    pub fn shape_of(kernel: &'static Kernel, options: &CaseOptions<'_>) -> Shape {
+        let CaseOptions { lattice, sites, precision, parts, links, rhs_parts, .. } = *options;
+        let mut shape = Shape::usual(kernel, (lattice, sites), precision, links, parts);
+        shape.legs = options.legs;
+        shape.direction = options.direction;
+        shape.listed = options.listed;
+        shape.rhs_parts = rhs_parts;
+        if let Some(MatrixFacts { ls, dagger, .. }) = &mut shape.matrix {
+            *ls = options.ls.unwrap_or(parts);
+            *dagger = crate::backend::specification::dagger_if(options.matrix_dagger);
+        }
+        // Of several right-hand sides every second is taken, and put back.
+        if kernel.arguments.iter().any(|argument| matches!(argument, Argument::Indices(_))) {
+            let some = taken(options).len() * rhs_parts;
+            let roles: Vec<FieldRole> = kernel.fields().collect();
+            let part = if roles.iter().any(|role| role.name == kernel.target() && role.access == Access::Write) {
+                kernel.target()
+            } else {
+                "x"
+            };
+            for field in shape.fields.iter_mut().filter(|field| field.name == part) {
+                field.shape.object = Object::Spinors(some);
+            }
+            if part == kernel.target() {
+                shape.target.object = Object::Spinors(some);
+            }
+        }
+        if let Some(from) = options.from {
+            let in_scalar = lattice.in_scalar(from.scalar()).unwrap_or(lattice);
+            for role in kernel.fields().filter(|role| role.holds == Holds::Converted) {
+                for field in shape.fields.iter_mut().filter(|field| field.name == role.name) {
+                    field.shape = FieldShape { precision: from, lattice: in_scalar, ..field.shape };
+                }
+            }
+        }
+        shape
+    }
+
+    fn field(
+        shape: FieldShape,
+        role: FieldRole,
+        number: u32,
+        options: &CaseOptions<'_>,
+    ) -> Result<HostField, BackendError> {
+        let FieldShape { lattice, sites, object, precision } = shape;
+        let CaseOptions { configuration, links, numbers, data, .. } = *options;
+        in_precision!(precision, R => Ok(match (role.holds, configuration) {
+            (Holds::DoubledLinks, Some(configuration)) => {
+                HostField::new(double::<R>(configuration, lattice, sites, links)?.into_data())
+            }
+            (Holds::Links, Some(configuration)) => {
+                HostField::new(raw::<R>(configuration, lattice, links.boundary)?.into_data())
+            }
+            _ => HostField::new(data.field::<R, Object>(lattice, sites, object, numbers, number)?.into_data()),
+        }))
+    }
+
+    fn along_s(form: Form, shape: &Shape) -> Result<SMatrix, BackendError> {
+        let (ls, dagger) = shape.matrix.map_or((1, crate::backend::specification::dagger_if(false)), |matrix| (matrix.ls, matrix.dagger));
+        let diagonal = MobiusCoefficients::new(ls, 0.1, 1.4, 1.5, 0.5)?.diagonal();
+        let diagonal = if dagger == crate::backend::specification::dagger_if(true) { diagonal.dagger() } else { diagonal };
+        Ok(match form {
+            Form::Tridiagonal => diagonal.matrix(),
+            Form::Sweep => diagonal.inverse(InverseForm::Sweep)?,
+            Form::Dense => diagonal.inverse(InverseForm::Dense)?,
+        })
+    }
+
+    /// What it is about.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The kernel.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.shape.kernel
+    }
+
+    /// The arguments on a backend.
+    ///
+    /// # Errors
+    /// What the backend reports: no room, say.
+    pub fn on<B: Memory>(&self, backend: &B) -> Result<CaseOn<B>, BackendError> {
+        let held = |fields: &Vec<HostField>| {
+            fields.iter().map(|field| AnyField::store(backend, field.clone())).collect::<Result<Vec<_>, _>>()
+        };
+        let fields = self.fields.iter().map(|(name, fields)| Ok::<_, BackendError>((*name, held(fields)?)));
+        Ok(CaseOn {
+            fields: fields.collect::<Result<_, _>>()?,
+            stencil: self.stencil.as_ref().map(|stencil| backend.stencil(stencil.clone())).transpose()?,
+            matrix: self.matrix.as_ref().map(|m| backend.matrix(m, self.shape.precision())).transpose()?,
+        })
+    }
+
+    /// What the CPU kernel gives.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    pub fn on_cpu(&self, cpu: &Cpu, sum: Sum) -> Result<Outcome, BackendError> {
+        let mut held = self.on(cpu)?;
+        let sums = held.launch(self, cpu, sum)?;
+        held.outcome(self, cpu, sums)
+    }
+
+    /// What the plain loops give. `links`: those of which the case was made.
+    ///
+    /// # Errors
+    /// None that occurs for a case that was made from the specification.
+    pub fn in_plain_loops(&self, cpu: &Cpu, links: &PlainLinks<'_>, sum: Sum) -> Result<Outcome, BackendError> {
+        let mut held = self.on(cpu)?;
+        let mut call = held.arguments(self).call()?;
+        let sums = match self.kernel().plain {
+            HostFunction::Launch(plain) => plain(&mut call, links).map(|()| Vec::new())?,
+            HostFunction::Reduce(plain) => plain(&mut call, sum)?,
+            HostFunction::None => Vec::new(),
+        };
+        drop(call);
+        held.outcome(self, cpu, sums)
+    }
+}
+
+/// The right-hand sides that are taken: every second, the last first.
+fn taken(options: &CaseOptions<'_>) -> Vec<usize> {
+    (0..(options.parts / options.rhs_parts).max(1)).step_by(2).rev().collect()
+}
+
+fn is_list(kernel: &Kernel, name: &str) -> bool {
+    kernel.arguments.iter().any(|argument| matches!(argument, Argument::Fields(list, _) if *list == name))
+}
+
+/// The arguments of a case on a backend.
+pub struct CaseOn<B: Memory> {
+    fields: Vec<(&'static str, Vec<AnyField<B::Storage>>)>,
+    stencil: Option<B::Table>,
+    matrix: Option<B::Table>,
+}
+
+impl<B: Memory> CaseOn<B> {
+    fn arguments<'a>(&'a mut self, case: &'a Case) -> Arguments<'a, B> {
+        let kernel = case.kernel();
+        let mut arguments = Arguments::new(kernel)
+            .legs(case.shape.legs)
+            .rhs_parts(case.shape.rhs_parts)
+            .direction(case.shape.direction);
+        if let Some(stencil) = &self.stencil {
+            arguments = arguments.stencil(stencil);
+        }
+        if let Some(matrix) = &self.matrix {
+            arguments = arguments.matrix(matrix);
+        }
+        for (name, scalars) in &case.scalars {
+            let value = match scalars {
+                Scalars::One(scalar) => Value::Scalar(*scalar),
+                Scalars::Complex(scalar) => Value::Complex(*scalar),
+                Scalars::Several(scalars) => Value::Scalars(scalars),
+            };
+            arguments = arguments.value(name, value);
+        }
+        for argument in kernel.arguments {
+            if let Argument::Indices(name) = *argument {
+                arguments = arguments.value(name, Value::Indices(&case.indices));
+            }
+        }
+        for (name, fields) in &mut self.fields {
+            let role = kernel.fields().find(|role| role.name == *name);
+            let value = match (role.map(|role| role.access), is_list(kernel, name), &mut fields[..]) {
+                (_, true, fields) => Value::Reads(fields.iter().collect()),
+                (Some(Access::Write | Access::Update), _, [field, ..]) => Value::Write(field),
+                (_, _, [field, ..]) => Value::Read(field),
+                _ => continue,
+            };
+            arguments = arguments.value(name, value);
+        }
+        arguments
+    }
+
+    /// Launches the kernel: its sums, where it has any.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    pub fn launch(&mut self, case: &Case, backend: &B, sum: Sum) -> Result<Vec<f64>, BackendError>
+    where
+        B: Backend,
+    {
+        let call = self.arguments(case).call()?;
+        match case.kernel().sums() {
+            true => Ok(backend.reduce(call, sum)?.round()),
+            false => backend.launch(call).map(|()| Vec::new()),
+        }
+    }
+
+    /// Makes what the kernel writes zero, so that one that writes nothing is found out.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    pub fn clear(&mut self, case: &Case, backend: &B) -> Result<(), BackendError> {
+        let written = |name: &str| case.kernel().fields().any(|role| role.name == name && role.access == Access::Write);
+        for (_, fields) in self.fields.iter_mut().filter(|(name, _)| written(name)) {
+            fields.iter_mut().try_for_each(|field| backend.fill_zero(field))?;
+        }
+        Ok(())
+    }
+
+    /// What the kernel wrote.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    pub fn outcome(&self, case: &Case, backend: &B, sums: Vec<f64>) -> Result<Outcome, BackendError> {
+        let written = |name: &str| case.kernel().fields().any(|role| role.name == name && role.access != Access::Read);
+        let fields = self.fields.iter().filter(|(name, _)| written(name));
+        let loaded = fields.flat_map(|(name, fields)| fields.iter().map(|field| Ok((*name, backend.load(field)?))));
+        Ok(Outcome { fields: loaded.collect::<Result<_, BackendError>>()?, sums })
+    }
+}

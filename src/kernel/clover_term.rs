@@ -1,0 +1,237 @@
+//! Field strength, clover term and its inverse (`docs/arithmetic.md` §13), and the picking of one parity.
+
+use lanefield_reference::field::{CloverBlocks, ComplexNumber, FieldError, FieldStrength, Gauge, SiteObject};
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::clover_term::{self, CloverCoefficients};
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Sites, osites_in_full};
+use lanefield_reference::real::Precision;
+use lanefield_reference::scalar::{self, ScalarClover};
+
+use super::Argument::{Computed, Double, Field, Osites, Stencil, Words};
+use super::{Argument, Arguments, At, Ceiling, ComputedTable, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks};
+use super::{Rows, Shape, Work, read, write};
+use crate::backend::{BackendError, FieldOn, Launch};
+use crate::in_precision;
+
+/// The kernels of the family.
+pub static KERNELS: &[&Kernel] = &[&FIELD_STRENGTH, &CLOVER_TERM, &CLOVER_INVERSE, &PICK_CHECKERBOARD];
+
+const BASE: Kernel = Kernel {
+    name: "",
+    family: "clover_term",
+    computes: "",
+    dagger: Dagger::No,
+    arguments: &[],
+    options: &[],
+    geometry: Geometry::Parts { vectors: false },
+    // Blocks in half precision are those of f32, rounded.
+    precisions: &Precision::OF_ARITHMETIC,
+    tuned_as: None,
+    usual_parts: 1,
+    work: moved,
+    ceiling: Ceiling::Copy,
+    cpu: HostFunction::None,
+    plain: HostFunction::None,
+};
+
+/// out = the field strengths F_μν of the six planes.
+pub static FIELD_STRENGTH: Kernel = Kernel {
+    name: "field_strength",
+    computes: "out = F of the six planes, from links",
+    arguments: &[
+        Field(write("out", Holds::FieldStrength, At::All)),
+        Field(read("links", Holds::Links, At::All)),
+        Stencil,
+        Osites,
+    ],
+    cpu: HostFunction::Launch(cpu_of_strength),
+    plain: HostFunction::Launch(plain_of_strength),
+    ..BASE
+};
+
+/// out = the clover term of a field strength.
+pub static CLOVER_TERM: Kernel = Kernel {
+    name: "clover_term",
+    computes: "out = clover term of strength",
+    arguments: &[
+        Field(write("out", Holds::CloverBlocks, At::Target)),
+        Field(read("strength", Holds::FieldStrength, At::Target)),
+        Double("diagonal"),
+        Double("spatial"),
+        Double("temporal"),
+        Osites,
+    ],
+    cpu: HostFunction::Launch(cpu_of_term),
+    plain: HostFunction::Launch(plain_of_term),
+    ..BASE
+};
+
+/// out = the inverse of each block, and the least pivots of both.
+pub static CLOVER_INVERSE: Kernel = Kernel {
+    name: "clover_inverse",
+    computes: "out = inverse of the blocks of term; pivots",
+    arguments: &[
+        Field(write("out", Holds::CloverBlocks, At::Target)),
+        Argument::Field(write("pivots", Holds::ComplexNumber, At::Target)),
+        Field(read("term", Holds::CloverBlocks, At::Target)),
+        Osites,
+    ],
+    geometry: Geometry::Sites,
+    cpu: HostFunction::Launch(cpu_of_inverse),
+    plain: HostFunction::Launch(plain_of_inverse),
+    ..BASE
+};
+
+/// out = what x, on all sites, holds at the sites of out's parity.
+pub static PICK_CHECKERBOARD: Kernel = Kernel {
+    name: "pick_checkerboard",
+    computes: "out = x at the sites of one parity",
+    arguments: &[
+        Field(write("out", Holds::Any, At::Target)),
+        Field(read("x", Holds::Any, At::All)),
+        Computed(ComputedTable {
+            name: "osites in the full lattice",
+            rows: Rows::OsitesOfAllSites,
+            make: |lattice, sites| match sites {
+                Sites::Parity(parity) => osites_in_full(lattice, parity),
+                Sites::Full => Ok((0..lattice.osites(sites) as u32).collect()),
+            },
+        }),
+        Osites,
+        Words,
+    ],
+    geometry: Geometry::Sites,
+    cpu: HostFunction::Launch(cpu_of_picking),
+    plain: HostFunction::Launch(plain_of_picking),
+    ..BASE
+};
+
+/// Made once for an operator: nobody counts their operations.
+fn moved(shape: &Shape) -> Work {
+    Work { flops: 0, bytes: shape.field_bytes() }
+}
+
+fn cpu_of_strength(call: &mut HostCall<'_>) -> Result<(), FieldError> {
+    in_precision!(call.shape().precision(), R => {
+        let out = call.write::<R, FieldStrength>("out")?;
+        clover_term::field_strength(out, call.host_stencil()?, call.read::<R, Gauge>("links")?)
+    })
+}
+
+fn coefficients(call: &HostCall<'_>) -> CloverCoefficients {
+    let [diagonal, spatial, temporal] = ["diagonal", "spatial", "temporal"].map(|name| call.scalar(name));
+    CloverCoefficients { diagonal, spatial, temporal }
+}
+
+fn cpu_of_term(call: &mut HostCall<'_>) -> Result<(), FieldError> {
+    in_precision!(call.shape().precision(), R => {
+        let out = call.write::<R, CloverBlocks>("out")?;
+        clover_term::clover_term(out, call.read::<R, FieldStrength>("strength")?, coefficients(call))
+    })
+}
+
+fn cpu_of_inverse(call: &mut HostCall<'_>) -> Result<(), FieldError> {
+    in_precision!(call.shape().precision(), R => {
+        let out = call.write::<R, CloverBlocks>("out")?;
+        let pivots = call.write::<R, ComplexNumber>("pivots")?;
+        clover_term::clover_inverse(out, pivots, call.read::<R, CloverBlocks>("term")?)
+    })
+}
+
+fn cpu_of_picking(call: &mut HostCall<'_>) -> Result<(), FieldError> {
+    in_precision!(call.shape().precision(), R => {
+        let out = call.data_mut::<R>("out")?;
+        clover_term::pick_checkerboard(out, call.data::<R>("x")?)
+    })
+}
+
+/// The plain term with these coefficients.
+fn plain_clover<'a>(links: &PlainLinks<'a>, shape: &Shape, of: CloverCoefficients) -> ScalarClover<'a> {
+    let wilson = links.wilson(shape);
+    ScalarClover { wilson, mass: of.diagonal - 4.0, csw_r: 2.0 * of.spatial, csw_t: 2.0 * of.temporal }
+}
+
+fn plain_of_strength(call: &mut HostCall<'_>, links: &PlainLinks<'_>) -> Result<(), FieldError> {
+    in_precision!(call.shape().precision(), R => {
+        let result = plain_clover(links, call.shape(), coefficients(call)).field_strength::<R>();
+        call.data_mut::<R>("out")?.assign(&result)
+    })
+}
+
+fn plain_of_term(call: &mut HostCall<'_>, links: &PlainLinks<'_>) -> Result<(), FieldError> {
+    in_precision!(call.shape().precision(), R => {
+        let strength = call.data::<R>("strength")?.to_site_order();
+        let result = plain_clover(links, call.shape(), coefficients(call)).term(&strength);
+        call.data_mut::<R>("out")?.assign(&result)
+    })
+}
+
+fn plain_of_inverse(call: &mut HostCall<'_>, _: &PlainLinks<'_>) -> Result<(), FieldError> {
+    in_precision!(call.shape().precision(), R => {
+        let (inverse, pivots) = scalar::clover_inverse(&call.data::<R>("term")?.to_site_order());
+        call.data_mut::<R>("out")?.assign(&inverse)?;
+        call.data_mut::<R>("pivots")?.assign(&pivots)
+    })
+}
+
+fn plain_of_picking(call: &mut HostCall<'_>, _: &PlainLinks<'_>) -> Result<(), FieldError> {
+    in_precision!(call.shape().precision(), R => {
+        let x = call.data::<R>("x")?.to_site_order();
+        call.data_mut::<R>("out")?.assign(&x)
+    })
+}
+
+/// What makes clover terms, on any backend.
+pub trait CloverTermKernels: Launch {
+    /// out = the field strengths F_μν of the six planes. `stencil`: that of all sites; `links`: from [`lanefield_reference::links::raw`].
+    ///
+    /// # Errors
+    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
+    fn field_strength<R: Vectors>(
+        &self,
+        out: &mut FieldOn<Self, R, FieldStrength>,
+        stencil: &Self::Table,
+        links: &FieldOn<Self, R, Gauge>,
+    ) -> Result<(), BackendError> {
+        self.launch(Arguments::new(&FIELD_STRENGTH).write("out", out).stencil(stencil).read("links", links).call()?)
+    }
+
+    /// out = the clover term of a field strength.
+    fn clover_term<R: Vectors>(
+        &self,
+        out: &mut FieldOn<Self, R, CloverBlocks>,
+        strength: &FieldOn<Self, R, FieldStrength>,
+        coefficients: CloverCoefficients,
+    ) -> Result<(), BackendError> {
+        let CloverCoefficients { diagonal, spatial, temporal } = coefficients;
+        let arguments = Arguments::new(&CLOVER_TERM).write("out", out).read("strength", strength);
+        let scalars = [("diagonal", diagonal), ("spatial", spatial), ("temporal", temporal)];
+        self.launch(scalars.into_iter().fold(arguments, |all, (name, value)| all.scalar(name, value)).call()?)
+    }
+
+    /// out = the inverse of each block; pivots = (that of block 0, of block 1), 0 or not finite where a block is singular.
+    fn clover_inverse<R: Vectors>(
+        &self,
+        out: &mut FieldOn<Self, R, CloverBlocks>,
+        pivots: &mut FieldOn<Self, R, ComplexNumber>,
+        term: &FieldOn<Self, R, CloverBlocks>,
+    ) -> Result<(), BackendError> {
+        let arguments = Arguments::new(&CLOVER_INVERSE).write("out", out).write("pivots", pivots);
+        self.launch(arguments.read("term", term).call()?)
+    }
+
+    /// out = what x, on all sites, holds at the sites of out's parity.
+    fn pick_checkerboard<R: Vectors, K: SiteObject>(
+        &self,
+        out: &mut FieldOn<Self, R, K>,
+        x: &FieldOn<Self, R, K>,
+    ) -> Result<(), BackendError> {
+        if out.sites() == Sites::Full {
+            return Err(clover_term::not_a_parity(out.describe()).into());
+        }
+        self.launch(Arguments::new(&PICK_CHECKERBOARD).write("out", out).read("x", x).call()?)
+    }
+}
+
+impl<B: Launch + ?Sized> CloverTermKernels for B {}

@@ -1,0 +1,167 @@
+//! Products with matrices along the fifth dimension (`docs/arithmetic.md` §14): each fermion is ls spinors of a site, s fastest.
+
+use lanefield_reference::field::{FieldError, Spinors};
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::domain_wall::{self, Form, require_tridiagonal};
+use lanefield_reference::kernels::hop::Dagger as DaggerOf;
+use lanefield_reference::real::Precision;
+use lanefield_reference::scalar;
+
+use super::Argument::{self, Dagger, Field, Ls, Matrix, Osites, Parts};
+use super::BuildOption::PartsPerWorkItem;
+use super::plain::{list, put};
+use super::prelude::ConvertKernels as _;
+use super::{Arguments, At, Ceiling, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks, Shape, Work};
+use super::{read, write};
+use crate::backend::{BackendError, FieldOn, Launch, TableFacts};
+use crate::in_precision;
+
+/// The kernels of the family.
+pub static KERNELS: &[&Kernel] = &[&S_TRIDIAGONAL, &S_TRIDIAGONAL_ADD, &S_SWEEP, &S_DENSE];
+
+const OUT: Argument = Field(write("out", Holds::Spinors, At::Target));
+const X: Argument = Field(read("x", Holds::Spinors, At::Target));
+
+const fn kernel(name: &'static str, computes: &'static str, arguments: &'static [Argument]) -> Kernel {
+    Kernel {
+        name,
+        family: "domain_wall",
+        computes,
+        dagger: DaggerOf::No,
+        arguments,
+        options: &[PartsPerWorkItem("S_AT_ONCE")],
+        geometry: Geometry::AlongS,
+        precisions: &Precision::ALL,
+        tuned_as: None,
+        usual_parts: 16,
+        work,
+        ceiling: Ceiling::Copy,
+        cpu: HostFunction::Launch(cpu),
+        plain: HostFunction::Launch(plain),
+    }
+}
+
+/// out = matrix · x, of a tridiagonal matrix.
+pub static S_TRIDIAGONAL: Kernel = kernel(
+    "s_tridiagonal",
+    "out = matrix · x along s, tridiagonal",
+    &[OUT, Matrix(Form::Tridiagonal), X, Osites, Parts, Ls, Dagger],
+);
+
+/// out = matrix · x + z, of a tridiagonal matrix.
+pub static S_TRIDIAGONAL_ADD: Kernel = kernel(
+    "s_tridiagonal_add",
+    "out = matrix · x + z along s, tridiagonal",
+    &[
+        OUT,
+        Matrix(Form::Tridiagonal),
+        X,
+        Field(read("z", Holds::Spinors, At::Target)),
+        Osites,
+        Parts,
+        Ls,
+        Dagger,
+    ],
+);
+
+/// out = inverse · x, by elimination. It makes halves of spinors, and half precision rounds whole ones.
+pub static S_SWEEP: Kernel = Kernel {
+    precisions: &Precision::OF_ARITHMETIC,
+    ..kernel(
+        "s_sweep",
+        "out = inverse · x along s, by a sweep",
+        &[OUT, Matrix(Form::Sweep), X, Osites, Argument::Fermions(2), Ls, Dagger],
+    )
+};
+
+/// out = matrix · x, of a dense matrix.
+pub static S_DENSE: Kernel =
+    kernel("s_dense", "out = matrix · x along s, dense", &[OUT, Matrix(Form::Dense), X, Osites, Parts, Ls]);
+
+/// Floating-point operations of a sum of spinors.
+const SUM_FLOPS: u64 = 24;
+
+fn work(shape: &Shape) -> Work {
+    let spinors = shape.volume() * shape.parts() as u64;
+    let fermion = shape.matrix.map_or(0, |matrix| matrix.form.flops(matrix.ls) * spinors / matrix.ls as u64);
+    let sum = if shape.field("z").is_some() { SUM_FLOPS * spinors } else { 0 };
+    Work { flops: fermion + sum, bytes: shape.field_bytes() }
+}
+
+fn cpu(call: &mut HostCall<'_>) -> Result<(), FieldError> {
+    in_precision!(call.shape().precision(), R => {
+        let out = call.write::<R, Spinors>("out")?;
+        let (matrix, x) = (call.host_matrix()?, call.read::<R, Spinors>("x")?);
+        match call.shape().field("z") {
+            None => domain_wall::multiply(out, matrix, x),
+            Some(_) => domain_wall::multiply_add(out, matrix, x, call.read::<R, Spinors>("z")?),
+        }
+    })
+}
+
+fn plain(call: &mut HostCall<'_>, _: &PlainLinks<'_>) -> Result<(), FieldError> {
+    in_precision!(call.shape().precision(), R => {
+        let x = list(call.data::<R>("x")?);
+        let z = call.shape().field("z").map(|_| call.data::<R>("z")).transpose()?.map(list);
+        let result = scalar::domain_wall::s_multiply(call.host_matrix()?, &x, z.as_deref());
+        put(call.data_mut::<R>("out")?, &result)
+    })
+}
+
+/// Products along s, on any backend.
+pub trait DomainWallKernels: Launch {
+    /// out = matrix · x along s, of each fermion of ls spinors.
+    ///
+    /// # Errors
+    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
+    fn s_multiply<R: Vectors>(
+        &self,
+        out: &mut FieldOn<Self, R, Spinors>,
+        matrix: &Self::Table,
+        x: &FieldOn<Self, R, Spinors>,
+    ) -> Result<(), BackendError> {
+        let form = form(matrix)?;
+        if !S_SWEEP.takes(R::PRECISION) && form == Form::Sweep {
+            let swept = self.in_f32(x)?;
+            let mut result = self.zeros::<f32, _>(*x.lattice(), x.sites(), x.kind())?;
+            self.s_multiply(&mut result, matrix, &swept)?;
+            return self.convert(out, &result);
+        }
+        let kernel = match form {
+            Form::Tridiagonal => &S_TRIDIAGONAL,
+            Form::Sweep => &S_SWEEP,
+            Form::Dense => &S_DENSE,
+        };
+        self.launch(Arguments::new(kernel).write("out", out).matrix(matrix).read("x", x).call()?)
+    }
+
+    /// out = matrix · x + z along s, fused; the matrix is tridiagonal.
+    ///
+    /// # Errors
+    /// As [`Self::s_multiply`], and for a matrix of another form.
+    fn s_multiply_add<R: Vectors>(
+        &self,
+        out: &mut FieldOn<Self, R, Spinors>,
+        matrix: &Self::Table,
+        x: &FieldOn<Self, R, Spinors>,
+        z: &FieldOn<Self, R, Spinors>,
+    ) -> Result<(), BackendError> {
+        require_tridiagonal(form(matrix)?)?;
+        let arguments = Arguments::new(&S_TRIDIAGONAL_ADD).write("out", out).matrix(matrix);
+        self.launch(arguments.read("x", x).read("z", z).call()?)
+    }
+}
+
+impl<B: Launch + ?Sized> DomainWallKernels for B {}
+
+fn form(table: &impl crate::backend::Table) -> Result<Form, BackendError> {
+    match table.facts() {
+        TableFacts::Matrix(facts) => Ok(facts.form),
+        TableFacts::Stencil { .. } => Err(BackendError::Argument {
+            kernel: "s_multiply",
+            argument: "matrix".to_owned(),
+            given: "a stencil".to_owned(),
+            expected: "a matrix along s".to_owned(),
+        }),
+    }
+}

@@ -1,0 +1,152 @@
+//! The Wilson hop (`docs/arithmetic.md` §6), of one spinor a site or of several.
+
+use lanefield_reference::field::{FieldError, Spinors};
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::{self, Dagger, FLOPS_PER_SITE, HopTerm, ideal_bytes_per_spinor};
+use lanefield_reference::layout::LegOrder;
+use lanefield_reference::links::DoubledGauge;
+use lanefield_reference::real::Precision;
+use lanefield_reference::scalar::{SPINOR_WORDS, ScalarWilson};
+use num_complex::Complex;
+
+use super::Argument::{Boundary, Field, LaunchedParts, Osites, Parts, SharedLinks, Stage, Stencil};
+use super::BuildOption::{Legs, PartsPerWorkItem, Reconstruct};
+use super::plain::{components, together};
+use super::{Argument, Arguments, At, BuildOption, Ceiling, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks};
+use super::{Shape, Work, read, write};
+use crate::backend::{BackendError, FieldOn, HopOn, Launch};
+use crate::in_precision;
+
+/// The kernels of the family.
+pub static KERNELS: &[&Kernel] = &[&HOP, &HOP_DAGGER, &HOP_MANY, &HOP_MANY_DAGGER];
+
+/// Macros of kernels that begin with a hop.
+pub(super) const OPTIONS: &[BuildOption] = &[Reconstruct, Legs, PartsPerWorkItem("SPINORS_AT_ONCE")];
+
+pub(super) const OUT: Argument = Field(write("out", Holds::Spinors, At::Target));
+pub(super) const LINKS: Argument = Field(read("links", Holds::DoubledLinks, At::Target));
+pub(super) const IN: Argument = Field(read("in", Holds::Spinors, At::Neighbours));
+
+const ONE: &[Argument] = &[OUT, LINKS, IN, Stencil, Osites, Boundary, Stage, SharedLinks];
+const MANY: &[Argument] = &[OUT, LINKS, IN, Stencil, Osites, Boundary, Stage, SharedLinks, Parts, LaunchedParts];
+
+const fn kernel(name: &'static str, computes: &'static str, dagger: Dagger, many: bool) -> Kernel {
+    Kernel {
+        name,
+        family: "hop",
+        computes,
+        dagger,
+        arguments: if many { MANY } else { ONE },
+        options: OPTIONS,
+        geometry: Geometry::Stencil { over_parts: many, stages: true, accumulates: false, splits: many },
+        precisions: &Precision::ALL,
+        tuned_as: Some(if many { "hop_many" } else { "hop" }),
+        usual_parts: if many { 16 } else { 1 },
+        work,
+        ceiling: Ceiling::Copy,
+        cpu: HostFunction::Launch(cpu),
+        plain: HostFunction::Launch(plain),
+    }
+}
+
+/// out = hop(in), one spinor a site.
+pub static HOP: Kernel = kernel("hop", "out = hop(in)", Dagger::No, false);
+/// out = hop†(in), one spinor a site.
+pub static HOP_DAGGER: Kernel = kernel("hop_dagger", "out = hop†(in)", Dagger::Yes, false);
+/// out = hop(in), several spinors a site.
+pub static HOP_MANY: Kernel = kernel("hop_many", "out = hop(in), several spinors a site", Dagger::No, true);
+/// out = hop†(in), several spinors a site.
+pub static HOP_MANY_DAGGER: Kernel =
+    kernel("hop_many_dagger", "out = hop†(in), several spinors a site", Dagger::Yes, true);
+
+fn work(shape: &Shape) -> Work {
+    let spinors = shape.volume() * shape.parts() as u64;
+    let bytes = shape.links().map_or(0.0, |links| {
+        ideal_bytes_per_spinor(links.format, shape.real_bytes() as usize, shape.parts())
+    });
+    Work { flops: spinors * FLOPS_PER_SITE, bytes: (spinors as f64 * bytes) as u64 }
+}
+
+fn cpu(call: &mut HostCall<'_>) -> Result<(), FieldError> {
+    in_precision!(call.shape().precision(), R => {
+        let out = call.write::<R, Spinors>("out")?;
+        let HopTerm { stencil, links, source, legs, dagger } = host_hop::<R>(call)?;
+        hop::hop(out, stencil, links, source, legs, dagger)
+    })
+}
+
+/// The hop of a call on the host.
+pub(super) fn host_hop<'a, R: Vectors>(
+    call: &HostCall<'a>,
+) -> Result<lanefield_reference::kernels::clover::HostHop<'a, R>, FieldError> {
+    Ok(HopTerm {
+        stencil: call.host_stencil()?,
+        links: call.read::<R, DoubledGauge>("links")?,
+        source: call.read::<R, Spinors>("in")?,
+        legs: call.shape().legs,
+        dagger: call.kernel().dagger,
+    })
+}
+
+fn plain(call: &mut HostCall<'_>, links: &PlainLinks<'_>) -> Result<(), FieldError> {
+    in_precision!(call.shape().precision(), R => {
+        let result = together(&plain_hops::<R>(call, links)?, SPINOR_WORDS);
+        call.data_mut::<R>("out")?.assign(&result)
+    })
+}
+
+/// The hop of each spinor, in site order.
+pub(super) fn plain_hops<R: Vectors>(
+    call: &HostCall<'_>,
+    links: &PlainLinks<'_>,
+) -> Result<Vec<Vec<Complex<R>>>, FieldError> {
+    let (shape, source) = (call.shape(), call.data::<R>("in")?.to_site_order());
+    let wilson = links.wilson(shape);
+    let spinors = components(&source, SPINOR_WORDS, shape.parts());
+    Ok(spinors.iter().map(|psi| wilson.hop(psi, shape.sites(), call.kernel().dagger)).collect())
+}
+
+impl<'a> PlainLinks<'a> {
+    /// The plain hop of a call with these links.
+    pub(super) fn wilson(&self, shape: &Shape) -> ScalarWilson<'a> {
+        let format = shape.links().map(|links| links.format).unwrap_or_default();
+        ScalarWilson { configuration: self.configuration, boundary: self.boundary, format, legs: shape.legs }
+    }
+}
+
+/// The hop, on any backend.
+pub trait HopKernels: Launch {
+    /// out = the Wilson hop of `source`, or of its Hermitian conjugate, at the stencil's sites, of each spinor of a site.
+    ///
+    /// # Errors
+    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
+    fn hop<R: Vectors>(
+        &self,
+        out: &mut FieldOn<Self, R, Spinors>,
+        stencil: &Self::Table,
+        links: &FieldOn<Self, R, DoubledGauge>,
+        source: &FieldOn<Self, R, Spinors>,
+        legs: LegOrder,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        let kernel = match (out.kind().count(), dagger) {
+            (1, Dagger::No) => &HOP,
+            (1, Dagger::Yes) => &HOP_DAGGER,
+            (_, Dagger::No) => &HOP_MANY,
+            (_, Dagger::Yes) => &HOP_MANY_DAGGER,
+        };
+        let hop = HopTerm { stencil, links, source, legs, dagger };
+        self.launch(hop_arguments(Arguments::new(kernel).write("out", out), hop).call()?)
+    }
+}
+
+impl<B: Launch + ?Sized> HopKernels for B {}
+
+/// Adds what defines a hop.
+pub(super) fn hop_arguments<'a, B: Launch + ?Sized, R: Vectors>(
+    arguments: Arguments<'a, B>,
+    hop: HopOn<'a, B, R>,
+) -> Arguments<'a, B> {
+    let HopTerm { stencil, links, source, legs, .. } = hop;
+    arguments.stencil(stencil).read("links", links).read("in", source).legs(legs)
+}

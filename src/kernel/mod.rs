@@ -1,0 +1,78 @@
+//! The kernels of the library as data: of each, all that anything else needs to know ([`Kernel`]). One file a family, with the name of its
+//! counterparts: `reference/src/kernels/`, `reference/src/scalar/`, `cl/`, `tests/`. Backends launch what is described here; `verify`, the
+//! benchmarks, the tuner and the models go through [`all`], and have no list of their own.
+
+pub mod blas;
+mod case;
+pub mod clover;
+pub mod clover_term;
+pub mod convert;
+pub mod domain_wall;
+pub mod hop;
+pub mod laplace;
+mod plain;
+pub mod reduce;
+pub mod rhs;
+mod test_data;
+
+pub use crate::backend::specification::*;
+pub use case::{Case, CaseOn, CaseOptions, Outcome};
+pub use test_data::{Links, Numbers, TestData};
+
+/// The functions of all families, as methods of every backend.
+pub mod prelude {
+    pub use super::blas::BlasKernels;
+    pub use super::clover::CloverKernels;
+    pub use super::clover_term::CloverTermKernels;
+    pub use super::convert::ConvertKernels;
+    pub use super::domain_wall::DomainWallKernels;
+    pub use super::hop::HopKernels;
+    pub use super::laplace::LaplaceKernels;
+    pub use super::reduce::ReduceKernels;
+    pub use super::rhs::RhsKernels;
+}
+
+/// The families, in the order of tables.
+static FAMILIES: &[&[&Kernel]] = &[
+    hop::KERNELS,
+    clover::KERNELS,
+    clover_term::KERNELS,
+    domain_wall::KERNELS,
+    laplace::KERNELS,
+    blas::KERNELS,
+    rhs::KERNELS,
+    convert::KERNELS,
+    reduce::KERNELS,
+];
+
+/// All kernels, family by family.
+pub fn all() -> impl Iterator<Item = &'static Kernel> {
+    FAMILIES.iter().flat_map(|family| family.iter().copied())
+}
+
+/// The names of all families.
+pub fn families() -> impl Iterator<Item = &'static str> {
+    FAMILIES.iter().filter_map(|family| family.first().map(|kernel| kernel.family))
+}
+
+/// The kernels that a word names: one kernel, all of a family, or `all`. A kernel comes before a family of the same name.
+///
+/// # Errors
+/// The words there are.
+pub fn named(word: &str) -> Result<Vec<&'static Kernel>, String> {
+    if word == "all" {
+        return Ok(all().collect());
+    }
+    if let Some(kernel) = all().find(|kernel| kernel.name == word) {
+        return Ok(vec![kernel]);
+    }
+    let family: Vec<_> = all().filter(|kernel| kernel.family == word).collect();
+    match family.is_empty() {
+        false => Ok(family),
+        true => {
+            let (families, kernels): (Vec<_>, Vec<_>) = (families().collect(), all().map(|k| k.name).collect());
+            let (families, kernels) = (families.join(", "), kernels.join(", "));
+            Err(format!("unknown kernel '{word}': expected all, a family ({families}), or one of {kernels}"))
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! Sums over sites (`docs/arithmetic.md` §8).
+
+use lanefield_reference::field::{FieldData, FieldError, SiteObject};
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::kernels::reduce::{self, Sum};
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::{Direction, Place, TreePlan};
+use lanefield_reference::real::Precision;
+use lanefield_reference::scalar;
+use num_complex::Complex;
+
+use super::Argument::{self, Constant, Elements, Field, Fields, Osites, PartWords, Slices, Words};
+use super::blas::{moved, one};
+use super::plain::{list, object, parts, places};
+use super::prelude::ConvertKernels as _;
+use super::{Arguments, At, BuildOption, Ceiling, Geometry, Holds, HostCall, HostFunction, Kernel, Value, Work, read};
+use crate::backend::{BackendError, FieldOn, Reduce};
+use crate::in_precision;
+
+/// The kernels of the family.
+pub static KERNELS: &[&Kernel] = &[&NORM2, &INNER_PRODUCTS, &SUM, &SLICE_SUMS, &PACK, &FINISH];
+
+/// Most fields x of one pass of `inner_products`.
+pub const MOST_FIELDS: usize = 4;
+
+const X: Argument = Field(read("x", Holds::Any, At::Target));
+
+const BASE: Kernel = Kernel {
+    name: "",
+    family: "reduce",
+    computes: "",
+    dagger: Dagger::No,
+    arguments: &[],
+    options: &[BuildOption::Sums],
+    geometry: Geometry::SumOfSites,
+    precisions: &Precision::ALL,
+    tuned_as: None,
+    usual_parts: 1,
+    work: |shape| moved(shape, 1),
+    ceiling: Ceiling::Read,
+    cpu: HostFunction::None,
+    plain: HostFunction::None,
+};
+
+/// |x|².
+pub static NORM2: Kernel = Kernel {
+    name: "norm2",
+    computes: "|x|²",
+    arguments: &[X, Elements, PartWords],
+    work: |shape| moved(shape, 2),
+    cpu: HostFunction::Reduce(|call, sum| {
+        in_precision!(call.shape().precision(), R => Ok(reduce::norm2_sums(call.data::<R>("x")?, sum)))
+    }),
+    plain: HostFunction::Reduce(|call, sum| {
+        in_precision!(call.shape().precision(), R => Ok(vec![plain_norm2(call.data::<R>("x")?, sum)]))
+    }),
+    ..BASE
+};
+
+/// ⟨x, y⟩ for several x.
+pub static INNER_PRODUCTS: Kernel = Kernel {
+    name: "inner_products",
+    computes: "⟨x, y⟩ of several x",
+    arguments: &[Fields("xs", MOST_FIELDS), Field(read("y", Holds::Any, At::Target)), Elements, PartWords],
+    work: |shape| moved(shape, 4 * shape.listed as u64),
+    cpu: HostFunction::Reduce(|call, sum| {
+        in_precision!(call.shape().precision(), R => {
+            reduce::inner_products_sums(&call.list::<R>("xs")?, call.data::<R>("y")?, sum)
+        })
+    }),
+    plain: HostFunction::Reduce(plain_of_inner_products),
+    ..BASE
+};
+
+/// The sum of each word.
+pub static SUM: Kernel = Kernel {
+    name: "sum",
+    computes: "the sum of each word of x",
+    arguments: &[X, Osites, Words, Constant(0), Constant(0)],
+    geometry: Geometry::SumOfWords,
+    precisions: &Precision::OF_ARITHMETIC,
+    cpu: HostFunction::Reduce(|call, sum| {
+        in_precision!(call.shape().precision(), R => Ok(reduce::word_sums(call.data::<R>("x")?, sum)))
+    }),
+    plain: HostFunction::Reduce(|call, sum| {
+        in_precision!(call.shape().precision(), R => {
+            let x = call.data::<R>("x")?;
+            Ok(flat(&sum_at(x, &places(x).collect::<Vec<_>>(), sum)))
+        })
+    }),
+    ..BASE
+};
+
+/// The sum of each word over each slice.
+pub static SLICE_SUMS: Kernel = Kernel {
+    name: "slice_sums",
+    computes: "the sum of each word of x over each slice",
+    arguments: &[X, Slices, Words],
+    geometry: Geometry::SumOfSlices,
+    precisions: &Precision::OF_ARITHMETIC,
+    cpu: HostFunction::Reduce(|call, sum| {
+        in_precision!(call.shape().precision(), R => {
+            reduce::slice_word_sums(call.data::<R>("x")?, call.shape().direction, sum)
+        })
+    }),
+    plain: HostFunction::Reduce(plain_of_slices),
+    ..BASE
+};
+
+/// Words of a field, packed for sums in the staged form.
+pub static PACK: Kernel = Kernel {
+    name: "pack",
+    computes: "words of x, packed to be summed",
+    geometry: Geometry::PartOfSums,
+    precisions: &Precision::OF_ARITHMETIC,
+    work: |_| Work::default(),
+    ..BASE
+};
+
+/// The sums of work-groups, summed.
+pub static FINISH: Kernel = Kernel {
+    name: "finish",
+    computes: "the sums of work-groups, summed",
+    geometry: Geometry::PartOfSums,
+    work: |_| Work::default(),
+    ..BASE
+};
+
+/// |x|² by plain loops.
+pub(super) fn plain_norm2<R: Vectors>(x: &FieldData<R>, sum: Sum) -> f64 {
+    match sum {
+        Sum::Exact => scalar::norm2(x.object().part_words(), &list(x)),
+        Sum::Tree(plan) => {
+            let terms: Vec<f64> = parts(x).map(|part| scalar::site_norm2(&part)).collect();
+            scalar::tree_sum(plan, &terms)
+        }
+    }
+}
+
+/// ⟨x, y⟩ by plain loops.
+pub(super) fn plain_inner_product<R: Vectors>(x: &FieldData<R>, y: &FieldData<R>, sum: Sum) -> Complex<f64> {
+    match sum {
+        Sum::Exact => scalar::inner_product(y.object().part_words(), &list(x), &list(y)),
+        Sum::Tree(plan) => {
+            complex_tree(plan, parts(x).zip(parts(y)).map(|(x, y)| scalar::site_inner_product(&x, &y)))
+        }
+    }
+}
+
+fn plain_of_inner_products(call: &mut HostCall<'_>, sum: Sum) -> Result<Vec<f64>, FieldError> {
+    in_precision!(call.shape().precision(), R => {
+        let y = call.data::<R>("y")?;
+        let products = call.list::<R>("xs")?.into_iter().map(|x| plain_inner_product(x, y, sum));
+        Ok(flat(&products.collect::<Vec<_>>()))
+    })
+}
+
+fn plain_of_slices(call: &mut HostCall<'_>, sum: Sum) -> Result<Vec<f64>, FieldError> {
+    let d = call.shape().direction.index();
+    in_precision!(call.shape().precision(), R => {
+        let x = call.data::<R>("x")?;
+        let slice = |coordinate: usize| {
+            let here = |place: &Place| x.lattice().coordinate(x.sites(), *place)[d] == coordinate;
+            sum_at(x, &places(x).filter(here).collect::<Vec<_>>(), sum)
+        };
+        Ok(flat(&(0..x.lattice().extents()[d]).flat_map(slice).collect::<Vec<_>>()))
+    })
+}
+
+fn flat(sums: &[Complex<f64>]) -> Vec<f64> {
+    sums.iter().flat_map(|sum| [sum.re, sum.im]).collect()
+}
+
+/// A tree sum of complex terms.
+fn complex_tree(plan: TreePlan, terms: impl Iterator<Item = Complex<f64>>) -> Complex<f64> {
+    let (re, im): (Vec<f64>, Vec<f64>) = terms.map(|term| (term.re, term.im)).unzip();
+    Complex::new(scalar::tree_sum(plan, &re), scalar::tree_sum(plan, &im))
+}
+
+/// The sum of each word over the sites at some places, given as they lie in memory.
+fn sum_at<R: Vectors>(x: &FieldData<R>, places: &[Place], sum: Sum) -> Vec<Complex<f64>> {
+    let objects: Vec<_> = places.iter().map(|&place| object(x, place)).collect();
+    match sum {
+        Sum::Exact => scalar::sum(x.object().words(), &objects.concat()),
+        Sum::Tree(plan) => {
+            let terms = |word: usize| {
+                objects.iter().map(move |object| Complex::new(object[word].re.to_f64(), object[word].im.to_f64()))
+            };
+            (0..x.object().words()).map(|word| complex_tree(plan, terms(word))).collect()
+        }
+    }
+}
+
+/// Sums over sites, on any backend.
+pub trait ReduceKernels: Reduce {
+    /// |x|².
+    ///
+    /// # Errors
+    /// [`BackendError::Argument`] for fields that do not match; what the backend reports; so for every function here.
+    fn norm2<R: Vectors, K: SiteObject>(&self, x: &FieldOn<Self, R, K>, sum: Sum) -> Result<f64, BackendError> {
+        Ok(one(&self.reduce(Arguments::new(&NORM2).read("x", x).call()?, sum)?))
+    }
+
+    /// ⟨x, y⟩, antilinear in x.
+    fn inner_product<R: Vectors, K: SiteObject>(
+        &self,
+        x: &FieldOn<Self, R, K>,
+        y: &FieldOn<Self, R, K>,
+        sum: Sum,
+    ) -> Result<Complex<f64>, BackendError> {
+        Ok(self.inner_products(&[x], y, sum)?.first().copied().unwrap_or_default())
+    }
+
+    /// ⟨x, y⟩ for each x of `xs`, antilinear in x; y is read once for several of them.
+    fn inner_products<R: Vectors, K: SiteObject>(
+        &self,
+        xs: &[&FieldOn<Self, R, K>],
+        y: &FieldOn<Self, R, K>,
+        sum: Sum,
+    ) -> Result<Vec<Complex<f64>>, BackendError> {
+        let mut products = Vec::with_capacity(xs.len());
+        for xs in xs.chunks(MOST_FIELDS) {
+            let xs = Value::Reads(xs.iter().map(|x| x.any()).collect());
+            let call = Arguments::new(&INNER_PRODUCTS).value("xs", xs).read("y", y).call()?;
+            products.extend(self.reduce(call, sum)?.round_complex());
+        }
+        Ok(products)
+    }
+
+    /// The sum over all sites: a number for each complex word of the site object.
+    fn sum<R: Vectors, K: SiteObject>(
+        &self,
+        x: &FieldOn<Self, R, K>,
+        sum: Sum,
+    ) -> Result<Vec<Complex<f64>>, BackendError> {
+        match SUM.takes(R::PRECISION) {
+            true => Ok(self.reduce(Arguments::new(&SUM).read("x", x).call()?, sum)?.round_complex()),
+            false => self.sum(&self.in_f32(x)?, sum),
+        }
+    }
+
+    /// The sum over each slice across `direction`: for each slice in order, a number for each complex word.
+    fn slice_sums<R: Vectors, K: SiteObject>(
+        &self,
+        x: &FieldOn<Self, R, K>,
+        direction: Direction,
+        sum: Sum,
+    ) -> Result<Vec<Vec<Complex<f64>>>, BackendError> {
+        if !SLICE_SUMS.takes(R::PRECISION) {
+            return self.slice_sums(&self.in_f32(x)?, direction, sum);
+        }
+        let sums = self.reduce(Arguments::new(&SLICE_SUMS).read("x", x).direction(direction).call()?, sum)?;
+        Ok(sums.round_complex().chunks_exact(x.kind().words()).map(<[_]>::to_vec).collect())
+    }
+}
+
+impl<B: Reduce + ?Sized> ReduceKernels for B {}

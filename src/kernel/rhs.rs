@@ -1,0 +1,292 @@
+//! Fields of several right-hand sides: vector operations with a scalar for each, and a sum of each (`docs/arithmetic.md` §7, §8).
+
+use lanefield_reference::field::{FieldError, Repeated};
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::kernels::reduce::Sum;
+use lanefield_reference::kernels::{Vectors, rhs};
+use lanefield_reference::real::Precision;
+use lanefield_reference::scalar;
+
+use super::Argument::{self, Field, Indices, Osites, Parts, PartsOf, RhsParts, Scalars};
+use super::blas::moved;
+use super::plain::{list, of_rhs, put, put_rhs};
+use super::reduce::{plain_inner_product, plain_norm2};
+use super::{Arguments, At, BuildOption, Ceiling, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks, Value, Work};
+use super::{read, update};
+use crate::backend::{BackendError, FieldOn, Launch, Reduce};
+use crate::in_precision;
+
+/// The kernels of the family.
+pub static KERNELS: &[&Kernel] = &[&TAKE_RHS, &PUT_RHS, &RHS_PRODUCTS, &RHS_AXPY_NORM, &RHS_CG_UPDATE];
+
+const X: Argument = Field(read("x", Holds::Any, At::Target));
+const Y: Argument = Field(update("y", Holds::Any));
+
+const BASE: Kernel = Kernel {
+    name: "",
+    family: "rhs",
+    computes: "",
+    dagger: Dagger::No,
+    arguments: &[],
+    options: &[BuildOption::Sums, BuildOption::PartWords],
+    geometry: Geometry::RightHandSides,
+    precisions: &Precision::ALL,
+    tuned_as: None,
+    usual_parts: 12,
+    work: |shape| moved(shape, 4),
+    ceiling: Ceiling::Copy,
+    cpu: HostFunction::None,
+    plain: HostFunction::None,
+};
+
+/// Right-hand side k of out ← right-hand side wanted[k] of x.
+pub static TAKE_RHS: Kernel = Kernel {
+    name: "take_rhs",
+    computes: "right-hand side k of out ← that of number wanted[k] of x",
+    arguments: &[
+        Field(super::write("out", Holds::Any, At::Target)),
+        Field(read("x", Holds::AnyNumber, At::Target)),
+        Indices("wanted"),
+        Osites,
+        Parts,
+        RhsParts,
+        PartsOf("x"),
+    ],
+    // Of x it reads as much as it writes.
+    work: |shape| Work { flops: 0, bytes: 2 * shape.target.device_bytes() as u64 },
+    cpu: HostFunction::Launch(|call| {
+        in_precision!(call.shape().precision(), R => {
+            let out = call.data_mut::<R>("out")?;
+            rhs::take_rhs(out, call.data::<R>("x")?, call.indices("wanted"), call.shape().rhs_parts)
+        })
+    }),
+    plain: HostFunction::Launch(plain_of_taking),
+    ..BASE
+};
+
+/// Right-hand side wanted[k] of out ← right-hand side k of x.
+pub static PUT_RHS: Kernel = Kernel {
+    name: "put_rhs",
+    computes: "right-hand side wanted[k] of out ← that of number k of x",
+    arguments: &[
+        Field(update("out", Holds::Any)),
+        Field(read("x", Holds::AnyNumber, At::Target)),
+        Indices("wanted"),
+        Osites,
+        PartsOf("x"),
+        RhsParts,
+        Parts,
+    ],
+    // It writes as much as it reads.
+    work: |shape| Work { flops: 0, bytes: shape.field("x").map_or(0, |x| 2 * x.device_bytes() as u64) },
+    cpu: HostFunction::Launch(|call| {
+        in_precision!(call.shape().precision(), R => {
+            let out = call.data_mut::<R>("out")?;
+            rhs::put_rhs(out, call.data::<R>("x")?, call.indices("wanted"), call.shape().rhs_parts)
+        })
+    }),
+    plain: HostFunction::Launch(plain_of_putting),
+    ..BASE
+};
+
+/// Re⟨x, y⟩ of each right-hand side.
+pub static RHS_PRODUCTS: Kernel = Kernel {
+    name: "rhs_products",
+    computes: "Re⟨x, y⟩ of each right-hand side",
+    arguments: &[X, Field(read("y", Holds::Any, At::Target)), Osites, Parts, RhsParts],
+    geometry: Geometry::SumOfRightHandSides,
+    ceiling: Ceiling::Read,
+    work: |shape| moved(shape, 2),
+    cpu: HostFunction::Reduce(|call, sum| {
+        in_precision!(call.shape().precision(), R => {
+            rhs::rhs_products_sums(call.data::<R>("x")?, call.data::<R>("y")?, call.shape().rhs_parts, sum)
+        })
+    }),
+    plain: HostFunction::Reduce(plain_of_products),
+    ..BASE
+};
+
+/// y ← a · x + y with the a of each right-hand side, and |y|² of each.
+pub static RHS_AXPY_NORM: Kernel = Kernel {
+    name: "rhs_axpy_norm",
+    computes: "y ← a·x + y, and |y|², of each right-hand side",
+    arguments: &[Y, Scalars(&["a"]), X, Osites, Parts, RhsParts],
+    geometry: Geometry::SumOfRightHandSides,
+    cpu: HostFunction::Reduce(|call, sum| {
+        in_precision!(call.shape().precision(), R => {
+            let y = call.data_mut::<R>("y")?;
+            rhs::rhs_axpy_norm_sums(call.scalars("a"), call.data::<R>("x")?, y, sum)
+        })
+    }),
+    plain: HostFunction::Reduce(plain_of_axpy_norm),
+    ..BASE
+};
+
+/// ψ ← a · p + ψ, then p ← b · p + r, with the a and b of each right-hand side.
+pub static RHS_CG_UPDATE: Kernel = Kernel {
+    name: "rhs_cg_update",
+    computes: "psi ← a·p + psi, p ← b·p + r, of each right-hand side",
+    arguments: &[
+        Field(update("psi", Holds::Any)),
+        Field(update("p", Holds::Any)),
+        Field(read("r", Holds::Any, At::Target)),
+        Scalars(&["a", "b"]),
+        Osites,
+        Parts,
+        RhsParts,
+    ],
+    cpu: HostFunction::Launch(|call| {
+        in_precision!(call.shape().precision(), R => {
+            let (psi, p) = (call.data_mut::<R>("psi")?, call.data_mut::<R>("p")?);
+            rhs::rhs_cg_update(psi, p, call.data::<R>("r")?, call.scalars("a"), call.scalars("b"))
+        })
+    }),
+    plain: HostFunction::Launch(plain_of_cg_update),
+    ..BASE
+};
+
+fn plain_of_taking(call: &mut HostCall<'_>, _: &PlainLinks<'_>) -> Result<(), FieldError> {
+    in_precision!(call.shape().precision(), R => {
+        let (out, x) = (call.data_mut::<R>("out")?, call.data::<R>("x")?);
+        for (to, &from) in call.indices("wanted").iter().enumerate() {
+            put_rhs(out, to, &of_rhs(x, from, call.shape())?)?;
+        }
+        Ok(())
+    })
+}
+
+fn plain_of_putting(call: &mut HostCall<'_>, _: &PlainLinks<'_>) -> Result<(), FieldError> {
+    in_precision!(call.shape().precision(), R => {
+        let (out, x) = (call.data_mut::<R>("out")?, call.data::<R>("x")?);
+        for (from, &to) in call.indices("wanted").iter().enumerate() {
+            put_rhs(out, to, &of_rhs(x, from, call.shape())?)?;
+        }
+        Ok(())
+    })
+}
+
+fn plain_of_products(call: &mut HostCall<'_>, sum: Sum) -> Result<Vec<f64>, FieldError> {
+    in_precision!(call.shape().precision(), R => {
+        let (x, y, shape) = (call.data::<R>("x")?, call.data::<R>("y")?, call.shape());
+        let product = |rhs| Ok(plain_inner_product(&of_rhs(x, rhs, shape)?, &of_rhs(y, rhs, shape)?, sum).re);
+        (0..shape.parts() / shape.rhs_parts).map(product).collect()
+    })
+}
+
+fn plain_of_axpy_norm(call: &mut HostCall<'_>, sum: Sum) -> Result<Vec<f64>, FieldError> {
+    in_precision!(call.shape().precision(), R => {
+        let (y, x) = (call.data_mut::<R>("y")?, call.data::<R>("x")?);
+        let mut norms = Vec::new();
+        for (rhs, &a) in call.scalars("a").iter().enumerate() {
+            let mut one = of_rhs(y, rhs, call.shape())?;
+            let mut result = list(&one);
+            scalar::axpy(a, &list(&of_rhs(x, rhs, call.shape())?), &mut result);
+            put(&mut one, &result)?;
+            norms.push(plain_norm2(&one, sum));
+            put_rhs(y, rhs, &one)?;
+        }
+        Ok(norms)
+    })
+}
+
+fn plain_of_cg_update(call: &mut HostCall<'_>, _: &PlainLinks<'_>) -> Result<(), FieldError> {
+    in_precision!(call.shape().precision(), R => {
+        let (psi, p, r) = (call.data_mut::<R>("psi")?, call.data_mut::<R>("p")?, call.data::<R>("r")?);
+        for (rhs, (&a, &b)) in call.scalars("a").iter().zip(call.scalars("b")).enumerate() {
+            let shape = call.shape();
+            let [mut one_psi, mut one_p] = [of_rhs(psi, rhs, shape)?, of_rhs(p, rhs, shape)?];
+            let (mut new_psi, mut new_p) = (list(&one_psi), list(&one_p));
+            scalar::cg_update(&mut new_psi, &mut new_p, &list(&of_rhs(r, rhs, shape)?), a, b);
+            put(&mut one_psi, &new_psi)?;
+            put(&mut one_p, &new_p)?;
+            put_rhs(psi, rhs, &one_psi)?;
+            put_rhs(p, rhs, &one_p)?;
+        }
+        Ok(())
+    })
+}
+
+/// Operations on several right-hand sides, on any backend.
+pub trait RhsKernels: Launch {
+    /// The right-hand sides `wanted` of `x`, in that order, where one has `rhs_parts` components.
+    ///
+    /// # Errors
+    /// Right-hand sides that `x` has not, scalars of another number, fields that do not match; what the backend reports; so for every function
+    /// here.
+    fn take_rhs<R: Vectors, K: Repeated>(
+        &self,
+        x: &FieldOn<Self, R, K>,
+        wanted: &[usize],
+        rhs_parts: usize,
+    ) -> Result<FieldOn<Self, R, K>, BackendError> {
+        rhs::check_rhs(x.kind().object(), wanted, rhs_parts, || x.describe())?;
+        let mut out = self.zeros(*x.lattice(), x.sites(), K::repeated(wanted.len() * rhs_parts))?;
+        let arguments = Arguments::new(&TAKE_RHS).write("out", &mut out).read("x", x);
+        self.launch(arguments.value("wanted", Value::Indices(wanted)).rhs_parts(rhs_parts).call()?)?;
+        Ok(out)
+    }
+
+    /// Right-hand side `wanted[k]` of `out` ← right-hand side k of `x`.
+    fn put_rhs<R: Vectors, K: Repeated>(
+        &self,
+        out: &mut FieldOn<Self, R, K>,
+        x: &FieldOn<Self, R, K>,
+        wanted: &[usize],
+        rhs_parts: usize,
+    ) -> Result<(), BackendError> {
+        rhs::check_rhs(out.kind().object(), wanted, rhs_parts, || out.describe())?;
+        rhs::check_rhs(x.kind().object(), &[wanted.len().saturating_sub(1)], rhs_parts, || x.describe())?;
+        let arguments = Arguments::new(&PUT_RHS).write("out", out).read("x", x);
+        self.launch(arguments.value("wanted", Value::Indices(wanted)).rhs_parts(rhs_parts).call()?)
+    }
+
+    /// Re ⟨x, y⟩ of each right-hand side of `rhs_parts` components.
+    fn rhs_products<R: Vectors, K: Repeated>(
+        &self,
+        x: &FieldOn<Self, R, K>,
+        y: &FieldOn<Self, R, K>,
+        rhs_parts: usize,
+        sum: Sum,
+    ) -> Result<Vec<f64>, BackendError>
+    where
+        Self: Reduce,
+    {
+        rhs::parts_of(y.kind().object(), y.kind().parts() / rhs_parts.max(1))?;
+        let call = Arguments::new(&RHS_PRODUCTS).read("x", x).read("y", y).rhs_parts(rhs_parts).call()?;
+        Ok(self.reduce(call, sum)?.round())
+    }
+
+    /// y ← a · x + y with the a of each right-hand side, and |y|² of each.
+    fn rhs_axpy_norm<R: Vectors, K: Repeated>(
+        &self,
+        a: &[f64],
+        x: &FieldOn<Self, R, K>,
+        y: &mut FieldOn<Self, R, K>,
+        sum: Sum,
+    ) -> Result<Vec<f64>, BackendError>
+    where
+        Self: Reduce,
+    {
+        let rhs_parts = rhs::parts_of(y.kind().object(), a.len())?;
+        let arguments = Arguments::new(&RHS_AXPY_NORM).write("y", y).value("a", Value::Scalars(a)).read("x", x);
+        Ok(self.reduce(arguments.rhs_parts(rhs_parts).call()?, sum)?.round())
+    }
+
+    /// ψ ← a · p + ψ, then p ← b · p + r with the old p, with the a and b of each right-hand side.
+    fn rhs_cg_update<R: Vectors, K: Repeated>(
+        &self,
+        psi: &mut FieldOn<Self, R, K>,
+        p: &mut FieldOn<Self, R, K>,
+        r: &FieldOn<Self, R, K>,
+        a: &[f64],
+        b: &[f64],
+    ) -> Result<(), BackendError> {
+        rhs::check_scalars(a, b)?;
+        let rhs_parts = rhs::parts_of(psi.kind().object(), a.len())?;
+        let arguments = Arguments::new(&RHS_CG_UPDATE).write("psi", psi).write("p", p).read("r", r);
+        let arguments = arguments.value("a", Value::Scalars(a)).value("b", Value::Scalars(b));
+        self.launch(arguments.rhs_parts(rhs_parts).call()?)
+    }
+}
+
+impl<B: Launch + ?Sized> RhsKernels for B {}
