@@ -453,18 +453,6 @@ impl Backend for Cpu {
         Ok(start.elapsed().as_secs_f64())
     }
 
-    fn copy_bandwidth(&self) -> Result<f64, BackendError> {
-        self.pool.install(crate::backend::bandwidth::host_copy_bandwidth)
-    }
-
-    fn read_bandwidth(&self) -> Result<f64, BackendError> {
-        self.pool.install(crate::backend::bandwidth::host_read_bandwidth)
-    }
-
-    fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
-        self.pool.install(|| crate::backend::bandwidth::host_read_time(bytes))
-    }
-
     fn finish(&self) -> Result<(), BackendError> {
         Ok(())
     }

@@ -1,7 +1,6 @@
 //! Backends: who holds fields and runs kernels. Operators and solvers are written once, over [`Backend`], and never ask which one they
 //! run on: every backend gives the same bits.
 
-pub mod bandwidth;
 mod cpu;
 pub mod opencl;
 pub mod select;
@@ -439,13 +438,6 @@ pub trait Backend {
 
     /// Seconds that the kernels of `work` take: device time where there are device events, else wall time.
     fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError>;
-    /// The copy bandwidth of the backend's memory, in bytes a second (read plus written), measured now: the best of the ways to copy that
-    /// it has, the median of several runs over buffers larger than the caches.
-    fn copy_bandwidth(&self) -> Result<f64, BackendError>;
-    /// The read bandwidth of the backend's memory, in bytes a second, measured likewise: what bounds a sum over a large field.
-    fn read_bandwidth(&self) -> Result<f64, BackendError>;
-    /// Seconds that reading `bytes` bytes takes, with the least that a kernel costs besides: what bounds a sum over a field of that size.
-    fn read_time(&self, bytes: usize) -> Result<f64, BackendError>;
     /// Waits until all queued work is done.
     fn finish(&self) -> Result<(), BackendError>;
 }

@@ -79,12 +79,14 @@ impl FromStr for AccessWidth {
 
 /// The layout of the parts of a field in device memory.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PartLayout {
+pub struct PartLayout {
     /// Bits of a stored real.
     pub bits: usize,
+    /// Lanes of an outer site.
     pub nsimd: usize,
     /// Stored words of a part.
     pub words: usize,
+    /// The access for which words lie together.
     pub access: AccessWidth,
 }
 

@@ -178,13 +178,13 @@ impl OpenCl {
         self.parts_shape = shape;
     }
 
-    /// Builds stencil kernels with relaxed arithmetic, whose bits are not the reference's: for the study of `perf::sprint` alone.
-    pub(crate) fn set_relaxed_math(&mut self, relaxed: bool) {
+    /// Builds stencil kernels with relaxed arithmetic, whose bits are not the reference's: for studies of what the bits cost alone.
+    pub fn set_relaxed_math(&mut self, relaxed: bool) {
         self.relaxed_math = relaxed;
     }
 
     /// Lets the compiler say what kernels take, where it can (NVIDIA's).
-    pub(crate) fn set_verbose_builds(&mut self, verbose: bool) {
+    pub fn set_verbose_builds(&mut self, verbose: bool) {
         let verbose = verbose && self.context.info().takes_nvidia_options();
         if self.verbose_builds != verbose {
             self.verbose_builds = verbose;
@@ -637,18 +637,6 @@ impl Backend for OpenCl {
 
     fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
         Ok(self.times_of_launches(work)?.into_iter().map(DeviceTimes::seconds).sum())
-    }
-
-    fn copy_bandwidth(&self) -> Result<f64, BackendError> {
-        crate::backend::bandwidth::device_copy_bandwidth(&self.context)
-    }
-
-    fn read_bandwidth(&self) -> Result<f64, BackendError> {
-        crate::backend::bandwidth::device_read_bandwidth(&self.context)
-    }
-
-    fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
-        crate::backend::bandwidth::device_read_time(&self.context, bytes)
     }
 
     fn finish(&self) -> Result<(), BackendError> {

@@ -83,7 +83,7 @@ fn in_dimensions(geometry: LaunchGeometry, order: [usize; 3]) -> LaunchGeometry 
 }
 
 /// Whether three time slices of `parts` spinors a site fit the device's cache.
-pub(crate) fn slices_in_cache(
+pub fn slices_in_cache(
     device: &DeviceInfo,
     (lattice, sites): (&Lattice, Sites),
     parts: usize,

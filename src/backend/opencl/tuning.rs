@@ -304,7 +304,7 @@ pub(super) fn resident_groups(registers: usize, work_items: usize) -> usize {
 }
 
 /// Registers a work-item of `kernel`, as the log of NVIDIA's compiler tells them.
-pub(crate) fn registers_in(log: &str, kernel: &str) -> Option<usize> {
+pub fn registers_in(log: &str, kernel: &str) -> Option<usize> {
     let of_kernel = log.split_once(&format!("'{kernel}'"))?.1;
     let number = of_kernel.split_once("Used ")?.1.split_whitespace().next()?;
     number.parse().ok()
