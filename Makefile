@@ -22,4 +22,4 @@ test:
 
 bench:
 	@scripts/setup.sh || [ $$? -eq 2 ]
-	cargo bench --locked
+	cargo bench -p lanefield-lab --locked

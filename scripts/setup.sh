@@ -1,7 +1,7 @@
 #!/bin/sh
 # Sees to what a build and the tests need beside this repository: cargo, a C linker, and an OpenCL device. Where there is none, it
 # installs PoCL, which makes a device of the CPU, if it may: on Debian and Ubuntu, as root or with a sudo that asks for no password. Likewise
-# clang 15, which compiles the kernels for AMD's GPUs without one (tests/amd_spills.rs, lanefield occupancy).
+# clang 15, which compiles the kernels for AMD's GPUs without one (crates/lab/tests/amd_spills.rs, lanefield occupancy).
 # Where it may not, it says what to install. It does nothing and says nothing where all is there.
 #
 # Exit status: 0 all is there; 1 no cargo or linker, so nothing can be built; 2 no OpenCL device (the CPU reference runs without).

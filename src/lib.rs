@@ -6,20 +6,20 @@
 //! | module | subject |
 //! |---|---|
 //! | [`verify`] | bit-for-bit comparison of two backends |
-//! | [`perf`] | ways to do the same, timed and compared; the tuner |
 //! | [`observable`] | propagators, and correlators of mesons |
 //! | [`solver`] | conjugate gradients, written once over [`backend::Backend`] |
 //! | [`operator`] | the Wilson operator and its Schur complement, likewise |
 //! | [`io`] | NERSC configurations, NumPy arrays |
 //! | [`backend`] | the CPU reference and OpenCL devices |
 //! | [`mod@reference`] | layout, fields, canonical arithmetic, CPU kernels: a crate of its own |
+//!
+//! Crates that build on it: `lanefield-lab`, the laboratory, which times kernels and says why they take so long, and `lanefield-cli`, the program.
 
 pub mod backend;
 pub mod io;
 pub mod kernel;
 pub mod observable;
 pub mod operator;
-// pub mod perf;
 pub mod solver;
 // pub mod verify;
 

@@ -1,7 +1,5 @@
 //! The vector operations of conjugate gradients on OpenCL and on the CPU reference: the same bits, also of the norm that one returns.
 
-mod common;
-
 use lanefield::backend::{Backend, Cpu, OpenCl, Sum};
 use lanefield::reference::field::{Field, Spinors};
 use lanefield::reference::kernels::Vectors;
@@ -10,6 +8,8 @@ use lanefield::reference::real::Real as _;
 use lanefield::reference::sixteen::Sixteen;
 use lanefield::verify::{Difference, Numbers, TestData, compare_fields};
 use num_complex::Complex;
+
+use crate::common;
 
 /// Scalars, among them some that f32 rounds, and some that are hard.
 const SCALARS: [f64; 9] = [0.1, -1.0, 0.0, -0.0, 1e-300, 3e38, f64::INFINITY, f64::NAN, 5e-324];

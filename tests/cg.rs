@@ -1,11 +1,5 @@
 //! Conjugate gradients: agreement with Grid, errors, and the same history wherever it runs. The solver is `src/solver`.
 
-#[path = "common/suite.rs"]
-mod common;
-
-use common::backends::on_every_backend;
-use common::grid::{BOUNDARIES, GridData, MASS, distance};
-use common::multiple::Multiple;
 use lanefield::backend::{Backend, Cpu, Sum, Threads};
 use lanefield::operator::{ActsOn as _, HopParameters, NormalEquations, Operator, Wilson, WilsonParameters};
 use lanefield::solver::{
@@ -20,6 +14,11 @@ use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, Lattice, Latti
 use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::random::{Stream, gaussian_pair};
 use num_complex::Complex;
+
+use crate::common;
+use crate::common::backends::on_every_backend;
+use crate::common::grid::{BOUNDARIES, GridData, MASS, distance};
+use crate::common::multiple::Multiple;
 
 /// Grid's tolerance, and the default in f64.
 const TOLERANCE: f64 = 1e-10;

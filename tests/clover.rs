@@ -1,10 +1,6 @@
 //! The clover kernels on OpenCL and on the CPU reference: the same bits on awkward lattices, for every choice that a user has. Grid's numbers
 //! are in `tests/clover_grid.rs`; `reference/tests/clover.rs` compares the CPU reference with plain loops.
 
-#[path = "common/builds.rs"]
-mod builds;
-mod common;
-
 use lanefield::backend::opencl::{Accumulators, SiteOrder};
 use lanefield::backend::{Backend, Cpu, OpenCl};
 use lanefield::reference::field::{CloverBlocks, ComplexNumber, Field, FieldStrength, Gauge, SiteObject, Spinors};
@@ -17,6 +13,8 @@ use lanefield::reference::layout::{
 };
 use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double, raw};
 use lanefield::verify::{Links, Numbers, TestData, Tested as _, compare_fields};
+
+use crate::common;
 
 const PARITIES: [Sites; 2] = [Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
@@ -300,7 +298,7 @@ fn fused_kernels_have_the_bits_of_their_steps() {
 #[test]
 fn no_choice_of_layout_or_build_changes_a_bit() {
     let Some(mut backends) = Backends::open(8) else { return };
-    for build in builds::builds() {
+    for build in common::builds::builds() {
         backends.device.set_build(build).unwrap();
         backends.compare_products::<f32>(ORDINARY, PARITIES[0], LinkFormat::Full, LegOrder::DEFAULT);
     }

@@ -1,13 +1,6 @@
 //! The clover operator and its even-odd pieces: agreement with Grid, and identities that hold whatever the configuration. The operator is
 //! `src/operator/clover.rs`; the bits of its kernels are the subject of `tests/clover.rs`.
 
-#[path = "common/suite.rs"]
-mod common;
-
-use common::backends::on_every_backend;
-use common::fields::{EVEN, ODD, applied, download, gaussian, lattice, upload};
-use common::gauge::GaugeTransformation;
-use common::grid::{BOUNDARIES, GridData, MASS, assert_agrees, distance};
 use lanefield::backend::{Backend, BackendError, Sum};
 use lanefield::operator::{
     Clover, CloverParameters, EvenOdd, HopParameters, NormalEquations, Operator, SchurComplement, Wilson,
@@ -22,6 +15,11 @@ use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LatticeOptions
 use lanefield_reference::links::{BoundaryPhases, LinkFormat, raw};
 use lanefield_reference::random::su3_random;
 use num_complex::Complex;
+
+use crate::common::backends::on_every_backend;
+use crate::common::fields::{EVEN, ODD, applied, download, gaussian, lattice, upload};
+use crate::common::gauge::GaugeTransformation;
+use crate::common::grid::{BOUNDARIES, GridData, MASS, assert_agrees, distance};
 
 const CSW: f64 = 1.3;
 

@@ -2,10 +2,6 @@
 //! and in every precision. And fields in another precision. The kernels are `reference/src/kernels/{columns,convert}.rs`,
 //! `cl/{columns,convert}.cl`.
 
-#[path = "common/suite.rs"]
-mod common;
-
-use common::backends::{cpu, on_every_backend, opencl};
 use lanefield::backend::opencl::SiteOrder;
 use lanefield::backend::{Backend, BackendError, Sum};
 use lanefield::verify::{Numbers, TestData, compare_fields};
@@ -14,6 +10,8 @@ use lanefield_reference::kernels::{Vectors, columns};
 use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Parity, Sites, TreePlan};
 use lanefield_reference::real::Real as _;
 use lanefield_reference::sixteen::Sixteen;
+
+use crate::common::backends::{cpu, on_every_backend, opencl};
 
 const ODD: Sites = Sites::Parity(Parity::Odd);
 /// Two spinors a column, three columns.

@@ -2,12 +2,6 @@
 //! the same bits on OpenCL, on the CPU and in plain loops. The operator is `src/operator/domain_wall.rs`, its kernels
 //! `reference/src/kernels/domain_wall.rs` and `cl/domain_wall.cl`.
 
-#[path = "common/suite.rs"]
-mod common;
-
-use common::backends::{cpu, on_every_backend, opencl};
-use common::fields::{EVEN, ODD, applied, download, gaussian, lattice, upload};
-use common::grid::{BOUNDARIES, GridData, assert_agrees, distance};
 use lanefield::backend::{Backend, BackendError, Cpu, Sum};
 use lanefield::operator::{
     DomainWall, DomainWallEvenOdd, DomainWallParameters, EvenOdd, HopParameters, NormalEquations, Operator,
@@ -29,6 +23,10 @@ use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use lanefield_reference::scalar::ScalarWilson;
 use lanefield_reference::scalar::domain_wall::{ScalarDomainWall, s_multiply};
 use num_complex::Complex;
+
+use crate::common::backends::{cpu, on_every_backend, opencl};
+use crate::common::fields::{EVEN, ODD, applied, download, gaussian, lattice, upload};
+use crate::common::grid::{BOUNDARIES, GridData, assert_agrees, distance};
 
 const WORDS: usize = Spinors::WORDS;
 

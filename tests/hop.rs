@@ -1,10 +1,6 @@
 //! The Wilson hop on OpenCL and on the CPU reference: the same bits on awkward lattices, for every choice that a user has. `lanefield
 //! verify` does the same at random, and at length.
 
-#[path = "common/builds.rs"]
-mod builds;
-mod common;
-
 use lanefield::backend::opencl::{
     AccessWidth, LaneForm, LinkSharing, Mapping, Neighbours, SiteOrder, Traversal, Tuning, Walk,
 };
@@ -19,6 +15,8 @@ use lanefield::reference::layout::{
 use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 use lanefield::reference::sixteen::Sixteen;
 use lanefield::verify::{Links, Numbers, TestData, Tested as _, compare_fields};
+
+use crate::common;
 
 const RED_BLACK: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
@@ -131,7 +129,7 @@ fn hop_is_bitwise_equal_to_reference_for_another_leg_order_and_work_group() {
 fn no_choice_of_layout_or_build_changes_a_bit() {
     let Some(mut backends) = Backends::open(6) else { return };
     let legs = LegOrder::DEFAULT;
-    for build in builds::builds() {
+    for build in common::builds::builds() {
         backends.device.set_build(build).unwrap();
         backends.compare::<f32>([4, 4, 4, 6], "64", "1,0,1,-1", legs, ORDINARY);
         backends.compare::<Sixteen>([4, 4, 4, 6], "64", "1,0,1,-1", legs, ORDINARY);
@@ -231,7 +229,7 @@ fn hop_of_several_spinors_is_the_hop_of_each() {
                 cpu.hop(&mut alone, &stencil, &links, &one_of(&several, part), legs, dagger).unwrap();
                 assert_eq!(compare_fields(&one_of(&together, part), &alone).unwrap(), None, "part {part}");
             }
-            for (at_once, build) in [None, Some(2), Some(2)].into_iter().zip(builds::builds()) {
+            for (at_once, build) in [None, Some(2), Some(2)].into_iter().zip(common::builds::builds()) {
                 device.set_build(build).unwrap();
                 device.set_parts_shape(PartsShape { at_once, ..PartsShape::default() });
                 let mut found = device.zeros(lattice, sites, Spinors::new(count)).unwrap();

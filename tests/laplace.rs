@@ -1,15 +1,6 @@
 //! The Laplacian and its even-odd pieces on every backend: the same bits as plain loops (`reference/src/scalar/laplace.rs`), and the identities
 //! that make it −Δ + mass². The operator is `src/operator/laplace.rs`, its kernels `reference/src/kernels/laplace.rs` and `cl/laplace.cl`.
 
-#[path = "common/builds.rs"]
-mod builds;
-#[path = "common/suite.rs"]
-mod common;
-
-use common::backends::on_every_backend;
-use common::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
-use common::gauge::GaugeTransformation;
-use common::grid::distance;
 use lanefield::backend::{Backend, HeldField as _, Sum};
 use lanefield::operator::{
     ActsOn as _, EvenOdd as _, HopParameters, Laplace, LaplaceParameters, Operator, SchurComplement,
@@ -26,6 +17,12 @@ use lanefield_reference::layout::{
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 use lanefield_reference::scalar::ScalarWilson;
 use num_complex::Complex;
+
+use crate::common;
+use crate::common::backends::on_every_backend;
+use crate::common::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
+use crate::common::gauge::GaugeTransformation;
+use crate::common::grid::distance;
 
 const COLOURS: usize = ColourVectors::WORDS;
 const MASS: f64 = 0.3;
@@ -166,7 +163,7 @@ fn work_group_and_vectors_a_work_item_do_not_change_bits() {
 #[test]
 fn no_choice_of_layout_or_build_changes_a_bit() {
     let Some(mut device) = common::backends::opencl() else { return };
-    for build in builds::builds() {
+    for build in common::builds::builds() {
         device.set_build(build).unwrap();
         compare::<f32>(&device, Case { vectors: 3, ..ORDINARY });
     }

@@ -1,12 +1,7 @@
 //! Propagators and correlators of mesons: agreement with Grid on a random configuration, and identities.
 
-#[path = "common/suite.rs"]
-mod common;
-
 use std::sync::LazyLock;
 
-use common::backends::{cpu, on_every_backend};
-use common::grid::{GridData, MASS, distance};
 use lanefield::backend::Backend;
 use lanefield::observable::{
     COLUMNS, CorrelatorError, Gamma, PropagatorError, PropagatorReport, Quark, meson_correlator, meson_correlators,
@@ -21,6 +16,9 @@ use lanefield_reference::layout::{Coordinate, LaneChoice, Lattice, LatticeOption
 use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::real::Real as _;
 use num_complex::Complex;
+
+use crate::common::backends::{cpu, on_every_backend};
+use crate::common::grid::{GridData, MASS, distance};
 
 /// Relative distance from Grid's correlators that rounding can explain.
 const ROUNDING: f64 = 1e-13;

@@ -1,11 +1,11 @@
 //! The OpenCL runtime on a real driver: memory, programs, launches, errors, the cache of binaries, the arithmetic probe.
 //! Its parts that need no driver are tested in `src/backend/opencl/`.
 
-mod common;
-
 use std::sync::Arc;
 
 use lanefield::backend::opencl::{Arg, Buffer, Cache, Context, Launch, OpenClError, Program, probe};
+
+use crate::common;
 
 /// One program for all tests: PoCL takes the better part of a second for each.
 const SOURCE: &str = "

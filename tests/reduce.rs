@@ -1,8 +1,6 @@
 //! Sums over sites on OpenCL and on the CPU reference: exact sums depend on nothing but their terms; tree sums on nothing but terms, plan and
 //! lane width; and no way in which a device takes them changes a bit.
 
-mod common;
-
 use lanefield::backend::opencl::{Finish, Retirement, SiteOrder, SumForm, SumOptions};
 use lanefield::backend::{Backend, BackendError, Cpu, OpenCl, Sum, Threads};
 use lanefield::reference::field::{Field, Propagator, SiteObject, Spinors, Words};
@@ -12,6 +10,8 @@ use lanefield::reference::layout::{
 };
 use lanefield::verify::{Difference, Numbers, TestData};
 use num_complex::Complex;
+
+use crate::common;
 
 const ALL_SITES: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 

@@ -1,11 +1,6 @@
 //! Sums over sites agree with Grid's to rounding: norms, inner products, sums of each word, slice sums, of spinors and of a propagator,
 //! exact and as a tree. What is compared is `reference/src/kernels/reduce.rs` and `cl/reduce.cl`.
 
-#[path = "common/suite.rs"]
-mod common;
-
-use common::backends::on_every_backend;
-use common::grid::{GridData, distance};
 use lanefield::backend::{Backend, Sum};
 use lanefield_reference::field::{Field, Propagator, SiteObject, Words};
 use lanefield_reference::layout::{
@@ -13,6 +8,9 @@ use lanefield_reference::layout::{
 };
 use lanefield_reference::real::Real;
 use num_complex::Complex;
+
+use crate::common::backends::on_every_backend;
+use crate::common::grid::{GridData, distance};
 
 /// Relative distance from Grid that rounding can explain.
 const TOLERANCE: f64 = 1e-13;

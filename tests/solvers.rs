@@ -1,11 +1,6 @@
 //! The solvers beside plain conjugate gradients: batches, mixed precision, BiCGStab; states that are saved and restored; errors. The solvers
 //! are `src/solver`.
 
-#[path = "common/suite.rs"]
-mod common;
-
-use common::backends::{cpu, on_every_backend, opencl};
-use common::multiple::Multiple;
 use lanefield::backend::{Backend, Sum};
 use lanefield::operator::{HopParameters, NormalEquations, Operator, SchurComplement, Wilson, WilsonParameters};
 use lanefield::solver::{
@@ -23,6 +18,9 @@ use lanefield_reference::random::{Stream, gaussian_pair};
 use lanefield_reference::real::Real as _;
 use lanefield_reference::sixteen::Sixteen;
 use num_complex::Complex;
+
+use crate::common::backends::{cpu, on_every_backend, opencl};
+use crate::common::multiple::Multiple;
 
 const ODD: Sites = Sites::Parity(Parity::Odd);
 

@@ -1,12 +1,6 @@
 //! The Wilson operator and its even-odd pieces: agreement with Grid, and identities that hold whatever the configuration. The
 //! operator is `src/operator`, its kernels `reference/src/kernels/hop.rs` and `cl/hop.cl`.
 
-#[path = "common/suite.rs"]
-mod common;
-
-use common::backends::on_every_backend;
-use common::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
-use common::grid::{BOUNDARIES, GridData, MASS, assert_agrees, distance};
 use lanefield::backend::{Backend, Sum};
 use lanefield::operator::{EvenOdd, HopOperator, HopParameters, Operator, Wilson, WilsonParameters};
 use lanefield_reference::field::Spinors;
@@ -16,6 +10,10 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Extents, Parity, Sites};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use num_complex::Complex;
+
+use crate::common::backends::on_every_backend;
+use crate::common::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
+use crate::common::grid::{BOUNDARIES, GridData, MASS, assert_agrees, distance};
 
 /// An awkward lattice, a random configuration on it, and every kind of boundary at once.
 fn random_case() -> (Configuration, BoundaryPhases) {

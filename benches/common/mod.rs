@@ -13,10 +13,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use criterion::{Criterion, Throughput};
-use lanefield::backend::bandwidth::median;
 use lanefield::backend::opencl::{Accumulators, DeviceInfo, DeviceKind, devices};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Backend, BackendError, Cpu, OpenCl};
+use lanefield_lab::bandwidth::{Bandwidth, median};
 use lanefield_reference::field::{Field, SiteObject, Spinors};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{
@@ -245,7 +245,7 @@ fn open(device: &DeviceInfo) -> Result<OpenCl, BackendError> {
 }
 
 /// The table of one backend.
-fn run_on<S: Suite, B: Backend>(
+fn run_on<S: Suite, B: Bandwidth>(
     criterion: &mut Criterion,
     suite: &S,
     backend: &mut B,

@@ -18,7 +18,7 @@ use num_complex::Complex;
 use crate::exact::{ExactComplexSum, ExactSum};
 use crate::gauge::Configuration;
 use crate::kernels::hop::Dagger;
-use crate::layout::{Coordinate, Extents, Leg, LegOrder, Parity, Sites, TreePlan};
+use crate::layout::{Coordinate, Extents, Leg, LegOrder, Parity, Sites, TreePlan, gather, spread};
 use crate::links::{BoundaryPhases, LinkFormat};
 use crate::real::Real;
 
@@ -244,26 +244,6 @@ impl ScalarWilson<'_> {
         }
         Solution { psi, history, converged }
     }
-}
-
-/// The site objects, of `words` words each, at `sites` only, in site order.
-pub fn gather<R: Real>(extents: Extents, sites: Sites, words: usize, field: &[Complex<R>]) -> Vec<Complex<R>> {
-    let objects = field.chunks_exact(words).enumerate();
-    objects
-        .filter(|(site, _)| sites.contain(extents.coordinate(*site)))
-        .flat_map(|(_, object)| object.to_vec())
-        .collect()
-}
-
-/// The inverse of [`gather`]: a field on the whole lattice, zero elsewhere.
-pub fn spread<R: Real>(extents: Extents, sites: Sites, words: usize, list: &[Complex<R>]) -> Vec<Complex<R>> {
-    let mut field = vec![Complex::default(); words * extents.volume()];
-    let objects = field.chunks_exact_mut(words).enumerate();
-    let there = objects.filter(|(site, _)| sites.contain(extents.coordinate(*site)));
-    for ((_, object), value) in there.zip(list.chunks_exact(words)) {
-        object.copy_from_slice(value);
-    }
-    field
 }
 
 // §7, vector operations, on any list of words. The scalar is rounded to the field's type before it is used.

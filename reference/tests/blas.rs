@@ -1,16 +1,18 @@
 //! Vector operations in wide lanes: the same bits as plain loops (`scalar.rs`), whatever the lattice and the lane width.
 
-mod common;
-
-use common::{ALL_SITES, Numbers, any_checkerboard, any_extents, any_numbers, every_width, extents, first_difference};
-use common::{lattice, random_words, spinors};
 use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::kernels::{Vectors, blas};
-use lanefield_reference::layout::{Checkerboard, Extents, Lattice, Sites};
+use lanefield_reference::layout::{Checkerboard, Extents, Lattice, Sites, gather};
 use lanefield_reference::real::Real;
 use lanefield_reference::scalar;
 use num_complex::Complex;
 use proptest::prelude::*;
+
+use crate::common;
+use crate::common::{
+    ALL_SITES, Numbers, any_checkerboard, any_extents, any_numbers, every_width, extents, first_difference,
+};
+use crate::common::{lattice, random_words, spinors};
 
 /// A scalar of the operations: plain, not representable in f32, or special.
 fn any_scalar() -> impl Strategy<Value = f64> {
@@ -38,13 +40,13 @@ fn assert_equal<R: Vectors>(
 ) -> Result<(), TestCaseError> {
     let some_sites = if case.checkerboard == Checkerboard::RedBlack { &ALL_SITES[..] } else { &ALL_SITES[..1] };
     for &sites in some_sites {
-        let mut lists = case.fields.each_ref().map(|field| scalar::gather(case.extents, sites, Spinors::WORDS, field));
+        let mut lists = case.fields.each_ref().map(|field| gather(case.extents, sites, Spinors::WORDS, field));
         plain(&mut lists);
         for lattice in every_width::<R>(case.extents, case.checkerboard) {
             let mut fields = case.fields.each_ref().map(|field| spinors(lattice, sites, field));
             in_lanes(&mut fields);
             for (which, (field, list)) in fields.iter().zip(&lists).enumerate() {
-                let found = scalar::gather(case.extents, sites, Spinors::WORDS, &field.to_site_order());
+                let found = gather(case.extents, sites, Spinors::WORDS, &field.to_site_order());
                 let difference = first_difference(&found, list);
                 prop_assert!(difference.is_none(), "{lattice:?}, field {which}: {difference:?}");
             }

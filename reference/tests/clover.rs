@@ -1,10 +1,6 @@
 //! The clover kernels in wide lanes: the same bits as plain loops over coordinates (`scalar/clover.rs`), whatever the lattice, the lane width
 //! and the number of threads.
 
-mod common;
-
-use common::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, any_numbers};
-use common::{every_width, extents, first_difference, in_pools, lattice, masked, random_words, spinors};
 use lanefield_reference::field::{CloverBlocks, ComplexNumber, Field, FieldStrength, SiteObject, Spinors};
 use lanefield_reference::gauge::{Configuration, SITE_WORDS};
 use lanefield_reference::kernels::Vectors;
@@ -20,6 +16,10 @@ use lanefield_reference::scalar::{self, CLOVER_WORDS, SPINOR_WORDS, ScalarClover
 use num_complex::Complex;
 use proptest::prelude::*;
 use proptest::sample::select;
+
+use crate::common;
+use crate::common::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, any_numbers};
+use crate::common::{every_width, extents, first_difference, in_pools, lattice, masked, random_words, spinors};
 
 fn operator(configuration: &Configuration, boundary: BoundaryPhases, format: LinkFormat) -> ScalarClover<'_> {
     let wilson = ScalarWilson { configuration, boundary, format, legs: LegOrder::DEFAULT };

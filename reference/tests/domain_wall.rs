@@ -1,9 +1,6 @@
 //! Matrices along the fifth dimension on numbers that a reader checks by hand, in plain loops; and that columns move to the walls and back.
 //! `tests/domain_wall.rs` has the agreement of lanes and devices with them, and with Grid.
 
-mod common;
-
-use common::{Numbers, extents, lattice, random_words};
 use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::kernels::domain_wall::{
     DomainWallError, InverseForm, MobiusCoefficients, Tridiagonal, from_walls, onto_walls,
@@ -11,6 +8,8 @@ use lanefield_reference::kernels::domain_wall::{
 use lanefield_reference::layout::{Checkerboard, Sites};
 use lanefield_reference::scalar::domain_wall::s_multiply;
 use num_complex::Complex;
+
+use crate::common::{Numbers, extents, lattice, random_words};
 
 /// A column whose components of chirality + are `plus`, and of chirality − `minus`, by s.
 fn column(plus: &[f64], minus: &[f64]) -> Vec<Complex<f64>> {

@@ -1,9 +1,5 @@
 //! Fields: to and from site order without loss in every layout, and Grid's bytes in memory.
 
-mod common;
-
-use common::{ALL_SITES, Numbers, any_checkerboard, any_extents, any_numbers, every_width, extents, first_difference};
-use common::{lattice, masked, random_words};
 use lanefield_reference::field::{Field, FieldError, Gauge, SiteObject, Spinors, Words};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LayoutError, Parity, Sites};
@@ -11,6 +7,12 @@ use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, doubl
 use lanefield_reference::real::Real;
 use num_complex::Complex;
 use proptest::prelude::*;
+
+use crate::common;
+use crate::common::{
+    ALL_SITES, Numbers, any_checkerboard, any_extents, any_numbers, every_width, extents, first_difference,
+};
+use crate::common::{lattice, masked, random_words};
 
 fn sites_of(lattice: &Lattice) -> &'static [Sites] {
     if lattice.checkerboard() == Checkerboard::RedBlack { &ALL_SITES } else { &ALL_SITES[..1] }

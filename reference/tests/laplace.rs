@@ -1,11 +1,6 @@
 //! The Laplacian's hop in wide lanes: the same bits as plain loops over coordinates (`scalar/laplace.rs`), whatever the lattice, the lane
 //! width, the colour vectors a site and the number of threads.
 
-mod common;
-
-use common::hops::{configuration, is_the_same_at_every_width, stencil_and_links};
-use common::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, any_legs, any_numbers};
-use common::{every_width, extents, first_difference, in_pools, lattice, random_words};
 use lanefield_reference::field::{ColourVectors, Field};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
@@ -16,6 +11,11 @@ use lanefield_reference::scalar::ScalarWilson;
 use num_complex::Complex;
 use proptest::prelude::*;
 use proptest::sample::select;
+
+use crate::common;
+use crate::common::hops::{configuration, is_the_same_at_every_width, stencil_and_links};
+use crate::common::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, any_legs, any_numbers};
+use crate::common::{every_width, extents, first_difference, in_pools, lattice, random_words};
 
 /// The hop from site order to site order.
 fn hop_in_lanes<R: Vectors>(

@@ -1,10 +1,7 @@
 //! The lane layout against plain coordinate arithmetic, on random lattices that lanes only just divide.
 
-mod common;
-
 use std::collections::HashSet;
 
-use common::{ALL_SITES, any_checkerboard, any_extents, any_legs};
 use lanefield_reference::layout::{AcceleratorThreads, Checkerboard, Coordinate, DIMENSIONS, Extents, LaneChoice};
 use lanefield_reference::layout::{
     BlockOrder, LaneWidth, Lattice, LatticeOptions, LaunchGeometry, LayoutError, Leg, LegOrder, reduction_groups,
@@ -13,6 +10,9 @@ use lanefield_reference::layout::{Parity, Place, Scalar, Sites, Stencil, Virtual
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use proptest::prelude::*;
 use proptest::sample::select;
+
+use crate::common;
+use crate::common::{ALL_SITES, any_checkerboard, any_extents, any_legs};
 
 const SCALARS: [Scalar; 4] = [Scalar::RealF, Scalar::RealD, Scalar::ComplexF, Scalar::ComplexD];
 use Checkerboard::{FullOnly, RedBlack};

@@ -1,10 +1,6 @@
 //! Sums over sites: the same bits as plain loops (`scalar.rs`) for every site object, layout and number of threads. Exact sums depend
 //! on the terms alone; tree sums on their order in memory and on the plan, which the tests rebuild from coordinates.
 
-mod common;
-
-use common::{ALL_SITES, Numbers, any_checkerboard, any_extents, any_numbers, every_width, extents, first_difference};
-use common::{in_pools, lattice, random_words};
 use lanefield_reference::field::{ColourMatrix, ColourVectors, ComplexNumber, Field, Gauge, HalfSpinor, Propagator};
 use lanefield_reference::field::{FieldError, SiteObject, Spinors, Words};
 use lanefield_reference::kernels::reduce::{self, Sum};
@@ -17,6 +13,12 @@ use lanefield_reference::real::Real;
 use lanefield_reference::scalar;
 use num_complex::Complex;
 use proptest::prelude::*;
+
+use crate::common;
+use crate::common::{
+    ALL_SITES, Numbers, any_checkerboard, any_extents, any_numbers, every_width, extents, first_difference,
+};
+use crate::common::{in_pools, lattice, random_words};
 
 /// Fields of one layout, in site order over the whole lattice.
 struct Case<R, K> {

@@ -1,14 +1,14 @@
 //! The plain loops themselves, on numbers that a reader checks by hand, and against what they compute.
 
-mod common;
-
-use common::{Numbers, extents, random_words};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, LegOrder, Parity, Sites};
+use lanefield_reference::layout::{Extents, LegOrder, Parity, Sites, gather};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use lanefield_reference::scalar::{self, SPINOR_WORDS, ScalarWilson, Stop};
 use num_complex::Complex;
+
+use crate::common;
+use crate::common::{Numbers, extents, random_words};
 
 fn operator(configuration: &Configuration) -> ScalarWilson<'_> {
     let boundary = BoundaryPhases::ANTIPERIODIC_IN_TIME;
@@ -96,7 +96,7 @@ fn schur_complement_is_the_odd_part_of_the_operator_where_the_even_part_is_elimi
         // Even sites of the source are not read, and of the result are zero.
         let even = Sites::Parity(Parity::Even);
         assert_eq!(operator.mpc(&gaussian(lattice, 2), mass, dagger), complement);
-        assert!(scalar::gather(lattice, even, SPINOR_WORDS, &complement).iter().all(|w| *w == Complex::default()));
+        assert!(gather(lattice, even, SPINOR_WORDS, &complement).iter().all(|w| *w == Complex::default()));
     }
 }
 

@@ -2,7 +2,6 @@
 //! are functions over these (`kernel`), operators and solvers are written once over [`Backend`], and none asks which backend it runs on: every
 //! backend gives the same bits.
 
-pub mod bandwidth;
 mod cpu;
 mod error;
 mod field;

@@ -15,7 +15,6 @@ use thiserror::Error;
 
 use super::atomic::{WriteError, write_atomically};
 use super::identity::{Identity, IdentityMismatch, hex};
-use crate::solver::{SavedField, SavedState};
 
 const MAGIC: &[u8] = b"lanefield checkpoint\n";
 /// The version of the format that is written, and the only one that is read.
@@ -25,6 +24,30 @@ const PREFIX: u64 = MAGIC.len() as u64 + 8;
 const DIGEST: u64 = 32;
 /// No header is longer: names are few, and a batch has a thousand columns at most.
 const MOST_HEADER: u64 = 1 << 24;
+
+/// The state of a recurrence.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct SavedState {
+    /// The name of the recurrence.
+    pub recurrence: String,
+    /// Scalars, by name.
+    pub scalars: Vec<(String, Vec<f64>)>,
+    /// Fields, by name.
+    pub fields: Vec<SavedField>,
+}
+
+/// A field in site order.
+#[derive(Clone, PartialEq, Debug)]
+pub struct SavedField {
+    /// Its name in the recurrence: "r".
+    pub name: String,
+    /// The precision whose numbers it has.
+    pub precision: String,
+    /// Complex words a site.
+    pub words: usize,
+    /// The words of its sites, in site order; exact in f64.
+    pub values: Vec<Complex<f64>>,
+}
 
 /// Why a checkpoint was not read. Messages are fragments.
 #[derive(Debug, Error)]

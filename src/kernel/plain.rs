@@ -2,20 +2,19 @@
 
 use lanefield_reference::field::{FieldData, FieldError};
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::Place;
-use lanefield_reference::scalar;
+use lanefield_reference::layout::{Place, gather, spread};
 use num_complex::Complex;
 
 use super::Shape;
 
 /// The objects of a field, in site order, those of its own sites alone.
 pub(super) fn list<R: Vectors>(field: &FieldData<R>) -> Vec<Complex<R>> {
-    scalar::gather(field.lattice().extents(), field.sites(), field.object().words(), &field.to_site_order())
+    gather(field.lattice().extents(), field.sites(), field.object().words(), &field.to_site_order())
 }
 
 /// Writes such a list into a field.
 pub(super) fn put<R: Vectors>(field: &mut FieldData<R>, list: &[Complex<R>]) -> Result<(), FieldError> {
-    let all = scalar::spread(field.lattice().extents(), field.sites(), field.object().words(), list);
+    let all = spread(field.lattice().extents(), field.sites(), field.object().words(), list);
     field.assign(&all)
 }
 

@@ -5,10 +5,9 @@ use lanefield_reference::field::SiteObject as _;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
-use super::recurrence::{Recurrence, SavedState, Watcher, check_source, may_go_on, place, run, watch};
-use super::{SolverError, SolverInfo, SolverParams};
+use super::recurrence::{Recurrence, Watcher, check_source, may_go_on, place, run, watch};
+use super::{SavedState, SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError, FieldOn};
-#[allow(unused_imports)]
 use crate::kernel::prelude::*;
 use crate::operator::{ActsOn, Operator};
 

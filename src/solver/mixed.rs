@@ -4,10 +4,9 @@
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
-use super::recurrence::{Recurrence, SavedState, Start, Watcher, check_source, may_go_on, place, run, watch};
-use super::{SolverError, SolverInfo, SolverParams};
+use super::recurrence::{Recurrence, Start, Watcher, check_source, may_go_on, place, run, watch};
+use super::{SavedState, SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError, FieldOn};
-#[allow(unused_imports)]
 use crate::kernel::prelude::*;
 use crate::operator::Operator;
 

@@ -19,6 +19,7 @@ mod recurrence;
 mod solve;
 mod watchers;
 
+pub use crate::io::checkpoint::{SavedField, SavedState};
 pub use batch::{BatchConjugateGradients, BatchSolution, conjugate_gradient_batch};
 pub use bicgstab::{BiCgStab, bicgstab};
 pub use cg::{ConjugateGradients, conjugate_gradient};
@@ -26,7 +27,7 @@ pub use error::SolverError;
 pub use info::SolverInfo;
 pub use mixed::{MixedConjugateGradients, mixed_conjugate_gradient, reliable_delta};
 pub use params::SolverParams;
-pub use recurrence::{Recurrence, SavedField, SavedState, Stopped, WatchedScalar, Watcher, run};
+pub use recurrence::{Recurrence, Stopped, WatchedScalar, Watcher, run};
 pub use solve::{
     Method, Preconditioning, Solve, SolveError, SolveReport, SolvedColumn, WilsonSolve, solve, solve_from,
 };

@@ -4,14 +4,13 @@
 use lanefield_reference::field::{Field, Repeated};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Lattice, Sites};
-use lanefield_reference::scalar::{gather, spread};
+use lanefield_reference::layout::{Lattice, Sites, gather, spread};
 use num_complex::Complex;
 
 use super::{SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError, FieldOn};
-#[allow(unused_imports)]
 use crate::kernel::prelude::*;
+use crate::io::checkpoint::{SavedField, SavedState};
 use crate::operator::Operator;
 
 /// A sum over sites that a recurrence goes on with.
@@ -107,30 +106,6 @@ pub fn run(recurrence: &mut dyn Recurrence, watcher: &mut dyn Watcher) -> Result
         watcher.iteration(recurrence)?;
     }
     Ok(())
-}
-
-/// The state of a recurrence.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct SavedState {
-    /// The name of the recurrence.
-    pub recurrence: String,
-    /// Scalars, by name.
-    pub scalars: Vec<(String, Vec<f64>)>,
-    /// Fields, by name.
-    pub fields: Vec<SavedField>,
-}
-
-/// A field in site order.
-#[derive(Clone, PartialEq, Debug)]
-pub struct SavedField {
-    /// Its name in the recurrence: "r".
-    pub name: String,
-    /// The precision whose numbers it has.
-    pub precision: String,
-    /// Complex words a site.
-    pub words: usize,
-    /// The words of its sites, in site order; exact in f64.
-    pub values: Vec<Complex<f64>>,
 }
 
 /// How the name of a system's residual history ends.

@@ -13,10 +13,10 @@ use lanefield_reference::sixteen::Sixteen;
 use num_complex::Complex;
 use thiserror::Error;
 
-use super::recurrence::{Recurrence, SavedState, Watcher, run};
+use super::recurrence::{Recurrence, Watcher, run};
 use super::{
-    BatchConjugateGradients, BiCgStab, ConjugateGradients, MixedConjugateGradients, SolverError, SolverInfo,
-    SolverParams,
+    BatchConjugateGradients, BiCgStab, ConjugateGradients, MixedConjugateGradients, SavedState, SolverError,
+    SolverInfo, SolverParams,
 };
 use crate::backend::{Backend, BackendError, FieldOn, Sum};
 #[allow(unused_imports)]

@@ -8,7 +8,7 @@ use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Direction, Place, Sites, Stencil, TreePlan};
+use lanefield_reference::layout::{Direction, Place, Sites, Stencil, TreePlan, gather, spread};
 use lanefield_reference::links::DoubledGauge;
 use lanefield_reference::scalar::{self, SPINOR_WORDS, ScalarClover, ScalarWilson, Stop};
 use num_complex::Complex;
@@ -279,12 +279,12 @@ pub struct Scalar;
 
 /// The objects of a field as a list, in site order.
 fn list<R: Vectors, K: SiteObject>(field: &Field<R, K>) -> Vec<Complex<R>> {
-    scalar::gather(field.lattice().extents(), field.sites(), field.kind().words(), &field.to_site_order())
+    gather(field.lattice().extents(), field.sites(), field.kind().words(), &field.to_site_order())
 }
 
 /// A field like `like` from the list of its objects.
 fn field<R: Vectors, K: SiteObject>(like: &Field<R, K>, list: &[Complex<R>]) -> Result<Field<R, K>, VerifyError> {
-    let values = scalar::spread(like.lattice().extents(), like.sites(), like.kind().words(), list);
+    let values = spread(like.lattice().extents(), like.sites(), like.kind().words(), list);
     Ok(Field::from_site_order(*like.lattice(), like.sites(), like.kind(), &values)?)
 }
 

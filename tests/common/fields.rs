@@ -1,7 +1,5 @@
 //! Fields of the tests of operators, from site order and back.
 
-#![allow(dead_code, reason = "not every test needs all of it")]
-
 use lanefield::backend::{Backend, HeldField as _};
 use lanefield_reference::field::{Field, Repeated, SiteObject};
 use lanefield_reference::kernels::Vectors;

@@ -1,7 +1,5 @@
 //! Output of Grid in `tests/data`, to compare with; `tests/data/README.md` says where it came from.
 
-#![allow(dead_code, reason = "not every test that compares with Grid compares everything")]
-
 use std::path::{Path, PathBuf};
 
 use lanefield::io::{nersc, npy};

@@ -1,7 +1,5 @@
 //! An operator whose inverse is known.
 
-#![allow(dead_code, reason = "not every test needs it")]
-
 use std::marker::PhantomData;
 
 use lanefield::backend::{Backend, BackendError};

@@ -10,6 +10,7 @@ mod launch;
 mod leg;
 mod parity;
 mod plan;
+mod site_lists;
 mod slices;
 mod stencil;
 mod traversal;
@@ -25,6 +26,7 @@ pub use launch::{AcceleratorThreads, LaunchGeometry, PartsShape, reduction_group
 pub use leg::{LEGS, Leg, LegOrder};
 pub use parity::{Checkerboard, Parity, Sites};
 pub use plan::{ReductionDevice, TreePlan, get_num_blocks_and_threads};
+pub use site_lists::{gather, spread};
 pub use slices::Slices;
 pub use stencil::{Neighbour, Stencil};
 pub use traversal::BlockOrder;

@@ -2,11 +2,9 @@
 
 use num_complex::Complex;
 
-use super::{
-    COLOURS, EVEN, ODD, SPINOR_WORDS, ScalarWilson, axpy, complex, gather, madd, mul, real_times, spread, step,
-};
+use super::{COLOURS, EVEN, ODD, SPINOR_WORDS, ScalarWilson, axpy, complex, madd, mul, real_times, step};
 use crate::kernels::hop::Dagger;
-use crate::layout::{Coordinate, Leg, Sites};
+use crate::layout::{Coordinate, Leg, Sites, gather, spread};
 use crate::links::Phase;
 use crate::real::Real;
 

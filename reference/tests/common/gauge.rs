@@ -1,8 +1,5 @@
-//! Gauge transformations, for the tests of operators in both crates: ψ(x) → g(x) ψ(x) and U_μ(x) → g(x) U_μ(x) g(x + μ)† turn a covariant
+//! Gauge transformations, for the tests of operators here and in the library: ψ(x) → g(x) ψ(x) and U_μ(x) → g(x) U_μ(x) g(x + μ)† turn a covariant
 //! D ψ into g D ψ.
-
-// Each test program uses a part of this.
-#![allow(dead_code)]
 
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::random::su3_random;

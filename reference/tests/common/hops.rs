@@ -1,8 +1,5 @@
 //! What the tests of the hops share: links, stencils, and plain loops over coordinates to compare with at every lane width.
 
-// Each test program uses a part of this.
-#![allow(dead_code)]
-
 use lanefield_reference::field::Field;
 use lanefield_reference::gauge::{Configuration, SITE_WORDS};
 use lanefield_reference::kernels::Vectors;

@@ -1,8 +1,5 @@
 //! Random lattices and fields for the tests of this crate, and comparison bit by bit.
 
-// Each test program uses a part of this.
-#![allow(dead_code)]
-
 pub mod gauge;
 pub mod hops;
 

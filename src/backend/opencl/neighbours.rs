@@ -70,7 +70,7 @@ impl DeviceInfo {
     }
 
     /// Work-items of the largest group of which each can have so many bytes of local memory.
-    pub(crate) fn most_work_items_with(&self, bytes: usize) -> usize {
+    pub fn most_work_items_with(&self, bytes: usize) -> usize {
         let hold = self.local_memory_bytes / bytes.max(1) as u64;
         self.max_work_group_size.min(usize::try_from(hold).unwrap_or(usize::MAX))
     }

@@ -1,6 +1,6 @@
 //! The start-up probe: whether a device and its driver keep the arithmetic contract, on which every bit-for-bit claim rests.
 //! Products and sums must round separately where the source says so, `fma` once, subnormals must be kept, division and
-//! square root be correctly rounded. Device side: `cl/probe.cl`. Runs once for a device and driver; the verdict is stored.
+//! square root be correctly rounded. Device side: `probe/probe.cl`. Runs once for a device and driver; the verdict is stored.
 
 mod cases;
 
@@ -12,7 +12,7 @@ use super::cache::{EntryKind, Key};
 use super::context::{Buffer, Context};
 use super::error::OpenClError;
 use super::launch::{Arg, Launch};
-use super::sources::expand;
+use super::sources::{SourceError, expand_with};
 
 /// One operation in one precision, compared with the host.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -69,7 +69,7 @@ pub fn probe(context: &Context) -> Result<ProbeVerdict, OpenClError> {
 
 fn probe_lanes(context: &Context, lanes: usize) -> Result<ProbeVerdict, OpenClError> {
     let description = format!("{} seed {SEED}", build_options::<f64>(lanes));
-    let key = Key::new(context.info(), &expand(SOURCE)?, &description);
+    let key = Key::new(context.info(), &source()?, &description);
     let stored = context.cache().load(EntryKind::Probe, &key);
     if let Some(verdict) = stored.and_then(|json| serde_json::from_slice(&json).ok()) {
         return Ok(verdict);
@@ -115,6 +115,10 @@ fn measure_lanes(context: &Context, lanes: usize) -> Result<ProbeVerdict, OpenCl
 }
 
 const SOURCE: &str = "probe.cl";
+
+fn source() -> Result<String, SourceError> {
+    expand_with(&[(SOURCE, include_str!("probe/probe.cl"))], SOURCE)
+}
 const KERNEL: &str = "probe";
 /// Fixed, so that a verdict can be reproduced; the digits mean nothing.
 const SEED: u64 = 20_260_417;
@@ -133,7 +137,7 @@ fn build_options<R: Real>(lanes: usize) -> String {
 
 fn measure_precision<R: Real>(context: &Context, lanes: usize) -> Result<Vec<ProbeCheck>, OpenClError> {
     let name = format!("probe {}", R::NAME);
-    let program = context.program(&name, &expand(SOURCE)?, &build_options::<R>(lanes))?;
+    let program = context.program(&name, &source()?, &build_options::<R>(lanes))?;
     let mut operands = operands::<R>(SEED);
     let cases = operands.a.len().next_multiple_of(LOCAL * lanes);
     for column in [&mut operands.a, &mut operands.b, &mut operands.c] {

@@ -22,19 +22,10 @@ const FILES: &[(&str, &str)] = embedded![
     "domain_wall.cl",
     "exact.clh",
     "fractions.clh",
-    "guidelines_arithmetic.cl",
-    "guidelines_launches.cl",
-    "guidelines_memory.cl",
-    "hints.clh",
     "hop.cl",
     "hop.clh",
     "laplace.cl",
     "legs.clh",
-    "offline_amd.clh",
-    "peak.cl",
-    "peak_caches.cl",
-    "peak_intensity.cl",
-    "probe.cl",
     "reduce.cl",
     "reduction.clh",
     "rhs.cl",
@@ -51,9 +42,9 @@ const FILES: &[(&str, &str)] = embedded![
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SourceError {
-    #[error("{file} is not among the OpenCL sources of this library ({known})")]
+    #[error("{file} is not among the known OpenCL sources ({known})")]
     NoSuchFile { file: String, known: String },
-    #[error("{file}:{line}: {included} is included, but is not among the OpenCL sources of this library ({known})")]
+    #[error("{file}:{line}: {included} is included, but is not among the known OpenCL sources ({known})")]
     NoSuchInclude { file: String, line: usize, included: String, known: String },
 }
 
@@ -64,7 +55,17 @@ pub enum SourceError {
 ///
 /// A file that does not exist, with the place that asks for it.
 pub fn expand(file: &str) -> Result<String, SourceError> {
-    expand_from(FILES, file)
+    expand_with(&[], file)
+}
+
+/// As [`expand`], of a source that is among the files `more` of the caller, each with its name, or of this library; so are the files that it includes.
+/// Of two files of one name the caller's is taken.
+///
+/// # Errors
+///
+/// As [`expand`].
+pub fn expand_with(more: &[(&str, &str)], file: &str) -> Result<String, SourceError> {
+    expand_from(&[more, FILES].concat(), file)
 }
 
 /// As [`expand`], in the form that suits a device's compiler.
@@ -180,6 +181,16 @@ mod tests {
         assert_eq!((plain.clone(), plain.lines().count()), (nvidia, amd.lines().count()));
         assert_eq!(amd.matches("loop unroll(full)").count(), plain.matches("#pragma unroll").count());
         assert!(!amd.contains("#pragma unroll"));
+    }
+
+    #[test]
+    fn files_of_the_caller_include_those_of_the_library() {
+        let more = [("mine.cl", "#include \"mine.clh\"\n#include \"complex.clh\"\n"), ("mine.clh", "mine\n")];
+        let source = expand_with(&more, "mine.cl").unwrap();
+        assert!(source.starts_with("#line 1 \"mine.cl\"\n#line 1 \"mine.clh\"\nmine\n"), "{source}");
+        assert!(source.contains("#line 1 \"complex.clh\""), "{source}");
+        let message = expand_with(&more[..1], "mine.cl").unwrap_err().to_string();
+        assert!(message.starts_with("mine.cl:1: mine.clh is included, but") && message.contains("hop.cl"), "{message}");
     }
 
     #[test]

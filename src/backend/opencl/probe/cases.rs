@@ -1,5 +1,5 @@
 //! The operands and the operations of the arithmetic probe, with the host's IEEE results. Counterpart on the device:
-//! `cl/probe.cl`.
+//! `probe.cl`.
 
 use std::ops::{Add, Div, Mul, Neg, Sub};
 

@@ -1,0 +1,340 @@
+//! `lanefield access`: which lines of memory the work-items of a wavefront touch at once. The counting: `lanefield_lab::access`.
+
+mod text;
+
+use anyhow::{Context as _, bail};
+use clap::{ArgGroup, Args};
+use lanefield::backend::opencl::{AccessWidth, KernelChoice, Mapping, StoredPrecision};
+use lanefield::reference::layout::{AcceleratorThreads, LaneChoice};
+use lanefield_lab::InWords;
+use lanefield_lab::access::{
+    ArrayCounts, BankPasses, Counts, EXAMPLES, Example, Index, Pattern, PatternReport, StencilKernel, WaveAccess,
+    bank_passes, kernel_arrays, row_padding, row_pitch,
+};
+use lanefield_lab::estimate::{KernelWork, Machine};
+use serde::Serialize;
+
+use super::Outcome;
+use super::kernel_work::KernelWorkArgs;
+use super::output::{print, print_json};
+
+/// Count the transactions, cache lines and bank conflicts of wavefronts: of our kernels, of addresses written by hand, or of named examples.
+///
+/// A transaction is an aligned segment of 32, 64 or 128 bytes that an access of a wavefront touches. Efficiency is bytes asked for over bytes of 32-byte
+/// sectors moved; a byte for which several work-items ask counts once.
+#[derive(Args)]
+#[command(group(ArgGroup::new("what").required(true).args(["kernel", "pattern", "example", "row"])))]
+#[command(after_help = "Examples:
+  lanefield access --kernel hop --lattice 8.8.8.16
+  lanefield access --kernel hop --lattice 8.8.8.16 --mapping site-fast
+  lanefield access --pattern 16*lane+1536*site+128*word --element 16 \\
+      --lanes 8 --sites 8 --words 12 --fast lane --serial word --wavefront 64
+  lanefield access --example all
+  lanefield access --row 100 --element 4")]
+pub struct Access {
+    /// One of our kernels: hop, domain-wall, clover-eo, clover-oe, laplace, axpy, copy, norm2
+    #[arg(long, value_name = "KERNEL")]
+    kernel: Option<StencilKernel>,
+    /// An address in bytes: whole numbers, the names lane, site, word, item and group, + - * / % and parentheses
+    #[arg(long, value_name = "ADDRESS", allow_hyphen_values = true)]
+    pattern: Option<String>,
+    /// A good or bad order of iteration, or all of them
+    #[arg(long, value_name = "NAME|all")]
+    example: Option<String>,
+    /// Advice for the rows of a two-dimensional array of so many elements: pitch in memory, padding in local memory
+    #[arg(long, value_name = "ELEMENTS", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    row: Option<u64>,
+    /// Work-items of a wavefront [default: of a kernel that of the machine, 32 of an H200; 64 for examples; else 32]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
+    wavefront: Option<u64>,
+    /// Bytes of a cache line [default: of a kernel that of the machine, else 128]
+    #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(4..=4096))]
+    line: Option<u64>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    /// Of a kernel the lane width in bytes, or auto; of a pattern the number of lanes [default: auto; 1]
+    #[arg(long, value_name = "LANES")]
+    lanes: Option<String>,
+    #[command(flatten)]
+    by_hand: PatternArgs,
+    #[command(flatten)]
+    of_kernel: KernelArgs,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Patterns")]
+struct PatternArgs {
+    /// Bytes of an element
+    #[arg(long, value_name = "BYTES", default_value_t = 4)]
+    element: u64,
+    /// Outer sites of a group
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    sites: u64,
+    /// Words of a site
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    words: u64,
+    /// Groups
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    groups: u64,
+    /// The index in which neighbouring work-items differ; the others follow as lane, site, word
+    #[arg(long, value_name = "lane|site|word", default_value = "lane")]
+    fast: Index,
+    /// Indices through which each work-item goes by itself
+    #[arg(long, value_name = "INDEX,…", value_delimiter = ',')]
+    serial: Vec<Index>,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Kernels")]
+struct KernelArgs {
+    #[command(flatten)]
+    work: KernelWorkArgs,
+    /// Which work-items are neighbours: lane-fast or site-fast
+    #[arg(long, value_name = "MAPPING", value_parser = Mapping::from_words)]
+    mapping: Option<Mapping>,
+    /// Outer sites a work-group [default: that of the kernel]
+    #[arg(long, value_name = "N")]
+    accelerator_threads: Option<AcceleratorThreads>,
+    /// The machine whose default launches are taken: a name that `lanefield estimate --list` has, a file that ends in .toml, or host
+    #[arg(long, value_name = "NAME|FILE|host", default_value = "h200")]
+    machine: String,
+}
+
+/// Bytes of a line where no machine says it.
+const LINE: u64 = 128;
+
+/// What was counted. As JSON, these fields.
+#[derive(Serialize)]
+struct Report<T> {
+    kind: &'static str,
+    /// Work-items of a wavefront.
+    wavefront: u64,
+    /// Bytes of a line.
+    line: u64,
+    #[serde(flatten)]
+    counted: T,
+}
+
+/// A kernel's arrays.
+#[derive(Serialize)]
+struct OfKernel {
+    kernel: StencilKernel,
+    lattice: [usize; 4],
+    precision: StoredPrecision,
+    link_reals: usize,
+    spinors: usize,
+    lane_bytes: usize,
+    access: AccessWidth,
+    mapping: Mapping,
+    /// Work-items of a group in each dimension, the lane first.
+    group: [usize; 3],
+    launch: String,
+    arrays: Vec<ArrayRow>,
+    total: ArrayTotal,
+}
+
+#[derive(Serialize)]
+struct ArrayRow {
+    #[serde(flatten)]
+    counted: ArrayCounts,
+    sector_efficiency: f64,
+}
+
+/// All accesses of a wavefront together.
+#[derive(Serialize)]
+struct ArrayTotal {
+    sectors_a_wavefront: f64,
+    bytes_moved_a_work_item: f64,
+    sector_efficiency: f64,
+}
+
+/// A pattern, and what it touches.
+#[derive(Serialize)]
+struct OfPattern {
+    name: Option<&'static str>,
+    about: Option<&'static str>,
+    good: Option<bool>,
+    pattern: String,
+    element: u64,
+    fast: Index,
+    serial: Vec<Index>,
+    sector_efficiency: f64,
+    #[serde(flatten)]
+    counted: PatternReport,
+}
+
+#[derive(Serialize)]
+struct Patterns {
+    patterns: Vec<OfPattern>,
+}
+
+/// Advice on rows.
+#[derive(Serialize)]
+struct OfRow {
+    row: u64,
+    element: u64,
+    /// Elements from one row to the next in memory.
+    pitch: u64,
+    local: Vec<LocalRow>,
+}
+
+#[derive(Serialize)]
+struct LocalRow {
+    banks: u64,
+    /// Elements to add to a row.
+    padding: u64,
+    column_without: BankPasses,
+    column_with: BankPasses,
+}
+
+impl Access {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let (line, given) = (self.line.unwrap_or(LINE), self.wavefront);
+        let patterns = |patterns, wavefront| Report { kind: "access", wavefront, line, counted: Patterns { patterns } };
+        if let Some(kernel) = self.kernel {
+            let machine = super::estimate::machine_named(&self.of_kernel.machine)?;
+            let wavefront = given.unwrap_or(u64::from(machine.lanes));
+            let line = self.line.unwrap_or(machine.line_bytes);
+            let counted = self.of_kernel(kernel, (wavefront, line), &machine)?;
+            let report = Report { kind: "access", wavefront, line, counted };
+            return output(self.json, &report, text::kernel);
+        }
+        if let Some(row) = self.row {
+            let wavefront = given.unwrap_or(32);
+            let counted = self.of_row(row, wavefront)?;
+            return output(self.json, &Report { kind: "access", wavefront, line, counted }, text::row);
+        }
+        if let Some(name) = &self.example {
+            let wavefront = given.unwrap_or(64);
+            let counted = self.of_examples(name, (wavefront, line))?;
+            return output(self.json, &patterns(counted, wavefront), text::patterns);
+        }
+        let wavefront = given.unwrap_or(32);
+        let pattern = self.pattern(wavefront)?;
+        output(self.json, &patterns(vec![of_pattern(&pattern, line, None)?], wavefront), text::patterns)
+    }
+
+    fn of_kernel(
+        &self,
+        kernel: StencilKernel,
+        (wavefront, line): (u64, u64),
+        machine: &Machine,
+    ) -> anyhow::Result<OfKernel> {
+        let asked = &self.of_kernel;
+        let lanes: LaneChoice = self.lanes.as_deref().unwrap_or("auto").parse()?;
+        let choice = KernelChoice {
+            mapping: asked.mapping,
+            accelerator_threads: asked.accelerator_threads.map(AcceleratorThreads::get),
+            ..KernelChoice::default()
+        };
+        let work = KernelWork { lanes, choice, ..asked.work.of(kernel) };
+        let launched = work.launched(machine)?;
+        let arrays = kernel_arrays(&launched, wavefront as usize, line);
+        let sum = |of: fn(&Counts) -> u64| arrays.iter().map(|row| of(&row.counts)).sum::<u64>() as f64;
+        let wavefronts = arrays.first().map_or(1, |row| row.wavefronts).max(1) as f64;
+        let moved = sum(Counts::moved_bytes);
+        let items: f64 = arrays.first().map_or(1.0, |row| {
+            row.counts.asked_bytes as f64 / (row.widest.max(1) * row.accesses_a_work_item.max(1)) as f64
+        });
+        let total = ArrayTotal {
+            sectors_a_wavefront: sum(|counts| counts.transactions_32) / wavefronts,
+            bytes_moved_a_work_item: moved / items.max(1.0),
+            sector_efficiency: if moved > 0.0 { sum(|counts| counts.distinct_bytes) / moved } else { 1.0 },
+        };
+        Ok(OfKernel {
+            kernel,
+            lattice: work.extents.as_array(),
+            precision: work.precision,
+            link_reals: work.links.reals(),
+            spinors: work.parts,
+            lane_bytes: launched.setup.lattice.width().bytes(),
+            access: launched.setup.access,
+            mapping: launched.mapping,
+            group: launched.geometry.local,
+            launch: launched.setup.choice.to_string(),
+            arrays: arrays
+                .into_iter()
+                .map(|counted| ArrayRow { sector_efficiency: counted.counts.sector_efficiency(), counted })
+                .collect(),
+            total,
+        })
+    }
+
+    fn of_row(&self, row: u64, wavefront: u64) -> anyhow::Result<OfRow> {
+        let element = self.by_hand.element;
+        if !(1..=4096).contains(&element) {
+            bail!("an element of {element} bytes: give 1 to 4096");
+        }
+        let column = |stride: u64, banks| {
+            let addresses = (0..wavefront).map(|item| item * stride * element).collect();
+            bank_passes(&WaveAccess { bytes: element, addresses }, banks)
+        };
+        let local = [32, 64].map(|banks| {
+            let padding = row_padding(row, element, wavefront, banks);
+            LocalRow { banks, padding, column_without: column(row, banks), column_with: column(row + padding, banks) }
+        });
+        Ok(OfRow { row, element, pitch: row_pitch(row, wavefront), local: local.into() })
+    }
+
+    fn of_examples(&self, name: &str, (wavefront, line): (u64, u64)) -> anyhow::Result<Vec<OfPattern>> {
+        let examples = match (name, Example::named(name)) {
+            ("all", _) => EXAMPLES.to_vec(),
+            (_, Some(example)) => vec![example],
+            _ => {
+                let names: Vec<&str> = EXAMPLES.iter().map(|example| example.name).collect();
+                bail!("no example '{name}': use {} or all", names.join(", "));
+            }
+        };
+        examples.iter().map(|example| of_pattern(&example.pattern(wavefront)?, line, Some(example))).collect()
+    }
+
+    fn pattern(&self, wavefront: u64) -> anyhow::Result<Pattern> {
+        let PatternArgs { element, sites, words, groups, fast, serial } = &self.by_hand;
+        let lanes = match &self.lanes {
+            None => 1,
+            Some(text) => {
+                let lanes = text.parse().ok().filter(|&lanes: &u64| lanes > 0);
+                lanes.with_context(|| format!("'{text}' is no number of lanes of a pattern: give 1 or more"))?
+            }
+        };
+        Ok(Pattern {
+            address: self.pattern.as_deref().unwrap_or_default().parse()?,
+            element: *element,
+            lanes,
+            sites: *sites,
+            words: *words,
+            groups: *groups,
+            fast: *fast,
+            serial: serial.clone(),
+            wavefront,
+        })
+    }
+}
+
+fn of_pattern(pattern: &Pattern, line: u64, example: Option<&Example>) -> anyhow::Result<OfPattern> {
+    let counted = pattern.report(line)?;
+    Ok(OfPattern {
+        name: example.map(|example| example.name),
+        about: example.map(|example| example.about),
+        good: example.map(|example| example.good),
+        pattern: pattern.address.to_string(),
+        element: pattern.element,
+        fast: pattern.fast,
+        serial: pattern.serial.clone(),
+        sector_efficiency: counted.all.sector_efficiency(),
+        counted,
+    })
+}
+
+fn output<T: Serialize>(
+    json: bool,
+    report: &Report<T>,
+    text: impl FnOnce(&Report<T>) -> String,
+) -> anyhow::Result<Outcome> {
+    match json {
+        true => print_json(report)?,
+        false => print(text(report))?,
+    }
+    Ok(Outcome::Done)
+}

@@ -1,0 +1,244 @@
+//! Arguments that several commands share: where to run, and what operator.
+
+use anyhow::Context as _;
+use clap::{Args, ValueEnum};
+use lanefield::backend::opencl::{DeviceInfo, OpenCl, OpenClError, devices, probe};
+use lanefield::backend::select::{DeviceChoice, Selected, resolve};
+use lanefield::backend::{Backend, Cpu, Sum, Threads};
+use lanefield::operator::HopParameters;
+use lanefield::reference::layout::{
+    AcceleratorThreads, LaneChoice, LegOrder, ReductionDevice, TreePlan, get_num_blocks_and_threads,
+};
+use lanefield::reference::links::{BoundaryPhases, LinkFormat};
+use lanefield_lab::bandwidth::Bandwidth;
+use lanefield_lab::trace::{Group, span};
+
+/// Where to run, and in which layout. None of it changes a bit of any result, but that the lane width is part of a tree sum.
+#[derive(Args, Clone, Debug)]
+pub struct BackendArgs {
+    /// Where to run: cpu, auto (the first GPU, else any OpenCL device, else the CPU reference), a number from `lanefield devices`, or
+    /// part of a name
+    #[arg(long, value_name = "DEVICE", default_value = "auto", env = "LANEFIELD_DEVICE")]
+    pub device: DeviceChoice,
+    /// CPU threads [default: RAYON_NUM_THREADS, else all cores]
+    #[arg(long, value_name = "N")]
+    pub threads: Option<Threads>,
+    /// Outer sites a work-group on an OpenCL device [default: what was tuned, else 8]
+    #[arg(long, value_name = "N")]
+    pub accelerator_threads: Option<AcceleratorThreads>,
+    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto (the largest up to 64, on GPUs up to 128, that fits the lattice)
+    #[arg(long, value_name = "BYTES|auto", default_value_t)]
+    pub lanes: LaneChoice,
+}
+
+/// A task that runs on whichever backend was chosen.
+pub trait BackendTask {
+    /// What it gives.
+    type Output;
+    /// Runs it.
+    fn run<B: Bandwidth>(self, backend: &B) -> Self::Output;
+}
+
+/// The backend that was chosen.
+pub enum AnyBackend {
+    /// The CPU reference.
+    Cpu(Cpu),
+    /// An OpenCL device.
+    OpenCl(Box<OpenCl>),
+}
+
+impl AnyBackend {
+    /// Runs a task on it; what the task does on the host shares the threads of the CPU reference.
+    pub fn run<T: BackendTask + Send>(&self, task: T) -> T::Output
+    where
+        T::Output: Send,
+    {
+        match self {
+            Self::Cpu(cpu) => cpu.install(|| task.run(cpu)),
+            Self::OpenCl(device) => task.run(&**device),
+        }
+    }
+
+    /// The lanes for a lattice on it.
+    pub fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
+        match self {
+            Self::Cpu(cpu) => cpu.lanes(asked_for),
+            Self::OpenCl(device) => device.lanes(asked_for),
+        }
+    }
+
+    /// One line about it.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Cpu(cpu) => cpu.describe(),
+            Self::OpenCl(device) => device.describe(),
+        }
+    }
+}
+
+impl BackendArgs {
+    /// Makes what the host does around the backend (files, layouts) use no more threads than the backend was given.
+    pub fn limit_host_threads(&self) {
+        if let Some(threads) = self.threads {
+            // Fails only if the pool is there already: then it has been in use with its own number of threads.
+            let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global();
+        }
+    }
+
+    /// As [`Self::open_to_tune`], and says which files of the tuner are not used.
+    pub fn open(&self) -> anyhow::Result<AnyBackend> {
+        let backend = self.open_to_tune()?;
+        if let AnyBackend::OpenCl(device) = &backend {
+            warn_of_tuning(device);
+        }
+        Ok(backend)
+    }
+
+    /// Opens the backend that was asked for, and says on standard error which one was taken, and whether its results can be called
+    /// bitwise.
+    pub fn open_to_tune(&self) -> anyhow::Result<AnyBackend> {
+        let listed = {
+            let _span = span(Group::Host, || "list devices");
+            devices()
+        };
+        let devices = match listed {
+            Ok(devices) => devices,
+            Err(OpenClError::NoOpenCl { .. }) if self.device == DeviceChoice::Cpu => Vec::new(),
+            Err(error @ OpenClError::NoOpenCl { .. }) if self.device == DeviceChoice::Auto => {
+                eprintln!("{error}; taking the CPU reference");
+                Vec::new()
+            }
+            Err(error) => {
+                return Err(error).with_context(|| format!("failed to find the device '{}'", self.device));
+            }
+        };
+        let backend = match resolve(&self.device, &devices)? {
+            Selected::Cpu => AnyBackend::Cpu(self.open_cpu()?),
+            Selected::OpenCl(device) => AnyBackend::OpenCl(Box::new(self.open_device(&device)?)),
+        };
+        eprintln!("running on {}", backend.describe());
+        Ok(backend)
+    }
+
+    /// The CPU reference with the threads asked for.
+    pub fn open_cpu(&self) -> anyhow::Result<Cpu> {
+        Cpu::new(self.threads).context("failed to start the CPU reference")
+    }
+
+    /// An OpenCL device with the work-group asked for.
+    pub fn open_device(&self, device: &DeviceInfo) -> anyhow::Result<OpenCl> {
+        let _span = span(Group::Host, || "open and probe the device");
+        let mut opened = OpenCl::open(device, AcceleratorThreads::DEFAULT)
+            .with_context(|| format!("failed to open the device {}", device.name))?;
+        if let Some(threads) = self.accelerator_threads {
+            opened.set_accelerator_threads(threads);
+        }
+        let verdict = probe(opened.context()).context("failed to probe the device's arithmetic")?;
+        if let Some(reason) = verdict.why_not() {
+            eprintln!("warning: results of this device are not bitwise: {reason}");
+        }
+        Ok(opened)
+    }
+}
+
+/// Says on standard error which files of the tuner are not used, and how to renew them.
+pub fn warn_of_tuning(device: &OpenCl) {
+    for warning in device.tuned().warnings() {
+        eprintln!("warning: {warning}");
+    }
+}
+
+/// How sums over sites are taken.
+#[derive(Args, Clone, Debug)]
+pub struct SumArgs {
+    /// exact: the exact sum, rounded once, the same everywhere; tree: Grid's block sum, which depends on the plan and on the lane width
+    #[arg(long, value_name = "KIND", default_value = "exact")]
+    pub sum: SumKind,
+    /// For tree: threads of a block [default: what Grid takes on the plan's device]
+    #[arg(long, value_name = "N")]
+    plan_threads: Option<usize>,
+    /// For tree: number of blocks [default: what Grid takes on the plan's device]
+    #[arg(long, value_name = "N")]
+    plan_blocks: Option<usize>,
+    /// For tree: threads that are summed in halves [default: the warp of the plan's device, or all threads where they are fewer]
+    #[arg(long, value_name = "N")]
+    plan_warp: Option<usize>,
+    /// For tree: the device whose plan is replayed, wherever the sum runs: v100, a100, h100, h200, mi250x, or
+    /// WARP,THREADS,BYTES,UNITS (threads of a warp, most threads of a block, its local memory, compute units) [default: h200]
+    #[arg(long, value_name = "DEVICE")]
+    plan_device: Option<ReductionDevice>,
+}
+
+/// A kind of sum.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum SumKind {
+    /// The exact sum, rounded once
+    Exact,
+    /// Grid's block sum
+    Tree,
+}
+
+impl SumArgs {
+    /// The sum that was asked for, of objects of `object_bytes` in the local memory of a block.
+    pub fn sum(&self, object_bytes: usize) -> anyhow::Result<Sum> {
+        let Self { sum, plan_threads, plan_blocks, plan_warp, plan_device } = self;
+        if *sum == SumKind::Exact {
+            let planned =
+                plan_threads.is_some() || plan_blocks.is_some() || plan_warp.is_some() || plan_device.is_some();
+            anyhow::ensure!(!planned, "--plan-… is for --sum tree; exact sums have no plan");
+            return Ok(Sum::Exact);
+        }
+        let device = plan_device.unwrap_or(ReductionDevice::H200);
+        let usual = get_num_blocks_and_threads(object_bytes, &device)?;
+        let threads = plan_threads.unwrap_or(usual.threads());
+        let warp = plan_warp.unwrap_or(device.warp.min(threads.max(1)));
+        Ok(Sum::Tree(TreePlan::with_warp(threads, plan_blocks.unwrap_or(usual.blocks()), warp)?))
+    }
+}
+
+/// What defines the hop, beside the configuration.
+#[derive(Args, Clone, Debug)]
+pub struct HopArgs {
+    /// Boundary phases of the fermion in x,y,z,t, each 1, -1, or 0 for a fixed boundary, across which nothing is felt
+    #[arg(long, value_name = "PHASES", default_value = "1,1,1,-1", allow_hyphen_values = true)]
+    pub boundary: BoundaryPhases,
+    /// Reals stored a link: 18, 12 (the third row is rebuilt), or 8 (all of an SU(3) matrix is rebuilt); it is part of the operator and changes the last bits
+    #[arg(long, value_name = "REALS", default_value_t)]
+    pub links: LinkFormat,
+    /// The order in which the hop adds its legs; it is part of the operator and changes the last bits
+    #[arg(long, value_name = "ORDER", default_value_t, allow_hyphen_values = true)]
+    pub legs: LegOrder,
+}
+
+impl HopArgs {
+    /// The hop's parameters.
+    pub fn parameters(&self) -> HopParameters {
+        HopParameters { boundary: self.boundary, links: self.links, legs: self.legs }
+    }
+}
+
+/// The precision of a computation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub enum Precision {
+    /// 32-bit
+    F32,
+    /// 64-bit
+    F64,
+}
+
+/// Reads a seed.
+pub fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("'{text}' is no seed: give a whole number from 0 to {}", u64::MAX))
+}
+
+/// Reads a mass: any finite number.
+pub fn mass(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|value: &f64| value.is_finite());
+    value.ok_or_else(|| format!("'{text}' is no mass: give a finite number"))
+}
+
+/// Reads a finite number.
+pub fn finite(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|value: &f64| value.is_finite());
+    value.ok_or_else(|| format!("'{text}' is no finite number"))
+}

@@ -1,0 +1,56 @@
+//! `lanefield bench`: kernels timed on one device, in the way of running them that is chosen, and studies that compare several. What is
+//! measured, and how: `lanefield_lab`.
+
+pub mod arguments;
+pub mod kernels;
+mod orders;
+pub mod progress;
+mod reduce;
+mod runner;
+mod sprint;
+mod table;
+mod threads;
+
+use clap::{Args, Subcommand};
+
+use super::Outcome;
+pub(super) use progress::progress_bar;
+
+/// Time kernels on one device, each held against the copy bandwidth measured in the same run; or one of the studies below.
+///
+/// Families: hop, clover, domain-wall (16 sites along s), laplace, blas, columns (12 of them), convert. Times are device times where there are
+/// device events, else wall times: the median, and the range from the 10th to the 90th percentile. GB/s count each input and each output once, so
+/// that they exceed a ceiling where fields stay in a cache. "Back to back" is the time for each of several launches that are queued one after the
+/// other: on lattices of fewer than a million sites launches overlap. The choices on OpenCL devices change no bit of any result.
+#[derive(Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "Examples:
+  lanefield bench hop blas --lattice 4.4.4.4 --samples 3
+  lanefield bench clover --lattice 4.4.4.8 --precision f32,f64 --links 12 \\
+      --lanes 32,64 --samples 3 --json")]
+pub struct Bench {
+    #[command(subcommand)]
+    study: Option<Study>,
+    #[command(flatten)]
+    kernels: kernels::Kernels,
+}
+
+#[derive(Subcommand)]
+enum Study {
+    Reduce(reduce::Reduce),
+    Threads(threads::Threads),
+    Orders(orders::Orders),
+    Sprint(sprint::Sprint),
+}
+
+impl Bench {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        match self.study {
+            None => self.kernels.run(),
+            Some(Study::Reduce(reduce)) => reduce.run(),
+            Some(Study::Threads(threads)) => threads.run(),
+            Some(Study::Orders(orders)) => orders.run(),
+            Some(Study::Sprint(sprint)) => sprint.run(),
+        }
+    }
+}

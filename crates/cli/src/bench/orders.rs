@@ -1,0 +1,145 @@
+//! `lanefield bench orders`: the hop with its legs in several orders.
+
+use clap::Args;
+use lanefield::reference::kernels::Vectors;
+use lanefield::reference::layout::{Extents, LegOrder, Parity, Sites};
+use lanefield_lab::kernels::{HopKernels, KernelSet as _, StencilSetup};
+use lanefield_lab::orders::{NamedOrder, studied};
+use lanefield_lab::{Family, FieldFacts, Timed};
+use serde::Serialize;
+
+use super::arguments::{
+    LayoutArgs, PlaceArgs, StoredPrecision, TimedTask, TimingArgs, VariantArgs, extents_or_usual, in_precision, run_on,
+};
+use super::runner::Runner;
+use super::table::Report;
+use crate::Outcome;
+use crate::output::{print, print_json};
+
+/// What must be known of a faster order.
+const PART_OF_THE_OPERATOR: &str = "The order of the legs is part of the operator: another order changes bits of every result. Take one by --legs, for good.";
+
+/// The hop onto even sites with its legs in several orders: which is the fastest here.
+///
+/// The order of the legs is part of the operator: another order changes bits of every result. So nothing here is taken over by itself.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield bench orders --lattice 4.4.4.8 --samples 5")]
+pub struct Orders {
+    /// Extents X.Y.Z.T [default: 16.16.16.32; 8.8.8.8 on CPUs]
+    #[arg(long, value_name = "X.Y.Z.T")]
+    lattice: Option<Extents>,
+    /// A further order to time; may be given several times
+    #[arg(long, value_name = "ORDER", allow_hyphen_values = true)]
+    legs: Vec<LegOrder>,
+    /// Precision of fields
+    #[arg(long, value_name = "PRECISION", default_value = "f32")]
+    precision: StoredPrecision,
+    #[command(flatten)]
+    layout: LayoutArgs,
+    #[command(flatten)]
+    place: PlaceArgs,
+    #[command(flatten)]
+    timing: TimingArgs,
+    #[command(flatten)]
+    variant: VariantArgs,
+}
+
+/// What was measured. As JSON, these fields.
+#[derive(Serialize)]
+struct Study {
+    #[serde(flatten)]
+    report: Report,
+    /// The order of the least median time.
+    fastest: Option<String>,
+    /// Orders whose times, from the 10th to the 90th percentile, overlap with those of the fastest: as fast, as far as these samples tell.
+    as_fast: Vec<String>,
+    /// What a choice means.
+    note: &'static str,
+}
+
+impl Orders {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        run_on(&mut self.place.open()?, self)
+    }
+
+    /// The orders that are studied, and those asked for beside them.
+    fn orders(&self) -> anyhow::Result<Vec<NamedOrder>> {
+        let mut orders = studied()?;
+        for &legs in &self.legs {
+            if orders.iter().all(|known| known.legs != legs) {
+                orders.push(NamedOrder { legs, about: "asked for" });
+            }
+        }
+        Ok(orders)
+    }
+
+    fn time<R: Vectors, B: Timed>(&self, runner: &mut Runner<'_, B>, extents: Extents) -> anyhow::Result<()> {
+        let (orders, variant) = (self.orders()?, self.variant.variant::<B>()?);
+        let lattice = self.layout.lattice::<R, B>(runner.backend, extents)?;
+        let setup = StencilSetup { lattice, links: self.layout.links, legs: LegOrder::DEFAULT, spinors: 1 };
+        let unmade = FieldFacts::unmade::<R>(extents, 1).with_links(self.layout.links, setup.legs);
+        let even = Sites::Parity(Parity::Even);
+        let set = runner.prepare(Family::Hop, unmade, &variant, |backend| {
+            HopKernels::<B, R>::new(backend, setup, even, Family::Hop)
+        });
+        let Some(mut set) = set else { return Ok(()) };
+        for NamedOrder { legs, about } in orders {
+            set.set_legs(legs);
+            for kernel in set.kernels() {
+                let mut record = runner.time(&mut set, kernel, &variant);
+                let chosen = variant.words().into_iter().fold(String::new(), |all, word| all + ", " + &word);
+                record.variant = format!("legs {legs} ({about}){chosen}");
+                runner.push(record);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl TimedTask for Orders {
+    type Output = anyhow::Result<Outcome>;
+
+    fn run<B: Timed>(self, backend: &mut B) -> anyhow::Result<Outcome> {
+        let extents = extents_or_usual(self.lattice, backend)?;
+        let mut runner = Runner::new(backend, self.timing.sampling(extents));
+        in_precision!(self.precision, R => self.time::<R, B>(&mut runner, extents))?;
+        let records = runner.finish();
+        let study = Study::new(Report::new(backend, self.timing.samples, records)?.of_kind("bench orders"));
+        match self.timing.json {
+            true => print_json(&study)?,
+            false => print(study.text(extents))?,
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+impl Study {
+    fn new(report: Report) -> Self {
+        let timed =
+            || report.rows.iter().filter_map(|row| Some((row.record.fields.legs.clone()?, row.record.seconds?)));
+        let fastest = timed().min_by(|(_, a), (_, b)| a.median.total_cmp(&b.median));
+        let as_fast = fastest.iter().flat_map(|(best, least)| {
+            let others = timed().filter(move |(legs, spread)| legs != best && spread.overlaps(least));
+            others.map(|(legs, _)| legs)
+        });
+        Self {
+            as_fast: as_fast.collect(),
+            fastest: fastest.as_ref().map(|(legs, _)| legs.clone()),
+            report,
+            note: PART_OF_THE_OPERATOR,
+        }
+    }
+
+    fn text(&self, extents: Extents) -> String {
+        let table = self.report.text(Some(extents));
+        let verdict = match (&self.fastest, self.as_fast.as_slice()) {
+            (None, _) => "none could be timed".to_owned(),
+            (Some(fastest), []) => format!("fastest here: {fastest}, beyond the spread of the samples"),
+            (Some(fastest), others) => {
+                format!("fastest here: {fastest}; within the spread of the samples as fast: {}", others.join(", "))
+            }
+        };
+        format!("{table}\n\n{verdict}\n{}", self.note)
+    }
+}

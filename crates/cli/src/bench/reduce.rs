@@ -1,0 +1,330 @@
+//! `lanefield bench reduce`: forms of sums of large objects, compared. What is measured, and how: `lanefield_lab::reduce`.
+
+use anyhow::{Context as _, bail};
+use clap::{Args, ValueEnum};
+use lanefield::backend::opencl::{DeviceInfo, DeviceKind, Finish};
+use lanefield::reference::field::{
+    ColourMatrix, ColourVectors, ComplexNumber, Gauge, HalfSpinor, Propagator, SiteObject as _, Spinors, Words,
+};
+use lanefield::reference::kernels::Vectors;
+use lanefield::reference::layout::{Extents, LayoutError};
+use lanefield_lab::reduce::{
+    Agreement, Measured, Operation, Progress, ReduceBench, ReduceReport, ReduceRow, SITES_A_GROUP, measure,
+};
+use num_complex::Complex;
+use serde::Serialize;
+
+use super::progress::progress_bar;
+use crate::Outcome;
+use crate::args::{AnyBackend, BackendArgs, Precision};
+use crate::output::{bytes, facts, print, print_json};
+
+/// Sums of the words of a large object: staged, fused and serial words as trees, and exact, in every launch shape.
+///
+/// Each row is one form in one shape of work-groups. GB/s count the field once, however often a form reads it; they are held against the
+/// read bandwidth measured in the same run, and against the time in which a kernel that only reads gets through as many bytes. Times are device times where there are device events. The last line says whether sums that
+/// must have the same bits have them; the exit code is 1 if not.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield bench reduce --lattice 4.4.4.8 --object spinor --samples 3
+  lanefield bench reduce --lattice 4.4.4.4 --precision f32 --device cpu --json")]
+pub struct Reduce {
+    /// Extents X.Y.Z.T [default: 32.32.32.32, halved until the field and what is staged of it take at most a third of the device's
+    /// memory; 8.8.8.8 on CPUs]
+    #[arg(long, value_name = "X.Y.Z.T")]
+    lattice: Option<Extents>,
+    /// What the field has at each site
+    #[arg(long, value_name = "OBJECT", default_value = "propagator")]
+    object: Object,
+    /// Precision of the field; sums are f64
+    #[arg(long, value_name = "PRECISION", default_value = "f64")]
+    precision: Precision,
+    /// Words of a bundle of the staged and fused forms
+    #[arg(long, value_name = "R", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    bundle: u16,
+    /// How one sum is made of those of the work-groups: second-kernel or retirement-count [default: second-kernel]
+    #[arg(long, value_name = "WAY")]
+    finish: Option<Finish>,
+    /// Timed runs of each row
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    samples: u32,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    backend: BackendArgs,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Object {
+    /// One complex number
+    Complex,
+    /// 3 words
+    ColourVector,
+    /// 6 words
+    HalfSpinor,
+    /// 12 words
+    Spinor,
+    /// 9 words
+    ColourMatrix,
+    /// The four links of a site, 36 words
+    Gauge,
+    /// 144 words
+    Propagator,
+}
+
+impl Object {
+    fn words(self) -> Words {
+        Words(match self {
+            Self::Complex => ComplexNumber::WORDS,
+            Self::ColourVector => ColourVectors::WORDS,
+            Self::HalfSpinor => HalfSpinor::WORDS,
+            Self::Spinor => Spinors::WORDS,
+            Self::ColourMatrix => ColourMatrix::WORDS,
+            Self::Gauge => Gauge::WORDS,
+            Self::Propagator => Propagator::WORDS,
+        })
+    }
+}
+
+impl Reduce {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        self.backend.limit_host_threads();
+        let mut backend = self.backend.open()?;
+        let device = backend.describe();
+        let table = match (&mut backend, self.precision) {
+            (AnyBackend::Cpu(_), _) if self.finish.is_some() => {
+                bail!("--finish is how an OpenCL device takes sums; the CPU has one way")
+            }
+            (AnyBackend::Cpu(cpu), Precision::F32) => self.measure::<f32, _>(cpu, None, device),
+            (AnyBackend::Cpu(cpu), Precision::F64) => self.measure::<f64, _>(cpu, None, device),
+            (AnyBackend::OpenCl(opencl), precision) => {
+                let memory = Memory::of(opencl.context().info());
+                match precision {
+                    Precision::F32 => self.measure::<f32, _>(&mut **opencl, memory, device),
+                    Precision::F64 => self.measure::<f64, _>(&mut **opencl, memory, device),
+                }
+            }
+        }?;
+        match self.json {
+            true => print_json(&table)?,
+            false => print(table.text())?,
+        }
+        Ok(if table.same_bits { Outcome::Done } else { Outcome::CheckFailed })
+    }
+
+    fn measure<R: Vectors, B: Measured>(
+        &self,
+        backend: &mut B,
+        memory: Option<Memory>,
+        device: String,
+    ) -> anyhow::Result<ReduceTable> {
+        let object = self.object.words();
+        let a_word = size_of::<Complex<R>>();
+        let bundle = usize::from(self.bundle).min(object.words());
+        let a_site = [object.words(), bundle].map(|words| (words * a_word) as u64);
+        let bench = ReduceBench {
+            extents: match self.lattice {
+                Some(extents) => extents,
+                None => usual_extents(memory, a_site)?,
+            },
+            lanes: self.backend.lanes,
+            object,
+            bundle,
+            finish: self.finish,
+            samples: self.samples as usize,
+        };
+        let bar = progress_bar();
+        let observe = |Progress { done, rows, now }: Progress<'_>| {
+            bar.set_length(rows as u64);
+            bar.set_position(done as u64);
+            bar.set_message(now.to_owned());
+        };
+        let report = measure::<R, B>(backend, &bench, observe);
+        bar.finish_and_clear();
+        let report = report.context("failed to measure sums")?;
+        Ok(ReduceTable::new::<R>(device, &bench, report))
+    }
+}
+
+/// Bytes of memory that a lattice has to fit.
+#[derive(Clone, Copy)]
+struct Memory {
+    all: u64,
+    /// The largest buffer.
+    buffer: u64,
+}
+
+impl Memory {
+    /// That of a device; none where it is the host's.
+    fn of(info: &DeviceInfo) -> Option<Self> {
+        let memory = Self { all: info.global_memory_bytes, buffer: info.max_allocation_bytes };
+        (info.kind != DeviceKind::Cpu).then_some(memory)
+    }
+}
+
+/// 32⁴, halved in t, z, y, x in turn until the field and a bundle of it, of `a_site` bytes a site, fit a third of the memory, and the field
+/// one buffer. CPUs are timed on a small lattice.
+fn usual_extents(memory: Option<Memory>, a_site: [u64; 2]) -> Result<Extents, LayoutError> {
+    let Some(Memory { all, buffer }) = memory else { return Extents::new([8; 4]) };
+    let fits = |extents: &[usize; 4]| {
+        let [field, staged] = a_site.map(|bytes| bytes * extents.iter().product::<usize>() as u64);
+        field + staged <= all / 3 && field <= buffer
+    };
+    let halved = |extents: &[usize; 4]| {
+        let mut extents = *extents;
+        let largest = extents.into_iter().max()?;
+        *extents.iter_mut().rfind(|extent| **extent == largest)? /= 2;
+        (largest > 4).then_some(extents)
+    };
+    Extents::new(std::iter::successors(Some([32; 4]), halved).find(fits).unwrap_or([4; 4]))
+}
+
+/// What was measured. As JSON, these fields.
+#[derive(Serialize)]
+struct ReduceTable {
+    kind: &'static str,
+    /// What it ran on.
+    device: String,
+    /// Extents x, y, z, t.
+    lattice: [usize; 4],
+    /// Bytes of a vector.
+    lane_bytes: usize,
+    /// The cut into lanes, x, y, z, t.
+    virtual_nodes: [usize; 4],
+    /// What the field has at each site.
+    object: &'static str,
+    /// f32 or f64.
+    precision: &'static str,
+    /// Bytes of the field.
+    field_bytes: u64,
+    /// Words of a bundle.
+    bundle: usize,
+    /// `second-kernel` or `retirement-count`; null where the backend chose.
+    finish: Option<String>,
+    /// The plan of a bundle on this device; null where none is possible.
+    plan: Option<String>,
+    /// Sites a group of the shapes.
+    sites_a_group: [usize; 4],
+    samples: usize,
+    /// Read bandwidth measured in this run, in 10⁹ bytes a second.
+    read_gb_per_second: f64,
+    rows: Vec<TableRow>,
+    /// Whether sums that must have the same bits have them.
+    same_bits: bool,
+    /// What was compared.
+    agreement: Agreement,
+}
+
+/// A row, and its rates.
+#[derive(Serialize)]
+struct TableRow {
+    #[serde(flatten)]
+    row: ReduceRow,
+    /// Bytes of the fields, each once, in 10⁹ a second, at the median time.
+    gb_per_second: Option<f64>,
+    /// Its ratio to the read bandwidth; above 1 where the field stays in a cache.
+    share_of_read_bandwidth: Option<f64>,
+    /// The time in which a kernel that does nothing else reads as many bytes, launch included, over this row's median time.
+    share_of_same_read: Option<f64>,
+}
+
+impl ReduceTable {
+    fn new<R: Vectors>(device: String, bench: &ReduceBench, report: ReduceReport) -> Self {
+        let ReduceReport { lattice, plan, read_bandwidth, rows, agreement } = report;
+        let with_rates = |row: ReduceRow| {
+            let rate = row.bytes_per_second();
+            TableRow {
+                gb_per_second: rate.map(|rate| rate / 1e9),
+                share_of_read_bandwidth: rate.map(|rate| rate / read_bandwidth),
+                share_of_same_read: row.read_seconds.zip(row.seconds).map(|(read, seconds)| read / seconds.median),
+                row,
+            }
+        };
+        Self {
+            kind: "bench reduce",
+            device,
+            lattice: lattice.extents().as_array(),
+            lane_bytes: lattice.width().bytes(),
+            virtual_nodes: lattice.nodes().as_array(),
+            object: bench.object.name(),
+            precision: R::NAME,
+            field_bytes: (bench.extents.volume() * bench.object.words() * size_of::<Complex<R>>()) as u64,
+            bundle: bench.bundle,
+            finish: bench.finish.map(|finish| finish.to_string()),
+            plan: plan.map(|plan| plan.to_string()),
+            sites_a_group: SITES_A_GROUP,
+            samples: bench.samples,
+            read_gb_per_second: read_bandwidth / 1e9,
+            rows: rows.into_iter().map(with_rates).collect(),
+            same_bits: agreement.same_bits(),
+            agreement,
+        }
+    }
+
+    /// What was measured on, the table, and the verdict.
+    fn text(&self) -> String {
+        let dots = |numbers: [usize; 4]| numbers.map(|n| n.to_string()).join(".");
+        let field = format!(
+            "{} {} on {}, {}-byte lanes cut {}: {}",
+            self.precision,
+            self.object,
+            dots(self.lattice),
+            self.lane_bytes,
+            dots(self.virtual_nodes),
+            bytes(self.field_bytes)
+        );
+        let mut lines = vec![facts([
+            ("device", self.device.clone()),
+            ("field", field),
+            ("plan", self.plan.clone().unwrap_or_else(|| "none for bundles of this size".to_owned())),
+            ("finished by", self.finish.clone().unwrap_or_else(|| "the backend's choice".to_owned())),
+            ("read bandwidth", format!("{:.1} GB/s", self.read_gb_per_second)),
+        ])];
+        lines.push(format!(
+            "\n{:<28} {:<13} {:>6} {:>12} {:>25} {:>9} {:>8} {:>12}",
+            "shape", "form", "group", "median, µs", "least – most, µs", "GB/s", "of read", "of same read"
+        ));
+        lines.extend(self.rows.iter().map(TableRow::text));
+        lines.push(format!("\n{}", self.agreement));
+        lines.join("\n")
+    }
+}
+
+impl TableRow {
+    fn text(&self) -> String {
+        let ReduceRow { operation, object, precision, shape, group, form, seconds, failure, .. } = &self.row;
+        let what = match operation {
+            Operation::Sum => shape.to_string(),
+            operation => format!("{operation}, {precision} {object}"),
+        };
+        let group = group.map_or("–".to_owned(), |group| group.to_string());
+        let start = format!("{what:<28} {form:<13} {group:>6}");
+        match (seconds, self.gb_per_second, self.share_of_read_bandwidth) {
+            (Some(seconds), Some(rate), Some(share)) => {
+                let [median, least, most] = [seconds.median, seconds.least, seconds.most].map(|s| s * 1e6);
+                let spread = format!("{least:.1} – {most:.1}");
+                let same = self.share_of_same_read.map_or("–".to_owned(), |share| format!("{:.1}%", 100.0 * share));
+                format!("{start} {median:>12.1} {spread:>25} {rate:>9.1} {:>7.1}% {same:>12}", 100.0 * share)
+            }
+            _ => format!("{start}  failed: {}", failure.as_deref().unwrap_or("it was not timed")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_lattice_is_halved_from_t_on_until_it_fits() {
+        // A propagator in f64, and twelve words of it staged.
+        let a_site = [2304, 192];
+        let extents = |memory| usual_extents(memory, a_site).unwrap().to_string();
+        let gpu = |gib: u64| extents(Some(Memory { all: gib << 30, buffer: (gib << 30) / 4 }));
+        assert_eq!([140, 10, 6].map(gpu), ["32.32.32.32", "32.32.32.32", "32.32.32.16"]);
+        // A quarter of 4 GiB is no buffer for 1.1 GiB, though a third of it would do.
+        assert_eq!([4, 1].map(gpu), ["32.32.16.16", "16.16.16.16"]);
+        assert_eq!([gpu(0), extents(None)], ["4.4.4.4", "8.8.8.8"]);
+    }
+}

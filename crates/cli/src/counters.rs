@@ -1,0 +1,214 @@
+//! `lanefield counters`: achieved bandwidth from what a profiler counted, and a port's profile beside our measurements. How it is computed:
+//! `lanefield_lab::counters`.
+
+use std::path::PathBuf;
+
+use anyhow::ensure;
+use clap::{Args, ValueEnum};
+use comfy_table::{CellAlignment, TableComponent};
+use lanefield_lab::counters::{
+    Beside, KernelCounters, Kilobyte, NameMap, Profile, our_kernels, parse_bytes, parse_seconds,
+};
+use serde::Serialize;
+
+use super::Outcome;
+use super::output::{print, print_json, table};
+
+/// Computes the bandwidth that kernels achieved from what a profiler counted, and puts a port's profile beside our measurements.
+///
+/// Reads CSV of rocprof (results.csv with FETCH_SIZE and WRITE_SIZE, results.stats.csv), rocprofv3 (counter_collection, kernel_trace and
+/// kernel_stats) and Nsight Compute (ncu --csv, also with --page raw). TOTAL_RW = FETCH_SIZE + WRITE_SIZE, averaged over the calls of a kernel, is
+/// divided by its average time, as in the EmPRiSM sprint report of Pawsey. Several files are profiles of one run: times of those that count
+/// nothing are preferred, since counting makes kernels slower.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield counters --bytes 77.87891MB --time 0.270821ms --ceiling 1075.46
+  lanefield counters results.csv results.stats.csv --ceiling 1310.72
+  lanefield counters results.csv --beside bench.json \\
+    --map EOCloverFBCGPU=EOClover")]
+pub struct Counters {
+    /// Profiles, as CSV
+    #[arg(value_name = "FILE.csv", required_unless_present = "bytes")]
+    files: Vec<PathBuf>,
+    /// By hand: bytes of a call, read and written, as 77.9MB
+    #[arg(long, value_name = "BYTES", value_parser = parse_bytes, requires = "time", conflicts_with = "files")]
+    bytes: Option<f64>,
+    /// By hand: the time of a call, as 0.27ms
+    #[arg(long, value_name = "TIME", value_parser = parse_seconds, requires = "bytes")]
+    time: Option<f64>,
+    /// What shares are of: the measured peak bandwidth, in GB/s
+    #[arg(long, value_name = "GB/s", value_parser = rate)]
+    ceiling: Option<f64>,
+    /// Bytes of the kilobyte of FETCH_SIZE and WRITE_SIZE: 1000, as the sprint report reckons, or 1024, as rocprof's own formula divides
+    #[arg(long, value_name = "BYTES", default_value = "1000")]
+    kilobyte: KilobyteArg,
+    /// Show our measurements of the same kernels beside: JSON of `lanefield bench`
+    #[arg(long, value_name = "BENCH.json", conflicts_with = "bytes")]
+    beside: Option<PathBuf>,
+    /// Which kernel of the profile is which of ours; else those of the same name are
+    #[arg(long, value_name = "THEIRS=OURS,…", value_delimiter = ',', requires = "beside")]
+    map: Vec<NameMap>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum KilobyteArg {
+    /// As the sprint report reckons
+    #[value(name = "1000")]
+    Thousand,
+    /// As rocprof's own formula divides
+    #[value(name = "1024")]
+    Binary,
+}
+
+fn rate(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0);
+    value.ok_or_else(|| format!("'{text}' is no bandwidth: give GB/s, a number above 0"))
+}
+
+/// What was computed. As JSON, these fields.
+#[derive(Serialize)]
+struct Report {
+    kind: &'static str,
+    /// The profiles.
+    files: Vec<PathBuf>,
+    /// In 10⁹ bytes a second.
+    ceiling_gb_per_second: Option<f64>,
+    /// Bytes of a kilobyte of rocprof.
+    kilobyte: f64,
+    /// The kernels of the profile.
+    rows: Vec<KernelCounters>,
+    /// The same, beside ours, where that was asked for.
+    beside: Option<Vec<Beside>>,
+}
+
+impl Counters {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let kilobyte = match self.kilobyte {
+            KilobyteArg::Thousand => Kilobyte::Thousand,
+            KilobyteArg::Binary => Kilobyte::Binary,
+        };
+        let rows = match (self.bytes, self.time) {
+            (Some(bytes), Some(seconds)) => vec![KernelCounters::by_hand("by hand", bytes, seconds, self.ceiling)],
+            _ => {
+                let mut profile = Profile::default();
+                self.files.iter().try_for_each(|file| profile.read(file, kilobyte))?;
+                profile.kernels(self.ceiling)
+            }
+        };
+        ensure!(!rows.is_empty(), "there are no kernels in these files");
+        let beside = match &self.beside {
+            Some(bench) => Some(Beside::join(rows.clone(), &our_kernels(bench)?, &self.map)?),
+            None => None,
+        };
+        let report = Report {
+            kind: "counters",
+            files: self.files,
+            ceiling_gb_per_second: self.ceiling,
+            kilobyte: kilobyte.bytes(),
+            rows,
+            beside,
+        };
+        match self.json {
+            true => print_json(&report)?,
+            false => print(report.text())?,
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// A number with so many decimals, or a dash.
+fn number(value: Option<f64>, decimals: usize) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.decimals$}"))
+}
+
+/// As in the tables of the sprint report: `287.566 GB/s (26.7%)`.
+fn bandwidth(rate: Option<f64>, share: Option<f64>) -> String {
+    match (rate, share) {
+        (Some(rate), Some(share)) => format!("{rate:.3} GB/s ({:.1}%)", 100.0 * share),
+        (Some(rate), None) => format!("{rate:.3} GB/s"),
+        (None, _) => "–".to_owned(),
+    }
+}
+
+impl Report {
+    fn text(&self) -> String {
+        let mut text = self.kernels();
+        if let Some(beside) = &self.beside {
+            text += &format!("\n\n{}", compared(beside));
+        }
+        text
+    }
+
+    fn kernels(&self) -> String {
+        type Cell = fn(&KernelCounters) -> String;
+        const ALWAYS: usize = 6;
+        let columns: [(&str, Cell); 13] = [
+            ("kernel", |row| row.kernel.clone()),
+            ("items", |row| row.work_items.map_or_else(|| "–".to_owned(), |items| items.to_string())),
+            ("calls", |row| row.calls.to_string()),
+            ("average, ms", |row| number(row.seconds.map(|seconds| seconds * 1e3), 6)),
+            ("TOTAL_RW\nMB", |row| number(row.total_rw_bytes.map(|bytes| bytes / 1e6), 5)),
+            ("bandwidth", |row| bandwidth(row.gb_per_second, row.share_of_ceiling)),
+            ("L2, %", |row| number(row.l2_hit_percent, 1)),
+            ("regs", |row| number(row.registers, 0)),
+            ("SGPR", |row| number(row.scalar_registers, 0)),
+            ("LDS, B", |row| number(row.local_bytes, 0)),
+            ("scr., B", |row| number(row.scratch_bytes, 0)),
+            ("group", |row| number(row.group_size, 0)),
+            ("occ., %", |row| number(row.occupancy_percent, 1)),
+        ];
+        // What no kernel's profile tells has no column.
+        let told =
+            |&(at, (_, cell)): &(usize, (&str, Cell))| at < ALWAYS || self.rows.iter().any(|row| cell(row) != "–");
+        let columns: Vec<(&str, Cell)> =
+            columns.into_iter().enumerate().filter(told).map(|(_, column)| column).collect();
+        let mut lines = table([""; 0]);
+        lines.set_header(columns.iter().map(|(name, _)| *name));
+        lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
+        for row in &self.rows {
+            lines.add_row(columns.iter().map(|(_, cell)| cell(row)));
+        }
+        for column in lines.column_iter_mut().skip(1) {
+            column.set_cell_alignment(CellAlignment::Right);
+            column.set_padding((1, 0));
+        }
+        let mut text = lines.to_string();
+        for row in &self.rows {
+            text += &row.remark.as_ref().map_or_else(String::new, |remark| format!("\n{}: {remark}", row.kernel));
+        }
+        text
+    }
+}
+
+/// Theirs and ours, a row each.
+fn compared(rows: &[Beside]) -> String {
+    let mut lines = table(["theirs", "average, ms", "bandwidth", "ours", "median, ms", "bandwidth", "theirs / ours"]);
+    lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
+    for Beside { theirs, ours, times_ours } in rows {
+        let our = |value: fn(&lanefield_lab::counters::OurKernel) -> String| {
+            ours.as_ref().map_or_else(|| "–".to_owned(), value)
+        };
+        lines.add_row([
+            theirs.kernel.clone(),
+            number(theirs.seconds.map(|seconds| seconds * 1e3), 6),
+            bandwidth(theirs.gb_per_second, theirs.share_of_ceiling),
+            our(|ours| {
+                let lattice =
+                    ours.lattice.map(|extents| format!(", {}", extents.map(|extent| extent.to_string()).join(".")));
+                format!("{}, {}{}", ours.kernel, ours.precision, lattice.unwrap_or_default())
+            }),
+            our(|ours| format!("{:.6}", ours.seconds * 1e3)),
+            our(|ours| bandwidth(ours.gb_per_second, ours.share_of_ceiling)),
+            number(*times_ours, 2),
+        ]);
+    }
+    for column in [1, 2, 4, 5, 6] {
+        if let Some(column) = lines.column_mut(column) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    lines.to_string()
+}

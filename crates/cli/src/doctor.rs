@@ -1,0 +1,183 @@
+//! `lanefield doctor`: why a kernel is slow, and what will help. What is checked, and how: `lanefield_lab::doctor`.
+
+mod arguments;
+mod confirm;
+mod text;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::bail;
+use clap::Args;
+use lanefield::backend::OpenCl;
+use lanefield_lab::doctor::{Described, Description, Finding, Machine, Observation, diagnose, read_trace};
+use lanefield_lab::kernels::NamedKernel;
+use serde::Serialize;
+
+use super::Outcome;
+use super::args::AnyBackend;
+use super::bench::arguments::PlaceArgs;
+use super::output::{print, print_json};
+use arguments::ProductArgs;
+
+/// Why a kernel is slow, and what will help: the checklist that people go through by hand, carried out on the present device.
+///
+/// Looks at work-groups against wavefronts (and tries 4, 8, 16 and 32 outer sites a group), at the number of groups, at registers spilled to
+/// memory, at passes that could be one, at memory transactions that carry bytes nobody asked for, and at transfers, allocations and gaps between
+/// launches. Findings are ranked by the share of the time that their change would save, each with its evidence and the change to make; no
+/// prediction for one kernel gains more than lies between it and the copy bandwidth of the same run. `--confirm` makes the changes, and measures.
+///
+/// What is examined: Lanefield's own kernels, in the variant given; or kernels of one's own, described in a TOML file.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield doctor --kernel hop --lattice 8.8.8.8 --samples 5
+  lanefield doctor --kernel axpy --accelerator-threads 1 --lattice 8.8.8.8 \\
+      --confirm
+  lanefield doctor --described kernel.toml --wavefront 32 --code gfx90a
+  lanefield doctor --timeline solve.trace")]
+pub struct Doctor {
+    /// Kernels to examine: hop, EOClover, OEClover, domain-wall-hop, laplace, axpy, axpy_norm, cg_update, norm2, inner_product [default: hop,
+    /// EOClover and axpy]
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',')]
+    kernel: Vec<NamedKernel>,
+    /// Examine the kernels that this TOML file describes instead (docs/doctor.md)
+    #[arg(long, value_name = "FILE", conflicts_with = "kernel")]
+    described: Option<PathBuf>,
+    /// Examine the timeline of a run that was traced instead: FILE was written by --trace. Takes no device
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["kernel", "described", "confirm", "wavefront", "samples"])]
+    timeline: Option<PathBuf>,
+    /// Make the changes, and measure what they gain
+    #[arg(long)]
+    confirm: bool,
+    /// Work-items that run in step [default: as the device says; 1 on CPUs]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    wavefront: Option<u16>,
+    /// Take registers and spills of described kernels from what clang compiles for this architecture of AMD's: gfx90a, say
+    #[arg(long, value_name = "ARCH", requires = "described")]
+    code: Option<String>,
+    /// Timed runs
+    #[arg(long, value_name = "N", default_value_t = 12, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    samples: u32,
+    /// Print JSON instead of text
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    place: PlaceArgs,
+    #[command(flatten)]
+    product: ProductArgs,
+}
+
+/// What was found. As JSON, these fields.
+#[derive(Serialize)]
+struct Report {
+    kind: &'static str,
+    /// What it ran on.
+    device: Machine,
+    /// What was examined.
+    patients: Vec<Patient>,
+}
+
+/// One kernel, or one described run.
+#[derive(Serialize)]
+struct Patient {
+    /// What it is.
+    subject: String,
+    /// Seconds of its kernels.
+    kernel_seconds: f64,
+    /// Bytes it must move, over that time, in 10⁹ a second.
+    gb_per_second: f64,
+    /// The ratio of that to the copy bandwidth.
+    share_of_copy: f64,
+    /// Seconds by the estimate.
+    estimated_seconds: Option<f64>,
+    /// What was found, the largest gain first.
+    findings: Vec<Finding>,
+    /// What was seen.
+    observation: Observation,
+}
+
+impl Patient {
+    fn new(observation: Observation, findings: Vec<Finding>) -> Self {
+        let seconds = observation.kernel_seconds();
+        let rate = observation.bytes as f64 / seconds;
+        Self {
+            subject: observation.subject.clone(),
+            kernel_seconds: seconds,
+            gb_per_second: rate / 1e9,
+            share_of_copy: rate / observation.machine.copy_bandwidth,
+            estimated_seconds: observation.estimated,
+            findings,
+            observation,
+        }
+    }
+}
+
+impl Doctor {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let report = match &self.timeline {
+            Some(path) => {
+                let observation = read_trace(path)?;
+                let device = observation.machine.clone();
+                let findings = diagnose(&observation);
+                Report { kind: "doctor", device, patients: vec![Patient::new(observation, findings)] }
+            }
+            None => self.examine()?,
+        };
+        match self.json {
+            true => print_json(&report)?,
+            false => print(text::text(&report))?,
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn examine(&self) -> anyhow::Result<Report> {
+        let AnyBackend::OpenCl(mut backend) = self.place.open()? else {
+            bail!(
+                "the doctor examines OpenCL devices, and this is the CPU reference: choose a device by --device, or install PoCL"
+            );
+        };
+        let wavefront = self.wavefront.map(usize::from);
+        let machine = Machine { compiled_for: self.code.clone(), ..Machine::of(backend.context(), wavefront)? };
+        let patients = match &self.described {
+            Some(path) => vec![self.described(&backend, &machine, path)?],
+            None => self.kernels(&mut backend, &machine)?,
+        };
+        Ok(Report { kind: "doctor", device: machine, patients })
+    }
+
+    fn described(&self, backend: &OpenCl, machine: &Machine, path: &Path) -> anyhow::Result<Patient> {
+        let (description, source) = Description::read(path)?;
+        let described = Described { description, source };
+        let samples = self.samples as usize;
+        let observation = described.observe(backend.context(), machine, samples)?;
+        let mut findings = diagnose(&observation);
+        if self.confirm {
+            confirm::described(backend.context(), machine, (path, &described), &observation, &mut findings, samples)?;
+        }
+        Ok(Patient::new(observation, findings))
+    }
+
+    fn kernels(&self, backend: &mut OpenCl, machine: &Machine) -> anyhow::Result<Vec<Patient>> {
+        use lanefield_lab::kernels::BlasKernel::Axpy;
+        let usual = [NamedKernel::Hop, NamedKernel::EoClover, NamedKernel::Blas(Axpy)];
+        let kernels = if self.kernel.is_empty() { &usual[..] } else { &self.kernel };
+        let mut patients = Vec::with_capacity(kernels.len());
+        for &kernel in kernels {
+            let variant = self.product.variant()?;
+            let observation = self.product.observe(backend, machine, kernel, variant, self.samples as usize, true)?;
+            let mut findings = diagnose(&observation);
+            if self.confirm {
+                for finding in &mut findings {
+                    let Some(changed) = confirm::changed(variant, finding.remedy) else {
+                        finding.unconfirmed = Some("the change is one of the source".to_owned());
+                        continue;
+                    };
+                    let after =
+                        self.product.observe(backend, machine, kernel, changed, self.samples as usize, false)?;
+                    finding.confirmed_gain = Some(1.0 - after.kernel_seconds() / observation.kernel_seconds());
+                }
+            }
+            patients.push(Patient::new(observation, findings));
+        }
+        Ok(patients)
+    }
+}

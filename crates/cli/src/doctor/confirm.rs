@@ -1,0 +1,54 @@
+//! Making a change that the doctor advises, and measuring what it gains.
+
+use std::path::Path;
+
+use lanefield::backend::opencl::{Context, Mapping};
+use lanefield::reference::layout::AcceleratorThreads;
+use lanefield_lab::Variant;
+use lanefield_lab::doctor::{Described, Description, Finding, Machine, Observation, Remedy, beside};
+
+/// The variant with a change made; `None` where the change is one of the source.
+pub fn changed(variant: Variant, remedy: Remedy) -> Option<Variant> {
+    let mut changed = variant;
+    match remedy {
+        Remedy::GroupSize(threads) => changed.threads = Some(AcceleratorThreads::new(threads).ok()?),
+        Remedy::AllRegisters => changed.build.tuning.most_registers = Some(0),
+        Remedy::LaneFast => changed.build.tuning.mapping = Some(Mapping::LaneFast),
+        Remedy::Groups(_) | Remedy::KeepOnDevice | Remedy::KeepBuffers | Remedy::OneLaunch | Remedy::Source => {
+            return None;
+        }
+    }
+    Some(changed)
+}
+
+/// Confirms the findings of a described run, by a change of how it is run, or by the description of the same work without the fault.
+pub fn described(
+    context: &Context,
+    machine: &Machine,
+    (path, described): (&Path, &Described),
+    before: &Observation,
+    findings: &mut [Finding],
+    samples: usize,
+) -> anyhow::Result<()> {
+    for finding in findings {
+        let instead = described.description.remedy.iter().find(|remedy| remedy.fault == finding.fault);
+        let changed = match instead {
+            Some(remedy) => {
+                let (description, source) = Description::read(&beside(path, &remedy.description))?;
+                Some(Described { description, source })
+            }
+            None => described.changed(&finding.kernel, finding.remedy),
+        };
+        match changed {
+            None => {
+                finding.unconfirmed =
+                    Some("the change is one of the source; give its description as [[remedy]]".to_owned())
+            }
+            Some(changed) => {
+                let after = changed.observe(context, machine, samples)?;
+                finding.confirmed_gain = Some(1.0 - after.run_seconds() / before.run_seconds());
+            }
+        }
+    }
+    Ok(())
+}

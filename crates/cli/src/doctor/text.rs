@@ -1,0 +1,83 @@
+//! What the doctor says, for people.
+
+use std::fmt::Write as _;
+
+use lanefield_lab::doctor::Finding;
+
+use super::{Patient, Report};
+use crate::output::facts;
+
+/// All of it.
+pub fn text(report: &Report) -> String {
+    let device = &report.device;
+    let patients = report.patients.iter().map(patient);
+    if device.copy_bandwidth.is_nan() {
+        // A timeline alone: nothing was measured on the device.
+        return std::iter::once(facts([("device", device.name.clone())]))
+            .chain(patients)
+            .collect::<Vec<_>>()
+            .join("\n\n");
+    }
+    let stands_for = if device.stands_for_gpu { ": judged as a GPU, whatever time it takes here" } else { "" };
+    let heading = facts([
+        ("device", device.name.clone()),
+        ("wavefront", format!("{} work-items, {} compute units{stands_for}", device.wavefront, device.units)),
+        ("copy bandwidth", format!("{:.1} GB/s", device.copy_bandwidth / 1e9)),
+        ("empty kernel", format!("{:.1} µs", 1e6 * device.launch)),
+    ]);
+    std::iter::once(heading).chain(patients).collect::<Vec<_>>().join("\n\n")
+}
+
+fn patient(patient: &Patient) -> String {
+    let mut text = patient.subject.clone();
+    if patient.observation.passes.is_empty() {
+        let timeline = &patient.observation.timeline;
+        let launches = timeline.launches;
+        let _ = write!(
+            text,
+            "\n  {:.1} ms, {launches} launches, {:.1} ms in kernels",
+            1e3 * timeline.wall,
+            1e3 * timeline.kernels
+        );
+    } else {
+        let (rate, share) = (patient.gb_per_second, 100.0 * patient.share_of_copy);
+        let _ = write!(text, "\n  {:.1} µs, {rate:.1} GB/s, {share:.0}% of copy", 1e6 * patient.kernel_seconds);
+    }
+    if let Some(estimated) = patient.estimated_seconds {
+        let _ = write!(text, "; by the estimate {:.1} µs", 1e6 * estimated);
+    }
+    for pass in &patient.observation.passes {
+        let mut what = format!("{} work-items in groups of {}", pass.work_items, pass.group);
+        if let Some(registers) = pass.code.registers {
+            let _ = write!(what, ", {registers} registers");
+        }
+        let _ = write!(text, "\n  {}: {what}, {:.1} µs", pass.kernel, 1e6 * pass.seconds.median);
+    }
+    if patient.findings.is_empty() {
+        text += "\n  no finding";
+    }
+    for (number, finding) in patient.findings.iter().enumerate() {
+        let _ = write!(text, "\n{}", entry(number + 1, finding));
+    }
+    text
+}
+
+fn entry(number: usize, finding: &Finding) -> String {
+    let of = if finding.kernel.is_empty() { String::new() } else { format!(" [{}]", finding.kernel) };
+    let mut text = format!("  {number}. {}{of}\n     would gain {}", finding.title, percent(finding.gain));
+    if let Some(confirmed) = finding.confirmed_gain {
+        let _ = write!(text, "; gained {} when it was made", percent(confirmed));
+    }
+    if let Some(reason) = &finding.unconfirmed {
+        let _ = write!(text, "; not confirmed: {reason}");
+    }
+    for evidence in &finding.evidence {
+        let _ = write!(text, "\n     · {evidence}");
+    }
+    let _ = write!(text, "\n     → {}", finding.change);
+    text
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0}% of the time", 100.0 * share)
+}

@@ -1,0 +1,298 @@
+//! `lanefield estimate`: what a workload takes on a machine at best, what binds, and whether that is enough. The arithmetic:
+//! `lanefield_lab::estimate`.
+
+mod measure;
+mod text;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, bail};
+use clap::{ArgGroup, Args};
+use lanefield::backend::opencl::{DeviceKind, StoredPrecision};
+use lanefield::backend::select::DeviceChoice;
+use lanefield::reference::layout::LaneChoice;
+use lanefield_lab::access::StencilKernel;
+use lanefield_lab::estimate::{
+    KernelEstimate, KernelWork, Machine, Traversal, TraversalReport, Workload, WorkloadReport, stencil,
+};
+use serde::Serialize;
+
+use super::Outcome;
+use super::args::{AnyBackend, BackendArgs};
+use super::kernel_work::KernelWorkArgs;
+use super::output::{print, print_json};
+use measure::Times;
+
+/// Estimate what a workload takes on a machine, before anything is built: its limits, which one binds, and GO or NO-GO against a wanted rate.
+///
+/// Of our kernels every byte is counted from the layout: from and to memory, between the last cache and the compute units, of the first cache; and
+/// instructions. With a device the kernel runs there, too. NO-GO ends with exit code 1.
+#[derive(Args)]
+#[command(group(ArgGroup::new("what").required(true).args(["kernel", "traversal", "workload", "list"])))]
+#[command(after_help = "Examples:
+  lanefield estimate --list
+  lanefield estimate --machine proxy --traversal --levels 24
+  lanefield estimate --machine h200 --kernel hop --lattice 16.16.16.32 \\
+      --want 10000
+  lanefield estimate --machine mi250x --kernel clover-eo --links 12 \\
+      --lattice 16.16.16.32 --json
+  printf 'levels = 24\\ndivergence = 0.1\\n' > rays.toml && \\
+      lanefield estimate --machine proxy --workload rays.toml
+  LANEFIELD_DEVICE=NVIDIA lanefield peak --json > peak.json && \\
+      lanefield estimate --machine h200 --peak peak.json --traversal
+  lanefield estimate --kernel hop --lattice 8.8.8.8 --device cpu")]
+pub struct Estimate {
+    /// A machine that ships, a file that ends in .toml, or host, which is measured [default: that of --device]
+    #[arg(long, value_name = "NAME|FILE|host")]
+    machine: Option<String>,
+    /// Rates that were measured, as `lanefield peak --json` writes them; they take the place of the machine's. Traversals and workloads take the
+    /// read bandwidth alone
+    #[arg(long, value_name = "FILE")]
+    peak: Option<PathBuf>,
+    /// List the machines that ship
+    #[arg(long)]
+    list: bool,
+    /// Traversal of trees of one cache line a node
+    #[arg(long)]
+    traversal: bool,
+    /// Levels of the tree
+    #[arg(long, value_name = "N", default_value_t = 24, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    levels: u32,
+    /// A workload: a TOML file with any of name, levels, divergence, lines, hits, fetches, register-bytes, instructions, regroupings, occupied
+    #[arg(long, value_name = "FILE")]
+    workload: Option<PathBuf>,
+    /// One of our kernels: hop, domain-wall, clover-eo, clover-oe, laplace, axpy, copy, norm2
+    #[arg(long, value_name = "KERNEL")]
+    kernel: Option<StencilKernel>,
+    /// The rate that is wanted, a second: traversals or pieces of work of wavefronts, launches of kernels
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = super::args::finite)]
+    want: Option<f64>,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    of_kernel: KernelArgs,
+}
+
+#[derive(Args)]
+#[command(next_help_heading = "Kernels")]
+struct KernelArgs {
+    #[command(flatten)]
+    work: KernelWorkArgs,
+    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto
+    #[arg(long, value_name = "BYTES|auto", default_value_t)]
+    lanes: LaneChoice,
+    /// Run the kernel on this device, too: cpu, auto, a number from `lanefield devices`, or part of a name
+    #[arg(long, value_name = "DEVICE", requires = "kernel")]
+    device: Option<DeviceChoice>,
+    /// Timed launches
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    samples: u32,
+}
+
+/// An estimate. As JSON, these fields.
+#[derive(Serialize)]
+pub struct Report<T> {
+    kind: &'static str,
+    /// The machine.
+    machine: Machine,
+    /// What is estimated: kernel, traversal or workload.
+    subject: &'static str,
+    /// The rate at best.
+    rate_per_second: f64,
+    /// The rate that is wanted; null where none was named.
+    want_per_second: Option<f64>,
+    /// Whether it can be had.
+    go: Option<bool>,
+    #[serde(flatten)]
+    estimate: T,
+}
+
+/// A kernel's launch. As JSON, these fields.
+#[derive(Serialize)]
+pub struct OfKernel {
+    kernel: StencilKernel,
+    lattice: [usize; 4],
+    onto: String,
+    precision: StoredPrecision,
+    link_reals: usize,
+    spinors: usize,
+    #[serde(flatten)]
+    estimate: KernelEstimate,
+    /// What the device took; null where none was named.
+    measured: Option<Times>,
+    /// Predicted over measured.
+    ratio: Option<f64>,
+}
+
+/// A workload's report. As JSON, these fields.
+#[derive(Serialize)]
+pub struct OfWorkload {
+    workload: Workload,
+    #[serde(flatten)]
+    report: WorkloadReport,
+}
+
+/// The machines that ship. As JSON, these fields.
+#[derive(Serialize)]
+pub struct Listing {
+    kind: &'static str,
+    machines: Vec<Listed>,
+}
+
+/// A machine and its name here.
+#[derive(Serialize)]
+pub struct Listed {
+    id: &'static str,
+    #[serde(flatten)]
+    machine: Machine,
+    f32_teraflops: f64,
+    f64_teraflops: f64,
+}
+
+impl Estimate {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        if self.want.is_some_and(|want| want <= 0.0) {
+            bail!("--want {}: give a rate above 0", self.want.unwrap_or_default());
+        }
+        if self.list {
+            return self.list_machines();
+        }
+        let backend = match &self.of_kernel.device {
+            Some(device) => {
+                let (threads, accelerator_threads) = (None, None);
+                let place =
+                    BackendArgs { device: device.clone(), threads, accelerator_threads, lanes: self.of_kernel.lanes };
+                Some(place.open()?)
+            }
+            None => None,
+        };
+        let machine = self.machine(backend.as_ref())?;
+        if let (None, Some(file)) = (self.kernel, &self.peak)
+            && !machine.read_measured
+        {
+            bail!(
+                "{} has no read_gb_per_second, and traversals and workloads take no other rate: `lanefield peak --parts streams --json` measures it",
+                file.display()
+            );
+        }
+        match (self.kernel, &self.workload) {
+            (Some(kernel), _) => self.estimate_kernel(machine, kernel, backend),
+            (None, Some(file)) => {
+                let text = read(file)?;
+                let workload = Workload::parse(&file.display().to_string(), &text)?;
+                let report = workload.on(&machine);
+                let rate = report.wavefronts_per_second;
+                self.report("workload", machine, rate, OfWorkload { workload, report }, text::workload)
+            }
+            (None, None) => {
+                let report = Traversal::new(&machine).report(self.levels);
+                // A traversal of a wavefront, and as many of single lanes, whichever is the greater burden.
+                let lanes = f64::from(machine.lanes);
+                let rate = report.memory_bound.min(report.fetch_bound / lanes);
+                self.report("traversal", machine, rate, report, |report: &Report<TraversalReport>| {
+                    text::traversal(report)
+                })
+            }
+        }
+    }
+
+    fn list_machines(&self) -> anyhow::Result<Outcome> {
+        let listed = |(id, machine): &(&'static str, Machine)| Listed {
+            id,
+            f32_teraflops: machine.f32_flops() / 1e12,
+            f64_teraflops: machine.f64_flops() / 1e12,
+            machine: machine.clone(),
+        };
+        let listing = Listing { kind: "estimate", machines: Machine::shipped().iter().map(listed).collect() };
+        match self.json {
+            true => print_json(&listing)?,
+            false => print(text::machines(&listing))?,
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// The machine that was named, else that of the device, with what was measured of it.
+    fn machine(&self, backend: Option<&AnyBackend>) -> anyhow::Result<Machine> {
+        let machine = match (&self.machine, backend) {
+            (Some(name), _) => machine_named(name)?,
+            (None, Some(AnyBackend::Cpu(_))) => Machine::host()?,
+            (None, Some(AnyBackend::OpenCl(device))) => {
+                let info = device.context().info();
+                match (info.kind, Machine::of_device(info)) {
+                    (_, Some(machine)) => machine,
+                    (DeviceKind::Cpu, None) => Machine::host()?,
+                    (_, None) => bail!("no machine ships for the device {}: name one by --machine", info.name),
+                }
+            }
+            (None, None) => bail!("no machine was named: give --machine, with a name that --list has, a file or host"),
+        };
+        match &self.peak {
+            None => Ok(machine),
+            Some(file) => Ok(machine.with_measured(&file.display().to_string(), &read(file)?)?),
+        }
+    }
+
+    fn estimate_kernel(
+        &self,
+        machine: Machine,
+        kernel: StencilKernel,
+        backend: Option<AnyBackend>,
+    ) -> anyhow::Result<Outcome> {
+        let KernelArgs { work, lanes, samples, .. } = &self.of_kernel;
+        let work = KernelWork { lanes: *lanes, ..work.of(kernel) };
+        let estimate = stencil(&machine, &work)?;
+        let measured = match backend {
+            Some(backend) => Some(measure::measure(backend, &work, *samples as usize)?),
+            None => None,
+        };
+        let seconds = estimate.prediction.seconds;
+        let of_kernel = OfKernel {
+            kernel,
+            lattice: work.extents.as_array(),
+            onto: work.sites.to_string(),
+            precision: work.precision,
+            link_reals: work.links.reals(),
+            spinors: work.parts,
+            ratio: measured.as_ref().map(|times| seconds / times.best()),
+            estimate,
+            measured,
+        };
+        self.report("kernel", machine, 1.0 / seconds, of_kernel, text::kernel)
+    }
+
+    fn report<T: Serialize>(
+        &self,
+        subject: &'static str,
+        machine: Machine,
+        rate_per_second: f64,
+        estimate: T,
+        text: impl FnOnce(&Report<T>) -> String,
+    ) -> anyhow::Result<Outcome> {
+        let go = self.want.map(|want| rate_per_second >= want);
+        let report =
+            Report { kind: "estimate", machine, subject, rate_per_second, want_per_second: self.want, go, estimate };
+        match self.json {
+            true => print_json(&report)?,
+            false => print(text(&report))?,
+        }
+        Ok(if go == Some(false) { Outcome::CheckFailed } else { Outcome::Done })
+    }
+}
+
+/// The machine of a name, or of a file that ends in .toml.
+pub fn machine_named(name: &str) -> anyhow::Result<Machine> {
+    Ok(match name.ends_with(".toml") {
+        true => Machine::parse(name, &read(Path::new(name))?)?,
+        false => Machine::named(name)?,
+    })
+}
+
+fn read(file: &Path) -> anyhow::Result<String> {
+    const MOST: u64 = 1 << 20;
+    let bytes = std::fs::metadata(file).map(|file| file.len()).unwrap_or(0);
+    if bytes > MOST {
+        bail!("{} has {bytes} bytes, and at most {MOST} are read", file.display());
+    }
+    std::fs::read_to_string(file).with_context(|| format!("failed to read {}", file.display()))
+}

@@ -1,0 +1,118 @@
+//! The files of the command line: gauge configurations, NERSC or NumPy by extension, and outputs that are known to be writable
+//! before long work begins.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use lanefield::io::atomic::write_atomically;
+use lanefield::io::nersc::{self, FloatingPoint, NerscError, NerscHeader};
+use lanefield::io::npy::{self, ArrayReal, NpyError, Precision};
+use lanefield::reference::gauge::Configuration;
+use lanefield::reference::layout::Extents;
+use lanefield_lab::trace::{Group, span};
+use num_complex::Complex;
+
+/// A gauge configuration, and what its file says about it.
+pub struct ConfigurationFile {
+    pub configuration: Configuration,
+    pub origin: Origin,
+}
+
+/// Where a configuration comes from.
+pub enum Origin {
+    Nersc(Box<NerscHeader>),
+    Npy(Precision),
+}
+
+/// Whether a path's extension says NumPy; any other extension means NERSC, which has none of its own.
+pub fn is_npy(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))
+}
+
+/// Reads a configuration and verifies it: all that a NERSC header says, and that links are in SU(3).
+pub fn read_configuration(path: &Path) -> anyhow::Result<ConfigurationFile> {
+    let _span = span(Group::File, || format!("read {}", path.display()));
+    if is_npy(path) {
+        return read_npy(path).map_err(|error| npy_error(path, error));
+    }
+    match nersc::read(path) {
+        Ok(file) => {
+            Ok(ConfigurationFile { configuration: file.configuration, origin: Origin::Nersc(Box::new(file.header)) })
+        }
+        // These name the file.
+        Err(error @ (NerscError::Open { .. } | NerscError::NotAFile { .. })) => Err(error.into()),
+        Err(error) => Err(error).with_context(|| failed_to_read(path)),
+    }
+}
+
+fn read_npy(path: &Path) -> Result<ConfigurationFile, NpyError> {
+    let array = npy::read_complex(path)?;
+    let precision = array.values.precision();
+    let configuration = array.into_gauge()?;
+    let like = match precision {
+        Precision::F32 => FloatingPoint::F32Little,
+        Precision::F64 => FloatingPoint::F64Little,
+    };
+    configuration.require_su3(like.unitarity_tolerance())?;
+    Ok(ConfigurationFile { configuration, origin: Origin::Npy(precision) })
+}
+
+/// An error of reading an array, with the name of the file.
+pub fn npy_error(path: &Path, error: NpyError) -> anyhow::Error {
+    match error {
+        NpyError::Open { .. } | NpyError::NotAFile { .. } => error.into(),
+        error => anyhow::Error::new(error).context(failed_to_read(path)),
+    }
+}
+
+fn failed_to_read(path: &Path) -> String {
+    format!("failed to read {}", path.display())
+}
+
+/// Writes a propagator in site order as a NumPy array.
+pub fn write_propagator<R: ArrayReal>(path: &Path, extents: Extents, values: &[Complex<R>]) -> anyhow::Result<()> {
+    match npy::write_propagator(path, extents, values) {
+        // These name the file.
+        Err(NpyError::Write(error)) => Err(error.into()),
+        result => result.with_context(|| format!("failed to write {}", path.display())),
+    }
+}
+
+/// Fails as writing the file would, without writing it: better now than after an hour of computing.
+pub fn require_writable(path: &Path) -> anyhow::Result<()> {
+    if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
+        // A device or a pipe: opening it may wait for a reader.
+        return Ok(());
+    }
+    let mut reached = false;
+    let result = write_atomically(path, |_| {
+        reached = true;
+        Err(io::ErrorKind::Interrupted.into())
+    });
+    if reached { Ok(()) } else { Ok(result?) }
+}
+
+/// Refuses an output that is one of the other files: it would be lost.
+pub fn require_distinct(outputs: &[(&str, &Path)], inputs: &[(&str, &Path)]) -> anyhow::Result<()> {
+    for (k, (output, path)) in outputs.iter().enumerate() {
+        for (other, other_path) in outputs[..k].iter().chain(inputs) {
+            anyhow::ensure!(
+                place(path) != place(other_path),
+                "{output} and {other} name the same file, {}: give two",
+                path.display()
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Where a path leads, also where there is no such file yet.
+fn place(path: &Path) -> PathBuf {
+    let canonical = path.canonicalize().ok().or_else(|| {
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        Some(parent.canonicalize().ok()?.join(path.file_name()?))
+    });
+    canonical.unwrap_or_else(|| path.to_owned())
+}

@@ -1,0 +1,193 @@
+//! `lanefield guidelines`: which guidelines for GPU programs hold on a device, measured. The experiments: `lanefield_lab::guidelines`.
+
+use anyhow::{Context as _, bail};
+use clap::Args;
+use comfy_table::{CellAlignment, TableComponent};
+use lanefield::backend::opencl::{Context, devices};
+use lanefield::backend::select::{DeviceChoice, Selected, resolve};
+use lanefield_lab::Spread;
+use lanefield_lab::guidelines::{Clock, Guideline, Options, Outcome as Measured, Scale, Verdict, named, run};
+use serde::Serialize;
+
+use super::Outcome;
+use super::bench::progress::progress_bar;
+use super::output::{facts, print, print_json, table};
+
+/// Which guidelines for GPU programs hold on a device, measured.
+///
+/// Each guideline of AMD's HIP performance guidelines and of DaCe's best practices is one small pair of kernels or calls: without what it
+/// advises, and with it. Both give the same result, which is checked, and are timed by turns. The factor is how many times as long the side
+/// without takes; a guideline holds where the 10th percentile of the factor is above 1 and its median at least 1.03. Times of kernels are the
+/// device's own; times marked * are the host's, from the first call until all is done. The exit code is 1 if an experiment failed.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield guidelines
+  lanefield guidelines --list
+  lanefield guidelines coalesced bank-conflicts --samples 30
+  lanefield guidelines --device NVIDIA --json")]
+pub struct Guidelines {
+    /// Names from --list [default: all]
+    names: Vec<String>,
+    /// Tell what each guideline advises, who says so, and the two sides; measure nothing
+    #[arg(long)]
+    list: bool,
+    /// Pairs of samples of each, of which a verdict takes 3 [default: as many as there is time for, 3 to 15]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    samples: Option<u32>,
+    /// Smaller arrays: half as large on GPUs, a quarter on CPUs
+    #[arg(long)]
+    quick: bool,
+    /// Arrays of 16384 words: shows that both sides give the same, and no times worth reading
+    #[arg(long, hide = true, conflicts_with = "quick")]
+    tiny: bool,
+    /// Where to run: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name
+    #[arg(long, value_name = "DEVICE", default_value = "auto", env = "LANEFIELD_DEVICE")]
+    device: DeviceChoice,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was measured. As JSON, these fields.
+#[derive(Serialize)]
+struct Report {
+    kind: &'static str,
+    /// What it ran on.
+    device: String,
+    driver: String,
+    /// How large arrays were.
+    scale: Scale,
+    /// What each gave, in the order of the list.
+    guidelines: Vec<Measured>,
+}
+
+/// The list. As JSON, these fields.
+#[derive(Serialize)]
+struct List {
+    kind: &'static str,
+    list: Vec<Guideline>,
+}
+
+impl Guidelines {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let wanted = named(&self.names)?;
+        if self.list {
+            match self.json {
+                true => print_json(&List { kind: "guidelines", list: wanted })?,
+                false => print(listing(&wanted))?,
+            }
+            return Ok(Outcome::Done);
+        }
+        let context = self.open()?;
+        let scale = match (self.tiny, self.quick) {
+            (true, _) => Scale::Tiny,
+            (_, true) => Scale::Quick,
+            _ => Scale::Full,
+        };
+        let options = Options { scale, samples: self.samples.map(|number| number as usize) };
+        let bar = progress_bar();
+        bar.set_length(wanted.len() as u64);
+        let outcomes = run(&context, &wanted, options, |outcome| {
+            bar.inc(1);
+            bar.set_message(outcome.guideline.name);
+        });
+        bar.finish_and_clear();
+        let info = context.info();
+        let report = Report {
+            kind: "guidelines",
+            device: format!("{} ({})", info.name, info.platform_name),
+            driver: info.driver_version.clone(),
+            scale,
+            guidelines: outcomes,
+        };
+        match self.json {
+            true => print_json(&report)?,
+            false => print(report.text())?,
+        }
+        let failed = report.guidelines.iter().any(|outcome| outcome.verdict == Verdict::Failed);
+        Ok(if failed { Outcome::CheckFailed } else { Outcome::Done })
+    }
+
+    fn open(&self) -> anyhow::Result<Context> {
+        let why = || "failed to find a device for the experiments";
+        match resolve(&self.device, &devices().with_context(why)?).with_context(why)? {
+            Selected::Cpu => bail!(
+                "guidelines are experiments on OpenCL devices, and there is none or the CPU reference was chosen; name one by --device \
+                 (`lanefield devices` lists them)"
+            ),
+            Selected::OpenCl(device) => {
+                eprintln!("running on {device}");
+                Context::open(&device).with_context(|| format!("failed to open the device {}", device.name))
+            }
+        }
+    }
+}
+
+impl Report {
+    fn text(&self) -> String {
+        let mut lines = table(["guideline", "without, µs", "with, µs", "factor", "10 – 90 %", "verdict"]);
+        lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
+        let (mut sides, mut remarks) = (String::new(), String::new());
+        for outcome in &self.guidelines {
+            lines.add_row(cells(outcome));
+            let Guideline { name, without, with, .. } = &outcome.guideline;
+            sides += &format!("\n{name}: {without} → {with}");
+            if let Some(remark) = &outcome.remark {
+                remarks += &format!("\n{}: {remark}", outcome.guideline.name);
+            }
+        }
+        for column in lines.column_iter_mut().skip(1).take(4) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        let heading = facts([("device", self.device.clone()), ("driver", self.driver.clone())]);
+        format!("{heading}\n{lines}\nWithout → with:{sides}{remarks}\n{}", self.summary())
+    }
+
+    /// How many hold, and how many of the other verdicts there are.
+    fn summary(&self) -> String {
+        let verdicts = [
+            Verdict::Holds,
+            Verdict::NoDifference,
+            Verdict::Unclear,
+            Verdict::OtherWay,
+            Verdict::DoesNotApply,
+            Verdict::Failed,
+            Verdict::Observed,
+        ];
+        let count = |verdict| self.guidelines.iter().filter(|outcome| outcome.verdict == verdict).count();
+        let told = verdicts.map(|verdict| (count(verdict), verdict)).into_iter().filter(|(number, _)| *number > 0);
+        told.map(|(number, verdict)| format!("{number} {verdict}")).collect::<Vec<_>>().join(", ")
+    }
+}
+
+fn cells(outcome: &Measured) -> [String; 6] {
+    let Measured { guideline, without_seconds, with_seconds, factor, verdict, .. } = outcome;
+    let host = if guideline.timed == Clock::Host { "*" } else { "" };
+    let time = |spread: &Option<Spread>| spread.map_or("–".to_owned(), |spread| micros(&spread));
+    let number = |number: Option<f64>| number.map_or("–".to_owned(), |number| format!("{number:.2}"));
+    let range = factor.map_or("–".to_owned(), |factor| format!("{:.2} – {:.2}", factor.tenth, factor.ninetieth));
+    [
+        format!("{}{host}", guideline.name),
+        time(without_seconds),
+        time(with_seconds),
+        number(factor.map(|factor| factor.median)),
+        range,
+        verdict.to_string(),
+    ]
+}
+
+/// The median, and below it the range, in microseconds.
+fn micros(Spread { median, tenth, ninetieth }: &Spread) -> String {
+    let [median, tenth, ninetieth] = [median, tenth, ninetieth].map(|seconds| seconds * 1e6);
+    format!("{median:.1}\n{tenth:.0} – {ninetieth:.0}")
+}
+
+/// Each guideline with its sentence, its sources and its sides.
+fn listing(guidelines: &[Guideline]) -> String {
+    let told = |guideline: &Guideline| {
+        let sources = guideline.sources.iter().map(|source| format!("  [{source}]")).collect::<Vec<_>>().join("\n");
+        let Guideline { name, advice, without, with, .. } = guideline;
+        format!("{name}\n  {advice}\n{sources}\n  {without} → {with}")
+    };
+    guidelines.iter().map(told).collect::<Vec<_>>().join("\n")
+}

@@ -1,0 +1,144 @@
+//! The program `lanefield`, one file a subcommand; everything it can do, the library and the laboratory can. Exit codes: 0 done, 1 a check failed or a solver did not converge, 2 bad usage or input.
+
+mod access;
+mod apply;
+mod args;
+mod bench;
+mod config;
+mod correlator;
+mod correlator_plot;
+mod counters;
+mod devices;
+mod doctor;
+mod estimate;
+mod fields;
+mod files;
+mod guidelines;
+mod history;
+mod kernel_work;
+mod long_run;
+mod occupancy;
+mod operator;
+mod output;
+mod peak;
+mod propagator;
+mod reduce;
+mod report;
+mod solve;
+mod source;
+mod trace;
+mod tune;
+mod verify;
+mod walls;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Lattice fields on OpenCL devices and on CPUs, with the same bits.
+#[derive(Parser)]
+#[command(name = "lanefield", version, about, propagate_version = true, max_term_width = 120)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    trace: trace::TraceArgs,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Devices(devices::Devices),
+    Config(config::Config),
+    Apply(apply::Apply),
+    Reduce(reduce::Reduce),
+    Solve(Box<solve::Solve>),
+    Propagator(propagator::Propagator),
+    Correlator(correlator::Correlator),
+    Verify(verify::Verify),
+    Bench(Box<bench::Bench>),
+    Tune(tune::Tune),
+    Guidelines(guidelines::Guidelines),
+    Peak(peak::Peak),
+    Occupancy(Box<occupancy::Occupancy>),
+    Counters(counters::Counters),
+    Report(report::Report),
+    Access(Box<access::Access>),
+    Estimate(Box<estimate::Estimate>),
+    Doctor(Box<doctor::Doctor>),
+}
+
+/// How a command ended that did not fail.
+pub enum Outcome {
+    /// It did what it was asked.
+    Done,
+    /// It did, and found something wrong: a check failed, or a solver did not converge.
+    CheckFailed,
+}
+
+/// Runs the program.
+fn main() -> ExitCode {
+    let Cli { command, trace } = Cli::parse();
+    let outcome = trace.start().and_then(|tracing| tracing.around(|| run(command)));
+    match outcome {
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::CheckFailed) => ExitCode::from(1),
+        Err(error) => {
+            let message = one_line(&error).replace(|c: char| c.is_control() && c != '\n', " ");
+            eprintln!("error: {message}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+/// Runs one command.
+fn run(command: Command) -> anyhow::Result<Outcome> {
+    match command {
+        Command::Devices(command) => command.run(),
+        Command::Config(command) => command.run(),
+        Command::Apply(command) => command.run(),
+        Command::Reduce(command) => command.run(),
+        Command::Solve(command) => command.run(),
+        Command::Propagator(command) => command.run(),
+        Command::Correlator(command) => command.run(),
+        Command::Verify(command) => command.run(),
+        Command::Bench(command) => command.run(),
+        Command::Tune(command) => command.run(),
+        Command::Guidelines(command) => command.run(),
+        Command::Peak(command) => command.run(),
+        Command::Occupancy(command) => command.run(),
+        Command::Counters(command) => command.run(),
+        Command::Report(command) => command.run(),
+        Command::Access(command) => command.run(),
+        Command::Estimate(command) => command.run(),
+        Command::Doctor(command) => command.run(),
+    }
+}
+
+/// The attempt, then each cause that is not part of what was said already: messages of the library quote their causes.
+fn one_line(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).fold(String::new(), |line, cause| match line.as_str() {
+        "" => cause,
+        said if said.contains(&cause) => line,
+        _ => format!("{line}: {cause}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::Context as _;
+
+    #[test]
+    fn the_definition_of_the_command_line_is_sound() {
+        <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn a_cause_that_was_quoted_is_not_repeated() {
+        let cause = std::io::Error::other("disk on fire");
+        let error = anyhow::Error::new(cause).context("cannot write x: disk on fire");
+        assert_eq!(one_line(&error), "cannot write x: disk on fire");
+        let error = Err::<(), _>(std::io::Error::other("disk on fire")).context("failed to write x").unwrap_err();
+        assert_eq!(one_line(&error), "failed to write x: disk on fire");
+    }
+}

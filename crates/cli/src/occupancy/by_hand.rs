@@ -1,0 +1,56 @@
+//! Occupancy of numbers that are given by hand.
+
+use anyhow::bail;
+use lanefield_lab::occupancy::emprism::simplified;
+use lanefield_lab::occupancy::{Architecture, Demand, occupancy, sweep, sweet_spot};
+
+use super::Occupancy;
+use super::table::{Entry, Report, SweepReport};
+
+/// Lanes of an outer site, where nobody says: those of f32 in Grid's 64 bytes.
+const LANES: usize = 8;
+const THREADS: usize = 8;
+
+/// The occupancy on each architecture.
+pub fn report(args: &Occupancy) -> anyhow::Result<Report> {
+    let architectures = args.architectures()?;
+    if architectures.is_empty() {
+        bail!("of what? Give --arch with --vgprs (or --registers) and --group, or --kernel");
+    }
+    let Some(registers) = args.vgprs else {
+        bail!(
+            "registers of a work-item are missing: give --vgprs N (or --registers N), or --kernel NAME to have them counted"
+        );
+    };
+    let group = args.group.unwrap_or(LANES * THREADS);
+    let demand = Demand { group, registers, accumulation: args.agprs, scalar: args.sgprs, local: args.lds };
+    let mut entries = Vec::new();
+    let mut sweeps = Vec::new();
+    for architecture in architectures {
+        entries.push(entry(architecture, demand)?);
+        sweeps.extend(swept(args, architecture, demand, LANES)?);
+    }
+    Ok(Report::new(entries, sweeps))
+}
+
+/// The occupancy of `demand`, with the simplified formulas where there are any.
+pub fn entry(architecture: Architecture, demand: Demand) -> anyhow::Result<Entry> {
+    let occupancy = occupancy(&architecture, &demand)?;
+    let Demand { group, registers, scalar, local, .. } = demand;
+    let simplified = simplified(architecture.name, registers, scalar, local, group);
+    Ok(Entry { architecture, demand, occupancy, simplified, kernel: None })
+}
+
+/// The sweep that was asked for.
+pub fn swept(
+    args: &Occupancy,
+    architecture: Architecture,
+    demand: Demand,
+    lanes: usize,
+) -> anyhow::Result<Option<SweepReport>> {
+    let Some(asked) = &args.sweep else { return Ok(None) };
+    let rows = sweep(&architecture, &demand, lanes, asked.quantity, &asked.values)?;
+    let threads = asked.quantity == lanefield_lab::occupancy::SweptQuantity::AcceleratorThreads;
+    let note = threads.then(|| sweet_spot(&architecture, &rows)).flatten();
+    Ok(Some(SweepReport { architecture, quantity: asked.quantity, lanes, rows, note }))
+}

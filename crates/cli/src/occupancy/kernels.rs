@@ -1,0 +1,137 @@
+//! Occupancy of kernels of the library: compiled for GPUs of AMD's that need not be there, or built on the device in use.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use anyhow::{Context as _, bail};
+use lanefield::backend::Backend as _;
+use lanefield::backend::opencl::{OfflineDevice, ProductKernel, StoredPrecision};
+use lanefield_lab::code::{Clang, Subject, Surveyed, code_of, survey};
+use lanefield_lab::occupancy::{Architecture, Vendor};
+
+use lanefield::reference::layout::LaneChoice;
+
+use super::Occupancy;
+use super::by_hand::{entry, swept};
+use super::table::{Entry, KernelEntry, Report};
+use crate::args::{AnyBackend, BackendArgs};
+use crate::bench::progress_bar;
+
+/// The occupancy of the kernels that were asked for.
+pub fn report(args: &Occupancy) -> anyhow::Result<Report> {
+    if args.vgprs.is_some() || args.group.is_some() {
+        bail!("--vgprs and --group are for numbers by hand; those of --kernel are counted: leave them out");
+    }
+    let mut kernels = Vec::new();
+    for word in &args.kernel {
+        for kernel in ProductKernel::named(word).map_err(anyhow::Error::msg)? {
+            if !kernels.contains(&kernel) {
+                kernels.push(kernel);
+            }
+        }
+    }
+    match args.arch.is_empty() {
+        true => on_device(args, &kernels),
+        false => offline(args, &kernels),
+    }
+}
+
+/// All combinations that a kernel takes, of link formats only where it reads links.
+fn offline(args: &Occupancy, kernels: &[ProductKernel]) -> anyhow::Result<Report> {
+    let architectures = args.architectures()?;
+    if let Some(other) = architectures.iter().find(|architecture| architecture.vendor != Vendor::Amd) {
+        bail!(
+            "kernels are compiled offline for AMD's GPUs alone, not for {}: leave --arch out to build on the device in use, or give registers by hand",
+            other.name
+        );
+    }
+    let precisions = if args.precision.is_empty() { &StoredPrecision::ALL[..] } else { &args.precision };
+    let mut subjects = Vec::new();
+    for architecture in &architectures {
+        let mut device = OfflineDevice::amd(architecture.name, args.lattice);
+        device.threads = args.accelerator_threads;
+        if args.lanes != LaneChoice::Auto {
+            device.lanes = args.lanes;
+        }
+        for &kernel in kernels {
+            let links = if kernel.reads_links() { &args.links[..] } else { &args.links[..1] };
+            for &precision in precisions.iter().filter(|&&precision| kernel.takes(precision)) {
+                subjects.extend(links.iter().map(|&links| Subject {
+                    kernel,
+                    precision,
+                    links,
+                    device: device.clone(),
+                }));
+            }
+        }
+    }
+    if subjects.is_empty() {
+        bail!("none of these kernels is built for fields of these precisions");
+    }
+    let clang = Clang::find()?;
+    eprintln!("compiling with {}", clang.version());
+    let (bar, programs) = (progress_bar(), AtomicU64::new(0));
+    let surveyed = survey(&clang, &subjects, &|number| {
+        bar.set_length(number as u64);
+        bar.set_position(programs.fetch_add(1, Ordering::Relaxed) + 1);
+    });
+    bar.finish_and_clear();
+    let (mut entries, mut sweeps) = (Vec::new(), Vec::new());
+    for surveyed in surveyed? {
+        let Surveyed { kernel, family, precision, links, nsimd, architecture, built, code, .. } = surveyed;
+        let architecture = Architecture::find(architecture, code.wave)?;
+        let demand = code.demand(built.group_size(), built.local_bytes).context("the compiler tells no registers")?;
+        sweeps.extend(swept(args, architecture, demand, nsimd)?);
+        let known = KernelEntry { kernel, family, precision, links, nsimd, built, code };
+        entries.push(Entry { kernel: Some(known), ..entry(architecture, demand)? });
+    }
+    Ok(Report::new(entries, sweeps))
+}
+
+fn on_device(args: &Occupancy, kernels: &[ProductKernel]) -> anyhow::Result<Report> {
+    let place = BackendArgs {
+        device: args.device.clone(),
+        threads: None,
+        accelerator_threads: args.accelerator_threads,
+        lanes: args.lanes,
+    };
+    let AnyBackend::OpenCl(device) = place.open()? else {
+        bail!(
+            "the CPU reference has no compute units with waves: name an OpenCL device, or give --arch to compile offline"
+        );
+    };
+    let info = device.context().info();
+    let architecture = Architecture::find(&info.architecture, None).ok();
+    let lanes = device.lanes(args.lanes);
+    let precisions = if args.precision.is_empty() { &[StoredPrecision::F32][..] } else { &args.precision };
+    let (mut entries, mut sweeps, mut told) = (Vec::new(), Vec::new(), Vec::new());
+    for &kernel in kernels {
+        for &precision in precisions.iter().filter(|&&precision| kernel.takes(precision)) {
+            let links = if kernel.reads_links() { &args.links[..] } else { &args.links[..1] };
+            for &format in links {
+                let (built, nsimd) = device.planned_kernel(kernel, (precision, format), (args.lattice, lanes))?;
+                let code = code_of(device.context(), built.file, &built.source, &built.options, built.kernel)?;
+                let links = kernel.reads_links().then_some(format.reals());
+                let demand = code.demand(built.group_size(), built.local_bytes);
+                let known = KernelEntry {
+                    kernel: kernel.name(),
+                    family: kernel.family(),
+                    precision,
+                    links,
+                    nsimd,
+                    built,
+                    code,
+                };
+                match (architecture, demand) {
+                    (Some(architecture), Some(demand)) => {
+                        sweeps.extend(swept(args, architecture, demand, nsimd)?);
+                        entries.push(Entry { kernel: Some(known), ..entry(architecture, demand)? });
+                    }
+                    _ => told.push(known),
+                }
+            }
+        }
+    }
+    let mut report = Report::new(entries, sweeps);
+    report.told = told;
+    Ok(report)
+}

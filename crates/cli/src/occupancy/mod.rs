@@ -1,0 +1,122 @@
+//! `lanefield occupancy`: how many waves of a kernel a compute unit holds, by numbers given by hand, of a kernel on the device in use, or of kernels
+//! compiled for GPUs that need not be there. The rules: `lanefield_lab::occupancy`; the code: `lanefield_lab::code`.
+
+mod by_hand;
+mod kernels;
+mod table;
+mod words;
+
+use clap::Args;
+use lanefield::backend::opencl::StoredPrecision;
+use lanefield::backend::select::DeviceChoice;
+use lanefield::reference::layout::{AcceleratorThreads, Extents, LaneChoice};
+use lanefield::reference::links::LinkFormat;
+use lanefield_lab::occupancy::{Architecture, SweptQuantity};
+
+use super::Outcome;
+use super::output::{print, print_json};
+
+/// Tells how many waves of a kernel a compute unit holds at once, which resource binds, and what the next step up would need.
+///
+/// By hand: give --arch and what a kernel takes. Of a kernel of the library: --kernel with --arch compiles it with clang for a GPU of AMD's, without
+/// a GPU or ROCm (LANEFIELD_CLANG names another clang); without --arch it is built on the device in use, whose driver may tell its registers.
+/// For gfx908 and gfx90a the simplified formulas of the EmPRiSM report are shown beside the rules of the hardware. Instructions are counted as they
+/// stand in the code: those of a loop once.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield occupancy --arch gfx908 --vgprs 52 --sgprs 64 --lds 24576 \\
+      --group 256
+  lanefield occupancy --arch sm_90 --registers 90 --group 128 --json
+  lanefield occupancy --arch gfx90a --vgprs 128 \\
+      --sweep accelerator_threads=2,4,8,16,32
+  lanefield occupancy --kernel axpy --arch gfx90a --precision f32")]
+pub struct Occupancy {
+    /// Architectures: gfx906, gfx908, gfx90a, gfx942, gfx1100, sm_70, sm_80, sm_89, sm_90
+    #[arg(long, value_name = "ARCH,…", value_delimiter = ',')]
+    arch: Vec<String>,
+    /// Work-items of a wave, where an architecture has two kinds (gfx1100: 32, or 64)
+    #[arg(long, value_name = "N")]
+    wave: Option<usize>,
+    /// Registers of a work-item (architectural VGPRs)
+    #[arg(long, visible_alias = "registers", value_name = "N")]
+    vgprs: Option<usize>,
+    /// Accumulation registers (AGPRs) of a work-item
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    agprs: usize,
+    /// Scalar registers of a wave
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    sgprs: usize,
+    /// Bytes of local (shared) memory of a group
+    #[arg(long, visible_alias = "shared", value_name = "BYTES", default_value_t = 0)]
+    lds: usize,
+    /// Work-items of a group [default: 8 lanes times 8 sites]
+    #[arg(long, value_name = "N")]
+    group: Option<usize>,
+    /// Kernels of the library: all, a family or single ones, also as EOClover, OEClover (clover-eo, clover-oe) and domain-wall-hop (hop_many)
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',')]
+    kernel: Vec<String>,
+    /// Precisions of fields: f32, f64, 16-bit [default: all, on a device f32]
+    #[arg(long, value_name = "PRECISION,…", value_delimiter = ',')]
+    precision: Vec<StoredPrecision>,
+    /// Reals stored a link
+    #[arg(long, value_name = "REALS,…", value_delimiter = ',', default_value = "18")]
+    links: Vec<LinkFormat>,
+    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto (the largest up to 128 that fits the lattice)
+    #[arg(long, value_name = "BYTES|auto", default_value_t)]
+    lanes: LaneChoice,
+    /// Outer sites a group [default: what was tuned, else 8]
+    #[arg(long, value_name = "N")]
+    accelerator_threads: Option<AcceleratorThreads>,
+    /// Extents X.Y.Z.T, on which some choices depend
+    #[arg(long, value_name = "X.Y.Z.T", default_value = "16.16.16.32")]
+    lattice: Extents,
+    /// What is varied, and its values: accelerator_threads=2,4,8 (times 8 lanes, or those of the kernel), registers=… or lds=…
+    #[arg(long, value_name = "WHAT=N,…", value_parser = read_sweep)]
+    sweep: Option<Sweep>,
+    /// The OpenCL device, where no architecture is given: auto, a number from `lanefield devices`, or part of a name
+    #[arg(long, value_name = "DEVICE", default_value = "auto", env = "LANEFIELD_DEVICE")]
+    device: DeviceChoice,
+    /// Print JSON instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// What is varied, and its values.
+#[derive(Clone, Debug)]
+struct Sweep {
+    quantity: SweptQuantity,
+    values: Vec<usize>,
+}
+
+fn read_sweep(text: &str) -> Result<Sweep, String> {
+    let (quantity, values) = text.split_once('=').ok_or_else(|| {
+        format!("'{text}' is no sweep: say what is varied and its values, as in accelerator_threads=2,4,8")
+    })?;
+    let number = |text: &str| text.trim().parse().map_err(|_| format!("'{text}' is no number of {quantity}"));
+    Ok(Sweep { quantity: quantity.parse()?, values: values.split(',').map(number).collect::<Result<_, _>>()? })
+}
+
+impl Occupancy {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let report = match self.kernel.is_empty() {
+            true => by_hand::report(&self)?,
+            false => kernels::report(&self)?,
+        };
+        match self.json {
+            true => print_json(&report)?,
+            false => print(report.text())?,
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn architectures(&self) -> anyhow::Result<Vec<Architecture>> {
+        let mut found: Vec<Architecture> = Vec::new();
+        for name in &self.arch {
+            let architecture = Architecture::find(name.trim(), self.wave)?;
+            if !found.iter().any(|known| known.name == architecture.name) {
+                found.push(architecture);
+            }
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,307 @@
+//! What was found, as tables and as JSON.
+
+use comfy_table::{CellAlignment, Table, TableComponent};
+use lanefield::backend::opencl::{OfflineKernel, StoredPrecision};
+use lanefield_lab::code::CodeFacts;
+use lanefield_lab::occupancy::emprism::{DIFFERENCES, Simplified};
+use lanefield_lab::occupancy::{Architecture, Demand, Occupancy, Resource, Swept, SweptQuantity};
+use serde::Serialize;
+
+use super::words::{counts_in_words, in_words};
+use crate::output::{facts, table, wrapped};
+
+/// All that was found. As JSON, these fields.
+#[derive(Serialize)]
+pub struct Report {
+    /// `occupancy`, for `lanefield report`.
+    kind: &'static str,
+    /// Each kernel, or set of numbers, on each architecture.
+    pub entries: Vec<Entry>,
+    /// Kernels of which no occupancy can be told.
+    pub told: Vec<KernelEntry>,
+    /// The sweep that was asked for, of each entry.
+    sweeps: Vec<SweepReport>,
+    /// Where the simplified formulas differ; null where none is shown.
+    simplified_differ: Option<&'static str>,
+}
+
+/// What a kernel, or a set of numbers, takes and leaves.
+#[derive(Serialize)]
+pub struct Entry {
+    /// By whose rules.
+    pub architecture: Architecture,
+    /// What is taken.
+    pub demand: Demand,
+    /// What a compute unit holds.
+    pub occupancy: Occupancy,
+    /// By the simplified formulas of the EmPRiSM report; null for architectures that they are not for.
+    pub simplified: Option<Simplified>,
+    /// The kernel; null for numbers by hand.
+    pub kernel: Option<KernelEntry>,
+}
+
+/// A kernel of the library, as it was built.
+#[derive(Serialize)]
+pub struct KernelEntry {
+    /// Its name.
+    pub kernel: &'static str,
+    /// Those that it belongs to.
+    pub family: &'static str,
+    /// How its fields are stored.
+    pub precision: StoredPrecision,
+    /// Reals of a link; null where it reads none.
+    pub links: Option<usize>,
+    /// Lanes of an outer site.
+    pub nsimd: usize,
+    /// File, options, launch.
+    pub built: OfflineKernel,
+    /// What the compiler made of it.
+    pub code: CodeFacts,
+}
+
+/// One row of values.
+#[derive(Serialize)]
+pub struct SweepReport {
+    /// By whose rules.
+    pub architecture: Architecture,
+    /// What is varied.
+    pub quantity: SweptQuantity,
+    /// Work-items for the lanes of an outer site.
+    pub lanes: usize,
+    /// Each value.
+    pub rows: Vec<Swept>,
+    /// What it teaches.
+    pub note: Option<String>,
+}
+
+/// `96.2%`.
+pub fn percent(share: f64) -> String {
+    format!("{:.1}%", 100.0 * share)
+}
+
+fn names(resources: &[Resource], architecture: &Architecture) -> String {
+    resources.iter().map(|resource| resource.name(architecture)).collect::<Vec<_>>().join(", ")
+}
+
+fn plain<const N: usize>(header: [&str; N], left: usize) -> Table {
+    let mut lines = table(header);
+    lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
+    for column in lines.column_iter_mut().skip(left) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    for column in lines.column_iter_mut().skip(1) {
+        column.set_padding((1, 0));
+    }
+    lines
+}
+
+impl Report {
+    /// Of entries and sweeps, with a sentence about the simplified formulas where they are shown.
+    pub fn new(entries: Vec<Entry>, sweeps: Vec<SweepReport>) -> Self {
+        let shown = entries.iter().any(|entry| entry.simplified.is_some());
+        Self { kind: "occupancy", entries, told: Vec::new(), sweeps, simplified_differ: shown.then_some(DIFFERENCES) }
+    }
+
+    /// All of it, for people: facts of few, a table of many.
+    pub fn text(&self) -> String {
+        let mut blocks = Vec::new();
+        match self.entries.len() {
+            0 => {}
+            1..=2 if self.sweeps.is_empty() => {
+                blocks.extend(self.entries.iter().map(Entry::text));
+                blocks.extend(self.simplified_differ.map(str::to_owned));
+            }
+            _ if self.sweeps.is_empty() => blocks.push(self.table()),
+            _ => blocks.extend(self.sweeps.iter().map(SweepReport::text)),
+        }
+        blocks.extend(self.told.iter().map(KernelEntry::text));
+        blocks.join("\n\n")
+    }
+
+    fn table(&self) -> String {
+        let header = [
+            "kernel",
+            "fields",
+            "links",
+            "GPU",
+            "VGPR",
+            "AGPR",
+            "SGPR",
+            "spilled",
+            "private, B",
+            "LDS, B",
+            "group",
+            "waves",
+            "occ.",
+            "binds",
+        ];
+        let mut lines = plain(header, 4);
+        for entry in &self.entries {
+            lines.add_row(entry.cells());
+        }
+        if let Some(column) = lines.column_mut(header.len() - 1) {
+            column.set_cell_alignment(CellAlignment::Left);
+        }
+        let compiled = self.entries.iter().filter_map(|entry| entry.kernel.as_ref());
+        let spilling = compiled.clone().filter(|kernel| kernel.spills()).count();
+        let substituted = compiled.clone().find(|kernel| kernel.code.target.contains(", for "));
+        let mut text = lines.to_string();
+        if compiled.clone().next().is_some() {
+            let number = compiled.count();
+            text += &format!("\n\n{spilling} of {number} spill, or keep arrays in private memory");
+        }
+        if let Some(kernel) = substituted {
+            text +=
+                &format!("\n{} does not know every GPU: it compiled for {}", kernel.code.compiler, kernel.code.target);
+        }
+        text
+    }
+}
+
+impl Entry {
+    fn cells(&self) -> [String; 14] {
+        let (kernel, demand, found) = (self.kernel.as_ref(), &self.demand, &self.occupancy);
+        let number = |value: Option<usize>| value.map_or("–".to_owned(), |value| value.to_string());
+        let code = kernel.map(|kernel| &kernel.code);
+        [
+            kernel.map_or("by hand", |kernel| kernel.kernel).to_owned(),
+            kernel.map_or("–".to_owned(), |kernel| kernel.precision.to_string()),
+            number(kernel.and_then(|kernel| kernel.links)),
+            self.architecture.name.to_owned(),
+            demand.registers.to_string(),
+            demand.accumulation.to_string(),
+            demand.scalar.to_string(),
+            number(code.and_then(|code| code.spilled_registers)),
+            number(code.and_then(|code| code.private_bytes)),
+            demand.local.to_string(),
+            demand.group.to_string(),
+            format!("{} of {}", found.waves, found.most_waves),
+            percent(found.share),
+            names(&found.binding, &self.architecture),
+        ]
+    }
+
+    fn text(&self) -> String {
+        let (architecture, found) = (&self.architecture, &self.occupancy);
+        let (unit, demand, waves) = (architecture.unit, &self.demand, architecture.wave_name());
+        let of_wave = |groups: usize| groups * found.waves_a_group;
+        let limits = found.limits.iter().map(|limit| {
+            format!("{} {} ({} {waves})", limit.resource.name(architecture), limit.groups, of_wave(limit.groups))
+        });
+        let mut taken = format!("{} {}", demand.registers, architecture.register_name());
+        if demand.accumulation > 0 {
+            taken += &format!(" and {} AGPRs", demand.accumulation);
+        }
+        taken += &format!(" a work-item ({} allocated)", found.allocated_registers);
+        if architecture.scalar.is_some() {
+            taken += &format!(", {} SGPRs a wave", demand.scalar);
+        }
+        let memory = Resource::LocalMemory.name(architecture);
+        let mut known = vec![
+            ("GPU", format!("{} ({})", architecture.name, architecture.product)),
+            ("takes", taken),
+            (memory, format!("{} bytes a group ({} allocated)", demand.local, found.allocated_local)),
+            (
+                "group",
+                format!(
+                    "{} work-items: {waves} a group {}, of {} lanes, {} of them filled",
+                    demand.group,
+                    found.waves_a_group,
+                    architecture.wave,
+                    percent(found.lanes_filled)
+                ),
+            ),
+            (
+                "occupancy",
+                format!("{}: {} of {} {waves} a {unit}", percent(found.share), found.waves, found.most_waves),
+            ),
+            ("groups", format!("{} a {unit}", found.groups)),
+            ("binding", names(&found.binding, architecture)),
+            ("groups by resource", wrapped(&limits.collect::<Vec<_>>().join(", "))),
+        ];
+        if found.groups == 0 {
+            known.push(("", "not even one group fits: such a launch fails".to_owned()));
+        }
+        known.extend(found.carve_out.map(|kib| ("carve-out", format!("at least {kib} KiB of shared memory"))));
+        let next = found.next_step.as_ref().map(|step| step.in_words(architecture));
+        let none = "none: slots bind, or a resource of which less alone does not do";
+        known.push(("next step", next.unwrap_or_else(|| none.to_owned())));
+        if let Some(simplified) = &self.simplified {
+            known.push(("simplified formulas", wrapped(&in_words(simplified))));
+        }
+        let mut heading = String::new();
+        if let Some(kernel) = &self.kernel {
+            heading = format!("{}\n", kernel.heading());
+            known.extend(kernel.facts());
+        }
+        format!("{heading}{}", facts(known))
+    }
+}
+
+impl KernelEntry {
+    /// Whether anything of it is known to leave the registers.
+    fn spills(&self) -> bool {
+        let code = &self.code;
+        code.spilled_registers.is_some_and(|number| number > 0) || code.uses_private_memory() == Some(true)
+    }
+
+    fn heading(&self) -> String {
+        let links = self.links.map_or(String::new(), |links| format!(", {links}-real links"));
+        let [x, y, z] = self.built.group;
+        format!("{} {}{links}, {} lanes, group {x} × {y} × {z}", self.kernel, self.precision, self.nsimd)
+    }
+
+    fn facts(&self) -> Vec<(&'static str, String)> {
+        let code = &self.code;
+        let mut known = vec![("compiled by", format!("{}, for {}", code.compiler, code.target))];
+        let mut spilled = Vec::new();
+        spilled.extend(code.spilled_registers.map(|number| format!("{number} registers")));
+        spilled.extend(code.spilled_scalar.map(|number| format!("{number} scalar ones")));
+        spilled.extend(code.spill_bytes.map(|bytes| format!("{} bytes stored, {} loaded", bytes.stores, bytes.loads)));
+        if !spilled.is_empty() {
+            known.push(("spilled", spilled.join(", ")));
+        }
+        known.extend(code.private_bytes.map(|bytes| ("private memory", format!("{bytes} bytes a work-item"))));
+        known.extend(code.code_bytes.map(|bytes| ("code", format!("{bytes} bytes"))));
+        known.extend(code.counts.as_ref().map(|counts| ("instructions", counts_in_words(counts))));
+        known.extend(code.unknown.clone().map(|unknown| ("not known", unknown)));
+        known
+    }
+
+    fn text(&self) -> String {
+        let local = self.code.local_bytes.map(|bytes| bytes + self.built.local_bytes);
+        let local = local.map(|bytes| ("local memory", format!("{bytes} bytes a group")));
+        format!("{}\n{}", self.heading(), facts(local.into_iter().chain(self.facts())))
+    }
+}
+
+impl SweepReport {
+    fn text(&self) -> String {
+        let architecture = &self.architecture;
+        let value = self.quantity.to_string();
+        // The full name stands above the table.
+        let short = value.rsplit('_').next().unwrap_or(&value);
+        let header = [short, "group", "of a wave", "waves a group", "groups", "waves", "occ.", "items"];
+        let header = [header.as_slice(), &["binds", "next step"]].concat();
+        let header: [&str; 10] = header.try_into().unwrap_or([""; 10]);
+        let mut lines = plain(header, 0);
+        for row in &self.rows {
+            let found = &row.occupancy;
+            lines.add_row([
+                row.value.to_string(),
+                row.demand.group.to_string(),
+                format!("{:.0}%", 100.0 * row.of_a_wave),
+                found.waves_a_group.to_string(),
+                found.groups.to_string(),
+                format!("{} of {}", found.waves, found.most_waves),
+                percent(found.share),
+                percent(row.work_items),
+                names(&found.binding, architecture),
+                found.next_step.as_ref().map_or("–".to_owned(), |step| step.in_few_words(architecture)),
+            ]);
+        }
+        let heading = [("GPU", format!("{} ({})", architecture.name, architecture.product)), ("varied", value.clone())];
+        let note = self.note.as_ref().map_or(String::new(), |note| format!("\n{note}"));
+        format!("{}\n{lines}{note}", facts(heading))
+    }
+}

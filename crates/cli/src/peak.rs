@@ -1,0 +1,181 @@
+//! `lanefield peak`: the ceilings of a device, measured, and the roofline of this program's kernels. What is measured, and how:
+//! `lanefield_lab::peak`.
+
+mod plot;
+mod table;
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+use lanefield::io::atomic::write_atomically;
+use lanefield::reference::layout::Extents;
+use lanefield::reference::links::LinkFormat;
+use lanefield_lab::peak::roofline::Roofline;
+use lanefield_lab::peak::{Part, Peak as Ceilings, PeakOptions, Progress};
+use lanefield_lab::{Family, KernelRecord, Timed};
+use serde::Serialize;
+
+use super::Outcome;
+use super::args::AnyBackend;
+use super::bench::arguments::{PlaceArgs, StoredPrecision, TimedTask, run_on};
+use super::bench::kernels::{Kernels, family};
+use super::bench::progress::progress_bar;
+use super::files::require_writable;
+use super::output::{print, print_json};
+
+/// Measure the ceilings of a device: memory, caches, arithmetic, latency, launches, transfers; draw the roofline of the kernels.
+///
+/// Bandwidths are those of the best of several ways (the table says which), the median of several runs, on buffers of random numbers larger
+/// than the caches, in 10⁹ bytes a second: of a copy what is read and what is written, of a triad (x + s · y) two streams read and one
+/// written.
+///
+/// L1 and local memory: what all compute units read together of small sets, each its own. L2: what they read of one set that L1
+/// does not hold, past L1 where the device can be told so; on CPUs the next size of sets that each has. They are the highest values; of L1 on
+/// a plateau: neighbouring sizes that differ by less than 15 %.
+///
+/// Arithmetic: fused multiply-adds, two operations each, k of them on each number that is read and
+/// written.
+///
+/// Latency: loads that wait for each other, through all lines of a set in random order; the address of a load is part of it.
+///
+/// Launch: from one start to the next of empty kernels in the queue. Transfers: wall time until the bytes are there.
+///
+/// The copy is measured
+/// cold, warmed up, at the end and after a second's rest; where the warm ones differ by more than 3 %, the table says so. Times are device
+/// times where there are device events, else wall times.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield peak --quick --bytes 1MiB
+  lanefield peak --quick --bytes 4MiB --parts streams,intensity --json
+  lanefield peak --quick --bytes 4MiB --parts streams,intensity \\
+      --roofline roofline.svg --kernels hop,blas --lattice 4.4.4.4")]
+pub struct Peak {
+    /// What is measured
+    #[arg(long, value_name = "PART,…", value_delimiter = ',', value_parser = part,
+          default_value = "streams,caches,latency,launch,transfers,intensity")]
+    parts: Vec<Part>,
+    /// Fewer ways, sizes and runs
+    #[arg(long)]
+    quick: bool,
+    /// The most bytes a buffer has, as 64MiB or 1GiB: where it fits a cache, bandwidths are the cache's [default: larger than the caches]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    bytes: Option<usize>,
+    /// Print JSON, with all sweeps, instead of tables
+    #[arg(long)]
+    json: bool,
+    /// Draw the roofs, and kernels that are timed for it, into this file
+    #[arg(long, value_name = "FILE.svg")]
+    roofline: Option<PathBuf>,
+    /// Families of kernels on the roofline, as `lanefield bench` has them
+    #[arg(long, value_name = "FAMILY,…", value_delimiter = ',', value_parser = family, requires = "roofline",
+          default_value = "hop,clover,laplace,blas")]
+    kernels: Vec<Family>,
+    /// Extents X.Y.Z.T of the kernels' lattice [default: 32.32.32.64; 16.16.16.16 on CPUs]
+    #[arg(long, value_name = "X.Y.Z.T", requires = "roofline")]
+    lattice: Option<Extents>,
+    /// Precisions of the kernels' fields
+    #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', requires = "roofline", default_value = "f32")]
+    precision: Vec<StoredPrecision>,
+    /// Reals stored a link
+    #[arg(long, value_name = "REALS,…", value_delimiter = ',', requires = "roofline", default_value = "18,12")]
+    links: Vec<LinkFormat>,
+    #[command(flatten)]
+    place: PlaceArgs,
+}
+
+/// What was measured, as JSON.
+#[derive(Serialize)]
+struct Report {
+    #[serde(flatten)]
+    peak: Ceilings,
+    /// The roofs and kernels that were drawn; null where none were.
+    roofline: Option<Roofline>,
+}
+
+/// Reads a part.
+fn part(text: &str) -> Result<Part, String> {
+    let known = Part::ALL.into_iter().find(|part| part.to_string() == text);
+    known.ok_or_else(|| {
+        let parts = Part::ALL.map(|part| part.to_string()).join(", ");
+        format!("'{text}' is nothing that is measured: use {parts}")
+    })
+}
+
+/// Reads a number of bytes, at least 4096.
+fn bytes(text: &str) -> Result<usize, String> {
+    const UNITS: [(&str, usize); 4] = [("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("", 1)];
+    let read = || {
+        let (number, unit) = UNITS.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, unit)))?;
+        number.trim().parse::<usize>().ok()?.checked_mul(*unit)
+    };
+    let refused =
+        || format!("'{text}' is no size of a buffer: give 4096 or more bytes, as 65536, 512KiB, 64MiB or 1GiB");
+    read().filter(|bytes| *bytes >= 4096).ok_or_else(refused)
+}
+
+impl Peak {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        if let Some(path) = &self.roofline {
+            require_writable(path)?;
+        }
+        let mut backend = self.place.open()?;
+        let options = PeakOptions { quick: self.quick, most_bytes: self.bytes, parts: self.parts.clone() };
+        let bar = progress_bar();
+        let observe = |Progress { done, parts, now }: Progress<'_>| {
+            bar.set_length(parts as u64);
+            bar.set_position(done as u64);
+            bar.set_message(now.to_owned());
+        };
+        let peak = match &backend {
+            AnyBackend::Cpu(cpu) => Ceilings::measure_cpu(cpu, &options, observe),
+            AnyBackend::OpenCl(device) => Ceilings::measure(device.context(), &options, observe),
+        };
+        bar.finish_and_clear();
+        let peak = peak.context("failed to measure the device")?;
+
+        let mut roofline = None;
+        if let Some(path) = &self.roofline {
+            let (extents, records) = run_on(&mut backend, Roofed { peak: &self })?;
+            let found = Roofline::new(&peak, &records);
+            let svg = plot::plot(&found, &peak.device, extents)?;
+            write_atomically(path, |out| out.write_all(svg.as_bytes()))?;
+            roofline = Some(found);
+        }
+        match self.json {
+            true => print_json(&Report { peak, roofline })?,
+            false => print(table::text(&peak, roofline.as_ref()))?,
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// The kernels of the roofline.
+struct Roofed<'a> {
+    peak: &'a Peak,
+}
+
+impl TimedTask for Roofed<'_> {
+    type Output = anyhow::Result<(Extents, Vec<KernelRecord>)>;
+
+    fn run<B: Timed>(self, backend: &mut B) -> Self::Output {
+        const SAMPLES: u32 = 11;
+        let Peak { kernels, lattice, precision, links, .. } = self.peak;
+        let usual = if backend.is_cpu() { [16; 4] } else { [32, 32, 32, 64] };
+        let lattice = lattice.map_or_else(|| Extents::new(usual), Ok)?;
+        let kernels = Kernels::usual(kernels.clone(), Some(lattice), (precision.clone(), links.clone()), SAMPLES);
+        let (extents, mut records) = kernels.records(backend)?;
+        // Of the stencils, those that solvers use: onto one parity. Daggered ones do the same work.
+        let is_wanted = |record: &KernelRecord| {
+            let full = record.family.has_links() && record.fields.sites.as_deref() == Some("full");
+            !full && !record.kernel.ends_with("Dag")
+        };
+        records.retain(is_wanted);
+        if let Some(failure) = records.iter().find_map(|record| record.failure.as_ref())
+            && records.iter().all(|record| record.failure.is_some())
+        {
+            anyhow::bail!("failed to time the kernels of the roofline: {failure}");
+        }
+        Ok((extents, records))
+    }
+}

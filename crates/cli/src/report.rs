@@ -1,0 +1,55 @@
+//! `lanefield report`: one HTML file of what other commands gave as JSON. What it shows: `lanefield_lab::report`.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+use lanefield::io::atomic::write_atomically;
+use lanefield_lab::report::{Document, render};
+
+use super::Outcome;
+use super::files::{require_distinct, require_writable};
+use super::output::{facts, print};
+
+/// Makes one HTML file of what other commands gave as JSON, and of traces.
+///
+/// It takes what peak, bench (also sprint, threads, orders, reduce), tune, doctor, verify, guidelines, occupancy, access, estimate and counters print
+/// with --json, and files of --trace, in any order and number: the machine, the roofline, shares of bandwidth by kernel and variant, optimisations one
+/// after the other, occupancy, hotspots and a timeline. The file loads nothing from anywhere, can be read on a phone, in the dark and on paper, and
+/// its tables sort by click.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield report peak.json bench.json sprint.json trace.json \\
+    --output report.html
+  lanefield report counters.json --title \"A port beside ours\" \\
+    --output port.html")]
+pub struct Report {
+    /// JSON of commands, and traces
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// The HTML file
+    #[arg(long, value_name = "REPORT.html")]
+    output: PathBuf,
+    /// The title of the page
+    #[arg(long, value_name = "TEXT", default_value = "Lanefield: performance report")]
+    title: String,
+}
+
+impl Report {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let inputs: Vec<_> = self.files.iter().map(|file| ("an input", file.as_path())).collect();
+        require_distinct(&[("--output", &self.output)], &inputs)?;
+        require_writable(&self.output)?;
+        let documents: Vec<Document> = self.files.iter().map(|file| Document::read(file)).collect::<Result<_, _>>()?;
+        let page = render(&self.title, &documents)?;
+        write_atomically(&self.output, |out| out.write_all(page.as_bytes()))
+            .with_context(|| format!("failed to write {}", self.output.display()))?;
+        let kinds: Vec<&str> = documents.iter().map(|document| document.kind.as_str()).collect();
+        print(facts([
+            ("report", self.output.display().to_string()),
+            ("documents", kinds.join(", ")),
+            ("size", format!("{} KiB", page.len().div_ceil(1024))),
+        ]))?;
+        Ok(Outcome::Done)
+    }
+}

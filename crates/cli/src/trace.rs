@@ -1,0 +1,127 @@
+//! `--trace` and `--stats` of every command: what its devices and the host did, as a file for a viewer and as a table of hotspots. How it is
+//! recorded: `lanefield::backend::timeline`.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context as _, ensure};
+use clap::Args;
+use comfy_table::{CellAlignment, TableComponent};
+use lanefield::io::atomic::write_atomically;
+use lanefield_lab::trace::{Group, Hotspot, Timeline, hotspots, write_chrome};
+
+use super::files::require_writable;
+use super::output::{print, printed_json, table};
+
+/// How a trace begins. A file that does not is not replaced: it may be what the command reads or has just written.
+const BEGINNING: &[u8] = b"{\"kind\":\"trace\"";
+
+/// What to record of a command.
+#[derive(Args, Debug, Default)]
+#[command(next_help_heading = "Tracing")]
+pub struct TraceArgs {
+    /// Write what devices and the host did, and when, as a Chrome trace, which Perfetto (ui.perfetto.dev) opens: kernels, transfers, waits,
+    /// program builds, memory held; also when the command fails. No bit of any result changes
+    #[arg(long, value_name = "FILE", global = true)]
+    trace: Option<PathBuf>,
+    /// Print the hotspots at the end: of each kernel, transfer and wait the calls, time and share; with --json on standard error
+    #[arg(long, global = true)]
+    stats: bool,
+}
+
+/// What is being recorded.
+pub struct Tracing {
+    arguments: TraceArgs,
+    timeline: Option<Arc<Timeline>>,
+    command: String,
+}
+
+impl TraceArgs {
+    /// Begins to record, if that is wanted.
+    pub fn start(self) -> anyhow::Result<Tracing> {
+        if let Some(path) = &self.trace {
+            require_writable(path)?;
+            require_trace(path)?;
+        }
+        let timeline = (self.stats || self.trace.is_some()).then(|| Timeline::new(self.trace.is_some()));
+        if let Some(timeline) = &timeline {
+            ensure!(timeline.install(), "a timeline is being recorded already");
+        }
+        let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+        let command = ["lanefield".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ");
+        Ok(Tracing { arguments: self, timeline, command })
+    }
+}
+
+impl Tracing {
+    /// Runs the command, and gives what it gave after what was recorded is written.
+    pub fn around<T>(self, command: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
+        let Some(timeline) = &self.timeline else { return command() };
+        let outcome = {
+            let _span = timeline.span(Group::Host, "command");
+            command()
+        };
+        let recording = timeline.recording();
+        let written = self.arguments.trace.as_deref().map_or(Ok(()), |path| {
+            require_trace(path)?;
+            write_atomically(path, |out| write_chrome(&recording, &self.command, out)).map_err(anyhow::Error::from)
+        });
+        if self.arguments.stats {
+            let text = hotspot_table(&hotspots(&recording));
+            match outcome.is_ok() && !printed_json() {
+                true => print(text)?,
+                false => eprintln!("{text}"),
+            }
+        }
+        match (outcome, written) {
+            (Ok(outcome), Ok(())) => Ok(outcome),
+            (Ok(_), Err(error)) => Err(error),
+            // The command's own error is what one has to see.
+            (Err(error), _) => Err(error),
+        }
+    }
+}
+
+/// Refuses to replace a file that is no trace.
+fn require_trace(path: &Path) -> anyhow::Result<()> {
+    if !path.is_file() {
+        return Ok(());
+    }
+    let mut start = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(BEGINNING.len() as u64).read_to_end(&mut start));
+    read.with_context(|| format!("failed to read {}", path.display()))?;
+    ensure!(
+        start.is_empty() || start == BEGINNING,
+        "--trace {} would replace a file that is no trace: give another name",
+        path.display()
+    );
+    Ok(())
+}
+
+/// The table, for people.
+fn hotspot_table(rows: &[Hotspot]) -> String {
+    let mut lines = table(["", "name", "calls", "total, ms", "average, µs", "%", "GB/s", "GFlop/s"]);
+    lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
+    let mut group = "";
+    for row in rows {
+        let rate = |rate: Option<f64>| rate.map_or_else(|| "–".to_owned(), |rate| format!("{rate:.1}"));
+        let heading = if row.group == group { "" } else { row.group };
+        group = row.group;
+        lines.add_row([
+            heading.to_owned(),
+            row.name.clone(),
+            row.calls.to_string(),
+            format!("{:.3}", row.total_ms),
+            format!("{:.2}", row.average_us),
+            format!("{:.1}", row.percentage),
+            rate(row.gb_per_second),
+            rate(row.gflop_per_second),
+        ]);
+    }
+    for column in lines.column_iter_mut().skip(2) {
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    format!("\n{lines}")
+}

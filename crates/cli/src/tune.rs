@@ -1,0 +1,276 @@
+//! `lanefield tune`: the fastest build and launch of each stencil kernel on a device, kept for all later runs. How it searches:
+//! `lanefield_lab::tune`.
+
+use std::io::IsTerminal as _;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, bail};
+use clap::{Args, ValueEnum};
+use comfy_table::{CellAlignment, TableComponent};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lanefield::backend::opencl::{AccessWidth, SiteOrder, StoredPrecision, TuningSource};
+use lanefield::backend::select::DeviceChoice;
+use lanefield::backend::{Backend as _, Threads};
+use lanefield::reference::layout::{Extents, LaneChoice};
+use lanefield::reference::links::LinkFormat;
+use lanefield_lab::tune::{Group, KernelReport, Progress, TuneOptions, TuneReport, save, tune};
+use serde::Serialize;
+
+use super::Outcome;
+use super::args::{AnyBackend, BackendArgs};
+use super::output::{facts, print, print_json, table};
+
+/// Finds the fastest build and launch of each stencil kernel on a device, and keeps them for all later runs there.
+///
+/// No choice changes a bit of any result: each candidate's result is compared with the default build's, and that with the CPU reference's.
+/// Results are kept in a file for people too, in the directory of the program cache (LANEFIELD_CACHE_DIR), or in the file that
+/// LANEFIELD_TUNING names; LANEFIELD_TUNING=off makes every command do without them. What the budget did not allow is named; a run with
+/// more time, or for fewer kernels, adds to the file. The exit code is 1 if bits differ or a kernel could not be tuned.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield tune --device NVIDIA --budget 600
+  lanefield tune --device NVIDIA --kernels hop,clover --precision f32
+  lanefield tune --device 0 --kernels hop --lattice 8.8.8.8 --budget 20 --json")]
+pub struct Tune {
+    /// The kernels: of the domain wall its hop with 16 slices, of the Laplacian its hop with 12 vectors (f32 and f64)
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', default_value = "hop,clover,domain-wall,laplace")]
+    kernels: Vec<Kernels>,
+    /// Precisions of fields: f32, f64, 16-bit
+    #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', default_value = "f32,f64,16-bit")]
+    precision: Vec<StoredPrecision>,
+    /// Reals stored a link
+    #[arg(long, value_name = "REALS,…", value_delimiter = ',', default_values_t = LinkFormat::ALL)]
+    links: Vec<LinkFormat>,
+    /// Extents X.Y.Z.T [default: 32.32.32.64, of several spinors 16.16.32.32; on CPUs 8.8.8.16 and 8.8.8.8]
+    #[arg(long, value_name = "X.Y.Z.T")]
+    lattice: Option<Extents>,
+    /// Bytes of an access to try, beside the default of the device: word, 8 or 16
+    #[arg(long, value_name = "WIDTH,…", value_delimiter = ',', default_values_t = AccessWidth::ALL)]
+    access: Vec<AccessWidth>,
+    /// Orders of sites in memory to try, beside the default of the device: lexicographic, or numbers of subdomains X.Y.Z.T; each in the default
+    /// access width
+    #[arg(long, value_name = "ORDER,…", value_delimiter = ',', default_value = "lexicographic,4.4.4.1")]
+    site_order: Vec<SiteOrder>,
+    /// Seconds that it may take, divided among the kernels
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    budget: u32,
+    /// Print JSON, with every candidate, instead of a table
+    #[arg(long)]
+    json: bool,
+    /// The OpenCL device: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name
+    #[arg(long, value_name = "DEVICE", default_value = "auto", env = "LANEFIELD_DEVICE")]
+    device: DeviceChoice,
+    /// CPU threads of the reference [default: RAYON_NUM_THREADS, else all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<Threads>,
+    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto (the largest up to 64, on GPUs up to 128, that fits the lattice)
+    #[arg(long, value_name = "BYTES|auto", default_value_t)]
+    lanes: LaneChoice,
+}
+
+/// What can be tuned.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+enum Kernels {
+    /// The Wilson hop
+    Hop,
+    /// The hop with blocks of a clover term, EO and OE
+    Clover,
+    /// The hop of many spinors a site
+    DomainWall,
+    /// The Laplacian's hop
+    Laplace,
+}
+
+impl From<Kernels> for Group {
+    fn from(kernels: Kernels) -> Self {
+        match kernels {
+            Kernels::Hop => Self::Hop,
+            Kernels::Clover => Self::Clover,
+            Kernels::DomainWall => Self::DomainWall,
+            Kernels::Laplace => Self::Laplace,
+        }
+    }
+}
+
+impl Tune {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let place = BackendArgs {
+            device: self.device.clone(),
+            threads: self.threads,
+            accelerator_threads: None,
+            lanes: self.lanes,
+        };
+        let AnyBackend::OpenCl(mut device) = place.open_to_tune()? else {
+            bail!("the CPU reference has nothing to tune; name an OpenCL device (`lanefield devices` lists them)")
+        };
+        let cpu = place.open_cpu()?;
+        let options = self.options(device.default_access(), device.default_site_order());
+        let bar = progress_bar();
+        let observe = |Progress { done, steps, now }: Progress<'_>| {
+            bar.set_length(steps as u64);
+            bar.set_position(done as u64);
+            bar.set_message(now.to_owned());
+        };
+        let report = tune(&mut device, &cpu, &options, observe).context("failed to tune");
+        bar.finish_and_clear();
+        let report = report?;
+
+        let info = device.context().info();
+        let file = TuningSource::from_environment(device.context().cache()).file(info);
+        if let Some(path) = file.as_ref().filter(|_| !report.kernels.is_empty()) {
+            save(path, info, &report).context("failed to keep the results")?;
+        }
+        let results = Results::new(device.describe(), self.budget, file, &report);
+        match self.json {
+            true => print_json(&results)?,
+            false => print(results.text())?,
+        }
+        Ok(if report.same_bits() { Outcome::Done } else { Outcome::CheckFailed })
+    }
+
+    /// The default layout comes first, so that a small budget is spent on it.
+    fn options(&self, default: AccessWidth, default_order: SiteOrder) -> TuneOptions {
+        let mut access = vec![default];
+        access.extend(self.access.iter().filter(|&&width| width != default));
+        let mut site_orders = vec![default_order];
+        site_orders.extend(self.site_order.iter().filter(|&&order| order != default_order));
+        let groups = self.kernels.iter().map(|&kernels| Group::from(kernels));
+        TuneOptions {
+            subjects: groups.flat_map(|group| group.subjects(&self.precision, &self.links)).collect(),
+            extents: self.lattice,
+            lanes: self.lanes,
+            access,
+            site_orders,
+            budget: Duration::from_secs(self.budget.into()),
+        }
+    }
+}
+
+fn progress_bar() -> ProgressBar {
+    let bar = match std::io::stderr().is_terminal() {
+        true => ProgressBar::new(0),
+        false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
+    };
+    if let Ok(style) = ProgressStyle::with_template("{elapsed_precise} [{wide_bar}] {pos}/{len} {msg}") {
+        bar.set_style(style.progress_chars("=> "));
+    }
+    bar
+}
+
+/// What was found. As JSON, these fields.
+#[derive(Serialize)]
+struct Results<'r> {
+    kind: &'static str,
+    /// What was tuned.
+    device: String,
+    /// Seconds that were allowed, and that it took.
+    budget: u32,
+    seconds: f64,
+    /// The access width with the best total.
+    access: AccessWidth,
+    /// The order of sites with the best total.
+    site_order: SiteOrder,
+    /// Where the results are kept; null where LANEFIELD_TUNING is off, or there is no directory.
+    file: Option<PathBuf>,
+    kernels: Vec<Row<'r>>,
+    /// What there was no time for.
+    left_out: &'r [String],
+    /// What could not be tuned, and why.
+    failures: &'r [String],
+    /// Whether every candidate had the bits of the default, and the default those of the CPU reference.
+    same_bits: bool,
+}
+
+#[derive(Serialize)]
+struct Row<'r> {
+    default_us: f64,
+    tuned_us: f64,
+    /// The default's time over the tuned one's.
+    gain: f64,
+    #[serde(flatten)]
+    report: &'r KernelReport,
+}
+
+impl<'r> Results<'r> {
+    fn new(device: String, budget: u32, file: Option<PathBuf>, report: &'r TuneReport) -> Self {
+        let row = |report: &'r KernelReport| Row {
+            default_us: report.searched.default_seconds * 1e6,
+            tuned_us: report.searched.seconds * 1e6,
+            gain: report.gain(),
+            report,
+        };
+        Self {
+            kind: "tune",
+            device,
+            budget,
+            seconds: report.seconds,
+            access: report.access,
+            site_order: report.site_order,
+            file,
+            kernels: report.kernels.iter().map(row).collect(),
+            left_out: &report.left_out,
+            failures: &report.failures,
+            same_bits: report.same_bits(),
+        }
+    }
+
+    fn text(&self) -> String {
+        let mut rows = table(["kernel", "lattice", "access", "sites", "default, µs", "tuned, µs", "gain", "chosen"]);
+        rows.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
+        for Row { default_us, tuned_us, gain, report } in &self.kernels {
+            let default = report.searched.candidates.first().map(|candidate| candidate.choice).unwrap_or_default();
+            let chosen = report.searched.choice.beside(&default).to_string();
+            rows.add_row([
+                report.kernel.clone(),
+                report.lattice.map(|extent| extent.to_string()).join("."),
+                report.access.to_string(),
+                report.site_order.to_string(),
+                format!("{default_us:.1}"),
+                format!("{tuned_us:.1}"),
+                format!("{:.1} %", 100.0 * (gain - 1.0)),
+                if chosen.is_empty() { "the default".to_owned() } else { chosen },
+            ]);
+        }
+        for (_, column) in rows.column_iter_mut().enumerate().filter(|(k, _)| (4..=6).contains(k)) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+        let candidates = || self.kernels.iter().flat_map(|row| &row.report.searched.candidates);
+        let timed = candidates().filter(|candidate| candidate.seconds.is_some()).count();
+        let kept = match &self.file {
+            Some(path) => path.display().to_string(),
+            None => "nowhere: LANEFIELD_TUNING is off, or there is no directory for it".to_owned(),
+        };
+        let mut lines = vec![format!("{rows}\n")];
+        lines.push(facts([
+            ("device", self.device.clone()),
+            ("access width", self.access.to_string()),
+            ("order of sites", self.site_order.to_string()),
+            ("time", format!("{:.1} s of {} s, {timed} candidates timed", self.seconds, self.budget)),
+            ("kept in", kept),
+        ]));
+        if !self.left_out.is_empty() {
+            let some: Vec<&str> = self.left_out.iter().take(3).map(String::as_str).collect();
+            let more = self.left_out.len() - some.len();
+            let more = if more > 0 { format!("; and {more} more") } else { String::new() };
+            let what = some.join("; ");
+            lines.push(format!(
+                "\nleft out for want of time (--budget, --kernels, --precision, --access, --site-order): {what}{more}"
+            ));
+        }
+        for row in &self.kernels {
+            for candidate in row.report.different() {
+                let KernelReport { kernel, access, site_order, .. } = row.report;
+                lines.push(format!(
+                    "BITS DIFFER, discarded: {kernel}, access {access}, sites {site_order}, {}: {}",
+                    candidate.choice, candidate.verdict
+                ));
+            }
+        }
+        lines.extend(self.failures.iter().map(|failure| format!("FAILED: {failure}")));
+        if self.same_bits {
+            lines.push(format!("\nsame bits: the {timed} candidates, their defaults and the CPU reference"));
+        }
+        lines.join("\n")
+    }
+}

@@ -1,0 +1,139 @@
+//! `lanefield config`.
+
+use lanefield::io::{nersc, npy};
+use lanefield::reference::gauge::Configuration;
+use lanefield::reference::layout::Extents;
+
+use super::{Folder, assert_contains};
+
+#[test]
+fn generate_writes_the_configuration_of_the_library() {
+    let folder = Folder::new();
+    let extents = Extents::new([4, 2, 6, 3]).unwrap();
+    folder.succeeds("config generate hot --lattice 4.2.6.3 --seed 9 --output hot.nersc");
+    assert_eq!(nersc::read(&folder.path("hot.nersc")).unwrap().configuration, Configuration::hot(extents, 9));
+    folder.succeeds("config generate weak --lattice 4.2.6.3 --seed 9 --spread 0.25 --output weak.npy");
+    assert_eq!(npy::read_gauge(&folder.path("weak.npy")).unwrap(), Configuration::weak(extents, 9, 0.25));
+    folder.succeeds("config generate unit --lattice 4.2.6.3 --output unit.nersc");
+    assert_eq!(nersc::read(&folder.path("unit.nersc")).unwrap().configuration, Configuration::unit(extents));
+}
+
+#[test]
+fn the_same_seed_writes_the_same_file() {
+    let folder = Folder::new();
+    for name in ["a.nersc", "b.nersc"] {
+        folder.succeeds(&format!("config generate hot --lattice 4.4.4.4 --seed 1 --output {name}"));
+    }
+    assert_eq!(folder.read("a.nersc"), folder.read("b.nersc"));
+    assert_eq!(folder.names(), ["a.nersc", "b.nersc"]);
+}
+
+#[test]
+fn info_prints_the_numbers_of_the_file() {
+    let folder = Folder::new();
+    folder.succeeds("config generate unit --lattice 2.4.2.6 --output unit.nersc");
+    let table = folder.succeeds("config info unit.nersc");
+    assert_eq!(
+        table,
+        "unit.nersc
+  lattice                 2.4.2.6, 384 links
+  plaquette               1
+  link trace              1
+  worst unitarity         0.00e0
+  checksum                b8000000
+  numbers                 IEEE64BIG
+  datatype                4D_SU3_GAUGE_3x3
+  ensemble                LANEFIELD  1
+  creator                 lanefield, unspecified
+"
+    );
+}
+
+#[test]
+fn info_of_a_file_of_grid_agrees_with_grid() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/hot-4x4x4x4");
+    let meta: serde_json::Value = serde_json::from_slice(&std::fs::read(format!("{data}/meta.json")).unwrap()).unwrap();
+    let info = Folder::new().json(&format!("config info {data}/gauge.nersc"));
+    assert_eq!(info["lattice"], serde_json::json!([4, 4, 4, 4]));
+    assert_eq!(info["checksum"], meta["nersc"]["checksum_3x3_hex"]);
+    for (name, in_grid) in [("plaquette", "avgPlaquette"), ("link_trace", "linkTrace")] {
+        let (ours, grid) = (info[name].as_f64().unwrap(), meta["observables"][in_grid].as_f64().unwrap());
+        assert!((ours - grid).abs() < 1e-13, "{name}: {ours} is not {grid}");
+    }
+    assert!(info["unitarity_defect"].as_f64().unwrap() < 1e-14);
+}
+
+#[test]
+fn json_of_info_has_its_documented_fields() {
+    let folder = Folder::with_gauge();
+    let info = folder.json("config info gauge.nersc");
+    let fields: Vec<&str> = info.as_object().unwrap().keys().map(String::as_str).collect();
+    let mut documented = [
+        "file",
+        "format",
+        "lattice",
+        "datatype",
+        "floating_point",
+        "checksum",
+        "plaquette",
+        "link_trace",
+        "unitarity_defect",
+        "provenance",
+    ];
+    documented.sort_unstable();
+    let mut fields = fields;
+    fields.sort_unstable();
+    assert_eq!(fields, documented);
+}
+
+#[test]
+fn conversion_there_and_back_changes_nothing() {
+    let folder = Folder::with_gauge();
+    folder.succeeds("config convert gauge.nersc gauge.npy");
+    folder.succeeds("config convert gauge.npy back.nersc");
+    assert_eq!(folder.read("gauge.nersc"), folder.read("back.nersc"));
+}
+
+#[test]
+fn conversion_writes_the_rows_and_numbers_asked_for() {
+    let folder = Folder::with_gauge();
+    for (format, rows, datatype) in [("IEEE32", "2", "4D_SU3_GAUGE"), ("ieee64little", "3", "4D_SU3_GAUGE_3x3")] {
+        let info =
+            folder.json(&format!("config convert gauge.nersc out.nersc --floating-point {format} --rows {rows}"));
+        assert_eq!(info["floating_point"], format.to_uppercase().as_str());
+        assert_eq!(info["datatype"], datatype);
+    }
+    // What is not asked for stays as it was.
+    folder.succeeds("config convert gauge.nersc small.nersc --floating-point IEEE32BIG --rows 2");
+    let info = folder.json("config convert small.nersc again.nersc");
+    assert_eq!([&info["floating_point"], &info["datatype"]], ["IEEE32BIG", "4D_SU3_GAUGE"]);
+    assert_eq!(folder.read("small.nersc"), folder.read("again.nersc"));
+}
+
+#[test]
+fn misuse_is_refused_with_what_would_be_right() {
+    let folder = Folder::new();
+    let generate = |arguments: &str| folder.misused(&format!("config generate {arguments}"));
+    assert_contains(&generate("hot --lattice 4.4.4.4 --output a"), &["required", "--seed"]);
+    assert_contains(&generate("hot --lattice 4.4.4 --seed 1 --output a"), &["'4.4.4' is no lattice", "X.Y.Z.T"]);
+    assert_contains(&generate("hot --lattice 0.4.4.4 --seed 1 --output a"), &["at least 1"]);
+    assert_contains(&generate("hot --lattice 4.4.4.4 --seed -1 --output a"), &["-1"]);
+    assert_contains(&generate("hot --lattice 4.4.4.4 --seed x --output a"), &["'x' is no seed"]);
+    assert_contains(&generate("cold --lattice 4.4.4.4 --seed 1 --output a"), &["possible values: unit, hot, weak"]);
+    assert_contains(&generate("weak --lattice 4.4.4.4 --seed 1 --output a --spread NaN"), &["from 0 to 1000"]);
+    assert_contains(&generate("unit --lattice 4.4.4.4 --output a --rows 4"), &["use 2 or 3"]);
+    assert_contains(&generate("unit --lattice 4.4.4.4 --output a --floating-point f16"), &["IEEE32BIG"]);
+    let fails = |arguments: &str| folder.fails(2, &format!("config generate {arguments}"));
+    assert_contains(&fails("hot --lattice 4.4.4.4 --seed 1 --output a --spread 1"), &["--spread is for weak"]);
+    assert_contains(&fails("unit --lattice 4.4.4.4 --output a.npy --rows 2"), &["--rows", "a.npy is a NumPy array"]);
+    assert!(folder.names().is_empty());
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_named() {
+    let folder = Folder::new();
+    let generate = "config generate unit --lattice 2.2.2.2 --output";
+    assert_contains(&folder.fails(2, &format!("{generate} absent/unit.nersc")), &["absent/unit.nersc"]);
+    assert_contains(&folder.fails(2, &format!("{generate} .")), &["directory"]);
+    assert!(folder.names().is_empty());
+}

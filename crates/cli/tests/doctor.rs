@@ -1,0 +1,49 @@
+//! `lanefield doctor`: the shape of what it prints, and what is refused; never a time.
+
+use super::{Folder, assert_contains, opencl};
+
+fn planted(name: &str) -> String {
+    format!("{}/../lab/tests/data/doctor/{name}.toml", env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn a_kernel_is_told_with_its_launch_and_its_share_of_copy_bandwidth() {
+    let Some(device) = opencl() else { return };
+    let told = Folder::new().succeeds(&format!("doctor --kernel hop --lattice 4.4.4.4 --samples 2 {device}"));
+    for part in ["copy bandwidth", "empty kernel", "hop, 4.4.4.4", "% of copy", "work-items in groups of"] {
+        assert_contains(&told, &[part]);
+    }
+}
+
+#[test]
+fn json_has_every_finding_with_gain_evidence_and_change_and_what_the_change_gained() {
+    let Some(device) = opencl() else { return };
+    let command = format!("doctor --described {} --confirm --samples 4 {device}", planted("launches"));
+    let report = Folder::new().json(&command);
+    assert_eq!(report["kind"], "doctor");
+    let finding = &report["patients"][0]["findings"][0];
+    assert_eq!(finding["fault"], "launches");
+    assert!(finding["gain"].as_f64().is_some_and(|gain| gain > 0.0));
+    assert!(finding["confirmed_gain"].is_f64() && finding["evidence"][0].is_string() && finding["change"].is_string());
+}
+
+#[test]
+fn a_description_that_cannot_be_used_is_refused_in_one_line() {
+    let Some(device) = opencl() else { return };
+    let folder = Folder::new();
+    folder.write("kernel.toml", b"name = 3");
+    assert_contains(
+        &folder.fails(2, &format!("doctor --described kernel.toml {device}")),
+        &["kernel.toml does not describe"],
+    );
+    assert_contains(&folder.fails(2, &format!("doctor --described none.toml {device}")), &["cannot read none.toml"]);
+    assert_contains(
+        &folder.misused(&format!("doctor --kernel hopp {device}")),
+        &["'hopp' is no kernel: use hop, EOClover"],
+    );
+}
+
+#[test]
+fn the_cpu_reference_is_no_patient() {
+    assert_contains(&Folder::new().fails(2, "doctor --device cpu"), &["the doctor examines OpenCL devices"]);
+}

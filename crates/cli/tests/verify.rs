@@ -1,0 +1,122 @@
+//! `lanefield verify`: what it prints, how it exits, what it does without OpenCL.
+
+use std::process::Output;
+
+use assert_cmd::Command;
+
+use super::common;
+
+fn program() -> Command {
+    assert_cmd::cargo::cargo_bin_cmd!("lanefield")
+}
+
+/// Runs `lanefield verify`. On OpenCL all tests use the same programs: 64-byte lanes, 8 accelerator threads.
+fn verify(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    program().args(["verify", "--quick"]).args(arguments).envs(environment.iter().copied()).output().unwrap()
+}
+
+const FEW_PROGRAMS: [&str; 6] = ["--lanes", "64", "--accelerator-threads", "8", "--legs", "-t-y-z+t+y+z-x+x"];
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+#[test]
+fn the_table_says_same_bits_on_every_row() {
+    if common::opencl_device().is_none() {
+        return;
+    }
+    let output = verify(&[&["--cases", "2"], &FEW_PROGRAMS[..]].concat(), &[]);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(String::from_utf8_lossy(&output.stderr).lines().count() <= 1, "stderr is no terminal, so no progress bar");
+    for kernel in [
+        "hop, 18",
+        "hop†, 12",
+        "axpy_norm",
+        "cg_update",
+        "sweep",
+        "dense",
+        "inner_product",
+        "take_columns, put_columns",
+        "column_products",
+        "column_axpy_norm",
+        "column_cg_update",
+        "convert to 16-bit",
+        "CG even-odd",
+        "CG full",
+    ] {
+        for precision in ["f32", "f64"] {
+            let row = text.lines().find(|line| line.contains(kernel) && line.contains(precision));
+            assert!(row.is_some_and(|row| row.contains("same bits")), "{kernel} {precision}: {text}");
+        }
+    }
+    assert!(text.contains("driver") && text.contains("may be called bitwise"), "{text}");
+    assert!(text.lines().last().unwrap().starts_with("same bits: "), "{text}");
+}
+
+#[test]
+fn json_holds_rows_and_device() {
+    if common::opencl_device().is_none() {
+        return;
+    }
+    let output = verify(&[&["--cases", "1", "--case", "1", "--json"], &FEW_PROGRAMS[..]].concat(), &[]);
+    assert_eq!(output.status.code(), Some(0));
+    let verdict = json(&output);
+    assert_eq!(verdict["verdict"], "same bits");
+    assert_eq!(verdict["bitwise"], true);
+    assert!(verdict["device"]["driver_version"].is_string());
+    let rows = verdict["report"]["rows"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["precision"] == "f64" && row["different"] == 0), "case 1 is in f64");
+    let components: u64 = rows.iter().map(|row| row["components"].as_u64().unwrap()).sum();
+    assert_eq!(verdict["components"].as_u64().unwrap(), components);
+}
+
+#[test]
+fn without_opencl_the_reference_is_checked_and_pocl_recommended() {
+    let nowhere = tempfile::tempdir().unwrap();
+    let nowhere = nowhere.path().to_str().unwrap();
+    // The loader looks for drivers in this directory alone, or there is no loader.
+    let environment = [("OCL_ICD_VENDORS", nowhere), ("OCL_ICD_FILENAMES", ""), ("LANEFIELD_DEVICE", "auto")];
+    let output = verify(&["--cases", "4"], &environment);
+    let text = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{text}");
+    assert!(text.contains("No OpenCL device was put to the test: "), "{text}");
+    assert!(text.contains("apt-get install pocl-opencl-icd"), "{text}");
+    assert!(text.contains("against   the plain scalar implementation"), "{text}");
+    assert!(text.contains("CG even-odd") && !text.contains("DIFFERENT"), "{text}");
+}
+
+#[test]
+fn on_the_cpu_each_width_and_a_given_configuration_equal_the_scalar_implementation() {
+    let config = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/hot-4x4x4x4/gauge.nersc");
+    let mut command = program();
+    command.args(["verify", "--device", "cpu", "--cases", "6", "--json", "--config", config]);
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0));
+    let verdict = json(&output);
+    assert_eq!(verdict["verdict"], "same bits");
+    assert!(verdict["device"].is_null() && verdict["no_opencl"].is_null());
+    let rows = verdict["report"]["rows"].as_array().unwrap();
+    let file = rows.iter().filter(|row| row["kernel"].as_str().unwrap().contains("file"));
+    assert!(file.clone().all(|row| row["iterations"].as_u64().unwrap() > 5));
+    assert_eq!(file.count(), 8, "even-odd and not, 18 and 12 reals a link, both precisions");
+}
+
+#[test]
+fn bad_usage_ends_with_exit_code_2_and_one_line() {
+    for arguments in [
+        ["--device", "cpu", "--case", "1000000"],
+        ["--device", "no such device", "--cases", "1"],
+        ["--device", "cpu", "--config", "no/such/file"],
+    ] {
+        let output = verify(&arguments, &[]);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.lines().last().unwrap().starts_with("error: "), "{stderr}");
+    }
+}

@@ -1,0 +1,75 @@
+// Arithmetic beside memory: each element is read once, taken through k fused multiply-adds and written once, so that a sweep of k goes from
+// what memory bounds to what arithmetic does. 16-bit storage is computed with in f32. Launched by crates/lab/src/peak/intensity.rs.
+
+// Bits of a stored number: 64, 32 or 16.
+#ifndef STORED_BITS
+#define STORED_BITS 32
+#endif
+// Bytes of an access in registers: 16 on GPUs; 64 on CPUs, whose compilers do not put work-items with loops into vectors.
+#ifndef VECTOR_BYTES
+#define VECTOR_BYTES 16
+#endif
+// Vectors of a work-item: chains of operations that do not wait for each other.
+#ifndef CHAINS
+#define CHAINS 4
+#endif
+
+#if STORED_BITS == 64
+typedef double real;
+#if VECTOR_BYTES == 16
+typedef double2 reals;
+typedef double2 stored;
+#else
+typedef double8 reals;
+typedef double8 stored;
+#endif
+#else
+typedef float real;
+#if VECTOR_BYTES == 16
+typedef float4 reals;
+#else
+typedef float16 reals;
+#endif
+#if STORED_BITS == 32
+typedef reals stored;
+#elif VECTOR_BYTES == 16
+typedef short4 stored;
+#else
+typedef short16 stored;
+#endif
+#endif
+
+#if STORED_BITS != 16
+#define TO_REALS(stored) (stored)
+#define TO_STORED(reals) (reals)
+#elif VECTOR_BYTES == 16
+#define TO_REALS convert_float4
+#define TO_STORED convert_short4_sat_rte
+#else
+#define TO_REALS convert_float16
+#define TO_STORED convert_short16_sat_rte
+#endif
+
+#define STEP_OF_ALL                                                                                                        \
+    for (uint c = 0; c < CHAINS; ++c)                                                                                      \
+        x[c] = fma(x[c], factor, term);
+
+// out ← x taken k times through x · a + b. One work-item takes CHAINS vectors; the launch has as many work-items as that needs.
+__kernel void mixed(__global stored* restrict out, __global const stored* restrict in, float a, float b, uint k) {
+    const size_t first = get_group_id(0) * get_local_size(0) * CHAINS + get_local_id(0);
+    const reals factor = (reals)((real)a), term = (reals)((real)b);
+    reals x[CHAINS];
+#pragma unroll
+    for (uint c = 0; c < CHAINS; ++c)
+        x[c] = TO_REALS(in[first + c * get_local_size(0)]);
+    // Eight steps a turn, so that the loop itself takes few of the instructions.
+    for (uint turn = 0; turn < k / 8; ++turn) {
+        STEP_OF_ALL STEP_OF_ALL STEP_OF_ALL STEP_OF_ALL STEP_OF_ALL STEP_OF_ALL STEP_OF_ALL STEP_OF_ALL
+    }
+    for (uint rest = 0; rest < k % 8; ++rest) {
+        STEP_OF_ALL
+    }
+#pragma unroll
+    for (uint c = 0; c < CHAINS; ++c)
+        out[first + c * get_local_size(0)] = TO_STORED(x[c]);
+}

@@ -1,0 +1,213 @@
+//! Bandwidths of an OpenCL device's memory: the kernels of `cl/peak.cl`, in device time.
+
+use std::fmt;
+
+use lanefield::backend::BackendError;
+use lanefield::backend::opencl::{Arg, Buffer, Context, DeviceKind, Launch};
+use serde::{Deserialize, Serialize};
+
+use super::{Operation, RUNS, TRIAD_FACTOR, median};
+use crate::sources::expand;
+
+/// Bytes of one buffer on a CPU.
+const CPU_BYTES: usize = 256 << 20;
+/// Bytes of one buffer on a GPU, where its memory allows.
+const GPU_BYTES: usize = 1 << 30;
+/// Buffers are whole numbers of this: the widest element.
+const GRAIN: usize = 64;
+/// Work-groups for each compute unit with which backends try to read.
+const GROUPS_A_UNIT: [usize; 4] = [4, 8, 16, 32];
+
+/// In which order work-groups go through a buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Walk {
+    /// The whole launch steps over the buffer: groups are next to each other at any time.
+    Stride,
+    /// Each group has a piece of the buffer to itself.
+    Chunk,
+}
+
+/// How a kernel goes through memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Shape {
+    /// Bytes of an access: 4, 8, 16 or 64.
+    pub element_bytes: usize,
+    /// Elements that a work-item asks for before it looks at any.
+    pub at_once: usize,
+    /// Work-items a group.
+    pub group: usize,
+    /// Groups for each compute unit; none: as many as it takes for each work-item to come `at_once` elements far.
+    pub groups_a_unit: Option<usize>,
+    /// The order.
+    pub walk: Walk,
+    /// Whether loads and stores carry hints that they need no place in the caches.
+    pub past_caches: bool,
+}
+
+impl Shape {
+    /// One 16-byte element a work-item: the plainest kernel there is.
+    pub const PLAIN: Self =
+        Self { element_bytes: 16, at_once: 1, group: 256, groups_a_unit: None, walk: Walk::Stride, past_caches: false };
+
+    /// What the program is built with; of shapes in which a work-item has one element alone, any number at once will do. Without the size
+    /// of its groups a kernel is built for 256 work-items at most by NVIDIA's driver.
+    fn options(&self) -> String {
+        let Self { element_bytes, at_once, past_caches, group, .. } = *self;
+        let hints = if past_caches { " -DPAST_CACHES" } else { "" };
+        let size = if group > Self::PLAIN.group { format!(" -DGROUP={group}") } else { String::new() };
+        format!("-DELEMENT_BYTES={element_bytes} -DAT_ONCE={}{hints}{size}", if at_once == 1 { 8 } else { at_once })
+    }
+
+    /// Groups of a launch over `elements` on so many compute units, and elements of each group's piece (0: the launch strides).
+    fn groups(&self, units: usize, elements: usize) -> (usize, usize) {
+        let groups = match self.groups_a_unit {
+            Some(groups) => (units * groups).clamp(1, elements.div_ceil(self.group).max(1)),
+            None => elements.div_ceil(self.group * self.at_once).max(1),
+        };
+        match self.walk {
+            Walk::Stride => (groups, 0),
+            Walk::Chunk => (groups, elements.div_ceil(groups).next_multiple_of(self.group)),
+        }
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { element_bytes, at_once, group, groups_a_unit, walk, past_caches } = self;
+        write!(f, "{at_once} × {element_bytes} bytes, groups of {group}")?;
+        match groups_a_unit {
+            Some(groups) => write!(f, ", {groups} a unit")?,
+            None => f.write_str(", one pass")?,
+        }
+        match walk {
+            Walk::Stride => {}
+            Walk::Chunk => f.write_str(", in pieces")?,
+        }
+        if *past_caches { f.write_str(", past the caches") } else { Ok(()) }
+    }
+}
+
+/// An operation on buffers of random numbers on a device.
+pub struct DeviceStreams<'c> {
+    context: &'c Context,
+    operation: Operation,
+    /// The first is written to, or read where nothing is written; the others are read.
+    buffers: Vec<Buffer>,
+    /// Where a read would leave its result.
+    sink: Buffer,
+    bytes: usize,
+}
+
+impl<'c> DeviceStreams<'c> {
+    /// Buffers of at least `bytes` bytes each. Their bits are random: on zeros no wire toggles, and some devices compress them.
+    ///
+    /// # Errors
+    /// What the runtime reports, where there is no room, for instance.
+    pub fn new(context: &'c Context, operation: Operation, bytes: usize) -> Result<Self, BackendError> {
+        let bytes = bytes.max(1).next_multiple_of(GRAIN);
+        let make = |number: usize| random_words(context, bytes, (number * (bytes / 4)) as u32);
+        let buffers = (0..operation.buffers()).map(make).collect::<Result<_, _>>()?;
+        let sink = context.allocate(GRAIN, "target of a read")?;
+        Ok(Self { context, operation, buffers, sink, bytes })
+    }
+
+    /// Bytes of one buffer.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Bytes that a run moves.
+    pub fn bytes_moved(&self) -> usize {
+        self.operation.buffers() * self.bytes
+    }
+
+    /// The buffers: what is written first, if anything is, then what is read.
+    pub fn buffers(&self) -> &[Buffer] {
+        &self.buffers
+    }
+
+    /// Seconds of device time of one run.
+    ///
+    /// # Errors
+    /// What the runtime reports, where a device cannot build or launch such a shape, for instance.
+    pub fn run(&self, shape: &Shape) -> Result<f64, BackendError> {
+        let elements = self.bytes / shape.element_bytes;
+        let units = self.context.info().compute_units.max(1) as usize;
+        let (groups, chunk) = shape.groups(units, elements);
+        let launch = Launch { global: [groups * shape.group, 1, 1], local: [shape.group, 1, 1] };
+        let program = self.context.program("peak.cl", &expand("peak.cl")?, &shape.options())?;
+        let sink = (self.operation == Operation::Read).then_some(&self.sink);
+        let mut arguments: Vec<Arg<'_>> = sink.into_iter().chain(&self.buffers).map(Arg::Buffer).collect();
+        if self.operation == Operation::Triad {
+            arguments.push(Arg::F32(TRIAD_FACTOR));
+        }
+        arguments.extend([Arg::U64(elements as u64), Arg::U64(chunk as u64)]);
+        let kernel = format!("{}_stream", self.operation);
+        Ok(self.context.launch_timed(&program, &kernel, launch, &arguments)?)
+    }
+
+    /// Seconds of several runs, after one that is not counted.
+    ///
+    /// # Errors
+    /// As [`Self::run`].
+    pub fn times(&self, shape: &Shape, runs: usize) -> Result<Vec<f64>, BackendError> {
+        self.run(shape)?;
+        (0..runs.max(1)).map(|_| self.run(shape)).collect()
+    }
+}
+
+/// A buffer of signed f32 from 1 to 2, words `first` and up of a sequence that looks random: all bits but the exponents' toggle.
+///
+/// # Errors
+/// What the runtime reports.
+pub fn random_words(context: &Context, bytes: usize, first: u32) -> Result<Buffer, BackendError> {
+    let words = bytes / 4;
+    let buffer = context.allocate(bytes, "source of a bandwidth measurement")?;
+    let program = context.program("peak.cl", &expand("peak.cl")?, &Shape::PLAIN.options())?;
+    let launch =
+        Launch { global: [words.max(1).next_multiple_of(Shape::PLAIN.group), 1, 1], local: [Shape::PLAIN.group, 1, 1] };
+    let arguments = [Arg::Buffer(&buffer), Arg::U32(first), Arg::U64(words as u64)];
+    context.launch(&program, "fill_random", launch, &arguments)?;
+    Ok(buffer)
+}
+
+/// Copy bandwidth of a device's memory, in bytes a second of device time.
+///
+/// # Errors
+/// What the runtime reports.
+pub fn device_copy_bandwidth(context: &Context) -> Result<f64, BackendError> {
+    let streams = DeviceStreams::new(context, Operation::Copy, usual_bytes(context))?;
+    Ok(streams.bytes_moved() as f64 / median(streams.times(&Shape::PLAIN, RUNS)?))
+}
+
+/// Read bandwidth of a device's memory, in bytes a second of device time.
+///
+/// # Errors
+/// What the runtime reports.
+pub fn device_read_bandwidth(context: &Context) -> Result<f64, BackendError> {
+    let bytes = usual_bytes(context);
+    Ok(bytes as f64 / device_read_time(context, bytes)?)
+}
+
+/// Seconds of device time to read so many bytes: the best of a few numbers of work-groups.
+///
+/// # Errors
+/// What the runtime reports.
+pub fn device_read_time(context: &Context, bytes: usize) -> Result<f64, BackendError> {
+    let streams = DeviceStreams::new(context, Operation::Read, bytes)?;
+    let mut best = f64::INFINITY;
+    for groups in GROUPS_A_UNIT {
+        let shape = Shape { at_once: 8, groups_a_unit: Some(groups), ..Shape::PLAIN };
+        best = best.min(median(streams.times(&shape, RUNS)?));
+    }
+    Ok(best)
+}
+
+/// Bytes that are larger than the caches, where the device has room.
+fn usual_bytes(context: &Context) -> usize {
+    let info = context.info();
+    let wanted = if info.kind == DeviceKind::Cpu { CPU_BYTES } else { GPU_BYTES };
+    let most = (info.max_allocation_bytes).min(info.global_memory_bytes / 8) as usize;
+    (wanted.min(most) / GRAIN * GRAIN).max(GRAIN)
+}

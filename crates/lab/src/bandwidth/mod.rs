@@ -1,0 +1,124 @@
+//! The ceilings of kernels that stream their fields, measured on buffers larger than the caches. Copy: bytes read plus bytes written, over
+//! the time of a copy. Read, write: bytes over the time to read or write them. Triad: two streams read, one written. The median of several
+//! runs, and the best of a few ways. `peak/` tries more ways than [`Bandwidth`].
+//!
+//! | file | subject |
+//! |---|---|
+//! | `host.rs` | the threads of the CPU reference |
+//! | `device.rs` | OpenCL devices, with the kernels of `cl/peak.cl` |
+
+mod device;
+mod host;
+
+use std::fmt;
+
+use lanefield::backend::{Backend, BackendError, Cpu, OpenCl};
+use serde::{Deserialize, Serialize};
+
+pub use device::{
+    DeviceStreams, Shape, Walk, device_copy_bandwidth, device_read_bandwidth, device_read_time, random_words,
+};
+pub use host::{HostStreams, Way, host_copy_bandwidth, host_read_bandwidth, host_read_time};
+
+/// A backend whose memory can be measured.
+pub trait Bandwidth: Backend {
+    /// The copy bandwidth of the backend's memory, in bytes a second (read plus written), measured now: the best of the ways to copy that
+    /// it has, the median of several runs over buffers larger than the caches.
+    ///
+    /// # Errors
+    /// What the runtime reports, where there is no room, for instance.
+    fn copy_bandwidth(&self) -> Result<f64, BackendError>;
+    /// The read bandwidth of the backend's memory, in bytes a second, measured likewise: what bounds a sum over a large field.
+    ///
+    /// # Errors
+    /// As [`Self::copy_bandwidth`].
+    fn read_bandwidth(&self) -> Result<f64, BackendError>;
+    /// Seconds that reading `bytes` bytes takes, with the least that a kernel costs besides: what bounds a sum over a field of that size.
+    ///
+    /// # Errors
+    /// As [`Self::copy_bandwidth`].
+    fn read_time(&self, bytes: usize) -> Result<f64, BackendError>;
+}
+
+impl Bandwidth for Cpu {
+    fn copy_bandwidth(&self) -> Result<f64, BackendError> {
+        self.install(host_copy_bandwidth)
+    }
+    fn read_bandwidth(&self) -> Result<f64, BackendError> {
+        self.install(host_read_bandwidth)
+    }
+    fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
+        self.install(|| host_read_time(bytes))
+    }
+}
+
+impl Bandwidth for OpenCl {
+    fn copy_bandwidth(&self) -> Result<f64, BackendError> {
+        device_copy_bandwidth(self.context())
+    }
+    fn read_bandwidth(&self) -> Result<f64, BackendError> {
+        device_read_bandwidth(self.context())
+    }
+    fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
+        device_read_time(self.context(), bytes)
+    }
+}
+
+/// Timed runs; the median counts.
+const RUNS: usize = 9;
+/// s of the triad; no power of two, so that it is a multiplication.
+const TRIAD_FACTOR: f32 = 0.4;
+
+/// What is done to memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Operation {
+    /// One buffer is read.
+    Read,
+    /// One is written.
+    Write,
+    /// One is read, another written.
+    Copy,
+    /// Two are read, and x + s · y is written to a third.
+    Triad,
+}
+
+impl Operation {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Copy, Self::Triad];
+
+    /// Buffers that take part: every byte of each is moved once.
+    pub fn buffers(self) -> usize {
+        match self {
+            Self::Read | Self::Write => 1,
+            Self::Copy => 2,
+            Self::Triad => 3,
+        }
+    }
+}
+
+impl fmt::Display for Operation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Read => "read",
+            Self::Write => "write",
+            Self::Copy => "copy",
+            Self::Triad => "triad",
+        })
+    }
+}
+
+/// Word `place` of a sequence that looks random: a signed f32 from 1 to 2, so that every bit but the exponents' toggles. Counterpart: `cl/peak.cl`.
+pub fn random_word(place: u32) -> u32 {
+    let mut hash = place.wrapping_mul(2_654_435_761);
+    hash ^= hash >> 15;
+    hash = hash.wrapping_mul(2_246_822_519);
+    hash ^= hash >> 13;
+    (hash & 0x807f_ffff) | 0x3f80_0000
+}
+
+/// The middle one of some times, in any order.
+pub fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_unstable_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or(f64::NAN)
+}

@@ -1,0 +1,205 @@
+//! Kernels compiled for AMD's GPUs by clang, without a GPU, a driver or ROCm. What AMD's device library would define is in
+//! `cl/offline_amd.clh`, which is read before a kernel's source.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use lanefield::backend::opencl::{OfflineKernel, SourceError};
+
+use super::CodeFacts;
+use super::amd_assembly::kernels;
+use crate::sources::expand;
+
+/// Names under which clang is looked for, in this order. Those that know AMD's GPUs from CDNA2 on.
+const NAMES: [&str; 8] =
+    ["clang-15", "clang-16", "clang-17", "clang-18", "clang-19", "clang-20", "clang", "/opt/rocm/llvm/bin/clang"];
+
+/// The variable that names another one.
+const VARIABLE: &str = "LANEFIELD_CLANG";
+
+/// A clang that compiles for AMD's GPUs.
+#[derive(Clone, Debug)]
+pub struct Clang {
+    program: PathBuf,
+    version: String,
+}
+
+/// Why a kernel was not compiled.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClangError {
+    /// There is none.
+    #[error(
+        "no clang is here that compiles for AMD's GPUs (looked for {looked_for}): install one (Debian and Ubuntu: apt-get install clang-15), \
+         or name one in {VARIABLE}"
+    )]
+    NotFound { looked_for: String },
+    /// It could not be run.
+    #[error("failed to run {program}: {reason}")]
+    Run { program: String, reason: String },
+    /// It does not know the architecture.
+    #[error("{program} ({version}) does not compile for {architecture}: {reason}")]
+    Architecture { program: String, version: String, architecture: String, reason: String },
+    /// It refused the source.
+    #[error("failed to compile {what} for {architecture}: {reason}")]
+    Compile { what: String, architecture: String, reason: String },
+    /// The kernel is not in what it made.
+    #[error("{what} has no kernel {kernel}: there are {known}")]
+    NoSuchKernel { what: String, kernel: String, known: String },
+    /// A call is left, which makes every number worthless.
+    #[error(
+        "{what}, kernel {kernel}: {calls} calls are left in the code ({functions}), so that registers cannot be counted; define what is called in \
+         crates/lab/cl/offline_amd.clh"
+    )]
+    Calls { what: String, kernel: String, calls: usize, functions: String },
+    /// A source that is not there.
+    #[error(transparent)]
+    Source(#[from] SourceError),
+}
+
+impl Clang {
+    /// The one that `LANEFIELD_CLANG` names, else the first of clang-15 to clang-20, and clang.
+    ///
+    /// # Errors
+    /// [`ClangError::NotFound`] with how to get one.
+    pub fn find() -> Result<Self, ClangError> {
+        match std::env::var_os(VARIABLE).filter(|value| !value.is_empty()) {
+            Some(program) => Self::at(Path::new(&program)),
+            None => NAMES
+                .iter()
+                .find_map(|name| Self::at(Path::new(name)).ok())
+                .ok_or_else(|| ClangError::NotFound { looked_for: NAMES.join(", ") }),
+        }
+    }
+
+    /// The one at a path, or of a name that the search path has.
+    ///
+    /// # Errors
+    /// [`ClangError::NotFound`] if it cannot be run.
+    pub fn at(program: &Path) -> Result<Self, ClangError> {
+        let output = Command::new(program).arg("--version").stderr(Stdio::null()).output();
+        let version = output.ok().filter(|output| output.status.success()).and_then(|output| {
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            text.lines().next().map(|line| line.trim().to_owned())
+        });
+        match version {
+            Some(version) => Ok(Self { program: program.to_owned(), version }),
+            None => Err(ClangError::NotFound { looked_for: program.display().to_string() }),
+        }
+    }
+
+    /// What it says that it is.
+    pub fn version(&self) -> &str {
+        &self.version
+    }
+
+    /// The facts of a kernel of the library, compiled for `architecture`.
+    ///
+    /// # Errors
+    /// As [`Self::compile`].
+    pub fn facts(&self, kernel: &OfflineKernel, architecture: &str) -> Result<CodeFacts, ClangError> {
+        self.compile(kernel.file, &kernel.source, &kernel.options, architecture, kernel.kernel)
+    }
+
+    /// The facts of `kernel` of an OpenCL C source.
+    ///
+    /// # Errors
+    /// As [`Self::compile_all`].
+    pub fn compile(
+        &self,
+        what: &str,
+        source: &str,
+        options: &str,
+        architecture: &str,
+        kernel: &str,
+    ) -> Result<CodeFacts, ClangError> {
+        let mut facts = self.compile_all(what, source, options, architecture, &[kernel])?;
+        Ok(facts.swap_remove(0))
+    }
+
+    /// The facts of each of `wanted`, in this order, of an OpenCL C source that is compiled once. Options for other compilers are an error of the
+    /// caller.
+    ///
+    /// gfx942, which clang knows from version 17 on, is compiled as gfx940 by older ones: [`CodeFacts::target`] says so.
+    ///
+    /// # Errors
+    /// What clang says; a kernel that is not there; calls that are left.
+    pub fn compile_all(
+        &self,
+        what: &str,
+        source: &str,
+        options: &str,
+        architecture: &str,
+        wanted: &[&str],
+    ) -> Result<Vec<CodeFacts>, ClangError> {
+        let source = format!("{}\n{source}", expand("offline_amd.clh")?);
+        let (assembly, target) = match self.assembly(what, &source, options, architecture) {
+            Err(ClangError::Architecture { .. }) if architecture == "gfx942" => {
+                (self.assembly(what, &source, options, "gfx940")?, "gfx940, for gfx942")
+            }
+            result => (result?, architecture),
+        };
+        let all = kernels(&assembly, target, &self.version);
+        let of_name = |&kernel: &&str| {
+            let Some(facts) = all.iter().find(|facts| facts.kernel == kernel) else {
+                let known = all.iter().map(|facts| facts.kernel.as_str()).collect::<Vec<_>>().join(", ");
+                return Err(ClangError::NoSuchKernel { what: what.to_owned(), kernel: kernel.to_owned(), known });
+            };
+            let calls = facts.counts.as_ref().map_or(0, |counts| counts.calls);
+            if calls == 0 {
+                return Ok(facts.clone());
+            }
+            let functions = assembly.lines().filter_map(|line| line.trim().strip_prefix(".hidden\t"));
+            let functions = functions.collect::<Vec<_>>().join(", ");
+            Err(ClangError::Calls { what: what.to_owned(), kernel: kernel.to_owned(), calls, functions })
+        };
+        wanted.iter().map(of_name).collect()
+    }
+
+    /// Compiles to assembly.
+    fn assembly(&self, what: &str, source: &str, options: &str, architecture: &str) -> Result<String, ClangError> {
+        let run = |reason: std::io::Error| ClangError::Run {
+            program: self.program.display().to_string(),
+            reason: reason.to_string(),
+        };
+        let mut child = Command::new(&self.program)
+            .args(["-x", "cl", "-target", "amdgcn-amd-amdhsa", "-nogpulib", "-O3", "-S", "-o", "-"])
+            .arg(format!("-mcpu={architecture}"))
+            .args(options.split_whitespace())
+            .arg("-")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(run)?;
+        // A compiler that gives up early closes its input; what it says is then the reason.
+        let _ = child.stdin.take().map(|mut input| input.write_all(source.as_bytes()));
+        let output = child.wait_with_output().map_err(run)?;
+        if output.status.success() {
+            return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+        }
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        let reason = said.lines().find(|line| line.contains("error:")).unwrap_or("it gave no reason").trim().to_owned();
+        let architecture = architecture.to_owned();
+        if said.contains("invalid target ID")
+            || said.contains("unknown target CPU")
+            || said.contains("unsupported argument")
+        {
+            let (program, version) = (self.program.display().to_string(), self.version.clone());
+            return Err(ClangError::Architecture { program, version, architecture, reason });
+        }
+        Err(ClangError::Compile { what: what.to_owned(), architecture, reason })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_compiler_that_is_not_there_is_named_with_how_to_get_one() {
+        let error = Clang::at(Path::new("/nonexistent/clang")).unwrap_err().to_string();
+        assert!(error.contains("/nonexistent/clang") && error.contains("apt-get install clang-15"), "{error}");
+    }
+}

@@ -1,0 +1,58 @@
+//! The facts of a kernel on a device in use: what its driver tells.
+
+use lanefield::backend::opencl::{Context, DeviceKind, Kernel, OpenClError};
+
+use super::CodeFacts;
+use super::nvidia::{counts_in_ptx, facts_in_log};
+
+/// Characters of a log that are quoted.
+const MOST_OF_LOG: usize = 200;
+
+/// Builds `source` with `options` on a device, and tells of `kernel` what the driver does. NVIDIA's tells registers and spills, and its binary is PTX;
+/// of others there are the bytes of private and local memory that OpenCL asks for, as far as they fill them in.
+///
+/// # Errors
+/// A source that does not build, and a kernel that it does not have.
+pub fn code_of(
+    context: &Context,
+    name: &str,
+    source: &str,
+    options: &str,
+    kernel: &str,
+) -> Result<CodeFacts, OpenClError> {
+    let device = context.info();
+    let verbose = device.limits_registers() && !options.contains("-cl-nv-verbose");
+    let options = if verbose { format!("{options} -cl-nv-verbose") } else { options.to_owned() };
+    let program = context.program(name, source, &options)?;
+    Ok(code_of_kernel(context, &*program.kernel(kernel)?))
+}
+
+/// The same of a kernel as it was built; NVIDIA's compiler has told nothing unless it was asked to (`-cl-nv-verbose`).
+pub fn code_of_kernel(context: &Context, kernel: &Kernel) -> CodeFacts {
+    let (device, info) = (context.info(), kernel.info());
+    let told = CodeFacts {
+        kernel: kernel.name().to_owned(),
+        target: if device.architecture.is_empty() { device.name.clone() } else { device.architecture.clone() },
+        compiler: format!("{}, driver {}", device.platform_name, device.driver_version),
+        local_bytes: usize::try_from(info.local_bytes).ok(),
+        private_bytes: usize::try_from(info.private_bytes).ok(),
+        wave: Some(info.preferred_work_group_multiple).filter(|_| device.kind == DeviceKind::Gpu),
+        ..CodeFacts::default()
+    };
+    if !device.limits_registers() {
+        let unknown = format!("{} tells no registers, spills or instructions of a kernel", device.platform_name);
+        return CodeFacts { unknown: Some(unknown), ..told };
+    }
+    let counts = kernel.binary().and_then(|binary| counts_in_ptx(&String::from_utf8_lossy(&binary), kernel.name()));
+    match facts_in_log(kernel.build_log(), kernel.name()) {
+        Some(logged) => CodeFacts { compiler: told.compiler, counts, ..logged },
+        None => {
+            let said: String = kernel.build_log().chars().take(MOST_OF_LOG).collect();
+            let said = if said.is_empty() { "it is empty".to_owned() } else { format!("it begins: {}", said.trim()) };
+            let unknown = format!(
+                "the driver's log does not name the kernel ({said}), so that registers and spills are not known"
+            );
+            CodeFacts { counts, unknown: Some(unknown), ..told }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Many kernels compiled for many GPUs that need not be there: the sweep by which one sees, without a GPU of AMD's, where registers run out.
+
+use std::collections::BTreeMap;
+
+use lanefield::backend::BackendError;
+use lanefield::backend::opencl::{OfflineDevice, OfflineKernel, ProductKernel, StoredPrecision};
+use lanefield_reference::links::LinkFormat;
+use rayon::prelude::*;
+use serde::Serialize;
+
+use super::CodeFacts;
+use super::clang::{Clang, ClangError};
+use crate::occupancy::{Architecture, Occupancy, OccupancyError, occupancy};
+
+/// A kernel for one architecture, and how it is asked for.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// The kernel.
+    pub kernel: ProductKernel,
+    /// How its fields are stored.
+    pub precision: StoredPrecision,
+    /// How its links are stored; of no meaning to kernels that read none.
+    pub links: LinkFormat,
+    /// The GPU.
+    pub device: OfflineDevice,
+}
+
+/// What came of it.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Surveyed {
+    /// The kernel: its name among those of the library.
+    pub kernel: &'static str,
+    /// Those that it belongs to.
+    pub family: &'static str,
+    /// How its fields are stored.
+    pub precision: StoredPrecision,
+    /// Reals of a link; `None` where it reads none.
+    pub links: Option<usize>,
+    /// Lanes of an outer site.
+    pub nsimd: usize,
+    /// The GPU.
+    pub architecture: &'static str,
+    /// How it is built and launched.
+    pub built: OfflineKernel,
+    /// What the compiler made of it.
+    pub code: CodeFacts,
+    /// What a compute unit holds of it.
+    pub occupancy: Occupancy,
+}
+
+/// Why a survey failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SurveyError {
+    /// A kernel that cannot be planned.
+    #[error(transparent)]
+    Plan(#[from] BackendError),
+    /// A kernel that cannot be compiled.
+    #[error(transparent)]
+    Clang(#[from] ClangError),
+    /// An architecture without known rules, or numbers that it does not take.
+    #[error(transparent)]
+    Occupancy(#[from] OccupancyError),
+    /// The compiler does not say what registers a kernel takes.
+    #[error("{compiler} does not tell the registers of {kernel}")]
+    NoRegisters { compiler: String, kernel: String },
+}
+
+/// Compiles all subjects, each program once, as many at a time as rayon has threads. `done` is called with each program that is done, and their
+/// number. The results have the order of the subjects.
+///
+/// # Errors
+/// The first that fails.
+pub fn survey(
+    clang: &Clang,
+    subjects: &[Subject],
+    done: &(dyn Fn(usize) + Sync),
+) -> Result<Vec<Surveyed>, SurveyError> {
+    let planned: Vec<OfflineKernel> = subjects
+        .iter()
+        .map(|subject| subject.device.kernel(subject.kernel, subject.precision, subject.links))
+        .collect::<Result<_, _>>()?;
+    let mut programs: BTreeMap<(&str, &str, &str), Vec<usize>> = BTreeMap::new();
+    for (index, (subject, built)) in subjects.iter().zip(&planned).enumerate() {
+        let program = (subject.device.info.architecture.as_str(), built.file, built.options.as_str());
+        programs.entry(program).or_default().push(index);
+    }
+    let programs: Vec<_> = programs.into_iter().collect();
+    let number = programs.len();
+    let compiled = programs.into_par_iter().with_max_len(1).map(|((architecture, file, options), members)| {
+        let kernels: Vec<&str> = members.iter().map(|&index| planned[index].kernel).collect();
+        let facts = clang.compile_all(file, &planned[members[0]].source, options, architecture, &kernels);
+        done(number);
+        facts.map(|facts| members.into_iter().zip(facts).collect::<Vec<_>>())
+    });
+    let compiled: Vec<Vec<(usize, CodeFacts)>> = compiled.collect::<Result<_, _>>()?;
+    let mut facts: Vec<(usize, CodeFacts)> = compiled.into_iter().flatten().collect();
+    facts.sort_by_key(|(index, _)| *index);
+    let surveyed = facts.into_iter().map(|(index, code)| of(&subjects[index], planned[index].clone(), code));
+    surveyed.collect()
+}
+
+fn of(subject: &Subject, built: OfflineKernel, code: CodeFacts) -> Result<Surveyed, SurveyError> {
+    let architecture = Architecture::find(&subject.device.info.architecture, code.wave)?;
+    let demand = code.demand(built.group_size(), built.local_bytes).ok_or_else(|| SurveyError::NoRegisters {
+        compiler: code.compiler.clone(),
+        kernel: subject.kernel.name().to_owned(),
+    })?;
+    Ok(Surveyed {
+        kernel: subject.kernel.name(),
+        family: subject.kernel.family(),
+        precision: subject.precision,
+        links: subject.kernel.reads_links().then_some(subject.links.reals()),
+        nsimd: subject.device.nsimd(subject.precision)?,
+        architecture: architecture.name,
+        occupancy: occupancy(&architecture, &demand)?,
+        built,
+        code,
+    })
+}

@@ -1,0 +1,101 @@
+//! Whether work-groups suit wavefronts, and whether there are enough of them.
+
+use super::{micros, of_run, percent};
+use crate::doctor::finding::{Fault, Finding, Remedy};
+use crate::doctor::observation::{Observation, Pass};
+
+/// Wavefronts that each compute unit must have at least: one for each of its four schedulers.
+const WAVEFRONTS_A_UNIT: usize = 4;
+/// Another size of groups counts from this gain on; less comes and goes with the state of the memory.
+const WORTH_ANOTHER_SIZE: f64 = 0.04;
+
+/// Times that differ by less than this factor are as good.
+const AS_GOOD: f64 = 1.015;
+
+/// Idle lanes, or another size that was measured to be faster. Where other sizes were measured, the measurement decides.
+pub fn group_size(observation: &Observation, pass: &Pass) -> Option<Finding> {
+    let (wavefront, now) = (observation.machine.wavefront, pass.seconds);
+    let (filled, sites) = (pass.filled(wavefront), pass.group / pass.lanes.max(1));
+    let idle = 1.0 - filled;
+    let faster = pass.other_groups.iter().filter(|(_, seconds)| !seconds.overlaps(&now));
+    let fastest = faster.clone().map(|(_, seconds)| seconds.median).fold(f64::INFINITY, f64::min);
+    // Of sizes that are as good, the smallest: it leaves the scheduler the most freedom.
+    let best = faster.filter(|(_, seconds)| seconds.median <= AS_GOOD * fastest).min_by_key(|(size, _)| *size);
+    let measured = best.map(|&(size, seconds)| (size, 1.0 - seconds.median / now.median));
+    let (size, gain) = match measured {
+        Some((size, gain)) if gain >= WORTH_ANOTHER_SIZE => (size, gain),
+        _ if !pass.other_groups.is_empty() || idle == 0.0 => return None,
+        _ => (wavefront.div_ceil(pass.lanes.max(1)), idle.min(observation.headroom_of(pass))),
+    };
+    let mut evidence = vec![format!(
+        "{} work-items a group{} fill {} of {} wavefront{} of {wavefront}",
+        pass.group,
+        if pass.lanes > 1 { format!(" ({sites} outer sites of {} lanes)", pass.lanes) } else { String::new() },
+        percent(filled),
+        pass.group.div_ceil(wavefront.max(1)),
+        if pass.group > wavefront { "s" } else { "" },
+    )];
+    for (other, seconds) in &pass.other_groups {
+        evidence.push(format!(
+            "{other} a group: {} (10 – 90 %: {} – {}), now {}",
+            micros(seconds.median),
+            micros(seconds.tenth),
+            micros(seconds.ninetieth),
+            micros(now.median)
+        ));
+    }
+    let what = if pass.lanes > 1 { "outer sites" } else { "work-items" };
+    let title = match filled < 1.0 {
+        true => format!("groups of {} work-items leave {} of their wavefronts' lanes idle", pass.group, percent(idle)),
+        false => format!("groups of {size} {what} are faster than those of {}", pass.group / pass.lanes.max(1)),
+    };
+    let change = match pass.lanes > 1 {
+        true => format!("--accelerator-threads {size}"),
+        false => format!("launch in groups of {size} work-items"),
+    };
+    let remedy = if pass.any_group_size { Remedy::GroupSize(size) } else { Remedy::Source };
+    Some(Finding {
+        fault: Fault::GroupSize,
+        title,
+        kernel: pass.kernel.clone(),
+        gain: of_run(observation, pass, gain),
+        evidence,
+        change,
+        confirmed_gain: None,
+        unconfirmed: None,
+        remedy,
+    })
+}
+
+/// Compute units without a group, or with too few wavefronts.
+pub fn launch_shape(observation: &Observation, pass: &Pass) -> Option<Finding> {
+    let machine = &observation.machine;
+    let (groups, wavefronts) = (pass.groups(), pass.wavefronts(machine.wavefront));
+    let runs_on_cpu = machine.is_cpu && !machine.stands_for_gpu;
+    let wanted = if runs_on_cpu { machine.units } else { machine.units * WAVEFRONTS_A_UNIT };
+    let busy = (groups as f64 / machine.units as f64).min(wavefronts as f64 / wanted as f64);
+    if busy >= 1.0 || pass.launches > 1 {
+        // Many small launches are another fault.
+        return None;
+    }
+    let enough = wanted.div_ceil(pass.group.div_ceil(machine.wavefront.max(1)).max(1)).max(machine.units);
+    // Twice as many groups as fill the device at once even out what they take.
+    let enough = if runs_on_cpu { enough } else { 2 * enough };
+    Some(Finding {
+        fault: Fault::LaunchShape,
+        title: format!("{groups} groups of {} work-items use {} of the device", pass.group, percent(busy)),
+        kernel: pass.kernel.clone(),
+        gain: of_run(observation, pass, (1.0 - busy).min(observation.headroom_of(pass))),
+        evidence: vec![
+            format!("{} compute units, {groups} groups", machine.units),
+            format!("{wavefronts} wavefronts of {}, where {wanted} give each scheduler one", machine.wavefront),
+        ],
+        change: match pass.any_number_of_groups {
+            true => format!("launch {enough} groups: as many as getNumBlocksAndThreads would, not one for all sites"),
+            false => "give each work-item less to do, so that more of them are launched (of a lattice: smaller groups, narrower lanes, more sites)".to_owned(),
+        },
+        confirmed_gain: None,
+        unconfirmed: None,
+        remedy: if pass.any_number_of_groups { Remedy::Groups(enough) } else { Remedy::Source },
+    })
+}

@@ -1,0 +1,53 @@
+//! Registers spilled to memory, and arrays of work-items that lie there.
+
+use super::{megabytes, of_run};
+use crate::doctor::finding::{Fault, Finding, Remedy};
+use crate::doctor::observation::{Code, Observation, Pass};
+
+/// What is spilled is stored and loaded by every work-item, beside what it has to move.
+pub fn spills(observation: &Observation, pass: &Pass) -> Option<Finding> {
+    let Code { registers, spilled_bytes, scratch_bytes, most_registers } = pass.code;
+    let spilled = spilled_bytes.unwrap_or(0);
+    // An array in memory is written and read at least once.
+    let (bytes, what) = match (spilled, scratch_bytes.unwrap_or(0)) {
+        (0, 0) => return None,
+        (0, scratch) => (2 * scratch, "an array of each work-item lies in memory"),
+        (spilled, _) => (spilled, "registers are spilled to memory"),
+    };
+    let traffic = (bytes * pass.work_items * pass.turns * pass.launches) as f64;
+    let known: u64 = pass.reads.iter().chain(&pass.writes).map(|(_, bytes)| bytes).sum();
+    let useful = if known > 0 { known } else { observation.bytes } as f64;
+    let mut evidence = vec![format!(
+        "{bytes} bytes a work-item stored and loaded, {} a run beside {} that must be moved",
+        megabytes(traffic),
+        megabytes(useful)
+    )];
+    evidence.extend(registers.map(|registers| format!("{registers} registers a work-item")));
+    evidence.extend(
+        scratch_bytes.filter(|&bytes| bytes > 0).map(|bytes| format!("{bytes} bytes of scratch memory a work-item")),
+    );
+    let (change, remedy) = match most_registers {
+        Some(most) => {
+            evidence.push(format!("the compiler was told to take {most} registers at most"));
+            let change =
+                "--registers 0, or a build without -cl-nv-maxrregcount: as many registers as the compiler likes";
+            (change.to_owned(), Remedy::AllRegisters)
+        }
+        None if spilled == 0 => (
+            "index the array by constants (unroll the loop), or write each element as it is made".to_owned(),
+            Remedy::Source,
+        ),
+        None => ("hold less at once: smaller bundles, elements written as they are made".to_owned(), Remedy::Source),
+    };
+    Some(Finding {
+        fault: Fault::Spills,
+        title: what.to_owned(),
+        kernel: pass.kernel.clone(),
+        gain: of_run(observation, pass, (traffic / (traffic + useful)).min(observation.headroom_of(pass))),
+        evidence,
+        change,
+        confirmed_gain: None,
+        unconfirmed: None,
+        remedy,
+    })
+}

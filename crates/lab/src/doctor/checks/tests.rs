@@ -1,0 +1,233 @@
+//! Each fault planted in an observation that is otherwise good: the check of that fault finds it, and no other does.
+
+use super::diagnose;
+use crate::Spread;
+use crate::doctor::finding::{Fault, Finding, Remedy};
+use crate::doctor::observation::{ArrayAccess, Code, Machine, Observation, Pass, Timeline};
+
+fn spread(median: f64) -> Spread {
+    Spread { median, tenth: 0.99 * median, ninetieth: 1.01 * median }
+}
+
+/// A copy of 64 MB on a GPU of 1 TB/s, in 128 µs.
+fn good() -> Observation {
+    let machine = Machine {
+        name: "Test GPU".to_owned(),
+        wavefront: 32,
+        units: 100,
+        copy_bandwidth: 1e12,
+        launch: 5e-6,
+        is_cpu: false,
+        stands_for_gpu: false,
+        compiled_for: None,
+    };
+    let (source, target) = (("source".to_owned(), 64_000_000), ("target".to_owned(), 64_000_000));
+    let access = |array: &str| ArrayAccess {
+        array: array.to_owned(),
+        bytes: 64_000_000,
+        efficiency: 1.0,
+        line_efficiency: 1.0,
+        pattern: "16*item".to_owned(),
+    };
+    let pass = Pass {
+        kernel: "copy".to_owned(),
+        work_items: 4_000_000,
+        turns: 1,
+        group: 256,
+        any_group_size: true,
+        any_number_of_groups: true,
+        lanes: 1,
+        launches: 1,
+        seconds: spread(130e-6),
+        code: Code { registers: Some(16), spilled_bytes: Some(0), scratch_bytes: Some(0), most_registers: None },
+        accesses: vec![access("source"), access("target")],
+        reads: vec![source],
+        writes: vec![target],
+        lane_fast: None,
+        other_groups: vec![(128, spread(131e-6)), (512, spread(129.5e-6))],
+    };
+    Observation {
+        subject: "copy".to_owned(),
+        machine,
+        bytes: 128_000_000,
+        flops: 0,
+        passes: vec![pass],
+        outputs: vec!["target".to_owned()],
+        timeline: Timeline { wall: 132e-6, kernels: 130e-6, launches: 1, ..Timeline::default() },
+        estimated: None,
+    }
+}
+
+/// What is found in a slow version of it: that fault alone.
+fn only_finding(change: impl FnOnce(&mut Observation)) -> Finding {
+    let mut observation = good();
+    change(&mut observation);
+    let findings = diagnose(&observation);
+    assert_eq!(findings.len(), 1, "{findings:#?}");
+    findings.into_iter().next().unwrap()
+}
+
+/// The kernel takes so long, in a run of its own.
+fn slow(observation: &mut Observation, seconds: f64) {
+    observation.passes[0].seconds = spread(seconds);
+    observation.timeline.kernels = seconds;
+    observation.timeline.wall = seconds + 2e-6;
+    observation.passes[0].other_groups.clear();
+}
+
+#[test]
+fn a_good_kernel_has_no_finding() {
+    assert_eq!(diagnose(&good()), Vec::new());
+}
+
+#[test]
+fn a_group_of_a_quarter_of_a_wavefront_is_found() {
+    let found = only_finding(|run| {
+        slow(run, 400e-6);
+        run.passes[0].group = 8;
+    });
+    assert_eq!((found.fault, found.remedy), (Fault::GroupSize, Remedy::GroupSize(32)));
+    // Three quarters of the lanes are idle, but only 272 of 402 µs are above the floor.
+    assert!((found.gain - 272.0 / 402.0).abs() < 1e-9, "{}", found.gain);
+    assert!(found.evidence[0].contains("fill 25% of 1 wavefront of 32"), "{:?}", found.evidence);
+}
+
+#[test]
+fn other_sizes_of_groups_that_were_measured_decide() {
+    let threads = |others: Vec<(usize, Spread)>| {
+        let mut run = good();
+        slow(&mut run, 200e-6);
+        (run.passes[0].lanes, run.passes[0].group) = (8, 128);
+        run.passes[0].other_groups = others;
+        diagnose(&run)
+    };
+    let found = threads(vec![(8, spread(150e-6)), (32, spread(400e-6))]);
+    assert_eq!(found.len(), 1);
+    assert_eq!((found[0].fault, found[0].change.as_str()), (Fault::GroupSize, "--accelerator-threads 8"));
+    assert!((found[0].gain - 50.0 / 202.0).abs() < 1e-9);
+    assert!(threads(vec![(8, spread(198e-6)), (32, spread(203e-6))]).is_empty());
+    // Idle lanes that cost nothing are no finding.
+    let mut run = good();
+    run.passes[0].group = 48;
+    assert!(diagnose(&run).is_empty());
+}
+
+#[test]
+fn a_launch_that_leaves_units_without_a_group_is_found() {
+    let found = only_finding(|run| {
+        slow(run, 1e-3);
+        (run.passes[0].work_items, run.passes[0].group) = (2560, 256);
+    });
+    assert_eq!(found.fault, Fault::LaunchShape);
+    assert!(found.title.starts_with("10 groups of 256 work-items use 10% of the device"), "{}", found.title);
+    assert!(matches!(found.remedy, Remedy::Groups(groups) if groups >= 100));
+}
+
+#[test]
+fn spilled_registers_are_found_with_the_limit_that_made_them() {
+    let found = only_finding(|run| {
+        slow(run, 400e-6);
+        run.passes[0].code.spilled_bytes = Some(32);
+        run.passes[0].code.most_registers = Some(40);
+    });
+    assert_eq!((found.fault, found.remedy), (Fault::Spills, Remedy::AllRegisters));
+    // 4 million work-items move 128 MB more: as much again as they must.
+    assert!((found.gain - 0.5 * 400.0 / 402.0).abs() < 1e-9, "{}", found.gain);
+}
+
+#[test]
+fn an_array_in_scratch_memory_is_found() {
+    let found = only_finding(|run| {
+        slow(run, 400e-6);
+        run.passes[0].code.scratch_bytes = Some(192);
+    });
+    assert_eq!((found.fault, found.remedy), (Fault::Spills, Remedy::Source));
+}
+
+#[test]
+fn strided_accesses_are_found_by_array() {
+    let found = only_finding(|run| {
+        slow(run, 500e-6);
+        run.passes[0].accesses[0].efficiency = 0.125;
+    });
+    assert_eq!(found.fault, Fault::Access);
+    assert!(found.title.contains("for source are not used"), "{}", found.title);
+    // 576 MB are moved for 128.
+    assert!((found.gain - (1.0 - 128.0 / 500.0) * 500.0 / 502.0).abs() < 1e-9, "{}", found.gain);
+}
+
+#[test]
+fn accesses_that_spread_over_lines_are_found_where_all_sectors_are_used() {
+    let found = only_finding(|run| {
+        slow(run, 500e-6);
+        run.passes[0].lane_fast = Some(false);
+        run.passes[0].accesses.iter_mut().for_each(|access| access.line_efficiency = 0.5);
+    });
+    assert_eq!((found.fault, found.remedy), (Fault::Access, Remedy::LaneFast));
+    assert!(found.title.contains("source, target touch 2.0 times the cache lines"), "{}", found.title);
+    assert!((found.gain - 0.5 * 500.0 / 502.0).abs() < 1e-9, "{}", found.gain);
+}
+
+#[test]
+fn groups_that_stay_spill_at_every_turn() {
+    let gain = |turns| {
+        let run = |run: &mut Observation| {
+            slow(run, 1e-3);
+            run.passes[0].code.spilled_bytes = Some(8);
+            run.passes[0].turns = turns;
+        };
+        only_finding(run).gain
+    };
+    assert!(gain(4) > 2.0 * gain(1));
+}
+
+#[test]
+fn a_buffer_between_two_passes_is_found() {
+    let found = only_finding(|run| {
+        let mut second = run.passes[0].clone();
+        (run.passes[0].kernel, second.kernel) = ("pack".to_owned(), "reduce".to_owned());
+        run.passes[0].writes = vec![("bundle".to_owned(), 64_000_000)];
+        second.reads = run.passes[0].writes.clone();
+        second.accesses.clear();
+        run.passes.push(second);
+        (run.timeline.kernels, run.timeline.wall, run.timeline.launches) = (260e-6, 262e-6, 2);
+    });
+    assert_eq!(found.fault, Fault::Passes);
+    // Written and read again: half of what is moved.
+    assert!((found.gain - 0.5 * 260.0 / 262.0).abs() < 1e-9, "{}", found.gain);
+}
+
+#[test]
+fn transfers_and_allocations_of_every_run_are_found() {
+    let found = only_finding(|run| {
+        (run.timeline.wall, run.timeline.transfers, run.timeline.transferred_bytes) = (1132e-6, 1e-3, 12_000_000);
+    });
+    assert_eq!((found.fault, found.remedy), (Fault::Transfers, Remedy::KeepOnDevice));
+    assert!((found.gain - 1000.0 / 1132.0).abs() < 1e-9);
+    let found = only_finding(|run| {
+        (run.timeline.wall, run.timeline.allocations, run.timeline.allocated_buffers) = (332e-6, 200e-6, 2);
+    });
+    assert_eq!((found.fault, found.remedy), (Fault::Allocations, Remedy::KeepBuffers));
+}
+
+#[test]
+fn many_short_launches_are_found() {
+    let found = only_finding(|run| {
+        (run.timeline.launches, run.passes[0].launches) = (100, 100);
+        slow(run, 600e-6);
+        run.timeline.wall = 1600e-6;
+    });
+    assert_eq!((found.fault, found.remedy), (Fault::Launches, Remedy::OneLaunch));
+    // A millisecond of gaps, and 99 launches of 5 µs.
+    assert!((found.gain - 1495.0 / 1600.0).abs() < 1e-9, "{}", found.gain);
+}
+
+#[test]
+fn findings_come_with_the_largest_gain_first() {
+    let mut run = good();
+    slow(&mut run, 500e-6);
+    run.passes[0].accesses[0].efficiency = 0.5;
+    run.passes[0].code.spilled_bytes = Some(4);
+    let faults: Vec<Fault> = diagnose(&run).iter().map(|finding| finding.fault).collect();
+    assert_eq!(faults, [Fault::Access, Fault::Spills]);
+}

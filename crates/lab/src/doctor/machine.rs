@@ -1,0 +1,101 @@
+//! What the checks are told about a device and about compiled kernels.
+
+use lanefield::backend::opencl::{Context, DeviceKind, Kernel, Program};
+
+use super::DoctorError;
+use super::described::AccessOf;
+use super::observation::{Code, Machine};
+use crate::access::{ExpressionError, Index, Pattern};
+use crate::bandwidth::device_copy_bandwidth;
+use crate::code::{self, Clang, CodeFacts};
+use crate::peak::empty_kernel;
+
+/// Bytes of a cache line.
+pub(super) const LINE: u64 = 128;
+
+impl Machine {
+    /// The device of a context; its copy bandwidth and what an empty launch takes are measured. `wavefront`: what to judge by instead of the
+    /// device's own; that of a CPU, whose work-items need not run in step, is 1.
+    ///
+    /// # Errors
+    /// What the runtime reports.
+    pub fn of(context: &Context, wavefront: Option<usize>) -> Result<Self, DoctorError> {
+        let info = context.info();
+        let is_cpu = info.kind == DeviceKind::Cpu;
+        let own = if is_cpu { 1 } else { info.preferred_work_group_multiple.unwrap_or(32) };
+        Ok(Self {
+            name: format!("{} ({}, driver {})", info.name, info.platform_name, info.driver_version),
+            wavefront: wavefront.unwrap_or(own).max(1),
+            units: (info.compute_units as usize).max(1),
+            copy_bandwidth: device_copy_bandwidth(context)?,
+            launch: empty_kernel(context)?,
+            is_cpu,
+            stands_for_gpu: is_cpu && wavefront.is_some(),
+            compiled_for: None,
+        })
+    }
+}
+
+/// What the compiler made of a kernel of a program.
+///
+/// # Errors
+/// A kernel that the program does not have; what clang says, where the machine names an architecture to compile for.
+pub(super) fn code_of(
+    context: &Context,
+    machine: &Machine,
+    (program, source, options): (&Program, &str, &str),
+    kernel: &str,
+) -> Result<Code, DoctorError> {
+    let Some(architecture) = &machine.compiled_for else {
+        return Ok(code_of_kernel(context, &*program.kernel(kernel)?));
+    };
+    let of_any_compiler: Vec<&str> =
+        options.split_whitespace().filter(|option| !option.starts_with("-cl-nv-")).collect();
+    let facts = Clang::find()?.compile(program.name(), source, &of_any_compiler.join(" "), architecture, kernel)?;
+    Ok(code(&facts))
+}
+
+/// The same of a kernel as it was built. A CPU's work-items have no registers of their own.
+pub(super) fn code_of_kernel(context: &Context, kernel: &Kernel) -> Code {
+    match context.info().kind {
+        DeviceKind::Cpu => Code::default(),
+        _ => code(&code::code_of_kernel(context, kernel)),
+    }
+}
+
+fn code(facts: &CodeFacts) -> Code {
+    // A spilled register is stored and loaded once at least, 4 bytes each.
+    let spilled = facts.spill_bytes.map(|bytes| bytes.stores + bytes.loads);
+    Code {
+        registers: facts.registers,
+        spilled_bytes: spilled.or(facts.spilled_registers.map(|registers| 2 * 4 * registers)),
+        scratch_bytes: facts.private_bytes,
+        most_registers: None,
+    }
+}
+
+/// Bytes asked for over bytes of sectors moved, and over bytes of lines touched, where the work-items of a group reach `access` by their numbers
+/// in a launch.
+///
+/// # Errors
+/// [`DoctorError::Pattern`].
+pub(super) fn efficiencies_of(access: &AccessOf, machine: &Machine, group: usize) -> Result<(f64, f64), DoctorError> {
+    let refused = |reason: String| DoctorError::Pattern {
+        buffer: access.buffer.clone(),
+        pattern: access.pattern.clone(),
+        reason,
+    };
+    let pattern = Pattern {
+        address: access.pattern.parse().map_err(|error: ExpressionError| refused(error.to_string()))?,
+        element: access.element as u64,
+        lanes: 1,
+        sites: group as u64,
+        words: 1,
+        groups: 1,
+        fast: Index::Site,
+        serial: Vec::new(),
+        wavefront: machine.wavefront as u64,
+    };
+    let counts = pattern.report(LINE).map_err(|error| refused(error.to_string()))?.all;
+    Ok((counts.sector_efficiency(), counts.line_efficiency(LINE)))
+}

@@ -1,0 +1,182 @@
+//! Observing what a description says, with some of it changed or not. How it is run: `runner.rs`.
+
+use lanefield::backend::opencl::Context;
+
+use super::DoctorError;
+use super::described::{Description, Often, PassOf};
+use super::finding::Remedy;
+use super::machine::{code_of, efficiencies_of};
+use super::observation::{ArrayAccess, Machine, Observation, Pass};
+use super::runner::Runner;
+use crate::Spread;
+
+/// A description that was read, with its source.
+#[derive(Clone, Debug)]
+pub struct Described {
+    /// What it says.
+    pub description: Description,
+    /// The OpenCL C source.
+    pub source: String,
+}
+
+impl Described {
+    /// The same with a change made; `pass`: the kernel that has the fault. `None` where the change is one of the source.
+    pub fn changed(&self, pass: &str, remedy: Remedy) -> Option<Self> {
+        let mut changed = self.clone();
+        let description = &mut changed.description;
+        let mut passes = description.passes.iter_mut().filter(|candidate| candidate.kernel == pass);
+        match remedy {
+            Remedy::GroupSize(size) => {
+                let pass = passes.next()?;
+                pass.local = std::iter::once(size).chain(std::iter::repeat(1)).take(pass.local.len()).collect();
+                pass.global[0] = pass.global[0].next_multiple_of(size * pass.slices);
+            }
+            Remedy::Groups(groups) => {
+                let pass = passes.next()?;
+                pass.global = pass.local.clone();
+                pass.global[0] *= groups;
+            }
+            Remedy::AllRegisters => description.options = without_register_limit(&description.options).0,
+            Remedy::KeepOnDevice => {
+                for buffer in &mut description.buffers {
+                    (buffer.written, buffer.read) =
+                        (buffer.written.map(|_| Often::Once), buffer.read.map(|_| Often::Once));
+                }
+            }
+            Remedy::KeepBuffers => description.buffers.iter_mut().for_each(|buffer| buffer.allocated = Often::Once),
+            Remedy::OneLaunch => description.passes.iter_mut().for_each(|pass| pass.slices = 1),
+            Remedy::LaneFast | Remedy::Source => return None,
+        }
+        Some(changed)
+    }
+
+    /// Runs it, `samples` times and more, and says what was seen.
+    ///
+    /// # Errors
+    /// What the runtime reports; a pattern of addresses that cannot be read.
+    pub fn observe(&self, context: &Context, machine: &Machine, samples: usize) -> Result<Observation, DoctorError> {
+        let mut runner = Runner::new(context, self, self.options(context))?;
+        let (times, timeline) = runner.watch(samples)?;
+        let description = &self.description;
+        let mut passes = Vec::with_capacity(description.passes.len());
+        for (pass, seconds) in description.passes.iter().zip(times) {
+            let mut observed = self.pass(context, machine, &runner, pass, seconds)?;
+            if pass.any_group_size && !machine.stands_for_gpu {
+                observed.other_groups = self.other_groups(context, machine, pass, samples)?;
+            }
+            passes.push(observed);
+        }
+        Ok(Observation {
+            subject: description.name.clone(),
+            machine: machine.clone(),
+            bytes: description.bytes,
+            flops: description.flops,
+            passes,
+            outputs: description
+                .buffers
+                .iter()
+                .filter(|buffer| buffer.output)
+                .map(|buffer| buffer.name.clone())
+                .collect(),
+            timeline,
+            estimated: None,
+        })
+    }
+
+    /// The build options, so that the compiler says what kernels take where it can.
+    fn options(&self, context: &Context) -> String {
+        let verbose = if context.info().limits_registers() { " -cl-nv-verbose" } else { "" };
+        format!("{}{verbose}", self.description.options)
+    }
+
+    fn pass(
+        &self,
+        context: &Context,
+        machine: &Machine,
+        runner: &Runner<'_>,
+        pass: &PassOf,
+        seconds: Spread,
+    ) -> Result<Pass, DoctorError> {
+        let moved =
+            |moved: &[super::described::Moved]| moved.iter().map(|moved| (moved.buffer.clone(), moved.bytes)).collect();
+        let bytes_of = |name: &str| {
+            let of = |moved: &&super::described::Moved| moved.buffer == name;
+            pass.reads.iter().chain(&pass.writes).filter(of).map(|moved| moved.bytes).sum()
+        };
+        let mut accesses = Vec::with_capacity(pass.accesses.len());
+        for access in &pass.accesses {
+            let (efficiency, line_efficiency) = efficiencies_of(access, machine, pass.group())?;
+            accesses.push(ArrayAccess {
+                array: access.buffer.clone(),
+                bytes: bytes_of(&access.buffer),
+                efficiency,
+                line_efficiency,
+                pattern: access.pattern.clone(),
+            });
+        }
+        let program = (&*runner.program, self.source.as_str(), self.description.options.as_str());
+        let mut code = code_of(context, machine, program, &pass.kernel)?;
+        code.most_registers = without_register_limit(&self.description.options).1;
+        Ok(Pass {
+            kernel: pass.kernel.clone(),
+            work_items: pass.work_items() / pass.slices,
+            turns: 1,
+            group: pass.group(),
+            any_group_size: pass.any_group_size,
+            any_number_of_groups: pass.any_number_of_groups,
+            lanes: 1,
+            launches: pass.slices,
+            seconds,
+            code,
+            accesses,
+            reads: moved(&pass.reads),
+            writes: moved(&pass.writes),
+            lane_fast: None,
+            other_groups: Vec::new(),
+        })
+    }
+
+    /// The pass in groups of one wavefront and of a few.
+    fn other_groups(
+        &self,
+        context: &Context,
+        machine: &Machine,
+        pass: &PassOf,
+        samples: usize,
+    ) -> Result<Vec<(usize, Spread)>, DoctorError> {
+        let number = self.description.passes.iter().position(|other| other == pass).unwrap_or(0);
+        let sizes = [1, 2, 4, 8].map(|wavefronts| wavefronts * machine.wavefront.max(32));
+        let mut others = Vec::new();
+        for size in sizes.into_iter().filter(|&size| size != pass.group() && size <= context.info().max_work_group_size)
+        {
+            let Some(changed) = self.changed(&pass.kernel, Remedy::GroupSize(size)) else { continue };
+            if changed.description.passes[number].work_items() != pass.work_items() {
+                // The kernel might not know where to stop.
+                continue;
+            }
+            let (times, _) = Runner::new(context, &changed, changed.options(context))?.watch(samples)?;
+            others.extend(times.get(number).map(|&seconds| (size, seconds)));
+        }
+        Ok(others)
+    }
+}
+
+/// Build options without the limit of registers, and that limit.
+fn without_register_limit(options: &str) -> (String, Option<usize>) {
+    const LIMIT: &str = "-cl-nv-maxrregcount=";
+    let limit = options.split_whitespace().find_map(|option| option.strip_prefix(LIMIT)?.parse().ok());
+    let others: Vec<&str> = options.split_whitespace().filter(|option| !option.starts_with(LIMIT)).collect();
+    (others.join(" "), limit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_limit_of_registers_is_taken_out_of_build_options() {
+        let (options, limit) = without_register_limit("-DN=4 -cl-nv-maxrregcount=40 -DM");
+        assert_eq!((options.as_str(), limit), ("-DN=4 -DM", Some(40)));
+        assert_eq!(without_register_limit("-DN=4"), ("-DN=4".to_owned(), None));
+    }
+}

@@ -1,0 +1,81 @@
+//! This host as a machine.
+
+use lanefield::backend::Cpu;
+
+use super::{EstimateError, Machine, MachineKind};
+use crate::bandwidth::Bandwidth as _;
+
+impl Machine {
+    /// This host: bandwidths are measured with as many threads as the CPU reference takes; cores, clock and caches are what the system tells. What a
+    /// core takes from the last cache is not measured: 16 bytes a clock.
+    ///
+    /// # Errors
+    /// What the measurement reports.
+    pub fn host() -> Result<Self, EstimateError> {
+        let cpu = Cpu::new(None)?;
+        let (copy, read) = (cpu.copy_bandwidth()? / 1e9, cpu.read_bandwidth()? / 1e9);
+        let cores = u32::try_from(cpu.threads()).unwrap_or(1).max(1);
+        let clock_mhz = clock_of_host().unwrap_or(2000.0);
+        let vector_bytes = match Cpu::vector_instructions() {
+            name if name.contains("512") => 64,
+            name if name.contains("AVX") => 32,
+            _ => 16,
+        };
+        let machine = Self {
+            name: "this host".to_owned(),
+            about: "bandwidths measured; cores, clock and caches as the system tells".to_owned(),
+            kind: MachineKind::Cpu,
+            vendor: String::new(),
+            architecture: String::new(),
+            compute_units: cores,
+            clock_mhz,
+            lanes: vector_bytes / 4,
+            lanes_active: vector_bytes / 4,
+            f32_lanes: f64::from(vector_bytes / 4) * 2.0,
+            f64_lanes: f64::from(vector_bytes / 8) * 2.0,
+            integer_lanes: f64::from(vector_bytes / 4) * 2.0,
+            issue_lanes: f64::from(vector_bytes / 4) * 4.0,
+            operand_bytes: 12.0,
+            fetch_clocks: f64::from(vector_bytes / 4) * 16.0 / (2.0 * f64::from(vector_bytes)),
+            registers: 32 * u64::from(vector_bytes / 4),
+            line_bytes: 64,
+            sector_bytes: 64,
+            l1_bytes: cache_of_host(1).unwrap_or(32 << 10),
+            l1_bytes_a_clock: 2.0 * f64::from(vector_bytes),
+            l2_bytes: cache_of_host(3).or_else(|| cache_of_host(2)).unwrap_or(8 << 20),
+            l2_gb_per_second: (f64::from(cores) * clock_mhz * 16.0 / 1e3).max(copy),
+            peak_gb_per_second: read.max(copy),
+            read_gb_per_second: read,
+            copy_gb_per_second: copy,
+            launch_microseconds: 5.0,
+            read_measured: true,
+        };
+        machine.check("this host")?;
+        Ok(machine)
+    }
+}
+
+fn clock_of_host() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = text.lines().find(|line| line.starts_with("cpu MHz"))?;
+    line.split(':').nth(1)?.trim().parse().ok()
+}
+
+/// Bytes of the data cache of a level of the first core.
+fn cache_of_host(level: u32) -> Option<u64> {
+    let read = |index: u32, name: &str| {
+        std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{name}")).ok()
+    };
+    let index = (0..8).find(|&index| {
+        read(index, "level").is_some_and(|text| text.trim() == level.to_string())
+            && read(index, "type").is_some_and(|text| text.trim() != "Instruction")
+    })?;
+    let size = read(index, "size")?;
+    let (number, unit) = size.trim().split_at(size.trim().len().saturating_sub(1));
+    let factor = match unit {
+        "K" => 1 << 10,
+        "M" => 1 << 20,
+        _ => return size.trim().parse().ok(),
+    };
+    number.parse::<u64>().ok()?.checked_mul(factor)
+}

@@ -1,0 +1,87 @@
+//! The arithmetic of one spinor or colour vector, counted in the sources of `cl/` (the forms of docs/arithmetic.md): real multiplications, additions and
+//! multiply-adds are one instruction each. Loads and stores are those of the access model. Addresses, tables and loops are not counted, so that
+//! issue slots come out low.
+
+use lanefield::backend::opencl::StoredPrecision;
+use lanefield_reference::layout::LEGS;
+use lanefield_reference::links::LinkFormat;
+use serde::Serialize;
+
+use crate::access::{Launched, StencilKernel};
+
+/// Instructions of a work-item for one of its parts.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct Instructions {
+    /// Arithmetic, in the precision of the fields, f32 for 16-bit storage.
+    pub arithmetic: f64,
+    /// Bit operations that make numbers of 16-bit storage and the reverse.
+    pub conversion: f64,
+    /// Loads and stores.
+    pub memory: f64,
+}
+
+impl Instructions {
+    /// All of them.
+    pub fn all(&self) -> f64 {
+        self.arithmetic + self.conversion + self.memory
+    }
+}
+
+/// A complex multiplication, or multiply-add.
+const COMPLEX: f64 = 4.0;
+/// A row of a matrix times a vector.
+const ROW: f64 = 3.0 * COMPLEX;
+/// A sum of twelve words.
+const SPINOR_SUM: f64 = 24.0;
+/// The projection to two spins.
+const PROJECTION: f64 = 12.0;
+/// The third row: two complex products and a scale for each of three elements.
+const THIRD_ROW: f64 = 3.0 * (2.0 * COMPLEX + 2.0);
+/// The first two rows of 8 reals (`rebuild_two_rows`), a division as eight instructions.
+const TWO_ROWS: f64 = 62.0;
+/// Blocks of a clover term times a spinor: twelve rows of a real and five complex elements.
+const BLOCKS: f64 = 12.0 * (2.0 + 5.0 * COMPLEX);
+/// A stored number, made of a fraction: one bit operation, and one multiply-add; its rounding: a magnitude and its maximum, a multiply-add, two
+/// clamps, and for two numbers three bit operations.
+const CLAMPED: f64 = 4.0;
+
+/// Instructions for one part of a launch.
+pub fn instructions_a_part(launched: &Launched) -> Instructions {
+    let kernel = launched.setup.kernel;
+    let words = launched.part_words() as f64;
+    let sixteen = launched.setup.precision == StoredPrecision::Sixteen;
+    let at_once = launched.at_once as f64;
+    let memory = launched.program().len() as f64 / at_once;
+    let legs = LEGS as f64;
+    let rebuilt = match launched.setup.links {
+        LinkFormat::Full => 0.0,
+        LinkFormat::TwoRows => THIRD_ROW,
+        LinkFormat::Eight => THIRD_ROW + TWO_ROWS,
+    } / at_once;
+    let arithmetic = match kernel {
+        StencilKernel::Hop | StencilKernel::DomainWall | StencilKernel::CloverEo | StencilKernel::CloverOe => {
+            let hop = legs * (PROJECTION + 2.0 * 3.0 * ROW + SPINOR_SUM + rebuilt) - SPINOR_SUM;
+            let after = match kernel {
+                StencilKernel::CloverEo => BLOCKS,
+                StencilKernel::CloverOe => BLOCKS + SPINOR_SUM,
+                _ => 0.0,
+            };
+            hop + after
+        }
+        StencilKernel::Laplace => legs * (3.0 * ROW + 6.0 + rebuilt),
+        StencilKernel::Axpy | StencilKernel::Norm2 => 2.0 * words,
+        StencilKernel::Copy => 0.0,
+    };
+    let (mut scaled, mut conversion) = (0.0, 0.0);
+    if sixteen {
+        let link = launched.setup.links.words() as f64 / at_once;
+        let (loaded, of_links) = match kernel.family() {
+            Some(_) => (legs * words, legs * link),
+            None => (words, 0.0),
+        };
+        let stored = if kernel == StencilKernel::Norm2 { 0.0 } else { words };
+        scaled = 2.0 * (loaded + of_links + CLAMPED * stored);
+        conversion = 2.0 * (loaded + of_links) + 5.0 * stored;
+    }
+    Instructions { arithmetic: arithmetic + scaled, conversion, memory }
+}

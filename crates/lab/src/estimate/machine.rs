@@ -1,0 +1,354 @@
+//! A machine: the few numbers that estimates need. Files are TOML; those that ship say where their numbers come from, and which were measured.
+
+use std::sync::OnceLock;
+
+use lanefield::backend::opencl::{DeviceInfo, DeviceKind, Retirement};
+use serde::{Deserialize, Serialize};
+
+use super::EstimateError;
+
+/// What kind of machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MachineKind {
+    /// Work-items in wavefronts.
+    Gpu,
+    /// Cores with vectors.
+    Cpu,
+}
+
+/// A machine. Rates are 10⁹ bytes a second.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Machine {
+    /// What devices call it, so that the same choices are looked up for kernels.
+    pub name: String,
+    /// Where the numbers come from.
+    #[serde(default)]
+    pub about: String,
+    /// GPU or CPU.
+    pub kind: MachineKind,
+    /// The vendor, as drivers name it.
+    #[serde(default)]
+    pub vendor: String,
+    /// `sm_90`, `gfx90a`.
+    #[serde(default)]
+    pub architecture: String,
+    /// Compute units, or cores.
+    pub compute_units: u32,
+    /// Clock in MHz.
+    pub clock_mhz: f64,
+    /// Work-items of a wavefront, or f32 numbers of a vector.
+    pub lanes: u32,
+    /// Work-items that a unit needs to hide latency.
+    pub lanes_active: u32,
+    /// f32 multiply-adds of a unit a clock, packed ones where it has them: compilers make them of our kernels.
+    pub f32_lanes: f64,
+    /// f64 multiply-adds of a unit a clock.
+    pub f64_lanes: f64,
+    /// Bit operations on 32 bits of a unit a clock.
+    pub integer_lanes: f64,
+    /// Instructions of work-items that a unit issues a clock. A packed instruction counts as the two that it stands for.
+    pub issue_lanes: f64,
+    /// Bytes of operands that registers deliver to a lane a clock: 12 for the three of a multiply-add.
+    pub operand_bytes: f64,
+    /// Clocks of a unit for a fetch of 16 bytes by each work-item of a wavefront.
+    pub fetch_clocks: f64,
+    /// Registers of 32 bits of a unit.
+    pub registers: u64,
+    /// Bytes of a cache line.
+    pub line_bytes: u64,
+    /// Bytes of the part of a line that is moved at least.
+    pub sector_bytes: u64,
+    /// First cache of a unit.
+    pub l1_bytes: u64,
+    /// Bytes that it delivers a clock.
+    pub l1_bytes_a_clock: f64,
+    /// Last cache before memory, of all units.
+    pub l2_bytes: u64,
+    /// What passes between it and all units.
+    pub l2_gb_per_second: f64,
+    /// Memory, as the vendor says.
+    pub peak_gb_per_second: f64,
+    /// Read bandwidth that is achieved.
+    pub read_gb_per_second: f64,
+    /// Copy bandwidth that is achieved, bytes read and written.
+    pub copy_gb_per_second: f64,
+    /// What an empty launch takes on the device.
+    pub launch_microseconds: f64,
+    /// Whether the read bandwidth is that of a measurement, which then stands for the vendor's peak. No file of a machine says so.
+    #[serde(default, skip_deserializing)]
+    pub read_measured: bool,
+}
+
+/// Work-items of a wavefront at most.
+const MOST_LANES: u32 = 4096;
+
+/// Names and files of the machines that ship.
+const SHIPPED: [(&str, &str); 8] = [
+    ("proxy", include_str!("machines/proxy.toml")),
+    ("mi100", include_str!("machines/mi100.toml")),
+    ("mi250x", include_str!("machines/mi250x.toml")),
+    ("mi300x", include_str!("machines/mi300x.toml")),
+    ("v100", include_str!("machines/v100.toml")),
+    ("a100", include_str!("machines/a100.toml")),
+    ("h100", include_str!("machines/h100.toml")),
+    ("h200", include_str!("machines/h200.toml")),
+];
+
+/// What a measurement of peaks may say of a machine (`lanefield peak --json`); all other keys are passed over.
+#[derive(Deserialize)]
+struct Measured {
+    read_gb_per_second: Option<f64>,
+    copy_gb_per_second: Option<f64>,
+    l2_gb_per_second: Option<f64>,
+    launch_microseconds: Option<f64>,
+}
+
+impl Machine {
+    /// Names and machines that ship.
+    pub fn shipped() -> &'static [(&'static str, Self)] {
+        static MACHINES: OnceLock<Vec<(&'static str, Machine)>> = OnceLock::new();
+        // That the files are sound is tested.
+        MACHINES.get_or_init(|| {
+            SHIPPED.into_iter().filter_map(|(name, text)| Some((name, Self::parse(name, text).ok()?))).collect()
+        })
+    }
+
+    /// A machine that ships, by its name in any case; `host` is measured.
+    ///
+    /// # Errors
+    /// [`EstimateError::Unknown`]; what measuring the host reports.
+    pub fn named(name: &str) -> Result<Self, EstimateError> {
+        if name.eq_ignore_ascii_case("host") {
+            return Self::host();
+        }
+        let known = Self::shipped().iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        known.map(|(_, machine)| machine.clone()).ok_or_else(|| EstimateError::Unknown {
+            name: name.to_owned(),
+            known: SHIPPED.map(|(name, _)| name).join(", "),
+        })
+    }
+
+    /// The machine that ships for a device: the one of its name, else of its architecture.
+    pub fn of_device(device: &DeviceInfo) -> Option<Self> {
+        let named = Self::shipped().iter().find(|(_, machine)| device.name.contains(&machine.name));
+        let alike = |machine: &Self| !machine.architecture.is_empty() && machine.architecture == device.architecture;
+        let found = named.or_else(|| Self::shipped().iter().find(|(_, machine)| alike(machine)));
+        found.map(|(_, machine)| machine.clone())
+    }
+
+    /// Reads a machine; `what` names it in errors.
+    ///
+    /// # Errors
+    /// [`EstimateError::File`], [`EstimateError::Value`].
+    pub fn parse(what: &str, text: &str) -> Result<Self, EstimateError> {
+        let machine: Self = toml::from_str(text).map_err(|error| EstimateError::File {
+            what: what.to_owned(),
+            reason: error.to_string().trim().replace('\n', " "),
+        })?;
+        machine.check(what)?;
+        Ok(machine)
+    }
+
+    /// The same with the rates of a measurement, a JSON document with any of the keys `read_gb_per_second`, `copy_gb_per_second`,
+    /// `l2_gb_per_second` and `launch_microseconds` at its top.
+    ///
+    /// # Errors
+    /// As [`Self::parse`].
+    pub fn with_measured(self, what: &str, json: &str) -> Result<Self, EstimateError> {
+        let measured: Measured = serde_json::from_str(json)
+            .map_err(|error| EstimateError::File { what: what.to_owned(), reason: error.to_string() })?;
+        let Measured { read_gb_per_second, copy_gb_per_second, l2_gb_per_second, launch_microseconds } = measured;
+        let rates = [read_gb_per_second, copy_gb_per_second, l2_gb_per_second, launch_microseconds];
+        if rates.iter().all(Option::is_none) {
+            return Err(EstimateError::File {
+                what: what.to_owned(),
+                reason: "it has none of read_gb_per_second, copy_gb_per_second, l2_gb_per_second and launch_microseconds; give what \
+                         `lanefield peak --json` prints"
+                    .to_owned(),
+            });
+        }
+        let machine = Self {
+            read_gb_per_second: read_gb_per_second.unwrap_or(self.read_gb_per_second),
+            copy_gb_per_second: copy_gb_per_second.unwrap_or(self.copy_gb_per_second),
+            l2_gb_per_second: l2_gb_per_second.unwrap_or(self.l2_gb_per_second),
+            launch_microseconds: launch_microseconds.unwrap_or(self.launch_microseconds),
+            read_measured: self.read_measured || read_gb_per_second.is_some(),
+            ..self
+        };
+        machine.check(what)?;
+        Ok(machine)
+    }
+
+    pub(super) fn check(&self, what: &str) -> Result<(), EstimateError> {
+        const MOST: f64 = 1e12;
+        let positive = [
+            ("compute-units", f64::from(self.compute_units)),
+            ("clock-mhz", self.clock_mhz),
+            ("lanes", f64::from(self.lanes)),
+            ("lanes-active", f64::from(self.lanes_active)),
+            ("f32-lanes", self.f32_lanes),
+            ("f64-lanes", self.f64_lanes),
+            ("integer-lanes", self.integer_lanes),
+            ("issue-lanes", self.issue_lanes),
+            ("operand-bytes", self.operand_bytes),
+            ("fetch-clocks", self.fetch_clocks),
+            ("registers", self.registers as f64),
+            ("line-bytes", self.line_bytes as f64),
+            ("sector-bytes", self.sector_bytes as f64),
+            ("l1-bytes", self.l1_bytes as f64),
+            ("l1-bytes-a-clock", self.l1_bytes_a_clock),
+            ("l2-bytes", self.l2_bytes as f64),
+            ("l2-gb-per-second", self.l2_gb_per_second),
+            ("peak-gb-per-second", self.peak_gb_per_second),
+            ("read-gb-per-second", self.read_gb_per_second),
+            ("copy-gb-per-second", self.copy_gb_per_second),
+        ];
+        let expected = "a number above 0, and at most 10^12,";
+        let fault = positive.into_iter().find(|(_, value)| !(*value > 0.0 && *value <= MOST));
+        let launch = ("launch-microseconds", self.launch_microseconds);
+        let fault = fault.map(|fault| (fault, expected)).or_else(|| {
+            (!(0.0..=MOST).contains(&launch.1)).then_some((launch, "a number of at least 0, and at most 10^12,"))
+        });
+        let lanes = ("lanes", f64::from(self.lanes));
+        let fault = fault.or_else(|| (self.lanes > MOST_LANES).then_some((lanes, "a number from 1 to 4096")));
+        match fault {
+            Some(((name, value), expected)) => {
+                Err(EstimateError::Value { what: what.to_owned(), name, value, expected })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// What traversals and workloads take for the bandwidth of memory: the read bandwidth where it was measured, else the vendor's peak, in 10⁹ bytes a
+    /// second.
+    pub fn gauge_gb_per_second(&self) -> f64 {
+        if self.read_measured { self.read_gb_per_second } else { self.peak_gb_per_second }
+    }
+
+    /// Clocks a second of all units.
+    pub fn unit_clocks(&self) -> f64 {
+        f64::from(self.compute_units) * self.clock_mhz * 1e6
+    }
+
+    /// Peak of f32 arithmetic, operations a second: a multiply-add is two.
+    pub fn f32_flops(&self) -> f64 {
+        2.0 * self.unit_clocks() * self.f32_lanes
+    }
+
+    /// Peak of f64 arithmetic, likewise.
+    pub fn f64_flops(&self) -> f64 {
+        2.0 * self.unit_clocks() * self.f64_lanes
+    }
+
+    /// A device as the choices for kernels are looked up for it.
+    pub fn device(&self) -> DeviceInfo {
+        let kind = if self.kind == MachineKind::Cpu { DeviceKind::Cpu } else { DeviceKind::Gpu };
+        DeviceInfo {
+            index: 0,
+            platform_index: 0,
+            device_index: 0,
+            platform_name: self.vendor.clone(),
+            platform_version: String::new(),
+            name: self.name.clone(),
+            vendor: self.vendor.clone(),
+            architecture: self.architecture.clone(),
+            driver_version: String::new(),
+            device_version: String::new(),
+            opencl_c_version: String::new(),
+            kind,
+            compute_units: self.compute_units,
+            max_clock_mhz: self.clock_mhz as u32,
+            global_memory_bytes: u64::MAX,
+            max_allocation_bytes: u64::MAX,
+            local_memory_bytes: 48 << 10,
+            global_cache_bytes: self.l2_bytes,
+            max_work_group_size: 1024,
+            preferred_work_group_multiple: Some(self.lanes as usize),
+            max_work_item_sizes: [1024, 1024, 64],
+            fp64: true,
+            fp32_correctly_rounded_divide_sqrt: true,
+            fp32_denormals: true,
+            fp64_denormals: true,
+            available: true,
+            compiler_available: true,
+            retirement: Retirement::OpenCl3,
+            extensions: Vec::new(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_machine_that_ships_is_sound() {
+        for (name, text) in SHIPPED {
+            let machine = Machine::parse(name, text).unwrap();
+            assert!(machine.copy_gb_per_second <= machine.peak_gb_per_second, "{name}");
+            assert!(machine.l2_gb_per_second > machine.copy_gb_per_second, "{name}");
+        }
+        assert_eq!(Machine::shipped().len(), SHIPPED.len());
+    }
+
+    #[test]
+    fn peaks_are_those_of_the_vendors() {
+        let tera = |name, flops: fn(&Machine) -> f64| (flops(&Machine::named(name).unwrap()) / 1e11).round() / 10.0;
+        assert_eq!([tera("h200", Machine::f32_flops), tera("h200", Machine::f64_flops)], [66.9, 33.5]);
+        assert_eq!([tera("a100", Machine::f32_flops), tera("v100", Machine::f32_flops)], [19.5, 15.7]);
+        assert_eq!(tera("mi100", Machine::f32_flops), 23.1);
+        assert_eq!([tera("mi250x", Machine::f32_flops), tera("mi250x", Machine::f64_flops)], [47.9, 23.9]);
+        assert_eq!([tera("mi300x", Machine::f32_flops), tera("mi300x", Machine::f64_flops)], [163.4, 81.7]);
+    }
+
+    #[test]
+    fn a_measurement_overrides_what_it_has() {
+        let machine = Machine::named("H200").unwrap();
+        let json = r#"{"kind": "peak", "copy_gb_per_second": 4000, "l2_gb_per_second": null, "device": "x"}"#;
+        let measured = machine.clone().with_measured("peak.json", json).unwrap();
+        assert_eq!((measured.copy_gb_per_second, measured.l2_gb_per_second), (4000.0, machine.l2_gb_per_second));
+        let error = machine.clone().with_measured("bench.json", r#"{"kind": "bench"}"#).unwrap_err().to_string();
+        assert!(error.contains("bench.json") && error.contains("lanefield peak --json"), "{error}");
+        let error = machine.with_measured("peak.json", r#"{"copy_gb_per_second": 0}"#).unwrap_err().to_string();
+        assert_eq!(error, "peak.json says copy-gb-per-second = 0, and a number above 0, and at most 10^12, is needed");
+    }
+
+    #[test]
+    fn packed_instructions_count_as_two_on_all_machines_that_have_them() {
+        for (name, packs) in [("mi100", 1.0), ("mi250x", 2.0), ("mi300x", 2.0)] {
+            let machine = Machine::named(name).unwrap();
+            assert_eq!((machine.f32_lanes, machine.issue_lanes), (64.0 * packs, 64.0 * packs), "{name}");
+        }
+    }
+
+    #[test]
+    fn no_file_of_a_machine_says_that_it_was_measured() {
+        let (_, text) = SHIPPED[0];
+        assert!(Machine::parse("x.toml", &format!("{text}\nread-measured = true")).is_err());
+    }
+
+    #[test]
+    fn what_is_no_machine_is_named() {
+        assert!(Machine::named("rtx").unwrap_err().to_string().contains("no machine 'rtx': use proxy, mi100"));
+        let (_, text) = SHIPPED[0];
+        let error = |text: &str| Machine::parse("x.toml", text).unwrap_err().to_string();
+        assert!(error("compute-units = 1").contains("x.toml cannot be read"));
+        assert!(error(&format!("{text}\nwheels = 4")).contains("wheels"));
+        assert!(error(&text.replace("lanes = 64", "lanes = 0")).contains("lanes = 0"));
+        assert!(error(&text.replace("clock-mhz = 1073", "clock-mhz = nan # ")).contains("clock-mhz = NaN"));
+    }
+
+    #[test]
+    fn a_device_finds_its_machine_by_name_or_architecture() {
+        let mut device = Machine::named("h200").unwrap().device();
+        assert_eq!(Machine::of_device(&device).unwrap().name, "NVIDIA H200");
+        device.name = "NVIDIA A100-SXM4-80GB".to_owned();
+        assert_eq!(Machine::of_device(&device).unwrap().name, "NVIDIA A100");
+        (device.name, device.architecture) = ("gfx90a:sramecc+".to_owned(), "gfx90a".to_owned());
+        assert_eq!(Machine::of_device(&device).unwrap().name, "AMD MI250X GCD");
+        (device.name, device.architecture) = ("pthread".to_owned(), String::new());
+        assert_eq!(Machine::of_device(&device), None);
+    }
+}

@@ -1,0 +1,201 @@
+//! The kernels of this library on a machine: what a launch takes at least, with every limit, before it is run. Launches are those that the defaults of
+//! the crate choose for such a device (`src/backend/opencl/defaults.toml`).
+
+use lanefield::backend::opencl::{
+    AccessWidth, DeviceInfo, KernelChoice, KernelFamily, KernelKey, LinkLoads, SiteOrder, StoredPrecision, Tuned,
+    slices_in_cache,
+};
+use lanefield_reference::layout::{
+    AcceleratorThreads, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LegOrder, Scalar, Sites,
+};
+use lanefield_reference::links::LinkFormat;
+use serde::Serialize;
+
+use super::instructions::{Instructions, instructions_a_part};
+use super::resident::{UnitTraffic, unit_traffic};
+use super::streams::{Streams, streams};
+use super::{EstimateError, Limit, LimitKind, Machine, MachineKind, Prediction};
+use crate::access::{KernelSetup, Launched, StencilKernel};
+
+/// Sites of a lattice at most: its tables are made.
+const MOST_SITES: usize = 1 << 28;
+
+/// A launch of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelWork {
+    /// The kernel.
+    pub kernel: StencilKernel,
+    /// Extents of the lattice.
+    pub extents: Extents,
+    /// The sites of the result.
+    pub sites: Sites,
+    /// How fields are stored.
+    pub precision: StoredPrecision,
+    /// How links are stored.
+    pub links: LinkFormat,
+    /// Spinors or colour vectors a site.
+    pub parts: usize,
+    /// Lane width.
+    pub lanes: LaneChoice,
+    /// Bytes of an access; that of the kind of machine where nothing is said.
+    pub access: Option<AccessWidth>,
+    /// How it is launched, as far as that is said.
+    pub choice: KernelChoice,
+}
+
+impl KernelWork {
+    /// One parity of a kernel in the lanes of GPUs, with the launch that is looked up.
+    pub fn new(kernel: StencilKernel, extents: Extents, precision: StoredPrecision, links: LinkFormat) -> Self {
+        Self {
+            kernel,
+            extents,
+            sites: Sites::Parity(lanefield_reference::layout::Parity::Even),
+            precision,
+            links,
+            parts: kernel.usual_parts(),
+            lanes: LaneChoice::Auto,
+            access: None,
+            choice: KernelChoice::default(),
+        }
+    }
+
+    /// What is laid out and launched on a machine.
+    ///
+    /// # Errors
+    /// [`EstimateError::Layout`], [`EstimateError::Value`].
+    pub fn launched(&self, machine: &Machine) -> Result<Launched, EstimateError> {
+        let Self { kernel, extents, sites, precision, links, parts, .. } = *self;
+        if parts == 0 || parts > 4096 {
+            let (what, value) = (format!("a launch of {kernel}"), parts as f64);
+            return Err(EstimateError::Value { what, name: "spinors", value, expected: "a number from 1 to 4096" });
+        }
+        if extents.volume() > MOST_SITES {
+            let (what, value) = (format!("a launch of {kernel}"), extents.volume() as f64);
+            return Err(EstimateError::Value {
+                what,
+                name: "sites",
+                value,
+                expected: "a lattice of at most 2^28 sites",
+            });
+        }
+        let scalar = if precision == StoredPrecision::F64 { Scalar::ComplexD } else { Scalar::ComplexF };
+        let lanes = match (self.lanes, machine.kind) {
+            (LaneChoice::Auto, MachineKind::Gpu) => LaneChoice::UpTo(LaneWidth::OF_GPUS),
+            (lanes, _) => lanes,
+        };
+        let lattice = Lattice::new(extents, scalar, LatticeOptions { lanes, ..LatticeOptions::default() })?;
+        let device = machine.device();
+        let access = self.access.unwrap_or_else(|| AccessWidth::of_device(&device));
+        let mut choice = self.choice;
+        if let Some(family) = kernel.family() {
+            let key = key_of_fields(family, precision, links, parts, (&lattice, sites), access, &device);
+            choice = choice.or(Tuned::shipped().choice(&device, &key));
+            // `cl/access.clh` asks clang for loads past the nearest cache, too; clang 15 keeps the hint of stores, and drops that of loads.
+            if !machine.vendor.contains("NVIDIA") {
+                choice.link_loads = Some(LinkLoads::Cached);
+            }
+            let most = device.max_work_group_size / lattice.nsimd();
+            choice.accelerator_threads = choice.accelerator_threads.map(|threads| threads.min(most.max(1)));
+        }
+        if choice.accelerator_threads.is_none() {
+            // Vector operations: groups of 256 work-items.
+            let threads = (256 / lattice.nsimd()).clamp(1, AcceleratorThreads::MOST);
+            choice.accelerator_threads = Some(threads);
+        }
+        let legs = LegOrder::DEFAULT;
+        let setup = KernelSetup { kernel, precision, links, parts, lattice, sites, access, legs, choice };
+        Ok(Launched::new(setup)?)
+    }
+}
+
+/// What is known of a launch beside its time.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct KernelEstimate {
+    /// What it takes.
+    #[serde(flatten)]
+    pub prediction: Prediction,
+    /// Floating-point operations, as the field counts them; none where nobody does.
+    pub flops: Option<f64>,
+    /// From and to memory.
+    pub streams: Streams,
+    /// Between the last cache and the units.
+    pub traffic: UnitTraffic,
+    /// Of a work-item, for one part.
+    pub instructions: Instructions,
+    /// How it is launched.
+    pub launch: String,
+}
+
+/// Estimates a launch of a kernel on a machine.
+///
+/// # Errors
+/// As [`KernelWork::launched`].
+pub fn stencil(machine: &Machine, work: &KernelWork) -> Result<KernelEstimate, EstimateError> {
+    let launched = work.launched(machine)?;
+    let (streams, traffic) = (streams(&launched, machine), unit_traffic(&launched, machine));
+    let instructions = instructions_a_part(&launched);
+    let parts = (launched.setup.lattice.osites(work.sites) * launched.setup.lattice.nsimd() * work.parts) as f64;
+    let clocks = machine.unit_clocks();
+    let lanes = if work.precision == StoredPrecision::F64 { machine.f64_lanes } else { machine.f32_lanes };
+    let giga = 1e9;
+    let memory_rate =
+        if work.kernel == StencilKernel::Norm2 { machine.read_gb_per_second } else { machine.copy_gb_per_second };
+    let limits = vec![
+        Limit::new(LimitKind::Memory, streams.bytes(), "bytes", memory_rate * giga),
+        Limit::new(LimitKind::SecondCache, traffic.bytes(), "bytes", machine.l2_gb_per_second * giga),
+        Limit::new(LimitKind::FirstCache, traffic.first_cache_bytes, "bytes", clocks * machine.l1_bytes_a_clock),
+        Limit::new(LimitKind::Arithmetic, parts * instructions.arithmetic, "instructions", clocks * lanes),
+        Limit::new(
+            LimitKind::Conversion,
+            parts * instructions.conversion,
+            "instructions",
+            clocks * machine.integer_lanes,
+        ),
+        Limit::new(LimitKind::Issue, parts * instructions.all(), "instructions", clocks * machine.issue_lanes),
+    ];
+    Ok(KernelEstimate {
+        prediction: Prediction::new(machine.launch_microseconds * 1e-6, limits),
+        flops: flops_a_part(work.kernel).map(|flops| flops * parts),
+        streams,
+        traffic,
+        instructions,
+        launch: launched.setup.choice.to_string(),
+    })
+}
+
+/// Floating-point operations of a spinor or colour vector, as the field counts them.
+fn flops_a_part(kernel: StencilKernel) -> Option<f64> {
+    use lanefield_reference::kernels::{clover, hop, laplace};
+    let flops = match kernel {
+        StencilKernel::Hop | StencilKernel::DomainWall => hop::FLOPS_PER_SITE,
+        StencilKernel::CloverEo => hop::FLOPS_PER_SITE + clover::FLOPS_PER_SITE,
+        StencilKernel::CloverOe => hop::FLOPS_PER_SITE + clover::FLOPS_PER_SITE + 48,
+        StencilKernel::Laplace => laplace::FLOPS_PER_VECTOR,
+        StencilKernel::Axpy | StencilKernel::Norm2 => 48,
+        StencilKernel::Copy => return None,
+    };
+    Some(flops as f64)
+}
+
+/// What names a kernel whose fields nobody made.
+fn key_of_fields(
+    kernel: KernelFamily,
+    precision: StoredPrecision,
+    links: LinkFormat,
+    parts: usize,
+    (lattice, sites): (&Lattice, Sites),
+    access: AccessWidth,
+    device: &DeviceInfo,
+) -> KernelKey {
+    KernelKey {
+        kernel,
+        precision,
+        links,
+        parts,
+        lanes: lattice.nsimd(),
+        volume_class: lattice.extents().volume().ilog2(),
+        access,
+        site_order: SiteOrder::default(),
+        slices_in_cache: slices_in_cache(device, (lattice, sites), parts, precision),
+    }
+}

@@ -1,0 +1,113 @@
+//! Allocation of device memory: each time or once, and what happens beyond what there is.
+
+use lanefield::backend::opencl::{Buffer, OpenClError};
+
+use super::bench::{Bench, Call, GROUP};
+use super::guideline::{Agreement, Clock, Guideline, Topic, dace, hip};
+use super::sides::{Measured, Trouble};
+
+/// Steps that need room between two kernels.
+const STEPS: usize = 8;
+/// Buffers that would fill a device's memory.
+const PARTS: u64 = 8;
+/// Bytes beyond all of it, at most: what a driver may push into the host's memory.
+const BEYOND: u64 = 1 << 30;
+
+const THRASHING: &str = "Minimizing memory thrashing";
+
+pub(super) const GUIDELINES: &[Guideline] = &[
+    Guideline {
+        name: "allocate-once",
+        topic: Topic::Allocation,
+        advice: "Allocate memory once and use it again, for allocation is slow.",
+        sources: &[hip(THRASHING), dace("Persistent memory allocation"), dace("Memory footprint reduction")],
+        without: "eight steps of two axpy, a buffer between allocated each time",
+        with: "the same with a buffer allocated once",
+        timed: Clock::Host,
+        agreement: Agreement::Words,
+        experiment: each_time_or_once,
+    },
+    Guideline {
+        name: "beyond-memory",
+        topic: Topic::Allocation,
+        advice: "Know what happens when the device's memory is not enough: refused, or pushed out to the host.",
+        sources: &[hip(THRASHING)],
+        without: "twice the largest buffer, then more than all memory",
+        with: "–",
+        timed: Clock::Host,
+        agreement: Agreement::Observation,
+        experiment: beyond_memory,
+    },
+];
+
+fn each_time_or_once(bench: &Bench<'_>) -> Result<Measured, Trouble> {
+    let program = bench.program("guidelines_memory.cl")?;
+    let words = (bench.words() / 16).max(GROUP);
+    let (x, y) = (bench.source(words)?, bench.source(words)?);
+    let outputs = [bench.zeros(words)?, bench.zeros(words)?];
+    let kept = bench.zeros(words)?;
+    let step = |between: &Buffer, output: &Buffer| {
+        let calls = [Call::axpy(between, [&x, &y], 0, words), Call::axpy(output, [between, &x], 0, words)];
+        bench.launch(&program, &calls).map(drop)
+    };
+    let each_time = || {
+        for _ in 0..STEPS {
+            step(&bench.context.allocate(kept.bytes(), "a buffer between two kernels")?, &outputs[0])?;
+        }
+        Ok(())
+    };
+    let without = bench.calls(each_time, &outputs[0]);
+    let with = bench.calls(|| (0..STEPS).try_for_each(|_| step(&kept, &outputs[1])), &outputs[1]);
+    bench.compare(without, with)
+}
+
+fn beyond_memory(bench: &Bench<'_>) -> Result<Measured, Trouble> {
+    let info = bench.context.info();
+    let (all, most) = (info.global_memory_bytes, info.max_allocation_bytes);
+    let mut told = match attempt(bench, most.saturating_mul(2))? {
+        Attempt::Given(_) => format!("one buffer of {}, twice the largest that is promised: given", gib(2 * most)),
+        Attempt::Refused(status) => format!("one buffer of {}, twice the largest: refused, {status}", gib(2 * most)),
+    };
+    // The host's own memory is not to be filled: other programs run there.
+    if bench.on_cpu() || bench.context.shares_host_memory() {
+        told += "; the device works in the host's memory, which is not filled";
+        return Ok(Measured::Observed(told));
+    }
+    let part = all / PARTS;
+    let mut held = Vec::new();
+    for bytes in std::iter::repeat_n(part, PARTS as usize).chain([BEYOND.min(part)]) {
+        match attempt(bench, bytes)? {
+            Attempt::Given(buffer) => held.push(buffer),
+            Attempt::Refused(status) => {
+                let sum = bench.context.memory().bytes;
+                told += &format!("; {} more with {} of {} held: refused, {status}", gib(bytes), gib(sum), gib(all));
+                return Ok(Measured::Observed(told));
+            }
+        }
+    }
+    let sum = bench.context.memory().bytes;
+    told +=
+        &format!("; {} held on a device of {}: given, so the driver pushes memory out to the host", gib(sum), gib(all));
+    Ok(Measured::Observed(told))
+}
+
+/// What became of an allocation.
+enum Attempt {
+    Given(Buffer),
+    /// With the driver's status.
+    Refused(String),
+}
+
+/// Asks for so many bytes, which no kernel touches.
+fn attempt(bench: &Bench<'_>, bytes: u64) -> Result<Attempt, Trouble> {
+    let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+    match bench.context.allocate(bytes, "more than there is") {
+        Ok(buffer) => Ok(Attempt::Given(buffer)),
+        Err(OpenClError::OutOfMemory { status, .. }) => Ok(Attempt::Refused(status.to_string())),
+        Err(other) => Err(other.into()),
+    }
+}
+
+fn gib(bytes: u64) -> String {
+    format!("{:.1} GiB", bytes as f64 / (1u64 << 30) as f64)
+}

@@ -1,0 +1,239 @@
+//! What experiments are made of: arrays of a size that fits the device, launches, and two sides that are compared, then timed by turns.
+
+use std::cell::OnceCell;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use lanefield::backend::opencl::{Arg, Buffer, Context, DeviceKind, Launch, LaunchEvent, Program};
+use serde::Serialize;
+
+use super::guideline::Agreement;
+use super::sides::{Measured, Side, Trouble, agree};
+use crate::sources::expand;
+
+/// How large the arrays of experiments are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// As small as they can be: to see that both sides give the same, not to time them.
+    Tiny,
+    /// Half as large as they should be or less, in less time.
+    Quick,
+    /// On a GPU larger than its last cache; 16 MiB each on a CPU.
+    Full,
+}
+
+/// How experiments are run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// How large arrays are.
+    pub scale: Scale,
+    /// Pairs of samples of an experiment; without a number as many as there is time for, 3 to 15.
+    pub samples: Option<usize>,
+}
+
+/// Pairs of samples without a number.
+const SAMPLES: [usize; 2] = [3, 15];
+/// Time for the samples of an experiment without a number.
+const BUDGET: Duration = Duration::from_millis(800);
+/// Both sides run so long before they are timed: clocks go up.
+const WARM_UP: Duration = Duration::from_millis(20);
+/// Work-items of a group, where nothing else is compared.
+pub(super) const GROUP: usize = 256;
+
+/// One launch of a kernel.
+pub(super) struct Call<'a> {
+    pub kernel: &'static str,
+    pub launch: Launch,
+    pub args: Vec<Arg<'a>>,
+}
+
+impl<'a> Call<'a> {
+    /// In one dimension.
+    pub fn new(kernel: &'static str, items: usize, group: usize, args: Vec<Arg<'a>>) -> Self {
+        Self { kernel, launch: Launch { global: [items, 1, 1], local: [group, 1, 1] }, args }
+    }
+
+    /// out ← 3 x + y by `guidelines_memory.cl`, so many words from `first` on, one an item.
+    pub fn axpy(out: &'a Buffer, [x, y]: [&'a Buffer; 2], first: usize, words: usize) -> Self {
+        let args = vec![
+            Arg::Buffer(out),
+            Arg::U32(3),
+            Arg::Buffer(x),
+            Arg::Buffer(y),
+            Arg::U32(first as u32),
+            Arg::U32(words as u32),
+        ];
+        Self::new("axpy", words, GROUP, args)
+    }
+
+    /// Over rows of items.
+    pub fn rows(kernel: &'static str, items: usize, rows: usize, args: Vec<Arg<'a>>) -> Self {
+        Self { kernel, launch: Launch { global: [items, rows, 1], local: [GROUP, 1, 1] }, args }
+    }
+}
+
+/// A device with what experiments need of it.
+pub(super) struct Bench<'c> {
+    pub context: &'c Context,
+    options: Options,
+    /// Made once: all experiments begin with the same words.
+    source: Rc<OnceCell<Vec<u32>>>,
+    agreement: Agreement,
+}
+
+impl<'c> Bench<'c> {
+    pub fn new(context: &'c Context, options: Options) -> Self {
+        Self { context, options, source: Rc::default(), agreement: Agreement::Words }
+    }
+
+    /// The same for an experiment whose sides must agree so far.
+    pub fn agreeing(&self, agreement: Agreement) -> Self {
+        Self { source: Rc::clone(&self.source), agreement, ..*self }
+    }
+
+    pub fn on_cpu(&self) -> bool {
+        self.context.info().kind == DeviceKind::Cpu
+    }
+
+    /// Words of an array, as a power of two.
+    pub fn bits(&self) -> u32 {
+        let info = self.context.info();
+        // As many words as the cache has bytes: four times its size.
+        let beyond_cache = (info.global_cache_bytes as usize).next_power_of_two().ilog2();
+        let full = match self.on_cpu() {
+            true => 22,
+            false => beyond_cache.clamp(24, 27),
+        };
+        let fits = (info.max_allocation_bytes / 32).max(1 << 14).ilog2();
+        match self.options.scale {
+            Scale::Tiny => 14,
+            Scale::Quick if self.on_cpu() => full - 2,
+            Scale::Quick => full - 1,
+            Scale::Full => full,
+        }
+        .min(fits)
+    }
+
+    /// Words of an array.
+    pub fn words(&self) -> usize {
+        1 << self.bits()
+    }
+
+    /// One of three numbers by the scale, the last two halved where they are for a GPU.
+    pub fn scaled(&self, tiny: usize, on_cpu: usize, on_gpu: usize) -> usize {
+        let full = if self.on_cpu() { on_cpu } else { on_gpu };
+        match self.options.scale {
+            Scale::Tiny => tiny,
+            Scale::Quick => (full / 2).max(tiny),
+            Scale::Full => full,
+        }
+    }
+
+    /// Work-items of kernels that work in themselves: enough groups for every compute unit.
+    pub fn items(&self) -> usize {
+        GROUP * self.scaled(2, 16, 16 * self.context.info().compute_units as usize)
+    }
+
+    /// Work-items that run in step; 32 where only a built kernel can tell.
+    pub fn wavefront(&self) -> usize {
+        self.context.info().preferred_work_group_multiple.unwrap_or(32).clamp(2, 64)
+    }
+
+    /// So many words, the same for every experiment: none is zero.
+    pub fn random(&self, words: usize) -> Vec<u32> {
+        let word = |k: usize| {
+            let mixed = (k as u32 ^ 0x5bd1_e995).wrapping_mul(0x9e37_79b1);
+            (mixed ^ (mixed >> 15)).wrapping_mul(0x85eb_ca6b) | 1
+        };
+        let kept = self.source.get_or_init(|| (0..self.words()).map(word).collect());
+        kept.iter().copied().chain((kept.len()..words).map(word)).take(words).collect()
+    }
+
+    /// Floats between 0 and 1.
+    pub fn fractions(&self, number: usize) -> Vec<f32> {
+        self.random(number).into_iter().map(|word| (word >> 8) as f32 / (1 << 24) as f32).collect()
+    }
+
+    pub fn buffer<T: bytemuck::NoUninit>(&self, content: &[T], what: &str) -> Result<Buffer, Trouble> {
+        let buffer = self.context.allocate(size_of_val(content), what)?;
+        self.context.write(&buffer, 0, bytemuck::cast_slice(content))?;
+        Ok(buffer)
+    }
+
+    /// A buffer of pseudo-random words.
+    pub fn source(&self, words: usize) -> Result<Buffer, Trouble> {
+        self.buffer(&self.random(words), "source words of an experiment")
+    }
+
+    /// A buffer of zeros, for results.
+    pub fn zeros(&self, words: usize) -> Result<Buffer, Trouble> {
+        let buffer = self.context.allocate(words * size_of::<u32>(), "results of an experiment")?;
+        self.context.fill_zero(&buffer)?;
+        Ok(buffer)
+    }
+
+    pub fn program(&self, file: &str) -> Result<Arc<Program>, Trouble> {
+        Ok(self.context.program(file, &expand(file)?, "")?)
+    }
+
+    /// The words of a buffer.
+    pub fn read(&self, buffer: &Buffer) -> Result<Vec<u32>, Trouble> {
+        let mut words = vec![0u32; buffer.bytes() / size_of::<u32>()];
+        self.context.read(buffer, 0, bytemuck::cast_slice_mut(&mut words))?;
+        Ok(words)
+    }
+
+    /// Queues launches.
+    pub fn launch(&self, program: &Program, calls: &[Call<'_>]) -> Result<Vec<LaunchEvent>, Trouble> {
+        let launch = |call: &Call<'_>| self.context.launch_event(program, call.kernel, call.launch, &call.args);
+        Ok(calls.iter().map(launch).collect::<Result<_, _>>()?)
+    }
+
+    /// Seconds of the host from here until `work` and all that it queued are done.
+    pub fn wall(&self, work: impl FnOnce() -> Result<(), Trouble>) -> Result<f64, Trouble> {
+        self.context.finish()?;
+        let start = Instant::now();
+        work()?;
+        self.context.finish()?;
+        Ok(start.elapsed().as_secs_f64())
+    }
+
+    /// A side that launches kernels, timed by the device: from the first start to the last end. Its result is `output`.
+    pub fn kernels<'s>(&'s self, program: &'s Program, calls: Vec<Call<'s>>, output: &'s Buffer) -> Side<'s> {
+        let run = move || {
+            let events = self.launch(program, &calls)?;
+            let times = events.iter().map(|event| self.context.times(event)).collect::<Result<Vec<_>, _>>()?;
+            let start = times.iter().map(|times| times.start).min().unwrap_or_default();
+            let end = times.iter().map(|times| times.end).max().unwrap_or_default();
+            Ok(end.saturating_sub(start) as f64 * 1e-9)
+        };
+        Side { run: Box::new(run), result: Box::new(move || self.read(output)) }
+    }
+
+    /// A side timed by the host: `work`, and all that it queues.
+    pub fn calls<'s>(&'s self, mut work: impl FnMut() -> Result<(), Trouble> + 's, output: &'s Buffer) -> Side<'s> {
+        let run = move || self.wall(&mut work);
+        Side { run: Box::new(run), result: Box::new(move || self.read(output)) }
+    }
+
+    /// Runs both sides, compares what they give, and times them by turns, so that what drifts drifts for both.
+    pub fn compare(&self, mut without: Side<'_>, mut with: Side<'_>) -> Result<Measured, Trouble> {
+        (without.run)()?;
+        let expected = (without.result)()?;
+        (with.run)()?;
+        agree(self.agreement, &expected, &(with.result)()?)?;
+        let start = Instant::now();
+        while self.options.scale != Scale::Tiny && start.elapsed() < WARM_UP {
+            (without.run)()?;
+            (with.run)()?;
+        }
+        let [least, most] = self.options.samples.map_or(SAMPLES, |number| [number.max(1); 2]);
+        let (start, mut pairs) = (Instant::now(), Vec::with_capacity(most));
+        while pairs.len() < least || (pairs.len() < most && start.elapsed() < BUDGET) {
+            pairs.push([(without.run)()?, (with.run)()?]);
+        }
+        Ok(Measured::Pairs(pairs))
+    }
+}

@@ -1,0 +1,103 @@
+//! The two sides of an experiment: how one is run, why it may give nothing, and whether both give the same.
+
+use lanefield::backend::opencl::{OpenClError, SourceError};
+
+use super::guideline::Agreement;
+
+/// What an experiment gave.
+#[derive(Debug)]
+pub(super) enum Measured {
+    /// Seconds without and with, of each pair of samples.
+    Pairs(Vec<[f64; 2]>),
+    /// What happened, in words.
+    Observed(String),
+}
+
+/// Why an experiment gave nothing.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Trouble {
+    #[error(transparent)]
+    OpenCl(#[from] OpenClError),
+    #[error(transparent)]
+    Source(#[from] SourceError),
+    #[error("{reason}")]
+    DoesNotApply { reason: String },
+    #[error("the two sides do not give the same: word {at} is {without:#010x} without, {with:#010x} with")]
+    Differs { at: usize, without: u32, with: u32 },
+    #[error("the two sides give {without} words without, {with} with")]
+    Lengths { without: usize, with: usize },
+    #[error("the result is {words} words of zero, which shows nothing")]
+    Nothing { words: usize },
+}
+
+/// One side of an experiment.
+pub(super) struct Side<'s> {
+    /// Does the work once, and says how long it took.
+    pub run: Box<dyn FnMut() -> Result<f64, Trouble> + 's>,
+    /// The result of the work.
+    pub result: Box<dyn FnMut() -> Result<Vec<u32>, Trouble> + 's>,
+}
+
+impl<'s> Side<'s> {
+    /// The same after `prepare`, which is not timed.
+    pub fn after(self, mut prepare: impl FnMut() -> Result<(), Trouble> + 's) -> Self {
+        let Self { mut run, result } = self;
+        let prepared = move || {
+            prepare()?;
+            run()
+        };
+        Self { run: Box::new(prepared), result }
+    }
+}
+
+/// Bytes of results as words.
+pub(super) fn words_of(bytes: &[u8]) -> Vec<u32> {
+    bytes.as_chunks().0.iter().map(|&word| u32::from_ne_bytes(word)).collect()
+}
+
+/// Whether two results are the same, as far as they must be.
+pub(super) fn agree(agreement: Agreement, without: &[u32], with: &[u32]) -> Result<(), Trouble> {
+    if without.len() != with.len() {
+        return Err(Trouble::Lengths { without: without.len(), with: with.len() });
+    }
+    if without.iter().all(|&word| word == 0) {
+        return Err(Trouble::Nothing { words: without.len() });
+    }
+    let same = |a: u32, b: u32| match agreement {
+        Agreement::Within(difference) => (f32::from_bits(a) - f32::from_bits(b)).abs() <= difference,
+        Agreement::Words | Agreement::Observation => a == b,
+    };
+    match without.iter().zip(with).position(|(&a, &b)| !same(a, b)) {
+        Some(at) => Err(Trouble::Differs { at, without: without[at], with: with[at] }),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_word_that_differs_is_named() {
+        assert!(agree(Agreement::Words, &[1, 2, 3], &[1, 2, 3]).is_ok());
+        let error = agree(Agreement::Words, &[1, 2, 3], &[1, 7, 4]).unwrap_err();
+        assert!(matches!(error, Trouble::Differs { at: 1, without: 2, with: 7 }), "{error}");
+    }
+
+    #[test]
+    fn results_of_zeros_or_of_other_lengths_show_nothing() {
+        assert!(matches!(agree(Agreement::Words, &[0, 0], &[0, 0]), Err(Trouble::Nothing { words: 2 })));
+        let error = agree(Agreement::Words, &[1, 2], &[1]);
+        assert!(matches!(error, Err(Trouble::Lengths { without: 2, with: 1 })));
+    }
+
+    #[test]
+    fn floats_may_differ_by_what_is_said_and_not_by_nan() {
+        let bits = |x: f32| [x.to_bits()];
+        let within = Agreement::Within(1e-3);
+        assert!(agree(within, &bits(1.0), &bits(1.0005)).is_ok());
+        assert!(
+            agree(within, &bits(1.0), &bits(1.002)).is_err() && agree(within, &bits(1.0), &bits(f32::NAN)).is_err()
+        );
+    }
+}

@@ -1,0 +1,51 @@
+//! The laboratory of Lanefield: what a kernel takes, in which way of running it, and ways to do the same compared with each other.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `variant.rs`, `words.rs` | ways to run a kernel that change no bit, and their names |
+//! | `bandwidth/` | the bandwidths of memory that streams of kernels reach |
+//! | `kernels/` | the kernels, one file a family, with the fields that they act on |
+//! | `sources.rs` | the OpenCL C sources of `crates/lab/cl` |
+//! | `timing.rs`, `spread.rs`, `record.rs` | one kernel timed in one variant; what is recorded of it |
+//! | `orders.rs`, `sprint.rs` | what is gone through in studies of leg orders, and of stencils on GPUs |
+//! | `occupancy/` | how many waves of a kernel a compute unit holds |
+//! | `code/` | what compilers made of the kernels: registers, spills, instructions |
+//! | `tune.rs` | the search for the fastest way to run each stencil kernel |
+//! | `peak/` | the ceilings of a device: memory, caches, arithmetic, launches, transfers |
+//! | `reduce.rs` | the forms of sums of large objects |
+//! | `guidelines/` | guidelines for GPU programs, as experiments |
+//! | `counters/` | bandwidth from what a profiler counted |
+//! | `report/` | one HTML file of what the commands measured |
+//! | `trace/` | what ran when: traces and hotspots |
+//! | `access/` | which lines of memory wavefronts touch at once |
+//! | `estimate/` | what a workload can take on a machine: go or no go |
+//! | `doctor/` | why a kernel is slow, and what will help |
+
+pub mod access;
+pub mod bandwidth;
+pub mod code;
+pub mod counters;
+pub mod doctor;
+pub mod estimate;
+pub mod guidelines;
+pub mod kernels;
+pub mod occupancy;
+pub mod orders;
+pub mod peak;
+mod record;
+pub mod reduce;
+pub mod report;
+pub mod sources;
+mod spread;
+pub mod sprint;
+mod timing;
+pub mod trace;
+pub mod tune;
+mod variant;
+mod words;
+
+pub use record::{Ceiling, Family, FieldFacts, KernelFacts, KernelRecord, Work};
+pub use spread::Spread;
+pub use timing::{Sampling, sample, time_kernel};
+pub use variant::{Timed, Variant};
+pub use words::InWords;

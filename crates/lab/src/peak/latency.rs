@@ -1,0 +1,128 @@
+//! Latency: one work-item follows a chain of loads, each of which needs the one before (`cl/peak_caches.cl`), in sets of every size.
+
+use std::sync::Arc;
+
+use lanefield::backend::BackendError;
+use lanefield::backend::opencl::{Arg, Buffer, Context, Launch, Program};
+
+use super::record::{Chase, Peak, Place};
+use super::{Scale, chain, ladder, spread};
+use crate::sources::expand;
+
+/// Steps of a launch: long beside a launch, and short beside a second where each takes 1 µs.
+const STEPS: u32 = 1 << 15;
+
+const ONE: Launch = Launch { global: [1, 1, 1], local: [1, 1, 1] };
+
+/// Where a chase came to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Visited {
+    /// The last word.
+    pub at: u32,
+    /// The sum of all words it came to, modulo 2³².
+    pub sum: u32,
+}
+
+/// The kernels that follow a chain.
+pub struct Chaser<'c> {
+    context: &'c Context,
+    program: Arc<Program>,
+    out: Buffer,
+}
+
+impl<'c> Chaser<'c> {
+    /// What the program is built with: the options of a reader on a CPU, so that there it is the same program.
+    pub(super) const OPTIONS: &'static str = "-DELEMENT_BYTES=64 -DAT_ONCE=8 -DGROUP=1";
+
+    /// Builds the kernels.
+    ///
+    /// # Errors
+    /// What the runtime reports.
+    pub fn new(context: &'c Context) -> Result<Self, BackendError> {
+        let program = context.program("peak_caches.cl", &expand("peak_caches.cl")?, Self::OPTIONS)?;
+        Ok(Self { context, program, out: context.allocate(8, "end of a chase")? })
+    }
+
+    /// Follows `steps` links (a multiple of 8) from `start` on; seconds, and where that led.
+    ///
+    /// # Errors
+    /// What the runtime reports.
+    pub fn run(&self, next: &Buffer, start: u32, steps: u32) -> Result<(f64, Visited), BackendError> {
+        let arguments = [Arg::Buffer(&self.out), Arg::Buffer(next), Arg::U32(start), Arg::U32(steps)];
+        let seconds = self.context.launch_timed(&self.program, "chase", ONE, &arguments)?;
+        Ok((seconds, self.visited()?))
+    }
+
+    /// The same in local memory, to which a chain of `n` words is copied first.
+    ///
+    /// # Errors
+    /// What the runtime reports.
+    pub fn run_local(&self, next: &Buffer, n: usize, steps: u32) -> Result<(f64, Visited), BackendError> {
+        let arguments =
+            [Arg::Buffer(&self.out), Arg::Buffer(next), Arg::U32(n as u32), Arg::U32(steps), Arg::Local(4 * n)];
+        let seconds = self.context.launch_timed(&self.program, "chase_local", ONE, &arguments)?;
+        Ok((seconds, self.visited()?))
+    }
+
+    fn visited(&self) -> Result<Visited, BackendError> {
+        let mut words = [0u32; 2];
+        self.context.read(&self.out, 0, bytemuck::cast_slice_mut(&mut words))?;
+        Ok(Visited { at: words[0], sum: words[1] })
+    }
+
+    /// A chain on the device.
+    ///
+    /// # Errors
+    /// What the runtime reports.
+    pub fn upload(&self, next: &[u32]) -> Result<Buffer, BackendError> {
+        let buffer = self.context.allocate(size_of_val(next), "chain of loads")?;
+        self.context.write(&buffer, 0, bytemuck::cast_slice(next))?;
+        Ok(buffer)
+    }
+}
+
+/// Measures latency by size, and in local memory.
+pub(super) fn measure(
+    context: &Context,
+    scale: &Scale,
+    peak: &mut Peak,
+    tell: &mut dyn FnMut(&str),
+) -> Result<(), BackendError> {
+    let chaser = Chaser::new(context)?;
+    let mut chases = Vec::new();
+    for bytes in scale.sizes(scale.chase_most) {
+        tell(&format!("latency, {} KiB", bytes >> 10));
+        let next = chaser.upload(&chain(bytes, scale.line))?;
+        let lines = (bytes / scale.line) as u32;
+        // Once through, where that fits a cache; each run goes on where the last one ended, so that no line of a large set comes twice soon.
+        let warm_up = lines.clamp(STEPS, 16 * STEPS).next_multiple_of(8);
+        let (_, mut visited) = chaser.run(&next, 0, warm_up)?;
+        let mut times = Vec::new();
+        for _ in 0..scale.samples.min(5) {
+            let (seconds, end) = chaser.run(&next, visited.at, STEPS)?;
+            visited = end;
+            times.push(seconds);
+        }
+        chases.push(chase(Place::Own, bytes, STEPS, times));
+    }
+    peak.keep_chases(chases);
+
+    let Some(bytes) = ladder(4, context.info().local_memory_bytes.min(4096)).pop() else { return Ok(()) };
+    let next = chain(bytes as usize, size_of::<u32>());
+    let buffer = chaser.upload(&next)?;
+    let mut times = Vec::new();
+    for _ in 0..=scale.samples {
+        times.push(chaser.run_local(&buffer, next.len(), STEPS)?.0);
+    }
+    times.remove(0);
+    let local = chase(Place::Local, bytes as usize, STEPS, times);
+    peak.latency_nanoseconds.local = Some(local.nanoseconds);
+    peak.chases.push(local);
+    Ok(())
+}
+
+/// What is recorded of some runs.
+pub(super) fn chase(place: Place, bytes: usize, steps: u32, times: Vec<f64>) -> Chase {
+    let seconds = spread(times);
+    Chase { place, bytes: bytes as u64, nanoseconds: seconds.median / f64::from(steps) * 1e9, seconds }
+}

@@ -1,0 +1,226 @@
+//! The ceilings of a device, measured: what its memory, its caches, its arithmetic, its launches and its way to the host give at most,
+//! in the manner of BabelStream, mixbench and clpeak. Nothing here knows a lattice.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `record.rs` | what is recorded |
+//! | `scale.rs` | how large buffers and sets are, and how often is measured |
+//! | `streams.rs` | read, write, copy, triad, in several ways; the copy over time |
+//! | `intensity.rs` | bandwidth and arithmetic against arithmetic intensity |
+//! | `caches.rs`, `plateau.rs` | bandwidth by size of the working set; where it stays the same |
+//! | `latency.rs`, `chain.rs` | loads that wait for each other; the order in which they go through memory |
+//! | `launches.rs` | empty kernels |
+//! | `transfers.rs` | to the device and back |
+//! | `host.rs` | the same on the threads of the CPU reference |
+//! | `clocks.rs` | what the vendor's tool says of clocks |
+//! | `roofline.rs` | roofs and ridges |
+
+pub mod caches;
+mod chain;
+mod clocks;
+mod host;
+pub mod intensity;
+pub mod latency;
+mod launches;
+mod plateau;
+mod record;
+pub mod roofline;
+mod scale;
+mod streams;
+mod transfers;
+
+use std::fmt;
+use std::time::SystemTime;
+
+use serde::{Deserialize, Serialize};
+
+pub use crate::bandwidth::Operation;
+pub use chain::chain;
+pub use launches::empty_kernel;
+pub use plateau::{Plateau, flat_ranges, ladder, nearest_caches, plateaus};
+pub use record::{
+    Chase, Clocks, Drift, HostMemory, Intensity, Latencies, LaunchCost, Peak, Place, Stored, Stream, Towards, Transfer,
+    WorkingSet,
+};
+pub use scale::Scale;
+
+use lanefield::backend::opencl::Context;
+use lanefield::backend::{BackendError, Cpu};
+
+use super::Spread;
+
+/// What can be measured.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Part {
+    /// Bandwidths of memory.
+    Streams,
+    /// Bandwidth by size of the working set: caches and local memory.
+    Caches,
+    /// Latency by size.
+    Latency,
+    /// What a launch costs.
+    Launch,
+    /// Transfers between host and device.
+    Transfers,
+    /// Arithmetic, by operations a byte: the heaviest, and so the last.
+    Intensity,
+}
+
+impl Part {
+    /// All of them, in the order in which they are measured.
+    pub const ALL: [Self; 6] =
+        [Self::Streams, Self::Caches, Self::Latency, Self::Launch, Self::Transfers, Self::Intensity];
+}
+
+impl fmt::Display for Part {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Streams => "streams",
+            Self::Caches => "caches",
+            Self::Latency => "latency",
+            Self::Launch => "launch",
+            Self::Transfers => "transfers",
+            Self::Intensity => "intensity",
+        })
+    }
+}
+
+/// What is measured, and how thoroughly.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PeakOptions {
+    /// Fewer ways, sizes and runs.
+    pub quick: bool,
+    /// The most bytes that a buffer may have; none: as many as make sense.
+    pub most_bytes: Option<usize>,
+    /// The parts.
+    pub parts: Vec<Part>,
+}
+
+impl Default for PeakOptions {
+    fn default() -> Self {
+        Self { quick: false, most_bytes: None, parts: Part::ALL.to_vec() }
+    }
+}
+
+/// How far a measurement has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// Parts done.
+    pub done: usize,
+    /// Parts in all.
+    pub parts: usize,
+    /// What is measured now.
+    pub now: &'a str,
+}
+
+impl Peak {
+    /// Measures an OpenCL device; times are the device's own but where the host waits.
+    ///
+    /// # Errors
+    /// What the runtime reports: no room for the buffers, a kernel that cannot be built.
+    pub fn measure(
+        context: &Context,
+        options: &PeakOptions,
+        mut observe: impl FnMut(Progress<'_>),
+    ) -> Result<Self, BackendError> {
+        let info = context.info();
+        let scale = Scale::of_device(context, options);
+        let mut peak = Self {
+            device: format!("{} ({}, driver {})", info.name, info.platform_name, info.driver_version),
+            driver: info.driver_version.clone(),
+            compute_units: info.compute_units,
+            max_clock_mhz: (info.max_clock_mhz > 0).then_some(info.max_clock_mhz),
+            ..Self::today(&scale)
+        };
+        let warm = streams::Warm::up(context, &scale, options.parts.contains(&Part::Streams))?;
+        for (done, part) in in_order(&options.parts).enumerate() {
+            let mut tell = |now: &str| observe(Progress { done, parts: options.parts.len(), now });
+            match part {
+                Part::Streams => streams::measure(context, &scale, &mut peak, &mut tell)?,
+                Part::Caches => caches::measure(context, &scale, &mut peak, &mut tell)?,
+                Part::Latency => latency::measure(context, &scale, &mut peak, &mut tell)?,
+                Part::Launch => launches::measure(context, &scale, &mut peak, &mut tell)?,
+                Part::Transfers => transfers::measure(context, &scale, &mut peak, &mut tell)?,
+                Part::Intensity => intensity::measure(context, &scale, &mut peak, &mut tell)?,
+            }
+        }
+        peak.clocks = clocks::of(info);
+        peak.drift = warm.drift(context, &scale)?;
+        Ok(peak)
+    }
+
+    /// Measures the CPU reference's threads, in wall time: all but local memory and transfers, which it does not have.
+    ///
+    /// # Errors
+    /// [`BackendError::Field`] where the host has no room for the buffers.
+    pub fn measure_cpu(
+        cpu: &Cpu,
+        options: &PeakOptions,
+        mut observe: impl FnMut(Progress<'_>) + Send,
+    ) -> Result<Self, BackendError> {
+        let scale = Scale::of_host(cpu.threads(), options);
+        let mut peak = Self {
+            device: lanefield::backend::Backend::describe(cpu),
+            driver: Cpu::vector_instructions().to_owned(),
+            compute_units: cpu.threads() as u32,
+            ..Self::today(&scale)
+        };
+        cpu.install(|| {
+            for (done, part) in in_order(&options.parts).enumerate() {
+                observe(Progress { done, parts: options.parts.len(), now: &part.to_string() });
+                host::measure(part, &scale, &mut peak)?;
+            }
+            Ok(peak)
+        })
+    }
+
+    /// Nothing measured yet.
+    fn today(scale: &Scale) -> Self {
+        Self {
+            date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
+            lanefield: env!("CARGO_PKG_VERSION").to_owned(),
+            buffer_bytes: scale.stream_bytes as u64,
+            ..Self::default()
+        }
+    }
+
+    /// Keeps what a working set of each size gives, and where that stays the same; what the nearest and the second cache give.
+    fn keep_working_sets(&mut self, place: Place, sets: Vec<WorkingSet>) -> (Option<f64>, Option<f64>) {
+        let curve: Vec<(u64, f64)> = sets.iter().map(|set| (set.bytes, set.gb_per_second)).collect();
+        let rates: Vec<f64> = curve.iter().map(|&(_, rate)| rate).collect();
+        self.working_sets.extend(sets);
+        self.plateaus.extend(plateaus(place, &curve));
+        nearest_caches(&rates, f64::max)
+    }
+
+    /// Keeps latencies by size, those of the caches, and that of the largest size.
+    fn keep_chases(&mut self, chases: Vec<Chase>) {
+        let times: Vec<f64> = chases.iter().map(|chase| chase.nanoseconds).collect();
+        (self.latency_nanoseconds.l1, self.latency_nanoseconds.l2) = nearest_caches(&times, f64::min);
+        self.latency_nanoseconds.memory = times.last().copied();
+        self.chases.extend(chases);
+    }
+}
+
+/// The parts that are wanted, each once, in the order in which they are measured.
+fn in_order(wanted: &[Part]) -> impl Iterator<Item = Part> {
+    Part::ALL.into_iter().filter(|part| wanted.contains(part))
+}
+
+/// Runs once uncounted, then `samples` times, at least once.
+fn sampled(samples: usize, mut run: impl FnMut() -> Result<f64, BackendError>) -> Result<Spread, BackendError> {
+    run()?;
+    let times = (0..samples.max(1)).map(|_| run()).collect::<Result<Vec<f64>, _>>()?;
+    Ok(spread(times))
+}
+
+/// The spread of times, of which there is one at least.
+fn spread(times: Vec<f64>) -> Spread {
+    Spread::of(times).unwrap_or(Spread { median: f64::NAN, tenth: f64::NAN, ninetieth: f64::NAN })
+}
+
+/// 10⁹ a second.
+fn rate(amount: usize, seconds: &Spread) -> f64 {
+    amount as f64 / seconds.median / 1e9
+}

@@ -1,0 +1,309 @@
+//! What is recorded of a device's ceilings. As JSON these fields, with `"kind": "peak"`.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use super::plateau::Plateau;
+use crate::Spread;
+use crate::bandwidth::Operation;
+
+/// The ceilings of a device: single figures first, then the sweeps that they were taken from. What was not measured is none.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(tag = "kind", rename = "peak")]
+pub struct Peak {
+    /// The device, as `lanefield devices` names it.
+    pub device: String,
+    /// Version of its driver; of the CPU reference, the vector instructions of this program.
+    pub driver: String,
+    /// When it was measured, in UTC, as RFC 3339 has it.
+    pub date: String,
+    /// Version of Lanefield.
+    pub lanefield: String,
+    /// Compute units; of the CPU reference, threads.
+    pub compute_units: u32,
+    /// Clock of the compute units in MHz that the driver names; none where it does not.
+    pub max_clock_mhz: Option<u32>,
+    /// Clocks that a tool of the vendor reports, right after the heaviest kernels.
+    pub clocks: Option<Clocks>,
+    /// Bytes of a buffer of the bandwidths.
+    pub buffer_bytes: u64,
+    /// Bytes read, in 10⁹ a second: the best of several ways, the median of several runs.
+    pub read_gb_per_second: Option<f64>,
+    /// Bytes written, likewise.
+    pub write_gb_per_second: Option<f64>,
+    /// Bytes read and bytes written of a copy, likewise.
+    pub copy_gb_per_second: Option<f64>,
+    /// Bytes of two streams read and one written, likewise.
+    pub triad_gb_per_second: Option<f64>,
+    /// What the second cache delivers to all compute units together.
+    pub l2_gb_per_second: Option<f64>,
+    /// What the nearest caches deliver, of all compute units together.
+    pub l1_gb_per_second: Option<f64>,
+    /// What the local memories deliver, of all compute units together.
+    pub local_gb_per_second: Option<f64>,
+    /// What a launch costs: the time from one start to the next of empty kernels that are queued one after the other. Of the CPU reference: the
+    /// time to start all threads and to wait for them.
+    pub launch_microseconds: Option<f64>,
+    /// Fused multiply-adds of f32, two operations each, in 10⁹ a second.
+    pub f32_gflop_per_second: Option<f64>,
+    /// The same of f64.
+    pub f64_gflop_per_second: Option<f64>,
+    /// The same of f32 with numbers that are stored in 16 bits.
+    pub sixteen_bit_gflop_per_second: Option<f64>,
+    /// Nanoseconds of a load that waits for the one before.
+    pub latency_nanoseconds: Latencies,
+    /// The copy bandwidth over time.
+    pub drift: Option<Drift>,
+    /// All ways in which bandwidths were measured, the best of each operation first.
+    pub streams: Vec<Stream>,
+    /// From memory's bound to arithmetic's.
+    pub intensity: Vec<Intensity>,
+    /// Bandwidth by size of what is read again and again.
+    pub working_sets: Vec<WorkingSet>,
+    /// Where it stays the same from size to size.
+    pub plateaus: Vec<Plateau>,
+    /// Latency by size of what is gone through.
+    pub chases: Vec<Chase>,
+    /// What a launch costs, in its parts.
+    pub launch: Option<LaunchCost>,
+    /// To the device and back.
+    pub transfers: Vec<Transfer>,
+}
+
+/// Clocks, as a tool reports them.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Clocks {
+    /// What was asked.
+    pub source: String,
+    /// Clock of the compute units now, in MHz.
+    pub units_mhz: Option<f64>,
+    /// The highest that it may have.
+    pub units_max_mhz: Option<f64>,
+    /// Clock of the memory now, in MHz.
+    pub memory_mhz: Option<f64>,
+    /// Power drawn, in watts.
+    pub power_watts: Option<f64>,
+    /// Temperature, in degrees Celsius.
+    pub temperature_celsius: Option<f64>,
+}
+
+/// Latencies by place.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Latencies {
+    /// The nearest cache.
+    pub l1: Option<f64>,
+    /// The second cache.
+    pub l2: Option<f64>,
+    /// Memory: the largest set that was gone through.
+    pub memory: Option<f64>,
+    /// Local memory.
+    pub local: Option<f64>,
+}
+
+/// One way of copying, measured at several times: what warming up changes, and what heavy work does.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Drift {
+    /// The first copy of all, before anything was warm, in 10⁹ bytes a second.
+    pub cold: f64,
+    /// After the warm-up.
+    pub start: f64,
+    /// After all other measurements, right behind the heaviest kernels, in new buffers.
+    pub end: f64,
+    /// After a second of rest, in the same buffers.
+    pub rested: f64,
+}
+
+impl Drift {
+    /// What counts as a difference.
+    const NOTICEABLE: f64 = 0.03;
+
+    /// Whether two of the copies that were made warm differ by more than 3 %.
+    pub fn is_noticeable(&self) -> bool {
+        let warm = [self.start, self.end, self.rested];
+        let least = warm.into_iter().fold(f64::INFINITY, f64::min);
+        let most = warm.into_iter().fold(0.0, f64::max);
+        most - least > Self::NOTICEABLE * most
+    }
+}
+
+/// A bandwidth, measured in one way.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Stream {
+    /// What was done.
+    pub operation: Operation,
+    /// How: accesses, work-groups, order, hints.
+    pub way: String,
+    /// 10⁹ bytes a second, at the median time.
+    pub gb_per_second: f64,
+    /// Seconds of a run.
+    pub seconds: Spread,
+}
+
+/// How numbers are stored that arithmetic is done with.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Stored {
+    /// 32-bit.
+    #[serde(rename = "f32")]
+    F32,
+    /// 64-bit.
+    #[serde(rename = "f64")]
+    F64,
+    /// 16-bit integers, computed with in f32.
+    #[serde(rename = "16-bit")]
+    Sixteen,
+}
+
+impl Stored {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::F32, Self::F64, Self::Sixteen];
+
+    /// Bytes of a number.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::F64 => 8,
+            Self::Sixteen => 2,
+        }
+    }
+}
+
+impl fmt::Display for Stored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::Sixteen => "16-bit",
+        })
+    }
+}
+
+/// Numbers that are read, taken through some fused multiply-adds, and written.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Intensity {
+    /// How they are stored.
+    pub stored: Stored,
+    /// Fused multiply-adds of each.
+    pub fma_per_element: u32,
+    /// Arithmetic intensity: operations for each byte that is read or written.
+    pub flops_per_byte: f64,
+    /// Bytes, in 10⁹ a second.
+    pub gb_per_second: f64,
+    /// Operations, in 10⁹ a second.
+    pub gflop_per_second: f64,
+    /// Seconds of a run.
+    pub seconds: Spread,
+}
+
+/// Where the bytes lie that are read again and again.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Place {
+    /// Each compute unit has a set of its own.
+    Own,
+    /// All compute units have the same set, and, where the device can be told so, read past the nearest cache.
+    Shared,
+    /// Local memory.
+    Local,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Own => "a set for each unit",
+            Self::Shared => "one set for all units",
+            Self::Local => "local memory",
+        })
+    }
+}
+
+/// Bandwidth of a set of some size.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct WorkingSet {
+    /// Whose it is.
+    pub place: Place,
+    /// Its bytes: those of one unit where each has its own.
+    pub bytes: u64,
+    /// What all units read together, in 10⁹ bytes a second.
+    pub gb_per_second: f64,
+    /// Seconds of a run.
+    pub seconds: Spread,
+}
+
+/// Latency in a set of some size, gone through in random order.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Chase {
+    /// [`Place::Local`], or memory behind its caches.
+    pub place: Place,
+    /// Bytes of the set.
+    pub bytes: u64,
+    /// Nanoseconds a load, at the median time; the address arithmetic of a load is part of it.
+    pub nanoseconds: f64,
+    /// Seconds of a run.
+    pub seconds: Spread,
+}
+
+/// What a launch of an empty kernel costs.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct LaunchCost {
+    /// Microseconds from the call to the start on the device, of a launch that waits for nothing.
+    pub queued_to_start_microseconds: Option<Spread>,
+    /// From start to end.
+    pub run_microseconds: Option<Spread>,
+    /// From one start to the next, of launches that are queued one after the other.
+    pub back_to_back_microseconds: Option<Spread>,
+    /// From the call until the host knows that it is done.
+    pub round_trip_microseconds: Spread,
+}
+
+/// Where bytes lie in the host's memory.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum HostMemory {
+    /// Ordinary memory.
+    Pageable,
+    /// Memory that the driver has made ready for the device.
+    Pinned,
+    /// Ordinary memory, to and from device memory that is mapped into the host's address space for it.
+    Mapped,
+}
+
+impl HostMemory {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Pageable, Self::Pinned, Self::Mapped];
+}
+
+impl fmt::Display for HostMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pageable => "pageable",
+            Self::Pinned => "pinned",
+            Self::Mapped => "mapped",
+        })
+    }
+}
+
+/// Which way bytes go.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Towards {
+    /// From the host.
+    Device,
+    /// From the device.
+    Host,
+}
+
+/// A transfer between host and device: wall time, until the bytes are there.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Transfer {
+    /// Where the host has them.
+    pub memory: HostMemory,
+    /// Which way they go.
+    pub towards: Towards,
+    /// How many.
+    pub bytes: u64,
+    /// 10⁹ bytes a second, at the median time.
+    pub gb_per_second: f64,
+    /// Seconds of a transfer.
+    pub seconds: Spread,
+}

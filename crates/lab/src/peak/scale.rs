@@ -1,0 +1,135 @@
+//! How large buffers and sets are, and how often is measured: by the kind of device, and by how much time there is.
+
+use lanefield::backend::opencl::{Context, DeviceKind};
+
+use super::PeakOptions;
+
+const MIB: usize = 1 << 20;
+
+/// Sizes, in bytes, and numbers of runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Scale {
+    /// Whether kernels run on a CPU: one work-item a group there, with wide accesses, since its compilers put no work-items with loops into
+    /// vectors.
+    pub is_cpu: bool,
+    /// Whether fewer ways and sizes are tried.
+    pub quick: bool,
+    /// Compute units, or threads.
+    pub units: usize,
+    /// A buffer of the bandwidths.
+    pub stream_bytes: usize,
+    /// A buffer of what is computed with.
+    pub intensity_bytes: usize,
+    /// The largest set of one unit that is read again and again.
+    pub own_most: usize,
+    /// The largest set of all units.
+    pub shared_most: usize,
+    /// The largest set that is gone through load by load.
+    pub chase_most: usize,
+    /// The largest transfer.
+    pub transfer_most: usize,
+    /// Bytes of a line: where one load does not fetch what the next one needs.
+    pub line: usize,
+    /// Counted runs.
+    pub samples: usize,
+}
+
+impl Scale {
+    /// For an OpenCL device.
+    pub fn of_device(context: &Context, options: &PeakOptions) -> Self {
+        let info = context.info();
+        let is_cpu = info.kind == DeviceKind::Cpu;
+        let room = info.max_allocation_bytes.min(info.global_memory_bytes / 8) as usize;
+        let units = info.compute_units.max(1) as usize;
+        let scale = match is_cpu {
+            true => Self::of_cpu(units, options.quick, info.global_cache_bytes as usize),
+            false => Self {
+                is_cpu,
+                quick: options.quick,
+                units,
+                stream_bytes: if options.quick { 1024 * MIB } else { 4096 * MIB },
+                intensity_bytes: 256 * MIB,
+                // 132 units of 256 KiB of L1; the sets of all together are larger than L2.
+                own_most: MIB,
+                shared_most: 256 * MIB,
+                chase_most: if options.quick { 256 * MIB } else { 1024 * MIB },
+                transfer_most: if options.quick { 64 * MIB } else { 256 * MIB },
+                line: 128,
+                samples: if options.quick { 5 } else { 11 },
+            },
+        };
+        scale.limited(room).limited(options.most_bytes.unwrap_or(usize::MAX))
+    }
+
+    /// For the threads of the CPU reference.
+    pub fn of_host(threads: usize, options: &PeakOptions) -> Self {
+        Self::of_cpu(threads, options.quick, last_cache()).limited(options.most_bytes.unwrap_or(usize::MAX))
+    }
+
+    fn of_cpu(units: usize, quick: bool, last_cache: usize) -> Self {
+        // Beyond half a GiB a buffer costs more time to fill than it tells.
+        let past_the_cache = (2 * last_cache).clamp(256 * MIB, 512 * MIB);
+        Self {
+            is_cpu: true,
+            quick,
+            units,
+            stream_bytes: if quick { 256 * MIB } else { past_the_cache },
+            intensity_bytes: if quick { 32 * MIB } else { 128 * MIB },
+            own_most: if quick { 16 * MIB } else { past_the_cache / units },
+            shared_most: if quick { 16 * MIB } else { past_the_cache },
+            chase_most: if quick { 64 * MIB } else { past_the_cache },
+            transfer_most: if quick { 16 * MIB } else { 256 * MIB },
+            line: 64,
+            samples: if quick { 3 } else { 7 },
+        }
+    }
+
+    /// The same with no buffer larger than `most`.
+    fn limited(self, most: usize) -> Self {
+        let least = |bytes: usize| bytes.min(most).max(4096);
+        Self {
+            stream_bytes: least(self.stream_bytes),
+            intensity_bytes: least(self.intensity_bytes),
+            own_most: least(self.own_most.min(most / self.units)),
+            shared_most: least(self.shared_most),
+            chase_most: least(self.chase_most),
+            transfer_most: least(self.transfer_most),
+            ..self
+        }
+    }
+
+    /// Powers of two from 4 KiB up, every second one where there is little time.
+    pub(super) fn sizes(&self, most: usize) -> Vec<usize> {
+        let sizes = super::ladder(4096, most as u64).into_iter().map(|size| size as usize);
+        sizes.step_by(if self.quick { 2 } else { 1 }).collect()
+    }
+}
+
+/// Bytes of the host's last cache, 0 where the system does not tell.
+fn last_cache() -> usize {
+    let size = |index: usize| {
+        let text = std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size")).ok()?;
+        text.trim().strip_suffix('K')?.parse::<usize>().ok().map(|kib| kib << 10)
+    };
+    (0..8).filter_map(size).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_holds_for_every_buffer_and_for_the_sets_of_all_units_together() {
+        let options = PeakOptions { most_bytes: Some(1 << 20), ..PeakOptions::default() };
+        let scale = Scale::of_host(4, &options);
+        assert_eq!((scale.stream_bytes, scale.intensity_bytes, scale.own_most), (1 << 20, 1 << 20, 1 << 18));
+        assert_eq!((scale.shared_most, scale.chase_most, scale.transfer_most), (1 << 20, 1 << 20, 1 << 20));
+    }
+
+    #[test]
+    fn quick_sizes_are_every_second_power_of_two() {
+        let scale = |quick| Scale { quick, ..Scale::of_host(2, &PeakOptions::default()) };
+        assert_eq!(scale(false).sizes(40_000), [4096, 8192, 16384, 32768]);
+        assert_eq!(scale(true).sizes(40_000), [4096, 16384]);
+    }
+}

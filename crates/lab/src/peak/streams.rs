@@ -1,0 +1,181 @@
+//! Read, write, copy and triad in several ways, and the copy over time: before a device is warm, after that, and behind heavy kernels.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use lanefield::backend::BackendError;
+use lanefield::backend::opencl::Context;
+
+use super::record::{Drift, Peak, Stream};
+use super::{Operation, Scale, rate, spread};
+use crate::bandwidth::{DeviceStreams, Shape, Walk, median};
+
+/// A device copies so long before anything is measured: clocks go up.
+const WARM_UP: Duration = Duration::from_millis(300);
+/// A rest in which clocks may recover, and in which nothing is cooled for long.
+const REST: Duration = Duration::from_secs(1);
+
+/// Loads at once and work-items a group; groups of more than 256 are built for their size, so there are fewer of these.
+const GROUPS: [(usize, usize); 10] =
+    [(2, 256), (4, 128), (4, 256), (4, 512), (4, 1024), (8, 128), (8, 256), (8, 512), (8, 1024), (16, 256)];
+/// Ways that are recorded of each operation, beside the plain one.
+const RECORDED: usize = 8;
+
+/// The copy bandwidth as it was before anything else.
+pub(super) struct Warm {
+    /// Cold, and warmed up, in 10⁹ bytes a second; none where nobody wants them.
+    copies: Option<(f64, f64)>,
+}
+
+impl Warm {
+    /// Warms a device up, and measures what that changes.
+    pub(super) fn up(context: &Context, scale: &Scale, wanted: bool) -> Result<Self, BackendError> {
+        let streams = DeviceStreams::new(context, Operation::Copy, scale.stream_bytes)?;
+        // The first launch may build; the second is the first that counts.
+        streams.run(&Shape::PLAIN)?;
+        let cold = streams.run(&Shape::PLAIN)?;
+        let start = Instant::now();
+        while start.elapsed() < WARM_UP {
+            streams.run(&Shape::PLAIN)?;
+        }
+        let bandwidth = |seconds: f64| streams.bytes_moved() as f64 / seconds / 1e9;
+        let warm = median(streams.times(&Shape::PLAIN, scale.samples)?);
+        Ok(Self { copies: wanted.then(|| (bandwidth(cold), bandwidth(warm))) })
+    }
+
+    /// Measures the same copy again, in new buffers.
+    pub(super) fn drift(self, context: &Context, scale: &Scale) -> Result<Option<Drift>, BackendError> {
+        let Some((cold, start)) = self.copies else { return Ok(None) };
+        let streams = DeviceStreams::new(context, Operation::Copy, scale.stream_bytes)?;
+        let measured = || -> Result<f64, BackendError> {
+            let seconds = median(streams.times(&Shape::PLAIN, scale.samples)?);
+            Ok(streams.bytes_moved() as f64 / seconds / 1e9)
+        };
+        let end = measured()?;
+        sleep(REST);
+        Ok(Some(Drift { cold, start, end, rested: measured()? }))
+    }
+}
+
+/// The ways in which an operation is tried.
+pub(super) fn shapes(operation: Operation, scale: &Scale) -> Vec<Shape> {
+    let plain = Shape::PLAIN;
+    if scale.is_cpu {
+        // A compiler for CPUs puts work-items into vectors where there is one element each; with loops it does not, and goes through each
+        // group's memory item by item, so that there one work-item has all of a group's.
+        let pieces = Shape {
+            element_bytes: 64,
+            at_once: 4,
+            group: 1,
+            groups_a_unit: Some(4),
+            walk: Walk::Chunk,
+            past_caches: false,
+        };
+        return match (operation, scale.quick) {
+            (Operation::Read, _) | (_, true) => vec![plain, pieces],
+            _ => vec![plain, pieces, Shape { past_caches: true, ..pieces }, Shape { past_caches: true, ..plain }],
+        };
+    }
+    let many = Shape { at_once: 8, ..plain };
+    let mut shapes = vec![plain];
+    if scale.quick {
+        shapes.extend([None, Some(4), Some(8), Some(16)].map(|groups_a_unit| Shape { groups_a_unit, ..many }));
+        return shapes;
+    }
+    // Widths of an access.
+    for element_bytes in [4, 8] {
+        shapes.extend([Shape { element_bytes, ..plain }, Shape { element_bytes, ..many }]);
+        shapes.push(Shape { element_bytes, groups_a_unit: Some(8), ..many });
+    }
+    // Hints, loads in flight, sizes of groups, their number, the order.
+    shapes.push(Shape { past_caches: true, ..plain });
+    for past_caches in [false, true] {
+        for (at_once, group) in GROUPS {
+            for groups_a_unit in [None, Some(1), Some(2), Some(4), Some(8), Some(16), Some(32)] {
+                // Fewer leave a unit without work; more than it holds wait for each other.
+                if groups_a_unit.is_none_or(|groups| (512..=4096).contains(&(groups * group))) {
+                    let shape = Shape { at_once, group, groups_a_unit, past_caches, ..plain };
+                    shapes.extend([Walk::Stride, Walk::Chunk].map(|walk| Shape { walk, ..shape }));
+                }
+            }
+        }
+    }
+    shapes
+}
+
+/// Measures every operation in every way that the device can run; the best of each comes first.
+pub(super) fn measure(
+    context: &Context,
+    scale: &Scale,
+    peak: &mut Peak,
+    tell: &mut dyn FnMut(&str),
+) -> Result<(), BackendError> {
+    for operation in Operation::ALL {
+        let streams = DeviceStreams::new(context, operation, scale.stream_bytes)?;
+        let mut measured = Vec::new();
+        let shapes = shapes(operation, scale);
+        for shape in &shapes {
+            tell(&format!("{operation}: {shape}"));
+            let few = if shapes.len() > 20 { scale.samples.min(3) } else { scale.samples };
+            match streams.times(shape, few) {
+                Ok(times) => measured.push((*shape, median(times))),
+                // The plain way must work; of the others, a device may be too small for some.
+                Err(error) if *shape == Shape::PLAIN => return Err(error),
+                Err(_) => {}
+            }
+        }
+        measured.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let (plain, rest): (Vec<_>, Vec<_>) = measured.into_iter().partition(|(shape, _)| *shape == Shape::PLAIN);
+        // Again, with all samples.
+        let mut found = Vec::new();
+        for (shape, _) in rest.into_iter().take(RECORDED).chain(plain) {
+            let times = streams.times(&shape, scale.samples)?;
+            found.push(stream(operation, shape.to_string(), streams.bytes_moved(), times));
+        }
+        found.sort_by(|a, b| b.gb_per_second.total_cmp(&a.gb_per_second));
+        peak.keep_streams(operation, found);
+    }
+    Ok(())
+}
+
+/// What is recorded of some runs.
+pub(super) fn stream(operation: Operation, way: String, bytes_moved: usize, times: Vec<f64>) -> Stream {
+    let seconds = spread(times);
+    Stream { operation, way, gb_per_second: rate(bytes_moved, &seconds), seconds }
+}
+
+impl Peak {
+    /// Keeps the ways of an operation, the best of which comes first.
+    pub(super) fn keep_streams(&mut self, operation: Operation, streams: Vec<Stream>) {
+        let best = streams.first().map(|stream| stream.gb_per_second);
+        match operation {
+            Operation::Read => self.read_gb_per_second = best,
+            Operation::Write => self.write_gb_per_second = best,
+            Operation::Copy => self.copy_gb_per_second = best,
+            Operation::Triad => self.triad_gb_per_second = best,
+        }
+        self.streams.extend(streams);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::super::PeakOptions;
+    use super::*;
+
+    #[test]
+    fn every_way_of_every_scale_is_tried_once_and_the_plain_one_is_among_them() {
+        for quick in [false, true] {
+            for is_cpu in [false, true] {
+                let scale = Scale { quick, is_cpu, ..Scale::of_host(2, &PeakOptions::default()) };
+                for operation in Operation::ALL {
+                    let shapes = shapes(operation, &scale);
+                    let distinct: HashSet<Shape> = shapes.iter().copied().collect();
+                    assert!(distinct.len() == shapes.len() && distinct.contains(&Shape::PLAIN), "{shapes:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Bytes to the device and back, from ordinary, pinned and mapped memory, in wall time until they are there.
+
+use std::time::Instant;
+
+use lanefield::backend::BackendError;
+use lanefield::backend::opencl::{Buffer, Context};
+
+use super::record::{HostMemory, Peak, Towards, Transfer};
+use super::{Scale, ladder, rate, sampled};
+use crate::bandwidth::random_word;
+
+/// Measures all of them, by size.
+pub(super) fn measure(
+    context: &Context,
+    scale: &Scale,
+    peak: &mut Peak,
+    tell: &mut dyn FnMut(&str),
+) -> Result<(), BackendError> {
+    let most = scale.transfer_most;
+    let mut device = context.allocate(most, "the device's end of a transfer")?;
+    let mut pageable: Vec<u8> = (0..most as u32 / 4).flat_map(|place| random_word(place).to_ne_bytes()).collect();
+    let mut pinned = context.allocate_host(most, "the host's end of a transfer")?;
+    pinned.as_mut_slice()[..pageable.len()].copy_from_slice(&pageable);
+    for memory in HostMemory::ALL {
+        let host = if memory == HostMemory::Pinned { pinned.as_mut_slice() } else { pageable.as_mut_slice() };
+        for bytes in ladder(4096, most as u64).into_iter().step_by(2) {
+            tell(&format!("transfers, {memory}, {} KiB", bytes >> 10));
+            let host = &mut host[..bytes as usize];
+            for towards in [Towards::Device, Towards::Host] {
+                let seconds = sampled(scale.samples, || {
+                    let start = Instant::now();
+                    transfer(context, &mut device, host, memory, towards)?;
+                    Ok(start.elapsed().as_secs_f64())
+                })?;
+                peak.transfers.push(Transfer {
+                    memory,
+                    towards,
+                    bytes,
+                    gb_per_second: rate(bytes as usize, &seconds),
+                    seconds,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+fn transfer(
+    context: &Context,
+    device: &mut Buffer,
+    host: &mut [u8],
+    memory: HostMemory,
+    towards: Towards,
+) -> Result<(), BackendError> {
+    match (memory, towards) {
+        (HostMemory::Mapped, Towards::Device) => context.write_mapped(device, 0, host)?,
+        (HostMemory::Mapped, Towards::Host) => {
+            context.read_mapped(device, 0, host.len(), |bytes| host.copy_from_slice(bytes))?;
+        }
+        (_, Towards::Device) => context.write(device, 0, host)?,
+        (_, Towards::Host) => context.read(device, 0, host)?,
+    }
+    Ok(())
+}

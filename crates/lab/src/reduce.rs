@@ -1,0 +1,363 @@
+//! Sums over sites, timed in every form and launch shape: the words of a large object packed first (staged), reduced where they are loaded
+//! (fused), or all in one work-item (serial words), each as a tree, beside the exact sum. That the forms give the same bits is checked on
+//! the results that were timed. Kernels: `cl/reduce.cl` and `reference/src/kernels/reduce.rs`.
+
+mod report;
+
+use std::collections::{HashMap, HashSet};
+
+use lanefield::backend::opencl::{Finish, SumForm, SumOptions};
+use lanefield::backend::{BackendError, Cpu, OpenCl, Sum};
+use lanefield::verify::{Numbers, TestData, Tested};
+use lanefield_reference::field::{SiteObject, Spinors, Words};
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::{
+    AcceleratorThreads, Extents, LaneChoice, Lattice, LatticeOptions, LayoutError, ReductionDevice, Sites, TreePlan,
+    get_num_blocks_and_threads,
+};
+use num_complex::Complex;
+
+use crate::bandwidth::{Bandwidth, median};
+
+pub use report::{Agreement, Operation, ReduceReport, ReduceRow, Seconds, Shape};
+
+/// Sites a group that are gone through: the work-items of a group are these times the lanes.
+pub const SITES_A_GROUP: [usize; 4] = [2, 8, 16, 32];
+/// Most threads of a tree that are summed in halves.
+const WARP: usize = 32;
+
+/// A backend whose sums can be measured.
+pub trait Measured: Tested + Bandwidth {
+    /// Whether it has several forms of a sum.
+    const HAS_FORMS: bool;
+    /// What Grid's geometry of a reduction would see of it.
+    fn reduction_device(&self) -> ReductionDevice;
+}
+
+impl Measured for Cpu {
+    const HAS_FORMS: bool = false;
+    /// No block reduction runs here by itself: it replays an H200's.
+    fn reduction_device(&self) -> ReductionDevice {
+        ReductionDevice::H200
+    }
+}
+
+impl Measured for OpenCl {
+    const HAS_FORMS: bool = true;
+    fn reduction_device(&self) -> ReductionDevice {
+        let info = self.context().info();
+        let max_threads = info.max_work_group_size.min(info.max_work_item_sizes[0]).min(TreePlan::MOST_THREADS);
+        ReductionDevice {
+            warp: info.preferred_work_group_multiple.unwrap_or(WARP).next_power_of_two().min(max_threads),
+            max_threads,
+            local_bytes: info.local_memory_bytes as usize,
+            compute_units: info.compute_units as usize,
+        }
+    }
+}
+
+/// What is measured.
+#[derive(Clone, Copy, Debug)]
+pub struct ReduceBench {
+    /// Extents of the lattice.
+    pub extents: Extents,
+    /// Width of the lanes.
+    pub lanes: LaneChoice,
+    /// The object whose words are summed.
+    pub object: Words,
+    /// Words of a bundle of the staged and fused forms, and of the plan; no more than the object has are taken.
+    pub bundle: usize,
+    /// How the sums of groups become one.
+    pub finish: Option<Finish>,
+    /// Timed runs of each row, after one that is not.
+    pub samples: usize,
+}
+
+/// How far a measurement has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// Rows done.
+    pub done: usize,
+    /// Rows in all.
+    pub rows: usize,
+    /// What is measured now.
+    pub now: &'a str,
+}
+
+/// One row before it is measured.
+struct Planned {
+    operation: Operation,
+    shape: Shape,
+    group: Option<usize>,
+    form: String,
+    /// What to sum, and how; or why that cannot be.
+    setup: Result<(Sum, SumOptions), String>,
+}
+
+/// Rows of the spinor fields, in each precision.
+const SPINOR_ROWS: usize = 4;
+
+/// Measures sums of the words of fields of `R` on a backend; then norms and inner products of spinors of both precisions. What cannot be
+/// run fills its row with the reason.
+///
+/// # Errors
+/// Where no row at all could be run: a lattice that cannot be laid out, no room for the field, no read bandwidth.
+pub fn measure<R: Vectors, B: Measured>(
+    backend: &mut B,
+    bench: &ReduceBench,
+    mut observe: impl FnMut(Progress<'_>),
+) -> Result<ReduceReport, BackendError> {
+    let device = backend.reduction_device();
+    let lattice = lay_out::<R>(bench)?;
+    let plan = get_num_blocks_and_threads(bundle_of(bench) * size_of::<Complex<f64>>(), &device);
+    let blocks = get_num_blocks_and_threads(size_of::<Complex<f64>>(), &device)?.blocks();
+    let planned = planned::<B>(bench, lattice.nsimd(), blocks, &plan);
+    let rows = planned.len() + 2 * SPINOR_ROWS;
+    observe(Progress { done: 0, rows, now: "read bandwidth" });
+    let read_bandwidth = backend.read_bandwidth()?;
+    let mut measuring =
+        Measuring { backend, bench, observe, expected: HashMap::new(), reads: HashMap::new(), done: Vec::new(), rows };
+
+    (measuring.observe)(Progress { done: 0, rows, now: "making the field" });
+    let x = TestData::new(1).field::<R, Words>(lattice, Sites::Full, bench.object, Numbers::Ordinary, 0)?;
+    let x = measuring.backend.upload(x)?;
+    let bytes = field_bytes::<R>(&lattice, bench.object.words());
+    for row in planned {
+        measuring.row::<R>(row, bench.object.name(), bytes, |backend, sum| backend.sum(&x, sum));
+    }
+    drop(x);
+    measuring.spinors::<f32>(&device);
+    measuring.spinors::<f64>(&device);
+
+    let Measuring { backend, expected, done, .. } = measuring;
+    backend.set_sum_options(SumOptions::default());
+    Ok(ReduceReport { lattice, plan: plan.ok(), read_bandwidth, rows: done, agreement: agreement(expected) })
+}
+
+/// Bytes of a field of objects of `words` complex numbers.
+fn field_bytes<R: Vectors>(lattice: &Lattice, words: usize) -> u64 {
+    (lattice.extents().volume() * words * size_of::<Complex<R>>()) as u64
+}
+
+fn lay_out<R: Vectors>(bench: &ReduceBench) -> Result<Lattice, LayoutError> {
+    Lattice::new(bench.extents, R::COMPLEX, LatticeOptions { lanes: bench.lanes, ..LatticeOptions::default() })
+}
+
+/// A bundle has no more words than the object.
+fn bundle_of(bench: &ReduceBench) -> usize {
+    bench.bundle.min(bench.object.words()).max(1)
+}
+
+/// The rows of the object's field.
+fn planned<B: Measured>(
+    bench: &ReduceBench,
+    nsimd: usize,
+    blocks: usize,
+    plan: &Result<TreePlan, LayoutError>,
+) -> Vec<Planned> {
+    let bundle = bundle_of(bench);
+    let options = SumOptions { finish: bench.finish, ..SumOptions::default() };
+    let mut forms = vec![None];
+    if B::HAS_FORMS {
+        let fused = SumForm::Fused(bundle);
+        forms = [SumForm::Staged(bundle), fused, SumForm::SerialWords].map(Some).to_vec();
+        if SumForm::FASTEST_TREE != fused {
+            forms.insert(2, Some(SumForm::FASTEST_TREE));
+        }
+    }
+    let shapes = SITES_A_GROUP.map(Shape::SitesAGroup).into_iter().chain([Shape::Plan]);
+    let mut rows = Vec::new();
+    for shape in shapes {
+        let (sites, plan) = match shape {
+            Shape::SitesAGroup(sites) => (sites, TreePlan::with_warp(sites * nsimd, blocks, WARP.min(sites * nsimd))),
+            Shape::Plan | Shape::Default => {
+                (plan.as_ref().map_or(1, |plan| (plan.threads() / nsimd).max(1)), plan.clone())
+            }
+        };
+        let group = plan.as_ref().map(TreePlan::threads).ok();
+        let row = |form: String, setup| Planned { operation: Operation::Sum, shape, group, form, setup };
+        for form in &forms {
+            let pack = AcceleratorThreads::new(sites);
+            let setup =
+                plan.clone().and_then(|plan| Ok((Sum::Tree(plan), SumOptions { form: *form, pack: pack?, ..options })));
+            let setup = setup.map_err(|error| error.to_string());
+            rows.push(row(form.map_or("tree".to_owned(), |form| form.to_string()), setup));
+        }
+        if B::HAS_FORMS {
+            rows.push(row("exact".to_owned(), Ok((Sum::Exact, SumOptions { group, ..options }))));
+        }
+    }
+    let setup = Ok((Sum::Exact, options));
+    rows.push(Planned {
+        operation: Operation::Sum,
+        shape: Shape::Default,
+        group: None,
+        form: "exact".to_owned(),
+        setup,
+    });
+    rows
+}
+
+/// What a sum must be equal to: the first one of its kind, and where that was taken.
+struct Expected {
+    bits: Vec<[u64; 2]>,
+    by: String,
+    sums: usize,
+    different: Vec<String>,
+}
+
+/// What makes two sums equal: the field, the operation, and how it is summed.
+type Kind = (&'static str, &'static str, Operation, Sum);
+
+struct Measuring<'m, B, O> {
+    backend: &'m mut B,
+    bench: &'m ReduceBench,
+    observe: O,
+    expected: HashMap<Kind, Expected>,
+    /// Seconds to read so many bytes.
+    reads: HashMap<u64, f64>,
+    done: Vec<ReduceRow>,
+    rows: usize,
+}
+
+impl<B: Measured, O: FnMut(Progress<'_>)> Measuring<'_, B, O> {
+    /// Measures one row, and compares its result with those of its kind.
+    fn row<R: Vectors>(
+        &mut self,
+        planned: Planned,
+        object: &'static str,
+        bytes: u64,
+        call: impl Fn(&B, Sum) -> Result<Vec<Complex<f64>>, BackendError>,
+    ) {
+        let Planned { operation, shape, group, form, setup } = planned;
+        let by = format!("{operation} of f{} {object}, {form}, {shape}", R::BITS);
+        (self.observe)(Progress { done: self.done.len(), rows: self.rows, now: &by });
+        let sum = setup.as_ref().ok().map(|(sum, _)| *sum);
+        let measured = setup.and_then(|(sum, options)| {
+            self.backend.set_sum_options(options);
+            let kind = (object, R::NAME, operation, sum);
+            self.timed(kind, &by, |backend| call(backend, sum)).map_err(|error| error.to_string())
+        });
+        let read_seconds = measured.is_ok().then(|| self.read_time(bytes)).flatten();
+        self.done.push(ReduceRow {
+            operation,
+            object,
+            precision: R::NAME,
+            shape,
+            group,
+            form,
+            sum: sum.map(|sum| sum.to_string()),
+            bytes,
+            seconds: measured.as_ref().ok().copied(),
+            read_seconds,
+            failure: measured.err(),
+        });
+        (self.observe)(Progress { done: self.done.len(), rows: self.rows, now: "" });
+    }
+
+    /// Seconds to read so many bytes and do nothing else; `None` where there is no room for a second field.
+    fn read_time(&mut self, bytes: u64) -> Option<f64> {
+        if let Some(seconds) = self.reads.get(&bytes) {
+            return Some(*seconds);
+        }
+        let seconds = self.backend.read_time(bytes as usize).ok()?;
+        self.reads.insert(bytes, seconds);
+        Some(seconds)
+    }
+
+    /// The first run builds programs and is not timed; the result of every run is compared.
+    fn timed(
+        &mut self,
+        kind: Kind,
+        by: &str,
+        call: impl Fn(&B) -> Result<Vec<Complex<f64>>, BackendError>,
+    ) -> Result<Seconds, BackendError> {
+        let mut results = vec![call(self.backend)?];
+        let mut times = Vec::with_capacity(self.bench.samples);
+        for _ in 0..self.bench.samples {
+            let backend = &*self.backend;
+            times.push(backend.time(&mut || {
+                results.push(call(backend)?);
+                Ok(())
+            })?);
+        }
+        let bits = |sums: &[Complex<f64>]| sums.iter().map(|z| [z.re.to_bits(), z.im.to_bits()]).collect::<Vec<_>>();
+        let expected = self.expected.entry(kind).or_insert_with(|| Expected {
+            bits: bits(&results[0]),
+            by: by.to_owned(),
+            sums: 0,
+            different: Vec::new(),
+        });
+        expected.sums += 1;
+        let different = results.iter().map(|result| bits(result)).find(|bits| *bits != expected.bits);
+        if let Some(bits) = different {
+            let word = bits.iter().zip(&expected.bits).position(|(found, expected)| found != expected);
+            let place = word.map_or("number of words".to_owned(), |word| format!("word {word}"));
+            let first = &expected.by;
+            expected.different.push(match by == first {
+                true => format!("{by}: one run differs from the next in {place}"),
+                false => format!("{by} differs from {first} in {place}"),
+            });
+        }
+        let least = times.iter().copied().fold(f64::INFINITY, f64::min);
+        let most = times.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        Ok(Seconds { median: median(times), least, most })
+    }
+
+    /// Norm and inner product of spinor fields, exact and as Grid's plan for the backend has it.
+    fn spinors<R: Vectors>(&mut self, device: &ReductionDevice) {
+        let fields = self.spinor_fields::<R>().map_err(|error| error.to_string());
+        let options = SumOptions { finish: self.bench.finish, ..SumOptions::default() };
+        let plan = get_num_blocks_and_threads(size_of::<Complex<f64>>(), device).map_err(|error| error.to_string());
+        let a_field = (self.bench.extents.volume() * Spinors::WORDS * size_of::<Complex<R>>()) as u64;
+        for (operation, bytes) in [(Operation::Norm2, a_field), (Operation::InnerProduct, 2 * a_field)] {
+            let tree = plan.clone().map(|plan| (Sum::Tree(plan), options));
+            let group = plan.as_ref().map(TreePlan::threads).ok();
+            let rows = [(Shape::Plan, "tree", group, tree), (Shape::Default, "exact", None, Ok((Sum::Exact, options)))];
+            for (shape, form, group, setup) in rows {
+                let row = |setup| Planned { operation, shape, group, form: form.to_owned(), setup };
+                match &fields {
+                    Ok([x, y]) => self.row::<R>(row(setup), Spinors::ONE.name(), bytes, |backend, sum| {
+                        Ok(vec![match operation {
+                            Operation::InnerProduct => backend.inner_product(x, y, sum)?,
+                            Operation::Norm2 | Operation::Sum => backend.norm2(x, sum)?.into(),
+                        }])
+                    }),
+                    Err(reason) => {
+                        self.row::<R>(row(Err(reason.clone())), Spinors::ONE.name(), bytes, |_, _| Ok(Vec::new()));
+                    }
+                }
+            }
+        }
+    }
+
+    fn spinor_fields<R: Vectors>(&self) -> Result<[B::Field<R, Spinors>; 2], BackendError> {
+        let lattice = lay_out::<R>(self.bench)?;
+        let field = |number| {
+            let field = TestData::new(2).spinor::<R>(lattice, Sites::Full, Numbers::Ordinary, number)?;
+            self.backend.upload(field)
+        };
+        Ok([field(0)?, field(1)?])
+    }
+}
+
+fn agreement(expected: HashMap<Kind, Expected>) -> Agreement {
+    let mut agreement = Agreement::default();
+    let mut plans = HashSet::new();
+    for ((_, _, _, sum), Expected { sums, different, .. }) in expected {
+        match sum {
+            Sum::Exact => agreement.exact_sums += sums,
+            Sum::Tree(plan) => {
+                agreement.tree_sums += sums;
+                plans.insert(plan);
+            }
+        }
+        agreement.different.extend(different);
+    }
+    agreement.plans = plans.len();
+    agreement.different.sort();
+    agreement
+}
+
+#[cfg(test)]
+mod tests;

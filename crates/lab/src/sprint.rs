@@ -1,0 +1,253 @@
+//! The changes that a study of a clover stencil on AMD's GPUs (EmPRiSM, a mentored sprint at Pawsey) made one after the other, as choices of
+//! Lanefield's kernels: where the hop is added up, the order of the legs, launch bounds, neighbours in local memory, accesses past the caches, and
+//! subdomains. Beside them
+//! what two things cost that Lanefield does not give up: its mapping of work-items, and its bits.
+
+use lanefield::backend::opencl::{
+    Accumulators, GroupSize, LinkLoads, Mapping, Neighbours, SiteOrder, Stores, Traversal, Tuning, Walk,
+};
+use lanefield::verify::KernelBuild;
+use lanefield_reference::layout::{AcceleratorThreads, DIMENSIONS, LayoutError, LegOrder};
+
+use super::kernels::KernelSet;
+use super::orders::{POINTS, SPRINT};
+use super::record::KernelRecord;
+use super::timing::{Sampling, time_kernel};
+use super::variant::{Timed, Variant};
+
+/// The lattices of the study.
+pub const LATTICES: [[usize; DIMENSIONS]; 3] = [[16, 16, 16, 32], [32, 32, 32, 64], [48, 48, 48, 64]];
+/// Numbers of subdomains in x, y and z.
+pub const SUBDOMAINS: [[usize; 3]; 4] = [[8, 4, 4], [4, 4, 4], [8, 8, 4], [1, 1, 1]];
+/// Registers of a work-item under the launch bounds: two groups of 256 fit an NVIDIA GPU's compute unit.
+const REGISTERS: u32 = 128;
+/// Work-items of the groups whose neighbours wait in local memory.
+const LARGE_GROUP: usize = 512;
+
+/// One stage of the study.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stage {
+    /// What it changed, in words.
+    pub name: String,
+    /// How kernels run.
+    pub variant: Variant,
+    /// The order of the legs, which changes bits.
+    pub legs: LegOrder,
+    /// Whether arithmetic is relaxed: the bits are then no one's.
+    pub relaxed_math: bool,
+}
+
+impl Stage {
+    /// Times a kernel, whose fields have the stage's order of legs, as the stage says.
+    pub fn time<B: Timed, S: KernelSet<B>>(
+        &self,
+        backend: &mut B,
+        set: &mut S,
+        kernel: S::Kernel,
+        sampling: Sampling,
+    ) -> KernelRecord {
+        let mut time = |backend: &mut B| time_kernel(backend, set, kernel, &self.variant, sampling);
+        let record = if self.relaxed_math { backend.in_relaxed_math(time) } else { time(backend) };
+        KernelRecord { variant: self.name.clone(), bit_true: !self.relaxed_math, ..record }
+    }
+}
+
+/// What the stages depend on.
+#[derive(Clone, Copy, Debug)]
+pub struct StageSetup {
+    /// Outer sites a work-group.
+    pub threads: AcceleratorThreads,
+    /// Outer sites of a result of one parity, in each dimension.
+    pub outer: [usize; DIMENSIONS],
+    /// Whether there is more than one way to run a kernel.
+    pub variants: bool,
+    /// Whether the compiler takes launch bounds.
+    pub bounds: bool,
+    /// Lanes of an outer site.
+    pub lanes: usize,
+    /// Work-items of the largest group that holds a spinor for each in local memory.
+    pub most_work_items: usize,
+}
+
+/// The stages. Each has the changes of those before it, but those that stand for themselves (`with …`: launch bounds, neighbours in local memory, the
+/// mapping, relaxed arithmetic), and the blocks and subdomains, of which each takes the place of the one before: blocks are visited one after the other in a
+/// memory as ever; of subdomains the memory itself consists, and stages of one order of sites follow each other. The last is what Lanefield does where nobody chooses. A backend that
+/// knows one way to run a kernel has the orders of the legs alone.
+///
+/// # Errors
+/// None that occurs: the orders are orders.
+pub fn stages(setup: StageSetup) -> Result<Vec<Stage>, LayoutError> {
+    let StageSetup { threads, outer, variants, bounds, lanes, most_work_items } = setup;
+    let tuning = Tuning {
+        link_loads: Some(LinkLoads::Cached),
+        stores: Some(Stores::Cached),
+        walk: Some(Walk::EachGroupOnce),
+        traversal: Some(Traversal::Memory),
+        mapping: Some(Mapping::LaneFast),
+        group_size: Some(GroupSize::Any),
+        most_registers: Some(0),
+        lane_form: None,
+        neighbours: Some(Neighbours::Registers),
+        link_sharing: None,
+    };
+    let with = |tuning, accumulators| Variant {
+        threads: Some(threads),
+        build: KernelBuild { access: None, site_order: None, tuning, accumulators: Some(accumulators) },
+    };
+    let in_registers = with(tuning, Accumulators::Registers);
+    let past_caches = Tuning { link_loads: Some(LinkLoads::PastL1), stores: Some(Stores::Streaming), ..tuning };
+    let (points, reordered) = (POINTS.parse()?, SPRINT.parse()?);
+
+    let stage = |name: &str, variant, legs| Stage { name: name.to_owned(), variant, legs, relaxed_math: false };
+    let default = stage("Lanefield's defaults", Variant::default(), LegOrder::DEFAULT);
+    if !variants {
+        let with_legs = |order: &str, legs| stage(&format!("legs {order}"), default.variant, legs);
+        return Ok(vec![with_legs(POINTS, points), with_legs(SPRINT, reordered), default]);
+    }
+    let mut stages = vec![
+        stage("accumulators in local memory", with(tuning, Accumulators::LocalMemory), points),
+        stage("accumulators in registers", in_registers, points),
+        stage(&format!("+ legs {SPRINT}"), in_registers, reordered),
+    ];
+    let sized = Tuning { group_size: Some(GroupSize::Required), ..tuning };
+    stages.push(stage("with launch bounds: groups of required size", with(sized, Accumulators::Registers), reordered));
+    if bounds {
+        let bounded = Tuning { most_registers: Some(REGISTERS), ..tuning };
+        let variant = with(bounded, Accumulators::Registers);
+        stages.push(stage(&format!("with launch bounds: at most {REGISTERS} registers"), variant, reordered));
+    }
+    let in_large_groups = AcceleratorThreads::new(power_of_two_in(LARGE_GROUP.min(most_work_items) / lanes))?;
+    let staged = Variant {
+        threads: Some(in_large_groups),
+        ..with(Tuning { neighbours: Some(Neighbours::LocalMemory), ..sized }, Accumulators::Registers)
+    };
+    let name = format!("with neighbours in local memory, {} work-items", in_large_groups.get() * lanes);
+    stages.push(stage(&name, staged, reordered));
+    let site_fast = Tuning { mapping: Some(Mapping::SiteFast), ..tuning };
+    stages.push(stage("with site-fast mapping", with(site_fast, Accumulators::Registers), reordered));
+    let relaxed = stage("with relaxed math (NOT BIT-TRUE)", in_registers, reordered);
+    stages.push(Stage { relaxed_math: true, ..relaxed });
+    stages.push(stage("+ non-temporal accesses", with(past_caches, Accumulators::Registers), reordered));
+    let in_words = |number: [usize; 3]| number.map(|n| n.to_string()).join(".");
+    for number in SUBDOMAINS.into_iter().filter(|number| *number != [1; 3]) {
+        let traversal = Some(Traversal::Blocks(block(outer, number)));
+        let name = format!("+ visited in {} blocks", in_words(number));
+        stages.push(stage(&name, with(Tuning { traversal, ..past_caches }, Accumulators::Registers), reordered));
+    }
+    for number in SUBDOMAINS {
+        let [x, y, z] = number;
+        let mut variant = with(past_caches, Accumulators::Registers);
+        variant.build.site_order = Some(SiteOrder::Subdomains([x, y, z, 1]));
+        stages.push(stage(&format!("+ {} subdomains", in_words(number)), variant, reordered));
+    }
+    stages.push(default);
+    Ok(stages)
+}
+
+/// The largest power of two that is no larger, at least 1.
+fn power_of_two_in(number: usize) -> usize {
+    number.checked_ilog2().map_or(1, |power| 1 << power)
+}
+
+/// Outer sites of one of so many blocks in x, y and z; time is not cut.
+fn block([x, y, z, t]: [usize; DIMENSIONS], [in_x, in_y, in_z]: [usize; 3]) -> [usize; DIMENSIONS] {
+    [(x, in_x), (y, in_y), (z, in_z), (t, 1)].map(|(extent, number)| (extent / number).max(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use lanefield_reference::layout::{Extents, Lattice, LatticeOptions};
+    use lanefield_reference::real::Real as _;
+
+    use super::*;
+    use crate::kernels::{BlasKernel, BlasKernels};
+    use lanefield::backend::{Cpu, Threads};
+
+    /// Of a device whose groups of 1024 work-items hold a spinor each in local memory.
+    fn setup(variants: bool, bounds: bool) -> StageSetup {
+        let (threads, outer) = (AcceleratorThreads::DEFAULT, [8; 4]);
+        StageSetup { threads, outer, variants, bounds, lanes: 8, most_work_items: 1024 }
+    }
+
+    fn names(variants: bool, bounds: bool) -> Vec<String> {
+        let setup = setup(variants, bounds);
+        stages(setup).unwrap().into_iter().map(|stage| stage.name).collect()
+    }
+
+    #[test]
+    fn subdomains_share_the_lattice_among_them() {
+        assert_eq!(
+            SUBDOMAINS.map(|number| block([8, 16, 16, 64], number)),
+            [[1, 4, 4, 64], [2, 4, 4, 64], [1, 2, 4, 64], [8, 16, 16, 64]]
+        );
+        assert_eq!(block([4, 2, 8, 3], [8, 4, 4]), [1, 1, 2, 3]);
+    }
+
+    #[test]
+    fn launch_bounds_are_a_stage_where_the_compiler_takes_them() {
+        let (with, without) = (names(true, true), names(true, false));
+        assert_eq!(with.len(), without.len() + 1);
+        assert!(
+            with[4] == "with launch bounds: at most 128 registers"
+                && without.iter().all(|name| !name.contains("at most"))
+        );
+    }
+
+    #[test]
+    fn the_stages_are_those_of_the_sprint_in_its_order() {
+        let expected = [
+            "accumulators in local memory",
+            "accumulators in registers",
+            "+ legs -y-z-t+y+z+t-x+x",
+            "with launch bounds: groups of required size",
+            "with neighbours in local memory, 512 work-items",
+            "with site-fast mapping",
+            "with relaxed math (NOT BIT-TRUE)",
+            "+ non-temporal accesses",
+            "+ visited in 8.4.4 blocks",
+            "+ visited in 4.4.4 blocks",
+            "+ visited in 8.8.4 blocks",
+            "+ 8.4.4 subdomains",
+            "+ 4.4.4 subdomains",
+            "+ 8.8.4 subdomains",
+            "+ 1.1.1 subdomains",
+            "Lanefield's defaults",
+        ];
+        assert_eq!(names(true, false), expected);
+    }
+
+    #[test]
+    fn neighbours_wait_in_groups_as_large_as_local_memory_allows() {
+        let staged = |most_work_items, lanes| {
+            let stages = stages(StageSetup { most_work_items, lanes, ..setup(true, false) }).unwrap();
+            let of_neighbours = |stage: &&Stage| stage.variant.build.tuning.neighbours == Some(Neighbours::LocalMemory);
+            let found: Vec<_> = stages.iter().filter(of_neighbours).map(|stage| (&stage.name, stage.variant)).collect();
+            let [(name, variant)] = found[..] else { panic!("{found:?}") };
+            assert_eq!(variant.build.tuning.group_size, Some(GroupSize::Required));
+            (variant.threads.unwrap().get(), name.clone())
+        };
+        let named = |work_items| format!("with neighbours in local memory, {work_items} work-items");
+        assert_eq!(staged(1024, 8), (64, named(512)));
+        assert_eq!(staged(1024, 16), (32, named(512)));
+        assert_eq!(staged(341, 8), (32, named(256)));
+        assert_eq!(staged(1, 8), (1, named(8)));
+    }
+
+    #[test]
+    fn relaxed_math_is_in_one_stage_and_marked_in_its_records() {
+        let relaxed: Vec<Stage> =
+            stages(setup(true, true)).unwrap().into_iter().filter(|stage| stage.relaxed_math).collect();
+        assert!(relaxed.len() == 1 && relaxed[0].name.contains("NOT BIT-TRUE"), "{relaxed:?}");
+        let lattice = Lattice::new(Extents::new([2; 4]).unwrap(), f32::COMPLEX, LatticeOptions::default()).unwrap();
+        let mut cpu = Cpu::new(Threads::new(1)).unwrap();
+        let mut set = BlasKernels::<Cpu, f32>::new(&cpu, lattice, 1).unwrap();
+        let sampling = Sampling { samples: 1, back_to_back: false };
+        let mut marked = |stage: &Stage| stage.time(&mut cpu, &mut set, BlasKernel::Copy, sampling).bit_true;
+        assert!(!marked(&relaxed[0]) && marked(&Stage { relaxed_math: false, ..relaxed[0].clone() }));
+    }
+
+    #[test]
+    fn where_there_is_one_way_to_run_a_kernel_the_orders_are_left() {
+        assert_eq!(names(false, false), [&format!("legs {POINTS}"), &format!("legs {SPRINT}"), "Lanefield's defaults"]);
+    }
+}

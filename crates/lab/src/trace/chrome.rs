@@ -1,0 +1,180 @@
+//! A recording in the trace format of Chrome, which Perfetto (<https://ui.perfetto.dev>) opens: process 1 is the host with a track for each
+//! thread; each device is a process with a track of what runs, and counters of commands in its queue, of memory held, and of bytes and operations
+//! moved until then. Format: "Trace Event Format", Google. Times are microseconds.
+
+use std::io::{self, Write};
+
+use lanefield::backend::timeline::{Command, CommandKind, Recording};
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::hotspots::hotspots;
+
+const HOST: usize = 1;
+
+/// One event.
+#[derive(Serialize)]
+struct Event<'a> {
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cat: Option<&'a str>,
+    ph: &'static str,
+    pid: usize,
+    tid: usize,
+    ts: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dur: Option<f64>,
+    #[serde(skip_serializing_if = "Value::is_null")]
+    args: Value,
+}
+
+fn microseconds(nanoseconds: i64) -> f64 {
+    nanoseconds as f64 / 1e3
+}
+
+/// Writes events with commas between them.
+struct Events<'a> {
+    out: &'a mut dyn Write,
+    any: bool,
+}
+
+impl Events<'_> {
+    fn put(&mut self, event: &Event<'_>) -> io::Result<()> {
+        self.out.write_all(if self.any { b",\n" } else { b"\n" })?;
+        self.any = true;
+        serde_json::to_writer(&mut *self.out, event).map_err(io::Error::from)
+    }
+
+    fn named(&mut self, what: &'static str, pid: usize, tid: usize, name: &str) -> io::Result<()> {
+        let args = json!({ "name": name });
+        self.put(&Event { name: what, cat: None, ph: "M", pid, tid, ts: 0.0, dur: None, args })
+    }
+
+    fn counter(&mut self, name: &str, pid: usize, at: i64, args: Value) -> io::Result<()> {
+        self.put(&Event { name, cat: None, ph: "C", pid, tid: 0, ts: microseconds(at), dur: None, args })
+    }
+}
+
+/// Writes a recording of `process`, with its hotspots.
+///
+/// # Errors
+/// What `out` reports.
+pub fn write_chrome(recording: &Recording, process: &str, out: &mut dyn Write) -> io::Result<()> {
+    write!(out, "{{\"kind\":\"trace\",\"command\":{},\"displayTimeUnit\":\"ns\",", Value::from(process))?;
+    write!(out, "\"devices\":{},\"hotspots\":", Value::from(recording.queues.clone()))?;
+    serde_json::to_writer(&mut *out, &hotspots(recording)).map_err(io::Error::from)?;
+    out.write_all(b",\"traceEvents\":[")?;
+    let mut events = Events { out, any: false };
+    host(&mut events, recording, process)?;
+    for (queue, device) in recording.queues.iter().enumerate() {
+        device_events(&mut events, recording, queue, device)?;
+    }
+    events.out.write_all(b"\n]}\n")
+}
+
+fn host(events: &mut Events<'_>, recording: &Recording, process: &str) -> io::Result<()> {
+    events.named("process_name", HOST, 0, process)?;
+    for (tid, name) in recording.threads.iter().enumerate() {
+        events.named("thread_name", HOST, tid + 1, name)?;
+    }
+    for span in &recording.spans {
+        events.put(&Event {
+            name: recording.name(span.name),
+            cat: Some(span.group.name()),
+            ph: "X",
+            pid: HOST,
+            tid: span.thread + 1,
+            ts: microseconds(span.start),
+            dur: Some(microseconds(span.end - span.start)),
+            args: Value::Null,
+        })?;
+    }
+    Ok(())
+}
+
+fn device_events(events: &mut Events<'_>, recording: &Recording, queue: usize, device: &str) -> io::Result<()> {
+    let pid = HOST + 1 + queue;
+    events.named("process_name", pid, 0, device)?;
+    let mut commands: Vec<&Command> = recording.commands.iter().filter(|command| command.queue == queue).collect();
+    commands.sort_by_key(|command| command.stages.started);
+    // Where a launch begins before the one before it ended, a track cannot show both: slices of a track nest.
+    let mut tracks: Vec<i64> = Vec::new();
+    for command in &commands {
+        let stages = command.stages;
+        let track = tracks.iter().position(|&until| until <= stages.started).unwrap_or_else(|| {
+            tracks.push(i64::MIN);
+            tracks.len() - 1
+        });
+        tracks[track] = stages.ended;
+        events.put(&Event {
+            name: recording.name(command.name),
+            cat: Some(command.kind.group().name()),
+            ph: "X",
+            pid,
+            tid: track + 1,
+            ts: microseconds(stages.started),
+            dur: Some(microseconds(stages.ended - stages.started)),
+            args: arguments(command),
+        })?;
+    }
+    for track in 0..tracks.len() {
+        let name = if track == 0 { "running".to_owned() } else { format!("running at the same time, {}", track + 1) };
+        events.named("thread_name", pid, track + 1, &name)?;
+    }
+    counters(events, recording, queue, &commands)
+}
+
+fn arguments(command: &Command) -> Value {
+    let Command { kind, stages, work, call, .. } = command;
+    let mut arguments = json!({
+        "queued_us": microseconds(stages.queued),
+        "submitted_us": microseconds(stages.submitted),
+        "waited_us": microseconds(stages.started - stages.queued),
+        "call_us": microseconds(*call),
+    });
+    if let CommandKind::Kernel { global, local } = kind {
+        arguments["global"] = json!(global);
+        arguments["local"] = json!(local);
+    }
+    let seconds = stages.seconds();
+    for (amount, name, rate) in [(work.bytes, "bytes", "gb_per_second"), (work.flops, "flops", "gflop_per_second")] {
+        if amount > 0 {
+            arguments[name] = json!(amount);
+            if seconds > 0.0 {
+                arguments[rate] = json!(amount as f64 / seconds / 1e9);
+            }
+        }
+    }
+    arguments
+}
+
+/// Commands in the queue, bytes and operations moved until then, and memory held.
+fn counters(events: &mut Events<'_>, recording: &Recording, queue: usize, commands: &[&Command]) -> io::Result<()> {
+    let pid = HOST + 1 + queue;
+    let mut steps: Vec<(i64, i64)> =
+        commands.iter().flat_map(|command| [(command.stages.queued, 1), (command.stages.ended, -1)]).collect();
+    steps.sort_unstable();
+    let mut waiting = 0;
+    for (at, step) in steps {
+        waiting += step;
+        events.counter("commands in the queue", pid, at, json!({ "commands": waiting }))?;
+    }
+    let mut by_end = commands.to_vec();
+    by_end.sort_by_key(|command| command.stages.ended);
+    let (mut bytes, mut flops) = (0, 0);
+    for command in by_end {
+        let (work, at) = (command.work, command.stages.ended);
+        bytes += work.bytes;
+        flops += work.flops;
+        if work.bytes > 0 {
+            events.counter("bytes moved", pid, at, json!({ "bytes": bytes }))?;
+        }
+        if work.flops > 0 {
+            events.counter("operations", pid, at, json!({ "flops": flops }))?;
+        }
+    }
+    for held in recording.held.iter().filter(|held| held.queue == queue) {
+        events.counter("memory held", pid, held.at, json!({ "bytes": held.bytes }))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,55 @@
+//! The table of hotspots: for each name how often, how long, and what share of its group, the longest first, as in `results.stats.csv` of rocprof.
+
+use lanefield::backend::timeline::{Group, Recording};
+use serde::Serialize;
+
+/// All events of a name.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Hotspot {
+    /// What it is counted under: `kernel`, `transfer`, `wait`, …
+    pub group: &'static str,
+    /// Its name.
+    pub name: String,
+    /// How many there were.
+    pub calls: u64,
+    /// Milliseconds in all.
+    pub total_ms: f64,
+    /// Microseconds of one, on average.
+    pub average_us: f64,
+    /// The shortest, in microseconds.
+    pub least_us: f64,
+    /// The longest, in microseconds.
+    pub most_us: f64,
+    /// Share of the time of its group, in percent.
+    pub percentage: f64,
+    /// Bytes, each input and each output once, in 10⁹ a second; none where they are not known.
+    pub gb_per_second: Option<f64>,
+    /// Floating-point operations in 10⁹ a second; none where they are not known.
+    pub gflop_per_second: Option<f64>,
+}
+
+/// The hotspots of a recording, group by group. Shares are of the group alone: kernels, transfers and the host's spans overlap.
+pub fn hotspots(recording: &Recording) -> Vec<Hotspot> {
+    let mut table = Vec::with_capacity(recording.totals.len());
+    for group in Group::ALL {
+        let mut totals: Vec<_> = recording.totals.iter().filter(|(of, ..)| *of == group).collect();
+        totals.sort_by(|(_, _, a), (_, _, b)| b.seconds.total_cmp(&a.seconds));
+        let all: f64 = totals.iter().map(|(_, _, total)| total.seconds).sum();
+        table.extend(totals.into_iter().map(|(_, name, total)| {
+            let rate = |amount: u64| (amount > 0 && total.seconds > 0.0).then(|| amount as f64 / total.seconds / 1e9);
+            Hotspot {
+                group: group.name(),
+                name: recording.name(*name).to_owned(),
+                calls: total.calls,
+                total_ms: total.seconds * 1e3,
+                average_us: total.seconds / total.calls as f64 * 1e6,
+                least_us: total.least * 1e6,
+                most_us: total.most * 1e6,
+                percentage: if all > 0.0 { 100.0 * total.seconds / all } else { 0.0 },
+                gb_per_second: rate(total.work.bytes),
+                gflop_per_second: rate(total.work.flops),
+            }
+        }));
+    }
+    table
+}

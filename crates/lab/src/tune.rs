@@ -1,0 +1,319 @@
+//! The tuner: which build and launch of each stencil kernel is the fastest on a device. No choice changes a bit of any result, and every
+//! candidate's result is compared to make sure. What is chosen, and how files of choices are found: `backend/opencl/{choice,tuned}.rs`,
+//! `docs/tuning.md`.
+
+mod kernels;
+mod save;
+mod search;
+
+use std::time::{Duration, Instant};
+
+use lanefield::backend::opencl::{
+    AccessWidth, DeviceKind, KernelChoice, KernelFamily, KernelKey, SiteOrder, StoredPrecision, Tuned,
+};
+use lanefield::backend::{Backend as _, BackendError, Cpu, OpenCl};
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, LayoutError};
+use lanefield_reference::sixteen::Sixteen;
+use serde::Serialize;
+
+pub use kernels::{COLOUR_VECTORS, Group, LS, Subject};
+pub use save::{SaveError, save};
+pub use search::{Axis, Candidate, Searched, Trial, Verdict, search};
+
+use kernels::{Inputs, SITES, axes};
+
+/// What to tune.
+#[derive(Clone, Debug)]
+pub struct TuneOptions {
+    /// The kernels.
+    pub subjects: Vec<Subject>,
+    /// The lattice; where there is none, [`usual_extents`].
+    pub extents: Option<Extents>,
+    /// Width of the lanes.
+    pub lanes: LaneChoice,
+    /// The access widths to try, the default of the device among them.
+    pub access: Vec<AccessWidth>,
+    /// The orders of outer sites to try, the default first: it is tried in every access width, the others in the first alone.
+    pub site_orders: Vec<SiteOrder>,
+    /// How long it may take. A kernel that was begun ends its default build first.
+    pub budget: Duration,
+}
+
+impl TuneOptions {
+    /// The layouts of fields to try.
+    fn layouts(&self) -> Vec<Layout> {
+        let (orders, widths) = (self.site_orders.iter().copied(), self.access.iter().copied());
+        let by_width = widths.flat_map(|width| orders.clone().take(1).map(move |order| (width, order)));
+        let by_order = self.access.iter().take(1).flat_map(|&width| orders.clone().skip(1).map(move |o| (width, o)));
+        by_width.chain(by_order).collect()
+    }
+}
+
+/// A layout of fields: one for all kernels.
+type Layout = (AccessWidth, SiteOrder);
+
+/// The lattice of a kernel where nobody chose one: large on GPUs, smaller of several spinors.
+///
+/// # Errors
+/// None that occurs: the extents are good.
+pub fn usual_extents(kind: DeviceKind, subject: &Subject) -> Result<Extents, LayoutError> {
+    Extents::new(match (kind, subject.parts) {
+        (DeviceKind::Cpu, 1) => [8, 8, 8, 16],
+        (DeviceKind::Cpu, _) => [8, 8, 8, 8],
+        (_, 1) => [32, 32, 32, 64],
+        (_, _) => [16, 16, 32, 32],
+    })
+}
+
+/// How far the tuner has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// Kernels done, each in each layout of fields.
+    pub done: usize,
+    /// Those in all.
+    pub steps: usize,
+    /// What is tuned now.
+    pub now: &'a str,
+}
+
+/// One kernel in one layout of fields.
+#[derive(Clone, Debug, Serialize)]
+pub struct KernelReport {
+    /// The kernel in words.
+    pub kernel: String,
+    /// What is chosen for.
+    #[serde(skip)]
+    pub key: KernelKey,
+    /// Extents of the lattice.
+    pub lattice: [usize; 4],
+    /// The access width.
+    pub access: AccessWidth,
+    /// The order of outer sites.
+    pub site_order: SiteOrder,
+    /// What was found.
+    pub searched: Searched,
+}
+
+impl KernelReport {
+    /// The default's time over the chosen one's.
+    pub fn gain(&self) -> f64 {
+        self.searched.default_seconds / self.searched.seconds
+    }
+
+    /// Candidates with other bits: there must be none.
+    pub fn different(&self) -> impl Iterator<Item = &Candidate> {
+        self.searched.candidates.iter().filter(|one| matches!(one.verdict, Verdict::BitsDiffer { .. }))
+    }
+}
+
+/// All that was found.
+#[derive(Clone, Debug)]
+pub struct TuneReport {
+    /// The access width with the best total.
+    pub access: AccessWidth,
+    /// The order of outer sites with the best total.
+    pub site_order: SiteOrder,
+    /// The kernels, in each layout of fields.
+    pub kernels: Vec<KernelReport>,
+    /// Kernels that could not be tuned, and why: a sentence each.
+    pub failures: Vec<String>,
+    /// What there was no time for: a sentence each.
+    pub left_out: Vec<String>,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+impl TuneReport {
+    /// Whether every candidate, and every default, had the right bits.
+    pub fn same_bits(&self) -> bool {
+        self.failures.is_empty() && self.kernels.iter().all(|kernel| kernel.different().next().is_none())
+    }
+}
+
+/// Tunes `device`, whose fields must all have been dropped. Results of the CPU reference come from `cpu`. Afterwards the device takes the
+/// choices that it took before.
+///
+/// # Errors
+/// [`BackendError::FieldsHeld`], [`BackendError::SitesHeld`]; what cannot be run otherwise is in the report.
+pub fn tune(
+    device: &mut OpenCl,
+    cpu: &Cpu,
+    options: &TuneOptions,
+    observe: impl FnMut(Progress<'_>),
+) -> Result<TuneReport, BackendError> {
+    let (tuned, access, site_order) = (device.tuned().clone(), device.access(), device.site_order());
+    device.set_tuned(Tuned::shipped());
+    let steps = options.subjects.len() * options.layouts().len();
+    let mut tuner = Tuner {
+        device,
+        cpu,
+        options,
+        observe,
+        begin: Instant::now(),
+        steps,
+        done: 0,
+        kernels: Vec::new(),
+        failures: Vec::new(),
+        left_out: Vec::new(),
+    };
+    for (done, subject) in options.subjects.iter().enumerate() {
+        match subject.precision {
+            StoredPrecision::F32 => tuner.subject::<f32>(subject, done),
+            StoredPrecision::F64 => tuner.subject::<f64>(subject, done),
+            StoredPrecision::Sixteen => tuner.subject::<Sixteen>(subject, done),
+        }
+    }
+    let Tuner { device, begin, kernels, failures, left_out, .. } = tuner;
+    device.set_tuned(tuned);
+    device.set_access(access)?;
+    device.set_site_order(site_order)?;
+    let (access, site_order) = best_layout(&options.layouts(), &kernels).unwrap_or((access, site_order));
+    Ok(TuneReport { access, site_order, kernels, failures, left_out, seconds: begin.elapsed().as_secs_f64() })
+}
+
+struct Tuner<'t, O> {
+    device: &'t mut OpenCl,
+    cpu: &'t Cpu,
+    options: &'t TuneOptions,
+    observe: O,
+    begin: Instant,
+    steps: usize,
+    done: usize,
+    kernels: Vec<KernelReport>,
+    failures: Vec<String>,
+    left_out: Vec<String>,
+}
+
+impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
+    /// Tunes one kernel in every layout; what is left of the budget is divided among the kernels that are left.
+    fn subject<R: Vectors>(&mut self, subject: &Subject, subjects_done: usize) {
+        let name = format!("{} {} {} reals x{}", subject.kernel, subject.precision, subject.links, subject.parts);
+        let (now, budget) = (self.begin.elapsed(), self.options.budget);
+        let layouts = self.options.layouts();
+        if now >= budget {
+            self.left_out.push(format!("{name}: not tuned"));
+            return self.step(layouts.len(), &name);
+        }
+        let left = (self.options.subjects.len() - subjects_done) as u32;
+        let until = now + (budget - now) / left;
+        self.step(0, &name);
+        let made = self.inputs::<R>(subject).and_then(|inputs| Ok((inputs.expected(self.cpu)?, inputs)));
+        let (expected, inputs) = match made {
+            Ok(made) => made,
+            Err(error) => {
+                self.failures.push(format!("{name}: {error}"));
+                return self.step(layouts.len(), &name);
+            }
+        };
+        for (place, &layout) in layouts.iter().enumerate() {
+            let (access, sites) = layout;
+            let now = self.begin.elapsed();
+            if place > 0 && now >= until {
+                self.left_out.push(format!("{name}: access width {access}, sites {sites}"));
+            } else {
+                let until = now + until.saturating_sub(now) / (layouts.len() - place) as u32;
+                match self.search(subject, &inputs, &expected, layout, until) {
+                    Ok(report) => {
+                        let tried = report.searched.candidates.iter();
+                        match tried.filter(|candidate| candidate.verdict == Verdict::LeftOut).count() {
+                            0 => {}
+                            count => self
+                                .left_out
+                                .push(format!("{name}, access {access}, sites {sites}: {count} candidates")),
+                        }
+                        self.kernels.push(report);
+                    }
+                    Err(reason) => self.failures.push(format!("{name}, access {access}, sites {sites}: {reason}")),
+                }
+            }
+            self.step(1, &name);
+        }
+    }
+
+    fn step(&mut self, steps: usize, now: &str) {
+        self.done += steps;
+        (self.observe)(Progress { done: self.done, steps: self.steps, now });
+    }
+
+    fn inputs<R: Vectors>(&self, subject: &Subject) -> Result<Inputs<R>, BackendError> {
+        let kind = self.device.context().info().kind;
+        let extents = self.options.extents.map_or_else(|| usual_extents(kind, subject), Ok)?;
+        let options = LatticeOptions { lanes: self.device.lanes(self.options.lanes), ..LatticeOptions::default() };
+        let lattice = Lattice::new(extents, R::COMPLEX, options)?;
+        self.cpu.install(|| Inputs::new(*subject, lattice))
+    }
+
+    fn search<R: Vectors>(
+        &mut self,
+        subject: &Subject,
+        inputs: &Inputs<R>,
+        expected: &kernels::Output<R>,
+        (access, site_order): Layout,
+        until: Duration,
+    ) -> Result<KernelReport, String> {
+        let words = |error: BackendError| error.to_string();
+        self.device.set_access(access).map_err(words)?;
+        self.device.set_site_order(site_order).map_err(words)?;
+        self.device.set_tuned(Tuned::shipped());
+        let lattice = inputs.lattice;
+        let key = self.device.kernel_key::<R>(subject.kernel, (&lattice, SITES), subject.links, subject.parts);
+        let default = complete(self.device.choice(&key), subject);
+        let mut axes = axes(self.device.context().info(), subject, lattice.nsimd());
+        // Where the memory has subdomains, launches follow it.
+        axes.retain(|axis| axis.name != "traversal" || site_order == SiteOrder::Lexicographic);
+        let mut trial = inputs.trial(self.device, self.begin).map_err(words)?;
+        let searched = search(&mut trial, default, expected, &axes, until)?;
+        let kernel = key.to_string();
+        Ok(KernelReport { kernel, key, lattice: lattice.extents().as_array(), access, site_order, searched })
+    }
+}
+
+/// The default in the words of the axes: without what does not concern the kernel.
+fn complete(default: KernelChoice, subject: &Subject) -> KernelChoice {
+    let adds_up = matches!(subject.kernel, KernelFamily::CloverEo | KernelFamily::CloverOe);
+    let launches = subject.parts > 1 && subject.kernel == KernelFamily::Hop;
+    KernelChoice {
+        accumulators: default.accumulators.filter(|_| adds_up),
+        accelerator_threads: default.accelerator_threads.filter(|_| default.work_items.is_none()),
+        at_once: default.at_once.filter(|_| subject.parts > 1).map(|_| default.at_once_of(subject.parts)),
+        a_launch: launches.then_some(default.a_launch.unwrap_or(subject.parts)),
+        ..default
+    }
+}
+
+/// The layout whose kernels take the least time, each over the least time that it takes in any; of those in which every kernel was timed that
+/// was in any.
+fn best_layout(layouts: &[Layout], kernels: &[KernelReport]) -> Option<Layout> {
+    let of = |layout| kernels.iter().filter(move |kernel| (kernel.access, kernel.site_order) == layout);
+    let same = |a: &KernelKey, b: &KernelKey| KernelKey { access: a.access, site_order: a.site_order, ..*b } == *a;
+    let least = |key: &KernelKey| {
+        let times = kernels.iter().filter(|other| same(key, &other.key)).map(|other| other.searched.seconds);
+        times.fold(f64::INFINITY, f64::min)
+    };
+    let most = layouts.iter().map(|&layout| of(layout).count()).max()?;
+    let complete = layouts.iter().copied().filter(|&layout| most > 0 && of(layout).count() == most);
+    let total = |layout| of(layout).map(|kernel| kernel.searched.seconds / least(&kernel.key)).sum::<f64>();
+    complete.min_by(|&a, &b| total(a).total_cmp(&total(b)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_width_is_tried_in_the_first_order_and_every_order_in_the_first_width() {
+        let other = SiteOrder::Subdomains([4, 4, 4, 1]);
+        let options = TuneOptions {
+            subjects: Vec::new(),
+            extents: None,
+            lanes: LaneChoice::Auto,
+            access: vec![AccessWidth::Sixteen, AccessWidth::Word],
+            site_orders: vec![SiteOrder::Lexicographic, other],
+            budget: Duration::ZERO,
+        };
+        let plain = SiteOrder::Lexicographic;
+        let expected = [(AccessWidth::Sixteen, plain), (AccessWidth::Word, plain), (AccessWidth::Sixteen, other)];
+        assert_eq!(options.layouts(), expected);
+    }
+}

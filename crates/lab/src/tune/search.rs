@@ -1,0 +1,216 @@
+//! The search for the fastest choice for one kernel. Coarse: one axis after the other, each value of it put into the best choice so far,
+//! timed a few times. Then the best few and the default are timed again in turn, so that a clock that changes meets all of them alike. A
+//! choice whose result has other bits than the default's is out, however fast.
+
+use std::time::Duration;
+
+use lanefield::backend::opencl::KernelChoice;
+use serde::Serialize;
+
+use crate::bandwidth::median;
+
+/// What is searched: a kernel that can be run and timed with any choice, and a clock.
+pub trait Trial {
+    /// A result, with its bits.
+    type Output;
+    /// Runs the kernel once.
+    ///
+    /// # Errors
+    /// Why the device refuses the choice.
+    fn run(&mut self, choice: &KernelChoice) -> Result<Self::Output, String>;
+    /// Seconds of a launch: one sample.
+    ///
+    /// # Errors
+    /// Why the device refuses the choice.
+    fn time(&mut self, choice: &KernelChoice) -> Result<f64, String>;
+    /// Where two results differ, in words; `None` where all bits are the same.
+    fn difference(&self, found: &Self::Output, expected: &Self::Output) -> Option<String>;
+    /// Time since the beginning of the search.
+    fn elapsed(&self) -> Duration;
+}
+
+/// One axis of the space of choices.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// What it is about.
+    pub name: &'static str,
+    /// Its values; what one leaves open stays as it is.
+    pub values: Vec<KernelChoice>,
+}
+
+/// What became of a candidate.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// It is the fastest, or the default where nothing is faster.
+    Chosen,
+    /// It is slower than the chosen one, by so many percent.
+    Slower {
+        /// Percent of the chosen one's time.
+        percent: f64,
+    },
+    /// Its result has other bits than the default's.
+    BitsDiffer {
+        /// Where.
+        difference: String,
+    },
+    /// The device does not take it.
+    Refused {
+        /// What it said.
+        reason: String,
+    },
+    /// The budget was spent before its turn.
+    LeftOut,
+}
+
+/// A choice that was tried, or was to be.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Candidate {
+    /// The choice.
+    pub choice: KernelChoice,
+    /// Seconds of a launch, the median; none where it was not timed.
+    pub seconds: Option<f64>,
+    /// What became of it.
+    pub verdict: Verdict,
+}
+
+/// What a search found.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Searched {
+    /// The choice.
+    pub choice: KernelChoice,
+    /// Seconds of a launch with the default.
+    pub default_seconds: f64,
+    /// Seconds of a launch with the choice.
+    pub seconds: f64,
+    /// The default, then all others, in the order in which they were tried.
+    pub candidates: Vec<Candidate>,
+}
+
+/// Samples of the coarse stage.
+const COARSE: usize = 3;
+/// Choices that are timed again, beside the default.
+const FINALISTS: usize = 3;
+/// Samples of the last stage, at most.
+const FINAL: usize = 15;
+/// The share of the time that the coarse stage may take.
+const COARSE_SHARE: f64 = 0.75;
+/// A choice that gains less than this share of the default's time is noise.
+const LEAST_GAIN: f64 = 0.01;
+
+/// One that ran with the right bits.
+struct Timed {
+    /// Place among the candidates.
+    index: usize,
+    seconds: f64,
+}
+
+/// Searches the axes from `default` on until the clock says `until`. `expected`: the result of the CPU reference.
+///
+/// # Errors
+/// Why the default could not be run, or where its bits differ from the reference's: then no choice can be trusted.
+pub fn search<T: Trial>(
+    trial: &mut T,
+    default: KernelChoice,
+    expected: &T::Output,
+    axes: &[Axis],
+    until: Duration,
+) -> Result<Searched, String> {
+    let begin = trial.elapsed();
+    let coarse_until = begin + until.saturating_sub(begin).mul_f64(COARSE_SHARE);
+    let by_default = trial.run(&default)?;
+    if let Some(difference) = trial.difference(&by_default, expected) {
+        return Err(format!("the default build differs from the CPU reference: {difference}"));
+    }
+    let seconds = coarse(trial, &default)?;
+    let mut candidates = vec![Candidate { choice: default, seconds: Some(seconds), verdict: Verdict::Chosen }];
+    let mut timed = vec![Timed { index: 0, seconds }];
+    for axis in axes {
+        let best = candidates[fastest(&timed).index].choice;
+        for value in &axis.values {
+            let choice = value.or(best);
+            if candidates.iter().any(|known| known.choice == choice) {
+                continue;
+            }
+            if trial.elapsed() >= coarse_until {
+                candidates.push(Candidate { choice, seconds: None, verdict: Verdict::LeftOut });
+                continue;
+            }
+            let (seconds, verdict) = match attempt(trial, &choice, &by_default) {
+                Ok(seconds) => {
+                    timed.push(Timed { index: candidates.len(), seconds });
+                    (Some(seconds), Verdict::Slower { percent: 0.0 })
+                }
+                Err(verdict) => (None, verdict),
+            };
+            candidates.push(Candidate { choice, seconds, verdict });
+        }
+    }
+    again(trial, &mut timed, &candidates, until);
+    Ok(judged(candidates, &timed))
+}
+
+fn coarse<T: Trial>(trial: &mut T, choice: &KernelChoice) -> Result<f64, String> {
+    let times: Vec<f64> = (0..COARSE).map(|_| trial.time(choice)).collect::<Result<_, _>>()?;
+    Ok(median(times))
+}
+
+/// Runs a candidate, compares its bits, and times it.
+fn attempt<T: Trial>(trial: &mut T, choice: &KernelChoice, by_default: &T::Output) -> Result<f64, Verdict> {
+    let refused = |reason| Verdict::Refused { reason };
+    let found = trial.run(choice).map_err(refused)?;
+    match trial.difference(&found, by_default) {
+        Some(difference) => Err(Verdict::BitsDiffer { difference }),
+        None => coarse(trial, choice).map_err(refused),
+    }
+}
+
+fn fastest(timed: &[Timed]) -> &Timed {
+    timed.iter().min_by(|a, b| a.seconds.total_cmp(&b.seconds)).unwrap_or(&timed[0])
+}
+
+/// Times the default and the best few again, in turn, as long as there is time; what fails keeps the time that it had.
+fn again<T: Trial>(trial: &mut T, timed: &mut [Timed], candidates: &[Candidate], until: Duration) {
+    let mut order: Vec<usize> = (1..timed.len()).collect();
+    order.sort_by(|&a, &b| timed[a].seconds.total_cmp(&timed[b].seconds));
+    order.truncate(FINALISTS);
+    if order.is_empty() {
+        return;
+    }
+    order.insert(0, 0);
+    let mut samples = vec![Vec::new(); order.len()];
+    for _ in 0..FINAL {
+        if trial.elapsed() >= until {
+            break;
+        }
+        for (&place, samples) in order.iter().zip(&mut samples) {
+            samples.extend(trial.time(&candidates[timed[place].index].choice).ok());
+        }
+    }
+    // Old and new samples are not compared.
+    if samples.iter().all(|samples| !samples.is_empty()) {
+        for (&place, samples) in order.iter().zip(samples) {
+            timed[place].seconds = median(samples);
+        }
+        // The others lost already.
+        let slowest = order.iter().map(|&place| timed[place].seconds).fold(0.0, f64::max);
+        for place in (0..timed.len()).filter(|place| !order.contains(place)) {
+            timed[place].seconds = timed[place].seconds.max(slowest);
+        }
+    }
+}
+
+fn judged(mut candidates: Vec<Candidate>, timed: &[Timed]) -> Searched {
+    let default_seconds = timed[0].seconds;
+    let mut chosen = fastest(timed);
+    if chosen.seconds > default_seconds * (1.0 - LEAST_GAIN) {
+        chosen = &timed[0];
+    }
+    for one in timed {
+        let percent = 100.0 * (one.seconds / chosen.seconds - 1.0);
+        let candidate = &mut candidates[one.index];
+        candidate.seconds = Some(one.seconds);
+        candidate.verdict = if one.index == chosen.index { Verdict::Chosen } else { Verdict::Slower { percent } };
+    }
+    Searched { choice: candidates[chosen.index].choice, default_seconds, seconds: chosen.seconds, candidates }
+}

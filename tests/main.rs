@@ -1,0 +1,22 @@
+//! The tests of the library, one file a family or subject, as in `src`. One binary, since each links the whole library.
+
+mod common;
+
+mod blas;
+mod cg;
+mod clover;
+mod clover_grid;
+mod columns;
+mod domain_wall;
+mod hop;
+mod laplace;
+mod nersc;
+mod npy;
+mod observable;
+mod opencl_runtime;
+mod reduce;
+mod reduce_grid;
+mod solvers;
+mod verify;
+mod verify_faults;
+mod wilson;
