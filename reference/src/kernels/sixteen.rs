@@ -5,10 +5,12 @@ use num_complex::Complex;
 
 use super::blas::{Axpby, Axpy, CgUpdate, ComplexUpdate, Scale};
 use super::clover::{Apply, CloverHop};
+use super::colour_vectors::ColourHop;
 use super::domain_wall::SMultiply;
 use super::hop::Hop;
 use super::laplace::LaplaceHop;
 use super::reduce::{InnerProducts, Norm2, SiteWords, TreeInnerProduct, TreeNorm2, WordSums};
+use super::staggered::StaggeredHop;
 use super::{Shape, Vectors};
 use crate::field::{Field, SiteObject};
 use crate::layout::LaneWidth;
@@ -25,6 +27,13 @@ fn settled<K: SiteObject>(out: &mut Field<Sixteen, K>, kernel: impl FnOnce(&mut 
     let mut numbers = out.to_f32();
     kernel(&mut numbers);
     out.settle_from(numbers);
+}
+
+/// The same of a hop of colour vectors.
+fn colour_hop(hop: ColourHop<'_, Sixteen>, kernel: impl FnOnce(ColourHop<'_, f32>)) {
+    let ColourHop { out, stencil, links, source, legs } = hop;
+    let (links, source) = (&links.to_f32(), &source.to_f32());
+    settled(out, |out| kernel(ColourHop { out, stencil, links, source, legs }));
 }
 
 fn settle(width: LaneWidth, shape: Shape, out: &mut [Sixteen]) {
@@ -44,9 +53,11 @@ impl Vectors for Sixteen {
         settled(out, |out| f32::run_hop(width, Hop { out, stencil, links, source, legs, dagger }));
     }
     fn run_laplace_hop(width: LaneWidth, hop: LaplaceHop<'_, Self>) {
-        let LaplaceHop { out, stencil, links, source, legs } = hop;
-        let (links, source) = (&links.to_f32(), &source.to_f32());
-        settled(out, |out| f32::run_laplace_hop(width, LaplaceHop { out, stencil, links, source, legs }));
+        colour_hop(hop.0, |hop| f32::run_laplace_hop(width, LaplaceHop(hop)));
+    }
+    fn run_staggered_hop(width: LaneWidth, hop: StaggeredHop<'_, Self>) {
+        let StaggeredHop { hop, phases } = hop;
+        colour_hop(hop, |hop| f32::run_staggered_hop(width, StaggeredHop { hop, phases }));
     }
     fn run_s_multiply(width: LaneWidth, product: SMultiply<'_, Self>) {
         let SMultiply { out, matrix, x, z } = product;
