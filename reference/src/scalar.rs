@@ -10,6 +10,7 @@ mod clover;
 pub mod domain_wall;
 mod laplace;
 mod links;
+mod staggered;
 
 pub use clover::{CLOVER_WORDS, STRENGTH_WORDS, ScalarClover, clover_apply, clover_inverse};
 

@@ -1,26 +1,16 @@
-//! The Laplacian's hop on the CPU: `docs/arithmetic.md` §15 on `wide` vectors, one outer site after the other, rayon tasks of neighbouring
-//! outer sites. Edges and links are those of `hop.rs`. Counterpart: `cl/laplace.cl`.
+//! The Laplacian's hop on the CPU: `docs/arithmetic.md` §15, the sum over the legs of `colour_vectors.rs`, times 2. Counterpart: `cl/laplace.cl`.
 
-use rayon::prelude::*;
-
-use super::hop::{Edge, signed_factor, words_at};
-use super::{LaneOperation, Vectors, check_place, osites_a_task};
+pub use super::colour_vectors::ideal_bytes_per_site;
+use super::colour_vectors::{ColourHop, LegSum, Names};
+use super::{LaneOperation, Vectors};
 use crate::field::{ColourVectors, Field, FieldError};
-use crate::layout::{LEGS, Leg, LegOrder, Stencil};
-use crate::links::{DoubledGauge, LinkFormat};
-use crate::memory::prefetch;
+use crate::layout::{LegOrder, Stencil};
+use crate::links::DoubledGauge;
 use crate::real::Real;
 use crate::tensor::LaneVector;
-use crate::tensor::su3::{Left, link_times_vectors, rebuilt_link};
 
 /// Floating-point operations a colour vector: 8 products of a matrix with a vector (66), 7 sums of vectors (6), and the factor 2 (6).
 pub const FLOPS_PER_VECTOR: u64 = 576;
-
-/// Bytes a site that have to be moved at least, with `vectors` colour vectors a site: the links and each vector read once, each result
-/// written once.
-pub fn ideal_bytes_per_site(format: LinkFormat, real_bytes: usize, vectors: usize) -> u64 {
-    ((LEGS * format.reals() + 2 * vectors * 2 * ColourVectors::WORDS) * real_bytes) as u64
-}
 
 /// out = laplace_hop(source) at the stencil's sites, of each of the colour vectors there.
 ///
@@ -34,178 +24,45 @@ pub fn laplace_hop<R: Vectors>(
     source: &Field<R, ColourVectors>,
     legs: LegOrder,
 ) -> Result<(), FieldError> {
-    let (lattice, sites) = (stencil.lattice(), stencil.sites());
-    check_place("the Laplacian's links", links, lattice, sites)?;
-    check_place("the Laplacian's result", out, lattice, sites)?;
-    check_place("the Laplacian's source", source, lattice, sites.neighbours())?;
-    if source.kind() != out.kind() {
-        let (left, right) = (source.describe(), out.describe());
-        return Err(FieldError::Mismatch { what: "the Laplacian's source", left, right });
-    }
-    R::run_laplace_hop(lattice.width(), LaplaceHop { out, stencil, links, source, legs });
+    const NAMES: Names =
+        Names { links: "the Laplacian's links", out: "the Laplacian's result", source: "the Laplacian's source" };
+    let hop = ColourHop { out, stencil, links, source, legs }.checked(NAMES)?;
+    R::run_laplace_hop(hop.width(), LaplaceHop(hop));
     Ok(())
 }
 
 /// A hop of the Laplacian that was checked.
 #[doc(hidden)]
-pub struct LaplaceHop<'a, R> {
-    pub(super) out: &'a mut Field<R, ColourVectors>,
-    pub(super) stencil: &'a Stencil,
-    pub(super) links: &'a Field<R, DoubledGauge>,
-    pub(super) source: &'a Field<R, ColourVectors>,
-    pub(super) legs: LegOrder,
-}
+pub struct LaplaceHop<'a, R>(pub(super) ColourHop<'a, R>);
 
 impl<R: Real> LaneOperation<R> for LaplaceHop<'_, R> {
     type Output = ();
 
     fn run<V: LaneVector<Real = R>>(self, blocks: usize) {
-        match self.links.kind().format {
-            LinkFormat::Full => self.run_on::<V, { LinkFormat::Full.words() }>(blocks),
-            LinkFormat::TwoRows => self.run_on::<V, { LinkFormat::TwoRows.words() }>(blocks),
-            LinkFormat::Eight => self.run_on::<V, { LinkFormat::Eight.words() }>(blocks),
-        }
+        self.0.run::<V>(blocks, &Twice { two: V::splat(R::from_f64(2.0)) });
     }
 }
 
-/// Vectors of a site that are taken together where there are so many, so that each link is read, and what is not stored rebuilt, once for them.
-const VECTORS_AT_ONCE: usize = 4;
-
-impl<R: Real> LaplaceHop<'_, R> {
-    fn run_on<V: LaneVector<Real = R>, const LINK_WORDS: usize>(self, blocks: usize) {
-        match blocks {
-            1 => self.sweep::<V, LINK_WORDS, true>(1),
-            _ => self.sweep::<V, LINK_WORDS, false>(blocks),
-        }
-    }
-
-    fn sweep<V: LaneVector<Real = R>, const LINK_WORDS: usize, const ONE_BLOCK: bool>(self, blocks: usize) {
-        let vectors = self.source.kind().count();
-        let sweep = Sweep::<V, LINK_WORDS, ONE_BLOCK> {
-            neighbours: self.stencil.neighbours(),
-            edges: std::array::from_fn(|point| Edge::new(self.stencil, point, self.links.kind(), blocks)),
-            points: self.legs.legs().map(Leg::point),
-            links: self.links.vectors(),
-            source: self.source.vectors(),
-            interior_factor: signed_factor(|_| 1.0),
-            blocks,
-            vectors,
-        };
-        let osites_a_task = osites_a_task(self.stencil.osites());
-        let an_osite = ColourVectors::WORDS * blocks * vectors;
-        let tasks = self.out.vectors_mut::<V>().par_chunks_mut(an_osite * osites_a_task);
-        tasks.enumerate().for_each(|(task, out)| {
-            for (k, out) in out.chunks_exact_mut(an_osite).enumerate() {
-                for block in 0..blocks {
-                    sweep.site(out, task * osites_a_task + k, block);
-                }
-            }
-        });
-    }
+/// Twice the sum of the products.
+struct Twice<V> {
+    two: V,
 }
 
-/// One block of the words of the colour vectors of an outer site, from number `first` on.
-#[derive(Clone, Copy)]
-struct At {
-    osite: usize,
-    first: usize,
-    block: usize,
-}
+impl<V: LaneVector> LegSum<V> for Twice<V> {
+    type Sign = ();
 
-/// All that the sum over the legs at one outer site reads.
-struct Sweep<'a, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool> {
-    neighbours: &'a [u32],
-    edges: [Edge<V>; LEGS],
-    /// The points of the legs, in the order in which they are added.
-    points: [usize; LEGS],
-    links: &'a [V],
-    source: &'a [V],
-    interior_factor: V,
-    blocks: usize,
-    /// Colour vectors a site.
-    vectors: usize,
-}
-
-impl<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool> Sweep<'_, V, LINK_WORDS, ONE_BLOCK> {
-    fn blocks(&self) -> usize {
-        if ONE_BLOCK { 1 } else { self.blocks }
-    }
-
-    /// Writes one block of every word of an outer site.
-    fn site(&self, out: &mut [V], osite: usize, block: usize) {
-        let mut first = 0;
-        while first < self.vectors {
-            let at = At { osite, first, block };
-            first += match self.vectors - first >= VECTORS_AT_ONCE {
-                true => self.store(out, at, self.sum::<VECTORS_AT_ONCE>(at)),
-                false => self.store(out, at, self.sum::<1>(at)),
-            };
-        }
-    }
-
-    /// Writes some vectors, and says how many.
     #[inline(always)]
-    fn store<const N: usize>(&self, out: &mut [V], at: At, sums: [[V; 3]; N]) -> usize {
-        let words = out.chunks_exact_mut(self.blocks()).skip(ColourVectors::WORDS * at.first);
-        for (word, value) in words.zip(sums.as_flattened()) {
-            word[at.block] = *value;
-        }
-        N
-    }
-
-    /// Twice the sum over the legs, of `N` vectors.
+    fn sign(&self, _osite: usize, _point: usize, _block: usize) {}
     #[inline(always)]
-    fn sum<const N: usize>(&self, at: At) -> [[V; 3]; N] {
-        let [first, rest @ ..] = self.points;
-        let mut sums = self.leg::<N>(first, at);
-        for point in rest {
-            for (sum, term) in sums.as_flattened_mut().iter_mut().zip(self.leg::<N>(point, at).as_flattened()) {
-                *sum = sum.add(*term);
-            }
-        }
-        let two = V::splat(V::Real::from_f64(2.0));
-        sums.map(|vector| vector.map(|component| component.times(two)))
+    fn first(_sign: (), product: V) -> V {
+        product
     }
-
-    /// The link of one leg times each of `N` neighbouring vectors.
     #[inline(always)]
-    fn leg<const N: usize>(&self, point: usize, at: At) -> [[V; 3]; N] {
-        let At { osite, first, block } = at;
-        let blocks = self.blocks();
-        if block == 0 && first == 0 {
-            self.prefetch(osite + 1, point);
-        }
-        let entry = self.neighbours[osite * LEGS + point];
-        let at_edge = entry & Stencil::MARK != 0;
-        let edge = &self.edges[point];
-        let psi = words_at(self.source, neighbour(entry), ColourVectors::WORDS * blocks * self.vectors);
-        let h = std::array::from_fn(|k| {
-            std::array::from_fn(|colour| {
-                let word = &psi[(ColourVectors::WORDS * (first + k) + colour) * blocks..][..blocks];
-                if at_edge { edge.permuted(word, block) } else { word[block] }
-            })
-        });
-        let link = words_at(self.links, osite * LEGS + point, LINK_WORDS * blocks);
-        let word = |word: usize| link[word * blocks + block];
-        if LINK_WORDS == LinkFormat::Full.words() {
-            return link_times_vectors(|row, column| Left::new(word(3 * row + column)), h);
-        }
-        let factor = if at_edge { edge.factor[block] } else { self.interior_factor };
-        let rows = rebuilt_link::<V, LINK_WORDS>(word, factor);
-        link_times_vectors(|row, column| Left::new(rows[row][column]), h)
+    fn add(sum: V, _sign: (), product: V) -> V {
+        sum.add(product)
     }
-
-    /// Asks for what a leg of an outer site will read: hardware prefetchers do not follow ten streams at once.
     #[inline(always)]
-    fn prefetch(&self, osite: usize, point: usize) {
-        if let Some(&entry) = self.neighbours.get(osite * LEGS + point) {
-            prefetch(words_at(self.source, neighbour(entry), ColourVectors::WORDS * self.blocks() * self.vectors));
-            prefetch(words_at(self.links, osite * LEGS + point, LINK_WORDS * self.blocks()));
-        }
+    fn finish(&self, sum: V) -> V {
+        sum.times(self.two)
     }
-}
-
-/// The outer site that an entry of a stencil names.
-fn neighbour(entry: u32) -> usize {
-    (entry & !Stencil::MARK) as usize
 }

@@ -5,6 +5,7 @@ pub mod blas;
 mod blocks;
 pub mod clover;
 pub mod clover_term;
+mod colour_vectors;
 pub mod convert;
 pub mod domain_wall;
 pub mod hop;
@@ -12,6 +13,7 @@ pub mod laplace;
 pub mod reduce;
 pub mod rhs;
 mod sixteen;
+pub mod staggered;
 
 use num_complex::Complex;
 
@@ -36,6 +38,8 @@ pub trait Vectors: Real {
     fn run_hop(width: LaneWidth, hop: hop::Hop<'_, Self>);
     #[doc(hidden)]
     fn run_laplace_hop(width: LaneWidth, hop: laplace::LaplaceHop<'_, Self>);
+    #[doc(hidden)]
+    fn run_staggered_hop(width: LaneWidth, hop: staggered::StaggeredHop<'_, Self>);
     #[doc(hidden)]
     fn run_clover_apply(width: LaneWidth, apply: clover::Apply<'_, Self>);
     #[doc(hidden)]
@@ -90,6 +94,9 @@ macro_rules! vectors {
                     with_vectors(width, hop);
                 }
                 fn run_laplace_hop(width: LaneWidth, hop: laplace::LaplaceHop<'_, Self>) {
+                    with_vectors(width, hop);
+                }
+                fn run_staggered_hop(width: LaneWidth, hop: staggered::StaggeredHop<'_, Self>) {
                     with_vectors(width, hop);
                 }
                 fn run_clover_apply(width: LaneWidth, apply: clover::Apply<'_, Self>) {

@@ -5,11 +5,13 @@ use num_complex::Complex;
 
 use super::blas::{Axpby, Axpy, CgUpdate, ComplexUpdate, Scale};
 use super::clover::{Apply, CloverHop};
+use super::colour_vectors::ColourHop;
 use super::domain_wall::SMultiply;
 use super::hop::Hop;
 use super::laplace::LaplaceHop;
 use super::reduce::{PartialSums, InnerProducts, Norm2, SiteWords, TreeInnerProduct, TreeNorm2, WordSums};
 use super::rhs::{RhsAxpy, RhsCgUpdate, RhsProducts};
+use super::staggered::StaggeredHop;
 use super::{Shape, Vectors};
 use crate::field::{Field, SiteObject};
 use crate::exact::ExactSum;
@@ -26,6 +28,13 @@ fn nsimd(width: LaneWidth) -> usize {
 fn settled<K: SiteObject>(out: &mut Field<Sixteen, K>, kernel: impl FnOnce(&mut Field<f32, K>)) {
     kernel(out.as_f32_mut());
     out.settle();
+}
+
+/// The same of a hop of colour vectors.
+fn colour_hop(hop: ColourHop<'_, Sixteen>, kernel: impl FnOnce(ColourHop<'_, f32>)) {
+    let ColourHop { out, stencil, links, source, legs } = hop;
+    let (links, source) = (links.as_f32(), source.as_f32());
+    settled(out, |out| kernel(ColourHop { out, stencil, links, source, legs }));
 }
 
 fn settle(width: LaneWidth, shape: Shape, out: &mut [Sixteen]) {
@@ -45,9 +54,11 @@ impl Vectors for Sixteen {
         settled(out, |out| f32::run_hop(width, Hop { out, stencil, links, source, legs, dagger }));
     }
     fn run_laplace_hop(width: LaneWidth, hop: LaplaceHop<'_, Self>) {
-        let LaplaceHop { out, stencil, links, source, legs } = hop;
-        let (links, source) = (links.as_f32(), source.as_f32());
-        settled(out, |out| f32::run_laplace_hop(width, LaplaceHop { out, stencil, links, source, legs }));
+        colour_hop(hop.0, |hop| f32::run_laplace_hop(width, LaplaceHop(hop)));
+    }
+    fn run_staggered_hop(width: LaneWidth, hop: StaggeredHop<'_, Self>) {
+        let StaggeredHop { hop, phases } = hop;
+        colour_hop(hop, |hop| f32::run_staggered_hop(width, StaggeredHop { hop, phases }));
     }
     fn run_s_multiply(width: LaneWidth, product: SMultiply<'_, Self>) {
         let SMultiply { out, matrix, x, z } = product;

@@ -23,9 +23,9 @@ impl ScalarWilson<'_> {
             }
             for k in 0..vectors {
                 let [first, rest @ ..] = self.legs.legs();
-                let mut sum = self.laplace_leg(psi, vectors, k, x, first);
+                let mut sum = self.colour_leg(psi, vectors, k, x, first);
                 for leg in rest {
-                    let term = self.laplace_leg(psi, vectors, k, x, leg);
+                    let term = self.colour_leg(psi, vectors, k, x, leg);
                     for colour in 0..COLOURS {
                         sum[colour] = sum[colour] + term[colour];
                     }
@@ -39,7 +39,14 @@ impl ScalarWilson<'_> {
     }
 
     /// V_ℓ(x) times vector number `k` of the neighbour x + ℓ.
-    fn laplace_leg<R: Real>(&self, psi: &[Complex<R>], vectors: usize, k: usize, x: Coordinate, leg: Leg) -> Colour<R> {
+    pub(super) fn colour_leg<R: Real>(
+        &self,
+        psi: &[Complex<R>],
+        vectors: usize,
+        k: usize,
+        x: Coordinate,
+        leg: Leg,
+    ) -> Colour<R> {
         let extents = self.configuration.extents();
         let (there, _) = step(extents, x, leg);
         let first = COLOURS * (vectors * extents.site(there) + k);

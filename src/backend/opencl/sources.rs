@@ -4,39 +4,13 @@ use std::collections::HashSet;
 
 use super::DeviceInfo;
 
-macro_rules! embedded {
-    ($($file:literal),* $(,)?) => {
-        &[$(($file, include_str!(concat!("../../../cl/", $file)))),*]
-    };
-}
+/// The files of `cl/`.
+static SOURCES: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/cl");
 
-/// Every file of `cl/`, by its name there. A new file is one line here.
-const FILES: &[(&str, &str)] = embedded![
-    "accelerator.clh",
-    "access.clh",
-    "blas.cl",
-    "clover.cl",
-    "clover_term.cl",
-    "complex.clh",
-    "convert.cl",
-    "domain_wall.cl",
-    "exact.clh",
-    "fractions.clh",
-    "hop.cl",
-    "hop.clh",
-    "laplace.cl",
-    "legs.clh",
-    "reduce.cl",
-    "reduction.clh",
-    "rhs.cl",
-    "shared_links.clh",
-    "sixteen.clh",
-    "spin.clh",
-    "staged.clh",
-    "su3.clh",
-    "traversal.clh",
-    "tree.clh",
-];
+/// Every file of `cl/`, by its name there.
+fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
+    SOURCES.files().filter_map(|file| Some((file.path().to_str()?, file.contents_utf8()?)))
+}
 
 /// Why a source could not be put together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -65,7 +39,7 @@ pub fn expand(file: &str) -> Result<String, SourceError> {
 ///
 /// As [`expand`].
 pub fn expand_with(more: &[(&str, &str)], file: &str) -> Result<String, SourceError> {
-    expand_from(&[more, FILES].concat(), file)
+    expand_from(&more.iter().copied().chain(files()).collect::<Vec<_>>(), file)
 }
 
 /// As [`expand`], in the form that suits a device's compiler.
@@ -195,7 +169,7 @@ mod tests {
 
     #[test]
     fn every_embedded_file_expands() {
-        for (file, _) in FILES {
+        for (file, _) in files() {
             expand(file).unwrap();
         }
     }

@@ -1,0 +1,382 @@
+//! The staggered hop in wide lanes: the same bits as plain loops over coordinates (`scalar/staggered.rs`), whatever the lattice, the lane
+//! width, the colour vectors a site and the number of threads; and the identities that make it the staggered hop.
+
+mod common;
+
+use common::gauge::GaugeTransformation;
+use common::hops::{configuration, is_the_same_at_every_width, stencil_and_links};
+use common::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, any_legs, any_numbers};
+use common::{every_width, extents, first_difference, in_pools, lattice, random_words};
+use lanefield_reference::field::{ColourVectors, Field, FieldError};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::staggered::staggered_hop;
+use lanefield_reference::layout::{Checkerboard, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LegOrder};
+use lanefield_reference::layout::{Parity, Sites, StaggeredPhases, Stencil};
+use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
+use lanefield_reference::scalar::{self, ScalarWilson};
+use lanefield_reference::sixteen::Sixteen;
+use num_complex::Complex;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+const COLOURS: usize = ColourVectors::WORDS;
+
+/// The hop from site order to site order.
+fn hop_in_lanes<R: Vectors>(
+    operator: &ScalarWilson,
+    lattice: Lattice,
+    psi: &[Complex<R>],
+    vectors: usize,
+    sites: Sites,
+) -> Vec<Complex<R>> {
+    let (stencil, links) = stencil_and_links(operator, lattice, sites);
+    let phases = StaggeredPhases::new(&lattice, sites).unwrap();
+    let object = ColourVectors::new(vectors);
+    let source = Field::from_site_order(lattice, sites.neighbours(), object, psi).unwrap();
+    let mut out = Field::zeros(lattice, sites, object).unwrap();
+    staggered_hop(&mut out, &stencil, &phases, &links, &source, operator.legs).unwrap();
+    out.to_site_order()
+}
+
+/// What a field holds of these numbers: in 16-bit storage they are rounded.
+fn stored<R: Vectors>(extents: Extents, vectors: usize, values: &[Complex<R>]) -> Vec<Complex<R>> {
+    let lattice = every_width::<R>(extents, Checkerboard::FullOnly)[0];
+    Field::from_site_order(lattice, Sites::Full, ColourVectors::new(vectors), values).unwrap().to_site_order()
+}
+
+fn hop_is_the_same_at_every_width<R: Vectors>(
+    operator: &ScalarWilson,
+    checkerboard: Checkerboard,
+    psi: &[Complex<R>],
+    vectors: usize,
+) -> Result<(), TestCaseError> {
+    let extents = operator.configuration.extents();
+    let psi = stored(extents, vectors, psi);
+    let expected = |sites| stored(extents, vectors, &operator.staggered_hop(&psi, vectors, sites));
+    is_the_same_at_every_width(operator, checkerboard, expected, |lattice, sites| {
+        hop_in_lanes(operator, lattice, &psi, vectors, sites)
+    })
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Precision {
+    F32,
+    F64,
+    Sixteen,
+}
+
+proptest! {
+    #![proptest_config(common::cases(150))]
+
+    #[test]
+    fn hop_is_bitwise_equal_to_plain_loops(
+        (checkerboard, extents) in any_checkerboard().prop_flat_map(|c| (Just(c), any_extents(c, 600))),
+        seed: u32,
+        vectors in 1..10usize,
+        numbers in any_numbers(),
+        link_numbers in any_numbers(),
+        boundary in any_boundary(),
+        format in select(LinkFormat::ALL.to_vec()),
+        legs in prop_oneof![Just(LegOrder::DEFAULT), any_legs()],
+        precision in select(vec![Precision::F32, Precision::F64, Precision::Sixteen]),
+    ) {
+        fn check<R: Vectors>(
+            operator: &ScalarWilson, checkerboard: Checkerboard, vectors: usize, seed: u64, numbers: Numbers,
+        ) -> Result<(), TestCaseError> {
+            let psi = random_words::<R>(operator.configuration.extents(), COLOURS * vectors, seed, numbers);
+            hop_is_the_same_at_every_width(operator, checkerboard, &psi, vectors)
+        }
+        let seed = seed.into();
+        let configuration = configuration(extents, seed, link_numbers, format);
+        let operator = ScalarWilson { configuration: &configuration, boundary, format, legs };
+        match precision {
+            Precision::F32 => check::<f32>(&operator, checkerboard, vectors, seed, numbers)?,
+            Precision::F64 => check::<f64>(&operator, checkerboard, vectors, seed, numbers)?,
+            Precision::Sixteen => check::<Sixteen>(&operator, checkerboard, vectors, seed, numbers)?,
+        }
+    }
+}
+
+/// All lattices of these extents, in every precision.
+fn is_bitwise_equal_to_plain_loops(text: &str, checkerboard: Checkerboard, vectors: usize) {
+    fn check<R: Vectors>(operator: &ScalarWilson, checkerboard: Checkerboard, vectors: usize) {
+        let psi = random_words::<R>(operator.configuration.extents(), COLOURS * vectors, 1, Numbers::Gaussian);
+        hop_is_the_same_at_every_width(operator, checkerboard, &psi, vectors).unwrap();
+    }
+    let configuration = Configuration::hot(extents(text), 9);
+    for boundary in ["1,1,-1,-1", "-1,1,1,0"] {
+        for format in LinkFormat::ALL {
+            let boundary = boundary.parse().unwrap();
+            let operator = ScalarWilson { configuration: &configuration, boundary, format, legs: LegOrder::DEFAULT };
+            check::<f32>(&operator, checkerboard, vectors);
+            check::<f64>(&operator, checkerboard, vectors);
+            check::<Sixteen>(&operator, checkerboard, vectors);
+        }
+    }
+}
+
+#[test]
+fn hop_is_bitwise_equal_to_plain_loops_on_lattices_that_lanes_only_just_divide() {
+    for (text, vectors) in [("2.2.2.2", 1), ("6.4.2.10", 3), ("4.4.4.8", 5)] {
+        is_bitwise_equal_to_plain_loops(text, Checkerboard::RedBlack, vectors);
+    }
+    // Dimensions that are cut into four and more, where a stencil rotates lanes and does not just swap them.
+    is_bitwise_equal_to_plain_loops("2.2.2.64", Checkerboard::RedBlack, 2);
+}
+
+#[test]
+fn hop_is_bitwise_equal_to_plain_loops_where_virtual_nodes_have_odd_extents() {
+    // Odd extents, and even ones whose virtual nodes are odd.
+    for (text, vectors) in [("2.2.2.2", 1), ("3.5.1.7", 4), ("3.2.4.4", 5), ("6.6.2.10", 2), ("1.1.1.32", 1)] {
+        is_bitwise_equal_to_plain_loops(text, Checkerboard::FullOnly, vectors);
+    }
+}
+
+#[test]
+fn lanes_may_have_different_signs() {
+    let extents = extents("6.6.6.3");
+    let configuration = Configuration::hot(extents, 2);
+    let operator = antiperiodic(&configuration);
+    let psi = random_words::<f32>(extents, 2 * COLOURS, 3, Numbers::Gaussian);
+    let expected = operator.staggered_hop(&psi, 2, Sites::Full);
+    for (nodes, lanes) in [
+        ([2, 2, 2, 1], [0, 0b1110, 0b1100, 0b0010, 0b1000, 0b0110, 0b0100, 0b1010]),
+        ([1, 2, 2, 1], [0, 0b1100, 0b1000, 0b0100, 0, 0, 0, 0]),
+    ] {
+        let nsimd = nodes.iter().product::<usize>();
+        let options = LatticeOptions {
+            lanes: LaneChoice::Width(LaneWidth::new(8 * nsimd).unwrap()),
+            nodes: Some(nodes),
+            checkerboard: Checkerboard::FullOnly,
+        };
+        let lattice = Lattice::new(extents, lanefield_reference::layout::Scalar::ComplexF, options).unwrap();
+        assert_eq!(StaggeredPhases::new(&lattice, Sites::Full).unwrap().lanes(), &lanes[..nsimd]);
+        assert_eq!(first_difference(&hop_in_lanes(&operator, lattice, &psi, 2, Sites::Full), &expected), None);
+    }
+}
+
+#[test]
+fn hop_does_not_depend_on_the_number_of_threads() {
+    let extents = extents("6.4.4.10");
+    let configuration = Configuration::hot(extents, 3);
+    let operator = antiperiodic(&configuration);
+    let psi = random_words::<f32>(extents, 3 * COLOURS, 4, Numbers::Gaussian);
+    for sites in ALL_SITES {
+        let lattice = lattice::<f32>(extents, 32, Checkerboard::RedBlack);
+        let [one, two, five] = in_pools(|| hop_in_lanes(&operator, lattice, &psi, 3, sites));
+        assert_eq!(first_difference(&one, &two), None);
+        assert_eq!(first_difference(&one, &five), None);
+    }
+}
+
+#[test]
+fn several_colour_vectors_have_the_bits_of_each_alone() {
+    let extents = extents("4.4.2.6");
+    let configuration = Configuration::hot(extents, 5);
+    let operator = antiperiodic(&configuration);
+    let several = 7;
+    let psi = random_words::<f64>(extents, several * COLOURS, 6, Numbers::Mixed);
+    let lattice = lattice::<f64>(extents, 32, Checkerboard::RedBlack);
+    let vector = |psi: &[Complex<f64>], k: usize| -> Vec<Complex<f64>> {
+        psi.chunks_exact(several * COLOURS).flat_map(|site| site[COLOURS * k..][..COLOURS].to_vec()).collect()
+    };
+    for sites in ALL_SITES {
+        let together = hop_in_lanes(&operator, lattice, &psi, several, sites);
+        for k in 0..several {
+            let alone = hop_in_lanes(&operator, lattice, &vector(&psi, k), 1, sites);
+            assert_eq!(first_difference(&vector(&together, k), &alone), None);
+        }
+    }
+}
+
+/// The comparisons above would be empty if they did not.
+#[test]
+fn leg_order_and_link_format_change_bits() {
+    let extents = extents("4.4.4.4");
+    let configuration = Configuration::hot(extents, 1);
+    let psi = gaussian(extents, 2);
+    let usual = antiperiodic(&configuration);
+    let expected = hop_of_all(&usual, &psi);
+    for operator in [
+        ScalarWilson { format: LinkFormat::TwoRows, ..usual },
+        ScalarWilson { format: LinkFormat::Eight, ..usual },
+        ScalarWilson { legs: "+x-x+t-z-t+z+y-y".parse().unwrap(), ..usual },
+    ] {
+        let other = hop_of_all(&operator, &psi);
+        assert!(first_difference(&other, &expected).is_some());
+        assert!(distance(&other, &expected) < 1e-14);
+    }
+}
+
+#[test]
+fn hop_refuses_fields_that_do_not_belong_together() {
+    let extents = extents("4.4.4.4");
+    let configuration = Configuration::unit(extents);
+    let [lattice, other] = [16, 64].map(|width| lattice::<f32>(extents, width, Checkerboard::RedBlack));
+    let (even, odd) = (Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd));
+    let stencil = Stencil::new(lattice, even).unwrap();
+    let links = |lattice, sites| double::<f32>(&configuration, lattice, sites, DoubledGauge::default()).unwrap();
+    let field = |lattice, sites, vectors| Field::zeros(lattice, sites, ColourVectors::new(vectors)).unwrap();
+    let phases = |lattice, sites| StaggeredPhases::new(&lattice, sites).unwrap();
+    struct Fields {
+        phases: StaggeredPhases,
+        out: Field<f32, ColourVectors>,
+        links: Field<f32, DoubledGauge>,
+        source: Field<f32, ColourVectors>,
+    }
+    let right = || Fields {
+        phases: phases(lattice, even),
+        out: field(lattice, even, 2),
+        links: links(lattice, even),
+        source: field(lattice, odd, 2),
+    };
+    let hop = |fields: Fields| {
+        let Fields { phases, mut out, links, source } = fields;
+        staggered_hop(&mut out, &stencil, &phases, &links, &source, LegOrder::DEFAULT)
+    };
+    assert_eq!(hop(right()), Ok(()));
+    for (fields, name) in [
+        (Fields { phases: phases(lattice, odd), ..right() }, "the staggered hop's phases"),
+        (Fields { out: field(other, even, 2), ..right() }, "the staggered hop's result"),
+        (Fields { out: field(lattice, even, 3), ..right() }, "the staggered hop's source"),
+        (Fields { links: links(lattice, odd), ..right() }, "the staggered hop's links"),
+        (Fields { source: field(lattice, even, 2), ..right() }, "the staggered hop's source"),
+    ] {
+        assert!(matches!(hop(fields), Err(FieldError::Mismatch { what, .. }) if what == name), "{name}");
+    }
+    let wrong_lanes = hop(Fields { phases: phases(other, even), ..right() });
+    assert_eq!(
+        wrong_lanes.unwrap_err().to_string(),
+        "the staggered hop's phases: staggered phases on 4.4.4.4, even sites, 64-byte lanes cut 1.2.2.2 does not match \
+         f32 2 colour vectors field on 4.4.4.4, even sites, 16-byte lanes cut 1.1.1.2"
+    );
+}
+
+fn antiperiodic(configuration: &Configuration) -> ScalarWilson<'_> {
+    let boundary = BoundaryPhases::ANTIPERIODIC_IN_TIME;
+    ScalarWilson { configuration, boundary, format: LinkFormat::Full, legs: LegOrder::DEFAULT }
+}
+
+/// The f64 hop of one colour vector at all sites, in the widest lanes.
+fn hop_of_all(operator: &ScalarWilson, psi: &[Complex<f64>]) -> Vec<Complex<f64>> {
+    let extents = operator.configuration.extents();
+    let lattice = *every_width::<f64>(extents, Checkerboard::FullOnly).last().unwrap();
+    hop_in_lanes(operator, lattice, psi, 1, Sites::Full)
+}
+
+fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
+    random_words(extents, COLOURS, seed, Numbers::Gaussian)
+}
+
+/// |a − b| / |b|.
+fn distance(a: &[Complex<f64>], b: &[Complex<f64>]) -> f64 {
+    let difference: Vec<_> = a.iter().zip(b).map(|(a, b)| a - b).collect();
+    (scalar::norm2(COLOURS, &difference) / scalar::norm2(COLOURS, b)).sqrt()
+}
+
+#[test]
+fn hop_is_anti_hermitian() {
+    // Also where an extent is odd: η_μ does not depend on x_μ, so that forward and backward legs have the same sign.
+    for (text, boundary) in [("4.2.6.4", "1,1,1,-1"), ("4.4.2.6", "-1,0,1,1"), ("3.5.2.5", "1,-1,1,0")] {
+        let extents = extents(text);
+        let configuration = Configuration::hot(extents, 7);
+        let (phi, chi) = (gaussian(extents, 8), gaussian(extents, 9));
+        for format in LinkFormat::ALL {
+            let boundary = boundary.parse().unwrap();
+            let operator = ScalarWilson { boundary, format, ..antiperiodic(&configuration) };
+            let left = scalar::inner_product(COLOURS, &phi, &hop_of_all(&operator, &chi));
+            let right = scalar::inner_product(COLOURS, &hop_of_all(&operator, &phi), &chi);
+            let scale = scalar::norm2(COLOURS, &phi);
+            assert!((left + right).norm() < 1e-13 * scale, "{text}: {left} {right}");
+            assert!(left.norm() > 1e-3 * scale, "{text}: {left}");
+        }
+    }
+}
+
+#[test]
+fn hop_anticommutes_with_epsilon_exactly() {
+    // ε(x) = (−1)^(x + y + z + t), the remnant of chiral symmetry. No sum over eight legs of these is a zero, whose sign would differ.
+    let extents = extents("4.6.2.4");
+    let configuration = Configuration::hot(extents, 10);
+    let operator = antiperiodic(&configuration);
+    let epsilon = |psi: &[Complex<f64>]| -> Vec<Complex<f64>> {
+        let sign = |k: usize| if extents.coordinate(k / COLOURS).iter().sum::<usize>() % 2 == 0 { 1.0 } else { -1.0 };
+        psi.iter().enumerate().map(|(k, w)| w.scale(sign(k))).collect()
+    };
+    let psi = gaussian(extents, 11);
+    let after = epsilon(&hop_of_all(&operator, &psi));
+    let before: Vec<_> = hop_of_all(&operator, &epsilon(&psi)).iter().map(|w| -w).collect();
+    assert_eq!(first_difference(&before, &after), None);
+}
+
+#[test]
+fn even_and_odd_hops_together_are_the_hop_of_all_sites_exactly() {
+    let extents = extents("4.6.2.4");
+    let configuration = Configuration::hot(extents, 5);
+    let operator = antiperiodic(&configuration);
+    let psi = gaussian(extents, 6);
+    for lattice in every_width::<f64>(extents, Checkerboard::RedBlack) {
+        let [full, even, odd] = ALL_SITES.map(|sites| hop_in_lanes(&operator, lattice, &psi, 1, sites));
+        // Each is +0 where it does not live, and no sum of these is −0 by accident: x + 0 = x.
+        let sum: Vec<_> = even.iter().zip(&odd).map(|(a, b)| a + b).collect();
+        assert_eq!(first_difference(&sum, &full), None);
+    }
+}
+
+#[test]
+fn hop_is_gauge_covariant() {
+    let extents = extents("4.4.6.2");
+    let before = Configuration::hot(extents, 12);
+    let g = GaugeTransformation { seed: 13 };
+    let after = g.of_links(&before);
+    let psi = gaussian(extents, 14);
+    for format in LinkFormat::ALL {
+        let covariant = g.of_field(COLOURS, &hop_of_all(&ScalarWilson { format, ..antiperiodic(&before) }, &psi));
+        let found = hop_of_all(&ScalarWilson { format, ..antiperiodic(&after) }, &g.of_field(COLOURS, &psi));
+        assert!(distance(&found, &covariant) < 1e-14);
+    }
+}
+
+#[test]
+fn hop_of_a_plane_wave_has_the_free_spectrum() {
+    // On unit links, D e^{ipx} = i Σ_μ η_μ(x) sin p_μ e^{ipx}, and D² = −Σ_μ sin² p_μ, since the phases anticommute; with half-integer momenta where
+    // antiperiodic.
+    let extents = extents("4.6.2.8");
+    let configuration = Configuration::unit(extents);
+    let boundary = BoundaryPhases::antiperiodic([false, true, false, true]);
+    let chi = [Complex::new(1.0, 0.5), Complex::new(-2.0, 0.25), Complex::new(0.0, -1.5)];
+    for n in [[0, 0, 0, 0], [1, 0, 0, 0], [0, 2, 0, 0], [0, 0, 1, 0], [0, 0, 0, 3], [3, 4, 1, 6]] {
+        let p: [f64; 4] = std::array::from_fn(|d| {
+            let shift = if boundary.is_antiperiodic(d) { 0.5 } else { 0.0 };
+            std::f64::consts::TAU * (f64::from(n[d]) + shift) / extents[d] as f64
+        });
+        let wave: Vec<Complex<f64>> = (0..COLOURS * extents.volume())
+            .map(|k| {
+                let x = extents.coordinate(k / COLOURS);
+                let angle: f64 = (0..4).map(|d| p[d] * x[d] as f64).sum();
+                Complex::from_polar(1.0, angle) * chi[k % COLOURS]
+            })
+            .collect();
+        let once = |k: usize| {
+            let [x, y, z, _] = extents.coordinate(k / COLOURS);
+            let eta = [0, x, x + y, x + y + z].map(|exponent| if exponent % 2 == 0 { 1.0 } else { -1.0 });
+            let sum: f64 = (0..4).map(|mu| eta[mu] * p[mu].sin()).sum();
+            Complex::new(0.0, sum) * wave[k]
+        };
+        let square: f64 = p.iter().map(|p| p.sin() * p.sin()).sum();
+        let mass = 0.3;
+        for format in LinkFormat::ALL {
+            let operator = ScalarWilson { configuration: &configuration, boundary, format, legs: LegOrder::DEFAULT };
+            let hop = hop_of_all(&operator, &wave);
+            let twice = hop_of_all(&operator, &hop);
+            let of_mass = operator.staggered(&wave, 1, mass);
+            let largest = |found: &[Complex<f64>], expected: &dyn Fn(usize) -> Complex<f64>| {
+                found.iter().enumerate().map(|(k, w)| (w - expected(k)).norm()).fold(0.0, f64::max)
+            };
+            assert!(largest(&hop, &once) < 1e-13, "momentum {n:?}: {}", largest(&hop, &once));
+            assert!(largest(&twice, &|k| -square * wave[k]) < 1e-13, "momentum {n:?}");
+            assert!(largest(&of_mass, &|k| once(k) + mass * wave[k]) < 1e-13, "momentum {n:?}");
+        }
+    }
+}
