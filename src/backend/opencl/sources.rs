@@ -8,7 +8,7 @@ use super::DeviceInfo;
 static SOURCES: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/cl");
 
 /// Every file of `cl/`, by its name there.
-fn files() -> impl Iterator<Item = (&'static str, &'static str)> {
+fn files<'a>() -> impl Iterator<Item = (&'a str, &'a str)> {
     SOURCES.files().filter_map(|file| Some((file.path().to_str()?, file.contents_utf8()?)))
 }
 
