@@ -13,37 +13,36 @@ pub mod laplace;
 mod plain;
 pub mod reduce;
 pub mod rhs;
+pub mod staggered;
 mod test_data;
 
 pub use crate::backend::specification::*;
 pub use case::{Case, CaseOn, CaseOptions, Outcome};
 pub use test_data::{Links, Numbers, TestData};
 
-/// The functions of all families, as methods of every backend.
-pub mod prelude {
-    pub use super::blas::BlasKernels;
-    pub use super::clover::CloverKernels;
-    pub use super::clover_term::CloverTermKernels;
-    pub use super::convert::ConvertKernels;
-    pub use super::domain_wall::DomainWallKernels;
-    pub use super::hop::HopKernels;
-    pub use super::laplace::LaplaceKernels;
-    pub use super::reduce::ReduceKernels;
-    pub use super::rhs::RhsKernels;
-}
+/// Lists the families, in the order of tables, each with the trait of its functions.
+macro_rules! families {
+    ($($family:ident: $functions:ident),+ $(,)?) => {
+        /// The functions of all families, as methods of every backend.
+        pub mod prelude {
+            $(pub use super::$family::$functions;)+
+        }
 
-/// The families, in the order of tables.
-static FAMILIES: &[&[&Kernel]] = &[
-    hop::KERNELS,
-    clover::KERNELS,
-    clover_term::KERNELS,
-    domain_wall::KERNELS,
-    laplace::KERNELS,
-    blas::KERNELS,
-    rhs::KERNELS,
-    convert::KERNELS,
-    reduce::KERNELS,
-];
+        static FAMILIES: &[&[&Kernel]] = &[$($family::KERNELS),+];
+    };
+}
+families! {
+    hop: HopKernels,
+    clover: CloverKernels,
+    clover_term: CloverTermKernels,
+    domain_wall: DomainWallKernels,
+    laplace: LaplaceKernels,
+    staggered: StaggeredKernels,
+    blas: BlasKernels,
+    rhs: RhsKernels,
+    convert: ConvertKernels,
+    reduce: ReduceKernels,
+}
 
 /// All kernels, family by family.
 pub fn all() -> impl Iterator<Item = &'static Kernel> {
