@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use lanefield::backend::opencl::{AccessWidth, Count, Mapping, Traversal, Tuning};
 use lanefield::kernel::{self, Shape};
 use lanefield::reference::layout::{
-    AcceleratorThreads, DIMENSIONS, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Leg, Parity, Place, Scalar, Sites,
+    AcceleratorThreads, DIMENSIONS, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Leg, Parity, Place,
+    Scalar, Sites,
 };
 use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
 use lanefield::reference::real::Precision;
@@ -282,9 +283,8 @@ fn loads_and_stores_follow_from_the_roles_of_the_fields() {
     // Nine words of a link from an odd one on take ten.
     let links = 8 * 80;
     let tables = [("lane steps", [32, 0]), ("neighbours", [32, 0]), ("links", [links, 0])];
-    let with_tables = |fields: &[(&'static str, [usize; 2])]| -> BTreeMap<_, _> {
-        tables.iter().chain(fields).copied().collect()
-    };
+    let with_tables =
+        |fields: &[(&'static str, [usize; 2])]| -> BTreeMap<_, _> { tables.iter().chain(fields).copied().collect() };
     // Two blocks of eighteen words.
     let oe_clover = [("blocks", [2 * 18 * 8, 0]), ("chi", [96, 0]), ("in", [8 * 96, 0]), ("out", [0, 96])];
     assert_eq!(moved("oe_clover", 1), with_tables(&oe_clover));

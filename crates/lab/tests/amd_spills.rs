@@ -136,7 +136,8 @@ fn no_kernel_leaves_the_registers_of_amd_gpus_more_than_is_known() {
     let subjects = subjects();
     let surveyed = survey(&clang, &subjects, &|_| ()).unwrap();
     check_against_llvm(&surveyed);
-    let found: Vec<Spilling> = subjects.iter().zip(&surveyed).map(Spilling::of).filter(Spilling::leaves_registers).collect();
+    let found: Vec<Spilling> =
+        subjects.iter().zip(&surveyed).map(Spilling::of).filter(Spilling::leaves_registers).collect();
     if std::env::var("LANEFIELD_UPDATE_DATA").is_ok_and(|value| value == "1") {
         let text = toml::to_string(&Known { kernel: found }).unwrap();
         return std::fs::write(DATA, format!("{HEAD}{text}")).unwrap();

@@ -70,7 +70,8 @@ fn what_is_not_held_is_off_by_less_than_40_percent() {
 }
 
 fn small(kernel: &str, precision: Precision) -> KernelEstimate {
-    let work = KernelWork::new(described(kernel).unwrap(), Extents::new([8, 8, 8, 16]).unwrap(), precision, LinkFormat::Full);
+    let work =
+        KernelWork::new(described(kernel).unwrap(), Extents::new([8, 8, 8, 16]).unwrap(), precision, LinkFormat::Full);
     stencil(&h200(), &work).unwrap()
 }
 
@@ -92,7 +93,12 @@ fn bytes_of_memory_are_those_of_each_field_once() {
 #[test]
 fn what_binds_follows_from_the_machine() {
     let work = |kernel| {
-        KernelWork::new(described(kernel).unwrap(), Extents::new([16, 16, 32, 32]).unwrap(), Precision::F32, LinkFormat::Full)
+        KernelWork::new(
+            described(kernel).unwrap(),
+            Extents::new([16, 16, 32, 32]).unwrap(),
+            Precision::F32,
+            LinkFormat::Full,
+        )
     };
     let binds = |machine: Machine, kernel| stencil(&machine, &work(kernel)).unwrap().prediction.binds;
     let without_launch = Machine { launch_microseconds: 0.0, ..h200() };
@@ -100,10 +106,7 @@ fn what_binds_follows_from_the_machine() {
     let much_memory = Machine { copy_gb_per_second: 1e6, ..without_launch.clone() };
     assert_eq!(binds(much_memory.clone(), "hop"), LimitKind::SecondCache);
     let slow = Machine { clock_mhz: 1.0, ..much_memory };
-    assert!(matches!(
-        binds(slow, "hop"),
-        LimitKind::Arithmetic | LimitKind::Issue | LimitKind::FirstCache
-    ));
+    assert!(matches!(binds(slow, "hop"), LimitKind::Arithmetic | LimitKind::Issue | LimitKind::FirstCache));
     let launches = Machine { launch_microseconds: 1e3, ..h200() };
     assert_eq!(binds(launches, "hop"), LimitKind::Launch);
 }
@@ -126,8 +129,7 @@ fn a_measured_copy_bandwidth_scales_what_memory_binds() {
 fn every_machine_that_ships_gives_every_kernel_a_time() {
     for (name, machine) in Machine::shipped() {
         for kernel in kernel::all().filter(|kernel| is_described(kernel)) {
-            let work =
-                KernelWork::new(kernel, Extents::new([8; 4]).unwrap(), Precision::F64, LinkFormat::TwoRows);
+            let work = KernelWork::new(kernel, Extents::new([8; 4]).unwrap(), Precision::F64, LinkFormat::TwoRows);
             let estimate = stencil(machine, &work).unwrap();
             let least = estimate.streams.bytes() / (machine.peak_gb_per_second * 1e9);
             assert!(estimate.prediction.seconds >= least && estimate.prediction.seconds < 1.0, "{name} {kernel}");

@@ -322,8 +322,8 @@ fn what_was_set_by_hand_comes_before_what_was_tuned() {
 
 /// The bits of a hop.
 fn hop<B: Backend>(backend: &B) -> Vec<u32> {
-    use lanefield::operator::{HopOperator, HopParameters};
     use lanefield::kernel::{Numbers, TestData};
+    use lanefield::operator::{HopOperator, HopParameters};
     use lanefield_reference::field::Spinors;
     use lanefield_reference::gauge::Configuration;
     use lanefield_reference::kernels::hop::Dagger;
