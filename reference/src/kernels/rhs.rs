@@ -292,12 +292,15 @@ impl<R: Real> LaneOperation<R> for RhsProducts<'_, R> {
         let contributions = Contributions::<V>::new(shape.parts(), blocks);
         let count = an_osite / an_rhs;
         let tasks = x.par_chunks(a_task).zip(y.par_chunks(a_task)).map(|(x, y)| {
-            let [mut of_x, mut of_y] = [vec![R::default(); GATHERED * an_rhs], vec![R::default(); GATHERED * an_rhs]];
+            // Of vectors, for their alignment.
+            let room = || vec![V::splat(R::default()); GATHERED * an_rhs / V::REALS];
+            let [mut of_x, mut of_y] = [room(), room()];
+            let [of_x, of_y]: [&mut [R]; 2] = [&mut of_x, &mut of_y].map(|room| bytemuck::cast_slice_mut(room));
             let sums = (0..count).map(|rhs| {
                 let mut terms = ExactTerms::new();
                 for (x, y) in x.chunks(GATHERED * an_osite).zip(y.chunks(GATHERED * an_osite)) {
                     let reals = x.len() / an_osite * an_rhs;
-                    for (gathered, all) in [(&mut of_x, x), (&mut of_y, y)] {
+                    for (gathered, all) in [(&mut *of_x, x), (&mut *of_y, y)] {
                         for (to, from) in gathered.chunks_exact_mut(an_rhs).zip(all.chunks_exact(an_osite)) {
                             to.copy_from_slice(&from[rhs * an_rhs..][..an_rhs]);
                         }
