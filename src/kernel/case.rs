@@ -244,6 +244,11 @@ impl Case {
         self.shape.kernel
     }
 
+    /// Adds the legs in another order from now on; no argument depends on it.
+    pub fn set_legs(&mut self, legs: LegOrder) {
+        self.shape.legs = legs;
+    }
+
     /// The arguments on a backend.
     ///
     /// # Errors
