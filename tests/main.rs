@@ -17,6 +17,7 @@ mod opencl_runtime;
 mod reduce;
 mod reduce_grid;
 mod solvers;
+mod staggered;
 mod verify;
 mod verify_faults;
 mod wilson;

@@ -129,6 +129,8 @@ pub struct Definition {
     pub meaning: &'static str,
     /// Its parameters beside those of the hop, in the order in which they are told.
     pub parameters: &'static [Parameter],
+    /// A mass, as text, at which solves on hot configurations take some ten iterations: what it is verified with.
+    pub verified_mass: &'static str,
     /// Makes it.
     pub make: fn(&ParameterValues, HopParameters) -> AnyModel,
     /// The values of a model that it made.

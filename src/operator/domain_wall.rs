@@ -79,6 +79,7 @@ pub static DEFINITIONS: &[Definition] = &[
         name: "dwf",
         meaning: "Shamir domain wall fermions",
         parameters: &[MASS, LS, M5, S_INVERSE],
+        verified_mass: "0.1",
         make: |values, hop| AnyModel::DomainWall(DomainWallParameters::of(values, (1.0, 0.0), hop)),
         values: |model| match model {
             AnyModel::DomainWall(wall) => vec![wall.mass, wall.ls as f64, wall.m5, wall.inverse as usize as f64],
@@ -96,6 +97,7 @@ pub static DEFINITIONS: &[Definition] = &[
             Parameter::number("c", Some(0.5), "c of Möbius fermions"),
             S_INVERSE,
         ],
+        verified_mass: "0.1",
         make: |values, hop| {
             AnyModel::DomainWall(DomainWallParameters::of(values, (values.get("b"), values.get("c")), hop))
         },

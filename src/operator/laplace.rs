@@ -46,6 +46,7 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
             meaning: "colour vectors a site",
         },
     ],
+    verified_mass: "0.5",
     make: |values, hop| {
         let laplace = LaplaceParameters { mass: values.get("mass"), hop };
         AnyModel::Laplace(LaplaceModel { laplace, components: values.count("components") })
