@@ -3,7 +3,9 @@
 
 use lanefield::backend::{Backend, Sum};
 use lanefield::kernel::prelude::*;
-use lanefield::operator::{ActsOn as _, EvenOdd as _, HopParameters, Operator, SchurComplement, Staggered, StaggeredParameters};
+use lanefield::operator::{
+    ActsOn as _, EvenOdd as _, HopParameters, Operator, SchurComplement, Staggered, StaggeredParameters,
+};
 use lanefield::solver::{Method, Preconditioning, Solve, SolverParams, solve};
 use lanefield_reference::field::ColourVectors;
 use lanefield_reference::gauge::Configuration;
@@ -69,16 +71,16 @@ fn the_hop_is_anti_hermitian<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
     let extents = configuration.extents();
     let [phi, chi] = [13, 17].map(|seed| gaussian(extents, COLOURS, seed));
-    let product = |a: &[Complex<f64>], b: &[Complex<f64>]| -> Complex<f64> {
-        a.iter().zip(b).map(|(a, b)| a.conj() * b).sum()
-    };
+    let product =
+        |a: &[Complex<f64>], b: &[Complex<f64>]| -> Complex<f64> { a.iter().zip(b).map(|(a, b)| a.conj() * b).sum() };
     let d_chi = d(backend, &configuration, hop, &chi, Dagger::No);
     let left = product(&phi, &d_chi);
     let right = product(&d(backend, &configuration, hop, &phi, Dagger::Yes), &chi);
     let scale = (product(&phi, &phi).re * product(&chi, &chi).re).sqrt();
     assert!((left - right).norm() < 1e-13 * scale, "{left} is not {right}");
     assert!(left.norm() > 1e-4 * scale, "{left} shows nothing");
-    let sum: Vec<_> = d_chi.iter().zip(d(backend, &configuration, hop, &chi, Dagger::Yes)).map(|(a, b)| a + b).collect();
+    let sum: Vec<_> =
+        d_chi.iter().zip(d(backend, &configuration, hop, &chi, Dagger::Yes)).map(|(a, b)| a + b).collect();
     let twice: Vec<_> = chi.iter().map(|c| c * 2.0 * MASS).collect();
     assert!(distance(&sum, &twice) < 1e-14, "D + D† is not twice the mass");
 }
@@ -89,7 +91,8 @@ fn epsilon_turns_the_operator_into_its_conjugate<B: Backend>(backend: &B) {
     let extents = configuration.extents();
     let psi = gaussian(extents, COLOURS, 23);
     let epsilon = |psi: &[Complex<f64>]| -> Vec<Complex<f64>> {
-        let sign = |site: usize| if extents.coordinate(site / COLOURS).iter().sum::<usize>() % 2 == 0 { 1.0 } else { -1.0 };
+        let sign =
+            |site: usize| if extents.coordinate(site / COLOURS).iter().sum::<usize>() % 2 == 0 { 1.0 } else { -1.0 };
         psi.iter().enumerate().map(|(k, c)| c * sign(k)).collect()
     };
     let turned = epsilon(&d(backend, &configuration, hop, &epsilon(&psi), Dagger::No));
@@ -134,7 +137,8 @@ fn even_odd_pieces_make_the_operator<B: Backend>(backend: &B) {
         let mut pieces = Staggered::<B, f64>::even_odd(backend, &configuration, lattice, parameters(hop, 1)).unwrap();
         let mut sum = vec![Complex::new(0.0, 0.0); psi.len()];
         for (target, source) in [(EVEN, ODD), (ODD, EVEN)] {
-            let off = applied(backend, lattice, [target, source], &psi, |out, psi| pieces.meooe(out, psi, dagger).unwrap());
+            let off =
+                applied(backend, lattice, [target, source], &psi, |out, psi| pieces.meooe(out, psi, dagger).unwrap());
             let on = applied(backend, lattice, [target; 2], &psi, |out, psi| pieces.mooee(out, psi, dagger).unwrap());
             sum.iter_mut().zip(off.iter().zip(&on)).for_each(|(sum, (off, on))| *sum += off + on);
         }

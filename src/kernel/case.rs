@@ -224,9 +224,12 @@ impl Case {
     }
 
     fn along_s(form: Form, shape: &Shape) -> Result<SMatrix, BackendError> {
-        let (ls, dagger) = shape.matrix.map_or((1, crate::backend::specification::dagger_if(false)), |matrix| (matrix.ls, matrix.dagger));
+        let (ls, dagger) = shape
+            .matrix
+            .map_or((1, crate::backend::specification::dagger_if(false)), |matrix| (matrix.ls, matrix.dagger));
         let diagonal = MobiusCoefficients::new(ls, 0.1, 1.4, 1.5, 0.5)?.diagonal();
-        let diagonal = if dagger == crate::backend::specification::dagger_if(true) { diagonal.dagger() } else { diagonal };
+        let diagonal =
+            if dagger == crate::backend::specification::dagger_if(true) { diagonal.dagger() } else { diagonal };
         Ok(match form {
             Form::Tridiagonal => diagonal.matrix(),
             Form::Sweep => diagonal.inverse(InverseForm::Sweep)?,

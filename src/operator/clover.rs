@@ -17,9 +17,8 @@ use lanefield_reference::links::raw;
 
 use super::hop::number_of_sites;
 use super::wilson::{AXPY_FLOPS, PARITIES, spinor_bytes};
-use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter, AnyModel, Definition, fit};
+use super::{ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter, fit};
 use crate::backend::{Backend, BackendError, FieldOn};
-#[allow(unused_imports)]
 use crate::kernel::prelude::*;
 
 /// What defines a clover operator, beside the configuration.

@@ -50,7 +50,9 @@ impl Parameter {
             }
             ParameterKind::Count(most) => {
                 let number = text.parse().ok().filter(|number| (1..=most).contains(number));
-                number.map(|number: usize| number as f64).ok_or_else(|| invalid(format!("a whole number from 1 to {most}")))
+                number
+                    .map(|number: usize| number as f64)
+                    .ok_or_else(|| invalid(format!("a whole number from 1 to {most}")))
             }
             ParameterKind::Choice(words) => {
                 let place = words.iter().position(|word| *word == text);

@@ -155,7 +155,8 @@ fn lanes(
         Preconditioning::EvenOdd => Checkerboard::RedBlack,
         Preconditioning::None => Checkerboard::FullOnly,
     };
-    let fits = |lanes| Lattice::new(extents, precision.scalar(), LatticeOptions { lanes, nodes: None, checkerboard }).is_ok();
+    let fits =
+        |lanes| Lattice::new(extents, precision.scalar(), LatticeOptions { lanes, nodes: None, checkerboard }).is_ok();
     if fits(options.lanes) { options.lanes } else { LaneChoice::Auto }
 }
 
@@ -274,13 +275,13 @@ impl SolveCheck {
         match (&found.solution, &expected.solution) {
             (Ok(found), Ok(expected)) => {
                 let words = Words(expected.len() / self.configuration.extents().volume());
-                let field =
-                    |values: &[Complex<R>]| host.install(|| Field::from_site_order(lattice, Sites::Full, words, values));
+                let field = |values: &[Complex<R>]| {
+                    host.install(|| Field::from_site_order(lattice, Sites::Full, words, values))
+                };
                 let (found, expected) = (field(found)?, field(expected)?);
                 let mismatch = compare_fields(&found, &expected)?;
                 let components = components + expected.reals().len() as u64;
-                let mismatch =
-                    mismatch.map(|m| Mismatch::Field { name: "solution".to_owned(), mismatch: Box::new(m) });
+                let mismatch = mismatch.map(|m| Mismatch::Field { name: "solution".to_owned(), mismatch: Box::new(m) });
                 Ok(Compared { components, mismatch })
             }
             // Both without a solution, after the same history.

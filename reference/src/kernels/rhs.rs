@@ -130,7 +130,8 @@ pub fn rhs_products_sums<R: Vectors>(
         // A plan numbers the elements of a field of one right-hand side.
         Sum::Tree(_) => {
             let one = object_of(x.object(), 1, rhs_parts)?;
-            let [mut of_x, mut of_y] = [FieldData::zeros(*x.lattice(), x.sites(), one)?, FieldData::zeros(*x.lattice(), x.sites(), one)?];
+            let [mut of_x, mut of_y] =
+                [FieldData::zeros(*x.lattice(), x.sites(), one)?, FieldData::zeros(*x.lattice(), x.sites(), one)?];
             let mut sums = Vec::with_capacity(count);
             for rhs in 0..count {
                 take_rhs(&mut of_x, x, &[rhs], rhs_parts)?;

@@ -2,9 +2,9 @@
 //! taken for each other.
 
 use lanefield_reference::field::{Field, FieldData, FieldError, FieldShape, SiteObject};
+use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::convert::same_cut;
 use lanefield_reference::kernels::domain_wall::SMatrix;
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Direction, LegOrder, Stencil};
 use num_complex::Complex;
 
@@ -131,7 +131,9 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
                 Argument::Fields(name, most) => {
                     (name, matches!(given(name), Some(Value::Reads(fields)) if (1..=most).contains(&fields.len())))
                 }
-                Argument::Scalar(name) | Argument::Double(name) => (name, matches!(given(name), Some(Value::Scalar(_)))),
+                Argument::Scalar(name) | Argument::Double(name) => {
+                    (name, matches!(given(name), Some(Value::Scalar(_))))
+                }
                 Argument::Complex(name) => (name, matches!(given(name), Some(Value::Complex(_)))),
                 Argument::Indices(name) => (name, matches!(given(name), Some(Value::Indices(_)))),
                 Argument::Scalars(names) => {
@@ -157,9 +159,7 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
             };
             for shape in &all {
                 let place = match role.holds {
-                    Holds::Converted => {
-                        same_cut(&shape.lattice, &target.lattice) && shape.sites == target.sites
-                    }
+                    Holds::Converted => same_cut(&shape.lattice, &target.lattice) && shape.sites == target.sites,
                     _ => {
                         (shape.lattice, shape.precision) == (target.lattice, target.precision)
                             && shape.sites == sites_of(role, target.sites)
