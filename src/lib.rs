@@ -21,6 +21,6 @@ pub mod kernel;
 pub mod observable;
 pub mod operator;
 pub mod solver;
-// pub mod verify;
+pub mod verify;
 
 pub use lanefield_reference as reference;

@@ -1,7 +1,6 @@
 //! The clover kernels on OpenCL and on the CPU reference: the same bits on awkward lattices, for every choice that a user has. Grid's numbers
 //! are in `tests/clover_grid.rs`; `reference/tests/clover.rs` compares the CPU reference with plain loops.
 
-use crate::common::compare::compare_fields;
 use lanefield::backend::opencl::{Accumulators, Count, SiteOrder, Tuning};
 use lanefield::backend::{Backend, Cpu, OpenCl};
 use lanefield::kernel::prelude::*;
@@ -14,6 +13,7 @@ use lanefield::reference::layout::{
     Checkerboard, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LegOrder, Parity, Sites, Stencil,
 };
 use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double, raw};
+use lanefield::verify::compare_fields;
 
 use crate::common;
 use crate::common::backends::opencl_with;

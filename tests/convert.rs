@@ -11,7 +11,7 @@ use lanefield_reference::real::Real as _;
 use lanefield_reference::sixteen::Sixteen;
 
 use crate::common::backends::{cpu, on_every_backend, opencl};
-use crate::common::compare::compare_fields;
+use lanefield::verify::compare_fields;
 
 const ODD: Sites = Sites::Parity(Parity::Odd);
 

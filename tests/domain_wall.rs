@@ -28,9 +28,9 @@ use lanefield_reference::scalar::domain_wall::{ScalarDomainWall, s_multiply};
 use num_complex::Complex;
 
 use crate::common::backends::{cpu, on_every_backend, opencl};
-use crate::common::compare::compare_fields;
 use crate::common::fields::{EVEN, ODD, applied, download, gaussian, lattice, upload};
 use crate::common::grid::{BOUNDARIES, GridData, assert_agrees, distance};
+use lanefield::verify::compare_fields;
 
 const WORDS: usize = Spinors::WORDS;
 

@@ -1,7 +1,6 @@
 //! The Wilson hop on OpenCL and on the CPU reference: the same bits on awkward lattices, for every choice that a user has. `lanefield
 //! verify` does the same at random, and at length.
 
-use crate::common::compare::compare_fields;
 use lanefield::backend::opencl::{
     AccessWidth, Count, DeviceError, DeviceTable, GridStride, LaneForm, LinkSharing, Mapping, Neighbours, SiteOrder,
     Traversal, Tuning,
@@ -18,6 +17,7 @@ use lanefield::reference::layout::{
 use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 use lanefield::reference::real::Real as _;
 use lanefield::reference::sixteen::Sixteen;
+use lanefield::verify::compare_fields;
 
 use crate::common;
 use crate::common::backends::opencl_with;

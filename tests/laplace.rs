@@ -1,7 +1,6 @@
 //! The Laplacian and its even-odd pieces on every backend: the same bits as plain loops (`reference/src/scalar/laplace.rs`), and the identities
 //! that make it −Δ + mass². The operator is `src/operator/laplace.rs`, its kernels `reference/src/kernels/laplace.rs` and `cl/laplace.cl`.
 
-use crate::common::compare::compare_fields;
 use lanefield::backend::opencl::{Count, Tuning};
 use lanefield::backend::{Backend, FieldOn, Sum};
 use lanefield::kernel::prelude::*;
@@ -10,6 +9,7 @@ use lanefield::operator::{
     ActsOn as _, EvenOdd as _, HopParameters, Laplace, LaplaceParameters, Operator, SchurComplement,
 };
 use lanefield::solver::{SolverParams, conjugate_gradient};
+use lanefield::verify::compare_fields;
 use lanefield_reference::field::{ColourVectors, Field};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;

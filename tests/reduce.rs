@@ -1,7 +1,6 @@
 //! Sums over sites on OpenCL and on the CPU reference: exact sums depend on nothing but their terms; tree sums on nothing but terms, plan and
 //! lane width; and no way in which a device takes them changes a bit.
 
-use crate::common::compare::Difference;
 use lanefield::backend::opencl::{DeviceError, Finish, Retirement, SiteOrder, SumForm, SumOptions, Tuning};
 use lanefield::backend::{Backend, Cpu, Memory as _, OpenCl, Sum, Threads};
 use lanefield::kernel::prelude::*;
@@ -9,6 +8,7 @@ use lanefield::kernel::{Numbers, TestData};
 use lanefield::reference::field::{Field, Propagator, SiteObject, Spinors, Words};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Direction, Extents, Lattice, LatticeOptions, Parity, Sites, TreePlan};
+use lanefield::verify::Difference;
 use num_complex::Complex;
 
 use crate::common::backends::opencl;

@@ -1,11 +1,11 @@
 //! Fields of several right-hand sides: each gets the bits that it would get alone, on every backend and in every precision. The kernels are
 //! `reference/src/kernels/rhs.rs` and `cl/rhs.cl`.
 
-use crate::common::compare::compare_fields;
 use lanefield::backend::opencl::{SiteOrder, Tuning};
 use lanefield::backend::{Backend, BackendError, Sum};
 use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Numbers, TestData};
+use lanefield::verify::compare_fields;
 use lanefield_reference::field::{Field, FieldError, Spinors};
 use lanefield_reference::kernels::{Vectors, rhs};
 use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Parity, Sites, TreePlan};

@@ -30,6 +30,8 @@ pub struct CaseOptions<'a> {
     pub from: Option<Precision>,
     /// Spinors or colour vectors a site.
     pub parts: usize,
+    /// What fields hold of kernels that take anything; spinors where it is not said.
+    pub object: Option<Object>,
     /// Extent of the fifth dimension; all of a site's spinors where there is none.
     pub ls: Option<usize>,
     /// Whether matrices along s are conjugate ones.
@@ -61,6 +63,7 @@ impl CaseOptions<'_> {
             precision,
             from: None,
             parts,
+            object: None,
             ls: None,
             matrix_dagger: false,
             rhs_parts: 1,
@@ -154,6 +157,18 @@ impl Case {
     pub fn shape_of(kernel: &'static Kernel, options: &CaseOptions<'_>) -> Shape {
         let CaseOptions { lattice, sites, precision, parts, links, rhs_parts, .. } = *options;
         let mut shape = Shape::usual(kernel, (lattice, sites), precision, links, parts);
+        if let Some(object) = options.object {
+            // Only where the target may be anything.
+            if kernel.fields().any(|role| role.name == kernel.target() && role.holds == Holds::Any) {
+                shape.target.object = object;
+                let any = kernel.fields().filter(|role| matches!(role.holds, Holds::Any | Holds::Converted));
+                for role in any {
+                    for field in shape.fields.iter_mut().filter(|field| field.name == role.name) {
+                        field.shape.object = object;
+                    }
+                }
+            }
+        }
         shape.legs = options.legs;
         shape.direction = options.direction;
         shape.listed = options.listed;
@@ -227,6 +242,11 @@ impl Case {
     /// The kernel.
     pub fn kernel(&self) -> &'static Kernel {
         self.shape.kernel
+    }
+
+    /// Adds the legs in another order from now on; no argument depends on it.
+    pub fn set_legs(&mut self, legs: LegOrder) {
+        self.shape.legs = legs;
     }
 
     /// The arguments on a backend.

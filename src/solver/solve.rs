@@ -42,7 +42,7 @@ pub enum Method {
     /// The same in f64 with reliable updates of a recurrence in f32; only in f64.
     MixedF32,
     /// The same with 16-bit storage.
-    Mixed16,
+    MixedHalf,
     /// BiCGStab, on the operator itself.
     BiCgStab,
 }
@@ -232,7 +232,7 @@ pub fn solve_from<R: Vectors, B: Backend, M: Model>(
         return Err(SolveError::Columns { length: eta.len(), column });
     }
     let columns = eta.len() / column;
-    let is_mixed = matches!(solve.method, Method::MixedF32 | Method::Mixed16);
+    let is_mixed = matches!(solve.method, Method::MixedF32 | Method::MixedHalf);
     if columns > 1 && solve.method != Method::ConjugateGradients {
         return Err(SolveError::NoBatch { method: solve.method, columns });
     }
@@ -244,7 +244,7 @@ pub fn solve_from<R: Vectors, B: Backend, M: Model>(
     let (solution, ran) = match solve.method {
         Method::ConjugateGradients | Method::BiCgStab => source.run::<R, B>(backend, lattice, (watcher, resume))?,
         Method::MixedF32 => in_precision(source.run_mixed::<f32, B>(backend, lattice, (watcher, resume))?),
-        Method::Mixed16 => in_precision(source.run_mixed::<Sixteen, B>(backend, lattice, (watcher, resume))?),
+        Method::MixedHalf => in_precision(source.run_mixed::<Sixteen, B>(backend, lattice, (watcher, resume))?),
     };
     let Ran { infos, seconds, flops, bytes } = ran;
     let column = |info| SolvedColumn { info, true_residual: f64::NAN, solution_residual: f64::NAN };
@@ -315,7 +315,8 @@ impl<M: Model> Source<'_, M> {
     }
 
     fn is_normal(&self) -> bool {
-        self.solve.method != Method::BiCgStab && !self.solve.operator.is_positive()
+        let even_odd = self.solve.preconditioning == Preconditioning::EvenOdd;
+        self.solve.method != Method::BiCgStab && !self.solve.operator.is_positive(even_odd)
     }
 
     /// The solution in site order, by a recurrence in one precision.

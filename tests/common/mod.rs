@@ -2,9 +2,6 @@
 
 pub mod backends;
 pub mod builds;
-#[allow(dead_code)]
-#[path = "../../src/verify/compare.rs"]
-pub mod compare;
 mod device;
 pub mod fields;
 #[path = "../../reference/tests/common/gauge.rs"]

@@ -2,15 +2,15 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `variant.rs`, `words.rs` | ways to run a kernel that change no bit, and their names |
+//! | `timed.rs` | backends that can be timed |
 //! | `bandwidth/` | the bandwidths of memory that streams of kernels reach |
-//! | `kernels/` | the kernels, one file a family, with the fields that they act on |
 //! | `sources.rs` | the OpenCL C sources of `crates/lab/cl` |
-//! | `timing.rs`, `spread.rs`, `record.rs` | one kernel timed in one variant; what is recorded of it |
+//! | `timing.rs`, `spread.rs`, `record.rs` | one kernel timed in one tuning; what is recorded of it |
+//! | `bench.rs` | which kernels are timed, and on what |
 //! | `orders.rs`, `sprint.rs` | what is gone through in studies of leg orders, and of stencils on GPUs |
 //! | `occupancy/` | how many waves of a kernel a compute unit holds |
 //! | `code/` | what compilers made of the kernels: registers, spills, instructions |
-//! | `tune.rs` | the search for the fastest way to run each stencil kernel |
+//! | `tune.rs` | the search for the fastest tuning of each kernel |
 //! | `peak/` | the ceilings of a device: memory, caches, arithmetic, launches, transfers |
 //! | `reduce.rs` | the forms of sums of large objects |
 //! | `guidelines/` | guidelines for GPU programs, as experiments |
@@ -23,12 +23,12 @@
 
 pub mod access;
 pub mod bandwidth;
+mod bench;
 pub mod code;
 pub mod counters;
 pub mod doctor;
 pub mod estimate;
 pub mod guidelines;
-pub mod kernels;
 pub mod occupancy;
 pub mod orders;
 pub mod peak;
@@ -38,14 +38,13 @@ pub mod report;
 pub mod sources;
 mod spread;
 pub mod sprint;
+mod timed;
 mod timing;
 pub mod trace;
 pub mod tune;
-mod variant;
-mod words;
 
-pub use record::{Ceiling, Family, FieldFacts, KernelFacts, KernelRecord, Work};
+pub use bench::{BenchCase, BenchOptions, Progress, kernels_to_time, usual_sites};
+pub use record::{FieldFacts, KernelRecord};
 pub use spread::Spread;
-pub use timing::{Sampling, sample, time_kernel};
-pub use variant::{Timed, Variant};
-pub use words::InWords;
+pub use timed::Timed;
+pub use timing::{Sampling, TimedCase, sample};

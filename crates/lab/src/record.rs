@@ -1,78 +1,15 @@
-//! What is recorded of one kernel, timed in one variant.
+//! What is recorded of one kernel, timed in one tuning.
 
 use std::fmt;
 
-use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{Extents, Lattice, LegOrder, Sites};
-use lanefield_reference::links::LinkFormat;
+use lanefield::backend::opencl::Tuning;
+use lanefield::kernel::{Ceiling, Kernel, Shape, Work};
+use lanefield_reference::field::Object;
+use lanefield_reference::layout::Extents;
+use lanefield_reference::real::Precision;
 use serde::Serialize;
 
 use super::spread::Spread;
-use super::variant::Variant;
-
-/// Kernels that belong together.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Family {
-    /// The Wilson hop.
-    Hop,
-    /// The clover kernels.
-    Clover,
-    /// The hop of a domain wall, and what acts along s.
-    DomainWall,
-    /// The Laplacian's hop.
-    Laplace,
-    /// Vector operations and norms.
-    Blas,
-    /// What a batch needs.
-    Columns,
-    /// From one precision to another.
-    Convert,
-}
-
-impl Family {
-    /// All of them.
-    pub const ALL: [Self; 7] =
-        [Self::Hop, Self::Clover, Self::DomainWall, Self::Laplace, Self::Blas, Self::Columns, Self::Convert];
-
-    /// Whether its kernels read links.
-    pub fn has_links(self) -> bool {
-        matches!(self, Self::Hop | Self::Clover | Self::DomainWall | Self::Laplace)
-    }
-}
-
-impl fmt::Display for Family {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Hop => "hop",
-            Self::Clover => "clover",
-            Self::DomainWall => "domain-wall",
-            Self::Laplace => "laplace",
-            Self::Blas => "blas",
-            Self::Columns => "columns",
-            Self::Convert => "convert",
-        })
-    }
-}
-
-/// What one launch of a kernel does.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
-pub struct Work {
-    /// Floating-point operations, as the field counts them.
-    pub flops: u64,
-    /// Bytes that it has to move at least: each input once, each output once.
-    pub bytes: u64,
-}
-
-/// What a kernel is held against.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Ceiling {
-    /// Copy bandwidth: bytes read and written.
-    Copy,
-    /// Read bandwidth.
-    Read,
-}
 
 /// The fields that a kernel acts on.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -83,8 +20,8 @@ pub struct FieldFacts {
     pub lane_bytes: Option<usize>,
     /// The cut into lanes, x, y, z, t.
     pub virtual_nodes: Option<[usize; 4]>,
-    /// f32, f64 or 16-bit.
-    pub precision: &'static str,
+    /// How they are stored.
+    pub precision: Precision,
     /// `full`, `even` or `odd`: the sites of the result; none where nothing could be made.
     pub sites: Option<String>,
     /// Spinors or colour vectors a site.
@@ -96,40 +33,42 @@ pub struct FieldFacts {
 }
 
 impl FieldFacts {
-    /// Fields of precision `R` of `spinors` objects a site, without links.
-    pub fn new<R: Vectors>(lattice: &Lattice, sites: Sites, spinors: usize) -> Self {
+    /// Those of a call.
+    pub fn of(shape: &Shape) -> Self {
+        let (lattice, links) = (shape.lattice(), shape.links());
+        let spinors = match shape.target.object {
+            Object::Spinors(count) | Object::ColourVectors(count) => count,
+            _ => 1,
+        };
         Self {
             lane_bytes: Some(lattice.width().bytes()),
             virtual_nodes: Some(lattice.nodes().as_array()),
-            sites: Some(sites.to_string()),
-            ..Self::unmade::<R>(lattice.extents(), spinors)
+            sites: Some(shape.sites().to_string()),
+            link_reals: links.map(|links| links.format.reals()),
+            legs: links.map(|_| shape.legs.to_string()),
+            ..Self::unmade(lattice.extents(), shape.precision(), spinors)
         }
     }
 
-    /// Fields that could not be made.
-    pub fn unmade<R: Vectors>(extents: Extents, spinors: usize) -> Self {
+    /// Fields that could not be laid out.
+    pub fn unmade(extents: Extents, precision: Precision, spinors: usize) -> Self {
         Self {
             lattice: extents.as_array(),
             lane_bytes: None,
             virtual_nodes: None,
-            precision: R::NAME,
+            precision,
             sites: None,
             spinors,
             link_reals: None,
             legs: None,
         }
     }
-
-    /// The same with links and legs.
-    pub fn with_links(self, links: LinkFormat, legs: LegOrder) -> Self {
-        Self { link_reals: Some(links.reals()), legs: Some(legs.to_string()), ..self }
-    }
 }
 
 impl fmt::Display for FieldFacts {
     /// What distinguishes rows of a table: not the lattice, nor the order of the legs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.precision)?;
+        self.precision.fmt(f)?;
         if let Some(reals) = self.link_reals {
             write!(f, ", links {reals}")?;
         }
@@ -146,35 +85,20 @@ impl fmt::Display for FieldFacts {
     }
 }
 
-/// What is known of a kernel before it is timed.
-#[derive(Clone, Debug)]
-pub struct KernelFacts {
-    /// Where it belongs.
-    pub family: Family,
-    /// Its name.
-    pub kernel: String,
-    /// What it acts on.
-    pub fields: FieldFacts,
-    /// What a launch does.
-    pub work: Work,
-    /// What it is held against.
-    pub ceiling: Ceiling,
-}
-
-/// One kernel, timed in one variant.
+/// One kernel, timed in one tuning.
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelRecord {
-    /// Where it belongs.
-    pub family: Family,
-    /// Its name; that of the family where it could not be prepared.
-    pub kernel: String,
+    /// Its family.
+    pub family: &'static str,
+    /// The kernel; as JSON its name.
+    pub kernel: &'static Kernel,
     /// What it acts on.
     #[serde(flatten)]
     pub fields: FieldFacts,
-    /// What was chosen, in words.
+    /// What was chosen, in words: `default`, or that of a study.
     pub variant: String,
-    /// The same, choice by choice.
-    pub choices: Variant,
+    /// The same, parameter by parameter.
+    pub tuning: Tuning,
     /// Whether the bits are those of the reference; only a study of what they cost says no.
     pub bit_true: bool,
     /// What a launch does; none where it could not be prepared.
@@ -192,36 +116,22 @@ pub struct KernelRecord {
 
 impl KernelRecord {
     /// A kernel that was not run yet.
-    pub fn new(facts: KernelFacts, choices: Variant) -> Self {
-        let KernelFacts { family, kernel, fields, work, ceiling } = facts;
-        let variant = choices.to_string();
-        let work = Some(work);
-        Self {
-            family,
-            kernel,
-            fields,
-            variant,
-            choices,
-            bit_true: true,
-            work,
-            ceiling,
-            seconds: None,
-            back_to_back_seconds: None,
-            failure: None,
-        }
+    pub fn new(shape: &Shape, tuning: Tuning) -> Self {
+        let record = Self::unprepared(shape.kernel, FieldFacts::of(shape), tuning, String::new());
+        Self { work: Some(shape.work()), failure: None, ..record }
     }
 
-    /// Kernels of a family whose fields could not be made.
-    pub fn unprepared(family: Family, fields: FieldFacts, choices: Variant, failure: String) -> Self {
+    /// A kernel whose fields could not be made.
+    pub fn unprepared(kernel: &'static Kernel, fields: FieldFacts, tuning: Tuning, failure: String) -> Self {
         Self {
-            family,
-            kernel: family.to_string(),
+            family: kernel.family,
+            kernel,
             fields,
-            variant: choices.to_string(),
-            choices,
+            variant: tuning.to_string(),
+            tuning,
             bit_true: true,
             work: None,
-            ceiling: Ceiling::Copy,
+            ceiling: kernel.ceiling,
             seconds: None,
             back_to_back_seconds: None,
             failure: Some(failure),

@@ -7,8 +7,9 @@ mod report;
 use std::collections::{HashMap, HashSet};
 
 use lanefield::backend::opencl::{Finish, SumForm, SumOptions};
-use lanefield::backend::{BackendError, Cpu, OpenCl, Sum};
-use lanefield::verify::{Numbers, TestData, Tested};
+use lanefield::backend::{BackendError, FieldOn, Sum};
+use lanefield::kernel::prelude::ReduceKernels as _;
+use lanefield::kernel::{Numbers, TestData};
 use lanefield_reference::field::{SiteObject, Spinors, Words};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{
@@ -17,7 +18,8 @@ use lanefield_reference::layout::{
 };
 use num_complex::Complex;
 
-use crate::bandwidth::{Bandwidth, median};
+use crate::bandwidth::median;
+use crate::{Progress, Timed};
 
 pub use report::{Agreement, Operation, ReduceReport, ReduceRow, Seconds, Shape};
 
@@ -26,33 +28,16 @@ pub const SITES_A_GROUP: [usize; 4] = [2, 8, 16, 32];
 /// Most threads of a tree that are summed in halves.
 const WARP: usize = 32;
 
-/// A backend whose sums can be measured.
-pub trait Measured: Tested + Bandwidth {
-    /// Whether it has several forms of a sum.
-    const HAS_FORMS: bool;
-    /// What Grid's geometry of a reduction would see of it.
-    fn reduction_device(&self) -> ReductionDevice;
-}
-
-impl Measured for Cpu {
-    const HAS_FORMS: bool = false;
-    /// No block reduction runs here by itself: it replays an H200's.
-    fn reduction_device(&self) -> ReductionDevice {
-        ReductionDevice::H200
-    }
-}
-
-impl Measured for OpenCl {
-    const HAS_FORMS: bool = true;
-    fn reduction_device(&self) -> ReductionDevice {
-        let info = self.context().info();
-        let max_threads = info.max_work_group_size.min(info.max_work_item_sizes[0]).min(TreePlan::MOST_THREADS);
-        ReductionDevice {
-            warp: info.preferred_work_group_multiple.unwrap_or(WARP).next_power_of_two().min(max_threads),
-            max_threads,
-            local_bytes: info.local_memory_bytes as usize,
-            compute_units: info.compute_units as usize,
-        }
+/// What Grid's geometry of a reduction would see of a backend. No block reduction runs on the CPU by itself: it replays an H200's.
+fn reduction_device(backend: &impl Timed) -> ReductionDevice {
+    let Some(device) = backend.opencl() else { return ReductionDevice::H200 };
+    let info = device.context().info();
+    let max_threads = info.max_work_group_size.min(info.max_work_item_sizes[0]).min(TreePlan::MOST_THREADS);
+    ReductionDevice {
+        warp: info.preferred_work_group_multiple.unwrap_or(WARP).next_power_of_two().min(max_threads),
+        max_threads,
+        local_bytes: info.local_memory_bytes as usize,
+        compute_units: info.compute_units as usize,
     }
 }
 
@@ -73,17 +58,6 @@ pub struct ReduceBench {
     pub samples: usize,
 }
 
-/// How far a measurement has come.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress<'a> {
-    /// Rows done.
-    pub done: usize,
-    /// Rows in all.
-    pub rows: usize,
-    /// What is measured now.
-    pub now: &'a str,
-}
-
 /// One row before it is measured.
 struct Planned {
     operation: Operation,
@@ -102,23 +76,23 @@ const SPINOR_ROWS: usize = 4;
 ///
 /// # Errors
 /// Where no row at all could be run: a lattice that cannot be laid out, no room for the field, no read bandwidth.
-pub fn measure<R: Vectors, B: Measured>(
+pub fn measure<R: Vectors, B: Timed>(
     backend: &mut B,
     bench: &ReduceBench,
     mut observe: impl FnMut(Progress<'_>),
 ) -> Result<ReduceReport, BackendError> {
-    let device = backend.reduction_device();
+    let device = reduction_device(backend);
     let lattice = lay_out::<R>(bench)?;
     let plan = get_num_blocks_and_threads(bundle_of(bench) * size_of::<Complex<f64>>(), &device);
     let blocks = get_num_blocks_and_threads(size_of::<Complex<f64>>(), &device)?.blocks();
-    let planned = planned::<B>(bench, lattice.nsimd(), blocks, &plan);
+    let planned = planned(bench, backend.opencl().is_some(), lattice.nsimd(), blocks, &plan);
     let rows = planned.len() + 2 * SPINOR_ROWS;
-    observe(Progress { done: 0, rows, now: "read bandwidth" });
+    observe(Progress { done: 0, steps: rows, now: "read bandwidth" });
     let read_bandwidth = backend.read_bandwidth()?;
     let mut measuring =
         Measuring { backend, bench, observe, expected: HashMap::new(), reads: HashMap::new(), done: Vec::new(), rows };
 
-    (measuring.observe)(Progress { done: 0, rows, now: "making the field" });
+    (measuring.observe)(Progress { done: 0, steps: rows, now: "making the field" });
     let x = TestData::new(1).field::<R, Words>(lattice, Sites::Full, bench.object, Numbers::Ordinary, 0)?;
     let x = measuring.backend.upload(x)?;
     let bytes = field_bytes::<R>(&lattice, bench.object.words());
@@ -148,9 +122,10 @@ fn bundle_of(bench: &ReduceBench) -> usize {
     bench.bundle.min(bench.object.words()).max(1)
 }
 
-/// The rows of the object's field.
-fn planned<B: Measured>(
+/// The rows of the object's field. `has_forms`: whether the backend has several forms of a sum.
+fn planned(
     bench: &ReduceBench,
+    has_forms: bool,
     nsimd: usize,
     blocks: usize,
     plan: &Result<TreePlan, LayoutError>,
@@ -158,7 +133,7 @@ fn planned<B: Measured>(
     let bundle = bundle_of(bench);
     let options = SumOptions { finish: bench.finish, ..SumOptions::default() };
     let mut forms = vec![None];
-    if B::HAS_FORMS {
+    if has_forms {
         let fused = SumForm::Fused(bundle);
         forms = [SumForm::Staged(bundle), fused, SumForm::SerialWords].map(Some).to_vec();
         if SumForm::FASTEST_TREE != fused {
@@ -183,7 +158,7 @@ fn planned<B: Measured>(
             let setup = setup.map_err(|error| error.to_string());
             rows.push(row(form.map_or("tree".to_owned(), |form| form.to_string()), setup));
         }
-        if B::HAS_FORMS {
+        if has_forms {
             rows.push(row("exact".to_owned(), Ok((Sum::Exact, SumOptions { group, ..options }))));
         }
     }
@@ -220,7 +195,7 @@ struct Measuring<'m, B, O> {
     rows: usize,
 }
 
-impl<B: Measured, O: FnMut(Progress<'_>)> Measuring<'_, B, O> {
+impl<B: Timed, O: FnMut(Progress<'_>)> Measuring<'_, B, O> {
     /// Measures one row, and compares its result with those of its kind.
     fn row<R: Vectors>(
         &mut self,
@@ -231,7 +206,7 @@ impl<B: Measured, O: FnMut(Progress<'_>)> Measuring<'_, B, O> {
     ) {
         let Planned { operation, shape, group, form, setup } = planned;
         let by = format!("{operation} of f{} {object}, {form}, {shape}", R::BITS);
-        (self.observe)(Progress { done: self.done.len(), rows: self.rows, now: &by });
+        (self.observe)(Progress { done: self.done.len(), steps: self.rows, now: &by });
         let sum = setup.as_ref().ok().map(|(sum, _)| *sum);
         let measured = setup.and_then(|(sum, options)| {
             self.backend.set_sum_options(options);
@@ -252,7 +227,7 @@ impl<B: Measured, O: FnMut(Progress<'_>)> Measuring<'_, B, O> {
             read_seconds,
             failure: measured.err(),
         });
-        (self.observe)(Progress { done: self.done.len(), rows: self.rows, now: "" });
+        (self.observe)(Progress { done: self.done.len(), steps: self.rows, now: "" });
     }
 
     /// Seconds to read so many bytes and do nothing else; `None` where there is no room for a second field.
@@ -331,10 +306,11 @@ impl<B: Measured, O: FnMut(Progress<'_>)> Measuring<'_, B, O> {
         }
     }
 
-    fn spinor_fields<R: Vectors>(&self) -> Result<[B::Field<R, Spinors>; 2], BackendError> {
+    fn spinor_fields<R: Vectors>(&self) -> Result<[FieldOn<B, R, Spinors>; 2], BackendError> {
         let lattice = lay_out::<R>(self.bench)?;
         let field = |number| {
-            let field = TestData::new(2).spinor::<R>(lattice, Sites::Full, Numbers::Ordinary, number)?;
+            let field =
+                TestData::new(2).field::<R, _>(lattice, Sites::Full, Spinors::ONE, Numbers::Ordinary, number)?;
             self.backend.upload(field)
         };
         Ok([field(0)?, field(1)?])

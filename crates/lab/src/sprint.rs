@@ -4,16 +4,14 @@
 //! what two things cost that Lanefield does not give up: its mapping of work-items, and its bits.
 
 use lanefield::backend::opencl::{
-    Accumulators, GroupSize, LinkLoads, Mapping, Neighbours, SiteOrder, Stores, Traversal, Tuning, Walk,
+    Accumulators, GridStride, GroupSize, LinkLoads, Mapping, Neighbours, SiteOrder, Stores, Traversal, Tuning,
 };
-use lanefield::verify::KernelBuild;
 use lanefield_reference::layout::{AcceleratorThreads, DIMENSIONS, LayoutError, LegOrder};
 
-use super::kernels::KernelSet;
 use super::orders::{POINTS, SPRINT};
 use super::record::KernelRecord;
-use super::timing::{Sampling, time_kernel};
-use super::variant::{Timed, Variant};
+use super::timed::Timed;
+use super::timing::{Sampling, TimedCase};
 
 /// The lattices of the study.
 pub const LATTICES: [[usize; DIMENSIONS]; 3] = [[16, 16, 16, 32], [32, 32, 32, 64], [48, 48, 48, 64]];
@@ -30,7 +28,7 @@ pub struct Stage {
     /// What it changed, in words.
     pub name: String,
     /// How kernels run.
-    pub variant: Variant,
+    pub tuning: Tuning,
     /// The order of the legs, which changes bits.
     pub legs: LegOrder,
     /// Whether arithmetic is relaxed: the bits are then no one's.
@@ -38,15 +36,10 @@ pub struct Stage {
 }
 
 impl Stage {
-    /// Times a kernel, whose fields have the stage's order of legs, as the stage says.
-    pub fn time<B: Timed, S: KernelSet<B>>(
-        &self,
-        backend: &mut B,
-        set: &mut S,
-        kernel: S::Kernel,
-        sampling: Sampling,
-    ) -> KernelRecord {
-        let mut time = |backend: &mut B| time_kernel(backend, set, kernel, &self.variant, sampling);
+    /// Times a kernel as the stage says.
+    pub fn time<B: Timed>(&self, backend: &mut B, case: &mut TimedCase<B>, sampling: Sampling) -> KernelRecord {
+        case.set_legs(self.legs);
+        let mut time = |backend: &mut B| case.time(backend, self.tuning, sampling);
         let record = if self.relaxed_math { backend.in_relaxed_math(time) } else { time(backend) };
         KernelRecord { variant: self.name.clone(), bit_true: !self.relaxed_math, ..record }
     }
@@ -78,67 +71,60 @@ pub struct StageSetup {
 /// None that occurs: the orders are orders.
 pub fn stages(setup: StageSetup) -> Result<Vec<Stage>, LayoutError> {
     let StageSetup { threads, outer, variants, bounds, lanes, most_work_items } = setup;
-    let tuning = Tuning {
+    let base = Tuning {
+        accelerator_threads: Some(threads),
         link_loads: Some(LinkLoads::Cached),
         stores: Some(Stores::Cached),
-        walk: Some(Walk::EachGroupOnce),
+        grid_stride: Some(GridStride::Off),
         traversal: Some(Traversal::Memory),
         mapping: Some(Mapping::LaneFast),
         group_size: Some(GroupSize::Any),
-        most_registers: Some(0),
-        lane_form: None,
+        max_registers: Some(0),
+        accumulators: Some(Accumulators::Registers),
         neighbours: Some(Neighbours::Registers),
-        link_sharing: None,
+        ..Tuning::OPEN
     };
-    let with = |tuning, accumulators| Variant {
-        threads: Some(threads),
-        build: KernelBuild { access: None, site_order: None, tuning, accumulators: Some(accumulators) },
-    };
-    let in_registers = with(tuning, Accumulators::Registers);
-    let past_caches = Tuning { link_loads: Some(LinkLoads::PastL1), stores: Some(Stores::Streaming), ..tuning };
+    let in_local_memory = Tuning { accumulators: Some(Accumulators::LocalMemory), ..base };
+    let past_caches = Tuning { link_loads: Some(LinkLoads::PastL1), stores: Some(Stores::Streaming), ..base };
     let (points, reordered) = (POINTS.parse()?, SPRINT.parse()?);
 
-    let stage = |name: &str, variant, legs| Stage { name: name.to_owned(), variant, legs, relaxed_math: false };
-    let default = stage("Lanefield's defaults", Variant::default(), LegOrder::DEFAULT);
+    let of_legs = |name: String, tuning, legs| Stage { name, tuning, legs, relaxed_math: false };
+    let stage = |name: &str, tuning| of_legs(name.to_owned(), tuning, reordered);
+    let default = of_legs("Lanefield's defaults".to_owned(), Tuning::OPEN, LegOrder::DEFAULT);
     if !variants {
-        let with_legs = |order: &str, legs| stage(&format!("legs {order}"), default.variant, legs);
+        let with_legs = |order: &str, legs| of_legs(format!("legs {order}"), Tuning::OPEN, legs);
         return Ok(vec![with_legs(POINTS, points), with_legs(SPRINT, reordered), default]);
     }
     let mut stages = vec![
-        stage("accumulators in local memory", with(tuning, Accumulators::LocalMemory), points),
-        stage("accumulators in registers", in_registers, points),
-        stage(&format!("+ legs {SPRINT}"), in_registers, reordered),
+        of_legs("accumulators in local memory".to_owned(), in_local_memory, points),
+        of_legs("accumulators in registers".to_owned(), base, points),
+        stage(&format!("+ legs {SPRINT}"), base),
     ];
-    let sized = Tuning { group_size: Some(GroupSize::Required), ..tuning };
-    stages.push(stage("with launch bounds: groups of required size", with(sized, Accumulators::Registers), reordered));
+    let sized = Tuning { group_size: Some(GroupSize::Required), ..base };
+    stages.push(stage("with launch bounds: groups of required size", sized));
     if bounds {
-        let bounded = Tuning { most_registers: Some(REGISTERS), ..tuning };
-        let variant = with(bounded, Accumulators::Registers);
-        stages.push(stage(&format!("with launch bounds: at most {REGISTERS} registers"), variant, reordered));
+        let bounded = Tuning { max_registers: Some(REGISTERS), ..base };
+        stages.push(stage(&format!("with launch bounds: at most {REGISTERS} registers"), bounded));
     }
     let in_large_groups = AcceleratorThreads::new(power_of_two_in(LARGE_GROUP.min(most_work_items) / lanes))?;
-    let staged = Variant {
-        threads: Some(in_large_groups),
-        ..with(Tuning { neighbours: Some(Neighbours::LocalMemory), ..sized }, Accumulators::Registers)
-    };
+    let staged =
+        Tuning { accelerator_threads: Some(in_large_groups), neighbours: Some(Neighbours::LocalMemory), ..sized };
     let name = format!("with neighbours in local memory, {} work-items", in_large_groups.get() * lanes);
-    stages.push(stage(&name, staged, reordered));
-    let site_fast = Tuning { mapping: Some(Mapping::SiteFast), ..tuning };
-    stages.push(stage("with site-fast mapping", with(site_fast, Accumulators::Registers), reordered));
-    let relaxed = stage("with relaxed math (NOT BIT-TRUE)", in_registers, reordered);
-    stages.push(Stage { relaxed_math: true, ..relaxed });
-    stages.push(stage("+ non-temporal accesses", with(past_caches, Accumulators::Registers), reordered));
+    stages.push(stage(&name, staged));
+    stages.push(stage("with site-fast mapping", Tuning { mapping: Some(Mapping::SiteFast), ..base }));
+    stages.push(Stage { relaxed_math: true, ..stage("with relaxed math (NOT BIT-TRUE)", base) });
+    stages.push(stage("+ non-temporal accesses", past_caches));
     let in_words = |number: [usize; 3]| number.map(|n| n.to_string()).join(".");
     for number in SUBDOMAINS.into_iter().filter(|number| *number != [1; 3]) {
         let traversal = Some(Traversal::Blocks(block(outer, number)));
         let name = format!("+ visited in {} blocks", in_words(number));
-        stages.push(stage(&name, with(Tuning { traversal, ..past_caches }, Accumulators::Registers), reordered));
+        stages.push(stage(&name, Tuning { traversal, ..past_caches }));
     }
     for number in SUBDOMAINS {
         let [x, y, z] = number;
-        let mut variant = with(past_caches, Accumulators::Registers);
-        variant.build.site_order = Some(SiteOrder::Subdomains([x, y, z, 1]));
-        stages.push(stage(&format!("+ {} subdomains", in_words(number)), variant, reordered));
+        let site_order = Some(SiteOrder::Subdomains([x, y, z, 1]));
+        let name = format!("+ {} subdomains", in_words(number));
+        stages.push(stage(&name, Tuning { site_order, ..past_caches }));
     }
     stages.push(default);
     Ok(stages)
@@ -156,12 +142,12 @@ fn block([x, y, z, t]: [usize; DIMENSIONS], [in_x, in_y, in_z]: [usize; 3]) -> [
 
 #[cfg(test)]
 mod tests {
-    use lanefield_reference::layout::{Extents, Lattice, LatticeOptions};
-    use lanefield_reference::real::Real as _;
+    use lanefield::backend::{Cpu, Threads};
+    use lanefield::kernel::blas::COPY;
+    use lanefield_reference::layout::Extents;
 
     use super::*;
-    use crate::kernels::{BlasKernel, BlasKernels};
-    use lanefield::backend::{Cpu, Threads};
+    use crate::BenchCase;
 
     /// Of a device whose groups of 1024 work-items hold a spinor each in local memory.
     fn setup(variants: bool, bounds: bool) -> StageSetup {
@@ -220,11 +206,11 @@ mod tests {
     fn neighbours_wait_in_groups_as_large_as_local_memory_allows() {
         let staged = |most_work_items, lanes| {
             let stages = stages(StageSetup { most_work_items, lanes, ..setup(true, false) }).unwrap();
-            let of_neighbours = |stage: &&Stage| stage.variant.build.tuning.neighbours == Some(Neighbours::LocalMemory);
-            let found: Vec<_> = stages.iter().filter(of_neighbours).map(|stage| (&stage.name, stage.variant)).collect();
-            let [(name, variant)] = found[..] else { panic!("{found:?}") };
-            assert_eq!(variant.build.tuning.group_size, Some(GroupSize::Required));
-            (variant.threads.unwrap().get(), name.clone())
+            let of_neighbours = |stage: &&Stage| stage.tuning.neighbours == Some(Neighbours::LocalMemory);
+            let found: Vec<_> = stages.iter().filter(of_neighbours).map(|stage| (&stage.name, stage.tuning)).collect();
+            let [(name, tuning)] = found[..] else { panic!("{found:?}") };
+            assert_eq!(tuning.group_size, Some(GroupSize::Required));
+            (tuning.accelerator_threads.unwrap().get(), name.clone())
         };
         let named = |work_items| format!("with neighbours in local memory, {work_items} work-items");
         assert_eq!(staged(1024, 8), (64, named(512)));
@@ -238,11 +224,10 @@ mod tests {
         let relaxed: Vec<Stage> =
             stages(setup(true, true)).unwrap().into_iter().filter(|stage| stage.relaxed_math).collect();
         assert!(relaxed.len() == 1 && relaxed[0].name.contains("NOT BIT-TRUE"), "{relaxed:?}");
-        let lattice = Lattice::new(Extents::new([2; 4]).unwrap(), f32::COMPLEX, LatticeOptions::default()).unwrap();
         let mut cpu = Cpu::new(Threads::new(1)).unwrap();
-        let mut set = BlasKernels::<Cpu, f32>::new(&cpu, lattice, 1).unwrap();
+        let mut case = BenchCase::usual(&COPY, Extents::new([2; 4]).unwrap()).prepare(&cpu).unwrap();
         let sampling = Sampling { samples: 1, back_to_back: false };
-        let mut marked = |stage: &Stage| stage.time(&mut cpu, &mut set, BlasKernel::Copy, sampling).bit_true;
+        let mut marked = |stage: &Stage| stage.time(&mut cpu, &mut case, sampling).bit_true;
         assert!(!marked(&relaxed[0]) && marked(&Stage { relaxed_math: false, ..relaxed[0].clone() }));
     }
 

@@ -1,13 +1,15 @@
-//! One kernel, timed in one variant: device time where there are device events, else wall time.
+//! One kernel on its arguments, timed in one tuning after the other: device time where there are device events, else wall time.
 
 use std::time::{Duration, Instant};
 
-use lanefield::backend::BackendError;
+use lanefield::backend::opencl::{Layout, Tuning};
+use lanefield::backend::{BackendError, Sum};
+use lanefield::kernel::{Case, CaseOn};
+use lanefield_reference::layout::LegOrder;
 
-use super::kernels::KernelSet;
 use super::record::KernelRecord;
 use super::spread::Spread;
-use super::variant::{Timed, Variant};
+use super::timed::Timed;
 
 /// A kernel runs so long, and at least once, before it is timed: clocks go up, programs are built.
 const WARM_UP: Duration = Duration::from_millis(20);
@@ -54,23 +56,75 @@ pub fn sample<B: Timed>(
     Ok((spread, span.map(|seconds| seconds / BACK_TO_BACK as f64)))
 }
 
-/// Times a kernel on its fields in a variant. That it cannot be run is part of the record.
-pub fn time_kernel<B: Timed, S: KernelSet<B>>(
-    backend: &mut B,
-    set: &mut S,
-    kernel: S::Kernel,
-    variant: &Variant,
-    sampling: Sampling,
-) -> KernelRecord {
-    let mut record = KernelRecord::new(set.facts(kernel), *variant);
-    let times =
-        backend.choose(variant).and_then(|()| sample(&*backend, sampling, |backend| set.launch(backend, kernel)));
-    match times {
-        Ok((seconds, back_to_back)) => {
-            record.seconds = Some(seconds);
-            record.back_to_back_seconds = back_to_back;
-        }
-        Err(error) => record.failure = Some(error.to_string()),
+/// A kernel with its arguments. They are held by a backend as long as tunings lay fields out alike, and else made anew.
+pub struct TimedCase<B: Timed> {
+    case: Case,
+    sum: Sum,
+    on: Option<(Option<Layout>, CaseOn<B>)>,
+}
+
+impl<B: Timed> TimedCase<B> {
+    /// A kernel that sums exactly, if it sums.
+    pub fn new(case: Case) -> Self {
+        Self { case, sum: Sum::Exact, on: None }
     }
-    record
+
+    /// Sums so from now on.
+    pub fn set_sum(&mut self, sum: Sum) {
+        self.sum = sum;
+    }
+
+    /// Adds the legs in another order from now on.
+    pub fn set_legs(&mut self, legs: LegOrder) {
+        self.case.set_legs(legs);
+    }
+
+    /// The kernel and its arguments on the host.
+    pub fn case(&self) -> &Case {
+        &self.case
+    }
+
+    /// Lets `backend` take a tuning, and hold the arguments as this lays them out.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    pub fn prepare(&mut self, backend: &mut B, tuning: Tuning) -> Result<(), BackendError> {
+        backend.set_tuning(tuning);
+        let layout = backend.opencl().map(|device| device.layout());
+        if self.on.as_ref().is_none_or(|(held, _)| *held != layout) {
+            // Room for the new ones first.
+            self.on = None;
+            self.on = Some((layout, self.case.on(backend)?));
+        }
+        Ok(())
+    }
+
+    /// Launches the kernel, of which the last [`Self::prepare`] held the arguments.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    pub fn launch(&mut self, backend: &B) -> Result<(), BackendError> {
+        match &mut self.on {
+            Some((_, on)) => on.launch(&self.case, backend, self.sum).map(drop),
+            None => {
+                let layout = backend.opencl().map(|device| device.layout());
+                self.on = Some((layout, self.case.on(backend)?));
+                self.launch(backend)
+            }
+        }
+    }
+
+    /// Times the kernel in a tuning. That it cannot be run is part of the record.
+    pub fn time(&mut self, backend: &mut B, tuning: Tuning, sampling: Sampling) -> KernelRecord {
+        let mut record = KernelRecord::new(self.case.shape(), tuning);
+        let prepared = self.prepare(backend, tuning);
+        match prepared.and_then(|()| sample(&*backend, sampling, |backend| self.launch(backend))) {
+            Ok((seconds, back_to_back)) => {
+                record.seconds = Some(seconds);
+                record.back_to_back_seconds = back_to_back;
+            }
+            Err(error) => record.failure = Some(error.to_string()),
+        }
+        record
+    }
 }

@@ -1,5 +1,5 @@
 //! The tuner: which build and launch of each stencil kernel is the fastest on a device. No choice changes a bit of any result, and every
-//! candidate's result is compared to make sure. What is chosen, and how files of choices are found: `backend/opencl/{choice,tuned}.rs`,
+//! candidate's result is compared to make sure. What is chosen, and how files of choices are found: `backend/opencl/{tuning,tuned}.rs`,
 //! `docs/tuning.md`.
 
 mod kernels;
@@ -8,20 +8,19 @@ mod search;
 
 use std::time::{Duration, Instant};
 
-use lanefield::backend::opencl::{
-    AccessWidth, DeviceKind, KernelChoice, KernelFamily, KernelKey, SiteOrder, StoredPrecision, Tuned,
-};
-use lanefield::backend::{Backend as _, BackendError, Cpu, OpenCl};
-use lanefield_reference::kernels::Vectors;
+use lanefield::backend::opencl::{AccessWidth, Count, DeviceKind, KernelKey, Layout, OpenCl, SiteOrder, Tuned, Tuning};
+use lanefield::backend::{BackendError, Cpu, Memory as _, Sum};
+use lanefield::kernel::{Case, Geometry, Outcome};
+use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, LayoutError};
-use lanefield_reference::sixteen::Sixteen;
 use serde::Serialize;
 
-pub use kernels::{COLOUR_VECTORS, Group, LS, Subject};
+pub use kernels::{Subject, subjects};
 pub use save::{SaveError, save};
 pub use search::{Axis, Candidate, Searched, Trial, Verdict, search};
 
-use kernels::{Inputs, SITES, axes};
+use crate::Progress;
+use kernels::{KernelTrial, axes};
 
 /// What to tune.
 #[derive(Clone, Debug)]
@@ -44,14 +43,12 @@ impl TuneOptions {
     /// The layouts of fields to try.
     fn layouts(&self) -> Vec<Layout> {
         let (orders, widths) = (self.site_orders.iter().copied(), self.access.iter().copied());
-        let by_width = widths.flat_map(|width| orders.clone().take(1).map(move |order| (width, order)));
-        let by_order = self.access.iter().take(1).flat_map(|&width| orders.clone().skip(1).map(move |o| (width, o)));
+        let layout = |access| move |site_order| Layout { access, site_order };
+        let by_width = widths.flat_map(|width| orders.clone().take(1).map(layout(width)));
+        let by_order = self.access.iter().take(1).flat_map(|&width| orders.clone().skip(1).map(layout(width)));
         by_width.chain(by_order).collect()
     }
 }
-
-/// A layout of fields: one for all kernels.
-type Layout = (AccessWidth, SiteOrder);
 
 /// The lattice of a kernel where nobody chose one: large on GPUs, smaller of several spinors.
 ///
@@ -64,17 +61,6 @@ pub fn usual_extents(kind: DeviceKind, subject: &Subject) -> Result<Extents, Lay
         (_, 1) => [32, 32, 32, 64],
         (_, _) => [16, 16, 32, 32],
     })
-}
-
-/// How far the tuner has come.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress<'a> {
-    /// Kernels done, each in each layout of fields.
-    pub done: usize,
-    /// Those in all.
-    pub steps: usize,
-    /// What is tuned now.
-    pub now: &'a str,
 }
 
 /// One kernel in one layout of fields.
@@ -131,19 +117,10 @@ impl TuneReport {
     }
 }
 
-/// Tunes `device`, whose fields must all have been dropped. Results of the CPU reference come from `cpu`. Afterwards the device takes the
-/// choices that it took before.
-///
-/// # Errors
-/// [`BackendError::FieldsHeld`], [`BackendError::SitesHeld`]; what cannot be run otherwise is in the report.
-pub fn tune(
-    device: &mut OpenCl,
-    cpu: &Cpu,
-    options: &TuneOptions,
-    observe: impl FnMut(Progress<'_>),
-) -> Result<TuneReport, BackendError> {
-    let (tuned, access, site_order) = (device.tuned().clone(), device.access(), device.site_order());
-    device.set_tuned(Tuned::shipped());
+/// Tunes `device`. Results of the CPU reference come from `cpu`. Afterwards the device takes the choices that it took before. What cannot be run
+/// is in the report.
+pub fn tune(device: &mut OpenCl, cpu: &Cpu, options: &TuneOptions, observe: impl FnMut(Progress<'_>)) -> TuneReport {
+    let (tuned, tuning, layout) = (device.tuned().clone(), device.tuning(), device.layout());
     let steps = options.subjects.len() * options.layouts().len();
     let mut tuner = Tuner {
         device,
@@ -158,18 +135,13 @@ pub fn tune(
         left_out: Vec::new(),
     };
     for (done, subject) in options.subjects.iter().enumerate() {
-        match subject.precision {
-            StoredPrecision::F32 => tuner.subject::<f32>(subject, done),
-            StoredPrecision::F64 => tuner.subject::<f64>(subject, done),
-            StoredPrecision::Sixteen => tuner.subject::<Sixteen>(subject, done),
-        }
+        tuner.subject(subject, done);
     }
     let Tuner { device, begin, kernels, failures, left_out, .. } = tuner;
     device.set_tuned(tuned);
-    device.set_access(access)?;
-    device.set_site_order(site_order)?;
-    let (access, site_order) = best_layout(&options.layouts(), &kernels).unwrap_or((access, site_order));
-    Ok(TuneReport { access, site_order, kernels, failures, left_out, seconds: begin.elapsed().as_secs_f64() })
+    device.set_tuning(tuning);
+    let Layout { access, site_order } = best_layout(&options.layouts(), &kernels).unwrap_or(layout);
+    TuneReport { access, site_order, kernels, failures, left_out, seconds: begin.elapsed().as_secs_f64() }
 }
 
 struct Tuner<'t, O> {
@@ -187,8 +159,8 @@ struct Tuner<'t, O> {
 
 impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
     /// Tunes one kernel in every layout; what is left of the budget is divided among the kernels that are left.
-    fn subject<R: Vectors>(&mut self, subject: &Subject, subjects_done: usize) {
-        let name = format!("{} {} {} reals x{}", subject.kernel, subject.precision, subject.links, subject.parts);
+    fn subject(&mut self, subject: &Subject, subjects_done: usize) {
+        let name = subject.to_string();
         let (now, budget) = (self.begin.elapsed(), self.options.budget);
         let layouts = self.options.layouts();
         if now >= budget {
@@ -198,8 +170,8 @@ impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
         let left = (self.options.subjects.len() - subjects_done) as u32;
         let until = now + (budget - now) / left;
         self.step(0, &name);
-        let made = self.inputs::<R>(subject).and_then(|inputs| Ok((inputs.expected(self.cpu)?, inputs)));
-        let (expected, inputs) = match made {
+        let made = self.case(subject).and_then(|case| Ok((case.on_cpu(self.cpu, Sum::Exact)?, case)));
+        let (expected, case) = match made {
             Ok(made) => made,
             Err(error) => {
                 self.failures.push(format!("{name}: {error}"));
@@ -207,13 +179,13 @@ impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
             }
         };
         for (place, &layout) in layouts.iter().enumerate() {
-            let (access, sites) = layout;
+            let Layout { access, site_order: sites } = layout;
             let now = self.begin.elapsed();
             if place > 0 && now >= until {
                 self.left_out.push(format!("{name}: access width {access}, sites {sites}"));
             } else {
                 let until = now + until.saturating_sub(now) / (layouts.len() - place) as u32;
-                match self.search(subject, &inputs, &expected, layout, until) {
+                match self.search(subject, &case, &expected, layout, until) {
                     Ok(report) => {
                         let tried = report.searched.candidates.iter();
                         match tried.filter(|candidate| candidate.verdict == Verdict::LeftOut).count() {
@@ -236,33 +208,35 @@ impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
         (self.observe)(Progress { done: self.done, steps: self.steps, now });
     }
 
-    fn inputs<R: Vectors>(&self, subject: &Subject) -> Result<Inputs<R>, BackendError> {
+    fn case(&self, subject: &Subject) -> Result<Case, BackendError> {
         let kind = self.device.context().info().kind;
         let extents = self.options.extents.map_or_else(|| usual_extents(kind, subject), Ok)?;
         let options = LatticeOptions { lanes: self.device.lanes(self.options.lanes), ..LatticeOptions::default() };
-        let lattice = Lattice::new(extents, R::COMPLEX, options)?;
-        self.cpu.install(|| Inputs::new(*subject, lattice))
+        let lattice = Lattice::new(extents, subject.precision.scalar(), options)?;
+        self.cpu.install(|| subject.case(lattice, &Configuration::hot(extents, 1)))
     }
 
-    fn search<R: Vectors>(
+    fn search(
         &mut self,
         subject: &Subject,
-        inputs: &Inputs<R>,
-        expected: &kernels::Output<R>,
-        (access, site_order): Layout,
+        case: &Case,
+        expected: &Outcome,
+        layout: Layout,
         until: Duration,
     ) -> Result<KernelReport, String> {
-        let words = |error: BackendError| error.to_string();
-        self.device.set_access(access).map_err(words)?;
-        self.device.set_site_order(site_order).map_err(words)?;
+        let Layout { access, site_order } = layout;
+        self.device.set_tuning(Tuning { access: Some(access), site_order: Some(site_order), ..Tuning::OPEN });
         self.device.set_tuned(Tuned::shipped());
-        let lattice = inputs.lattice;
-        let key = self.device.kernel_key::<R>(subject.kernel, (&lattice, SITES), subject.links, subject.parts);
+        let Some(key) = self.device.kernel_key(case.shape()) else {
+            return Err(format!("nothing is tuned of {}", subject.kernel));
+        };
         let default = complete(self.device.choice(&key), subject);
+        let lattice = case.shape().lattice();
         let mut axes = axes(self.device.context().info(), subject, lattice.nsimd());
         // Where the memory has subdomains, launches follow it.
         axes.retain(|axis| axis.name != "traversal" || site_order == SiteOrder::Lexicographic);
-        let mut trial = inputs.trial(self.device, self.begin).map_err(words)?;
+        let trial = KernelTrial::new(self.device, case, self.begin);
+        let mut trial = trial.map_err(|error: BackendError| error.to_string())?;
         let searched = search(&mut trial, default, expected, &axes, until)?;
         let kernel = key.to_string();
         Ok(KernelReport { kernel, key, lattice: lattice.extents().as_array(), access, site_order, searched })
@@ -270,14 +244,15 @@ impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
 }
 
 /// The default in the words of the axes: without what does not concern the kernel.
-fn complete(default: KernelChoice, subject: &Subject) -> KernelChoice {
-    let adds_up = matches!(subject.kernel, KernelFamily::CloverEo | KernelFamily::CloverOe);
-    let launches = subject.parts > 1 && subject.kernel == KernelFamily::Hop;
-    KernelChoice {
-        accumulators: default.accumulators.filter(|_| adds_up),
+fn complete(default: Tuning, subject: &Subject) -> Tuning {
+    let Geometry::Stencil { accumulates, splits, .. } = subject.kernel.geometry else { return default };
+    let of_parts = default.rhs_per_work_item_of(subject.parts);
+    let (at_once, all) = (Count::new(of_parts), Count::new(subject.parts));
+    Tuning {
+        accumulators: default.accumulators.filter(|_| accumulates),
         accelerator_threads: default.accelerator_threads.filter(|_| default.work_items.is_none()),
-        at_once: default.at_once.filter(|_| subject.parts > 1).map(|_| default.at_once_of(subject.parts)),
-        a_launch: launches.then_some(default.a_launch.unwrap_or(subject.parts)),
+        rhs_per_work_item: default.rhs_per_work_item.filter(|_| subject.parts > 1).and(at_once),
+        rhs_per_launch: default.rhs_per_launch.or(all).filter(|_| splits && subject.parts > 1),
         ..default
     }
 }
@@ -285,7 +260,9 @@ fn complete(default: KernelChoice, subject: &Subject) -> KernelChoice {
 /// The layout whose kernels take the least time, each over the least time that it takes in any; of those in which every kernel was timed that
 /// was in any.
 fn best_layout(layouts: &[Layout], kernels: &[KernelReport]) -> Option<Layout> {
-    let of = |layout| kernels.iter().filter(move |kernel| (kernel.access, kernel.site_order) == layout);
+    let of = |layout: Layout| {
+        kernels.iter().filter(move |kernel| Layout { access: kernel.access, site_order: kernel.site_order } == layout)
+    };
     let same = |a: &KernelKey, b: &KernelKey| KernelKey { access: a.access, site_order: a.site_order, ..*b } == *a;
     let least = |key: &KernelKey| {
         let times = kernels.iter().filter(|other| same(key, &other.key)).map(|other| other.searched.seconds);
@@ -293,7 +270,7 @@ fn best_layout(layouts: &[Layout], kernels: &[KernelReport]) -> Option<Layout> {
     };
     let most = layouts.iter().map(|&layout| of(layout).count()).max()?;
     let complete = layouts.iter().copied().filter(|&layout| most > 0 && of(layout).count() == most);
-    let total = |layout| of(layout).map(|kernel| kernel.searched.seconds / least(&kernel.key)).sum::<f64>();
+    let total = |layout: Layout| of(layout).map(|kernel| kernel.searched.seconds / least(&kernel.key)).sum::<f64>();
     complete.min_by(|&a, &b| total(a).total_cmp(&total(b)))
 }
 
@@ -314,6 +291,6 @@ mod tests {
         };
         let plain = SiteOrder::Lexicographic;
         let expected = [(AccessWidth::Sixteen, plain), (AccessWidth::Word, plain), (AccessWidth::Sixteen, other)];
-        assert_eq!(options.layouts(), expected);
+        assert_eq!(options.layouts(), expected.map(|(access, site_order)| Layout { access, site_order }));
     }
 }

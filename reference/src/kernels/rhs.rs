@@ -293,9 +293,10 @@ impl<R: Real> LaneOperation<R> for RhsProducts<'_, R> {
         let contributions = Contributions::<V>::new(shape.parts(), blocks);
         let count = an_osite / an_rhs;
         let tasks = x.par_chunks(a_task).zip(y.par_chunks(a_task)).map(|(x, y)| {
-            // Vectors, since what is gathered is read as such.
-            let [mut of_x, mut of_y] = [0, 1].map(|_| vec![V::splat(R::default()); GATHERED * an_rhs / V::REALS]);
-            let [of_x, of_y]: [&mut [R]; 2] = [&mut of_x, &mut of_y].map(|of| bytemuck::cast_slice_mut(of));
+            // Of vectors, for their alignment.
+            let room = || vec![V::splat(R::default()); GATHERED * an_rhs / V::REALS];
+            let [mut of_x, mut of_y] = [room(), room()];
+            let [of_x, of_y]: [&mut [R]; 2] = [&mut of_x, &mut of_y].map(|room| bytemuck::cast_slice_mut(room));
             let sums = (0..count).map(|rhs| {
                 let mut terms = ExactTerms::new();
                 for (x, y) in x.chunks(GATHERED * an_osite).zip(y.chunks(GATHERED * an_osite)) {

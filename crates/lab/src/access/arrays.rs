@@ -77,7 +77,7 @@ pub fn kernel_arrays(launched: &Launched, wavefront: usize, line: u64) -> Vec<Ar
                     ..Row::default()
                 });
                 row.add(counts);
-                if let (Array::Source, Some(leg)) = (array, leg) {
+                if let (Array::Field(_), Some(leg), false) = (array, leg, launched.is_of_links(array)) {
                     let moved = |item: &&&super::Item| launched.leads_elsewhere(item, leg);
                     row.moved += active.iter().filter(moved).count() as u64;
                 }
@@ -90,7 +90,7 @@ pub fn kernel_arrays(launched: &Launched, wavefront: usize, line: u64) -> Vec<Ar
 
 /// What is counted together: an array, the leg, and whether it is stored to. Tables are the same for all legs.
 fn key_of(instruction: &Instruction) -> (Array, Option<Leg>, bool) {
-    let leg = instruction.leg.filter(|_| !matches!(instruction.array, Array::Neighbours | Array::LaneSteps));
+    let leg = instruction.leg.filter(|_| matches!(instruction.array, Array::Field(_)));
     (instruction.array, leg, instruction.store)
 }
 

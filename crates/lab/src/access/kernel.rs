@@ -1,125 +1,65 @@
-//! What is laid out and launched: a kernel, its fields, and its groups of work-items, from the layout, the stencil tables and the launch geometry
-//! that the kernels use. No device is needed. Counterparts: `src/backend/opencl/plan.rs`, `cl/accelerator.clh`.
+//! What is laid out and launched: a kernel, its fields, and its groups of work-items, from the specification of the kernel, the layout, the stencil
+//! tables and the launch geometry that the kernels use. No device is needed. Counterparts: `src/backend/opencl/plan.rs`, `cl/accelerator.clh`.
 
-use std::fmt;
-use std::str::FromStr;
+use lanefield::backend::opencl::{AccessWidth, GridStride, LinkLoads, Mapping, Traversal, Tuning};
+use lanefield::kernel::{self, Access, Argument, At, Geometry, Holds, Kernel, Shape};
+use lanefield_reference::layout::{BlockOrder, LaunchGeometry, LayoutError, PartsShape, Stencil};
+use thiserror::Error;
 
-use lanefield::backend::opencl::{
-    AccessWidth, KernelChoice, KernelFamily, LinkLoads, Mapping, StoredPrecision, Traversal, Walk,
-};
-use lanefield_reference::layout::{
-    AcceleratorThreads, BlockOrder, Lattice, LaunchGeometry, LayoutError, LegOrder, PartsShape, Sites, Stencil,
-};
-use lanefield_reference::links::LinkFormat;
-use serde::Serialize;
-
-/// A kernel whose accesses are known.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StencilKernel {
-    /// The Wilson hop, of one or several spinors a site.
-    Hop,
-    /// The same of sixteen spinors a site where nothing else is said: a domain wall.
-    DomainWall,
-    /// EOClover.
-    CloverEo,
-    /// OEClover.
-    CloverOe,
-    /// The Laplacian's hop.
-    Laplace,
-    /// out ← a·x + y.
-    Axpy,
-    /// out ← x.
-    Copy,
-    /// |x|².
-    Norm2,
+/// Why a kernel's accesses are not known. Messages are fragments.
+#[derive(Debug, Error)]
+pub enum AccessError {
+    /// A kernel that the model does not describe.
+    #[error("the accesses of {kernel} are not described: give one of {described}")]
+    NotDescribed {
+        /// The kernel.
+        kernel: &'static str,
+        /// Those that are.
+        described: String,
+    },
+    /// A lattice that cannot be laid out so.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
 }
 
-impl StencilKernel {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::Hop,
-        Self::DomainWall,
-        Self::CloverEo,
-        Self::CloverOe,
-        Self::Laplace,
-        Self::Axpy,
-        Self::Copy,
-        Self::Norm2,
-    ];
-
-    /// What choices are looked up for it; none for vector operations.
-    pub fn family(self) -> Option<KernelFamily> {
-        match self {
-            Self::Hop | Self::DomainWall => Some(KernelFamily::Hop),
-            Self::CloverEo => Some(KernelFamily::CloverEo),
-            Self::CloverOe => Some(KernelFamily::CloverOe),
-            Self::Laplace => Some(KernelFamily::Laplace),
-            Self::Axpy | Self::Copy | Self::Norm2 => None,
+/// Whether the accesses of a kernel follow from its specification: stencils that read doubled links and fields of neighbours, and what takes the words of
+/// each component one after the other.
+pub fn is_described(kernel: &Kernel) -> bool {
+    let mut fields = kernel.fields();
+    match kernel.geometry {
+        Geometry::Stencil { .. } => kernel.reads_links() && fields.any(|role| role.at == At::Neighbours),
+        Geometry::Elements => true,
+        Geometry::SumOfSites => {
+            let alone = fields.next().is_some_and(|role| role.access == Access::Read && role.holds == Holds::Any);
+            alone && fields.next().is_none()
         }
-    }
-
-    /// Parts of a site where nobody says: 16 of a domain wall.
-    pub fn usual_parts(self) -> usize {
-        if self == Self::DomainWall { crate::kernels::LS } else { 1 }
+        _ => false,
     }
 }
 
-impl fmt::Display for StencilKernel {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Hop => "hop",
-            Self::DomainWall => "domain-wall",
-            Self::CloverEo => "clover-eo",
-            Self::CloverOe => "clover-oe",
-            Self::Laplace => "laplace",
-            Self::Axpy => "axpy",
-            Self::Copy => "copy",
-            Self::Norm2 => "norm2",
-        })
-    }
+/// The kernel of a name whose accesses are described.
+///
+/// # Errors
+/// [`AccessError::NotDescribed`], with those that are.
+pub fn described(name: &str) -> Result<&'static Kernel, String> {
+    let known = kernel::all().find(|kernel| kernel.name == name && is_described(kernel));
+    known.ok_or_else(|| format!("the accesses of '{name}' are not described: give one of {}", all_described()))
 }
 
-impl FromStr for StencilKernel {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        // The names that `bench`, `doctor` and `occupancy` have are taken, too.
-        let name = match text.to_ascii_lowercase().as_str() {
-            "eoclover" | "eo_clover" => "clover-eo".to_owned(),
-            "oeclover" | "oe_clover" => "clover-oe".to_owned(),
-            "domain-wall-hop" | "domain_wall" => "domain-wall".to_owned(),
-            "laplace_hop" => "laplace".to_owned(),
-            other => other.to_owned(),
-        };
-        let known = Self::ALL.into_iter().find(|kernel| kernel.to_string() == name);
-        known.ok_or_else(|| {
-            let names = Self::ALL.map(|kernel| kernel.to_string()).join(", ");
-            format!("'{text}' is no kernel whose accesses are known: use {names}")
-        })
-    }
+fn all_described() -> String {
+    let names: Vec<&str> = kernel::all().filter(|kernel| is_described(kernel)).map(|kernel| kernel.name).collect();
+    names.join(", ")
 }
 
 /// What is to be laid out and launched.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct KernelSetup {
-    /// The kernel.
-    pub kernel: StencilKernel,
-    /// How fields are stored.
-    pub precision: StoredPrecision,
-    /// How links are stored.
-    pub links: LinkFormat,
-    /// Spinors or colour vectors a site.
-    pub parts: usize,
-    /// The lattice in lanes.
-    pub lattice: Lattice,
-    /// The sites of the result.
-    pub sites: Sites,
+    /// The call.
+    pub shape: Shape,
     /// Bytes of an access.
     pub access: AccessWidth,
-    /// The order of the legs.
-    pub legs: LegOrder,
     /// How the kernel is launched; what is left open is as for one outer site a work-item, without hints.
-    pub choice: KernelChoice,
+    pub tuning: Tuning,
 }
 
 /// A kernel with its tables and the shape of its launch.
@@ -127,8 +67,8 @@ pub struct KernelSetup {
 pub struct Launched {
     /// What was asked for.
     pub setup: KernelSetup,
-    /// Neighbours.
-    pub stencil: Stencil,
+    /// Neighbours, of a stencil.
+    pub stencil: Option<Stencil>,
     /// Parts that a work-item takes.
     pub at_once: usize,
     /// The launch with the lane in dimension 0.
@@ -166,52 +106,72 @@ impl Launched {
     /// Lays out and launches a kernel, as the backend would on a device that takes groups of any size.
     ///
     /// # Errors
-    /// [`LayoutError`] where the lattice has no such sites, or the number of threads is none.
-    pub fn new(setup: KernelSetup) -> Result<Self, LayoutError> {
-        let KernelSetup { lattice, sites, choice, parts, kernel, .. } = setup;
-        let stencil = Stencil::new(lattice, sites)?;
-        let (nsimd, osites) = (lattice.nsimd(), lattice.osites(sites));
-        let at_once = if kernel.family().is_some() { choice.at_once_of(parts) } else { 1 };
-        let threads = AcceleratorThreads::new(choice.accelerator_threads.unwrap_or(AcceleratorThreads::DEFAULT.get()))?;
-        let geometry = match (kernel.family(), parts) {
-            (None, _) => LaunchGeometry::over_sites(nsimd, osites * parts, threads),
-            (Some(_), 1) => LaunchGeometry::over_sites(nsimd, osites, threads),
-            _ => {
-                let mut shape = PartsShape { at_once: Some(at_once), ..PartsShape::default() };
-                if let Some(work_items) = choice.work_items {
-                    let side_by_side = choice.parts.unwrap_or(1).clamp(1, (parts / at_once).max(1));
-                    shape.parts = Some(side_by_side);
-                    shape.osites = Some((work_items / (side_by_side * nsimd)).max(1));
-                }
-                LaunchGeometry::over_parts(nsimd, (parts, osites), shape, threads, usize::MAX)
-            }
+    /// [`AccessError`]: a kernel that is not described, or a lattice that has no such sites.
+    pub fn new(setup: KernelSetup) -> Result<Self, AccessError> {
+        let KernelSetup { shape, tuning, .. } = &setup;
+        let kernel = shape.kernel;
+        if !is_described(kernel) {
+            return Err(AccessError::NotDescribed { kernel: kernel.name, described: all_described() });
+        }
+        let (lattice, parts) = (shape.lattice(), shape.parts());
+        let stencil = match Self::is_stencil_of(kernel) {
+            true => Some(Stencil::new(*lattice, shape.sites())?),
+            false => None,
         };
-        let blocks = match choice.traversal {
-            Some(Traversal::Blocks(wanted)) if kernel.family().is_some() => {
-                Some(BlockOrder::of_extents(lattice.outer_extents(sites), wanted))
+        let (nsimd, osites) = (lattice.nsimd(), shape.target.osites());
+        let threads = tuning.accelerator_threads.unwrap_or_default();
+        let mut at_once = 1;
+        let geometry = match kernel.geometry {
+            Geometry::Stencil { over_parts: true, .. } => {
+                at_once = tuning.rhs_per_work_item_of(parts);
+                let mut cut = PartsShape { at_once: Some(at_once), ..PartsShape::default() };
+                if let (true, Some(work_items)) = (parts > 1, tuning.work_items) {
+                    let per_group = tuning.rhs_per_group.map_or(1, |count| count.get());
+                    let side_by_side = per_group.clamp(1, (parts / at_once).max(1));
+                    cut.parts = Some(side_by_side);
+                    cut.osites = Some((work_items.get() / (side_by_side * nsimd)).max(1));
+                }
+                LaunchGeometry::over_parts(nsimd, (parts, osites), cut, threads, usize::MAX)
+            }
+            Geometry::Stencil { .. } => LaunchGeometry::over_sites(nsimd, osites, threads),
+            _ => LaunchGeometry::over_sites(nsimd, osites * parts, threads),
+        };
+        let blocks = match (tuning.traversal, &stencil) {
+            (Some(Traversal::Blocks(wanted)), Some(_)) => {
+                Some(BlockOrder::of_extents(lattice.outer_extents(shape.sites()), wanted))
             }
             _ => None,
         };
         Ok(Self {
-            setup,
-            stencil,
             at_once,
             geometry,
-            mapping: choice.mapping.filter(|_| kernel.family().is_some()).unwrap_or_default(),
-            links_past_l1: choice.link_loads == Some(LinkLoads::PastL1),
-            persistent: matches!(choice.walk, Some(Walk::Persistent(_))),
+            mapping: tuning.mapping.filter(|_| stencil.is_some()).unwrap_or_default(),
+            links_past_l1: tuning.link_loads == Some(LinkLoads::PastL1),
+            persistent: matches!(tuning.grid_stride, Some(GridStride::On(_))),
             blocks: blocks.filter(|blocks| !blocks.is_lexicographic()),
+            stencil,
+            setup,
         })
+    }
+
+    fn is_stencil_of(kernel: &Kernel) -> bool {
+        kernel.arguments.iter().any(|argument| matches!(argument, Argument::Stencil))
+    }
+
+    /// The call.
+    pub fn shape(&self) -> &Shape {
+        &self.setup.shape
     }
 
     /// Extents of a block of outer sites that is visited before the next; the whole lattice where launches follow the memory.
     pub fn block(&self) -> [usize; 4] {
-        self.blocks.map_or_else(|| self.setup.lattice.outer_extents(self.setup.sites), |blocks| blocks.block())
+        let shape = self.shape();
+        self.blocks.map_or_else(|| shape.lattice().outer_extents(shape.sites()), |blocks| blocks.block())
     }
 
     /// Whether a third dimension counts parts and outer sites apart.
     fn over_parts(&self) -> bool {
-        self.setup.parts > 1 && self.setup.kernel.family().is_some()
+        matches!(self.shape().kernel.geometry, Geometry::Stencil { over_parts: true, .. })
     }
 
     /// Work-items of a group over parts, and over outer sites.
@@ -234,11 +194,11 @@ impl Launched {
 
     /// The work-items of a group in the order in which hardware numbers them; `None` for those that have nothing to do.
     pub fn items(&self, group: Group) -> Vec<Option<Item>> {
-        let nsimd = self.setup.lattice.nsimd();
+        let nsimd = self.shape().lattice().nsimd();
         let (parts, sites) = self.group_extent();
-        let elements = if self.setup.kernel.family().is_some() { 1 } else { self.setup.parts };
-        let places = self.setup.lattice.osites(self.setup.sites) * elements;
-        let part_items = if self.over_parts() { self.setup.parts / self.at_once } else { 1 };
+        let elements = if self.stencil.is_some() { 1 } else { self.shape().parts() };
+        let places = self.shape().target.osites() * elements;
+        let part_items = if self.over_parts() { self.shape().parts() / self.at_once } else { 1 };
         let item = |lane: usize, part: usize, site: usize| {
             let (place, part) = (group.sites * sites + site, group.parts * parts + part);
             let inside = place < places && part < part_items;

@@ -1,31 +1,28 @@
-//! The loads and stores of a work-item, in order, and the address of each: the counterpart of `cl/access.clh` and of the kernels of `cl/`, without
-//! their arithmetic.
+//! The loads and stores of a work-item, in order, and the address of each, as they follow from the specification of a kernel: the counterpart of
+//! `cl/access.clh` and of the kernels of `cl/`, without their arithmetic.
 
-use lanefield::backend::opencl::{AccessWidth, PartLayout, StoredPrecision};
-use lanefield_reference::field::{CloverBlocks, ColourVectors, Spinors};
+use lanefield::backend::opencl::PartLayout;
+use lanefield::kernel::{Access, Argument, At, FieldRole, Holds, Rows};
+use lanefield_reference::field::FieldShape;
 use lanefield_reference::layout::{LEGS, Leg, Stencil};
-use serde::Serialize;
+use lanefield_reference::real::Precision;
+use serde::{Serialize, Serializer};
 
-use super::kernel::{Item, Launched, StencilKernel};
+use super::kernel::{Item, Launched};
 
 /// An array of a kernel.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Array {
     /// The table of neighbours.
     Neighbours,
     /// The table of lanes to which steps out of a virtual node lead.
     LaneSteps,
-    /// Doubled links.
-    Links,
-    /// What the stencil acts on, or x of a vector operation.
-    Source,
-    /// Blocks of a clover term.
-    Blocks,
-    /// χ of OEClover, or y of a vector operation.
-    Second,
-    /// The result.
-    Out,
+    /// A table that the lattice determines, with an entry for each outer site.
+    OfOsites(&'static str),
+    /// The same, with an entry for each lane.
+    OfLanes(&'static str),
+    /// The field with that role.
+    Field(&'static str),
 }
 
 impl Array {
@@ -34,17 +31,14 @@ impl Array {
         match self {
             Self::Neighbours => "neighbours",
             Self::LaneSteps => "lane steps",
-            Self::Links => "links",
-            Self::Source => "source",
-            Self::Blocks => "blocks",
-            Self::Second => "second",
-            Self::Out => "out",
+            Self::OfOsites(name) | Self::OfLanes(name) | Self::Field(name) => name,
         }
     }
+}
 
-    /// Arrays lie far from each other.
-    fn base(self) -> u64 {
-        (self as u64 + 1) << 44
+impl Serialize for Array {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 
@@ -55,7 +49,7 @@ pub struct Instruction {
     pub array: Array,
     /// The leg that it serves.
     pub leg: Option<Leg>,
-    /// Which of the parts that the work-item takes, or which block of the clover term.
+    /// Which of the components that the work-item takes, or of those that a site of the field has by itself: the blocks of a clover term.
     pub part: usize,
     /// The first word.
     pub word: usize,
@@ -71,43 +65,46 @@ pub struct Instruction {
 const WORDS_AT_ONCE: usize = 2;
 const WORDS_AHEAD: usize = 12;
 
+/// Where arrays begin: far from each other.
+const APART: u32 = 44;
+
+/// Bytes of a stored word.
+fn word_bytes(field: &FieldShape) -> usize {
+    field.precision.bits() / 4
+}
+
+/// What is stored of a component: in half precision its scale, too.
+fn stored(field: &FieldShape) -> usize {
+    field.object.part_words() + usize::from(field.precision == Precision::Half)
+}
+
 impl Launched {
-    fn bits(&self) -> usize {
-        match self.setup.precision {
-            StoredPrecision::Sixteen => 16,
-            StoredPrecision::F32 => 32,
-            StoredPrecision::F64 => 64,
-        }
+    /// The field that a stencil reads at neighbours, else the first that is read.
+    pub fn source(&self) -> Option<&FieldShape> {
+        let roles = || self.shape().kernel.fields().filter(|role| role.access != Access::Write);
+        let role = roles().find(|role| role.at == At::Neighbours).or_else(|| roles().next())?;
+        self.shape().field(role.name)
     }
 
-    /// Bytes of a stored word.
-    pub fn word_bytes(&self) -> usize {
-        self.bits() / 4
+    /// Bytes of an outer site of the source.
+    pub fn source_bytes(&self) -> usize {
+        let nsimd = self.shape().lattice().nsimd();
+        self.source().map_or(0, |field| field.object.parts() * stored(field) * word_bytes(field) * nsimd)
     }
 
-    /// Words of a part of the fields.
-    pub fn part_words(&self) -> usize {
-        if self.setup.kernel == StencilKernel::Laplace { ColourVectors::WORDS } else { Spinors::WORDS }
+    fn layout(&self, field: &FieldShape) -> PartLayout {
+        let (bits, nsimd) = (field.precision.bits(), field.lattice.nsimd());
+        PartLayout { bits, nsimd, words: stored(field), access: self.setup.access }
     }
 
-    /// What is stored of a part of `words` words: with 16-bit storage their scale, too.
-    pub fn stored(&self, words: usize) -> usize {
-        words + usize::from(self.bits() == 16)
-    }
-
-    fn layout(&self, words: usize) -> PartLayout {
-        let access: AccessWidth = self.setup.access;
-        PartLayout { bits: self.bits(), nsimd: self.setup.lattice.nsimd(), words: self.stored(words), access }
-    }
-
-    /// `count` stored words of a part of `words` from `first` on, in as few accesses as the layout allows.
-    fn load(&self, like: Instruction, words: usize, first: usize, count: usize) -> Vec<Instruction> {
-        let (layout, end) = (self.layout(words), first + count);
+    /// `count` stored words of a component from `first` on, in as few accesses as the layout allows.
+    fn load(&self, like: Instruction, field: &FieldShape, first: usize, count: usize) -> Vec<Instruction> {
+        let (layout, end) = (self.layout(field), first + count);
         let together = layout.together();
         let mut loads = Vec::new();
         for block in (first / together * together..end).step_by(together) {
             let whole = block + together <= layout.words;
-            let access = |word, n| Instruction { word, bytes: n * self.word_bytes(), ..like };
+            let access = |word, n| Instruction { word, bytes: n * word_bytes(field), ..like };
             match whole {
                 true => loads.push(access(block, together)),
                 false => loads.extend((block.max(first)..end.min(block + together)).map(|word| access(word, 1))),
@@ -116,95 +113,149 @@ impl Launched {
         loads
     }
 
-    /// All of a part that is stored.
-    fn whole(&self, like: Instruction, words: usize) -> Vec<Instruction> {
-        self.load(like, words, 0, self.stored(words))
-    }
-
     /// The loads and stores of a work-item, in order.
     pub fn program(&self) -> Vec<Instruction> {
-        let kernel = self.setup.kernel;
-        let plain = |array| Instruction { array, leg: None, part: 0, word: 0, bytes: 4, store: false, past_l1: false };
-        let words = self.part_words();
+        match self.stencil {
+            Some(_) => self.of_stencil(),
+            None => self.of_elements(),
+        }
+    }
+
+    /// The fields with their roles.
+    fn fields(&self) -> Vec<(FieldRole, FieldShape)> {
+        let shape = self.shape();
+        shape.kernel.fields().filter_map(|role| Some((role, *shape.field(role.name)?))).collect()
+    }
+
+    /// Words after words of all fields.
+    fn of_elements(&self) -> Vec<Instruction> {
+        let (fields, shape) = (self.fields(), self.shape());
+        let (words, half) = (shape.target.object.part_words(), shape.precision() == Precision::Half);
+        let at_once = match (half, shape.kernel.sums()) {
+            (true, _) => words,
+            (false, true) => WORDS_AHEAD,
+            (false, false) => WORDS_AT_ONCE,
+        };
         let mut program = Vec::new();
-        if kernel.family().is_none() {
-            let at_once = match (kernel, self.bits()) {
-                (_, 16) | (StencilKernel::Norm2, _) => WORDS_AHEAD,
-                _ => WORDS_AT_ONCE,
-            };
-            let arrays: &[Array] = match kernel {
-                StencilKernel::Axpy => &[Array::Source, Array::Second, Array::Out],
-                StencilKernel::Copy => &[Array::Source, Array::Out],
-                _ => &[Array::Source],
-            };
-            for first in (0..words).step_by(at_once) {
-                let count = if self.bits() == 16 { self.stored(words) } else { at_once };
-                for &array in arrays {
-                    let like = Instruction { store: array == Array::Out, ..plain(array) };
-                    program.extend(self.load(like, words, first, count));
+        for first in (0..words).step_by(at_once) {
+            let mut all = |store: bool, not: Access| {
+                for (role, field) in fields.iter().filter(|(role, _)| role.access != not) {
+                    let count = if half { stored(field) } else { at_once.min(words - first) };
+                    program.extend(self.load(Instruction { store, ..plain(role.name) }, field, first, count));
                 }
-            }
-            return program;
+            };
+            all(false, Access::Write);
+            all(true, Access::Read);
         }
-        let link_words = self.setup.links.words();
-        for leg in self.setup.legs.legs() {
-            let of_leg = |array| Instruction { leg: Some(leg), ..plain(array) };
-            program.extend([of_leg(Array::Neighbours), of_leg(Array::LaneSteps)]);
-            let link = Instruction { past_l1: self.links_past_l1, ..of_leg(Array::Links) };
-            program.extend(self.load(link, LEGS * link_words, leg.point() * link_words, link_words));
-            if self.bits() == 16 {
-                program.extend(self.load(of_leg(Array::Links), LEGS * link_words, LEGS * link_words, 1));
-            }
-            for part in 0..self.at_once {
-                program.extend(self.whole(Instruction { part, ..of_leg(Array::Source) }, words));
+        program
+    }
+
+    /// Tables, link and neighbours leg by leg, then what is read at the site, and the result.
+    fn of_stencil(&self) -> Vec<Instruction> {
+        let (fields, shape) = (self.fields(), self.shape());
+        let half = shape.precision() == Precision::Half;
+        let table = |array| Instruction { array, ..plain("") };
+        let mut program = Vec::new();
+        for argument in shape.kernel.arguments {
+            match argument {
+                Argument::Computed(known) if known.rows == Rows::Lanes => {
+                    program.push(table(Array::OfLanes(known.name)));
+                }
+                Argument::Computed(known) => program.push(table(Array::OfOsites(known.name))),
+                _ => {}
             }
         }
-        let clover = matches!(kernel, StencilKernel::CloverEo | StencilKernel::CloverOe);
-        for part in 0..self.at_once {
-            if clover {
-                // Blocks are read for each spinor, unless the compiler keeps them; past the nearest cache where there is one spinor.
-                let past_l1 = self.links_past_l1 && self.setup.parts == 1;
-                for block in 0..CloverBlocks::WORDS / BLOCK_WORDS {
-                    let like = Instruction { part: block, past_l1, ..plain(Array::Blocks) };
-                    program.extend(self.load(like, BLOCK_WORDS, 0, BLOCK_WORDS));
-                    if self.bits() == 16 {
-                        program.extend(self.load(like, BLOCK_WORDS, BLOCK_WORDS, 1));
+        for leg in shape.legs.legs() {
+            let leg_of = |instruction| Instruction { leg: Some(leg), ..instruction };
+            program.extend([Array::Neighbours, Array::LaneSteps].map(|array| leg_of(table(array))));
+            for (role, field) in &fields {
+                let like = leg_of(plain(role.name));
+                if role.holds == Holds::DoubledLinks {
+                    let words = field.object.part_words() / LEGS;
+                    let link = Instruction { past_l1: self.links_past_l1, ..like };
+                    program.extend(self.load(link, field, leg.point() * words, words));
+                    if half {
+                        program.extend(self.load(like, field, LEGS * words, 1));
+                    }
+                } else if role.at == At::Neighbours {
+                    for part in 0..self.at_once {
+                        program.extend(self.load(Instruction { part, ..like }, field, 0, stored(field)));
                     }
                 }
             }
-            if kernel == StencilKernel::CloverOe {
-                program.extend(self.whole(Instruction { part, ..plain(Array::Second) }, words));
+        }
+        for part in 0..self.at_once {
+            let here =
+                |role: &&(FieldRole, FieldShape)| role.0.at != At::Neighbours && role.0.holds != Holds::DoubledLinks;
+            for (role, field) in fields.iter().filter(here).filter(|(role, _)| role.access == Access::Read) {
+                match role.holds {
+                    Holds::CloverBlocks => {
+                        // Blocks are read for each spinor, unless the compiler keeps them; past the nearest cache where there is one spinor.
+                        let past_l1 = self.links_past_l1 && shape.parts() == 1;
+                        for block in 0..field.object.parts() {
+                            let like = Instruction { part: block, past_l1, ..plain(role.name) };
+                            let words = field.object.part_words();
+                            program.extend(self.load(like, field, 0, words));
+                            if half {
+                                program.extend(self.load(like, field, words, 1));
+                            }
+                        }
+                    }
+                    _ => program.extend(self.load(Instruction { part, ..plain(role.name) }, field, 0, stored(field))),
+                }
             }
-            program.extend(self.whole(Instruction { part, store: true, ..plain(Array::Out) }, words));
+            for (role, field) in fields.iter().filter(here).filter(|(role, _)| role.access != Access::Read) {
+                let like = Instruction { part, store: true, ..plain(role.name) };
+                program.extend(self.load(like, field, 0, stored(field)));
+            }
         }
         program
+    }
+
+    /// Whether an array is that of doubled links.
+    pub(super) fn is_of_links(&self, array: Array) -> bool {
+        let is = |role: FieldRole| array == Array::Field(role.name) && role.holds == Holds::DoubledLinks;
+        self.shape().kernel.fields().any(is)
     }
 
     /// The address of an instruction of a work-item.
     pub fn address(&self, instruction: &Instruction, item: &Item) -> u64 {
         let Instruction { array, leg, part, word, .. } = *instruction;
-        let parts = self.setup.parts;
+        let shape = self.shape();
+        let nsimd = shape.lattice().nsimd();
         let point = leg.map_or(0, Leg::point);
-        let in_field = |words: usize, number: usize, lane: usize| {
-            let layout = self.layout(words);
-            ((number * layout.words * layout.nsimd + layout.place(word, lane)) * self.word_bytes()) as u64
+        let (number, offset) = match array {
+            Array::Neighbours => (1, 4 * (item.osite * LEGS + point) as u64),
+            Array::LaneSteps => (2, 4 * (point * nsimd + item.lane) as u64),
+            Array::OfOsites(name) => (self.table(name), 4 * item.osite as u64),
+            Array::OfLanes(name) => (self.table(name), 4 * item.lane as u64),
+            Array::Field(name) => {
+                let place = shape.fields.iter().position(|field| field.name == name).unwrap_or(0);
+                let field = &shape.fields[place].shape;
+                let (parts, layout) = (field.object.parts(), self.layout(field));
+                // Links are those of the site itself.
+                let (osite, lane) = match leg.filter(|_| !self.is_of_links(array)) {
+                    Some(leg) => self.neighbour(item, leg),
+                    None => (item.osite, item.lane),
+                };
+                // Of fields that have their own components a site, these are what an instruction counts.
+                let first = if parts == shape.parts() && shape.target.object.with_parts(parts) == Some(field.object) {
+                    item.part
+                } else {
+                    0
+                };
+                let place_in_field = (osite * parts + first + part) * layout.words * layout.nsimd;
+                (3 + place as u64, ((place_in_field + layout.place(word, lane)) * word_bytes(field)) as u64)
+            }
         };
-        let own = item.osite * parts + item.part + part;
-        let offset = match array {
-            Array::Neighbours => 4 * (item.osite * LEGS + point) as u64,
-            Array::LaneSteps => 4 * (point * self.setup.lattice.nsimd() + item.lane) as u64,
-            Array::Links => in_field(LEGS * self.setup.links.words(), item.osite, item.lane),
-            Array::Source => match leg {
-                Some(leg) => {
-                    let (osite, lane) = self.neighbour(item, leg);
-                    in_field(self.part_words(), osite * parts + item.part + part, lane)
-                }
-                None => in_field(self.part_words(), own, item.lane),
-            },
-            Array::Blocks => in_field(BLOCK_WORDS, 2 * item.osite + part, item.lane),
-            Array::Second | Array::Out => in_field(self.part_words(), own, item.lane),
-        };
-        array.base() + offset
+        (number << APART) + offset
+    }
+
+    /// The number of a table among all arrays.
+    fn table(&self, name: &str) -> u64 {
+        let arguments = self.shape().kernel.arguments.iter();
+        let is = |argument: &Argument| matches!(argument, Argument::Computed(table) if table.name == name);
+        (3 + self.shape().fields.len() + arguments.take_while(|argument| !is(argument)).count()) as u64
     }
 
     /// Whether the neighbour along a leg lies in another lane.
@@ -214,11 +265,14 @@ impl Launched {
 
     /// The neighbour's outer site and lane, as the tables have them.
     fn neighbour(&self, item: &Item, leg: Leg) -> (usize, usize) {
-        let neighbour = self.stencil.neighbour(item.osite, leg);
-        let step = self.stencil.lane_steps()[leg.point() * self.setup.lattice.nsimd() + item.lane];
+        let Some(stencil) = &self.stencil else { return (item.osite, item.lane) };
+        let neighbour = stencil.neighbour(item.osite, leg);
+        let step = stencil.lane_steps()[leg.point() * self.shape().lattice().nsimd() + item.lane];
         (neighbour.osite, if neighbour.edge { (step & !Stencil::MARK) as usize } else { item.lane })
     }
 }
 
-/// Words of one of the two blocks of a site.
-const BLOCK_WORDS: usize = CloverBlocks::WORDS / 2;
+/// The load of four bytes of a field.
+fn plain(name: &'static str) -> Instruction {
+    Instruction { array: Array::Field(name), leg: None, part: 0, word: 0, bytes: 4, store: false, past_l1: false }
+}

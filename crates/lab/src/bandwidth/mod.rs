@@ -1,6 +1,6 @@
 //! The ceilings of kernels that stream their fields, measured on buffers larger than the caches. Copy: bytes read plus bytes written, over
 //! the time of a copy. Read, write: bytes over the time to read or write them. Triad: two streams read, one written. The median of several
-//! runs, and the best of a few ways. `peak/` tries more ways than [`Bandwidth`].
+//! runs, and the best of a few ways. `peak/` tries more ways.
 //!
 //! | file | subject |
 //! |---|---|
@@ -12,57 +12,12 @@ mod host;
 
 use std::fmt;
 
-use lanefield::backend::{Backend, BackendError, Cpu, OpenCl};
 use serde::{Deserialize, Serialize};
 
 pub use device::{
     DeviceStreams, Shape, Walk, device_copy_bandwidth, device_read_bandwidth, device_read_time, random_words,
 };
 pub use host::{HostStreams, Way, host_copy_bandwidth, host_read_bandwidth, host_read_time};
-
-/// A backend whose memory can be measured.
-pub trait Bandwidth: Backend {
-    /// The copy bandwidth of the backend's memory, in bytes a second (read plus written), measured now: the best of the ways to copy that
-    /// it has, the median of several runs over buffers larger than the caches.
-    ///
-    /// # Errors
-    /// What the runtime reports, where there is no room, for instance.
-    fn copy_bandwidth(&self) -> Result<f64, BackendError>;
-    /// The read bandwidth of the backend's memory, in bytes a second, measured likewise: what bounds a sum over a large field.
-    ///
-    /// # Errors
-    /// As [`Self::copy_bandwidth`].
-    fn read_bandwidth(&self) -> Result<f64, BackendError>;
-    /// Seconds that reading `bytes` bytes takes, with the least that a kernel costs besides: what bounds a sum over a field of that size.
-    ///
-    /// # Errors
-    /// As [`Self::copy_bandwidth`].
-    fn read_time(&self, bytes: usize) -> Result<f64, BackendError>;
-}
-
-impl Bandwidth for Cpu {
-    fn copy_bandwidth(&self) -> Result<f64, BackendError> {
-        self.install(host_copy_bandwidth)
-    }
-    fn read_bandwidth(&self) -> Result<f64, BackendError> {
-        self.install(host_read_bandwidth)
-    }
-    fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
-        self.install(|| host_read_time(bytes))
-    }
-}
-
-impl Bandwidth for OpenCl {
-    fn copy_bandwidth(&self) -> Result<f64, BackendError> {
-        device_copy_bandwidth(self.context())
-    }
-    fn read_bandwidth(&self) -> Result<f64, BackendError> {
-        device_read_bandwidth(self.context())
-    }
-    fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
-        device_read_time(self.context(), bytes)
-    }
-}
 
 /// Timed runs; the median counts.
 const RUNS: usize = 9;

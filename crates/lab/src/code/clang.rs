@@ -99,7 +99,7 @@ impl Clang {
     /// # Errors
     /// As [`Self::compile`].
     pub fn facts(&self, kernel: &OfflineKernel, architecture: &str) -> Result<CodeFacts, ClangError> {
-        self.compile(kernel.file, &kernel.source, &kernel.options, architecture, kernel.kernel)
+        self.compile(&kernel.file, &kernel.source, &kernel.options, architecture, kernel.kernel)
     }
 
     /// The facts of `kernel` of an OpenCL C source.

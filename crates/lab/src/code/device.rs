@@ -1,6 +1,6 @@
 //! The facts of a kernel on a device in use: what its driver tells.
 
-use lanefield::backend::opencl::{Context, DeviceKind, Kernel, OpenClError};
+use lanefield::backend::opencl::{BuiltKernel, Context, DeviceKind, OpenClError};
 
 use super::CodeFacts;
 use super::nvidia::{counts_in_ptx, facts_in_log};
@@ -28,7 +28,7 @@ pub fn code_of(
 }
 
 /// The same of a kernel as it was built; NVIDIA's compiler has told nothing unless it was asked to (`-cl-nv-verbose`).
-pub fn code_of_kernel(context: &Context, kernel: &Kernel) -> CodeFacts {
+pub fn code_of_kernel(context: &Context, kernel: &BuiltKernel) -> CodeFacts {
     let (device, info) = (context.info(), kernel.info());
     let told = CodeFacts {
         kernel: kernel.name().to_owned(),

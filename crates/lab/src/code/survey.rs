@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use lanefield::backend::BackendError;
-use lanefield::backend::opencl::{OfflineDevice, OfflineKernel, ProductKernel, StoredPrecision};
+use lanefield::backend::opencl::{OfflineDevice, OfflineKernel};
+use lanefield::kernel::Kernel;
 use lanefield_reference::links::LinkFormat;
+use lanefield_reference::real::Precision;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -16,9 +18,9 @@ use crate::occupancy::{Architecture, Occupancy, OccupancyError, occupancy};
 #[derive(Clone, Debug)]
 pub struct Subject {
     /// The kernel.
-    pub kernel: ProductKernel,
+    pub kernel: &'static Kernel,
     /// How its fields are stored.
-    pub precision: StoredPrecision,
+    pub precision: Precision,
     /// How its links are stored; of no meaning to kernels that read none.
     pub links: LinkFormat,
     /// The GPU.
@@ -28,12 +30,12 @@ pub struct Subject {
 /// What came of it.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Surveyed {
-    /// The kernel: its name among those of the library.
+    /// The kernel.
     pub kernel: &'static str,
-    /// Those that it belongs to.
+    /// Its family.
     pub family: &'static str,
     /// How its fields are stored.
-    pub precision: StoredPrecision,
+    pub precision: Precision,
     /// Reals of a link; `None` where it reads none.
     pub links: Option<usize>,
     /// Lanes of an outer site.
@@ -82,7 +84,7 @@ pub fn survey(
         .collect::<Result<_, _>>()?;
     let mut programs: BTreeMap<(&str, &str, &str), Vec<usize>> = BTreeMap::new();
     for (index, (subject, built)) in subjects.iter().zip(&planned).enumerate() {
-        let program = (subject.device.info.architecture.as_str(), built.file, built.options.as_str());
+        let program = (subject.device.info.architecture.as_str(), built.file.as_str(), built.options.as_str());
         programs.entry(program).or_default().push(index);
     }
     let programs: Vec<_> = programs.into_iter().collect();
@@ -104,11 +106,11 @@ fn of(subject: &Subject, built: OfflineKernel, code: CodeFacts) -> Result<Survey
     let architecture = Architecture::find(&subject.device.info.architecture, code.wave)?;
     let demand = code.demand(built.group_size(), built.local_bytes).ok_or_else(|| SurveyError::NoRegisters {
         compiler: code.compiler.clone(),
-        kernel: subject.kernel.name().to_owned(),
+        kernel: subject.kernel.to_string(),
     })?;
     Ok(Surveyed {
-        kernel: subject.kernel.name(),
-        family: subject.kernel.family(),
+        kernel: subject.kernel.name,
+        family: subject.kernel.family,
         precision: subject.precision,
         links: subject.kernel.reads_links().then_some(subject.links.reals()),
         nsimd: subject.device.nsimd(subject.precision)?,

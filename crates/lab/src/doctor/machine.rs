@@ -1,6 +1,6 @@
 //! What the checks are told about a device and about compiled kernels.
 
-use lanefield::backend::opencl::{Context, DeviceKind, Kernel, Program};
+use lanefield::backend::opencl::{BuiltKernel, Context, DeviceKind, Program};
 
 use super::DoctorError;
 use super::described::AccessOf;
@@ -56,7 +56,7 @@ pub(super) fn code_of(
 }
 
 /// The same of a kernel as it was built. A CPU's work-items have no registers of their own.
-pub(super) fn code_of_kernel(context: &Context, kernel: &Kernel) -> Code {
+pub(super) fn code_of_kernel(context: &Context, kernel: &BuiltKernel) -> Code {
     match context.info().kind {
         DeviceKind::Cpu => Code::default(),
         _ => code(&code::code_of_kernel(context, kernel)),

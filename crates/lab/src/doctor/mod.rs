@@ -4,7 +4,7 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `product.rs` | observing Lanefield's own kernels, in a variant |
+//! | `product.rs` | observing Lanefield's own kernels, in a tuning |
 //! | `described.rs`, `run.rs`, `runner.rs` | observing a kernel of one's own, described in TOML |
 //! | `trace_file.rs` | the timeline of a run that was traced |
 //! | `model.rs` | what the models of accesses and of time say of Lanefield's kernels |

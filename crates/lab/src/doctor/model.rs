@@ -3,18 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use lanefield::backend::BackendError;
-use lanefield::backend::opencl::{KernelChoice, OpenCl, StoredPrecision};
-use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{AcceleratorThreads, LaneChoice, LaneWidth, Parity, Sites};
+use lanefield::backend::opencl::{OpenCl, Tuning};
+use lanefield::kernel::Shape;
+use lanefield_reference::layout::LaneChoice;
 
 use super::DoctorError;
 use super::machine::LINE;
 use super::observation::{ArrayAccess, Machine};
-use crate::access::{Array, ArrayCounts, Counts, KernelSetup, Launched, StencilKernel, kernel_arrays};
-use crate::estimate::{self, KernelWork};
-use crate::kernels::{BlasKernel, NamedKernel, StencilSetup};
-use crate::{InWords as _, Variant};
+use crate::access::{Array, ArrayCounts, Counts, KernelSetup, Launched, is_described, kernel_arrays};
+use crate::estimate::{self, EstimateError, KernelWork};
 
 /// What the models say.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -25,41 +22,30 @@ pub struct Modelled {
     pub seconds: Option<f64>,
 }
 
-/// The models' word on a kernel in a variant; nothing of kernels whose accesses they do not know.
+/// The models' word on a call in the tuning that `backend` has; nothing of kernels whose accesses they do not know.
 ///
 /// # Errors
 /// A kernel that cannot be laid out.
-pub fn modelled<R: Vectors>(
-    backend: &OpenCl,
-    machine: &Machine,
-    kernel: NamedKernel,
-    setup: &StencilSetup,
-    variant: &Variant,
-) -> Result<Modelled, DoctorError> {
-    let Some(kernel) = known(kernel) else { return Ok(Modelled::default()) };
-    let sites = if kernel.family().is_some() { Sites::Parity(Parity::Even) } else { Sites::Full };
-    let StencilSetup { lattice, links, legs, spinors: parts } = *setup;
-    let precision = StoredPrecision::of::<R>();
-    let chosen = chosen(variant);
-    let choice = kernel.family().map_or(chosen, |family| {
-        chosen.or(backend.choice(&backend.kernel_key::<R>(family, (&lattice, sites), links, parts)))
-    });
-    let access = backend.access();
-    let laid_out = KernelSetup { kernel, precision, links, parts, lattice, sites, access, legs, choice };
-    let launched = Launched::new(laid_out).map_err(BackendError::from)?;
+pub fn modelled(backend: &OpenCl, machine: &Machine, shape: &Shape) -> Result<Modelled, DoctorError> {
+    if !is_described(shape.kernel) {
+        return Ok(Modelled::default());
+    }
+    let tuned = backend.kernel_key(shape).map_or(Tuning::OPEN, |key| backend.choice(&key));
+    let (tuning, access) = (backend.tuning().or(tuned), backend.layout().access);
+    let launched = Launched::new(KernelSetup { shape: shape.clone(), access, tuning }).map_err(EstimateError::from)?;
     let accesses = if machine.wavefront > 1 { arrays(&launched, machine.wavefront) } else { Vec::new() };
     let seconds = match estimate::Machine::of_device(backend.context().info()) {
         None => None,
         Some(known) => {
             let known = estimate::Machine { copy_gb_per_second: machine.copy_bandwidth / 1e9, ..known };
-            let width = LaneWidth::new(lattice.nsimd() * R::COMPLEX.bytes()).map_err(BackendError::from)?;
+            let format = shape.links().map(|links| links.format).unwrap_or_default();
             let work = KernelWork {
-                sites,
-                parts,
-                lanes: LaneChoice::Width(width),
+                sites: shape.sites(),
+                parts: shape.parts(),
+                lanes: LaneChoice::Width(shape.lattice().width()),
                 access: Some(access),
-                choice,
-                ..KernelWork::new(kernel, lattice.extents(), precision, links)
+                tuning,
+                ..KernelWork::new(shape.kernel, shape.lattice().extents(), shape.precision(), format)
             };
             Some(estimate::stencil(&known, &work)?.prediction.seconds)
         }
@@ -67,48 +53,13 @@ pub fn modelled<R: Vectors>(
     Ok(Modelled { accesses, seconds })
 }
 
-/// The kernel under the name that the models have for it.
-fn known(kernel: NamedKernel) -> Option<StencilKernel> {
-    Some(match kernel {
-        NamedKernel::Hop => StencilKernel::Hop,
-        NamedKernel::EoClover => StencilKernel::CloverEo,
-        NamedKernel::OeClover => StencilKernel::CloverOe,
-        NamedKernel::DomainWallHop => StencilKernel::DomainWall,
-        NamedKernel::Laplace => StencilKernel::Laplace,
-        NamedKernel::Blas(BlasKernel::Axpy) => StencilKernel::Axpy,
-        NamedKernel::Blas(BlasKernel::Copy) => StencilKernel::Copy,
-        NamedKernel::Blas(BlasKernel::Norm2) => StencilKernel::Norm2,
-        NamedKernel::Blas(_) => return None,
-    })
-}
-
-/// What a variant chooses.
-fn chosen(variant: &Variant) -> KernelChoice {
-    let tuning = variant.build.tuning;
-    KernelChoice {
-        accelerator_threads: variant.threads.map(AcceleratorThreads::get),
-        link_loads: tuning.link_loads,
-        stores: tuning.stores,
-        walk: tuning.walk,
-        traversal: tuning.traversal,
-        mapping: tuning.mapping,
-        group_size: tuning.group_size,
-        most_registers: tuning.most_registers,
-        lane_form: tuning.lane_form,
-        accumulators: variant.build.accumulators,
-        neighbours: tuning.neighbours,
-        link_sharing: tuning.link_sharing,
-        ..KernelChoice::default()
-    }
-}
-
 /// The counts of all legs of an array together.
 fn arrays(launched: &Launched, wavefront: usize) -> Vec<ArrayAccess> {
     let mut all: BTreeMap<String, (Counts, usize)> = BTreeMap::new();
     // Tables are a few bytes a site, the same for all lanes, and stay in the first cache.
-    let of_fields = |row: &ArrayCounts| !matches!(row.array, Array::Neighbours | Array::LaneSteps);
+    let of_fields = |row: &ArrayCounts| matches!(row.array, Array::Field(_));
     for row in kernel_arrays(launched, wavefront, LINE).into_iter().filter(of_fields) {
-        let name = format!("{:?}", row.array).to_lowercase();
+        let name = row.array.name().to_owned();
         let (counts, widest) = all.entry(name).or_default();
         counts.accesses += row.counts.accesses;
         counts.asked_bytes += row.counts.asked_bytes;
@@ -117,7 +68,7 @@ fn arrays(launched: &Launched, wavefront: usize) -> Vec<ArrayAccess> {
         counts.line_touches += row.counts.line_touches;
         *widest = (*widest).max(row.widest);
     }
-    let mapping = launched.mapping.in_words();
+    let mapping = launched.mapping;
     all.into_iter()
         .map(|(array, (counts, widest))| ArrayAccess {
             array,

@@ -4,6 +4,8 @@ use lanefield::backend::BackendError;
 use lanefield_reference::layout::LayoutError;
 use thiserror::Error;
 
+use crate::access::AccessError;
+
 /// Why there is no estimate. Messages are fragments.
 #[derive(Debug, Error)]
 pub enum EstimateError {
@@ -41,6 +43,9 @@ pub enum EstimateError {
         /// Its file.
         what: String,
     },
+    /// A kernel whose accesses are not described, or a lattice that cannot be laid out for it.
+    #[error(transparent)]
+    Access(#[from] AccessError),
     /// A lattice that cannot be laid out.
     #[error(transparent)]
     Layout(#[from] LayoutError),

@@ -3,7 +3,7 @@
 use lanefield::backend::Cpu;
 
 use super::{EstimateError, Machine, MachineKind};
-use crate::bandwidth::Bandwidth as _;
+use crate::Timed as _;
 
 impl Machine {
     /// This host: bandwidths are measured with as many threads as the CPU reference takes; cores, clock and caches are what the system tells. What a

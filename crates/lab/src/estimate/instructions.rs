@@ -2,12 +2,13 @@
 //! multiply-adds are one instruction each. Loads and stores are those of the access model. Addresses, tables and loops are not counted, so that
 //! issue slots come out low.
 
-use lanefield::backend::opencl::StoredPrecision;
+use lanefield::kernel::{Access, At, FieldRole, Holds};
 use lanefield_reference::layout::LEGS;
 use lanefield_reference::links::LinkFormat;
+use lanefield_reference::real::Precision;
 use serde::Serialize;
 
-use crate::access::{Launched, StencilKernel};
+use crate::access::Launched;
 
 /// Instructions of a work-item for one of its parts.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
@@ -45,43 +46,45 @@ const BLOCKS: f64 = 12.0 * (2.0 + 5.0 * COMPLEX);
 /// clamps, and for two numbers three bit operations.
 const CLAMPED: f64 = 4.0;
 
-/// Instructions for one part of a launch.
+/// Instructions for one component of a launch. Of a stencil: those of its legs, and of what it reads at the site beside; of all else two operations are
+/// thought to be one multiply-add.
 pub fn instructions_a_part(launched: &Launched) -> Instructions {
-    let kernel = launched.setup.kernel;
-    let words = launched.part_words() as f64;
-    let sixteen = launched.setup.precision == StoredPrecision::Sixteen;
+    let shape = launched.shape();
+    let words = shape.target.object.part_words() as f64;
     let at_once = launched.at_once as f64;
     let memory = launched.program().len() as f64 / at_once;
     let legs = LEGS as f64;
-    let rebuilt = match launched.setup.links {
+    let links = shape.links();
+    let rebuilt = match links.map_or(LinkFormat::Full, |links| links.format) {
         LinkFormat::Full => 0.0,
         LinkFormat::TwoRows => THIRD_ROW,
         LinkFormat::Eight => THIRD_ROW + TWO_ROWS,
     } / at_once;
-    let arithmetic = match kernel {
-        StencilKernel::Hop | StencilKernel::DomainWall | StencilKernel::CloverEo | StencilKernel::CloverOe => {
-            let hop = legs * (PROJECTION + 2.0 * 3.0 * ROW + SPINOR_SUM + rebuilt) - SPINOR_SUM;
-            let after = match kernel {
-                StencilKernel::CloverEo => BLOCKS,
-                StencilKernel::CloverOe => BLOCKS + SPINOR_SUM,
+    let arithmetic = match launched.stencil {
+        None => shape.work().flops as f64 / (2.0 * shape.volume() as f64 * shape.parts() as f64),
+        Some(_) => {
+            let read = |role: &FieldRole| match (role.holds, role.at) {
+                (Holds::Spinors, At::Neighbours) => {
+                    legs * (PROJECTION + 2.0 * 3.0 * ROW + SPINOR_SUM + rebuilt) - SPINOR_SUM
+                }
+                (Holds::ColourVectors, At::Neighbours) => legs * (3.0 * ROW + 6.0 + rebuilt),
+                (Holds::CloverBlocks, _) => BLOCKS,
+                (Holds::Spinors | Holds::ColourVectors, _) => 2.0 * words,
                 _ => 0.0,
             };
-            hop + after
+            let roles = shape.kernel.fields().filter(|role| role.access == Access::Read);
+            roles.map(|role| read(&role)).sum()
         }
-        StencilKernel::Laplace => legs * (3.0 * ROW + 6.0 + rebuilt),
-        StencilKernel::Axpy | StencilKernel::Norm2 => 2.0 * words,
-        StencilKernel::Copy => 0.0,
     };
     let (mut scaled, mut conversion) = (0.0, 0.0);
-    if sixteen {
-        let link = launched.setup.links.words() as f64 / at_once;
-        let (loaded, of_links) = match kernel.family() {
-            Some(_) => (legs * words, legs * link),
-            None => (words, 0.0),
+    if shape.precision() == Precision::Half {
+        let loaded = match (launched.stencil.is_some(), links) {
+            (true, Some(links)) => legs * (words + links.format.words() as f64 / at_once),
+            _ => words,
         };
-        let stored = if kernel == StencilKernel::Norm2 { 0.0 } else { words };
-        scaled = 2.0 * (loaded + of_links + CLAMPED * stored);
-        conversion = 2.0 * (loaded + of_links) + 5.0 * stored;
+        let stored = if launched.program().iter().any(|instruction| instruction.store) { words } else { 0.0 };
+        scaled = 2.0 * (loaded + CLAMPED * stored);
+        conversion = 2.0 * loaded + 5.0 * stored;
     }
     Instructions { arithmetic: arithmetic + scaled, conversion, memory }
 }

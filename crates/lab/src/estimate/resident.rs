@@ -7,8 +7,9 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use lanefield::backend::opencl::{KernelChoice, StoredPrecision, Walk};
+use lanefield::backend::opencl::{GridStride, Tuning};
 use lanefield_reference::layout::LEGS;
+use lanefield_reference::real::Precision;
 use serde::Serialize;
 
 use super::Machine;
@@ -47,31 +48,30 @@ impl UnitTraffic {
 
 /// Registers that a work-item may be thought to take: what was allowed, else what it must hold: results, half a spinor, a link, a neighbour's spinor, and 32
 /// for addresses.
-pub fn registers(launched: &Launched, choice: &KernelChoice) -> u64 {
-    let most = u64::from(choice.most_registers.unwrap_or(0));
+pub fn registers(launched: &Launched, tuning: &Tuning) -> u64 {
+    let most = u64::from(tuning.max_registers.unwrap_or(0));
     if most > 0 {
         return most;
     }
-    let a_real = if launched.setup.precision == StoredPrecision::F64 { 2 } else { 1 };
-    let part = 2 * launched.part_words() as u64;
+    let a_real = if launched.shape().precision() == Precision::F64 { 2 } else { 1 };
+    let part = 2 * launched.shape().target.object.part_words() as u64;
     let numbers = part * launched.at_once as u64 + part / 2 + 18 + part;
     (numbers * a_real + 32).clamp(*REGISTERS.start(), *REGISTERS.end())
 }
 
 /// Groups that a unit of `machine` holds at a time.
-fn resident_groups(launched: &Launched, choice: &KernelChoice, machine: &Machine) -> usize {
-    if let Some(Walk::Persistent(Some(groups))) = choice.walk {
+fn resident_groups(launched: &Launched, tuning: &Tuning, machine: &Machine) -> usize {
+    if let Some(GridStride::On(Some(groups))) = tuning.grid_stride {
         return groups.max(1);
     }
     let group = (launched.geometry.group_size() as u64).next_multiple_of(u64::from(machine.lanes));
-    let by_registers = machine.registers / (registers(launched, choice).next_multiple_of(8) * group);
+    let by_registers = machine.registers / (registers(launched, tuning).next_multiple_of(8) * group);
     by_registers.min(MOST_WORK_ITEMS / group).max(1) as usize
 }
 
 /// Counts a sample of the units of `machine`, and scales it to the launch.
 pub fn unit_traffic(launched: &Launched, machine: &Machine) -> UnitTraffic {
-    let choice = &launched.setup.choice;
-    let resident = resident_groups(launched, choice, machine);
+    let resident = resident_groups(launched, &launched.setup.tuning, machine);
     let units = machine.compute_units as usize;
     let (of_parts, of_sites) = launched.groups();
     // Of groups that stay there are as many as run at a time, and each goes on at the place of one so many groups of sites later.
@@ -175,8 +175,8 @@ impl<'l> Unit<'l> {
     }
 
     fn traffic(&self, resident_groups: usize) -> UnitTraffic {
-        let setup = &self.launched.setup;
-        let all = (setup.lattice.osites(setup.sites) * setup.lattice.nsimd() * setup.parts) as f64;
+        let shape = self.launched.shape();
+        let all = shape.volume() as f64 * shape.parts() as f64;
         let scale = if self.parts == 0 { 0.0 } else { all / self.parts as f64 };
         UnitTraffic {
             resident_groups,

@@ -1,21 +1,20 @@
 //! The kernels of this library on a machine: what a launch takes at least, with every limit, before it is run. Launches are those that the defaults of
 //! the crate choose for such a device (`src/backend/opencl/defaults.toml`).
 
-use lanefield::backend::opencl::{
-    AccessWidth, DeviceInfo, KernelChoice, KernelFamily, KernelKey, LinkLoads, SiteOrder, StoredPrecision, Tuned,
-    slices_in_cache,
-};
+use lanefield::backend::opencl::{AccessWidth, KernelKey, Layout, LinkLoads, SiteOrder, Tuned, Tuning};
+use lanefield::kernel::{Ceiling, Kernel, Shape};
 use lanefield_reference::layout::{
-    AcceleratorThreads, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LegOrder, Scalar, Sites,
+    AcceleratorThreads, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Parity, Sites,
 };
-use lanefield_reference::links::LinkFormat;
+use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
+use lanefield_reference::real::Precision;
 use serde::Serialize;
 
 use super::instructions::{Instructions, instructions_a_part};
 use super::resident::{UnitTraffic, unit_traffic};
 use super::streams::{Streams, streams};
 use super::{EstimateError, Limit, LimitKind, Machine, MachineKind, Prediction};
-use crate::access::{KernelSetup, Launched, StencilKernel};
+use crate::access::{KernelSetup, Launched};
 
 /// Sites of a lattice at most: its tables are made.
 const MOST_SITES: usize = 1 << 28;
@@ -24,13 +23,13 @@ const MOST_SITES: usize = 1 << 28;
 #[derive(Clone, Copy, Debug)]
 pub struct KernelWork {
     /// The kernel.
-    pub kernel: StencilKernel,
+    pub kernel: &'static Kernel,
     /// Extents of the lattice.
     pub extents: Extents,
     /// The sites of the result.
     pub sites: Sites,
     /// How fields are stored.
-    pub precision: StoredPrecision,
+    pub precision: Precision,
     /// How links are stored.
     pub links: LinkFormat,
     /// Spinors or colour vectors a site.
@@ -40,22 +39,22 @@ pub struct KernelWork {
     /// Bytes of an access; that of the kind of machine where nothing is said.
     pub access: Option<AccessWidth>,
     /// How it is launched, as far as that is said.
-    pub choice: KernelChoice,
+    pub tuning: Tuning,
 }
 
 impl KernelWork {
     /// One parity of a kernel in the lanes of GPUs, with the launch that is looked up.
-    pub fn new(kernel: StencilKernel, extents: Extents, precision: StoredPrecision, links: LinkFormat) -> Self {
+    pub fn new(kernel: &'static Kernel, extents: Extents, precision: Precision, links: LinkFormat) -> Self {
         Self {
             kernel,
             extents,
-            sites: Sites::Parity(lanefield_reference::layout::Parity::Even),
+            sites: Sites::Parity(Parity::Even),
             precision,
             links,
-            parts: kernel.usual_parts(),
+            parts: kernel.usual_parts,
             lanes: LaneChoice::Auto,
             access: None,
-            choice: KernelChoice::default(),
+            tuning: Tuning::OPEN,
         }
     }
 
@@ -78,33 +77,34 @@ impl KernelWork {
                 expected: "a lattice of at most 2^28 sites",
             });
         }
-        let scalar = if precision == StoredPrecision::F64 { Scalar::ComplexD } else { Scalar::ComplexF };
         let lanes = match (self.lanes, machine.kind) {
             (LaneChoice::Auto, MachineKind::Gpu) => LaneChoice::UpTo(LaneWidth::OF_GPUS),
             (lanes, _) => lanes,
         };
-        let lattice = Lattice::new(extents, scalar, LatticeOptions { lanes, ..LatticeOptions::default() })?;
+        let options = LatticeOptions { lanes, ..LatticeOptions::default() };
+        let lattice = Lattice::new(extents, precision.scalar(), options)?;
         let device = machine.device();
         let access = self.access.unwrap_or_else(|| AccessWidth::of_device(&device));
-        let mut choice = self.choice;
-        if let Some(family) = kernel.family() {
-            let key = key_of_fields(family, precision, links, parts, (&lattice, sites), access, &device);
-            choice = choice.or(Tuned::shipped().choice(&device, &key));
+        let links = DoubledGauge { format: links, boundary: BoundaryPhases::PERIODIC };
+        let shape = Shape::usual(kernel, (lattice, sites), precision, links, parts);
+        let mut tuning = self.tuning;
+        let layout = Layout { access, site_order: SiteOrder::default() };
+        if let Some(key) = KernelKey::of(&shape, layout, &device) {
+            tuning = tuning.or(Tuned::shipped().choice(&device, &key));
             // `cl/access.clh` asks clang for loads past the nearest cache, too; clang 15 keeps the hint of stores, and drops that of loads.
             if !machine.vendor.contains("NVIDIA") {
-                choice.link_loads = Some(LinkLoads::Cached);
+                tuning.link_loads = Some(LinkLoads::Cached);
             }
-            let most = device.max_work_group_size / lattice.nsimd();
-            choice.accelerator_threads = choice.accelerator_threads.map(|threads| threads.min(most.max(1)));
+            let most = (device.max_work_group_size / lattice.nsimd()).max(1);
+            let threads = tuning.accelerator_threads.map(|threads| AcceleratorThreads::new(threads.get().min(most)));
+            tuning.accelerator_threads = threads.transpose()?;
         }
-        if choice.accelerator_threads.is_none() {
+        if tuning.accelerator_threads.is_none() {
             // Vector operations: groups of 256 work-items.
             let threads = (256 / lattice.nsimd()).clamp(1, AcceleratorThreads::MOST);
-            choice.accelerator_threads = Some(threads);
+            tuning.accelerator_threads = Some(AcceleratorThreads::new(threads)?);
         }
-        let legs = LegOrder::DEFAULT;
-        let setup = KernelSetup { kernel, precision, links, parts, lattice, sites, access, legs, choice };
-        Ok(Launched::new(setup)?)
+        Ok(Launched::new(KernelSetup { shape, access, tuning })?)
     }
 }
 
@@ -134,12 +134,16 @@ pub fn stencil(machine: &Machine, work: &KernelWork) -> Result<KernelEstimate, E
     let launched = work.launched(machine)?;
     let (streams, traffic) = (streams(&launched, machine), unit_traffic(&launched, machine));
     let instructions = instructions_a_part(&launched);
-    let parts = (launched.setup.lattice.osites(work.sites) * launched.setup.lattice.nsimd() * work.parts) as f64;
+    let shape = launched.shape();
+    let parts = shape.volume() as f64 * shape.parts() as f64;
     let clocks = machine.unit_clocks();
-    let lanes = if work.precision == StoredPrecision::F64 { machine.f64_lanes } else { machine.f32_lanes };
+    let lanes = if work.precision == Precision::F64 { machine.f64_lanes } else { machine.f32_lanes };
     let giga = 1e9;
-    let memory_rate =
-        if work.kernel == StencilKernel::Norm2 { machine.read_gb_per_second } else { machine.copy_gb_per_second };
+    let memory_rate = match work.kernel.ceiling {
+        Ceiling::Read => machine.read_gb_per_second,
+        Ceiling::Copy => machine.copy_gb_per_second,
+    };
+    let flops = shape.work().flops as f64;
     let limits = vec![
         Limit::new(LimitKind::Memory, streams.bytes(), "bytes", memory_rate * giga),
         Limit::new(LimitKind::SecondCache, traffic.bytes(), "bytes", machine.l2_gb_per_second * giga),
@@ -155,47 +159,10 @@ pub fn stencil(machine: &Machine, work: &KernelWork) -> Result<KernelEstimate, E
     ];
     Ok(KernelEstimate {
         prediction: Prediction::new(machine.launch_microseconds * 1e-6, limits),
-        flops: flops_a_part(work.kernel).map(|flops| flops * parts),
+        flops: (flops > 0.0).then_some(flops),
         streams,
         traffic,
         instructions,
-        launch: launched.setup.choice.to_string(),
+        launch: launched.setup.tuning.to_string(),
     })
-}
-
-/// Floating-point operations of a spinor or colour vector, as the field counts them.
-fn flops_a_part(kernel: StencilKernel) -> Option<f64> {
-    use lanefield_reference::kernels::{clover, hop, laplace};
-    let flops = match kernel {
-        StencilKernel::Hop | StencilKernel::DomainWall => hop::FLOPS_PER_SITE,
-        StencilKernel::CloverEo => hop::FLOPS_PER_SITE + clover::FLOPS_PER_SITE,
-        StencilKernel::CloverOe => hop::FLOPS_PER_SITE + clover::FLOPS_PER_SITE + 48,
-        StencilKernel::Laplace => laplace::FLOPS_PER_VECTOR,
-        StencilKernel::Axpy | StencilKernel::Norm2 => 48,
-        StencilKernel::Copy => return None,
-    };
-    Some(flops as f64)
-}
-
-/// What names a kernel whose fields nobody made.
-fn key_of_fields(
-    kernel: KernelFamily,
-    precision: StoredPrecision,
-    links: LinkFormat,
-    parts: usize,
-    (lattice, sites): (&Lattice, Sites),
-    access: AccessWidth,
-    device: &DeviceInfo,
-) -> KernelKey {
-    KernelKey {
-        kernel,
-        precision,
-        links,
-        parts,
-        lanes: lattice.nsimd(),
-        volume_class: lattice.extents().volume().ilog2(),
-        access,
-        site_order: SiteOrder::default(),
-        slices_in_cache: slices_in_cache(device, (lattice, sites), parts, precision),
-    }
 }

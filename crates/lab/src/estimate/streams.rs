@@ -10,9 +10,8 @@
 use serde::Serialize;
 
 use super::Machine;
-use crate::access::{Launched, StencilKernel};
-use lanefield_reference::field::CloverBlocks;
-use lanefield_reference::layout::{DIMENSIONS, LEGS};
+use crate::access::Launched;
+use lanefield_reference::layout::DIMENSIONS;
 
 /// Bytes of a launch.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
@@ -34,28 +33,13 @@ impl Streams {
 
 /// What a launch moves, with the last cache of `machine`.
 pub fn streams(launched: &Launched, machine: &Machine) -> Streams {
-    let setup = &launched.setup;
-    let (osites, nsimd) = (setup.lattice.osites(setup.sites), setup.lattice.nsimd());
-    let word = launched.word_bytes();
-    let object = |parts: usize, words: usize| parts * launched.stored(words) * word;
-    let spinors = object(setup.parts, launched.part_words());
-    let links = object(1, LEGS * setup.links.words());
-    let blocks = object(2, CloverBlocks::WORDS / 2);
-    let a_site = match setup.kernel {
-        StencilKernel::Hop | StencilKernel::DomainWall | StencilKernel::Laplace => 2 * spinors + links,
-        StencilKernel::CloverEo => 2 * spinors + links + blocks,
-        StencilKernel::CloverOe => 3 * spinors + links + blocks,
-        StencilKernel::Axpy => 3 * spinors,
-        StencilKernel::Copy => 2 * spinors,
-        StencilKernel::Norm2 => spinors,
-    };
-    let sites = (osites * nsimd) as f64;
-    let source = (spinors * nsimd) as f64;
-    let again = match setup.kernel.family() {
-        Some(_) => read_again(launched.block(), setup.lattice.outer_extents(setup.sites), source, machine.l2_bytes),
+    let shape = launched.shape();
+    let source = launched.source_bytes() as f64;
+    let again = match launched.stencil {
+        Some(_) => read_again(launched.block(), shape.lattice().outer_extents(shape.sites()), source, machine.l2_bytes),
         None => 0.0,
     };
-    let (ideal_bytes, read_again_bytes) = (sites * a_site as f64, osites as f64 * source * again);
+    let (ideal_bytes, read_again_bytes) = (shape.field_bytes() as f64, shape.target.osites() as f64 * source * again);
     let kept_bytes = kept_share(ideal_bytes, machine.l2_bytes) * (ideal_bytes + read_again_bytes);
     Streams { ideal_bytes, read_again_bytes, kept_bytes }
 }

@@ -45,9 +45,9 @@ pub use record::{
 pub use scale::Scale;
 
 use lanefield::backend::opencl::Context;
-use lanefield::backend::{BackendError, Cpu};
+use lanefield::backend::{BackendError, Cpu, Memory as _};
 
-use super::Spread;
+use crate::{Progress, Spread};
 
 /// What can be measured.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -103,17 +103,6 @@ impl Default for PeakOptions {
     }
 }
 
-/// How far a measurement has come.
-#[derive(Clone, Copy, Debug)]
-pub struct Progress<'a> {
-    /// Parts done.
-    pub done: usize,
-    /// Parts in all.
-    pub parts: usize,
-    /// What is measured now.
-    pub now: &'a str,
-}
-
 impl Peak {
     /// Measures an OpenCL device; times are the device's own but where the host waits.
     ///
@@ -135,7 +124,7 @@ impl Peak {
         };
         let warm = streams::Warm::up(context, &scale, options.parts.contains(&Part::Streams))?;
         for (done, part) in in_order(&options.parts).enumerate() {
-            let mut tell = |now: &str| observe(Progress { done, parts: options.parts.len(), now });
+            let mut tell = |now: &str| observe(Progress { done, steps: options.parts.len(), now });
             match part {
                 Part::Streams => streams::measure(context, &scale, &mut peak, &mut tell)?,
                 Part::Caches => caches::measure(context, &scale, &mut peak, &mut tell)?,
@@ -161,14 +150,14 @@ impl Peak {
     ) -> Result<Self, BackendError> {
         let scale = Scale::of_host(cpu.threads(), options);
         let mut peak = Self {
-            device: lanefield::backend::Backend::describe(cpu),
+            device: cpu.describe(),
             driver: Cpu::vector_instructions().to_owned(),
             compute_units: cpu.threads() as u32,
             ..Self::today(&scale)
         };
         cpu.install(|| {
             for (done, part) in in_order(&options.parts).enumerate() {
-                observe(Progress { done, parts: options.parts.len(), now: &part.to_string() });
+                observe(Progress { done, steps: options.parts.len(), now: &part.to_string() });
                 host::measure(part, &scale, &mut peak)?;
             }
             Ok(peak)

@@ -1,10 +1,11 @@
 //! The roofline model (S. Williams, A. Waterman and D. Patterson, 2009): the rate that a kernel may have at most, by its operations a byte. A
 //! bandwidth is a slanted roof, and the arithmetic's rate a level one; where they meet is the ridge.
 
+use lanefield::kernel::Ceiling;
 use serde::Serialize;
 
 use super::{Peak, Stored};
-use crate::{Ceiling, KernelRecord};
+use crate::KernelRecord;
 
 /// A slanted roof.
 #[derive(Clone, PartialEq, Debug, Serialize)]

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use lanefield::backend::opencl::KernelChoice;
+use lanefield::backend::opencl::Tuning;
 use serde::Serialize;
 
 use crate::bandwidth::median;
@@ -17,12 +17,12 @@ pub trait Trial {
     ///
     /// # Errors
     /// Why the device refuses the choice.
-    fn run(&mut self, choice: &KernelChoice) -> Result<Self::Output, String>;
+    fn run(&mut self, choice: &Tuning) -> Result<Self::Output, String>;
     /// Seconds of a launch: one sample.
     ///
     /// # Errors
     /// Why the device refuses the choice.
-    fn time(&mut self, choice: &KernelChoice) -> Result<f64, String>;
+    fn time(&mut self, choice: &Tuning) -> Result<f64, String>;
     /// Where two results differ, in words; `None` where all bits are the same.
     fn difference(&self, found: &Self::Output, expected: &Self::Output) -> Option<String>;
     /// Time since the beginning of the search.
@@ -35,7 +35,7 @@ pub struct Axis {
     /// What it is about.
     pub name: &'static str,
     /// Its values; what one leaves open stays as it is.
-    pub values: Vec<KernelChoice>,
+    pub values: Vec<Tuning>,
 }
 
 /// What became of a candidate.
@@ -67,7 +67,7 @@ pub enum Verdict {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Candidate {
     /// The choice.
-    pub choice: KernelChoice,
+    pub choice: Tuning,
     /// Seconds of a launch, the median; none where it was not timed.
     pub seconds: Option<f64>,
     /// What became of it.
@@ -78,7 +78,7 @@ pub struct Candidate {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Searched {
     /// The choice.
-    pub choice: KernelChoice,
+    pub choice: Tuning,
     /// Seconds of a launch with the default.
     pub default_seconds: f64,
     /// Seconds of a launch with the choice.
@@ -111,7 +111,7 @@ struct Timed {
 /// Why the default could not be run, or where its bits differ from the reference's: then no choice can be trusted.
 pub fn search<T: Trial>(
     trial: &mut T,
-    default: KernelChoice,
+    default: Tuning,
     expected: &T::Output,
     axes: &[Axis],
     until: Duration,
@@ -150,13 +150,13 @@ pub fn search<T: Trial>(
     Ok(judged(candidates, &timed))
 }
 
-fn coarse<T: Trial>(trial: &mut T, choice: &KernelChoice) -> Result<f64, String> {
+fn coarse<T: Trial>(trial: &mut T, choice: &Tuning) -> Result<f64, String> {
     let times: Vec<f64> = (0..COARSE).map(|_| trial.time(choice)).collect::<Result<_, _>>()?;
     Ok(median(times))
 }
 
 /// Runs a candidate, compares its bits, and times it.
-fn attempt<T: Trial>(trial: &mut T, choice: &KernelChoice, by_default: &T::Output) -> Result<f64, Verdict> {
+fn attempt<T: Trial>(trial: &mut T, choice: &Tuning, by_default: &T::Output) -> Result<f64, Verdict> {
     let refused = |reason| Verdict::Refused { reason };
     let found = trial.run(choice).map_err(refused)?;
     match trial.difference(&found, by_default) {

@@ -1,0 +1,253 @@
+//! Which kernels are timed, and on what: those of the library, one after the other, as `lanefield bench` and `cargo bench` do.
+
+use lanefield::backend::opencl::Tuning;
+use lanefield::backend::{BackendError, Memory};
+use lanefield::kernel::{self, Case, CaseOptions, Geometry, Kernel};
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, LayoutError, Parity, Sites};
+use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
+use lanefield_reference::real::Precision;
+
+use super::record::{FieldFacts, KernelRecord};
+use super::timed::Timed;
+use super::timing::{Sampling, TimedCase};
+
+/// How far a measurement has come.
+#[derive(Clone, Copy, Debug)]
+pub struct Progress<'a> {
+    /// Steps done.
+    pub done: usize,
+    /// Those in all.
+    pub steps: usize,
+    /// What is measured now.
+    pub now: &'a str,
+}
+
+const EVEN: Sites = Sites::Parity(Parity::Even);
+
+/// The kernels that some words name (`kernel::named`), each once, of which those can be timed that are launched by themselves. A conjugate does the
+/// same work as the kernel itself: it is left out unless a word names it alone.
+///
+/// # Errors
+/// The words there are.
+pub fn kernels_to_time<'w>(words: impl IntoIterator<Item = &'w str>) -> Result<Vec<&'static Kernel>, String> {
+    let mut kernels: Vec<&'static Kernel> = Vec::new();
+    for word in words {
+        let named = kernel::named(word)?;
+        let alone = named.len() == 1;
+        let wanted = named.into_iter().filter(|kernel| kernel.is_launched() && (alone || kernel.dagger == Dagger::No));
+        let before = kernels.len();
+        for kernel in wanted {
+            if !kernels.contains(&kernel) {
+                kernels.push(kernel);
+            }
+        }
+        if alone && kernels.len() == before && !kernels.iter().any(|kernel| kernel.name == word) {
+            return Err(format!("{word} is a part of sums, and not timed by itself: name norm2 or sum"));
+        }
+    }
+    Ok(kernels)
+}
+
+/// The sites of the target that a kernel is timed on: of a hop all of them and one parity, of what even-odd preconditioning alone needs one parity, of
+/// all others all.
+pub fn usual_sites(kernel: &Kernel) -> &'static [Sites] {
+    match kernel.geometry {
+        _ if kernel.is_full_only() => &[Sites::Full],
+        _ if kernel.is_onto_parity_only() => &[EVEN],
+        Geometry::Stencil { accumulates: true, .. } => &[EVEN],
+        Geometry::Stencil { .. } => &[Sites::Full, EVEN],
+        _ => &[Sites::Full],
+    }
+}
+
+/// A kernel, and what it is timed on.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct BenchCase {
+    /// The kernel.
+    pub kernel: &'static Kernel,
+    /// Extents of the lattice.
+    pub extents: Extents,
+    /// The sites of the target.
+    pub sites: Sites,
+    /// How fields are stored.
+    pub precision: Precision,
+    /// How links are stored; of no meaning to kernels that read none.
+    pub links: LinkFormat,
+    /// Right-hand sides; the components that the kernel is usually for where nothing is said.
+    pub rhs: Option<usize>,
+    /// Lane width.
+    pub lanes: LaneChoice,
+}
+
+impl BenchCase {
+    /// One parity of a hop, or all sites, in f32 with the components that are usual.
+    pub fn usual(kernel: &'static Kernel, extents: Extents) -> Self {
+        let sites = usual_sites(kernel).last().copied().unwrap_or(Sites::Full);
+        let (precision, links) = (Precision::F32, LinkFormat::Full);
+        Self { kernel, extents, sites, precision, links, rhs: None, lanes: LaneChoice::Auto }
+    }
+
+    /// Spinors or colour vectors a site: of what acts along s as many for each right-hand side as the fifth dimension is usually long.
+    pub fn components(&self) -> usize {
+        match (self.rhs, self.kernel.geometry) {
+            (None, _) => self.kernel.usual_parts,
+            (Some(rhs), Geometry::AlongS) => rhs * self.kernel.usual_parts,
+            (Some(rhs), _) => rhs,
+        }
+    }
+
+    /// The lattice as `backend` would have it.
+    ///
+    /// # Errors
+    /// A lane width that the lattice does not take.
+    pub fn lattice(&self, backend: &impl Memory) -> Result<Lattice, LayoutError> {
+        let options = LatticeOptions { lanes: backend.lanes(self.lanes), ..LatticeOptions::default() };
+        Lattice::new(self.extents, self.precision.scalar(), options)
+    }
+
+    /// Options for arguments on a lattice. Links are random numbers: no time depends on them.
+    pub fn options(&self, lattice: Lattice) -> CaseOptions<'static> {
+        let links = DoubledGauge { format: self.links, boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME };
+        let along_s = self.kernel.geometry == Geometry::AlongS;
+        CaseOptions {
+            ls: along_s.then_some(self.kernel.usual_parts),
+            ..CaseOptions::new(lattice, self.sites, self.precision, links, self.components())
+        }
+    }
+
+    /// The kernel with its arguments, for `backend`.
+    ///
+    /// # Errors
+    /// A lane width that the lattice does not take; no room.
+    pub fn prepare<B: Timed>(&self, backend: &B) -> Result<TimedCase<B>, BackendError> {
+        let lattice = self.lattice(backend)?;
+        Ok(TimedCase::new(Case::new(self.kernel, &self.options(lattice))?))
+    }
+
+    /// Times the kernel in a tuning. That it cannot be run is part of the record.
+    pub fn time<B: Timed>(&self, backend: &mut B, tuning: Tuning, sampling: Sampling) -> KernelRecord {
+        match self.prepare(backend) {
+            Ok(mut case) => case.time(backend, tuning, sampling),
+            Err(error) => self.unprepared(backend, tuning, error.to_string()),
+        }
+    }
+
+    /// The record of a kernel whose arguments could not be made.
+    pub fn unprepared<B: Timed>(&self, backend: &B, tuning: Tuning, failure: String) -> KernelRecord {
+        let fields = match self.lattice(backend) {
+            Ok(lattice) => FieldFacts::of(&Case::shape_of(self.kernel, &self.options(lattice))),
+            Err(_) => FieldFacts::unmade(self.extents, self.precision, self.components()),
+        };
+        KernelRecord::unprepared(self.kernel, fields, tuning, failure)
+    }
+}
+
+/// Kernels, and all that they are timed on.
+#[derive(Clone, PartialEq, Debug)]
+pub struct BenchOptions {
+    /// The kernels.
+    pub kernels: Vec<&'static Kernel>,
+    /// Extents of the lattice.
+    pub extents: Extents,
+    /// Precisions; those that a kernel does not take are passed over.
+    pub precisions: Vec<Precision>,
+    /// Reals stored a link.
+    pub links: Vec<LinkFormat>,
+    /// Right-hand sides; kernels that do not take so many are passed over.
+    pub rhs: Option<usize>,
+    /// Lane widths.
+    pub lanes: Vec<LaneChoice>,
+}
+
+impl BenchOptions {
+    /// Everything, as it usually is.
+    pub fn new(kernels: Vec<&'static Kernel>, extents: Extents) -> Self {
+        let (precisions, links, lanes) = (Precision::ALL.into(), LinkFormat::ALL.into(), vec![LaneChoice::Auto]);
+        Self { kernels, extents, precisions, links, rhs: None, lanes }
+    }
+
+    /// What is timed, in the order of a table.
+    pub fn cases(&self) -> Vec<BenchCase> {
+        let mut cases = Vec::new();
+        for &kernel in &self.kernels {
+            let links = if kernel.reads_links() { &self.links[..] } else { &[LinkFormat::Full] };
+            for &precision in self.precisions.iter().filter(|&&precision| kernel.takes(precision)) {
+                for &lanes in &self.lanes {
+                    for &links in links {
+                        cases.extend(usual_sites(kernel).iter().map(|&sites| BenchCase {
+                            kernel,
+                            extents: self.extents,
+                            sites,
+                            precision,
+                            links,
+                            rhs: self.rhs,
+                            lanes,
+                        }));
+                    }
+                }
+            }
+        }
+        cases.retain(|case| case.kernel.takes_parts(case.components()));
+        cases
+    }
+
+    /// Times them all in a tuning.
+    pub fn time<B: Timed>(
+        &self,
+        backend: &mut B,
+        tuning: Tuning,
+        sampling: Sampling,
+        mut observe: impl FnMut(Progress<'_>),
+    ) -> Vec<KernelRecord> {
+        let cases = self.cases();
+        let steps = cases.len();
+        let timed = cases.into_iter().enumerate().map(|(done, case)| {
+            observe(Progress { done, steps, now: case.kernel.name });
+            case.time(backend, tuning, sampling)
+        });
+        timed.collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn options(words: &[&str]) -> BenchOptions {
+        BenchOptions::new(kernels_to_time(words.iter().copied()).unwrap(), Extents::new([4; 4]).unwrap())
+    }
+
+    #[test]
+    fn every_kernel_that_is_launched_is_timed_in_every_precision_but_for_conjugates() {
+        let cases = options(&["all"]).cases();
+        for kernel in kernel::all() {
+            let timed = kernel.is_launched() && kernel.dagger == Dagger::No;
+            for &precision in kernel.precisions {
+                let found = cases.iter().any(|case| case.kernel == kernel && case.precision == precision);
+                assert_eq!(found, timed, "{kernel} in {precision}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_word_that_names_one_kernel_takes_it_whatever_it_is() {
+        let names = |words: &[&str]| -> Vec<_> { options(words).kernels.iter().map(|kernel| kernel.name).collect() };
+        assert_eq!(names(&["hop_dagger", "hop", "hop"]), ["hop_dagger", "hop"]);
+        assert!(names(&["clover"]).iter().all(|name| !name.ends_with("dagger")));
+        assert!(kernels_to_time(["finish"]).unwrap_err().contains("part of sums"));
+        assert!(kernels_to_time(["wilson"]).unwrap_err().contains("unknown kernel 'wilson'"));
+    }
+
+    #[test]
+    fn kernels_are_timed_with_the_right_hand_sides_that_were_asked_for_where_they_take_them() {
+        let of = |rhs| BenchOptions { rhs, ..options(&["hop", "hop_many", "s_dense"]) };
+        let found = |rhs| {
+            let mut found: Vec<_> = of(rhs).cases().iter().map(|case| (case.kernel.name, case.components())).collect();
+            found.dedup();
+            found
+        };
+        assert_eq!(found(None), [("hop", 1), ("hop_many", 16), ("s_dense", 16)]);
+        assert_eq!(found(Some(2)), [("hop_many", 2), ("s_dense", 32)]);
+    }
+}

@@ -1,0 +1,116 @@
+//! Backends whose kernels can be timed.
+
+use std::time::Instant;
+
+use lanefield::backend::opencl::{DeviceKind, SumOptions, Tuning};
+use lanefield::backend::{Backend, BackendError, Cpu, OpenCl};
+
+use super::bandwidth::{
+    device_copy_bandwidth, device_read_bandwidth, device_read_time, host_copy_bandwidth, host_read_bandwidth,
+    host_read_time,
+};
+
+/// A backend whose kernels, and whose memory, can be timed.
+pub trait Timed: Backend {
+    /// Seconds that the kernels of `work` take, added up: by the device's clock where there is one, else wall time.
+    ///
+    /// # Errors
+    /// Those of `work`, and what the backend reports; so for every function here.
+    fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError>;
+    /// Seconds from the first start to the last end of the kernels of `work`; `None` where kernels are not queued.
+    fn span(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<Option<f64>, BackendError>;
+    /// The copy bandwidth of the backend's memory, in bytes a second (read plus written), measured now: the best of the ways to copy that
+    /// it has, the median of several runs over buffers larger than the caches.
+    fn copy_bandwidth(&self) -> Result<f64, BackendError>;
+    /// The read bandwidth of the backend's memory, in bytes a second, measured likewise: what bounds a sum over a large field.
+    fn read_bandwidth(&self) -> Result<f64, BackendError>;
+    /// Seconds that reading `bytes` bytes takes, with the least that a kernel costs besides: what bounds a sum over a field of that size.
+    fn read_time(&self, bytes: usize) -> Result<f64, BackendError>;
+    /// The OpenCL device that it is, if it is one: then there is more than one way to run a kernel.
+    fn opencl(&self) -> Option<&OpenCl>;
+    /// The same, to be changed.
+    fn opencl_mut(&mut self) -> Option<&mut OpenCl>;
+
+    /// Whether kernels run on a CPU.
+    fn is_cpu(&self) -> bool {
+        self.opencl().is_none_or(|device| device.context().info().kind == DeviceKind::Cpu)
+    }
+    /// Takes a tuning from now on, for fields that are made from now on too; a backend that knows one way only goes on as before.
+    fn set_tuning(&mut self, tuning: Tuning) {
+        if let Some(device) = self.opencl_mut() {
+            device.set_tuning(tuning);
+        }
+    }
+    /// Takes sums in that form from now on, likewise.
+    fn set_sum_options(&mut self, options: SumOptions) {
+        if let Some(device) = self.opencl_mut() {
+            device.set_sum_options(options);
+        }
+    }
+    /// Does `work` with stencil kernels in relaxed arithmetic, whose bits are not those of the reference, to measure what the bits cost; a backend
+    /// that knows one way goes on as before. Kernels that were built so are taken in here alone.
+    fn in_relaxed_math<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T
+    where
+        Self: Sized,
+    {
+        let relax = |backend: &mut Self, relaxed| {
+            if let Some(device) = backend.opencl_mut() {
+                device.set_relaxed_math(relaxed);
+            }
+        };
+        relax(self, true);
+        let outcome = work(self);
+        relax(self, false);
+        outcome
+    }
+}
+
+impl Timed for Cpu {
+    fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
+        let start = Instant::now();
+        work()?;
+        Ok(start.elapsed().as_secs_f64())
+    }
+    fn span(&self, _: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<Option<f64>, BackendError> {
+        Ok(None)
+    }
+    fn copy_bandwidth(&self) -> Result<f64, BackendError> {
+        self.install(host_copy_bandwidth)
+    }
+    fn read_bandwidth(&self) -> Result<f64, BackendError> {
+        self.install(host_read_bandwidth)
+    }
+    fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
+        self.install(|| host_read_time(bytes))
+    }
+    fn opencl(&self) -> Option<&OpenCl> {
+        None
+    }
+    fn opencl_mut(&mut self) -> Option<&mut OpenCl> {
+        None
+    }
+}
+
+impl Timed for OpenCl {
+    fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
+        OpenCl::time(self, work)
+    }
+    fn span(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<Option<f64>, BackendError> {
+        self.time_span(work).map(Some)
+    }
+    fn copy_bandwidth(&self) -> Result<f64, BackendError> {
+        device_copy_bandwidth(self.context())
+    }
+    fn read_bandwidth(&self) -> Result<f64, BackendError> {
+        device_read_bandwidth(self.context())
+    }
+    fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
+        device_read_time(self.context(), bytes)
+    }
+    fn opencl(&self) -> Option<&OpenCl> {
+        Some(self)
+    }
+    fn opencl_mut(&mut self) -> Option<&mut OpenCl> {
+        Some(self)
+    }
+}
