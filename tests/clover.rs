@@ -378,7 +378,7 @@ fn fields_that_do_not_belong_together_are_refused() {
         assert!(backend.clover_apply(&mut spinors(even, 1), &blocks(even), &spinors(even, 1)).is_ok());
         let other = backend.clover_apply(&mut spinors(even, 1), &blocks(odd), &spinors(even, 1)).unwrap_err();
         assert!(
-            other.to_string().starts_with("the blocks to multiply with: f32 2 clover block pair field on"),
+            other.to_string().starts_with("argument blocks of clover_apply is an f32 2 clover block pair field on"),
             "{other}"
         );
         assert!(backend.clover_apply(&mut spinors(even, 2), &blocks(even), &spinors(even, 1)).is_err());

@@ -406,8 +406,9 @@ fn spinors_that_are_no_whole_columns_are_refused<B: Backend>(backend: &B) {
         upload::<f64, Spinors, B>(backend, lattice, Sites::Full, &gaussian(configuration.extents(), 6 * WORDS, 1));
     let mut out = backend.zeros(lattice, Sites::Full, Spinors::new(6)).unwrap();
     let error = m.apply(&mut out, &psi, Dagger::No).unwrap_err();
-    assert!(matches!(error, BackendError::Field(_)), "{error}");
-    assert!(error.to_string().ends_with("does not match columns of ls = 4 spinors"), "{error}");
+    assert!(matches!(error, BackendError::Argument { .. }), "{error}");
+    assert!(error.to_string().contains("is an f64 6 spinors field on 4.2.2.4"), "{error}");
+    assert!(error.to_string().ends_with("expected a multiple of ls = 4 spinors a site"), "{error}");
 }
 
 fn only_a_tridiagonal_product_is_added_to_a_field<B: Backend>(backend: &B) {

@@ -2,6 +2,8 @@
 
 mod common;
 
+mod arguments;
+mod backends;
 mod blas;
 mod cg;
 mod clover;
@@ -9,6 +11,7 @@ mod clover_grid;
 mod convert;
 mod domain_wall;
 mod hop;
+mod kernels;
 mod laplace;
 mod nersc;
 mod npy;

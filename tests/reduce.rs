@@ -4,14 +4,15 @@
 use lanefield::backend::opencl::{DeviceError, Finish, Retirement, SiteOrder, SumForm, SumOptions, Tuning};
 use lanefield::backend::{Backend, Cpu, Memory as _, OpenCl, Sum, Threads};
 use lanefield::kernel::prelude::*;
-use lanefield::kernel::{Numbers, TestData};
+use lanefield::kernel::{self, Arguments, Kernel, Numbers, TestData, Value};
 use lanefield::reference::field::{Field, Propagator, SiteObject, Spinors, Words};
 use lanefield::reference::kernels::Vectors;
+use lanefield::reference::kernels::reduce::{MergeError, PartialSums};
 use lanefield::reference::layout::{Direction, Extents, Lattice, LatticeOptions, Parity, Sites, TreePlan};
 use lanefield::verify::Difference;
 use num_complex::Complex;
 
-use crate::common::backends::opencl;
+use crate::common::backends::{on_every_backend, opencl};
 
 const ALL_SITES: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
@@ -267,3 +268,97 @@ fn negative_zeros_alone_sum_to_negative_zero() {
         }
     }
 }
+
+/// Sums of a kernel that reads `x`, or `x` and `y`, before they are rounded.
+fn partial<B: Backend>(
+    backend: &B,
+    kernel: &'static Kernel,
+    fields: &[Field<f32, Spinors>; 2],
+    sum: Sum,
+) -> PartialSums {
+    let [x, y] = fields.each_ref().map(|field| backend.upload(field.clone()).unwrap());
+    let arguments = Arguments::<B>::new(kernel);
+    let arguments = match kernel.fields().any(|role| role.name == "y") {
+        true => arguments.value("xs", Value::Reads(vec![x.any(), y.any()])).read("y", &y),
+        false => arguments.read("x", &x),
+    };
+    backend.reduce(arguments.call().unwrap(), sum).unwrap()
+}
+
+/// Two fields on the whole lattice, and on two halves of it: the sites of either parity, or the time slices before and after the middle, as two
+/// ranks have them.
+fn halves() -> ([Field<f32, Spinors>; 2], [[[Field<f32, Spinors>; 2]; 2]; 2]) {
+    let whole = lattice::<f32>([6, 4, 2, 8], "16");
+    let number = |number| field::<f32, Spinors>(whole, Sites::Full, Spinors::ONE, Numbers::Wide, number);
+    let fields = [0, 1].map(number);
+    let in_order = fields.each_ref().map(|field| field.to_site_order());
+    let of_parity = |parity| {
+        in_order
+            .each_ref()
+            .map(|values| Field::from_site_order(whole, Sites::Parity(parity), Spinors::ONE, values).unwrap())
+    };
+    let block = lattice::<f32>([6, 4, 2, 4], "8");
+    let slices = |rank: usize| {
+        in_order.each_ref().map(|values| {
+            let own = values.chunks_exact(values.len() / 2).nth(rank).unwrap();
+            Field::from_site_order(block, Sites::Full, Spinors::ONE, own).unwrap()
+        })
+    };
+    (fields, [Parity::BOTH.map(of_parity), [0, 1].map(slices)])
+}
+
+fn exact_sums_of_two_halves_merge_to_those_of_the_whole<B: Backend>(backend: &B) {
+    let (whole, splits) = halves();
+    for kernel in [&kernel::reduce::NORM2, &kernel::reduce::INNER_PRODUCTS, &kernel::reduce::SUM] {
+        let expected = partial(backend, kernel, &whole, Sum::Exact);
+        for [first, second] in &splits {
+            let [first, second] = [first, second].map(|half| partial(backend, kernel, half, Sum::Exact));
+            assert_ne!(first.round(), second.round(), "{kernel}: halves that show nothing");
+            for (first, second) in [(&first, &second), (&second, &first)] {
+                let mut merged = first.clone();
+                merged.merge(second).unwrap();
+                assert_same(&format!("{kernel} of two halves"), &merged.round(), &expected.round());
+            }
+        }
+    }
+}
+
+fn halves_of_slices_in_time_are_the_slices_of_the_whole<B: Backend>(backend: &B) {
+    let (whole, [_, ranks]) = halves();
+    let slices = |x: &Field<f32, Spinors>, direction| {
+        let x = backend.upload(x.clone()).unwrap();
+        let arguments = Arguments::<B>::new(&kernel::reduce::SLICE_SUMS).read("x", &x).direction(direction);
+        backend.reduce(arguments.call().unwrap(), Sum::Exact).unwrap()
+    };
+    // Across the direction that is cut, the slices of both, one after the other; across another, slice by slice their sums.
+    let [[first, _], [second, _]] = &ranks;
+    let both = [first, second].map(|x| slices(x, Direction::T).round()).concat();
+    assert_same("slices in time", &both, &slices(&whole[0], Direction::T).round());
+    let mut merged = slices(first, Direction::X);
+    merged.merge(&slices(second, Direction::X)).unwrap();
+    assert_same("slices in x", &merged.round(), &slices(&whole[0], Direction::X).round());
+}
+
+fn sums_that_cannot_be_merged_are_refused<B: Backend>(backend: &B) {
+    let (whole, _) = halves();
+    let norm2 = |sum| partial(backend, &kernel::reduce::NORM2, &whole, sum);
+    for (mut one, other) in [
+        (norm2(tree(8, 3)), norm2(tree(8, 3))),
+        (norm2(Sum::Exact), norm2(tree(8, 3))),
+        (norm2(tree(8, 3)), norm2(Sum::Exact)),
+    ] {
+        let before = one.round();
+        assert_eq!(one.merge(&other).unwrap_err(), MergeError::Tree);
+        assert_eq!(one.round(), before);
+    }
+    let mut one = norm2(Sum::Exact);
+    let two = partial(backend, &kernel::reduce::INNER_PRODUCTS, &whole, Sum::Exact);
+    assert_eq!((one.len(), two.len()), (1, 4));
+    assert_eq!(one.merge(&two).unwrap_err(), MergeError::Count { left: 1, right: 4 });
+}
+
+on_every_backend!(
+    exact_sums_of_two_halves_merge_to_those_of_the_whole,
+    halves_of_slices_in_time_are_the_slices_of_the_whole,
+    sums_that_cannot_be_merged_are_refused,
+);
