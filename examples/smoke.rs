@@ -20,7 +20,17 @@ fn main() {
     };
     let report = report.unwrap();
     for row in &report.rows {
-        println!("{:40} {:5} {:?} {:4} {:10} {:8.2}s {} {}", row.kernel, row.precision, row.reconstruct, row.comparisons, row.components, row.seconds, if row.same_bits() {"same"} else {"DIFFERENT"}, row.failure.as_ref().map_or(String::new(), |f| format!("{} | {}", f.mismatch, f.description)));
+        println!(
+            "{:40} {:5} {:?} {:4} {:10} {:8.2}s {} {}",
+            row.kernel,
+            row.precision,
+            row.reconstruct,
+            row.comparisons,
+            row.components,
+            row.seconds,
+            if row.same_bits() { "same" } else { "DIFFERENT" },
+            row.failure.as_ref().map_or(String::new(), |f| format!("{} | {}", f.mismatch, f.description))
+        );
     }
     println!("{} in {:?}", report.same_bits(), start.elapsed());
 }

@@ -21,4 +21,7 @@ mod reduce;
 mod reduce_grid;
 mod rhs;
 mod solvers;
+mod staggered;
+mod verify;
+mod verify_faults;
 mod wilson;

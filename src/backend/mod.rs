@@ -10,7 +10,7 @@ pub mod select;
 pub mod specification;
 pub mod timeline;
 
-use lanefield_reference::field::{Field, FieldError, Spinors, SiteObject};
+use lanefield_reference::field::{Field, FieldError, SiteObject, Spinors};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::hop::HopTerm;

@@ -161,7 +161,9 @@ impl Case {
             // Only where the target may be anything.
             if kernel.fields().any(|role| role.name == kernel.target() && role.holds == Holds::Any) {
                 shape.target.object = object;
-                let any = kernel.fields().filter(|role| matches!(role.holds, Holds::Any | Holds::AnyNumber | Holds::Converted));
+                let any = kernel
+                    .fields()
+                    .filter(|role| matches!(role.holds, Holds::Any | Holds::AnyNumber | Holds::Converted));
                 for role in any {
                     for field in shape.fields.iter_mut().filter(|field| field.name == role.name) {
                         field.shape.object = object;
@@ -223,9 +225,12 @@ impl Case {
     }
 
     fn along_s(form: Form, shape: &Shape) -> Result<SMatrix, BackendError> {
-        let (ls, dagger) = shape.matrix.map_or((1, crate::backend::specification::dagger_if(false)), |matrix| (matrix.ls, matrix.dagger));
+        let (ls, dagger) = shape
+            .matrix
+            .map_or((1, crate::backend::specification::dagger_if(false)), |matrix| (matrix.ls, matrix.dagger));
         let diagonal = MobiusCoefficients::new(ls, 0.1, 1.4, 1.5, 0.5)?.diagonal();
-        let diagonal = if dagger == crate::backend::specification::dagger_if(true) { diagonal.dagger() } else { diagonal };
+        let diagonal =
+            if dagger == crate::backend::specification::dagger_if(true) { diagonal.dagger() } else { diagonal };
         Ok(match form {
             Form::Tridiagonal => diagonal.matrix(),
             Form::Sweep => diagonal.inverse(InverseForm::Sweep)?,

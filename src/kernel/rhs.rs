@@ -11,7 +11,9 @@ use super::Argument::{self, Field, Indices, Osites, Parts, PartsOf, RhsParts, Sc
 use super::blas::moved;
 use super::plain::{list, of_rhs, put, put_rhs};
 use super::reduce::{plain_inner_product, plain_norm2};
-use super::{Arguments, At, BuildOption, Ceiling, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks, Value, Work};
+use super::{
+    Arguments, At, BuildOption, Ceiling, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks, Value, Work,
+};
 use super::{read, update};
 use crate::backend::{BackendError, FieldOn, Launch, Reduce};
 use crate::in_precision;

@@ -17,9 +17,8 @@ use lanefield_reference::links::raw;
 
 use super::hop::number_of_sites;
 use super::wilson::{AXPY_FLOPS, PARITIES, spinor_bytes};
-use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter, AnyModel, Definition, fit};
+use super::{ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter, fit};
 use crate::backend::{Backend, BackendError, FieldOn};
-#[allow(unused_imports)]
 use crate::kernel::prelude::*;
 
 /// What defines a clover operator, beside the configuration.
@@ -54,6 +53,7 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
             ..Parameter::number("csw-t", None, "clover coefficient of the planes with time")
         },
     ],
+    verified_mass: "-0.5",
     make: |values, hop| {
         let [mass, csw_r, csw_t] = ["mass", "csw", "csw-t"].map(|name| values.get(name));
         AnyModel::Clover(CloverParameters { mass, csw_r, csw_t, hop })

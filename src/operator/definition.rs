@@ -50,7 +50,9 @@ impl Parameter {
             }
             ParameterKind::Count(most) => {
                 let number = text.parse().ok().filter(|number| (1..=most).contains(number));
-                number.map(|number: usize| number as f64).ok_or_else(|| invalid(format!("a whole number from 1 to {most}")))
+                number
+                    .map(|number: usize| number as f64)
+                    .ok_or_else(|| invalid(format!("a whole number from 1 to {most}")))
             }
             ParameterKind::Choice(words) => {
                 let place = words.iter().position(|word| *word == text);
@@ -129,6 +131,8 @@ pub struct Definition {
     pub meaning: &'static str,
     /// Its parameters beside those of the hop, in the order in which they are told.
     pub parameters: &'static [Parameter],
+    /// A mass, as text, at which solves on hot configurations take some ten iterations: what it is verified with.
+    pub verified_mass: &'static str,
     /// Makes it.
     pub make: fn(&ParameterValues, HopParameters) -> AnyModel,
     /// The values of a model that it made.

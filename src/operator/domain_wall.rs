@@ -13,9 +13,11 @@ use lanefield_reference::links::LinkFormat;
 
 use super::hop::number_of_sites;
 use super::wilson::{AXPY_FLOPS, PARITIES, spinor_bytes};
-use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter, ParameterKind, ParameterValues, AnyModel, Definition, fit};
+use super::{
+    ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter, ParameterKind,
+    ParameterValues, fit,
+};
 use crate::backend::{Backend, BackendError, FieldOn};
-#[allow(unused_imports)]
 use crate::kernel::prelude::*;
 
 /// What defines a domain wall or Möbius operator, beside the configuration.
@@ -79,6 +81,7 @@ pub static DEFINITIONS: &[Definition] = &[
         name: "dwf",
         meaning: "Shamir domain wall fermions",
         parameters: &[MASS, LS, M5, S_INVERSE],
+        verified_mass: "0.1",
         make: |values, hop| AnyModel::DomainWall(DomainWallParameters::of(values, (1.0, 0.0), hop)),
         values: |model| match model {
             AnyModel::DomainWall(wall) => vec![wall.mass, wall.ls as f64, wall.m5, wall.inverse as usize as f64],
@@ -96,6 +99,7 @@ pub static DEFINITIONS: &[Definition] = &[
             Parameter::number("c", Some(0.5), "c of Möbius fermions"),
             S_INVERSE,
         ],
+        verified_mass: "0.1",
         make: |values, hop| {
             AnyModel::DomainWall(DomainWallParameters::of(values, (values.get("b"), values.get("c")), hop))
         },
@@ -237,7 +241,10 @@ impl<'b, B: Backend, R: Vectors> DomainWall<'b, B, R> {
     ///
     /// # Errors
     /// As [`Operator::apply`].
-    pub fn import_physical_source(&mut self, eta: &FieldOn<B, R, Spinors>) -> Result<FieldOn<B, R, Spinors>, BackendError> {
+    pub fn import_physical_source(
+        &mut self,
+        eta: &FieldOn<B, R, Spinors>,
+    ) -> Result<FieldOn<B, R, Spinors>, BackendError> {
         let (backend, coefficients) = (self.common.hop.backend(), self.common.coefficients);
         let mut source = backend.upload(onto_walls(&backend.download(eta)?, coefficients.ls())?)?;
         if coefficients.c() != 0.0 {
@@ -254,7 +261,10 @@ impl<'b, B: Backend, R: Vectors> DomainWall<'b, B, R> {
     ///
     /// # Errors
     /// As [`Operator::apply`].
-    pub fn export_physical_solution(&self, psi: &FieldOn<B, R, Spinors>) -> Result<FieldOn<B, R, Spinors>, BackendError> {
+    pub fn export_physical_solution(
+        &self,
+        psi: &FieldOn<B, R, Spinors>,
+    ) -> Result<FieldOn<B, R, Spinors>, BackendError> {
         let backend = self.common.hop.backend();
         backend.upload(from_walls(&backend.download(psi)?, self.common.coefficients.ls())?)
     }

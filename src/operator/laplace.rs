@@ -11,9 +11,10 @@ use lanefield_reference::links::LinkFormat;
 
 use super::hop::number_of_sites;
 use super::wilson::PARITIES;
-use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter, ParameterKind, AnyModel, Definition};
+use super::{
+    ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter, ParameterKind,
+};
 use crate::backend::{Backend, BackendError, FieldOn};
-#[allow(unused_imports)]
 use crate::kernel::prelude::*;
 
 /// What defines a Laplacian, beside the configuration.
@@ -46,6 +47,7 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
             meaning: "colour vectors a site",
         },
     ],
+    verified_mass: "0.5",
     make: |values, hop| {
         let laplace = LaplaceParameters { mass: values.get("mass"), hop };
         AnyModel::Laplace(LaplaceModel { laplace, components: values.count("components") })

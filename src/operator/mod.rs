@@ -28,8 +28,6 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
 
 use crate::backend::{Backend, BackendError, FieldOn};
-#[allow(unused_imports)]
-use crate::kernel::prelude::*;
 
 model::models! {
     /// The Wilson operator.

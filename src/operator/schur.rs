@@ -7,7 +7,6 @@ use lanefield_reference::layout::{Lattice, Parity, Sites};
 
 use super::{ActsOn, Operator, fit};
 use crate::backend::{Backend, BackendError, FieldOn};
-#[allow(unused_imports)]
 use crate::kernel::prelude::*;
 
 /// The even-odd pieces of an operator, each of which acts on all columns of a field. Fields live on one parity; which, a field knows.

@@ -41,6 +41,7 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
             meaning: "colour vectors a site",
         },
     ],
+    verified_mass: "0.5",
     make: |values, hop| {
         let (mass, components) = (values.get("mass"), values.count("components"));
         AnyModel::Staggered(StaggeredParameters { mass, components, hop })

@@ -7,9 +7,8 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Parity, Sites};
 
 use super::hop::number_of_sites;
-use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter, AnyModel, Definition};
+use super::{ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter};
 use crate::backend::{Backend, BackendError, FieldOn};
-#[allow(unused_imports)]
 use crate::kernel::prelude::*;
 
 /// What defines a Wilson operator, beside the configuration.
@@ -33,6 +32,7 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
     name: "wilson",
     meaning: "Wilson fermions",
     parameters: &[Parameter::number("mass", None, "bare quark mass")],
+    verified_mass: "-0.5",
     make: |values, hop| AnyModel::Wilson(WilsonParameters { mass: values.get("mass"), hop }),
     values: |model| vec![model.mass()],
 }];

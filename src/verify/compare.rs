@@ -193,7 +193,10 @@ pub fn compare_fields<R: Real>(
 ///
 /// # Errors
 /// As [`compare_fields`], and for fields of different precisions.
-pub fn compare_host_fields(found: &HostField, expected: &HostField) -> Result<(Option<FieldMismatch>, u64), FieldError> {
+pub fn compare_host_fields(
+    found: &HostField,
+    expected: &HostField,
+) -> Result<(Option<FieldMismatch>, u64), FieldError> {
     let mismatch = || FieldError::Mismatch {
         what: "comparing fields",
         left: found.shape().describe(),

@@ -178,7 +178,8 @@ pub(super) fn outcomes(found: &Outcome, expected: &Outcome) -> Result<Compared, 
     all.components = 0;
     for ((name, found), (_, expected)) in found.fields.iter().zip(&expected.fields) {
         let (mismatch, components) = compare_host_fields(found, expected)?;
-        let mismatch = mismatch.map(|mismatch| Mismatch::Field { name: (*name).to_owned(), mismatch: Box::new(mismatch) });
+        let mismatch =
+            mismatch.map(|mismatch| Mismatch::Field { name: (*name).to_owned(), mismatch: Box::new(mismatch) });
         all = both(all, Compared { components, mismatch });
     }
     for (number, (found, expected)) in found.sums.iter().zip(&expected.sums).enumerate() {

@@ -23,9 +23,7 @@ use lanefield_reference::layout::{AcceleratorThreads, LaneChoice, LayoutError, L
 use thiserror::Error;
 
 pub use case::RandomCase;
-pub use compare::{
-    Difference, FieldMismatch, Mismatch, Part, compare_fields, compare_histories, compare_host_fields,
-};
+pub use compare::{Difference, FieldMismatch, Mismatch, Part, compare_fields, compare_histories, compare_host_fields};
 pub use report::{Failure, Row, Subject, VerifyReport};
 
 use crate::backend::opencl::{Retirement, SumOptions, Tuning};

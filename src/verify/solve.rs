@@ -22,7 +22,7 @@ use super::{Against, Compared, Rows, VerifyError, VerifyOptions};
 use crate::backend::{Backend, BackendError, Cpu};
 use crate::in_precision;
 use crate::kernel;
-use crate::operator::{AnyModel, HopParameters, Model, ModelTask, definitions};
+use crate::operator::{AnyModel, DefinitionError, HopParameters, Model, ModelTask, definition, definitions};
 use crate::solver::{self, Method, Preconditioning, Solve, SolveError, SolverParams};
 
 /// The extents of the hot configuration: x is cut at 6, which few widths divide.
@@ -71,18 +71,10 @@ impl fmt::Display for SolveCheck {
     }
 }
 
-/// The mass at which an operator takes some ten iterations on a hot configuration.
-fn hot_mass(operator: &str) -> &'static str {
-    match operator {
-        "wilson" | "clover" => "-0.5",
-        "laplace" => "0.5",
-        _ => "0.1",
-    }
-}
-
 /// All solves of a run: Wilson fermions in f32 and f64, even-odd and not, with every gauge compression; then every operator by every method.
 pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyError> {
     let hot = Arc::new(Configuration::hot(Extents::new(HOT)?, options.seed));
+    let wilson = definition("wilson").map_err(undefined)?;
     let given = options.configuration.clone().map(Arc::new);
     let hop = |links| HopParameters {
         boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME,
@@ -97,13 +89,13 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
             let formats = if from_file { &LinkFormat::OF_ANY_MATRICES[..] } else { &LinkFormat::ALL };
             for &links in formats {
                 for precision in Precision::OF_ARITHMETIC {
-                    let mass = if from_file { FILE_MASS } else { hot_mass("wilson") };
+                    let mass = if from_file { FILE_MASS } else { wilson.verified_mass };
                     solves.push(SolveCheck {
                         configuration: Arc::clone(configuration),
                         from_file,
                         seed: options.seed,
                         precision,
-                        model: model("wilson", &[("mass", mass)], hop(links))?,
+                        model: wilson.model([("mass", mass)], hop(links)).map_err(undefined)?,
                         method: Method::ConjugateGradients,
                         preconditioning,
                         right_hand_sides: 1,
@@ -116,11 +108,11 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
     }
     let small = Arc::new(Configuration::hot(Extents::new(SMALL)?, options.seed));
     for definition in definitions() {
-        let mut given = vec![("mass", hot_mass(definition.name))];
+        let mut given = vec![("mass", definition.verified_mass)];
         if definition.parameters.iter().any(|parameter| parameter.name == "ls") {
             given.push(("ls", "4"));
         }
-        let model = model(definition.name, &given, hop(LinkFormat::TwoRows))?;
+        let model = definition.model(given, hop(LinkFormat::TwoRows)).map_err(undefined)?;
         let methods = [
             (Method::ConjugateGradients, 1, Precision::F32),
             (Method::ConjugateGradients, 2, Precision::F64),
@@ -147,10 +139,9 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
     Ok(solves)
 }
 
-/// An operator whose parameters are known to be right.
-fn model(name: &str, given: &[(&'static str, &str)], hop: HopParameters) -> Result<AnyModel, VerifyError> {
-    let made = crate::operator::definition(name).and_then(|definition| definition.model(given.iter().copied(), hop));
-    made.map_err(|error| VerifyError::Backend(BackendError::device(error)))
+/// An operator that cannot be made.
+fn undefined(error: DefinitionError) -> VerifyError {
+    VerifyError::Backend(BackendError::device(error))
 }
 
 /// The lane width of the run, where it has one and it fits the configuration.
@@ -164,7 +155,8 @@ fn lanes(
         Preconditioning::EvenOdd => Checkerboard::RedBlack,
         Preconditioning::None => Checkerboard::FullOnly,
     };
-    let fits = |lanes| Lattice::new(extents, precision.scalar(), LatticeOptions { lanes, nodes: None, checkerboard }).is_ok();
+    let fits =
+        |lanes| Lattice::new(extents, precision.scalar(), LatticeOptions { lanes, nodes: None, checkerboard }).is_ok();
     if fits(options.lanes) { options.lanes } else { LaneChoice::Auto }
 }
 
@@ -283,13 +275,13 @@ impl SolveCheck {
         match (&found.solution, &expected.solution) {
             (Ok(found), Ok(expected)) => {
                 let words = Words(expected.len() / self.configuration.extents().volume());
-                let field =
-                    |values: &[Complex<R>]| host.install(|| Field::from_site_order(lattice, Sites::Full, words, values));
+                let field = |values: &[Complex<R>]| {
+                    host.install(|| Field::from_site_order(lattice, Sites::Full, words, values))
+                };
                 let (found, expected) = (field(found)?, field(expected)?);
                 let mismatch = compare_fields(&found, &expected)?;
                 let components = components + expected.reals().len() as u64;
-                let mismatch =
-                    mismatch.map(|m| Mismatch::Field { name: "solution".to_owned(), mismatch: Box::new(m) });
+                let mismatch = mismatch.map(|m| Mismatch::Field { name: "solution".to_owned(), mismatch: Box::new(m) });
                 Ok(Compared { components, mismatch })
             }
             // Both without a solution, after the same history.

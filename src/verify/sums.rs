@@ -192,13 +192,7 @@ impl SumCase {
         outcome
     }
 
-    fn compare<B: Tested>(
-        &self,
-        tested: &B,
-        against: Against,
-        host: &Cpu,
-        rows: &mut Rows,
-    ) -> Result<(), VerifyError> {
+    fn compare<B: Tested>(&self, tested: &B, against: Against, host: &Cpu, rows: &mut Rows) -> Result<(), VerifyError> {
         let Self { lattice, sites, object, numbers, sum, direction, data, build, .. } = *self;
         let links = DoubledGauge::default();
         // Sums read no links.

@@ -244,7 +244,6 @@ impl fmt::Debug for OpenCl {
     }
 }
 
-
 impl Memory for OpenCl {
     type Storage = DeviceStorage;
     type Table = DeviceTable;

@@ -47,9 +47,7 @@ impl Table for DeviceTable {
     fn facts(&self) -> TableFacts {
         match &self.0 {
             Tables::Stencil { lattice, sites, .. } => TableFacts::Stencil { lattice: *lattice, sites: *sites },
-            Tables::Matrix { facts, precision, .. } => {
-                TableFacts::Matrix { facts: *facts, precision: *precision }
-            }
+            Tables::Matrix { facts, precision, .. } => TableFacts::Matrix { facts: *facts, precision: *precision },
         }
     }
 }

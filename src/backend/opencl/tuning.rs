@@ -473,9 +473,8 @@ mod tests {
 
     #[test]
     fn a_work_item_takes_the_chosen_number_of_components_or_the_next_that_divides_them() {
-        let of = |most, parts| {
-            Tuning { rhs_per_work_item: Count::new(most), ..Tuning::OPEN }.rhs_per_work_item_of(parts)
-        };
+        let of =
+            |most, parts| Tuning { rhs_per_work_item: Count::new(most), ..Tuning::OPEN }.rhs_per_work_item_of(parts);
         assert_eq!([of(4, 16), of(4, 6), of(4, 9), of(4, 7), of(2, 9), of(6, 12)], [4, 2, 3, 1, 1, 6]);
         assert_eq!(Tuning::OPEN.rhs_per_work_item_of(12), 1);
     }

@@ -2,9 +2,9 @@
 //! taken for each other.
 
 use lanefield_reference::field::{Field, FieldData, FieldError, FieldShape, SiteObject};
+use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::convert::same_cut;
 use lanefield_reference::kernels::domain_wall::SMatrix;
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Direction, Lattice, LegOrder, Stencil};
 use lanefield_reference::real::Precision;
 use num_complex::Complex;

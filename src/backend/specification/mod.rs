@@ -350,9 +350,10 @@ impl Kernel {
         self.target_role().is_some_and(|target| target.at == At::Target)
             && self.fields().any(|role| role.at == At::All)
             && self.fields().all(|role| role.access != Access::Read || role.at == At::All)
-            && self.arguments.iter().any(
-                |argument| matches!(argument, Argument::Computed(table) if table.rows == Rows::OsitesOfAllSites),
-            )
+            && self
+                .arguments
+                .iter()
+                .any(|argument| matches!(argument, Argument::Computed(table) if table.rows == Rows::OsitesOfAllSites))
     }
 
     /// Whether its fields lie on all sites.
