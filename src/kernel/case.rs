@@ -146,7 +146,7 @@ impl Case {
                         scalars.push((*name, Scalars::Several((0..count).map(|_| scalar()).collect())));
                     }
                 }
-                Argument::Indices(_) => indices = taken(options),
+                Argument::Indices { .. } => indices = taken(options),
                 _ => {}
             }
         }
@@ -161,7 +161,9 @@ impl Case {
             // Only where the target may be anything.
             if kernel.fields().any(|role| role.name == kernel.target() && role.holds == Holds::Any) {
                 shape.target.object = object;
-                let any = kernel.fields().filter(|role| matches!(role.holds, Holds::Any | Holds::Converted));
+                let any = kernel
+                    .fields()
+                    .filter(|role| matches!(role.holds, Holds::Any | Holds::AnyNumber | Holds::Converted));
                 for role in any {
                     for field in shape.fields.iter_mut().filter(|field| field.name == role.name) {
                         field.shape.object = object;
@@ -178,19 +180,18 @@ impl Case {
             *dagger = crate::backend::specification::dagger_if(options.matrix_dagger);
         }
         // Of several right-hand sides every second is taken, and put back.
-        if kernel.arguments.iter().any(|argument| matches!(argument, Argument::Indices(_))) {
+        let listed = kernel.arguments.iter().find_map(|argument| match *argument {
+            Argument::Indices { of, .. } => Some(of),
+            _ => None,
+        });
+        if let Some(name) = listed {
             let some = taken(options).len() * rhs_parts;
-            let roles: Vec<FieldRole> = kernel.fields().collect();
-            let part = if roles.iter().any(|role| role.name == kernel.target() && role.access == Access::Write) {
-                kernel.target()
-            } else {
-                "x"
-            };
-            for field in shape.fields.iter_mut().filter(|field| field.name == part) {
-                field.shape.object = Object::Spinors(some);
+            let fewer = |object: Object| object.with_parts(some).unwrap_or(object);
+            for field in shape.fields.iter_mut().filter(|field| field.name == name) {
+                field.shape.object = fewer(field.shape.object);
             }
-            if part == kernel.target() {
-                shape.target.object = Object::Spinors(some);
+            if name == kernel.target() {
+                shape.target.object = fewer(shape.target.object);
             }
         }
         if let Some(from) = options.from {
@@ -333,7 +334,7 @@ impl<B: Memory> CaseOn<B> {
             arguments = arguments.value(name, value);
         }
         for argument in kernel.arguments {
-            if let Argument::Indices(name) = *argument {
+            if let Argument::Indices { name, .. } = *argument {
                 arguments = arguments.value(name, Value::Indices(&case.indices));
             }
         }

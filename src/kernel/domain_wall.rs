@@ -147,7 +147,7 @@ impl<B: Launch + ?Sized> DomainWallKernels for B {}
 
 fn form(table: &impl crate::backend::Table) -> Result<Form, BackendError> {
     match table.facts() {
-        TableFacts::Matrix(facts) => Ok(facts.form),
+        TableFacts::Matrix { facts, .. } => Ok(facts.form),
         TableFacts::Stencil { .. } => Err(BackendError::Argument {
             kernel: "s_multiply",
             argument: "matrix".to_owned(),

@@ -48,7 +48,7 @@ pub static TAKE_RHS: Kernel = Kernel {
     arguments: &[
         Field(super::write("out", Holds::Any, At::Target)),
         Field(read("x", Holds::AnyNumber, At::Target)),
-        Indices("wanted"),
+        Indices { name: "wanted", of: "out", among: "x" },
         Osites,
         Parts,
         RhsParts,
@@ -73,7 +73,7 @@ pub static PUT_RHS: Kernel = Kernel {
     arguments: &[
         Field(update("out", Holds::Any)),
         Field(read("x", Holds::AnyNumber, At::Target)),
-        Indices("wanted"),
+        Indices { name: "wanted", of: "x", among: "out" },
         Osites,
         PartsOf("x"),
         RhsParts,

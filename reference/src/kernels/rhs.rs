@@ -48,7 +48,7 @@ pub fn check_rhs(
     rhs_parts: usize,
     describe: impl FnOnce() -> String,
 ) -> Result<(), FieldError> {
-    match rhs_parts > 0 && wanted.iter().all(|rhs| (rhs + 1) * rhs_parts <= object.parts()) {
+    match rhs_parts > 0 && wanted.iter().all(|&rhs| rhs < object.parts() / rhs_parts) {
         true => Ok(()),
         false => Err(FieldError::RightHandSides { wanted: wanted.to_vec(), rhs_parts, field: describe() }),
     }

@@ -231,6 +231,7 @@ impl OpenCl {
     /// Takes sums in another way. No bit of any result changes.
     pub fn set_sum_options(&mut self, options: SumOptions) {
         self.sums = options;
+        self.plan_anew();
     }
 
     /// Work-items of a group, and groups of a row.

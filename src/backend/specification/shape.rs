@@ -8,6 +8,7 @@ use lanefield_reference::layout::{Direction, Lattice, LegOrder, Sites};
 use lanefield_reference::real::Precision;
 use serde::Serialize;
 
+use super::arguments::an;
 use super::{Access, At, FieldRole, Holds, Kernel};
 
 /// What a launch does.
@@ -239,5 +240,5 @@ pub(super) fn asked(role: FieldRole, target: &FieldShape) -> String {
     let sites = sites_of(role, target.sites);
     let precision =
         if role.holds == Holds::Converted { "any precision".to_owned() } else { target.precision.to_string() };
-    format!("{what}, in {precision}, on {sites} sites of the lattice of a {}", target.describe())
+    format!("{what}, in {precision}, on {sites} sites of the lattice of {}", an(target))
 }
