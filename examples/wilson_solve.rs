@@ -10,7 +10,7 @@ use lanefield::io::nersc;
 use lanefield::operator::{HopParameters, WilsonParameters};
 use lanefield::reference::field::Spinors;
 use lanefield::reference::gauge::Configuration;
-use lanefield::reference::layout::{AcceleratorThreads, LaneChoice};
+use lanefield::reference::layout::LaneChoice;
 use lanefield::reference::links::BoundaryPhases;
 use lanefield::solver::{self, Method, Preconditioning, SolverParams, WilsonSolve};
 use num_complex::Complex;
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         devices => devices?,
     };
     if let Selected::OpenCl(device) = resolve(&DeviceChoice::Auto, &devices)? {
-        let on_the_device = history(&OpenCl::open(&device, AcceleratorThreads::DEFAULT)?, &configuration)?;
+        let on_the_device = history(&OpenCl::open(&device)?, &configuration)?;
         let verdict = if on_the_device == on_the_cpu { "the same" } else { "not the same" };
         println!("{} residuals on both, bits {verdict}", on_the_cpu.len());
     }

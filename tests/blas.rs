@@ -1,15 +1,17 @@
 //! The vector operations of conjugate gradients on OpenCL and on the CPU reference: the same bits, also of the norm that one returns.
 
-use lanefield::backend::{Backend, Cpu, OpenCl, Sum};
+use lanefield::backend::{Backend, Cpu, Memory as _, OpenCl, Sum};
+use lanefield::kernel::prelude::*;
+use lanefield::kernel::{Numbers, TestData};
 use lanefield::reference::field::{Field, Spinors};
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{AcceleratorThreads, Extents, Lattice, LatticeOptions, Parity, Sites};
+use lanefield::reference::layout::{Extents, Lattice, LatticeOptions, Parity, Sites};
 use lanefield::reference::real::Real as _;
 use lanefield::reference::sixteen::Sixteen;
-use lanefield::verify::{Difference, Numbers, TestData, compare_fields};
+use lanefield::verify::{Difference, compare_fields};
 use num_complex::Complex;
 
-use crate::common;
+use crate::common::backends::opencl_with;
 
 /// Scalars, among them some that f32 rounds, and some that are hard.
 const SCALARS: [f64; 9] = [0.1, -1.0, 0.0, -0.0, 1e-300, 3e38, f64::INFINITY, f64::NAN, 5e-324];
@@ -17,10 +19,6 @@ const SCALARS: [f64; 9] = [0.1, -1.0, 0.0, -0.0, 1e-300, 3e38, f64::INFINITY, f6
 fn lattice<R: Vectors>(extents: [usize; 4], lanes: &str) -> Lattice {
     let options = LatticeOptions { lanes: lanes.parse().unwrap(), ..LatticeOptions::default() };
     Lattice::new(Extents::new(extents).unwrap(), R::COMPLEX, options).unwrap()
-}
-
-fn open(threads: usize) -> Option<OpenCl> {
-    Some(OpenCl::open(&common::opencl_device()?, AcceleratorThreads::new(threads).unwrap()).unwrap())
 }
 
 #[track_caller]
@@ -77,7 +75,7 @@ fn compare<R: Vectors>(device: &OpenCl, extents: [usize; 4], lanes: &str, number
 
 #[test]
 fn vector_operations_are_bitwise_equal_to_reference() {
-    let Some(device) = open(8) else { return };
+    let Some(device) = opencl_with(8) else { return };
     for numbers in Numbers::ALL {
         compare::<f32>(&device, [2, 2, 2, 2], "8", numbers);
         compare::<f32>(&device, [6, 4, 2, 10], "8", numbers);
@@ -89,13 +87,13 @@ fn vector_operations_are_bitwise_equal_to_reference() {
 
 #[test]
 fn vector_operations_are_bitwise_equal_to_reference_for_another_work_group() {
-    let Some(device) = open(3) else { return };
+    let Some(device) = opencl_with(3) else { return };
     compare::<f64>(&device, [2, 6, 4, 4], "64", Numbers::Wide);
 }
 
 #[test]
 fn scalars_are_rounded_to_the_precision_of_the_field() {
-    let Some(device) = open(8) else { return };
+    let Some(device) = opencl_with(8) else { return };
     let lattice = lattice::<f32>([4, 4, 4, 6], "64");
     let x = TestData::new(1).spinor::<f32>(lattice, Sites::Full, Numbers::Ordinary, 0).unwrap();
     let mut out = device.zeros(lattice, Sites::Full, Spinors::ONE).unwrap();

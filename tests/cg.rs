@@ -1,6 +1,7 @@
 //! Conjugate gradients: agreement with Grid, errors, and the same history wherever it runs. The solver is `src/solver`.
 
-use lanefield::backend::{Backend, Cpu, Sum, Threads};
+use lanefield::backend::{Backend, Cpu, FieldOn, Sum, Threads};
+use lanefield::kernel::prelude::*;
 use lanefield::operator::{ActsOn as _, HopParameters, NormalEquations, Operator, Wilson, WilsonParameters};
 use lanefield::solver::{
     self, Method, Preconditioning, SolveError, SolveReport, SolverError, SolverInfo, SolverParams, WilsonSolve,
@@ -38,7 +39,7 @@ fn lattice(extents: Extents) -> Lattice {
 }
 
 /// A field of a backend, from site order.
-fn on<B: Backend>(backend: &B, lattice: Lattice, values: &[Complex<f64>]) -> B::Field<f64, Spinors> {
+fn on<B: Backend>(backend: &B, lattice: Lattice, values: &[Complex<f64>]) -> FieldOn<B, f64, Spinors> {
     backend.upload(Field::from_site_order(lattice, Sites::Full, Spinors::ONE, values).unwrap()).unwrap()
 }
 
@@ -61,7 +62,7 @@ fn normal_equations<'b, B: Backend>(
     backend: &'b B,
     data: &GridData,
     boundary: BoundaryPhases,
-) -> (WilsonNormalEquations<'b, B>, B::Field<f64, Spinors>) {
+) -> (WilsonNormalEquations<'b, B>, FieldOn<B, f64, Spinors>) {
     let lattice = lattice(data.configuration.extents());
     let m = Wilson::full(backend, &data.configuration, lattice, wilson(boundary)).unwrap();
     (NormalEquations::new(m).unwrap(), on(backend, lattice, &data.spinor("src")))

@@ -1,20 +1,22 @@
 //! The clover kernels on OpenCL and on the CPU reference: the same bits on awkward lattices, for every choice that a user has. Grid's numbers
 //! are in `tests/clover_grid.rs`; `reference/tests/clover.rs` compares the CPU reference with plain loops.
 
-use lanefield::backend::opencl::{Accumulators, SiteOrder};
+use lanefield::backend::opencl::{Accumulators, Count, SiteOrder, Tuning};
 use lanefield::backend::{Backend, Cpu, OpenCl};
+use lanefield::kernel::prelude::*;
+use lanefield::kernel::{Links, Numbers, TestData};
 use lanefield::reference::field::{CloverBlocks, ComplexNumber, Field, FieldStrength, Gauge, SiteObject, Spinors};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::clover_term::CloverCoefficients;
 use lanefield::reference::kernels::hop::{Dagger, HopTerm};
 use lanefield::reference::layout::{
-    AcceleratorThreads, Checkerboard, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LegOrder, Parity,
-    PartsShape, Sites, Stencil,
+    Checkerboard, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LegOrder, Parity, Sites, Stencil,
 };
 use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double, raw};
-use lanefield::verify::{Links, Numbers, TestData, Tested as _, compare_fields};
+use lanefield::verify::compare_fields;
 
 use crate::common;
+use crate::common::backends::opencl_with;
 
 const PARITIES: [Sites; 2] = [Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
@@ -139,8 +141,8 @@ impl<R: Vectors> Inputs<R> {
         let mut out = backend.zeros(*self.chi.lattice(), self.chi.sites(), self.chi.kind()).unwrap();
         let hop = HopTerm { stencil: &stencil, links: &links, source: &source, legs, dagger };
         match fused {
-            Fused::Eo => backend.clover_inverse_hop(&mut out, &blocks, hop).unwrap(),
-            Fused::Oe => backend.clover_minus_hop(&mut out, &blocks, &chi, hop).unwrap(),
+            Fused::Eo => backend.eo_clover(&mut out, &blocks, hop).unwrap(),
+            Fused::Oe => backend.oe_clover(&mut out, &blocks, &chi, hop).unwrap(),
         }
         backend.download(&out).unwrap()
     }
@@ -170,8 +172,12 @@ const ORDINARY: Case<'static> =
 
 impl Backends {
     fn open(threads: usize) -> Option<Self> {
-        let device = OpenCl::open(&common::opencl_device()?, AcceleratorThreads::new(threads).unwrap()).unwrap();
-        Some(Self { cpu: Cpu::new(None).unwrap(), device })
+        Some(Self { cpu: Cpu::new(None).unwrap(), device: opencl_with(threads)? })
+    }
+
+    /// Chooses these, and what they leave open as before.
+    fn choose(&mut self, tuning: Tuning) {
+        self.device.set_tuning(tuning.or(self.device.tuning()));
     }
 
     /// Compares what both make of raw links.
@@ -221,7 +227,7 @@ const AWKWARD: [([usize; 4], usize, &str); 5] = [
 fn field_strength_term_and_inverse_are_bitwise_equal_to_reference() {
     let Some(mut backends) = Backends::open(8) else { return };
     // Meant for hops: it must not leave parts out here.
-    backends.device.set_parts_shape(PartsShape { at_once: Some(2), ..PartsShape::default() });
+    backends.choose(Tuning { rhs_per_work_item: Count::new(2), ..Tuning::OPEN });
     for (extents, nsimd, boundary) in AWKWARD.into_iter().chain([([3, 5, 1, 7], 1, "1,0,0,1")]) {
         backends.compare_terms::<f32>(Case { extents, nsimd, boundary, ..ORDINARY });
         backends.compare_terms::<f64>(Case { extents, nsimd, boundary, ..ORDINARY });
@@ -298,8 +304,9 @@ fn fused_kernels_have_the_bits_of_their_steps() {
 #[test]
 fn no_choice_of_layout_or_build_changes_a_bit() {
     let Some(mut backends) = Backends::open(8) else { return };
+    let usual = backends.device.tuning();
     for build in common::builds::builds() {
-        backends.device.set_build(build).unwrap();
+        backends.device.set_tuning(build.or(usual));
         backends.compare_products::<f32>(ORDINARY, PARITIES[0], LinkFormat::Full, LegOrder::DEFAULT);
     }
     backends.compare_terms::<f32>(ORDINARY);
@@ -309,14 +316,14 @@ fn no_choice_of_layout_or_build_changes_a_bit() {
 #[test]
 fn terms_do_not_depend_on_the_order_of_sites_in_memory() {
     let Some(mut backends) = Backends::open(8) else { return };
-    backends.device.set_site_order(SiteOrder::Subdomains([2, 1, 2, 3])).unwrap();
+    backends.choose(Tuning { site_order: Some(SiteOrder::Subdomains([2, 1, 2, 3])), ..Tuning::OPEN });
     backends.compare_terms::<f32>(ORDINARY);
 }
 
 #[test]
 fn accumulators_in_local_memory_change_no_bit() {
     let Some(mut backends) = Backends::open(8) else { return };
-    backends.device.set_accumulators(Some(Accumulators::LocalMemory));
+    backends.choose(Tuning { accumulators: Some(Accumulators::LocalMemory), ..Tuning::OPEN });
     backends.compare_products::<f32>(ORDINARY, PARITIES[0], LinkFormat::Full, LegOrder::DEFAULT);
     backends.compare_products::<f64>(ORDINARY, PARITIES[1], LinkFormat::TwoRows, LegOrder::DEFAULT);
 }
@@ -348,16 +355,16 @@ fn products_with_several_spinors_are_those_with_each() {
             assert_same(&one_of(&together, part), &alone.fused(&cpu, fused, legs, dagger), &format!("part {part}"));
         }
         assert_same(&together, &inputs.in_steps(&cpu, fused, legs, dagger), "in steps");
-        let Some(Backends { mut device, .. }) = Backends::open(6) else { continue };
+        let Some(mut backends) = Backends::open(6) else { continue };
         let forms =
             [(None, Accumulators::Registers), (Some(2), Accumulators::Registers), (Some(2), Accumulators::LocalMemory)];
         for (at_once, accumulators) in forms {
-            device.set_parts_shape(PartsShape { at_once, ..PartsShape::default() });
-            device.set_accumulators(Some(accumulators));
-            let found = inputs.fused(&device, fused, legs, dagger);
+            let (rhs_per_work_item, accumulators) = (at_once.and_then(Count::new), Some(accumulators));
+            backends.choose(Tuning { rhs_per_work_item, accumulators, ..Tuning::OPEN });
+            let found = inputs.fused(&backends.device, fused, legs, dagger);
             assert_same(&found, &together, &format!("{fused:?}, {at_once:?} at once, {accumulators:?}"));
         }
-        assert_same(&inputs.in_steps(&device, fused, legs, dagger), &together, "in steps on the device");
+        assert_same(&inputs.in_steps(&backends.device, fused, legs, dagger), &together, "in steps on the device");
     }
 }
 
@@ -371,7 +378,7 @@ fn fields_that_do_not_belong_together_are_refused() {
         assert!(backend.clover_apply(&mut spinors(even, 1), &blocks(even), &spinors(even, 1)).is_ok());
         let other = backend.clover_apply(&mut spinors(even, 1), &blocks(odd), &spinors(even, 1)).unwrap_err();
         assert!(
-            other.to_string().starts_with("the blocks to multiply with: f32 2 clover block pair field on"),
+            other.to_string().starts_with("argument blocks of clover_apply is an f32 2 clover block pair field on"),
             "{other}"
         );
         assert!(backend.clover_apply(&mut spinors(even, 2), &blocks(even), &spinors(even, 1)).is_err());

@@ -1,7 +1,8 @@
 //! The clover operator and its even-odd pieces: agreement with Grid, and identities that hold whatever the configuration. The operator is
 //! `src/operator/clover.rs`; the bits of its kernels are the subject of `tests/clover.rs`.
 
-use lanefield::backend::{Backend, BackendError, Sum};
+use lanefield::backend::{Backend, BackendError, FieldOn, Sum};
+use lanefield::kernel::prelude::*;
 use lanefield::operator::{
     Clover, CloverParameters, EvenOdd, HopParameters, NormalEquations, Operator, SchurComplement, Wilson,
     WilsonParameters,
@@ -51,7 +52,7 @@ fn field_strength<B: Backend>(
     backend: &B,
     configuration: &Configuration,
     boundary: BoundaryPhases,
-) -> (Lattice, B::Field<f64, FieldStrength>) {
+) -> (Lattice, FieldOn<B, f64, FieldStrength>) {
     let lattice = lattice::<f64>(configuration.extents());
     let links = backend.upload(raw::<f64>(configuration, lattice, boundary).unwrap()).unwrap();
     let stencil = backend.stencil(Stencil::new(lattice, Sites::Full).unwrap()).unwrap();

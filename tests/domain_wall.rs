@@ -2,13 +2,15 @@
 //! the same bits on OpenCL, on the CPU and in plain loops. The operator is `src/operator/domain_wall.rs`, its kernels
 //! `reference/src/kernels/domain_wall.rs` and `cl/domain_wall.cl`.
 
-use lanefield::backend::{Backend, BackendError, Cpu, Sum};
+use lanefield::backend::opencl::{Count, Tuning};
+use lanefield::backend::{Backend, BackendError, Cpu, OpenCl, Sum};
+use lanefield::kernel::prelude::*;
+use lanefield::kernel::{Numbers, TestData};
 use lanefield::operator::{
     DomainWall, DomainWallEvenOdd, DomainWallParameters, EvenOdd, HopParameters, NormalEquations, Operator,
     SchurComplement,
 };
 use lanefield::solver::{SolverParams, conjugate_gradient};
-use lanefield::verify::{Numbers, TestData, compare_fields};
 use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
@@ -17,9 +19,10 @@ use lanefield_reference::kernels::domain_wall::{
 };
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{
-    Checkerboard, Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, PartsShape, Sites,
+    AcceleratorThreads, Checkerboard, Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Sites,
 };
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
+use lanefield_reference::real::Precision;
 use lanefield_reference::scalar::ScalarWilson;
 use lanefield_reference::scalar::domain_wall::{ScalarDomainWall, s_multiply};
 use num_complex::Complex;
@@ -27,6 +30,7 @@ use num_complex::Complex;
 use crate::common::backends::{cpu, on_every_backend, opencl};
 use crate::common::fields::{EVEN, ODD, applied, download, gaussian, lattice, upload};
 use crate::common::grid::{BOUNDARIES, GridData, assert_agrees, distance};
+use lanefield::verify::compare_fields;
 
 const WORDS: usize = Spinors::WORDS;
 
@@ -402,8 +406,9 @@ fn spinors_that_are_no_whole_columns_are_refused<B: Backend>(backend: &B) {
         upload::<f64, Spinors, B>(backend, lattice, Sites::Full, &gaussian(configuration.extents(), 6 * WORDS, 1));
     let mut out = backend.zeros(lattice, Sites::Full, Spinors::new(6)).unwrap();
     let error = m.apply(&mut out, &psi, Dagger::No).unwrap_err();
-    assert!(matches!(error, BackendError::Field(_)), "{error}");
-    assert!(error.to_string().ends_with("does not match columns of ls = 4 spinors"), "{error}");
+    assert!(matches!(error, BackendError::Argument { .. }), "{error}");
+    assert!(error.to_string().contains("is an f64 6 spinors field on 4.2.2.4"), "{error}");
+    assert!(error.to_string().ends_with("expected a multiple of ls = 4 spinors a site"), "{error}");
 }
 
 fn only_a_tridiagonal_product_is_added_to_a_field<B: Backend>(backend: &B) {
@@ -411,7 +416,7 @@ fn only_a_tridiagonal_product_is_added_to_a_field<B: Backend>(backend: &B) {
     let matrix = MobiusCoefficients::new(2, 0.1, 1.8, 1.0, 0.0).unwrap().diagonal();
     let zeros = || backend.zeros::<f64, _>(lattice, Sites::Full, Spinors::new(2)).unwrap();
     for form in InverseForm::ALL {
-        let inverse = backend.s_matrix(&matrix.inverse(form).unwrap()).unwrap();
+        let inverse = backend.matrix(&matrix.inverse(form).unwrap(), Precision::F64).unwrap();
         let error = backend.s_multiply_add(&mut zeros(), &inverse, &zeros(), &zeros()).unwrap_err().to_string();
         assert!(error.ends_with("does not match a tridiagonal matrix along s"), "{error}");
     }
@@ -451,7 +456,7 @@ fn matrices(ls: usize) -> Vec<SMatrix> {
 
 /// All matrices on fields of `columns` columns: on the CPU in lanes as in plain loops; on the device as there.
 fn compare<R: Vectors>(
-    device: Option<&mut lanefield::backend::OpenCl>,
+    device: Option<&OpenCl>,
     cpu: &Cpu,
     (extents, lanes): ([usize; 4], &str),
     (ls, columns): (usize, usize),
@@ -467,34 +472,38 @@ fn compare<R: Vectors>(
     let data = TestData::new((ls + columns) as u64);
     let [x, z] = [0, 1].map(|k| data.field::<R, _>(lattice, sites, kind, numbers, k).unwrap());
     let in_order = |field: &Field<R, Spinors>| field.to_site_order();
-    let mut device = device;
     for matrix in matrices(ls) {
         let adds = matrix.form() == lanefield_reference::kernels::domain_wall::Form::Tridiagonal;
         for z in [None, Some(&z)].into_iter().take(1 + usize::from(adds)) {
-            let zeros = || Field::<R, Spinors>::zeros(lattice, sites, kind).unwrap();
-            let mut expected = zeros();
-            match z {
-                None => cpu.s_multiply(&mut expected, &matrix, &x).unwrap(),
-                Some(z) => cpu.s_multiply_add(&mut expected, &matrix, &x, z).unwrap(),
-            }
+            let expected = multiply_on(cpu, &matrix, &x, z);
             let plain = s_multiply(&matrix, &in_order(&x), z.map(in_order).as_deref());
             let plain = Field::from_site_order(lattice, sites, kind, &plain).unwrap();
             let what = format!("{}, {:?}, {:?}, sum {}", x.describe(), matrix.form(), matrix.dagger(), z.is_some());
             assert_eq!(compare_fields(&expected, &plain).unwrap(), None, "{what}: lanes and plain loops");
 
-            let Some(device) = &mut device else { continue };
-            let [mut out, x] = [zeros(), x.clone()].map(|field| device.upload(field).unwrap());
-            let held = device.s_matrix::<R>(&matrix).unwrap();
-            match z {
-                None => device.s_multiply(&mut out, &held, &x).unwrap(),
-                Some(z) => {
-                    let z = device.upload(z.clone()).unwrap();
-                    device.s_multiply_add(&mut out, &held, &x, &z).unwrap();
-                }
+            if let Some(device) = device {
+                let found = multiply_on(device, &matrix, &x, z);
+                assert_eq!(compare_fields(&found, &expected).unwrap(), None, "{what}: device");
             }
-            assert_eq!(compare_fields(&device.download(&out).unwrap(), &expected).unwrap(), None, "{what}: device");
         }
     }
+}
+
+/// matrix · x, or that and z.
+fn multiply_on<R: Vectors, B: Backend>(
+    backend: &B,
+    matrix: &SMatrix,
+    x: &Field<R, Spinors>,
+    z: Option<&Field<R, Spinors>>,
+) -> Field<R, Spinors> {
+    let mut out = backend.zeros(*x.lattice(), x.sites(), x.kind()).unwrap();
+    let matrix = backend.matrix(matrix, R::PRECISION).unwrap();
+    let x = backend.upload(x.clone()).unwrap();
+    match z {
+        None => backend.s_multiply(&mut out, &matrix, &x).unwrap(),
+        Some(z) => backend.s_multiply_add(&mut out, &matrix, &x, &backend.upload(z.clone()).unwrap()).unwrap(),
+    }
+    backend.download(&out).unwrap()
 }
 
 #[test]
@@ -512,11 +521,11 @@ fn matrices_along_s_are_bitwise_equal_to_plain_loops_in_lanes_of_any_width() {
 
 #[test]
 fn matrices_along_s_are_bitwise_equal_to_reference_on_awkward_lattices() {
-    let (Some(mut device), cpu) = (opencl(), cpu()) else { return };
+    let (Some(device), cpu) = (opencl(), cpu()) else { return };
     for (ls, columns) in [(1, 1), (2, 1), (4, 1), (3, 4)] {
-        let mut both = |extents, lanes32, lanes64| {
-            compare::<f32>(Some(&mut device), &cpu, (extents, lanes32), (ls, columns), Numbers::Ordinary);
-            compare::<f64>(Some(&mut device), &cpu, (extents, lanes64), (ls, columns), Numbers::Ordinary);
+        let both = |extents, lanes32, lanes64| {
+            compare::<f32>(Some(&device), &cpu, (extents, lanes32), (ls, columns), Numbers::Ordinary);
+            compare::<f64>(Some(&device), &cpu, (extents, lanes64), (ls, columns), Numbers::Ordinary);
         };
         both([3, 5, 1, 7], "8", "16");
         both([4, 4, 4, 6], "64", "64");
@@ -525,18 +534,21 @@ fn matrices_along_s_are_bitwise_equal_to_reference_on_awkward_lattices() {
 
 #[test]
 fn matrices_along_s_are_bitwise_equal_to_reference_on_numbers_that_are_hard() {
-    let (Some(mut device), cpu) = (opencl(), cpu()) else { return };
+    let (Some(device), cpu) = (opencl(), cpu()) else { return };
     for numbers in Numbers::ALL {
-        compare::<f32>(Some(&mut device), &cpu, ([4, 4, 4, 6], "64"), (4, 1), numbers);
-        compare::<f64>(Some(&mut device), &cpu, ([4, 4, 4, 6], "64"), (4, 1), numbers);
+        compare::<f32>(Some(&device), &cpu, ([4, 4, 4, 6], "64"), (4, 1), numbers);
+        compare::<f64>(Some(&device), &cpu, ([4, 4, 4, 6], "64"), (4, 1), numbers);
     }
 }
 
 #[test]
 fn no_cut_of_groups_changes_a_bit() {
     let (Some(mut device), cpu) = (opencl(), cpu()) else { return };
-    device.set_parts_shape(PartsShape { parts: Some(2), osites: Some(3), at_once: Some(2), ..PartsShape::default() });
-    compare::<f32>(Some(&mut device), &cpu, ([4, 4, 4, 6], "64"), (4, 3), Numbers::Ordinary);
+    // Two work-items over spinors, and three over outer sites.
+    let accelerator_threads = AcceleratorThreads::new(6).ok();
+    let two = Count::new(2);
+    device.set_tuning(Tuning { accelerator_threads, rhs_per_group: two, rhs_per_work_item: two, ..Tuning::OPEN });
+    compare::<f32>(Some(&device), &cpu, ([4, 4, 4, 6], "64"), (4, 3), Numbers::Ordinary);
 }
 
 fn m_is_that_of_plain_loops<R: Vectors, B: Backend>(backend: &B) {
@@ -578,11 +590,7 @@ fn the_two_forms_of_an_inverse_differ_in_bits() {
     let lattice = lattice::<f32>(Extents::new([4; 4]).unwrap());
     let x = TestData::new(1).field::<f32, _>(lattice, ODD, Spinors::new(6), Numbers::Ordinary, 0).unwrap();
     let matrix = MobiusCoefficients::new(6, 0.1, 1.4, 1.5, 0.5).unwrap().diagonal();
-    let [sweep, dense] = InverseForm::ALL.map(|form| {
-        let mut out = cpu.zeros(lattice, ODD, Spinors::new(6)).unwrap();
-        cpu.s_multiply(&mut out, &matrix.inverse(form).unwrap(), &x).unwrap();
-        out
-    });
+    let [sweep, dense] = InverseForm::ALL.map(|form| multiply_on(&cpu, &matrix.inverse(form).unwrap(), &x, None));
     assert!(compare_fields(&sweep, &dense).unwrap().is_some());
 }
 

@@ -2,21 +2,25 @@
 //! verify` does the same at random, and at length.
 
 use lanefield::backend::opencl::{
-    AccessWidth, LaneForm, LinkSharing, Mapping, Neighbours, SiteOrder, Traversal, Tuning, Walk,
+    AccessWidth, Count, DeviceError, DeviceTable, GridStride, LaneForm, LinkSharing, Mapping, Neighbours, SiteOrder,
+    Traversal, Tuning,
 };
-use lanefield::backend::{Backend, Cpu, OpenCl};
+use lanefield::backend::{Backend, BackendError, Cpu, FieldOn, Memory as _, OpenCl, Sum};
+use lanefield::kernel::prelude::*;
+use lanefield::kernel::{Links, Numbers, TestData};
 use lanefield::reference::field::{Field, Spinors};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::{
-    AcceleratorThreads, Checkerboard, Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Parity, PartsShape,
-    Sites, Stencil,
+    AcceleratorThreads, Checkerboard, Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Parity, Sites, Stencil,
 };
 use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
+use lanefield::reference::real::Real as _;
 use lanefield::reference::sixteen::Sixteen;
-use lanefield::verify::{Links, Numbers, TestData, Tested as _, compare_fields};
+use lanefield::verify::compare_fields;
 
 use crate::common;
+use crate::common::backends::opencl_with;
 
 const RED_BLACK: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
@@ -27,8 +31,7 @@ struct Backends {
 
 impl Backends {
     fn open(threads: usize) -> Option<Self> {
-        let device = OpenCl::open(&common::opencl_device()?, AcceleratorThreads::new(threads).unwrap()).unwrap();
-        Some(Self { cpu: Cpu::new(None).unwrap(), device })
+        Some(Self { cpu: Cpu::new(None).unwrap(), device: opencl_with(threads)? })
     }
 
     /// Compares all of dagger, link format, and the sites that the lattice has.
@@ -52,8 +55,7 @@ impl Backends {
                 let kind = DoubledGauge { format, boundary };
                 let links: Field<R, DoubledGauge> = double(&configuration, lattice, sites, kind).unwrap();
                 for dagger in Dagger::BOTH {
-                    let mut expected = cpu.zeros(lattice, sites, Spinors::ONE).unwrap();
-                    cpu.hop(&mut expected, &stencil, &links, &source, legs, dagger).unwrap();
+                    let expected = hop_on(cpu, &stencil, &links, &source, legs, dagger);
                     let found = hop_on(device, &stencil, &links, &source, legs, dagger);
                     if let Some(mismatch) = compare_fields(&found, &expected).unwrap() {
                         panic!("{}, {format}-real links, {dagger:?}: {mismatch}", expected.describe());
@@ -64,18 +66,19 @@ impl Backends {
     }
 }
 
-fn hop_on<R: Vectors>(
-    device: &OpenCl,
+/// The hop of as many spinors as the source has.
+fn hop_on<R: Vectors, B: Backend>(
+    backend: &B,
     stencil: &Stencil,
     links: &Field<R, DoubledGauge>,
     source: &Field<R, Spinors>,
     legs: LegOrder,
     dagger: Dagger,
 ) -> Field<R, Spinors> {
-    let mut out = device.zeros(*stencil.lattice(), stencil.sites(), Spinors::ONE).unwrap();
-    let (links, source) = (device.upload(links.clone()).unwrap(), device.upload(source.clone()).unwrap());
-    device.hop(&mut out, &device.stencil(stencil.clone()).unwrap(), &links, &source, legs, dagger).unwrap();
-    device.download(&out).unwrap()
+    let mut out = backend.zeros(*stencil.lattice(), stencil.sites(), source.kind()).unwrap();
+    let (links, source) = (backend.upload(links.clone()).unwrap(), backend.upload(source.clone()).unwrap());
+    backend.hop(&mut out, &backend.stencil(stencil.clone()).unwrap(), &links, &source, legs, dagger).unwrap();
+    backend.download(&out).unwrap()
 }
 
 #[derive(Clone, Copy)]
@@ -129,48 +132,119 @@ fn hop_is_bitwise_equal_to_reference_for_another_leg_order_and_work_group() {
 fn no_choice_of_layout_or_build_changes_a_bit() {
     let Some(mut backends) = Backends::open(6) else { return };
     let legs = LegOrder::DEFAULT;
+    let usual = backends.device.tuning();
     for build in common::builds::builds() {
-        backends.device.set_build(build).unwrap();
+        backends.device.set_tuning(build.or(usual));
         backends.compare::<f32>([4, 4, 4, 6], "64", "1,0,1,-1", legs, ORDINARY);
         backends.compare::<Sixteen>([4, 4, 4, 6], "64", "1,0,1,-1", legs, ORDINARY);
     }
     backends.compare::<f64>([2, 6, 4, 4], "64", "1,1,1,-1", legs, ORDINARY);
 }
 
-#[test]
-fn fields_are_not_left_in_another_layout() {
-    let Some(Backends { mut device, .. }) = Backends::open(8) else { return };
+/// A hop on a device, to be launched again and again.
+struct Held {
+    stencil: DeviceTable,
+    links: FieldOn<OpenCl, f32, DoubledGauge>,
+    source: FieldOn<OpenCl, f32, Spinors>,
+}
+
+impl Held {
+    fn new(
+        device: &OpenCl,
+        (stencil, links, source): &(Stencil, Field<f32, DoubledGauge>, Field<f32, Spinors>),
+    ) -> Self {
+        Self {
+            stencil: device.stencil(stencil.clone()).unwrap(),
+            links: device.upload(links.clone()).unwrap(),
+            source: device.upload(source.clone()).unwrap(),
+        }
+    }
+
+    fn zeros(&self, device: &OpenCl) -> FieldOn<OpenCl, f32, Spinors> {
+        device.zeros(*self.source.lattice(), Sites::Full, Spinors::ONE).unwrap()
+    }
+}
+
+/// What a hop of one spinor takes, and gives.
+fn small_hop(cpu: &Cpu) -> ((Stencil, Field<f32, DoubledGauge>, Field<f32, Spinors>), Field<f32, Spinors>) {
     let extents = Extents::new([4, 4, 4, 4]).unwrap();
-    let lattice = Lattice::new(extents, <f32 as lanefield::reference::real::Real>::COMPLEX, LatticeOptions::default());
-    let field = device.zeros::<f32, _>(lattice.unwrap(), Sites::Full, Spinors::ONE).unwrap();
-    device.set_access(AccessWidth::Word).unwrap();
-    let error = device.set_access(AccessWidth::Sixteen).unwrap_err().to_string();
-    assert!(error.contains("1 fields are held") && error.contains("accesses of word"), "{error}");
-    drop(field);
-    device.set_access(AccessWidth::Sixteen).unwrap();
-    assert_eq!(device.access(), AccessWidth::Sixteen);
+    let lattice = Lattice::new(extents, f32::COMPLEX, LatticeOptions::default()).unwrap();
+    let data = TestData::new(1);
+    let configuration = data.configuration::<f32>(extents, Links::Hot).unwrap();
+    let kind = DoubledGauge { format: LinkFormat::Full, boundary: BoundaryPhases::PERIODIC };
+    let links = double(&configuration, lattice, Sites::Full, kind).unwrap();
+    let source = data.spinor::<f32>(lattice, Sites::Full, Numbers::Ordinary, 0).unwrap();
+    let stencil = Stencil::new(lattice, Sites::Full).unwrap();
+    let expected = hop_on(cpu, &stencil, &links, &source, LegOrder::DEFAULT, Dagger::No);
+    ((stencil, links, source), expected)
 }
 
 #[test]
-fn neither_fields_nor_stencils_are_left_in_another_order_of_sites() {
-    let Some(Backends { mut device, .. }) = Backends::open(8) else { return };
-    let extents = Extents::new([4, 4, 4, 4]).unwrap();
-    let lattice = Lattice::new(extents, <f32 as lanefield::reference::real::Real>::COMPLEX, LatticeOptions::default());
-    let lattice = lattice.unwrap();
-    let order = SiteOrder::Subdomains([2, 2, 1, 1]);
-    let refused = |device: &mut OpenCl| {
-        let error = device.set_site_order(order).unwrap_err().to_string();
-        assert!(error.contains("1 fields and stencils") && error.contains("lexicographic"), "{error}");
-    };
-    let field = device.zeros::<f32, _>(lattice, Sites::Full, Spinors::ONE).unwrap();
-    device.set_site_order(SiteOrder::Lexicographic).unwrap();
-    refused(&mut device);
-    drop(field);
-    let stencil = device.stencil(Stencil::new(lattice, Sites::Full).unwrap()).unwrap();
-    refused(&mut device);
-    drop(stencil);
-    device.set_site_order(order).unwrap();
-    assert_eq!(device.site_order(), order);
+fn fields_keep_their_layout_when_another_is_chosen_and_are_not_mixed_with_new_ones() {
+    let Some(Backends { cpu, mut device }) = Backends::open(8) else { return };
+    let (inputs, expected) = small_hop(&cpu);
+    let word =
+        Tuning { access: Some(AccessWidth::Word), site_order: Some(SiteOrder::Lexicographic), ..device.tuning() };
+    let sixteen = Tuning { access: Some(AccessWidth::Sixteen), ..word };
+    let subdomains = Tuning { site_order: Some(SiteOrder::Subdomains([2, 2, 1, 1])), ..word };
+    device.set_tuning(word);
+    let old = Held::new(&device, &inputs);
+    let mut of_old = old.zeros(&device);
+    let layout = old.source.any().storage().layout();
+    let (legs, dagger) = (LegOrder::DEFAULT, Dagger::No);
+    for other in [sixteen, subdomains] {
+        device.set_tuning(other);
+        assert_ne!(device.layout(), layout);
+        assert_eq!(old.source.any().storage().layout(), layout);
+        // Old fields together.
+        device.clear(&mut of_old).unwrap();
+        device.hop(&mut of_old, &old.stencil, &old.links, &old.source, legs, dagger).unwrap();
+        assert_eq!(compare_fields(&device.download(&of_old).unwrap(), &expected).unwrap(), None);
+        assert_eq!(compare_fields(&device.download(&old.source).unwrap(), &inputs.2).unwrap(), None);
+        // New ones together.
+        let new = Held::new(&device, &inputs);
+        let mut of_new = new.zeros(&device);
+        assert_eq!(new.source.any().storage().layout(), device.layout());
+        device.hop(&mut of_new, &new.stencil, &new.links, &new.source, legs, dagger).unwrap();
+        assert_eq!(compare_fields(&device.download(&of_new).unwrap(), &expected).unwrap(), None);
+        // And not one beside the other.
+        let refused = |error: BackendError, kernel: &str, names: [&str; 2]| match error.of_device() {
+            Some(DeviceError::Layouts { kernel: of, first, other }) => {
+                assert_eq!((*of, [*first, *other]), (kernel, names), "{error}");
+            }
+            _ => panic!("{error}"),
+        };
+        let error = device.hop(&mut of_new, &new.stencil, &new.links, &old.source, legs, dagger).unwrap_err();
+        refused(error, "hop", ["out", "in"]);
+        let error = device.hop(&mut of_new, &new.stencil, &old.links, &new.source, legs, dagger).unwrap_err();
+        refused(error, "hop", ["out", "links"]);
+        let error = device.hop(&mut of_old, &old.stencil, &new.links, &new.source, legs, dagger).unwrap_err();
+        refused(error, "hop", ["out", "links"]);
+        let error = device.inner_product(&old.source, &new.source, Sum::Exact).unwrap_err();
+        refused(error, "inner_products", ["xs", "y"]);
+        // A stencil has an order of sites, and no words.
+        let mixed = device.hop(&mut of_new, &old.stencil, &new.links, &new.source, legs, dagger);
+        match other == sixteen {
+            true => {
+                mixed.unwrap();
+                assert_eq!(compare_fields(&device.download(&of_new).unwrap(), &expected).unwrap(), None);
+            }
+            false => refused(mixed.unwrap_err(), "hop", ["out", "stencil"]),
+        }
+    }
+}
+
+#[test]
+fn a_refusal_of_layouts_says_what_to_do() {
+    let Some(Backends { cpu, mut device }) = Backends::open(8) else { return };
+    let ((.., source), _) = small_hop(&cpu);
+    device.set_tuning(Tuning { access: Some(AccessWidth::Eight), ..Tuning::OPEN });
+    let x = device.upload(source.clone()).unwrap();
+    device.set_tuning(Tuning { access: Some(AccessWidth::Word), ..Tuning::OPEN });
+    let mut y = device.upload(source).unwrap();
+    let error = device.axpy(1.0, &x, &mut y).unwrap_err().to_string();
+    assert!(error.starts_with("y and x of axpy lie in device memory in different layouts"), "{error}");
+    assert!(error.contains("the same access width and site order"), "{error}");
 }
 
 #[test]
@@ -178,7 +252,7 @@ fn leg_order_and_link_format_change_bits() {
     // The comparison above would be empty if they did not.
     let cpu = Cpu::new(None).unwrap();
     let extents = Extents::new([4, 4, 4, 4]).unwrap();
-    let lattice = Lattice::new(extents, <f32 as lanefield::reference::real::Real>::COMPLEX, LatticeOptions::default());
+    let lattice = Lattice::new(extents, f32::COMPLEX, LatticeOptions::default());
     let lattice = lattice.unwrap();
     let data = TestData::new(1);
     let configuration = data.configuration::<f32>(extents, Links::Hot).unwrap();
@@ -187,9 +261,7 @@ fn leg_order_and_link_format_change_bits() {
     let hop = |format, legs: &str| {
         let kind = DoubledGauge { format, boundary: BoundaryPhases::PERIODIC };
         let links = double(&configuration, lattice, Sites::Full, kind).unwrap();
-        let mut out = cpu.zeros(lattice, Sites::Full, Spinors::ONE).unwrap();
-        cpu.hop(&mut out, &stencil, &links, &source, legs.parse().unwrap(), Dagger::No).unwrap();
-        out
+        hop_on(&cpu, &stencil, &links, &source, legs.parse().unwrap(), Dagger::No)
     };
     let usual = hop(LinkFormat::Full, "-t-y-z+t+y+z-x+x");
     let [two_rows, eight] = [LinkFormat::TwoRows, LinkFormat::Eight].map(|format| hop(format, "-t-y-z+t+y+z-x+x"));
@@ -211,9 +283,10 @@ fn one_of(several: &Field<f32, Spinors>, part: usize) -> Field<f32, Spinors> {
 #[test]
 fn hop_of_several_spinors_is_the_hop_of_each() {
     let Some(Backends { cpu, mut device }) = Backends::open(6) else { return };
+    let usual = device.tuning();
     let legs = LegOrder::DEFAULT;
     let extents = Extents::new([4, 4, 4, 6]).unwrap();
-    let lattice = Lattice::new(extents, <f32 as lanefield::reference::real::Real>::COMPLEX, LatticeOptions::default());
+    let lattice = Lattice::new(extents, f32::COMPLEX, LatticeOptions::default());
     let (lattice, data) = (lattice.unwrap(), TestData::new(4));
     let configuration = data.configuration::<f32>(extents, Links::Hot).unwrap();
     for (sites, count) in [(Sites::Full, 4), (Sites::Parity(Parity::Odd), 3)] {
@@ -222,22 +295,15 @@ fn hop_of_several_spinors_is_the_hop_of_each() {
         let links = double(&configuration, lattice, sites, kind).unwrap();
         let several = data.field(lattice, sites.neighbours(), Spinors::new(count), Numbers::Ordinary, 0).unwrap();
         for dagger in Dagger::BOTH {
-            let mut together = cpu.zeros(lattice, sites, Spinors::new(count)).unwrap();
-            cpu.hop(&mut together, &stencil, &links, &several, legs, dagger).unwrap();
+            let together = hop_on(&cpu, &stencil, &links, &several, legs, dagger);
             for part in 0..count {
-                let mut alone = cpu.zeros(lattice, sites, Spinors::ONE).unwrap();
-                cpu.hop(&mut alone, &stencil, &links, &one_of(&several, part), legs, dagger).unwrap();
+                let alone = hop_on(&cpu, &stencil, &links, &one_of(&several, part), legs, dagger);
                 assert_eq!(compare_fields(&one_of(&together, part), &alone).unwrap(), None, "part {part}");
             }
             for (at_once, build) in [None, Some(2), Some(2)].into_iter().zip(common::builds::builds()) {
-                device.set_build(build).unwrap();
-                device.set_parts_shape(PartsShape { at_once, ..PartsShape::default() });
-                let mut found = device.zeros(lattice, sites, Spinors::new(count)).unwrap();
-                let links = device.upload(links.clone()).unwrap();
-                let several = device.upload(several.clone()).unwrap();
-                let stencil = device.stencil(stencil.clone()).unwrap();
-                device.hop(&mut found, &stencil, &links, &several, legs, dagger).unwrap();
-                assert_eq!(compare_fields(&device.download(&found).unwrap(), &together).unwrap(), None);
+                device.set_tuning(Tuning { rhs_per_work_item: at_once.and_then(Count::new), ..build.or(usual) });
+                let found = hop_on(&device, &stencil, &links, &several, legs, dagger);
+                assert_eq!(compare_fields(&found, &together).unwrap(), None);
             }
         }
     }
@@ -246,9 +312,13 @@ fn hop_of_several_spinors_is_the_hop_of_each() {
 /// Compares the hop of three spinors a site in groups of two parts and five outer sites, which neither divides.
 fn compare_three<R: Vectors>(backends: &mut Backends, tuning: Tuning) {
     let Backends { cpu, device } = backends;
-    device.set_access(AccessWidth::Sixteen).unwrap();
-    device.set_tuning(Tuning { lane_form: Some(LaneForm::WorkItems), ..tuning });
-    device.set_parts_shape(PartsShape { parts: Some(2), osites: Some(5), ..PartsShape::default() });
+    device.set_tuning(Tuning {
+        access: Some(AccessWidth::Sixteen),
+        lane_form: Some(LaneForm::WorkItems),
+        accelerator_threads: AcceleratorThreads::new(10).ok(),
+        rhs_per_group: Count::new(2),
+        ..tuning
+    });
     let (extents, sites, legs) = (Extents::new([4, 4, 4, 6]).unwrap(), Sites::Parity(Parity::Even), LegOrder::DEFAULT);
     let lattice = Lattice::new(extents, R::COMPLEX, LatticeOptions::default()).unwrap();
     let (data, stencil) = (TestData::new(5), Stencil::new(lattice, sites).unwrap());
@@ -257,13 +327,9 @@ fn compare_three<R: Vectors>(backends: &mut Backends, tuning: Tuning) {
     for format in [LinkFormat::Full, LinkFormat::TwoRows] {
         let kind = DoubledGauge { format, boundary: "1,0,1,-1".parse().unwrap() };
         let links = double(&configuration, lattice, sites, kind).unwrap();
-        let mut expected = cpu.zeros(lattice, sites, Spinors::new(3)).unwrap();
-        cpu.hop(&mut expected, &stencil, &links, &source, legs, Dagger::No).unwrap();
-        let mut found = device.zeros(lattice, sites, Spinors::new(3)).unwrap();
-        let (links, source) = (device.upload(links).unwrap(), device.upload(source.clone()).unwrap());
-        let stencil = device.stencil(stencil.clone()).unwrap();
-        device.hop(&mut found, &stencil, &links, &source, legs, Dagger::No).unwrap();
-        assert_eq!(compare_fields(&device.download(&found).unwrap(), &expected).unwrap(), None, "{format}-real links");
+        let expected = hop_on(cpu, &stencil, &links, &source, legs, Dagger::No);
+        let found = hop_on(device, &stencil, &links, &source, legs, Dagger::No);
+        assert_eq!(compare_fields(&found, &expected).unwrap(), None, "{format}-real links");
     }
 }
 
@@ -271,11 +337,12 @@ fn compare_three<R: Vectors>(backends: &mut Backends, tuning: Tuning) {
 fn links_shared_by_a_group_that_sticks_out_change_no_bit() {
     let Some(mut backends) = Backends::open(8) else { return };
     let shared = Tuning { link_sharing: Some(LinkSharing::Shared), ..Tuning::default() };
-    let walking = Tuning { walk: Some(Walk::Persistent(Some(1))), ..shared };
+    let striding = Tuning { grid_stride: Some(GridStride::On(Some(1))), ..shared };
     let blocks = Tuning { traversal: Some(Traversal::Blocks([1, 2, 2, 3])), ..shared };
-    let sites_first = Tuning { mapping: Some(Mapping::SiteFast), neighbours: Some(Neighbours::LocalMemory), ..walking };
+    let sites_first =
+        Tuning { mapping: Some(Mapping::SiteFast), neighbours: Some(Neighbours::LocalMemory), ..striding };
     compare_three::<f32>(&mut backends, blocks);
-    compare_three::<f32>(&mut backends, walking);
-    compare_three::<f64>(&mut backends, walking);
+    compare_three::<f32>(&mut backends, striding);
+    compare_three::<f64>(&mut backends, striding);
     compare_three::<Sixteen>(&mut backends, sites_first);
 }

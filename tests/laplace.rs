@@ -1,18 +1,21 @@
 //! The Laplacian and its even-odd pieces on every backend: the same bits as plain loops (`reference/src/scalar/laplace.rs`), and the identities
 //! that make it −Δ + mass². The operator is `src/operator/laplace.rs`, its kernels `reference/src/kernels/laplace.rs` and `cl/laplace.cl`.
 
-use lanefield::backend::{Backend, HeldField as _, Sum};
+use lanefield::backend::opencl::{Count, Tuning};
+use lanefield::backend::{Backend, FieldOn, Sum};
+use lanefield::kernel::prelude::*;
+use lanefield::kernel::{Links, Numbers, TestData};
 use lanefield::operator::{
     ActsOn as _, EvenOdd as _, HopParameters, Laplace, LaplaceParameters, Operator, SchurComplement,
 };
 use lanefield::solver::{SolverParams, conjugate_gradient};
-use lanefield::verify::{Links, Numbers, TestData, Tested as _, compare_fields};
+use lanefield::verify::compare_fields;
 use lanefield_reference::field::{ColourVectors, Field};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{
-    AcceleratorThreads, Checkerboard, Extents, Lattice, LatticeOptions, LegOrder, PartsShape, Sites, Stencil,
+    AcceleratorThreads, Checkerboard, Extents, Lattice, LatticeOptions, LegOrder, Sites, Stencil,
 };
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 use lanefield_reference::scalar::ScalarWilson;
@@ -149,13 +152,12 @@ fn several_colour_vectors_give_the_bits_of_each_alone<B: Backend>(backend: &B) {
 #[test]
 fn work_group_and_vectors_a_work_item_do_not_change_bits() {
     let Some(mut device) = common::backends::opencl() else { return };
-    for (threads, shape) in [
-        (3, PartsShape::default()),
-        (8, PartsShape { at_once: Some(2), ..PartsShape::default() }),
-        (8, PartsShape { at_once: Some(3), parts: Some(2), osites: Some(4), ..PartsShape::default() }),
-    ] {
-        device.set_accelerator_threads(AcceleratorThreads::new(threads).unwrap());
-        device.set_parts_shape(shape);
+    // The last one: two work-items over vectors, and four over outer sites.
+    for (threads, rhs_per_work_item, rhs_per_group) in
+        [(3, None, None), (8, Count::new(2), None), (8, Count::new(3), Count::new(2))]
+    {
+        let accelerator_threads = AcceleratorThreads::new(threads).ok();
+        device.set_tuning(Tuning { accelerator_threads, rhs_per_work_item, rhs_per_group, ..Tuning::OPEN });
         compare::<f32>(&device, Case { vectors: 6, ..ORDINARY });
     }
 }
@@ -164,7 +166,7 @@ fn work_group_and_vectors_a_work_item_do_not_change_bits() {
 fn no_choice_of_layout_or_build_changes_a_bit() {
     let Some(mut device) = common::backends::opencl() else { return };
     for build in common::builds::builds() {
-        device.set_build(build).unwrap();
+        device.set_tuning(build);
         compare::<f32>(&device, Case { vectors: 3, ..ORDINARY });
     }
 }
@@ -218,7 +220,7 @@ fn assert_hermitian_and_positive<B: Backend, A: Operator<B, f64, Object = Colour
     operator.apply(&mut a_chi, &chi, Dagger::No).unwrap();
     let mut a_phi = operator.zeros().unwrap();
     operator.apply(&mut a_phi, &phi, Dagger::Yes).unwrap();
-    let product = |a: &B::Field<f64, ColourVectors>, b: &B::Field<f64, ColourVectors>| {
+    let product = |a: &FieldOn<B, f64, ColourVectors>, b: &FieldOn<B, f64, ColourVectors>| {
         operator.backend().inner_product(a, b, Sum::Exact).unwrap()
     };
     let (left, right) = (product(&phi, &a_chi), product(&a_phi, &chi));
@@ -360,14 +362,15 @@ fn fields_that_do_not_belong_together_are_refused<B: Backend>(backend: &B) {
     let refusal = |mut out, psi| laplace.hop(&mut out, &psi).unwrap_err().to_string();
     assert_eq!(
         refusal(field(Sites::Full, 3), field(Sites::Full, 2)),
-        "the Laplacian's source: f64 2 colour vectors field on 4.6.2.10, full sites, 32-byte lanes cut 2.1.1.1 does not match \
-         f64 3 colour vectors field on 4.6.2.10, full sites, 32-byte lanes cut 2.1.1.1"
+        "argument in of laplace_hop is an f64 2 colour vectors field on 4.6.2.10, full sites, 32-byte lanes cut 2.1.1.1: \
+         expected as many colour vectors a site, in f64, on full sites of the lattice of an f64 3 colour vectors field on \
+         4.6.2.10, full sites, 32-byte lanes cut 2.1.1.1"
     );
     assert_eq!(
         refusal(field(EVEN, 1), field(ODD, 1)),
         "a hop's result: even sites does not match a hop prepared for full sites"
     );
-    assert!(refusal(field(Sites::Full, 1), field(ODD, 1)).starts_with("the Laplacian's source: "));
+    assert!(refusal(field(Sites::Full, 1), field(ODD, 1)).starts_with("argument in of laplace_hop is "));
 }
 
 on_every_backend!(

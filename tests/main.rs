@@ -2,13 +2,16 @@
 
 mod common;
 
+mod arguments;
+mod backends;
 mod blas;
 mod cg;
 mod clover;
 mod clover_grid;
-mod columns;
+mod convert;
 mod domain_wall;
 mod hop;
+mod kernels;
 mod laplace;
 mod nersc;
 mod npy;
@@ -16,7 +19,9 @@ mod observable;
 mod opencl_runtime;
 mod reduce;
 mod reduce_grid;
+mod rhs;
 mod solvers;
+mod staggered;
 mod verify;
 mod verify_faults;
 mod wilson;

@@ -1,27 +1,24 @@
 //! Sums over sites on OpenCL and on the CPU reference: exact sums depend on nothing but their terms; tree sums on nothing but terms, plan and
 //! lane width; and no way in which a device takes them changes a bit.
 
-use lanefield::backend::opencl::{Finish, Retirement, SiteOrder, SumForm, SumOptions};
-use lanefield::backend::{Backend, BackendError, Cpu, OpenCl, Sum, Threads};
+use lanefield::backend::opencl::{DeviceError, Finish, Retirement, SiteOrder, SumForm, SumOptions, Tuning};
+use lanefield::backend::{Backend, Cpu, Memory as _, OpenCl, Sum, Threads};
+use lanefield::kernel::prelude::*;
+use lanefield::kernel::{self, Arguments, Kernel, Numbers, TestData, Value};
 use lanefield::reference::field::{Field, Propagator, SiteObject, Spinors, Words};
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{
-    AcceleratorThreads, Direction, Extents, Lattice, LatticeOptions, Parity, Sites, TreePlan,
-};
-use lanefield::verify::{Difference, Numbers, TestData};
+use lanefield::reference::kernels::reduce::{MergeError, PartialSums};
+use lanefield::reference::layout::{Direction, Extents, Lattice, LatticeOptions, Parity, Sites, TreePlan};
+use lanefield::verify::Difference;
 use num_complex::Complex;
 
-use crate::common;
+use crate::common::backends::{on_every_backend, opencl};
 
 const ALL_SITES: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
 fn lattice<R: Vectors>(extents: [usize; 4], lanes: &str) -> Lattice {
     let options = LatticeOptions { lanes: lanes.parse().unwrap(), ..LatticeOptions::default() };
     Lattice::new(Extents::new(extents).unwrap(), R::COMPLEX, options).unwrap()
-}
-
-fn open() -> Option<OpenCl> {
-    Some(OpenCl::open(&common::opencl_device()?, AcceleratorThreads::DEFAULT).unwrap())
 }
 
 fn tree(threads: usize, blocks: usize) -> Sum {
@@ -78,7 +75,7 @@ fn compare<R: Vectors, K: SiteObject>(device: &OpenCl, extents: [usize; 4], lane
 
 #[test]
 fn sums_are_bitwise_equal_to_reference() {
-    let Some(device) = open() else { return };
+    let Some(device) = opencl() else { return };
     for sum in [Sum::Exact, tree(8, 3)] {
         compare::<f32, _>(&device, [2, 2, 2, 2], "8", Spinors::ONE, sum);
         compare::<f32, _>(&device, [6, 4, 2, 10], "8", Words(1), sum);
@@ -100,7 +97,7 @@ fn sums_of_words<B: Backend>(backend: &B, x: &Field<f64, Words>, sum: Sum) -> Ve
 
 #[test]
 fn no_way_to_take_a_sum_changes_a_bit() {
-    let Some(mut device) = open() else { return };
+    let Some(mut device) = opencl() else { return };
     let lattice = lattice::<f64>([4, 4, 6, 8], "64");
     let x = field::<f64, Words>(lattice, Sites::Full, Words(7), Numbers::Wide, 0);
     let retires = !matches!(device.context().info().retirement, Retirement::Unsupported { .. });
@@ -124,8 +121,8 @@ fn no_way_to_take_a_sum_changes_a_bit() {
 
 #[test]
 fn sums_do_not_depend_on_the_order_of_sites_in_memory() {
-    let Some(mut device) = open() else { return };
-    device.set_site_order(SiteOrder::Subdomains([3, 2, 1, 5])).unwrap();
+    let Some(mut device) = opencl() else { return };
+    device.set_tuning(Tuning { site_order: Some(SiteOrder::Subdomains([3, 2, 1, 5])), ..Tuning::OPEN });
     for sum in [Sum::Exact, tree(8, 3)] {
         compare::<f32, _>(&device, [6, 4, 2, 10], "8", Spinors::new(2), sum);
     }
@@ -137,7 +134,7 @@ fn sums_do_not_depend_on_the_order_of_sites_in_memory() {
 
 #[test]
 fn several_inner_products_are_those_of_one_by_one() {
-    let Some(device) = open() else { return };
+    let Some(device) = opencl() else { return };
     let lattice = lattice::<f32>([4, 4, 2, 6], "8");
     let fields: Vec<_> =
         (0..6).map(|number| field::<f32, Words>(lattice, Sites::Full, Words(3), Numbers::Wide, number)).collect();
@@ -168,7 +165,7 @@ fn exact_sums_do_not_depend_on_lanes_or_threads() {
     for lanes in ["8", "256"] {
         let [x, y] = of(lanes);
         assert_same(lanes, &sums(&Cpu::new(None).unwrap(), [&x, &y], Sum::Exact), &expected);
-        if let Some(device) = open() {
+        if let Some(device) = opencl() {
             assert_same(lanes, &sums(&device, [&x, &y], Sum::Exact), &expected);
         }
     }
@@ -188,7 +185,7 @@ fn trees_of_different_plans_differ_and_do_not_depend_on_threads() {
 
 #[test]
 fn a_plan_with_blocks_larger_than_work_groups_is_refused() {
-    let Some(device) = open() else { return };
+    let Some(device) = opencl() else { return };
     if device.context().info().max_work_group_size >= TreePlan::MOST_THREADS {
         // Every plan fits.
         return;
@@ -196,7 +193,7 @@ fn a_plan_with_blocks_larger_than_work_groups_is_refused() {
     let x =
         device.upload(field::<f32, Spinors>(lattice::<f32>([2; 4], "8"), Sites::Full, Spinors::ONE, Numbers::Tiny, 0));
     let error = device.norm2(&x.unwrap(), tree(TreePlan::MOST_THREADS, 1)).unwrap_err();
-    assert!(matches!(error, BackendError::PlanTooLarge { .. }), "{error}");
+    assert!(matches!(error.of_device(), Some(DeviceError::PlanTooLarge { .. })), "{error}");
 }
 
 /// Two fields, zero but for the first word of a few sites: x = 1 there, and y such that site k contributes `terms[k]` to Re ⟨x, y⟩.
@@ -229,7 +226,7 @@ fn special_sums_are_those_of_the_definition() {
         ("NaN wins over all", &[INF, f64::NAN, 1.0], f64::NAN),
         ("an exact zero is positive", &[1e10, -1e10], 0.0),
     ];
-    let device = open();
+    let device = opencl();
     let lattice = lattice::<f64>([2, 6, 4, 8], "64");
     fn product<B: Backend>(backend: &B, fields: &[Field<f64, Spinors>; 2]) -> f64 {
         let [x, y] = fields.each_ref().map(|field| backend.upload(field.clone()).unwrap());
@@ -258,7 +255,7 @@ fn negative_zeros_alone_sum_to_negative_zero() {
     fn last_word<B: Backend>(backend: &B, field: &Field<f64, Spinors>) -> Complex<f64> {
         backend.sum(&backend.upload(field.clone()).unwrap(), Sum::Exact).unwrap()[11]
     }
-    let device = open();
+    let device = opencl();
     for (everywhere, expected) in [(true, -0.0), (false, 0.0)] {
         let field = field(everywhere);
         let check = |name: &str, found: Complex<f64>| {
@@ -271,3 +268,97 @@ fn negative_zeros_alone_sum_to_negative_zero() {
         }
     }
 }
+
+/// Sums of a kernel that reads `x`, or `x` and `y`, before they are rounded.
+fn partial<B: Backend>(
+    backend: &B,
+    kernel: &'static Kernel,
+    fields: &[Field<f32, Spinors>; 2],
+    sum: Sum,
+) -> PartialSums {
+    let [x, y] = fields.each_ref().map(|field| backend.upload(field.clone()).unwrap());
+    let arguments = Arguments::<B>::new(kernel);
+    let arguments = match kernel.fields().any(|role| role.name == "y") {
+        true => arguments.value("xs", Value::Reads(vec![x.any(), y.any()])).read("y", &y),
+        false => arguments.read("x", &x),
+    };
+    backend.reduce(arguments.call().unwrap(), sum).unwrap()
+}
+
+/// Two fields on the whole lattice, and on two halves of it: the sites of either parity, or the time slices before and after the middle, as two
+/// ranks have them.
+fn halves() -> ([Field<f32, Spinors>; 2], [[[Field<f32, Spinors>; 2]; 2]; 2]) {
+    let whole = lattice::<f32>([6, 4, 2, 8], "16");
+    let number = |number| field::<f32, Spinors>(whole, Sites::Full, Spinors::ONE, Numbers::Wide, number);
+    let fields = [0, 1].map(number);
+    let in_order = fields.each_ref().map(|field| field.to_site_order());
+    let of_parity = |parity| {
+        in_order
+            .each_ref()
+            .map(|values| Field::from_site_order(whole, Sites::Parity(parity), Spinors::ONE, values).unwrap())
+    };
+    let block = lattice::<f32>([6, 4, 2, 4], "8");
+    let slices = |rank: usize| {
+        in_order.each_ref().map(|values| {
+            let own = values.chunks_exact(values.len() / 2).nth(rank).unwrap();
+            Field::from_site_order(block, Sites::Full, Spinors::ONE, own).unwrap()
+        })
+    };
+    (fields, [Parity::BOTH.map(of_parity), [0, 1].map(slices)])
+}
+
+fn exact_sums_of_two_halves_merge_to_those_of_the_whole<B: Backend>(backend: &B) {
+    let (whole, splits) = halves();
+    for kernel in [&kernel::reduce::NORM2, &kernel::reduce::INNER_PRODUCTS, &kernel::reduce::SUM] {
+        let expected = partial(backend, kernel, &whole, Sum::Exact);
+        for [first, second] in &splits {
+            let [first, second] = [first, second].map(|half| partial(backend, kernel, half, Sum::Exact));
+            assert_ne!(first.round(), second.round(), "{kernel}: halves that show nothing");
+            for (first, second) in [(&first, &second), (&second, &first)] {
+                let mut merged = first.clone();
+                merged.merge(second).unwrap();
+                assert_same(&format!("{kernel} of two halves"), &merged.round(), &expected.round());
+            }
+        }
+    }
+}
+
+fn halves_of_slices_in_time_are_the_slices_of_the_whole<B: Backend>(backend: &B) {
+    let (whole, [_, ranks]) = halves();
+    let slices = |x: &Field<f32, Spinors>, direction| {
+        let x = backend.upload(x.clone()).unwrap();
+        let arguments = Arguments::<B>::new(&kernel::reduce::SLICE_SUMS).read("x", &x).direction(direction);
+        backend.reduce(arguments.call().unwrap(), Sum::Exact).unwrap()
+    };
+    // Across the direction that is cut, the slices of both, one after the other; across another, slice by slice their sums.
+    let [[first, _], [second, _]] = &ranks;
+    let both = [first, second].map(|x| slices(x, Direction::T).round()).concat();
+    assert_same("slices in time", &both, &slices(&whole[0], Direction::T).round());
+    let mut merged = slices(first, Direction::X);
+    merged.merge(&slices(second, Direction::X)).unwrap();
+    assert_same("slices in x", &merged.round(), &slices(&whole[0], Direction::X).round());
+}
+
+fn sums_that_cannot_be_merged_are_refused<B: Backend>(backend: &B) {
+    let (whole, _) = halves();
+    let norm2 = |sum| partial(backend, &kernel::reduce::NORM2, &whole, sum);
+    for (mut one, other) in [
+        (norm2(tree(8, 3)), norm2(tree(8, 3))),
+        (norm2(Sum::Exact), norm2(tree(8, 3))),
+        (norm2(tree(8, 3)), norm2(Sum::Exact)),
+    ] {
+        let before = one.round();
+        assert_eq!(one.merge(&other).unwrap_err(), MergeError::Tree);
+        assert_eq!(one.round(), before);
+    }
+    let mut one = norm2(Sum::Exact);
+    let two = partial(backend, &kernel::reduce::INNER_PRODUCTS, &whole, Sum::Exact);
+    assert_eq!((one.len(), two.len()), (1, 4));
+    assert_eq!(one.merge(&two).unwrap_err(), MergeError::Count { left: 1, right: 4 });
+}
+
+on_every_backend!(
+    exact_sums_of_two_halves_merge_to_those_of_the_whole,
+    halves_of_slices_in_time_are_the_slices_of_the_whole,
+    sums_that_cannot_be_merged_are_refused,
+);

@@ -1,7 +1,8 @@
 //! Sums over sites agree with Grid's to rounding: norms, inner products, sums of each word, slice sums, of spinors and of a propagator,
 //! exact and as a tree. What is compared is `reference/src/kernels/reduce.rs` and `cl/reduce.cl`.
 
-use lanefield::backend::{Backend, Sum};
+use lanefield::backend::{Backend, FieldOn, Sum};
+use lanefield::kernel::prelude::*;
 use lanefield_reference::field::{Field, Propagator, SiteObject, Words};
 use lanefield_reference::layout::{
     Direction, Extents, Lattice, LatticeOptions, ReductionDevice, Sites, TreePlan, get_num_blocks_and_threads,
@@ -25,7 +26,7 @@ fn sums() -> [Sum; 3] {
 struct Held<B: Backend> {
     values: Vec<Complex<f64>>,
     words: usize,
-    field: B::Field<f64, Words>,
+    field: FieldOn<B, f64, Words>,
 }
 
 fn held<B: Backend>(backend: &B, data: &GridData, name: &str) -> Held<B> {

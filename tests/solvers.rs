@@ -1,7 +1,8 @@
 //! The solvers beside plain conjugate gradients: batches, mixed precision, BiCGStab; states that are saved and restored; errors. The solvers
 //! are `src/solver`.
 
-use lanefield::backend::{Backend, Sum};
+use lanefield::backend::{Backend, FieldOn, Sum};
+use lanefield::kernel::prelude::*;
 use lanefield::operator::{HopParameters, NormalEquations, Operator, SchurComplement, Wilson, WilsonParameters};
 use lanefield::solver::{
     BatchConjugateGradients, BiCgStab, ConjugateGradients, MixedConjugateGradients, Recurrence, SavedState,
@@ -66,7 +67,7 @@ fn sources<R: Vectors>(columns: usize, zero: &[usize]) -> Field<R, Spinors> {
     .unwrap()
 }
 
-fn source<B: Backend, R: Vectors>(backend: &B) -> B::Field<R, Spinors> {
+fn source<B: Backend, R: Vectors>(backend: &B) -> FieldOn<B, R, Spinors> {
     backend.upload(sources::<R>(1, &[])).unwrap()
 }
 
@@ -81,8 +82,8 @@ fn bits(history: &[f64]) -> Vec<u64> {
 /// |b − A x| / |b|.
 fn residual<B: Backend, A: Operator<B, f64, Object = Spinors>>(
     operator: &mut A,
-    b: &B::Field<f64, Spinors>,
-    x: &B::Field<f64, Spinors>,
+    b: &FieldOn<B, f64, Spinors>,
+    x: &FieldOn<B, f64, Spinors>,
 ) -> f64 {
     let mut product = operator.zeros().unwrap();
     operator.apply(&mut product, x, Dagger::No).unwrap();
@@ -104,8 +105,8 @@ fn every_column_of_a_batch_has_the_bits_of_its_own_solve<B: Backend>(backend: &B
         let iterations: Vec<usize> = infos.iter().map(|info| info.iterations).collect();
         assert!(iterations[2] == 0 && iterations[0] > 10, "{iterations:?}");
         for (column, info) in infos.iter().enumerate() {
-            let solution = backend.take_columns(&together, &[column], 1).unwrap();
-            let alone = backend.take_columns(&held, &[column], 1).unwrap();
+            let solution = backend.take_rhs(&together, &[column], 1).unwrap();
+            let alone = backend.take_rhs(&held, &[column], 1).unwrap();
             let mut psi = operator.zeros().unwrap();
             let expected = conjugate_gradient(&mut operator, &alone, &mut psi, params, quiet()).unwrap();
             assert_eq!(bits(&info.history), bits(&expected.history), "column {column}");

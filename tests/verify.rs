@@ -1,9 +1,10 @@
 //! The comparison of `lanefield::verify`: that it can fail, and what it says then. The command: `crates/cli/tests/verify.rs`.
 
+use lanefield::kernel::{Numbers, TestData};
 use lanefield::reference::field::{Field, Spinors};
 use lanefield::reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, Parity, Scalar, Sites};
 use lanefield::reference::random::{Stream, gaussian_pair};
-use lanefield::verify::{Mismatch, Numbers, Part, TestData, compare_fields, compare_histories};
+use lanefield::verify::{Mismatch, Part, compare_fields, compare_histories};
 use num_complex::Complex;
 
 fn lattice(lanes: &str, scalar: Scalar) -> Lattice {

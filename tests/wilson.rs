@@ -2,6 +2,7 @@
 //! operator is `src/operator`, its kernels `reference/src/kernels/hop.rs` and `cl/hop.cl`.
 
 use lanefield::backend::{Backend, Sum};
+use lanefield::kernel::prelude::*;
 use lanefield::operator::{EvenOdd, HopOperator, HopParameters, Operator, Wilson, WilsonParameters};
 use lanefield_reference::field::Spinors;
 use lanefield_reference::gauge::Configuration;

@@ -248,10 +248,18 @@ impl<R: Real> FieldData<R> {
 
     /// The field in site order over the whole lattice, words fastest; zero on the sites that it does not live on.
     pub fn to_site_order(&self) -> Vec<Complex<R>> {
+        let zero = Complex::new(R::default(), R::default());
+        let mut values = vec![zero; self.lattice.extents().volume() * self.object.words()];
+        self.put_into_site_order(&mut values);
+        values
+    }
+
+    /// Writes the field into a list in site order over the whole lattice, words fastest; the list keeps its values on the sites that the field does
+    /// not live on. Of a list of another length as many sites as it has.
+    pub fn put_into_site_order(&self, values: &mut [Complex<R>]) {
         let (words, nsimd, extents) = (self.object.words(), self.lattice.nsimd(), self.lattice.extents());
-        let mut values = vec![Complex::new(R::default(), R::default()); extents.volume() * words];
         let field = self.words();
-        values.par_chunks_exact_mut(words).enumerate().for_each(|(site, object)| {
+        values.par_chunks_exact_mut(words).take(extents.volume()).enumerate().for_each(|(site, object)| {
             let coordinate = extents.coordinate(site);
             if self.sites.contain(coordinate) {
                 let Place { osite, lane } = self.lattice.place(self.sites, coordinate);
@@ -260,7 +268,6 @@ impl<R: Real> FieldData<R> {
                 }
             }
         });
-        values
     }
 
     /// The lattice that the field lies on.

@@ -1,7 +1,9 @@
 //! Sums over sites: the same bits as plain loops (`scalar.rs`) for every site object, layout and number of threads. Exact sums depend
 //! on the terms alone; tree sums on their order in memory and on the plan, which the tests rebuild from coordinates.
 
-use lanefield_reference::field::{ColourMatrix, ColourVectors, ComplexNumber, Field, Gauge, HalfSpinor, Propagator};
+use lanefield_reference::field::{
+    ColourMatrix, ColourVectors, ComplexNumber, Field, FieldData, Gauge, HalfSpinor, Propagator,
+};
 use lanefield_reference::field::{FieldError, SiteObject, Spinors, Words};
 use lanefield_reference::kernels::reduce::{self, Sum};
 use lanefield_reference::kernels::{Vectors, blas};
@@ -195,7 +197,7 @@ fn inner_products_equal_plain_loops<R: Vectors, K: SiteObject>(case: &Case<R, K>
     for sum in some_sums() {
         let expected: Vec<_> = lists.iter().map(|x| plain_inner_product(words, x, &lists[y], sum)).collect();
         for count in 0..=fields.len() {
-            let xs: Vec<_> = fields[..count].iter().collect();
+            let xs: Vec<&FieldData<R>> = fields[..count].iter().map(|field| &**field).collect();
             let found = reduce::inner_products(&xs, &fields[y], sum).unwrap();
             assert_same(&found, &expected[..count], || format!("{}, {count} products, {sum}", case.describe()));
         }

@@ -157,8 +157,8 @@ impl Memory for Cpu {
         Ok(HostTable::Stencil(stencil))
     }
 
-    fn matrix(&self, matrix: &SMatrix, _: Precision) -> Result<HostTable, BackendError> {
-        Ok(HostTable::Matrix(matrix.clone()))
+    fn matrix(&self, matrix: &SMatrix, precision: Precision) -> Result<HostTable, BackendError> {
+        Ok(HostTable::Matrix(matrix.clone(), precision))
     }
 
     fn finish(&self) -> Result<(), BackendError> {
@@ -166,28 +166,24 @@ impl Memory for Cpu {
     }
 }
 
-/// A kernel that was launched as one of the other kind.
-fn wrong_kind(kernel: &'static str, expected: &str) -> BackendError {
-    let (argument, given) = ("the call".to_owned(), "of the other kind".to_owned());
-    BackendError::Argument { kernel, argument, given, expected: expected.to_owned() }
-}
-
 impl Launch for Cpu {
     fn launch(&self, mut call: Call<'_, Self>) -> Result<(), BackendError> {
+        call.check_launched()?;
         let kernel = call.kernel();
         match kernel.cpu {
             HostFunction::Launch(run) => Ok(self.run(kernel.name, || run(&mut call))?),
-            _ => Err(wrong_kind(kernel.name, "a sum: it is reduced, not launched")),
+            _ => unreachable!("kernels that are launched have a function that is"),
         }
     }
 }
 
 impl Reduce for Cpu {
     fn reduce(&self, mut call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
+        call.check_reduced()?;
         let kernel = call.kernel();
         match kernel.cpu {
             HostFunction::Reduce(run) => Ok(self.run(kernel.name, || run(&mut call, sum))?),
-            _ => Err(wrong_kind(kernel.name, "no sum: it is launched, not reduced")),
+            _ => unreachable!("kernels that sum have a function that does"),
         }
     }
 }

@@ -10,7 +10,7 @@ pub mod select;
 pub mod specification;
 pub mod timeline;
 
-use lanefield_reference::field::{Field, FieldError, Spinors, SiteObject};
+use lanefield_reference::field::{Field, FieldError, SiteObject, Spinors};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::hop::HopTerm;
@@ -40,8 +40,13 @@ pub enum TableFacts {
         /// The sites.
         sites: Sites,
     },
-    /// A matrix along s.
-    Matrix(MatrixFacts),
+    /// A matrix along s, for fields of these numbers.
+    Matrix {
+        /// What it is.
+        facts: MatrixFacts,
+        /// The precision for which it was rounded.
+        precision: Precision,
+    },
 }
 
 /// A table that a backend holds.
@@ -55,17 +60,17 @@ pub trait Table {
 pub enum HostTable {
     /// Neighbours.
     Stencil(Stencil),
-    /// A matrix along s.
-    Matrix(SMatrix),
+    /// A matrix along s, and the precision of fields that it is for.
+    Matrix(SMatrix, Precision),
 }
 
 impl Table for HostTable {
     fn facts(&self) -> TableFacts {
         match self {
             Self::Stencil(stencil) => TableFacts::Stencil { lattice: *stencil.lattice(), sites: stencil.sites() },
-            Self::Matrix(matrix) => {
+            Self::Matrix(matrix, precision) => {
                 let (form, ls, dagger) = (matrix.form(), matrix.ls(), matrix.dagger());
-                TableFacts::Matrix(MatrixFacts { form, ls, dagger })
+                TableFacts::Matrix { facts: MatrixFacts { form, ls, dagger }, precision: *precision }
             }
         }
     }

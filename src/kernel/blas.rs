@@ -11,7 +11,10 @@ use num_complex::Complex;
 use super::Argument::{self, Again, Complex as ComplexScalar, Elements, Field, PartWords, Scalar};
 use super::plain::{list, put};
 use super::reduce::plain_norm2;
-use super::{Arguments, At, BuildOption, Ceiling, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks, Shape, Value, Work};
+use super::{
+    Arguments, At, BuildOption, Ceiling, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks, Shape, Value,
+    Work,
+};
 use super::{read, update, write};
 use crate::backend::{BackendError, FieldOn, Launch, Reduce};
 use crate::in_precision;

@@ -30,6 +30,8 @@ pub struct CaseOptions<'a> {
     pub from: Option<Precision>,
     /// Spinors or colour vectors a site.
     pub parts: usize,
+    /// What fields hold of kernels that take anything; spinors where it is not said.
+    pub object: Option<Object>,
     /// Extent of the fifth dimension; all of a site's spinors where there is none.
     pub ls: Option<usize>,
     /// Whether matrices along s are conjugate ones.
@@ -61,6 +63,7 @@ impl CaseOptions<'_> {
             precision,
             from: None,
             parts,
+            object: None,
             ls: None,
             matrix_dagger: false,
             rhs_parts: 1,
@@ -143,7 +146,7 @@ impl Case {
                         scalars.push((*name, Scalars::Several((0..count).map(|_| scalar()).collect())));
                     }
                 }
-                Argument::Indices(_) => indices = taken(options),
+                Argument::Indices { .. } => indices = taken(options),
                 _ => {}
             }
         }
@@ -154,6 +157,20 @@ impl Case {
     pub fn shape_of(kernel: &'static Kernel, options: &CaseOptions<'_>) -> Shape {
         let CaseOptions { lattice, sites, precision, parts, links, rhs_parts, .. } = *options;
         let mut shape = Shape::usual(kernel, (lattice, sites), precision, links, parts);
+        if let Some(object) = options.object {
+            // Only where the target may be anything.
+            if kernel.fields().any(|role| role.name == kernel.target() && role.holds == Holds::Any) {
+                shape.target.object = object;
+                let any = kernel
+                    .fields()
+                    .filter(|role| matches!(role.holds, Holds::Any | Holds::AnyNumber | Holds::Converted));
+                for role in any {
+                    for field in shape.fields.iter_mut().filter(|field| field.name == role.name) {
+                        field.shape.object = object;
+                    }
+                }
+            }
+        }
         shape.legs = options.legs;
         shape.direction = options.direction;
         shape.listed = options.listed;
@@ -163,19 +180,18 @@ impl Case {
             *dagger = crate::backend::specification::dagger_if(options.matrix_dagger);
         }
         // Of several right-hand sides every second is taken, and put back.
-        if kernel.arguments.iter().any(|argument| matches!(argument, Argument::Indices(_))) {
+        let listed = kernel.arguments.iter().find_map(|argument| match *argument {
+            Argument::Indices { of, .. } => Some(of),
+            _ => None,
+        });
+        if let Some(name) = listed {
             let some = taken(options).len() * rhs_parts;
-            let roles: Vec<FieldRole> = kernel.fields().collect();
-            let part = if roles.iter().any(|role| role.name == kernel.target() && role.access == Access::Write) {
-                kernel.target()
-            } else {
-                "x"
-            };
-            for field in shape.fields.iter_mut().filter(|field| field.name == part) {
-                field.shape.object = Object::Spinors(some);
+            let fewer = |object: Object| object.with_parts(some).unwrap_or(object);
+            for field in shape.fields.iter_mut().filter(|field| field.name == name) {
+                field.shape.object = fewer(field.shape.object);
             }
-            if part == kernel.target() {
-                shape.target.object = Object::Spinors(some);
+            if name == kernel.target() {
+                shape.target.object = fewer(shape.target.object);
             }
         }
         if let Some(from) = options.from {
@@ -209,9 +225,12 @@ impl Case {
     }
 
     fn along_s(form: Form, shape: &Shape) -> Result<SMatrix, BackendError> {
-        let (ls, dagger) = shape.matrix.map_or((1, crate::backend::specification::dagger_if(false)), |matrix| (matrix.ls, matrix.dagger));
+        let (ls, dagger) = shape
+            .matrix
+            .map_or((1, crate::backend::specification::dagger_if(false)), |matrix| (matrix.ls, matrix.dagger));
         let diagonal = MobiusCoefficients::new(ls, 0.1, 1.4, 1.5, 0.5)?.diagonal();
-        let diagonal = if dagger == crate::backend::specification::dagger_if(true) { diagonal.dagger() } else { diagonal };
+        let diagonal =
+            if dagger == crate::backend::specification::dagger_if(true) { diagonal.dagger() } else { diagonal };
         Ok(match form {
             Form::Tridiagonal => diagonal.matrix(),
             Form::Sweep => diagonal.inverse(InverseForm::Sweep)?,
@@ -315,7 +334,7 @@ impl<B: Memory> CaseOn<B> {
             arguments = arguments.value(name, value);
         }
         for argument in kernel.arguments {
-            if let Argument::Indices(name) = *argument {
+            if let Argument::Indices { name, .. } = *argument {
                 arguments = arguments.value(name, Value::Indices(&case.indices));
             }
         }

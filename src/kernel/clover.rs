@@ -4,8 +4,8 @@ use lanefield_reference::field::{CloverBlocks, FieldError, Spinors};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::clover::{self, FLOPS_PER_SITE};
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::links::LinkFormat;
 use lanefield_reference::layout::LEGS;
+use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::Precision;
 use lanefield_reference::scalar::{self, SPINOR_WORDS};
 

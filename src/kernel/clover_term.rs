@@ -9,7 +9,9 @@ use lanefield_reference::real::Precision;
 use lanefield_reference::scalar::{self, ScalarClover};
 
 use super::Argument::{Computed, Double, Field, Osites, Stencil, Words};
-use super::{Argument, Arguments, At, Ceiling, ComputedTable, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks};
+use super::{
+    Argument, Arguments, At, Ceiling, ComputedTable, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks,
+};
 use super::{Rows, Shape, Work, read, write};
 use crate::backend::{BackendError, FieldOn, Launch};
 use crate::in_precision;

@@ -1,8 +1,8 @@
 //! Fields in another precision.
 
 use lanefield_reference::field::{FieldError, SiteObject};
-use lanefield_reference::kernels::convert;
 use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::convert;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::real::{Precision, Real};
 use num_complex::Complex;
@@ -22,11 +22,7 @@ pub static CONVERT: Kernel = Kernel {
     family: "convert",
     computes: "out = x in another precision",
     dagger: Dagger::No,
-    arguments: &[
-        Field(write("out", Holds::Any, At::Target)),
-        Field(read("x", Holds::Converted, At::Target)),
-        Elements,
-    ],
+    arguments: &[Field(write("out", Holds::Any, At::Target)), Field(read("x", Holds::Converted, At::Target)), Elements],
     options: &[PrecisionOf("x"), PartWords],
     geometry: Geometry::Elements,
     precisions: &Precision::ALL,
@@ -74,7 +70,10 @@ pub trait ConvertKernels: Launch {
     ///
     /// # Errors
     /// As [`Self::convert`].
-    fn in_f32<R: Vectors, K: SiteObject>(&self, x: &FieldOn<Self, R, K>) -> Result<FieldOn<Self, f32, K>, BackendError> {
+    fn in_f32<R: Vectors, K: SiteObject>(
+        &self,
+        x: &FieldOn<Self, R, K>,
+    ) -> Result<FieldOn<Self, f32, K>, BackendError> {
         let lattice = x.lattice().in_scalar(f32::COMPLEX)?;
         let mut out = self.zeros(lattice, x.sites(), x.kind())?;
         self.convert(&mut out, x)?;

@@ -52,16 +52,7 @@ pub static S_TRIDIAGONAL: Kernel = kernel(
 pub static S_TRIDIAGONAL_ADD: Kernel = kernel(
     "s_tridiagonal_add",
     "out = matrix · x + z along s, tridiagonal",
-    &[
-        OUT,
-        Matrix(Form::Tridiagonal),
-        X,
-        Field(read("z", Holds::Spinors, At::Target)),
-        Osites,
-        Parts,
-        Ls,
-        Dagger,
-    ],
+    &[OUT, Matrix(Form::Tridiagonal), X, Field(read("z", Holds::Spinors, At::Target)), Osites, Parts, Ls, Dagger],
 );
 
 /// out = inverse · x, by elimination. It makes halves of spinors, and half precision rounds whole ones.
@@ -156,7 +147,7 @@ impl<B: Launch + ?Sized> DomainWallKernels for B {}
 
 fn form(table: &impl crate::backend::Table) -> Result<Form, BackendError> {
     match table.facts() {
-        TableFacts::Matrix(facts) => Ok(facts.form),
+        TableFacts::Matrix { facts, .. } => Ok(facts.form),
         TableFacts::Stencil { .. } => Err(BackendError::Argument {
             kernel: "s_multiply",
             argument: "matrix".to_owned(),

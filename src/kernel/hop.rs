@@ -12,7 +12,9 @@ use num_complex::Complex;
 use super::Argument::{Boundary, Field, LaunchedParts, Osites, Parts, SharedLinks, Stage, Stencil};
 use super::BuildOption::{Legs, PartsPerWorkItem, Reconstruct};
 use super::plain::{components, together};
-use super::{Argument, Arguments, At, BuildOption, Ceiling, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks};
+use super::{
+    Argument, Arguments, At, BuildOption, Ceiling, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks,
+};
 use super::{Shape, Work, read, write};
 use crate::backend::{BackendError, FieldOn, HopOn, Launch};
 use crate::in_precision;
@@ -61,9 +63,9 @@ pub static HOP_MANY_DAGGER: Kernel =
 
 fn work(shape: &Shape) -> Work {
     let spinors = shape.volume() * shape.parts() as u64;
-    let bytes = shape.links().map_or(0.0, |links| {
-        ideal_bytes_per_spinor(links.format, shape.real_bytes() as usize, shape.parts())
-    });
+    let bytes = shape
+        .links()
+        .map_or(0.0, |links| ideal_bytes_per_spinor(links.format, shape.real_bytes() as usize, shape.parts()));
     Work { flops: spinors * FLOPS_PER_SITE, bytes: (spinors as f64 * bytes) as u64 }
 }
 

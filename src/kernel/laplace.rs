@@ -40,9 +40,9 @@ pub static LAPLACE_HOP: Kernel = Kernel {
     tuned_as: Some("laplace_hop"),
     usual_parts: 12,
     work: |shape| {
-        let bytes = shape.links().map_or(0, |links| {
-            ideal_bytes_per_site(links.format, shape.real_bytes() as usize, shape.parts())
-        });
+        let bytes = shape
+            .links()
+            .map_or(0, |links| ideal_bytes_per_site(links.format, shape.real_bytes() as usize, shape.parts()));
         let flops = shape.volume() * shape.parts() as u64 * FLOPS_PER_VECTOR;
         Work { flops, bytes: shape.volume() * bytes }
     },

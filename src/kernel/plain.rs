@@ -51,11 +51,7 @@ pub(super) fn parts<R: Vectors>(field: &FieldData<R>) -> impl Iterator<Item = Ve
 }
 
 /// Right-hand side `rhs` of a field as a field of its own.
-pub(super) fn of_rhs<R: Vectors>(
-    field: &FieldData<R>,
-    rhs: usize,
-    shape: &Shape,
-) -> Result<FieldData<R>, FieldError> {
+pub(super) fn of_rhs<R: Vectors>(field: &FieldData<R>, rhs: usize, shape: &Shape) -> Result<FieldData<R>, FieldError> {
     let object = lanefield_reference::kernels::rhs::object_of(field.object(), 1, shape.rhs_parts)?;
     let mut one = FieldData::zeros(*field.lattice(), field.sites(), object)?;
     let (all, words) = (field.to_site_order(), object.words());
@@ -65,11 +61,7 @@ pub(super) fn of_rhs<R: Vectors>(
 }
 
 /// Writes a field of one right-hand side into its place.
-pub(super) fn put_rhs<R: Vectors>(
-    field: &mut FieldData<R>,
-    rhs: usize,
-    one: &FieldData<R>,
-) -> Result<(), FieldError> {
+pub(super) fn put_rhs<R: Vectors>(field: &mut FieldData<R>, rhs: usize, one: &FieldData<R>) -> Result<(), FieldError> {
     let (mut all, part) = (field.to_site_order(), one.to_site_order());
     let words = one.object().words();
     for (site, part) in all.chunks_exact_mut(field.object().words()).zip(part.chunks_exact(words)) {

@@ -1,9 +1,9 @@
 //! Sums over sites (`docs/arithmetic.md` §8).
 
 use lanefield_reference::field::{FieldData, FieldError, SiteObject};
+use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::reduce::{self, Sum};
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Direction, Place, TreePlan};
 use lanefield_reference::real::Precision;
 use lanefield_reference::scalar;
@@ -48,12 +48,12 @@ pub static NORM2: Kernel = Kernel {
     computes: "|x|²",
     arguments: &[X, Elements, PartWords],
     work: |shape| moved(shape, 2),
-    cpu: HostFunction::Reduce(|call, sum| {
-        in_precision!(call.shape().precision(), R => Ok(reduce::norm2_sums(call.data::<R>("x")?, sum)))
-    }),
-    plain: HostFunction::Reduce(|call, sum| {
-        in_precision!(call.shape().precision(), R => Ok(vec![plain_norm2(call.data::<R>("x")?, sum)]))
-    }),
+    cpu: HostFunction::Reduce(
+        |call, sum| in_precision!(call.shape().precision(), R => Ok(reduce::norm2_sums(call.data::<R>("x")?, sum))),
+    ),
+    plain: HostFunction::Reduce(
+        |call, sum| in_precision!(call.shape().precision(), R => Ok(vec![plain_norm2(call.data::<R>("x")?, sum)])),
+    ),
     ..BASE
 };
 
@@ -79,9 +79,9 @@ pub static SUM: Kernel = Kernel {
     arguments: &[X, Osites, Words, Constant(0), Constant(0)],
     geometry: Geometry::SumOfWords,
     precisions: &Precision::OF_ARITHMETIC,
-    cpu: HostFunction::Reduce(|call, sum| {
-        in_precision!(call.shape().precision(), R => Ok(reduce::word_sums(call.data::<R>("x")?, sum)))
-    }),
+    cpu: HostFunction::Reduce(
+        |call, sum| in_precision!(call.shape().precision(), R => Ok(reduce::word_sums(call.data::<R>("x")?, sum))),
+    ),
     plain: HostFunction::Reduce(|call, sum| {
         in_precision!(call.shape().precision(), R => {
             let x = call.data::<R>("x")?;
@@ -141,9 +141,7 @@ pub(super) fn plain_norm2<R: Vectors>(x: &FieldData<R>, sum: Sum) -> f64 {
 pub(super) fn plain_inner_product<R: Vectors>(x: &FieldData<R>, y: &FieldData<R>, sum: Sum) -> Complex<f64> {
     match sum {
         Sum::Exact => scalar::inner_product(y.object().part_words(), &list(x), &list(y)),
-        Sum::Tree(plan) => {
-            complex_tree(plan, parts(x).zip(parts(y)).map(|(x, y)| scalar::site_inner_product(&x, &y)))
-        }
+        Sum::Tree(plan) => complex_tree(plan, parts(x).zip(parts(y)).map(|(x, y)| scalar::site_inner_product(&x, &y))),
     }
 }
 

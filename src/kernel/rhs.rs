@@ -11,7 +11,9 @@ use super::Argument::{self, Field, Indices, Osites, Parts, PartsOf, RhsParts, Sc
 use super::blas::moved;
 use super::plain::{list, of_rhs, put, put_rhs};
 use super::reduce::{plain_inner_product, plain_norm2};
-use super::{Arguments, At, BuildOption, Ceiling, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks, Value, Work};
+use super::{
+    Arguments, At, BuildOption, Ceiling, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks, Value, Work,
+};
 use super::{read, update};
 use crate::backend::{BackendError, FieldOn, Launch, Reduce};
 use crate::in_precision;
@@ -46,7 +48,7 @@ pub static TAKE_RHS: Kernel = Kernel {
     arguments: &[
         Field(super::write("out", Holds::Any, At::Target)),
         Field(read("x", Holds::AnyNumber, At::Target)),
-        Indices("wanted"),
+        Indices { name: "wanted", of: "out", among: "x" },
         Osites,
         Parts,
         RhsParts,
@@ -71,7 +73,7 @@ pub static PUT_RHS: Kernel = Kernel {
     arguments: &[
         Field(update("out", Holds::Any)),
         Field(read("x", Holds::AnyNumber, At::Target)),
-        Indices("wanted"),
+        Indices { name: "wanted", of: "x", among: "out" },
         Osites,
         PartsOf("x"),
         RhsParts,

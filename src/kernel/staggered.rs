@@ -50,9 +50,9 @@ pub static STAGGERED_HOP: Kernel = Kernel {
     tuned_as: Some("staggered_hop"),
     usual_parts: 1,
     work: |shape| {
-        let bytes = shape.links().map_or(0, |links| {
-            ideal_bytes_per_site(links.format, shape.real_bytes() as usize, shape.parts())
-        });
+        let bytes = shape
+            .links()
+            .map_or(0, |links| ideal_bytes_per_site(links.format, shape.real_bytes() as usize, shape.parts()));
         let flops = shape.volume() * shape.parts() as u64 * FLOPS_PER_VECTOR;
         Work { flops, bytes: shape.volume() * bytes }
     },

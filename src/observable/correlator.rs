@@ -9,7 +9,6 @@ use thiserror::Error;
 
 use super::Gamma;
 use crate::backend::{Backend, BackendError, Sum};
-#[allow(unused_imports)]
 use crate::kernel::prelude::*;
 
 /// Why there is no correlator. Messages are fragments.

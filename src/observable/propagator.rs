@@ -30,6 +30,8 @@ pub struct PropagatorReport<R> {
     pub bytes: u64,
     /// The lattice as the solve laid it out.
     pub lattice: Lattice,
+    /// Why the true residuals could not be computed, if they could not.
+    pub unchecked: Option<String>,
 }
 
 /// A point that is not on the lattice. The message is a fragment.
@@ -107,6 +109,7 @@ pub fn propagator<R: Vectors, B: Backend, Q: Quark>(
         flops: solved.flops,
         bytes: solved.bytes,
         lattice,
+        unchecked: solved.unchecked,
     })
 }
 

@@ -9,8 +9,6 @@ use lanefield_reference::real::Real as _;
 use num_complex::Complex;
 
 use crate::backend::{Backend, BackendError};
-#[allow(unused_imports)]
-use crate::kernel::prelude::*;
 use crate::operator::{CloverParameters, DomainWall, DomainWallParameters, Model, WilsonParameters};
 
 /// An operator that describes a quark. Fields are in site order over the whole lattice, the spinors of all columns at each site.

@@ -17,9 +17,8 @@ use lanefield_reference::links::raw;
 
 use super::hop::number_of_sites;
 use super::wilson::{AXPY_FLOPS, PARITIES, spinor_bytes};
-use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator, fit};
+use super::{ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter, fit};
 use crate::backend::{Backend, BackendError, FieldOn};
-#[allow(unused_imports)]
 use crate::kernel::prelude::*;
 
 /// What defines a clover operator, beside the configuration.
@@ -41,6 +40,29 @@ impl CloverParameters {
         CloverCoefficients { diagonal: 4.0 + self.mass, spatial: self.csw_r / 2.0, temporal: self.csw_t / 2.0 }
     }
 }
+
+/// The operator by name.
+pub static DEFINITIONS: &[Definition] = &[Definition {
+    name: "clover",
+    meaning: "clover fermions",
+    parameters: &[
+        Parameter::number("mass", None, "bare quark mass"),
+        Parameter::number("csw", Some(1.0), "clover coefficient of the spatial planes"),
+        Parameter {
+            follows: Some("csw"),
+            ..Parameter::number("csw-t", None, "clover coefficient of the planes with time")
+        },
+    ],
+    verified_mass: "-0.5",
+    make: |values, hop| {
+        let [mass, csw_r, csw_t] = ["mass", "csw", "csw-t"].map(|name| values.get(name));
+        AnyModel::Clover(CloverParameters { mass, csw_r, csw_t, hop })
+    },
+    values: |model| match model {
+        AnyModel::Clover(clover) => vec![clover.mass, clover.csw_r, clover.csw_t],
+        _ => Vec::new(),
+    },
+}];
 
 /// The least pivot of the blocks that were inverted, and where it is: how close the clover term is to having no inverse.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -354,6 +376,15 @@ impl Model for CloverParameters {
 
     fn name(&self) -> &'static str {
         "clover"
+    }
+    fn mass(&self) -> f64 {
+        self.mass
+    }
+    fn diagonal(&self) -> f64 {
+        4.0 + self.mass
+    }
+    fn hop(&self) -> HopParameters {
+        self.hop
     }
     fn object(&self, columns: usize) -> Spinors {
         Spinors::new(columns)

@@ -13,9 +13,11 @@ use lanefield_reference::links::LinkFormat;
 
 use super::hop::number_of_sites;
 use super::wilson::{AXPY_FLOPS, PARITIES, spinor_bytes};
-use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator, fit};
+use super::{
+    ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter, ParameterKind,
+    ParameterValues, fit,
+};
 use crate::backend::{Backend, BackendError, FieldOn};
-#[allow(unused_imports)]
 use crate::kernel::prelude::*;
 
 /// What defines a domain wall or Möbius operator, beside the configuration.
@@ -44,10 +46,71 @@ impl DomainWallParameters {
         Self { ls, mass, m5, b: 1.0, c: 0.0, inverse, hop }
     }
 
+    fn of(values: &ParameterValues, (b, c): (f64, f64), hop: HopParameters) -> Self {
+        let [mass, m5] = ["mass", "m5"].map(|name| values.get(name));
+        let inverse = InverseForm::ALL[values.count("s-inverse") % InverseForm::ALL.len()];
+        Self { ls: values.count("ls"), mass, m5, b, c, inverse, hop }
+    }
+
     fn coefficients(&self) -> Result<MobiusCoefficients, BackendError> {
         Ok(MobiusCoefficients::new(self.ls, self.mass, self.m5, self.b, self.c)?)
     }
 }
+
+/// The parameters of domain wall fermions.
+const LS: Parameter = Parameter {
+    name: "ls",
+    kind: ParameterKind::Count(1024),
+    default: Some(16.0),
+    follows: None,
+    meaning: "sites of the fifth dimension",
+};
+const MASS: Parameter = Parameter::number("mass", None, "quark mass");
+const M5: Parameter = Parameter::number("m5", Some(1.8), "domain wall height M5");
+const S_INVERSE: Parameter = Parameter {
+    name: "s-inverse",
+    kind: ParameterKind::Choice(&["sweep", "dense"]),
+    default: Some(0.0),
+    follows: None,
+    meaning: "how the inverse along s is applied; it changes the last bits",
+};
+
+/// Shamir's and Möbius' operators by name.
+pub static DEFINITIONS: &[Definition] = &[
+    Definition {
+        name: "dwf",
+        meaning: "Shamir domain wall fermions",
+        parameters: &[MASS, LS, M5, S_INVERSE],
+        verified_mass: "0.1",
+        make: |values, hop| AnyModel::DomainWall(DomainWallParameters::of(values, (1.0, 0.0), hop)),
+        values: |model| match model {
+            AnyModel::DomainWall(wall) => vec![wall.mass, wall.ls as f64, wall.m5, wall.inverse as usize as f64],
+            _ => Vec::new(),
+        },
+    },
+    Definition {
+        name: "mobius",
+        meaning: "Möbius domain wall fermions",
+        parameters: &[
+            MASS,
+            LS,
+            M5,
+            Parameter::number("b", Some(1.5), "b of Möbius fermions"),
+            Parameter::number("c", Some(0.5), "c of Möbius fermions"),
+            S_INVERSE,
+        ],
+        verified_mass: "0.1",
+        make: |values, hop| {
+            AnyModel::DomainWall(DomainWallParameters::of(values, (values.get("b"), values.get("c")), hop))
+        },
+        values: |model| match model {
+            AnyModel::DomainWall(wall) => {
+                vec![wall.mass, wall.ls as f64, wall.m5, wall.b, wall.c, wall.inverse as usize as f64]
+            }
+            _ => Vec::new(),
+        },
+    },
+];
 
 /// A matrix along s and its Hermitian conjugate.
 struct Along<B: Backend> {
@@ -178,7 +241,10 @@ impl<'b, B: Backend, R: Vectors> DomainWall<'b, B, R> {
     ///
     /// # Errors
     /// As [`Operator::apply`].
-    pub fn import_physical_source(&mut self, eta: &FieldOn<B, R, Spinors>) -> Result<FieldOn<B, R, Spinors>, BackendError> {
+    pub fn import_physical_source(
+        &mut self,
+        eta: &FieldOn<B, R, Spinors>,
+    ) -> Result<FieldOn<B, R, Spinors>, BackendError> {
         let (backend, coefficients) = (self.common.hop.backend(), self.common.coefficients);
         let mut source = backend.upload(onto_walls(&backend.download(eta)?, coefficients.ls())?)?;
         if coefficients.c() != 0.0 {
@@ -195,7 +261,10 @@ impl<'b, B: Backend, R: Vectors> DomainWall<'b, B, R> {
     ///
     /// # Errors
     /// As [`Operator::apply`].
-    pub fn export_physical_solution(&self, psi: &FieldOn<B, R, Spinors>) -> Result<FieldOn<B, R, Spinors>, BackendError> {
+    pub fn export_physical_solution(
+        &self,
+        psi: &FieldOn<B, R, Spinors>,
+    ) -> Result<FieldOn<B, R, Spinors>, BackendError> {
         let backend = self.common.hop.backend();
         backend.upload(from_walls(&backend.download(psi)?, self.common.coefficients.ls())?)
     }
@@ -383,6 +452,15 @@ impl Model for DomainWallParameters {
 
     fn name(&self) -> &'static str {
         if (self.b, self.c) == (1.0, 0.0) { "dwf" } else { "mobius" }
+    }
+    fn mass(&self) -> f64 {
+        self.mass
+    }
+    fn diagonal(&self) -> f64 {
+        1.0
+    }
+    fn hop(&self) -> HopParameters {
+        self.hop
     }
     fn object(&self, columns: usize) -> Spinors {
         Spinors::new(columns * self.ls)

@@ -8,7 +8,6 @@ use lanefield_reference::layout::{Lattice, LegOrder, Sites, Stencil};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 
 use crate::backend::{Backend, BackendError, FieldOn, HopOn};
-#[allow(unused_imports)]
 use crate::kernel::prelude::*;
 
 /// What defines a hop, beside the configuration. All of it can change bits.

@@ -11,9 +11,10 @@ use lanefield_reference::links::LinkFormat;
 
 use super::hop::number_of_sites;
 use super::wilson::PARITIES;
-use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator};
+use super::{
+    ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter, ParameterKind,
+};
 use crate::backend::{Backend, BackendError, FieldOn};
-#[allow(unused_imports)]
 use crate::kernel::prelude::*;
 
 /// What defines a Laplacian, beside the configuration.
@@ -31,6 +32,31 @@ impl LaplaceParameters {
         8.0 + self.mass * self.mass
     }
 }
+
+/// The operator by name.
+pub static DEFINITIONS: &[Definition] = &[Definition {
+    name: "laplace",
+    meaning: "the four-dimensional Laplacian −Δ + mass²",
+    parameters: &[
+        Parameter::number("mass", None, "mass, whose square is added"),
+        Parameter {
+            name: "components",
+            kind: ParameterKind::Count(1024),
+            default: Some(1.0),
+            follows: None,
+            meaning: "colour vectors a site",
+        },
+    ],
+    verified_mass: "0.5",
+    make: |values, hop| {
+        let laplace = LaplaceParameters { mass: values.get("mass"), hop };
+        AnyModel::Laplace(LaplaceModel { laplace, components: values.count("components") })
+    },
+    values: |model| match model {
+        AnyModel::Laplace(model) => vec![model.laplace.mass, model.components as f64],
+        _ => Vec::new(),
+    },
+}];
 
 /// The Laplacian, on columns of `components` colour vectors a site, each of which it takes by itself.
 pub struct Laplace<'b, B: Backend, R: Vectors> {
@@ -215,10 +241,19 @@ impl Model for LaplaceModel {
     fn name(&self) -> &'static str {
         "laplace"
     }
+    fn mass(&self) -> f64 {
+        self.laplace.mass
+    }
+    fn diagonal(&self) -> f64 {
+        self.laplace.diagonal()
+    }
+    fn hop(&self) -> HopParameters {
+        self.laplace.hop
+    }
     fn object(&self, columns: usize) -> ColourVectors {
         ColourVectors::new(columns * self.components)
     }
-    fn is_positive(&self) -> bool {
+    fn is_positive(&self, _: bool) -> bool {
         true
     }
     fn full<'b, B: Backend, R: Vectors>(

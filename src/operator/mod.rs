@@ -1,31 +1,46 @@
 //! Operators, written once over [`Backend`]: none asks which backend it runs on. Definitions: `docs/arithmetic.md` §9, §13 to §15.
 
 mod clover;
+mod definition;
 mod domain_wall;
 mod hop;
 mod laplace;
 mod model;
 mod normal;
 mod schur;
+mod staggered;
 mod wilson;
 
 pub use clover::{Clover, CloverParameters, SmallestPivot};
+pub use definition::{Definition, DefinitionError, Parameter, ParameterKind, ParameterValues, definition, definitions};
 pub use domain_wall::{DomainWall, DomainWallEvenOdd, DomainWallParameters};
 pub use hop::{HopOperator, HopParameters};
 pub use laplace::{Laplace, LaplaceModel, LaplaceParameters};
-pub use model::Model;
+pub use model::{Model, ModelTask};
 pub use normal::{NormalEquations, System};
 pub use schur::{EvenOdd, SchurComplement};
+pub use staggered::{Staggered, StaggeredParameters};
 pub use wilson::{Wilson, WilsonParameters};
 
-use lanefield_reference::field::{Repeated, SiteObject};
+use lanefield_reference::field::{Object, Repeated, SiteObject};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
 
 use crate::backend::{Backend, BackendError, FieldOn};
-#[allow(unused_imports)]
-use crate::kernel::prelude::*;
+
+model::models! {
+    /// The Wilson operator.
+    Wilson(WilsonParameters): wilson;
+    /// The clover operator.
+    Clover(CloverParameters): clover;
+    /// Domain wall and Möbius fermions.
+    DomainWall(DomainWallParameters): domain_wall;
+    /// The Laplacian.
+    Laplace(LaplaceModel): laplace;
+    /// Staggered fermions.
+    Staggered(StaggeredParameters): staggered;
+}
 
 /// What an operator acts on, whole or in even-odd pieces: fields of one or several *columns*, vectors that it takes each by itself, such as
 /// the right-hand sides of a batch. Its links are then read once for all of them.

@@ -6,10 +6,8 @@ use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::Lattice;
 
-use super::{EvenOdd, Operator};
+use super::{EvenOdd, HopParameters, Operator};
 use crate::backend::{Backend, BackendError};
-#[allow(unused_imports)]
-use crate::kernel::prelude::*;
 
 /// The parameters of an operator, which can make it.
 pub trait Model: Copy {
@@ -22,10 +20,17 @@ pub trait Model: Copy {
 
     /// What it is called: "wilson".
     fn name(&self) -> &'static str;
+    /// Its mass.
+    fn mass(&self) -> f64;
+    /// Its diagonal part, which even-odd preconditioning divides by; 1 where that is a matrix, which the operator itself checks.
+    fn diagonal(&self) -> f64;
+    /// The hop's parameters.
+    fn hop(&self) -> HopParameters;
     /// What a field of `columns` columns holds at each site.
     fn object(&self, columns: usize) -> Self::Object;
-    /// Whether it is Hermitian and positive definite, so that conjugate gradients need no normal equations.
-    fn is_positive(&self) -> bool {
+    /// Whether it, or its Schur complement with `even_odd`, is Hermitian and positive definite, so that conjugate gradients need no normal
+    /// equations.
+    fn is_positive(&self, _even_odd: bool) -> bool {
         false
     }
     /// Makes it on all sites.
@@ -49,3 +54,70 @@ pub trait Model: Copy {
         lattice: Lattice,
     ) -> Result<Self::Pieces<'b, B, R>, BackendError>;
 }
+
+/// A task that works with any model.
+pub trait ModelTask {
+    /// What it gives.
+    type Output;
+    /// Runs it.
+    fn run<M: Model>(self, model: M) -> Self::Output;
+}
+
+/// Lists the models, each with the type of its parameters and the operators by name that it stands for.
+macro_rules! models {
+    ($($(#[$doc:meta])+ $model:ident($parameters:ty): $module:ident;)+) => {
+        /// An operator with all its parameters, known at run time.
+        #[derive(Clone, Copy, PartialEq, Debug)]
+        pub enum AnyModel {
+            $($(#[$doc])+ $model($parameters),)+
+        }
+
+        impl AnyModel {
+            /// Runs a task with the operator that it is.
+            pub fn run<T: ModelTask>(self, task: T) -> T::Output {
+                match self {
+                    $(Self::$model(model) => task.run(model),)+
+                }
+            }
+
+            /// What it is called.
+            pub fn name(&self) -> &'static str {
+                match self {
+                    $(Self::$model(model) => model.name(),)+
+                }
+            }
+
+            /// Its mass.
+            pub fn mass(&self) -> f64 {
+                match self {
+                    $(Self::$model(model) => model.mass(),)+
+                }
+            }
+
+            /// Its diagonal part ([`Model::diagonal`]).
+            pub fn diagonal(&self) -> f64 {
+                match self {
+                    $(Self::$model(model) => model.diagonal(),)+
+                }
+            }
+
+            /// The hop's parameters.
+            pub fn hop(&self) -> HopParameters {
+                match self {
+                    $(Self::$model(model) => model.hop(),)+
+                }
+            }
+
+            /// What a field of one right-hand side holds at each site.
+            pub fn object(&self) -> Object {
+                match self {
+                    $(Self::$model(model) => model.object(1).object(),)+
+                }
+            }
+        }
+
+        /// The operators by name of each model.
+        static MODELS: &[&[Definition]] = &[$($module::DEFINITIONS),+];
+    };
+}
+pub(super) use models;

@@ -6,7 +6,6 @@ use lanefield_reference::layout::{Lattice, Sites};
 
 use super::{ActsOn, Operator, fit};
 use crate::backend::{Backend, BackendError, FieldOn};
-#[allow(unused_imports)]
 use crate::kernel::prelude::*;
 
 /// D†D.

@@ -7,7 +7,6 @@ use lanefield_reference::layout::{Lattice, Parity, Sites};
 
 use super::{ActsOn, Operator, fit};
 use crate::backend::{Backend, BackendError, FieldOn};
-#[allow(unused_imports)]
 use crate::kernel::prelude::*;
 
 /// The even-odd pieces of an operator, each of which acts on all columns of a field. Fields live on one parity; which, a field knows.
@@ -73,6 +72,10 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
         self.mooee(out, chi, dagger)?;
         self.backend().axpy(-1.0, between, out)
     }
+    /// What the Schur complement Mpc is multiplied by, and the source of its system.
+    fn schur_factor(&self) -> f64 {
+        1.0
+    }
     /// Floating-point operations of one Mpc on a column.
     fn schur_flops(&self) -> u64;
     /// Bytes that one Mpc on one column has to move at least, each kernel's inputs and outputs once.
@@ -125,8 +128,16 @@ impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> SchurComplement<B, R, P> {
         self.fit(eta_odd)?;
         self.pieces.mooee_inv(&mut self.even[0], eta_even, Dagger::No)?;
         self.pieces.meooe(&mut self.odd, &self.even[0], Dagger::No)?;
-        self.pieces.backend().copy(out, eta_odd)?;
-        self.pieces.backend().axpy(-1.0, &self.odd, out)
+        let (backend, factor) = (self.pieces.backend(), self.pieces.schur_factor());
+        if factor == 1.0 {
+            backend.copy(out, eta_odd)?;
+            return backend.axpy(-1.0, &self.odd, out);
+        }
+        // The difference, then the product, each rounded.
+        let mut difference = backend.zeros(*out.lattice(), out.sites(), out.kind())?;
+        backend.copy(&mut difference, eta_odd)?;
+        backend.axpy(-1.0, &self.odd, &mut difference)?;
+        backend.scale(out, factor, &difference)
     }
 
     /// out = ψ_e = Mee⁻¹ (η_e − Meo ψ_o).

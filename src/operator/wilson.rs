@@ -7,9 +7,8 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Parity, Sites};
 
 use super::hop::number_of_sites;
-use super::{ActsOn, EvenOdd, HopOperator, HopParameters, Model, Operator};
+use super::{ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter};
 use crate::backend::{Backend, BackendError, FieldOn};
-#[allow(unused_imports)]
 use crate::kernel::prelude::*;
 
 /// What defines a Wilson operator, beside the configuration.
@@ -27,6 +26,16 @@ impl WilsonParameters {
         4.0 + self.mass
     }
 }
+
+/// The operator by name.
+pub static DEFINITIONS: &[Definition] = &[Definition {
+    name: "wilson",
+    meaning: "Wilson fermions",
+    parameters: &[Parameter::number("mass", None, "bare quark mass")],
+    verified_mass: "-0.5",
+    make: |values, hop| AnyModel::Wilson(WilsonParameters { mass: values.get("mass"), hop }),
+    values: |model| vec![model.mass()],
+}];
 
 /// The Wilson operator.
 pub struct Wilson<'b, B: Backend, R: Vectors> {
@@ -159,6 +168,15 @@ impl Model for WilsonParameters {
 
     fn name(&self) -> &'static str {
         "wilson"
+    }
+    fn mass(&self) -> f64 {
+        self.mass
+    }
+    fn diagonal(&self) -> f64 {
+        Self::diagonal(self)
+    }
+    fn hop(&self) -> HopParameters {
+        self.hop
     }
     fn object(&self, columns: usize) -> Spinors {
         Spinors::new(columns)

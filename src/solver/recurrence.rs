@@ -9,8 +9,8 @@ use num_complex::Complex;
 
 use super::{SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError, FieldOn};
-use crate::kernel::prelude::*;
 use crate::io::checkpoint::{SavedField, SavedState};
+use crate::kernel::prelude::*;
 use crate::operator::Operator;
 
 /// A sum over sites that a recurrence goes on with.

@@ -19,9 +19,8 @@ use super::{
     SolverInfo, SolverParams,
 };
 use crate::backend::{Backend, BackendError, FieldOn, Sum};
-#[allow(unused_imports)]
 use crate::kernel::prelude::*;
-use crate::operator::{ActsOn as _, Model, Operator, SchurComplement, System, WilsonParameters};
+use crate::operator::{ActsOn as _, EvenOdd as _, Model, Operator, SchurComplement, System, WilsonParameters};
 
 /// Whether the even-odd Schur complement or the operator itself is solved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -42,7 +41,7 @@ pub enum Method {
     /// The same in f64 with reliable updates of a recurrence in f32; only in f64.
     MixedF32,
     /// The same with 16-bit storage.
-    Mixed16,
+    MixedHalf,
     /// BiCGStab, on the operator itself.
     BiCgStab,
 }
@@ -80,6 +79,8 @@ pub struct SolveReport<R> {
     pub bytes: u64,
     /// The lattice as it was laid out.
     pub lattice: Lattice,
+    /// Why the true residuals could not be computed, if they could not: the device had no room for the operator in f64, say.
+    pub unchecked: Option<String>,
 }
 
 /// One solution.
@@ -87,11 +88,23 @@ pub struct SolveReport<R> {
 pub struct SolvedColumn {
     /// Iterations and history of the system that was solved.
     pub info: SolverInfo,
-    /// |b − Aψ| / |b| of that system, computed anew in f64.
+    /// |b − Aψ| / |b| of that system, computed anew in f64; NaN where it could not be computed.
     pub true_residual: f64,
-    /// |η − Mψ| / |η| on the full lattice, in f64.
+    /// |η − Mψ| / |η| on the full lattice, in f64; NaN where it could not be computed.
     pub solution_residual: f64,
 }
+
+/// What is left of a source.
+#[derive(Clone, Copy, Debug)]
+struct Residuals {
+    /// |b − Aψ| / |b|.
+    system: f64,
+    /// |η − Mψ| / |η|.
+    solution: f64,
+}
+
+/// The residuals of each column, if they could be computed.
+type Checked = Result<Vec<Residuals>, SolveError>;
 
 impl<R> SolveReport<R> {
     /// Iterations and history of the first column: of the only one, where there is no batch.
@@ -232,7 +245,7 @@ pub fn solve_from<R: Vectors, B: Backend, M: Model>(
         return Err(SolveError::Columns { length: eta.len(), column });
     }
     let columns = eta.len() / column;
-    let is_mixed = matches!(solve.method, Method::MixedF32 | Method::Mixed16);
+    let is_mixed = matches!(solve.method, Method::MixedF32 | Method::MixedHalf);
     if columns > 1 && solve.method != Method::ConjugateGradients {
         return Err(SolveError::NoBatch { method: solve.method, columns });
     }
@@ -241,17 +254,44 @@ pub fn solve_from<R: Vectors, B: Backend, M: Model>(
     }
     let source = Source { configuration, eta, columns, solve };
     let lattice = solve.lattice::<R>(configuration)?;
-    let (solution, ran) = match solve.method {
+    let (solution, ran, checked) = match solve.method {
         Method::ConjugateGradients | Method::BiCgStab => source.run::<R, B>(backend, lattice, (watcher, resume))?,
         Method::MixedF32 => in_precision(source.run_mixed::<f32, B>(backend, lattice, (watcher, resume))?),
-        Method::Mixed16 => in_precision(source.run_mixed::<Sixteen, B>(backend, lattice, (watcher, resume))?),
+        Method::MixedHalf => in_precision(source.run_mixed::<Sixteen, B>(backend, lattice, (watcher, resume))?),
     };
+    let checked = checked.unwrap_or_else(|| source.check_in_f64::<R, B>(backend, &solution));
     let Ran { infos, seconds, flops, bytes } = ran;
     let column = |info| SolvedColumn { info, true_residual: f64::NAN, solution_residual: f64::NAN };
-    let columns = infos.into_iter().map(column).collect();
-    let mut report = SolveReport { solution, columns, seconds, flops, bytes, lattice };
-    source.check::<R, B>(backend, &mut report)?;
-    Ok(report)
+    let mut columns: Vec<SolvedColumn> = infos.into_iter().map(column).collect();
+    let unchecked = match checked {
+        Ok(residuals) => {
+            for (column, Residuals { system, solution }) in columns.iter_mut().zip(residuals) {
+                (column.true_residual, column.solution_residual) = (system, solution);
+            }
+            refuse_wrong::<R>(&mut columns, solve.params.tolerance)?;
+            None
+        }
+        Err(error) => Some(error.to_string()),
+    };
+    Ok(SolveReport { solution, columns, seconds, flops, bytes, lattice, unchecked })
+}
+
+/// Refuses solutions whose true residual is far from the tolerance.
+fn refuse_wrong<R: Vectors>(columns: &mut [SolvedColumn], tolerance: f64) -> Result<(), SolveError> {
+    // NaN must fail too.
+    let is_wrong =
+        |column: &&mut SolvedColumn| column.true_residual.is_nan() || column.true_residual > 10.0 * tolerance;
+    match columns.iter_mut().find(is_wrong) {
+        None => Ok(()),
+        Some(column) => Err(SolveError::TrueResidual {
+            true_residual: column.true_residual,
+            recurrence: column.info.relative_residual(),
+            tolerance,
+            precision: R::NAME,
+            iterations: column.info.iterations,
+            history: std::mem::take(&mut column.info.history),
+        }),
+    }
 }
 
 /// What a recurrence took.
@@ -262,9 +302,12 @@ struct Ran {
     bytes: u64,
 }
 
+/// A solution in site order, what it took, and what is left of the source where the solve itself was in f64.
+type Solved<R> = (Vec<Complex<R>>, Ran, Option<Checked>);
+
 /// A solution of mixed precision, which is f64, in the precision that was asked for: f64.
-fn in_precision<R: Vectors>((solution, ran): (Vec<Complex<f64>>, Ran)) -> (Vec<Complex<R>>, Ran) {
-    (solution.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect(), ran)
+fn in_precision<R: Vectors>((solution, ran, checked): Solved<f64>) -> Solved<R> {
+    (solution.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect(), ran, checked)
 }
 
 type Watched<'a> = (&'a mut dyn Watcher, Option<&'a SavedState>);
@@ -315,7 +358,8 @@ impl<M: Model> Source<'_, M> {
     }
 
     fn is_normal(&self) -> bool {
-        self.solve.method != Method::BiCgStab && !self.solve.operator.is_positive()
+        let even_odd = self.solve.preconditioning == Preconditioning::EvenOdd;
+        self.solve.method != Method::BiCgStab && !self.solve.operator.is_positive(even_odd)
     }
 
     /// The solution in site order, by a recurrence in one precision.
@@ -324,7 +368,7 @@ impl<M: Model> Source<'_, M> {
         backend: &B,
         lattice: Lattice,
         watched: Watched<'_>,
-    ) -> Result<(Vec<Complex<R>>, Ran), SolveError> {
+    ) -> Result<Solved<R>, SolveError> {
         match self.solve.preconditioning {
             Preconditioning::None => {
                 let mut system = self.full::<R, B>(backend, lattice)?;
@@ -343,7 +387,7 @@ impl<M: Model> Source<'_, M> {
         backend: &B,
         lattice: Lattice,
         watched: Watched<'_>,
-    ) -> Result<(Vec<Complex<f64>>, Ran), SolveError> {
+    ) -> Result<Solved<f64>, SolveError> {
         let low_lattice = lattice.in_scalar(S::COMPLEX)?;
         match self.solve.preconditioning {
             Preconditioning::None => {
@@ -366,12 +410,15 @@ impl<M: Model> Source<'_, M> {
         backend: &B,
         system: &mut System<B, R, D>,
         iterate: impl FnOnce(&mut System<B, R, D>, &FieldOn<B, R, M::Object>) -> Result<Iterated<B, R, M>, SolveError>,
-    ) -> Result<(Vec<Complex<R>>, Ran), SolveError> {
+    ) -> Result<Solved<R>, SolveError> {
         let mut b = system.zeros_of(self.columns)?;
         let eta = self.on(backend, system.lattice(), Sites::Full)?;
         system.source(&mut b, &eta)?;
         let (psi, ran) = iterate(system, &b)?;
-        Ok((backend.download(&psi)?.to_site_order(), ran))
+        drop(b);
+        let solution = backend.download(&psi)?.to_site_order();
+        let checked = is_f64::<R>().then(|| self.check_on_all_sites(backend, system, &eta, &psi));
+        Ok((solution, ran, checked))
     }
 
     fn by_even_and_odd<'b, R: Vectors, B: Backend>(
@@ -382,7 +429,7 @@ impl<M: Model> Source<'_, M> {
             &mut SchurSystem<'b, B, R, M>,
             &FieldOn<B, R, M::Object>,
         ) -> Result<Iterated<B, R, M>, SolveError>,
-    ) -> Result<(Vec<Complex<R>>, Ran), SolveError> {
+    ) -> Result<Solved<R>, SolveError> {
         let lattice = system.lattice();
         let [even, odd] = Parity::BOTH.map(Sites::Parity);
         let [eta_even, eta_odd] = [self.on(backend, lattice, even)?, self.on(backend, lattice, odd)?];
@@ -391,16 +438,14 @@ impl<M: Model> Source<'_, M> {
         let mut b = system.zeros_of(self.columns)?;
         system.source(&mut b, &source)?;
         let (psi_odd, ran) = iterate(system, &b)?;
+        drop((source, b));
         let mut psi_even = backend.zeros(lattice, even, system.object(self.columns))?;
         system.operator().even_solution(&mut psi_even, &eta_even, &psi_odd)?;
         let mut solution = backend.download(&psi_odd)?.to_site_order();
-        let even_solution = backend.download(&psi_even)?.to_site_order();
-        let (words, extents) = (system.object(self.columns).words(), lattice.extents());
-        for site in (0..extents.volume()).filter(|&site| even.contain(extents.coordinate(site))) {
-            let words = site * words..(site + 1) * words;
-            solution[words.clone()].copy_from_slice(&even_solution[words]);
-        }
-        Ok((solution, ran))
+        backend.download(&psi_even)?.put_into_site_order(&mut solution);
+        let checked = is_f64::<R>()
+            .then(|| self.check_even_and_odd(backend, system, (&eta_even, &eta_odd), (&psi_even, &psi_odd)));
+        Ok((solution, ran, checked))
     }
 
     /// The recurrence from the guess zero, or from where it was left, timed.
@@ -464,76 +509,106 @@ impl<M: Model> Source<'_, M> {
         Ok((psi, ran))
     }
 
-    /// Computes the true residuals in f64.
-    fn check<R: Vectors, B: Backend>(&self, backend: &B, report: &mut SolveReport<R>) -> Result<(), SolveError> {
-        let Self { configuration, solve, columns, .. } = self;
-        let options = |checkerboard| LatticeOptions { lanes: LaneChoice::Auto, nodes: None, checkerboard };
-        let parts = solve.operator.object(1).parts();
-        let psi: Vec<Complex<f64>> =
-            report.solution.iter().map(|c| Complex::new(c.re.to_f64(), c.im.to_f64())).collect();
-
-        let lattice = Lattice::new(configuration.extents(), f64::COMPLEX, options(Checkerboard::FullOnly))?;
-        let mut m = solve.operator.full::<B, f64>(backend, configuration, lattice)?;
-        let norms = |field: &FieldOn<B, f64, M::Object>| backend.rhs_products(field, field, parts, Sum::Exact);
-        let psi_full = backend.upload(self.field(lattice, Sites::Full, &psi)?)?;
-        let eta_full = self.on(backend, lattice, Sites::Full)?;
-        let [mut residual, mut product] = [m.zeros_of(*columns)?, m.zeros_of(*columns)?];
-        m.apply(&mut product, &psi_full, Dagger::No)?;
-        backend.copy(&mut residual, &eta_full)?;
-        backend.axpy(-1.0, &product, &mut residual)?;
-        for (column, (part, whole)) in
-            report.columns.iter_mut().zip(norms(&residual)?.into_iter().zip(norms(&eta_full)?))
-        {
-            column.solution_residual = relative(part, whole);
-        }
-
-        let parts_and_wholes = match solve.preconditioning {
-            // b − Aψ = η − Mψ, or M†(η − Mψ).
-            Preconditioning::None if self.is_normal() => {
-                m.apply(&mut product, &residual, Dagger::Yes)?;
-                let part = norms(&product)?;
-                m.apply(&mut product, &eta_full, Dagger::Yes)?;
-                (part, norms(&product)?)
+    /// The residuals of a solution in a precision below f64: the operator is made anew, in f64.
+    fn check_in_f64<R: Vectors, B: Backend>(&self, backend: &B, solution: &[Complex<R>]) -> Checked {
+        let lattice = self.solve.lattice::<f64>(self.configuration)?;
+        let psi: Vec<Complex<f64>> = solution.iter().map(|c| Complex::new(c.re.to_f64(), c.im.to_f64())).collect();
+        let on = |sites, values: &[Complex<f64>]| -> Result<FieldOn<B, f64, M::Object>, SolveError> {
+            Ok(backend.upload(self.field(lattice, sites, values)?)?)
+        };
+        match self.solve.preconditioning {
+            Preconditioning::None => {
+                let mut system = self.full::<f64, B>(backend, lattice)?;
+                let [eta, psi] = [on(Sites::Full, self.eta)?, on(Sites::Full, &psi)?];
+                self.check_on_all_sites(backend, &mut system, &eta, &psi)
             }
-            Preconditioning::None => (norms(&residual)?, norms(&eta_full)?),
             Preconditioning::EvenOdd => {
-                let lattice = Lattice::new(configuration.extents(), f64::COMPLEX, options(Checkerboard::RedBlack))?;
-                let [even, odd] = Parity::BOTH.map(Sites::Parity);
                 let mut system = self.schur::<f64, B>(backend, lattice)?;
-                let psi = backend.upload(self.field(lattice, odd, &psi)?)?;
-                let [mut source, mut b, mut product] =
-                    [system.zeros_of(*columns)?, system.zeros_of(*columns)?, system.zeros_of(*columns)?];
-                let [eta_even, eta_odd] = [self.on(backend, lattice, even)?, self.on(backend, lattice, odd)?];
-                system.operator().odd_source(&mut source, &eta_even, &eta_odd)?;
-                system.source(&mut b, &source)?;
-                let whole = norms(&b)?;
-                // The residual first, then M†: the other way round would lose digits.
-                system.operator().apply(&mut product, &psi, Dagger::No)?;
-                backend.axpy(-1.0, &product, &mut source)?;
-                system.source(&mut b, &source)?;
-                (norms(&b)?, whole)
+                let [even, odd] = Parity::BOTH.map(Sites::Parity);
+                let [eta_even, eta_odd] = [on(even, self.eta)?, on(odd, self.eta)?];
+                let [psi_even, psi_odd] = [on(even, &psi)?, on(odd, &psi)?];
+                self.check_even_and_odd(backend, &mut system, (&eta_even, &eta_odd), (&psi_even, &psi_odd))
             }
-        };
-        let (parts, wholes) = parts_and_wholes;
-        for (column, (part, whole)) in report.columns.iter_mut().zip(parts.into_iter().zip(wholes)) {
-            column.true_residual = relative(part, whole);
-        }
-        // NaN must fail too.
-        let is_wrong = |column: &&mut SolvedColumn| {
-            column.true_residual.is_nan() || column.true_residual > 10.0 * solve.params.tolerance
-        };
-        match report.columns.iter_mut().find(is_wrong) {
-            None => Ok(()),
-            Some(column) => Err(SolveError::TrueResidual {
-                true_residual: column.true_residual,
-                recurrence: column.info.relative_residual(),
-                tolerance: solve.params.tolerance,
-                precision: R::NAME,
-                iterations: column.info.iterations,
-                history: std::mem::take(&mut column.info.history),
-            }),
         }
     }
+
+    /// The residuals on all sites: b − Aψ = η − Mψ, or M†(η − Mψ).
+    fn check_on_all_sites<R: Vectors, B: Backend, D: Operator<B, R, Object = M::Object>>(
+        &self,
+        backend: &B,
+        system: &mut System<B, R, D>,
+        eta: &FieldOn<B, R, M::Object>,
+        psi: &FieldOn<B, R, M::Object>,
+    ) -> Checked {
+        let [mut residual, mut image] = [system.zeros_of(self.columns)?, system.zeros_of(self.columns)?];
+        system.operator().apply(&mut image, psi, Dagger::No)?;
+        backend.copy(&mut residual, eta)?;
+        backend.axpy(-1.0, &image, &mut residual)?;
+        let [left_of_eta, norms_of_eta] = [self.norms(backend, &residual)?, self.norms(backend, eta)?];
+        system.source(&mut image, eta)?;
+        let norms_of_b = self.norms(backend, &image)?;
+        system.source(&mut image, &residual)?;
+        let left_of_b = self.norms(backend, &image)?;
+        Ok(residuals((left_of_b, norms_of_b), (left_of_eta, norms_of_eta)))
+    }
+
+    /// The residuals on even and odd sites.
+    fn check_even_and_odd<'b, R: Vectors, B: Backend>(
+        &self,
+        backend: &'b B,
+        system: &mut SchurSystem<'b, B, R, M>,
+        (eta_even, eta_odd): (&FieldOn<B, R, M::Object>, &FieldOn<B, R, M::Object>),
+        (psi_even, psi_odd): (&FieldOn<B, R, M::Object>, &FieldOn<B, R, M::Object>),
+    ) -> Checked {
+        let (mut left_of_eta, mut norms_of_eta) = (vec![0.0; self.columns], vec![0.0; self.columns]);
+        for (eta, [psi, other]) in [(eta_even, [psi_even, psi_odd]), (eta_odd, [psi_odd, psi_even])] {
+            let zeros = || backend.zeros(*eta.lattice(), eta.sites(), eta.kind());
+            let [mut residual, mut image]: [FieldOn<B, R, M::Object>; 2] = [zeros()?, zeros()?];
+            let pieces = system.operator().pieces();
+            backend.copy(&mut residual, eta)?;
+            pieces.mooee(&mut image, psi, Dagger::No)?;
+            backend.axpy(-1.0, &image, &mut residual)?;
+            pieces.meooe(&mut image, other, Dagger::No)?;
+            backend.axpy(-1.0, &image, &mut residual)?;
+            add(&mut left_of_eta, &self.norms(backend, &residual)?);
+            add(&mut norms_of_eta, &self.norms(backend, eta)?);
+        }
+        let [mut source, mut image] = [system.zeros_of(self.columns)?, system.zeros_of(self.columns)?];
+        system.operator().odd_source(&mut source, eta_even, eta_odd)?;
+        system.source(&mut image, &source)?;
+        let norms_of_b = self.norms(backend, &image)?;
+        // The residual first, then M†: the other way round would lose digits.
+        system.operator().apply(&mut image, psi_odd, Dagger::No)?;
+        backend.axpy(-1.0, &image, &mut source)?;
+        system.source(&mut image, &source)?;
+        let left_of_b = self.norms(backend, &image)?;
+        Ok(residuals((left_of_b, norms_of_b), (left_of_eta, norms_of_eta)))
+    }
+
+    /// |x|² of each column.
+    fn norms<R: Vectors, B: Backend>(
+        &self,
+        backend: &B,
+        x: &FieldOn<B, R, M::Object>,
+    ) -> Result<Vec<f64>, BackendError> {
+        backend.rhs_products(x, x, self.solve.operator.object(1).parts(), Sum::Exact)
+    }
+}
+
+/// Whether `R` is f64, so that residuals need no other operator.
+fn is_f64<R: Real>() -> bool {
+    R::BITS == 64
+}
+
+/// Residuals of each column, from the squared norms of what is left and of the whole.
+fn residuals(system: (Vec<f64>, Vec<f64>), solution: (Vec<f64>, Vec<f64>)) -> Vec<Residuals> {
+    let ratios = |(left, whole): (Vec<f64>, Vec<f64>)| left.into_iter().zip(whole).map(|(l, w)| relative(l, w));
+    let both = ratios(system).zip(ratios(solution));
+    both.map(|(system, solution)| Residuals { system, solution }).collect()
+}
+
+fn add(to: &mut [f64], values: &[f64]) {
+    to.iter_mut().zip(values).for_each(|(to, value)| *to += value);
 }
 
 type Iterated<B, R, M> = (FieldOn<B, R, <M as Model>::Object>, Ran);

@@ -3,112 +3,33 @@
 
 use std::fmt;
 
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{
     AcceleratorThreads, Checkerboard, DIMENSIONS, Extents, LEGS, LaneChoice, LaneWidth, Lattice, LatticeOptions,
     LayoutError, Leg, LegOrder, Parity, Sites,
 };
 use lanefield_reference::links::{BoundaryPhases, Phase};
 use lanefield_reference::random::{Stream, bits};
-use lanefield_reference::real::Real;
+use lanefield_reference::real::Precision;
 
-use crate::backend::opencl::{
-    AccessWidth, Accumulators, GroupSize, LaneForm, LinkLoads, LinkSharing, Mapping, Neighbours, SiteOrder, Stores,
-    Traversal, Tuning, Walk,
-};
-
-use super::data::{Links, Numbers, TestData};
 use super::{VerifyError, VerifyOptions};
+use crate::backend::opencl::Tuning;
+use crate::kernel::{Links, Numbers, TestData};
 
-/// The precision of a case's fields.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Precision {
-    /// f32.
-    Single,
-    /// f64.
-    Double,
-}
-
-impl Precision {
-    /// Both.
-    pub const BOTH: [Self; 2] = [Self::Single, Self::Double];
-}
-
-/// How a device lays fields out, and builds and launches kernels: choices that change no bit. The default is that of the device.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
-pub struct KernelBuild {
-    /// Bytes of an access.
-    pub access: Option<AccessWidth>,
-    /// The order of outer sites in memory.
-    pub site_order: Option<SiteOrder>,
-    /// Choices of stencil kernels.
-    pub tuning: Tuning,
-    /// Where kernels that go on from a hop add it up.
-    pub accumulators: Option<Accumulators>,
-}
-
-impl KernelBuild {
-    fn drawn(draws: &mut Draws) -> Self {
-        let block = std::array::from_fn(|_| draws.one_of(&[1, 2, 3, 8]));
-        let tuning = Tuning {
-            link_loads: Some(draws.one_of(&[LinkLoads::Cached, LinkLoads::PastL1])),
-            stores: Some(draws.one_of(&[Stores::Cached, Stores::Streaming])),
-            walk: Some(draws.one_of(&[Walk::EachGroupOnce, Walk::Persistent(None), Walk::Persistent(Some(1))])),
-            // A build for each lattice, so not always.
-            traversal: draws.one_of(&[Some(Traversal::Memory), Some(Traversal::Blocks(block))]),
-            mapping: Some(draws.one_of(&Mapping::ALL)),
-            group_size: Some(draws.one_of(&GroupSize::ALL)),
-            most_registers: draws.one_of(&[None, Some(0), Some(96)]),
-            lane_form: Some(draws.one_of(&LaneForm::ALL)),
-            neighbours: Some(draws.one_of(&Neighbours::ALL)),
-            link_sharing: Some(draws.one_of(&LinkSharing::ALL)),
-        };
-        let subdomains = std::array::from_fn(|_| draws.one_of(&[1, 2, 3, 4]));
-        Self {
-            access: Some(draws.one_of(&AccessWidth::ALL)),
-            site_order: Some(draws.one_of(&[SiteOrder::Lexicographic, SiteOrder::Subdomains(subdomains)])),
-            tuning,
-            accumulators: Some(draws.one_of(&[Accumulators::Registers, Accumulators::LocalMemory])),
-        }
+/// What a device lays out, builds and launches in another way: choices that change no bit. What counts work-items or components is left open.
+fn drawn_tuning(draws: &mut Draws) -> Tuning {
+    const COUNTS: [&str; 5] =
+        ["accelerator-threads", "rhs-per-work-item", "rhs-per-group", "work-items", "rhs-per-launch"];
+    let mut tuning = Tuning::OPEN;
+    for parameter in Tuning::PARAMETERS.iter().filter(|parameter| !COUNTS.contains(&parameter.name)) {
+        // The values are the parameter's own.
+        let _ = parameter.set(&mut tuning, draws.one_of(parameter.tried));
     }
-}
-
-impl fmt::Display for KernelBuild {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if *self == Self::default() {
-            return f.write_str("kernels by default");
-        }
-        let Self { access, site_order, tuning, accumulators } = self;
-        let Tuning { link_loads, stores, walk, traversal, mapping, group_size, .. } = tuning;
-        let Tuning { most_registers, lane_form, neighbours, link_sharing, .. } = tuning;
-        if let Some(access) = access {
-            write!(f, "access {access}")?;
-        }
-        for (name, value) in [
-            ("sites", site_order.map(|x| x.to_string())),
-            ("links", link_loads.map(|x| format!("{x:?}"))),
-            ("stores", stores.map(|x| format!("{x:?}"))),
-            ("walk", walk.map(|x| format!("{x:?}"))),
-            ("traversal", traversal.map(|x| format!("{x:?}"))),
-            ("mapping", mapping.map(|x| format!("{x:?}"))),
-            ("groups", group_size.map(|x| format!("{x:?}"))),
-            ("registers", most_registers.map(|x| format!("{x:?}"))),
-            ("lanes", lane_form.map(|x| format!("{x:?}"))),
-            ("neighbours", neighbours.map(|x| format!("{x:?}"))),
-            ("sharing", link_sharing.map(|x| format!("{x:?}"))),
-            ("accumulators", accumulators.map(|x| format!("{x:?}"))),
-        ] {
-            if let Some(value) = value {
-                write!(f, " {name} {value}")?;
-            }
-        }
-        Ok(())
-    }
+    tuning
 }
 
 /// One random case.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Case {
+pub struct RandomCase {
     /// Its number, which with the seed repeats it.
     pub number: u64,
     /// Precision of the fields.
@@ -117,33 +38,33 @@ pub struct Case {
     pub lattice: Lattice,
     /// Outer sites a work-group on a device; also the number of threads where the CPU is under test.
     pub threads: AcceleratorThreads,
-    /// How a device lays fields out, and builds and launches kernels.
-    pub build: KernelBuild,
+    /// How a device lays fields out, and builds and launches kernels, with the outer sites of a work-group.
+    pub tuning: Tuning,
     /// Boundary phases.
     pub boundary: BoundaryPhases,
     /// Leg order.
     pub legs: LegOrder,
     /// Links.
     pub links: Links,
-    /// Spinors.
-    pub spinors: Numbers,
-    /// Colour vectors a site that the Laplacian takes, of the same numbers as the spinors.
-    pub colour_vectors: usize,
+    /// Numbers of the other fields.
+    pub numbers: Numbers,
+    /// Components a site of kernels that take several.
+    pub parts: usize,
     /// Where the data come from.
     pub data: TestData,
 }
 
-impl fmt::Display for Case {
+impl fmt::Display for RandomCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { number, lattice, threads, build, boundary, legs, links, spinors, .. } = self;
+        let Self { number, lattice, threads, tuning, boundary, legs, links, numbers, .. } = self;
         let (extents, nodes, width) = (lattice.extents(), lattice.nodes(), lattice.width());
         write!(f, "case {number}: lattice {extents}, {width}-byte lanes cut {nodes}, {threads} accelerator threads, ")?;
-        write!(f, "{build}, ")?;
-        write!(f, "boundary {boundary}, legs {legs}, {links} links, {spinors} spinors")
+        write!(f, "tuning {tuning}, ")?;
+        write!(f, "boundary {boundary}, legs {legs}, {links} links, {numbers} numbers")
     }
 }
 
-impl Case {
+impl RandomCase {
     /// The sites on which fields of the lattice can live.
     pub fn sites(&self) -> &'static [Sites] {
         sites_of(&self.lattice)
@@ -207,7 +128,7 @@ pub(super) struct Plan<'o> {
 impl<'o> Plan<'o> {
     /// The plan of a run.
     pub fn new(options: &'o VerifyOptions) -> Result<Self, VerifyError> {
-        Ok(Self { options, widths: [widths::<f32>(options)?, widths::<f64>(options)?] })
+        Ok(Self { options, widths: [widths(options, Precision::F32)?, widths(options, Precision::F64)?] })
     }
 
     /// The lane widths of f32 and of f64.
@@ -217,7 +138,7 @@ impl<'o> Plan<'o> {
 
     /// Whether a case goes through kernels that take long to build: those of the first lane width of its precision, and where programs need
     /// not be few of every third.
-    pub fn is_thorough(&self, case: &Case) -> bool {
+    pub fn is_thorough(&self, case: &RandomCase) -> bool {
         let widths = &self.widths[case.precision as usize];
         let position = widths.iter().position(|&width| width == case.lattice.width());
         position.is_some_and(|position| position == 0 || !self.options.few_programs && position.is_multiple_of(3))
@@ -229,15 +150,12 @@ impl<'o> Plan<'o> {
     }
 
     /// Case number `number`: f32 and f64 in turn, each going round its lane widths.
-    pub fn case(&self, number: u64) -> Result<Case, LayoutError> {
-        let (precision, turn) = (Precision::BOTH[(number % 2) as usize], number / 2);
+    pub fn case(&self, number: u64) -> Result<RandomCase, LayoutError> {
+        let (precision, turn) = (Precision::OF_ARITHMETIC[(number % 2) as usize], number / 2);
         let widths = &self.widths[(number % 2) as usize];
         let round = turn / widths.len() as u64;
         let width = widths[(turn % widths.len() as u64) as usize];
-        let scalar = match precision {
-            Precision::Single => <f32 as Real>::COMPLEX,
-            Precision::Double => <f64 as Real>::COMPLEX,
-        };
+        let scalar = precision.scalar();
         let options = self.options;
         let mut draws = Draws::of_case(options.seed, number);
         let large = options.large_lattices && round % ROUNDS == ROUNDS - 1;
@@ -274,21 +192,21 @@ impl<'o> Plan<'o> {
         };
         let arbitrary = Links::Arbitrary(draws.one_of(&[Numbers::Ordinary, Numbers::Wide, Numbers::Special]));
         let links = if round == 0 { Links::Hot } else { draws.one_of(&[Links::Hot, arbitrary]) };
-        let spinors = if round == 0 { Numbers::Ordinary } else { draws.one_of(&Numbers::ALL) };
+        let numbers = if round == 0 { Numbers::Ordinary } else { draws.one_of(&Numbers::ALL) };
         let threads = self.threads(precision, width, nsimd, round)?;
-        let build = self.build(precision, width);
+        let tuning = Tuning { accelerator_threads: Some(threads), ..self.tuning(precision, width) };
         let data = TestData::of_case(options.seed, number);
-        let colour_vectors = 1 + draws.below(4);
-        Ok(Case { number, precision, lattice, threads, build, boundary, legs, links, spinors, colour_vectors, data })
+        let parts = 2 + draws.below(3);
+        Ok(RandomCase { number, precision, lattice, threads, tuning, boundary, legs, links, numbers, parts, data })
     }
 
     /// Every second lane width takes its kernels in a way that is drawn, one for the whole run: programs shall be few.
-    fn build(&self, precision: Precision, width: LaneWidth) -> KernelBuild {
+    fn tuning(&self, precision: Precision, width: LaneWidth) -> Tuning {
         let position = self.widths[precision as usize].iter().position(|&known| known == width).unwrap_or(0);
         if (position as u64 + precision as u64 + self.options.seed).is_multiple_of(2) {
-            return KernelBuild::default();
+            return Tuning::OPEN;
         }
-        KernelBuild::drawn(&mut Draws::of_run(self.options.seed, 1 << 33 | build_subject(precision, width)))
+        drawn_tuning(&mut Draws::of_run(self.options.seed, 1 << 33 | build_subject(precision, width)))
     }
 
     /// The default and one drawn number of accelerator threads in turn for each lane width; where programs shall be few, one of
@@ -320,20 +238,20 @@ impl<'o> Plan<'o> {
 }
 
 /// The lane widths of a precision: all, or that which the user fixed; where programs shall be few, the default one and a drawn one.
-fn widths<R: Vectors>(options: &VerifyOptions) -> Result<Vec<LaneWidth>, VerifyError> {
+fn widths(options: &VerifyOptions, precision: Precision) -> Result<Vec<LaneWidth>, VerifyError> {
     let fits = |width: &LaneWidth| {
         let threads = options.accelerator_threads.map_or(1, AcceleratorThreads::get);
-        width.nsimd(R::COMPLEX).is_ok_and(|nsimd| nsimd * threads <= options.most_work_items)
+        width.nsimd(precision.scalar()).is_ok_and(|nsimd| nsimd * threads <= options.most_work_items)
     };
     let all: Vec<LaneWidth> = LaneWidth::ALL.into_iter().filter(fits).collect();
     if let LaneChoice::Width(width) = options.lanes {
         // 8 bytes hold no complex double; f64 then takes the narrowest lanes there are.
-        let fixed = if width.nsimd(R::COMPLEX).is_ok() { Some(width) } else { all.first().copied() };
+        let fixed = if width.nsimd(precision.scalar()).is_ok() { Some(width) } else { all.first().copied() };
         return fixed.filter(|w| all.contains(w)).map(|width| vec![width]).ok_or_else(|| too_large(options));
     }
     if options.few_programs && all.len() > 2 {
         let others: Vec<LaneWidth> = all.iter().copied().filter(|&width| width != LaneWidth::DEFAULT).collect();
-        let other = Draws::of_run(options.seed, u64::from(R::BITS) << 40).one_of(&others);
+        let other = Draws::of_run(options.seed, (precision.bits() as u64) << 40).one_of(&others);
         let default = if all.contains(&LaneWidth::DEFAULT) { LaneWidth::DEFAULT } else { all[0] };
         return Ok(vec![default, other]);
     }

@@ -3,12 +3,15 @@
 
 use std::fmt;
 
-use lanefield_reference::field::{Field, FieldError, SiteObject};
+use lanefield_reference::field::{FieldData, FieldError, Object};
 use lanefield_reference::layout::{Coordinate, Place};
 use lanefield_reference::real::Real;
 use num_complex::Complex;
 use rayon::prelude::*;
 use serde::Serialize;
+
+use crate::backend::HostField;
+use crate::in_precision;
 
 /// Two real numbers with different bits.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -107,7 +110,12 @@ impl fmt::Display for FieldMismatch {
 #[serde(rename_all = "snake_case")]
 pub enum Mismatch {
     /// A field.
-    Field(Box<FieldMismatch>),
+    Field {
+        /// Its name among the kernel's arguments.
+        name: String,
+        /// Where it differs.
+        mismatch: Box<FieldMismatch>,
+    },
     /// A number: a norm, or a part of an inner product.
     Scalar {
         /// What it is.
@@ -141,7 +149,7 @@ pub enum Mismatch {
 impl fmt::Display for Mismatch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Field(field) => field.fmt(f),
+            Self::Field { name, mismatch } => write!(f, "{name}: {mismatch}"),
             Self::Scalar { what, difference } => write!(f, "{what}: {difference}"),
             Self::History { iteration, difference } => write!(f, "|r|² of iteration {iteration}: {difference}"),
             Self::Iterations { found, expected } => {
@@ -160,11 +168,11 @@ const CHUNK: usize = 1 << 14;
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] for fields on different sites or extents, or of different objects.
-pub fn compare_fields<R: Real, K: SiteObject>(
-    found: &Field<R, K>,
-    expected: &Field<R, K>,
+pub fn compare_fields<R: Real>(
+    found: &FieldData<R>,
+    expected: &FieldData<R>,
 ) -> Result<Option<FieldMismatch>, FieldError> {
-    let place = |field: &Field<R, K>| (field.lattice().extents(), field.sites(), field.kind());
+    let place = |field: &FieldData<R>| (field.lattice().extents(), field.sites(), field.object());
     if place(found) != place(expected) {
         return Err(FieldError::Mismatch {
             what: "comparing fields",
@@ -181,16 +189,35 @@ pub fn compare_fields<R: Real, K: SiteObject>(
     Ok(search(found, expected))
 }
 
+/// The same of fields whose precision is known at run time: what differs, and how many real components were compared.
+///
+/// # Errors
+/// As [`compare_fields`], and for fields of different precisions.
+pub fn compare_host_fields(
+    found: &HostField,
+    expected: &HostField,
+) -> Result<(Option<FieldMismatch>, u64), FieldError> {
+    let mismatch = || FieldError::Mismatch {
+        what: "comparing fields",
+        left: found.shape().describe(),
+        right: expected.shape().describe(),
+    };
+    in_precision!(expected.shape().precision, R => {
+        let (Some(found), Some(expected)) = (found.get::<R>(), expected.get::<R>()) else { return Err(mismatch()) };
+        Ok((compare_fields(found, expected)?, expected.reals().len() as u64))
+    })
+}
+
 fn same_numbers<R: Real>(found: &[R], expected: &[R]) -> bool {
     bytemuck::cast_slice::<R, u8>(found) == bytemuck::cast_slice::<R, u8>(expected)
         || found.iter().zip(expected).all(|(found, expected)| found.same_bits(*expected))
 }
 
 /// Compares site by site, in site order.
-fn search<R: Real, K: SiteObject>(found: &Field<R, K>, expected: &Field<R, K>) -> Option<FieldMismatch> {
-    let (extents, sites, words) = (found.lattice().extents(), found.sites(), found.kind().words());
-    let spinor = words == lanefield_reference::field::Spinors::WORDS && found.kind().name() == "spinor";
-    let value = |field: &Field<R, K>, place: Place, word: usize| -> Complex<R> {
+fn search<R: Real>(found: &FieldData<R>, expected: &FieldData<R>) -> Option<FieldMismatch> {
+    let (extents, sites, words) = (found.lattice().extents(), found.sites(), found.object().words());
+    let spinor = found.object() == Object::Spinors(1);
+    let value = |field: &FieldData<R>, place: Place, word: usize| -> Complex<R> {
         let nsimd = field.lattice().nsimd();
         field.words()[(place.osite * words + word) * nsimd + place.lane]
     };

@@ -1,221 +1,191 @@
-//! Every kernel on one random case, on all the sites that its lattice has: the backend under test against the reference.
+//! Every kernel of the list on one random case, with all arguments that its specification asks for: the backend under test against the CPU
+//! kernel, or the CPU kernel against the plain loops.
 
-use lanefield_reference::field::{ColourVectors, Field, SiteObject, Spinors};
+use lanefield_reference::field::DoubledGauge;
 use lanefield_reference::gauge::Configuration;
-use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Sites, Stencil};
-use lanefield_reference::links::{DoubledGauge, double};
-use lanefield_reference::sixteen::Sixteen;
+use lanefield_reference::layout::{Parity, Sites};
+use lanefield_reference::links::LinkFormat;
+use lanefield_reference::real::Precision;
 
-use super::compare::{Difference, Mismatch, compare_fields};
-use super::data::Numbers;
-use super::{Case, Compared, HopInputs, Reference, Rows, Subject, VerifyError};
+use super::compare::{Difference, Mismatch, compare_host_fields};
+use super::report::Subject;
+use super::{Against, Compared, RandomCase, Rows, VerifyError};
 use crate::backend::{Backend, Cpu, Sum};
-use crate::operator::HopParameters;
+use crate::in_precision;
+use crate::kernel::{self, Case, CaseOptions, Geometry, Kernel, Outcome, PlainLinks};
+
+/// Components of a right-hand side, and of a site, in kernels of several right-hand sides.
+const RHS_PARTS: usize = 2;
+const PARTS_OF_RHS: usize = 6;
+/// Spinors a site of matrices along s: always as many, so that devices build kernels for few sizes of groups.
+const PARTS_ALONG_S: usize = 4;
 
 /// One case on one backend.
-pub(super) struct KernelChecks<'a, B, P> {
+pub(super) struct KernelChecks<'a, B> {
     pub tested: &'a B,
-    pub reference: &'a P,
-    /// Makes data, and compares.
+    pub against: Against,
+    /// Makes data, compares, and is what devices are compared with.
     pub host: &'a Cpu,
-    pub case: &'a Case,
+    pub case: &'a RandomCase,
     /// Whether kernels that take long to build are checked too.
     pub thorough: bool,
 }
 
-type Host<R> = Field<R, Spinors>;
-
-impl<B: Backend, P: Reference + Sync> KernelChecks<'_, B, P> {
-    /// Every kernel on every set of sites.
-    pub fn run<R: Vectors>(&self, rows: &mut Rows) -> Result<(), VerifyError> {
-        let Self { case, host, .. } = self;
-        let configuration = host.install(|| case.data.configuration::<R>(case.lattice.extents(), case.links))?;
-        for &sites in case.sites() {
-            self.hop::<R>(rows, &configuration, sites)?;
-            self.laplace_hop::<R>(rows, &configuration, sites)?;
-            self.vectors::<R>(rows, sites)?;
-            self.sums::<R>(rows, sites)?;
+impl<B: Backend> KernelChecks<'_, B> {
+    /// Every kernel on every set of sites that it takes.
+    pub fn run(&self, rows: &mut Rows) -> Result<(), VerifyError> {
+        let Self { case, thorough, .. } = *self;
+        self.in_precision(rows, case.precision)?;
+        match case.precision == Precision::F32 && thorough {
+            true => self.in_precision(rows, Precision::Half),
+            false => Ok(()),
         }
-        match R::BITS {
-            64 => self.convert::<R, f32>(rows)?,
-            _ => self.convert::<R, f64>(rows)?,
-        }
-        if self.thorough {
-            self.clover::<R>(rows, &configuration)?;
-            self.columns::<R>(rows)?;
-            self.convert::<R, Sixteen>(rows)?;
-        }
-        self.along_s::<R>(rows)
     }
 
-    /// The kernels that solves in 16-bit storage run through, on one of the sets of sites. `R` is f32's lattice's 16-bit storage.
-    pub fn run_stored<R: Vectors>(&self, rows: &mut Rows) -> Result<(), VerifyError> {
-        let Self { case, host, .. } = self;
-        let configuration = host.install(|| case.data.configuration::<R>(case.lattice.extents(), case.links))?;
-        let sites = case.sites()[case.number as usize / 2 % case.sites().len()];
-        self.hop::<R>(rows, &configuration, sites)?;
-        self.vectors::<R>(rows, sites)?;
-        self.sums::<R>(rows, sites)?;
-        self.clover::<R>(rows, &configuration)?;
-        self.columns::<R>(rows)?;
-        self.convert::<R, f32>(rows)?;
-        self.convert::<R, f64>(rows)?;
-        self.along_s::<R>(rows)
-    }
-
-    fn spinor<R: Vectors>(&self, sites: Sites, field: u32) -> Result<Host<R>, VerifyError> {
-        let Self { case, host, .. } = self;
-        Ok(host.install(|| case.data.spinor(case.lattice, sites, case.spinors, field))?)
-    }
-
-    /// Compares a field of the backend under test with the reference's.
-    pub(super) fn compare<R: Vectors, K: SiteObject>(
-        &self,
-        found: &B::Field<R, K>,
-        expected: &Field<R, K>,
-    ) -> Result<Compared, VerifyError> {
-        self.same(&self.tested.download(found)?, expected)
-    }
-
-    /// Compares two fields of the host.
-    pub(super) fn same<R: Vectors, K: SiteObject>(
-        &self,
-        found: &Field<R, K>,
-        expected: &Field<R, K>,
-    ) -> Result<Compared, VerifyError> {
-        let mismatch = self.host.install(|| compare_fields(found, expected))?;
-        Ok(Compared {
-            components: found.reals().len() as u64,
-            mismatch: mismatch.map(|mismatch| Mismatch::Field(Box::new(mismatch))),
-        })
-    }
-
-    fn hop<R: Vectors>(&self, rows: &mut Rows, configuration: &Configuration, sites: Sites) -> Result<(), VerifyError> {
-        let Self { tested, reference, host, case, .. } = *self;
-        let (lattice, legs) = (case.lattice, case.legs);
-        let source = self.spinor::<R>(sites.neighbours(), 0)?;
-        let held_source = tested.upload(source.clone())?;
-        let stencil = Stencil::new(lattice, sites)?;
-        let held_stencil = tested.stencil(stencil.clone())?;
-        // A result must not depend on what was there before.
-        let mut out = tested.upload(self.spinor::<R>(sites, 1)?)?;
-        for &format in case.links.formats().iter().filter(|&&format| tested.takes_links::<R>(format).is_ok()) {
-            let kind = DoubledGauge { format, boundary: case.boundary };
-            let links = host.install(|| double(configuration, lattice, sites, kind))?;
-            let held_links = tested.upload(links.clone())?;
-            let parameters = HopParameters { boundary: case.boundary, links: format, legs };
-            let inputs = HopInputs { configuration, parameters, links: &links, stencil: &stencil };
-            for dagger in Dagger::BOTH {
-                let words = || format!("{case}, {sites} sites");
-                rows.check::<R>(Subject::Hop(format, dagger), (case.number, &words), || {
-                    tested.hop(&mut out, &held_stencil, &held_links, &held_source, legs, dagger)?;
-                    let expected = host.install(|| reference.hop(&inputs, &source, dagger))?;
-                    self.compare(&out, &expected)
-                })?;
+    fn in_precision(&self, rows: &mut Rows, precision: Precision) -> Result<(), VerifyError> {
+        let Self { case, host, thorough, .. } = *self;
+        let extents = case.lattice.extents();
+        let configuration =
+            host.install(|| in_precision!(precision, R => case.data.configuration::<R>(extents, case.links)))?;
+        for kernel in kernel::all().filter(|kernel| kernel.is_launched() && kernel.takes(precision)) {
+            if !thorough && takes_long_to_build(kernel) {
+                continue;
+            }
+            for sites in self.sites_of(kernel, precision) {
+                for links in self.formats(kernel, precision) {
+                    self.check(rows, kernel, (precision, sites, links), &configuration)?;
+                }
             }
         }
         Ok(())
     }
 
-    fn laplace_hop<R: Vectors>(
+    /// The sites of a kernel's target: all that there are of a stencil, in turn one of them of kernels that know no sites.
+    fn sites_of(&self, kernel: &Kernel, precision: Precision) -> Vec<Sites> {
+        let case = self.case;
+        let all = case.sites();
+        let turn = case.number as usize / 2;
+        if kernel.is_full_only() {
+            return vec![Sites::Full];
+        }
+        if kernel.is_onto_parity_only() {
+            let parities = Parity::BOTH.map(Sites::Parity);
+            return all.iter().copied().filter(|sites| parities.contains(sites)).take(1).collect();
+        }
+        let is_plain_stencil = matches!(kernel.geometry, Geometry::Stencil { accumulates: false, .. });
+        match is_plain_stencil && precision != Precision::Half && kernel.takes_parts(1) {
+            true => all.to_vec(),
+            false => vec![all[turn % all.len()]],
+        }
+    }
+
+    /// How links are stored: in every way that they and the device take; of what takes long to build, in one of them.
+    fn formats(&self, kernel: &Kernel, precision: Precision) -> Vec<LinkFormat> {
+        let case = self.case;
+        if !kernel.reads_links() {
+            return vec![LinkFormat::Full];
+        }
+        let mut formats = case.links.formats().to_vec();
+        formats.retain(|&format| self.tested.takes_links(format, precision).is_ok());
+        match takes_long_to_build(kernel) {
+            true => vec![formats[case.number as usize / 2 % formats.len()]],
+            false => formats,
+        }
+    }
+
+    /// One kernel, in each of the ways that its arguments leave.
+    fn check(
         &self,
         rows: &mut Rows,
+        kernel: &'static Kernel,
+        (precision, sites, format): (Precision, Sites, LinkFormat),
         configuration: &Configuration,
-        sites: Sites,
     ) -> Result<(), VerifyError> {
-        let Self { tested, reference, host, case, .. } = *self;
-        let (lattice, legs, object) = (case.lattice, case.legs, ColourVectors::new(case.colour_vectors));
-        let vectors =
-            |sites, field| host.install(|| case.data.field::<R, _>(lattice, sites, object, case.spinors, field));
-        let source = vectors(sites.neighbours(), 0)?;
-        let held_source = tested.upload(source.clone())?;
-        let stencil = Stencil::new(lattice, sites)?;
-        let held_stencil = tested.stencil(stencil.clone())?;
-        // A result must not depend on what was there before.
-        let mut out = tested.upload(vectors(sites, 1)?)?;
-        let words = || format!("{case}, {sites} sites, {} colour vectors a site", object.count());
-        for &format in case.links.formats().iter().filter(|&&format| tested.takes_links::<R>(format).is_ok()) {
-            let kind = DoubledGauge { format, boundary: case.boundary };
-            let links = host.install(|| double(configuration, lattice, sites, kind))?;
-            let held_links = tested.upload(links.clone())?;
-            let parameters = HopParameters { boundary: case.boundary, links: format, legs };
-            let inputs = HopInputs { configuration, parameters, links: &links, stencil: &stencil };
-            rows.check::<R>(Subject::LaplaceHop(format), (case.number, &words), || {
-                tested.laplace_hop(&mut out, &held_stencil, &held_links, &held_source, legs)?;
-                let expected = host.install(|| reference.laplace_hop(&inputs, &source))?;
-                self.compare(&out, &expected)
+        let case = self.case;
+        let links = DoubledGauge { format, boundary: case.boundary };
+        let along_s = kernel.geometry == Geometry::AlongS;
+        let of_rhs = matches!(kernel.geometry, Geometry::RightHandSides | Geometry::SumOfRightHandSides);
+        let parts = match kernel.geometry {
+            Geometry::AlongS => PARTS_ALONG_S,
+            _ if of_rhs => PARTS_OF_RHS,
+            _ if !kernel.takes_parts(1) || kernel.reads_links() && kernel.takes_parts(case.parts) => case.parts,
+            _ => 1,
+        };
+        let base = CaseOptions {
+            rhs_parts: if of_rhs { RHS_PARTS } else { 1 },
+            ls: along_s.then(|| [1, 2, 4][case.number as usize / 2 % 3]),
+            configuration: kernel.fields().any(|role| is_of_links(role.holds)).then_some(configuration),
+            legs: case.legs,
+            numbers: case.numbers,
+            data: case.data,
+            ..CaseOptions::new(case.lattice, sites, precision, links, parts)
+        };
+        let mut all = vec![base];
+        if along_s {
+            all.push(CaseOptions { matrix_dagger: true, ..base });
+        }
+        if kernel.fields().any(|role| role.holds == kernel::Holds::Converted) {
+            let others = Precision::ALL.into_iter().filter(|&from| from != precision);
+            // The widest lanes of f32, and the narrowest of f64, have no counterpart.
+            let others = others.filter(|from| case.lattice.in_scalar(from.scalar()).is_ok());
+            all = others.map(|from| CaseOptions { from: Some(from), ..base }).collect();
+        }
+        let subject = Subject::of_kernel(kernel, precision, kernel.reads_links().then(|| format.reals()));
+        for options in all {
+            let words = || format!("{case}, {sites} sites, {parts} components a site");
+            rows.check(&subject, (case.number, &words), || {
+                let case = self.host.install(|| Case::new(kernel, &options))?;
+                self.compare(&case, configuration)
             })?;
         }
         Ok(())
     }
 
-    fn vectors<R: Vectors>(&self, rows: &mut Rows, sites: Sites) -> Result<(), VerifyError> {
-        let Self { tested, reference, case, .. } = *self;
-        let [x, y, z] = [self.spinor::<R>(sites, 1)?, self.spinor(sites, 2)?, self.spinor(sites, 3)?];
-        let hold = |field: &Host<R>| tested.upload(field.clone());
-        let held_x = hold(&x)?;
-        let [a, b] = [0, 1].map(|number| case.data.scalar::<R>(scalars(case.spinors), number));
-        let words = || format!("{case}, {sites} sites, a = {a:e}, b = {b:e}");
-        let case = (case.number, &words as &dyn Fn() -> String);
-
-        let mut out = hold(&z)?;
-        rows.check::<R>(Subject::Copy, case, || {
-            tested.copy(&mut out, &held_x)?;
-            self.compare(&out, &x)
-        })?;
-        rows.check::<R>(Subject::Scale, case, || {
-            tested.scale(&mut out, a, &held_x)?;
-            self.compare(&out, &reference.scale(a, &x)?)
-        })?;
-        rows.check::<R>(Subject::Axpy, case, || {
-            let (mut found, mut expected) = (hold(&y)?, y.clone());
-            tested.axpy(a, &held_x, &mut found)?;
-            reference.axpy(a, &x, &mut expected)?;
-            self.compare(&found, &expected)
-        })?;
-        rows.check::<R>(Subject::AxpyNorm, case, || {
-            let (mut found, mut expected) = (hold(&y)?, y.clone());
-            let norm2 = tested.axpy_norm(a, &held_x, &mut found, Sum::Exact)?;
-            let expected_norm2 = reference.axpy_norm(a, &x, &mut expected, Sum::Exact)?;
-            let field = self.compare(&found, &expected)?;
-            Ok(both(field, scalar("|y|²", norm2, expected_norm2)))
-        })?;
-        rows.check::<R>(Subject::CgUpdate, case, || {
-            let [mut psi, mut p] = [hold(&y)?, hold(&x)?];
-            let [mut expected_psi, mut expected_p] = [y.clone(), x.clone()];
-            tested.cg_update(&mut psi, &mut p, &hold(&z)?, a, b)?;
-            reference.cg_update(&mut expected_psi, &mut expected_p, &z, a, b)?;
-            Ok(both(self.compare(&psi, &expected_psi)?, self.compare(&p, &expected_p)?))
-        })?;
-        Ok(())
-    }
-
-    fn sums<R: Vectors>(&self, rows: &mut Rows, sites: Sites) -> Result<(), VerifyError> {
-        let Self { tested, reference, case, .. } = *self;
-        let [x, y] = [self.spinor::<R>(sites, 4)?, self.spinor(sites, 5)?];
-        let [held_x, held_y] = [tested.upload(x.clone())?, tested.upload(y.clone())?];
-        let words = || format!("{case}, {sites} sites");
-        let case = (case.number, &words as &dyn Fn() -> String);
-        rows.check::<R>(Subject::Norm2, case, || {
-            Ok(scalar("|x|²", tested.norm2(&held_x, Sum::Exact)?, reference.norm2(&x, Sum::Exact)?))
-        })?;
-        rows.check::<R>(Subject::InnerProduct, case, || {
-            let found = tested.inner_product(&held_x, &held_y, Sum::Exact)?;
-            let expected = reference.inner_products(&[&x], &y, Sum::Exact)?[0];
-            Ok(both(scalar("Re ⟨x, y⟩", found.re, expected.re), scalar("Im ⟨x, y⟩", found.im, expected.im)))
-        })?;
-        Ok(())
+    /// The kernel on both sides.
+    fn compare(&self, case: &Case, configuration: &Configuration) -> Result<Compared, VerifyError> {
+        let Self { tested, against, host, .. } = *self;
+        let mut held = case.on(tested)?;
+        let sums = held.launch(case, tested, Sum::Exact)?;
+        let found = held.outcome(case, tested, sums)?;
+        let expected = match against {
+            Against::Cpu => case.on_cpu(host, Sum::Exact)?,
+            Against::PlainLoops => {
+                let links = PlainLinks { configuration, boundary: self.case.boundary };
+                case.in_plain_loops(host, &links, Sum::Exact)?
+            }
+        };
+        host.install(|| outcomes(&found, &expected))
     }
 }
 
-/// Scalars that go with spinors of a kind: with tiny ones, such as leave something of them.
-pub(super) fn scalars(spinors: Numbers) -> Numbers {
-    match spinors {
-        Numbers::Tiny => Numbers::Ordinary,
-        other => other,
+/// Kernels of which a compiler of CPUs makes long programs: checked in some of the cases.
+fn takes_long_to_build(kernel: &Kernel) -> bool {
+    match kernel.geometry {
+        Geometry::Stencil { accumulates, .. } => accumulates,
+        Geometry::RightHandSides | Geometry::SumOfRightHandSides | Geometry::Sites | Geometry::Parts { .. } => true,
+        _ => false,
     }
+}
+
+fn is_of_links(holds: kernel::Holds) -> bool {
+    matches!(holds, kernel::Holds::DoubledLinks | kernel::Holds::Links)
+}
+
+/// Compares all that a kernel gave.
+pub(super) fn outcomes(found: &Outcome, expected: &Outcome) -> Result<Compared, VerifyError> {
+    let counts = [found, expected].map(|outcome| (outcome.fields.len() + outcome.sums.len()) as f64);
+    let mut all = scalar("number of results", counts[0], counts[1]);
+    all.components = 0;
+    for ((name, found), (_, expected)) in found.fields.iter().zip(&expected.fields) {
+        let (mismatch, components) = compare_host_fields(found, expected)?;
+        let mismatch =
+            mismatch.map(|mismatch| Mismatch::Field { name: (*name).to_owned(), mismatch: Box::new(mismatch) });
+        all = both(all, Compared { components, mismatch });
+    }
+    for (number, (found, expected)) in found.sums.iter().zip(&expected.sums).enumerate() {
+        all = both(all, scalar(&format!("sum {number}"), *found, *expected));
+    }
+    Ok(all)
 }
 
 pub(super) fn scalar(what: &str, found: f64, expected: f64) -> Compared {

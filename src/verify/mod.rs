@@ -3,21 +3,14 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `case.rs`, `data.rs` | random lattices, layouts and parameters; numbers that are hard on arithmetic |
-//! | `reference.rs` | what is compared with: the CPU reference, or the plain scalar implementation |
-//! | `kernels.rs` | every kernel on one case; those of `clover.rs`, `domain_wall.rs`, `columns.rs` and `convert.rs` there |
-//! | `sums.rs`, `solve.rs` | sums in every form; the history and the solution of a solve |
+//! | `case.rs` | random lattices, layouts and parameters |
+//! | `kernels.rs` | every kernel of the list on one case |
+//! | `sums.rs`, `solve.rs` | sums in every form; the history and the solution of solves of every operator by every method |
 //! | `compare.rs`, `report.rs` | what differs, where, by how much; rows |
 
 mod case;
-mod clover;
-mod columns;
 mod compare;
-mod convert;
-mod data;
-mod domain_wall;
 mod kernels;
-mod reference;
 mod report;
 mod solve;
 mod sums;
@@ -26,21 +19,16 @@ use std::time::Instant;
 
 use lanefield_reference::field::FieldError;
 use lanefield_reference::gauge::{Configuration, GaugeError};
-use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{AcceleratorThreads, LaneChoice, LayoutError, LegOrder};
-use lanefield_reference::links::LinkFormat;
-use lanefield_reference::sixteen::Sixteen;
 use thiserror::Error;
 
-pub use case::{Case, KernelBuild, Precision};
-pub use clover::{CloverFields, CloverHopInputs, CloverInputs};
-pub use compare::{Difference, FieldMismatch, Mismatch, Part, compare_fields, compare_histories};
-pub use data::{Links, Numbers, TestData};
-pub use reference::{HopInputs, Reference, Scalar, Solved};
-pub use report::{ColumnOperation, Failure, Row, Subject, SumOperation, VerifyReport};
+pub use case::RandomCase;
+pub use compare::{Difference, FieldMismatch, Mismatch, Part, compare_fields, compare_histories, compare_host_fields};
+pub use report::{Failure, Row, Subject, VerifyReport};
 
-use crate::backend::opencl::{Retirement, SumOptions};
+use crate::backend::opencl::{Retirement, SumOptions, Tuning};
 use crate::backend::{Backend, BackendError, Cpu, OpenCl, Threads};
+use crate::kernel;
 use crate::solver::SolveError;
 use case::Plan;
 use kernels::KernelChecks;
@@ -163,18 +151,32 @@ impl From<LayoutError> for VerifyError {
     }
 }
 
+/// What a backend is compared with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Against {
+    /// The CPU reference.
+    Cpu,
+    /// The plain loops, which know no layout: what the CPU reference itself is compared with.
+    PlainLoops,
+}
+
+impl Against {
+    /// What it is, for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Cpu => "CPU reference",
+            Self::PlainLoops => "plain scalar implementation",
+        }
+    }
+}
+
 /// A backend that can be put to the test in different configurations.
 pub trait Tested: Backend {
-    /// Takes the number of threads of a case: outer sites a work-group on a device, CPU threads on the CPU.
+    /// Lays fields out, and builds and launches kernels, in the way of a case; a backend that knows only one takes the number of threads.
     ///
     /// # Errors
     /// What the backend reports.
-    fn set_threads(&mut self, threads: AcceleratorThreads) -> Result<(), BackendError>;
-    /// Lays fields out, and builds and launches kernels, in the way of a case; a backend that knows only one goes on as before.
-    ///
-    /// # Errors
-    /// What the backend reports.
-    fn set_build(&mut self, build: KernelBuild) -> Result<(), BackendError>;
+    fn set_tuning(&mut self, tuning: Tuning) -> Result<(), BackendError>;
     /// Takes sums in the way of a case; a backend that knows only one goes on as before.
     fn set_sum_options(&mut self, options: SumOptions);
     /// Whether sums can be finished by retirement count.
@@ -182,17 +184,8 @@ pub trait Tested: Backend {
 }
 
 impl Tested for OpenCl {
-    fn set_threads(&mut self, threads: AcceleratorThreads) -> Result<(), BackendError> {
-        self.set_accelerator_threads(threads);
-        Ok(())
-    }
-
-    fn set_build(&mut self, build: KernelBuild) -> Result<(), BackendError> {
-        let KernelBuild { access, site_order, tuning, accumulators } = build;
-        self.set_access(access.unwrap_or(self.default_access()))?;
-        self.set_site_order(site_order.unwrap_or(self.default_site_order()))?;
-        self.set_tuning(tuning);
-        self.set_accumulators(accumulators);
+    fn set_tuning(&mut self, tuning: Tuning) -> Result<(), BackendError> {
+        Self::set_tuning(self, tuning);
         Ok(())
     }
 
@@ -207,12 +200,9 @@ impl Tested for OpenCl {
 
 impl Tested for Cpu {
     /// More than eight threads would only wait for each other on small lattices.
-    fn set_threads(&mut self, threads: AcceleratorThreads) -> Result<(), BackendError> {
+    fn set_tuning(&mut self, tuning: Tuning) -> Result<(), BackendError> {
+        let threads = tuning.accelerator_threads.unwrap_or_default();
         *self = Self::new(Threads::new(threads.get().min(8)))?;
-        Ok(())
-    }
-
-    fn set_build(&mut self, _: KernelBuild) -> Result<(), BackendError> {
         Ok(())
     }
 
@@ -234,14 +224,14 @@ pub struct Progress {
     pub components: u64,
 }
 
-/// Compares `tested` with `reference` on every case of `options`. Data are made and compared on the threads of `host`. `observe` is told
-/// after each case.
+/// Compares `tested` with `against` on every case of `options`. Data are made and compared on the threads of `host`, which also is the CPU reference.
+/// `observe` is told after each case.
 ///
 /// # Errors
 /// [`VerifyError`] where something could not be run. Bits that differ are in the report.
-pub fn verify<B: Tested, P: Reference + Sync>(
+pub fn verify<B: Tested>(
     tested: &mut B,
-    reference: &P,
+    against: Against,
     host: &Cpu,
     options: &VerifyOptions,
     mut observe: impl FnMut(Progress),
@@ -257,66 +247,49 @@ pub fn verify<B: Tested, P: Reference + Sync>(
         Some(number) if number < cases => vec![number],
         Some(number) => return Err(VerifyError::NoSuchCase { number, last: cases.saturating_sub(1) }),
     };
+    let usual = Tuning { accelerator_threads: options.accelerator_threads, ..Tuning::OPEN };
     let mut rows = Rows::default();
     for (done, &number) in (1..).zip(&numbers) {
         if kernels.contains(&number) {
             let case = plan.case(number)?;
-            tested.set_threads(case.threads)?;
-            tested.set_build(case.build)?;
+            tested.set_tuning(case.tuning)?;
             let thorough = plan.is_thorough(&case);
-            let checks = KernelChecks { tested: &*tested, reference, host, case: &case, thorough };
-            let outcome = match case.precision {
-                Precision::Single => checks.run::<f32>(&mut rows).and_then(|()| match plan.is_thorough(&case) {
-                    true => checks.run_stored::<Sixteen>(&mut rows),
-                    false => Ok(()),
-                }),
-                Precision::Double => checks.run::<f64>(&mut rows),
-            };
-            outcome.map_err(|error| in_case(&case, error))?;
+            let checks = KernelChecks { tested: &*tested, against, host, case: &case, thorough };
+            checks.run(&mut rows).map_err(|error| in_case(&case, error))?;
         } else if number >= first_sum {
             let case = sums.case(number, number - first_sum)?;
-            tested.set_build(KernelBuild::default())?;
-            tested.set_threads(options.accelerator_threads.unwrap_or_default())?;
-            case.run(tested, reference, host, &mut rows).map_err(|error| in_case(&case, error))?;
+            tested.set_tuning(usual)?;
+            case.run(tested, against, host, &mut rows).map_err(|error| in_case(&case, error))?;
         } else {
             let solve = &solves[(number - kernels.end) as usize];
-            tested.set_build(KernelBuild::default())?;
-            tested.set_threads(options.accelerator_threads.unwrap_or_default())?;
-            let outcome = solve.run(number, &*tested, reference, host, &mut rows);
+            tested.set_tuning(usual)?;
+            let outcome = solve.run(number, &*tested, against, host, &mut rows);
             outcome.map_err(|error| in_case(solve, error))?;
         }
         observe(Progress { done, cases: numbers.len() as u64, components: rows.components() });
     }
     let Rows { mut rows } = rows;
-    rows.sort_by_key(|row| (order(row.subject), row.precision));
-    Ok(VerifyReport { tested: tested.describe(), reference: reference.name(), seed: options.seed, rows })
+    rows.sort_by_key(|row| (row.place, row.precision, row.reconstruct));
+    Ok(VerifyReport { tested: tested.describe(), reference: against.name(), seed: options.seed, rows })
+}
+
+/// The rows that a verification has, without running anything: each kernel in each precision that it takes, and each solve.
+///
+/// # Errors
+/// Options that no run can have.
+pub fn rows(options: &VerifyOptions) -> Result<Vec<Subject>, VerifyError> {
+    let kernels = kernel::all().flat_map(|kernel| {
+        let of_precision = move |precision| Subject::of_kernel(kernel, precision, None);
+        kernel.precisions.iter().copied().map(of_precision)
+    });
+    let solves = solve::solves(options)?;
+    let mut rows: Vec<Subject> = kernels.chain(solves.iter().map(|solve| solve.subject())).collect();
+    rows.dedup();
+    Ok(rows)
 }
 
 fn in_case(case: &impl ToString, source: VerifyError) -> VerifyError {
     VerifyError::Case { case: case.to_string(), source: Box::new(source) }
-}
-
-/// Where a row stands in the table.
-fn order(subject: Subject) -> [usize; 3] {
-    match subject {
-        Subject::Hop(format, dagger) => [0, format as usize, dagger as usize],
-        Subject::LaplaceHop(format) => [0, LinkFormat::ALL.len() + format as usize, 0],
-        Subject::CloverTerm => [0, 8, 0],
-        Subject::CloverHop(minus) => [0, 9, minus as usize],
-        Subject::Copy => [1, 0, 0],
-        Subject::Scale => [2, 0, 0],
-        Subject::Axpy => [3, 0, 0],
-        Subject::AxpyNorm => [4, 0, 0],
-        Subject::CgUpdate => [5, 0, 0],
-        Subject::Norm2 => [6, 0, 0],
-        Subject::InnerProduct => [7, 0, 0],
-        Subject::AlongS(form, sum) => [7, 1 + form as usize, sum as usize],
-        Subject::Columns(operation) => [7, 8, operation as usize],
-        Subject::ConvertTo(_) => [7, 9, 0],
-        Subject::Sum(operation, tree) => [8, operation as usize, tree as usize],
-        Subject::HotSolve(preconditioning, format) => [9, preconditioning as usize, format as usize],
-        Subject::FileSolve(preconditioning, format) => [10, preconditioning as usize, format as usize],
-    }
 }
 
 /// The rows so far.
@@ -337,18 +310,18 @@ impl Rows {
     }
 
     /// Runs one check, and enters its time and its outcome into the row that it belongs to.
-    fn check<R: Vectors>(
+    fn check(
         &mut self,
-        subject: Subject,
+        subject: &Subject,
         (number, description): (u64, &dyn Fn() -> String),
         check: impl FnOnce() -> Result<Compared, VerifyError>,
     ) -> Result<&mut Row, VerifyError> {
         let start = Instant::now();
         let Compared { components, mismatch } = check()?;
         let seconds = start.elapsed().as_secs_f64();
-        let known = self.rows.iter().position(|row| row.subject == subject && row.precision == R::NAME);
+        let known = self.rows.iter().position(|row| row.is_of(subject));
         let index = known.unwrap_or_else(|| {
-            self.rows.push(Row::new(subject, R::NAME));
+            self.rows.push(Row::new(subject));
             self.rows.len() - 1
         });
         let row = &mut self.rows[index];

@@ -1,131 +1,29 @@
 //! What a verification found, row by row.
 
-use std::fmt;
-
-use lanefield_reference::kernels::domain_wall::Form;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::links::LinkFormat;
+use lanefield_reference::real::Precision;
 use serde::Serialize;
 
 use super::compare::Mismatch;
-use crate::solver::Preconditioning;
+use crate::kernel::{self, Kernel};
 
-/// An operation that sums over sites.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum SumOperation {
-    /// |x|².
-    Norm2,
-    /// ⟨x, y⟩ for several x.
-    InnerProducts,
-    /// The sum of each word.
-    Words,
-    /// The sum of each word over each slice.
-    Slices,
-    /// y ← a · x + y and |y|².
-    AxpyNorm,
-    /// y ← a · x + b · y and |y|².
-    AxpbyNorm,
+/// What a row is about.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Subject {
+    /// The kernel, by its name, or the solve.
+    pub kernel: String,
+    /// Its precision.
+    pub precision: Precision,
+    /// Reals stored a link, where it reads links.
+    pub reconstruct: Option<usize>,
+    /// Where its row stands in the table: kernels as they are listed, then solves.
+    pub place: usize,
 }
 
-/// An operation on fields of several columns.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum ColumnOperation {
-    /// Columns into a field of their own, and back into another one.
-    TakeAndPut,
-    /// Re ⟨x, y⟩ of each column.
-    Products,
-    /// y ← a · x + y and |y|², with an a for each column.
-    AxpyNorm,
-    /// The two updates of conjugate gradients, with scalars for each column.
-    CgUpdate,
-}
-
-/// What a row of the report compares.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Subject {
-    /// The Wilson hop.
-    Hop(LinkFormat, Dagger),
-    /// The Laplacian's hop, of several colour vectors a site.
-    LaplaceHop(LinkFormat),
-    /// Field strength, clover term, its inverse and the pivots.
-    CloverTerm,
-    /// Blocks times a hop, or blocks times a field minus a hop; with and without dagger.
-    CloverHop(bool),
-    /// out = x.
-    Copy,
-    /// out = a · x.
-    Scale,
-    /// y ← a · x + y.
-    Axpy,
-    /// The same with |y|².
-    AxpyNorm,
-    /// The two updates of conjugate gradients.
-    CgUpdate,
-    /// |x|².
-    Norm2,
-    /// ⟨x, y⟩.
-    InnerProduct,
-    /// A matrix along the fifth dimension, perhaps with a sum; with and without dagger.
-    AlongS(Form, bool),
-    /// An operation on fields of several columns.
-    Columns(ColumnOperation),
-    /// A field in another precision, by its name.
-    ConvertTo(&'static str),
-    /// An operation on random objects of any size, exact, or as a tree.
-    Sum(SumOperation, bool),
-    /// The history of a whole solve on a hot configuration, and its solution.
-    HotSolve(Preconditioning, LinkFormat),
-    /// The same on the configuration that the user gave.
-    FileSolve(Preconditioning, LinkFormat),
-}
-
-impl fmt::Display for Subject {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |preconditioning: &Preconditioning| match preconditioning {
-            Preconditioning::EvenOdd => "even-odd",
-            Preconditioning::None => "full",
-        };
-        match self {
-            Self::Hop(format, Dagger::No) => write!(f, "hop, {format}-real links"),
-            Self::Hop(format, Dagger::Yes) => write!(f, "hop†, {format}-real links"),
-            Self::LaplaceHop(format) => write!(f, "laplace_hop, {format}-real links"),
-            Self::CloverTerm => f.write_str("clover term and inverse"),
-            Self::CloverHop(false) => f.write_str("clover · hop (EOClover)"),
-            Self::CloverHop(true) => f.write_str("clover − hop (OEClover)"),
-            Self::Copy => f.write_str("copy"),
-            Self::Scale => f.write_str("scale"),
-            Self::Axpy => f.write_str("axpy"),
-            Self::AxpyNorm => f.write_str("axpy_norm"),
-            Self::CgUpdate => f.write_str("cg_update"),
-            Self::Norm2 => f.write_str("norm2"),
-            Self::InnerProduct => f.write_str("inner_product"),
-            Self::AlongS(Form::Tridiagonal, false) => f.write_str("tridiagonal along s"),
-            Self::AlongS(Form::Tridiagonal, true) => f.write_str("tridiagonal along s, with sum"),
-            Self::AlongS(Form::Sweep, _) => f.write_str("inverse along s, sweep"),
-            Self::AlongS(Form::Dense, _) => f.write_str("inverse along s, dense"),
-            Self::Columns(ColumnOperation::TakeAndPut) => f.write_str("take_columns, put_columns"),
-            Self::Columns(ColumnOperation::Products) => f.write_str("column_products"),
-            Self::Columns(ColumnOperation::AxpyNorm) => f.write_str("column_axpy_norm"),
-            Self::Columns(ColumnOperation::CgUpdate) => f.write_str("column_cg_update"),
-            Self::ConvertTo(precision) => write!(f, "convert to {precision}"),
-            Self::Sum(operation, tree) => {
-                let operation = match operation {
-                    SumOperation::Norm2 => "norm2",
-                    SumOperation::InnerProducts => "inner_products",
-                    SumOperation::Words => "sum",
-                    SumOperation::Slices => "slice_sums",
-                    SumOperation::AxpyNorm => "axpy_norm",
-                    SumOperation::AxpbyNorm => "axpby_norm",
-                };
-                write!(f, "{operation}, any object, {}", if *tree { "tree" } else { "exact" })
-            }
-            Self::HotSolve(preconditioning, format) => {
-                write!(f, "CG {}, hot, {format}-real links", name(preconditioning))
-            }
-            Self::FileSolve(preconditioning, format) => {
-                write!(f, "CG {}, file, {format}-real links", name(preconditioning))
-            }
-        }
+impl Subject {
+    /// A kernel.
+    pub fn of_kernel(kernel: &'static Kernel, precision: Precision, reconstruct: Option<usize>) -> Self {
+        let place = kernel::all().position(|known| known == kernel).unwrap_or(usize::MAX);
+        Self { kernel: kernel.name.to_owned(), precision, reconstruct, place }
     }
 }
 
@@ -143,10 +41,12 @@ pub struct Failure {
 /// One kernel, or one kind of solve, in one precision.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Row {
-    /// The kernel.
+    /// The kernel, or the solve.
     pub kernel: String,
-    /// "f32", "f64" or "16-bit".
-    pub precision: &'static str,
+    /// Its precision.
+    pub precision: Precision,
+    /// Reals stored a link, where it reads links.
+    pub reconstruct: Option<usize>,
     /// Fields and numbers compared; of a solve, the solves.
     pub comparisons: u64,
     /// Comparisons in which something differed.
@@ -159,24 +59,32 @@ pub struct Row {
     pub seconds: f64,
     /// The first difference.
     pub failure: Option<Failure>,
+    /// Where it stands in the table.
     #[serde(skip)]
-    pub(super) subject: Subject,
+    pub(super) place: usize,
 }
 
 impl Row {
     /// An empty row.
-    pub(super) fn new(subject: Subject, precision: &'static str) -> Self {
+    pub(super) fn new(subject: &Subject) -> Self {
+        let Subject { kernel, precision, reconstruct, place } = subject.clone();
         Self {
-            kernel: subject.to_string(),
+            kernel,
             precision,
+            reconstruct,
             comparisons: 0,
             different: 0,
             components: 0,
             iterations: None,
             seconds: 0.0,
             failure: None,
-            subject,
+            place,
         }
+    }
+
+    /// Whether it is that of a subject.
+    pub(super) fn is_of(&self, subject: &Subject) -> bool {
+        (&self.kernel, self.precision, self.reconstruct) == (&subject.kernel, subject.precision, subject.reconstruct)
     }
 
     /// Whether all that was compared is the same bits.

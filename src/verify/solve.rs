@@ -1,8 +1,10 @@
-//! Whole solves: every |r|² of conjugate gradients as an integer, and the solution, on a hot configuration and on one from a file.
+//! Whole solves: every |r|² as an integer, and the solution, of every operator and every method on a hot configuration, and of Wilson fermions on one
+//! from a file.
 
 use std::fmt;
+use std::sync::Arc;
 
-use lanefield_reference::field::{Field, Spinors};
+use lanefield_reference::field::{Field, Words};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{
@@ -10,141 +12,252 @@ use lanefield_reference::layout::{
 };
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use lanefield_reference::random::{Stream, gaussian_pair};
+use lanefield_reference::real::Precision;
+use lanefield_reference::scalar::{self, ScalarWilson, Stop};
 use num_complex::Complex;
 
 use super::compare::{Mismatch, compare_fields, compare_histories};
-use super::reference::solve_on;
-use super::{Compared, Precision, Reference, Rows, Solved, Subject, VerifyError, VerifyOptions};
-use crate::backend::{Backend, Cpu};
-use crate::operator::{HopParameters, WilsonParameters};
-use crate::solver::{Method, Preconditioning, SolverParams, WilsonSolve};
+use super::report::Subject;
+use super::{Against, Compared, Rows, VerifyError, VerifyOptions};
+use crate::backend::{Backend, BackendError, Cpu};
+use crate::in_precision;
+use crate::kernel;
+use crate::operator::{AnyModel, DefinitionError, HopParameters, Model, ModelTask, definition, definitions};
+use crate::solver::{self, Method, Preconditioning, Solve, SolveError, SolverParams};
 
 /// The extents of the hot configuration: x is cut at 6, which few widths divide.
 const HOT: [usize; DIMENSIONS] = [6, 4, 4, 8];
-/// Masses that take some ten iterations, and some hundred.
-const HOT_MASS: f64 = -0.5;
-const FILE_MASS: f64 = -0.4;
+/// Those for all operators and methods.
+const SMALL: [usize; DIMENSIONS] = [4, 4, 4, 4];
+/// The mass of solves on a file, which take some hundred iterations.
+const FILE_MASS: &str = "-0.4";
 /// Solves that take longer are compared so far.
 const MOST_ITERATIONS: usize = 1000;
+/// The same of those for all operators and methods.
+const FEW_ITERATIONS: usize = 40;
 
 /// One solve.
 pub(super) struct SolveCheck {
-    configuration: std::sync::Arc<Configuration>,
+    configuration: Arc<Configuration>,
     from_file: bool,
     seed: u64,
     precision: Precision,
-    solve: WilsonSolve,
+    model: AnyModel,
+    method: Method,
+    preconditioning: Preconditioning,
+    right_hand_sides: usize,
+    most_iterations: usize,
+    lanes: LaneChoice,
+}
+
+/// How a solve ended.
+struct Solved<R> {
+    /// |r|² of every iteration, of one right-hand side after the other.
+    history: Vec<f64>,
+    /// The solution in site order, or in a few words why there is none.
+    solution: Result<Vec<Complex<R>>, String>,
 }
 
 impl fmt::Display for SolveCheck {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let WilsonParameters { mass, hop: HopParameters { boundary, links, legs } } = self.solve.operator;
+        let HopParameters { boundary, links, legs } = self.model.hop();
         let kind = if self.from_file { "given" } else { "hot" };
-        write!(f, "solve on the {kind} configuration {}, {links}-real links, ", self.configuration.extents())?;
-        let lanes = match self.solve.lanes {
+        write!(f, "{} on the {kind} configuration {}, ", self.model.describe(), self.configuration.extents())?;
+        let lanes = match self.lanes {
             LaneChoice::Auto | LaneChoice::UpTo(_) => "lanes of any width".to_owned(),
             LaneChoice::Width(width) => format!("{width}-byte lanes"),
         };
-        write!(f, "mass {mass}, boundary {boundary}, legs {legs}, {lanes}")
+        write!(f, "reconstruct {links}, boundary {boundary}, legs {legs}, {lanes}")
     }
 }
 
-/// All solves of a run: f32 and f64, even-odd and not, all link formats for the hot configuration, and 18 and 12 reals for the given one.
+/// All solves of a run: Wilson fermions in f32 and f64, even-odd and not, with every gauge compression; then every operator by every method.
 pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyError> {
-    let hot = Configuration::hot(Extents::new(HOT)?, options.seed);
-    let configurations = [Some(hot), options.configuration.clone()];
+    let hot = Arc::new(Configuration::hot(Extents::new(HOT)?, options.seed));
+    let wilson = definition("wilson").map_err(undefined)?;
+    let given = options.configuration.clone().map(Arc::new);
+    let hop = |links| HopParameters {
+        boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME,
+        links,
+        legs: options.legs.unwrap_or_default(),
+    };
     let mut solves = Vec::new();
-    for (from_file, configuration) in [false, true].into_iter().zip(configurations) {
-        let Some(configuration) = configuration.map(std::sync::Arc::new) else { continue };
+    for configuration in [Some(&hot), given.as_ref()].into_iter().flatten() {
+        let from_file = !Arc::ptr_eq(configuration, &hot);
         for preconditioning in [Preconditioning::EvenOdd, Preconditioning::None] {
             // The given one may be large.
             let formats = if from_file { &LinkFormat::OF_ANY_MATRICES[..] } else { &LinkFormat::ALL };
             for &links in formats {
-                for precision in Precision::BOTH {
-                    let lanes = match precision {
-                        Precision::Single => lanes::<f32>(options, configuration.extents(), preconditioning),
-                        Precision::Double => lanes::<f64>(options, configuration.extents(), preconditioning),
-                    };
-                    let params = match precision {
-                        Precision::Single => SolverParams::auto::<f32>(),
-                        Precision::Double => SolverParams::auto::<f64>(),
-                    };
-                    let hop = HopParameters {
-                        boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME,
-                        links,
-                        legs: options.legs.unwrap_or_default(),
-                    };
-                    let mass = if from_file { FILE_MASS } else { HOT_MASS };
-                    let solve = WilsonSolve {
-                        operator: WilsonParameters { mass, hop },
-                        preconditioning,
-                        params: SolverParams { max_iterations: MOST_ITERATIONS, ..params },
-                        lanes,
+                for precision in Precision::OF_ARITHMETIC {
+                    let mass = if from_file { FILE_MASS } else { wilson.verified_mass };
+                    solves.push(SolveCheck {
+                        configuration: Arc::clone(configuration),
+                        from_file,
+                        seed: options.seed,
+                        precision,
+                        model: wilson.model([("mass", mass)], hop(links)).map_err(undefined)?,
                         method: Method::ConjugateGradients,
-                    };
-                    let configuration = std::sync::Arc::clone(&configuration);
-                    solves.push(SolveCheck { configuration, from_file, seed: options.seed, precision, solve });
+                        preconditioning,
+                        right_hand_sides: 1,
+                        most_iterations: MOST_ITERATIONS,
+                        lanes: lanes(options, precision, configuration.extents(), preconditioning),
+                    });
                 }
             }
+        }
+    }
+    let small = Arc::new(Configuration::hot(Extents::new(SMALL)?, options.seed));
+    for definition in definitions() {
+        let mut given = vec![("mass", definition.verified_mass)];
+        if definition.parameters.iter().any(|parameter| parameter.name == "ls") {
+            given.push(("ls", "4"));
+        }
+        let model = definition.model(given, hop(LinkFormat::TwoRows)).map_err(undefined)?;
+        let methods = [
+            (Method::ConjugateGradients, 1, Precision::F32),
+            (Method::ConjugateGradients, 2, Precision::F64),
+            (Method::MixedF32, 1, Precision::F64),
+            (Method::MixedHalf, 1, Precision::F64),
+            (Method::BiCgStab, 1, Precision::F64),
+        ];
+        for (method, right_hand_sides, precision) in methods {
+            let preconditioning = Preconditioning::EvenOdd;
+            solves.push(SolveCheck {
+                configuration: Arc::clone(&small),
+                from_file: false,
+                seed: options.seed,
+                precision,
+                model,
+                method,
+                preconditioning,
+                right_hand_sides,
+                most_iterations: FEW_ITERATIONS,
+                lanes: lanes(options, precision, small.extents(), preconditioning),
+            });
         }
     }
     Ok(solves)
 }
 
+/// An operator that cannot be made.
+fn undefined(error: DefinitionError) -> VerifyError {
+    VerifyError::Backend(BackendError::device(error))
+}
+
 /// The lane width of the run, where it has one and it fits the configuration.
-fn lanes<R: Vectors>(options: &VerifyOptions, extents: Extents, preconditioning: Preconditioning) -> LaneChoice {
+fn lanes(
+    options: &VerifyOptions,
+    precision: Precision,
+    extents: Extents,
+    preconditioning: Preconditioning,
+) -> LaneChoice {
     let checkerboard = match preconditioning {
         Preconditioning::EvenOdd => Checkerboard::RedBlack,
         Preconditioning::None => Checkerboard::FullOnly,
     };
-    let fits = |lanes| Lattice::new(extents, R::COMPLEX, LatticeOptions { lanes, nodes: None, checkerboard }).is_ok();
+    let fits =
+        |lanes| Lattice::new(extents, precision.scalar(), LatticeOptions { lanes, nodes: None, checkerboard }).is_ok();
     if fits(options.lanes) { options.lanes } else { LaneChoice::Auto }
 }
 
 impl SolveCheck {
-    /// Solves on both sides. The reference takes other lanes than the backend under test, where there are any.
-    pub fn run<B: Backend, P: Reference + Sync>(
-        &self,
-        number: u64,
-        tested: &B,
-        reference: &P,
-        host: &Cpu,
-        rows: &mut Rows,
-    ) -> Result<(), VerifyError> {
-        let links = self.solve.operator.hop.links;
-        if self.precision == Precision::Single && tested.takes_links::<f32>(links).is_err() {
-            return Ok(());
-        }
-        match self.precision {
-            Precision::Single => self.compare::<f32, B, P>(number, tested, reference, host, rows),
-            Precision::Double => self.compare::<f64, B, P>(number, tested, reference, host, rows),
+    /// What its row is about.
+    pub fn subject(&self) -> Subject {
+        let method = match (self.method, self.right_hand_sides) {
+            (Method::ConjugateGradients, 1) => "cg",
+            (Method::ConjugateGradients, _) => "cg batch",
+            (Method::MixedF32, _) => "cg f32 inside",
+            (Method::MixedHalf, _) => "cg half inside",
+            (Method::BiCgStab, _) => "bicgstab",
+        };
+        let preconditioning = match self.preconditioning {
+            Preconditioning::EvenOdd => "",
+            Preconditioning::None => ", full",
+        };
+        let file = if self.from_file { ", file" } else { "" };
+        let place = kernel::all().count() + usize::from(self.from_file);
+        Subject {
+            kernel: format!("solve {} {method}{preconditioning}{file}", self.model.name()),
+            precision: self.precision,
+            reconstruct: Some(self.model.hop().links.reals()),
+            place,
         }
     }
 
-    fn compare<R: Vectors, B: Backend, P: Reference + Sync>(
+    /// Whether the plain loops have such a solve: conjugate gradients of Wilson fermions.
+    fn is_in_plain_loops(&self) -> bool {
+        matches!(self.model, AnyModel::Wilson(_))
+            && self.method == Method::ConjugateGradients
+            && self.right_hand_sides == 1
+    }
+
+    /// Solves on both sides. The reference takes other lanes than the backend under test, where there are any.
+    pub fn run<B: Backend>(
         &self,
         number: u64,
         tested: &B,
-        reference: &P,
+        against: Against,
         host: &Cpu,
         rows: &mut Rows,
     ) -> Result<(), VerifyError> {
-        let eta = gaussian_source(self.configuration.extents(), self.seed);
-        let subject = match self.from_file {
-            false => Subject::HotSolve(self.solve.preconditioning, self.solve.operator.hop.links),
-            true => Subject::FileSolve(self.solve.preconditioning, self.solve.operator.hop.links),
-        };
-        let narrow = LaneChoice::Width(LaneWidth::ALL[1]);
-        let other_lanes = WilsonSolve { lanes: narrow, ..self.solve };
+        let links = self.model.hop().links;
+        let low = if self.method == Method::ConjugateGradients { self.precision } else { Precision::F32 };
+        if tested.takes_links(links, low).is_err() || against == Against::PlainLoops && !self.is_in_plain_loops() {
+            return Ok(());
+        }
+        in_precision!(self.precision, R => self.compare::<R, B>(number, tested, against, host, rows))
+    }
+
+    fn compare<R: Vectors, B: Backend>(
+        &self,
+        number: u64,
+        tested: &B,
+        against: Against,
+        host: &Cpu,
+        rows: &mut Rows,
+    ) -> Result<(), VerifyError> {
+        let eta = self.source();
         let mut iterations = 0;
-        let row = rows.check::<R>(subject, (number, &|| format!("case {number}: {self}")), || {
-            let found = solve_on::<R, B>(tested, &self.configuration, &eta, &self.solve)?;
-            let expected = reference.solve::<R>(&self.configuration, &eta, &other_lanes)?;
+        let row = rows.check(&self.subject(), (number, &|| format!("case {number}: {self}")), || {
+            let found = self.solved::<R, B>(tested, &eta, self.lanes)?;
+            let expected = match against {
+                Against::Cpu => self.solved::<R, Cpu>(host, &eta, LaneChoice::Width(LaneWidth::ALL[1]))?,
+                Against::PlainLoops => self.in_plain_loops(&eta),
+            };
             iterations = expected.history.len().saturating_sub(1);
             self.difference(host, &found, &expected)
         })?;
         row.iterations = Some(iterations);
         Ok(())
+    }
+
+    /// On a backend. That it does not converge is an outcome, to be compared like any other.
+    fn solved<R: Vectors, B: Backend>(
+        &self,
+        backend: &B,
+        eta: &[Complex<f64>],
+        lanes: LaneChoice,
+    ) -> Result<Solved<R>, VerifyError> {
+        self.model.run(Run { check: self, backend, eta, lanes, precision: std::marker::PhantomData })
+    }
+
+    fn params(&self) -> SolverParams {
+        let auto = in_precision!(self.precision, R => SolverParams::auto::<R>());
+        SolverParams { max_iterations: self.most_iterations, ..auto }
+    }
+
+    fn in_plain_loops<R: Vectors>(&self, eta: &[Complex<f64>]) -> Solved<R> {
+        let HopParameters { boundary, links, legs } = self.model.hop();
+        let wilson = ScalarWilson { configuration: &self.configuration, boundary, format: links, legs };
+        let params = self.params();
+        let stop = Stop { tolerance: params.tolerance, max_iterations: params.max_iterations };
+        let rounded: Vec<Complex<R>> = eta.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect();
+        let mass = self.model.mass();
+        let scalar::Solution { psi, history, converged } = match self.preconditioning {
+            Preconditioning::EvenOdd => wilson.solve_even_odd(&rounded, mass, stop),
+            Preconditioning::None => wilson.solve(&rounded, mass, stop),
+        };
+        Solved { history, solution: if converged { Ok(psi) } else { Err("no convergence".to_owned()) } }
     }
 
     fn difference<R: Vectors>(
@@ -157,19 +270,19 @@ impl SolveCheck {
         if let Some(mismatch) = compare_histories(&found.history, &expected.history) {
             return Ok(Compared { components, mismatch: Some(mismatch) });
         }
-        let lattice = Lattice::new(
-            self.configuration.extents(),
-            R::COMPLEX,
-            LatticeOptions { checkerboard: Checkerboard::FullOnly, ..LatticeOptions::default() },
-        )?;
+        let options = LatticeOptions { checkerboard: Checkerboard::FullOnly, ..LatticeOptions::default() };
+        let lattice = Lattice::new(self.configuration.extents(), R::COMPLEX, options)?;
         match (&found.solution, &expected.solution) {
             (Ok(found), Ok(expected)) => {
+                let words = Words(expected.len() / self.configuration.extents().volume());
                 let field = |values: &[Complex<R>]| {
-                    host.install(|| Field::from_site_order(lattice, Sites::Full, Spinors::ONE, values))
+                    host.install(|| Field::from_site_order(lattice, Sites::Full, words, values))
                 };
-                let mismatch = compare_fields(&field(found)?, &field(expected)?)?;
-                let components = components + 2 * expected.len() as u64;
-                Ok(Compared { components, mismatch: mismatch.map(|m| Mismatch::Field(Box::new(m))) })
+                let (found, expected) = (field(found)?, field(expected)?);
+                let mismatch = compare_fields(&found, &expected)?;
+                let components = components + expected.reals().len() as u64;
+                let mismatch = mismatch.map(|m| Mismatch::Field { name: "solution".to_owned(), mismatch: Box::new(m) });
+                Ok(Compared { components, mismatch })
             }
             // Both without a solution, after the same history.
             (Err(_), Err(_)) => Ok(Compared { components, mismatch: None }),
@@ -183,15 +296,46 @@ impl SolveCheck {
             }
         }
     }
+
+    /// A Gaussian source in site order.
+    fn source(&self) -> Vec<Complex<f64>> {
+        let words = self.model.object().words() * self.right_hand_sides;
+        let all = 0..(self.configuration.extents().volume() * words) as u64;
+        let word = |k: u64| {
+            let (site, word) = (k / words as u64, (k % words as u64) as u32);
+            let (re, im) = gaussian_pair(self.seed, Stream::SpinorSource, site, word);
+            Complex::new(re, im)
+        };
+        all.map(word).collect()
+    }
 }
 
-/// A Gaussian spinor field in site order.
-fn gaussian_source(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
-    let words = 0..(extents.volume() * Spinors::WORDS) as u64;
-    let words = words.map(|k| {
-        let (site, word) = (k / Spinors::WORDS as u64, (k % Spinors::WORDS as u64) as u32);
-        let (re, im) = gaussian_pair(seed, Stream::SpinorSource, site, word);
-        Complex::new(re, im)
-    });
-    words.collect()
+/// A solve with any operator.
+struct Run<'a, R, B> {
+    check: &'a SolveCheck,
+    backend: &'a B,
+    eta: &'a [Complex<f64>],
+    lanes: LaneChoice,
+    precision: std::marker::PhantomData<R>,
+}
+
+impl<R: Vectors, B: Backend> ModelTask for Run<'_, R, B> {
+    type Output = Result<Solved<R>, VerifyError>;
+
+    fn run<M: Model>(self, operator: M) -> Self::Output {
+        let Self { check, backend, eta, lanes, .. } = self;
+        let &SolveCheck { preconditioning, method, .. } = check;
+        let solve = Solve { operator, preconditioning, method, params: check.params(), lanes };
+        match solver::solve::<R, B, _>(backend, &check.configuration, eta, &solve, |_, _| ()) {
+            Ok(report) => {
+                let history = report.columns.iter().flat_map(|column| column.info.history.clone()).collect();
+                Ok(Solved { history, solution: Ok(report.solution) })
+            }
+            Err(SolveError::Backend(error)) => Err(error.into()),
+            Err(error) => match error.history() {
+                Some(history) => Ok(Solved { history: history.to_vec(), solution: Err(error.to_string()) }),
+                None => Err(error.into()),
+            },
+        }
+    }
 }

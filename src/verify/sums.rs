@@ -5,22 +5,21 @@
 use std::fmt;
 
 use lanefield_reference::field::{
-    ColourMatrix, ColourVectors, ComplexNumber, Gauge, HalfSpinor, Propagator, Spinors, Words,
+    ColourMatrix, ColourVectors, ComplexNumber, DoubledGauge, Gauge, HalfSpinor, Object, Propagator, Spinors, Words,
 };
-use lanefield_reference::kernels::Vectors;
+use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{
     Checkerboard, Direction, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LayoutError, Sites, TreePlan,
 };
-use lanefield_reference::real::Real;
-use num_complex::Complex;
+use lanefield_reference::real::Precision;
 
-use super::case::{Draws, Precision, cut, extents_within, sites_of};
-use super::data::{Numbers, TestData};
-use super::kernels::{both, scalar};
-use super::report::SumOperation;
-use super::{Compared, Reference, Rows, Subject, Tested, VerifyError, VerifyOptions};
+use super::case::{Draws, cut, extents_within, sites_of};
+use super::kernels::outcomes;
+use super::report::Subject;
+use super::{Against, Rows, Tested, VerifyError, VerifyOptions};
 use crate::backend::opencl::{Finish, SumForm, SumOptions};
-use crate::backend::{Backend, Cpu, Sum};
+use crate::backend::{Cpu, Sum};
+use crate::kernel::{self, Case, CaseOptions, Geometry, Numbers, PlainLinks, TestData, reduce};
 
 /// Site objects that are drawn; the small ones more often, since more of them fit into a minute.
 const OBJECTS: [usize; 10] = [
@@ -106,7 +105,7 @@ impl<'o> SumCases<'o> {
         let count = (u64::from(options.sums) / CASES_A_BUILD).clamp(FEWEST_BUILDS, MOST_BUILDS);
         let build = |number: u64| {
             let mut draws = Draws::of_run(options.seed, 1 << 48 | number);
-            let precision = Precision::BOTH[(number % 2) as usize];
+            let precision = Precision::OF_ARITHMETIC[(number % 2) as usize];
             let is_tree = number / 2 % 2 == 1;
             let width = draws.one_of(&widths[(number % 2) as usize]);
             let most = options.most_work_items.min(1024);
@@ -150,10 +149,7 @@ impl<'o> SumCases<'o> {
     pub fn case(&self, number: u64, index: u64) -> Result<SumCase, LayoutError> {
         let build = self.builds[(index % self.builds.len() as u64) as usize];
         let mut draws = Draws::of_case(self.options.seed, number);
-        let scalar = match build.precision {
-            Precision::Single => <f32 as Real>::COMPLEX,
-            Precision::Double => <f64 as Real>::COMPLEX,
-        };
+        let scalar = build.precision.scalar();
         let drawn = draws.one_of(&OBJECTS);
         let object = Words(build.object.unwrap_or(drawn));
         let checkerboard = draws.one_of(&[Checkerboard::RedBlack, Checkerboard::FullOnly]);
@@ -183,82 +179,56 @@ impl<'o> SumCases<'o> {
 
 impl SumCase {
     /// Every sum on both sides.
-    pub fn run<B: Tested, P: Reference + Sync>(
+    pub fn run<B: Tested>(
         &self,
         tested: &mut B,
-        reference: &P,
+        against: Against,
         host: &Cpu,
         rows: &mut Rows,
     ) -> Result<(), VerifyError> {
         tested.set_sum_options(self.build.options);
-        let outcome = match self.build.precision {
-            Precision::Single => self.compare::<f32, B, P>(tested, reference, host, rows),
-            Precision::Double => self.compare::<f64, B, P>(tested, reference, host, rows),
-        };
+        let outcome = self.compare(tested, against, host, rows);
         tested.set_sum_options(SumOptions::default());
         outcome
     }
 
-    fn compare<R: Vectors, B: Backend, P: Reference + Sync>(
-        &self,
-        tested: &B,
-        reference: &P,
-        host: &Cpu,
-        rows: &mut Rows,
-    ) -> Result<(), VerifyError> {
-        let Self { lattice, sites, object, numbers, sum, direction, data, .. } = *self;
-        let field = |number| host.install(|| data.field::<R, Words>(lattice, sites, object, numbers, number));
-        let xs = (1..=self.build.fields as u32).map(field).collect::<Result<Vec<_>, _>>()?;
-        let y = field(0)?;
-        let held_xs = xs.iter().map(|x| tested.upload(x.clone())).collect::<Result<Vec<_>, _>>()?;
-        let held_y = tested.upload(y.clone())?;
-        let (x, held_x) = (&xs[0], &held_xs[0]);
-        let words = || self.to_string();
-        let case = (self.number, &words as &dyn Fn() -> String);
-        let row = |operation| Subject::Sum(operation, matches!(sum, Sum::Tree(_)));
-
-        rows.check::<R>(row(SumOperation::Norm2), case, || {
-            Ok(scalar("|x|²", tested.norm2(held_x, sum)?, reference.norm2(x, sum)?))
-        })?;
-        rows.check::<R>(row(SumOperation::InnerProducts), case, || {
-            let found = tested.inner_products(&held_xs.iter().collect::<Vec<_>>(), &held_y, sum)?;
-            let expected = reference.inner_products(&xs.iter().collect::<Vec<_>>(), &y, sum)?;
-            Ok(lists("⟨x, y⟩ of field", &found, &expected))
-        })?;
-        rows.check::<R>(row(SumOperation::Words), case, || {
-            Ok(lists("sum of word", &tested.sum(held_x, sum)?, &reference.sum(x, sum)?))
-        })?;
-        rows.check::<R>(row(SumOperation::Slices), case, || {
-            let found = tested.slice_sums(held_x, direction, sum)?.concat();
-            let expected = reference.slice_sums(x, direction, sum)?.concat();
-            Ok(lists("sum of slice and word", &found, &expected))
-        })?;
-        let [a, b] = [0, 1].map(|number| data.scalar::<R>(Numbers::Ordinary, number));
-        rows.check::<R>(row(SumOperation::AxpyNorm), case, || {
-            let (mut found, mut expected) = (tested.upload(y.clone())?, y.clone());
-            let norm2 = tested.axpy_norm(a, held_x, &mut found, sum)?;
-            Ok(scalar("|a·x + y|²", norm2, reference.axpy_norm(a, x, &mut expected, sum)?))
-        })?;
-        rows.check::<R>(row(SumOperation::AxpbyNorm), case, || {
-            let (mut found, mut expected) = (held_y, y.clone());
-            let norm2 = tested.axpby_norm(a, held_x, b, &mut found, sum)?;
-            let expected_norm2 = reference.axpby_norm(a, x, b, &mut expected, sum)?;
-            let field = super::compare_fields(&tested.download(&found)?, &expected)?;
-            let field = Compared {
-                components: expected.reals().len() as u64,
-                mismatch: field.map(|mismatch| super::Mismatch::Field(Box::new(mismatch))),
+    fn compare<B: Tested>(&self, tested: &B, against: Against, host: &Cpu, rows: &mut Rows) -> Result<(), VerifyError> {
+        let Self { lattice, sites, object, numbers, sum, direction, data, build, .. } = *self;
+        let links = DoubledGauge::default();
+        // Sums read no links.
+        let configuration = Configuration::unit(lattice.extents());
+        let no_links = &PlainLinks { configuration: &configuration, boundary: links.boundary };
+        // Sums of right-hand sides have components, which random objects have not.
+        let sums = kernel::all().filter(|kernel| kernel.sums() && kernel.geometry != Geometry::SumOfRightHandSides);
+        for kernel in sums.filter(|kernel| kernel.takes(build.precision)) {
+            let options = CaseOptions {
+                object: Some(Object::Words(object.0)),
+                listed: build.fields,
+                direction,
+                numbers,
+                data,
+                ..CaseOptions::new(lattice, sites, build.precision, links, 1)
             };
-            Ok(both(field, scalar("|a·x + b·y|²", norm2, expected_norm2)))
-        })?;
+            // What is launched besides is seen in these sums alone.
+            let launched = match kernel.geometry {
+                Geometry::SumOfWords if matches!(build.options.form, Some(SumForm::Staged(_))) => &reduce::PACK,
+                Geometry::SumOfSites if build.options.finish == Some(Finish::SecondKernel) => &reduce::FINISH,
+                _ => kernel,
+            };
+            let subject = Subject::of_kernel(launched, build.precision, None);
+            let words = || format!("{self}, {kernel}");
+            rows.check(&subject, (self.number, &words), || {
+                let case = host.install(|| Case::new(kernel, &options))?;
+                let mut held = case.on(tested)?;
+                let sums = held.launch(&case, tested, sum)?;
+                let found = held.outcome(&case, tested, sums)?;
+                let expected = match against {
+                    Against::Cpu => case.on_cpu(host, sum)?,
+                    Against::PlainLoops => case.in_plain_loops(host, no_links, sum)?,
+                };
+                host.install(|| outcomes(&found, &expected))
+            })?;
+        }
         Ok(())
     }
-}
-
-/// Lists of complex numbers, one by one.
-fn lists(what: &str, found: &[Complex<f64>], expected: &[Complex<f64>]) -> Compared {
-    let length = scalar("number of sums", found.len() as f64, expected.len() as f64);
-    found.iter().zip(expected).enumerate().fold(length, |all, (number, (found, expected))| {
-        let part = |part: &str, found, expected| scalar(&format!("{what} {number}, {part} part"), found, expected);
-        both(all, both(part("real", found.re, expected.re), part("imaginary", found.im, expected.im)))
-    })
 }

@@ -1,5 +1,6 @@
 //! One generic suite, instantiated for each backend: a test is a function of `&impl Backend`.
 
+use lanefield::backend::opencl::Tuning;
 use lanefield::backend::{Cpu, OpenCl};
 use lanefield_reference::layout::AcceleratorThreads;
 
@@ -10,7 +11,15 @@ pub fn cpu() -> Cpu {
 
 /// The OpenCL device for tests; `None` where tests may do without.
 pub fn opencl() -> Option<OpenCl> {
-    super::opencl_device().map(|device| OpenCl::open(&device, AcceleratorThreads::DEFAULT).unwrap())
+    super::opencl_device().map(|device| OpenCl::open(&device).unwrap())
+}
+
+/// The same with groups of so many outer sites.
+pub fn opencl_with(accelerator_threads: usize) -> Option<OpenCl> {
+    let mut device = opencl()?;
+    let threads = AcceleratorThreads::new(accelerator_threads).unwrap();
+    device.set_tuning(Tuning { accelerator_threads: Some(threads), ..Tuning::OPEN });
+    Some(device)
 }
 
 /// Makes a test of each function named, on the CPU reference and on the OpenCL device.

@@ -1,6 +1,6 @@
 //! Fields of the tests of operators, from site order and back.
 
-use lanefield::backend::{Backend, HeldField as _};
+use lanefield::backend::{Backend, FieldOn};
 use lanefield_reference::field::{Field, Repeated, SiteObject};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Parity, Sites};
@@ -27,14 +27,14 @@ pub fn upload<R: Vectors, K: Repeated, B: Backend>(
     lattice: Lattice,
     sites: Sites,
     values: &[Complex<f64>],
-) -> B::Field<R, K> {
+) -> FieldOn<B, R, K> {
     let kind = K::repeated(values.len() / lattice.extents().volume() / K::repeated(1).words());
     let rounded: Vec<Complex<R>> = values.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect();
     backend.upload(Field::from_site_order(lattice, sites, kind, &rounded).unwrap()).unwrap()
 }
 
 /// A field in site order.
-pub fn download<R: Vectors, K: SiteObject, B: Backend>(backend: &B, field: &B::Field<R, K>) -> Vec<Complex<f64>> {
+pub fn download<R: Vectors, K: SiteObject, B: Backend>(backend: &B, field: &FieldOn<B, R, K>) -> Vec<Complex<f64>> {
     let values = backend.download(field).unwrap().to_site_order();
     values.iter().map(|c| Complex::new(c.re.to_f64(), c.im.to_f64())).collect()
 }
@@ -45,7 +45,7 @@ pub fn applied<R: Vectors, K: Repeated, B: Backend>(
     lattice: Lattice,
     [to, from]: [Sites; 2],
     source: &[Complex<f64>],
-    apply: impl FnOnce(&mut B::Field<R, K>, &B::Field<R, K>),
+    apply: impl FnOnce(&mut FieldOn<B, R, K>, &FieldOn<B, R, K>),
 ) -> Vec<Complex<f64>> {
     let source = upload::<R, K, B>(backend, lattice, from, source);
     let mut out = backend.zeros(lattice, to, source.kind()).unwrap();

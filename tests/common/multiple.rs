@@ -2,7 +2,8 @@
 
 use std::marker::PhantomData;
 
-use lanefield::backend::{Backend, BackendError};
+use lanefield::backend::{Backend, BackendError, FieldOn};
+use lanefield::kernel::prelude::*;
 use lanefield::operator::{ActsOn, Operator};
 use lanefield_reference::field::Spinors;
 use lanefield_reference::kernels::Vectors;
@@ -44,8 +45,8 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Multiple<'_, B, R> {
     }
     fn apply(
         &mut self,
-        out: &mut B::Field<R, Spinors>,
-        psi: &B::Field<R, Spinors>,
+        out: &mut FieldOn<B, R, Spinors>,
+        psi: &FieldOn<B, R, Spinors>,
         _: Dagger,
     ) -> Result<(), BackendError> {
         self.backend.scale(out, self.factor, psi)

@@ -56,12 +56,7 @@ pub fn axpy<R: Vectors>(a: f64, x: &FieldData<R>, y: &mut FieldData<R>) -> Resul
 ///
 /// # Errors
 /// As [`copy`].
-pub fn axpby<R: Vectors>(
-    a: f64,
-    x: &FieldData<R>,
-    b: f64,
-    y: &mut FieldData<R>,
-) -> Result<(), FieldError> {
+pub fn axpby<R: Vectors>(a: f64, x: &FieldData<R>, b: f64, y: &mut FieldData<R>) -> Result<(), FieldError> {
     check_like("axpby", x, y)?;
     R::run_axpby(x.lattice().width(), Axpby::of(a, x, b, y));
     Ok(())
@@ -132,11 +127,7 @@ pub fn axpby_norm<R: Vectors>(
 ///
 /// # Errors
 /// As [`copy`].
-pub fn complex_axpy<R: Vectors>(
-    a: Complex<f64>,
-    x: &FieldData<R>,
-    y: &mut FieldData<R>,
-) -> Result<(), FieldError> {
+pub fn complex_axpy<R: Vectors>(a: Complex<f64>, x: &FieldData<R>, y: &mut FieldData<R>) -> Result<(), FieldError> {
     check_like("complex_axpy", x, y)?;
     R::run_complex_update(x.lattice().width(), ComplexUpdate::of(a, x, y, Scaled::X));
     Ok(())
@@ -146,11 +137,7 @@ pub fn complex_axpy<R: Vectors>(
 ///
 /// # Errors
 /// As [`copy`].
-pub fn complex_xpay<R: Vectors>(
-    x: &FieldData<R>,
-    b: Complex<f64>,
-    y: &mut FieldData<R>,
-) -> Result<(), FieldError> {
+pub fn complex_xpay<R: Vectors>(x: &FieldData<R>, b: Complex<f64>, y: &mut FieldData<R>) -> Result<(), FieldError> {
     check_like("complex_xpay", x, y)?;
     R::run_complex_update(x.lattice().width(), ComplexUpdate::of(b, x, y, Scaled::Y));
     Ok(())

@@ -15,10 +15,7 @@ pub fn same_cut(a: &Lattice, b: &Lattice) -> bool {
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] unless both fields hold the same object on the same sites, and their lanes hold the same sites.
-pub fn convert<S: Vectors, R: Vectors>(
-    out: &mut FieldData<S>,
-    x: &FieldData<R>,
-) -> Result<(), FieldError> {
+pub fn convert<S: Vectors, R: Vectors>(out: &mut FieldData<S>, x: &FieldData<R>) -> Result<(), FieldError> {
     if !same_cut(out.lattice(), x.lattice()) || (out.sites(), out.object()) != (x.sites(), x.object()) {
         let (left, right) = (x.describe(), out.describe());
         return Err(FieldError::Mismatch { what: "converting a field", left, right });

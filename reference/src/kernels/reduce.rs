@@ -53,7 +53,9 @@ pub enum PartialSums {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MergeError {
     /// Tree sums, or a tree sum and an exact one.
-    #[error("tree sums of several ranks cannot be merged, since their plan is one over the whole lattice: use exact sums")]
+    #[error(
+        "tree sums of several ranks cannot be merged, since their plan is one over the whole lattice: use exact sums"
+    )]
     Tree,
     /// Other numbers of sums.
     #[error("{left} sums cannot be merged with {right}: both ranks must sum the same")]
@@ -182,7 +184,11 @@ pub fn sum<R: Vectors>(x: &FieldData<R>, sum: Sum) -> Vec<Complex<f64>> {
 }
 
 /// The sum of each complex word over each slice across `direction`: two sums for each word, slice by slice.
-pub fn slice_word_sums<R: Vectors>(x: &FieldData<R>, direction: Direction, sum: Sum) -> Result<PartialSums, FieldError> {
+pub fn slice_word_sums<R: Vectors>(
+    x: &FieldData<R>,
+    direction: Direction,
+    sum: Sum,
+) -> Result<PartialSums, FieldError> {
     let slices = Slices::new(x.lattice(), x.sites(), direction)?;
     let classes = (0..slices.classes()).map(|class| slices.osites_of(class)).collect();
     let groups = slices.lanes().chunks_exact(slices.lanes_a_group()).collect();

@@ -82,7 +82,7 @@ impl OpenCl {
     }
 
     /// Forgets what was planned with other choices.
-    fn plan_anew(&self) {
+    pub(super) fn plan_anew(&self) {
         lock(&self.prepared).clear();
     }
 
@@ -244,7 +244,6 @@ impl fmt::Debug for OpenCl {
     }
 }
 
-
 impl Memory for OpenCl {
     type Storage = DeviceStorage;
     type Table = DeviceTable;
@@ -298,6 +297,7 @@ impl Memory for OpenCl {
 
 impl LaunchCalls for OpenCl {
     fn launch(&self, call: Call<'_, Self>) -> Result<(), BackendError> {
+        call.check_launched()?;
         self.takes(call.shape())?;
         self.launch_call(&call)
     }
@@ -305,6 +305,7 @@ impl LaunchCalls for OpenCl {
 
 impl Reduce for OpenCl {
     fn reduce(&self, call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
+        call.check_reduced()?;
         self.sum(&call, sum)
     }
 }

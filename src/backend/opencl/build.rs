@@ -128,7 +128,6 @@ pub fn registers_in(log: &str, kernel: &str) -> Option<usize> {
     number.parse().ok()
 }
 
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -12,9 +12,9 @@ use opencl3::platform::platform::{CL_PLATFORM_NAME, CL_PLATFORM_VERSION, get_pla
 use opencl3::types::{cl_device_id, cl_platform_id};
 use serde::Serialize;
 
+use super::DeviceError;
 use super::error::{ClStatus, OpenClError};
 use super::raw::{RawDevice, text, unsigned};
-use super::DeviceError;
 
 /// What kind of processor a device is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

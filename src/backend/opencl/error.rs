@@ -267,7 +267,9 @@ pub enum DeviceError {
         most: usize,
     },
     /// Fields of one call that were laid out differently.
-    #[error("{first} and {other} of {kernel} lie in device memory in different layouts: make both with the same access width and site order")]
+    #[error(
+        "{first} and {other} of {kernel} lie in device memory in different layouts: make both with the same access width and site order"
+    )]
     Layouts {
         /// The kernel.
         kernel: &'static str,

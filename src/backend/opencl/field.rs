@@ -40,14 +40,14 @@ pub struct DeviceTable(pub(super) Tables);
 #[derive(Debug)]
 pub(super) enum Tables {
     Stencil { lattice: Lattice, sites: Sites, layout: Layout, neighbours: Buffer, lane_steps: Buffer },
-    Matrix { facts: MatrixFacts, coefficients: Buffer },
+    Matrix { facts: MatrixFacts, precision: Precision, coefficients: Buffer },
 }
 
 impl Table for DeviceTable {
     fn facts(&self) -> TableFacts {
         match &self.0 {
             Tables::Stencil { lattice, sites, .. } => TableFacts::Stencil { lattice: *lattice, sites: *sites },
-            Tables::Matrix { facts, .. } => TableFacts::Matrix(*facts),
+            Tables::Matrix { facts, precision, .. } => TableFacts::Matrix { facts: *facts, precision: *precision },
         }
     }
 }
@@ -131,6 +131,6 @@ impl OpenCl {
         let coefficients = self.context.allocate(bytes.len(), matrix.form().name())?;
         self.context.write(&coefficients, 0, &bytes)?;
         let (form, ls, dagger) = (matrix.form(), matrix.ls(), matrix.dagger());
-        Ok(DeviceTable(Tables::Matrix { facts: MatrixFacts { form, ls, dagger }, coefficients }))
+        Ok(DeviceTable(Tables::Matrix { facts: MatrixFacts { form, ls, dagger }, precision, coefficients }))
     }
 }

@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 use lanefield_reference::layout::{Lattice, Leg, VirtualNodes};
 use lanefield_reference::real::Precision;
 
-use super::probe::probe_vectors;
 use super::plan::Planner;
+use super::probe::probe_vectors;
 use super::tuning::named_values;
 use super::{DeviceInfo, DeviceKind, OpenCl};
 

@@ -236,7 +236,7 @@ impl OpenCl {
                     };
                     packed.push(Packed::Small(self.small("scalars of right-hand sides", &bytes)?));
                 }
-                Argument::Indices(name) => {
+                Argument::Indices { name, .. } => {
                     let numbers: Vec<u32> = call.indices(name).iter().map(|&number| number as u32).collect();
                     let bytes = bytemuck::cast_slice(&numbers);
                     packed.push(Packed::Small(self.small("numbers of right-hand sides", bytes)?));

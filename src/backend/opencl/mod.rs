@@ -77,5 +77,7 @@ pub use reduce::{Finish, SumForm, SumOptions};
 pub use site_order::SiteOrder;
 pub use sources::{SourceError, expand, expand_for, expand_with};
 pub use tuned::{KernelKey, Tuned, TuningSource};
-pub use tuning::{Accumulators, Count, GridStride, GroupSize, LinkLoads, Mapping, Parameter, Stores, Traversal, Tuning};
+pub use tuning::{
+    Accumulators, Count, GridStride, GroupSize, LinkLoads, Mapping, Parameter, Stores, Traversal, Tuning,
+};
 pub use tuning_file::{Names, TunedKernel, TunedOn, TuningFile, Where};

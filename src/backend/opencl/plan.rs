@@ -209,7 +209,8 @@ impl Planner<'_> {
             Geometry::Sites => (one, LaunchGeometry::over_sites(nsimd, osites, self.threads())),
             Geometry::Elements => (one, LaunchGeometry::over_sites(nsimd, osites * parts, self.threads())),
             Geometry::Parts { vectors } => {
-                let lanes = if vectors { self.work_item_lanes(precision, nsimd, None).with_steps(lattice) } else { one };
+                let lanes =
+                    if vectors { self.work_item_lanes(precision, nsimd, None).with_steps(lattice) } else { one };
                 (lanes, self.over_parts(lanes.launched(nsimd), (parts, osites), each))
             }
             Geometry::AlongS => {
@@ -307,7 +308,9 @@ impl Planner<'_> {
         let parts_per_launch = per_launch.unwrap_or(parts);
         let mut cut = PartsShape { at_once: Some(at_once), ..self.parts_shape() };
         let work_items = chosen.work_items.map(|count| count.get().min(device.max_work_group_size));
-        if let (true, Some(work_items)) = (parts > 1, work_items.filter(|_| self.tuning.rhs_per_group.is_none() || self.tuning.work_items.is_some())) {
+        if let (true, Some(work_items)) =
+            (parts > 1, work_items.filter(|_| self.tuning.rhs_per_group.is_none() || self.tuning.work_items.is_some()))
+        {
             let per_group = chosen.rhs_per_group.map_or(1, |count| count.get());
             let side_by_side = per_group.min(parts_per_launch / at_once).min(most);
             cut.parts = Some(side_by_side);
@@ -352,7 +355,8 @@ impl Planner<'_> {
         // A place that was tuned for other groups may not hold these.
         let real = precision.scalar().bytes() / 2;
         let accumulator_bytes = |items: usize| items * Spinors::WORDS * at_once * 2 * real;
-        let tuned_group = nsimd * if parts > 1 { tuned.work_items.map_or(threads.get(), |n| n.get()) } else { threads.get() };
+        let tuned_group =
+            nsimd * if parts > 1 { tuned.work_items.map_or(threads.get(), |n| n.get()) } else { threads.get() };
         let fits = |place: &Accumulators| {
             *place == Accumulators::Registers || accumulator_bytes(tuned_group) as u64 <= device.local_memory_bytes
         };

@@ -207,7 +207,8 @@ impl SumOf {
             nsimd: shape.lattice().nsimd(),
             words: if whole_sites { object.words() } else { object.part_words() },
             // Half precision rounds a component as a whole; operations on right-hand sides, too, know its words.
-            constant_words: shape.precision() == Precision::Half || shape.kernel.options.contains(&BuildOption::PartWords),
+            constant_words: shape.precision() == Precision::Half
+                || shape.kernel.options.contains(&BuildOption::PartWords),
             bundle,
             fields: shape.listed,
         }
@@ -230,6 +231,7 @@ impl OpenCl {
     /// Takes sums in another way. No bit of any result changes.
     pub fn set_sum_options(&mut self, options: SumOptions) {
         self.sums = options;
+        self.plan_anew();
     }
 
     /// Work-items of a group, and groups of a row.
@@ -285,7 +287,8 @@ impl OpenCl {
         let (osites, words, nsimd) = (shape.target.osites(), of.words, of.nsimd);
         let Some(bundle) = of.bundle else { unreachable!("sums of words have bundles") };
         let lanes = shape.lattice().width().bytes();
-        let packed = self.context.allocate(osites * bundle * lanes, "packed words of a sum").map_err(BackendError::from)?;
+        let packed =
+            self.context.allocate(osites * bundle * lanes, "packed words of a sum").map_err(BackendError::from)?;
         let one_row = Reduction { rows: 1, ..*whole };
         let (group, groups) = self.groups(planner, &one_row)?;
         let options = planner.common_options(of.precision, nsimd, access);

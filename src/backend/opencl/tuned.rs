@@ -182,6 +182,8 @@ fn shipped() -> &'static [TunedKernel] {
 
 #[cfg(test)]
 mod tests {
+    use lanefield_reference::layout::AcceleratorThreads;
+
     use super::super::testing::device;
     use super::super::{Accumulators, Count, DeviceKind, GridStride, LinkLoads, Stores, Traversal};
     use super::*;
@@ -215,43 +217,63 @@ mod tests {
         let one = choice(key("hop", F32, LinkFormat::Full, 1));
         assert_eq!((one.link_loads, one.stores), (Some(LinkLoads::PastL1), Some(Stores::Streaming)));
         assert_eq!((one.grid_stride, one.traversal), (Some(GridStride::On(None)), Some(Traversal::Memory)));
-        assert_eq!((one.accelerator_threads.map(|n| n.get()), one.accumulators), (Some(8), Some(Accumulators::Registers)));
+        assert_eq!(
+            (one.accelerator_threads.map(|n| n.get()), one.accumulators),
+            (Some(8), Some(Accumulators::Registers))
+        );
         assert_eq!(choice(key("hop", Half, LinkFormat::Full, 1)).grid_stride, Some(GridStride::Off));
         assert_eq!(choice(key("hop", F32, LinkFormat::TwoRows, 1)).grid_stride, Some(GridStride::Off));
         let many = choice(key("hop_many", F32, LinkFormat::TwoRows, 16));
-        assert_eq!((many.grid_stride, many.rhs_per_group, many.work_items), (Some(GridStride::On(None)), Some(2), Some(256)));
-        assert_eq!((many.rhs_per_work_item, choice(key("hop_many", F32, LinkFormat::Full, 16)).rhs_per_work_item), (Some(4), Some(4)));
+        assert_eq!(
+            (many.grid_stride, many.rhs_per_group, many.work_items),
+            (Some(GridStride::On(None)), Count::new(2), Count::new(256))
+        );
+        assert_eq!(
+            (many.rhs_per_work_item, choice(key("hop_many", F32, LinkFormat::Full, 16)).rhs_per_work_item),
+            (Count::new(4), Count::new(4))
+        );
         let large = KernelKey { slices_in_cache: false, ..key("hop_many", F32, LinkFormat::TwoRows, 12) };
         let large = choice(large);
         assert_eq!(large.traversal, Some(Traversal::Blocks([8, 8, 4, usize::MAX])));
-        assert_eq!((large.grid_stride, large.rhs_per_work_item, large.work_items), (Some(GridStride::Off), Some(2), Some(128)));
-        assert_eq!(choice(key("oe_clover_many", F32, LinkFormat::TwoRows, 12)).rhs_per_work_item, Some(2));
+        assert_eq!(
+            (large.grid_stride, large.rhs_per_work_item, large.work_items),
+            (Some(GridStride::Off), Count::new(2), Count::new(128))
+        );
+        assert_eq!(choice(key("oe_clover_many", F32, LinkFormat::TwoRows, 12)).rhs_per_work_item, Count::new(2));
         let small = KernelKey { volume_class: 17, lanes: 16, ..key("hop", F32, LinkFormat::Full, 1) };
-        assert_eq!((choice(small).accelerator_threads, choice(small).stores), (Some(32), Some(Stores::Cached)));
+        assert_eq!(
+            (choice(small).accelerator_threads, choice(small).stores),
+            (AcceleratorThreads::new(32).ok(), Some(Stores::Cached))
+        );
         let narrow = KernelKey { lanes: 8, ..small };
-        assert_eq!(choice(narrow).accelerator_threads, Some(8));
+        assert_eq!(choice(narrow).accelerator_threads, AcceleratorThreads::new(8).ok());
         let laplace = choice(key("laplace_hop", F32, LinkFormat::TwoRows, 12));
-        assert_eq!((laplace.rhs_per_work_item, laplace.stores, laplace.rhs_per_group), (Some(3), Some(Stores::Cached), Some(4)));
+        assert_eq!(
+            (laplace.rhs_per_work_item, laplace.stores, laplace.rhs_per_group),
+            (Count::new(3), Some(Stores::Cached), Count::new(4))
+        );
     }
 
     #[test]
     fn a_cpu_takes_plain_kernels_whatever_the_kernel() {
         let cpu = DeviceInfo { kind: DeviceKind::Cpu, vendor: "AuthenticAMD".into(), ..device("pthread") };
         for parts in [1, 12] {
-            let choice =
-                Tuned::shipped().choice(&cpu, &key("hop", Precision::F32, LinkFormat::Full, parts));
+            let choice = Tuned::shipped().choice(&cpu, &key("hop", Precision::F32, LinkFormat::Full, parts));
             assert_eq!((choice.link_loads, choice.stores), (Some(LinkLoads::Cached), Some(Stores::Cached)));
             assert_eq!((choice.grid_stride, choice.traversal), (Some(GridStride::Off), Some(Traversal::Memory)));
-            assert_eq!((choice.rhs_per_work_item, choice.rhs_per_group, choice.work_items), (Some(1), None, None));
+            assert_eq!(
+                (choice.rhs_per_work_item, choice.rhs_per_group, choice.work_items),
+                (Count::new(1), None, None)
+            );
         }
     }
 
     #[test]
     fn the_vendor_comes_before_the_kind_and_any_device() {
         let amd = DeviceInfo { vendor: "Advanced Micro Devices, Inc.".into(), ..device("gfx90a") };
-        let key = key("hop", Precision::F32, LinkFormat::TwoRows, 16);
+        let key = key("hop_many", Precision::F32, LinkFormat::TwoRows, 16);
         let choice = Tuned::shipped().choice(&amd, &key);
-        assert_eq!((choice.rhs_per_work_item, choice.grid_stride), (Some(2), Some(GridStride::Off)));
+        assert_eq!((choice.rhs_per_work_item, choice.grid_stride), (Count::new(2), Some(GridStride::Off)));
         assert_eq!(choice.link_loads, Some(LinkLoads::PastL1), "what the vendor leaves open is that of any device");
     }
 }

@@ -205,6 +205,8 @@ pub struct Parameter {
     pub name: &'static str,
     /// Its values, in a word.
     pub values: &'static str,
+    /// Values that the tuner tries, and verification draws.
+    pub tried: &'static [&'static str],
     /// What it means, in a sentence.
     pub meaning: &'static str,
     get: fn(&Tuning) -> Option<String>,
@@ -226,9 +228,9 @@ impl Parameter {
     }
 }
 
-/// Declares the parameters: field, type, name, values, meaning.
+/// Declares the parameters: field, type, name, values that are tried, values in a word, meaning.
 macro_rules! parameters {
-    ($($field:ident: $type:ty, $name:literal, $values:literal, $meaning:literal;)+) => {
+    ($($field:ident: $type:ty, $name:literal, [$($tried:literal),+], $values:literal, $meaning:literal;)+) => {
         /// How fields are laid out, and how kernels are built and launched. `None` leaves a parameter to the next source of choices: what the tuner
         /// found, then the defaults of the device. No bit of any result depends on any of them.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -245,6 +247,7 @@ macro_rules! parameters {
                 $(Parameter {
                     name: $name,
                     values: $values,
+                    tried: &[$($tried),+],
                     meaning: $meaning,
                     get: |tuning| tuning.$field.map(|value| value.to_string()),
                     set: |tuning, text| {
@@ -268,34 +271,34 @@ macro_rules! parameters {
 }
 
 parameters! {
-    accelerator_threads: AcceleratorThreads, "accelerator-threads", "N",
+    accelerator_threads: AcceleratorThreads, "accelerator-threads", ["4", "8", "16", "32", "64"], "N",
         "Outer sites of a work-group, of kernels that take one component a site.";
-    access: AccessWidth, "access", "word|8|16", "Bytes of an access, for which fields are laid out.";
-    site_order: SiteOrder, "site-order", "lexicographic|X.Y.Z.T",
+    access: AccessWidth, "access", ["word", "8", "16"], "word|8|16", "Bytes of an access, for which fields are laid out.";
+    site_order: SiteOrder, "site-order", ["lexicographic", "2.2.2.2", "3.1.4.2"], "lexicographic|X.Y.Z.T",
         "The order of outer sites in memory: lexicographic, or so many subdomains in x, y, z and t.";
-    link_loads: LinkLoads, "link-loads", "cached|past-l1", "How links and blocks are loaded.";
-    stores: Stores, "stores", "cached|streaming", "How results are stored.";
-    grid_stride: GridStride, "grid-stride", "off|on|on:N",
+    link_loads: LinkLoads, "link-loads", ["cached", "past-l1"], "cached|past-l1", "How links and blocks are loaded.";
+    stores: Stores, "stores", ["cached", "streaming"], "cached|streaming", "How results are stored.";
+    grid_stride: GridStride, "grid-stride", ["off", "on", "on:1", "on:2", "on:4", "on:8"], "off|on|on:N",
         "Whether work-groups stay and stride over the outer sites, with N groups a compute unit.";
-    traversal: Traversal, "traversal", "memory|X.Y.Z.T",
+    traversal: Traversal, "traversal", ["memory", "8.8.4.all", "4.4.4.4", "all.4.4.all", "2.3.1.2"], "memory|X.Y.Z.T",
         "In which order outer sites are visited: that of the memory, or blocks of so many.";
-    mapping: Mapping, "mapping", "lane-fast|site-fast", "Which work-items are neighbours: those of lanes or of sites.";
-    group_size: GroupSize, "group-size", "any|required",
+    mapping: Mapping, "mapping", ["lane-fast", "site-fast"], "lane-fast|site-fast", "Which work-items are neighbours: those of lanes or of sites.";
+    group_size: GroupSize, "group-size", ["any", "required"], "any|required",
         "Whether kernels are built for any work-group, or for the size of their launch.";
-    max_registers: u32, "max-registers", "N",
+    max_registers: u32, "max-registers", ["0", "64", "80", "96", "128"], "N",
         "Registers of a work-item at most, 0 for as many as the compiler likes, where it can be told (NVIDIA's).";
-    lane_form: LaneForm, "lane-form", "work-items|vectors", "Whether a work-item takes one lane or, on CPUs, all.";
-    accumulators: Accumulators, "accumulators", "registers|local-memory", "Where clover kernels add up the hop.";
-    neighbours: Neighbours, "neighbours", "registers|local-memory", "Where hops hold neighbours' spinors.";
-    link_sharing: LinkSharing, "link-sharing", "each|shared",
+    lane_form: LaneForm, "lane-form", ["work-items", "vectors"], "work-items|vectors", "Whether a work-item takes one lane or, on CPUs, all.";
+    accumulators: Accumulators, "accumulators", ["registers", "local-memory"], "registers|local-memory", "Where clover kernels add up the hop.";
+    neighbours: Neighbours, "neighbours", ["registers", "local-memory"], "registers|local-memory", "Where hops hold neighbours' spinors.";
+    link_sharing: LinkSharing, "link-sharing", ["each", "shared"], "each|shared",
         "Whether work-items of a group that have the same site share its links in local memory.";
-    rhs_per_work_item: Count, "rhs-per-work-item", "N",
+    rhs_per_work_item: Count, "rhs-per-work-item", ["1", "2", "3", "4"], "N",
         "Components that a work-item takes: this number, or the first of 4, 2 and 3 below it, that divides them.";
-    rhs_per_group: Count, "rhs-per-group", "N",
+    rhs_per_group: Count, "rhs-per-group", ["1", "2", "4", "8"], "N",
         "Work-items side by side over the components of a site, where there are several.";
-    work_items: Count, "work-items", "N",
+    work_items: Count, "work-items", ["64", "128", "256", "512"], "N",
         "Work-items of a group over components; what lanes and components leave of them are outer sites.";
-    rhs_per_launch: Count, "rhs-per-launch", "N", "Components of a launch of the hop; the others follow in launches of their own.";
+    rhs_per_launch: Count, "rhs-per-launch", ["4"], "N", "Components of a launch of the hop; the others follow in launches of their own.";
 }
 
 impl Tuning {
@@ -426,6 +429,13 @@ mod tests {
             ("rhs-per-launch", "8"),
         ];
         let mut tuning = Tuning::OPEN;
+        for parameter in Tuning::PARAMETERS {
+            for value in parameter.tried {
+                let mut one = Tuning::OPEN;
+                parameter.set(&mut one, value).unwrap();
+                assert_eq!(parameter.get(&one).as_deref(), Some(*value), "{}", parameter.name);
+            }
+        }
         for (name, value) in samples {
             Tuning::parameter(name).unwrap().set(&mut tuning, value).unwrap();
         }
@@ -463,9 +473,8 @@ mod tests {
 
     #[test]
     fn a_work_item_takes_the_chosen_number_of_components_or_the_next_that_divides_them() {
-        let of = |most, parts| {
-            Tuning { rhs_per_work_item: Count::new(most), ..Tuning::OPEN }.rhs_per_work_item_of(parts)
-        };
+        let of =
+            |most, parts| Tuning { rhs_per_work_item: Count::new(most), ..Tuning::OPEN }.rhs_per_work_item_of(parts);
         assert_eq!([of(4, 16), of(4, 6), of(4, 9), of(4, 7), of(2, 9), of(6, 12)], [4, 2, 3, 1, 1, 6]);
         assert_eq!(Tuning::OPEN.rhs_per_work_item_of(12), 1);
     }

@@ -2,15 +2,16 @@
 //! taken for each other.
 
 use lanefield_reference::field::{Field, FieldData, FieldError, FieldShape, SiteObject};
+use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::convert::same_cut;
 use lanefield_reference::kernels::domain_wall::SMatrix;
-use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{Direction, LegOrder, Stencil};
+use lanefield_reference::layout::{Direction, Lattice, LegOrder, Stencil};
+use lanefield_reference::real::Precision;
 use num_complex::Complex;
 
 use super::shape::{asked, holds, sites_of};
-use super::{Access, Argument, FieldOfCall, Holds, HostCall, Kernel, Shape};
-use crate::backend::{AnyField, BackendError, FieldOn, HostTable, Memory, Table as _, TableFacts};
+use super::{Access, Argument, FieldOfCall, Holds, HostCall, Kernel, MatrixFacts, Shape};
+use crate::backend::{AnyField, BackendError, FieldOn, HostTable, Memory, Table, TableFacts};
 
 /// The value of an argument.
 pub enum Value<'a, B: Memory + ?Sized> {
@@ -106,59 +107,97 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
     /// [`BackendError::Argument`], with the kernel and the argument.
     pub fn call(self) -> Result<Call<'a, B>, BackendError> {
         let kernel = self.kernel;
-        let refused = |argument: &str, given: String, expected: String| {
-            Err(BackendError::Argument { kernel: kernel.name, argument: argument.to_owned(), given, expected })
-        };
-        let shape_of = |value: &Value<'_, B>| match value {
-            Value::Read(field) => Some(*field.shape()),
-            Value::Write(field) => Some(*field.shape()),
-            Value::Reads(fields) => fields.first().map(|field| *field.shape()),
+        self.check_names()?;
+        let target = self.check_target()?;
+        let fields = self.check_fields(&target)?;
+        let matrix = self.check_tables(&target)?;
+        let rhs_parts = self.rhs_parts.unwrap_or(target.object.parts());
+        self.check_lists(&target, rhs_parts)?;
+        let listed = self.values.iter().find_map(|(_, value)| match value {
+            Value::Reads(fields) => Some(fields.len()),
             _ => None,
-        };
-        let given = |name: &str| self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value);
-        if let Some((name, _)) = self.values.iter().find(|(name, _)| !is_argument(kernel, name)) {
-            return refused(name, "given".to_owned(), "no argument of this name".to_owned());
+        });
+        let (legs, direction, listed) = (self.legs, self.direction, listed.unwrap_or(1));
+        let shape = Shape { kernel, target, fields, legs, matrix, rhs_parts, direction, listed };
+        Ok(Call { shape, values: self.values, stencil: self.stencil, matrix: self.matrix })
+    }
+
+    fn given(&self, name: &str) -> Option<&Value<'a, B>> {
+        self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    /// The fields of that name: those of a list, or one.
+    fn shapes(&self, name: &str) -> Vec<FieldShape> {
+        match self.given(name) {
+            Some(Value::Read(field)) => vec![*field.shape()],
+            Some(Value::Write(field)) => vec![*field.shape()],
+            Some(Value::Reads(fields)) => fields.iter().map(|field| *field.shape()).collect(),
+            _ => Vec::new(),
         }
-        for argument in kernel.arguments {
-            let (name, right) = match *argument {
-                Argument::Field(role) => {
-                    let right = match role.access {
-                        Access::Read => matches!(given(role.name), Some(Value::Read(_))),
-                        Access::Write | Access::Update => matches!(given(role.name), Some(Value::Write(_))),
-                    };
-                    (role.name, right)
-                }
-                Argument::Fields(name, most) => {
-                    (name, matches!(given(name), Some(Value::Reads(fields)) if (1..=most).contains(&fields.len())))
-                }
-                Argument::Scalar(name) | Argument::Double(name) => (name, matches!(given(name), Some(Value::Scalar(_)))),
-                Argument::Complex(name) => (name, matches!(given(name), Some(Value::Complex(_)))),
-                Argument::Indices(name) => (name, matches!(given(name), Some(Value::Indices(_)))),
-                Argument::Scalars(names) => {
-                    let missing = names.iter().find(|name| !matches!(given(name), Some(Value::Scalars(_))));
-                    (missing.copied().unwrap_or("scalars"), missing.is_none())
-                }
-                Argument::Stencil => ("stencil", self.stencil.is_some()),
-                Argument::Matrix(_) => ("matrix", self.matrix.is_some()),
-                _ => continue,
-            };
-            if !right {
-                return refused(name, "missing, or of another kind".to_owned(), format!("{argument:?}"));
+    }
+
+    fn refused(&self, argument: &str, given: impl Into<String>, expected: impl Into<String>) -> BackendError {
+        let (argument, given, expected) = (argument.to_owned(), given.into(), expected.into());
+        BackendError::Argument { kernel: self.kernel.name, argument, given, expected }
+    }
+
+    /// Every argument is there once, is of the right kind, and there is no other.
+    fn check_names(&self) -> Result<(), BackendError> {
+        for (place, (name, _)) in self.values.iter().enumerate() {
+            if !is_argument(self.kernel, name) {
+                return Err(self.refused(name, "given", "no argument of this name"));
+            }
+            if self.values[..place].iter().any(|(known, _)| known == name) {
+                return Err(self.refused(name, "given twice", "one value"));
             }
         }
-        let Some(target) = given(kernel.target()).and_then(shape_of) else {
-            return refused(kernel.target(), "missing".to_owned(), "a field".to_owned());
+        for argument in self.kernel.arguments {
+            for name in argument.names() {
+                let right = match (argument, self.given(name)) {
+                    (Argument::Field(role), Some(Value::Read(_))) => role.access == Access::Read,
+                    (Argument::Field(role), Some(Value::Write(_))) => role.access != Access::Read,
+                    (Argument::Fields(_, most), Some(Value::Reads(fields))) => (1..=*most).contains(&fields.len()),
+                    (Argument::Scalar(_) | Argument::Double(_), Some(Value::Scalar(_)))
+                    | (Argument::Complex(_), Some(Value::Complex(_)))
+                    | (Argument::Indices { .. }, Some(Value::Indices(_)))
+                    | (Argument::Scalars(_), Some(Value::Scalars(_))) => true,
+                    _ => false,
+                };
+                if !right {
+                    let given = self.given(name).map_or("missing".to_owned(), Value::kind);
+                    return Err(self.refused(name, given, argument.kind()));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The target, if the kernel takes its precision, and as many components.
+    fn check_target(&self) -> Result<FieldShape, BackendError> {
+        let (kernel, name) = (self.kernel, self.kernel.target());
+        let Some(target) = self.shapes(name).first().copied() else {
+            return Err(self.refused(name, "missing", "a field"));
         };
+        if !kernel.takes(target.precision) {
+            let precisions: Vec<String> = kernel.precisions.iter().map(Precision::to_string).collect();
+            return Err(self.refused(name, an(&target), format!("a field in {}", precisions.join(" or "))));
+        }
+        if !kernel.takes_parts(target.object.parts()) {
+            let expected = if kernel.takes_parts(1) { "one component a site" } else { "several components a site" };
+            return Err(self.refused(name, an(&target), expected));
+        }
+        Ok(target)
+    }
+
+    /// Every field holds what its role asks for, on the sites that it asks for.
+    fn check_fields(&self, target: &FieldShape) -> Result<Vec<FieldOfCall>, BackendError> {
         let mut fields = Vec::with_capacity(self.values.len());
-        for role in kernel.fields() {
-            let all: Vec<FieldShape> = match given(role.name) {
-                Some(Value::Reads(list)) => list.iter().map(|field| *field.shape()).collect(),
-                other => other.and_then(shape_of).into_iter().collect(),
-            };
+        for role in self.kernel.fields() {
+            let all = self.shapes(role.name);
             for shape in &all {
                 let place = match role.holds {
                     Holds::Converted => {
-                        same_cut(&shape.lattice, &target.lattice) && shape.sites == target.sites
+                        same_cut(&shape.lattice, &target.lattice) && shape.sites == sites_of(role, target.sites)
                     }
                     _ => {
                         (shape.lattice, shape.precision) == (target.lattice, target.precision)
@@ -166,65 +205,149 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
                     }
                 };
                 if !place || !holds(role, shape.object, target.object) {
-                    return refused(role.name, format!("a {}", shape.describe()), asked(role, &target));
+                    return Err(self.refused(role.name, an(shape), asked(role, target)));
                 }
             }
             fields.extend(all.first().map(|&shape| FieldOfCall { name: role.name, shape }));
         }
-        if let Some(TableFacts::Stencil { lattice, sites }) = self.stencil.map(|table| table.facts()) {
-            let layout = (lattice.extents(), lattice.nodes(), lattice.checkerboard());
-            if layout != (target.lattice.extents(), target.lattice.nodes(), target.lattice.checkerboard())
-                || sites != target.sites
-            {
-                let given = format!("that of {sites} sites of {}", lattice.extents());
-                return refused("stencil", given, format!("that of a {}", target.describe()));
+        Ok(fields)
+    }
+
+    /// The stencil and the matrix are such, and those of the target.
+    fn check_tables(&self, target: &FieldShape) -> Result<Option<MatrixFacts>, BackendError> {
+        let mut matrix = None;
+        for argument in self.kernel.arguments {
+            match (argument, self.stencil.map(Table::facts), self.matrix.map(Table::facts)) {
+                (Argument::Stencil, Some(TableFacts::Stencil { lattice, sites }), _) => {
+                    let cut = |lattice: &Lattice| (lattice.extents(), lattice.nodes(), lattice.checkerboard());
+                    if cut(&lattice) != cut(&target.lattice) || sites != target.sites {
+                        let given = format!("that of {sites} sites of {}, cut {}", lattice.extents(), lattice.nodes());
+                        return Err(self.refused("stencil", given, format!("that of {}", an(target))));
+                    }
+                }
+                (Argument::Stencil, given, _) => {
+                    let given = if given.is_some() { "a matrix along s" } else { "missing" };
+                    return Err(self.refused("stencil", given, "a stencil"));
+                }
+                (Argument::Matrix(form), _, Some(TableFacts::Matrix { facts, precision })) => {
+                    if facts.form != *form {
+                        return Err(self.refused("matrix", facts.form.name(), form.name()));
+                    }
+                    if precision.scalar() != target.precision.scalar() {
+                        let expected = format!("one for fields in {}", target.precision);
+                        return Err(self.refused("matrix", format!("one for fields in {precision}"), expected));
+                    }
+                    if !target.object.parts().is_multiple_of(facts.ls) {
+                        let expected = format!("a multiple of ls = {} spinors a site", facts.ls);
+                        return Err(self.refused(self.kernel.target(), an(target), expected));
+                    }
+                    matrix = Some(facts);
+                }
+                (Argument::Matrix(form), _, given) => {
+                    let given = if given.is_some() { "a stencil" } else { "missing" };
+                    return Err(self.refused("matrix", given, form.name()));
+                }
+                _ => {}
             }
         }
-        let matrix = match self.matrix.map(|table| table.facts()) {
-            Some(TableFacts::Matrix(facts)) => Some(facts),
-            _ => None,
-        };
-        for argument in kernel.arguments {
-            if let (Argument::Matrix(form), Some(facts)) = (argument, matrix) {
-                if facts.form != *form {
-                    return refused("matrix", facts.form.name().to_owned(), form.name().to_owned());
-                }
-                if !target.object.parts().is_multiple_of(facts.ls) {
-                    let expected = format!("a multiple of ls = {} spinors a site", facts.ls);
-                    return refused(kernel.target(), format!("a {}", target.describe()), expected);
+        Ok(matrix)
+    }
+
+    /// Fields have whole right-hand sides; there is a scalar for each, and numbers are those of right-hand sides.
+    fn check_lists(&self, target: &FieldShape, rhs_parts: usize) -> Result<(), BackendError> {
+        if !self.kernel.arguments.iter().any(|argument| matches!(argument, Argument::RhsParts)) {
+            return Ok(());
+        }
+        for role in self.kernel.fields() {
+            for shape in self.shapes(role.name) {
+                if rhs_parts == 0 || !shape.object.parts().is_multiple_of(rhs_parts) {
+                    let expected = format!("whole right-hand sides of {rhs_parts} components");
+                    return Err(self.refused(role.name, an(&shape), expected));
                 }
             }
         }
-        let listed = self.values.iter().find_map(|(_, value)| match value {
-            Value::Reads(fields) => Some(fields.len()),
-            _ => None,
-        });
-        let rhs_parts = self.rhs_parts.unwrap_or(target.object.parts());
-        let shape = Shape {
-            kernel,
-            target,
-            fields,
-            legs: self.legs,
-            matrix,
-            rhs_parts,
-            direction: self.direction,
-            listed: listed.unwrap_or(1),
-        };
-        Ok(Call { shape, values: self.values, stencil: self.stencil, matrix: self.matrix })
+        let count = |name: &str| self.shapes(name).first().map_or(0, |shape| shape.object.parts() / rhs_parts);
+        for (name, value) in &self.values {
+            match value {
+                Value::Scalars(scalars) if scalars.len() != target.object.parts() / rhs_parts => {
+                    let expected = format!("one for each of {} right-hand sides", target.object.parts() / rhs_parts);
+                    return Err(self.refused(name, format!("{} scalars", scalars.len()), expected));
+                }
+                Value::Indices(numbers) => {
+                    let of_fields = self.kernel.arguments.iter().find_map(|argument| match *argument {
+                        Argument::Indices { name: known, of, among } if known == *name => Some((of, among)),
+                        _ => None,
+                    });
+                    let Some((of, among)) = of_fields else { continue };
+                    if numbers.len() != count(of) || numbers.iter().any(|&number| number >= count(among)) {
+                        let expected = format!(
+                            "a number below {} for each of {} right-hand sides of {of}",
+                            count(among),
+                            count(of)
+                        );
+                        return Err(self.refused(name, format!("{numbers:?}"), expected));
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// "an f32 spinor field on …"
+pub(super) fn an(shape: &FieldShape) -> String {
+    let article = if shape.precision == Precision::Half { "a" } else { "an" };
+    format!("{article} {}", shape.describe())
+}
+
+impl Argument {
+    /// The names of the values that it takes.
+    fn names(&self) -> Vec<&'static str> {
+        match *self {
+            Self::Field(role) => vec![role.name],
+            Self::Fields(name, _)
+            | Self::Scalar(name)
+            | Self::Double(name)
+            | Self::Complex(name)
+            | Self::Indices { name, .. } => vec![name],
+            Self::Scalars(names) => names.to_vec(),
+            _ => Vec::new(),
+        }
+    }
+
+    /// What is to be given, in words.
+    fn kind(&self) -> String {
+        match self {
+            Self::Field(role) if role.access == Access::Read => "a field that is read".to_owned(),
+            Self::Field(_) => "a field that is written".to_owned(),
+            Self::Fields(_, most) => format!("1 to {most} fields that are read"),
+            Self::Scalar(_) | Self::Double(_) => "a real number".to_owned(),
+            Self::Complex(_) => "a complex number".to_owned(),
+            Self::Indices { .. } => "a number for each right-hand side".to_owned(),
+            Self::Scalars(_) => "a scalar for each right-hand side".to_owned(),
+            _ => "none".to_owned(),
+        }
+    }
+}
+
+impl<B: Memory + ?Sized> Value<'_, B> {
+    /// What it is, in words.
+    fn kind(&self) -> String {
+        match self {
+            Self::Read(_) => "a field that is read".to_owned(),
+            Self::Write(_) => "a field that is written".to_owned(),
+            Self::Reads(fields) => format!("{} fields that are read", fields.len()),
+            Self::Scalar(_) => "a real number".to_owned(),
+            Self::Complex(_) => "a complex number".to_owned(),
+            Self::Scalars(_) => "a scalar for each right-hand side".to_owned(),
+            Self::Indices(_) => "numbers of right-hand sides".to_owned(),
+        }
     }
 }
 
 fn is_argument(kernel: &Kernel, name: &str) -> bool {
-    kernel.arguments.iter().any(|argument| match *argument {
-        Argument::Field(role) => role.name == name,
-        Argument::Fields(known, _)
-        | Argument::Scalar(known)
-        | Argument::Double(known)
-        | Argument::Complex(known)
-        | Argument::Indices(known) => known == name,
-        Argument::Scalars(names) => names.contains(&name),
-        _ => false,
-    })
+    kernel.arguments.iter().any(|argument| argument.names().contains(&name))
 }
 
 /// A call of a kernel whose arguments were checked.
@@ -244,6 +367,32 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
     /// What it is about.
     pub fn shape(&self) -> &Shape {
         &self.shape
+    }
+
+    /// Refuses a kernel that sums.
+    ///
+    /// # Errors
+    /// [`BackendError::Argument`].
+    pub fn check_launched(&self) -> Result<(), BackendError> {
+        self.check_kind(false, "one that is launched, and sums nothing")
+    }
+
+    /// Refuses a kernel that does not sum.
+    ///
+    /// # Errors
+    /// [`BackendError::Argument`].
+    pub fn check_reduced(&self) -> Result<(), BackendError> {
+        self.check_kind(true, "one that sums")
+    }
+
+    fn check_kind(&self, sums: bool, expected: &str) -> Result<(), BackendError> {
+        let kernel = self.kernel();
+        if kernel.sums() == sums {
+            return Ok(());
+        }
+        let given = if sums { "one that sums nothing" } else { "one that sums" };
+        let (argument, given, expected) = ("kernel".to_owned(), given.to_owned(), expected.to_owned());
+        Err(BackendError::Argument { kernel: kernel.name, argument, given, expected })
     }
 
     /// The values by name.
@@ -403,7 +552,7 @@ impl<'a> HostCall<'a> {
     /// As [`Self::data`].
     pub fn host_matrix(&self) -> Result<&'a SMatrix, FieldError> {
         match self.matrix() {
-            Some(HostTable::Matrix(matrix)) => Ok(matrix),
+            Some(HostTable::Matrix(matrix, _)) => Ok(matrix),
             _ => Err(missing("matrix", self.kernel())),
         }
     }

@@ -136,8 +136,15 @@ pub enum Argument {
     Double(&'static str),
     /// A buffer of scalars, one for each right-hand side, of one list after the other.
     Scalars(&'static [&'static str]),
-    /// A buffer of numbers.
-    Indices(&'static str),
+    /// A buffer of numbers: for each right-hand side of the field `of`, that of one of `among`.
+    Indices {
+        /// Its name.
+        name: &'static str,
+        /// The field that has a number for each right-hand side.
+        of: &'static str,
+        /// The field whose right-hand sides are numbered.
+        among: &'static str,
+    },
     /// Outer sites and lanes of the slices across a direction, and the numbers of outer sites, lanes and classes.
     Slices,
     /// Outer sites of the target.
@@ -343,9 +350,10 @@ impl Kernel {
         self.target_role().is_some_and(|target| target.at == At::Target)
             && self.fields().any(|role| role.at == At::All)
             && self.fields().all(|role| role.access != Access::Read || role.at == At::All)
-            && self.arguments.iter().any(
-                |argument| matches!(argument, Argument::Computed(table) if table.rows == Rows::OsitesOfAllSites),
-            )
+            && self
+                .arguments
+                .iter()
+                .any(|argument| matches!(argument, Argument::Computed(table) if table.rows == Rows::OsitesOfAllSites))
     }
 
     /// Whether its fields lie on all sites.

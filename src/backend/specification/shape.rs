@@ -8,6 +8,7 @@ use lanefield_reference::layout::{Direction, Lattice, LegOrder, Sites};
 use lanefield_reference::real::Precision;
 use serde::Serialize;
 
+use super::arguments::an;
 use super::{Access, At, FieldRole, Holds, Kernel};
 
 /// What a launch does.
@@ -70,7 +71,8 @@ impl Shape {
         parts: usize,
     ) -> Self {
         let role = kernel.fields().find(|role| role.name == kernel.target());
-        let object = role.map_or(Object::Spinors(parts), |role| usual_object(role.holds, Object::Spinors(parts), links));
+        let object =
+            role.map_or(Object::Spinors(parts), |role| usual_object(role.holds, Object::Spinors(parts), links));
         let sites = if role.is_some_and(|role| role.at == At::All) { Sites::Full } else { sites };
         let target = FieldShape { lattice, sites, object, precision };
         let field = |role: FieldRole| FieldOfCall { name: role.name, shape: usual_field(role, &target, links) };
@@ -158,7 +160,10 @@ impl Shape {
     }
 
     fn is_list(&self, name: &str) -> bool {
-        self.kernel.arguments.iter().any(|argument| matches!(argument, super::Argument::Fields(list, _) if *list == name))
+        self.kernel
+            .arguments
+            .iter()
+            .any(|argument| matches!(argument, super::Argument::Fields(list, _) if *list == name))
     }
 
     /// Real components of the target: of vector operations, what they compute.
@@ -233,6 +238,7 @@ pub(super) fn asked(role: FieldRole, target: &FieldShape) -> String {
         Holds::AnyNumber => "any number of the same components at each site".to_owned(),
     };
     let sites = sites_of(role, target.sites);
-    let precision = if role.holds == Holds::Converted { "any precision".to_owned() } else { target.precision.to_string() };
-    format!("{what}, in {precision}, on {sites} sites of the lattice of a {}", target.describe())
+    let precision =
+        if role.holds == Holds::Converted { "any precision".to_owned() } else { target.precision.to_string() };
+    format!("{what}, in {precision}, on {sites} sites of the lattice of {}", an(target))
 }

@@ -1,0 +1,252 @@
+//! Operators by name: what each is called, and its parameters beside those of the hop, each with its meaning and default. The command line, records and
+//! verification go through [`definitions`], and have no list of their own.
+
+use std::fmt;
+
+use super::{AnyModel, HopParameters};
+
+/// What values a parameter takes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum ParameterKind {
+    /// A finite number.
+    Number,
+    /// A whole number from 1 to this.
+    Count(usize),
+    /// One of these words.
+    Choice(&'static [&'static str]),
+}
+
+/// A parameter of operators. One name has one meaning in all of them.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Parameter {
+    /// Its name.
+    pub name: &'static str,
+    /// What values it takes.
+    pub kind: ParameterKind,
+    /// Its value where none is given; `None`: it must be given. Of a choice the place of the word.
+    pub default: Option<f64>,
+    /// The parameter whose value it has where none is given for it.
+    pub follows: Option<&'static str>,
+    /// What it means, in a few words.
+    pub meaning: &'static str,
+}
+
+impl Parameter {
+    /// A number with a default, or that must be given.
+    pub const fn number(name: &'static str, default: Option<f64>, meaning: &'static str) -> Self {
+        Self { name, kind: ParameterKind::Number, default, follows: None, meaning }
+    }
+
+    /// The value that a text stands for.
+    ///
+    /// # Errors
+    /// What would be right.
+    pub fn parse(&self, text: &str) -> Result<f64, String> {
+        let invalid = |expected: String| format!("invalid {} '{text}': expected {expected}", self.name);
+        match self.kind {
+            ParameterKind::Number => {
+                let number = text.parse().ok().filter(|number: &f64| number.is_finite());
+                number.ok_or_else(|| invalid("a finite number".to_owned()))
+            }
+            ParameterKind::Count(most) => {
+                let number = text.parse().ok().filter(|number| (1..=most).contains(number));
+                number
+                    .map(|number: usize| number as f64)
+                    .ok_or_else(|| invalid(format!("a whole number from 1 to {most}")))
+            }
+            ParameterKind::Choice(words) => {
+                let place = words.iter().position(|word| *word == text);
+                place.map(|place| place as f64).ok_or_else(|| invalid(words.join(" or ")))
+            }
+        }
+    }
+
+    /// A value as text.
+    pub fn text(&self, value: f64) -> String {
+        match self.kind {
+            ParameterKind::Choice(words) => words.get(value as usize).copied().unwrap_or("?").to_owned(),
+            _ => value.to_string(),
+        }
+    }
+}
+
+/// Values of an operator's parameters.
+#[derive(Clone, Debug, Default)]
+pub struct ParameterValues(Vec<(&'static str, f64)>);
+
+impl ParameterValues {
+    /// A value by name; NaN where there is none, which does not occur for the parameters of a definition.
+    pub fn get(&self, name: &str) -> f64 {
+        self.0.iter().find(|(known, _)| *known == name).map_or(f64::NAN, |(_, value)| *value)
+    }
+
+    /// The same as a whole number.
+    pub fn count(&self, name: &str) -> usize {
+        self.get(name) as usize
+    }
+}
+
+/// Why an operator cannot be made of some parameters. Messages are fragments.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum DefinitionError {
+    /// An operator that does not exist.
+    #[error("unknown operator '{name}': expected {known}")]
+    Operator {
+        /// The name given.
+        name: String,
+        /// The names there are.
+        known: String,
+    },
+    /// A parameter that the operator does not have.
+    #[error("operator {operator} has no parameter {parameter}: it has {known}")]
+    Parameter {
+        /// The operator.
+        operator: &'static str,
+        /// The parameter given.
+        parameter: String,
+        /// Those that it has.
+        known: String,
+    },
+    /// A parameter that must be given.
+    #[error("operator {operator} needs {parameter}: {meaning}")]
+    Missing {
+        /// The operator.
+        operator: &'static str,
+        /// The parameter.
+        parameter: &'static str,
+        /// What it means.
+        meaning: &'static str,
+    },
+    /// A value that a parameter does not take.
+    #[error("{0}")]
+    Value(String),
+}
+
+/// An operator by name.
+#[derive(Clone, Copy)]
+pub struct Definition {
+    /// Its name on the command line and in files.
+    pub name: &'static str,
+    /// What it is, in a few words.
+    pub meaning: &'static str,
+    /// Its parameters beside those of the hop, in the order in which they are told.
+    pub parameters: &'static [Parameter],
+    /// A mass, as text, at which solves on hot configurations take some ten iterations: what it is verified with.
+    pub verified_mass: &'static str,
+    /// Makes it.
+    pub make: fn(&ParameterValues, HopParameters) -> AnyModel,
+    /// The values of a model that it made.
+    pub values: fn(&AnyModel) -> Vec<f64>,
+}
+
+impl Definition {
+    /// The operator with parameters given as text; those that are not given have their defaults.
+    ///
+    /// # Errors
+    /// [`DefinitionError`].
+    pub fn model<'t>(
+        &self,
+        given: impl IntoIterator<Item = (&'t str, &'t str)>,
+        hop: HopParameters,
+    ) -> Result<AnyModel, DefinitionError> {
+        let mut values = ParameterValues::default();
+        for (name, text) in given {
+            let Some(parameter) = self.parameters.iter().find(|parameter| parameter.name == name) else {
+                let known: Vec<&str> = self.parameters.iter().map(|parameter| parameter.name).collect();
+                let known = known.join(", ");
+                return Err(DefinitionError::Parameter { operator: self.name, parameter: name.to_owned(), known });
+            };
+            values.0.push((parameter.name, parameter.parse(text).map_err(DefinitionError::Value)?));
+        }
+        for parameter in self.parameters {
+            let Parameter { name, default, follows, meaning, .. } = *parameter;
+            if values.0.iter().any(|(known, _)| *known == name) {
+                continue;
+            }
+            let value = follows.map(|other| values.get(other)).or(default);
+            let missing = DefinitionError::Missing { operator: self.name, parameter: name, meaning };
+            values.0.push((name, value.ok_or(missing)?));
+        }
+        Ok((self.make)(&values, hop))
+    }
+}
+
+impl fmt::Debug for Definition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
+}
+
+/// All operators by name.
+pub fn definitions() -> impl Iterator<Item = &'static Definition> {
+    super::MODELS.iter().flat_map(|model| model.iter())
+}
+
+/// The operator of that name.
+///
+/// # Errors
+/// [`DefinitionError::Operator`], with the names there are.
+pub fn definition(name: &str) -> Result<&'static Definition, DefinitionError> {
+    definitions().find(|definition| definition.name == name).ok_or_else(|| {
+        let known: Vec<&str> = definitions().map(|definition| definition.name).collect();
+        DefinitionError::Operator { name: name.to_owned(), known: known.join(", ") }
+    })
+}
+
+impl AnyModel {
+    /// Its definition.
+    pub fn definition(&self) -> &'static Definition {
+        match definition(self.name()) {
+            Ok(definition) => definition,
+            Err(_) => unreachable!("every model has a definition of its name"),
+        }
+    }
+
+    /// Its parameters with their values, as text.
+    pub fn parameters(&self) -> Vec<(&'static Parameter, f64)> {
+        let definition = self.definition();
+        definition.parameters.iter().zip((definition.values)(self)).collect()
+    }
+
+    /// Its name and its parameters beside those of the hop: "clover, mass 0.1, csw 1.3".
+    pub fn describe(&self) -> String {
+        let parameters = self.parameters();
+        let value_of = |name: &str| parameters.iter().find(|(known, _)| known.name == name).map(|(_, value)| *value);
+        let told = parameters.iter().filter(|(parameter, value)| {
+            // What follows another parameter is told where it has a value of its own.
+            parameter.follows.is_none_or(|other| value_of(other) != Some(*value))
+        });
+        let told = told.map(|(parameter, value)| format!(", {} {}", parameter.name, parameter.text(*value)));
+        format!("{}{}", self.name(), told.collect::<String>())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operator_is_made_of_its_parameters_and_tells_them() {
+        for definition in definitions() {
+            let model = definition.model([("mass", "0.25")], HopParameters::default()).unwrap();
+            assert_eq!((model.name(), model.mass()), (definition.name, 0.25));
+            assert_eq!(model.parameters().len(), definition.parameters.len());
+            assert!(model.describe().starts_with(&format!("{}, mass 0.25", definition.name)), "{}", model.describe());
+            let error = definition.model([], HopParameters::default()).unwrap_err().to_string();
+            assert!(error.contains("needs mass"), "{error}");
+            let error = definition.model([("charm", "1")], HopParameters::default()).unwrap_err().to_string();
+            assert!(error.contains("no parameter charm"), "{error}");
+        }
+        assert!(definition("overlap").unwrap_err().to_string().contains("'overlap'"));
+    }
+
+    #[test]
+    fn what_follows_another_parameter_has_its_value() {
+        let clover = definition("clover").unwrap();
+        let model = |given: &[(&'static str, &'static str)]| {
+            clover.model(given.iter().copied(), HopParameters::default()).unwrap().describe()
+        };
+        assert_eq!(model(&[("mass", "0.1"), ("csw", "1.3")]), "clover, mass 0.1, csw 1.3");
+        assert_eq!(model(&[("mass", "0.1"), ("csw-t", "2")]), "clover, mass 0.1, csw 1, csw-t 2");
+    }
+}

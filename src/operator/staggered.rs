@@ -1,0 +1,298 @@
+//! The naive staggered operator D = mass + hop on colour vectors (`docs/arithmetic.md` §16), on the full lattice and in its even-odd pieces. The hop
+//! is anti-Hermitian, and leads from one parity to the other: D†D = mass² − hop² does not mix them. On one parity, conjugate gradients solve
+//! mass² − Doe Deo, which is Hermitian and positive definite.
+
+use lanefield_reference::field::ColourVectors;
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::kernels::staggered::{FLOPS_PER_VECTOR, ideal_bytes_per_site};
+use lanefield_reference::layout::{Lattice, Sites};
+
+use super::hop::number_of_sites;
+use super::wilson::PARITIES;
+use super::{ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter};
+use super::{ParameterKind, fit};
+use crate::backend::{Backend, BackendError, FieldOn};
+use crate::kernel::prelude::*;
+
+/// What defines a staggered operator, beside the configuration.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct StaggeredParameters {
+    /// Mass in lattice units.
+    pub mass: f64,
+    /// Colour vectors a site, each of which is taken by itself.
+    pub components: usize,
+    /// Boundary phases, gauge compression and leg order.
+    pub hop: HopParameters,
+}
+
+/// The operator by name.
+pub static DEFINITIONS: &[Definition] = &[Definition {
+    name: "staggered",
+    meaning: "naive staggered fermions",
+    parameters: &[
+        Parameter::number("mass", None, "quark mass"),
+        Parameter {
+            name: "components",
+            kind: ParameterKind::Count(1024),
+            default: Some(1.0),
+            follows: None,
+            meaning: "colour vectors a site",
+        },
+    ],
+    verified_mass: "0.5",
+    make: |values, hop| {
+        let (mass, components) = (values.get("mass"), values.count("components"));
+        AnyModel::Staggered(StaggeredParameters { mass, components, hop })
+    },
+    values: |model| match model {
+        AnyModel::Staggered(model) => vec![model.mass, model.components as f64],
+        _ => Vec::new(),
+    },
+}];
+
+/// The staggered operator.
+pub struct Staggered<'b, B: Backend, R: Vectors> {
+    /// Links and stencils; its Wilson hop is not used.
+    legs: HopOperator<'b, B, R>,
+    parameters: StaggeredParameters,
+    /// The hop of D†, on all sites.
+    between: Option<FieldOn<B, R, ColourVectors>>,
+}
+
+impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
+    /// D on the full lattice.
+    ///
+    /// # Errors
+    /// As [`HopOperator::new`].
+    pub fn full(
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+        parameters: StaggeredParameters,
+    ) -> Result<Self, BackendError> {
+        let legs = HopOperator::new(backend, configuration, lattice, parameters.hop, &[Sites::Full])?;
+        let between = Some(backend.zeros(lattice, Sites::Full, ColourVectors::new(parameters.components))?);
+        Ok(Self { legs, parameters, between })
+    }
+
+    /// Its even-odd pieces.
+    ///
+    /// # Errors
+    /// As [`HopOperator::new`].
+    pub fn even_odd(
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+        parameters: StaggeredParameters,
+    ) -> Result<Self, BackendError> {
+        let legs = HopOperator::new(backend, configuration, lattice, parameters.hop, &PARITIES)?;
+        Ok(Self { legs, parameters, between: None })
+    }
+
+    /// out = staggered_hop(ψ) on the sites of `out`; ψ lives on their neighbours.
+    ///
+    /// # Errors
+    /// Sites that the operator was not made for, fields that do not match; what the backend reports.
+    pub fn hop(
+        &self,
+        out: &mut FieldOn<B, R, ColourVectors>,
+        psi: &FieldOn<B, R, ColourVectors>,
+    ) -> Result<(), BackendError> {
+        let onto = self.legs.onto(out.sites())?;
+        self.legs.backend().staggered_hop(out, &onto.stencil, &onto.links, psi, self.legs.legs())
+    }
+
+    /// Colour vectors of one right-hand side on `sites`.
+    fn colour_vectors(&self, sites: Sites) -> u64 {
+        number_of_sites(self.legs.lattice(), sites) * self.parameters.components as u64
+    }
+
+    fn hop_flops(&self, sites: Sites) -> u64 {
+        self.colour_vectors(sites) * FLOPS_PER_VECTOR
+    }
+
+    fn hop_bytes(&self, sites: Sites) -> u64 {
+        let (format, components) = (self.parameters.hop.links, self.parameters.components);
+        number_of_sites(self.legs.lattice(), sites) * ideal_bytes_per_site(format, R::BITS as usize / 8, components)
+    }
+
+    /// Bytes of one right-hand side on `sites`.
+    fn field_bytes(&self, sites: Sites) -> u64 {
+        self.colour_vectors(sites) * (2 * ColourVectors::WORDS * R::BITS as usize / 8) as u64
+    }
+}
+
+/// Floating-point operations of `scale` on a colour vector, and of `axpy` on colour vectors.
+const SCALE_FLOPS: u64 = 6;
+const AXPY_FLOPS: u64 = 12;
+
+impl<B: Backend, R: Vectors> ActsOn<B> for Staggered<'_, B, R> {
+    type Object = ColourVectors;
+
+    fn backend(&self) -> &B {
+        self.legs.backend()
+    }
+    fn lattice(&self) -> Lattice {
+        self.legs.lattice()
+    }
+    fn object(&self, rhs: usize) -> ColourVectors {
+        ColourVectors::new(rhs * self.parameters.components)
+    }
+}
+
+impl<B: Backend, R: Vectors> Operator<B, R> for Staggered<'_, B, R> {
+    fn sites(&self) -> Sites {
+        Sites::Full
+    }
+
+    /// out = mass ψ + hop ψ, by an axpy; or mass ψ − hop ψ, by a product and an axpy.
+    fn apply(
+        &mut self,
+        out: &mut FieldOn<B, R, ColourVectors>,
+        psi: &FieldOn<B, R, ColourVectors>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        let backend = self.legs.backend();
+        let mut between = match (dagger, self.between.take()) {
+            (Dagger::Yes, Some(between)) => between,
+            (_, between) => {
+                self.between = between;
+                self.hop(out, psi)?;
+                return backend.axpy(self.parameters.mass, psi, out);
+            }
+        };
+        fit::<B, R, _>(&mut between, psi, backend)?;
+        let applied = self.hop(&mut between, psi).and_then(|()| {
+            backend.scale(out, self.parameters.mass, psi)?;
+            backend.axpy(-1.0, &between, out)
+        });
+        self.between = Some(between);
+        applied
+    }
+
+    /// A hop, and an axpy.
+    fn flops(&self) -> u64 {
+        self.hop_flops(Sites::Full) + AXPY_FLOPS * self.colour_vectors(Sites::Full)
+    }
+    fn bytes(&self) -> u64 {
+        self.hop_bytes(Sites::Full) + 3 * self.field_bytes(Sites::Full)
+    }
+}
+
+impl<B: Backend, R: Vectors> EvenOdd<B, R> for Staggered<'_, B, R> {
+    fn meooe(
+        &mut self,
+        out: &mut FieldOn<B, R, ColourVectors>,
+        psi: &FieldOn<B, R, ColourVectors>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        self.hop(out, psi)?;
+        match dagger {
+            Dagger::No => Ok(()),
+            // −1 is exact: the hop is anti-Hermitian.
+            Dagger::Yes => {
+                let mut turned = self.backend().zeros(*out.lattice(), out.sites(), out.kind())?;
+                self.backend().scale(&mut turned, -1.0, out)?;
+                self.backend().copy(out, &turned)
+            }
+        }
+    }
+
+    fn mooee(
+        &mut self,
+        out: &mut FieldOn<B, R, ColourVectors>,
+        psi: &FieldOn<B, R, ColourVectors>,
+        _: Dagger,
+    ) -> Result<(), BackendError> {
+        self.backend().scale(out, self.parameters.mass, psi)
+    }
+
+    fn mooee_inv(
+        &mut self,
+        out: &mut FieldOn<B, R, ColourVectors>,
+        psi: &FieldOn<B, R, ColourVectors>,
+        _: Dagger,
+    ) -> Result<(), BackendError> {
+        self.backend().scale(out, 1.0 / self.parameters.mass, psi)
+    }
+
+    /// The Schur complement is mass² − Doe Deo: that of D, times the mass.
+    fn schur_factor(&self) -> f64 {
+        self.parameters.mass
+    }
+
+    fn inverse_hop(
+        &mut self,
+        out: &mut FieldOn<B, R, ColourVectors>,
+        _: &mut FieldOn<B, R, ColourVectors>,
+        psi: &FieldOn<B, R, ColourVectors>,
+        _: Dagger,
+    ) -> Result<(), BackendError> {
+        self.hop(out, psi)
+    }
+
+    fn diagonal_minus_hop(
+        &mut self,
+        out: &mut FieldOn<B, R, ColourVectors>,
+        between: &mut FieldOn<B, R, ColourVectors>,
+        chi: &FieldOn<B, R, ColourVectors>,
+        psi: &FieldOn<B, R, ColourVectors>,
+        _: Dagger,
+    ) -> Result<(), BackendError> {
+        self.hop(between, psi)?;
+        self.backend().scale(out, self.parameters.mass * self.parameters.mass, chi)?;
+        self.backend().axpy(-1.0, between, out)
+    }
+
+    /// Two hops, a product with mass², and a difference.
+    fn schur_flops(&self) -> u64 {
+        2 * self.hop_flops(PARITIES[0]) + (SCALE_FLOPS + AXPY_FLOPS) * self.colour_vectors(PARITIES[0])
+    }
+    fn schur_bytes(&self) -> u64 {
+        2 * self.hop_bytes(PARITIES[0]) + 5 * self.field_bytes(PARITIES[0])
+    }
+}
+
+impl Model for StaggeredParameters {
+    type Object = ColourVectors;
+    type Full<'b, B: Backend + 'b, R: Vectors> = Staggered<'b, B, R>;
+    type Pieces<'b, B: Backend + 'b, R: Vectors> = Staggered<'b, B, R>;
+
+    fn name(&self) -> &'static str {
+        "staggered"
+    }
+    fn mass(&self) -> f64 {
+        self.mass
+    }
+    fn diagonal(&self) -> f64 {
+        self.mass
+    }
+    fn hop(&self) -> HopParameters {
+        self.hop
+    }
+    fn object(&self, rhs: usize) -> ColourVectors {
+        ColourVectors::new(rhs * self.components)
+    }
+    /// mass² − Doe Deo is; D is not Hermitian.
+    fn is_positive(&self, even_odd: bool) -> bool {
+        even_odd
+    }
+    fn full<'b, B: Backend, R: Vectors>(
+        &self,
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+    ) -> Result<Staggered<'b, B, R>, BackendError> {
+        Staggered::full(backend, configuration, lattice, *self)
+    }
+    fn even_odd<'b, B: Backend, R: Vectors>(
+        &self,
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+    ) -> Result<Staggered<'b, B, R>, BackendError> {
+        Staggered::even_odd(backend, configuration, lattice, *self)
+    }
+}

@@ -1,0 +1,372 @@
+//! Every kernel of the list: the same bits on OpenCL, on the CPU and in plain loops, on awkward lattices, in every precision and link format that it
+//! takes; and the list against the kernels of `cl/`, in both directions. `lanefield verify` does the first at random, and at length.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use lanefield::backend::{Cpu, Memory as _, OpenCl, Sum};
+use lanefield::in_precision;
+use lanefield::kernel::{
+    self, Access, Argument, Case, CaseOptions, Geometry, Holds, Kernel, Links, Numbers, PlainLinks, TestData,
+};
+use lanefield::verify::{Difference, compare_host_fields};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::layout::{
+    Checkerboard, Direction, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LegOrder, Parity, Sites, TreePlan,
+};
+use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
+use lanefield_reference::real::Precision;
+
+use crate::common::backends::{cpu, opencl};
+
+const ALL_SITES: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
+
+/// A lattice, what lies on it, and the backends.
+struct Bench<'a> {
+    cpu: &'a Cpu,
+    device: Option<&'a OpenCl>,
+    lattice: Lattice,
+    precision: Precision,
+    numbers: Numbers,
+    configuration: Configuration,
+    boundary: BoundaryPhases,
+}
+
+impl<'a> Bench<'a> {
+    fn new(
+        (cpu, device): (&'a Cpu, Option<&'a OpenCl>),
+        (extents, nsimd): ([usize; 4], usize),
+        precision: Precision,
+        numbers: Numbers,
+    ) -> Self {
+        let extents = Extents::new(extents).unwrap();
+        let red_black = extents.as_array().iter().all(|extent| extent % 2 == 0);
+        let checkerboard = if red_black { Checkerboard::RedBlack } else { Checkerboard::FullOnly };
+        let lanes = LaneChoice::Width(LaneWidth::new(nsimd * precision.scalar().bytes()).unwrap());
+        let lattice =
+            Lattice::new(extents, precision.scalar(), LatticeOptions { lanes, nodes: None, checkerboard }).unwrap();
+        let data = TestData::new(extents.volume() as u64);
+        let configuration = in_precision!(precision, R => data.configuration::<R>(extents, Links::Hot).unwrap());
+        let boundary = "1,-1,1,-1".parse().unwrap();
+        Self { cpu, device, lattice, precision, numbers, configuration, boundary }
+    }
+
+    fn options(&self, kernel: &Kernel, sites: Sites, format: LinkFormat, parts: usize) -> CaseOptions<'_> {
+        let links = DoubledGauge { format, boundary: self.boundary };
+        let reads_links = kernel.fields().any(|role| matches!(role.holds, Holds::DoubledLinks | Holds::Links));
+        CaseOptions {
+            configuration: reads_links.then_some(&self.configuration),
+            numbers: self.numbers,
+            data: TestData::new(3),
+            ..CaseOptions::new(self.lattice, sites, self.precision, links, parts)
+        }
+    }
+
+    /// The kernel on all the sites that it takes, of one component and of several, with links in these formats, and in all other ways that its
+    /// arguments leave.
+    fn check(&self, kernel: &'static Kernel, formats: &[LinkFormat], few: bool) {
+        let sites = match self.lattice.checkerboard() {
+            _ if kernel.is_full_only() => &ALL_SITES[..1],
+            Checkerboard::FullOnly if kernel.is_onto_parity_only() => return,
+            Checkerboard::FullOnly => &ALL_SITES[..1],
+            Checkerboard::RedBlack if kernel.is_onto_parity_only() => &ALL_SITES[1..],
+            Checkerboard::RedBlack => &ALL_SITES,
+        };
+        let formats = if kernel.reads_links() { formats } else { &[LinkFormat::Full] };
+        for (&sites, &format) in sites.iter().flat_map(|sites| formats.iter().map(move |format| (sites, format))) {
+            for parts in parts_of(kernel, few) {
+                let options = self.options(kernel, sites, format, parts);
+                for options in variants(kernel, options, few) {
+                    self.check_case(kernel, &options);
+                }
+            }
+        }
+    }
+
+    fn check_case(&self, kernel: &'static Kernel, options: &CaseOptions<'_>) {
+        let CaseOptions { sites, parts, links, .. } = *options;
+        let case = Case::new(kernel, options).unwrap();
+        let tree = Sum::Tree(TreePlan::with_warp(32, 4, 8).unwrap());
+        for sum in [Sum::Exact, tree].into_iter().take(if kernel.sums() { 2 } else { 1 }) {
+            let what = format!(
+                "{kernel} in {} from {:?}, {sites} sites of {} in {} lanes, {parts} components, {} reals, {sum}",
+                self.precision,
+                options.from,
+                self.lattice.extents(),
+                self.lattice.nsimd(),
+                links.format
+            );
+            let expected = case.on_cpu(self.cpu, sum).unwrap();
+            assert!(!expected.fields.is_empty() || !expected.sums.is_empty(), "{what}: nothing to compare");
+            let mut found = Vec::new();
+            if let Some(device) = self.device {
+                let mut held = case.on(device).unwrap();
+                let sums = held.launch(&case, device, sum).unwrap_or_else(|error| panic!("{what}: {error}"));
+                found.push(("OpenCL", held.outcome(&case, device, sums).unwrap()));
+            }
+            let links = PlainLinks { configuration: &self.configuration, boundary: self.boundary };
+            found.push(("plain loops", case.in_plain_loops(self.cpu, &links, sum).unwrap()));
+            for (backend, found) in found {
+                assert_eq!(found.fields.len(), expected.fields.len(), "{what}: {backend}");
+                for ((name, found), (_, expected)) in found.fields.iter().zip(&expected.fields) {
+                    if let (Some(mismatch), _) = compare_host_fields(found, expected).unwrap() {
+                        panic!("{what}: {name} of {backend}: {mismatch}");
+                    }
+                }
+                assert_eq!(found.sums.len(), expected.sums.len(), "{what}: {backend}");
+                for (number, (found, expected)) in found.sums.iter().zip(&expected.sums).enumerate() {
+                    assert_eq!(Difference::between(*found, *expected), None, "{what}: sum {number} of {backend}");
+                }
+            }
+        }
+    }
+}
+
+/// One component a site, and several, as far as the kernel takes them; with right-hand sides, and along s, whole ones. `few`: once where it takes
+/// both.
+fn parts_of(kernel: &Kernel, few: bool) -> Vec<usize> {
+    match kernel.geometry {
+        Geometry::AlongS => vec![4],
+        Geometry::RightHandSides | Geometry::SumOfRightHandSides => vec![6],
+        _ => {
+            let mut all: Vec<usize> = [3, 1].into_iter().filter(|&parts| kernel.takes_parts(parts)).collect();
+            all.truncate(if few && !kernel.reads_links() { 1 } else { 2 });
+            all
+        }
+    }
+}
+
+/// The ways that the arguments of a kernel leave.
+fn variants<'a>(kernel: &Kernel, base: CaseOptions<'a>, few: bool) -> Vec<CaseOptions<'a>> {
+    let has = |wanted: fn(&Argument) -> bool| kernel.arguments.iter().any(wanted);
+    let mut all = vec![base];
+    if matches!(kernel.geometry, Geometry::RightHandSides | Geometry::SumOfRightHandSides) {
+        all = vec![CaseOptions { rhs_parts: 2, ..base }];
+    }
+    if has(|argument| matches!(argument, Argument::Matrix(_))) {
+        let of_ls = |ls| [false, true].map(|matrix_dagger| CaseOptions { ls: Some(ls), matrix_dagger, ..base });
+        all = [1, 2, 4].into_iter().flat_map(of_ls).collect();
+    }
+    if has(|argument| matches!(argument, Argument::Fields(..))) {
+        all = [1, 3].map(|listed| CaseOptions { listed, ..base }).to_vec();
+    }
+    if has(|argument| matches!(argument, Argument::Slices)) {
+        let directions = if few { vec![Direction::X, Direction::T] } else { Direction::ALL.to_vec() };
+        all = directions.into_iter().map(|direction| CaseOptions { direction, ..base }).collect();
+    }
+    if kernel.fields().any(|role| role.holds == Holds::Converted) {
+        let from = Precision::ALL.into_iter().filter(|from| base.lattice.in_scalar(from.scalar()).is_ok());
+        all = from.map(|from| CaseOptions { from: Some(from), ..base }).collect();
+    }
+    if has(|argument| matches!(argument, Argument::Stencil)) && !few {
+        all.push(CaseOptions { legs: "+x-x+t-z-t+z+y-y".parse::<LegOrder>().unwrap(), ..base });
+    }
+    all
+}
+
+fn launched(precision: Precision) -> impl Iterator<Item = &'static Kernel> {
+    kernel::all().filter(move |kernel| kernel.is_launched() && kernel.takes(precision))
+}
+
+/// Extents, and lanes that only just divide them.
+const AWKWARD: [([usize; 4], usize); 5] =
+    [([2, 2, 2, 2], 1), ([6, 4, 2, 10], 2), ([3, 5, 1, 7], 1), ([2, 6, 4, 4], 4), ([4, 4, 4, 8], 8)];
+
+#[test]
+fn every_kernel_on_the_cpu_has_the_bits_of_plain_loops() {
+    let cpu = cpu();
+    for precision in Precision::ALL {
+        for (place, numbers) in AWKWARD.into_iter().zip(Numbers::ALL.into_iter().cycle()) {
+            let bench = Bench::new((&cpu, None), place, precision, numbers);
+            for kernel in launched(precision) {
+                bench.check(kernel, &LinkFormat::ALL, false);
+            }
+        }
+    }
+}
+
+/// Two lanes: one build for each kernel, precision and link format. The last lattice takes several groups.
+const ON_OPENCL: [([usize; 4], Numbers); 3] =
+    [([4, 2, 2, 2], Numbers::Wide), ([6, 4, 2, 10], Numbers::Special), ([8, 4, 6, 8], Numbers::Ordinary)];
+
+/// Kernels that go on from a hop take long to build for a CPU: one link format for each precision.
+fn formats(kernel: &Kernel, precision: Precision) -> &'static [LinkFormat] {
+    match (kernel.geometry, precision) {
+        (Geometry::Stencil { accumulates: true, .. }, Precision::F32) => &[LinkFormat::Full],
+        (Geometry::Stencil { accumulates: true, .. }, Precision::F64) => &[LinkFormat::TwoRows],
+        (Geometry::Stencil { accumulates: true, .. }, Precision::Half) => &[LinkFormat::Eight],
+        _ => &LinkFormat::ALL,
+    }
+}
+
+fn every_kernel_on_opencl_has_the_bits_of_the_reference(precision: Precision) {
+    let (Some(device), cpu) = (opencl(), cpu()) else { return };
+    for (extents, numbers) in ON_OPENCL {
+        let bench = Bench::new((&cpu, Some(&device)), (extents, 2), precision, numbers);
+        for kernel in launched(precision) {
+            let takes = |format: &&LinkFormat| device.takes_links(**format, precision).is_ok();
+            let formats: Vec<_> = formats(kernel, precision).iter().filter(takes).copied().collect();
+            bench.check(kernel, &formats, true);
+        }
+    }
+}
+
+#[test]
+fn every_kernel_in_f32_on_opencl_has_the_bits_of_the_reference() {
+    every_kernel_on_opencl_has_the_bits_of_the_reference(Precision::F32);
+}
+
+#[test]
+fn every_kernel_in_f64_on_opencl_has_the_bits_of_the_reference() {
+    every_kernel_on_opencl_has_the_bits_of_the_reference(Precision::F64);
+}
+
+#[test]
+fn every_kernel_in_half_precision_on_opencl_has_the_bits_of_the_reference() {
+    every_kernel_on_opencl_has_the_bits_of_the_reference(Precision::Half);
+}
+
+// The list and the files of `cl/`
+
+/// A parameter of an OpenCL C kernel.
+#[derive(Clone, PartialEq, Debug)]
+struct Parameter {
+    /// Its type, without `restrict`.
+    kind: String,
+    name: String,
+}
+
+/// What macros of parameters stand for; local memory, which is there or not, is left out.
+const MACROS: [(&str, &str); 3] = [
+    (
+        "HOP_ARGUMENTS",
+        "__global const stored* links, __global const stored* in, __global const uint* neighbours, __global const uint* lane_steps, uint osites, \
+         uint boundary",
+    ),
+    ("REDUCTION_ARGUMENTS", ""),
+    ("ACCUMULATORS_ARGUMENT", ""),
+];
+
+/// The kernels that are declared in a source.
+fn declared(source: &str) -> Vec<(String, Vec<Parameter>)> {
+    let lines =
+        source.lines().map(|line| line.split("//").next().unwrap_or_default()).filter(|line| !line.starts_with('#'));
+    let mut text = lines.collect::<Vec<_>>().join(" ");
+    for (name, stands_for) in MACROS {
+        text = text.replace(name, stands_for);
+    }
+    let mut kernels = Vec::new();
+    let mut rest = &text[..];
+    while let Some(at) = rest.find("kernel void ").or_else(|| rest.find("KERNEL void ")).map(|_| {
+        let ends = ["kernel void ", "KERNEL void "].map(|word| rest.find(word).map(|at| at + word.len()));
+        ends.into_iter().flatten().min().unwrap_or_default()
+    }) {
+        let (name, after) = rest[at..].split_once('(').unwrap();
+        let (list, after) = after.split_once(')').unwrap();
+        let parameters = list.split(',').map(str::trim).filter(|text| !text.is_empty()).map(parameter).collect();
+        kernels.push((name.trim().to_owned(), parameters));
+        rest = after;
+    }
+    kernels
+}
+
+fn parameter(text: &str) -> Parameter {
+    let text = text.replace("restrict", "").replace('*', " * ");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let (name, kind) = words.split_last().unwrap();
+    Parameter { kind: kind.join(" "), name: (*name).to_owned() }
+}
+
+/// The parameters that an argument of a specification stands for: types, and the name where the role gives it.
+fn parameters_of(argument: &Argument) -> Vec<(&'static str, Option<&'static str>)> {
+    const READ: &str = "__global const stored *";
+    const WRITTEN: &str = "__global stored *";
+    const TABLE: &str = "__global const uint *";
+    match *argument {
+        Argument::Field(role) if role.holds == Holds::Converted => {
+            vec![("__global const source_word *", Some(role.name))]
+        }
+        Argument::Field(role) if role.access == Access::Read => vec![(READ, Some(role.name))],
+        Argument::Field(role) if role.access == Access::Write => vec![(WRITTEN, Some(role.name))],
+        // What is read and written at once may come as two parameters, of which the first is called `out`.
+        Argument::Field(_) => vec![(WRITTEN, None)],
+        Argument::Again(name) => vec![(READ, Some(name))],
+        Argument::Fields(_, most) => vec![(READ, None); most],
+        Argument::Stencil => vec![(TABLE, Some("neighbours")), (TABLE, Some("lane_steps"))],
+        Argument::Matrix(_) => vec![("__global const real *", Some("matrix"))],
+        Argument::Computed(_) => vec![(TABLE, None)],
+        Argument::Scalar(name) => vec![("real", Some(name))],
+        Argument::Complex(_) => vec![("real", Some("re")), ("real", Some("im"))],
+        Argument::Double(name) => vec![("double", Some(name))],
+        Argument::Scalars(_) => vec![("__global const real *", None)],
+        Argument::Indices { name, .. } => vec![(TABLE, Some(name))],
+        Argument::Slices => [vec![(TABLE, None); 2], vec![("uint", None); 3]].concat(),
+        Argument::Osites | Argument::Elements => vec![("uint", Some("osites"))],
+        Argument::Boundary => vec![("uint", Some("boundary"))],
+        Argument::RhsParts => vec![("uint", Some("rhs_parts"))],
+        Argument::Ls => vec![("uint", Some("ls"))],
+        Argument::Dagger => vec![("uint", Some("dagger"))],
+        Argument::LaunchedParts => vec![("uint", Some("first")), ("uint", Some("count"))],
+        Argument::PartWords | Argument::Words => vec![("uint", Some("words"))],
+        Argument::Parts | Argument::PartsOf(_) | Argument::Fermions(_) | Argument::Constant(_) => vec![("uint", None)],
+        Argument::Stage | Argument::SharedLinks | Argument::Accumulators => Vec::new(),
+    }
+}
+
+/// The kernels of each family as its file declares them.
+fn families() -> BTreeMap<String, Vec<(String, Vec<Parameter>)>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cl");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let sources = files.filter(|path| path.extension().is_some_and(|suffix| suffix == "cl"));
+    let family = |path: &Path| path.file_stem().unwrap().to_string_lossy().into_owned();
+    sources.map(|path| (family(&path), declared(&std::fs::read_to_string(&path).unwrap()))).collect()
+}
+
+#[test]
+fn every_kernel_of_the_list_is_in_the_file_of_its_family() {
+    let families = families();
+    for kernel in kernel::all() {
+        let file = families.get(kernel.family).unwrap_or_else(|| panic!("{kernel}: cl/{} is not there", kernel.file()));
+        assert!(file.iter().any(|(name, _)| name == kernel.name), "{kernel} is not in cl/{}", kernel.file());
+    }
+}
+
+#[test]
+fn every_kernel_of_a_file_is_in_the_list() {
+    for (family, declared) in families() {
+        assert!(!declared.is_empty(), "cl/{family}.cl has no kernels");
+        for (name, _) in declared {
+            let known = kernel::all().any(|kernel| kernel.family == family && kernel.name == name);
+            assert!(known, "{name} of cl/{family}.cl is in no list");
+        }
+    }
+}
+
+#[test]
+fn names_in_the_list_are_each_of_one_kernel() {
+    let mut names: Vec<&str> = kernel::all().map(|kernel| kernel.name).collect();
+    let all = names.len();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), all);
+    for kernel in kernel::all() {
+        assert_eq!(kernel::named(kernel.name).unwrap(), [kernel]);
+        if let Some(tuned_as) = kernel.tuned_as {
+            assert_eq!(tuned_as, kernel.name.trim_end_matches("_dagger"), "{kernel}");
+        }
+    }
+}
+
+#[test]
+fn arguments_of_the_list_are_the_parameters_of_the_files() {
+    let families = families();
+    for kernel in kernel::all().filter(|kernel| kernel.is_launched()) {
+        let (_, declared) = families[kernel.family].iter().find(|(name, _)| name == kernel.name).unwrap();
+        let expected: Vec<_> = kernel.arguments.iter().flat_map(parameters_of).collect();
+        let kinds: Vec<&str> = declared.iter().map(|parameter| &parameter.kind[..]).collect();
+        assert_eq!(kinds, expected.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), "{kernel}: {declared:?}");
+        for (parameter, (_, name)) in declared.iter().zip(&expected) {
+            assert!(name.is_none_or(|name| name == parameter.name), "{kernel}: {} is not {name:?}", parameter.name);
+        }
+    }
+}
