@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use lanefield::backend::opencl::{AccessWidth, KernelChoice, Mapping, StoredPrecision, Traversal};
+use lanefield::backend::opencl::{AccessWidth, Count, Mapping, Traversal, Tuning};
+use lanefield::kernel::{self, Shape};
 use lanefield::reference::layout::{
-    DIMENSIONS, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Leg, LegOrder, Parity, Place, Scalar, Sites,
+    AcceleratorThreads, DIMENSIONS, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Leg, Parity, Place,
+    Scalar, Sites,
 };
-use lanefield::reference::links::LinkFormat;
+use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
+use lanefield::reference::real::Precision;
 use lanefield_lab::access::{
-    Array, EXAMPLES, Example, Item, KernelSetup, Launched, SECTOR, StencilKernel, kernel_arrays,
+    Array, EXAMPLES, Example, Item, KernelSetup, Launched, SECTOR, described, is_described, kernel_arrays,
 };
 use lanefield_lab::estimate::{Machine, unit_traffic};
 
@@ -98,10 +101,18 @@ fn lattice(extents: [usize; DIMENSIONS], scalar: Scalar, width: usize) -> Lattic
     Lattice::new(Extents::new(extents).unwrap(), scalar, LatticeOptions { lanes, ..LatticeOptions::default() }).unwrap()
 }
 
-fn setup(lattice: Lattice, sites: Sites, choice: KernelChoice) -> KernelSetup {
-    let (kernel, links, legs) = (StencilKernel::Hop, LinkFormat::Full, LegOrder::DEFAULT);
-    let (precision, parts, access) = (StoredPrecision::F32, 1, AccessWidth::Sixteen);
-    KernelSetup { kernel, precision, links, parts, lattice, sites, access, legs, choice }
+fn setup(lattice: Lattice, sites: Sites, tuning: Tuning) -> KernelSetup {
+    setup_of("hop", lattice, sites, 1, tuning)
+}
+
+fn setup_of(kernel: &str, lattice: Lattice, sites: Sites, parts: usize, tuning: Tuning) -> KernelSetup {
+    let links = DoubledGauge { format: LinkFormat::Full, boundary: BoundaryPhases::PERIODIC };
+    let shape = Shape::usual(described(kernel).unwrap(), (lattice, sites), Precision::F32, links, parts);
+    KernelSetup { shape, access: AccessWidth::Sixteen, tuning }
+}
+
+fn threads(number: usize) -> Option<AcceleratorThreads> {
+    Some(AcceleratorThreads::new(number).unwrap())
 }
 
 /// Where word `word` of a site lies, of fields of `words` words in f32, two words of a lane together.
@@ -135,7 +146,7 @@ fn hop_by_hand(lattice: &Lattice, sites: Sites, threads: usize, site_fast: bool)
             for leg in Leg::all() {
                 for word in (0..12).step_by(2) {
                     let to = |place: &Place| address(neighbour(lattice, sites, *place, leg), 12, word, nsimd);
-                    add(format!("source {leg}"), wave.iter().map(to).collect());
+                    add(format!("in {leg}"), wave.iter().map(to).collect());
                 }
                 // Nine words from an odd one on begin in the middle of a pair.
                 let first = leg.point() * 9 / 2 * 2;
@@ -160,11 +171,11 @@ fn the_hop_touches_what_coordinates_and_the_layout_say() {
         (32, Sites::Parity(Parity::Even), Mapping::SiteFast),
     ] {
         let lattice = lattice([4, 8, 4, 8], Scalar::ComplexF, width);
-        let choice = KernelChoice { mapping: Some(mapping), accelerator_threads: Some(4), ..KernelChoice::default() };
+        let choice = Tuning { mapping: Some(mapping), accelerator_threads: threads(4), ..Tuning::OPEN };
         let launched = Launched::new(setup(lattice, sites, choice)).unwrap();
         let counted: BTreeMap<String, u64> = kernel_arrays(&launched, 32, 128)
             .into_iter()
-            .filter(|row| matches!(row.array, Array::Source | Array::Links | Array::Out))
+            .filter(|row| matches!(row.array, Array::Field(_)))
             .map(|row| (format!("{} {}", row.array.name(), row.leg.unwrap_or_default()), row.counts.transactions_32))
             .collect();
         assert_eq!(
@@ -179,10 +190,10 @@ fn the_hop_touches_what_coordinates_and_the_layout_say() {
 fn neighbouring_lanes_ask_for_whole_sectors_and_neighbouring_sites_for_half_ones() {
     let lattice = lattice([8, 8, 8, 16], Scalar::ComplexF, 128);
     let efficiency = |mapping| {
-        let choice = KernelChoice { mapping: Some(mapping), accelerator_threads: Some(32), ..KernelChoice::default() };
+        let choice = Tuning { mapping: Some(mapping), accelerator_threads: threads(32), ..Tuning::OPEN };
         let launched = Launched::new(setup(lattice, Sites::Parity(Parity::Even), choice)).unwrap();
         let rows = kernel_arrays(&launched, 32, 128);
-        rows.into_iter().find(|row| row.array == Array::Out).unwrap().counts.sector_efficiency()
+        rows.into_iter().find(|row| row.array == Array::Field("out")).unwrap().counts.sector_efficiency()
     };
     assert_eq!([efficiency(Mapping::LaneFast), efficiency(Mapping::SiteFast)], [1.0, 0.5]);
 }
@@ -190,8 +201,8 @@ fn neighbouring_lanes_ask_for_whole_sectors_and_neighbouring_sites_for_half_ones
 #[test]
 fn steps_out_of_a_virtual_node_change_the_lane_and_cost_no_sector() {
     let lattice = lattice([8, 8, 8, 16], Scalar::ComplexF, 128);
-    let launched = Launched::new(setup(lattice, Sites::Full, KernelChoice::default())).unwrap();
-    for row in kernel_arrays(&launched, 32, 128).into_iter().filter(|row| row.array == Array::Source) {
+    let launched = Launched::new(setup(lattice, Sites::Full, Tuning::OPEN)).unwrap();
+    for row in kernel_arrays(&launched, 32, 128).into_iter().filter(|row| row.array == Array::Field("in")) {
         let cut = ["x", "y", "z", "t"].into_iter().position(|d| row.leg.as_ref().unwrap().ends_with(d)).unwrap();
         // Of 8.8.8.16 in 2.2.2.2 nodes one outer site in 4 lies at the edge, one in 8 in t.
         assert_eq!(lattice.nodes()[cut], 2);
@@ -205,15 +216,15 @@ fn every_site_and_part_is_one_work_items_in_blocks_and_over_parts() {
     let lattice = lattice([8, 4, 4, 8], Scalar::ComplexF, 64);
     let sites = Sites::Parity(Parity::Odd);
     for mapping in Mapping::ALL {
-        let choice = KernelChoice {
-            at_once: Some(2),
-            parts: Some(3),
-            work_items: Some(48),
+        let choice = Tuning {
+            rhs_per_work_item: Count::new(2),
+            rhs_per_group: Count::new(3),
+            work_items: Count::new(48),
             mapping: Some(mapping),
             traversal: Some(Traversal::Blocks([2, 2, 1, 2])),
-            ..KernelChoice::default()
+            ..Tuning::OPEN
         };
-        let launched = Launched::new(KernelSetup { parts: 6, ..setup(lattice, sites, choice) }).unwrap();
+        let launched = Launched::new(setup_of("hop_many", lattice, sites, 6, choice)).unwrap();
         let (of_parts, of_sites) = launched.groups();
         let items: Vec<Item> =
             (0..of_parts * of_sites).flat_map(|group| launched.items(launched.group(group))).flatten().collect();
@@ -232,7 +243,7 @@ fn every_site_and_part_is_one_work_items_in_blocks_and_over_parts() {
 fn a_first_cache_without_end_loads_each_sector_once() {
     let lattice = lattice([4, 4, 4, 8], Scalar::ComplexF, 64);
     let sites = Sites::Parity(Parity::Even);
-    let launched = Launched::new(setup(lattice, sites, KernelChoice::default())).unwrap();
+    let launched = Launched::new(setup(lattice, sites, Tuning::OPEN)).unwrap();
     let h200 = Machine::named("h200").unwrap();
     // One unit that holds the whole launch at a time.
     let machine = Machine { compute_units: 1, registers: 1 << 30, l1_bytes: 1 << 30, ..h200 };
@@ -254,4 +265,42 @@ fn a_first_cache_without_end_loads_each_sector_once() {
     assert_eq!(traffic.stored_bytes, 96.0 * sites);
     // Links and source once, and the tables.
     assert!(traffic.loaded_bytes > (576.0 + 96.0) * sites && traffic.loaded_bytes < (576.0 + 96.0 + 8.0) * sites);
+}
+
+/// Bytes that a work-item loads and stores of each field, by its role.
+fn moved(kernel: &str, parts: usize) -> BTreeMap<&'static str, [usize; 2]> {
+    let lattice = lattice([4, 4, 4, 8], Scalar::ComplexF, 64);
+    let launched = Launched::new(setup_of(kernel, lattice, Sites::Parity(Parity::Even), parts, Tuning::OPEN)).unwrap();
+    let mut moved = BTreeMap::new();
+    for instruction in launched.program() {
+        moved.entry(instruction.array.name()).or_insert([0; 2])[usize::from(instruction.store)] += instruction.bytes;
+    }
+    moved
+}
+
+#[test]
+fn loads_and_stores_follow_from_the_roles_of_the_fields() {
+    // Nine words of a link from an odd one on take ten.
+    let links = 8 * 80;
+    let tables = [("lane steps", [32, 0]), ("neighbours", [32, 0]), ("links", [links, 0])];
+    let with_tables =
+        |fields: &[(&'static str, [usize; 2])]| -> BTreeMap<_, _> { tables.iter().chain(fields).copied().collect() };
+    // Two blocks of eighteen words.
+    let oe_clover = [("blocks", [2 * 18 * 8, 0]), ("chi", [96, 0]), ("in", [8 * 96, 0]), ("out", [0, 96])];
+    assert_eq!(moved("oe_clover", 1), with_tables(&oe_clover));
+    let phases = [("staggered phases of lanes", [4, 0]), ("staggered phases of outer sites", [4, 0])];
+    let mut expected = with_tables(&phases);
+    expected.extend([("in", [8 * 24, 0]), ("out", [0, 24])]);
+    assert_eq!(moved("staggered_hop", 1), expected);
+    assert_eq!(moved("axpy", 1), BTreeMap::from([("x", [96, 0]), ("y", [96, 96])]));
+    assert_eq!(moved("norm2", 1), BTreeMap::from([("x", [96, 0])]));
+}
+
+#[test]
+fn kernels_that_are_not_described_are_refused_with_those_that_are() {
+    let error = described("s_dense").unwrap_err();
+    assert!(error.contains("'s_dense'") && error.contains("staggered_hop") && !error.contains(", s_"), "{error}");
+    assert!(described("wilson").unwrap_err().contains("give one of hop, "));
+    let links = kernel::all().filter(|kernel| kernel.reads_links());
+    assert!(links.into_iter().all(is_described), "every stencil");
 }

@@ -1,9 +1,10 @@
 //! Estimates of kernels against what was measured on an H200, and what they must say of any machine.
 
-use lanefield::backend::opencl::StoredPrecision;
+use lanefield::kernel;
 use lanefield::reference::layout::{Extents, Parity, Sites};
 use lanefield::reference::links::LinkFormat;
-use lanefield_lab::access::StencilKernel;
+use lanefield::reference::real::Precision;
+use lanefield_lab::access::{described, is_described};
 use lanefield_lab::estimate::{KernelEstimate, KernelWork, LimitKind, Machine, stencil};
 use serde::Deserialize;
 
@@ -27,9 +28,7 @@ impl Measured {
     }
 
     fn work(&self) -> KernelWork {
-        let [kernel, precision] = [&self.kernel, &self.precision];
-        let (kernel, precision): (StencilKernel, StoredPrecision) =
-            (kernel.parse().unwrap(), precision.parse().unwrap());
+        let (kernel, precision) = (described(&self.kernel).unwrap(), self.precision.parse().unwrap());
         let sites = match self.sites.as_str() {
             "even" => Sites::Parity(Parity::Even),
             "odd" => Sites::Parity(Parity::Odd),
@@ -70,8 +69,9 @@ fn what_is_not_held_is_off_by_less_than_40_percent() {
     assert_eq!(outside(false, 0.40), [] as [String; 0]);
 }
 
-fn small(kernel: StencilKernel, precision: StoredPrecision) -> KernelEstimate {
-    let work = KernelWork::new(kernel, Extents::new([8, 8, 8, 16]).unwrap(), precision, LinkFormat::Full);
+fn small(kernel: &str, precision: Precision) -> KernelEstimate {
+    let work =
+        KernelWork::new(described(kernel).unwrap(), Extents::new([8, 8, 8, 16]).unwrap(), precision, LinkFormat::Full);
     stencil(&h200(), &work).unwrap()
 }
 
@@ -79,43 +79,45 @@ fn small(kernel: StencilKernel, precision: StoredPrecision) -> KernelEstimate {
 fn bytes_of_memory_are_those_of_each_field_once() {
     let sites = (8 * 8 * 8 * 16 / 2) as f64;
     let bytes = |kernel, precision| small(kernel, precision).streams.ideal_bytes / sites;
-    assert_eq!(bytes(StencilKernel::Hop, StoredPrecision::F32), 768.0);
-    assert_eq!(bytes(StencilKernel::CloverEo, StoredPrecision::F32), 1056.0);
-    assert_eq!(bytes(StencilKernel::CloverOe, StoredPrecision::F64), 2.0 * 1152.0);
-    // 16 spinors a site share the links.
-    assert_eq!(bytes(StencilKernel::DomainWall, StoredPrecision::F32), 16.0 * 192.0 + 576.0);
+    assert_eq!(bytes("hop", Precision::F32), 768.0);
+    assert_eq!(bytes("eo_clover", Precision::F32), 1056.0);
+    assert_eq!(bytes("oe_clover", Precision::F64), 2.0 * 1152.0);
+    // 16 spinors a site share the links, as 12 colour vectors do.
+    assert_eq!(bytes("hop_many", Precision::F32), 16.0 * 192.0 + 576.0);
     // With a scale for each spinor, and one for all links of a site.
-    assert_eq!(bytes(StencilKernel::Hop, StoredPrecision::Sixteen), 2.0 * 52.0 + 73.0 * 4.0);
-    assert_eq!(bytes(StencilKernel::Laplace, StoredPrecision::F32), 2.0 * 24.0 + 576.0);
-    assert_eq!(bytes(StencilKernel::Axpy, StoredPrecision::F32), 288.0);
+    assert_eq!(bytes("hop", Precision::Half), 2.0 * 52.0 + 73.0 * 4.0);
+    assert_eq!(bytes("laplace_hop", Precision::F32), 12.0 * 2.0 * 24.0 + 576.0);
+    assert_eq!(bytes("axpy", Precision::F32), 288.0);
 }
 
 #[test]
 fn what_binds_follows_from_the_machine() {
     let work = |kernel| {
-        KernelWork::new(kernel, Extents::new([16, 16, 32, 32]).unwrap(), StoredPrecision::F32, LinkFormat::Full)
+        KernelWork::new(
+            described(kernel).unwrap(),
+            Extents::new([16, 16, 32, 32]).unwrap(),
+            Precision::F32,
+            LinkFormat::Full,
+        )
     };
     let binds = |machine: Machine, kernel| stencil(&machine, &work(kernel)).unwrap().prediction.binds;
     let without_launch = Machine { launch_microseconds: 0.0, ..h200() };
-    assert_eq!(binds(without_launch.clone(), StencilKernel::Hop), LimitKind::Memory);
+    assert_eq!(binds(without_launch.clone(), "hop"), LimitKind::Memory);
     let much_memory = Machine { copy_gb_per_second: 1e6, ..without_launch.clone() };
-    assert_eq!(binds(much_memory.clone(), StencilKernel::Hop), LimitKind::SecondCache);
+    assert_eq!(binds(much_memory.clone(), "hop"), LimitKind::SecondCache);
     let slow = Machine { clock_mhz: 1.0, ..much_memory };
-    assert!(matches!(
-        binds(slow, StencilKernel::Hop),
-        LimitKind::Arithmetic | LimitKind::Issue | LimitKind::FirstCache
-    ));
+    assert!(matches!(binds(slow, "hop"), LimitKind::Arithmetic | LimitKind::Issue | LimitKind::FirstCache));
     let launches = Machine { launch_microseconds: 1e3, ..h200() };
-    assert_eq!(binds(launches, StencilKernel::Hop), LimitKind::Launch);
+    assert_eq!(binds(launches, "hop"), LimitKind::Launch);
 }
 
 #[test]
 fn a_measured_copy_bandwidth_scales_what_memory_binds() {
     let machine = h200().with_measured("peak", r#"{"copy_gb_per_second": 2120}"#).unwrap();
     let work = KernelWork::new(
-        StencilKernel::CloverEo,
+        described("eo_clover").unwrap(),
         Extents::new([16; 4]).unwrap(),
-        StoredPrecision::F32,
+        Precision::F32,
         LinkFormat::Full,
     );
     let seconds =
@@ -126,9 +128,8 @@ fn a_measured_copy_bandwidth_scales_what_memory_binds() {
 #[test]
 fn every_machine_that_ships_gives_every_kernel_a_time() {
     for (name, machine) in Machine::shipped() {
-        for kernel in StencilKernel::ALL {
-            let work =
-                KernelWork::new(kernel, Extents::new([8; 4]).unwrap(), StoredPrecision::F64, LinkFormat::TwoRows);
+        for kernel in kernel::all().filter(|kernel| is_described(kernel)) {
+            let work = KernelWork::new(kernel, Extents::new([8; 4]).unwrap(), Precision::F64, LinkFormat::TwoRows);
             let estimate = stencil(machine, &work).unwrap();
             let least = estimate.streams.bytes() / (machine.peak_gb_per_second * 1e9);
             assert!(estimate.prediction.seconds >= least && estimate.prediction.seconds < 1.0, "{name} {kernel}");
@@ -139,7 +140,7 @@ fn every_machine_that_ships_gives_every_kernel_a_time() {
 #[test]
 fn lattices_and_numbers_that_cannot_be_are_refused() {
     let work = |extents| {
-        KernelWork::new(StencilKernel::Hop, Extents::new(extents).unwrap(), StoredPrecision::F32, LinkFormat::Full)
+        KernelWork::new(described("hop").unwrap(), Extents::new(extents).unwrap(), Precision::F32, LinkFormat::Full)
     };
     assert!(stencil(&h200(), &work([3, 4, 4, 4])).unwrap_err().to_string().contains('3'));
     assert!(stencil(&h200(), &work([256, 256, 256, 32])).unwrap_err().to_string().contains("at most 2^28 sites"));

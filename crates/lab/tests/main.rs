@@ -5,6 +5,7 @@ mod common;
 
 mod access;
 mod amd_spills;
+mod bench;
 mod doctor;
 mod estimate;
 mod guidelines;

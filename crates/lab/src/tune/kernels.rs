@@ -4,17 +4,14 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use lanefield::backend::opencl::{
-    Accumulators, Count, DeviceInfo, DeviceKind, GridStride, GroupSize, LaneForm, LinkLoads, LinkSharing, Mapping,
-    Neighbours, OpenCl, Stores, Traversal, Tuned, Tuning,
-};
-use lanefield::backend::{BackendError, HostField, Sum};
-use lanefield::in_precision;
+use lanefield::backend::opencl::{Count, DeviceInfo, DeviceKind, GridStride, OpenCl, Parameter, Tuned, Tuning};
+use lanefield::backend::{BackendError, Sum};
 use lanefield::kernel::{Case, CaseOn, CaseOptions, Geometry, Kernel, Outcome};
+use lanefield::verify::compare_host_fields;
 use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{AcceleratorThreads, Lattice, Parity, Sites};
+use lanefield_reference::layout::{Lattice, Parity, Sites};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
-use lanefield_reference::real::{Precision, Real as _};
+use lanefield_reference::real::Precision;
 
 use super::search::{Axis, Trial};
 
@@ -63,67 +60,66 @@ pub fn subjects(kernels: &[&'static Kernel], precisions: &[Precision], links: &[
     subjects
 }
 
-/// The axes of a kernel's choices on a device, the most promising first.
+/// Parameters that gain the most, first: a search may have to end early.
+const FIRST: [&str; 7] = [
+    "lane-form",
+    "accelerator-threads",
+    "rhs-per-work-item",
+    "work-items",
+    "grid-stride",
+    "accumulators",
+    "max-registers",
+];
+
+/// The axes of a kernel's choices on a device: the values that each tuning parameter has to be tried, but those of the layout, which is the same for all
+/// kernels, and what does not concern the kernel or does not fit the device. Work-items of a group and components side by side in it are one axis.
 pub(super) fn axes(device: &DeviceInfo, subject: &Subject, lanes: usize) -> Vec<Axis> {
-    const OPEN: Tuning = Tuning::OPEN;
     let Geometry::Stencil { stages, accumulates, splits, .. } = subject.kernel.geometry else { return Vec::new() };
-    let (fits, several) = (|n: &usize| *n <= device.max_work_group_size, subject.parts > 1);
-    let divides = |n: &usize| subject.parts.is_multiple_of(*n);
-    let mut axes = Vec::new();
-    /// Puts each value of an iterator into an axis, as the parameter of that name.
-    macro_rules! axis {
-        ($parameter:ident, $name:literal, $values:expr) => {
-            let values = $values.into_iter().map(|value| Tuning { $parameter: Some(value), ..OPEN }).collect();
-            axes.push(Axis { name: $name, values })
-        };
-    }
-    if device.kind == DeviceKind::Cpu {
-        axis!(lane_form, "lane-form", LaneForm::ALL);
-    }
-    if several {
-        axis!(rhs_per_work_item, "rhs-per-work-item", [1, 2, 3, 4].into_iter().filter(divides).filter_map(Count::new));
-        let mut groups = Vec::new();
-        for per_group in [1, 2, 4, 8].into_iter().filter(|&n| n <= subject.parts) {
-            for work_items in [64, 128, 256, 512].into_iter().filter(fits).filter(|n| *n >= per_group * lanes) {
-                let (rhs_per_group, work_items) = (Count::new(per_group), Count::new(work_items));
-                groups.push(Tuning { rhs_per_group, work_items, ..OPEN });
-            }
-        }
-        axes.push(Axis { name: "group", values: groups });
-    } else {
-        let threads = [4, 8, 16, 32, 64].into_iter().filter(|threads| fits(&(threads * lanes)));
-        axis!(accelerator_threads, "accelerator-threads", threads.filter_map(|n| AcceleratorThreads::new(n).ok()));
-    }
-    // Where the driver tells how many registers a kernel takes, the number of groups that stay is known.
-    let groups: &[Option<usize>] = match (device.kind, device.platform_name.contains("NVIDIA")) {
-        (_, true) => &[None],
-        (DeviceKind::Cpu, _) => &[Some(1), Some(4)],
-        _ => &[Some(2), Some(4), Some(8)],
+    let (parts, most) = (subject.parts, device.max_work_group_size);
+    let concerned = |name: &str| match name {
+        "access" | "site-order" | "rhs-per-group" => false,
+        "accelerator-threads" => parts == 1,
+        "rhs-per-work-item" | "work-items" => parts > 1,
+        "rhs-per-launch" => parts > 1 && splits,
+        "neighbours" => stages,
+        "link-sharing" => parts > 1 && stages,
+        "accumulators" => accumulates,
+        "lane-form" => device.kind == DeviceKind::Cpu,
+        "max-registers" => device.limits_registers(),
+        _ => true,
     };
-    let strides = groups.iter().map(|&groups| GridStride::On(groups));
-    axis!(grid_stride, "grid-stride", std::iter::once(GridStride::Off).chain(strides));
-    if accumulates {
-        axis!(accumulators, "accumulators", Accumulators::ALL);
+    let divides = |count: Count| parts.is_multiple_of(count.get());
+    // Where the driver tells how many registers a kernel takes, the number of groups that stay is known.
+    let counts_groups = device.platform_name.contains("NVIDIA");
+    let fits = |tuning: &Tuning| {
+        let threads = tuning.accelerator_threads.map_or(1, |threads| threads.get());
+        let side_by_side = tuning.rhs_per_group.map_or(1, Count::get);
+        threads * lanes <= most
+            && side_by_side <= parts
+            && tuning.work_items.is_none_or(|items| (side_by_side * lanes..=most).contains(&items.get()))
+            && tuning.rhs_per_work_item.is_none_or(divides)
+            && tuning.rhs_per_launch.is_none_or(divides)
+            && !matches!(tuning.grid_stride, Some(GridStride::On(groups)) if groups.is_none() != counts_groups)
+    };
+    let tried = |parameter: &Parameter| -> Vec<Tuning> {
+        let values = parameter.tried.iter().filter_map(|value| {
+            let mut tuning = Tuning::OPEN;
+            parameter.set(&mut tuning, value).ok()?;
+            Some(tuning)
+        });
+        values.filter(fits).collect()
+    };
+    let mut axes = Vec::new();
+    for parameter in Tuning::PARAMETERS.iter().filter(|parameter| concerned(parameter.name)) {
+        let mut values = tried(parameter);
+        if parameter.name == "work-items" {
+            let beside = Tuning::PARAMETERS.iter().filter(|beside| beside.name == "rhs-per-group").flat_map(tried);
+            values = beside.flat_map(|beside| values.iter().map(move |value| beside.or(*value))).collect();
+            values.retain(fits);
+        }
+        axes.push(Axis { name: parameter.name, values });
     }
-    if device.limits_registers() {
-        axis!(max_registers, "max-registers", [0, 64, 80, 96, 128]);
-    }
-    axis!(group_size, "group-size", GroupSize::ALL);
-    axis!(link_loads, "link-loads", LinkLoads::ALL);
-    axis!(stores, "stores", Stores::ALL);
-    let blocks = [[8, 8, 4, usize::MAX], [4, 4, 4, 4], [usize::MAX, 4, 4, usize::MAX]].map(Traversal::Blocks);
-    axis!(traversal, "traversal", std::iter::once(Traversal::Memory).chain(blocks));
-    axis!(mapping, "mapping", Mapping::ALL);
-    if stages {
-        axis!(neighbours, "neighbours", Neighbours::ALL);
-    }
-    if stages && several {
-        axis!(link_sharing, "link-sharing", LinkSharing::ALL);
-    }
-    if splits && several {
-        let launches = [subject.parts, 4].into_iter().filter(divides).filter_map(Count::new);
-        axis!(rhs_per_launch, "rhs-per-launch", launches);
-    }
+    axes.sort_by_key(|axis| FIRST.iter().position(|name| *name == axis.name).unwrap_or(FIRST.len()));
     axes
 }
 
@@ -181,7 +177,10 @@ impl Trial for KernelTrial<'_> {
 
     fn difference(&self, found: &Outcome, expected: &Outcome) -> Option<String> {
         let mut fields = found.fields.iter().zip(&expected.fields);
-        fields.find_map(|((name, found), (_, expected))| Some(format!("{name}: {}", difference(found, expected)?)))
+        fields.find_map(|((_, found), (_, expected))| match compare_host_fields(found, expected) {
+            Ok((mismatch, _)) => mismatch.map(|mismatch| mismatch.to_string()),
+            Err(error) => Some(error.to_string()),
+        })
     }
 
     fn elapsed(&self) -> Duration {
@@ -189,16 +188,37 @@ impl Trial for KernelTrial<'_> {
     }
 }
 
-/// Where two fields in the same lanes differ first; any NaN is any other.
-fn difference(found: &HostField, expected: &HostField) -> Option<String> {
-    let shape = expected.shape();
-    if found.shape() != shape {
-        return Some(format!("a {} instead of a {}", found.shape().describe(), shape.describe()));
+#[cfg(test)]
+mod tests {
+    use lanefield::kernel;
+
+    use super::*;
+    use crate::estimate::Machine;
+
+    #[test]
+    fn a_kernel_has_the_axes_of_its_geometry() {
+        let device = Machine::named("h200").unwrap().device();
+        let names = |name: &str| -> Vec<&str> {
+            let kernel = kernel::all().find(|kernel| kernel.name == name).unwrap();
+            let [subject, ..] = subjects(&[kernel], &[Precision::F32], &[LinkFormat::Full])[..] else {
+                panic!("{name}")
+            };
+            let axes = axes(&device, &subject, 16);
+            assert!(axes.iter().all(|axis| axis.values.len() > usize::from(axis.name != "rhs-per-launch")), "{axes:?}");
+            axes.iter().map(|axis| axis.name).collect()
+        };
+        let of_all = ["grid-stride", "link-loads", "stores", "traversal", "mapping", "group-size"];
+        let with = |first: &[&'static str], second: &[&'static str], last: &[&'static str]| -> Vec<&str> {
+            [first, &of_all[..1], second, &of_all[1..], last].concat()
+        };
+        assert_eq!(names("hop"), with(&["accelerator-threads"], &[], &["neighbours"]));
+        assert_eq!(names("eo_clover"), with(&["accelerator-threads"], &["accumulators"], &["neighbours"]));
+        assert_eq!(names("staggered_hop"), with(&["accelerator-threads"], &[], &[]));
+        let of_several = ["rhs-per-work-item", "work-items"];
+        assert_eq!(names("laplace_hop"), with(&of_several, &[], &[]));
+        assert_eq!(names("hop_many"), with(&of_several, &[], &["neighbours", "link-sharing", "rhs-per-launch"]));
+        assert!(
+            subjects(&[&kernel::hop::HOP_DAGGER, &kernel::blas::AXPY], &Precision::ALL, &LinkFormat::ALL).is_empty()
+        );
     }
-    in_precision!(shape.precision, R => {
-        let (found, expected) = (found.get::<R>()?.reals(), expected.get::<R>()?.reals());
-        let place = found.iter().zip(expected).position(|(a, b)| !a.same_bits(*b))?;
-        let [bits, expected_bits] = [found[place].bits(), expected[place].bits()];
-        Some(format!("number {place} has the bits 0x{bits:x} instead of 0x{expected_bits:x}"))
-    })
 }

@@ -30,7 +30,7 @@ pub fn spills(observation: &Observation, pass: &Pass) -> Option<Finding> {
         Some(most) => {
             evidence.push(format!("the compiler was told to take {most} registers at most"));
             let change =
-                "--registers 0, or a build without -cl-nv-maxrregcount: as many registers as the compiler likes";
+                "--max-registers 0, or a build without -cl-nv-maxrregcount: as many registers as the compiler likes";
             (change.to_owned(), Remedy::AllRegisters)
         }
         None if spilled == 0 => (
