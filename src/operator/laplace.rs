@@ -44,6 +44,7 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
             default: Some(1.0),
             follows: None,
             meaning: "colour vectors a site",
+            key: None,
         },
     ],
     make: |values, hop| {
