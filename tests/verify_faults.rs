@@ -95,7 +95,7 @@ fn one_wrong_bit_in_one_kernel_is_found_there_and_can_be_repeated() {
         assert_eq!(row.same_bits(), row.kernel != "axpy", "{}", row.kernel);
     }
     let failure = report.rows.iter().find_map(|row| row.failure.as_ref()).expect("a row that failed says how");
-    let Mismatch::Field(mismatch) = &failure.mismatch else { panic!("{}", failure.mismatch) };
+    let Mismatch::Field { mismatch, .. } = &failure.mismatch else { panic!("{}", failure.mismatch) };
     assert!(mismatch.to_string().contains("lane"), "{mismatch}");
 
     let repeated = run(Some(failure.case));

@@ -47,7 +47,10 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
     meaning: "clover fermions",
     parameters: &[
         Parameter::number("mass", None, "bare quark mass"),
-        Parameter::number("csw", Some(1.0), "clover coefficient of the spatial planes"),
+        Parameter {
+            key: Some("csw_r"),
+            ..Parameter::number("csw", Some(1.0), "clover coefficient of the spatial planes")
+        },
         Parameter {
             follows: Some("csw"),
             ..Parameter::number("csw-t", None, "clover coefficient of the planes with time")
@@ -380,8 +383,9 @@ impl Model for CloverParameters {
     fn mass(&self) -> f64 {
         self.mass
     }
+    /// A matrix at each site.
     fn diagonal(&self) -> f64 {
-        4.0 + self.mass
+        1.0
     }
     fn hop(&self) -> HopParameters {
         self.hop

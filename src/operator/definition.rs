@@ -29,12 +29,14 @@ pub struct Parameter {
     pub follows: Option<&'static str>,
     /// What it means, in a few words.
     pub meaning: &'static str,
+    /// Its key in JSON, where that is not its name with `_` for `-`.
+    pub key: Option<&'static str>,
 }
 
 impl Parameter {
     /// A number with a default, or that must be given.
     pub const fn number(name: &'static str, default: Option<f64>, meaning: &'static str) -> Self {
-        Self { name, kind: ParameterKind::Number, default, follows: None, meaning }
+        Self { name, kind: ParameterKind::Number, default, follows: None, meaning, key: None }
     }
 
     /// The value that a text stands for.
@@ -59,6 +61,11 @@ impl Parameter {
                 place.map(|place| place as f64).ok_or_else(|| invalid(words.join(" or ")))
             }
         }
+    }
+
+    /// Its key in JSON.
+    pub fn key(&self) -> String {
+        self.key.map_or_else(|| self.name.replace('-', "_"), str::to_owned)
     }
 
     /// A value as text.

@@ -64,6 +64,7 @@ const LS: Parameter = Parameter {
     default: Some(16.0),
     follows: None,
     meaning: "sites of the fifth dimension",
+    key: None,
 };
 const MASS: Parameter = Parameter::number("mass", None, "quark mass");
 const M5: Parameter = Parameter::number("m5", Some(1.8), "domain wall height M5");
@@ -73,6 +74,7 @@ const S_INVERSE: Parameter = Parameter {
     default: Some(0.0),
     follows: None,
     meaning: "how the inverse along s is applied; it changes the last bits",
+    key: None,
 };
 
 /// Shamir's and Möbius' operators by name.

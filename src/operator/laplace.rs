@@ -45,6 +45,7 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
             default: Some(1.0),
             follows: None,
             meaning: "colour vectors a site",
+            key: None,
         },
     ],
     verified_mass: "0.5",

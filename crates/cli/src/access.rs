@@ -4,21 +4,24 @@ mod text;
 
 use anyhow::{Context as _, bail};
 use clap::{ArgGroup, Args};
-use lanefield::backend::opencl::{AccessWidth, KernelChoice, Mapping, StoredPrecision};
-use lanefield::reference::layout::{AcceleratorThreads, LaneChoice};
-use lanefield_lab::InWords;
+use lanefield::backend::opencl::AccessWidth;
+use lanefield::kernel::Kernel;
+use lanefield::reference::layout::LaneChoice;
+use lanefield::reference::real::Precision;
 use lanefield_lab::access::{
-    ArrayCounts, BankPasses, Counts, EXAMPLES, Example, Index, Pattern, PatternReport, StencilKernel, WaveAccess,
-    bank_passes, kernel_arrays, row_padding, row_pitch,
+    ArrayCounts, BankPasses, Counts, EXAMPLES, Example, Index, Pattern, PatternReport, WaveAccess, bank_passes,
+    kernel_arrays, row_padding, row_pitch,
 };
 use lanefield_lab::estimate::{KernelWork, Machine};
 use serde::Serialize;
 
 use super::Outcome;
 use super::kernel_work::KernelWorkArgs;
+use super::kernels::word;
 use super::output::{print, print_json};
+use super::tuning::TuningArgs;
 
-/// Count the transactions, cache lines and bank conflicts of wavefronts: of our kernels, of addresses written by hand, or of named examples.
+/// Count the transactions, cache lines and bank conflicts of wavefronts: of kernels of the library, of addresses written by hand, or of named examples.
 ///
 /// A transaction is an aligned segment of 32, 64 or 128 bytes that an access of a wavefront touches. Efficiency is bytes asked for over bytes of 32-byte
 /// sectors moved; a byte for which several work-items ask counts once.
@@ -32,28 +35,28 @@ use super::output::{print, print_json};
   lanefield access --example all
   lanefield access --row 100 --element 4")]
 pub struct Access {
-    /// One of our kernels: hop, domain-wall, clover-eo, clover-oe, laplace, axpy, copy, norm2
-    #[arg(long, value_name = "KERNEL")]
-    kernel: Option<StencilKernel>,
+    /// Kernels of the library: all, a family or a kernel
+    #[arg(long, value_name = "KERNEL", value_parser = word)]
+    kernel: Option<String>,
     /// An address in bytes: whole numbers, the names lane, site, word, item and group, + - * / % and parentheses
     #[arg(long, value_name = "ADDRESS", allow_hyphen_values = true)]
     pattern: Option<String>,
     /// A good or bad order of iteration, or all of them
     #[arg(long, value_name = "NAME|all")]
     example: Option<String>,
-    /// Advice for the rows of a two-dimensional array of so many elements: pitch in memory, padding in local memory
+    /// Advice for a two-dimensional array with rows of this many elements: pitch in memory, padding in local memory
     #[arg(long, value_name = "ELEMENTS", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     row: Option<u64>,
-    /// Work-items of a wavefront [default: of a kernel that of the machine, 32 of an H200; 64 for examples; else 32]
+    /// Work-items of a wavefront [default: for kernels that of --machine, for examples 64, else 32]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1024))]
     wavefront: Option<u64>,
-    /// Bytes of a cache line [default: of a kernel that of the machine, else 128]
+    /// Bytes of a cache line [default: for kernels that of --machine, else 128]
     #[arg(long, value_name = "BYTES", value_parser = clap::value_parser!(u64).range(4..=4096))]
     line: Option<u64>,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
-    /// Of a kernel the lane width in bytes, or auto; of a pattern the number of lanes [default: auto; 1]
+    /// For kernels the lane width in bytes, or auto; for patterns the number of lanes [default: auto; 1]
     #[arg(long, value_name = "LANES")]
     lanes: Option<String>,
     #[command(flatten)]
@@ -80,7 +83,7 @@ struct PatternArgs {
     /// The index in which neighbouring work-items differ; the others follow as lane, site, word
     #[arg(long, value_name = "lane|site|word", default_value = "lane")]
     fast: Index,
-    /// Indices through which each work-item goes by itself
+    /// Indices that each work-item loops over
     #[arg(long, value_name = "INDEX,…", value_delimiter = ',')]
     serial: Vec<Index>,
 }
@@ -90,15 +93,11 @@ struct PatternArgs {
 struct KernelArgs {
     #[command(flatten)]
     work: KernelWorkArgs,
-    /// Which work-items are neighbours: lane-fast or site-fast
-    #[arg(long, value_name = "MAPPING", value_parser = Mapping::from_words)]
-    mapping: Option<Mapping>,
-    /// Outer sites a work-group [default: that of the kernel]
-    #[arg(long, value_name = "N")]
-    accelerator_threads: Option<AcceleratorThreads>,
-    /// The machine whose default launches are taken: a name that `lanefield estimate --list` has, a file that ends in .toml, or host
+    /// The machine whose default tuning is taken: a name from `lanefield estimate --list`, a file that ends in .toml, or host
     #[arg(long, value_name = "NAME|FILE|host", default_value = "h200")]
     machine: String,
+    #[command(flatten)]
+    tuning: TuningArgs,
 }
 
 /// Bytes of a line where no machine says it.
@@ -119,19 +118,25 @@ struct Report<T> {
 /// A kernel's arrays.
 #[derive(Serialize)]
 struct OfKernel {
-    kernel: StencilKernel,
+    kernel: &'static Kernel,
     lattice: [usize; 4],
-    precision: StoredPrecision,
+    precision: Precision,
     link_reals: usize,
     spinors: usize,
     lane_bytes: usize,
     access: AccessWidth,
-    mapping: Mapping,
+    mapping: String,
     /// Work-items of a group in each dimension, the lane first.
     group: [usize; 3],
     launch: String,
     arrays: Vec<ArrayRow>,
     total: ArrayTotal,
+}
+
+/// Several kernels.
+#[derive(Serialize)]
+struct Several {
+    kernels: Vec<OfKernel>,
 }
 
 #[derive(Serialize)]
@@ -192,13 +197,24 @@ impl Access {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let (line, given) = (self.line.unwrap_or(LINE), self.wavefront);
         let patterns = |patterns, wavefront| Report { kind: "access", wavefront, line, counted: Patterns { patterns } };
-        if let Some(kernel) = self.kernel {
+        if let Some(word) = &self.kernel {
             let machine = super::estimate::machine_named(&self.of_kernel.machine)?;
             let wavefront = given.unwrap_or(u64::from(machine.lanes));
             let line = self.line.unwrap_or(machine.line_bytes);
-            let counted = self.of_kernel(kernel, (wavefront, line), &machine)?;
-            let report = Report { kind: "access", wavefront, line, counted };
-            return output(self.json, &report, text::kernel);
+            let works = self.of_kernel.work.of(word)?;
+            let counted = works.into_iter().map(|work| self.of_kernel(work, (wavefront, line), &machine));
+            let mut counted: Vec<OfKernel> = counted.collect::<anyhow::Result<_>>()?;
+            let report = |counted| Report { kind: "access", wavefront, line, counted };
+            if counted.len() == 1 {
+                return output(self.json, &report(counted.remove(0)), text::kernel);
+            }
+            if self.json {
+                print_json(&Report { kind: "access", wavefront, line, counted: Several { kernels: counted } })?;
+                return Ok(Outcome::Done);
+            }
+            let texts = counted.into_iter().map(|counted| text::kernel(&report(counted)));
+            print(texts.collect::<Vec<_>>().join("\n\n"))?;
+            return Ok(Outcome::Done);
         }
         if let Some(row) = self.row {
             let wavefront = given.unwrap_or(32);
@@ -217,18 +233,13 @@ impl Access {
 
     fn of_kernel(
         &self,
-        kernel: StencilKernel,
+        work: KernelWork,
         (wavefront, line): (u64, u64),
         machine: &Machine,
     ) -> anyhow::Result<OfKernel> {
-        let asked = &self.of_kernel;
         let lanes: LaneChoice = self.lanes.as_deref().unwrap_or("auto").parse()?;
-        let choice = KernelChoice {
-            mapping: asked.mapping,
-            accelerator_threads: asked.accelerator_threads.map(AcceleratorThreads::get),
-            ..KernelChoice::default()
-        };
-        let work = KernelWork { lanes, choice, ..asked.work.of(kernel) };
+        let tuning = self.of_kernel.tuning.tuning();
+        let work = KernelWork { lanes, access: tuning.access, tuning, ..work };
         let launched = work.launched(machine)?;
         let arrays = kernel_arrays(&launched, wavefront as usize, line);
         let sum = |of: fn(&Counts) -> u64| arrays.iter().map(|row| of(&row.counts)).sum::<u64>() as f64;
@@ -243,16 +254,16 @@ impl Access {
             sector_efficiency: if moved > 0.0 { sum(|counts| counts.distinct_bytes) / moved } else { 1.0 },
         };
         Ok(OfKernel {
-            kernel,
+            kernel: work.kernel,
             lattice: work.extents.as_array(),
             precision: work.precision,
             link_reals: work.links.reals(),
             spinors: work.parts,
-            lane_bytes: launched.setup.lattice.width().bytes(),
+            lane_bytes: launched.shape().lattice().width().bytes(),
             access: launched.setup.access,
-            mapping: launched.mapping,
+            mapping: launched.mapping.to_string(),
             group: launched.geometry.local,
-            launch: launched.setup.choice.to_string(),
+            launch: launched.setup.tuning.to_string(),
             arrays: arrays
                 .into_iter()
                 .map(|counted| ArrayRow { sector_efficiency: counted.counts.sector_efficiency(), counted })
@@ -264,7 +275,7 @@ impl Access {
     fn of_row(&self, row: u64, wavefront: u64) -> anyhow::Result<OfRow> {
         let element = self.by_hand.element;
         if !(1..=4096).contains(&element) {
-            bail!("an element of {element} bytes: give 1 to 4096");
+            bail!("invalid --element {element}: expected 1 to 4096 bytes");
         }
         let column = |stride: u64, banks| {
             let addresses = (0..wavefront).map(|item| item * stride * element).collect();
@@ -283,7 +294,7 @@ impl Access {
             (_, Some(example)) => vec![example],
             _ => {
                 let names: Vec<&str> = EXAMPLES.iter().map(|example| example.name).collect();
-                bail!("no example '{name}': use {} or all", names.join(", "));
+                bail!("unknown example '{name}': expected {} or all", names.join(", "));
             }
         };
         examples.iter().map(|example| of_pattern(&example.pattern(wavefront)?, line, Some(example))).collect()
@@ -295,7 +306,7 @@ impl Access {
             None => 1,
             Some(text) => {
                 let lanes = text.parse().ok().filter(|&lanes: &u64| lanes > 0);
-                lanes.with_context(|| format!("'{text}' is no number of lanes of a pattern: give 1 or more"))?
+                lanes.with_context(|| format!("invalid number of lanes '{text}' of a pattern: expected at least 1"))?
             }
         };
         Ok(Pattern {

@@ -4,24 +4,29 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
-use lanefield::backend::{Backend, BackendError, Sum};
+use lanefield::backend::{Backend, BackendError, FieldOn, Sum};
 use lanefield::io::npy::ArrayReal;
-use lanefield::operator::{EvenOdd as _, HopOperator, HopParameters, Model, Operator as _, SchurComplement};
-use lanefield::reference::field::{Field, SiteObject, Spinors};
+use lanefield::kernel::prelude::ReduceKernels as _;
+use lanefield::kernel::{self, Access, Arguments, At, FieldRole, Geometry, Holds, Kernel};
+use lanefield::operator::{AnyModel, EvenOdd as _, HopParameters, Model, ModelTask, Operator as _, SchurComplement};
+use lanefield::reference::field::{ColourVectors, DoubledGauge, Field, Object, SiteObject, Spinors};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::{Checkerboard, Lattice, LatticeOptions, Parity, Sites};
+use lanefield::reference::layout::{Checkerboard, Lattice, LatticeOptions, Parity, Sites, Stencil};
+use lanefield::reference::links::double;
+use lanefield::reference::real::Precision;
 use num_complex::Complex;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, BackendTask, HopArgs, Precision};
+use super::args::{BackendArgs, BackendTask, HopArgs, of_arithmetic};
 use super::fields::FieldShape;
 use super::files::{require_distinct, require_writable};
-use super::operator::{AnyModel, ModelTask, OperatorArgs, OperatorName};
+use super::operator::{Offer, OperatorArgs, check};
 use super::output::{bits, facts, print, print_json, with_bits};
 use super::source::{InputArgs, rounded};
+use lanefield_lab::Timed;
 
 /// Apply an operator to a field, and write the result.
 #[derive(Args)]
@@ -38,17 +43,16 @@ use super::source::{InputArgs, rounded};
   lanefield apply --operator mobius --ls 8 --mass 0.05 --config hot.nersc \\
       --source gauss:7 --output mobius.npy")]
 pub struct Apply {
-    /// The operator
-    #[arg(long, value_name = "OPERATOR")]
-    operator: Operator,
+    #[command(flatten)]
+    operator: OperatorArgs<OrHop>,
     /// The operator itself, or one of its even-odd pieces
     #[arg(long, value_name = "PIECE", default_value = "full")]
     piece: Piece,
     /// Apply the Hermitian conjugate
     #[arg(long)]
     dagger: bool,
-    /// For hop and for pieces: onto the sites of this parity, even or odd; the rest of the result is zero. The hop and meooe read the
-    /// other parity of the source, all else this one
+    /// For hops and pieces: compute the result on the sites of this parity, even or odd, and leave it zero on the others. Hops and meooe read
+    /// the other parity of the source, all else reads this one
     #[arg(long, value_name = "PARITY")]
     parity: Option<Parity>,
     #[command(flatten)]
@@ -57,11 +61,9 @@ pub struct Apply {
     #[arg(long, value_name = "FILE.npy")]
     output: PathBuf,
     #[command(flatten)]
-    parameters: OperatorArgs,
-    #[command(flatten)]
     hop: HopArgs,
     /// Precision of the operator and of the result
-    #[arg(long, value_name = "PRECISION", default_value = "f64")]
+    #[arg(long, value_name = "PRECISION", default_value = "f64", value_parser = of_arithmetic())]
     precision: Precision,
     /// Print JSON instead of a table
     #[arg(long)]
@@ -70,33 +72,50 @@ pub struct Apply {
     backend: BackendArgs,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Operator {
-    /// The Wilson hop, Grid's Dhop
-    Hop,
-    /// The Wilson operator, hop + (4 + mass)
-    Wilson,
-    /// Wilson with the clover term
-    Clover,
-    /// Shamir's domain wall fermions
-    Dwf,
-    /// Möbius domain wall fermions
-    Mobius,
-    /// The Laplacian on colour vectors, −Δ + mass²
-    Laplace,
+/// All operators, and the hops that they are made of.
+struct OrHop;
+
+impl Offer for OrHop {
+    const HELP: &'static str = "The operator, or the kernel of a hop";
+
+    fn kernels() -> Vec<&'static Kernel> {
+        kernel::all().filter(|kernel| Hop::of(kernel).is_some_and(|_| kernel.dagger == Dagger::No)).collect()
+    }
 }
 
-impl Operator {
-    /// Its name among those that have parameters.
-    fn name(self) -> Option<OperatorName> {
-        match self {
-            Self::Hop => None,
-            Self::Wilson => Some(OperatorName::Wilson),
-            Self::Clover => Some(OperatorName::Clover),
-            Self::Dwf => Some(OperatorName::Dwf),
-            Self::Mobius => Some(OperatorName::Mobius),
-            Self::Laplace => Some(OperatorName::Laplace),
-        }
+/// A kernel that does nothing but a hop, of one spinor or colour vector per site, with its fields by role.
+#[derive(Clone, Copy)]
+struct Hop {
+    kernel: &'static Kernel,
+    out: FieldRole,
+    links: FieldRole,
+    source: FieldRole,
+}
+
+impl Hop {
+    /// The kernel as a hop, if it is one: it reads doubled links and the neighbours of its target, and nothing else.
+    fn of(kernel: &'static Kernel) -> Option<Self> {
+        let fields: Vec<FieldRole> = kernel.fields().collect();
+        let [out, links, source] = fields[..] else { return None };
+        let is_stencil = matches!(kernel.geometry, Geometry::Stencil { .. }) && kernel.takes_parts(1);
+        let of_hop = out.access == Access::Write
+            && links.holds == Holds::DoubledLinks
+            && (source.holds, source.at, source.access) == (out.holds, At::Neighbours, Access::Read);
+        (is_stencil && of_hop).then_some(Self { kernel, out, links, source })
+    }
+
+    /// The kernel of the Hermitian conjugate.
+    fn dagger(self) -> anyhow::Result<Self> {
+        let conjugate = |kernel: &&'static Kernel| {
+            (kernel.family, kernel.tuned_as, kernel.dagger) == (self.kernel.family, self.kernel.tuned_as, Dagger::Yes)
+        };
+        let found = kernel::all().filter(conjugate).find_map(Self::of);
+        found.with_context(|| format!("--dagger: there is no kernel of the Hermitian conjugate of {}", self.kernel))
+    }
+
+    /// What it acts on.
+    fn object(self) -> Object {
+        if self.out.holds == Holds::ColourVectors { Object::ColourVectors(1) } else { Object::Spinors(1) }
     }
 }
 
@@ -123,23 +142,23 @@ impl Piece {
 /// What is to be applied.
 #[derive(Clone, Copy)]
 enum Step {
-    Hop { parameters: HopParameters, onto: Sites },
+    Hop { name: &'static str, hop: Hop, parameters: HopParameters, onto: Sites },
     Full(AnyModel),
     Piece { model: AnyModel, piece: Piece, onto: Parity },
 }
 
 impl Step {
-    fn shape(self) -> FieldShape {
+    fn shape(self) -> anyhow::Result<FieldShape> {
         match self {
-            Self::Hop { .. } => FieldShape::Spinor,
-            Self::Full(model) | Self::Piece { model, .. } => model.shape(),
+            Self::Hop { hop, .. } => FieldShape::of_object(hop.object()),
+            Self::Full(model) | Self::Piece { model, .. } => FieldShape::of_model(&model),
         }
     }
 
     fn describe(self) -> String {
         match self {
-            Self::Hop { onto: Sites::Full, .. } => "hop".to_owned(),
-            Self::Hop { onto, .. } => format!("hop onto {onto} sites"),
+            Self::Hop { name, onto: Sites::Full, .. } => name.to_owned(),
+            Self::Hop { name, onto, .. } => format!("{name} onto {onto} sites"),
             Self::Full(model) => model.describe(),
             Self::Piece { model, piece, onto } => {
                 format!("{} of {} onto {} sites", piece.name(), model.describe(), Sites::Parity(onto))
@@ -162,25 +181,28 @@ impl Apply {
         require_writable(&self.output)?;
         match self.precision {
             Precision::F32 => self.apply::<f32>(step),
-            Precision::F64 => self.apply::<f64>(step),
+            _ => self.apply::<f64>(step),
         }?;
         Ok(Outcome::Done)
     }
 
     /// What is to be applied, unless the arguments contradict each other.
     fn step(&self) -> anyhow::Result<Step> {
-        let Some(name) = self.operator.name() else {
-            self.parameters.refuse_all()?;
-            let piece = self.piece.name();
-            ensure!(self.piece == Piece::Full, "--piece {piece} is for operators with even-odd pieces; hop has none");
+        if let Some(hop) = self.operator.kernel()?.and_then(Hop::of) {
+            let (piece, name) = (self.piece.name(), hop.kernel.name);
+            ensure!(
+                self.piece == Piece::Full,
+                "--piece {piece} is for operators with even-odd pieces; {name} has none"
+            );
+            let hop = if self.dagger { hop.dagger()? } else { hop };
             let onto = self.parity.map_or(Sites::Full, Sites::Parity);
-            return Ok(Step::Hop { parameters: self.hop.parameters(), onto });
-        };
-        let model = self.parameters.model(name, &self.hop)?;
+            return Ok(Step::Hop { name, hop, parameters: self.hop.parameters(), onto });
+        }
+        let model = self.operator.model(&self.hop)?;
         let onto = match (self.piece, self.parity) {
             (Piece::Full, None) => return Ok(Step::Full(model)),
             (Piece::Full, Some(_)) => bail!(
-                "--parity is for --operator hop and for pieces; {} acts on all sites, so leave it out or give a --piece",
+                "--parity is for hops and pieces; {} acts on all sites: leave --parity out, or give a --piece",
                 model.name()
             ),
             (Piece::Mpc, Some(Parity::Even)) => {
@@ -197,12 +219,13 @@ impl Apply {
 
     fn apply<R: Vectors + ArrayReal>(&self, step: Step) -> anyhow::Result<()> {
         if let Step::Full(model) | Step::Piece { model, .. } = step {
-            model.check::<R>()?;
+            check::<R>(&model, false)?;
         }
         self.backend.limit_host_threads();
         let configuration = self.input.configuration()?;
         let extents = configuration.extents();
-        let source = self.input.source(step.shape(), extents, false)?.values;
+        let shape = step.shape()?;
+        let source = self.input.source(shape, extents, false)?.values;
         let source = rounded::<R>(&source)?;
         let lay_out = |lanes| {
             let options = LatticeOptions { lanes, nodes: None, checkerboard: step.checkerboard() };
@@ -216,7 +239,7 @@ impl Apply {
         let task = Task { step, dagger, lattice, configuration: &configuration, source: &source };
         let Applied { result, source_norm2, result_norm2 } =
             backend.run(task).context("failed to apply the operator")?;
-        step.shape().write(&self.output, extents, None, &result)?;
+        shape.write(&self.output, extents, None, &result)?;
         Report {
             device: backend.describe(),
             operator: step.describe(),
@@ -255,26 +278,43 @@ struct Applied<R> {
 impl<R: Vectors> BackendTask for Task<'_, R> {
     type Output = anyhow::Result<Applied<R>>;
 
-    fn run<B: Backend>(self, backend: &B) -> anyhow::Result<Applied<R>> {
-        let (lattice, dagger) = (self.lattice, self.dagger);
+    fn run<B: Timed>(self, backend: &B) -> anyhow::Result<Applied<R>> {
         match self.step {
-            Step::Hop { parameters, onto } => {
-                let hop = HopOperator::<B, R>::new(backend, self.configuration, lattice, parameters, &[onto])?;
-                self.on(backend, Spinors::ONE, (onto.neighbours(), onto), |out, psi| hop.apply(out, psi, dagger))
-            }
+            Step::Hop { hop, parameters, onto, .. } => match hop.object() {
+                Object::ColourVectors(_) => self.hop(backend, ColourVectors::new(1), (hop, parameters, onto)),
+                _ => self.hop(backend, Spinors::ONE, (hop, parameters, onto)),
+            },
             Step::Full(model) | Step::Piece { model, .. } => model.run(OnBackend { task: self, backend }),
         }
     }
 }
 
 impl<R: Vectors> Task<'_, R> {
+    /// Launches the kernel of a hop.
+    fn hop<B: Backend, K: SiteObject>(
+        &self,
+        backend: &B,
+        object: K,
+        (hop, HopParameters { boundary, links: format, legs }, onto): (Hop, HopParameters, Sites),
+    ) -> anyhow::Result<Applied<R>> {
+        backend.takes_links(format, R::PRECISION)?;
+        let links = double::<R>(self.configuration, self.lattice, onto, DoubledGauge { format, boundary });
+        let links = backend.upload(links.map_err(BackendError::from)?)?;
+        let stencil = backend.stencil(Stencil::new(self.lattice, onto)?)?;
+        let Hop { kernel, out: written, links: read, source } = hop;
+        self.on(backend, object, (onto.neighbours(), onto), |out, psi| {
+            let arguments = Arguments::new(kernel).write(written.name, out).read(read.name, &links);
+            backend.launch(arguments.read(source.name, psi).stencil(&stencil).legs(legs).call()?)
+        })
+    }
+
     /// Uploads the source to `from`, applies, and downloads the result from `onto`.
     fn on<B: Backend, K: SiteObject>(
         &self,
         backend: &B,
         object: K,
         (from, onto): (Sites, Sites),
-        apply: impl FnOnce(&mut B::Field<R, K>, &B::Field<R, K>) -> Result<(), BackendError>,
+        apply: impl FnOnce(&mut FieldOn<B, R, K>, &FieldOn<B, R, K>) -> Result<(), BackendError>,
     ) -> anyhow::Result<Applied<R>> {
         let psi = backend.upload(Field::from_site_order(self.lattice, from, object, self.source)?)?;
         let mut out = backend.zeros(self.lattice, onto, object)?;

@@ -1,17 +1,20 @@
 //! Arguments that several commands share: where to run, and what operator.
 
 use anyhow::Context as _;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use lanefield::backend::opencl::{DeviceInfo, OpenCl, OpenClError, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
-use lanefield::backend::{Backend, Cpu, Sum, Threads};
+use lanefield::backend::{Cpu, Memory as _, Sum, Threads};
+use lanefield::in_precision;
 use lanefield::operator::HopParameters;
-use lanefield::reference::layout::{
-    AcceleratorThreads, LaneChoice, LegOrder, ReductionDevice, TreePlan, get_num_blocks_and_threads,
-};
+use lanefield::reference::layout::{LaneChoice, LegOrder, ReductionDevice, TreePlan, get_num_blocks_and_threads};
 use lanefield::reference::links::{BoundaryPhases, LinkFormat};
-use lanefield_lab::bandwidth::Bandwidth;
+use lanefield::reference::real::{Precision, Real as _};
+use lanefield_lab::Timed;
 use lanefield_lab::trace::{Group, span};
+
+use super::tuning::TuningArgs;
 
 /// Where to run, and in which layout. None of it changes a bit of any result, but that the lane width is part of a tree sum.
 #[derive(Args, Clone, Debug)]
@@ -23,12 +26,11 @@ pub struct BackendArgs {
     /// CPU threads [default: RAYON_NUM_THREADS, else all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<Threads>,
-    /// Outer sites a work-group on an OpenCL device [default: what was tuned, else 8]
-    #[arg(long, value_name = "N")]
-    pub accelerator_threads: Option<AcceleratorThreads>,
     /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto (the largest up to 64, on GPUs up to 128, that fits the lattice)
     #[arg(long, value_name = "BYTES|auto", default_value_t)]
     pub lanes: LaneChoice,
+    #[command(flatten)]
+    pub tuning: TuningArgs,
 }
 
 /// A task that runs on whichever backend was chosen.
@@ -36,7 +38,7 @@ pub trait BackendTask {
     /// What it gives.
     type Output;
     /// Runs it.
-    fn run<B: Bandwidth>(self, backend: &B) -> Self::Output;
+    fn run<B: Timed>(self, backend: &B) -> Self::Output;
 }
 
 /// The backend that was chosen.
@@ -77,6 +79,11 @@ impl AnyBackend {
 }
 
 impl BackendArgs {
+    /// A device with threads and lanes, and no choice of tuning.
+    pub fn new(device: DeviceChoice, threads: Option<Threads>, lanes: LaneChoice) -> Self {
+        Self { device, threads, lanes, tuning: TuningArgs::default() }
+    }
+
     /// Makes what the host does around the backend (files, layouts) use no more threads than the backend was given.
     pub fn limit_host_threads(&self) {
         if let Some(threads) = self.threads {
@@ -125,14 +132,12 @@ impl BackendArgs {
         Cpu::new(self.threads).context("failed to start the CPU reference")
     }
 
-    /// An OpenCL device with the work-group asked for.
+    /// An OpenCL device with the tuning asked for.
     pub fn open_device(&self, device: &DeviceInfo) -> anyhow::Result<OpenCl> {
         let _span = span(Group::Host, || "open and probe the device");
-        let mut opened = OpenCl::open(device, AcceleratorThreads::DEFAULT)
-            .with_context(|| format!("failed to open the device {}", device.name))?;
-        if let Some(threads) = self.accelerator_threads {
-            opened.set_accelerator_threads(threads);
-        }
+        let opened = OpenCl::open(device);
+        let mut opened = opened.with_context(|| format!("failed to open the device {}", device.name))?;
+        opened.set_tuning(self.tuning.tuning());
         let verdict = probe(opened.context()).context("failed to probe the device's arithmetic")?;
         if let Some(reason) = verdict.why_not() {
             eprintln!("warning: results of this device are not bitwise: {reason}");
@@ -199,13 +204,14 @@ impl SumArgs {
 /// What defines the hop, beside the configuration.
 #[derive(Args, Clone, Debug)]
 pub struct HopArgs {
-    /// Boundary phases of the fermion in x,y,z,t, each 1, -1, or 0 for a fixed boundary, across which nothing is felt
+    /// Boundary phases in x,y,z,t: 1 periodic, -1 antiperiodic, 0 fixed (no hop across the boundary)
     #[arg(long, value_name = "PHASES", default_value = "1,1,1,-1", allow_hyphen_values = true)]
     pub boundary: BoundaryPhases,
-    /// Reals stored a link: 18, 12 (the third row is rebuilt), or 8 (all of an SU(3) matrix is rebuilt); it is part of the operator and changes the last bits
-    #[arg(long, value_name = "REALS", default_value_t)]
+    /// Reals stored per link: 18, 12 (the third row is reconstructed), or 8 (the whole SU(3) matrix is reconstructed). Part of the
+    /// operator: it changes the last bits
+    #[arg(long = "reconstruct", visible_alias = "links", value_name = "REALS", default_value_t)]
     pub links: LinkFormat,
-    /// The order in which the hop adds its legs; it is part of the operator and changes the last bits
+    /// The order in which the hop adds its legs. Part of the operator: it changes the last bits
     #[arg(long, value_name = "ORDER", default_value_t, allow_hyphen_values = true)]
     pub legs: LegOrder,
 }
@@ -217,28 +223,29 @@ impl HopArgs {
     }
 }
 
-/// The precision of a computation.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum Precision {
-    /// 32-bit
-    F32,
-    /// 64-bit
-    F64,
+/// Reads one of some precisions.
+pub fn precision_of(precisions: &'static [Precision]) -> impl TypedValueParser<Value = Precision> {
+    let names = precisions.iter().map(|&precision| in_precision!(precision, R => R::NAME));
+    PossibleValuesParser::new(names).try_map(|text| text.parse::<Precision>())
+}
+
+/// Reads a precision in which one computes.
+pub fn of_arithmetic() -> impl TypedValueParser<Value = Precision> {
+    precision_of(&Precision::OF_ARITHMETIC)
+}
+
+/// Reads any precision in which fields are stored.
+pub fn of_storage() -> impl TypedValueParser<Value = Precision> {
+    precision_of(&Precision::ALL)
 }
 
 /// Reads a seed.
 pub fn seed(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("'{text}' is no seed: give a whole number from 0 to {}", u64::MAX))
-}
-
-/// Reads a mass: any finite number.
-pub fn mass(text: &str) -> Result<f64, String> {
-    let value = text.parse().ok().filter(|value: &f64| value.is_finite());
-    value.ok_or_else(|| format!("'{text}' is no mass: give a finite number"))
+    text.parse().map_err(|_| format!("invalid seed '{text}': expected a whole number from 0 to {}", u64::MAX))
 }
 
 /// Reads a finite number.
 pub fn finite(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value: &f64| value.is_finite());
-    value.ok_or_else(|| format!("'{text}' is no finite number"))
+    value.ok_or_else(|| format!("invalid number '{text}': expected a finite number"))
 }

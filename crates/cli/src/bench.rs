@@ -16,18 +16,18 @@ use clap::{Args, Subcommand};
 use super::Outcome;
 pub(super) use progress::progress_bar;
 
-/// Time kernels on one device, each held against the copy bandwidth measured in the same run; or one of the studies below.
+/// Time kernels on one device, and compare each with the copy bandwidth measured in the same run; or run one of the studies below.
 ///
-/// Families: hop, clover, domain-wall (16 sites along s), laplace, blas, columns (12 of them), convert. Times are device times where there are
-/// device events, else wall times: the median, and the range from the 10th to the 90th percentile. GB/s count each input and each output once, so
-/// that they exceed a ceiling where fields stay in a cache. "Back to back" is the time for each of several launches that are queued one after the
-/// other: on lattices of fewer than a million sites launches overlap. The choices on OpenCL devices change no bit of any result.
+/// Kernels are named by a family, by their own name, or by `all` (`lanefield verify --list` lists them); a conjugate is timed only where it is
+/// named itself. Times are device times where there are device events, else wall times: the median, and the range from the 10th to the 90th
+/// percentile. GB/s count each input and each output once, so they exceed a ceiling where fields stay in a cache. "Back to back" is the time per
+/// launch of several that are queued one after the other: on lattices of fewer than a million sites launches overlap.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "Examples:
   lanefield bench hop blas --lattice 4.4.4.4 --samples 3
-  lanefield bench clover --lattice 4.4.4.8 --precision f32,f64 --links 12 \\
-      --lanes 32,64 --samples 3 --json")]
+  lanefield bench eo_clover --lattice 4.4.4.8 --precision f32,f64 \\
+      --reconstruct 12 --lanes 32,64 --samples 3 --json")]
 pub struct Bench {
     #[command(subcommand)]
     study: Option<Study>,

@@ -4,12 +4,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
-use lanefield::backend::Backend;
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::npy::{self, ArrayReal, ComplexValues, PropagatorArray};
 use lanefield::observable::{CorrelatorError, MesonCorrelators, effective_masses, meson_correlators};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Extents, LaneChoice};
+use lanefield_lab::Timed;
 use num_complex::Complex;
 use serde::Serialize;
 
@@ -108,7 +108,7 @@ struct Task<R> {
 impl<R: Vectors + ArrayReal> BackendTask for Task<R> {
     type Output = Result<MesonCorrelators, CorrelatorError>;
 
-    fn run<B: Backend>(self, backend: &B) -> Self::Output {
+    fn run<B: Timed>(self, backend: &B) -> Self::Output {
         meson_correlators(backend, self.extents, &self.propagator, self.origin, self.lanes)
     }
 }

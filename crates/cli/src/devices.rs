@@ -4,7 +4,6 @@ use clap::Args;
 use lanefield::backend::opencl::{Context, DeviceInfo, HOW_TO_GET_OPENCL, OpenClError, ProbeVerdict, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Cpu, OpenCl};
-use lanefield::reference::layout::AcceleratorThreads;
 use lanefield_lab::sources::expand;
 use serde::Serialize;
 
@@ -67,7 +66,7 @@ impl Listing {
         let cpu = CpuReference { threads: Cpu::new(None)?.threads(), vector_instructions: Cpu::vector_instructions() };
         let (found, no_opencl) = match devices() {
             Ok(found) if found.is_empty() => {
-                (found, Some(format!("there is OpenCL here, but no device; {HOW_TO_GET_OPENCL}")))
+                (found, Some(format!("OpenCL is installed, but no device was found; {HOW_TO_GET_OPENCL}")))
             }
             Ok(found) => (found, None),
             Err(error) => (Vec::new(), Some(error.to_string())),
@@ -100,7 +99,7 @@ impl OpenClDevice {
         if let Some(reason) = info.unusable_because() {
             return Self { info, bitwise: None, verdict: format!("cannot be used: {reason}") };
         }
-        match OpenCl::open(&info, AcceleratorThreads::default()).map(|device| {
+        match OpenCl::open(&info).map(|device| {
             // Before OpenCL 3.0 only a built kernel tells.
             let multiple = info.preferred_work_group_multiple.or_else(|| multiple_of_a_kernel(device.context()).ok());
             (multiple, probe(device.context()))
@@ -126,7 +125,7 @@ impl OpenClDevice {
             ("kind", format!("{}, {} compute units at {} MHz", info.kind, info.compute_units, info.max_clock_mhz)),
             ("memory", bytes(info.global_memory_bytes)),
             ("largest buffer", bytes(info.max_allocation_bytes)),
-            ("local memory", format!("{} a work-group", bytes(info.local_memory_bytes))),
+            ("local memory", format!("{} per work-group", bytes(info.local_memory_bytes))),
             ("cache", bytes(info.global_cache_bytes)),
             ("work-group", format!("{multiple}, at most {}", info.max_work_group_size)),
             ("f64", if info.fp64 { "yes" } else { "no" }.to_owned()),

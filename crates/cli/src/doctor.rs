@@ -10,23 +10,24 @@ use anyhow::bail;
 use clap::Args;
 use lanefield::backend::OpenCl;
 use lanefield_lab::doctor::{Described, Description, Finding, Machine, Observation, diagnose, read_trace};
-use lanefield_lab::kernels::NamedKernel;
+use lanefield_lab::kernels_to_time;
 use serde::Serialize;
 
 use super::Outcome;
 use super::args::AnyBackend;
 use super::bench::arguments::PlaceArgs;
+use super::kernels::word;
 use super::output::{print, print_json};
 use arguments::ProductArgs;
 
-/// Why a kernel is slow, and what will help: the checklist that people go through by hand, carried out on the present device.
+/// Why a kernel is slow, and what will help: the checklist that people go through by hand, carried out on a device.
 ///
-/// Looks at work-groups against wavefronts (and tries 4, 8, 16 and 32 outer sites a group), at the number of groups, at registers spilled to
-/// memory, at passes that could be one, at memory transactions that carry bytes nobody asked for, and at transfers, allocations and gaps between
-/// launches. Findings are ranked by the share of the time that their change would save, each with its evidence and the change to make; no
-/// prediction for one kernel gains more than lies between it and the copy bandwidth of the same run. `--confirm` makes the changes, and measures.
+/// Checks work-groups against wavefronts (and tries 4, 8, 16 and 32 outer sites per work-group), the number of work-groups, registers spilled to
+/// memory, passes that could be one, memory transactions that carry bytes nobody asked for, and transfers, allocations and gaps between launches.
+/// Findings are ranked by the share of the time that their change would save, each with its evidence and the change to make. No prediction for a
+/// kernel gains more than lies between it and the copy bandwidth of the same run. `--confirm` makes the changes, and measures.
 ///
-/// What is examined: Lanefield's own kernels, in the variant given; or kernels of one's own, described in a TOML file.
+/// It examines Lanefield's own kernels, in the tuning given; or your own kernels, described in a TOML file.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield doctor --kernel hop --lattice 8.8.8.8 --samples 5
@@ -35,14 +36,13 @@ use arguments::ProductArgs;
   lanefield doctor --described kernel.toml --wavefront 32 --code gfx90a
   lanefield doctor --timeline solve.trace")]
 pub struct Doctor {
-    /// Kernels to examine: hop, EOClover, OEClover, domain-wall-hop, laplace, axpy, axpy_norm, cg_update, norm2, inner_product [default: hop,
-    /// EOClover and axpy]
-    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',')]
-    kernel: Vec<NamedKernel>,
+    /// Kernels to examine: all, a family or a kernel
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, default_value = "hop,eo_clover,axpy")]
+    kernel: Vec<String>,
     /// Examine the kernels that this TOML file describes instead (docs/doctor.md)
     #[arg(long, value_name = "FILE", conflicts_with = "kernel")]
     described: Option<PathBuf>,
-    /// Examine the timeline of a run that was traced instead: FILE was written by --trace. Takes no device
+    /// Examine the timeline of a traced run instead: FILE was written by --trace. No device is needed
     #[arg(long, value_name = "FILE", conflicts_with_all = ["kernel", "described", "confirm", "wavefront", "samples"])]
     timeline: Option<PathBuf>,
     /// Make the changes, and measure what they gain
@@ -51,7 +51,7 @@ pub struct Doctor {
     /// Work-items that run in step [default: as the device says; 1 on CPUs]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     wavefront: Option<u16>,
-    /// Take registers and spills of described kernels from what clang compiles for this architecture of AMD's: gfx90a, say
+    /// Take registers and spills of described kernels from what clang compiles for this AMD architecture, as gfx90a
     #[arg(long, value_name = "ARCH", requires = "described")]
     code: Option<String>,
     /// Timed runs
@@ -73,12 +73,12 @@ struct Report {
     /// What it ran on.
     device: Machine,
     /// What was examined.
-    patients: Vec<Patient>,
+    kernels: Vec<Examined>,
 }
 
 /// One kernel, or one described run.
 #[derive(Serialize)]
-struct Patient {
+struct Examined {
     /// What it is.
     subject: String,
     /// Seconds of its kernels.
@@ -95,7 +95,7 @@ struct Patient {
     observation: Observation,
 }
 
-impl Patient {
+impl Examined {
     fn new(observation: Observation, findings: Vec<Finding>) -> Self {
         let seconds = observation.kernel_seconds();
         let rate = observation.bytes as f64 / seconds;
@@ -118,7 +118,7 @@ impl Doctor {
                 let observation = read_trace(path)?;
                 let device = observation.machine.clone();
                 let findings = diagnose(&observation);
-                Report { kind: "doctor", device, patients: vec![Patient::new(observation, findings)] }
+                Report { kind: "doctor", device, kernels: vec![Examined::new(observation, findings)] }
             }
             None => self.examine()?,
         };
@@ -132,19 +132,19 @@ impl Doctor {
     fn examine(&self) -> anyhow::Result<Report> {
         let AnyBackend::OpenCl(mut backend) = self.place.open()? else {
             bail!(
-                "the doctor examines OpenCL devices, and this is the CPU reference: choose a device by --device, or install PoCL"
+                "the doctor examines OpenCL devices, not the CPU reference: choose a device by --device, or install PoCL"
             );
         };
         let wavefront = self.wavefront.map(usize::from);
         let machine = Machine { compiled_for: self.code.clone(), ..Machine::of(backend.context(), wavefront)? };
-        let patients = match &self.described {
+        let kernels = match &self.described {
             Some(path) => vec![self.described(&backend, &machine, path)?],
             None => self.kernels(&mut backend, &machine)?,
         };
-        Ok(Report { kind: "doctor", device: machine, patients })
+        Ok(Report { kind: "doctor", device: machine, kernels })
     }
 
-    fn described(&self, backend: &OpenCl, machine: &Machine, path: &Path) -> anyhow::Result<Patient> {
+    fn described(&self, backend: &OpenCl, machine: &Machine, path: &Path) -> anyhow::Result<Examined> {
         let (description, source) = Description::read(path)?;
         let described = Described { description, source };
         let samples = self.samples as usize;
@@ -153,31 +153,27 @@ impl Doctor {
         if self.confirm {
             confirm::described(backend.context(), machine, (path, &described), &observation, &mut findings, samples)?;
         }
-        Ok(Patient::new(observation, findings))
+        Ok(Examined::new(observation, findings))
     }
 
-    fn kernels(&self, backend: &mut OpenCl, machine: &Machine) -> anyhow::Result<Vec<Patient>> {
-        use lanefield_lab::kernels::BlasKernel::Axpy;
-        let usual = [NamedKernel::Hop, NamedKernel::EoClover, NamedKernel::Blas(Axpy)];
-        let kernels = if self.kernel.is_empty() { &usual[..] } else { &self.kernel };
-        let mut patients = Vec::with_capacity(kernels.len());
-        for &kernel in kernels {
-            let variant = self.product.variant()?;
-            let observation = self.product.observe(backend, machine, kernel, variant, self.samples as usize, true)?;
+    fn kernels(&self, backend: &mut OpenCl, machine: &Machine) -> anyhow::Result<Vec<Examined>> {
+        let (tuning, samples) = (self.product.tuning(), self.samples as usize);
+        let mut examined = Vec::new();
+        for kernel in kernels_to_time(self.kernel.iter().map(String::as_str)).map_err(anyhow::Error::msg)? {
+            let observation = self.product.observe(backend, machine, kernel, tuning, (samples, true))?;
             let mut findings = diagnose(&observation);
             if self.confirm {
                 for finding in &mut findings {
-                    let Some(changed) = confirm::changed(variant, finding.remedy) else {
+                    let Some(changed) = confirm::changed(tuning, finding.remedy) else {
                         finding.unconfirmed = Some("the change is one of the source".to_owned());
                         continue;
                     };
-                    let after =
-                        self.product.observe(backend, machine, kernel, changed, self.samples as usize, false)?;
+                    let after = self.product.observe(backend, machine, kernel, changed, (samples, false))?;
                     finding.confirmed_gain = Some(1.0 - after.kernel_seconds() / observation.kernel_seconds());
                 }
             }
-            patients.push(Patient::new(observation, findings));
+            examined.push(Examined::new(observation, findings));
         }
-        Ok(patients)
+        Ok(examined)
     }
 }

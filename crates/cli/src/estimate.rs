@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::{ArgGroup, Args};
-use lanefield::backend::opencl::{DeviceKind, StoredPrecision};
+use lanefield::backend::opencl::{AccessWidth, DeviceKind};
 use lanefield::backend::select::DeviceChoice;
+use lanefield::kernel::Kernel;
 use lanefield::reference::layout::LaneChoice;
-use lanefield_lab::access::StencilKernel;
+use lanefield::reference::real::Precision;
 use lanefield_lab::estimate::{
     KernelEstimate, KernelWork, Machine, Traversal, TraversalReport, Workload, WorkloadReport, stencil,
 };
@@ -20,13 +21,14 @@ use serde::Serialize;
 use super::Outcome;
 use super::args::{AnyBackend, BackendArgs};
 use super::kernel_work::KernelWorkArgs;
+use super::kernels::word;
 use super::output::{print, print_json};
 use measure::Times;
 
 /// Estimate what a workload takes on a machine, before anything is built: its limits, which one binds, and GO or NO-GO against a wanted rate.
 ///
-/// Of our kernels every byte is counted from the layout: from and to memory, between the last cache and the compute units, of the first cache; and
-/// instructions. With a device the kernel runs there, too. NO-GO ends with exit code 1.
+/// For the kernels of the library, every byte is counted from the layout: from and to memory, between the last cache and the compute units, and of
+/// the first cache; and so are instructions. With a device, the kernel is also run there. NO-GO ends with exit code 1.
 #[derive(Args)]
 #[command(group(ArgGroup::new("what").required(true).args(["kernel", "traversal", "workload", "list"])))]
 #[command(after_help = "Examples:
@@ -34,7 +36,7 @@ use measure::Times;
   lanefield estimate --machine proxy --traversal --levels 24
   lanefield estimate --machine h200 --kernel hop --lattice 16.16.16.32 \\
       --want 10000
-  lanefield estimate --machine mi250x --kernel clover-eo --links 12 \\
+  lanefield estimate --machine mi250x --kernel eo_clover --reconstruct 12 \\
       --lattice 16.16.16.32 --json
   printf 'levels = 24\\ndivergence = 0.1\\n' > rays.toml && \\
       lanefield estimate --machine proxy --workload rays.toml
@@ -42,17 +44,17 @@ use measure::Times;
       lanefield estimate --machine h200 --peak peak.json --traversal
   lanefield estimate --kernel hop --lattice 8.8.8.8 --device cpu")]
 pub struct Estimate {
-    /// A machine that ships, a file that ends in .toml, or host, which is measured [default: that of --device]
+    /// A built-in machine, a file that ends in .toml, or host, which is measured [default: that of --device]
     #[arg(long, value_name = "NAME|FILE|host")]
     machine: Option<String>,
-    /// Rates that were measured, as `lanefield peak --json` writes them; they take the place of the machine's. Traversals and workloads take the
-    /// read bandwidth alone
+    /// Measured rates, as `lanefield peak --json` writes them, in place of the machine's. Traversals and workloads only take the read
+    /// bandwidth
     #[arg(long, value_name = "FILE")]
     peak: Option<PathBuf>,
-    /// List the machines that ship
+    /// List the built-in machines
     #[arg(long)]
     list: bool,
-    /// Traversal of trees of one cache line a node
+    /// Traversal of trees of one cache line per node
     #[arg(long)]
     traversal: bool,
     /// Levels of the tree
@@ -61,10 +63,10 @@ pub struct Estimate {
     /// A workload: a TOML file with any of name, levels, divergence, lines, hits, fetches, register-bytes, instructions, regroupings, occupied
     #[arg(long, value_name = "FILE")]
     workload: Option<PathBuf>,
-    /// One of our kernels: hop, domain-wall, clover-eo, clover-oe, laplace, axpy, copy, norm2
-    #[arg(long, value_name = "KERNEL")]
-    kernel: Option<StencilKernel>,
-    /// The rate that is wanted, a second: traversals or pieces of work of wavefronts, launches of kernels
+    /// Kernels of the library: all, a family or a kernel
+    #[arg(long, value_name = "KERNEL", value_parser = word)]
+    kernel: Option<String>,
+    /// The wanted rate, per second: traversals or pieces of work of wavefronts, launches of kernels
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = super::args::finite)]
     want: Option<f64>,
     /// Print JSON instead of a table
@@ -82,7 +84,10 @@ struct KernelArgs {
     /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto
     #[arg(long, value_name = "BYTES|auto", default_value_t)]
     lanes: LaneChoice,
-    /// Run the kernel on this device, too: cpu, auto, a number from `lanefield devices`, or part of a name
+    /// Bytes of an access: word, 8 or 16 [default: that of the machine]
+    #[arg(long, value_name = "BYTES")]
+    access: Option<AccessWidth>,
+    /// Also run the kernel on this device: cpu, auto, a number from `lanefield devices`, or part of a name
     #[arg(long, value_name = "DEVICE", requires = "kernel")]
     device: Option<DeviceChoice>,
     /// Timed launches
@@ -111,10 +116,10 @@ pub struct Report<T> {
 /// A kernel's launch. As JSON, these fields.
 #[derive(Serialize)]
 pub struct OfKernel {
-    kernel: StencilKernel,
+    kernel: &'static Kernel,
     lattice: [usize; 4],
     onto: String,
-    precision: StoredPrecision,
+    precision: Precision,
     link_reals: usize,
     spinors: usize,
     #[serde(flatten)]
@@ -133,7 +138,14 @@ pub struct OfWorkload {
     report: WorkloadReport,
 }
 
-/// The machines that ship. As JSON, these fields.
+/// Several kernels. As JSON, these fields.
+#[derive(Serialize)]
+struct Several {
+    kind: &'static str,
+    kernels: Vec<Report<OfKernel>>,
+}
+
+/// The built-in machines. As JSON, these fields.
 #[derive(Serialize)]
 pub struct Listing {
     kind: &'static str,
@@ -153,22 +165,17 @@ pub struct Listed {
 impl Estimate {
     pub fn run(self) -> anyhow::Result<Outcome> {
         if self.want.is_some_and(|want| want <= 0.0) {
-            bail!("--want {}: give a rate above 0", self.want.unwrap_or_default());
+            bail!("invalid rate '{}' of --want: expected a number above 0", self.want.unwrap_or_default());
         }
         if self.list {
             return self.list_machines();
         }
         let backend = match &self.of_kernel.device {
-            Some(device) => {
-                let (threads, accelerator_threads) = (None, None);
-                let place =
-                    BackendArgs { device: device.clone(), threads, accelerator_threads, lanes: self.of_kernel.lanes };
-                Some(place.open()?)
-            }
+            Some(device) => Some(BackendArgs::new(device.clone(), None, self.of_kernel.lanes).open()?),
             None => None,
         };
         let machine = self.machine(backend.as_ref())?;
-        if let (None, Some(file)) = (self.kernel, &self.peak)
+        if let (None, Some(file)) = (&self.kernel, &self.peak)
             && !machine.read_measured
         {
             bail!(
@@ -176,21 +183,21 @@ impl Estimate {
                 file.display()
             );
         }
-        match (self.kernel, &self.workload) {
-            (Some(kernel), _) => self.estimate_kernel(machine, kernel, backend),
+        match (&self.kernel, &self.workload) {
+            (Some(kernel), _) => self.estimate_kernels(&machine, kernel, backend),
             (None, Some(file)) => {
                 let text = read(file)?;
                 let workload = Workload::parse(&file.display().to_string(), &text)?;
                 let report = workload.on(&machine);
                 let rate = report.wavefronts_per_second;
-                self.report("workload", machine, rate, OfWorkload { workload, report }, text::workload)
+                self.tell(&self.report("workload", machine, rate, OfWorkload { workload, report }), text::workload)
             }
             (None, None) => {
                 let report = Traversal::new(&machine).report(self.levels);
                 // A traversal of a wavefront, and as many of single lanes, whichever is the greater burden.
                 let lanes = f64::from(machine.lanes);
                 let rate = report.memory_bound.min(report.fetch_bound / lanes);
-                self.report("traversal", machine, rate, report, |report: &Report<TraversalReport>| {
+                self.tell(&self.report("traversal", machine, rate, report), |report: &Report<TraversalReport>| {
                     text::traversal(report)
                 })
             }
@@ -222,10 +229,14 @@ impl Estimate {
                 match (info.kind, Machine::of_device(info)) {
                     (_, Some(machine)) => machine,
                     (DeviceKind::Cpu, None) => Machine::host()?,
-                    (_, None) => bail!("no machine ships for the device {}: name one by --machine", info.name),
+                    (_, None) => {
+                        bail!("there is no built-in machine for the device {}: name one by --machine", info.name)
+                    }
                 }
             }
-            (None, None) => bail!("no machine was named: give --machine, with a name that --list has, a file or host"),
+            (None, None) => {
+                bail!("--machine is missing: expected a name from --list, a file that ends in .toml, or host")
+            }
         };
         match &self.peak {
             None => Ok(machine),
@@ -233,22 +244,41 @@ impl Estimate {
         }
     }
 
+    fn estimate_kernels(
+        &self,
+        machine: &Machine,
+        word: &str,
+        mut backend: Option<AnyBackend>,
+    ) -> anyhow::Result<Outcome> {
+        let works = self.of_kernel.work.of(word)?;
+        let mut reports = Vec::with_capacity(works.len());
+        for work in works {
+            reports.push(self.estimate_kernel(machine.clone(), &work, backend.as_mut())?);
+        }
+        if let [report] = &reports[..] {
+            return self.tell(report, text::kernel);
+        }
+        let missed = reports.iter().any(|report| report.go == Some(false));
+        match self.json {
+            true => print_json(&Several { kind: "estimate", kernels: reports })?,
+            false => print(reports.iter().map(text::kernel).collect::<Vec<_>>().join("\n\n"))?,
+        }
+        Ok(if missed { Outcome::CheckFailed } else { Outcome::Done })
+    }
+
     fn estimate_kernel(
         &self,
         machine: Machine,
-        kernel: StencilKernel,
-        backend: Option<AnyBackend>,
-    ) -> anyhow::Result<Outcome> {
-        let KernelArgs { work, lanes, samples, .. } = &self.of_kernel;
-        let work = KernelWork { lanes: *lanes, ..work.of(kernel) };
+        work: &KernelWork,
+        backend: Option<&mut AnyBackend>,
+    ) -> anyhow::Result<Report<OfKernel>> {
+        let KernelArgs { lanes, access, samples, .. } = self.of_kernel;
+        let work = KernelWork { lanes, access, ..*work };
         let estimate = stencil(&machine, &work)?;
-        let measured = match backend {
-            Some(backend) => Some(measure::measure(backend, &work, *samples as usize)?),
-            None => None,
-        };
+        let measured = backend.map(|backend| measure::measure(backend, &work, samples)).transpose()?;
         let seconds = estimate.prediction.seconds;
         let of_kernel = OfKernel {
-            kernel,
+            kernel: work.kernel,
             lattice: work.extents.as_array(),
             onto: work.sites.to_string(),
             precision: work.precision,
@@ -258,25 +288,24 @@ impl Estimate {
             estimate,
             measured,
         };
-        self.report("kernel", machine, 1.0 / seconds, of_kernel, text::kernel)
+        Ok(self.report("kernel", machine, 1.0 / seconds, of_kernel))
     }
 
-    fn report<T: Serialize>(
+    fn report<T>(&self, subject: &'static str, machine: Machine, rate_per_second: f64, estimate: T) -> Report<T> {
+        let go = self.want.map(|want| rate_per_second >= want);
+        Report { kind: "estimate", machine, subject, rate_per_second, want_per_second: self.want, go, estimate }
+    }
+
+    fn tell<T: Serialize>(
         &self,
-        subject: &'static str,
-        machine: Machine,
-        rate_per_second: f64,
-        estimate: T,
+        report: &Report<T>,
         text: impl FnOnce(&Report<T>) -> String,
     ) -> anyhow::Result<Outcome> {
-        let go = self.want.map(|want| rate_per_second >= want);
-        let report =
-            Report { kind: "estimate", machine, subject, rate_per_second, want_per_second: self.want, go, estimate };
         match self.json {
-            true => print_json(&report)?,
-            false => print(text(&report))?,
+            true => print_json(report)?,
+            false => print(text(report))?,
         }
-        Ok(if go == Some(false) { Outcome::CheckFailed } else { Outcome::Done })
+        Ok(if report.go == Some(false) { Outcome::CheckFailed } else { Outcome::Done })
     }
 }
 
@@ -292,7 +321,7 @@ fn read(file: &Path) -> anyhow::Result<String> {
     const MOST: u64 = 1 << 20;
     let bytes = std::fs::metadata(file).map(|file| file.len()).unwrap_or(0);
     if bytes > MOST {
-        bail!("{} has {bytes} bytes, and at most {MOST} are read", file.display());
+        bail!("{} is too large: it has {bytes} bytes, and at most {MOST} are read", file.display());
     }
     std::fs::read_to_string(file).with_context(|| format!("failed to read {}", file.display()))
 }

@@ -1,16 +1,18 @@
 //! What operators act on, in files: spinors (T, Z, Y, X, 4, 3), five-dimensional fermions (Ls, T, Z, Y, X, 4, 3), and colour vectors
-//! (T, Z, Y, X, N, 3). In memory all words of a site lie together, those of one column of a batch after the other.
+//! (T, Z, Y, X, N, 3). In memory all words of a site lie together, those of one right-hand side of a batch after the other.
 
 use std::path::Path;
 
-use anyhow::{Context as _, ensure};
+use anyhow::{Context as _, bail, ensure};
 use lanefield::io::npy::{self, ArrayReal, ComplexArray, NpyError};
+use lanefield::operator::AnyModel;
+use lanefield::reference::field::Object;
 use lanefield::reference::layout::Extents;
 use num_complex::Complex;
 
 use super::files::npy_error;
 
-/// What a field holds at each site.
+/// What a field holds at each site, as files have it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum FieldShape {
     /// 4 spins, 3 colours.
@@ -22,12 +24,37 @@ pub enum FieldShape {
 }
 
 impl FieldShape {
+    /// What an operator acts on.
+    ///
+    /// # Errors
+    /// Objects that no file has.
+    pub fn of_model(model: &AnyModel) -> anyhow::Result<Self> {
+        match (model, model.object()) {
+            (AnyModel::DomainWall(_), Object::Spinors(ls)) => Ok(Self::FiveDimensional(ls)),
+            (_, object) => Self::of_object(object),
+        }
+    }
+
+    /// What a kernel acts on.
+    ///
+    /// # Errors
+    /// Objects that no file has.
+    pub fn of_object(object: Object) -> anyhow::Result<Self> {
+        match object {
+            Object::Spinors(1) => Ok(Self::Spinor),
+            Object::ColourVectors(count) => Ok(Self::ColourVectors(count)),
+            other => {
+                bail!("a field of type {} has no file format here: expected spinors or colour vectors", other.name())
+            }
+        }
+    }
+
     /// Complex words a site.
     pub fn words(self) -> usize {
         self.parts() * self.part_words()
     }
 
-    /// Parts that are an axis of their own before the lattice's.
+    /// Components that are an axis of their own before the lattice's.
     fn parts(self) -> usize {
         match self {
             Self::FiveDimensional(ls) => ls,
@@ -83,7 +110,7 @@ impl FieldShape {
                 let fermion = array.into_fermion5().map_err(failed)?;
                 ensure!(
                     fermion.ls == ls,
-                    "the source {} has Ls {}, and the operator {ls}: give --ls {}",
+                    "the source {} has Ls {}, and the operator has {ls}: give --ls {}",
                     path.display(),
                     fermion.ls,
                     fermion.ls
@@ -94,7 +121,7 @@ impl FieldShape {
                 let site = array.shape.get(4..).unwrap_or_default();
                 ensure!(
                     site == [components, 3] || (components == 1 && site == [3]),
-                    "the source {} is {}, and --components {components} needs (T, Z, Y, X, {components}, 3)",
+                    "the source {} is {}: --components {components} needs (T, Z, Y, X, {components}, 3)",
                     path.display(),
                     array.describe()
                 );
@@ -104,34 +131,34 @@ impl FieldShape {
         }
     }
 
-    /// Writes a field in site order; where there are `columns`, with an axis for them before all others.
+    /// Writes a field in site order; where there are several right-hand sides, with an axis for them before all others.
     pub fn write<R: ArrayReal>(
         self,
         path: &Path,
         extents: Extents,
-        columns: Option<usize>,
+        nrhs: Option<usize>,
         values: &[Complex<R>],
     ) -> anyhow::Result<()> {
-        let axes: Vec<usize> = columns.into_iter().chain(self.axes(extents)).collect();
-        match npy::write_complex(path, &axes, &self.in_file_order(extents, columns.unwrap_or(1), values)) {
+        let axes: Vec<usize> = nrhs.into_iter().chain(self.axes(extents)).collect();
+        match npy::write_complex(path, &axes, &self.in_file_order(extents, nrhs.unwrap_or(1), values)) {
             // These name the file.
             Err(NpyError::Write(error)) => Err(error.into()),
             result => result.with_context(|| format!("failed to write {}", path.display())),
         }
     }
 
-    /// Column by column, part by part, site by site.
-    fn in_file_order<T: Copy>(self, extents: Extents, columns: usize, values: &[T]) -> Vec<T> {
-        let (parts, words) = (columns * self.parts(), self.part_words());
+    /// One right-hand side after the other, component by component, site by site.
+    fn in_file_order<T: Copy>(self, extents: Extents, nrhs: usize, values: &[T]) -> Vec<T> {
+        let (parts, words) = (nrhs * self.parts(), self.part_words());
         let of_part = |part: usize| (0..extents.volume()).map(move |site| site * parts + part);
         (0..parts).flat_map(of_part).flat_map(|object| &values[object * words..][..words]).copied().collect()
     }
 }
 
-/// The columns of a batch, each in site order, as one field.
-pub fn interleaved<T: Copy>(columns: &[Vec<T>], words: usize) -> Vec<T> {
-    let sites = columns.first().map_or(0, |column| column.len() / words);
-    let site = |site: usize| columns.iter().flat_map(move |column| &column[site * words..][..words]);
+/// The right-hand sides of a batch, each in site order, as one field.
+pub fn interleaved<T: Copy>(batch: &[Vec<T>], words: usize) -> Vec<T> {
+    let sites = batch.first().map_or(0, |rhs| rhs.len() / words);
+    let site = |site: usize| batch.iter().flat_map(move |rhs| &rhs[site * words..][..words]);
     (0..sites).flat_map(site).copied().collect()
 }
 
@@ -140,13 +167,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_and_s_are_the_slowest_axes_of_a_file() {
+    fn right_hand_sides_and_s_are_the_slowest_axes_of_a_file() {
         let extents = Extents::new([1, 1, 1, 2]).unwrap();
         let shape = FieldShape::FiveDimensional(2);
-        // Each word is its site, column and s.
-        let word = |site: usize, column: usize, s: usize| (site, column, s);
-        let column = |column| (0..48).map(|k| word(k / 24, column, k / 12 % 2)).collect::<Vec<_>>();
-        let file = shape.in_file_order(extents, 2, &interleaved(&[column(0), column(1)], shape.words()));
+        // Each word is its site, right-hand side and s.
+        let word = |site: usize, rhs: usize, s: usize| (site, rhs, s);
+        let rhs = |rhs| (0..48).map(|k| word(k / 24, rhs, k / 12 % 2)).collect::<Vec<_>>();
+        let file = shape.in_file_order(extents, 2, &interleaved(&[rhs(0), rhs(1)], shape.words()));
         let spinors: Vec<_> = file.chunks(12).map(|spinor| spinor[0]).collect();
         let expected: Vec<_> = (0..8).map(|k| word(k % 2, k / 4, k / 2 % 2)).collect();
         assert_eq!(spinors, expected);

@@ -12,15 +12,15 @@ pub fn write_history(path: Option<&Path>, history: &[f64]) -> Result<(), WriteEr
     write(path, &["iteration", "residual", "residual_bits"], history.iter().enumerate().map(row))
 }
 
-/// Writes `column,iteration,residual,residual_bits`, column by column.
+/// Writes `rhs,iteration,residual,residual_bits`, one right-hand side after the other.
 pub fn write_batch_history<'a>(
     path: Option<&Path>,
     histories: impl Iterator<Item = &'a [f64]>,
 ) -> Result<(), WriteError> {
-    let of_column = |(column, history): (usize, &'a [f64])| {
-        history.iter().enumerate().map(row).map(move |row| [vec![column.to_string()], row].concat())
+    let of_rhs = |(rhs, history): (usize, &'a [f64])| {
+        history.iter().enumerate().map(row).map(move |row| [vec![rhs.to_string()], row].concat())
     };
-    write(path, &["column", "iteration", "residual", "residual_bits"], histories.enumerate().flat_map(of_column))
+    write(path, &["rhs", "iteration", "residual", "residual_bits"], histories.enumerate().flat_map(of_rhs))
 }
 
 fn row((iteration, &c): (usize, &f64)) -> Vec<String> {
@@ -57,7 +57,7 @@ impl Progress {
         Self { bar, tolerance, start: std::cell::Cell::new(0.0) }
     }
 
-    /// From a zero guess the first |r|² is |b|²; a solve that goes on from a checkpoint counts from there.
+    /// From a zero guess the first |r|² is |b|²; a resumed solve counts from its checkpoint.
     pub fn show(&self, iteration: usize, c: f64) {
         if self.start.get() == 0.0 {
             self.start.set(c);

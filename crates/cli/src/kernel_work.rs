@@ -1,11 +1,16 @@
 //! The arguments that say which launch of a kernel is looked at before anything is run: its fields, as `access` and `estimate` take them.
 
+use anyhow::ensure;
 use clap::Args;
-use lanefield::backend::opencl::{AccessWidth, StoredPrecision};
+use lanefield::kernel::Kernel;
 use lanefield::reference::layout::{Extents, Parity, Sites};
 use lanefield::reference::links::LinkFormat;
-use lanefield_lab::access::StencilKernel;
+use lanefield::reference::real::Precision;
+use lanefield_lab::access::is_described;
 use lanefield_lab::estimate::KernelWork;
+
+use super::args::of_storage;
+use super::kernels::wanted;
 
 /// The fields of a kernel.
 #[derive(Args)]
@@ -17,30 +22,43 @@ pub struct KernelWorkArgs {
     /// The sites of the result: full, even or odd
     #[arg(long, value_name = "SITES", default_value = "even", value_parser = sites)]
     onto: Sites,
-    /// Precision of fields: f32, f64 or 16-bit
-    #[arg(long, value_name = "PRECISION", default_value = "f32")]
-    precision: StoredPrecision,
-    /// Reals stored a link
-    #[arg(long, value_name = "REALS", default_value_t)]
+    /// Precision of fields
+    #[arg(long, value_name = "PRECISION", default_value = "f32", value_parser = of_storage())]
+    precision: Precision,
+    /// Reals stored per link: 18, 12 or 8
+    #[arg(long = "reconstruct", visible_alias = "links", value_name = "REALS", default_value_t)]
     links: LinkFormat,
-    /// Spinors or colour vectors a site [default: 1; 16 of a domain wall]
-    #[arg(long, value_name = "N")]
-    spinors: Option<usize>,
-    /// Bytes of an access: word, 8 or 16 [default: that of the machine]
-    #[arg(long, value_name = "BYTES")]
-    access: Option<AccessWidth>,
+    /// Right-hand sides: spinors or colour vectors per site [default: what is usual for the kernel]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=4096))]
+    rhs: Option<u16>,
 }
 
 impl KernelWorkArgs {
-    /// A launch of `kernel` on them, in the lanes and with the choices that are usual.
-    pub fn of(&self, kernel: StencilKernel) -> KernelWork {
-        KernelWork {
-            sites: self.onto,
-            parts: self.spinors.unwrap_or(kernel.usual_parts()),
-            access: self.access,
-            ..KernelWork::new(kernel, self.lattice, self.precision, self.links)
-        }
+    /// The kernels that a word names, as far as their accesses are described, each with a launch on these fields.
+    ///
+    /// # Errors
+    /// A word that names none of these; a number of right-hand sides that the kernel does not take.
+    pub fn of(&self, word: &str) -> anyhow::Result<Vec<KernelWork>> {
+        let kernels = wanted(&[word.to_owned()], is_described, "has no description of its accesses")?;
+        let launch = |kernel: &'static Kernel| {
+            let parts = self.rhs.map_or(kernel.usual_parts, usize::from);
+            require_rhs(kernel, parts)?;
+            let work = KernelWork::new(kernel, self.lattice, self.precision, self.links);
+            Ok(KernelWork { sites: self.onto, parts, ..work })
+        };
+        kernels.into_iter().map(launch).collect()
     }
+}
+
+/// Refuses a number of right-hand sides that a kernel is not built for.
+///
+/// # Errors
+/// Such a number.
+pub fn require_rhs(kernel: &Kernel, rhs: usize) -> anyhow::Result<()> {
+    let many = format!("{}_many", kernel.name);
+    let other = lanefield::kernel::all().find(|other| other.name == many).map(|other| format!(": take {other}"));
+    ensure!(kernel.takes_parts(rhs), "{kernel} does not take {rhs} right-hand sides{}", other.unwrap_or_default());
+    Ok(())
 }
 
 /// Reads the sites of a field.
@@ -49,7 +67,7 @@ fn sites(text: &str) -> Result<Sites, String> {
         "full" => Ok(Sites::Full),
         "even" => Ok(Sites::Parity(Parity::Even)),
         "odd" => Ok(Sites::Parity(Parity::Odd)),
-        _ => Err(format!("'{text}' are no sites: use full, even or odd")),
+        _ => Err(format!("invalid sites '{text}': expected full, even or odd")),
     }
 }
 
@@ -61,5 +79,12 @@ mod tests {
     fn sites_are_all_or_those_of_one_parity() {
         assert_eq!(sites("even"), Ok(Sites::Parity(Parity::Even)));
         assert!(sites("both").unwrap_err().contains("'both'"));
+    }
+
+    #[test]
+    fn a_kernel_of_one_right_hand_side_names_the_one_of_several() {
+        assert!(require_rhs(&lanefield::kernel::hop::HOP, 1).is_ok());
+        let error = require_rhs(&lanefield::kernel::hop::HOP, 2).unwrap_err().to_string();
+        assert_eq!(error, "hop does not take 2 right-hand sides: take hop_many");
     }
 }

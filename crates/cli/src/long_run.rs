@@ -1,4 +1,4 @@
-//! The arguments of long solves: checkpoints to go on from, and records to compare with.
+//! The arguments of long solves: checkpoints to resume from, and records to compare with.
 
 use std::path::{Path, PathBuf};
 
@@ -11,32 +11,27 @@ use lanefield::solver::{Checkpoints, Recorder, Replay, SavedState};
 
 #[derive(Args, Clone, Debug)]
 pub struct LongRunArgs {
-    /// Write the state of the solver to this file now and then, so that a solve that was killed can go on with --resume
+    /// Write the state of the solver to this file periodically, so that an interrupted solve can be resumed with --resume
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
-    /// Iterations from one checkpoint to the next
-    #[arg(long, value_name = "N", default_value = "100", requires = "checkpoint", value_parser = iterations)]
+    /// Iterations between two checkpoints
+    #[arg(long, value_name = "N", default_value = "100", requires = "checkpoint", value_parser = super::solve::iterations)]
     checkpoint_every: usize,
-    /// Go on from the file of --checkpoint, or start where there is none yet; history and solution get the same bytes
+    /// Resume from the --checkpoint file, or start if it does not exist. History and solution are the same bytes as without interruption
     #[arg(long, requires = "checkpoint")]
     resume: bool,
-    /// Write each scalar of the solve to this file, and now and then SHA-256 of all fields, as JSON lines
+    /// Write each scalar of the solve, and periodically the SHA-256 of all fields, to this file as JSON lines
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     record: Option<PathBuf>,
-    /// Iterations from one set of SHA-256 to the next
-    #[arg(long, value_name = "N", default_value = "10", requires = "record", value_parser = iterations)]
+    /// Iterations between two sets of SHA-256
+    #[arg(long, value_name = "N", default_value = "10", requires = "record", value_parser = super::solve::iterations)]
     record_every: usize,
-    /// Compare the solve with a record, of any device, threads and lane width, and stop at the first difference
+    /// Compare the solve with a record made on any device, with any threads and lane width. Stop at the first difference
     #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "record"])]
     verify: Option<PathBuf>,
 }
 
-fn iterations(text: &str) -> Result<usize, String> {
-    let value = text.parse().ok().filter(|&value| value > 0);
-    value.ok_or_else(|| format!("'{text}' is no number of iterations: give a whole number of at least 1"))
-}
-
-/// What watches a long solve, and where it goes on from.
+/// What watches a long solve, and what it resumes from.
 #[derive(Default)]
 pub struct LongRun {
     pub checkpoints: Option<Checkpoints>,
@@ -88,7 +83,7 @@ impl LongRunArgs {
             Ok(false) => Ok(None),
             Ok(true) => {
                 let state = checkpoint::read(path, identity);
-                Ok(Some(state.with_context(|| format!("failed to go on from the checkpoint {}", path.display()))?))
+                Ok(Some(state.with_context(|| format!("cannot resume from the checkpoint {}", path.display()))?))
             }
             Err(error) => bail!("failed to look for the checkpoint {}: {error}", path.display()),
         }

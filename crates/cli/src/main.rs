@@ -16,6 +16,7 @@ mod files;
 mod guidelines;
 mod history;
 mod kernel_work;
+mod kernels;
 mod long_run;
 mod occupancy;
 mod operator;
@@ -28,6 +29,7 @@ mod solve;
 mod source;
 mod trace;
 mod tune;
+mod tuning;
 mod verify;
 mod walls;
 

@@ -1,263 +1,285 @@
-//! The operators of the command line: which one, and its parameters.
+//! The operators of the library as options: `--operator`, and one option for each parameter that any of them has. Names, meanings and defaults are
+//! those of [`definitions`].
 
-use anyhow::{bail, ensure};
-use clap::{Args, ValueEnum};
+use std::fmt;
+use std::marker::PhantomData;
+
+use anyhow::{anyhow, ensure};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
+use lanefield::kernel::Kernel;
 use lanefield::operator::{
-    CloverParameters, DomainWallParameters, LaplaceModel, LaplaceParameters, Model, WilsonParameters,
+    AnyModel, Definition, DefinitionError, HopParameters, Parameter, ParameterKind, definition, definitions,
 };
+use lanefield::reference::field::Object;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::kernels::domain_wall::InverseForm;
-use serde_json::json;
+use serde_json::{Map, Value};
 
-use super::args::{HopArgs, finite, mass};
-use super::fields::FieldShape;
+use super::args::HopArgs;
 
-/// An operator that can be inverted.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum OperatorName {
-    /// Wilson, hop + (4 + mass)
-    Wilson,
-    /// Wilson with the clover term
-    Clover,
-    /// Shamir's domain wall fermions
-    Dwf,
-    /// Möbius domain wall fermions
-    Mobius,
-    /// The Laplacian on colour vectors, −Δ + mass²
-    Laplace,
+/// What a command takes as `--operator`.
+pub trait Offer: 'static {
+    /// The help of the option.
+    const HELP: &'static str;
+    /// The operator where none is named.
+    const DEFAULT: Option<&'static str> = None;
+
+    /// The operators.
+    fn operators() -> Vec<&'static Definition> {
+        definitions().collect()
+    }
+    /// Kernels that can be applied like operators.
+    fn kernels() -> Vec<&'static Kernel> {
+        Vec::new()
+    }
 }
 
-/// How the inverse along s is applied.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-pub enum SInverse {
-    /// A sweep forth and back
-    Sweep,
-    /// A dense matrix
-    Dense,
+/// Operators that can be inverted: all of them.
+pub struct Invertible;
+
+impl Offer for Invertible {
+    const HELP: &'static str = "The operator M";
+    const DEFAULT: Option<&'static str> = Some("wilson");
 }
 
-/// What defines an operator beside its name, the configuration and the hop's parameters.
-#[derive(Args, Clone, Debug)]
-pub struct OperatorArgs {
-    /// Bare quark mass in lattice units; of the Laplacian, the mass whose square is added
-    #[arg(long, value_name = "M", value_parser = mass, allow_negative_numbers = true)]
-    pub mass: Option<f64>,
-    /// For clover: the clover coefficient [default: 1]
-    #[arg(long, value_name = "CSW", value_parser = finite, allow_negative_numbers = true)]
-    csw: Option<f64>,
-    /// For clover: the coefficient of the planes with time [default: that of --csw]
-    #[arg(long, value_name = "CSW", value_parser = finite, allow_negative_numbers = true)]
-    csw_t: Option<f64>,
-    /// For dwf and mobius: sites of the fifth dimension [default: 16]
-    #[arg(long, value_name = "LS", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    ls: Option<u16>,
-    /// For dwf and mobius: the domain wall height M5 [default: 1.8]
-    #[arg(long, value_name = "M5", value_parser = finite, allow_negative_numbers = true)]
-    m5: Option<f64>,
-    /// For mobius: b [default: 1.5]
-    #[arg(long, value_name = "B", value_parser = finite, allow_negative_numbers = true)]
-    b: Option<f64>,
-    /// For mobius: c [default: 0.5]
-    #[arg(long, value_name = "C", value_parser = finite, allow_negative_numbers = true)]
-    c: Option<f64>,
-    /// For dwf and mobius: how the inverse along s is applied; it is part of the operator and changes the last bits [default: sweep]
-    #[arg(long, value_name = "FORM")]
-    s_inverse: Option<SInverse>,
-    /// For laplace: colour vectors a site [default: 1]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    components: Option<u16>,
+/// Operators on spinors, which describe quarks.
+pub struct OnSpinors;
+
+impl Offer for OnSpinors {
+    const HELP: &'static str = "The operator M, which must act on spinors";
+
+    fn operators() -> Vec<&'static Definition> {
+        definitions().filter(|definition| acts_on_spinors(definition)).collect()
+    }
 }
 
-/// An operator with all its parameters.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum AnyModel {
-    Wilson(WilsonParameters),
-    Clover(CloverParameters),
-    DomainWall(DomainWallParameters),
-    Laplace(LaplaceModel),
+/// Whether an operator acts on spinors, whatever its parameters.
+fn acts_on_spinors(definition: &Definition) -> bool {
+    let required = definition.parameters.iter().filter(|known| known.default.is_none() && known.follows.is_none());
+    let given: Vec<(&str, String)> = required.map(|known| (known.name, known.text(1.0))).collect();
+    let model = definition.model(given.iter().map(|(name, text)| (*name, text.as_str())), HopParameters::default());
+    model.is_ok_and(|model| matches!(model.object(), Object::Spinors(_)))
 }
 
-/// A task that works with any operator.
-pub trait ModelTask {
-    /// What it gives.
-    type Output;
-    /// Runs it.
-    fn run<M: Model>(self, model: M) -> Self::Output;
+/// An operator with its parameters, as they were given.
+pub struct OperatorArgs<O> {
+    name: String,
+    given: Vec<(&'static str, String)>,
+    offer: PhantomData<O>,
 }
 
-impl OperatorArgs {
-    /// The operator `name` with these parameters and those of the hop.
+impl<O> fmt::Debug for OperatorArgs<O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {:?}", self.name, self.given)
+    }
+}
+
+const OPERATOR: &str = "operator";
+
+impl<O: Offer> Args for OperatorArgs<O> {
+    fn augment_args(command: Command) -> Command {
+        let operators = O::operators();
+        let kernels = O::kernels().into_iter().map(|kernel| PossibleValue::new(kernel.name).help(kernel.computes));
+        let names = operators.iter().map(|operator| PossibleValue::new(operator.name).help(operator.meaning));
+        let values: Vec<PossibleValue> = kernels.chain(names).collect();
+        let operator = Arg::new(OPERATOR)
+            .long(OPERATOR)
+            .value_name("OPERATOR")
+            .help(O::HELP)
+            .value_parser(PossibleValuesParser::new(values));
+        let operator = match O::DEFAULT {
+            Some(name) => operator.default_value(name),
+            None => operator.required(true),
+        };
+        command.arg(operator).args(parameters(&operators).into_iter().map(|parameter| option(parameter, &operators)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl<O: Offer> FromArgMatches for OperatorArgs<O> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
+        let mut args = Self { name: String::new(), given: Vec::new(), offer: PhantomData };
+        args.update_from_arg_matches(matches)?;
+        Ok(args)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {
+        let text = |name: &str| matches.get_one::<String>(name).cloned();
+        self.name = text(OPERATOR).unwrap_or_default();
+        let names = parameters(&O::operators()).into_iter().map(|parameter| parameter.name);
+        self.given = names.filter_map(|name| Some((name, text(name)?))).collect();
+        Ok(())
+    }
+}
+
+/// The parameters of some operators, each name once.
+fn parameters(operators: &[&'static Definition]) -> Vec<&'static Parameter> {
+    let mut parameters: Vec<&'static Parameter> = Vec::new();
+    for parameter in operators.iter().flat_map(|operator| operator.parameters) {
+        if parameters.iter().all(|known| known.name != parameter.name) {
+            parameters.push(parameter);
+        }
+    }
+    parameters
+}
+
+/// The option of a parameter, which takes what the parameter takes.
+fn option(parameter: &'static Parameter, operators: &[&'static Definition]) -> Arg {
+    let (value_name, negative) = match parameter.kind {
+        ParameterKind::Number => ("NUMBER".to_owned(), true),
+        ParameterKind::Count(_) => ("N".to_owned(), false),
+        ParameterKind::Choice(words) => (words.join("|"), false),
+    };
+    let checked = |text: &str| parameter.parse(text).map(|_| text.to_owned());
+    Arg::new(parameter.name)
+        .long(parameter.name)
+        .value_name(value_name)
+        .help(help(parameter.name, operators))
+        .allow_negative_numbers(negative)
+        .value_parser(checked)
+}
+
+/// "Clover coefficient [default: 1] (clover)"; meanings that differ between operators, one after the other.
+fn help(name: &str, operators: &[&'static Definition]) -> String {
+    let mut meanings: Vec<(String, Vec<&str>)> = Vec::new();
+    for operator in operators {
+        let Some(parameter) = operator.parameters.iter().find(|parameter| parameter.name == name) else { continue };
+        let default = match (parameter.follows, parameter.default) {
+            (Some(other), _) => format!(" [default: that of --{other}]"),
+            (None, Some(value)) => format!(" [default: {}]", parameter.text(value)),
+            (None, None) => String::new(),
+        };
+        let meaning = format!("{}{default}", parameter.meaning);
+        match meanings.iter_mut().find(|(known, _)| *known == meaning) {
+            Some((_, operators)) => operators.push(operator.name),
+            None => meanings.push((meaning, vec![operator.name])),
+        }
+    }
+    let told = meanings.iter().map(|(meaning, operators)| format!("{meaning} ({})", operators.join(", ")));
+    let text = told.collect::<Vec<_>>().join("; ");
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// "dwf and mobius", "wilson, clover and dwf".
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => "none".to_owned(),
+        [name] => (*name).to_owned(),
+        [names @ .., last] => format!("{} and {last}", names.join(", ")),
+    }
+}
+
+impl<O: Offer> OperatorArgs<O> {
+    /// The kernel that was named in place of an operator.
     ///
     /// # Errors
-    /// A parameter that the operator does not have, or a mass that is missing.
-    pub fn model(&self, name: OperatorName, hop: &HopArgs) -> anyhow::Result<AnyModel> {
-        self.refuse_others(Some(name))?;
-        let Some(mass) = self.mass else { bail!("--operator {} needs --mass M", command_line_name(name)) };
-        let hop = hop.parameters();
-        Ok(match name {
-            OperatorName::Wilson => AnyModel::Wilson(WilsonParameters { mass, hop }),
-            OperatorName::Clover => {
-                let csw_r = self.csw.unwrap_or(1.0);
-                AnyModel::Clover(CloverParameters { mass, csw_r, csw_t: self.csw_t.unwrap_or(csw_r), hop })
+    /// Parameters, which kernels do not have.
+    pub fn kernel(&self) -> anyhow::Result<Option<&'static Kernel>> {
+        let kernel = O::kernels().into_iter().find(|kernel| kernel.name == self.name);
+        if let (Some(kernel), Some((parameter, _))) = (kernel, self.given.first()) {
+            return Err(Self::not_a_parameter(parameter, kernel.name));
+        }
+        Ok(kernel)
+    }
+
+    /// The operator with these parameters and those of the hop.
+    ///
+    /// # Errors
+    /// A parameter that the operator does not have, or one that is missing.
+    pub fn model(&self, hop: &HopArgs) -> anyhow::Result<AnyModel> {
+        let given = self.given.iter().map(|(name, text)| (*name, text.as_str()));
+        let model = definition(&self.name)?.model(given, hop.parameters());
+        model.map_err(|error| match error {
+            DefinitionError::Parameter { operator, parameter, .. } => Self::not_a_parameter(&parameter, operator),
+            DefinitionError::Missing { operator, parameter, meaning } => {
+                anyhow!("--operator {operator} needs --{parameter}: {meaning}")
             }
-            OperatorName::Dwf | OperatorName::Mobius => {
-                let (b, c) = match name {
-                    OperatorName::Dwf => (1.0, 0.0),
-                    _ => (self.b.unwrap_or(1.5), self.c.unwrap_or(0.5)),
-                };
-                let inverse = match self.s_inverse {
-                    Some(SInverse::Dense) => InverseForm::Dense,
-                    Some(SInverse::Sweep) => InverseForm::Sweep,
-                    None => InverseForm::default(),
-                };
-                let (ls, m5) = (self.ls.unwrap_or(16).into(), self.m5.unwrap_or(1.8));
-                AnyModel::DomainWall(DomainWallParameters { ls, mass, m5, b, c, inverse, hop })
-            }
-            OperatorName::Laplace => {
-                let laplace = LaplaceParameters { mass, hop };
-                AnyModel::Laplace(LaplaceModel { laplace, components: self.components.unwrap_or(1).into() })
-            }
+            error => error.into(),
         })
     }
 
-    /// Refuses all parameters, for the hop, which has none of them.
-    ///
-    /// # Errors
-    /// A parameter that is given.
-    pub fn refuse_all(&self) -> anyhow::Result<()> {
-        self.refuse_others(None)
-    }
-
-    /// Refuses parameters that the operator (none: the hop) does not have: they would be silently without effect.
-    fn refuse_others(&self, name: Option<OperatorName>) -> anyhow::Result<()> {
-        use OperatorName::{Clover, Dwf, Laplace, Mobius, Wilson};
-        let given: [(&str, bool, &[OperatorName]); 9] = [
-            ("--mass", self.mass.is_some(), &[Wilson, Clover, Dwf, Mobius, Laplace]),
-            ("--csw", self.csw.is_some(), &[Clover]),
-            ("--csw-t", self.csw_t.is_some(), &[Clover]),
-            ("--ls", self.ls.is_some(), &[Dwf, Mobius]),
-            ("--m5", self.m5.is_some(), &[Dwf, Mobius]),
-            ("--b", self.b.is_some(), &[Mobius]),
-            ("--c", self.c.is_some(), &[Mobius]),
-            ("--s-inverse", self.s_inverse.is_some(), &[Dwf, Mobius]),
-            ("--components", self.components.is_some(), &[Laplace]),
-        ];
-        for (argument, is_given, operators) in given {
-            let names: Vec<String> = operators.iter().map(|&operator| command_line_name(operator)).collect();
-            ensure!(
-                !is_given || name.is_some_and(|name| operators.contains(&name)),
-                "{argument} is for --operator {}; {} has none",
-                names.join(" and "),
-                name.map_or_else(|| "hop".to_owned(), command_line_name)
-            );
-        }
-        Ok(())
+    /// A parameter that what was named does not have would be silently without effect.
+    fn not_a_parameter(parameter: &str, name: &str) -> anyhow::Error {
+        let having = O::operators().into_iter().filter(|operator| has(operator, parameter));
+        let having: Vec<&str> = having.map(|operator| operator.name).collect();
+        anyhow!("--{parameter} is for --operator {}; {name} has none", listed(&having))
     }
 }
 
-fn command_line_name(name: OperatorName) -> String {
-    name.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+fn has(operator: &Definition, parameter: &str) -> bool {
+    operator.parameters.iter().any(|known| known.name == parameter)
 }
 
-impl AnyModel {
-    /// Runs a task with the operator that it is.
-    pub fn run<T: ModelTask>(self, task: T) -> T::Output {
-        match self {
-            Self::Wilson(model) => task.run(model),
-            Self::Clover(model) => task.run(model),
-            Self::DomainWall(model) => task.run(model),
-            Self::Laplace(model) => task.run(model),
-        }
-    }
+/// The parameters of an operator beside those of the hop, by name, for JSON.
+pub fn json_of(model: &AnyModel) -> Value {
+    let value = |parameter: &Parameter, value: f64| match parameter.kind {
+        ParameterKind::Number => Value::from(value),
+        ParameterKind::Count(_) => Value::from(value as u64),
+        ParameterKind::Choice(_) => Value::from(parameter.text(value)),
+    };
+    let all = model.parameters().into_iter().map(|(parameter, number)| (parameter.key(), value(parameter, number)));
+    Value::Object(all.collect::<Map<String, Value>>())
+}
 
-    /// Its name, and its parameters beside those of the hop: "clover, mass 0.1, csw 1.3".
-    pub fn describe(&self) -> String {
-        match self {
-            Self::Wilson(wilson) => format!("wilson, mass {}", wilson.mass),
-            Self::Clover(clover) if clover.csw_r == clover.csw_t => {
-                format!("clover, mass {}, csw {}", clover.mass, clover.csw_r)
+/// Refuses a mass beyond the precision of the computation, and a diagonal that even-odd preconditioning cannot divide by.
+///
+/// # Errors
+/// Such a mass.
+pub fn check<R: Vectors>(model: &AnyModel, preconditioned: bool) -> anyhow::Result<()> {
+    let is_finite = |number: f64| R::from_f64(number).to_f64().is_finite();
+    let (mass, diagonal) = (model.mass(), model.diagonal());
+    ensure!(
+        is_finite(mass) && is_finite(diagonal),
+        "mass {mass} makes the diagonal of {} {diagonal:e}, which is beyond {}: give a smaller mass",
+        model.describe(),
+        R::NAME
+    );
+    ensure!(
+        !preconditioned || is_finite(1.0 / diagonal),
+        "mass {mass} makes the diagonal {diagonal:e}, which even-odd preconditioning divides by: use --unpreconditioned"
+    );
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_parameter_of_every_operator_is_an_option_that_says_whose_it_is() {
+        let mut command = OperatorArgs::<Invertible>::augment_args(Command::new("x"));
+        let help = command.render_long_help().to_string();
+        for operator in definitions() {
+            assert!(help.contains(&format!("- {}:", operator.name)), "{help}");
+            for parameter in operator.parameters {
+                assert!(help.contains(&format!("--{} <", parameter.name)), "{help}");
             }
-            Self::Clover(clover) => {
-                format!("clover, mass {}, csw {} in space and {} in time", clover.mass, clover.csw_r, clover.csw_t)
-            }
-            Self::DomainWall(wall) => {
-                let DomainWallParameters { ls, mass, m5, b, c, inverse, .. } = wall;
-                let mobius = if wall.name() == "dwf" { String::new() } else { format!(", b {b}, c {c}") };
-                format!("{}, Ls {ls}, mass {mass}, M5 {m5}{mobius}, inverse along s by {inverse:?}", wall.name())
-            }
-            Self::Laplace(LaplaceModel { laplace, components }) => {
-                format!("laplace, mass {}, {components} components", laplace.mass)
-            }
         }
-    }
-
-    /// The same as names and values, for JSON; without the hop's parameters.
-    pub fn parameters(&self) -> serde_json::Value {
-        match self {
-            Self::Wilson(wilson) => json!({ "mass": wilson.mass }),
-            Self::Clover(clover) => json!({ "mass": clover.mass, "csw_r": clover.csw_r, "csw_t": clover.csw_t }),
-            Self::DomainWall(DomainWallParameters { ls, mass, m5, b, c, inverse, .. }) => {
-                let inverse = format!("{inverse:?}").to_lowercase();
-                json!({ "mass": mass, "ls": ls, "m5": m5, "b": b, "c": c, "s_inverse": inverse })
-            }
-            Self::Laplace(LaplaceModel { laplace, components }) => {
-                json!({ "mass": laplace.mass, "components": components })
-            }
-        }
-    }
-
-    /// The mass.
-    pub fn mass(&self) -> f64 {
-        match self {
-            Self::Wilson(wilson) => wilson.mass,
-            Self::Clover(clover) => clover.mass,
-            Self::DomainWall(wall) => wall.mass,
-            Self::Laplace(model) => model.laplace.mass,
-        }
-    }
-
-    /// What it is called: "wilson".
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Wilson(model) => model.name(),
-            Self::Clover(model) => model.name(),
-            Self::DomainWall(model) => model.name(),
-            Self::Laplace(model) => model.name(),
-        }
-    }
-
-    /// What it acts on.
-    pub fn shape(&self) -> FieldShape {
-        match self {
-            Self::Wilson(_) | Self::Clover(_) => FieldShape::Spinor,
-            Self::DomainWall(wall) => FieldShape::FiveDimensional(wall.ls),
-            Self::Laplace(model) => FieldShape::ColourVectors(model.components),
-        }
-    }
-
-    /// The diagonal part of the operator, which even-odd preconditioning divides by and which must be finite in the precision of the
-    /// computation; 1 where it is a matrix, which the operator itself checks.
-    pub fn diagonal(&self) -> f64 {
-        match self {
-            Self::Wilson(wilson) => wilson.diagonal(),
-            Self::Clover(clover) => 4.0 + clover.mass,
-            Self::DomainWall(_) => 1.0,
-            Self::Laplace(model) => model.laplace.diagonal(),
-        }
-    }
-
-    /// Refuses a mass beyond the precision of the computation.
-    ///
-    /// # Errors
-    /// Such a mass.
-    pub fn check<R: Vectors>(&self) -> anyhow::Result<()> {
-        ensure!(
-            R::from_f64(self.diagonal()).to_f64().is_finite(),
-            "the diagonal {:e} of {} is beyond {}: take a smaller mass",
-            self.diagonal(),
-            self.describe(),
-            R::NAME
+        assert!(
+            help.contains("Clover coefficient of the planes with time [default: that of --csw] (clover)"),
+            "{help}"
         );
-        Ok(())
+        assert!(help.contains("Sites of the fifth dimension [default: 16] (dwf, mobius)"), "{help}");
+    }
+
+    #[test]
+    fn operators_are_made_of_options_and_negative_numbers_are_values() {
+        let command = OperatorArgs::<Invertible>::augment_args(Command::new("x"));
+        let matches = command.try_get_matches_from(["x", "--operator", "clover", "--mass", "-0.4", "--csw", "-1.5"]);
+        let args = OperatorArgs::<Invertible>::from_arg_matches(&matches.unwrap()).unwrap();
+        assert_eq!(
+            (args.name.as_str(), &args.given[..]),
+            ("clover", &[("mass", "-0.4".to_owned()), ("csw", "-1.5".to_owned())][..])
+        );
+    }
+
+    #[test]
+    fn quarks_have_operators_on_spinors() {
+        let names: Vec<&str> = OnSpinors::operators().iter().map(|operator| operator.name).collect();
+        assert!(names.contains(&"wilson") && !names.contains(&"laplace") && !names.contains(&"staggered"), "{names:?}");
     }
 }

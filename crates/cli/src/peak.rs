@@ -8,20 +8,23 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
+use lanefield::backend::opencl::Tuning;
 use lanefield::io::atomic::write_atomically;
 use lanefield::reference::layout::Extents;
 use lanefield::reference::links::LinkFormat;
+use lanefield::reference::real::Precision;
 use lanefield_lab::peak::roofline::Roofline;
-use lanefield_lab::peak::{Part, Peak as Ceilings, PeakOptions, Progress};
-use lanefield_lab::{Family, KernelRecord, Timed};
+use lanefield_lab::peak::{Part, Peak as Ceilings, PeakOptions};
+use lanefield_lab::{BenchOptions, KernelRecord, Progress, Timed, kernels_to_time, usual_sites};
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::AnyBackend;
-use super::bench::arguments::{PlaceArgs, StoredPrecision, TimedTask, run_on};
-use super::bench::kernels::{Kernels, family};
+use super::args::{AnyBackend, of_storage};
+use super::bench::arguments::{PlaceArgs, TimedTask, run_on};
+use super::bench::kernels::time;
 use super::bench::progress::progress_bar;
 use super::files::require_writable;
+use super::kernels::word;
 use super::output::{print, print_json};
 
 /// Measure the ceilings of a device: memory, caches, arithmetic, latency, launches, transfers; draw the roofline of the kernels.
@@ -67,18 +70,25 @@ pub struct Peak {
     /// Draw the roofs, and kernels that are timed for it, into this file
     #[arg(long, value_name = "FILE.svg")]
     roofline: Option<PathBuf>,
-    /// Families of kernels on the roofline, as `lanefield bench` has them
-    #[arg(long, value_name = "FAMILY,…", value_delimiter = ',', value_parser = family, requires = "roofline",
-          default_value = "hop,clover,laplace,blas")]
-    kernels: Vec<Family>,
+    /// Kernels on the roofline: all, a family or a kernel
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, requires = "roofline",
+          default_value = "hop,clover,laplace,staggered,blas")]
+    kernels: Vec<String>,
     /// Extents X.Y.Z.T of the kernels' lattice [default: 32.32.32.64; 16.16.16.16 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T", requires = "roofline")]
     lattice: Option<Extents>,
     /// Precisions of the kernels' fields
-    #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', requires = "roofline", default_value = "f32")]
-    precision: Vec<StoredPrecision>,
-    /// Reals stored a link
-    #[arg(long, value_name = "REALS,…", value_delimiter = ',', requires = "roofline", default_value = "18,12")]
+    #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', requires = "roofline", value_parser = of_storage(), default_value = "f32")]
+    precision: Vec<Precision>,
+    /// Reals stored per link: 18, 12 or 8
+    #[arg(
+        long = "reconstruct",
+        visible_alias = "links",
+        value_name = "REALS,…",
+        value_delimiter = ',',
+        requires = "roofline",
+        default_value = "18,12"
+    )]
     links: Vec<LinkFormat>,
     #[command(flatten)]
     place: PlaceArgs,
@@ -98,7 +108,7 @@ fn part(text: &str) -> Result<Part, String> {
     let known = Part::ALL.into_iter().find(|part| part.to_string() == text);
     known.ok_or_else(|| {
         let parts = Part::ALL.map(|part| part.to_string()).join(", ");
-        format!("'{text}' is nothing that is measured: use {parts}")
+        format!("invalid part '{text}': expected {parts}")
     })
 }
 
@@ -109,8 +119,7 @@ fn bytes(text: &str) -> Result<usize, String> {
         let (number, unit) = UNITS.iter().find_map(|(name, unit)| Some((text.strip_suffix(name)?, unit)))?;
         number.trim().parse::<usize>().ok()?.checked_mul(*unit)
     };
-    let refused =
-        || format!("'{text}' is no size of a buffer: give 4096 or more bytes, as 65536, 512KiB, 64MiB or 1GiB");
+    let refused = || format!("invalid size '{text}': expected 4096 bytes or more, as 65536, 512KiB, 64MiB or 1GiB");
     read().filter(|bytes| *bytes >= 4096).ok_or_else(refused)
 }
 
@@ -122,8 +131,8 @@ impl Peak {
         let mut backend = self.place.open()?;
         let options = PeakOptions { quick: self.quick, most_bytes: self.bytes, parts: self.parts.clone() };
         let bar = progress_bar();
-        let observe = |Progress { done, parts, now }: Progress<'_>| {
-            bar.set_length(parts as u64);
+        let observe = |Progress { done, steps, now }: Progress<'_>| {
+            bar.set_length(steps as u64);
             bar.set_position(done as u64);
             bar.set_message(now.to_owned());
         };
@@ -163,12 +172,13 @@ impl TimedTask for Roofed<'_> {
         let Peak { kernels, lattice, precision, links, .. } = self.peak;
         let usual = if backend.is_cpu() { [16; 4] } else { [32, 32, 32, 64] };
         let lattice = lattice.map_or_else(|| Extents::new(usual), Ok)?;
-        let kernels = Kernels::usual(kernels.clone(), Some(lattice), (precision.clone(), links.clone()), SAMPLES);
-        let (extents, mut records) = kernels.records(backend)?;
-        // Of the stencils, those that solvers use: onto one parity. Daggered ones do the same work.
+        let kernels = kernels_to_time(kernels.iter().map(String::as_str)).map_err(anyhow::Error::msg)?;
+        let options =
+            BenchOptions { precisions: precision.clone(), links: links.clone(), ..BenchOptions::new(kernels, lattice) };
+        let mut records = time(backend, &options, Tuning::OPEN, SAMPLES);
+        // Where a kernel is timed on all sites and on one parity, the parity, which solvers use.
         let is_wanted = |record: &KernelRecord| {
-            let full = record.family.has_links() && record.fields.sites.as_deref() == Some("full");
-            !full && !record.kernel.ends_with("Dag")
+            usual_sites(record.kernel).len() == 1 || record.fields.sites.as_deref() != Some("full")
         };
         records.retain(is_wanted);
         if let Some(failure) = records.iter().find_map(|record| record.failure.as_ref())
@@ -176,6 +186,6 @@ impl TimedTask for Roofed<'_> {
         {
             anyhow::bail!("failed to time the kernels of the roofline: {failure}");
         }
-        Ok((extents, records))
+        Ok((lattice, records))
     }
 }

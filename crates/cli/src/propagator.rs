@@ -3,27 +3,30 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, bail};
 use clap::Args;
-use lanefield::backend::Backend;
 use lanefield::io::npy::ArrayReal;
 use lanefield::observable::{COLUMNS, PropagatorError, PropagatorReport, Quark, propagator, require_inside};
-use lanefield::operator::HopParameters;
+use lanefield::operator::{AnyModel, HopParameters};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Coordinate, Lattice};
+use lanefield::reference::real::Precision;
 use lanefield::solver::{Method, Preconditioning, Solve, SolverParams};
+use lanefield_lab::Timed;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, BackendTask, HopArgs, Precision};
+use super::args::{BackendArgs, BackendTask, HopArgs, of_arithmetic};
 use super::files::{read_configuration, require_distinct, require_writable, write_propagator};
 use super::history::Progress;
-use super::operator::{AnyModel, OperatorArgs, OperatorName};
+use super::operator::{OnSpinors, OperatorArgs, check};
 use super::output::{bits, facts, print, print_json};
-use super::solve::{max_iterations, tolerance};
+use super::solve::{iterations, tolerance};
 
 /// Compute the propagator of a quark from a point: M S = δ for each spin and colour of the source, in one batch.
+///
+/// Operators on colour vectors have no spin, and no such propagator.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
@@ -35,24 +38,21 @@ pub struct Propagator {
     /// The gauge configuration: a NERSC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
-    /// The point from which the quark goes
+    /// The point from which the quark propagates
     #[arg(long, value_name = "point:x,y,z,t")]
     source: Point,
-    /// The operator M: wilson, clover, dwf or mobius
-    #[arg(long, value_name = "OPERATOR")]
-    operator: OperatorName,
     #[command(flatten)]
-    parameters: OperatorArgs,
+    operator: OperatorArgs<OnSpinors>,
     #[command(flatten)]
     hop: HopArgs,
-    /// Stop each column when |r| ≤ tolerance · |b| [default: 1e-10 in f64, 1e-6 in f32]
+    /// Stop each right-hand side when |r| ≤ tolerance · |b| [default: 1e-10 in f64, 1e-6 in f32]
     #[arg(long, value_name = "TOLERANCE", value_parser = tolerance)]
     tolerance: Option<f64>,
-    /// Give up after so many iterations [default: 10000]
-    #[arg(long, value_name = "N", value_parser = max_iterations)]
+    /// Maximum number of iterations [default: 10000]
+    #[arg(long, value_name = "N", value_parser = iterations)]
     max_iterations: Option<usize>,
     /// Precision of the solver
-    #[arg(long, value_name = "PRECISION", default_value = "f64")]
+    #[arg(long, value_name = "PRECISION", default_value = "f64", value_parser = of_arithmetic())]
     precision: Precision,
     /// Solve M†M on all sites instead of the even-odd Schur complement
     #[arg(long)]
@@ -76,7 +76,7 @@ impl FromStr for Point {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let form = || format!("'{text}' is no point: give four whole numbers, as in point:0,0,0,0 for x,y,z,t");
+        let form = || format!("invalid point '{text}': expected four whole numbers, as in point:0,0,0,0 for x,y,z,t");
         let numbers = text.strip_prefix("point:").ok_or_else(form)?.split(',');
         let numbers: Vec<usize> = numbers.map(|n| n.trim().parse().map_err(|_| form())).collect::<Result<_, _>>()?;
         Ok(Self(numbers.try_into().map_err(|_| form())?))
@@ -85,35 +85,24 @@ impl FromStr for Point {
 
 impl Propagator {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        if self.operator == OperatorName::Laplace {
-            bail!("--operator laplace has no spin, and no quark propagator: take wilson, clover, dwf or mobius");
-        }
-        let model = self.parameters.model(self.operator, &self.hop)?;
+        let model = self.operator.model(&self.hop)?;
         require_distinct(&[("--output", &self.output)], &[("--config", &self.config)])?;
         require_writable(&self.output)?;
         match self.precision {
             Precision::F32 => self.with_precision::<f32>(model),
-            Precision::F64 => self.with_precision::<f64>(model),
+            _ => self.with_precision::<f64>(model),
         }
     }
 
     fn with_precision<R: Vectors + ArrayReal>(&self, model: AnyModel) -> anyhow::Result<Outcome> {
-        model.check::<R>()?;
+        check::<R>(&model, !self.unpreconditioned)?;
         let described = model.describe();
         match model {
-            AnyModel::Wilson(wilson) => {
-                ensure!(
-                    self.unpreconditioned || R::from_f64(1.0 / wilson.diagonal()).to_f64().is_finite(),
-                    "mass {} makes the diagonal 4 + mass {:e}, which even-odd preconditioning divides by: use \
-                     --unpreconditioned",
-                    wilson.mass,
-                    wilson.diagonal()
-                );
-                self.compute::<R, _>(wilson, described)
-            }
+            AnyModel::Wilson(wilson) => self.compute::<R, _>(wilson, described),
             AnyModel::Clover(clover) => self.compute::<R, _>(clover, described),
             AnyModel::DomainWall(wall) => self.compute::<R, _>(wall, described),
-            AnyModel::Laplace(_) => bail!("{described} has no quark propagator"),
+            // Not offered.
+            _ => bail!("{described} does not act on spinors, and has no quark propagator"),
         }
     }
 
@@ -164,7 +153,7 @@ struct Task<'a, R, Q> {
 impl<R: Vectors + ArrayReal, Q: Quark + Send + Sync> BackendTask for Task<'_, R, Q> {
     type Output = anyhow::Result<Outcome>;
 
-    fn run<B: Backend>(self, backend: &B) -> anyhow::Result<Outcome> {
+    fn run<B: Timed>(self, backend: &B) -> anyhow::Result<Outcome> {
         let Self { command, configuration, solve, mut summary, .. } = self;
         let progress = Progress::new(solve.params.tolerance);
         let watch = |iteration: usize, c: f64| progress.show(iteration, c);
@@ -203,8 +192,8 @@ struct Summary {
     virtual_nodes: [usize; 4],
     /// f32 or f64.
     precision: &'static str,
-    /// Reals stored a link.
-    links: usize,
+    /// Reals stored per link.
+    reconstruct: usize,
     /// The order in which the hop adds its legs.
     legs: String,
     /// Boundary phases in x,y,z,t.
@@ -220,8 +209,8 @@ struct Summary {
     converged: bool,
     /// Why it did not converge.
     failure: Option<String>,
-    /// Each solve, column 3·spin + colour of the source.
-    columns: Vec<Column>,
+    /// Each solve, number 3·spin + colour of the source.
+    rhs: Vec<Rhs>,
     /// Wall time of conjugate gradients.
     seconds: Option<f64>,
     gflop_per_second: Option<f64>,
@@ -230,7 +219,7 @@ struct Summary {
 }
 
 #[derive(Serialize)]
-struct Column {
+struct Rhs {
     spin: usize,
     colour: usize,
     iterations: usize,
@@ -261,7 +250,7 @@ impl Summary {
             lane_bytes: lattice.width().bytes(),
             virtual_nodes: lattice.nodes().as_array(),
             precision: R::NAME,
-            links: links.reals(),
+            reconstruct: links.reals(),
             legs: legs.to_string(),
             boundary: boundary.to_string(),
             source: command.source.0,
@@ -274,7 +263,7 @@ impl Summary {
             plaquette: configuration.plaquette(),
             converged: false,
             failure: None,
-            columns: Vec::new(),
+            rhs: Vec::new(),
             seconds: None,
             gflop_per_second: None,
             gb_per_second: None,
@@ -283,20 +272,20 @@ impl Summary {
 
     fn converged<R>(&mut self, report: &PropagatorReport<R>) {
         self.converged = true;
-        self.columns = report
+        self.rhs = report
             .columns
             .iter()
             .enumerate()
-            .map(|(k, column)| {
-                let residual = column.info.history.last().copied();
-                Column {
+            .map(|(k, rhs)| {
+                let residual = rhs.info.history.last().copied();
+                Rhs {
                     spin: k / 3,
                     colour: k % 3,
-                    iterations: column.info.iterations,
+                    iterations: rhs.info.iterations,
                     residual,
                     residual_bits: residual.map(bits),
-                    true_residual: column.true_residual,
-                    solution_residual: column.solution_residual,
+                    true_residual: rhs.true_residual,
+                    solution_residual: rhs.solution_residual,
                 }
             })
             .collect();
@@ -313,7 +302,7 @@ impl Summary {
         let preconditioned = if self.preconditioning == "none" { "not preconditioned" } else { self.preconditioning };
         let mut rows = vec![
             ("device", self.device.clone()),
-            ("operator", format!("{}, boundary {}, {} reals a link", self.operator, self.boundary, self.links)),
+            ("operator", format!("{}, boundary {}, reconstruct {}", self.operator, self.boundary, self.reconstruct)),
             (
                 "lattice",
                 format!("{}, {}-byte lanes cut {}", dots(self.lattice), self.lane_bytes, dots(self.virtual_nodes)),
@@ -323,18 +312,18 @@ impl Summary {
             (
                 "solver",
                 format!(
-                    "conjugate gradients in {}, {COLUMNS} columns, {preconditioned}, tolerance {:e}",
+                    "conjugate gradients in {}, {COLUMNS} right-hand sides, {preconditioned}, tolerance {:e}",
                     self.precision, self.tolerance
                 ),
             ),
         ];
         if self.converged {
-            let largest = |of: fn(&Column) -> f64| self.columns.iter().map(of).fold(0.0, f64::max);
-            let iterations = self.columns.iter().map(|column| column.iterations);
+            let largest = |of: fn(&Rhs) -> f64| self.rhs.iter().map(of).fold(0.0, f64::max);
+            let iterations = self.rhs.iter().map(|rhs| rhs.iterations);
             let (least, most) = (iterations.clone().min().unwrap_or(0), iterations.clone().max().unwrap_or(0));
-            rows.push(("iterations", format!("{least} to {most} a column")));
-            rows.push(("true residual", format!("{:.3e} at most", largest(|column| column.true_residual))));
-            rows.push(("|η − Mψ| / |η|", format!("{:.3e} at most", largest(|column| column.solution_residual))));
+            rows.push(("iterations", format!("{least} to {most} per right-hand side")));
+            rows.push(("true residual", format!("{:.3e} at most", largest(|rhs| rhs.true_residual))));
+            rows.push(("|η − Mψ| / |η|", format!("{:.3e} at most", largest(|rhs| rhs.solution_residual))));
         } else {
             rows.push(("iterations", "not converged".to_owned()));
         }

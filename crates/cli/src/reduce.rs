@@ -6,11 +6,13 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
 use lanefield::backend::opencl::{Finish, SumForm, SumOptions};
-use lanefield::backend::{Backend, BackendError, Sum};
+use lanefield::backend::{BackendError, Sum};
 use lanefield::io::npy::{self, ArrayReal, ComplexArray, ComplexValues, FieldArray, Precision};
+use lanefield::kernel::prelude::ReduceKernels as _;
 use lanefield::reference::field::{Field, Words};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Checkerboard, Direction, Lattice, LatticeOptions, Parity, Sites};
+use lanefield_lab::Timed;
 use num_complex::Complex;
 use serde::Serialize;
 
@@ -212,7 +214,7 @@ enum What<R> {
 impl<R: Vectors> BackendTask for Task<R> {
     type Output = Result<Vec<Value>, BackendError>;
 
-    fn run<B: Backend>(self, backend: &B) -> Result<Vec<Value>, BackendError> {
+    fn run<B: Timed>(self, backend: &B) -> Result<Vec<Value>, BackendError> {
         let Self { what, x, sum } = self;
         let x = backend.upload(x)?;
         let words = |slice: Option<usize>, sums: Vec<Complex<f64>>| {

@@ -11,26 +11,27 @@ use clap::{Args, ValueEnum};
 use lanefield::backend::Backend;
 use lanefield::io::identity::{Identity, describe_configuration, digest_of_numbers};
 use lanefield::io::npy::ArrayReal;
-use lanefield::operator::Model;
+use lanefield::operator::{AnyModel, Model, ModelTask};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::reduce::Sum;
 use lanefield::reference::layout::{Checkerboard, LaneChoice, Lattice, LatticeOptions};
+use lanefield::reference::real::Precision;
 use lanefield::solver::{
     Method, Preconditioning, ReplayDifference, SavedState, Solve as LibrarySolve, SolveError, SolveReport, SolverError,
     SolverParams, Stopped, Watcher, Watchers, solve_from,
 };
-use lanefield_lab::bandwidth::Bandwidth;
+use lanefield_lab::Timed;
 use lanefield_lab::trace::{Group, span};
 use num_complex::Complex;
 
 use super::Outcome;
-use super::args::{BackendArgs, BackendTask, HopArgs, Precision, SumArgs, SumKind};
+use super::args::{BackendArgs, BackendTask, HopArgs, SumArgs, SumKind, of_arithmetic};
 use super::fields::FieldShape;
 use super::files::{require_distinct, require_writable};
 use super::history::{Progress, write_batch_history, write_history};
 use super::long_run::{LongRun, LongRunArgs};
-use super::operator::{AnyModel, ModelTask, OperatorArgs, OperatorName};
+use super::operator::{Invertible, OperatorArgs, check};
 use super::output::print_json;
 use super::source::{InputArgs, Loaded, Source, rounded};
 use super::walls::{export_solution, import_source};
@@ -57,16 +58,13 @@ use summary::Summary;
   lanefield solve --config weak.nersc --source gauss:7 --mass 0.1 \\
       --verify record.jsonl --device cpu --threads 1")]
 pub struct Solve {
-    /// The operator M
-    #[arg(long, value_name = "OPERATOR", default_value = "wilson")]
-    operator: OperatorName,
+    #[command(flatten)]
+    operator: OperatorArgs<Invertible>,
     #[command(flatten)]
     input: InputArgs,
     #[command(flatten)]
-    parameters: OperatorArgs,
-    #[command(flatten)]
     hop: HopArgs,
-    /// Solve for so many right-hand sides at once: with --source gauss:SEED those of the seeds from SEED on, by cg
+    /// Number of right-hand sides to solve together, with cg: --source gauss:SEED gives those of SEED, SEED + 1, …
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     batch: Option<u16>,
     /// The solver
@@ -75,24 +73,26 @@ pub struct Solve {
     /// Stop when |r| ≤ tolerance · |b| [default: 1e-10 in f64, 1e-6 in f32]
     #[arg(long, value_name = "TOLERANCE", value_parser = tolerance)]
     tolerance: Option<f64>,
-    /// Give up after so many iterations [default: 10000]
-    #[arg(long, value_name = "N", value_parser = max_iterations)]
+    /// Maximum number of iterations [default: 10000]
+    #[arg(long, value_name = "N", value_parser = iterations)]
     max_iterations: Option<usize>,
     /// Precision of the solver
-    #[arg(long, value_name = "PRECISION", default_value = "f64")]
+    #[arg(long, value_name = "PRECISION", default_value = "f64", value_parser = of_arithmetic())]
     precision: Precision,
-    /// Solve M itself (by cg its normal equations) on all sites instead of the even-odd Schur complement
+    /// Solve M itself on all sites (with cg its normal equations) instead of the even-odd Schur complement
     #[arg(long)]
     unpreconditioned: bool,
-    /// Write the solution as a NumPy array of the shape of the source, complex64 for f32 and complex128 for f64: (T, Z, Y, X, 4, 3), for
-    /// dwf and mobius (Ls, T, Z, Y, X, 4, 3) where the source is five-dimensional too, for laplace (T, Z, Y, X, N, 3); with --batch
-    /// there is an axis for the right-hand sides before all others
+    /// Write the solution as a NumPy array of the shape of the source, complex64 for f32 and complex128 for f64. With --batch, the first
+    /// axis is that of the right-hand sides
     #[arg(long, value_name = "X.npy")]
     output: Option<PathBuf>,
-    /// Write the history as CSV: iteration, squared residual |r|², and the 16 hex digits of that double, with --batch after the
-    /// column; also when the solver does not converge, unless with --batch
+    /// Write the history as CSV: iteration, squared residual |r|², and the 16 hex digits of that double; with --batch, the number of the
+    /// right-hand side comes first. Without --batch, it is also written when the solver does not converge
     #[arg(long, value_name = "H.csv")]
     history: Option<PathBuf>,
+    /// Measure the copy bandwidth after the solve, and compare the memory traffic of the solve with it
+    #[arg(long)]
+    bandwidth: bool,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -106,13 +106,12 @@ pub struct Solve {
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Solver {
-    /// Conjugate gradients; on the normal equations, but for laplace
+    /// Conjugate gradients, on the normal equations unless the operator is positive definite
     Cg,
-    /// The same in f64 with a recurrence in f32
+    /// The same in f64, with a recurrence in f32
     MixedF32,
-    /// The same in f64 with a recurrence in 16-bit storage
-    #[value(name = "mixed-16bit")]
-    Mixed16,
+    /// The same in f64, with a recurrence in half precision
+    MixedHalf,
     /// BiCGStab
     Bicgstab,
 }
@@ -122,7 +121,7 @@ impl Solver {
         match self {
             Self::Cg => Method::ConjugateGradients,
             Self::MixedF32 => Method::MixedF32,
-            Self::Mixed16 => Method::Mixed16,
+            Self::MixedHalf => Method::MixedHalf,
             Self::Bicgstab => Method::BiCgStab,
         }
     }
@@ -136,7 +135,7 @@ impl Solver {
         match self {
             Self::Cg => format!("conjugate gradients in {precision}"),
             Self::MixedF32 => "conjugate gradients in f64 and f32".to_owned(),
-            Self::Mixed16 => "conjugate gradients in f64 and 16-bit storage".to_owned(),
+            Self::MixedHalf => "conjugate gradients in f64 and half precision".to_owned(),
             Self::Bicgstab => format!("BiCGStab in {precision}"),
         }
     }
@@ -144,12 +143,14 @@ impl Solver {
 
 pub(super) fn tolerance(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value: &f64| (1e-100..1.0).contains(value));
-    value.ok_or_else(|| format!("'{text}' is no tolerance: give a number from 1e-100 to below 1, as 1e-10"))
+    value.ok_or_else(|| format!("invalid tolerance '{text}': expected a number from 1e-100 to below 1, as 1e-10"))
 }
 
-pub(super) fn max_iterations(text: &str) -> Result<usize, String> {
+pub(super) fn iterations(text: &str) -> Result<usize, String> {
     let value = text.parse().ok().filter(|&value| value > 0);
-    value.ok_or_else(|| format!("'{text}' is no number of iterations: give a whole number of at least 1"))
+    value.ok_or_else(|| {
+        format!("invalid number of iterations '{text}': expected a whole number from 1 to {}", usize::MAX)
+    })
 }
 
 /// How to solve, whatever the operator.
@@ -185,11 +186,12 @@ impl How {
 
 impl Solve {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let model = self.parameters.model(self.operator, &self.hop)?;
+        let model = self.operator.model(&self.hop)?;
         ensure!(
-            self.precision == Precision::F64 || !matches!(self.solver, Solver::MixedF32 | Solver::Mixed16),
-            "--solver {} computes solutions in f64: leave out --precision f32, or use --solver cg",
-            self.solver.name()
+            self.precision == Precision::F64 || !matches!(self.solver, Solver::MixedF32 | Solver::MixedHalf),
+            "--solver {} computes solutions in f64: leave out --precision {}, or use --solver cg",
+            self.solver.name(),
+            self.precision
         );
         ensure!(
             self.batch.is_none() || self.solver == Solver::Cg,
@@ -206,25 +208,17 @@ impl Solve {
         }
         match self.precision {
             Precision::F32 => self.solve::<f32>(model),
-            Precision::F64 => self.solve::<f64>(model),
+            _ => self.solve::<f64>(model),
         }
     }
 
     fn solve<R: Vectors + ArrayReal>(&self, model: AnyModel) -> anyhow::Result<Outcome> {
-        model.check::<R>()?;
-        let diagonal = model.diagonal();
-        // Clover and domain wall fermions have matrices there, which they check themselves.
-        let is_number = matches!(model, AnyModel::Wilson(_) | AnyModel::Laplace(_));
-        ensure!(
-            self.unpreconditioned || !is_number || R::from_f64(1.0 / diagonal).to_f64().is_finite(),
-            "mass {} makes the diagonal {diagonal:e}, which even-odd preconditioning divides by: use --unpreconditioned",
-            model.mass()
-        );
+        check::<R>(&model, !self.unpreconditioned)?;
         self.backend.limit_host_threads();
         let configuration = self.input.configuration()?;
-        let (shape, extents) = (model.shape(), configuration.extents());
+        let (shape, extents) = (FieldShape::of_model(&model)?, configuration.extents());
         let eta = match self.batch {
-            Some(columns) => self.input.batch(shape, extents, columns),
+            Some(nrhs) => self.input.batch(shape, extents, nrhs),
             None => self.input.source(shape, extents, true),
         }?;
         // Only to refuse what does not fit; the solver rounds for itself.
@@ -258,7 +252,7 @@ impl Solve {
         let device = backend.describe();
         let configuration = &configuration;
         let precision = PhantomData::<R>;
-        backend.run(Task { command: self, model, configuration, eta, how, lattice, device, long_run, precision })
+        backend.run(Task { command: self, model, shape, configuration, eta, how, lattice, device, long_run, precision })
     }
 
     /// All that the bits of the solve depend on.
@@ -274,7 +268,7 @@ impl Solve {
         let source = match (&self.input.source, self.batch) {
             (Source::File(_), _) => format!("of SHA-256 {}", digest_of_numbers(&eta.values)),
             (source, None) => source.to_string(),
-            (source, Some(columns)) => format!("{source}, {columns} columns"),
+            (source, Some(nrhs)) => format!("{source}, {nrhs} right-hand sides"),
         };
         let sum = match self.sums.sum {
             SumKind::Exact => "exact".to_owned(),
@@ -306,6 +300,7 @@ fn preconditioning_name(preconditioning: Preconditioning) -> &'static str {
 struct Task<'a, R> {
     command: &'a Solve,
     model: AnyModel,
+    shape: FieldShape,
     configuration: &'a Configuration,
     eta: Loaded,
     how: How,
@@ -338,8 +333,8 @@ impl<B: Backend, R: Vectors> ModelTask for Solving<'_, B, R> {
 impl<R: Vectors + ArrayReal> BackendTask for Task<'_, R> {
     type Output = anyhow::Result<Outcome>;
 
-    fn run<B: Bandwidth>(self, backend: &B) -> anyhow::Result<Outcome> {
-        let Self { command, model, configuration, eta, how, lattice, device, mut long_run, precision } = self;
+    fn run<B: Timed>(self, backend: &B) -> anyhow::Result<Outcome> {
+        let Self { command, model, shape, configuration, eta, how, lattice, device, mut long_run, precision } = self;
         let mut summary = Summary::new::<R>(device, command, model, how, lattice, configuration);
         summary.resumed_from = long_run.state.as_ref().map(SavedState::iterations);
         // The walls that a physical source is put onto, and its solution taken from.
@@ -383,29 +378,29 @@ impl<R: Vectors + ArrayReal> BackendTask for Task<'_, R> {
         match solved {
             Ok(report) => {
                 let extents = configuration.extents();
-                let histories = report.columns.iter().map(|column| &column.info.history[..]);
+                let histories = report.columns.iter().map(|rhs| &rhs.info.history[..]);
                 match command.batch {
                     Some(_) => write_batch_history(command.history.as_deref(), histories)?,
                     None => write_history(command.history.as_deref(), &report.info().history)?,
                 }
                 if let Some(path) = &command.output {
-                    let columns = command.batch.map(usize::from);
+                    let nrhs = command.batch.map(usize::from);
                     match walls {
                         Some(parameters) => {
                             let solution = export_solution(configuration, parameters, &report.solution)?;
-                            FieldShape::Spinor.write(path, extents, columns, &solution)
+                            FieldShape::Spinor.write(path, extents, nrhs, &solution)
                         }
-                        None => model.shape().write(path, extents, columns, &report.solution),
+                        None => shape.write(path, extents, nrhs, &report.solution),
                     }?;
                 }
-                let bandwidth = {
+                let bandwidth = command.bandwidth.then(|| {
                     let _span = span(Group::Host, || "measure the copy bandwidth");
                     backend.copy_bandwidth()
-                };
-                if let Err(error) = &bandwidth {
+                });
+                if let Some(Err(error)) = &bandwidth {
                     eprintln!("warning: failed to measure the copy bandwidth: {error}");
                 }
-                summary.converged(&report, bandwidth.ok());
+                summary.converged(&report, bandwidth.and_then(Result::ok));
                 summary.print(command.json)?;
                 Ok(Outcome::Done)
             }

@@ -21,9 +21,9 @@ pub struct InputArgs {
     /// The gauge configuration: a NERSC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
     #[arg(long, value_name = "FILE")]
     pub config: PathBuf,
-    /// The source: a NumPy array (T, Z, Y, X, 4, 3), complex64 or complex128, for dwf and mobius (Ls, T, Z, Y, X, 4, 3), for laplace
-    /// (T, Z, Y, X, N, 3); gauss:SEED, Gaussian numbers of variance 1 in each real component of such a field; or
-    /// point:x,y,z,t,spin,colour, 1 there and 0 elsewhere (for laplace the component instead of the spin)
+    /// The source: a NumPy array (T, Z, Y, X, 4, 3), complex64 or complex128, for five-dimensional operators (Ls, T, Z, Y, X, 4, 3), for
+    /// operators on colour vectors (T, Z, Y, X, N, 3); gauss:SEED, Gaussian random numbers of variance 1 in each real of such a field;
+    /// or point:x,y,z,t,spin,colour, 1 there and 0 elsewhere (of colour vectors the component instead of the spin)
     #[arg(long, value_name = "FILE.npy|gauss:SEED|point:x,y,z,t,spin,colour")]
     pub source: Source,
 }
@@ -59,17 +59,22 @@ impl InputArgs {
         self.source.load(shape, extents, physical, &self.config.display().to_string())
     }
 
-    /// Gaussian sources of `columns` seeds in a row, as one field.
-    pub fn batch(&self, shape: FieldShape, extents: Extents, columns: u16) -> anyhow::Result<Loaded> {
+    /// Gaussian sources of `nrhs` consecutive seeds, as one field.
+    pub fn batch(&self, shape: FieldShape, extents: Extents, nrhs: u16) -> anyhow::Result<Loaded> {
         let Source::Gauss(seed) = self.source else {
-            bail!("--batch takes its right-hand sides from --source gauss:SEED, and not from {}", self.source)
+            bail!("--batch takes its right-hand sides from --source gauss:SEED, not from {}", self.source)
         };
-        let draw = |column| {
-            let seed = seed.checked_add(column).with_context(|| format!("the seeds from {seed} on are too few"))?;
-            Ok(gaussian(seed, shape, extents))
+        let draw = |rhs| {
+            let last = u64::MAX;
+            let too_large = || {
+                format!(
+                    "--batch {nrhs} needs the seeds from {seed} on, and the last one is {last}: give a smaller seed"
+                )
+            };
+            Ok(gaussian(seed.checked_add(rhs).with_context(too_large)?, shape, extents))
         };
-        let columns: Vec<_> = (0..columns.into()).map(draw).collect::<anyhow::Result<_>>()?;
-        Ok(Loaded { shape, values: interleaved(&columns, shape.words()) })
+        let batch: Vec<_> = (0..nrhs.into()).map(draw).collect::<anyhow::Result<_>>()?;
+        Ok(Loaded { shape, values: interleaved(&batch, shape.words()) })
     }
 }
 
@@ -104,13 +109,16 @@ impl FromStr for Source {
             return super::args::seed(seed).map(Self::Gauss);
         }
         let Some(point) = text.strip_prefix("point:") else { return Ok(Self::File(text.into())) };
-        let form =
-            || format!("'{text}' is no point: give six whole numbers, as in point:0,0,0,0,0,0 for x,y,z,t,spin,colour");
+        let form = || {
+            format!(
+                "invalid point '{text}': expected six whole numbers, as in point:0,0,0,0,0,0 for x,y,z,t,spin,colour"
+            )
+        };
         let numbers: Vec<usize> =
             point.split(',').map(|n| n.trim().parse().map_err(|_| form())).collect::<Result<_, _>>()?;
         let [x, y, z, t, spin, colour] = numbers.try_into().map_err(|_| form())?;
         if colour >= 3 {
-            return Err(format!("colour {colour} of '{text}' is outside 0 to 2"));
+            return Err(format!("invalid colour {colour} in '{text}': expected 0 to 2"));
         }
         Ok(Self::Point { coordinate: [x, y, z, t], spin, colour })
     }
@@ -124,7 +132,7 @@ impl Source {
                 let (shape, its_extents, values) = shape.read(path, physical)?;
                 ensure!(
                     its_extents == extents,
-                    "the source {} lies on {its_extents}, and the configuration {config} on {extents}: they must be the same lattice",
+                    "the source {} has the lattice {its_extents}, and the configuration {config} has {extents}: they must be the same",
                     path.display(),
                 );
                 Ok(Loaded { shape, values })
@@ -158,7 +166,7 @@ fn gaussian(seed: u64, shape: FieldShape, extents: Extents) -> Vec<Complex<f64>>
 pub fn rounded<R: Vectors>(source: &[Complex<f64>]) -> anyhow::Result<Vec<Complex<R>>> {
     let finite = |x: f64| R::from_f64(x).to_f64().is_finite();
     if let Some(word) = source.iter().position(|z| !(finite(z.re) && finite(z.im))) {
-        bail!("the source has {:e}, which is beyond {}: use --precision f64", source[word], R::NAME);
+        bail!("the source holds {:e}, which is beyond {}: use --precision f64", source[word], R::NAME);
     }
     Ok(source.iter().map(|z| Complex::new(R::from_f64(z.re), R::from_f64(z.im))).collect())
 }
@@ -178,9 +186,9 @@ mod tests {
     #[test]
     fn a_point_that_does_not_exist_is_refused_with_the_range() {
         let refusal = |text: &str| text.parse::<Source>().unwrap_err();
-        assert!(refusal("point:0,0,0,0,0,3").contains("outside 0 to 2"));
+        assert!(refusal("point:0,0,0,0,0,3").contains("invalid colour 3"));
         assert!(refusal("point:0,0,0").contains("six whole numbers"));
-        assert!(refusal("gauss:x").contains("'x' is no seed"));
+        assert!(refusal("gauss:x").contains("invalid seed 'x'"));
     }
 
     #[test]

@@ -1,31 +1,33 @@
 //! `lanefield tune`: the fastest build and launch of each stencil kernel on a device, kept for all later runs. How it searches:
 //! `lanefield_lab::tune`.
 
-use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use comfy_table::{CellAlignment, TableComponent};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use lanefield::backend::opencl::{AccessWidth, SiteOrder, StoredPrecision, TuningSource};
+use lanefield::backend::opencl::{AccessWidth, Layout, SiteOrder, Tuning, TuningSource};
 use lanefield::backend::select::DeviceChoice;
-use lanefield::backend::{Backend as _, Threads};
+use lanefield::backend::{Memory as _, Threads};
 use lanefield::reference::layout::{Extents, LaneChoice};
 use lanefield::reference::links::LinkFormat;
-use lanefield_lab::tune::{Group, KernelReport, Progress, TuneOptions, TuneReport, save, tune};
+use lanefield::reference::real::Precision;
+use lanefield_lab::Progress;
+use lanefield_lab::tune::{KernelReport, TuneOptions, TuneReport, save, subjects, tune};
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{AnyBackend, BackendArgs};
+use super::args::{AnyBackend, BackendArgs, of_storage};
+use super::bench::progress_bar;
+use super::kernels::{wanted, word};
 use super::output::{facts, print, print_json, table};
 
-/// Finds the fastest build and launch of each stencil kernel on a device, and keeps them for all later runs there.
+/// Find the fastest tuning of each stencil kernel on a device, and keep it for all later runs there.
 ///
-/// No choice changes a bit of any result: each candidate's result is compared with the default build's, and that with the CPU reference's.
-/// Results are kept in a file for people too, in the directory of the program cache (LANEFIELD_CACHE_DIR), or in the file that
-/// LANEFIELD_TUNING names; LANEFIELD_TUNING=off makes every command do without them. What the budget did not allow is named; a run with
+/// No tuning parameter changes a bit of any result: each candidate's result is compared with that of the default, and that with the CPU
+/// reference's. Results are kept in a readable file in the directory of the program cache (LANEFIELD_CACHE_DIR), or in the file that
+/// LANEFIELD_TUNING names; with LANEFIELD_TUNING=off, every command does without them. Whatever the budget did not allow is listed; a run with
 /// more time, or for fewer kernels, adds to the file. The exit code is 1 if bits differ or a kernel could not be tuned.
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -33,16 +35,16 @@ use super::output::{facts, print, print_json, table};
   lanefield tune --device NVIDIA --kernels hop,clover --precision f32
   lanefield tune --device 0 --kernels hop --lattice 8.8.8.8 --budget 20 --json")]
 pub struct Tune {
-    /// The kernels: of the domain wall its hop with 16 slices, of the Laplacian its hop with 12 vectors (f32 and f64)
-    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', default_value = "hop,clover,domain-wall,laplace")]
-    kernels: Vec<Kernels>,
-    /// Precisions of fields: f32, f64, 16-bit
-    #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', default_value = "f32,f64,16-bit")]
-    precision: Vec<StoredPrecision>,
-    /// Reals stored a link
-    #[arg(long, value_name = "REALS,…", value_delimiter = ',', default_values_t = LinkFormat::ALL)]
+    /// Kernels: all, a family or a kernel, as far as they have tuning parameters of their own (a conjugate takes those of its kernel)
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, default_value = "all")]
+    kernels: Vec<String>,
+    /// Precisions of fields
+    #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', value_parser = of_storage(), default_value = "f32,f64,half")]
+    precision: Vec<Precision>,
+    /// Reals stored per link: 18, 12 or 8
+    #[arg(long = "reconstruct", visible_alias = "links", value_name = "REALS,…", value_delimiter = ',', default_values_t = LinkFormat::ALL)]
     links: Vec<LinkFormat>,
-    /// Extents X.Y.Z.T [default: 32.32.32.64, of several spinors 16.16.32.32; on CPUs 8.8.8.16 and 8.8.8.8]
+    /// Extents X.Y.Z.T [default: 32.32.32.64, for several right-hand sides 16.16.32.32; on CPUs 8.8.8.16 and 8.8.8.8]
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
     /// Bytes of an access to try, beside the default of the device: word, 8 or 16
@@ -69,52 +71,22 @@ pub struct Tune {
     lanes: LaneChoice,
 }
 
-/// What can be tuned.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum Kernels {
-    /// The Wilson hop
-    Hop,
-    /// The hop with blocks of a clover term, EO and OE
-    Clover,
-    /// The hop of many spinors a site
-    DomainWall,
-    /// The Laplacian's hop
-    Laplace,
-}
-
-impl From<Kernels> for Group {
-    fn from(kernels: Kernels) -> Self {
-        match kernels {
-            Kernels::Hop => Self::Hop,
-            Kernels::Clover => Self::Clover,
-            Kernels::DomainWall => Self::DomainWall,
-            Kernels::Laplace => Self::Laplace,
-        }
-    }
-}
-
 impl Tune {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let place = BackendArgs {
-            device: self.device.clone(),
-            threads: self.threads,
-            accelerator_threads: None,
-            lanes: self.lanes,
-        };
+        let place = BackendArgs::new(self.device.clone(), self.threads, self.lanes);
         let AnyBackend::OpenCl(mut device) = place.open_to_tune()? else {
             bail!("the CPU reference has nothing to tune; name an OpenCL device (`lanefield devices` lists them)")
         };
         let cpu = place.open_cpu()?;
-        let options = self.options(device.default_access(), device.default_site_order());
+        let options = self.options(device.layout())?;
         let bar = progress_bar();
         let observe = |Progress { done, steps, now }: Progress<'_>| {
             bar.set_length(steps as u64);
             bar.set_position(done as u64);
             bar.set_message(now.to_owned());
         };
-        let report = tune(&mut device, &cpu, &options, observe).context("failed to tune");
+        let report = tune(&mut device, &cpu, &options, observe);
         bar.finish_and_clear();
-        let report = report?;
 
         let info = device.context().info();
         let file = TuningSource::from_environment(device.context().cache()).file(info);
@@ -130,32 +102,22 @@ impl Tune {
     }
 
     /// The default layout comes first, so that a small budget is spent on it.
-    fn options(&self, default: AccessWidth, default_order: SiteOrder) -> TuneOptions {
+    fn options(&self, layout: Layout) -> anyhow::Result<TuneOptions> {
+        let Layout { access: default, site_order: default_order } = layout;
         let mut access = vec![default];
         access.extend(self.access.iter().filter(|&&width| width != default));
         let mut site_orders = vec![default_order];
         site_orders.extend(self.site_order.iter().filter(|&&order| order != default_order));
-        let groups = self.kernels.iter().map(|&kernels| Group::from(kernels));
-        TuneOptions {
-            subjects: groups.flat_map(|group| group.subjects(&self.precision, &self.links)).collect(),
+        let kernels = wanted(&self.kernels, |kernel| kernel.tuned_as == Some(kernel.name), "has no tuning of its own")?;
+        Ok(TuneOptions {
+            subjects: subjects(&kernels, &self.precision, &self.links),
             extents: self.lattice,
             lanes: self.lanes,
             access,
             site_orders,
             budget: Duration::from_secs(self.budget.into()),
-        }
+        })
     }
-}
-
-fn progress_bar() -> ProgressBar {
-    let bar = match std::io::stderr().is_terminal() {
-        true => ProgressBar::new(0),
-        false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
-    };
-    if let Ok(style) = ProgressStyle::with_template("{elapsed_precise} [{wide_bar}] {pos}/{len} {msg}") {
-        bar.set_style(style.progress_chars("=> "));
-    }
-    bar
 }
 
 /// What was found. As JSON, these fields.
@@ -220,7 +182,7 @@ impl<'r> Results<'r> {
         rows.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
         for Row { default_us, tuned_us, gain, report } in &self.kernels {
             let default = report.searched.candidates.first().map(|candidate| candidate.choice).unwrap_or_default();
-            let chosen = report.searched.choice.beside(&default).to_string();
+            let chosen = report.searched.choice.beside(&default);
             rows.add_row([
                 report.kernel.clone(),
                 report.lattice.map(|extent| extent.to_string()).join("."),
@@ -229,7 +191,7 @@ impl<'r> Results<'r> {
                 format!("{default_us:.1}"),
                 format!("{tuned_us:.1}"),
                 format!("{:.1} %", 100.0 * (gain - 1.0)),
-                if chosen.is_empty() { "the default".to_owned() } else { chosen },
+                if chosen == Tuning::OPEN { "the default".to_owned() } else { chosen.to_string() },
             ]);
         }
         for (_, column) in rows.column_iter_mut().enumerate().filter(|(k, _)| (4..=6).contains(k)) {

@@ -1,50 +1,62 @@
 //! `lanefield verify`: the main job. Every kernel and whole solves on an OpenCL device and on the CPU reference, compared bit for bit, in
 //! one table. Where there is no OpenCL, the CPU reference against the plain scalar implementation.
 
-use std::io::IsTerminal as _;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Args;
 use comfy_table::{CellAlignment, TableComponent};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressStyle;
 use lanefield::backend::opencl::{DeviceInfo, DeviceKind, HOW_TO_GET_OPENCL, OpenCl, OpenClError, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
-use lanefield::backend::{Backend as _, Cpu, Threads};
+use lanefield::backend::{Cpu, Memory as _, Threads};
 use lanefield::reference::layout::{AcceleratorThreads, LaneChoice, LegOrder};
-use lanefield::verify::{Progress, Reference, Row, Scalar, Tested, VerifyOptions, VerifyReport, verify};
+use lanefield::reference::real::Precision;
+use lanefield::verify::{Against, Progress, Row, Tested, VerifyOptions, VerifyReport, rows, verify};
 use serde::Serialize;
 
 use super::Outcome;
 use super::args::warn_of_tuning;
+use super::bench::progress_bar;
 use super::files::read_configuration;
 use super::output::{print, print_json, table};
 
-/// Compares OpenCL with the CPU reference bit for bit: every kernel on random awkward lattices, then whole solves.
+/// Compare an OpenCL device with the CPU reference, bit for bit: every kernel on random awkward lattices, then whole solves.
 ///
-/// Each random case draws its own lattice, cut into virtual nodes, boundary phases, links, spinors (ordinary, of wide range, subnormal,
-/// with infinities and NaNs), scalars, and goes through full, even and odd sites, both link formats, dagger and not. Lane widths and
-/// work-groups are gone through in turn, unless they are given here.
+/// Each random case draws its own lattice, cut into virtual nodes, boundary phases, links, fields (ordinary numbers, of wide range, subnormal, with
+/// infinities and NaNs) and scalars. It covers full, even and odd sites, and 18, 12 and 8 reals per link. Lane widths and work-group sizes vary
+/// from case to case, unless they are given here. Without OpenCL, the CPU reference is compared with the plain implementation instead, which
+/// --require-device makes an error.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield verify --list
+  lanefield verify --quick --cases 1 --sums 20
+  lanefield verify --quick --case 0 --device cpu --json")]
 pub struct Verify {
-    /// The device to put to the test: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a
-    /// name; cpu compares the CPU reference with the plain scalar implementation
+    /// The device to test: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name; cpu compares
+    /// the CPU reference with the plain implementation
     #[arg(long, value_name = "DEVICE", default_value = "auto", env = "LANEFIELD_DEVICE")]
     device: DeviceChoice,
-    /// Random cases for each precision, on each of which every kernel runs [default: 48; with --quick 12]
+    /// List the rows of the table, every kernel and every solve, and run nothing
+    #[arg(long)]
+    list: bool,
+    /// Fail if no OpenCL device is found, instead of testing the CPU reference
+    #[arg(long)]
+    require_device: bool,
+    /// Random cases per precision, on each of which every kernel runs [default: 48; with --quick 12]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     cases: Option<u32>,
-    /// Random cases of sums over sites, in which six operations sum random objects in a random form [default: 2400; with --quick 240]
+    /// Random cases of sums over sites, each with six operations on random objects in a random form [default: 2400; with --quick 240]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
     sums: Option<u32>,
     /// Key of all random choices and data
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
-    /// Shorter, with fewer programs to build: two lane widths for each precision, few work-group sizes, fewer cases
+    /// A shorter run with fewer programs to build: two lane widths per precision, few work-group sizes, fewer cases
     #[arg(long)]
     quick: bool,
-    /// Solve on this NERSC configuration too
+    /// Also solve on this NERSC configuration
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Repeat only the case of this number
@@ -56,10 +68,10 @@ pub struct Verify {
     /// CPU threads [default: RAYON_NUM_THREADS, else all cores]
     #[arg(long, value_name = "N")]
     threads: Option<Threads>,
-    /// Outer sites a work-group [default: 8 and others in turn]
+    /// Outer sites per work-group [default: 8 and others in turn]
     #[arg(long, value_name = "N")]
     accelerator_threads: Option<AcceleratorThreads>,
-    /// One lane width in bytes: 8, 16, 32, 64, 128 or 256; auto goes through all
+    /// One lane width in bytes: 8, 16, 32, 64, 128 or 256; auto covers all of them
     #[arg(long, value_name = "BYTES|auto", default_value_t)]
     lanes: LaneChoice,
     /// One leg order [default: the default one, and a few others]
@@ -78,9 +90,9 @@ struct Verdict<'a> {
     bitwise: bool,
     /// The device under test; none where the CPU reference is.
     device: Option<&'a DeviceInfo>,
-    /// Why no device was put to the test, where one would have been.
+    /// Why no device was tested, where one would have been.
     no_opencl: Option<String>,
-    /// What the device's arithmetic does otherwise than IEEE.
+    /// Where the device's arithmetic does not follow IEEE 754.
     probe: Option<String>,
     host: String,
     components: u64,
@@ -91,7 +103,22 @@ struct Verdict<'a> {
     report: &'a VerifyReport,
 }
 
-/// What is put to the test.
+/// A row of the table before anything was run. As JSON, these fields.
+#[derive(Serialize)]
+struct Listed {
+    kernel: String,
+    precision: Precision,
+    reconstruct: Option<usize>,
+}
+
+/// The rows. As JSON, these fields.
+#[derive(Serialize)]
+struct List {
+    kind: &'static str,
+    rows: Vec<Listed>,
+}
+
+/// What is tested.
 enum Target {
     Device(Box<DeviceInfo>),
     /// The CPU reference, and why, where that was not asked for.
@@ -100,6 +127,9 @@ enum Target {
 
 impl Verify {
     pub fn run(self) -> anyhow::Result<Outcome> {
+        if self.list {
+            return self.print_list();
+        }
         let start = Instant::now();
         let host = Cpu::new(self.threads).context("failed to start the CPU reference")?;
         let mut options = self.options()?;
@@ -112,12 +142,12 @@ impl Verify {
             Some(device) => {
                 options.most_work_items = device.max_work_group_size.min(device.max_work_item_sizes[1]);
                 options.few_cuts |= device.kind == DeviceKind::Cpu;
-                let mut opened = OpenCl::open(device, self.accelerator_threads.unwrap_or_default())
-                    .with_context(|| format!("failed to open the device {}", device.name))?;
+                let opened = OpenCl::open(device);
+                let mut opened = opened.with_context(|| format!("failed to open the device {}", device.name))?;
                 warn_of_tuning(&opened);
                 eprintln!("verifying {} against the CPU reference", device);
                 let verdict = probe(opened.context()).context("failed to probe the device's arithmetic")?;
-                (self.verify(&mut opened, &host, &host, &options)?, verdict.why_not())
+                (self.verify(&mut opened, Against::Cpu, &host, &options)?, verdict.why_not())
             }
             None => {
                 // Plain loops are slow: no large lattices.
@@ -126,8 +156,8 @@ impl Verify {
                     options.accelerator_threads = Some(AcceleratorThreads::new(threads.get())?);
                 }
                 let mut tested = Cpu::new(self.threads).context("failed to start the CPU reference")?;
-                eprintln!("verifying the CPU reference against the plain scalar implementation");
-                (self.verify(&mut tested, &Scalar, &host, &options)?, None)
+                eprintln!("verifying the CPU reference against the {}", Against::PlainLoops.name());
+                (self.verify(&mut tested, Against::PlainLoops, &host, &options)?, None)
             }
         };
         let verdict = Verdict {
@@ -152,6 +182,27 @@ impl Verify {
         Ok(if verdict.bitwise { Outcome::Done } else { Outcome::CheckFailed })
     }
 
+    fn print_list(&self) -> anyhow::Result<Outcome> {
+        let listed = rows(&self.options()?)?.into_iter().map(|row| Listed {
+            kernel: row.kernel,
+            precision: row.precision,
+            reconstruct: row.reconstruct,
+        });
+        let list = List { kind: "verify", rows: listed.collect() };
+        match self.json {
+            true => print_json(&list)?,
+            false => {
+                let mut lines = table(["kernel", "precision", "reconstruct"]);
+                lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
+                for Listed { kernel, precision, reconstruct: links } in &list.rows {
+                    lines.add_row([kernel.clone(), precision.to_string(), reconstruct(*links)]);
+                }
+                print(lines)?;
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
     fn options(&self) -> anyhow::Result<VerifyOptions> {
         let mut options = if self.quick { VerifyOptions::quick(self.seed) } else { VerifyOptions::full(self.seed) };
         if let Some(path) = &self.config {
@@ -168,6 +219,11 @@ impl Verify {
 
     fn target(&self) -> anyhow::Result<Target> {
         if self.device == DeviceChoice::Cpu {
+            if self.require_device {
+                bail!(
+                    "--require-device needs an OpenCL device, and --device cpu is the CPU reference: leave one of them out"
+                );
+            }
             return Ok(Target::Reference(None));
         }
         let (devices, reason) = match devices() {
@@ -177,24 +233,30 @@ impl Verify {
         };
         Ok(match resolve(&self.device, &devices)? {
             Selected::OpenCl(device) => Target::Device(device),
+            Selected::Cpu if self.require_device => {
+                bail!("--require-device: no OpenCL device was found ({reason}); {HOW_TO_GET_OPENCL}")
+            }
             Selected::Cpu => Target::Reference(Some(format!("{reason}; {HOW_TO_GET_OPENCL}"))),
         })
     }
 
-    fn verify<B: Tested, P: Reference + Sync>(
+    fn verify<B: Tested>(
         &self,
         tested: &mut B,
-        reference: &P,
+        against: Against,
         host: &Cpu,
         options: &VerifyOptions,
     ) -> anyhow::Result<VerifyReport> {
         let bar = progress_bar();
+        if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} cases, {msg}, {elapsed}") {
+            bar.set_style(style);
+        }
         let observe = |Progress { done, cases, components }: Progress| {
             bar.set_length(cases);
             bar.set_position(done);
             bar.set_message(format!("{} million components compared", components / 1_000_000));
         };
-        let report = verify(tested, reference, host, options, observe).context("failed to verify")?;
+        let report = verify(tested, against, host, options, observe).context("failed to verify")?;
         bar.finish_and_clear();
         Ok(report)
     }
@@ -214,18 +276,6 @@ impl Verify {
         add(self.config.as_ref().map(|path| format!(" --config '{}'", path.display())));
         Some(command)
     }
-}
-
-fn progress_bar() -> ProgressBar {
-    let bar = match std::io::stderr().is_terminal() {
-        true => ProgressBar::new(0),
-        false => ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden()),
-    };
-    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len} cases, {msg}, {elapsed}");
-    if let Ok(style) = style {
-        bar.set_style(style);
-    }
-    bar
 }
 
 fn word(same: bool) -> &'static str {
@@ -249,13 +299,14 @@ impl Verdict<'_> {
     /// The table, what differs, what was compared with what, and the verdict.
     fn text(&self) -> String {
         let mut lines = Vec::new();
-        let mut rows = table(["kernel", "precision", "cases", "real components", "verdict", "time"]);
+        let mut rows = table(["kernel", "precision", "reconstruct", "cases", "real components", "verdict", "time"]);
         // No lines between rows: there are dozens.
         rows.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
         for row in &self.report.rows {
             rows.add_row([
                 kernel(row),
-                row.precision.to_owned(),
+                row.precision.to_string(),
+                reconstruct(row.reconstruct),
                 row.comparisons.to_string(),
                 grouped(row.components),
                 verdict_of(row),
@@ -263,18 +314,19 @@ impl Verdict<'_> {
             ]);
         }
         let columns = rows.column_iter_mut().enumerate();
-        for (_, column) in columns.filter(|(k, _)| matches!(k, 2 | 3 | 5)) {
+        for (_, column) in columns.filter(|(k, _)| matches!(k, 2 | 3 | 4 | 6)) {
             column.set_cell_alignment(CellAlignment::Right);
         }
         lines.push(format!("{rows}\n"));
         for row in &self.report.rows {
             if let Some(failure) = &row.failure {
                 let (precision, mismatch) = (row.precision, &failure.mismatch);
-                lines.push(format!("{} {precision}: {mismatch}\n    {}", row.kernel, failure.description));
+                let links = row.reconstruct.map_or_else(String::new, |reals| format!(" reconstruct {reals}"));
+                lines.push(format!("{} {precision}{links}: {mismatch}\n    {}", row.kernel, failure.description));
             }
         }
         if let Some(command) = &self.repeat {
-            lines.push(format!("to repeat the first of these alone: {command}\n"));
+            lines.push(format!("to repeat the first of these: {command}\n"));
         }
 
         match self.device {
@@ -288,12 +340,13 @@ impl Verdict<'_> {
         }
         lines.push(format!("seed      {}", self.report.seed));
         if let (Some(_), None) = (self.device, &self.probe) {
-            let verdict = "the device's arithmetic is IEEE's, rounding for rounding: its results may be called bitwise";
+            let verdict = "the device's arithmetic follows IEEE 754: its results may be called bitwise";
             lines.push(format!("probe     {verdict}"));
         }
         if let Some(reason) = &self.no_opencl {
-            lines.push(format!("\nNo OpenCL device was put to the test: {reason}."));
-            lines.push("Instead, the CPU reference was compared with the plain scalar implementation.".to_owned());
+            lines.push(format!("\nNo OpenCL device was tested: {reason}."));
+            let against = self.report.reference;
+            lines.push(format!("Instead, the CPU reference was compared with the {against}."));
         }
         let (components, comparisons) = (grouped(self.components), grouped(self.comparisons));
         let verdict = self.verdict;
@@ -313,6 +366,11 @@ fn kernel(row: &Row) -> String {
         Some(iterations) => format!("{} ({iterations} iterations)", row.kernel),
         None => row.kernel.clone(),
     }
+}
+
+/// Reals stored per link, of what reads links.
+fn reconstruct(reals: Option<usize>) -> String {
+    reals.map_or_else(|| "–".to_owned(), |reals| reals.to_string())
 }
 
 fn verdict_of(row: &Row) -> String {

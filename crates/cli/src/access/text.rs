@@ -2,7 +2,6 @@
 
 use comfy_table::{CellAlignment, TableComponent};
 use lanefield::backend::opencl::AccessWidth;
-use lanefield_lab::InWords;
 use lanefield_lab::access::PatternReport;
 
 use super::{ArrayRow, LocalRow, OfKernel, OfRow, Patterns, Report};
@@ -23,13 +22,11 @@ pub fn kernel(report: &Report<OfKernel>) -> String {
         &report.counted;
     let lattice = report.counted.lattice.map(|extent| extent.to_string()).join(".");
     let spinors = if *spinors == 1 { String::new() } else { format!(", ×{spinors}") };
+    let links = if kernel.reads_links() { format!(", reconstruct {link_reals}") } else { String::new() };
     let heading = facts([
-        ("kernel", format!("{kernel}, {precision}, {link_reals} reals a link{spinors}")),
+        ("kernel", format!("{kernel}, {precision}{links}{spinors}")),
         ("lattice", format!("{lattice}, lanes of {lane_bytes} bytes")),
-        (
-            "accesses",
-            format!("of {access} {}, {}", if *access == AccessWidth::Word { "" } else { "bytes" }, mapping.in_words()),
-        ),
+        ("accesses", format!("of {access} {}, {}", if *access == AccessWidth::Word { "" } else { "bytes" }, mapping)),
         ("group", format!("{} work-items", group.map(|n| n.to_string()).join(" × "))),
         ("launch", wrapped(launch)),
         ("wavefront, line", format!("{}, {} bytes", count(report.wavefront, "work-item"), report.line)),
@@ -37,7 +34,7 @@ pub fn kernel(report: &Report<OfKernel>) -> String {
     let mut rows = table([
         "array",
         "leg",
-        "a work-item",
+        "per work-item",
         "32 B",
         "64 B",
         "128 B",
@@ -67,8 +64,8 @@ pub fn kernel(report: &Report<OfKernel>) -> String {
     }
     let total = &report.counted.total;
     let end = facts([
-        ("sectors a wavefront", format!("{:.1}", total.sectors_a_wavefront)),
-        ("moved a work-item", format!("{:.1} bytes", total.bytes_moved_a_work_item)),
+        ("sectors per wavefront", format!("{:.1}", total.sectors_a_wavefront)),
+        ("moved per work-item", format!("{:.1} bytes", total.bytes_moved_a_work_item)),
         ("efficiency", percent(total.sector_efficiency)),
     ]);
     format!("{heading}\n{rows}\ntransactions and lines: of one access of a wavefront, on average\n{end}")
@@ -132,7 +129,7 @@ pub fn row(report: &Report<OfRow>) -> String {
     for LocalRow { banks, padding, column_without, column_with } in local {
         let name = if *banks == 32 { "local, 32 banks" } else { "local, 64 banks" };
         let passes = format!(
-            "a column takes {}, with {} of padding a row {} ({} at least)",
+            "a column takes {}, with {} of padding per row {} (at least {})",
             count(column_without.passes, "pass"),
             count(*padding, "element"),
             column_with.passes,

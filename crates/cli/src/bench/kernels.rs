@@ -1,41 +1,46 @@
-//! `lanefield bench [FAMILY…]`: kernels of the families, in every precision, link format and lane width asked for.
+//! `lanefield bench [KERNEL…]`: kernels in every precision, gauge compression and lane width asked for.
 
+use anyhow::ensure;
 use clap::Args;
-use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Parity, Sites};
+use lanefield::reference::layout::{Extents, LaneChoice};
 use lanefield::reference::links::LinkFormat;
-use lanefield_lab::kernels::{
-    AlongSKernels, BlasKernels, CloverKernel, CloverKernels, ColumnKernels, ConvertKernels, HopKernels, LS,
-    LaplaceKernels, StencilSetup,
-};
-use lanefield_lab::{Family, FieldFacts, KernelRecord, Timed, Variant};
+use lanefield::reference::real::Precision;
+use lanefield_lab::{BenchOptions, KernelRecord, Progress, Timed, kernels_to_time};
 
-use super::arguments::{
-    PlaceArgs, StoredPrecision, TimedTask, TimingArgs, VariantArgs, extents_or_usual, in_precision, run_on,
-};
-use super::runner::Runner;
+use super::arguments::{PlaceArgs, TimedTask, TimingArgs, extents_or_usual, run_on, sampling, tuning_of};
+use super::progress::progress_bar;
 use super::table::Report;
 use crate::Outcome;
+use crate::args::of_storage;
+use crate::kernels::word;
 use crate::output::{print, print_json};
+use crate::tuning::TuningArgs;
 
 /// The kernels to time.
 #[derive(Args)]
 pub struct Kernels {
-    /// Families of kernels [default: all]
-    #[arg(value_name = "FAMILY", value_parser = family)]
-    families: Vec<Family>,
+    /// Kernels: all, a family or a kernel [default: all]
+    #[arg(value_name = "KERNEL", value_parser = bench_word)]
+    kernels: Vec<String>,
     /// Extents X.Y.Z.T [default: 16.16.16.32; 8.8.8.8 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
     /// Precisions of fields
-    #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', default_value = "f32,f64,16bit")]
-    precision: Vec<StoredPrecision>,
-    /// Reals stored a link
-    #[arg(long, value_name = "REALS,…", value_delimiter = ',', default_value = "18,12,8")]
+    #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', value_parser = of_storage(), default_value = "f32,f64,half")]
+    precision: Vec<Precision>,
+    /// Reals stored per link: 18, 12 or 8
+    #[arg(
+        long = "reconstruct",
+        visible_alias = "links",
+        value_name = "REALS,…",
+        value_delimiter = ',',
+        default_value = "18,12,8"
+    )]
     links: Vec<LinkFormat>,
-    /// Right-hand sides: spinors or colour vectors a site, of a domain wall 16 times as many [default: 1; of columns 12]
+    /// Right-hand sides: spinors or colour vectors per site, and 16 times as many for kernels along the fifth dimension. Kernels that do not
+    /// take this number are left out [default: what is usual for the kernel]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
-    spinors: Option<u16>,
+    rhs: Option<u16>,
     /// Lane widths in bytes: 8, 16, 32, 64, 128, 256, or auto
     #[arg(long, value_name = "BYTES,…", value_delimiter = ',', default_value = "auto")]
     lanes: Vec<LaneChoice>,
@@ -44,147 +49,62 @@ pub struct Kernels {
     #[command(flatten)]
     timing: TimingArgs,
     #[command(flatten)]
-    variant: VariantArgs,
+    tuning: TuningArgs,
 }
 
-/// Reads a family.
-pub fn family(text: &str) -> Result<Family, String> {
-    let known = Family::ALL.into_iter().find(|family| family.to_string() == text);
-    known.ok_or_else(|| {
-        let families = Family::ALL.map(|family| family.to_string()).join(", ");
-        format!("'{text}' is no family of kernels: use {families}; or a study: reduce, threads, orders, sprint")
-    })
+/// A word that names kernels; a wrong one may have been meant for a study.
+fn bench_word(text: &str) -> Result<String, String> {
+    word(text).map_err(|error| format!("{error}; or a study: reduce, threads, orders or sprint"))
 }
-
-const BOTH: [Sites; 2] = [Sites::Full, Sites::Parity(Parity::Even)];
-/// Columns where nobody chose, as for a propagator.
-const COLUMNS: usize = 12;
 
 impl Kernels {
     pub fn run(self) -> anyhow::Result<Outcome> {
         run_on(&mut self.place.open()?, self)
     }
 
-    fn families(&self) -> Vec<Family> {
-        match self.families.as_slice() {
-            [] => Family::ALL.to_vec(),
-            some => Family::ALL.into_iter().filter(|family| some.contains(family)).collect(),
-        }
-    }
-
-    /// Times one family in one precision and lane width.
-    fn family<R: Vectors, B: Timed>(
-        &self,
-        runner: &mut Runner<'_, B>,
-        (family, variant): (Family, &Variant),
-        (extents, lanes): (Extents, LaneChoice),
-    ) {
-        let given = self.spinors.map(usize::from);
-        let spinors = match family {
-            Family::Columns => given.unwrap_or(COLUMNS),
-            Family::DomainWall => LS * given.unwrap_or(1),
-            _ => given.unwrap_or(1),
-        };
-        let lane_bytes = match lanes {
-            LaneChoice::Width(width) => Some(width.bytes()),
-            LaneChoice::Auto | LaneChoice::UpTo(_) => None,
-        };
-        let unmade = FieldFacts { lane_bytes, ..FieldFacts::unmade::<R>(extents, spinors) };
-        let options = LatticeOptions { lanes: runner.backend.lanes(lanes), ..LatticeOptions::default() };
-        let lattice = match Lattice::new(extents, R::COMPLEX, options) {
-            Ok(lattice) => lattice,
-            Err(error) => {
-                return runner.push(KernelRecord::unprepared(family, unmade, *variant, error.to_string()));
-            }
-        };
-        let links: &[LinkFormat] = if family.has_links() { &self.links } else { &[] };
-        for &links in links {
-            let setup = StencilSetup { lattice, links, legs: LegOrder::DEFAULT, spinors };
-            let unmade = unmade.clone().with_links(links, setup.legs);
-            if family == Family::Clover {
-                // The product with blocks reads no links: once is enough.
-                let wanted = |kernel| kernel != CloverKernel::Apply || links == self.links[0];
-                let make = |backend: &B| CloverKernels::<B, R>::new(backend, setup);
-                runner.some(family, unmade, variant, make, wanted);
-                continue;
-            }
-            for sites in BOTH {
-                let unmade = unmade.clone();
-                match family {
-                    Family::Laplace => {
-                        runner
-                            .all(family, unmade, variant, |backend| LaplaceKernels::<B, R>::new(backend, setup, sites));
-                    }
-                    _ => runner
-                        .all(family, unmade, variant, |backend| HopKernels::<B, R>::new(backend, setup, sites, family)),
-                }
-            }
-        }
-        match family {
-            Family::Hop | Family::Clover | Family::Laplace => {}
-            Family::DomainWall => {
-                runner
-                    .all(family, unmade, variant, |backend| AlongSKernels::<B, R>::new(backend, lattice, spinors / LS));
-            }
-            Family::Blas => {
-                runner.all(family, unmade, variant, |backend| BlasKernels::<B, R>::new(backend, lattice, spinors));
-            }
-            Family::Columns => {
-                runner.all(family, unmade, variant, |backend| ColumnKernels::<B, R>::new(backend, lattice, spinors));
-            }
-            Family::Convert => {
-                runner.all(family, unmade, variant, |backend| ConvertKernels::<B, R>::new(backend, lattice, spinors));
-            }
-        }
+    fn options(&self, extents: Extents) -> anyhow::Result<BenchOptions> {
+        let words: &[String] = if self.kernels.is_empty() { &["all".to_owned()] } else { &self.kernels };
+        Ok(BenchOptions {
+            kernels: kernels_to_time(words.iter().map(String::as_str)).map_err(anyhow::Error::msg)?,
+            extents,
+            precisions: self.precision.clone(),
+            links: self.links.clone(),
+            rhs: self.rhs.map(usize::from),
+            lanes: self.lanes.clone(),
+        })
     }
 }
 
-impl Kernels {
-    /// Kernels of some families where launches, links and lanes are what a user gets.
-    pub fn usual(
-        families: Vec<Family>,
-        lattice: Option<Extents>,
-        (precision, links): (Vec<StoredPrecision>, Vec<LinkFormat>),
-        samples: u32,
-    ) -> Self {
-        Self {
-            families,
-            lattice,
-            precision,
-            links,
-            spinors: None,
-            lanes: vec![LaneChoice::Auto],
-            place: PlaceArgs::default(),
-            timing: TimingArgs { samples, json: false },
-            variant: VariantArgs::default(),
-        }
-    }
-
-    /// Times them, on a lattice of which the extents are told too.
-    ///
-    /// # Errors
-    /// A choice that the backend does not have.
-    pub fn records<B: Timed>(&self, backend: &mut B) -> anyhow::Result<(Extents, Vec<KernelRecord>)> {
-        let variant = self.variant.variant::<B>()?;
-        let extents = extents_or_usual(self.lattice, backend)?;
-        let mut runner = Runner::new(backend, self.timing.sampling(extents));
-        for family in self.families() {
-            for &precision in &self.precision {
-                for &lanes in &self.lanes {
-                    let (what, place) = ((family, &variant), (extents, lanes));
-                    in_precision!(precision, R => self.family::<R, B>(&mut runner, what, place));
-                }
-            }
-        }
-        Ok((extents, runner.finish()))
-    }
+/// Times kernels, with a bar.
+pub fn time<B: Timed>(
+    backend: &mut B,
+    options: &BenchOptions,
+    tuning: lanefield::backend::opencl::Tuning,
+    samples: u32,
+) -> Vec<KernelRecord> {
+    let bar = progress_bar();
+    let records = options.time(backend, tuning, sampling(options.extents, samples), |Progress { done, steps, now }| {
+        bar.set_length(steps as u64);
+        bar.set_position(done as u64);
+        bar.set_message(now.to_owned());
+    });
+    bar.finish_and_clear();
+    records
 }
 
 impl TimedTask for Kernels {
     type Output = anyhow::Result<Outcome>;
 
     fn run<B: Timed>(self, backend: &mut B) -> anyhow::Result<Outcome> {
-        let (extents, records) = self.records(backend)?;
+        let tuning = tuning_of(self.tuning, backend)?;
+        let extents = extents_or_usual(self.lattice, backend)?;
+        let options = self.options(extents)?;
+        ensure!(
+            !options.cases().is_empty(),
+            "there is nothing to time: none of these kernels takes {}these precisions; see `lanefield verify --list`",
+            options.rhs.map_or_else(String::new, |rhs| format!("{rhs} right-hand sides in "))
+        );
+        let records = time(backend, &options, tuning, self.timing.samples);
         let report = Report::new(backend, self.timing.samples, records)?;
         match self.timing.json {
             true => print_json(&report)?,

@@ -1,27 +1,27 @@
 //! `lanefield bench orders`: the hop with its legs in several orders.
 
 use clap::Args;
-use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{Extents, LegOrder, Parity, Sites};
-use lanefield_lab::kernels::{HopKernels, KernelSet as _, StencilSetup};
+use lanefield::kernel::hop::HOP;
+use lanefield::reference::layout::{Extents, LegOrder};
+use lanefield::reference::real::Precision;
 use lanefield_lab::orders::{NamedOrder, studied};
-use lanefield_lab::{Family, FieldFacts, Timed};
+use lanefield_lab::{BenchCase, Spread, Timed};
 use serde::Serialize;
 
-use super::arguments::{
-    LayoutArgs, PlaceArgs, StoredPrecision, TimedTask, TimingArgs, VariantArgs, extents_or_usual, in_precision, run_on,
-};
+use super::arguments::{LayoutArgs, PlaceArgs, TimedTask, TimingArgs, extents_or_usual, run_on, tuning_of};
 use super::runner::Runner;
 use super::table::Report;
 use crate::Outcome;
+use crate::args::of_storage;
 use crate::output::{print, print_json};
+use crate::tuning::TuningArgs;
 
 /// What must be known of a faster order.
-const PART_OF_THE_OPERATOR: &str = "The order of the legs is part of the operator: another order changes bits of every result. Take one by --legs, for good.";
+const PART_OF_THE_OPERATOR: &str = "The order of the legs is part of the operator: another order changes bits of every result. Choose one by --legs, once and for all.";
 
 /// The hop onto even sites with its legs in several orders: which is the fastest here.
 ///
-/// The order of the legs is part of the operator: another order changes bits of every result. So nothing here is taken over by itself.
+/// The order of the legs is part of the operator: another order changes bits of every result. No command changes it on its own.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield bench orders --lattice 4.4.4.8 --samples 5")]
@@ -33,8 +33,8 @@ pub struct Orders {
     #[arg(long, value_name = "ORDER", allow_hyphen_values = true)]
     legs: Vec<LegOrder>,
     /// Precision of fields
-    #[arg(long, value_name = "PRECISION", default_value = "f32")]
-    precision: StoredPrecision,
+    #[arg(long, value_name = "PRECISION", default_value = "f32", value_parser = of_storage())]
+    precision: Precision,
     #[command(flatten)]
     layout: LayoutArgs,
     #[command(flatten)]
@@ -42,7 +42,7 @@ pub struct Orders {
     #[command(flatten)]
     timing: TimingArgs,
     #[command(flatten)]
-    variant: VariantArgs,
+    tuning: TuningArgs,
 }
 
 /// What was measured. As JSON, these fields.
@@ -74,24 +74,16 @@ impl Orders {
         Ok(orders)
     }
 
-    fn time<R: Vectors, B: Timed>(&self, runner: &mut Runner<'_, B>, extents: Extents) -> anyhow::Result<()> {
-        let (orders, variant) = (self.orders()?, self.variant.variant::<B>()?);
-        let lattice = self.layout.lattice::<R, B>(runner.backend, extents)?;
-        let setup = StencilSetup { lattice, links: self.layout.links, legs: LegOrder::DEFAULT, spinors: 1 };
-        let unmade = FieldFacts::unmade::<R>(extents, 1).with_links(self.layout.links, setup.legs);
-        let even = Sites::Parity(Parity::Even);
-        let set = runner.prepare(Family::Hop, unmade, &variant, |backend| {
-            HopKernels::<B, R>::new(backend, setup, even, Family::Hop)
-        });
-        let Some(mut set) = set else { return Ok(()) };
+    fn time<B: Timed>(&self, runner: &mut Runner<'_, B>, extents: Extents) -> anyhow::Result<()> {
+        let (orders, tuning) = (self.orders()?, tuning_of(self.tuning, runner.backend)?);
+        let case = self.layout.case(BenchCase::usual(&HOP, extents), self.precision);
+        let Some(mut prepared) = runner.prepare(&case, tuning) else { return Ok(()) };
         for NamedOrder { legs, about } in orders {
-            set.set_legs(legs);
-            for kernel in set.kernels() {
-                let mut record = runner.time(&mut set, kernel, &variant);
-                let chosen = variant.words().into_iter().fold(String::new(), |all, word| all + ", " + &word);
-                record.variant = format!("legs {legs} ({about}){chosen}");
-                runner.push(record);
-            }
+            prepared.set_legs(legs);
+            let mut record = runner.time(&mut prepared, tuning);
+            let chosen = tuning.chosen().fold(String::new(), |all, (name, value)| format!("{all}, {name} {value}"));
+            record.variant = format!("legs {legs} ({about}){chosen}");
+            runner.push(record);
         }
         Ok(())
     }
@@ -103,7 +95,7 @@ impl TimedTask for Orders {
     fn run<B: Timed>(self, backend: &mut B) -> anyhow::Result<Outcome> {
         let extents = extents_or_usual(self.lattice, backend)?;
         let mut runner = Runner::new(backend, self.timing.sampling(extents));
-        in_precision!(self.precision, R => self.time::<R, B>(&mut runner, extents))?;
+        self.time(&mut runner, extents)?;
         let records = runner.finish();
         let study = Study::new(Report::new(backend, self.timing.samples, records)?.of_kind("bench orders"));
         match self.timing.json {
@@ -114,13 +106,18 @@ impl TimedTask for Orders {
     }
 }
 
+/// Whether two spreads, from the 10th to the 90th percentile, have times in common.
+fn overlap(a: &Spread, b: &Spread) -> bool {
+    a.tenth <= b.ninetieth && b.tenth <= a.ninetieth
+}
+
 impl Study {
     fn new(report: Report) -> Self {
         let timed =
             || report.rows.iter().filter_map(|row| Some((row.record.fields.legs.clone()?, row.record.seconds?)));
         let fastest = timed().min_by(|(_, a), (_, b)| a.median.total_cmp(&b.median));
         let as_fast = fastest.iter().flat_map(|(best, least)| {
-            let others = timed().filter(move |(legs, spread)| legs != best && spread.overlaps(least));
+            let others = timed().filter(move |(legs, spread)| legs != best && overlap(spread, least));
             others.map(|(legs, _)| legs)
         });
         Self {

@@ -8,22 +8,22 @@ use lanefield::reference::field::{
 };
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Extents, LayoutError};
-use lanefield_lab::reduce::{
-    Agreement, Measured, Operation, Progress, ReduceBench, ReduceReport, ReduceRow, SITES_A_GROUP, measure,
-};
+use lanefield::reference::real::Precision;
+use lanefield_lab::reduce::{Agreement, Operation, ReduceBench, ReduceReport, ReduceRow, SITES_A_GROUP, measure};
+use lanefield_lab::{Progress, Timed};
 use num_complex::Complex;
 use serde::Serialize;
 
 use super::progress::progress_bar;
 use crate::Outcome;
-use crate::args::{AnyBackend, BackendArgs, Precision};
+use crate::args::{AnyBackend, BackendArgs, of_arithmetic};
 use crate::output::{bytes, facts, print, print_json};
 
 /// Sums of the words of a large object: staged, fused and serial words as trees, and exact, in every launch shape.
 ///
-/// Each row is one form in one shape of work-groups. GB/s count the field once, however often a form reads it; they are held against the
-/// read bandwidth measured in the same run, and against the time in which a kernel that only reads gets through as many bytes. Times are device times where there are device events. The last line says whether sums that
-/// must have the same bits have them; the exit code is 1 if not.
+/// Each row is one form in one shape of work-groups. GB/s count the field once, however often a form reads it. They are compared with the read
+/// bandwidth measured in the same run, and with the time in which a kernel that only reads gets through as many bytes. Times are device times where
+/// there are device events. The last line says whether sums that must have the same bits have them; the exit code is 1 if not.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield bench reduce --lattice 4.4.4.8 --object spinor --samples 3
@@ -37,7 +37,7 @@ pub struct Reduce {
     #[arg(long, value_name = "OBJECT", default_value = "propagator")]
     object: Object,
     /// Precision of the field; sums are f64
-    #[arg(long, value_name = "PRECISION", default_value = "f64")]
+    #[arg(long, value_name = "PRECISION", default_value = "f64", value_parser = of_arithmetic())]
     precision: Precision,
     /// Words of a bundle of the staged and fused forms
     #[arg(long, value_name = "R", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=1024))]
@@ -97,12 +97,12 @@ impl Reduce {
                 bail!("--finish is how an OpenCL device takes sums; the CPU has one way")
             }
             (AnyBackend::Cpu(cpu), Precision::F32) => self.measure::<f32, _>(cpu, None, device),
-            (AnyBackend::Cpu(cpu), Precision::F64) => self.measure::<f64, _>(cpu, None, device),
+            (AnyBackend::Cpu(cpu), _) => self.measure::<f64, _>(cpu, None, device),
             (AnyBackend::OpenCl(opencl), precision) => {
                 let memory = Memory::of(opencl.context().info());
                 match precision {
                     Precision::F32 => self.measure::<f32, _>(&mut **opencl, memory, device),
-                    Precision::F64 => self.measure::<f64, _>(&mut **opencl, memory, device),
+                    _ => self.measure::<f64, _>(&mut **opencl, memory, device),
                 }
             }
         }?;
@@ -113,7 +113,7 @@ impl Reduce {
         Ok(if table.same_bits { Outcome::Done } else { Outcome::CheckFailed })
     }
 
-    fn measure<R: Vectors, B: Measured>(
+    fn measure<R: Vectors, B: Timed>(
         &self,
         backend: &mut B,
         memory: Option<Memory>,
@@ -135,8 +135,8 @@ impl Reduce {
             samples: self.samples as usize,
         };
         let bar = progress_bar();
-        let observe = |Progress { done, rows, now }: Progress<'_>| {
-            bar.set_length(rows as u64);
+        let observe = |Progress { done, steps, now }: Progress<'_>| {
+            bar.set_length(steps as u64);
             bar.set_position(done as u64);
             bar.set_message(now.to_owned());
         };

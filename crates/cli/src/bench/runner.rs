@@ -1,10 +1,10 @@
-//! Kernels timed one after the other, with a bar on standard error.
+//! Kernels of a study timed one after the other, with a bar on standard error.
 
 use indicatif::ProgressBar;
 use lanefield::backend::BackendError;
-use lanefield_lab::kernels::KernelSet;
+use lanefield::backend::opencl::Tuning;
 use lanefield_lab::sprint::Stage;
-use lanefield_lab::{Family, FieldFacts, KernelRecord, Sampling, Timed, Variant, time_kernel};
+use lanefield_lab::{BenchCase, KernelRecord, Sampling, Timed, TimedCase};
 
 use super::progress::progress_bar;
 
@@ -23,72 +23,47 @@ impl<'b, B: Timed> Runner<'b, B> {
         Self { backend, sampling, bar: progress_bar(), records: Vec::new() }
     }
 
-    /// Makes the fields of some kernels; where that fails, a record says why. `unmade`: what they would have been.
-    pub fn prepare<S: KernelSet<B>>(
-        &mut self,
-        family: Family,
-        unmade: FieldFacts,
-        variant: &Variant,
-        make: impl FnOnce(&B) -> Result<S, BackendError>,
-    ) -> Option<S> {
-        self.bar.set_message(format!("fields of {family}, {unmade}"));
-        match self.backend.choose(variant).and_then(|()| make(self.backend)) {
-            Ok(set) => Some(set),
-            Err(error) => {
-                self.records.push(KernelRecord::unprepared(family, unmade, *variant, error.to_string()));
+    /// Makes the fields of a kernel; where that fails, a record says why.
+    pub fn prepare(&mut self, case: &BenchCase, tuning: Tuning) -> Option<TimedCase<B>> {
+        self.bar.set_message(format!("fields of {}", case.kernel));
+        let failed = |error: BackendError| case.unprepared(self.backend, tuning, error.to_string());
+        match case.prepare(self.backend).map_err(failed) {
+            Ok(prepared) => Some(prepared),
+            Err(record) => {
+                self.records.push(record);
                 None
             }
         }
     }
 
-    /// Times one kernel.
-    pub fn time<S: KernelSet<B>>(&mut self, set: &mut S, kernel: S::Kernel, variant: &Variant) -> KernelRecord {
+    /// Times a kernel.
+    pub fn time(&mut self, case: &mut TimedCase<B>, tuning: Tuning) -> KernelRecord {
         self.bar.inc_length(1);
-        self.bar.set_message(set.facts(kernel).kernel);
-        let record = time_kernel(self.backend, set, kernel, variant, self.sampling);
+        self.bar.set_message(case.case().kernel().name);
+        let record = case.time(self.backend, tuning, self.sampling);
         self.bar.inc(1);
         record
     }
 
-    /// Times one kernel in a stage of a study, and keeps the record.
-    pub fn keep_stage<S: KernelSet<B>>(&mut self, set: &mut S, kernel: S::Kernel, stage: &Stage) {
+    /// Times a kernel in a stage of a study.
+    pub fn time_stage(&mut self, case: &mut TimedCase<B>, stage: &Stage) -> KernelRecord {
         self.bar.inc_length(1);
-        self.bar.set_message(format!("{}, {}", set.facts(kernel).kernel, stage.name));
-        let record = stage.time(self.backend, set, kernel, self.sampling);
-        self.records.push(record);
+        self.bar.set_message(format!("{}, {}", case.case().kernel(), stage.name));
+        let record = stage.time(self.backend, case, self.sampling);
         self.bar.inc(1);
+        record
     }
 
-    /// Times one kernel, and keeps the record.
-    pub fn keep<S: KernelSet<B>>(&mut self, set: &mut S, kernel: S::Kernel, variant: &Variant) {
-        let record = self.time(set, kernel, variant);
+    /// Times a kernel, and keeps the record.
+    pub fn keep(&mut self, case: &mut TimedCase<B>, tuning: Tuning) {
+        let record = self.time(case, tuning);
         self.records.push(record);
     }
 
-    /// Makes fields, and times all their kernels.
-    pub fn all<S: KernelSet<B>>(
-        &mut self,
-        family: Family,
-        unmade: FieldFacts,
-        variant: &Variant,
-        make: impl FnOnce(&B) -> Result<S, BackendError>,
-    ) {
-        self.some(family, unmade, variant, make, |_| true);
-    }
-
-    /// Makes fields, and times those of their kernels that are `wanted`.
-    pub fn some<S: KernelSet<B>>(
-        &mut self,
-        family: Family,
-        unmade: FieldFacts,
-        variant: &Variant,
-        make: impl FnOnce(&B) -> Result<S, BackendError>,
-        wanted: impl Fn(S::Kernel) -> bool,
-    ) {
-        if let Some(mut set) = self.prepare(family, unmade, variant, make) {
-            for kernel in set.kernels().into_iter().filter(|&kernel| wanted(kernel)) {
-                self.keep(&mut set, kernel, variant);
-            }
+    /// Makes the fields of a kernel, times it, and keeps the record.
+    pub fn all(&mut self, case: &BenchCase, tuning: Tuning) {
+        if let Some(mut prepared) = self.prepare(case, tuning) {
+            self.keep(&mut prepared, tuning);
         }
     }
 

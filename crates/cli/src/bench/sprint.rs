@@ -2,28 +2,32 @@
 //! `lanefield_lab::sprint`.
 
 use clap::Args;
+use lanefield::backend::opencl::Tuning;
+use lanefield::kernel::blas::AXPY;
+use lanefield::kernel::reduce::NORM2;
+use lanefield::kernel::{Geometry, Kernel, clover};
 use lanefield::reference::field::Spinors;
-use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{AcceleratorThreads, Extents, Lattice, LegOrder, Parity, Sites};
-use lanefield::verify::KernelBuild;
-use lanefield_lab::kernels::{BlasKernel, BlasKernels, CloverKernel, CloverKernels, StencilSetup};
+use lanefield::reference::layout::{AcceleratorThreads, Extents, Parity, Sites};
+use lanefield::reference::real::Precision;
 use lanefield_lab::sprint::{LATTICES, Stage, StageSetup, stages};
-use lanefield_lab::{Family, FieldFacts, Timed, Variant};
+use lanefield_lab::{BenchCase, KernelRecord, Timed};
 use serde::Serialize;
 
-use super::arguments::{LayoutArgs, PlaceArgs, StoredPrecision, TimedTask, TimingArgs, in_precision, run_on};
+use super::arguments::{LayoutArgs, PlaceArgs, TimedTask, TimingArgs, run_on};
 use super::runner::Runner;
 use super::table::{Report, Row};
 use crate::Outcome;
+use crate::args::of_storage;
 use crate::output::{print, print_json};
 
-/// EOClover, EOCloverDag, OEClover and OECloverDag through the changes of a study on AMD's GPUs, and the vector operations beside them.
+/// The clover kernels (eo_clover, oe_clover and their conjugates) through the changes of a study on AMD's GPUs, with axpy and norm2 beside them.
 ///
-/// The stages: the hop added up in local memory, then in registers; its legs reordered, which changes bits; launch bounds: kernels built for
-/// groups of one size, and, where the device's compiler can be told, at most 128 registers (NVIDIA's); neighbours' spinors in local memory, in groups
-/// of 512 work-items, or as many as that holds; neighbouring sites in neighbouring work-items; relaxed arithmetic, whose bits are no one's, to see what
-/// the bits cost; accesses past the caches; sites visited in blocks, and sites stored in subdomains, by their numbers in x, y and z; and what
-/// Lanefield does where nobody chooses. The vector operations are timed in each order of sites. The CPU reference has the orders of the legs alone.
+/// The stages: the hop accumulated in local memory, then in registers; its legs reordered, which changes bits; launch bounds: kernels built for
+/// one work-group size, and, where the device's compiler takes a limit (NVIDIA's), at most 128 registers; neighbours' spinors in local memory, in
+/// work-groups of 512 work-items, or as many as local memory allows; neighbouring sites in neighbouring work-items; relaxed arithmetic, whose bits
+/// are not the reference's, to measure what the bits cost; accesses past the caches; sites visited in blocks, and sites stored in subdomains, by
+/// their numbers in x, y and z; and Lanefield's defaults. axpy and norm2 are timed in each order of sites. The CPU reference has only the orders of
+/// the legs.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield bench sprint --lattice 4.4.4.8 --samples 3")]
@@ -32,11 +36,11 @@ pub struct Sprint {
     #[arg(long, value_name = "X.Y.Z.T,…", value_delimiter = ',')]
     lattice: Vec<Extents>,
     /// Precision of fields
-    #[arg(long, value_name = "PRECISION", default_value = "f32")]
-    precision: StoredPrecision,
+    #[arg(long, value_name = "PRECISION", default_value = "f32", value_parser = of_storage())]
+    precision: Precision,
     #[command(flatten)]
     layout: LayoutArgs,
-    /// Outer sites a work-group on an OpenCL device
+    /// Outer sites per work-group on an OpenCL device
     #[arg(long, value_name = "N", default_value_t)]
     accelerator_threads: AcceleratorThreads,
     #[command(flatten)]
@@ -58,7 +62,7 @@ struct Study {
 #[derive(Serialize)]
 struct Fastest {
     lattice: [usize; 4],
-    kernel: String,
+    kernel: &'static str,
     /// Its name.
     stage: String,
     /// How much faster it is than the first stage.
@@ -79,48 +83,60 @@ impl Sprint {
     }
 
     /// Times all on one lattice. Clover kernels go through the stages of one order of sites on the same fields.
-    fn lattice<R: Vectors, B: Timed>(&self, runner: &mut Runner<'_, B>, extents: Extents) -> anyhow::Result<()> {
-        let lattice = self.layout.lattice::<R, B>(runner.backend, extents)?;
-        let setup = StencilSetup { lattice, links: self.layout.links, legs: LegOrder::DEFAULT, spinors: 1 };
-        let default = Variant { threads: B::HAS_VARIANTS.then_some(self.accelerator_threads), ..Variant::default() };
-        let unmade = FieldFacts::unmade::<R>(extents, 1).with_links(self.layout.links, setup.legs);
+    fn lattice<B: Timed>(&self, runner: &mut Runner<'_, B>, extents: Extents) -> anyhow::Result<()> {
+        let case = |kernel| self.layout.case(BenchCase::usual(kernel, extents), self.precision);
+        let lattice = case(&clover::EO_CLOVER).lattice(runner.backend)?;
+        let info = runner.backend.opencl().map(|device| device.context().info());
+        // In whole accesses.
+        let spinor = self.precision.device_bytes(Spinors::WORDS).next_multiple_of(16);
         let stage_setup = StageSetup {
             threads: self.accelerator_threads,
             outer: lattice.outer_extents(Sites::Parity(Parity::Even)),
-            variants: B::HAS_VARIANTS,
-            bounds: runner.backend.limits_registers(),
+            variants: info.is_some(),
+            bounds: info.is_some_and(|info| info.limits_registers()),
             lanes: lattice.nsimd(),
-            // In whole accesses.
-            most_work_items: runner.backend.most_work_items_with(R::device_bytes(Spinors::WORDS).next_multiple_of(16)),
+            most_work_items: info
+                .map_or(1, |info| info.max_work_group_size.min(info.local_memory_bytes as usize / spinor)),
         };
+        let accelerator_threads = info.map(|_| self.accelerator_threads);
+        let default = Tuning { accelerator_threads, ..Tuning::OPEN };
         let stages = stages(stage_setup)?;
-        let order_of = |stage: &Stage| stage.variant.build.site_order;
+        let order_of = |stage: &Stage| stage.tuning.site_order;
         for stages in stages.chunk_by(|a, b| order_of(a) == order_of(b)) {
-            let order = stages.first().and_then(order_of);
-            let laid_out = Variant { build: KernelBuild { site_order: order, ..KernelBuild::default() }, ..default };
-            let make = |backend: &B| CloverKernels::<B, R>::new(backend, setup);
-            if let Some(mut clover) = runner.prepare(Family::Clover, unmade.clone(), &laid_out, make) {
-                for stage in stages {
-                    clover.set_legs(stage.legs);
-                    for kernel in CloverKernel::AFTER_HOP {
-                        runner.keep_stage(&mut clover, kernel, stage);
-                    }
+            let site_order = stages.first().and_then(order_of);
+            let laid_out = Tuning { site_order, ..default };
+            // One kernel's fields at a time; the records stage by stage.
+            let mut records: Vec<Vec<KernelRecord>> = vec![Vec::new(); stages.len()];
+            for kernel in clover_kernels() {
+                let Some(mut prepared) = runner.prepare(&case(kernel), laid_out) else { continue };
+                for (stage, records) in stages.iter().zip(&mut records) {
+                    records.push(runner.time_stage(&mut prepared, stage));
                 }
             }
-            if order.is_some() {
-                self.vector_operations::<R, B>(runner, lattice, &laid_out);
+            records.into_iter().flatten().for_each(|record| runner.push(record));
+            if site_order.is_some() {
+                vector_operations(runner, case, laid_out);
             }
         }
-        self.vector_operations::<R, B>(runner, lattice, &default);
+        vector_operations(runner, case, default);
         Ok(())
     }
+}
 
-    /// Times axpy and norm2, which know no subdomains but read the same memory.
-    fn vector_operations<R: Vectors, B: Timed>(&self, runner: &mut Runner<'_, B>, lattice: Lattice, variant: &Variant) {
-        let unmade = FieldFacts::unmade::<R>(lattice.extents(), 1);
-        let make = |backend: &B| BlasKernels::<B, R>::new(backend, lattice, 1);
-        let wanted = |kernel| matches!(kernel, BlasKernel::Axpy | BlasKernel::Norm2);
-        runner.some(Family::Blas, unmade, variant, make, wanted);
+/// The clover kernels of one spinor per site that go on from a hop.
+fn clover_kernels() -> impl Iterator<Item = &'static Kernel> {
+    let after_hop = |kernel: &&Kernel| matches!(kernel.geometry, Geometry::Stencil { accumulates: true, .. });
+    clover::KERNELS.iter().copied().filter(after_hop).filter(|kernel| kernel.takes_parts(1) && kernel.usual_parts == 1)
+}
+
+/// Times axpy and norm2, which know no subdomains but read the same memory.
+fn vector_operations<B: Timed>(
+    runner: &mut Runner<'_, B>,
+    case: impl Fn(&'static Kernel) -> BenchCase,
+    tuning: Tuning,
+) {
+    for kernel in [&AXPY, &NORM2] {
+        runner.all(&case(kernel), tuning);
     }
 }
 
@@ -132,7 +148,7 @@ impl TimedTask for Sprint {
         let mut records = Vec::new();
         for &extents in &lattices {
             let mut runner = Runner::new(backend, self.timing.sampling(extents));
-            in_precision!(self.precision, R => self.lattice::<R, B>(&mut runner, extents))?;
+            self.lattice(&mut runner, extents)?;
             records.extend(runner.finish());
         }
         let study = Study::new(Report::new(backend, self.timing.samples, records)?.of_kind("bench sprint"));
@@ -147,13 +163,15 @@ impl TimedTask for Sprint {
 impl Study {
     fn new(report: Report) -> Self {
         let mut fastest: Vec<Fastest> = Vec::new();
-        for first in report.rows.iter().filter(|row| row.record.family == Family::Clover) {
-            let (lattice, kernel) = (first.record.fields.lattice, &first.record.kernel);
-            if fastest.iter().any(|known| (known.lattice, &known.kernel) == (lattice, kernel)) {
+        for first in report.rows.iter().filter(|row| row.record.family == clover::EO_CLOVER.family) {
+            let (lattice, kernel) = (first.record.fields.lattice, first.record.kernel.name);
+            if fastest.iter().any(|known| (known.lattice, known.kernel) == (lattice, kernel)) {
                 continue;
             }
-            let stages =
-                report.rows.iter().filter(|row| row.record.fields.lattice == lattice && row.record.kernel == *kernel);
+            let stages = report
+                .rows
+                .iter()
+                .filter(|row| row.record.fields.lattice == lattice && row.record.kernel.name == kernel);
             // What has other bits is no way to run it.
             let timed = stages
                 .filter(|row| row.record.bit_true)
@@ -161,7 +179,7 @@ impl Study {
             let best = timed.min_by(|(a, _), (b, _)| a.total_cmp(b));
             if let (Some((least, stage)), Some(seconds)) = (best, first.record.seconds) {
                 let (stage, times_the_first) = (stage.clone(), seconds.median / least);
-                fastest.push(Fastest { lattice, kernel: kernel.clone(), stage, times_the_first });
+                fastest.push(Fastest { lattice, kernel, stage, times_the_first });
             }
         }
         Self { report, fastest }

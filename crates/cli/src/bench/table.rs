@@ -2,8 +2,9 @@
 
 use anyhow::bail;
 use comfy_table::{CellAlignment, TableComponent};
+use lanefield::kernel::Ceiling;
 use lanefield::reference::layout::Extents;
-use lanefield_lab::{Ceiling, KernelRecord, Timed};
+use lanefield_lab::{KernelRecord, Timed};
 use serde::Serialize;
 
 use crate::output::{facts, table};
@@ -93,7 +94,7 @@ impl Row {
         };
         let share = self.share_of_ceiling.map(|share| format!("{:.1}% of {ceiling}", 100.0 * share));
         [
-            record.kernel.clone(),
+            record.kernel.name.to_owned(),
             self.variant(common),
             number(record.seconds.map(|spread| spread.median * 1e6)),
             spread.unwrap_or_else(|| "failed".to_owned()),
@@ -119,7 +120,7 @@ impl Report {
         let ceilings = Ceilings::measure(backend, &records)?;
         Ok(Self {
             kind: "bench",
-            device: backend.device(),
+            device: backend.describe(),
             samples,
             copy_gb_per_second: ceilings.copy / 1e9,
             read_gb_per_second: ceilings.read.map(|read| read / 1e9),

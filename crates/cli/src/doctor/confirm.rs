@@ -2,18 +2,17 @@
 
 use std::path::Path;
 
-use lanefield::backend::opencl::{Context, Mapping};
+use lanefield::backend::opencl::{Context, Mapping, Tuning};
 use lanefield::reference::layout::AcceleratorThreads;
-use lanefield_lab::Variant;
 use lanefield_lab::doctor::{Described, Description, Finding, Machine, Observation, Remedy, beside};
 
-/// The variant with a change made; `None` where the change is one of the source.
-pub fn changed(variant: Variant, remedy: Remedy) -> Option<Variant> {
-    let mut changed = variant;
+/// The tuning with a change made; `None` where the change is one of the source.
+pub fn changed(tuning: Tuning, remedy: Remedy) -> Option<Tuning> {
+    let mut changed = tuning;
     match remedy {
-        Remedy::GroupSize(threads) => changed.threads = Some(AcceleratorThreads::new(threads).ok()?),
-        Remedy::AllRegisters => changed.build.tuning.most_registers = Some(0),
-        Remedy::LaneFast => changed.build.tuning.mapping = Some(Mapping::LaneFast),
+        Remedy::GroupSize(threads) => changed.accelerator_threads = Some(AcceleratorThreads::new(threads).ok()?),
+        Remedy::AllRegisters => changed.max_registers = Some(0),
+        Remedy::LaneFast => changed.mapping = Some(Mapping::LaneFast),
         Remedy::Groups(_) | Remedy::KeepOnDevice | Remedy::KeepBuffers | Remedy::OneLaunch | Remedy::Source => {
             return None;
         }

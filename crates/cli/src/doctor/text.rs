@@ -4,34 +4,34 @@ use std::fmt::Write as _;
 
 use lanefield_lab::doctor::Finding;
 
-use super::{Patient, Report};
+use super::{Examined, Report};
 use crate::output::facts;
 
 /// All of it.
 pub fn text(report: &Report) -> String {
     let device = &report.device;
-    let patients = report.patients.iter().map(patient);
+    let kernels = report.kernels.iter().map(examined);
     if device.copy_bandwidth.is_nan() {
         // A timeline alone: nothing was measured on the device.
         return std::iter::once(facts([("device", device.name.clone())]))
-            .chain(patients)
+            .chain(kernels)
             .collect::<Vec<_>>()
             .join("\n\n");
     }
-    let stands_for = if device.stands_for_gpu { ": judged as a GPU, whatever time it takes here" } else { "" };
+    let stands_for = if device.stands_for_gpu { ": judged as a GPU, whatever the time here" } else { "" };
     let heading = facts([
         ("device", device.name.clone()),
         ("wavefront", format!("{} work-items, {} compute units{stands_for}", device.wavefront, device.units)),
         ("copy bandwidth", format!("{:.1} GB/s", device.copy_bandwidth / 1e9)),
         ("empty kernel", format!("{:.1} µs", 1e6 * device.launch)),
     ]);
-    std::iter::once(heading).chain(patients).collect::<Vec<_>>().join("\n\n")
+    std::iter::once(heading).chain(kernels).collect::<Vec<_>>().join("\n\n")
 }
 
-fn patient(patient: &Patient) -> String {
-    let mut text = patient.subject.clone();
-    if patient.observation.passes.is_empty() {
-        let timeline = &patient.observation.timeline;
+fn examined(kernel: &Examined) -> String {
+    let mut text = kernel.subject.clone();
+    if kernel.observation.passes.is_empty() {
+        let timeline = &kernel.observation.timeline;
         let launches = timeline.launches;
         let _ = write!(
             text,
@@ -40,23 +40,23 @@ fn patient(patient: &Patient) -> String {
             1e3 * timeline.kernels
         );
     } else {
-        let (rate, share) = (patient.gb_per_second, 100.0 * patient.share_of_copy);
-        let _ = write!(text, "\n  {:.1} µs, {rate:.1} GB/s, {share:.0}% of copy", 1e6 * patient.kernel_seconds);
+        let (rate, share) = (kernel.gb_per_second, 100.0 * kernel.share_of_copy);
+        let _ = write!(text, "\n  {:.1} µs, {rate:.1} GB/s, {share:.0}% of copy", 1e6 * kernel.kernel_seconds);
     }
-    if let Some(estimated) = patient.estimated_seconds {
+    if let Some(estimated) = kernel.estimated_seconds {
         let _ = write!(text, "; by the estimate {:.1} µs", 1e6 * estimated);
     }
-    for pass in &patient.observation.passes {
+    for pass in &kernel.observation.passes {
         let mut what = format!("{} work-items in groups of {}", pass.work_items, pass.group);
         if let Some(registers) = pass.code.registers {
             let _ = write!(what, ", {registers} registers");
         }
         let _ = write!(text, "\n  {}: {what}, {:.1} µs", pass.kernel, 1e6 * pass.seconds.median);
     }
-    if patient.findings.is_empty() {
+    if kernel.findings.is_empty() {
         text += "\n  no finding";
     }
-    for (number, finding) in patient.findings.iter().enumerate() {
+    for (number, finding) in kernel.findings.iter().enumerate() {
         let _ = write!(text, "\n{}", entry(number + 1, finding));
     }
     text

@@ -55,7 +55,7 @@ fn verdict<T>(report: &Report<T>) -> Option<(&'static str, String)> {
     let (rate, ratio) = (report.rate_per_second, report.rate_per_second / want);
     Some((
         "verdict",
-        format!("{word}: {} wanted, {} {counted} can be had, {} times", a_second(want), a_second(rate), times(ratio)),
+        format!("{word}: {} wanted, {} {counted} possible, {} times", a_second(want), a_second(rate), times(ratio)),
     ))
 }
 
@@ -95,7 +95,8 @@ pub fn kernel(report: &Report<OfKernel>) -> String {
     let of = &report.estimate;
     let lattice = of.lattice.map(|extent| extent.to_string()).join(".");
     let spinors = if of.spinors == 1 { String::new() } else { format!(", ×{}", of.spinors) };
-    let fields = format!("{}, {} reals a link{spinors}, {}", of.precision, of.link_reals, of.onto);
+    let links = if of.kernel.reads_links() { format!(", reconstruct {}", of.link_reals) } else { String::new() };
+    let fields = format!("{}{links}{spinors}, {}", of.precision, of.onto);
     let heading = facts([
         of_machine(report),
         ("kernel", format!("{}, {fields}, on {lattice}", of.kernel)),
@@ -129,8 +130,8 @@ pub fn workload(report: &Report<OfWorkload>) -> String {
     if !workload.name.is_empty() {
         known.push(("workload", workload.name.clone()));
     }
-    known.push(("lines from memory", format!("{:.1} a wavefront", of.lines)));
-    known.push(("fetches", format!("{:.1} a lane", of.fetches)));
+    known.push(("lines from memory", format!("{:.1} per wavefront", of.lines)));
+    known.push(("fetches", format!("{:.1} per lane", of.fetches)));
     let mut end = vec![
         ("binds", of.prediction.binds.to_string()),
         ("wavefronts", a_second(of.wavefronts_per_second)),

@@ -15,7 +15,9 @@ const THREADS: usize = 8;
 pub fn report(args: &Occupancy) -> anyhow::Result<Report> {
     let architectures = args.architectures()?;
     if architectures.is_empty() {
-        bail!("of what? Give --arch with --vgprs (or --registers) and --group, or --kernel");
+        bail!(
+            "nothing to compute the occupancy of: give --arch with --vgprs (or --registers) and --group, or --kernel"
+        );
     }
     let Some(registers) = args.vgprs else {
         bail!(

@@ -3,32 +3,28 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context as _, bail};
-use lanefield::backend::Backend as _;
-use lanefield::backend::opencl::{OfflineDevice, ProductKernel, StoredPrecision};
+use lanefield::backend::Memory as _;
+use lanefield::backend::opencl::OfflineDevice;
+use lanefield::kernel::Kernel;
 use lanefield_lab::code::{Clang, Subject, Surveyed, code_of, survey};
 use lanefield_lab::occupancy::{Architecture, Vendor};
 
 use lanefield::reference::layout::LaneChoice;
+use lanefield::reference::real::Precision;
 
 use super::Occupancy;
 use super::by_hand::{entry, swept};
 use super::table::{Entry, KernelEntry, Report};
 use crate::args::{AnyBackend, BackendArgs};
 use crate::bench::progress_bar;
+use crate::kernels::wanted;
 
 /// The occupancy of the kernels that were asked for.
 pub fn report(args: &Occupancy) -> anyhow::Result<Report> {
     if args.vgprs.is_some() || args.group.is_some() {
-        bail!("--vgprs and --group are for numbers by hand; those of --kernel are counted: leave them out");
+        bail!("--vgprs and --group are for numbers given by hand; those of --kernel are counted: leave them out");
     }
-    let mut kernels = Vec::new();
-    for word in &args.kernel {
-        for kernel in ProductKernel::named(word).map_err(anyhow::Error::msg)? {
-            if !kernels.contains(&kernel) {
-                kernels.push(kernel);
-            }
-        }
-    }
+    let kernels = wanted(&args.kernel, Kernel::is_launched, "is a part of sums, and not launched by itself")?;
     match args.arch.is_empty() {
         true => on_device(args, &kernels),
         false => offline(args, &kernels),
@@ -36,19 +32,19 @@ pub fn report(args: &Occupancy) -> anyhow::Result<Report> {
 }
 
 /// All combinations that a kernel takes, of link formats only where it reads links.
-fn offline(args: &Occupancy, kernels: &[ProductKernel]) -> anyhow::Result<Report> {
+fn offline(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Report> {
     let architectures = args.architectures()?;
     if let Some(other) = architectures.iter().find(|architecture| architecture.vendor != Vendor::Amd) {
         bail!(
-            "kernels are compiled offline for AMD's GPUs alone, not for {}: leave --arch out to build on the device in use, or give registers by hand",
+            "kernels are compiled offline only for AMD GPUs, not for {}: leave --arch out to build on the device in use, or give registers by hand",
             other.name
         );
     }
-    let precisions = if args.precision.is_empty() { &StoredPrecision::ALL[..] } else { &args.precision };
+    let precisions = if args.precision.is_empty() { &Precision::ALL[..] } else { &args.precision };
     let mut subjects = Vec::new();
     for architecture in &architectures {
         let mut device = OfflineDevice::amd(architecture.name, args.lattice);
-        device.threads = args.accelerator_threads;
+        device.tuning = args.tuning.tuning();
         if args.lanes != LaneChoice::Auto {
             device.lanes = args.lanes;
         }
@@ -65,7 +61,7 @@ fn offline(args: &Occupancy, kernels: &[ProductKernel]) -> anyhow::Result<Report
         }
     }
     if subjects.is_empty() {
-        bail!("none of these kernels is built for fields of these precisions");
+        bail!("none of these kernels takes fields of these precisions; see `lanefield verify --list`");
     }
     let clang = Clang::find()?;
     eprintln!("compiling with {}", clang.version());
@@ -87,13 +83,8 @@ fn offline(args: &Occupancy, kernels: &[ProductKernel]) -> anyhow::Result<Report
     Ok(Report::new(entries, sweeps))
 }
 
-fn on_device(args: &Occupancy, kernels: &[ProductKernel]) -> anyhow::Result<Report> {
-    let place = BackendArgs {
-        device: args.device.clone(),
-        threads: None,
-        accelerator_threads: args.accelerator_threads,
-        lanes: args.lanes,
-    };
+fn on_device(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Report> {
+    let place = BackendArgs { tuning: args.tuning, ..BackendArgs::new(args.device.clone(), None, args.lanes) };
     let AnyBackend::OpenCl(device) = place.open()? else {
         bail!(
             "the CPU reference has no compute units with waves: name an OpenCL device, or give --arch to compile offline"
@@ -102,25 +93,18 @@ fn on_device(args: &Occupancy, kernels: &[ProductKernel]) -> anyhow::Result<Repo
     let info = device.context().info();
     let architecture = Architecture::find(&info.architecture, None).ok();
     let lanes = device.lanes(args.lanes);
-    let precisions = if args.precision.is_empty() { &[StoredPrecision::F32][..] } else { &args.precision };
+    let precisions = if args.precision.is_empty() { &[Precision::F32][..] } else { &args.precision };
     let (mut entries, mut sweeps, mut told) = (Vec::new(), Vec::new(), Vec::new());
     for &kernel in kernels {
         for &precision in precisions.iter().filter(|&&precision| kernel.takes(precision)) {
             let links = if kernel.reads_links() { &args.links[..] } else { &args.links[..1] };
             for &format in links {
                 let (built, nsimd) = device.planned_kernel(kernel, (precision, format), (args.lattice, lanes))?;
-                let code = code_of(device.context(), built.file, &built.source, &built.options, built.kernel)?;
+                let code = code_of(device.context(), &built.file, &built.source, &built.options, built.kernel)?;
                 let links = kernel.reads_links().then_some(format.reals());
                 let demand = code.demand(built.group_size(), built.local_bytes);
-                let known = KernelEntry {
-                    kernel: kernel.name(),
-                    family: kernel.family(),
-                    precision,
-                    links,
-                    nsimd,
-                    built,
-                    code,
-                };
+                let known =
+                    KernelEntry { kernel: kernel.name, family: kernel.family, precision, links, nsimd, built, code };
                 match (architecture, demand) {
                     (Some(architecture), Some(demand)) => {
                         sweeps.extend(swept(args, architecture, demand, nsimd)?);

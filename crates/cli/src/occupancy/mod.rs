@@ -7,20 +7,23 @@ mod table;
 mod words;
 
 use clap::Args;
-use lanefield::backend::opencl::StoredPrecision;
 use lanefield::backend::select::DeviceChoice;
-use lanefield::reference::layout::{AcceleratorThreads, Extents, LaneChoice};
+use lanefield::reference::layout::{Extents, LaneChoice};
 use lanefield::reference::links::LinkFormat;
+use lanefield::reference::real::Precision;
 use lanefield_lab::occupancy::{Architecture, SweptQuantity};
 
 use super::Outcome;
+use super::args::of_storage;
+use super::kernels::word;
 use super::output::{print, print_json};
+use super::tuning::TuningArgs;
 
-/// Tells how many waves of a kernel a compute unit holds at once, which resource binds, and what the next step up would need.
+/// Compute how many waves of a kernel a compute unit holds at once, which resource limits them, and what the next step up would need.
 ///
-/// By hand: give --arch and what a kernel takes. Of a kernel of the library: --kernel with --arch compiles it with clang for a GPU of AMD's, without
-/// a GPU or ROCm (LANEFIELD_CLANG names another clang); without --arch it is built on the device in use, whose driver may tell its registers.
-/// For gfx908 and gfx90a the simplified formulas of the EmPRiSM report are shown beside the rules of the hardware. Instructions are counted as they
+/// By hand: give --arch and what a kernel takes. For kernels of the library: --kernel with --arch compiles them with clang for an AMD GPU, without
+/// a GPU or ROCm (LANEFIELD_CLANG names another clang); without --arch they are built on the device in use, whose driver may report their registers.
+/// For gfx908 and gfx90a, the simplified formulas of the EmPRiSM report are shown beside the rules of the hardware. Instructions are counted as they
 /// stand in the code: those of a loop once.
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -52,21 +55,24 @@ pub struct Occupancy {
     /// Work-items of a group [default: 8 lanes times 8 sites]
     #[arg(long, value_name = "N")]
     group: Option<usize>,
-    /// Kernels of the library: all, a family or single ones, also as EOClover, OEClover (clover-eo, clover-oe) and domain-wall-hop (hop_many)
-    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',')]
+    /// Kernels of the library: all, a family or a kernel
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = word)]
     kernel: Vec<String>,
-    /// Precisions of fields: f32, f64, 16-bit [default: all, on a device f32]
-    #[arg(long, value_name = "PRECISION,…", value_delimiter = ',')]
-    precision: Vec<StoredPrecision>,
-    /// Reals stored a link
-    #[arg(long, value_name = "REALS,…", value_delimiter = ',', default_value = "18")]
+    /// Precisions of fields [default: all, on a device f32]
+    #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', value_parser = of_storage())]
+    precision: Vec<Precision>,
+    /// Reals stored per link: 18, 12 or 8
+    #[arg(
+        long = "reconstruct",
+        visible_alias = "links",
+        value_name = "REALS,…",
+        value_delimiter = ',',
+        default_value = "18"
+    )]
     links: Vec<LinkFormat>,
     /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto (the largest up to 128 that fits the lattice)
     #[arg(long, value_name = "BYTES|auto", default_value_t)]
     lanes: LaneChoice,
-    /// Outer sites a group [default: what was tuned, else 8]
-    #[arg(long, value_name = "N")]
-    accelerator_threads: Option<AcceleratorThreads>,
     /// Extents X.Y.Z.T, on which some choices depend
     #[arg(long, value_name = "X.Y.Z.T", default_value = "16.16.16.32")]
     lattice: Extents,
@@ -79,6 +85,8 @@ pub struct Occupancy {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    tuning: TuningArgs,
 }
 
 /// What is varied, and its values.
@@ -90,9 +98,11 @@ struct Sweep {
 
 fn read_sweep(text: &str) -> Result<Sweep, String> {
     let (quantity, values) = text.split_once('=').ok_or_else(|| {
-        format!("'{text}' is no sweep: say what is varied and its values, as in accelerator_threads=2,4,8")
+        format!("invalid sweep '{text}': expected what is varied and its values, as in accelerator_threads=2,4,8")
     })?;
-    let number = |text: &str| text.trim().parse().map_err(|_| format!("'{text}' is no number of {quantity}"));
+    let number = |text: &str| {
+        text.trim().parse().map_err(|_| format!("invalid value '{text}' of {quantity}: expected a whole number"))
+    };
     Ok(Sweep { quantity: quantity.parse()?, values: values.split(',').map(number).collect::<Result<_, _>>()? })
 }
 

@@ -1,7 +1,8 @@
 //! What was found, as tables and as JSON.
 
 use comfy_table::{CellAlignment, Table, TableComponent};
-use lanefield::backend::opencl::{OfflineKernel, StoredPrecision};
+use lanefield::backend::opencl::OfflineKernel;
+use lanefield::reference::real::Precision;
 use lanefield_lab::code::CodeFacts;
 use lanefield_lab::occupancy::emprism::{DIFFERENCES, Simplified};
 use lanefield_lab::occupancy::{Architecture, Demand, Occupancy, Resource, Swept, SweptQuantity};
@@ -48,7 +49,7 @@ pub struct KernelEntry {
     /// Those that it belongs to.
     pub family: &'static str,
     /// How its fields are stored.
-    pub precision: StoredPrecision,
+    pub precision: Precision,
     /// Reals of a link; null where it reads none.
     pub links: Option<usize>,
     /// Lanes of an outer site.
@@ -192,19 +193,19 @@ impl Entry {
         if demand.accumulation > 0 {
             taken += &format!(" and {} AGPRs", demand.accumulation);
         }
-        taken += &format!(" a work-item ({} allocated)", found.allocated_registers);
+        taken += &format!(" per work-item ({} allocated)", found.allocated_registers);
         if architecture.scalar.is_some() {
-            taken += &format!(", {} SGPRs a wave", demand.scalar);
+            taken += &format!(", {} SGPRs per wave", demand.scalar);
         }
         let memory = Resource::LocalMemory.name(architecture);
         let mut known = vec![
             ("GPU", format!("{} ({})", architecture.name, architecture.product)),
             ("takes", taken),
-            (memory, format!("{} bytes a group ({} allocated)", demand.local, found.allocated_local)),
+            (memory, format!("{} bytes per group ({} allocated)", demand.local, found.allocated_local)),
             (
                 "group",
                 format!(
-                    "{} work-items: {waves} a group {}, of {} lanes, {} of them filled",
+                    "{} work-items: {waves} per group {}, of {} lanes, {} of them filled",
                     demand.group,
                     found.waves_a_group,
                     architecture.wave,
@@ -213,9 +214,9 @@ impl Entry {
             ),
             (
                 "occupancy",
-                format!("{}: {} of {} {waves} a {unit}", percent(found.share), found.waves, found.most_waves),
+                format!("{}: {} of {} {waves} per {unit}", percent(found.share), found.waves, found.most_waves),
             ),
-            ("groups", format!("{} a {unit}", found.groups)),
+            ("groups", format!("{} per {unit}", found.groups)),
             ("binding", names(&found.binding, architecture)),
             ("groups by resource", wrapped(&limits.collect::<Vec<_>>().join(", "))),
         ];
@@ -246,7 +247,7 @@ impl KernelEntry {
     }
 
     fn heading(&self) -> String {
-        let links = self.links.map_or(String::new(), |links| format!(", {links}-real links"));
+        let links = self.links.map_or(String::new(), |links| format!(", reconstruct {links}"));
         let [x, y, z] = self.built.group;
         format!("{} {}{links}, {} lanes, group {x} × {y} × {z}", self.kernel, self.precision, self.nsimd)
     }
@@ -261,7 +262,7 @@ impl KernelEntry {
         if !spilled.is_empty() {
             known.push(("spilled", spilled.join(", ")));
         }
-        known.extend(code.private_bytes.map(|bytes| ("private memory", format!("{bytes} bytes a work-item"))));
+        known.extend(code.private_bytes.map(|bytes| ("private memory", format!("{bytes} bytes per work-item"))));
         known.extend(code.code_bytes.map(|bytes| ("code", format!("{bytes} bytes"))));
         known.extend(code.counts.as_ref().map(|counts| ("instructions", counts_in_words(counts))));
         known.extend(code.unknown.clone().map(|unknown| ("not known", unknown)));
@@ -270,7 +271,7 @@ impl KernelEntry {
 
     fn text(&self) -> String {
         let local = self.code.local_bytes.map(|bytes| bytes + self.built.local_bytes);
-        let local = local.map(|bytes| ("local memory", format!("{bytes} bytes a group")));
+        let local = local.map(|bytes| ("local memory", format!("{bytes} bytes per group")));
         format!("{}\n{}", self.heading(), facts(local.into_iter().chain(self.facts())))
     }
 }
@@ -281,7 +282,7 @@ impl SweepReport {
         let value = self.quantity.to_string();
         // The full name stands above the table.
         let short = value.rsplit('_').next().unwrap_or(&value);
-        let header = [short, "group", "of a wave", "waves a group", "groups", "waves", "occ.", "items"];
+        let header = [short, "group", "of a wave", "waves per group", "groups", "waves", "occ.", "items"];
         let header = [header.as_slice(), &["binds", "next step"]].concat();
         let header: [&str; 10] = header.try_into().unwrap_or([""; 10]);
         let mut lines = plain(header, 0);

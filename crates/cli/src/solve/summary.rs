@@ -1,18 +1,19 @@
 //! What `lanefield solve` says at its end: a table for people, JSON for programs.
 
+use lanefield::operator::AnyModel;
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::Lattice;
 use lanefield::solver::{SolveError, SolveReport, SolvedColumn};
 use serde::Serialize;
 
-use super::super::operator::AnyModel;
+use super::super::operator::json_of;
 use super::super::output::{bits, facts, print, print_json, with_bits};
 use super::{How, Solve, preconditioning_name};
 
-/// One column, as JSON.
+/// One right-hand side, as JSON.
 #[derive(Serialize)]
-struct ColumnSummary {
+struct RhsSummary {
     iterations: usize,
     /// The last |r|² of the history.
     residual: Option<f64>,
@@ -27,18 +28,18 @@ struct ColumnSummary {
 pub struct Summary {
     /// What it ran on.
     device: String,
-    /// `wilson`, `clover`, `dwf`, `mobius`, `laplace`.
+    /// Its name.
     operator: &'static str,
     /// Its parameters beside those of the hop, by name.
     parameters: serde_json::Value,
     /// The same in words.
     #[serde(skip)]
     description: String,
-    /// `cg`, `mixed-f32`, `mixed-16bit`, `bicgstab`.
+    /// `cg`, `mixed-f32`, `mixed-half`, `bicgstab`.
     solver: String,
     #[serde(skip)]
     solver_description: String,
-    /// The iteration of the checkpoint that it went on from.
+    /// The iteration of the checkpoint from which it resumed.
     pub resumed_from: Option<usize>,
     /// Lines of the record that were the same; null where none was compared with.
     pub compared_with_record: Option<usize>,
@@ -50,8 +51,8 @@ pub struct Summary {
     virtual_nodes: [usize; 4],
     /// f32 or f64.
     precision: &'static str,
-    /// Reals stored a link.
-    links: usize,
+    /// Reals stored per link.
+    reconstruct: usize,
     /// The order in which the hop adds its legs.
     legs: String,
     /// Boundary phases in x,y,z,t.
@@ -76,13 +77,13 @@ pub struct Summary {
     /// |η − Mψ| / |η| on all sites, in f64.
     solution_residual: Option<f64>,
     /// Each right-hand side; empty where the solver did not converge. What stands above is the first one's.
-    columns: Vec<ColumnSummary>,
+    rhs: Vec<RhsSummary>,
     /// Wall time of the recurrence in this run.
     seconds: Option<f64>,
     gflop_per_second: Option<f64>,
     /// With each kernel's inputs and outputs counted once, in 10⁹ bytes.
     gb_per_second: Option<f64>,
-    /// Copy bandwidth measured in this run, read plus written.
+    /// Copy bandwidth measured in this run, read plus written; null without `--bandwidth`.
     copy_gb_per_second: Option<f64>,
     /// The ratio of the two; above 1 where fields stay in a cache.
     share_of_copy_bandwidth: Option<f64>,
@@ -101,7 +102,7 @@ impl Summary {
         Self {
             device,
             operator: model.name(),
-            parameters: model.parameters(),
+            parameters: json_of(&model),
             description: model.describe(),
             solver: command.solver.name(),
             solver_description: command.solver.describe(R::NAME),
@@ -111,7 +112,7 @@ impl Summary {
             lane_bytes: lattice.width().bytes(),
             virtual_nodes: lattice.nodes().as_array(),
             precision: R::NAME,
-            links: hop.links.reals(),
+            reconstruct: hop.links.reals(),
             legs: hop.legs.to_string(),
             boundary: hop.boundary.to_string(),
             mass: model.mass(),
@@ -126,7 +127,7 @@ impl Summary {
             residual_bits: None,
             true_residual: None,
             solution_residual: None,
-            columns: Vec::new(),
+            rhs: Vec::new(),
             seconds: None,
             gflop_per_second: None,
             gb_per_second: None,
@@ -146,14 +147,14 @@ impl Summary {
         self.set_history(&report.info().history);
         self.true_residual = Some(report.columns[0].true_residual);
         self.solution_residual = Some(report.columns[0].solution_residual);
-        let column = |column: &SolvedColumn| ColumnSummary {
-            iterations: column.info.iterations,
-            residual: column.info.history.last().copied(),
-            residual_bits: column.info.history.last().copied().map(bits),
-            true_residual: column.true_residual,
-            solution_residual: column.solution_residual,
+        let summary = |rhs: &SolvedColumn| RhsSummary {
+            iterations: rhs.info.iterations,
+            residual: rhs.info.history.last().copied(),
+            residual_bits: rhs.info.history.last().copied().map(bits),
+            true_residual: rhs.true_residual,
+            solution_residual: rhs.solution_residual,
         };
-        self.columns = report.columns.iter().map(column).collect();
+        self.rhs = report.columns.iter().map(summary).collect();
         self.seconds = Some(report.seconds);
         // A source of zero is solved in no iteration, and has no rate; iterations before a checkpoint were not timed.
         if report.info().iterations > 0 && self.resumed_from.is_none() {
@@ -181,7 +182,7 @@ impl Summary {
         let preconditioned = if self.preconditioning == "none" { "not preconditioned" } else { self.preconditioning };
         let mut rows = vec![
             ("device", self.device.clone()),
-            ("operator", format!("{}, boundary {}, {} reals a link", self.description, self.boundary, self.links)),
+            ("operator", format!("{}, boundary {}, reconstruct {}", self.description, self.boundary, self.reconstruct)),
             (
                 "lattice",
                 format!("{}, {}-byte lanes cut {}", dots(self.lattice), self.lane_bytes, dots(self.virtual_nodes)),
@@ -191,10 +192,10 @@ impl Summary {
             ("iterations", format!("{}{}", self.iterations, if self.converged { "" } else { ", not converged" })),
         ];
         let mut row = |name, value: Option<String>| rows.extend(value.map(|value| (name, value)));
-        row("went on from", self.resumed_from.map(|iteration| format!("the checkpoint of iteration {iteration}")));
+        row("resumed from", self.resumed_from.map(|iteration| format!("the checkpoint of iteration {iteration}")));
         row("record", self.compared_with_record.map(|lines| format!("the same in all {lines} lines")));
-        let batch: Vec<String> = self.columns.iter().map(|column| column.iterations.to_string()).collect();
-        row("each column", (batch.len() > 1).then(|| format!("{} iterations", batch.join(", "))));
+        let batch: Vec<String> = self.rhs.iter().map(|rhs| rhs.iterations.to_string()).collect();
+        row("each right-hand side", (batch.len() > 1).then(|| format!("{} iterations", batch.join(", "))));
         row("last |r|²", self.residual.map(with_bits));
         row("true residual", self.true_residual.map(|r| format!("{r:.3e} of the system that was solved")));
         row("|η − Mψ| / |η|", self.solution_residual.map(|r| format!("{r:.3e}")));

@@ -1,0 +1,37 @@
+//! The words by which commands name kernels: all, a family, or a kernel (`lanefield::kernel::named`).
+
+use lanefield::kernel::{self, Kernel};
+
+/// Refuses a word that names no kernel.
+///
+/// # Errors
+/// The words there are.
+pub fn word(text: &str) -> Result<String, String> {
+    kernel::named(text).map(|_| text.to_owned())
+}
+
+/// The kernels that some words name, each once, as far as a command has something to say of them.
+///
+/// # Errors
+/// A word that names none of these: `why` says what they lack.
+pub fn wanted(
+    words: &[String],
+    is_wanted: impl Fn(&Kernel) -> bool,
+    why: &str,
+) -> anyhow::Result<Vec<&'static Kernel>> {
+    let mut kernels: Vec<&'static Kernel> = Vec::new();
+    for word in words {
+        let named = kernel::named(word).map_err(anyhow::Error::msg)?;
+        let of_word: Vec<_> = named.into_iter().filter(|kernel| is_wanted(kernel)).collect();
+        if of_word.is_empty() {
+            let known: Vec<&str> = kernel::all().filter(|kernel| is_wanted(kernel)).map(|kernel| kernel.name).collect();
+            anyhow::bail!("{word} {why}: expected one of {}", known.join(", "));
+        }
+        for kernel in of_word {
+            if !kernels.contains(&kernel) {
+                kernels.push(kernel);
+            }
+        }
+    }
+    Ok(kernels)
+}
