@@ -17,12 +17,12 @@ use lanefield_lab::Timed;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, BackendTask, HopArgs, of_arithmetic};
+use super::args::{BackendArgs, BackendTask, HopArgs, iterations, of_arithmetic};
 use super::files::{read_configuration, require_distinct, require_writable, write_propagator};
 use super::history::Progress;
 use super::operator::{OnSpinors, OperatorArgs, check};
 use super::output::{bits, facts, print, print_json};
-use super::solve::{iterations, tolerance};
+use super::solve::tolerance;
 
 /// Compute the propagator of a quark from a point: M S = δ for each spin and colour of the source, in one batch.
 ///
