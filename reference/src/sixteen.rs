@@ -12,7 +12,7 @@ use num_traits::{Num, One, Zero};
 use rayon::prelude::*;
 
 use crate::layout::Scalar;
-use crate::real::{Precision, Real};
+use crate::real::{Precision, Real, half_device_bytes};
 
 /// An f32 in a field of 16-bit storage.
 #[derive(Clone, Copy, Default, PartialEq, PartialOrd, Pod, Zeroable)]
@@ -144,7 +144,7 @@ impl Sixteen {
 
     /// 4-byte words of a part with so many reals, on a device: one for each complex number, and one for the step.
     fn device_words(a_part: usize, nsimd: usize) -> usize {
-        (a_part / (2 * nsimd) + 1) * nsimd
+        half_device_bytes(a_part / (2 * nsimd)) / size_of::<u32>() * nsimd
     }
 }
 
@@ -190,7 +190,7 @@ impl Real for Sixteen {
     }
 
     fn device_bytes(words_a_part: usize) -> usize {
-        (words_a_part + 1) * size_of::<u32>()
+        half_device_bytes(words_a_part)
     }
 
     fn to_device(reals: &[Self], a_part: usize, nsimd: usize) -> Cow<'_, [u8]> {
