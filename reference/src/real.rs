@@ -141,7 +141,7 @@ pub trait Real:
 
     /// Rounds numbers to what the storage of this precision holds, where that is less than the numbers themselves: `a_part` reals of one part
     /// of an outer site after the other, of `nsimd` lanes.
-    fn settle(_reals: &mut [Self], _a_part: usize, _nsimd: usize) {}
+    fn quantize(_reals: &mut [Self], _a_part: usize, _nsimd: usize) {}
     /// The bytes of a field in a device's memory.
     fn to_device(reals: &[Self], _a_part: usize, _nsimd: usize) -> Cow<'_, [u8]> {
         Cow::Borrowed(bytemuck::cast_slice(reals))

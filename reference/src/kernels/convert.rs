@@ -30,6 +30,6 @@ pub fn convert<S: Vectors, R: Vectors>(
             *out = S::from_f64(x.to_f64());
         }
     });
-    out.settle();
+    out.quantize();
     Ok(())
 }
