@@ -26,7 +26,7 @@ impl FromStr for NameMap {
             Some((theirs, ours)) if !theirs.is_empty() && !ours.is_empty() => {
                 Ok(Self { theirs: theirs.to_owned(), ours: ours.to_owned() })
             }
-            _ => Err(format!("'{text}' is no pair of names: give THEIRS=OURS, as EOCloverFBCGPU=eo_clover")),
+            _ => Err(format!("invalid pair of names '{text}': expected THEIRS=OURS, as EOCloverFBCGPU=eo_clover")),
         }
     }
 }
