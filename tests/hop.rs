@@ -166,7 +166,9 @@ impl Held {
 }
 
 /// What a hop of one spinor takes, and gives.
-fn small_hop(cpu: &Cpu) -> ((Stencil, Field<f32, DoubledGauge>, Field<f32, Spinors>), Field<f32, Spinors>) {
+type Inputs = (Stencil, Field<f32, DoubledGauge>, Field<f32, Spinors>);
+
+fn small_hop(cpu: &Cpu) -> (Inputs, Field<f32, Spinors>) {
     let extents = Extents::new([4, 4, 4, 4]).unwrap();
     let lattice = Lattice::new(extents, f32::COMPLEX, LatticeOptions::default()).unwrap();
     let data = TestData::new(1);

@@ -287,7 +287,9 @@ fn partial<B: Backend>(
 
 /// Two fields on the whole lattice, and on two halves of it: the sites of either parity, or the time slices before and after the middle, as two
 /// ranks have them.
-fn halves() -> ([Field<f32, Spinors>; 2], [[[Field<f32, Spinors>; 2]; 2]; 2]) {
+type Two = [Field<f32, Spinors>; 2];
+
+fn halves() -> (Two, [[Two; 2]; 2]) {
     let whole = lattice::<f32>([6, 4, 2, 8], "16");
     let number = |number| field::<f32, Spinors>(whole, Sites::Full, Spinors::ONE, Numbers::Wide, number);
     let fields = [0, 1].map(number);

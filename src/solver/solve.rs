@@ -444,7 +444,7 @@ impl<M: Model> Source<'_, M> {
         let mut solution = backend.download(&psi_odd)?.to_site_order();
         backend.download(&psi_even)?.put_into_site_order(&mut solution);
         let checked = is_f64::<R>()
-            .then(|| self.check_even_and_odd(backend, system, (&eta_even, &eta_odd), (&psi_even, &psi_odd)));
+            .then(|| self.check_even_and_odd(backend, system, [&eta_even, &eta_odd], [&psi_even, &psi_odd]));
         Ok((solution, ran, checked))
     }
 
@@ -527,7 +527,7 @@ impl<M: Model> Source<'_, M> {
                 let [even, odd] = Parity::BOTH.map(Sites::Parity);
                 let [eta_even, eta_odd] = [on(even, self.eta)?, on(odd, self.eta)?];
                 let [psi_even, psi_odd] = [on(even, &psi)?, on(odd, &psi)?];
-                self.check_even_and_odd(backend, &mut system, (&eta_even, &eta_odd), (&psi_even, &psi_odd))
+                self.check_even_and_odd(backend, &mut system, [&eta_even, &eta_odd], [&psi_even, &psi_odd])
             }
         }
     }
@@ -557,8 +557,8 @@ impl<M: Model> Source<'_, M> {
         &self,
         backend: &'b B,
         system: &mut SchurSystem<'b, B, R, M>,
-        (eta_even, eta_odd): (&FieldOn<B, R, M::Object>, &FieldOn<B, R, M::Object>),
-        (psi_even, psi_odd): (&FieldOn<B, R, M::Object>, &FieldOn<B, R, M::Object>),
+        [eta_even, eta_odd]: [&FieldOn<B, R, M::Object>; 2],
+        [psi_even, psi_odd]: [&FieldOn<B, R, M::Object>; 2],
     ) -> Checked {
         let (mut left_of_eta, mut norms_of_eta) = (vec![0.0; self.columns], vec![0.0; self.columns]);
         for (eta, [psi, other]) in [(eta_even, [psi_even, psi_odd]), (eta_odd, [psi_odd, psi_even])] {

@@ -283,8 +283,12 @@ pub fn rows(options: &VerifyOptions) -> Result<Vec<Subject>, VerifyError> {
         kernel.precisions.iter().copied().map(of_precision)
     });
     let solves = solve::solves(options)?;
-    let mut rows: Vec<Subject> = kernels.chain(solves.iter().map(|solve| solve.subject())).collect();
-    rows.dedup();
+    let mut rows: Vec<Subject> = Vec::new();
+    for row in kernels.chain(solves.iter().map(|solve| solve.subject())) {
+        if !rows.contains(&row) {
+            rows.push(row);
+        }
+    }
     Ok(rows)
 }
 

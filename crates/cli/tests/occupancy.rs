@@ -8,7 +8,7 @@ const MI100: &str = "occupancy --arch gfx908 --vgprs 52 --sgprs 64 --lds 24576 -
 fn the_hardware_and_the_report_stand_beside_each_other() {
     let text = Folder::new().succeeds(MI100);
     let parts = [
-        "20.0%: 8 of 40 waves a CU",
+        "20.0%: 8 of 40 waves per CU",
         "3 groups (12 waves): at most 21504 bytes of LDS instead of 24576",
         "of the EmPRiSM report: 25.0%, 10 of 40 waves, by LDS; VGPRs 38 waves (96.2%)",
         "128000 instead of 131072",

@@ -270,10 +270,9 @@ impl OpenCl {
         let (shape, layout) = (call.shape(), self.layout_of(call)?);
         let planner = self.planner(layout);
         let work = planner.reduction(shape, sum)?;
-        if work.of.bundle.is_some() && shape.kernel.geometry == Geometry::SumOfWords {
-            if let SumForm::Staged(_) = planner.form(sum) {
-                return self.sum_staged(call, &planner, &work);
-            }
+        let is_of_words = work.of.bundle.is_some() && shape.kernel.geometry == Geometry::SumOfWords;
+        if is_of_words && matches!(planner.form(sum), SumForm::Staged(_)) {
+            return self.sum_staged(call, &planner, &work);
         }
         let (group, groups) = self.groups(&planner, &work)?;
         let build = planner.sum_build(work.of, sum, Some(group))?.in_order_of_the_host(&work);
