@@ -41,7 +41,7 @@ const BASE: Kernel = Kernel {
     plain: HostFunction::None,
 };
 
-/// Right-hand side k of out ← right-hand side wanted[k] of x.
+/// Right-hand side k of out ← right-hand side `wanted[k]` of x.
 pub static TAKE_RHS: Kernel = Kernel {
     name: "take_rhs",
     computes: "right-hand side k of out ← that of number wanted[k] of x",
@@ -66,7 +66,7 @@ pub static TAKE_RHS: Kernel = Kernel {
     ..BASE
 };
 
-/// Right-hand side wanted[k] of out ← right-hand side k of x.
+/// Right-hand side `wanted[k]` of out ← right-hand side k of x.
 pub static PUT_RHS: Kernel = Kernel {
     name: "put_rhs",
     computes: "right-hand side wanted[k] of out ← that of number k of x",
