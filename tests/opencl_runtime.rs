@@ -216,6 +216,18 @@ fn a_program_is_built_once_and_its_binary_loads_in_the_next_context() {
 }
 
 #[test]
+fn binaries_are_kept_where_the_driver_keeps_no_programs_itself() {
+    let Some(device) = common::opencl_device() else { return };
+    let context = Context::open(&device).unwrap();
+    let pocl = device.platform_name.contains("Portable Computing Language");
+    assert_eq!(context.cache().keeps_programs(), !pocl);
+    let x = floats(&context, &[1.0; 8]);
+    let program = program(&context);
+    context.launch(&program, "scale", line(8, 4), &[Arg::Buffer(&x), Arg::F32(3.0), Arg::U32(8)]).unwrap();
+    assert_eq!(read_floats(&context, &x), [3.0; 8]);
+}
+
+#[test]
 fn a_truncated_binary_is_built_again_and_replaced() {
     let Some((context, directory)) = context() else { return };
     program(&context);

@@ -20,6 +20,7 @@ const MAGIC: &str = "lanefield cache 1\n";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cache {
     directory: Option<PathBuf>,
+    programs: bool,
 }
 
 impl Cache {
@@ -29,17 +30,27 @@ impl Cache {
         let directory = chosen.or_else(|| {
             etcetera::choose_base_strategy().ok().map(|directories| directories.cache_dir().join("lanefield"))
         });
-        Self { directory }
+        Self { directory, programs: true }
     }
 
     /// Entries in `directory`, which is created when the first is written.
     pub fn at(directory: impl Into<PathBuf>) -> Self {
-        Self { directory: Some(directory.into()) }
+        Self { directory: Some(directory.into()), programs: true }
     }
 
     /// Keeps nothing.
     pub fn disabled() -> Self {
-        Self { directory: None }
+        Self { directory: None, programs: false }
+    }
+
+    /// The same, but without programs where the driver keeps them itself.
+    pub(super) fn for_device(self, device: &DeviceInfo) -> Self {
+        Self { programs: self.programs && !device.keeps_programs(), ..self }
+    }
+
+    /// Whether program binaries have entries.
+    pub fn keeps_programs(&self) -> bool {
+        self.programs
     }
 
     pub fn directory(&self) -> Option<&Path> {

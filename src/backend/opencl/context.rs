@@ -125,13 +125,14 @@ pub struct Context {
 }
 
 impl Context {
-    /// Opens a device, with the cache that the environment names ([`Cache::from_environment`]).
+    /// Opens a device, with the cache that the environment names ([`Cache::from_environment`]), but for programs that the driver keeps
+    /// itself.
     ///
     /// # Errors
     ///
     /// [`OpenClError::UnknownDevice`] if `info` did not come from [`devices`](super::devices); otherwise the failing call.
     pub fn open(info: &DeviceInfo) -> Result<Self, OpenClError> {
-        Self::open_with_cache(info, Cache::from_environment())
+        Self::open_with_cache(info, Cache::from_environment().for_device(info))
     }
 
     /// Opens a device with a given cache of binaries and probe verdicts.

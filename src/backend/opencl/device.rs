@@ -133,6 +133,12 @@ impl DeviceInfo {
         self.platform_name.contains("NVIDIA")
     }
 
+    /// Whether the driver has a cache of programs from source (PoCL), and no need of another: asked for a binary, PoCL builds every kernel of the
+    /// program for groups of any size, which takes longer than those that are launched, and loads no faster than source.
+    pub(super) fn keeps_programs(&self) -> bool {
+        self.platform_name.contains("Portable Computing Language")
+    }
+
     /// Whether the compiler can be told how many registers a kernel may take.
     pub fn limits_registers(&self) -> bool {
         self.takes_nvidia_options()

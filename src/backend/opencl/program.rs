@@ -106,7 +106,8 @@ impl Context {
         if let Some(program) = &*slot {
             return Ok(Arc::clone(program));
         }
-        let program = match self.load_program(name, &options, &key) {
+        let loaded = if self.cache().keeps_programs() { self.load_program(name, &options, &key) } else { None };
+        let program = match loaded {
             Some(program) => program,
             None => self.build_program(name, source, &options, &key)?,
         };
@@ -161,7 +162,9 @@ impl Context {
             options: options.to_owned(),
             log: log.clone(),
         })?;
-        if let Some(binary) = binary_of(&raw) {
+        if self.cache().keeps_programs()
+            && let Some(binary) = binary_of(&raw)
+        {
             self.cache().store(EntryKind::Program, key, &join_entry(&log, &binary));
         }
         Ok(Program { precision: precision(options), ..self.wrap(name, raw, log, false) })
