@@ -111,7 +111,7 @@ const DEFAULT_SPREAD: f64 = 0.2;
 
 fn spread(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value| (0.0..=1000.0).contains(value));
-    value.ok_or_else(|| format!("'{text}' is no width: give a number from 0 to 1000"))
+    value.ok_or_else(|| format!("invalid spread '{text}': expected a number from 0 to 1000"))
 }
 
 impl Generate {

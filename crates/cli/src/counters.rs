@@ -14,7 +14,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::output::{print, print_json, table};
 
-/// Computes the bandwidth that kernels achieved from what a profiler counted, and puts a port's profile beside our measurements.
+/// Compute the bandwidth that kernels achieved from what a profiler counted, and compare a port's profile with our measurements.
 ///
 /// Reads CSV of rocprof (results.csv with FETCH_SIZE and WRITE_SIZE, results.stats.csv), rocprofv3 (counter_collection, kernel_trace and
 /// kernel_stats) and Nsight Compute (ncu --csv, also with --page raw). TOTAL_RW = FETCH_SIZE + WRITE_SIZE, averaged over the calls of a kernel, is
@@ -25,7 +25,7 @@ use super::output::{print, print_json, table};
   lanefield counters --bytes 77.87891MB --time 0.270821ms --ceiling 1075.46
   lanefield counters results.csv results.stats.csv --ceiling 1310.72
   lanefield counters results.csv --beside bench.json \\
-    --map EOCloverFBCGPU=EOClover")]
+    --map EOCloverFBCGPU=eo_clover")]
 pub struct Counters {
     /// Profiles, as CSV
     #[arg(value_name = "FILE.csv", required_unless_present = "bytes")]
@@ -36,16 +36,16 @@ pub struct Counters {
     /// By hand: the time of a call, as 0.27ms
     #[arg(long, value_name = "TIME", value_parser = parse_seconds, requires = "bytes")]
     time: Option<f64>,
-    /// What shares are of: the measured peak bandwidth, in GB/s
+    /// The measured peak bandwidth, in GB/s, of which shares are computed
     #[arg(long, value_name = "GB/s", value_parser = rate)]
     ceiling: Option<f64>,
-    /// Bytes of the kilobyte of FETCH_SIZE and WRITE_SIZE: 1000, as the sprint report reckons, or 1024, as rocprof's own formula divides
+    /// Bytes per kilobyte of FETCH_SIZE and WRITE_SIZE: 1000, as in the sprint report, or 1024, as in rocprof's own formula
     #[arg(long, value_name = "BYTES", default_value = "1000")]
     kilobyte: KilobyteArg,
-    /// Show our measurements of the same kernels beside: JSON of `lanefield bench`
+    /// Compare with our measurements of the same kernels: JSON of `lanefield bench`
     #[arg(long, value_name = "BENCH.json", conflicts_with = "bytes")]
     beside: Option<PathBuf>,
-    /// Which kernel of the profile is which of ours; else those of the same name are
+    /// Which kernel of the profile corresponds to which of ours [default: the one of the same name]
     #[arg(long, value_name = "THEIRS=OURS,…", value_delimiter = ',', requires = "beside")]
     map: Vec<NameMap>,
     /// Print JSON instead of a table
@@ -55,17 +55,17 @@ pub struct Counters {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 enum KilobyteArg {
-    /// As the sprint report reckons
+    /// As in the sprint report
     #[value(name = "1000")]
     Thousand,
-    /// As rocprof's own formula divides
+    /// As in rocprof's own formula
     #[value(name = "1024")]
     Binary,
 }
 
 fn rate(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0);
-    value.ok_or_else(|| format!("'{text}' is no bandwidth: give GB/s, a number above 0"))
+    value.ok_or_else(|| format!("invalid bandwidth '{text}': expected GB/s, a number above 0"))
 }
 
 /// What was computed. As JSON, these fields.

@@ -13,25 +13,25 @@ use super::Outcome;
 use super::bench::progress::progress_bar;
 use super::output::{facts, print, print_json, table};
 
-/// Which guidelines for GPU programs hold on a device, measured.
+/// Measure which guidelines for GPU programs hold on a device.
 ///
-/// Each guideline of AMD's HIP performance guidelines and of DaCe's best practices is one small pair of kernels or calls: without what it
-/// advises, and with it. Both give the same result, which is checked, and are timed by turns. The factor is how many times as long the side
-/// without takes; a guideline holds where the 10th percentile of the factor is above 1 and its median at least 1.03. Times of kernels are the
-/// device's own; times marked * are the host's, from the first call until all is done. The exit code is 1 if an experiment failed.
+/// Each guideline of AMD's HIP performance guidelines and of DaCe's best practices is a small pair of kernels or calls: without what it advises,
+/// and with it. Both give the same result, which is checked, and are timed in turn. The factor is the time without over the time with; a guideline
+/// holds where the 10th percentile of the factor is above 1 and its median at least 1.03. Times of kernels are the device's own; times marked * are
+/// the host's, from the first call until all work is done. The exit code is 1 if an experiment failed.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield guidelines
   lanefield guidelines --list
   lanefield guidelines coalesced bank-conflicts --samples 30
-  lanefield guidelines --device NVIDIA --json")]
+  lanefield guidelines --quick --json")]
 pub struct Guidelines {
     /// Names from --list [default: all]
     names: Vec<String>,
-    /// Tell what each guideline advises, who says so, and the two sides; measure nothing
+    /// List what each guideline advises, its source, and the two sides; measure nothing
     #[arg(long)]
     list: bool,
-    /// Pairs of samples of each, of which a verdict takes 3 [default: as many as there is time for, 3 to 15]
+    /// Pairs of samples of each; a verdict needs 3 [default: 3 to 15, as time allows]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     samples: Option<u32>,
     /// Smaller arrays: half as large on GPUs, a quarter on CPUs

@@ -135,6 +135,34 @@ mod tests {
         <Cli as clap::CommandFactory>::command().debug_assert();
     }
 
+    /// The command lines in the examples of a command and its subcommands.
+    fn examples(command: &clap::Command) -> Vec<Vec<String>> {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default().replace("\\\n", " ");
+        let lines = help.lines().flat_map(|line| line.split("&&"));
+        let lines = lines.filter_map(|line| line.find("lanefield ").map(|start| &line[start..]));
+        let words = |line: &str| {
+            let line = line.split(" > ").next().unwrap_or_default();
+            let quoted = line.split('"').enumerate();
+            let words = quoted.flat_map(|(place, part)| match place % 2 {
+                0 => part.split_whitespace().map(str::to_owned).collect(),
+                _ => vec![part.to_owned()],
+            });
+            words.collect()
+        };
+        lines.map(words).chain(command.get_subcommands().flat_map(examples)).collect()
+    }
+
+    #[test]
+    fn every_example_of_the_help_is_a_command_line() {
+        let examples = examples(&<Cli as clap::CommandFactory>::command());
+        assert!(examples.len() > 70, "{}", examples.len());
+        for words in examples {
+            if let Err(error) = Cli::try_parse_from(&words) {
+                panic!("{}: {error}", words.join(" "));
+            }
+        }
+    }
+
     #[test]
     fn a_cause_that_was_quoted_is_not_repeated() {
         let cause = std::io::Error::other("disk on fire");

@@ -1,11 +1,13 @@
 //! The operators of the library as options: `--operator`, and one option for each parameter that any of them has. Names, meanings and defaults are
 //! those of [`definitions`].
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::marker::PhantomData;
 
 use anyhow::{anyhow, ensure};
-use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::ErrorKind;
 use clap::{Arg, ArgMatches, Args, Command, Error, FromArgMatches};
 use lanefield::kernel::Kernel;
 use lanefield::operator::{
@@ -23,6 +25,8 @@ pub trait Offer: 'static {
     const HELP: &'static str;
     /// The operator where none is named.
     const DEFAULT: Option<&'static str> = None;
+    /// Why operators are refused that exist, but are not offered.
+    const NEEDS: &'static str = "";
 
     /// The operators.
     fn operators() -> Vec<&'static Definition> {
@@ -47,6 +51,7 @@ pub struct OnSpinors;
 
 impl Offer for OnSpinors {
     const HELP: &'static str = "The operator M, which must act on spinors";
+    const NEEDS: &'static str = "a propagator needs an operator on spinors";
 
     fn operators() -> Vec<&'static Definition> {
         definitions().filter(|definition| acts_on_spinors(definition)).collect()
@@ -76,17 +81,45 @@ impl<O> fmt::Debug for OperatorArgs<O> {
 
 const OPERATOR: &str = "operator";
 
+/// Reads the name of an operator or kernel that is offered.
+#[derive(Clone)]
+struct Names {
+    offered: Vec<PossibleValue>,
+    needs: &'static str,
+}
+
+impl TypedValueParser for Names {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, option: Option<&Arg>, value: &OsStr) -> Result<String, Error> {
+        let parsed = PossibleValuesParser::new(self.offered.clone()).parse_ref(command, option, value);
+        let name = value.to_string_lossy();
+        match parsed {
+            Err(_) if definition(&name).is_ok() => {
+                let offered: Vec<&str> = self.offered.iter().map(PossibleValue::get_name).collect();
+                let why = format!("invalid operator '{name}': {}: expected {}\n", self.needs, offered.join(", "));
+                Err(Error::raw(ErrorKind::InvalidValue, why).with_cmd(command))
+            }
+            parsed => parsed,
+        }
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(self.offered.iter().cloned()))
+    }
+}
+
 impl<O: Offer> Args for OperatorArgs<O> {
     fn augment_args(command: Command) -> Command {
         let operators = O::operators();
         let kernels = O::kernels().into_iter().map(|kernel| PossibleValue::new(kernel.name).help(kernel.computes));
         let names = operators.iter().map(|operator| PossibleValue::new(operator.name).help(operator.meaning));
-        let values: Vec<PossibleValue> = kernels.chain(names).collect();
+        let offered = kernels.chain(names).collect();
         let operator = Arg::new(OPERATOR)
             .long(OPERATOR)
             .value_name("OPERATOR")
             .help(O::HELP)
-            .value_parser(PossibleValuesParser::new(values));
+            .value_parser(Names { offered, needs: O::NEEDS });
         let operator = match O::DEFAULT {
             Some(name) => operator.default_value(name),
             None => operator.required(true),

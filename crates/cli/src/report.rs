@@ -11,12 +11,12 @@ use super::Outcome;
 use super::files::{require_distinct, require_writable};
 use super::output::{facts, print};
 
-/// Makes one HTML file of what other commands gave as JSON, and of traces.
+/// Make one HTML file from the JSON of other commands, and from traces.
 ///
 /// It takes what peak, bench (also sprint, threads, orders, reduce), tune, doctor, verify, guidelines, occupancy, access, estimate and counters print
-/// with --json, and files of --trace, in any order and number: the machine, the roofline, shares of bandwidth by kernel and variant, optimisations one
-/// after the other, occupancy, hotspots and a timeline. The file loads nothing from anywhere, can be read on a phone, in the dark and on paper, and
-/// its tables sort by click.
+/// with --json, and files of --trace, in any order and number. It shows the machine, the roofline, shares of bandwidth by kernel and variant,
+/// optimisations one after the other, occupancy, hotspots and a timeline. The file loads nothing from the network, works on a phone, in dark mode and
+/// on paper, and its tables can be sorted.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield report peak.json bench.json sprint.json trace.json \\

@@ -22,11 +22,11 @@ const BEGINNING: &[u8] = b"{\"kind\":\"trace\"";
 #[derive(Args, Debug, Default)]
 #[command(next_help_heading = "Tracing")]
 pub struct TraceArgs {
-    /// Write what devices and the host did, and when, as a Chrome trace, which Perfetto (ui.perfetto.dev) opens: kernels, transfers, waits,
-    /// program builds, memory held; also when the command fails. No bit of any result changes
+    /// Write what devices and the host did, and when, as a Chrome trace for Perfetto (ui.perfetto.dev): kernels, transfers, waits, program
+    /// builds, memory in use. It is also written when the command fails. No bit of any result changes
     #[arg(long, value_name = "FILE", global = true)]
     trace: Option<PathBuf>,
-    /// Print the hotspots at the end: of each kernel, transfer and wait the calls, time and share; with --json on standard error
+    /// Print the hotspots at the end: calls, time and share of each kernel, transfer and wait; with --json, on standard error
     #[arg(long, global = true)]
     stats: bool,
 }
@@ -94,7 +94,7 @@ fn require_trace(path: &Path) -> anyhow::Result<()> {
     read.with_context(|| format!("failed to read {}", path.display()))?;
     ensure!(
         start.is_empty() || start == BEGINNING,
-        "--trace {} would replace a file that is no trace: give another name",
+        "--trace {} would replace a file that is not a trace: give another name",
         path.display()
     );
     Ok(())

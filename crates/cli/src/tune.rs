@@ -31,9 +31,9 @@ use super::output::{facts, print, print_json, table};
 /// more time, or for fewer kernels, adds to the file. The exit code is 1 if bits differ or a kernel could not be tuned.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  lanefield tune --device NVIDIA --budget 600
-  lanefield tune --device NVIDIA --kernels hop,clover --precision f32
-  lanefield tune --device 0 --kernels hop --lattice 8.8.8.8 --budget 20 --json")]
+  lanefield tune --budget 600
+  lanefield tune --kernels hop,clover --precision f32
+  lanefield tune --kernels hop --lattice 8.8.8.8 --budget 20 --json")]
 pub struct Tune {
     /// Kernels: all, a family or a kernel, as far as they have tuning parameters of their own (a conjugate takes those of its kernel)
     #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, default_value = "all")]

@@ -10,10 +10,10 @@ fn every_array_of_a_kernel_has_its_rows() {
     assert_eq!((&json["kind"], &json["kernel"], &json["wavefront"]), (&"access".into(), &"hop".into(), &32.into()));
     let rows = json["arrays"].as_array().unwrap();
     let of = |array: &str| rows.iter().filter(|row| row["array"] == array).count();
-    assert_eq!([of("source"), of("links"), of("out"), of("neighbours"), of("lane-steps")], [8, 8, 1, 1, 1]);
-    assert!(rows.iter().filter(|row| row["array"] == "source").all(|row| row["sector_efficiency"] == 1.0));
+    assert_eq!([of("in"), of("links"), of("out"), of("neighbours"), of("lane steps")], [8, 8, 1, 1, 1]);
+    assert!(rows.iter().filter(|row| row["array"] == "in").all(|row| row["sector_efficiency"] == 1.0));
     let table = Folder::new().succeeds(HOP);
-    assert_contains(&table, &["16 bytes, lane-fast", "6 × 16 B", "out (stored)", "sectors a wavefront"]);
+    assert_contains(&table, &["16 bytes, lane-fast", "6 × 16 B", "out (stored)", "sectors per wavefront"]);
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn the_line_of_a_kernel_is_that_of_its_machine_and_lines_fit_a_terminal() {
     assert_eq!(folder.json(&format!("{HOP} --machine mi100"))["line"], 64);
     // Loads past the nearest cache are had of NVIDIA's compiler alone.
     let launch = |machine: &str| folder.json(&format!("{HOP} --machine {machine}"))["launch"].to_string();
-    assert!(launch("h200").contains("links past-l1") && !launch("mi250x").contains("past-l1"));
+    assert!(launch("h200").contains("link-loads past-l1") && !launch("mi250x").contains("past-l1"));
     assert_eq!(folder.json(&format!("{HOP} --machine mi100 --line 128"))["line"], 128);
     assert_eq!((&folder.json(HOP)["line"], &folder.json("access --pattern lane")["line"]), (&128.into(), &128.into()));
     for command in [HOP, "access --example all"] {
@@ -73,15 +73,15 @@ fn what_has_no_addresses_is_one_line() {
     assert_contains(&folder.fails(2, "access --pattern 16*lain"), &["'lain' is no name; use lane, site"]);
     assert_contains(&folder.fails(2, "access --pattern 0-4"), &["is below 0: add a base"]);
     assert_contains(&folder.fails(2, "access --pattern lane --sites 0"), &["0 sites"]);
-    assert_contains(&folder.fails(2, "access --pattern lane --lanes many"), &["'many' is no number of lanes"]);
+    assert_contains(&folder.fails(2, "access --pattern lane --lanes many"), &["invalid number of lanes 'many'"]);
     assert_contains(&folder.fails(2, "access --pattern lane --serial lane"), &["lane cannot be both"]);
-    assert_contains(&folder.fails(2, "access --example worst"), &["no example 'worst'", "site-fast or all"]);
+    assert_contains(&folder.fails(2, "access --example worst"), &["unknown example 'worst'", "site-fast or all"]);
     assert_contains(&folder.fails(2, &format!("{HOP} --lanes 7")), &["7"]);
     assert_contains(&folder.fails(2, &format!("{HOP} --machine rtx")), &["no machine 'rtx'"]);
     assert_contains(
         &folder.fails(2, "access --pattern lane --words 4 --serial word,word"),
         &["word is named twice among the serial indices"],
     );
-    assert_contains(&folder.misused("access --kernel staple"), &["'staple' is no kernel", "clover-eo"]);
+    assert_contains(&folder.misused("access --kernel staple"), &["unknown kernel 'staple'", "eo_clover"]);
     assert_contains(&folder.misused("access"), &["--kernel"]);
 }

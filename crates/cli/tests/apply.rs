@@ -109,6 +109,9 @@ fn opencl_writes_the_file_of_the_reference() {
         "--operator clover --precision f32 --mass 0.3 --csw 1.1 --piece mpc --lanes 16",
         "--operator mobius --precision f64 --mass 0.1 --ls 4 --dagger",
         "--operator laplace --precision f32 --mass 0.3 --components 3",
+        "--operator staggered --precision f64 --mass -0.3 --components 2 --dagger",
+        "--operator staggered_hop --precision f32 --parity even --reconstruct 8",
+        "--operator laplace_hop --precision f32 --stores streaming --grid-stride on:2",
     ] {
         let apply = format!("apply {what} --config gauge.nersc --source gauss:2");
         let cpu = folder.json(&format!("{apply} --output cpu.npy --device cpu"));
@@ -129,13 +132,13 @@ fn misuse_is_refused_with_what_would_be_right() {
     assert_contains(&fails("--operator wilson --source gauss:1"), &["needs --mass"]);
     assert_contains(&fails("--operator hop --source gauss:1 --mass 1"), &["--mass is for --operator wilson"]);
     let error = fails("--operator wilson --source gauss:1 --mass 1 --parity even");
-    assert_contains(&error, &["--parity is for --operator hop"]);
+    assert_contains(&error, &["--parity is for hops and pieces"]);
     assert_contains(&fails("--operator hop --source point:4,0,0,0,0,0"), &["x = 4", "0 to 3", "4.4.4.8"]);
     assert_contains(&fails("--operator hop --source gauss:1 --precision f64 --lanes 8"), &["8 bytes", "at least 16"]);
     assert_contains(&fails("--operator wilson --mass 1e39 --precision f32 --source gauss:1"), &["beyond f32"]);
     assert_contains(&misused("--operator wilson --mass inf --source gauss:1"), &["finite number"]);
     assert_contains(&fails("--operator hop --source point:0,0,0,0,4,0"), &["spin 4", "0 to 3"]);
-    assert_contains(&misused("--operator hop --source gauss:"), &["'' is no seed"]);
+    assert_contains(&misused("--operator hop --source gauss:"), &["invalid seed ''"]);
     assert_contains(&misused("--operator hop --source gauss:1 --parity red"), &["use even or odd"]);
     assert_contains(&misused("--operator hop --source gauss:1 --lanes 48"), &["8, 16, 32, 64, 128 or 256"]);
     assert_contains(&misused("--operator hop --source gauss:1 --links 9"), &["18 (full), 12 (two rows) or 8"]);

@@ -1,5 +1,8 @@
 //! `lanefield bench` of kernels, and its studies: the shape of what they print, what is counted, and what is refused; never a time.
 
+use lanefield::kernel::{self, Ceiling, Kernel};
+use lanefield::reference::kernels::hop::Dagger;
+use lanefield::reference::real::Precision;
 use serde_json::{Value, json};
 
 use super::{Folder, assert_contains, opencl};
@@ -30,34 +33,36 @@ fn assert_timed(report: &Value) {
 }
 
 #[test]
-fn every_family_is_timed_where_none_is_named() {
-    let report = Folder::new().json(&format!("bench {SMALL} --device cpu --precision 16bit --links 12"));
+fn every_kernel_is_timed_where_none_is_named_but_for_conjugates_and_parts_of_sums() {
+    let report = Folder::new().json(&format!("bench {SMALL} --device cpu --precision half --reconstruct 12"));
     assert_timed(&report);
-    let hops = ["hop", "hop"];
-    let clover = ["EOClover", "EOCloverDag", "OEClover", "OECloverDag", "clover apply"];
-    let along_s = ["tridiagonal", "tridiagonal with sum", "inverse by sweep", "dense inverse"];
-    let blas = ["copy", "scale", "axpy", "axpy_norm", "cg_update", "norm2", "inner_product"];
-    let columns = ["take_columns", "put_columns", "column_products", "column_axpy_norm", "column_cg_update"];
-    let convert = ["convert to f32", "convert to f64"];
-    let laplace = ["laplace hop", "laplace hop"];
-    let expected: [&[&str]; 8] = [&hops, &clover, &hops, &along_s, &laplace, &blas, &columns, &convert];
-    assert_eq!(names(&report, "kernel"), expected.concat());
-    let families = ["hop", "clover", "domain-wall", "laplace", "blas", "columns", "convert"];
+    let wanted = |kernel: &&Kernel| {
+        kernel.is_launched() && kernel.dagger == Dagger::No && kernel.takes(Precision::Half)
+    };
+    let timed: Vec<&Kernel> = kernel::all().filter(wanted).collect();
+    let mut found = names(&report, "kernel");
+    found.dedup();
+    assert_eq!(found, timed.iter().map(|kernel| kernel.name).collect::<Vec<_>>());
     let mut found = names(&report, "family");
     found.dedup();
+    let mut families: Vec<&str> = timed.iter().map(|kernel| kernel.family).collect();
+    families.dedup();
     assert_eq!(found, families);
+    // On all sites and on one parity, what solvers take on either.
+    assert_eq!(names(&report, "kernel").iter().filter(|name| **name == "hop").count(), 2);
     assert!(report["copy_gb_per_second"].is_f64() && report["read_gb_per_second"].is_f64());
-    let read: Vec<&str> = rows(&report)
-        .iter()
-        .filter(|row| row["ceiling"] == "read")
-        .map(|row| row["kernel"].as_str().unwrap())
-        .collect();
-    assert_eq!(read, ["norm2", "inner_product", "column_products"]);
+    for row in rows(&report) {
+        let kernel = timed.iter().find(|kernel| kernel.name == row["kernel"]).unwrap();
+        let ceiling = if kernel.ceiling == Ceiling::Read { "read" } else { "copy" };
+        assert_eq!(row["ceiling"], ceiling, "{row}");
+    }
 }
 
 #[test]
 fn flops_and_bytes_are_those_of_the_sites_spinors_and_links() {
-    let report = Folder::new().json(&format!("bench hop clover {SMALL} --device cpu --precision f32,f64 --spinors 2"));
+    let report = Folder::new().json(&format!(
+        "bench hop_many eo_clover_many oe_clover_many_dagger clover_apply {SMALL} --device cpu --precision f32,f64 --rhs 2"
+    ));
     assert_timed(&report);
     // A site has 8 links of 18 or 12 reals, 72 numbers of blocks, and for each of two spinors 24 reals in and as many out.
     let work = |row: &Value| [&row["work"]["flops"], &row["work"]["bytes"]].map(|number| number.as_u64().unwrap());
@@ -68,44 +73,47 @@ fn flops_and_bytes_are_those_of_the_sites_spinors_and_links() {
         let of = |row: &&Value| row["kernel"] == kernel && row["precision"] == precision && row["link_reals"] == 12;
         work(rows(&report).iter().find(of).unwrap())
     };
-    assert_eq!(found("EOClover", "f64"), [128 * 2 * (1320 + 504), 128 * (8 * 12 + 72 + 2 * 48) * 8]);
-    assert_eq!(found("OECloverDag", "f32"), [128 * 2 * (1320 + 504 + 48), 128 * (8 * 12 + 72 + 2 * 72) * 4]);
+    assert_eq!(found("eo_clover_many", "f64"), [128 * 2 * (1320 + 504), 128 * (8 * 12 + 72 + 2 * 48) * 8]);
+    assert_eq!(found("oe_clover_many_dagger", "f32"), [128 * 2 * (1320 + 504 + 48), 128 * (8 * 12 + 72 + 2 * 72) * 4]);
     // The product with blocks reads no links, and is timed once in a precision.
-    assert_eq!(names(&report, "kernel").iter().filter(|&&name| name == "clover apply").count(), 2);
+    assert_eq!(names(&report, "kernel").iter().filter(|&&name| name == "clover_apply").count(), 2);
 }
 
 #[test]
 fn choices_on_a_device_are_told_and_launches_follow_each_other() {
     let Some(device) = opencl() else { return };
-    let choices = "--accelerator-threads 4 --access 8 --link-loads past-l1 --stores streaming --walk persistent:2 --traversal 1.2.2.2 \
-                   --mapping site-fast --group-size required --site-order lexicographic --lane-form vectors --neighbours local --link-sharing shared";
-    let command = format!("bench clover {SMALL} {device} --precision f32 --links 12 --accumulators local {choices}");
+    let choices = "--accelerator-threads 4 --access 8 --link-loads past-l1 --stores streaming --grid-stride on:2 --traversal 1.2.2.2 \
+                   --mapping site-fast --group-size required --site-order lexicographic --lane-form vectors --neighbours local-memory \
+                   --link-sharing shared";
+    let command =
+        format!("bench eo_clover oe_clover {SMALL} {device} --precision f32 --links 12 --accumulators local-memory {choices}");
     let report = Folder::new().json(&command);
     assert_timed(&report);
     for row in rows(&report) {
         assert!(row["back_to_back_seconds"].is_f64(), "{row}");
         let expected = json!({
-            "accelerator_threads": 4, "access": "8", "link_loads": "past-l1", "stores": "streaming", "walk": "persistent:2",
-            "traversal": "1.2.2.2", "mapping": "site-fast", "group_size": "required", "site_order": "lexicographic",
-            "accumulators": "local", "registers": null, "lane_form": "vectors", "neighbours": "local", "link_sharing": "shared"
+            "accelerator-threads": 4, "access": 8, "link-loads": "past-l1", "stores": "streaming", "grid-stride": "on:2",
+            "traversal": "1.2.2.2", "mapping": "site-fast", "group-size": "required", "site-order": "lexicographic",
+            "accumulators": "local-memory", "lane-form": "vectors", "neighbours": "local-memory", "link-sharing": "shared"
         });
-        assert_eq!(row["choices"], expected);
+        assert_eq!(row["tuning"], expected);
         assert_contains(
             row["variant"].as_str().unwrap(),
-            &["accelerator threads 4, access 8, site order lexicographic, link loads past-l1"],
+            &["accelerator-threads 4, access 8, site-order lexicographic, link-loads past-l1"],
         );
     }
 }
 
 #[test]
 fn the_table_names_what_distinguishes_rows_and_what_they_have_in_common() {
-    let table = Folder::new().succeeds(&format!("bench hop blas {SMALL} --device cpu --precision f32 --lanes 32,64"));
+    let table = Folder::new().succeeds(&format!("bench hop blas norm2 {SMALL} --device cpu --precision f32 --lanes 32,64"));
     assert_contains(&table, &["copy bandwidth", "read bandwidth", "lattice                 4.4.4.4", "median, µs"]);
     let rows: Vec<&str> =
         table.lines().filter(|line| line.trim_end().ends_with(" of copy") || line.contains(" of read")).collect();
-    assert_eq!(rows.len(), 2 * (6 + 7), "{table}");
+    let blas = kernel::named("blas").unwrap().len();
+    assert_eq!(rows.len(), 2 * (6 + blas + 1), "{table}");
     assert_contains(rows[0], &["hop", "f32, links 18, full, lanes 32", " – ", "% of copy"]);
-    assert_contains(rows[25], &["inner_product", "f32, full, lanes 64", "% of read"]);
+    assert_contains(rows[rows.len() - 1], &["norm2", "f32, full, lanes 64", "% of read"]);
     assert!(table.lines().any(|line| line.starts_with("  variant ") && line.ends_with(" default")), "{table}");
 }
 
@@ -131,8 +139,8 @@ fn accelerator_threads_have_a_line_each_and_a_fastest_number() {
     let command = format!("bench threads {SMALL} {device} --accelerator-threads 2,8 --precision f32");
     let report = Folder::new().json(&command);
     assert_timed(&report);
-    assert_eq!(names(&report, "kernel"), ["hop", "hop", "EOClover", "EOClover"]);
-    let threads: Vec<&Value> = rows(&report).iter().map(|row| &row["choices"]["accelerator_threads"]).collect();
+    assert_eq!(names(&report, "kernel"), ["hop", "hop", "eo_clover", "eo_clover"]);
+    let threads: Vec<&Value> = rows(&report).iter().map(|row| &row["tuning"]["accelerator-threads"]).collect();
     assert_eq!(threads, [2, 8, 2, 8]);
     for fastest in report["fastest"].as_array().unwrap() {
         assert!(fastest["accelerator_threads"] == 2 || fastest["accelerator_threads"] == 8, "{fastest}");
@@ -142,7 +150,7 @@ fn accelerator_threads_have_a_line_each_and_a_fastest_number() {
     let line =
         |start: &str| table.lines().find(|line| line.trim_start().starts_with(start)).unwrap_or_default().to_owned();
     assert_eq!((line("2 ").matches("(16)").count(), line("8 ").matches("(64)").count()), (2, 2), "{table}");
-    assert_contains(&table, &["hop in f32 is fastest with ", "EOClover in f32 is fastest with "]);
+    assert_contains(&table, &["hop in f32 is fastest with ", "eo_clover in f32 is fastest with "]);
 }
 
 #[test]
@@ -176,24 +184,27 @@ fn the_sprint_has_a_table_for_each_lattice() {
     assert_eq!([variants[0], variants[4], variants[8], variants[12]], stages);
     assert_eq!(report["fastest"].as_array().unwrap().len(), 2 * 4);
     let table = folder.succeeds(command);
-    assert_contains(&table, &["\n4.4.4.4\n", "\n4.4.4.8\n", "OECloverDag is fastest with ", " times the first stage"]);
+    assert_contains(&table, &["\n4.4.4.4\n", "\n4.4.4.8\n", "oe_clover_dagger is fastest with ", " times the first stage"]);
 }
 
 #[test]
 fn misuse_is_refused_with_what_would_be_right() {
     let folder = Folder::new();
     let misused = |what: &str| folder.misused(&format!("bench {what} --device cpu"));
-    assert_contains(&misused("hop --walk twice"), &["'twice' is no walk", "persistent:N"]);
-    assert_contains(&misused("hop --traversal 2.2"), &["'2.2' is no traversal", "X.Y.Z.T"]);
-    assert_contains(&misused("hop --mapping fast"), &["'fast' is no mapping", "lane-fast or site-fast"]);
-    assert_contains(&misused("hop --group-size 256"), &["'256' is no size", "any or required"]);
-    assert_contains(&misused("hop --site-order 8.4.4"), &["'8.4.4' is no order of sites", "8.4.4.1"]);
-    assert_contains(&misused("hop --access 32"), &["'32' is no access width"]);
-    assert_contains(&misused("hop --precision f16"), &["'f16'", "f32, f64, 16bit"]);
+    assert_contains(&misused("hop --grid-stride twice"), &["invalid grid stride 'twice'", "on:GROUPS"]);
+    assert_contains(&misused("hop --traversal 2.2"), &["invalid traversal '2.2'", "X.Y.Z.T"]);
+    assert_contains(&misused("hop --mapping fast"), &["invalid mapping 'fast'", "lane-fast or site-fast"]);
+    assert_contains(&misused("hop --group-size 256"), &["invalid group size '256'", "any or required"]);
+    assert_contains(&misused("hop --site-order 8.4.4"), &["'8.4.4'", "8.4.4.1"]);
+    assert_contains(&misused("hop --access 32"), &["'32'", "word, 8 or 16"]);
+    assert_contains(&misused("hop --precision f16"), &["'f16'", "f32, f64, half"]);
+    assert_contains(&misused("wilson"), &["unknown kernel 'wilson'", "hop_many", "a study: reduce"]);
+    assert_contains(&misused("EOClover"), &["unknown kernel 'EOClover'", "eo_clover"]);
     assert_contains(&misused("hop --links 16"), &["'16'", "18", "12"]);
-    assert_contains(&misused("hop --spinors 0"), &["0 is not in 1..=256"]);
+    assert_contains(&misused("hop --rhs 0"), &["0 is not in 1..=256"]);
     let refused = |what: &str| folder.fails(2, &format!("bench {what} {SMALL} --device cpu"));
-    assert_contains(&refused("hop --stores streaming"), &["one way to run a kernel", "stores streaming", "--device"]);
-    assert_contains(&refused("blas --accelerator-threads 8"), &["cannot take: accelerator threads 8"]);
+    assert_contains(&refused("hop --stores streaming"), &["the CPU reference has no tuning parameters", "stores streaming", "--device"]);
+    assert_contains(&refused("blas --accelerator-threads 8"), &["cannot take accelerator-threads 8"]);
+    assert_contains(&refused("hop --rhs 2"), &["there is nothing to time", "2 right-hand sides"]);
     assert_contains(&refused("threads"), &["the CPU reference has no accelerator threads", "--device"]);
 }

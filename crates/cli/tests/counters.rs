@@ -9,9 +9,9 @@ fn data(name: &str) -> String {
 }
 
 const BENCH: &str = r#"{ "kind": "bench", "rows": [
-    { "kernel": "EOClover", "variant": "v", "precision": "f32", "bit_true": true, "seconds": { "median": 1e-4 },
+    { "kernel": "eo_clover", "variant": "v", "precision": "f32", "bit_true": true, "seconds": { "median": 1e-4 },
       "gb_per_second": 800.0, "share_of_ceiling": 0.75 },
-    { "kernel": "EOClover", "variant": "relaxed", "precision": "f32", "bit_true": false, "seconds": { "median": 1e-5 } }] }"#;
+    { "kernel": "eo_clover", "variant": "relaxed", "precision": "f32", "bit_true": false, "seconds": { "median": 1e-5 } }] }"#;
 
 #[test]
 fn by_hand_the_bandwidths_of_the_sprint_report_come_out() {
@@ -26,7 +26,7 @@ fn by_hand_the_bandwidths_of_the_sprint_report_come_out() {
 fn a_profile_is_read_and_ours_stands_beside_it() {
     let folder = Folder::new();
     folder.write("bench.json", BENCH.as_bytes());
-    let (profile, map) = (data("rocprof.csv"), "--map EOCloverFBCGPU=EOClover");
+    let (profile, map) = (data("rocprof.csv"), "--map EOCloverFBCGPU=eo_clover");
     let table = folder.succeeds(&format!("counters {profile} --ceiling 1075.46 --beside bench.json {map}"));
     assert_contains(&table, &["287.566 GB/s (26.7%)", "TOTAL_RW", "77.87891", "800.000 GB/s (75.0%)", "2.71"]);
     let json = folder.json(&format!("counters {profile} --beside bench.json {map}"));
@@ -59,7 +59,7 @@ fn what_is_wrong_is_named_with_file_line_and_column() {
     assert_contains(&folder.fails(2, "counters bad.csv"), &["bad.csv, line 2, column \"FETCH_SIZE\"", "'many'"]);
     assert_contains(&folder.fails(2, "counters absent.csv"), &["absent.csv"]);
     let error =
-        folder.fails(2, &format!("counters {} --beside bench.json --map nothing=EOClover", data("rocprof.csv")));
+        folder.fails(2, &format!("counters {} --beside bench.json --map nothing=eo_clover", data("rocprof.csv")));
     assert_contains(&error, &["\"nothing\"", "EOCloverFBCGPU"]);
     assert_contains(&folder.misused("counters --bytes 12 --time 1ms"), &["with its unit"]);
     assert_contains(&folder.misused("counters --bytes 12MB"), &["--time"]);

@@ -21,7 +21,7 @@ fn json_has_every_finding_with_gain_evidence_and_change_and_what_the_change_gain
     let command = format!("doctor --described {} --confirm --samples 4 {device}", planted("launches"));
     let report = Folder::new().json(&command);
     assert_eq!(report["kind"], "doctor");
-    let finding = &report["patients"][0]["findings"][0];
+    let finding = &report["kernels"][0]["findings"][0];
     assert_eq!(finding["fault"], "launches");
     assert!(finding["gain"].as_f64().is_some_and(|gain| gain > 0.0));
     assert!(finding["confirmed_gain"].is_f64() && finding["evidence"][0].is_string() && finding["change"].is_string());
@@ -39,11 +39,11 @@ fn a_description_that_cannot_be_used_is_refused_in_one_line() {
     assert_contains(&folder.fails(2, &format!("doctor --described none.toml {device}")), &["cannot read none.toml"]);
     assert_contains(
         &folder.misused(&format!("doctor --kernel hopp {device}")),
-        &["'hopp' is no kernel: use hop, EOClover"],
+        &["unknown kernel 'hopp'", "eo_clover"],
     );
 }
 
 #[test]
-fn the_cpu_reference_is_no_patient() {
+fn the_cpu_reference_is_not_examined() {
     assert_contains(&Folder::new().fails(2, "doctor --device cpu"), &["the doctor examines OpenCL devices"]);
 }

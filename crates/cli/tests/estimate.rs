@@ -27,9 +27,9 @@ fn no_go_ends_with_code_1_and_go_with_0() {
     assert_eq!(output.status.code(), Some(1));
     assert_contains(&text(&output.stdout), &["NO-GO", "10.67 Gi", "64.00 Mi", "145 lines", "7 levels, for 128 lanes"]);
     let go = folder.succeeds(&format!("{traversal} --want 10e6"));
-    assert_contains(&go, &["GO: 10.00 M/s wanted, 59.24 M/s traversals of wavefronts can be had, 5.924 times"]);
+    assert_contains(&go, &["GO: 10.00 M/s wanted, 59.24 M/s traversals of wavefronts possible, 5.924 times"]);
     let go = folder.succeeds(&format!("{HOP} --want 1"));
-    assert_contains(&go, &["GO: 1.000/s wanted, ", " k/s launches can be had, "]);
+    assert_contains(&go, &["GO: 1.000/s wanted, ", " k/s launches possible, "]);
 }
 
 #[test]
@@ -91,6 +91,24 @@ fn the_machines_that_ship_are_listed() {
 }
 
 #[test]
+fn a_family_has_an_estimate_of_each_kernel() {
+    let folder = Folder::new();
+    let command = "estimate --machine h200 --kernel laplace --lattice 8.8.8.16";
+    assert_eq!(folder.json(command)["kernel"], "laplace_hop");
+    let command = "estimate --machine h200 --kernel hop_many,hop --lattice 8.8.8.16";
+    assert_contains(&folder.misused(command), &["unknown kernel 'hop_many,hop'"]);
+    let command = "estimate --machine h200 --kernel blas --lattice 8.8.8.16";
+    let json = folder.json(command);
+    let names: Vec<&str> =
+        json["kernels"].as_array().unwrap().iter().map(|one| one["kernel"].as_str().unwrap()).collect();
+    assert!(names.contains(&"axpy") && names.contains(&"copy"), "{names:?}");
+    assert_eq!(folder.succeeds(command).matches("binds ").count(), names.len());
+    let all = folder.json("estimate --machine h200 --kernel all --lattice 8.8.8.8");
+    let staggered = |one: &serde_json::Value| one["kernel"] == "staggered_hop";
+    assert!(all["kernels"].as_array().unwrap().iter().any(staggered));
+}
+
+#[test]
 fn a_device_is_measured_beside_the_estimate() {
     let Some(device) = opencl() else { return };
     let json = Folder::new().json(&format!("{HOP} --precision f32 --samples 1 {device}"));
@@ -106,14 +124,17 @@ fn what_cannot_be_estimated_is_one_line() {
     folder.write("w.toml", b"lines = -3\n");
     folder.write("m.toml", b"name = 3\n");
     let fails = |arguments: &str| folder.fails(2, arguments);
-    assert_contains(&fails("estimate --kernel hop"), &["no machine was named", "--list"]);
+    assert_contains(&fails("estimate --kernel hop"), &["--machine is missing", "--list"]);
     assert_contains(&fails("estimate --machine rtx --kernel hop"), &["no machine 'rtx': use proxy, mi100"]);
     assert_contains(&fails("estimate --machine m.toml --kernel hop"), &["m.toml cannot be read"]);
     assert_contains(&fails("estimate --machine none.toml --kernel hop"), &["failed to read none.toml"]);
     assert_contains(&fails("estimate --machine h200 --workload w.toml"), &["w.toml says lines = -3"]);
     assert_contains(&fails(&format!("{HOP} --peak w.toml")), &["w.toml cannot be read"]);
-    assert_contains(&fails(&format!("{HOP} --spinors 0")), &["spinors = 0"]);
-    assert_contains(&fails(&format!("{HOP} --want -1")), &["--want -1"]);
-    assert_contains(&folder.misused(&format!("{HOP} --onto both")), &["'both' are no sites"]);
+    assert_contains(&folder.misused(&format!("{HOP} --rhs 0")), &["0 is not in 1..=4096"]);
+    assert_contains(&fails(&format!("{HOP} --rhs 2")), &["hop does not take 2 right-hand sides: take hop_many"]);
+    let error = fails("estimate --machine h200 --kernel take_rhs");
+    assert_contains(&error, &["take_rhs has no description of its accesses", "expected one of hop, "]);
+    assert_contains(&fails(&format!("{HOP} --want -1")), &["invalid rate '-1' of --want"]);
+    assert_contains(&folder.misused(&format!("{HOP} --onto both")), &["invalid sites 'both'"]);
     assert_contains(&folder.misused("estimate"), &["--kernel"]);
 }

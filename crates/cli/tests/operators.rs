@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use lanefield::io::npy;
+use lanefield::reference::random::Stream;
 use num_complex::Complex;
 
 use super::{Folder, assert_contains, opencl, text};
@@ -95,6 +96,31 @@ fn components_of_a_laplacian_are_those_of_single_ones() {
 }
 
 #[test]
+fn the_staggered_operator_is_its_mass_and_its_hop() {
+    let folder = with_grid();
+    let arguments = format!("{PERIODIC} --source gauss:3 --output");
+    folder.succeeds(&format!("apply --operator staggered --mass -0.25 {arguments} full.npy"));
+    for (parity, name) in [("", "hop.npy"), ("--parity even", "even.npy"), ("--parity odd", "odd.npy")] {
+        folder.succeeds(&format!("apply --operator staggered_hop {parity} {arguments} {name}"));
+    }
+    let [(shape, full), (_, hop), (_, even), (_, odd)] =
+        ["full.npy", "hop.npy", "even.npy", "odd.npy"].map(|name| array(&folder, name));
+    assert_eq!(shape, [4, 4, 4, 4, 1, 3]);
+    for (k, z) in full.iter().enumerate() {
+        let (site, word) = (k as u64 / 3, k as u32 % 3);
+        let (re, im) = lanefield::reference::random::gaussian_pair(3, Stream::SpinorSource, site, word);
+        assert_eq!([z.re, z.im], [(-0.25f64).mul_add(re, hop[k].re), (-0.25f64).mul_add(im, hop[k].im)], "word {k}");
+        assert_eq!(hop[k], even[k] + odd[k], "word {k}");
+    }
+    // There is no kernel of the conjugate, which is −1 times the hop; the operator has one.
+    let error = folder.fails(2, &format!("apply --operator staggered_hop --dagger {arguments} o.npy"));
+    assert_contains(&error, &["--dagger", "staggered_hop"]);
+    folder.succeeds(&format!("apply --operator staggered --mass 0 --dagger {arguments} dagger.npy"));
+    let (_, dagger) = array(&folder, "dagger.npy");
+    assert!(dagger.iter().zip(&hop).all(|(dagger, hop)| *dagger == -hop));
+}
+
+#[test]
 fn solutions_of_grid_are_found_for_clover_and_five_dimensional_sources() {
     let folder = with_grid();
     for (name, what) in [
@@ -116,10 +142,13 @@ fn every_operator_is_solved_by_every_solver() {
         ("dwf", "--ls 4"),
         ("mobius", "--ls 4 --b 1.25 --c 0.25 --s-inverse dense"),
         ("laplace", "--components 2"),
+        ("staggered", "--components 2"),
     ];
+    let known: Vec<&str> = lanefield::operator::definitions().map(|definition| definition.name).collect();
+    assert_eq!(operators.map(|(name, _)| name).to_vec(), known);
     for (operator, parameters) in operators {
-        for solver in ["cg", "mixed-f32", "mixed-16bit", "bicgstab", "cg --unpreconditioned"] {
-            // Domain wall operators have eigenvalues around zero: BiCGStab stands still there, and says so.
+        for solver in ["cg", "mixed-f32", "mixed-half", "bicgstab", "cg --unpreconditioned"] {
+            // Domain wall operators have eigenvalues around zero: BiCGStab stagnates there, and says so.
             if solver == "bicgstab" && ["dwf", "mobius"].contains(&operator) {
                 continue;
             }
@@ -131,16 +160,16 @@ fn every_operator_is_solved_by_every_solver() {
             assert_eq!(json["solver"], solver.split(' ').next().unwrap(), "{what}");
             assert!(json["converged"] == true && json["iterations"].as_u64().unwrap() > 1, "{what}");
             assert!(json["solution_residual"].as_f64().unwrap() < 1e-8, "{what}: {json}");
-            assert_eq!(json["columns"].as_array().unwrap().len(), 1, "{what}");
+            assert_eq!(json["rhs"].as_array().unwrap().len(), 1, "{what}");
         }
     }
 }
 
 #[test]
-fn histories_of_clover_and_dwf_are_the_same_file_on_cpu_and_opencl() {
+fn histories_of_clover_dwf_and_staggered_are_the_same_file_on_cpu_and_opencl() {
     let Some(device) = opencl() else { return };
     let folder = Folder::with_gauge();
-    for (operator, source) in [("clover --csw 1.3", "gauss:4"), ("dwf --ls 4", "point:0,1,2,3,2,1")] {
+    for (operator, source) in [("clover --csw 1.3", "gauss:4"), ("dwf --ls 4", "point:0,1,2,3,2,1"), ("staggered", "gauss:5")] {
         let solve = format!("solve --operator {operator} --mass 0.2 --config gauge.nersc --source {source}");
         folder.succeeds(&format!("{solve} --device cpu --threads 1 --lanes 16 --history h.csv --output x.npy"));
         folder.succeeds(&format!("{solve} {device} --history opencl.csv --output opencl.npy"));
@@ -150,23 +179,22 @@ fn histories_of_clover_and_dwf_are_the_same_file_on_cpu_and_opencl() {
 }
 
 #[test]
-fn columns_of_a_batch_are_those_of_single_solves() {
+fn right_hand_sides_of_a_batch_are_those_of_single_solves() {
     let folder = Folder::with_gauge();
-    for operator in ["clover --csw 1.1", "dwf --ls 4", "laplace --components 2"] {
+    for operator in ["clover --csw 1.1", "dwf --ls 4", "laplace --components 2", "staggered"] {
         let solve = format!("solve --operator {operator} --mass 0.3 --config gauge.nersc --device cpu");
         let json = folder.json(&format!("{solve} --source gauss:4 --batch 3 --history batch.csv --output batch.npy"));
         let (shape, batch) = array(&folder, "batch.npy");
         let history = text(&folder.read("batch.csv"));
-        assert!(history.starts_with("column,iteration,residual,residual_bits\n"));
-        for column in 0..3 {
-            folder.succeeds(&format!("{solve} --source gauss:{} --history h.csv --output x.npy", 4 + column));
+        assert!(history.starts_with("rhs,iteration,residual,residual_bits\n"));
+        for rhs in 0..3 {
+            folder.succeeds(&format!("{solve} --source gauss:{} --history h.csv --output x.npy", 4 + rhs));
             let (single_shape, single) = array(&folder, "x.npy");
             assert_eq!(shape, [&[3], &single_shape[..]].concat(), "{operator}");
-            assert!(batch[column * single.len()..][..single.len()] == single, "{operator}, column {column}");
-            let of_column: Vec<&str> =
-                history.lines().filter_map(|line| line.strip_prefix(&format!("{column},"))).collect();
-            assert_eq!(of_column, text(&folder.read("h.csv")).lines().skip(1).collect::<Vec<_>>(), "{operator}");
-            assert_eq!(json["columns"][column]["iterations"], of_column.len() - 1, "{operator}");
+            assert!(batch[rhs * single.len()..][..single.len()] == single, "{operator}, right-hand side {rhs}");
+            let of_rhs: Vec<&str> = history.lines().filter_map(|line| line.strip_prefix(&format!("{rhs},"))).collect();
+            assert_eq!(of_rhs, text(&folder.read("h.csv")).lines().skip(1).collect::<Vec<_>>(), "{operator}");
+            assert_eq!(json["rhs"][rhs]["iterations"], of_rhs.len() - 1, "{operator}");
         }
     }
 }
@@ -204,7 +232,7 @@ fn misuse_is_refused_with_what_would_be_right() {
     let batch = fails("solve --source src.npy --mass 0.1 --batch 2");
     assert_contains(&batch, &["--source gauss:SEED", "src.npy"]);
     let ls = fails("solve --operator dwf --ls 4 --source src5.npy --mass 0.1");
-    assert_contains(&ls, &["has Ls 8, and the operator 4"]);
+    assert_contains(&ls, &["has Ls 8, and the operator has 4"]);
     let shape = fails("apply --operator dwf --ls 8 --source src.npy --mass 0.1 --output o.npy");
     assert_contains(&shape, &["src.npy", "it has 6 axes, not 7"]);
     let components = fails("solve --operator laplace --components 2 --source src.npy --mass 0.1");

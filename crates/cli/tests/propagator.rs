@@ -111,19 +111,19 @@ fn the_plot_is_an_svg_with_labelled_axes_a_title_and_a_legend() {
 }
 
 #[test]
-fn the_summary_of_a_propagator_has_twelve_columns() {
+fn the_summary_of_a_propagator_has_twelve_right_hand_sides() {
     let folder = folder();
     let json = folder.json(&format!("{PROPAGATOR} dwf --ls 4 --device cpu"));
     assert_eq!(json["converged"], true);
     assert_eq!(json["source"], serde_json::json!([1, 0, 1, 2]));
-    let columns = json["columns"].as_array().unwrap();
-    assert_eq!(columns.len(), 12);
-    for (k, column) in columns.iter().enumerate() {
-        assert_eq!((&column["spin"], &column["colour"]), (&(k / 3).into(), &(k % 3).into()));
-        assert!(column["true_residual"].as_f64().unwrap() <= 1e-9);
+    let all = json["rhs"].as_array().unwrap();
+    assert_eq!(all.len(), 12);
+    for (k, rhs) in all.iter().enumerate() {
+        assert_eq!((&rhs["spin"], &rhs["colour"]), (&(k / 3).into(), &(k % 3).into()));
+        assert!(rhs["true_residual"].as_f64().unwrap() <= 1e-9);
     }
     let table = folder.succeeds(&format!("{PROPAGATOR} dwf --ls 4 --device cpu"));
-    assert_contains(&table, &["dwf, Ls 4", "12 columns", "x,y,z,t = 1,0,1,2", "GFlop/s"]);
+    assert_contains(&table, &["dwf, mass 0.2, ls 4", "12 right-hand sides", "x,y,z,t = 1,0,1,2", "GFlop/s"]);
 }
 
 #[test]
@@ -143,8 +143,11 @@ fn misuse_of_propagator_is_refused_with_what_would_be_right() {
     let error = folder.misused(&format!("propagator --config gauge.nersc {}", at("0,0,0,0,1,1")));
     assert_contains(&error, &["four whole numbers"]);
     let from = "--source point:0,0,0,0 --output";
-    let error = fails(&format!("{from} p.npy --operator laplace --mass 0.2"));
-    assert_contains(&error, &["laplace has no spin", "take wilson, clover, dwf or mobius"]);
+    for operator in ["laplace", "staggered"] {
+        let error = fails(&format!("{from} p.npy --operator {operator} --mass 0.2"));
+        let parts = ["a propagator needs an operator on spinors", "expected wilson, clover, dwf, mobius"];
+        assert_contains(&error, &[&format!("invalid operator '{operator}'"), parts[0], parts[1]]);
+    }
     assert_contains(&fails(&format!("{from} p.npy --operator wilson")), &["needs --mass"]);
     assert_contains(&fails(&format!("{from} p.npy --operator wilson --mass 1 --ls 4")), &["--ls is for"]);
     assert_contains(&fails(&format!("{from} p.npy --operator wilson --mass -4")), &["--unpreconditioned"]);

@@ -22,7 +22,7 @@ fn documents_of_real_commands_are_recognised_and_shown() {
         "<h2>Counters",
         "<h2>Trace",
         "cg_update",
-        "EOClover on 4×4×4×4",
+        "eo_clover on 4×4×4×4",
     ] {
         assert!(page.contains(part), "no {part}");
     }

@@ -50,7 +50,7 @@ fn the_history_is_decimal_and_bits_of_the_squared_residual() {
 #[test]
 fn the_solution_solves_the_equation() {
     let folder = Folder::with_gauge();
-    let json = folder.json(&format!("{SOLVE} --device cpu --output x.npy"));
+    let json = folder.json(&format!("{SOLVE} --device cpu --output x.npy --bandwidth"));
     assert_eq!(json["converged"], true);
     assert!(json["true_residual"].as_f64().unwrap() <= 1e-9 && json["solution_residual"].as_f64().unwrap() < 1e-8);
     for number in ["seconds", "gflop_per_second", "gb_per_second", "copy_gb_per_second", "share_of_copy_bandwidth"] {
@@ -74,7 +74,7 @@ fn the_solution_solves_the_equation() {
 #[test]
 fn the_table_says_what_was_run_how_fast_and_how_well() {
     let folder = Folder::with_gauge();
-    let output = folder.run(&format!("{SOLVE} --device cpu --threads 1 --tolerance 1e-4"));
+    let output = folder.run(&format!("{SOLVE} --device cpu --threads 1 --tolerance 1e-4 --bandwidth"));
     assert_eq!(output.status.code(), Some(0));
     let rows = [
         "CPU reference, 1 thread",
@@ -95,6 +95,28 @@ fn the_table_says_what_was_run_how_fast_and_how_well() {
         text(&output.stderr),
         "running on CPU reference, 1 thread, ".to_owned() + lanefield::backend::Cpu::vector_instructions() + "\n"
     );
+}
+
+#[test]
+fn no_bandwidth_is_measured_unless_it_is_asked_for() {
+    let folder = Folder::with_gauge();
+    let json = folder.json(&format!("{SOLVE} --device cpu --tolerance 1e-2"));
+    assert!(json["gb_per_second"].is_number());
+    assert!(json["copy_gb_per_second"].is_null() && json["share_of_copy_bandwidth"].is_null());
+    let table = folder.succeeds(&format!("{SOLVE} --device cpu --tolerance 1e-2"));
+    assert!(table.contains("GB/s") && !table.contains("copy bandwidth"), "{table}");
+}
+
+#[test]
+fn negative_masses_and_coefficients_are_values() {
+    let folder = Folder::with_gauge();
+    let solve = "solve --config gauge.nersc --source gauss:4 --device cpu --tolerance 1e-2 --operator";
+    let json = folder.json(&format!("{solve} clover --mass -0.1 --csw -0.5 --csw-t -0.25"));
+    let expected = serde_json::json!({ "mass": -0.1, "csw_r": -0.5, "csw_t": -0.25 });
+    assert_eq!(json["parameters"], expected);
+    let json = folder.json(&format!("{solve} mobius --mass 0.1 --ls 4 --m5 1.5 --b 1.25 --c 0.25 --s-inverse dense"));
+    let expected = serde_json::json!({ "mass": 0.1, "ls": 4, "m5": 1.5, "b": 1.25, "c": 0.25, "s_inverse": "dense" });
+    assert_eq!(json["parameters"], expected);
 }
 
 #[test]
@@ -127,7 +149,10 @@ fn misuse_is_refused_with_what_would_be_right() {
     for tolerance in ["0", "1e-300", "1", "-1e-3", "nan", "x"] {
         assert_contains(&misused(&format!("--mass 1 --tolerance={tolerance}")), &["from 1e-100 to below 1"]);
     }
-    assert_contains(&misused("--mass 1 --max-iterations 0"), &["at least 1"]);
+    for number in ["0", "99999999999999999999"] {
+        let error = misused(&format!("--mass 1 --max-iterations {number}"));
+        assert_contains(&error, &[&format!("invalid number of iterations '{number}'"), "a whole number from 1 to "]);
+    }
     assert_contains(&misused("--mass 1 --precision f16"), &["possible values: f32, f64"]);
     assert_contains(&misused("--mass 1 --operator hop"), &["possible values: wilson"]);
     assert_contains(&fails("--history absent/h.csv"), &["absent/h.csv"]);

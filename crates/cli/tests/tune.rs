@@ -13,7 +13,7 @@ fn the_table_names_what_was_chosen_and_the_file_is_used_by_the_next_command() {
     let tuned = with_file(&format!("{TUNE} {device}"));
     assert!(tuned.status.success(), "{}", text(&tuned.stderr));
     let table = text(&tuned.stdout);
-    assert_contains(&table, &["hop f32 12 reals", "4.4.4.4", "tuned, µs", "kept in", "choices.toml", "same bits: "]);
+    assert_contains(&table, &["hop f32 reconstruct 12", "4.4.4.4", "tuned, µs", "kept in", "choices.toml", "same bits: "]);
     let file = text(&folder.read("choices.toml"));
     assert_contains(&file, &["[tuned]", "kernel = \"hop\"", "precision = \"f32\"", "links = 12", "candidates = ["]);
 
@@ -43,7 +43,7 @@ fn json_has_every_candidate_and_what_became_of_it() {
     assert_eq!((&json["same_bits"], &json["file"]), (&true.into(), &serde_json::Value::Null), "tuning is off in tests");
     assert_eq!((&json["budget"], &json["failures"]), (&3.into(), &serde_json::json!([])));
     let kernel = &json["kernels"][0];
-    assert_eq!((&kernel["kernel"], &kernel["lattice"]), (&"hop f32 12 reals".into(), &serde_json::json!([4, 4, 4, 4])));
+    assert_eq!((&kernel["kernel"], &kernel["lattice"]), (&"hop f32 reconstruct 12".into(), &serde_json::json!([4, 4, 4, 4])));
     assert!(kernel["gain"].as_f64().unwrap() >= 1.0);
     let candidates = kernel["searched"]["candidates"].as_array().unwrap();
     let verdicts = candidates.iter().filter(|candidate| candidate["verdict"] == "chosen").count();
@@ -60,7 +60,8 @@ fn the_cpu_reference_has_nothing_to_tune() {
 #[test]
 fn unknown_precisions_and_widths_name_those_that_exist() {
     let folder = Folder::new();
-    assert_contains(&folder.misused("tune --precision f16"), &["'f16'", "f32, f64 or 16-bit"]);
+    assert_contains(&folder.misused("tune --precision f16"), &["'f16'", "f32, f64, half"]);
     assert_contains(&folder.misused("tune --access 32"), &["'32'", "word, 8 or 16"]);
     assert_contains(&folder.misused("tune --budget 0"), &["--budget"]);
+    assert_contains(&folder.misused("tune --kernels wilson"), &["unknown kernel 'wilson'", "hop_many"]);
 }

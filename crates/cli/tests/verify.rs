@@ -34,25 +34,21 @@ fn the_table_says_same_bits_on_every_row() {
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(String::from_utf8_lossy(&output.stderr).lines().count() <= 1, "stderr is no terminal, so no progress bar");
-    for kernel in [
-        "hop, 18",
-        "hop†, 12",
-        "axpy_norm",
-        "cg_update",
-        "sweep",
-        "dense",
-        "inner_product",
-        "take_columns, put_columns",
-        "column_products",
-        "column_axpy_norm",
-        "column_cg_update",
-        "convert to 16-bit",
-        "CG even-odd",
-        "CG full",
-    ] {
+    // Every kernel, in every precision; those that read links in every gauge compression.
+    for kernel in lanefield::kernel::all().filter(|kernel| kernel.is_launched()) {
+        for precision in kernel.precisions {
+            let links: &[&str] = if kernel.reads_links() { &["18", "12", "8"] } else { &["–"] };
+            for reconstruct in links {
+                let cells = [kernel.name, &precision.to_string(), reconstruct];
+                let row = text.lines().find(|line| line.split_whitespace().take(3).eq(cells));
+                assert!(row.is_some_and(|row| row.contains("same bits")), "{cells:?}: {text}");
+            }
+        }
+    }
+    for solve in ["CG even-odd", "CG full"] {
         for precision in ["f32", "f64"] {
-            let row = text.lines().find(|line| line.contains(kernel) && line.contains(precision));
-            assert!(row.is_some_and(|row| row.contains("same bits")), "{kernel} {precision}: {text}");
+            let row = text.lines().find(|line| line.contains(solve) && line.contains(precision));
+            assert!(row.is_some_and(|row| row.contains("same bits")), "{solve} {precision}: {text}");
         }
     }
     assert!(text.contains("driver") && text.contains("may be called bitwise"), "{text}");
@@ -85,10 +81,41 @@ fn without_opencl_the_reference_is_checked_and_pocl_recommended() {
     let output = verify(&["--cases", "4"], &environment);
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{text}");
-    assert!(text.contains("No OpenCL device was put to the test: "), "{text}");
+    assert!(text.contains("No OpenCL device was tested: "), "{text}");
     assert!(text.contains("apt-get install pocl-opencl-icd"), "{text}");
     assert!(text.contains("against   the plain scalar implementation"), "{text}");
     assert!(text.contains("CG even-odd") && !text.contains("DIFFERENT"), "{text}");
+}
+
+#[test]
+fn a_device_that_is_required_and_not_there_is_an_error() {
+    let nowhere = tempfile::tempdir().unwrap();
+    let nowhere = nowhere.path().to_str().unwrap();
+    let environment = [("OCL_ICD_VENDORS", nowhere), ("OCL_ICD_FILENAMES", ""), ("LANEFIELD_DEVICE", "auto")];
+    for arguments in [&["--require-device", "--cases", "1"][..], &["--require-device", "--device", "cpu"]] {
+        let output = verify(arguments, &environment);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(stderr.lines().last().unwrap().starts_with("error: --require-device"), "{stderr}");
+        assert!(output.stdout.is_empty());
+    }
+}
+
+#[test]
+fn the_list_has_every_kernel_in_every_precision_and_runs_nothing() {
+    let list = json(&verify(&["--list", "--json"], &[("LANEFIELD_DEVICE", "no such device")]));
+    let rows = list["rows"].as_array().unwrap();
+    for kernel in lanefield::kernel::all() {
+        for precision in kernel.precisions {
+            let found = |row: &&serde_json::Value| row["kernel"] == kernel.name && row["precision"] == precision.to_string();
+            assert!(rows.iter().any(|row| found(&row)), "{kernel} in {precision}");
+        }
+    }
+    let table = stdout(&verify(&["--list"], &[]));
+    // Each kernel of cl/ appears, and solves follow.
+    assert!(table.lines().any(|line| line.trim_start().starts_with("staggered_hop ")), "{table}");
+    assert!(table.contains("CG even-odd"), "{table}");
+    assert_eq!(table.lines().filter(|line| line.contains(" f32 ") || line.contains(" f64 ") || line.contains(" half ")).count(), rows.len());
 }
 
 #[test]

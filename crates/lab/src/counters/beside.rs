@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{CountersError, KernelCounters};
 
-/// Which kernel of a port is which of ours: `EOCloverFBCGPU=EOClover`.
+/// Which kernel of a port is which of ours: `EOCloverFBCGPU=eo_clover`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NameMap {
     /// The port's name.
@@ -26,7 +26,7 @@ impl FromStr for NameMap {
             Some((theirs, ours)) if !theirs.is_empty() && !ours.is_empty() => {
                 Ok(Self { theirs: theirs.to_owned(), ours: ours.to_owned() })
             }
-            _ => Err(format!("'{text}' is no pair of names: give THEIRS=OURS, as EOCloverFBCGPU=EOClover")),
+            _ => Err(format!("invalid pair of names '{text}': expected THEIRS=OURS, as EOCloverFBCGPU=eo_clover")),
         }
     }
 }

@@ -209,13 +209,13 @@ fn kernels_are_joined_by_map_or_name_with_the_fastest_of_ours() {
         gb_per_second: None,
         share_of_ceiling: None,
     };
-    let ours = [ours("EOClover", 200e-6), ours("EOClover", 100e-6), ours("AXPY", 50e-6)];
-    let map: NameMap = "EOCloverFBCGPU=EOClover".parse().unwrap();
+    let ours = [ours("eo_clover", 200e-6), ours("eo_clover", 100e-6), ours("AXPY", 50e-6)];
+    let map: NameMap = "EOCloverFBCGPU=eo_clover".parse().unwrap();
     let joined = Beside::join(profile(&["rocprof.csv"]), &ours, std::slice::from_ref(&map)).unwrap();
     assert!(close(joined[0].times_ours, 2.70821) && close(joined[1].times_ours, 0.5), "{joined:?}");
     // Another precision is another row.
     let both = [ours[0].clone(), OurKernel { precision: "f64".to_owned(), ..ours[1].clone() }];
     assert_eq!(Beside::join(profile(&["rocprof.csv"]), &both, std::slice::from_ref(&map)).unwrap().len(), 3);
     let error = Beside::join(profile(&["rocprof.csv"]), &ours[2..], &[map]).unwrap_err().to_string();
-    assert!(error.contains("no kernel \"EOClover\" in our measurements; there are: AXPY"), "{error}");
+    assert!(error.contains("no kernel \"eo_clover\" in our measurements; there are: AXPY"), "{error}");
 }

@@ -193,10 +193,10 @@ fn rows_of(value: &Value, name: &str) -> Option<Table> {
 
 fn doctor(section: &mut Section, value: &Value) {
     // One that was examined alone may stand for itself.
-    let patients = value["patients"].as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
-    for patient in patients {
-        let subject = bars::text(patient, "subject");
-        let findings = patient["findings"].as_array().into_iter().flatten();
+    let kernels = value["kernels"].as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    for one in kernels {
+        let subject = bars::text(one, "subject");
+        let findings = one["findings"].as_array().into_iter().flatten();
         section.findings.extend(findings.map(|finding| finding_of(finding, &subject)));
     }
     section.lead = match section.findings.len() {
@@ -204,17 +204,17 @@ fn doctor(section: &mut Section, value: &Value) {
         _ => "What was found, and the share of the time that its change would save.".to_owned(),
     };
     let micros = |value: &Value| value.as_f64().map(|seconds| 1e6 * seconds);
-    let examined: Vec<Value> = patients
+    let examined: Vec<Value> = kernels
         .iter()
-        .filter(|patient| patient["kernel_seconds"].is_f64())
-        .map(|patient| {
+        .filter(|one| one["kernel_seconds"].is_f64())
+        .map(|one| {
             json!({
-                "subject": patient["subject"],
-                "time, µs": micros(&patient["kernel_seconds"]),
-                "by the estimate, µs": micros(&patient["estimated_seconds"]),
-                "GB/s": patient["gb_per_second"],
-                "of copy, %": patient["share_of_copy"].as_f64().map(|share| 100.0 * share),
-                "findings": patient["findings"].as_array().map_or(0, Vec::len),
+                "subject": one["subject"],
+                "time, µs": micros(&one["kernel_seconds"]),
+                "by the estimate, µs": micros(&one["estimated_seconds"]),
+                "GB/s": one["gb_per_second"],
+                "of copy, %": one["share_of_copy"].as_f64().map(|share| 100.0 * share),
+                "findings": one["findings"].as_array().map_or(0, Vec::len),
             })
         })
         .collect();

@@ -222,9 +222,9 @@ fn entries_of_occupancy_are_drawn_with_what_limits_them() {
 #[test]
 fn findings_are_told_with_the_kernel_that_has_them() {
     let finding = json!({ "title": "registers are spilled", "gain": 0.82, "confirmed_gain": 0.81, "change": "--max-registers 0", "evidence": ["40"] });
-    let patient = json!({ "subject": "hop, 32.32.32.64", "kernel_seconds": 1070e-6, "gb_per_second": 752.7, "share_of_copy": 0.18,
+    let examined = json!({ "subject": "hop, 32.32.32.64", "kernel_seconds": 1070e-6, "gb_per_second": 752.7, "share_of_copy": 0.18,
         "estimated_seconds": 202e-6, "findings": [finding] });
-    let page = page(&[json!({ "kind": "doctor", "device": { "name": "H200", "units": 132 }, "patients": [patient] })]);
+    let page = page(&[json!({ "kind": "doctor", "device": { "name": "H200", "units": 132 }, "kernels": [examined] })]);
     for part in [
         "registers are spilled",
         "+82.0 %",
