@@ -43,10 +43,6 @@ impl<'b, B> Recording<'b, B> {
         let count = counts.entry(shape.kernel.name).or_default();
         *count = Count { calls: count.calls + 1, bytes: count.bytes + shape.work().bytes };
     }
-
-    fn counted(&self, kernel: &str) -> Count {
-        self.counts.lock().unwrap().get(kernel).copied().unwrap_or_default()
-    }
 }
 
 impl<B: Memory> Memory for Recording<'_, B> {

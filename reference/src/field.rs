@@ -222,13 +222,13 @@ impl<R: Real> FieldData<R> {
                 }
             },
         );
-        self.settle();
+        self.quantize();
     }
 
-    /// Rounds the field to what its storage holds ([`Real::settle`]).
-    pub fn settle(&mut self) {
+    /// Rounds the field to what its storage holds ([`Real::quantize`]).
+    pub fn quantize(&mut self) {
         let (a_part, nsimd) = (self.reals_a_part(), self.lattice.nsimd());
-        R::settle(self.reals_mut(), a_part, nsimd);
+        R::quantize(self.reals_mut(), a_part, nsimd);
     }
 
     /// Takes the values of an array in site order over the whole lattice, words fastest: those of its own sites.
@@ -440,7 +440,7 @@ impl<K: SiteObject> Field<Sixteen, K> {
         unsafe { &*std::ptr::from_ref(self).cast::<Field<f32, K>>() }
     }
 
-    /// The same, to be written by a kernel of f32. What it writes must be rounded by [`FieldData::settle`].
+    /// The same, to be written by a kernel of f32. What it writes must be rounded by [`FieldData::quantize`].
     pub(crate) fn as_f32_mut(&mut self) -> &mut Field<f32, K> {
         // SAFETY: as in `as_f32`.
         unsafe { &mut *std::ptr::from_mut(self).cast::<Field<f32, K>>() }

@@ -49,7 +49,7 @@ impl Precision {
         match self {
             Self::F32 => f32::device_bytes(part_words),
             Self::F64 => f64::device_bytes(part_words),
-            Self::Half => crate::sixteen::Sixteen::device_bytes(part_words),
+            Self::Half => half_device_bytes(part_words),
         }
     }
 }
@@ -82,6 +82,11 @@ impl<'de> Deserialize<'de> for Precision {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
+}
+
+/// Bytes in a device's memory of one lane of a component in half precision: a 4-byte word for each complex number, and one for the step.
+pub(crate) const fn half_device_bytes(words_a_part: usize) -> usize {
+    (words_a_part + 1) * size_of::<u32>()
 }
 
 /// The real numbers that fields are made of.
@@ -136,7 +141,7 @@ pub trait Real:
 
     /// Rounds numbers to what the storage of this precision holds, where that is less than the numbers themselves: `a_part` reals of one part
     /// of an outer site after the other, of `nsimd` lanes.
-    fn settle(_reals: &mut [Self], _a_part: usize, _nsimd: usize) {}
+    fn quantize(_reals: &mut [Self], _a_part: usize, _nsimd: usize) {}
     /// The bytes of a field in a device's memory.
     fn to_device(reals: &[Self], _a_part: usize, _nsimd: usize) -> Cow<'_, [u8]> {
         Cow::Borrowed(bytemuck::cast_slice(reals))

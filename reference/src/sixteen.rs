@@ -12,7 +12,7 @@ use num_traits::{Num, One, Zero};
 use rayon::prelude::*;
 
 use crate::layout::Scalar;
-use crate::real::{Precision, Real};
+use crate::real::{Precision, Real, half_device_bytes};
 
 /// An f32 in a field of 16-bit storage.
 #[derive(Clone, Copy, Default, PartialEq, PartialOrd, Pod, Zeroable)]
@@ -37,7 +37,7 @@ impl fmt::LowerExp for Sixteen {
     }
 }
 
-/// Arithmetic is that of f32; results are settled with the field that they belong to.
+/// Arithmetic is that of f32; results are quantized with the field that they belong to.
 macro_rules! operators {
     ($($operator:ident $method:ident),+) => {$(
         impl $operator for Sixteen {
@@ -137,14 +137,14 @@ impl Sixteen {
         bytemuck::cast_slice(reals)
     }
 
-    /// The numbers as f32, to be overwritten by others, and then settled ([`Real::settle`]).
+    /// The numbers as f32, to be overwritten by others, and then quantized ([`Real::quantize`]).
     pub fn as_f32_mut(reals: &mut [Self]) -> &mut [f32] {
         bytemuck::cast_slice_mut(reals)
     }
 
     /// 4-byte words of a part with so many reals, on a device: one for each complex number, and one for the step.
     fn device_words(a_part: usize, nsimd: usize) -> usize {
-        (a_part / (2 * nsimd) + 1) * nsimd
+        half_device_bytes(a_part / (2 * nsimd)) / size_of::<u32>() * nsimd
     }
 }
 
@@ -174,7 +174,7 @@ impl Real for Sixteen {
         self.0.ulp_distance(other.0)
     }
 
-    fn settle(reals: &mut [Self], a_part: usize, nsimd: usize) {
+    fn quantize(reals: &mut [Self], a_part: usize, nsimd: usize) {
         Self::as_f32_mut(reals).par_chunks_mut(a_part * PARTS_A_TASK).for_each(|parts| {
             for part in parts.chunks_exact_mut(a_part) {
                 for lane in 0..nsimd {
@@ -190,7 +190,7 @@ impl Real for Sixteen {
     }
 
     fn device_bytes(words_a_part: usize) -> usize {
-        (words_a_part + 1) * size_of::<u32>()
+        half_device_bytes(words_a_part)
     }
 
     fn to_device(reals: &[Self], a_part: usize, nsimd: usize) -> Cow<'_, [u8]> {
@@ -235,10 +235,10 @@ mod tests {
     use super::*;
 
     /// What is left of a part of one lane.
-    fn settled(part: &[f32]) -> Vec<f32> {
+    fn quantized(part: &[f32]) -> Vec<f32> {
         let mut part: Vec<Sixteen> = part.iter().map(|&x| Sixteen(x)).collect();
         let reals = part.len();
-        Sixteen::settle(&mut part, reals, 1);
+        Sixteen::quantize(&mut part, reals, 1);
         part.iter().map(|x| x.0).collect()
     }
 
@@ -260,40 +260,40 @@ mod tests {
     #[test]
     fn components_are_rounded_to_nearest_even_and_clamped() {
         let unit = 1.0 / 32768.0;
-        let found = settled(&[0.999_999, 0.5 * unit, 1.5 * unit, -0.5 * unit, -1.5 * unit, -0.999_999, 0.25, -0.0]);
+        let found = quantized(&[0.999_999, 0.5 * unit, 1.5 * unit, -0.5 * unit, -1.5 * unit, -0.999_999, 0.25, -0.0]);
         assert_eq!(found, [1.0 - unit, 0.0, 2.0 * unit, 0.0, -2.0 * unit, unit - 1.0, 0.25, 0.0]);
         assert!(found.iter().all(|x| x.to_bits() != (-0.0f32).to_bits()));
     }
 
     #[test]
-    fn what_is_settled_stays_as_it_is() {
+    fn what_is_quantized_stays_as_it_is() {
         for largest in [0.500_001, 0.999_999, 1.0, -0.999_999, -0.500_001, 0.75, 3e-34, 1e-37] {
-            let once = settled(&[0.3 * largest, -0.7 * largest, 1e-3 * largest, 5e-6 * largest, largest]);
-            assert_eq!(settled(&once), once);
+            let once = quantized(&[0.3 * largest, -0.7 * largest, 1e-3 * largest, 5e-6 * largest, largest]);
+            assert_eq!(quantized(&once), once);
         }
     }
 
     #[test]
     fn zeros_and_subnormal_numbers_are_zeros() {
-        assert_eq!(settled(&[0.0, -0.0]), [0.0, 0.0]);
-        assert_eq!(settled(&[1e-45, -1e-40]), [0.0, 0.0]);
+        assert_eq!(quantized(&[0.0, -0.0]), [0.0, 0.0]);
+        assert_eq!(quantized(&[1e-45, -1e-40]), [0.0, 0.0]);
     }
 
     #[test]
     fn a_part_with_a_component_that_is_no_number_is_nan() {
         for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
-            assert!(settled(&[1.0, bad, 0.0, 2.0]).iter().all(|x| x.is_nan()));
+            assert!(quantized(&[1.0, bad, 0.0, 2.0]).iter().all(|x| x.is_nan()));
         }
     }
 
     #[test]
-    fn a_device_holds_a_settled_field_to_the_bit() {
+    fn a_device_holds_a_quantized_field_to_the_bit() {
         let (words, nsimd, parts) = (3, 4, 5);
         let a_part = 2 * words * nsimd;
         let number = |k: usize| Sixteen(((k * 7919 % 1009) as f32 - 500.0) * 2f32.powi((k % 7) as i32 * 20 - 60));
         let mut field: Vec<Sixteen> = (0..parts * a_part).map(number).collect();
         field[a_part + 3] = Sixteen(f32::INFINITY);
-        Sixteen::settle(&mut field, a_part, nsimd);
+        Sixteen::quantize(&mut field, a_part, nsimd);
         let bytes = Sixteen::to_device(&field, a_part, nsimd);
         assert_eq!(bytes.len(), parts * nsimd * Sixteen::device_bytes(words));
         let mut back = vec![Sixteen::default(); field.len()];

@@ -239,6 +239,14 @@ pub fn of_storage() -> impl TypedValueParser<Value = Precision> {
     precision_of(&Precision::ALL)
 }
 
+/// Reads a number of iterations.
+pub fn iterations(text: &str) -> Result<usize, String> {
+    let value = text.parse().ok().filter(|&value| value > 0);
+    value.ok_or_else(|| {
+        format!("invalid number of iterations '{text}': expected a whole number from 1 to {}", usize::MAX)
+    })
+}
+
 /// Reads a seed.
 pub fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("invalid seed '{text}': expected a whole number from 0 to {}", u64::MAX))

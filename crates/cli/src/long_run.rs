@@ -15,7 +15,7 @@ pub struct LongRunArgs {
     #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
     /// Iterations between two checkpoints
-    #[arg(long, value_name = "N", default_value = "100", requires = "checkpoint", value_parser = super::solve::iterations)]
+    #[arg(long, value_name = "N", default_value = "100", requires = "checkpoint", value_parser = super::args::iterations)]
     checkpoint_every: usize,
     /// Resume from the --checkpoint file, or start if it does not exist. History and solution are the same bytes as without interruption
     #[arg(long, requires = "checkpoint")]
@@ -24,7 +24,7 @@ pub struct LongRunArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "resume")]
     record: Option<PathBuf>,
     /// Iterations between two sets of SHA-256
-    #[arg(long, value_name = "N", default_value = "10", requires = "record", value_parser = super::solve::iterations)]
+    #[arg(long, value_name = "N", default_value = "10", requires = "record", value_parser = super::args::iterations)]
     record_every: usize,
     /// Compare the solve with a record made on any device, with any threads and lane width. Stop at the first difference
     #[arg(long, value_name = "FILE", conflicts_with_all = ["resume", "record"])]

@@ -17,12 +17,12 @@ use lanefield_lab::Timed;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, BackendTask, HopArgs, of_arithmetic};
+use super::args::{BackendArgs, BackendTask, HopArgs, iterations, of_arithmetic};
 use super::files::{read_configuration, require_distinct, require_writable, write_propagator};
 use super::history::Progress;
 use super::operator::{OnSpinors, OperatorArgs, check};
 use super::output::{bits, facts, print, print_json};
-use super::solve::{iterations, tolerance};
+use super::solve::tolerance;
 
 /// Compute the propagator of a quark from a point: M S = δ for each spin and colour of the source, in one batch.
 ///
@@ -211,6 +211,8 @@ struct Summary {
     failure: Option<String>,
     /// Each solve, number 3·spin + colour of the source.
     rhs: Vec<Rhs>,
+    /// Why the true residuals could not be computed, if they could not; the propagator is written all the same.
+    unchecked: Option<String>,
     /// Wall time of conjugate gradients.
     seconds: Option<f64>,
     gflop_per_second: Option<f64>,
@@ -264,6 +266,7 @@ impl Summary {
             converged: false,
             failure: None,
             rhs: Vec::new(),
+            unchecked: None,
             seconds: None,
             gflop_per_second: None,
             gb_per_second: None,
@@ -272,6 +275,7 @@ impl Summary {
 
     fn converged<R>(&mut self, report: &PropagatorReport<R>) {
         self.converged = true;
+        self.unchecked = report.unchecked.clone();
         self.rhs = report
             .columns
             .iter()
@@ -322,8 +326,13 @@ impl Summary {
             let iterations = self.rhs.iter().map(|rhs| rhs.iterations);
             let (least, most) = (iterations.clone().min().unwrap_or(0), iterations.clone().max().unwrap_or(0));
             rows.push(("iterations", format!("{least} to {most} per right-hand side")));
-            rows.push(("true residual", format!("{:.3e} at most", largest(|rhs| rhs.true_residual))));
-            rows.push(("|η − Mψ| / |η|", format!("{:.3e} at most", largest(|rhs| rhs.solution_residual))));
+            match &self.unchecked {
+                Some(why) => rows.push(("not checked", format!("no true residual could be computed: {why}"))),
+                None => {
+                    rows.push(("true residual", format!("{:.3e} at most", largest(|rhs| rhs.true_residual))));
+                    rows.push(("|η − Mψ| / |η|", format!("{:.3e} at most", largest(|rhs| rhs.solution_residual))));
+                }
+            }
         } else {
             rows.push(("iterations", "not converged".to_owned()));
         }

@@ -26,7 +26,7 @@ use lanefield_lab::trace::{Group, span};
 use num_complex::Complex;
 
 use super::Outcome;
-use super::args::{BackendArgs, BackendTask, HopArgs, SumArgs, SumKind, of_arithmetic};
+use super::args::{BackendArgs, BackendTask, HopArgs, SumArgs, SumKind, iterations, of_arithmetic};
 use super::fields::FieldShape;
 use super::files::{require_distinct, require_writable};
 use super::history::{Progress, write_batch_history, write_history};
@@ -144,13 +144,6 @@ impl Solver {
 pub(super) fn tolerance(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value: &f64| (1e-100..1.0).contains(value));
     value.ok_or_else(|| format!("invalid tolerance '{text}': expected a number from 1e-100 to below 1, as 1e-10"))
-}
-
-pub(super) fn iterations(text: &str) -> Result<usize, String> {
-    let value = text.parse().ok().filter(|&value| value > 0);
-    value.ok_or_else(|| {
-        format!("invalid number of iterations '{text}': expected a whole number from 1 to {}", usize::MAX)
-    })
 }
 
 /// How to solve, whatever the operator.

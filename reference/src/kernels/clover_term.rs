@@ -144,7 +144,7 @@ fn write_sites<R: Real, K: SiteObject>(out: &mut Field<R, K>, write: impl Fn(Pla
             }
         },
     );
-    out.settle();
+    out.quantize();
 }
 
 fn promoted<R: Real>(c: Complex<R>) -> C64 {

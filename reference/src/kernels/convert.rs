@@ -27,6 +27,6 @@ pub fn convert<S: Vectors, R: Vectors>(out: &mut FieldData<S>, x: &FieldData<R>)
             *out = S::from_f64(x.to_f64());
         }
     });
-    out.settle();
+    out.quantize();
     Ok(())
 }

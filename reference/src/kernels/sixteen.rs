@@ -25,20 +25,20 @@ fn nsimd(width: LaneWidth) -> usize {
 }
 
 /// Runs a kernel of f32 that writes `out`.
-fn settled<K: SiteObject>(out: &mut Field<Sixteen, K>, kernel: impl FnOnce(&mut Field<f32, K>)) {
+fn quantized<K: SiteObject>(out: &mut Field<Sixteen, K>, kernel: impl FnOnce(&mut Field<f32, K>)) {
     kernel(out.as_f32_mut());
-    out.settle();
+    out.quantize();
 }
 
 /// The same of a hop of colour vectors.
 fn colour_hop(hop: ColourHop<'_, Sixteen>, kernel: impl FnOnce(ColourHop<'_, f32>)) {
     let ColourHop { out, stencil, links, source, legs } = hop;
     let (links, source) = (links.as_f32(), source.as_f32());
-    settled(out, |out| kernel(ColourHop { out, stencil, links, source, legs }));
+    quantized(out, |out| kernel(ColourHop { out, stencil, links, source, legs }));
 }
 
-fn settle(width: LaneWidth, shape: Shape, out: &mut [Sixteen]) {
-    Sixteen::settle(out, shape.an_osite, nsimd(width));
+fn quantize(width: LaneWidth, shape: Shape, out: &mut [Sixteen]) {
+    Sixteen::quantize(out, shape.an_osite, nsimd(width));
 }
 
 fn to_f32(x: Sixteen) -> f32 {
@@ -51,7 +51,7 @@ impl Vectors for Sixteen {
     fn run_hop(width: LaneWidth, hop: Hop<'_, Self>) {
         let Hop { out, stencil, links, source, legs, dagger } = hop;
         let (links, source) = (links.as_f32(), source.as_f32());
-        settled(out, |out| f32::run_hop(width, Hop { out, stencil, links, source, legs, dagger }));
+        quantized(out, |out| f32::run_hop(width, Hop { out, stencil, links, source, legs, dagger }));
     }
     fn run_laplace_hop(width: LaneWidth, hop: LaplaceHop<'_, Self>) {
         colour_hop(hop.0, |hop| f32::run_laplace_hop(width, LaplaceHop(hop)));
@@ -63,18 +63,18 @@ impl Vectors for Sixteen {
     fn run_s_multiply(width: LaneWidth, product: SMultiply<'_, Self>) {
         let SMultiply { out, matrix, x, z } = product;
         let (x, z) = (x.as_f32(), z.map(Field::as_f32));
-        settled(out, |out| f32::run_s_multiply(width, SMultiply { out, matrix, x, z }));
+        quantized(out, |out| f32::run_s_multiply(width, SMultiply { out, matrix, x, z }));
     }
     fn run_clover_apply(width: LaneWidth, apply: Apply<'_, Self>) {
         let Apply { out, blocks, x } = apply;
         let (blocks, x) = (blocks.as_f32(), x.as_f32());
-        settled(out, |out| f32::run_clover_apply(width, Apply { out, blocks, x }));
+        quantized(out, |out| f32::run_clover_apply(width, Apply { out, blocks, x }));
     }
     fn run_clover_hop(width: LaneWidth, hop: CloverHop<'_, Self>) {
         let CloverHop { hop: Hop { out, stencil, links, source, legs, dagger }, blocks, chi } = hop;
         let (links, source, blocks) = (links.as_f32(), source.as_f32(), blocks.as_f32());
         let chi = chi.map(Field::as_f32);
-        settled(out, |out| {
+        quantized(out, |out| {
             let hop = Hop { out, stencil, links, source, legs, dagger };
             f32::run_clover_hop(width, CloverHop { hop, blocks, chi });
         });
@@ -82,15 +82,15 @@ impl Vectors for Sixteen {
     fn run_rhs_axpy(width: LaneWidth, axpy: RhsAxpy<'_, Self>) {
         let RhsAxpy { shape, a, x, y } = axpy;
         f32::run_rhs_axpy(width, RhsAxpy { shape, a: S::as_f32(a), x: S::as_f32(x), y: S::as_f32_mut(y) });
-        settle(width, shape.parts(), y);
+        quantize(width, shape.parts(), y);
     }
     fn run_rhs_cg_update(width: LaneWidth, update: RhsCgUpdate<'_, Self>) {
         let RhsCgUpdate { shape, a, b, psi, p, r } = update;
         let (a, b) = (S::as_f32(a), S::as_f32(b));
         let in_f32 = RhsCgUpdate { shape, a, b, psi: S::as_f32_mut(psi), p: S::as_f32_mut(p), r: S::as_f32(r) };
         f32::run_rhs_cg_update(width, in_f32);
-        settle(width, shape.parts(), psi);
-        settle(width, shape.parts(), p);
+        quantize(width, shape.parts(), psi);
+        quantize(width, shape.parts(), p);
     }
     fn run_rhs_products(width: LaneWidth, products: RhsProducts<'_, Self>) -> Vec<ExactSum> {
         let RhsProducts { shape, x, y } = products;
@@ -99,18 +99,18 @@ impl Vectors for Sixteen {
     fn run_scale(width: LaneWidth, scale: Scale<'_, Self>) {
         let Scale { shape, out, a, x } = scale;
         f32::run_scale(width, Scale { shape, out: S::as_f32_mut(out), a: to_f32(a), x: S::as_f32(x) });
-        settle(width, shape, out);
+        quantize(width, shape, out);
     }
     fn run_axpy(width: LaneWidth, axpy: Axpy<'_, Self>) {
         let Axpy { shape, a, x, y } = axpy;
         f32::run_axpy(width, Axpy { shape, a: to_f32(a), x: S::as_f32(x), y: S::as_f32_mut(y) });
-        settle(width, shape, y);
+        quantize(width, shape, y);
     }
     fn run_axpby(width: LaneWidth, axpby: Axpby<'_, Self>) {
         let Axpby { shape, a, x, b, y } = axpby;
         let (a, b) = (to_f32(a), to_f32(b));
         f32::run_axpby(width, Axpby { shape, a, x: S::as_f32(x), b, y: S::as_f32_mut(y) });
-        settle(width, shape, y);
+        quantize(width, shape, y);
     }
     fn run_axpy_norm(width: LaneWidth, axpy: Axpy<'_, Self>) -> ExactSum {
         let Axpy { shape, a, x, y } = axpy;
@@ -126,15 +126,15 @@ impl Vectors for Sixteen {
         let ComplexUpdate { shape, a, x, y, scaled } = update;
         let in_f32 = ComplexUpdate { shape, a: a.map(to_f32), x: S::as_f32(x), y: S::as_f32_mut(y), scaled };
         f32::run_complex_update(width, in_f32);
-        settle(width, shape, y);
+        quantize(width, shape, y);
     }
     fn run_cg_update(width: LaneWidth, update: CgUpdate<'_, Self>) {
         let CgUpdate { shape, a, b, psi, p, r } = update;
         let (a, b) = (to_f32(a), to_f32(b));
         let in_f32 = CgUpdate { shape, a, b, psi: S::as_f32_mut(psi), p: S::as_f32_mut(p), r: S::as_f32(r) };
         f32::run_cg_update(width, in_f32);
-        settle(width, shape, psi);
-        settle(width, shape, p);
+        quantize(width, shape, psi);
+        quantize(width, shape, p);
     }
     fn run_norm2(width: LaneWidth, norm: Norm2<'_, Self>) -> ExactSum {
         f32::run_norm2(width, Norm2 { shape: norm.shape, x: S::as_f32(norm.x) })

@@ -16,7 +16,7 @@ impl ScalarWilson<'_> {
             let site = Leg::all().flat_map(|leg| self.stored_words::<R>(x, leg));
             let mut site: Vec<R> = site.flat_map(|word| [word.re, word.im]).collect();
             let reals = site.len();
-            R::settle(&mut site, reals, 1);
+            R::quantize(&mut site, reals, 1);
             let first = leg.point() * self.format.words();
             for (k, word) in words.iter_mut().enumerate() {
                 *word = Complex::new(site[2 * (first + k)], site[2 * (first + k) + 1]);

@@ -76,6 +76,8 @@ pub struct Summary {
     true_residual: Option<f64>,
     /// |η − Mψ| / |η| on all sites, in f64.
     solution_residual: Option<f64>,
+    /// Why the two could not be computed, if they could not; the solution is written all the same.
+    unchecked: Option<String>,
     /// Each right-hand side; empty where the solver did not converge. What stands above is the first one's.
     rhs: Vec<RhsSummary>,
     /// Wall time of the recurrence in this run.
@@ -127,6 +129,7 @@ impl Summary {
             residual_bits: None,
             true_residual: None,
             solution_residual: None,
+            unchecked: None,
             rhs: Vec::new(),
             seconds: None,
             gflop_per_second: None,
@@ -145,8 +148,11 @@ impl Summary {
     pub fn converged<R>(&mut self, report: &SolveReport<R>, bandwidth: Option<f64>) {
         self.converged = true;
         self.set_history(&report.info().history);
-        self.true_residual = Some(report.columns[0].true_residual);
-        self.solution_residual = Some(report.columns[0].solution_residual);
+        self.unchecked = report.unchecked.clone();
+        if report.unchecked.is_none() {
+            self.true_residual = Some(report.columns[0].true_residual);
+            self.solution_residual = Some(report.columns[0].solution_residual);
+        }
         let summary = |rhs: &SolvedColumn| RhsSummary {
             iterations: rhs.info.iterations,
             residual: rhs.info.history.last().copied(),
@@ -198,6 +204,7 @@ impl Summary {
         row("each right-hand side", (batch.len() > 1).then(|| format!("{} iterations", batch.join(", "))));
         row("last |r|²", self.residual.map(with_bits));
         row("true residual", self.true_residual.map(|r| format!("{r:.3e} of the system that was solved")));
+        row("not checked", self.unchecked.as_ref().map(|why| format!("no true residual could be computed: {why}")));
         row("|η − Mψ| / |η|", self.solution_residual.map(|r| format!("{r:.3e}")));
         row("time", self.seconds.map(|s| format!("{s:.3} s")));
         row("speed", self.gflop_per_second.map(|rate| format!("{rate:.2} GFlop/s")));
