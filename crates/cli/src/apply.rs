@@ -123,9 +123,9 @@ impl Hop {
 enum Piece {
     /// M on all sites
     Full,
-    /// What connects the parities
+    /// The part of M that connects the parities
     Meooe,
-    /// What stays on a parity
+    /// The part of M that stays on a parity
     Mooee,
     /// The inverse of mooee
     Mooeeinv,

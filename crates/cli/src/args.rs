@@ -190,7 +190,7 @@ impl SumArgs {
         if *sum == SumKind::Exact {
             let planned =
                 plan_threads.is_some() || plan_blocks.is_some() || plan_warp.is_some() || plan_device.is_some();
-            anyhow::ensure!(!planned, "options --plan-… are for --sum tree; exact sums have no plan");
+            anyhow::ensure!(!planned, "--plan-… is for --sum tree; exact sums have no plan");
             return Ok(Sum::Exact);
         }
         let device = plan_device.unwrap_or(ReductionDevice::H200);

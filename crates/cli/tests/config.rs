@@ -118,7 +118,7 @@ fn misuse_is_refused_with_what_would_be_right() {
     assert_contains(&generate("hot --lattice 4.4.4 --seed 1 --output a"), &["'4.4.4' is no lattice", "X.Y.Z.T"]);
     assert_contains(&generate("hot --lattice 0.4.4.4 --seed 1 --output a"), &["at least 1"]);
     assert_contains(&generate("hot --lattice 4.4.4.4 --seed -1 --output a"), &["-1"]);
-    assert_contains(&generate("hot --lattice 4.4.4.4 --seed x --output a"), &["'x' is no seed"]);
+    assert_contains(&generate("hot --lattice 4.4.4.4 --seed x --output a"), &["invalid seed 'x'"]);
     assert_contains(&generate("cold --lattice 4.4.4.4 --seed 1 --output a"), &["possible values: unit, hot, weak"]);
     assert_contains(&generate("weak --lattice 4.4.4.4 --seed 1 --output a --spread NaN"), &["from 0 to 1000"]);
     assert_contains(&generate("unit --lattice 4.4.4.4 --output a --rows 4"), &["use 2 or 3"]);
