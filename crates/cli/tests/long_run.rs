@@ -43,7 +43,7 @@ fn a_solve_that_is_killed_again_and_again_ends_with_the_same_bytes() {
     folder.succeeds("config generate weak --lattice 8.8.8.8 --seed 3 --spread 0.3 --output gauge.nersc");
     for what in [
         "--operator clover --csw 1 --mass -0.3",
-        "--mass 0.02 --solver mixed-16bit",
+        "--mass 0.02 --solver mixed-half",
         "--mass -0.3 --solver bicgstab",
         "--mass -0.3 --precision f32 --tolerance 1e-5 --batch 2",
     ] {
@@ -105,7 +105,7 @@ fn the_checkpoint_of_another_solve_is_refused_by_what_differs() {
 #[test]
 fn a_record_is_replayed_on_any_layout_and_device() {
     let folder = Folder::with_gauge();
-    for what in ["--operator clover --csw 1 --mass 0.3", "--mass 0.3 --solver mixed-16bit", "--mass 0.3 --batch 2"] {
+    for what in ["--operator clover --csw 1 --mass 0.3", "--mass 0.3 --solver mixed-half", "--mass 0.3 --batch 2"] {
         let solve = format!("solve --config gauge.nersc --source gauss:4 {what}");
         folder.succeeds(&format!("{solve} --device cpu --record record --record-every 7"));
         let lines = text(&folder.read("record")).lines().count();
@@ -165,7 +165,7 @@ fn arguments_that_need_each_other_say_so() {
     let misused = |what: &str| folder.misused(&format!("{SOLVE} --mass 0.3 {what}"));
     assert_contains(&misused("--resume"), &["--checkpoint"]);
     assert_contains(&misused("--checkpoint-every 5"), &["--checkpoint <FILE>"]);
-    assert_contains(&misused("--checkpoint c --checkpoint-every 0"), &["at least 1"]);
+    assert_contains(&misused("--checkpoint c --checkpoint-every 0"), &["invalid number of iterations '0'"]);
     assert_contains(&misused("--checkpoint c --resume --record r"), &["cannot be used with"]);
     assert_contains(&misused("--record r --verify v"), &["cannot be used with"]);
     let same = folder.fails(2, &format!("{SOLVE} --mass 0.3 --checkpoint same --output same"));

@@ -108,7 +108,7 @@ fn a_source_that_cannot_be_used_is_refused_with_the_reason() {
         )
     };
     npy::write_spinor(&folder.path("large.npy"), Extents::new([4, 4, 8, 4]).unwrap(), &values).unwrap();
-    assert_contains(&refusal("large.npy", ""), &["large.npy lies on 4.4.8.4", "gauge.nersc on 4.4.4.8"]);
+    assert_contains(&refusal("large.npy", ""), &["large.npy has the lattice 4.4.8.4", "gauge.nersc has 4.4.4.8"]);
     values[13].im = f64::INFINITY;
     npy::write_spinor(&folder.path("infinite.npy"), extents, &values).unwrap();
     assert_contains(&refusal("infinite.npy", ""), &["failed to read infinite.npy", "(0, 0, 0, 1, 0, 1)", "not finite"]);

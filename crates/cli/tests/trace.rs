@@ -138,7 +138,7 @@ fn the_trace_is_there_also_where_the_command_fails() {
 fn a_file_that_is_no_trace_is_not_replaced() {
     let folder = Folder::with_gauge();
     let error = folder.fails(2, "config info gauge.nersc --trace gauge.nersc");
-    assert_contains(&error, &["gauge.nersc", "no trace"]);
+    assert_contains(&error, &["gauge.nersc", "not a trace"]);
     // What the command writes itself is there only at its end.
     folder.run("config convert gauge.nersc same.npy --trace same.npy");
     assert_ne!(folder.read("same.npy").first(), Some(&b'{'));
