@@ -13,9 +13,9 @@ use crate::access::Launched;
 /// Instructions of a work-item for one of its parts.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Instructions {
-    /// Arithmetic, in the precision of the fields, f32 for 16-bit storage.
+    /// Arithmetic, in the precision of the fields, f32 for half precision.
     pub arithmetic: f64,
-    /// Bit operations that make numbers of 16-bit storage and the reverse.
+    /// Bit operations that make numbers of stored halves and the reverse.
     pub conversion: f64,
     /// Loads and stores.
     pub memory: f64,

@@ -26,7 +26,7 @@ pub enum LimitKind {
     Registers,
     /// Multiply-adds, additions and multiplications.
     Arithmetic,
-    /// Bit operations that unpack and pack 16-bit storage.
+    /// Bit operations that unpack and pack half precision.
     Conversion,
     /// Slots for instructions of any kind.
     Issue,

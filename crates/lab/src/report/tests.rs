@@ -122,10 +122,10 @@ fn a_kind_that_is_not_known_is_shown_as_facts_and_tables() {
 #[test]
 fn stages_are_drawn_in_order_with_their_gain_over_the_first() {
     let rows = [("local memory", 4e-6), ("+ registers", 2e-6), ("+ order", 1e-6)]
-        .map(|(name, s)| bench_row("EOClover", name, s));
+        .map(|(name, s)| bench_row("eo_clover", name, s));
     let charts = bars::stages(&rows);
     let [chart] = &charts[..] else { panic!("{charts:?}") };
-    assert_eq!(chart.title, "EOClover on 4×4×4×8");
+    assert_eq!(chart.title, "eo_clover on 4×4×4×8");
     let shown: Vec<(&str, f64, &str)> =
         chart.bars.iter().map(|bar| (bar.label.as_str(), bar.percent, bar.text.as_str())).collect();
     let expected = [

@@ -207,7 +207,7 @@ mod tests {
             assert!(axes.iter().all(|axis| axis.values.len() > usize::from(axis.name != "rhs-per-launch")), "{axes:?}");
             axes.iter().map(|axis| axis.name).collect()
         };
-        let of_all = ["grid-stride", "link-loads", "stores", "traversal", "mapping", "group-size"];
+        let of_all = ["grid-stride", "max-registers", "link-loads", "stores", "traversal", "mapping", "group-size"];
         let with = |first: &[&'static str], second: &[&'static str], last: &[&'static str]| -> Vec<&str> {
             [first, &of_all[..1], second, &of_all[1..], last].concat()
         };
