@@ -36,9 +36,8 @@ fn assert_timed(report: &Value) {
 fn every_kernel_is_timed_where_none_is_named_but_for_conjugates_and_parts_of_sums() {
     let report = Folder::new().json(&format!("bench {SMALL} --device cpu --precision half --reconstruct 12"));
     assert_timed(&report);
-    let wanted = |kernel: &&Kernel| {
-        kernel.is_launched() && kernel.dagger == Dagger::No && kernel.takes(Precision::Half)
-    };
+    let wanted =
+        |kernel: &&Kernel| kernel.is_launched() && kernel.dagger == Dagger::No && kernel.takes(Precision::Half);
     let timed: Vec<&Kernel> = kernel::all().filter(wanted).collect();
     let mut found = names(&report, "kernel");
     found.dedup();
@@ -85,8 +84,9 @@ fn choices_on_a_device_are_told_and_launches_follow_each_other() {
     let choices = "--accelerator-threads 4 --access 8 --link-loads past-l1 --stores streaming --grid-stride on:2 --traversal 1.2.2.2 \
                    --mapping site-fast --group-size required --site-order lexicographic --lane-form vectors --neighbours local-memory \
                    --link-sharing shared";
-    let command =
-        format!("bench eo_clover oe_clover {SMALL} {device} --precision f32 --links 12 --accumulators local-memory {choices}");
+    let command = format!(
+        "bench eo_clover oe_clover {SMALL} {device} --precision f32 --links 12 --accumulators local-memory {choices}"
+    );
     let report = Folder::new().json(&command);
     assert_timed(&report);
     for row in rows(&report) {
@@ -106,7 +106,8 @@ fn choices_on_a_device_are_told_and_launches_follow_each_other() {
 
 #[test]
 fn the_table_names_what_distinguishes_rows_and_what_they_have_in_common() {
-    let table = Folder::new().succeeds(&format!("bench hop blas norm2 {SMALL} --device cpu --precision f32 --lanes 32,64"));
+    let table =
+        Folder::new().succeeds(&format!("bench hop blas norm2 {SMALL} --device cpu --precision f32 --lanes 32,64"));
     assert_contains(&table, &["copy bandwidth", "read bandwidth", "lattice                 4.4.4.4", "median, µs"]);
     let rows: Vec<&str> =
         table.lines().filter(|line| line.trim_end().ends_with(" of copy") || line.contains(" of read")).collect();
@@ -184,7 +185,10 @@ fn the_sprint_has_a_table_for_each_lattice() {
     assert_eq!([variants[0], variants[4], variants[8], variants[12]], stages);
     assert_eq!(report["fastest"].as_array().unwrap().len(), 2 * 4);
     let table = folder.succeeds(command);
-    assert_contains(&table, &["\n4.4.4.4\n", "\n4.4.4.8\n", "oe_clover_dagger is fastest with ", " times the first stage"]);
+    assert_contains(
+        &table,
+        &["\n4.4.4.4\n", "\n4.4.4.8\n", "oe_clover_dagger is fastest with ", " times the first stage"],
+    );
 }
 
 #[test]
@@ -203,7 +207,10 @@ fn misuse_is_refused_with_what_would_be_right() {
     assert_contains(&misused("hop --links 16"), &["'16'", "18", "12"]);
     assert_contains(&misused("hop --rhs 0"), &["0 is not in 1..=256"]);
     let refused = |what: &str| folder.fails(2, &format!("bench {what} {SMALL} --device cpu"));
-    assert_contains(&refused("hop --stores streaming"), &["the CPU reference has no tuning parameters", "stores streaming", "--device"]);
+    assert_contains(
+        &refused("hop --stores streaming"),
+        &["the CPU reference has no tuning parameters", "stores streaming", "--device"],
+    );
     assert_contains(&refused("blas --accelerator-threads 8"), &["cannot take accelerator-threads 8"]);
     assert_contains(&refused("hop --rhs 2"), &["there is nothing to time", "2 right-hand sides"]);
     assert_contains(&refused("threads"), &["the CPU reference has no accelerator threads", "--device"]);

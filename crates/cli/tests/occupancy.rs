@@ -93,8 +93,14 @@ fn what_cannot_be_is_refused_by_name() {
     assert_contains(&folder.fails(2, "occupancy --arch sm_20 --vgprs 8"), &["'sm_20'", "sm_70"]);
     assert_contains(&folder.fails(2, "occupancy --arch gfx90a --vgprs 300"), &["300 VGPRs", "0 to 256"]);
     assert_contains(&folder.fails(2, "occupancy --kernel hop --arch sm_90"), &["sm_90", "leave --arch out"]);
-    assert_contains(&folder.misused("occupancy --kernel EOClover --arch gfx90a"), &["unknown kernel 'EOClover'", "eo_clover"]);
-    assert_contains(&folder.fails(2, "occupancy --kernel finish --arch gfx90a"), &["finish is a part of sums", "norm2"]);
+    assert_contains(
+        &folder.misused("occupancy --kernel EOClover --arch gfx90a"),
+        &["unknown kernel 'EOClover'", "eo_clover"],
+    );
+    assert_contains(
+        &folder.fails(2, "occupancy --kernel finish --arch gfx90a"),
+        &["finish is a part of sums", "norm2"],
+    );
     assert_contains(&folder.fails(2, "occupancy --kernel copy --device cpu"), &["--arch"]);
     assert_contains(
         &folder.misused("occupancy --arch gfx90a --vgprs 8 --sweep warps=1"),

@@ -169,7 +169,9 @@ fn every_operator_is_solved_by_every_solver() {
 fn histories_of_clover_dwf_and_staggered_are_the_same_file_on_cpu_and_opencl() {
     let Some(device) = opencl() else { return };
     let folder = Folder::with_gauge();
-    for (operator, source) in [("clover --csw 1.3", "gauss:4"), ("dwf --ls 4", "point:0,1,2,3,2,1"), ("staggered", "gauss:5")] {
+    for (operator, source) in
+        [("clover --csw 1.3", "gauss:4"), ("dwf --ls 4", "point:0,1,2,3,2,1"), ("staggered", "gauss:5")]
+    {
         let solve = format!("solve --operator {operator} --mass 0.2 --config gauge.nersc --source {source}");
         folder.succeeds(&format!("{solve} --device cpu --threads 1 --lanes 16 --history h.csv --output x.npy"));
         folder.succeeds(&format!("{solve} {device} --history opencl.csv --output opencl.npy"));

@@ -70,7 +70,12 @@ fn the_roofline_has_roofs_and_kernels() {
         names.contains(&"hop f32, 18 reals") && names.contains(&"axpy f32") && !names.contains(&"copy f32"),
         "{names:?}"
     );
-    let hop = json["roofline"]["points"].as_array().unwrap().iter().find(|point| point["name"] == "hop f32, 18 reals").unwrap();
+    let hop = json["roofline"]["points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|point| point["name"] == "hop f32, 18 reals")
+        .unwrap();
     // 1320 operations a site, 768 bytes.
     assert_eq!(hop["flops_per_byte"].as_f64().unwrap(), 1320.0 / 768.0);
     let svg = text(&folder.read("r.svg"));

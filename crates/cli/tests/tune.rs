@@ -13,7 +13,10 @@ fn the_table_names_what_was_chosen_and_the_file_is_used_by_the_next_command() {
     let tuned = with_file(&format!("{TUNE} {device}"));
     assert!(tuned.status.success(), "{}", text(&tuned.stderr));
     let table = text(&tuned.stdout);
-    assert_contains(&table, &["hop f32 reconstruct 12", "4.4.4.4", "tuned, µs", "kept in", "choices.toml", "same bits: "]);
+    assert_contains(
+        &table,
+        &["hop f32 reconstruct 12", "4.4.4.4", "tuned, µs", "kept in", "choices.toml", "same bits: "],
+    );
     let file = text(&folder.read("choices.toml"));
     assert_contains(&file, &["[tuned]", "kernel = \"hop\"", "precision = \"f32\"", "links = 12", "candidates = ["]);
 
@@ -43,7 +46,10 @@ fn json_has_every_candidate_and_what_became_of_it() {
     assert_eq!((&json["same_bits"], &json["file"]), (&true.into(), &serde_json::Value::Null), "tuning is off in tests");
     assert_eq!((&json["budget"], &json["failures"]), (&3.into(), &serde_json::json!([])));
     let kernel = &json["kernels"][0];
-    assert_eq!((&kernel["kernel"], &kernel["lattice"]), (&"hop f32 reconstruct 12".into(), &serde_json::json!([4, 4, 4, 4])));
+    assert_eq!(
+        (&kernel["kernel"], &kernel["lattice"]),
+        (&"hop f32 reconstruct 12".into(), &serde_json::json!([4, 4, 4, 4]))
+    );
     assert!(kernel["gain"].as_f64().unwrap() >= 1.0);
     let candidates = kernel["searched"]["candidates"].as_array().unwrap();
     let verdicts = candidates.iter().filter(|candidate| candidate["verdict"] == "chosen").count();

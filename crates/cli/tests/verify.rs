@@ -107,7 +107,8 @@ fn the_list_has_every_kernel_in_every_precision_and_runs_nothing() {
     let rows = list["rows"].as_array().unwrap();
     for kernel in lanefield::kernel::all() {
         for precision in kernel.precisions {
-            let found = |row: &&serde_json::Value| row["kernel"] == kernel.name && row["precision"] == precision.to_string();
+            let found =
+                |row: &&serde_json::Value| row["kernel"] == kernel.name && row["precision"] == precision.to_string();
             assert!(rows.iter().any(|row| found(&row)), "{kernel} in {precision}");
         }
     }
@@ -115,7 +116,13 @@ fn the_list_has_every_kernel_in_every_precision_and_runs_nothing() {
     // Each kernel of cl/ appears, and solves follow.
     assert!(table.lines().any(|line| line.trim_start().starts_with("staggered_hop ")), "{table}");
     assert!(table.contains("CG even-odd"), "{table}");
-    assert_eq!(table.lines().filter(|line| line.contains(" f32 ") || line.contains(" f64 ") || line.contains(" half ")).count(), rows.len());
+    assert_eq!(
+        table
+            .lines()
+            .filter(|line| line.contains(" f32 ") || line.contains(" f64 ") || line.contains(" half "))
+            .count(),
+        rows.len()
+    );
 }
 
 #[test]
