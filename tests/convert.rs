@@ -22,7 +22,7 @@ fn lanes_that_hold_other_sites_are_not_converted<B: Backend>(backend: &B) {
     let x = backend.zeros::<f32, _>(same_cut::<f32>(), ODD, Spinors::new(6)).unwrap();
     let error = backend.convert(&mut out, &x).unwrap_err();
     assert!(matches!(error, BackendError::Argument { kernel: "convert", .. }), "{error}");
-    assert!(error.to_string().starts_with("argument x of convert is a f32 6 spinors field"), "{error}");
+    assert!(error.to_string().starts_with("argument x of convert is an f32 6 spinors field"), "{error}");
 }
 
 on_every_backend!(lanes_that_hold_other_sites_are_not_converted);

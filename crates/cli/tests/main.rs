@@ -190,7 +190,14 @@ fn with_files_of_examples() -> Folder {
     }
     let generate = "config generate unit --lattice 4.4.4.4 --output unit.nersc";
     folder.succeeds(&format!("{generate} --trace trace.json"));
-    folder.succeeds(&format!("{generate} --trace solve.trace"));
+    // The doctor reads what a device did.
+    match opencl() {
+        Some(device) => {
+            let solve = "solve --config unit.nersc --source point:0,0,0,0,0,0 --mass 1 --trace solve.trace";
+            folder.succeeds(&format!("{solve} {device}"))
+        }
+        None => folder.succeeds(&format!("{generate} --trace solve.trace")),
+    };
     folder
 }
 

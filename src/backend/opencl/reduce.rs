@@ -178,6 +178,16 @@ pub(super) struct Reduction<'a> {
     pub sum: Sum,
 }
 
+impl Reduction<'_> {
+    /// The sums of the words that there are: the last bundle of a plane may be short, and what it holds beyond them is no sum.
+    fn of_words<T>(&self, sums: Vec<T>) -> Vec<T> {
+        let Some(_) = self.of.bundle else { return sums };
+        let (a_plane, words) = (self.a_row * self.rows, self.shape.target.object.words());
+        let numbered = sums.into_iter().enumerate();
+        numbered.filter(|(number, _)| number % a_plane < 2 * words).map(|(_, sum)| sum).collect()
+    }
+}
+
 /// What the kernels of a file of sums are built for, beside the sum.
 #[derive(Clone, Copy)]
 pub(super) struct SumOf {
@@ -384,9 +394,12 @@ impl OpenCl {
             Sum::Tree(_) => {
                 let mut results = vec![0.0; TREE_RESULT * sums];
                 self.context.read(&workspace.result, 0, bytemuck::cast_slice_mut(&mut results))?;
-                Ok(PartialSums::Tree(results))
+                Ok(PartialSums::Tree(work.of_words(results)))
             }
-            Sum::Exact => Ok(PartialSums::Exact(self.accumulators(workspace, sums, work.elements as u64)?)),
+            Sum::Exact => {
+                let sums = self.accumulators(workspace, sums, work.elements as u64)?;
+                Ok(PartialSums::Exact(work.of_words(sums)))
+            }
         }
     }
 

@@ -30,7 +30,11 @@ impl<'b, B: Timed> Runner<'b, B> {
         match case.prepare(self.backend).map_err(failed) {
             Ok(prepared) => Some(prepared),
             Err(record) => {
-                self.records.push(record);
+                // What no site can have is said once.
+                let is_same = |last: &KernelRecord| last.kernel == record.kernel && last.failure == record.failure;
+                if !self.records.last().is_some_and(is_same) {
+                    self.records.push(record);
+                }
                 None
             }
         }
