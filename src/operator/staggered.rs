@@ -38,7 +38,7 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
             kind: ParameterKind::Count(1024),
             default: Some(1.0),
             follows: None,
-            meaning: "colour vectors a site",
+            meaning: "colour vectors per site",
             key: None,
         },
     ],

@@ -71,13 +71,13 @@ struct PatternArgs {
     /// Bytes of an element
     #[arg(long, value_name = "BYTES", default_value_t = 4)]
     element: u64,
-    /// Outer sites of a group
+    /// Outer sites per work-group
     #[arg(long, value_name = "N", default_value_t = 1)]
     sites: u64,
     /// Words of a site
     #[arg(long, value_name = "N", default_value_t = 1)]
     words: u64,
-    /// Groups
+    /// Work-groups
     #[arg(long, value_name = "N", default_value_t = 1)]
     groups: u64,
     /// The index in which neighbouring work-items differ; the others follow as lane, site, word

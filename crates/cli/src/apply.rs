@@ -110,7 +110,7 @@ impl Hop {
             (kernel.family, kernel.tuned_as, kernel.dagger) == (self.kernel.family, self.kernel.tuned_as, Dagger::Yes)
         };
         let found = kernel::all().filter(conjugate).find_map(Self::of);
-        found.with_context(|| format!("--dagger: there is no kernel of the Hermitian conjugate of {}", self.kernel))
+        found.with_context(|| format!("--dagger: {} has no kernel of its Hermitian conjugate", self.kernel))
     }
 
     /// What it acts on.
@@ -123,9 +123,9 @@ impl Hop {
 enum Piece {
     /// M on all sites
     Full,
-    /// What connects the parities
+    /// The part of M that connects the parities
     Meooe,
-    /// What stays on a parity
+    /// The part of M that stays on a parity
     Mooee,
     /// The inverse of mooee
     Mooeeinv,

@@ -156,16 +156,16 @@ pub fn warn_of_tuning(device: &OpenCl) {
 /// How sums over sites are taken.
 #[derive(Args, Clone, Debug)]
 pub struct SumArgs {
-    /// exact: the exact sum, rounded once, the same everywhere; tree: Grid's block sum, which depends on the plan and on the lane width
+    /// exact: the exact sum, rounded once, the same everywhere; tree: Grid's block sum, which depends on the plan and the lane width
     #[arg(long, value_name = "KIND", default_value = "exact")]
     pub sum: SumKind,
-    /// For tree: threads of a block [default: what Grid takes on the plan's device]
+    /// For tree: threads per block [default: what Grid takes on the plan's device]
     #[arg(long, value_name = "N")]
     plan_threads: Option<usize>,
     /// For tree: number of blocks [default: what Grid takes on the plan's device]
     #[arg(long, value_name = "N")]
     plan_blocks: Option<usize>,
-    /// For tree: threads that are summed in halves [default: the warp of the plan's device, or all threads where they are fewer]
+    /// For tree: threads that are summed in halves [default: the warp of the plan's device, or all threads if they are fewer]
     #[arg(long, value_name = "N")]
     plan_warp: Option<usize>,
     /// For tree: the device whose plan is replayed, wherever the sum runs: v100, a100, h100, h200, mi250x, or

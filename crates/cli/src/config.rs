@@ -200,7 +200,7 @@ fn floating_point(text: &str) -> Result<FloatingPoint, String> {
         "IEEE32BIG" => Ok(FloatingPoint::F32Big),
         "IEEE64" | "IEEE64LITTLE" => Ok(FloatingPoint::F64Little),
         "IEEE64BIG" => Ok(FloatingPoint::F64Big),
-        _ => Err(format!("'{text}' is no number format: use IEEE32, IEEE32BIG, IEEE64BIG or IEEE64LITTLE")),
+        _ => Err(format!("invalid number format '{text}': expected IEEE32, IEEE32BIG, IEEE64BIG or IEEE64LITTLE")),
     }
 }
 

@@ -194,7 +194,11 @@ fn help(name: &str, operators: &[&'static Definition]) -> String {
     let told = meanings.iter().map(|(meaning, operators)| format!("{meaning} ({})", operators.join(", ")));
     let text = told.collect::<Vec<_>>().join("; ");
     let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+    match letters.next() {
+        // Not of "b of Möbius fermions".
+        Some(first) if !letters.as_str().starts_with(' ') => first.to_uppercase().chain(letters).collect(),
+        _ => text,
+    }
 }
 
 /// "dwf and mobius", "wilson, clover and dwf".

@@ -27,26 +27,23 @@ use super::files::require_writable;
 use super::kernels::word;
 use super::output::{print, print_json};
 
-/// Measure the ceilings of a device: memory, caches, arithmetic, latency, launches, transfers; draw the roofline of the kernels.
+/// Measure the ceilings of a device: memory, caches, arithmetic, latency, launches, transfers. Draw the roofline of the kernels.
 ///
-/// Bandwidths are those of the best of several ways (the table says which), the median of several runs, on buffers of random numbers larger
-/// than the caches, in 10⁹ bytes a second: of a copy what is read and what is written, of a triad (x + s · y) two streams read and one
-/// written.
+/// Bandwidths are in 10⁹ bytes per second: the best of several ways (the table says which), the median of several runs, on buffers of random
+/// numbers larger than the caches. A copy counts what is read and what is written; a triad (x + s · y) counts two streams read and one written.
 ///
-/// L1 and local memory: what all compute units read together of small sets, each its own. L2: what they read of one set that L1
-/// does not hold, past L1 where the device can be told so; on CPUs the next size of sets that each has. They are the highest values; of L1 on
-/// a plateau: neighbouring sizes that differ by less than 15 %.
+/// L1 and local memory: what all compute units together read of small sets, each of its own. L2: what they read of one set that does not fit
+/// L1, past L1 where the device supports it; on CPUs, of sets of the next larger size. These are the highest values; of L1, the highest on a
+/// plateau: neighbouring sizes that differ by less than 15 %.
 ///
-/// Arithmetic: fused multiply-adds, two operations each, k of them on each number that is read and
-/// written.
+/// Arithmetic: fused multiply-adds, two operations each, k of them on each number that is read and written.
 ///
-/// Latency: loads that wait for each other, through all lines of a set in random order; the address of a load is part of it.
+/// Latency: loads that depend on each other, through all lines of a set in random order, address computation included.
 ///
-/// Launch: from one start to the next of empty kernels in the queue. Transfers: wall time until the bytes are there.
+/// Launch: the time from one start to the next of empty kernels in the queue. Transfers: wall time until the bytes have arrived.
 ///
-/// The copy is measured
-/// cold, warmed up, at the end and after a second's rest; where the warm ones differ by more than 3 %, the table says so. Times are device
-/// times where there are device events, else wall times.
+/// The copy is measured cold, warmed up, at the end and after a second of rest; if the warm ones differ by more than 3 %, the table says so. Times
+/// are device times where there are device events, else wall times.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield peak --quick --bytes 1MiB
@@ -54,20 +51,20 @@ use super::output::{print, print_json};
   lanefield peak --quick --bytes 4MiB --parts streams,intensity \\
       --roofline roofline.svg --kernels hop,blas --lattice 4.4.4.4")]
 pub struct Peak {
-    /// What is measured
+    /// What to measure
     #[arg(long, value_name = "PART,…", value_delimiter = ',', value_parser = part,
           default_value = "streams,caches,latency,launch,transfers,intensity")]
     parts: Vec<Part>,
     /// Fewer ways, sizes and runs
     #[arg(long)]
     quick: bool,
-    /// The most bytes a buffer has, as 64MiB or 1GiB: where it fits a cache, bandwidths are the cache's [default: larger than the caches]
+    /// Maximum bytes per buffer, as 64MiB or 1GiB. If it fits a cache, bandwidths are those of the cache [default: larger than the caches]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     bytes: Option<usize>,
     /// Print JSON, with all sweeps, instead of tables
     #[arg(long)]
     json: bool,
-    /// Draw the roofs, and kernels that are timed for it, into this file
+    /// Draw the roofline to this file, with kernels that are timed for it
     #[arg(long, value_name = "FILE.svg")]
     roofline: Option<PathBuf>,
     /// Kernels on the roofline: all, a family or a kernel

@@ -36,7 +36,7 @@ use super::output::{prefixed_bits, print, print_json};
       --plan-threads 8 --plan-blocks 4
   lanefield reduce --op slices --direction x --input hop.npy --parity even")]
 pub struct Reduce {
-    /// What is summed
+    /// What to compute
     #[arg(long, value_name = "OPERATION")]
     op: Operation,
     /// The field: a NumPy array (T, Z, Y, X, …), complex64 or complex128. The axes after X are those of a site's object: none for a
@@ -50,20 +50,20 @@ pub struct Reduce {
     /// For slices: the direction that they lie across, x, y, z or t [default: t]
     #[arg(long, value_name = "DIRECTION")]
     direction: Option<Direction>,
-    /// Sum over the sites of this parity, even or odd, alone
+    /// Sum only over the sites of this parity, even or odd
     #[arg(long, value_name = "PARITY")]
     parity: Option<Parity>,
     #[command(flatten)]
     sums: SumArgs,
-    /// How an OpenCL device goes through the words of sum and slices: fused:R (R words at a time, in one pass), staged:R (packed
-    /// first; slices are fused all the same) or serial-words; changes no bit [default: fused]
+    /// How an OpenCL device sums the words of sum and slices: fused:R (R words at a time, in one pass), staged:R (packed first; slices are
+    /// fused all the same) or serial-words. Changes no bit [default: fused]
     #[arg(long, value_name = "FORM")]
     strategy: Option<SumForm>,
-    /// How an OpenCL device makes one sum of those of its work-groups: second-kernel or retirement-count; changes no bit
+    /// How an OpenCL device combines the sums of its work-groups: second-kernel or retirement-count. Changes no bit
     /// [default: second-kernel]
     #[arg(long, value_name = "WAY")]
     finish: Option<Finish>,
-    /// Print JSON. A number that is infinite or NaN is null there, and its bits say which
+    /// Print JSON. There, an infinite number or NaN is null, and its bits say which
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -184,7 +184,7 @@ impl Reduce {
             AnyBackend::Cpu(_) => {
                 let given = [("--strategy", self.strategy.is_some()), ("--finish", self.finish.is_some())];
                 if let Some((name, _)) = given.iter().find(|(_, given)| *given) {
-                    bail!("{name} is how an OpenCL device takes sums; the CPU has one way");
+                    bail!("{name} is for OpenCL devices; the CPU has one way to take sums");
                 }
             }
         }

@@ -265,7 +265,7 @@ impl Solve {
         };
         let sum = match self.sums.sum {
             SumKind::Exact => "exact".to_owned(),
-            SumKind::Tree => format!("{:?} of {}-byte lanes", how.params.sum, lattice.width().bytes()),
+            SumKind::Tree => format!("{} in {}-byte lanes", how.params.sum, lattice.width().bytes()),
         };
         Identity::default()
             .with("operator", model.describe())

@@ -311,11 +311,8 @@ fn misuse_is_refused_with_what_would_be_right() {
         &fails("--op inner --with single.npy"),
         &["complex128 (6", "complex64 (6", "same shape and precision"],
     );
-    assert_contains(&fails("--op sum --strategy fused:4"), &["--strategy is how an OpenCL device takes sums"]);
-    assert_contains(
-        &fails("--op sum --finish second-kernel"),
-        &["--finish is how an OpenCL device", "the CPU has one"],
-    );
+    assert_contains(&fails("--op sum --strategy fused:4"), &["--strategy is for OpenCL devices"]);
+    assert_contains(&fails("--op sum --finish second-kernel"), &["--finish is for OpenCL devices", "the CPU has one"]);
     assert_contains(&fails("--op norm2 --plan-threads 8"), &["--plan-… is for --sum tree"]);
     assert_contains(
         &fails("--op norm2 --sum tree --plan-threads 40"),

@@ -39,10 +39,10 @@ pub struct Reduce {
     /// Precision of the field; sums are f64
     #[arg(long, value_name = "PRECISION", default_value = "f64", value_parser = of_arithmetic())]
     precision: Precision,
-    /// Words of a bundle of the staged and fused forms
+    /// Words per bundle of the staged and fused forms
     #[arg(long, value_name = "R", default_value_t = 12, value_parser = clap::value_parser!(u16).range(1..=1024))]
     bundle: u16,
-    /// How one sum is made of those of the work-groups: second-kernel or retirement-count [default: second-kernel]
+    /// How the sums of work-groups are combined: second-kernel or retirement-count [default: second-kernel]
     #[arg(long, value_name = "WAY")]
     finish: Option<Finish>,
     /// Timed runs of each row
@@ -94,7 +94,7 @@ impl Reduce {
         let device = backend.describe();
         let table = match (&mut backend, self.precision) {
             (AnyBackend::Cpu(_), _) if self.finish.is_some() => {
-                bail!("--finish is how an OpenCL device takes sums; the CPU has one way")
+                bail!("--finish is for OpenCL devices; the CPU has one way to take sums")
             }
             (AnyBackend::Cpu(cpu), Precision::F32) => self.measure::<f32, _>(cpu, None, device),
             (AnyBackend::Cpu(cpu), _) => self.measure::<f64, _>(cpu, None, device),

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::output::{facts, table};
 
-/// The bandwidths that kernels are held against, in bytes a second.
+/// The bandwidths with which kernels are compared, in bytes per second.
 #[derive(Clone, Copy)]
 pub struct Ceilings {
     copy: f64,

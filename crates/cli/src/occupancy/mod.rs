@@ -37,22 +37,22 @@ pub struct Occupancy {
     /// Architectures: gfx906, gfx908, gfx90a, gfx942, gfx1100, sm_70, sm_80, sm_89, sm_90
     #[arg(long, value_name = "ARCH,…", value_delimiter = ',')]
     arch: Vec<String>,
-    /// Work-items of a wave, where an architecture has two kinds (gfx1100: 32, or 64)
+    /// Work-items per wave, where an architecture has two kinds (gfx1100: 32 or 64)
     #[arg(long, value_name = "N")]
     wave: Option<usize>,
-    /// Registers of a work-item (architectural VGPRs)
+    /// Registers per work-item (architectural VGPRs)
     #[arg(long, visible_alias = "registers", value_name = "N")]
     vgprs: Option<usize>,
-    /// Accumulation registers (AGPRs) of a work-item
+    /// Accumulation registers (AGPRs) per work-item
     #[arg(long, value_name = "N", default_value_t = 0)]
     agprs: usize,
-    /// Scalar registers of a wave
+    /// Scalar registers per wave
     #[arg(long, value_name = "N", default_value_t = 0)]
     sgprs: usize,
-    /// Bytes of local (shared) memory of a group
+    /// Bytes of local (shared) memory per work-group
     #[arg(long, visible_alias = "shared", value_name = "BYTES", default_value_t = 0)]
     lds: usize,
-    /// Work-items of a group [default: 8 lanes times 8 sites]
+    /// Work-items per work-group [default: 8 lanes times 8 sites]
     #[arg(long, value_name = "N")]
     group: Option<usize>,
     /// Kernels of the library: all, a family or a kernel

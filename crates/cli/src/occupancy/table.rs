@@ -225,7 +225,7 @@ impl Entry {
         }
         known.extend(found.carve_out.map(|kib| ("carve-out", format!("at least {kib} KiB of shared memory"))));
         let next = found.next_step.as_ref().map(|step| step.in_words(architecture));
-        let none = "none: slots bind, or a resource of which less alone does not do";
+        let none = "none: slots bind, or several resources bind together";
         known.push(("next step", next.unwrap_or_else(|| none.to_owned())));
         if let Some(simplified) = &self.simplified {
             known.push(("simplified formulas", wrapped(&in_words(simplified))));

@@ -107,7 +107,7 @@ fn drift(peak: &Peak) -> Option<String> {
 
 fn intensity(peak: &Peak) -> Option<String> {
     let mut lines = plain(
-        table(["fma a number", "f32, flop/byte", "GB/s", "GFlop/s", "f64, GB/s", "GFlop/s", "16-bit, GB/s", "GFlop/s"]),
+        table(["fma per number", "f32, flop/byte", "GB/s", "GFlop/s", "f64, GB/s", "GFlop/s", "half, GB/s", "GFlop/s"]),
         0..8,
     );
     let mut steps: Vec<u32> = peak.intensity.iter().map(|point| point.fma_per_element).collect();
