@@ -35,7 +35,7 @@ fn history<B: Backend>(backend: &B, configuration: &Configuration) -> Result<Vec
         "{}: {} iterations, |η − Mψ|/|η| = {:.2e}",
         backend.describe(),
         report.info().iterations,
-        report.columns[0].solution_residual
+        report.rhs[0].solution_residual
     );
     Ok(report.info().history.iter().map(|residual| residual.to_bits()).collect())
 }

@@ -88,7 +88,7 @@
 //!     lanes: LaneChoice::Auto,
 //! };
 //! let report = solve::<f64, _, _>(&Cpu::new(None)?, &configuration, &eta, &how, |_, _| ())?;
-//! assert!(report.columns[0].solution_residual < 1e-7);
+//! assert!(report.rhs[0].solution_residual < 1e-7);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
@@ -122,7 +122,7 @@ pub mod prelude {
     pub use crate::backend::{Backend, BackendError, Cpu, FieldOn, Launch, Memory, OpenCl, Reduce, Sum};
     pub use crate::kernel::prelude::*;
     pub use crate::operator::{
-        ActsOn, CloverParameters, DomainWallParameters, EvenOdd, HopParameters, LaplaceModel, Model, Operator,
+        ActsOn, CloverParameters, DomainWallParameters, EvenOdd, HopParameters, LaplaceParameters, Model, Operator,
         StaggeredParameters, WilsonParameters,
     };
     pub use crate::reference::field::{ColourVectors, Field, Spinors};

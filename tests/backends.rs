@@ -10,6 +10,7 @@ use lanefield::operator::{HopParameters, WilsonParameters};
 use lanefield::solver::{Method, Preconditioning, SolveReport, SolverParams, WilsonSolve, solve};
 use lanefield_reference::field::{FieldShape, Spinors};
 use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::reduce::PartialSums;
 use lanefield_reference::layout::{Extents, LaneChoice, Stencil};
@@ -27,15 +28,21 @@ struct Count {
     bytes: u64,
 }
 
-/// A backend that counts.
+/// Its own error.
+#[derive(Debug, thiserror::Error)]
+#[error("no room for fields in {0}")]
+struct NoRoom(Precision);
+
+/// A backend that counts, and has no room for fields in one precision.
 struct Recording<'b, B> {
     inner: &'b B,
+    refused: Option<Precision>,
     counts: Mutex<BTreeMap<&'static str, Count>>,
 }
 
 impl<'b, B> Recording<'b, B> {
-    fn new(inner: &'b B) -> Self {
-        Self { inner, counts: Mutex::default() }
+    fn new(inner: &'b B, refused: Option<Precision>) -> Self {
+        Self { inner, refused, counts: Mutex::default() }
     }
 
     fn count(&self, shape: &Shape) {
@@ -59,7 +66,10 @@ impl<B: Memory> Memory for Recording<'_, B> {
         self.inner.takes_links(format, precision)
     }
     fn allocate(&self, shape: &FieldShape) -> Result<B::Storage, BackendError> {
-        self.inner.allocate(shape)
+        match self.refused.filter(|refused| *refused == shape.precision) {
+            Some(refused) => Err(BackendError::device(NoRoom(refused))),
+            None => self.inner.allocate(shape),
+        }
     }
     fn fill_zero(&self, field: &mut AnyField<B::Storage>) -> Result<(), BackendError> {
         self.inner.fill_zero(field)
@@ -96,24 +106,24 @@ impl<B: Reduce> Reduce for Recording<'_, B> {
 }
 
 /// A Wilson solve on an awkward lattice.
-fn solved<B: Backend>(backend: &B, preconditioning: Preconditioning) -> SolveReport<f64> {
+fn solved<R: Vectors, B: Backend>(backend: &B, preconditioning: Preconditioning) -> SolveReport<R> {
     let configuration = Configuration::hot(Extents::new([4, 6, 2, 4]).unwrap(), 3);
     let eta: Vec<Complex<f64>> = gaussian(configuration.extents(), Spinors::WORDS, 19);
     let hop = HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() };
     let solve_how = WilsonSolve {
         operator: WilsonParameters { mass: 0.1, hop },
         preconditioning,
-        params: SolverParams::auto::<f64>(),
+        params: SolverParams::auto::<R>(),
         lanes: LaneChoice::Auto,
         method: Method::ConjugateGradients,
     };
-    solve::<f64, B, _>(backend, &configuration, &eta, &solve_how, |_, _| ()).unwrap()
+    solve::<R, B, _>(backend, &configuration, &eta, &solve_how, |_, _| ()).unwrap()
 }
 
 fn a_solve_on_it_has_the_same_bits_and_every_launch_is_counted<B: Backend>(backend: &B) {
-    for preconditioning in [Preconditioning::EvenOdd, Preconditioning::None] {
-        let recording = Recording::new(backend);
-        let (expected, found) = (solved(backend, preconditioning), solved(&recording, preconditioning));
+    for (preconditioning, sites) in [(Preconditioning::EvenOdd, 96), (Preconditioning::None, 192)] {
+        let recording = Recording::new(backend, None);
+        let (expected, found) = (solved::<f64, _>(backend, preconditioning), solved(&recording, preconditioning));
         let bits = |report: &SolveReport<f64>| {
             let history: Vec<u64> = report.info().history.iter().map(|residual| residual.to_bits()).collect();
             let solution: Vec<u64> = report.solution.iter().flat_map(|c| [c.re.to_bits(), c.im.to_bits()]).collect();
@@ -121,9 +131,25 @@ fn a_solve_on_it_has_the_same_bits_and_every_launch_is_counted<B: Backend>(backe
         };
         assert!(bits(&found) == bits(&expected), "{preconditioning:?}");
 
+        // An iteration has one update of three fields, two of which it writes anew too.
         let iterations = found.info().iterations as u64;
-        println!("{preconditioning:?} {iterations} {:?}", recording.counts.lock().unwrap());
+        let counts = recording.counts.lock().unwrap();
+        let update = Count { calls: iterations, bytes: iterations * 5 * sites * 12 * 16 };
+        assert_eq!(counts["cg_update"], update, "{preconditioning:?}");
+        assert!(counts["hop"].calls >= iterations && counts["hop_dagger"].calls >= iterations, "{counts:?}");
     }
 }
 
-on_every_backend!(a_solve_on_it_has_the_same_bits_and_every_launch_is_counted);
+fn a_solution_that_cannot_be_checked_is_returned_and_says_why<B: Backend>(backend: &B) {
+    let recording = Recording::new(backend, Some(Precision::F64));
+    let (expected, found) =
+        (solved::<f32, _>(backend, Preconditioning::EvenOdd), solved::<f32, _>(&recording, Preconditioning::EvenOdd));
+    assert!(found.solution == expected.solution && expected.unchecked.is_none());
+    assert_eq!(found.unchecked.as_deref(), Some("no room for fields in f64"));
+    assert!(found.rhs[0].true_residual.is_nan() && found.rhs[0].solution_residual.is_nan());
+}
+
+on_every_backend!(
+    a_solve_on_it_has_the_same_bits_and_every_launch_is_counted,
+    a_solution_that_cannot_be_checked_is_returned_and_says_why,
+);

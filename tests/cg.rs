@@ -2,7 +2,9 @@
 
 use lanefield::backend::{Backend, Cpu, FieldOn, Sum, Threads};
 use lanefield::kernel::prelude::*;
-use lanefield::operator::{ActsOn as _, HopParameters, NormalEquations, Operator, Wilson, WilsonParameters};
+use lanefield::operator::{
+    ActsOn as _, HopParameters, Model as _, NormalEquations, Operator, Wilson, WilsonParameters,
+};
 use lanefield::solver::{
     self, Method, Preconditioning, SolveError, SolveReport, SolverError, SolverInfo, SolverParams, WilsonSolve,
     conjugate_gradient,
@@ -64,7 +66,7 @@ fn normal_equations<'b, B: Backend>(
     boundary: BoundaryPhases,
 ) -> (WilsonNormalEquations<'b, B>, FieldOn<B, f64, Spinors>) {
     let lattice = lattice(data.configuration.extents());
-    let m = Wilson::full(backend, &data.configuration, lattice, wilson(boundary)).unwrap();
+    let m = wilson(boundary).full(backend, &data.configuration, lattice).unwrap();
     (NormalEquations::new(m).unwrap(), on(backend, lattice, &data.spinor("src")))
 }
 
@@ -146,15 +148,15 @@ fn operator_times_solution_is_the_source<B: Backend>(backend: &B) {
         let solve = solve::<f64>(preconditioning);
         let report = solver::solve::<f64, B, _>(backend, &configuration, &eta, &solve, |_, _| ()).unwrap();
         let lattice = lattice(configuration.extents());
-        let mut m = Wilson::<B, f64>::full(backend, &configuration, lattice, solve.operator).unwrap();
+        let mut m = solve.operator.full::<B, f64>(backend, &configuration, lattice).unwrap();
         let mut product = m.zeros().unwrap();
         m.apply(&mut product, &on(backend, lattice, &report.solution), Dagger::No).unwrap();
         let residual = distance(&backend.download(&product).unwrap().to_site_order(), &eta);
         assert!(residual < 1e-9, "{residual:e}");
         assert!(
-            (residual / report.columns[0].solution_residual - 1.0).abs() < 1e-3,
+            (residual / report.rhs[0].solution_residual - 1.0).abs() < 1e-3,
             "{residual:e} {}",
-            report.columns[0].solution_residual
+            report.rhs[0].solution_residual
         );
     }
 }

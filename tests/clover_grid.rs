@@ -4,7 +4,7 @@
 use lanefield::backend::{Backend, BackendError, FieldOn, Sum};
 use lanefield::kernel::prelude::*;
 use lanefield::operator::{
-    Clover, CloverParameters, EvenOdd, HopParameters, NormalEquations, Operator, SchurComplement, Wilson,
+    Clover, CloverParameters, EvenOdd, HopParameters, Model as _, NormalEquations, Operator, SchurComplement,
     WilsonParameters,
 };
 use lanefield::solver::{SolverParams, conjugate_gradient};
@@ -37,7 +37,7 @@ fn m<R: Vectors, B: Backend>(
     dagger: Dagger,
 ) -> Vec<Complex<f64>> {
     let lattice = lattice::<R>(configuration.extents());
-    let mut m = Clover::<B, R>::full(backend, configuration, lattice, parameters).unwrap();
+    let mut m = parameters.full::<B, R>(backend, configuration, lattice).unwrap();
     applied(backend, lattice, [Sites::Full; 2], source, |out, psi| m.apply(out, psi, dagger).unwrap())
 }
 
@@ -134,7 +134,7 @@ fn m_in_f32_agrees_with_grid<B: Backend>(backend: &B) {
 }
 
 fn even_odd<'b, B: Backend>(backend: &'b B, data: &GridData, parameters: CloverParameters) -> Clover<'b, B, f64> {
-    Clover::even_odd(backend, &data.configuration, lattice::<f64>(data.configuration.extents()), parameters).unwrap()
+    parameters.even_odd(backend, &data.configuration, lattice::<f64>(data.configuration.extents())).unwrap()
 }
 
 fn diagonal_pieces_agree_with_grid<B: Backend>(backend: &B) {
@@ -181,7 +181,7 @@ fn solution_of_the_normal_equations_is_that_of_grid<B: Backend>(backend: &B) {
     let lattice = lattice::<f64>(data.configuration.extents());
     for (suffix, boundary) in BOUNDARIES {
         let name = format!("clover_cg_mdagm_{suffix}");
-        let m = Clover::full(backend, &data.configuration, lattice, clover(boundary)).unwrap();
+        let m = clover(boundary).full(backend, &data.configuration, lattice).unwrap();
         let mut mdagm = NormalEquations::<B, f64, _>::new(m).unwrap();
         let source = upload(backend, lattice, Sites::Full, &data.spinor("src"));
         let mut x = mdagm.zeros().unwrap();
@@ -277,7 +277,7 @@ fn without_clover_coefficients_m_is_the_wilson_operator<B: Backend>(backend: &B)
     let source = gaussian(configuration.extents(), Spinors::WORDS, 23);
     let parameters = CloverParameters { mass, csw_r: 0.0, csw_t: 0.0, hop };
     let found = m::<f64, B>(backend, &configuration, parameters, &source, Dagger::No);
-    let mut wilson = Wilson::<B, f64>::full(backend, &configuration, lattice, WilsonParameters { mass, hop }).unwrap();
+    let mut wilson = (WilsonParameters { mass, hop }).full::<B, f64>(backend, &configuration, lattice).unwrap();
     let expected = applied(backend, lattice, [Sites::Full; 2], &source, |out, psi| {
         wilson.apply(out, psi, Dagger::No).unwrap();
     });
@@ -288,7 +288,7 @@ fn even_odd_pieces_make_up_m<B: Backend>(backend: &B) {
     let (configuration, parameters) = random_case();
     let lattice = lattice::<f64>(configuration.extents());
     let source = gaussian(configuration.extents(), Spinors::WORDS, 29);
-    let mut pieces = Clover::<B, f64>::even_odd(backend, &configuration, lattice, parameters).unwrap();
+    let mut pieces = parameters.even_odd::<B, f64>(backend, &configuration, lattice).unwrap();
     for dagger in Dagger::BOTH {
         let whole = m::<f64, B>(backend, &configuration, parameters, &source, dagger);
         for (to, from) in [(EVEN, ODD), (ODD, EVEN)] {
@@ -308,7 +308,7 @@ fn inverse_of_the_diagonal_inverts_it<B: Backend>(backend: &B) {
     let (configuration, parameters) = random_case();
     let lattice = lattice::<f64>(configuration.extents());
     let source = gaussian(configuration.extents(), Spinors::WORDS, 31);
-    let mut pieces = Clover::<B, f64>::even_odd(backend, &configuration, lattice, parameters).unwrap();
+    let mut pieces = parameters.even_odd::<B, f64>(backend, &configuration, lattice).unwrap();
     for sites in [EVEN, ODD] {
         let once = applied(backend, lattice, [sites; 2], &source, |out, psi| {
             pieces.mooee_inv(out, psi, Dagger::No).unwrap();
@@ -363,13 +363,9 @@ fn clover_term_of_a_fixed_boundary_has_no_links_across_it<B: Backend>(backend: &
 
 fn clover_term_of_the_free_field_is_the_diagonal<B: Backend>(backend: &B) {
     let configuration = Configuration::unit(Extents::new([4, 2, 2, 4]).unwrap());
-    let pieces = Clover::<B, f64>::even_odd(
-        backend,
-        &configuration,
-        lattice::<f64>(configuration.extents()),
-        clover(BoundaryPhases::PERIODIC),
-    )
-    .unwrap();
+    let pieces = clover(BoundaryPhases::PERIODIC)
+        .even_odd::<B, f64>(backend, &configuration, lattice::<f64>(configuration.extents()))
+        .unwrap();
     let smallest = pieces.smallest_pivot().unwrap();
     assert_eq!((smallest.pivot, smallest.site, smallest.block), (4.0 + MASS, [0; 4], 0));
     let term = clover_term(backend, &configuration, clover(BoundaryPhases::PERIODIC));
@@ -381,7 +377,7 @@ fn clover_term_of_the_free_field_is_the_diagonal<B: Backend>(backend: &B) {
 fn a_singular_block_is_named<B: Backend>(backend: &B) {
     let configuration = Configuration::unit(Extents::new([4, 2, 2, 4]).unwrap());
     let parameters = CloverParameters { mass: -4.0, ..clover(BoundaryPhases::PERIODIC) };
-    let made = Clover::<B, f64>::even_odd(backend, &configuration, lattice::<f64>(configuration.extents()), parameters);
+    let made = parameters.even_odd::<B, f64>(backend, &configuration, lattice::<f64>(configuration.extents()));
     let Err(error) = made else { panic!("a clover term of zeros was inverted") };
     assert!(matches!(error, BackendError::SingularClover { site: [0, 0, 0, 0], block: 0, .. }), "{error}");
     let message = error.to_string();
@@ -396,7 +392,7 @@ fn m_acts_on_lattices_without_parities<B: Backend>(backend: &B) {
     let lattice = Lattice::new(configuration.extents(), <f64 as lanefield_reference::real::Real>::COMPLEX, options);
     let lattice = lattice.unwrap();
     let parameters = clover(BoundaryPhases::PERIODIC);
-    let mut m = Clover::<B, f64>::full(backend, &configuration, lattice, parameters).unwrap();
+    let mut m = parameters.full::<B, f64>(backend, &configuration, lattice).unwrap();
     let source = gaussian(configuration.extents(), Spinors::WORDS, 37);
     let [m_psi, m_dagger_psi] = [(Dagger::No, &source), (Dagger::Yes, &gamma5(&source))].map(|(dagger, source)| {
         applied(backend, lattice, [Sites::Full; 2], source, |out, psi| m.apply(out, psi, dagger).unwrap())

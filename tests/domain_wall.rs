@@ -7,7 +7,7 @@ use lanefield::backend::{Backend, BackendError, Cpu, OpenCl, Sum};
 use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Numbers, TestData};
 use lanefield::operator::{
-    DomainWall, DomainWallEvenOdd, DomainWallParameters, EvenOdd, HopParameters, NormalEquations, Operator,
+    DomainWallEvenOdd, DomainWallParameters, EvenOdd, HopParameters, Model as _, NormalEquations, Operator,
     SchurComplement,
 };
 use lanefield::solver::{SolverParams, conjugate_gradient};
@@ -54,7 +54,7 @@ fn m_of<R: Vectors, B: Backend>(
     dagger: Dagger,
 ) -> Values {
     let lattice = lattice::<R>(configuration.extents());
-    let mut m = DomainWall::<B, R>::full(backend, configuration, lattice, parameters).unwrap();
+    let mut m = parameters.full::<B, R>(backend, configuration, lattice).unwrap();
     applied(backend, lattice, [Sites::Full; 2], source, |out, psi| m.apply(out, psi, dagger).unwrap())
 }
 
@@ -64,7 +64,7 @@ fn pieces<'b, B: Backend>(
     parameters: DomainWallParameters,
 ) -> DomainWallEvenOdd<'b, B, f64> {
     let lattice = lattice::<f64>(configuration.extents());
-    DomainWall::<B, f64>::even_odd(backend, configuration, lattice, parameters).unwrap()
+    parameters.even_odd::<B, f64>(backend, configuration, lattice).unwrap()
 }
 
 /// A random configuration, and two kinds of boundary.
@@ -81,7 +81,7 @@ fn hop_agrees_with_grid<B: Backend>(backend: &B) {
     let source = data.fermion5("src5");
     for (suffix, boundary) in BOUNDARIES {
         let lattice = lattice::<f64>(data.configuration.extents());
-        let m = DomainWall::<B, f64>::full(backend, &data.configuration, lattice, grid_parameters(boundary)).unwrap();
+        let m = grid_parameters(boundary).full::<B, f64>(backend, &data.configuration, lattice).unwrap();
         for (name, dagger) in [("dhop", Dagger::No), ("dhopdag", Dagger::Yes)] {
             // DW less its diagonal.
             let mut found = applied(backend, lattice, [Sites::Full; 2], &source, |out, psi| {
@@ -134,7 +134,7 @@ fn physical_sources_and_solutions_agree_with_grid<B: Backend>(backend: &B) {
     let data = GridData::hot();
     let lattice = lattice::<f64>(data.configuration.extents());
     let parameters = grid_parameters(BoundaryPhases::PERIODIC);
-    let mut m = DomainWall::<B, f64>::full(backend, &data.configuration, lattice, parameters).unwrap();
+    let mut m = parameters.full::<B, f64>(backend, &data.configuration, lattice).unwrap();
     let source = m.import_physical_source(&upload(backend, lattice, Sites::Full, &data.spinor("src"))).unwrap();
     assert!(download(backend, &source) == data.fermion5("dwf_import_phys_src"));
     let quark = m.export_physical_solution(&upload(backend, lattice, Sites::Full, &data.fermion5("src5"))).unwrap();
@@ -221,7 +221,7 @@ fn m_is_its_definition<B: Backend>(backend: &B) {
     let lattice = lattice::<f64>(configuration.extents());
     for ls in [1, 2, 5] {
         let parameters = DomainWallParameters { hop, ..mobius(ls) };
-        let m = DomainWall::<B, f64>::full(backend, &configuration, lattice, parameters).unwrap();
+        let m = parameters.full::<B, f64>(backend, &configuration, lattice).unwrap();
         let psi = gaussian(configuration.extents(), ls * WORDS, 3);
         let dw = |psi: &[Complex<f64>], dagger| {
             applied(backend, lattice, [Sites::Full; 2], psi, |out, psi| m.dw(out, psi, dagger).unwrap())
@@ -246,7 +246,7 @@ fn imported_mobius_source_is_its_definition<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
     let lattice = lattice::<f64>(configuration.extents());
     let parameters = DomainWallParameters { hop, ..mobius(3) };
-    let mut m = DomainWall::<B, f64>::full(backend, &configuration, lattice, parameters).unwrap();
+    let mut m = parameters.full::<B, f64>(backend, &configuration, lattice).unwrap();
     let eta = gaussian(configuration.extents(), WORDS, 3);
     let mut walls = vec![Complex::ZERO; 3 * eta.len()];
     for (column, eta) in walls.chunks_exact_mut(3 * WORDS).zip(eta.chunks_exact(WORDS)) {
@@ -385,8 +385,8 @@ fn two_columns_are_two_single_ones<B: Backend>(backend: &B) {
 fn parameters_that_cannot_be_are_refused<B: Backend>(backend: &B) {
     let (configuration, _) = random_case();
     let lattice = lattice::<f64>(configuration.extents());
-    let error = |parameters| {
-        let made = DomainWall::<B, f64>::even_odd(backend, &configuration, lattice, parameters);
+    let error = |parameters: DomainWallParameters| {
+        let made = parameters.even_odd::<B, f64>(backend, &configuration, lattice);
         made.err().expect("the parameters are refused").to_string()
     };
     let good = DomainWallParameters::shamir(4, 0.1, 1.8);
@@ -401,7 +401,7 @@ fn parameters_that_cannot_be_are_refused<B: Backend>(backend: &B) {
 fn spinors_that_are_no_whole_columns_are_refused<B: Backend>(backend: &B) {
     let (configuration, _) = random_case();
     let lattice = lattice::<f64>(configuration.extents());
-    let mut m = DomainWall::<B, f64>::full(backend, &configuration, lattice, mobius(4)).unwrap();
+    let mut m = mobius(4).full::<B, f64>(backend, &configuration, lattice).unwrap();
     let psi =
         upload::<f64, Spinors, B>(backend, lattice, Sites::Full, &gaussian(configuration.extents(), 6 * WORDS, 1));
     let mut out = backend.zeros(lattice, Sites::Full, Spinors::new(6)).unwrap();

@@ -6,7 +6,7 @@ use lanefield::backend::{Backend, FieldOn, Sum};
 use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Links, Numbers, TestData};
 use lanefield::operator::{
-    ActsOn as _, EvenOdd as _, HopParameters, Laplace, LaplaceParameters, Operator, SchurComplement,
+    ActsOn as _, EvenOdd as _, HopParameters, Laplace, LaplaceParameters, Model as _, Operator, SchurComplement,
 };
 use lanefield::solver::{SolverParams, conjugate_gradient};
 use lanefield::verify::compare_fields;
@@ -122,7 +122,7 @@ fn leg_order_and_link_format_change_bits<B: Backend>(backend: &B) {
     let hop = |links, legs: &str| {
         let hop = HopParameters { links, legs: legs.parse().unwrap(), ..HopParameters::default() };
         let laplace = laplace(backend, &configuration, lattice, hop, 1);
-        applied(backend, lattice, [Sites::Full; 2], &psi, |out, psi| laplace.hop(out, psi).unwrap())
+        applied(backend, lattice, [Sites::Full; 2], &psi, |out, psi| laplace.hop(out, psi, Dagger::No).unwrap())
     };
     let usual = hop(LinkFormat::Full, "-t-y-z+t+y+z-x+x");
     assert!(hop(LinkFormat::TwoRows, "-t-y-z+t+y+z-x+x") != usual);
@@ -199,7 +199,7 @@ fn laplace<'b, B: Backend>(
     hop: HopParameters,
     components: usize,
 ) -> Laplace<'b, B, f64> {
-    Laplace::full(backend, configuration, lattice, LaplaceParameters { mass: MASS, hop }, components).unwrap()
+    LaplaceParameters { mass: MASS, components, hop }.full(backend, configuration, lattice).unwrap()
 }
 
 /// Vector number `k` of each site of `vectors`.
@@ -241,9 +241,8 @@ fn it_is_hermitian_and_positive<B: Backend>(backend: &B) {
 
 fn its_schur_complement_is_hermitian_and_positive<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
-    let parameters = LaplaceParameters { mass: MASS, hop };
-    let pieces =
-        Laplace::even_odd(backend, &configuration, lattice::<f64>(configuration.extents()), parameters, 1).unwrap();
+    let parameters = LaplaceParameters { mass: MASS, components: 1, hop };
+    let pieces = parameters.even_odd(backend, &configuration, lattice::<f64>(configuration.extents())).unwrap();
     assert_hermitian_and_positive(&mut SchurComplement::new(pieces).unwrap(), MASS * MASS);
 }
 
@@ -300,11 +299,11 @@ fn its_even_odd_pieces_together_are_the_operator<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
     let extents = configuration.extents();
     let lattice = lattice::<f64>(extents);
-    let parameters = LaplaceParameters { mass: MASS, hop };
+    let parameters = LaplaceParameters { mass: MASS, components: 2, hop };
     let psi = gaussian(extents, 2 * COLOURS, 7);
     let full = laplace(backend, &configuration, lattice, hop, 2);
-    let mut pieces = Laplace::<B, f64>::even_odd(backend, &configuration, lattice, parameters, 2).unwrap();
-    let hopped = applied(backend, lattice, [Sites::Full; 2], &psi, |out, psi| full.hop(out, psi).unwrap());
+    let mut pieces = parameters.even_odd::<B, f64>(backend, &configuration, lattice).unwrap();
+    let hopped = applied(backend, lattice, [Sites::Full; 2], &psi, |out, psi| full.hop(out, psi, Dagger::No).unwrap());
     for sites in [EVEN, ODD] {
         let on_sites = |values: &[Complex<f64>]| -> Vec<_> {
             let there = |k: usize| sites.contain(extents.coordinate(k / (2 * COLOURS)));
@@ -328,8 +327,8 @@ fn its_even_odd_pieces_together_are_the_operator<B: Backend>(backend: &B) {
 fn the_even_odd_solution_is_the_full_solution<B: Backend>(backend: &B) {
     let (configuration, hop) = random_case();
     let lattice = lattice::<f64>(configuration.extents());
-    let parameters = LaplaceParameters { mass: MASS, hop };
     let components = 2;
+    let parameters = LaplaceParameters { mass: MASS, components, hop };
     let eta = gaussian(lattice.extents(), components * COLOURS, 21);
     let params = SolverParams { tolerance: 1e-12, ..SolverParams::auto::<f64>() };
 
@@ -339,7 +338,7 @@ fn the_even_odd_solution_is_the_full_solution<B: Backend>(backend: &B) {
     let iterations = conjugate_gradient(&mut full, &source, &mut psi, params, |_, _| ()).unwrap().iterations;
     let psi = backend.download(&psi).unwrap().to_site_order();
 
-    let pieces = Laplace::even_odd(backend, &configuration, lattice, parameters, components).unwrap();
+    let pieces = parameters.even_odd(backend, &configuration, lattice).unwrap();
     let mut schur = SchurComplement::new(pieces).unwrap();
     let [eta_even, eta_odd] = [EVEN, ODD].map(|sites| upload::<f64, ColourVectors, B>(backend, lattice, sites, &eta));
     let [mut source, mut odd] = [schur.zeros().unwrap(), schur.zeros().unwrap()];
@@ -359,7 +358,7 @@ fn fields_that_do_not_belong_together_are_refused<B: Backend>(backend: &B) {
     let lattice = lattice::<f64>(configuration.extents());
     let laplace = laplace(backend, &configuration, lattice, hop, 1);
     let field = |sites, vectors| backend.zeros::<f64, _>(lattice, sites, ColourVectors::new(vectors)).unwrap();
-    let refusal = |mut out, psi| laplace.hop(&mut out, &psi).unwrap_err().to_string();
+    let refusal = |mut out, psi| laplace.hop(&mut out, &psi, Dagger::No).unwrap_err().to_string();
     assert_eq!(
         refusal(field(Sites::Full, 3), field(Sites::Full, 2)),
         "argument in of laplace_hop is an f64 2 colour vectors field on 4.6.2.10, full sites, 32-byte lanes cut 2.1.1.1: \

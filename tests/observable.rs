@@ -7,7 +7,7 @@ use lanefield::observable::{
     COLUMNS, CorrelatorError, Gamma, PropagatorError, PropagatorReport, Quark, meson_correlator, meson_correlators,
     propagator,
 };
-use lanefield::operator::{CloverParameters, DomainWall, DomainWallParameters, HopParameters, WilsonParameters};
+use lanefield::operator::{CloverParameters, DomainWallParameters, HopParameters, Model as _, WilsonParameters};
 use lanefield::solver::{Method, Preconditioning, Solve, SolverParams, solve};
 use lanefield_reference::field::{Field, Propagator, Spinors};
 use lanefield_reference::gauge::Configuration;
@@ -125,7 +125,7 @@ fn each_column_has_the_bits_of_its_own_solve(backend: &impl Backend) {
         eta[site * Spinors::WORDS + k] = Complex::ONE;
         let single = solve::<f64, _, _>(backend, configuration, &eta, &how, |_, _| ()).unwrap();
         assert!(column(&batch.propagator, k) == single.solution, "column {k}");
-        assert_eq!(batch.columns[k].info.history, single.columns[0].info.history, "column {k}");
+        assert_eq!(batch.columns[k].info.history, single.rhs[0].info.history, "column {k}");
     }
 }
 
@@ -143,7 +143,7 @@ fn a_domain_wall_propagator_is_the_exported_solution_for_imported_sources(backen
             let field = Field::from_site_order(lattice, Sites::Full, Spinors::new(count), values).unwrap();
             backend.upload(field).unwrap()
         };
-        let mut operator = DomainWall::<_, f64>::full(backend, configuration, lattice, parameters).unwrap();
+        let mut operator = parameters.full::<_, f64>(backend, configuration, lattice).unwrap();
         let source = operator.import_physical_source(&held(&eta, 1)).unwrap();
         let source = backend.download(&source).unwrap().to_site_order();
         let single =

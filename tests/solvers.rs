@@ -3,7 +3,9 @@
 
 use lanefield::backend::{Backend, FieldOn, Sum};
 use lanefield::kernel::prelude::*;
-use lanefield::operator::{HopParameters, NormalEquations, Operator, SchurComplement, Wilson, WilsonParameters};
+use lanefield::operator::{
+    HopParameters, Model as _, NormalEquations, Operator, SchurComplement, Wilson, WilsonParameters,
+};
 use lanefield::solver::{
     BatchConjugateGradients, BiCgStab, ConjugateGradients, MixedConjugateGradients, Recurrence, SavedState,
     SolverError, SolverInfo, SolverParams, Stopped, Watcher, bicgstab, conjugate_gradient, conjugate_gradient_batch,
@@ -48,7 +50,7 @@ type Schur<'b, B, R> = SchurComplement<B, R, Wilson<'b, B, R>>;
 type NormalSchur<'b, B, R> = NormalEquations<B, R, Schur<'b, B, R>>;
 
 fn schur<B: Backend, R: Vectors>(backend: &B) -> Schur<'_, B, R> {
-    SchurComplement::new(Wilson::even_odd(backend, &configuration(), lattice::<R>(), parameters()).unwrap()).unwrap()
+    SchurComplement::new(parameters().even_odd(backend, &configuration(), lattice::<R>()).unwrap()).unwrap()
 }
 
 fn normal<B: Backend, R: Vectors>(backend: &B) -> NormalSchur<'_, B, R> {

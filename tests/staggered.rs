@@ -4,7 +4,7 @@
 use lanefield::backend::{Backend, Sum};
 use lanefield::kernel::prelude::*;
 use lanefield::operator::{
-    ActsOn as _, EvenOdd as _, HopParameters, Operator, SchurComplement, Staggered, StaggeredParameters,
+    ActsOn as _, EvenOdd as _, HopParameters, Model as _, Operator, SchurComplement, Staggered, StaggeredParameters,
 };
 use lanefield::solver::{Method, Preconditioning, Solve, SolverParams, solve};
 use lanefield_reference::field::ColourVectors;
@@ -41,7 +41,7 @@ fn operator<'b, B: Backend>(
     hop: HopParameters,
     components: usize,
 ) -> Staggered<'b, B, f64> {
-    Staggered::full(backend, configuration, lattice, parameters(hop, components)).unwrap()
+    parameters(hop, components).full(backend, configuration, lattice).unwrap()
 }
 
 /// D ψ or D† ψ in site order.
@@ -134,7 +134,7 @@ fn even_odd_pieces_make_the_operator<B: Backend>(backend: &B) {
     let psi = gaussian(lattice.extents(), COLOURS, 31);
     for dagger in Dagger::BOTH {
         let whole = d(backend, &configuration, hop, &psi, dagger);
-        let mut pieces = Staggered::<B, f64>::even_odd(backend, &configuration, lattice, parameters(hop, 1)).unwrap();
+        let mut pieces = parameters(hop, 1).even_odd::<B, f64>(backend, &configuration, lattice).unwrap();
         let mut sum = vec![Complex::new(0.0, 0.0); psi.len()];
         for (target, source) in [(EVEN, ODD), (ODD, EVEN)] {
             let off =
@@ -156,7 +156,7 @@ fn the_schur_complement_is_d_dagger_d_on_the_odd_sites<B: Backend>(backend: &B) 
         .enumerate()
         .map(|(k, c)| if ODD.contain(extents.coordinate(k / COLOURS)) { c } else { Complex::new(0.0, 0.0) })
         .collect();
-    let pieces = Staggered::<B, f64>::even_odd(backend, &configuration, lattice, parameters(hop, 1)).unwrap();
+    let pieces = parameters(hop, 1).even_odd::<B, f64>(backend, &configuration, lattice).unwrap();
     let mut schur = SchurComplement::new(pieces).unwrap();
     let found = applied(backend, lattice, [ODD; 2], &odd, |out, psi| schur.apply(out, psi, Dagger::No).unwrap());
     let d_psi = d(backend, &configuration, hop, &odd, Dagger::No);

@@ -3,7 +3,7 @@
 
 use lanefield::backend::{Backend, Sum};
 use lanefield::kernel::prelude::*;
-use lanefield::operator::{EvenOdd, HopOperator, HopParameters, Operator, Wilson, WilsonParameters};
+use lanefield::operator::{EvenOdd, HopOperator, HopParameters, Model as _, Operator, WilsonParameters};
 use lanefield_reference::field::Spinors;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
@@ -52,7 +52,7 @@ fn m<R: Vectors, B: Backend>(
 ) -> Vec<Complex<f64>> {
     let lattice = lattice::<R>(data.configuration.extents());
     let parameters = WilsonParameters { mass: MASS, hop: HopParameters { boundary, ..HopParameters::default() } };
-    let mut m = Wilson::<B, R>::full(backend, &data.configuration, lattice, parameters).unwrap();
+    let mut m = parameters.full::<B, R>(backend, &data.configuration, lattice).unwrap();
     applied(backend, lattice, [Sites::Full; 2], &data.spinor("src"), |out, psi| m.apply(out, psi, dagger).unwrap())
 }
 
@@ -83,7 +83,7 @@ fn even_odd_pieces_agree_with_grid<B: Backend>(backend: &B) {
         for (suffix, boundary) in BOUNDARIES {
             let parameters =
                 WilsonParameters { mass: MASS, hop: HopParameters { boundary, ..HopParameters::default() } };
-            let mut pieces = Wilson::<B, f64>::even_odd(backend, &data.configuration, lattice, parameters).unwrap();
+            let mut pieces = parameters.even_odd::<B, f64>(backend, &data.configuration, lattice).unwrap();
             for (name, sites, dagger) in [
                 ("Meo", [EVEN, ODD], Dagger::No),
                 ("Moe", [ODD, EVEN], Dagger::No),
@@ -102,7 +102,7 @@ fn diagonal_pieces_agree_with_grid<B: Backend>(backend: &B) {
     let lattice = lattice::<f64>(data.configuration.extents());
     let source = data.spinor("src");
     let parameters = WilsonParameters { mass: MASS, hop: HopParameters::default() };
-    let mut pieces = Wilson::<B, f64>::even_odd(backend, &data.configuration, lattice, parameters).unwrap();
+    let mut pieces = parameters.even_odd::<B, f64>(backend, &data.configuration, lattice).unwrap();
     let found = applied(backend, lattice, [EVEN; 2], &source, |out, psi| pieces.mooee(out, psi, Dagger::No).unwrap());
     assert_agrees::<f64>(&data, "wilson_Mooee_even", &found);
     let found =
@@ -151,7 +151,7 @@ fn m_of(
 ) -> Vec<Complex<f64>> {
     let lattice = lattice::<f64>(configuration.extents());
     let parameters = WilsonParameters { mass: MASS, hop: HopParameters { boundary, ..HopParameters::default() } };
-    let mut m = Wilson::<_, f64>::full(backend, configuration, lattice, parameters).unwrap();
+    let mut m = parameters.full::<_, f64>(backend, configuration, lattice).unwrap();
     applied(backend, lattice, [Sites::Full; 2], source, |out, psi| m.apply(out, psi, dagger).unwrap())
 }
 

@@ -22,7 +22,7 @@ pub const CHECKPOINT_VERSION: u64 = 1;
 /// Bytes before the header.
 const PREFIX: u64 = MAGIC.len() as u64 + 8;
 const DIGEST: u64 = 32;
-/// No header is longer: names are few, and a batch has a thousand columns at most.
+/// No header is longer: names are few, and a batch has a thousand right-hand sides at most.
 const MOST_HEADER: u64 = 1 << 24;
 
 /// The state of a recurrence.

@@ -32,7 +32,7 @@ pub enum Entry {
         /// Iterations done before.
         iteration: usize,
         /// Of a batch, else 0.
-        column: usize,
+        rhs: usize,
         /// What it is: "<p, A p>".
         quantity: String,
         /// The 16 hex digits of the double.
@@ -227,9 +227,7 @@ mod tests {
 
     fn entries() -> [Entry; 3] {
         [
-            Entry::Scalar {
-                iteration: 0, column: 2, quantity: "|r|²".to_owned(), bits: "3ff0000000000000".to_owned()
-            },
+            Entry::Scalar { iteration: 0, rhs: 2, quantity: "|r|²".to_owned(), bits: "3ff0000000000000".to_owned() },
             Entry::Field { iteration: 10, field: "psi".to_owned(), sha256: "ab".to_owned() },
             Entry::End { end: 11 },
         ]
@@ -271,7 +269,7 @@ mod tests {
     fn a_wrong_line_is_named_by_its_number() {
         let directory = tempfile::tempdir().unwrap();
         let path = written(&directory);
-        let text = fs::read_to_string(&path).unwrap().replace("column", "colum");
+        let text = fs::read_to_string(&path).unwrap().replace("rhs", "rsh");
         fs::write(&path, text).unwrap();
         let error = RecordReader::open(&path, &identity()).unwrap().next_entry().unwrap_err();
         assert!(matches!(error, RecordError::Line { line: 2, .. }), "{error}");

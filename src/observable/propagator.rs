@@ -10,7 +10,7 @@ use thiserror::Error;
 use super::Quark;
 use crate::backend::Backend;
 use crate::backend::BackendError;
-use crate::solver::{Solve, SolveError, SolvedColumn, Watcher, solve};
+use crate::solver::{Solve, SolveError, SolvedRhs, Watcher, solve};
 
 /// Columns of a propagator's batch: column 3·spin + colour of the source.
 pub const COLUMNS: usize = Spinors::WORDS;
@@ -21,7 +21,7 @@ pub struct PropagatorReport<R> {
     /// S in site order, [`Propagator`]'s words at each site.
     pub propagator: Vec<Complex<R>>,
     /// The [`COLUMNS`] solves.
-    pub columns: Vec<SolvedColumn>,
+    pub columns: Vec<SolvedRhs>,
     /// Wall time of the recurrence, in seconds.
     pub seconds: f64,
     /// Floating-point operations of the recurrence.
@@ -101,7 +101,7 @@ pub fn propagator<R: Vectors, B: Backend, Q: Quark>(
     let solved = solve::<R, B, Q>(backend, configuration, &sources, how, watcher)?;
     let solutions = how.operator.export_solutions(solved.lattice, solved.solution)?;
     let propagator = in_propagator_order(&solutions);
-    let (columns, lattice) = (solved.columns, solved.lattice);
+    let (columns, lattice) = (solved.rhs, solved.lattice);
     Ok(PropagatorReport {
         propagator,
         columns,

@@ -9,9 +9,9 @@ use lanefield_reference::real::Real as _;
 use num_complex::Complex;
 
 use crate::backend::{Backend, BackendError};
-use crate::operator::{CloverParameters, DomainWall, DomainWallParameters, Model, WilsonParameters};
+use crate::operator::{CloverParameters, DomainWallParameters, Model, WilsonParameters};
 
-/// An operator that describes a quark. Fields are in site order over the whole lattice, the spinors of all columns at each site.
+/// An operator that describes a quark. Fields are in site order over the whole lattice, the spinors of all right-hand sides at each site.
 pub trait Quark: Model<Object = Spinors> {
     /// The sources that the operator is solved with, for physical sources `eta`.
     ///
@@ -54,7 +54,7 @@ impl Quark for DomainWallParameters {
         let options = LatticeOptions { checkerboard: Checkerboard::FullOnly, ..LatticeOptions::default() };
         let lattice = Lattice::new(configuration.extents(), f64::COMPLEX, options)?;
         let eta = backend.upload(field(lattice, &eta)?)?;
-        let mut operator = DomainWall::<B, f64>::full(backend, configuration, lattice, *self)?;
+        let mut operator = self.full::<B, f64>(backend, configuration, lattice)?;
         Ok(backend.download(&operator.import_physical_source(&eta)?)?.to_site_order())
     }
 

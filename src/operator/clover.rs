@@ -15,9 +15,11 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Coordinate, Lattice, Place, Sites, Stencil};
 use lanefield_reference::links::raw;
 
-use super::hop::number_of_sites;
-use super::wilson::{AXPY_FLOPS, PARITIES, spinor_bytes};
-use super::{ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter, fit};
+use super::hop::{PARITIES, number_of_sites};
+use super::{
+    AXPY_FLOPS, ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter,
+    SpinorsOn, bytes_of, fit,
+};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
 
@@ -123,55 +125,11 @@ pub struct Clover<'b, B: Backend, R: Vectors> {
     hop: HopOperator<'b, B, R>,
     pieces: Vec<Piece<B, R>>,
     /// The hop of M on the full lattice.
-    between: Option<FieldOn<B, R, Spinors>>,
+    between: Option<SpinorsOn<B, R>>,
     pivot: Option<SmallestPivot>,
 }
 
 impl<'b, B: Backend, R: Vectors> Clover<'b, B, R> {
-    /// M on the full lattice.
-    ///
-    /// # Errors
-    /// As [`HopOperator::new`].
-    pub fn full(
-        backend: &'b B,
-        configuration: &Configuration,
-        lattice: Lattice,
-        parameters: CloverParameters,
-    ) -> Result<Self, BackendError> {
-        let hop = HopOperator::new(backend, configuration, lattice, parameters.hop, &[Sites::Full])?;
-        let pieces = match R::BITS {
-            16 => stored(backend, full_piece::<B, f32>(backend, configuration, lattice, parameters)?)?,
-            _ => full_piece(backend, configuration, lattice, parameters)?,
-        };
-        let between = Some(backend.zeros(lattice, Sites::Full, Spinors::ONE)?);
-        Ok(Self { hop, pieces, between, pivot: None })
-    }
-
-    /// The even-odd pieces of M.
-    ///
-    /// # Errors
-    /// As [`HopOperator::new`]; [`BackendError::SingularClover`] if the clover term has no inverse at some site.
-    pub fn even_odd(
-        backend: &'b B,
-        configuration: &Configuration,
-        lattice: Lattice,
-        parameters: CloverParameters,
-    ) -> Result<Self, BackendError> {
-        let hop = HopOperator::new(backend, configuration, lattice, parameters.hop, &PARITIES)?;
-        let (pieces, pivot) = match R::BITS {
-            16 => {
-                let (pieces, pivot) = even_odd_pieces::<B, f32>(backend, configuration, lattice, parameters)?;
-                (stored(backend, pieces)?, pivot)
-            }
-            _ => even_odd_pieces(backend, configuration, lattice, parameters)?,
-        };
-        if let Some(SmallestPivot { pivot, site, block }) = pivot.filter(SmallestPivot::is_singular) {
-            let CloverParameters { mass, csw_r, csw_t, .. } = parameters;
-            return Err(BackendError::SingularClover { site, block, pivot, mass, csw_r, csw_t });
-        }
-        Ok(Self { hop, pieces, between: None, pivot })
-    }
-
     /// The smallest pivot of the blocks that were inverted; `None` for M on the full lattice, which inverts none.
     pub fn smallest_pivot(&self) -> Option<SmallestPivot> {
         self.pivot
@@ -268,8 +226,8 @@ impl<B: Backend, R: Vectors> ActsOn<B> for Clover<'_, B, R> {
     fn lattice(&self) -> Lattice {
         self.hop.lattice()
     }
-    fn object(&self, columns: usize) -> Spinors {
-        Spinors::new(columns)
+    fn object(&self, rhs: usize) -> Spinors {
+        Spinors::new(rhs)
     }
 }
 
@@ -278,12 +236,7 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Clover<'_, B, R> {
         Sites::Full
     }
 
-    fn apply(
-        &mut self,
-        out: &mut FieldOn<B, R, Spinors>,
-        psi: &FieldOn<B, R, Spinors>,
-        dagger: Dagger,
-    ) -> Result<(), BackendError> {
+    fn apply(&mut self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, dagger: Dagger) -> Result<(), BackendError> {
         let backend = self.hop.backend();
         backend.clover_apply(out, &self.piece(Sites::Full)?.term, psi)?;
         let Some(between) = &mut self.between else {
@@ -297,50 +250,35 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Clover<'_, B, R> {
     /// The hop (1320 a site), the product with C (504), and an axpy (48).
     fn flops(&self) -> u64 {
         let sites = number_of_sites(self.hop.lattice(), Sites::Full);
-        self.hop.flops(Sites::Full) + (FLOPS_PER_SITE + AXPY_FLOPS) * sites
+        self.hop.flops(Sites::Full) + FLOPS_PER_SITE * sites + AXPY_FLOPS * self.words(Sites::Full)
     }
 
     fn bytes(&self) -> u64 {
         let lattice = self.hop.lattice();
         let apply = ideal_bytes_per_site(R::BITS as usize / 8) * number_of_sites(lattice, Sites::Full);
-        self.hop.bytes(Sites::Full) + apply + 3 * spinor_bytes::<R>(lattice, Sites::Full)
+        self.hop.bytes(Sites::Full) + apply + 3 * bytes_of::<R>(self.words(Sites::Full))
     }
 }
 
 impl<B: Backend, R: Vectors> EvenOdd<B, R> for Clover<'_, B, R> {
-    fn meooe(
-        &mut self,
-        out: &mut FieldOn<B, R, Spinors>,
-        psi: &FieldOn<B, R, Spinors>,
-        dagger: Dagger,
-    ) -> Result<(), BackendError> {
+    fn meooe(&mut self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, dagger: Dagger) -> Result<(), BackendError> {
         self.hop.apply(out, psi, dagger)
     }
 
-    fn mooee(
-        &mut self,
-        out: &mut FieldOn<B, R, Spinors>,
-        psi: &FieldOn<B, R, Spinors>,
-        _: Dagger,
-    ) -> Result<(), BackendError> {
+    fn mooee(&mut self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, _: Dagger) -> Result<(), BackendError> {
         self.hop.backend().clover_apply(out, &self.piece(out.sites())?.term, psi)
     }
 
-    fn mooee_inv(
-        &mut self,
-        out: &mut FieldOn<B, R, Spinors>,
-        psi: &FieldOn<B, R, Spinors>,
-        _: Dagger,
-    ) -> Result<(), BackendError> {
+    fn mooee_inv(&mut self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, _: Dagger) -> Result<(), BackendError> {
         self.hop.backend().clover_apply(out, self.inverse(out.sites())?, psi)
     }
 
     /// In one launch.
     fn inverse_hop(
         &mut self,
-        out: &mut FieldOn<B, R, Spinors>,
-        _: &mut FieldOn<B, R, Spinors>,
-        psi: &FieldOn<B, R, Spinors>,
+        out: &mut SpinorsOn<B, R>,
+        _: &mut SpinorsOn<B, R>,
+        psi: &SpinorsOn<B, R>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         let hop = self.hop.term(out.sites(), psi, dagger)?;
@@ -350,10 +288,10 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Clover<'_, B, R> {
     /// In one launch.
     fn diagonal_minus_hop(
         &mut self,
-        out: &mut FieldOn<B, R, Spinors>,
-        _: &mut FieldOn<B, R, Spinors>,
-        chi: &FieldOn<B, R, Spinors>,
-        psi: &FieldOn<B, R, Spinors>,
+        out: &mut SpinorsOn<B, R>,
+        _: &mut SpinorsOn<B, R>,
+        chi: &SpinorsOn<B, R>,
+        psi: &SpinorsOn<B, R>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         let hop = self.hop.term(out.sites(), psi, dagger)?;
@@ -363,7 +301,7 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Clover<'_, B, R> {
     /// Two hops (1320 a site), two products with blocks (504 each), and a difference, counted as an axpy (48), as QUDA counts it.
     fn schur_flops(&self) -> u64 {
         let sites = number_of_sites(self.hop.lattice(), PARITIES[0]);
-        2 * self.hop.flops(PARITIES[0]) + (2 * FLOPS_PER_SITE + AXPY_FLOPS) * sites
+        2 * (self.hop.flops(PARITIES[0]) + FLOPS_PER_SITE * sites) + AXPY_FLOPS * self.words(PARITIES[0])
     }
     fn schur_bytes(&self) -> u64 {
         let (format, real_bytes) = (self.hop.format(), R::BITS as usize / 8);
@@ -390,8 +328,8 @@ impl Model for CloverParameters {
     fn hop(&self) -> HopParameters {
         self.hop
     }
-    fn object(&self, columns: usize) -> Spinors {
-        Spinors::new(columns)
+    fn object(&self, rhs: usize) -> Spinors {
+        Spinors::new(rhs)
     }
     fn full<'b, B: Backend, R: Vectors>(
         &self,
@@ -399,7 +337,13 @@ impl Model for CloverParameters {
         configuration: &Configuration,
         lattice: Lattice,
     ) -> Result<Clover<'b, B, R>, BackendError> {
-        Clover::full(backend, configuration, lattice, *self)
+        let hop = HopOperator::new(backend, configuration, lattice, self.hop, &[Sites::Full])?;
+        let pieces = match R::BITS {
+            16 => stored(backend, full_piece::<B, f32>(backend, configuration, lattice, *self)?)?,
+            _ => full_piece(backend, configuration, lattice, *self)?,
+        };
+        let between = Some(backend.zeros(lattice, Sites::Full, Spinors::ONE)?);
+        Ok(Clover { hop, pieces, between, pivot: None })
     }
     fn even_odd<'b, B: Backend, R: Vectors>(
         &self,
@@ -407,6 +351,18 @@ impl Model for CloverParameters {
         configuration: &Configuration,
         lattice: Lattice,
     ) -> Result<Clover<'b, B, R>, BackendError> {
-        Clover::even_odd(backend, configuration, lattice, *self)
+        let hop = HopOperator::new(backend, configuration, lattice, self.hop, &PARITIES)?;
+        let (pieces, pivot) = match R::BITS {
+            16 => {
+                let (pieces, pivot) = even_odd_pieces::<B, f32>(backend, configuration, lattice, *self)?;
+                (stored(backend, pieces)?, pivot)
+            }
+            _ => even_odd_pieces(backend, configuration, lattice, *self)?,
+        };
+        if let Some(SmallestPivot { pivot, site, block }) = pivot.filter(SmallestPivot::is_singular) {
+            let CloverParameters { mass, csw_r, csw_t, .. } = *self;
+            return Err(BackendError::SingularClover { site, block, pivot, mass, csw_r, csw_t });
+        }
+        Ok(Clover { hop, pieces, between: None, pivot })
     }
 }

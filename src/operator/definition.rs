@@ -39,6 +39,14 @@ impl Parameter {
         Self { name, kind: ParameterKind::Number, default, follows: None, meaning, key: None }
     }
 
+    /// A whole number from 1 to 1024 with a default.
+    pub const fn count(name: &'static str, default: f64, meaning: &'static str) -> Self {
+        Self { kind: ParameterKind::Count(1024), ..Self::number(name, Some(default), meaning) }
+    }
+
+    /// Colour vectors of operators that take several.
+    pub const COMPONENTS: Self = Self::count("components", 1.0, "colour vectors per site");
+
     /// The value that a text stands for.
     ///
     /// # Errors

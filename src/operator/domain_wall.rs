@@ -1,7 +1,7 @@
 //! Domain wall and Möbius fermions: M = DW·Din + T, where DW = hop + (4 − M5) acts on each of ls spinors, and Din and T act along s
-//! (`docs/arithmetic.md` §14). A column is ls spinors of a site, s fastest; a field of n right-hand sides has n columns.
+//! (`docs/arithmetic.md` §14). A right-hand side is ls spinors per site, s fastest.
 
-use lanefield_reference::field::Spinors;
+use lanefield_reference::field::{SiteObject as _, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::{
@@ -9,15 +9,13 @@ use lanefield_reference::kernels::domain_wall::{
 };
 use lanefield_reference::kernels::hop::{Dagger, FLOPS_PER_SITE, ideal_bytes_per_spinor};
 use lanefield_reference::layout::{Lattice, Sites};
-use lanefield_reference::links::LinkFormat;
 
-use super::hop::number_of_sites;
-use super::wilson::{AXPY_FLOPS, PARITIES, spinor_bytes};
+use super::hop::{PARITIES, number_of_sites};
 use super::{
-    ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter, ParameterKind,
-    ParameterValues, fit,
+    AXPY_FLOPS, ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter,
+    ParameterKind, ParameterValues, SpinorsOn, bytes_of, fit,
 };
-use crate::backend::{Backend, BackendError, FieldOn};
+use crate::backend::{Backend, BackendError};
 use crate::kernel::prelude::*;
 
 /// What defines a domain wall or Möbius operator, beside the configuration.
@@ -58,23 +56,12 @@ impl DomainWallParameters {
 }
 
 /// The parameters of domain wall fermions.
-const LS: Parameter = Parameter {
-    name: "ls",
-    kind: ParameterKind::Count(1024),
-    default: Some(16.0),
-    follows: None,
-    meaning: "sites of the fifth dimension",
-    key: None,
-};
+const LS: Parameter = Parameter::count("ls", 16.0, "sites of the fifth dimension");
 const MASS: Parameter = Parameter::number("mass", None, "quark mass");
 const M5: Parameter = Parameter::number("m5", Some(1.8), "domain wall height M5");
 const S_INVERSE: Parameter = Parameter {
-    name: "s-inverse",
     kind: ParameterKind::Choice(&["sweep", "dense"]),
-    default: Some(0.0),
-    follows: None,
-    meaning: "how the inverse along s is applied; it changes the last bits",
-    key: None,
+    ..Parameter::number("s-inverse", Some(0.0), "how the inverse along s is applied; it changes the last bits")
 };
 
 /// Shamir's and Möbius' operators by name.
@@ -142,12 +129,11 @@ impl<B: Backend> Along<B> {
 }
 
 /// A temporary field for each of two uses.
-type Two<B, R> = [FieldOn<B, R, Spinors>; 2];
+type Two<B, R> = [SpinorsOn<B, R>; 2];
 
 /// What M on the full lattice and its even-odd pieces share.
 struct Common<'b, B: Backend, R: Vectors> {
     hop: HopOperator<'b, B, R>,
-    format: LinkFormat,
     coefficients: MobiusCoefficients,
     /// Din; `None` where it is the identity.
     input: Option<Along<B>>,
@@ -164,31 +150,38 @@ impl<'b, B: Backend, R: Vectors> Common<'b, B, R> {
         let coefficients = parameters.coefficients()?;
         let hop = HopOperator::new(backend, configuration, lattice, parameters.hop, targets)?;
         let input = coefficients.input().map(|input| Along::tridiagonal::<R>(backend, &input)).transpose()?;
-        Ok(Self { hop, format: parameters.hop.links, coefficients, input })
+        Ok(Self { hop, coefficients, input })
     }
 
-    fn object(&self, columns: usize) -> Spinors {
-        Spinors::new(columns * self.coefficients.ls())
+    fn object(&self, rhs: usize) -> Spinors {
+        Spinors::new(rhs * self.coefficients.ls())
     }
 
-    /// Spinors of a column on `sites`.
-    fn spinors(&self, sites: Sites) -> u64 {
-        number_of_sites(self.hop.lattice(), sites) * self.coefficients.ls() as u64
+    /// Complex numbers of one right-hand side on `sites`.
+    fn words(&self, sites: Sites) -> u64 {
+        number_of_sites(self.hop.lattice(), sites) * self.object(1).words() as u64
     }
 
     fn hop_flops(&self, sites: Sites) -> u64 {
-        self.spinors(sites) * FLOPS_PER_SITE
+        number_of_sites(self.hop.lattice(), sites) * self.coefficients.ls() as u64 * FLOPS_PER_SITE
     }
 
     /// Links are read once a site for all s.
     fn hop_bytes(&self, sites: Sites) -> u64 {
-        let a_spinor = ideal_bytes_per_spinor(self.format, R::BITS as usize / 8, self.coefficients.ls());
-        (self.spinors(sites) as f64 * a_spinor).round() as u64
+        let ls = self.coefficients.ls();
+        let a_spinor = ideal_bytes_per_spinor(self.hop.format(), R::BITS as usize / 8, ls);
+        ((number_of_sites(self.hop.lattice(), sites) * ls as u64) as f64 * a_spinor).round() as u64
     }
 
-    /// Bytes of a column on `sites`.
-    fn column_bytes(&self, sites: Sites) -> u64 {
-        spinor_bytes::<R>(self.hop.lattice(), sites) * self.coefficients.ls() as u64
+    /// Bytes of one right-hand side on `sites`.
+    fn field_bytes(&self, sites: Sites) -> u64 {
+        bytes_of::<R>(self.words(sites))
+    }
+
+    /// out = DW ψ or DW† ψ.
+    fn dw(&self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, dagger: Dagger) -> Result<(), BackendError> {
+        self.hop.apply(out, psi, dagger)?;
+        self.hop.backend().axpy(self.coefficients.height(), psi, out)
     }
 
     fn input_flops(&self, sites: Sites) -> u64 {
@@ -196,7 +189,7 @@ impl<'b, B: Backend, R: Vectors> Common<'b, B, R> {
     }
 
     fn input_bytes(&self, sites: Sites) -> u64 {
-        if self.input.is_some() { 2 * self.column_bytes(sites) } else { 0 }
+        if self.input.is_some() { 2 * self.field_bytes(sites) } else { 0 }
     }
 }
 
@@ -207,80 +200,41 @@ pub struct DomainWall<'b, B: Backend, R: Vectors> {
     temporary: Two<B, R>,
 }
 
-impl<'b, B: Backend, R: Vectors> DomainWall<'b, B, R> {
-    /// M on the full lattice.
-    ///
-    /// # Errors
-    /// [`BackendError::DomainWall`] for parameters that no operator has; as [`HopOperator::new`].
-    pub fn full(
-        backend: &'b B,
-        configuration: &Configuration,
-        lattice: Lattice,
-        parameters: DomainWallParameters,
-    ) -> Result<Self, BackendError> {
-        let common = Common::new(backend, configuration, lattice, parameters, &[Sites::Full])?;
-        let walls = Along::tridiagonal::<R>(backend, &common.coefficients.walls())?;
-        let zeros = || backend.zeros(lattice, Sites::Full, common.object(1));
-        let temporary = [zeros()?, zeros()?];
-        Ok(Self { common, walls, temporary })
-    }
-
+impl<B: Backend, R: Vectors> DomainWall<'_, B, R> {
     /// out = DW ψ = hop(ψ) + (4 − M5) ψ, or DW† ψ, of each spinor by itself.
     ///
     /// # Errors
     /// As [`Operator::apply`].
-    pub fn dw(
-        &self,
-        out: &mut FieldOn<B, R, Spinors>,
-        psi: &FieldOn<B, R, Spinors>,
-        dagger: Dagger,
-    ) -> Result<(), BackendError> {
-        dw(&self.common, out, psi, dagger)
+    pub fn dw(&self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, dagger: Dagger) -> Result<(), BackendError> {
+        self.common.dw(out, psi, dagger)
     }
 
     /// The five-dimensional source of a physical one, η: P₊η at s = 0 and P₋η at s = ls − 1, times 1 − c·DW (Grid's
-    /// `ImportPhysicalFermionSource`). Each spinor of a site makes a column.
+    /// `ImportPhysicalFermionSource`). Each spinor of a site makes a right-hand side.
     ///
     /// # Errors
     /// As [`Operator::apply`].
-    pub fn import_physical_source(
-        &mut self,
-        eta: &FieldOn<B, R, Spinors>,
-    ) -> Result<FieldOn<B, R, Spinors>, BackendError> {
+    pub fn import_physical_source(&mut self, eta: &SpinorsOn<B, R>) -> Result<SpinorsOn<B, R>, BackendError> {
         let (backend, coefficients) = (self.common.hop.backend(), self.common.coefficients);
         let mut source = backend.upload(onto_walls(&backend.download(eta)?, coefficients.ls())?)?;
         if coefficients.c() != 0.0 {
             let Self { common, temporary: [image, _], .. } = self;
             fit::<B, R, _>(image, &source, backend)?;
-            dw(common, image, &source, Dagger::No)?;
+            common.dw(image, &source, Dagger::No)?;
             backend.axpy(-coefficients.c(), image, &mut source)?;
         }
         Ok(source)
     }
 
     /// The physical solution of a five-dimensional one: P₋ψ at s = 0 plus P₊ψ at s = ls − 1 (Grid's `ExportPhysicalFermionSolution`). Each
-    /// column makes a spinor.
+    /// right-hand side makes a spinor.
     ///
     /// # Errors
     /// As [`Operator::apply`].
-    pub fn export_physical_solution(
-        &self,
-        psi: &FieldOn<B, R, Spinors>,
-    ) -> Result<FieldOn<B, R, Spinors>, BackendError> {
+    pub fn export_physical_solution(&self, psi: &SpinorsOn<B, R>) -> Result<SpinorsOn<B, R>, BackendError> {
         let backend = self.common.hop.backend();
         backend.upload(from_walls(&backend.download(psi)?, self.common.coefficients.ls())?)
     }
-}
-
-/// out = DW ψ or DW† ψ.
-fn dw<B: Backend, R: Vectors>(
-    common: &Common<'_, B, R>,
-    out: &mut FieldOn<B, R, Spinors>,
-    psi: &FieldOn<B, R, Spinors>,
-    dagger: Dagger,
-) -> Result<(), BackendError> {
-    common.hop.apply(out, psi, dagger)?;
-    common.hop.backend().axpy(common.coefficients.height(), psi, out)
 }
 
 impl<B: Backend, R: Vectors> ActsOn<B> for DomainWall<'_, B, R> {
@@ -292,8 +246,8 @@ impl<B: Backend, R: Vectors> ActsOn<B> for DomainWall<'_, B, R> {
     fn lattice(&self) -> Lattice {
         self.common.hop.lattice()
     }
-    fn object(&self, columns: usize) -> Spinors {
-        self.common.object(columns)
+    fn object(&self, rhs: usize) -> Spinors {
+        self.common.object(rhs)
     }
 }
 
@@ -302,28 +256,23 @@ impl<B: Backend, R: Vectors> Operator<B, R> for DomainWall<'_, B, R> {
         Sites::Full
     }
 
-    fn apply(
-        &mut self,
-        out: &mut FieldOn<B, R, Spinors>,
-        psi: &FieldOn<B, R, Spinors>,
-        dagger: Dagger,
-    ) -> Result<(), BackendError> {
+    fn apply(&mut self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, dagger: Dagger) -> Result<(), BackendError> {
         let Self { common, walls, temporary: [first, second] } = self;
         let backend = common.hop.backend();
         fit::<B, R, _>(first, psi, backend)?;
         let walls = walls.get(dagger);
         let Some(input) = &common.input else {
-            dw(common, first, psi, dagger)?;
+            common.dw(first, psi, dagger)?;
             return backend.s_multiply_add(out, walls, psi, first);
         };
         fit::<B, R, _>(second, psi, backend)?;
         match dagger {
             Dagger::No => {
                 backend.s_multiply(first, input.get(dagger), psi)?;
-                dw(common, second, first, dagger)?;
+                common.dw(second, first, dagger)?;
             }
             Dagger::Yes => {
-                dw(common, first, psi, dagger)?;
+                common.dw(first, psi, dagger)?;
                 backend.s_multiply(second, input.get(dagger), first)?;
             }
         }
@@ -334,12 +283,12 @@ impl<B: Backend, R: Vectors> Operator<B, R> for DomainWall<'_, B, R> {
     fn flops(&self) -> u64 {
         let (common, sites) = (&self.common, Sites::Full);
         let with_sum = AXPY_FLOPS + AXPY_FLOPS;
-        common.hop_flops(sites) + (AXPY_FLOPS + with_sum) * common.spinors(sites) + common.input_flops(sites)
+        common.hop_flops(sites) + (AXPY_FLOPS + with_sum) * common.words(sites) + common.input_flops(sites)
     }
 
     fn bytes(&self) -> u64 {
         let (common, sites) = (&self.common, Sites::Full);
-        common.hop_bytes(sites) + (3 + 3) * common.column_bytes(sites) + common.input_bytes(sites)
+        common.hop_bytes(sites) + (3 + 3) * common.field_bytes(sites) + common.input_bytes(sites)
     }
 }
 
@@ -352,28 +301,6 @@ pub struct DomainWallEvenOdd<'b, B: Backend, R: Vectors> {
     between: Option<Two<B, R>>,
 }
 
-impl<'b, B: Backend, R: Vectors> DomainWall<'b, B, R> {
-    /// The even-odd pieces of M.
-    ///
-    /// # Errors
-    /// [`BackendError::DomainWall`] for parameters that no operator has, or whose diagonal part has no inverse; as [`HopOperator::new`].
-    pub fn even_odd(
-        backend: &'b B,
-        configuration: &Configuration,
-        lattice: Lattice,
-        parameters: DomainWallParameters,
-    ) -> Result<DomainWallEvenOdd<'b, B, R>, BackendError> {
-        let (matrix, form) = (parameters.coefficients()?.diagonal(), parameters.inverse);
-        let diagonal = Along::tridiagonal::<R>(backend, &matrix)?;
-        let inverse = Along::new::<R>(backend, [matrix.inverse(form)?, matrix.dagger().inverse(form)?])?;
-        let common = Common::new(backend, configuration, lattice, parameters, &PARITIES)?;
-        let zeros = |sites| backend.zeros(lattice, sites, common.object(1));
-        let between = common.input.is_some().then(|| Ok::<_, BackendError>([zeros(PARITIES[0])?, zeros(PARITIES[1])?]));
-        let between = between.transpose()?;
-        Ok(DomainWallEvenOdd { common, diagonal, inverse, between })
-    }
-}
-
 impl<B: Backend, R: Vectors> ActsOn<B> for DomainWallEvenOdd<'_, B, R> {
     type Object = Spinors;
 
@@ -383,18 +310,13 @@ impl<B: Backend, R: Vectors> ActsOn<B> for DomainWallEvenOdd<'_, B, R> {
     fn lattice(&self) -> Lattice {
         self.common.hop.lattice()
     }
-    fn object(&self, columns: usize) -> Spinors {
-        self.common.object(columns)
+    fn object(&self, rhs: usize) -> Spinors {
+        self.common.object(rhs)
     }
 }
 
 impl<B: Backend, R: Vectors> EvenOdd<B, R> for DomainWallEvenOdd<'_, B, R> {
-    fn meooe(
-        &mut self,
-        out: &mut FieldOn<B, R, Spinors>,
-        psi: &FieldOn<B, R, Spinors>,
-        dagger: Dagger,
-    ) -> Result<(), BackendError> {
+    fn meooe(&mut self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, dagger: Dagger) -> Result<(), BackendError> {
         let Common { hop, input, .. } = &self.common;
         let (Some(input), Some([even, odd])) = (input, &mut self.between) else {
             return hop.apply(out, psi, dagger);
@@ -417,19 +339,14 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for DomainWallEvenOdd<'_, B, R> {
         }
     }
 
-    fn mooee(
-        &mut self,
-        out: &mut FieldOn<B, R, Spinors>,
-        psi: &FieldOn<B, R, Spinors>,
-        dagger: Dagger,
-    ) -> Result<(), BackendError> {
+    fn mooee(&mut self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, dagger: Dagger) -> Result<(), BackendError> {
         self.common.hop.backend().s_multiply(out, self.diagonal.get(dagger), psi)
     }
 
     fn mooee_inv(
         &mut self,
-        out: &mut FieldOn<B, R, Spinors>,
-        psi: &FieldOn<B, R, Spinors>,
+        out: &mut SpinorsOn<B, R>,
+        psi: &SpinorsOn<B, R>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         self.common.hop.backend().s_multiply(out, self.inverse.get(dagger), psi)
@@ -439,11 +356,11 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for DomainWallEvenOdd<'_, B, R> {
     fn schur_flops(&self) -> u64 {
         let (common, sites) = (&self.common, PARITIES[0]);
         let along_s = (self.inverse.flops + self.diagonal.flops) * number_of_sites(common.hop.lattice(), sites);
-        2 * (common.hop_flops(sites) + common.input_flops(sites)) + along_s + AXPY_FLOPS * common.spinors(sites)
+        2 * (common.hop_flops(sites) + common.input_flops(sites)) + along_s + AXPY_FLOPS * common.words(sites)
     }
     fn schur_bytes(&self) -> u64 {
         let (common, sites) = (&self.common, PARITIES[0]);
-        2 * (common.hop_bytes(sites) + common.input_bytes(sites)) + (2 + 2 + 3) * common.column_bytes(sites)
+        2 * (common.hop_bytes(sites) + common.input_bytes(sites)) + (2 + 2 + 3) * common.field_bytes(sites)
     }
 }
 
@@ -464,8 +381,8 @@ impl Model for DomainWallParameters {
     fn hop(&self) -> HopParameters {
         self.hop
     }
-    fn object(&self, columns: usize) -> Spinors {
-        Spinors::new(columns * self.ls)
+    fn object(&self, rhs: usize) -> Spinors {
+        Spinors::new(rhs * self.ls)
     }
     fn full<'b, B: Backend, R: Vectors>(
         &self,
@@ -473,7 +390,11 @@ impl Model for DomainWallParameters {
         configuration: &Configuration,
         lattice: Lattice,
     ) -> Result<DomainWall<'b, B, R>, BackendError> {
-        DomainWall::full(backend, configuration, lattice, *self)
+        let common = Common::new(backend, configuration, lattice, *self, &[Sites::Full])?;
+        let walls = Along::tridiagonal::<R>(backend, &common.coefficients.walls())?;
+        let zeros = || backend.zeros(lattice, Sites::Full, common.object(1));
+        let temporary = [zeros()?, zeros()?];
+        Ok(DomainWall { common, walls, temporary })
     }
     fn even_odd<'b, B: Backend, R: Vectors>(
         &self,
@@ -481,6 +402,14 @@ impl Model for DomainWallParameters {
         configuration: &Configuration,
         lattice: Lattice,
     ) -> Result<DomainWallEvenOdd<'b, B, R>, BackendError> {
-        DomainWall::even_odd(backend, configuration, lattice, *self)
+        let matrix = self.coefficients()?.diagonal();
+        let diagonal = Along::tridiagonal::<R>(backend, &matrix)?;
+        let inverse = [matrix.inverse(self.inverse)?, matrix.dagger().inverse(self.inverse)?];
+        let inverse = Along::new::<R>(backend, inverse)?;
+        let common = Common::new(backend, configuration, lattice, *self, &PARITIES)?;
+        let zeros = |sites| backend.zeros(lattice, sites, common.object(1));
+        let between = common.input.is_some().then(|| Ok::<_, BackendError>([zeros(PARITIES[0])?, zeros(PARITIES[1])?]));
+        let between = between.transpose()?;
+        Ok(DomainWallEvenOdd { common, diagonal, inverse, between })
     }
 }

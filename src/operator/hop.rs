@@ -4,7 +4,7 @@ use lanefield_reference::field::{FieldError, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::{Dagger, FLOPS_PER_SITE, HopTerm, ideal_bytes_per_site};
-use lanefield_reference::layout::{Lattice, LegOrder, Sites, Stencil};
+use lanefield_reference::layout::{Lattice, LegOrder, Parity, Sites, Stencil};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 
 use crate::backend::{Backend, BackendError, FieldOn, HopOn};
@@ -130,6 +130,9 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
         number_of_sites(self.lattice, sites) * ideal_bytes_per_site(self.format, R::BITS as usize / 8)
     }
 }
+
+/// What even-odd pieces act on.
+pub(super) const PARITIES: [Sites; 2] = [Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
 /// Number of sites of a field on `sites`.
 pub(super) fn number_of_sites(lattice: Lattice, sites: Sites) -> u64 {

@@ -4,6 +4,7 @@ mod clover;
 mod definition;
 mod domain_wall;
 mod hop;
+mod hop_plus_constant;
 mod laplace;
 mod model;
 mod normal;
@@ -15,14 +16,15 @@ pub use clover::{Clover, CloverParameters, SmallestPivot};
 pub use definition::{Definition, DefinitionError, Parameter, ParameterKind, ParameterValues, definition, definitions};
 pub use domain_wall::{DomainWall, DomainWallEvenOdd, DomainWallParameters};
 pub use hop::{HopOperator, HopParameters};
-pub use laplace::{Laplace, LaplaceModel, LaplaceParameters};
+pub use hop_plus_constant::{HopPlusConstant, HopPlusConstantModel};
+pub use laplace::{Laplace, LaplaceParameters};
 pub use model::{Model, ModelTask};
 pub use normal::{NormalEquations, System};
 pub use schur::{EvenOdd, SchurComplement};
 pub use staggered::{Staggered, StaggeredParameters};
 pub use wilson::{Wilson, WilsonParameters};
 
-use lanefield_reference::field::{Object, Repeated, SiteObject};
+use lanefield_reference::field::{Object, Repeated, SiteObject, Spinors};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
@@ -37,13 +39,16 @@ model::models! {
     /// Domain wall and Möbius fermions.
     DomainWall(DomainWallParameters): domain_wall;
     /// The Laplacian.
-    Laplace(LaplaceModel): laplace;
+    Laplace(LaplaceParameters): laplace;
     /// Staggered fermions.
     Staggered(StaggeredParameters): staggered;
 }
 
-/// What an operator acts on, whole or in even-odd pieces: fields of one or several *columns*, vectors that it takes each by itself, such as
-/// the right-hand sides of a batch. Its links are then read once for all of them.
+/// Spinors in precision `R`, held by `B`.
+type SpinorsOn<B, R> = FieldOn<B, R, Spinors>;
+
+/// What an operator acts on, whole or in even-odd pieces: fields of one or several right-hand sides, each of which it takes by
+/// itself. Its links are then read once for all of them.
 pub trait ActsOn<B: Backend> {
     /// What its fields hold at each site.
     type Object: Repeated;
@@ -52,15 +57,20 @@ pub trait ActsOn<B: Backend> {
     fn backend(&self) -> &B;
     /// The lattice that it acts on.
     fn lattice(&self) -> Lattice;
-    /// What a field of `columns` columns holds at each site.
-    fn object(&self, columns: usize) -> Self::Object;
+    /// What a field of `rhs` right-hand sides holds at each site.
+    fn object(&self, rhs: usize) -> Self::Object;
+
+    /// Complex numbers of one right-hand side on `sites`.
+    fn words(&self, sites: Sites) -> u64 {
+        hop::number_of_sites(self.lattice(), sites) * self.object(1).words() as u64
+    }
 }
 
 /// A linear operator on fields of precision `R` held by `B`. It may hold temporary fields, hence `&mut self`.
 pub trait Operator<B: Backend, R: Vectors>: ActsOn<B> {
     /// The sites that it acts on.
     fn sites(&self) -> Sites;
-    /// out = D ψ, or D† ψ, of each column.
+    /// out = D ψ, or D† ψ, of each right-hand side.
     ///
     /// # Errors
     /// Fields that do not lie on the operator's lattice and sites; what the backend reports.
@@ -70,26 +80,36 @@ pub trait Operator<B: Backend, R: Vectors>: ActsOn<B> {
         psi: &FieldOn<B, R, Self::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError>;
-    /// Floating-point operations of one application to a column, as the field counts them.
+    /// Floating-point operations of one application to one right-hand side, as the field counts them.
     fn flops(&self) -> u64;
-    /// Bytes that one application to one column has to move at least, each of its kernels' inputs and outputs once.
+    /// Bytes that one application to one right-hand side has to move at least, each of its kernels' inputs and outputs once.
     fn bytes(&self) -> u64;
 
-    /// A field of zeros that the operator can act on, of `columns` columns.
+    /// A field of zeros that the operator can act on, of `rhs` right-hand sides.
     ///
     /// # Errors
     /// What the backend reports.
-    fn zeros_of(&self, columns: usize) -> Result<FieldOn<B, R, Self::Object>, BackendError> {
-        self.backend().zeros(self.lattice(), self.sites(), self.object(columns))
+    fn zeros_of(&self, rhs: usize) -> Result<FieldOn<B, R, Self::Object>, BackendError> {
+        self.backend().zeros(self.lattice(), self.sites(), self.object(rhs))
     }
 
-    /// The same of one column.
+    /// The same of one right-hand side.
     ///
     /// # Errors
     /// What the backend reports.
     fn zeros(&self) -> Result<FieldOn<B, R, Self::Object>, BackendError> {
         self.zeros_of(1)
     }
+}
+
+/// Floating-point operations of `scale` on a complex number.
+const SCALE_FLOPS: u64 = 2;
+/// Floating-point operations of `axpy` on a complex number.
+const AXPY_FLOPS: u64 = 4;
+
+/// Bytes of `words` complex numbers in precision `R`.
+fn bytes_of<R: Vectors>(words: u64) -> u64 {
+    words * 2 * u64::from(R::BITS) / 8
 }
 
 /// Makes a temporary field like `like`, if it is not yet.

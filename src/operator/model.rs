@@ -26,8 +26,8 @@ pub trait Model: Copy {
     fn diagonal(&self) -> f64;
     /// The hop's parameters.
     fn hop(&self) -> HopParameters;
-    /// What a field of `columns` columns holds at each site.
-    fn object(&self, columns: usize) -> Self::Object;
+    /// What a field of `rhs` right-hand sides holds at each site.
+    fn object(&self, rhs: usize) -> Self::Object;
     /// Whether it, or its Schur complement with `even_odd`, is Hermitian and positive definite, so that conjugate gradients need no normal
     /// equations.
     fn is_positive(&self, _even_odd: bool) -> bool {

@@ -39,8 +39,8 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> ActsOn<B> for NormalEquations<B,
     fn lattice(&self) -> Lattice {
         self.operator.lattice()
     }
-    fn object(&self, columns: usize) -> D::Object {
-        self.operator.object(columns)
+    fn object(&self, rhs: usize) -> D::Object {
+        self.operator.object(rhs)
     }
 }
 
@@ -132,8 +132,8 @@ impl<B: Backend, R: Vectors, D: Operator<B, R>> ActsOn<B> for System<B, R, D> {
     fn lattice(&self) -> Lattice {
         either!(self, system => system.lattice())
     }
-    fn object(&self, columns: usize) -> D::Object {
-        either!(self, system => system.object(columns))
+    fn object(&self, rhs: usize) -> D::Object {
+        either!(self, system => system.object(rhs))
     }
 }
 

@@ -9,7 +9,7 @@ use super::{ActsOn, Operator, fit};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
 
-/// The even-odd pieces of an operator, each of which acts on all columns of a field. Fields live on one parity; which, a field knows.
+/// The even-odd pieces of an operator, each of which acts on all right-hand sides of a field. Fields live on one parity; which, a field knows.
 pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
     /// out = the part of M (with dagger: of M†) that connects parities, on the sites of `out`; ψ lives on the others.
     ///
@@ -76,9 +76,9 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
     fn schur_factor(&self) -> f64 {
         1.0
     }
-    /// Floating-point operations of one Mpc on a column.
+    /// Floating-point operations of one Mpc on one right-hand side.
     fn schur_flops(&self) -> u64;
-    /// Bytes that one Mpc on one column has to move at least, each kernel's inputs and outputs once.
+    /// Bytes that one Mpc on one right-hand side has to move at least, each kernel's inputs and outputs once.
     fn schur_bytes(&self) -> u64;
 }
 
@@ -101,7 +101,7 @@ impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> SchurComplement<B, R, P> {
         Ok(Self { pieces, even, odd })
     }
 
-    /// Makes the temporary fields have the columns of `like`.
+    /// Makes the temporary fields have the right-hand sides of `like`.
     fn fit(&mut self, like: &FieldOn<B, R, P::Object>) -> Result<(), BackendError> {
         let Self { pieces, even, odd } = self;
         for temporary in even.iter_mut().chain([odd]) {
@@ -168,8 +168,8 @@ impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> ActsOn<B> for SchurComplement<B, 
     fn lattice(&self) -> Lattice {
         self.pieces.lattice()
     }
-    fn object(&self, columns: usize) -> P::Object {
-        self.pieces.object(columns)
+    fn object(&self, rhs: usize) -> P::Object {
+        self.pieces.object(rhs)
     }
 }
 

@@ -9,10 +9,11 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::staggered::{FLOPS_PER_VECTOR, ideal_bytes_per_site};
 use lanefield_reference::layout::{Lattice, Sites};
 
-use super::hop::number_of_sites;
-use super::wilson::PARITIES;
-use super::{ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter};
-use super::{ParameterKind, fit};
+use super::hop::{PARITIES, number_of_sites};
+use super::{
+    AXPY_FLOPS, ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter,
+    SCALE_FLOPS, bytes_of, fit,
+};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
 
@@ -21,7 +22,7 @@ use crate::kernel::prelude::*;
 pub struct StaggeredParameters {
     /// Mass in lattice units.
     pub mass: f64,
-    /// Colour vectors a site, each of which is taken by itself.
+    /// Colour vectors per site of a right-hand side, each of which is taken by itself.
     pub components: usize,
     /// Boundary phases, gauge compression and leg order.
     pub hop: HopParameters,
@@ -31,17 +32,7 @@ pub struct StaggeredParameters {
 pub static DEFINITIONS: &[Definition] = &[Definition {
     name: "staggered",
     meaning: "naive staggered fermions",
-    parameters: &[
-        Parameter::number("mass", None, "quark mass"),
-        Parameter {
-            name: "components",
-            kind: ParameterKind::Count(1024),
-            default: Some(1.0),
-            follows: None,
-            meaning: "colour vectors per site",
-            key: None,
-        },
-    ],
+    parameters: &[Parameter::number("mass", None, "quark mass"), Parameter::COMPONENTS],
     verified_mass: "0.5",
     make: |values, hop| {
         let (mass, components) = (values.get("mass"), values.count("components"));
@@ -53,81 +44,36 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
     },
 }];
 
+type On<B, R> = FieldOn<B, R, ColourVectors>;
+
 /// The staggered operator.
 pub struct Staggered<'b, B: Backend, R: Vectors> {
     /// Links and stencils; its Wilson hop is not used.
     legs: HopOperator<'b, B, R>,
     parameters: StaggeredParameters,
     /// The hop of D†, on all sites.
-    between: Option<FieldOn<B, R, ColourVectors>>,
+    between: Option<On<B, R>>,
 }
 
 impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
-    /// D on the full lattice.
-    ///
-    /// # Errors
-    /// As [`HopOperator::new`].
-    pub fn full(
-        backend: &'b B,
-        configuration: &Configuration,
-        lattice: Lattice,
-        parameters: StaggeredParameters,
-    ) -> Result<Self, BackendError> {
-        let legs = HopOperator::new(backend, configuration, lattice, parameters.hop, &[Sites::Full])?;
-        let between = Some(backend.zeros(lattice, Sites::Full, ColourVectors::new(parameters.components))?);
-        Ok(Self { legs, parameters, between })
-    }
-
-    /// Its even-odd pieces.
-    ///
-    /// # Errors
-    /// As [`HopOperator::new`].
-    pub fn even_odd(
-        backend: &'b B,
-        configuration: &Configuration,
-        lattice: Lattice,
-        parameters: StaggeredParameters,
-    ) -> Result<Self, BackendError> {
-        let legs = HopOperator::new(backend, configuration, lattice, parameters.hop, &PARITIES)?;
-        Ok(Self { legs, parameters, between: None })
-    }
-
     /// out = staggered_hop(ψ) on the sites of `out`; ψ lives on their neighbours.
     ///
     /// # Errors
     /// Sites that the operator was not made for, fields that do not match; what the backend reports.
-    pub fn hop(
-        &self,
-        out: &mut FieldOn<B, R, ColourVectors>,
-        psi: &FieldOn<B, R, ColourVectors>,
-    ) -> Result<(), BackendError> {
+    pub fn hop(&self, out: &mut On<B, R>, psi: &On<B, R>) -> Result<(), BackendError> {
         let onto = self.legs.onto(out.sites())?;
         self.legs.backend().staggered_hop(out, &onto.stencil, &onto.links, psi, self.legs.legs())
     }
 
-    /// Colour vectors of one right-hand side on `sites`.
-    fn colour_vectors(&self, sites: Sites) -> u64 {
-        number_of_sites(self.legs.lattice(), sites) * self.parameters.components as u64
-    }
-
     fn hop_flops(&self, sites: Sites) -> u64 {
-        self.colour_vectors(sites) * FLOPS_PER_VECTOR
+        number_of_sites(self.legs.lattice(), sites) * self.parameters.components as u64 * FLOPS_PER_VECTOR
     }
 
     fn hop_bytes(&self, sites: Sites) -> u64 {
         let (format, components) = (self.parameters.hop.links, self.parameters.components);
         number_of_sites(self.legs.lattice(), sites) * ideal_bytes_per_site(format, R::BITS as usize / 8, components)
     }
-
-    /// Bytes of one right-hand side on `sites`.
-    fn field_bytes(&self, sites: Sites) -> u64 {
-        self.colour_vectors(sites) * (2 * ColourVectors::WORDS * R::BITS as usize / 8) as u64
-    }
 }
-
-/// Floating-point operations of `scale` on a colour vector, and of `axpy` on colour vectors.
-const SCALE_FLOPS: u64 = 6;
-const AXPY_FLOPS: u64 = 12;
 
 impl<B: Backend, R: Vectors> ActsOn<B> for Staggered<'_, B, R> {
     type Object = ColourVectors;
@@ -149,12 +95,7 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Staggered<'_, B, R> {
     }
 
     /// out = mass ψ + hop ψ, by an axpy; or mass ψ − hop ψ, by a product and an axpy.
-    fn apply(
-        &mut self,
-        out: &mut FieldOn<B, R, ColourVectors>,
-        psi: &FieldOn<B, R, ColourVectors>,
-        dagger: Dagger,
-    ) -> Result<(), BackendError> {
+    fn apply(&mut self, out: &mut On<B, R>, psi: &On<B, R>, dagger: Dagger) -> Result<(), BackendError> {
         let backend = self.legs.backend();
         let mut between = match (dagger, self.between.take()) {
             (Dagger::Yes, Some(between)) => between,
@@ -175,20 +116,15 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Staggered<'_, B, R> {
 
     /// A hop, and an axpy.
     fn flops(&self) -> u64 {
-        self.hop_flops(Sites::Full) + AXPY_FLOPS * self.colour_vectors(Sites::Full)
+        self.hop_flops(Sites::Full) + AXPY_FLOPS * self.words(Sites::Full)
     }
     fn bytes(&self) -> u64 {
-        self.hop_bytes(Sites::Full) + 3 * self.field_bytes(Sites::Full)
+        self.hop_bytes(Sites::Full) + 3 * bytes_of::<R>(self.words(Sites::Full))
     }
 }
 
 impl<B: Backend, R: Vectors> EvenOdd<B, R> for Staggered<'_, B, R> {
-    fn meooe(
-        &mut self,
-        out: &mut FieldOn<B, R, ColourVectors>,
-        psi: &FieldOn<B, R, ColourVectors>,
-        dagger: Dagger,
-    ) -> Result<(), BackendError> {
+    fn meooe(&mut self, out: &mut On<B, R>, psi: &On<B, R>, dagger: Dagger) -> Result<(), BackendError> {
         self.hop(out, psi)?;
         match dagger {
             Dagger::No => Ok(()),
@@ -201,21 +137,11 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Staggered<'_, B, R> {
         }
     }
 
-    fn mooee(
-        &mut self,
-        out: &mut FieldOn<B, R, ColourVectors>,
-        psi: &FieldOn<B, R, ColourVectors>,
-        _: Dagger,
-    ) -> Result<(), BackendError> {
+    fn mooee(&mut self, out: &mut On<B, R>, psi: &On<B, R>, _: Dagger) -> Result<(), BackendError> {
         self.backend().scale(out, self.parameters.mass, psi)
     }
 
-    fn mooee_inv(
-        &mut self,
-        out: &mut FieldOn<B, R, ColourVectors>,
-        psi: &FieldOn<B, R, ColourVectors>,
-        _: Dagger,
-    ) -> Result<(), BackendError> {
+    fn mooee_inv(&mut self, out: &mut On<B, R>, psi: &On<B, R>, _: Dagger) -> Result<(), BackendError> {
         self.backend().scale(out, 1.0 / self.parameters.mass, psi)
     }
 
@@ -226,9 +152,9 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Staggered<'_, B, R> {
 
     fn inverse_hop(
         &mut self,
-        out: &mut FieldOn<B, R, ColourVectors>,
-        _: &mut FieldOn<B, R, ColourVectors>,
-        psi: &FieldOn<B, R, ColourVectors>,
+        out: &mut On<B, R>,
+        _: &mut On<B, R>,
+        psi: &On<B, R>,
         _: Dagger,
     ) -> Result<(), BackendError> {
         self.hop(out, psi)
@@ -236,10 +162,10 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Staggered<'_, B, R> {
 
     fn diagonal_minus_hop(
         &mut self,
-        out: &mut FieldOn<B, R, ColourVectors>,
-        between: &mut FieldOn<B, R, ColourVectors>,
-        chi: &FieldOn<B, R, ColourVectors>,
-        psi: &FieldOn<B, R, ColourVectors>,
+        out: &mut On<B, R>,
+        between: &mut On<B, R>,
+        chi: &On<B, R>,
+        psi: &On<B, R>,
         _: Dagger,
     ) -> Result<(), BackendError> {
         self.hop(between, psi)?;
@@ -249,10 +175,10 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Staggered<'_, B, R> {
 
     /// Two hops, a product with mass², and a difference.
     fn schur_flops(&self) -> u64 {
-        2 * self.hop_flops(PARITIES[0]) + (SCALE_FLOPS + AXPY_FLOPS) * self.colour_vectors(PARITIES[0])
+        2 * self.hop_flops(PARITIES[0]) + (SCALE_FLOPS + AXPY_FLOPS) * self.words(PARITIES[0])
     }
     fn schur_bytes(&self) -> u64 {
-        2 * self.hop_bytes(PARITIES[0]) + 5 * self.field_bytes(PARITIES[0])
+        2 * self.hop_bytes(PARITIES[0]) + 5 * bytes_of::<R>(self.words(PARITIES[0]))
     }
 }
 
@@ -286,7 +212,9 @@ impl Model for StaggeredParameters {
         configuration: &Configuration,
         lattice: Lattice,
     ) -> Result<Staggered<'b, B, R>, BackendError> {
-        Staggered::full(backend, configuration, lattice, *self)
+        let legs = HopOperator::new(backend, configuration, lattice, self.hop, &[Sites::Full])?;
+        let between = Some(backend.zeros(lattice, Sites::Full, self.object(1))?);
+        Ok(Staggered { legs, parameters: *self, between })
     }
     fn even_odd<'b, B: Backend, R: Vectors>(
         &self,
@@ -294,6 +222,7 @@ impl Model for StaggeredParameters {
         configuration: &Configuration,
         lattice: Lattice,
     ) -> Result<Staggered<'b, B, R>, BackendError> {
-        Staggered::even_odd(backend, configuration, lattice, *self)
+        let legs = HopOperator::new(backend, configuration, lattice, self.hop, &PARITIES)?;
+        Ok(Staggered { legs, parameters: *self, between: None })
     }
 }

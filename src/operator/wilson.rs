@@ -3,13 +3,13 @@
 use lanefield_reference::field::Spinors;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Lattice, Parity, Sites};
+use lanefield_reference::kernels::hop::{Dagger, FLOPS_PER_SITE, ideal_bytes_per_site};
+use lanefield_reference::layout::{Lattice, Sites};
 
-use super::hop::number_of_sites;
-use super::{ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter};
+use super::hop::PARITIES;
+use super::hop_plus_constant::{HopPlusConstant, HopPlusConstantModel};
+use super::{AnyModel, Definition, HopOperator, HopParameters, Model, Parameter};
 use crate::backend::{Backend, BackendError, FieldOn};
-use crate::kernel::prelude::*;
 
 /// What defines a Wilson operator, beside the configuration.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -18,13 +18,6 @@ pub struct WilsonParameters {
     pub mass: f64,
     /// The hop's own parameters.
     pub hop: HopParameters,
-}
-
-impl WilsonParameters {
-    /// The diagonal, 4 + mass.
-    pub fn diagonal(&self) -> f64 {
-        4.0 + self.mass
-    }
 }
 
 /// The operator by name.
@@ -38,126 +31,22 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
 }];
 
 /// The Wilson operator.
-pub struct Wilson<'b, B: Backend, R: Vectors> {
-    hop: HopOperator<'b, B, R>,
-    diagonal: f64,
-}
+pub type Wilson<'b, B, R> = HopPlusConstant<'b, B, R, WilsonParameters>;
 
-impl<'b, B: Backend, R: Vectors> Wilson<'b, B, R> {
-    /// M on the full lattice.
-    ///
-    /// # Errors
-    /// As [`HopOperator::new`].
-    pub fn full(
-        backend: &'b B,
-        configuration: &Configuration,
-        lattice: Lattice,
-        parameters: WilsonParameters,
-    ) -> Result<Self, BackendError> {
-        let hop = HopOperator::new(backend, configuration, lattice, parameters.hop, &[Sites::Full])?;
-        Ok(Self { hop, diagonal: parameters.diagonal() })
-    }
-
-    /// The even-odd pieces of M.
-    ///
-    /// # Errors
-    /// As [`HopOperator::new`].
-    pub fn even_odd(
-        backend: &'b B,
-        configuration: &Configuration,
-        lattice: Lattice,
-        parameters: WilsonParameters,
-    ) -> Result<Self, BackendError> {
-        let hop = HopOperator::new(backend, configuration, lattice, parameters.hop, &PARITIES)?;
-        Ok(Self { hop, diagonal: parameters.diagonal() })
-    }
-}
-
-pub(super) const PARITIES: [Sites; 2] = [Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
-
-/// Floating-point operations a site of `scale` on a spinor.
-pub(super) const SCALE_FLOPS: u64 = 24;
-/// Floating-point operations a site of `axpy` on spinors.
-pub(super) const AXPY_FLOPS: u64 = 48;
-
-impl<B: Backend, R: Vectors> ActsOn<B> for Wilson<'_, B, R> {
-    type Object = Spinors;
-
-    fn backend(&self) -> &B {
-        self.hop.backend()
-    }
-    fn lattice(&self) -> Lattice {
-        self.hop.lattice()
-    }
-    fn object(&self, columns: usize) -> Spinors {
-        Spinors::new(columns)
-    }
-}
-
-impl<B: Backend, R: Vectors> Operator<B, R> for Wilson<'_, B, R> {
-    fn sites(&self) -> Sites {
-        Sites::Full
-    }
-
-    fn apply(
-        &mut self,
+impl HopPlusConstantModel for WilsonParameters {
+    fn apply_hop<B: Backend, R: Vectors>(
+        legs: &HopOperator<'_, B, R>,
         out: &mut FieldOn<B, R, Spinors>,
         psi: &FieldOn<B, R, Spinors>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
-        self.hop.apply(out, psi, dagger)?;
-        self.hop.backend().axpy(self.diagonal, psi, out)
+        legs.apply(out, psi, dagger)
     }
-
-    fn flops(&self) -> u64 {
-        self.hop.flops(Sites::Full) + AXPY_FLOPS * number_of_sites(self.hop.lattice(), Sites::Full)
+    fn hop_flops_per_site(&self) -> u64 {
+        FLOPS_PER_SITE
     }
-
-    fn bytes(&self) -> u64 {
-        self.hop.bytes(Sites::Full) + 3 * spinor_bytes::<R>(self.hop.lattice(), Sites::Full)
-    }
-}
-
-/// Bytes of a spinor field.
-pub(super) fn spinor_bytes<R: Vectors>(lattice: Lattice, sites: Sites) -> u64 {
-    number_of_sites(lattice, sites) * (2 * Spinors::WORDS * R::BITS as usize / 8) as u64
-}
-
-impl<B: Backend, R: Vectors> EvenOdd<B, R> for Wilson<'_, B, R> {
-    fn meooe(
-        &mut self,
-        out: &mut FieldOn<B, R, Spinors>,
-        psi: &FieldOn<B, R, Spinors>,
-        dagger: Dagger,
-    ) -> Result<(), BackendError> {
-        self.hop.apply(out, psi, dagger)
-    }
-
-    fn mooee(
-        &mut self,
-        out: &mut FieldOn<B, R, Spinors>,
-        psi: &FieldOn<B, R, Spinors>,
-        _: Dagger,
-    ) -> Result<(), BackendError> {
-        self.hop.backend().scale(out, self.diagonal, psi)
-    }
-
-    fn mooee_inv(
-        &mut self,
-        out: &mut FieldOn<B, R, Spinors>,
-        psi: &FieldOn<B, R, Spinors>,
-        _: Dagger,
-    ) -> Result<(), BackendError> {
-        self.hop.backend().scale(out, 1.0 / self.diagonal, psi)
-    }
-
-    /// Two hops, a product with 1/dm, and one with dm and a difference.
-    fn schur_flops(&self) -> u64 {
-        let sites = number_of_sites(self.hop.lattice(), PARITIES[0]);
-        2 * self.hop.flops(PARITIES[0]) + (2 * SCALE_FLOPS + AXPY_FLOPS) * sites
-    }
-    fn schur_bytes(&self) -> u64 {
-        2 * self.hop.bytes(PARITIES[0]) + 7 * spinor_bytes::<R>(self.hop.lattice(), PARITIES[0])
+    fn hop_bytes_per_site(&self, real_bytes: usize) -> u64 {
+        ideal_bytes_per_site(self.hop.links, real_bytes)
     }
 }
 
@@ -173,13 +62,13 @@ impl Model for WilsonParameters {
         self.mass
     }
     fn diagonal(&self) -> f64 {
-        Self::diagonal(self)
+        4.0 + self.mass
     }
     fn hop(&self) -> HopParameters {
         self.hop
     }
-    fn object(&self, columns: usize) -> Spinors {
-        Spinors::new(columns)
+    fn object(&self, rhs: usize) -> Spinors {
+        Spinors::new(rhs)
     }
     fn full<'b, B: Backend, R: Vectors>(
         &self,
@@ -187,7 +76,7 @@ impl Model for WilsonParameters {
         configuration: &Configuration,
         lattice: Lattice,
     ) -> Result<Wilson<'b, B, R>, BackendError> {
-        Wilson::full(backend, configuration, lattice, *self)
+        Wilson::new(backend, configuration, lattice, *self, &[Sites::Full])
     }
     fn even_odd<'b, B: Backend, R: Vectors>(
         &self,
@@ -195,6 +84,6 @@ impl Model for WilsonParameters {
         configuration: &Configuration,
         lattice: Lattice,
     ) -> Result<Wilson<'b, B, R>, BackendError> {
-        Wilson::even_odd(backend, configuration, lattice, *self)
+        Wilson::new(backend, configuration, lattice, *self, &PARITIES)
     }
 }

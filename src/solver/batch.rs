@@ -1,4 +1,4 @@
-//! Conjugate gradients with several right-hand sides in one batch: links are read once for all of them. Each column goes through the
+//! Conjugate gradients with several right-hand sides in one batch: links are read once for all of them. Each right-hand side goes through the
 //! recurrence of `cg.rs` with scalars of its own, and gets the bits of its own single solve; those that are done leave the batch.
 
 use lanefield_reference::field::SiteObject as _;
@@ -11,11 +11,11 @@ use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
 use crate::operator::{ActsOn, Operator};
 
-/// The solutions of all columns in one field, and what each took.
+/// The solutions of all right-hand sides in one field, and what each took.
 pub type BatchSolution<B, R, A> = (FieldOn<B, R, <A as ActsOn<B>>::Object>, Vec<SolverInfo>);
 
 /// One right-hand side.
-struct Column {
+struct Active {
     /// Its number in the batch.
     number: usize,
     /// |r|².
@@ -23,13 +23,13 @@ struct Column {
     stop: f64,
 }
 
-/// Conjugate gradients on all columns of a field, from the guess zero.
+/// Conjugate gradients on all right-hand sides of a field, from the guess zero.
 pub struct BatchConjugateGradients<'a, B: Backend, R: Vectors, A: Operator<B, R>> {
     operator: &'a mut A,
     params: SolverParams,
-    column_parts: usize,
+    parts_per_rhs: usize,
     /// Those that still go on, in the order in which they lie in the fields.
-    active: Vec<Column>,
+    active: Vec<Active>,
     psi: FieldOn<B, R, A::Object>,
     residual: FieldOn<B, R, A::Object>,
     direction: FieldOn<B, R, A::Object>,
@@ -41,38 +41,38 @@ pub struct BatchConjugateGradients<'a, B: Backend, R: Vectors, A: Operator<B, R>
 }
 
 impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BatchConjugateGradients<'a, B, R, A> {
-    /// The start of A ψ = b for each of the `columns` columns of `source`.
+    /// The start of A ψ = b for each of the `rhs` right-hand sides of `source`.
     ///
     /// # Errors
     /// [`SolverError::NotFinite`] for a source that is no finite number; what the backend reports.
     pub fn new(
         operator: &'a mut A,
         source: &FieldOn<B, R, A::Object>,
-        columns: usize,
+        rhs: usize,
         params: SolverParams,
     ) -> Result<Self, SolverError> {
         let quiet = &mut |_, _| ();
-        let column_parts = operator.object(1).parts();
-        let norms = operator.backend().rhs_products(source, source, column_parts, params.sum)?;
-        let zeros = |operator: &A| operator.zeros_of(columns);
+        let parts_per_rhs = operator.object(1).parts();
+        let norms = operator.backend().rhs_products(source, source, parts_per_rhs, params.sum)?;
+        let zeros = |operator: &A| operator.zeros_of(rhs);
         let (psi, product) = (zeros(operator)?, zeros(operator)?);
         let (mut residual, mut direction) = (zeros(operator)?, zeros(operator)?);
         operator.backend().copy(&mut residual, source)?;
         operator.backend().copy(&mut direction, source)?;
-        let mut infos = Vec::with_capacity(columns);
-        let mut active = Vec::with_capacity(columns);
+        let mut infos = Vec::with_capacity(rhs);
+        let mut active = Vec::with_capacity(rhs);
         for (number, c) in norms.into_iter().enumerate() {
             let mut info = SolverInfo { source_norm2: c, ..SolverInfo::default() };
             watch(quiet, (number, "|b|²"), c, &info)?;
             info.push(c);
             infos.push(info);
-            active.push(Column { number, c, stop: params.tolerance * params.tolerance * c });
+            active.push(Active { number, c, stop: params.tolerance * params.tolerance * c });
         }
-        let solutions = (0..columns).map(|_| None).collect();
+        let solutions = (0..rhs).map(|_| None).collect();
         let mut batch = Self {
             operator,
             params,
-            column_parts,
+            parts_per_rhs,
             active,
             psi,
             residual,
@@ -86,38 +86,38 @@ impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BatchConjugateGradients<'a, 
         Ok(batch)
     }
 
-    /// Takes the columns that are done out of the batch.
+    /// Takes the right-hand sides that are done out of the batch.
     fn retire(&mut self) -> Result<(), SolverError> {
-        let is_done = |column: &Column| column.c <= column.stop;
+        let is_done = |rhs: &Active| rhs.c <= rhs.stop;
         if !self.active.iter().any(is_done) {
             return Ok(());
         }
         let backend = self.operator.backend();
-        for (at, column) in self.active.iter().enumerate().filter(|(_, column)| is_done(column)) {
-            self.solutions[column.number] = Some(backend.take_rhs(&self.psi, &[at], self.column_parts)?);
+        for (at, rhs) in self.active.iter().enumerate().filter(|(_, rhs)| is_done(rhs)) {
+            self.solutions[rhs.number] = Some(backend.take_rhs(&self.psi, &[at], self.parts_per_rhs)?);
         }
         let stay: Vec<usize> = (0..self.active.len()).filter(|&at| !is_done(&self.active[at])).collect();
-        self.active.retain(|column| !is_done(column));
+        self.active.retain(|rhs| !is_done(rhs));
         if stay.is_empty() {
             return Ok(());
         }
         for field in [&mut self.psi, &mut self.residual, &mut self.direction, &mut self.product] {
-            *field = backend.take_rhs(field, &stay, self.column_parts)?;
+            *field = backend.take_rhs(field, &stay, self.parts_per_rhs)?;
         }
         Ok(())
     }
 
-    /// The solutions of all columns in one field, and what each took.
+    /// The solutions of all right-hand sides in one field, and what each took.
     ///
     /// # Errors
     /// [`SolverError::NotConverged`] before all are done; what the backend reports.
     pub fn into_solution(self) -> Result<BatchSolution<B, R, A>, SolverError> {
-        let Self { operator, params, column_parts, solutions, infos, .. } = self;
+        let Self { operator, params, parts_per_rhs, solutions, infos, .. } = self;
         let mut all = operator.zeros_of(solutions.len())?;
         for (number, (solution, info)) in solutions.iter().zip(&infos).enumerate() {
             let unfinished = || SolverError::NotConverged { tolerance: params.tolerance, info: info.clone() };
             let solution = solution.as_ref().ok_or_else(unfinished)?;
-            operator.backend().put_rhs(&mut all, solution, &[number], column_parts)?;
+            operator.backend().put_rhs(&mut all, solution, &[number], parts_per_rhs)?;
         }
         Ok((all, infos))
     }
@@ -135,31 +135,31 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BatchConjugateGra
     }
 
     fn step(&mut self, watcher: &mut dyn Watcher) -> Result<(), SolverError> {
-        let Self { operator, params, column_parts, active, psi, residual, direction, product, infos, .. } = self;
-        for column in active.iter() {
-            may_go_on(params, &infos[column.number])?;
+        let Self { operator, params, parts_per_rhs, active, psi, residual, direction, product, infos, .. } = self;
+        for rhs in active.iter() {
+            may_go_on(params, &infos[rhs.number])?;
         }
         operator.apply(product, direction, Dagger::No)?;
         let backend = operator.backend();
-        let curvatures = backend.rhs_products(direction, product, *column_parts, params.sum)?;
+        let curvatures = backend.rhs_products(direction, product, *parts_per_rhs, params.sum)?;
         let mut steps = Vec::with_capacity(active.len());
-        for (column, &curvature) in active.iter().zip(&curvatures) {
-            let info = &infos[column.number];
-            watch(watcher, (column.number, "<p, A p>"), curvature, info)?;
+        for (rhs, &curvature) in active.iter().zip(&curvatures) {
+            let info = &infos[rhs.number];
+            watch(watcher, (rhs.number, "<p, A p>"), curvature, info)?;
             if curvature <= 0.0 {
                 return Err(SolverError::Indefinite { curvature, info: info.clone() });
             }
-            steps.push(column.c / curvature);
+            steps.push(rhs.c / curvature);
         }
         let back: Vec<f64> = steps.iter().map(|a| -a).collect();
         let norms = backend.rhs_axpy_norm(&back, product, residual, params.sum)?;
         let mut ratios = Vec::with_capacity(active.len());
-        for (column, &next) in active.iter_mut().zip(&norms) {
-            watch(watcher, (column.number, "|r|²"), next, &infos[column.number])?;
-            ratios.push(next / column.c);
-            column.c = next;
-            infos[column.number].push(next);
-            self.longest = column.number;
+        for (rhs, &next) in active.iter_mut().zip(&norms) {
+            watch(watcher, (rhs.number, "|r|²"), next, &infos[rhs.number])?;
+            ratios.push(next / rhs.c);
+            rhs.c = next;
+            infos[rhs.number].push(next);
+            self.longest = rhs.number;
         }
         backend.rhs_cg_update(psi, direction, residual, &steps, &ratios)?;
         self.retire()
@@ -168,10 +168,10 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BatchConjugateGra
     fn save(&self) -> Result<SavedState, BackendError> {
         let backend = self.operator.backend();
         let mut state = SavedState::new(self.name());
-        let numbers: Vec<f64> = self.active.iter().map(|column| column.number as f64).collect();
+        let numbers: Vec<f64> = self.active.iter().map(|rhs| rhs.number as f64).collect();
         state.scalars("active", &numbers);
         for (number, info) in self.infos.iter().enumerate() {
-            state.info(&format!("column {number}"), info);
+            state.info(&format!("rhs {number}"), info);
             if let Some(solution) = &self.solutions[number] {
                 state.field::<R, B, _>(backend, &format!("solution {number}"), solution)?;
             }
@@ -190,7 +190,7 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BatchConjugateGra
         let (lattice, sites, _) = place::<B, R, _>(&self.psi);
         let numbers: Vec<usize> = state.get_scalars("active")?.iter().map(|&number| number as usize).collect();
         for (number, ours) in self.infos.iter_mut().enumerate() {
-            let info = state.get_info(&format!("column {number}"))?;
+            let info = state.get_info(&format!("rhs {number}"))?;
             check_source(ours, &info)?;
             *ours = info;
             self.solutions[number] = match numbers.contains(&number) {
@@ -202,14 +202,14 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BatchConjugateGra
             };
         }
         let tolerance = self.params.tolerance;
-        let column = |&number: &usize| {
+        let rhs = |&number: &usize| {
             let info = self.infos.get(number)?;
             let c = info.history.last().copied()?;
-            Some(Column { number, c, stop: tolerance * tolerance * info.source_norm2 })
+            Some(Active { number, c, stop: tolerance * tolerance * info.source_norm2 })
         };
-        let Some(active) = numbers.iter().map(column).collect() else {
+        let Some(active) = numbers.iter().map(rhs).collect() else {
             return Err(SolverError::WrongState {
-                what: format!("it has the columns {numbers:?}, which this batch has not"),
+                what: format!("it has the right-hand sides {numbers:?}, which this batch has not"),
             });
         };
         self.active = active;
@@ -225,18 +225,18 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BatchConjugateGra
     }
 }
 
-/// Solves A ψ = b for each of the `columns` columns of `source`, from the guess zero. Each has the bits of its own single solve.
+/// Solves A ψ = b for each of the `rhs` right-hand sides of `source`, from the guess zero. Each has the bits of its own single solve.
 ///
 /// # Errors
-/// [`SolverError`] of the first column that has one.
+/// [`SolverError`] of the first right-hand side that has one.
 pub fn conjugate_gradient_batch<B: Backend, R: Vectors, A: Operator<B, R>>(
     operator: &mut A,
     source: &FieldOn<B, R, A::Object>,
-    columns: usize,
+    rhs: usize,
     params: SolverParams,
     mut watcher: impl Watcher,
 ) -> Result<BatchSolution<B, R, A>, SolverError> {
-    let mut recurrence = BatchConjugateGradients::new(operator, source, columns, params)?;
+    let mut recurrence = BatchConjugateGradients::new(operator, source, rhs, params)?;
     run(&mut recurrence, &mut watcher)?;
     recurrence.into_solution()
 }

@@ -28,7 +28,5 @@ pub use info::SolverInfo;
 pub use mixed::{MixedConjugateGradients, mixed_conjugate_gradient, reliable_delta};
 pub use params::SolverParams;
 pub use recurrence::{Recurrence, Stopped, WatchedScalar, Watcher, run};
-pub use solve::{
-    Method, Preconditioning, Solve, SolveError, SolveReport, SolvedColumn, WilsonSolve, solve, solve_from,
-};
+pub use solve::{Method, Preconditioning, Solve, SolveError, SolveReport, SolvedRhs, WilsonSolve, solve, solve_from};
 pub use watchers::{Checkpoints, Recorder, Replay, ReplayDifference, Watchers};

@@ -18,8 +18,8 @@ use crate::operator::Operator;
 pub struct WatchedScalar {
     /// Iterations done before this one.
     pub iteration: usize,
-    /// The column of a batch that it belongs to, else 0.
-    pub column: usize,
+    /// The right-hand side of a batch that it belongs to, else 0.
+    pub rhs: usize,
     /// What it is: "<p, A p>".
     pub quantity: &'static str,
     /// Its value.
@@ -74,7 +74,7 @@ impl<F: FnMut(usize, f64)> Watcher for F {
 pub trait Recurrence {
     /// What it is called in files: "conjugate gradients".
     fn name(&self) -> &'static str;
-    /// Iterations and history; of a batch those of the column that took longest.
+    /// Iterations and history; of a batch those of the right-hand side that took longest.
     fn info(&self) -> &SolverInfo;
     /// Whether nothing is left to do.
     fn is_done(&self) -> bool;
@@ -140,7 +140,7 @@ impl SavedState {
         Ok(())
     }
 
-    /// Iterations done when it was saved; of a batch those of the column that took longest.
+    /// Iterations done when it was saved; of a batch those of the right-hand side that took longest.
     pub fn iterations(&self) -> usize {
         let histories = self.scalars.iter().filter(|(name, _)| name.ends_with(HISTORY));
         histories.map(|(_, history)| history.len().saturating_sub(1)).max().unwrap_or(0)
@@ -252,11 +252,11 @@ pub(super) fn place<B: Backend, R: Vectors, K: Repeated>(field: &FieldOn<B, R, K
 /// Passes a scalar on, and refuses it if it is no finite number.
 pub(super) fn watch(
     watcher: &mut dyn Watcher,
-    (column, quantity): (usize, &'static str),
+    (rhs, quantity): (usize, &'static str),
     value: f64,
     info: &SolverInfo,
 ) -> Result<f64, SolverError> {
-    watcher.scalar(WatchedScalar { iteration: info.iterations, column, quantity, value })?;
+    watcher.scalar(WatchedScalar { iteration: info.iterations, rhs, quantity, value })?;
     match value.is_finite() {
         true => Ok(value),
         false => Err(SolverError::NotFinite { quantity, value, info: info.clone() }),

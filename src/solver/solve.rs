@@ -67,10 +67,10 @@ pub type WilsonSolve = Solve<WilsonParameters>;
 /// Solutions, and what they took.
 #[derive(Clone, Debug)]
 pub struct SolveReport<R> {
-    /// ψ with M ψ = η, in site order; the words of all columns at each site.
+    /// ψ with M ψ = η, in site order; the words of all right-hand sides at each site.
     pub solution: Vec<Complex<R>>,
-    /// Each column.
-    pub columns: Vec<SolvedColumn>,
+    /// Each right-hand side.
+    pub rhs: Vec<SolvedRhs>,
     /// Wall time of the recurrence, in seconds.
     pub seconds: f64,
     /// Floating-point operations of the recurrence.
@@ -85,7 +85,7 @@ pub struct SolveReport<R> {
 
 /// One solution.
 #[derive(Clone, PartialEq, Debug)]
-pub struct SolvedColumn {
+pub struct SolvedRhs {
     /// Iterations and history of the system that was solved.
     pub info: SolverInfo,
     /// |b − Aψ| / |b| of that system, computed anew in f64; NaN where it could not be computed.
@@ -103,13 +103,13 @@ struct Residuals {
     solution: f64,
 }
 
-/// The residuals of each column, if they could be computed.
+/// The residuals of each right-hand side, if they could be computed.
 type Checked = Result<Vec<Residuals>, SolveError>;
 
 impl<R> SolveReport<R> {
-    /// Iterations and history of the first column: of the only one, where there is no batch.
+    /// Iterations and history of the first right-hand side: of the only one, where there is no batch.
     pub fn info(&self) -> &SolverInfo {
-        &self.columns[0].info
+        &self.rhs[0].info
     }
 }
 
@@ -140,21 +140,21 @@ pub enum SolveError {
         /// The whole history.
         history: Vec<f64>,
     },
-    /// A source of a length that makes no columns.
-    #[error("a source of {length} complex numbers has no whole number of columns of {column} each")]
-    Columns {
+    /// A source whose length is no multiple of that of one right-hand side.
+    #[error("a source of {length} complex numbers has no whole number of right-hand sides of {of_one} each")]
+    RightHandSides {
         /// Length given.
         length: usize,
-        /// Complex numbers of a column.
-        column: usize,
+        /// Complex numbers of one right-hand side.
+        of_one: usize,
     },
     /// A batch by a solver that takes one right-hand side.
-    #[error("{method:?} takes one right-hand side, not {columns}: solve them one by one, or by conjugate gradients")]
+    #[error("{method:?} takes one right-hand side, not {rhs}: solve them one by one, or by conjugate gradients")]
     NoBatch {
         /// The solver.
         method: Method,
         /// Right-hand sides given.
-        columns: usize,
+        rhs: usize,
     },
     /// Mixed precision in a precision that has nothing below.
     #[error("mixed precision computes solutions in f64, not in {precision}")]
@@ -205,16 +205,16 @@ impl<M: Model> Solve<M> {
     }
 }
 
-/// A source in site order, of some columns.
+/// A source in site order, of some right-hand sides.
 struct Source<'a, M> {
     configuration: &'a Configuration,
     eta: &'a [Complex<f64>],
-    columns: usize,
+    rhs: usize,
     solve: &'a Solve<M>,
 }
 
-/// Solves M ψ = η for each column of η. `eta` is in site order over the whole lattice, the words of all columns at each site, in f64, and is
-/// rounded to `R`. The recurrence is shown to `watcher`, and goes on from the state `resume` where there is one.
+/// Solves M ψ = η for each right-hand side of η. `eta` is in site order over the whole lattice, the words of all right-hand
+/// sides at each site, in f64, and is rounded to `R`. The recurrence is shown to `watcher`, and goes on from the state `resume` where there is one.
 ///
 /// # Errors
 /// [`SolveError`], also when a true residual exceeds ten times the tolerance.
@@ -240,19 +240,19 @@ pub fn solve_from<R: Vectors, B: Backend, M: Model>(
     watcher: &mut dyn Watcher,
     resume: Option<&SavedState>,
 ) -> Result<SolveReport<R>, SolveError> {
-    let column = configuration.extents().volume() * solve.operator.object(1).words();
-    if eta.is_empty() || !eta.len().is_multiple_of(column) {
-        return Err(SolveError::Columns { length: eta.len(), column });
+    let of_one = configuration.extents().volume() * solve.operator.object(1).words();
+    if eta.is_empty() || !eta.len().is_multiple_of(of_one) {
+        return Err(SolveError::RightHandSides { length: eta.len(), of_one });
     }
-    let columns = eta.len() / column;
+    let rhs = eta.len() / of_one;
     let is_mixed = matches!(solve.method, Method::MixedF32 | Method::MixedHalf);
-    if columns > 1 && solve.method != Method::ConjugateGradients {
-        return Err(SolveError::NoBatch { method: solve.method, columns });
+    if rhs > 1 && solve.method != Method::ConjugateGradients {
+        return Err(SolveError::NoBatch { method: solve.method, rhs });
     }
     if is_mixed && R::BITS != 64 {
         return Err(SolveError::NotMixed { precision: R::NAME });
     }
-    let source = Source { configuration, eta, columns, solve };
+    let source = Source { configuration, eta, rhs, solve };
     let lattice = solve.lattice::<R>(configuration)?;
     let (solution, ran, checked) = match solve.method {
         Method::ConjugateGradients | Method::BiCgStab => source.run::<R, B>(backend, lattice, (watcher, resume))?,
@@ -261,35 +261,34 @@ pub fn solve_from<R: Vectors, B: Backend, M: Model>(
     };
     let checked = checked.unwrap_or_else(|| source.check_in_f64::<R, B>(backend, &solution));
     let Ran { infos, seconds, flops, bytes } = ran;
-    let column = |info| SolvedColumn { info, true_residual: f64::NAN, solution_residual: f64::NAN };
-    let mut columns: Vec<SolvedColumn> = infos.into_iter().map(column).collect();
+    let solved = |info| SolvedRhs { info, true_residual: f64::NAN, solution_residual: f64::NAN };
+    let mut rhs: Vec<SolvedRhs> = infos.into_iter().map(solved).collect();
     let unchecked = match checked {
         Ok(residuals) => {
-            for (column, Residuals { system, solution }) in columns.iter_mut().zip(residuals) {
-                (column.true_residual, column.solution_residual) = (system, solution);
+            for (solved, Residuals { system, solution }) in rhs.iter_mut().zip(residuals) {
+                (solved.true_residual, solved.solution_residual) = (system, solution);
             }
-            refuse_wrong::<R>(&mut columns, solve.params.tolerance)?;
+            refuse_wrong::<R>(&mut rhs, solve.params.tolerance)?;
             None
         }
         Err(error) => Some(error.to_string()),
     };
-    Ok(SolveReport { solution, columns, seconds, flops, bytes, lattice, unchecked })
+    Ok(SolveReport { solution, rhs, seconds, flops, bytes, lattice, unchecked })
 }
 
 /// Refuses solutions whose true residual is far from the tolerance.
-fn refuse_wrong<R: Vectors>(columns: &mut [SolvedColumn], tolerance: f64) -> Result<(), SolveError> {
+fn refuse_wrong<R: Vectors>(rhs: &mut [SolvedRhs], tolerance: f64) -> Result<(), SolveError> {
     // NaN must fail too.
-    let is_wrong =
-        |column: &&mut SolvedColumn| column.true_residual.is_nan() || column.true_residual > 10.0 * tolerance;
-    match columns.iter_mut().find(is_wrong) {
+    let is_wrong = |rhs: &&mut SolvedRhs| rhs.true_residual.is_nan() || rhs.true_residual > 10.0 * tolerance;
+    match rhs.iter_mut().find(is_wrong) {
         None => Ok(()),
-        Some(column) => Err(SolveError::TrueResidual {
-            true_residual: column.true_residual,
-            recurrence: column.info.relative_residual(),
+        Some(rhs) => Err(SolveError::TrueResidual {
+            true_residual: rhs.true_residual,
+            recurrence: rhs.info.relative_residual(),
             tolerance,
             precision: R::NAME,
-            iterations: column.info.iterations,
-            history: std::mem::take(&mut column.info.history),
+            iterations: rhs.info.iterations,
+            history: std::mem::take(&mut rhs.info.history),
         }),
     }
 }
@@ -329,7 +328,7 @@ impl<M: Model> Source<'_, M> {
         sites: Sites,
         values: &[Complex<f64>],
     ) -> Result<Field<R, M::Object>, FieldError> {
-        let kind = self.solve.operator.object(self.columns);
+        let kind = self.solve.operator.object(self.rhs);
         let words = kind.words();
         Field::from_sites(lattice, sites, kind, |site, object| {
             for (word, value) in object.iter_mut().zip(&values[site * words..]) {
@@ -411,7 +410,7 @@ impl<M: Model> Source<'_, M> {
         system: &mut System<B, R, D>,
         iterate: impl FnOnce(&mut System<B, R, D>, &FieldOn<B, R, M::Object>) -> Result<Iterated<B, R, M>, SolveError>,
     ) -> Result<Solved<R>, SolveError> {
-        let mut b = system.zeros_of(self.columns)?;
+        let mut b = system.zeros_of(self.rhs)?;
         let eta = self.on(backend, system.lattice(), Sites::Full)?;
         system.source(&mut b, &eta)?;
         let (psi, ran) = iterate(system, &b)?;
@@ -433,13 +432,13 @@ impl<M: Model> Source<'_, M> {
         let lattice = system.lattice();
         let [even, odd] = Parity::BOTH.map(Sites::Parity);
         let [eta_even, eta_odd] = [self.on(backend, lattice, even)?, self.on(backend, lattice, odd)?];
-        let mut source = system.zeros_of(self.columns)?;
+        let mut source = system.zeros_of(self.rhs)?;
         system.operator().odd_source(&mut source, &eta_even, &eta_odd)?;
-        let mut b = system.zeros_of(self.columns)?;
+        let mut b = system.zeros_of(self.rhs)?;
         system.source(&mut b, &source)?;
         let (psi_odd, ran) = iterate(system, &b)?;
         drop((source, b));
-        let mut psi_even = backend.zeros(lattice, even, system.object(self.columns))?;
+        let mut psi_even = backend.zeros(lattice, even, system.object(self.rhs))?;
         system.operator().even_solution(&mut psi_even, &eta_even, &psi_odd)?;
         let mut solution = backend.download(&psi_odd)?.to_site_order();
         backend.download(&psi_even)?.put_into_site_order(&mut solution);
@@ -455,10 +454,10 @@ impl<M: Model> Source<'_, M> {
         b: &FieldOn<B, R, M::Object>,
         watched: Watched<'_>,
     ) -> Result<Iterated<B, R, M>, SolveError> {
-        let (params, columns) = (self.solve.params, self.columns);
-        if columns > 1 {
+        let (params, rhs) = (self.solve.params, self.rhs);
+        if rhs > 1 {
             let start = Instant::now();
-            let mut batch = BatchConjugateGradients::new(system, b, columns, params)?;
+            let mut batch = BatchConjugateGradients::new(system, b, rhs, params)?;
             go(&mut batch, watched)?;
             let seconds = start.elapsed().as_secs_f64();
             let (psi, infos) = batch.into_solution()?;
@@ -540,7 +539,7 @@ impl<M: Model> Source<'_, M> {
         eta: &FieldOn<B, R, M::Object>,
         psi: &FieldOn<B, R, M::Object>,
     ) -> Checked {
-        let [mut residual, mut image] = [system.zeros_of(self.columns)?, system.zeros_of(self.columns)?];
+        let [mut residual, mut image] = [system.zeros_of(self.rhs)?, system.zeros_of(self.rhs)?];
         system.operator().apply(&mut image, psi, Dagger::No)?;
         backend.copy(&mut residual, eta)?;
         backend.axpy(-1.0, &image, &mut residual)?;
@@ -560,7 +559,7 @@ impl<M: Model> Source<'_, M> {
         [eta_even, eta_odd]: [&FieldOn<B, R, M::Object>; 2],
         [psi_even, psi_odd]: [&FieldOn<B, R, M::Object>; 2],
     ) -> Checked {
-        let (mut left_of_eta, mut norms_of_eta) = (vec![0.0; self.columns], vec![0.0; self.columns]);
+        let (mut left_of_eta, mut norms_of_eta) = (vec![0.0; self.rhs], vec![0.0; self.rhs]);
         for (eta, [psi, other]) in [(eta_even, [psi_even, psi_odd]), (eta_odd, [psi_odd, psi_even])] {
             let zeros = || backend.zeros(*eta.lattice(), eta.sites(), eta.kind());
             let [mut residual, mut image]: [FieldOn<B, R, M::Object>; 2] = [zeros()?, zeros()?];
@@ -573,7 +572,7 @@ impl<M: Model> Source<'_, M> {
             add(&mut left_of_eta, &self.norms(backend, &residual)?);
             add(&mut norms_of_eta, &self.norms(backend, eta)?);
         }
-        let [mut source, mut image] = [system.zeros_of(self.columns)?, system.zeros_of(self.columns)?];
+        let [mut source, mut image] = [system.zeros_of(self.rhs)?, system.zeros_of(self.rhs)?];
         system.operator().odd_source(&mut source, eta_even, eta_odd)?;
         system.source(&mut image, &source)?;
         let norms_of_b = self.norms(backend, &image)?;
@@ -585,7 +584,7 @@ impl<M: Model> Source<'_, M> {
         Ok(residuals((left_of_b, norms_of_b), (left_of_eta, norms_of_eta)))
     }
 
-    /// |x|² of each column.
+    /// |x|² of each right-hand side.
     fn norms<R: Vectors, B: Backend>(
         &self,
         backend: &B,
@@ -600,7 +599,7 @@ fn is_f64<R: Real>() -> bool {
     R::BITS == 64
 }
 
-/// Residuals of each column, from the squared norms of what is left and of the whole.
+/// Residuals of each right-hand side, from the squared norms of what is left and of the whole.
 fn residuals(system: (Vec<f64>, Vec<f64>), solution: (Vec<f64>, Vec<f64>)) -> Vec<Residuals> {
     let ratios = |(left, whole): (Vec<f64>, Vec<f64>)| left.into_iter().zip(whole).map(|(l, w)| relative(l, w));
     let both = ratios(system).zip(ratios(solution));

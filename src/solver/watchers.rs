@@ -60,8 +60,8 @@ impl Watcher for Checkpoints {
 
 /// What a recurrence shows, as entries of a record.
 fn scalar_entry(scalar: WatchedScalar) -> Entry {
-    let WatchedScalar { iteration, column, quantity, value } = scalar;
-    Entry::Scalar { iteration, column, quantity: quantity.to_owned(), bits: format!("{:016x}", value.to_bits()) }
+    let WatchedScalar { iteration, rhs, quantity, value } = scalar;
+    Entry::Scalar { iteration, rhs, quantity: quantity.to_owned(), bits: format!("{:016x}", value.to_bits()) }
 }
 
 fn field_entries(recurrence: &dyn Recurrence) -> Result<Vec<Entry>, Stopped> {
@@ -150,8 +150,8 @@ fn difference(recorded: Option<&Entry>, found: &Entry) -> String {
 /// What an entry is about.
 fn what(entry: &Entry) -> String {
     match entry {
-        Entry::Scalar { iteration, column, quantity, .. } => {
-            format!("{quantity} of iteration {}, column {column},", iteration + 1)
+        Entry::Scalar { iteration, rhs, quantity, .. } => {
+            format!("{quantity} of iteration {}, right-hand side {rhs},", iteration + 1)
         }
         Entry::Field { iteration, field, .. } => format!("the field {field} after iteration {iteration}"),
         Entry::End { end } => format!("the end after iteration {end}"),

@@ -328,7 +328,7 @@ impl<R: Vectors, B: Backend> ModelTask for Run<'_, R, B> {
         let solve = Solve { operator, preconditioning, method, params: check.params(), lanes };
         match solver::solve::<R, B, _>(backend, &check.configuration, eta, &solve, |_, _| ()) {
             Ok(report) => {
-                let history = report.columns.iter().flat_map(|column| column.info.history.clone()).collect();
+                let history = report.rhs.iter().flat_map(|rhs| rhs.info.history.clone()).collect();
                 Ok(Solved { history, solution: Ok(report.solution) })
             }
             Err(SolveError::Backend(error)) => Err(error.into()),

@@ -371,7 +371,7 @@ impl<R: Vectors + ArrayReal> BackendTask for Task<'_, R> {
         match solved {
             Ok(report) => {
                 let extents = configuration.extents();
-                let histories = report.columns.iter().map(|rhs| &rhs.info.history[..]);
+                let histories = report.rhs.iter().map(|rhs| &rhs.info.history[..]);
                 match command.batch {
                     Some(_) => write_batch_history(command.history.as_deref(), histories)?,
                     None => write_history(command.history.as_deref(), &report.info().history)?,

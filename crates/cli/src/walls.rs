@@ -1,7 +1,7 @@
 //! Physical sources and solutions of domain wall fermions: onto the walls before a solve, and from them after it.
 
 use lanefield::backend::{Backend, BackendError};
-use lanefield::operator::{DomainWall, DomainWallParameters};
+use lanefield::operator::{DomainWallParameters, Model as _};
 use lanefield::reference::field::{Field, Spinors};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
@@ -23,7 +23,7 @@ pub fn import_source<B: Backend>(
 ) -> Result<Vec<Complex<f64>>, BackendError> {
     let lattice = lattice::<f64>(configuration)?;
     let eta = backend.upload(Field::from_site_order(lattice, Sites::Full, Spinors::ONE, eta)?)?;
-    let mut operator = DomainWall::<B, f64>::full(backend, configuration, lattice, parameters)?;
+    let mut operator = parameters.full::<B, f64>(backend, configuration, lattice)?;
     let source = operator.import_physical_source(&eta)?;
     Ok(backend.download(&source)?.to_site_order())
 }

@@ -127,7 +127,7 @@ fn a_corrupted_record_is_found_by_iteration_and_quantity() {
     let verify = format!("{solve} --verify broken");
     // The last hex digit of a scalar of iteration 4, and one of a digest after iteration 10.
     for (part, last, expected) in [
-        ("{\"iteration\":3,\"column\":0,\"quantity\":\"|r|²\"", 3, "|r|² of iteration 4"),
+        ("{\"iteration\":3,\"rhs\":0,\"quantity\":\"|r|²\"", 3, "|r|² of iteration 4"),
         ("{\"iteration\":10,\"field\":\"r\"", 3, "the field r after iteration 10"),
     ] {
         let at = lines.iter().position(|line| line.starts_with(part)).unwrap();

@@ -4,7 +4,7 @@ use lanefield::operator::AnyModel;
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::Lattice;
-use lanefield::solver::{SolveError, SolveReport, SolvedColumn};
+use lanefield::solver::{SolveError, SolveReport, SolvedRhs};
 use serde::Serialize;
 
 use super::super::operator::json_of;
@@ -150,17 +150,17 @@ impl Summary {
         self.set_history(&report.info().history);
         self.unchecked = report.unchecked.clone();
         if report.unchecked.is_none() {
-            self.true_residual = Some(report.columns[0].true_residual);
-            self.solution_residual = Some(report.columns[0].solution_residual);
+            self.true_residual = Some(report.rhs[0].true_residual);
+            self.solution_residual = Some(report.rhs[0].solution_residual);
         }
-        let summary = |rhs: &SolvedColumn| RhsSummary {
+        let summary = |rhs: &SolvedRhs| RhsSummary {
             iterations: rhs.info.iterations,
             residual: rhs.info.history.last().copied(),
             residual_bits: rhs.info.history.last().copied().map(bits),
             true_residual: rhs.true_residual,
             solution_residual: rhs.solution_residual,
         };
-        self.rhs = report.columns.iter().map(summary).collect();
+        self.rhs = report.rhs.iter().map(summary).collect();
         self.seconds = Some(report.seconds);
         // A source of zero is solved in no iteration, and has no rate; iterations before a checkpoint were not timed.
         if report.info().iterations > 0 && self.resumed_from.is_none() {

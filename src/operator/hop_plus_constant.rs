@@ -1,0 +1,121 @@
+//! M = hop + d with a number d, on the full lattice and in its even-odd pieces: the Wilson operator and the Laplacian.
+
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Lattice, Sites};
+
+use super::hop::{PARITIES, number_of_sites};
+use super::{AXPY_FLOPS, ActsOn, EvenOdd, HopOperator, Model, Operator, SCALE_FLOPS, bytes_of};
+use crate::backend::{Backend, BackendError, FieldOn};
+use crate::kernel::prelude::*;
+
+/// The parameters of such an operator. [`Model::diagonal`] is d.
+pub trait HopPlusConstantModel: Model {
+    /// out = hop(ψ) on the sites of `out`; ψ lives on their neighbours.
+    ///
+    /// # Errors
+    /// Sites that the hop was not prepared for, fields that do not match; what the backend reports.
+    fn apply_hop<B: Backend, R: Vectors>(
+        legs: &HopOperator<'_, B, R>,
+        out: &mut FieldOn<B, R, Self::Object>,
+        psi: &FieldOn<B, R, Self::Object>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError>;
+    /// Floating-point operations a site of the hop of one right-hand side.
+    fn hop_flops_per_site(&self) -> u64;
+    /// Bytes a site that the hop of one right-hand side has to move at least, with reals of `real_bytes` bytes.
+    fn hop_bytes_per_site(&self, real_bytes: usize) -> u64;
+}
+
+/// The operator.
+pub struct HopPlusConstant<'b, B: Backend, R: Vectors, P> {
+    legs: HopOperator<'b, B, R>,
+    parameters: P,
+}
+
+type On<B, R, P> = FieldOn<B, R, <P as Model>::Object>;
+
+impl<'b, B: Backend, R: Vectors, P: HopPlusConstantModel> HopPlusConstant<'b, B, R, P> {
+    pub(super) fn new(
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+        parameters: P,
+        targets: &[Sites],
+    ) -> Result<Self, BackendError> {
+        let legs = HopOperator::new(backend, configuration, lattice, parameters.hop(), targets)?;
+        Ok(Self { legs, parameters })
+    }
+
+    /// out = hop(ψ) on the sites of `out`; ψ lives on their neighbours.
+    ///
+    /// # Errors
+    /// Sites that the operator was not made for, fields that do not match; what the backend reports.
+    pub fn hop(&self, out: &mut On<B, R, P>, psi: &On<B, R, P>, dagger: Dagger) -> Result<(), BackendError> {
+        P::apply_hop(&self.legs, out, psi, dagger)
+    }
+
+    fn hop_flops(&self, sites: Sites) -> u64 {
+        number_of_sites(self.lattice(), sites) * self.parameters.hop_flops_per_site()
+    }
+
+    fn hop_bytes(&self, sites: Sites) -> u64 {
+        number_of_sites(self.lattice(), sites) * self.parameters.hop_bytes_per_site(R::BITS as usize / 8)
+    }
+}
+
+impl<B: Backend, R: Vectors, P: HopPlusConstantModel> ActsOn<B> for HopPlusConstant<'_, B, R, P> {
+    type Object = P::Object;
+
+    fn backend(&self) -> &B {
+        self.legs.backend()
+    }
+    fn lattice(&self) -> Lattice {
+        self.legs.lattice()
+    }
+    fn object(&self, rhs: usize) -> P::Object {
+        self.parameters.object(rhs)
+    }
+}
+
+impl<B: Backend, R: Vectors, P: HopPlusConstantModel> Operator<B, R> for HopPlusConstant<'_, B, R, P> {
+    fn sites(&self) -> Sites {
+        Sites::Full
+    }
+
+    fn apply(&mut self, out: &mut On<B, R, P>, psi: &On<B, R, P>, dagger: Dagger) -> Result<(), BackendError> {
+        self.hop(out, psi, dagger)?;
+        self.backend().axpy(self.parameters.diagonal(), psi, out)
+    }
+
+    /// A hop, and an axpy.
+    fn flops(&self) -> u64 {
+        self.hop_flops(Sites::Full) + AXPY_FLOPS * self.words(Sites::Full)
+    }
+    fn bytes(&self) -> u64 {
+        self.hop_bytes(Sites::Full) + 3 * bytes_of::<R>(self.words(Sites::Full))
+    }
+}
+
+impl<B: Backend, R: Vectors, P: HopPlusConstantModel> EvenOdd<B, R> for HopPlusConstant<'_, B, R, P> {
+    fn meooe(&mut self, out: &mut On<B, R, P>, psi: &On<B, R, P>, dagger: Dagger) -> Result<(), BackendError> {
+        self.hop(out, psi, dagger)
+    }
+
+    fn mooee(&mut self, out: &mut On<B, R, P>, psi: &On<B, R, P>, _: Dagger) -> Result<(), BackendError> {
+        self.backend().scale(out, self.parameters.diagonal(), psi)
+    }
+
+    fn mooee_inv(&mut self, out: &mut On<B, R, P>, psi: &On<B, R, P>, _: Dagger) -> Result<(), BackendError> {
+        self.backend().scale(out, 1.0 / self.parameters.diagonal(), psi)
+    }
+
+    /// Two hops, a product with 1/d, and one with d and a difference.
+    fn schur_flops(&self) -> u64 {
+        2 * self.hop_flops(PARITIES[0]) + (2 * SCALE_FLOPS + AXPY_FLOPS) * self.words(PARITIES[0])
+    }
+    fn schur_bytes(&self) -> u64 {
+        2 * self.hop_bytes(PARITIES[0]) + 7 * bytes_of::<R>(self.words(PARITIES[0]))
+    }
+}
