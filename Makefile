@@ -2,7 +2,7 @@
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help verify test bench
+.PHONY: help verify test test-library test-others bench
 
 help:
 	@echo 'make verify   compare OpenCL with the CPU reference, bit for bit, and solve on a real configuration'
@@ -18,7 +18,15 @@ verify:
 # Without an OpenCL device the tests that need one fail, and say what to install; LANEFIELD_SKIP_OPENCL=1 skips them.
 test:
 	@scripts/setup.sh || [ $$? -eq 2 ]
-	cargo test --workspace --locked
+	cargo test --workspace --locked --no-run
+	@$(MAKE) --no-print-directory --jobs 2 test-library test-others
+
+# PoCL compiles in one thread of a process: two processes take two cores.
+test-library:
+	cargo test --workspace --locked --test tests
+test-others:
+	cargo test --workspace --locked --lib --bins --test malformed_files --test reference --test laboratory --test program
+	cargo test --workspace --locked --doc
 
 bench:
 	@scripts/setup.sh || [ $$? -eq 2 ]
