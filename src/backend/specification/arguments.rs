@@ -14,13 +14,13 @@ use super::{Access, Argument, FieldOfCall, Holds, HostCall, Kernel, MatrixFacts,
 use crate::backend::{AnyField, BackendError, FieldOn, HostTable, Memory, Table, TableFacts};
 
 /// The value of an argument.
-pub enum Value<'a, B: Memory + ?Sized> {
+pub enum Value<'a, S> {
     /// A field that is read.
-    Read(&'a AnyField<B::Storage>),
+    Read(&'a AnyField<S>),
     /// A field that is written.
-    Write(&'a mut AnyField<B::Storage>),
+    Write(&'a mut AnyField<S>),
     /// Fields that are read.
-    Reads(Vec<&'a AnyField<B::Storage>>),
+    Reads(Vec<&'a AnyField<S>>),
     /// A scalar.
     Scalar(f64),
     /// A complex one.
@@ -34,7 +34,7 @@ pub enum Value<'a, B: Memory + ?Sized> {
 /// Arguments by name, to be completed to a [`Call`].
 pub struct Arguments<'a, B: Memory + ?Sized> {
     kernel: &'static Kernel,
-    values: Vec<(&'static str, Value<'a, B>)>,
+    values: Vec<(&'static str, Value<'a, B::Storage>)>,
     stencil: Option<&'a B::Table>,
     matrix: Option<&'a B::Table>,
     legs: LegOrder,
@@ -51,7 +51,7 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
     }
 
     /// Any value.
-    pub fn value(mut self, name: &'static str, value: Value<'a, B>) -> Self {
+    pub fn value(mut self, name: &'static str, value: Value<'a, B::Storage>) -> Self {
         self.values.push((name, value));
         self
     }
@@ -122,7 +122,7 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
         Ok(Call { shape, values: self.values, stencil: self.stencil, matrix: self.matrix })
     }
 
-    fn given(&self, name: &str) -> Option<&Value<'a, B>> {
+    fn given(&self, name: &str) -> Option<&Value<'a, B::Storage>> {
         self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
@@ -331,7 +331,7 @@ impl Argument {
     }
 }
 
-impl<B: Memory + ?Sized> Value<'_, B> {
+impl<S> Value<'_, S> {
     /// What it is, in words.
     fn kind(&self) -> String {
         match self {
@@ -353,7 +353,7 @@ fn is_argument(kernel: &Kernel, name: &str) -> bool {
 /// A call of a kernel whose arguments were checked.
 pub struct Call<'a, B: Memory + ?Sized> {
     shape: Shape,
-    values: Vec<(&'static str, Value<'a, B>)>,
+    values: Vec<(&'static str, Value<'a, B::Storage>)>,
     stencil: Option<&'a B::Table>,
     matrix: Option<&'a B::Table>,
 }
@@ -396,7 +396,7 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
     }
 
     /// The values by name.
-    pub fn values(&self) -> &[(&'static str, Value<'a, B>)] {
+    pub fn values(&self) -> &[(&'static str, Value<'a, B::Storage>)] {
         &self.values
     }
 
@@ -412,21 +412,12 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
 
     /// The same call of another backend with the same memory: what a backend does that wraps another.
     pub fn on<C: Memory<Storage = B::Storage, Table = B::Table> + ?Sized>(self) -> Call<'a, C> {
-        let value = |value| match value {
-            Value::Read(field) => Value::Read(field),
-            Value::Write(field) => Value::Write(field),
-            Value::Reads(fields) => Value::Reads(fields),
-            Value::Scalar(scalar) => Value::Scalar(scalar),
-            Value::Complex(scalar) => Value::Complex(scalar),
-            Value::Scalars(scalars) => Value::Scalars(scalars),
-            Value::Indices(indices) => Value::Indices(indices),
-        };
-        let values = self.values.into_iter().map(|(name, given)| (name, value(given))).collect();
-        Call { shape: self.shape, values, stencil: self.stencil, matrix: self.matrix }
+        let Self { shape, values, stencil, matrix } = self;
+        Call { shape, values, stencil, matrix }
     }
 
     /// A value by name.
-    pub fn value(&self, name: &str) -> Option<&Value<'a, B>> {
+    pub fn value(&self, name: &str) -> Option<&Value<'a, B::Storage>> {
         self.values.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
     }
 
