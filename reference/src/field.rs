@@ -11,10 +11,10 @@ use num_complex::Complex;
 use rayon::prelude::*;
 use thiserror::Error;
 
+use crate::half::Half;
 use crate::layout::{Lattice, LayoutError, Place, Sites};
 use crate::memory;
 use crate::real::{Precision, Real};
-use crate::sixteen::Sixteen;
 
 pub use crate::object::*;
 
@@ -433,7 +433,7 @@ impl<R, K> DerefMut for Field<R, K> {
     }
 }
 
-impl<K: SiteObject> Field<Sixteen, K> {
+impl<K: SiteObject> Field<Half, K> {
     /// The same numbers in f32.
     pub fn as_f32(&self) -> &Field<f32, K> {
         // SAFETY: a transparent wrapper of what `FieldData::as_f32` may see so.

@@ -9,13 +9,13 @@ use common::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, an
 use common::{every_width, extents, first_difference, in_pools, lattice, random_words};
 use lanefield_reference::field::{ColourVectors, Field, FieldError};
 use lanefield_reference::gauge::Configuration;
+use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::staggered::staggered_hop;
 use lanefield_reference::layout::{Checkerboard, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LegOrder};
 use lanefield_reference::layout::{Parity, Sites, StaggeredPhases, Stencil};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 use lanefield_reference::scalar::{self, ScalarWilson};
-use lanefield_reference::sixteen::Sixteen;
 use num_complex::Complex;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -63,7 +63,7 @@ fn hop_is_the_same_at_every_width<R: Vectors>(
 enum Precision {
     F32,
     F64,
-    Sixteen,
+    Half,
 }
 
 proptest! {
@@ -79,7 +79,7 @@ proptest! {
         boundary in any_boundary(),
         format in select(LinkFormat::ALL.to_vec()),
         legs in prop_oneof![Just(LegOrder::DEFAULT), any_legs()],
-        precision in select(vec![Precision::F32, Precision::F64, Precision::Sixteen]),
+        precision in select(vec![Precision::F32, Precision::F64, Precision::Half]),
     ) {
         fn check<R: Vectors>(
             operator: &ScalarWilson, checkerboard: Checkerboard, vectors: usize, seed: u64, numbers: Numbers,
@@ -93,7 +93,7 @@ proptest! {
         match precision {
             Precision::F32 => check::<f32>(&operator, checkerboard, vectors, seed, numbers)?,
             Precision::F64 => check::<f64>(&operator, checkerboard, vectors, seed, numbers)?,
-            Precision::Sixteen => check::<Sixteen>(&operator, checkerboard, vectors, seed, numbers)?,
+            Precision::Half => check::<Half>(&operator, checkerboard, vectors, seed, numbers)?,
         }
     }
 }
@@ -111,7 +111,7 @@ fn is_bitwise_equal_to_plain_loops(text: &str, checkerboard: Checkerboard, vecto
             let operator = ScalarWilson { configuration: &configuration, boundary, format, legs: LegOrder::DEFAULT };
             check::<f32>(&operator, checkerboard, vectors);
             check::<f64>(&operator, checkerboard, vectors);
-            check::<Sixteen>(&operator, checkerboard, vectors);
+            check::<Half>(&operator, checkerboard, vectors);
         }
     }
 }

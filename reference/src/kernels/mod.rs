@@ -8,11 +8,11 @@ pub mod clover_term;
 mod colour_vectors;
 pub mod convert;
 pub mod domain_wall;
+mod half;
 pub mod hop;
 pub mod laplace;
 pub mod reduce;
 pub mod rhs;
-mod sixteen;
 pub mod staggered;
 
 use num_complex::Complex;

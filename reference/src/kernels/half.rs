@@ -15,9 +15,9 @@ use super::staggered::StaggeredHop;
 use super::{Shape, Vectors};
 use crate::exact::ExactSum;
 use crate::field::{Field, SiteObject};
+use crate::half::Half;
 use crate::layout::LaneWidth;
 use crate::real::Real;
-use crate::sixteen::Sixteen;
 
 /// Lanes of a lattice of f32 complex numbers.
 fn nsimd(width: LaneWidth) -> usize {
@@ -25,29 +25,29 @@ fn nsimd(width: LaneWidth) -> usize {
 }
 
 /// Runs a kernel of f32 that writes `out`.
-fn quantized<K: SiteObject>(out: &mut Field<Sixteen, K>, kernel: impl FnOnce(&mut Field<f32, K>)) {
+fn quantized<K: SiteObject>(out: &mut Field<Half, K>, kernel: impl FnOnce(&mut Field<f32, K>)) {
     kernel(out.as_f32_mut());
     out.quantize();
 }
 
 /// The same of a hop of colour vectors.
-fn colour_hop(hop: ColourHop<'_, Sixteen>, kernel: impl FnOnce(ColourHop<'_, f32>)) {
+fn colour_hop(hop: ColourHop<'_, Half>, kernel: impl FnOnce(ColourHop<'_, f32>)) {
     let ColourHop { out, stencil, links, source, legs } = hop;
     let (links, source) = (links.as_f32(), source.as_f32());
     quantized(out, |out| kernel(ColourHop { out, stencil, links, source, legs }));
 }
 
-fn quantize(width: LaneWidth, shape: Shape, out: &mut [Sixteen]) {
-    Sixteen::quantize(out, shape.an_osite, nsimd(width));
+fn quantize(width: LaneWidth, shape: Shape, out: &mut [Half]) {
+    Half::quantize(out, shape.an_osite, nsimd(width));
 }
 
-fn to_f32(x: Sixteen) -> f32 {
+fn to_f32(x: Half) -> f32 {
     x.to_f64() as f32
 }
 
-use Sixteen as S;
+use Half as S;
 
-impl Vectors for Sixteen {
+impl Vectors for Half {
     fn run_hop(width: LaneWidth, hop: Hop<'_, Self>) {
         let Hop { out, stencil, links, source, legs, dagger } = hop;
         let (links, source) = (links.as_f32(), source.as_f32());
