@@ -440,10 +440,11 @@ impl<K: SiteObject> Field<Half, K> {
         unsafe { &*std::ptr::from_ref(self).cast::<Field<f32, K>>() }
     }
 
-    /// The same, to be written by a kernel of f32. What it writes must be rounded by [`FieldData::quantize`].
-    pub(crate) fn as_f32_mut(&mut self) -> &mut Field<f32, K> {
+    /// Runs a kernel of f32 that writes the field, and rounds what it wrote.
+    pub(crate) fn in_f32(&mut self, kernel: impl FnOnce(&mut Field<f32, K>)) {
         // SAFETY: as in `as_f32`.
-        unsafe { &mut *std::ptr::from_mut(self).cast::<Field<f32, K>>() }
+        kernel(unsafe { &mut *std::ptr::from_mut(self).cast::<Field<f32, K>>() });
+        self.quantize();
     }
 }
 

@@ -37,6 +37,12 @@ impl fmt::LowerExp for Half {
     }
 }
 
+impl From<Half> for f32 {
+    fn from(x: Half) -> Self {
+        x.0
+    }
+}
+
 /// Arithmetic is that of f32; results are quantized with the field that they belong to.
 macro_rules! operators {
     ($($operator:ident $method:ident),+) => {$(

@@ -4,10 +4,12 @@
 use num_complex::Complex;
 use rayon::prelude::*;
 
-use super::reduce::{Contributions, ExactTerms, PartialSums, Sum, merged, norm2_sums};
+use super::reduce::{Compiled as _, Contributions, ExactTerms, Norm2, PartialSums, Sum, merged, norm2_sums};
 use super::{LaneOperation, Shape, Vectors, check_like};
 use crate::exact::ExactSum;
 use crate::field::{FieldData, FieldError};
+use crate::half::Half;
+use crate::layout::LaneWidth;
 use crate::real::Real;
 use crate::tensor::LaneVector;
 use crate::tensor::su3::{Factor, madd};
@@ -79,7 +81,7 @@ pub fn axpy_norm_sums<R: Vectors>(
     check_like("axpy_norm", x, y)?;
     let (shape, width) = (Shape::of(x), x.lattice().width());
     let axpy = Axpy { shape, a: R::from_f64(a), x: x.reals(), y: y.reals_mut() };
-    Ok(PartialSums::Exact(vec![R::run_axpy_norm(width, axpy)]))
+    Ok(PartialSums::Exact(vec![R::run_axpy_norm(width, WithNorm { update: axpy })]))
 }
 
 /// As [`axpy_norm_sums`], rounded.
@@ -106,7 +108,7 @@ pub fn axpby_norm_sums<R: Vectors>(
         return Ok(norm2_sums(y, sum));
     }
     check_like("axpby_norm", x, y)?;
-    Ok(PartialSums::Exact(vec![R::run_axpby_norm(x.lattice().width(), Axpby::of(a, x, b, y))]))
+    Ok(PartialSums::Exact(vec![R::run_axpby_norm(x.lattice().width(), WithNorm { update: Axpby::of(a, x, b, y) })]))
 }
 
 /// As [`axpby_norm_sums`], rounded.
@@ -171,6 +173,42 @@ fn vectors_mut<V: LaneVector>(reals: &mut [V::Real]) -> &mut [V] {
     bytemuck::cast_slice_mut(reals)
 }
 
+compiled! {
+    fn run_scale(width, Scale { shape, out, a, x }) {
+        f32::run_scale(width, Scale { shape, out: Half::as_f32_mut(out), a: a.into(), x: Half::as_f32(x) });
+        shape.quantize(width, out);
+    }
+    fn run_axpy(width, Axpy { shape, a, x, y }) {
+        f32::run_axpy(width, Axpy { shape, a: a.into(), x: Half::as_f32(x), y: Half::as_f32_mut(y) });
+        shape.quantize(width, y);
+    }
+    fn run_axpby(width, Axpby { shape, a, x, b, y }) {
+        let (a, b) = (a.into(), b.into());
+        f32::run_axpby(width, Axpby { shape, a, x: Half::as_f32(x), b, y: Half::as_f32_mut(y) });
+        shape.quantize(width, y);
+    }
+    fn run_axpy_norm(width, AxpyNorm { update: Axpy { shape, a, x, y } }) -> ExactSum {
+        Self::run_axpy(width, Axpy { shape, a, x, y: &mut *y });
+        Self::run_norm2(width, Norm2 { shape, x: y })
+    }
+    fn run_axpby_norm(width, AxpbyNorm { update: Axpby { shape, a, x, b, y } }) -> ExactSum {
+        Self::run_axpby(width, Axpby { shape, a, x, b, y: &mut *y });
+        Self::run_norm2(width, Norm2 { shape, x: y })
+    }
+    fn run_complex_update(width, ComplexUpdate { shape, a, x, y, scaled }) {
+        let a = a.map(f32::from);
+        f32::run_complex_update(width, ComplexUpdate { shape, a, x: Half::as_f32(x), y: Half::as_f32_mut(y), scaled });
+        shape.quantize(width, y);
+    }
+    fn run_cg_update(width, CgUpdate { shape, a, b, psi, p, r }) {
+        let (a, b, r) = (a.into(), b.into(), Half::as_f32(r));
+        let in_f32 = CgUpdate { shape, a, b, psi: Half::as_f32_mut(psi), p: Half::as_f32_mut(p), r };
+        f32::run_cg_update(width, in_f32);
+        shape.quantize(width, psi);
+        shape.quantize(width, p);
+    }
+}
+
 #[doc(hidden)]
 pub struct Scale<'a, R> {
     pub(crate) shape: Shape,
@@ -216,7 +254,7 @@ impl<'a, R: Real> Axpby<'a, R> {
 }
 
 /// An operation y ← f(x, y) on every real component.
-pub(super) trait Update<'a, R>: Sized {
+trait Update<'a, R>: Sized {
     /// The operands, and f of vectors.
     fn parts<V: LaneVector<Real = R>>(self) -> (Shape, &'a [R], &'a mut [R], impl Fn(V, V) -> V + Sync);
 }
@@ -258,12 +296,17 @@ fn update_task<V: LaneVector>(x: &[V], y: &mut [V], f: &impl Fn(V, V) -> V) {
 }
 
 /// An update whose result's norm is wanted.
-pub(super) struct WithNorm<U>(pub(super) U);
+#[doc(hidden)]
+pub struct WithNorm<U> {
+    update: U,
+}
+type AxpyNorm<'a, R> = WithNorm<Axpy<'a, R>>;
+type AxpbyNorm<'a, R> = WithNorm<Axpby<'a, R>>;
 
 impl<'a, R: Real, U: Update<'a, R>> LaneOperation<R> for WithNorm<U> {
     type Output = ExactSum;
     fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> ExactSum {
-        let (shape @ Shape { an_osite, a_task }, x, y, f) = self.0.parts::<V>();
+        let (shape @ Shape { an_osite, a_task }, x, y, f) = self.update.parts::<V>();
         let contributions = Contributions::<V>::new(shape, blocks);
         let a_chunk = Contributions::<V>::OSITES * an_osite;
         let sums = y.par_chunks_mut(a_task).zip(x.par_chunks(a_task)).map(|(y, x)| {

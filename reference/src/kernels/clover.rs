@@ -6,7 +6,8 @@ use rayon::prelude::*;
 use super::hop::{At, Hop, HopTerm};
 use super::{LaneOperation, Vectors, check_place, osites_a_task};
 use crate::field::{CloverBlocks, Field, FieldError, Spinors};
-use crate::layout::Stencil;
+use crate::half::Half;
+use crate::layout::{LaneWidth, Stencil};
 use crate::links::{DoubledGauge, LinkFormat};
 use crate::real::Real;
 use crate::tensor::LaneVector;
@@ -80,6 +81,20 @@ pub fn oe_clover<R: Vectors>(
     let hop = Hop::checked(out, hop)?;
     R::run_clover_hop(hop.width(), CloverHop { hop, blocks: term, chi: Some(chi) });
     Ok(())
+}
+
+compiled! {
+    fn run_clover_apply(width, Apply { out, blocks, x }) {
+        let (blocks, x) = (blocks.as_f32(), x.as_f32());
+        out.in_f32(|out| f32::run_clover_apply(width, Apply { out, blocks, x }));
+    }
+    fn run_clover_hop(width, CloverHop { hop: Hop { out, stencil, links, source, legs, dagger }, blocks, chi }) {
+        let (links, source, blocks, chi) = (links.as_f32(), source.as_f32(), blocks.as_f32(), chi.map(Field::as_f32));
+        out.in_f32(|out| {
+            let hop = Hop { out, stencil, links, source, legs, dagger };
+            f32::run_clover_hop(width, CloverHop { hop, blocks, chi });
+        });
+    }
 }
 
 /// A product that was checked.

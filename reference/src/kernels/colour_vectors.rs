@@ -1,12 +1,12 @@
 //! What the hops of colour vectors share on the CPU: the sum over the legs of a link times a neighbour's vector, on `wide` vectors, one outer
-//! site after the other, rayon tasks of neighbouring outer sites. What a hop makes of the products is its [`LegSum`] (`laplace.rs`,
-//! `staggered.rs`). Edges and links are those of `hop.rs`. Counterpart: `cl/colour_vectors.clh`.
+//! site after the other, rayon tasks of neighbouring outer sites. What a hop makes of the products is its [`LegSum`]. Edges and links are those of `hop.rs`. Counterpart: `cl/colour_vectors.clh`.
 
 use rayon::prelude::*;
 
 use super::hop::{Edge, signed_factor, words_at};
-use super::{check_place, osites_a_task};
+use super::{check_hop, osites_a_task};
 use crate::field::{ColourVectors, Field, FieldError};
+use crate::half::Half;
 use crate::layout::{LEGS, LaneWidth, Leg, LegOrder, Stencil};
 use crate::links::{DoubledGauge, LinkFormat};
 use crate::memory::prefetch;
@@ -37,13 +37,6 @@ pub(super) trait LegSum<V: LaneVector>: Sync {
     fn finish(&self, sum: V) -> V;
 }
 
-/// What error messages call the fields of a hop.
-pub(super) struct Names {
-    pub links: &'static str,
-    pub out: &'static str,
-    pub source: &'static str,
-}
-
 /// The fields of a hop of colour vectors.
 pub struct ColourHop<'a, R> {
     pub(super) out: &'a mut Field<R, ColourVectors>,
@@ -54,17 +47,9 @@ pub struct ColourHop<'a, R> {
 }
 
 impl<R: Real> ColourHop<'_, R> {
-    /// Refuses fields that do not belong together.
-    pub(super) fn checked(self, names: Names) -> Result<Self, FieldError> {
-        let Self { ref out, stencil, links, source, .. } = self;
-        let (lattice, sites) = (stencil.lattice(), stencil.sites());
-        check_place(names.links, links, lattice, sites)?;
-        check_place(names.out, out, lattice, sites)?;
-        check_place(names.source, source, lattice, sites.neighbours())?;
-        if source.kind() != out.kind() {
-            let (left, right) = (source.describe(), out.describe());
-            return Err(FieldError::Mismatch { what: names.source, left, right });
-        }
+    /// Refuses fields that do not belong together; `what` names links, result and source.
+    pub(super) fn checked(self, what: [&'static str; 3]) -> Result<Self, FieldError> {
+        check_hop(what, self.stencil, self.links, self.out, self.source)?;
         Ok(self)
     }
 
@@ -115,6 +100,15 @@ impl<R: Real> ColourHop<'_, R> {
                 }
             }
         });
+    }
+}
+
+impl ColourHop<'_, Half> {
+    /// Runs the same hop of f32, and rounds its result.
+    pub(super) fn in_f32(self, run: impl FnOnce(ColourHop<'_, f32>)) {
+        let Self { out, stencil, links, source, legs } = self;
+        let (links, source) = (links.as_f32(), source.as_f32());
+        out.in_f32(|out| run(ColourHop { out, stencil, links, source, legs }));
     }
 }
 

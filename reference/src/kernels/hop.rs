@@ -2,8 +2,9 @@
 //! suits caches (`blocks.rs`). Counterpart: `cl/hop.cl`.
 
 use super::blocks::{for_each_row, rows_in_order};
-use super::{LaneOperation, Vectors, check_place, osites_a_task};
+use super::{LaneOperation, Vectors, check_hop, osites_a_task};
 use crate::field::{Field, FieldError, Spinors};
+use crate::half::Half;
 use crate::layout::{DIMENSIONS, LEGS, LaneWidth, Leg, LegOrder, Stencil};
 use crate::links::{DoubledGauge, LinkFormat, Phase};
 use crate::memory::prefetch;
@@ -80,6 +81,13 @@ impl<S, L, F> Clone for HopTerm<'_, S, L, F> {
 }
 impl<S, L, F> Copy for HopTerm<'_, S, L, F> {}
 
+compiled! {
+    fn run_hop(width, Hop { out, stencil, links, source, legs, dagger }) {
+        let (links, source) = (links.as_f32(), source.as_f32());
+        out.in_f32(|out| f32::run_hop(width, Hop { out, stencil, links, source, legs, dagger }));
+    }
+}
+
 /// A hop that was checked.
 #[doc(hidden)]
 pub struct Hop<'a, R> {
@@ -105,14 +113,7 @@ impl<'a, R: Real> Hop<'a, R> {
         term: HopTerm<'a, Stencil, Field<R, DoubledGauge>, Field<R, Spinors>>,
     ) -> Result<Self, FieldError> {
         let HopTerm { stencil, links, source, legs, dagger } = term;
-        let (lattice, sites) = (stencil.lattice(), stencil.sites());
-        check_place("the hop's links", links, lattice, sites)?;
-        check_place("the hop's result", out, lattice, sites)?;
-        check_place("the hop's source", source, lattice, sites.neighbours())?;
-        if source.kind() != out.kind() {
-            let (left, right) = (source.describe(), out.describe());
-            return Err(FieldError::Mismatch { what: "the hop's source", left, right });
-        }
+        check_hop(["the hop's links", "the hop's result", "the hop's source"], stencil, links, out, source)?;
         Ok(Self { out, stencil, links, source, legs, dagger })
     }
 

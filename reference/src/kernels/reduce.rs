@@ -17,7 +17,8 @@ pub use tree::{TreeInnerProduct, TreeNorm2};
 use super::{LaneOperation, Shape, Vectors, check_like, osites_a_task};
 use crate::exact::{ExactSum, RowSums};
 use crate::field::{FieldData, FieldError};
-use crate::layout::{Direction, Slices, TreePlan};
+use crate::half::Half;
+use crate::layout::{Direction, LaneWidth, Slices, TreePlan};
 use crate::real::Real;
 use crate::tensor::LaneVector;
 
@@ -175,7 +176,8 @@ pub fn inner_products<R: Vectors>(
 pub fn word_sums<R: Vectors>(x: &FieldData<R>, sum: Sum) -> PartialSums {
     let osites: Vec<u32> = (0..x.osites() as u32).collect();
     let lanes: Vec<u32> = (0..x.lattice().nsimd() as u32).collect();
-    R::run_word_sums(WordSums { sites: SiteWords::of(x), classes: vec![&osites], groups: vec![&lanes], sum })
+    let (classes, groups) = (vec![&osites[..]], vec![&lanes[..]]);
+    R::run_word_sums(x.lattice().width(), WordSums { sites: SiteWords::of(x), classes, groups, sum })
 }
 
 /// The sum of each complex word over all sites.
@@ -192,7 +194,7 @@ pub fn slice_word_sums<R: Vectors>(
     let slices = Slices::new(x.lattice(), x.sites(), direction)?;
     let classes = (0..slices.classes()).map(|class| slices.osites_of(class)).collect();
     let groups = slices.lanes().chunks_exact(slices.lanes_a_group()).collect();
-    Ok(R::run_word_sums(WordSums { sites: SiteWords::of(x), classes, groups, sum }))
+    Ok(R::run_word_sums(x.lattice().width(), WordSums { sites: SiteWords::of(x), classes, groups, sum }))
 }
 
 /// The sum of each complex word over each slice across `direction`: for each slice, a number for each word.
@@ -200,6 +202,27 @@ pub fn slice_sums<R: Vectors>(x: &FieldData<R>, direction: Direction, sum: Sum) 
     // The field lies on these sites, so the lattice has them.
     let Ok(sums) = slice_word_sums(x, direction, sum) else { return Vec::new() };
     sums.round_complex().chunks_exact(x.object().words()).map(<[_]>::to_vec).collect()
+}
+
+compiled! {
+    fn run_norm2(width, Norm2 { shape, x }) -> ExactSum {
+        f32::run_norm2(width, Norm2 { shape, x: Half::as_f32(x) })
+    }
+    fn run_inner_products(width, InnerProducts { shape, xs, y }) -> Vec<[ExactSum; 2]> {
+        let xs = xs.into_iter().map(Half::as_f32).collect();
+        f32::run_inner_products(width, InnerProducts { shape, xs, y: Half::as_f32(y) })
+    }
+    fn run_tree_norm2(width, TreeNorm2 { shape, x, plan }) -> f64 {
+        f32::run_tree_norm2(width, TreeNorm2 { shape, x: Half::as_f32(x), plan })
+    }
+    fn run_tree_inner_product(width, TreeInnerProduct { shape, x, y, plan }) -> Complex<f64> {
+        let [x, y] = [x, y].map(Half::as_f32);
+        f32::run_tree_inner_product(width, TreeInnerProduct { shape, x, y, plan })
+    }
+    fn run_word_sums(width, WordSums { sites: SiteWords { field, words, nsimd }, classes, groups, sum }) -> PartialSums {
+        let sites = SiteWords { field: bytemuck::cast_slice(field), words, nsimd };
+        f32::run_word_sums(width, WordSums { sites, classes, groups, sum })
+    }
 }
 
 #[doc(hidden)]
@@ -316,9 +339,16 @@ pub struct WordSums<'a, R> {
     pub(crate) sum: Sum,
 }
 
+impl<R: Real> LaneOperation<R> for WordSums<'_, R> {
+    type Output = PartialSums;
+    fn run<V: LaneVector<Real = R>>(self, _: usize) -> PartialSums {
+        self.sums()
+    }
+}
+
 impl<R: Real> WordSums<'_, R> {
     /// For each group of lanes, for each class of outer sites: the sum of each word, real and imaginary part.
-    pub(super) fn run(&self) -> PartialSums {
+    fn sums(&self) -> PartialSums {
         match self.sum {
             Sum::Exact => PartialSums::Exact(self.exact()),
             Sum::Tree(plan) => {

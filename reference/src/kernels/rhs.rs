@@ -8,6 +8,8 @@ use super::reduce::{Contributions, ExactTerms, PartialSums, Sum, inner_products_
 use super::{LaneOperation, Vectors, check_like, check_place, osites_a_task};
 use crate::exact::ExactSum;
 use crate::field::{FieldData, FieldError, Object};
+use crate::half::Half;
+use crate::layout::LaneWidth;
 use crate::real::Real;
 use crate::tensor::LaneVector;
 
@@ -217,6 +219,24 @@ impl RhsShape {
     fn of<R: Real>(field: &FieldData<R>, rhs_parts: usize) -> Self {
         let (an_osite, a_part) = (field.reals_an_osite(), field.reals_a_part());
         Self { an_osite, an_rhs: a_part * rhs_parts, a_part, a_task: osites_a_task(field.osites()) * an_osite }
+    }
+}
+
+compiled! {
+    fn run_rhs_axpy(width, RhsAxpy { shape, a, x, y }) {
+        let [a, x] = [a, x].map(Half::as_f32);
+        f32::run_rhs_axpy(width, RhsAxpy { shape, a, x, y: Half::as_f32_mut(y) });
+        shape.parts().quantize(width, y);
+    }
+    fn run_rhs_cg_update(width, RhsCgUpdate { shape, a, b, psi, p, r }) {
+        let [a, b, r] = [a, b, r].map(Half::as_f32);
+        let in_f32 = RhsCgUpdate { shape, a, b, psi: Half::as_f32_mut(psi), p: Half::as_f32_mut(p), r };
+        f32::run_rhs_cg_update(width, in_f32);
+        shape.parts().quantize(width, psi);
+        shape.parts().quantize(width, p);
+    }
+    fn run_rhs_products(width, RhsProducts { shape, x, y }) -> Vec<ExactSum> {
+        f32::run_rhs_products(width, RhsProducts { shape, x: Half::as_f32(x), y: Half::as_f32(y) })
     }
 }
 
