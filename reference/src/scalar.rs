@@ -7,6 +7,7 @@
 //! A spinor field is a slice of complex numbers in site order over the whole lattice: word 12 · site + 3 · spin + colour.
 
 mod clover;
+mod colour_vectors;
 pub mod domain_wall;
 mod laplace;
 mod links;
@@ -175,16 +176,27 @@ impl ScalarWilson<'_> {
     pub fn hop<R: Real>(&self, psi: &[Complex<R>], sites: Sites, dagger: Dagger) -> Vec<Complex<R>> {
         let extents = self.configuration.extents();
         assert_eq!(psi.len(), SPINOR_WORDS * extents.volume(), "complex numbers of a spinor field on {extents}");
-        let mut result = vec![Complex::default(); psi.len()];
-        for (site, result) in result.chunks_exact_mut(SPINOR_WORDS).enumerate() {
-            let x = extents.coordinate(site);
+        self.sum_over_legs(1, sites, |_, x, leg| self.leg(psi, x, leg, dagger))
+    }
+
+    /// The sum over the legs of `term(k, x, leg)`, for each k of `count` components of the sites x of `sites`; zero elsewhere.
+    fn sum_over_legs<R: Real, const WORDS: usize>(
+        &self,
+        count: usize,
+        sites: Sites,
+        term: impl Fn(usize, Coordinate, Leg) -> [Complex<R>; WORDS],
+    ) -> Vec<Complex<R>> {
+        let extents = self.configuration.extents();
+        let [first, rest @ ..] = self.legs.legs();
+        let mut result = vec![Complex::default(); count * WORDS * extents.volume()];
+        for (number, result) in result.chunks_exact_mut(WORDS).enumerate() {
+            let (x, k) = (extents.coordinate(number / count), number % count);
             if !sites.contain(x) {
                 continue;
             }
-            let [first, rest @ ..] = self.legs.legs();
-            result.copy_from_slice(&self.leg(psi, x, first, dagger));
+            result.copy_from_slice(&term(k, x, first));
             for leg in rest {
-                for (sum, term) in result.iter_mut().zip(self.leg(psi, x, leg, dagger)) {
+                for (sum, term) in result.iter_mut().zip(term(k, x, leg)) {
                     *sum = *sum + term;
                 }
             }

@@ -36,7 +36,7 @@ pub mod blas;
 mod blocks;
 pub mod clover;
 pub mod clover_term;
-mod colour_vectors;
+pub mod colour_vectors;
 pub mod convert;
 pub mod domain_wall;
 pub mod hop;
