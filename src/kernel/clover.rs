@@ -5,13 +5,11 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::clover::{self, FLOPS_PER_SITE};
 use lanefield_reference::kernels::hop::{self, Dagger};
 use lanefield_reference::layout::LEGS;
-use lanefield_reference::links::LinkFormat;
-use lanefield_reference::scalar::{self, SPINOR_WORDS};
+use lanefield_reference::scalar;
 
 use super::Argument::{self, Accumulators, Boundary, Field, Osites, Parts, SharedLinks, Stage, Stencil};
 use super::BuildOption::{self, Define, Legs, PartsPerWorkItem, Reconstruct};
-use super::hop::{IN, LINKS, OUT, hop_arguments, host_hop, plain_hops, variant};
-use super::plain::{components, together};
+use super::hop::{IN, LINKS, OUT, hop_arguments, host_hop, plain_hop, variant};
 use super::{Arguments, At, Geometry, Holds, Kernel, Shape, USUAL, Work, read};
 use crate::backend::{BackendError, FieldOn, HopOn, Launch};
 
@@ -65,10 +63,9 @@ const fn kernel(name: &'static str, computes: &'static str, dagger: Dagger, term
         usual_parts: if many { 12 } else { 1 },
         work: |shape| {
             let flops = FLOPS_PER_SITE + hop::FLOPS_PER_SITE;
-            let format = shape.links().map(|links| links.format);
             match shape.field("chi") {
-                None => work(shape, format, flops, 2),
-                Some(_) => work(shape, format, flops + DIFFERENCE_FLOPS, 3),
+                None => work(shape, flops, 2),
+                Some(_) => work(shape, flops + DIFFERENCE_FLOPS, 3),
             }
         },
         cpu: launch!(R, |call| {
@@ -79,19 +76,16 @@ const fn kernel(name: &'static str, computes: &'static str, dagger: Dagger, term
             }
         }),
         plain: launch!(R, |call, links| {
-            let (blocks, mut results) = (call.data::<R>("blocks")?.to_site_order(), plain_hops::<R>(call, links)?);
-            match call.shape().field("chi") {
-                None => results.iter_mut().for_each(|hop| *hop = scalar::clover_apply(&blocks, hop)),
+            let (blocks, hop) = (call.data::<R>("blocks")?.to_site_order(), plain_hop::<R>(call, links)?);
+            let result = match call.shape().field("chi") {
+                None => scalar::clover_apply(&blocks, &hop),
                 Some(_) => {
-                    let chi = call.data::<R>("chi")?.to_site_order();
-                    for (hop, chi) in results.iter_mut().zip(components(&chi, SPINOR_WORDS, call.shape().parts())) {
-                        let mut result = scalar::clover_apply(&blocks, &chi);
-                        scalar::axpy(-1.0, hop, &mut result);
-                        *hop = result;
-                    }
+                    let mut result = scalar::clover_apply(&blocks, &call.data::<R>("chi")?.to_site_order());
+                    scalar::axpy(-1.0, &hop, &mut result);
+                    result
                 }
-            }
-            call.data_mut::<R>("out")?.assign(&together(&results, SPINOR_WORDS))
+            };
+            call.data_mut::<R>("out")?.assign(&result)
         }),
         ..USUAL
     }
@@ -127,13 +121,11 @@ pub static CLOVER_APPLY: Kernel = Kernel {
     arguments: &[OUT, BLOCKS, Field(read("in", Holds::Spinors, At::Target)), Osites, Parts],
     options: &[Define("APPLY_ONLY")],
     geometry: Geometry::Parts { vectors: true },
-    work: |shape| work(shape, None, FLOPS_PER_SITE, 2),
+    work: |shape| work(shape, FLOPS_PER_SITE, 2),
     cpu: launch!(R, |call| clover::clover_apply::<R>(call.write("out")?, call.read("blocks")?, call.read("in")?)),
     plain: launch!(R, |call, _| {
         let [blocks, x] = [call.data::<R>("blocks")?, call.data::<R>("in")?].map(|field| field.to_site_order());
-        let x = components(&x, SPINOR_WORDS, call.shape().parts());
-        let results: Vec<_> = x.iter().map(|x| scalar::clover_apply(&blocks, x)).collect();
-        call.data_mut::<R>("out")?.assign(&together(&results, SPINOR_WORDS))
+        call.data_mut::<R>("out")?.assign(&scalar::clover_apply(&blocks, &x))
     }),
     ..USUAL
 };
@@ -142,9 +134,9 @@ pub static CLOVER_APPLY: Kernel = Kernel {
 const DIFFERENCE_FLOPS: u64 = 48;
 
 /// `moved`: spinors that are read or written for each of a site.
-fn work(shape: &Shape, links: Option<LinkFormat>, flops: u64, moved: u64) -> Work {
+fn work(shape: &Shape, flops: u64, moved: u64) -> Work {
     let (sites, spinors, real) = (shape.volume(), shape.parts() as u64, shape.real_bytes());
-    let links = links.map_or(0, |format| (LEGS * format.reals()) as u64 * real);
+    let links = shape.links().map_or(0, |links| (LEGS * links.format.reals()) as u64 * real);
     let (spinor, blocks) = (2 * Spinors::WORDS as u64 * real, 2 * CloverBlocks::WORDS as u64 * real);
     Work { flops: sites * spinors * flops, bytes: sites * (links + blocks + spinors * moved * spinor) }
 }

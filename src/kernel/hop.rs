@@ -5,12 +5,11 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::{self, Dagger, FLOPS_PER_SITE, HopTerm, ideal_bytes_per_spinor};
 use lanefield_reference::layout::LegOrder;
 use lanefield_reference::links::DoubledGauge;
-use lanefield_reference::scalar::{SPINOR_WORDS, ScalarWilson};
+use lanefield_reference::scalar::ScalarWilson;
 use num_complex::Complex;
 
 use super::Argument::{Boundary, Field, LaunchedParts, Osites, Parts, SharedLinks, Stage, Stencil};
 use super::BuildOption::{Legs, PartsPerWorkItem, Reconstruct};
-use super::plain::{components, together};
 use super::{Argument, Arguments, At, BuildOption, Geometry, Holds, HostCall, Kernel, PlainLinks};
 use super::{Shape, USUAL, Work, read, write};
 use crate::backend::{BackendError, FieldOn, HopOn, Launch};
@@ -45,7 +44,7 @@ const fn kernel(name: &'static str, computes: &'static str, dagger: Dagger, many
             hop::hop(call.write("out")?, stencil, links, source, legs, dagger)
         }),
         plain: launch!(R, |call, links| {
-            let result = together(&plain_hops::<R>(call, links)?, SPINOR_WORDS);
+            let result = plain_hop::<R>(call, links)?;
             call.data_mut::<R>("out")?.assign(&result)
         }),
         ..USUAL
@@ -83,15 +82,13 @@ pub(super) fn host_hop<'a, R: Vectors>(
     })
 }
 
-/// The hop of each spinor, in site order.
-pub(super) fn plain_hops<R: Vectors>(
+/// The plain hop of a call, in site order.
+pub(super) fn plain_hop<R: Vectors>(
     call: &HostCall<'_>,
     links: &PlainLinks<'_>,
-) -> Result<Vec<Vec<Complex<R>>>, FieldError> {
+) -> Result<Vec<Complex<R>>, FieldError> {
     let (shape, source) = (call.shape(), call.data::<R>("in")?.to_site_order());
-    let wilson = links.wilson(shape);
-    let spinors = components(&source, SPINOR_WORDS, shape.parts());
-    Ok(spinors.iter().map(|psi| wilson.hop(psi, shape.sites(), call.kernel().dagger)).collect())
+    Ok(links.wilson(shape).hop(&source, shape.sites(), call.kernel().dagger))
 }
 
 impl<'a> PlainLinks<'a> {
