@@ -72,7 +72,7 @@ pub static AXPY_NORM: Kernel = Kernel {
     arguments: &[Y, Scalar("a"), X, Again("y"), Elements, PartWords],
     geometry: Geometry::SumOfSites,
     work: |shape| moved(shape, 4),
-    cpu: reduce!(R, |call, sum| blas::axpy_norm_sums::<R>(call.scalar("a"), call.data("x")?, call.data_mut("y")?, sum)),
+    cpu: reduce!(R, |call, sum| blas::axpy_norm::<R>(call.scalar("a"), call.data("x")?, call.data_mut("y")?, sum)),
     plain: reduce!(R, |call, sum| {
         let y = call.data_mut::<R>("y")?;
         let mut result = list(y);
@@ -90,7 +90,7 @@ pub static AXPBY_NORM: Kernel = Kernel {
     arguments: &[Y, Scalar("a"), X, Scalar("b"), Again("y"), Elements, PartWords],
     geometry: Geometry::SumOfSites,
     work: |shape| moved(shape, 5),
-    cpu: reduce!(R, |call, sum| blas::axpby_norm_sums::<R>(
+    cpu: reduce!(R, |call, sum| blas::axpby_norm::<R>(
         call.scalar("a"),
         call.data("x")?,
         call.scalar("b"),

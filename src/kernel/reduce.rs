@@ -38,7 +38,7 @@ pub static NORM2: Kernel = Kernel {
     computes: "|x|²",
     arguments: &[X, Elements, PartWords],
     work: |shape| moved(shape, 2),
-    cpu: reduce!(R, |call, sum| Ok(reduce::norm2_sums(call.data::<R>("x")?, sum))),
+    cpu: reduce!(R, |call, sum| Ok(reduce::norm2(call.data::<R>("x")?, sum))),
     plain: reduce!(R, |call, sum| Ok(vec![plain_norm2(call.data::<R>("x")?, sum)])),
     ..BASE
 };
@@ -49,7 +49,7 @@ pub static INNER_PRODUCTS: Kernel = Kernel {
     computes: "⟨x, y⟩ of several x",
     arguments: &[Fields("xs", MOST_FIELDS), Field(read("y", Holds::Any, At::Target)), Elements, PartWords],
     work: |shape| moved(shape, 4 * shape.listed as u64),
-    cpu: reduce!(R, |call, sum| reduce::inner_products_sums(&call.list::<R>("xs")?, call.data::<R>("y")?, sum)),
+    cpu: reduce!(R, |call, sum| reduce::inner_products(&call.list::<R>("xs")?, call.data::<R>("y")?, sum)),
     plain: reduce!(R, |call, sum| {
         let y = call.data::<R>("y")?;
         let products = call.list::<R>("xs")?.into_iter().map(|x| plain_inner_product(x, y, sum));
@@ -65,7 +65,7 @@ pub static SUM: Kernel = Kernel {
     arguments: &[X, Osites, Words, Constant(0), Constant(0)],
     geometry: Geometry::SumOfWords,
     precisions: &Precision::OF_ARITHMETIC,
-    cpu: reduce!(R, |call, sum| Ok(reduce::word_sums(call.data::<R>("x")?, sum))),
+    cpu: reduce!(R, |call, sum| Ok(reduce::sum(call.data::<R>("x")?, sum))),
     plain: reduce!(R, |call, sum| {
         let x = call.data::<R>("x")?;
         Ok(flat(&sum_at(x, &places(x).collect::<Vec<_>>(), sum)))
@@ -80,7 +80,7 @@ pub static SLICE_SUMS: Kernel = Kernel {
     arguments: &[X, Slices, Words],
     geometry: Geometry::SumOfSlices,
     precisions: &Precision::OF_ARITHMETIC,
-    cpu: reduce!(R, |call, sum| reduce::slice_word_sums(call.data::<R>("x")?, call.shape().direction, sum)),
+    cpu: reduce!(R, |call, sum| reduce::slice_sums(call.data::<R>("x")?, call.shape().direction, sum)),
     plain: reduce!(R, |call, sum| {
         let (x, d) = (call.data::<R>("x")?, call.shape().direction.index());
         let slice = |coordinate: usize| {

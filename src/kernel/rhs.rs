@@ -96,7 +96,7 @@ pub static RHS_PRODUCTS: Kernel = Kernel {
     geometry: Geometry::SumOfRightHandSides,
     ceiling: Ceiling::Read,
     work: |shape| moved(shape, 2),
-    cpu: reduce!(R, |call, sum| rhs::rhs_products_sums(
+    cpu: reduce!(R, |call, sum| rhs::rhs_products(
         call.data::<R>("x")?,
         call.data::<R>("y")?,
         call.shape().rhs_parts,
@@ -116,12 +116,7 @@ pub static RHS_AXPY_NORM: Kernel = Kernel {
     computes: "y ← a·x + y, and |y|², of each right-hand side",
     arguments: &[Y, Scalars(&["a"]), X, Osites, Parts, RhsParts],
     geometry: Geometry::SumOfRightHandSides,
-    cpu: reduce!(R, |call, sum| rhs::rhs_axpy_norm_sums::<R>(
-        call.scalars("a"),
-        call.data("x")?,
-        call.data_mut("y")?,
-        sum
-    )),
+    cpu: reduce!(R, |call, sum| rhs::rhs_axpy_norm::<R>(call.scalars("a"), call.data("x")?, call.data_mut("y")?, sum)),
     plain: reduce!(R, |call, sum| {
         let (y, x) = (call.data_mut::<R>("y")?, call.data::<R>("x")?);
         let mut norms = Vec::new();

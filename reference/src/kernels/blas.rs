@@ -4,7 +4,7 @@
 use num_complex::Complex;
 use rayon::prelude::*;
 
-use super::reduce::{Compiled as _, Contributions, ExactTerms, Norm2, PartialSums, Sum, merged, norm2_sums};
+use super::reduce::{Compiled as _, Contributions, ExactTerms, Norm2, PartialSums, Sum, merged, norm2};
 use super::{LaneOperation, Shape, Vectors, check_like};
 use crate::exact::ExactSum;
 use crate::field::{FieldData, FieldError};
@@ -68,7 +68,7 @@ pub fn axpby<R: Vectors>(a: f64, x: &FieldData<R>, b: f64, y: &mut FieldData<R>)
 ///
 /// # Errors
 /// As [`copy`].
-pub fn axpy_norm_sums<R: Vectors>(
+pub fn axpy_norm<R: Vectors>(
     a: f64,
     x: &FieldData<R>,
     y: &mut FieldData<R>,
@@ -76,7 +76,7 @@ pub fn axpy_norm_sums<R: Vectors>(
 ) -> Result<PartialSums, FieldError> {
     if let Sum::Tree(_) = sum {
         axpy(a, x, y)?;
-        return Ok(norm2_sums(y, sum));
+        return Ok(norm2(y, sum));
     }
     check_like("axpy_norm", x, y)?;
     let (shape, width) = (Shape::of(x), x.lattice().width());
@@ -84,34 +84,7 @@ pub fn axpy_norm_sums<R: Vectors>(
     Ok(PartialSums::Exact(vec![R::run_axpy_norm(width, WithNorm { update: axpy })]))
 }
 
-/// As [`axpy_norm_sums`], rounded.
-///
-/// # Errors
-/// As [`copy`].
-pub fn axpy_norm<R: Vectors>(a: f64, x: &FieldData<R>, y: &mut FieldData<R>, sum: Sum) -> Result<f64, FieldError> {
-    Ok(axpy_norm_sums(a, x, y, sum)?.round()[0])
-}
-
 /// y ← fma(a, x, b · y), and the norm of the result: one sum.
-///
-/// # Errors
-/// As [`copy`].
-pub fn axpby_norm_sums<R: Vectors>(
-    a: f64,
-    x: &FieldData<R>,
-    b: f64,
-    y: &mut FieldData<R>,
-    sum: Sum,
-) -> Result<PartialSums, FieldError> {
-    if let Sum::Tree(_) = sum {
-        axpby(a, x, b, y)?;
-        return Ok(norm2_sums(y, sum));
-    }
-    check_like("axpby_norm", x, y)?;
-    Ok(PartialSums::Exact(vec![R::run_axpby_norm(x.lattice().width(), WithNorm { update: Axpby::of(a, x, b, y) })]))
-}
-
-/// As [`axpby_norm_sums`], rounded.
 ///
 /// # Errors
 /// As [`copy`].
@@ -121,8 +94,13 @@ pub fn axpby_norm<R: Vectors>(
     b: f64,
     y: &mut FieldData<R>,
     sum: Sum,
-) -> Result<f64, FieldError> {
-    Ok(axpby_norm_sums(a, x, b, y, sum)?.round()[0])
+) -> Result<PartialSums, FieldError> {
+    if let Sum::Tree(_) = sum {
+        axpby(a, x, b, y)?;
+        return Ok(norm2(y, sum));
+    }
+    check_like("axpby_norm", x, y)?;
+    Ok(PartialSums::Exact(vec![R::run_axpby_norm(x.lattice().width(), WithNorm { update: Axpby::of(a, x, b, y) })]))
 }
 
 /// y ← a·x + y with a complex number a, rounded to the field's precision, by `madd`.

@@ -114,7 +114,7 @@ impl PartialSums {
 }
 
 /// |x|²: one sum.
-pub fn norm2_sums<R: Vectors>(x: &FieldData<R>, sum: Sum) -> PartialSums {
+pub fn norm2<R: Vectors>(x: &FieldData<R>, sum: Sum) -> PartialSums {
     let (shape, width, x) = (Shape::of(x), x.lattice().width(), x.reals());
     match sum {
         Sum::Exact => PartialSums::Exact(vec![R::run_norm2(width, Norm2 { shape, x })]),
@@ -122,28 +122,11 @@ pub fn norm2_sums<R: Vectors>(x: &FieldData<R>, sum: Sum) -> PartialSums {
     }
 }
 
-/// |x|².
-pub fn norm2<R: Vectors>(x: &FieldData<R>, sum: Sum) -> f64 {
-    norm2_sums(x, sum).round()[0]
-}
-
-/// ⟨x, y⟩, antilinear in x.
-///
-/// # Errors
-/// [`FieldError::Mismatch`] unless both fields lie on the same sites of the same lattice.
-pub fn inner_product<R: Vectors>(x: &FieldData<R>, y: &FieldData<R>, sum: Sum) -> Result<Complex<f64>, FieldError> {
-    Ok(inner_products(&[x], y, sum)?[0])
-}
-
 /// ⟨x, y⟩ for each x of `xs`, antilinear in x: two sums each.
 ///
 /// # Errors
-/// As [`inner_product`].
-pub fn inner_products_sums<R: Vectors>(
-    xs: &[&FieldData<R>],
-    y: &FieldData<R>,
-    sum: Sum,
-) -> Result<PartialSums, FieldError> {
+/// [`FieldError::Mismatch`] unless all fields lie on the same sites of the same lattice.
+pub fn inner_products<R: Vectors>(xs: &[&FieldData<R>], y: &FieldData<R>, sum: Sum) -> Result<PartialSums, FieldError> {
     for x in xs {
         check_like("inner product", x, y)?;
     }
@@ -160,48 +143,20 @@ pub fn inner_products_sums<R: Vectors>(
     })
 }
 
-/// ⟨x, y⟩ for each x of `xs`, antilinear in x.
-///
-/// # Errors
-/// As [`inner_product`].
-pub fn inner_products<R: Vectors>(
-    xs: &[&FieldData<R>],
-    y: &FieldData<R>,
-    sum: Sum,
-) -> Result<Vec<Complex<f64>>, FieldError> {
-    Ok(inner_products_sums(xs, y, sum)?.round_complex())
-}
-
 /// The sum of each complex word over all sites: two sums each.
-pub fn word_sums<R: Vectors>(x: &FieldData<R>, sum: Sum) -> PartialSums {
+pub fn sum<R: Vectors>(x: &FieldData<R>, sum: Sum) -> PartialSums {
     let osites: Vec<u32> = (0..x.osites() as u32).collect();
     let lanes: Vec<u32> = (0..x.lattice().nsimd() as u32).collect();
     let (classes, groups) = (vec![&osites[..]], vec![&lanes[..]]);
     R::run_word_sums(x.lattice().width(), WordSums { sites: SiteWords::of(x), classes, groups, sum })
 }
 
-/// The sum of each complex word over all sites.
-pub fn sum<R: Vectors>(x: &FieldData<R>, sum: Sum) -> Vec<Complex<f64>> {
-    word_sums(x, sum).round_complex()
-}
-
 /// The sum of each complex word over each slice across `direction`: two sums for each word, slice by slice.
-pub fn slice_word_sums<R: Vectors>(
-    x: &FieldData<R>,
-    direction: Direction,
-    sum: Sum,
-) -> Result<PartialSums, FieldError> {
+pub fn slice_sums<R: Vectors>(x: &FieldData<R>, direction: Direction, sum: Sum) -> Result<PartialSums, FieldError> {
     let slices = Slices::new(x.lattice(), x.sites(), direction)?;
     let classes = (0..slices.classes()).map(|class| slices.osites_of(class)).collect();
     let groups = slices.lanes().chunks_exact(slices.lanes_a_group()).collect();
     Ok(R::run_word_sums(x.lattice().width(), WordSums { sites: SiteWords::of(x), classes, groups, sum }))
-}
-
-/// The sum of each complex word over each slice across `direction`: for each slice, a number for each word.
-pub fn slice_sums<R: Vectors>(x: &FieldData<R>, direction: Direction, sum: Sum) -> Vec<Vec<Complex<f64>>> {
-    // The field lies on these sites, so the lattice has them.
-    let Ok(sums) = slice_word_sums(x, direction, sum) else { return Vec::new() };
-    sums.round_complex().chunks_exact(x.object().words()).map(<[_]>::to_vec).collect()
 }
 
 compiled! {

@@ -4,7 +4,7 @@
 
 use rayon::prelude::*;
 
-use super::reduce::{Contributions, ExactTerms, PartialSums, Sum, inner_products_sums, merged};
+use super::reduce::{Contributions, ExactTerms, PartialSums, Sum, inner_products, merged};
 use super::{LaneOperation, Vectors, check_like, check_place, osites_a_task};
 use crate::exact::ExactSum;
 use crate::field::{FieldData, FieldError, Object};
@@ -115,7 +115,7 @@ fn copy<R: Vectors>(
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] unless both fields are alike, and have whole right-hand sides.
-pub fn rhs_products_sums<R: Vectors>(
+pub fn rhs_products<R: Vectors>(
     x: &FieldData<R>,
     y: &FieldData<R>,
     rhs_parts: usize,
@@ -138,7 +138,7 @@ pub fn rhs_products_sums<R: Vectors>(
             for rhs in 0..count {
                 take_rhs(&mut of_x, x, &[rhs], rhs_parts)?;
                 take_rhs(&mut of_y, y, &[rhs], rhs_parts)?;
-                sums.push(inner_products_sums(&[&of_x], &of_y, sum)?.round()[0]);
+                sums.push(inner_products(&[&of_x], &of_y, sum)?.round()[0]);
             }
             Ok(PartialSums::Tree(sums))
         }
@@ -149,7 +149,7 @@ pub fn rhs_products_sums<R: Vectors>(
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] unless both fields are alike, and have as many right-hand sides as there are scalars.
-pub fn rhs_axpy_norm_sums<R: Vectors>(
+pub fn rhs_axpy_norm<R: Vectors>(
     a: &[f64],
     x: &FieldData<R>,
     y: &mut FieldData<R>,
@@ -159,7 +159,7 @@ pub fn rhs_axpy_norm_sums<R: Vectors>(
     let rhs_parts = parts_of(y.object(), a.len())?;
     let (shape, width) = (RhsShape::of(x, rhs_parts), x.lattice().width());
     R::run_rhs_axpy(width, RhsAxpy { shape, a: &rounded(a), x: x.reals(), y: y.reals_mut() });
-    rhs_products_sums(y, y, rhs_parts, sum)
+    rhs_products(y, y, rhs_parts, sum)
 }
 
 /// ψ ← fma(a, p, ψ), then p ← fma(b, p, r) with the old p in both, with the a and b of each right-hand side.
