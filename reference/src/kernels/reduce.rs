@@ -10,9 +10,7 @@ use rayon::prelude::*;
 
 pub(super) use contributions::Contributions;
 pub(super) use exact_terms::ExactTerms;
-use tree::tree_sum;
-#[doc(hidden)]
-pub use tree::{TreeInnerProduct, TreeNorm2};
+use tree::{in_memory_order, tree_sum};
 
 use super::{LaneOperation, Shape, Vectors, check_like, osites_a_task};
 use crate::exact::{ExactSum, RowSums};
@@ -115,11 +113,7 @@ impl PartialSums {
 
 /// |x|²: one sum.
 pub fn norm2<R: Vectors>(x: &FieldData<R>, sum: Sum) -> PartialSums {
-    let (shape, width, x) = (Shape::of(x), x.lattice().width(), x.reals());
-    match sum {
-        Sum::Exact => PartialSums::Exact(vec![R::run_norm2(width, Norm2 { shape, x })]),
-        Sum::Tree(plan) => PartialSums::Tree(vec![R::run_tree_norm2(width, TreeNorm2 { shape, x, plan })]),
-    }
+    R::run_norm2(x.lattice().width(), Norm2 { shape: Shape::of(x), x: x.reals(), sum })
 }
 
 /// ⟨x, y⟩ for each x of `xs`, antilinear in x: two sums each.
@@ -130,17 +124,8 @@ pub fn inner_products<R: Vectors>(xs: &[&FieldData<R>], y: &FieldData<R>, sum: S
     for x in xs {
         check_like("inner product", x, y)?;
     }
-    let (shape, width, y) = (Shape::of(y), y.lattice().width(), y.reals());
-    let xs = xs.iter().map(|x| x.reals());
-    Ok(match sum {
-        Sum::Exact => {
-            PartialSums::Exact(R::run_inner_products(width, InnerProducts { shape, xs: xs.collect(), y }).concat())
-        }
-        Sum::Tree(plan) => {
-            let product = |x| R::run_tree_inner_product(width, TreeInnerProduct { shape, x, y, plan });
-            PartialSums::Tree(xs.map(product).flat_map(|Complex { re, im }| [re, im]).collect())
-        }
-    })
+    let xs = xs.iter().map(|x| x.reals()).collect();
+    Ok(R::run_inner_products(y.lattice().width(), InnerProducts { shape: Shape::of(y), xs, y: y.reals(), sum }))
 }
 
 /// The sum of each complex word over all sites: two sums each.
@@ -160,19 +145,12 @@ pub fn slice_sums<R: Vectors>(x: &FieldData<R>, direction: Direction, sum: Sum) 
 }
 
 compiled! {
-    fn run_norm2(width, Norm2 { shape, x }) -> ExactSum {
-        f32::run_norm2(width, Norm2 { shape, x: Half::as_f32(x) })
+    fn run_norm2(width, Norm2 { shape, x, sum }) -> PartialSums {
+        f32::run_norm2(width, Norm2 { shape, x: Half::as_f32(x), sum })
     }
-    fn run_inner_products(width, InnerProducts { shape, xs, y }) -> Vec<[ExactSum; 2]> {
+    fn run_inner_products(width, InnerProducts { shape, xs, y, sum }) -> PartialSums {
         let xs = xs.into_iter().map(Half::as_f32).collect();
-        f32::run_inner_products(width, InnerProducts { shape, xs, y: Half::as_f32(y) })
-    }
-    fn run_tree_norm2(width, TreeNorm2 { shape, x, plan }) -> f64 {
-        f32::run_tree_norm2(width, TreeNorm2 { shape, x: Half::as_f32(x), plan })
-    }
-    fn run_tree_inner_product(width, TreeInnerProduct { shape, x, y, plan }) -> Complex<f64> {
-        let [x, y] = [x, y].map(Half::as_f32);
-        f32::run_tree_inner_product(width, TreeInnerProduct { shape, x, y, plan })
+        f32::run_inner_products(width, InnerProducts { shape, xs, y: Half::as_f32(y), sum })
     }
     fn run_word_sums(width, WordSums { sites: SiteWords { field, words, nsimd }, classes, groups, sum }) -> PartialSums {
         let sites = SiteWords { field: bytemuck::cast_slice(field), words, nsimd };
@@ -184,19 +162,27 @@ compiled! {
 pub struct Norm2<'a, R> {
     pub(crate) shape: Shape,
     pub(crate) x: &'a [R],
+    pub(crate) sum: Sum,
 }
 
 impl<R: Real> LaneOperation<R> for Norm2<'_, R> {
-    type Output = ExactSum;
-    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> ExactSum {
-        let contributions = Contributions::<V>::new(self.shape, blocks);
-        let sums = self.x.par_chunks(self.shape.a_task).map(|x| {
+    type Output = PartialSums;
+    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> PartialSums {
+        let Self { shape, x, sum } = self;
+        if let Sum::Tree(plan) = sum {
+            let terms = in_memory_order::<V, 1>(shape, blocks, x.len(), |range, contributions, order| {
+                contributions.norms(&x[range], order);
+            });
+            return PartialSums::Tree(tree_sum(plan, terms.len(), |element| terms[element]).to_vec());
+        }
+        let contributions = Contributions::<V>::new(shape, blocks);
+        let sums = x.par_chunks(shape.a_task).map(|x| {
             let mut terms = ExactTerms::new();
             contributions.norms(x, &mut terms);
             terms.sums()
         });
-        let [norm2] = merged(&sums.collect::<Vec<_>>());
-        norm2
+        let norm2: [ExactSum; 1] = merged(&sums.collect::<Vec<_>>());
+        PartialSums::Exact(norm2.into())
     }
 }
 
@@ -205,13 +191,23 @@ pub struct InnerProducts<'a, R> {
     pub(crate) shape: Shape,
     pub(crate) xs: Vec<&'a [R]>,
     pub(crate) y: &'a [R],
+    pub(crate) sum: Sum,
 }
 
 impl<R: Real> LaneOperation<R> for InnerProducts<'_, R> {
-    type Output = Vec<[ExactSum; 2]>;
-    /// One pass: a few outer sites of y stay in the nearest cache for all of `xs`.
-    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> Vec<[ExactSum; 2]> {
-        let Self { shape: shape @ Shape { an_osite, a_task }, xs, y } = self;
+    type Output = PartialSums;
+    /// Exact sums in one pass: a few outer sites of y stay in the nearest cache for all of `xs`.
+    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> PartialSums {
+        let Self { shape: shape @ Shape { an_osite, a_task }, xs, y, sum } = self;
+        if let Sum::Tree(plan) = sum {
+            let product = |x: &&[R]| {
+                let terms = in_memory_order::<V, 2>(shape, blocks, x.len(), |range, contributions, order| {
+                    contributions.inner_products(&x[range.clone()], &y[range], order);
+                });
+                tree_sum(plan, terms.len(), |element| terms[element])
+            };
+            return PartialSums::Tree(xs.iter().flat_map(product).collect());
+        }
         let contributions = Contributions::<V>::new(shape, blocks);
         let sums = y.par_chunks(a_task).enumerate().map(|(task, y)| {
             let mut terms: Vec<_> = xs.iter().map(|_| ExactTerms::new()).collect();
@@ -224,7 +220,7 @@ impl<R: Real> LaneOperation<R> for InnerProducts<'_, R> {
             terms.into_iter().map(ExactTerms::sums).collect::<Vec<_>>()
         });
         let tasks: Vec<Vec<[ExactSum; 2]>> = sums.collect();
-        (0..xs.len()).map(|x| merged(tasks.iter().map(|sums| &sums[x]))).collect()
+        PartialSums::Exact((0..xs.len()).flat_map(|x| merged(tasks.iter().map(|sums| &sums[x]))).collect())
     }
 }
 

@@ -3,7 +3,7 @@
 use num_complex::Complex;
 
 use super::{ScalarWilson, axpy};
-use crate::layout::{Coordinate, Leg, Sites};
+use crate::layout::{Coordinate, Sites};
 use crate::real::Real;
 
 /// §16: whether η_μ of the site is −1.
