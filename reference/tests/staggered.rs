@@ -1,12 +1,6 @@
 //! The staggered hop in wide lanes: the same bits as plain loops over coordinates (`scalar/staggered.rs`), whatever the lattice, the lane
 //! width, the colour vectors a site and the number of threads; and the identities that make it the staggered hop.
 
-mod common;
-
-use common::gauge::GaugeTransformation;
-use common::hops::{configuration, is_the_same_at_every_width, stencil_and_links};
-use common::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, any_legs, any_numbers};
-use common::{every_width, extents, first_difference, in_pools, lattice, random_words};
 use lanefield_reference::field::{ColourVectors, Field, FieldError};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::half::Half;
@@ -19,6 +13,12 @@ use lanefield_reference::scalar::{self, ScalarWilson};
 use num_complex::Complex;
 use proptest::prelude::*;
 use proptest::sample::select;
+
+use crate::common;
+use crate::common::gauge::GaugeTransformation;
+use crate::common::hops::{configuration, is_the_same_at_every_width, stencil_and_links};
+use crate::common::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, any_legs, any_numbers};
+use crate::common::{every_width, extents, first_difference, in_pools, lattice, random_words};
 
 const COLOURS: usize = ColourVectors::WORDS;
 
