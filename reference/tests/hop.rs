@@ -4,7 +4,7 @@
 use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::{Dagger, hop};
+use lanefield_reference::kernels::hop::{Dagger, HopTerm, hop};
 use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LegOrder, Parity, Sites, Stencil};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 use lanefield_reference::real::Real;
@@ -30,7 +30,7 @@ fn hop_in_lanes<R: Vectors>(
     let (stencil, links) = stencil_and_links(operator, lattice, sites);
     let source = spinors(lattice, sites.neighbours(), psi);
     let mut out = Field::zeros(lattice, sites, Spinors::ONE).unwrap();
-    hop(&mut out, &stencil, &links, &source, operator.legs, dagger).unwrap();
+    hop(&mut out, HopTerm { stencil: &stencil, links: &links, source: &source, legs: operator.legs, dagger }).unwrap();
     out.to_site_order()
 }
 
@@ -129,7 +129,9 @@ fn hop_refuses_fields_that_do_not_belong_together() {
     let links = |lattice, sites| double::<f32>(&configuration, lattice, sites, DoubledGauge::default()).unwrap();
     let field = |lattice, sites| Field::<f32, Spinors>::zeros(lattice, sites, Spinors::ONE).unwrap();
     let refused = |mut out: Field<f32, Spinors>, links: Field<f32, DoubledGauge>, source: Field<f32, Spinors>| {
-        hop(&mut out, &stencil, &links, &source, LegOrder::DEFAULT, Dagger::No).map_err(|e| e.to_string())
+        let (legs, dagger) = (LegOrder::DEFAULT, Dagger::No);
+        let term = HopTerm { stencil: &stencil, links: &links, source: &source, legs, dagger };
+        hop(&mut out, term).map_err(|e| e.to_string())
     };
     assert_eq!(refused(field(lattice, even), links(lattice, even), field(lattice, odd)), Ok(()));
     let source_of_own_parity = refused(field(lattice, even), links(lattice, even), field(lattice, even));

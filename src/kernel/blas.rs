@@ -263,8 +263,6 @@ pub trait BlasKernels: Launch {
     }
 }
 
-impl<B: Launch + ?Sized> BlasKernels for B {}
-
 /// The only sum.
 pub(super) fn one(sums: &PartialSums) -> f64 {
     sums.round().first().copied().unwrap_or(f64::NAN)

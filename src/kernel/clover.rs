@@ -183,5 +183,3 @@ pub trait CloverKernels: Launch {
         self.launch(hop_arguments(arguments, hop).call()?)
     }
 }
-
-impl<B: Launch + ?Sized> CloverKernels for B {}

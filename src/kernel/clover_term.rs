@@ -184,5 +184,3 @@ pub trait CloverTermKernels: Launch {
         self.launch(Arguments::new(&PICK_CHECKERBOARD).write("out", out).read("x", x).call()?)
     }
 }
-
-impl<B: Launch + ?Sized> CloverTermKernels for B {}

@@ -68,5 +68,3 @@ pub trait ConvertKernels: Launch {
         Ok(out)
     }
 }
-
-impl<B: Launch + ?Sized> ConvertKernels for B {}

@@ -128,8 +128,6 @@ pub trait DomainWallKernels: Launch {
     }
 }
 
-impl<B: Launch + ?Sized> DomainWallKernels for B {}
-
 fn form(table: &impl crate::backend::Table) -> Result<Form, BackendError> {
     match table.facts() {
         TableFacts::Matrix { facts, .. } => Ok(facts.form),

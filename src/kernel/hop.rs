@@ -2,7 +2,7 @@
 
 use lanefield_reference::field::{FieldError, Spinors};
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::{self, Dagger, FLOPS_PER_SITE, HopTerm, ideal_bytes_per_spinor};
+use lanefield_reference::kernels::hop::{self, Dagger, FLOPS_PER_SITE, HopTerm, HostHop, ideal_bytes_per_spinor};
 use lanefield_reference::layout::LegOrder;
 use lanefield_reference::links::DoubledGauge;
 use lanefield_reference::scalar::ScalarWilson;
@@ -39,10 +39,7 @@ const fn kernel(name: &'static str, computes: &'static str, dagger: Dagger, many
         tuned_as: Some(if many { "hop_many" } else { "hop" }),
         usual_parts: if many { 16 } else { 1 },
         work,
-        cpu: launch!(R, |call| {
-            let HopTerm { stencil, links, source, legs, dagger } = host_hop::<R>(call)?;
-            hop::hop(call.write("out")?, stencil, links, source, legs, dagger)
-        }),
+        cpu: launch!(R, |call| hop::hop::<R>(call.write("out")?, host_hop(call)?)),
         plain: launch!(R, |call, links| {
             let result = plain_hop::<R>(call, links)?;
             call.data_mut::<R>("out")?.assign(&result)
@@ -70,9 +67,7 @@ fn work(shape: &Shape) -> Work {
 }
 
 /// The hop of a call on the host.
-pub(super) fn host_hop<'a, R: Vectors>(
-    call: &HostCall<'a>,
-) -> Result<lanefield_reference::kernels::clover::HostHop<'a, R>, FieldError> {
+pub(super) fn host_hop<'a, R: Vectors>(call: &HostCall<'a>) -> Result<HostHop<'a, R>, FieldError> {
     Ok(HopTerm {
         stencil: call.host_stencil()?,
         links: call.read::<R, DoubledGauge>("links")?,
@@ -119,8 +114,6 @@ pub trait HopKernels: Launch {
         self.launch(hop_arguments(Arguments::new(kernel).write("out", out), hop).call()?)
     }
 }
-
-impl<B: Launch + ?Sized> HopKernels for B {}
 
 /// Of the kernels of a hop, of its Hermitian conjugate, and of both for several spinors a site: the one to take.
 pub(super) fn variant(kernels: [&'static Kernel; 4], spinors: Spinors, dagger: Dagger) -> &'static Kernel {

@@ -54,5 +54,3 @@ pub trait LaplaceKernels: Launch {
         self.launch(arguments.read("links", links).read("in", source).call()?)
     }
 }
-
-impl<B: Launch + ?Sized> LaplaceKernels for B {}

@@ -65,28 +65,30 @@ fn moved(shape: &Shape, flops: u64) -> Work {
     Work { flops: flops * shape.components(), bytes: shape.field_bytes() }
 }
 
-/// Lists the families, in the order of tables, each with the trait of its functions.
+/// Lists the families, in the order of tables, each with the trait of its functions, and what a backend must do to have them.
 macro_rules! families {
-    ($($family:ident: $functions:ident),+ $(,)?) => {
+    ($($family:ident: $functions:ident of $backend:ident),+ $(,)?) => {
         /// The functions of all families, as methods of every backend.
         pub mod prelude {
             $(pub use super::$family::$functions;)+
         }
 
+        $(impl<B: crate::backend::$backend + ?Sized> $family::$functions for B {})+
+
         static FAMILIES: &[&[&Kernel]] = &[$($family::KERNELS),+];
     };
 }
 families! {
-    hop: HopKernels,
-    clover: CloverKernels,
-    clover_term: CloverTermKernels,
-    domain_wall: DomainWallKernels,
-    laplace: LaplaceKernels,
-    staggered: StaggeredKernels,
-    blas: BlasKernels,
-    rhs: RhsKernels,
-    convert: ConvertKernels,
-    reduce: ReduceKernels,
+    hop: HopKernels of Launch,
+    clover: CloverKernels of Launch,
+    clover_term: CloverTermKernels of Launch,
+    domain_wall: DomainWallKernels of Launch,
+    laplace: LaplaceKernels of Launch,
+    staggered: StaggeredKernels of Launch,
+    blas: BlasKernels of Launch,
+    rhs: RhsKernels of Launch,
+    convert: ConvertKernels of Launch,
+    reduce: ReduceKernels of Reduce,
 }
 
 /// All kernels, family by family.

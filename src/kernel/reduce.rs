@@ -216,5 +216,3 @@ pub trait ReduceKernels: Reduce {
         Ok(sums.round_complex().chunks_exact(x.kind().words()).map(<[_]>::to_vec).collect())
     }
 }
-
-impl<B: Reduce + ?Sized> ReduceKernels for B {}

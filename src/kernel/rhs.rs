@@ -249,5 +249,3 @@ pub trait RhsKernels: Launch {
         self.launch(arguments.rhs_parts(rhs_parts).call()?)
     }
 }
-
-impl<B: Launch + ?Sized> RhsKernels for B {}

@@ -72,5 +72,3 @@ pub trait StaggeredKernels: Launch {
         self.launch(arguments.read("links", links).read("in", source).call()?)
     }
 }
-
-impl<B: Launch + ?Sized> StaggeredKernels for B {}

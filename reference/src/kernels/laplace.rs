@@ -1,7 +1,8 @@
 //! The Laplacian's hop on the CPU: `docs/arithmetic.md` §15, the sum over the legs of `colour_vectors.rs`, times 2. Counterpart: `cl/laplace.cl`.
 
+use super::colour_vectors::LegSum;
 pub use super::colour_vectors::ideal_bytes_per_site;
-use super::colour_vectors::{ColourHop, LegSum};
+use super::hop::HopFields;
 use super::{LaneOperation, Vectors};
 use crate::field::{ColourVectors, Field, FieldError};
 use crate::half::Half;
@@ -26,7 +27,7 @@ pub fn laplace_hop<R: Vectors>(
     legs: LegOrder,
 ) -> Result<(), FieldError> {
     let what = ["the Laplacian's links", "the Laplacian's result", "the Laplacian's source"];
-    let hop = ColourHop { out, stencil, links, source, legs }.checked(what)?;
+    let hop = HopFields { out, stencil, links, source, legs }.checked(what)?;
     R::run_laplace_hop(hop.width(), LaplaceHop(hop));
     Ok(())
 }
@@ -39,7 +40,7 @@ compiled! {
 
 /// A hop of the Laplacian that was checked.
 #[doc(hidden)]
-pub struct LaplaceHop<'a, R>(pub(super) ColourHop<'a, R>);
+pub struct LaplaceHop<'a, R>(pub(super) HopFields<'a, R, ColourVectors>);
 
 impl<R: Real> LaneOperation<R> for LaplaceHop<'_, R> {
     type Output = ();

@@ -49,7 +49,7 @@ use num_complex::Complex;
 
 use crate::field::{FieldData, FieldError, describe};
 use crate::half::Half;
-use crate::layout::{LaneWidth, Lattice, Sites, Stencil};
+use crate::layout::{LaneWidth, Lattice, Sites};
 use crate::real::Real;
 use crate::tensor::LaneVector;
 
@@ -134,24 +134,6 @@ pub(crate) fn check_place<R: Real>(
             left: field.describe(),
             right: describe::<R>(lattice, sites, field.object()),
         }),
-    }
-}
-
-/// Refuses fields that are not those of a hop; `what` names links, result and source.
-fn check_hop<R: Real>(
-    what: [&'static str; 3],
-    stencil: &Stencil,
-    links: &FieldData<R>,
-    out: &FieldData<R>,
-    source: &FieldData<R>,
-) -> Result<(), FieldError> {
-    let (lattice, sites) = (stencil.lattice(), stencil.sites());
-    check_place(what[0], links, lattice, sites)?;
-    check_place(what[1], out, lattice, sites)?;
-    check_place(what[2], source, lattice, sites.neighbours())?;
-    match source.object() == out.object() {
-        true => Ok(()),
-        false => Err(FieldError::Mismatch { what: what[2], left: source.describe(), right: out.describe() }),
     }
 }
 

@@ -1,8 +1,9 @@
 //! The staggered hop on the CPU: `docs/arithmetic.md` §16, the sum over the legs of `colour_vectors.rs` with the signs of `StaggeredPhases`.
 //! Counterpart: `cl/staggered.cl`.
 
+use super::colour_vectors::LegSum;
 pub use super::colour_vectors::ideal_bytes_per_site;
-use super::colour_vectors::{ColourHop, LegSum};
+use super::hop::HopFields;
 use super::{LaneOperation, Vectors};
 use crate::field::{ColourVectors, Field, FieldError};
 use crate::half::Half;
@@ -29,7 +30,7 @@ pub fn staggered_hop<R: Vectors>(
     legs: LegOrder,
 ) -> Result<(), FieldError> {
     let what = ["the staggered hop's links", "the staggered hop's result", "the staggered hop's source"];
-    let hop = ColourHop { out, stencil, links, source, legs }.checked(what)?;
+    let hop = HopFields { out, stencil, links, source, legs }.checked(what)?;
     if (phases.lattice(), phases.sites()) != (stencil.lattice(), stencil.sites()) {
         let (left, right) = (phases.describe(), hop.out.describe());
         return Err(FieldError::Mismatch { what: "the staggered hop's phases", left, right });
@@ -47,7 +48,7 @@ compiled! {
 /// A staggered hop that was checked.
 #[doc(hidden)]
 pub struct StaggeredHop<'a, R> {
-    pub(super) hop: ColourHop<'a, R>,
+    pub(super) hop: HopFields<'a, R, ColourVectors>,
     pub(super) phases: &'a StaggeredPhases,
 }
 
