@@ -1,6 +1,6 @@
 //! What the kernels of the hops of colour vectors have in common.
 
-use lanefield_reference::kernels::colour_vectors::ideal_bytes_per_site;
+use lanefield_reference::kernels::staggered::ideal_bytes_per_site;
 
 use super::Argument::{self, Field};
 use super::BuildOption::{Legs, PartsPerWorkItem, Reconstruct};

@@ -78,6 +78,7 @@ impl<S, L, F> Copy for HopTerm<'_, S, L, F> {}
 pub type HostHop<'a, R> = HopTerm<'a, Stencil, Field<R, DoubledGauge>, Field<R, Spinors>>;
 
 /// The fields of a hop on `K` objects.
+#[doc(hidden)]
 pub struct HopFields<'a, R, K> {
     pub(super) out: &'a mut Field<R, K>,
     pub(super) stencil: &'a Stencil,

@@ -36,7 +36,7 @@ pub mod blas;
 mod blocks;
 pub mod clover;
 pub mod clover_term;
-pub mod colour_vectors;
+mod colour_vectors;
 pub mod convert;
 pub mod domain_wall;
 pub mod hop;
