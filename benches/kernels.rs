@@ -1,6 +1,6 @@
 //! The kernels of the library, one after the other, in every precision and link format, sums exact and as an H200's tree: timed by device events on
 //! OpenCL, by wall time on the CPU. Each backend ends in a table that holds every kernel against the bandwidth measured in the same run: of copies, or
-//! of reads where next to nothing is written. `cargo bench`, or `cargo bench --bench kernels -- laplace_hop`: a part of a name leaves all others out.
+//! of reads where next to nothing is written. `cargo bench`, or `cargo bench --bench kernels -- axpy`: a part of a name leaves all others out.
 //! What is timed, and on what: `crates/lab/src/bench.rs`.
 //!
 //! | variable | meaning | default |

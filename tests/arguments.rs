@@ -122,7 +122,7 @@ fn fields_of_another_precision_are_named<B: Backend>(backend: &B) {
     let in_f64 = backend.zeros::<f64, _>(f64_lattice, EVEN, Spinors::ONE).unwrap();
     let copy = || Arguments::<B>::new(&kernel::blas::COPY);
     refused(copy().write("out", &mut y).read("x", &in_f64).call().map(drop), "copy", "x", &["an f64", "in f32"]);
-    let half = backend.zeros::<lanefield_reference::sixteen::Sixteen, _>(lattice(), EVEN, Spinors::ONE).unwrap();
+    let half = backend.zeros::<lanefield_reference::half::Half, _>(lattice(), EVEN, Spinors::ONE).unwrap();
     refused(copy().write("out", &mut y).read("x", &half).call().map(drop), "copy", "x", &["a half", "in f32"]);
     copy().write("out", &mut y).read("x", &x).call().map(drop).unwrap();
     // A kernel that makes no half precision.

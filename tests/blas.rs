@@ -4,10 +4,10 @@ use lanefield::backend::{Backend, Cpu, Memory as _, OpenCl, Sum};
 use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Numbers, TestData};
 use lanefield::reference::field::{Field, Spinors};
+use lanefield::reference::half::Half;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Extents, Lattice, LatticeOptions, Parity, Sites};
 use lanefield::reference::real::Real as _;
-use lanefield::reference::sixteen::Sixteen;
 use lanefield::verify::{Difference, compare_fields};
 use num_complex::Complex;
 
@@ -81,7 +81,7 @@ fn vector_operations_are_bitwise_equal_to_reference() {
         compare::<f32>(&device, [6, 4, 2, 10], "8", numbers);
         compare::<f32>(&device, [4, 4, 4, 6], "64", numbers);
         compare::<f64>(&device, [2, 6, 4, 4], "64", numbers);
-        compare::<Sixteen>(&device, [4, 4, 4, 6], "64", numbers);
+        compare::<Half>(&device, [4, 4, 4, 6], "64", numbers);
     }
 }
 

@@ -5,10 +5,10 @@ use lanefield::backend::{Backend, BackendError};
 use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Numbers, TestData};
 use lanefield_reference::field::{Field, Spinors};
+use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Parity, Sites};
 use lanefield_reference::real::Real as _;
-use lanefield_reference::sixteen::Sixteen;
 
 use crate::common::backends::{cpu, on_every_backend, opencl};
 use lanefield::verify::compare_fields;
@@ -59,9 +59,9 @@ fn converted<R: Vectors, S: Vectors>() {
 fn conversions_are_bitwise_equal_to_reference() {
     converted::<f64, f32>();
     converted::<f32, f64>();
-    converted::<f64, Sixteen>();
-    converted::<f32, Sixteen>();
-    converted::<Sixteen, f32>();
-    converted::<Sixteen, f64>();
-    converted::<Sixteen, Sixteen>();
+    converted::<f64, Half>();
+    converted::<f32, Half>();
+    converted::<Half, f32>();
+    converted::<Half, f64>();
+    converted::<Half, Half>();
 }

@@ -566,7 +566,7 @@ fn m_is_that_of_plain_loops<R: Vectors, B: Backend>(backend: &B) {
         let DomainWallParameters { mass, m5, b, c, .. } = parameters;
         let plain = ScalarDomainWall { wilson, coefficients: MobiusCoefficients::new(ls, mass, m5, b, c).unwrap() };
         for dagger in Dagger::BOTH {
-            let expected = plain.m(&rounded, columns, dagger);
+            let expected = plain.m(&rounded, dagger);
             let expected: Values = expected.iter().map(|c| Complex::new(c.re.to_f64(), c.im.to_f64())).collect();
             assert!(m_of::<R, B>(backend, &configuration, parameters, &source, dagger) == expected, "{dagger:?}");
         }

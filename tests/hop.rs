@@ -9,6 +9,7 @@ use lanefield::backend::{Backend, BackendError, Cpu, FieldOn, Memory as _, OpenC
 use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Links, Numbers, TestData};
 use lanefield::reference::field::{Field, Spinors};
+use lanefield::reference::half::Half;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::{
@@ -16,7 +17,6 @@ use lanefield::reference::layout::{
 };
 use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 use lanefield::reference::real::Real as _;
-use lanefield::reference::sixteen::Sixteen;
 use lanefield::verify::compare_fields;
 
 use crate::common;
@@ -116,7 +116,7 @@ fn hop_is_bitwise_equal_to_reference_on_numbers_that_are_hard() {
             let data = Data { links, spinors: numbers };
             backends.compare::<f32>([4, 4, 4, 6], "64", "1,-1,1,-1", LegOrder::DEFAULT, data);
             backends.compare::<f64>([2, 6, 4, 4], "64", "1,-1,1,-1", LegOrder::DEFAULT, data);
-            backends.compare::<Sixteen>([4, 4, 4, 6], "64", "1,0,1,-1", LegOrder::DEFAULT, data);
+            backends.compare::<Half>([4, 4, 4, 6], "64", "1,0,1,-1", LegOrder::DEFAULT, data);
         }
     }
 }
@@ -136,7 +136,7 @@ fn no_choice_of_layout_or_build_changes_a_bit() {
     for build in common::builds::builds() {
         backends.device.set_tuning(build.or(usual));
         backends.compare::<f32>([4, 4, 4, 6], "64", "1,0,1,-1", legs, ORDINARY);
-        backends.compare::<Sixteen>([4, 4, 4, 6], "64", "1,0,1,-1", legs, ORDINARY);
+        backends.compare::<Half>([4, 4, 4, 6], "64", "1,0,1,-1", legs, ORDINARY);
     }
     backends.compare::<f64>([2, 6, 4, 4], "64", "1,1,1,-1", legs, ORDINARY);
 }
@@ -346,5 +346,5 @@ fn links_shared_by_a_group_that_sticks_out_change_no_bit() {
     compare_three::<f32>(&mut backends, blocks);
     compare_three::<f32>(&mut backends, striding);
     compare_three::<f64>(&mut backends, striding);
-    compare_three::<Sixteen>(&mut backends, sites_first);
+    compare_three::<Half>(&mut backends, sites_first);
 }

@@ -96,7 +96,7 @@ impl<'a> Bench<'a> {
                 self.lattice.nsimd(),
                 links.format
             );
-            let expected = case.on_cpu(self.cpu, sum).unwrap();
+            let expected = case.run(self.cpu, sum).unwrap();
             assert!(!expected.fields.is_empty() || !expected.sums.is_empty(), "{what}: nothing to compare");
             let mut found = Vec::new();
             if let Some(device) = self.device {

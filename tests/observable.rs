@@ -4,11 +4,10 @@ use std::sync::LazyLock;
 
 use lanefield::backend::Backend;
 use lanefield::observable::{
-    COLUMNS, CorrelatorError, Gamma, PropagatorError, PropagatorReport, Quark, meson_correlator, meson_correlators,
-    propagator,
+    COLUMNS, CorrelatorError, Gamma, PropagatorError, Quark, meson_correlator, meson_correlators, propagator,
 };
 use lanefield::operator::{CloverParameters, DomainWallParameters, HopParameters, Model as _, WilsonParameters};
-use lanefield::solver::{Method, Preconditioning, Solve, SolverParams, solve};
+use lanefield::solver::{Method, Preconditioning, Solve, SolveReport, SolverParams, solve};
 use lanefield_reference::field::{Field, Propagator, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
@@ -48,7 +47,7 @@ fn from_point<R: Vectors, B: Backend, Q: Quark>(
     configuration: &Configuration,
     point: Coordinate,
     operator: Q,
-) -> PropagatorReport<R> {
+) -> SolveReport<R> {
     let how = even_odd::<R, _>(operator);
     propagator(backend, configuration, point, &how, |_, _| ()).unwrap()
 }
@@ -110,9 +109,9 @@ fn pion_and_rho_agree_with_grid_number_by_number(backend: &impl Backend) {
 
 fn the_clover_propagator_is_that_of_grid(backend: &impl Backend) {
     let found = from_point::<f64, _, _>(backend, &HOT.configuration, [0; 4], clover());
-    let relative = distance(&found.propagator, &grids_propagator());
+    let relative = distance(&found.solution, &grids_propagator());
     assert!(relative <= 1e-9, "relative distance {relative:e}");
-    assert!(found.columns.len() == COLUMNS && found.columns.iter().all(|column| column.solution_residual <= 1e-9));
+    assert!(found.rhs.len() == COLUMNS && found.rhs.iter().all(|column| column.solution_residual <= 1e-9));
 }
 
 fn each_column_has_the_bits_of_its_own_solve(backend: &impl Backend) {
@@ -124,8 +123,8 @@ fn each_column_has_the_bits_of_its_own_solve(backend: &impl Backend) {
         let mut eta = vec![Complex::ZERO; configuration.extents().volume() * Spinors::WORDS];
         eta[site * Spinors::WORDS + k] = Complex::ONE;
         let single = solve::<f64, _, _>(backend, configuration, &eta, &how, |_, _| ()).unwrap();
-        assert!(column(&batch.propagator, k) == single.solution, "column {k}");
-        assert_eq!(batch.columns[k].info.history, single.rhs[0].info.history, "column {k}");
+        assert!(column(&batch.solution, k) == single.solution, "column {k}");
+        assert_eq!(batch.rhs[k].info.history, single.rhs[0].info.history, "column {k}");
     }
 }
 
@@ -150,7 +149,7 @@ fn a_domain_wall_propagator_is_the_exported_solution_for_imported_sources(backen
             solve::<f64, _, _>(backend, configuration, &source, &even_odd::<f64, _>(parameters), |_, _| ()).unwrap();
         let expected = operator.export_physical_solution(&held(&single.solution, parameters.ls)).unwrap();
         let expected = backend.download(&expected).unwrap().to_site_order();
-        assert!(column(&found.propagator, k) == expected, "{parameters:?}");
+        assert!(column(&found.solution, k) == expected, "{parameters:?}");
     }
 }
 
@@ -174,7 +173,7 @@ on_every_backend!(
 fn the_pion_is_positive_and_the_sum_of_squares() {
     let wilson = WilsonParameters { mass: MASS, hop: hop() };
     let extents = HOT.configuration.extents();
-    let s = from_point::<f32, _, _>(&cpu(), &HOT.configuration, [2, 0, 1, 2], wilson).propagator;
+    let s = from_point::<f32, _, _>(&cpu(), &HOT.configuration, [2, 0, 1, 2], wilson).solution;
     let pion = meson_correlators(&cpu(), extents, &s, 2, LaneChoice::Auto).unwrap().pion;
     let slice = s.len() / extents[3];
     for (t, &c) in pion.iter().enumerate() {

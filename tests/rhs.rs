@@ -7,9 +7,9 @@ use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Numbers, TestData};
 use lanefield::verify::compare_fields;
 use lanefield_reference::field::{Field, FieldError, Spinors};
+use lanefield_reference::half::Half;
 use lanefield_reference::kernels::{Vectors, rhs};
 use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Parity, Sites, TreePlan};
-use lanefield_reference::sixteen::Sixteen;
 
 use crate::common::backends::{on_every_backend, opencl};
 
@@ -54,7 +54,7 @@ fn right_hand_sides_are_taken_in_any_order<B: Backend>(backend: &B) {
         assert_same(&one(&taken, 0), &one(&x, 2));
         assert_same(&one(&taken, 1), &one(&x, 0));
     }
-    in_every_precision(backend, [check::<f32, B>, check::<f64, B>, check::<Sixteen, B>]);
+    in_every_precision(backend, [check::<f32, B>, check::<f64, B>, check::<Half, B>]);
 }
 
 fn a_right_hand_side_that_is_not_there_is_refused<B: Backend>(backend: &B) {
@@ -79,7 +79,7 @@ fn products_of_right_hand_sides_are_those_of_each_alone<B: Backend>(backend: &B)
             }
         }
     }
-    in_every_precision(backend, [check::<f32, B>, check::<f64, B>, check::<Sixteen, B>]);
+    in_every_precision(backend, [check::<f32, B>, check::<f64, B>, check::<Half, B>]);
 }
 
 fn updates_of_right_hand_sides_are_those_of_each_alone<B: Backend>(backend: &B) {
@@ -103,7 +103,7 @@ fn updates_of_right_hand_sides_are_those_of_each_alone<B: Backend>(backend: &B) 
             }
         }
     }
-    in_every_precision(backend, [check::<f32, B>, check::<f64, B>, check::<Sixteen, B>]);
+    in_every_precision(backend, [check::<f32, B>, check::<f64, B>, check::<Half, B>]);
 }
 
 fn scalars_that_do_not_divide_the_parts_are_refused<B: Backend>(backend: &B) {

@@ -13,13 +13,13 @@ use lanefield::solver::{
 };
 use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::gauge::Configuration;
+use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Parity, Sites};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use lanefield_reference::random::{Stream, gaussian_pair};
 use lanefield_reference::real::Real as _;
-use lanefield_reference::sixteen::Sixteen;
 use num_complex::Complex;
 
 use crate::common::backends::{cpu, on_every_backend, opencl};
@@ -140,7 +140,7 @@ fn mixed_precision_reaches_the_tolerance_of_f64_in_about_as_many_iterations<B: B
         assert_eq!((residual / info.relative_residual() * 1e3).round(), 1e3);
     }
     check::<f32, B>(backend, 1.2);
-    check::<Sixteen, B>(backend, 1.6);
+    check::<Half, B>(backend, 1.6);
 }
 
 fn a_guess_is_gone_on_from_in_mixed_precision<B: Backend>(backend: &B) {
@@ -245,7 +245,7 @@ fn every_solver_goes_on_from_a_saved_state_to_the_same_bits<B: Backend>(backend:
         let mut psi = operator.zeros().unwrap();
         go(&mut ConjugateGradients::new(&mut operator, &b, &mut psi, params).unwrap())
     });
-    let mut low = normal::<B, Sixteen>(backend);
+    let mut low = normal::<B, Half>(backend);
     interrupted(|go| {
         let mut psi = operator.zeros().unwrap();
         go(&mut MixedConjugateGradients::new((&mut operator, &mut low), &b, &mut psi, params).unwrap())
@@ -294,12 +294,12 @@ fn histories<B: Backend>(backend: &B) -> [SolverInfo; 3] {
         mixed_conjugate_gradient((&mut operator, &mut normal::<B, f32>(backend)), &b, &mut psi, params, quiet())
             .unwrap();
     let mut psi = operator.zeros().unwrap();
-    let sixteen =
-        mixed_conjugate_gradient((&mut operator, &mut normal::<B, Sixteen>(backend)), &b, &mut psi, params, quiet())
+    let half =
+        mixed_conjugate_gradient((&mut operator, &mut normal::<B, Half>(backend)), &b, &mut psi, params, quiet())
             .unwrap();
     let mut psi = operator.zeros().unwrap();
     let stabilised = bicgstab(&mut schur::<B, f64>(backend), &b, &mut psi, params, quiet()).unwrap();
-    [single, sixteen, stabilised]
+    [single, half, stabilised]
 }
 
 #[test]

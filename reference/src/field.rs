@@ -11,10 +11,10 @@ use num_complex::Complex;
 use rayon::prelude::*;
 use thiserror::Error;
 
+use crate::half::Half;
 use crate::layout::{Lattice, LayoutError, Place, Sites};
 use crate::memory;
 use crate::real::{Precision, Real};
-use crate::sixteen::Sixteen;
 
 pub use crate::object::*;
 
@@ -433,17 +433,18 @@ impl<R, K> DerefMut for Field<R, K> {
     }
 }
 
-impl<K: SiteObject> Field<Sixteen, K> {
+impl<K: SiteObject> Field<Half, K> {
     /// The same numbers in f32.
     pub fn as_f32(&self) -> &Field<f32, K> {
         // SAFETY: a transparent wrapper of what `FieldData::as_f32` may see so.
         unsafe { &*std::ptr::from_ref(self).cast::<Field<f32, K>>() }
     }
 
-    /// The same, to be written by a kernel of f32. What it writes must be rounded by [`FieldData::quantize`].
-    pub(crate) fn as_f32_mut(&mut self) -> &mut Field<f32, K> {
+    /// Runs a kernel of f32 that writes the field, and rounds what it wrote.
+    pub(crate) fn in_f32(&mut self, kernel: impl FnOnce(&mut Field<f32, K>)) {
         // SAFETY: as in `as_f32`.
-        unsafe { &mut *std::ptr::from_mut(self).cast::<Field<f32, K>>() }
+        kernel(unsafe { &mut *std::ptr::from_mut(self).cast::<Field<f32, K>>() });
+        self.quantize();
     }
 }
 

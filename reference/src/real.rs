@@ -1,4 +1,4 @@
-//! The precisions of fields, as a trait: f32, f64, and f32 that 16-bit storage holds (`sixteen.rs`).
+//! The precisions of fields, as a trait: f32, f64, and f32 that 16-bit storage holds (`half.rs`).
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,7 +17,7 @@ pub enum Precision {
     F32,
     /// 64-bit floating point.
     F64,
-    /// Half precision: 16-bit block fixed point, computed with in f32 ([`crate::sixteen`]).
+    /// Half precision: 16-bit block fixed point, computed with in f32 ([`crate::half`]).
     Half,
 }
 

@@ -7,6 +7,7 @@
 //! A spinor field is a slice of complex numbers in site order over the whole lattice: word 12 · site + 3 · spin + colour.
 
 mod clover;
+mod colour_vectors;
 pub mod domain_wall;
 mod laplace;
 mod links;
@@ -144,11 +145,8 @@ pub struct ScalarWilson<'a> {
 }
 
 impl ScalarWilson<'_> {
-    /// §6, steps 1 to 4: what `leg` contributes to the hop at the site `x`.
+    /// §6, steps 1 to 4: what `leg` contributes to the hop at the site `x`, of the spinor ψ of the site that it leads to.
     fn leg<R: Real>(&self, psi: &[Complex<R>], x: Coordinate, leg: Leg, dagger: Dagger) -> [Complex<R>; SPINOR_WORDS] {
-        let extents = self.configuration.extents();
-        let (there, _) = step(extents, x, leg);
-        let psi = &psi[SPINOR_WORDS * extents.site(there)..][..SPINOR_WORDS];
         let projector = match (leg.is_forward(), dagger) {
             (true, Dagger::No) | (false, Dagger::Yes) => &ONE_MINUS_GAMMA[leg.dimension()],
             (false, Dagger::No) | (true, Dagger::Yes) => &ONE_PLUS_GAMMA[leg.dimension()],
@@ -168,23 +166,39 @@ impl ScalarWilson<'_> {
         std::array::from_fn(|word| rows[word / COLOURS][word % COLOURS])
     }
 
-    /// §6: the hop at `sites` (zero elsewhere), of a ψ that is read at their neighbours.
+    /// §6: the hop at `sites` (zero elsewhere), of each spinor of a ψ of one or several a site that is read at their neighbours.
     ///
     /// # Panics
-    /// If `psi` has not 12 words for each site of the lattice; as every method here.
+    /// If `psi` has not 12 words for each spinor of each site of the lattice; as every method here.
     pub fn hop<R: Real>(&self, psi: &[Complex<R>], sites: Sites, dagger: Dagger) -> Vec<Complex<R>> {
         let extents = self.configuration.extents();
-        assert_eq!(psi.len(), SPINOR_WORDS * extents.volume(), "complex numbers of a spinor field on {extents}");
-        let mut result = vec![Complex::default(); psi.len()];
-        for (site, result) in result.chunks_exact_mut(SPINOR_WORDS).enumerate() {
-            let x = extents.coordinate(site);
+        let a_field = SPINOR_WORDS * extents.volume();
+        assert!(psi.len().is_multiple_of(a_field), "{} complex numbers of spinor fields on {extents}", psi.len());
+        let spinors = psi.len() / a_field;
+        self.sum_over_legs(spinors, sites, |k, x, leg| {
+            let there = extents.site(step(extents, x, leg).0);
+            self.leg(&psi[SPINOR_WORDS * (spinors * there + k)..][..SPINOR_WORDS], x, leg, dagger)
+        })
+    }
+
+    /// The sum over the legs of `term(k, x, leg)`, for each k of `count` components of the sites x of `sites`; zero elsewhere.
+    fn sum_over_legs<R: Real, const WORDS: usize>(
+        &self,
+        count: usize,
+        sites: Sites,
+        term: impl Fn(usize, Coordinate, Leg) -> [Complex<R>; WORDS],
+    ) -> Vec<Complex<R>> {
+        let extents = self.configuration.extents();
+        let [first, rest @ ..] = self.legs.legs();
+        let mut result = vec![Complex::default(); count * WORDS * extents.volume()];
+        for (number, result) in result.chunks_exact_mut(WORDS).enumerate() {
+            let (x, k) = (extents.coordinate(number / count), number % count);
             if !sites.contain(x) {
                 continue;
             }
-            let [first, rest @ ..] = self.legs.legs();
-            result.copy_from_slice(&self.leg(psi, x, first, dagger));
+            result.copy_from_slice(&term(k, x, first));
             for leg in rest {
-                for (sum, term) in result.iter_mut().zip(self.leg(psi, x, leg, dagger)) {
+                for (sum, term) in result.iter_mut().zip(term(k, x, leg)) {
                     *sum = *sum + term;
                 }
             }

@@ -4,11 +4,11 @@
 use lanefield_reference::field::{CloverBlocks, ComplexNumber, Field, FieldStrength, SiteObject, Spinors};
 use lanefield_reference::gauge::{Configuration, SITE_WORDS};
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::clover::{HostHop, clover_apply, eo_clover, oe_clover};
+use lanefield_reference::kernels::clover::{clover_apply, eo_clover, oe_clover};
 use lanefield_reference::kernels::clover_term::{
     CloverCoefficients, clover_inverse, clover_term, field_strength, pick_checkerboard,
 };
-use lanefield_reference::kernels::hop::{Dagger, HopTerm};
+use lanefield_reference::kernels::hop::{Dagger, HopTerm, HostHop};
 use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LegOrder, Sites, Stencil};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double, raw};
 use lanefield_reference::real::Real;

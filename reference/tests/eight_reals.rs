@@ -2,11 +2,11 @@
 //! whatever was rounded; and that other matrices are refused. That all implementations rebuild the same bits is compared with the operators.
 
 use lanefield_reference::gauge::{ColourMatrix, Configuration};
+use lanefield_reference::half::Half;
 use lanefield_reference::layout::{Checkerboard, Extents, LaneChoice, Lattice, LatticeOptions, Leg, Sites};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 use lanefield_reference::random::{su3_random, su3_weak};
 use lanefield_reference::real::Real;
-use lanefield_reference::sixteen::Sixteen;
 use lanefield_reference::tensor::su3::rebuilt_link;
 use lanefield_reference::tensor::{LaneVector, Pair};
 use num_complex::Complex;
@@ -24,7 +24,7 @@ impl Stored for f64 {
 impl Stored for f32 {
     type Computed = f32;
 }
-impl Stored for Sixteen {
+impl Stored for Half {
     type Computed = f32;
 }
 
@@ -160,7 +160,7 @@ fn what_is_rebuilt_is_the_link_to_rounding_wherever_it_lies_in_the_group() {
 #[test]
 fn what_is_rebuilt_of_16_bits_is_near_the_link_and_in_su3_to_rounding_of_f32() {
     for matrices in [random_matrices(), hard_matrices()] {
-        let [error, from_su3] = errors::<Sixteen>(&matrices);
+        let [error, from_su3] = errors::<Half>(&matrices);
         assert!(error < 2.1e-4 && from_su3 < 32.0 * f64::from(f32::EPSILON), "{error:e}, {from_su3:e}");
     }
 }

@@ -4,7 +4,7 @@
 use lanefield_reference::field::{Field, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::{Dagger, hop};
+use lanefield_reference::kernels::hop::{Dagger, HopTerm, hop};
 use lanefield_reference::layout::{Checkerboard, Extents, Lattice, LegOrder, Parity, Sites, Stencil};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 use lanefield_reference::real::Real;
@@ -15,9 +15,10 @@ use proptest::sample::select;
 
 use crate::common;
 use crate::common::gauge::GaugeTransformation;
-use crate::common::hops::{configuration, is_the_same_at_every_width, stencil_and_links};
+use crate::common::hops::{antiperiodic, configuration, does_not_depend_on_the_number_of_threads};
+use crate::common::hops::{is_the_same_at_every_width, stencil_and_links};
 use crate::common::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, any_legs, any_numbers};
-use crate::common::{every_width, extents, first_difference, in_pools, lattice, random_words, spinors};
+use crate::common::{every_width, extents, first_difference, lattice, random_words, relative_distance, spinors};
 
 /// The hop from site order to site order.
 fn hop_in_lanes<R: Vectors>(
@@ -30,7 +31,7 @@ fn hop_in_lanes<R: Vectors>(
     let (stencil, links) = stencil_and_links(operator, lattice, sites);
     let source = spinors(lattice, sites.neighbours(), psi);
     let mut out = Field::zeros(lattice, sites, Spinors::ONE).unwrap();
-    hop(&mut out, &stencil, &links, &source, operator.legs, dagger).unwrap();
+    hop(&mut out, HopTerm { stencil: &stencil, links: &links, source: &source, legs: operator.legs, dagger }).unwrap();
     out.to_site_order()
 }
 
@@ -111,12 +112,9 @@ fn hop_does_not_depend_on_the_number_of_threads() {
     let configuration = Configuration::hot(extents, 3);
     let operator = antiperiodic(&configuration);
     let psi = random_words::<f32>(extents, SPINOR_WORDS, 4, Numbers::Gaussian);
-    for sites in ALL_SITES {
-        let lattice = lattice::<f32>(extents, 32, Checkerboard::RedBlack);
-        let [one, two, five] = in_pools(|| hop_in_lanes(&operator, lattice, &psi, sites, Dagger::No));
-        assert_eq!(first_difference(&one, &two), None);
-        assert_eq!(first_difference(&one, &five), None);
-    }
+    does_not_depend_on_the_number_of_threads(extents, |lattice, sites| {
+        hop_in_lanes(&operator, lattice, &psi, sites, Dagger::No)
+    });
 }
 
 #[test]
@@ -129,7 +127,9 @@ fn hop_refuses_fields_that_do_not_belong_together() {
     let links = |lattice, sites| double::<f32>(&configuration, lattice, sites, DoubledGauge::default()).unwrap();
     let field = |lattice, sites| Field::<f32, Spinors>::zeros(lattice, sites, Spinors::ONE).unwrap();
     let refused = |mut out: Field<f32, Spinors>, links: Field<f32, DoubledGauge>, source: Field<f32, Spinors>| {
-        hop(&mut out, &stencil, &links, &source, LegOrder::DEFAULT, Dagger::No).map_err(|e| e.to_string())
+        let (legs, dagger) = (LegOrder::DEFAULT, Dagger::No);
+        let term = HopTerm { stencil: &stencil, links: &links, source: &source, legs, dagger };
+        hop(&mut out, term).map_err(|e| e.to_string())
     };
     assert_eq!(refused(field(lattice, even), links(lattice, even), field(lattice, odd)), Ok(()));
     let source_of_own_parity = refused(field(lattice, even), links(lattice, even), field(lattice, even));
@@ -143,21 +143,10 @@ fn hop_refuses_fields_that_do_not_belong_together() {
     assert!(refused(field(lattice, even), links(other, even), field(lattice, odd)).is_err());
 }
 
-fn antiperiodic(configuration: &Configuration) -> ScalarWilson<'_> {
-    let boundary = BoundaryPhases::ANTIPERIODIC_IN_TIME;
-    ScalarWilson { configuration, boundary, format: LinkFormat::Full, legs: LegOrder::DEFAULT }
-}
-
 /// The f64 hop of all sites in 64-byte lanes.
 fn hop_of_all(operator: &ScalarWilson, psi: &[Complex<f64>], dagger: Dagger) -> Vec<Complex<f64>> {
     let lattice = lattice::<f64>(operator.configuration.extents(), 64, Checkerboard::RedBlack);
     hop_in_lanes(operator, lattice, psi, Sites::Full, dagger)
-}
-
-/// |a − b| / |b|.
-fn relative_distance(a: &[Complex<f64>], b: &[Complex<f64>]) -> f64 {
-    let difference: Vec<_> = a.iter().zip(b).map(|(a, b)| a - b).collect();
-    (scalar::norm2(scalar::SPINOR_WORDS, &difference) / scalar::norm2(scalar::SPINOR_WORDS, b)).sqrt()
 }
 
 fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {

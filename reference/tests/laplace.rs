@@ -13,9 +13,10 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use crate::common;
-use crate::common::hops::{configuration, is_the_same_at_every_width, stencil_and_links};
-use crate::common::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, any_legs, any_numbers};
-use crate::common::{every_width, extents, first_difference, in_pools, lattice, random_words};
+use crate::common::hops::{antiperiodic, configuration, does_not_depend_on_the_number_of_threads};
+use crate::common::hops::{is_the_same_at_every_width, stencil_and_links};
+use crate::common::{Numbers, any_boundary, any_checkerboard, any_extents, any_legs, any_numbers};
+use crate::common::{every_width, extents, random_words};
 
 /// The hop from site order to site order.
 fn hop_in_lanes<R: Vectors>(
@@ -98,14 +99,9 @@ fn hop_is_bitwise_equal_to_plain_loops_at_every_width() {
 fn hop_does_not_depend_on_the_number_of_threads() {
     let extents = extents("6.4.4.10");
     let configuration = Configuration::hot(extents, 3);
-    let boundary = BoundaryPhases::ANTIPERIODIC_IN_TIME;
-    let operator =
-        ScalarWilson { configuration: &configuration, boundary, format: LinkFormat::Full, legs: LegOrder::DEFAULT };
+    let operator = antiperiodic(&configuration);
     let psi = random_words::<f32>(extents, 3 * ColourVectors::WORDS, 4, Numbers::Gaussian);
-    for sites in ALL_SITES {
-        let lattice = lattice::<f32>(extents, 32, Checkerboard::RedBlack);
-        let [one, two, five] = in_pools(|| hop_in_lanes(&operator, lattice, &psi, 3, sites));
-        assert_eq!(first_difference(&one, &two), None);
-        assert_eq!(first_difference(&one, &five), None);
-    }
+    does_not_depend_on_the_number_of_threads(extents, |lattice, sites| {
+        hop_in_lanes(&operator, lattice, &psi, 3, sites)
+    });
 }

@@ -12,3 +12,4 @@ mod laplace;
 mod layout;
 mod reduce;
 mod scalar;
+mod staggered;

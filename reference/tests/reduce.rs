@@ -22,6 +22,50 @@ use crate::common::{
 };
 use crate::common::{in_pools, lattice, random_words};
 
+/// Sums, each rounded.
+mod rounded {
+    use super::*;
+
+    pub fn norm2<R: Vectors>(x: &FieldData<R>, sum: Sum) -> f64 {
+        reduce::norm2(x, sum).round()[0]
+    }
+
+    pub fn inner_products<R: Vectors>(
+        xs: &[&FieldData<R>],
+        y: &FieldData<R>,
+        sum: Sum,
+    ) -> Result<Vec<Complex<f64>>, FieldError> {
+        Ok(reduce::inner_products(xs, y, sum)?.round_complex())
+    }
+
+    pub fn inner_product<R: Vectors>(x: &FieldData<R>, y: &FieldData<R>, sum: Sum) -> Result<Complex<f64>, FieldError> {
+        Ok(inner_products(&[x], y, sum)?[0])
+    }
+
+    pub fn sum<R: Vectors>(x: &FieldData<R>, sum: Sum) -> Vec<Complex<f64>> {
+        reduce::sum(x, sum).round_complex()
+    }
+
+    pub fn slice_sums<R: Vectors>(x: &FieldData<R>, direction: Direction, sum: Sum) -> Vec<Vec<Complex<f64>>> {
+        let sums = reduce::slice_sums(x, direction, sum).unwrap().round_complex();
+        sums.chunks_exact(x.object().words()).map(<[_]>::to_vec).collect()
+    }
+
+    pub fn axpy_norm<R: Vectors>(a: f64, x: &FieldData<R>, y: &mut FieldData<R>, sum: Sum) -> Result<f64, FieldError> {
+        Ok(blas::axpy_norm(a, x, y, sum)?.round()[0])
+    }
+
+    pub fn axpby_norm<R: Vectors>(
+        a: f64,
+        x: &FieldData<R>,
+        b: f64,
+        y: &mut FieldData<R>,
+        sum: Sum,
+    ) -> Result<f64, FieldError> {
+        Ok(blas::axpby_norm(a, x, b, y, sum)?.round()[0])
+    }
+}
+
 /// Fields of one layout, in site order over the whole lattice.
 struct Case<R, K> {
     kind: K,
@@ -167,7 +211,7 @@ fn assert_same(found: &[Complex<f64>], expected: &[Complex<f64>], what: impl Fn(
 fn norms_equal_plain_loops<R: Vectors, K: SiteObject>(case: &Case<R, K>) {
     let (x, list) = (case.field(0), case.list(0, None));
     for sum in some_sums() {
-        let (found, expected) = (reduce::norm2(&x, sum), plain_norm2(case.kind.words(), &list, sum));
+        let (found, expected) = (rounded::norm2(&x, sum), plain_norm2(case.kind.words(), &list, sum));
         assert!(found.same_bits(expected), "{}, {sum}: {found:e} {expected:e}", case.describe());
     }
 }
@@ -183,9 +227,9 @@ fn tree_sums_of_every_plan_are_bitwise_equal_to_plain_loops() {
     in_every_layout::<f32, _>(ComplexNumber, |case| {
         let (x, list) = (case.field(0), case.list(0, None));
         for plan in every_plan().into_iter().map(Sum::Tree) {
-            let (found, expected) = (reduce::norm2(&x, plan), plain_norm2(1, &list, plan));
+            let (found, expected) = (rounded::norm2(&x, plan), plain_norm2(1, &list, plan));
             assert!(found.same_bits(expected), "{}, {plan}: {found:e} {expected:e}", case.describe());
-            assert_same(&reduce::sum(&x, plan), &plain_sum(1, &list, plan), || format!("{}, {plan}", case.describe()));
+            assert_same(&rounded::sum(&x, plan), &plain_sum(1, &list, plan), || format!("{}, {plan}", case.describe()));
         }
     });
 }
@@ -198,10 +242,10 @@ fn inner_products_equal_plain_loops<R: Vectors, K: SiteObject>(case: &Case<R, K>
         let expected: Vec<_> = lists.iter().map(|x| plain_inner_product(words, x, &lists[y], sum)).collect();
         for count in 0..=fields.len() {
             let xs: Vec<&FieldData<R>> = fields[..count].iter().map(|field| &**field).collect();
-            let found = reduce::inner_products(&xs, &fields[y], sum).unwrap();
+            let found = rounded::inner_products(&xs, &fields[y], sum).unwrap();
             assert_same(&found, &expected[..count], || format!("{}, {count} products, {sum}", case.describe()));
         }
-        let one = reduce::inner_product(&fields[0], &fields[y], sum).unwrap();
+        let one = rounded::inner_product(&fields[0], &fields[y], sum).unwrap();
         assert_same(&[one], &expected[..1], || format!("{}, {sum}", case.describe()));
     }
 }
@@ -216,7 +260,7 @@ fn sums_equal_plain_loops<R: Vectors, K: SiteObject>(case: &Case<R, K>) {
     let (x, list) = (case.field(0), case.list(0, None));
     for sum in some_sums() {
         let expected = plain_sum(case.kind.words(), &list, sum);
-        assert_same(&reduce::sum(&x, sum), &expected, || format!("{}, {sum}", case.describe()));
+        assert_same(&rounded::sum(&x, sum), &expected, || format!("{}, {sum}", case.describe()));
     }
 }
 
@@ -232,7 +276,7 @@ fn slice_sums_equal_plain_loops<R: Vectors, K: SiteObject>(case: &Case<R, K>) {
         let extent = case.lattice.extents()[direction.index()];
         let lists: Vec<_> = (0..extent).map(|slice| case.list(0, Some((direction, slice)))).collect();
         for sum in few_sums() {
-            let found = reduce::slice_sums(&x, direction, sum);
+            let found = rounded::slice_sums(&x, direction, sum);
             assert_eq!(found.len(), extent);
             for (slice, list) in lists.iter().enumerate() {
                 let what = || format!("{}, {direction} = {slice}, {sum}", case.describe());
@@ -254,9 +298,9 @@ fn slice_sums_add_up_to_the_sum<R: Vectors, K: SiteObject>(case: &Case<R, K>) {
     let values = vec![case.values[0].iter().map(|x| Complex::new(whole(x.re), whole(x.im))).collect()];
     let x = Case { values, ..*case }.field(0);
     for sum in few_sums() {
-        let all = reduce::sum(&x, sum);
+        let all = rounded::sum(&x, sum);
         for direction in Direction::ALL {
-            let slices = reduce::slice_sums(&x, direction, sum);
+            let slices = rounded::slice_sums(&x, direction, sum);
             let total: Vec<_> = (0..all.len()).map(|word| slices.iter().map(|slice| slice[word]).sum()).collect();
             assert_same(&total, &all, || format!("{}, {direction}, {sum}", case.describe()));
         }
@@ -290,10 +334,10 @@ fn updates_with_norms_equal_plain_loops<R: Vectors, K: SiteObject>(case: &Case<R
     check(out, None, &axpby);
     for sum in some_sums() {
         let mut out = y.clone();
-        let norm = blas::axpy_norm(a, &x, &mut out, sum).unwrap();
+        let norm = rounded::axpy_norm(a, &x, &mut out, sum).unwrap();
         check(out, Some((norm, sum)), &axpy);
         let mut out = y.clone();
-        let norm = blas::axpby_norm(a, &x, b, &mut out, sum).unwrap();
+        let norm = rounded::axpby_norm(a, &x, b, &mut out, sum).unwrap();
         check(out, Some((norm, sum)), &axpby);
     }
 }
@@ -353,10 +397,10 @@ fn spinors<R: Real>(lattice: Lattice, sites: Sites, seed: u64) -> Field<R, Spino
 /// The bits of every kind of reduction.
 fn all_reductions(x: &Field<f32, Spinors>, y: &Field<f32, Spinors>, sum: Sum) -> Vec<u64> {
     let mut z = y.clone();
-    let norms = [reduce::norm2(x, sum), blas::axpy_norm(0.3, x, &mut z, sum).unwrap()];
-    let mut numbers = vec![reduce::inner_product(x, y, sum).unwrap()];
-    numbers.extend(reduce::sum(x, sum));
-    numbers.extend(reduce::slice_sums(x, Direction::T, sum).concat());
+    let norms = [rounded::norm2(x, sum), rounded::axpy_norm(0.3, x, &mut z, sum).unwrap()];
+    let mut numbers = vec![rounded::inner_product(x, y, sum).unwrap()];
+    numbers.extend(rounded::sum(x, sum));
+    numbers.extend(rounded::slice_sums(x, Direction::T, sum).concat());
     norms.into_iter().chain(numbers.into_iter().flat_map(|z| [z.re, z.im])).map(f64::to_bits).collect()
 }
 
@@ -428,12 +472,12 @@ fn tree_sums_of_fields_follow_the_order_written_out() {
         let values: Vec<_> = terms.iter().map(|&x| Complex::new(x, 2.0 * x)).collect();
         let x = Field::from_site_order(lattice, Sites::Full, ComplexNumber, &values).unwrap();
         let expected = Complex::new(expected, 2.0 * expected);
-        assert_eq!(reduce::sum(&x, Sum::Tree(plan)), [expected], "{plan}: {terms:?}");
-        assert_eq!(reduce::slice_sums(&x, Direction::Y, Sum::Tree(plan)), [[expected]], "{plan}: {terms:?}");
+        assert_eq!(rounded::sum(&x, Sum::Tree(plan)), [expected], "{plan}: {terms:?}");
+        assert_eq!(rounded::slice_sums(&x, Direction::Y, Sum::Tree(plan)), [[expected]], "{plan}: {terms:?}");
         // ⟨1, x⟩ has the same terms.
         let one = vec![Complex::new(1.0, 0.0); terms.len()];
         let one = Field::from_site_order(lattice, Sites::Full, ComplexNumber, &one).unwrap();
-        assert_eq!(reduce::inner_product(&one, &x, Sum::Tree(plan)), Ok(expected), "{plan}: {terms:?}");
+        assert_eq!(rounded::inner_product(&one, &x, Sum::Tree(plan)), Ok(expected), "{plan}: {terms:?}");
     }
 }
 
@@ -442,7 +486,8 @@ fn tree_sums_of_negative_zeros_are_plus_zero_and_exact_ones_minus_zero() {
     let lattice = lattice::<f32>(extents("2.2.2.2"), 8, Checkerboard::RedBlack);
     let values = vec![Complex::new(-0.0f32, 0.0); 16];
     let x = Field::from_site_order(lattice, Sites::Full, ComplexNumber, &values).unwrap();
-    let bits = |sum| [reduce::sum(&x, sum)[0].re, reduce::slice_sums(&x, Direction::Z, sum)[1][0].re].map(f64::to_bits);
+    let bits =
+        |sum| [rounded::sum(&x, sum)[0].re, rounded::slice_sums(&x, Direction::Z, sum)[1][0].re].map(f64::to_bits);
     assert_eq!(bits(Sum::Exact), [(-0.0f64).to_bits(); 2]);
     assert_eq!(bits(Sum::Tree(TreePlan::new(4, 2).unwrap())), [0; 2]);
 }
@@ -455,11 +500,11 @@ fn sums_over_ones_count_them() {
     let field = |value| Field::from_site_order(lattice, Sites::Full, Spinors::ONE, &vec![value; words]).unwrap();
     let (x, y) = (field(Complex::new(1.0f32, 2.0)), field(Complex::new(3.0, -1.0)));
     for sum in some_sums() {
-        assert_eq!(reduce::norm2(&x, sum), 5.0 * 192.0);
+        assert_eq!(rounded::norm2(&x, sum), 5.0 * 192.0);
         // conj(1 + 2i) (3 − i) = 1 − 7i.
-        assert_eq!(reduce::inner_product(&x, &y, sum), Ok(Complex::new(192.0, -7.0 * 192.0)));
-        assert_eq!(reduce::sum(&x, sum), [Complex::new(16.0, 32.0); 12]);
-        assert_eq!(reduce::slice_sums(&x, Direction::X, sum), [[Complex::new(8.0, 16.0); 12]; 2]);
+        assert_eq!(rounded::inner_product(&x, &y, sum), Ok(Complex::new(192.0, -7.0 * 192.0)));
+        assert_eq!(rounded::sum(&x, sum), [Complex::new(16.0, 32.0); 12]);
+        assert_eq!(rounded::slice_sums(&x, Direction::X, sum), [[Complex::new(8.0, 16.0); 12]; 2]);
     }
 }
 
@@ -472,8 +517,8 @@ fn norms_are_exact_where_doubles_added_in_turn_are_not() {
         spinor[0].re = if site == 0 { (1u64 << 27) as f64 } else { 1.0 };
     }
     let x = Field::from_site_order(lattice, Sites::Full, Spinors::ONE, &values).unwrap();
-    assert_eq!(reduce::norm2(&x, Sum::Exact), ((1u64 << 54) + 16) as f64);
-    assert_eq!(reduce::norm2(&x, Sum::Tree(TreePlan::new(1, 1).unwrap())), (1u64 << 54) as f64);
+    assert_eq!(rounded::norm2(&x, Sum::Exact), ((1u64 << 54) + 16) as f64);
+    assert_eq!(rounded::norm2(&x, Sum::Tree(TreePlan::new(1, 1).unwrap())), (1u64 << 54) as f64);
 }
 
 #[test]
@@ -483,7 +528,7 @@ fn infinities_and_nan_reach_the_sum_from_any_lane() {
     let mut values = random_words::<f32>(extents, Spinors::WORDS, 3, Numbers::Gaussian);
     for sum in some_sums() {
         let norm = |values: &[_]| {
-            reduce::norm2(&Field::from_site_order(lattice, Sites::Full, Spinors::ONE, values).unwrap(), sum)
+            rounded::norm2(&Field::from_site_order(lattice, Sites::Full, Spinors::ONE, values).unwrap(), sum)
         };
         for word in 0..values.len() {
             let before = values[word];
@@ -504,7 +549,7 @@ fn fields_that_do_not_match_are_refused_by_every_reduction_of_two() {
     let [full, even, odd] = ALL_SITES.map(|sites| field(lattice, sites, 3));
     let (wider, longer) = (field(other, Sites::Full, 3), field(lattice, Sites::Full, 4));
     assert_eq!(
-        reduce::inner_product(&even, &odd, Sum::Exact).unwrap_err().to_string(),
+        rounded::inner_product(&even, &odd, Sum::Exact).unwrap_err().to_string(),
         "inner product: f32 colour vector field on 4.4.4.4, even sites, 16-byte lanes cut 1.1.1.2 does not match \
          f32 colour vector field on 4.4.4.4, odd sites, 16-byte lanes cut 1.1.1.2"
     );
@@ -512,10 +557,10 @@ fn fields_that_do_not_match_are_refused_by_every_reduction_of_two() {
         |what: &str, error: FieldError| assert!(matches!(error, FieldError::Mismatch { what: w, .. } if w == what));
     for (x, y) in [(&full, &even), (&even, &odd), (&full, &wider), (&full, &longer)] {
         for sum in some_sums() {
-            refused("inner product", reduce::inner_product(x, y, sum).unwrap_err());
-            refused("inner product", reduce::inner_products(&[y, y, x], y, sum).unwrap_err());
-            assert!(matches!(blas::axpy_norm(2.0, x, &mut y.clone(), sum), Err(FieldError::Mismatch { .. })));
-            assert!(matches!(blas::axpby_norm(2.0, x, 3.0, &mut y.clone(), sum), Err(FieldError::Mismatch { .. })));
+            refused("inner product", rounded::inner_product(x, y, sum).unwrap_err());
+            refused("inner product", rounded::inner_products(&[y, y, x], y, sum).unwrap_err());
+            assert!(matches!(rounded::axpy_norm(2.0, x, &mut y.clone(), sum), Err(FieldError::Mismatch { .. })));
+            assert!(matches!(rounded::axpby_norm(2.0, x, 3.0, &mut y.clone(), sum), Err(FieldError::Mismatch { .. })));
         }
     }
 }

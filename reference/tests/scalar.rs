@@ -2,27 +2,17 @@
 
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, LegOrder, Parity, Sites, gather};
+use lanefield_reference::layout::{Extents, Parity, Sites, gather};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use lanefield_reference::scalar::{self, SPINOR_WORDS, ScalarWilson, Stop};
 use num_complex::Complex;
 
 use crate::common;
-use crate::common::{Numbers, extents, random_words};
-
-fn operator(configuration: &Configuration) -> ScalarWilson<'_> {
-    let boundary = BoundaryPhases::ANTIPERIODIC_IN_TIME;
-    ScalarWilson { configuration, boundary, format: LinkFormat::Full, legs: LegOrder::DEFAULT }
-}
+use crate::common::hops::antiperiodic;
+use crate::common::{Numbers, extents, random_words, relative_distance};
 
 fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
     random_words(extents, SPINOR_WORDS, seed, Numbers::Gaussian)
-}
-
-/// |a − b| / |b|.
-fn relative_distance(a: &[Complex<f64>], b: &[Complex<f64>]) -> f64 {
-    let difference: Vec<_> = a.iter().zip(b).map(|(a, b)| a - b).collect();
-    (scalar::norm2(scalar::SPINOR_WORDS, &difference) / scalar::norm2(scalar::SPINOR_WORDS, b)).sqrt()
 }
 
 #[test]
@@ -30,7 +20,7 @@ fn hop_of_a_point_reaches_its_eight_neighbours() {
     // On unit links, a source of spin 0 at x gives −½ (1 ∓ γ_μ) e0 at x ∓ μ: at x − μ the forward leg looks at x.
     let lattice = extents("4.4.4.4");
     let configuration = Configuration::unit(lattice);
-    let operator = ScalarWilson { boundary: BoundaryPhases::PERIODIC, ..operator(&configuration) };
+    let operator = ScalarWilson { boundary: BoundaryPhases::PERIODIC, ..antiperiodic(&configuration) };
     let centre = [1, 2, 1, 2];
     let mut psi = vec![Complex::new(0.0f32, 0.0); SPINOR_WORDS * lattice.volume()];
     psi[SPINOR_WORDS * lattice.site(centre)] = Complex::new(1.0, 0.0);
@@ -59,7 +49,7 @@ fn a_step_across_an_antiperiodic_boundary_changes_the_sign() {
     let psi: Vec<Complex<f64>> = (0..SPINOR_WORDS).map(|k| Complex::new(k as f64, 1.0)).collect();
     for (boundary, factor) in [("1,1,1,1", -4.0), ("1,1,1,-1", -2.0), ("-1,1,1,-1", 0.0), ("-1,-1,-1,-1", 4.0)] {
         for format in LinkFormat::ALL {
-            let operator = ScalarWilson { boundary: boundary.parse().unwrap(), format, ..operator(&configuration) };
+            let operator = ScalarWilson { boundary: boundary.parse().unwrap(), format, ..antiperiodic(&configuration) };
             for dagger in Dagger::BOTH {
                 let expected: Vec<_> = psi.iter().map(|w| w * factor).collect();
                 assert_eq!(operator.hop(&psi, Sites::Full, dagger), expected, "{boundary}");
@@ -73,7 +63,7 @@ fn a_constant_field_of_free_fermions_has_the_mass_as_eigenvalue() {
     // On unit periodic links D is −4 on constants, so M = 4 + mass − 4. All is exact for mass 0.25.
     let lattice = extents("2.3.1.4");
     let configuration = Configuration::unit(lattice);
-    let operator = ScalarWilson { boundary: BoundaryPhases::PERIODIC, ..operator(&configuration) };
+    let operator = ScalarWilson { boundary: BoundaryPhases::PERIODIC, ..antiperiodic(&configuration) };
     let psi = vec![Complex::new(1.0f32, -2.0); SPINOR_WORDS * lattice.volume()];
     for dagger in Dagger::BOTH {
         assert_eq!(operator.m(&psi, 0.25, dagger), vec![Complex::new(0.25, -0.5); psi.len()]);
@@ -85,7 +75,7 @@ fn schur_complement_is_the_odd_part_of_the_operator_where_the_even_part_is_elimi
     // With ψ_e = −Mee⁻¹ Meo ψ_o, (M ψ)_e = 0 and (M ψ)_o = Mpc ψ_o.
     let lattice = extents("4.2.2.4");
     let (mass, configuration) = (0.1, Configuration::hot(lattice, 1));
-    let operator = operator(&configuration);
+    let operator = antiperiodic(&configuration);
     let odd = Sites::Parity(Parity::Odd);
     for dagger in Dagger::BOTH {
         let psi_odd = common::masked(lattice, odd, SPINOR_WORDS, &gaussian(lattice, 2));
@@ -104,7 +94,7 @@ fn schur_complement_is_the_odd_part_of_the_operator_where_the_even_part_is_elimi
 fn both_solvers_invert_the_operator() {
     let lattice = extents("2.4.2.4");
     let (mass, configuration) = (0.2, Configuration::hot(lattice, 3));
-    let operator = operator(&configuration);
+    let operator = antiperiodic(&configuration);
     let eta = gaussian(lattice, 4);
     let stop = Stop { tolerance: 1e-12, max_iterations: 1000 };
     for solution in [operator.solve(&eta, mass, stop), operator.solve_even_odd(&eta, mass, stop)] {

@@ -1,24 +1,26 @@
 //! The staggered hop in wide lanes: the same bits as plain loops over coordinates (`scalar/staggered.rs`), whatever the lattice, the lane
 //! width, the colour vectors a site and the number of threads; and the identities that make it the staggered hop.
 
-mod common;
-
-use common::gauge::GaugeTransformation;
-use common::hops::{configuration, is_the_same_at_every_width, stencil_and_links};
-use common::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, any_legs, any_numbers};
-use common::{every_width, extents, first_difference, in_pools, lattice, random_words};
 use lanefield_reference::field::{ColourVectors, Field, FieldError};
 use lanefield_reference::gauge::Configuration;
+use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::staggered::staggered_hop;
 use lanefield_reference::layout::{Checkerboard, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LegOrder};
 use lanefield_reference::layout::{Parity, Sites, StaggeredPhases, Stencil};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
+use lanefield_reference::real::Precision;
 use lanefield_reference::scalar::{self, ScalarWilson};
-use lanefield_reference::sixteen::Sixteen;
 use num_complex::Complex;
 use proptest::prelude::*;
 use proptest::sample::select;
+
+use crate::common;
+use crate::common::gauge::GaugeTransformation;
+use crate::common::hops::{antiperiodic, configuration, does_not_depend_on_the_number_of_threads};
+use crate::common::hops::{is_the_same_at_every_width, stencil_and_links};
+use crate::common::{ALL_SITES, Numbers, any_boundary, any_checkerboard, any_extents, any_legs, any_numbers};
+use crate::common::{every_width, extents, first_difference, lattice, random_words, relative_distance};
 
 const COLOURS: usize = ColourVectors::WORDS;
 
@@ -59,13 +61,6 @@ fn hop_is_the_same_at_every_width<R: Vectors>(
     })
 }
 
-#[derive(Clone, Copy, Debug)]
-enum Precision {
-    F32,
-    F64,
-    Sixteen,
-}
-
 proptest! {
     #![proptest_config(common::cases(150))]
 
@@ -79,7 +74,7 @@ proptest! {
         boundary in any_boundary(),
         format in select(LinkFormat::ALL.to_vec()),
         legs in prop_oneof![Just(LegOrder::DEFAULT), any_legs()],
-        precision in select(vec![Precision::F32, Precision::F64, Precision::Sixteen]),
+        precision in select(Precision::ALL.to_vec()),
     ) {
         fn check<R: Vectors>(
             operator: &ScalarWilson, checkerboard: Checkerboard, vectors: usize, seed: u64, numbers: Numbers,
@@ -93,7 +88,7 @@ proptest! {
         match precision {
             Precision::F32 => check::<f32>(&operator, checkerboard, vectors, seed, numbers)?,
             Precision::F64 => check::<f64>(&operator, checkerboard, vectors, seed, numbers)?,
-            Precision::Sixteen => check::<Sixteen>(&operator, checkerboard, vectors, seed, numbers)?,
+            Precision::Half => check::<Half>(&operator, checkerboard, vectors, seed, numbers)?,
         }
     }
 }
@@ -111,7 +106,7 @@ fn is_bitwise_equal_to_plain_loops(text: &str, checkerboard: Checkerboard, vecto
             let operator = ScalarWilson { configuration: &configuration, boundary, format, legs: LegOrder::DEFAULT };
             check::<f32>(&operator, checkerboard, vectors);
             check::<f64>(&operator, checkerboard, vectors);
-            check::<Sixteen>(&operator, checkerboard, vectors);
+            check::<Half>(&operator, checkerboard, vectors);
         }
     }
 }
@@ -162,12 +157,9 @@ fn hop_does_not_depend_on_the_number_of_threads() {
     let configuration = Configuration::hot(extents, 3);
     let operator = antiperiodic(&configuration);
     let psi = random_words::<f32>(extents, 3 * COLOURS, 4, Numbers::Gaussian);
-    for sites in ALL_SITES {
-        let lattice = lattice::<f32>(extents, 32, Checkerboard::RedBlack);
-        let [one, two, five] = in_pools(|| hop_in_lanes(&operator, lattice, &psi, 3, sites));
-        assert_eq!(first_difference(&one, &two), None);
-        assert_eq!(first_difference(&one, &five), None);
-    }
+    does_not_depend_on_the_number_of_threads(extents, |lattice, sites| {
+        hop_in_lanes(&operator, lattice, &psi, 3, sites)
+    });
 }
 
 #[test]
@@ -205,7 +197,7 @@ fn leg_order_and_link_format_change_bits() {
     ] {
         let other = hop_of_all(&operator, &psi);
         assert!(first_difference(&other, &expected).is_some());
-        assert!(distance(&other, &expected) < 1e-14);
+        assert!(relative_distance(&other, &expected) < 1e-14);
     }
 }
 
@@ -253,11 +245,6 @@ fn hop_refuses_fields_that_do_not_belong_together() {
     );
 }
 
-fn antiperiodic(configuration: &Configuration) -> ScalarWilson<'_> {
-    let boundary = BoundaryPhases::ANTIPERIODIC_IN_TIME;
-    ScalarWilson { configuration, boundary, format: LinkFormat::Full, legs: LegOrder::DEFAULT }
-}
-
 /// The f64 hop of one colour vector at all sites, in the widest lanes.
 fn hop_of_all(operator: &ScalarWilson, psi: &[Complex<f64>]) -> Vec<Complex<f64>> {
     let extents = operator.configuration.extents();
@@ -267,12 +254,6 @@ fn hop_of_all(operator: &ScalarWilson, psi: &[Complex<f64>]) -> Vec<Complex<f64>
 
 fn gaussian(extents: Extents, seed: u64) -> Vec<Complex<f64>> {
     random_words(extents, COLOURS, seed, Numbers::Gaussian)
-}
-
-/// |a − b| / |b|.
-fn distance(a: &[Complex<f64>], b: &[Complex<f64>]) -> f64 {
-    let difference: Vec<_> = a.iter().zip(b).map(|(a, b)| a - b).collect();
-    (scalar::norm2(COLOURS, &difference) / scalar::norm2(COLOURS, b)).sqrt()
 }
 
 #[test]
@@ -334,7 +315,7 @@ fn hop_is_gauge_covariant() {
     for format in LinkFormat::ALL {
         let covariant = g.of_field(COLOURS, &hop_of_all(&ScalarWilson { format, ..antiperiodic(&before) }, &psi));
         let found = hop_of_all(&ScalarWilson { format, ..antiperiodic(&after) }, &g.of_field(COLOURS, &psi));
-        assert!(distance(&found, &covariant) < 1e-14);
+        assert!(relative_distance(&found, &covariant) < 1e-14);
     }
 }
 

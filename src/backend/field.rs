@@ -4,9 +4,9 @@ use std::any::Any;
 use std::marker::PhantomData;
 
 use lanefield_reference::field::{FieldData, FieldShape, SiteObject};
+use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Lattice, Sites};
-use lanefield_reference::sixteen::Sixteen;
 
 use super::{BackendError, Memory};
 
@@ -116,7 +116,7 @@ pub enum HostField {
     /// In f64.
     F64(FieldData<f64>),
     /// In half precision.
-    Half(FieldData<Sixteen>),
+    Half(FieldData<Half>),
 }
 
 impl HostField {
@@ -133,7 +133,7 @@ impl HostField {
         if let Some(field) = of::<R, f64>(&mut field) {
             return Self::F64(field);
         }
-        match of::<R, Sixteen>(&mut field) {
+        match of::<R, Half>(&mut field) {
             Some(field) => Self::Half(field),
             None => unreachable!("there are three precisions"),
         }

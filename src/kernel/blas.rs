@@ -1,23 +1,16 @@
 //! Vector operations (`docs/arithmetic.md` §7), alone and with the norm of their result (§8).
 
-use lanefield_reference::field::{FieldError, SiteObject};
-use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::field::SiteObject;
 use lanefield_reference::kernels::reduce::{PartialSums, Sum};
 use lanefield_reference::kernels::{Vectors, blas};
-use lanefield_reference::real::Precision;
 use lanefield_reference::scalar;
 use num_complex::Complex;
 
 use super::Argument::{self, Again, Complex as ComplexScalar, Elements, Field, PartWords, Scalar};
 use super::plain::{list, put};
 use super::reduce::plain_norm2;
-use super::{
-    Arguments, At, BuildOption, Ceiling, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks, Shape, Value,
-    Work,
-};
-use super::{read, update, write};
+use super::{Arguments, At, BuildOption, Geometry, Holds, Kernel, USUAL, Value, moved, read, update, write};
 use crate::backend::{BackendError, FieldOn, Launch, Reduce};
-use crate::in_precision;
 
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] =
@@ -27,44 +20,17 @@ const OUT: Argument = Field(write("out", Holds::Any, At::Target));
 const X: Argument = Field(read("x", Holds::Any, At::Target));
 const Y: Argument = Field(update("y", Holds::Any));
 
-const BASE: Kernel = Kernel {
-    name: "",
-    family: "blas",
-    computes: "",
-    dagger: Dagger::No,
-    arguments: &[],
-    options: &[BuildOption::Sums],
-    geometry: Geometry::Elements,
-    precisions: &Precision::ALL,
-    tuned_as: None,
-    usual_parts: 1,
-    work: |shape| moved(shape, 0),
-    ceiling: Ceiling::Copy,
-    cpu: HostFunction::None,
-    plain: HostFunction::None,
-};
-
-/// `flops`: operations on a real component.
-pub(super) fn moved(shape: &Shape, flops: u64) -> Work {
-    Work { flops: flops * shape.components(), bytes: shape.field_bytes() }
-}
+const BASE: Kernel = Kernel { family: "blas", options: &[BuildOption::Sums], ..USUAL };
 
 /// out = x.
 pub static COPY: Kernel = Kernel {
     name: "copy",
     computes: "out = x",
     arguments: &[OUT, X, Elements, PartWords],
-    cpu: HostFunction::Launch(|call| {
-        in_precision!(call.shape().precision(), R => {
-            let out = call.data_mut::<R>("out")?;
-            blas::copy(out, call.data::<R>("x")?)
-        })
-    }),
-    plain: HostFunction::Launch(|call, _| {
-        in_precision!(call.shape().precision(), R => {
-            let x = list(call.data::<R>("x")?);
-            put(call.data_mut::<R>("out")?, &x)
-        })
+    cpu: launch!(R, |call| blas::copy::<R>(call.data_mut("out")?, call.data("x")?)),
+    plain: launch!(R, |call, _| {
+        let x = list(call.data::<R>("x")?);
+        put(call.data_mut::<R>("out")?, &x)
     }),
     ..BASE
 };
@@ -75,17 +41,10 @@ pub static SCALE: Kernel = Kernel {
     computes: "out = a·x",
     arguments: &[OUT, Scalar("a"), X, Elements, PartWords],
     work: |shape| moved(shape, 1),
-    cpu: HostFunction::Launch(|call| {
-        in_precision!(call.shape().precision(), R => {
-            let out = call.data_mut::<R>("out")?;
-            blas::scale(out, call.scalar("a"), call.data::<R>("x")?)
-        })
-    }),
-    plain: HostFunction::Launch(|call, _| {
-        in_precision!(call.shape().precision(), R => {
-            let result = scalar::scale(call.scalar("a"), &list(call.data::<R>("x")?));
-            put(call.data_mut::<R>("out")?, &result)
-        })
+    cpu: launch!(R, |call| blas::scale::<R>(call.data_mut("out")?, call.scalar("a"), call.data("x")?)),
+    plain: launch!(R, |call, _| {
+        let result = scalar::scale(call.scalar("a"), &list(call.data::<R>("x")?));
+        put(call.data_mut::<R>("out")?, &result)
     }),
     ..BASE
 };
@@ -96,19 +55,12 @@ pub static AXPY: Kernel = Kernel {
     computes: "y ← a·x + y",
     arguments: &[Y, Scalar("a"), X, Again("y"), Elements, PartWords],
     work: |shape| moved(shape, 2),
-    cpu: HostFunction::Launch(|call| {
-        in_precision!(call.shape().precision(), R => {
-            let y = call.data_mut::<R>("y")?;
-            blas::axpy(call.scalar("a"), call.data::<R>("x")?, y)
-        })
-    }),
-    plain: HostFunction::Launch(|call, _| {
-        in_precision!(call.shape().precision(), R => {
-            let y = call.data_mut::<R>("y")?;
-            let mut result = list(y);
-            scalar::axpy(call.scalar("a"), &list(call.data::<R>("x")?), &mut result);
-            put(y, &result)
-        })
+    cpu: launch!(R, |call| blas::axpy::<R>(call.scalar("a"), call.data("x")?, call.data_mut("y")?)),
+    plain: launch!(R, |call, _| {
+        let y = call.data_mut::<R>("y")?;
+        let mut result = list(y);
+        scalar::axpy(call.scalar("a"), &list(call.data::<R>("x")?), &mut result);
+        put(y, &result)
     }),
     ..BASE
 };
@@ -120,20 +72,13 @@ pub static AXPY_NORM: Kernel = Kernel {
     arguments: &[Y, Scalar("a"), X, Again("y"), Elements, PartWords],
     geometry: Geometry::SumOfSites,
     work: |shape| moved(shape, 4),
-    cpu: HostFunction::Reduce(|call, sum| {
-        in_precision!(call.shape().precision(), R => {
-            let y = call.data_mut::<R>("y")?;
-            blas::axpy_norm_sums(call.scalar("a"), call.data::<R>("x")?, y, sum)
-        })
-    }),
-    plain: HostFunction::Reduce(|call, sum| {
-        in_precision!(call.shape().precision(), R => {
-            let y = call.data_mut::<R>("y")?;
-            let mut result = list(y);
-            scalar::axpy(call.scalar("a"), &list(call.data::<R>("x")?), &mut result);
-            put(y, &result)?;
-            Ok(vec![plain_norm2(y, sum)])
-        })
+    cpu: reduce!(R, |call, sum| blas::axpy_norm::<R>(call.scalar("a"), call.data("x")?, call.data_mut("y")?, sum)),
+    plain: reduce!(R, |call, sum| {
+        let y = call.data_mut::<R>("y")?;
+        let mut result = list(y);
+        scalar::axpy(call.scalar("a"), &list(call.data::<R>("x")?), &mut result);
+        put(y, &result)?;
+        Ok(vec![plain_norm2(y, sum)])
     }),
     ..BASE
 };
@@ -145,20 +90,19 @@ pub static AXPBY_NORM: Kernel = Kernel {
     arguments: &[Y, Scalar("a"), X, Scalar("b"), Again("y"), Elements, PartWords],
     geometry: Geometry::SumOfSites,
     work: |shape| moved(shape, 5),
-    cpu: HostFunction::Reduce(|call, sum| {
-        in_precision!(call.shape().precision(), R => {
-            let y = call.data_mut::<R>("y")?;
-            blas::axpby_norm_sums(call.scalar("a"), call.data::<R>("x")?, call.scalar("b"), y, sum)
-        })
-    }),
-    plain: HostFunction::Reduce(|call, sum| {
-        in_precision!(call.shape().precision(), R => {
-            let y = call.data_mut::<R>("y")?;
-            let mut result = list(y);
-            scalar::axpby(call.scalar("a"), &list(call.data::<R>("x")?), call.scalar("b"), &mut result);
-            put(y, &result)?;
-            Ok(vec![plain_norm2(y, sum)])
-        })
+    cpu: reduce!(R, |call, sum| blas::axpby_norm::<R>(
+        call.scalar("a"),
+        call.data("x")?,
+        call.scalar("b"),
+        call.data_mut("y")?,
+        sum
+    )),
+    plain: reduce!(R, |call, sum| {
+        let y = call.data_mut::<R>("y")?;
+        let mut result = list(y);
+        scalar::axpby(call.scalar("a"), &list(call.data::<R>("x")?), call.scalar("b"), &mut result);
+        put(y, &result)?;
+        Ok(vec![plain_norm2(y, sum)])
     }),
     ..BASE
 };
@@ -169,18 +113,11 @@ pub static COMPLEX_AXPY: Kernel = Kernel {
     computes: "y ← a·x + y, a complex",
     arguments: &[Y, ComplexScalar("a"), X, Again("y"), Elements, PartWords],
     work: |shape| moved(shape, 4),
-    cpu: HostFunction::Launch(|call| {
-        in_precision!(call.shape().precision(), R => {
-            let y = call.data_mut::<R>("y")?;
-            blas::complex_axpy(call.complex("a"), call.data::<R>("x")?, y)
-        })
-    }),
-    plain: HostFunction::Launch(|call, _| {
-        in_precision!(call.shape().precision(), R => {
-            let y = call.data_mut::<R>("y")?;
-            let result = scalar::complex_axpy(call.complex("a"), &list(call.data::<R>("x")?), &list(y));
-            put(y, &result)
-        })
+    cpu: launch!(R, |call| blas::complex_axpy::<R>(call.complex("a"), call.data("x")?, call.data_mut("y")?)),
+    plain: launch!(R, |call, _| {
+        let y = call.data_mut::<R>("y")?;
+        let result = scalar::complex_axpy(call.complex("a"), &list(call.data::<R>("x")?), &list(y));
+        put(y, &result)
     }),
     ..BASE
 };
@@ -191,18 +128,11 @@ pub static COMPLEX_XPAY: Kernel = Kernel {
     computes: "y ← b·y + x, b complex",
     arguments: &[Y, ComplexScalar("b"), Again("y"), X, Elements, PartWords],
     work: |shape| moved(shape, 4),
-    cpu: HostFunction::Launch(|call| {
-        in_precision!(call.shape().precision(), R => {
-            let y = call.data_mut::<R>("y")?;
-            blas::complex_xpay(call.data::<R>("x")?, call.complex("b"), y)
-        })
-    }),
-    plain: HostFunction::Launch(|call, _| {
-        in_precision!(call.shape().precision(), R => {
-            let y = call.data_mut::<R>("y")?;
-            let result = scalar::complex_axpy(call.complex("b"), &list(y), &list(call.data::<R>("x")?));
-            put(y, &result)
-        })
+    cpu: launch!(R, |call| blas::complex_xpay::<R>(call.data("x")?, call.complex("b"), call.data_mut("y")?)),
+    plain: launch!(R, |call, _| {
+        let y = call.data_mut::<R>("y")?;
+        let result = scalar::complex_axpy(call.complex("b"), &list(y), &list(call.data::<R>("x")?));
+        put(y, &result)
     }),
     ..BASE
 };
@@ -221,27 +151,19 @@ pub static CG_UPDATE: Kernel = Kernel {
         PartWords,
     ],
     work: |shape| moved(shape, 4),
-    cpu: HostFunction::Launch(cpu_of_cg_update),
-    plain: HostFunction::Launch(plain_of_cg_update),
-    ..BASE
-};
-
-fn cpu_of_cg_update(call: &mut HostCall<'_>) -> Result<(), FieldError> {
-    in_precision!(call.shape().precision(), R => {
+    cpu: launch!(R, |call| {
         let (psi, p) = (call.data_mut::<R>("psi")?, call.data_mut::<R>("p")?);
         blas::cg_update(psi, p, call.data::<R>("r")?, call.scalar("a"), call.scalar("b"))
-    })
-}
-
-fn plain_of_cg_update(call: &mut HostCall<'_>, _: &PlainLinks<'_>) -> Result<(), FieldError> {
-    in_precision!(call.shape().precision(), R => {
+    }),
+    plain: launch!(R, |call, _| {
         let (psi, p) = (call.data_mut::<R>("psi")?, call.data_mut::<R>("p")?);
         let (mut new_psi, mut new_p) = (list(psi), list(p));
         scalar::cg_update(&mut new_psi, &mut new_p, &list(call.data::<R>("r")?), call.scalar("a"), call.scalar("b"));
         put(psi, &new_psi)?;
         put(p, &new_p)
-    })
-}
+    }),
+    ..BASE
+};
 
 /// Vector operations, on any backend.
 pub trait BlasKernels: Launch {
@@ -340,8 +262,6 @@ pub trait BlasKernels: Launch {
         Ok(one(&self.reduce(arguments.call()?, sum)?))
     }
 }
-
-impl<B: Launch + ?Sized> BlasKernels for B {}
 
 /// The only sum.
 pub(super) fn one(sums: &PartialSums) -> f64 {

@@ -4,6 +4,7 @@
 use lanefield_reference::field::{DoubledGauge, FieldShape, Object};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::domain_wall::{Form, InverseForm, MobiusCoefficients, SMatrix};
+use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::layout::{Direction, Lattice, LegOrder, Sites, Stencil};
 use lanefield_reference::links::{double, raw};
@@ -13,6 +14,7 @@ use num_complex::Complex;
 use super::test_data::{Numbers, TestData};
 use super::{
     Access, Argument, Arguments, FieldRole, Holds, HostFunction, Kernel, MatrixFacts, PlainLinks, Shape, Value,
+    dagger_if,
 };
 use crate::backend::{AnyField, Backend, BackendError, Cpu, HostField, Memory};
 use crate::in_precision;
@@ -157,47 +159,36 @@ impl Case {
     pub fn shape_of(kernel: &'static Kernel, options: &CaseOptions<'_>) -> Shape {
         let CaseOptions { lattice, sites, precision, parts, links, rhs_parts, .. } = *options;
         let mut shape = Shape::usual(kernel, (lattice, sites), precision, links, parts);
-        if let Some(object) = options.object {
-            // Only where the target may be anything.
-            if kernel.fields().any(|role| role.name == kernel.target() && role.holds == Holds::Any) {
-                shape.target.object = object;
-                let any = kernel
-                    .fields()
-                    .filter(|role| matches!(role.holds, Holds::Any | Holds::AnyNumber | Holds::Converted));
-                for role in any {
-                    for field in shape.fields.iter_mut().filter(|field| field.name == role.name) {
-                        field.shape.object = object;
-                    }
-                }
-            }
-        }
         shape.legs = options.legs;
         shape.direction = options.direction;
         shape.listed = options.listed;
         shape.rhs_parts = rhs_parts;
         if let Some(MatrixFacts { ls, dagger, .. }) = &mut shape.matrix {
             *ls = options.ls.unwrap_or(parts);
-            *dagger = crate::backend::specification::dagger_if(options.matrix_dagger);
+            *dagger = dagger_if(options.matrix_dagger);
         }
+        // Only where the target may be anything.
+        let takes_any = kernel.fields().any(|role| role.name == kernel.target() && role.holds == Holds::Any);
+        let object = options.object.filter(|_| takes_any);
         // Of several right-hand sides every second is taken, and put back.
         let listed = kernel.arguments.iter().find_map(|argument| match *argument {
             Argument::Indices { of, .. } => Some(of),
             _ => None,
         });
-        if let Some(name) = listed {
-            let some = taken(options).len() * rhs_parts;
-            let fewer = |object: Object| object.with_parts(some).unwrap_or(object);
-            for field in shape.fields.iter_mut().filter(|field| field.name == name) {
-                field.shape.object = fewer(field.shape.object);
+        let object_of = |name: &str, holds: Holds, usual: Object| {
+            let any = matches!(holds, Holds::Any | Holds::AnyNumber | Holds::Converted);
+            let object = object.filter(|_| any).unwrap_or(usual);
+            match listed == Some(name) {
+                true => object.with_parts(taken(options).len() * rhs_parts).unwrap_or(object),
+                false => object,
             }
-            if name == kernel.target() {
-                shape.target.object = fewer(shape.target.object);
-            }
-        }
-        if let Some(from) = options.from {
-            let in_scalar = lattice.in_scalar(from.scalar()).unwrap_or(lattice);
-            for role in kernel.fields().filter(|role| role.holds == Holds::Converted) {
-                for field in shape.fields.iter_mut().filter(|field| field.name == role.name) {
+        };
+        shape.target.object = object_of(kernel.target(), Holds::Any, shape.target.object);
+        for role in kernel.fields() {
+            for field in shape.fields.iter_mut().filter(|field| field.name == role.name) {
+                field.shape.object = object_of(role.name, role.holds, field.shape.object);
+                if let (Some(from), Holds::Converted) = (options.from, role.holds) {
+                    let in_scalar = lattice.in_scalar(from.scalar()).unwrap_or(lattice);
                     field.shape = FieldShape { precision: from, lattice: in_scalar, ..field.shape };
                 }
             }
@@ -225,12 +216,9 @@ impl Case {
     }
 
     fn along_s(form: Form, shape: &Shape) -> Result<SMatrix, BackendError> {
-        let (ls, dagger) = shape
-            .matrix
-            .map_or((1, crate::backend::specification::dagger_if(false)), |matrix| (matrix.ls, matrix.dagger));
+        let (ls, dagger) = shape.matrix.map_or((1, Dagger::No), |matrix| (matrix.ls, matrix.dagger));
         let diagonal = MobiusCoefficients::new(ls, 0.1, 1.4, 1.5, 0.5)?.diagonal();
-        let diagonal =
-            if dagger == crate::backend::specification::dagger_if(true) { diagonal.dagger() } else { diagonal };
+        let diagonal = if dagger == Dagger::Yes { diagonal.dagger() } else { diagonal };
         Ok(match form {
             Form::Tridiagonal => diagonal.matrix(),
             Form::Sweep => diagonal.inverse(InverseForm::Sweep)?,
@@ -269,14 +257,14 @@ impl Case {
         })
     }
 
-    /// What the CPU kernel gives.
+    /// What the kernel gives on a backend.
     ///
     /// # Errors
     /// What the backend reports.
-    pub fn on_cpu(&self, cpu: &Cpu, sum: Sum) -> Result<Outcome, BackendError> {
-        let mut held = self.on(cpu)?;
-        let sums = held.launch(self, cpu, sum)?;
-        held.outcome(self, cpu, sums)
+    pub fn run<B: Backend>(&self, backend: &B, sum: Sum) -> Result<Outcome, BackendError> {
+        let mut held = self.on(backend)?;
+        let sums = held.launch(self, backend, sum)?;
+        held.outcome(self, backend, sums)
     }
 
     /// What the plain loops give. `links`: those of which the case was made.

@@ -1,40 +1,27 @@
 //! Field strength, clover term and its inverse (`docs/arithmetic.md` §13), and the picking of one parity.
 
-use lanefield_reference::field::{CloverBlocks, ComplexNumber, FieldError, FieldStrength, Gauge, SiteObject};
+use lanefield_reference::field::{CloverBlocks, ComplexNumber, FieldStrength, Gauge, SiteObject};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::clover_term::{self, CloverCoefficients};
-use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Sites, osites_in_full};
 use lanefield_reference::real::Precision;
 use lanefield_reference::scalar::{self, ScalarClover};
 
 use super::Argument::{Computed, Double, Field, Osites, Stencil, Words};
-use super::{
-    Argument, Arguments, At, Ceiling, ComputedTable, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks,
-};
-use super::{Rows, Shape, Work, read, write};
+use super::{Arguments, At, ComputedTable, Geometry, Holds, HostCall, Kernel, PlainLinks};
+use super::{Rows, Shape, USUAL, read, write};
 use crate::backend::{BackendError, FieldOn, Launch};
-use crate::in_precision;
 
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&FIELD_STRENGTH, &CLOVER_TERM, &CLOVER_INVERSE, &PICK_CHECKERBOARD];
 
+/// Made once for an operator: nobody counts their operations.
 const BASE: Kernel = Kernel {
-    name: "",
     family: "clover_term",
-    computes: "",
-    dagger: Dagger::No,
-    arguments: &[],
-    options: &[],
     geometry: Geometry::Parts { vectors: false },
     // Blocks in half precision are those of f32, rounded.
     precisions: &Precision::OF_ARITHMETIC,
-    tuned_as: None,
-    usual_parts: 1,
-    work: moved,
-    ceiling: Ceiling::Copy,
-    cpu: HostFunction::None,
-    plain: HostFunction::None,
+    ..USUAL
 };
 
 /// out = the field strengths F_μν of the six planes.
@@ -47,8 +34,15 @@ pub static FIELD_STRENGTH: Kernel = Kernel {
         Stencil,
         Osites,
     ],
-    cpu: HostFunction::Launch(cpu_of_strength),
-    plain: HostFunction::Launch(plain_of_strength),
+    cpu: launch!(R, |call| clover_term::field_strength::<R>(
+        call.write("out")?,
+        call.host_stencil()?,
+        call.read::<R, Gauge>("links")?
+    )),
+    plain: launch!(R, |call, links| {
+        let result = plain_clover(links, call.shape(), coefficients(call)).field_strength::<R>();
+        call.data_mut::<R>("out")?.assign(&result)
+    }),
     ..BASE
 };
 
@@ -64,8 +58,16 @@ pub static CLOVER_TERM: Kernel = Kernel {
         Double("temporal"),
         Osites,
     ],
-    cpu: HostFunction::Launch(cpu_of_term),
-    plain: HostFunction::Launch(plain_of_term),
+    cpu: launch!(R, |call| clover_term::clover_term::<R>(
+        call.write("out")?,
+        call.read::<R, FieldStrength>("strength")?,
+        coefficients(call)
+    )),
+    plain: launch!(R, |call, links| {
+        let strength = call.data::<R>("strength")?.to_site_order();
+        let result = plain_clover(links, call.shape(), coefficients(call)).term(&strength);
+        call.data_mut::<R>("out")?.assign(&result)
+    }),
     ..BASE
 };
 
@@ -75,13 +77,21 @@ pub static CLOVER_INVERSE: Kernel = Kernel {
     computes: "out = inverse of the blocks of term; pivots",
     arguments: &[
         Field(write("out", Holds::CloverBlocks, At::Target)),
-        Argument::Field(write("pivots", Holds::ComplexNumber, At::Target)),
+        Field(write("pivots", Holds::ComplexNumber, At::Target)),
         Field(read("term", Holds::CloverBlocks, At::Target)),
         Osites,
     ],
     geometry: Geometry::Sites,
-    cpu: HostFunction::Launch(cpu_of_inverse),
-    plain: HostFunction::Launch(plain_of_inverse),
+    cpu: launch!(R, |call| clover_term::clover_inverse::<R>(
+        call.write("out")?,
+        call.write("pivots")?,
+        call.read("term")?
+    )),
+    plain: launch!(R, |call, _| {
+        let (inverse, pivots) = scalar::clover_inverse(&call.data::<R>("term")?.to_site_order());
+        call.data_mut::<R>("out")?.assign(&inverse)?;
+        call.data_mut::<R>("pivots")?.assign(&pivots)
+    }),
     ..BASE
 };
 
@@ -104,84 +114,23 @@ pub static PICK_CHECKERBOARD: Kernel = Kernel {
         Words,
     ],
     geometry: Geometry::Sites,
-    cpu: HostFunction::Launch(cpu_of_picking),
-    plain: HostFunction::Launch(plain_of_picking),
+    cpu: launch!(R, |call| clover_term::pick_checkerboard::<R>(call.data_mut("out")?, call.data("x")?)),
+    plain: launch!(R, |call, _| {
+        let x = call.data::<R>("x")?.to_site_order();
+        call.data_mut::<R>("out")?.assign(&x)
+    }),
     ..BASE
 };
-
-/// Made once for an operator: nobody counts their operations.
-fn moved(shape: &Shape) -> Work {
-    Work { flops: 0, bytes: shape.field_bytes() }
-}
-
-fn cpu_of_strength(call: &mut HostCall<'_>) -> Result<(), FieldError> {
-    in_precision!(call.shape().precision(), R => {
-        let out = call.write::<R, FieldStrength>("out")?;
-        clover_term::field_strength(out, call.host_stencil()?, call.read::<R, Gauge>("links")?)
-    })
-}
 
 fn coefficients(call: &HostCall<'_>) -> CloverCoefficients {
     let [diagonal, spatial, temporal] = ["diagonal", "spatial", "temporal"].map(|name| call.scalar(name));
     CloverCoefficients { diagonal, spatial, temporal }
 }
 
-fn cpu_of_term(call: &mut HostCall<'_>) -> Result<(), FieldError> {
-    in_precision!(call.shape().precision(), R => {
-        let out = call.write::<R, CloverBlocks>("out")?;
-        clover_term::clover_term(out, call.read::<R, FieldStrength>("strength")?, coefficients(call))
-    })
-}
-
-fn cpu_of_inverse(call: &mut HostCall<'_>) -> Result<(), FieldError> {
-    in_precision!(call.shape().precision(), R => {
-        let out = call.write::<R, CloverBlocks>("out")?;
-        let pivots = call.write::<R, ComplexNumber>("pivots")?;
-        clover_term::clover_inverse(out, pivots, call.read::<R, CloverBlocks>("term")?)
-    })
-}
-
-fn cpu_of_picking(call: &mut HostCall<'_>) -> Result<(), FieldError> {
-    in_precision!(call.shape().precision(), R => {
-        let out = call.data_mut::<R>("out")?;
-        clover_term::pick_checkerboard(out, call.data::<R>("x")?)
-    })
-}
-
 /// The plain term with these coefficients.
 fn plain_clover<'a>(links: &PlainLinks<'a>, shape: &Shape, of: CloverCoefficients) -> ScalarClover<'a> {
     let wilson = links.wilson(shape);
     ScalarClover { wilson, mass: of.diagonal - 4.0, csw_r: 2.0 * of.spatial, csw_t: 2.0 * of.temporal }
-}
-
-fn plain_of_strength(call: &mut HostCall<'_>, links: &PlainLinks<'_>) -> Result<(), FieldError> {
-    in_precision!(call.shape().precision(), R => {
-        let result = plain_clover(links, call.shape(), coefficients(call)).field_strength::<R>();
-        call.data_mut::<R>("out")?.assign(&result)
-    })
-}
-
-fn plain_of_term(call: &mut HostCall<'_>, links: &PlainLinks<'_>) -> Result<(), FieldError> {
-    in_precision!(call.shape().precision(), R => {
-        let strength = call.data::<R>("strength")?.to_site_order();
-        let result = plain_clover(links, call.shape(), coefficients(call)).term(&strength);
-        call.data_mut::<R>("out")?.assign(&result)
-    })
-}
-
-fn plain_of_inverse(call: &mut HostCall<'_>, _: &PlainLinks<'_>) -> Result<(), FieldError> {
-    in_precision!(call.shape().precision(), R => {
-        let (inverse, pivots) = scalar::clover_inverse(&call.data::<R>("term")?.to_site_order());
-        call.data_mut::<R>("out")?.assign(&inverse)?;
-        call.data_mut::<R>("pivots")?.assign(&pivots)
-    })
-}
-
-fn plain_of_picking(call: &mut HostCall<'_>, _: &PlainLinks<'_>) -> Result<(), FieldError> {
-    in_precision!(call.shape().precision(), R => {
-        let x = call.data::<R>("x")?.to_site_order();
-        call.data_mut::<R>("out")?.assign(&x)
-    })
 }
 
 /// What makes clover terms, on any backend.
@@ -235,5 +184,3 @@ pub trait CloverTermKernels: Launch {
         self.launch(Arguments::new(&PICK_CHECKERBOARD).write("out", out).read("x", x).call()?)
     }
 }
-
-impl<B: Launch + ?Sized> CloverTermKernels for B {}

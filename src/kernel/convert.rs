@@ -1,15 +1,14 @@
 //! Fields in another precision.
 
-use lanefield_reference::field::{FieldError, SiteObject};
+use lanefield_reference::field::SiteObject;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::convert;
-use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::real::{Precision, Real};
 use num_complex::Complex;
 
 use super::Argument::{Elements, Field};
 use super::BuildOption::{PartWords, PrecisionOf};
-use super::{Arguments, At, Ceiling, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks, Work, read, write};
+use super::{Arguments, At, Holds, HostCall, Kernel, USUAL, read, write};
 use crate::backend::{BackendError, FieldOn, Launch};
 use crate::in_precision;
 
@@ -21,35 +20,24 @@ pub static CONVERT: Kernel = Kernel {
     name: "convert",
     family: "convert",
     computes: "out = x in another precision",
-    dagger: Dagger::No,
     arguments: &[Field(write("out", Holds::Any, At::Target)), Field(read("x", Holds::Converted, At::Target)), Elements],
     options: &[PrecisionOf("x"), PartWords],
-    geometry: Geometry::Elements,
-    precisions: &Precision::ALL,
-    tuned_as: None,
-    usual_parts: 1,
-    work: |shape| Work { flops: 0, bytes: shape.field_bytes() },
-    ceiling: Ceiling::Copy,
-    cpu: HostFunction::Launch(cpu),
-    plain: HostFunction::Launch(plain),
+    cpu: launch!(S, |call| {
+        in_precision!(precision_of_x(call), R => convert::convert::<S, R>(call.data_mut("out")?, call.data("x")?))
+    }),
+    plain: launch!(S, |call, _| {
+        in_precision!(precision_of_x(call), R => {
+            let x = call.data::<R>("x")?.to_site_order();
+            let number = |number: R| S::from_f64(number.to_f64());
+            let values: Vec<_> = x.iter().map(|c| Complex::new(number(c.re), number(c.im))).collect();
+            call.data_mut::<S>("out")?.assign(&values)
+        })
+    }),
+    ..USUAL
 };
 
-fn cpu(call: &mut HostCall<'_>) -> Result<(), FieldError> {
-    let from = call.shape().field("x").map_or(Precision::F32, |x| x.precision);
-    in_precision!(call.shape().precision(), S => in_precision!(from, R => {
-        let out = call.data_mut::<S>("out")?;
-        convert::convert(out, call.data::<R>("x")?)
-    }))
-}
-
-fn plain(call: &mut HostCall<'_>, _: &PlainLinks<'_>) -> Result<(), FieldError> {
-    let from = call.shape().field("x").map_or(Precision::F32, |x| x.precision);
-    in_precision!(call.shape().precision(), S => in_precision!(from, R => {
-        let x = call.data::<R>("x")?.to_site_order();
-        let number = |number: R| S::from_f64(number.to_f64());
-        let values: Vec<_> = x.iter().map(|c| Complex::new(number(c.re), number(c.im))).collect();
-        call.data_mut::<S>("out")?.assign(&values)
-    }))
+fn precision_of_x(call: &HostCall<'_>) -> Precision {
+    call.shape().field("x").map_or(Precision::F32, |x| x.precision)
 }
 
 /// Conversions, on any backend.
@@ -80,5 +68,3 @@ pub trait ConvertKernels: Launch {
         Ok(out)
     }
 }
-
-impl<B: Launch + ?Sized> ConvertKernels for B {}

@@ -1,9 +1,8 @@
 //! Products with matrices along the fifth dimension (`docs/arithmetic.md` §14): each fermion is ls spinors of a site, s fastest.
 
-use lanefield_reference::field::{FieldError, Spinors};
+use lanefield_reference::field::Spinors;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::{self, Form, require_tridiagonal};
-use lanefield_reference::kernels::hop::Dagger as DaggerOf;
 use lanefield_reference::real::Precision;
 use lanefield_reference::scalar;
 
@@ -11,10 +10,8 @@ use super::Argument::{self, Dagger, Field, Ls, Matrix, Osites, Parts};
 use super::BuildOption::PartsPerWorkItem;
 use super::plain::{list, put};
 use super::prelude::ConvertKernels as _;
-use super::{Arguments, At, Ceiling, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks, Shape, Work};
-use super::{read, write};
+use super::{Arguments, At, Geometry, Holds, Kernel, Shape, USUAL, Work, read, write};
 use crate::backend::{BackendError, FieldOn, Launch, TableFacts};
-use crate::in_precision;
 
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&S_TRIDIAGONAL, &S_TRIDIAGONAL_ADD, &S_SWEEP, &S_DENSE];
@@ -27,17 +24,25 @@ const fn kernel(name: &'static str, computes: &'static str, arguments: &'static 
         name,
         family: "domain_wall",
         computes,
-        dagger: DaggerOf::No,
         arguments,
         options: &[PartsPerWorkItem("S_AT_ONCE")],
         geometry: Geometry::AlongS,
-        precisions: &Precision::ALL,
-        tuned_as: None,
         usual_parts: 16,
         work,
-        ceiling: Ceiling::Copy,
-        cpu: HostFunction::Launch(cpu),
-        plain: HostFunction::Launch(plain),
+        cpu: launch!(R, |call| {
+            let (out, matrix, x) = (call.write::<R, _>("out")?, call.host_matrix()?, call.read("x")?);
+            match call.shape().field("z") {
+                None => domain_wall::multiply(out, matrix, x),
+                Some(_) => domain_wall::multiply_add(out, matrix, x, call.read("z")?),
+            }
+        }),
+        plain: launch!(R, |call, _| {
+            let x = list(call.data::<R>("x")?);
+            let z = call.shape().field("z").map(|_| call.data::<R>("z")).transpose()?.map(list);
+            let result = scalar::domain_wall::s_multiply(call.host_matrix()?, &x, z.as_deref());
+            put(call.data_mut::<R>("out")?, &result)
+        }),
+        ..USUAL
     }
 }
 
@@ -77,26 +82,6 @@ fn work(shape: &Shape) -> Work {
     let fermion = shape.matrix.map_or(0, |matrix| matrix.form.flops(matrix.ls) * spinors / matrix.ls as u64);
     let sum = if shape.field("z").is_some() { SUM_FLOPS * spinors } else { 0 };
     Work { flops: fermion + sum, bytes: shape.field_bytes() }
-}
-
-fn cpu(call: &mut HostCall<'_>) -> Result<(), FieldError> {
-    in_precision!(call.shape().precision(), R => {
-        let out = call.write::<R, Spinors>("out")?;
-        let (matrix, x) = (call.host_matrix()?, call.read::<R, Spinors>("x")?);
-        match call.shape().field("z") {
-            None => domain_wall::multiply(out, matrix, x),
-            Some(_) => domain_wall::multiply_add(out, matrix, x, call.read::<R, Spinors>("z")?),
-        }
-    })
-}
-
-fn plain(call: &mut HostCall<'_>, _: &PlainLinks<'_>) -> Result<(), FieldError> {
-    in_precision!(call.shape().precision(), R => {
-        let x = list(call.data::<R>("x")?);
-        let z = call.shape().field("z").map(|_| call.data::<R>("z")).transpose()?.map(list);
-        let result = scalar::domain_wall::s_multiply(call.host_matrix()?, &x, z.as_deref());
-        put(call.data_mut::<R>("out")?, &result)
-    })
 }
 
 /// Products along s, on any backend.
@@ -142,8 +127,6 @@ pub trait DomainWallKernels: Launch {
         self.launch(arguments.read("x", x).read("z", z).call()?)
     }
 }
-
-impl<B: Launch + ?Sized> DomainWallKernels for B {}
 
 fn form(table: &impl crate::backend::Table) -> Result<Form, BackendError> {
     match table.facts() {

@@ -2,22 +2,17 @@
 
 use lanefield_reference::field::{FieldError, Spinors};
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::{self, Dagger, FLOPS_PER_SITE, HopTerm, ideal_bytes_per_spinor};
+use lanefield_reference::kernels::hop::{self, Dagger, FLOPS_PER_SITE, HopTerm, HostHop, ideal_bytes_per_spinor};
 use lanefield_reference::layout::LegOrder;
 use lanefield_reference::links::DoubledGauge;
-use lanefield_reference::real::Precision;
-use lanefield_reference::scalar::{SPINOR_WORDS, ScalarWilson};
+use lanefield_reference::scalar::ScalarWilson;
 use num_complex::Complex;
 
 use super::Argument::{Boundary, Field, LaunchedParts, Osites, Parts, SharedLinks, Stage, Stencil};
 use super::BuildOption::{Legs, PartsPerWorkItem, Reconstruct};
-use super::plain::{components, together};
-use super::{
-    Argument, Arguments, At, BuildOption, Ceiling, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks,
-};
-use super::{Shape, Work, read, write};
+use super::{Argument, Arguments, At, BuildOption, Geometry, Holds, HostCall, Kernel, PlainLinks};
+use super::{Shape, USUAL, Work, read, write};
 use crate::backend::{BackendError, FieldOn, HopOn, Launch};
-use crate::in_precision;
 
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&HOP, &HOP_DAGGER, &HOP_MANY, &HOP_MANY_DAGGER];
@@ -41,13 +36,15 @@ const fn kernel(name: &'static str, computes: &'static str, dagger: Dagger, many
         arguments: if many { MANY } else { ONE },
         options: OPTIONS,
         geometry: Geometry::Stencil { over_parts: many, stages: true, accumulates: false, splits: many },
-        precisions: &Precision::ALL,
         tuned_as: Some(if many { "hop_many" } else { "hop" }),
         usual_parts: if many { 16 } else { 1 },
         work,
-        ceiling: Ceiling::Copy,
-        cpu: HostFunction::Launch(cpu),
-        plain: HostFunction::Launch(plain),
+        cpu: launch!(R, |call| hop::hop::<R>(call.write("out")?, host_hop(call)?)),
+        plain: launch!(R, |call, links| {
+            let result = plain_hop::<R>(call, links)?;
+            call.data_mut::<R>("out")?.assign(&result)
+        }),
+        ..USUAL
     }
 }
 
@@ -69,18 +66,8 @@ fn work(shape: &Shape) -> Work {
     Work { flops: spinors * FLOPS_PER_SITE, bytes: (spinors as f64 * bytes) as u64 }
 }
 
-fn cpu(call: &mut HostCall<'_>) -> Result<(), FieldError> {
-    in_precision!(call.shape().precision(), R => {
-        let out = call.write::<R, Spinors>("out")?;
-        let HopTerm { stencil, links, source, legs, dagger } = host_hop::<R>(call)?;
-        hop::hop(out, stencil, links, source, legs, dagger)
-    })
-}
-
 /// The hop of a call on the host.
-pub(super) fn host_hop<'a, R: Vectors>(
-    call: &HostCall<'a>,
-) -> Result<lanefield_reference::kernels::clover::HostHop<'a, R>, FieldError> {
+pub(super) fn host_hop<'a, R: Vectors>(call: &HostCall<'a>) -> Result<HostHop<'a, R>, FieldError> {
     Ok(HopTerm {
         stencil: call.host_stencil()?,
         links: call.read::<R, DoubledGauge>("links")?,
@@ -90,22 +77,13 @@ pub(super) fn host_hop<'a, R: Vectors>(
     })
 }
 
-fn plain(call: &mut HostCall<'_>, links: &PlainLinks<'_>) -> Result<(), FieldError> {
-    in_precision!(call.shape().precision(), R => {
-        let result = together(&plain_hops::<R>(call, links)?, SPINOR_WORDS);
-        call.data_mut::<R>("out")?.assign(&result)
-    })
-}
-
-/// The hop of each spinor, in site order.
-pub(super) fn plain_hops<R: Vectors>(
+/// The plain hop of a call, in site order.
+pub(super) fn plain_hop<R: Vectors>(
     call: &HostCall<'_>,
     links: &PlainLinks<'_>,
-) -> Result<Vec<Vec<Complex<R>>>, FieldError> {
+) -> Result<Vec<Complex<R>>, FieldError> {
     let (shape, source) = (call.shape(), call.data::<R>("in")?.to_site_order());
-    let wilson = links.wilson(shape);
-    let spinors = components(&source, SPINOR_WORDS, shape.parts());
-    Ok(spinors.iter().map(|psi| wilson.hop(psi, shape.sites(), call.kernel().dagger)).collect())
+    Ok(links.wilson(shape).hop(&source, shape.sites(), call.kernel().dagger))
 }
 
 impl<'a> PlainLinks<'a> {
@@ -131,18 +109,16 @@ pub trait HopKernels: Launch {
         legs: LegOrder,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
-        let kernel = match (out.kind().count(), dagger) {
-            (1, Dagger::No) => &HOP,
-            (1, Dagger::Yes) => &HOP_DAGGER,
-            (_, Dagger::No) => &HOP_MANY,
-            (_, Dagger::Yes) => &HOP_MANY_DAGGER,
-        };
+        let kernel = variant([&HOP, &HOP_DAGGER, &HOP_MANY, &HOP_MANY_DAGGER], out.kind(), dagger);
         let hop = HopTerm { stencil, links, source, legs, dagger };
         self.launch(hop_arguments(Arguments::new(kernel).write("out", out), hop).call()?)
     }
 }
 
-impl<B: Launch + ?Sized> HopKernels for B {}
+/// Of the kernels of a hop, of its Hermitian conjugate, and of both for several spinors a site: the one to take.
+pub(super) fn variant(kernels: [&'static Kernel; 4], spinors: Spinors, dagger: Dagger) -> &'static Kernel {
+    kernels[2 * usize::from(spinors.count() != 1) + usize::from(dagger == Dagger::Yes)]
+}
 
 /// Adds what defines a hop.
 pub(super) fn hop_arguments<'a, B: Launch + ?Sized, R: Vectors>(

@@ -2,10 +2,29 @@
 //! counterparts: `reference/src/kernels/`, `reference/src/scalar/`, `cl/`, `tests/`. Backends launch what is described here; `verify`, the
 //! benchmarks, the tuner and the models go through [`all`], and have no list of their own.
 
+/// A function of the host that launches a kernel, in the precision `$Real` of the call.
+macro_rules! launch {
+    ($Real:ident, |$call:ident $(, $links:pat_param)?| $work:expr) => {
+        $crate::kernel::HostFunction::Launch(|$call $(, $links)?| {
+            $crate::in_precision!($call.shape().precision(), $Real => $work)
+        })
+    };
+}
+
+/// The same of a kernel that sums.
+macro_rules! reduce {
+    ($Real:ident, |$call:ident, $sum:ident| $work:expr) => {
+        $crate::kernel::HostFunction::Reduce(|$call, $sum| {
+            $crate::in_precision!($call.shape().precision(), $Real => $work)
+        })
+    };
+}
+
 pub mod blas;
 mod case;
 pub mod clover;
 pub mod clover_term;
+mod colour_vectors;
 pub mod convert;
 pub mod domain_wall;
 pub mod hop;
@@ -16,32 +35,60 @@ pub mod rhs;
 pub mod staggered;
 mod test_data;
 
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::real::Precision;
+
 pub use crate::backend::specification::*;
 pub use case::{Case, CaseOn, CaseOptions, Outcome};
 pub use test_data::{Links, Numbers, TestData};
 
-/// Lists the families, in the order of tables, each with the trait of its functions.
+/// What most kernels have in common: an operation on two fields, tuned with others of its kind.
+const USUAL: Kernel = Kernel {
+    name: "",
+    family: "",
+    computes: "",
+    dagger: Dagger::No,
+    arguments: &[],
+    options: &[],
+    geometry: Geometry::Elements,
+    precisions: &Precision::ALL,
+    tuned_as: None,
+    usual_parts: 1,
+    work: |shape| moved(shape, 0),
+    ceiling: Ceiling::Copy,
+    cpu: HostFunction::None,
+    plain: HostFunction::None,
+};
+
+/// Work of a kernel that reads or writes each of its fields once. `flops`: operations on a real component.
+fn moved(shape: &Shape, flops: u64) -> Work {
+    Work { flops: flops * shape.components(), bytes: shape.field_bytes() }
+}
+
+/// Lists the families, in the order of tables, each with the trait of its functions, and what a backend must do to have them.
 macro_rules! families {
-    ($($family:ident: $functions:ident),+ $(,)?) => {
+    ($($family:ident: $functions:ident of $backend:ident),+ $(,)?) => {
         /// The functions of all families, as methods of every backend.
         pub mod prelude {
             $(pub use super::$family::$functions;)+
         }
 
+        $(impl<B: crate::backend::$backend + ?Sized> $family::$functions for B {})+
+
         static FAMILIES: &[&[&Kernel]] = &[$($family::KERNELS),+];
     };
 }
 families! {
-    hop: HopKernels,
-    clover: CloverKernels,
-    clover_term: CloverTermKernels,
-    domain_wall: DomainWallKernels,
-    laplace: LaplaceKernels,
-    staggered: StaggeredKernels,
-    blas: BlasKernels,
-    rhs: RhsKernels,
-    convert: ConvertKernels,
-    reduce: ReduceKernels,
+    hop: HopKernels of Launch,
+    clover: CloverKernels of Launch,
+    clover_term: CloverTermKernels of Launch,
+    domain_wall: DomainWallKernels of Launch,
+    laplace: LaplaceKernels of Launch,
+    staggered: StaggeredKernels of Launch,
+    blas: BlasKernels of Launch,
+    rhs: RhsKernels of Launch,
+    convert: ConvertKernels of Launch,
+    reduce: ReduceKernels of Reduce,
 }
 
 /// All kernels, family by family.

@@ -18,18 +18,6 @@ pub(super) fn put<R: Vectors>(field: &mut FieldData<R>, list: &[Complex<R>]) -> 
     field.assign(&all)
 }
 
-/// Component number k of each site, of `count`, in site order, for each k.
-pub(super) fn components<R: Vectors>(values: &[Complex<R>], words: usize, count: usize) -> Vec<Vec<Complex<R>>> {
-    (0..count).map(|k| values.chunks_exact(words).skip(k).step_by(count).flatten().copied().collect()).collect()
-}
-
-/// The reverse of [`components`].
-pub(super) fn together<R: Vectors>(components: &[Vec<Complex<R>>], words: usize) -> Vec<Complex<R>> {
-    let sites = components.first().map_or(0, |one| one.len() / words);
-    let of_site = |site: usize| components.iter().flat_map(move |one| &one[site * words..][..words]);
-    (0..sites).flat_map(of_site).copied().collect()
-}
-
 /// The sites of a field as they lie in memory: outer site by outer site, lane by lane.
 pub(super) fn places<R: Vectors>(field: &FieldData<R>) -> impl Iterator<Item = Place> + use<R> {
     let nsimd = field.lattice().nsimd();

@@ -1,8 +1,7 @@
 //! Sums over sites (`docs/arithmetic.md` §8).
 
-use lanefield_reference::field::{FieldData, FieldError, SiteObject};
+use lanefield_reference::field::{FieldData, SiteObject};
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::reduce::{self, Sum};
 use lanefield_reference::layout::{Direction, Place, TreePlan};
 use lanefield_reference::real::Precision;
@@ -10,12 +9,11 @@ use lanefield_reference::scalar;
 use num_complex::Complex;
 
 use super::Argument::{self, Constant, Elements, Field, Fields, Osites, PartWords, Slices, Words};
-use super::blas::{moved, one};
+use super::blas::one;
 use super::plain::{list, object, parts, places};
 use super::prelude::ConvertKernels as _;
-use super::{Arguments, At, BuildOption, Ceiling, Geometry, Holds, HostCall, HostFunction, Kernel, Value, Work, read};
+use super::{Arguments, At, BuildOption, Ceiling, Geometry, Holds, Kernel, USUAL, Value, Work, moved, read};
 use crate::backend::{BackendError, FieldOn, Reduce};
-use crate::in_precision;
 
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&NORM2, &INNER_PRODUCTS, &SUM, &SLICE_SUMS, &PACK, &FINISH];
@@ -26,20 +24,12 @@ pub const MOST_FIELDS: usize = 4;
 const X: Argument = Field(read("x", Holds::Any, At::Target));
 
 const BASE: Kernel = Kernel {
-    name: "",
     family: "reduce",
-    computes: "",
-    dagger: Dagger::No,
-    arguments: &[],
     options: &[BuildOption::Sums],
     geometry: Geometry::SumOfSites,
-    precisions: &Precision::ALL,
-    tuned_as: None,
-    usual_parts: 1,
     work: |shape| moved(shape, 1),
     ceiling: Ceiling::Read,
-    cpu: HostFunction::None,
-    plain: HostFunction::None,
+    ..USUAL
 };
 
 /// |x|².
@@ -48,12 +38,8 @@ pub static NORM2: Kernel = Kernel {
     computes: "|x|²",
     arguments: &[X, Elements, PartWords],
     work: |shape| moved(shape, 2),
-    cpu: HostFunction::Reduce(
-        |call, sum| in_precision!(call.shape().precision(), R => Ok(reduce::norm2_sums(call.data::<R>("x")?, sum))),
-    ),
-    plain: HostFunction::Reduce(
-        |call, sum| in_precision!(call.shape().precision(), R => Ok(vec![plain_norm2(call.data::<R>("x")?, sum)])),
-    ),
+    cpu: reduce!(R, |call, sum| Ok(reduce::norm2(call.data::<R>("x")?, sum))),
+    plain: reduce!(R, |call, sum| Ok(vec![plain_norm2(call.data::<R>("x")?, sum)])),
     ..BASE
 };
 
@@ -63,12 +49,12 @@ pub static INNER_PRODUCTS: Kernel = Kernel {
     computes: "⟨x, y⟩ of several x",
     arguments: &[Fields("xs", MOST_FIELDS), Field(read("y", Holds::Any, At::Target)), Elements, PartWords],
     work: |shape| moved(shape, 4 * shape.listed as u64),
-    cpu: HostFunction::Reduce(|call, sum| {
-        in_precision!(call.shape().precision(), R => {
-            reduce::inner_products_sums(&call.list::<R>("xs")?, call.data::<R>("y")?, sum)
-        })
+    cpu: reduce!(R, |call, sum| reduce::inner_products(&call.list::<R>("xs")?, call.data::<R>("y")?, sum)),
+    plain: reduce!(R, |call, sum| {
+        let y = call.data::<R>("y")?;
+        let products = call.list::<R>("xs")?.into_iter().map(|x| plain_inner_product(x, y, sum));
+        Ok(flat(&products.collect::<Vec<_>>()))
     }),
-    plain: HostFunction::Reduce(plain_of_inner_products),
     ..BASE
 };
 
@@ -79,14 +65,10 @@ pub static SUM: Kernel = Kernel {
     arguments: &[X, Osites, Words, Constant(0), Constant(0)],
     geometry: Geometry::SumOfWords,
     precisions: &Precision::OF_ARITHMETIC,
-    cpu: HostFunction::Reduce(
-        |call, sum| in_precision!(call.shape().precision(), R => Ok(reduce::word_sums(call.data::<R>("x")?, sum))),
-    ),
-    plain: HostFunction::Reduce(|call, sum| {
-        in_precision!(call.shape().precision(), R => {
-            let x = call.data::<R>("x")?;
-            Ok(flat(&sum_at(x, &places(x).collect::<Vec<_>>(), sum)))
-        })
+    cpu: reduce!(R, |call, sum| Ok(reduce::sum(call.data::<R>("x")?, sum))),
+    plain: reduce!(R, |call, sum| {
+        let x = call.data::<R>("x")?;
+        Ok(flat(&sum_at(x, &places(x).collect::<Vec<_>>(), sum)))
     }),
     ..BASE
 };
@@ -98,12 +80,15 @@ pub static SLICE_SUMS: Kernel = Kernel {
     arguments: &[X, Slices, Words],
     geometry: Geometry::SumOfSlices,
     precisions: &Precision::OF_ARITHMETIC,
-    cpu: HostFunction::Reduce(|call, sum| {
-        in_precision!(call.shape().precision(), R => {
-            reduce::slice_word_sums(call.data::<R>("x")?, call.shape().direction, sum)
-        })
+    cpu: reduce!(R, |call, sum| reduce::slice_sums(call.data::<R>("x")?, call.shape().direction, sum)),
+    plain: reduce!(R, |call, sum| {
+        let (x, d) = (call.data::<R>("x")?, call.shape().direction.index());
+        let slice = |coordinate: usize| {
+            let here = |place: &Place| x.lattice().coordinate(x.sites(), *place)[d] == coordinate;
+            sum_at(x, &places(x).filter(here).collect::<Vec<_>>(), sum)
+        };
+        Ok(flat(&(0..x.lattice().extents()[d]).flat_map(slice).collect::<Vec<_>>()))
     }),
-    plain: HostFunction::Reduce(plain_of_slices),
     ..BASE
 };
 
@@ -143,26 +128,6 @@ pub(super) fn plain_inner_product<R: Vectors>(x: &FieldData<R>, y: &FieldData<R>
         Sum::Exact => scalar::inner_product(y.object().part_words(), &list(x), &list(y)),
         Sum::Tree(plan) => complex_tree(plan, parts(x).zip(parts(y)).map(|(x, y)| scalar::site_inner_product(&x, &y))),
     }
-}
-
-fn plain_of_inner_products(call: &mut HostCall<'_>, sum: Sum) -> Result<Vec<f64>, FieldError> {
-    in_precision!(call.shape().precision(), R => {
-        let y = call.data::<R>("y")?;
-        let products = call.list::<R>("xs")?.into_iter().map(|x| plain_inner_product(x, y, sum));
-        Ok(flat(&products.collect::<Vec<_>>()))
-    })
-}
-
-fn plain_of_slices(call: &mut HostCall<'_>, sum: Sum) -> Result<Vec<f64>, FieldError> {
-    let d = call.shape().direction.index();
-    in_precision!(call.shape().precision(), R => {
-        let x = call.data::<R>("x")?;
-        let slice = |coordinate: usize| {
-            let here = |place: &Place| x.lattice().coordinate(x.sites(), *place)[d] == coordinate;
-            sum_at(x, &places(x).filter(here).collect::<Vec<_>>(), sum)
-        };
-        Ok(flat(&(0..x.lattice().extents()[d]).flat_map(slice).collect::<Vec<_>>()))
-    })
 }
 
 fn flat(sums: &[Complex<f64>]) -> Vec<f64> {
@@ -251,5 +216,3 @@ pub trait ReduceKernels: Reduce {
         Ok(sums.round_complex().chunks_exact(x.kind().words()).map(<[_]>::to_vec).collect())
     }
 }
-
-impl<B: Reduce + ?Sized> ReduceKernels for B {}

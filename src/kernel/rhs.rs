@@ -1,22 +1,15 @@
 //! Fields of several right-hand sides: vector operations with a scalar for each, and a sum of each (`docs/arithmetic.md` §7, §8).
 
-use lanefield_reference::field::{FieldError, Repeated};
-use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::reduce::Sum;
 use lanefield_reference::kernels::{Vectors, rhs};
-use lanefield_reference::real::Precision;
 use lanefield_reference::scalar;
 
 use super::Argument::{self, Field, Indices, Osites, Parts, PartsOf, RhsParts, Scalars};
-use super::blas::moved;
 use super::plain::{list, of_rhs, put, put_rhs};
 use super::reduce::{plain_inner_product, plain_norm2};
-use super::{
-    Arguments, At, BuildOption, Ceiling, Geometry, Holds, HostCall, HostFunction, Kernel, PlainLinks, Value, Work,
-};
-use super::{read, update};
+use super::{Arguments, At, BuildOption, Ceiling, Geometry, Holds, Kernel, USUAL, Value, Work, moved, read, update};
 use crate::backend::{BackendError, FieldOn, Launch, Reduce};
-use crate::in_precision;
 
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&TAKE_RHS, &PUT_RHS, &RHS_PRODUCTS, &RHS_AXPY_NORM, &RHS_CG_UPDATE];
@@ -25,20 +18,12 @@ const X: Argument = Field(read("x", Holds::Any, At::Target));
 const Y: Argument = Field(update("y", Holds::Any));
 
 const BASE: Kernel = Kernel {
-    name: "",
     family: "rhs",
-    computes: "",
-    dagger: Dagger::No,
-    arguments: &[],
     options: &[BuildOption::Sums, BuildOption::PartWords],
     geometry: Geometry::RightHandSides,
-    precisions: &Precision::ALL,
-    tuned_as: None,
     usual_parts: 12,
     work: |shape| moved(shape, 4),
-    ceiling: Ceiling::Copy,
-    cpu: HostFunction::None,
-    plain: HostFunction::None,
+    ..USUAL
 };
 
 /// Right-hand side k of out ← right-hand side `wanted[k]` of x.
@@ -56,13 +41,19 @@ pub static TAKE_RHS: Kernel = Kernel {
     ],
     // Of x it reads as much as it writes.
     work: |shape| Work { flops: 0, bytes: 2 * shape.target.device_bytes() as u64 },
-    cpu: HostFunction::Launch(|call| {
-        in_precision!(call.shape().precision(), R => {
-            let out = call.data_mut::<R>("out")?;
-            rhs::take_rhs(out, call.data::<R>("x")?, call.indices("wanted"), call.shape().rhs_parts)
-        })
+    cpu: launch!(R, |call| rhs::take_rhs::<R>(
+        call.data_mut("out")?,
+        call.data("x")?,
+        call.indices("wanted"),
+        call.shape().rhs_parts
+    )),
+    plain: launch!(R, |call, _| {
+        let (out, x) = (call.data_mut::<R>("out")?, call.data::<R>("x")?);
+        for (to, &from) in call.indices("wanted").iter().enumerate() {
+            put_rhs(out, to, &of_rhs(x, from, call.shape())?)?;
+        }
+        Ok(())
     }),
-    plain: HostFunction::Launch(plain_of_taking),
     ..BASE
 };
 
@@ -81,13 +72,19 @@ pub static PUT_RHS: Kernel = Kernel {
     ],
     // It writes as much as it reads.
     work: |shape| Work { flops: 0, bytes: shape.field("x").map_or(0, |x| 2 * x.device_bytes() as u64) },
-    cpu: HostFunction::Launch(|call| {
-        in_precision!(call.shape().precision(), R => {
-            let out = call.data_mut::<R>("out")?;
-            rhs::put_rhs(out, call.data::<R>("x")?, call.indices("wanted"), call.shape().rhs_parts)
-        })
+    cpu: launch!(R, |call| rhs::put_rhs::<R>(
+        call.data_mut("out")?,
+        call.data("x")?,
+        call.indices("wanted"),
+        call.shape().rhs_parts
+    )),
+    plain: launch!(R, |call, _| {
+        let (out, x) = (call.data_mut::<R>("out")?, call.data::<R>("x")?);
+        for (from, &to) in call.indices("wanted").iter().enumerate() {
+            put_rhs(out, to, &of_rhs(x, from, call.shape())?)?;
+        }
+        Ok(())
     }),
-    plain: HostFunction::Launch(plain_of_putting),
     ..BASE
 };
 
@@ -99,12 +96,17 @@ pub static RHS_PRODUCTS: Kernel = Kernel {
     geometry: Geometry::SumOfRightHandSides,
     ceiling: Ceiling::Read,
     work: |shape| moved(shape, 2),
-    cpu: HostFunction::Reduce(|call, sum| {
-        in_precision!(call.shape().precision(), R => {
-            rhs::rhs_products_sums(call.data::<R>("x")?, call.data::<R>("y")?, call.shape().rhs_parts, sum)
-        })
+    cpu: reduce!(R, |call, sum| rhs::rhs_products(
+        call.data::<R>("x")?,
+        call.data::<R>("y")?,
+        call.shape().rhs_parts,
+        sum
+    )),
+    plain: reduce!(R, |call, sum| {
+        let (x, y, shape) = (call.data::<R>("x")?, call.data::<R>("y")?, call.shape());
+        let product = |rhs| Ok(plain_inner_product(&of_rhs(x, rhs, shape)?, &of_rhs(y, rhs, shape)?, sum).re);
+        (0..shape.parts() / shape.rhs_parts).map(product).collect()
     }),
-    plain: HostFunction::Reduce(plain_of_products),
     ..BASE
 };
 
@@ -114,13 +116,20 @@ pub static RHS_AXPY_NORM: Kernel = Kernel {
     computes: "y ← a·x + y, and |y|², of each right-hand side",
     arguments: &[Y, Scalars(&["a"]), X, Osites, Parts, RhsParts],
     geometry: Geometry::SumOfRightHandSides,
-    cpu: HostFunction::Reduce(|call, sum| {
-        in_precision!(call.shape().precision(), R => {
-            let y = call.data_mut::<R>("y")?;
-            rhs::rhs_axpy_norm_sums(call.scalars("a"), call.data::<R>("x")?, y, sum)
-        })
+    cpu: reduce!(R, |call, sum| rhs::rhs_axpy_norm::<R>(call.scalars("a"), call.data("x")?, call.data_mut("y")?, sum)),
+    plain: reduce!(R, |call, sum| {
+        let (y, x) = (call.data_mut::<R>("y")?, call.data::<R>("x")?);
+        let mut norms = Vec::new();
+        for (rhs, &a) in call.scalars("a").iter().enumerate() {
+            let mut one = of_rhs(y, rhs, call.shape())?;
+            let mut result = list(&one);
+            scalar::axpy(a, &list(&of_rhs(x, rhs, call.shape())?), &mut result);
+            put(&mut one, &result)?;
+            norms.push(plain_norm2(&one, sum));
+            put_rhs(y, rhs, &one)?;
+        }
+        Ok(norms)
     }),
-    plain: HostFunction::Reduce(plain_of_axpy_norm),
     ..BASE
 };
 
@@ -137,62 +146,11 @@ pub static RHS_CG_UPDATE: Kernel = Kernel {
         Parts,
         RhsParts,
     ],
-    cpu: HostFunction::Launch(|call| {
-        in_precision!(call.shape().precision(), R => {
-            let (psi, p) = (call.data_mut::<R>("psi")?, call.data_mut::<R>("p")?);
-            rhs::rhs_cg_update(psi, p, call.data::<R>("r")?, call.scalars("a"), call.scalars("b"))
-        })
+    cpu: launch!(R, |call| {
+        let (psi, p) = (call.data_mut::<R>("psi")?, call.data_mut::<R>("p")?);
+        rhs::rhs_cg_update(psi, p, call.data::<R>("r")?, call.scalars("a"), call.scalars("b"))
     }),
-    plain: HostFunction::Launch(plain_of_cg_update),
-    ..BASE
-};
-
-fn plain_of_taking(call: &mut HostCall<'_>, _: &PlainLinks<'_>) -> Result<(), FieldError> {
-    in_precision!(call.shape().precision(), R => {
-        let (out, x) = (call.data_mut::<R>("out")?, call.data::<R>("x")?);
-        for (to, &from) in call.indices("wanted").iter().enumerate() {
-            put_rhs(out, to, &of_rhs(x, from, call.shape())?)?;
-        }
-        Ok(())
-    })
-}
-
-fn plain_of_putting(call: &mut HostCall<'_>, _: &PlainLinks<'_>) -> Result<(), FieldError> {
-    in_precision!(call.shape().precision(), R => {
-        let (out, x) = (call.data_mut::<R>("out")?, call.data::<R>("x")?);
-        for (from, &to) in call.indices("wanted").iter().enumerate() {
-            put_rhs(out, to, &of_rhs(x, from, call.shape())?)?;
-        }
-        Ok(())
-    })
-}
-
-fn plain_of_products(call: &mut HostCall<'_>, sum: Sum) -> Result<Vec<f64>, FieldError> {
-    in_precision!(call.shape().precision(), R => {
-        let (x, y, shape) = (call.data::<R>("x")?, call.data::<R>("y")?, call.shape());
-        let product = |rhs| Ok(plain_inner_product(&of_rhs(x, rhs, shape)?, &of_rhs(y, rhs, shape)?, sum).re);
-        (0..shape.parts() / shape.rhs_parts).map(product).collect()
-    })
-}
-
-fn plain_of_axpy_norm(call: &mut HostCall<'_>, sum: Sum) -> Result<Vec<f64>, FieldError> {
-    in_precision!(call.shape().precision(), R => {
-        let (y, x) = (call.data_mut::<R>("y")?, call.data::<R>("x")?);
-        let mut norms = Vec::new();
-        for (rhs, &a) in call.scalars("a").iter().enumerate() {
-            let mut one = of_rhs(y, rhs, call.shape())?;
-            let mut result = list(&one);
-            scalar::axpy(a, &list(&of_rhs(x, rhs, call.shape())?), &mut result);
-            put(&mut one, &result)?;
-            norms.push(plain_norm2(&one, sum));
-            put_rhs(y, rhs, &one)?;
-        }
-        Ok(norms)
-    })
-}
-
-fn plain_of_cg_update(call: &mut HostCall<'_>, _: &PlainLinks<'_>) -> Result<(), FieldError> {
-    in_precision!(call.shape().precision(), R => {
+    plain: launch!(R, |call, _| {
         let (psi, p, r) = (call.data_mut::<R>("psi")?, call.data_mut::<R>("p")?, call.data::<R>("r")?);
         for (rhs, (&a, &b)) in call.scalars("a").iter().zip(call.scalars("b")).enumerate() {
             let shape = call.shape();
@@ -205,8 +163,9 @@ fn plain_of_cg_update(call: &mut HostCall<'_>, _: &PlainLinks<'_>) -> Result<(),
             put_rhs(p, rhs, &one_p)?;
         }
         Ok(())
-    })
-}
+    }),
+    ..BASE
+};
 
 /// Operations on several right-hand sides, on any backend.
 pub trait RhsKernels: Launch {
@@ -290,5 +249,3 @@ pub trait RhsKernels: Launch {
         self.launch(arguments.rhs_parts(rhs_parts).call()?)
     }
 }
-
-impl<B: Launch + ?Sized> RhsKernels for B {}

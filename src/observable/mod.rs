@@ -17,5 +17,5 @@ mod quark;
 pub use correlator::{CorrelatorError, MesonCorrelators, meson_correlator, meson_correlators};
 pub use effective_mass::effective_masses;
 pub use gamma::Gamma;
-pub use propagator::{COLUMNS, OutsidePoint, PropagatorError, PropagatorReport, propagator, require_inside};
+pub use propagator::{COLUMNS, OutsidePoint, PropagatorError, propagator, require_inside};
 pub use quark::Quark;

@@ -3,36 +3,16 @@
 use lanefield_reference::field::{FieldError, Propagator, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{Coordinate, DIMENSION_NAMES, Extents, Lattice};
+use lanefield_reference::layout::{Coordinate, DIMENSION_NAMES, Extents};
 use num_complex::Complex;
 use thiserror::Error;
 
 use super::Quark;
-use crate::backend::Backend;
-use crate::backend::BackendError;
-use crate::solver::{Solve, SolveError, SolvedRhs, Watcher, solve};
+use crate::backend::{Backend, BackendError};
+use crate::solver::{Solve, SolveError, SolveReport, Watcher, solve};
 
 /// Columns of a propagator's batch: column 3·spin + colour of the source.
 pub const COLUMNS: usize = Spinors::WORDS;
-
-/// A propagator, and what it took.
-#[derive(Clone, Debug)]
-pub struct PropagatorReport<R> {
-    /// S in site order, [`Propagator`]'s words at each site.
-    pub propagator: Vec<Complex<R>>,
-    /// The [`COLUMNS`] solves.
-    pub columns: Vec<SolvedRhs>,
-    /// Wall time of the recurrence, in seconds.
-    pub seconds: f64,
-    /// Floating-point operations of the recurrence.
-    pub flops: u64,
-    /// Bytes that the recurrence has to move at least.
-    pub bytes: u64,
-    /// The lattice as the solve laid it out.
-    pub lattice: Lattice,
-    /// Why the true residuals could not be computed, if they could not.
-    pub unchecked: Option<String>,
-}
 
 /// A point that is not on the lattice. The message is a fragment.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -84,7 +64,7 @@ pub fn require_inside(extents: Extents, point: Coordinate) -> Result<(), Outside
 }
 
 /// S(x, `point`), the solution of M S = δ for each spin and colour of the source, in one batch. Column by column it has the bits of a
-/// single solve. The recurrence is shown to `watcher`.
+/// single solve. The recurrence is shown to `watcher`. The solution of the report is S in site order, [`Propagator`]'s words at each site.
 ///
 /// # Errors
 /// [`PropagatorError`].
@@ -94,23 +74,13 @@ pub fn propagator<R: Vectors, B: Backend, Q: Quark>(
     point: Coordinate,
     how: &Solve<Q>,
     watcher: impl Watcher,
-) -> Result<PropagatorReport<R>, PropagatorError> {
+) -> Result<SolveReport<R>, PropagatorError> {
     let extents = configuration.extents();
     require_inside(extents, point)?;
     let sources = how.operator.import_sources(backend, configuration, point_sources(extents, point)?)?;
     let solved = solve::<R, B, Q>(backend, configuration, &sources, how, watcher)?;
     let solutions = how.operator.export_solutions(solved.lattice, solved.solution)?;
-    let propagator = in_propagator_order(&solutions);
-    let (columns, lattice) = (solved.rhs, solved.lattice);
-    Ok(PropagatorReport {
-        propagator,
-        columns,
-        seconds: solved.seconds,
-        flops: solved.flops,
-        bytes: solved.bytes,
-        lattice,
-        unchecked: solved.unchecked,
-    })
+    Ok(SolveReport { solution: in_propagator_order(&solutions), ..solved })
 }
 
 /// A 1 for each column at the point, in the spin and colour of the column.

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use lanefield_reference::field::{Field, FieldError, SiteObject as _};
 use lanefield_reference::gauge::Configuration;
+use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Checkerboard, LaneChoice, Lattice, LatticeOptions, LayoutError, Parity, Sites};
 use lanefield_reference::real::Real;
-use lanefield_reference::sixteen::Sixteen;
 use num_complex::Complex;
 use thiserror::Error;
 
@@ -257,7 +257,7 @@ pub fn solve_from<R: Vectors, B: Backend, M: Model>(
     let (solution, ran, checked) = match solve.method {
         Method::ConjugateGradients | Method::BiCgStab => source.run::<R, B>(backend, lattice, (watcher, resume))?,
         Method::MixedF32 => in_precision(source.run_mixed::<f32, B>(backend, lattice, (watcher, resume))?),
-        Method::MixedHalf => in_precision(source.run_mixed::<Sixteen, B>(backend, lattice, (watcher, resume))?),
+        Method::MixedHalf => in_precision(source.run_mixed::<Half, B>(backend, lattice, (watcher, resume))?),
     };
     let checked = checked.unwrap_or_else(|| source.check_in_f64::<R, B>(backend, &solution));
     let Ran { infos, seconds, flops, bytes } = ran;

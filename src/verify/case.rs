@@ -170,7 +170,10 @@ impl<'o> Plan<'o> {
                     true => cut(nsimd, &mut Draws::of_run(options.seed, 1 << 34 | build_subject(precision, width))),
                     false => cut(nsimd, &mut draws),
                 };
-                let extents = small(nodes, checkerboard, round == 0, &mut draws);
+                let extents = match round {
+                    0 => least(nodes, checkerboard),
+                    _ => extents_within(SMALL_VOLUME, nodes, checkerboard, &mut draws),
+                };
                 // The default cut, which is another one where the lattice allows it, in half of the cases.
                 (extents, draws.one_of(&[Some(nodes), if options.few_programs { Some(nodes) } else { None }]))
             }
@@ -223,10 +226,9 @@ impl<'o> Plan<'o> {
         }
         let most = MODEST_GROUP.min(self.options.most_work_items) / nsimd;
         let fit: Vec<usize> = [1, 2, 3, 4, 5, 7, 16, 32, 64].into_iter().filter(|&threads| threads <= most).collect();
-        let subject = 16 * width.bytes() as u64 + precision as u64;
         let drawn = match fit.is_empty() {
             true => 1,
-            false => Draws::of_run(self.options.seed, 1 << 32 | subject).one_of(&fit),
+            false => Draws::of_run(self.options.seed, 1 << 32 | build_subject(precision, width)).one_of(&fit),
         };
         let usual = match self.options.few_programs {
             true => width == LaneWidth::DEFAULT,
@@ -280,36 +282,19 @@ pub(super) fn cut(nsimd: usize, draws: &mut Draws) -> [usize; DIMENSIONS] {
     nodes
 }
 
-/// Extents that such a cut fits: the least possible ones, or some of them times 2, 3 or 5.
-fn small(
-    nodes: [usize; DIMENSIONS],
-    checkerboard: Checkerboard,
-    least: bool,
-    draws: &mut Draws,
-) -> [usize; DIMENSIONS] {
-    let unit = if checkerboard == Checkerboard::RedBlack { 2 } else { 1 };
-    let mut extents = nodes.map(|n| n * unit);
-    if least {
-        return extents;
-    }
-    grow(&mut extents, SMALL_VOLUME, draws);
-    extents
+/// The least extents that such a cut fits.
+fn least(nodes: [usize; DIMENSIONS], checkerboard: Checkerboard) -> [usize; DIMENSIONS] {
+    nodes.map(|n| if checkerboard == Checkerboard::RedBlack { 2 * n } else { n })
 }
 
-/// Extents that such a cut fits, with at most `volume` sites where the least possible ones have no more.
+/// Extents that such a cut fits, with at most `volume` sites where the least possible ones have no more: some of them times 2, 3 or 5.
 pub(super) fn extents_within(
     volume: usize,
     nodes: [usize; DIMENSIONS],
     checkerboard: Checkerboard,
     draws: &mut Draws,
 ) -> [usize; DIMENSIONS] {
-    let mut extents = small(nodes, checkerboard, true, draws);
-    grow(&mut extents, volume, draws);
-    extents
-}
-
-/// Makes some extents 2, 3 or 5 times as large, as long as the lattice has at most `volume` sites.
-fn grow(extents: &mut [usize; DIMENSIONS], volume: usize, draws: &mut Draws) {
+    let mut extents = least(nodes, checkerboard);
     let first = draws.below(DIMENSIONS);
     for d in (0..DIMENSIONS).map(|d| (first + d) % DIMENSIONS) {
         let factor = draws.one_of(&[1, 2, 3, 5]);
@@ -317,6 +302,7 @@ fn grow(extents: &mut [usize; DIMENSIONS], volume: usize, draws: &mut Draws) {
             extents[d] *= factor;
         }
     }
+    extents
 }
 
 /// A random order of the legs.

@@ -133,29 +133,30 @@ impl<B: Backend> KernelChecks<'_, B> {
         let subject = Subject::of_kernel(kernel, precision, kernel.reads_links().then(|| format.reals()));
         for options in all {
             let words = || format!("{case}, {sites} sites, {parts} components a site");
+            let links = PlainLinks { configuration, boundary: case.boundary };
             rows.check(&subject, (case.number, &words), || {
-                let case = self.host.install(|| Case::new(kernel, &options))?;
-                self.compare(&case, configuration)
+                compare(self.tested, (self.against, self.host), (kernel, &options), &links, Sum::Exact)
             })?;
         }
         Ok(())
     }
+}
 
-    /// The kernel on both sides.
-    fn compare(&self, case: &Case, configuration: &Configuration) -> Result<Compared, VerifyError> {
-        let Self { tested, against, host, .. } = *self;
-        let mut held = case.on(tested)?;
-        let sums = held.launch(case, tested, Sum::Exact)?;
-        let found = held.outcome(case, tested, sums)?;
-        let expected = match against {
-            Against::Cpu => case.on_cpu(host, Sum::Exact)?,
-            Against::PlainLoops => {
-                let links = PlainLinks { configuration, boundary: self.case.boundary };
-                case.in_plain_loops(host, &links, Sum::Exact)?
-            }
-        };
-        host.install(|| outcomes(&found, &expected))
-    }
+/// A kernel on both sides. `links`: those that the plain loops are given.
+pub(super) fn compare<B: Backend>(
+    tested: &B,
+    (against, host): (Against, &Cpu),
+    (kernel, options): (&'static Kernel, &CaseOptions<'_>),
+    links: &PlainLinks<'_>,
+    sum: Sum,
+) -> Result<Compared, VerifyError> {
+    let case = host.install(|| Case::new(kernel, options))?;
+    let found = case.run(tested, sum)?;
+    let expected = match against {
+        Against::Cpu => case.run(host, sum)?,
+        Against::PlainLoops => case.in_plain_loops(host, links, sum)?,
+    };
+    host.install(|| outcomes(&found, &expected))
 }
 
 /// Kernels of which a compiler of CPUs makes long programs: checked in some of the cases.
@@ -172,7 +173,7 @@ fn is_of_links(holds: kernel::Holds) -> bool {
 }
 
 /// Compares all that a kernel gave.
-pub(super) fn outcomes(found: &Outcome, expected: &Outcome) -> Result<Compared, VerifyError> {
+fn outcomes(found: &Outcome, expected: &Outcome) -> Result<Compared, VerifyError> {
     let counts = [found, expected].map(|outcome| (outcome.fields.len() + outcome.sums.len()) as f64);
     let mut all = scalar("number of results", counts[0], counts[1]);
     all.components = 0;
@@ -188,12 +189,12 @@ pub(super) fn outcomes(found: &Outcome, expected: &Outcome) -> Result<Compared, 
     Ok(all)
 }
 
-pub(super) fn scalar(what: &str, found: f64, expected: f64) -> Compared {
+fn scalar(what: &str, found: f64, expected: f64) -> Compared {
     let difference = Difference::between(found, expected);
     let mismatch = difference.map(|difference| Mismatch::Scalar { what: what.to_owned(), difference });
     Compared { components: 1, mismatch }
 }
 
-pub(super) fn both(first: Compared, second: Compared) -> Compared {
+fn both(first: Compared, second: Compared) -> Compared {
     Compared { components: first.components + second.components, mismatch: first.mismatch.or(second.mismatch) }
 }

@@ -81,6 +81,19 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
         links,
         legs: options.legs.unwrap_or_default(),
     };
+    // Conjugate gradients of one right-hand side.
+    let check = |configuration: &Arc<Configuration>, precision, model, preconditioning| SolveCheck {
+        configuration: Arc::clone(configuration),
+        from_file: false,
+        seed: options.seed,
+        precision,
+        model,
+        method: Method::ConjugateGradients,
+        preconditioning,
+        right_hand_sides: 1,
+        most_iterations: MOST_ITERATIONS,
+        lanes: lanes(options, precision, configuration.extents(), preconditioning),
+    };
     let mut solves = Vec::new();
     for configuration in [Some(&hot), given.as_ref()].into_iter().flatten() {
         let from_file = !Arc::ptr_eq(configuration, &hot);
@@ -90,18 +103,8 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
             for &links in formats {
                 for precision in Precision::OF_ARITHMETIC {
                     let mass = if from_file { FILE_MASS } else { wilson.verified_mass };
-                    solves.push(SolveCheck {
-                        configuration: Arc::clone(configuration),
-                        from_file,
-                        seed: options.seed,
-                        precision,
-                        model: wilson.model([("mass", mass)], hop(links)).map_err(undefined)?,
-                        method: Method::ConjugateGradients,
-                        preconditioning,
-                        right_hand_sides: 1,
-                        most_iterations: MOST_ITERATIONS,
-                        lanes: lanes(options, precision, configuration.extents(), preconditioning),
-                    });
+                    let model = wilson.model([("mass", mass)], hop(links)).map_err(undefined)?;
+                    solves.push(SolveCheck { from_file, ..check(configuration, precision, model, preconditioning) });
                 }
             }
         }
@@ -121,19 +124,8 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
             (Method::BiCgStab, 1, Precision::F64),
         ];
         for (method, right_hand_sides, precision) in methods {
-            let preconditioning = Preconditioning::EvenOdd;
-            solves.push(SolveCheck {
-                configuration: Arc::clone(&small),
-                from_file: false,
-                seed: options.seed,
-                precision,
-                model,
-                method,
-                preconditioning,
-                right_hand_sides,
-                most_iterations: FEW_ITERATIONS,
-                lanes: lanes(options, precision, small.extents(), preconditioning),
-            });
+            let check = check(&small, precision, model, Preconditioning::EvenOdd);
+            solves.push(SolveCheck { method, right_hand_sides, most_iterations: FEW_ITERATIONS, ..check });
         }
     }
     Ok(solves)

@@ -14,12 +14,12 @@ use lanefield_reference::layout::{
 use lanefield_reference::real::Precision;
 
 use super::case::{Draws, cut, extents_within, sites_of};
-use super::kernels::outcomes;
+use super::kernels::compare;
 use super::report::Subject;
 use super::{Against, Rows, Tested, VerifyError, VerifyOptions};
 use crate::backend::opencl::{Finish, SumForm, SumOptions};
 use crate::backend::{Cpu, Sum};
-use crate::kernel::{self, Case, CaseOptions, Geometry, Numbers, PlainLinks, TestData, reduce};
+use crate::kernel::{self, CaseOptions, Geometry, Numbers, PlainLinks, TestData, reduce};
 
 /// Site objects that are drawn; the small ones more often, since more of them fit into a minute.
 const OBJECTS: [usize; 10] = [
@@ -218,15 +218,7 @@ impl SumCase {
             let subject = Subject::of_kernel(launched, build.precision, None);
             let words = || format!("{self}, {kernel}");
             rows.check(&subject, (self.number, &words), || {
-                let case = host.install(|| Case::new(kernel, &options))?;
-                let mut held = case.on(tested)?;
-                let sums = held.launch(&case, tested, sum)?;
-                let found = held.outcome(&case, tested, sums)?;
-                let expected = match against {
-                    Against::Cpu => case.on_cpu(host, sum)?,
-                    Against::PlainLoops => case.in_plain_loops(host, no_links, sum)?,
-                };
-                host.install(|| outcomes(&found, &expected))
+                compare(tested, (against, host), (kernel, &options), no_links, sum)
             })?;
         }
         Ok(())

@@ -6,13 +6,13 @@ use std::str::FromStr;
 use anyhow::{Context as _, bail};
 use clap::Args;
 use lanefield::io::npy::ArrayReal;
-use lanefield::observable::{COLUMNS, PropagatorError, PropagatorReport, Quark, propagator, require_inside};
+use lanefield::observable::{COLUMNS, PropagatorError, Quark, propagator, require_inside};
 use lanefield::operator::{AnyModel, HopParameters};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Coordinate, Lattice};
 use lanefield::reference::real::Precision;
-use lanefield::solver::{Method, Preconditioning, Solve, SolverParams};
+use lanefield::solver::{Method, Preconditioning, Solve, SolveReport, SolverParams};
 use lanefield_lab::Timed;
 use serde::Serialize;
 
@@ -161,7 +161,7 @@ impl<R: Vectors + ArrayReal, Q: Quark + Send + Sync> BackendTask for Task<'_, R,
         progress.end();
         match computed {
             Ok(report) => {
-                write_propagator(&command.output, configuration.extents(), &report.propagator)?;
+                write_propagator(&command.output, configuration.extents(), &report.solution)?;
                 summary.converged(&report);
                 summary.print(command.json)?;
                 Ok(Outcome::Done)
@@ -273,7 +273,7 @@ impl Summary {
         }
     }
 
-    fn converged<R>(&mut self, report: &PropagatorReport<R>) {
+    fn converged<R>(&mut self, report: &SolveReport<R>) {
         self.converged = true;
         self.unchecked = report.unchecked.clone();
         self.rhs = report

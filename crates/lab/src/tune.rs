@@ -170,7 +170,7 @@ impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
         let left = (self.options.subjects.len() - subjects_done) as u32;
         let until = now + (budget - now) / left;
         self.step(0, &name);
-        let made = self.case(subject).and_then(|case| Ok((case.on_cpu(self.cpu, Sum::Exact)?, case)));
+        let made = self.case(subject).and_then(|case| Ok((case.run(self.cpu, Sum::Exact)?, case)));
         let (expected, case) = match made {
             Ok(made) => made,
             Err(error) => {

@@ -4,10 +4,12 @@
 use num_complex::Complex;
 use rayon::prelude::*;
 
-use super::reduce::{Contributions, ExactTerms, PartialSums, Sum, merged, norm2_sums};
+use super::reduce::{Compiled as _, Contributions, ExactTerms, Norm2, PartialSums, Sum, merged};
 use super::{LaneOperation, Shape, Vectors, check_like};
 use crate::exact::ExactSum;
 use crate::field::{FieldData, FieldError};
+use crate::half::Half;
+use crate::layout::LaneWidth;
 use crate::real::Real;
 use crate::tensor::LaneVector;
 use crate::tensor::su3::{Factor, madd};
@@ -66,50 +68,18 @@ pub fn axpby<R: Vectors>(a: f64, x: &FieldData<R>, b: f64, y: &mut FieldData<R>)
 ///
 /// # Errors
 /// As [`copy`].
-pub fn axpy_norm_sums<R: Vectors>(
+pub fn axpy_norm<R: Vectors>(
     a: f64,
     x: &FieldData<R>,
     y: &mut FieldData<R>,
     sum: Sum,
 ) -> Result<PartialSums, FieldError> {
-    if let Sum::Tree(_) = sum {
-        axpy(a, x, y)?;
-        return Ok(norm2_sums(y, sum));
-    }
     check_like("axpy_norm", x, y)?;
-    let (shape, width) = (Shape::of(x), x.lattice().width());
-    let axpy = Axpy { shape, a: R::from_f64(a), x: x.reals(), y: y.reals_mut() };
-    Ok(PartialSums::Exact(vec![R::run_axpy_norm(width, axpy)]))
-}
-
-/// As [`axpy_norm_sums`], rounded.
-///
-/// # Errors
-/// As [`copy`].
-pub fn axpy_norm<R: Vectors>(a: f64, x: &FieldData<R>, y: &mut FieldData<R>, sum: Sum) -> Result<f64, FieldError> {
-    Ok(axpy_norm_sums(a, x, y, sum)?.round()[0])
+    let update = Axpy { shape: Shape::of(x), a: R::from_f64(a), x: x.reals(), y: y.reals_mut() };
+    Ok(R::run_axpy_norm(x.lattice().width(), WithNorm { update, sum }))
 }
 
 /// y ← fma(a, x, b · y), and the norm of the result: one sum.
-///
-/// # Errors
-/// As [`copy`].
-pub fn axpby_norm_sums<R: Vectors>(
-    a: f64,
-    x: &FieldData<R>,
-    b: f64,
-    y: &mut FieldData<R>,
-    sum: Sum,
-) -> Result<PartialSums, FieldError> {
-    if let Sum::Tree(_) = sum {
-        axpby(a, x, b, y)?;
-        return Ok(norm2_sums(y, sum));
-    }
-    check_like("axpby_norm", x, y)?;
-    Ok(PartialSums::Exact(vec![R::run_axpby_norm(x.lattice().width(), Axpby::of(a, x, b, y))]))
-}
-
-/// As [`axpby_norm_sums`], rounded.
 ///
 /// # Errors
 /// As [`copy`].
@@ -119,8 +89,9 @@ pub fn axpby_norm<R: Vectors>(
     b: f64,
     y: &mut FieldData<R>,
     sum: Sum,
-) -> Result<f64, FieldError> {
-    Ok(axpby_norm_sums(a, x, b, y, sum)?.round()[0])
+) -> Result<PartialSums, FieldError> {
+    check_like("axpby_norm", x, y)?;
+    Ok(R::run_axpby_norm(x.lattice().width(), WithNorm { update: Axpby::of(a, x, b, y), sum }))
 }
 
 /// y ← a·x + y with a complex number a, rounded to the field's precision, by `madd`.
@@ -171,6 +142,42 @@ fn vectors_mut<V: LaneVector>(reals: &mut [V::Real]) -> &mut [V] {
     bytemuck::cast_slice_mut(reals)
 }
 
+compiled! {
+    fn run_scale(width, Scale { shape, out, a, x }) {
+        f32::run_scale(width, Scale { shape, out: Half::as_f32_mut(out), a: a.into(), x: Half::as_f32(x) });
+        shape.quantize(width, out);
+    }
+    fn run_axpy(width, Axpy { shape, a, x, y }) {
+        f32::run_axpy(width, Axpy { shape, a: a.into(), x: Half::as_f32(x), y: Half::as_f32_mut(y) });
+        shape.quantize(width, y);
+    }
+    fn run_axpby(width, Axpby { shape, a, x, b, y }) {
+        let (a, b) = (a.into(), b.into());
+        f32::run_axpby(width, Axpby { shape, a, x: Half::as_f32(x), b, y: Half::as_f32_mut(y) });
+        shape.quantize(width, y);
+    }
+    fn run_axpy_norm(width, AxpyNorm { update: Axpy { shape, a, x, y }, sum }) -> PartialSums {
+        Self::run_axpy(width, Axpy { shape, a, x, y: &mut *y });
+        Self::run_norm2(width, Norm2 { shape, x: y, sum })
+    }
+    fn run_axpby_norm(width, AxpbyNorm { update: Axpby { shape, a, x, b, y }, sum }) -> PartialSums {
+        Self::run_axpby(width, Axpby { shape, a, x, b, y: &mut *y });
+        Self::run_norm2(width, Norm2 { shape, x: y, sum })
+    }
+    fn run_complex_update(width, ComplexUpdate { shape, a, x, y, scaled }) {
+        let a = a.map(f32::from);
+        f32::run_complex_update(width, ComplexUpdate { shape, a, x: Half::as_f32(x), y: Half::as_f32_mut(y), scaled });
+        shape.quantize(width, y);
+    }
+    fn run_cg_update(width, CgUpdate { shape, a, b, psi, p, r }) {
+        let (a, b, r) = (a.into(), b.into(), Half::as_f32(r));
+        let in_f32 = CgUpdate { shape, a, b, psi: Half::as_f32_mut(psi), p: Half::as_f32_mut(p), r };
+        f32::run_cg_update(width, in_f32);
+        shape.quantize(width, psi);
+        shape.quantize(width, p);
+    }
+}
+
 #[doc(hidden)]
 pub struct Scale<'a, R> {
     pub(crate) shape: Shape,
@@ -216,7 +223,7 @@ impl<'a, R: Real> Axpby<'a, R> {
 }
 
 /// An operation y ← f(x, y) on every real component.
-pub(super) trait Update<'a, R>: Sized {
+trait Update<'a, R>: Sized {
     /// The operands, and f of vectors.
     fn parts<V: LaneVector<Real = R>>(self) -> (Shape, &'a [R], &'a mut [R], impl Fn(V, V) -> V + Sync);
 }
@@ -241,14 +248,19 @@ macro_rules! update {
             type Output = ();
             fn run<V: LaneVector<Real = R>>(self, _: usize) {
                 let (Shape { a_task, .. }, x, y, f) = self.parts::<V>();
-                let tasks = y.par_chunks_mut(a_task).zip(x.par_chunks(a_task));
-                tasks.for_each(|(y, x)| update_task(vectors(x), vectors_mut(y), &f));
+                update_tasks(a_task, x, y, &f);
             }
         }
     };
 }
 update!(Axpy);
 update!(Axpby);
+
+/// y ← f(x, y), task by task.
+fn update_tasks<V: LaneVector>(a_task: usize, x: &[V::Real], y: &mut [V::Real], f: &(impl Fn(V, V) -> V + Sync)) {
+    let tasks = y.par_chunks_mut(a_task).zip(x.par_chunks(a_task));
+    tasks.for_each(|(y, x)| update_task(vectors(x), vectors_mut(y), f));
+}
 
 #[inline(always)]
 fn update_task<V: LaneVector>(x: &[V], y: &mut [V], f: &impl Fn(V, V) -> V) {
@@ -258,12 +270,23 @@ fn update_task<V: LaneVector>(x: &[V], y: &mut [V], f: &impl Fn(V, V) -> V) {
 }
 
 /// An update whose result's norm is wanted.
-pub(super) struct WithNorm<U>(pub(super) U);
+#[doc(hidden)]
+pub struct WithNorm<U> {
+    update: U,
+    sum: Sum,
+}
+type AxpyNorm<'a, R> = WithNorm<Axpy<'a, R>>;
+type AxpbyNorm<'a, R> = WithNorm<Axpby<'a, R>>;
 
 impl<'a, R: Real, U: Update<'a, R>> LaneOperation<R> for WithNorm<U> {
-    type Output = ExactSum;
-    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> ExactSum {
-        let (shape @ Shape { an_osite, a_task }, x, y, f) = self.0.parts::<V>();
+    type Output = PartialSums;
+    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> PartialSums {
+        let Self { update, sum } = self;
+        let (shape @ Shape { an_osite, a_task }, x, y, f) = update.parts::<V>();
+        if let Sum::Tree(_) = sum {
+            update_tasks(a_task, x, y, &f);
+            return Norm2 { shape, x: y, sum }.run::<V>(blocks);
+        }
         let contributions = Contributions::<V>::new(shape, blocks);
         let a_chunk = Contributions::<V>::OSITES * an_osite;
         let sums = y.par_chunks_mut(a_task).zip(x.par_chunks(a_task)).map(|(y, x)| {
@@ -274,8 +297,8 @@ impl<'a, R: Real, U: Update<'a, R>> LaneOperation<R> for WithNorm<U> {
             }
             terms.sums()
         });
-        let [norm2] = merged(&sums.collect::<Vec<_>>());
-        norm2
+        let norm2: [ExactSum; 1] = merged(&sums.collect::<Vec<_>>());
+        PartialSums::Exact(norm2.into())
     }
 }
 
@@ -307,14 +330,10 @@ impl<R: Real> LaneOperation<R> for ComplexUpdate<'_, R> {
     fn run<V: LaneVector<Real = R>>(self, _: usize) {
         let Self { shape: Shape { a_task, .. }, a, x, y, scaled } = self;
         let a = V::from_reals(|k| a[k % 2]);
-        let tasks = y.par_chunks_mut(a_task).zip(x.par_chunks(a_task));
-        tasks.for_each(|(y, x)| {
-            let (x, y) = (vectors::<V>(x), vectors_mut::<V>(y));
-            match scaled {
-                Scaled::X => update_task(x, y, &|x, y| madd(a, Factor::new(x), y)),
-                Scaled::Y => update_task(x, y, &|x, y| madd(a, Factor::new(y), x)),
-            }
-        });
+        match scaled {
+            Scaled::X => update_tasks(a_task, x, y, &|x: V, y| madd(a, Factor::new(x), y)),
+            Scaled::Y => update_tasks(a_task, x, y, &|x: V, y| madd(a, Factor::new(y), x)),
+        }
     }
 }
 

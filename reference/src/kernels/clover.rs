@@ -3,11 +3,12 @@
 
 use rayon::prelude::*;
 
-use super::hop::{At, Hop, HopTerm};
+use super::hop::{At, Hop, HostHop};
 use super::{LaneOperation, Vectors, check_place, osites_a_task};
 use crate::field::{CloverBlocks, Field, FieldError, Spinors};
-use crate::layout::Stencil;
-use crate::links::{DoubledGauge, LinkFormat};
+use crate::half::Half;
+use crate::layout::LaneWidth;
+use crate::links::LinkFormat;
 use crate::real::Real;
 use crate::tensor::LaneVector;
 use crate::tensor::spin::FullSpinor;
@@ -47,9 +48,6 @@ pub fn clover_apply<R: Vectors>(
     Ok(())
 }
 
-/// What a [`HopTerm`] is made of on the CPU.
-pub type HostHop<'a, R> = HopTerm<'a, Stencil, Field<R, DoubledGauge>, Field<R, Spinors>>;
-
 /// out = `inverse` · hop: ψe = Mee⁻¹ Meo ψo, with the hop in registers.
 ///
 /// # Errors
@@ -61,7 +59,7 @@ pub fn eo_clover<R: Vectors>(
 ) -> Result<(), FieldError> {
     check_place("the blocks to multiply with", inverse, out.lattice(), out.sites())?;
     let hop = Hop::checked(out, hop)?;
-    R::run_clover_hop(hop.width(), CloverHop { hop, blocks: inverse, chi: None });
+    R::run_clover_hop(hop.fields.width(), CloverHop { hop, blocks: inverse, chi: None });
     Ok(())
 }
 
@@ -78,8 +76,19 @@ pub fn oe_clover<R: Vectors>(
     check_place("the blocks to multiply with", term, out.lattice(), out.sites())?;
     super::check_like("a product with blocks", chi, out)?;
     let hop = Hop::checked(out, hop)?;
-    R::run_clover_hop(hop.width(), CloverHop { hop, blocks: term, chi: Some(chi) });
+    R::run_clover_hop(hop.fields.width(), CloverHop { hop, blocks: term, chi: Some(chi) });
     Ok(())
+}
+
+compiled! {
+    fn run_clover_apply(width, Apply { out, blocks, x }) {
+        let (blocks, x) = (blocks.as_f32(), x.as_f32());
+        out.in_f32(|out| f32::run_clover_apply(width, Apply { out, blocks, x }));
+    }
+    fn run_clover_hop(width, CloverHop { hop: Hop { fields, dagger }, blocks, chi }) {
+        let (blocks, chi) = (blocks.as_f32(), chi.map(Field::as_f32));
+        fields.in_f32(|fields| f32::run_clover_hop(width, CloverHop { hop: Hop { fields, dagger }, blocks, chi }));
+    }
 }
 
 /// A product that was checked.

@@ -1,14 +1,14 @@
 //! What the hops of colour vectors share on the CPU: the sum over the legs of a link times a neighbour's vector, on `wide` vectors, one outer
-//! site after the other, rayon tasks of neighbouring outer sites. What a hop makes of the products is its [`LegSum`] (`laplace.rs`,
-//! `staggered.rs`). Edges and links are those of `hop.rs`. Counterpart: `cl/colour_vectors.clh`.
+//! site after the other, rayon tasks of neighbouring outer sites. What a hop makes of the products is its [`LegSum`]. Edges and links are those
+//! of `hop.rs`. Counterpart: `cl/colour_vectors.clh`.
 
 use rayon::prelude::*;
 
-use super::hop::{Edge, signed_factor, words_at};
-use super::{check_place, osites_a_task};
-use crate::field::{ColourVectors, Field, FieldError};
-use crate::layout::{LEGS, LaneWidth, Leg, LegOrder, Stencil};
-use crate::links::{DoubledGauge, LinkFormat};
+use super::hop::{Edge, HopFields, signed_factor, words_at};
+use super::osites_a_task;
+use crate::field::ColourVectors;
+use crate::layout::{LEGS, Leg, Stencil};
+use crate::links::LinkFormat;
 use crate::memory::prefetch;
 use crate::real::Real;
 use crate::tensor::LaneVector;
@@ -37,54 +37,19 @@ pub(super) trait LegSum<V: LaneVector>: Sync {
     fn finish(&self, sum: V) -> V;
 }
 
-/// What error messages call the fields of a hop.
-pub(super) struct Names {
-    pub links: &'static str,
-    pub out: &'static str,
-    pub source: &'static str,
-}
-
-/// The fields of a hop of colour vectors.
-pub struct ColourHop<'a, R> {
-    pub(super) out: &'a mut Field<R, ColourVectors>,
-    pub(super) stencil: &'a Stencil,
-    pub(super) links: &'a Field<R, DoubledGauge>,
-    pub(super) source: &'a Field<R, ColourVectors>,
-    pub(super) legs: LegOrder,
-}
-
-impl<R: Real> ColourHop<'_, R> {
-    /// Refuses fields that do not belong together.
-    pub(super) fn checked(self, names: Names) -> Result<Self, FieldError> {
-        let Self { ref out, stencil, links, source, .. } = self;
-        let (lattice, sites) = (stencil.lattice(), stencil.sites());
-        check_place(names.links, links, lattice, sites)?;
-        check_place(names.out, out, lattice, sites)?;
-        check_place(names.source, source, lattice, sites.neighbours())?;
-        if source.kind() != out.kind() {
-            let (left, right) = (source.describe(), out.describe());
-            return Err(FieldError::Mismatch { what: names.source, left, right });
-        }
-        Ok(self)
-    }
-
-    pub(super) fn width(&self) -> LaneWidth {
-        self.stencil.lattice().width()
-    }
-
+impl<R: Real> HopFields<'_, R, ColourVectors> {
     /// Runs with words of `blocks` vectors.
     pub(super) fn run<V: LaneVector<Real = R>>(self, blocks: usize, sum: &impl LegSum<V>) {
-        match self.links.kind().format {
-            LinkFormat::Full => self.run_on::<V, { LinkFormat::Full.words() }>(blocks, sum),
-            LinkFormat::TwoRows => self.run_on::<V, { LinkFormat::TwoRows.words() }>(blocks, sum),
-            LinkFormat::Eight => self.run_on::<V, { LinkFormat::Eight.words() }>(blocks, sum),
-        }
-    }
-
-    fn run_on<V: LaneVector<Real = R>, const LINK_WORDS: usize>(self, blocks: usize, sum: &impl LegSum<V>) {
-        match blocks {
-            1 => self.sweep::<V, LINK_WORDS, true>(1, sum),
-            _ => self.sweep::<V, LINK_WORDS, false>(blocks, sum),
+        const FULL: usize = LinkFormat::Full.words();
+        const TWO_ROWS: usize = LinkFormat::TwoRows.words();
+        const EIGHT: usize = LinkFormat::Eight.words();
+        match (self.links.kind().format, blocks) {
+            (LinkFormat::Full, 1) => self.sweep::<V, FULL, true>(1, sum),
+            (LinkFormat::Full, _) => self.sweep::<V, FULL, false>(blocks, sum),
+            (LinkFormat::TwoRows, 1) => self.sweep::<V, TWO_ROWS, true>(1, sum),
+            (LinkFormat::TwoRows, _) => self.sweep::<V, TWO_ROWS, false>(blocks, sum),
+            (LinkFormat::Eight, 1) => self.sweep::<V, EIGHT, true>(1, sum),
+            (LinkFormat::Eight, _) => self.sweep::<V, EIGHT, false>(blocks, sum),
         }
     }
 

@@ -9,7 +9,9 @@ use rayon::prelude::*;
 
 use super::{LaneOperation, Vectors, check_like, osites_a_task};
 use crate::field::{Field, FieldError, Spinors};
+use crate::half::Half;
 use crate::kernels::hop::Dagger;
+use crate::layout::LaneWidth;
 use crate::real::Real;
 use crate::tensor::LaneVector;
 
@@ -82,6 +84,13 @@ pub fn multiply_add<R: Vectors>(
     columns(x.kind(), matrix.ls(), || x.describe())?;
     R::run_s_multiply(x.lattice().width(), SMultiply { out, matrix, x, z: Some(z) });
     Ok(())
+}
+
+compiled! {
+    fn run_s_multiply(width, SMultiply { out, matrix, x, z }) {
+        let (x, z) = (x.as_f32(), z.map(Field::as_f32));
+        out.in_f32(|out| f32::run_s_multiply(width, SMultiply { out, matrix, x, z }));
+    }
 }
 
 /// A product that was checked.

@@ -3,7 +3,8 @@
 
 use super::blocks::{for_each_row, rows_in_order};
 use super::{LaneOperation, Vectors, check_place, osites_a_task};
-use crate::field::{Field, FieldError, Spinors};
+use crate::field::{Field, FieldError, SiteObject, Spinors};
+use crate::half::Half;
 use crate::layout::{DIMENSIONS, LEGS, LaneWidth, Leg, LegOrder, Stencil};
 use crate::links::{DoubledGauge, LinkFormat, Phase};
 use crate::memory::prefetch;
@@ -43,18 +44,11 @@ pub fn ideal_bytes_per_spinor(format: LinkFormat, real_bytes: usize, count: usiz
 /// out = hop(source) at the stencil's sites, of each of the spinors there.
 ///
 /// # Errors
-/// [`FieldError::Mismatch`] unless `links` and `out` lie on the stencil's lattice and sites, and `source` on the sites of their
+/// [`FieldError::Mismatch`] unless links and `out` lie on the stencil's lattice and sites, and the source on the sites of their
 /// neighbours, and has as many spinors a site as `out`.
-pub fn hop<R: Vectors>(
-    out: &mut Field<R, Spinors>,
-    stencil: &Stencil,
-    links: &Field<R, DoubledGauge>,
-    source: &Field<R, Spinors>,
-    legs: LegOrder,
-    dagger: Dagger,
-) -> Result<(), FieldError> {
-    let hop = Hop::checked(out, HopTerm { stencil, links, source, legs, dagger })?;
-    R::run_hop(hop.width(), hop);
+pub fn hop<R: Vectors>(out: &mut Field<R, Spinors>, term: HostHop<'_, R>) -> Result<(), FieldError> {
+    let hop = Hop::checked(out, term)?;
+    R::run_hop(hop.fields.width(), hop);
     Ok(())
 }
 
@@ -80,15 +74,58 @@ impl<S, L, F> Clone for HopTerm<'_, S, L, F> {
 }
 impl<S, L, F> Copy for HopTerm<'_, S, L, F> {}
 
+/// What a [`HopTerm`] is made of on the CPU.
+pub type HostHop<'a, R> = HopTerm<'a, Stencil, Field<R, DoubledGauge>, Field<R, Spinors>>;
+
+/// The fields of a hop on `K` objects.
+#[doc(hidden)]
+pub struct HopFields<'a, R, K> {
+    pub(super) out: &'a mut Field<R, K>,
+    pub(super) stencil: &'a Stencil,
+    pub(super) links: &'a Field<R, DoubledGauge>,
+    pub(super) source: &'a Field<R, K>,
+    pub(super) legs: LegOrder,
+}
+
+impl<R: Real, K: SiteObject> HopFields<'_, R, K> {
+    /// Refuses fields that do not belong together; `what` names links, result and source.
+    pub(super) fn checked(self, what: [&'static str; 3]) -> Result<Self, FieldError> {
+        let Self { ref out, stencil, links, source, .. } = self;
+        let (lattice, sites) = (stencil.lattice(), stencil.sites());
+        check_place(what[0], links, lattice, sites)?;
+        check_place(what[1], out, lattice, sites)?;
+        check_place(what[2], source, lattice, sites.neighbours())?;
+        match source.kind() == out.kind() {
+            true => Ok(self),
+            false => Err(FieldError::Mismatch { what: what[2], left: source.describe(), right: out.describe() }),
+        }
+    }
+
+    pub(super) fn width(&self) -> LaneWidth {
+        self.stencil.lattice().width()
+    }
+}
+
+impl<K: SiteObject> HopFields<'_, Half, K> {
+    /// Runs the same hop of f32, and rounds its result.
+    pub(super) fn in_f32(self, run: impl FnOnce(HopFields<'_, f32, K>)) {
+        let Self { out, stencil, links, source, legs } = self;
+        let (links, source) = (links.as_f32(), source.as_f32());
+        out.in_f32(|out| run(HopFields { out, stencil, links, source, legs }));
+    }
+}
+
+compiled! {
+    fn run_hop(width, Hop { fields, dagger }) {
+        fields.in_f32(|fields| f32::run_hop(width, Hop { fields, dagger }));
+    }
+}
+
 /// A hop that was checked.
 #[doc(hidden)]
 pub struct Hop<'a, R> {
-    pub(crate) out: &'a mut Field<R, Spinors>,
-    pub(crate) stencil: &'a Stencil,
-    pub(crate) links: &'a Field<R, DoubledGauge>,
-    pub(crate) source: &'a Field<R, Spinors>,
-    pub(crate) legs: LegOrder,
-    pub(crate) dagger: Dagger,
+    pub(super) fields: HopFields<'a, R, Spinors>,
+    pub(super) dagger: Dagger,
 }
 
 impl<R: Real> LaneOperation<R> for Hop<'_, R> {
@@ -100,29 +137,15 @@ impl<R: Real> LaneOperation<R> for Hop<'_, R> {
 }
 
 impl<'a, R: Real> Hop<'a, R> {
-    pub(super) fn checked(
-        out: &'a mut Field<R, Spinors>,
-        term: HopTerm<'a, Stencil, Field<R, DoubledGauge>, Field<R, Spinors>>,
-    ) -> Result<Self, FieldError> {
+    pub(super) fn checked(out: &'a mut Field<R, Spinors>, term: HostHop<'a, R>) -> Result<Self, FieldError> {
         let HopTerm { stencil, links, source, legs, dagger } = term;
-        let (lattice, sites) = (stencil.lattice(), stencil.sites());
-        check_place("the hop's links", links, lattice, sites)?;
-        check_place("the hop's result", out, lattice, sites)?;
-        check_place("the hop's source", source, lattice, sites.neighbours())?;
-        if source.kind() != out.kind() {
-            let (left, right) = (source.describe(), out.describe());
-            return Err(FieldError::Mismatch { what: "the hop's source", left, right });
-        }
-        Ok(Self { out, stencil, links, source, legs, dagger })
-    }
-
-    pub(super) fn width(&self) -> LaneWidth {
-        self.stencil.lattice().width()
+        let what = ["the hop's links", "the hop's result", "the hop's source"];
+        Ok(Self { fields: HopFields { out, stencil, links, source, legs }.checked(what)?, dagger })
     }
 
     /// Spinors a site.
     pub(super) fn parts(&self) -> usize {
-        self.source.kind().count()
+        self.fields.source.kind().count()
     }
 
     /// Runs with words of `blocks` vectors, and stores what `finish` makes of each sum over the legs.
@@ -131,21 +154,16 @@ impl<'a, R: Real> Hop<'a, R> {
         blocks: usize,
         finish: impl Fn(At, FullSpinor<V>) -> FullSpinor<V> + Sync,
     ) {
-        match self.links.kind().format {
-            LinkFormat::Full => self.run_on::<V, { LinkFormat::Full.words() }>(blocks, finish),
-            LinkFormat::TwoRows => self.run_on::<V, { LinkFormat::TwoRows.words() }>(blocks, finish),
-            LinkFormat::Eight => self.run_on::<V, { LinkFormat::Eight.words() }>(blocks, finish),
-        }
-    }
-
-    fn run_on<V: LaneVector<Real = R>, const LINK_WORDS: usize>(
-        self,
-        blocks: usize,
-        finish: impl Fn(At, FullSpinor<V>) -> FullSpinor<V> + Sync,
-    ) {
-        match blocks {
-            1 => self.sweep::<V, LINK_WORDS, true>(1, finish),
-            _ => self.sweep::<V, LINK_WORDS, false>(blocks, finish),
+        const FULL: usize = LinkFormat::Full.words();
+        const TWO_ROWS: usize = LinkFormat::TwoRows.words();
+        const EIGHT: usize = LinkFormat::Eight.words();
+        match (self.fields.links.kind().format, blocks) {
+            (LinkFormat::Full, 1) => self.sweep::<V, FULL, true>(1, finish),
+            (LinkFormat::Full, _) => self.sweep::<V, FULL, false>(blocks, finish),
+            (LinkFormat::TwoRows, 1) => self.sweep::<V, TWO_ROWS, true>(1, finish),
+            (LinkFormat::TwoRows, _) => self.sweep::<V, TWO_ROWS, false>(blocks, finish),
+            (LinkFormat::Eight, 1) => self.sweep::<V, EIGHT, true>(1, finish),
+            (LinkFormat::Eight, _) => self.sweep::<V, EIGHT, false>(blocks, finish),
         }
     }
 
@@ -154,23 +172,24 @@ impl<'a, R: Real> Hop<'a, R> {
         blocks: usize,
         finish: impl Fn(At, FullSpinor<V>) -> FullSpinor<V> + Sync,
     ) {
+        let Self { fields: HopFields { out, stencil, links, source, legs }, dagger } = self;
         let sweep = Sweep::<V, LINK_WORDS, ONE_BLOCK> {
-            neighbours: self.stencil.neighbours().as_chunks().0,
-            edges: std::array::from_fn(|point| Edge::new(self.stencil, point, self.links.kind(), blocks)),
-            points: self.legs.legs().map(Leg::point),
-            dagger: self.dagger == Dagger::Yes,
-            links: self.links.vectors(),
-            source: self.source.vectors(),
+            neighbours: stencil.neighbours().as_chunks().0,
+            edges: std::array::from_fn(|point| Edge::new(stencil, point, links.kind(), blocks)),
+            points: legs.legs().map(Leg::point),
+            dagger: dagger == Dagger::Yes,
+            links: links.vectors(),
+            source: source.vectors(),
             interior_factor: signed_factor(|_| 1.0),
             blocks,
-            parts: self.source.kind().count(),
+            parts: source.kind().count(),
         };
         let (parts, blocks) = (sweep.parts, sweep.blocks());
-        let outer = self.stencil.lattice().outer_extents(self.stencil.sites());
+        let outer = stencil.lattice().outer_extents(stencil.sites());
         let row = outer[0];
-        let rows_a_task = osites_a_task(self.stencil.osites()).div_ceil(row);
+        let rows_a_task = osites_a_task(stencil.osites()).div_ceil(row);
         let row_words = Spinors::WORDS * blocks * parts * row;
-        let rows = rows_in_order(self.out.vectors_mut::<V>(), row_words, outer, row_words * size_of::<V>());
+        let rows = rows_in_order(out.vectors_mut::<V>(), row_words, outer, row_words * size_of::<V>());
         for_each_row(rows, rows_a_task, |(number, out)| {
             for (k, out) in out.chunks_exact_mut(Spinors::WORDS * blocks).enumerate() {
                 for block in 0..blocks {

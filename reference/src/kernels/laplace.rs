@@ -1,10 +1,12 @@
 //! The Laplacian's hop on the CPU: `docs/arithmetic.md` §15, the sum over the legs of `colour_vectors.rs`, times 2. Counterpart: `cl/laplace.cl`.
 
+use super::colour_vectors::LegSum;
 pub use super::colour_vectors::ideal_bytes_per_site;
-use super::colour_vectors::{ColourHop, LegSum, Names};
+use super::hop::HopFields;
 use super::{LaneOperation, Vectors};
 use crate::field::{ColourVectors, Field, FieldError};
-use crate::layout::{LegOrder, Stencil};
+use crate::half::Half;
+use crate::layout::{LaneWidth, LegOrder, Stencil};
 use crate::links::DoubledGauge;
 use crate::real::Real;
 use crate::tensor::LaneVector;
@@ -24,16 +26,21 @@ pub fn laplace_hop<R: Vectors>(
     source: &Field<R, ColourVectors>,
     legs: LegOrder,
 ) -> Result<(), FieldError> {
-    const NAMES: Names =
-        Names { links: "the Laplacian's links", out: "the Laplacian's result", source: "the Laplacian's source" };
-    let hop = ColourHop { out, stencil, links, source, legs }.checked(NAMES)?;
+    let what = ["the Laplacian's links", "the Laplacian's result", "the Laplacian's source"];
+    let hop = HopFields { out, stencil, links, source, legs }.checked(what)?;
     R::run_laplace_hop(hop.width(), LaplaceHop(hop));
     Ok(())
 }
 
+compiled! {
+    fn run_laplace_hop(width, LaplaceHop(hop)) {
+        hop.in_f32(|hop| f32::run_laplace_hop(width, LaplaceHop(hop)));
+    }
+}
+
 /// A hop of the Laplacian that was checked.
 #[doc(hidden)]
-pub struct LaplaceHop<'a, R>(pub(super) ColourHop<'a, R>);
+pub struct LaplaceHop<'a, R>(pub(super) HopFields<'a, R, ColourVectors>);
 
 impl<R: Real> LaneOperation<R> for LaplaceHop<'_, R> {
     type Output = ();

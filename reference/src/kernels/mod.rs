@@ -1,6 +1,37 @@
 //! The CPU kernels, one file a family, named as in `cl/`. Each runs on the `rayon` pool that it is called in; none of their results
 //! depends on the number of threads, nor on the lane width.
 
+/// Declares the trait `Compiled` of a family: its operations as functions of each precision. They are compiled once, here, and not again in
+/// every crate that calls a kernel. Stated of each is what it does in half precision: the same in f32, and a rounding to what is stored
+/// (`docs/arithmetic.md` §12).
+macro_rules! compiled {
+    ($(fn $run:ident($width:ident, $Operation:ident $parts:tt) $(-> $Output:ty)? $in_half:block)+) => {
+        #[doc(hidden)]
+        pub trait Compiled: Real {
+            $(fn $run(width: LaneWidth, operation: $Operation<'_, Self>) $(-> $Output)?;)+
+        }
+
+        impl Compiled for f32 {
+            $(fn $run(width: LaneWidth, operation: $Operation<'_, Self>) $(-> $Output)? {
+                crate::kernels::WithVectors::with_vectors(width, operation)
+            })+
+        }
+
+        impl Compiled for f64 {
+            $(fn $run(width: LaneWidth, operation: $Operation<'_, Self>) $(-> $Output)? {
+                crate::kernels::WithVectors::with_vectors(width, operation)
+            })+
+        }
+
+        impl Compiled for Half {
+            $(fn $run($width: LaneWidth, operation: $Operation<'_, Self>) $(-> $Output)? {
+                let $Operation $parts = operation;
+                $in_half
+            })+
+        }
+    };
+}
+
 pub mod blas;
 mod blocks;
 pub mod clover;
@@ -12,13 +43,12 @@ pub mod hop;
 pub mod laplace;
 pub mod reduce;
 pub mod rhs;
-mod sixteen;
 pub mod staggered;
 
 use num_complex::Complex;
 
-use crate::exact::ExactSum;
 use crate::field::{FieldData, FieldError, describe};
+use crate::half::Half;
 use crate::layout::{LaneWidth, Lattice, Sites};
 use crate::real::Real;
 use crate::tensor::LaneVector;
@@ -31,141 +61,44 @@ pub(crate) trait LaneOperation<R> {
     fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> Self::Output;
 }
 
-/// The kernels of one precision, with the vectors of each lane width. They are methods of the two precisions, not generic functions,
-/// so that they are compiled once, here, and not again in every crate that calls them.
-pub trait Vectors: Real {
-    #[doc(hidden)]
-    fn run_hop(width: LaneWidth, hop: hop::Hop<'_, Self>);
-    #[doc(hidden)]
-    fn run_laplace_hop(width: LaneWidth, hop: laplace::LaplaceHop<'_, Self>);
-    #[doc(hidden)]
-    fn run_staggered_hop(width: LaneWidth, hop: staggered::StaggeredHop<'_, Self>);
-    #[doc(hidden)]
-    fn run_clover_apply(width: LaneWidth, apply: clover::Apply<'_, Self>);
-    #[doc(hidden)]
-    fn run_clover_hop(width: LaneWidth, hop: clover::CloverHop<'_, Self>);
-    #[doc(hidden)]
-    fn run_scale(width: LaneWidth, scale: blas::Scale<'_, Self>);
-    #[doc(hidden)]
-    fn run_axpy(width: LaneWidth, axpy: blas::Axpy<'_, Self>);
-    #[doc(hidden)]
-    fn run_axpby(width: LaneWidth, axpby: blas::Axpby<'_, Self>);
-    #[doc(hidden)]
-    fn run_axpy_norm(width: LaneWidth, axpy: blas::Axpy<'_, Self>) -> ExactSum;
-    #[doc(hidden)]
-    fn run_axpby_norm(width: LaneWidth, axpby: blas::Axpby<'_, Self>) -> ExactSum;
-    #[doc(hidden)]
-    fn run_complex_update(width: LaneWidth, update: blas::ComplexUpdate<'_, Self>);
-    #[doc(hidden)]
-    fn run_cg_update(width: LaneWidth, update: blas::CgUpdate<'_, Self>);
-    #[doc(hidden)]
-    fn run_norm2(width: LaneWidth, norm: reduce::Norm2<'_, Self>) -> ExactSum;
-    #[doc(hidden)]
-    fn run_inner_products(width: LaneWidth, products: reduce::InnerProducts<'_, Self>) -> Vec<[ExactSum; 2]>;
-    #[doc(hidden)]
-    fn run_tree_norm2(width: LaneWidth, norm: reduce::TreeNorm2<'_, Self>) -> f64;
-    #[doc(hidden)]
-    fn run_tree_inner_product(width: LaneWidth, product: reduce::TreeInnerProduct<'_, Self>) -> Complex<f64>;
-    #[doc(hidden)]
-    fn run_rhs_axpy(width: LaneWidth, axpy: rhs::RhsAxpy<'_, Self>);
-    #[doc(hidden)]
-    fn run_rhs_cg_update(width: LaneWidth, update: rhs::RhsCgUpdate<'_, Self>);
-    #[doc(hidden)]
-    fn run_rhs_products(width: LaneWidth, products: rhs::RhsProducts<'_, Self>) -> Vec<ExactSum>;
-    #[doc(hidden)]
-    fn run_s_multiply(width: LaneWidth, product: domain_wall::SMultiply<'_, Self>);
-    #[doc(hidden)]
-    fn run_word_sums(sums: reduce::WordSums<'_, Self>) -> reduce::PartialSums;
+/// A precision in which one computes, with vectors for each lane width.
+trait WithVectors: Real {
+    /// Runs an operation with the vectors of a lane width.
+    fn with_vectors<O: LaneOperation<Self>>(width: LaneWidth, operation: O) -> O::Output;
 }
 
-macro_rules! vectors {
+macro_rules! with_vectors {
     ($real:ty, $($bytes:literal)|+ => $narrow:ty, $($more:literal => $vector:ty),+; $widest:ty) => {
-        const _: () = {
-            fn with_vectors<O: LaneOperation<$real>>(width: LaneWidth, operation: O) -> O::Output {
+        impl WithVectors for $real {
+            fn with_vectors<O: LaneOperation<Self>>(width: LaneWidth, operation: O) -> O::Output {
                 match width.bytes() {
                     $($bytes)|+ => operation.run::<$narrow>(1),
                     $($more => operation.run::<$vector>(1),)+
                     bytes => operation.run::<$widest>(bytes / size_of::<$widest>()),
                 }
             }
-
-            impl Vectors for $real {
-                fn run_hop(width: LaneWidth, hop: hop::Hop<'_, Self>) {
-                    with_vectors(width, hop);
-                }
-                fn run_laplace_hop(width: LaneWidth, hop: laplace::LaplaceHop<'_, Self>) {
-                    with_vectors(width, hop);
-                }
-                fn run_staggered_hop(width: LaneWidth, hop: staggered::StaggeredHop<'_, Self>) {
-                    with_vectors(width, hop);
-                }
-                fn run_clover_apply(width: LaneWidth, apply: clover::Apply<'_, Self>) {
-                    with_vectors(width, apply);
-                }
-                fn run_clover_hop(width: LaneWidth, hop: clover::CloverHop<'_, Self>) {
-                    with_vectors(width, hop);
-                }
-                fn run_scale(width: LaneWidth, scale: blas::Scale<'_, Self>) {
-                    with_vectors(width, scale);
-                }
-                fn run_axpy(width: LaneWidth, axpy: blas::Axpy<'_, Self>) {
-                    with_vectors(width, axpy);
-                }
-                fn run_axpby(width: LaneWidth, axpby: blas::Axpby<'_, Self>) {
-                    with_vectors(width, axpby);
-                }
-                fn run_axpy_norm(width: LaneWidth, axpy: blas::Axpy<'_, Self>) -> ExactSum {
-                    with_vectors(width, blas::WithNorm(axpy))
-                }
-                fn run_axpby_norm(width: LaneWidth, axpby: blas::Axpby<'_, Self>) -> ExactSum {
-                    with_vectors(width, blas::WithNorm(axpby))
-                }
-                fn run_complex_update(width: LaneWidth, update: blas::ComplexUpdate<'_, Self>) {
-                    with_vectors(width, update);
-                }
-                fn run_cg_update(width: LaneWidth, update: blas::CgUpdate<'_, Self>) {
-                    with_vectors(width, update);
-                }
-                fn run_norm2(width: LaneWidth, norm: reduce::Norm2<'_, Self>) -> ExactSum {
-                    with_vectors(width, norm)
-                }
-                fn run_inner_products(
-                    width: LaneWidth,
-                    products: reduce::InnerProducts<'_, Self>,
-                ) -> Vec<[ExactSum; 2]> {
-                    with_vectors(width, products)
-                }
-                fn run_tree_norm2(width: LaneWidth, norm: reduce::TreeNorm2<'_, Self>) -> f64 {
-                    with_vectors(width, norm)
-                }
-                fn run_tree_inner_product(
-                    width: LaneWidth,
-                    product: reduce::TreeInnerProduct<'_, Self>,
-                ) -> Complex<f64> {
-                    with_vectors(width, product)
-                }
-                fn run_rhs_axpy(width: LaneWidth, axpy: rhs::RhsAxpy<'_, Self>) {
-                    with_vectors(width, axpy);
-                }
-                fn run_rhs_cg_update(width: LaneWidth, update: rhs::RhsCgUpdate<'_, Self>) {
-                    with_vectors(width, update);
-                }
-                fn run_rhs_products(width: LaneWidth, products: rhs::RhsProducts<'_, Self>) -> Vec<ExactSum> {
-                    with_vectors(width, products)
-                }
-                fn run_s_multiply(width: LaneWidth, product: domain_wall::SMultiply<'_, Self>) {
-                    with_vectors(width, product);
-                }
-                fn run_word_sums(sums: reduce::WordSums<'_, Self>) -> reduce::PartialSums {
-                    sums.run()
-                }
-            }
-        };
+        }
     };
 }
-vectors!(f32, 8 => crate::tensor::Pair<f32>, 16 => wide::f32x4, 32 => wide::f32x8; wide::f32x16);
+with_vectors!(f32, 8 => crate::tensor::Pair<f32>, 16 => wide::f32x4, 32 => wide::f32x8; wide::f32x16);
 // No f64 lattice has 8-byte lanes.
-vectors!(f64, 8 | 16 => wide::f64x2, 32 => wide::f64x4; wide::f64x8);
+with_vectors!(f64, 8 | 16 => wide::f64x2, 32 => wide::f64x4; wide::f64x8);
+
+/// A precision with the kernels of all families.
+pub trait Vectors:
+    hop::Compiled
+    + laplace::Compiled
+    + staggered::Compiled
+    + clover::Compiled
+    + domain_wall::Compiled
+    + blas::Compiled
+    + rhs::Compiled
+    + reduce::Compiled
+{
+}
+impl Vectors for f32 {}
+impl Vectors for f64 {}
+impl Vectors for Half {}
 
 /// Reals in memory of one field, and how many of them make a part of an outer site, and a task. To vector operations and norms, a field
 /// with n parts a site is one with n times as many outer sites.
@@ -179,6 +112,11 @@ impl Shape {
     fn of<R: Real>(field: &FieldData<R>) -> Self {
         let an_osite = field.reals_a_part();
         Self { an_osite, a_task: osites_a_task(field.osites() * field.object().parts()) * an_osite }
+    }
+
+    /// Rounds what a kernel of f32 wrote into a field of this shape.
+    fn quantize(self, width: LaneWidth, field: &mut [Half]) {
+        Half::quantize(field, self.an_osite, width.bytes() / size_of::<Complex<f32>>());
     }
 }
 

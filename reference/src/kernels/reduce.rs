@@ -10,14 +10,13 @@ use rayon::prelude::*;
 
 pub(super) use contributions::Contributions;
 pub(super) use exact_terms::ExactTerms;
-use tree::tree_sum;
-#[doc(hidden)]
-pub use tree::{TreeInnerProduct, TreeNorm2};
+use tree::{in_memory_order, tree_sum};
 
 use super::{LaneOperation, Shape, Vectors, check_like, osites_a_task};
 use crate::exact::{ExactSum, RowSums};
 use crate::field::{FieldData, FieldError};
-use crate::layout::{Direction, Slices, TreePlan};
+use crate::half::Half;
+use crate::layout::{Direction, LaneWidth, Slices, TreePlan};
 use crate::real::Real;
 use crate::tensor::LaneVector;
 
@@ -113,112 +112,77 @@ impl PartialSums {
 }
 
 /// |x|²: one sum.
-pub fn norm2_sums<R: Vectors>(x: &FieldData<R>, sum: Sum) -> PartialSums {
-    let (shape, width, x) = (Shape::of(x), x.lattice().width(), x.reals());
-    match sum {
-        Sum::Exact => PartialSums::Exact(vec![R::run_norm2(width, Norm2 { shape, x })]),
-        Sum::Tree(plan) => PartialSums::Tree(vec![R::run_tree_norm2(width, TreeNorm2 { shape, x, plan })]),
-    }
-}
-
-/// |x|².
-pub fn norm2<R: Vectors>(x: &FieldData<R>, sum: Sum) -> f64 {
-    norm2_sums(x, sum).round()[0]
-}
-
-/// ⟨x, y⟩, antilinear in x.
-///
-/// # Errors
-/// [`FieldError::Mismatch`] unless both fields lie on the same sites of the same lattice.
-pub fn inner_product<R: Vectors>(x: &FieldData<R>, y: &FieldData<R>, sum: Sum) -> Result<Complex<f64>, FieldError> {
-    Ok(inner_products(&[x], y, sum)?[0])
+pub fn norm2<R: Vectors>(x: &FieldData<R>, sum: Sum) -> PartialSums {
+    R::run_norm2(x.lattice().width(), Norm2 { shape: Shape::of(x), x: x.reals(), sum })
 }
 
 /// ⟨x, y⟩ for each x of `xs`, antilinear in x: two sums each.
 ///
 /// # Errors
-/// As [`inner_product`].
-pub fn inner_products_sums<R: Vectors>(
-    xs: &[&FieldData<R>],
-    y: &FieldData<R>,
-    sum: Sum,
-) -> Result<PartialSums, FieldError> {
+/// [`FieldError::Mismatch`] unless all fields lie on the same sites of the same lattice.
+pub fn inner_products<R: Vectors>(xs: &[&FieldData<R>], y: &FieldData<R>, sum: Sum) -> Result<PartialSums, FieldError> {
     for x in xs {
         check_like("inner product", x, y)?;
     }
-    let (shape, width, y) = (Shape::of(y), y.lattice().width(), y.reals());
-    let xs = xs.iter().map(|x| x.reals());
-    Ok(match sum {
-        Sum::Exact => {
-            PartialSums::Exact(R::run_inner_products(width, InnerProducts { shape, xs: xs.collect(), y }).concat())
-        }
-        Sum::Tree(plan) => {
-            let product = |x| R::run_tree_inner_product(width, TreeInnerProduct { shape, x, y, plan });
-            PartialSums::Tree(xs.map(product).flat_map(|Complex { re, im }| [re, im]).collect())
-        }
-    })
-}
-
-/// ⟨x, y⟩ for each x of `xs`, antilinear in x.
-///
-/// # Errors
-/// As [`inner_product`].
-pub fn inner_products<R: Vectors>(
-    xs: &[&FieldData<R>],
-    y: &FieldData<R>,
-    sum: Sum,
-) -> Result<Vec<Complex<f64>>, FieldError> {
-    Ok(inner_products_sums(xs, y, sum)?.round_complex())
+    let xs = xs.iter().map(|x| x.reals()).collect();
+    Ok(R::run_inner_products(y.lattice().width(), InnerProducts { shape: Shape::of(y), xs, y: y.reals(), sum }))
 }
 
 /// The sum of each complex word over all sites: two sums each.
-pub fn word_sums<R: Vectors>(x: &FieldData<R>, sum: Sum) -> PartialSums {
+pub fn sum<R: Vectors>(x: &FieldData<R>, sum: Sum) -> PartialSums {
     let osites: Vec<u32> = (0..x.osites() as u32).collect();
     let lanes: Vec<u32> = (0..x.lattice().nsimd() as u32).collect();
-    R::run_word_sums(WordSums { sites: SiteWords::of(x), classes: vec![&osites], groups: vec![&lanes], sum })
-}
-
-/// The sum of each complex word over all sites.
-pub fn sum<R: Vectors>(x: &FieldData<R>, sum: Sum) -> Vec<Complex<f64>> {
-    word_sums(x, sum).round_complex()
+    let (classes, groups) = (vec![&osites[..]], vec![&lanes[..]]);
+    R::run_word_sums(x.lattice().width(), WordSums { sites: SiteWords::of(x), classes, groups, sum })
 }
 
 /// The sum of each complex word over each slice across `direction`: two sums for each word, slice by slice.
-pub fn slice_word_sums<R: Vectors>(
-    x: &FieldData<R>,
-    direction: Direction,
-    sum: Sum,
-) -> Result<PartialSums, FieldError> {
+pub fn slice_sums<R: Vectors>(x: &FieldData<R>, direction: Direction, sum: Sum) -> Result<PartialSums, FieldError> {
     let slices = Slices::new(x.lattice(), x.sites(), direction)?;
     let classes = (0..slices.classes()).map(|class| slices.osites_of(class)).collect();
     let groups = slices.lanes().chunks_exact(slices.lanes_a_group()).collect();
-    Ok(R::run_word_sums(WordSums { sites: SiteWords::of(x), classes, groups, sum }))
+    Ok(R::run_word_sums(x.lattice().width(), WordSums { sites: SiteWords::of(x), classes, groups, sum }))
 }
 
-/// The sum of each complex word over each slice across `direction`: for each slice, a number for each word.
-pub fn slice_sums<R: Vectors>(x: &FieldData<R>, direction: Direction, sum: Sum) -> Vec<Vec<Complex<f64>>> {
-    // The field lies on these sites, so the lattice has them.
-    let Ok(sums) = slice_word_sums(x, direction, sum) else { return Vec::new() };
-    sums.round_complex().chunks_exact(x.object().words()).map(<[_]>::to_vec).collect()
+compiled! {
+    fn run_norm2(width, Norm2 { shape, x, sum }) -> PartialSums {
+        f32::run_norm2(width, Norm2 { shape, x: Half::as_f32(x), sum })
+    }
+    fn run_inner_products(width, InnerProducts { shape, xs, y, sum }) -> PartialSums {
+        let xs = xs.into_iter().map(Half::as_f32).collect();
+        f32::run_inner_products(width, InnerProducts { shape, xs, y: Half::as_f32(y), sum })
+    }
+    fn run_word_sums(width, WordSums { sites: SiteWords { field, words, nsimd }, classes, groups, sum }) -> PartialSums {
+        let sites = SiteWords { field: bytemuck::cast_slice(field), words, nsimd };
+        f32::run_word_sums(width, WordSums { sites, classes, groups, sum })
+    }
 }
 
 #[doc(hidden)]
 pub struct Norm2<'a, R> {
     pub(crate) shape: Shape,
     pub(crate) x: &'a [R],
+    pub(crate) sum: Sum,
 }
 
 impl<R: Real> LaneOperation<R> for Norm2<'_, R> {
-    type Output = ExactSum;
-    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> ExactSum {
-        let contributions = Contributions::<V>::new(self.shape, blocks);
-        let sums = self.x.par_chunks(self.shape.a_task).map(|x| {
+    type Output = PartialSums;
+    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> PartialSums {
+        let Self { shape, x, sum } = self;
+        if let Sum::Tree(plan) = sum {
+            let terms = in_memory_order::<V, 1>(shape, blocks, x.len(), |range, contributions, order| {
+                contributions.norms(&x[range], order);
+            });
+            return PartialSums::Tree(tree_sum(plan, terms.len(), |element| terms[element]).to_vec());
+        }
+        let contributions = Contributions::<V>::new(shape, blocks);
+        let sums = x.par_chunks(shape.a_task).map(|x| {
             let mut terms = ExactTerms::new();
             contributions.norms(x, &mut terms);
             terms.sums()
         });
-        let [norm2] = merged(&sums.collect::<Vec<_>>());
-        norm2
+        let norm2: [ExactSum; 1] = merged(&sums.collect::<Vec<_>>());
+        PartialSums::Exact(norm2.into())
     }
 }
 
@@ -227,13 +191,23 @@ pub struct InnerProducts<'a, R> {
     pub(crate) shape: Shape,
     pub(crate) xs: Vec<&'a [R]>,
     pub(crate) y: &'a [R],
+    pub(crate) sum: Sum,
 }
 
 impl<R: Real> LaneOperation<R> for InnerProducts<'_, R> {
-    type Output = Vec<[ExactSum; 2]>;
-    /// One pass: a few outer sites of y stay in the nearest cache for all of `xs`.
-    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> Vec<[ExactSum; 2]> {
-        let Self { shape: shape @ Shape { an_osite, a_task }, xs, y } = self;
+    type Output = PartialSums;
+    /// Exact sums in one pass: a few outer sites of y stay in the nearest cache for all of `xs`.
+    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> PartialSums {
+        let Self { shape: shape @ Shape { an_osite, a_task }, xs, y, sum } = self;
+        if let Sum::Tree(plan) = sum {
+            let product = |x: &&[R]| {
+                let terms = in_memory_order::<V, 2>(shape, blocks, x.len(), |range, contributions, order| {
+                    contributions.inner_products(&x[range.clone()], &y[range], order);
+                });
+                tree_sum(plan, terms.len(), |element| terms[element])
+            };
+            return PartialSums::Tree(xs.iter().flat_map(product).collect());
+        }
         let contributions = Contributions::<V>::new(shape, blocks);
         let sums = y.par_chunks(a_task).enumerate().map(|(task, y)| {
             let mut terms: Vec<_> = xs.iter().map(|_| ExactTerms::new()).collect();
@@ -246,7 +220,7 @@ impl<R: Real> LaneOperation<R> for InnerProducts<'_, R> {
             terms.into_iter().map(ExactTerms::sums).collect::<Vec<_>>()
         });
         let tasks: Vec<Vec<[ExactSum; 2]>> = sums.collect();
-        (0..xs.len()).map(|x| merged(tasks.iter().map(|sums| &sums[x]))).collect()
+        PartialSums::Exact((0..xs.len()).flat_map(|x| merged(tasks.iter().map(|sums| &sums[x]))).collect())
     }
 }
 
@@ -316,9 +290,16 @@ pub struct WordSums<'a, R> {
     pub(crate) sum: Sum,
 }
 
+impl<R: Real> LaneOperation<R> for WordSums<'_, R> {
+    type Output = PartialSums;
+    fn run<V: LaneVector<Real = R>>(self, _: usize) -> PartialSums {
+        self.sums()
+    }
+}
+
 impl<R: Real> WordSums<'_, R> {
     /// For each group of lanes, for each class of outer sites: the sum of each word, real and imaginary part.
-    pub(super) fn run(&self) -> PartialSums {
+    fn sums(&self) -> PartialSums {
         match self.sum {
             Sum::Exact => PartialSums::Exact(self.exact()),
             Sum::Tree(plan) => {

@@ -4,10 +4,12 @@
 
 use rayon::prelude::*;
 
-use super::reduce::{Contributions, ExactTerms, PartialSums, Sum, inner_products_sums, merged};
+use super::reduce::{Contributions, ExactTerms, PartialSums, Sum, inner_products, merged};
 use super::{LaneOperation, Vectors, check_like, check_place, osites_a_task};
 use crate::exact::ExactSum;
 use crate::field::{FieldData, FieldError, Object};
+use crate::half::Half;
+use crate::layout::LaneWidth;
 use crate::real::Real;
 use crate::tensor::LaneVector;
 
@@ -113,7 +115,7 @@ fn copy<R: Vectors>(
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] unless both fields are alike, and have whole right-hand sides.
-pub fn rhs_products_sums<R: Vectors>(
+pub fn rhs_products<R: Vectors>(
     x: &FieldData<R>,
     y: &FieldData<R>,
     rhs_parts: usize,
@@ -136,7 +138,7 @@ pub fn rhs_products_sums<R: Vectors>(
             for rhs in 0..count {
                 take_rhs(&mut of_x, x, &[rhs], rhs_parts)?;
                 take_rhs(&mut of_y, y, &[rhs], rhs_parts)?;
-                sums.push(inner_products_sums(&[&of_x], &of_y, sum)?.round()[0]);
+                sums.push(inner_products(&[&of_x], &of_y, sum)?.round()[0]);
             }
             Ok(PartialSums::Tree(sums))
         }
@@ -147,7 +149,7 @@ pub fn rhs_products_sums<R: Vectors>(
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] unless both fields are alike, and have as many right-hand sides as there are scalars.
-pub fn rhs_axpy_norm_sums<R: Vectors>(
+pub fn rhs_axpy_norm<R: Vectors>(
     a: &[f64],
     x: &FieldData<R>,
     y: &mut FieldData<R>,
@@ -157,7 +159,7 @@ pub fn rhs_axpy_norm_sums<R: Vectors>(
     let rhs_parts = parts_of(y.object(), a.len())?;
     let (shape, width) = (RhsShape::of(x, rhs_parts), x.lattice().width());
     R::run_rhs_axpy(width, RhsAxpy { shape, a: &rounded(a), x: x.reals(), y: y.reals_mut() });
-    rhs_products_sums(y, y, rhs_parts, sum)
+    rhs_products(y, y, rhs_parts, sum)
 }
 
 /// ψ ← fma(a, p, ψ), then p ← fma(b, p, r) with the old p in both, with the a and b of each right-hand side.
@@ -217,6 +219,24 @@ impl RhsShape {
     fn of<R: Real>(field: &FieldData<R>, rhs_parts: usize) -> Self {
         let (an_osite, a_part) = (field.reals_an_osite(), field.reals_a_part());
         Self { an_osite, an_rhs: a_part * rhs_parts, a_part, a_task: osites_a_task(field.osites()) * an_osite }
+    }
+}
+
+compiled! {
+    fn run_rhs_axpy(width, RhsAxpy { shape, a, x, y }) {
+        let [a, x] = [a, x].map(Half::as_f32);
+        f32::run_rhs_axpy(width, RhsAxpy { shape, a, x, y: Half::as_f32_mut(y) });
+        shape.parts().quantize(width, y);
+    }
+    fn run_rhs_cg_update(width, RhsCgUpdate { shape, a, b, psi, p, r }) {
+        let [a, b, r] = [a, b, r].map(Half::as_f32);
+        let in_f32 = RhsCgUpdate { shape, a, b, psi: Half::as_f32_mut(psi), p: Half::as_f32_mut(p), r };
+        f32::run_rhs_cg_update(width, in_f32);
+        shape.parts().quantize(width, psi);
+        shape.parts().quantize(width, p);
+    }
+    fn run_rhs_products(width, RhsProducts { shape, x, y }) -> Vec<ExactSum> {
+        f32::run_rhs_products(width, RhsProducts { shape, x: Half::as_f32(x), y: Half::as_f32(y) })
     }
 }
 

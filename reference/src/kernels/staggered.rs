@@ -1,11 +1,13 @@
 //! The staggered hop on the CPU: `docs/arithmetic.md` §16, the sum over the legs of `colour_vectors.rs` with the signs of `StaggeredPhases`.
 //! Counterpart: `cl/staggered.cl`.
 
+use super::colour_vectors::LegSum;
 pub use super::colour_vectors::ideal_bytes_per_site;
-use super::colour_vectors::{ColourHop, LegSum, Names};
+use super::hop::HopFields;
 use super::{LaneOperation, Vectors};
 use crate::field::{ColourVectors, Field, FieldError};
-use crate::layout::{DIMENSIONS, LEGS, LegOrder, StaggeredPhases, Stencil};
+use crate::half::Half;
+use crate::layout::{DIMENSIONS, LEGS, LaneWidth, LegOrder, StaggeredPhases, Stencil};
 use crate::links::DoubledGauge;
 use crate::real::Real;
 use crate::tensor::LaneVector;
@@ -27,12 +29,8 @@ pub fn staggered_hop<R: Vectors>(
     source: &Field<R, ColourVectors>,
     legs: LegOrder,
 ) -> Result<(), FieldError> {
-    const NAMES: Names = Names {
-        links: "the staggered hop's links",
-        out: "the staggered hop's result",
-        source: "the staggered hop's source",
-    };
-    let hop = ColourHop { out, stencil, links, source, legs }.checked(NAMES)?;
+    let what = ["the staggered hop's links", "the staggered hop's result", "the staggered hop's source"];
+    let hop = HopFields { out, stencil, links, source, legs }.checked(what)?;
     if (phases.lattice(), phases.sites()) != (stencil.lattice(), stencil.sites()) {
         let (left, right) = (phases.describe(), hop.out.describe());
         return Err(FieldError::Mismatch { what: "the staggered hop's phases", left, right });
@@ -41,10 +39,16 @@ pub fn staggered_hop<R: Vectors>(
     Ok(())
 }
 
+compiled! {
+    fn run_staggered_hop(width, StaggeredHop { hop, phases }) {
+        hop.in_f32(|hop| f32::run_staggered_hop(width, StaggeredHop { hop, phases }));
+    }
+}
+
 /// A staggered hop that was checked.
 #[doc(hidden)]
 pub struct StaggeredHop<'a, R> {
-    pub(super) hop: ColourHop<'a, R>,
+    pub(super) hop: HopFields<'a, R, ColourVectors>,
     pub(super) phases: &'a StaggeredPhases,
 }
 

@@ -9,7 +9,6 @@ use super::{Direction, Lattice, LayoutError, Place, Sites};
 /// The slices of the sites of a lattice across a direction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Slices {
-    direction: Direction,
     extent: usize,
     classes: usize,
     osites: Vec<u32>,
@@ -34,12 +33,7 @@ impl Slices {
         let osites = of_class.concat();
         let mut lanes: Vec<u32> = (0..lattice.nsimd() as u32).collect();
         lanes.sort_by_key(|&lane| coordinate(0, lane as usize));
-        Ok(Self { direction, extent, classes, osites, lanes })
-    }
-
-    /// The direction that the slices lie across.
-    pub fn direction(&self) -> Direction {
-        self.direction
+        Ok(Self { extent, classes, osites, lanes })
     }
 
     /// Number of slices: the extent in their direction.
@@ -77,12 +71,6 @@ impl Slices {
     pub fn lanes_a_group(&self) -> usize {
         self.lanes.len() * self.classes / self.extent
     }
-
-    /// The outer sites and the lanes of a slice: its sites are all pairs of them, in memory in the order of (osite, lane).
-    pub fn slice(&self, slice: usize) -> (&[u32], &[u32]) {
-        let lanes = self.lanes_a_group();
-        (self.osites_of(slice % self.classes), &self.lanes[slice / self.classes * lanes..][..lanes])
-    }
 }
 
 #[cfg(test)]
@@ -108,7 +96,8 @@ mod tests {
                     let slices = Slices::new(&lattice, sites, direction).unwrap();
                     let mut seen = 0;
                     for slice in 0..slices.count() {
-                        let (osites, lanes) = slices.slice(slice);
+                        let (osites, a_group) = (slices.osites_of(slice % slices.classes), slices.lanes_a_group());
+                        let lanes = &slices.lanes[slice / slices.classes * a_group..][..a_group];
                         assert!(osites.is_sorted() && lanes.is_sorted());
                         for &osite in osites {
                             for &lane in lanes {

@@ -268,10 +268,12 @@ fn inverse_of_block(c: &Block) -> (Block, f64) {
     (inverse, pivot)
 }
 
-/// Blocks times spinors.
+/// Blocks times spinors, one or several a site.
 pub fn clover_apply<R: Real>(blocks: &[Complex<R>], x: &[Complex<R>]) -> Vec<Complex<R>> {
     let mut result = Vec::with_capacity(x.len());
-    for (block, x) in blocks.chunks_exact(BLOCK_WORDS).zip(x.chunks_exact(ROWS)) {
+    let halves_a_site = x.len() / ROWS / (blocks.len() / CLOVER_WORDS);
+    for (half, x) in x.chunks_exact(ROWS).enumerate() {
+        let block = &blocks[CLOVER_WORDS * (half / halves_a_site) + BLOCK_WORDS * (half % 2)..][..BLOCK_WORDS];
         for i in 0..ROWS {
             let pair = block[i / 2];
             let mut y = real_times(if i % 2 == 0 { pair.re } else { pair.im }, x[i]);

@@ -83,27 +83,11 @@ pub struct ScalarDomainWall<'a> {
 }
 
 impl ScalarDomainWall<'_> {
-    /// §6, the hop of each of `spinors` spinors a site.
-    pub fn hop<R: Real>(&self, psi: &[Complex<R>], spinors: usize, sites: Sites, dagger: Dagger) -> Vec<Complex<R>> {
-        let mut result = vec![Complex::default(); psi.len()];
-        for part in 0..spinors {
-            let of_part = |field: &[Complex<R>]| -> Vec<Complex<R>> {
-                field.chunks_exact(SPINOR_WORDS).skip(part).step_by(spinors).flatten().copied().collect()
-            };
-            let one = self.wilson.hop(&of_part(psi), sites, dagger);
-            let places = result.chunks_exact_mut(SPINOR_WORDS).skip(part).step_by(spinors);
-            for (place, spinor) in places.zip(one.chunks_exact(SPINOR_WORDS)) {
-                place.copy_from_slice(spinor);
-            }
-        }
-        result
-    }
-
-    /// M ψ or M† ψ, of `columns` columns a site.
-    pub fn m<R: Real>(&self, psi: &[Complex<R>], columns: usize, dagger: Dagger) -> Vec<Complex<R>> {
+    /// M ψ or M† ψ, of each column of a site.
+    pub fn m<R: Real>(&self, psi: &[Complex<R>], dagger: Dagger) -> Vec<Complex<R>> {
         let (input, walls) = (self.coefficients.input(), self.coefficients.walls());
         let dw = |psi: &[Complex<R>]| {
-            let mut result = self.hop(psi, columns * self.coefficients.ls(), Sites::Full, dagger);
+            let mut result = self.wilson.hop(psi, Sites::Full, dagger);
             axpy(self.coefficients.height(), psi, &mut result);
             result
         };

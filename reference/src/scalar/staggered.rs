@@ -1,10 +1,9 @@
-//! Staggered fermions in plain loops (`docs/arithmetic.md` §16). A field of n colour vectors a site is a slice in site order over the whole
-//! lattice: word 3n · site + 3k + colour.
+//! Staggered fermions in plain loops (`docs/arithmetic.md` §16), on fields as `colour_vectors.rs` has them.
 
 use num_complex::Complex;
 
-use super::{COLOURS, Colour, ScalarWilson, axpy};
-use crate::layout::{Coordinate, Leg, Sites};
+use super::{ScalarWilson, axpy};
+use crate::layout::{Coordinate, Sites};
 use crate::real::Real;
 
 /// §16: whether η_μ of the site is −1.
@@ -24,43 +23,12 @@ impl ScalarWilson<'_> {
     /// # Panics
     /// If `psi` has not 3 · `vectors` words for each site of the lattice.
     pub fn staggered_hop<R: Real>(&self, psi: &[Complex<R>], vectors: usize, sites: Sites) -> Vec<Complex<R>> {
-        let (extents, words) = (self.configuration.extents(), COLOURS * vectors);
-        assert_eq!(psi.len(), words * extents.volume(), "complex numbers of {vectors} colour vectors on {extents}");
-        let mut result = vec![Complex::default(); psi.len()];
-        for site in 0..extents.volume() {
-            let x = extents.coordinate(site);
-            if !sites.contain(x) {
-                continue;
+        self.colour_hop(psi, vectors, sites, |leg, x, product| {
+            match phase_is_negative(x, leg.dimension()) == leg.is_forward() {
+                true => product,
+                false => product.map(|component| -component),
             }
-            for k in 0..vectors {
-                let [first, rest @ ..] = self.legs.legs();
-                let mut sum = self.staggered_leg(psi, vectors, k, x, first);
-                for leg in rest {
-                    let term = self.staggered_leg(psi, vectors, k, x, leg);
-                    for colour in 0..COLOURS {
-                        sum[colour] = sum[colour] + term[colour];
-                    }
-                }
-                result[words * site + COLOURS * k..][..COLOURS].copy_from_slice(&sum);
-            }
-        }
-        result
-    }
-
-    /// s_ℓ(x) times V_ℓ(x) times vector number `k` of the neighbour x + ℓ.
-    fn staggered_leg<R: Real>(
-        &self,
-        psi: &[Complex<R>],
-        vectors: usize,
-        k: usize,
-        x: Coordinate,
-        leg: Leg,
-    ) -> Colour<R> {
-        let product = self.colour_leg(psi, vectors, k, x, leg);
-        match phase_is_negative(x, leg.dimension()) == leg.is_forward() {
-            true => product,
-            false => product.map(|component| -component),
-        }
+        })
     }
 
     /// §16: D ψ, of `vectors` colour vectors a site.

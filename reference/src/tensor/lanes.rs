@@ -34,7 +34,10 @@ pub trait LaneVector: Pod + Send + Sync {
     /// self / b, real by real.
     fn divided_by(self, b: Self) -> Self;
     /// Magnitudes, real by real: the sign bits cleared.
-    fn magnitude(self) -> Self;
+    #[inline(always)]
+    fn magnitude(self) -> Self {
+        self.times_sign_of(self)
+    }
     /// self, negated where the sign bit of `sign` is set, real by real.
     fn times_sign_of(self, sign: Self) -> Self;
 
@@ -122,10 +125,6 @@ impl<R: Real> LaneVector for Pair<R> {
     #[inline(always)]
     fn divided_by(self, b: Self) -> Self {
         Self([self.0[0] / b.0[0], self.0[1] / b.0[1]])
-    }
-    #[inline(always)]
-    fn magnitude(self) -> Self {
-        self.times_sign_of(self)
     }
     #[inline(always)]
     fn times_sign_of(self, sign: Self) -> Self {
@@ -330,10 +329,6 @@ macro_rules! lane_vector {
             #[inline(always)]
             fn divided_by(self, b: Self) -> Self {
                 self / b
-            }
-            #[inline(always)]
-            fn magnitude(self) -> Self {
-                self.times_sign_of(self)
             }
             #[inline(always)]
             fn times_sign_of(self, sign: Self) -> Self {

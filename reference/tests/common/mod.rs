@@ -9,6 +9,7 @@ use lanefield_reference::layout::{Leg, LegOrder, Parity, Sites};
 use lanefield_reference::links::{BoundaryPhases, Phase};
 use lanefield_reference::random::{Stream, bits, gaussian_pair};
 use lanefield_reference::real::Real;
+use lanefield_reference::scalar;
 use num_complex::Complex;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -153,4 +154,10 @@ pub fn masked<R: Real>(extents: Extents, sites: Sites, words: usize, values: &[C
 /// The same value of a function in rayon pools of one, two and five threads.
 pub fn in_pools<T: Send>(run: impl Fn() -> T + Sync) -> [T; 3] {
     [1, 2, 5].map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(&run))
+}
+
+/// |a − b| / |b|.
+pub fn relative_distance(a: &[Complex<f64>], b: &[Complex<f64>]) -> f64 {
+    let difference: Vec<_> = a.iter().zip(b).map(|(a, b)| a - b).collect();
+    (scalar::norm2(1, &difference) / scalar::norm2(1, b)).sqrt()
 }

@@ -450,7 +450,7 @@ macro_rules! in_precision {
                 $work
             }
             $crate::reference::real::Precision::Half => {
-                type $Real = $crate::reference::sixteen::Sixteen;
+                type $Real = $crate::reference::half::Half;
                 $work
             }
         }

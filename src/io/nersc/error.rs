@@ -79,25 +79,12 @@ pub enum NerscError {
         /// As given.
         dimensions: [usize; 4],
     },
-    /// The file ends before its data.
+    /// The file ends before its data, or there is something after them.
     #[error(
-        "the file is truncated: {header_says} needs {expected} bytes of data after the header, and {found} are there{hint}"
+        "the file is {}: {header_says} needs {expected} bytes of data after the header, and {found} are there{hint}",
+        if .found < .expected { "truncated" } else { "too long" }
     )]
-    Truncated {
-        /// Lattice, DATATYPE and FLOATING_POINT.
-        header_says: String,
-        /// Bytes of data that the header asks for.
-        expected: u64,
-        /// Bytes after the header.
-        found: u64,
-        /// Which other DATATYPE and FLOATING_POINT would fit, if any.
-        hint: String,
-    },
-    /// There is something after the data.
-    #[error(
-        "the file is too long: {header_says} needs {expected} bytes of data after the header, and {found} are there{hint}"
-    )]
-    Oversized {
+    DataLength {
         /// Lattice, DATATYPE and FLOATING_POINT.
         header_says: String,
         /// Bytes of data that the header asks for.

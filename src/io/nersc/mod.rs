@@ -58,16 +58,6 @@ pub enum ByteOrder {
     Little,
 }
 
-impl ByteOrder {
-    /// The other one.
-    pub fn swapped(self) -> Self {
-        match self {
-            Self::Big => Self::Little,
-            Self::Little => Self::Big,
-        }
-    }
-}
-
 impl std::fmt::Display for ByteOrder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {

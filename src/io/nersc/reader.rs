@@ -83,11 +83,7 @@ fn check_length(header: &NerscHeader, found: u64) -> Result<(), NerscError> {
         format!("; that is the length of {} with {bits}-bit numbers", rows.datatype())
     });
     let header_says = format!("{} of {}", header.extents, describe(header.rows, header.floating_point));
-    Err(if found < expected {
-        NerscError::Truncated { header_says, expected, found, hint }
-    } else {
-        NerscError::Oversized { header_says, expected, found, hint }
-    })
+    Err(NerscError::DataLength { header_says, expected, found, hint })
 }
 
 /// Links as decoded, with what is needed to judge them.

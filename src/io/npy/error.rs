@@ -73,27 +73,12 @@ pub enum NpyError {
         /// Shape of the array.
         shape: Vec<usize>,
     },
-    /// The file ends before its data.
+    /// The file ends before its data, or there is something after them.
     #[error(
-        "the file is truncated: shape {} of {} needs {expected} bytes of data, and {found} are there",
-        show_shape(.shape), .precision.dtype()
+        "the file is {}: shape {} of {} needs {expected} bytes of data, and {found} are there",
+        if .found < .expected { "truncated" } else { "too long" }, show_shape(.shape), .precision.dtype()
     )]
-    Truncated {
-        /// Shape of the array.
-        shape: Vec<usize>,
-        /// Type of its elements.
-        precision: Precision,
-        /// Bytes that the shape asks for.
-        expected: u64,
-        /// Bytes after the header.
-        found: u64,
-    },
-    /// There is something after the data.
-    #[error(
-        "the file is too long: shape {} of {} needs {expected} bytes of data, and {found} are there",
-        show_shape(.shape), .precision.dtype()
-    )]
-    Oversized {
+    DataLength {
         /// Shape of the array.
         shape: Vec<usize>,
         /// Type of its elements.

@@ -97,11 +97,8 @@ pub fn read_from(mut reader: impl Read, length: u64) -> Result<ComplexArray, Npy
     let sizes = elements.and_then(|n| Some((n, n.checked_mul(precision.complex_size())?)));
     let Some((elements, bytes)) = sizes else { return Err(NpyError::TooLarge { shape }) };
     let (expected, found) = (bytes as u64, length.saturating_sub(header_length));
-    if found < expected {
-        return Err(NpyError::Truncated { shape, precision, expected, found });
-    }
-    if found > expected {
-        return Err(NpyError::Oversized { shape, precision, expected, found });
+    if found != expected {
+        return Err(NpyError::DataLength { shape, precision, expected, found });
     }
     let values = match precision {
         Precision::F32 => read_values(&mut reader, elements, &shape).map(ComplexValues::F32),

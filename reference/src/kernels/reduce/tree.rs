@@ -1,75 +1,36 @@
 //! Grid's block reduction (`docs/arithmetic.md` §8), over contributions in the order of memory: outer sites slow, lanes fast.
 
-use num_complex::Complex;
+use std::ops::Range;
+
 use rayon::prelude::*;
 use wide::f64x8;
 
-use super::super::{LaneOperation, Shape};
+use super::super::Shape;
 use super::contributions::{Contributions, Sink};
 use crate::layout::TreePlan;
-use crate::real::Real;
 use crate::tensor::LaneVector;
 use crate::tensor::eight;
 
-#[doc(hidden)]
-pub struct TreeNorm2<'a, R> {
-    pub(crate) shape: Shape,
-    pub(crate) x: &'a [R],
-    pub(crate) plan: TreePlan,
-}
-
-impl<R: Real> LaneOperation<R> for TreeNorm2<'_, R> {
-    type Output = f64;
-    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> f64 {
-        let Self { shape, x, plan } = self;
-        let terms = in_memory_order::<V, 1>(shape, blocks, x.len(), |first, contributions, order| {
-            contributions.norms(&x[first..(first + shape.a_task).min(x.len())], order);
-        });
-        let [norm] = tree_sum(plan, terms.len(), |element| terms[element]);
-        norm
-    }
-}
-
-#[doc(hidden)]
-pub struct TreeInnerProduct<'a, R> {
-    pub(crate) shape: Shape,
-    pub(crate) x: &'a [R],
-    pub(crate) y: &'a [R],
-    pub(crate) plan: TreePlan,
-}
-
-impl<R: Real> LaneOperation<R> for TreeInnerProduct<'_, R> {
-    type Output = Complex<f64>;
-    fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> Complex<f64> {
-        let Self { shape, x, y, plan } = self;
-        let terms = in_memory_order::<V, 2>(shape, blocks, x.len(), |first, contributions, order| {
-            let range = first..(first + shape.a_task).min(x.len());
-            contributions.inner_products(&x[range.clone()], &y[range], order);
-        });
-        let [re, im] = tree_sum(plan, terms.len(), |element| terms[element]);
-        Complex::new(re, im)
-    }
-}
-
-/// The contributions of all sites of a field of `reals` reals, in the order of memory. `of_task` is given the first real of a task.
+/// The contributions of all sites of a field of `reals` reals, in the order of memory. `of_task` is given the reals of a task.
 #[inline(always)]
-fn in_memory_order<V: LaneVector, const N: usize>(
+pub fn in_memory_order<V: LaneVector, const N: usize>(
     shape: Shape,
     blocks: usize,
     reals: usize,
-    of_task: impl Fn(usize, &Contributions<V>, &mut MemoryOrder<'_, N>) + Sync,
+    of_task: impl Fn(Range<usize>, &Contributions<V>, &mut MemoryOrder<'_, N>) + Sync,
 ) -> Vec<[f64; N]> {
     let (contributions, nsimd) = (Contributions::<V>::new(shape, blocks), blocks * Contributions::<V>::LANES);
     let mut terms = vec![[0.0; N]; reals / shape.an_osite * nsimd];
     terms.par_chunks_mut(shape.a_task / shape.an_osite * nsimd).enumerate().for_each(|(task, terms)| {
         let mut order = MemoryOrder { terms, nsimd, lanes: Contributions::<V>::LANES };
-        of_task(task * shape.a_task, &contributions, &mut order);
+        let first = task * shape.a_task;
+        of_task(first..(first + shape.a_task).min(reals), &contributions, &mut order);
     });
     terms
 }
 
 /// Puts contributions where their sites stand in memory.
-struct MemoryOrder<'a, const N: usize> {
+pub struct MemoryOrder<'a, const N: usize> {
     terms: &'a mut [[f64; N]],
     nsimd: usize,
     /// Lanes of a vector.

@@ -1,5 +1,5 @@
 //! 16-bit storage (`docs/arithmetic.md` §12): the components of one part of a site, such as one spinor, are signed 16-bit fractions of a
-//! power of two that is larger than all of them. One computes in f32; what is stored is rounded. Counterpart: `cl/sixteen.clh`.
+//! power of two that is larger than all of them. One computes in f32; what is stored is rounded. Counterpart: `cl/half.clh`.
 //!
 //! On the host such a field holds the f32 numbers that its fractions stand for. So every kernel of f32 serves it, followed by a rounding.
 
@@ -17,30 +17,36 @@ use crate::real::{Precision, Real, half_device_bytes};
 /// An f32 in a field of 16-bit storage.
 #[derive(Clone, Copy, Default, PartialEq, PartialOrd, Pod, Zeroable)]
 #[repr(transparent)]
-pub struct Sixteen(f32);
+pub struct Half(f32);
 
-impl fmt::Debug for Sixteen {
+impl fmt::Debug for Half {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.0, f)
     }
 }
 
-impl fmt::Display for Sixteen {
+impl fmt::Display for Half {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
     }
 }
 
-impl fmt::LowerExp for Sixteen {
+impl fmt::LowerExp for Half {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::LowerExp::fmt(&self.0, f)
+    }
+}
+
+impl From<Half> for f32 {
+    fn from(x: Half) -> Self {
+        x.0
     }
 }
 
 /// Arithmetic is that of f32; results are quantized with the field that they belong to.
 macro_rules! operators {
     ($($operator:ident $method:ident),+) => {$(
-        impl $operator for Sixteen {
+        impl $operator for Half {
             type Output = Self;
             fn $method(self, other: Self) -> Self {
                 Self(self.0.$method(other.0))
@@ -50,14 +56,14 @@ macro_rules! operators {
 }
 operators!(Add add, Sub sub, Mul mul, Div div, Rem rem);
 
-impl Neg for Sixteen {
+impl Neg for Half {
     type Output = Self;
     fn neg(self) -> Self {
         Self(-self.0)
     }
 }
 
-impl Zero for Sixteen {
+impl Zero for Half {
     fn zero() -> Self {
         Self(0.0)
     }
@@ -66,13 +72,13 @@ impl Zero for Sixteen {
     }
 }
 
-impl One for Sixteen {
+impl One for Half {
     fn one() -> Self {
         Self(1.0)
     }
 }
 
-impl Num for Sixteen {
+impl Num for Half {
     type FromStrRadixErr = <f32 as Num>::FromStrRadixErr;
     fn from_str_radix(text: &str, radix: u32) -> Result<Self, Self::FromStrRadixErr> {
         <f32 as Num>::from_str_radix(text, radix).map(Self)
@@ -131,7 +137,7 @@ fn step_of_lane(part: &[f32], nsimd: usize, lane: usize) -> f32 {
 /// Parts a task.
 const PARTS_A_TASK: usize = 256;
 
-impl Sixteen {
+impl Half {
     /// The numbers as f32.
     pub fn as_f32(reals: &[Self]) -> &[f32] {
         bytemuck::cast_slice(reals)
@@ -148,7 +154,7 @@ impl Sixteen {
     }
 }
 
-impl Real for Sixteen {
+impl Real for Half {
     const PRECISION: Precision = Precision::Half;
     const COMPLEX: Scalar = Scalar::ComplexF;
     const NAME: &'static str = "half";
@@ -236,9 +242,9 @@ mod tests {
 
     /// What is left of a part of one lane.
     fn quantized(part: &[f32]) -> Vec<f32> {
-        let mut part: Vec<Sixteen> = part.iter().map(|&x| Sixteen(x)).collect();
+        let mut part: Vec<Half> = part.iter().map(|&x| Half(x)).collect();
         let reals = part.len();
-        Sixteen::quantize(&mut part, reals, 1);
+        Half::quantize(&mut part, reals, 1);
         part.iter().map(|x| x.0).collect()
     }
 
@@ -290,14 +296,14 @@ mod tests {
     fn a_device_holds_a_quantized_field_to_the_bit() {
         let (words, nsimd, parts) = (3, 4, 5);
         let a_part = 2 * words * nsimd;
-        let number = |k: usize| Sixteen(((k * 7919 % 1009) as f32 - 500.0) * 2f32.powi((k % 7) as i32 * 20 - 60));
-        let mut field: Vec<Sixteen> = (0..parts * a_part).map(number).collect();
-        field[a_part + 3] = Sixteen(f32::INFINITY);
-        Sixteen::quantize(&mut field, a_part, nsimd);
-        let bytes = Sixteen::to_device(&field, a_part, nsimd);
-        assert_eq!(bytes.len(), parts * nsimd * Sixteen::device_bytes(words));
-        let mut back = vec![Sixteen::default(); field.len()];
-        Sixteen::from_device(&bytes, &mut back, a_part, nsimd);
+        let number = |k: usize| Half(((k * 7919 % 1009) as f32 - 500.0) * 2f32.powi((k % 7) as i32 * 20 - 60));
+        let mut field: Vec<Half> = (0..parts * a_part).map(number).collect();
+        field[a_part + 3] = Half(f32::INFINITY);
+        Half::quantize(&mut field, a_part, nsimd);
+        let bytes = Half::to_device(&field, a_part, nsimd);
+        assert_eq!(bytes.len(), parts * nsimd * Half::device_bytes(words));
+        let mut back = vec![Half::default(); field.len()];
+        Half::from_device(&bytes, &mut back, a_part, nsimd);
         assert!(field.iter().zip(&back).all(|(a, b)| a.same_bits(*b)));
     }
 }
