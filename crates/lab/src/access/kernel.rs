@@ -103,10 +103,8 @@ impl Launched {
             return Err(AccessError::NotDescribed { kernel: kernel.name });
         }
         let (lattice, parts) = (shape.lattice(), shape.parts());
-        let stencil = match kernel.arguments.iter().any(|argument| matches!(argument, Argument::Stencil)) {
-            true => Some(Stencil::new(*lattice, shape.sites())?),
-            false => None,
-        };
+        let is_stencil = kernel.arguments.iter().any(|argument| matches!(argument, Argument::Stencil));
+        let stencil = is_stencil.then(|| Stencil::new(*lattice, shape.sites())).transpose()?;
         let (nsimd, osites) = (lattice.nsimd(), shape.target.osites());
         let threads = tuning.accelerator_threads.unwrap_or_default();
         let mut at_once = 1;

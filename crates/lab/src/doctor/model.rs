@@ -30,23 +30,18 @@ pub(super) fn modelled(
     let (tuning, access) = (backend.tuning().or(tuned), backend.layout().access);
     let launched = Launched::new(KernelSetup { shape: shape.clone(), access, tuning }).map_err(EstimateError::from)?;
     let accesses = if machine.wavefront > 1 { arrays(&launched, machine.wavefront) } else { Vec::new() };
-    let seconds = match estimate::Machine::of_device(backend.context().info()) {
-        None => None,
-        Some(known) => {
-            let known = estimate::Machine { copy_gb_per_second: machine.copy_bandwidth / 1e9, ..known };
-            let format = shape.links().map(|links| links.format).unwrap_or_default();
-            let work = KernelWork {
-                sites: shape.sites(),
-                parts: shape.parts(),
-                lanes: LaneChoice::Width(shape.lattice().width()),
-                access: Some(access),
-                tuning,
-                ..KernelWork::new(shape.kernel, shape.lattice().extents(), shape.precision(), format)
-            };
-            Some(estimate::stencil(&known, &work)?.prediction.seconds)
-        }
+    let Some(known) = estimate::Machine::of_device(backend.context().info()) else { return Ok((accesses, None)) };
+    let known = estimate::Machine { copy_gb_per_second: machine.copy_bandwidth / 1e9, ..known };
+    let format = shape.links().map(|links| links.format).unwrap_or_default();
+    let work = KernelWork {
+        sites: shape.sites(),
+        parts: shape.parts(),
+        lanes: LaneChoice::Width(shape.lattice().width()),
+        access: Some(access),
+        tuning,
+        ..KernelWork::new(shape.kernel, shape.lattice().extents(), shape.precision(), format)
     };
-    Ok((accesses, seconds))
+    Ok((accesses, Some(estimate::stencil(&known, &work)?.prediction.seconds)))
 }
 
 /// The counts of all legs of an array together.

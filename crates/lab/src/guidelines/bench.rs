@@ -96,10 +96,7 @@ impl<'c> Bench<'c> {
         let info = self.context.info();
         // As many words as the cache has bytes: four times its size.
         let beyond_cache = (info.global_cache_bytes as usize).next_power_of_two().ilog2();
-        let full = match self.on_cpu() {
-            true => 22,
-            false => beyond_cache.clamp(24, 27),
-        };
+        let full = if self.on_cpu() { 22 } else { beyond_cache.clamp(24, 27) };
         let fits = (info.max_allocation_bytes / 32).max(1 << 14).ilog2();
         match self.options.scale {
             Scale::Tiny => 14,

@@ -55,14 +55,11 @@ pub fn access(observation: &Observation, pass: &Pass) -> Option<Finding> {
         }
         false => return None,
     };
-    let mut evidence: Vec<String> = waste
-        .poor
-        .iter()
-        .map(|array| {
-            let (sectors, lines) = (percent(array.efficiency), percent(array.line_efficiency));
-            format!("{}: {sectors} of its sectors and {lines} of its lines are used ({})", array.array, array.pattern)
-        })
-        .collect();
+    let used = |array: &&ArrayAccess| {
+        let (sectors, lines) = (percent(array.efficiency), percent(array.line_efficiency));
+        format!("{}: {sectors} of its sectors and {lines} of its lines are used ({})", array.array, array.pattern)
+    };
+    let mut evidence: Vec<String> = waste.poor.iter().map(used).collect();
     if waste.share() == by_sector.share() {
         evidence.push(format!("{} moved for {}", megabytes(waste.moved), megabytes(waste.asked)));
     }
