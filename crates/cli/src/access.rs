@@ -277,10 +277,8 @@ impl Access {
         if !(1..=4096).contains(&element) {
             bail!("invalid --element {element}: expected 1 to 4096 bytes");
         }
-        let column = |stride: u64, banks| {
-            let addresses = (0..wavefront).map(|item| item * stride * element).collect();
-            bank_passes(&WaveAccess { bytes: element, addresses }, banks)
-        };
+        let column =
+            |stride: u64, banks| bank_passes(&WaveAccess::strided(stride * element, element, wavefront), banks);
         let local = [32, 64].map(|banks| {
             let padding = row_padding(row, element, wavefront, banks);
             LocalRow { banks, padding, column_without: column(row, banks), column_with: column(row + padding, banks) }

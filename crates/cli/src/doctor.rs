@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use lanefield::backend::OpenCl;
-use lanefield_lab::doctor::{Described, Description, Finding, Machine, Observation, diagnose, read_trace};
+use lanefield_lab::doctor::{Description, Finding, Machine, Observation, diagnose, read_trace};
 use lanefield_lab::kernels_to_time;
 use serde::Serialize;
 
@@ -145,8 +145,7 @@ impl Doctor {
     }
 
     fn described(&self, backend: &OpenCl, machine: &Machine, path: &Path) -> anyhow::Result<Examined> {
-        let (description, source) = Description::read(path)?;
-        let described = Described { description, source };
+        let described = Description::read(path)?;
         let samples = self.samples as usize;
         let observation = described.observe(backend.context(), machine, samples)?;
         let mut findings = diagnose(&observation);

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Seconds of the timed launches of a kernel.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Spread {
     /// The median.
     pub median: f64,

@@ -226,8 +226,7 @@ fn every_site_and_part_is_one_work_items_in_blocks_and_over_parts() {
         };
         let launched = Launched::new(setup_of("hop_many", lattice, sites, 6, choice)).unwrap();
         let (of_parts, of_sites) = launched.groups();
-        let items: Vec<Item> =
-            (0..of_parts * of_sites).flat_map(|group| launched.items(launched.group(group))).flatten().collect();
+        let items: Vec<Item> = (0..of_parts * of_sites).flat_map(|group| launched.items(group)).flatten().collect();
         let mut found: Vec<_> = items.iter().map(|item| (item.osite, item.part, item.lane)).collect();
         found.sort_unstable();
         let osites = lattice.osites(sites);
@@ -249,8 +248,7 @@ fn a_first_cache_without_end_loads_each_sector_once() {
     let machine = Machine { compute_units: 1, registers: 1 << 30, l1_bytes: 1 << 30, ..h200 };
     let traffic = unit_traffic(&launched, &machine);
     let (of_parts, of_sites) = launched.groups();
-    let items: Vec<Item> =
-        (0..of_parts * of_sites).flat_map(|group| launched.items(launched.group(group))).flatten().collect();
+    let items: Vec<Item> = (0..of_parts * of_sites).flat_map(|group| launched.items(group)).flatten().collect();
     let sectors = |store: bool| {
         let of_kind: BTreeSet<u64> = launched
             .program()

@@ -26,8 +26,7 @@ fn machine(context: &Context) -> Machine {
 
 fn described(name: &str) -> Described {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("tests/data/doctor/{name}.toml"));
-    let (description, source) = Description::read(&path).unwrap();
-    Described { description, source }
+    Description::read(&path).unwrap()
 }
 
 /// What is found in a run, were each launch 10 µs long, twice an empty one, were what is moved and what is allocated 20 µs, and did memory need half

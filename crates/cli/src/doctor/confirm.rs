@@ -32,10 +32,7 @@ pub fn described(
     for finding in findings {
         let instead = described.description.remedy.iter().find(|remedy| remedy.fault == finding.fault);
         let changed = match instead {
-            Some(remedy) => {
-                let (description, source) = Description::read(&beside(path, &remedy.description))?;
-                Some(Described { description, source })
-            }
+            Some(remedy) => Some(Description::read(&beside(path, &remedy.description))?),
             None => described.changed(&finding.kernel, finding.remedy),
         };
         match changed {

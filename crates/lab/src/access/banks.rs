@@ -32,11 +32,7 @@ pub fn bank_passes(access: &WaveAccess, banks: u64) -> BankPasses {
     let at_once = (banks / words_each).max(1) as usize;
     let (mut passes, mut ways) = (0, 0);
     for part in access.addresses.chunks(at_once) {
-        let last = access.bytes.max(1) - 1;
-        let mut words: Vec<u64> =
-            part.iter().flat_map(|&address| address / BANK_BYTES..=address.saturating_add(last) / BANK_BYTES).collect();
-        words.sort_unstable();
-        words.dedup();
+        let words = WaveAccess { bytes: access.bytes, addresses: part.to_vec() }.segments(BANK_BYTES);
         let mut asked = vec![0; banks as usize];
         words.iter().for_each(|word| asked[(word % banks) as usize] += 1);
         let worst = asked.into_iter().max().unwrap_or(0);
@@ -53,9 +49,7 @@ pub fn bank_passes(access: &WaveAccess, banks: u64) -> BankPasses {
 /// banks), 0.
 pub fn row_padding(width: u64, element: u64, work_items: u64, banks: u64) -> u64 {
     let free = |padding: &u64| {
-        let stride = (width + padding) * element;
-        let column = WaveAccess { bytes: element, addresses: (0..work_items).map(|row| row * stride).collect() };
-        let passes = bank_passes(&column, banks);
+        let passes = bank_passes(&WaveAccess::strided((width + padding) * element, element, work_items), banks);
         passes.passes <= passes.least
     };
     (0..=banks).find(free).unwrap_or(0)
@@ -71,12 +65,8 @@ pub fn row_pitch(width: u64, wavefront: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn strided(stride: u64, bytes: u64, items: u64) -> WaveAccess {
-        WaveAccess { bytes, addresses: (0..items).map(|item| item * stride).collect() }
-    }
-
     fn passes(stride: u64, bytes: u64, items: u64, banks: u64) -> [u64; 3] {
-        let BankPasses { passes, least, ways, .. } = bank_passes(&strided(stride, bytes, items), banks);
+        let BankPasses { passes, least, ways, .. } = bank_passes(&WaveAccess::strided(stride, bytes, items), banks);
         [passes, least, ways]
     }
 

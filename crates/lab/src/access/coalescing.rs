@@ -1,6 +1,7 @@
 //! What the accesses of a wavefront move: the segments of 32, 64 and 128 bytes and the cache lines that its addresses touch.
 
 use std::collections::BTreeSet;
+use std::ops::AddAssign;
 
 use serde::Serialize;
 
@@ -17,6 +18,11 @@ pub struct WaveAccess {
 }
 
 impl WaveAccess {
+    /// Of so many work-items, each `stride` bytes after the one before it.
+    pub fn strided(stride: u64, bytes: u64, items: u64) -> Self {
+        Self { bytes, addresses: (0..items).map(|item| item * stride).collect() }
+    }
+
     /// The aligned segments of `size` bytes that are touched, each once, in order. Sizes are taken as 1 at least.
     pub fn segments(&self, size: u64) -> Vec<u64> {
         let size = size.max(1);
@@ -59,7 +65,7 @@ pub struct Counts {
     pub transactions_128: u64,
     /// Lines that each access touches, added up.
     pub line_touches: u64,
-    /// Lines that all of them touch together, each counted once.
+    /// Lines that all of those counted together touch, each counted once.
     pub distinct_lines: u64,
 }
 
@@ -92,6 +98,19 @@ impl Counts {
     }
 }
 
+impl AddAssign for Counts {
+    fn add_assign(&mut self, other: Self) {
+        self.accesses += other.accesses;
+        self.asked_bytes += other.asked_bytes;
+        self.distinct_bytes += other.distinct_bytes;
+        self.transactions_32 += other.transactions_32;
+        self.transactions_64 += other.transactions_64;
+        self.transactions_128 += other.transactions_128;
+        self.line_touches += other.line_touches;
+        self.distinct_lines += other.distinct_lines;
+    }
+}
+
 /// Counts what some accesses move, with cache lines of `line` bytes.
 pub fn count<'a>(accesses: impl IntoIterator<Item = &'a WaveAccess>, line: u64) -> Counts {
     let (mut counts, mut lines) = (Counts::default(), BTreeSet::new());
@@ -113,20 +132,16 @@ pub fn count<'a>(accesses: impl IntoIterator<Item = &'a WaveAccess>, line: u64) 
 mod tests {
     use super::*;
 
-    fn strided(stride: u64, bytes: u64, items: u64) -> WaveAccess {
-        WaveAccess { bytes, addresses: (0..items).map(|item| item * stride).collect() }
-    }
-
     #[test]
     fn neighbouring_words_fill_their_sectors() {
-        let counts = count([&strided(4, 4, 32)], 128);
+        let counts = count([&WaveAccess::strided(4, 4, 32)], 128);
         assert_eq!([counts.transactions_32, counts.transactions_64, counts.transactions_128], [4, 2, 1]);
         assert_eq!((counts.distinct_lines, counts.sector_efficiency()), (1, 1.0));
     }
 
     #[test]
     fn a_word_in_each_line_wastes_most_of_it() {
-        let counts = count([&strided(128, 4, 32)], 128);
+        let counts = count([&WaveAccess::strided(128, 4, 32)], 128);
         assert_eq!([counts.transactions_32, counts.transactions_64, counts.transactions_128], [32, 32, 32]);
         assert_eq!(counts.sector_efficiency(), 4.0 / 32.0);
     }
@@ -140,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_broadcast_is_one_transaction_and_no_gain() {
-        let counts = count([&strided(0, 8, 32)], 128);
+        let counts = count([&WaveAccess::strided(0, 8, 32)], 128);
         assert_eq!((counts.asked_bytes, counts.distinct_bytes, counts.transactions_32), (256, 8, 1));
         assert_eq!(counts.sector_efficiency(), 0.25);
     }
@@ -158,7 +173,7 @@ mod tests {
 
     #[test]
     fn lines_that_come_again_are_touched_twice_and_distinct_once() {
-        let counts = count([&strided(4, 4, 32), &strided(4, 4, 32)], 128);
+        let counts = count([&WaveAccess::strided(4, 4, 32), &WaveAccess::strided(4, 4, 32)], 128);
         assert_eq!((counts.line_touches, counts.distinct_lines), (2, 1));
     }
 }

@@ -15,7 +15,6 @@ pub struct Example {
     pub good: bool,
     address: &'static str,
     lanes: u64,
-    sites: u64,
     fast: Index,
     serial: &'static [Index],
 }
@@ -28,7 +27,6 @@ pub const EXAMPLES: [Example; 4] = [
         good: true,
         address: "192*site + 16*word",
         lanes: 1,
-        sites: 64,
         fast: Index::Word,
         serial: &[],
     },
@@ -38,7 +36,6 @@ pub const EXAMPLES: [Example; 4] = [
         good: false,
         address: "192*site + 16*word",
         lanes: 1,
-        sites: 64,
         fast: Index::Site,
         serial: &[Index::Word],
     },
@@ -48,7 +45,6 @@ pub const EXAMPLES: [Example; 4] = [
         good: true,
         address: "768*site + 64*word + 16*lane",
         lanes: 4,
-        sites: 64,
         fast: Index::Lane,
         serial: &[Index::Word],
     },
@@ -58,7 +54,6 @@ pub const EXAMPLES: [Example; 4] = [
         good: false,
         address: "768*site + 64*word + 16*lane",
         lanes: 4,
-        sites: 64,
         fast: Index::Site,
         serial: &[Index::Word],
     },
@@ -67,6 +62,8 @@ pub const EXAMPLES: [Example; 4] = [
 impl Example {
     /// Words of a site.
     pub const WORDS: u64 = 12;
+    /// Outer sites.
+    const SITES: u64 = 64;
 
     /// The one called `name`; blanks count as hyphens.
     pub fn named(name: &str) -> Option<Self> {
@@ -83,7 +80,7 @@ impl Example {
             address: self.address.parse()?,
             element: 16,
             lanes: self.lanes,
-            sites: self.sites,
+            sites: Self::SITES,
             words: Self::WORDS,
             groups: 1,
             fast: self.fast,

@@ -39,33 +39,13 @@ impl fmt::Display for Names {
 /// Why text is no expression, or has no value. Messages are fragments.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
 pub enum ExpressionError {
-    /// Something else was expected.
-    #[error("'{text}' is no address: at character {at}, expected {expected}, and found {found}")]
+    /// It does not follow the grammar.
+    #[error("'{text}' is no address: {reason}")]
     Syntax {
         /// The text.
         text: String,
-        /// Where, from 1.
-        at: usize,
-        /// What would be right.
-        expected: &'static str,
-        /// What is there.
-        found: String,
-    },
-    /// No such name.
-    #[error("'{text}' is no address: '{name}' is no name; use lane, site, word, item or group")]
-    Name {
-        /// The text.
-        text: String,
-        /// The name.
-        name: String,
-    },
-    /// Too many parentheses or signs in each other.
-    #[error("'{text}' is no address: more than {most} parentheses and signs lie in each other")]
-    Deep {
-        /// The text.
-        text: String,
-        /// The limit.
-        most: usize,
+        /// Where, and what would be right.
+        reason: String,
     },
     /// Too long.
     #[error("an address of {length} bytes is too long: at most {most}")]
@@ -75,56 +55,55 @@ pub enum ExpressionError {
         /// The limit.
         most: usize,
     },
-    /// Division by zero.
-    #[error("'{text}' divides by zero at {names}")]
-    Division {
+    /// It has no value.
+    #[error("'{text}' {fault} at {names}")]
+    Value {
         /// The text.
         text: String,
-        /// Where.
-        names: Names,
-    },
-    /// A number that no 64 bits hold.
-    #[error("'{text}' leaves the whole numbers of 64 bits at {names}")]
-    Overflow {
-        /// The text.
-        text: String,
+        /// Why.
+        fault: ValueFault,
         /// Where.
         names: Names,
     },
 }
 
+/// Why an expression has no value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+pub enum ValueFault {
+    /// Division by zero.
+    #[error("divides by zero")]
+    Division,
+    /// A number that no 64 bits hold.
+    #[error("leaves the whole numbers of 64 bits")]
+    Overflow,
+}
+
 /// A parsed expression.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Expression {
     text: String,
     root: Node,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 enum Node {
     Number(i64),
-    Name(Name),
-    Negative(Box<Node>),
+    Name(fn(&Names) -> i64),
     Two(Operator, Box<Node>, Box<Node>),
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Name {
-    Lane,
-    Site,
-    Word,
-    Item,
-    Group,
-}
+/// `None` where the result does not exist.
+type Operator = fn(i64, i64) -> Option<i64>;
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Operator {
-    Add,
-    Subtract,
-    Multiply,
-    Divide,
-    Remainder,
-}
+const KNOWN: [(&str, fn(&Names) -> i64); 5] = [
+    ("lane", |names| names.lane),
+    ("site", |names| names.site),
+    ("word", |names| names.word),
+    ("item", |names| names.item),
+    ("group", |names| names.group),
+];
+const SUMS: [(char, Operator); 2] = [('+', i64::checked_add), ('-', i64::checked_sub)];
+const PRODUCTS: [(char, Operator); 3] = [('*', i64::checked_mul), ('/', i64::checked_div), ('%', i64::checked_rem)];
 
 /// Parentheses and signs in each other at most.
 const MOST_DEPTH: usize = 64;
@@ -135,42 +114,30 @@ impl Expression {
     /// Its value.
     ///
     /// # Errors
-    /// [`ExpressionError::Division`], [`ExpressionError::Overflow`].
+    /// [`ExpressionError::Value`].
     pub fn value(&self, names: &Names) -> Result<i64, ExpressionError> {
-        let division = || ExpressionError::Division { text: self.text.clone(), names: *names };
-        let overflow = || ExpressionError::Overflow { text: self.text.clone(), names: *names };
-        value(&self.root, names).map_err(|fault| if fault == Fault::Division { division() } else { overflow() })
+        let no_value = |fault| ExpressionError::Value { text: self.text.clone(), fault, names: *names };
+        self.root.value(names).map_err(no_value)
     }
 }
 
-#[derive(PartialEq)]
-enum Fault {
-    Division,
-    Overflow,
-}
+impl Node {
+    fn two(operator: Operator, left: Self, right: Self) -> Self {
+        Self::Two(operator, Box::new(left), Box::new(right))
+    }
 
-fn value(node: &Node, names: &Names) -> Result<i64, Fault> {
-    Ok(match node {
-        Node::Number(number) => *number,
-        Node::Name(Name::Lane) => names.lane,
-        Node::Name(Name::Site) => names.site,
-        Node::Name(Name::Word) => names.word,
-        Node::Name(Name::Item) => names.item,
-        Node::Name(Name::Group) => names.group,
-        Node::Negative(inner) => value(inner, names)?.checked_neg().ok_or(Fault::Overflow)?,
-        Node::Two(operator, left, right) => {
-            let (left, right) = (value(left, names)?, value(right, names)?);
-            let result = match operator {
-                Operator::Divide | Operator::Remainder if right == 0 => return Err(Fault::Division),
-                Operator::Add => left.checked_add(right),
-                Operator::Subtract => left.checked_sub(right),
-                Operator::Multiply => left.checked_mul(right),
-                Operator::Divide => left.checked_div(right),
-                Operator::Remainder => left.checked_rem(right),
-            };
-            result.ok_or(Fault::Overflow)?
+    fn value(&self, names: &Names) -> Result<i64, ValueFault> {
+        match self {
+            Self::Number(number) => Ok(*number),
+            Self::Name(of) => Ok(of(names)),
+            Self::Two(operator, left, right) => {
+                let (left, right) = (left.value(names)?, right.value(names)?);
+                // Sums and products with zero exist.
+                let fault = if right == 0 { ValueFault::Division } else { ValueFault::Overflow };
+                operator(left, right).ok_or(fault)
+            }
         }
-    })
+    }
 }
 
 impl fmt::Display for Expression {
@@ -214,26 +181,28 @@ impl Parser<'_> {
         Some(*operator)
     }
 
-    fn unlike(&mut self, expected: &'static str) -> ExpressionError {
+    fn wrong(&self, reason: String) -> ExpressionError {
+        ExpressionError::Syntax { text: self.text.to_owned(), reason }
+    }
+
+    fn unlike(&mut self, expected: &str) -> ExpressionError {
         let found = self.peek().map_or("the end".to_owned(), |found| format!("'{found}'"));
-        let before = &self.text[..self.text.len() - self.rest.len()];
-        ExpressionError::Syntax { text: self.text.to_owned(), at: before.chars().count() + 1, expected, found }
+        let at = self.text[..self.text.len() - self.rest.len()].chars().count() + 1;
+        self.wrong(format!("at character {at}, expected {expected}, and found {found}"))
     }
 
     fn sum(&mut self) -> Result<Node, ExpressionError> {
         let mut left = self.product()?;
-        while let Some(operator) = self.operator(&[('+', Operator::Add), ('-', Operator::Subtract)]) {
-            left = Node::Two(operator, Box::new(left), Box::new(self.product()?));
+        while let Some(operator) = self.operator(&SUMS) {
+            left = Node::two(operator, left, self.product()?);
         }
         Ok(left)
     }
 
     fn product(&mut self) -> Result<Node, ExpressionError> {
-        const SIGNS: [(char, Operator); 3] =
-            [('*', Operator::Multiply), ('/', Operator::Divide), ('%', Operator::Remainder)];
         let mut left = self.factor()?;
-        while let Some(operator) = self.operator(&SIGNS) {
-            left = Node::Two(operator, Box::new(left), Box::new(self.factor()?));
+        while let Some(operator) = self.operator(&PRODUCTS) {
+            left = Node::two(operator, left, self.factor()?);
         }
         Ok(left)
     }
@@ -241,44 +210,38 @@ impl Parser<'_> {
     fn factor(&mut self) -> Result<Node, ExpressionError> {
         self.depth += 1;
         if self.depth > MOST_DEPTH {
-            return Err(ExpressionError::Deep { text: self.text.to_owned(), most: MOST_DEPTH });
+            return Err(self.wrong(format!("more than {MOST_DEPTH} parentheses and signs lie in each other")));
         }
-        let node =
-            match self.peek() {
-                Some('(') => {
-                    self.rest = &self.rest[1..];
-                    let inner = self.sum()?;
-                    match self.peek() {
-                        Some(')') => self.rest = &self.rest[1..],
-                        _ => return Err(self.unlike("')'")),
-                    }
-                    inner
+        let node = match self.peek() {
+            Some('(') => {
+                self.rest = &self.rest[1..];
+                let inner = self.sum()?;
+                match self.peek() {
+                    Some(')') => self.rest = &self.rest[1..],
+                    _ => return Err(self.unlike("')'")),
                 }
-                Some('-') => {
-                    self.rest = &self.rest[1..];
-                    Node::Negative(Box::new(self.factor()?))
-                }
-                Some(first) if first.is_ascii_digit() => {
-                    let digits = self.take_while(|c| c.is_ascii_digit());
-                    let number = digits.parse();
-                    Node::Number(number.map_err(|_| ExpressionError::Overflow {
-                        text: self.text.to_owned(),
-                        names: Names::default(),
-                    })?)
-                }
-                Some(first) if first.is_alphabetic() => {
-                    let name = self.take_while(|c| c.is_alphanumeric() || c == '_');
-                    Node::Name(match name.as_str() {
-                        "lane" => Name::Lane,
-                        "site" => Name::Site,
-                        "word" => Name::Word,
-                        "item" => Name::Item,
-                        "group" => Name::Group,
-                        _ => return Err(ExpressionError::Name { text: self.text.to_owned(), name }),
-                    })
-                }
-                _ => return Err(self.unlike("a whole number, a name or '('")),
-            };
+                inner
+            }
+            Some('-') => {
+                self.rest = &self.rest[1..];
+                Node::two(i64::checked_sub, Node::Number(0), self.factor()?)
+            }
+            Some(first) if first.is_ascii_digit() => {
+                let number = self.take_while(|c| c.is_ascii_digit()).parse();
+                Node::Number(number.map_err(|_| ExpressionError::Value {
+                    text: self.text.to_owned(),
+                    fault: ValueFault::Overflow,
+                    names: Names::default(),
+                })?)
+            }
+            Some(first) if first.is_alphabetic() => {
+                let name = self.take_while(|c| c.is_alphanumeric() || c == '_');
+                let known = KNOWN.iter().find(|(known, _)| *known == name);
+                let unknown = || self.wrong(format!("'{name}' is no name; use lane, site, word, item or group"));
+                Node::Name(known.ok_or_else(unknown)?.1)
+            }
+            _ => return Err(self.unlike("a whole number, a name or '('")),
+        };
         self.depth -= 1;
         Ok(node)
     }

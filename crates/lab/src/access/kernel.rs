@@ -10,12 +10,10 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum AccessError {
     /// A kernel that the model does not describe.
-    #[error("the accesses of {kernel} are not described: give one of {described}")]
+    #[error("the accesses of {kernel} are not described: give one of {}", all_described())]
     NotDescribed {
         /// The kernel.
         kernel: &'static str,
-        /// Those that are.
-        described: String,
     },
     /// A lattice that cannot be laid out so.
     #[error(transparent)]
@@ -40,7 +38,7 @@ pub fn is_described(kernel: &Kernel) -> bool {
 /// The kernel of a name whose accesses are described.
 ///
 /// # Errors
-/// [`AccessError::NotDescribed`], with those that are.
+/// A name of no such kernel, with those that are described.
 pub fn described(name: &str) -> Result<&'static Kernel, String> {
     let known = kernel::all().find(|kernel| kernel.name == name && is_described(kernel));
     known.ok_or_else(|| format!("the accesses of '{name}' are not described: give one of {}", all_described()))
@@ -82,15 +80,6 @@ pub struct Launched {
     blocks: Option<BlockOrder>,
 }
 
-/// A work-group's place in the launch.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Group {
-    /// Its number over the parts of a site.
-    pub parts: usize,
-    /// Its number over outer sites.
-    pub sites: usize,
-}
-
 /// A work-item's share of the work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Item {
@@ -111,13 +100,11 @@ impl Launched {
         let KernelSetup { shape, tuning, .. } = &setup;
         let kernel = shape.kernel;
         if !is_described(kernel) {
-            return Err(AccessError::NotDescribed { kernel: kernel.name, described: all_described() });
+            return Err(AccessError::NotDescribed { kernel: kernel.name });
         }
         let (lattice, parts) = (shape.lattice(), shape.parts());
-        let stencil = match Self::is_stencil_of(kernel) {
-            true => Some(Stencil::new(*lattice, shape.sites())?),
-            false => None,
-        };
+        let is_stencil = kernel.arguments.iter().any(|argument| matches!(argument, Argument::Stencil));
+        let stencil = is_stencil.then(|| Stencil::new(*lattice, shape.sites())).transpose()?;
         let (nsimd, osites) = (lattice.nsimd(), shape.target.osites());
         let threads = tuning.accelerator_threads.unwrap_or_default();
         let mut at_once = 1;
@@ -154,10 +141,6 @@ impl Launched {
         })
     }
 
-    fn is_stencil_of(kernel: &Kernel) -> bool {
-        kernel.arguments.iter().any(|argument| matches!(argument, Argument::Stencil))
-    }
-
     /// The call.
     pub fn shape(&self) -> &Shape {
         &self.setup.shape
@@ -186,21 +169,17 @@ impl Launched {
         if self.over_parts() { (groups[1], groups[2]) } else { (1, groups[1]) }
     }
 
-    /// A group by its number in the launch: parts first, as dimensions are numbered.
-    pub fn group(&self, number: usize) -> Group {
+    /// The work-items of the group of that number in the launch, parts first, as dimensions are numbered. They come in the order in which hardware
+    /// numbers them; `None` for those that have nothing to do.
+    pub fn items(&self, group: usize) -> Vec<Option<Item>> {
         let (of_parts, _) = self.groups();
-        Group { parts: number % of_parts, sites: number / of_parts }
-    }
-
-    /// The work-items of a group in the order in which hardware numbers them; `None` for those that have nothing to do.
-    pub fn items(&self, group: Group) -> Vec<Option<Item>> {
         let nsimd = self.shape().lattice().nsimd();
         let (parts, sites) = self.group_extent();
         let elements = if self.stencil.is_some() { 1 } else { self.shape().parts() };
         let places = self.shape().target.osites() * elements;
         let part_items = if self.over_parts() { self.shape().parts() / self.at_once } else { 1 };
         let item = |lane: usize, part: usize, site: usize| {
-            let (place, part) = (group.sites * sites + site, group.parts * parts + part);
+            let (place, part) = (group / of_parts * sites + site, group % of_parts * parts + part);
             let inside = place < places && part < part_items;
             // Vector operations see the parts of a site as sites of their own.
             let (place, part) = if elements > 1 { (place / elements, place % elements) } else { (place, part) };

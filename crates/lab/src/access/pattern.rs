@@ -55,20 +55,16 @@ pub enum PatternError {
     #[error(transparent)]
     Expression(#[from] ExpressionError),
     /// An address below 0.
-    #[error("the address {value} of lane {lane}, site {site}, word {word} is below 0: add a base")]
+    #[error("the address {value} of lane {}, site {}, word {} is below 0: add a base", .names.lane, .names.site, .names.word)]
     Negative {
         /// The address.
         value: i64,
-        /// The lane.
-        lane: i64,
-        /// The site.
-        site: i64,
-        /// The word.
-        word: i64,
+        /// Where.
+        names: Names,
     },
     /// No lanes, sites, words, groups, or too many.
     #[error(
-        "a pattern of {lanes} lanes, {sites} sites, {words} words and {groups} groups: give 1 to {most} accesses in all"
+        "a pattern of {lanes} lanes, {sites} sites, {words} words and {groups} groups: give 1 to {MOST} accesses in all"
     )]
     Extent {
         /// Lanes.
@@ -79,8 +75,6 @@ pub enum PatternError {
         words: u64,
         /// Groups.
         groups: u64,
-        /// The limit.
-        most: u64,
     },
     /// An element or a wavefront of no size.
     #[error("{what} of {value}: give 1 to {most}")]
@@ -101,7 +95,7 @@ pub enum PatternError {
 }
 
 /// Addresses over lanes, sites and words.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Pattern {
     /// The address in bytes.
     pub address: Expression,
@@ -155,7 +149,7 @@ impl Pattern {
         let Self { lanes, sites, words, groups, .. } = *self;
         let all = [lanes, sites, words, groups].into_iter().try_fold(1u64, |all, extent| all.checked_mul(extent));
         if !all.is_some_and(|all| (1..=MOST).contains(&all)) {
-            return Err(PatternError::Extent { lanes, sites, words, groups, most: MOST });
+            return Err(PatternError::Extent { lanes, sites, words, groups });
         }
         for (what, value, most) in [("an element", self.element, 4096), ("a wavefront", self.wavefront, 1024)] {
             if !(1..=most).contains(&value) {
@@ -188,7 +182,7 @@ impl Pattern {
             for first in (0..items).step_by(self.wavefront as usize) {
                 for step in 0..steps {
                     let wave = first..(first + self.wavefront).min(items);
-                    let addresses = wave.map(|item| self.address_of((&across, item), (&serial, step), group));
+                    let addresses = wave.map(|item| self.address_of([(&across, item), (&serial, step)], group));
                     accesses.push(WaveAccess { bytes: self.element, addresses: addresses.collect::<Result<_, _>>()? });
                 }
             }
@@ -196,14 +190,10 @@ impl Pattern {
         Ok(accesses)
     }
 
-    fn address_of(
-        &self,
-        (across, item): (&[Index], u64),
-        (serial, step): (&[Index], u64),
-        group: u64,
-    ) -> Result<u64, PatternError> {
-        let mut names = Names { item: item as i64, group: group as i64, ..Names::default() };
-        for (indices, mut rest) in [(across, item), (serial, step)] {
+    /// Of the indices across work-items, with the number of the item, and of the serial ones, with that of the step.
+    fn address_of(&self, numbers: [(&[Index], u64); 2], group: u64) -> Result<u64, PatternError> {
+        let mut names = Names { item: numbers[0].1 as i64, group: group as i64, ..Names::default() };
+        for (indices, mut rest) in numbers {
             for &index in indices {
                 let value = (rest % self.extent(index)) as i64;
                 rest /= self.extent(index);
@@ -215,8 +205,7 @@ impl Pattern {
             }
         }
         let value = self.address.value(&names)?;
-        let Names { lane, site, word, .. } = names;
-        u64::try_from(value).map_err(|_| PatternError::Negative { value, lane, site, word })
+        u64::try_from(value).map_err(|_| PatternError::Negative { value, names })
     }
 
     /// What its wavefronts touch, with cache lines of `line` bytes.
@@ -225,7 +214,7 @@ impl Pattern {
     /// [`PatternError`].
     pub fn report(&self, line: u64) -> Result<PatternReport, PatternError> {
         let accesses = self.accesses()?;
-        let serial: u64 = self.serial_steps();
+        let serial: u64 = self.serial.iter().map(|&index| self.extent(index)).product();
         let elements = accesses.iter().flat_map(|access| &access.addresses);
         Ok(PatternReport {
             work_items: self.lanes * self.sites * self.words * self.groups / serial,
@@ -236,10 +225,5 @@ impl Pattern {
             misaligned: elements.filter(|&&address| !address.is_multiple_of(self.element)).count() as u64,
             banks: [32, 64].into_iter().filter_map(|n| Some(bank_passes(accesses.first()?, n))).collect(),
         })
-    }
-
-    fn serial_steps(&self) -> u64 {
-        let serial = Index::ALL.into_iter().filter(|index| self.serial.contains(index));
-        serial.map(|index| self.extent(index)).product()
     }
 }

@@ -157,12 +157,9 @@ impl Launched {
         let table = |array| Instruction { array, ..plain("") };
         let mut program = Vec::new();
         for argument in shape.kernel.arguments {
-            match argument {
-                Argument::Computed(known) if known.rows == Rows::Lanes => {
-                    program.push(table(Array::OfLanes(known.name)));
-                }
-                Argument::Computed(known) => program.push(table(Array::OfOsites(known.name))),
-                _ => {}
+            if let Argument::Computed(known) = argument {
+                let of = if known.rows == Rows::Lanes { Array::OfLanes } else { Array::OfOsites };
+                program.push(table(of(known.name)));
             }
         }
         for leg in shape.legs.legs() {

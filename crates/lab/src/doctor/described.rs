@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::finding::Fault;
+use super::run::Described;
 
 /// Why a description cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -195,7 +196,7 @@ impl Description {
     ///
     /// # Errors
     /// [`DescriptionError`]: what is wrong with which file.
-    pub fn read(path: &Path) -> Result<(Self, String), DescriptionError> {
+    pub fn read(path: &Path) -> Result<Described, DescriptionError> {
         let text = read(path)?;
         let description: Self = toml::from_str(&text).map_err(|error| DescriptionError::Parse {
             path: path.to_owned(),
@@ -203,20 +204,13 @@ impl Description {
         })?;
         description.check().map_err(|message| DescriptionError::Content { path: path.to_owned(), message })?;
         let source = read(&beside(path, &description.source))?;
-        Ok((description, source))
+        Ok(Described { description, source })
     }
 
     fn check(&self) -> Result<(), String> {
         if self.passes.is_empty() {
             return Err("there is nothing to launch: give at least one [[pass]]".to_owned());
         }
-        let known = |name: &str| match self.buffers.iter().any(|buffer| buffer.name == name) {
-            true => Ok(()),
-            false => {
-                let names: Vec<&str> = self.buffers.iter().map(|buffer| buffer.name.as_str()).collect();
-                Err(format!("there is no buffer {name}; those declared: {}", names.join(", ")))
-            }
-        };
         for buffer in &self.buffers {
             if self.buffers.iter().filter(|other| other.name == buffer.name).count() > 1 {
                 return Err(format!("buffer {} is declared twice", buffer.name));
@@ -248,22 +242,20 @@ impl Description {
                     pass.global[0], pass.slices, pass.local[0]
                 ));
             }
-            for argument in &pass.arguments {
-                if let ArgumentOf::Buffer(name) = argument {
-                    known(name)?;
-                }
+            let arguments = pass.arguments.iter().filter_map(|argument| match argument {
+                ArgumentOf::Buffer(name) => Some(name),
+                ArgumentOf::Value(_) => None,
+            });
+            let moved = pass.reads.iter().chain(&pass.writes).map(|moved| &moved.buffer);
+            let accessed = pass.accesses.iter().map(|access| &access.buffer);
+            let mut named = arguments.chain(moved).chain(accessed);
+            let names: Vec<&str> = self.buffers.iter().map(|buffer| buffer.name.as_str()).collect();
+            if let Some(name) = named.find(|name| !names.contains(&name.as_str())) {
+                return Err(format!("there is no buffer {name}; those declared: {}", names.join(", ")));
             }
-            for name in pass.reads.iter().chain(&pass.writes).map(|moved| &moved.buffer) {
-                known(name)?;
-            }
-            for access in &pass.accesses {
-                known(&access.buffer)?;
-                if !matches!(access.element, 1 | 2 | 4 | 8 | 16) {
-                    return Err(format!(
-                        "{kernel}: an element of {} bytes; 1, 2, 4, 8 and 16 can be read at once",
-                        access.element
-                    ));
-                }
+            if let Some(access) = pass.accesses.iter().find(|access| !matches!(access.element, 1 | 2 | 4 | 8 | 16)) {
+                let element = access.element;
+                return Err(format!("{kernel}: an element of {element} bytes; 1, 2, 4, 8 and 16 can be read at once"));
             }
         }
         Ok(())

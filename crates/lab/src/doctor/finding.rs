@@ -1,7 +1,5 @@
 //! What the doctor found: a fault, what it costs, how that is known, and what to change.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 /// What can be wrong with the way a kernel is written or run.
@@ -24,35 +22,6 @@ pub enum Fault {
     Allocations,
     /// Time between launches, in which the device waits.
     Launches,
-}
-
-impl Fault {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::GroupSize,
-        Self::LaunchShape,
-        Self::Spills,
-        Self::Passes,
-        Self::Access,
-        Self::Transfers,
-        Self::Allocations,
-        Self::Launches,
-    ];
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::GroupSize => "group-size",
-            Self::LaunchShape => "launch-shape",
-            Self::Spills => "spills",
-            Self::Passes => "passes",
-            Self::Access => "access",
-            Self::Transfers => "transfers",
-            Self::Allocations => "allocations",
-            Self::Launches => "launches",
-        })
-    }
 }
 
 /// A change that the doctor can make itself, to measure what it gains.
@@ -98,6 +67,21 @@ pub struct Finding {
     /// How the doctor can make the change.
     #[serde(skip)]
     pub remedy: Remedy,
+}
+
+impl Finding {
+    /// One that nobody tried to confirm, of the run as a whole.
+    pub(super) fn new(
+        fault: Fault,
+        title: String,
+        gain: f64,
+        evidence: Vec<String>,
+        change: &str,
+        remedy: Remedy,
+    ) -> Self {
+        let (kernel, change) = (String::new(), change.to_owned());
+        Self { fault, title, kernel, gain, evidence, change, confirmed_gain: None, unconfirmed: None, remedy }
+    }
 }
 
 /// Gains below this share of the time are not worth a finding: they drown in the spread of the samples.

@@ -26,7 +26,6 @@ mod trace_file;
 pub use checks::diagnose;
 pub use described::{Description, DescriptionError, Often, beside};
 pub use finding::{Fault, Finding, Remedy};
-pub use model::{Modelled, modelled};
 pub use observation::{ArrayAccess, Code, Machine, Observation, Pass, Timeline};
 pub use product::Examination;
 pub use run::Described;

@@ -13,44 +13,35 @@ use super::observation::{ArrayAccess, Machine};
 use crate::access::{Array, ArrayCounts, Counts, KernelSetup, Launched, is_described, kernel_arrays};
 use crate::estimate::{self, EstimateError, KernelWork};
 
-/// What the models say.
-#[derive(Clone, PartialEq, Debug, Default)]
-pub struct Modelled {
-    /// How wavefronts reach each array.
-    pub accesses: Vec<ArrayAccess>,
-    /// Seconds by the estimate; none where no machine is known for the device.
-    pub seconds: Option<f64>,
-}
-
-/// The models' word on a call in the tuning that `backend` has; nothing of kernels whose accesses they do not know.
+/// The models' word on a call in the tuning that `backend` has: how wavefronts reach each array, and seconds by the estimate, none where no machine is
+/// known for the device. Nothing of kernels whose accesses they do not know.
 ///
 /// # Errors
 /// A kernel that cannot be laid out.
-pub fn modelled(backend: &OpenCl, machine: &Machine, shape: &Shape) -> Result<Modelled, DoctorError> {
+pub(super) fn modelled(
+    backend: &OpenCl,
+    machine: &Machine,
+    shape: &Shape,
+) -> Result<(Vec<ArrayAccess>, Option<f64>), DoctorError> {
     if !is_described(shape.kernel) {
-        return Ok(Modelled::default());
+        return Ok((Vec::new(), None));
     }
     let tuned = backend.kernel_key(shape).map_or(Tuning::OPEN, |key| backend.choice(&key));
     let (tuning, access) = (backend.tuning().or(tuned), backend.layout().access);
     let launched = Launched::new(KernelSetup { shape: shape.clone(), access, tuning }).map_err(EstimateError::from)?;
     let accesses = if machine.wavefront > 1 { arrays(&launched, machine.wavefront) } else { Vec::new() };
-    let seconds = match estimate::Machine::of_device(backend.context().info()) {
-        None => None,
-        Some(known) => {
-            let known = estimate::Machine { copy_gb_per_second: machine.copy_bandwidth / 1e9, ..known };
-            let format = shape.links().map(|links| links.format).unwrap_or_default();
-            let work = KernelWork {
-                sites: shape.sites(),
-                parts: shape.parts(),
-                lanes: LaneChoice::Width(shape.lattice().width()),
-                access: Some(access),
-                tuning,
-                ..KernelWork::new(shape.kernel, shape.lattice().extents(), shape.precision(), format)
-            };
-            Some(estimate::stencil(&known, &work)?.prediction.seconds)
-        }
+    let Some(known) = estimate::Machine::of_device(backend.context().info()) else { return Ok((accesses, None)) };
+    let known = estimate::Machine { copy_gb_per_second: machine.copy_bandwidth / 1e9, ..known };
+    let format = shape.links().map(|links| links.format).unwrap_or_default();
+    let work = KernelWork {
+        sites: shape.sites(),
+        parts: shape.parts(),
+        lanes: LaneChoice::Width(shape.lattice().width()),
+        access: Some(access),
+        tuning,
+        ..KernelWork::new(shape.kernel, shape.lattice().extents(), shape.precision(), format)
     };
-    Ok(Modelled { accesses, seconds })
+    Ok((accesses, Some(estimate::stencil(&known, &work)?.prediction.seconds)))
 }
 
 /// The counts of all legs of an array together.
@@ -61,11 +52,7 @@ fn arrays(launched: &Launched, wavefront: usize) -> Vec<ArrayAccess> {
     for row in kernel_arrays(launched, wavefront, LINE).into_iter().filter(of_fields) {
         let name = row.array.name().to_owned();
         let (counts, widest) = all.entry(name).or_default();
-        counts.accesses += row.counts.accesses;
-        counts.asked_bytes += row.counts.asked_bytes;
-        counts.distinct_bytes += row.counts.distinct_bytes;
-        counts.transactions_32 += row.counts.transactions_32;
-        counts.line_touches += row.counts.line_touches;
+        *counts += row.counts;
         *widest = (*widest).max(row.widest);
     }
     let mapping = launched.mapping;

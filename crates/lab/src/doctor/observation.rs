@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::Spread;
 
 /// The device, as far as it matters for the checks.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Machine {
     /// Name, platform and driver.
     pub name: String,
@@ -55,7 +55,7 @@ pub struct ArrayAccess {
 }
 
 /// One launch of a run, or several that are alike.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Pass {
     /// The kernel.
     pub kernel: String,
@@ -90,6 +90,11 @@ pub struct Pass {
 }
 
 impl Pass {
+    /// Bytes that it reads and writes of buffers, as far as they are known.
+    pub fn bytes(&self) -> u64 {
+        self.reads.iter().chain(&self.writes).map(|(_, bytes)| bytes).sum()
+    }
+
     /// Number of work-groups of a launch.
     pub fn groups(&self) -> usize {
         self.work_items.div_ceil(self.group.max(1))
@@ -134,7 +139,7 @@ impl Timeline {
 }
 
 /// A run, as it was observed.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Observation {
     /// What was examined.
     pub subject: String,
@@ -165,28 +170,24 @@ impl Observation {
         self.timeline.wall.max(self.kernel_seconds())
     }
 
-    /// Seconds below which no change brings the kernels: one launch, or the bytes at the copy bandwidth.
-    pub fn floor(&self) -> f64 {
-        (self.bytes as f64 / self.machine.copy_bandwidth).max(self.machine.launch)
-    }
-
-    /// Share of the kernels' time that is above that floor, 0 to 1: no finding about kernels can gain more.
+    /// Share of the kernels' time that is above what no change brings them below (one launch, or the bytes at the copy bandwidth), 0 to 1: no finding
+    /// about kernels can gain more.
     pub fn headroom(&self) -> f64 {
         if self.machine.stands_for_gpu {
             return 1.0;
         }
         let seconds = self.kernel_seconds();
-        if seconds > 0.0 { (1.0 - self.floor() / seconds).clamp(0.0, 1.0) } else { 0.0 }
+        let floor = (self.bytes as f64 / self.machine.copy_bandwidth).max(self.machine.launch);
+        if seconds > 0.0 { (1.0 - floor / seconds).clamp(0.0, 1.0) } else { 0.0 }
     }
 
-    /// The same of one pass, which has that share of the floor which its bytes are of all bytes; all of it where nothing is known of its bytes.
+    /// The same of one pass, whose own bytes and launches it is that count; of all where nothing is known of the bytes of any.
     pub fn headroom_of(&self, pass: &Pass) -> f64 {
-        let of = |pass: &Pass| pass.reads.iter().chain(&pass.writes).map(|(_, bytes)| bytes).sum::<u64>() as f64;
-        let all: f64 = self.passes.iter().map(of).sum();
-        if all == 0.0 || self.passes.len() == 1 || self.machine.stands_for_gpu {
+        let known = self.passes.iter().any(|pass| pass.bytes() > 0);
+        if !known || self.passes.len() == 1 || self.machine.stands_for_gpu {
             return self.headroom();
         }
-        let floor = (of(pass) / self.machine.copy_bandwidth).max(self.machine.launch * pass.launches as f64);
+        let floor = (pass.bytes() as f64 / self.machine.copy_bandwidth).max(self.machine.launch * pass.launches as f64);
         (1.0 - floor / pass.seconds.median).clamp(0.0, 1.0)
     }
 }

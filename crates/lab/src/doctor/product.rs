@@ -34,8 +34,8 @@ impl Examination<'_> {
     pub fn observe(&self, backend: &mut OpenCl, case: &mut TimedCase<OpenCl>) -> Result<Observation, DoctorError> {
         let (launches, times) = self.timed(backend, case, self.tuning)?;
         let shape = case.case().shape().clone();
-        let (modelled, work) = (modelled(backend, self.machine, &shape)?, shape.work());
-        let whole: Vec<f64> = (0..self.samples.max(1)).map(|run| times.iter().map(|times| times[run]).sum()).collect();
+        let ((accesses, estimated), work) = (modelled(backend, self.machine, &shape)?, shape.work());
+        let kernels = whole_runs(&times).map_or(0.0, |all| all.median);
         let sites = (shape.lattice().nsimd(), shape.volume() as usize);
         let mut passes = Vec::with_capacity(launches.len());
         for (launch, times) in launches.iter().zip(times) {
@@ -43,7 +43,7 @@ impl Examination<'_> {
         }
         let longest = passes.iter_mut().max_by(|a, b| a.seconds.median.total_cmp(&b.seconds.median));
         if let Some(pass) = longest {
-            pass.accesses = modelled.accesses;
+            pass.accesses = accesses;
             if self.other_groups {
                 pass.other_groups = self.others(backend, case, pass.group)?;
             }
@@ -57,8 +57,8 @@ impl Examination<'_> {
             flops: work.flops,
             passes,
             outputs: Vec::new(),
-            timeline: Timeline { kernels: Spread::of(whole).map_or(0.0, |all| all.median), ..Timeline::default() },
-            estimated: modelled.seconds,
+            timeline: Timeline { kernels, ..Timeline::default() },
+            estimated,
         })
     }
 
@@ -104,16 +104,12 @@ impl Examination<'_> {
             turns: if over_lanes { items.div_ceil(work_items).max(1) } else { 1 },
             group,
             any_group_size: over_lanes,
-            any_number_of_groups: false,
             lanes: if over_lanes { nsimd } else { 1 },
             launches: 1,
             seconds,
             code,
-            accesses: Vec::new(),
-            reads: Vec::new(),
-            writes: Vec::new(),
             lane_fast: over_lanes.then_some(!site_fast),
-            other_groups: Vec::new(),
+            ..Pass::default()
         }
     }
 
@@ -132,9 +128,14 @@ impl Examination<'_> {
             let Ok((_, times)) = self.timed(backend, case, Tuning { accelerator_threads, ..self.tuning }) else {
                 continue;
             };
-            let runs = (0..self.samples.max(1)).map(|run| times.iter().map(|times| times[run]).sum()).collect();
-            others.extend(Spread::of(runs).map(|seconds| (threads, seconds)));
+            others.extend(whole_runs(&times).map(|seconds| (threads, seconds)));
         }
         Ok(others)
     }
+}
+
+/// Seconds of whole runs, of those of each launch over the runs.
+fn whole_runs(times: &[Vec<f64>]) -> Option<Spread> {
+    let runs = times.iter().map(Vec::len).min().unwrap_or(0);
+    Spread::of((0..runs).map(|run| times.iter().map(|times| times[run]).sum()).collect())
 }

@@ -3,7 +3,7 @@
 use lanefield::backend::opencl::Context;
 
 use super::DoctorError;
-use super::described::{Description, Often, PassOf};
+use super::described::{Description, Moved, Often, PassOf};
 use super::finding::Remedy;
 use super::machine::{code_of, efficiencies_of};
 use super::observation::{ArrayAccess, Machine, Observation, Pass};
@@ -58,6 +58,7 @@ impl Described {
         let mut runner = Runner::new(context, self, self.options(context))?;
         let (times, timeline) = runner.watch(samples)?;
         let description = &self.description;
+        let outputs = description.buffers.iter().filter(|buffer| buffer.output);
         let mut passes = Vec::with_capacity(description.passes.len());
         for (pass, seconds) in description.passes.iter().zip(times) {
             let mut observed = self.pass(context, machine, &runner, pass, seconds)?;
@@ -72,12 +73,7 @@ impl Described {
             bytes: description.bytes,
             flops: description.flops,
             passes,
-            outputs: description
-                .buffers
-                .iter()
-                .filter(|buffer| buffer.output)
-                .map(|buffer| buffer.name.clone())
-                .collect(),
+            outputs: outputs.map(|buffer| buffer.name.clone()).collect(),
             timeline,
             estimated: None,
         })
@@ -97,11 +93,10 @@ impl Described {
         pass: &PassOf,
         seconds: Spread,
     ) -> Result<Pass, DoctorError> {
-        let moved =
-            |moved: &[super::described::Moved]| moved.iter().map(|moved| (moved.buffer.clone(), moved.bytes)).collect();
+        let moved = |moved: &[Moved]| moved.iter().map(|moved| (moved.buffer.clone(), moved.bytes)).collect();
         let bytes_of = |name: &str| {
-            let of = |moved: &&super::described::Moved| moved.buffer == name;
-            pass.reads.iter().chain(&pass.writes).filter(of).map(|moved| moved.bytes).sum()
+            let all = pass.reads.iter().chain(&pass.writes);
+            all.filter(|moved| moved.buffer == name).map(|moved| moved.bytes).sum()
         };
         let mut accesses = Vec::with_capacity(pass.accesses.len());
         for access in &pass.accesses {
@@ -131,8 +126,7 @@ impl Described {
             accesses,
             reads: moved(&pass.reads),
             writes: moved(&pass.writes),
-            lane_fast: None,
-            other_groups: Vec::new(),
+            ..Pass::default()
         })
     }
 

@@ -16,14 +16,6 @@ const WARM_UP: usize = 2;
 /// Runs that are queued one after the other when the timeline is watched.
 const BACK_TO_BACK: usize = 4;
 
-/// What one run took.
-#[derive(Default)]
-struct Run {
-    events: Vec<(usize, LaunchEvent)>,
-    transfers: f64,
-    allocations: f64,
-}
-
 /// A description with its program and the buffers that stay.
 pub(super) struct Runner<'c> {
     context: &'c Context,
@@ -67,27 +59,29 @@ impl<'c> Runner<'c> {
     /// Seconds of each pass over the runs, and what a run takes among several that follow each other.
     pub fn watch(&mut self, samples: usize) -> Result<(Vec<Spread>, Timeline), DoctorError> {
         for _ in 0..WARM_UP {
-            self.run()?;
+            self.run(&mut Timeline::default())?;
         }
         self.context.finish()?;
         let runs = samples.div_ceil(BACK_TO_BACK).max(1);
         let mut times = vec![Vec::new(); self.description.passes.len()];
         let mut timelines = Vec::with_capacity(runs);
         for _ in 0..runs {
+            let mut timeline = self.planned();
             let start = Instant::now();
-            let several = (0..BACK_TO_BACK).map(|_| self.run()).collect::<Result<Vec<Run>, _>>()?;
+            let several = (0..BACK_TO_BACK).map(|_| self.run(&mut timeline)).collect::<Result<Vec<_>, _>>()?;
             self.context.finish()?;
-            let wall = start.elapsed().as_secs_f64() / BACK_TO_BACK as f64;
-            let mut timeline = Timeline { wall, ..self.planned() };
-            for run in several {
+            timeline.wall = start.elapsed().as_secs_f64();
+            for events in several {
                 let mut each = vec![0.0; times.len()];
-                for (pass, event) in &run.events {
+                for (pass, event) in &events {
                     each[*pass] += self.context.times(event)?.seconds();
                 }
-                timeline.kernels += each.iter().sum::<f64>() / BACK_TO_BACK as f64;
-                timeline.transfers += run.transfers / BACK_TO_BACK as f64;
-                timeline.allocations += run.allocations / BACK_TO_BACK as f64;
+                timeline.kernels += each.iter().sum::<f64>();
                 times.iter_mut().zip(each).for_each(|(times, seconds)| times.push(seconds));
+            }
+            let Timeline { wall, kernels, transfers, allocations, .. } = &mut timeline;
+            for seconds in [wall, kernels, transfers, allocations] {
+                *seconds /= BACK_TO_BACK as f64;
             }
             timelines.push(timeline);
         }
@@ -98,26 +92,23 @@ impl<'c> Runner<'c> {
 
     /// What the description says of a run's timeline before it is run.
     fn planned(&self) -> Timeline {
+        let Description { buffers, passes, .. } = self.description;
         let each_run = |often: Option<Often>| often == Some(Often::EachRun);
         let bytes = |buffer: &BufferOf| {
             (u64::from(each_run(buffer.written)) + u64::from(each_run(buffer.read))) * buffer.bytes as u64
         };
         Timeline {
-            launches: self.description.passes.iter().map(|pass| pass.slices).sum(),
-            transferred_bytes: self.description.buffers.iter().map(bytes).sum(),
-            allocated_buffers: self
-                .description
-                .buffers
-                .iter()
-                .filter(|buffer| buffer.allocated == Often::EachRun)
-                .count(),
+            launches: passes.iter().map(|pass| pass.slices).sum(),
+            transferred_bytes: buffers.iter().map(bytes).sum(),
+            allocated_buffers: buffers.iter().filter(|buffer| buffer.allocated == Often::EachRun).count(),
             ..Timeline::default()
         }
     }
 
-    fn run(&mut self) -> Result<Run, DoctorError> {
+    /// Runs once, and adds what transfers and allocations took. Launches with the pass that each is of.
+    fn run(&mut self, timeline: &mut Timeline) -> Result<Vec<(usize, LaunchEvent)>, DoctorError> {
         let description = self.description;
-        let mut run = Run::default();
+        let mut events = Vec::new();
         for (number, buffer) in description.buffers.iter().enumerate() {
             if buffer.allocated == Often::EachRun {
                 let start = Instant::now();
@@ -125,7 +116,7 @@ impl<'c> Runner<'c> {
                 // The memory of some drivers is only there once it was touched.
                 self.context.fill_zero(&made)?;
                 self.context.finish()?;
-                run.allocations += start.elapsed().as_secs_f64();
+                timeline.allocations += start.elapsed().as_secs_f64();
                 self.buffers[number] = Some(made);
             }
             if buffer.written == Some(Often::EachRun)
@@ -134,12 +125,12 @@ impl<'c> Runner<'c> {
                 self.context.finish()?;
                 let start = Instant::now();
                 self.write(buffer, made, Often::EachRun)?;
-                run.transfers += start.elapsed().as_secs_f64();
+                timeline.transfers += start.elapsed().as_secs_f64();
             }
         }
         for (number, pass) in description.passes.iter().enumerate() {
             for slice in 0..pass.slices {
-                run.events.push((number, self.launch(pass, slice)?));
+                events.push((number, self.launch(pass, slice)?));
             }
         }
         for (number, buffer) in description.buffers.iter().enumerate() {
@@ -149,16 +140,16 @@ impl<'c> Runner<'c> {
                 self.context.finish()?;
                 let start = Instant::now();
                 self.context.read(made, 0, &mut self.back[..buffer.bytes])?;
-                run.transfers += start.elapsed().as_secs_f64();
+                timeline.transfers += start.elapsed().as_secs_f64();
             }
             if buffer.allocated == Often::EachRun {
                 self.context.finish()?;
                 let start = Instant::now();
                 self.buffers[number] = None;
-                run.allocations += start.elapsed().as_secs_f64();
+                timeline.allocations += start.elapsed().as_secs_f64();
             }
         }
-        Ok(run)
+        Ok(events)
     }
 
     fn launch(&self, pass: &PassOf, slice: usize) -> Result<LaunchEvent, DoctorError> {

@@ -112,16 +112,10 @@ fn observed(trace: Trace) -> Option<Observation> {
             copy_bandwidth: f64::NAN,
             // No launch that was seen took less.
             launch: shortest,
-            is_cpu: false,
-            stands_for_gpu: false,
-            compiled_for: None,
+            ..Machine::default()
         },
-        bytes: 0,
-        flops: 0,
-        passes: Vec::new(),
-        outputs: Vec::new(),
         timeline,
-        estimated: None,
+        ..Observation::default()
     })
 }
 

@@ -91,8 +91,7 @@ pub fn unit_traffic(launched: &Launched, machine: &Machine) -> UnitTraffic {
             unit.counts = round > 0 || rounds == 1;
             let in_turn = (0..resident).map(|slot| first + units * slot);
             let groups = in_turn.filter(|&place| place < at_a_time).map(|place| place + round * at_a_time);
-            let items: Vec<_> =
-                groups.filter(|&place| place < all).map(|place| launched.items(launched.group(place))).collect();
+            let items: Vec<_> = groups.filter(|&place| place < all).map(|place| launched.items(place)).collect();
             unit.round(&items);
         }
     }

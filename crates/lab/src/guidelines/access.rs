@@ -3,7 +3,7 @@
 use lanefield::backend::opencl::Arg;
 
 use super::bench::{Bench, Call, GROUP};
-use super::guideline::{Agreement, Clock, Guideline, Topic, dace, hip};
+use super::guideline::{Clock, Guideline, Topic, dace, hip, usual};
 use super::sides::{Measured, Trouble};
 
 /// The programs of this topic.
@@ -21,122 +21,90 @@ const MEMORY: &str = "Device Memory Access";
 pub(super) const GUIDELINES: &[Guideline] = &[
     Guideline {
         name: "coalesced",
-        topic: Topic::Access,
         advice: "Let work-items that run in step access words that lie next to each other.",
         sources: &[hip(MEMORY), dace("Global memory access")],
         without: "copy, neighbouring items 128 bytes apart",
         with: "copy, neighbouring items on neighbouring words",
-        timed: Clock::Device,
-        agreement: Agreement::Words,
         experiment: |bench| copies(bench, [(ALIGNED, STRIDE), (ALIGNED, 0)]),
+        ..usual(Topic::Access, Clock::Device)
     },
     Guideline {
         name: "aligned",
-        topic: Topic::Access,
         advice: "Let the accesses of a wavefront begin where a transaction of 32, 64 or 128 bytes begins.",
         sources: &[hip(MEMORY)],
         without: "copy from one word behind a line's start",
         with: "copy from a line's start",
-        timed: Clock::Device,
-        agreement: Agreement::Words,
         experiment: |bench| copies(bench, [(ALIGNED + 1, 0), (ALIGNED, 0)]),
+        ..usual(Topic::Access, Clock::Device)
     },
     Guideline {
         name: "wide-8",
-        topic: Topic::Access,
         advice: "Access 8 bytes at a time rather than 4.",
         sources: &[hip(MEMORY), dace("Global memory access")],
         without: "copy, 4 bytes a work-item",
         with: "copy, 8 bytes a work-item",
-        timed: Clock::Device,
-        agreement: Agreement::Words,
-        experiment: |bench| widths(bench, Narrow::OneWord, "copy_two_words", 2),
+        experiment: |bench| widths(bench, [("copy_word", 1), ("copy_two_words", 2)]),
+        ..usual(Topic::Access, Clock::Device)
     },
     Guideline {
         name: "wide-16",
-        topic: Topic::Access,
         advice: "Access 16 bytes at a time rather than 4.",
         sources: &[hip(MEMORY), dace("Global memory access")],
         without: "copy, 4 bytes a work-item",
         with: "copy, 16 bytes a work-item",
-        timed: Clock::Device,
-        agreement: Agreement::Words,
-        experiment: |bench| widths(bench, Narrow::OneWord, "copy_four_words", 4),
+        experiment: |bench| widths(bench, [("copy_word", 1), ("copy_four_words", 4)]),
+        ..usual(Topic::Access, Clock::Device)
     },
     Guideline {
         name: "natural-alignment",
-        topic: Topic::Access,
         advice: "Use types of 8 or 16 bytes that are aligned by nature, so that what a work-item needs takes one access and not several.",
         sources: &[hip(MEMORY), dace("Global memory access")],
         without: "copy, 16 bytes a work-item as four words",
         with: "copy, 16 bytes a work-item as one vector",
-        timed: Clock::Device,
-        agreement: Agreement::Words,
-        experiment: |bench| widths(bench, Narrow::FourWords, "copy_four_words", 4),
+        experiment: |bench| widths(bench, [("copy_four_by_one", 4), ("copy_four_words", 4)]),
+        ..usual(Topic::Access, Clock::Device)
     },
     Guideline {
         name: "padded-rows",
-        topic: Topic::Access,
         advice: "Pad the rows of a two-dimensional array to a multiple of the wavefront.",
         sources: &[hip(MEMORY)],
         without: "rows of 1001 words, 1001 words apart",
         with: "rows of 1001 words, 1024 words apart",
-        timed: Clock::Device,
-        agreement: Agreement::Words,
         experiment: rows,
+        ..usual(Topic::Access, Clock::Device)
     },
 ];
 
-/// Copies from words `offset` on of two buffers, items turned by so many bits.
+/// Copies from words `offset` on, items turned by so many bits.
 fn copies(bench: &Bench<'_>, sides: [(usize, u32); 2]) -> Result<Measured, Trouble> {
-    let (words, bits) = (bench.words(), bench.bits());
-    let program = bench.program(FILE)?;
-    let shifted = |offset: usize| {
+    let words = bench.words();
+    let shifted = |(offset, _): (usize, u32)| {
         let mut content = vec![0; offset];
         content.extend(bench.random(words));
         bench.buffer(&content, "source words, shifted")
     };
-    let sources = [shifted(sides[0].0)?, shifted(sides[1].0)?];
-    let outputs = [bench.zeros(words)?, bench.zeros(words)?];
-    let [without, with] = [0, 1].map(|side| {
+    let sources = [shifted(sides[0])?, shifted(sides[1])?];
+    let calls = [0, 1].map(|side| {
         let (offset, turn) = sides[side];
-        let args = vec![
-            Arg::Buffer(&outputs[side]),
-            Arg::Buffer(&sources[side]),
-            Arg::U32(offset as u32),
-            Arg::U32(turn),
-            Arg::U32(bits),
-        ];
-        bench.kernels(&program, vec![Call::new("copy_word", words, GROUP, args)], &outputs[side])
+        let args = vec![Arg::Buffer(&sources[side]), Arg::U32(offset as u32), Arg::U32(turn), Arg::U32(bench.bits())];
+        Call::new("copy_word", words, GROUP, args)
     });
-    bench.compare(without, with)
+    bench.compare_kernels(FILE, words, calls)
 }
 
-/// The side of narrow accesses.
-enum Narrow {
-    /// One word an item.
-    OneWord,
-    /// Four words an item, one by one.
-    FourWords,
-}
-
-fn widths(bench: &Bench<'_>, narrow: Narrow, wide: &'static str, words_an_item: usize) -> Result<Measured, Trouble> {
+/// Copies by two kernels of so many words an item.
+fn widths(bench: &Bench<'_>, kernels: [(&'static str, usize); 2]) -> Result<Measured, Trouble> {
     let words = bench.words();
-    let program = bench.program(FILE)?;
     let source = bench.source(words)?;
-    let outputs = [bench.zeros(words)?, bench.zeros(words)?];
-    let mut args = vec![Arg::Buffer(&outputs[0]), Arg::Buffer(&source)];
-    let call = match narrow {
-        Narrow::OneWord => {
+    let calls = kernels.map(|(kernel, words_an_item)| {
+        let mut args = vec![Arg::Buffer(&source)];
+        if kernel == "copy_word" {
+            // Neither shifted nor turned.
             args.extend([Arg::U32(0), Arg::U32(0), Arg::U32(bench.bits())]);
-            Call::new("copy_word", words, GROUP, args)
         }
-        Narrow::FourWords => Call::new("copy_four_by_one", words / 4, GROUP, args),
-    };
-    let without = bench.kernels(&program, vec![call], &outputs[0]);
-    let args = vec![Arg::Buffer(&outputs[1]), Arg::Buffer(&source)];
-    let with = bench.kernels(&program, vec![Call::new(wide, words / words_an_item, GROUP, args)], &outputs[1]);
-    bench.compare(without, with)
+        Call::new(kernel, words / words_an_item, GROUP, args)
+    });
+    bench.compare_kernels(FILE, words, calls)
 }
 
 fn rows(bench: &Bench<'_>) -> Result<Measured, Trouble> {
@@ -151,13 +119,9 @@ fn rows(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     let outputs = [bench.zeros(rows * WIDTH)?, bench.zeros(rows * PITCH)?];
     let [without, mut with] = [WIDTH, PITCH].map(|pitch| {
         let side = usize::from(pitch == PITCH);
-        let args = vec![
-            Arg::Buffer(&outputs[side]),
-            Arg::Buffer(&sources[side]),
-            Arg::U32(WIDTH as u32),
-            Arg::U32(pitch as u32),
-        ];
-        bench.kernels(&program, vec![Call::rows("copy_rows", PITCH, rows, args)], &outputs[side])
+        let args = vec![Arg::Buffer(&sources[side]), Arg::U32(WIDTH as u32), Arg::U32(pitch as u32)];
+        let call = Call::rows("copy_rows", PITCH, rows, args).to(&outputs[side]);
+        bench.kernels(&program, vec![call], &outputs[side])
     });
     with.result = Box::new(|| {
         let padded = bench.read(&outputs[1])?;

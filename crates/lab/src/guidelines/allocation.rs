@@ -3,7 +3,7 @@
 use lanefield::backend::opencl::{Buffer, OpenClError};
 
 use super::bench::{Bench, Call, GROUP};
-use super::guideline::{Agreement, Clock, Guideline, Topic, dace, hip};
+use super::guideline::{Agreement, Clock, Guideline, Topic, dace, hip, usual};
 use super::sides::{Measured, Trouble};
 
 /// Steps that need room between two kernels.
@@ -18,25 +18,22 @@ const THRASHING: &str = "Minimizing memory thrashing";
 pub(super) const GUIDELINES: &[Guideline] = &[
     Guideline {
         name: "allocate-once",
-        topic: Topic::Allocation,
         advice: "Allocate memory once and use it again, for allocation is slow.",
         sources: &[hip(THRASHING), dace("Persistent memory allocation"), dace("Memory footprint reduction")],
         without: "eight steps of two axpy, a buffer between allocated each time",
         with: "the same with a buffer allocated once",
-        timed: Clock::Host,
-        agreement: Agreement::Words,
         experiment: each_time_or_once,
+        ..usual(Topic::Allocation, Clock::Host)
     },
     Guideline {
         name: "beyond-memory",
-        topic: Topic::Allocation,
         advice: "Know what happens when the device's memory is not enough: refused, or pushed out to the host.",
         sources: &[hip(THRASHING)],
         without: "twice the largest buffer, then more than all memory",
         with: "–",
-        timed: Clock::Host,
         agreement: Agreement::Observation,
         experiment: beyond_memory,
+        ..usual(Topic::Allocation, Clock::Host)
     },
 ];
 
@@ -47,7 +44,7 @@ fn each_time_or_once(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     let outputs = [bench.zeros(words)?, bench.zeros(words)?];
     let kept = bench.zeros(words)?;
     let step = |between: &Buffer, output: &Buffer| {
-        let calls = [Call::axpy(between, [&x, &y], 0, words), Call::axpy(output, [between, &x], 0, words)];
+        let calls = [Call::axpy([&x, &y], 0, words).to(between), Call::axpy([between, &x], 0, words).to(output)];
         bench.launch(&program, &calls).map(drop)
     };
     let each_time = || {
@@ -65,8 +62,8 @@ fn beyond_memory(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     let info = bench.context.info();
     let (all, most) = (info.global_memory_bytes, info.max_allocation_bytes);
     let mut told = match attempt(bench, most.saturating_mul(2))? {
-        Attempt::Given(_) => format!("one buffer of {}, twice the largest that is promised: given", gib(2 * most)),
-        Attempt::Refused(status) => format!("one buffer of {}, twice the largest: refused, {status}", gib(2 * most)),
+        Ok(_) => format!("one buffer of {}, twice the largest that is promised: given", gib(2 * most)),
+        Err(status) => format!("one buffer of {}, twice the largest: refused, {status}", gib(2 * most)),
     };
     // The host's own memory is not to be filled: other programs run there.
     if bench.on_cpu() || bench.context.shares_host_memory() {
@@ -77,8 +74,8 @@ fn beyond_memory(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     let mut held = Vec::new();
     for bytes in std::iter::repeat_n(part, PARTS as usize).chain([BEYOND.min(part)]) {
         match attempt(bench, bytes)? {
-            Attempt::Given(buffer) => held.push(buffer),
-            Attempt::Refused(status) => {
+            Ok(buffer) => held.push(buffer),
+            Err(status) => {
                 let sum = bench.context.memory().bytes;
                 told += &format!("; {} more with {} of {} held: refused, {status}", gib(bytes), gib(sum), gib(all));
                 return Ok(Measured::Observed(told));
@@ -91,19 +88,12 @@ fn beyond_memory(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     Ok(Measured::Observed(told))
 }
 
-/// What became of an allocation.
-enum Attempt {
-    Given(Buffer),
-    /// With the driver's status.
-    Refused(String),
-}
-
-/// Asks for so many bytes, which no kernel touches.
-fn attempt(bench: &Bench<'_>, bytes: u64) -> Result<Attempt, Trouble> {
+/// So many bytes, which no kernel touches, or the status with which the driver refuses them.
+fn attempt(bench: &Bench<'_>, bytes: u64) -> Result<Result<Buffer, String>, Trouble> {
     let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
     match bench.context.allocate(bytes, "more than there is") {
-        Ok(buffer) => Ok(Attempt::Given(buffer)),
-        Err(OpenClError::OutOfMemory { status, .. }) => Ok(Attempt::Refused(status.to_string())),
+        Ok(buffer) => Ok(Ok(buffer)),
+        Err(OpenClError::OutOfMemory { status, .. }) => Ok(Err(status.to_string())),
         Err(other) => Err(other.into()),
     }
 }

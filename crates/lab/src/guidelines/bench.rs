@@ -1,7 +1,6 @@
 //! What experiments are made of: arrays of a size that fits the device, launches, and two sides that are compared, then timed by turns.
 
 use std::cell::OnceCell;
-use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -42,7 +41,7 @@ const WARM_UP: Duration = Duration::from_millis(20);
 /// Work-items of a group, where nothing else is compared.
 pub(super) const GROUP: usize = 256;
 
-/// One launch of a kernel.
+/// One launch of a kernel, whose arguments begin with the buffer that it writes.
 pub(super) struct Call<'a> {
     pub kernel: &'static str,
     pub launch: Launch,
@@ -50,27 +49,26 @@ pub(super) struct Call<'a> {
 }
 
 impl<'a> Call<'a> {
-    /// In one dimension.
+    /// In one dimension, of the arguments that follow the output.
     pub fn new(kernel: &'static str, items: usize, group: usize, args: Vec<Arg<'a>>) -> Self {
         Self { kernel, launch: Launch { global: [items, 1, 1], local: [group, 1, 1] }, args }
     }
 
-    /// out ← 3 x + y by `guidelines_memory.cl`, so many words from `first` on, one an item.
-    pub fn axpy(out: &'a Buffer, [x, y]: [&'a Buffer; 2], first: usize, words: usize) -> Self {
-        let args = vec![
-            Arg::Buffer(out),
-            Arg::U32(3),
-            Arg::Buffer(x),
-            Arg::Buffer(y),
-            Arg::U32(first as u32),
-            Arg::U32(words as u32),
-        ];
+    /// 3 x + y by `guidelines_memory.cl`, so many words from `first` on, one an item.
+    pub fn axpy([x, y]: [&'a Buffer; 2], first: usize, words: usize) -> Self {
+        let args = vec![Arg::U32(3), Arg::Buffer(x), Arg::Buffer(y), Arg::U32(first as u32), Arg::U32(words as u32)];
         Self::new("axpy", words, GROUP, args)
     }
 
     /// Over rows of items.
     pub fn rows(kernel: &'static str, items: usize, rows: usize, args: Vec<Arg<'a>>) -> Self {
         Self { kernel, launch: Launch { global: [items, rows, 1], local: [GROUP, 1, 1] }, args }
+    }
+
+    /// The same with its output.
+    pub fn to(mut self, output: &'a Buffer) -> Self {
+        self.args.insert(0, Arg::Buffer(output));
+        self
     }
 }
 
@@ -79,18 +77,14 @@ pub(super) struct Bench<'c> {
     pub context: &'c Context,
     options: Options,
     /// Made once: all experiments begin with the same words.
-    source: Rc<OnceCell<Vec<u32>>>,
-    agreement: Agreement,
+    source: OnceCell<Vec<u32>>,
+    /// How far the sides of the experiment at hand must agree.
+    pub agreement: Agreement,
 }
 
 impl<'c> Bench<'c> {
     pub fn new(context: &'c Context, options: Options) -> Self {
-        Self { context, options, source: Rc::default(), agreement: Agreement::Words }
-    }
-
-    /// The same for an experiment whose sides must agree so far.
-    pub fn agreeing(&self, agreement: Agreement) -> Self {
-        Self { source: Rc::clone(&self.source), agreement, ..*self }
+        Self { context, options, source: OnceCell::new(), agreement: Agreement::Words }
     }
 
     pub fn on_cpu(&self) -> bool {
@@ -102,10 +96,7 @@ impl<'c> Bench<'c> {
         let info = self.context.info();
         // As many words as the cache has bytes: four times its size.
         let beyond_cache = (info.global_cache_bytes as usize).next_power_of_two().ilog2();
-        let full = match self.on_cpu() {
-            true => 22,
-            false => beyond_cache.clamp(24, 27),
-        };
+        let full = if self.on_cpu() { 22 } else { beyond_cache.clamp(24, 27) };
         let fits = (info.max_allocation_bytes / 32).max(1 << 14).ilog2();
         match self.options.scale {
             Scale::Tiny => 14,
@@ -216,6 +207,16 @@ impl<'c> Bench<'c> {
     pub fn calls<'s>(&'s self, mut work: impl FnMut() -> Result<(), Trouble> + 's, output: &'s Buffer) -> Side<'s> {
         let run = move || self.wall(&mut work);
         Side { run: Box::new(run), result: Box::new(move || self.read(output)) }
+    }
+
+    /// Compares one launch of each of two kernels of a program, each to an output of so many words.
+    pub fn compare_kernels(&self, file: &str, words: usize, calls: [Call<'_>; 2]) -> Result<Measured, Trouble> {
+        let program = self.program(file)?;
+        let outputs = [self.zeros(words)?, self.zeros(words)?];
+        let [without, with] = calls;
+        let without = self.kernels(&program, vec![without.to(&outputs[0])], &outputs[0]);
+        let with = self.kernels(&program, vec![with.to(&outputs[1])], &outputs[1]);
+        self.compare(without, with)
     }
 
     /// Runs both sides, compares what they give, and times them by turns, so that what drifts drifts for both.

@@ -3,7 +3,7 @@
 use lanefield::backend::opencl::{Arg, Launch};
 
 use super::bench::{Bench, Call, GROUP};
-use super::guideline::{Agreement, Clock, Guideline, Topic, dace, hip};
+use super::guideline::{Clock, Guideline, Topic, dace, hip, usual};
 use super::sides::{Measured, Trouble};
 
 /// The programs of this topic.
@@ -20,92 +20,76 @@ const OCCUPANCY: &str = "Multiprocessor level";
 pub(super) const GUIDELINES: &[Guideline] = &[
     Guideline {
         name: "group-fills-wavefront",
-        topic: Topic::Groups,
         advice: "Give a work-group at least as many work-items as run in step.",
         sources: &[hip(OCCUPANCY), dace("Block size")],
         without: "axpy, groups of 8 items",
         with: "axpy, groups of 64 items",
-        timed: Clock::Device,
-        agreement: Agreement::Words,
         experiment: |bench| sizes(bench, |_| [8, 64]),
+        ..usual(Topic::Groups, Clock::Device)
     },
     Guideline {
         name: "group-multiple-of-wavefront",
-        topic: Topic::Groups,
         advice: "Give a work-group a multiple of the work-items that run in step.",
         sources: &[hip("Device Memory Access"), dace("Using AMD GPUs")],
         without: "axpy, groups of a wavefront and a half",
         with: "axpy, groups of two wavefronts",
-        timed: Clock::Device,
-        agreement: Agreement::Words,
         experiment: |bench| sizes(bench, |wavefront| [wavefront + wavefront / 2, 2 * wavefront]),
+        ..usual(Topic::Groups, Clock::Device)
     },
     Guideline {
         name: "occupancy",
-        topic: Topic::Groups,
         advice: "Keep enough wavefronts on a compute unit for one to be ready while others wait.",
         sources: &[hip(OCCUPANCY)],
         without: "axpy, one group of 64 items for each compute unit",
         with: "axpy, eight groups of 256 items for each compute unit",
-        timed: Clock::Device,
-        agreement: Agreement::Words,
         experiment: |bench| {
             let units = bench.context.info().compute_units.max(1) as usize;
             axpys(bench, [(64 * units, 64), (GROUPS_A_UNIT * GROUP * units, GROUP)])
         },
+        ..usual(Topic::Groups, Clock::Device)
     },
     Guideline {
         name: "block-size",
-        topic: Topic::Groups,
         advice: "Choose the size of a work-group by measurement, for neither the smallest nor the largest is best.",
         sources: &[dace("Block size")],
         without: "axpy, groups of 64 items",
         with: "axpy, groups of 256 items",
-        timed: Clock::Device,
-        agreement: Agreement::Words,
         experiment: |bench| sizes(bench, |_| [64, GROUP]),
+        ..usual(Topic::Groups, Clock::Device)
     },
     Guideline {
         name: "persistent-groups",
-        topic: Topic::Groups,
         advice: "Launch as many work-groups as the device holds, and let each do many pieces of work.",
         sources: &[dace("Advanced GPU Map schedules")],
         without: "axpy, one word an item",
         with: "axpy, eight groups for each compute unit that stay",
-        timed: Clock::Device,
-        agreement: Agreement::Words,
         experiment: |bench| {
             let units = bench.context.info().compute_units.max(1) as usize;
             axpys(bench, [(bench.words(), GROUP), (GROUPS_A_UNIT * GROUP * units, GROUP)])
         },
+        ..usual(Topic::Groups, Clock::Device)
     },
     Guideline {
         name: "range-dimensions",
-        topic: Topic::Groups,
         advice: "Launch over the dimensions of an array rather than find its indices by division.",
         sources: &[dace("Multi-Dimensional Maps")],
         without: "an array of three dimensions, indices by division",
         with: "the same, indices from the launch's range",
-        timed: Clock::Device,
-        agreement: Agreement::Words,
         experiment: ranges,
+        ..usual(Topic::Groups, Clock::Device)
     },
 ];
 
 fn ranges(bench: &Bench<'_>) -> Result<Measured, Trouble> {
-    let program = bench.program(FILE)?;
     let planes = (bench.words() / (WIDTH * ROWS)).max(1);
     let words = planes * ROWS * WIDTH;
     let source = bench.source(words)?;
-    let outputs = [bench.zeros(words)?, bench.zeros(words)?];
     let sides = [("weigh_by_division", [words, 1, 1]), ("weigh_by_range", [WIDTH, ROWS, planes])];
-    let [without, with] = [0, 1].map(|side| {
-        let ((kernel, global), output) = (sides[side], &outputs[side]);
-        let args = vec![Arg::Buffer(output), Arg::Buffer(&source), Arg::U32(WIDTH as u32), Arg::U32(ROWS as u32)];
-        let call = Call { kernel, launch: Launch { global, local: [GROUP, 1, 1] }, args };
-        bench.kernels(&program, vec![call], output)
+    let calls = sides.map(|(kernel, global)| {
+        let args = vec![Arg::Buffer(&source), Arg::U32(WIDTH as u32), Arg::U32(ROWS as u32)];
+        Call { kernel, launch: Launch { global, local: [GROUP, 1, 1] }, args }
     });
-    bench.compare(without, with)
+    bench.compare_kernels(FILE, words, calls)
 }
 
 /// One word an item, in groups of two sizes that follow from the wavefront.
@@ -116,15 +100,11 @@ fn sizes(bench: &Bench<'_>, sizes: impl Fn(usize) -> [usize; 2]) -> Result<Measu
 
 /// So many items, in groups of that size.
 fn axpys(bench: &Bench<'_>, sides: [(usize, usize); 2]) -> Result<Measured, Trouble> {
-    let program = bench.program(FILE)?;
     let words = bench.words();
     let (x, y) = (bench.source(words)?, bench.source(words)?);
-    let outputs = [bench.zeros(words)?, bench.zeros(words)?];
-    let [without, with] = [0, 1].map(|side| {
-        let ((items, group), output) = (sides[side], &outputs[side]);
+    let calls = sides.map(|(items, group)| {
         let launch = Launch { global: [items, 1, 1], local: [group, 1, 1] };
-        let call = Call { launch, ..Call::axpy(output, [&x, &y], 0, words) };
-        bench.kernels(&program, vec![call], output)
+        Call { launch, ..Call::axpy([&x, &y], 0, words) }
     });
-    bench.compare(without, with)
+    bench.compare_kernels(FILE, words, calls)
 }

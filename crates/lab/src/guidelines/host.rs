@@ -1,12 +1,11 @@
 //! Memory of the host that the device reaches: pinned, for faster transfers, or worked in by kernels without any.
 
 use std::cell::RefCell;
-use std::rc::Rc;
 
-use lanefield::backend::opencl::{Arg, Buffer, HostBuffer, Program};
+use lanefield::backend::opencl::{Arg, Buffer, Program};
 
 use super::bench::{Bench, Call, GROUP};
-use super::guideline::{Agreement, Clock, Guideline, Topic, dace, hip};
+use super::guideline::{Clock, Guideline, Topic, dace, hip, usual};
 use super::sides::{Measured, Side, Trouble, words_of};
 
 const TRANSFER: &str = "Data Transfer";
@@ -14,91 +13,70 @@ const TRANSFER: &str = "Data Transfer";
 pub(super) const GUIDELINES: &[Guideline] = &[
     Guideline {
         name: "pinned-host-memory",
-        topic: Topic::Transfers,
         advice: "Transfer from and to pinned memory of the host, which the device fetches by itself.",
         sources: &[hip(TRANSFER), dace("Memory (CPU_Pinned)")],
         without: "write and read, host memory as the system gives it",
         with: "write and read, pinned host memory",
-        timed: Clock::Host,
-        agreement: Agreement::Words,
         experiment: pinned,
+        ..usual(Topic::Transfers, Clock::Host)
     },
     Guideline {
         name: "mapped-host-memory",
-        topic: Topic::Transfers,
         advice: "Let kernels work in mapped, pinned memory of the host on data that they touch once, with no transfer.",
         sources: &[hip(TRANSFER)],
         without: "written from pinned memory, copied by a kernel, read",
         with: "copied by a kernel in the host's memory",
-        timed: Clock::Host,
-        agreement: Agreement::Words,
-        experiment: |bench| {
-            if bench.context.shares_host_memory() {
-                let name = &bench.context.info().name;
-                let reason = format!("the memory of {name} is the host's: see zero-copy");
-                return Err(Trouble::DoesNotApply { reason });
-            }
-            transfers_or_none(bench)
-        },
+        experiment: |bench| transfers_or_none(bench, false),
+        ..usual(Topic::Transfers, Clock::Host)
     },
     Guideline {
         name: "zero-copy",
-        topic: Topic::Transfers,
         advice: "Map buffers of a device whose memory is the host's instead of copying them.",
         sources: &[hip(TRANSFER)],
         without: "written from pinned memory, copied by a kernel, read",
         with: "filled and looked at where the kernel works on it",
-        timed: Clock::Host,
-        agreement: Agreement::Words,
-        experiment: |bench| {
-            if !bench.context.shares_host_memory() {
-                let name = &bench.context.info().name;
-                let reason = format!("{name} has memory of its own: see mapped-host-memory");
-                return Err(Trouble::DoesNotApply { reason });
-            }
-            transfers_or_none(bench)
-        },
+        experiment: |bench| transfers_or_none(bench, true),
+        ..usual(Topic::Transfers, Clock::Host)
     },
 ];
 
+/// Writes to a buffer, and reads it back to other memory.
 fn pinned(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     let words = bench.random(bench.words());
     let pageable: &[u8] = bytemuck::cast_slice(&words);
     let bytes = pageable.len();
     let allocate = || bench.context.allocate_host(bytes, "pinned memory");
-    let (mut pinned, received) = (allocate()?, allocate()?);
+    let (mut pinned, mut pinned_received, mut received) = (allocate()?, allocate()?, vec![0; bytes]);
     pinned.as_mut_slice().copy_from_slice(pageable);
+    let sources = [pageable, pinned.as_slice()];
+    let received = [received.as_mut_slice(), pinned_received.as_mut_slice()].map(RefCell::new);
     let buffers = [bench.zeros(words.len())?, bench.zeros(words.len())?];
-    let without = there_and_back(bench, pageable, &buffers[0], vec![0; bytes], Vec::as_mut_slice);
-    let with = there_and_back(bench, pinned.as_slice(), &buffers[1], received, HostBuffer::as_mut_slice);
+    let [without, with] = [0, 1].map(|side: usize| {
+        let (source, buffer, received) = (sources[side], &buffers[side], &received[side]);
+        let run = move || {
+            let mut received = received.borrow_mut();
+            bench.wall(|| {
+                bench.context.write(buffer, 0, source)?;
+                Ok(bench.context.read(buffer, 0, &mut received)?)
+            })
+        };
+        Side { run: Box::new(run), result: Box::new(move || Ok(words_of(&received.borrow()))) }
+    });
     bench.compare(without, with)
 }
 
-/// Writes `source` to a buffer and reads it back to other memory.
-fn there_and_back<'s, M: 's>(
-    bench: &'s Bench<'_>,
-    source: &'s [u8],
-    buffer: &'s Buffer,
-    received: M,
-    bytes: fn(&mut M) -> &mut [u8],
-) -> Side<'s> {
-    let received = Rc::new(RefCell::new(received));
-    let result = Rc::clone(&received);
-    let run = move || {
-        let mut received = received.borrow_mut();
-        bench.wall(|| {
-            bench.context.write(buffer, 0, source)?;
-            Ok(bench.context.read(buffer, 0, bytes(&mut received))?)
-        })
-    };
-    Side { run: Box::new(run), result: Box::new(move || Ok(words_of(bytes(&mut result.borrow_mut())))) }
-}
-
 /// The host fills memory, a kernel copies it, the host takes the copy: by transfers from and to memory of the host that is pinned, or with the
-/// kernel working in the host's memory.
-fn transfers_or_none(bench: &Bench<'_>) -> Result<Measured, Trouble> {
+/// kernel working in the host's memory. For devices whose memory is the host's, or for the others.
+fn transfers_or_none(bench: &Bench<'_>, shares_host_memory: bool) -> Result<Measured, Trouble> {
+    let (context, name) = (bench.context, &bench.context.info().name);
+    if context.shares_host_memory() != shares_host_memory {
+        let reason = match shares_host_memory {
+            true => format!("{name} has memory of its own: see mapped-host-memory"),
+            false => format!("the memory of {name} is the host's: see zero-copy"),
+        };
+        return Err(Trouble::DoesNotApply { reason });
+    }
     let program = bench.program("guidelines_memory.cl")?;
-    let context = bench.context;
     let content = bench.random(bench.words());
     let content: &[u8] = bytemuck::cast_slice(&content);
     let bytes = content.len();
@@ -132,6 +110,6 @@ fn transfers_or_none(bench: &Bench<'_>) -> Result<Measured, Trouble> {
 }
 
 fn copy(bench: &Bench<'_>, program: &Program, to: &Buffer, from: &Buffer) -> Result<(), Trouble> {
-    let call = Call::new("copy_four_words", to.bytes() / 16, GROUP, vec![Arg::Buffer(to), Arg::Buffer(from)]);
-    bench.launch(program, &[call]).map(drop)
+    let call = Call::new("copy_four_words", to.bytes() / 16, GROUP, vec![Arg::Buffer(from)]);
+    bench.launch(program, &[call.to(to)]).map(drop)
 }

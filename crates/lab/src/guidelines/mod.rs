@@ -47,9 +47,10 @@ pub fn run(
     options: Options,
     mut done: impl FnMut(&Outcome),
 ) -> Vec<Outcome> {
-    let bench = Bench::new(context, options);
+    let mut bench = Bench::new(context, options);
     let outcome = |guideline: &Guideline| {
-        let outcome = Outcome::new(guideline, (guideline.experiment)(&bench.agreeing(guideline.agreement)));
+        bench.agreement = guideline.agreement;
+        let outcome = Outcome::new(guideline, (guideline.experiment)(&bench));
         done(&outcome);
         outcome
     };

@@ -3,7 +3,7 @@
 use lanefield::backend::opencl::Arg;
 
 use super::bench::{Bench, Call, GROUP};
-use super::guideline::{Agreement, Clock, Guideline, Topic, dace, hip};
+use super::guideline::{Clock, Guideline, Topic, dace, hip, usual};
 use super::sides::{Measured, Trouble};
 
 /// The programs of this topic.
@@ -22,119 +22,91 @@ const MEMORY: &str = "Device Memory Access";
 pub(super) const GUIDELINES: &[Guideline] = &[
     Guideline {
         name: "local-memory",
-        topic: Topic::OnChip,
         advice: "Stage in local memory what work-items of a group pass on to each other, so that all accesses to device memory are coalesced.",
         sources: &[hip("Memory optimization"), dace("Kernel fusion and data movement")],
         without: "transpose, each item writing where its word belongs",
         with: "transpose, tiles turned in local memory",
-        timed: Clock::Device,
-        agreement: Agreement::Words,
         experiment: transposes,
+        ..usual(Topic::OnChip, Clock::Device)
     },
     Guideline {
         name: "bank-conflicts",
-        topic: Topic::OnChip,
         advice: "Lay data out in local memory so that work-items that run in step access different banks.",
         sources: &[hip(MEMORY)],
         without: "columns of a tile with rows of 32 words",
         with: "columns of a tile with rows padded to 33 words",
-        timed: Clock::Device,
-        agreement: Agreement::Words,
         experiment: columns_of_tiles,
+        ..usual(Topic::OnChip, Clock::Device)
     },
     Guideline {
         name: "constant-memory",
-        topic: Topic::OnChip,
         advice: "Keep in constant memory what all work-items read at the same time.",
         sources: &[hip(MEMORY)],
         without: "a table read by all items alike, in global memory",
         with: "the same, in constant memory",
-        timed: Clock::Device,
-        agreement: Agreement::Words,
         experiment: |bench| tables(bench, [("table_in_global", 0), ("table_in_constant", 0)]),
+        ..usual(Topic::OnChip, Clock::Device)
     },
     Guideline {
         name: "constant-uniform",
-        topic: Topic::OnChip,
         advice: "Let all work-items that run in step read the same address of constant memory, for requests are split by address.",
         sources: &[hip(MEMORY)],
         without: "a table in constant memory, each item at another address",
         with: "the same, all items at one address",
-        timed: Clock::Device,
-        agreement: Agreement::Words,
         experiment: |bench| tables(bench, [("table_in_constant", 1), ("table_in_constant", 0)]),
+        ..usual(Topic::OnChip, Clock::Device)
     },
     Guideline {
         name: "images",
-        topic: Topic::OnChip,
         advice: "Read data with locality in two dimensions through images, whose cache is made for it.",
         sources: &[hip(MEMORY)],
         without: "sums of 5 × 5 texels from a buffer",
         with: "the same from an image",
-        timed: Clock::Device,
-        agreement: Agreement::Words,
         experiment: windows,
+        ..usual(Topic::OnChip, Clock::Device)
     },
     Guideline {
         name: "local-loads",
-        topic: Topic::OnChip,
         advice: "Keep arrays of a work-item in registers by indices that the compiler knows, for others go to device memory.",
         sources: &[hip(MEMORY), dace("Global memory access (local loads and stores)")],
         without: "16 words of an item, indexed by an argument",
         with: "the same, indexed by constants",
-        timed: Clock::Device,
-        agreement: Agreement::Words,
         experiment: own_arrays,
+        ..usual(Topic::OnChip, Clock::Device)
     },
 ];
 
 fn transposes(bench: &Bench<'_>) -> Result<Measured, Trouble> {
-    let program = bench.program(FILE)?;
     let width = 1usize << (bench.bits() / 2);
     let words = width * width;
     let source = bench.source(words)?;
-    let outputs = [bench.zeros(words)?, bench.zeros(words)?];
-    let side = |kernel, output| {
-        let args = vec![Arg::Buffer(output), Arg::Buffer(&source), Arg::U32(width as u32)];
-        bench.kernels(&program, vec![Call::new(kernel, words, TILE * TILE, args)], output)
-    };
-    let without = side("transpose_directly", &outputs[0]);
-    let with = side("transpose_in_local_memory", &outputs[1]);
-    bench.compare(without, with)
+    let calls = ["transpose_directly", "transpose_in_local_memory"].map(|kernel| {
+        let args = vec![Arg::Buffer(&source), Arg::U32(width as u32)];
+        Call::new(kernel, words, TILE * TILE, args)
+    });
+    bench.compare_kernels(FILE, words, calls)
 }
 
 fn columns_of_tiles(bench: &Bench<'_>) -> Result<Measured, Trouble> {
-    let program = bench.program(FILE)?;
     let (items, rounds) = (bench.items(), bench.scaled(4, 256, 1024));
     let source = bench.source(items / GROUP * BANKS * BANKS)?;
-    let outputs = [bench.zeros(items)?, bench.zeros(items)?];
-    let [without, with] = [BANKS, BANKS + 1].map(|pitch| {
-        let output = &outputs[pitch - BANKS];
-        let args = vec![
-            Arg::Buffer(output),
-            Arg::Buffer(&source),
-            Arg::Local(BANKS * pitch * size_of::<u32>()),
-            Arg::U32(pitch as u32),
-            Arg::U32(rounds as u32),
-        ];
-        bench.kernels(&program, vec![Call::new("columns_of_tile", items, GROUP, args)], output)
+    let calls = [BANKS, BANKS + 1].map(|pitch| {
+        let tile = Arg::Local(BANKS * pitch * size_of::<u32>());
+        let args = vec![Arg::Buffer(&source), tile, Arg::U32(pitch as u32), Arg::U32(rounds as u32)];
+        Call::new("columns_of_tile", items, GROUP, args)
     });
-    bench.compare(without, with)
+    bench.compare_kernels(FILE, items, calls)
 }
 
 /// Two kernels with how many coefficients apart neighbouring items begin.
 fn tables(bench: &Bench<'_>, sides: [(&'static str, u32); 2]) -> Result<Measured, Trouble> {
-    let program = bench.program(FILE)?;
     let items = bench.items();
     let (source, table) = (bench.source(items)?, bench.source(TABLE)?);
-    let outputs = [bench.zeros(items)?, bench.zeros(items)?];
-    let [without, with] = [0, 1].map(|side| {
-        let (kernel, spread) = sides[side];
-        let output = &outputs[side];
-        let args = vec![Arg::Buffer(output), Arg::Buffer(&source), Arg::Buffer(&table), Arg::U32(spread)];
-        bench.kernels(&program, vec![Call::new(kernel, items, GROUP, args)], output)
+    let calls = sides.map(|(kernel, spread)| {
+        let args = vec![Arg::Buffer(&source), Arg::Buffer(&table), Arg::U32(spread)];
+        Call::new(kernel, items, GROUP, args)
     });
-    bench.compare(without, with)
+    bench.compare_kernels(FILE, items, calls)
 }
 
 fn windows(bench: &Bench<'_>) -> Result<Measured, Trouble> {
@@ -144,29 +116,24 @@ fn windows(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     };
     // Images of few texels on CPUs, whose drivers read each by a function call.
     let width = bench.scaled(2 * TILE, 128, 2048).min(most_width.min(most_height) / TILE * TILE);
-    let (program, texels) = (bench.program(FILE)?, width * width);
+    let texels = width * width;
     let content = bench.fractions(4 * texels);
     let buffer = bench.buffer(&content, "texels in a buffer")?;
     let image = bench.context.image([width, width], &content, "texels")?;
-    let outputs = [bench.zeros(4 * texels)?, bench.zeros(4 * texels)?];
-    let side = |kernel, source, output| {
-        let args = vec![Arg::Buffer(output), source, Arg::I32(width as i32), Arg::I32(width as i32)];
-        bench.kernels(&program, vec![Call::new(kernel, texels, TILE * TILE, args)], output)
-    };
-    let without = side("window_of_buffer", Arg::Buffer(&buffer), &outputs[0]);
-    let with = side("window_of_image", Arg::Image(&image), &outputs[1]);
-    bench.compare(without, with)
+    let sources = [("window_of_buffer", Arg::Buffer(&buffer)), ("window_of_image", Arg::Image(&image))];
+    let calls = sources.map(|(kernel, source)| {
+        let args = vec![source, Arg::I32(width as i32), Arg::I32(width as i32)];
+        Call::new(kernel, texels, TILE * TILE, args)
+    });
+    bench.compare_kernels(FILE, 4 * texels, calls)
 }
 
 fn own_arrays(bench: &Bench<'_>) -> Result<Measured, Trouble> {
-    let program = bench.program(FILE)?;
     let (items, rounds) = (bench.items(), bench.scaled(2, 32, 64));
     let source = bench.source(items)?;
-    let outputs = [bench.zeros(items)?, bench.zeros(items)?];
-    let side = |kernel, output| {
-        let args = vec![Arg::Buffer(output), Arg::Buffer(&source), Arg::U32(rounds as u32), Arg::U32(OWN)];
-        bench.kernels(&program, vec![Call::new(kernel, items, GROUP, args)], output)
-    };
-    let (without, with) = (side("own_array_by_argument", &outputs[0]), side("own_array_by_constant", &outputs[1]));
-    bench.compare(without, with)
+    let calls = ["own_array_by_argument", "own_array_by_constant"].map(|kernel| {
+        let args = vec![Arg::Buffer(&source), Arg::U32(rounds as u32), Arg::U32(OWN)];
+        Call::new(kernel, items, GROUP, args)
+    });
+    bench.compare_kernels(FILE, items, calls)
 }

@@ -4,10 +4,10 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Instant;
 
-use lanefield::backend::opencl::{Arg, Buffer, OpenClError, Program, Queues};
+use lanefield::backend::opencl::{Arg, Buffer, OpenClError, Queues};
 
 use super::bench::{Bench, Call, GROUP};
-use super::guideline::{Agreement, Clock, Guideline, Topic, dace, hip};
+use super::guideline::{Clock, Guideline, Topic, dace, hip, usual};
 use super::sides::{Measured, Side, Trouble, words_of};
 
 /// The programs of this topic.
@@ -25,36 +25,30 @@ const KERNELS: usize = 8;
 pub(super) const GUIDELINES: &[Guideline] = &[
     Guideline {
         name: "overlap",
-        topic: Topic::Queues,
         advice: "Let transfers and kernels of different pieces of work overlap, by several queues.",
         sources: &[hip("Application level"), hip("Device level"), dace("Streams")],
         without: "eight pieces written, worked on and read in one queue",
         with: "the same in four queues",
-        timed: Clock::Host,
-        agreement: Agreement::Words,
         experiment: pieces,
+        ..usual(Topic::Queues, Clock::Host)
     },
     Guideline {
         name: "one-queue-for-sequences",
-        topic: Topic::Queues,
         advice: "Keep kernels that wait for each other in one queue.",
         sources: &[dace("Stream and synchronization overhead")],
         without: "16 axpy, each of the one before, in two queues by turns, waited for each time",
         with: "the same in one queue",
-        timed: Clock::Host,
-        agreement: Agreement::Words,
         experiment: sequence,
+        ..usual(Topic::Queues, Clock::Host)
     },
     Guideline {
         name: "concurrent-kernels",
-        topic: Topic::Queues,
         advice: "Run kernels that are too small for the device beside each other, by several queues.",
         sources: &[hip("Device level"), hip("Synchronization")],
         without: "eight kernels of one work-group in one queue",
         with: "the same in four queues",
-        timed: Clock::Host,
-        agreement: Agreement::Words,
         experiment: small_kernels,
+        ..usual(Topic::Queues, Clock::Host)
     },
 ];
 
@@ -76,14 +70,12 @@ fn small_kernels(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     let program = bench.program(FILE)?;
     let rounds = bench.scaled(4, 4096, 16384);
     let source = bench.buffer(&bench.fractions(4 * GROUP), "source of small kernels")?;
-    let outputs = [0, 1].map(|_| (0..KERNELS).map(|_| bench.zeros(4 * GROUP)).collect::<Result<Vec<_>, _>>());
-    let [first, second] = outputs;
-    let side = |count: usize, outputs: Vec<Buffer>| {
-        let outputs = Rc::new(outputs);
-        let written = Rc::clone(&outputs);
-        let (program, source) = (&program, &source);
+    let outputs = || (0..KERNELS).map(|_| bench.zeros(4 * GROUP)).collect::<Result<Vec<_>, _>>();
+    let outputs = [outputs()?, outputs()?];
+    let [without, with] = [(1, &outputs[0]), (QUEUES, &outputs[1])].map(|(count, outputs)| {
+        let calls: Vec<_> = outputs.iter().map(|output| call(output, &source, rounds)).collect();
+        let program = &program;
         let run = move || {
-            let calls: Vec<_> = outputs.iter().map(|output| call(output, source, rounds)).collect();
             timed_in_queues(bench, count, |queues| {
                 let launch = |(k, call): (usize, &Call<'_>)| {
                     queues.launch(k, program, call.kernel, call.launch, &call.args).map(drop)
@@ -92,10 +84,10 @@ fn small_kernels(bench: &Bench<'_>) -> Result<Measured, Trouble> {
             })
         };
         let result =
-            move || Ok(written.iter().map(|output| bench.read(output)).collect::<Result<Vec<_>, _>>()?.concat());
+            move || Ok(outputs.iter().map(|output| bench.read(output)).collect::<Result<Vec<_>, _>>()?.concat());
         Side { run: Box::new(run), result: Box::new(result) }
-    };
-    bench.compare(side(1, first?), side(QUEUES, second?))
+    });
+    bench.compare(without, with)
 }
 
 fn sequence(bench: &Bench<'_>) -> Result<Measured, Trouble> {
@@ -107,7 +99,7 @@ fn sequence(bench: &Bench<'_>) -> Result<Measured, Trouble> {
             for k in 0..STEPS {
                 let (to, from) = if k % 2 == 0 { (even, odd) } else { (odd, even) };
                 let from = if k == 0 { &source } else { from };
-                let call = Call::axpy(to, [from, &source], 0, SHORT);
+                let call = Call::axpy([from, &source], 0, SHORT).to(to);
                 queues.launch(k, &program, call.kernel, call.launch, &call.args)?;
                 if count > 1 {
                     queues.finish_one(k)?;
@@ -126,49 +118,40 @@ fn sequence(bench: &Bench<'_>) -> Result<Measured, Trouble> {
 /// Chains of multiply-adds of all floats of a buffer, four an item.
 fn call<'a>(output: &'a Buffer, source: &'a Buffer, rounds: usize) -> Call<'a> {
     let items = source.bytes() / size_of::<[f32; 4]>();
-    let args = vec![Arg::Buffer(output), Arg::Buffer(source), Arg::U32(rounds as u32), Arg::F32(-1e-4)];
-    Call::new("chains_together", items, GROUP, args)
+    let args = vec![Arg::Buffer(source), Arg::U32(rounds as u32), Arg::F32(-1e-4)];
+    Call::new("chains_together", items, GROUP, args).to(output)
 }
 
+/// Writes, works on and reads pieces.
 fn pieces(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     let program = bench.program(FILE)?;
-    let words = bench.words();
+    let (words, rounds) = (bench.words(), bench.scaled(4, 64, 1024));
+    let bytes = words * size_of::<f32>();
+    let piece = bytes / PIECES;
     // Pinned: from other memory a driver may copy while the call waits.
-    let mut content = bench.context.allocate_host(words * size_of::<f32>(), "what is written in pieces")?;
+    let mut content = bench.context.allocate_host(bytes, "what is written in pieces")?;
     content.as_mut_slice().copy_from_slice(bytemuck::cast_slice(&bench.fractions(words)));
-    let without = piecewise(bench, &program, 1, content.as_slice())?;
-    let with = piecewise(bench, &program, QUEUES, content.as_slice())?;
-    bench.compare(without, with)
-}
-
-/// Writes, works on and reads pieces in so many queues.
-fn piecewise<'s>(
-    bench: &'s Bench<'_>,
-    program: &'s Program,
-    count: usize,
-    content: &'s [u8],
-) -> Result<Side<'s>, Trouble> {
-    let piece = content.len() / PIECES;
-    let words = piece / size_of::<f32>();
-    let rounds = bench.scaled(4, 64, 1024);
-    let buffers =
-        (0..PIECES).map(|_| Ok([bench.zeros(words)?, bench.zeros(words)?])).collect::<Result<Vec<_>, Trouble>>()?;
-    let received = Rc::new(RefCell::new(bench.context.allocate_host(content.len(), "what is read in pieces")?));
-    let result = Rc::clone(&received);
-    let run = move || {
-        let mut received = received.borrow_mut();
-        let to = received.as_mut_slice().chunks_mut(piece);
-        timed_in_queues(bench, count, |queues| {
-            for (k, ((from, to), [input, output])) in content.chunks(piece).zip(to).zip(&buffers).enumerate() {
-                queues.write(k, input, 0, from)?;
-                let call = call(output, input, rounds);
-                queues.launch(k, program, call.kernel, call.launch, &call.args)?;
-                queues.read(k, output, 0, to)?;
-                queues.flush()?;
-            }
-            Ok(())
-        })
+    let side = |count: usize| -> Result<Side<'_>, Trouble> {
+        let pair = |_| Ok([bench.zeros(words / PIECES)?, bench.zeros(words / PIECES)?]);
+        let buffers = (0..PIECES).map(pair).collect::<Result<Vec<_>, Trouble>>()?;
+        let received = Rc::new(RefCell::new(bench.context.allocate_host(bytes, "what is read in pieces")?));
+        let (result, program, content) = (Rc::clone(&received), &program, content.as_slice());
+        let run = move || {
+            let mut received = received.borrow_mut();
+            let to = received.as_mut_slice().chunks_mut(piece);
+            timed_in_queues(bench, count, |queues| {
+                for (k, ((from, to), [input, output])) in content.chunks(piece).zip(to).zip(&buffers).enumerate() {
+                    queues.write(k, input, 0, from)?;
+                    let call = call(output, input, rounds);
+                    queues.launch(k, program, call.kernel, call.launch, &call.args)?;
+                    queues.read(k, output, 0, to)?;
+                    queues.flush()?;
+                }
+                Ok(())
+            })
+        };
+        let result = move || Ok(words_of(result.borrow().as_slice()));
+        Ok(Side { run: Box::new(run), result: Box::new(result) })
     };
-    let result = move || Ok(words_of(result.borrow().as_slice()));
-    Ok(Side { run: Box::new(run), result: Box::new(result) })
+    bench.compare(side(1)?, side(QUEUES)?)
 }

@@ -38,18 +38,6 @@ pub(super) struct Side<'s> {
     pub result: Box<dyn FnMut() -> Result<Vec<u32>, Trouble> + 's>,
 }
 
-impl<'s> Side<'s> {
-    /// The same after `prepare`, which is not timed.
-    pub fn after(self, mut prepare: impl FnMut() -> Result<(), Trouble> + 's) -> Self {
-        let Self { mut run, result } = self;
-        let prepared = move || {
-            prepare()?;
-            run()
-        };
-        Self { run: Box::new(prepared), result }
-    }
-}
-
 /// Bytes of results as words.
 pub(super) fn words_of(bytes: &[u8]) -> Vec<u32> {
     bytes.as_chunks().0.iter().map(|&word| u32::from_ne_bytes(word)).collect()

@@ -1,7 +1,9 @@
 //! Between host and device: fewer transfers, larger ones.
 
+use lanefield::backend::opencl::Buffer;
+
 use super::bench::{Bench, Call};
-use super::guideline::{Agreement, Clock, Guideline, Topic, dace, hip};
+use super::guideline::{Clock, Guideline, Topic, dace, hip, usual};
 use super::queues::timed_in_queues;
 use super::sides::{Measured, Side, Trouble};
 
@@ -15,25 +17,21 @@ const TRANSFER: &str = "Data Transfer";
 pub(super) const GUIDELINES: &[Guideline] = &[
     Guideline {
         name: "keep-on-device",
-        topic: Topic::Transfers,
         advice: "Keep on the device what one kernel writes and the next one reads.",
         sources: &[hip(TRANSFER), dace("Minimize host<->GPU transfers")],
         without: "two axpy, what is between read and written back",
         with: "two axpy, what is between stays",
-        timed: Clock::Host,
-        agreement: Agreement::Words,
         experiment: round_trip,
+        ..usual(Topic::Transfers, Clock::Host)
     },
     Guideline {
         name: "batched-transfers",
-        topic: Topic::Transfers,
         advice: "Batch small transfers into a large one.",
         sources: &[hip(TRANSFER)],
         without: "64 writes of 4 KiB, waited for once",
         with: "one write of 256 KiB",
-        timed: Clock::Host,
-        agreement: Agreement::Words,
         experiment: batches,
+        ..usual(Topic::Transfers, Clock::Host)
     },
 ];
 
@@ -43,23 +41,20 @@ fn round_trip(bench: &Bench<'_>) -> Result<Measured, Trouble> {
     let (x, y) = (bench.source(words)?, bench.source(words)?);
     let between = [bench.zeros(words)?, bench.zeros(words)?];
     let outputs = [bench.zeros(words)?, bench.zeros(words)?];
-    let calls = [0, 1].map(|side: usize| {
-        let twice = [(&between[side], [&x, &y]), (&outputs[side], [&between[side], &x])];
-        twice.map(|(out, of)| [Call::axpy(out, of, 0, words)])
-    });
-    let [first, second] = &calls;
+    let step = |of: [&Buffer; 2], to: &Buffer| {
+        let call = Call::axpy(of, 0, words).to(to);
+        bench.launch(&program, &[call]).map(drop)
+    };
     let mut host = vec![0u8; words * size_of::<u32>()];
-    let (context, program) = (bench.context, &program);
-    let without = bench.calls(
-        || {
-            bench.launch(program, &first[0])?;
-            context.read(&between[0], 0, &mut host)?;
-            context.write(&between[0], 0, &host)?;
-            bench.launch(program, &first[1]).map(drop)
-        },
-        &outputs[0],
-    );
-    let with = bench.calls(|| second.iter().try_for_each(|call| bench.launch(program, call).map(drop)), &outputs[1]);
+    let there_and_back = || {
+        step([&x, &y], &between[0])?;
+        bench.context.read(&between[0], 0, &mut host)?;
+        bench.context.write(&between[0], 0, &host)?;
+        step([&between[0], &x], &outputs[0])
+    };
+    let without = bench.calls(there_and_back, &outputs[0]);
+    let stay = || step([&x, &y], &between[1]).and_then(|()| step([&between[1], &x], &outputs[1]));
+    let with = bench.calls(stay, &outputs[1]);
     bench.compare(without, with)
 }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::words::{number, plain, seconds};
+use super::words::{number, seconds, text};
 
 /// Bars beyond these are left to the table.
 const MOST_BARS: usize = 48;
@@ -44,10 +44,6 @@ impl Bars {
     }
 }
 
-pub(super) fn text(value: &Value, name: &str) -> String {
-    plain(&value[name]).unwrap_or_default()
-}
-
 /// The number of a precision's colour.
 pub(super) fn colour_of_precision(precision: &str) -> usize {
     match precision {
@@ -76,17 +72,12 @@ fn fields(row: &Value) -> String {
 pub(super) fn shares(rows: &[Value]) -> Option<Bars> {
     let share = |row: &Value| row["share_of_ceiling"].as_f64();
     let most = rows.iter().filter_map(share).fold(1.0, f64::max);
-    let lattices = rows.iter().map(|row| &row["lattice"]).collect::<std::collections::HashSet<_>>().len();
-    let variants: std::collections::HashSet<&Value> = rows.iter().map(|row| &row["variant"]).collect();
+    let differs = |name: &&str| rows.iter().any(|row| row[*name] != rows[0][*name]);
+    let told: Vec<&str> = ["lattice", "variant"].into_iter().filter(differs).collect();
     let bars = rows.iter().filter_map(|row| {
         let share = share(row)?;
         let mut detail = vec![fields(row)];
-        if lattices > 1 {
-            detail.push(text(row, "lattice"));
-        }
-        if variants.len() > 1 {
-            detail.push(text(row, "variant"));
-        }
+        detail.extend(told.iter().map(|name| text(row, name)));
         let rate = row["gb_per_second"].as_f64().map(|rate| format!("{rate:.0} GB/s")).unwrap_or_default();
         let median = row["seconds"]["median"].as_f64().map(seconds).unwrap_or_default();
         let kernel = text(row, "kernel");
@@ -116,41 +107,34 @@ pub(super) fn shares(rows: &[Value]) -> Option<Bars> {
 
 /// The stages of `bench sprint`, one after the other: a chart for each kernel on each lattice, the first of each lattice open.
 pub(super) fn stages(rows: &[Value]) -> Vec<Bars> {
+    let timed: Vec<&Value> = rows.iter().filter(|row| row["seconds"]["median"].is_number()).collect();
+    let key_of = |row: &Value| (text(row, "lattice"), text(row, "kernel"));
     let mut keys: Vec<(String, String)> = Vec::new();
-    for row in rows.iter().filter(|row| row["seconds"]["median"].is_number() && row["family"] == "clover") {
-        let key = (text(row, "lattice"), text(row, "kernel"));
+    for key in timed.iter().filter(|row| row["family"] == "clover").map(|row| key_of(row)) {
         if !keys.contains(&key) {
             keys.push(key);
         }
     }
     let mut charts = Vec::new();
-    for (lattice, kernel) in &keys {
-        let rows: Vec<&Value> = rows
-            .iter()
-            .filter(|row| text(row, "lattice") == *lattice && text(row, "kernel") == *kernel)
-            .filter(|row| row["seconds"]["median"].is_number())
-            .collect();
+    for key in keys {
+        let rows: Vec<&Value> = timed.iter().copied().filter(|row| key_of(row) == key).collect();
+        let (lattice, kernel) = key;
         let time = |row: &Value| row["seconds"]["median"].as_f64().unwrap_or(0.0);
         let most = rows.iter().map(|row| time(row)).fold(0.0, f64::max);
         let first = rows.first().map_or(0.0, |row| time(row));
         let bars = rows.iter().map(|row| {
             let (median, other_bits) = (time(row), row["bit_true"] == false);
-            let times = first / median;
-            let note = if other_bits { "other bits" } else { "" };
+            let (times, variant, took) = (first / median, text(row, "variant"), seconds(median));
+            let (detail, colour) = if other_bits { ("other bits", 4) } else { ("", 1) };
             let share =
                 row["share_of_ceiling"].as_f64().map(|share| format!(", {:.1} % of the bandwidth", 100.0 * share));
             Bar {
-                label: text(row, "variant"),
-                detail: note.to_owned(),
+                tip: format!("{variant}: {took}, {times:.3} times the first stage{}", share.unwrap_or_default()),
+                label: variant,
+                detail: detail.to_owned(),
                 percent: 100.0 * median / most,
-                text: format!("{} · {times:.2}×", seconds(median)),
-                tip: format!(
-                    "{}: {}, {times:.3} times the first stage{}",
-                    text(row, "variant"),
-                    seconds(median),
-                    share.unwrap_or_default()
-                ),
-                colour: if other_bits { 4 } else { 1 },
+                text: format!("{took} · {times:.2}×"),
+                colour,
             }
         });
         let title = format!("{kernel} on {lattice}");
@@ -189,8 +173,8 @@ pub(super) fn by_number(
     number_of: impl Fn(&Value) -> Option<f64>,
     as_share: bool,
 ) -> Option<Bars> {
-    let values: Vec<f64> = rows.iter().filter_map(&number_of).filter(|value| value.is_finite()).collect();
-    let most = values.iter().copied().fold(if as_share { 1.0 } else { f64::MIN_POSITIVE }, f64::max);
+    let values = rows.iter().filter_map(&number_of).filter(|value| value.is_finite());
+    let most = values.fold(if as_share { 1.0 } else { f64::MIN_POSITIVE }, f64::max);
     let names = ["kernel", "name", "title", "variant"];
     let bars = rows.iter().filter_map(|row| {
         let value = number_of(row).filter(|value| value.is_finite() && *value >= 0.0)?;

@@ -3,28 +3,16 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::bars::text;
-use super::words::number;
-
-const WIDTH: f64 = 760.0;
-const HEIGHT: f64 = 260.0;
-const LEFT: f64 = 72.0;
-const RIGHT: f64 = 30.0;
-const TOP: f64 = 12.0;
-const BOTTOM: f64 = 40.0;
+use super::frame::Frame;
+use super::words::{number, text};
 
 /// The chart, in units of its view box.
 #[derive(Serialize, Debug)]
 pub(super) struct Curves {
     title: String,
-    x_name: String,
     y_name: String,
-    width: f64,
-    height: f64,
-    left: f64,
-    right: f64,
-    top: f64,
-    bottom: f64,
+    #[serde(flatten)]
+    frame: Frame,
     x_ticks: Vec<(f64, String)>,
     y_ticks: Vec<(f64, String)>,
     series: Vec<Series>,
@@ -60,8 +48,9 @@ pub(super) fn curves(title: &str, rows: &[Value], field: &str, group: &str, unit
     let highest = all().map(|(_, value)| value).fold(f64::MIN_POSITIVE, f64::max);
     let step = step_of(highest);
     let top = (highest / step).ceil() * step;
-    let x = |bytes: f64| LEFT + (bytes.log2() - least) / (most - least) * (WIDTH - LEFT - RIGHT);
-    let y = |value: f64| HEIGHT - BOTTOM - value / top * (HEIGHT - TOP - BOTTOM);
+    let frame = Frame::new(260.0, 12.0, 40.0);
+    let x = |bytes: f64| frame.x((bytes.log2() - least) / (most - least));
+    let y = |value: f64| frame.y(value / top);
     // A power of two every so often, so that their names fit.
     let every = ((most - least) / 8.0).ceil().max(1.0);
     let x_ticks = (0..=((most - least) / every) as i32)
@@ -82,20 +71,7 @@ pub(super) fn curves(title: &str, rows: &[Value], field: &str, group: &str, unit
             Series { label, colour: index % 8 + 1, line: line.join(" "), dots }
         })
         .collect();
-    Some(Curves {
-        title: title.to_owned(),
-        x_name: "bytes of the working set".to_owned(),
-        y_name: unit.to_owned(),
-        width: WIDTH,
-        height: HEIGHT,
-        left: LEFT,
-        right: WIDTH - RIGHT,
-        top: TOP,
-        bottom: HEIGHT - BOTTOM,
-        x_ticks,
-        y_ticks,
-        series,
-    })
+    Some(Curves { title: title.to_owned(), y_name: unit.to_owned(), frame, x_ticks, y_ticks, series })
 }
 
 /// 1, 2 or 5 times a power of ten, of which four to eight make `highest`.

@@ -5,12 +5,13 @@
 //! | file | subject |
 //! |---|---|
 //! | `sections.rs` | what is shown of each kind of document |
-//! | `roofline.rs`, `bars.rs`, `curves.rs`, `timeline.rs` | charts, as numbers for the template |
+//! | `roofline.rs`, `bars.rs`, `curves.rs`, `timeline.rs` | charts, as numbers for the template; `frame.rs`: the plane of two of them |
 //! | `table.rs`, `words.rs` | tables of any rows; numbers and names for people |
 //! | `report.html`, `report.css`, `report.js` | the template, which escapes all text |
 
 mod bars;
 mod curves;
+mod frame;
 mod roofline;
 mod sections;
 mod table;

@@ -5,36 +5,20 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Document;
-use super::bars::{colour_of_precision, text};
-use super::words::number;
-
-const WIDTH: f64 = 760.0;
-const HEIGHT: f64 = 430.0;
-const LEFT: f64 = 72.0;
-const RIGHT: f64 = 30.0;
-const TOP: f64 = 16.0;
-const BOTTOM: f64 = 44.0;
+use super::bars::colour_of_precision;
+use super::frame::Frame;
+use super::words::{list, number, text};
 
 /// The chart, in units of its view box.
 #[derive(Serialize, Debug)]
 pub(super) struct Roofline {
-    width: f64,
-    height: f64,
-    left: f64,
-    right: f64,
-    top: f64,
-    bottom: f64,
-    x_ticks: Vec<Tick>,
-    y_ticks: Vec<Tick>,
+    #[serde(flatten)]
+    frame: Frame,
+    x_ticks: Vec<(f64, String)>,
+    y_ticks: Vec<(f64, String)>,
     roofs: Vec<Roof>,
     points: Vec<Point>,
     legend: Vec<(usize, String)>,
-}
-
-#[derive(Serialize, Debug)]
-struct Tick {
-    at: f64,
-    label: String,
 }
 
 /// A line from one point to another.
@@ -85,36 +69,29 @@ struct Measured {
     tip: String,
 }
 
-fn points_of(document: &Document) -> Vec<Measured> {
-    let rows = document.value["rows"].as_array().map_or(&[][..], Vec::as_slice);
-    let point = |row: &Value| -> Option<Measured> {
-        let (flops, bytes) = (row["work"]["flops"].as_f64()?, row["work"]["bytes"].as_f64()?);
-        let rate = row["gflop_per_second"].as_f64().filter(|&rate| rate > 0.0)?;
-        let precision = text(row, "precision");
-        let (intensity, kernel) = (flops / bytes, text(row, "kernel"));
-        let tip = format!(
-            "{kernel}, {precision}, {}, {}: {} GFlop/s at {} flop/byte, {} GB/s",
-            text(row, "lattice"),
-            text(row, "variant"),
-            number(rate),
-            number(intensity),
-            row["gb_per_second"].as_f64().map(number).unwrap_or_default(),
-        );
-        (intensity > 0.0 && intensity.is_finite()).then_some(Measured { intensity, rate, precision, tip })
-    };
-    rows.iter().filter_map(point).collect()
+/// A row of `bench`.
+fn of_bench(row: &Value) -> Option<Measured> {
+    let (flops, bytes) = (row["work"]["flops"].as_f64()?, row["work"]["bytes"].as_f64()?);
+    let rate = row["gflop_per_second"].as_f64().filter(|&rate| rate > 0.0)?;
+    let precision = text(row, "precision");
+    let (intensity, kernel) = (flops / bytes, text(row, "kernel"));
+    let tip = format!(
+        "{kernel}, {precision}, {}, {}: {} GFlop/s at {} flop/byte, {} GB/s",
+        text(row, "lattice"),
+        text(row, "variant"),
+        number(rate),
+        number(intensity),
+        row["gb_per_second"].as_f64().map(number).unwrap_or_default(),
+    );
+    (intensity > 0.0 && intensity.is_finite()).then_some(Measured { intensity, rate, precision, tip })
 }
 
-/// The kernels of `peak`, from memory's bound to arithmetic's.
-fn intensities_of(document: &Document) -> Vec<Measured> {
-    let rows = document.value["intensity"].as_array().map_or(&[][..], Vec::as_slice);
-    let point = |row: &Value| -> Option<Measured> {
-        let (intensity, rate) = (row["flops_per_byte"].as_f64()?, row["gflop_per_second"].as_f64()?);
-        let tip = format!("peak, {}: {} GFlop/s at {} flop/byte", text(row, "stored"), number(rate), number(intensity));
-        let precision = "kernels of peak".to_owned();
-        (intensity > 0.0 && rate > 0.0).then_some(Measured { intensity, rate, precision, tip })
-    };
-    rows.iter().filter_map(point).collect()
+/// One of the kernels of `peak`, from memory's bound to arithmetic's.
+fn of_peak(row: &Value) -> Option<Measured> {
+    let (intensity, rate) = (row["flops_per_byte"].as_f64()?, row["gflop_per_second"].as_f64()?);
+    let tip = format!("peak, {}: {} GFlop/s at {} flop/byte", text(row, "stored"), number(rate), number(intensity));
+    let precision = "kernels of peak".to_owned();
+    (intensity > 0.0 && rate > 0.0).then_some(Measured { intensity, rate, precision, tip })
 }
 
 fn power_of_ten(power: i32) -> String {
@@ -129,24 +106,21 @@ fn power_of_ten(power: i32) -> String {
 pub(super) fn roofline(documents: &[Document]) -> Option<Roofline> {
     let peaks: Vec<&Document> = documents.iter().filter(|document| document.kind == "peak").collect();
     let benches = || documents.iter().filter(|document| document.kind.starts_with("bench"));
-    let of_peaks = peaks.iter().flat_map(|document| intensities_of(document));
-    let points: Vec<Measured> = of_peaks.chain(benches().flat_map(points_of)).collect();
+    let of_peaks = peaks.iter().flat_map(|document| list(&document.value["intensity"])).filter_map(of_peak);
+    let of_benches = benches().flat_map(|document| list(&document.value["rows"])).filter_map(of_bench);
+    let points: Vec<Measured> = of_peaks.chain(of_benches).collect();
     // Without `peak`, what `bench` measured beside the kernels.
     let sources: Vec<&Document> = if peaks.is_empty() { benches().collect() } else { peaks };
     let several = sources.len() > 1;
-    let mut slopes: Vec<(String, f64)> = Vec::new();
-    let mut levels: Vec<(String, f64)> = Vec::new();
-    for source in &sources {
-        let of = |label: &str, rate: f64, unit: &str| {
+    let ceilings = |known: &[(&str, &str)], unit: &str| -> Vec<(String, f64)> {
+        let of = |source: &Document, (name, label): &(&str, &str)| {
+            let rate = measured(&source.value, name)?;
             let file = if several { format!(", {}", source.name) } else { String::new() };
-            (format!("{label} {} {unit}{file}", number(rate)), rate)
+            Some((format!("{label} {} {unit}{file}", number(rate)), rate))
         };
-        slopes
-            .extend(SLOPES.iter().filter_map(|(name, label)| Some(of(label, measured(&source.value, name)?, "GB/s"))));
-        levels.extend(
-            LEVELS.iter().filter_map(|(name, label)| Some(of(label, measured(&source.value, name)?, "GFlop/s"))),
-        );
-    }
+        sources.iter().flat_map(|source| known.iter().filter_map(move |known| of(source, known))).collect()
+    };
+    let (mut slopes, levels) = (ceilings(&SLOPES, "GB/s"), ceilings(&LEVELS, "GFlop/s"));
     if slopes.is_empty() || (points.is_empty() && levels.is_empty()) {
         return None;
     }
@@ -163,8 +137,9 @@ pub(super) fn roofline(documents: &[Document]) -> Option<Roofline> {
     let y_most = highest.fold(10f64.powf(x_most.min(1.0)) * steepest * 0.1, f64::max).log10().ceil();
     let y_least = points.iter().map(|point| point.rate).fold(10f64.powf(x_least) * slopes.last()?.1, f64::min);
     let y_least = y_least.log10().floor().max(y_most - 7.0);
-    let x = |value: f64| LEFT + (value.log10() - x_least) / (x_most - x_least) * (WIDTH - LEFT - RIGHT);
-    let y = |value: f64| HEIGHT - BOTTOM - (value.log10() - y_least) / (y_most - y_least) * (HEIGHT - TOP - BOTTOM);
+    let frame = Frame::new(430.0, 16.0, 44.0);
+    let x = |value: f64| frame.x((value.log10() - x_least) / (x_most - x_least));
+    let y = |value: f64| frame.y((value.log10() - y_least) / (y_most - y_least));
 
     let (leftmost, rightmost, top) = (10f64.powf(x_least), 10f64.powf(x_most), 10f64.powf(y_most));
     let bottom = 10f64.powf(y_least);
@@ -172,8 +147,8 @@ pub(super) fn roofline(documents: &[Document]) -> Option<Roofline> {
     let mut roofs = Vec::new();
     for (number, (label, slope)) in slopes.into_iter().enumerate() {
         let from = leftmost.max(bottom / slope);
-        let to =
-            (top / slope).min(rightmost).min(if highest_level.is_nan() { f64::MAX } else { highest_level / slope });
+        // Without a level this is no number, and the minimum the other one.
+        let to = (top / slope).min(rightmost).min(highest_level / slope);
         roofs.push(Roof {
             from: [x(from), y(from * slope)],
             to: [x(to), y(to * slope)],
@@ -207,21 +182,8 @@ pub(super) fn roofline(documents: &[Document]) -> Option<Roofline> {
         .collect();
     legend.sort();
     let ticks = |least: f64, most: f64, at: &dyn Fn(f64) -> f64| {
-        (least as i32..=most as i32)
-            .map(|power| Tick { at: at(10f64.powi(power)), label: power_of_ten(power) })
-            .collect()
+        (least as i32..=most as i32).map(|power| (at(10f64.powi(power)), power_of_ten(power))).collect()
     };
-    Some(Roofline {
-        width: WIDTH,
-        height: HEIGHT,
-        left: LEFT,
-        right: WIDTH - RIGHT,
-        top: TOP,
-        bottom: HEIGHT - BOTTOM,
-        x_ticks: ticks(x_least, x_most, &x),
-        y_ticks: ticks(y_least, y_most, &y),
-        roofs,
-        points,
-        legend,
-    })
+    let (x_ticks, y_ticks) = (ticks(x_least, x_most, &x), ticks(y_least, y_most, &y));
+    Some(Roofline { frame, x_ticks, y_ticks, roofs, points, legend })
 }

@@ -9,7 +9,7 @@ use super::curves::{Curves, curves};
 use super::roofline::{Roofline, roofline};
 use super::table::Table;
 use super::timeline::{Timeline, timelines};
-use super::words::{heading, number, plain, seconds};
+use super::words::{heading, list, number, plain, seconds, text};
 
 /// A part of the page.
 #[derive(Serialize, Debug, Default)]
@@ -25,25 +25,13 @@ pub(super) struct Section {
     pub bars: Vec<Bars>,
     pub curves: Vec<Curves>,
     pub timelines: Vec<Timeline>,
-    pub findings: Vec<Finding>,
+    /// Findings of `doctor`.
+    pub findings: Vec<Value>,
     pub tables: Vec<Table>,
 }
 
-/// A finding of `doctor`.
-#[derive(Serialize, Debug)]
-pub(super) struct Finding {
-    title: String,
-    /// The kernel, or the run.
-    subject: String,
-    /// In percent.
-    gain: Option<String>,
-    confirmed: Option<String>,
-    change: String,
-    evidence: Vec<String>,
-}
-
 /// Kinds in the order of the page, with titles. Others follow.
-const ORDER: [(&str, &str); 15] = [
+pub(super) const ORDER: [(&str, &str); 15] = [
     ("peak", "What the machine can do"),
     ("doctor", "Findings"),
     ("bench", "Kernels"),
@@ -107,7 +95,7 @@ fn of(document: &Document) -> Section {
     let title = ORDER.iter().find(|(known, _)| known == kind).map_or(kind.as_str(), |(_, title)| title);
     let mut section =
         Section { title: title.to_owned(), file: name.clone(), facts: facts(value), ..Section::default() };
-    let rows = value["rows"].as_array().map_or(&[][..], Vec::as_slice);
+    let rows = list(&value["rows"]);
     match kind.as_str() {
         "bench" | "bench threads" | "bench orders" => {
             section.bars.extend(bars::shares(rows));
@@ -123,7 +111,7 @@ fn of(document: &Document) -> Section {
             section.tables.extend(Table::of_columns("All rows", rows, &BENCH_COLUMNS));
         }
         "tune" => {
-            let kernels = value["kernels"].as_array().map_or(&[][..], Vec::as_slice);
+            let kernels = list(&value["kernels"]);
             section.bars.extend(bars::tuned(kernels));
             let columns = ["kernel", "lattice", "access", "site_order", "default_us", "tuned_us", "gain"];
             section.tables.extend(Table::of_columns("Kernels", kernels, &columns));
@@ -131,10 +119,7 @@ fn of(document: &Document) -> Section {
         "doctor" => doctor(&mut section, value),
         "guidelines" => {
             section.lead = "Each guideline, with it and without it: above 1 it pays.".to_owned();
-            let rows = match &value["guidelines"] {
-                Value::Array(rows) => rows,
-                _ => rows,
-            };
+            let rows = value["guidelines"].as_array().map_or(rows, Vec::as_slice);
             let factor = |row: &Value| row["factor"].as_f64().or_else(|| row["factor"]["median"].as_f64());
             section.bars.extend(bars::by_number("What each guideline gives: times faster", rows, factor, false));
             section.tables.extend(Table::of("Guidelines", rows));
@@ -144,15 +129,14 @@ fn of(document: &Document) -> Section {
         "trace" => trace(&mut section, value),
         "verify" => {
             section.facts.extend(facts(&value["device"]));
-            let rows = value["report"]["rows"].as_array().map_or(&[][..], Vec::as_slice);
+            let rows = list(&value["report"]["rows"]);
             let columns = ["kernel", "precision", "comparisons", "different", "components", "iterations", "seconds"];
             section.tables.extend(Table::of_columns("Kernels", rows, &columns));
         }
         "peak" => {
-            let rows = |name: &str| value[name].as_array().map_or(&[][..], Vec::as_slice);
-            let sizes = rows("working_sets");
+            let (sizes, chases) = (list(&value["working_sets"]), list(&value["chases"]));
             section.curves.extend(curves("Bandwidth by working set", sizes, "gb_per_second", "place", "GB/s"));
-            section.curves.extend(curves("Latency by working set", rows("chases"), "nanoseconds", "place", "ns"));
+            section.curves.extend(curves("Latency by working set", chases, "nanoseconds", "place", "ns"));
             generic(&mut section, value);
             // The curves show them.
             section.tables.iter_mut().for_each(|table| table.open = false);
@@ -195,7 +179,7 @@ fn doctor(section: &mut Section, value: &Value) {
     // One that was examined alone may stand for itself.
     let kernels = value["kernels"].as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
     for one in kernels {
-        let subject = bars::text(one, "subject");
+        let subject = text(one, "subject");
         let findings = one["findings"].as_array().into_iter().flatten();
         section.findings.extend(findings.map(|finding| finding_of(finding, &subject)));
     }
@@ -230,19 +214,18 @@ fn doctor(section: &mut Section, value: &Value) {
     section.facts.extend(facts(&machine));
 }
 
-fn finding_of(finding: &Value, subject: &str) -> Finding {
+/// A finding with its gains in percent. `subject`: the kernel, or the run.
+fn finding_of(finding: &Value, subject: &str) -> Value {
     let percent = |value: &Value| value.as_f64().map(|gain| format!("{:+.1} %", 100.0 * gain));
-    Finding {
-        title: bars::text(finding, "title"),
-        subject: subject.to_owned(),
-        gain: percent(&finding["gain"]),
-        confirmed: percent(&finding["confirmed_gain"]),
-        change: bars::text(finding, "change"),
-        evidence: match &finding["evidence"] {
-            Value::Array(lines) => lines.iter().filter_map(evidence).collect(),
-            line => evidence(line).into_iter().collect(),
-        },
-    }
+    let lines = finding["evidence"].as_array().map_or(std::slice::from_ref(&finding["evidence"]), Vec::as_slice);
+    json!({
+        "title": text(finding, "title"),
+        "subject": subject,
+        "gain": percent(&finding["gain"]),
+        "confirmed": percent(&finding["confirmed_gain"]),
+        "change": text(finding, "change"),
+        "evidence": lines.iter().filter_map(evidence).collect::<Vec<_>>(),
+    })
 }
 
 /// A line of evidence: text, or an object whose fields are listed.
@@ -297,7 +280,7 @@ fn counters(section: &mut Section, value: &Value, rows: &[Value]) {
         "occupancy_percent",
     ];
     section.tables.extend(Table::of_columns("Kernels of the profile", rows, &columns));
-    let beside = value["beside"].as_array().map_or(&[][..], Vec::as_slice);
+    let beside = list(&value["beside"]);
     let columns = [
         "theirs.kernel",
         "theirs.seconds",
@@ -317,7 +300,7 @@ fn counters(section: &mut Section, value: &Value, rows: &[Value]) {
 
 fn trace(section: &mut Section, value: &Value) {
     section.timelines = timelines(value);
-    let hotspots = value["hotspots"].as_array().map_or(&[][..], Vec::as_slice);
+    let hotspots = list(&value["hotspots"]);
     let kernels: Vec<Value> = hotspots.iter().filter(|row| row["group"] == "kernel").take(12).cloned().collect();
     let of = |row: &Value| row["percentage"].as_f64().map(|percent| percent / 100.0);
     section.bars.extend(bars::by_number("Share of the time of all kernels", &kernels, of, true));
@@ -339,16 +322,15 @@ fn trace(section: &mut Section, value: &Value) {
 /// An entry of `occupancy` as one flat row.
 fn occupancy_row(entry: &Value) -> Value {
     let (demand, occupancy, kernel) = (&entry["demand"], &entry["occupancy"], &entry["kernel"]);
-    let device = bars::text(&entry["architecture"], "name");
+    let device = text(&entry["architecture"], "name");
     let name = match kernel["kernel"].as_str() {
-        Some(name) => format!("{name}, {}", bars::text(kernel, "precision")),
+        Some(name) => format!("{name}, {}", text(kernel, "precision")),
         None => device.clone(),
     };
-    let limits = occupancy["limits"].as_array().map_or(&[][..], Vec::as_slice);
+    let limits = list(&occupancy["limits"]);
     let least = limits.iter().filter_map(|limit| limit["groups"].as_u64()).min();
-    let limiting =
-        limits.iter().filter(|limit| limit["groups"].as_u64() == least).map(|limit| bars::text(limit, "resource"));
-    serde_json::json!({
+    let limiting = limits.iter().filter(|limit| limit["groups"].as_u64() == least).map(|limit| text(limit, "resource"));
+    json!({
         "kernel": name,
         "device": device,
         "group": demand["group"],
@@ -366,22 +348,11 @@ fn occupancy_row(entry: &Value) -> Value {
 /// Tables of every list of objects, and facts of every object, one level down.
 fn generic(section: &mut Section, value: &Value) {
     for (name, value) in value.as_object().into_iter().flatten() {
-        nested(section, name, value);
-    }
-}
-
-fn nested(section: &mut Section, name: &str, value: &Value) {
-    match value {
-        Value::Array(rows) => section.tables.extend(Table::of(&heading(name).0, rows)),
-        Value::Object(fields) => {
-            let facts = facts(value).into_iter().map(|(field, text)| (format!("{}: {field}", heading(name).0), text));
-            section.facts.extend(facts);
-            for (inner, value) in fields {
-                if let Value::Array(rows) = value {
-                    section.tables.extend(Table::of(&format!("{}, {}", heading(name).0, heading(inner).0), rows));
-                }
-            }
+        let (name, _) = heading(name);
+        section.tables.extend(Table::of(&name, list(value)));
+        section.facts.extend(facts(value).into_iter().map(|(field, text)| (format!("{name}: {field}"), text)));
+        for (inner, value) in value.as_object().into_iter().flatten() {
+            section.tables.extend(Table::of(&format!("{name}, {}", heading(inner).0), list(value)));
         }
-        _ => {}
     }
 }

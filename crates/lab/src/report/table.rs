@@ -60,35 +60,24 @@ impl Table {
             row.iter().find(|(known, _)| known == name).map_or(Value::Null, |(_, value)| value.clone())
         };
         let mut table = Self { caption: capital(caption), open: rows.len() <= LONG, ..Self::default() };
-        let mut columns: Vec<(String, Vec<Value>)> = Vec::new();
+        table.rows.resize_with(rows.len(), Vec::new);
         for name in names {
             let values: Vec<Value> = rows.iter().map(|row| of(row, &name)).collect();
-            let shown = values.iter().any(|value| plain(value).is_some());
-            let constant = rows.len() > 3 && values.iter().all(|value| *value == values[0]);
-            match (shown, constant) {
-                (false, _) => {}
-                (true, true) => {
-                    let (heading, factor) = heading(&name);
-                    table.shared.push((heading, cell(&values[0], factor).text));
+            if values.iter().all(|value| plain(value).is_none()) {
+                continue;
+            }
+            let (name, factor) = heading(&name);
+            if rows.len() > 3 && values.iter().all(|value| *value == values[0]) {
+                table.shared.push((name, cell(&values[0], factor).text));
+            } else if table.columns.len() < MOST_COLUMNS {
+                let numeric = values.iter().all(|value| value.is_number() || value.is_null());
+                table.columns.push(Column { name, numeric });
+                for (row, value) in table.rows.iter_mut().zip(&values) {
+                    row.push(cell(value, factor));
                 }
-                (true, false) => columns.push((name, values)),
             }
         }
-        columns.truncate(MOST_COLUMNS);
-        if rows.is_empty() || columns.is_empty() {
-            return None;
-        }
-        let headings: Vec<(String, f64)> = columns.iter().map(|(name, _)| heading(name)).collect();
-        for ((_, values), (name, _)) in columns.iter().zip(&headings) {
-            let numeric = values.iter().all(|value| value.is_number() || value.is_null());
-            table.columns.push(Column { name: name.clone(), numeric });
-        }
-        for row in 0..rows.len() {
-            table.rows.push(
-                columns.iter().zip(&headings).map(|((_, values), (_, factor))| cell(&values[row], *factor)).collect(),
-            );
-        }
-        Some(table)
+        (!table.columns.is_empty()).then_some(table)
     }
 }
 

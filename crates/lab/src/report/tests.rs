@@ -45,24 +45,12 @@ fn all_text_of_documents_is_escaped() {
         { "ph": "X", "name": NASTY, "pid": 1, "tid": 1, "ts": 0, "dur": 10 },
         { "ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": { "name": NASTY } },
     ]);
-    let kinds = [
-        "bench",
-        "bench sprint",
-        "peak",
-        "guidelines",
-        "occupancy",
-        "counters",
-        "trace",
-        "tune",
-        "verify",
-        "doctor",
-        NASTY,
-    ];
-    let documents = kinds.map(|kind| {
+    let document = |kind: &str| {
         json!({ "kind": kind, "device": NASTY, NASTY: NASTY, "rows": [row], "kernels": [row], "hotspots": [row], "traceEvents": events,
             "copy_gb_per_second": 1.0, "findings": [{ "title": NASTY, "change": NASTY, "evidence": [NASTY] }], "beside": [row] })
-    });
-    let page = page(&documents);
+    };
+    let kinds = sections::ORDER.iter().map(|(kind, _)| *kind).chain([NASTY]);
+    let page = page(&kinds.map(document).collect::<Vec<_>>());
     assert!(!page.contains("<script>alert"), "a script got through");
     assert!(!page.contains("\"'&amp;{{"), "a quote got through");
     assert!(page.contains("&lt;script&gt;alert(1)"));
@@ -73,36 +61,10 @@ fn all_text_of_documents_is_escaped() {
 
 #[test]
 fn each_kind_has_its_section_in_the_order_of_the_page() {
-    let kinds = [
-        "verify",
-        "trace",
-        "counters",
-        "occupancy",
-        "guidelines",
-        "tune",
-        "bench reduce",
-        "bench sprint",
-        "bench",
-        "doctor",
-        "peak",
-    ];
-    let documents: Vec<Value> =
-        kinds.iter().map(|kind| json!({ "kind": kind, "device": "d", "traceEvents": [] })).collect();
-    let page = page(&documents);
+    let document = |kind: &str| json!({ "kind": kind, "device": "d", "traceEvents": [] });
+    let page = page(&sections::ORDER.iter().rev().map(|(kind, _)| document(kind)).collect::<Vec<_>>());
     let mut last = 0;
-    for title in [
-        "What the machine can do",
-        "Findings",
-        "Kernels",
-        "Optimisations, one after the other",
-        "Sums of large objects",
-        "Tuning",
-        "Guidelines",
-        "Occupancy",
-        "Counters",
-        "Trace",
-        "The bits",
-    ] {
+    for (_, title) in sections::ORDER {
         let at = page.find(&format!("<h2>{title}")).unwrap_or_else(|| panic!("no {title}"));
         assert!(at > last, "{title}");
         last = at;

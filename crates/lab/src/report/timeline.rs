@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::words::seconds;
+use super::words::{list, seconds};
 
 const WIDTH: f64 = 900.0;
 const LABELS: f64 = 190.0;
@@ -23,7 +23,6 @@ pub(super) struct Timeline {
     title: String,
     width: f64,
     height: f64,
-    labels: f64,
     track: f64,
     tracks: Vec<Track>,
     ticks: Vec<(f64, String)>,
@@ -55,7 +54,7 @@ struct Event<'a> {
 
 /// The whole run, and its middle; none where the trace has no slices.
 pub(super) fn timelines(trace: &Value) -> Vec<Timeline> {
-    let events = trace["traceEvents"].as_array().map_or(&[][..], Vec::as_slice);
+    let events = list(&trace["traceEvents"]);
     let names = track_names(events);
     let mut slices: Vec<Event<'_>> = events.iter().filter_map(slice).collect();
     slices.sort_by(|a, b| a.start.total_cmp(&b.start));
@@ -133,13 +132,12 @@ fn chart(
     let x = |at: f64| LABELS + (at - from) / (to - from) * (WIDTH - LABELS);
     let tracks: Vec<Track> = ids
         .iter()
-        .map(|id| slices.iter().filter(|event| event.track == *id && event.end >= from && event.start <= to))
-        .zip(&ids)
         .enumerate()
-        .map(|(number, (events, id))| Track {
-            label: names.get(id).cloned().unwrap_or_else(|| format!("{}, {}", id.0, id.1)),
-            y: GAP + number as f64 * (TRACK + GAP),
-            slices: columns(events, (from, to), &x, colours),
+        .map(|(number, id)| {
+            let events = slices.iter().filter(|event| event.track == *id && event.end >= from && event.start <= to);
+            let label = names.get(id).cloned().unwrap_or_else(|| format!("{}, {}", id.0, id.1));
+            let y = GAP + number as f64 * (TRACK + GAP);
+            Track { label, y, slices: columns(events, (from, to), &x, colours) }
         })
         .collect();
     let height = GAP + tracks.len() as f64 * (TRACK + GAP) + 22.0;
@@ -148,7 +146,7 @@ fn chart(
         .map(|at| (x(from + at), seconds(at * 1e-6)))
         .collect();
     let legend = colours.iter().enumerate().map(|(number, name)| (number + 1, (*name).to_owned())).collect();
-    Timeline { title: title.to_owned(), width: WIDTH, height, labels: LABELS, track: TRACK, tracks, ticks, legend }
+    Timeline { title: title.to_owned(), width: WIDTH, height, track: TRACK, tracks, ticks, legend }
 }
 
 /// A track's time by columns: in each the name that took most of it; columns of one name become one slice.

@@ -4,19 +4,15 @@ use serde_json::Value;
 
 /// What a field's name says, and what its numbers are to be multiplied with.
 pub(super) fn heading(name: &str) -> (String, f64) {
-    let known = match name {
-        "gb_per_second" => Some(("GB/s", 1.0)),
-        "gflop_per_second" => Some(("GFlop/s", 1.0)),
-        "share_of_ceiling" => Some(("of ceiling, %", 100.0)),
-        "gain" | "confirmed_gain" => Some((if name == "gain" { "gain" } else { "confirmed gain" }, 1.0)),
-        "percentage" => Some(("%", 1.0)),
-        "share" => Some(("share, %", 100.0)),
-        "nanoseconds" => Some(("ns", 1.0)),
-        _ => None,
-    };
-    if let Some((heading, factor)) = known {
-        return (heading.to_owned(), factor);
-    }
+    let known = [
+        ("gb_per_second", "GB/s", 1.0),
+        ("gflop_per_second", "GFlop/s", 1.0),
+        ("share_of_ceiling", "of ceiling, %", 100.0),
+        ("percentage", "%", 1.0),
+        ("share", "share, %", 100.0),
+        ("nanoseconds", "ns", 1.0),
+        ("seconds", "time, µs", 1e6),
+    ];
     let endings = [
         ("_gb_per_second", ", GB/s", 1.0),
         ("_gflop_per_second", ", GFlop/s", 1.0),
@@ -29,8 +25,8 @@ pub(super) fn heading(name: &str) -> (String, f64) {
         ("_seconds", ", µs", 1e6),
         ("_mhz", ", MHz", 1.0),
     ];
-    if name == "seconds" {
-        return ("time, µs".to_owned(), 1e6);
+    if let Some((_, heading, factor)) = known.into_iter().find(|(known, ..)| *known == name) {
+        return (heading.to_owned(), factor);
     }
     if let Some(statistic) = name.strip_prefix("seconds.") {
         return (format!("{}, µs", spaced(statistic)), 1e6);
@@ -111,6 +107,16 @@ pub(super) fn seconds(value: f64) -> String {
         s if s >= 1e-6 => format!("{:.2} µs", value * 1e6),
         _ => format!("{:.0} ns", value * 1e9),
     }
+}
+
+/// The elements of a list; none of what is no list.
+pub(super) fn list(value: &Value) -> &[Value] {
+    value.as_array().map(Vec::as_slice).unwrap_or_default()
+}
+
+/// A field in a line of text; nothing where it does not fit in one.
+pub(super) fn text(value: &Value, name: &str) -> String {
+    plain(&value[name]).unwrap_or_default()
 }
 
 /// A value in a line of text; none for null, and for what does not fit in one.

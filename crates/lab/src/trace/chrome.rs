@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use lanefield::backend::timeline::{Command, CommandKind, Recording};
+use lanefield::backend::timeline::{Command, CommandKind, Group, Recording};
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -50,6 +50,18 @@ impl Events<'_> {
         self.put(&Event { name: what, cat: None, ph: "M", pid, tid, ts: 0.0, dur: None, args })
     }
 
+    /// What ran from one time to another, on a track of a process.
+    fn slice(
+        &mut self,
+        (name, group): (&str, Group),
+        (pid, tid): (usize, usize),
+        [start, end]: [i64; 2],
+        args: Value,
+    ) -> io::Result<()> {
+        let (ts, dur) = (microseconds(start), Some(microseconds(end - start)));
+        self.put(&Event { name, cat: Some(group.name()), ph: "X", pid, tid, ts, dur, args })
+    }
+
     fn counter(&mut self, name: &str, pid: usize, at: i64, args: Value) -> io::Result<()> {
         self.put(&Event { name, cat: None, ph: "C", pid, tid: 0, ts: microseconds(at), dur: None, args })
     }
@@ -78,16 +90,8 @@ fn host(events: &mut Events<'_>, recording: &Recording, process: &str) -> io::Re
         events.named("thread_name", HOST, tid + 1, name)?;
     }
     for span in &recording.spans {
-        events.put(&Event {
-            name: recording.name(span.name),
-            cat: Some(span.group.name()),
-            ph: "X",
-            pid: HOST,
-            tid: span.thread + 1,
-            ts: microseconds(span.start),
-            dur: Some(microseconds(span.end - span.start)),
-            args: Value::Null,
-        })?;
+        let what = (recording.name(span.name), span.group);
+        events.slice(what, (HOST, span.thread + 1), [span.start, span.end], Value::Null)?;
     }
     Ok(())
 }
@@ -106,16 +110,8 @@ fn device_events(events: &mut Events<'_>, recording: &Recording, queue: usize, d
             tracks.len() - 1
         });
         tracks[track] = stages.ended;
-        events.put(&Event {
-            name: recording.name(command.name),
-            cat: Some(command.kind.group().name()),
-            ph: "X",
-            pid,
-            tid: track + 1,
-            ts: microseconds(stages.started),
-            dur: Some(microseconds(stages.ended - stages.started)),
-            args: arguments(command),
-        })?;
+        let what = (recording.name(command.name), command.kind.group());
+        events.slice(what, (pid, track + 1), [stages.started, stages.ended], arguments(command))?;
     }
     for track in 0..tracks.len() {
         let name = if track == 0 { "running".to_owned() } else { format!("running at the same time, {}", track + 1) };

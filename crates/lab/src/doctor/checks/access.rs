@@ -1,6 +1,6 @@
 //! Memory transactions that carry bytes nobody asked for, and accesses that touch more cache lines than they must.
 
-use super::{megabytes, of_run, percent};
+use super::{megabytes, percent};
 use crate::doctor::finding::{Fault, Finding, Remedy};
 use crate::doctor::observation::{ArrayAccess, Observation, Pass};
 
@@ -55,34 +55,21 @@ pub fn access(observation: &Observation, pass: &Pass) -> Option<Finding> {
         }
         false => return None,
     };
-    let mut evidence: Vec<String> = waste
-        .poor
-        .iter()
-        .map(|array| {
-            let (sectors, lines) = (percent(array.efficiency), percent(array.line_efficiency));
-            format!("{}: {sectors} of its sectors and {lines} of its lines are used ({})", array.array, array.pattern)
-        })
-        .collect();
+    let used = |array: &&ArrayAccess| {
+        let (sectors, lines) = (percent(array.efficiency), percent(array.line_efficiency));
+        format!("{}: {sectors} of its sectors and {lines} of its lines are used ({})", array.array, array.pattern)
+    };
+    let mut evidence: Vec<String> = waste.poor.iter().map(used).collect();
     if waste.share() == by_sector.share() {
         evidence.push(format!("{} moved for {}", megabytes(waste.moved), megabytes(waste.asked)));
     }
     let (change, remedy) = match pass.lane_fast {
-        Some(false) => ("--mapping lane-fast".to_owned(), Remedy::LaneFast),
-        Some(true) => ("wider lanes (--lanes 128) and accesses (--access 16)".to_owned(), Remedy::Source),
+        Some(false) => ("--mapping lane-fast", Remedy::LaneFast),
+        Some(true) => ("wider lanes (--lanes 128) and accesses (--access 16)", Remedy::Source),
         None => {
-            let change = "let neighbouring work-items read neighbouring elements: lanes or words fast, sites slow";
-            (change.to_owned(), Remedy::Source)
+            ("let neighbouring work-items read neighbouring elements: lanes or words fast, sites slow", Remedy::Source)
         }
     };
-    Some(Finding {
-        fault: Fault::Access,
-        title,
-        kernel: pass.kernel.clone(),
-        gain: of_run(observation, pass, waste.share().min(observation.headroom_of(pass))),
-        evidence,
-        change,
-        confirmed_gain: None,
-        unconfirmed: None,
-        remedy,
-    })
+    let gain = waste.share().min(observation.headroom_of(pass));
+    Some(Finding::new(Fault::Access, title, gain, evidence, change, remedy))
 }

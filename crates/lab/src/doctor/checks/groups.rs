@@ -1,6 +1,6 @@
 //! Whether work-groups suit wavefronts, and whether there are enough of them.
 
-use super::{micros, of_run, percent};
+use super::{micros, percent};
 use crate::doctor::finding::{Fault, Finding, Remedy};
 use crate::doctor::observation::{Observation, Pass};
 
@@ -54,17 +54,7 @@ pub fn group_size(observation: &Observation, pass: &Pass) -> Option<Finding> {
         false => format!("launch in groups of {size} work-items"),
     };
     let remedy = if pass.any_group_size { Remedy::GroupSize(size) } else { Remedy::Source };
-    Some(Finding {
-        fault: Fault::GroupSize,
-        title,
-        kernel: pass.kernel.clone(),
-        gain: of_run(observation, pass, gain),
-        evidence,
-        change,
-        confirmed_gain: None,
-        unconfirmed: None,
-        remedy,
-    })
+    Some(Finding::new(Fault::GroupSize, title, gain, evidence, &change, remedy))
 }
 
 /// Compute units without a group, or with too few wavefronts.
@@ -81,21 +71,21 @@ pub fn launch_shape(observation: &Observation, pass: &Pass) -> Option<Finding> {
     let enough = wanted.div_ceil(pass.group.div_ceil(machine.wavefront.max(1)).max(1)).max(machine.units);
     // Twice as many groups as fill the device at once even out what they take.
     let enough = if runs_on_cpu { enough } else { 2 * enough };
-    Some(Finding {
-        fault: Fault::LaunchShape,
-        title: format!("{groups} groups of {} work-items use {} of the device", pass.group, percent(busy)),
-        kernel: pass.kernel.clone(),
-        gain: of_run(observation, pass, (1.0 - busy).min(observation.headroom_of(pass))),
-        evidence: vec![
-            format!("{} compute units, {groups} groups", machine.units),
-            format!("{wavefronts} wavefronts of {}, where {wanted} give each scheduler one", machine.wavefront),
-        ],
-        change: match pass.any_number_of_groups {
-            true => format!("launch {enough} groups: as many as getNumBlocksAndThreads would, not one for all sites"),
-            false => "give each work-item less to do, so that more of them are launched (of a lattice: smaller groups, narrower lanes, more sites)".to_owned(),
-        },
-        confirmed_gain: None,
-        unconfirmed: None,
-        remedy: if pass.any_number_of_groups { Remedy::Groups(enough) } else { Remedy::Source },
-    })
+    let title = format!("{groups} groups of {} work-items use {} of the device", pass.group, percent(busy));
+    let gain = (1.0 - busy).min(observation.headroom_of(pass));
+    let evidence = vec![
+        format!("{} compute units, {groups} groups", machine.units),
+        format!("{wavefronts} wavefronts of {}, where {wanted} give each scheduler one", machine.wavefront),
+    ];
+    let (change, remedy) = match pass.any_number_of_groups {
+        true => (
+            format!("launch {enough} groups: as many as getNumBlocksAndThreads would, not one for all sites"),
+            Remedy::Groups(enough),
+        ),
+        false => {
+            let change = "give each work-item less to do, so that more of them are launched (of a lattice: smaller groups, narrower lanes, more sites)";
+            (change.to_owned(), Remedy::Source)
+        }
+    };
+    Some(Finding::new(Fault::LaunchShape, title, gain, evidence, &change, remedy))
 }

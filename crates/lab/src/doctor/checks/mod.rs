@@ -14,12 +14,17 @@ use super::observation::{Observation, Pass};
 
 /// All findings that are worth one, the largest gain first.
 pub fn diagnose(observation: &Observation) -> Vec<Finding> {
+    /// What is wrong with a pass; its gain is a share of the time of that pass.
+    type OfPass = fn(&Observation, &Pass) -> Option<Finding>;
+    let checks: [OfPass; 4] = [groups::group_size, groups::launch_shape, spills::spills, access::access];
     let mut findings = Vec::new();
     for pass in &observation.passes {
-        findings.extend(groups::group_size(observation, pass));
-        findings.extend(groups::launch_shape(observation, pass));
-        findings.extend(spills::spills(observation, pass));
-        findings.extend(access::access(observation, pass));
+        let of_run = |finding: Finding| Finding {
+            kernel: pass.kernel.clone(),
+            gain: finding.gain * pass.seconds.median / observation.run_seconds(),
+            ..finding
+        };
+        findings.extend(checks.iter().filter_map(|check| check(observation, pass)).map(of_run));
     }
     findings.extend(passes::passes(observation));
     findings.extend(timeline::transfers(observation));
@@ -28,11 +33,6 @@ pub fn diagnose(observation: &Observation) -> Vec<Finding> {
     findings.retain(|finding| finding.gain >= WORTH_A_FINDING);
     findings.sort_by(|a, b| b.gain.total_cmp(&a.gain));
     findings
-}
-
-/// A share of the time of a pass, as a share of that of the run.
-fn of_run(observation: &Observation, pass: &Pass, share: f64) -> f64 {
-    share * pass.seconds.median / observation.run_seconds()
 }
 
 fn percent(share: f64) -> String {

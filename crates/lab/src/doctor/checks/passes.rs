@@ -6,46 +6,29 @@ use crate::doctor::observation::{Observation, Pass};
 
 /// Every pair of passes that follow each other, all in one finding.
 pub fn passes(observation: &Observation) -> Option<Finding> {
-    let all: f64 = observation
-        .passes
-        .iter()
-        .flat_map(|pass| pass.reads.iter().chain(&pass.writes))
-        .map(|(_, bytes)| *bytes as f64)
-        .sum();
+    let all = observation.passes.iter().map(Pass::bytes).sum::<u64>() as f64;
     let mut saved = 0.0;
     let mut evidence = Vec::new();
     for (number, pair) in observation.passes.windows(2).enumerate() {
         let [first, second] = pair else { continue };
-        for (buffer, bytes) in &first.writes {
-            if !second.reads.iter().any(|(read, _)| read == buffer) {
-                continue;
-            }
+        for (buffer, bytes) in first.writes.iter().filter(|(buffer, _)| reads(second, buffer)) {
             // Until somebody writes it again.
             let after = observation.passes[number + 2..].iter();
             let later = after.take_while(|pass| !writes(pass, buffer)).any(|pass| reads(pass, buffer));
             let kept = later || observation.outputs.contains(buffer);
-            let times = if kept { 1.0 } else { 2.0 };
-            saved += times * *bytes as f64;
-            evidence.push(format!(
-                "{} writes {} to {buffer}, {} reads them{}",
-                first.kernel,
-                megabytes(*bytes as f64),
-                second.kernel,
-                if kept { "" } else { ", and nobody else does" }
-            ));
+            let (times, alone) = if kept { (1.0, "") } else { (2.0, ", and nobody else does") };
+            let bytes = *bytes as f64;
+            saved += times * bytes;
+            let (first, second, bytes) = (&first.kernel, &second.kernel, megabytes(bytes));
+            evidence.push(format!("{first} writes {bytes} to {buffer}, {second} reads them{alone}"));
         }
-        for (buffer, bytes) in &first.reads {
-            // What is changed in place was counted above.
-            let changed = first.writes.iter().any(|(written, _)| written == buffer);
-            if !changed && reads(second, buffer) {
-                saved += *bytes as f64;
-                evidence.push(format!(
-                    "{} and {} both read {} of {buffer}",
-                    first.kernel,
-                    second.kernel,
-                    megabytes(*bytes as f64)
-                ));
-            }
+        // What is changed in place was counted above.
+        let shared = |buffer: &str| reads(second, buffer) && !writes(first, buffer);
+        for (buffer, bytes) in first.reads.iter().filter(|(buffer, _)| shared(buffer)) {
+            let bytes = *bytes as f64;
+            saved += bytes;
+            let (first, second, bytes) = (&first.kernel, &second.kernel, megabytes(bytes));
+            evidence.push(format!("{first} and {second} both read {bytes} of {buffer}"));
         }
     }
     if saved == 0.0 || all == 0.0 {
@@ -54,17 +37,10 @@ pub fn passes(observation: &Observation) -> Option<Finding> {
     evidence.push(format!("{} of {} would not be moved", megabytes(saved), megabytes(all)));
     let kernels = observation.kernel_seconds();
     evidence.push(format!("{} in {} passes", micros(kernels), observation.passes.len()));
-    Some(Finding {
-        fault: Fault::Passes,
-        title: format!("{} passes go over the same data", observation.passes.len()),
-        kernel: String::new(),
-        gain: (saved / all).min(observation.headroom()) * kernels / observation.run_seconds(),
-        evidence,
-        change: "fuse the passes: what one makes, the next takes from registers".to_owned(),
-        confirmed_gain: None,
-        unconfirmed: None,
-        remedy: Remedy::Source,
-    })
+    let title = format!("{} passes go over the same data", observation.passes.len());
+    let gain = (saved / all).min(observation.headroom()) * kernels / observation.run_seconds();
+    let change = "fuse the passes: what one makes, the next takes from registers";
+    Some(Finding::new(Fault::Passes, title, gain, evidence, change, Remedy::Source))
 }
 
 fn writes(pass: &Pass, buffer: &str) -> bool {

@@ -1,6 +1,6 @@
 //! Registers spilled to memory, and arrays of work-items that lie there.
 
-use super::{megabytes, of_run};
+use super::megabytes;
 use crate::doctor::finding::{Fault, Finding, Remedy};
 use crate::doctor::observation::{Code, Observation, Pass};
 
@@ -15,8 +15,7 @@ pub fn spills(observation: &Observation, pass: &Pass) -> Option<Finding> {
         (spilled, _) => (spilled, "registers are spilled to memory"),
     };
     let traffic = (bytes * pass.work_items * pass.turns * pass.launches) as f64;
-    let known: u64 = pass.reads.iter().chain(&pass.writes).map(|(_, bytes)| bytes).sum();
-    let useful = if known > 0 { known } else { observation.bytes } as f64;
+    let useful = if pass.bytes() > 0 { pass.bytes() } else { observation.bytes } as f64;
     let mut evidence = vec![format!(
         "{bytes} bytes a work-item stored and loaded, {} a run beside {} that must be moved",
         megabytes(traffic),
@@ -31,23 +30,13 @@ pub fn spills(observation: &Observation, pass: &Pass) -> Option<Finding> {
             evidence.push(format!("the compiler was told to take {most} registers at most"));
             let change =
                 "--max-registers 0, or a build without -cl-nv-maxrregcount: as many registers as the compiler likes";
-            (change.to_owned(), Remedy::AllRegisters)
+            (change, Remedy::AllRegisters)
         }
-        None if spilled == 0 => (
-            "index the array by constants (unroll the loop), or write each element as it is made".to_owned(),
-            Remedy::Source,
-        ),
-        None => ("hold less at once: smaller bundles, elements written as they are made".to_owned(), Remedy::Source),
+        None if spilled == 0 => {
+            ("index the array by constants (unroll the loop), or write each element as it is made", Remedy::Source)
+        }
+        None => ("hold less at once: smaller bundles, elements written as they are made", Remedy::Source),
     };
-    Some(Finding {
-        fault: Fault::Spills,
-        title: what.to_owned(),
-        kernel: pass.kernel.clone(),
-        gain: of_run(observation, pass, (traffic / (traffic + useful)).min(observation.headroom_of(pass))),
-        evidence,
-        change,
-        confirmed_gain: None,
-        unconfirmed: None,
-        remedy,
-    })
+    let gain = (traffic / (traffic + useful)).min(observation.headroom_of(pass));
+    Some(Finding::new(Fault::Spills, what.to_owned(), gain, evidence, change, remedy))
 }

@@ -17,9 +17,7 @@ fn good() -> Observation {
         units: 100,
         copy_bandwidth: 1e12,
         launch: 5e-6,
-        is_cpu: false,
-        stands_for_gpu: false,
-        compiled_for: None,
+        ..Machine::default()
     };
     let (source, target) = (("source".to_owned(), 64_000_000), ("target".to_owned(), 64_000_000));
     let access = |array: &str| ArrayAccess {
@@ -50,11 +48,10 @@ fn good() -> Observation {
         subject: "copy".to_owned(),
         machine,
         bytes: 128_000_000,
-        flops: 0,
         passes: vec![pass],
         outputs: vec!["target".to_owned()],
         timeline: Timeline { wall: 132e-6, kernels: 130e-6, launches: 1, ..Timeline::default() },
-        estimated: None,
+        ..Observation::default()
     }
 }
 

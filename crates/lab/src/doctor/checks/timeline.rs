@@ -9,20 +9,6 @@ const MANY_LAUNCHES: usize = 8;
 /// Kernels shorter than so many empty launches are mostly launch.
 const SHORT: f64 = 4.0;
 
-fn finding(fault: Fault, title: String, gain: f64, evidence: Vec<String>, change: &str, remedy: Remedy) -> Finding {
-    Finding {
-        fault,
-        title,
-        kernel: String::new(),
-        gain,
-        evidence,
-        change: change.to_owned(),
-        confirmed_gain: None,
-        unconfirmed: None,
-        remedy,
-    }
-}
-
 /// Bytes that go between host and device in every run.
 pub fn transfers(observation: &Observation) -> Option<Finding> {
     let Timeline { transfers, transferred_bytes, .. } = observation.timeline;
@@ -36,7 +22,7 @@ pub fn transfers(observation: &Observation) -> Option<Finding> {
         ];
         let title = format!("{} of the time goes into transfers between host and device", percent(transfers / run));
         let change = "keep the data on the device: write it once before, read it once after all runs; where it must move, through pinned memory";
-        finding(Fault::Transfers, title, transfers / run, evidence, change, Remedy::KeepOnDevice)
+        Finding::new(Fault::Transfers, title, transfers / run, evidence, change, Remedy::KeepOnDevice)
     })
 }
 
@@ -49,7 +35,7 @@ pub fn allocations(observation: &Observation) -> Option<Finding> {
             vec![format!("{allocated_buffers} buffers made in a run, {} of {}", micros(allocations), micros(run))];
         let title = format!("{} of the time goes into allocations", percent(allocations / run));
         let change = "allocate once, outside of the loop, or from a pool";
-        finding(Fault::Allocations, title, allocations / run, evidence, change, Remedy::KeepBuffers)
+        Finding::new(Fault::Allocations, title, allocations / run, evidence, change, Remedy::KeepBuffers)
     })
 }
 
@@ -76,5 +62,5 @@ pub fn launches(observation: &Observation) -> Option<Finding> {
     let title =
         format!("{launches} launches: {} of the time is overhead of launching", percent((overhead / run).min(1.0)));
     let change = "launch fewer, larger kernels: more work a launch, or several steps in one";
-    Some(finding(Fault::Launches, title, (overhead / run).min(1.0), evidence, change, Remedy::OneLaunch))
+    Some(Finding::new(Fault::Launches, title, (overhead / run).min(1.0), evidence, change, Remedy::OneLaunch))
 }
