@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use lanefield::backend::opencl::{OfflineKernel, SourceError};
+use lanefield::backend::opencl::SourceError;
 
 use super::CodeFacts;
 use super::amd_assembly::kernels;
@@ -92,14 +92,6 @@ impl Clang {
     /// What it says that it is.
     pub fn version(&self) -> &str {
         &self.version
-    }
-
-    /// The facts of a kernel of the library, compiled for `architecture`.
-    ///
-    /// # Errors
-    /// As [`Self::compile`].
-    pub fn facts(&self, kernel: &OfflineKernel, architecture: &str) -> Result<CodeFacts, ClangError> {
-        self.compile(&kernel.file, &kernel.source, &kernel.options, architecture, kernel.kernel)
     }
 
     /// The facts of `kernel` of an OpenCL C source.

@@ -4,7 +4,7 @@ use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{Arg, Buffer, Context, Launch};
 
 use super::record::{Intensity, Peak, Stored};
-use super::{Scale, rate, sampled};
+use super::{Measuring, rate, sampled};
 use crate::bandwidth::random_words;
 use crate::sources::expand;
 
@@ -62,12 +62,7 @@ impl<'c> Mixed<'c> {
 }
 
 /// Measures the sweep of each way to store numbers.
-pub(super) fn measure(
-    context: &Context,
-    scale: &Scale,
-    peak: &mut Peak,
-    tell: &mut dyn FnMut(&str),
-) -> Result<(), BackendError> {
+pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -> Result<(), BackendError> {
     // At least a group of each kernel fits.
     let bytes = scale.intensity_bytes.max(64 << 10);
     let (x, out) = (random_words(context, bytes, 0)?, context.allocate(bytes, "results of a measurement")?);

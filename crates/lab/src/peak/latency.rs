@@ -5,8 +5,9 @@ use std::sync::Arc;
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{Arg, Buffer, Context, Launch, Program};
 
-use super::record::{Chase, Peak, Place};
-use super::{Scale, chain, ladder, spread};
+use super::record::{Chase, Place};
+use super::{Measuring, chain, ladder, sampled, spread};
+use crate::Spread;
 use crate::sources::expand;
 
 /// Steps of a launch: long beside a launch, and short beside a second where each takes 1 µs.
@@ -82,12 +83,7 @@ impl<'c> Chaser<'c> {
 }
 
 /// Measures latency by size, and in local memory.
-pub(super) fn measure(
-    context: &Context,
-    scale: &Scale,
-    peak: &mut Peak,
-    tell: &mut dyn FnMut(&str),
-) -> Result<(), BackendError> {
+pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -> Result<(), BackendError> {
     let chaser = Chaser::new(context)?;
     let mut chases = Vec::new();
     for bytes in scale.sizes(scale.chase_most) {
@@ -103,26 +99,22 @@ pub(super) fn measure(
             visited = end;
             times.push(seconds);
         }
-        chases.push(chase(Place::Own, bytes, STEPS, times));
+        chases.push(chase(Place::Own, bytes, STEPS, spread(times)));
     }
     peak.keep_chases(chases);
 
-    let Some(bytes) = ladder(4, context.info().local_memory_bytes.min(4096)).pop() else { return Ok(()) };
-    let next = chain(bytes as usize, size_of::<u32>());
+    let most = context.info().local_memory_bytes.min(4096) as usize;
+    let Some(bytes) = ladder(4, most).pop() else { return Ok(()) };
+    let next = chain(bytes, size_of::<u32>());
     let buffer = chaser.upload(&next)?;
-    let mut times = Vec::new();
-    for _ in 0..=scale.samples {
-        times.push(chaser.run_local(&buffer, next.len(), STEPS)?.0);
-    }
-    times.remove(0);
-    let local = chase(Place::Local, bytes as usize, STEPS, times);
+    let seconds = sampled(scale.samples, || Ok(chaser.run_local(&buffer, next.len(), STEPS)?.0))?;
+    let local = chase(Place::Local, bytes, STEPS, seconds);
     peak.latency_nanoseconds.local = Some(local.nanoseconds);
     peak.chases.push(local);
     Ok(())
 }
 
 /// What is recorded of some runs.
-pub(super) fn chase(place: Place, bytes: usize, steps: u32, times: Vec<f64>) -> Chase {
-    let seconds = spread(times);
+pub(super) fn chase(place: Place, bytes: usize, steps: u32, seconds: Spread) -> Chase {
     Chase { place, bytes: bytes as u64, nanoseconds: seconds.median / f64::from(steps) * 1e9, seconds }
 }

@@ -7,8 +7,8 @@ use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{Arg, Buffer, Context, DeviceTimes, Launch, LaunchEvent, OpenClError, Program};
 
 use super::latency::Chaser;
-use super::record::{LaunchCost, Peak};
-use super::{Scale, spread};
+use super::record::LaunchCost;
+use super::{Measuring, spread};
 use crate::Spread;
 use crate::sources::expand;
 
@@ -51,12 +51,7 @@ pub fn empty_kernel(context: &Context) -> Result<f64, BackendError> {
 }
 
 /// Measures launches of one small group.
-pub(super) fn measure(
-    context: &Context,
-    _: &Scale,
-    peak: &mut Peak,
-    tell: &mut dyn FnMut(&str),
-) -> Result<(), BackendError> {
+pub(super) fn measure(Measuring { context, peak, tell, .. }: Measuring<'_>) -> Result<(), BackendError> {
     tell("launches");
     let empty = Empty::new(context)?;
     let launch = || empty.launch();

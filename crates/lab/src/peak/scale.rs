@@ -100,8 +100,7 @@ impl Scale {
 
     /// Powers of two from 4 KiB up, every second one where there is little time.
     pub(super) fn sizes(&self, most: usize) -> Vec<usize> {
-        let sizes = super::ladder(4096, most as u64).into_iter().map(|size| size as usize);
-        sizes.step_by(if self.quick { 2 } else { 1 }).collect()
+        super::ladder(4096, most).into_iter().step_by(if self.quick { 2 } else { 1 }).collect()
     }
 }
 
