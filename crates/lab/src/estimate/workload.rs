@@ -65,10 +65,7 @@ impl Workload {
     /// # Errors
     /// [`EstimateError::File`], [`EstimateError::Value`].
     pub fn parse(what: &str, text: &str) -> Result<Self, EstimateError> {
-        let workload: Self = toml::from_str(text).map_err(|error| EstimateError::File {
-            what: what.to_owned(),
-            reason: error.to_string().trim().replace('\n', " "),
-        })?;
+        let workload: Self = toml::from_str(text).map_err(|error| EstimateError::file(what, error))?;
         workload.check(what)?;
         Ok(workload)
     }
@@ -83,18 +80,12 @@ impl Workload {
             ("instructions", self.instructions),
             ("regroupings", self.regroupings),
         ];
-        let fault = |names: &[(&'static str, f64)], most, expected| {
-            let outside = names.iter().find(|(_, value)| !(0.0..=most).contains(value));
-            let error = |&(name, value): &(&'static str, f64)| EstimateError::Value {
-                what: what.to_owned(),
-                name,
-                value,
-                expected,
-            };
-            outside.map(error).map_or(Ok(()), Err)
+        let within = |numbers: &[(&str, f64)], most, expected| {
+            let outside = numbers.iter().find(|(_, value)| !(0.0..=most).contains(value));
+            outside.map_or(Ok(()), |(name, value)| Err(EstimateError::value(what, name, *value, expected)))
         };
-        fault(&shares, 1.0, "a share from 0 to 1")?;
-        fault(&numbers, MOST, "a number from 0 to 10^15")?;
+        within(&shares, 1.0, "a share from 0 to 1")?;
+        within(&numbers, MOST, "a number from 0 to 10^15")?;
         let of_tree = f64::from(self.levels);
         let amounts = [self.lines.unwrap_or(of_tree), self.fetches.unwrap_or(of_tree)];
         let others = [self.register_bytes, self.instructions, self.regroupings];
