@@ -104,14 +104,11 @@ impl<B: Timed> TimedCase<B> {
     /// # Errors
     /// What the backend reports.
     pub fn launch(&mut self, backend: &B) -> Result<(), BackendError> {
-        match &mut self.on {
-            Some((_, on)) => on.launch(&self.case, backend, self.sum).map(drop),
-            None => {
-                let layout = backend.opencl().map(|device| device.layout());
-                self.on = Some((layout, self.case.on(backend)?));
-                self.launch(backend)
-            }
-        }
+        let (_, on) = match &mut self.on {
+            Some(held) => held,
+            none => none.insert((backend.opencl().map(|device| device.layout()), self.case.on(backend)?)),
+        };
+        on.launch(&self.case, backend, self.sum).map(drop)
     }
 
     /// Times the kernel in a tuning. That it cannot be run is part of the record.

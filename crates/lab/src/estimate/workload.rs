@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::traversal::{REGROUPING_LINES_A_LANE, Traversal};
+use super::traversal::REGROUPING_LINES_A_LANE;
 use super::{EstimateError, Limit, LimitKind, Machine, Prediction};
 
 /// What one wavefront does in one piece of work. A file is TOML with these keys.
@@ -98,9 +98,8 @@ impl Workload {
     /// What it takes on a machine: rates are those of the whole machine, busy with such work. Of memory it is the read that
     /// was measured, else the peak, as a gauge of what can be at best.
     pub fn on(&self, machine: &Machine) -> WorkloadReport {
-        let tree = Traversal::new(machine);
         let lanes = f64::from(machine.lanes);
-        let of_tree = if self.levels > 0 { tree.lines(self.levels, self.divergence) } else { 0.0 };
+        let of_tree = if self.levels > 0 { machine.lines_of_tree(self.levels, self.divergence) } else { 0.0 };
         let touched = self.lines.unwrap_or(of_tree);
         let lines = touched * (1.0 - self.hits) + self.regroupings * REGROUPING_LINES_A_LANE * lanes;
         let fetches = self.fetches.unwrap_or(f64::from(self.levels));
@@ -108,9 +107,9 @@ impl Workload {
         let l1_rate = machine.unit_clocks() * machine.l1_bytes_a_clock;
         let register_rate = machine.unit_clocks() * machine.f32_lanes * machine.operand_bytes;
         let limits = vec![
-            Limit::new(LimitKind::Memory, lines, "lines", tree.lines_per_second()),
+            Limit::new(LimitKind::Memory, lines, "lines", machine.lines_per_second()),
             Limit::new(LimitKind::FirstCache, touched.max(lines), "lines", l1_rate / line),
-            Limit::new(LimitKind::Fetches, fetches * lanes, "fetches", tree.fetches_per_second()),
+            Limit::new(LimitKind::Fetches, fetches * lanes, "fetches", machine.fetches_per_second()),
             Limit::new(LimitKind::Registers, self.register_bytes * lanes, "bytes", register_rate),
             Limit::new(
                 LimitKind::Issue,

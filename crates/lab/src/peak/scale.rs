@@ -3,6 +3,7 @@
 use lanefield::backend::opencl::{Context, DeviceKind};
 
 use super::PeakOptions;
+use crate::estimate::cache_of_host;
 
 const MIB: usize = 1 << 20;
 
@@ -63,7 +64,8 @@ impl Scale {
 
     /// For the threads of the CPU reference.
     pub fn of_host(threads: usize, options: &PeakOptions) -> Self {
-        Self::of_cpu(threads, options.quick, last_cache()).limited(options.most_bytes.unwrap_or(usize::MAX))
+        let last_cache = (1..=4).filter_map(cache_of_host).max().unwrap_or(0) as usize;
+        Self::of_cpu(threads, options.quick, last_cache).limited(options.most_bytes.unwrap_or(usize::MAX))
     }
 
     fn of_cpu(units: usize, quick: bool, last_cache: usize) -> Self {
@@ -102,15 +104,6 @@ impl Scale {
     pub(super) fn sizes(&self, most: usize) -> Vec<usize> {
         super::ladder(4096, most).into_iter().step_by(if self.quick { 2 } else { 1 }).collect()
     }
-}
-
-/// Bytes of the host's last cache, 0 where the system does not tell.
-fn last_cache() -> usize {
-    let size = |index: usize| {
-        let text = std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size")).ok()?;
-        text.trim().strip_suffix('K')?.parse::<usize>().ok().map(|kib| kib << 10)
-    };
-    (0..8).filter_map(size).max().unwrap_or(0)
 }
 
 #[cfg(test)]
