@@ -140,6 +140,7 @@ fn planned(
             forms.insert(2, Some(SumForm::FASTEST_TREE));
         }
     }
+    let row = |shape, group, form, setup| Planned { operation: Operation::Sum, shape, group, form, setup };
     let shapes = SITES_A_GROUP.map(Shape::SitesAGroup).into_iter().chain([Shape::Plan]);
     let mut rows = Vec::new();
     for shape in shapes {
@@ -150,26 +151,18 @@ fn planned(
             }
         };
         let group = plan.as_ref().map(TreePlan::threads).ok();
-        let row = |form: String, setup| Planned { operation: Operation::Sum, shape, group, form, setup };
         for form in &forms {
             let pack = AcceleratorThreads::new(sites);
             let setup =
                 plan.clone().and_then(|plan| Ok((Sum::Tree(plan), SumOptions { form: *form, pack: pack?, ..options })));
             let setup = setup.map_err(|error| error.to_string());
-            rows.push(row(form.map_or("tree".to_owned(), |form| form.to_string()), setup));
+            rows.push(row(shape, group, form.map_or("tree".to_owned(), |form| form.to_string()), setup));
         }
         if has_forms {
-            rows.push(row("exact".to_owned(), Ok((Sum::Exact, SumOptions { group, ..options }))));
+            rows.push(row(shape, group, "exact".to_owned(), Ok((Sum::Exact, SumOptions { group, ..options }))));
         }
     }
-    let setup = Ok((Sum::Exact, options));
-    rows.push(Planned {
-        operation: Operation::Sum,
-        shape: Shape::Default,
-        group: None,
-        form: "exact".to_owned(),
-        setup,
-    });
+    rows.push(row(Shape::Default, None, "exact".to_owned(), Ok((Sum::Exact, options))));
     rows
 }
 
@@ -290,18 +283,16 @@ impl<B: Timed, O: FnMut(Progress<'_>)> Measuring<'_, B, O> {
             let group = plan.as_ref().map(TreePlan::threads).ok();
             let rows = [(Shape::Plan, "tree", group, tree), (Shape::Default, "exact", None, Ok((Sum::Exact, options)))];
             for (shape, form, group, setup) in rows {
-                let row = |setup| Planned { operation, shape, group, form: form.to_owned(), setup };
-                match &fields {
-                    Ok([x, y]) => self.row::<R>(row(setup), Spinors::ONE.name(), bytes, |backend, sum| {
-                        Ok(vec![match operation {
-                            Operation::InnerProduct => backend.inner_product(x, y, sum)?,
-                            Operation::Norm2 | Operation::Sum => backend.norm2(x, sum)?.into(),
-                        }])
-                    }),
-                    Err(reason) => {
-                        self.row::<R>(row(Err(reason.clone())), Spinors::ONE.name(), bytes, |_, _| Ok(Vec::new()));
-                    }
-                }
+                let setup = fields.as_ref().map_err(String::clone).and(setup);
+                let row = Planned { operation, shape, group, form: form.to_owned(), setup };
+                self.row::<R>(row, Spinors::ONE.name(), bytes, |backend, sum| {
+                    // Without fields nothing is set up.
+                    let Ok([x, y]) = &fields else { return Ok(Vec::new()) };
+                    Ok(vec![match operation {
+                        Operation::InnerProduct => backend.inner_product(x, y, sum)?,
+                        Operation::Norm2 | Operation::Sum => backend.norm2(x, sum)?.into(),
+                    }])
+                });
             }
         }
     }

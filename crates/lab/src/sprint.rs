@@ -39,8 +39,9 @@ impl Stage {
     /// Times a kernel as the stage says.
     pub fn time<B: Timed>(&self, backend: &mut B, case: &mut TimedCase<B>, sampling: Sampling) -> KernelRecord {
         case.set_legs(self.legs);
-        let mut time = |backend: &mut B| case.time(backend, self.tuning, sampling);
-        let record = if self.relaxed_math { backend.in_relaxed_math(time) } else { time(backend) };
+        backend.set_relaxed_math(self.relaxed_math);
+        let record = case.time(backend, self.tuning, sampling);
+        backend.set_relaxed_math(false);
         KernelRecord { variant: self.name.clone(), bit_true: !self.relaxed_math, ..record }
     }
 }

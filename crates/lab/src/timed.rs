@@ -44,21 +44,11 @@ pub trait Timed: Backend {
             device.set_sum_options(options);
         }
     }
-    /// Does `work` with stencil kernels in relaxed arithmetic, whose bits are not those of the reference, to measure what the bits cost; a backend
-    /// that knows one way goes on as before. Kernels that were built so are taken in here alone.
-    fn in_relaxed_math<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T
-    where
-        Self: Sized,
-    {
-        let relax = |backend: &mut Self, relaxed| {
-            if let Some(device) = backend.opencl_mut() {
-                device.set_relaxed_math(relaxed);
-            }
-        };
-        relax(self, true);
-        let outcome = work(self);
-        relax(self, false);
-        outcome
+    /// Computes stencil kernels in relaxed arithmetic from now on, whose bits are not those of the reference, to measure what the bits cost; likewise.
+    fn set_relaxed_math(&mut self, relaxed: bool) {
+        if let Some(device) = self.opencl_mut() {
+            device.set_relaxed_math(relaxed);
+        }
     }
 }
 

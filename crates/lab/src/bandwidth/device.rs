@@ -112,11 +112,6 @@ impl<'c> DeviceStreams<'c> {
         Ok(Self { context, operation, buffers, sink, bytes })
     }
 
-    /// Bytes of one buffer.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     /// Bytes that a run moves.
     pub fn bytes_moved(&self) -> usize {
         self.operation.buffers() * self.bytes

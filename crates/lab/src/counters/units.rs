@@ -1,26 +1,17 @@
 //! Numbers with units, as people and profilers write them.
 
-/// Factors of units of bytes, in lower case.
-const BYTES: [(&str, f64); 19] = [
+/// Factors of units of bytes, in lower case, `byte` as `b`.
+const BYTES: [(&str, f64); 10] = [
     ("b", 1.0),
-    ("byte", 1.0),
     ("bytes", 1.0),
     ("kb", 1e3),
-    ("kbyte", 1e3),
     ("mb", 1e6),
-    ("mbyte", 1e6),
     ("gb", 1e9),
-    ("gbyte", 1e9),
     ("tb", 1e12),
-    ("tbyte", 1e12),
     ("kib", 1024.0),
-    ("kibyte", 1024.0),
     ("mib", 1048576.0),
-    ("mibyte", 1048576.0),
     ("gib", 1073741824.0),
-    ("gibyte", 1073741824.0),
     ("tib", 1099511627776.0),
-    ("tibyte", 1099511627776.0),
 ];
 
 /// Factors of units of time, in lower case. Profilers write both forms.
@@ -38,6 +29,7 @@ const SECONDS: [(&str, f64); 9] = [
 
 fn factor(units: &[(&str, f64)], unit: &str) -> Option<f64> {
     let unit = unit.trim().to_lowercase();
+    let unit = unit.strip_suffix("yte").unwrap_or(&unit);
     units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
 }
 

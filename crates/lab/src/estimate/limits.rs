@@ -83,11 +83,6 @@ impl Prediction {
         let binds = if launch_seconds >= greatest { LimitKind::Launch } else { of_work };
         Self { seconds: launch_seconds + work, binds, launch_seconds, limits }
     }
-
-    /// A limit.
-    pub fn limit(&self, kind: LimitKind) -> Option<&Limit> {
-        self.limits.iter().find(|limit| limit.kind == kind)
-    }
 }
 
 #[cfg(test)]
