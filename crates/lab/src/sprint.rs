@@ -38,7 +38,7 @@ pub struct Stage {
 impl Stage {
     /// Times a kernel as the stage says.
     pub fn time<B: Timed>(&self, backend: &mut B, case: &mut TimedCase<B>, sampling: Sampling) -> KernelRecord {
-        case.set_legs(self.legs);
+        case.case.set_legs(self.legs);
         backend.set_relaxed_math(self.relaxed_math);
         let record = case.time(backend, self.tuning, sampling);
         backend.set_relaxed_math(false);

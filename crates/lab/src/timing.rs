@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use lanefield::backend::opencl::{Layout, Tuning};
 use lanefield::backend::{BackendError, Sum};
 use lanefield::kernel::{Case, CaseOn};
-use lanefield_reference::layout::LegOrder;
 
 use super::record::KernelRecord;
 use super::spread::Spread;
@@ -58,8 +57,10 @@ pub fn sample<B: Timed>(
 
 /// A kernel with its arguments. They are held by a backend as long as tunings lay fields out alike, and else made anew.
 pub struct TimedCase<B: Timed> {
-    case: Case,
-    sum: Sum,
+    /// The kernel and its arguments on the host; the order of its legs may change from run to run.
+    pub case: Case,
+    /// How it sums, if it sums.
+    pub sum: Sum,
     on: Option<(Option<Layout>, CaseOn<B>)>,
 }
 
@@ -67,21 +68,6 @@ impl<B: Timed> TimedCase<B> {
     /// A kernel that sums exactly, if it sums.
     pub fn new(case: Case) -> Self {
         Self { case, sum: Sum::Exact, on: None }
-    }
-
-    /// Sums so from now on.
-    pub fn set_sum(&mut self, sum: Sum) {
-        self.sum = sum;
-    }
-
-    /// Adds the legs in another order from now on.
-    pub fn set_legs(&mut self, legs: LegOrder) {
-        self.case.set_legs(legs);
-    }
-
-    /// The kernel and its arguments on the host.
-    pub fn case(&self) -> &Case {
-        &self.case
     }
 
     /// Lets `backend` take a tuning, and hold the arguments as this lays them out.

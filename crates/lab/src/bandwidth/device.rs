@@ -93,7 +93,7 @@ pub struct DeviceStreams<'c> {
     context: &'c Context,
     operation: Operation,
     /// The first is written to, or read where nothing is written; the others are read.
-    buffers: Vec<Buffer>,
+    pub buffers: Vec<Buffer>,
     /// Where a read would leave its result.
     sink: Buffer,
     bytes: usize,
@@ -115,11 +115,6 @@ impl<'c> DeviceStreams<'c> {
     /// Bytes that a run moves.
     pub fn bytes_moved(&self) -> usize {
         self.operation.buffers() * self.bytes
-    }
-
-    /// The buffers: what is written first, if anything is, then what is read.
-    pub fn buffers(&self) -> &[Buffer] {
-        &self.buffers
     }
 
     /// Seconds of device time of one run.

@@ -22,7 +22,8 @@ const VARIABLE: &str = "LANEFIELD_CLANG";
 #[derive(Clone, Debug)]
 pub struct Clang {
     program: PathBuf,
-    version: String,
+    /// What it says that it is.
+    pub version: String,
 }
 
 /// Why a kernel was not compiled.
@@ -87,11 +88,6 @@ impl Clang {
             Some(version) => Ok(Self { program: program.to_owned(), version }),
             None => Err(ClangError::NotFound { looked_for: program.display().to_string() }),
         }
-    }
-
-    /// What it says that it is.
-    pub fn version(&self) -> &str {
-        &self.version
     }
 
     /// The facts of `kernel` of an OpenCL C source.

@@ -54,7 +54,7 @@ pub(super) fn add(profile: &mut Profile, sheet: &Sheet) -> Result<usize, Counter
 fn long(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
     let mut seen = HashSet::new();
     let mut known = HashSet::new();
-    for row in sheet.rows() {
+    for row in &sheet.rows {
         let metric = sheet.text(row, "Metric Name");
         let launch = (sheet.text(row, "Process ID"), sheet.text(row, "ID"));
         let collected = profile.of(sheet.text(row, "Kernel Name"), work_items(sheet, row));
@@ -70,16 +70,16 @@ fn long(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
             collected.means.entry(quantity).or_default().add(value * factor, 1.0);
         }
     }
-    Ok(sheet.rows().len())
+    Ok(sheet.rows.len())
 }
 
 /// A row for each launch, below a row of units.
 fn wide(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
     let is_launch = |row: &Row| !sheet.text(row, "ID").is_empty();
-    let units_of = sheet.rows().first().filter(|row| !is_launch(row));
+    let units_of = sheet.rows.first().filter(|row| !is_launch(row));
     let mut metrics = Vec::new();
     let mut found = HashSet::new();
-    for column in sheet.header() {
+    for column in &sheet.header {
         let Some(quantity) = quantity(column).filter(|quantity| found.insert(*quantity)) else { continue };
         let factor = match units_of {
             Some(row) => {
@@ -92,7 +92,7 @@ fn wide(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
         };
         metrics.push((column, quantity, factor));
     }
-    let launches: Vec<&Row> = sheet.rows().iter().filter(|row| is_launch(row)).collect();
+    let launches: Vec<&Row> = sheet.rows.iter().filter(|row| is_launch(row)).collect();
     for row in &launches {
         let collected = profile.of(sheet.text(row, "Kernel Name"), work_items(sheet, row));
         collected.calls += 1;

@@ -53,12 +53,12 @@ pub(super) fn add(profile: &mut Profile, sheet: &Sheet, kilobyte: Kilobyte) -> R
 /// A row for each call.
 fn calls(profile: &mut Profile, sheet: &Sheet, name: &str, kilobyte: Kilobyte) -> Result<usize, CountersError> {
     let counters: Vec<(&str, Quantity, f64)> = sheet
-        .header()
+        .header
         .iter()
         .filter_map(|column| counter(column, kilobyte).map(|(quantity, factor)| (column.as_str(), quantity, factor)))
         .filter(|(_, quantity, _)| *quantity != Quantity::L2Hit)
         .collect();
-    for row in sheet.rows() {
+    for row in &sheet.rows {
         let (seconds, work_items) = (seconds(sheet, row)?, work_items(sheet, row)?);
         let collected = profile.of(sheet.text(row, name), work_items);
         collected.calls += 1;
@@ -70,13 +70,13 @@ fn calls(profile: &mut Profile, sheet: &Sheet, name: &str, kilobyte: Kilobyte) -
         add_seconds(collected, seconds, 1.0, !counters.is_empty());
         resources(collected, sheet, row)?;
     }
-    Ok(sheet.rows().len())
+    Ok(sheet.rows.len())
 }
 
 /// A row for each counter of each call.
 fn counted(profile: &mut Profile, sheet: &Sheet, kilobyte: Kilobyte) -> Result<usize, CountersError> {
     let mut seen = HashSet::new();
-    for row in sheet.rows() {
+    for row in &sheet.rows {
         let (seconds, work_items) = (seconds(sheet, row)?, work_items(sheet, row)?);
         let collected = profile.of(sheet.text(row, "Kernel_Name"), work_items);
         let call = (sheet.text(row, "Process_Id"), sheet.text(row, "Dispatch_Id"));
@@ -92,12 +92,12 @@ fn counted(profile: &mut Profile, sheet: &Sheet, kilobyte: Kilobyte) -> Result<u
             }
         }
     }
-    Ok(sheet.rows().len())
+    Ok(sheet.rows.len())
 }
 
 /// A row for each kernel.
 fn stats(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
-    for row in sheet.rows() {
+    for row in &sheet.rows {
         let calls = sheet.number(row, "Calls")?.filter(|&calls| calls >= 1.0);
         let Some(calls) = calls else { return Err(sheet.wrong(row, "Calls", "is no number of calls: at least 1")) };
         let column = if sheet.has("AverageNs") { "AverageNs" } else { "Average(ns)" };
@@ -110,7 +110,7 @@ fn stats(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
         collected.calls += calls as u64;
         add_seconds(collected, average.map(|average| average * 1e-9), calls, false);
     }
-    Ok(sheet.rows().len())
+    Ok(sheet.rows.len())
 }
 
 /// Times of a run that counts are kept apart from those of one that does not.

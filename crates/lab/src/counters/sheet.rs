@@ -9,9 +9,9 @@ use super::units::number;
 /// A table.
 pub(super) struct Sheet {
     path: PathBuf,
-    header: Vec<String>,
+    pub(super) header: Vec<String>,
     columns: HashMap<String, usize>,
-    rows: Vec<Row>,
+    pub(super) rows: Vec<Row>,
 }
 
 /// A row, with the line that it stands on.
@@ -52,16 +52,8 @@ impl Sheet {
         Ok(Self { path: path.to_owned(), header, columns, rows })
     }
 
-    pub(super) fn header(&self) -> &[String] {
-        &self.header
-    }
-
     pub(super) fn has(&self, column: &str) -> bool {
         self.columns.contains_key(column)
-    }
-
-    pub(super) fn rows(&self) -> &[Row] {
-        &self.rows
     }
 
     /// What stands in a column; empty where there is no such column.
