@@ -42,17 +42,12 @@ pub fn sample<B: Timed>(
             break;
         }
     }
-    let first = backend.time(&mut || launch(backend))?;
-    let mut times = vec![first];
-    for _ in 1..samples {
-        times.push(backend.time(&mut || launch(backend))?);
-    }
-    let spread = Spread::of(times).unwrap_or(Spread { median: first, tenth: first, ninetieth: first });
+    let times = (0..samples.max(1)).map(|_| backend.time(&mut || launch(backend))).collect::<Result<_, _>>()?;
     let span = match back_to_back {
         true => backend.span(&mut || (0..BACK_TO_BACK).try_for_each(|_| launch(backend)))?,
         false => None,
     };
-    Ok((spread, span.map(|seconds| seconds / BACK_TO_BACK as f64)))
+    Ok((Spread::of_some(times), span.map(|seconds| seconds / BACK_TO_BACK as f64)))
 }
 
 /// A kernel with its arguments. They are held by a backend as long as tunings lay fields out alike, and else made anew.

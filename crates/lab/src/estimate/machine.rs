@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use lanefield::backend::opencl::{DeviceInfo, DeviceKind, Retirement};
+use lanefield::backend::opencl::{DeviceInfo, DeviceKind};
 use serde::{Deserialize, Serialize};
 
 use super::EstimateError;
@@ -219,35 +219,15 @@ impl Machine {
     pub fn device(&self) -> DeviceInfo {
         let kind = if self.kind == MachineKind::Cpu { DeviceKind::Cpu } else { DeviceKind::Gpu };
         DeviceInfo {
-            index: 0,
-            platform_index: 0,
-            device_index: 0,
             platform_name: self.vendor.clone(),
-            platform_version: String::new(),
-            name: self.name.clone(),
             vendor: self.vendor.clone(),
             architecture: self.architecture.clone(),
-            driver_version: String::new(),
-            device_version: String::new(),
-            opencl_c_version: String::new(),
             kind,
             compute_units: self.compute_units,
             max_clock_mhz: self.clock_mhz as u32,
-            global_memory_bytes: u64::MAX,
-            max_allocation_bytes: u64::MAX,
-            local_memory_bytes: 48 << 10,
             global_cache_bytes: self.l2_bytes,
-            max_work_group_size: 1024,
             preferred_work_group_multiple: Some(self.lanes as usize),
-            max_work_item_sizes: [1024, 1024, 64],
-            fp64: true,
-            fp32_correctly_rounded_divide_sqrt: true,
-            fp32_denormals: true,
-            fp64_denormals: true,
-            available: true,
-            compiler_available: true,
-            retirement: Retirement::OpenCl3,
-            extensions: Vec::new(),
+            ..DeviceInfo::imagined(&self.name)
         }
     }
 }

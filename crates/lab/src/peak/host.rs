@@ -13,7 +13,8 @@ use super::latency::chase;
 use super::launches::in_microseconds;
 use super::record::{LaunchCost, Peak, Place, Stored, WorkingSet};
 use super::streams::stream;
-use super::{Operation, Part, Scale, chain, rate, spread};
+use super::{Operation, Part, Scale, chain, rate};
+use crate::Spread;
 use crate::bandwidth::{HostStreams, Way, random_word};
 
 /// Bytes that a thread reads of its own set in a run, at least.
@@ -53,14 +54,14 @@ fn streams(scale: &Scale, peak: &mut Peak) -> Result<(), BackendError> {
 }
 
 /// The spread of `run` after one that is not counted, in wall time.
-fn timed(samples: usize, mut run: impl FnMut()) -> crate::Spread {
+fn timed(samples: usize, mut run: impl FnMut()) -> Spread {
     run();
     let once = |_| {
         let start = Instant::now();
         run();
         start.elapsed().as_secs_f64()
     };
-    spread((0..samples.max(1)).map(once).collect())
+    Spread::of_some((0..samples.max(1)).map(once).collect())
 }
 
 /// Sets of each thread for itself: a CPU's caches but the last are its cores' own.

@@ -5,6 +5,7 @@ use lanefield::backend::opencl::{Arg, Buffer, Context, Launch};
 
 use super::record::{Intensity, Peak, Stored};
 use super::{Measuring, rate, sampled};
+use crate::Spread;
 use crate::bandwidth::random_words;
 use crate::sources::expand;
 
@@ -79,7 +80,7 @@ pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -
 }
 
 /// What is recorded of n numbers.
-pub(super) fn intensity(stored: Stored, k: u32, n: usize, seconds: crate::Spread) -> Intensity {
+pub(super) fn intensity(stored: Stored, k: u32, n: usize, seconds: Spread) -> Intensity {
     let (flops, bytes) = (2 * k as usize, 2 * stored.bytes());
     Intensity {
         stored,
@@ -107,7 +108,6 @@ impl Peak {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Spread;
 
     #[test]
     fn a_sweep_goes_from_no_arithmetic_to_256_steps() {

@@ -6,7 +6,7 @@ use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{Arg, Buffer, Context, Launch, Program};
 
 use super::record::{Chase, Place};
-use super::{Measuring, chain, ladder, sampled, spread};
+use super::{Measuring, chain, ladder, sampled};
 use crate::Spread;
 use crate::sources::expand;
 
@@ -99,7 +99,7 @@ pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -
             visited = end;
             times.push(seconds);
         }
-        chases.push(chase(Place::Own, bytes, STEPS, spread(times)));
+        chases.push(chase(Place::Own, bytes, STEPS, Spread::of_some(times)));
     }
     peak.keep_chases(chases);
 

@@ -6,9 +6,9 @@ use std::time::Instant;
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{Arg, Buffer, Context, DeviceTimes, Launch, LaunchEvent, OpenClError, Program};
 
+use super::Measuring;
 use super::latency::Chaser;
 use super::record::LaunchCost;
-use super::{Measuring, spread};
 use crate::Spread;
 use crate::sources::expand;
 
@@ -47,7 +47,7 @@ pub fn empty_kernel(context: &Context) -> Result<f64, BackendError> {
     let empty = Empty::new(context)?;
     let run = || Ok(context.times(&empty.launch()?)?.seconds());
     let times = (0..WAITED).map(|_| run()).collect::<Result<Vec<f64>, BackendError>>()?;
-    Ok(spread(times).median)
+    Ok(Spread::of_some(times).median)
 }
 
 /// Measures launches of one small group.
@@ -69,13 +69,13 @@ pub(super) fn measure(Measuring { context, peak, tell, .. }: Measuring<'_>) -> R
     context.finish()?;
     let starts = events.iter().map(|event| Ok(context.times(event)?)).collect::<Result<Vec<_>, BackendError>>()?;
     let apart = starts.windows(2).map(|pair| DeviceTimes { start: pair[0].start, end: pair[1].start }.seconds());
-    let apart = spread(apart.collect());
+    let apart = Spread::of_some(apart.collect());
     peak.launch_microseconds = Some(apart.median * 1e6);
     peak.launch = Some(LaunchCost {
-        queued_to_start_microseconds: Some(in_microseconds(spread(queued))),
-        run_microseconds: Some(in_microseconds(spread(run))),
+        queued_to_start_microseconds: Some(in_microseconds(Spread::of_some(queued))),
+        run_microseconds: Some(in_microseconds(Spread::of_some(run))),
         back_to_back_microseconds: Some(in_microseconds(apart)),
-        round_trip_microseconds: in_microseconds(spread(trips)),
+        round_trip_microseconds: in_microseconds(Spread::of_some(trips)),
     });
     Ok(())
 }

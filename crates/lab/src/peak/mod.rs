@@ -197,12 +197,7 @@ fn in_order(wanted: &[Part]) -> impl Iterator<Item = Part> {
 fn sampled(samples: usize, mut run: impl FnMut() -> Result<f64, BackendError>) -> Result<Spread, BackendError> {
     run()?;
     let times = (0..samples.max(1)).map(|_| run()).collect::<Result<Vec<f64>, _>>()?;
-    Ok(spread(times))
-}
-
-/// The spread of times, of which there is one at least.
-fn spread(times: Vec<f64>) -> Spread {
-    Spread::of(times).unwrap_or(Spread { median: f64::NAN, tenth: f64::NAN, ninetieth: f64::NAN })
+    Ok(Spread::of_some(times))
 }
 
 /// 10⁹ a second.

@@ -7,7 +7,8 @@ use lanefield::backend::BackendError;
 use lanefield::backend::opencl::Context;
 
 use super::record::{Drift, Peak, Stream};
-use super::{Measuring, Operation, Scale, rate, spread};
+use super::{Measuring, Operation, Scale, rate};
+use crate::Spread;
 use crate::bandwidth::{DeviceStreams, Shape, Walk, median};
 
 /// A device copies so long before anything is measured: clocks go up.
@@ -125,7 +126,7 @@ pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -
 
 /// What is recorded of some runs.
 pub(super) fn stream(operation: Operation, way: String, bytes_moved: usize, times: Vec<f64>) -> Stream {
-    let seconds = spread(times);
+    let seconds = Spread::of_some(times);
     Stream { operation, way, gb_per_second: rate(bytes_moved, &seconds), seconds }
 }
 
