@@ -188,11 +188,9 @@ impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
                 match self.search(subject, &case, &expected, layout, until) {
                     Ok(report) => {
                         let tried = report.searched.candidates.iter();
-                        match tried.filter(|candidate| candidate.verdict == Verdict::LeftOut).count() {
-                            0 => {}
-                            count => self
-                                .left_out
-                                .push(format!("{name}, access {access}, sites {sites}: {count} candidates")),
+                        let count = tried.filter(|candidate| candidate.verdict == Verdict::LeftOut).count();
+                        if count > 0 {
+                            self.left_out.push(format!("{name}, access {access}, sites {sites}: {count} candidates"));
                         }
                         self.kernels.push(report);
                     }

@@ -170,10 +170,8 @@ impl Clang {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let reason = said.lines().find(|line| line.contains("error:")).unwrap_or("it gave no reason").trim().to_owned();
         let architecture = architecture.to_owned();
-        if said.contains("invalid target ID")
-            || said.contains("unknown target CPU")
-            || said.contains("unsupported argument")
-        {
+        let of_target = ["invalid target ID", "unknown target CPU", "unsupported argument"];
+        if of_target.iter().any(|text| said.contains(text)) {
             let (program, version) = (self.program.display().to_string(), self.version.clone());
             return Err(ClangError::Architecture { program, version, architecture, reason });
         }

@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use thiserror::Error;
 
+use sheet::{Row, Sheet};
+
 pub use beside::{Beside, NameMap, OurKernel, our_kernels};
 pub use units::{parse_bytes, parse_seconds};
 
@@ -202,6 +204,16 @@ impl KernelCounters {
 }
 
 impl Collected {
+    /// Adds what a row has in some columns, each times a factor.
+    fn add(&mut self, sheet: &Sheet, row: &Row, columns: &[(&str, Quantity, f64)]) -> Result<(), CountersError> {
+        for &(column, quantity, factor) in columns {
+            if let Some(value) = sheet.number(row, column)? {
+                self.means.entry(quantity).or_default().add(value * factor, 1.0);
+            }
+        }
+        Ok(())
+    }
+
     /// Takes what another file has of the same kernel in the same run: its calls are the same ones.
     fn join(&mut self, other: Self) {
         self.calls = self.calls.max(other.calls);
@@ -253,7 +265,7 @@ impl Profile {
     /// [`CountersError`] with file, line and column.
     pub fn read(&mut self, path: &Path, kilobyte: Kilobyte) -> Result<(), CountersError> {
         let text = std::fs::read(path).map_err(|source| CountersError::Read { path: path.to_owned(), source })?;
-        let sheet = sheet::Sheet::parse(path, &String::from_utf8_lossy(&text))?;
+        let sheet = Sheet::parse(path, &String::from_utf8_lossy(&text))?;
         let mut of_file = Self::default();
         let added = match sheet.has("Kernel Name") {
             true => ncu::add(&mut of_file, &sheet)?,

@@ -66,9 +66,7 @@ fn long(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
         }
         let factor = factor(quantity, sheet.text(row, "Metric Unit"))
             .ok_or_else(|| sheet.wrong(row, "Metric Unit", units(quantity)))?;
-        if let Some(value) = sheet.number(row, "Metric Value")? {
-            collected.means.entry(quantity).or_default().add(value * factor, 1.0);
-        }
+        collected.add(sheet, row, &[("Metric Value", quantity, factor)])?;
     }
     Ok(sheet.rows.len())
 }
@@ -90,17 +88,13 @@ fn wide(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
             None if quantity == Quantity::Seconds => 1e-9,
             None => 1.0,
         };
-        metrics.push((column, quantity, factor));
+        metrics.push((column.as_str(), quantity, factor));
     }
     let launches: Vec<&Row> = sheet.rows.iter().filter(|row| is_launch(row)).collect();
     for row in &launches {
         let collected = profile.of(sheet.text(row, "Kernel Name"), work_items(sheet, row));
         collected.calls += 1;
-        for &(column, quantity, factor) in &metrics {
-            if let Some(value) = sheet.number(row, column)? {
-                collected.means.entry(quantity).or_default().add(value * factor, 1.0);
-            }
-        }
+        collected.add(sheet, row, &metrics)?;
     }
     Ok(launches.len())
 }

@@ -55,14 +55,8 @@ pub(super) fn shapes(operation: Operation, scale: &Scale) -> Vec<Shape> {
     if scale.is_cpu {
         // A compiler for CPUs puts work-items into vectors where there is one element each; with loops it does not, and goes through each
         // group's memory item by item, so that there one work-item has all of a group's.
-        let pieces = Shape {
-            element_bytes: 64,
-            at_once: 4,
-            group: 1,
-            groups_a_unit: Some(4),
-            walk: Walk::Chunk,
-            past_caches: false,
-        };
+        let pieces =
+            Shape { element_bytes: 64, at_once: 4, group: 1, groups_a_unit: Some(4), walk: Walk::Chunk, ..plain };
         return match (operation, scale.quick) {
             (Operation::Read, _) | (_, true) => vec![plain, pieces],
             _ => vec![plain, pieces, Shape { past_caches: true, ..pieces }, Shape { past_caches: true, ..plain }],
