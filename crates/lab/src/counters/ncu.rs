@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::sheet::{Row, Sheet};
-use super::units::{byte_factor, number, second_factor};
+use super::units::{self, number};
 use super::{CountersError, Profile, Quantity};
 
 /// What a metric measures, by its name or by what the sections of a report call it.
@@ -22,21 +22,21 @@ fn quantity(metric: &str) -> Option<Quantity> {
     })
 }
 
-/// The factor of a unit for what is measured in it; none if it cannot be measured in it.
-fn factor(quantity: Quantity, unit: &str) -> Option<f64> {
-    match quantity {
-        Quantity::Seconds => second_factor(unit),
-        Quantity::BytesRead | Quantity::BytesWritten | Quantity::LocalBytes => byte_factor(unit),
-        _ => Some(1.0),
-    }
-}
-
-/// What units would be right.
-fn units(quantity: Quantity) -> &'static str {
-    match quantity {
-        Quantity::Seconds => "is no unit of time: nsecond, usecond, msecond or second",
-        _ => "is no unit of bytes: byte, Kbyte, Mbyte or Gbyte",
-    }
+/// The factor of the unit, which stands in a column, of what is measured.
+fn factor(sheet: &Sheet, row: &Row, column: &str, quantity: Quantity) -> Result<f64, CountersError> {
+    let unit = sheet.text(row, column);
+    let (factor, expected) = match quantity {
+        Quantity::Seconds => {
+            (units::factor(&units::SECONDS, unit), "is no unit of time: nsecond, usecond, msecond or second")
+        }
+        Quantity::BytesRead | Quantity::BytesWritten | Quantity::LocalBytes => {
+            // Of a block, of a launch.
+            let unit = unit.split('/').next().unwrap_or_default();
+            (units::factor(&units::BYTES, unit), "is no unit of bytes: byte, Kbyte, Mbyte or Gbyte")
+        }
+        _ => return Ok(1.0),
+    };
+    factor.ok_or_else(|| sheet.wrong(row, column, expected))
 }
 
 /// Adds a profile, and gives the number of rows that were used.
@@ -64,8 +64,7 @@ fn long(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
         if !known.insert((launch, quantity)) {
             continue;
         }
-        let factor = factor(quantity, sheet.text(row, "Metric Unit"))
-            .ok_or_else(|| sheet.wrong(row, "Metric Unit", units(quantity)))?;
+        let factor = factor(sheet, row, "Metric Unit", quantity)?;
         collected.add(sheet, row, &[("Metric Value", quantity, factor)])?;
     }
     Ok(sheet.rows.len())
@@ -80,10 +79,7 @@ fn wide(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
     for column in &sheet.header {
         let Some(quantity) = quantity(column).filter(|quantity| found.insert(*quantity)) else { continue };
         let factor = match units_of {
-            Some(row) => {
-                let unit = sheet.text(row, column);
-                factor(quantity, unit).ok_or_else(|| sheet.wrong(row, column, units(quantity)))?
-            }
+            Some(row) => factor(sheet, row, column, quantity)?,
             // Without units (`--print-units base`) bytes are bytes, and times nanoseconds.
             None if quantity == Quantity::Seconds => 1e-9,
             None => 1.0,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use lanefield::backend::BackendError;
-use lanefield::backend::opencl::{Arg, Buffer, Context, Launch, Program};
+use lanefield::backend::opencl::{Arg, Buffer, Context, Launch, LaunchEvent, OpenClError, Program};
 
 use super::record::{Chase, Place};
 use super::{Measuring, chain, ladder, sampled};
@@ -24,7 +24,7 @@ pub struct Visited {
     pub sum: u32,
 }
 
-/// The kernels that follow a chain.
+/// The kernels of one work-item, which follow a chain, or do nothing.
 pub struct Chaser<'c> {
     context: &'c Context,
     program: Arc<Program>,
@@ -32,15 +32,14 @@ pub struct Chaser<'c> {
 }
 
 impl<'c> Chaser<'c> {
-    /// What the program is built with: the options of a reader on a CPU, so that there it is the same program.
-    pub(super) const OPTIONS: &'static str = "-DELEMENT_BYTES=64 -DAT_ONCE=8 -DGROUP=1";
-
     /// Builds the kernels.
     ///
     /// # Errors
     /// What the runtime reports.
     pub fn new(context: &'c Context) -> Result<Self, BackendError> {
-        let program = context.program("peak_caches.cl", &expand("peak_caches.cl")?, Self::OPTIONS)?;
+        // The options of a reader on a CPU, so that there it is the same program.
+        let options = "-DELEMENT_BYTES=64 -DAT_ONCE=8 -DGROUP=1";
+        let program = context.program("peak_caches.cl", &expand("peak_caches.cl")?, options)?;
         Ok(Self { context, program, out: context.allocate(8, "end of a chase")? })
     }
 
@@ -69,6 +68,11 @@ impl<'c> Chaser<'c> {
         let mut words = [0u32; 2];
         self.context.read(&self.out, 0, bytemuck::cast_slice_mut(&mut words))?;
         Ok(Visited { at: words[0], sum: words[1] })
+    }
+
+    /// Launches a kernel of the same program that does nothing.
+    pub(super) fn nothing(&self) -> Result<LaunchEvent, OpenClError> {
+        self.context.launch_event(&self.program, "nothing", ONE, &[Arg::Buffer(&self.out)])
     }
 
     /// A chain on the device.
