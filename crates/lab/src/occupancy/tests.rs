@@ -254,22 +254,15 @@ proptest! {
         let architecture = &Architecture::all()[index];
         let now = occupancy(architecture, &demand).unwrap();
         if let Some(step) = now.next_step {
-            let mut reached = demand;
-            for need in &step.needs {
-                match need.resource {
-                    Resource::Registers => reached.registers = need.at_most,
-                    Resource::ScalarRegisters => reached.scalar = need.at_most,
-                    _ => reached.local = need.at_most,
-                }
-            }
+            let with = |demand: Demand, resource, number| match resource {
+                Resource::Registers => Demand { registers: number, ..demand },
+                Resource::ScalarRegisters => Demand { scalar: number, ..demand },
+                _ => Demand { local: number, ..demand },
+            };
+            let reached = step.needs.iter().fold(demand, |demand, need| with(demand, need.resource, need.at_most));
             prop_assert!(occupancy(architecture, &reached).unwrap().groups >= step.groups);
             for need in &step.needs {
-                let mut more = reached;
-                match need.resource {
-                    Resource::Registers => more.registers += 1,
-                    Resource::ScalarRegisters => more.scalar += 1,
-                    _ => more.local += 1,
-                }
+                let more = with(reached, need.resource, need.at_most + 1);
                 prop_assert_eq!(occupancy(architecture, &more).unwrap().groups, now.groups);
             }
         }

@@ -81,12 +81,6 @@ pub struct PeakOptions {
     pub parts: Vec<Part>,
 }
 
-impl Default for PeakOptions {
-    fn default() -> Self {
-        Self { quick: false, most_bytes: None, parts: Part::ALL.to_vec() }
-    }
-}
-
 /// What the measurement of a part has at hand.
 struct Measuring<'m> {
     context: &'m Context,

@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_limit_holds_for_every_buffer_and_for_the_sets_of_all_units_together() {
-        let options = PeakOptions { most_bytes: Some(1 << 20), ..PeakOptions::default() };
+        let options = PeakOptions { quick: false, most_bytes: Some(1 << 20), parts: Vec::new() };
         let scale = Scale::of_host(4, &options);
         assert_eq!((scale.stream_bytes, scale.intensity_bytes, scale.own_most), (1 << 20, 1 << 20, 1 << 18));
         assert_eq!((scale.shared_most, scale.chase_most, scale.transfer_most), (1 << 20, 1 << 20, 1 << 20));
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn quick_sizes_are_every_second_power_of_two() {
-        let scale = |quick| Scale { quick, ..Scale::of_host(2, &PeakOptions::default()) };
+        let scale = |quick| Scale::of_host(2, &PeakOptions { quick, most_bytes: None, parts: Vec::new() });
         assert_eq!(scale(false).sizes(40_000), [4096, 8192, 16384, 32768]);
         assert_eq!(scale(true).sizes(40_000), [4096, 16384]);
     }

@@ -150,7 +150,8 @@ mod tests {
     fn every_way_of_every_scale_is_tried_once_and_the_plain_one_is_among_them() {
         for quick in [false, true] {
             for is_cpu in [false, true] {
-                let scale = Scale { quick, is_cpu, ..Scale::of_host(2, &PeakOptions::default()) };
+                let options = PeakOptions { quick, most_bytes: None, parts: Vec::new() };
+                let scale = Scale { is_cpu, ..Scale::of_host(2, &options) };
                 for operation in Operation::ALL {
                     let shapes = shapes(operation, &scale);
                     let distinct: HashSet<Shape> = shapes.iter().copied().collect();
