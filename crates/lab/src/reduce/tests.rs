@@ -18,17 +18,14 @@ fn bench() -> ReduceBench {
 /// The rows and the agreement of the exact sums that a call of `call` for each of `setups` gives.
 fn measured(setups: &[Result<(), &str>], call: impl Fn(usize) -> f64) -> (Vec<ReduceRow>, Agreement) {
     let (mut cpu, bench) = (Cpu::new(None).unwrap(), bench());
-    let (expected, reads, observe) = (HashMap::new(), HashMap::new(), |_: Progress<'_>| {});
-    let rows = setups.len();
-    let mut measuring =
-        Measuring { backend: &mut cpu, bench: &bench, observe, expected, reads, done: Vec::new(), rows };
+    let mut measuring = Measuring::new(&mut cpu, &bench, |_: Progress<'_>| {}, setups.len());
     for (sites, setup) in setups.iter().enumerate() {
         let setup = setup.map(|()| (Sum::Exact, SumOptions::default())).map_err(str::to_owned);
         let (operation, shape) = (Operation::Sum, Shape::SitesAGroup(sites));
         let row = Planned { operation, shape, group: None, form: "exact".to_owned(), setup };
         measuring.row::<f64>(row, "spinor", 96, |_, _| Ok(vec![Complex::new(1.0, call(sites))]));
     }
-    (measuring.done, agreement(measuring.expected))
+    measuring.end()
 }
 
 #[test]
