@@ -85,7 +85,7 @@ fn time<B: Timed>(
     group.throughput(Throughput::ElementsAndBytes { elements: work.flops, bytes: work.bytes });
     group.bench_function(&name, |bencher| {
         let prepared = case.prepare(backend).and_then(|mut timed| {
-            timed.set_sum(sum);
+            timed.sum = sum;
             timed.prepare(backend, tuning).map(|()| timed)
         });
         let mut prepared = prepared.map_err(|error| failure = Some(error)).ok();

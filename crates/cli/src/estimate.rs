@@ -14,7 +14,7 @@ use lanefield::kernel::Kernel;
 use lanefield::reference::layout::LaneChoice;
 use lanefield::reference::real::Precision;
 use lanefield_lab::estimate::{
-    KernelEstimate, KernelWork, Machine, Traversal, TraversalReport, Workload, WorkloadReport, stencil,
+    KernelEstimate, KernelWork, Machine, TraversalReport, Workload, WorkloadReport, stencil,
 };
 use serde::Serialize;
 
@@ -193,7 +193,7 @@ impl Estimate {
                 self.tell(&self.report("workload", machine, rate, OfWorkload { workload, report }), text::workload)
             }
             (None, None) => {
-                let report = Traversal::new(&machine).report(self.levels);
+                let report = machine.traversal(self.levels);
                 // A traversal of a wavefront, and as many of single lanes, whichever is the greater burden.
                 let lanes = f64::from(machine.lanes);
                 let rate = report.memory_bound.min(report.fetch_bound / lanes);

@@ -97,39 +97,32 @@ __kernel void columns_of_tile(__global uint* restrict out, __global const uint* 
 // Words of the array that a work-item keeps for itself.
 #define OWN 16
 
-// `rounds` times, each word of an array of the item's own receives its neighbour. `first` (a multiple of OWN) makes the indices unknown to the
-// compiler, so that the array cannot be registers.
-__kernel void own_array_by_argument(__global uint* restrict out, __global const uint* restrict in, uint rounds, uint first) {
-    const uint item = get_global_id(0);
-    uint own[OWN];
-    for (uint k = 0; k < OWN; ++k)
-        own[(k + first) % OWN] = in[item] * (2 * k + 1);
-    for (uint round = 0; round < rounds; ++round)
-        for (uint k = 0; k < OWN; ++k)
-            own[(k + first) % OWN] = own[(k + first) % OWN] * 5 + own[(k + 1 + first) % OWN];
-    uint sum = 0;
-    for (uint k = 0; k < OWN; ++k)
-        sum = sum * 3 + own[(k + first) % OWN];
+// `rounds` times, each word of an array of the item's own receives its neighbour; the first word is `FIRST`, a multiple of OWN.
+#define OWN_ARRAY(FIRST, UNROLLED)                                                                                                      \
+    const uint item = get_global_id(0);                                                                                                 \
+    uint own[OWN];                                                                                                                      \
+    UNROLLED                                                                                                                            \
+    for (uint k = 0; k < OWN; ++k)                                                                                                      \
+        own[(k + FIRST) % OWN] = in[item] * (2 * k + 1);                                                                                \
+    for (uint round = 0; round < rounds; ++round) {                                                                                     \
+        UNROLLED                                                                                                                        \
+        for (uint k = 0; k < OWN; ++k)                                                                                                  \
+            own[(k + FIRST) % OWN] = own[(k + FIRST) % OWN] * 5 + own[(k + 1 + FIRST) % OWN];                                           \
+    }                                                                                                                                   \
+    uint sum = 0;                                                                                                                       \
+    UNROLLED                                                                                                                            \
+    for (uint k = 0; k < OWN; ++k)                                                                                                      \
+        sum = sum * 3 + own[(k + FIRST) % OWN];                                                                                         \
     out[item] = sum;
+
+// An argument makes the indices unknown to the compiler, so that the array cannot be registers.
+__kernel void own_array_by_argument(__global uint* restrict out, __global const uint* restrict in, uint rounds, uint first) {
+    OWN_ARRAY(first, )
 }
 
 // The same with indices that are constants once the loops are unrolled.
 __kernel void own_array_by_constant(__global uint* restrict out, __global const uint* restrict in, uint rounds, uint first) {
-    const uint item = get_global_id(0);
-    uint own[OWN];
-#pragma unroll
-    for (uint k = 0; k < OWN; ++k)
-        own[k] = in[item] * (2 * k + 1);
-    for (uint round = 0; round < rounds; ++round) {
-#pragma unroll
-        for (uint k = 0; k < OWN; ++k)
-            own[k] = own[k] * 5 + own[(k + 1) % OWN];
-    }
-    uint sum = 0;
-#pragma unroll
-    for (uint k = 0; k < OWN; ++k)
-        sum = sum * 3 + own[k];
-    out[item] = sum;
+    OWN_ARRAY(0, _Pragma("unroll"))
 }
 
 // out ← the transpose of in, a square of `width` words each way. Groups of 256 items are tiles of 16 × 16; each item writes where its word

@@ -13,14 +13,23 @@
 
 #include "hints.clh"
 
-// Which elements a work-item takes. With a chunk of 0 the whole launch steps over all n elements; else each group steps over `chunk`
-// elements of its own, one after the other.
-#define WALK(n, chunk)                                                                                                     \
-    const size_t walk_step = (chunk) == 0 ? get_global_size(0) : get_local_size(0);                                        \
-    const size_t walk_end = (chunk) == 0 ? (n) : min((size_t)(n), (get_group_id(0) + 1) * (size_t)(chunk));                 \
-    size_t element = (chunk) == 0 ? get_global_id(0) : get_group_id(0) * (size_t)(chunk) + get_local_id(0)
-// Whether AT_ONCE elements are left for this work-item.
-#define MANY_LEFT (element + (AT_ONCE - 1) * walk_step < walk_end)
+// USEs the ELEMENT of each place of this work-item; AT_ONCE of them are there before any is used. With a chunk of 0 the whole launch steps
+// over all n elements; else each group steps over `chunk` elements of its own, one after the other.
+#define STREAM(n, chunk, ELEMENT, USE)                                                                                 \
+    const size_t step = (chunk) == 0 ? get_global_size(0) : get_local_size(0);                                         \
+    const size_t end = (chunk) == 0 ? (n) : min((size_t)(n), (get_group_id(0) + 1) * (size_t)(chunk));                 \
+    size_t place = (chunk) == 0 ? get_global_id(0) : get_group_id(0) * (size_t)(chunk) + get_local_id(0);              \
+    for (; place + (AT_ONCE - 1) * step < end; place += AT_ONCE * step) {                                              \
+        element_t some[AT_ONCE];                                                                                       \
+        _Pragma("unroll")                                                                                              \
+        for (uint k = 0; k < AT_ONCE; ++k)                                                                             \
+            some[k] = ELEMENT(place + k * step);                                                                       \
+        _Pragma("unroll")                                                                                              \
+        for (uint k = 0; k < AT_ONCE; ++k)                                                                             \
+            USE(place + k * step, some[k]);                                                                            \
+    }                                                                                                                  \
+    for (; place < end; place += step)                                                                                 \
+        USE(place, ELEMENT(place))
 
 // Signed numbers from 1 to 2, a hash of their place: every bit of a bus toggles, and nothing can be compressed. Counterpart:
 // `random_word` in device.rs.
@@ -39,68 +48,32 @@ __kernel void fill_random(__global uint* restrict out, uint first, ulong n) {
         out[place] = random_word(first + (uint)place);
 }
 
+#define LOAD(place) load_element(in + (place))
+#define STORE(place, element) store_element(out + (place), element)
+
 // Reads n elements; out receives something only if they are of a kind that nobody stores, so that no read is left out.
 __kernel OF_GROUP void read_stream(__global element_t* restrict out, __global const element_t* restrict in, ulong n, ulong chunk) {
-    WALK(n, chunk);
     element_t all = (element_t)(0);
-    for (; MANY_LEFT; element += AT_ONCE * walk_step) {
-        element_t some[AT_ONCE];
-#pragma unroll
-        for (uint k = 0; k < AT_ONCE; ++k)
-            some[k] = load_element(in + element + k * walk_step);
-#pragma unroll
-        for (uint k = 0; k < AT_ONCE; ++k)
-            all ^= some[k];
-    }
-    for (; element < walk_end; element += walk_step)
-        all ^= load_element(in + element);
+#define JOIN(place, element) all ^= element
+    STREAM(n, chunk, LOAD, JOIN);
     if (is_strange(all))
         out[0] = all;
 }
 
 // out ← its places, hashed.
 __kernel OF_GROUP void write_stream(__global element_t* restrict out, ulong n, ulong chunk) {
-    WALK(n, chunk);
-    for (; MANY_LEFT; element += AT_ONCE * walk_step) {
-#pragma unroll
-        for (uint k = 0; k < AT_ONCE; ++k)
-            store_element(out + element + k * walk_step, (element_t)((uint)(element + k * walk_step) * 2654435761u));
-    }
-    for (; element < walk_end; element += walk_step)
-        store_element(out + element, (element_t)((uint)element * 2654435761u));
+#define HASH(place) (element_t)((uint)(place) * 2654435761u)
+    STREAM(n, chunk, HASH, STORE);
 }
 
 // out ← in.
 __kernel OF_GROUP void copy_stream(__global element_t* restrict out, __global const element_t* restrict in, ulong n, ulong chunk) {
-    WALK(n, chunk);
-    for (; MANY_LEFT; element += AT_ONCE * walk_step) {
-        element_t some[AT_ONCE];
-#pragma unroll
-        for (uint k = 0; k < AT_ONCE; ++k)
-            some[k] = load_element(in + element + k * walk_step);
-#pragma unroll
-        for (uint k = 0; k < AT_ONCE; ++k)
-            store_element(out + element + k * walk_step, some[k]);
-    }
-    for (; element < walk_end; element += walk_step)
-        store_element(out + element, load_element(in + element));
+    STREAM(n, chunk, LOAD, STORE);
 }
 
 // out ← x + s · y, of f32, fused.
 __kernel OF_GROUP void triad_stream(__global element_t* restrict out, __global const element_t* restrict x,
                            __global const element_t* restrict y, float s, ulong n, ulong chunk) {
-    WALK(n, chunk);
-    for (; MANY_LEFT; element += AT_ONCE * walk_step) {
-        element_t some[AT_ONCE], others[AT_ONCE];
-#pragma unroll
-        for (uint k = 0; k < AT_ONCE; ++k) {
-            some[k] = load_element(x + element + k * walk_step);
-            others[k] = load_element(y + element + k * walk_step);
-        }
-#pragma unroll
-        for (uint k = 0; k < AT_ONCE; ++k)
-            store_element(out + element + k * walk_step, fma_element(s, others[k], some[k]));
-    }
-    for (; element < walk_end; element += walk_step)
-        store_element(out + element, fma_element(s, load_element(y + element), load_element(x + element)));
+#define TRIAD(place) fma_element(s, load_element(y + (place)), load_element(x + (place)))
+    STREAM(n, chunk, TRIAD, STORE);
 }

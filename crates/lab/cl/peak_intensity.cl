@@ -14,40 +14,32 @@
 #define CHAINS 4
 #endif
 
-#if STORED_BITS == 64
-typedef double real;
-#if VECTOR_BYTES == 16
-typedef double2 reals;
-typedef double2 stored;
-#else
-typedef double8 reals;
-typedef double8 stored;
-#endif
-#else
-typedef float real;
-#if VECTOR_BYTES == 16
-typedef float4 reals;
-#else
-typedef float16 reals;
-#endif
-#if STORED_BITS == 32
-typedef reals stored;
+// Names that belong to the vectors of an access.
+#if STORED_BITS == 64 && VECTOR_BYTES == 16
+#define OF_VECTOR(before, after) before##2##after
+#elif STORED_BITS == 64
+#define OF_VECTOR(before, after) before##8##after
 #elif VECTOR_BYTES == 16
-typedef short4 stored;
+#define OF_VECTOR(before, after) before##4##after
 #else
-typedef short16 stored;
-#endif
+#define OF_VECTOR(before, after) before##16##after
 #endif
 
-#if STORED_BITS != 16
+#if STORED_BITS == 64
+typedef double real;
+typedef OF_VECTOR(double, ) reals;
+#else
+typedef float real;
+typedef OF_VECTOR(float, ) reals;
+#endif
+#if STORED_BITS == 16
+typedef OF_VECTOR(short, ) stored;
+#define TO_REALS OF_VECTOR(convert_float, )
+#define TO_STORED OF_VECTOR(convert_short, _sat_rte)
+#else
+typedef reals stored;
 #define TO_REALS(stored) (stored)
 #define TO_STORED(reals) (reals)
-#elif VECTOR_BYTES == 16
-#define TO_REALS convert_float4
-#define TO_STORED convert_short4_sat_rte
-#else
-#define TO_REALS convert_float16
-#define TO_STORED convert_short16_sat_rte
 #endif
 
 #define STEP_OF_ALL                                                                                                        \

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `timed.rs` | backends that can be timed |
 //! | `bandwidth/` | the bandwidths of memory that streams of kernels reach |
+//! | `named.rs` | enumerations whose values have names |
 //! | `sources.rs` | the OpenCL C sources of `crates/lab/cl` |
 //! | `timing.rs`, `spread.rs`, `record.rs` | one kernel timed in one tuning; what is recorded of it |
 //! | `bench.rs` | which kernels are timed, and on what |
@@ -20,6 +21,9 @@
 //! | `access/` | which lines of memory wavefronts touch at once |
 //! | `estimate/` | what a workload can take on a machine: go or no go |
 //! | `doctor/` | why a kernel is slow, and what will help |
+
+#[macro_use]
+mod named;
 
 pub mod access;
 pub mod bandwidth;

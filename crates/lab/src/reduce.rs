@@ -89,8 +89,7 @@ pub fn measure<R: Vectors, B: Timed>(
     let rows = planned.len() + 2 * SPINOR_ROWS;
     observe(Progress { done: 0, steps: rows, now: "read bandwidth" });
     let read_bandwidth = backend.read_bandwidth()?;
-    let mut measuring =
-        Measuring { backend, bench, observe, expected: HashMap::new(), reads: HashMap::new(), done: Vec::new(), rows };
+    let mut measuring = Measuring::new(backend, bench, observe, rows);
 
     (measuring.observe)(Progress { done: 0, steps: rows, now: "making the field" });
     let x = TestData::new(1).field::<R, Words>(lattice, Sites::Full, bench.object, Numbers::Ordinary, 0)?;
@@ -103,9 +102,9 @@ pub fn measure<R: Vectors, B: Timed>(
     measuring.spinors::<f32>(&device);
     measuring.spinors::<f64>(&device);
 
-    let Measuring { backend, expected, done, .. } = measuring;
-    backend.set_sum_options(SumOptions::default());
-    Ok(ReduceReport { lattice, plan: plan.ok(), read_bandwidth, rows: done, agreement: agreement(expected) })
+    measuring.backend.set_sum_options(SumOptions::default());
+    let (rows, agreement) = measuring.end();
+    Ok(ReduceReport { lattice, plan: plan.ok(), read_bandwidth, rows, agreement })
 }
 
 /// Bytes of a field of objects of `words` complex numbers.
@@ -140,6 +139,7 @@ fn planned(
             forms.insert(2, Some(SumForm::FASTEST_TREE));
         }
     }
+    let row = |shape, group, form, setup| Planned { operation: Operation::Sum, shape, group, form, setup };
     let shapes = SITES_A_GROUP.map(Shape::SitesAGroup).into_iter().chain([Shape::Plan]);
     let mut rows = Vec::new();
     for shape in shapes {
@@ -150,35 +150,19 @@ fn planned(
             }
         };
         let group = plan.as_ref().map(TreePlan::threads).ok();
-        let row = |form: String, setup| Planned { operation: Operation::Sum, shape, group, form, setup };
         for form in &forms {
             let pack = AcceleratorThreads::new(sites);
             let setup =
                 plan.clone().and_then(|plan| Ok((Sum::Tree(plan), SumOptions { form: *form, pack: pack?, ..options })));
             let setup = setup.map_err(|error| error.to_string());
-            rows.push(row(form.map_or("tree".to_owned(), |form| form.to_string()), setup));
+            rows.push(row(shape, group, form.map_or("tree".to_owned(), |form| form.to_string()), setup));
         }
         if has_forms {
-            rows.push(row("exact".to_owned(), Ok((Sum::Exact, SumOptions { group, ..options }))));
+            rows.push(row(shape, group, "exact".to_owned(), Ok((Sum::Exact, SumOptions { group, ..options }))));
         }
     }
-    let setup = Ok((Sum::Exact, options));
-    rows.push(Planned {
-        operation: Operation::Sum,
-        shape: Shape::Default,
-        group: None,
-        form: "exact".to_owned(),
-        setup,
-    });
+    rows.push(row(Shape::Default, None, "exact".to_owned(), Ok((Sum::Exact, options))));
     rows
-}
-
-/// What a sum must be equal to: the first one of its kind, and where that was taken.
-struct Expected {
-    bits: Vec<[u64; 2]>,
-    by: String,
-    sums: usize,
-    different: Vec<String>,
 }
 
 /// What makes two sums equal: the field, the operation, and how it is summed.
@@ -188,14 +172,28 @@ struct Measuring<'m, B, O> {
     backend: &'m mut B,
     bench: &'m ReduceBench,
     observe: O,
-    expected: HashMap<Kind, Expected>,
+    /// The bits of the first sum of each kind, and where that was taken.
+    expected: HashMap<Kind, (Vec<[u64; 2]>, String)>,
     /// Seconds to read so many bytes.
     reads: HashMap<u64, f64>,
     done: Vec<ReduceRow>,
+    agreement: Agreement,
     rows: usize,
 }
 
-impl<B: Timed, O: FnMut(Progress<'_>)> Measuring<'_, B, O> {
+impl<'m, B: Timed, O: FnMut(Progress<'_>)> Measuring<'m, B, O> {
+    fn new(backend: &'m mut B, bench: &'m ReduceBench, observe: O, rows: usize) -> Self {
+        let (expected, reads) = (HashMap::new(), HashMap::new());
+        Self { backend, bench, observe, expected, reads, done: Vec::new(), agreement: Agreement::default(), rows }
+    }
+
+    fn end(mut self) -> (Vec<ReduceRow>, Agreement) {
+        let sums: HashSet<Sum> = self.expected.into_keys().map(|(_, _, _, sum)| sum).collect();
+        self.agreement.plans = sums.iter().filter(|sum| **sum != Sum::Exact).count();
+        self.agreement.different.sort();
+        (self.done, self.agreement)
+    }
+
     /// Measures one row, and compares its result with those of its kind.
     fn row<R: Vectors>(
         &mut self,
@@ -257,19 +255,15 @@ impl<B: Timed, O: FnMut(Progress<'_>)> Measuring<'_, B, O> {
             })?);
         }
         let bits = |sums: &[Complex<f64>]| sums.iter().map(|z| [z.re.to_bits(), z.im.to_bits()]).collect::<Vec<_>>();
-        let expected = self.expected.entry(kind).or_insert_with(|| Expected {
-            bits: bits(&results[0]),
-            by: by.to_owned(),
-            sums: 0,
-            different: Vec::new(),
-        });
-        expected.sums += 1;
-        let different = results.iter().map(|result| bits(result)).find(|bits| *bits != expected.bits);
-        if let Some(bits) = different {
-            let word = bits.iter().zip(&expected.bits).position(|(found, expected)| found != expected);
+        let (expected, first) = self.expected.entry(kind).or_insert_with(|| (bits(&results[0]), by.to_owned()));
+        match kind.3 {
+            Sum::Exact => self.agreement.exact_sums += 1,
+            Sum::Tree(_) => self.agreement.tree_sums += 1,
+        }
+        if let Some(found) = results.iter().map(|result| bits(result)).find(|found| found != expected) {
+            let word = found.iter().zip(&*expected).position(|(found, expected)| found != expected);
             let place = word.map_or("number of words".to_owned(), |word| format!("word {word}"));
-            let first = &expected.by;
-            expected.different.push(match by == first {
+            self.agreement.different.push(match by == first {
                 true => format!("{by}: one run differs from the next in {place}"),
                 false => format!("{by} differs from {first} in {place}"),
             });
@@ -290,18 +284,16 @@ impl<B: Timed, O: FnMut(Progress<'_>)> Measuring<'_, B, O> {
             let group = plan.as_ref().map(TreePlan::threads).ok();
             let rows = [(Shape::Plan, "tree", group, tree), (Shape::Default, "exact", None, Ok((Sum::Exact, options)))];
             for (shape, form, group, setup) in rows {
-                let row = |setup| Planned { operation, shape, group, form: form.to_owned(), setup };
-                match &fields {
-                    Ok([x, y]) => self.row::<R>(row(setup), Spinors::ONE.name(), bytes, |backend, sum| {
-                        Ok(vec![match operation {
-                            Operation::InnerProduct => backend.inner_product(x, y, sum)?,
-                            Operation::Norm2 | Operation::Sum => backend.norm2(x, sum)?.into(),
-                        }])
-                    }),
-                    Err(reason) => {
-                        self.row::<R>(row(Err(reason.clone())), Spinors::ONE.name(), bytes, |_, _| Ok(Vec::new()));
-                    }
-                }
+                let setup = fields.as_ref().map_err(String::clone).and(setup);
+                let row = Planned { operation, shape, group, form: form.to_owned(), setup };
+                self.row::<R>(row, Spinors::ONE.name(), bytes, |backend, sum| {
+                    // Without fields nothing is set up.
+                    let Ok([x, y]) = &fields else { return Ok(Vec::new()) };
+                    Ok(vec![match operation {
+                        Operation::InnerProduct => backend.inner_product(x, y, sum)?,
+                        Operation::Norm2 | Operation::Sum => backend.norm2(x, sum)?.into(),
+                    }])
+                });
             }
         }
     }
@@ -315,24 +307,6 @@ impl<B: Timed, O: FnMut(Progress<'_>)> Measuring<'_, B, O> {
         };
         Ok([field(0)?, field(1)?])
     }
-}
-
-fn agreement(expected: HashMap<Kind, Expected>) -> Agreement {
-    let mut agreement = Agreement::default();
-    let mut plans = HashSet::new();
-    for ((_, _, _, sum), Expected { sums, different, .. }) in expected {
-        match sum {
-            Sum::Exact => agreement.exact_sums += sums,
-            Sum::Tree(plan) => {
-                agreement.tree_sums += sums;
-                plans.insert(plan);
-            }
-        }
-        agreement.different.extend(different);
-    }
-    agreement.plans = plans.len();
-    agreement.different.sort();
-    agreement
 }
 
 #[cfg(test)]

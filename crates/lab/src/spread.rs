@@ -22,6 +22,11 @@ impl Spread {
         Some(Self { median: at(0.5), tenth: at(0.1), ninetieth: at(0.9) })
     }
 
+    /// Of times of which there is one at least.
+    pub(crate) fn of_some(times: Vec<f64>) -> Self {
+        Self::of(times).unwrap_or(Self { median: f64::NAN, tenth: f64::NAN, ninetieth: f64::NAN })
+    }
+
     /// Whether the ranges from the 10th to the 90th percentile overlap.
     pub fn overlaps(&self, other: &Self) -> bool {
         self.tenth <= other.ninetieth && other.tenth <= self.ninetieth

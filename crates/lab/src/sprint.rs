@@ -1,7 +1,6 @@
 //! The changes that a study of a clover stencil on AMD's GPUs (EmPRiSM, a mentored sprint at Pawsey) made one after the other, as choices of
 //! Lanefield's kernels: where the hop is added up, the order of the legs, launch bounds, neighbours in local memory, accesses past the caches, and
-//! subdomains. Beside them
-//! what two things cost that Lanefield does not give up: its mapping of work-items, and its bits.
+//! subdomains. Beside them what two things cost that Lanefield does not give up: its mapping of work-items, and its bits.
 
 use lanefield::backend::opencl::{
     Accumulators, GridStride, GroupSize, LinkLoads, Mapping, Neighbours, SiteOrder, Stores, Traversal, Tuning,
@@ -38,9 +37,10 @@ pub struct Stage {
 impl Stage {
     /// Times a kernel as the stage says.
     pub fn time<B: Timed>(&self, backend: &mut B, case: &mut TimedCase<B>, sampling: Sampling) -> KernelRecord {
-        case.set_legs(self.legs);
-        let mut time = |backend: &mut B| case.time(backend, self.tuning, sampling);
-        let record = if self.relaxed_math { backend.in_relaxed_math(time) } else { time(backend) };
+        case.case.set_legs(self.legs);
+        backend.set_relaxed_math(self.relaxed_math);
+        let record = case.time(backend, self.tuning, sampling);
+        backend.set_relaxed_math(false);
         KernelRecord { variant: self.name.clone(), bit_true: !self.relaxed_math, ..record }
     }
 }
@@ -62,10 +62,9 @@ pub struct StageSetup {
     pub most_work_items: usize,
 }
 
-/// The stages. Each has the changes of those before it, but those that stand for themselves (`with …`: launch bounds, neighbours in local memory, the
-/// mapping, relaxed arithmetic), and the blocks and subdomains, of which each takes the place of the one before: blocks are visited one after the other in a
-/// memory as ever; of subdomains the memory itself consists, and stages of one order of sites follow each other. The last is what Lanefield does where nobody chooses. A backend that
-/// knows one way to run a kernel has the orders of the legs alone.
+/// The stages. Each has the changes of those before it, but those that stand for themselves (`with …`), and the blocks and subdomains, of which each
+/// takes the place of the one before: blocks are visited one after the other in a memory as ever; of subdomains the memory itself consists. The last
+/// is what Lanefield does where nobody chooses. A backend that knows one way to run a kernel has the orders of the legs alone.
 ///
 /// # Errors
 /// None that occurs: the orders are orders.

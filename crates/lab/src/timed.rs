@@ -5,10 +5,7 @@ use std::time::Instant;
 use lanefield::backend::opencl::{DeviceKind, SumOptions, Tuning};
 use lanefield::backend::{Backend, BackendError, Cpu, OpenCl};
 
-use super::bandwidth::{
-    device_copy_bandwidth, device_read_bandwidth, device_read_time, host_copy_bandwidth, host_read_bandwidth,
-    host_read_time,
-};
+use super::bandwidth::{Operation, device_bandwidth, device_time, host_bandwidth, host_time};
 
 /// A backend whose kernels, and whose memory, can be timed.
 pub trait Timed: Backend {
@@ -47,21 +44,11 @@ pub trait Timed: Backend {
             device.set_sum_options(options);
         }
     }
-    /// Does `work` with stencil kernels in relaxed arithmetic, whose bits are not those of the reference, to measure what the bits cost; a backend
-    /// that knows one way goes on as before. Kernels that were built so are taken in here alone.
-    fn in_relaxed_math<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T
-    where
-        Self: Sized,
-    {
-        let relax = |backend: &mut Self, relaxed| {
-            if let Some(device) = backend.opencl_mut() {
-                device.set_relaxed_math(relaxed);
-            }
-        };
-        relax(self, true);
-        let outcome = work(self);
-        relax(self, false);
-        outcome
+    /// Computes stencil kernels in relaxed arithmetic from now on, whose bits are not those of the reference, to measure what the bits cost; likewise.
+    fn set_relaxed_math(&mut self, relaxed: bool) {
+        if let Some(device) = self.opencl_mut() {
+            device.set_relaxed_math(relaxed);
+        }
     }
 }
 
@@ -75,13 +62,13 @@ impl Timed for Cpu {
         Ok(None)
     }
     fn copy_bandwidth(&self) -> Result<f64, BackendError> {
-        self.install(host_copy_bandwidth)
+        self.install(|| host_bandwidth(Operation::Copy))
     }
     fn read_bandwidth(&self) -> Result<f64, BackendError> {
-        self.install(host_read_bandwidth)
+        self.install(|| host_bandwidth(Operation::Read))
     }
     fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
-        self.install(|| host_read_time(bytes))
+        self.install(|| host_time(Operation::Read, bytes))
     }
     fn opencl(&self) -> Option<&OpenCl> {
         None
@@ -99,13 +86,13 @@ impl Timed for OpenCl {
         self.time_span(work).map(Some)
     }
     fn copy_bandwidth(&self) -> Result<f64, BackendError> {
-        device_copy_bandwidth(self.context())
+        device_bandwidth(self.context(), Operation::Copy)
     }
     fn read_bandwidth(&self) -> Result<f64, BackendError> {
-        device_read_bandwidth(self.context())
+        device_bandwidth(self.context(), Operation::Read)
     }
     fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
-        device_read_time(self.context(), bytes)
+        device_time(self.context(), Operation::Read, bytes)
     }
     fn opencl(&self) -> Option<&OpenCl> {
         Some(self)

@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 use lanefield::backend::opencl::{Layout, Tuning};
 use lanefield::backend::{BackendError, Sum};
 use lanefield::kernel::{Case, CaseOn};
-use lanefield_reference::layout::LegOrder;
 
 use super::record::KernelRecord;
 use super::spread::Spread;
@@ -43,23 +42,20 @@ pub fn sample<B: Timed>(
             break;
         }
     }
-    let first = backend.time(&mut || launch(backend))?;
-    let mut times = vec![first];
-    for _ in 1..samples {
-        times.push(backend.time(&mut || launch(backend))?);
-    }
-    let spread = Spread::of(times).unwrap_or(Spread { median: first, tenth: first, ninetieth: first });
+    let times = (0..samples.max(1)).map(|_| backend.time(&mut || launch(backend))).collect::<Result<_, _>>()?;
     let span = match back_to_back {
         true => backend.span(&mut || (0..BACK_TO_BACK).try_for_each(|_| launch(backend)))?,
         false => None,
     };
-    Ok((spread, span.map(|seconds| seconds / BACK_TO_BACK as f64)))
+    Ok((Spread::of_some(times), span.map(|seconds| seconds / BACK_TO_BACK as f64)))
 }
 
 /// A kernel with its arguments. They are held by a backend as long as tunings lay fields out alike, and else made anew.
 pub struct TimedCase<B: Timed> {
-    case: Case,
-    sum: Sum,
+    /// The kernel and its arguments on the host; the order of its legs may change from run to run.
+    pub case: Case,
+    /// How it sums, if it sums.
+    pub sum: Sum,
     on: Option<(Option<Layout>, CaseOn<B>)>,
 }
 
@@ -67,21 +63,6 @@ impl<B: Timed> TimedCase<B> {
     /// A kernel that sums exactly, if it sums.
     pub fn new(case: Case) -> Self {
         Self { case, sum: Sum::Exact, on: None }
-    }
-
-    /// Sums so from now on.
-    pub fn set_sum(&mut self, sum: Sum) {
-        self.sum = sum;
-    }
-
-    /// Adds the legs in another order from now on.
-    pub fn set_legs(&mut self, legs: LegOrder) {
-        self.case.set_legs(legs);
-    }
-
-    /// The kernel and its arguments on the host.
-    pub fn case(&self) -> &Case {
-        &self.case
     }
 
     /// Lets `backend` take a tuning, and hold the arguments as this lays them out.
@@ -104,14 +85,11 @@ impl<B: Timed> TimedCase<B> {
     /// # Errors
     /// What the backend reports.
     pub fn launch(&mut self, backend: &B) -> Result<(), BackendError> {
-        match &mut self.on {
-            Some((_, on)) => on.launch(&self.case, backend, self.sum).map(drop),
-            None => {
-                let layout = backend.opencl().map(|device| device.layout());
-                self.on = Some((layout, self.case.on(backend)?));
-                self.launch(backend)
-            }
-        }
+        let (_, on) = match &mut self.on {
+            Some(held) => held,
+            none => none.insert((backend.opencl().map(|device| device.layout()), self.case.on(backend)?)),
+        };
+        on.launch(&self.case, backend, self.sum).map(drop)
     }
 
     /// Times the kernel in a tuning. That it cannot be run is part of the record.

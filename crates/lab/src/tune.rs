@@ -120,28 +120,22 @@ impl TuneReport {
 /// Tunes `device`. Results of the CPU reference come from `cpu`. Afterwards the device takes the choices that it took before. What cannot be run
 /// is in the report.
 pub fn tune(device: &mut OpenCl, cpu: &Cpu, options: &TuneOptions, observe: impl FnMut(Progress<'_>)) -> TuneReport {
-    let (tuned, tuning, layout) = (device.tuned().clone(), device.tuning(), device.layout());
+    let (tuned, tuning, Layout { access, site_order }) = (device.tuned().clone(), device.tuning(), device.layout());
+    let (kernels, failures, left_out) = (Vec::new(), Vec::new(), Vec::new());
+    let report = TuneReport { access, site_order, kernels, failures, left_out, seconds: 0.0 };
     let steps = options.subjects.len() * options.layouts().len();
-    let mut tuner = Tuner {
-        device,
-        cpu,
-        options,
-        observe,
-        begin: Instant::now(),
-        steps,
-        done: 0,
-        kernels: Vec::new(),
-        failures: Vec::new(),
-        left_out: Vec::new(),
-    };
+    let mut tuner = Tuner { device, cpu, options, observe, begin: Instant::now(), steps, done: 0, report };
     for (done, subject) in options.subjects.iter().enumerate() {
         tuner.subject(subject, done);
     }
-    let Tuner { device, begin, kernels, failures, left_out, .. } = tuner;
+    let Tuner { device, begin, mut report, .. } = tuner;
     device.set_tuned(tuned);
     device.set_tuning(tuning);
-    let Layout { access, site_order } = best_layout(&options.layouts(), &kernels).unwrap_or(layout);
-    TuneReport { access, site_order, kernels, failures, left_out, seconds: begin.elapsed().as_secs_f64() }
+    if let Some(best) = best_layout(&options.layouts(), &report.kernels) {
+        (report.access, report.site_order) = (best.access, best.site_order);
+    }
+    report.seconds = begin.elapsed().as_secs_f64();
+    report
 }
 
 struct Tuner<'t, O> {
@@ -152,9 +146,7 @@ struct Tuner<'t, O> {
     begin: Instant,
     steps: usize,
     done: usize,
-    kernels: Vec<KernelReport>,
-    failures: Vec<String>,
-    left_out: Vec<String>,
+    report: TuneReport,
 }
 
 impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
@@ -164,7 +156,7 @@ impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
         let (now, budget) = (self.begin.elapsed(), self.options.budget);
         let layouts = self.options.layouts();
         if now >= budget {
-            self.left_out.push(format!("{name}: not tuned"));
+            self.report.left_out.push(format!("{name}: not tuned"));
             return self.step(layouts.len(), &name);
         }
         let left = (self.options.subjects.len() - subjects_done) as u32;
@@ -174,7 +166,7 @@ impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
         let (expected, case) = match made {
             Ok(made) => made,
             Err(error) => {
-                self.failures.push(format!("{name}: {error}"));
+                self.report.failures.push(format!("{name}: {error}"));
                 return self.step(layouts.len(), &name);
             }
         };
@@ -182,21 +174,23 @@ impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
             let Layout { access, site_order: sites } = layout;
             let now = self.begin.elapsed();
             if place > 0 && now >= until {
-                self.left_out.push(format!("{name}: access width {access}, sites {sites}"));
+                self.report.left_out.push(format!("{name}: access width {access}, sites {sites}"));
             } else {
                 let until = now + until.saturating_sub(now) / (layouts.len() - place) as u32;
                 match self.search(subject, &case, &expected, layout, until) {
                     Ok(report) => {
                         let tried = report.searched.candidates.iter();
-                        match tried.filter(|candidate| candidate.verdict == Verdict::LeftOut).count() {
-                            0 => {}
-                            count => self
+                        let count = tried.filter(|candidate| candidate.verdict == Verdict::LeftOut).count();
+                        if count > 0 {
+                            self.report
                                 .left_out
-                                .push(format!("{name}, access {access}, sites {sites}: {count} candidates")),
+                                .push(format!("{name}, access {access}, sites {sites}: {count} candidates"));
                         }
-                        self.kernels.push(report);
+                        self.report.kernels.push(report);
                     }
-                    Err(reason) => self.failures.push(format!("{name}, access {access}, sites {sites}: {reason}")),
+                    Err(reason) => {
+                        self.report.failures.push(format!("{name}, access {access}, sites {sites}: {reason}"))
+                    }
                 }
             }
             self.step(1, &name);

@@ -21,9 +21,8 @@ const HEAD: &str = "# Kernels that leave the registers of AMD's GPUs, as Debian'
 /// clang 15; `None` where there is none and that is allowed.
 fn clang() -> Option<Clang> {
     let found = Clang::find().map_err(|error| error.to_string()).and_then(|clang| {
-        let wrong =
-            format!("{} is not clang 15, of which the numbers are: name it in LANEFIELD_CLANG", clang.version());
-        clang.version().contains("version 15.").then_some(clang).ok_or(wrong)
+        let wrong = format!("{} is not clang 15, of which the numbers are: name it in LANEFIELD_CLANG", clang.version);
+        clang.version.contains("version 15.").then_some(clang).ok_or(wrong)
     });
     match found {
         Ok(clang) => Some(clang),

@@ -120,8 +120,10 @@ fn a_measured_copy_bandwidth_scales_what_memory_binds() {
         Precision::F32,
         LinkFormat::Full,
     );
-    let seconds =
-        |machine: &Machine| stencil(machine, &work).unwrap().prediction.limit(LimitKind::Memory).unwrap().seconds;
+    let seconds = |machine: &Machine| {
+        let limits = stencil(machine, &work).unwrap().prediction.limits;
+        limits.iter().find(|limit| limit.kind == LimitKind::Memory).unwrap().seconds
+    };
     assert!((seconds(&machine) / seconds(&h200()) - 2.0).abs() < 1e-12);
 }
 

@@ -58,7 +58,7 @@ fn a_copy_in_any_shape_copies_every_byte() {
         let streams = DeviceStreams::new(&context, Operation::Copy, AWKWARD).unwrap();
         assert_eq!(streams.bytes_moved(), 2 * AWKWARD);
         streams.run(&shape).unwrap();
-        let [to, from] = [0, 1].map(|k| words::<u32>(&context, &streams.buffers()[k]));
+        let [to, from] = [0, 1].map(|k| words::<u32>(&context, &streams.buffers[k]));
         assert!(to == from, "{shape}");
     }
 }
@@ -70,7 +70,7 @@ fn a_triad_is_fused_and_moves_three_buffers() {
         let streams = DeviceStreams::new(&context, Operation::Triad, AWKWARD).unwrap();
         assert_eq!(streams.bytes_moved(), 3 * AWKWARD);
         streams.run(&shape).unwrap();
-        let [out, x, y] = [0, 1, 2].map(|k| words::<f32>(&context, &streams.buffers()[k]));
+        let [out, x, y] = [0, 1, 2].map(|k| words::<f32>(&context, &streams.buffers[k]));
         let wrong = (0..out.len()).find(|&k| out[k].to_bits() != 0.4f32.mul_add(y[k], x[k]).to_bits());
         assert_eq!(wrong, None, "{shape}");
     }
@@ -82,7 +82,7 @@ fn a_write_in_any_shape_overwrites_every_element() {
     for shape in shapes() {
         let streams = DeviceStreams::new(&context, Operation::Write, AWKWARD).unwrap();
         streams.run(&shape).unwrap();
-        let written = words::<[u32; 4]>(&context, &streams.buffers()[0]);
+        let written = words::<[u32; 4]>(&context, &streams.buffers[0]);
         let wrong = (0..written.len()).find(|&k| written[k] != [(k as u32).wrapping_mul(2_654_435_761); 4]);
         assert_eq!(wrong, None, "{shape}");
     }

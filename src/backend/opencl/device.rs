@@ -108,6 +108,41 @@ pub struct DeviceInfo {
 }
 
 impl DeviceInfo {
+    /// A GPU that is not there and can run every kernel; what else is thought of it takes the place of what is here.
+    pub fn imagined(name: &str) -> Self {
+        Self {
+            index: 0,
+            platform_index: 0,
+            device_index: 0,
+            platform_name: String::new(),
+            platform_version: String::new(),
+            name: name.to_owned(),
+            vendor: String::new(),
+            architecture: String::new(),
+            driver_version: String::new(),
+            device_version: String::new(),
+            opencl_c_version: String::new(),
+            kind: DeviceKind::Gpu,
+            compute_units: 1,
+            max_clock_mhz: 1000,
+            global_memory_bytes: u64::MAX,
+            max_allocation_bytes: u64::MAX,
+            local_memory_bytes: 48 << 10,
+            global_cache_bytes: 0,
+            max_work_group_size: 1024,
+            preferred_work_group_multiple: Some(32),
+            max_work_item_sizes: [1024, 1024, 64],
+            fp64: true,
+            fp32_correctly_rounded_divide_sqrt: true,
+            fp32_denormals: true,
+            fp64_denormals: true,
+            available: true,
+            compiler_available: true,
+            retirement: Retirement::OpenCl3,
+            extensions: Vec::new(),
+        }
+    }
+
     /// Why the device cannot run lattice kernels, or `None` if nothing speaks against it.
     pub fn unusable_because(&self) -> Option<&'static str> {
         if !self.available {

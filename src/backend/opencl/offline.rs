@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::plan::{ChoiceSource, Layout, Planner};
 use super::program::full_options;
 use super::reduce::{SumOptions, exchange_bytes};
-use super::{AccessWidth, DeviceInfo, DeviceKind, OpenCl, Retirement, SiteOrder, Tuned, Tuning, expand_for};
+use super::{AccessWidth, DeviceInfo, OpenCl, Retirement, SiteOrder, Tuned, Tuning, expand_for};
 use crate::backend::BackendError;
 use crate::backend::specification::{Kernel, Shape};
 
@@ -159,18 +159,13 @@ fn amd(architecture: &str) -> DeviceInfo {
         _ => 96,
     };
     DeviceInfo {
-        index: 0,
-        platform_index: 0,
-        device_index: 0,
         platform_name: "AMD Accelerated Parallel Processing".into(),
         platform_version: "OpenCL 2.1 AMD-APP".into(),
-        name: architecture.into(),
         vendor: "Advanced Micro Devices, Inc.".into(),
         architecture: architecture.into(),
         driver_version: "offline".into(),
         device_version: "OpenCL 2.0".into(),
         opencl_c_version: "OpenCL C 2.0".into(),
-        kind: DeviceKind::Gpu,
         compute_units,
         max_clock_mhz: 1700,
         global_memory_bytes: 64 << 30,
@@ -181,16 +176,11 @@ fn amd(architecture: &str) -> DeviceInfo {
         max_work_group_size: 256,
         preferred_work_group_multiple: Some(64),
         max_work_item_sizes: [1024; 3],
-        fp64: true,
-        fp32_correctly_rounded_divide_sqrt: true,
-        fp32_denormals: true,
-        fp64_denormals: true,
-        available: true,
-        compiler_available: true,
         retirement: Retirement::Unsupported {
             reason: "it is of an OpenCL before 3.0, whose atomics order nothing".to_owned(),
         },
         extensions: vec!["cl_khr_fp64".into()],
+        ..DeviceInfo::imagined(architecture)
     }
 }
 

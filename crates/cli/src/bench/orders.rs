@@ -79,7 +79,7 @@ impl Orders {
         let case = self.layout.case(BenchCase::usual(&HOP, extents), self.precision);
         let Some(mut prepared) = runner.prepare(&case, tuning) else { return Ok(()) };
         for NamedOrder { legs, about } in orders {
-            prepared.set_legs(legs);
+            prepared.case.set_legs(legs);
             let mut record = runner.time(&mut prepared, tuning);
             let chosen = tuning.chosen().fold(String::new(), |all, (name, value)| format!("{all}, {name} {value}"));
             record.variant = format!("legs {legs} ({about}){chosen}");

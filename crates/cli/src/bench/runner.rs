@@ -39,7 +39,7 @@ impl<'b, B: Timed> Runner<'b, B> {
     /// Times a kernel.
     pub fn time(&mut self, case: &mut TimedCase<B>, tuning: Tuning) -> KernelRecord {
         self.bar.inc_length(1);
-        self.bar.set_message(case.case().kernel().name);
+        self.bar.set_message(case.case.kernel().name);
         let record = case.time(self.backend, tuning, self.sampling);
         self.bar.inc(1);
         record
@@ -48,7 +48,7 @@ impl<'b, B: Timed> Runner<'b, B> {
     /// Times a kernel in a stage of a study.
     pub fn time_stage(&mut self, case: &mut TimedCase<B>, stage: &Stage) -> KernelRecord {
         self.bar.inc_length(1);
-        self.bar.set_message(format!("{}, {}", case.case().kernel(), stage.name));
+        self.bar.set_message(format!("{}, {}", case.case.kernel(), stage.name));
         let record = stage.time(self.backend, case, self.sampling);
         self.bar.inc(1);
         record

@@ -93,7 +93,7 @@ pub struct DeviceStreams<'c> {
     context: &'c Context,
     operation: Operation,
     /// The first is written to, or read where nothing is written; the others are read.
-    buffers: Vec<Buffer>,
+    pub buffers: Vec<Buffer>,
     /// Where a read would leave its result.
     sink: Buffer,
     bytes: usize,
@@ -112,19 +112,9 @@ impl<'c> DeviceStreams<'c> {
         Ok(Self { context, operation, buffers, sink, bytes })
     }
 
-    /// Bytes of one buffer.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     /// Bytes that a run moves.
     pub fn bytes_moved(&self) -> usize {
         self.operation.buffers() * self.bytes
-    }
-
-    /// The buffers: what is written first, if anything is, then what is read.
-    pub fn buffers(&self) -> &[Buffer] {
-        &self.buffers
     }
 
     /// Seconds of device time of one run.
@@ -172,33 +162,25 @@ pub fn random_words(context: &Context, bytes: usize, first: u32) -> Result<Buffe
     Ok(buffer)
 }
 
-/// Copy bandwidth of a device's memory, in bytes a second of device time.
+/// Bandwidth of a device's memory, in bytes a second of device time, on buffers larger than the caches where there is room.
 ///
 /// # Errors
 /// What the runtime reports.
-pub fn device_copy_bandwidth(context: &Context) -> Result<f64, BackendError> {
-    let streams = DeviceStreams::new(context, Operation::Copy, usual_bytes(context))?;
-    Ok(streams.bytes_moved() as f64 / median(streams.times(&Shape::PLAIN, RUNS)?))
-}
-
-/// Read bandwidth of a device's memory, in bytes a second of device time.
-///
-/// # Errors
-/// What the runtime reports.
-pub fn device_read_bandwidth(context: &Context) -> Result<f64, BackendError> {
+pub fn device_bandwidth(context: &Context, operation: Operation) -> Result<f64, BackendError> {
     let bytes = usual_bytes(context);
-    Ok(bytes as f64 / device_read_time(context, bytes)?)
+    Ok((operation.buffers() * bytes) as f64 / device_time(context, operation, bytes)?)
 }
 
-/// Seconds of device time to read so many bytes: the best of a few numbers of work-groups.
+/// Seconds of device time of an operation on buffers of so many bytes: of a read the best of a few numbers of work-groups.
 ///
 /// # Errors
 /// What the runtime reports.
-pub fn device_read_time(context: &Context, bytes: usize) -> Result<f64, BackendError> {
-    let streams = DeviceStreams::new(context, Operation::Read, bytes)?;
+pub fn device_time(context: &Context, operation: Operation, bytes: usize) -> Result<f64, BackendError> {
+    let streams = DeviceStreams::new(context, operation, bytes)?;
+    let of_groups = |groups| Shape { at_once: 8, groups_a_unit: Some(groups), ..Shape::PLAIN };
+    let shapes = if operation == Operation::Read { GROUPS_A_UNIT.map(of_groups).to_vec() } else { vec![Shape::PLAIN] };
     let mut best = f64::INFINITY;
-    for groups in GROUPS_A_UNIT {
-        let shape = Shape { at_once: 8, groups_a_unit: Some(groups), ..Shape::PLAIN };
+    for shape in shapes {
         best = best.min(median(streams.times(&shape, RUNS)?));
     }
     Ok(best)

@@ -124,36 +124,22 @@ impl HostStreams {
     }
 }
 
-/// The best of the ways, as the median time of several runs on buffers of so many bytes.
-fn best_time(operation: Operation, bytes: usize) -> Result<f64, BackendError> {
+/// Bandwidth of the host's memory with the threads of the present rayon pool, in bytes a second.
+///
+/// # Errors
+/// [`BackendError::Field`] where the host has no room for the buffers.
+pub fn host_bandwidth(operation: Operation) -> Result<f64, BackendError> {
+    Ok((operation.buffers() * HOST_BYTES) as f64 / host_time(operation, HOST_BYTES)?)
+}
+
+/// Seconds that these threads take for an operation on buffers of so many bytes, in the best of the ways.
+///
+/// # Errors
+/// As [`host_bandwidth`].
+pub fn host_time(operation: Operation, bytes: usize) -> Result<f64, BackendError> {
     let mut streams = HostStreams::new(operation, bytes)?;
     let times = Way::of(operation).iter().map(|&way| median(streams.times(way, RUNS)));
     Ok(times.fold(f64::INFINITY, f64::min))
-}
-
-/// Copy bandwidth of the host's memory with the threads of the present rayon pool, in bytes a second: the better of plain stores
-/// and of stores past the caches.
-///
-/// # Errors
-/// [`BackendError::Field`] where the host has no room for two buffers.
-pub fn host_copy_bandwidth() -> Result<f64, BackendError> {
-    Ok(2.0 * HOST_BYTES as f64 / best_time(Operation::Copy, HOST_BYTES)?)
-}
-
-/// Read bandwidth of the host's memory with the threads of the present rayon pool, in bytes a second.
-///
-/// # Errors
-/// As [`host_copy_bandwidth`].
-pub fn host_read_bandwidth() -> Result<f64, BackendError> {
-    Ok(HOST_BYTES as f64 / host_read_time(HOST_BYTES)?)
-}
-
-/// Seconds that these threads take to read so many bytes, in the best of a few ways.
-///
-/// # Errors
-/// As [`host_copy_bandwidth`].
-pub fn host_read_time(bytes: usize) -> Result<f64, BackendError> {
-    best_time(Operation::Read, bytes)
 }
 
 /// Memory as fields have it (on huge pages where the system gives them), of at least so many bytes, touched by the threads that will use

@@ -10,14 +10,10 @@
 mod device;
 mod host;
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
-pub use device::{
-    DeviceStreams, Shape, Walk, device_copy_bandwidth, device_read_bandwidth, device_read_time, random_words,
-};
-pub use host::{HostStreams, Way, host_copy_bandwidth, host_read_bandwidth, host_read_time};
+pub use device::{DeviceStreams, Shape, Walk, device_bandwidth, device_time, random_words};
+pub use host::{HostStreams, Way, host_bandwidth, host_time};
 
 /// Timed runs; the median counts.
 const RUNS: usize = 9;
@@ -37,11 +33,9 @@ pub enum Operation {
     /// Two are read, and x + s · y is written to a third.
     Triad,
 }
+named!(Operation: Read = "read", Write = "write", Copy = "copy", Triad = "triad");
 
 impl Operation {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Copy, Self::Triad];
-
     /// Buffers that take part: every byte of each is moved once.
     pub fn buffers(self) -> usize {
         match self {
@@ -49,17 +43,6 @@ impl Operation {
             Self::Copy => 2,
             Self::Triad => 3,
         }
-    }
-}
-
-impl fmt::Display for Operation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Copy => "copy",
-            Self::Triad => "triad",
-        })
     }
 }
 

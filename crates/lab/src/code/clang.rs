@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use lanefield::backend::opencl::{OfflineKernel, SourceError};
+use lanefield::backend::opencl::SourceError;
 
 use super::CodeFacts;
 use super::amd_assembly::kernels;
@@ -22,7 +22,8 @@ const VARIABLE: &str = "LANEFIELD_CLANG";
 #[derive(Clone, Debug)]
 pub struct Clang {
     program: PathBuf,
-    version: String,
+    /// What it says that it is.
+    pub version: String,
 }
 
 /// Why a kernel was not compiled.
@@ -87,19 +88,6 @@ impl Clang {
             Some(version) => Ok(Self { program: program.to_owned(), version }),
             None => Err(ClangError::NotFound { looked_for: program.display().to_string() }),
         }
-    }
-
-    /// What it says that it is.
-    pub fn version(&self) -> &str {
-        &self.version
-    }
-
-    /// The facts of a kernel of the library, compiled for `architecture`.
-    ///
-    /// # Errors
-    /// As [`Self::compile`].
-    pub fn facts(&self, kernel: &OfflineKernel, architecture: &str) -> Result<CodeFacts, ClangError> {
-        self.compile(&kernel.file, &kernel.source, &kernel.options, architecture, kernel.kernel)
     }
 
     /// The facts of `kernel` of an OpenCL C source.
@@ -182,10 +170,8 @@ impl Clang {
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let reason = said.lines().find(|line| line.contains("error:")).unwrap_or("it gave no reason").trim().to_owned();
         let architecture = architecture.to_owned();
-        if said.contains("invalid target ID")
-            || said.contains("unknown target CPU")
-            || said.contains("unsupported argument")
-        {
+        let of_target = ["invalid target ID", "unknown target CPU", "unsupported argument"];
+        if of_target.iter().any(|text| said.contains(text)) {
             let (program, version) = (self.program.display().to_string(), self.version.clone());
             return Err(ClangError::Architecture { program, version, architecture, reason });
         }

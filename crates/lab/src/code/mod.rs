@@ -112,18 +112,6 @@ pub struct InstructionCounts {
     pub calls: usize,
 }
 
-impl InstructionCounts {
-    /// Bytes of all loads from global memory.
-    pub fn global_load_bytes(&self) -> usize {
-        self.global_loads.iter().map(|(bytes, count)| bytes * count).sum()
-    }
-
-    /// Bytes of all stores to global memory.
-    pub fn global_store_bytes(&self) -> usize {
-        self.global_stores.iter().map(|(bytes, count)| bytes * count).sum()
-    }
-}
-
 impl CodeFacts {
     /// Whether values leave the registers for memory, by a spill or in an array; `None` where nobody tells.
     pub fn uses_private_memory(&self) -> Option<bool> {

@@ -1,6 +1,6 @@
 //! A port's profile beside ours: kernels of both are joined by name, or by a map of names.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -64,15 +64,15 @@ pub struct Beside {
 /// The rows of a JSON document of `lanefield bench` that were timed and have true bits.
 ///
 /// # Errors
-/// [`CountersError::NoBench`], with what is missing.
+/// [`CountersError::Unfit`], with what is missing.
 pub fn our_kernels(path: &Path) -> Result<Vec<OurKernel>, CountersError> {
     let text = std::fs::read(path).map_err(|source| CountersError::Read { path: path.to_owned(), source })?;
-    let no_bench = |reason: String| CountersError::NoBench { path: path.to_owned(), reason };
-    let document: Value = serde_json::from_slice(&text).map_err(|error| no_bench(error.to_string()))?;
-    let rows = document["rows"].as_array().ok_or_else(|| no_bench("it has no rows".to_owned()))?;
+    let no_bench = |reason: &str| CountersError::unfit(path, format!("is no JSON of `lanefield bench`: {reason}"));
+    let document: Value = serde_json::from_slice(&text).map_err(|error| no_bench(&error.to_string()))?;
+    let rows = document["rows"].as_array().ok_or_else(|| no_bench("it has no rows"))?;
     let ours: Vec<OurKernel> = rows.iter().filter(|row| row["bit_true"] != false).filter_map(our_kernel).collect();
     match ours.is_empty() {
-        true => Err(no_bench("no row has a kernel and a median time".to_owned())),
+        true => Err(no_bench("no row has a kernel and a median time")),
         false => Ok(ours),
     }
 }
@@ -97,20 +97,17 @@ impl Beside {
     /// # Errors
     /// [`CountersError::NoSuchKernel`] if a map names a kernel that either side does not have.
     pub fn join(theirs: Vec<KernelCounters>, ours: &[OurKernel], maps: &[NameMap]) -> Result<Vec<Self>, CountersError> {
-        let known = |names: BTreeMap<&str, ()>| names.into_keys().collect::<Vec<_>>().join(", ");
-        for NameMap { theirs: name, ours: our_name } in maps {
-            let check = |found: bool, name: &str, place: &str, names| match found {
-                true => Ok(()),
-                false => Err(CountersError::NoSuchKernel {
-                    name: name.to_owned(),
-                    place: place.to_owned(),
-                    known: known(names),
-                }),
-            };
-            let their_names = theirs.iter().map(|kernel| (kernel.kernel.as_str(), ())).collect();
-            check(theirs.iter().any(|kernel| kernel.kernel == *name), name, "the profile", their_names)?;
-            let our_names = ours.iter().map(|kernel| (kernel.kernel.as_str(), ())).collect();
-            check(ours.iter().any(|kernel| kernel.kernel == *our_name), our_name, "our measurements", our_names)?;
+        let check = |name: &str, place: &str, known: BTreeSet<&str>| match known.contains(name) {
+            true => Ok(()),
+            false => Err(CountersError::NoSuchKernel {
+                name: name.to_owned(),
+                place: place.to_owned(),
+                known: known.into_iter().collect::<Vec<_>>().join(", "),
+            }),
+        };
+        for map in maps {
+            check(&map.theirs, "the profile", theirs.iter().map(|kernel| kernel.kernel.as_str()).collect())?;
+            check(&map.ours, "our measurements", ours.iter().map(|kernel| kernel.kernel.as_str()).collect())?;
         }
         let mut joined = Vec::new();
         for theirs in theirs {

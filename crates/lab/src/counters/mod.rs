@@ -16,6 +16,8 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use thiserror::Error;
 
+use sheet::{Row, Sheet};
+
 pub use beside::{Beside, NameMap, OurKernel, our_kernels};
 pub use units::{parse_bytes, parse_seconds};
 
@@ -31,24 +33,13 @@ pub enum CountersError {
         /// What the system says.
         source: std::io::Error,
     },
-    /// It is no table.
-    #[error("{} is no CSV table: {reason}", .path.display())]
-    NoTable {
+    /// It is no such table or document, or has nothing in it.
+    #[error("{} {reason}", .path.display())]
+    Unfit {
         /// As given.
         path: PathBuf,
-        /// What is wrong, with the line.
+        /// What it is not, and why.
         reason: String,
-    },
-    /// A table of no known kind.
-    #[error(
-        "{} is no profile of a known kind: its columns are {columns}; known are rocprof (KernelName, or Name with Calls), rocprofv3 \
-         (Kernel_Name) and Nsight Compute (ID with \"Kernel Name\")", .path.display()
-    )]
-    Unknown {
-        /// As given.
-        path: PathBuf,
-        /// The header.
-        columns: String,
     },
     /// A cell that is no such value.
     #[error("{}, line {line}, column \"{column}\": '{value}' {reason}", .path.display())]
@@ -64,12 +55,6 @@ pub enum CountersError {
         /// Why it is wrong, and what would be right.
         reason: String,
     },
-    /// A table without a kernel.
-    #[error("{} has no kernels", .path.display())]
-    Empty {
-        /// As given.
-        path: PathBuf,
-    },
     /// A name on the command line that is nowhere.
     #[error("there is no kernel \"{name}\" in {place}; there are: {known}")]
     NoSuchKernel {
@@ -80,14 +65,12 @@ pub enum CountersError {
         /// What is there.
         known: String,
     },
-    /// A document that is none of `lanefield bench`.
-    #[error("{} is no JSON of `lanefield bench`: {reason}", .path.display())]
-    NoBench {
-        /// As given.
-        path: PathBuf,
-        /// What is missing.
-        reason: String,
-    },
+}
+
+impl CountersError {
+    fn unfit(path: &Path, reason: impl Into<String>) -> Self {
+        Self::Unfit { path: path.to_owned(), reason: reason.into() }
+    }
 }
 
 /// What a profiler can tell of one call.
@@ -221,6 +204,16 @@ impl KernelCounters {
 }
 
 impl Collected {
+    /// Adds what a row has in some columns, each times a factor.
+    fn add(&mut self, sheet: &Sheet, row: &Row, columns: &[(&str, Quantity, f64)]) -> Result<(), CountersError> {
+        for &(column, quantity, factor) in columns {
+            if let Some(value) = sheet.number(row, column)? {
+                self.means.entry(quantity).or_default().add(value * factor, 1.0);
+            }
+        }
+        Ok(())
+    }
+
     /// Takes what another file has of the same kernel in the same run: its calls are the same ones.
     fn join(&mut self, other: Self) {
         self.calls = self.calls.max(other.calls);
@@ -272,14 +265,14 @@ impl Profile {
     /// [`CountersError`] with file, line and column.
     pub fn read(&mut self, path: &Path, kilobyte: Kilobyte) -> Result<(), CountersError> {
         let text = std::fs::read(path).map_err(|source| CountersError::Read { path: path.to_owned(), source })?;
-        let sheet = sheet::Sheet::parse(path, &String::from_utf8_lossy(&text))?;
+        let sheet = Sheet::parse(path, &String::from_utf8_lossy(&text))?;
         let mut of_file = Self::default();
         let added = match sheet.has("Kernel Name") {
             true => ncu::add(&mut of_file, &sheet)?,
             false => rocprof::add(&mut of_file, &sheet, kilobyte)?,
         };
         if added == 0 {
-            return Err(CountersError::Empty { path: path.to_owned() });
+            return Err(CountersError::unfit(path, "has no kernels"));
         }
         of_file
             .kernels

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use super::sheet::{Row, Sheet};
-use super::units::{byte_factor, number, second_factor};
+use super::units::{self, number};
 use super::{CountersError, Profile, Quantity};
 
 /// What a metric measures, by its name or by what the sections of a report call it.
@@ -22,21 +22,21 @@ fn quantity(metric: &str) -> Option<Quantity> {
     })
 }
 
-/// The factor of a unit for what is measured in it; none if it cannot be measured in it.
-fn factor(quantity: Quantity, unit: &str) -> Option<f64> {
-    match quantity {
-        Quantity::Seconds => second_factor(unit),
-        Quantity::BytesRead | Quantity::BytesWritten | Quantity::LocalBytes => byte_factor(unit),
-        _ => Some(1.0),
-    }
-}
-
-/// What units would be right.
-fn units(quantity: Quantity) -> &'static str {
-    match quantity {
-        Quantity::Seconds => "is no unit of time: nsecond, usecond, msecond or second",
-        _ => "is no unit of bytes: byte, Kbyte, Mbyte or Gbyte",
-    }
+/// The factor of the unit, which stands in a column, of what is measured.
+fn factor(sheet: &Sheet, row: &Row, column: &str, quantity: Quantity) -> Result<f64, CountersError> {
+    let unit = sheet.text(row, column);
+    let (factor, expected) = match quantity {
+        Quantity::Seconds => {
+            (units::factor(&units::SECONDS, unit), "is no unit of time: nsecond, usecond, msecond or second")
+        }
+        Quantity::BytesRead | Quantity::BytesWritten | Quantity::LocalBytes => {
+            // Of a block, of a launch.
+            let unit = unit.split('/').next().unwrap_or_default();
+            (units::factor(&units::BYTES, unit), "is no unit of bytes: byte, Kbyte, Mbyte or Gbyte")
+        }
+        _ => return Ok(1.0),
+    };
+    factor.ok_or_else(|| sheet.wrong(row, column, expected))
 }
 
 /// Adds a profile, and gives the number of rows that were used.
@@ -54,7 +54,7 @@ pub(super) fn add(profile: &mut Profile, sheet: &Sheet) -> Result<usize, Counter
 fn long(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
     let mut seen = HashSet::new();
     let mut known = HashSet::new();
-    for row in sheet.rows() {
+    for row in &sheet.rows {
         let metric = sheet.text(row, "Metric Name");
         let launch = (sheet.text(row, "Process ID"), sheet.text(row, "ID"));
         let collected = profile.of(sheet.text(row, "Kernel Name"), work_items(sheet, row));
@@ -64,43 +64,33 @@ fn long(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
         if !known.insert((launch, quantity)) {
             continue;
         }
-        let factor = factor(quantity, sheet.text(row, "Metric Unit"))
-            .ok_or_else(|| sheet.wrong(row, "Metric Unit", units(quantity)))?;
-        if let Some(value) = sheet.number(row, "Metric Value")? {
-            collected.means.entry(quantity).or_default().add(value * factor, 1.0);
-        }
+        let factor = factor(sheet, row, "Metric Unit", quantity)?;
+        collected.add(sheet, row, &[("Metric Value", quantity, factor)])?;
     }
-    Ok(sheet.rows().len())
+    Ok(sheet.rows.len())
 }
 
 /// A row for each launch, below a row of units.
 fn wide(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
     let is_launch = |row: &Row| !sheet.text(row, "ID").is_empty();
-    let units_of = sheet.rows().first().filter(|row| !is_launch(row));
+    let units_of = sheet.rows.first().filter(|row| !is_launch(row));
     let mut metrics = Vec::new();
     let mut found = HashSet::new();
-    for column in sheet.header() {
+    for column in &sheet.header {
         let Some(quantity) = quantity(column).filter(|quantity| found.insert(*quantity)) else { continue };
         let factor = match units_of {
-            Some(row) => {
-                let unit = sheet.text(row, column);
-                factor(quantity, unit).ok_or_else(|| sheet.wrong(row, column, units(quantity)))?
-            }
+            Some(row) => factor(sheet, row, column, quantity)?,
             // Without units (`--print-units base`) bytes are bytes, and times nanoseconds.
             None if quantity == Quantity::Seconds => 1e-9,
             None => 1.0,
         };
-        metrics.push((column, quantity, factor));
+        metrics.push((column.as_str(), quantity, factor));
     }
-    let launches: Vec<&Row> = sheet.rows().iter().filter(|row| is_launch(row)).collect();
+    let launches: Vec<&Row> = sheet.rows.iter().filter(|row| is_launch(row)).collect();
     for row in &launches {
         let collected = profile.of(sheet.text(row, "Kernel Name"), work_items(sheet, row));
         collected.calls += 1;
-        for &(column, quantity, factor) in &metrics {
-            if let Some(value) = sheet.number(row, column)? {
-                collected.means.entry(quantity).or_default().add(value * factor, 1.0);
-            }
-        }
+        collected.add(sheet, row, &metrics)?;
     }
     Ok(launches.len())
 }

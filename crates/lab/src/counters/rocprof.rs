@@ -7,21 +7,21 @@ use super::sheet::{Row, Sheet};
 use super::{Collected, CountersError, Kilobyte, Profile, Quantity};
 
 /// Columns with the resources of a kernel, of either program.
-const RESOURCES: [(&str, Quantity); 14] = [
-    ("vgpr", Quantity::Registers),
-    ("arch_vgpr", Quantity::Registers),
-    ("VGPR_Count", Quantity::Registers),
-    ("sgpr", Quantity::ScalarRegisters),
-    ("SGPR_Count", Quantity::ScalarRegisters),
-    ("lds", Quantity::LocalBytes),
-    ("LDS_Block_Size", Quantity::LocalBytes),
-    ("Group_Segment_Size", Quantity::LocalBytes),
-    ("scr", Quantity::ScratchBytes),
-    ("Scratch_Size", Quantity::ScratchBytes),
-    ("Private_Segment_Size", Quantity::ScratchBytes),
-    ("wgr", Quantity::GroupSize),
-    ("Workgroup_Size", Quantity::GroupSize),
-    ("L2CacheHit", Quantity::L2Hit),
+const RESOURCES: [(&str, Quantity, f64); 14] = [
+    ("vgpr", Quantity::Registers, 1.0),
+    ("arch_vgpr", Quantity::Registers, 1.0),
+    ("VGPR_Count", Quantity::Registers, 1.0),
+    ("sgpr", Quantity::ScalarRegisters, 1.0),
+    ("SGPR_Count", Quantity::ScalarRegisters, 1.0),
+    ("lds", Quantity::LocalBytes, 1.0),
+    ("LDS_Block_Size", Quantity::LocalBytes, 1.0),
+    ("Group_Segment_Size", Quantity::LocalBytes, 1.0),
+    ("scr", Quantity::ScratchBytes, 1.0),
+    ("Scratch_Size", Quantity::ScratchBytes, 1.0),
+    ("Private_Segment_Size", Quantity::ScratchBytes, 1.0),
+    ("wgr", Quantity::GroupSize, 1.0),
+    ("Workgroup_Size", Quantity::GroupSize, 1.0),
+    ("L2CacheHit", Quantity::L2Hit, 1.0),
 ];
 
 /// What a counter counts, and the factor to its unit.
@@ -53,37 +53,33 @@ pub(super) fn add(profile: &mut Profile, sheet: &Sheet, kilobyte: Kilobyte) -> R
 /// A row for each call.
 fn calls(profile: &mut Profile, sheet: &Sheet, name: &str, kilobyte: Kilobyte) -> Result<usize, CountersError> {
     let counters: Vec<(&str, Quantity, f64)> = sheet
-        .header()
+        .header
         .iter()
         .filter_map(|column| counter(column, kilobyte).map(|(quantity, factor)| (column.as_str(), quantity, factor)))
         .filter(|(_, quantity, _)| *quantity != Quantity::L2Hit)
         .collect();
-    for row in sheet.rows() {
+    for row in &sheet.rows {
         let (seconds, work_items) = (seconds(sheet, row)?, work_items(sheet, row)?);
         let collected = profile.of(sheet.text(row, name), work_items);
         collected.calls += 1;
-        for &(column, quantity, factor) in &counters {
-            if let Some(value) = sheet.number(row, column)? {
-                collected.means.entry(quantity).or_default().add(value * factor, 1.0);
-            }
-        }
+        collected.add(sheet, row, &counters)?;
         add_seconds(collected, seconds, 1.0, !counters.is_empty());
-        resources(collected, sheet, row)?;
+        collected.add(sheet, row, &RESOURCES)?;
     }
-    Ok(sheet.rows().len())
+    Ok(sheet.rows.len())
 }
 
 /// A row for each counter of each call.
 fn counted(profile: &mut Profile, sheet: &Sheet, kilobyte: Kilobyte) -> Result<usize, CountersError> {
     let mut seen = HashSet::new();
-    for row in sheet.rows() {
+    for row in &sheet.rows {
         let (seconds, work_items) = (seconds(sheet, row)?, work_items(sheet, row)?);
         let collected = profile.of(sheet.text(row, "Kernel_Name"), work_items);
         let call = (sheet.text(row, "Process_Id"), sheet.text(row, "Dispatch_Id"));
         if seen.insert(call) {
             collected.calls += 1;
             add_seconds(collected, seconds, 1.0, true);
-            resources(collected, sheet, row)?;
+            collected.add(sheet, row, &RESOURCES)?;
         }
         if let Some((quantity, factor)) = counter(sheet.text(row, "Counter_Name"), kilobyte) {
             match sheet.number(row, "Counter_Value")? {
@@ -92,12 +88,12 @@ fn counted(profile: &mut Profile, sheet: &Sheet, kilobyte: Kilobyte) -> Result<u
             }
         }
     }
-    Ok(sheet.rows().len())
+    Ok(sheet.rows.len())
 }
 
 /// A row for each kernel.
 fn stats(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
-    for row in sheet.rows() {
+    for row in &sheet.rows {
         let calls = sheet.number(row, "Calls")?.filter(|&calls| calls >= 1.0);
         let Some(calls) = calls else { return Err(sheet.wrong(row, "Calls", "is no number of calls: at least 1")) };
         let column = if sheet.has("AverageNs") { "AverageNs" } else { "Average(ns)" };
@@ -110,7 +106,7 @@ fn stats(profile: &mut Profile, sheet: &Sheet) -> Result<usize, CountersError> {
         collected.calls += calls as u64;
         add_seconds(collected, average.map(|average| average * 1e-9), calls, false);
     }
-    Ok(sheet.rows().len())
+    Ok(sheet.rows.len())
 }
 
 /// Times of a run that counts are kept apart from those of one that does not.
@@ -158,13 +154,4 @@ fn work_items(sheet: &Sheet, row: &Row) -> Result<Option<u64>, CountersError> {
         product *= size;
     }
     Ok(Some(product as u64))
-}
-
-fn resources(collected: &mut Collected, sheet: &Sheet, row: &Row) -> Result<(), CountersError> {
-    for (column, quantity) in RESOURCES {
-        if let Some(value) = sheet.number(row, column)? {
-            collected.means.entry(quantity).or_default().add(value, 1.0);
-        }
-    }
-    Ok(())
 }

@@ -9,9 +9,9 @@ use super::units::number;
 /// A table.
 pub(super) struct Sheet {
     path: PathBuf,
-    header: Vec<String>,
+    pub(super) header: Vec<String>,
     columns: HashMap<String, usize>,
-    rows: Vec<Row>,
+    pub(super) rows: Vec<Row>,
 }
 
 /// A row, with the line that it stands on.
@@ -23,7 +23,7 @@ pub(super) struct Row {
 impl Sheet {
     /// Reads a table. What Nsight Compute says before it (lines that begin with `==`) is passed over.
     pub(super) fn parse(path: &Path, text: &str) -> Result<Self, CountersError> {
-        let no_table = |reason: String| CountersError::NoTable { path: path.to_owned(), reason };
+        let no_table = |reason: String| CountersError::unfit(path, format!("is no CSV table: {reason}"));
         let (mut skipped, mut rest) = (0, text.trim_start_matches('\u{feff}'));
         while rest.starts_with("==") || rest.starts_with('\n') || rest.starts_with("\r\n") {
             rest = rest.split_once('\n').map_or("", |(_, rest)| rest);
@@ -52,16 +52,8 @@ impl Sheet {
         Ok(Self { path: path.to_owned(), header, columns, rows })
     }
 
-    pub(super) fn header(&self) -> &[String] {
-        &self.header
-    }
-
     pub(super) fn has(&self, column: &str) -> bool {
         self.columns.contains_key(column)
-    }
-
-    pub(super) fn rows(&self) -> &[Row] {
-        &self.rows
     }
 
     /// What stands in a column; empty where there is no such column.
@@ -95,6 +87,10 @@ impl Sheet {
     /// An error about the columns.
     pub(super) fn unknown(&self) -> CountersError {
         let columns = self.header.iter().take(12).map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", ");
-        CountersError::Unknown { path: self.path.clone(), columns }
+        let reason = format!(
+            "is no profile of a known kind: its columns are {columns}; known are rocprof (KernelName, or Name with Calls), rocprofv3 \
+             (Kernel_Name) and Nsight Compute (ID with \"Kernel Name\")"
+        );
+        CountersError::unfit(&self.path, reason)
     }
 }

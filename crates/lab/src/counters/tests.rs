@@ -12,12 +12,20 @@ fn profile(files: &[&str]) -> Vec<KernelCounters> {
     profile.kernels(Some(1075.46))
 }
 
-/// The error of a profile with this text.
-fn error(text: &str) -> String {
+/// The profile of files with these texts.
+fn of_texts(texts: &[&str]) -> Result<Vec<KernelCounters>, CountersError> {
     let directory = tempfile::tempdir().unwrap();
-    let path = directory.path().join("bad.csv");
-    std::fs::write(&path, text).unwrap();
-    Profile::default().read(&path, Kilobyte::Thousand).unwrap_err().to_string()
+    let mut profile = Profile::default();
+    for (number, text) in texts.iter().enumerate() {
+        let path = directory.path().join(format!("{number}.csv"));
+        std::fs::write(&path, text).unwrap();
+        profile.read(&path, Kilobyte::Thousand)?;
+    }
+    Ok(profile.kernels(None))
+}
+
+fn error(text: &str) -> String {
+    of_texts(&[text]).unwrap_err().to_string()
 }
 
 fn close(value: Option<f64>, expected: f64) -> bool {
@@ -156,36 +164,24 @@ fn bytes_beyond_numbers_and_times_below_a_nanosecond_are_refused() {
     assert!(parse_seconds("1ns").is_ok() && parse_bytes("1e6TB").is_ok());
 }
 
-/// The profile of files with these texts.
-fn of_texts(texts: &[&str]) -> Vec<KernelCounters> {
-    let directory = tempfile::tempdir().unwrap();
-    let mut profile = Profile::default();
-    for (number, text) in texts.iter().enumerate() {
-        let path = directory.path().join(format!("{number}.csv"));
-        std::fs::write(&path, text).unwrap();
-        profile.read(&path, Kilobyte::Thousand).unwrap();
-    }
-    profile.kernels(None)
-}
-
 const FETCHED: &str = "KernelName,FETCH_SIZE,DurationNs\nk,1000,2000\n";
 const WRITTEN: &str = "KernelName,WRITE_SIZE,DurationNs\nk,500,4000\n";
 
 #[test]
 fn files_of_one_run_tell_of_the_same_calls() {
-    let kernels = of_texts(&[FETCHED, WRITTEN]);
+    let kernels = of_texts(&[FETCHED, WRITTEN]).unwrap();
     let [kernel] = &kernels[..] else { panic!("{kernels:?}") };
     assert_eq!((kernel.calls, kernel.total_rw_bytes, &kernel.remark), (1, Some(1.5e6), &None));
     assert!(close(kernel.seconds, 3e-6), "{kernel:?}");
     let ncu = |metric: &str| format!("ID,Kernel Name,Metric Name,Metric Unit,Metric Value\n0,k,{metric},byte,7\n");
-    let kernels = of_texts(&[&ncu("dram__bytes_read.sum"), &ncu("dram__bytes_write.sum")]);
+    let kernels = of_texts(&[&ncu("dram__bytes_read.sum"), &ncu("dram__bytes_write.sum")]).unwrap();
     assert_eq!((kernels[0].calls, kernels[0].total_rw_bytes), (1, Some(14.0)));
 }
 
 #[test]
 fn half_of_the_bytes_is_no_total() {
     for (text, counted) in [(FETCHED, "only what it reads was counted, 1.00000 MB"), (WRITTEN, "only what it writes")] {
-        let kernels = of_texts(&[text]);
+        let kernels = of_texts(&[text]).unwrap();
         assert_eq!((kernels[0].total_rw_bytes, kernels[0].gb_per_second), (None, None));
         assert!(kernels[0].remark.as_ref().is_some_and(|remark| remark.contains(counted)), "{kernels:?}");
     }

@@ -1,30 +1,21 @@
 //! Numbers with units, as people and profilers write them.
 
-/// Factors of units of bytes, in lower case.
-const BYTES: [(&str, f64); 19] = [
+/// Factors of units of bytes, in lower case, `byte` as `b`: powers of 1000 unless they say `Ki`, `Mi`, `Gi`.
+pub(super) const BYTES: [(&str, f64); 10] = [
     ("b", 1.0),
-    ("byte", 1.0),
     ("bytes", 1.0),
     ("kb", 1e3),
-    ("kbyte", 1e3),
     ("mb", 1e6),
-    ("mbyte", 1e6),
     ("gb", 1e9),
-    ("gbyte", 1e9),
     ("tb", 1e12),
-    ("tbyte", 1e12),
     ("kib", 1024.0),
-    ("kibyte", 1024.0),
     ("mib", 1048576.0),
-    ("mibyte", 1048576.0),
     ("gib", 1073741824.0),
-    ("gibyte", 1073741824.0),
     ("tib", 1099511627776.0),
-    ("tibyte", 1099511627776.0),
 ];
 
 /// Factors of units of time, in lower case. Profilers write both forms.
-const SECONDS: [(&str, f64); 9] = [
+pub(super) const SECONDS: [(&str, f64); 9] = [
     ("ns", 1e-9),
     ("nsecond", 1e-9),
     ("us", 1e-6),
@@ -36,19 +27,11 @@ const SECONDS: [(&str, f64); 9] = [
     ("second", 1.0),
 ];
 
-fn factor(units: &[(&str, f64)], unit: &str) -> Option<f64> {
+/// The factor of a unit that is one of `units`.
+pub(super) fn factor(units: &[(&str, f64)], unit: &str) -> Option<f64> {
     let unit = unit.trim().to_lowercase();
+    let unit = unit.strip_suffix("yte").unwrap_or(&unit);
     units.iter().find(|(name, _)| *name == unit).map(|(_, factor)| *factor)
-}
-
-/// The factor of a unit of bytes (of a block, of a launch): powers of 1000 unless it says `Ki`, `Mi`, `Gi`.
-pub(super) fn byte_factor(unit: &str) -> Option<f64> {
-    factor(&BYTES, unit.split('/').next().unwrap_or_default())
-}
-
-/// The factor of a unit of time.
-pub(super) fn second_factor(unit: &str) -> Option<f64> {
-    factor(&SECONDS, unit)
 }
 
 /// A number with or without commas, apostrophes or blanks between thousands. `None` if it is none, or not finite.

@@ -6,7 +6,7 @@ use super::DoctorError;
 use super::described::AccessOf;
 use super::observation::{Code, Machine};
 use crate::access::{ExpressionError, Index, Pattern};
-use crate::bandwidth::device_copy_bandwidth;
+use crate::bandwidth::{Operation, device_bandwidth};
 use crate::code::{self, Clang, CodeFacts};
 use crate::peak::empty_kernel;
 
@@ -27,7 +27,7 @@ impl Machine {
             name: format!("{} ({}, driver {})", info.name, info.platform_name, info.driver_version),
             wavefront: wavefront.unwrap_or(own).max(1),
             units: (info.compute_units as usize).max(1),
-            copy_bandwidth: device_copy_bandwidth(context)?,
+            copy_bandwidth: device_bandwidth(context, Operation::Copy)?,
             launch: empty_kernel(context)?,
             is_cpu,
             stands_for_gpu: is_cpu && wavefront.is_some(),

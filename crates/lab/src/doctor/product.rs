@@ -33,7 +33,7 @@ impl Examination<'_> {
     /// What the backend reports; a kernel that the models cannot lay out.
     pub fn observe(&self, backend: &mut OpenCl, case: &mut TimedCase<OpenCl>) -> Result<Observation, DoctorError> {
         let (launches, times) = self.timed(backend, case, self.tuning)?;
-        let shape = case.case().shape().clone();
+        let shape = case.case.shape().clone();
         let ((accesses, estimated), work) = (modelled(backend, self.machine, &shape)?, shape.work());
         let kernels = whole_runs(&times).map_or(0.0, |all| all.median);
         let sites = (shape.lattice().nsimd(), shape.volume() as usize);
@@ -120,7 +120,7 @@ impl Examination<'_> {
         case: &mut TimedCase<OpenCl>,
         group: usize,
     ) -> Result<Vec<(usize, Spread)>, DoctorError> {
-        let (most, nsimd) = (backend.context().info().max_work_group_size, case.case().shape().lattice().nsimd());
+        let (most, nsimd) = (backend.context().info().max_work_group_size, case.case.shape().lattice().nsimd());
         let mut others = Vec::new();
         for threads in THREADS.into_iter().filter(|threads| threads * nsimd != group && threads * nsimd <= most) {
             let accelerator_threads = Some(AcceleratorThreads::new(threads).map_err(BackendError::from)?);

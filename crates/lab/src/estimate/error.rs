@@ -31,7 +31,7 @@ pub enum EstimateError {
         /// Whose.
         what: String,
         /// Which.
-        name: &'static str,
+        name: String,
         /// The value.
         value: f64,
         /// What would be right.
@@ -52,4 +52,16 @@ pub enum EstimateError {
     /// The host could not be measured.
     #[error(transparent)]
     Backend(#[from] BackendError),
+}
+
+impl EstimateError {
+    /// A file that is no machine, or no workload; the reason in one line.
+    pub(super) fn file(what: &str, reason: impl ToString) -> Self {
+        Self::File { what: what.to_owned(), reason: reason.to_string().trim().replace('\n', " ") }
+    }
+
+    /// A number that cannot be.
+    pub(super) fn value(what: &str, name: &str, value: f64, expected: &'static str) -> Self {
+        Self::Value { what: what.to_owned(), name: name.to_owned(), value, expected }
+    }
 }

@@ -61,8 +61,8 @@ fn clock_of_host() -> Option<f64> {
     line.split(':').nth(1)?.trim().parse().ok()
 }
 
-/// Bytes of the data cache of a level of the first core.
-fn cache_of_host(level: u32) -> Option<u64> {
+/// Bytes of the data cache of a level of the first core; `None` where the system does not tell.
+pub(crate) fn cache_of_host(level: u32) -> Option<u64> {
     let read = |index: u32, name: &str| {
         std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{name}")).ok()
     };

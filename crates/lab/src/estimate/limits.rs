@@ -3,8 +3,6 @@
 //! (Σ tᵏ)^(1/k) with k = 8, for which two equal limits cost 9% and one of 0.8 of the other 2%. The number is one for all kernels and machines; it was
 //! chosen with the times of an H200 in view (docs/estimate.md).
 
-use std::fmt;
-
 use serde::Serialize;
 
 /// How sharp the greatest limit is.
@@ -33,22 +31,11 @@ pub enum LimitKind {
     /// The launch itself.
     Launch,
 }
-
-impl fmt::Display for LimitKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Memory => "memory",
-            Self::SecondCache => "last cache to units",
-            Self::FirstCache => "first cache",
-            Self::Fetches => "fetches",
-            Self::Registers => "registers",
-            Self::Arithmetic => "arithmetic",
-            Self::Conversion => "conversion",
-            Self::Issue => "issue slots",
-            Self::Launch => "launch",
-        })
-    }
-}
+named!(
+    LimitKind: Memory = "memory", SecondCache = "last cache to units", FirstCache = "first cache",
+        Fetches = "fetches", Registers = "registers", Arithmetic = "arithmetic", Conversion = "conversion",
+        Issue = "issue slots", Launch = "launch"
+);
 
 /// One limit: `amount` of `unit` at `rate` a second.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
@@ -95,11 +82,6 @@ impl Prediction {
         let of_work = limits.first().map_or(LimitKind::Launch, |limit| limit.kind);
         let binds = if launch_seconds >= greatest { LimitKind::Launch } else { of_work };
         Self { seconds: launch_seconds + work, binds, launch_seconds, limits }
-    }
-
-    /// A limit.
-    pub fn limit(&self, kind: LimitKind) -> Option<&Limit> {
-        self.limits.iter().find(|limit| limit.kind == kind)
     }
 }
 

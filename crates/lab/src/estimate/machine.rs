@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use lanefield::backend::opencl::{DeviceInfo, DeviceKind, Retirement};
+use lanefield::backend::opencl::{DeviceInfo, DeviceKind};
 use serde::{Deserialize, Serialize};
 
 use super::EstimateError;
@@ -82,7 +82,7 @@ pub struct Machine {
 }
 
 /// Work-items of a wavefront at most.
-const MOST_LANES: u32 = 4096;
+const MOST_LANES: f64 = 4096.0;
 
 /// Names and files of the machines that ship.
 const SHIPPED: [(&str, &str); 8] = [
@@ -143,10 +143,7 @@ impl Machine {
     /// # Errors
     /// [`EstimateError::File`], [`EstimateError::Value`].
     pub fn parse(what: &str, text: &str) -> Result<Self, EstimateError> {
-        let machine: Self = toml::from_str(text).map_err(|error| EstimateError::File {
-            what: what.to_owned(),
-            reason: error.to_string().trim().replace('\n', " "),
-        })?;
+        let machine: Self = toml::from_str(text).map_err(|error| EstimateError::file(what, error))?;
         machine.check(what)?;
         Ok(machine)
     }
@@ -157,17 +154,15 @@ impl Machine {
     /// # Errors
     /// As [`Self::parse`].
     pub fn with_measured(self, what: &str, json: &str) -> Result<Self, EstimateError> {
-        let measured: Measured = serde_json::from_str(json)
-            .map_err(|error| EstimateError::File { what: what.to_owned(), reason: error.to_string() })?;
+        let measured = serde_json::from_str(json).map_err(|error| EstimateError::file(what, error))?;
         let Measured { read_gb_per_second, copy_gb_per_second, l2_gb_per_second, launch_microseconds } = measured;
         let rates = [read_gb_per_second, copy_gb_per_second, l2_gb_per_second, launch_microseconds];
         if rates.iter().all(Option::is_none) {
-            return Err(EstimateError::File {
-                what: what.to_owned(),
-                reason: "it has none of read_gb_per_second, copy_gb_per_second, l2_gb_per_second and launch_microseconds; give what \
-                         `lanefield peak --json` prints"
-                    .to_owned(),
-            });
+            return Err(EstimateError::file(
+                what,
+                "it has none of read_gb_per_second, copy_gb_per_second, l2_gb_per_second and launch_microseconds; give what \
+                 `lanefield peak --json` prints",
+            ));
         }
         let machine = Self {
             read_gb_per_second: read_gb_per_second.unwrap_or(self.read_gb_per_second),
@@ -181,44 +176,22 @@ impl Machine {
         Ok(machine)
     }
 
+    /// Checks every number that a file has.
     pub(super) fn check(&self, what: &str) -> Result<(), EstimateError> {
         const MOST: f64 = 1e12;
-        let positive = [
-            ("compute-units", f64::from(self.compute_units)),
-            ("clock-mhz", self.clock_mhz),
-            ("lanes", f64::from(self.lanes)),
-            ("lanes-active", f64::from(self.lanes_active)),
-            ("f32-lanes", self.f32_lanes),
-            ("f64-lanes", self.f64_lanes),
-            ("integer-lanes", self.integer_lanes),
-            ("issue-lanes", self.issue_lanes),
-            ("operand-bytes", self.operand_bytes),
-            ("fetch-clocks", self.fetch_clocks),
-            ("registers", self.registers as f64),
-            ("line-bytes", self.line_bytes as f64),
-            ("sector-bytes", self.sector_bytes as f64),
-            ("l1-bytes", self.l1_bytes as f64),
-            ("l1-bytes-a-clock", self.l1_bytes_a_clock),
-            ("l2-bytes", self.l2_bytes as f64),
-            ("l2-gb-per-second", self.l2_gb_per_second),
-            ("peak-gb-per-second", self.peak_gb_per_second),
-            ("read-gb-per-second", self.read_gb_per_second),
-            ("copy-gb-per-second", self.copy_gb_per_second),
-        ];
-        let expected = "a number above 0, and at most 10^12,";
-        let fault = positive.into_iter().find(|(_, value)| !(*value > 0.0 && *value <= MOST));
-        let launch = ("launch-microseconds", self.launch_microseconds);
-        let fault = fault.map(|fault| (fault, expected)).or_else(|| {
-            (!(0.0..=MOST).contains(&launch.1)).then_some((launch, "a number of at least 0, and at most 10^12,"))
-        });
-        let lanes = ("lanes", f64::from(self.lanes));
-        let fault = fault.or_else(|| (self.lanes > MOST_LANES).then_some((lanes, "a number from 1 to 4096")));
-        match fault {
-            Some(((name, value), expected)) => {
-                Err(EstimateError::Value { what: what.to_owned(), name, value, expected })
+        let keys = toml::Table::try_from(self).map_err(|error| EstimateError::file(what, error))?;
+        for (name, value) in keys {
+            let Some(value) = value.as_float().or(value.as_integer().map(|value| value as f64)) else { continue };
+            let (is_sound, expected) = match name.as_str() {
+                "launch-microseconds" => ((0.0..=MOST).contains(&value), "a number of at least 0, and at most 10^12,"),
+                "lanes" if value > MOST_LANES => (false, "a number from 1 to 4096"),
+                _ => (value > 0.0 && value <= MOST, "a number above 0, and at most 10^12,"),
+            };
+            if !is_sound {
+                return Err(EstimateError::value(what, &name, value, expected));
             }
-            None => Ok(()),
         }
+        Ok(())
     }
 
     /// What traversals and workloads take for the bandwidth of memory: the read bandwidth where it was measured, else the vendor's peak, in 10⁹ bytes a
@@ -246,35 +219,15 @@ impl Machine {
     pub fn device(&self) -> DeviceInfo {
         let kind = if self.kind == MachineKind::Cpu { DeviceKind::Cpu } else { DeviceKind::Gpu };
         DeviceInfo {
-            index: 0,
-            platform_index: 0,
-            device_index: 0,
             platform_name: self.vendor.clone(),
-            platform_version: String::new(),
-            name: self.name.clone(),
             vendor: self.vendor.clone(),
             architecture: self.architecture.clone(),
-            driver_version: String::new(),
-            device_version: String::new(),
-            opencl_c_version: String::new(),
             kind,
             compute_units: self.compute_units,
             max_clock_mhz: self.clock_mhz as u32,
-            global_memory_bytes: u64::MAX,
-            max_allocation_bytes: u64::MAX,
-            local_memory_bytes: 48 << 10,
             global_cache_bytes: self.l2_bytes,
-            max_work_group_size: 1024,
             preferred_work_group_multiple: Some(self.lanes as usize),
-            max_work_item_sizes: [1024, 1024, 64],
-            fp64: true,
-            fp32_correctly_rounded_divide_sqrt: true,
-            fp32_denormals: true,
-            fp64_denormals: true,
-            available: true,
-            compiler_available: true,
-            retirement: Retirement::OpenCl3,
-            extensions: Vec::new(),
+            ..DeviceInfo::imagined(&self.name)
         }
     }
 }

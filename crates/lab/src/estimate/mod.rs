@@ -26,11 +26,12 @@ mod traversal;
 mod workload;
 
 pub use error::EstimateError;
+pub(crate) use host::cache_of_host;
 pub use instructions::{Instructions, instructions_a_part};
 pub use limits::{Limit, LimitKind, Prediction};
 pub use machine::{Machine, MachineKind};
 pub use resident::{UnitTraffic, unit_traffic};
 pub use stencil::{KernelEstimate, KernelWork, stencil};
 pub use streams::{Streams, streams};
-pub use traversal::{Traversal, TraversalReport};
+pub use traversal::TraversalReport;
 pub use workload::{Workload, WorkloadReport};

@@ -85,7 +85,7 @@ pub fn unit_traffic(launched: &Launched, machine: &Machine) -> UnitTraffic {
     let mut unit = Unit::new(launched, machine);
     let sampled = units.min(UNITS);
     for number in 0..sampled {
-        unit.forget();
+        unit.cache.forget();
         let first = number * units / sampled;
         for round in 0..rounds.min(1 + ROUNDS) {
             unit.counts = round > 0 || rounds == 1;
@@ -131,10 +131,6 @@ impl<'l> Unit<'l> {
             through: 0,
             hit: 0,
         }
-    }
-
-    fn forget(&mut self) {
-        self.cache.forget();
     }
 
     /// All resident groups, in step.

@@ -64,18 +64,14 @@ impl KernelWork {
     /// [`EstimateError::Layout`], [`EstimateError::Value`].
     pub fn launched(&self, machine: &Machine) -> Result<Launched, EstimateError> {
         let Self { kernel, extents, sites, precision, links, parts, .. } = *self;
+        let wrong = |name, value: usize, expected| {
+            Err(EstimateError::value(&format!("a launch of {kernel}"), name, value as f64, expected))
+        };
         if parts == 0 || parts > 4096 {
-            let (what, value) = (format!("a launch of {kernel}"), parts as f64);
-            return Err(EstimateError::Value { what, name: "spinors", value, expected: "a number from 1 to 4096" });
+            return wrong("spinors", parts, "a number from 1 to 4096");
         }
         if extents.volume() > MOST_SITES {
-            let (what, value) = (format!("a launch of {kernel}"), extents.volume() as f64);
-            return Err(EstimateError::Value {
-                what,
-                name: "sites",
-                value,
-                expected: "a lattice of at most 2^28 sites",
-            });
+            return wrong("sites", extents.volume(), "a lattice of at most 2^28 sites");
         }
         let lanes = match (self.lanes, machine.kind) {
             (LaneChoice::Auto, MachineKind::Gpu) => LaneChoice::UpTo(LaneWidth::OF_GPUS),

@@ -8,13 +8,7 @@ use super::Machine;
 /// Lines a lane that a regrouping takes at least: its state goes to a bucket in memory, and comes back.
 pub const REGROUPING_LINES_A_LANE: f64 = 2.0;
 
-/// What can be said of trees on a machine.
-#[derive(Clone, Copy, Debug)]
-pub struct Traversal<'m> {
-    machine: &'m Machine,
-}
-
-/// The figures for one depth.
+/// What can be said of trees of one depth on a machine.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct TraversalReport {
     /// Levels of branches.
@@ -49,74 +43,60 @@ pub struct TraversalReport {
     pub regrouped_rate: f64,
 }
 
-impl<'m> Traversal<'m> {
-    /// Trees on `machine`.
-    pub fn new(machine: &'m Machine) -> Self {
-        Self { machine }
-    }
+/// Nodes of a tree of so many levels of branches; `None` where no 64 bits hold them.
+fn nodes(levels: u32) -> Option<u64> {
+    2u64.checked_pow(levels.checked_add(1)?).map(|nodes| nodes - 1)
+}
 
+impl Machine {
     /// Lines a second from memory.
-    pub fn lines_per_second(&self) -> f64 {
-        self.machine.gauge_gb_per_second() * 1e9 / self.machine.line_bytes as f64
+    pub(super) fn lines_per_second(&self) -> f64 {
+        self.gauge_gb_per_second() * 1e9 / self.line_bytes as f64
     }
 
     /// Fetches of lanes a second.
-    pub fn fetches_per_second(&self) -> f64 {
-        self.machine.unit_clocks() * f64::from(self.machine.lanes) / self.machine.fetch_clocks
-    }
-
-    /// Bandwidth of the first caches over that of memory.
-    pub fn on_chip_ratio(&self) -> f64 {
-        self.machine.unit_clocks() * self.machine.l1_bytes_a_clock / (self.machine.gauge_gb_per_second() * 1e9)
-    }
-
-    /// Bandwidth of registers over that of memory.
-    pub fn register_ratio(&self) -> f64 {
-        let operands = self.machine.unit_clocks() * self.machine.f32_lanes * self.machine.operand_bytes;
-        operands / (self.machine.gauge_gb_per_second() * 1e9)
-    }
-
-    /// Nodes of a tree of so many levels of branches; `None` where no 64 bits hold them.
-    pub fn nodes(levels: u32) -> Option<u64> {
-        2u64.checked_pow(levels.checked_add(1)?).map(|nodes| nodes - 1)
+    pub(super) fn fetches_per_second(&self) -> f64 {
+        self.unit_clocks() * f64::from(self.lanes) / self.fetch_clocks
     }
 
     /// Levels of branches that lead each lane of a wavefront to a leaf of its own.
-    pub fn last_levels(&self) -> u32 {
-        self.machine.lanes.next_power_of_two().ilog2()
+    fn last_levels(&self) -> u32 {
+        self.lanes.next_power_of_two().ilog2()
     }
 
     /// Lines of a wavefront's traversal of so many levels, whose lanes stay together but for the last levels.
-    pub fn coherent_lines(&self, levels: u32) -> u64 {
+    fn coherent_lines(&self, levels: u32) -> u64 {
         let last = levels.min(self.last_levels());
-        Self::nodes(last).unwrap_or(u64::MAX).saturating_add(u64::from(levels - last))
+        nodes(last).unwrap_or(u64::MAX).saturating_add(u64::from(levels - last))
     }
 
     /// Lines of a wavefront's traversal of which `divergence` (0 to 1) of the levels are each lane's own.
-    pub fn lines(&self, levels: u32, divergence: f64) -> f64 {
-        let (coherent, lanes) = (self.coherent_lines(levels) as f64, f64::from(self.machine.lanes));
+    pub(super) fn lines_of_tree(&self, levels: u32, divergence: f64) -> f64 {
+        let (coherent, lanes) = (self.coherent_lines(levels) as f64, f64::from(self.lanes));
         let own = lanes * f64::from(levels);
         coherent + divergence.clamp(0.0, 1.0) * (own - coherent).max(0.0)
     }
 
-    /// All of it for trees of so many levels.
-    pub fn report(&self, levels: u32) -> TraversalReport {
-        let lanes = f64::from(self.machine.lanes);
-        let l1_lines = self.machine.l1_bytes / self.machine.line_bytes;
+    /// What can be said of trees of so many levels.
+    pub fn traversal(&self, levels: u32) -> TraversalReport {
+        let lanes = f64::from(self.lanes);
+        let memory = self.gauge_gb_per_second() * 1e9;
+        let on_chip_ratio = self.unit_clocks() * self.l1_bytes_a_clock / memory;
+        let l1_lines = self.l1_bytes / self.line_bytes;
         let l1_levels = (l1_lines + 1).ilog2().saturating_sub(1);
         let least = 2.0 * lanes;
         let regrouping_lines = REGROUPING_LINES_A_LANE * lanes;
         let coherent_lines = self.coherent_lines(levels);
         TraversalReport {
             levels,
-            on_chip_ratio: self.on_chip_ratio(),
-            register_ratio: self.register_ratio(),
-            divergent_lanes: lanes / self.on_chip_ratio(),
+            on_chip_ratio,
+            register_ratio: self.unit_clocks() * self.f32_lanes * self.operand_bytes / memory,
+            divergent_lanes: lanes / on_chip_ratio,
             l1_lines,
             l1_levels,
             l1_lanes: 1 << l1_levels,
             coherent_lines,
-            last_lines: Self::nodes(levels.min(self.last_levels())).unwrap_or(u64::MAX),
+            last_lines: nodes(levels.min(self.last_levels())).unwrap_or(u64::MAX),
             hit_rate: (lanes - 1.0) / lanes,
             memory_bound: self.lines_per_second() / coherent_lines as f64,
             memory_bound_at_least: self.lines_per_second() / least,
@@ -139,7 +119,7 @@ mod tests {
     }
 
     fn report(levels: u32) -> TraversalReport {
-        Traversal::new(&proxy()).report(levels)
+        proxy().traversal(levels)
     }
 
     fn is(value: f64, expected: f64) {
@@ -148,8 +128,8 @@ mod tests {
 
     #[test]
     fn memory_gives_8_gi_lines_and_the_units_256_gi_fetches_a_second() {
-        is(Traversal::new(&proxy()).lines_per_second(), 8.0 * GIBI);
-        is(Traversal::new(&proxy()).fetches_per_second(), 256.0 * GIBI);
+        is(proxy().lines_per_second(), 8.0 * GIBI);
+        is(proxy().fetches_per_second(), 256.0 * GIBI);
     }
 
     #[test]
@@ -167,7 +147,7 @@ mod tests {
     fn seven_levels_fit_the_first_cache_and_serve_128_lanes() {
         let report = report(24);
         assert_eq!((report.l1_lines, report.l1_levels, report.l1_lanes), (256, 7, 128));
-        assert_eq!(Traversal::nodes(7), Some(255));
+        assert_eq!(nodes(7), Some(255));
         assert!(report.l1_lanes < u64::from(proxy().lanes_active));
     }
 
@@ -178,7 +158,7 @@ mod tests {
 
     #[test]
     fn the_last_six_levels_and_their_root_are_127_lines() {
-        assert_eq!((Traversal::new(&proxy()).last_levels(), report(24).last_lines), (6, 127));
+        assert_eq!((proxy().last_levels(), report(24).last_lines), (6, 127));
         // A tree of fewer levels has no more lines than nodes.
         assert_eq!((report(2).coherent_lines, report(2).last_lines), (7, 7));
         assert_eq!(report(6).coherent_lines, 127);
@@ -226,25 +206,23 @@ mod tests {
     fn a_measured_read_takes_the_place_of_the_peak() {
         let half = r#"{"read_gb_per_second": 274.877906944}"#;
         let machine = proxy().with_measured("peak.json", half).unwrap();
-        let (slow, fast) = (Traversal::new(&machine).report(24), report(24));
+        let (slow, fast) = (machine.traversal(24), report(24));
         is(slow.memory_bound, fast.memory_bound / 2.0);
         is(slow.on_chip_ratio, 16.0);
         let copy = proxy().with_measured("peak.json", r#"{"copy_gb_per_second": 1.0}"#).unwrap();
-        assert_eq!(Traversal::new(&copy).report(24), fast);
+        assert_eq!(copy.traversal(24), fast);
     }
 
     #[test]
     fn no_depth_is_too_great_or_too_small() {
         assert_eq!(report(0).coherent_lines, 1);
         assert_eq!(report(u32::MAX).coherent_lines, 127 + u64::from(u32::MAX) - 6);
-        assert_eq!((Traversal::nodes(62), Traversal::nodes(63)), (Some((1 << 63) - 1), None));
+        assert_eq!((nodes(62), nodes(63)), (Some((1 << 63) - 1), None));
     }
 
     #[test]
     fn lanes_that_go_their_own_ways_take_a_line_each_at_every_level() {
-        let machine = proxy();
-        let traversal = Traversal::new(&machine);
-        assert_eq!([traversal.lines(24, 0.0), traversal.lines(24, 1.0)], [145.0, 64.0 * 24.0]);
-        assert_eq!(traversal.lines(24, 0.5), (145.0 + 1536.0) / 2.0);
+        let lines = |divergence| proxy().lines_of_tree(24, divergence);
+        assert_eq!([lines(0.0), lines(0.5), lines(1.0)], [145.0, (145.0 + 1536.0) / 2.0, 64.0 * 24.0]);
     }
 }

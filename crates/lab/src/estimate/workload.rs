@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::traversal::{REGROUPING_LINES_A_LANE, Traversal};
+use super::traversal::REGROUPING_LINES_A_LANE;
 use super::{EstimateError, Limit, LimitKind, Machine, Prediction};
 
 /// What one wavefront does in one piece of work. A file is TOML with these keys.
@@ -65,10 +65,7 @@ impl Workload {
     /// # Errors
     /// [`EstimateError::File`], [`EstimateError::Value`].
     pub fn parse(what: &str, text: &str) -> Result<Self, EstimateError> {
-        let workload: Self = toml::from_str(text).map_err(|error| EstimateError::File {
-            what: what.to_owned(),
-            reason: error.to_string().trim().replace('\n', " "),
-        })?;
+        let workload: Self = toml::from_str(text).map_err(|error| EstimateError::file(what, error))?;
         workload.check(what)?;
         Ok(workload)
     }
@@ -83,18 +80,12 @@ impl Workload {
             ("instructions", self.instructions),
             ("regroupings", self.regroupings),
         ];
-        let fault = |names: &[(&'static str, f64)], most, expected| {
-            let outside = names.iter().find(|(_, value)| !(0.0..=most).contains(value));
-            let error = |&(name, value): &(&'static str, f64)| EstimateError::Value {
-                what: what.to_owned(),
-                name,
-                value,
-                expected,
-            };
-            outside.map(error).map_or(Ok(()), Err)
+        let within = |numbers: &[(&str, f64)], most, expected| {
+            let outside = numbers.iter().find(|(_, value)| !(0.0..=most).contains(value));
+            outside.map_or(Ok(()), |(name, value)| Err(EstimateError::value(what, name, *value, expected)))
         };
-        fault(&shares, 1.0, "a share from 0 to 1")?;
-        fault(&numbers, MOST, "a number from 0 to 10^15")?;
+        within(&shares, 1.0, "a share from 0 to 1")?;
+        within(&numbers, MOST, "a number from 0 to 10^15")?;
         let of_tree = f64::from(self.levels);
         let amounts = [self.lines.unwrap_or(of_tree), self.fetches.unwrap_or(of_tree)];
         let others = [self.register_bytes, self.instructions, self.regroupings];
@@ -107,9 +98,8 @@ impl Workload {
     /// What it takes on a machine: rates are those of the whole machine, busy with such work. Of memory it is the read that
     /// was measured, else the peak, as a gauge of what can be at best.
     pub fn on(&self, machine: &Machine) -> WorkloadReport {
-        let tree = Traversal::new(machine);
         let lanes = f64::from(machine.lanes);
-        let of_tree = if self.levels > 0 { tree.lines(self.levels, self.divergence) } else { 0.0 };
+        let of_tree = if self.levels > 0 { machine.lines_of_tree(self.levels, self.divergence) } else { 0.0 };
         let touched = self.lines.unwrap_or(of_tree);
         let lines = touched * (1.0 - self.hits) + self.regroupings * REGROUPING_LINES_A_LANE * lanes;
         let fetches = self.fetches.unwrap_or(f64::from(self.levels));
@@ -117,9 +107,9 @@ impl Workload {
         let l1_rate = machine.unit_clocks() * machine.l1_bytes_a_clock;
         let register_rate = machine.unit_clocks() * machine.f32_lanes * machine.operand_bytes;
         let limits = vec![
-            Limit::new(LimitKind::Memory, lines, "lines", tree.lines_per_second()),
+            Limit::new(LimitKind::Memory, lines, "lines", machine.lines_per_second()),
             Limit::new(LimitKind::FirstCache, touched.max(lines), "lines", l1_rate / line),
-            Limit::new(LimitKind::Fetches, fetches * lanes, "fetches", tree.fetches_per_second()),
+            Limit::new(LimitKind::Fetches, fetches * lanes, "fetches", machine.fetches_per_second()),
             Limit::new(LimitKind::Registers, self.register_bytes * lanes, "bytes", register_rate),
             Limit::new(
                 LimitKind::Issue,

@@ -1,7 +1,5 @@
 //! What each resource of a compute unit allows, and which one binds.
 
-use std::fmt;
-
 use serde::Serialize;
 
 use super::architecture::{Accumulation, Architecture, MOST_WORK_ITEMS};
@@ -51,18 +49,6 @@ impl Resource {
             (Self::GroupSlots, _) if architecture.groups_are_barriers => "barriers",
             (Self::GroupSlots, _) => "block slots",
         }
-    }
-}
-
-impl fmt::Display for Resource {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Registers => "registers",
-            Self::ScalarRegisters => "scalar registers",
-            Self::LocalMemory => "local memory",
-            Self::WaveSlots => "wave slots",
-            Self::GroupSlots => "group slots",
-        })
     }
 }
 

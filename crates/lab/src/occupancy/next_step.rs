@@ -1,7 +1,5 @@
 //! What one group more on a compute unit would need, at least: the largest numbers with which it fits, and how many groups fit with them.
 
-use std::fmt;
-
 use serde::Serialize;
 
 use super::architecture::Architecture;
@@ -83,12 +81,5 @@ impl NextStep {
         });
         let waves = architecture.wave_name();
         format!("{} groups ({} {waves}): {}", self.groups, self.waves, needs.collect::<Vec<_>>().join(", and "))
-    }
-}
-
-impl fmt::Display for NextStep {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let needs = self.needs.iter().map(|need| format!("{} ≤ {}", need.resource, need.at_most));
-        write!(f, "{} groups: {}", self.groups, needs.collect::<Vec<_>>().join(", "))
     }
 }

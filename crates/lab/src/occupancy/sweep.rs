@@ -1,7 +1,6 @@
 //! Occupancy along a row of group sizes, registers or bytes of local memory: where the next step is, and what a group too small for a wavefront
 //! leaves idle (the reasoning by which Grid came to 8 accelerator threads: 8 lanes times 8 sites are one wavefront of 64).
 
-use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
@@ -20,22 +19,12 @@ pub enum SweptQuantity {
     /// Bytes of local memory of a group.
     Lds,
 }
-
-impl fmt::Display for SweptQuantity {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::AcceleratorThreads => "accelerator_threads",
-            Self::Registers => "registers",
-            Self::Lds => "lds",
-        })
-    }
-}
+named!(SweptQuantity: AcceleratorThreads = "accelerator_threads", Registers = "registers", Lds = "lds");
 
 impl FromStr for SweptQuantity {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let all = [Self::AcceleratorThreads, Self::Registers, Self::Lds];
-        let known = all.into_iter().find(|quantity| quantity.to_string() == text);
+        let known = Self::ALL.into_iter().find(|quantity| quantity.to_string() == text);
         known.ok_or_else(|| format!("'{text}' cannot be swept: use accelerator_threads, registers or lds"))
     }
 }

@@ -17,11 +17,6 @@ fn waves_by_vgprs_are_those_of_llvm() {
     // The thresholds of LLVM's getOccupancyWithNumVGPRs (GCN: 24, 28, 32, 36, 40, 48, 64, 84, 128), a wave a SIMD each.
     let gcn =
         [(24, 10), (25, 9), (28, 9), (29, 8), (36, 7), (40, 6), (48, 5), (64, 4), (84, 3), (85, 2), (128, 2), (129, 1)];
-    for (registers, waves) in gcn {
-        for name in ["gfx906", "gfx908"] {
-            assert_eq!(of(name, taking(64, registers)).waves, 4 * waves, "{name}, {registers} VGPRs");
-        }
-    }
     // One file of 512 in granules of 8: 64, 72, 80, 96, 128, 168, 256.
     let cdna2 = [
         (64, 8),
@@ -37,8 +32,8 @@ fn waves_by_vgprs_are_those_of_llvm() {
         (169, 2),
         (256, 2),
     ];
-    for (registers, waves) in cdna2 {
-        for name in ["gfx90a", "gfx942"] {
+    for (name, thresholds) in [("gfx906", gcn), ("gfx908", gcn), ("gfx90a", cdna2), ("gfx942", cdna2)] {
+        for (registers, waves) in thresholds {
             assert_eq!(of(name, taking(64, registers)).waves, 4 * waves, "{name}, {registers} VGPRs");
         }
     }
@@ -259,22 +254,15 @@ proptest! {
         let architecture = &Architecture::all()[index];
         let now = occupancy(architecture, &demand).unwrap();
         if let Some(step) = now.next_step {
-            let mut reached = demand;
-            for need in &step.needs {
-                match need.resource {
-                    Resource::Registers => reached.registers = need.at_most,
-                    Resource::ScalarRegisters => reached.scalar = need.at_most,
-                    _ => reached.local = need.at_most,
-                }
-            }
+            let with = |demand: Demand, resource, number| match resource {
+                Resource::Registers => Demand { registers: number, ..demand },
+                Resource::ScalarRegisters => Demand { scalar: number, ..demand },
+                _ => Demand { local: number, ..demand },
+            };
+            let reached = step.needs.iter().fold(demand, |demand, need| with(demand, need.resource, need.at_most));
             prop_assert!(occupancy(architecture, &reached).unwrap().groups >= step.groups);
             for need in &step.needs {
-                let mut more = reached;
-                match need.resource {
-                    Resource::Registers => more.registers += 1,
-                    Resource::ScalarRegisters => more.scalar += 1,
-                    _ => more.local += 1,
-                }
+                let more = with(reached, need.resource, need.at_most + 1);
                 prop_assert_eq!(occupancy(architecture, &more).unwrap().groups, now.groups);
             }
         }

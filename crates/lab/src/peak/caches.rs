@@ -7,8 +7,8 @@ use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{Arg, Buffer, Context, Launch, Program};
 
 use super::plateau::Plateau;
-use super::record::{Peak, Place, WorkingSet};
-use super::{Scale, ladder, rate, sampled};
+use super::record::{Place, WorkingSet};
+use super::{Measuring, ladder, rate, sampled};
 use crate::bandwidth::random_words;
 use crate::sources::expand;
 
@@ -133,25 +133,22 @@ impl<'c> Reader<'c> {
 }
 
 /// Measures the three curves, and takes the figures of L1, L2 and local memory from their plateaus.
-pub(super) fn measure(
-    context: &Context,
-    scale: &Scale,
-    peak: &mut Peak,
-    tell: &mut dyn FnMut(&str),
-) -> Result<(), BackendError> {
-    let own_reader = Reader::new(context, scale.is_cpu, false)?;
-    let own = curve(context, scale, &own_reader, Place::Own, tell)?;
-    let shared = match scale.is_cpu {
-        true => curve(context, scale, &own_reader, Place::Shared, tell)?,
-        false => curve(context, scale, &Reader::new(context, false, true)?, Place::Shared, tell)?,
+pub(super) fn measure(mut measuring: Measuring<'_>) -> Result<(), BackendError> {
+    let (context, is_cpu) = (measuring.context, measuring.scale.is_cpu);
+    let own_reader = Reader::new(context, is_cpu, false)?;
+    let own = measuring.curve(&own_reader, Place::Own)?;
+    let shared = match is_cpu {
+        true => measuring.curve(&own_reader, Place::Shared)?,
+        false => measuring.curve(&Reader::new(context, false, true)?, Place::Shared)?,
     };
+    let local = measuring.local_curve(&own_reader)?;
+
+    let peak = measuring.peak;
+    let largest = shared.last().map_or(0, |set| set.bytes);
     let own = peak.keep_working_sets(Place::Own, own);
     peak.keep_working_sets(Place::Shared, shared);
     peak.l1_gb_per_second = own.0;
-    let largest = peak.working_sets.iter().filter(|set| set.place == Place::Shared).map(|set| set.bytes).max();
-    peak.l2_gb_per_second = if scale.is_cpu { own.1 } else { last_before_memory(&peak.plateaus, largest.unwrap_or(0)) };
-
-    let local = local_curve(context, scale, &own_reader, tell)?;
+    peak.l2_gb_per_second = if is_cpu { own.1 } else { last_before_memory(&peak.plateaus, largest) };
     peak.local_gb_per_second = local.iter().map(|set| set.gb_per_second).reduce(f64::max);
     peak.keep_working_sets(Place::Local, local);
     Ok(())
@@ -164,61 +161,57 @@ fn last_before_memory(plateaus: &[Plateau], largest: u64) -> Option<f64> {
     cached.max_by_key(|plateau| plateau.to_bytes).map(|plateau| plateau.gb_per_second)
 }
 
-/// Bandwidth by size, of sets that each unit has for itself or of one for all.
-fn curve(
-    context: &Context,
-    scale: &Scale,
-    reader: &Reader<'_>,
-    place: Place,
-    tell: &mut dyn FnMut(&str),
-) -> Result<Vec<WorkingSet>, BackendError> {
-    let (number, most, groups, least) = match place {
-        Place::Own => (scale.units, scale.own_most, reader.groups(scale.units, GROUP), OWN_READ * scale.units),
-        _ if scale.is_cpu => (1, scale.shared_most, scale.units, SHARED_READ / 4),
-        _ => (1, scale.shared_most, reader.groups(scale.units, 2 * GROUP), SHARED_READ),
-    };
-    let memory = random_words(context, number * most, 0)?;
-    let out = context.allocate(reader.result_bytes(groups), "sums of a measurement")?;
-    let mut curve = Vec::new();
-    for bytes in scale.sizes(most) {
-        tell(&format!("{place}, {} KiB", bytes >> 10));
-        let sets = Sets { bytes, number, read: least.max(2 * number * bytes) };
-        let mut read = 0;
-        let seconds = sampled(scale.samples, || {
-            let (seconds, bytes) = reader.run((&out, &memory), sets, groups)?;
-            read = bytes;
-            Ok(seconds)
-        })?;
-        curve.push(WorkingSet { place, bytes: bytes as u64, gb_per_second: rate(read, &seconds), seconds });
+impl Measuring<'_> {
+    /// Bandwidth by size, of sets that each unit has for itself or of one for all.
+    fn curve(&mut self, reader: &Reader<'_>, place: Place) -> Result<Vec<WorkingSet>, BackendError> {
+        let (context, scale) = (self.context, self.scale);
+        let (number, most, groups, least) = match place {
+            Place::Own => (scale.units, scale.own_most, reader.groups(scale.units, GROUP), OWN_READ * scale.units),
+            _ if scale.is_cpu => (1, scale.shared_most, scale.units, SHARED_READ / 4),
+            _ => (1, scale.shared_most, reader.groups(scale.units, 2 * GROUP), SHARED_READ),
+        };
+        let memory = random_words(context, number * most, 0)?;
+        let out = context.allocate(reader.result_bytes(groups), "sums of a measurement")?;
+        self.by_size(place, scale.sizes(most), |bytes| {
+            let sets = Sets { bytes, number, read: least.max(2 * number * bytes) };
+            reader.run((&out, &memory), sets, groups)
+        })
     }
-    Ok(curve)
-}
 
-/// The same of local memory.
-fn local_curve(
-    context: &Context,
-    scale: &Scale,
-    reader: &Reader<'_>,
-    tell: &mut dyn FnMut(&str),
-) -> Result<Vec<WorkingSet>, BackendError> {
-    // Of a unit, groups share its local memory: 32 KiB for all of them.
-    let groups = reader.groups(scale.units, GROUP);
-    let of_a_group = LOCAL_MOST / (groups / scale.units).max(1);
-    // No device gives all of it to a kernel with arguments.
-    let most = context.info().local_memory_bytes.saturating_sub(1).min(of_a_group as u64);
-    let out = context.allocate(reader.result_bytes(groups), "sums of a measurement")?;
-    let mut curve = Vec::new();
-    for bytes in ladder(4096, most) {
-        tell(&format!("{}, {} KiB", Place::Local, bytes >> 10));
-        let mut read = 0;
-        let seconds = sampled(scale.samples, || {
-            let (seconds, done) = reader.run_local(&out, bytes as usize, groups, OWN_READ * scale.units)?;
-            read = done;
-            Ok(seconds)
-        })?;
-        curve.push(WorkingSet { place: Place::Local, bytes, gb_per_second: rate(read, &seconds), seconds });
+    /// The same of local memory.
+    fn local_curve(&mut self, reader: &Reader<'_>) -> Result<Vec<WorkingSet>, BackendError> {
+        let (context, scale) = (self.context, self.scale);
+        // Of a unit, groups share its local memory: 32 KiB for all of them.
+        let groups = reader.groups(scale.units, GROUP);
+        let of_a_group = LOCAL_MOST / (groups / scale.units).max(1);
+        // No device gives all of it to a kernel with arguments.
+        let most = context.info().local_memory_bytes.saturating_sub(1).min(of_a_group as u64);
+        let out = context.allocate(reader.result_bytes(groups), "sums of a measurement")?;
+        self.by_size(Place::Local, ladder(4096, most as usize), |bytes| {
+            reader.run_local(&out, bytes, groups, OWN_READ * scale.units)
+        })
     }
-    Ok(curve)
+
+    /// The bandwidth of each size, of which `run` reads so many bytes in so many seconds.
+    fn by_size(
+        &mut self,
+        place: Place,
+        sizes: Vec<usize>,
+        run: impl Fn(usize) -> Result<(f64, usize), BackendError>,
+    ) -> Result<Vec<WorkingSet>, BackendError> {
+        let mut curve = Vec::new();
+        for bytes in sizes {
+            (self.tell)(&format!("{place}, {} KiB", bytes >> 10));
+            let mut read = 0;
+            let seconds = sampled(self.scale.samples, || {
+                let (seconds, done) = run(bytes)?;
+                read = done;
+                Ok(seconds)
+            })?;
+            curve.push(WorkingSet { place, bytes: bytes as u64, gb_per_second: rate(read, &seconds), seconds });
+        }
+        Ok(curve)
+    }
 }
 
 #[cfg(test)]
@@ -228,22 +221,9 @@ mod tests {
 
     #[test]
     fn the_last_cache_is_judged_by_the_largest_sets_that_it_holds() {
-        // As an H200 gave them, in MiB and GB/s.
-        let curve = [
-            0.25, 20263.0, 0.5, 18882.0, 1.0, 17291.0, 2.0, 16159.0, 4.0, 16368.0, 8.0, 10114.0, 16.0, 9045.0, 32.0,
-            8499.0,
-        ];
-        let more = [64.0, 8022.0, 128.0, 5805.0, 256.0, 4415.0];
-        let points: Vec<(u64, f64)> = curve
-            .iter()
-            .chain(&more)
-            .copied()
-            .collect::<Vec<f64>>()
-            .as_chunks()
-            .0
-            .iter()
-            .map(|[mib, rate]| ((mib * 1048576.0) as u64, *rate))
-            .collect();
+        // As an H200 gave them from 256 KiB to 256 MiB, in GB/s.
+        let rates = [20263.0, 18882.0, 17291.0, 16159.0, 16368.0, 10114.0, 9045.0, 8499.0, 8022.0, 5805.0, 4415.0];
+        let points: Vec<(u64, f64)> = (18..).map(|power| 1 << power).zip(rates).collect();
         assert_eq!(last_before_memory(&plateaus(Place::Shared, &points), 256 << 20), Some(9045.0));
         assert_eq!(last_before_memory(&[], 1), None);
     }

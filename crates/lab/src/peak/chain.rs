@@ -1,5 +1,7 @@
 //! The order in which latency is measured: one cycle through all lines of a set, in random order, so that nothing can guess the next one.
 
+use lanefield_reference::random::{Stream, bits};
+
 /// For each line of a set of `bytes` bytes, at its first 4-byte word, the word of the next line; the other words are 0. Starting anywhere, as many
 /// steps as there are lines lead through each of them once and back. `line`: its bytes, a multiple of 4. At least one line.
 ///
@@ -8,24 +10,15 @@ pub fn chain(bytes: usize, line: usize) -> Vec<u32> {
     let words = (line / size_of::<u32>()).max(1);
     let lines = (bytes / line.max(1)).max(1);
     let mut order: Vec<u32> = (0..lines as u32).collect();
-    let mut state = 0x9e37_79b9_7f4a_7c15u64;
     for last in (1..lines).rev() {
-        order.swap(last, (random(&mut state) % last as u64) as usize);
+        let [random, ..] = bits(1, Stream::TestData, last as u64, 0);
+        order.swap(last, random as usize % last);
     }
     let mut next = vec![0; lines * words];
     for (line, &after) in order.iter().enumerate() {
         next[line * words] = after * words as u32;
     }
     next
-}
-
-/// SplitMix64 (G. L. Steele, D. Lea and C. H. Flood, 2014).
-fn random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let mut z = *state;
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
 }
 
 #[cfg(test)]

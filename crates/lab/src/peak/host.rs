@@ -13,7 +13,8 @@ use super::latency::chase;
 use super::launches::in_microseconds;
 use super::record::{LaunchCost, Peak, Place, Stored, WorkingSet};
 use super::streams::stream;
-use super::{Operation, Part, Scale, chain, rate, spread};
+use super::{Operation, Part, Scale, chain, rate};
+use crate::Spread;
 use crate::bandwidth::{HostStreams, Way, random_word};
 
 /// Bytes that a thread reads of its own set in a run, at least.
@@ -34,8 +35,8 @@ pub(super) fn measure(part: Part, scale: &Scale, peak: &mut Peak) -> Result<(), 
         Part::Launch => regions(peak),
         Part::Transfers => {}
         Part::Intensity => {
-            sweep::<f32x16>(Stored::F32, scale, peak);
-            sweep::<f64x8>(Stored::F64, scale, peak);
+            sweep(Stored::F32, f32x16::splat, f32x16::mul_add, scale, peak);
+            sweep(Stored::F64, |x| f64x8::splat(x.into()), f64x8::mul_add, scale, peak);
         }
     }
     Ok(())
@@ -46,23 +47,21 @@ fn streams(scale: &Scale, peak: &mut Peak) -> Result<(), BackendError> {
         let mut streams = HostStreams::new(operation, scale.stream_bytes)?;
         let moved = streams.bytes_moved();
         let ways = Way::of(operation).iter();
-        let mut found: Vec<_> =
-            ways.map(|&way| stream(operation, way.to_string(), moved, streams.times(way, scale.samples))).collect();
-        found.sort_by(|a, b| b.gb_per_second.total_cmp(&a.gb_per_second));
-        peak.keep_streams(operation, found);
+        let found = ways.map(|&way| stream(operation, way.to_string(), moved, streams.times(way, scale.samples)));
+        peak.keep_streams(operation, found.collect());
     }
     Ok(())
 }
 
 /// The spread of `run` after one that is not counted, in wall time.
-fn timed(samples: usize, mut run: impl FnMut()) -> crate::Spread {
+fn timed(samples: usize, mut run: impl FnMut()) -> Spread {
     run();
     let once = |_| {
         let start = Instant::now();
         run();
         start.elapsed().as_secs_f64()
     };
-    spread((0..samples.max(1)).map(once).collect())
+    Spread::of_some((0..samples.max(1)).map(once).collect())
 }
 
 /// Sets of each thread for itself: a CPU's caches but the last are its cores' own.
@@ -104,29 +103,20 @@ fn latency(scale: &Scale, peak: &mut Peak) {
     for bytes in scale.sizes(scale.chase_most) {
         let next = chain(bytes, scale.line);
         let mut at = 0;
-        let mut run = || {
-            let start = Instant::now();
+        let seconds = timed(scale.samples.min(5), || {
             for _ in 0..STEPS {
                 at = next[at as usize];
             }
             at = black_box(at);
-            start.elapsed().as_secs_f64()
-        };
-        run();
-        let times = (0..scale.samples.min(5)).map(|_| run()).collect();
-        chases.push(chase(Place::Own, bytes, STEPS, times));
+        });
+        chases.push(chase(Place::Own, bytes, STEPS, seconds));
     }
     peak.keep_chases(chases);
 }
 
 /// What a launch is here: all threads start, and are waited for.
 fn regions(peak: &mut Peak) {
-    let trips = (0..=REGIONS).map(|_| {
-        let start = Instant::now();
-        rayon::broadcast(|_| ());
-        start.elapsed().as_secs_f64()
-    });
-    let trips = spread(trips.skip(1).collect());
+    let trips = timed(REGIONS, || drop(rayon::broadcast(|_| ())));
     peak.launch_microseconds = Some(trips.median * 1e6);
     peak.launch = Some(LaunchCost {
         queued_to_start_microseconds: None,
@@ -136,59 +126,39 @@ fn regions(peak: &mut Peak) {
     });
 }
 
-/// A vector register's numbers.
-trait Register: Copy + Send + Sync + bytemuck::Pod {
-    fn splat(x: f32) -> Self;
-    fn fma(self, a: Self, b: Self) -> Self;
-}
-
-impl Register for f32x16 {
-    fn splat(x: f32) -> Self {
-        Self::splat(x)
-    }
-    #[inline(always)]
-    fn fma(self, a: Self, b: Self) -> Self {
-        self.mul_add(a, b)
-    }
-}
-
-impl Register for f64x8 {
-    fn splat(x: f32) -> Self {
-        Self::splat(x.into())
-    }
-    #[inline(always)]
-    fn fma(self, a: Self, b: Self) -> Self {
-        self.mul_add(a, b)
-    }
-}
-
-/// out ← x taken k times through x · a + b.
-fn mixed<V: Register>(out: &mut [V], x: &[V], (a, b): (V, V), k: u32) {
+/// out ← each number of x taken k times through `step`.
+fn mixed<V: Copy>(out: &mut [V], x: &[V], step: impl Fn(V) -> V, k: u32) {
     let ((out, _), (x, _)) = (out.as_chunks_mut::<CHAINS>(), x.as_chunks::<CHAINS>());
     for (out, x) in out.iter_mut().zip(x) {
         let mut chains = *x;
         for _ in 0..k {
-            chains = std::array::from_fn(|c| chains[c].fma(a, b));
+            chains = std::array::from_fn(|c| step(chains[c]));
         }
         *out = chains;
     }
 }
 
-fn sweep<V: Register>(stored: Stored, scale: &Scale, peak: &mut Peak) {
+/// x ← x · a + b of vectors of numbers, of which `splat` makes all the same, and `fma` computes that.
+fn sweep<V: Copy + Send + Sync>(
+    stored: Stored,
+    splat: impl Fn(f32) -> V + Sync,
+    fma: impl Fn(V, V, V) -> V + Sync,
+    scale: &Scale,
+    peak: &mut Peak,
+) {
     let a_block = CHAINS * size_of::<V>();
     let blocks = (scale.intensity_bytes / a_block).max(1);
     let numbers = |number: usize| -> Vec<V> {
-        (0..blocks * CHAINS)
-            .into_par_iter()
-            .map(|k| V::splat(f32::from_bits(random_word((k + number) as u32))))
-            .collect()
+        let word = |k: usize| f32::from_bits(random_word((k + number) as u32));
+        (0..blocks * CHAINS).into_par_iter().map(|k| splat(word(k))).collect()
     };
     let (x, mut out) = (numbers(0), numbers(1));
     let a_thread = blocks.div_ceil(rayon::current_num_threads()) * CHAINS;
-    let factors = (V::splat(-1.0), V::splat(1.5));
+    let (a, b) = (splat(-1.0), splat(1.5));
+    let step = |x| fma(x, a, b);
     for k in steps(scale.quick) {
         let seconds = timed(scale.samples, || {
-            out.par_chunks_mut(a_thread).zip(x.par_chunks(a_thread)).for_each(|(out, x)| mixed(out, x, factors, k));
+            out.par_chunks_mut(a_thread).zip(x.par_chunks(a_thread)).for_each(|(out, x)| mixed(out, x, step, k));
             black_box(&out);
         });
         peak.keep_intensity(intensity(stored, k, blocks * a_block / stored.bytes(), seconds));
@@ -204,7 +174,7 @@ mod tests {
         let x = [f32x16::splat(3.0); CHAINS];
         for k in [0, 1, 7, 256] {
             let mut out = [f32x16::splat(0.0); CHAINS];
-            mixed(&mut out, &x, (f32x16::splat(1.0), f32x16::splat(1.0)), k);
+            mixed(&mut out, &x, |x| x.mul_add(f32x16::splat(1.0), f32x16::splat(1.0)), k);
             assert_eq!(out, [f32x16::splat(3.0 + k as f32); CHAINS]);
         }
     }

@@ -4,7 +4,8 @@ use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{Arg, Buffer, Context, Launch};
 
 use super::record::{Intensity, Peak, Stored};
-use super::{Scale, rate, sampled};
+use super::{Measuring, rate, sampled};
+use crate::Spread;
 use crate::bandwidth::random_words;
 use crate::sources::expand;
 
@@ -62,12 +63,7 @@ impl<'c> Mixed<'c> {
 }
 
 /// Measures the sweep of each way to store numbers.
-pub(super) fn measure(
-    context: &Context,
-    scale: &Scale,
-    peak: &mut Peak,
-    tell: &mut dyn FnMut(&str),
-) -> Result<(), BackendError> {
+pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -> Result<(), BackendError> {
     // At least a group of each kernel fits.
     let bytes = scale.intensity_bytes.max(64 << 10);
     let (x, out) = (random_words(context, bytes, 0)?, context.allocate(bytes, "results of a measurement")?);
@@ -84,7 +80,7 @@ pub(super) fn measure(
 }
 
 /// What is recorded of n numbers.
-pub(super) fn intensity(stored: Stored, k: u32, n: usize, seconds: crate::Spread) -> Intensity {
+pub(super) fn intensity(stored: Stored, k: u32, n: usize, seconds: Spread) -> Intensity {
     let (flops, bytes) = (2 * k as usize, 2 * stored.bytes());
     Intensity {
         stored,
@@ -112,7 +108,6 @@ impl Peak {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Spread;
 
     #[test]
     fn a_sweep_goes_from_no_arithmetic_to_256_steps() {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use lanefield::backend::BackendError;
-use lanefield::backend::opencl::{Arg, Buffer, Context, Launch, Program};
+use lanefield::backend::opencl::{Arg, Buffer, Context, Launch, LaunchEvent, OpenClError, Program};
 
-use super::record::{Chase, Peak, Place};
-use super::{Scale, chain, ladder, spread};
+use super::record::{Chase, Place};
+use super::{Measuring, chain, ladder, sampled};
+use crate::Spread;
 use crate::sources::expand;
 
 /// Steps of a launch: long beside a launch, and short beside a second where each takes 1 µs.
@@ -23,7 +24,7 @@ pub struct Visited {
     pub sum: u32,
 }
 
-/// The kernels that follow a chain.
+/// The kernels of one work-item, which follow a chain, or do nothing.
 pub struct Chaser<'c> {
     context: &'c Context,
     program: Arc<Program>,
@@ -31,15 +32,14 @@ pub struct Chaser<'c> {
 }
 
 impl<'c> Chaser<'c> {
-    /// What the program is built with: the options of a reader on a CPU, so that there it is the same program.
-    pub(super) const OPTIONS: &'static str = "-DELEMENT_BYTES=64 -DAT_ONCE=8 -DGROUP=1";
-
     /// Builds the kernels.
     ///
     /// # Errors
     /// What the runtime reports.
     pub fn new(context: &'c Context) -> Result<Self, BackendError> {
-        let program = context.program("peak_caches.cl", &expand("peak_caches.cl")?, Self::OPTIONS)?;
+        // The options of a reader on a CPU, so that there it is the same program.
+        let options = "-DELEMENT_BYTES=64 -DAT_ONCE=8 -DGROUP=1";
+        let program = context.program("peak_caches.cl", &expand("peak_caches.cl")?, options)?;
         Ok(Self { context, program, out: context.allocate(8, "end of a chase")? })
     }
 
@@ -70,6 +70,11 @@ impl<'c> Chaser<'c> {
         Ok(Visited { at: words[0], sum: words[1] })
     }
 
+    /// Launches a kernel of the same program that does nothing.
+    pub(super) fn nothing(&self) -> Result<LaunchEvent, OpenClError> {
+        self.context.launch_event(&self.program, "nothing", ONE, &[Arg::Buffer(&self.out)])
+    }
+
     /// A chain on the device.
     ///
     /// # Errors
@@ -82,12 +87,7 @@ impl<'c> Chaser<'c> {
 }
 
 /// Measures latency by size, and in local memory.
-pub(super) fn measure(
-    context: &Context,
-    scale: &Scale,
-    peak: &mut Peak,
-    tell: &mut dyn FnMut(&str),
-) -> Result<(), BackendError> {
+pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -> Result<(), BackendError> {
     let chaser = Chaser::new(context)?;
     let mut chases = Vec::new();
     for bytes in scale.sizes(scale.chase_most) {
@@ -103,26 +103,22 @@ pub(super) fn measure(
             visited = end;
             times.push(seconds);
         }
-        chases.push(chase(Place::Own, bytes, STEPS, times));
+        chases.push(chase(Place::Own, bytes, STEPS, Spread::of_some(times)));
     }
     peak.keep_chases(chases);
 
-    let Some(bytes) = ladder(4, context.info().local_memory_bytes.min(4096)).pop() else { return Ok(()) };
-    let next = chain(bytes as usize, size_of::<u32>());
+    let most = context.info().local_memory_bytes.min(4096) as usize;
+    let Some(bytes) = ladder(4, most).pop() else { return Ok(()) };
+    let next = chain(bytes, size_of::<u32>());
     let buffer = chaser.upload(&next)?;
-    let mut times = Vec::new();
-    for _ in 0..=scale.samples {
-        times.push(chaser.run_local(&buffer, next.len(), STEPS)?.0);
-    }
-    times.remove(0);
-    let local = chase(Place::Local, bytes as usize, STEPS, times);
+    let seconds = sampled(scale.samples, || Ok(chaser.run_local(&buffer, next.len(), STEPS)?.0))?;
+    let local = chase(Place::Local, bytes, STEPS, seconds);
     peak.latency_nanoseconds.local = Some(local.nanoseconds);
     peak.chases.push(local);
     Ok(())
 }
 
 /// What is recorded of some runs.
-pub(super) fn chase(place: Place, bytes: usize, steps: u32, times: Vec<f64>) -> Chase {
-    let seconds = spread(times);
+pub(super) fn chase(place: Place, bytes: usize, steps: u32, seconds: Spread) -> Chase {
     Chase { place, bytes: bytes as u64, nanoseconds: seconds.median / f64::from(steps) * 1e9, seconds }
 }

@@ -1,42 +1,25 @@
 //! What a launch costs: kernels that do nothing.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use lanefield::backend::BackendError;
-use lanefield::backend::opencl::{Arg, Buffer, Context, DeviceTimes, Launch, LaunchEvent, OpenClError, Program};
+use lanefield::backend::opencl::{Context, DeviceTimes};
 
+use super::Measuring;
 use super::latency::Chaser;
-use super::record::{LaunchCost, Peak};
-use super::{Scale, spread};
+use super::record::LaunchCost;
 use crate::Spread;
-use crate::sources::expand;
 
 /// Launches that are queued one after the other.
 const QUEUED: usize = 200;
 /// Launches that are waited for.
 const WAITED: usize = 50;
 
-/// A kernel that does nothing, in one small group.
-struct Empty<'c> {
-    context: &'c Context,
-    program: Arc<Program>,
-    out: Buffer,
-}
-
-impl<'c> Empty<'c> {
-    /// Built, and launched once.
-    fn new(context: &'c Context) -> Result<Self, BackendError> {
-        let program = context.program("peak_caches.cl", &expand("peak_caches.cl")?, Chaser::OPTIONS)?;
-        let empty = Self { context, program, out: context.allocate(16, "result of an empty kernel")? };
-        context.times(&empty.launch()?)?;
-        Ok(empty)
-    }
-
-    fn launch(&self) -> Result<LaunchEvent, OpenClError> {
-        let one = Launch { global: [1, 1, 1], local: [1, 1, 1] };
-        self.context.launch_event(&self.program, "nothing", one, &[Arg::Buffer(&self.out)])
-    }
+/// Ready to launch a kernel that does nothing, which was launched once.
+fn ready(context: &Context) -> Result<Chaser<'_>, BackendError> {
+    let chaser = Chaser::new(context)?;
+    context.times(&chaser.nothing()?)?;
+    Ok(chaser)
 }
 
 /// Seconds that a kernel runs which does nothing, at the median.
@@ -44,43 +27,37 @@ impl<'c> Empty<'c> {
 /// # Errors
 /// What the runtime reports.
 pub fn empty_kernel(context: &Context) -> Result<f64, BackendError> {
-    let empty = Empty::new(context)?;
-    let run = || Ok(context.times(&empty.launch()?)?.seconds());
+    let chaser = ready(context)?;
+    let run = || Ok(context.times(&chaser.nothing()?)?.seconds());
     let times = (0..WAITED).map(|_| run()).collect::<Result<Vec<f64>, BackendError>>()?;
-    Ok(spread(times).median)
+    Ok(Spread::of_some(times).median)
 }
 
 /// Measures launches of one small group.
-pub(super) fn measure(
-    context: &Context,
-    _: &Scale,
-    peak: &mut Peak,
-    tell: &mut dyn FnMut(&str),
-) -> Result<(), BackendError> {
+pub(super) fn measure(Measuring { context, peak, tell, .. }: Measuring<'_>) -> Result<(), BackendError> {
     tell("launches");
-    let empty = Empty::new(context)?;
-    let launch = || empty.launch();
+    let chaser = ready(context)?;
 
     let (mut queued, mut run, mut trips) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..WAITED {
         let start = Instant::now();
-        let event = launch()?;
+        let event = chaser.nothing()?;
         context.finish()?;
         trips.push(start.elapsed().as_secs_f64());
         queued.push(context.seconds_queued(&event)?);
         run.push(context.times(&event)?.seconds());
     }
-    let events = (0..QUEUED).map(|_| launch()).collect::<Result<Vec<_>, _>>()?;
+    let events = (0..QUEUED).map(|_| chaser.nothing()).collect::<Result<Vec<_>, _>>()?;
     context.finish()?;
     let starts = events.iter().map(|event| Ok(context.times(event)?)).collect::<Result<Vec<_>, BackendError>>()?;
     let apart = starts.windows(2).map(|pair| DeviceTimes { start: pair[0].start, end: pair[1].start }.seconds());
-    let apart = spread(apart.collect());
+    let apart = Spread::of_some(apart.collect());
     peak.launch_microseconds = Some(apart.median * 1e6);
     peak.launch = Some(LaunchCost {
-        queued_to_start_microseconds: Some(in_microseconds(spread(queued))),
-        run_microseconds: Some(in_microseconds(spread(run))),
+        queued_to_start_microseconds: Some(in_microseconds(Spread::of_some(queued))),
+        run_microseconds: Some(in_microseconds(Spread::of_some(run))),
         back_to_back_microseconds: Some(in_microseconds(apart)),
-        round_trip_microseconds: in_microseconds(spread(trips)),
+        round_trip_microseconds: in_microseconds(Spread::of_some(trips)),
     });
     Ok(())
 }

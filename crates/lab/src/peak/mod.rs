@@ -29,7 +29,6 @@ mod scale;
 mod streams;
 mod transfers;
 
-use std::fmt;
 use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
@@ -66,25 +65,10 @@ pub enum Part {
     /// Arithmetic, by operations a byte: the heaviest, and so the last.
     Intensity,
 }
-
-impl Part {
-    /// All of them, in the order in which they are measured.
-    pub const ALL: [Self; 6] =
-        [Self::Streams, Self::Caches, Self::Latency, Self::Launch, Self::Transfers, Self::Intensity];
-}
-
-impl fmt::Display for Part {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Streams => "streams",
-            Self::Caches => "caches",
-            Self::Latency => "latency",
-            Self::Launch => "launch",
-            Self::Transfers => "transfers",
-            Self::Intensity => "intensity",
-        })
-    }
-}
+named!(
+    Part: Streams = "streams", Caches = "caches", Latency = "latency", Launch = "launch", Transfers = "transfers",
+        Intensity = "intensity"
+);
 
 /// What is measured, and how thoroughly.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -97,10 +81,13 @@ pub struct PeakOptions {
     pub parts: Vec<Part>,
 }
 
-impl Default for PeakOptions {
-    fn default() -> Self {
-        Self { quick: false, most_bytes: None, parts: Part::ALL.to_vec() }
-    }
+/// What the measurement of a part has at hand.
+struct Measuring<'m> {
+    context: &'m Context,
+    scale: &'m Scale,
+    peak: &'m mut Peak,
+    /// Is told what is measured now.
+    tell: &'m mut dyn FnMut(&str),
 }
 
 impl Peak {
@@ -122,20 +109,23 @@ impl Peak {
             max_clock_mhz: (info.max_clock_mhz > 0).then_some(info.max_clock_mhz),
             ..Self::today(&scale)
         };
-        let warm = streams::Warm::up(context, &scale, options.parts.contains(&Part::Streams))?;
+        let copies = streams::warm_up(context, &scale)?;
         for (done, part) in in_order(&options.parts).enumerate() {
             let mut tell = |now: &str| observe(Progress { done, steps: options.parts.len(), now });
+            let measuring = Measuring { context, scale: &scale, peak: &mut peak, tell: &mut tell };
             match part {
-                Part::Streams => streams::measure(context, &scale, &mut peak, &mut tell)?,
-                Part::Caches => caches::measure(context, &scale, &mut peak, &mut tell)?,
-                Part::Latency => latency::measure(context, &scale, &mut peak, &mut tell)?,
-                Part::Launch => launches::measure(context, &scale, &mut peak, &mut tell)?,
-                Part::Transfers => transfers::measure(context, &scale, &mut peak, &mut tell)?,
-                Part::Intensity => intensity::measure(context, &scale, &mut peak, &mut tell)?,
+                Part::Streams => streams::measure(measuring)?,
+                Part::Caches => caches::measure(measuring)?,
+                Part::Latency => latency::measure(measuring)?,
+                Part::Launch => launches::measure(measuring)?,
+                Part::Transfers => transfers::measure(measuring)?,
+                Part::Intensity => intensity::measure(measuring)?,
             }
         }
         peak.clocks = clocks::of(info);
-        peak.drift = warm.drift(context, &scale)?;
+        if options.parts.contains(&Part::Streams) {
+            peak.drift = Some(streams::drift(context, &scale, copies)?);
+        }
         Ok(peak)
     }
 
@@ -201,12 +191,7 @@ fn in_order(wanted: &[Part]) -> impl Iterator<Item = Part> {
 fn sampled(samples: usize, mut run: impl FnMut() -> Result<f64, BackendError>) -> Result<Spread, BackendError> {
     run()?;
     let times = (0..samples.max(1)).map(|_| run()).collect::<Result<Vec<f64>, _>>()?;
-    Ok(spread(times))
-}
-
-/// The spread of times, of which there is one at least.
-fn spread(times: Vec<f64>) -> Spread {
-    Spread::of(times).unwrap_or(Spread { median: f64::NAN, tenth: f64::NAN, ninetieth: f64::NAN })
+    Ok(Spread::of_some(times))
 }
 
 /// 10⁹ a second.

@@ -86,7 +86,7 @@ pub fn nearest_caches(values: &[f64], better: fn(f64, f64) -> f64) -> (Option<f6
 }
 
 /// Powers of two from `least` to `most`, which are rounded up and down to powers of two.
-pub fn ladder(least: u64, most: u64) -> Vec<u64> {
+pub fn ladder(least: usize, most: usize) -> Vec<usize> {
     let first = least.max(1).next_power_of_two();
     std::iter::successors(Some(first), |size| size.checked_mul(2)).take_while(|&size| size <= most).collect()
 }

@@ -1,7 +1,5 @@
 //! What is recorded of a device's ceilings. As JSON these fields, with `"kind": "peak"`.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
 use super::plateau::Plateau;
@@ -153,11 +151,9 @@ pub enum Stored {
     #[serde(rename = "16-bit")]
     Sixteen,
 }
+named!(Stored: F32 = "f32", F64 = "f64", Sixteen = "16-bit");
 
 impl Stored {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::F32, Self::F64, Self::Sixteen];
-
     /// Bytes of a number.
     pub fn bytes(self) -> usize {
         match self {
@@ -165,16 +161,6 @@ impl Stored {
             Self::F64 => 8,
             Self::Sixteen => 2,
         }
-    }
-}
-
-impl fmt::Display for Stored {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::F32 => "f32",
-            Self::F64 => "f64",
-            Self::Sixteen => "16-bit",
-        })
     }
 }
 
@@ -206,16 +192,7 @@ pub enum Place {
     /// Local memory.
     Local,
 }
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Own => "a set for each unit",
-            Self::Shared => "one set for all units",
-            Self::Local => "local memory",
-        })
-    }
-}
+named!(Place: Own = "a set for each unit", Shared = "one set for all units", Local = "local memory");
 
 /// Bandwidth of a set of some size.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -267,21 +244,7 @@ pub enum HostMemory {
     /// Ordinary memory, to and from device memory that is mapped into the host's address space for it.
     Mapped,
 }
-
-impl HostMemory {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Pageable, Self::Pinned, Self::Mapped];
-}
-
-impl fmt::Display for HostMemory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Pageable => "pageable",
-            Self::Pinned => "pinned",
-            Self::Mapped => "mapped",
-        })
-    }
-}
+named!(HostMemory: Pageable = "pageable", Pinned = "pinned", Mapped = "mapped");
 
 /// Which way bytes go.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]

@@ -3,6 +3,7 @@
 use lanefield::backend::opencl::{Context, DeviceKind};
 
 use super::PeakOptions;
+use crate::estimate::cache_of_host;
 
 const MIB: usize = 1 << 20;
 
@@ -63,7 +64,8 @@ impl Scale {
 
     /// For the threads of the CPU reference.
     pub fn of_host(threads: usize, options: &PeakOptions) -> Self {
-        Self::of_cpu(threads, options.quick, last_cache()).limited(options.most_bytes.unwrap_or(usize::MAX))
+        let last_cache = (1..=4).filter_map(cache_of_host).max().unwrap_or(0) as usize;
+        Self::of_cpu(threads, options.quick, last_cache).limited(options.most_bytes.unwrap_or(usize::MAX))
     }
 
     fn of_cpu(units: usize, quick: bool, last_cache: usize) -> Self {
@@ -100,18 +102,8 @@ impl Scale {
 
     /// Powers of two from 4 KiB up, every second one where there is little time.
     pub(super) fn sizes(&self, most: usize) -> Vec<usize> {
-        let sizes = super::ladder(4096, most as u64).into_iter().map(|size| size as usize);
-        sizes.step_by(if self.quick { 2 } else { 1 }).collect()
+        super::ladder(4096, most).into_iter().step_by(if self.quick { 2 } else { 1 }).collect()
     }
-}
-
-/// Bytes of the host's last cache, 0 where the system does not tell.
-fn last_cache() -> usize {
-    let size = |index: usize| {
-        let text = std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{index}/size")).ok()?;
-        text.trim().strip_suffix('K')?.parse::<usize>().ok().map(|kib| kib << 10)
-    };
-    (0..8).filter_map(size).max().unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -120,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_limit_holds_for_every_buffer_and_for_the_sets_of_all_units_together() {
-        let options = PeakOptions { most_bytes: Some(1 << 20), ..PeakOptions::default() };
+        let options = PeakOptions { quick: false, most_bytes: Some(1 << 20), parts: Vec::new() };
         let scale = Scale::of_host(4, &options);
         assert_eq!((scale.stream_bytes, scale.intensity_bytes, scale.own_most), (1 << 20, 1 << 20, 1 << 18));
         assert_eq!((scale.shared_most, scale.chase_most, scale.transfer_most), (1 << 20, 1 << 20, 1 << 20));
@@ -128,7 +120,7 @@ mod tests {
 
     #[test]
     fn quick_sizes_are_every_second_power_of_two() {
-        let scale = |quick| Scale { quick, ..Scale::of_host(2, &PeakOptions::default()) };
+        let scale = |quick| Scale::of_host(2, &PeakOptions { quick, most_bytes: None, parts: Vec::new() });
         assert_eq!(scale(false).sizes(40_000), [4096, 8192, 16384, 32768]);
         assert_eq!(scale(true).sizes(40_000), [4096, 16384]);
     }

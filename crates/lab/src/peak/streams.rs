@@ -7,7 +7,8 @@ use lanefield::backend::BackendError;
 use lanefield::backend::opencl::Context;
 
 use super::record::{Drift, Peak, Stream};
-use super::{Operation, Scale, rate, spread};
+use super::{Measuring, Operation, Scale, rate};
+use crate::Spread;
 use crate::bandwidth::{DeviceStreams, Shape, Walk, median};
 
 /// A device copies so long before anything is measured: clocks go up.
@@ -21,40 +22,31 @@ const GROUPS: [(usize, usize); 10] =
 /// Ways that are recorded of each operation, beside the plain one.
 const RECORDED: usize = 8;
 
-/// The copy bandwidth as it was before anything else.
-pub(super) struct Warm {
-    /// Cold, and warmed up, in 10⁹ bytes a second; none where nobody wants them.
-    copies: Option<(f64, f64)>,
+/// Warms a device up. The copy bandwidth before and after that, in 10⁹ bytes a second.
+pub(super) fn warm_up(context: &Context, scale: &Scale) -> Result<(f64, f64), BackendError> {
+    let streams = DeviceStreams::new(context, Operation::Copy, scale.stream_bytes)?;
+    // The first launch may build; the second is the first that counts.
+    streams.run(&Shape::PLAIN)?;
+    let cold = streams.run(&Shape::PLAIN)?;
+    let start = Instant::now();
+    while start.elapsed() < WARM_UP {
+        streams.run(&Shape::PLAIN)?;
+    }
+    Ok((streams.bytes_moved() as f64 / cold / 1e9, plain_rate(&streams, scale)?))
 }
 
-impl Warm {
-    /// Warms a device up, and measures what that changes.
-    pub(super) fn up(context: &Context, scale: &Scale, wanted: bool) -> Result<Self, BackendError> {
-        let streams = DeviceStreams::new(context, Operation::Copy, scale.stream_bytes)?;
-        // The first launch may build; the second is the first that counts.
-        streams.run(&Shape::PLAIN)?;
-        let cold = streams.run(&Shape::PLAIN)?;
-        let start = Instant::now();
-        while start.elapsed() < WARM_UP {
-            streams.run(&Shape::PLAIN)?;
-        }
-        let bandwidth = |seconds: f64| streams.bytes_moved() as f64 / seconds / 1e9;
-        let warm = median(streams.times(&Shape::PLAIN, scale.samples)?);
-        Ok(Self { copies: wanted.then(|| (bandwidth(cold), bandwidth(warm))) })
-    }
+/// Measures the same copy again, in new buffers.
+pub(super) fn drift(context: &Context, scale: &Scale, (cold, start): (f64, f64)) -> Result<Drift, BackendError> {
+    let streams = DeviceStreams::new(context, Operation::Copy, scale.stream_bytes)?;
+    let end = plain_rate(&streams, scale)?;
+    sleep(REST);
+    Ok(Drift { cold, start, end, rested: plain_rate(&streams, scale)? })
+}
 
-    /// Measures the same copy again, in new buffers.
-    pub(super) fn drift(self, context: &Context, scale: &Scale) -> Result<Option<Drift>, BackendError> {
-        let Some((cold, start)) = self.copies else { return Ok(None) };
-        let streams = DeviceStreams::new(context, Operation::Copy, scale.stream_bytes)?;
-        let measured = || -> Result<f64, BackendError> {
-            let seconds = median(streams.times(&Shape::PLAIN, scale.samples)?);
-            Ok(streams.bytes_moved() as f64 / seconds / 1e9)
-        };
-        let end = measured()?;
-        sleep(REST);
-        Ok(Some(Drift { cold, start, end, rested: measured()? }))
-    }
+/// 10⁹ bytes a second, in the plainest way.
+fn plain_rate(streams: &DeviceStreams<'_>, scale: &Scale) -> Result<f64, BackendError> {
+    let seconds = median(streams.times(&Shape::PLAIN, scale.samples)?);
+    Ok(streams.bytes_moved() as f64 / seconds / 1e9)
 }
 
 /// The ways in which an operation is tried.
@@ -63,14 +55,8 @@ pub(super) fn shapes(operation: Operation, scale: &Scale) -> Vec<Shape> {
     if scale.is_cpu {
         // A compiler for CPUs puts work-items into vectors where there is one element each; with loops it does not, and goes through each
         // group's memory item by item, so that there one work-item has all of a group's.
-        let pieces = Shape {
-            element_bytes: 64,
-            at_once: 4,
-            group: 1,
-            groups_a_unit: Some(4),
-            walk: Walk::Chunk,
-            past_caches: false,
-        };
+        let pieces =
+            Shape { element_bytes: 64, at_once: 4, group: 1, groups_a_unit: Some(4), walk: Walk::Chunk, ..plain };
         return match (operation, scale.quick) {
             (Operation::Read, _) | (_, true) => vec![plain, pieces],
             _ => vec![plain, pieces, Shape { past_caches: true, ..pieces }, Shape { past_caches: true, ..plain }],
@@ -104,12 +90,7 @@ pub(super) fn shapes(operation: Operation, scale: &Scale) -> Vec<Shape> {
 }
 
 /// Measures every operation in every way that the device can run; the best of each comes first.
-pub(super) fn measure(
-    context: &Context,
-    scale: &Scale,
-    peak: &mut Peak,
-    tell: &mut dyn FnMut(&str),
-) -> Result<(), BackendError> {
+pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -> Result<(), BackendError> {
     for operation in Operation::ALL {
         let streams = DeviceStreams::new(context, operation, scale.stream_bytes)?;
         let mut measured = Vec::new();
@@ -132,7 +113,6 @@ pub(super) fn measure(
             let times = streams.times(&shape, scale.samples)?;
             found.push(stream(operation, shape.to_string(), streams.bytes_moved(), times));
         }
-        found.sort_by(|a, b| b.gb_per_second.total_cmp(&a.gb_per_second));
         peak.keep_streams(operation, found);
     }
     Ok(())
@@ -140,13 +120,14 @@ pub(super) fn measure(
 
 /// What is recorded of some runs.
 pub(super) fn stream(operation: Operation, way: String, bytes_moved: usize, times: Vec<f64>) -> Stream {
-    let seconds = spread(times);
+    let seconds = Spread::of_some(times);
     Stream { operation, way, gb_per_second: rate(bytes_moved, &seconds), seconds }
 }
 
 impl Peak {
-    /// Keeps the ways of an operation, the best of which comes first.
-    pub(super) fn keep_streams(&mut self, operation: Operation, streams: Vec<Stream>) {
+    /// Keeps the ways of an operation, the best first.
+    pub(super) fn keep_streams(&mut self, operation: Operation, mut streams: Vec<Stream>) {
+        streams.sort_by(|a, b| b.gb_per_second.total_cmp(&a.gb_per_second));
         let best = streams.first().map(|stream| stream.gb_per_second);
         match operation {
             Operation::Read => self.read_gb_per_second = best,
@@ -169,7 +150,8 @@ mod tests {
     fn every_way_of_every_scale_is_tried_once_and_the_plain_one_is_among_them() {
         for quick in [false, true] {
             for is_cpu in [false, true] {
-                let scale = Scale { quick, is_cpu, ..Scale::of_host(2, &PeakOptions::default()) };
+                let options = PeakOptions { quick, most_bytes: None, parts: Vec::new() };
+                let scale = Scale { is_cpu, ..Scale::of_host(2, &options) };
                 for operation in Operation::ALL {
                     let shapes = shapes(operation, &scale);
                     let distinct: HashSet<Shape> = shapes.iter().copied().collect();

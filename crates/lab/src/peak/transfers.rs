@@ -5,17 +5,12 @@ use std::time::Instant;
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{Buffer, Context};
 
-use super::record::{HostMemory, Peak, Towards, Transfer};
-use super::{Scale, ladder, rate, sampled};
+use super::record::{HostMemory, Towards, Transfer};
+use super::{Measuring, ladder, rate, sampled};
 use crate::bandwidth::random_word;
 
 /// Measures all of them, by size.
-pub(super) fn measure(
-    context: &Context,
-    scale: &Scale,
-    peak: &mut Peak,
-    tell: &mut dyn FnMut(&str),
-) -> Result<(), BackendError> {
+pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -> Result<(), BackendError> {
     let most = scale.transfer_most;
     let mut device = context.allocate(most, "the device's end of a transfer")?;
     let mut pageable: Vec<u8> = (0..most as u32 / 4).flat_map(|place| random_word(place).to_ne_bytes()).collect();
@@ -23,22 +18,17 @@ pub(super) fn measure(
     pinned.as_mut_slice()[..pageable.len()].copy_from_slice(&pageable);
     for memory in HostMemory::ALL {
         let host = if memory == HostMemory::Pinned { pinned.as_mut_slice() } else { pageable.as_mut_slice() };
-        for bytes in ladder(4096, most as u64).into_iter().step_by(2) {
+        for bytes in ladder(4096, most).into_iter().step_by(2) {
             tell(&format!("transfers, {memory}, {} KiB", bytes >> 10));
-            let host = &mut host[..bytes as usize];
+            let host = &mut host[..bytes];
             for towards in [Towards::Device, Towards::Host] {
                 let seconds = sampled(scale.samples, || {
                     let start = Instant::now();
                     transfer(context, &mut device, host, memory, towards)?;
                     Ok(start.elapsed().as_secs_f64())
                 })?;
-                peak.transfers.push(Transfer {
-                    memory,
-                    towards,
-                    bytes,
-                    gb_per_second: rate(bytes as usize, &seconds),
-                    seconds,
-                });
+                let gb_per_second = rate(bytes, &seconds);
+                peak.transfers.push(Transfer { memory, towards, bytes: bytes as u64, gb_per_second, seconds });
             }
         }
     }

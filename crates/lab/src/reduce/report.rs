@@ -16,16 +16,7 @@ pub enum Operation {
     /// ⟨x, y⟩ of two spinor fields.
     InnerProduct,
 }
-
-impl fmt::Display for Operation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Sum => "sum",
-            Self::Norm2 => "norm2",
-            Self::InnerProduct => "inner product",
-        })
-    }
-}
+named!(Operation: Sum = "sum", Norm2 = "norm2", InnerProduct = "inner product");
 
 /// The shape of the work-groups of a row.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]

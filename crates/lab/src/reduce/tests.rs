@@ -15,35 +15,25 @@ fn bench() -> ReduceBench {
     }
 }
 
-/// The rows and the agreement of exact sums that come out as `results`.
-fn measured(results: &[Result<f64, &str>]) -> (Vec<ReduceRow>, Agreement) {
-    let mut cpu = Cpu::new(None).unwrap();
-    let rows = results.len();
-    let (expected, done) = (HashMap::new(), Vec::new());
-    let mut measuring = Measuring {
-        backend: &mut cpu,
-        bench: &bench(),
-        observe: |_: Progress<'_>| {},
-        expected,
-        reads: HashMap::new(),
-        done,
-        rows,
-    };
-    for (sites, result) in results.iter().enumerate() {
-        let setup = result.map(|_| (Sum::Exact, SumOptions::default())).map_err(str::to_owned);
+/// The rows and the agreement of the exact sums that a call of `call` for each of `setups` gives.
+fn measured(setups: &[Result<(), &str>], call: impl Fn(usize) -> f64) -> (Vec<ReduceRow>, Agreement) {
+    let (mut cpu, bench) = (Cpu::new(None).unwrap(), bench());
+    let mut measuring = Measuring::new(&mut cpu, &bench, |_: Progress<'_>| {}, setups.len());
+    for (sites, setup) in setups.iter().enumerate() {
+        let setup = setup.map(|()| (Sum::Exact, SumOptions::default())).map_err(str::to_owned);
         let (operation, shape) = (Operation::Sum, Shape::SitesAGroup(sites));
         let row = Planned { operation, shape, group: None, form: "exact".to_owned(), setup };
-        measuring.row::<f64>(row, "spinor", 96, |_, _| Ok(vec![Complex::new(1.0, result.unwrap())]));
+        measuring.row::<f64>(row, "spinor", 96, |_, _| Ok(vec![Complex::new(1.0, call(sites))]));
     }
-    (measuring.done, agreement(measuring.expected))
+    measuring.end()
 }
 
 #[test]
 fn sums_that_differ_in_one_bit_are_named() {
-    let (rows, agreement) = measured(&[Ok(0.0), Ok(0.0)]);
+    let (rows, agreement) = measured(&[Ok(()); 2], |_| 0.0);
     assert!(agreement.same_bits() && rows.iter().all(|row| row.seconds.is_some()));
     assert_eq!(agreement.to_string(), "same bits: 0 tree sums of 0 plans, 2 exact sums");
-    let (_, agreement) = measured(&[Ok(0.0), Ok(0.0), Ok(-0.0)]);
+    let (_, agreement) = measured(&[Ok(()); 3], |row| if row == 2 { -0.0 } else { 0.0 });
     let sentence =
         "sum of f64 spinor, exact, 2 sites a group differs from sum of f64 spinor, exact, 0 sites a group in word 0";
     assert_eq!(agreement.to_string(), format!("DIFFERENT bits: {sentence}"));
@@ -52,7 +42,7 @@ fn sums_that_differ_in_one_bit_are_named() {
 
 #[test]
 fn a_row_that_cannot_be_run_has_the_reason_and_the_next_goes_on() {
-    let (rows, agreement) = measured(&[Ok(1.0), Err("too large"), Ok(1.0)]);
+    let (rows, agreement) = measured(&[Ok(()), Err("too large"), Ok(())], |_| 1.0);
     assert_eq!(rows[1].failure.as_deref(), Some("too large"));
     assert!(rows[1].seconds.is_none() && rows[1].bytes_per_second().is_none() && rows[2].seconds.is_some());
     assert!(agreement.same_bits() && agreement.exact_sums == 2);
@@ -60,26 +50,12 @@ fn a_row_that_cannot_be_run_has_the_reason_and_the_next_goes_on() {
 
 #[test]
 fn a_result_that_changes_from_run_to_run_is_no_agreement() {
-    let mut cpu = Cpu::new(None).unwrap();
-    let (expected, done) = (HashMap::new(), Vec::new());
-    let mut measuring = Measuring {
-        backend: &mut cpu,
-        bench: &bench(),
-        observe: |_: Progress<'_>| {},
-        expected,
-        reads: HashMap::new(),
-        done,
-        rows: 1,
-    };
     let calls = std::cell::Cell::new(0.0);
-    let setup = Ok((Sum::Exact, SumOptions::default()));
-    let form = "exact".to_owned();
-    let row = Planned { operation: Operation::Sum, shape: Shape::Default, group: None, form, setup };
-    measuring.row::<f64>(row, "spinor", 96, |_, _| {
+    let (_, agreement) = measured(&[Ok(())], |_| {
         calls.set(calls.get() + 1.0);
-        Ok(vec![Complex::new(calls.get(), 0.0)])
+        calls.get()
     });
-    let said = agreement(measuring.expected).to_string();
+    let said = agreement.to_string();
     assert!(said.contains("one run differs from the next in word 0"), "{said}");
 }
 

@@ -98,13 +98,6 @@ const COARSE_SHARE: f64 = 0.75;
 /// A choice that gains less than this share of the default's time is noise.
 const LEAST_GAIN: f64 = 0.01;
 
-/// One that ran with the right bits.
-struct Timed {
-    /// Place among the candidates.
-    index: usize,
-    seconds: f64,
-}
-
 /// Searches the axes from `default` on until the clock says `until`. `expected`: the result of the CPU reference.
 ///
 /// # Errors
@@ -124,30 +117,24 @@ pub fn search<T: Trial>(
     }
     let seconds = coarse(trial, &default)?;
     let mut candidates = vec![Candidate { choice: default, seconds: Some(seconds), verdict: Verdict::Chosen }];
-    let mut timed = vec![Timed { index: 0, seconds }];
     for axis in axes {
-        let best = candidates[fastest(&timed).index].choice;
+        let best = candidates[fastest(&candidates).0].choice;
         for value in &axis.values {
             let choice = value.or(best);
             if candidates.iter().any(|known| known.choice == choice) {
                 continue;
             }
-            if trial.elapsed() >= coarse_until {
-                candidates.push(Candidate { choice, seconds: None, verdict: Verdict::LeftOut });
-                continue;
-            }
-            let (seconds, verdict) = match attempt(trial, &choice, &by_default) {
-                Ok(seconds) => {
-                    timed.push(Timed { index: candidates.len(), seconds });
-                    (Some(seconds), Verdict::Slower { percent: 0.0 })
-                }
-                Err(verdict) => (None, verdict),
+            let attempted = match trial.elapsed() < coarse_until {
+                true => attempt(trial, &choice, &by_default),
+                false => Err(Verdict::LeftOut),
             };
+            let seconds = attempted.as_ref().ok().copied();
+            let verdict = attempted.err().unwrap_or(Verdict::Slower { percent: 0.0 });
             candidates.push(Candidate { choice, seconds, verdict });
         }
     }
-    again(trial, &mut timed, &candidates, until);
-    Ok(judged(candidates, &timed))
+    again(trial, &mut candidates, until);
+    Ok(judged(candidates))
 }
 
 fn coarse<T: Trial>(trial: &mut T, choice: &Tuning) -> Result<f64, String> {
@@ -165,52 +152,56 @@ fn attempt<T: Trial>(trial: &mut T, choice: &Tuning, by_default: &T::Output) -> 
     }
 }
 
-fn fastest(timed: &[Timed]) -> &Timed {
-    timed.iter().min_by(|a, b| a.seconds.total_cmp(&b.seconds)).unwrap_or(&timed[0])
+/// Places of the candidates that ran with the right bits, the default first, and their seconds.
+fn timed(candidates: &[Candidate]) -> Vec<(usize, f64)> {
+    candidates.iter().enumerate().filter_map(|(place, candidate)| Some((place, candidate.seconds?))).collect()
+}
+
+fn fastest(candidates: &[Candidate]) -> (usize, f64) {
+    timed(candidates).into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).unwrap_or((0, f64::NAN))
 }
 
 /// Times the default and the best few again, in turn, as long as there is time; what fails keeps the time that it had.
-fn again<T: Trial>(trial: &mut T, timed: &mut [Timed], candidates: &[Candidate], until: Duration) {
-    let mut order: Vec<usize> = (1..timed.len()).collect();
-    order.sort_by(|&a, &b| timed[a].seconds.total_cmp(&timed[b].seconds));
-    order.truncate(FINALISTS);
-    if order.is_empty() {
+fn again<T: Trial>(trial: &mut T, candidates: &mut [Candidate], until: Duration) {
+    let mut order = timed(candidates);
+    order[1..].sort_by(|a, b| a.1.total_cmp(&b.1));
+    let others = order.split_off(order.len().min(1 + FINALISTS));
+    if order.len() == 1 {
         return;
     }
-    order.insert(0, 0);
     let mut samples = vec![Vec::new(); order.len()];
     for _ in 0..FINAL {
         if trial.elapsed() >= until {
             break;
         }
-        for (&place, samples) in order.iter().zip(&mut samples) {
-            samples.extend(trial.time(&candidates[timed[place].index].choice).ok());
+        for (&(place, _), samples) in order.iter().zip(&mut samples) {
+            samples.extend(trial.time(&candidates[place].choice).ok());
         }
     }
     // Old and new samples are not compared.
     if samples.iter().all(|samples| !samples.is_empty()) {
-        for (&place, samples) in order.iter().zip(samples) {
-            timed[place].seconds = median(samples);
+        let mut slowest = 0.0f64;
+        for ((place, _), samples) in order.into_iter().zip(samples) {
+            let seconds = median(samples);
+            candidates[place].seconds = Some(seconds);
+            slowest = slowest.max(seconds);
         }
         // The others lost already.
-        let slowest = order.iter().map(|&place| timed[place].seconds).fold(0.0, f64::max);
-        for place in (0..timed.len()).filter(|place| !order.contains(place)) {
-            timed[place].seconds = timed[place].seconds.max(slowest);
+        for (place, seconds) in others {
+            candidates[place].seconds = Some(seconds.max(slowest));
         }
     }
 }
 
-fn judged(mut candidates: Vec<Candidate>, timed: &[Timed]) -> Searched {
-    let default_seconds = timed[0].seconds;
-    let mut chosen = fastest(timed);
-    if chosen.seconds > default_seconds * (1.0 - LEAST_GAIN) {
-        chosen = &timed[0];
+fn judged(mut candidates: Vec<Candidate>) -> Searched {
+    let (_, default_seconds) = timed(&candidates)[0];
+    let (mut chosen, mut seconds) = fastest(&candidates);
+    if seconds > default_seconds * (1.0 - LEAST_GAIN) {
+        (chosen, seconds) = (0, default_seconds);
     }
-    for one in timed {
-        let percent = 100.0 * (one.seconds / chosen.seconds - 1.0);
-        let candidate = &mut candidates[one.index];
-        candidate.seconds = Some(one.seconds);
-        candidate.verdict = if one.index == chosen.index { Verdict::Chosen } else { Verdict::Slower { percent } };
+    for (place, of_place) in timed(&candidates) {
+        let slower = Verdict::Slower { percent: 100.0 * (of_place / seconds - 1.0) };
+        candidates[place].verdict = if place == chosen { Verdict::Chosen } else { slower };
     }
-    Searched { choice: candidates[chosen.index].choice, default_seconds, seconds: chosen.seconds, candidates }
+    Searched { choice: candidates[chosen].choice, default_seconds, seconds, candidates }
 }
