@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::kernel_work::KernelWorkArgs;
 use super::kernels::word;
-use super::output::{print, print_json};
+use super::output::show;
 use super::tuning::TuningArgs;
 
 /// Count the transactions, cache lines and bank conflicts of wavefronts: of kernels of the library, of addresses written by hand, or of named examples.
@@ -206,29 +206,24 @@ impl Access {
             let mut counted: Vec<OfKernel> = counted.collect::<anyhow::Result<_>>()?;
             let report = |counted| Report { kind: "access", wavefront, line, counted };
             if counted.len() == 1 {
-                return output(self.json, &report(counted.remove(0)), text::kernel);
+                return show(self.json, &report(counted.remove(0)), text::kernel);
             }
-            if self.json {
-                print_json(&Report { kind: "access", wavefront, line, counted: Several { kernels: counted } })?;
-                return Ok(Outcome::Done);
-            }
-            let texts = counted.into_iter().map(|counted| text::kernel(&report(counted)));
-            print(texts.collect::<Vec<_>>().join("\n\n"))?;
-            return Ok(Outcome::Done);
+            let several = Report { kind: "access", wavefront, line, counted: Several { kernels: counted } };
+            return show(self.json, &several, text::kernels);
         }
         if let Some(row) = self.row {
             let wavefront = given.unwrap_or(32);
             let counted = self.of_row(row, wavefront)?;
-            return output(self.json, &Report { kind: "access", wavefront, line, counted }, text::row);
+            return show(self.json, &Report { kind: "access", wavefront, line, counted }, text::row);
         }
         if let Some(name) = &self.example {
             let wavefront = given.unwrap_or(64);
             let counted = self.of_examples(name, (wavefront, line))?;
-            return output(self.json, &patterns(counted, wavefront), text::patterns);
+            return show(self.json, &patterns(counted, wavefront), text::patterns);
         }
         let wavefront = given.unwrap_or(32);
         let pattern = self.pattern(wavefront)?;
-        output(self.json, &patterns(vec![of_pattern(&pattern, line, None)?], wavefront), text::patterns)
+        show(self.json, &patterns(vec![of_pattern(&pattern, line, None)?], wavefront), text::patterns)
     }
 
     fn of_kernel(
@@ -336,16 +331,4 @@ fn of_pattern(pattern: &Pattern, line: u64, example: Option<&Example>) -> anyhow
         sector_efficiency: counted.all.sector_efficiency(),
         counted,
     })
-}
-
-fn output<T: Serialize>(
-    json: bool,
-    report: &Report<T>,
-    text: impl FnOnce(&Report<T>) -> String,
-) -> anyhow::Result<Outcome> {
-    match json {
-        true => print_json(report)?,
-        false => print(text(report))?,
-    }
-    Ok(Outcome::Done)
 }

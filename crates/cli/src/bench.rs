@@ -4,7 +4,6 @@
 pub mod arguments;
 pub mod kernels;
 mod orders;
-pub mod progress;
 mod reduce;
 mod runner;
 mod sprint;
@@ -14,7 +13,6 @@ mod threads;
 use clap::{Args, Subcommand};
 
 use super::Outcome;
-pub(super) use progress::progress_bar;
 
 /// Time kernels on one device, and compare each with the copy bandwidth measured in the same run; or run one of the studies below.
 ///

@@ -1,14 +1,14 @@
 //! `lanefield devices`: what there is to run on, and whether its results can be called bitwise.
 
 use clap::Args;
-use lanefield::backend::opencl::{Context, DeviceInfo, HOW_TO_GET_OPENCL, OpenClError, ProbeVerdict, devices, probe};
+use lanefield::backend::opencl::{Context, DeviceInfo, HOW_TO_GET_OPENCL, OpenClError, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Cpu, OpenCl};
 use lanefield_lab::sources::expand;
 use serde::Serialize;
 
 use super::Outcome;
-use super::output::{bytes, facts, print, print_json};
+use super::output::{bytes, facts, show};
 
 /// List the OpenCL devices and the CPU reference, with what matters for a lattice kernel.
 #[derive(Args)]
@@ -52,12 +52,7 @@ struct OpenClDevice {
 
 impl Devices {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let listing = Listing::new()?;
-        match self.json {
-            true => print_json(&listing),
-            false => print(listing.to_text()),
-        }?;
-        Ok(Outcome::Done)
+        show(self.json, &Listing::new()?, Listing::to_text)
     }
 }
 
@@ -104,9 +99,13 @@ impl OpenClDevice {
             let multiple = info.preferred_work_group_multiple.or_else(|| multiple_of_a_kernel(device.context()).ok());
             (multiple, probe(device.context()))
         }) {
-            Ok((multiple, verdict)) => {
+            Ok((multiple, probed)) => {
                 info.preferred_work_group_multiple = multiple;
-                let (bitwise, verdict) = in_words(verdict);
+                let (bitwise, verdict) = match probed.map(|verdict| verdict.why_not()) {
+                    Err(error) => (None, format!("cannot be probed: {error}")),
+                    Ok(None) => (Some(true), "bitwise".to_owned()),
+                    Ok(Some(reason)) => (Some(false), format!("not bitwise: {reason}")),
+                };
                 Self { info, bitwise, verdict }
             }
             Err(error) => Self { info, bitwise: None, verdict: format!("cannot be opened: {error}") },
@@ -139,14 +138,4 @@ impl OpenClDevice {
 fn multiple_of_a_kernel(context: &Context) -> Result<usize, OpenClError> {
     let program = context.program("peak.cl", &expand("peak.cl")?, "")?;
     Ok(program.kernel_info("copy_ceiling")?.preferred_work_group_multiple)
-}
-
-fn in_words(verdict: Result<ProbeVerdict, OpenClError>) -> (Option<bool>, String) {
-    match verdict {
-        Err(error) => (None, format!("cannot be probed: {error}")),
-        Ok(verdict) => match verdict.why_not() {
-            None => (Some(true), "bitwise".to_owned()),
-            Some(reason) => (Some(false), format!("not bitwise: {reason}")),
-        },
-    }
 }

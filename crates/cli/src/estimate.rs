@@ -8,21 +8,19 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::{ArgGroup, Args};
-use lanefield::backend::opencl::{AccessWidth, DeviceKind};
+use lanefield::backend::opencl::{AccessWidth, DeviceKind, Tuning};
 use lanefield::backend::select::DeviceChoice;
 use lanefield::kernel::Kernel;
 use lanefield::reference::layout::LaneChoice;
 use lanefield::reference::real::Precision;
-use lanefield_lab::estimate::{
-    KernelEstimate, KernelWork, Machine, Traversal, TraversalReport, Workload, WorkloadReport, stencil,
-};
+use lanefield_lab::estimate::{KernelEstimate, KernelWork, Machine, Traversal, Workload, WorkloadReport, stencil};
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{AnyBackend, BackendArgs};
+use super::args::{AnyBackend, PlaceArgs, on_backend};
 use super::kernel_work::KernelWorkArgs;
 use super::kernels::word;
-use super::output::{print, print_json};
+use super::output::show;
 use measure::Times;
 
 /// Estimate what a workload takes on a machine, before anything is built: its limits, which one binds, and GO or NO-GO against a wanted rate.
@@ -171,7 +169,7 @@ impl Estimate {
             return self.list_machines();
         }
         let backend = match &self.of_kernel.device {
-            Some(device) => Some(BackendArgs::new(device.clone(), None, self.of_kernel.lanes).open()?),
+            Some(device) => Some(PlaceArgs { device: device.clone(), threads: None }.open(Tuning::OPEN)?),
             None => None,
         };
         let machine = self.machine(backend.as_ref())?;
@@ -197,9 +195,7 @@ impl Estimate {
                 // A traversal of a wavefront, and as many of single lanes, whichever is the greater burden.
                 let lanes = f64::from(machine.lanes);
                 let rate = report.memory_bound.min(report.fetch_bound / lanes);
-                self.tell(&self.report("traversal", machine, rate, report), |report: &Report<TraversalReport>| {
-                    text::traversal(report)
-                })
+                self.tell(&self.report("traversal", machine, rate, report), text::traversal)
             }
         }
     }
@@ -212,11 +208,7 @@ impl Estimate {
             machine: machine.clone(),
         };
         let listing = Listing { kind: "estimate", machines: Machine::shipped().iter().map(listed).collect() };
-        match self.json {
-            true => print_json(&listing)?,
-            false => print(text::machines(&listing))?,
-        }
-        Ok(Outcome::Done)
+        show(self.json, &listing, text::machines)
     }
 
     /// The machine that was named, else that of the device, with what was measured of it.
@@ -259,10 +251,8 @@ impl Estimate {
             return self.tell(report, text::kernel);
         }
         let missed = reports.iter().any(|report| report.go == Some(false));
-        match self.json {
-            true => print_json(&Several { kind: "estimate", kernels: reports })?,
-            false => print(reports.iter().map(text::kernel).collect::<Vec<_>>().join("\n\n"))?,
-        }
+        let several = Several { kind: "estimate", kernels: reports };
+        show(self.json, &several, |several| several.kernels.iter().map(text::kernel).collect::<Vec<_>>().join("\n\n"))?;
         Ok(if missed { Outcome::CheckFailed } else { Outcome::Done })
     }
 
@@ -275,7 +265,9 @@ impl Estimate {
         let KernelArgs { lanes, access, samples, .. } = self.of_kernel;
         let work = KernelWork { lanes, access, ..*work };
         let estimate = stencil(&machine, &work)?;
-        let measured = backend.map(|backend| measure::measure(backend, &work, samples)).transpose()?;
+        let measured =
+            backend.map(|open| on_backend!(&mut *open, backend => measure::measure(backend, &work, samples)));
+        let measured = measured.transpose()?;
         let seconds = estimate.prediction.seconds;
         let of_kernel = OfKernel {
             kernel: work.kernel,
@@ -301,10 +293,7 @@ impl Estimate {
         report: &Report<T>,
         text: impl FnOnce(&Report<T>) -> String,
     ) -> anyhow::Result<Outcome> {
-        match self.json {
-            true => print_json(report)?,
-            false => print(text(report))?,
-        }
+        show(self.json, report, text)?;
         Ok(if report.go == Some(false) { Outcome::CheckFailed } else { Outcome::Done })
     }
 }

@@ -22,10 +22,12 @@ mod occupancy;
 mod operator;
 mod output;
 mod peak;
+mod progress;
 mod propagator;
 mod reduce;
 mod report;
 mod solve;
+mod solver;
 mod source;
 mod trace;
 mod tune;
@@ -80,8 +82,7 @@ pub enum Outcome {
 /// Runs the program.
 fn main() -> ExitCode {
     let Cli { command, trace } = Cli::parse();
-    let outcome = trace.start().and_then(|tracing| tracing.around(|| run(command)));
-    match outcome {
+    match trace.around(|| run(command)) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::CheckFailed) => ExitCode::from(1),
         Err(error) => {

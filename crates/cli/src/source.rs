@@ -101,6 +101,12 @@ impl fmt::Display for Source {
     }
 }
 
+/// So many whole numbers with commas between them.
+pub fn whole_numbers<const N: usize>(text: &str) -> Option<[usize; N]> {
+    let numbers: Option<Vec<usize>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
+    numbers?.try_into().ok()
+}
+
 impl FromStr for Source {
     type Err = String;
 
@@ -109,14 +115,11 @@ impl FromStr for Source {
             return super::args::seed(seed).map(Self::Gauss);
         }
         let Some(point) = text.strip_prefix("point:") else { return Ok(Self::File(text.into())) };
-        let form = || {
-            format!(
+        let Some([x, y, z, t, spin, colour]) = whole_numbers(point) else {
+            return Err(format!(
                 "invalid point '{text}': expected six whole numbers, as in point:0,0,0,0,0,0 for x,y,z,t,spin,colour"
-            )
+            ));
         };
-        let numbers: Vec<usize> =
-            point.split(',').map(|n| n.trim().parse().map_err(|_| form())).collect::<Result<_, _>>()?;
-        let [x, y, z, t, spin, colour] = numbers.try_into().map_err(|_| form())?;
         if colour >= 3 {
             return Err(format!("invalid colour {colour} in '{text}': expected 0 to 2"));
         }

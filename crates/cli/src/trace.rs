@@ -4,11 +4,9 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
-use comfy_table::{CellAlignment, TableComponent};
 use lanefield::io::atomic::write_atomically;
 use lanefield_lab::trace::{Group, Hotspot, Timeline, hotspots, write_chrome};
 
@@ -31,44 +29,30 @@ pub struct TraceArgs {
     stats: bool,
 }
 
-/// What is being recorded.
-pub struct Tracing {
-    arguments: TraceArgs,
-    timeline: Option<Arc<Timeline>>,
-    command: String,
-}
-
 impl TraceArgs {
-    /// Begins to record, if that is wanted.
-    pub fn start(self) -> anyhow::Result<Tracing> {
+    /// Runs the command, and gives what it gave after what was recorded, if that is wanted, is written.
+    pub fn around<T>(self, command: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
         if let Some(path) = &self.trace {
             require_writable(path)?;
             require_trace(path)?;
         }
-        let timeline = (self.stats || self.trace.is_some()).then(|| Timeline::new(self.trace.is_some()));
-        if let Some(timeline) = &timeline {
-            ensure!(timeline.install(), "a timeline is being recorded already");
+        if !self.stats && self.trace.is_none() {
+            return command();
         }
-        let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-        let command = ["lanefield".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ");
-        Ok(Tracing { arguments: self, timeline, command })
-    }
-}
-
-impl Tracing {
-    /// Runs the command, and gives what it gave after what was recorded is written.
-    pub fn around<T>(self, command: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
-        let Some(timeline) = &self.timeline else { return command() };
+        let timeline = Timeline::new(self.trace.is_some());
+        ensure!(timeline.install(), "a timeline is being recorded already");
         let outcome = {
             let _span = timeline.span(Group::Host, "command");
             command()
         };
         let recording = timeline.recording();
-        let written = self.arguments.trace.as_deref().map_or(Ok(()), |path| {
+        let written = self.trace.as_deref().map_or(Ok(()), |path| {
             require_trace(path)?;
-            write_atomically(path, |out| write_chrome(&recording, &self.command, out)).map_err(anyhow::Error::from)
+            let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+            let command = ["lanefield".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ");
+            write_atomically(path, |out| write_chrome(&recording, &command, out)).map_err(anyhow::Error::from)
         });
-        if self.arguments.stats {
+        if self.stats {
             let text = hotspot_table(&hotspots(&recording));
             match outcome.is_ok() && !printed_json() {
                 true => print(text)?,
@@ -102,8 +86,7 @@ fn require_trace(path: &Path) -> anyhow::Result<()> {
 
 /// The table, for people.
 fn hotspot_table(rows: &[Hotspot]) -> String {
-    let mut lines = table(["", "name", "calls", "total, ms", "average, µs", "%", "GB/s", "GFlop/s"]);
-    lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
+    let mut lines = table(["", "name", "calls", "total, ms", "average, µs", "%", "GB/s", "GFlop/s"], 2..);
     let mut group = "";
     for row in rows {
         let rate = |rate: Option<f64>| rate.map_or_else(|| "–".to_owned(), |rate| format!("{rate:.1}"));
@@ -119,9 +102,6 @@ fn hotspot_table(rows: &[Hotspot]) -> String {
             rate(row.gb_per_second),
             rate(row.gflop_per_second),
         ]);
-    }
-    for column in lines.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
     }
     format!("\n{lines}")
 }

@@ -1,13 +1,12 @@
 //! A kernel run on a device, beside its estimate: as `lanefield bench` times it.
 
-use anyhow::bail;
+use anyhow::Context as _;
 use lanefield::backend::opencl::Tuning;
 use lanefield_lab::estimate::KernelWork;
 use lanefield_lab::{BenchCase, Timed};
 use serde::Serialize;
 
-use crate::args::AnyBackend;
-use crate::bench::arguments::{TimedTask, run_on, sampling};
+use crate::bench::arguments::sampling;
 
 /// What a device took.
 #[derive(Serialize)]
@@ -28,29 +27,14 @@ impl Times {
 }
 
 /// Runs a kernel on a backend.
-pub fn measure(backend: &mut AnyBackend, work: &KernelWork, samples: u32) -> anyhow::Result<Times> {
-    run_on(backend, Measure { work, samples })
-}
-
-struct Measure<'w> {
-    work: &'w KernelWork,
-    samples: u32,
-}
-
-impl TimedTask for Measure<'_> {
-    type Output = anyhow::Result<Times>;
-
-    fn run<B: Timed>(self, backend: &mut B) -> anyhow::Result<Times> {
-        let KernelWork { kernel, extents, sites, precision, links, parts, lanes, access, .. } = *self.work;
-        let case = BenchCase { kernel, extents, sites, precision, links, rhs: Some(parts), lanes };
-        let record = case.time(backend, Tuning { access, ..Tuning::OPEN }, sampling(extents, self.samples));
-        match (record.seconds, record.failure) {
-            (Some(spread), _) => Ok(Times {
-                device: backend.describe(),
-                seconds: spread.median,
-                back_to_back_seconds: record.back_to_back_seconds,
-            }),
-            (None, failure) => bail!("failed to time {kernel}: {}", failure.unwrap_or_default()),
-        }
-    }
+pub fn measure<B: Timed>(backend: &mut B, work: &KernelWork, samples: u32) -> anyhow::Result<Times> {
+    let KernelWork { kernel, extents, sites, precision, links, parts, lanes, access, .. } = *work;
+    let case = BenchCase { kernel, extents, sites, precision, links, rhs: Some(parts), lanes };
+    let record = case.time(backend, Tuning { access, ..Tuning::OPEN }, sampling(extents, samples));
+    let failed = || format!("failed to time {kernel}: {}", record.failure.unwrap_or_default());
+    Ok(Times {
+        device: backend.describe(),
+        seconds: record.seconds.with_context(failed)?.median,
+        back_to_back_seconds: record.back_to_back_seconds,
+    })
 }

@@ -15,9 +15,9 @@ use lanefield::reference::real::Precision;
 use super::Occupancy;
 use super::by_hand::{entry, swept};
 use super::table::{Entry, KernelEntry, Report};
-use crate::args::{AnyBackend, BackendArgs};
-use crate::bench::progress_bar;
+use crate::args::{AnyBackend, PlaceArgs};
 use crate::kernels::wanted;
+use crate::progress::progress_bar;
 
 /// The occupancy of the kernels that were asked for.
 pub fn report(args: &Occupancy) -> anyhow::Result<Report> {
@@ -84,8 +84,8 @@ fn offline(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Repo
 }
 
 fn on_device(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Report> {
-    let place = BackendArgs { tuning: args.tuning, ..BackendArgs::new(args.device.clone(), None, args.lanes) };
-    let AnyBackend::OpenCl(device) = place.open()? else {
+    let place = PlaceArgs { device: args.device.clone(), threads: None };
+    let AnyBackend::OpenCl(device) = place.open(args.tuning.tuning())? else {
         bail!(
             "the CPU reference has no compute units with waves: name an OpenCL device, or give --arch to compile offline"
         );

@@ -1,6 +1,5 @@
 //! What was found, as tables and as JSON.
 
-use comfy_table::{CellAlignment, Table, TableComponent};
 use lanefield::backend::opencl::OfflineKernel;
 use lanefield::reference::real::Precision;
 use lanefield_lab::code::CodeFacts;
@@ -9,7 +8,7 @@ use lanefield_lab::occupancy::{Architecture, Demand, Occupancy, Resource, Swept,
 use serde::Serialize;
 
 use super::words::{counts_in_words, in_words};
-use crate::output::{facts, table, wrapped};
+use crate::output::{dense, facts, table, table_of, wrapped};
 
 /// All that was found. As JSON, these fields.
 #[derive(Serialize)]
@@ -84,18 +83,6 @@ fn names(resources: &[Resource], architecture: &Architecture) -> String {
     resources.iter().map(|resource| resource.name(architecture)).collect::<Vec<_>>().join(", ")
 }
 
-fn plain<const N: usize>(header: [&str; N], left: usize) -> Table {
-    let mut lines = table(header);
-    lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
-    for column in lines.column_iter_mut().skip(left) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    for column in lines.column_iter_mut().skip(1) {
-        column.set_padding((1, 0));
-    }
-    lines
-}
-
 impl Report {
     /// Of entries and sweeps, with a sentence about the simplified formulas where they are shown.
     pub fn new(entries: Vec<Entry>, sweeps: Vec<SweepReport>) -> Self {
@@ -120,29 +107,7 @@ impl Report {
     }
 
     fn table(&self) -> String {
-        let header = [
-            "kernel",
-            "fields",
-            "links",
-            "GPU",
-            "VGPR",
-            "AGPR",
-            "SGPR",
-            "spilled",
-            "private, B",
-            "LDS, B",
-            "group",
-            "waves",
-            "occ.",
-            "binds",
-        ];
-        let mut lines = plain(header, 4);
-        for entry in &self.entries {
-            lines.add_row(entry.cells());
-        }
-        if let Some(column) = lines.column_mut(header.len() - 1) {
-            column.set_cell_alignment(CellAlignment::Left);
-        }
+        let lines = dense(table_of(self.entries.iter().map(Entry::cells), 4..13));
         let compiled = self.entries.iter().filter_map(|entry| entry.kernel.as_ref());
         let spilling = compiled.clone().filter(|kernel| kernel.spills()).count();
         let substituted = compiled.clone().find(|kernel| kernel.code.target.contains(", for "));
@@ -160,25 +125,25 @@ impl Report {
 }
 
 impl Entry {
-    fn cells(&self) -> [String; 14] {
+    fn cells(&self) -> [(&'static str, String); 14] {
         let (kernel, demand, found) = (self.kernel.as_ref(), &self.demand, &self.occupancy);
         let number = |value: Option<usize>| value.map_or("–".to_owned(), |value| value.to_string());
         let code = kernel.map(|kernel| &kernel.code);
         [
-            kernel.map_or("by hand", |kernel| kernel.kernel).to_owned(),
-            kernel.map_or("–".to_owned(), |kernel| kernel.precision.to_string()),
-            number(kernel.and_then(|kernel| kernel.links)),
-            self.architecture.name.to_owned(),
-            demand.registers.to_string(),
-            demand.accumulation.to_string(),
-            demand.scalar.to_string(),
-            number(code.and_then(|code| code.spilled_registers)),
-            number(code.and_then(|code| code.private_bytes)),
-            demand.local.to_string(),
-            demand.group.to_string(),
-            format!("{} of {}", found.waves, found.most_waves),
-            percent(found.share),
-            names(&found.binding, &self.architecture),
+            ("kernel", kernel.map_or("by hand", |kernel| kernel.kernel).to_owned()),
+            ("fields", kernel.map_or("–".to_owned(), |kernel| kernel.precision.to_string())),
+            ("links", number(kernel.and_then(|kernel| kernel.links))),
+            ("GPU", self.architecture.name.to_owned()),
+            ("VGPR", demand.registers.to_string()),
+            ("AGPR", demand.accumulation.to_string()),
+            ("SGPR", demand.scalar.to_string()),
+            ("spilled", number(code.and_then(|code| code.spilled_registers))),
+            ("private, B", number(code.and_then(|code| code.private_bytes))),
+            ("LDS, B", demand.local.to_string()),
+            ("group", demand.group.to_string()),
+            ("waves", format!("{} of {}", found.waves, found.most_waves)),
+            ("occ.", percent(found.share)),
+            ("binds", names(&found.binding, &self.architecture)),
         ]
     }
 
@@ -283,9 +248,7 @@ impl SweepReport {
         // The full name stands above the table.
         let short = value.rsplit('_').next().unwrap_or(&value);
         let header = [short, "group", "of a wave", "waves per group", "groups", "waves", "occ.", "items"];
-        let header = [header.as_slice(), &["binds", "next step"]].concat();
-        let header: [&str; 10] = header.try_into().unwrap_or([""; 10]);
-        let mut lines = plain(header, 0);
+        let mut lines = dense(table([header.as_slice(), &["binds", "next step"]].concat(), 0..));
         for row in &self.rows {
             let found = &row.occupancy;
             lines.add_row([
