@@ -1,7 +1,7 @@
 //! Arguments that several commands share: where to run, and what operator.
 
 use anyhow::Context as _;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use lanefield::backend::opencl::{DeviceInfo, OpenCl, OpenClError, Tuning, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
@@ -237,6 +237,17 @@ impl HopArgs {
 /// The name of a value on the command line.
 pub fn name_of(value: impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// Reads one of some values by its name; beside each stands what it is.
+pub fn one_of<T: Copy + Send + Sync>(
+    values: &'static [(&'static str, T, &'static str)],
+) -> impl TypedValueParser<Value = T> {
+    let known = values.iter().map(|(name, _, about)| PossibleValue::new(name).help(about));
+    PossibleValuesParser::new(known).try_map(|text| {
+        let named = values.iter().find(|(name, ..)| *name == text);
+        named.map(|(_, value, _)| *value).ok_or("it is not known")
+    })
 }
 
 /// Reads one of some precisions.

@@ -5,13 +5,13 @@ use std::path::PathBuf;
 
 use anyhow::ensure;
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use lanefield_lab::counters::{
     Beside, KernelCounters, Kilobyte, NameMap, Profile, our_kernels, parse_bytes, parse_seconds,
 };
 use serde::Serialize;
 
 use super::Outcome;
+use super::args::one_of;
 use super::output::{dense, joined, show, table};
 
 /// Compute the bandwidth that kernels achieved from what a profiler counted, and compare a port's profile with our measurements.
@@ -40,7 +40,7 @@ pub struct Counters {
     #[arg(long, value_name = "GB/s", value_parser = rate)]
     ceiling: Option<f64>,
     /// Bytes per kilobyte of FETCH_SIZE and WRITE_SIZE: 1000, as in the sprint report, or 1024, as in rocprof's own formula
-    #[arg(long, value_name = "BYTES", default_value = "1000", value_parser = kilobyte())]
+    #[arg(long, value_name = "BYTES", default_value = "1000", value_parser = one_of(KILOBYTES))]
     kilobyte: Kilobyte,
     /// Compare with our measurements of the same kernels: JSON of `lanefield bench`
     #[arg(long, value_name = "BENCH.json", conflicts_with = "bytes")]
@@ -53,12 +53,10 @@ pub struct Counters {
     json: bool,
 }
 
-fn kilobyte() -> impl TypedValueParser<Value = Kilobyte> {
-    let thousand = PossibleValue::new("1000").help("As in the sprint report");
-    let binary = PossibleValue::new("1024").help("As in rocprof's own formula");
-    PossibleValuesParser::new([thousand, binary])
-        .map(|text| if text == "1000" { Kilobyte::Thousand } else { Kilobyte::Binary })
-}
+const KILOBYTES: &[(&str, Kilobyte, &str)] = &[
+    ("1000", Kilobyte::Thousand, "As in the sprint report"),
+    ("1024", Kilobyte::Binary, "As in rocprof's own formula"),
+];
 
 fn rate(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0);

@@ -33,7 +33,6 @@ mod trace;
 mod tune;
 mod tuning;
 mod verify;
-mod walls;
 
 use std::process::ExitCode;
 

@@ -5,11 +5,13 @@ mod plot;
 mod table;
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use anyhow::Context as _;
 use clap::Args;
 use lanefield::backend::opencl::Tuning;
 use lanefield::io::atomic::write_atomically;
+use lanefield::kernel::{self, Geometry, Kernel};
 use lanefield::reference::layout::Extents;
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
@@ -68,7 +70,7 @@ pub struct Peak {
     roofline: Option<PathBuf>,
     /// Kernels on the roofline: all, a family or a kernel
     #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, requires = "roofline",
-          default_value = "hop,clover,laplace,staggered,blas")]
+          default_value = USUAL.as_str())]
     kernels: Vec<String>,
     /// Extents X.Y.Z.T of the kernels' lattice [default: 32.32.32.64; 16.16.16.16 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T", requires = "roofline")]
@@ -89,6 +91,13 @@ pub struct Peak {
     #[command(flatten)]
     place: PlaceArgs,
 }
+
+/// The families on the roofline where none is named: stencils, and vector operations.
+static USUAL: LazyLock<String> = LazyLock::new(|| {
+    let is_stencil = |kernel: &Kernel| matches!(kernel.geometry, Geometry::Stencil { .. });
+    let has_stencils = |family: &&str| kernel::all().any(|kernel| kernel.family == *family && is_stencil(kernel));
+    kernel::families().filter(has_stencils).chain(["blas"]).collect::<Vec<_>>().join(",")
+});
 
 /// What was measured, as JSON.
 #[derive(Serialize)]

@@ -7,10 +7,11 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use lanefield::backend::Backend;
 use lanefield::io::identity::{Identity, describe_configuration, digest_of_numbers};
 use lanefield::io::npy::ArrayReal;
+use lanefield::observable::Quark as _;
 use lanefield::operator::{AnyModel, Model, ModelTask};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
@@ -26,7 +27,7 @@ use lanefield_lab::trace::{Group, span};
 use num_complex::Complex;
 
 use super::Outcome;
-use super::args::{BackendArgs, HopArgs, SumArgs, SumKind, name_of, on_backend};
+use super::args::{BackendArgs, HopArgs, SumArgs, SumKind, on_backend, one_of};
 use super::fields::FieldShape;
 use super::files::{given, require_outputs};
 use super::history::{Progress, write_batch_history, write_history};
@@ -35,7 +36,6 @@ use super::operator::{Invertible, OperatorArgs, check};
 use super::output::print_json;
 use super::solver::{SolverArgs, lay_out, preconditioning_name};
 use super::source::{InputArgs, Loaded, Source, rounded};
-use super::walls::{export_solution, import_source};
 use summary::Summary;
 
 /// Solve M ψ = η, with the same residual history to the last bit on every device.
@@ -69,8 +69,8 @@ pub struct Solve {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     batch: Option<u16>,
     /// The solver
-    #[arg(long, value_name = "SOLVER", default_value = "cg")]
-    solver: Solver,
+    #[arg(long, value_name = "SOLVER", default_value = "cg", value_parser = one_of(SOLVERS))]
+    solver: Method,
     #[command(flatten)]
     settings: SolverArgs,
     /// Write the solution as a NumPy array of the shape of the source, complex64 for f32 and complex128 for f64. With --batch, the first
@@ -95,51 +95,30 @@ pub struct Solve {
     backend: BackendArgs,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Solver {
-    /// Conjugate gradients, on the normal equations unless the operator is positive definite
-    Cg,
-    /// The same in f64, with a recurrence in f32
-    MixedF32,
-    /// The same in f64, with a recurrence in half precision
-    MixedHalf,
-    /// BiCGStab
-    Bicgstab,
-}
-
-impl Solver {
-    fn method(self) -> Method {
-        match self {
-            Self::Cg => Method::ConjugateGradients,
-            Self::MixedF32 => Method::MixedF32,
-            Self::MixedHalf => Method::MixedHalf,
-            Self::Bicgstab => Method::BiCgStab,
-        }
-    }
-
-    fn describe(self, precision: &str) -> String {
-        match self {
-            Self::Cg => format!("conjugate gradients in {precision}"),
-            Self::MixedF32 => "conjugate gradients in f64 and f32".to_owned(),
-            Self::MixedHalf => "conjugate gradients in f64 and half precision".to_owned(),
-            Self::Bicgstab => format!("BiCGStab in {precision}"),
-        }
-    }
-}
+const SOLVERS: &[(&str, Method, &str)] = &[
+    (
+        "cg",
+        Method::ConjugateGradients,
+        "Conjugate gradients, on the normal equations unless the operator is positive definite",
+    ),
+    ("mixed-f32", Method::MixedF32, "The same in f64, with a recurrence in f32"),
+    ("mixed-half", Method::MixedHalf, "The same in f64, with a recurrence in half precision"),
+    ("bicgstab", Method::BiCgStab, "BiCGStab"),
+];
 
 impl Solve {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let model = self.operator.model(&self.hop)?;
         ensure!(
-            self.settings.precision == Precision::F64 || !matches!(self.solver, Solver::MixedF32 | Solver::MixedHalf),
+            self.settings.precision == Precision::F64 || !matches!(self.solver, Method::MixedF32 | Method::MixedHalf),
             "--solver {} computes solutions in f64: leave out --precision {}, or use --solver cg",
-            name_of(self.solver),
+            self.solver_name(),
             self.settings.precision
         );
         ensure!(
-            self.batch.is_none() || self.solver == Solver::Cg,
+            self.batch.is_none() || self.solver == Method::ConjugateGradients,
             "--batch is for --solver cg; {} takes one right-hand side",
-            name_of(self.solver)
+            self.solver_name()
         );
         let outputs = given([("--output", &self.output), ("--history", &self.history)]);
         let outputs: Vec<(&str, &Path)> = outputs.chain(self.long_run.outputs()).collect();
@@ -162,7 +141,7 @@ impl Solve {
         }?;
         // Only to refuse what does not fit; the solver rounds for itself.
         rounded::<R>(&eta.values)?;
-        let mut how = self.settings.solve::<R, _>(model, self.solver.method(), self.backend.lanes);
+        let mut how = self.settings.solve::<R, _>(model, self.solver, self.backend.lanes);
         how.params.sum = self.sums.sum(size_of::<Complex<f64>>()).context("failed to plan the sums")?;
         let mut lattice = lay_out::<R, _>(&how, &configuration)?;
         let long_run = match self.long_run.is_wanted() {
@@ -198,7 +177,7 @@ impl Solve {
         };
         let eta = match walls {
             Some(parameters) => {
-                let eta = import_source(backend, configuration, parameters, &eta.values);
+                let eta = parameters.import_sources(backend, configuration, eta.values);
                 let eta = eta.context("failed to put the source onto the walls")?;
                 rounded::<R>(&eta)?;
                 eta
@@ -230,22 +209,21 @@ impl Solve {
             summary.compared_with_record = long_run.replay.as_ref().map(|replay| replay.compared());
         }
         match solved {
-            Ok(report) => {
-                let extents = configuration.extents();
+            Ok(mut report) => {
                 let histories = report.columns.iter().map(|rhs| &rhs.info.history[..]);
                 match self.batch {
                     Some(_) => write_batch_history(self.history.as_deref(), histories)?,
                     None => write_history(self.history.as_deref(), &report.info().history)?,
                 }
                 if let Some(path) = &self.output {
-                    let nrhs = self.batch.map(usize::from);
-                    match walls {
+                    let solution = std::mem::take(&mut report.solution);
+                    let (shape, solution) = match walls {
                         Some(parameters) => {
-                            let solution = export_solution(configuration, parameters, &report.solution)?;
-                            FieldShape::Spinor.write(path, extents, nrhs, &solution)
+                            (FieldShape::Spinor, parameters.export_solutions(report.lattice, solution)?)
                         }
-                        None => shape.write(path, extents, nrhs, &report.solution),
-                    }?;
+                        None => (shape, solution),
+                    };
+                    shape.write(path, configuration.extents(), self.batch.map(usize::from), &solution)?;
                 }
                 let bandwidth = self.bandwidth.then(|| {
                     let _span = span(Group::Host, || "measure the copy bandwidth");
@@ -271,6 +249,20 @@ impl Solve {
                 eprintln!("error: {error}");
                 Ok(Outcome::CheckFailed)
             }
+        }
+    }
+
+    /// As on the command line.
+    fn solver_name(&self) -> &'static str {
+        SOLVERS.iter().find(|(_, method, _)| *method == self.solver).map_or("", |(name, ..)| name)
+    }
+
+    fn describe_solver(&self, precision: &str) -> String {
+        match self.solver {
+            Method::ConjugateGradients => format!("conjugate gradients in {precision}"),
+            Method::MixedF32 => "conjugate gradients in f64 and f32".to_owned(),
+            Method::MixedHalf => "conjugate gradients in f64 and half precision".to_owned(),
+            Method::BiCgStab => format!("BiCGStab in {precision}"),
         }
     }
 
@@ -300,7 +292,7 @@ impl Solve {
             .with("configuration", describe_configuration(configuration))
             .with("source", source)
             .with("precision", R::NAME)
-            .with("solver", name_of(self.solver))
+            .with("solver", self.solver_name())
             .with("preconditioning", preconditioning_name(how.preconditioning))
             .with("tolerance", format!("{:e}", how.params.tolerance))
             .with("sum", sum)

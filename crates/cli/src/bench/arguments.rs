@@ -8,14 +8,17 @@ use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 use lanefield_lab::{BenchCase, Sampling, Timed};
 
+use crate::args::{AnyBackend, PlaceArgs};
 use crate::tuning::TuningArgs;
 
 /// Sites from which on launches are long, and no longer overlap.
 const MANY_SITES: usize = 1_000_000;
 
-/// How kernels are timed, and what is printed.
-#[derive(Args, Clone, Copy, Debug)]
+/// Where kernels are timed, and how, and what is printed.
+#[derive(Args)]
 pub struct TimingArgs {
+    #[command(flatten)]
+    place: PlaceArgs,
     /// Timed launches of each kernel
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub samples: u32,
@@ -25,8 +28,13 @@ pub struct TimingArgs {
 }
 
 impl TimingArgs {
+    /// Opens the backend that was asked for.
+    pub fn open(&self) -> anyhow::Result<AnyBackend> {
+        self.place.open(Tuning::OPEN)
+    }
+
     /// How kernels on a lattice are sampled.
-    pub fn sampling(self, extents: Extents) -> Sampling {
+    pub fn sampling(&self, extents: Extents) -> Sampling {
         sampling(extents, self.samples)
     }
 }

@@ -11,7 +11,7 @@ use lanefield_lab::{BenchOptions, KernelRecord, Timed, kernels_to_time};
 use super::arguments::{TimingArgs, extents_or_usual, sampling, tuning_of};
 use super::table::Report;
 use crate::Outcome;
-use crate::args::{PlaceArgs, of_storage, on_backend};
+use crate::args::{of_storage, on_backend};
 use crate::kernels::word;
 use crate::output::show;
 use crate::progress::with_bar;
@@ -46,8 +46,6 @@ pub struct Kernels {
     #[arg(long, value_name = "BYTES,…", value_delimiter = ',', default_value = "auto")]
     lanes: Vec<LaneChoice>,
     #[command(flatten)]
-    place: PlaceArgs,
-    #[command(flatten)]
     timing: TimingArgs,
     #[command(flatten)]
     tuning: TuningArgs,
@@ -60,7 +58,7 @@ fn bench_word(text: &str) -> Result<String, String> {
 
 impl Kernels {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        on_backend!(&mut self.place.open(Tuning::OPEN)?, backend => self.time(backend))
+        on_backend!(&mut self.timing.open()?, backend => self.time(backend))
     }
 
     fn time<B: Timed>(&self, backend: &mut B) -> anyhow::Result<Outcome> {

@@ -1,7 +1,6 @@
 //! `lanefield bench orders`: the hop with its legs in several orders.
 
 use clap::Args;
-use lanefield::backend::opencl::Tuning;
 use lanefield::kernel::hop::HOP;
 use lanefield::reference::layout::{Extents, LegOrder};
 use lanefield::reference::real::Precision;
@@ -13,7 +12,7 @@ use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual, tuning_of};
 use super::runner::Runner;
 use super::table::Report;
 use crate::Outcome;
-use crate::args::{PlaceArgs, of_storage, on_backend};
+use crate::args::{of_storage, on_backend};
 use crate::output::show;
 use crate::tuning::TuningArgs;
 
@@ -39,8 +38,6 @@ pub struct Orders {
     #[command(flatten)]
     layout: LayoutArgs,
     #[command(flatten)]
-    place: PlaceArgs,
-    #[command(flatten)]
     timing: TimingArgs,
     #[command(flatten)]
     tuning: TuningArgs,
@@ -61,7 +58,7 @@ struct Study {
 
 impl Orders {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        on_backend!(&mut self.place.open(Tuning::OPEN)?, backend => self.study(backend))
+        on_backend!(&mut self.timing.open()?, backend => self.study(backend))
     }
 
     fn study<B: Timed>(&self, backend: &mut B) -> anyhow::Result<Outcome> {

@@ -2,8 +2,7 @@
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use lanefield::backend::opencl::{DeviceInfo, DeviceKind, Finish};
+use lanefield::backend::opencl::{DeviceKind, Finish};
 use lanefield::reference::field::{
     ColourMatrix, ColourVectors, ComplexNumber, Gauge, HalfSpinor, Propagator, SiteObject as _, Spinors, Words,
 };
@@ -16,7 +15,7 @@ use num_complex::Complex;
 use serde::Serialize;
 
 use crate::Outcome;
-use crate::args::{AnyBackend, BackendArgs, of_arithmetic, on_backend};
+use crate::args::{AnyBackend, BackendArgs, of_arithmetic, on_backend, one_of};
 use crate::output::{Layout, bytes, facts, show};
 use crate::progress::with_bar;
 
@@ -35,7 +34,7 @@ pub struct Reduce {
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
     /// What the field has at each site
-    #[arg(long, value_name = "OBJECT", default_value = "propagator", value_parser = object())]
+    #[arg(long, value_name = "OBJECT", default_value = "propagator", value_parser = one_of(OBJECTS))]
     object: Words,
     /// Precision of the field; sums are f64
     #[arg(long, value_name = "PRECISION", default_value = "f64", value_parser = of_arithmetic())]
@@ -56,24 +55,16 @@ pub struct Reduce {
     backend: BackendArgs,
 }
 
-/// What a field may have at each site: its name, its words, and what it is.
-const OBJECTS: [(&str, usize, &str); 7] = [
-    ("complex", ComplexNumber::WORDS, "One complex number"),
-    ("colour-vector", ColourVectors::WORDS, "3 words"),
-    ("half-spinor", HalfSpinor::WORDS, "6 words"),
-    ("spinor", Spinors::WORDS, "12 words"),
-    ("colour-matrix", ColourMatrix::WORDS, "9 words"),
-    ("gauge", Gauge::WORDS, "The four links of a site, 36 words"),
-    ("propagator", Propagator::WORDS, "144 words"),
+/// What a field may have at each site.
+const OBJECTS: &[(&str, Words, &str)] = &[
+    ("complex", Words(ComplexNumber::WORDS), "One complex number"),
+    ("colour-vector", Words(ColourVectors::WORDS), "3 words"),
+    ("half-spinor", Words(HalfSpinor::WORDS), "6 words"),
+    ("spinor", Words(Spinors::WORDS), "12 words"),
+    ("colour-matrix", Words(ColourMatrix::WORDS), "9 words"),
+    ("gauge", Words(Gauge::WORDS), "The four links of a site, 36 words"),
+    ("propagator", Words(Propagator::WORDS), "144 words"),
 ];
-
-fn object() -> impl TypedValueParser<Value = Words> {
-    let values = OBJECTS.map(|(name, _, about)| PossibleValue::new(name).help(about));
-    PossibleValuesParser::new(values).try_map(|text| {
-        let named = OBJECTS.iter().find(|(name, ..)| *name == text);
-        named.map(|&(_, words, _)| Words(words)).ok_or("no such object")
-    })
-}
 
 impl Reduce {
     pub fn run(self) -> anyhow::Result<Outcome> {
@@ -90,7 +81,8 @@ impl Reduce {
     }
 
     fn measure<R: Vectors, B: Timed>(&self, backend: &mut B) -> anyhow::Result<ReduceTable> {
-        let memory = backend.opencl().and_then(|device| Memory::of(device.context().info()));
+        let info = backend.opencl().map(|device| device.context().info()).filter(|info| info.kind != DeviceKind::Cpu);
+        let memory = info.map(|info| [info.global_memory_bytes, info.max_allocation_bytes]);
         let object = self.object;
         let a_word = size_of::<Complex<R>>();
         let bundle = usize::from(self.bundle).min(object.words());
@@ -111,26 +103,10 @@ impl Reduce {
     }
 }
 
-/// Bytes of memory that a lattice has to fit.
-#[derive(Clone, Copy)]
-struct Memory {
-    all: u64,
-    /// The largest buffer.
-    buffer: u64,
-}
-
-impl Memory {
-    /// That of a device; none where it is the host's.
-    fn of(info: &DeviceInfo) -> Option<Self> {
-        let memory = Self { all: info.global_memory_bytes, buffer: info.max_allocation_bytes };
-        (info.kind != DeviceKind::Cpu).then_some(memory)
-    }
-}
-
 /// 32⁴, halved in t, z, y, x in turn until the field and a bundle of it, of `a_site` bytes a site, fit a third of the memory, and the field
-/// one buffer. CPUs are timed on a small lattice.
-fn usual_extents(memory: Option<Memory>, a_site: [u64; 2]) -> Result<Extents, LayoutError> {
-    let Some(Memory { all, buffer }) = memory else { return Extents::new([8; 4]) };
+/// the largest buffer; `memory` is the bytes of both. CPUs are timed on a small lattice.
+fn usual_extents(memory: Option<[u64; 2]>, a_site: [u64; 2]) -> Result<Extents, LayoutError> {
+    let Some([all, buffer]) = memory else { return Extents::new([8; 4]) };
     let fits = |extents: &[usize; 4]| {
         let [field, staged] = a_site.map(|bytes| bytes * extents.iter().product::<usize>() as u64);
         field + staged <= all / 3 && field <= buffer
@@ -271,7 +247,7 @@ mod tests {
         // A propagator in f64, and twelve words of it staged.
         let a_site = [2304, 192];
         let extents = |memory| usual_extents(memory, a_site).unwrap().to_string();
-        let gpu = |gib: u64| extents(Some(Memory { all: gib << 30, buffer: (gib << 30) / 4 }));
+        let gpu = |gib: u64| extents(Some([gib << 30, (gib << 30) / 4]));
         assert_eq!([140, 10, 6].map(gpu), ["32.32.32.32", "32.32.32.32", "32.32.32.16"]);
         // A quarter of 4 GiB is no buffer for 1.1 GiB, though a third of it would do.
         assert_eq!([4, 1].map(gpu), ["32.32.16.16", "16.16.16.16"]);

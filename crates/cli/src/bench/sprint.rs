@@ -17,7 +17,7 @@ use super::arguments::{LayoutArgs, TimingArgs};
 use super::runner::Runner;
 use super::table::{Report, Row};
 use crate::Outcome;
-use crate::args::{PlaceArgs, of_storage, on_backend};
+use crate::args::{of_storage, on_backend};
 use crate::output::show;
 
 /// The clover kernels (eo_clover, oe_clover and their conjugates) through the changes of a study on AMD's GPUs, with axpy and norm2 beside them.
@@ -44,8 +44,6 @@ pub struct Sprint {
     #[arg(long, value_name = "N", default_value_t)]
     accelerator_threads: AcceleratorThreads,
     #[command(flatten)]
-    place: PlaceArgs,
-    #[command(flatten)]
     timing: TimingArgs,
 }
 
@@ -71,7 +69,7 @@ struct Fastest {
 
 impl Sprint {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        on_backend!(&mut self.place.open(Tuning::OPEN)?, backend => self.time(backend))
+        on_backend!(&mut self.timing.open()?, backend => self.time(backend))
     }
 
     fn time<B: Timed>(&self, backend: &mut B) -> anyhow::Result<Outcome> {

@@ -12,7 +12,7 @@ use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual};
 use super::runner::Runner;
 use super::table::{Report, Row};
 use crate::Outcome;
-use crate::args::{PlaceArgs, of_storage, on_backend};
+use crate::args::{of_storage, on_backend};
 use crate::kernels::word;
 use crate::output::{show, table};
 
@@ -42,8 +42,6 @@ pub struct Threads {
     #[command(flatten)]
     layout: LayoutArgs,
     #[command(flatten)]
-    place: PlaceArgs,
-    #[command(flatten)]
     timing: TimingArgs,
 }
 
@@ -66,7 +64,7 @@ struct Fastest {
 
 impl Threads {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        on_backend!(&mut self.place.open(Tuning::OPEN)?, backend => self.time(backend))
+        on_backend!(&mut self.timing.open()?, backend => self.time(backend))
     }
 
     fn time<B: Timed>(&self, backend: &mut B) -> anyhow::Result<Outcome> {

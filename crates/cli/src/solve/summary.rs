@@ -7,7 +7,6 @@ use lanefield::reference::layout::Lattice;
 use lanefield::solver::{Solve as How, SolveError, SolveReport};
 use serde::Serialize;
 
-use super::super::args::name_of;
 use super::super::operator::json_of;
 use super::super::output::{bits, facts, print, print_json, with_bits};
 use super::super::solver::{Course, Fields, Rates, RhsSummary};
@@ -26,7 +25,7 @@ pub struct Summary {
     #[serde(skip)]
     description: String,
     /// `cg`, `mixed-f32`, `mixed-half`, `bicgstab`.
-    solver: String,
+    solver: &'static str,
     #[serde(skip)]
     solver_description: String,
     /// The iteration of the checkpoint from which it resumed.
@@ -73,8 +72,8 @@ impl Summary {
             operator: model.name(),
             parameters: json_of(&model),
             description: model.describe(),
-            solver: name_of(command.solver),
-            solver_description: command.solver.describe(R::NAME),
+            solver: command.solver_name(),
+            solver_description: command.describe_solver(R::NAME),
             resumed_from: None,
             compared_with_record: None,
             fields: Fields::new::<R>(lattice, &command.hop),
