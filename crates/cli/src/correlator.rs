@@ -14,7 +14,7 @@ use super::Outcome;
 use super::args::{BackendArgs, on_backend};
 use super::correlator_plot::{Curve, plot};
 use super::files::{given, npy_error, require_outputs};
-use super::output::{bits, prefixed_bits, ruled_table, show};
+use super::output::{bits, number, prefixed_bits, ruled_table, show};
 
 /// Compute the correlators of pion and rho from a propagator, time slice by time slice, with the same bits on every device.
 ///
@@ -147,14 +147,13 @@ fn rows(correlators: &MesonCorrelators) -> Vec<Row> {
 
 fn correlator_table(rows: &[Row]) -> Table {
     let mut table = ruled_table(["t", "pion", "rho", "pion effective mass", "rho effective mass"]);
-    let mass = |mass: Option<f64>| mass.map_or_else(|| "–".to_owned(), |mass| format!("{mass:.6}"));
     for Row { t, pion, rho, .. } in rows {
         table.add_row([
             t.to_string(),
             format!("{:.9e}", pion.value),
             format!("{:.9e}", rho.value),
-            mass(pion.effective_mass),
-            mass(rho.effective_mass),
+            number(pion.effective_mass, 6),
+            number(rho.effective_mass, 6),
         ]);
     }
     table

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::args::one_of;
-use super::output::{dense, joined, show, table};
+use super::output::{dense, joined, number, show, table};
 
 /// Compute the bandwidth that kernels achieved from what a profiler counted, and compare a port's profile with our measurements.
 ///
@@ -104,11 +104,6 @@ impl Counters {
         };
         show(self.json, &report, Report::text)
     }
-}
-
-/// A number with so many decimals, or a dash.
-fn number(value: Option<f64>, decimals: usize) -> String {
-    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.decimals$}"))
 }
 
 /// As in the tables of the sprint report: `287.566 GB/s (26.7%)`.

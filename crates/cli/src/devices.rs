@@ -114,10 +114,8 @@ impl OpenClDevice {
 
     fn to_text(&self) -> String {
         let info = &self.info;
-        let multiple = match info.preferred_work_group_multiple {
-            Some(multiple) => format!("multiples of {multiple}"),
-            None => "multiples unknown".to_owned(),
-        };
+        let multiple = info.preferred_work_group_multiple.map(|multiple| format!("of {multiple}"));
+        let multiple = multiple.unwrap_or_else(|| "unknown".to_owned());
         let rows = [
             ("platform", format!("{} ({})", info.platform_name, info.platform_version)),
             ("driver", format!("{} ({})", info.driver_version, info.device_version)),
@@ -126,7 +124,7 @@ impl OpenClDevice {
             ("largest buffer", bytes(info.max_allocation_bytes)),
             ("local memory", format!("{} per work-group", bytes(info.local_memory_bytes))),
             ("cache", bytes(info.global_cache_bytes)),
-            ("work-group", format!("{multiple}, at most {}", info.max_work_group_size)),
+            ("work-group", format!("multiples {multiple}, at most {}", info.max_work_group_size)),
             ("f64", if info.fp64 { "yes" } else { "no" }.to_owned()),
             ("sums", info.retirement.to_string()),
             ("arithmetic", self.verdict.clone()),

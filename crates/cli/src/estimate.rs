@@ -1,7 +1,6 @@
 //! `lanefield estimate`: what a workload takes on a machine at best, what binds, and whether that is enough. The arithmetic:
 //! `lanefield_lab::estimate`.
 
-mod measure;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -14,14 +13,15 @@ use lanefield::kernel::Kernel;
 use lanefield::reference::layout::LaneChoice;
 use lanefield::reference::real::Precision;
 use lanefield_lab::estimate::{KernelEstimate, KernelWork, Machine, Traversal, Workload, WorkloadReport, stencil};
+use lanefield_lab::{BenchCase, Timed};
 use serde::Serialize;
 
 use super::Outcome;
 use super::args::{AnyBackend, PlaceArgs, on_backend};
+use super::bench::arguments::sampling;
 use super::kernel_work::KernelWorkArgs;
 use super::kernels::word;
 use super::output::show;
-use measure::Times;
 
 /// Estimate what a workload takes on a machine, before anything is built: its limits, which one binds, and GO or NO-GO against a wanted rate.
 ///
@@ -265,8 +265,7 @@ impl Estimate {
         let KernelArgs { lanes, access, samples, .. } = self.of_kernel;
         let work = KernelWork { lanes, access, ..*work };
         let estimate = stencil(&machine, &work)?;
-        let measured =
-            backend.map(|open| on_backend!(&mut *open, backend => measure::measure(backend, &work, samples)));
+        let measured = backend.map(|open| on_backend!(&mut *open, backend => measure(backend, &work, samples)));
         let measured = measured.transpose()?;
         let seconds = estimate.prediction.seconds;
         let of_kernel = OfKernel {
@@ -313,4 +312,35 @@ fn read(file: &Path) -> anyhow::Result<String> {
         bail!("{} is too large: it has {bytes} bytes, and at most {MOST} are read", file.display());
     }
     std::fs::read_to_string(file).with_context(|| format!("failed to read {}", file.display()))
+}
+
+/// What a device took.
+#[derive(Serialize)]
+pub struct Times {
+    /// The device.
+    pub device: String,
+    /// Median of single launches.
+    pub seconds: f64,
+    /// For each of several launches that are queued one after the other, of lattices where these overlap.
+    pub back_to_back_seconds: Option<f64>,
+}
+
+impl Times {
+    /// What estimates are compared with: launches that follow each other.
+    pub fn best(&self) -> f64 {
+        self.back_to_back_seconds.unwrap_or(self.seconds)
+    }
+}
+
+/// Runs a kernel on a backend, as `lanefield bench` times it.
+fn measure<B: Timed>(backend: &mut B, work: &KernelWork, samples: u32) -> anyhow::Result<Times> {
+    let KernelWork { kernel, extents, sites, precision, links, parts, lanes, access, .. } = *work;
+    let case = BenchCase { kernel, extents, sites, precision, links, rhs: Some(parts), lanes };
+    let record = case.time(backend, Tuning { access, ..Tuning::OPEN }, sampling(extents, samples));
+    let failed = || format!("failed to time {kernel}: {}", record.failure.unwrap_or_default());
+    Ok(Times {
+        device: backend.describe(),
+        seconds: record.seconds.with_context(failed)?.median,
+        back_to_back_seconds: record.back_to_back_seconds,
+    })
 }

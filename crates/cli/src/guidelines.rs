@@ -9,7 +9,7 @@ use lanefield_lab::guidelines::{Clock, Guideline, Options, Outcome as Measured, 
 use serde::Serialize;
 
 use super::Outcome;
-use super::output::{facts, show, table};
+use super::output::{facts, number, show, table};
 use super::progress::progress_bar;
 
 /// Measure which guidelines for GPU programs hold on a device.
@@ -152,13 +152,12 @@ fn cells(outcome: &Measured) -> [String; 6] {
     let Measured { guideline, without_seconds, with_seconds, factor, verdict, .. } = outcome;
     let host = if guideline.timed == Clock::Host { "*" } else { "" };
     let time = |spread: &Option<Spread>| spread.map_or("–".to_owned(), |spread| micros(&spread));
-    let number = |number: Option<f64>| number.map_or("–".to_owned(), |number| format!("{number:.2}"));
     let range = factor.map_or("–".to_owned(), |factor| format!("{:.2} – {:.2}", factor.tenth, factor.ninetieth));
     [
         format!("{}{host}", guideline.name),
         time(without_seconds),
         time(with_seconds),
-        number(factor.map(|factor| factor.median)),
+        number(factor.map(|factor| factor.median), 2),
         range,
         verdict.to_string(),
     ]

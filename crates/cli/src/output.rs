@@ -159,6 +159,11 @@ pub fn bytes(bytes: u64) -> String {
     format!("{value:.decimals$} {}", UNITS[unit])
 }
 
+/// A number with so many decimals, or a dash.
+pub fn number(value: Option<f64>, decimals: usize) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.decimals$}"))
+}
+
 /// A double as its decimal and its bits: `1.25e0 (3ff4000000000000)`.
 pub fn with_bits(value: f64) -> String {
     format!("{value:e} ({})", bits(value))

@@ -21,7 +21,7 @@ use super::args::{BackendArgs, HopArgs, on_backend};
 use super::files::{read_configuration, require_outputs, write_propagator};
 use super::history::Progress;
 use super::operator::{OnSpinors, OperatorArgs, check};
-use super::output::{facts, joined, print, print_json};
+use super::output::{facts, joined, show};
 use super::solver::{Course, Fields, Rates, RhsSummary, SolverArgs, lay_out};
 use super::source::whole_numbers;
 
@@ -138,12 +138,11 @@ impl Propagator {
             Ok(report) => {
                 write_propagator(&self.output, configuration.extents(), &report.propagator)?;
                 summary.converged(&report);
-                summary.print(self.json)?;
-                Ok(Outcome::Done)
+                show(self.json, &summary, Summary::text)
             }
             Err(PropagatorError::Solve(error)) if error.history().is_some() => {
                 summary.course.failure = Some(error.to_string());
-                summary.print(self.json)?;
+                show(self.json, &summary, Summary::text)?;
                 eprintln!("error: {error}");
                 Ok(Outcome::CheckFailed)
             }
@@ -190,10 +189,7 @@ impl Summary {
         self.rates = Rates::new(report.seconds, report.flops, report.bytes);
     }
 
-    fn print(&self, json: bool) -> anyhow::Result<()> {
-        if json {
-            return print_json(self);
-        }
+    fn text(&self) -> String {
         let mut rows = self.fields.facts(&self.device, &self.operator, &self.course);
         rows.push(("source", format!("x,y,z,t = {}", joined(&self.source, ","))));
         let solver = format!("conjugate gradients in {}, {COLUMNS} right-hand sides", self.fields.precision);
@@ -215,7 +211,7 @@ impl Summary {
             rows.push(("iterations", "not converged".to_owned()));
         }
         rows.extend(self.rates.facts(""));
-        print(facts(rows))
+        facts(rows)
     }
 }
 

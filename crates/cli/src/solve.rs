@@ -33,7 +33,7 @@ use super::files::{given, require_outputs};
 use super::history::{Progress, write_batch_history, write_history};
 use super::long_run::{LongRun, LongRunArgs};
 use super::operator::{Invertible, OperatorArgs, check};
-use super::output::print_json;
+use super::output::{print_json, show};
 use super::solver::{SolverArgs, lay_out, preconditioning_name};
 use super::source::{InputArgs, Loaded, Source, rounded};
 use summary::Summary;
@@ -187,12 +187,12 @@ impl Solve {
 
         let progress = Progress::new(how.params.tolerance);
         let LongRun { checkpoints, recorder, replay, state } = &mut long_run;
-        let mut show = |iteration: usize, c: f64| progress.show(iteration, c);
+        let mut watch = |iteration: usize, c: f64| progress.show(iteration, c);
         let mut watcher = Watchers::default()
             .with(replay.as_mut())
             .with(recorder.as_mut())
             .with(checkpoints.as_mut())
-            .with(Some(&mut show));
+            .with(Some(&mut watch));
         let (watcher, resume, precision) = (&mut watcher, state.as_ref(), PhantomData::<R>);
         let solving = span(Group::Host, || "solve");
         let solved = model.run(Solving { backend, configuration, eta: &eta, how, watcher, resume, precision });
@@ -233,8 +233,7 @@ impl Solve {
                     eprintln!("warning: failed to measure the copy bandwidth: {error}");
                 }
                 summary.converged(&report, bandwidth.and_then(Result::ok));
-                summary.print(self.json)?;
-                Ok(Outcome::Done)
+                show(self.json, &summary, Summary::text)
             }
             Err(SolveError::Recurrence(SolverError::Stopped(Stopped(error)))) if error.is::<ReplayDifference>() => {
                 differs(error, self.json)
@@ -245,7 +244,7 @@ impl Solve {
                     write_history(self.history.as_deref(), history)?;
                 }
                 summary.failed(&error, history);
-                summary.print(self.json)?;
+                show(self.json, &summary, Summary::text)?;
                 eprintln!("error: {error}");
                 Ok(Outcome::CheckFailed)
             }

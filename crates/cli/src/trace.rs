@@ -11,7 +11,7 @@ use lanefield::io::atomic::write_atomically;
 use lanefield_lab::trace::{Group, Hotspot, Timeline, hotspots, write_chrome};
 
 use super::files::require_writable;
-use super::output::{print, printed_json, table};
+use super::output::{number, print, printed_json, table};
 
 /// How a trace begins. A file that does not is not replaced: it may be what the command reads or has just written.
 const BEGINNING: &[u8] = b"{\"kind\":\"trace\"";
@@ -59,12 +59,8 @@ impl TraceArgs {
                 false => eprintln!("{text}"),
             }
         }
-        match (outcome, written) {
-            (Ok(outcome), Ok(())) => Ok(outcome),
-            (Ok(_), Err(error)) => Err(error),
-            // The command's own error is what one has to see.
-            (Err(error), _) => Err(error),
-        }
+        // The command's own error is what one has to see.
+        outcome.and_then(|outcome| written.map(|()| outcome))
     }
 }
 
@@ -89,7 +85,6 @@ fn hotspot_table(rows: &[Hotspot]) -> String {
     let mut lines = table(["", "name", "calls", "total, ms", "average, µs", "%", "GB/s", "GFlop/s"], 2..);
     let mut group = "";
     for row in rows {
-        let rate = |rate: Option<f64>| rate.map_or_else(|| "–".to_owned(), |rate| format!("{rate:.1}"));
         let heading = if row.group == group { "" } else { row.group };
         group = row.group;
         lines.add_row([
@@ -99,8 +94,8 @@ fn hotspot_table(rows: &[Hotspot]) -> String {
             format!("{:.3}", row.total_ms),
             format!("{:.2}", row.average_us),
             format!("{:.1}", row.percentage),
-            rate(row.gb_per_second),
-            rate(row.gflop_per_second),
+            number(row.gb_per_second, 1),
+            number(row.gflop_per_second, 1),
         ]);
     }
     format!("\n{lines}")

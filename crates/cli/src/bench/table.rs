@@ -6,7 +6,7 @@ use lanefield::reference::layout::Extents;
 use lanefield_lab::{KernelRecord, Timed};
 use serde::Serialize;
 
-use crate::output::{facts, table_of};
+use crate::output::{facts, number, table_of};
 
 /// What was measured. As JSON, these fields.
 #[derive(Serialize)]
@@ -59,7 +59,6 @@ impl Row {
 
     fn cells(&self, common: Option<&str>) -> [(&'static str, String); 8] {
         let record = &self.record;
-        let number = |number: Option<f64>| number.map_or("–".to_owned(), |number| format!("{number:.1}"));
         let spread = record.seconds.map(|spread| format!("{:.1} – {:.1}", spread.tenth * 1e6, spread.ninetieth * 1e6));
         let ceiling = match record.ceiling {
             Ceiling::Copy => "copy",
@@ -69,11 +68,11 @@ impl Row {
         [
             ("kernel", record.kernel.name.to_owned()),
             ("variant", self.variant(common)),
-            ("median, µs", number(record.seconds.map(|spread| spread.median * 1e6))),
+            ("median, µs", number(record.seconds.map(|spread| spread.median * 1e6), 1)),
             ("10 – 90 %, µs", spread.unwrap_or_else(|| "failed".to_owned())),
-            ("back to back, µs", number(record.back_to_back_seconds.map(|seconds| seconds * 1e6))),
-            ("GFlop/s", number(self.gflop_per_second)),
-            ("GB/s", number(self.gb_per_second)),
+            ("back to back, µs", number(record.back_to_back_seconds.map(|seconds| seconds * 1e6), 1)),
+            ("GFlop/s", number(self.gflop_per_second, 1)),
+            ("GB/s", number(self.gb_per_second, 1)),
             ("of ceiling", share.unwrap_or_else(|| "–".to_owned())),
         ]
     }

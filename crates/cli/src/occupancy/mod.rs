@@ -4,7 +4,6 @@
 mod by_hand;
 mod kernels;
 mod table;
-mod words;
 
 use clap::Args;
 use lanefield::backend::select::DeviceChoice;

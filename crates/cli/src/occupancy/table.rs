@@ -1,13 +1,14 @@
 //! What was found, as tables and as JSON.
 
+use std::collections::BTreeMap;
+
 use lanefield::backend::opencl::OfflineKernel;
 use lanefield::reference::real::Precision;
-use lanefield_lab::code::CodeFacts;
+use lanefield_lab::code::{CodeFacts, InstructionCounts};
 use lanefield_lab::occupancy::emprism::{DIFFERENCES, Simplified};
 use lanefield_lab::occupancy::{Architecture, Demand, Occupancy, Resource, Swept, SweptQuantity};
 use serde::Serialize;
 
-use super::words::{counts_in_words, in_words};
 use crate::output::{dense, facts, table, table_of, wrapped};
 
 /// All that was found. As JSON, these fields.
@@ -75,7 +76,7 @@ pub struct SweepReport {
 }
 
 /// `96.2%`.
-pub fn percent(share: f64) -> String {
+fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
 }
 
@@ -268,4 +269,56 @@ impl SweepReport {
         let note = self.note.as_ref().map_or(String::new(), |note| format!("\n{note}"));
         format!("{}\n{lines}{note}", facts(heading))
     }
+}
+
+/// The estimate of the EmPRiSM report.
+fn in_words(simplified: &Simplified) -> String {
+    let (name, least) = simplified.binding();
+    let mut text = format!(
+        "of the EmPRiSM report: {}, {} of {} waves, by {name}; VGPRs {} waves ({}), SGPRs {} ({})",
+        percent(least.share),
+        least.waves,
+        simplified.most_waves,
+        simplified.vgprs.waves,
+        percent(simplified.vgprs.share),
+        simplified.sgprs.waves,
+        percent(simplified.sgprs.share)
+    );
+    if let Some(lds) = simplified.lds {
+        text += &format!(", LDS {} ({})", lds.waves, percent(lds.share));
+    }
+    text
+}
+
+/// Those kinds that there are.
+fn counts_in_words(counts: &InstructionCounts) -> String {
+    let widths = |accesses: &BTreeMap<usize, usize>| {
+        accesses.iter().map(|(bytes, number)| format!("{number} of {bytes} bytes")).collect::<Vec<_>>().join(" + ")
+    };
+    let mut words = Vec::new();
+    if !counts.global_loads.is_empty() {
+        words.push(format!("global loads {}", widths(&counts.global_loads)));
+    }
+    if !counts.global_stores.is_empty() {
+        words.push(format!("global stores {}", widths(&counts.global_stores)));
+    }
+    let numbers = [
+        ("atomics", counts.atomics),
+        ("local loads", counts.local_loads),
+        ("local stores", counts.local_stores),
+        ("private loads", counts.private_loads),
+        ("private stores", counts.private_stores),
+        ("moves from and to AGPRs", counts.accumulation_moves),
+        ("f32 fma", counts.fma_f32),
+        ("packed f32 fma", counts.fma_f32_packed),
+        ("f64 fma", counts.fma_f64),
+        ("other vector", counts.vector),
+        ("scalar", counts.scalar),
+        ("waits", counts.waits),
+        ("barriers", counts.barriers),
+        ("branches", counts.branches),
+        ("calls", counts.calls),
+    ];
+    words.extend(numbers.iter().filter(|(_, number)| *number > 0).map(|(name, number)| format!("{name} {number}")));
+    words.join(", ")
 }

@@ -8,7 +8,7 @@ use lanefield::solver::{Solve as How, SolveError, SolveReport};
 use serde::Serialize;
 
 use super::super::operator::json_of;
-use super::super::output::{bits, facts, print, print_json, with_bits};
+use super::super::output::{bits, facts, with_bits};
 use super::super::solver::{Course, Fields, Rates, RhsSummary};
 use super::Solve;
 
@@ -126,10 +126,7 @@ impl Summary {
         }
     }
 
-    pub fn print(&self, json: bool) -> anyhow::Result<()> {
-        if json {
-            return print_json(self);
-        }
+    pub fn text(&self) -> String {
         let converged = if self.course.converged { "" } else { ", not converged" };
         let mut rows = self.fields.facts(&self.device, &self.description, &self.course);
         rows.push(("solver", self.course.describe(&self.solver_description)));
@@ -148,6 +145,6 @@ impl Summary {
             .zip(self.copy_gb_per_second)
             .map(|(share, copy)| format!(", {:.0}% of the copy bandwidth, {copy:.2} GB/s", 100.0 * share));
         rows.extend(self.rates.facts(&beside.unwrap_or_default()));
-        print(facts(rows))
+        facts(rows)
     }
 }
