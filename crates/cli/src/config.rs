@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 use lanefield::io::nersc::{self, FloatingPoint, NerscError, StoredRows, WriteOptions};
 use lanefield::io::npy;
 use lanefield::reference::gauge::{Configuration, LINK_WORDS, SITE_WORDS};
@@ -29,20 +29,17 @@ pub struct Config {
     command: Command,
 }
 
-#[derive(Subcommand)]
-enum Command {
-    Info(Info),
-    Generate(Generate),
-    Convert(Convert),
+commands! {
+    Command {
+        Info(Info),
+        Generate(Generate),
+        Convert(Convert),
+    }
 }
 
 impl Config {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        match self.command {
-            Command::Info(command) => command.run(),
-            Command::Generate(command) => command.run(),
-            Command::Convert(command) => command.run(),
-        }
+        self.command.run()
     }
 }
 

@@ -64,16 +64,11 @@ impl InputArgs {
         let Source::Gauss(seed) = self.source else {
             bail!("--batch takes its right-hand sides from --source gauss:SEED, not from {}", self.source)
         };
-        let draw = |rhs| {
+        let last = seed.checked_add(u64::from(nrhs) - 1).with_context(|| {
             let last = u64::MAX;
-            let too_large = || {
-                format!(
-                    "--batch {nrhs} needs the seeds from {seed} on, and the last one is {last}: give a smaller seed"
-                )
-            };
-            Ok(gaussian(seed.checked_add(rhs).with_context(too_large)?, shape, extents))
-        };
-        let batch: Vec<_> = (0..nrhs.into()).map(draw).collect::<anyhow::Result<_>>()?;
+            format!("--batch {nrhs} needs the seeds from {seed} on, and the last one is {last}: give a smaller seed")
+        })?;
+        let batch: Vec<_> = (seed..=last).map(|seed| gaussian(seed, shape, extents)).collect();
         Ok(Loaded { shape, values: interleaved(&batch, shape.words()) })
     }
 }
