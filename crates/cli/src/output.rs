@@ -135,7 +135,7 @@ impl From<Lattice> for Layout {
 }
 
 impl Layout {
-    /// In words, with `what` lies there said after the extents.
+    /// In words; `what` follows the extents.
     pub fn with(&self, what: &str) -> String {
         let Self { lattice, lane_bytes, virtual_nodes } = self;
         format!("{}{what}, {lane_bytes}-byte lanes cut {}", joined(lattice, "."), joined(virtual_nodes, "."))
