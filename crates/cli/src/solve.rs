@@ -149,7 +149,7 @@ impl Solve {
             false => LongRun::default(),
         };
         let backend = self.backend.open()?;
-        // A tree depends on the number of lanes.
+        // A tree keeps its lanes, on whose number it depends.
         if how.params.sum == Sum::Exact {
             how.lanes = backend.lanes(how.lanes);
             lattice = lay_out::<R, _>(&how, &configuration)?;
