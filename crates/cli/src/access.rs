@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::kernel_work::KernelWorkArgs;
 use super::kernels::word;
-use super::output::{print, print_json};
+use super::output::show;
 use super::tuning::TuningArgs;
 
 /// Count the transactions, cache lines and bank conflicts of wavefronts: of kernels of the library, of addresses written by hand, or of named examples.
@@ -115,6 +115,12 @@ struct Report<T> {
     counted: T,
 }
 
+impl<T> Report<T> {
+    fn new(wavefront: u64, line: u64, counted: T) -> Self {
+        Self { kind: "access", wavefront, line, counted }
+    }
+}
+
 /// A kernel's arrays.
 #[derive(Serialize)]
 struct OfKernel {
@@ -196,7 +202,6 @@ struct LocalRow {
 impl Access {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let (line, given) = (self.line.unwrap_or(LINE), self.wavefront);
-        let patterns = |patterns, wavefront| Report { kind: "access", wavefront, line, counted: Patterns { patterns } };
         if let Some(word) = &self.kernel {
             let machine = super::estimate::machine_named(&self.of_kernel.machine)?;
             let wavefront = given.unwrap_or(u64::from(machine.lanes));
@@ -204,31 +209,21 @@ impl Access {
             let works = self.of_kernel.work.of(word)?;
             let counted = works.into_iter().map(|work| self.of_kernel(work, (wavefront, line), &machine));
             let mut counted: Vec<OfKernel> = counted.collect::<anyhow::Result<_>>()?;
-            let report = |counted| Report { kind: "access", wavefront, line, counted };
             if counted.len() == 1 {
-                return output(self.json, &report(counted.remove(0)), text::kernel);
+                return show(self.json, &Report::new(wavefront, line, counted.remove(0)), text::kernel);
             }
-            if self.json {
-                print_json(&Report { kind: "access", wavefront, line, counted: Several { kernels: counted } })?;
-                return Ok(Outcome::Done);
-            }
-            let texts = counted.into_iter().map(|counted| text::kernel(&report(counted)));
-            print(texts.collect::<Vec<_>>().join("\n\n"))?;
-            return Ok(Outcome::Done);
+            return show(self.json, &Report::new(wavefront, line, Several { kernels: counted }), text::kernels);
         }
         if let Some(row) = self.row {
             let wavefront = given.unwrap_or(32);
-            let counted = self.of_row(row, wavefront)?;
-            return output(self.json, &Report { kind: "access", wavefront, line, counted }, text::row);
+            return show(self.json, &Report::new(wavefront, line, self.of_row(row, wavefront)?), text::row);
         }
-        if let Some(name) = &self.example {
-            let wavefront = given.unwrap_or(64);
-            let counted = self.of_examples(name, (wavefront, line))?;
-            return output(self.json, &patterns(counted, wavefront), text::patterns);
-        }
-        let wavefront = given.unwrap_or(32);
-        let pattern = self.pattern(wavefront)?;
-        output(self.json, &patterns(vec![of_pattern(&pattern, line, None)?], wavefront), text::patterns)
+        let wavefront = given.unwrap_or(if self.example.is_some() { 64 } else { 32 });
+        let patterns = match &self.example {
+            Some(name) => self.of_examples(name, (wavefront, line))?,
+            None => vec![of_pattern(&self.pattern(wavefront)?, line, None)?],
+        };
+        show(self.json, &Report::new(wavefront, line, Patterns { patterns }), text::patterns)
     }
 
     fn of_kernel(
@@ -334,16 +329,4 @@ fn of_pattern(pattern: &Pattern, line: u64, example: Option<&Example>) -> anyhow
         sector_efficiency: counted.all.sector_efficiency(),
         counted,
     })
-}
-
-fn output<T: Serialize>(
-    json: bool,
-    report: &Report<T>,
-    text: impl FnOnce(&Report<T>) -> String,
-) -> anyhow::Result<Outcome> {
-    match json {
-        true => print_json(report)?,
-        false => print(text(report))?,
-    }
-    Ok(Outcome::Done)
 }

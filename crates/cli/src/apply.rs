@@ -20,13 +20,12 @@ use num_complex::Complex;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, BackendTask, HopArgs, of_arithmetic};
+use super::args::{BackendArgs, HopArgs, name_of, of_arithmetic, on_backend};
 use super::fields::FieldShape;
-use super::files::{require_distinct, require_writable};
+use super::files::require_outputs;
 use super::operator::{Offer, OperatorArgs, check};
-use super::output::{bits, facts, print, print_json, with_bits};
+use super::output::{Layout, bits, facts, show, with_bits};
 use super::source::{InputArgs, rounded};
-use lanefield_lab::Timed;
 
 /// Apply an operator to a field, and write the result.
 #[derive(Args)]
@@ -133,12 +132,6 @@ enum Piece {
     Mpc,
 }
 
-impl Piece {
-    fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-    }
-}
-
 /// What is to be applied.
 #[derive(Clone, Copy)]
 enum Step {
@@ -161,7 +154,7 @@ impl Step {
             Self::Hop { name, onto, .. } => format!("{name} onto {onto} sites"),
             Self::Full(model) => model.describe(),
             Self::Piece { model, piece, onto } => {
-                format!("{} of {} onto {} sites", piece.name(), model.describe(), Sites::Parity(onto))
+                format!("{} of {} onto {} sites", name_of(piece), model.describe(), Sites::Parity(onto))
             }
         }
     }
@@ -177,19 +170,17 @@ impl Step {
 impl Apply {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let step = self.step()?;
-        require_distinct(&[("--output", &self.output)], &self.input.files())?;
-        require_writable(&self.output)?;
+        require_outputs(&[("--output", &self.output)], &self.input.files())?;
         match self.precision {
             Precision::F32 => self.apply::<f32>(step),
             _ => self.apply::<f64>(step),
-        }?;
-        Ok(Outcome::Done)
+        }
     }
 
     /// What is to be applied, unless the arguments contradict each other.
     fn step(&self) -> anyhow::Result<Step> {
         if let Some(hop) = self.operator.kernel()?.and_then(Hop::of) {
-            let (piece, name) = (self.piece.name(), hop.kernel.name);
+            let (piece, name) = (name_of(self.piece), hop.kernel.name);
             ensure!(
                 self.piece == Piece::Full,
                 "--piece {piece} is for operators with even-odd pieces; {name} has none"
@@ -211,17 +202,17 @@ impl Apply {
             (Piece::Mpc, _) => Parity::Odd,
             (_, Some(onto)) => onto,
             (piece, None) => {
-                bail!("--piece {} needs --parity even or odd: the sites of the result", piece.name())
+                bail!("--piece {} needs --parity even or odd: the sites of the result", name_of(piece))
             }
         };
         Ok(Step::Piece { model, piece: self.piece, onto })
     }
 
-    fn apply<R: Vectors + ArrayReal>(&self, step: Step) -> anyhow::Result<()> {
+    fn apply<R: Vectors + ArrayReal>(&self, step: Step) -> anyhow::Result<Outcome> {
         if let Step::Full(model) | Step::Piece { model, .. } = step {
             check::<R>(&model, false)?;
         }
-        self.backend.limit_host_threads();
+        self.backend.place.limit_host_threads();
         let configuration = self.input.configuration()?;
         let extents = configuration.extents();
         let shape = step.shape()?;
@@ -236,17 +227,18 @@ impl Apply {
         let backend = self.backend.open()?;
         let lattice = lay_out(backend.lanes(self.backend.lanes))?;
         let dagger = if self.dagger { Dagger::Yes } else { Dagger::No };
-        let task = Task { step, dagger, lattice, configuration: &configuration, source: &source };
-        let Applied { result, source_norm2, result_norm2 } =
-            backend.run(task).context("failed to apply the operator")?;
+        let (configuration, source) = (&configuration, &source[..]);
+        let applied = on_backend!(&backend, backend => {
+            Task { backend, step, dagger, lattice, configuration, source }.apply()
+        });
+        let applied = applied.context("failed to apply the operator")?;
+        let Applied { result, source_norm2, result_norm2 } = applied;
         shape.write(&self.output, extents, None, &result)?;
-        Report {
+        let report = Report {
             device: backend.describe(),
             operator: step.describe(),
             dagger: self.dagger,
-            lattice: extents.as_array(),
-            lane_bytes: lattice.width().bytes(),
-            virtual_nodes: lattice.nodes().as_array(),
+            layout: lattice.into(),
             precision: R::NAME,
             plaquette: configuration.plaquette(),
             source_norm2,
@@ -254,13 +246,14 @@ impl Apply {
             result_norm2,
             result_norm2_bits: bits(result_norm2),
             output: self.output.display().to_string(),
-        }
-        .print(self.json)
+        };
+        show(self.json, &report, Report::text)
     }
 }
 
 /// One application, on any backend.
-struct Task<'a, R> {
+struct Task<'a, B, R> {
+    backend: &'a B,
     step: Step,
     dagger: Dagger,
     lattice: Lattice,
@@ -275,47 +268,45 @@ struct Applied<R> {
     result_norm2: f64,
 }
 
-impl<R: Vectors> BackendTask for Task<'_, R> {
-    type Output = anyhow::Result<Applied<R>>;
-
-    fn run<B: Timed>(self, backend: &B) -> anyhow::Result<Applied<R>> {
+impl<B: Backend, R: Vectors> Task<'_, B, R> {
+    fn apply(self) -> anyhow::Result<Applied<R>> {
         match self.step {
             Step::Hop { hop, parameters, onto, .. } => match hop.object() {
-                Object::ColourVectors(_) => self.hop(backend, ColourVectors::new(1), (hop, parameters, onto)),
-                _ => self.hop(backend, Spinors::ONE, (hop, parameters, onto)),
+                Object::ColourVectors(_) => self.hop(ColourVectors::new(1), hop, parameters, onto),
+                _ => self.hop(Spinors::ONE, hop, parameters, onto),
             },
-            Step::Full(model) | Step::Piece { model, .. } => model.run(OnBackend { task: self, backend }),
+            Step::Full(model) | Step::Piece { model, .. } => model.run(self),
         }
     }
-}
 
-impl<R: Vectors> Task<'_, R> {
     /// Launches the kernel of a hop.
-    fn hop<B: Backend, K: SiteObject>(
+    fn hop<K: SiteObject>(
         &self,
-        backend: &B,
         object: K,
-        (hop, HopParameters { boundary, links: format, legs }, onto): (Hop, HopParameters, Sites),
+        hop: Hop,
+        HopParameters { boundary, links: format, legs }: HopParameters,
+        onto: Sites,
     ) -> anyhow::Result<Applied<R>> {
+        let backend = self.backend;
         backend.takes_links(format, R::PRECISION)?;
         let links = double::<R>(self.configuration, self.lattice, onto, DoubledGauge { format, boundary });
         let links = backend.upload(links.map_err(BackendError::from)?)?;
         let stencil = backend.stencil(Stencil::new(self.lattice, onto)?)?;
         let Hop { kernel, out: written, links: read, source } = hop;
-        self.on(backend, object, (onto.neighbours(), onto), |out, psi| {
+        self.on(object, (onto.neighbours(), onto), |out, psi| {
             let arguments = Arguments::new(kernel).write(written.name, out).read(read.name, &links);
             backend.launch(arguments.read(source.name, psi).stencil(&stencil).legs(legs).call()?)
         })
     }
 
     /// Uploads the source to `from`, applies, and downloads the result from `onto`.
-    fn on<B: Backend, K: SiteObject>(
+    fn on<K: SiteObject>(
         &self,
-        backend: &B,
         object: K,
         (from, onto): (Sites, Sites),
         apply: impl FnOnce(&mut FieldOn<B, R, K>, &FieldOn<B, R, K>) -> Result<(), BackendError>,
     ) -> anyhow::Result<Applied<R>> {
+        let backend = self.backend;
         let psi = backend.upload(Field::from_site_order(self.lattice, from, object, self.source)?)?;
         let mut out = backend.zeros(self.lattice, onto, object)?;
         apply(&mut out, &psi)?;
@@ -328,33 +319,25 @@ impl<R: Vectors> Task<'_, R> {
 }
 
 /// One application of an operator with parameters.
-struct OnBackend<'a, 'b, B, R> {
-    task: Task<'a, R>,
-    backend: &'b B,
-}
-
-impl<B: Backend, R: Vectors> ModelTask for OnBackend<'_, '_, B, R> {
+impl<B: Backend, R: Vectors> ModelTask for Task<'_, B, R> {
     type Output = anyhow::Result<Applied<R>>;
 
     fn run<M: Model>(self, model: M) -> anyhow::Result<Applied<R>> {
-        let Self { task, backend } = self;
-        let Task { step, dagger, lattice, configuration, .. } = task;
+        let Self { backend, step, dagger, lattice, configuration, .. } = self;
         let object = model.object(1);
         let Step::Piece { piece, onto, .. } = step else {
             let mut full = model.full::<B, R>(backend, configuration, lattice)?;
-            return task.on(backend, object, (Sites::Full, Sites::Full), |out, psi| full.apply(out, psi, dagger));
+            return self.on(object, (Sites::Full, Sites::Full), |out, psi| full.apply(out, psi, dagger));
         };
         let onto = Sites::Parity(onto);
         let mut pieces = model.even_odd::<B, R>(backend, configuration, lattice)?;
         match piece {
-            Piece::Meooe => {
-                task.on(backend, object, (onto.neighbours(), onto), |out, psi| pieces.meooe(out, psi, dagger))
-            }
-            Piece::Mooee => task.on(backend, object, (onto, onto), |out, psi| pieces.mooee(out, psi, dagger)),
-            Piece::Mooeeinv => task.on(backend, object, (onto, onto), |out, psi| pieces.mooee_inv(out, psi, dagger)),
+            Piece::Meooe => self.on(object, (onto.neighbours(), onto), |out, psi| pieces.meooe(out, psi, dagger)),
+            Piece::Mooee => self.on(object, (onto, onto), |out, psi| pieces.mooee(out, psi, dagger)),
+            Piece::Mooeeinv => self.on(object, (onto, onto), |out, psi| pieces.mooee_inv(out, psi, dagger)),
             Piece::Full | Piece::Mpc => {
                 let mut schur = SchurComplement::new(pieces)?;
-                task.on(backend, object, (onto, onto), |out, psi| schur.apply(out, psi, dagger))
+                self.on(object, (onto, onto), |out, psi| schur.apply(out, psi, dagger))
             }
         }
     }
@@ -369,12 +352,8 @@ struct Report {
     operator: String,
     /// Whether its Hermitian conjugate.
     dagger: bool,
-    /// Extents x, y, z, t.
-    lattice: [usize; 4],
-    /// Bytes of a vector.
-    lane_bytes: usize,
-    /// The cut into lanes, x, y, z, t.
-    virtual_nodes: [usize; 4],
+    #[serde(flatten)]
+    layout: Layout,
     /// f32 or f64.
     precision: &'static str,
     /// Average plaquette of the configuration.
@@ -392,22 +371,14 @@ struct Report {
 }
 
 impl Report {
-    fn print(&self, json: bool) -> anyhow::Result<()> {
-        if json {
-            return print_json(self);
-        }
-        let dots = |numbers: [usize; 4]| numbers.map(|n| n.to_string()).join(".");
-        let nodes = dots(self.virtual_nodes);
-        print(facts([
+    fn text(&self) -> String {
+        facts([
             ("operator", format!("{}{}", self.operator, if self.dagger { ", conjugate" } else { "" })),
-            (
-                "lattice",
-                format!("{} in {}, {}-byte lanes cut {nodes}", dots(self.lattice), self.precision, self.lane_bytes),
-            ),
+            ("lattice", self.layout.with(&format!(" in {}", self.precision))),
             ("plaquette", self.plaquette.to_string()),
             ("|source|²", with_bits(self.source_norm2)),
             ("|result|²", with_bits(self.result_norm2)),
             ("written", self.output.clone()),
-        ]))
+        ])
     }
 }

@@ -1,9 +1,9 @@
 //! Arguments that several commands share: where to run, and what operator.
 
 use anyhow::Context as _;
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use lanefield::backend::opencl::{DeviceInfo, OpenCl, OpenClError, devices, probe};
+use lanefield::backend::opencl::{DeviceInfo, OpenCl, OpenClError, Tuning, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Cpu, Memory as _, Sum, Threads};
 use lanefield::in_precision;
@@ -11,14 +11,13 @@ use lanefield::operator::HopParameters;
 use lanefield::reference::layout::{LaneChoice, LegOrder, ReductionDevice, TreePlan, get_num_blocks_and_threads};
 use lanefield::reference::links::{BoundaryPhases, LinkFormat};
 use lanefield::reference::real::{Precision, Real as _};
-use lanefield_lab::Timed;
 use lanefield_lab::trace::{Group, span};
 
 use super::tuning::TuningArgs;
 
-/// Where to run, and in which layout. None of it changes a bit of any result, but that the lane width is part of a tree sum.
+/// Where to run.
 #[derive(Args, Clone, Debug)]
-pub struct BackendArgs {
+pub struct PlaceArgs {
     /// Where to run: cpu, auto (the first GPU, else any OpenCL device, else the CPU reference), a number from `lanefield devices`, or
     /// part of a name
     #[arg(long, value_name = "DEVICE", default_value = "auto", env = "LANEFIELD_DEVICE")]
@@ -26,19 +25,18 @@ pub struct BackendArgs {
     /// CPU threads [default: RAYON_NUM_THREADS, else all cores]
     #[arg(long, value_name = "N")]
     pub threads: Option<Threads>,
+}
+
+/// Where to run, and in which layout. None of it changes a bit of any result, but that the lane width is part of a tree sum.
+#[derive(Args, Clone, Debug)]
+pub struct BackendArgs {
+    #[command(flatten)]
+    pub place: PlaceArgs,
     /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto (the largest up to 64, on GPUs up to 128, that fits the lattice)
     #[arg(long, value_name = "BYTES|auto", default_value_t)]
     pub lanes: LaneChoice,
     #[command(flatten)]
     pub tuning: TuningArgs,
-}
-
-/// A task that runs on whichever backend was chosen.
-pub trait BackendTask {
-    /// What it gives.
-    type Output;
-    /// Runs it.
-    fn run<B: Timed>(self, backend: &B) -> Self::Output;
 }
 
 /// The backend that was chosen.
@@ -49,18 +47,31 @@ pub enum AnyBackend {
     OpenCl(Box<OpenCl>),
 }
 
-impl AnyBackend {
-    /// Runs a task on it; what the task does on the host shares the threads of the CPU reference.
-    pub fn run<T: BackendTask + Send>(&self, task: T) -> T::Output
-    where
-        T::Output: Send,
-    {
-        match self {
-            Self::Cpu(cpu) => cpu.install(|| task.run(cpu)),
-            Self::OpenCl(device) => task.run(&**device),
+/// Evaluates an expression with `$b` as the backend that was chosen. Where that is not to be changed, what is done on the host shares the threads
+/// of the CPU reference.
+macro_rules! on_backend {
+    (&mut $backend:expr, $b:ident => $work:expr) => {
+        match &mut $backend {
+            $crate::args::AnyBackend::Cpu($b) => $work,
+            $crate::args::AnyBackend::OpenCl(device) => {
+                let $b = &mut **device;
+                $work
+            }
         }
-    }
+    };
+    (&$backend:expr, $b:ident => $work:expr) => {
+        match &$backend {
+            $crate::args::AnyBackend::Cpu($b) => $b.install(|| $work),
+            $crate::args::AnyBackend::OpenCl(device) => {
+                let $b = &**device;
+                $work
+            }
+        }
+    };
+}
+pub(crate) use on_backend;
 
+impl AnyBackend {
     /// The lanes for a lattice on it.
     pub fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
         match self {
@@ -79,11 +90,13 @@ impl AnyBackend {
 }
 
 impl BackendArgs {
-    /// A device with threads and lanes, and no choice of tuning.
-    pub fn new(device: DeviceChoice, threads: Option<Threads>, lanes: LaneChoice) -> Self {
-        Self { device, threads, lanes, tuning: TuningArgs::default() }
+    /// Opens the backend that was asked for ([`PlaceArgs::open`]).
+    pub fn open(&self) -> anyhow::Result<AnyBackend> {
+        self.place.open(self.tuning.tuning())
     }
+}
 
+impl PlaceArgs {
     /// Makes what the host does around the backend (files, layouts) use no more threads than the backend was given.
     pub fn limit_host_threads(&self) {
         if let Some(threads) = self.threads {
@@ -92,9 +105,10 @@ impl BackendArgs {
         }
     }
 
-    /// As [`Self::open_to_tune`], and says which files of the tuner are not used.
-    pub fn open(&self) -> anyhow::Result<AnyBackend> {
-        let backend = self.open_to_tune()?;
+    /// As [`Self::open_to_tune`] with the host's threads limited, and says which files of the tuner are not used.
+    pub fn open(&self, tuning: Tuning) -> anyhow::Result<AnyBackend> {
+        self.limit_host_threads();
+        let backend = self.open_to_tune(tuning)?;
         if let AnyBackend::OpenCl(device) = &backend {
             warn_of_tuning(device);
         }
@@ -103,25 +117,22 @@ impl BackendArgs {
 
     /// Opens the backend that was asked for, and says on standard error which one was taken, and whether its results can be called
     /// bitwise.
-    pub fn open_to_tune(&self) -> anyhow::Result<AnyBackend> {
+    pub fn open_to_tune(&self, tuning: Tuning) -> anyhow::Result<AnyBackend> {
         let listed = {
             let _span = span(Group::Host, || "list devices");
             devices()
         };
         let devices = match listed {
-            Ok(devices) => devices,
             Err(OpenClError::NoOpenCl { .. }) if self.device == DeviceChoice::Cpu => Vec::new(),
             Err(error @ OpenClError::NoOpenCl { .. }) if self.device == DeviceChoice::Auto => {
                 eprintln!("{error}; taking the CPU reference");
                 Vec::new()
             }
-            Err(error) => {
-                return Err(error).with_context(|| format!("failed to find the device '{}'", self.device));
-            }
+            listed => listed.with_context(|| format!("failed to find the device '{}'", self.device))?,
         };
         let backend = match resolve(&self.device, &devices)? {
             Selected::Cpu => AnyBackend::Cpu(self.open_cpu()?),
-            Selected::OpenCl(device) => AnyBackend::OpenCl(Box::new(self.open_device(&device)?)),
+            Selected::OpenCl(device) => AnyBackend::OpenCl(Box::new(open_device(&device, tuning)?)),
         };
         eprintln!("running on {}", backend.describe());
         Ok(backend)
@@ -131,19 +142,19 @@ impl BackendArgs {
     pub fn open_cpu(&self) -> anyhow::Result<Cpu> {
         Cpu::new(self.threads).context("failed to start the CPU reference")
     }
+}
 
-    /// An OpenCL device with the tuning asked for.
-    pub fn open_device(&self, device: &DeviceInfo) -> anyhow::Result<OpenCl> {
-        let _span = span(Group::Host, || "open and probe the device");
-        let opened = OpenCl::open(device);
-        let mut opened = opened.with_context(|| format!("failed to open the device {}", device.name))?;
-        opened.set_tuning(self.tuning.tuning());
-        let verdict = probe(opened.context()).context("failed to probe the device's arithmetic")?;
-        if let Some(reason) = verdict.why_not() {
-            eprintln!("warning: results of this device are not bitwise: {reason}");
-        }
-        Ok(opened)
+/// An OpenCL device in a tuning.
+fn open_device(device: &DeviceInfo, tuning: Tuning) -> anyhow::Result<OpenCl> {
+    let _span = span(Group::Host, || "open and probe the device");
+    let opened = OpenCl::open(device);
+    let mut opened = opened.with_context(|| format!("failed to open the device {}", device.name))?;
+    opened.set_tuning(tuning);
+    let verdict = probe(opened.context()).context("failed to probe the device's arithmetic")?;
+    if let Some(reason) = verdict.why_not() {
+        eprintln!("warning: results of this device are not bitwise: {reason}");
     }
+    Ok(opened)
 }
 
 /// Says on standard error which files of the tuner are not used, and how to renew them.
@@ -223,8 +234,24 @@ impl HopArgs {
     }
 }
 
+/// The name of a value on the command line.
+pub fn name_of(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// Reads one of some values by its name; beside each stands what it is.
+pub fn one_of<T: Copy + Send + Sync>(
+    values: &'static [(&'static str, T, &'static str)],
+) -> impl TypedValueParser<Value = T> {
+    let known = values.iter().map(|(name, _, about)| PossibleValue::new(name).help(about));
+    PossibleValuesParser::new(known).try_map(|text| {
+        let named = values.iter().find(|(name, ..)| *name == text);
+        named.map(|(_, value, _)| *value).ok_or("it is not known")
+    })
+}
+
 /// Reads one of some precisions.
-pub fn precision_of(precisions: &'static [Precision]) -> impl TypedValueParser<Value = Precision> {
+fn precision_of(precisions: &'static [Precision]) -> impl TypedValueParser<Value = Precision> {
     let names = precisions.iter().map(|&precision| in_precision!(precision, R => R::NAME));
     PossibleValuesParser::new(names).try_map(|text| text.parse::<Precision>())
 }

@@ -4,17 +4,15 @@
 pub mod arguments;
 pub mod kernels;
 mod orders;
-pub mod progress;
 mod reduce;
 mod runner;
 mod sprint;
 mod table;
 mod threads;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 
 use super::Outcome;
-pub(super) use progress::progress_bar;
 
 /// Time kernels on one device, and compare each with the copy bandwidth measured in the same run; or run one of the studies below.
 ///
@@ -35,22 +33,20 @@ pub struct Bench {
     kernels: kernels::Kernels,
 }
 
-#[derive(Subcommand)]
-enum Study {
-    Reduce(reduce::Reduce),
-    Threads(threads::Threads),
-    Orders(orders::Orders),
-    Sprint(sprint::Sprint),
+commands! {
+    Study {
+        Reduce(reduce::Reduce),
+        Threads(threads::Threads),
+        Orders(orders::Orders),
+        Sprint(sprint::Sprint),
+    }
 }
 
 impl Bench {
     pub fn run(self) -> anyhow::Result<Outcome> {
         match self.study {
             None => self.kernels.run(),
-            Some(Study::Reduce(reduce)) => reduce.run(),
-            Some(Study::Threads(threads)) => threads.run(),
-            Some(Study::Orders(orders)) => orders.run(),
-            Some(Study::Sprint(sprint)) => sprint.run(),
+            Some(study) => study.run(),
         }
     }
 }

@@ -3,18 +3,20 @@
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
-use anyhow::{bail, ensure};
-use clap::{Args, Subcommand, ValueEnum};
+use anyhow::{Context as _, bail, ensure};
+use clap::{Args, ValueEnum};
 use lanefield::io::nersc::{self, FloatingPoint, NerscError, StoredRows, WriteOptions};
-use lanefield::io::npy::{self, NpyError};
+use lanefield::io::npy;
 use lanefield::reference::gauge::{Configuration, LINK_WORDS, SITE_WORDS};
 use lanefield::reference::layout::Extents;
 use num_complex::Complex;
 use serde::Serialize;
 
 use super::Outcome;
-use super::files::{ConfigurationFile, Origin, is_npy, read_configuration, require_writable};
-use super::output::{facts, print, print_json};
+use super::files::{
+    ConfigurationFile, Origin, failed_to_write, is_npy, npy_unwritten, read_configuration, require_writable,
+};
+use super::output::{facts, joined, show};
 
 /// Show, make or convert gauge configurations (NERSC files and NumPy arrays).
 #[derive(Args)]
@@ -27,21 +29,17 @@ pub struct Config {
     command: Command,
 }
 
-#[derive(Subcommand)]
-enum Command {
-    Info(Info),
-    Generate(Generate),
-    Convert(Convert),
+commands! {
+    Command {
+        Info(Info),
+        Generate(Generate),
+        Convert(Convert),
+    }
 }
 
 impl Config {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        match self.command {
-            Command::Info(command) => command.run(),
-            Command::Generate(command) => command.run(),
-            Command::Convert(command) => command.run(),
-        }?;
-        Ok(Outcome::Done)
+        self.command.run()
     }
 }
 
@@ -59,8 +57,8 @@ struct Info {
 }
 
 impl Info {
-    fn run(self) -> anyhow::Result<()> {
-        Summary::of(&self.file, &read_configuration(&self.file)?).print(self.json)
+    fn run(self) -> anyhow::Result<Outcome> {
+        show(self.json, &Summary::of(&self.file, &read_configuration(&self.file)?), Summary::text)
     }
 }
 
@@ -115,7 +113,7 @@ fn spread(text: &str) -> Result<f64, String> {
 }
 
 impl Generate {
-    fn run(self) -> anyhow::Result<()> {
+    fn run(self) -> anyhow::Result<Outcome> {
         ensure!(self.spread.is_none() || self.kind == Kind::Weak, "--spread is for weak configurations");
         self.format.check(&self.output)?;
         require_writable(&self.output)?;
@@ -162,7 +160,7 @@ struct Convert {
 }
 
 impl Convert {
-    fn run(self) -> anyhow::Result<()> {
+    fn run(self) -> anyhow::Result<Outcome> {
         self.format.check(&self.output)?;
         require_writable(&self.output)?;
         let read = read_configuration(&self.input)?;
@@ -232,24 +230,20 @@ impl FormatArgs {
 }
 
 /// Writes a configuration, and shows what can be read from the file then.
-fn write(path: &Path, configuration: &Configuration, options: WriteOptions, json: bool) -> anyhow::Result<()> {
-    let failed = || format!("failed to write {}", path.display());
+fn write(path: &Path, configuration: &Configuration, options: WriteOptions, json: bool) -> anyhow::Result<Outcome> {
     if is_npy(path) {
-        match npy::write_gauge(path, configuration) {
-            Err(NpyError::Write(error)) => Err(anyhow::Error::new(error)),
-            result => result.map_err(|error| anyhow::Error::new(error).context(failed())),
-        }?;
+        npy::write_gauge(path, configuration).map_err(|error| npy_unwritten(path, error))?;
     } else {
         match nersc::write(path, configuration, &options) {
-            Err(NerscError::Write(error)) => Err(anyhow::Error::new(error)),
-            result => result.map_err(|error| anyhow::Error::new(error).context(failed())),
+            Err(NerscError::Write(error)) => Err(error.into()),
+            result => result.with_context(|| failed_to_write(path)),
         }?;
     }
     if !path.is_file() {
         // A device or a pipe cannot be read back.
-        return Ok(());
+        return Ok(Outcome::Done);
     }
-    Summary::of(path, &read_configuration(path)?).print(json)
+    show(json, &Summary::of(path, &read_configuration(path)?), Summary::text)
 }
 
 /// What is shown of a configuration. As JSON, these fields.
@@ -316,14 +310,10 @@ impl Summary {
         }
     }
 
-    fn print(&self, json: bool) -> anyhow::Result<()> {
-        if json {
-            return print_json(self);
-        }
-        let [x, y, z, t] = self.lattice;
-        let links = x * y * z * t * SITE_WORDS / LINK_WORDS;
+    fn text(&self) -> String {
+        let links = self.lattice.iter().product::<usize>() * SITE_WORDS / LINK_WORDS;
         let mut rows = vec![
-            ("lattice", format!("{x}.{y}.{z}.{t}, {links} links")),
+            ("lattice", format!("{}, {links} links", joined(&self.lattice, "."))),
             ("plaquette", self.plaquette.to_string()),
             ("link trace", self.link_trace.to_string()),
             ("worst unitarity", format!("{:.2e}", self.unitarity_defect)),
@@ -342,6 +332,6 @@ impl Summary {
             row("ensemble", &format!("{ensemble_id} {ensemble_label} {sequence_number}"));
             row("creator", &format!("{creator}, {creation_date}"));
         }
-        print(format!("{}\n{}", self.file, facts(rows)))
+        format!("{}\n{}", self.file, facts(rows))
     }
 }

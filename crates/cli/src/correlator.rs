@@ -4,20 +4,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
+use comfy_table::Table;
 use lanefield::io::atomic::write_atomically;
-use lanefield::io::npy::{self, ArrayReal, ComplexValues, PropagatorArray};
-use lanefield::observable::{CorrelatorError, MesonCorrelators, effective_masses, meson_correlators};
-use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{Extents, LaneChoice};
-use lanefield_lab::Timed;
-use num_complex::Complex;
+use lanefield::io::npy::{self, ComplexValues, PropagatorArray};
+use lanefield::observable::{MesonCorrelators, effective_masses, meson_correlators};
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, BackendTask};
+use super::args::{BackendArgs, on_backend};
 use super::correlator_plot::{Curve, plot};
-use super::files::{npy_error, require_distinct, require_writable};
-use super::output::{bits, prefixed_bits, print, print_json, table};
+use super::files::{given, npy_error, require_outputs};
+use super::output::{bits, number, prefixed_bits, ruled_table, show};
 
 /// Compute the correlators of pion and rho from a propagator, time slice by time slice, with the same bits on every device.
 ///
@@ -54,14 +51,9 @@ pub struct Correlator {
 
 impl Correlator {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let outputs = [("--csv", &self.csv), ("--plot", &self.plot)];
-        let outputs: Vec<(&str, &Path)> =
-            outputs.iter().filter_map(|(name, path)| Some((*name, path.as_deref()?))).collect();
-        require_distinct(&outputs, &[("--propagator", &self.propagator)])?;
-        for (_, path) in outputs {
-            require_writable(path)?;
-        }
-        self.backend.limit_host_threads();
+        let outputs: Vec<_> = given([("--csv", &self.csv), ("--plot", &self.plot)]).collect();
+        require_outputs(&outputs, &[("--propagator", &self.propagator)])?;
+        self.backend.place.limit_host_threads();
         let error = |error| npy_error(&self.propagator, error);
         let array = npy::read_propagator(&self.propagator).map_err(error)?;
         array.require_finite().map_err(error)?;
@@ -69,10 +61,10 @@ impl Correlator {
         let precision = values.precision().dtype();
         let backend = self.backend.open()?;
         let (origin, lanes) = (self.origin_time, self.backend.lanes);
-        let correlators = match values {
-            ComplexValues::F32(propagator) => backend.run(Task { extents, propagator, origin, lanes }),
-            ComplexValues::F64(propagator) => backend.run(Task { extents, propagator, origin, lanes }),
-        };
+        let correlators = on_backend!(&backend, b => match &values {
+            ComplexValues::F32(propagator) => meson_correlators(b, extents, propagator, origin, lanes),
+            ComplexValues::F64(propagator) => meson_correlators(b, extents, propagator, origin, lanes),
+        });
         let correlators = correlators.context("failed to compute the correlators")?;
         let rows = rows(&correlators);
         if let Some(path) = &self.csv {
@@ -87,29 +79,9 @@ impl Correlator {
             let svg = plot(&[curve("pion", |row| &row.pion), curve("rho", |row| &row.rho)], extents)?;
             write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?;
         }
-        if self.json {
-            let device = backend.describe();
-            print_json(&Report { device, lattice: extents.as_array(), precision, origin_time: origin, times: rows })?;
-        } else {
-            print_table(&rows)?;
-        }
-        Ok(Outcome::Done)
-    }
-}
-
-/// The correlators of a propagator, on any backend.
-struct Task<R> {
-    extents: Extents,
-    propagator: Vec<Complex<R>>,
-    origin: usize,
-    lanes: LaneChoice,
-}
-
-impl<R: Vectors + ArrayReal> BackendTask for Task<R> {
-    type Output = Result<MesonCorrelators, CorrelatorError>;
-
-    fn run<B: Timed>(self, backend: &B) -> Self::Output {
-        meson_correlators(backend, self.extents, &self.propagator, self.origin, self.lanes)
+        let (device, lattice) = (backend.describe(), extents.as_array());
+        let report = Report { device, lattice, precision, origin_time: origin, times: rows };
+        show(self.json, &report, |report| correlator_table(&report.times))
     }
 }
 
@@ -173,19 +145,18 @@ fn rows(correlators: &MesonCorrelators) -> Vec<Row> {
     (0..pion.len()).map(row).collect()
 }
 
-fn print_table(rows: &[Row]) -> anyhow::Result<()> {
-    let mut table = table(["t", "pion", "rho", "pion effective mass", "rho effective mass"]);
-    let mass = |mass: Option<f64>| mass.map_or_else(|| "–".to_owned(), |mass| format!("{mass:.6}"));
+fn correlator_table(rows: &[Row]) -> Table {
+    let mut table = ruled_table(["t", "pion", "rho", "pion effective mass", "rho effective mass"]);
     for Row { t, pion, rho, .. } in rows {
         table.add_row([
             t.to_string(),
             format!("{:.9e}", pion.value),
             format!("{:.9e}", rho.value),
-            mass(pion.effective_mass),
-            mass(rho.effective_mass),
+            number(pion.effective_mass, 6),
+            number(rho.effective_mass, 6),
         ]);
     }
-    print(table)
+    table
 }
 
 /// A number and its 16 hex digits in columns of their own. The bytes depend on the correlators alone.

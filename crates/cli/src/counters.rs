@@ -4,15 +4,15 @@
 use std::path::PathBuf;
 
 use anyhow::ensure;
-use clap::{Args, ValueEnum};
-use comfy_table::{CellAlignment, TableComponent};
+use clap::Args;
 use lanefield_lab::counters::{
     Beside, KernelCounters, Kilobyte, NameMap, Profile, our_kernels, parse_bytes, parse_seconds,
 };
 use serde::Serialize;
 
 use super::Outcome;
-use super::output::{print, print_json, table};
+use super::args::one_of;
+use super::output::{dense, joined, number, show, table};
 
 /// Compute the bandwidth that kernels achieved from what a profiler counted, and compare a port's profile with our measurements.
 ///
@@ -40,8 +40,8 @@ pub struct Counters {
     #[arg(long, value_name = "GB/s", value_parser = rate)]
     ceiling: Option<f64>,
     /// Bytes per kilobyte of FETCH_SIZE and WRITE_SIZE: 1000, as in the sprint report, or 1024, as in rocprof's own formula
-    #[arg(long, value_name = "BYTES", default_value = "1000")]
-    kilobyte: KilobyteArg,
+    #[arg(long, value_name = "BYTES", default_value = "1000", value_parser = one_of(KILOBYTES))]
+    kilobyte: Kilobyte,
     /// Compare with our measurements of the same kernels: JSON of `lanefield bench`
     #[arg(long, value_name = "BENCH.json", conflicts_with = "bytes")]
     beside: Option<PathBuf>,
@@ -53,15 +53,10 @@ pub struct Counters {
     json: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
-enum KilobyteArg {
-    /// As in the sprint report
-    #[value(name = "1000")]
-    Thousand,
-    /// As in rocprof's own formula
-    #[value(name = "1024")]
-    Binary,
-}
+const KILOBYTES: &[(&str, Kilobyte, &str)] = &[
+    ("1000", Kilobyte::Thousand, "As in the sprint report"),
+    ("1024", Kilobyte::Binary, "As in rocprof's own formula"),
+];
 
 fn rate(text: &str) -> Result<f64, String> {
     let value = text.parse().ok().filter(|value: &f64| value.is_finite() && *value > 0.0);
@@ -86,15 +81,11 @@ struct Report {
 
 impl Counters {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let kilobyte = match self.kilobyte {
-            KilobyteArg::Thousand => Kilobyte::Thousand,
-            KilobyteArg::Binary => Kilobyte::Binary,
-        };
         let rows = match (self.bytes, self.time) {
             (Some(bytes), Some(seconds)) => vec![KernelCounters::by_hand("by hand", bytes, seconds, self.ceiling)],
             _ => {
                 let mut profile = Profile::default();
-                self.files.iter().try_for_each(|file| profile.read(file, kilobyte))?;
+                self.files.iter().try_for_each(|file| profile.read(file, self.kilobyte))?;
                 profile.kernels(self.ceiling)
             }
         };
@@ -107,21 +98,12 @@ impl Counters {
             kind: "counters",
             files: self.files,
             ceiling_gb_per_second: self.ceiling,
-            kilobyte: kilobyte.bytes(),
+            kilobyte: self.kilobyte.bytes(),
             rows,
             beside,
         };
-        match self.json {
-            true => print_json(&report)?,
-            false => print(report.text())?,
-        }
-        Ok(Outcome::Done)
+        show(self.json, &report, Report::text)
     }
-}
-
-/// A number with so many decimals, or a dash.
-fn number(value: Option<f64>, decimals: usize) -> String {
-    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.decimals$}"))
 }
 
 /// As in the tables of the sprint report: `287.566 GB/s (26.7%)`.
@@ -165,15 +147,10 @@ impl Report {
             |&(at, (_, cell)): &(usize, (&str, Cell))| at < ALWAYS || self.rows.iter().any(|row| cell(row) != "–");
         let columns: Vec<(&str, Cell)> =
             columns.into_iter().enumerate().filter(told).map(|(_, column)| column).collect();
-        let mut lines = table([""; 0]);
-        lines.set_header(columns.iter().map(|(name, _)| *name));
-        lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
+        let header: Vec<&str> = columns.iter().map(|(name, _)| *name).collect();
+        let mut lines = dense(table(header, 1..));
         for row in &self.rows {
             lines.add_row(columns.iter().map(|(_, cell)| cell(row)));
-        }
-        for column in lines.column_iter_mut().skip(1) {
-            column.set_cell_alignment(CellAlignment::Right);
-            column.set_padding((1, 0));
         }
         let mut text = lines.to_string();
         for row in &self.rows {
@@ -185,8 +162,8 @@ impl Report {
 
 /// Theirs and ours, a row each.
 fn compared(rows: &[Beside]) -> String {
-    let mut lines = table(["theirs", "average, ms", "bandwidth", "ours", "median, ms", "bandwidth", "theirs / ours"]);
-    lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
+    let header = ["theirs", "average, ms", "bandwidth", "ours", "median, ms", "bandwidth", "theirs / ours"];
+    let mut lines = table(header, [1, 2, 4, 5, 6]);
     for Beside { theirs, ours, times_ours } in rows {
         let our = |value: fn(&lanefield_lab::counters::OurKernel) -> String| {
             ours.as_ref().map_or_else(|| "–".to_owned(), value)
@@ -196,19 +173,13 @@ fn compared(rows: &[Beside]) -> String {
             number(theirs.seconds.map(|seconds| seconds * 1e3), 6),
             bandwidth(theirs.gb_per_second, theirs.share_of_ceiling),
             our(|ours| {
-                let lattice =
-                    ours.lattice.map(|extents| format!(", {}", extents.map(|extent| extent.to_string()).join(".")));
+                let lattice = ours.lattice.map(|extents| format!(", {}", joined(&extents, ".")));
                 format!("{}, {}{}", ours.kernel, ours.precision, lattice.unwrap_or_default())
             }),
             our(|ours| format!("{:.6}", ours.seconds * 1e3)),
             our(|ours| bandwidth(ours.gb_per_second, ours.share_of_ceiling)),
             number(*times_ours, 2),
         ]);
-    }
-    for column in [1, 2, 4, 5, 6] {
-        if let Some(column) = lines.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
     }
     lines.to_string()
 }

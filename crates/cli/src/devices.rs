@@ -1,14 +1,14 @@
 //! `lanefield devices`: what there is to run on, and whether its results can be called bitwise.
 
 use clap::Args;
-use lanefield::backend::opencl::{Context, DeviceInfo, HOW_TO_GET_OPENCL, OpenClError, ProbeVerdict, devices, probe};
+use lanefield::backend::opencl::{Context, DeviceInfo, HOW_TO_GET_OPENCL, OpenClError, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Cpu, OpenCl};
 use lanefield_lab::sources::expand;
 use serde::Serialize;
 
 use super::Outcome;
-use super::output::{bytes, facts, print, print_json};
+use super::output::{bytes, facts, show};
 
 /// List the OpenCL devices and the CPU reference, with what matters for a lattice kernel.
 #[derive(Args)]
@@ -52,12 +52,7 @@ struct OpenClDevice {
 
 impl Devices {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let listing = Listing::new()?;
-        match self.json {
-            true => print_json(&listing),
-            false => print(listing.to_text()),
-        }?;
-        Ok(Outcome::Done)
+        show(self.json, &Listing::new()?, Listing::to_text)
     }
 }
 
@@ -104,9 +99,13 @@ impl OpenClDevice {
             let multiple = info.preferred_work_group_multiple.or_else(|| multiple_of_a_kernel(device.context()).ok());
             (multiple, probe(device.context()))
         }) {
-            Ok((multiple, verdict)) => {
+            Ok((multiple, probed)) => {
                 info.preferred_work_group_multiple = multiple;
-                let (bitwise, verdict) = in_words(verdict);
+                let (bitwise, verdict) = match probed.map(|verdict| verdict.why_not()) {
+                    Err(error) => (None, format!("cannot be probed: {error}")),
+                    Ok(None) => (Some(true), "bitwise".to_owned()),
+                    Ok(Some(reason)) => (Some(false), format!("not bitwise: {reason}")),
+                };
                 Self { info, bitwise, verdict }
             }
             Err(error) => Self { info, bitwise: None, verdict: format!("cannot be opened: {error}") },
@@ -115,10 +114,8 @@ impl OpenClDevice {
 
     fn to_text(&self) -> String {
         let info = &self.info;
-        let multiple = match info.preferred_work_group_multiple {
-            Some(multiple) => format!("multiples of {multiple}"),
-            None => "multiples unknown".to_owned(),
-        };
+        let multiple = info.preferred_work_group_multiple.map(|multiple| format!("of {multiple}"));
+        let multiple = multiple.unwrap_or_else(|| "unknown".to_owned());
         let rows = [
             ("platform", format!("{} ({})", info.platform_name, info.platform_version)),
             ("driver", format!("{} ({})", info.driver_version, info.device_version)),
@@ -127,7 +124,7 @@ impl OpenClDevice {
             ("largest buffer", bytes(info.max_allocation_bytes)),
             ("local memory", format!("{} per work-group", bytes(info.local_memory_bytes))),
             ("cache", bytes(info.global_cache_bytes)),
-            ("work-group", format!("{multiple}, at most {}", info.max_work_group_size)),
+            ("work-group", format!("multiples {multiple}, at most {}", info.max_work_group_size)),
             ("f64", if info.fp64 { "yes" } else { "no" }.to_owned()),
             ("sums", info.retirement.to_string()),
             ("arithmetic", self.verdict.clone()),
@@ -139,14 +136,4 @@ impl OpenClDevice {
 fn multiple_of_a_kernel(context: &Context) -> Result<usize, OpenClError> {
     let program = context.program("peak.cl", &expand("peak.cl")?, "")?;
     Ok(program.kernel_info("copy_ceiling")?.preferred_work_group_multiple)
-}
-
-fn in_words(verdict: Result<ProbeVerdict, OpenClError>) -> (Option<bool>, String) {
-    match verdict {
-        Err(error) => (None, format!("cannot be probed: {error}")),
-        Ok(verdict) => match verdict.why_not() {
-            None => (Some(true), "bitwise".to_owned()),
-            Some(reason) => (Some(false), format!("not bitwise: {reason}")),
-        },
-    }
 }

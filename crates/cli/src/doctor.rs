@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 use anyhow::bail;
 use clap::Args;
 use lanefield::backend::OpenCl;
+use lanefield::backend::opencl::Tuning;
 use lanefield_lab::doctor::{Description, Finding, Machine, Observation, diagnose, read_trace};
 use lanefield_lab::kernels_to_time;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::AnyBackend;
-use super::bench::arguments::PlaceArgs;
+use super::args::{AnyBackend, PlaceArgs};
 use super::kernels::word;
-use super::output::{print, print_json};
+use super::output::show;
 use arguments::ProductArgs;
 
 /// Why a kernel is slow, and what will help: the checklist that people go through by hand, carried out on a device.
@@ -122,15 +122,11 @@ impl Doctor {
             }
             None => self.examine()?,
         };
-        match self.json {
-            true => print_json(&report)?,
-            false => print(text::text(&report))?,
-        }
-        Ok(Outcome::Done)
+        show(self.json, &report, text::text)
     }
 
     fn examine(&self) -> anyhow::Result<Report> {
-        let AnyBackend::OpenCl(mut backend) = self.place.open()? else {
+        let AnyBackend::OpenCl(mut backend) = self.place.open(Tuning::OPEN)? else {
             bail!(
                 "the doctor examines OpenCL devices, not the CPU reference: choose a device by --device, or install PoCL"
             );

@@ -1,29 +1,27 @@
 //! `lanefield estimate`: what a workload takes on a machine at best, what binds, and whether that is enough. The arithmetic:
 //! `lanefield_lab::estimate`.
 
-mod measure;
 mod text;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use clap::{ArgGroup, Args};
-use lanefield::backend::opencl::{AccessWidth, DeviceKind};
+use lanefield::backend::opencl::{AccessWidth, DeviceKind, Tuning};
 use lanefield::backend::select::DeviceChoice;
 use lanefield::kernel::Kernel;
 use lanefield::reference::layout::LaneChoice;
 use lanefield::reference::real::Precision;
-use lanefield_lab::estimate::{
-    KernelEstimate, KernelWork, Machine, TraversalReport, Workload, WorkloadReport, stencil,
-};
+use lanefield_lab::estimate::{KernelEstimate, KernelWork, Machine, Workload, WorkloadReport, stencil};
+use lanefield_lab::{BenchCase, Timed};
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{AnyBackend, BackendArgs};
+use super::args::{AnyBackend, PlaceArgs, on_backend};
+use super::bench::arguments::sampling;
 use super::kernel_work::KernelWorkArgs;
 use super::kernels::word;
-use super::output::{print, print_json};
-use measure::Times;
+use super::output::show;
 
 /// Estimate what a workload takes on a machine, before anything is built: its limits, which one binds, and GO or NO-GO against a wanted rate.
 ///
@@ -171,7 +169,7 @@ impl Estimate {
             return self.list_machines();
         }
         let backend = match &self.of_kernel.device {
-            Some(device) => Some(BackendArgs::new(device.clone(), None, self.of_kernel.lanes).open()?),
+            Some(device) => Some(PlaceArgs { device: device.clone(), threads: None }.open(Tuning::OPEN)?),
             None => None,
         };
         let machine = self.machine(backend.as_ref())?;
@@ -197,9 +195,7 @@ impl Estimate {
                 // A traversal of a wavefront, and as many of single lanes, whichever is the greater burden.
                 let lanes = f64::from(machine.lanes);
                 let rate = report.memory_bound.min(report.fetch_bound / lanes);
-                self.tell(&self.report("traversal", machine, rate, report), |report: &Report<TraversalReport>| {
-                    text::traversal(report)
-                })
+                self.tell(&self.report("traversal", machine, rate, report), text::traversal)
             }
         }
     }
@@ -212,11 +208,7 @@ impl Estimate {
             machine: machine.clone(),
         };
         let listing = Listing { kind: "estimate", machines: Machine::shipped().iter().map(listed).collect() };
-        match self.json {
-            true => print_json(&listing)?,
-            false => print(text::machines(&listing))?,
-        }
-        Ok(Outcome::Done)
+        show(self.json, &listing, text::machines)
     }
 
     /// The machine that was named, else that of the device, with what was measured of it.
@@ -259,10 +251,8 @@ impl Estimate {
             return self.tell(report, text::kernel);
         }
         let missed = reports.iter().any(|report| report.go == Some(false));
-        match self.json {
-            true => print_json(&Several { kind: "estimate", kernels: reports })?,
-            false => print(reports.iter().map(text::kernel).collect::<Vec<_>>().join("\n\n"))?,
-        }
+        let several = Several { kind: "estimate", kernels: reports };
+        show(self.json, &several, |several| several.kernels.iter().map(text::kernel).collect::<Vec<_>>().join("\n\n"))?;
         Ok(if missed { Outcome::CheckFailed } else { Outcome::Done })
     }
 
@@ -275,7 +265,8 @@ impl Estimate {
         let KernelArgs { lanes, access, samples, .. } = self.of_kernel;
         let work = KernelWork { lanes, access, ..*work };
         let estimate = stencil(&machine, &work)?;
-        let measured = backend.map(|backend| measure::measure(backend, &work, samples)).transpose()?;
+        let measured = backend.map(|open| on_backend!(&mut *open, backend => measure(backend, &work, samples)));
+        let measured = measured.transpose()?;
         let seconds = estimate.prediction.seconds;
         let of_kernel = OfKernel {
             kernel: work.kernel,
@@ -301,10 +292,7 @@ impl Estimate {
         report: &Report<T>,
         text: impl FnOnce(&Report<T>) -> String,
     ) -> anyhow::Result<Outcome> {
-        match self.json {
-            true => print_json(report)?,
-            false => print(text(report))?,
-        }
+        show(self.json, report, text)?;
         Ok(if report.go == Some(false) { Outcome::CheckFailed } else { Outcome::Done })
     }
 }
@@ -324,4 +312,35 @@ fn read(file: &Path) -> anyhow::Result<String> {
         bail!("{} is too large: it has {bytes} bytes, and at most {MOST} are read", file.display());
     }
     std::fs::read_to_string(file).with_context(|| format!("failed to read {}", file.display()))
+}
+
+/// What a device took.
+#[derive(Serialize)]
+pub struct Times {
+    /// The device.
+    pub device: String,
+    /// Median of single launches.
+    pub seconds: f64,
+    /// For each of several launches that are queued one after the other, of lattices where these overlap.
+    pub back_to_back_seconds: Option<f64>,
+}
+
+impl Times {
+    /// What estimates are compared with: launches that follow each other.
+    pub fn best(&self) -> f64 {
+        self.back_to_back_seconds.unwrap_or(self.seconds)
+    }
+}
+
+/// Runs a kernel on a backend, as `lanefield bench` times it.
+fn measure<B: Timed>(backend: &mut B, work: &KernelWork, samples: u32) -> anyhow::Result<Times> {
+    let KernelWork { kernel, extents, sites, precision, links, parts, lanes, access, .. } = *work;
+    let case = BenchCase { kernel, extents, sites, precision, links, rhs: Some(parts), lanes };
+    let record = case.time(backend, Tuning { access, ..Tuning::OPEN }, sampling(extents, samples));
+    let failed = || format!("failed to time {kernel}: {}", record.failure.unwrap_or_default());
+    Ok(Times {
+        device: backend.describe(),
+        seconds: record.seconds.with_context(failed)?.median,
+        back_to_back_seconds: record.back_to_back_seconds,
+    })
 }

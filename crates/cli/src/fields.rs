@@ -3,14 +3,14 @@
 
 use std::path::Path;
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{bail, ensure};
 use lanefield::io::npy::{self, ArrayReal, ComplexArray, NpyError};
 use lanefield::operator::AnyModel;
 use lanefield::reference::field::Object;
 use lanefield::reference::layout::Extents;
 use num_complex::Complex;
 
-use super::files::npy_error;
+use super::files::{npy_error, npy_unwritten};
 
 /// What a field holds at each site, as files have it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,10 +63,7 @@ impl FieldShape {
     }
 
     fn part_words(self) -> usize {
-        match self {
-            Self::Spinor | Self::FiveDimensional(_) => 12,
-            Self::ColourVectors(components) => 3 * components,
-        }
+        3 * self.components().1
     }
 
     /// The name of the index before colour, and how far it goes.
@@ -80,10 +77,10 @@ impl FieldShape {
     /// The axes of its array.
     fn axes(self, extents: Extents) -> Vec<usize> {
         let [x, y, z, t] = extents.as_array();
+        let of_part = [t, z, y, x, self.components().1, 3];
         match self {
-            Self::Spinor => vec![t, z, y, x, 4, 3],
-            Self::FiveDimensional(ls) => vec![ls, t, z, y, x, 4, 3],
-            Self::ColourVectors(components) => vec![t, z, y, x, components, 3],
+            Self::FiveDimensional(ls) => [&[ls][..], &of_part].concat(),
+            Self::Spinor | Self::ColourVectors(_) => of_part.into(),
         }
     }
 
@@ -140,11 +137,8 @@ impl FieldShape {
         values: &[Complex<R>],
     ) -> anyhow::Result<()> {
         let axes: Vec<usize> = nrhs.into_iter().chain(self.axes(extents)).collect();
-        match npy::write_complex(path, &axes, &self.in_file_order(extents, nrhs.unwrap_or(1), values)) {
-            // These name the file.
-            Err(NpyError::Write(error)) => Err(error.into()),
-            result => result.with_context(|| format!("failed to write {}", path.display())),
-        }
+        let values = self.in_file_order(extents, nrhs.unwrap_or(1), values);
+        npy::write_complex(path, &axes, &values).map_err(|error| npy_unwritten(path, error))
     }
 
     /// One right-hand side after the other, component by component, site by site.

@@ -67,17 +67,27 @@ pub fn npy_error(path: &Path, error: NpyError) -> anyhow::Error {
     }
 }
 
+/// An error of writing an array, with the name of the file.
+pub fn npy_unwritten(path: &Path, error: NpyError) -> anyhow::Error {
+    match error {
+        // It names the file.
+        NpyError::Write(error) => error.into(),
+        error => anyhow::Error::new(error).context(failed_to_write(path)),
+    }
+}
+
 fn failed_to_read(path: &Path) -> String {
     format!("failed to read {}", path.display())
 }
 
+/// What could not be done with an output.
+pub fn failed_to_write(path: &Path) -> String {
+    format!("failed to write {}", path.display())
+}
+
 /// Writes a propagator in site order as a NumPy array.
 pub fn write_propagator<R: ArrayReal>(path: &Path, extents: Extents, values: &[Complex<R>]) -> anyhow::Result<()> {
-    match npy::write_propagator(path, extents, values) {
-        // These name the file.
-        Err(NpyError::Write(error)) => Err(error.into()),
-        result => result.with_context(|| format!("failed to write {}", path.display())),
-    }
+    npy::write_propagator(path, extents, values).map_err(|error| npy_unwritten(path, error))
 }
 
 /// Fails as writing the file would, without writing it: better now than after an hour of computing.
@@ -94,8 +104,15 @@ pub fn require_writable(path: &Path) -> anyhow::Result<()> {
     if reached { Ok(()) } else { Ok(result?) }
 }
 
-/// Refuses an output that is one of the other files: it would be lost.
-pub fn require_distinct(outputs: &[(&str, &Path)], inputs: &[(&str, &Path)]) -> anyhow::Result<()> {
+/// Those of some files, with the names of their arguments, that were given.
+pub fn given<'a, const N: usize>(
+    files: [(&'a str, &'a Option<PathBuf>); N],
+) -> impl Iterator<Item = (&'a str, &'a Path)> {
+    files.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)))
+}
+
+/// Refuses an output that is one of the other files, which would be lost, or that cannot be written.
+pub fn require_outputs(outputs: &[(&str, &Path)], inputs: &[(&str, &Path)]) -> anyhow::Result<()> {
     for (k, (output, path)) in outputs.iter().enumerate() {
         for (other, other_path) in outputs[..k].iter().chain(inputs) {
             anyhow::ensure!(
@@ -105,7 +122,7 @@ pub fn require_distinct(outputs: &[(&str, &Path)], inputs: &[(&str, &Path)]) -> 
             );
         }
     }
-    Ok(())
+    outputs.iter().try_for_each(|(_, path)| require_writable(path))
 }
 
 /// Where a path leads, also where there is no such file yet.

@@ -2,7 +2,6 @@
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use comfy_table::{CellAlignment, TableComponent};
 use lanefield::backend::opencl::{Context, devices};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield_lab::Spread;
@@ -10,8 +9,8 @@ use lanefield_lab::guidelines::{Clock, Guideline, Options, Outcome as Measured, 
 use serde::Serialize;
 
 use super::Outcome;
-use super::bench::progress::progress_bar;
-use super::output::{facts, print, print_json, table};
+use super::output::{facts, number, show, table};
+use super::progress::progress_bar;
 
 /// Measure which guidelines for GPU programs hold on a device.
 ///
@@ -72,11 +71,7 @@ impl Guidelines {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let wanted = named(&self.names)?;
         if self.list {
-            match self.json {
-                true => print_json(&List { kind: "guidelines", list: wanted })?,
-                false => print(listing(&wanted))?,
-            }
-            return Ok(Outcome::Done);
+            return show(self.json, &List { kind: "guidelines", list: wanted }, |List { list, .. }| listing(list));
         }
         let context = self.open()?;
         let scale = match (self.tiny, self.quick) {
@@ -100,10 +95,7 @@ impl Guidelines {
             scale,
             guidelines: outcomes,
         };
-        match self.json {
-            true => print_json(&report)?,
-            false => print(report.text())?,
-        }
+        show(self.json, &report, Report::text)?;
         let failed = report.guidelines.iter().any(|outcome| outcome.verdict == Verdict::Failed);
         Ok(if failed { Outcome::CheckFailed } else { Outcome::Done })
     }
@@ -125,8 +117,7 @@ impl Guidelines {
 
 impl Report {
     fn text(&self) -> String {
-        let mut lines = table(["guideline", "without, µs", "with, µs", "factor", "10 – 90 %", "verdict"]);
-        lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
+        let mut lines = table(["guideline", "without, µs", "with, µs", "factor", "10 – 90 %", "verdict"], 1..5);
         let (mut sides, mut remarks) = (String::new(), String::new());
         for outcome in &self.guidelines {
             lines.add_row(cells(outcome));
@@ -135,9 +126,6 @@ impl Report {
             if let Some(remark) = &outcome.remark {
                 remarks += &format!("\n{}: {remark}", outcome.guideline.name);
             }
-        }
-        for column in lines.column_iter_mut().skip(1).take(4) {
-            column.set_cell_alignment(CellAlignment::Right);
         }
         let heading = facts([("device", self.device.clone()), ("driver", self.driver.clone())]);
         format!("{heading}\n{lines}\nWithout → with:{sides}{remarks}\n{}", self.summary())
@@ -164,13 +152,12 @@ fn cells(outcome: &Measured) -> [String; 6] {
     let Measured { guideline, without_seconds, with_seconds, factor, verdict, .. } = outcome;
     let host = if guideline.timed == Clock::Host { "*" } else { "" };
     let time = |spread: &Option<Spread>| spread.map_or("–".to_owned(), |spread| micros(&spread));
-    let number = |number: Option<f64>| number.map_or("–".to_owned(), |number| format!("{number:.2}"));
     let range = factor.map_or("–".to_owned(), |factor| format!("{:.2} – {:.2}", factor.tenth, factor.ninetieth));
     [
         format!("{}{host}", guideline.name),
         time(without_seconds),
         time(with_seconds),
-        number(factor.map(|factor| factor.median)),
+        number(factor.map(|factor| factor.median), 2),
         range,
         verdict.to_string(),
     ]

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use lanefield::io::atomic::{WriteError, write_atomically};
 
 use super::output::bits;
+use super::progress::styled_bar;
 
 /// Writes `iteration,residual,residual_bits`. The bytes depend on the history alone.
 pub fn write_history(path: Option<&Path>, history: &[f64]) -> Result<(), WriteError> {
@@ -50,10 +51,8 @@ impl Progress {
     const STEPS: u64 = 1000;
 
     pub fn new(tolerance: f64) -> Self {
-        let bar = ProgressBar::new(Self::STEPS);
-        if let Ok(style) = ProgressStyle::with_template("{elapsed_precise} [{wide_bar}] {msg}") {
-            bar.set_style(style.progress_chars("=> "));
-        }
+        let bar = styled_bar("{elapsed_precise} [{wide_bar}] {msg}");
+        bar.set_length(Self::STEPS);
         Self { bar, tolerance, start: std::cell::Cell::new(0.0) }
     }
 

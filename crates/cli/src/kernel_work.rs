@@ -63,12 +63,9 @@ pub fn require_rhs(kernel: &Kernel, rhs: usize) -> anyhow::Result<()> {
 
 /// Reads the sites of a field.
 fn sites(text: &str) -> Result<Sites, String> {
-    match text {
-        "full" => Ok(Sites::Full),
-        "even" => Ok(Sites::Parity(Parity::Even)),
-        "odd" => Ok(Sites::Parity(Parity::Odd)),
-        _ => Err(format!("invalid sites '{text}': expected full, even or odd")),
-    }
+    let sites = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
+    let named = sites.into_iter().find(|sites| sites.to_string() == text);
+    named.ok_or_else(|| format!("invalid sites '{text}': expected full, even or odd"))
 }
 
 #[cfg(test)]

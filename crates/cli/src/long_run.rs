@@ -2,12 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use clap::Args;
 use lanefield::io::checkpoint;
 use lanefield::io::identity::Identity;
 use lanefield::io::record::{RecordReader, RecordWriter};
 use lanefield::solver::{Checkpoints, Recorder, Replay, SavedState};
+
+use super::files::given;
 
 #[derive(Args, Clone, Debug)]
 pub struct LongRunArgs {
@@ -43,13 +45,12 @@ pub struct LongRun {
 impl LongRunArgs {
     /// The files that are written, with the names of their arguments.
     pub fn outputs(&self) -> impl Iterator<Item = (&str, &Path)> {
-        let files = [("--checkpoint", &self.checkpoint), ("--record", &self.record)];
-        files.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)))
+        given([("--checkpoint", &self.checkpoint), ("--record", &self.record)])
     }
 
     /// The files that are read.
     pub fn inputs(&self) -> impl Iterator<Item = (&str, &Path)> {
-        self.verify.as_deref().map(|path| ("--verify", path)).into_iter()
+        given([("--verify", &self.verify)])
     }
 
     /// Whether the identity of the solve is needed, for which the configuration is hashed.
@@ -76,16 +77,12 @@ impl LongRunArgs {
     }
 
     fn state(&self, path: &Path, identity: &Identity) -> anyhow::Result<Option<SavedState>> {
-        if !self.resume {
+        let exists =
+            || path.try_exists().with_context(|| format!("failed to look for the checkpoint {}", path.display()));
+        if !self.resume || !exists()? {
             return Ok(None);
         }
-        match path.try_exists() {
-            Ok(false) => Ok(None),
-            Ok(true) => {
-                let state = checkpoint::read(path, identity);
-                Ok(Some(state.with_context(|| format!("cannot resume from the checkpoint {}", path.display()))?))
-            }
-            Err(error) => bail!("failed to look for the checkpoint {}: {error}", path.display()),
-        }
+        let state = checkpoint::read(path, identity);
+        state.map(Some).with_context(|| format!("cannot resume from the checkpoint {}", path.display()))
     }
 }

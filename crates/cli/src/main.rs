@@ -1,5 +1,23 @@
 //! The program `lanefield`, one file a subcommand; everything it can do, the library and the laboratory can. Exit codes: 0 done, 1 a check failed or a solver did not converge, 2 bad usage or input.
 
+/// Makes an enum of commands with their arguments, which runs the one that was given.
+macro_rules! commands {
+    ($commands:ident { $($command:ident($arguments:ty),)+ }) => {
+        #[derive(clap::Subcommand)]
+        enum $commands {
+            $($command($arguments),)+
+        }
+
+        impl $commands {
+            fn run(self) -> anyhow::Result<$crate::Outcome> {
+                match self {
+                    $(Self::$command(arguments) => arguments.run(),)+
+                }
+            }
+        }
+    };
+}
+
 mod access;
 mod apply;
 mod args;
@@ -22,20 +40,21 @@ mod occupancy;
 mod operator;
 mod output;
 mod peak;
+mod progress;
 mod propagator;
 mod reduce;
 mod report;
 mod solve;
+mod solver;
 mod source;
 mod trace;
 mod tune;
 mod tuning;
 mod verify;
-mod walls;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::Parser;
 
 /// Lattice fields on OpenCL devices and on CPUs, with the same bits.
 #[derive(Parser)]
@@ -47,26 +66,27 @@ struct Cli {
     trace: trace::TraceArgs,
 }
 
-#[derive(Subcommand)]
-enum Command {
-    Devices(devices::Devices),
-    Config(config::Config),
-    Apply(apply::Apply),
-    Reduce(reduce::Reduce),
-    Solve(Box<solve::Solve>),
-    Propagator(propagator::Propagator),
-    Correlator(correlator::Correlator),
-    Verify(verify::Verify),
-    Bench(Box<bench::Bench>),
-    Tune(tune::Tune),
-    Guidelines(guidelines::Guidelines),
-    Peak(peak::Peak),
-    Occupancy(Box<occupancy::Occupancy>),
-    Counters(counters::Counters),
-    Report(report::Report),
-    Access(Box<access::Access>),
-    Estimate(Box<estimate::Estimate>),
-    Doctor(Box<doctor::Doctor>),
+commands! {
+    Command {
+        Devices(devices::Devices),
+        Config(config::Config),
+        Apply(apply::Apply),
+        Reduce(reduce::Reduce),
+        Solve(Box<solve::Solve>),
+        Propagator(propagator::Propagator),
+        Correlator(correlator::Correlator),
+        Verify(verify::Verify),
+        Bench(Box<bench::Bench>),
+        Tune(tune::Tune),
+        Guidelines(guidelines::Guidelines),
+        Peak(peak::Peak),
+        Occupancy(Box<occupancy::Occupancy>),
+        Counters(counters::Counters),
+        Report(report::Report),
+        Access(Box<access::Access>),
+        Estimate(Box<estimate::Estimate>),
+        Doctor(Box<doctor::Doctor>),
+    }
 }
 
 /// How a command ended that did not fail.
@@ -80,8 +100,7 @@ pub enum Outcome {
 /// Runs the program.
 fn main() -> ExitCode {
     let Cli { command, trace } = Cli::parse();
-    let outcome = trace.start().and_then(|tracing| tracing.around(|| run(command)));
-    match outcome {
+    match trace.around(|| command.run()) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::CheckFailed) => ExitCode::from(1),
         Err(error) => {
@@ -89,30 +108,6 @@ fn main() -> ExitCode {
             eprintln!("error: {message}");
             ExitCode::from(2)
         }
-    }
-}
-
-/// Runs one command.
-fn run(command: Command) -> anyhow::Result<Outcome> {
-    match command {
-        Command::Devices(command) => command.run(),
-        Command::Config(command) => command.run(),
-        Command::Apply(command) => command.run(),
-        Command::Reduce(command) => command.run(),
-        Command::Solve(command) => command.run(),
-        Command::Propagator(command) => command.run(),
-        Command::Correlator(command) => command.run(),
-        Command::Verify(command) => command.run(),
-        Command::Bench(command) => command.run(),
-        Command::Tune(command) => command.run(),
-        Command::Guidelines(command) => command.run(),
-        Command::Peak(command) => command.run(),
-        Command::Occupancy(command) => command.run(),
-        Command::Counters(command) => command.run(),
-        Command::Report(command) => command.run(),
-        Command::Access(command) => command.run(),
-        Command::Estimate(command) => command.run(),
-        Command::Doctor(command) => command.run(),
     }
 }
 

@@ -5,14 +5,48 @@ use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
-use comfy_table::{ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ContentArrangement, Row, Table, TableComponent, presets};
+use lanefield::reference::layout::Lattice;
 use serde::Serialize;
 
-/// A table with a header, in plain characters.
-pub fn table<const N: usize>(header: [&str; N]) -> Table {
+use super::Outcome;
+
+/// A table with a header and lines between its rows, in plain characters.
+pub fn ruled_table(header: impl Into<Row>) -> Table {
     let mut table = Table::new();
     table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(header);
+    table
+}
+
+/// A table without lines between its rows; the columns of these numbers, in ascending order, stand to the right.
+pub fn table(header: impl Into<Row>, to_the_right: impl IntoIterator<Item = usize>) -> Table {
+    let mut table = ruled_table(header);
+    table.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
+    for number in to_the_right {
+        let Some(column) = table.column_mut(number) else { break };
+        column.set_cell_alignment(CellAlignment::Right);
+    }
+    table
+}
+
+/// As [`table`], of rows whose cells come with the names of their columns.
+pub fn table_of<const N: usize>(
+    rows: impl Iterator<Item = [(&'static str, String); N]>,
+    to_the_right: impl IntoIterator<Item = usize>,
+) -> Table {
+    let mut rows = rows.peekable();
+    let header = rows.peek().map(|row| row.each_ref().map(|(name, _)| *name));
+    let mut table = table(header.into_iter().flatten(), to_the_right);
+    table.add_rows(rows.map(|row| row.map(|(_, cell)| cell)));
+    table
+}
+
+/// A table with many columns, which stand closer together.
+pub fn dense(mut table: Table) -> Table {
+    for column in table.column_iter_mut().skip(1) {
+        column.set_padding((1, 0));
+    }
     table
 }
 
@@ -70,6 +104,49 @@ pub fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
     print(serde_json::to_string_pretty(value)?)
 }
 
+/// Prints what a command found, as JSON or for people.
+pub fn show<T: Serialize, D: Display>(json: bool, found: &T, text: impl FnOnce(&T) -> D) -> anyhow::Result<Outcome> {
+    match json {
+        true => print_json(found)?,
+        false => print(text(found))?,
+    }
+    Ok(Outcome::Done)
+}
+
+/// How fields lie on a lattice. As JSON, these fields.
+#[derive(Serialize)]
+pub struct Layout {
+    /// Extents x, y, z, t.
+    lattice: [usize; 4],
+    /// Bytes of a vector.
+    lane_bytes: usize,
+    /// The cut into lanes, x, y, z, t.
+    virtual_nodes: [usize; 4],
+}
+
+impl From<Lattice> for Layout {
+    fn from(lattice: Lattice) -> Self {
+        Self {
+            lattice: lattice.extents().as_array(),
+            lane_bytes: lattice.width().bytes(),
+            virtual_nodes: lattice.nodes().as_array(),
+        }
+    }
+}
+
+impl Layout {
+    /// In words; `what` follows the extents.
+    pub fn with(&self, what: &str) -> String {
+        let Self { lattice, lane_bytes, virtual_nodes } = self;
+        format!("{}{what}, {lane_bytes}-byte lanes cut {}", joined(lattice, "."), joined(virtual_nodes, "."))
+    }
+}
+
+/// Numbers with something between them: `4.4.4.8`.
+pub fn joined<T: ToString>(numbers: &[T], between: &str) -> String {
+    numbers.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
+}
+
 /// Bytes for people: `512 KiB`, `139.7 GiB`.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 5] = ["bytes", "KiB", "MiB", "GiB", "TiB"];
@@ -80,6 +157,11 @@ pub fn bytes(bytes: u64) -> String {
     }
     let decimals = usize::from(value.fract() != 0.0);
     format!("{value:.decimals$} {}", UNITS[unit])
+}
+
+/// A number with so many decimals, or a dash.
+pub fn number(value: Option<f64>, decimals: usize) -> String {
+    value.map_or_else(|| "–".to_owned(), |value| format!("{value:.decimals$}"))
 }
 
 /// A double as its decimal and its bits: `1.25e0 (3ff4000000000000)`.

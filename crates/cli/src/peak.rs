@@ -5,27 +5,28 @@ mod plot;
 mod table;
 
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use anyhow::Context as _;
 use clap::Args;
 use lanefield::backend::opencl::Tuning;
 use lanefield::io::atomic::write_atomically;
+use lanefield::kernel::{self, Geometry, Kernel};
 use lanefield::reference::layout::Extents;
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 use lanefield_lab::peak::roofline::Roofline;
 use lanefield_lab::peak::{Part, Peak as Ceilings, PeakOptions};
-use lanefield_lab::{BenchOptions, KernelRecord, Progress, Timed, kernels_to_time, usual_sites};
+use lanefield_lab::{BenchOptions, KernelRecord, Timed, kernels_to_time, usual_sites};
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{AnyBackend, of_storage};
-use super::bench::arguments::{PlaceArgs, TimedTask, run_on};
+use super::args::{AnyBackend, PlaceArgs, of_storage, on_backend};
 use super::bench::kernels::time;
-use super::bench::progress::progress_bar;
 use super::files::require_writable;
 use super::kernels::word;
-use super::output::{print, print_json};
+use super::output::show;
+use super::progress::with_bar;
 
 /// Measure the ceilings of a device: memory, caches, arithmetic, latency, launches, transfers. Draw the roofline of the kernels.
 ///
@@ -69,7 +70,7 @@ pub struct Peak {
     roofline: Option<PathBuf>,
     /// Kernels on the roofline: all, a family or a kernel
     #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, requires = "roofline",
-          default_value = "hop,clover,laplace,staggered,blas")]
+          default_value = USUAL.as_str())]
     kernels: Vec<String>,
     /// Extents X.Y.Z.T of the kernels' lattice [default: 32.32.32.64; 16.16.16.16 on CPUs]
     #[arg(long, value_name = "X.Y.Z.T", requires = "roofline")]
@@ -90,6 +91,13 @@ pub struct Peak {
     #[command(flatten)]
     place: PlaceArgs,
 }
+
+/// The families on the roofline where none is named: stencils, and vector operations.
+static USUAL: LazyLock<String> = LazyLock::new(|| {
+    let is_stencil = |kernel: &Kernel| matches!(kernel.geometry, Geometry::Stencil { .. });
+    let has_stencils = |family: &&str| kernel::all().any(|kernel| kernel.family == *family && is_stencil(kernel));
+    kernel::families().filter(has_stencils).chain(["blas"]).collect::<Vec<_>>().join(",")
+});
 
 /// What was measured, as JSON.
 #[derive(Serialize)]
@@ -125,48 +133,29 @@ impl Peak {
         if let Some(path) = &self.roofline {
             require_writable(path)?;
         }
-        let mut backend = self.place.open()?;
+        let mut backend = self.place.open(Tuning::OPEN)?;
         let options = PeakOptions { quick: self.quick, most_bytes: self.bytes, parts: self.parts.clone() };
-        let bar = progress_bar();
-        let observe = |Progress { done, steps, now }: Progress<'_>| {
-            bar.set_length(steps as u64);
-            bar.set_position(done as u64);
-            bar.set_message(now.to_owned());
-        };
-        let peak = match &backend {
+        let peak = with_bar(|observe| match &backend {
             AnyBackend::Cpu(cpu) => Ceilings::measure_cpu(cpu, &options, observe),
             AnyBackend::OpenCl(device) => Ceilings::measure(device.context(), &options, observe),
-        };
-        bar.finish_and_clear();
+        });
         let peak = peak.context("failed to measure the device")?;
 
         let mut roofline = None;
         if let Some(path) = &self.roofline {
-            let (extents, records) = run_on(&mut backend, Roofed { peak: &self })?;
+            let (extents, records) = on_backend!(&mut backend, backend => self.kernels(backend))?;
             let found = Roofline::new(&peak, &records);
             let svg = plot::plot(&found, &peak.device, extents)?;
             write_atomically(path, |out| out.write_all(svg.as_bytes()))?;
             roofline = Some(found);
         }
-        match self.json {
-            true => print_json(&Report { peak, roofline })?,
-            false => print(table::text(&peak, roofline.as_ref()))?,
-        }
-        Ok(Outcome::Done)
+        show(self.json, &Report { peak, roofline }, |Report { peak, roofline }| table::text(peak, roofline.as_ref()))
     }
-}
 
-/// The kernels of the roofline.
-struct Roofed<'a> {
-    peak: &'a Peak,
-}
-
-impl TimedTask for Roofed<'_> {
-    type Output = anyhow::Result<(Extents, Vec<KernelRecord>)>;
-
-    fn run<B: Timed>(self, backend: &mut B) -> Self::Output {
+    /// The kernels of the roofline, and the lattice that they were timed on.
+    fn kernels<B: Timed>(&self, backend: &mut B) -> anyhow::Result<(Extents, Vec<KernelRecord>)> {
         const SAMPLES: u32 = 11;
-        let Peak { kernels, lattice, precision, links, .. } = self.peak;
+        let Self { kernels, lattice, precision, links, .. } = self;
         let usual = if backend.is_cpu() { [16; 4] } else { [32, 32, 32, 64] };
         let lattice = lattice.map_or_else(|| Extents::new(usual), Ok)?;
         let kernels = kernels_to_time(kernels.iter().map(String::as_str)).map_err(anyhow::Error::msg)?;

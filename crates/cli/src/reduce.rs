@@ -6,20 +6,19 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
 use lanefield::backend::opencl::{Finish, SumForm, SumOptions};
-use lanefield::backend::{BackendError, Sum};
+use lanefield::backend::{Backend, BackendError, Sum};
 use lanefield::io::npy::{self, ArrayReal, ComplexArray, ComplexValues, FieldArray, Precision};
 use lanefield::kernel::prelude::ReduceKernels as _;
 use lanefield::reference::field::{Field, Words};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Checkerboard, Direction, Lattice, LatticeOptions, Parity, Sites};
-use lanefield_lab::Timed;
 use num_complex::Complex;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{AnyBackend, BackendArgs, BackendTask, SumArgs};
+use super::args::{AnyBackend, BackendArgs, SumArgs, name_of, on_backend};
 use super::files::npy_error;
-use super::output::{prefixed_bits, print, print_json};
+use super::output::{prefixed_bits, show};
 
 /// Sum a field over its sites: norm, inner product, sum of each word, or the same slice by slice.
 ///
@@ -83,15 +82,6 @@ enum Operation {
 }
 
 impl Operation {
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Norm2 => "norm2",
-            Self::Sum => "sum",
-            Self::Inner => "inner",
-            Self::Slices => "slices",
-        }
-    }
-
     /// Bytes that a thread of Grid's block sum keeps: it sums the words of large objects in bundles of twelve.
     fn object_bytes(self, Words(words): Words) -> usize {
         const BUNDLE: usize = 12;
@@ -105,22 +95,21 @@ impl Operation {
 
 impl Reduce {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let op = self.op.name();
+        let op = name_of(self.op);
         ensure!(
             self.direction.is_none() || self.op == Operation::Slices,
             "--direction is for --op slices; {op} has no slices"
         );
         ensure!(self.with.is_none() || self.op == Operation::Inner, "--with is for --op inner; {op} takes one field");
-        self.backend.limit_host_threads();
+        self.backend.place.limit_host_threads();
         let x = read(&self.input)?;
         match x.values.precision() {
             Precision::F32 => self.reduce::<f32>(x),
             Precision::F64 => self.reduce::<f64>(x),
-        }?;
-        Ok(Outcome::Done)
+        }
     }
 
-    fn reduce<R: Vectors + ArrayReal>(&self, x: ComplexArray) -> anyhow::Result<()> {
+    fn reduce<R: Vectors + ArrayReal>(&self, x: ComplexArray) -> anyhow::Result<Outcome> {
         let described = x.describe();
         let x = x.into_field().map_err(|error| npy_error(&self.input, error))?;
         let FieldArray { extents, words, object, .. } = x;
@@ -134,20 +123,15 @@ impl Reduce {
             field.context("failed to lay out the field")
         };
         let x = field(x.values)?;
-        let what = match self.op {
-            Operation::Norm2 => What::Norm2,
-            Operation::Sum => What::Sum,
-            Operation::Slices => What::Slices(self.direction.unwrap_or(Direction::T)),
-            Operation::Inner => What::Inner(Box::new(field(self.second(&described)?)?)),
+        let y = match self.op {
+            Operation::Inner => Some(field(self.second(&described)?)?),
+            _ => None,
         };
         let mut backend = self.backend.open()?;
         self.choose(&mut backend)?;
-        let values = backend.run(Task { what, x, sum }).context("failed to sum")?;
-        if !self.json {
-            return print(lines(&values));
-        }
-        print_json(&Report {
-            op: self.op.name(),
+        let values = on_backend!(&backend, b => self.values(b, x, y, sum)).context("failed to sum")?;
+        let report = Report {
+            op: name_of(self.op),
             sum: sum.to_string(),
             lattice: extents.as_array(),
             sites: sites.to_string(),
@@ -158,6 +142,31 @@ impl Reduce {
             virtual_nodes: lattice.nodes().as_array(),
             device: backend.describe(),
             values,
+        };
+        show(self.json, &report, |report| lines(&report.values))
+    }
+
+    /// The sums of `x`, with `y` where it is an inner product, on a backend.
+    fn values<R: Vectors, B: Backend>(
+        &self,
+        backend: &B,
+        x: Field<R, Words>,
+        y: Option<Field<R, Words>>,
+        sum: Sum,
+    ) -> Result<Vec<Value>, BackendError> {
+        let x = backend.upload(x)?;
+        let words = |slice: Option<usize>, sums: Vec<Complex<f64>>| {
+            sums.into_iter().enumerate().map(move |(word, z)| Value::complex(slice, Some(word), z))
+        };
+        Ok(match (self.op, y) {
+            (_, Some(y)) => vec![Value::complex(None, None, backend.inner_product(&x, &backend.upload(y)?, sum)?)],
+            (Operation::Sum, None) => words(None, backend.sum(&x, sum)?).collect(),
+            (Operation::Slices, None) => {
+                let direction = self.direction.unwrap_or(Direction::T);
+                let slices = backend.slice_sums(&x, direction, sum)?.into_iter().enumerate();
+                slices.flat_map(|(slice, sums)| words(Some(slice), sums)).collect()
+            }
+            (Operation::Norm2 | Operation::Inner, None) => vec![Value::real(backend.norm2(&x, sum)?)],
         })
     }
 
@@ -196,47 +205,11 @@ fn read(path: &Path) -> anyhow::Result<ComplexArray> {
     npy::read_complex(path).map_err(|error| npy_error(path, error))
 }
 
-/// One reduction, on any backend.
-struct Task<R> {
-    what: What<R>,
-    x: Field<R, Words>,
-    sum: Sum,
-}
-
-/// An operation, with all that it takes beside one field.
-enum What<R> {
-    Norm2,
-    Sum,
-    Inner(Box<Field<R, Words>>),
-    Slices(Direction),
-}
-
-impl<R: Vectors> BackendTask for Task<R> {
-    type Output = Result<Vec<Value>, BackendError>;
-
-    fn run<B: Timed>(self, backend: &B) -> Result<Vec<Value>, BackendError> {
-        let Self { what, x, sum } = self;
-        let x = backend.upload(x)?;
-        let words = |slice: Option<usize>, sums: Vec<Complex<f64>>| {
-            sums.into_iter().enumerate().map(move |(word, z)| Value::complex(slice, Some(word), z))
-        };
-        Ok(match what {
-            What::Norm2 => vec![Value::real(backend.norm2(&x, sum)?)],
-            What::Inner(y) => vec![Value::complex(None, None, backend.inner_product(&x, &backend.upload(*y)?, sum)?)],
-            What::Sum => words(None, backend.sum(&x, sum)?).collect(),
-            What::Slices(direction) => {
-                let slices = backend.slice_sums(&x, direction, sum)?.into_iter().enumerate();
-                slices.flat_map(|(slice, sums)| words(Some(slice), sums)).collect()
-            }
-        })
-    }
-}
-
 /// What was summed. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
     /// `norm2`, `sum`, `inner` or `slices`.
-    op: &'static str,
+    op: String,
     /// `exact`, or `tree of …` with the plan.
     sum: String,
     /// Extents x, y, z, t.

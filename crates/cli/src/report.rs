@@ -8,7 +8,7 @@ use lanefield::io::atomic::write_atomically;
 use lanefield_lab::report::{Document, render};
 
 use super::Outcome;
-use super::files::{require_distinct, require_writable};
+use super::files::require_outputs;
 use super::output::{facts, print};
 
 /// Make one HTML file from the JSON of other commands, and from traces.
@@ -38,8 +38,7 @@ pub struct Report {
 impl Report {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let inputs: Vec<_> = self.files.iter().map(|file| ("an input", file.as_path())).collect();
-        require_distinct(&[("--output", &self.output)], &inputs)?;
-        require_writable(&self.output)?;
+        require_outputs(&[("--output", &self.output)], &inputs)?;
         let documents: Vec<Document> = self.files.iter().map(|file| Document::read(file)).collect::<Result<_, _>>()?;
         let page = render(&self.title, &documents)?;
         write_atomically(&self.output, |out| out.write_all(page.as_bytes()))

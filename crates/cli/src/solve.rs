@@ -7,34 +7,35 @@ use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, ensure};
-use clap::{Args, ValueEnum};
+use clap::Args;
 use lanefield::backend::Backend;
 use lanefield::io::identity::{Identity, describe_configuration, digest_of_numbers};
 use lanefield::io::npy::ArrayReal;
+use lanefield::observable::Quark as _;
 use lanefield::operator::{AnyModel, Model, ModelTask};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::reduce::Sum;
-use lanefield::reference::layout::{Checkerboard, LaneChoice, Lattice, LatticeOptions};
+use lanefield::reference::layout::Lattice;
 use lanefield::reference::real::Precision;
 use lanefield::solver::{
-    Method, Preconditioning, ReplayDifference, SavedState, Solve as LibrarySolve, SolveError, SolveReport, SolverError,
-    SolverParams, Stopped, Watcher, Watchers, solve_from,
+    Method, ReplayDifference, SavedState, Solve as How, SolveError, SolveReport, SolverError, Stopped, Watcher,
+    Watchers, solve_from,
 };
 use lanefield_lab::Timed;
 use lanefield_lab::trace::{Group, span};
 use num_complex::Complex;
 
 use super::Outcome;
-use super::args::{BackendArgs, BackendTask, HopArgs, SumArgs, SumKind, iterations, of_arithmetic};
+use super::args::{BackendArgs, HopArgs, SumArgs, SumKind, on_backend, one_of};
 use super::fields::FieldShape;
-use super::files::{require_distinct, require_writable};
+use super::files::{given, require_outputs};
 use super::history::{Progress, write_batch_history, write_history};
 use super::long_run::{LongRun, LongRunArgs};
 use super::operator::{Invertible, OperatorArgs, check};
-use super::output::print_json;
+use super::output::{print_json, show};
+use super::solver::{SolverArgs, lay_out, preconditioning_name};
 use super::source::{InputArgs, Loaded, Source, rounded};
-use super::walls::{export_solution, import_source};
 use summary::Summary;
 
 /// Solve M ψ = η, with the same residual history to the last bit on every device.
@@ -68,20 +69,10 @@ pub struct Solve {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     batch: Option<u16>,
     /// The solver
-    #[arg(long, value_name = "SOLVER", default_value = "cg")]
-    solver: Solver,
-    /// Stop when |r| ≤ tolerance · |b| [default: 1e-10 in f64, 1e-6 in f32]
-    #[arg(long, value_name = "TOLERANCE", value_parser = tolerance)]
-    tolerance: Option<f64>,
-    /// Maximum number of iterations [default: 10000]
-    #[arg(long, value_name = "N", value_parser = iterations)]
-    max_iterations: Option<usize>,
-    /// Precision of the solver
-    #[arg(long, value_name = "PRECISION", default_value = "f64", value_parser = of_arithmetic())]
-    precision: Precision,
-    /// Solve M itself on all sites (with cg its normal equations) instead of the even-odd Schur complement
-    #[arg(long)]
-    unpreconditioned: bool,
+    #[arg(long, value_name = "SOLVER", default_value = "cg", value_parser = one_of(SOLVERS))]
+    solver: Method,
+    #[command(flatten)]
+    settings: SolverArgs,
     /// Write the solution as a NumPy array of the shape of the source, complex64 for f32 and complex128 for f64. With --batch, the first
     /// axis is that of the right-hand sides
     #[arg(long, value_name = "X.npy")]
@@ -104,110 +95,44 @@ pub struct Solve {
     backend: BackendArgs,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Solver {
-    /// Conjugate gradients, on the normal equations unless the operator is positive definite
-    Cg,
-    /// The same in f64, with a recurrence in f32
-    MixedF32,
-    /// The same in f64, with a recurrence in half precision
-    MixedHalf,
-    /// BiCGStab
-    Bicgstab,
-}
-
-impl Solver {
-    fn method(self) -> Method {
-        match self {
-            Self::Cg => Method::ConjugateGradients,
-            Self::MixedF32 => Method::MixedF32,
-            Self::MixedHalf => Method::MixedHalf,
-            Self::Bicgstab => Method::BiCgStab,
-        }
-    }
-
-    /// As on the command line.
-    fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-    }
-
-    fn describe(self, precision: &str) -> String {
-        match self {
-            Self::Cg => format!("conjugate gradients in {precision}"),
-            Self::MixedF32 => "conjugate gradients in f64 and f32".to_owned(),
-            Self::MixedHalf => "conjugate gradients in f64 and half precision".to_owned(),
-            Self::Bicgstab => format!("BiCGStab in {precision}"),
-        }
-    }
-}
-
-pub(super) fn tolerance(text: &str) -> Result<f64, String> {
-    let value = text.parse().ok().filter(|value: &f64| (1e-100..1.0).contains(value));
-    value.ok_or_else(|| format!("invalid tolerance '{text}': expected a number from 1e-100 to below 1, as 1e-10"))
-}
-
-/// How to solve, whatever the operator.
-#[derive(Clone, Copy)]
-struct How {
-    preconditioning: Preconditioning,
-    method: Method,
-    params: SolverParams,
-    lanes: LaneChoice,
-}
-
-impl How {
-    fn solve<M>(self, operator: M) -> LibrarySolve<M> {
-        let Self { preconditioning, method, params, lanes } = self;
-        LibrarySolve { operator, preconditioning, method, params, lanes }
-    }
-
-    /// The lattice as the solver will lay it out, so that one that does not fit is refused before a device is opened.
-    fn lay_out<R: Vectors>(self, configuration: &Configuration) -> anyhow::Result<Lattice> {
-        let checkerboard = match self.preconditioning {
-            Preconditioning::EvenOdd => Checkerboard::RedBlack,
-            Preconditioning::None => Checkerboard::FullOnly,
-        };
-        let options = LatticeOptions { lanes: self.lanes, nodes: None, checkerboard };
-        let lattice = Lattice::new(configuration.extents(), R::COMPLEX, options);
-        let hint = match checkerboard {
-            Checkerboard::RedBlack => " for the even-odd solver (--unpreconditioned needs no parities)",
-            Checkerboard::FullOnly => "",
-        };
-        lattice.with_context(|| format!("failed to lay out the lattice{hint}"))
-    }
-}
+const SOLVERS: &[(&str, Method, &str)] = &[
+    (
+        "cg",
+        Method::ConjugateGradients,
+        "Conjugate gradients, on the normal equations unless the operator is positive definite",
+    ),
+    ("mixed-f32", Method::MixedF32, "The same in f64, with a recurrence in f32"),
+    ("mixed-half", Method::MixedHalf, "The same in f64, with a recurrence in half precision"),
+    ("bicgstab", Method::BiCgStab, "BiCGStab"),
+];
 
 impl Solve {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let model = self.operator.model(&self.hop)?;
         ensure!(
-            self.precision == Precision::F64 || !matches!(self.solver, Solver::MixedF32 | Solver::MixedHalf),
+            self.settings.precision == Precision::F64 || !matches!(self.solver, Method::MixedF32 | Method::MixedHalf),
             "--solver {} computes solutions in f64: leave out --precision {}, or use --solver cg",
-            self.solver.name(),
-            self.precision
+            self.solver_name(),
+            self.settings.precision
         );
         ensure!(
-            self.batch.is_none() || self.solver == Solver::Cg,
+            self.batch.is_none() || self.solver == Method::ConjugateGradients,
             "--batch is for --solver cg; {} takes one right-hand side",
-            self.solver.name()
+            self.solver_name()
         );
-        let outputs = [("--output", &self.output), ("--history", &self.history)];
-        let outputs = outputs.iter().filter_map(|(name, path)| Some((*name, path.as_deref()?)));
+        let outputs = given([("--output", &self.output), ("--history", &self.history)]);
         let outputs: Vec<(&str, &Path)> = outputs.chain(self.long_run.outputs()).collect();
         let inputs: Vec<(&str, &Path)> = self.input.files().into_iter().chain(self.long_run.inputs()).collect();
-        require_distinct(&outputs, &inputs)?;
-        for (_, path) in outputs {
-            require_writable(path)?;
-        }
-        match self.precision {
+        require_outputs(&outputs, &inputs)?;
+        match self.settings.precision {
             Precision::F32 => self.solve::<f32>(model),
             _ => self.solve::<f64>(model),
         }
     }
 
     fn solve<R: Vectors + ArrayReal>(&self, model: AnyModel) -> anyhow::Result<Outcome> {
-        check::<R>(&model, !self.unpreconditioned)?;
-        self.backend.limit_host_threads();
+        check::<R>(&model, !self.settings.unpreconditioned)?;
+        self.backend.place.limit_host_threads();
         let configuration = self.input.configuration()?;
         let (shape, extents) = (FieldShape::of_model(&model)?, configuration.extents());
         let eta = match self.batch {
@@ -216,43 +141,134 @@ impl Solve {
         }?;
         // Only to refuse what does not fit; the solver rounds for itself.
         rounded::<R>(&eta.values)?;
-        let auto = SolverParams::auto::<R>();
-        let how = How {
-            preconditioning: if self.unpreconditioned { Preconditioning::None } else { Preconditioning::EvenOdd },
-            method: self.solver.method(),
-            params: SolverParams {
-                tolerance: self.tolerance.unwrap_or(auto.tolerance),
-                max_iterations: self.max_iterations.unwrap_or(auto.max_iterations),
-                patience: auto.patience,
-                sum: self.sums.sum(size_of::<Complex<f64>>()).context("failed to plan the sums")?,
-            },
-            lanes: self.backend.lanes,
-        };
-        let lattice = how.lay_out::<R>(&configuration)?;
+        let mut how = self.settings.solve::<R, _>(model, self.solver, self.backend.lanes);
+        how.params.sum = self.sums.sum(size_of::<Complex<f64>>()).context("failed to plan the sums")?;
+        let mut lattice = lay_out::<R, _>(&how, &configuration)?;
         let long_run = match self.long_run.is_wanted() {
-            true => self.long_run.open(&self.identity::<R>(model, how, lattice, &configuration, &eta))?,
+            true => self.long_run.open(&self.identity::<R>(&how, lattice, &configuration, &eta))?,
             false => LongRun::default(),
         };
         let backend = self.backend.open()?;
-        let (how, lattice) = match how.params.sum {
-            Sum::Exact => {
-                let how = How { lanes: backend.lanes(how.lanes), ..how };
-                (how, how.lay_out::<R>(&configuration)?)
-            }
-            // A tree depends on the number of lanes.
-            Sum::Tree(_) => (how, lattice),
+        // A tree keeps its lanes, on whose number it depends.
+        if how.params.sum == Sum::Exact {
+            how.lanes = backend.lanes(how.lanes);
+            lattice = lay_out::<R, _>(&how, &configuration)?;
+        }
+        let mut summary = Summary::new::<R>(backend.describe(), self, &how, lattice, &configuration);
+        summary.resumed_from = long_run.state.as_ref().map(SavedState::iterations);
+        on_backend!(&backend, b => self.solve_on::<R, _>(b, &configuration, eta, how, summary, long_run))
+    }
+
+    /// The solve on a backend, and all that is said and written of it.
+    fn solve_on<R: Vectors + ArrayReal, B: Timed>(
+        &self,
+        backend: &B,
+        configuration: &Configuration,
+        eta: Loaded,
+        how: How<AnyModel>,
+        mut summary: Summary,
+        mut long_run: LongRun,
+    ) -> anyhow::Result<Outcome> {
+        let (model, shape) = (how.operator, FieldShape::of_model(&how.operator)?);
+        // The walls that a physical source is put onto, and its solution taken from.
+        let walls = match (model, eta.shape) {
+            (AnyModel::DomainWall(parameters), FieldShape::Spinor) => Some(parameters),
+            _ => None,
         };
-        let device = backend.describe();
-        let configuration = &configuration;
-        let precision = PhantomData::<R>;
-        backend.run(Task { command: self, model, shape, configuration, eta, how, lattice, device, long_run, precision })
+        let eta = match walls {
+            Some(parameters) => {
+                let eta = parameters.import_sources(backend, configuration, eta.values);
+                let eta = eta.context("failed to put the source onto the walls")?;
+                rounded::<R>(&eta)?;
+                eta
+            }
+            None => eta.values,
+        };
+
+        let progress = Progress::new(how.params.tolerance);
+        let LongRun { checkpoints, recorder, replay, state } = &mut long_run;
+        let mut watch = |iteration: usize, c: f64| progress.show(iteration, c);
+        let mut watcher = Watchers::default()
+            .with(replay.as_mut())
+            .with(recorder.as_mut())
+            .with(checkpoints.as_mut())
+            .with(Some(&mut watch));
+        let (watcher, resume, precision) = (&mut watcher, state.as_ref(), PhantomData::<R>);
+        let solving = span(Group::Host, || "solve");
+        let solved = model.run(Solving { backend, configuration, eta: &eta, how, watcher, resume, precision });
+        drop(solving);
+        progress.end();
+
+        if solved.as_ref().is_ok() || solved.as_ref().is_err_and(|error| error.history().is_some()) {
+            if let Some(recorder) = &mut long_run.recorder {
+                recorder.finish()?;
+            }
+            if let Some(Err(Stopped(error))) = long_run.replay.as_mut().map(|replay| replay.finish()) {
+                return differs(error, self.json);
+            }
+            summary.compared_with_record = long_run.replay.as_ref().map(|replay| replay.compared());
+        }
+        match solved {
+            Ok(mut report) => {
+                let histories = report.rhs.iter().map(|rhs| &rhs.info.history[..]);
+                match self.batch {
+                    Some(_) => write_batch_history(self.history.as_deref(), histories)?,
+                    None => write_history(self.history.as_deref(), &report.info().history)?,
+                }
+                if let Some(path) = &self.output {
+                    let solution = std::mem::take(&mut report.solution);
+                    let (shape, solution) = match walls {
+                        Some(parameters) => {
+                            (FieldShape::Spinor, parameters.export_solutions(report.lattice, solution)?)
+                        }
+                        None => (shape, solution),
+                    };
+                    shape.write(path, configuration.extents(), self.batch.map(usize::from), &solution)?;
+                }
+                let bandwidth = self.bandwidth.then(|| {
+                    let _span = span(Group::Host, || "measure the copy bandwidth");
+                    backend.copy_bandwidth()
+                });
+                if let Some(Err(error)) = &bandwidth {
+                    eprintln!("warning: failed to measure the copy bandwidth: {error}");
+                }
+                summary.converged(&report, bandwidth.and_then(Result::ok));
+                show(self.json, &summary, Summary::text)
+            }
+            Err(SolveError::Recurrence(SolverError::Stopped(Stopped(error)))) if error.is::<ReplayDifference>() => {
+                differs(error, self.json)
+            }
+            Err(error) => {
+                let Some(history) = error.history() else { return Err(error).context("failed to solve") };
+                if self.batch.is_none() {
+                    write_history(self.history.as_deref(), history)?;
+                }
+                summary.failed(&error, history);
+                show(self.json, &summary, Summary::text)?;
+                eprintln!("error: {error}");
+                Ok(Outcome::CheckFailed)
+            }
+        }
+    }
+
+    /// As on the command line.
+    fn solver_name(&self) -> &'static str {
+        SOLVERS.iter().find(|(_, method, _)| *method == self.solver).map_or("", |(name, ..)| name)
+    }
+
+    fn describe_solver(&self, precision: &str) -> String {
+        match self.solver {
+            Method::ConjugateGradients => format!("conjugate gradients in {precision}"),
+            Method::MixedF32 => "conjugate gradients in f64 and f32".to_owned(),
+            Method::MixedHalf => "conjugate gradients in f64 and half precision".to_owned(),
+            Method::BiCgStab => format!("BiCGStab in {precision}"),
+        }
     }
 
     /// All that the bits of the solve depend on.
     fn identity<R: Vectors>(
         &self,
-        model: AnyModel,
-        how: How,
+        how: &How<AnyModel>,
         lattice: Lattice,
         configuration: &Configuration,
         eta: &Loaded,
@@ -268,39 +284,18 @@ impl Solve {
             SumKind::Tree => format!("{} in {}-byte lanes", how.params.sum, lattice.width().bytes()),
         };
         Identity::default()
-            .with("operator", model.describe())
+            .with("operator", how.operator.describe())
             .with("boundary", hop.boundary)
             .with("links", hop.links)
             .with("legs", hop.legs)
             .with("configuration", describe_configuration(configuration))
             .with("source", source)
             .with("precision", R::NAME)
-            .with("solver", self.solver.name())
+            .with("solver", self.solver_name())
             .with("preconditioning", preconditioning_name(how.preconditioning))
             .with("tolerance", format!("{:e}", how.params.tolerance))
             .with("sum", sum)
     }
-}
-
-fn preconditioning_name(preconditioning: Preconditioning) -> &'static str {
-    match preconditioning {
-        Preconditioning::EvenOdd => "even-odd",
-        Preconditioning::None => "none",
-    }
-}
-
-/// One solve, on any backend.
-struct Task<'a, R> {
-    command: &'a Solve,
-    model: AnyModel,
-    shape: FieldShape,
-    configuration: &'a Configuration,
-    eta: Loaded,
-    how: How,
-    lattice: Lattice,
-    device: String,
-    long_run: LongRun,
-    precision: PhantomData<R>,
 }
 
 /// The solve itself, by any operator.
@@ -308,7 +303,7 @@ struct Solving<'a, B, R> {
     backend: &'a B,
     configuration: &'a Configuration,
     eta: &'a [Complex<f64>],
-    how: How,
+    how: How<AnyModel>,
     watcher: &'a mut dyn Watcher,
     resume: Option<&'a SavedState>,
     precision: PhantomData<R>,
@@ -318,99 +313,9 @@ impl<B: Backend, R: Vectors> ModelTask for Solving<'_, B, R> {
     type Output = Result<SolveReport<R>, SolveError>;
 
     fn run<M: Model>(self, model: M) -> Self::Output {
-        let solve = self.how.solve(model);
+        let How { preconditioning, method, params, lanes, .. } = self.how;
+        let solve = How { operator: model, preconditioning, method, params, lanes };
         solve_from::<R, B, M>(self.backend, self.configuration, self.eta, &solve, self.watcher, self.resume)
-    }
-}
-
-impl<R: Vectors + ArrayReal> BackendTask for Task<'_, R> {
-    type Output = anyhow::Result<Outcome>;
-
-    fn run<B: Timed>(self, backend: &B) -> anyhow::Result<Outcome> {
-        let Self { command, model, shape, configuration, eta, how, lattice, device, mut long_run, precision } = self;
-        let mut summary = Summary::new::<R>(device, command, model, how, lattice, configuration);
-        summary.resumed_from = long_run.state.as_ref().map(SavedState::iterations);
-        // The walls that a physical source is put onto, and its solution taken from.
-        let walls = match (model, eta.shape) {
-            (AnyModel::DomainWall(parameters), FieldShape::Spinor) => Some(parameters),
-            _ => None,
-        };
-        let eta = match walls {
-            Some(parameters) => {
-                let eta = import_source(backend, configuration, parameters, &eta.values);
-                let eta = eta.context("failed to put the source onto the walls")?;
-                rounded::<R>(&eta)?;
-                eta
-            }
-            None => eta.values,
-        };
-
-        let progress = Progress::new(how.params.tolerance);
-        let LongRun { checkpoints, recorder, replay, state } = &mut long_run;
-        let mut show = |iteration: usize, c: f64| progress.show(iteration, c);
-        let mut watcher = Watchers::default()
-            .with(replay.as_mut())
-            .with(recorder.as_mut())
-            .with(checkpoints.as_mut())
-            .with(Some(&mut show));
-        let (watcher, resume) = (&mut watcher, state.as_ref());
-        let solving = span(Group::Host, || "solve");
-        let solved = model.run(Solving { backend, configuration, eta: &eta, how, watcher, resume, precision });
-        drop(solving);
-        progress.end();
-
-        if solved.as_ref().is_ok() || solved.as_ref().is_err_and(|error| error.history().is_some()) {
-            if let Some(recorder) = &mut long_run.recorder {
-                recorder.finish()?;
-            }
-            if let Some(Err(Stopped(error))) = long_run.replay.as_mut().map(|replay| replay.finish()) {
-                return differs(error, command.json);
-            }
-            summary.compared_with_record = long_run.replay.as_ref().map(|replay| replay.compared());
-        }
-        match solved {
-            Ok(report) => {
-                let extents = configuration.extents();
-                let histories = report.rhs.iter().map(|rhs| &rhs.info.history[..]);
-                match command.batch {
-                    Some(_) => write_batch_history(command.history.as_deref(), histories)?,
-                    None => write_history(command.history.as_deref(), &report.info().history)?,
-                }
-                if let Some(path) = &command.output {
-                    let nrhs = command.batch.map(usize::from);
-                    match walls {
-                        Some(parameters) => {
-                            let solution = export_solution(configuration, parameters, &report.solution)?;
-                            FieldShape::Spinor.write(path, extents, nrhs, &solution)
-                        }
-                        None => shape.write(path, extents, nrhs, &report.solution),
-                    }?;
-                }
-                let bandwidth = command.bandwidth.then(|| {
-                    let _span = span(Group::Host, || "measure the copy bandwidth");
-                    backend.copy_bandwidth()
-                });
-                if let Some(Err(error)) = &bandwidth {
-                    eprintln!("warning: failed to measure the copy bandwidth: {error}");
-                }
-                summary.converged(&report, bandwidth.and_then(Result::ok));
-                summary.print(command.json)?;
-                Ok(Outcome::Done)
-            }
-            Err(SolveError::Recurrence(SolverError::Stopped(Stopped(error)))) if error.is::<ReplayDifference>() => {
-                differs(error, command.json)
-            }
-            Err(error) => {
-                let Some(history) = error.history() else { return Err(error).context("failed to solve") };
-                if command.batch.is_none() {
-                    write_history(command.history.as_deref(), history)?;
-                }
-                summary.failed(&error, history);
-                summary.print(command.json)?;
-                eprintln!("error: {error}");
-                Ok(Outcome::CheckFailed)
-            }
-        }
     }
 }
 

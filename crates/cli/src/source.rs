@@ -64,16 +64,11 @@ impl InputArgs {
         let Source::Gauss(seed) = self.source else {
             bail!("--batch takes its right-hand sides from --source gauss:SEED, not from {}", self.source)
         };
-        let draw = |rhs| {
+        let last = seed.checked_add(u64::from(nrhs) - 1).with_context(|| {
             let last = u64::MAX;
-            let too_large = || {
-                format!(
-                    "--batch {nrhs} needs the seeds from {seed} on, and the last one is {last}: give a smaller seed"
-                )
-            };
-            Ok(gaussian(seed.checked_add(rhs).with_context(too_large)?, shape, extents))
-        };
-        let batch: Vec<_> = (0..nrhs.into()).map(draw).collect::<anyhow::Result<_>>()?;
+            format!("--batch {nrhs} needs the seeds from {seed} on, and the last one is {last}: give a smaller seed")
+        })?;
+        let batch: Vec<_> = (seed..=last).map(|seed| gaussian(seed, shape, extents)).collect();
         Ok(Loaded { shape, values: interleaved(&batch, shape.words()) })
     }
 }
@@ -101,6 +96,12 @@ impl fmt::Display for Source {
     }
 }
 
+/// So many whole numbers with commas between them.
+pub fn whole_numbers<const N: usize>(text: &str) -> Option<[usize; N]> {
+    let numbers: Option<Vec<usize>> = text.split(',').map(|number| number.trim().parse().ok()).collect();
+    numbers?.try_into().ok()
+}
+
 impl FromStr for Source {
     type Err = String;
 
@@ -109,14 +110,11 @@ impl FromStr for Source {
             return super::args::seed(seed).map(Self::Gauss);
         }
         let Some(point) = text.strip_prefix("point:") else { return Ok(Self::File(text.into())) };
-        let form = || {
-            format!(
+        let Some([x, y, z, t, spin, colour]) = whole_numbers(point) else {
+            return Err(format!(
                 "invalid point '{text}': expected six whole numbers, as in point:0,0,0,0,0,0 for x,y,z,t,spin,colour"
-            )
+            ));
         };
-        let numbers: Vec<usize> =
-            point.split(',').map(|n| n.trim().parse().map_err(|_| form())).collect::<Result<_, _>>()?;
-        let [x, y, z, t, spin, colour] = numbers.try_into().map_err(|_| form())?;
         if colour >= 3 {
             return Err(format!("invalid colour {colour} in '{text}': expected 0 to 2"));
         }

@@ -4,16 +4,14 @@
 use std::fs::File;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
-use comfy_table::{CellAlignment, TableComponent};
 use lanefield::io::atomic::write_atomically;
 use lanefield_lab::trace::{Group, Hotspot, Timeline, hotspots, write_chrome};
 
 use super::files::require_writable;
-use super::output::{print, printed_json, table};
+use super::output::{number, print, printed_json, table};
 
 /// How a trace begins. A file that does not is not replaced: it may be what the command reads or has just written.
 const BEGINNING: &[u8] = b"{\"kind\":\"trace\"";
@@ -31,56 +29,38 @@ pub struct TraceArgs {
     stats: bool,
 }
 
-/// What is being recorded.
-pub struct Tracing {
-    arguments: TraceArgs,
-    timeline: Option<Arc<Timeline>>,
-    command: String,
-}
-
 impl TraceArgs {
-    /// Begins to record, if that is wanted.
-    pub fn start(self) -> anyhow::Result<Tracing> {
+    /// Runs the command, and gives what it gave after what was recorded, if that is wanted, is written.
+    pub fn around<T>(self, command: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
         if let Some(path) = &self.trace {
             require_writable(path)?;
             require_trace(path)?;
         }
-        let timeline = (self.stats || self.trace.is_some()).then(|| Timeline::new(self.trace.is_some()));
-        if let Some(timeline) = &timeline {
-            ensure!(timeline.install(), "a timeline is being recorded already");
+        if !self.stats && self.trace.is_none() {
+            return command();
         }
-        let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
-        let command = ["lanefield".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ");
-        Ok(Tracing { arguments: self, timeline, command })
-    }
-}
-
-impl Tracing {
-    /// Runs the command, and gives what it gave after what was recorded is written.
-    pub fn around<T>(self, command: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
-        let Some(timeline) = &self.timeline else { return command() };
+        let timeline = Timeline::new(self.trace.is_some());
+        ensure!(timeline.install(), "a timeline is being recorded already");
         let outcome = {
             let _span = timeline.span(Group::Host, "command");
             command()
         };
         let recording = timeline.recording();
-        let written = self.arguments.trace.as_deref().map_or(Ok(()), |path| {
+        let written = self.trace.as_deref().map_or(Ok(()), |path| {
             require_trace(path)?;
-            write_atomically(path, |out| write_chrome(&recording, &self.command, out)).map_err(anyhow::Error::from)
+            let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+            let command = ["lanefield".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ");
+            write_atomically(path, |out| write_chrome(&recording, &command, out)).map_err(anyhow::Error::from)
         });
-        if self.arguments.stats {
+        if self.stats {
             let text = hotspot_table(&hotspots(&recording));
             match outcome.is_ok() && !printed_json() {
                 true => print(text)?,
                 false => eprintln!("{text}"),
             }
         }
-        match (outcome, written) {
-            (Ok(outcome), Ok(())) => Ok(outcome),
-            (Ok(_), Err(error)) => Err(error),
-            // The command's own error is what one has to see.
-            (Err(error), _) => Err(error),
-        }
+        // The command's own error is what one has to see.
+        outcome.and_then(|outcome| written.map(|()| outcome))
     }
 }
 
@@ -102,11 +82,9 @@ fn require_trace(path: &Path) -> anyhow::Result<()> {
 
 /// The table, for people.
 fn hotspot_table(rows: &[Hotspot]) -> String {
-    let mut lines = table(["", "name", "calls", "total, ms", "average, µs", "%", "GB/s", "GFlop/s"]);
-    lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
+    let mut lines = table(["", "name", "calls", "total, ms", "average, µs", "%", "GB/s", "GFlop/s"], 2..);
     let mut group = "";
     for row in rows {
-        let rate = |rate: Option<f64>| rate.map_or_else(|| "–".to_owned(), |rate| format!("{rate:.1}"));
         let heading = if row.group == group { "" } else { row.group };
         group = row.group;
         lines.add_row([
@@ -116,12 +94,9 @@ fn hotspot_table(rows: &[Hotspot]) -> String {
             format!("{:.3}", row.total_ms),
             format!("{:.2}", row.average_us),
             format!("{:.1}", row.percentage),
-            rate(row.gb_per_second),
-            rate(row.gflop_per_second),
+            number(row.gb_per_second, 1),
+            number(row.gflop_per_second, 1),
         ]);
-    }
-    for column in lines.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
     }
     format!("\n{lines}")
 }

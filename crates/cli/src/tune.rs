@@ -6,22 +6,20 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use comfy_table::{CellAlignment, TableComponent};
 use lanefield::backend::opencl::{AccessWidth, Layout, SiteOrder, Tuning, TuningSource};
 use lanefield::backend::select::DeviceChoice;
 use lanefield::backend::{Memory as _, Threads};
 use lanefield::reference::layout::{Extents, LaneChoice};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
-use lanefield_lab::Progress;
 use lanefield_lab::tune::{KernelReport, TuneOptions, TuneReport, save, subjects, tune};
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{AnyBackend, BackendArgs, of_storage};
-use super::bench::progress_bar;
+use super::args::{AnyBackend, PlaceArgs, of_storage};
 use super::kernels::{wanted, word};
-use super::output::{facts, print, print_json, table};
+use super::output::{facts, joined, show, table};
+use super::progress::with_bar;
 
 /// Find the fastest tuning of each stencil kernel on a device, and keep it for all later runs there.
 ///
@@ -73,48 +71,35 @@ pub struct Tune {
 
 impl Tune {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let place = BackendArgs::new(self.device.clone(), self.threads, self.lanes);
-        let AnyBackend::OpenCl(mut device) = place.open_to_tune()? else {
+        let place = PlaceArgs { device: self.device.clone(), threads: self.threads };
+        let AnyBackend::OpenCl(mut device) = place.open_to_tune(Tuning::OPEN)? else {
             bail!("the CPU reference has nothing to tune; name an OpenCL device (`lanefield devices` lists them)")
         };
         let cpu = place.open_cpu()?;
         let options = self.options(device.layout())?;
-        let bar = progress_bar();
-        let observe = |Progress { done, steps, now }: Progress<'_>| {
-            bar.set_length(steps as u64);
-            bar.set_position(done as u64);
-            bar.set_message(now.to_owned());
-        };
-        let report = tune(&mut device, &cpu, &options, observe);
-        bar.finish_and_clear();
+        let report = with_bar(|observe| tune(&mut device, &cpu, &options, observe));
 
         let info = device.context().info();
         let file = TuningSource::from_environment(device.context().cache()).file(info);
         if let Some(path) = file.as_ref().filter(|_| !report.kernels.is_empty()) {
             save(path, info, &report).context("failed to keep the results")?;
         }
-        let results = Results::new(device.describe(), self.budget, file, &report);
-        match self.json {
-            true => print_json(&results)?,
-            false => print(results.text())?,
-        }
+        show(self.json, &Results::new(device.describe(), self.budget, file, &report), Results::text)?;
         Ok(if report.same_bits() { Outcome::Done } else { Outcome::CheckFailed })
     }
 
     /// The default layout comes first, so that a small budget is spent on it.
     fn options(&self, layout: Layout) -> anyhow::Result<TuneOptions> {
-        let Layout { access: default, site_order: default_order } = layout;
-        let mut access = vec![default];
-        access.extend(self.access.iter().filter(|&&width| width != default));
-        let mut site_orders = vec![default_order];
-        site_orders.extend(self.site_order.iter().filter(|&&order| order != default_order));
+        fn first<T: Copy + PartialEq>(default: T, others: &[T]) -> Vec<T> {
+            std::iter::once(default).chain(others.iter().copied().filter(|&other| other != default)).collect()
+        }
         let kernels = wanted(&self.kernels, |kernel| kernel.tuned_as == Some(kernel.name), "has no tuning of its own")?;
         Ok(TuneOptions {
             subjects: subjects(&kernels, &self.precision, &self.links),
             extents: self.lattice,
             lanes: self.lanes,
-            access,
-            site_orders,
+            access: first(layout.access, &self.access),
+            site_orders: first(layout.site_order, &self.site_order),
             budget: Duration::from_secs(self.budget.into()),
         })
     }
@@ -178,14 +163,14 @@ impl<'r> Results<'r> {
     }
 
     fn text(&self) -> String {
-        let mut rows = table(["kernel", "lattice", "access", "sites", "default, µs", "tuned, µs", "gain", "chosen"]);
-        rows.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
+        let header = ["kernel", "lattice", "access", "sites", "default, µs", "tuned, µs", "gain", "chosen"];
+        let mut rows = table(header, 4..7);
         for Row { default_us, tuned_us, gain, report } in &self.kernels {
             let default = report.searched.candidates.first().map(|candidate| candidate.choice).unwrap_or_default();
             let chosen = report.searched.choice.beside(&default);
             rows.add_row([
                 report.kernel.clone(),
-                report.lattice.map(|extent| extent.to_string()).join("."),
+                joined(&report.lattice, "."),
                 report.access.to_string(),
                 report.site_order.to_string(),
                 format!("{default_us:.1}"),
@@ -193,9 +178,6 @@ impl<'r> Results<'r> {
                 format!("{:.1} %", 100.0 * (gain - 1.0)),
                 if chosen == Tuning::OPEN { "the default".to_owned() } else { chosen.to_string() },
             ]);
-        }
-        for (_, column) in rows.column_iter_mut().enumerate().filter(|(k, _)| (4..=6).contains(k)) {
-            column.set_cell_alignment(CellAlignment::Right);
         }
         let candidates = || self.kernels.iter().flat_map(|row| &row.report.searched.candidates);
         let timed = candidates().filter(|candidate| candidate.seconds.is_some()).count();

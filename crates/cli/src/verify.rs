@@ -6,7 +6,6 @@ use std::time::Instant;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use comfy_table::{CellAlignment, TableComponent};
 use indicatif::ProgressStyle;
 use lanefield::backend::opencl::{DeviceInfo, DeviceKind, HOW_TO_GET_OPENCL, OpenCl, OpenClError, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
@@ -18,9 +17,9 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::args::warn_of_tuning;
-use super::bench::progress_bar;
 use super::files::read_configuration;
-use super::output::{print, print_json, table};
+use super::output::{show, table};
+use super::progress::progress_bar;
 
 /// Compare an OpenCL device with the CPU reference, bit for bit: every kernel on random awkward lattices, then whole solves.
 ///
@@ -118,13 +117,6 @@ struct List {
     rows: Vec<Listed>,
 }
 
-/// What is tested.
-enum Target {
-    Device(Box<DeviceInfo>),
-    /// The CPU reference, and why, where that was not asked for.
-    Reference(Option<String>),
-}
-
 impl Verify {
     pub fn run(self) -> anyhow::Result<Outcome> {
         if self.list {
@@ -133,12 +125,8 @@ impl Verify {
         let start = Instant::now();
         let host = Cpu::new(self.threads).context("failed to start the CPU reference")?;
         let mut options = self.options()?;
-        let target = self.target()?;
-        let (device, no_opencl) = match &target {
-            Target::Device(device) => (Some(&**device), None),
-            Target::Reference(why) => (None, why.clone()),
-        };
-        let (report, why_not) = match device {
+        let (device, no_opencl) = self.target()?;
+        let (report, why_not) = match device.as_deref() {
             Some(device) => {
                 options.most_work_items = device.max_work_group_size.min(device.max_work_item_sizes[1]);
                 options.few_cuts |= device.kind == DeviceKind::Cpu;
@@ -165,7 +153,7 @@ impl Verify {
             lanefield: env!("CARGO_PKG_VERSION"),
             verdict: word(report.same_bits()),
             bitwise: report.same_bits() && why_not.is_none(),
-            device,
+            device: device.as_deref(),
             no_opencl,
             probe: why_not,
             host: host.describe(),
@@ -175,10 +163,7 @@ impl Verify {
             repeat: self.repeat(&report),
             report: &report,
         };
-        match self.json {
-            true => print_json(&verdict)?,
-            false => print(verdict.text())?,
-        }
+        show(self.json, &verdict, Verdict::text)?;
         Ok(if verdict.bitwise { Outcome::Done } else { Outcome::CheckFailed })
     }
 
@@ -189,18 +174,13 @@ impl Verify {
             reconstruct: row.reconstruct,
         });
         let list = List { kind: "verify", rows: listed.collect() };
-        match self.json {
-            true => print_json(&list)?,
-            false => {
-                let mut lines = table(["kernel", "precision", "reconstruct"]);
-                lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
-                for Listed { kernel, precision, reconstruct: links } in &list.rows {
-                    lines.add_row([kernel.clone(), precision.to_string(), reconstruct(*links)]);
-                }
-                print(lines)?;
+        show(self.json, &list, |list| {
+            let mut lines = table(["kernel", "precision", "reconstruct"], []);
+            for Listed { kernel, precision, reconstruct: links } in &list.rows {
+                lines.add_row([kernel.clone(), precision.to_string(), reconstruct(*links)]);
             }
-        }
-        Ok(Outcome::Done)
+            lines
+        })
     }
 
     fn options(&self) -> anyhow::Result<VerifyOptions> {
@@ -217,14 +197,15 @@ impl Verify {
         Ok(options)
     }
 
-    fn target(&self) -> anyhow::Result<Target> {
+    /// The device to test; where it is the CPU reference, why, if that was not asked for.
+    fn target(&self) -> anyhow::Result<(Option<Box<DeviceInfo>>, Option<String>)> {
         if self.device == DeviceChoice::Cpu {
             if self.require_device {
                 bail!(
                     "--require-device needs an OpenCL device, and --device cpu is the CPU reference: leave one of them out"
                 );
             }
-            return Ok(Target::Reference(None));
+            return Ok((None, None));
         }
         let (devices, reason) = match devices() {
             Ok(devices) => (devices, "no OpenCL device of this machine can be used".to_owned()),
@@ -232,11 +213,11 @@ impl Verify {
             Err(error) => return Err(error).context("failed to list the OpenCL devices"),
         };
         Ok(match resolve(&self.device, &devices)? {
-            Selected::OpenCl(device) => Target::Device(device),
+            Selected::OpenCl(device) => (Some(device), None),
             Selected::Cpu if self.require_device => {
                 bail!("--require-device: no OpenCL device was found ({reason}); {HOW_TO_GET_OPENCL}")
             }
-            Selected::Cpu => Target::Reference(Some(format!("{reason}; {HOW_TO_GET_OPENCL}"))),
+            Selected::Cpu => (None, Some(format!("{reason}; {HOW_TO_GET_OPENCL}"))),
         })
     }
 
@@ -299,9 +280,8 @@ impl Verdict<'_> {
     /// The table, what differs, what was compared with what, and the verdict.
     fn text(&self) -> String {
         let mut lines = Vec::new();
-        let mut rows = table(["kernel", "precision", "reconstruct", "cases", "real components", "verdict", "time"]);
-        // No lines between rows: there are dozens.
-        rows.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
+        let header = ["kernel", "precision", "reconstruct", "cases", "real components", "verdict", "time"];
+        let mut rows = table(header, [2, 3, 4, 6]);
         for row in &self.report.rows {
             rows.add_row([
                 kernel(row),
@@ -312,10 +292,6 @@ impl Verdict<'_> {
                 verdict_of(row),
                 format!("{:.2} s", row.seconds),
             ]);
-        }
-        let columns = rows.column_iter_mut().enumerate();
-        for (_, column) in columns.filter(|(k, _)| matches!(k, 2 | 3 | 4 | 6)) {
-            column.set_cell_alignment(CellAlignment::Right);
         }
         lines.push(format!("{rows}\n"));
         for row in &self.report.rows {

@@ -4,7 +4,7 @@ use lanefield::io::npy::{self, ComplexValues};
 use lanefield::reference::layout::Parity;
 use num_complex::Complex;
 
-use super::{Folder, assert_contains, opencl};
+use super::{Folder, assert_contains, hops, on_colour_vectors, opencl};
 
 fn bits(values: &[Complex<f64>]) -> Vec<[u64; 2]> {
     values.iter().map(|z| [z.re.to_bits(), z.im.to_bits()]).collect()
@@ -98,7 +98,7 @@ fn the_number_of_memory_domains_changes_no_bit() {
 fn opencl_writes_the_file_of_the_reference() {
     let Some(device) = opencl() else { return };
     let folder = Folder::with_gauge();
-    for what in [
+    let chosen = [
         "--operator hop --precision f32",
         "--operator hop --precision f64 --dagger --links 12 --boundary -1,1,1,-1",
         "--operator hop --precision f32 --parity even --links 12",
@@ -108,11 +108,13 @@ fn opencl_writes_the_file_of_the_reference() {
         "--operator wilson --precision f64 --mass -0.3 --dagger",
         "--operator clover --precision f32 --mass 0.3 --csw 1.1 --piece mpc --lanes 16",
         "--operator mobius --precision f64 --mass 0.1 --ls 4 --dagger",
-        "--operator laplace --precision f32 --mass 0.3 --components 3",
         "--operator staggered --precision f64 --mass -0.3 --components 2 --dagger",
         "--operator staggered_hop --precision f32 --parity even --reconstruct 8",
-        "--operator laplace_hop --precision f32 --stores streaming --grid-stride on:2",
-    ] {
+    ];
+    let on_colour_vectors = on_colour_vectors().map(|name| format!("{name} --mass 0.3 --components 3"));
+    let hops = hops().map(|name| format!("{name} --stores streaming --grid-stride on:2"));
+    let in_f32 = on_colour_vectors.chain(hops).map(|what| format!("--operator {what} --precision f32"));
+    for what in chosen.map(str::to_owned).into_iter().chain(in_f32) {
         let apply = format!("apply {what} --config gauge.nersc --source gauss:2");
         let cpu = folder.json(&format!("{apply} --output cpu.npy --device cpu"));
         let opencl = folder.json(&format!("{apply} --output opencl.npy {device}"));

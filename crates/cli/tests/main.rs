@@ -123,6 +123,19 @@ fn assert_contains(text: &str, parts: &[&str]) {
     }
 }
 
+/// The kernels of a hop that can be applied like operators.
+fn hops() -> impl Iterator<Item = &'static str> {
+    lanefield::kernel::all().map(|kernel| kernel.name).filter(|name| *name == "hop" || name.ends_with("_hop"))
+}
+
+/// The operators on colour vectors.
+fn on_colour_vectors() -> impl Iterator<Item = &'static str> {
+    let has_components = |definition: &&lanefield::operator::Definition| {
+        definition.parameters.iter().any(|parameter| parameter.name == "components")
+    };
+    lanefield::operator::definitions().filter(has_components).map(|definition| definition.name)
+}
+
 /// `--device INDEX` of the OpenCL device for tests; `None` where there may be none.
 fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
@@ -293,6 +306,7 @@ fn an_unknown_command_or_operator_names_those_that_exist() {
     let folder = Folder::new();
     assert_contains(&folder.misused("aply"), &["unrecognized subcommand 'aply'", "apply"]);
     let error = folder.misused("apply --operator overlap --config c --source gauss:1 --output o.npy");
-    let names = ["'overlap'", "possible values: hop, laplace_hop, staggered_hop, wilson, clover, dwf, mobius, laplace"];
-    assert_contains(&error, &names);
+    let operators = lanefield::operator::definitions().map(|definition| definition.name);
+    let names: Vec<&str> = hops().chain(operators).collect();
+    assert_contains(&error, &["'overlap'", &format!("possible values: {}", names.join(", "))]);
 }

@@ -2,7 +2,7 @@
 
 use lanefield::io::npy;
 
-use super::{Folder, assert_contains, opencl, text};
+use super::{Folder, assert_contains, on_colour_vectors, opencl, text};
 
 /// With `gauge.nersc`, a weak configuration on 4.2.2.6.
 fn folder() -> Folder {
@@ -143,7 +143,7 @@ fn misuse_of_propagator_is_refused_with_what_would_be_right() {
     let error = folder.misused(&format!("propagator --config gauge.nersc {}", at("0,0,0,0,1,1")));
     assert_contains(&error, &["four whole numbers"]);
     let from = "--source point:0,0,0,0 --output";
-    for operator in ["laplace", "staggered"] {
+    for operator in on_colour_vectors() {
         let error = fails(&format!("{from} p.npy --operator {operator} --mass 0.2"));
         let parts = ["a propagator needs an operator on spinors", "expected wilson, clover, dwf, mobius"];
         assert_contains(&error, &[&format!("invalid operator '{operator}'"), parts[0], parts[1]]);

@@ -1,11 +1,10 @@
 //! What was counted, for people.
 
-use comfy_table::{CellAlignment, TableComponent};
 use lanefield::backend::opencl::AccessWidth;
 use lanefield_lab::access::PatternReport;
 
-use super::{ArrayRow, LocalRow, OfKernel, OfRow, Patterns, Report};
-use crate::output::{facts, table, wrapped};
+use super::{ArrayRow, LocalRow, OfKernel, OfPattern, OfRow, Patterns, Report, Several};
+use crate::output::{dense, facts, joined, table_of, wrapped};
 
 /// `1 element`, `2 elements`, `2 passes`.
 fn count(number: u64, thing: &str) -> String {
@@ -18,51 +17,44 @@ fn percent(share: f64) -> String {
 }
 
 pub fn kernel(report: &Report<OfKernel>) -> String {
-    let OfKernel { kernel, precision, link_reals, spinors, lane_bytes, access, mapping, group, launch, .. } =
-        &report.counted;
-    let lattice = report.counted.lattice.map(|extent| extent.to_string()).join(".");
+    of_kernel(&report.counted, report.wavefront, report.line)
+}
+
+pub fn kernels(report: &Report<Several>) -> String {
+    let kernels = report.counted.kernels.iter().map(|counted| of_kernel(counted, report.wavefront, report.line));
+    kernels.collect::<Vec<_>>().join("\n\n")
+}
+
+fn of_kernel(counted: &OfKernel, wavefront: u64, line: u64) -> String {
+    let OfKernel { kernel, precision, link_reals, spinors, lane_bytes, access, mapping, group, launch, .. } = counted;
+    let lattice = joined(&counted.lattice, ".");
     let spinors = if *spinors == 1 { String::new() } else { format!(", ×{spinors}") };
     let links = if kernel.reads_links() { format!(", reconstruct {link_reals}") } else { String::new() };
     let heading = facts([
         ("kernel", format!("{kernel}, {precision}{links}{spinors}")),
         ("lattice", format!("{lattice}, lanes of {lane_bytes} bytes")),
         ("accesses", format!("of {access} {}, {}", if *access == AccessWidth::Word { "" } else { "bytes" }, mapping)),
-        ("group", format!("{} work-items", group.map(|n| n.to_string()).join(" × "))),
+        ("group", format!("{} work-items", joined(group, " × "))),
         ("launch", wrapped(launch)),
-        ("wavefront, line", format!("{}, {} bytes", count(report.wavefront, "work-item"), report.line)),
+        ("wavefront, line", format!("{}, {} bytes", count(wavefront, "work-item"), line)),
     ]);
-    let mut rows = table([
-        "array",
-        "leg",
-        "per work-item",
-        "32 B",
-        "64 B",
-        "128 B",
-        "lines",
-        "distinct lines",
-        "efficiency",
-        "other lanes",
-    ]);
-    for ArrayRow { counted: row, sector_efficiency } in &report.counted.arrays {
+    let cells = |ArrayRow { counted: row, sector_efficiency }: &ArrayRow| {
         let mean = |total: u64| format!("{:.1}", row.counts.an_access(total));
-        rows.add_row([
-            format!("{}{}", row.array.name(), if row.store { " (stored)" } else { "" }),
-            row.leg.clone().unwrap_or_default(),
-            format!("{} × {} B", row.accesses_a_work_item, row.widest),
-            mean(row.counts.transactions_32),
-            mean(row.counts.transactions_64),
-            mean(row.counts.transactions_128),
-            mean(row.counts.line_touches),
-            format!("{:.1}", row.lines_a_wavefront),
-            percent(*sector_efficiency),
-            if row.other_lanes > 0.0 { percent(row.other_lanes) } else { String::new() },
-        ]);
-    }
-    rows.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
-    for column in rows.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    let total = &report.counted.total;
+        [
+            ("array", format!("{}{}", row.array.name(), if row.store { " (stored)" } else { "" })),
+            ("leg", row.leg.clone().unwrap_or_default()),
+            ("per work-item", format!("{} × {} B", row.accesses_a_work_item, row.widest)),
+            ("32 B", mean(row.counts.transactions_32)),
+            ("64 B", mean(row.counts.transactions_64)),
+            ("128 B", mean(row.counts.transactions_128)),
+            ("lines", mean(row.counts.line_touches)),
+            ("distinct lines", format!("{:.1}", row.lines_a_wavefront)),
+            ("efficiency", percent(*sector_efficiency)),
+            ("other lanes", if row.other_lanes > 0.0 { percent(row.other_lanes) } else { String::new() }),
+        ]
+    };
+    let rows = table_of(counted.arrays.iter().map(cells), 2..);
+    let total = &counted.total;
     let end = facts([
         ("sectors per wavefront", format!("{:.1}", total.sectors_a_wavefront)),
         ("moved per work-item", format!("{:.1} bytes", total.bytes_moved_a_work_item)),
@@ -72,46 +64,34 @@ pub fn kernel(report: &Report<OfKernel>) -> String {
 }
 
 pub fn patterns(report: &Report<Patterns>) -> String {
-    let mut rows = table([
-        "pattern",
-        "accesses ×\nwavefronts",
-        "32 B",
-        "64 B",
-        "128 B",
-        "lines",
-        "distinct\nof touches",
-        "efficiency",
-        "bank passes",
-    ]);
-    let mut notes = String::new();
-    for row in &report.counted.patterns {
-        let PatternReport { accesses_a_work_item, wavefronts, first, all, banks, misaligned, .. } = &row.counted;
+    let cells = |row: &OfPattern| {
+        let PatternReport { accesses_a_work_item, wavefronts, first, all, banks, .. } = &row.counted;
         let passes: Vec<String> =
             banks.iter().map(|of| format!("{} of {} ({})", of.passes, of.least, of.banks)).collect();
-        rows.add_row([
-            row.name.map_or_else(|| row.pattern.clone(), str::to_owned),
-            format!("{accesses_a_work_item} × {wavefronts}"),
-            first.transactions_32.to_string(),
-            first.transactions_64.to_string(),
-            first.transactions_128.to_string(),
-            first.line_touches.to_string(),
-            format!("{} of {}", all.distinct_lines, all.line_touches),
-            percent(row.sector_efficiency),
-            passes.join(", "),
-        ]);
+        [
+            ("pattern", row.name.map_or_else(|| row.pattern.clone(), str::to_owned)),
+            ("accesses ×\nwavefronts", format!("{accesses_a_work_item} × {wavefronts}")),
+            ("32 B", first.transactions_32.to_string()),
+            ("64 B", first.transactions_64.to_string()),
+            ("128 B", first.transactions_128.to_string()),
+            ("lines", first.line_touches.to_string()),
+            ("distinct\nof touches", format!("{} of {}", all.distinct_lines, all.line_touches)),
+            ("efficiency", percent(row.sector_efficiency)),
+            ("bank passes", passes.join(", ")),
+        ]
+    };
+    let rows = dense(table_of(report.counted.patterns.iter().map(cells), 1..));
+    let mut notes = String::new();
+    for row in &report.counted.patterns {
+        let misaligned = row.counted.misaligned;
         if let (Some(name), Some(about), Some(good)) = (row.name, row.about, row.good) {
             notes += &format!("\n{name}: {about}; {}; {}", if good { "good" } else { "bad" }, row.pattern);
         }
-        if *misaligned > 0 {
-            let (lie, their) = if *misaligned == 1 { ("lies", "its") } else { ("lie", "their") };
-            let elements = count(*misaligned, "element");
+        if misaligned > 0 {
+            let (lie, their) = if misaligned == 1 { ("lies", "its") } else { ("lie", "their") };
+            let elements = count(misaligned, "element");
             notes += &format!("\n{elements} {lie} at no multiple of {their} {}", count(row.element, "byte"));
         }
-    }
-    rows.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
-    for column in rows.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
-        column.set_padding((1, 0));
     }
     let first = "transactions, lines and bank passes: of the first access of the first wavefront; distinct lines and efficiency: of all";
     format!("{rows}\n{first}{notes}")

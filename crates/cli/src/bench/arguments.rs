@@ -2,44 +2,23 @@
 
 use anyhow::bail;
 use clap::Args;
-use lanefield::backend::Threads;
 use lanefield::backend::opencl::Tuning;
-use lanefield::backend::select::DeviceChoice;
 use lanefield::reference::layout::{Extents, LaneChoice, LayoutError};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 use lanefield_lab::{BenchCase, Sampling, Timed};
 
-use crate::args::{AnyBackend, BackendArgs};
+use crate::args::{AnyBackend, PlaceArgs};
 use crate::tuning::TuningArgs;
 
 /// Sites from which on launches are long, and no longer overlap.
 const MANY_SITES: usize = 1_000_000;
 
-/// Where to run.
-#[derive(Args, Clone, Debug, Default)]
-pub struct PlaceArgs {
-    /// Where to run: cpu, auto (the first GPU, else any OpenCL device, else the CPU reference), a number from `lanefield devices`, or
-    /// part of a name
-    #[arg(long, value_name = "DEVICE", default_value = "auto", env = "LANEFIELD_DEVICE")]
-    device: DeviceChoice,
-    /// CPU threads [default: RAYON_NUM_THREADS, else all cores]
-    #[arg(long, value_name = "N")]
-    threads: Option<Threads>,
-}
-
-impl PlaceArgs {
-    /// Opens the backend that was asked for.
-    pub fn open(&self) -> anyhow::Result<AnyBackend> {
-        let backend = BackendArgs::new(self.device.clone(), self.threads, LaneChoice::Auto);
-        backend.limit_host_threads();
-        backend.open()
-    }
-}
-
-/// How kernels are timed, and what is printed.
-#[derive(Args, Clone, Copy, Debug)]
+/// Where kernels are timed, and how, and what is printed.
+#[derive(Args)]
 pub struct TimingArgs {
+    #[command(flatten)]
+    place: PlaceArgs,
     /// Timed launches of each kernel
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub samples: u32,
@@ -49,8 +28,13 @@ pub struct TimingArgs {
 }
 
 impl TimingArgs {
+    /// Opens the backend that was asked for.
+    pub fn open(&self) -> anyhow::Result<AnyBackend> {
+        self.place.open(Tuning::OPEN)
+    }
+
     /// How kernels on a lattice are sampled.
-    pub fn sampling(self, extents: Extents) -> Sampling {
+    pub fn sampling(&self, extents: Extents) -> Sampling {
         sampling(extents, self.samples)
     }
 }
@@ -83,22 +67,6 @@ pub fn extents_or_usual<B: Timed>(extents: Option<Extents>, backend: &B) -> Resu
         Some(extents) => Ok(extents),
         None if backend.is_cpu() => Extents::new([8; 4]),
         None => Extents::new([16, 16, 16, 32]),
-    }
-}
-
-/// A task that times kernels on whichever backend was chosen.
-pub trait TimedTask {
-    /// What it gives.
-    type Output;
-    /// Runs it.
-    fn run<B: Timed>(self, backend: &mut B) -> Self::Output;
-}
-
-/// Runs a task on a backend.
-pub fn run_on<T: TimedTask>(backend: &mut AnyBackend, task: T) -> T::Output {
-    match backend {
-        AnyBackend::Cpu(cpu) => task.run(cpu),
-        AnyBackend::OpenCl(device) => task.run(&mut **device),
     }
 }
 

@@ -2,18 +2,19 @@
 
 use anyhow::ensure;
 use clap::Args;
+use lanefield::backend::opencl::Tuning;
 use lanefield::reference::layout::{Extents, LaneChoice};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
-use lanefield_lab::{BenchOptions, KernelRecord, Progress, Timed, kernels_to_time};
+use lanefield_lab::{BenchOptions, KernelRecord, Timed, kernels_to_time};
 
-use super::arguments::{PlaceArgs, TimedTask, TimingArgs, extents_or_usual, run_on, sampling, tuning_of};
-use super::progress::progress_bar;
+use super::arguments::{TimingArgs, extents_or_usual, sampling, tuning_of};
 use super::table::Report;
 use crate::Outcome;
-use crate::args::of_storage;
+use crate::args::{of_storage, on_backend};
 use crate::kernels::word;
-use crate::output::{print, print_json};
+use crate::output::show;
+use crate::progress::with_bar;
 use crate::tuning::TuningArgs;
 
 /// The kernels to time.
@@ -45,8 +46,6 @@ pub struct Kernels {
     #[arg(long, value_name = "BYTES,…", value_delimiter = ',', default_value = "auto")]
     lanes: Vec<LaneChoice>,
     #[command(flatten)]
-    place: PlaceArgs,
-    #[command(flatten)]
     timing: TimingArgs,
     #[command(flatten)]
     tuning: TuningArgs,
@@ -59,7 +58,21 @@ fn bench_word(text: &str) -> Result<String, String> {
 
 impl Kernels {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        run_on(&mut self.place.open()?, self)
+        on_backend!(&mut self.timing.open()?, backend => self.time(backend))
+    }
+
+    fn time<B: Timed>(&self, backend: &mut B) -> anyhow::Result<Outcome> {
+        let tuning = tuning_of(self.tuning, backend)?;
+        let extents = extents_or_usual(self.lattice, backend)?;
+        let options = self.options(extents)?;
+        ensure!(
+            !options.cases().is_empty(),
+            "there is nothing to time: none of these kernels takes {}these precisions; see `lanefield verify --list`",
+            options.rhs.map_or_else(String::new, |rhs| format!("{rhs} right-hand sides in "))
+        );
+        let records = time(backend, &options, tuning, self.timing.samples);
+        let report = Report::new("bench", backend, self.timing.samples, records)?;
+        show(self.timing.json, &report, |report| report.text(Some(extents)))
     }
 
     fn options(&self, extents: Extents) -> anyhow::Result<BenchOptions> {
@@ -76,40 +89,6 @@ impl Kernels {
 }
 
 /// Times kernels, with a bar.
-pub fn time<B: Timed>(
-    backend: &mut B,
-    options: &BenchOptions,
-    tuning: lanefield::backend::opencl::Tuning,
-    samples: u32,
-) -> Vec<KernelRecord> {
-    let bar = progress_bar();
-    let records = options.time(backend, tuning, sampling(options.extents, samples), |Progress { done, steps, now }| {
-        bar.set_length(steps as u64);
-        bar.set_position(done as u64);
-        bar.set_message(now.to_owned());
-    });
-    bar.finish_and_clear();
-    records
-}
-
-impl TimedTask for Kernels {
-    type Output = anyhow::Result<Outcome>;
-
-    fn run<B: Timed>(self, backend: &mut B) -> anyhow::Result<Outcome> {
-        let tuning = tuning_of(self.tuning, backend)?;
-        let extents = extents_or_usual(self.lattice, backend)?;
-        let options = self.options(extents)?;
-        ensure!(
-            !options.cases().is_empty(),
-            "there is nothing to time: none of these kernels takes {}these precisions; see `lanefield verify --list`",
-            options.rhs.map_or_else(String::new, |rhs| format!("{rhs} right-hand sides in "))
-        );
-        let records = time(backend, &options, tuning, self.timing.samples);
-        let report = Report::new(backend, self.timing.samples, records)?;
-        match self.timing.json {
-            true => print_json(&report)?,
-            false => print(report.text(Some(extents)))?,
-        }
-        Ok(Outcome::Done)
-    }
+pub fn time<B: Timed>(backend: &mut B, options: &BenchOptions, tuning: Tuning, samples: u32) -> Vec<KernelRecord> {
+    with_bar(|observe| options.time(backend, tuning, sampling(options.extents, samples), observe))
 }

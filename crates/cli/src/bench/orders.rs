@@ -8,12 +8,12 @@ use lanefield_lab::orders::{NamedOrder, studied};
 use lanefield_lab::{BenchCase, Spread, Timed};
 use serde::Serialize;
 
-use super::arguments::{LayoutArgs, PlaceArgs, TimedTask, TimingArgs, extents_or_usual, run_on, tuning_of};
+use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual, tuning_of};
 use super::runner::Runner;
 use super::table::Report;
 use crate::Outcome;
-use crate::args::of_storage;
-use crate::output::{print, print_json};
+use crate::args::{of_storage, on_backend};
+use crate::output::show;
 use crate::tuning::TuningArgs;
 
 /// What must be known of a faster order.
@@ -38,8 +38,6 @@ pub struct Orders {
     #[command(flatten)]
     layout: LayoutArgs,
     #[command(flatten)]
-    place: PlaceArgs,
-    #[command(flatten)]
     timing: TimingArgs,
     #[command(flatten)]
     tuning: TuningArgs,
@@ -60,7 +58,16 @@ struct Study {
 
 impl Orders {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        run_on(&mut self.place.open()?, self)
+        on_backend!(&mut self.timing.open()?, backend => self.study(backend))
+    }
+
+    fn study<B: Timed>(&self, backend: &mut B) -> anyhow::Result<Outcome> {
+        let extents = extents_or_usual(self.lattice, backend)?;
+        let mut runner = Runner::new(backend, self.timing.sampling(extents));
+        self.time(&mut runner, extents)?;
+        let records = runner.finish();
+        let study = Study::new(Report::new("bench orders", backend, self.timing.samples, records)?);
+        show(self.timing.json, &study, |study| study.text(extents))
     }
 
     /// The orders that are studied, and those asked for beside them.
@@ -86,23 +93,6 @@ impl Orders {
             runner.push(record);
         }
         Ok(())
-    }
-}
-
-impl TimedTask for Orders {
-    type Output = anyhow::Result<Outcome>;
-
-    fn run<B: Timed>(self, backend: &mut B) -> anyhow::Result<Outcome> {
-        let extents = extents_or_usual(self.lattice, backend)?;
-        let mut runner = Runner::new(backend, self.timing.sampling(extents));
-        self.time(&mut runner, extents)?;
-        let records = runner.finish();
-        let study = Study::new(Report::new(backend, self.timing.samples, records)?.of_kind("bench orders"));
-        match self.timing.json {
-            true => print_json(&study)?,
-            false => print(study.text(extents))?,
-        }
-        Ok(Outcome::Done)
     }
 }
 

@@ -1,23 +1,23 @@
 //! `lanefield bench reduce`: forms of sums of large objects, compared. What is measured, and how: `lanefield_lab::reduce`.
 
 use anyhow::{Context as _, bail};
-use clap::{Args, ValueEnum};
-use lanefield::backend::opencl::{DeviceInfo, DeviceKind, Finish};
+use clap::Args;
+use lanefield::backend::opencl::{DeviceKind, Finish};
 use lanefield::reference::field::{
     ColourMatrix, ColourVectors, ComplexNumber, Gauge, HalfSpinor, Propagator, SiteObject as _, Spinors, Words,
 };
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Extents, LayoutError};
 use lanefield::reference::real::Precision;
+use lanefield_lab::Timed;
 use lanefield_lab::reduce::{Agreement, Operation, ReduceBench, ReduceReport, ReduceRow, SITES_A_GROUP, measure};
-use lanefield_lab::{Progress, Timed};
 use num_complex::Complex;
 use serde::Serialize;
 
-use super::progress::progress_bar;
 use crate::Outcome;
-use crate::args::{AnyBackend, BackendArgs, of_arithmetic};
-use crate::output::{bytes, facts, print, print_json};
+use crate::args::{AnyBackend, BackendArgs, of_arithmetic, on_backend, one_of};
+use crate::output::{Layout, bytes, facts, show};
+use crate::progress::with_bar;
 
 /// Sums of the words of a large object: staged, fused and serial words as trees, and exact, in every launch shape.
 ///
@@ -34,8 +34,8 @@ pub struct Reduce {
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Option<Extents>,
     /// What the field has at each site
-    #[arg(long, value_name = "OBJECT", default_value = "propagator")]
-    object: Object,
+    #[arg(long, value_name = "OBJECT", default_value = "propagator", value_parser = one_of(OBJECTS))]
+    object: Words,
     /// Precision of the field; sums are f64
     #[arg(long, value_name = "PRECISION", default_value = "f64", value_parser = of_arithmetic())]
     precision: Precision,
@@ -55,71 +55,35 @@ pub struct Reduce {
     backend: BackendArgs,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Object {
-    /// One complex number
-    Complex,
-    /// 3 words
-    ColourVector,
-    /// 6 words
-    HalfSpinor,
-    /// 12 words
-    Spinor,
-    /// 9 words
-    ColourMatrix,
-    /// The four links of a site, 36 words
-    Gauge,
-    /// 144 words
-    Propagator,
-}
-
-impl Object {
-    fn words(self) -> Words {
-        Words(match self {
-            Self::Complex => ComplexNumber::WORDS,
-            Self::ColourVector => ColourVectors::WORDS,
-            Self::HalfSpinor => HalfSpinor::WORDS,
-            Self::Spinor => Spinors::WORDS,
-            Self::ColourMatrix => ColourMatrix::WORDS,
-            Self::Gauge => Gauge::WORDS,
-            Self::Propagator => Propagator::WORDS,
-        })
-    }
-}
+/// What a field may have at each site.
+const OBJECTS: &[(&str, Words, &str)] = &[
+    ("complex", Words(ComplexNumber::WORDS), "One complex number"),
+    ("colour-vector", Words(ColourVectors::WORDS), "3 words"),
+    ("half-spinor", Words(HalfSpinor::WORDS), "6 words"),
+    ("spinor", Words(Spinors::WORDS), "12 words"),
+    ("colour-matrix", Words(ColourMatrix::WORDS), "9 words"),
+    ("gauge", Words(Gauge::WORDS), "The four links of a site, 36 words"),
+    ("propagator", Words(Propagator::WORDS), "144 words"),
+];
 
 impl Reduce {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        self.backend.limit_host_threads();
         let mut backend = self.backend.open()?;
-        let device = backend.describe();
-        let table = match (&mut backend, self.precision) {
-            (AnyBackend::Cpu(_), _) if self.finish.is_some() => {
-                bail!("--finish is for OpenCL devices; the CPU has one way to take sums")
-            }
-            (AnyBackend::Cpu(cpu), Precision::F32) => self.measure::<f32, _>(cpu, None, device),
-            (AnyBackend::Cpu(cpu), _) => self.measure::<f64, _>(cpu, None, device),
-            (AnyBackend::OpenCl(opencl), precision) => {
-                let memory = Memory::of(opencl.context().info());
-                match precision {
-                    Precision::F32 => self.measure::<f32, _>(&mut **opencl, memory, device),
-                    _ => self.measure::<f64, _>(&mut **opencl, memory, device),
-                }
-            }
-        }?;
-        match self.json {
-            true => print_json(&table)?,
-            false => print(table.text())?,
+        if matches!(backend, AnyBackend::Cpu(_)) && self.finish.is_some() {
+            bail!("--finish is for OpenCL devices; the CPU has one way to take sums");
         }
+        let table = match self.precision {
+            Precision::F32 => on_backend!(&mut backend, backend => self.measure::<f32, _>(backend)),
+            _ => on_backend!(&mut backend, backend => self.measure::<f64, _>(backend)),
+        }?;
+        show(self.json, &table, ReduceTable::text)?;
         Ok(if table.same_bits { Outcome::Done } else { Outcome::CheckFailed })
     }
 
-    fn measure<R: Vectors, B: Timed>(
-        &self,
-        backend: &mut B,
-        memory: Option<Memory>,
-        device: String,
-    ) -> anyhow::Result<ReduceTable> {
-        let object = self.object.words();
+    fn measure<R: Vectors, B: Timed>(&self, backend: &mut B) -> anyhow::Result<ReduceTable> {
+        let info = backend.opencl().map(|device| device.context().info()).filter(|info| info.kind != DeviceKind::Cpu);
+        let memory = info.map(|info| [info.global_memory_bytes, info.max_allocation_bytes]);
+        let object = self.object;
         let a_word = size_of::<Complex<R>>();
         let bundle = usize::from(self.bundle).min(object.words());
         let a_site = [object.words(), bundle].map(|words| (words * a_word) as u64);
@@ -134,39 +98,15 @@ impl Reduce {
             finish: self.finish,
             samples: self.samples as usize,
         };
-        let bar = progress_bar();
-        let observe = |Progress { done, steps, now }: Progress<'_>| {
-            bar.set_length(steps as u64);
-            bar.set_position(done as u64);
-            bar.set_message(now.to_owned());
-        };
-        let report = measure::<R, B>(backend, &bench, observe);
-        bar.finish_and_clear();
-        let report = report.context("failed to measure sums")?;
-        Ok(ReduceTable::new::<R>(device, &bench, report))
-    }
-}
-
-/// Bytes of memory that a lattice has to fit.
-#[derive(Clone, Copy)]
-struct Memory {
-    all: u64,
-    /// The largest buffer.
-    buffer: u64,
-}
-
-impl Memory {
-    /// That of a device; none where it is the host's.
-    fn of(info: &DeviceInfo) -> Option<Self> {
-        let memory = Self { all: info.global_memory_bytes, buffer: info.max_allocation_bytes };
-        (info.kind != DeviceKind::Cpu).then_some(memory)
+        let report = with_bar(|observe| measure::<R, B>(backend, &bench, observe)).context("failed to measure sums")?;
+        Ok(ReduceTable::new::<R>(backend.describe(), &bench, report))
     }
 }
 
 /// 32⁴, halved in t, z, y, x in turn until the field and a bundle of it, of `a_site` bytes a site, fit a third of the memory, and the field
-/// one buffer. CPUs are timed on a small lattice.
-fn usual_extents(memory: Option<Memory>, a_site: [u64; 2]) -> Result<Extents, LayoutError> {
-    let Some(Memory { all, buffer }) = memory else { return Extents::new([8; 4]) };
+/// the largest buffer; `memory` is the bytes of both. CPUs are timed on a small lattice.
+fn usual_extents(memory: Option<[u64; 2]>, a_site: [u64; 2]) -> Result<Extents, LayoutError> {
+    let Some([all, buffer]) = memory else { return Extents::new([8; 4]) };
     let fits = |extents: &[usize; 4]| {
         let [field, staged] = a_site.map(|bytes| bytes * extents.iter().product::<usize>() as u64);
         field + staged <= all / 3 && field <= buffer
@@ -186,12 +126,8 @@ struct ReduceTable {
     kind: &'static str,
     /// What it ran on.
     device: String,
-    /// Extents x, y, z, t.
-    lattice: [usize; 4],
-    /// Bytes of a vector.
-    lane_bytes: usize,
-    /// The cut into lanes, x, y, z, t.
-    virtual_nodes: [usize; 4],
+    #[serde(flatten)]
+    layout: Layout,
     /// What the field has at each site.
     object: &'static str,
     /// f32 or f64.
@@ -244,9 +180,7 @@ impl ReduceTable {
         Self {
             kind: "bench reduce",
             device,
-            lattice: lattice.extents().as_array(),
-            lane_bytes: lattice.width().bytes(),
-            virtual_nodes: lattice.nodes().as_array(),
+            layout: lattice.into(),
             object: bench.object.name(),
             precision: R::NAME,
             field_bytes: (bench.extents.volume() * bench.object.words() * size_of::<Complex<R>>()) as u64,
@@ -264,16 +198,8 @@ impl ReduceTable {
 
     /// What was measured on, the table, and the verdict.
     fn text(&self) -> String {
-        let dots = |numbers: [usize; 4]| numbers.map(|n| n.to_string()).join(".");
-        let field = format!(
-            "{} {} on {}, {}-byte lanes cut {}: {}",
-            self.precision,
-            self.object,
-            dots(self.lattice),
-            self.lane_bytes,
-            dots(self.virtual_nodes),
-            bytes(self.field_bytes)
-        );
+        let Self { precision, object, layout, field_bytes, .. } = self;
+        let field = format!("{precision} {object} on {}: {}", layout.with(""), bytes(*field_bytes));
         let mut lines = vec![facts([
             ("device", self.device.clone()),
             ("field", field),
@@ -321,7 +247,7 @@ mod tests {
         // A propagator in f64, and twelve words of it staged.
         let a_site = [2304, 192];
         let extents = |memory| usual_extents(memory, a_site).unwrap().to_string();
-        let gpu = |gib: u64| extents(Some(Memory { all: gib << 30, buffer: (gib << 30) / 4 }));
+        let gpu = |gib: u64| extents(Some([gib << 30, (gib << 30) / 4]));
         assert_eq!([140, 10, 6].map(gpu), ["32.32.32.32", "32.32.32.32", "32.32.32.16"]);
         // A quarter of 4 GiB is no buffer for 1.1 GiB, though a third of it would do.
         assert_eq!([4, 1].map(gpu), ["32.32.16.16", "16.16.16.16"]);

@@ -6,7 +6,7 @@ use lanefield::backend::opencl::Tuning;
 use lanefield_lab::sprint::Stage;
 use lanefield_lab::{BenchCase, KernelRecord, Sampling, Timed, TimedCase};
 
-use super::progress::progress_bar;
+use crate::progress::progress_bar;
 
 /// What is timed, on one backend.
 pub struct Runner<'b, B> {
@@ -38,18 +38,20 @@ impl<'b, B: Timed> Runner<'b, B> {
 
     /// Times a kernel.
     pub fn time(&mut self, case: &mut TimedCase<B>, tuning: Tuning) -> KernelRecord {
-        self.bar.inc_length(1);
-        self.bar.set_message(case.case.kernel().name);
-        let record = case.time(self.backend, tuning, self.sampling);
-        self.bar.inc(1);
-        record
+        let name = case.case.kernel().name.to_owned();
+        self.step(name, |backend, sampling| case.time(backend, tuning, sampling))
     }
 
     /// Times a kernel in a stage of a study.
     pub fn time_stage(&mut self, case: &mut TimedCase<B>, stage: &Stage) -> KernelRecord {
+        let name = format!("{}, {}", case.case.kernel(), stage.name);
+        self.step(name, |backend, sampling| stage.time(backend, case, sampling))
+    }
+
+    fn step(&mut self, name: String, timed: impl FnOnce(&mut B, Sampling) -> KernelRecord) -> KernelRecord {
         self.bar.inc_length(1);
-        self.bar.set_message(format!("{}, {}", case.case.kernel(), stage.name));
-        let record = stage.time(self.backend, case, self.sampling);
+        self.bar.set_message(name);
+        let record = timed(self.backend, self.sampling);
         self.bar.inc(1);
         record
     }

@@ -13,12 +13,12 @@ use lanefield_lab::sprint::{LATTICES, Stage, StageSetup, stages};
 use lanefield_lab::{BenchCase, KernelRecord, Timed};
 use serde::Serialize;
 
-use super::arguments::{LayoutArgs, PlaceArgs, TimedTask, TimingArgs, run_on};
+use super::arguments::{LayoutArgs, TimingArgs};
 use super::runner::Runner;
 use super::table::{Report, Row};
 use crate::Outcome;
-use crate::args::of_storage;
-use crate::output::{print, print_json};
+use crate::args::{of_storage, on_backend};
+use crate::output::show;
 
 /// The clover kernels (eo_clover, oe_clover and their conjugates) through the changes of a study on AMD's GPUs, with axpy and norm2 beside them.
 ///
@@ -43,8 +43,6 @@ pub struct Sprint {
     /// Outer sites per work-group on an OpenCL device
     #[arg(long, value_name = "N", default_value_t)]
     accelerator_threads: AcceleratorThreads,
-    #[command(flatten)]
-    place: PlaceArgs,
     #[command(flatten)]
     timing: TimingArgs,
 }
@@ -71,7 +69,19 @@ struct Fastest {
 
 impl Sprint {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        run_on(&mut self.place.open()?, self)
+        on_backend!(&mut self.timing.open()?, backend => self.time(backend))
+    }
+
+    fn time<B: Timed>(&self, backend: &mut B) -> anyhow::Result<Outcome> {
+        let lattices = self.lattices(backend)?;
+        let mut records = Vec::new();
+        for &extents in &lattices {
+            let mut runner = Runner::new(backend, self.timing.sampling(extents));
+            self.lattice(&mut runner, extents)?;
+            records.extend(runner.finish());
+        }
+        let study = Study::new(Report::new("bench sprint", backend, self.timing.samples, records)?);
+        show(self.timing.json, &study, |study| study.text(&lattices))
     }
 
     fn lattices<B: Timed>(&self, backend: &B) -> anyhow::Result<Vec<Extents>> {
@@ -137,26 +147,6 @@ fn vector_operations<B: Timed>(
 ) {
     for kernel in [&AXPY, &NORM2] {
         runner.all(&case(kernel), tuning);
-    }
-}
-
-impl TimedTask for Sprint {
-    type Output = anyhow::Result<Outcome>;
-
-    fn run<B: Timed>(self, backend: &mut B) -> anyhow::Result<Outcome> {
-        let lattices = self.lattices(backend)?;
-        let mut records = Vec::new();
-        for &extents in &lattices {
-            let mut runner = Runner::new(backend, self.timing.sampling(extents));
-            self.lattice(&mut runner, extents)?;
-            records.extend(runner.finish());
-        }
-        let study = Study::new(Report::new(backend, self.timing.samples, records)?.of_kind("bench sprint"));
-        match self.timing.json {
-            true => print_json(&study)?,
-            false => print(study.text(&lattices))?,
-        }
-        Ok(Outcome::Done)
     }
 }
 

@@ -1,40 +1,12 @@
 //! What was measured, as a table and as JSON.
 
 use anyhow::bail;
-use comfy_table::{CellAlignment, TableComponent};
 use lanefield::kernel::Ceiling;
 use lanefield::reference::layout::Extents;
 use lanefield_lab::{KernelRecord, Timed};
 use serde::Serialize;
 
-use crate::output::{facts, table};
-
-/// The bandwidths with which kernels are compared, in bytes per second.
-#[derive(Clone, Copy)]
-pub struct Ceilings {
-    copy: f64,
-    /// Measured only where a kernel is held against it.
-    read: Option<f64>,
-}
-
-impl Ceilings {
-    /// Measures those that the records need.
-    ///
-    /// # Errors
-    /// What the backend reports.
-    pub fn measure<B: Timed>(backend: &B, records: &[KernelRecord]) -> anyhow::Result<Self> {
-        let reads = records.iter().any(|record| record.ceiling == Ceiling::Read);
-        let read = reads.then(|| backend.read_bandwidth()).transpose()?;
-        Ok(Self { copy: backend.copy_bandwidth()?, read })
-    }
-
-    fn of(&self, ceiling: Ceiling) -> Option<f64> {
-        match ceiling {
-            Ceiling::Copy => Some(self.copy),
-            Ceiling::Read => self.read,
-        }
-    }
-}
+use crate::output::{facts, number, table_of};
 
 /// What was measured. As JSON, these fields.
 #[derive(Serialize)]
@@ -68,12 +40,13 @@ pub struct Row {
 }
 
 impl Row {
-    fn new(record: KernelRecord, ceilings: &Ceilings) -> Self {
+    /// A record, held against a bandwidth in bytes per second.
+    fn new(record: KernelRecord, ceiling: Option<f64>) -> Self {
         let bytes = record.bytes_per_second();
         Self {
             gflop_per_second: record.flops_per_second().map(|rate| rate / 1e9),
             gb_per_second: bytes.map(|rate| rate / 1e9),
-            share_of_ceiling: bytes.zip(ceilings.of(record.ceiling)).map(|(rate, ceiling)| rate / ceiling),
+            share_of_ceiling: bytes.zip(ceiling).map(|(rate, ceiling)| rate / ceiling),
             record,
         }
     }
@@ -84,9 +57,8 @@ impl Row {
         if common == Some(variant) { fields.to_string() } else { format!("{fields}; {variant}") }
     }
 
-    fn cells(&self, common: Option<&str>) -> [String; 8] {
+    fn cells(&self, common: Option<&str>) -> [(&'static str, String); 8] {
         let record = &self.record;
-        let number = |number: Option<f64>| number.map_or("–".to_owned(), |number| format!("{number:.1}"));
         let spread = record.seconds.map(|spread| format!("{:.1} – {:.1}", spread.tenth * 1e6, spread.ninetieth * 1e6));
         let ceiling = match record.ceiling {
             Ceiling::Copy => "copy",
@@ -94,14 +66,14 @@ impl Row {
         };
         let share = self.share_of_ceiling.map(|share| format!("{:.1}% of {ceiling}", 100.0 * share));
         [
-            record.kernel.name.to_owned(),
-            self.variant(common),
-            number(record.seconds.map(|spread| spread.median * 1e6)),
-            spread.unwrap_or_else(|| "failed".to_owned()),
-            number(record.back_to_back_seconds.map(|seconds| seconds * 1e6)),
-            number(self.gflop_per_second),
-            number(self.gb_per_second),
-            share.unwrap_or_else(|| "–".to_owned()),
+            ("kernel", record.kernel.name.to_owned()),
+            ("variant", self.variant(common)),
+            ("median, µs", number(record.seconds.map(|spread| spread.median * 1e6), 1)),
+            ("10 – 90 %, µs", spread.unwrap_or_else(|| "failed".to_owned())),
+            ("back to back, µs", number(record.back_to_back_seconds.map(|seconds| seconds * 1e6), 1)),
+            ("GFlop/s", number(self.gflop_per_second, 1)),
+            ("GB/s", number(self.gb_per_second, 1)),
+            ("of ceiling", share.unwrap_or_else(|| "–".to_owned())),
         ]
     }
 }
@@ -111,26 +83,33 @@ impl Report {
     ///
     /// # Errors
     /// Where nothing at all could be run: the first reason; what the backend reports.
-    pub fn new<B: Timed>(backend: &B, samples: u32, records: Vec<KernelRecord>) -> anyhow::Result<Self> {
+    pub fn new<B: Timed>(
+        kind: &'static str,
+        backend: &B,
+        samples: u32,
+        records: Vec<KernelRecord>,
+    ) -> anyhow::Result<Self> {
         if let [first, ..] = records.as_slice()
             && records.iter().all(|record| record.failure.is_some())
         {
             bail!("failed to time {}: {}", first.kernel, first.failure.as_deref().unwrap_or_default());
         }
-        let ceilings = Ceilings::measure(backend, &records)?;
+        // Measured only where a kernel is held against it.
+        let reads = records.iter().any(|record| record.ceiling == Ceiling::Read);
+        let read = reads.then(|| backend.read_bandwidth()).transpose()?;
+        let copy = backend.copy_bandwidth()?;
+        let row = |record: KernelRecord| {
+            let ceiling = if record.ceiling == Ceiling::Read { read } else { Some(copy) };
+            Row::new(record, ceiling)
+        };
         Ok(Self {
-            kind: "bench",
+            kind,
             device: backend.describe(),
             samples,
-            copy_gb_per_second: ceilings.copy / 1e9,
-            read_gb_per_second: ceilings.read.map(|read| read / 1e9),
-            rows: records.into_iter().map(|record| Row::new(record, &ceilings)).collect(),
+            copy_gb_per_second: copy / 1e9,
+            read_gb_per_second: read.map(|read| read / 1e9),
+            rows: records.into_iter().map(row).collect(),
         })
-    }
-
-    /// The same, made by another command.
-    pub fn of_kind(self, kind: &'static str) -> Self {
-        Self { kind, ..self }
     }
 
     /// What was chosen for all rows; none where they differ.
@@ -152,26 +131,13 @@ impl Report {
 
     /// The rows that are `wanted`, and why kernels could not be run.
     pub fn table_of(&self, wanted: impl Fn(&Row) -> bool) -> String {
-        let mut lines = table([
-            "kernel",
-            "variant",
-            "median, µs",
-            "10 – 90 %, µs",
-            "back to back, µs",
-            "GFlop/s",
-            "GB/s",
-            "of ceiling",
-        ]);
-        lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
         let (common, mut failures) = (self.common(), String::new());
-        for row in self.rows.iter().filter(|row| wanted(row)) {
-            lines.add_row(row.cells(common));
+        let rows = || self.rows.iter().filter(|row| wanted(row));
+        let lines = table_of(rows().map(|row| row.cells(common)), 2..);
+        for row in rows() {
             if let Some(reason) = &row.record.failure {
                 failures += &format!("\n{}, {}: {reason}", row.record.kernel, row.variant(common));
             }
-        }
-        for column in lines.column_iter_mut().skip(2) {
-            column.set_cell_alignment(CellAlignment::Right);
         }
         format!("{lines}{failures}")
     }

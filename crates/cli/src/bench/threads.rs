@@ -2,20 +2,19 @@
 
 use anyhow::bail;
 use clap::Args;
-use comfy_table::{CellAlignment, TableComponent};
 use lanefield::backend::opencl::{GroupSize, Tuning};
 use lanefield::reference::layout::{AcceleratorThreads, Extents};
 use lanefield::reference::real::Precision;
 use lanefield_lab::{BenchCase, Timed, kernels_to_time};
 use serde::Serialize;
 
-use super::arguments::{LayoutArgs, PlaceArgs, TimedTask, TimingArgs, extents_or_usual, run_on};
+use super::arguments::{LayoutArgs, TimingArgs, extents_or_usual};
 use super::runner::Runner;
 use super::table::{Report, Row};
 use crate::Outcome;
-use crate::args::of_storage;
+use crate::args::{of_storage, on_backend};
 use crate::kernels::word;
-use crate::output::{print, print_json, table};
+use crate::output::{show, table};
 
 /// GFlop/s of kernels over the accelerator threads, the outer sites per work-group.
 ///
@@ -43,8 +42,6 @@ pub struct Threads {
     #[command(flatten)]
     layout: LayoutArgs,
     #[command(flatten)]
-    place: PlaceArgs,
-    #[command(flatten)]
     timing: TimingArgs,
 }
 
@@ -67,24 +64,10 @@ struct Fastest {
 
 impl Threads {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        run_on(&mut self.place.open()?, self)
+        on_backend!(&mut self.timing.open()?, backend => self.time(backend))
     }
 
-    /// Times a kernel with all numbers of threads, on the same fields.
-    fn go_through<B: Timed>(&self, runner: &mut Runner<'_, B>, case: &BenchCase) {
-        let Some(mut prepared) = runner.prepare(case, Tuning::OPEN) else { return };
-        for &threads in &self.accelerator_threads {
-            // Built for these groups alone, since a driver may refuse large ones of a kernel that is built for all.
-            let group_size = Some(GroupSize::Required);
-            runner.keep(&mut prepared, Tuning { accelerator_threads: Some(threads), group_size, ..Tuning::OPEN });
-        }
-    }
-}
-
-impl TimedTask for Threads {
-    type Output = anyhow::Result<Outcome>;
-
-    fn run<B: Timed>(self, backend: &mut B) -> anyhow::Result<Outcome> {
+    fn time<B: Timed>(&self, backend: &mut B) -> anyhow::Result<Outcome> {
         if backend.opencl().is_none() {
             bail!("the CPU reference has no accelerator threads; choose an OpenCL device by --device");
         }
@@ -97,12 +80,18 @@ impl TimedTask for Threads {
             }
         }
         let records = runner.finish();
-        let study = Study::new(Report::new(backend, self.timing.samples, records)?.of_kind("bench threads"));
-        match self.timing.json {
-            true => print_json(&study)?,
-            false => print(study.text(extents, &self.accelerator_threads))?,
+        let study = Study::new(Report::new("bench threads", backend, self.timing.samples, records)?);
+        show(self.timing.json, &study, |study| study.text(extents, &self.accelerator_threads))
+    }
+
+    /// Times a kernel with all numbers of threads, on the same fields.
+    fn go_through<B: Timed>(&self, runner: &mut Runner<'_, B>, case: &BenchCase) {
+        let Some(mut prepared) = runner.prepare(case, Tuning::OPEN) else { return };
+        for &threads in &self.accelerator_threads {
+            // Built for these groups alone, since a driver may refuse large ones of a kernel that is built for all.
+            let group_size = Some(GroupSize::Required);
+            runner.keep(&mut prepared, Tuning { accelerator_threads: Some(threads), group_size, ..Tuning::OPEN });
         }
-        Ok(Outcome::Done)
     }
 }
 
@@ -122,9 +111,8 @@ impl Study {
         let rows = &self.report.rows;
         let columns = columns(rows);
         let names = columns.iter().map(|(kernel, precision)| format!("{kernel} {precision}"));
-        let mut lines = table(["accelerator threads"]);
-        lines.set_header(std::iter::once("accelerator threads".to_owned()).chain(names));
-        lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
+        let header: Vec<String> = std::iter::once("accelerator threads".to_owned()).chain(names).collect();
+        let mut lines = table(header, 0..);
         for &number in threads {
             let cell = |&(kernel, precision): &(&'static str, Precision)| {
                 let row = of_column(rows, kernel, precision)
@@ -132,9 +120,6 @@ impl Study {
                 row.and_then(cell).unwrap_or_else(|| "–".to_owned())
             };
             lines.add_row(std::iter::once(number.to_string()).chain(columns.iter().map(cell)));
-        }
-        for column in lines.column_iter_mut() {
-            column.set_cell_alignment(CellAlignment::Right);
         }
         let heading = self.report.heading(Some(extents));
         let mut text = format!("{heading}\n\nGFlop/s, and in brackets the work-items per work-group\n{lines}");

@@ -10,22 +10,17 @@ use crate::output::facts;
 /// All of it.
 pub fn text(report: &Report) -> String {
     let device = &report.device;
-    let kernels = report.kernels.iter().map(examined);
-    if device.copy_bandwidth.is_nan() {
-        // A timeline alone: nothing was measured on the device.
-        return std::iter::once(facts([("device", device.name.clone())]))
-            .chain(kernels)
-            .collect::<Vec<_>>()
-            .join("\n\n");
+    let mut known = vec![("device", device.name.clone())];
+    // Of a timeline alone, nothing was measured on the device.
+    if !device.copy_bandwidth.is_nan() {
+        let stands_for = if device.stands_for_gpu { ": judged as a GPU, whatever the time here" } else { "" };
+        let units = format!("{} work-items, {} compute units{stands_for}", device.wavefront, device.units);
+        known.push(("wavefront", units));
+        known.push(("copy bandwidth", format!("{:.1} GB/s", device.copy_bandwidth / 1e9)));
+        known.push(("empty kernel", format!("{:.1} µs", 1e6 * device.launch)));
     }
-    let stands_for = if device.stands_for_gpu { ": judged as a GPU, whatever the time here" } else { "" };
-    let heading = facts([
-        ("device", device.name.clone()),
-        ("wavefront", format!("{} work-items, {} compute units{stands_for}", device.wavefront, device.units)),
-        ("copy bandwidth", format!("{:.1} GB/s", device.copy_bandwidth / 1e9)),
-        ("empty kernel", format!("{:.1} µs", 1e6 * device.launch)),
-    ]);
-    std::iter::once(heading).chain(kernels).collect::<Vec<_>>().join("\n\n")
+    let kernels = report.kernels.iter().map(examined);
+    std::iter::once(facts(known)).chain(kernels).collect::<Vec<_>>().join("\n\n")
 }
 
 fn examined(kernel: &Examined) -> String {

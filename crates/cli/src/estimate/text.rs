@@ -1,10 +1,9 @@
 //! Estimates for people.
 
-use comfy_table::{CellAlignment, TableComponent};
 use lanefield_lab::estimate::{Limit, Prediction, TraversalReport};
 
 use super::{Listing, OfKernel, OfWorkload, Report};
-use crate::output::{bytes, facts, table, wrapped};
+use crate::output::{bytes, facts, joined, table, wrapped};
 
 /// A number of four digits with the prefix of a power of 1000, and its unit: `811.6 MB`.
 fn scaled(value: f64, unit: &str) -> String {
@@ -79,21 +78,17 @@ fn of_machine<T>(report: &Report<T>) -> (&'static str, String) {
 }
 
 fn limits(prediction: &Prediction) -> String {
-    let mut rows = table(["limit", "time", "amount", "rate"]);
+    let mut rows = table(["limit", "time", "amount", "rate"], 1..);
     let taken = prediction.limits.iter().filter(|limit| limit.amount > 0.0);
     for Limit { kind, amount, unit, rate, seconds } in taken {
         rows.add_row([kind.to_string(), time(*seconds), scaled(*amount, unit), format!("{}/s", scaled(*rate, unit))]);
-    }
-    rows.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
-    for column in rows.column_iter_mut().skip(1) {
-        column.set_cell_alignment(CellAlignment::Right);
     }
     rows.to_string()
 }
 
 pub fn kernel(report: &Report<OfKernel>) -> String {
     let of = &report.estimate;
-    let lattice = of.lattice.map(|extent| extent.to_string()).join(".");
+    let lattice = joined(&of.lattice, ".");
     let spinors = if of.spinors == 1 { String::new() } else { format!(", ×{}", of.spinors) };
     let links = if of.kernel.reads_links() { format!(", reconstruct {}", of.link_reals) } else { String::new() };
     let fields = format!("{}{links}{spinors}, {}", of.precision, of.onto);
@@ -175,7 +170,8 @@ pub fn traversal(report: &Report<TraversalReport>) -> String {
 }
 
 pub fn machines(listing: &Listing) -> String {
-    let mut rows = table(["name", "machine", "units", "MHz", "copy, GB/s", "last cache", "GB/s", "TF/s f32, f64"]);
+    let header = ["name", "machine", "units", "MHz", "copy, GB/s", "last cache", "GB/s", "TF/s f32, f64"];
+    let mut rows = table(header, []);
     let mut sources = String::new();
     for listed in &listing.machines {
         let machine = &listed.machine;
@@ -191,7 +187,6 @@ pub fn machines(listing: &Listing) -> String {
         ]);
         sources += &format!("\n{}: {}", listed.id, machine.about);
     }
-    rows.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
     format!("{rows}\nNumbers come from{sources}")
 }
 

@@ -10,14 +10,15 @@ use lanefield_lab::code::{Clang, Subject, Surveyed, code_of, survey};
 use lanefield_lab::occupancy::{Architecture, Vendor};
 
 use lanefield::reference::layout::LaneChoice;
+use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 
 use super::Occupancy;
 use super::by_hand::{entry, swept};
 use super::table::{Entry, KernelEntry, Report};
-use crate::args::{AnyBackend, BackendArgs};
-use crate::bench::progress_bar;
+use crate::args::{AnyBackend, PlaceArgs};
 use crate::kernels::wanted;
+use crate::progress::progress_bar;
 
 /// The occupancy of the kernels that were asked for.
 pub fn report(args: &Occupancy) -> anyhow::Result<Report> {
@@ -31,7 +32,23 @@ pub fn report(args: &Occupancy) -> anyhow::Result<Report> {
     }
 }
 
-/// All combinations that a kernel takes, of link formats only where it reads links.
+/// All combinations that a kernel takes of the precisions asked for, or the usual ones, and of link formats, these only where it reads links.
+fn variants(
+    args: &Occupancy,
+    kernels: &[&'static Kernel],
+    usual: &[Precision],
+) -> Vec<(&'static Kernel, Precision, LinkFormat)> {
+    let precisions = if args.precision.is_empty() { usual } else { &args.precision };
+    let mut variants = Vec::new();
+    for &kernel in kernels {
+        let links = if kernel.reads_links() { &args.links[..] } else { &args.links[..1] };
+        for &precision in precisions.iter().filter(|&&precision| kernel.takes(precision)) {
+            variants.extend(links.iter().map(|&links| (kernel, precision, links)));
+        }
+    }
+    variants
+}
+
 fn offline(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Report> {
     let architectures = args.architectures()?;
     if let Some(other) = architectures.iter().find(|architecture| architecture.vendor != Vendor::Amd) {
@@ -40,7 +57,7 @@ fn offline(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Repo
             other.name
         );
     }
-    let precisions = if args.precision.is_empty() { &Precision::ALL[..] } else { &args.precision };
+    let variants = variants(args, kernels, &Precision::ALL);
     let mut subjects = Vec::new();
     for architecture in &architectures {
         let mut device = OfflineDevice::amd(architecture.name, args.lattice);
@@ -48,17 +65,8 @@ fn offline(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Repo
         if args.lanes != LaneChoice::Auto {
             device.lanes = args.lanes;
         }
-        for &kernel in kernels {
-            let links = if kernel.reads_links() { &args.links[..] } else { &args.links[..1] };
-            for &precision in precisions.iter().filter(|&&precision| kernel.takes(precision)) {
-                subjects.extend(links.iter().map(|&links| Subject {
-                    kernel,
-                    precision,
-                    links,
-                    device: device.clone(),
-                }));
-            }
-        }
+        let subject = |&(kernel, precision, links)| Subject { kernel, precision, links, device: device.clone() };
+        subjects.extend(variants.iter().map(subject));
     }
     if subjects.is_empty() {
         bail!("none of these kernels takes fields of these precisions; see `lanefield verify --list`");
@@ -84,8 +92,8 @@ fn offline(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Repo
 }
 
 fn on_device(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Report> {
-    let place = BackendArgs { tuning: args.tuning, ..BackendArgs::new(args.device.clone(), None, args.lanes) };
-    let AnyBackend::OpenCl(device) = place.open()? else {
+    let place = PlaceArgs { device: args.device.clone(), threads: None };
+    let AnyBackend::OpenCl(device) = place.open(args.tuning.tuning())? else {
         bail!(
             "the CPU reference has no compute units with waves: name an OpenCL device, or give --arch to compile offline"
         );
@@ -93,26 +101,19 @@ fn on_device(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Re
     let info = device.context().info();
     let architecture = Architecture::find(&info.architecture, None).ok();
     let lanes = device.lanes(args.lanes);
-    let precisions = if args.precision.is_empty() { &[Precision::F32][..] } else { &args.precision };
     let (mut entries, mut sweeps, mut told) = (Vec::new(), Vec::new(), Vec::new());
-    for &kernel in kernels {
-        for &precision in precisions.iter().filter(|&&precision| kernel.takes(precision)) {
-            let links = if kernel.reads_links() { &args.links[..] } else { &args.links[..1] };
-            for &format in links {
-                let (built, nsimd) = device.planned_kernel(kernel, (precision, format), (args.lattice, lanes))?;
-                let code = code_of(device.context(), &built.file, &built.source, &built.options, built.kernel)?;
-                let links = kernel.reads_links().then_some(format.reals());
-                let demand = code.demand(built.group_size(), built.local_bytes);
-                let known =
-                    KernelEntry { kernel: kernel.name, family: kernel.family, precision, links, nsimd, built, code };
-                match (architecture, demand) {
-                    (Some(architecture), Some(demand)) => {
-                        sweeps.extend(swept(args, architecture, demand, nsimd)?);
-                        entries.push(Entry { kernel: Some(known), ..entry(architecture, demand)? });
-                    }
-                    _ => told.push(known),
-                }
+    for (kernel, precision, format) in variants(args, kernels, &[Precision::F32]) {
+        let (built, nsimd) = device.planned_kernel(kernel, (precision, format), (args.lattice, lanes))?;
+        let code = code_of(device.context(), &built.file, &built.source, &built.options, built.kernel)?;
+        let links = kernel.reads_links().then_some(format.reals());
+        let demand = code.demand(built.group_size(), built.local_bytes);
+        let known = KernelEntry { kernel: kernel.name, family: kernel.family, precision, links, nsimd, built, code };
+        match (architecture, demand) {
+            (Some(architecture), Some(demand)) => {
+                sweeps.extend(swept(args, architecture, demand, nsimd)?);
+                entries.push(Entry { kernel: Some(known), ..entry(architecture, demand)? });
             }
+            _ => told.push(known),
         }
     }
     let mut report = Report::new(entries, sweeps);

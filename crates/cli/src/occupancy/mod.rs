@@ -4,7 +4,6 @@
 mod by_hand;
 mod kernels;
 mod table;
-mod words;
 
 use clap::Args;
 use lanefield::backend::select::DeviceChoice;
@@ -16,7 +15,7 @@ use lanefield_lab::occupancy::{Architecture, SweptQuantity};
 use super::Outcome;
 use super::args::of_storage;
 use super::kernels::word;
-use super::output::{print, print_json};
+use super::output::show;
 use super::tuning::TuningArgs;
 
 /// Compute how many waves of a kernel a compute unit holds at once, which resource limits them, and what the next step up would need.
@@ -112,11 +111,7 @@ impl Occupancy {
             true => by_hand::report(&self)?,
             false => kernels::report(&self)?,
         };
-        match self.json {
-            true => print_json(&report)?,
-            false => print(report.text())?,
-        }
-        Ok(Outcome::Done)
+        show(self.json, &report, table::Report::text)
     }
 
     fn architectures(&self) -> anyhow::Result<Vec<Architecture>> {

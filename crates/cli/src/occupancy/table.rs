@@ -1,15 +1,15 @@
 //! What was found, as tables and as JSON.
 
-use comfy_table::{CellAlignment, Table, TableComponent};
+use std::collections::BTreeMap;
+
 use lanefield::backend::opencl::OfflineKernel;
 use lanefield::reference::real::Precision;
-use lanefield_lab::code::CodeFacts;
+use lanefield_lab::code::{CodeFacts, InstructionCounts};
 use lanefield_lab::occupancy::emprism::{DIFFERENCES, Simplified};
 use lanefield_lab::occupancy::{Architecture, Demand, Occupancy, Resource, Swept, SweptQuantity};
 use serde::Serialize;
 
-use super::words::{counts_in_words, in_words};
-use crate::output::{facts, table, wrapped};
+use crate::output::{dense, facts, table, table_of, wrapped};
 
 /// All that was found. As JSON, these fields.
 #[derive(Serialize)]
@@ -76,24 +76,12 @@ pub struct SweepReport {
 }
 
 /// `96.2%`.
-pub fn percent(share: f64) -> String {
+fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
 }
 
 fn names(resources: &[Resource], architecture: &Architecture) -> String {
     resources.iter().map(|resource| resource.name(architecture)).collect::<Vec<_>>().join(", ")
-}
-
-fn plain<const N: usize>(header: [&str; N], left: usize) -> Table {
-    let mut lines = table(header);
-    lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
-    for column in lines.column_iter_mut().skip(left) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    for column in lines.column_iter_mut().skip(1) {
-        column.set_padding((1, 0));
-    }
-    lines
 }
 
 impl Report {
@@ -120,29 +108,7 @@ impl Report {
     }
 
     fn table(&self) -> String {
-        let header = [
-            "kernel",
-            "fields",
-            "links",
-            "GPU",
-            "VGPR",
-            "AGPR",
-            "SGPR",
-            "spilled",
-            "private, B",
-            "LDS, B",
-            "group",
-            "waves",
-            "occ.",
-            "binds",
-        ];
-        let mut lines = plain(header, 4);
-        for entry in &self.entries {
-            lines.add_row(entry.cells());
-        }
-        if let Some(column) = lines.column_mut(header.len() - 1) {
-            column.set_cell_alignment(CellAlignment::Left);
-        }
+        let lines = dense(table_of(self.entries.iter().map(Entry::cells), 4..13));
         let compiled = self.entries.iter().filter_map(|entry| entry.kernel.as_ref());
         let spilling = compiled.clone().filter(|kernel| kernel.spills()).count();
         let substituted = compiled.clone().find(|kernel| kernel.code.target.contains(", for "));
@@ -160,25 +126,25 @@ impl Report {
 }
 
 impl Entry {
-    fn cells(&self) -> [String; 14] {
+    fn cells(&self) -> [(&'static str, String); 14] {
         let (kernel, demand, found) = (self.kernel.as_ref(), &self.demand, &self.occupancy);
         let number = |value: Option<usize>| value.map_or("–".to_owned(), |value| value.to_string());
         let code = kernel.map(|kernel| &kernel.code);
         [
-            kernel.map_or("by hand", |kernel| kernel.kernel).to_owned(),
-            kernel.map_or("–".to_owned(), |kernel| kernel.precision.to_string()),
-            number(kernel.and_then(|kernel| kernel.links)),
-            self.architecture.name.to_owned(),
-            demand.registers.to_string(),
-            demand.accumulation.to_string(),
-            demand.scalar.to_string(),
-            number(code.and_then(|code| code.spilled_registers)),
-            number(code.and_then(|code| code.private_bytes)),
-            demand.local.to_string(),
-            demand.group.to_string(),
-            format!("{} of {}", found.waves, found.most_waves),
-            percent(found.share),
-            names(&found.binding, &self.architecture),
+            ("kernel", kernel.map_or("by hand", |kernel| kernel.kernel).to_owned()),
+            ("fields", kernel.map_or("–".to_owned(), |kernel| kernel.precision.to_string())),
+            ("links", number(kernel.and_then(|kernel| kernel.links))),
+            ("GPU", self.architecture.name.to_owned()),
+            ("VGPR", demand.registers.to_string()),
+            ("AGPR", demand.accumulation.to_string()),
+            ("SGPR", demand.scalar.to_string()),
+            ("spilled", number(code.and_then(|code| code.spilled_registers))),
+            ("private, B", number(code.and_then(|code| code.private_bytes))),
+            ("LDS, B", demand.local.to_string()),
+            ("group", demand.group.to_string()),
+            ("waves", format!("{} of {}", found.waves, found.most_waves)),
+            ("occ.", percent(found.share)),
+            ("binds", names(&found.binding, &self.architecture)),
         ]
     }
 
@@ -283,9 +249,7 @@ impl SweepReport {
         // The full name stands above the table.
         let short = value.rsplit('_').next().unwrap_or(&value);
         let header = [short, "group", "of a wave", "waves per group", "groups", "waves", "occ.", "items"];
-        let header = [header.as_slice(), &["binds", "next step"]].concat();
-        let header: [&str; 10] = header.try_into().unwrap_or([""; 10]);
-        let mut lines = plain(header, 0);
+        let mut lines = dense(table([header.as_slice(), &["binds", "next step"]].concat(), 0..));
         for row in &self.rows {
             let found = &row.occupancy;
             lines.add_row([
@@ -305,4 +269,56 @@ impl SweepReport {
         let note = self.note.as_ref().map_or(String::new(), |note| format!("\n{note}"));
         format!("{}\n{lines}{note}", facts(heading))
     }
+}
+
+/// The estimate of the EmPRiSM report.
+fn in_words(simplified: &Simplified) -> String {
+    let (name, least) = simplified.binding();
+    let mut text = format!(
+        "of the EmPRiSM report: {}, {} of {} waves, by {name}; VGPRs {} waves ({}), SGPRs {} ({})",
+        percent(least.share),
+        least.waves,
+        simplified.most_waves,
+        simplified.vgprs.waves,
+        percent(simplified.vgprs.share),
+        simplified.sgprs.waves,
+        percent(simplified.sgprs.share)
+    );
+    if let Some(lds) = simplified.lds {
+        text += &format!(", LDS {} ({})", lds.waves, percent(lds.share));
+    }
+    text
+}
+
+/// Those kinds that there are.
+fn counts_in_words(counts: &InstructionCounts) -> String {
+    let widths = |accesses: &BTreeMap<usize, usize>| {
+        accesses.iter().map(|(bytes, number)| format!("{number} of {bytes} bytes")).collect::<Vec<_>>().join(" + ")
+    };
+    let mut words = Vec::new();
+    if !counts.global_loads.is_empty() {
+        words.push(format!("global loads {}", widths(&counts.global_loads)));
+    }
+    if !counts.global_stores.is_empty() {
+        words.push(format!("global stores {}", widths(&counts.global_stores)));
+    }
+    let numbers = [
+        ("atomics", counts.atomics),
+        ("local loads", counts.local_loads),
+        ("local stores", counts.local_stores),
+        ("private loads", counts.private_loads),
+        ("private stores", counts.private_stores),
+        ("moves from and to AGPRs", counts.accumulation_moves),
+        ("f32 fma", counts.fma_f32),
+        ("packed f32 fma", counts.fma_f32_packed),
+        ("f64 fma", counts.fma_f64),
+        ("other vector", counts.vector),
+        ("scalar", counts.scalar),
+        ("waits", counts.waits),
+        ("barriers", counts.barriers),
+        ("branches", counts.branches),
+        ("calls", counts.calls),
+    ];
+    words.extend(numbers.iter().filter(|(_, number)| *number > 0).map(|(name, number)| format!("{name} {number}")));
+    words.join(", ")
 }

@@ -1,6 +1,7 @@
 //! The ceilings of a device, as tables.
 
-use comfy_table::{CellAlignment, Table, TableComponent};
+use std::collections::BTreeSet;
+
 use lanefield_lab::peak::roofline::Roofline;
 use lanefield_lab::peak::{HostMemory, Operation, Peak, Place, Stored, Towards};
 
@@ -84,7 +85,7 @@ fn figures(peak: &Peak) -> String {
         ("latency, local memory", latency.local, "ns", chase(true)),
         ("launch", peak.launch_microseconds, "µs", launch.unwrap_or_default()),
     ];
-    let mut lines = plain(table(["ceiling", "", "", "how"]), 1..2);
+    let mut lines = table(["ceiling", "", "", "how"], 1..2);
     for (name, value, unit, how) in rows {
         if let Some(value) = value {
             lines.add_row([name.to_owned(), figure(value), unit.to_owned(), how]);
@@ -106,13 +107,10 @@ fn drift(peak: &Peak) -> Option<String> {
 }
 
 fn intensity(peak: &Peak) -> Option<String> {
-    let mut lines = plain(
-        table(["fma per number", "f32, flop/byte", "GB/s", "GFlop/s", "f64, GB/s", "GFlop/s", "half, GB/s", "GFlop/s"]),
-        0..8,
-    );
-    let mut steps: Vec<u32> = peak.intensity.iter().map(|point| point.fma_per_element).collect();
-    steps.sort_unstable();
-    steps.dedup();
+    let header =
+        ["fma per number", "f32, flop/byte", "GB/s", "GFlop/s", "f64, GB/s", "GFlop/s", "half, GB/s", "GFlop/s"];
+    let mut lines = table(header, 0..);
+    let steps: BTreeSet<u32> = peak.intensity.iter().map(|point| point.fma_per_element).collect();
     for &k in &steps {
         let of = |stored| peak.intensity.iter().find(|point| point.stored == stored && point.fma_per_element == k);
         let rates = Stored::ALL.map(of).map(|point| match point {
@@ -127,10 +125,8 @@ fn intensity(peak: &Peak) -> Option<String> {
 
 fn working_sets(peak: &Peak) -> Option<String> {
     const PLACES: [Place; 3] = [Place::Own, Place::Shared, Place::Local];
-    let mut sizes: Vec<u64> = peak.working_sets.iter().map(|set| set.bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
-    let mut lines = plain(table(["read again, GB/s", "each unit its own", "all units the same", "local memory"]), 1..4);
+    let sizes: BTreeSet<u64> = peak.working_sets.iter().map(|set| set.bytes).collect();
+    let mut lines = table(["read again, GB/s", "each unit its own", "all units the same", "local memory"], 1..);
     for &size in &sizes {
         let of = |place| peak.working_sets.iter().find(|set| set.place == place && set.bytes == size);
         let rates = PLACES.map(|place| of(place).map_or("–".to_owned(), |set| figure(set.gb_per_second)));
@@ -141,7 +137,7 @@ fn working_sets(peak: &Peak) -> Option<String> {
 
 fn chases(peak: &Peak) -> Option<String> {
     let chases: Vec<_> = peak.chases.iter().filter(|chase| chase.place != Place::Local).collect();
-    let mut lines = plain(table(["random order", "ns a load"]), 1..2);
+    let mut lines = table(["random order", "ns a load"], 1..);
     for chase in &chases {
         lines.add_row([bytes(chase.bytes), figure(chase.nanoseconds)]);
     }
@@ -149,21 +145,10 @@ fn chases(peak: &Peak) -> Option<String> {
 }
 
 fn transfers(peak: &Peak) -> Option<String> {
-    let mut lines = plain(
-        table([
-            "GB/s",
-            "pageable, to the device",
-            "back",
-            "pinned, to the device",
-            "back",
-            "mapped, to the device",
-            "back",
-        ]),
-        1..7,
-    );
-    let mut sizes: Vec<u64> = peak.transfers.iter().map(|transfer| transfer.bytes).collect();
-    sizes.sort_unstable();
-    sizes.dedup();
+    let ways = ["pageable, to the device", "pinned, to the device", "mapped, to the device"];
+    let header: Vec<&str> = ["GB/s"].into_iter().chain(ways.into_iter().flat_map(|way| [way, "back"])).collect();
+    let mut lines = table(header, 1..);
+    let sizes: BTreeSet<u64> = peak.transfers.iter().map(|transfer| transfer.bytes).collect();
     for &size in &sizes {
         let of = |memory, towards| {
             let wanted = |transfer: &&lanefield_lab::peak::Transfer| {
@@ -178,7 +163,7 @@ fn transfers(peak: &Peak) -> Option<String> {
 }
 
 fn kernels(roofline: &Roofline) -> String {
-    let mut lines = plain(table(["kernel", "flop/byte", "GFlop/s", "of the memory roof"]), 1..4);
+    let mut lines = table(["kernel", "flop/byte", "GFlop/s", "of the memory roof"], 1..);
     for point in &roofline.points {
         let share = point.share_of_memory_roof.map_or("–".to_owned(), |share| format!("{:.1}%", 100.0 * share));
         lines.add_row([
@@ -189,15 +174,6 @@ fn kernels(roofline: &Roofline) -> String {
         ]);
     }
     lines.to_string()
-}
-
-/// Without lines between rows; numbers to the right.
-fn plain(mut lines: Table, numbers: std::ops::Range<usize>) -> Table {
-    lines.remove_style(TableComponent::HorizontalLines).remove_style(TableComponent::MiddleIntersections);
-    for column in lines.column_iter_mut().skip(numbers.start).take(numbers.len()) {
-        column.set_cell_alignment(CellAlignment::Right);
-    }
-    lines
 }
 
 /// Four digits that say something, at most one after the point from 100 on.

@@ -1,0 +1,201 @@
+//! What `solve` and `propagator` have in common: the arguments of a solver, and what both say of a solve.
+
+use anyhow::Context as _;
+use clap::Args;
+use lanefield::operator::HopParameters;
+use lanefield::reference::gauge::Configuration;
+use lanefield::reference::kernels::Vectors;
+use lanefield::reference::layout::{Checkerboard, LaneChoice, Lattice, LatticeOptions};
+use lanefield::reference::real::Precision;
+use lanefield::solver::{Method, Preconditioning, Solve, SolvedRhs, SolverParams};
+use serde::Serialize;
+
+use super::args::{HopArgs, iterations, of_arithmetic};
+use super::output::{Layout, bits};
+
+/// When a solver stops, and what it works on.
+#[derive(Args)]
+pub struct SolverArgs {
+    /// Stop each right-hand side when |r| ≤ tolerance · |b| [default: 1e-10 in f64, 1e-6 in f32]
+    #[arg(long, value_name = "TOLERANCE", value_parser = tolerance)]
+    tolerance: Option<f64>,
+    /// Maximum number of iterations [default: 10000]
+    #[arg(long, value_name = "N", value_parser = iterations)]
+    max_iterations: Option<usize>,
+    /// Precision of the solver
+    #[arg(long, value_name = "PRECISION", default_value = "f64", value_parser = of_arithmetic())]
+    pub precision: Precision,
+    /// Solve M itself on all sites (with conjugate gradients its normal equations) instead of the even-odd Schur complement
+    #[arg(long)]
+    pub unpreconditioned: bool,
+}
+
+fn tolerance(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|value: &f64| (1e-100..1.0).contains(value));
+    value.ok_or_else(|| format!("invalid tolerance '{text}': expected a number from 1e-100 to below 1, as 1e-10"))
+}
+
+impl SolverArgs {
+    /// How to solve with an operator.
+    pub fn solve<R: Vectors, M>(&self, operator: M, method: Method, lanes: LaneChoice) -> Solve<M> {
+        let auto = SolverParams::auto::<R>();
+        Solve {
+            operator,
+            preconditioning: if self.unpreconditioned { Preconditioning::None } else { Preconditioning::EvenOdd },
+            method,
+            params: SolverParams {
+                tolerance: self.tolerance.unwrap_or(auto.tolerance),
+                max_iterations: self.max_iterations.unwrap_or(auto.max_iterations),
+                ..auto
+            },
+            lanes,
+        }
+    }
+}
+
+/// The lattice as the solver will lay it out, so that one that does not fit is refused before a device is opened.
+pub fn lay_out<R: Vectors, M>(solve: &Solve<M>, configuration: &Configuration) -> anyhow::Result<Lattice> {
+    let (checkerboard, hint) = match solve.preconditioning {
+        Preconditioning::EvenOdd => {
+            (Checkerboard::RedBlack, " for the even-odd solver (--unpreconditioned needs no parities)")
+        }
+        Preconditioning::None => (Checkerboard::FullOnly, ""),
+    };
+    let options = LatticeOptions { lanes: solve.lanes, nodes: None, checkerboard };
+    let lattice = Lattice::new(configuration.extents(), R::COMPLEX, options);
+    lattice.with_context(|| format!("failed to lay out the lattice{hint}"))
+}
+
+/// As `--json` has it.
+pub fn preconditioning_name(preconditioning: Preconditioning) -> &'static str {
+    match preconditioning {
+        Preconditioning::EvenOdd => "even-odd",
+        Preconditioning::None => "none",
+    }
+}
+
+/// The fields of a solve. As JSON, these fields.
+#[derive(Serialize)]
+pub struct Fields {
+    #[serde(flatten)]
+    layout: Layout,
+    /// f32 or f64.
+    pub precision: &'static str,
+    /// Reals stored per link.
+    reconstruct: usize,
+    /// The order in which the hop adds its legs.
+    legs: String,
+    /// Boundary phases in x,y,z,t.
+    boundary: String,
+}
+
+/// How the solver was set, and whether it converged. As JSON, these fields.
+#[derive(Serialize)]
+pub struct Course {
+    /// `even-odd` or `none`.
+    preconditioning: &'static str,
+    tolerance: f64,
+    max_iterations: usize,
+    /// Average plaquette of the configuration.
+    plaquette: f64,
+    pub converged: bool,
+    /// Why it did not converge.
+    pub failure: Option<String>,
+}
+
+/// What a solve took; null where it did not converge. As JSON, these fields.
+#[derive(Serialize, Default)]
+pub struct Rates {
+    /// Wall time of the recurrence in this run.
+    pub seconds: Option<f64>,
+    pub gflop_per_second: Option<f64>,
+    /// With each kernel's inputs and outputs counted once, in 10⁹ bytes.
+    pub gb_per_second: Option<f64>,
+}
+
+/// One right-hand side. As JSON, these fields.
+#[derive(Serialize)]
+pub struct RhsSummary {
+    pub iterations: usize,
+    /// The last |r|² of the history.
+    residual: Option<f64>,
+    /// Its 16 hex digits.
+    residual_bits: Option<String>,
+    /// |b − Aψ| / |b| of the system that the solver solved, in f64.
+    pub true_residual: f64,
+    /// |η − Mψ| / |η| on all sites, in f64.
+    pub solution_residual: f64,
+}
+
+/// A line of a table: a name and a value.
+pub type Fact = (&'static str, String);
+
+impl Fields {
+    pub fn new<R: Vectors>(lattice: Lattice, hop: &HopArgs) -> Self {
+        let HopParameters { boundary, links, legs } = hop.parameters();
+        Self {
+            layout: lattice.into(),
+            precision: R::NAME,
+            reconstruct: links.reals(),
+            legs: legs.to_string(),
+            boundary: boundary.to_string(),
+        }
+    }
+
+    /// The device, the operator in words, and these fields, for people.
+    pub fn facts(&self, device: &str, operator: &str, course: &Course) -> Vec<Fact> {
+        vec![
+            ("device", device.to_owned()),
+            ("operator", format!("{operator}, boundary {}, reconstruct {}", self.boundary, self.reconstruct)),
+            ("lattice", self.layout.with("")),
+            ("plaquette", course.plaquette.to_string()),
+        ]
+    }
+}
+
+impl Course {
+    pub fn new<M>(solve: &Solve<M>, configuration: &Configuration) -> Self {
+        Self {
+            preconditioning: preconditioning_name(solve.preconditioning),
+            tolerance: solve.params.tolerance,
+            max_iterations: solve.params.max_iterations,
+            plaquette: configuration.plaquette(),
+            converged: false,
+            failure: None,
+        }
+    }
+
+    /// The settings of a solver, for people.
+    pub fn describe(&self, solver: &str) -> String {
+        let preconditioned = if self.preconditioning == "none" { "not preconditioned" } else { self.preconditioning };
+        format!("{solver}, {preconditioned}, tolerance {:e}", self.tolerance)
+    }
+}
+
+impl Rates {
+    pub fn new(seconds: f64, flops: u64, bytes: u64) -> Self {
+        let rate = |number: u64| Some(number as f64 / seconds / 1e9);
+        Self { seconds: Some(seconds), gflop_per_second: rate(flops), gb_per_second: rate(bytes) }
+    }
+
+    /// For people; what follows the memory traffic says `beside`.
+    pub fn facts(&self, beside: &str) -> impl Iterator<Item = Fact> {
+        let time = self.seconds.map(|s| ("time", format!("{s:.3} s")));
+        let speed = self.gflop_per_second.map(|rate| ("speed", format!("{rate:.2} GFlop/s")));
+        let traffic = self.gb_per_second.map(|rate| ("memory traffic", format!("{rate:.2} GB/s{beside}")));
+        [time, speed, traffic].into_iter().flatten()
+    }
+}
+
+impl From<&SolvedRhs> for RhsSummary {
+    fn from(rhs: &SolvedRhs) -> Self {
+        let residual = rhs.info.history.last().copied();
+        Self {
+            iterations: rhs.info.iterations,
+            residual,
+            residual_bits: residual.map(bits),
+            true_residual: rhs.true_residual,
+            solution_residual: rhs.solution_residual,
+        }
+    }
+}
