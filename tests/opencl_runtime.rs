@@ -37,7 +37,8 @@ fn context() -> Option<(Context, tempfile::TempDir)> {
 }
 
 fn program(context: &Context) -> Arc<Program> {
-    context.program("runtime test", SOURCE, "").unwrap()
+    // SAFETY: the tests launch its kernels with buffers of the sizes that they ask for.
+    unsafe { context.program("runtime test", SOURCE, "").unwrap() }
 }
 
 fn floats(context: &Context, values: &[f32]) -> Buffer {
@@ -192,7 +193,8 @@ fn out_of_memory_says_for_what_and_what_is_held() {
 fn a_build_error_carries_the_log_and_the_options() {
     let Some((context, _directory)) = context() else { return };
     let source = "#line 7 \"broken.cl\"\nkernel void f(global float *x) { x[0] = undeclared_name; }\n";
-    let message = context.program("broken", source, "-DN=8").unwrap_err().to_string();
+    // SAFETY: it does not build.
+    let message = unsafe { context.program("broken", source, "-DN=8") }.unwrap_err().to_string();
     // NVIDIA's compiler pays no heed to #line.
     let line = if context.info().platform_name.contains("NVIDIA") { "error" } else { "broken.cl:7" };
     for part in ["program broken", "-DN=8", "CL_BUILD_PROGRAM_FAILURE", line, "undeclared_name"] {
@@ -254,7 +256,8 @@ fn the_device_keeps_the_arithmetic_contract() {
 fn transfers_and_kernels_in_several_queues_keep_the_order_of_each_queue() {
     let Some((context, _directory)) = context() else { return };
     let source = "kernel void twice(global uint *x) { x[get_global_id(0)] *= 2; }";
-    let program = context.program("queues test", source, "").unwrap();
+    // SAFETY: there is a work-item for each word of a buffer.
+    let program = unsafe { context.program("queues test", source, "").unwrap() };
     let buffers = [0, 1, 2].map(|_| context.allocate(256, "64 words").unwrap());
     let words: Vec<u32> = (1..=192).collect();
     let mut results = vec![0u32; 192];

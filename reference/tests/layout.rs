@@ -140,7 +140,7 @@ proptest! {
     }
 
     #[test]
-    fn staggered_phases_are_those_of_the_coordinates(lattice in any_lattice(2000)) {
+    fn phases_are_those_of_the_coordinates(lattice in any_lattice(2000)) {
         for &sites in sites_of(&lattice) {
             let phases = StaggeredPhases::new(&lattice, sites).unwrap();
             prop_assert_eq!((phases.osites().len(), phases.lanes().len()), (lattice.osites(sites), lattice.nsimd()));

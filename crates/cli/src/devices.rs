@@ -4,7 +4,7 @@ use clap::Args;
 use lanefield::backend::opencl::{Context, DeviceInfo, HOW_TO_GET_OPENCL, OpenClError, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Cpu, OpenCl};
-use lanefield_lab::sources::expand;
+use lanefield_lab::sources::program;
 use serde::Serialize;
 
 use super::Outcome;
@@ -134,6 +134,6 @@ impl OpenClDevice {
 }
 
 fn multiple_of_a_kernel(context: &Context) -> Result<usize, OpenClError> {
-    let program = context.program("peak.cl", &expand("peak.cl")?, "")?;
+    let program = program(context, "peak.cl", "")?;
     Ok(program.kernel_info("copy_ceiling")?.preferred_work_group_multiple)
 }

@@ -117,8 +117,7 @@ fn a_family_has_an_estimate_of_each_kernel() {
     assert!(names.contains(&"axpy") && names.contains(&"copy"), "{names:?}");
     assert_eq!(folder.succeeds(command).matches("binds ").count(), names.len());
     let all = folder.json("estimate --machine h200 --kernel all --lattice 8.8.8.8");
-    let staggered = |one: &serde_json::Value| one["kernel"] == "staggered_hop";
-    assert!(all["kernels"].as_array().unwrap().iter().any(staggered));
+    assert!(all["kernels"].as_array().unwrap().len() > names.len() + 5, "{all}");
 }
 
 #[test]

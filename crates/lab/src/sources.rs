@@ -1,6 +1,8 @@
 //! The OpenCL C sources of `crates/lab/cl`, embedded, beside those of the library.
 
-use lanefield::backend::opencl::{SourceError, expand_with};
+use std::sync::Arc;
+
+use lanefield::backend::opencl::{Context, OpenClError, Program, SourceError, expand_with};
 
 macro_rules! embedded {
     ($($file:literal),* $(,)?) => {
@@ -26,6 +28,15 @@ const FILES: &[(&str, &str)] = embedded![
 /// A file that does not exist, with the place that asks for it.
 pub fn expand(file: &str) -> Result<String, SourceError> {
     expand_with(FILES, file)
+}
+
+/// The program of the source `file`, built with `options`.
+///
+/// # Errors
+/// A file that does not exist; what the compiler says.
+pub fn program(context: &Context, file: &str, options: &str) -> Result<Arc<Program>, OpenClError> {
+    // SAFETY: the sources are those of this crate and of the library, each launched by one module, with the sizes that it is written for.
+    unsafe { context.program(file, &expand(file)?, options) }
 }
 
 #[cfg(test)]

@@ -137,7 +137,8 @@ fn build_options<R: Real>(lanes: usize) -> String {
 
 fn measure_precision<R: Real>(context: &Context, lanes: usize) -> Result<Vec<ProbeCheck>, OpenClError> {
     let name = format!("probe {}", R::NAME);
-    let program = context.program(&name, &source()?, &build_options::<R>(lanes))?;
+    // SAFETY: the kernel has a work-item for each number of the buffers that it is launched with below.
+    let program = unsafe { context.program(&name, &source()?, &build_options::<R>(lanes))? };
     let mut operands = operands::<R>(SEED);
     let cases = operands.a.len().next_multiple_of(LOCAL * lanes);
     for column in [&mut operands.a, &mut operands.b, &mut operands.c] {

@@ -92,13 +92,17 @@ impl Context {
     /// The program that `source` makes with `options`, from memory, from disk, or built now. `name` stands in errors only.
     ///
     /// `-cl-std=CL1.2` is added unless the options name a language version, and `-cl-fp32-correctly-rounded-divide-sqrt`
-    /// where the device knows it. The source is trusted: its kernels must stay inside the buffers that they are launched
-    /// with.
+    /// where the device knows it.
     ///
     /// # Errors
     ///
     /// [`OpenClError::Build`] with the build log, if the source does not compile.
-    pub fn program(&self, name: &str, source: &str, options: &str) -> Result<Arc<Program>, OpenClError> {
+    ///
+    /// # Safety
+    ///
+    /// Nobody checks `source`. In every launch of one of its kernels, with the sizes and arguments given there, the kernel must touch no memory but
+    /// that of its arguments, write to none that it was given as constant, and be given no buffer twice of which it writes one as `restrict`.
+    pub unsafe fn program(&self, name: &str, source: &str, options: &str) -> Result<Arc<Program>, OpenClError> {
         let options = full_options(self.info(), options);
         let key = Key::new(self.info(), source, &options);
         let slot = Arc::clone(self.programs().entry(key.clone()).or_default());

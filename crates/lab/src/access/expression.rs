@@ -95,7 +95,9 @@ enum Node {
 /// `None` where the result does not exist.
 type Operator = fn(i64, i64) -> Option<i64>;
 
-const KNOWN: [(&str, fn(&Names) -> i64); 5] = [
+type NamedValue = (&'static str, fn(&Names) -> i64);
+
+const KNOWN: [NamedValue; 5] = [
     ("lane", |names| names.lane),
     ("site", |names| names.site),
     ("word", |names| names.word),

@@ -7,7 +7,7 @@ use lanefield::backend::opencl::{Arg, Buffer, Context, DeviceKind, Launch};
 use serde::{Deserialize, Serialize};
 
 use super::{Operation, RUNS, TRIAD_FACTOR, median};
-use crate::sources::expand;
+use crate::sources;
 
 /// Bytes of one buffer on a CPU.
 const CPU_BYTES: usize = 256 << 20;
@@ -126,7 +126,7 @@ impl<'c> DeviceStreams<'c> {
         let units = self.context.info().compute_units.max(1) as usize;
         let (groups, chunk) = shape.groups(units, elements);
         let launch = Launch { global: [groups * shape.group, 1, 1], local: [shape.group, 1, 1] };
-        let program = self.context.program("peak.cl", &expand("peak.cl")?, &shape.options())?;
+        let program = sources::program(self.context, "peak.cl", &shape.options())?;
         let sink = (self.operation == Operation::Read).then_some(&self.sink);
         let mut arguments: Vec<Arg<'_>> = sink.into_iter().chain(&self.buffers).map(Arg::Buffer).collect();
         if self.operation == Operation::Triad {
@@ -154,7 +154,7 @@ impl<'c> DeviceStreams<'c> {
 pub fn random_words(context: &Context, bytes: usize, first: u32) -> Result<Buffer, BackendError> {
     let words = bytes / 4;
     let buffer = context.allocate(bytes, "source of a bandwidth measurement")?;
-    let program = context.program("peak.cl", &expand("peak.cl")?, &Shape::PLAIN.options())?;
+    let program = sources::program(context, "peak.cl", &Shape::PLAIN.options())?;
     let launch =
         Launch { global: [words.max(1).next_multiple_of(Shape::PLAIN.group), 1, 1], local: [Shape::PLAIN.group, 1, 1] };
     let arguments = [Arg::Buffer(&buffer), Arg::U32(first), Arg::U64(words as u64)];

@@ -23,7 +23,8 @@ pub fn code_of(
     let device = context.info();
     let verbose = device.limits_registers() && !options.contains("-cl-nv-verbose");
     let options = if verbose { format!("{options} -cl-nv-verbose") } else { options.to_owned() };
-    let program = context.program(name, source, &options)?;
+    // SAFETY: nothing is launched.
+    let program = unsafe { context.program(name, source, &options)? };
     Ok(code_of_kernel(context, &*program.kernel(kernel)?))
 }
 

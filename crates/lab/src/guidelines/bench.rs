@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::guideline::Agreement;
 use super::sides::{Measured, Side, Trouble, agree};
-use crate::sources::expand;
+use crate::sources;
 
 /// How large the arrays of experiments are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -166,7 +166,7 @@ impl<'c> Bench<'c> {
     }
 
     pub fn program(&self, file: &str) -> Result<Arc<Program>, Trouble> {
-        Ok(self.context.program(file, &expand(file)?, "")?)
+        Ok(sources::program(self.context, file, "")?)
     }
 
     /// The words of a buffer.

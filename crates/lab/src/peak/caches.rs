@@ -10,7 +10,7 @@ use super::plateau::Plateau;
 use super::record::{Place, WorkingSet};
 use super::{Measuring, ladder, rate, sampled};
 use crate::bandwidth::random_words;
-use crate::sources::expand;
+use crate::sources;
 
 /// Bytes that a unit reads of its own set in a launch, at least.
 const OWN_READ: usize = 64 << 20;
@@ -56,7 +56,7 @@ impl<'c> Reader<'c> {
         let hints = if past_l1 && !is_cpu { " -DPAST_CACHES -DPAST_L1" } else { "" };
         let build = |group: usize| {
             let options = format!("-DELEMENT_BYTES={element_bytes} -DAT_ONCE={at_once} -DGROUP={group}{hints}");
-            context.program("peak_caches.cl", &expand("peak_caches.cl")?, &options).map_err(BackendError::from)
+            sources::program(context, "peak_caches.cl", &options).map_err(BackendError::from)
         };
         let mut program = build(wanted)?;
         // Some drivers grant less than was built for.

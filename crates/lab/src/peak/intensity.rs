@@ -7,7 +7,7 @@ use super::record::{Intensity, Peak, Stored};
 use super::{Measuring, rate, sampled};
 use crate::Spread;
 use crate::bandwidth::random_words;
-use crate::sources::expand;
+use crate::sources;
 
 /// Fused multiply-adds of each number.
 const MOST_STEPS: u32 = 256;
@@ -55,7 +55,7 @@ impl<'c> Mixed<'c> {
     /// # Errors
     /// What the runtime reports.
     pub fn run(&self, (out, x): (&Buffer, &Buffer), n: usize, (a, b): (f32, f32), k: u32) -> Result<f64, BackendError> {
-        let program = self.context.program("peak_intensity.cl", &expand("peak_intensity.cl")?, &self.options)?;
+        let program = sources::program(self.context, "peak_intensity.cl", &self.options)?;
         let launch = Launch { global: [n / self.grain() * self.group, 1, 1], local: [self.group, 1, 1] };
         let arguments = [Arg::Buffer(out), Arg::Buffer(x), Arg::F32(a), Arg::F32(b), Arg::U32(k)];
         Ok(self.context.launch_timed(&program, "mixed", launch, &arguments)?)

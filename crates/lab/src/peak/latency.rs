@@ -8,7 +8,7 @@ use lanefield::backend::opencl::{Arg, Buffer, Context, Launch, LaunchEvent, Open
 use super::record::{Chase, Place};
 use super::{Measuring, chain, ladder, sampled};
 use crate::Spread;
-use crate::sources::expand;
+use crate::sources;
 
 /// Steps of a launch: long beside a launch, and short beside a second where each takes 1 µs.
 const STEPS: u32 = 1 << 15;
@@ -39,7 +39,7 @@ impl<'c> Chaser<'c> {
     pub fn new(context: &'c Context) -> Result<Self, BackendError> {
         // The options of a reader on a CPU, so that there it is the same program.
         let options = "-DELEMENT_BYTES=64 -DAT_ONCE=8 -DGROUP=1";
-        let program = context.program("peak_caches.cl", &expand("peak_caches.cl")?, options)?;
+        let program = sources::program(context, "peak_caches.cl", options)?;
         Ok(Self { context, program, out: context.allocate(8, "end of a chase")? })
     }
 
