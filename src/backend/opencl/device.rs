@@ -375,7 +375,7 @@ fn triple(answer: Result<Vec<u8>, i32>) -> [usize; 3] {
 }
 
 impl DeviceInfo {
-    /// Refuses links of 8 reals in f32, and in 16-bit storage, which computes in it, where division is not known to be rounded correctly: they are
+    /// Refuses links of 8 reals in f32, and in half precision, which computes in it, where division is not known to be rounded correctly: they are
     /// rebuilt by a division.
     pub(super) fn takes_links(&self, format: LinkFormat, precision: Precision) -> Result<(), DeviceError> {
         match format {
