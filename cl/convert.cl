@@ -1,4 +1,4 @@
-// A field in another precision, on the same cut of the lattice into lanes: element by element, rounded to nearest even; 16-bit storage by
+// A field in another precision, on the same cut of the lattice into lanes: element by element, rounded to nearest even; half precision by
 // way of f32. PRECISION is that of the result, FROM that of the field that is read. Counterpart: reference/src/kernels/convert.rs.
 
 #include "accelerator.clh"

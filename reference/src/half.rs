@@ -1,4 +1,4 @@
-//! 16-bit storage (`docs/arithmetic.md` §12): the components of one part of a site, such as one spinor, are signed 16-bit fractions of a
+//! Half precision (`docs/arithmetic.md` §12): the components of one part of a site, such as one spinor, are signed 16-bit fractions of a
 //! power of two that is larger than all of them. One computes in f32; what is stored is rounded. Counterpart: `cl/half.clh`.
 //!
 //! On the host such a field holds the f32 numbers that its fractions stand for. So every kernel of f32 serves it, followed by a rounding.
@@ -14,7 +14,7 @@ use rayon::prelude::*;
 use crate::layout::Scalar;
 use crate::real::{Precision, Real, half_device_bytes};
 
-/// An f32 in a field of 16-bit storage.
+/// An f32 in a field of half precision.
 #[derive(Clone, Copy, Default, PartialEq, PartialOrd, Pod, Zeroable)]
 #[repr(transparent)]
 pub struct Half(f32);

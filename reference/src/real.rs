@@ -1,4 +1,4 @@
-//! The precisions of fields, as a trait: f32, f64, and f32 that 16-bit storage holds (`half.rs`).
+//! The precisions of fields, as a trait: f32, f64, and f32 that half precision holds (`half.rs`).
 
 use std::borrow::Cow;
 use std::fmt;

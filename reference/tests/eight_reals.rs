@@ -174,7 +174,7 @@ fn the_unit_matrix_is_rebuilt_exactly() {
 
 #[test]
 fn stored_numbers_are_bounded() {
-    // So that 16-bit storage has a step that fits all of them, and the sign that rides on the fifth is never lost.
+    // So that half precision has a step that fits all of them, and the sign that rides on the fifth is never lost.
     let matrices = [random_matrices(), hard_matrices()].concat();
     for reals in stored::<f64>(&matrices).chunks_exact(4) {
         let [v1, v2, xz, z] = reals else { unreachable!("four words") };

@@ -41,7 +41,7 @@ fn hop_in_lanes<R: Vectors>(
     out.to_site_order()
 }
 
-/// What a field holds of these numbers: in 16-bit storage they are rounded.
+/// What a field holds of these numbers: in half precision they are rounded.
 fn stored<R: Vectors>(extents: Extents, vectors: usize, values: &[Complex<R>]) -> Vec<Complex<R>> {
     let lattice = every_width::<R>(extents, Checkerboard::FullOnly)[0];
     Field::from_site_order(lattice, Sites::Full, ColourVectors::new(vectors), values).unwrap().to_site_order()

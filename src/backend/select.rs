@@ -54,6 +54,7 @@ impl fmt::Display for DeviceChoice {
 pub enum Selected {
     /// The CPU reference.
     Cpu,
+    /// An OpenCL device.
     OpenCl(Box<DeviceInfo>),
 }
 
@@ -69,6 +70,7 @@ impl fmt::Display for Selected {
 /// Why a choice names no device, or more than one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum SelectError {
     #[error("the device is empty: give cpu, auto, a number, or part of a name")]
     Empty,

@@ -154,7 +154,7 @@ impl<'b, B: Backend, R: Vectors> Clover<'b, B, R> {
     }
 }
 
-/// Blocks of 16-bit storage are those of f32, rounded.
+/// Blocks of half precision are those of f32, rounded.
 fn stored<B: Backend, R: Vectors>(backend: &B, pieces: Vec<Piece<B, f32>>) -> Result<Vec<Piece<B, R>>, BackendError> {
     let round = |blocks: FieldOn<B, f32, CloverBlocks>| -> Result<FieldOn<B, R, CloverBlocks>, BackendError> {
         let mut rounded = backend.zeros(*blocks.lattice(), blocks.sites(), CloverBlocks)?;

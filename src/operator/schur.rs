@@ -41,7 +41,7 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
         psi: &FieldOn<B, R, Self::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError>;
-    /// out = Mee⁻¹ Meo ψ, with `between` like out. In one launch, where an operator can; the bits are the same, but with 16-bit storage.
+    /// out = Mee⁻¹ Meo ψ, with `between` like out. In one launch, where an operator can; the bits are the same, but in half precision.
     ///
     /// # Errors
     /// As [`Self::meooe`].
@@ -55,8 +55,8 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
         self.meooe(between, psi, dagger)?;
         self.mooee_inv(out, between, dagger)
     }
-    /// out = Moo χ − Moe ψ, with χ and `between` like out. In one launch, where an operator can; the bits are the same, but with 16-bit
-    /// storage.
+    /// out = Moo χ − Moe ψ, with χ and `between` like out. In one launch, where an operator can; the bits are the same, but in half
+    /// precision.
     ///
     /// # Errors
     /// As [`Self::meooe`].

@@ -40,7 +40,7 @@ pub enum Method {
     ConjugateGradients,
     /// The same in f64 with reliable updates of a recurrence in f32; only in f64.
     MixedF32,
-    /// The same with 16-bit storage.
+    /// The same with half precision.
     MixedHalf,
     /// BiCGStab, on the operator itself.
     BiCgStab,

@@ -15,7 +15,7 @@ const FIGURES: [&str; 12] = [
     "launch_microseconds",
     "f32_gflop_per_second",
     "f64_gflop_per_second",
-    "sixteen_bit_gflop_per_second",
+    "half_gflop_per_second",
     "latency_nanoseconds",
 ];
 

@@ -1,5 +1,5 @@
 // Arithmetic beside memory: each element is read once, taken through k fused multiply-adds and written once, so that a sweep of k goes from
-// what memory bounds to what arithmetic does. 16-bit storage is computed with in f32. Launched by crates/lab/src/peak/intensity.rs.
+// what memory bounds to what arithmetic does. Half precision is computed with in f32. Launched by crates/lab/src/peak/intensity.rs.
 
 // Bits of a stored number: 64, 32 or 16.
 #ifndef STORED_BITS

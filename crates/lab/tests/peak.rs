@@ -99,7 +99,7 @@ fn k_steps_with_factor_and_term_one_add_k_to_every_number() {
         let bytes: Vec<u8> = match stored {
             Stored::F32 => (0..n).flat_map(|k| f32::from(number(k)).to_ne_bytes()).collect(),
             Stored::F64 => (0..n).flat_map(|k| f64::from(number(k)).to_ne_bytes()).collect(),
-            Stored::Sixteen => (0..n).flat_map(|k| number(k).to_ne_bytes()).collect(),
+            Stored::Half => (0..n).flat_map(|k| number(k).to_ne_bytes()).collect(),
         };
         context.write(&x, 0, &bytes).unwrap();
         for k in [0, 1, 13, 256] {
@@ -107,7 +107,7 @@ fn k_steps_with_factor_and_term_one_add_k_to_every_number() {
             let found: Vec<f64> = match stored {
                 Stored::F32 => words::<f32>(&context, &out).into_iter().map(f64::from).collect(),
                 Stored::F64 => words::<f64>(&context, &out),
-                Stored::Sixteen => words::<i16>(&context, &out).into_iter().map(f64::from).collect(),
+                Stored::Half => words::<i16>(&context, &out).into_iter().map(f64::from).collect(),
             };
             let wrong = (0..n).find(|&place| found[place] != f64::from(number(place)) + f64::from(k));
             assert_eq!(wrong, None, "{stored}, {k} steps");

@@ -11,7 +11,7 @@ pub fn same_cut(a: &Lattice, b: &Lattice) -> bool {
     (a.extents(), a.nodes(), a.checkerboard()) == (b.extents(), b.nodes(), b.checkerboard())
 }
 
-/// out = x, each number rounded to nearest even; to 16-bit storage by way of f32.
+/// out = x, each number rounded to nearest even; to half precision by way of f32.
 ///
 /// # Errors
 /// [`FieldError::Mismatch`] unless both fields hold the same object on the same sites, and their lanes hold the same sites.

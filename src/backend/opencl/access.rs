@@ -19,9 +19,9 @@ pub enum AccessWidth {
     /// One complex word, whatever its size: the layout of the host.
     #[default]
     Word,
-    /// 8 bytes: two words of 16-bit storage.
+    /// 8 bytes: two words of half precision.
     Eight,
-    /// 16 bytes: two words in f32, four of 16-bit storage.
+    /// 16 bytes: two words in f32, four of half precision.
     Sixteen,
 }
 

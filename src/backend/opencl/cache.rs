@@ -53,6 +53,7 @@ impl Cache {
         self.programs
     }
 
+    /// Where entries live, if anywhere.
     pub fn directory(&self) -> Option<&Path> {
         self.directory.as_deref()
     }

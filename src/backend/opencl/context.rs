@@ -23,7 +23,9 @@ use crate::backend::timeline::{CommandKind, Group, SpanGuard, Timeline};
 /// What the buffers of a context take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct MemoryUse {
+    /// Bytes held.
     pub bytes: u64,
+    /// Buffers held.
     pub buffers: u64,
 }
 

@@ -20,9 +20,13 @@ use super::raw::{RawDevice, text, unsigned};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DeviceKind {
+    /// A processor of the host.
     Cpu,
+    /// A graphics processor.
     Gpu,
+    /// An accelerator card.
     Accelerator,
+    /// Anything else.
     Other,
 }
 
@@ -71,20 +75,29 @@ pub struct DeviceInfo {
     pub platform_index: usize,
     /// Place of the device on its platform.
     pub device_index: usize,
+    /// Name of the platform: of the driver's family.
     pub platform_name: String,
+    /// OpenCL version of the platform, with what the driver adds.
     pub platform_version: String,
+    /// Name of the device.
     pub name: String,
+    /// Its vendor.
     pub vendor: String,
     /// What the vendor calls the instruction set, as far as the device tells: `sm_90`, `gfx90a`; empty where it does not.
     pub architecture: String,
+    /// Version of the driver.
     pub driver_version: String,
     /// `OpenCL 3.0 CUDA`, say.
     pub device_version: String,
     /// `OpenCL C 1.2`, say.
     pub opencl_c_version: String,
+    /// What kind of device it is.
     pub kind: DeviceKind,
+    /// Number of compute units.
     pub compute_units: u32,
+    /// Highest clock, in MHz; 0 where the driver does not tell.
     pub max_clock_mhz: u32,
+    /// Global memory, in bytes.
     pub global_memory_bytes: u64,
     /// The largest single buffer that the driver promises; some give more.
     pub max_allocation_bytes: u64,
@@ -92,18 +105,27 @@ pub struct DeviceInfo {
     pub local_memory_bytes: u64,
     /// Cache of global memory, in bytes; 0 where the device names none.
     pub global_cache_bytes: u64,
+    /// Most work-items of a work-group.
     pub max_work_group_size: usize,
     /// Work-items that run in step (a warp, a wavefront, a vector); `None` where only a built kernel can tell.
     pub preferred_work_group_multiple: Option<usize>,
+    /// Most work-items of a work-group in each dimension.
     pub max_work_item_sizes: [usize; 3],
+    /// Whether it computes in f64.
     pub fp64: bool,
     /// Whether the build option `-cl-fp32-correctly-rounded-divide-sqrt` is supported.
     pub fp32_correctly_rounded_divide_sqrt: bool,
+    /// Whether f32 has subnormal numbers.
     pub fp32_denormals: bool,
+    /// Whether f64 has subnormal numbers.
     pub fp64_denormals: bool,
+    /// Whether it can be used now.
     pub available: bool,
+    /// Whether its driver compiles OpenCL C.
     pub compiler_available: bool,
+    /// How work-groups may finish a sum in one launch.
     pub retirement: Retirement,
+    /// Extensions by name.
     pub extensions: Vec<String>,
 }
 
@@ -353,7 +375,7 @@ fn triple(answer: Result<Vec<u8>, i32>) -> [usize; 3] {
 }
 
 impl DeviceInfo {
-    /// Refuses links of 8 reals in f32, and in 16-bit storage, which computes in it, where division is not known to be rounded correctly: they are
+    /// Refuses links of 8 reals in f32, and in half precision, which computes in it, where division is not known to be rounded correctly: they are
     /// rebuilt by a division.
     pub(super) fn takes_links(&self, format: LinkFormat, precision: Precision) -> Result<(), DeviceError> {
         match format {

@@ -68,6 +68,7 @@ impl fmt::Display for ClStatus {
 /// Why the OpenCL runtime could not do what it was asked for.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum OpenClError {
     /// The machine has no OpenCL library, or no platform is registered with it.
     #[error("there is no OpenCL here ({reason}); {HOW_TO_GET_OPENCL}")]

@@ -56,14 +56,18 @@ impl Arg<'_> {
 /// Work-items of a launch, in all and in a work-group; dimensions that are not used have size 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Launch {
+    /// Work-items in each dimension.
     pub global: [usize; 3],
+    /// Work-items of a work-group in each dimension.
     pub local: [usize; 3],
 }
 
 /// When a command ran, in nanoseconds of the device's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceTimes {
+    /// When it started.
     pub start: u64,
+    /// When it ended.
     pub end: u64,
 }
 

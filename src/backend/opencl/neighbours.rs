@@ -93,7 +93,7 @@ mod tests {
         let fitted = |stage: Stage, work_items, taken| {
             stage.fitted(work_items, taken, &device).map(|stage| (stage.legs, stage.bytes_of(work_items)))
         };
-        // A spinor has 96 bytes in f32, 192 in f64, and in 16-bit storage 13 words in blocks of four: 64.
+        // A spinor has 96 bytes in f32, 192 in f64, and in half precision 13 words in blocks of four: 64.
         let single = Stage::new(Precision::F32, &device, 2, 1);
         assert_eq!(fitted(single, 256, 0), Some((2, 48 << 10)));
         assert_eq!(fitted(single, 256, 1), Some((1, 24 << 10)));

@@ -30,6 +30,7 @@ pub struct ProbeCheck {
 /// Whether results of a device may be called bitwise, check by check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProbeVerdict {
+    /// What was checked.
     pub checks: Vec<ProbeCheck>,
 }
 

@@ -298,7 +298,7 @@ fn precision(options: &str) -> &'static str {
     match bits {
         Some("64") => "f64",
         Some("32") => "f32",
-        Some("16") => "16-bit",
+        Some("16") => "half",
         _ => "",
     }
 }

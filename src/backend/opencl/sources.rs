@@ -15,6 +15,7 @@ fn files<'a>() -> impl Iterator<Item = (&'a str, &'a str)> {
 /// Why a source could not be put together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum SourceError {
     #[error("{file} is not among the known OpenCL sources ({known})")]
     NoSuchFile { file: String, known: String },

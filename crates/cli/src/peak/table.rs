@@ -78,7 +78,7 @@ fn figures(peak: &Peak) -> String {
         ("local memory", peak.local_gb_per_second, "GB/s", String::new()),
         ("f32", peak.f32_gflop_per_second, "GFlop/s", "fused multiply-adds".to_owned()),
         ("f64", peak.f64_gflop_per_second, "GFlop/s", "fused multiply-adds".to_owned()),
-        ("half", peak.sixteen_bit_gflop_per_second, "GFlop/s", "stored in half precision, computed in f32".to_owned()),
+        ("half", peak.half_gflop_per_second, "GFlop/s", "stored in half precision, computed in f32".to_owned()),
         ("latency, L1", latency.l1, "ns", String::new()),
         ("latency, L2", latency.l2, "ns", String::new()),
         ("latency, memory", latency.memory, "ns", chase(false)),

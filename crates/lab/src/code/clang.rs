@@ -29,6 +29,7 @@ pub struct Clang {
 /// Why a kernel was not compiled.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum ClangError {
     /// There is none.
     #[error(

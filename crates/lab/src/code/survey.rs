@@ -53,6 +53,7 @@ pub struct Surveyed {
 /// Why a survey failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum SurveyError {
     /// A kernel that cannot be planned.
     #[error(transparent)]

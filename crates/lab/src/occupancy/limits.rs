@@ -93,6 +93,7 @@ pub struct Occupancy {
 /// Why there is no occupancy to tell.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
+#[allow(missing_docs, reason = "the messages name the fields")]
 pub enum OccupancyError {
     /// A name that is not in the table.
     #[error("'{name}' is no architecture with known rules of occupancy: use one of {known}")]

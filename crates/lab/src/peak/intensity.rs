@@ -15,7 +15,7 @@ const MOST_STEPS: u32 = 256;
 const FACTOR: f32 = -1.0;
 /// See [`FACTOR`]; of the order of the numbers, which are 16-bit integers or f32 and f64 about 1.
 fn term(stored: Stored) -> f32 {
-    if stored == Stored::Sixteen { 1000.0 } else { 1.5 }
+    if stored == Stored::Half { 1000.0 } else { 1.5 }
 }
 
 /// k of a sweep: 0, 1, 2, 4, … 256; with little time every second one.
@@ -39,7 +39,7 @@ impl<'c> Mixed<'c> {
     pub fn new(context: &'c Context, stored: Stored, is_cpu: bool) -> Self {
         // As many vectors as it takes for none to wait for itself.
         let (vector_bytes, chains, group) = if is_cpu { (64, 8, 16) } else { (16, 4, 256) };
-        // Of 16-bit storage a vector in registers is one of f32.
+        // Of half precision a vector in registers is one of f32.
         let in_a_vector = vector_bytes / stored.bytes().max(4);
         let options = format!("-DSTORED_BITS={} -DVECTOR_BYTES={vector_bytes} -DCHAINS={chains}", 8 * stored.bytes());
         Self { context, options, group, an_item: in_a_vector * chains }
@@ -98,7 +98,7 @@ impl Peak {
         let highest = match point.stored {
             Stored::F32 => &mut self.f32_gflop_per_second,
             Stored::F64 => &mut self.f64_gflop_per_second,
-            Stored::Sixteen => &mut self.sixteen_bit_gflop_per_second,
+            Stored::Half => &mut self.half_gflop_per_second,
         };
         *highest = Some(highest.unwrap_or(0.0).max(point.gflop_per_second));
         self.intensity.push(point);
@@ -120,7 +120,7 @@ mod tests {
         let seconds = Spread { median: 1e-3, tenth: 1e-3, ninetieth: 1e-3 };
         let point = intensity(Stored::F32, 4, 1_000_000, seconds);
         assert_eq!((point.flops_per_byte, point.gb_per_second, point.gflop_per_second), (1.0, 8.0, 8.0));
-        let point = intensity(Stored::Sixteen, 4, 1_000_000, seconds);
+        let point = intensity(Stored::Half, 4, 1_000_000, seconds);
         assert_eq!((point.flops_per_byte, point.gb_per_second), (2.0, 4.0));
     }
 }

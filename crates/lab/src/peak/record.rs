@@ -48,7 +48,7 @@ pub struct Peak {
     /// The same of f64.
     pub f64_gflop_per_second: Option<f64>,
     /// The same of f32 with numbers that are stored in 16 bits.
-    pub sixteen_bit_gflop_per_second: Option<f64>,
+    pub half_gflop_per_second: Option<f64>,
     /// Nanoseconds of a load that waits for the one before.
     pub latency_nanoseconds: Latencies,
     /// The copy bandwidth over time.
@@ -148,10 +148,10 @@ pub enum Stored {
     #[serde(rename = "f64")]
     F64,
     /// 16-bit integers, computed with in f32.
-    #[serde(rename = "16-bit")]
-    Sixteen,
+    #[serde(rename = "half")]
+    Half,
 }
-named!(Stored: F32 = "f32", F64 = "f64", Sixteen = "16-bit");
+named!(Stored: F32 = "f32", F64 = "f64", Half = "half");
 
 impl Stored {
     /// Bytes of a number.
@@ -159,7 +159,7 @@ impl Stored {
         match self {
             Self::F32 => 4,
             Self::F64 => 8,
-            Self::Sixteen => 2,
+            Self::Half => 2,
         }
     }
 }

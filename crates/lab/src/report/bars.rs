@@ -49,7 +49,7 @@ pub(super) fn colour_of_precision(precision: &str) -> usize {
     match precision {
         "f64" => 1,
         "f32" => 2,
-        "16-bit" => 3,
+        "half" => 3,
         "kernels of peak" => 0,
         _ => 4,
     }

@@ -52,7 +52,7 @@ const SLOPES: [(&str, &str); 7] = [
     ("local_gb_per_second", "local memory"),
 ];
 const LEVELS: [(&str, &str); 3] =
-    [("f32_gflop_per_second", "f32"), ("f64_gflop_per_second", "f64"), ("sixteen_bit_gflop_per_second", "16-bit")];
+    [("f32_gflop_per_second", "f32"), ("f64_gflop_per_second", "f64"), ("half_gflop_per_second", "half")];
 
 /// A number, at the top of a document or as the `median` or `gb_per_second` of an object there.
 fn measured(document: &Value, name: &str) -> Option<f64> {
