@@ -1,6 +1,6 @@
 // The staggered hop (docs/arithmetic.md §16): each work-item computes one lane of one output site, for VECTORS_AT_ONCE of the colour vectors
 // there: the sum over the legs (colour_vectors.clh), each product with its sign. The phases of a site are the exclusive or of two small tables, one of
-// outer sites and one of lanes (reference/src/layout/staggered_phases.rs): 4 bytes an outer site beside its links. Traffic a site: eight links and each
+// outer sites and one of lanes (reference/src/layout/phases.rs): 4 bytes an outer site beside its links. Traffic a site: eight links and each
 // vector read once, each result written once; the other seven neighbour reads should hit in cache. Counterpart: reference/src/kernels/staggered.rs.
 
 #include "colour_vectors.clh"
