@@ -25,12 +25,10 @@ fn json(output: &Output) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
+/// On the CPU: a device's table has the same rows, and PoCL would build every kernel in every precision for it.
 #[test]
 fn the_table_says_same_bits_on_every_row() {
-    if common::opencl_device().is_none() {
-        return;
-    }
-    let output = verify(&[&["--cases", "1", "--sums", "60"], &FEW_PROGRAMS[..]].concat(), &[]);
+    let output = verify(&["--device", "cpu", "--cases", "6", "--sums", "60"], &[]);
     let text = stdout(&output);
     assert_eq!(output.status.code(), Some(0), "{text}");
     assert!(String::from_utf8_lossy(&output.stderr).lines().count() <= 1, "stderr is no terminal, so no progress bar");
@@ -48,7 +46,7 @@ fn the_table_says_same_bits_on_every_row() {
             assert!(row.is_some_and(|row| row.contains("same bits")), "{solve} {precision}: {text}");
         }
     }
-    assert!(text.contains("driver") && text.contains("may be called bitwise"), "{text}");
+    assert!(text.contains("against   the plain scalar implementation"), "{text}");
     assert!(text.lines().last().unwrap().starts_with("same bits: "), "{text}");
 }
 
