@@ -190,7 +190,7 @@ impl SolveError {
     }
 }
 
-impl<M: Model> Solve<M> {
+impl<M> Solve<M> {
     /// The lattice of fields of precision `R` as the solve lays it out.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use clap::Args;
 use lanefield::operator::HopParameters;
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
-use lanefield::reference::layout::{Checkerboard, LaneChoice, Lattice, LatticeOptions};
+use lanefield::reference::layout::{LaneChoice, Lattice};
 use lanefield::reference::real::Precision;
 use lanefield::solver::{Method, Preconditioning, Solve, SolvedRhs, SolverParams};
 use serde::Serialize;
@@ -55,15 +55,11 @@ impl SolverArgs {
 
 /// The lattice as the solver will lay it out, so that one that does not fit is refused before a device is opened.
 pub fn lay_out<R: Vectors, M>(solve: &Solve<M>, configuration: &Configuration) -> anyhow::Result<Lattice> {
-    let (checkerboard, hint) = match solve.preconditioning {
-        Preconditioning::EvenOdd => {
-            (Checkerboard::RedBlack, " for the even-odd solver (--unpreconditioned needs no parities)")
-        }
-        Preconditioning::None => (Checkerboard::FullOnly, ""),
+    let hint = match solve.preconditioning {
+        Preconditioning::EvenOdd => " for the even-odd solver (--unpreconditioned needs no parities)",
+        Preconditioning::None => "",
     };
-    let options = LatticeOptions { lanes: solve.lanes, nodes: None, checkerboard };
-    let lattice = Lattice::new(configuration.extents(), R::COMPLEX, options);
-    lattice.with_context(|| format!("failed to lay out the lattice{hint}"))
+    solve.lattice::<R>(configuration).with_context(|| format!("failed to lay out the lattice{hint}"))
 }
 
 /// As `--json` has it.

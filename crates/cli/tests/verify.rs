@@ -65,6 +65,10 @@ fn json_holds_rows_and_device() {
     assert!(rows.iter().all(|row| row["precision"] == "f64" && row["different"] == 0), "case 1 is in f64");
     let components: u64 = rows.iter().map(|row| row["components"].as_u64().unwrap()).sum();
     assert_eq!(verdict["components"].as_u64().unwrap(), components);
+
+    let text = stdout(&verify(&[&["--cases", "1", "--case", "1"], &FEW_PROGRAMS[..]].concat(), &[]));
+    assert!(text.contains("driver") && text.contains("may be called bitwise"), "{text}");
+    assert!(text.lines().last().unwrap().starts_with("same bits: "), "{text}");
 }
 
 #[test]
