@@ -8,13 +8,13 @@ use std::ops::{Deref, DerefMut};
 
 use bytemuck::{Pod, Zeroable};
 use num_complex::Complex;
-use rayon::prelude::*;
 use thiserror::Error;
 
 use crate::half::Half;
 use crate::layout::{Lattice, LayoutError, Place, Sites};
 use crate::memory;
 use crate::real::{Precision, Real};
+use crate::tasks::{for_each_chunk, items_a_task};
 
 pub use crate::object::*;
 
@@ -209,19 +209,24 @@ impl<R: Real> FieldData<R> {
 
     /// Writes every site object by `fill`, as [`Self::from_sites`].
     pub(crate) fn overwrite(&mut self, fill: impl Fn(usize, &mut [Complex<R>]) + Sync) {
-        let Self { lattice, sites, object, .. } = *self;
-        let (words, nsimd, extents) = (object.words(), lattice.nsimd(), lattice.extents());
-        self.words_mut().par_chunks_exact_mut(words * nsimd).enumerate().for_each_init(
-            || vec![Complex::new(R::default(), R::default()); words],
-            |object, (osite, words_of_osite)| {
+        let Self { lattice, sites, .. } = *self;
+        self.write_places(|place, object| fill(lattice.extents().site(lattice.coordinate(sites, place)), object));
+    }
+
+    /// Writes every site object by `fill`, which is given its place, and words to overwrite.
+    pub(crate) fn write_places(&mut self, fill: impl Fn(Place, &mut [Complex<R>]) + Sync) {
+        let (words, nsimd, osites_a_task) = (self.object.words(), self.lattice.nsimd(), items_a_task(self.osites()));
+        for_each_chunk(self.words_mut(), words * nsimd * osites_a_task, |task, of_task| {
+            let mut object = vec![Complex::new(R::default(), R::default()); words];
+            for (osite, there) in (task * osites_a_task..).zip(of_task.chunks_exact_mut(words * nsimd)) {
                 for lane in 0..nsimd {
-                    fill(extents.site(lattice.coordinate(sites, Place { osite, lane })), object);
-                    for (w, value) in object.iter().enumerate() {
-                        words_of_osite[w * nsimd + lane] = *value;
+                    fill(Place { osite, lane }, &mut object);
+                    for (word, value) in object.iter().enumerate() {
+                        there[word * nsimd + lane] = *value;
                     }
                 }
-            },
-        );
+            }
+        });
         self.quantize();
     }
 
@@ -258,13 +263,16 @@ impl<R: Real> FieldData<R> {
     /// not live on. Of a list of another length as many sites as it has.
     pub fn put_into_site_order(&self, values: &mut [Complex<R>]) {
         let (words, nsimd, extents) = (self.object.words(), self.lattice.nsimd(), self.lattice.extents());
-        let field = self.words();
-        values.par_chunks_exact_mut(words).take(extents.volume()).enumerate().for_each(|(site, object)| {
-            let coordinate = extents.coordinate(site);
-            if self.sites.contain(coordinate) {
-                let Place { osite, lane } = self.lattice.place(self.sites, coordinate);
-                for (w, value) in object.iter_mut().enumerate() {
-                    *value = field[(osite * words + w) * nsimd + lane];
+        let (field, sites) = (self.words(), extents.volume().min(values.len() / words));
+        let sites_a_task = items_a_task(sites);
+        for_each_chunk(&mut values[..sites * words], words * sites_a_task, |task, objects| {
+            for (site, object) in (task * sites_a_task..).zip(objects.chunks_exact_mut(words)) {
+                let coordinate = extents.coordinate(site);
+                if self.sites.contain(coordinate) {
+                    let Place { osite, lane } = self.lattice.place(self.sites, coordinate);
+                    for (w, value) in object.iter_mut().enumerate() {
+                        *value = field[(osite * words + w) * nsimd + lane];
+                    }
                 }
             }
         });

@@ -9,6 +9,7 @@ use thiserror::Error;
 use crate::exact::ExactSum;
 use crate::layout::{Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents};
 use crate::random::{su3_random, su3_weak};
+use crate::tasks::{self, for_each_chunk, items_a_task};
 
 /// Complex numbers of one link: 3 rows of 3 columns.
 pub const LINK_WORDS: usize = 9;
@@ -130,9 +131,12 @@ impl Configuration {
 
     fn from_links(extents: Extents, link: impl Fn(u64, u32) -> ColourMatrix + Sync) -> Self {
         let mut links = vec![Complex::new(0.0, 0.0); extents.volume() * SITE_WORDS];
-        links.par_chunks_exact_mut(SITE_WORDS).enumerate().for_each(|(site, words)| {
-            for (direction, words) in (0u32..).zip(words.chunks_exact_mut(LINK_WORDS)) {
-                words.copy_from_slice(&link(site as u64, direction));
+        let sites_a_task = items_a_task(extents.volume());
+        for_each_chunk(&mut links, SITE_WORDS * sites_a_task, |task, words| {
+            for (site, words) in (task * sites_a_task..).zip(words.chunks_exact_mut(SITE_WORDS)) {
+                for (direction, words) in (0u32..).zip(words.chunks_exact_mut(LINK_WORDS)) {
+                    words.copy_from_slice(&link(site as u64, direction));
+                }
             }
         });
         Self { extents, links }
@@ -243,21 +247,18 @@ impl Configuration {
         self.extents.site(coordinate)
     }
 
-    /// Exact sum of what `contribute` adds for each site. rayon splits and joins in no fixed order; an exact sum has the
-    /// same value in any.
+    /// Exact sum of what `contribute` adds for each site. It has the same value whatever the tasks.
     fn exact_sum_over_sites(&self, contribute: impl Fn(usize, &mut ExactSum) + Sync) -> f64 {
-        (0..self.extents.volume())
-            .into_par_iter()
-            .with_min_len(256)
-            .fold(ExactSum::new, |mut sum, site| {
-                contribute(site, &mut sum);
-                sum
-            })
-            .reduce(ExactSum::new, |mut a, b| {
-                a.merge(&b);
-                a
-            })
-            .round()
+        let sites = self.extents.volume();
+        let sites_a_task = items_a_task(sites);
+        let sums = tasks::map(sites.div_ceil(sites_a_task), |task| {
+            let (first, mut sum) = (task * sites_a_task, ExactSum::new());
+            (first..sites.min(first + sites_a_task)).for_each(|site| contribute(site, &mut sum));
+            sum
+        });
+        let mut total = ExactSum::new();
+        sums.iter().for_each(|sum| total.merge(sum));
+        total.round()
     }
 }
 

@@ -13,6 +13,7 @@ use rayon::prelude::*;
 
 use crate::layout::Scalar;
 use crate::real::{Precision, Real, half_device_bytes};
+use crate::tasks::for_each_chunk;
 
 /// An f32 in a field of half precision.
 #[derive(Clone, Copy, Default, PartialEq, PartialOrd, Pod, Zeroable)]
@@ -181,7 +182,7 @@ impl Real for Half {
     }
 
     fn quantize(reals: &mut [Self], a_part: usize, nsimd: usize) {
-        Self::as_f32_mut(reals).par_chunks_mut(a_part * PARTS_A_TASK).for_each(|parts| {
+        for_each_chunk(Self::as_f32_mut(reals), a_part * PARTS_A_TASK, |_, parts| {
             for part in parts.chunks_exact_mut(a_part) {
                 for lane in 0..nsimd {
                     let step = step_of_lane(part, nsimd, lane);

@@ -13,4 +13,5 @@ pub mod object;
 pub mod random;
 pub mod real;
 pub mod scalar;
+pub mod tasks;
 pub mod tensor;

@@ -2,7 +2,6 @@
 //! Counterpart: `cl/blas.cl`.
 
 use num_complex::Complex;
-use rayon::prelude::*;
 
 use super::reduce::{Compiled as _, Contributions, ExactTerms, Norm2, PartialSums, Sum, merged};
 use super::{LaneOperation, Shape, Vectors, check_like};
@@ -11,6 +10,7 @@ use crate::field::{FieldData, FieldError};
 use crate::half::Half;
 use crate::layout::LaneWidth;
 use crate::real::Real;
+use crate::tasks::{chunk, for_each_chunk, for_each_chunk_of_two, map_chunks};
 use crate::tensor::LaneVector;
 use crate::tensor::su3::{Factor, madd};
 
@@ -21,15 +21,15 @@ use crate::tensor::su3::{Factor, madd};
 pub fn copy<R: Vectors>(out: &mut FieldData<R>, x: &FieldData<R>) -> Result<(), FieldError> {
     check_like("copy", x, out)?;
     let Shape { a_task, .. } = Shape::of(x);
-    let tasks = out.reals_mut().par_chunks_mut(a_task).zip(x.reals().par_chunks(a_task));
-    tasks.for_each(|(out, x)| out.copy_from_slice(x));
+    let x = x.reals();
+    for_each_chunk(out.reals_mut(), a_task, |task, out| out.copy_from_slice(chunk(x, a_task, task)));
     Ok(())
 }
 
 /// Makes all of a field +0.
 pub fn clear<R: Vectors>(field: &mut FieldData<R>) {
     let Shape { a_task, .. } = Shape::of(field);
-    field.reals_mut().par_chunks_mut(a_task).for_each(|reals| reals.fill(R::default()));
+    for_each_chunk(field.reals_mut(), a_task, |_, reals| reals.fill(R::default()));
 }
 
 /// out = a · x, with a rounded to the field's precision.
@@ -190,9 +190,9 @@ impl<R: Real> LaneOperation<R> for Scale<'_, R> {
     type Output = ();
     fn run<V: LaneVector<Real = R>>(self, _: usize) {
         let (a, a_task) = (V::splat(self.a), self.shape.a_task);
-        let tasks = self.out.par_chunks_mut(a_task).zip(self.x.par_chunks(a_task));
-        tasks.for_each(|(out, x)| {
-            for (out, x) in vectors_mut::<V>(out).iter_mut().zip(vectors::<V>(x)) {
+        for_each_chunk(self.out, a_task, |task, out| {
+            let x = vectors::<V>(chunk(self.x, a_task, task));
+            for (out, x) in vectors_mut::<V>(out).iter_mut().zip(x) {
                 *out = a.times(*x);
             }
         });
@@ -258,8 +258,7 @@ update!(Axpby);
 
 /// y ← f(x, y), task by task.
 fn update_tasks<V: LaneVector>(a_task: usize, x: &[V::Real], y: &mut [V::Real], f: &(impl Fn(V, V) -> V + Sync)) {
-    let tasks = y.par_chunks_mut(a_task).zip(x.par_chunks(a_task));
-    tasks.for_each(|(y, x)| update_task(vectors(x), vectors_mut(y), f));
+    for_each_chunk(y, a_task, |task, y| update_task(vectors(chunk(x, a_task, task)), vectors_mut(y), f));
 }
 
 #[inline(always)]
@@ -289,15 +288,15 @@ impl<'a, R: Real, U: Update<'a, R>> LaneOperation<R> for WithNorm<U> {
         }
         let contributions = Contributions::<V>::new(shape, blocks);
         let a_chunk = Contributions::<V>::OSITES * an_osite;
-        let sums = y.par_chunks_mut(a_task).zip(x.par_chunks(a_task)).map(|(y, x)| {
+        let sums = map_chunks(y, a_task, |task, y| {
             let mut terms = ExactTerms::new();
-            for (y, x) in y.chunks_mut(a_chunk).zip(x.chunks(a_chunk)) {
+            for (y, x) in y.chunks_mut(a_chunk).zip(chunk(x, a_task, task).chunks(a_chunk)) {
                 update_task(vectors(x), vectors_mut::<V>(y), &f);
                 contributions.norms(y, &mut terms);
             }
             terms.sums()
         });
-        let norm2: [ExactSum; 1] = merged(&sums.collect::<Vec<_>>());
+        let norm2: [ExactSum; 1] = merged(&sums);
         PartialSums::Exact(norm2.into())
     }
 }
@@ -351,9 +350,9 @@ impl<R: Real> LaneOperation<R> for CgUpdate<'_, R> {
     type Output = ();
     fn run<V: LaneVector<Real = R>>(self, _: usize) {
         let (a, b, a_task) = (V::splat(self.a), V::splat(self.b), self.shape.a_task);
-        let tasks = self.psi.par_chunks_mut(a_task).zip(self.p.par_chunks_mut(a_task)).zip(self.r.par_chunks(a_task));
-        tasks.for_each(|((psi, p), r)| {
-            let fields = vectors_mut::<V>(psi).iter_mut().zip(vectors_mut::<V>(p)).zip(vectors::<V>(r));
+        for_each_chunk_of_two(self.psi, self.p, a_task, |task, psi, p| {
+            let r = vectors::<V>(chunk(self.r, a_task, task));
+            let fields = vectors_mut::<V>(psi).iter_mut().zip(vectors_mut::<V>(p)).zip(r);
             for ((psi, p), r) in fields {
                 *psi = a.fused(*p, *psi);
                 *p = b.fused(*p, *r);

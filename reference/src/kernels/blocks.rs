@@ -3,6 +3,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use bytemuck::Pod;
 use rayon::prelude::*;
 
 use crate::domains;
@@ -11,18 +12,33 @@ use crate::layout::{BlockOrder, DIMENSIONS};
 /// Bytes that three slices of a column may have: half of the second cache of a common server core.
 const COLUMN_BYTES: usize = 1 << 20;
 
-/// The rows of a field of `row_words` vectors a row, each with its number, in the order in which they are to be visited. `outer`: extents of the
-/// lattice of outer sites, whose rows lie in x; `row_bytes`: what is read of a row of neighbours.
-pub(super) fn rows_in_order<V>(
+/// Calls `work` with the number and the items of each row of `out`, in an order that suits caches. `outer`: extents of the lattice of outer sites,
+/// whose rows lie in x. Where there are several memory domains, each thread takes those rows whose pages lie with it; else tasks of `a_task` rows go
+/// to whoever is free.
+pub(super) fn for_each_row<V: Pod>(
     out: &mut [V],
-    row_words: usize,
     outer: [usize; DIMENSIONS],
-    row_bytes: usize,
-) -> Vec<(usize, &mut [V])> {
+    a_task: usize,
+    work: impl Fn(usize, &mut [V]) + Sync,
+) {
+    let rows = rows_in_order(bytemuck::cast_slice_mut(out), outer);
+    let work: Work = &|row, out| work(row, bytemuck::cast_slice_mut(out));
+    match domains::are_several() {
+        true => each_row_at_home(rows, work),
+        false => each_row(rows, a_task, work),
+    }
+}
+
+/// What is done with a row: its number, and its bytes. rayon's machinery is compiled for this alone, as in [`crate::tasks`].
+type Work<'a> = &'a (dyn Fn(usize, &mut [u8]) + Sync);
+
+/// The rows of a field, each with its number, in the order in which they are to be visited.
+fn rows_in_order(out: &mut [u8], outer: [usize; DIMENSIONS]) -> Vec<(usize, &mut [u8])> {
     let [_, y, z, t] = outer;
+    let row_bytes = out.len() / (y * z * t);
     let [y_block, z_block] = column([y, z], row_bytes);
     let order = BlockOrder::of_extents([1, y, z, t], [1, y_block, z_block, t]);
-    let mut rows: Vec<&mut [V]> = out.chunks_exact_mut(row_words).collect();
+    let mut rows: Vec<&mut [u8]> = out.chunks_exact_mut(row_bytes).collect();
     let at = |place| {
         let row = order.osite_at(place);
         (row, std::mem::take(&mut rows[row]))
@@ -30,29 +46,20 @@ pub(super) fn rows_in_order<V>(
     (0..order.osites()).map(at).collect()
 }
 
-/// Runs `work` for every row. Where there are several memory domains, each thread takes those rows whose pages lie with it, in the same order; else
-/// tasks of `a_task` rows go to whoever is free.
-pub(super) fn for_each_row<V: Send>(
-    rows: Vec<(usize, &mut [V])>,
-    a_task: usize,
-    work: impl Fn((usize, &mut [V])) + Sync + Send,
-) {
-    match domains::are_several() {
-        true => for_each_row_at_home(rows, work),
-        false => rows.into_par_iter().with_min_len(a_task).for_each(work),
-    }
+fn each_row(rows: Vec<(usize, &mut [u8])>, a_task: usize, work: Work) {
+    rows.into_par_iter().with_min_len(a_task).for_each(|(row, bytes)| work(row, bytes));
 }
 
-fn for_each_row_at_home<V: Send>(rows: Vec<(usize, &mut [V])>, work: impl Fn((usize, &mut [V])) + Sync + Send) {
+fn each_row_at_home(rows: Vec<(usize, &mut [u8])>, work: Work) {
     let (all, threads) = (rows.len(), rayon::current_num_threads());
-    let mut shares: Vec<Vec<(usize, &mut [V])>> = (0..threads).map(|_| Vec::new()).collect();
-    for (row, words) in rows {
-        shares[domains::part_of(row, all, threads)].push((row, words));
+    let mut shares: Vec<Vec<(usize, &mut [u8])>> = (0..threads).map(|_| Vec::new()).collect();
+    for (row, bytes) in rows {
+        shares[domains::part_of(row, all, threads)].push((row, bytes));
     }
     let shares: Vec<_> = shares.into_iter().map(|share| Mutex::new(Some(share))).collect();
     rayon::broadcast(|thread| {
         let share = shares[thread.index()].lock().unwrap_or_else(PoisonError::into_inner).take();
-        share.into_iter().flatten().for_each(&work);
+        share.into_iter().flatten().for_each(|(row, bytes)| work(row, bytes));
     });
 }
 
@@ -85,24 +92,15 @@ mod tests {
     }
 
     #[test]
-    fn every_row_is_worked_on_once_at_home() {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(3).build().unwrap();
-        let mut words = vec![0usize; 2 * 12 * 12 * 4];
-        let rows = rows_in_order(&mut words, 2, [2, 12, 12, 4], 18 << 10);
-        pool.install(|| for_each_row_at_home(rows, |(row, words)| words.iter_mut().for_each(|word| *word += row + 1)));
-        assert!(words.iter().enumerate().all(|(k, &word)| word == k / 2 + 1));
-    }
-
-    #[test]
-    fn every_row_is_visited_once_with_its_own_words() {
-        let outer = [2, 12, 12, 4];
-        let rows = 12 * 12 * 4;
-        let mut words: Vec<usize> = (0..3 * rows).collect();
-        let mut visited = vec![false; rows];
-        for (row, words) in rows_in_order(&mut words, 3, outer, 18 << 10) {
-            assert!(!std::mem::replace(&mut visited[row], true));
-            assert_eq!(*words, [3 * row, 3 * row + 1, 3 * row + 2]);
-        }
-        assert!(visited.into_iter().all(|visited| visited));
+    fn every_row_is_worked_on_once_with_its_own_items() {
+        let (outer, row_words) = ([2, 12, 12, 4], 2 << 10);
+        let on = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let mut words = vec![0_u64; row_words * 12 * 12 * 4];
+        let add = |row: usize, words: &mut [u64]| words.iter_mut().for_each(|word| *word += row as u64 + 1);
+        on(2).install(|| for_each_row(&mut words, outer, 5, add));
+        let rows = rows_in_order(bytemuck::cast_slice_mut(&mut words), outer);
+        assert_ne!(rows[6].0, 6, "the lattice is cut into columns");
+        on(3).install(|| each_row_at_home(rows, &|row, bytes| add(row, bytemuck::cast_slice_mut(bytes))));
+        assert!(words.iter().enumerate().all(|(k, &word)| word == 2 * (k / row_words + 1) as u64));
     }
 }

@@ -1,15 +1,14 @@
 //! Products of the two Hermitian 6×6 blocks of a site with spinors, alone and after a hop, on the CPU: `docs/arithmetic.md` §13 on `wide`
 //! vectors. The blocks are made in `clover_term.rs`. Counterpart: `cl/clover.cl`.
 
-use rayon::prelude::*;
-
 use super::hop::{At, Hop, HostHop};
-use super::{LaneOperation, Vectors, check_place, osites_a_task};
+use super::{LaneOperation, Vectors, check_place};
 use crate::field::{CloverBlocks, Field, FieldError, Spinors};
 use crate::half::Half;
 use crate::layout::LaneWidth;
 use crate::links::LinkFormat;
 use crate::real::Real;
+use crate::tasks::{for_each_chunk, items_a_task};
 use crate::tensor::LaneVector;
 use crate::tensor::spin::FullSpinor;
 use crate::tensor::su3::{Factor, conj_madd, madd};
@@ -104,11 +103,10 @@ impl<R: Real> LaneOperation<R> for Apply<'_, R> {
 
     fn run<V: LaneVector<Real = R>>(self, vectors: usize) {
         let Self { out, blocks, x } = self;
-        let (parts, osites_a_task) = (x.kind().count(), osites_a_task(x.osites()));
+        let (parts, osites_a_task) = (x.kind().count(), items_a_task(x.osites()));
         let (clover, x) = (Words::<V>::of(blocks, vectors), Words::<V>::of(x, vectors));
         let a_spinor = Spinors::WORDS * vectors;
-        let tasks = out.vectors_mut::<V>().par_chunks_mut(a_spinor * parts * osites_a_task);
-        tasks.enumerate().for_each(|(task, out)| {
+        for_each_chunk(out.vectors_mut::<V>(), a_spinor * parts * osites_a_task, |task, out| {
             for (k, out) in out.chunks_exact_mut(a_spinor).enumerate() {
                 let (osite, spinor) = (task * osites_a_task + k / parts, task * osites_a_task * parts + k);
                 for vector in 0..vectors {

@@ -2,13 +2,13 @@
 //! The products with spinors are in `clover.rs`. Counterpart: `cl/clover_term.cl`.
 
 use num_complex::Complex;
-use rayon::prelude::*;
 
-use super::{check_place, osites_a_task};
-use crate::field::{CloverBlocks, ComplexNumber, Field, FieldData, FieldError, FieldStrength, Gauge, SiteObject};
+use super::check_place;
+use crate::field::{CloverBlocks, ComplexNumber, Field, FieldData, FieldError, FieldStrength, Gauge};
 use crate::gauge::LINK_WORDS;
 use crate::layout::{DIMENSIONS, Leg, PLANES, Place, Sites, Stencil, osites_in_full};
 use crate::real::Real;
+use crate::tasks::{for_each_chunk, items_a_task};
 
 /// Rows of a block.
 const ROWS: usize = 6;
@@ -42,7 +42,7 @@ pub fn field_strength<R: Real>(
     check_place("the field strength's links", links, &lattice, Sites::Full)?;
     let words = links.words();
     let nsimd = lattice.nsimd();
-    write_sites(out, |place, strength| {
+    out.write_places(|place, strength| {
         for (plane, strength) in PLANES.iter().zip(strength.chunks_exact_mut(LINK_WORDS)) {
             let f = strength_of_plane(*plane, place, stencil, |direction, Place { osite, lane }| {
                 let word = |k: usize| words[(osite * Gauge::WORDS + LINK_WORDS * direction + k) * nsimd + lane];
@@ -65,7 +65,7 @@ pub fn clover_term<R: Real>(
 ) -> Result<(), FieldError> {
     check_place("the clover term's field strength", strength, out.lattice(), out.sites())?;
     let (words, nsimd) = (strength.words(), out.lattice().nsimd());
-    write_sites(out, |Place { osite, lane }, term| {
+    out.write_places(|Place { osite, lane }, term| {
         let f = |plane: usize, row: usize, column: usize| {
             let word = LINK_WORDS * plane + 3 * row + column;
             promoted(words[(osite * FieldStrength::WORDS + word) * nsimd + lane])
@@ -93,12 +93,12 @@ pub fn clover_inverse<R: Real>(
         let first = place.osite * CloverBlocks::WORDS + block * CloverBlocks::BLOCK_WORDS;
         Block::load(|word| promoted(words[(first + word) * nsimd + place.lane]))
     };
-    write_sites(out, |place, inverse| {
+    out.write_places(|place, inverse| {
         for (block, inverse) in inverse.chunks_exact_mut(CloverBlocks::BLOCK_WORDS).enumerate() {
             block_of(place, block).factors().inverse().store(inverse);
         }
     });
-    write_sites(pivots, |place, pivot| {
+    pivots.write_places(|place, pivot| {
         let [first, second] = [0, 1].map(|block| block_of(place, block).factors().pivot());
         pivot[0] = rounded(C64::new(first, second));
     });
@@ -119,32 +119,18 @@ pub fn pick_checkerboard<R: Real>(out: &mut FieldData<R>, x: &FieldData<R>) -> R
     }
     let table = osites_in_full(out.lattice(), parity)?;
     let (reals, a_site) = (x.reals(), x.reals_an_osite());
-    let sites = out.reals_mut().par_chunks_exact_mut(a_site).zip(table);
-    sites.for_each(|(out, full)| out.copy_from_slice(&reals[full as usize * a_site..][..a_site]));
+    let osites_a_task = items_a_task(table.len());
+    for_each_chunk(out.reals_mut(), osites_a_task * a_site, |task, out| {
+        for (out, &full) in out.chunks_exact_mut(a_site).zip(&table[task * osites_a_task..]) {
+            out.copy_from_slice(&reals[full as usize * a_site..][..a_site]);
+        }
+    });
     Ok(())
 }
 
 /// The refusal of a result that is to live on one parity and does not.
 pub fn not_a_parity(field: String) -> FieldError {
     FieldError::Mismatch { what: "picking a parity", left: field, right: "a field of one parity".to_owned() }
-}
-
-/// Writes the words of every site, in parallel over outer sites.
-fn write_sites<R: Real, K: SiteObject>(out: &mut Field<R, K>, write: impl Fn(Place, &mut [Complex<R>]) + Sync) {
-    let (nsimd, words, osites) = (out.lattice().nsimd(), out.kind().words(), out.osites());
-    let tasks = out.words_mut().par_chunks_exact_mut(words * nsimd).with_min_len(osites_a_task(osites));
-    tasks.enumerate().for_each_init(
-        || vec![Complex::new(R::default(), R::default()); words],
-        |object, (osite, there)| {
-            for lane in 0..nsimd {
-                write(Place { osite, lane }, object);
-                for (word, value) in object.iter().enumerate() {
-                    there[word * nsimd + lane] = *value;
-                }
-            }
-        },
-    );
-    out.quantize();
 }
 
 fn promoted<R: Real>(c: Complex<R>) -> C64 {

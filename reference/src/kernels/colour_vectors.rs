@@ -2,15 +2,13 @@
 //! site after the other, rayon tasks of neighbouring outer sites. What a hop makes of the products is its [`LegSum`]. Edges and links are those
 //! of `hop.rs`. Counterpart: `cl/colour_vectors.clh`.
 
-use rayon::prelude::*;
-
 use super::hop::{Edge, HopFields, signed_factor, words_at};
-use super::osites_a_task;
 use crate::field::ColourVectors;
 use crate::layout::{LEGS, Leg, Stencil};
 use crate::links::LinkFormat;
 use crate::memory::prefetch;
 use crate::real::Real;
+use crate::tasks::{for_each_chunk, items_a_task};
 use crate::tensor::LaneVector;
 use crate::tensor::su3::{Left, link_times_vectors, rebuilt_link};
 
@@ -70,10 +68,9 @@ impl<R: Real> HopFields<'_, R, ColourVectors> {
             blocks,
             vectors,
         };
-        let osites_a_task = osites_a_task(self.stencil.osites());
+        let osites_a_task = items_a_task(self.stencil.osites());
         let an_osite = ColourVectors::WORDS * blocks * vectors;
-        let tasks = self.out.vectors_mut::<V>().par_chunks_mut(an_osite * osites_a_task);
-        tasks.enumerate().for_each(|(task, out)| {
+        for_each_chunk(self.out.vectors_mut::<V>(), an_osite * osites_a_task, |task, out| {
             for (k, out) in out.chunks_exact_mut(an_osite).enumerate() {
                 for block in 0..blocks {
                     sweep.site(out, task * osites_a_task + k, block);

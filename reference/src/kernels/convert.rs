@@ -1,10 +1,9 @@
 //! A field in another precision on the same cut of the lattice into lanes, on the CPU. Counterpart: `cl/convert.cl`.
 
-use rayon::prelude::*;
-
 use super::Vectors;
 use crate::field::{FieldData, FieldError};
 use crate::layout::Lattice;
+use crate::tasks::{chunk, for_each_chunk};
 
 /// Whether the lanes of two lattices hold the same sites.
 pub fn same_cut(a: &Lattice, b: &Lattice) -> bool {
@@ -21,9 +20,9 @@ pub fn convert<S: Vectors, R: Vectors>(out: &mut FieldData<S>, x: &FieldData<R>)
         return Err(FieldError::Mismatch { what: "converting a field", left, right });
     }
     const A_TASK: usize = 1 << 14;
-    let tasks = out.reals_mut().par_chunks_mut(A_TASK).zip(x.reals().par_chunks(A_TASK));
-    tasks.for_each(|(out, x)| {
-        for (out, x) in out.iter_mut().zip(x) {
+    let x = x.reals();
+    for_each_chunk(out.reals_mut(), A_TASK, |task, out| {
+        for (out, x) in out.iter_mut().zip(chunk(x, A_TASK, task)) {
             *out = S::from_f64(x.to_f64());
         }
     });

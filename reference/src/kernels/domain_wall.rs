@@ -5,14 +5,13 @@ mod matrix;
 mod mobius;
 mod walls;
 
-use rayon::prelude::*;
-
-use super::{LaneOperation, Vectors, check_like, osites_a_task};
+use super::{LaneOperation, Vectors, check_like};
 use crate::field::{Field, FieldError, Spinors};
 use crate::half::Half;
 use crate::kernels::hop::Dagger;
 use crate::layout::LaneWidth;
 use crate::real::Real;
+use crate::tasks::{for_each_chunk, items_a_task};
 use crate::tensor::LaneVector;
 
 use matrix::sweep_order;
@@ -116,8 +115,8 @@ impl<R: Real> LaneOperation<R> for SMultiply<'_, R> {
         };
         let length = 2 * column.half * ls;
         let (x, z) = (x.vectors::<V>(), z.map(|z| z.vectors::<V>()));
-        let a_task = osites_a_task(all);
-        out.vectors_mut::<V>().par_chunks_mut(length * a_task).enumerate().for_each(|(task, out)| {
+        let a_task = items_a_task(all);
+        for_each_chunk(out.vectors_mut::<V>(), length * a_task, |task, out| {
             for (k, out) in out.chunks_exact_mut(length).enumerate() {
                 let first = (task * a_task + k) * length;
                 let x = &x[first..first + length];

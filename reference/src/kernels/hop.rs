@@ -1,14 +1,15 @@
 //! The Wilson hop (Grid's Dhop) on the CPU: `docs/arithmetic.md` §6 on `wide` vectors, row by row of outer sites, in an order that
 //! suits caches (`blocks.rs`). Counterpart: `cl/hop.cl`.
 
-use super::blocks::{for_each_row, rows_in_order};
-use super::{LaneOperation, Vectors, check_place, osites_a_task};
+use super::blocks::for_each_row;
+use super::{LaneOperation, Vectors, check_place};
 use crate::field::{Field, FieldError, SiteObject, Spinors};
 use crate::half::Half;
 use crate::layout::{DIMENSIONS, LEGS, LaneWidth, Leg, LegOrder, Stencil};
 use crate::links::{DoubledGauge, LinkFormat, Phase};
 use crate::memory::prefetch;
 use crate::real::Real;
+use crate::tasks::items_a_task;
 use crate::tensor::LaneVector;
 use crate::tensor::spin::{FullSpinor, accumulate, project};
 use crate::tensor::su3::{HalfSpinor, Left, link_times_half_spinor, third_row, two_rows};
@@ -187,10 +188,8 @@ impl<'a, R: Real> Hop<'a, R> {
         let (parts, blocks) = (sweep.parts, sweep.blocks());
         let outer = stencil.lattice().outer_extents(stencil.sites());
         let row = outer[0];
-        let rows_a_task = osites_a_task(stencil.osites()).div_ceil(row);
-        let row_words = Spinors::WORDS * blocks * parts * row;
-        let rows = rows_in_order(out.vectors_mut::<V>(), row_words, outer, row_words * size_of::<V>());
-        for_each_row(rows, rows_a_task, |(number, out)| {
+        let rows_a_task = items_a_task(stencil.osites()).div_ceil(row);
+        for_each_row(out.vectors_mut::<V>(), outer, rows_a_task, |number, out| {
             for (k, out) in out.chunks_exact_mut(Spinors::WORDS * blocks).enumerate() {
                 for block in 0..blocks {
                     let at = At { osite: number * row + k / parts, part: k % parts, block };

@@ -51,6 +51,7 @@ use crate::field::{FieldData, FieldError, describe};
 use crate::half::Half;
 use crate::layout::{LaneWidth, Lattice, Sites};
 use crate::real::Real;
+use crate::tasks::items_a_task;
 use crate::tensor::LaneVector;
 
 /// A kernel that is generic over the vector type of a lane width.
@@ -111,7 +112,7 @@ pub(crate) struct Shape {
 impl Shape {
     fn of<R: Real>(field: &FieldData<R>) -> Self {
         let an_osite = field.reals_a_part();
-        Self { an_osite, a_task: osites_a_task(field.osites() * field.object().parts()) * an_osite }
+        Self { an_osite, a_task: items_a_task(field.osites() * field.object().parts()) * an_osite }
     }
 
     /// Rounds what a kernel of f32 wrote into a field of this shape.
@@ -148,9 +149,4 @@ pub(crate) fn check_like<R: Real>(
         true => Ok(()),
         false => Err(FieldError::Mismatch { what, left: field.describe(), right: other.describe() }),
     }
-}
-
-/// Outer sites a task: enough tasks to balance the load, each long enough to be worth one.
-pub(crate) fn osites_a_task(osites: usize) -> usize {
-    osites.div_ceil(8 * rayon::current_num_threads()).max(1)
 }

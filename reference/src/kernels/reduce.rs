@@ -6,18 +6,18 @@ mod exact_terms;
 mod tree;
 
 use num_complex::Complex;
-use rayon::prelude::*;
 
 pub(super) use contributions::Contributions;
 pub(super) use exact_terms::ExactTerms;
 use tree::{in_memory_order, tree_sum};
 
-use super::{LaneOperation, Shape, Vectors, check_like, osites_a_task};
+use super::{LaneOperation, Shape, Vectors, check_like};
 use crate::exact::{ExactSum, RowSums};
 use crate::field::{FieldData, FieldError};
 use crate::half::Half;
 use crate::layout::{Direction, LaneWidth, Slices, TreePlan};
 use crate::real::Real;
+use crate::tasks::{self, chunk, items_a_task};
 use crate::tensor::LaneVector;
 
 /// How the contributions of sites are summed.
@@ -176,12 +176,12 @@ impl<R: Real> LaneOperation<R> for Norm2<'_, R> {
             return PartialSums::Tree(tree_sum(plan, terms.len(), |element| terms[element]).to_vec());
         }
         let contributions = Contributions::<V>::new(shape, blocks);
-        let sums = x.par_chunks(shape.a_task).map(|x| {
+        let sums = tasks::map(x.len().div_ceil(shape.a_task), |task| {
             let mut terms = ExactTerms::new();
-            contributions.norms(x, &mut terms);
+            contributions.norms(chunk(x, shape.a_task, task), &mut terms);
             terms.sums()
         });
-        let norm2: [ExactSum; 1] = merged(&sums.collect::<Vec<_>>());
+        let norm2: [ExactSum; 1] = merged(&sums);
         PartialSums::Exact(norm2.into())
     }
 }
@@ -209,7 +209,8 @@ impl<R: Real> LaneOperation<R> for InnerProducts<'_, R> {
             return PartialSums::Tree(xs.iter().flat_map(product).collect());
         }
         let contributions = Contributions::<V>::new(shape, blocks);
-        let sums = y.par_chunks(a_task).enumerate().map(|(task, y)| {
+        let tasks: Vec<Vec<[ExactSum; 2]>> = tasks::map(y.len().div_ceil(a_task), |task| {
+            let y = chunk(y, a_task, task);
             let mut terms: Vec<_> = xs.iter().map(|_| ExactTerms::new()).collect();
             let a_chunk = if xs.len() == 1 { a_task } else { Contributions::<V>::OSITES * an_osite };
             for (chunk, y) in y.chunks(a_chunk).enumerate() {
@@ -217,9 +218,8 @@ impl<R: Real> LaneOperation<R> for InnerProducts<'_, R> {
                     contributions.inner_products(&x[task * a_task + chunk * a_chunk..][..y.len()], y, terms);
                 }
             }
-            terms.into_iter().map(ExactTerms::sums).collect::<Vec<_>>()
+            terms.into_iter().map(ExactTerms::sums).collect()
         });
-        let tasks: Vec<Vec<[ExactSum; 2]>> = sums.collect();
         PartialSums::Exact((0..xs.len()).flat_map(|x| merged(tasks.iter().map(|sums| &sums[x]))).collect())
     }
 }
@@ -312,17 +312,17 @@ impl<R: Real> WordSums<'_, R> {
         let SiteWords { field, words, nsimd } = self.sites;
         let reals: &[R] = bytemuck::cast_slice(field);
         let a_row = 2 * words * nsimd;
-        let a_task = osites_a_task(field.len() / (words * nsimd));
+        let a_task = items_a_task(field.len() / (words * nsimd));
         let tasks = self.classes.iter().enumerate();
         let tasks: Vec<_> =
             tasks.flat_map(|(class, osites)| osites.chunks(a_task).map(move |osites| (class, osites))).collect();
         // Sums of each class, of each real of a row; which lanes belong together is looked at only at the end.
-        let rows = tasks.into_par_iter().map(|(class, osites)| {
+        let rows = tasks::map(tasks.len(), |task| {
+            let (class, osites) = tasks[task];
             let mut sums = RowSums::new(a_row);
             sums.add_rows(osites.len(), |k| &reals[osites[k] as usize * a_row..][..a_row]);
             (class, sums)
         });
-        let rows: Vec<_> = rows.collect();
         let total = |k: usize| {
             let (group, class, word) = (k / words / self.classes.len(), k / words % self.classes.len(), k % words);
             let mut total = [ExactSum::new(), ExactSum::new()];
@@ -336,7 +336,7 @@ impl<R: Real> WordSums<'_, R> {
             }
             total
         };
-        (0..self.groups.len() * self.classes.len() * words).into_par_iter().map(total).collect::<Vec<_>>().concat()
+        tasks::map(self.groups.len() * self.classes.len() * words, total).concat()
     }
 
     fn tree<'a>(&'a self, plan: TreePlan, lanes: &'a [u32]) -> impl Iterator<Item = Vec<f64>> + 'a {

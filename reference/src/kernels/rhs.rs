@@ -2,15 +2,14 @@
 //! k has the components k · n … k · n + n − 1 of every site, where n is `rhs_parts`; it gets the bits that it would get alone
 //! (`docs/arithmetic.md` §7, §8). Counterpart: `cl/rhs.cl`.
 
-use rayon::prelude::*;
-
 use super::reduce::{Contributions, ExactTerms, PartialSums, Sum, inner_products, merged};
-use super::{LaneOperation, Vectors, check_like, check_place, osites_a_task};
+use super::{LaneOperation, Vectors, check_like, check_place};
 use crate::exact::ExactSum;
 use crate::field::{FieldData, FieldError, Object};
 use crate::half::Half;
 use crate::layout::LaneWidth;
 use crate::real::Real;
+use crate::tasks::{self, chunk, for_each_chunk, for_each_chunk_of_two, items_a_task};
 use crate::tensor::LaneVector;
 
 /// What a field of `count` right-hand sides like those of `object` holds at each site, where a right-hand side has `rhs_parts` components.
@@ -100,9 +99,10 @@ fn copy<R: Vectors>(
     let an_rhs = x.reals_a_part() * rhs_parts;
     let (out_osite, x_osite) = (out.reals_an_osite(), x.reals_an_osite());
     let pairs: Vec<_> = pairs.map(|(to, from)| (to * an_rhs, from * an_rhs)).collect();
-    let task = osites_a_task(x.osites());
-    let tasks = out.reals_mut().par_chunks_mut(task * out_osite).zip(x.reals().par_chunks(task * x_osite));
-    tasks.for_each(|(out, x)| {
+    let osites = items_a_task(x.osites());
+    let x = x.reals();
+    for_each_chunk(out.reals_mut(), osites * out_osite, |task, out| {
+        let x = chunk(x, osites * x_osite, task);
         for (out, x) in out.chunks_exact_mut(out_osite).zip(x.chunks_exact(x_osite)) {
             for &(to, from) in &pairs {
                 out[to..to + an_rhs].copy_from_slice(&x[from..from + an_rhs]);
@@ -218,7 +218,7 @@ impl RhsShape {
 
     fn of<R: Real>(field: &FieldData<R>, rhs_parts: usize) -> Self {
         let (an_osite, a_part) = (field.reals_an_osite(), field.reals_a_part());
-        Self { an_osite, an_rhs: a_part * rhs_parts, a_part, a_task: osites_a_task(field.osites()) * an_osite }
+        Self { an_osite, an_rhs: a_part * rhs_parts, a_part, a_task: items_a_task(field.osites()) * an_osite }
     }
 }
 
@@ -252,9 +252,8 @@ impl<R: Real> LaneOperation<R> for RhsAxpy<'_, R> {
     type Output = ();
     fn run<V: LaneVector<Real = R>>(self, _: usize) {
         let Self { shape: RhsShape { an_osite, an_rhs, a_task, .. }, a, x, y } = self;
-        let tasks = y.par_chunks_mut(a_task).zip(x.par_chunks(a_task));
-        tasks.for_each(|(y, x)| {
-            for (y, x) in y.chunks_exact_mut(an_osite).zip(x.chunks_exact(an_osite)) {
+        for_each_chunk(y, a_task, |task, y| {
+            for (y, x) in y.chunks_exact_mut(an_osite).zip(chunk(x, a_task, task).chunks_exact(an_osite)) {
                 for ((y, x), &a) in y.chunks_exact_mut(an_rhs).zip(x.chunks_exact(an_rhs)).zip(a) {
                     let a = V::splat(a);
                     let (x, y): (&[V], &mut [V]) = (bytemuck::cast_slice(x), bytemuck::cast_slice_mut(y));
@@ -280,8 +279,8 @@ impl<R: Real> LaneOperation<R> for RhsCgUpdate<'_, R> {
     fn run<V: LaneVector<Real = R>>(self, _: usize) {
         let Self { shape: RhsShape { an_osite, an_rhs, a_task, .. }, a, b, psi, p, r } = self;
         let rhs_an_osite = an_osite / an_rhs;
-        let tasks = psi.par_chunks_mut(a_task).zip(p.par_chunks_mut(a_task)).zip(r.par_chunks(a_task));
-        tasks.for_each(|((psi, p), r)| {
+        for_each_chunk_of_two(psi, p, a_task, |task, psi, p| {
+            let r = chunk(r, a_task, task);
             let slices = psi.chunks_exact_mut(an_rhs).zip(p.chunks_exact_mut(an_rhs)).zip(r.chunks_exact(an_rhs));
             for (k, ((psi, p), r)) in slices.enumerate() {
                 let (a, b) = (V::splat(a[k % rhs_an_osite]), V::splat(b[k % rhs_an_osite]));
@@ -312,7 +311,8 @@ impl<R: Real> LaneOperation<R> for RhsProducts<'_, R> {
         let RhsShape { an_osite, an_rhs, a_task, .. } = shape;
         let contributions = Contributions::<V>::new(shape.parts(), blocks);
         let count = an_osite / an_rhs;
-        let tasks = x.par_chunks(a_task).zip(y.par_chunks(a_task)).map(|(x, y)| {
+        let tasks: Vec<Vec<[ExactSum; 2]>> = tasks::map(x.len().div_ceil(a_task), |task| {
+            let [x, y] = [x, y].map(|field| chunk(field, a_task, task));
             // Of vectors, for their alignment.
             let room = || vec![V::splat(R::default()); GATHERED * an_rhs / V::REALS];
             let [mut of_x, mut of_y] = [room(), room()];
@@ -330,9 +330,8 @@ impl<R: Real> LaneOperation<R> for RhsProducts<'_, R> {
                 }
                 terms.sums()
             });
-            sums.collect::<Vec<_>>()
+            sums.collect()
         });
-        let tasks: Vec<Vec<[ExactSum; 2]>> = tasks.collect();
         let real_part = |rhs: usize| {
             let [re, _] = merged(tasks.iter().map(|sums| &sums[rhs]));
             re

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
 use wide::f64x8;
 
 use super::super::Shape;
 use super::contributions::{Contributions, Sink};
 use crate::layout::TreePlan;
+use crate::tasks::{self, for_each_chunk};
 use crate::tensor::LaneVector;
 use crate::tensor::eight;
 
@@ -21,7 +21,7 @@ pub fn in_memory_order<V: LaneVector, const N: usize>(
 ) -> Vec<[f64; N]> {
     let (contributions, nsimd) = (Contributions::<V>::new(shape, blocks), blocks * Contributions::<V>::LANES);
     let mut terms = vec![[0.0; N]; reals / shape.an_osite * nsimd];
-    terms.par_chunks_mut(shape.a_task / shape.an_osite * nsimd).enumerate().for_each(|(task, terms)| {
+    for_each_chunk(&mut terms, shape.a_task / shape.an_osite * nsimd, |task, terms| {
         let mut order = MemoryOrder { terms, nsimd, lanes: Contributions::<V>::LANES };
         let first = task * shape.a_task;
         of_task(first..(first + shape.a_task).min(reals), &contributions, &mut order);
@@ -58,19 +58,16 @@ impl<const N: usize> Sink<N> for MemoryOrder<'_, N> {
 pub fn tree_sum<const N: usize>(plan: TreePlan, n: usize, term: impl Fn(usize) -> [f64; N] + Sync) -> [f64; N] {
     let (threads, blocks) = (plan.threads(), plan.blocks());
     let add = |s: [f64; N], x: [f64; N]| std::array::from_fn(|k| s[k] + x[k]);
-    let of_blocks: Vec<[f64; N]> = (0..blocks)
-        .into_par_iter()
-        .map(|block| {
-            let mut of_threads = vec![[0.0; N]; threads];
-            // Each thread adds its elements in ascending order, as if it ran by itself; all of them together walk through memory once.
-            for first in (2 * block * threads..n).step_by(2 * threads * blocks) {
-                for first in [first, first + threads] {
-                    of_threads.iter_mut().zip(first..n).for_each(|(s, element)| *s = add(*s, term(element)));
-                }
+    let of_blocks: Vec<[f64; N]> = tasks::map(blocks, |block| {
+        let mut of_threads = vec![[0.0; N]; threads];
+        // Each thread adds its elements in ascending order, as if it ran by itself; all of them together walk through memory once.
+        for first in (2 * block * threads..n).step_by(2 * threads * blocks) {
+            for first in [first, first + threads] {
+                of_threads.iter_mut().zip(first..n).for_each(|(s, element)| *s = add(*s, term(element)));
             }
-            block_sum(&mut of_threads, plan.warp(), add)
-        })
-        .collect();
+        }
+        block_sum(&mut of_threads, plan.warp(), add)
+    });
     // The last block.
     let mut of_threads: Vec<[f64; N]> = (0..threads)
         .map(|thread| of_blocks.iter().skip(thread).step_by(threads).fold([0.0; N], |s, &x| add(s, x)))
