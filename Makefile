@@ -2,7 +2,7 @@
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help verify test test-stencils test-library test-others bench
+.PHONY: help verify test test-stencils test-library test-program test-laboratory bench
 
 help:
 	@echo 'make verify   compare OpenCL with the CPU reference, bit for bit, and solve on a real configuration'
@@ -19,7 +19,7 @@ verify:
 test:
 	@scripts/setup.sh || [ $$? -eq 2 ]
 	cargo test --workspace --locked --no-run
-	@$(MAKE) --no-print-directory --jobs 2 test-stencils test-library test-others
+	@$(MAKE) --no-print-directory --jobs 2 test-stencils test-library test-program test-laboratory
 
 # PoCL compiles in one thread of a process: two processes take two cores. Stencils take half of the time.
 STENCILS := hop laplace kernels
@@ -28,8 +28,10 @@ test-stencils:
 	cargo test --workspace --locked --test tests -- $(STENCILS)
 test-library:
 	cargo test --workspace --locked --test tests -- $(addprefix --skip ,$(STENCILS))
-test-others:
-	cargo test --workspace --locked --lib --bins --test malformed_files --test reference --test laboratory --test program
+test-program:
+	cargo test --workspace --locked --bins --test malformed_files --test program
+test-laboratory:
+	cargo test --workspace --locked --lib --test reference --test laboratory
 	cargo test --workspace --locked --doc
 
 bench:

@@ -3,9 +3,7 @@
 
 use lanefield::backend::{Backend, FieldOn, Sum};
 use lanefield::kernel::prelude::*;
-use lanefield::operator::{
-    HopParameters, Model as _, NormalEquations, Operator, SchurComplement, Wilson, WilsonParameters,
-};
+use lanefield::operator::{HopParameters, Model as _, NormalEquations, Operator, SchurComplement, WilsonParameters};
 use lanefield::solver::{
     BatchConjugateGradients, BiCgStab, ConjugateGradients, MixedConjugateGradients, Recurrence, SavedState,
     SolverError, SolverInfo, SolverParams, Stopped, Watcher, bicgstab, conjugate_gradient, conjugate_gradient_batch,
@@ -46,7 +44,7 @@ fn parameters() -> WilsonParameters {
     WilsonParameters { mass: -0.1, hop }
 }
 
-type Schur<'b, B, R> = SchurComplement<B, R, Wilson<'b, B, R>>;
+type Schur<'b, B, R> = SchurComplement<'b, B, R, Spinors>;
 type NormalSchur<'b, B, R> = NormalEquations<B, R, Schur<'b, B, R>>;
 
 fn schur<B: Backend, R: Vectors>(backend: &B) -> Schur<'_, B, R> {
@@ -130,8 +128,7 @@ fn mixed_precision_reaches_the_tolerance_of_f64_in_about_as_many_iterations<B: B
         let mut pure = operator.zeros().unwrap();
         let of_f64 = conjugate_gradient(&mut operator, &b, &mut pure, params, quiet()).unwrap();
         let mut psi = operator.zeros().unwrap();
-        let operators = (&mut operator, &mut low);
-        let info = mixed_conjugate_gradient(operators, &b, &mut psi, params, quiet()).unwrap();
+        let info = mixed_conjugate_gradient((&mut operator, &mut low), &b, &mut psi, params, quiet()).unwrap();
         let ratio = info.iterations as f64 / of_f64.iterations as f64;
         assert!(ratio <= most, "{}: {} iterations, f64 {}", S::NAME, info.iterations, of_f64.iterations);
         let residual = residual(&mut operator, &b, &psi);

@@ -102,6 +102,43 @@ pub trait Operator<B: Backend, R: Vectors>: ActsOn<B> {
     }
 }
 
+/// Any operator on `K` objects. Solvers take it so: what they do beside it is compiled once for all operators.
+pub type DynOperator<'a, B, R, K> = dyn Operator<B, R, Object = K> + 'a;
+
+impl<B: Backend, D: ActsOn<B> + ?Sized> ActsOn<B> for &mut D {
+    type Object = D::Object;
+
+    fn backend(&self) -> &B {
+        (**self).backend()
+    }
+    fn lattice(&self) -> Lattice {
+        (**self).lattice()
+    }
+    fn object(&self, rhs: usize) -> D::Object {
+        (**self).object(rhs)
+    }
+}
+
+impl<B: Backend, R: Vectors, D: Operator<B, R> + ?Sized> Operator<B, R> for &mut D {
+    fn sites(&self) -> Sites {
+        (**self).sites()
+    }
+    fn apply(
+        &mut self,
+        out: &mut FieldOn<B, R, D::Object>,
+        psi: &FieldOn<B, R, D::Object>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        (**self).apply(out, psi, dagger)
+    }
+    fn flops(&self) -> u64 {
+        (**self).flops()
+    }
+    fn bytes(&self) -> u64 {
+        (**self).bytes()
+    }
+}
+
 /// Floating-point operations of `scale` on a complex number.
 const SCALE_FLOPS: u64 = 2;
 /// Floating-point operations of `axpy` on a complex number.

@@ -10,7 +10,7 @@ use super::{EvenOdd, HopParameters, Operator};
 use crate::backend::{Backend, BackendError};
 
 /// The parameters of an operator, which can make it.
-pub trait Model: Copy {
+pub trait Model: Copy + 'static {
     /// What its fields hold at each site.
     type Object: Repeated;
     /// The operator on all sites.

@@ -1,6 +1,7 @@
 //! Even-odd preconditioning: the Schur complement on the odd sites, Grid's SchurDiagMooee, for any operator that has even-odd
 //! pieces. Mpc = Moo − Moe Mee⁻¹ Meo.
 
+use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Parity, Sites};
@@ -83,26 +84,26 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
 }
 
 /// The Schur complement of an operator on the odd sites, and the way there and back.
-pub struct SchurComplement<B: Backend, R: Vectors, P: EvenOdd<B, R>> {
-    pieces: P,
-    even: [FieldOn<B, R, P::Object>; 2],
-    odd: FieldOn<B, R, P::Object>,
+pub struct SchurComplement<'b, B: Backend, R: Vectors, K: Repeated> {
+    pieces: Box<dyn EvenOdd<B, R, Object = K> + 'b>,
+    even: [FieldOn<B, R, K>; 2],
+    odd: FieldOn<B, R, K>,
 }
 
-impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> SchurComplement<B, R, P> {
+impl<'b, B: Backend, R: Vectors, K: Repeated> SchurComplement<'b, B, R, K> {
     /// The Schur complement of `pieces`, with its temporary fields.
     ///
     /// # Errors
     /// A lattice without parities; what the backend reports.
-    pub fn new(pieces: P) -> Result<Self, BackendError> {
+    pub fn new(pieces: impl EvenOdd<B, R, Object = K> + 'b) -> Result<Self, BackendError> {
         let zeros = |parity| pieces.backend().zeros(pieces.lattice(), Sites::Parity(parity), pieces.object(1));
         let even = [zeros(Parity::Even)?, zeros(Parity::Even)?];
         let odd = zeros(Parity::Odd)?;
-        Ok(Self { pieces, even, odd })
+        Ok(Self { pieces: Box::new(pieces), even, odd })
     }
 
     /// Makes the temporary fields have the right-hand sides of `like`.
-    fn fit(&mut self, like: &FieldOn<B, R, P::Object>) -> Result<(), BackendError> {
+    fn fit(&mut self, like: &FieldOn<B, R, K>) -> Result<(), BackendError> {
         let Self { pieces, even, odd } = self;
         for temporary in even.iter_mut().chain([odd]) {
             fit::<B, R, _>(temporary, like, pieces.backend())?;
@@ -111,8 +112,8 @@ impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> SchurComplement<B, R, P> {
     }
 
     /// The pieces.
-    pub fn pieces(&mut self) -> &mut P {
-        &mut self.pieces
+    pub fn pieces(&mut self) -> &mut (dyn EvenOdd<B, R, Object = K> + 'b) {
+        &mut *self.pieces
     }
 
     /// out = η_o − Moe Mee⁻¹ η_e: the right-hand side of Mpc ψ_o = out.
@@ -121,9 +122,9 @@ impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> SchurComplement<B, R, P> {
     /// As [`Operator::apply`].
     pub fn odd_source(
         &mut self,
-        out: &mut FieldOn<B, R, P::Object>,
-        eta_even: &FieldOn<B, R, P::Object>,
-        eta_odd: &FieldOn<B, R, P::Object>,
+        out: &mut FieldOn<B, R, K>,
+        eta_even: &FieldOn<B, R, K>,
+        eta_odd: &FieldOn<B, R, K>,
     ) -> Result<(), BackendError> {
         self.fit(eta_odd)?;
         self.pieces.mooee_inv(&mut self.even[0], eta_even, Dagger::No)?;
@@ -146,9 +147,9 @@ impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> SchurComplement<B, R, P> {
     /// As [`Operator::apply`].
     pub fn even_solution(
         &mut self,
-        out: &mut FieldOn<B, R, P::Object>,
-        eta_even: &FieldOn<B, R, P::Object>,
-        psi_odd: &FieldOn<B, R, P::Object>,
+        out: &mut FieldOn<B, R, K>,
+        eta_even: &FieldOn<B, R, K>,
+        psi_odd: &FieldOn<B, R, K>,
     ) -> Result<(), BackendError> {
         self.fit(psi_odd)?;
         let Self { pieces, even: [meo_psi, difference], .. } = self;
@@ -159,8 +160,8 @@ impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> SchurComplement<B, R, P> {
     }
 }
 
-impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> ActsOn<B> for SchurComplement<B, R, P> {
-    type Object = P::Object;
+impl<B: Backend, R: Vectors, K: Repeated> ActsOn<B> for SchurComplement<'_, B, R, K> {
+    type Object = K;
 
     fn backend(&self) -> &B {
         self.pieces.backend()
@@ -168,20 +169,20 @@ impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> ActsOn<B> for SchurComplement<B, 
     fn lattice(&self) -> Lattice {
         self.pieces.lattice()
     }
-    fn object(&self, rhs: usize) -> P::Object {
+    fn object(&self, rhs: usize) -> K {
         self.pieces.object(rhs)
     }
 }
 
-impl<B: Backend, R: Vectors, P: EvenOdd<B, R>> Operator<B, R> for SchurComplement<B, R, P> {
+impl<B: Backend, R: Vectors, K: Repeated> Operator<B, R> for SchurComplement<'_, B, R, K> {
     fn sites(&self) -> Sites {
         Sites::Parity(Parity::Odd)
     }
 
     fn apply(
         &mut self,
-        out: &mut FieldOn<B, R, P::Object>,
-        psi: &FieldOn<B, R, P::Object>,
+        out: &mut FieldOn<B, R, K>,
+        psi: &FieldOn<B, R, K>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         self.fit(psi)?;

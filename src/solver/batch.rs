@@ -1,7 +1,7 @@
 //! Conjugate gradients with several right-hand sides in one batch: links are read once for all of them. Each right-hand side goes through the
 //! recurrence of `cg.rs` with scalars of its own, and gets the bits of its own single solve; those that are done leave the batch.
 
-use lanefield_reference::field::SiteObject as _;
+use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
@@ -9,10 +9,10 @@ use super::recurrence::{Recurrence, Watcher, check_source, may_go_on, place, run
 use super::{SavedState, SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
-use crate::operator::{ActsOn, Operator};
+use crate::operator::DynOperator;
 
 /// The solutions of all right-hand sides in one field, and what each took.
-pub type BatchSolution<B, R, A> = (FieldOn<B, R, <A as ActsOn<B>>::Object>, Vec<SolverInfo>);
+pub type BatchSolution<B, R, K> = (FieldOn<B, R, K>, Vec<SolverInfo>);
 
 /// One right-hand side.
 struct Active {
@@ -24,37 +24,37 @@ struct Active {
 }
 
 /// Conjugate gradients on all right-hand sides of a field, from the guess zero.
-pub struct BatchConjugateGradients<'a, B: Backend, R: Vectors, A: Operator<B, R>> {
-    operator: &'a mut A,
+pub struct BatchConjugateGradients<'a, B: Backend, R: Vectors, K: Repeated> {
+    operator: &'a mut DynOperator<'a, B, R, K>,
     params: SolverParams,
     parts_per_rhs: usize,
     /// Those that still go on, in the order in which they lie in the fields.
     active: Vec<Active>,
-    psi: FieldOn<B, R, A::Object>,
-    residual: FieldOn<B, R, A::Object>,
-    direction: FieldOn<B, R, A::Object>,
-    product: FieldOn<B, R, A::Object>,
+    psi: FieldOn<B, R, K>,
+    residual: FieldOn<B, R, K>,
+    direction: FieldOn<B, R, K>,
+    product: FieldOn<B, R, K>,
     infos: Vec<SolverInfo>,
     /// By number.
-    solutions: Vec<Option<FieldOn<B, R, A::Object>>>,
+    solutions: Vec<Option<FieldOn<B, R, K>>>,
     longest: usize,
 }
 
-impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BatchConjugateGradients<'a, B, R, A> {
+impl<'a, B: Backend, R: Vectors, K: Repeated> BatchConjugateGradients<'a, B, R, K> {
     /// The start of A ψ = b for each of the `rhs` right-hand sides of `source`.
     ///
     /// # Errors
     /// [`SolverError::NotFinite`] for a source that is no finite number; what the backend reports.
     pub fn new(
-        operator: &'a mut A,
-        source: &FieldOn<B, R, A::Object>,
+        operator: &'a mut DynOperator<'a, B, R, K>,
+        source: &FieldOn<B, R, K>,
         rhs: usize,
         params: SolverParams,
     ) -> Result<Self, SolverError> {
         let quiet = &mut |_, _| ();
         let parts_per_rhs = operator.object(1).parts();
         let norms = operator.backend().rhs_products(source, source, parts_per_rhs, params.sum)?;
-        let zeros = |operator: &A| operator.zeros_of(rhs);
+        let zeros = |operator: &DynOperator<B, R, K>| operator.zeros_of(rhs);
         let (psi, product) = (zeros(operator)?, zeros(operator)?);
         let (mut residual, mut direction) = (zeros(operator)?, zeros(operator)?);
         operator.backend().copy(&mut residual, source)?;
@@ -111,7 +111,7 @@ impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BatchConjugateGradients<'a, 
     ///
     /// # Errors
     /// [`SolverError::NotConverged`] before all are done; what the backend reports.
-    pub fn into_solution(self) -> Result<BatchSolution<B, R, A>, SolverError> {
+    pub fn into_solution(self) -> Result<BatchSolution<B, R, K>, SolverError> {
         let Self { operator, params, parts_per_rhs, solutions, infos, .. } = self;
         let mut all = operator.zeros_of(solutions.len())?;
         for (number, (solution, info)) in solutions.iter().zip(&infos).enumerate() {
@@ -123,7 +123,7 @@ impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BatchConjugateGradients<'a, 
     }
 }
 
-impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BatchConjugateGradients<'_, B, R, A> {
+impl<B: Backend, R: Vectors, K: Repeated> Recurrence for BatchConjugateGradients<'_, B, R, K> {
     fn name(&self) -> &'static str {
         "conjugate gradients in a batch"
     }
@@ -229,13 +229,13 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BatchConjugateGra
 ///
 /// # Errors
 /// [`SolverError`] of the first right-hand side that has one.
-pub fn conjugate_gradient_batch<B: Backend, R: Vectors, A: Operator<B, R>>(
-    operator: &mut A,
-    source: &FieldOn<B, R, A::Object>,
+pub fn conjugate_gradient_batch<B: Backend, R: Vectors, K: Repeated>(
+    operator: &mut DynOperator<'_, B, R, K>,
+    source: &FieldOn<B, R, K>,
     rhs: usize,
     params: SolverParams,
     mut watcher: impl Watcher,
-) -> Result<BatchSolution<B, R, A>, SolverError> {
+) -> Result<BatchSolution<B, R, K>, SolverError> {
     let mut recurrence = BatchConjugateGradients::new(operator, source, rhs, params)?;
     run(&mut recurrence, &mut watcher)?;
     recurrence.into_solution()

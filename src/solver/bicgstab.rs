@@ -1,6 +1,7 @@
 //! BiCGStab (van der Vorst 1992) for operators that are not Hermitian, such as M itself: two applications an iteration, and no normal
 //! equations. `docs/arithmetic.md` §10.
 
+use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use num_complex::Complex;
@@ -9,19 +10,19 @@ use super::recurrence::{Recurrence, Start, Watcher, check_source, may_go_on, pla
 use super::{SavedState, SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
-use crate::operator::Operator;
+use crate::operator::DynOperator;
 
 /// BiCGStab, step by step. ψ is the caller's: the guess, then the last iterate.
-pub struct BiCgStab<'a, B: Backend, R: Vectors, A: Operator<B, R>> {
-    operator: &'a mut A,
+pub struct BiCgStab<'a, B: Backend, R: Vectors, K: Repeated> {
+    operator: &'a mut DynOperator<'a, B, R, K>,
     params: SolverParams,
-    psi: &'a mut FieldOn<B, R, A::Object>,
-    residual: FieldOn<B, R, A::Object>,
+    psi: &'a mut FieldOn<B, R, K>,
+    residual: FieldOn<B, R, K>,
     /// The first residual, with which all others are multiplied.
-    shadow: FieldOn<B, R, A::Object>,
-    direction: FieldOn<B, R, A::Object>,
+    shadow: FieldOn<B, R, K>,
+    direction: FieldOn<B, R, K>,
     /// A p and A s.
-    products: [FieldOn<B, R, A::Object>; 2],
+    products: [FieldOn<B, R, K>; 2],
     /// ⟨r̂, r⟩.
     rho: Complex<f64>,
     /// |r|².
@@ -30,15 +31,15 @@ pub struct BiCgStab<'a, B: Backend, R: Vectors, A: Operator<B, R>> {
     info: SolverInfo,
 }
 
-impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> BiCgStab<'a, B, R, A> {
+impl<'a, B: Backend, R: Vectors, K: Repeated> BiCgStab<'a, B, R, K> {
     /// The start of A ψ = b.
     ///
     /// # Errors
     /// [`SolverError::NotFinite`] for a source or a guess that is no finite number; what the backend reports.
     pub fn new(
-        operator: &'a mut A,
-        source: &FieldOn<B, R, A::Object>,
-        psi: &'a mut FieldOn<B, R, A::Object>,
+        operator: &'a mut DynOperator<'a, B, R, K>,
+        source: &FieldOn<B, R, K>,
+        psi: &'a mut FieldOn<B, R, K>,
         params: SolverParams,
     ) -> Result<Self, SolverError> {
         let Start { residual, product, c, stop, info } = Start::new(operator, source, psi, &params)?;
@@ -84,7 +85,7 @@ fn times(a: Complex<f64>, b: Complex<f64>) -> Complex<f64> {
     Complex::new(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re)
 }
 
-impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BiCgStab<'_, B, R, A> {
+impl<B: Backend, R: Vectors, K: Repeated> Recurrence for BiCgStab<'_, B, R, K> {
     fn name(&self) -> &'static str {
         "BiCGStab"
     }
@@ -176,10 +177,10 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for BiCgStab<'_, B, R
 ///
 /// # Errors
 /// [`SolverError`]; ψ then holds the last iterate.
-pub fn bicgstab<B: Backend, R: Vectors, A: Operator<B, R>>(
-    operator: &mut A,
-    source: &FieldOn<B, R, A::Object>,
-    psi: &mut FieldOn<B, R, A::Object>,
+pub fn bicgstab<B: Backend, R: Vectors, K: Repeated>(
+    operator: &mut DynOperator<'_, B, R, K>,
+    source: &FieldOn<B, R, K>,
+    psi: &mut FieldOn<B, R, K>,
     params: SolverParams,
     mut watcher: impl Watcher,
 ) -> Result<SolverInfo, SolverError> {

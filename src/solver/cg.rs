@@ -1,6 +1,7 @@
 //! Conjugate gradients (Hestenes and Stiefel 1952), with the recurrence, the rounding and the stopping rule of
 //! `docs/arithmetic.md` §10, which are Grid's.
 
+use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
@@ -8,31 +9,31 @@ use super::recurrence::{Recurrence, Start, Watcher, check_source, may_go_on, pla
 use super::{SavedState, SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
-use crate::operator::Operator;
+use crate::operator::DynOperator;
 
 /// Conjugate gradients, step by step. ψ is the caller's: the guess, then the last iterate.
-pub struct ConjugateGradients<'a, B: Backend, R: Vectors, A: Operator<B, R>> {
-    operator: &'a mut A,
+pub struct ConjugateGradients<'a, B: Backend, R: Vectors, K: Repeated> {
+    operator: &'a mut DynOperator<'a, B, R, K>,
     params: SolverParams,
-    psi: &'a mut FieldOn<B, R, A::Object>,
-    residual: FieldOn<B, R, A::Object>,
-    direction: FieldOn<B, R, A::Object>,
-    product: FieldOn<B, R, A::Object>,
+    psi: &'a mut FieldOn<B, R, K>,
+    residual: FieldOn<B, R, K>,
+    direction: FieldOn<B, R, K>,
+    product: FieldOn<B, R, K>,
     /// |r|².
     c: f64,
     stop: f64,
     info: SolverInfo,
 }
 
-impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> ConjugateGradients<'a, B, R, A> {
+impl<'a, B: Backend, R: Vectors, K: Repeated> ConjugateGradients<'a, B, R, K> {
     /// The start of A ψ = b, where A is Hermitian and positive definite.
     ///
     /// # Errors
     /// [`SolverError::NotFinite`] for a source or a guess that is no finite number; what the backend reports.
     pub fn new(
-        operator: &'a mut A,
-        source: &FieldOn<B, R, A::Object>,
-        psi: &'a mut FieldOn<B, R, A::Object>,
+        operator: &'a mut DynOperator<'a, B, R, K>,
+        source: &FieldOn<B, R, K>,
+        psi: &'a mut FieldOn<B, R, K>,
         params: SolverParams,
     ) -> Result<Self, SolverError> {
         let Start { residual, product, c, stop, info } = Start::new(operator, source, psi, &params)?;
@@ -42,7 +43,7 @@ impl<'a, B: Backend, R: Vectors, A: Operator<B, R>> ConjugateGradients<'a, B, R,
     }
 }
 
-impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for ConjugateGradients<'_, B, R, A> {
+impl<B: Backend, R: Vectors, K: Repeated> Recurrence for ConjugateGradients<'_, B, R, K> {
     fn name(&self) -> &'static str {
         "conjugate gradients"
     }
@@ -101,10 +102,10 @@ impl<B: Backend, R: Vectors, A: Operator<B, R>> Recurrence for ConjugateGradient
 ///
 /// # Errors
 /// [`SolverError`]; ψ then holds the last iterate.
-pub fn conjugate_gradient<B: Backend, R: Vectors, A: Operator<B, R>>(
-    operator: &mut A,
-    source: &FieldOn<B, R, A::Object>,
-    psi: &mut FieldOn<B, R, A::Object>,
+pub fn conjugate_gradient<B: Backend, R: Vectors, K: Repeated>(
+    operator: &mut DynOperator<'_, B, R, K>,
+    source: &FieldOn<B, R, K>,
+    psi: &mut FieldOn<B, R, K>,
     params: SolverParams,
     mut watcher: impl Watcher,
 ) -> Result<SolverInfo, SolverError> {

@@ -1,6 +1,7 @@
 //! Conjugate gradients in mixed precision with reliable updates (Clark et al., Comput. Phys. Commun. 181 (2010) 1517): the recurrence runs in a
 //! low precision; now and then its solution is added up in f64, and the residual is computed anew there. `docs/arithmetic.md` §10.
 
+use lanefield_reference::field::Repeated;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 
@@ -8,7 +9,7 @@ use super::recurrence::{Recurrence, Start, Watcher, check_source, may_go_on, pla
 use super::{SavedState, SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
-use crate::operator::Operator;
+use crate::operator::DynOperator;
 
 /// When the residual is computed anew: as soon as |r| is below this share of its largest value since the last time. Each time costs an
 /// application in f64; the rounding of the low precision shows only far below.
@@ -18,27 +19,24 @@ pub fn reliable_delta<S: Vectors>() -> f64 {
 /// Give up after so many updates in a row without a new low of |r|.
 const MOST_IDLE_UPDATES: usize = 10;
 
+/// An operator in f64, and the same in precision `S`.
+pub type MixedOperators<'a, B, S, K> = (&'a mut DynOperator<'a, B, f64, K>, &'a mut DynOperator<'a, B, S, K>);
+
 /// Conjugate gradients of precision `S` inside f64.
-pub struct MixedConjugateGradients<
-    'a,
-    B: Backend,
-    S: Vectors,
-    A: Operator<B, f64>,
-    L: Operator<B, S, Object = A::Object>,
-> {
-    operator: &'a mut A,
-    low: &'a mut L,
+pub struct MixedConjugateGradients<'a, B: Backend, S: Vectors, K: Repeated> {
+    operator: &'a mut DynOperator<'a, B, f64, K>,
+    low: &'a mut DynOperator<'a, B, S, K>,
     params: SolverParams,
-    source: &'a FieldOn<B, f64, A::Object>,
-    psi: &'a mut FieldOn<B, f64, A::Object>,
+    source: &'a FieldOn<B, f64, K>,
+    psi: &'a mut FieldOn<B, f64, K>,
     /// Temporary fields of f64.
-    residual: FieldOn<B, f64, A::Object>,
-    product: FieldOn<B, f64, A::Object>,
+    residual: FieldOn<B, f64, K>,
+    product: FieldOn<B, f64, K>,
     /// What was added to ψ since the last update.
-    low_psi: FieldOn<B, S, A::Object>,
-    low_residual: FieldOn<B, S, A::Object>,
-    direction: FieldOn<B, S, A::Object>,
-    low_product: FieldOn<B, S, A::Object>,
+    low_psi: FieldOn<B, S, K>,
+    low_residual: FieldOn<B, S, K>,
+    direction: FieldOn<B, S, K>,
+    low_product: FieldOn<B, S, K>,
     /// |r|² of the recurrence, and its largest value since the last update.
     c: f64,
     largest: f64,
@@ -50,17 +48,15 @@ pub struct MixedConjugateGradients<
     updates: usize,
 }
 
-impl<'a, B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object = A::Object>>
-    MixedConjugateGradients<'a, B, S, A, L>
-{
+impl<'a, B: Backend, S: Vectors, K: Repeated> MixedConjugateGradients<'a, B, S, K> {
     /// The start of A ψ = b; `low` is A in the low precision, on a lattice whose lanes hold the same sites.
     ///
     /// # Errors
     /// [`SolverError::NotFinite`] for a source or a guess that is no finite number; what the backend reports.
     pub fn new(
-        (operator, low): (&'a mut A, &'a mut L),
-        source: &'a FieldOn<B, f64, A::Object>,
-        psi: &'a mut FieldOn<B, f64, A::Object>,
+        (operator, low): MixedOperators<'a, B, S, K>,
+        source: &'a FieldOn<B, f64, K>,
+        psi: &'a mut FieldOn<B, f64, K>,
         params: SolverParams,
     ) -> Result<Self, SolverError> {
         let Start { residual, product, c: lowest, stop, info } = Start::new(operator, source, psi, &params)?;
@@ -134,9 +130,7 @@ impl<'a, B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object =
     }
 }
 
-impl<B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object = A::Object>> Recurrence
-    for MixedConjugateGradients<'_, B, S, A, L>
-{
+impl<B: Backend, S: Vectors, K: Repeated> Recurrence for MixedConjugateGradients<'_, B, S, K> {
     fn name(&self) -> &'static str {
         "conjugate gradients in mixed precision"
     }
@@ -206,10 +200,10 @@ impl<B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object = A::
 ///
 /// # Errors
 /// [`SolverError`].
-pub fn mixed_conjugate_gradient<B: Backend, S: Vectors, A: Operator<B, f64>, L: Operator<B, S, Object = A::Object>>(
-    operators: (&mut A, &mut L),
-    source: &FieldOn<B, f64, A::Object>,
-    psi: &mut FieldOn<B, f64, A::Object>,
+pub fn mixed_conjugate_gradient<'a, B: Backend, S: Vectors, K: Repeated>(
+    operators: MixedOperators<'a, B, S, K>,
+    source: &'a FieldOn<B, f64, K>,
+    psi: &'a mut FieldOn<B, f64, K>,
     params: SolverParams,
     mut watcher: impl Watcher,
 ) -> Result<SolverInfo, SolverError> {

@@ -11,7 +11,7 @@ use super::{SolverError, SolverInfo, SolverParams};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::io::checkpoint::{SavedField, SavedState};
 use crate::kernel::prelude::*;
-use crate::operator::Operator;
+use crate::operator::DynOperator;
 
 /// A sum over sites that a recurrence goes on with.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -203,11 +203,11 @@ impl SavedState {
 }
 
 /// Where every recurrence for one right-hand side starts.
-pub(super) struct Start<B: Backend, R: Vectors, A: Operator<B, R>> {
+pub(super) struct Start<B: Backend, R: Vectors, K: Repeated> {
     /// b − A guess.
-    pub residual: FieldOn<B, R, A::Object>,
+    pub residual: FieldOn<B, R, K>,
     /// A temporary field.
-    pub product: FieldOn<B, R, A::Object>,
+    pub product: FieldOn<B, R, K>,
     /// |r|².
     pub c: f64,
     /// The |r|² at which it is done.
@@ -215,12 +215,12 @@ pub(super) struct Start<B: Backend, R: Vectors, A: Operator<B, R>> {
     pub info: SolverInfo,
 }
 
-impl<B: Backend, R: Vectors, A: Operator<B, R>> Start<B, R, A> {
+impl<B: Backend, R: Vectors, K: Repeated> Start<B, R, K> {
     /// From the guess ψ. A guess of zero takes no application of the operator.
     pub fn new(
-        operator: &mut A,
-        source: &FieldOn<B, R, A::Object>,
-        psi: &FieldOn<B, R, A::Object>,
+        operator: &mut DynOperator<B, R, K>,
+        source: &FieldOn<B, R, K>,
+        psi: &FieldOn<B, R, K>,
         params: &SolverParams,
     ) -> Result<Self, SolverError> {
         let quiet = &mut |_, _| ();

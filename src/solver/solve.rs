@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use lanefield_reference::field::{Field, FieldError, SiteObject as _};
+use lanefield_reference::field::{Field, FieldError, Repeated, SiteObject as _};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
@@ -13,6 +13,7 @@ use lanefield_reference::real::Real;
 use num_complex::Complex;
 use thiserror::Error;
 
+use super::mixed::MixedOperators;
 use super::recurrence::{Recurrence, Watcher, run};
 use super::{
     BatchConjugateGradients, BiCgStab, ConjugateGradients, MixedConjugateGradients, SavedState, SolverError,
@@ -20,7 +21,7 @@ use super::{
 };
 use crate::backend::{Backend, BackendError, FieldOn, Sum};
 use crate::kernel::prelude::*;
-use crate::operator::{ActsOn as _, EvenOdd as _, Model, Operator, SchurComplement, System, WilsonParameters};
+use crate::operator::{ActsOn as _, DynOperator, Model, Operator as _, SchurComplement, System, WilsonParameters};
 
 /// Whether the even-odd Schur complement or the operator itself is solved.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -205,12 +206,24 @@ impl<M> Solve<M> {
     }
 }
 
-/// A source in site order, of some right-hand sides.
-struct Source<'a, M> {
+/// What makes the operators of a solve.
+struct Making<'a, M> {
     configuration: &'a Configuration,
+    solve: &'a Solve<M>,
+}
+
+/// A source in site order, and how its system is solved. Not generic in the operator, so that it is compiled once for all that act on `K` objects.
+struct Source<'a, K> {
     eta: &'a [Complex<f64>],
     rhs: usize,
-    solve: &'a Solve<M>,
+    /// What fields of one right-hand side hold at a site.
+    one: K,
+    /// What fields of all hold.
+    all: K,
+    method: Method,
+    params: SolverParams,
+    /// Whether the normal equations are solved.
+    normal: bool,
 }
 
 /// Solves M ψ = η for each right-hand side of η. `eta` is in site order over the whole lattice, the words of all right-hand
@@ -252,14 +265,19 @@ pub fn solve_from<R: Vectors, B: Backend, M: Model>(
     if is_mixed && R::BITS != 64 {
         return Err(SolveError::NotMixed { precision: R::NAME });
     }
-    let source = Source { configuration, eta, rhs, solve };
+    let Solve { operator, preconditioning, method, params, .. } = *solve;
+    let normal = method != Method::BiCgStab && !operator.is_positive(preconditioning == Preconditioning::EvenOdd);
+    let source = &Source { eta, rhs, one: operator.object(1), all: operator.object(rhs), method, params, normal };
+    let making = Making { configuration, solve };
     let lattice = solve.lattice::<R>(configuration)?;
-    let (solution, ran, checked) = match solve.method {
-        Method::ConjugateGradients | Method::BiCgStab => source.run::<R, B>(backend, lattice, (watcher, resume))?,
-        Method::MixedF32 => in_precision(source.run_mixed::<f32, B>(backend, lattice, (watcher, resume))?),
-        Method::MixedHalf => in_precision(source.run_mixed::<Half, B>(backend, lattice, (watcher, resume))?),
+    let (solution, ran, checked) = match method {
+        Method::ConjugateGradients | Method::BiCgStab => {
+            making.run::<R, B>(source, backend, lattice, (watcher, resume))?
+        }
+        Method::MixedF32 => in_precision(making.run_mixed::<f32, B>(source, backend, lattice, (watcher, resume))?),
+        Method::MixedHalf => in_precision(making.run_mixed::<Half, B>(source, backend, lattice, (watcher, resume))?),
     };
-    let checked = checked.unwrap_or_else(|| source.check_in_f64::<R, B>(backend, &solution));
+    let checked = checked.unwrap_or_else(|| making.check_in_f64::<R, B>(source, backend, &solution));
     let Ran { infos, seconds, flops, bytes } = ran;
     let solved = |info| SolvedRhs { info, true_residual: f64::NAN, solution_residual: f64::NAN };
     let mut rhs: Vec<SolvedRhs> = infos.into_iter().map(solved).collect();
@@ -311,71 +329,38 @@ fn in_precision<R: Vectors>((solution, ran, checked): Solved<f64>) -> Solved<R> 
 
 type Watched<'a> = (&'a mut dyn Watcher, Option<&'a SavedState>);
 
-impl<M: Model> Source<'_, M> {
-    /// The source on some sites, in some precision.
-    fn on<R: Vectors, B: Backend>(
-        &self,
-        backend: &B,
-        lattice: Lattice,
-        sites: Sites,
-    ) -> Result<FieldOn<B, R, M::Object>, SolveError> {
-        Ok(backend.upload(self.field(lattice, sites, self.eta)?)?)
-    }
-
-    fn field<R: Vectors>(
-        &self,
-        lattice: Lattice,
-        sites: Sites,
-        values: &[Complex<f64>],
-    ) -> Result<Field<R, M::Object>, FieldError> {
-        let kind = self.solve.operator.object(self.rhs);
-        let words = kind.words();
-        Field::from_sites(lattice, sites, kind, |site, object| {
-            for (word, value) in object.iter_mut().zip(&values[site * words..]) {
-                *word = Complex::new(R::from_f64(value.re), R::from_f64(value.im));
-            }
-        })
-    }
-
-    /// M on all sites, or its normal equations.
+impl<M: Model> Making<'_, M> {
+    /// M on all sites.
     fn full<'b, R: Vectors, B: Backend>(
         &self,
         backend: &'b B,
         lattice: Lattice,
-    ) -> Result<FullSystem<'b, B, R, M>, BackendError> {
-        System::new(self.solve.operator.full(backend, self.configuration, lattice)?, self.is_normal())
+    ) -> Result<M::Full<'b, B, R>, BackendError> {
+        self.solve.operator.full(backend, self.configuration, lattice)
     }
 
-    /// Mpc, or its normal equations.
+    /// Mpc.
     fn schur<'b, R: Vectors, B: Backend>(
         &self,
         backend: &'b B,
         lattice: Lattice,
-    ) -> Result<SchurSystem<'b, B, R, M>, BackendError> {
-        let pieces = self.solve.operator.even_odd(backend, self.configuration, lattice)?;
-        System::new(SchurComplement::new(pieces)?, self.is_normal())
-    }
-
-    fn is_normal(&self) -> bool {
-        let even_odd = self.solve.preconditioning == Preconditioning::EvenOdd;
-        self.solve.method != Method::BiCgStab && !self.solve.operator.is_positive(even_odd)
+    ) -> Result<SchurComplement<'b, B, R, M::Object>, BackendError> {
+        SchurComplement::new(self.solve.operator.even_odd(backend, self.configuration, lattice)?)
     }
 
     /// The solution in site order, by a recurrence in one precision.
     fn run<R: Vectors, B: Backend>(
         &self,
+        source: &Source<'_, M::Object>,
         backend: &B,
         lattice: Lattice,
-        watched: Watched<'_>,
+        (watcher, resume): Watched<'_>,
     ) -> Result<Solved<R>, SolveError> {
+        let iterate: Iterate<'_, B, R, M::Object> = &mut |system, b| source.iterate(system, b, (&mut *watcher, resume));
         match self.solve.preconditioning {
-            Preconditioning::None => {
-                let mut system = self.full::<R, B>(backend, lattice)?;
-                self.on_all_sites(backend, &mut system, |system, b| self.iterate(system, b, watched))
-            }
+            Preconditioning::None => source.on_all_sites(backend, &mut self.full::<R, B>(backend, lattice)?, iterate),
             Preconditioning::EvenOdd => {
-                let mut system = self.schur::<R, B>(backend, lattice)?;
-                self.by_even_and_odd(backend, &mut system, |system, b| self.iterate(system, b, watched))
+                source.by_even_and_odd(backend, &mut self.schur::<R, B>(backend, lattice)?, iterate)
             }
         }
     }
@@ -383,78 +368,126 @@ impl<M: Model> Source<'_, M> {
     /// The same by a recurrence in `S` inside f64.
     fn run_mixed<S: Vectors, B: Backend>(
         &self,
+        source: &Source<'_, M::Object>,
         backend: &B,
         lattice: Lattice,
-        watched: Watched<'_>,
+        (watcher, resume): Watched<'_>,
     ) -> Result<Solved<f64>, SolveError> {
         let low_lattice = lattice.in_scalar(S::COMPLEX)?;
         match self.solve.preconditioning {
             Preconditioning::None => {
-                let mut system = self.full::<f64, B>(backend, lattice)?;
-                let mut low = self.full::<S, B>(backend, low_lattice)?;
-                self.on_all_sites(backend, &mut system, |system, b| self.iterate_mixed((system, &mut low), b, watched))
+                let (mut full, mut low) = (self.full(backend, lattice)?, self.full::<S, B>(backend, low_lattice)?);
+                let mut low = System::new(&mut low as &mut DynOperator<'_, B, S, M::Object>, source.normal)?;
+                source.on_all_sites(backend, &mut full, &mut |system, b| {
+                    source.iterate_mixed((system, &mut low), b, (&mut *watcher, resume))
+                })
             }
             Preconditioning::EvenOdd => {
-                let mut system = self.schur::<f64, B>(backend, lattice)?;
-                let mut low = self.schur::<S, B>(backend, low_lattice)?;
-                self.by_even_and_odd(backend, &mut system, |system, b| {
-                    self.iterate_mixed((system, &mut low), b, watched)
+                let (mut schur, mut low) = (self.schur(backend, lattice)?, self.schur::<S, B>(backend, low_lattice)?);
+                let mut low = System::new(&mut low as &mut DynOperator<'_, B, S, M::Object>, source.normal)?;
+                source.by_even_and_odd(backend, &mut schur, &mut |system, b| {
+                    source.iterate_mixed((system, &mut low), b, (&mut *watcher, resume))
                 })
             }
         }
     }
 
-    fn on_all_sites<R: Vectors, B: Backend, D: Operator<B, R, Object = M::Object>>(
+    /// The residuals of a solution in a precision below f64: the operator is made anew, in f64.
+    fn check_in_f64<R: Vectors, B: Backend>(
+        &self,
+        source: &Source<'_, M::Object>,
+        backend: &B,
+        solution: &[Complex<R>],
+    ) -> Checked {
+        let lattice = self.solve.lattice::<f64>(self.configuration)?;
+        let psi: Vec<Complex<f64>> = solution.iter().map(|c| Complex::new(c.re.to_f64(), c.im.to_f64())).collect();
+        let on = |sites, values| source.on::<f64, B>(backend, lattice, sites, values);
+        match self.solve.preconditioning {
+            Preconditioning::None => {
+                let [eta, psi] = [on(Sites::Full, source.eta)?, on(Sites::Full, &psi)?];
+                source.check_on_all_sites(backend, &mut self.full(backend, lattice)?, &eta, &psi)
+            }
+            Preconditioning::EvenOdd => {
+                let [even, odd] = Parity::BOTH.map(Sites::Parity);
+                let [eta_even, eta_odd] = [on(even, source.eta)?, on(odd, source.eta)?];
+                let [psi_even, psi_odd] = [on(even, &psi)?, on(odd, &psi)?];
+                let mut schur = self.schur(backend, lattice)?;
+                source.check_even_and_odd(backend, &mut schur, [&eta_even, &eta_odd], [&psi_even, &psi_odd])
+            }
+        }
+    }
+}
+
+impl<K: Repeated> Source<'_, K> {
+    /// Numbers in site order as a field on some sites, in some precision.
+    fn on<R: Vectors, B: Backend>(
         &self,
         backend: &B,
-        system: &mut System<B, R, D>,
-        iterate: impl FnOnce(&mut System<B, R, D>, &FieldOn<B, R, M::Object>) -> Result<Iterated<B, R, M>, SolveError>,
+        lattice: Lattice,
+        sites: Sites,
+        values: &[Complex<f64>],
+    ) -> Result<FieldOn<B, R, K>, SolveError> {
+        let words = self.all.words();
+        let field = Field::from_sites(lattice, sites, self.all, |site, object| {
+            for (word, value) in object.iter_mut().zip(&values[site * words..]) {
+                *word = Complex::new(R::from_f64(value.re), R::from_f64(value.im));
+            }
+        })?;
+        Ok(backend.upload(field)?)
+    }
+
+    /// The solution on all sites of M.
+    fn on_all_sites<R: Vectors, B: Backend>(
+        &self,
+        backend: &B,
+        operator: &mut DynOperator<'_, B, R, K>,
+        iterate: Iterate<'_, B, R, K>,
     ) -> Result<Solved<R>, SolveError> {
-        let mut b = system.zeros_of(self.rhs)?;
-        let eta = self.on(backend, system.lattice(), Sites::Full)?;
+        let mut b = operator.zeros_of(self.rhs)?;
+        let eta = self.on(backend, operator.lattice(), Sites::Full, self.eta)?;
+        let mut system = System::new(&mut *operator, self.normal)?;
         system.source(&mut b, &eta)?;
-        let (psi, ran) = iterate(system, &b)?;
-        drop(b);
+        let (psi, ran) = iterate(&mut system, &b)?;
+        drop((system, b));
         let solution = backend.download(&psi)?.to_site_order();
-        let checked = is_f64::<R>().then(|| self.check_on_all_sites(backend, system, &eta, &psi));
+        let checked = is_f64::<R>().then(|| self.check_on_all_sites(backend, operator, &eta, &psi));
         Ok((solution, ran, checked))
     }
 
-    fn by_even_and_odd<'b, R: Vectors, B: Backend>(
+    /// The solution on the odd sites of Mpc, and from it that on the even ones.
+    fn by_even_and_odd<R: Vectors, B: Backend>(
         &self,
-        backend: &'b B,
-        system: &mut SchurSystem<'b, B, R, M>,
-        iterate: impl FnOnce(
-            &mut SchurSystem<'b, B, R, M>,
-            &FieldOn<B, R, M::Object>,
-        ) -> Result<Iterated<B, R, M>, SolveError>,
+        backend: &B,
+        schur: &mut SchurComplement<'_, B, R, K>,
+        iterate: Iterate<'_, B, R, K>,
     ) -> Result<Solved<R>, SolveError> {
-        let lattice = system.lattice();
+        let lattice = schur.lattice();
         let [even, odd] = Parity::BOTH.map(Sites::Parity);
-        let [eta_even, eta_odd] = [self.on(backend, lattice, even)?, self.on(backend, lattice, odd)?];
-        let mut source = system.zeros_of(self.rhs)?;
-        system.operator().odd_source(&mut source, &eta_even, &eta_odd)?;
-        let mut b = system.zeros_of(self.rhs)?;
+        let on = |sites| self.on(backend, lattice, sites, self.eta);
+        let [eta_even, eta_odd] = [on(even)?, on(odd)?];
+        let [mut source, mut b] = [schur.zeros_of(self.rhs)?, schur.zeros_of(self.rhs)?];
+        schur.odd_source(&mut source, &eta_even, &eta_odd)?;
+        let mut system = System::new(schur as &mut DynOperator<'_, B, R, K>, self.normal)?;
         system.source(&mut b, &source)?;
-        let (psi_odd, ran) = iterate(system, &b)?;
-        drop((source, b));
-        let mut psi_even = backend.zeros(lattice, even, system.object(self.rhs))?;
-        system.operator().even_solution(&mut psi_even, &eta_even, &psi_odd)?;
+        let (psi_odd, ran) = iterate(&mut system, &b)?;
+        drop((system, source, b));
+        let mut psi_even = backend.zeros(lattice, even, self.all)?;
+        schur.even_solution(&mut psi_even, &eta_even, &psi_odd)?;
         let mut solution = backend.download(&psi_odd)?.to_site_order();
         backend.download(&psi_even)?.put_into_site_order(&mut solution);
         let checked = is_f64::<R>()
-            .then(|| self.check_even_and_odd(backend, system, [&eta_even, &eta_odd], [&psi_even, &psi_odd]));
+            .then(|| self.check_even_and_odd(backend, schur, [&eta_even, &eta_odd], [&psi_even, &psi_odd]));
         Ok((solution, ran, checked))
     }
 
     /// The recurrence from the guess zero, or from where it was left, timed.
-    fn iterate<R: Vectors, B: Backend, A: Operator<B, R, Object = M::Object>>(
+    fn iterate<R: Vectors, B: Backend>(
         &self,
-        system: &mut A,
-        b: &FieldOn<B, R, M::Object>,
+        system: &mut DynOperator<'_, B, R, K>,
+        b: &FieldOn<B, R, K>,
         watched: Watched<'_>,
-    ) -> Result<Iterated<B, R, M>, SolveError> {
-        let (params, rhs) = (self.solve.params, self.rhs);
+    ) -> Result<Iterated<B, R, K>, SolveError> {
+        let (params, rhs) = (self.params, self.rhs);
         if rhs > 1 {
             let start = Instant::now();
             let mut batch = BatchConjugateGradients::new(system, b, rhs, params)?;
@@ -466,7 +499,7 @@ impl<M: Model> Source<'_, M> {
         let mut psi = system.zeros()?;
         system.backend().finish()?;
         let start = Instant::now();
-        let info = match self.solve.method {
+        let info = match self.method {
             Method::BiCgStab => {
                 let mut recurrence = BiCgStab::new(system, b, &mut psi, params)?;
                 go(&mut recurrence, watched)?;
@@ -480,26 +513,22 @@ impl<M: Model> Source<'_, M> {
         };
         system.backend().finish()?;
         let seconds = start.elapsed().as_secs_f64();
-        let applications = if self.solve.method == Method::BiCgStab { 2 } else { 1 };
+        let applications = if self.method == Method::BiCgStab { 2 } else { 1 };
         let ran = Ran::new(system, applications, vec![info], seconds);
         Ok((psi, ran))
     }
 
     /// The same in mixed precision.
-    fn iterate_mixed<S: Vectors, B: Backend, A, L>(
+    fn iterate_mixed<S: Vectors, B: Backend>(
         &self,
-        (system, low): (&mut A, &mut L),
-        b: &FieldOn<B, f64, M::Object>,
+        (system, low): MixedOperators<'_, B, S, K>,
+        b: &FieldOn<B, f64, K>,
         watched: Watched<'_>,
-    ) -> Result<Iterated<B, f64, M>, SolveError>
-    where
-        A: Operator<B, f64, Object = M::Object>,
-        L: Operator<B, S, Object = M::Object>,
-    {
+    ) -> Result<Iterated<B, f64, K>, SolveError> {
         let mut psi = system.zeros()?;
         system.backend().finish()?;
         let start = Instant::now();
-        let mut recurrence = MixedConjugateGradients::new((system, low), b, &mut psi, self.solve.params)?;
+        let mut recurrence = MixedConjugateGradients::new((system, low), b, &mut psi, self.params)?;
         go(&mut recurrence, watched)?;
         let info = recurrence.info().clone();
         low.backend().finish()?;
@@ -508,42 +537,20 @@ impl<M: Model> Source<'_, M> {
         Ok((psi, ran))
     }
 
-    /// The residuals of a solution in a precision below f64: the operator is made anew, in f64.
-    fn check_in_f64<R: Vectors, B: Backend>(&self, backend: &B, solution: &[Complex<R>]) -> Checked {
-        let lattice = self.solve.lattice::<f64>(self.configuration)?;
-        let psi: Vec<Complex<f64>> = solution.iter().map(|c| Complex::new(c.re.to_f64(), c.im.to_f64())).collect();
-        let on = |sites, values: &[Complex<f64>]| -> Result<FieldOn<B, f64, M::Object>, SolveError> {
-            Ok(backend.upload(self.field(lattice, sites, values)?)?)
-        };
-        match self.solve.preconditioning {
-            Preconditioning::None => {
-                let mut system = self.full::<f64, B>(backend, lattice)?;
-                let [eta, psi] = [on(Sites::Full, self.eta)?, on(Sites::Full, &psi)?];
-                self.check_on_all_sites(backend, &mut system, &eta, &psi)
-            }
-            Preconditioning::EvenOdd => {
-                let mut system = self.schur::<f64, B>(backend, lattice)?;
-                let [even, odd] = Parity::BOTH.map(Sites::Parity);
-                let [eta_even, eta_odd] = [on(even, self.eta)?, on(odd, self.eta)?];
-                let [psi_even, psi_odd] = [on(even, &psi)?, on(odd, &psi)?];
-                self.check_even_and_odd(backend, &mut system, [&eta_even, &eta_odd], [&psi_even, &psi_odd])
-            }
-        }
-    }
-
     /// The residuals on all sites: b − Aψ = η − Mψ, or M†(η − Mψ).
-    fn check_on_all_sites<R: Vectors, B: Backend, D: Operator<B, R, Object = M::Object>>(
+    fn check_on_all_sites<R: Vectors, B: Backend>(
         &self,
         backend: &B,
-        system: &mut System<B, R, D>,
-        eta: &FieldOn<B, R, M::Object>,
-        psi: &FieldOn<B, R, M::Object>,
+        operator: &mut DynOperator<'_, B, R, K>,
+        eta: &FieldOn<B, R, K>,
+        psi: &FieldOn<B, R, K>,
     ) -> Checked {
-        let [mut residual, mut image] = [system.zeros_of(self.rhs)?, system.zeros_of(self.rhs)?];
-        system.operator().apply(&mut image, psi, Dagger::No)?;
+        let [mut residual, mut image] = [operator.zeros_of(self.rhs)?, operator.zeros_of(self.rhs)?];
+        operator.apply(&mut image, psi, Dagger::No)?;
         backend.copy(&mut residual, eta)?;
         backend.axpy(-1.0, &image, &mut residual)?;
         let [left_of_eta, norms_of_eta] = [self.norms(backend, &residual)?, self.norms(backend, eta)?];
+        let mut system = System::new(operator, self.normal)?;
         system.source(&mut image, eta)?;
         let norms_of_b = self.norms(backend, &image)?;
         system.source(&mut image, &residual)?;
@@ -552,18 +559,18 @@ impl<M: Model> Source<'_, M> {
     }
 
     /// The residuals on even and odd sites.
-    fn check_even_and_odd<'b, R: Vectors, B: Backend>(
+    fn check_even_and_odd<R: Vectors, B: Backend>(
         &self,
-        backend: &'b B,
-        system: &mut SchurSystem<'b, B, R, M>,
-        [eta_even, eta_odd]: [&FieldOn<B, R, M::Object>; 2],
-        [psi_even, psi_odd]: [&FieldOn<B, R, M::Object>; 2],
+        backend: &B,
+        schur: &mut SchurComplement<'_, B, R, K>,
+        [eta_even, eta_odd]: [&FieldOn<B, R, K>; 2],
+        [psi_even, psi_odd]: [&FieldOn<B, R, K>; 2],
     ) -> Checked {
         let (mut left_of_eta, mut norms_of_eta) = (vec![0.0; self.rhs], vec![0.0; self.rhs]);
         for (eta, [psi, other]) in [(eta_even, [psi_even, psi_odd]), (eta_odd, [psi_odd, psi_even])] {
             let zeros = || backend.zeros(*eta.lattice(), eta.sites(), eta.kind());
-            let [mut residual, mut image]: [FieldOn<B, R, M::Object>; 2] = [zeros()?, zeros()?];
-            let pieces = system.operator().pieces();
+            let [mut residual, mut image]: [FieldOn<B, R, K>; 2] = [zeros()?, zeros()?];
+            let pieces = schur.pieces();
             backend.copy(&mut residual, eta)?;
             pieces.mooee(&mut image, psi, Dagger::No)?;
             backend.axpy(-1.0, &image, &mut residual)?;
@@ -572,8 +579,9 @@ impl<M: Model> Source<'_, M> {
             add(&mut left_of_eta, &self.norms(backend, &residual)?);
             add(&mut norms_of_eta, &self.norms(backend, eta)?);
         }
-        let [mut source, mut image] = [system.zeros_of(self.rhs)?, system.zeros_of(self.rhs)?];
-        system.operator().odd_source(&mut source, eta_even, eta_odd)?;
+        let [mut source, mut image] = [schur.zeros_of(self.rhs)?, schur.zeros_of(self.rhs)?];
+        schur.odd_source(&mut source, eta_even, eta_odd)?;
+        let mut system = System::new(schur as &mut DynOperator<'_, B, R, K>, self.normal)?;
         system.source(&mut image, &source)?;
         let norms_of_b = self.norms(backend, &image)?;
         // The residual first, then M†: the other way round would lose digits.
@@ -585,12 +593,8 @@ impl<M: Model> Source<'_, M> {
     }
 
     /// |x|² of each right-hand side.
-    fn norms<R: Vectors, B: Backend>(
-        &self,
-        backend: &B,
-        x: &FieldOn<B, R, M::Object>,
-    ) -> Result<Vec<f64>, BackendError> {
-        backend.rhs_products(x, x, self.solve.operator.object(1).parts(), Sum::Exact)
+    fn norms<R: Vectors, B: Backend>(&self, backend: &B, x: &FieldOn<B, R, K>) -> Result<Vec<f64>, BackendError> {
+        backend.rhs_products(x, x, self.one.parts(), Sum::Exact)
     }
 }
 
@@ -610,9 +614,10 @@ fn add(to: &mut [f64], values: &[f64]) {
     to.iter_mut().zip(values).for_each(|(to, value)| *to += value);
 }
 
-type Iterated<B, R, M> = (FieldOn<B, R, <M as Model>::Object>, Ran);
-type FullSystem<'b, B, R, M> = System<B, R, <M as Model>::Full<'b, B, R>>;
-type SchurSystem<'b, B, R, M> = System<B, R, SchurComplement<B, R, <M as Model>::Pieces<'b, B, R>>>;
+type Iterated<B, R, K> = (FieldOn<B, R, K>, Ran);
+/// Solves a system with a right-hand side.
+type Iterate<'a, B, R, K> =
+    &'a mut dyn FnMut(&mut DynOperator<'_, B, R, K>, &FieldOn<B, R, K>) -> Result<Iterated<B, R, K>, SolveError>;
 
 /// Runs a recurrence from its start, or from where it was left.
 fn go(recurrence: &mut dyn Recurrence, (watcher, resume): Watched<'_>) -> Result<(), SolverError> {
@@ -624,8 +629,8 @@ fn go(recurrence: &mut dyn Recurrence, (watcher, resume): Watched<'_>) -> Result
 
 impl Ran {
     /// `applications` of the operator an iteration, each with its vector operations. The updates of mixed precision are not counted.
-    fn new<R: Vectors, B: Backend, A: Operator<B, R>>(
-        operator: &A,
+    fn new<R: Vectors, B: Backend, K: Repeated>(
+        operator: &DynOperator<B, R, K>,
         applications: u64,
         infos: Vec<SolverInfo>,
         seconds: f64,
