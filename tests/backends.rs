@@ -1,13 +1,14 @@
 //! A backend of one's own, from outside of the library: it wraps another, and counts what it is asked to do. Operators and solvers run on it as they
-//! are, and give the same bits.
+//! are, and give the same bits. Where it has a fault, no wrong solution is accepted.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use lanefield::backend::specification::{Call, Shape};
 use lanefield::backend::{AnyField, Backend, BackendError, HostField, Launch, Memory, Reduce, Sum};
 use lanefield::operator::{HopParameters, WilsonParameters};
-use lanefield::solver::{Method, Preconditioning, SolveReport, SolverParams, WilsonSolve, solve};
+use lanefield::solver::{Method, Preconditioning, SolveError, SolveReport, SolverParams, WilsonSolve, solve};
 use lanefield_reference::field::{FieldShape, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
@@ -20,6 +21,7 @@ use num_complex::Complex;
 
 use crate::common::backends::on_every_backend;
 use crate::common::fields::gaussian;
+use crate::common::grid::distance;
 
 /// Calls of a kernel, and the bytes that they have to move at least.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
@@ -33,16 +35,50 @@ struct Count {
 #[error("no room for fields in {0}")]
 struct NoRoom(Precision);
 
-/// A backend that counts, and has no room for fields in one precision.
+/// What goes wrong once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Fault {
+    /// A bit of a number is lost as the field of this number is stored.
+    Store(u64, u32),
+    /// The same as it is loaded.
+    Load(u64, u32),
+    /// The launch of this number does nothing.
+    Launch(u64),
+}
+
+/// A backend that counts; it may have no room for fields in one precision, and a fault.
 struct Recording<'b, B> {
     inner: &'b B,
     refused: Option<Precision>,
+    fault: Option<Fault>,
     counts: Mutex<BTreeMap<&'static str, Count>>,
+    /// Fields stored and loaded, and launches.
+    done: [AtomicU64; 3],
 }
 
 impl<'b, B> Recording<'b, B> {
     fn new(inner: &'b B, refused: Option<Precision>) -> Self {
-        Self { inner, refused, counts: Mutex::default() }
+        Self { inner, refused, fault: None, counts: Mutex::default(), done: Default::default() }
+    }
+
+    /// One more of a kind; the number of those before.
+    fn next(&self, kind: usize) -> u64 {
+        self.done[kind].fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A field without a bit of one of its numbers, if that is the fault.
+    fn damaged(&self, field: HostField, here: impl Fn(u32) -> Fault) -> HostField {
+        match (self.fault, field) {
+            (Some(fault @ (Fault::Store(number, bit) | Fault::Load(number, bit))), HostField::F64(mut field))
+                if fault == here(bit) =>
+            {
+                let reals = field.reals_mut();
+                let at = (1009 * number as usize + 17) % reals.len();
+                reals[at] = f64::from_bits(reals[at].to_bits() ^ 1 << bit);
+                HostField::F64(field)
+            }
+            (_, field) => field,
+        }
     }
 
     fn count(&self, shape: &Shape) {
@@ -75,10 +111,12 @@ impl<B: Memory> Memory for Recording<'_, B> {
         self.inner.fill_zero(field)
     }
     fn store(&self, field: HostField) -> Result<B::Storage, BackendError> {
-        self.inner.store(field)
+        let number = self.next(0);
+        self.inner.store(self.damaged(field, |bit| Fault::Store(number, bit)))
     }
     fn load(&self, field: &AnyField<B::Storage>) -> Result<HostField, BackendError> {
-        self.inner.load(field)
+        let number = self.next(1);
+        Ok(self.damaged(self.inner.load(field)?, |bit| Fault::Load(number, bit)))
     }
     fn stencil(&self, stencil: Stencil) -> Result<B::Table, BackendError> {
         self.inner.stencil(stencil)
@@ -94,7 +132,10 @@ impl<B: Memory> Memory for Recording<'_, B> {
 impl<B: Launch> Launch for Recording<'_, B> {
     fn launch(&self, call: Call<'_, Self>) -> Result<(), BackendError> {
         self.count(call.shape());
-        self.inner.launch(call.on())
+        match self.fault == Some(Fault::Launch(self.next(2))) {
+            true => Ok(()),
+            false => self.inner.launch(call.on()),
+        }
     }
 }
 
@@ -105,8 +146,15 @@ impl<B: Reduce> Reduce for Recording<'_, B> {
     }
 }
 
-/// A Wilson solve on an awkward lattice.
 fn solved<R: Vectors, B: Backend>(backend: &B, preconditioning: Preconditioning) -> SolveReport<R> {
+    try_solve(backend, preconditioning).unwrap()
+}
+
+/// A Wilson solve on an awkward lattice.
+fn try_solve<R: Vectors, B: Backend>(
+    backend: &B,
+    preconditioning: Preconditioning,
+) -> Result<SolveReport<R>, SolveError> {
     let configuration = Configuration::hot(Extents::new([4, 6, 2, 4]).unwrap(), 3);
     let eta: Vec<Complex<f64>> = gaussian(configuration.extents(), Spinors::WORDS, 19);
     let hop = HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() };
@@ -117,7 +165,7 @@ fn solved<R: Vectors, B: Backend>(backend: &B, preconditioning: Preconditioning)
         lanes: LaneChoice::Auto,
         method: Method::ConjugateGradients,
     };
-    solve::<R, B, _>(backend, &configuration, &eta, &solve_how, |_, _| ()).unwrap()
+    solve::<R, B, _>(backend, &configuration, &eta, &solve_how, |_, _| ())
 }
 
 fn a_solve_on_it_has_the_same_bits_and_every_launch_is_counted<B: Backend>(backend: &B) {
@@ -147,6 +195,36 @@ fn a_solution_that_cannot_be_checked_is_returned_and_says_why<B: Backend>(backen
     assert!(found.solution == expected.solution && expected.unchecked.is_none());
     assert_eq!(found.unchecked.as_deref(), Some("no room for fields in f64"));
     assert!(found.rhs[0].true_residual.is_nan() && found.rhs[0].solution_residual.is_nan());
+}
+
+#[test]
+fn no_wrong_solution_is_accepted_of_a_device_with_a_fault() {
+    let cpu = crate::common::backends::cpu();
+    for preconditioning in [Preconditioning::EvenOdd, Preconditioning::None] {
+        let right = Recording::new(&cpu, None);
+        let expected = solved::<f64, _>(&right, preconditioning).solution;
+        let [stores, loads, launches] = right.done.each_ref().map(|done| done.load(Ordering::Relaxed));
+        let bits = [63, 56, 44];
+        let of_stores = (0..stores).flat_map(|number| bits.map(|bit| Fault::Store(number, bit)));
+        let of_loads = (0..loads).flat_map(|number| bits.map(|bit| Fault::Load(number, bit)));
+        let (mut refused, mut of_even_sites) = (0, 0);
+        for fault in of_stores.chain(of_loads).chain((0..launches).map(Fault::Launch)) {
+            let faulty = Recording { fault: Some(fault), ..Recording::new(&cpu, None) };
+            match try_solve::<f64, _>(&faulty, preconditioning) {
+                Ok(found) => {
+                    let distance = distance(&found.solution, &expected);
+                    assert!(
+                        found.unchecked.is_none() && distance < 1e-8,
+                        "{preconditioning:?}, {fault:?}: {distance:e}"
+                    );
+                }
+                Err(SolveError::EvenSites { .. }) => of_even_sites += 1,
+                Err(_) => refused += 1,
+            }
+        }
+        assert!(refused >= stores, "{refused} of {stores} stores, {loads} loads, {launches} launches");
+        assert_eq!(of_even_sites > 0, preconditioning == Preconditioning::EvenOdd);
+    }
 }
 
 on_every_backend!(

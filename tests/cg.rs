@@ -170,6 +170,33 @@ fn a_source_of_zero_is_solved_by_zero_at_once<B: Backend>(backend: &B) {
     assert!(report.solution == eta);
 }
 
+fn a_source_of_tiny_or_huge_numbers_has_the_bits_of_a_usual_one<B: Backend>(backend: &B) {
+    fn check<R: Vectors, B: Backend>(backend: &B, powers: &[i32]) {
+        let configuration = Configuration::hot(Extents::new([4, 4, 2, 2]).unwrap(), 3);
+        let eta = gaussian(configuration.extents(), 19);
+        let how = solve::<R>(Preconditioning::EvenOdd);
+        let run = |eta: &[Complex<f64>]| solver::solve::<R, B, _>(backend, &configuration, eta, &how, |_, _| ());
+        let usual = run(&eta).unwrap();
+        assert_eq!(usual.scale, 0);
+        let expected = |power: i32| usual.solution.iter().map(move |c| [c.re, c.im].map(|x| times(x.to_f64(), power)));
+        for &power in powers {
+            let of_power: Vec<_> = eta.iter().map(|c| Complex::new(times(c.re, power), times(c.im, power))).collect();
+            let found = run(&of_power).unwrap();
+            assert_ne!(found.scale, 0, "{power}");
+            assert_eq!(found.info().iterations, usual.info().iterations, "{power}");
+            let found = found.solution.iter().map(|c| [c.re.to_f64(), c.im.to_f64()]);
+            assert!(found.eq(expected(power)), "{} × 2^{power}", R::NAME);
+        }
+    }
+    check::<f64, B>(backend, &[-520, -540, -900, 500]);
+    check::<f32, B>(backend, &[-60, 60]);
+}
+
+/// x · 2^power.
+fn times(x: f64, power: i32) -> f64 {
+    x * 2.0_f64.powi(power)
+}
+
 // Errors
 
 fn no_convergence_is_an_error_that_keeps_the_history<B: Backend>(backend: &B) {
@@ -228,6 +255,7 @@ on_every_backend!(
     even_odd_solution_is_that_of_the_full_lattice,
     operator_times_solution_is_the_source,
     a_source_of_zero_is_solved_by_zero_at_once,
+    a_source_of_tiny_or_huge_numbers_has_the_bits_of_a_usual_one,
     no_convergence_is_an_error_that_keeps_the_history,
     a_source_that_is_no_number_is_an_error,
     a_tolerance_that_f32_cannot_reach_fails_by_the_true_residual,

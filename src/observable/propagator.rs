@@ -78,9 +78,10 @@ pub fn propagator<R: Vectors, B: Backend, Q: Quark>(
     let extents = configuration.extents();
     require_inside(extents, point)?;
     let sources = how.operator.import_sources(backend, configuration, point_sources(extents, point)?)?;
-    let solved = solve::<R, B, Q>(backend, configuration, &sources, how, watcher)?;
-    let solutions = how.operator.export_solutions(solved.lattice, solved.solution)?;
-    Ok(SolveReport { solution: in_propagator_order(&solutions), ..solved })
+    let mut solved = solve::<R, B, Q>(backend, configuration, &sources, how, watcher)?;
+    solved.require_intact()?;
+    let solutions = how.operator.export_solutions(solved.lattice, std::mem::take(&mut solved.solution))?;
+    Ok(solved.with_solution(in_propagator_order(&solutions)))
 }
 
 /// A 1 for each column at the point, in the spin and colour of the column.

@@ -7,15 +7,19 @@
 //! | `cg.rs`, `batch.rs`, `mixed.rs`, `bicgstab.rs` | the recurrences |
 //! | `watchers.rs` | checkpoints, records and their replay |
 //! | `solve.rs` | a solve from configuration and source to solution |
+//! | `scale.rs` | sources of very small or large numbers |
+//! | `check.rs` | whether the solution solves the equation, and nothing changed meanwhile |
 
 mod batch;
 mod bicgstab;
 mod cg;
+mod check;
 mod error;
 mod info;
 mod mixed;
 mod params;
 mod recurrence;
+mod scale;
 mod solve;
 mod watchers;
 

@@ -7,20 +7,20 @@ use lanefield_reference::field::{Field, FieldError, Repeated, SiteObject as _};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Checkerboard, LaneChoice, Lattice, LatticeOptions, LayoutError, Parity, Sites};
 use lanefield_reference::real::Real;
 use num_complex::Complex;
 use thiserror::Error;
 
+use super::check::{Checked, Inputs, Residuals, checksum, rounding};
 use super::mixed::MixedOperators;
 use super::recurrence::{Recurrence, Watcher, run};
+use super::scale::Scale;
 use super::{
     BatchConjugateGradients, BiCgStab, ConjugateGradients, MixedConjugateGradients, SavedState, SolverError,
     SolverInfo, SolverParams,
 };
-use crate::backend::{Backend, BackendError, FieldOn, Sum};
-use crate::kernel::prelude::*;
+use crate::backend::{Backend, BackendError, FieldOn};
 use crate::operator::{ActsOn as _, DynOperator, Model, Operator as _, SchurComplement, System, WilsonParameters};
 
 /// Whether the even-odd Schur complement or the operator itself is solved.
@@ -70,6 +70,11 @@ pub type WilsonSolve = Solve<WilsonParameters>;
 pub struct SolveReport<R> {
     /// ψ with M ψ = η, in site order; the words of all right-hand sides at each site.
     pub solution: Vec<Complex<R>>,
+    /// Of the solution that was checked ([`Self::require_intact`]).
+    checksum: u64,
+    /// The power of two that the source was multiplied by for the solve, and with it the squares of histories twice; 0 unless its numbers are so
+    /// small or so large that |b|² would not be a number of f64. The solution is that of the source as given.
+    pub scale: i32,
     /// Each right-hand side.
     pub rhs: Vec<SolvedRhs>,
     /// Wall time of the recurrence, in seconds.
@@ -95,19 +100,30 @@ pub struct SolvedRhs {
     pub solution_residual: f64,
 }
 
-/// What is left of a source.
-#[derive(Clone, Copy, Debug)]
-struct Residuals {
-    /// |b − Aψ| / |b|.
-    system: f64,
-    /// |η − Mψ| / |η|.
-    solution: f64,
-}
-
-/// The residuals of each right-hand side, if they could be computed.
-type Checked = Result<Vec<Residuals>, SolveError>;
-
 impl<R> SolveReport<R> {
+    /// Checks that the solution is the one whose residuals were computed.
+    ///
+    /// # Errors
+    /// [`SolveError::Changed`].
+    pub fn require_intact(&self) -> Result<(), SolveError>
+    where
+        R: Real,
+    {
+        match checksum(&self.solution) == self.checksum {
+            true => Ok(()),
+            false => Err(SolveError::Changed { what: "the solution in host memory" }),
+        }
+    }
+
+    /// With other numbers in place of the solution, which were made of it.
+    #[must_use]
+    pub(crate) fn with_solution(self, solution: Vec<Complex<R>>) -> Self
+    where
+        R: Real,
+    {
+        Self { checksum: checksum(&solution), solution, ..self }
+    }
+
     /// Iterations and history of the first right-hand side: of the only one, where there is no batch.
     pub fn info(&self) -> &SolverInfo {
         &self.rhs[0].info
@@ -163,6 +179,31 @@ pub enum SolveError {
         /// The precision asked for.
         precision: &'static str,
     },
+    /// The solution on the even sites is not what follows from that on the odd ones.
+    #[error(
+        "on the even sites the solution leaves a residual of {residual:.3e} of its terms, and rounding at most {bound:.3e}: memory, or the device, lost \
+         bits; solve again, and test the memory"
+    )]
+    EvenSites {
+        /// |η − Mψ| / (|η| + |Mee ψ| + |Meo ψ|) there.
+        residual: f64,
+        /// What is accepted.
+        bound: f64,
+    },
+    /// A source so small or so large that its solution is none in the precision asked for.
+    #[error("the solution has numbers such as {value:e}, which {precision} cannot hold exactly: multiply the source by a power of two{f64}", f64 = if *precision == "f64" { "" } else { ", or use f64" })]
+    Range {
+        /// One of them.
+        value: f64,
+        /// The precision asked for.
+        precision: &'static str,
+    },
+    /// What was given, or made of it, is no longer what it was.
+    #[error("{what} changed during the solve: memory lost bits; solve again, and test the memory")]
+    Changed {
+        /// What it is, and where.
+        what: &'static str,
+    },
     /// The backend failed.
     #[error(transparent)]
     Backend(#[from] BackendError),
@@ -213,17 +254,17 @@ struct Making<'a, M> {
 }
 
 /// A source in site order, and how its system is solved. Not generic in the operator, so that it is compiled once for all that act on `K` objects.
-struct Source<'a, K> {
-    eta: &'a [Complex<f64>],
-    rhs: usize,
+pub(super) struct Source<'a, K> {
+    pub(super) eta: &'a [Complex<f64>],
+    pub(super) rhs: usize,
     /// What fields of one right-hand side hold at a site.
-    one: K,
+    pub(super) one: K,
     /// What fields of all hold.
     all: K,
     method: Method,
     params: SolverParams,
     /// Whether the normal equations are solved.
-    normal: bool,
+    pub(super) normal: bool,
 }
 
 /// Solves M ψ = η for each right-hand side of η. `eta` is in site order over the whole lattice, the words of all right-hand
@@ -267,31 +308,38 @@ pub fn solve_from<R: Vectors, B: Backend, M: Model>(
     }
     let Solve { operator, preconditioning, method, params, .. } = *solve;
     let normal = method != Method::BiCgStab && !operator.is_positive(preconditioning == Preconditioning::EvenOdd);
+    let inputs = Inputs::new(configuration, eta);
+    let scale = Scale::of::<R>(eta, is_mixed);
+    let eta = &scale.apply(eta);
     let source = &Source { eta, rhs, one: operator.object(1), all: operator.object(rhs), method, params, normal };
     let making = Making { configuration, solve };
     let lattice = solve.lattice::<R>(configuration)?;
-    let (solution, ran, checked) = match method {
+    let (solution, ran) = match method {
         Method::ConjugateGradients | Method::BiCgStab => {
             making.run::<R, B>(source, backend, lattice, (watcher, resume))?
         }
         Method::MixedF32 => in_precision(making.run_mixed::<f32, B>(source, backend, lattice, (watcher, resume))?),
         Method::MixedHalf => in_precision(making.run_mixed::<Half, B>(source, backend, lattice, (watcher, resume))?),
     };
-    let checked = checked.unwrap_or_else(|| making.check_in_f64::<R, B>(source, backend, &solution));
+    let checked = making.check::<R, B>(source, backend, &solution);
+    inputs.check()?;
+    let solution = scale.undo(solution)?;
+    let checksum = checksum(&solution);
     let Ran { infos, seconds, flops, bytes } = ran;
     let solved = |info| SolvedRhs { info, true_residual: f64::NAN, solution_residual: f64::NAN };
     let mut rhs: Vec<SolvedRhs> = infos.into_iter().map(solved).collect();
     let unchecked = match checked {
         Ok(residuals) => {
-            for (solved, Residuals { system, solution }) in rhs.iter_mut().zip(residuals) {
+            for (solved, &Residuals { system, solution, .. }) in rhs.iter_mut().zip(&residuals) {
                 (solved.true_residual, solved.solution_residual) = (system, solution);
             }
             refuse_wrong::<R>(&mut rhs, solve.params.tolerance)?;
+            refuse_wrong_even::<R>(&residuals)?;
             None
         }
         Err(error) => Some(error.to_string()),
     };
-    Ok(SolveReport { solution, rhs, seconds, flops, bytes, lattice, unchecked })
+    Ok(SolveReport { solution, checksum, scale: scale.power(), rhs, seconds, flops, bytes, lattice, unchecked })
 }
 
 /// Refuses solutions whose true residual is far from the tolerance.
@@ -311,6 +359,19 @@ fn refuse_wrong<R: Vectors>(rhs: &mut [SolvedRhs], tolerance: f64) -> Result<(),
     }
 }
 
+/// Refuses solutions on the even sites that are not what rounded arithmetic makes of those on the odd ones.
+fn refuse_wrong_even<R: Real>(residuals: &[Residuals]) -> Result<(), SolveError> {
+    let bound = MOST_ROUNDINGS * rounding::<R>();
+    let largest = residuals.iter().map(|residuals| residuals.even).fold(0.0, f64::max);
+    match residuals.iter().all(|residuals| residuals.even <= bound) {
+        true => Ok(()),
+        false => Err(SolveError::EvenSites { residual: largest, bound }),
+    }
+}
+
+/// How many roundings the residual on the even sites may have; at most two were seen.
+const MOST_ROUNDINGS: f64 = 32.0;
+
 /// What a recurrence took.
 struct Ran {
     infos: Vec<SolverInfo>,
@@ -319,12 +380,12 @@ struct Ran {
     bytes: u64,
 }
 
-/// A solution in site order, what it took, and what is left of the source where the solve itself was in f64.
-type Solved<R> = (Vec<Complex<R>>, Ran, Option<Checked>);
+/// A solution in site order, and what it took.
+type Solved<R> = (Vec<Complex<R>>, Ran);
 
 /// A solution of mixed precision, which is f64, in the precision that was asked for: f64.
-fn in_precision<R: Vectors>((solution, ran, checked): Solved<f64>) -> Solved<R> {
-    (solution.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect(), ran, checked)
+fn in_precision<R: Vectors>((solution, ran): Solved<f64>) -> Solved<R> {
+    (solution.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect(), ran)
 }
 
 type Watched<'a> = (&'a mut dyn Watcher, Option<&'a SavedState>);
@@ -392,27 +453,20 @@ impl<M: Model> Making<'_, M> {
         }
     }
 
-    /// The residuals of a solution in a precision below f64: the operator is made anew, in f64.
-    fn check_in_f64<R: Vectors, B: Backend>(
+    /// The residuals of a solution: the operator is made anew, in f64.
+    fn check<R: Vectors, B: Backend>(
         &self,
         source: &Source<'_, M::Object>,
         backend: &B,
         solution: &[Complex<R>],
     ) -> Checked {
         let lattice = self.solve.lattice::<f64>(self.configuration)?;
-        let psi: Vec<Complex<f64>> = solution.iter().map(|c| Complex::new(c.re.to_f64(), c.im.to_f64())).collect();
-        let on = |sites, values| source.on::<f64, B>(backend, lattice, sites, values);
         match self.solve.preconditioning {
             Preconditioning::None => {
-                let [eta, psi] = [on(Sites::Full, source.eta)?, on(Sites::Full, &psi)?];
-                source.check_on_all_sites(backend, &mut self.full(backend, lattice)?, &eta, &psi)
+                source.check_on_all_sites(backend, &mut self.full::<f64, B>(backend, lattice)?, solution)
             }
             Preconditioning::EvenOdd => {
-                let [even, odd] = Parity::BOTH.map(Sites::Parity);
-                let [eta_even, eta_odd] = [on(even, source.eta)?, on(odd, source.eta)?];
-                let [psi_even, psi_odd] = [on(even, &psi)?, on(odd, &psi)?];
-                let mut schur = self.schur(backend, lattice)?;
-                source.check_even_and_odd(backend, &mut schur, [&eta_even, &eta_odd], [&psi_even, &psi_odd])
+                source.check_even_and_odd(backend, &mut self.schur::<f64, B>(backend, lattice)?, solution)
             }
         }
     }
@@ -420,17 +474,17 @@ impl<M: Model> Making<'_, M> {
 
 impl<K: Repeated> Source<'_, K> {
     /// Numbers in site order as a field on some sites, in some precision.
-    fn on<R: Vectors, B: Backend>(
+    pub(super) fn on<R: Vectors, S: Real, B: Backend>(
         &self,
         backend: &B,
         lattice: Lattice,
         sites: Sites,
-        values: &[Complex<f64>],
+        values: &[Complex<S>],
     ) -> Result<FieldOn<B, R, K>, SolveError> {
         let words = self.all.words();
         let field = Field::from_sites(lattice, sites, self.all, |site, object| {
             for (word, value) in object.iter_mut().zip(&values[site * words..]) {
-                *word = Complex::new(R::from_f64(value.re), R::from_f64(value.im));
+                *word = Complex::new(R::from_f64(value.re.to_f64()), R::from_f64(value.im.to_f64()));
             }
         })?;
         Ok(backend.upload(field)?)
@@ -447,11 +501,9 @@ impl<K: Repeated> Source<'_, K> {
         let eta = self.on(backend, operator.lattice(), Sites::Full, self.eta)?;
         let mut system = System::new(&mut *operator, self.normal)?;
         system.source(&mut b, &eta)?;
+        drop(eta);
         let (psi, ran) = iterate(&mut system, &b)?;
-        drop((system, b));
-        let solution = backend.download(&psi)?.to_site_order();
-        let checked = is_f64::<R>().then(|| self.check_on_all_sites(backend, operator, &eta, &psi));
-        Ok((solution, ran, checked))
+        Ok((backend.download(&psi)?.to_site_order(), ran))
     }
 
     /// The solution on the odd sites of Mpc, and from it that on the even ones.
@@ -469,15 +521,14 @@ impl<K: Repeated> Source<'_, K> {
         schur.odd_source(&mut source, &eta_even, &eta_odd)?;
         let mut system = System::new(schur as &mut DynOperator<'_, B, R, K>, self.normal)?;
         system.source(&mut b, &source)?;
+        drop((source, eta_odd));
         let (psi_odd, ran) = iterate(&mut system, &b)?;
-        drop((system, source, b));
+        drop((system, b));
         let mut psi_even = backend.zeros(lattice, even, self.all)?;
         schur.even_solution(&mut psi_even, &eta_even, &psi_odd)?;
         let mut solution = backend.download(&psi_odd)?.to_site_order();
         backend.download(&psi_even)?.put_into_site_order(&mut solution);
-        let checked = is_f64::<R>()
-            .then(|| self.check_even_and_odd(backend, schur, [&eta_even, &eta_odd], [&psi_even, &psi_odd]));
-        Ok((solution, ran, checked))
+        Ok((solution, ran))
     }
 
     /// The recurrence from the guess zero, or from where it was left, timed.
@@ -536,82 +587,6 @@ impl<K: Repeated> Source<'_, K> {
         let ran = Ran::new(low, 1, vec![info], seconds);
         Ok((psi, ran))
     }
-
-    /// The residuals on all sites: b − Aψ = η − Mψ, or M†(η − Mψ).
-    fn check_on_all_sites<R: Vectors, B: Backend>(
-        &self,
-        backend: &B,
-        operator: &mut DynOperator<'_, B, R, K>,
-        eta: &FieldOn<B, R, K>,
-        psi: &FieldOn<B, R, K>,
-    ) -> Checked {
-        let [mut residual, mut image] = [operator.zeros_of(self.rhs)?, operator.zeros_of(self.rhs)?];
-        operator.apply(&mut image, psi, Dagger::No)?;
-        backend.copy(&mut residual, eta)?;
-        backend.axpy(-1.0, &image, &mut residual)?;
-        let [left_of_eta, norms_of_eta] = [self.norms(backend, &residual)?, self.norms(backend, eta)?];
-        let mut system = System::new(operator, self.normal)?;
-        system.source(&mut image, eta)?;
-        let norms_of_b = self.norms(backend, &image)?;
-        system.source(&mut image, &residual)?;
-        let left_of_b = self.norms(backend, &image)?;
-        Ok(residuals((left_of_b, norms_of_b), (left_of_eta, norms_of_eta)))
-    }
-
-    /// The residuals on even and odd sites.
-    fn check_even_and_odd<R: Vectors, B: Backend>(
-        &self,
-        backend: &B,
-        schur: &mut SchurComplement<'_, B, R, K>,
-        [eta_even, eta_odd]: [&FieldOn<B, R, K>; 2],
-        [psi_even, psi_odd]: [&FieldOn<B, R, K>; 2],
-    ) -> Checked {
-        let (mut left_of_eta, mut norms_of_eta) = (vec![0.0; self.rhs], vec![0.0; self.rhs]);
-        for (eta, [psi, other]) in [(eta_even, [psi_even, psi_odd]), (eta_odd, [psi_odd, psi_even])] {
-            let zeros = || backend.zeros(*eta.lattice(), eta.sites(), eta.kind());
-            let [mut residual, mut image]: [FieldOn<B, R, K>; 2] = [zeros()?, zeros()?];
-            let pieces = schur.pieces();
-            backend.copy(&mut residual, eta)?;
-            pieces.mooee(&mut image, psi, Dagger::No)?;
-            backend.axpy(-1.0, &image, &mut residual)?;
-            pieces.meooe(&mut image, other, Dagger::No)?;
-            backend.axpy(-1.0, &image, &mut residual)?;
-            add(&mut left_of_eta, &self.norms(backend, &residual)?);
-            add(&mut norms_of_eta, &self.norms(backend, eta)?);
-        }
-        let [mut source, mut image] = [schur.zeros_of(self.rhs)?, schur.zeros_of(self.rhs)?];
-        schur.odd_source(&mut source, eta_even, eta_odd)?;
-        let mut system = System::new(schur as &mut DynOperator<'_, B, R, K>, self.normal)?;
-        system.source(&mut image, &source)?;
-        let norms_of_b = self.norms(backend, &image)?;
-        // The residual first, then M†: the other way round would lose digits.
-        system.operator().apply(&mut image, psi_odd, Dagger::No)?;
-        backend.axpy(-1.0, &image, &mut source)?;
-        system.source(&mut image, &source)?;
-        let left_of_b = self.norms(backend, &image)?;
-        Ok(residuals((left_of_b, norms_of_b), (left_of_eta, norms_of_eta)))
-    }
-
-    /// |x|² of each right-hand side.
-    fn norms<R: Vectors, B: Backend>(&self, backend: &B, x: &FieldOn<B, R, K>) -> Result<Vec<f64>, BackendError> {
-        backend.rhs_products(x, x, self.one.parts(), Sum::Exact)
-    }
-}
-
-/// Whether `R` is f64, so that residuals need no other operator.
-fn is_f64<R: Real>() -> bool {
-    R::BITS == 64
-}
-
-/// Residuals of each right-hand side, from the squared norms of what is left and of the whole.
-fn residuals(system: (Vec<f64>, Vec<f64>), solution: (Vec<f64>, Vec<f64>)) -> Vec<Residuals> {
-    let ratios = |(left, whole): (Vec<f64>, Vec<f64>)| left.into_iter().zip(whole).map(|(l, w)| relative(l, w));
-    let both = ratios(system).zip(ratios(solution));
-    both.map(|(system, solution)| Residuals { system, solution }).collect()
-}
-
-fn add(to: &mut [f64], values: &[f64]) {
-    to.iter_mut().zip(values).for_each(|(to, value)| *to += value);
 }
 
 type Iterated<B, R, K> = (FieldOn<B, R, K>, Ran);
@@ -651,8 +626,3 @@ impl Ran {
 const ITERATION_FLOPS: u64 = 8 + 8 + 8;
 /// Fields read or written in an iteration beside the operator: 2 by the inner product, 3 by axpy with norm, 5 by the update.
 const ITERATION_FIELDS: u64 = 10;
-
-/// √(part / whole), and 0 where both are.
-fn relative(part: f64, whole: f64) -> f64 {
-    if part == 0.0 { 0.0 } else { (part / whole).sqrt() }
-}

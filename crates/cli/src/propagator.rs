@@ -116,7 +116,6 @@ impl Propagator {
             source: self.source.0,
             course: Course::new(&solve, &configuration),
             rhs: Vec::new(),
-            unchecked: None,
             rates: Rates::default(),
         };
         on_backend!(&backend, b => self.on::<R, _, _>(b, &configuration, &solve, summary))
@@ -137,8 +136,10 @@ impl Propagator {
         match computed {
             Ok(report) => {
                 write_propagator(&self.output, configuration.extents(), &report.solution)?;
+                report.require_intact()?;
                 summary.converged(&report);
-                show(self.json, &summary, Summary::text)
+                show(self.json, &summary, Summary::text)?;
+                Ok(summary.course.outcome())
             }
             Err(PropagatorError::Solve(error)) if error.history().is_some() => {
                 summary.course.failure = Some(error.to_string());
@@ -166,8 +167,6 @@ struct Summary {
     course: Course,
     /// Each solve, number 3·spin + colour of the source.
     rhs: Vec<Rhs>,
-    /// Why the true residuals could not be computed, if they could not; the propagator is written all the same.
-    unchecked: Option<String>,
     #[serde(flatten)]
     rates: Rates,
 }
@@ -182,8 +181,7 @@ struct Rhs {
 
 impl Summary {
     fn converged<R>(&mut self, report: &SolveReport<R>) {
-        self.course.converged = true;
-        self.unchecked = report.unchecked.clone();
+        self.course.converge(report);
         let rhs = report.rhs.iter().enumerate();
         self.rhs = rhs.map(|(k, rhs)| Rhs { spin: k / 3, colour: k % 3, summary: rhs.into() }).collect();
         self.rates = Rates::new(report.seconds, report.flops, report.bytes);
@@ -200,13 +198,11 @@ impl Summary {
             let iterations = rhs().map(|rhs| rhs.iterations);
             let (least, most) = (iterations.clone().min().unwrap_or(0), iterations.clone().max().unwrap_or(0));
             rows.push(("iterations", format!("{least} to {most} per right-hand side")));
-            match &self.unchecked {
-                Some(why) => rows.push(("not checked", format!("no true residual could be computed: {why}"))),
-                None => {
-                    rows.push(("true residual", format!("{:.3e} at most", largest(|rhs| rhs.true_residual))));
-                    rows.push(("|η − Mψ| / |η|", format!("{:.3e} at most", largest(|rhs| rhs.solution_residual))));
-                }
+            if self.course.is_checked() {
+                rows.push(("true residual", format!("{:.3e} at most", largest(|rhs| rhs.true_residual))));
+                rows.push(("|η − Mψ| / |η|", format!("{:.3e} at most", largest(|rhs| rhs.solution_residual))));
             }
+            rows.extend(self.course.facts());
         } else {
             rows.push(("iterations", "not converged".to_owned()));
         }

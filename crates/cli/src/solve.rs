@@ -216,6 +216,7 @@ impl Solve {
                     None => write_history(self.history.as_deref(), &report.info().history)?,
                 }
                 if let Some(path) = &self.output {
+                    report.require_intact()?;
                     let solution = std::mem::take(&mut report.solution);
                     let (shape, solution) = match walls {
                         Some(parameters) => {
@@ -233,7 +234,8 @@ impl Solve {
                     eprintln!("warning: failed to measure the copy bandwidth: {error}");
                 }
                 summary.converged(&report, bandwidth.and_then(Result::ok));
-                show(self.json, &summary, Summary::text)
+                show(self.json, &summary, Summary::text)?;
+                Ok(summary.course.outcome())
             }
             Err(SolveError::Recurrence(SolverError::Stopped(Stopped(error)))) if error.is::<ReplayDifference>() => {
                 differs(error, self.json)

@@ -7,9 +7,10 @@ use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{LaneChoice, Lattice};
 use lanefield::reference::real::Precision;
-use lanefield::solver::{Method, Preconditioning, Solve, SolvedRhs, SolverParams};
+use lanefield::solver::{Method, Preconditioning, Solve, SolveReport, SolvedRhs, SolverParams};
 use serde::Serialize;
 
+use super::Outcome;
 use super::args::{HopArgs, iterations, of_arithmetic};
 use super::output::{Layout, bits};
 
@@ -97,6 +98,10 @@ pub struct Course {
     pub converged: bool,
     /// Why it did not converge.
     pub failure: Option<String>,
+    /// Why the true residuals could not be computed, if they could not; what was solved is written all the same.
+    unchecked: Option<String>,
+    /// The power of two that the source was multiplied by for the solve, and every |r|² twice.
+    source_scale: i32,
 }
 
 /// What a solve took; null where it did not converge. As JSON, these fields.
@@ -158,7 +163,37 @@ impl Course {
             plaquette: configuration.plaquette(),
             converged: false,
             failure: None,
+            unchecked: None,
+            source_scale: 0,
         }
+    }
+
+    pub fn converge<R>(&mut self, report: &SolveReport<R>) {
+        self.converged = true;
+        self.unchecked.clone_from(&report.unchecked);
+        self.source_scale = report.scale;
+    }
+
+    /// Whether there are true residuals.
+    pub fn is_checked(&self) -> bool {
+        self.converged && self.unchecked.is_none()
+    }
+
+    /// What a run ends with: no solution counts as right that could not be checked.
+    pub fn outcome(&self) -> Outcome {
+        let Some(why) = &self.unchecked else { return Outcome::Done };
+        eprintln!("error: the solution is written, but it could not be checked, so that it may be wrong: {why}");
+        Outcome::CheckFailed
+    }
+
+    /// What is unusual, for people.
+    pub fn facts(&self) -> impl Iterator<Item = Fact> {
+        let scale = (self.source_scale != 0).then(|| {
+            format!("multiplied by 2^{} for the solve, since |b|² is out of range; |r|² is of that", self.source_scale)
+        });
+        let unchecked = self.unchecked.as_ref().map(|why| format!("no true residual could be computed: {why}"));
+        let facts = [("source", scale), ("not checked", unchecked)];
+        facts.into_iter().filter_map(|(name, value)| Some((name, value?)))
     }
 
     /// The settings of a solver, for people.

@@ -36,7 +36,7 @@ pub struct Summary {
     fields: Fields,
     mass: f64,
     #[serde(flatten)]
-    course: Course,
+    pub course: Course,
     iterations: usize,
     /// The last |r|² of the history; null where the source was not finite.
     residual: Option<f64>,
@@ -46,8 +46,6 @@ pub struct Summary {
     true_residual: Option<f64>,
     /// |η − Mψ| / |η| on all sites, in f64.
     solution_residual: Option<f64>,
-    /// Why the two could not be computed, if they could not; the solution is written all the same.
-    unchecked: Option<String>,
     /// Each right-hand side; empty where the solver did not converge. What stands above is the first one's.
     rhs: Vec<RhsSummary>,
     #[serde(flatten)]
@@ -84,7 +82,6 @@ impl Summary {
             residual_bits: None,
             true_residual: None,
             solution_residual: None,
-            unchecked: None,
             rhs: Vec::new(),
             rates: Rates::default(),
             copy_gb_per_second: None,
@@ -99,10 +96,9 @@ impl Summary {
     }
 
     pub fn converged<R>(&mut self, report: &SolveReport<R>, bandwidth: Option<f64>) {
-        self.course.converged = true;
+        self.course.converge(report);
         self.set_history(&report.info().history);
-        self.unchecked = report.unchecked.clone();
-        if report.unchecked.is_none() {
+        if self.course.is_checked() {
             self.true_residual = Some(report.rhs[0].true_residual);
             self.solution_residual = Some(report.rhs[0].solution_residual);
         }
@@ -138,8 +134,8 @@ impl Summary {
         row("each right-hand side", (batch.len() > 1).then(|| format!("{} iterations", batch.join(", "))));
         row("last |r|²", self.residual.map(with_bits));
         row("true residual", self.true_residual.map(|r| format!("{r:.3e} of the system that was solved")));
-        row("not checked", self.unchecked.as_ref().map(|why| format!("no true residual could be computed: {why}")));
         row("|η − Mψ| / |η|", self.solution_residual.map(|r| format!("{r:.3e}")));
+        rows.extend(self.course.facts());
         let beside = self
             .share_of_copy_bandwidth
             .zip(self.copy_gb_per_second)
