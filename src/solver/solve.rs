@@ -189,6 +189,8 @@ pub enum SolveError {
         residual: f64,
         /// What is accepted.
         bound: f64,
+        /// The whole history.
+        history: Vec<f64>,
     },
     /// A source so small or so large that its solution is none in the precision asked for.
     #[error("the solution has numbers such as {value:e}, which {precision} cannot hold exactly: multiply the source by a power of two{f64}", f64 = if *precision == "f64" { "" } else { ", or use f64" })]
@@ -226,7 +228,7 @@ impl SolveError {
     pub fn history(&self) -> Option<&[f64]> {
         match self {
             Self::Recurrence(error) => error.info().map(|info| &info.history[..]),
-            Self::TrueResidual { history, .. } => Some(history),
+            Self::TrueResidual { history, .. } | Self::EvenSites { history, .. } => Some(history),
             _ => None,
         }
     }
@@ -334,7 +336,7 @@ pub fn solve_from<R: Vectors, B: Backend, M: Model>(
                 (solved.true_residual, solved.solution_residual) = (system, solution);
             }
             refuse_wrong::<R>(&mut rhs, solve.params.tolerance)?;
-            refuse_wrong_even::<R>(&residuals)?;
+            refuse_wrong_even::<R>(&residuals, &mut rhs)?;
             None
         }
         Err(error) => Some(error.to_string()),
@@ -360,13 +362,14 @@ fn refuse_wrong<R: Vectors>(rhs: &mut [SolvedRhs], tolerance: f64) -> Result<(),
 }
 
 /// Refuses solutions on the even sites that are not what rounded arithmetic makes of those on the odd ones.
-fn refuse_wrong_even<R: Real>(residuals: &[Residuals]) -> Result<(), SolveError> {
+fn refuse_wrong_even<R: Real>(residuals: &[Residuals], rhs: &mut [SolvedRhs]) -> Result<(), SolveError> {
     let bound = MOST_ROUNDINGS * rounding::<R>();
-    let largest = residuals.iter().map(|residuals| residuals.even).fold(0.0, f64::max);
-    match residuals.iter().all(|residuals| residuals.even <= bound) {
-        true => Ok(()),
-        false => Err(SolveError::EvenSites { residual: largest, bound }),
-    }
+    // NaN must fail too.
+    let wrong = residuals.iter().zip(rhs).find(|(residuals, _)| residuals.even.is_nan() || residuals.even > bound);
+    wrong.map_or(Ok(()), |(residuals, rhs)| {
+        let history = std::mem::take(&mut rhs.info.history);
+        Err(SolveError::EvenSites { residual: residuals.even, bound, history })
+    })
 }
 
 /// How many roundings the residual on the even sites may have; at most two were seen.

@@ -116,8 +116,6 @@ const SMALL_VOLUME: usize = 6000;
 const LARGE: [[usize; DIMENSIONS]; 3] = [[16, 16, 16, 32], [24, 16, 16, 32], [32, 16, 8, 48]];
 /// Of every four rounds through the lane widths one is on large lattices.
 const ROUNDS: u64 = 4;
-/// Work-items a group that any device takes, also for kernels that need many registers.
-const MODEST_GROUP: usize = 256;
 
 /// The cases of a run: how many there are, and each by number.
 pub(super) struct Plan<'o> {
@@ -224,8 +222,9 @@ impl<'o> Plan<'o> {
         if let Some(threads) = self.options.accelerator_threads {
             return Ok(threads);
         }
-        let most = MODEST_GROUP.min(self.options.most_work_items) / nsimd;
-        let fit: Vec<usize> = [1, 2, 3, 4, 5, 7, 16, 32, 64].into_iter().filter(|&threads| threads <= most).collect();
+        let most = self.options.largest_group.min(self.options.most_work_items) / nsimd;
+        let numbers = [1, 2, 3, 4, 5, 7, 16, 32, 64, 256, 1024];
+        let fit: Vec<usize> = numbers.into_iter().filter(|&threads| threads <= most).collect();
         let drawn = match fit.is_empty() {
             true => 1,
             false => Draws::of_run(self.options.seed, 1 << 32 | build_subject(precision, width)).one_of(&fit),

@@ -57,6 +57,8 @@ pub struct VerifyOptions {
     pub accelerator_threads: Option<AcceleratorThreads>,
     /// Largest work-group of the device.
     pub most_work_items: usize,
+    /// The largest that is drawn: 256 fit any GPU, also kernels that need many registers; a CPU has none to run out of.
+    pub largest_group: usize,
     /// One cut into lanes for each lane width, and the default one, instead of one for each case: for devices whose programs are built for a cut
     /// ([`crate::backend::opencl::LaneForm::Vectors`]).
     pub few_cuts: bool,
@@ -78,6 +80,7 @@ impl VerifyOptions {
             legs: None,
             accelerator_threads: None,
             most_work_items: 1024,
+            largest_group: 256,
             few_cuts: false,
             configuration: None,
         }

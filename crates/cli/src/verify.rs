@@ -129,7 +129,9 @@ impl Verify {
         let (report, why_not) = match device.as_deref() {
             Some(device) => {
                 options.most_work_items = device.max_work_group_size.min(device.max_work_item_sizes[1]);
-                options.few_cuts |= device.kind == DeviceKind::Cpu;
+                if device.kind == DeviceKind::Cpu {
+                    (options.few_cuts, options.largest_group) = (true, options.most_work_items);
+                }
                 let opened = OpenCl::open(device);
                 let mut opened = opened.with_context(|| format!("failed to open the device {}", device.name))?;
                 warn_of_tuning(&opened);

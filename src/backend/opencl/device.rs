@@ -232,7 +232,8 @@ pub(super) fn handle_of(info: &DeviceInfo) -> Result<RawDevice, OpenClError> {
 /// first time at once.
 fn enumerated() -> Result<&'static [(DeviceInfo, RawDevice)], OpenClError> {
     static LIST: OnceLock<Result<Vec<(DeviceInfo, RawDevice)>, String>> = OnceLock::new();
-    match LIST.get_or_init(enumerate) {
+    // A driver makes the threads of a CPU as its devices are listed for the first time.
+    match LIST.get_or_init(|| with_large_stacks(enumerate)) {
         Ok(list) => Ok(list),
         Err(reason) => Err(OpenClError::NoOpenCl { reason: reason.clone() }),
     }
@@ -270,6 +271,8 @@ fn describe(index: usize, platform: (usize, cl_platform_id), device: (usize, cl_
     let number = |what| unsigned(query(what));
     let size = |what| usize::try_from(number(what)).unwrap_or(usize::MAX);
     let count = |what| u32::try_from(number(what)).unwrap_or(u32::MAX);
+    let kind = kind(number(cl::CL_DEVICE_TYPE));
+    let most_work_items = if kind == DeviceKind::Cpu { MOST_WORK_ITEMS_ON_CPUS } else { usize::MAX };
     let extensions: Vec<String> = text(query(cl::CL_DEVICE_EXTENSIONS)).split_whitespace().map(str::to_owned).collect();
     let single = number(cl::CL_DEVICE_SINGLE_FP_CONFIG);
     let double = number(cl::CL_DEVICE_DOUBLE_FP_CONFIG);
@@ -285,14 +288,14 @@ fn describe(index: usize, platform: (usize, cl_platform_id), device: (usize, cl_
         driver_version: text(query(cl::CL_DRIVER_VERSION)),
         device_version: text(query(cl::CL_DEVICE_VERSION)),
         opencl_c_version: text(query(cl::CL_DEVICE_OPENCL_C_VERSION)),
-        kind: kind(number(cl::CL_DEVICE_TYPE)),
+        kind,
         compute_units: count(cl::CL_DEVICE_MAX_COMPUTE_UNITS),
         max_clock_mhz: count(cl::CL_DEVICE_MAX_CLOCK_FREQUENCY),
         global_memory_bytes: number(cl::CL_DEVICE_GLOBAL_MEM_SIZE),
         max_allocation_bytes: number(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE),
         local_memory_bytes: number(cl::CL_DEVICE_LOCAL_MEM_SIZE),
         global_cache_bytes: number(cl::CL_DEVICE_GLOBAL_MEM_CACHE_SIZE),
-        max_work_group_size: size(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE),
+        max_work_group_size: size(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE).min(most_work_items),
         preferred_work_group_multiple: [
             cl::CL_DEVICE_PREFERRED_WORK_GROUP_SIZE_MULTIPLE,
             cl::CL_DEVICE_WARP_SIZE_NV,
@@ -311,6 +314,45 @@ fn describe(index: usize, platform: (usize, cl_platform_id), device: (usize, cl_
         retirement: retirement(&extensions, number),
         extensions,
     }
+}
+
+/// A thread of a CPU has the private memory of all work-items of a group on its stack: so many fit, of any kernel, with [`STACK_BYTES`].
+const MOST_WORK_ITEMS_ON_CPUS: usize = 1024;
+/// Stacks on which such groups fit: a work-item of a stencil needs some 4 KiB in lanes of 64 bytes, some 32 KiB in lanes of 256 with two spinors at once.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const STACK_BYTES: usize = 64 << 20;
+
+/// Runs `work` while new threads get large stacks. On the usual 8 MiB, a group of 1024 work-items overwrites what lies below, or crashes.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+fn with_large_stacks<T>(work: impl FnOnce() -> T) -> T {
+    unsafe extern "C" {
+        fn pthread_getattr_default_np(attributes: *mut libc::pthread_attr_t) -> libc::c_int;
+        fn pthread_setattr_default_np(attributes: *const libc::pthread_attr_t) -> libc::c_int;
+    }
+    let mut usual = std::mem::MaybeUninit::<libc::pthread_attr_t>::uninit();
+    // SAFETY: the attributes are written before they are read, as the status says; they are this function's own, and destroyed once. Attributes of
+    // other threads are set when these are made: Rust gives its threads a size of its own.
+    unsafe {
+        if pthread_getattr_default_np(usual.as_mut_ptr()) != 0 {
+            return work();
+        }
+        let mut usual = usual.assume_init();
+        let mut bytes = 0;
+        libc::pthread_attr_getstacksize(&raw const usual, &raw mut bytes);
+        let mut large = usual;
+        if bytes < STACK_BYTES && libc::pthread_attr_setstacksize(&raw mut large, STACK_BYTES) == 0 {
+            pthread_setattr_default_np(&raw const large);
+        }
+        let result = work();
+        pthread_setattr_default_np(&raw const usual);
+        libc::pthread_attr_destroy(&raw mut usual);
+        result
+    }
+}
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu")))]
+fn with_large_stacks<T>(work: impl FnOnce() -> T) -> T {
+    work()
 }
 
 fn kind(bits: u64) -> DeviceKind {

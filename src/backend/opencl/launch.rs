@@ -251,7 +251,7 @@ impl Context {
             return Err(OpenClError::GlobalSize { kernel: kernel.to_owned(), global, local });
         }
         let work_items = local.iter().try_fold(1usize, |product, &size| product.checked_mul(size));
-        let kernel_max = entry.info.max_work_group_size;
+        let kernel_max = entry.info.max_work_group_size.min(device.max_work_group_size);
         if work_items.is_none_or(|items| items > kernel_max)
             || local.iter().zip(device.max_work_item_sizes).any(|(&size, max)| size > max)
         {
