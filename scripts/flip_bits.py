@@ -72,15 +72,15 @@ def main():
     parser.add_argument("--lattice", default="8.8.8.16", help="extents of the random configuration")
     parser.add_argument("--tolerance", type=float, default=1e-12)
     parser.add_argument("--wrong", type=float, default=1e-9, help="relative distance of solutions that counts as wrong")
-    parser.add_argument("solve", nargs="*", help="arguments of `lanefield solve`, after --")
-    given = parser.parse_args()
+    at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    given, solve = parser.parse_args(sys.argv[1:at]), sys.argv[at + 1 :]
     chosen = random.Random(given.seed)
     program = os.path.abspath(given.program)
     with tempfile.TemporaryDirectory() as folder:
         generate = ["config", "generate", "weak", "--lattice", given.lattice, "--seed", "7", "--output", "weak.nersc"]
         subprocess.run([program, *generate], cwd=folder, check=True, stdout=subprocess.DEVNULL)
         command = [program, "solve", "--config", "weak.nersc", "--source", "gauss:3", "--tolerance", str(given.tolerance)]
-        command += given.solve + ["--output", "psi.npy"]
+        command += solve + ["--output", "psi.npy"]
         subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)
         start = time.monotonic()
         subprocess.run(command, cwd=folder, check=True, stdout=subprocess.DEVNULL)

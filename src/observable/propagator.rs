@@ -77,9 +77,13 @@ pub fn propagator<R: Vectors, B: Backend, Q: Quark>(
 ) -> Result<SolveReport<R>, PropagatorError> {
     let extents = configuration.extents();
     require_inside(extents, point)?;
-    let sources = how.operator.import_sources(backend, configuration, point_sources(extents, point)?)?;
-    let mut solved = solve::<R, B, Q>(backend, configuration, &sources, how, watcher)?;
+    let sources = || how.operator.import_sources(backend, configuration, point_sources(extents, point)?);
+    let eta = sources()?;
+    let mut solved = solve::<R, B, Q>(backend, configuration, &eta, how, watcher)?;
     solved.require_intact()?;
+    if sources()? != eta {
+        return Err(SolveError::Changed { what: "the source in host memory" }.into());
+    }
     let solutions = how.operator.export_solutions(solved.lattice, std::mem::take(&mut solved.solution))?;
     Ok(solved.with_solution(in_propagator_order(&solutions)))
 }

@@ -25,7 +25,7 @@ use super::fields::FieldShape;
 use super::files::require_outputs;
 use super::operator::{Offer, OperatorArgs, check};
 use super::output::{Layout, bits, facts, show, with_bits};
-use super::source::{InputArgs, rounded};
+use super::source::{InputArgs, require_in_range};
 
 /// Apply an operator to a field, and write the result.
 #[derive(Args)]
@@ -217,7 +217,8 @@ impl Apply {
         let extents = configuration.extents();
         let shape = step.shape()?;
         let source = self.input.source(shape, extents, false)?.values;
-        let source = rounded::<R>(&source)?;
+        require_in_range::<R>(&source)?;
+        let source: Vec<_> = source.iter().map(|z| Complex::new(R::from_f64(z.re), R::from_f64(z.im))).collect();
         let lay_out = |lanes| {
             let options = LatticeOptions { lanes, nodes: None, checkerboard: step.checkerboard() };
             Lattice::new(extents, R::COMPLEX, options).context("failed to lay out the lattice")
@@ -358,7 +359,7 @@ struct Report {
     precision: &'static str,
     /// Average plaquette of the configuration.
     plaquette: f64,
-    /// |source|² over the sites that the operator reads: the exact sum, rounded once.
+    /// |source|² over the sites that the operator reads: the exact sum, require_in_range once.
     source_norm2: f64,
     /// Its 16 hex digits.
     source_norm2_bits: String,

@@ -22,7 +22,7 @@ use super::files::{read_configuration, require_outputs, write_propagator};
 use super::history::Progress;
 use super::operator::{OnSpinors, OperatorArgs, check};
 use super::output::{facts, joined, show};
-use super::solver::{Course, Fields, Rates, RhsSummary, SolverArgs, lay_out};
+use super::solver::{Course, Fields, Rates, RhsSummary, SolverArgs, changed_inputs, lay_out};
 use super::source::whole_numbers;
 
 /// Compute the propagator of a quark from a point: M S = δ for each spin and colour of the source, in one batch.
@@ -139,7 +139,11 @@ impl Propagator {
                 report.require_intact()?;
                 summary.converged(&report);
                 show(self.json, &summary, Summary::text)?;
-                Ok(summary.course.outcome())
+                let again = read_configuration(&self.config).context("failed to read the configuration again")?;
+                Ok(match again.configuration == *configuration {
+                    true => summary.course.outcome(),
+                    false => changed_inputs(),
+                })
             }
             Err(PropagatorError::Solve(error)) if error.history().is_some() => {
                 summary.course.failure = Some(error.to_string());

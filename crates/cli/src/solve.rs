@@ -34,8 +34,8 @@ use super::history::{Progress, write_batch_history, write_history};
 use super::long_run::{LongRun, LongRunArgs};
 use super::operator::{Invertible, OperatorArgs, check};
 use super::output::{print_json, show};
-use super::solver::{SolverArgs, lay_out, preconditioning_name};
-use super::source::{InputArgs, Loaded, Source, rounded};
+use super::solver::{SolverArgs, changed_inputs, lay_out, preconditioning_name};
+use super::source::{InputArgs, Loaded, Source, require_in_range};
 use summary::Summary;
 
 /// Solve M ψ = η, with the same residual history to the last bit on every device.
@@ -133,14 +133,8 @@ impl Solve {
     fn solve<R: Vectors + ArrayReal>(&self, model: AnyModel) -> anyhow::Result<Outcome> {
         check::<R>(&model, !self.settings.unpreconditioned)?;
         self.backend.place.limit_host_threads();
-        let configuration = self.input.configuration()?;
-        let (shape, extents) = (FieldShape::of_model(&model)?, configuration.extents());
-        let eta = match self.batch {
-            Some(nrhs) => self.input.batch(shape, extents, nrhs),
-            None => self.input.source(shape, extents, true),
-        }?;
-        // Only to refuse what does not fit; the solver rounds for itself.
-        rounded::<R>(&eta.values)?;
+        let (configuration, eta) = self.inputs(model)?;
+        require_in_range::<R>(&eta.values)?;
         let mut how = self.settings.solve::<R, _>(model, self.solver, self.backend.lanes);
         how.params.sum = self.sums.sum(size_of::<Complex<f64>>()).context("failed to plan the sums")?;
         let mut lattice = lay_out::<R, _>(&how, &configuration)?;
@@ -159,6 +153,17 @@ impl Solve {
         on_backend!(&backend, b => self.solve_on::<R, _>(b, &configuration, eta, how, summary, long_run))
     }
 
+    /// The configuration and the source.
+    fn inputs(&self, model: AnyModel) -> anyhow::Result<(Configuration, Loaded)> {
+        let configuration = self.input.configuration()?;
+        let (shape, extents) = (FieldShape::of_model(&model)?, configuration.extents());
+        let eta = match self.batch {
+            Some(nrhs) => self.input.batch(shape, extents, nrhs),
+            None => self.input.source(shape, extents, true),
+        }?;
+        Ok((configuration, eta))
+    }
+
     /// The solve on a backend, and all that is said and written of it.
     fn solve_on<R: Vectors + ArrayReal, B: Timed>(
         &self,
@@ -175,15 +180,15 @@ impl Solve {
             (AnyModel::DomainWall(parameters), FieldShape::Spinor) => Some(parameters),
             _ => None,
         };
-        let eta = match walls {
+        let onto_walls = |eta: Loaded| match walls {
             Some(parameters) => {
                 let eta = parameters.import_sources(backend, configuration, eta.values);
-                let eta = eta.context("failed to put the source onto the walls")?;
-                rounded::<R>(&eta)?;
-                eta
+                eta.context("failed to put the source onto the walls")
             }
-            None => eta.values,
+            None => Ok(eta.values),
         };
+        let eta = onto_walls(eta)?;
+        require_in_range::<R>(&eta)?;
 
         let progress = Progress::new(how.params.tolerance);
         let LongRun { checkpoints, recorder, replay, state } = &mut long_run;
@@ -235,7 +240,11 @@ impl Solve {
                 }
                 summary.converged(&report, bandwidth.and_then(Result::ok));
                 show(self.json, &summary, Summary::text)?;
-                Ok(summary.course.outcome())
+                // What memory lost before the solve began is found only where all is read and made once more.
+                let again = self.inputs(model).and_then(|(again, source)| Ok((again, onto_walls(source)?)));
+                let (same, source) =
+                    again.context("failed to read the inputs again, to see whether they are the same")?;
+                Ok(if same == *configuration && source == eta { summary.course.outcome() } else { changed_inputs() })
             }
             Err(SolveError::Recurrence(SolverError::Stopped(Stopped(error)))) if error.is::<ReplayDifference>() => {
                 differs(error, self.json)

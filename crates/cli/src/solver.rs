@@ -63,6 +63,15 @@ pub fn lay_out<R: Vectors, M>(solve: &Solve<M>, configuration: &Configuration) -
     solve.lattice::<R>(configuration).with_context(|| format!("failed to lay out the lattice{hint}"))
 }
 
+/// Says that a solution is not one of the inputs as they are now.
+pub fn changed_inputs() -> Outcome {
+    eprintln!(
+        "error: configuration or source are not what they were when the solve began: memory lost bits, or a file was written meanwhile; the solution is \
+         written, and may be wrong"
+    );
+    Outcome::CheckFailed
+}
+
 /// As `--json` has it.
 pub fn preconditioning_name(preconditioning: Preconditioning) -> &'static str {
     match preconditioning {
