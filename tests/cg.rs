@@ -2,9 +2,7 @@
 
 use lanefield::backend::{Backend, Cpu, FieldOn, Sum, Threads};
 use lanefield::kernel::prelude::*;
-use lanefield::operator::{
-    ActsOn as _, HopParameters, Model as _, NormalEquations, Operator, Wilson, WilsonParameters,
-};
+use lanefield::operator::{ActsOn as _, HopParameters, Model as _, Operator, System, Wilson, WilsonParameters};
 use lanefield::solver::{
     self, Method, Preconditioning, SolveError, SolveReport, SolverError, SolverInfo, SolverParams, WilsonSolve,
     conjugate_gradient,
@@ -57,7 +55,7 @@ fn solve<R: Vectors>(preconditioning: Preconditioning) -> WilsonSolve {
 
 // Agreement with Grid
 
-type WilsonNormalEquations<'b, B> = NormalEquations<B, f64, Wilson<'b, B, f64>>;
+type WilsonNormalEquations<'b, B> = System<B, f64, Wilson<'b, B, f64>>;
 
 /// M†M, and a source on its lattice.
 fn normal_equations<'b, B: Backend>(
@@ -67,7 +65,7 @@ fn normal_equations<'b, B: Backend>(
 ) -> (WilsonNormalEquations<'b, B>, FieldOn<B, f64, Spinors>) {
     let lattice = lattice(data.configuration.extents());
     let m = wilson(boundary).full(backend, &data.configuration, lattice).unwrap();
-    (NormalEquations::new(m).unwrap(), on(backend, lattice, &data.spinor("src")))
+    (System::new(m, true).unwrap(), on(backend, lattice, &data.spinor("src")))
 }
 
 /// |source − M†M x| / |source|.

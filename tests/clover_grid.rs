@@ -4,8 +4,7 @@
 use lanefield::backend::{Backend, BackendError, FieldOn, Sum};
 use lanefield::kernel::prelude::*;
 use lanefield::operator::{
-    Clover, CloverParameters, EvenOdd, HopParameters, Model as _, NormalEquations, Operator, SchurComplement,
-    WilsonParameters,
+    Clover, CloverParameters, EvenOdd, HopParameters, Model as _, Operator, SchurComplement, System, WilsonParameters,
 };
 use lanefield::solver::{SolverParams, conjugate_gradient};
 use lanefield_reference::field::{CloverBlocks, FieldStrength, Spinors};
@@ -182,7 +181,7 @@ fn solution_of_the_normal_equations_is_that_of_grid<B: Backend>(backend: &B) {
     for (suffix, boundary) in BOUNDARIES {
         let name = format!("clover_cg_mdagm_{suffix}");
         let m = clover(boundary).full(backend, &data.configuration, lattice).unwrap();
-        let mut mdagm = NormalEquations::<B, f64, _>::new(m).unwrap();
+        let mut mdagm = System::<B, f64, _>::new(m, true).unwrap();
         let source = upload(backend, lattice, Sites::Full, &data.spinor("src"));
         let mut x = mdagm.zeros().unwrap();
         let info = conjugate_gradient(&mut mdagm, &source, &mut x, PARAMS, |_, _| ()).unwrap();
@@ -201,7 +200,7 @@ fn solve_even_odd<B: Backend>(
     let source = data.spinor("src");
     let [eta_even, eta_odd] = [EVEN, ODD].map(|sites| upload::<f64, Spinors, B>(backend, lattice, sites, &source));
     let schur = SchurComplement::new(even_odd(backend, data, parameters)).unwrap();
-    let mut normal = NormalEquations::<B, f64, _>::new(schur).unwrap();
+    let mut normal = System::<B, f64, _>::new(schur, true).unwrap();
     let [mut odd, mut b, mut x_odd] = [(); 3].map(|()| normal.zeros().unwrap());
     normal.operator().odd_source(&mut odd, &eta_even, &eta_odd).unwrap();
     normal.operator().apply(&mut b, &odd, Dagger::Yes).unwrap();

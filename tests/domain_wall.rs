@@ -7,8 +7,7 @@ use lanefield::backend::{Backend, BackendError, Cpu, OpenCl, Sum};
 use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Numbers, TestData};
 use lanefield::operator::{
-    DomainWallEvenOdd, DomainWallParameters, EvenOdd, HopParameters, Model as _, NormalEquations, Operator,
-    SchurComplement,
+    DomainWallEvenOdd, DomainWallParameters, EvenOdd, HopParameters, Model as _, Operator, SchurComplement, System,
 };
 use lanefield::solver::{SolverParams, conjugate_gradient};
 use lanefield_reference::field::{Field, Spinors};
@@ -150,7 +149,7 @@ fn schur_solve<B: Backend>(
 ) -> (Values, usize) {
     let lattice = lattice::<f64>(configuration.extents());
     let pieces = pieces(backend, configuration, parameters);
-    let mut normal = NormalEquations::new(SchurComplement::new(pieces).unwrap()).unwrap();
+    let mut normal = System::new(SchurComplement::new(pieces).unwrap(), true).unwrap();
     let [eta_even, eta_odd] = [EVEN, ODD].map(|sites| upload::<f64, Spinors, B>(backend, lattice, sites, eta));
     let [mut source, mut b, mut psi_odd] = [(); 3].map(|()| normal.zeros().unwrap());
     normal.operator().odd_source(&mut source, &eta_even, &eta_odd).unwrap();

@@ -3,7 +3,7 @@
 
 use lanefield::backend::{Backend, FieldOn, Sum};
 use lanefield::kernel::prelude::*;
-use lanefield::operator::{HopParameters, Model as _, NormalEquations, Operator, SchurComplement, WilsonParameters};
+use lanefield::operator::{HopParameters, Model as _, Operator, SchurComplement, System, WilsonParameters};
 use lanefield::solver::{
     BatchConjugateGradients, BiCgStab, ConjugateGradients, MixedConjugateGradients, Recurrence, SavedState,
     SolverError, SolverInfo, SolverParams, Stopped, Watcher, bicgstab, conjugate_gradient, conjugate_gradient_batch,
@@ -45,14 +45,14 @@ fn parameters() -> WilsonParameters {
 }
 
 type Schur<'b, B, R> = SchurComplement<'b, B, R, Spinors>;
-type NormalSchur<'b, B, R> = NormalEquations<B, R, Schur<'b, B, R>>;
+type NormalSchur<'b, B, R> = System<B, R, Schur<'b, B, R>>;
 
 fn schur<B: Backend, R: Vectors>(backend: &B) -> Schur<'_, B, R> {
     SchurComplement::new(parameters().even_odd(backend, &configuration(), lattice::<R>()).unwrap()).unwrap()
 }
 
 fn normal<B: Backend, R: Vectors>(backend: &B) -> NormalSchur<'_, B, R> {
-    NormalEquations::new(schur(backend)).unwrap()
+    System::new(schur(backend), true).unwrap()
 }
 
 /// Gaussian right-hand sides, all zero in the columns `zero`.

@@ -7,9 +7,9 @@ mod hop;
 mod hop_plus_constant;
 mod laplace;
 mod model;
-mod normal;
 mod schur;
 mod staggered;
+mod system;
 mod wilson;
 
 pub use clover::{Clover, CloverParameters, SmallestPivot};
@@ -19,9 +19,9 @@ pub use hop::{HopOperator, HopParameters};
 pub use hop_plus_constant::{HopPlusConstant, HopPlusConstantModel};
 pub use laplace::{Laplace, LaplaceParameters};
 pub use model::{Model, ModelTask};
-pub use normal::{NormalEquations, System};
 pub use schur::{EvenOdd, SchurComplement};
 pub use staggered::{Staggered, StaggeredParameters};
+pub use system::System;
 pub use wilson::{Wilson, WilsonParameters};
 
 use lanefield_reference::field::{Object, Repeated, SiteObject, Spinors};

@@ -1,0 +1,93 @@
+//! What an iterative solver is given: an operator D, or its normal equations, D†D, which are Hermitian and positive definite, as conjugate gradients
+//! need it.
+
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Lattice, Sites};
+
+use super::{ActsOn, Operator, fit};
+use crate::backend::{Backend, BackendError, FieldOn};
+use crate::kernel::prelude::*;
+
+/// D, or D†D.
+pub struct System<B: Backend, R: Vectors, D: Operator<B, R>> {
+    operator: D,
+    /// Dψ, of the normal equations.
+    between: Option<FieldOn<B, R, D::Object>>,
+}
+
+impl<B: Backend, R: Vectors, D: Operator<B, R>> System<B, R, D> {
+    /// The operator, or its normal equations, with a temporary field.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    pub fn new(operator: D, normal: bool) -> Result<Self, BackendError> {
+        let between = normal.then(|| operator.zeros()).transpose()?;
+        Ok(Self { operator, between })
+    }
+
+    /// The operator D.
+    pub fn operator(&mut self) -> &mut D {
+        &mut self.operator
+    }
+
+    /// out = the right-hand side of the system for D ψ = η: η, or D†η.
+    ///
+    /// # Errors
+    /// As [`Operator::apply`].
+    pub fn source(
+        &mut self,
+        out: &mut FieldOn<B, R, D::Object>,
+        eta: &FieldOn<B, R, D::Object>,
+    ) -> Result<(), BackendError> {
+        match self.between {
+            None => self.operator.backend().copy(out, eta),
+            Some(_) => self.operator.apply(out, eta, Dagger::Yes),
+        }
+    }
+
+    /// Applications of the operator in one of the system.
+    fn applications(&self) -> u64 {
+        if self.between.is_some() { 2 } else { 1 }
+    }
+}
+
+impl<B: Backend, R: Vectors, D: Operator<B, R>> ActsOn<B> for System<B, R, D> {
+    type Object = D::Object;
+
+    fn backend(&self) -> &B {
+        self.operator.backend()
+    }
+    fn lattice(&self) -> Lattice {
+        self.operator.lattice()
+    }
+    fn object(&self, rhs: usize) -> D::Object {
+        self.operator.object(rhs)
+    }
+}
+
+impl<B: Backend, R: Vectors, D: Operator<B, R>> Operator<B, R> for System<B, R, D> {
+    fn sites(&self) -> Sites {
+        self.operator.sites()
+    }
+
+    /// The normal equations are their own Hermitian conjugate, so that `dagger` makes no difference to them.
+    fn apply(
+        &mut self,
+        out: &mut FieldOn<B, R, D::Object>,
+        psi: &FieldOn<B, R, D::Object>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        let Some(between) = &mut self.between else { return self.operator.apply(out, psi, dagger) };
+        fit::<B, R, _>(between, psi, self.operator.backend())?;
+        self.operator.apply(between, psi, Dagger::No)?;
+        self.operator.apply(out, between, Dagger::Yes)
+    }
+
+    fn flops(&self) -> u64 {
+        self.applications() * self.operator.flops()
+    }
+    fn bytes(&self) -> u64 {
+        self.applications() * self.operator.bytes()
+    }
+}
