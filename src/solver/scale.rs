@@ -27,7 +27,7 @@ impl Scale {
         });
         let largest = largest.into_iter().fold(0.0, f64::max);
         let most = if R::BITS == 64 && !is_mixed { MOST_IN_F64 } else { MOST_IN_F32 };
-        match largest.log2().floor() as i32 {
+        match libm::ilogb(largest) {
             _ if largest == 0.0 || !largest.is_finite() => Self(0),
             exponent if exponent.abs() <= most => Self(0),
             exponent => Self(-exponent),

@@ -234,6 +234,12 @@ impl Apply {
         });
         let applied = applied.context("failed to apply the operator")?;
         let Applied { result, source_norm2, result_norm2 } = applied;
+        if let Some(z) = result.iter().find(|z| !(z.re.to_f64().is_finite() && z.im.to_f64().is_finite())) {
+            bail!(
+                "the result holds {z:e}, beyond {}: multiply the source by a power of two, or use --precision f64",
+                R::NAME
+            );
+        }
         shape.write(&self.output, extents, None, &result)?;
         let report = Report {
             device: backend.describe(),

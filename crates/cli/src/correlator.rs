@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use clap::Args;
 use comfy_table::Table;
 use lanefield::io::atomic::write_atomically;
@@ -67,6 +67,12 @@ impl Correlator {
         });
         let correlators = correlators.context("failed to compute the correlators")?;
         let rows = rows(&correlators);
+        if let Some(Row { t, pion, .. }) = rows.iter().find(|row| !row.pion.value.is_normal()) {
+            bail!(
+                "the pion's correlator at t = {t} is {:e}: squares of the propagator's numbers there are out of range; multiply it by a power of two",
+                pion.value
+            );
+        }
         if let Some(path) = &self.csv {
             write_csv(path, &rows)?;
         }

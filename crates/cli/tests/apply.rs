@@ -138,6 +138,8 @@ fn misuse_is_refused_with_what_would_be_right() {
     assert_contains(&fails("--operator hop --source point:4,0,0,0,0,0"), &["x = 4", "0 to 3", "4.4.4.8"]);
     assert_contains(&fails("--operator hop --source gauss:1 --precision f64 --lanes 8"), &["8 bytes", "at least 16"]);
     assert_contains(&fails("--operator wilson --mass 1e39 --precision f32 --source gauss:1"), &["beyond f32"]);
+    let beyond = fails("--operator wilson --mass 1e308 --source gauss:1");
+    assert_contains(&beyond, &["the result holds ", "inf", "beyond f64", "power of two"]);
     assert_contains(&misused("--operator wilson --mass inf --source gauss:1"), &["finite number"]);
     assert_contains(&fails("--operator hop --source point:0,0,0,0,4,0"), &["spin 4", "0 to 3"]);
     assert_contains(&misused("--operator hop --source gauss:"), &["invalid seed ''"]);
