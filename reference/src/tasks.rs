@@ -11,11 +11,6 @@ pub fn items_a_task(items: usize) -> usize {
     items.div_ceil(8 * rayon::current_num_threads()).max(1)
 }
 
-/// Calls `work` with the number of each task.
-pub fn for_each(tasks: usize, work: impl Fn(usize) + Sync) {
-    numbers(tasks, &work);
-}
-
 /// What `work` makes of the number of each task, in the order of the numbers.
 pub fn map<T: Send>(tasks: usize, work: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let work: &(dyn Fn(usize) -> T + Sync) = &work;
@@ -52,10 +47,6 @@ pub fn chunk<T>(items: &[T], a_task: usize, task: usize) -> &[T] {
 
 fn bytes<T: Pod>(items: &mut [T]) -> &mut [u8] {
     bytemuck::cast_slice_mut(items)
-}
-
-fn numbers(tasks: usize, work: &(dyn Fn(usize) + Sync)) {
-    (0..tasks).into_par_iter().for_each(work);
 }
 
 fn chunks_of_bytes(out: &mut [u8], a_task: usize, work: &(dyn Fn(usize, &mut [u8]) + Sync)) {

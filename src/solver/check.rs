@@ -8,6 +8,7 @@ use lanefield_reference::layout::{Parity, Sites};
 use lanefield_reference::real::Real;
 use lanefield_reference::tasks::{chunk, map};
 use num_complex::Complex;
+use sha2::{Digest as _, Sha256};
 
 use super::solve::{SolveError, Source};
 use crate::backend::{Backend, BackendError, FieldOn, Sum};
@@ -42,7 +43,7 @@ pub(super) fn rounding<R: Real>() -> f64 {
 pub(super) struct Inputs<'a> {
     configuration: &'a Configuration,
     eta: &'a [Complex<f64>],
-    checksums: [u64; 2],
+    checksums: [Checksum; 2],
 }
 
 impl<'a> Inputs<'a> {
@@ -65,16 +66,16 @@ impl<'a> Inputs<'a> {
     }
 }
 
-/// One number for many, which changes with any one of them.
-pub(super) fn checksum<R: Real>(values: &[Complex<R>]) -> u64 {
+/// SHA-256 of the SHA-256 of each task's numbers, as they lie in memory: for comparison within a process, and in all threads, unlike
+/// [`crate::io::identity::digest_of_numbers`], which stands in files.
+pub(super) fn checksum<R: Real>(values: &[Complex<R>]) -> Checksum {
     const A_TASK: usize = 1 << 16;
-    // Every step is a bijection of what came before, and of the number.
-    let step = |sum: u64, number: u64| (sum.rotate_left(23) ^ number).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let sums = map(values.len().div_ceil(A_TASK), |task| {
-        chunk(values, A_TASK, task).iter().fold(0, |sum, c| step(step(sum, c.re.bits()), c.im.bits()))
-    });
-    sums.into_iter().fold(values.len() as u64, step)
+    let digest = |task| Sha256::digest(bytemuck::cast_slice(chunk(values, A_TASK, task)));
+    Sha256::digest(map(values.len().div_ceil(A_TASK), digest).concat()).into()
 }
+
+/// What [`checksum`] gives.
+pub(super) type Checksum = [u8; 32];
 
 impl<K: Repeated> Source<'_, K> {
     /// The residuals on all sites: b − Aψ = η − Mψ, or M†(η − Mψ).

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 
 use lanefield_reference::real::Real;
 use lanefield_reference::tasks::{chunk, map};
+use libm::{ilogb, scalbn};
 use num_complex::Complex;
 
 use super::SolveError;
@@ -27,7 +28,7 @@ impl Scale {
         });
         let largest = largest.into_iter().fold(0.0, f64::max);
         let most = if R::BITS == 64 && !is_mixed { MOST_IN_F64 } else { MOST_IN_F32 };
-        match libm::ilogb(largest) {
+        match ilogb(largest) {
             _ if largest == 0.0 || !largest.is_finite() => Self(0),
             exponent if exponent.abs() <= most => Self(0),
             exponent => Self(-exponent),
@@ -43,7 +44,7 @@ impl Scale {
     pub fn apply(self, eta: &[Complex<f64>]) -> Cow<'_, [Complex<f64>]> {
         match self.0 {
             0 => Cow::Borrowed(eta),
-            power => eta.iter().map(|c| Complex::new(times(c.re, power), times(c.im, power))).collect(),
+            power => eta.iter().map(|c| Complex::new(scalbn(c.re, power), scalbn(c.im, power))).collect(),
         }
     }
 
@@ -55,20 +56,14 @@ impl Scale {
         if self.0 != 0 {
             for number in bytemuck::cast_slice_mut::<Complex<R>, R>(&mut solution) {
                 let exact = number.to_f64();
-                *number = R::from_f64(times(exact, -self.0));
-                if times(number.to_f64(), self.0) != exact {
-                    return Err(SolveError::Range { value: times(exact, -self.0), precision: R::NAME });
+                *number = R::from_f64(scalbn(exact, -self.0));
+                if scalbn(number.to_f64(), self.0) != exact {
+                    return Err(SolveError::Range { value: scalbn(exact, -self.0), precision: R::NAME });
                 }
             }
         }
         Ok(solution)
     }
-}
-
-/// x · 2^power, rounded once at most: in two steps, since 2^power itself may be no number.
-fn times(x: f64, power: i32) -> f64 {
-    let half = power / 2;
-    x * 2.0_f64.powi(half) * 2.0_f64.powi(power - half)
 }
 
 #[cfg(test)]

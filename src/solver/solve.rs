@@ -12,7 +12,7 @@ use lanefield_reference::real::Real;
 use num_complex::Complex;
 use thiserror::Error;
 
-use super::check::{Checked, Inputs, Residuals, checksum, rounding};
+use super::check::{Checked, Checksum, Inputs, Residuals, checksum, rounding};
 use super::mixed::MixedOperators;
 use super::recurrence::{Recurrence, Watcher, run};
 use super::scale::Scale;
@@ -71,7 +71,7 @@ pub struct SolveReport<R> {
     /// ψ with M ψ = η, in site order; the words of all right-hand sides at each site.
     pub solution: Vec<Complex<R>>,
     /// Of the solution that was checked ([`Self::require_intact`]).
-    checksum: u64,
+    checksum: Checksum,
     /// The power of two that the source was multiplied by for the solve, and with it the squares of histories twice; 0 unless its numbers are so
     /// small or so large that |b|² would not be a number of f64. The solution is that of the source as given.
     pub scale: i32,
@@ -193,7 +193,9 @@ pub enum SolveError {
         history: Vec<f64>,
     },
     /// A source so small or so large that its solution is none in the precision asked for.
-    #[error("the solution has numbers such as {value:e}, which {precision} cannot hold exactly: multiply the source by a power of two{f64}", f64 = if *precision == "f64" { "" } else { ", or use f64" })]
+    #[error(
+        "the solution has numbers such as {value:e}, which {precision} cannot hold exactly: multiply the source by a power of two, or, in f32, use f64"
+    )]
     Range {
         /// One of them.
         value: f64,
@@ -249,8 +251,8 @@ impl<M> Solve<M> {
     }
 }
 
-/// What makes the operators of a solve.
-struct Making<'a, M> {
+/// What operators are made of.
+struct Setup<'a, M> {
     configuration: &'a Configuration,
     solve: &'a Solve<M>,
 }
@@ -273,7 +275,7 @@ pub(super) struct Source<'a, K> {
 /// sides at each site, in f64, and is rounded to `R`. The recurrence is shown to `watcher`, and goes on from the state `resume` where there is one.
 ///
 /// # Errors
-/// [`SolveError`], also when a true residual exceeds ten times the tolerance.
+/// [`SolveError`], also when a true residual exceeds ten times the tolerance, and when memory lost bits.
 pub fn solve<R: Vectors, B: Backend, M: Model>(
     backend: &B,
     configuration: &Configuration,
@@ -314,16 +316,16 @@ pub fn solve_from<R: Vectors, B: Backend, M: Model>(
     let scale = Scale::of::<R>(eta, is_mixed);
     let eta = &scale.apply(eta);
     let source = &Source { eta, rhs, one: operator.object(1), all: operator.object(rhs), method, params, normal };
-    let making = Making { configuration, solve };
+    let setup = Setup { configuration, solve };
     let lattice = solve.lattice::<R>(configuration)?;
     let (solution, ran) = match method {
         Method::ConjugateGradients | Method::BiCgStab => {
-            making.run::<R, B>(source, backend, lattice, (watcher, resume))?
+            setup.run::<R, B>(source, backend, lattice, (watcher, resume))?
         }
-        Method::MixedF32 => in_precision(making.run_mixed::<f32, B>(source, backend, lattice, (watcher, resume))?),
-        Method::MixedHalf => in_precision(making.run_mixed::<Half, B>(source, backend, lattice, (watcher, resume))?),
+        Method::MixedF32 => in_precision(setup.run_mixed::<f32, B>(source, backend, lattice, (watcher, resume))?),
+        Method::MixedHalf => in_precision(setup.run_mixed::<Half, B>(source, backend, lattice, (watcher, resume))?),
     };
-    let checked = making.check::<R, B>(source, backend, &solution);
+    let checked = setup.check::<R, B>(source, backend, &solution);
     inputs.check()?;
     let solution = scale.undo(solution)?;
     let checksum = checksum(&solution);
@@ -393,7 +395,7 @@ fn in_precision<R: Vectors>((solution, ran): Solved<f64>) -> Solved<R> {
 
 type Watched<'a> = (&'a mut dyn Watcher, Option<&'a SavedState>);
 
-impl<M: Model> Making<'_, M> {
+impl<M: Model> Setup<'_, M> {
     /// M on all sites.
     fn full<'b, R: Vectors, B: Backend>(
         &self,

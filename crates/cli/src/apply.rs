@@ -235,10 +235,8 @@ impl Apply {
         let applied = applied.context("failed to apply the operator")?;
         let Applied { result, source_norm2, result_norm2 } = applied;
         if let Some(z) = result.iter().find(|z| !(z.re.to_f64().is_finite() && z.im.to_f64().is_finite())) {
-            bail!(
-                "the result holds {z:e}, beyond {}: multiply the source by a power of two, or use --precision f64",
-                R::NAME
-            );
+            let or_f64 = if R::BITS == 64 { "" } else { ", or use --precision f64" };
+            bail!("the result holds {z:e}, beyond {}: multiply the source by a power of two{or_f64}", R::NAME);
         }
         shape.write(&self.output, extents, None, &result)?;
         let report = Report {
@@ -365,7 +363,7 @@ struct Report {
     precision: &'static str,
     /// Average plaquette of the configuration.
     plaquette: f64,
-    /// |source|² over the sites that the operator reads: the exact sum, require_in_range once.
+    /// |source|² over the sites that the operator reads: the exact sum, rounded once.
     source_norm2: f64,
     /// Its 16 hex digits.
     source_norm2_bits: String,

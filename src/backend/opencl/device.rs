@@ -318,7 +318,7 @@ fn describe(index: usize, platform: (usize, cl_platform_id), device: (usize, cl_
 
 /// A thread of a CPU has the private memory of all work-items of a group on its stack: so many fit, of any kernel, with [`STACK_BYTES`].
 const MOST_WORK_ITEMS_ON_CPUS: usize = 1024;
-/// Stacks on which such groups fit: a work-item of a stencil needs some 4 KiB in lanes of 64 bytes, some 32 KiB in lanes of 256 with two spinors at once.
+/// Stacks for such groups, by an estimate: a work-item of a stencil keeps some 64 words, which is 32 KiB for two spinors in lanes of 256 bytes.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const STACK_BYTES: usize = 64 << 20;
 
