@@ -5,6 +5,9 @@
 #include "accelerator.clh"
 #include "reduction.clh"
 
+// The kernel `finish` knows no words: a build of it alone (FINISH_ALONE) serves all precisions and lanes.
+#ifndef FINISH_ALONE
+
 // Words that are loaded before they are used.
 #ifndef WORDS_AHEAD
 #define WORDS_AHEAD 12
@@ -229,6 +232,8 @@ __kernel void pack(__global stored* restrict packed, __global const stored* rest
                     coalesced_read(x, stored_at(osite), word + k, SITE_WORDS(words)));
 }
 #endif
+
+#endif // FINISH_ALONE
 
 // Adds up what `groups` groups of an earlier launch left in `partials`: a group for each sum.
 REDUCTION_KERNEL void finish(uint groups, REDUCTION_ARGUMENTS) {

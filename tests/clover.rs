@@ -245,36 +245,6 @@ fn field_strength_term_and_inverse_are_bitwise_equal_to_reference_on_numbers_tha
 }
 
 #[test]
-fn fused_kernels_are_bitwise_equal_to_reference() {
-    let Some(backends) = Backends::open(8) else { return };
-    // Each kernel takes long to build for a CPU: the formats take turns.
-    let formats = LinkFormat::OF_ANY_MATRICES.into_iter().cycle();
-    for ((extents, nsimd, boundary), (of_f32, of_f64)) in AWKWARD.into_iter().zip(formats.clone().zip(formats.skip(1)))
-    {
-        let case = Case { extents, nsimd, boundary, ..ORDINARY };
-        backends.compare_products::<f32>(case, PARITIES[0], of_f32, LegOrder::DEFAULT);
-        backends.compare_products::<f64>(case, PARITIES[1], of_f64, LegOrder::DEFAULT);
-    }
-    // A fixed boundary and an antiperiodic one, which are not folded into links of 8 reals.
-    let eight = Case { boundary: "1,0,1,-1", ..ORDINARY };
-    backends.compare_products::<f32>(eight, PARITIES[0], LinkFormat::Eight, LegOrder::DEFAULT);
-    let full = Case { extents: [3, 5, 1, 7], nsimd: 1, ..ORDINARY };
-    backends.compare_products::<f32>(full, Sites::Full, LinkFormat::Full, LegOrder::DEFAULT);
-}
-
-#[test]
-fn fused_kernels_are_bitwise_equal_to_reference_on_numbers_that_are_hard() {
-    let Some(backends) = Backends::open(8) else { return };
-    for numbers in Numbers::ALL {
-        for links in [Links::Hot, Links::Arbitrary(Numbers::Special)] {
-            let case = Case { numbers, links, ..ORDINARY };
-            backends.compare_products::<f32>(case, PARITIES[0], LinkFormat::Full, LegOrder::DEFAULT);
-            backends.compare_products::<f64>(case, PARITIES[0], LinkFormat::Full, LegOrder::DEFAULT);
-        }
-    }
-}
-
-#[test]
 fn fused_kernels_are_bitwise_equal_to_reference_for_another_leg_order_and_work_group() {
     let Some(backends) = Backends::open(3) else { return };
     let legs = "+x-x+t-z-t+z+y-y".parse().unwrap();

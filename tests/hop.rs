@@ -13,7 +13,7 @@ use lanefield::reference::half::Half;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::{
-    AcceleratorThreads, Checkerboard, Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Parity, Sites, Stencil,
+    AcceleratorThreads, Extents, Lattice, LatticeOptions, LegOrder, Parity, Sites, Stencil,
 };
 use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 use lanefield::reference::real::Real as _;
@@ -21,8 +21,6 @@ use lanefield::verify::compare_fields;
 
 use crate::common;
 use crate::common::backends::opencl_with;
-
-const RED_BLACK: [Sites; 3] = [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)];
 
 struct Backends {
     cpu: Cpu,
@@ -34,32 +32,23 @@ impl Backends {
         Some(Self { cpu: Cpu::new(None).unwrap(), device: opencl_with(threads)? })
     }
 
-    /// Compares all of dagger, link format, and the sites that the lattice has.
-    fn compare<R: Vectors>(&self, extents: [usize; 4], lanes: &str, boundary: &str, legs: LegOrder, data: Data) {
+    /// Compares on all sites and on each parity, of eight or four lanes.
+    fn compare<R: Vectors>(&self, extents: [usize; 4], format: LinkFormat, boundary: &str, legs: LegOrder) {
         let Self { cpu, device } = self;
         let extents = Extents::new(extents).unwrap();
-        let red_black = extents.as_array().iter().all(|extent| extent % 2 == 0);
-        let (checkerboard, sites) = match red_black {
-            true => (Checkerboard::RedBlack, &RED_BLACK[..]),
-            false => (Checkerboard::FullOnly, &RED_BLACK[..1]),
-        };
-        let lanes: LaneChoice = lanes.parse().unwrap();
-        let lattice = Lattice::new(extents, R::COMPLEX, LatticeOptions { lanes, nodes: None, checkerboard }).unwrap();
-        let boundary: BoundaryPhases = boundary.parse().unwrap();
+        let lattice = Lattice::new(extents, R::COMPLEX, LatticeOptions::default()).unwrap();
         let numbers = TestData::new(extents.volume() as u64);
-        let configuration = numbers.configuration::<R>(extents, data.links).unwrap();
-        for &sites in sites {
-            let source = numbers.spinor::<R>(lattice, sites.neighbours(), data.spinors, 0).unwrap();
+        let configuration = numbers.configuration::<R>(extents, Links::Hot).unwrap();
+        let kind = DoubledGauge { format, boundary: boundary.parse().unwrap() };
+        for sites in [Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)] {
+            let source = numbers.spinor::<R>(lattice, sites.neighbours(), Numbers::Ordinary, 0).unwrap();
             let stencil = Stencil::new(lattice, sites).unwrap();
-            for &format in data.links.formats() {
-                let kind = DoubledGauge { format, boundary };
-                let links: Field<R, DoubledGauge> = double(&configuration, lattice, sites, kind).unwrap();
-                for dagger in Dagger::BOTH {
-                    let expected = hop_on(cpu, &stencil, &links, &source, legs, dagger);
-                    let found = hop_on(device, &stencil, &links, &source, legs, dagger);
-                    if let Some(mismatch) = compare_fields(&found, &expected).unwrap() {
-                        panic!("{}, {format}-real links, {dagger:?}: {mismatch}", expected.describe());
-                    }
+            let links: Field<R, DoubledGauge> = double(&configuration, lattice, sites, kind).unwrap();
+            for dagger in Dagger::BOTH {
+                let expected = hop_on(cpu, &stencil, &links, &source, legs, dagger);
+                let found = hop_on(device, &stencil, &links, &source, legs, dagger);
+                if let Some(mismatch) = compare_fields(&found, &expected).unwrap() {
+                    panic!("{}, {format}-real links, {dagger:?}: {mismatch}", expected.describe());
                 }
             }
         }
@@ -81,51 +70,11 @@ fn hop_on<R: Vectors, B: Backend>(
     backend.download(&out).unwrap()
 }
 
-#[derive(Clone, Copy)]
-struct Data {
-    links: Links,
-    spinors: Numbers,
-}
-
-const ORDINARY: Data = Data { links: Links::Hot, spinors: Numbers::Ordinary };
-
-#[test]
-fn hop_is_bitwise_equal_to_reference() {
-    let Some(backends) = Backends::open(8) else { return };
-    let legs = LegOrder::DEFAULT;
-    for boundary in ["1,1,1,-1", "-1,1,-1,1"] {
-        backends.compare::<f32>([2, 2, 2, 2], "8", boundary, legs, ORDINARY);
-        backends.compare::<f64>([2, 2, 2, 2], "16", boundary, legs, ORDINARY);
-        backends.compare::<f32>([6, 4, 2, 10], "8", boundary, legs, ORDINARY);
-        backends.compare::<f64>([6, 4, 2, 10], "16", boundary, legs, ORDINARY);
-        backends.compare::<f32>([3, 5, 1, 7], "8", boundary, legs, ORDINARY);
-        backends.compare::<f64>([3, 5, 1, 7], "16", boundary, legs, ORDINARY);
-        // Virtual nodes of two sites in a direction, or one where there are no parities.
-        backends.compare::<f32>([4, 4, 4, 6], "64", boundary, legs, ORDINARY);
-        backends.compare::<f64>([2, 6, 4, 4], "64", boundary, legs, ORDINARY);
-        backends.compare::<f32>([4, 4, 8, 8], "256", boundary, legs, ORDINARY);
-        backends.compare::<f32>([3, 2, 4, 4], "256", boundary, legs, ORDINARY);
-    }
-}
-
-#[test]
-fn hop_is_bitwise_equal_to_reference_on_numbers_that_are_hard() {
-    let Some(backends) = Backends::open(8) else { return };
-    for numbers in Numbers::ALL {
-        for links in [Links::Hot, Links::Arbitrary(Numbers::Wide), Links::Arbitrary(Numbers::Special)] {
-            let data = Data { links, spinors: numbers };
-            backends.compare::<f32>([4, 4, 4, 6], "64", "1,-1,1,-1", LegOrder::DEFAULT, data);
-            backends.compare::<f64>([2, 6, 4, 4], "64", "1,-1,1,-1", LegOrder::DEFAULT, data);
-            backends.compare::<Half>([4, 4, 4, 6], "64", "1,0,1,-1", LegOrder::DEFAULT, data);
-        }
-    }
-}
-
 #[test]
 fn hop_is_bitwise_equal_to_reference_for_another_leg_order_and_work_group() {
     let Some(backends) = Backends::open(3) else { return };
     let legs: LegOrder = "+x-x+t-z-t+z+y-y".parse().unwrap();
-    backends.compare::<f32>([4, 4, 4, 6], "64", "1,1,1,-1", legs, ORDINARY);
+    backends.compare::<f32>([4, 4, 4, 6], LinkFormat::TwoRows, "1,1,1,-1", legs);
 }
 
 #[test]
@@ -133,12 +82,14 @@ fn no_choice_of_layout_or_build_changes_a_bit() {
     let Some(mut backends) = Backends::open(6) else { return };
     let legs = LegOrder::DEFAULT;
     let usual = backends.device.tuning();
-    for build in common::builds::builds() {
+    // The formats take turns: each takes a build.
+    let formats = LinkFormat::ALL.into_iter().cycle();
+    for ((build, of_f32), of_half) in common::builds::builds().into_iter().zip(formats.clone()).zip(formats.skip(1)) {
         backends.device.set_tuning(build.or(usual));
-        backends.compare::<f32>([4, 4, 4, 6], "64", "1,0,1,-1", legs, ORDINARY);
-        backends.compare::<Half>([4, 4, 4, 6], "64", "1,0,1,-1", legs, ORDINARY);
+        backends.compare::<f32>([4, 4, 4, 6], of_f32, "1,0,1,-1", legs);
+        backends.compare::<Half>([4, 4, 4, 6], of_half, "1,0,1,-1", legs);
     }
-    backends.compare::<f64>([2, 6, 4, 4], "64", "1,1,1,-1", legs, ORDINARY);
+    backends.compare::<f64>([2, 6, 4, 4], LinkFormat::TwoRows, "1,1,1,-1", legs);
 }
 
 /// A hop on a device, to be launched again and again.

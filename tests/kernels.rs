@@ -27,6 +27,7 @@ struct Bench<'a> {
     device: Option<&'a OpenCl>,
     lattice: Lattice,
     precision: Precision,
+    links: Links,
     numbers: Numbers,
     configuration: Configuration,
     boundary: BoundaryPhases,
@@ -37,7 +38,7 @@ impl<'a> Bench<'a> {
         (cpu, device): (&'a Cpu, Option<&'a OpenCl>),
         (extents, nsimd): ([usize; 4], usize),
         precision: Precision,
-        numbers: Numbers,
+        (links, numbers): (Links, Numbers),
     ) -> Self {
         let extents = Extents::new(extents).unwrap();
         let red_black = extents.as_array().iter().all(|extent| extent % 2 == 0);
@@ -46,9 +47,9 @@ impl<'a> Bench<'a> {
         let lattice =
             Lattice::new(extents, precision.scalar(), LatticeOptions { lanes, nodes: None, checkerboard }).unwrap();
         let data = TestData::new(extents.volume() as u64);
-        let configuration = in_precision!(precision, R => data.configuration::<R>(extents, Links::Hot).unwrap());
+        let configuration = in_precision!(precision, R => data.configuration::<R>(extents, links).unwrap());
         let boundary = "1,-1,1,-1".parse().unwrap();
-        Self { cpu, device, lattice, precision, numbers, configuration, boundary }
+        Self { cpu, device, lattice, precision, links, numbers, configuration, boundary }
     }
 
     fn options(&self, kernel: &Kernel, sites: Sites, format: LinkFormat, parts: usize) -> CaseOptions<'_> {
@@ -89,9 +90,10 @@ impl<'a> Bench<'a> {
         let tree = Sum::Tree(TreePlan::with_warp(32, 4, 8).unwrap());
         for sum in [Sum::Exact, tree].into_iter().take(if kernel.sums() { 2 } else { 1 }) {
             let what = format!(
-                "{kernel} in {} from {:?}, {sites} sites of {} in {} lanes, {parts} components, {} reals, {sum}",
+                "{kernel} in {} from {:?}, {} links, {sites} sites of {} in {} lanes, {parts} components, {} reals, {sum}",
                 self.precision,
                 options.from,
+                self.links,
                 self.lattice.extents(),
                 self.lattice.nsimd(),
                 links.format
@@ -177,7 +179,7 @@ fn every_kernel_on_the_cpu_has_the_bits_of_plain_loops() {
     let cpu = cpu();
     for precision in Precision::ALL {
         for (place, numbers) in AWKWARD.into_iter().zip(Numbers::ALL.into_iter().cycle()) {
-            let bench = Bench::new((&cpu, None), place, precision, numbers);
+            let bench = Bench::new((&cpu, None), place, precision, (Links::Hot, numbers));
             for kernel in launched(precision) {
                 bench.check(kernel, &LinkFormat::ALL, false);
             }
@@ -189,12 +191,12 @@ fn every_kernel_on_the_cpu_has_the_bits_of_plain_loops() {
 const ON_OPENCL: [([usize; 4], Numbers); 3] =
     [([4, 2, 2, 2], Numbers::Wide), ([6, 4, 2, 10], Numbers::Special), ([8, 4, 6, 8], Numbers::Ordinary)];
 
-/// Kernels that go on from a hop take long to build for a CPU: one link format for each precision.
+/// Each format takes another build of a stencil kernel: f32 takes all of them, and what takes longest to build one in each precision.
 fn formats(kernel: &Kernel, precision: Precision) -> &'static [LinkFormat] {
     match (kernel.geometry, precision) {
         (Geometry::Stencil { accumulates: true, .. }, Precision::F32) => &[LinkFormat::Full],
-        (Geometry::Stencil { accumulates: true, .. }, Precision::F64) => &[LinkFormat::TwoRows],
-        (Geometry::Stencil { accumulates: true, .. }, Precision::Half) => &[LinkFormat::Eight],
+        (Geometry::Stencil { .. }, Precision::F64) => &[LinkFormat::TwoRows],
+        (Geometry::Stencil { .. }, Precision::Half) => &[LinkFormat::Eight],
         _ => &LinkFormat::ALL,
     }
 }
@@ -202,7 +204,7 @@ fn formats(kernel: &Kernel, precision: Precision) -> &'static [LinkFormat] {
 fn every_kernel_on_opencl_has_the_bits_of_the_reference(precision: Precision) {
     let (Some(device), cpu) = (opencl(), cpu()) else { return };
     for (extents, numbers) in ON_OPENCL {
-        let bench = Bench::new((&cpu, Some(&device)), (extents, 2), precision, numbers);
+        let bench = Bench::new((&cpu, Some(&device)), (extents, 2), precision, (Links::Hot, numbers));
         for kernel in launched(precision) {
             let takes = |format: &&LinkFormat| device.takes_links(**format, precision).is_ok();
             let formats: Vec<_> = formats(kernel, precision).iter().filter(takes).copied().collect();
@@ -224,6 +226,30 @@ fn every_kernel_in_f64_on_opencl_has_the_bits_of_the_reference() {
 #[test]
 fn every_kernel_in_half_precision_on_opencl_has_the_bits_of_the_reference() {
     every_kernel_on_opencl_has_the_bits_of_the_reference(Precision::Half);
+}
+
+/// Lattices of every lane width, where virtual nodes have one or two sites in a direction; links and numbers that are hard.
+const LANES: [([usize; 4], usize, Links, Numbers); 5] = [
+    ([3, 5, 1, 7], 1, Links::Arbitrary(Numbers::Special), Numbers::Ordinary),
+    ([2, 6, 4, 4], 4, Links::Arbitrary(Numbers::Wide), Numbers::Special),
+    ([4, 4, 4, 6], 8, Links::Hot, Numbers::Tiny),
+    ([4, 4, 8, 8], 16, Links::Arbitrary(Numbers::Ordinary), Numbers::Wide),
+    ([3, 2, 4, 4], 32, Links::Hot, Numbers::Special),
+];
+
+/// Kernels are built for the lanes: one with neighbours of each family in every width, the others in two lanes (above).
+#[test]
+fn hops_on_opencl_have_the_bits_of_the_reference_in_every_lane_width() {
+    let (Some(device), cpu) = (opencl(), cpu()) else { return };
+    for ((extents, nsimd, links, numbers), turn) in LANES.into_iter().zip(0..) {
+        let precision = if nsimd == 32 || turn % 2 == 0 { Precision::F32 } else { Precision::F64 };
+        let bench = Bench::new((&cpu, Some(&device)), (extents, nsimd), precision, (links, numbers));
+        let format = links.formats()[turn % links.formats().len()];
+        for name in ["hop", "laplace_hop", "staggered_hop", "eo_clover", "field_strength"] {
+            let [kernel] = kernel::named(name).unwrap()[..] else { panic!("{name} names several kernels") };
+            bench.check(kernel, &[format], true);
+        }
+    }
 }
 
 // The list and the files of `cl/`

@@ -87,29 +87,6 @@ fn compare<R: Vectors>(backend: &impl Backend, case: Case) {
     }
 }
 
-fn hop_is_bitwise_equal_to_plain_loops<B: Backend>(backend: &B) {
-    for (extents, narrow) in [([2, 2, 2, 2], 1), ([6, 4, 2, 10], 3), ([3, 5, 1, 7], 4)] {
-        compare::<f32>(backend, Case { extents, lanes: "8", vectors: narrow, ..ORDINARY });
-        compare::<f64>(backend, Case { extents, lanes: "16", vectors: narrow + 1, ..ORDINARY });
-    }
-    // Virtual nodes of two sites in a direction, or one where there are no parities.
-    for vectors in [1, 4, 7] {
-        compare::<f32>(backend, Case { vectors, boundary: "-1,1,-1,1", ..ORDINARY });
-        compare::<f64>(backend, Case { extents: [2, 6, 4, 4], vectors, ..ORDINARY });
-    }
-    compare::<f32>(backend, Case { extents: [4, 4, 8, 8], lanes: "256", ..ORDINARY });
-    compare::<f32>(backend, Case { extents: [3, 2, 4, 4], lanes: "256", vectors: 5, ..ORDINARY });
-}
-
-fn hop_is_bitwise_equal_to_plain_loops_on_numbers_that_are_hard<B: Backend>(backend: &B) {
-    for numbers in Numbers::ALL {
-        for links in [Links::Hot, Links::Arbitrary(Numbers::Wide), Links::Arbitrary(Numbers::Special)] {
-            compare::<f32>(backend, Case { numbers, links, ..ORDINARY });
-            compare::<f64>(backend, Case { extents: [2, 6, 4, 4], numbers, links, ..ORDINARY });
-        }
-    }
-}
-
 fn hop_is_bitwise_equal_to_plain_loops_in_another_leg_order<B: Backend>(backend: &B) {
     compare::<f32>(backend, Case { legs: "+x-x+t-z-t+z+y-y".parse().unwrap(), ..ORDINARY });
 }
@@ -373,8 +350,6 @@ fn fields_that_do_not_belong_together_are_refused<B: Backend>(backend: &B) {
 }
 
 on_every_backend!(
-    hop_is_bitwise_equal_to_plain_loops,
-    hop_is_bitwise_equal_to_plain_loops_on_numbers_that_are_hard,
     hop_is_bitwise_equal_to_plain_loops_in_another_leg_order,
     leg_order_and_link_format_change_bits,
     several_colour_vectors_give_the_bits_of_each_alone,

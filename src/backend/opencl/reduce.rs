@@ -373,18 +373,13 @@ impl OpenCl {
         work: &Reduction<'_>,
         workspace: &Workspace,
         (group, groups): (usize, usize),
-        mut build: SumBuild,
+        build: SumBuild,
     ) -> Result<PartialSums, BackendError> {
         let sums = work.a_row * work.rows * work.planes;
         if planner.finish(work.of.bundle) == Finish::SecondKernel {
-            // Every build of reduce.cl has the kernel. It knows no words; the rest of the file would take a CPU's compiler long if it did.
-            build.stored = None;
-            let mut access = work.access;
-            if planner.is_cpu() && work.of.precision != Precision::Half {
-                (build.words, access) = (None, AccessWidth::Word);
-            }
-            let options = planner.common_options(work.of.precision, work.of.nsimd, access);
-            let program = self.program("reduce.cl", &(options + &build.options()))?;
+            // One build serves all precisions, lanes and words.
+            let options = planner.common_options(Precision::F64, 1, AccessWidth::Word);
+            let program = self.program("reduce.cl", &(options + &build.options_of_finish(planner.is_cpu())))?;
             let launch = Launch { global: [group * sums, 1, 1], local: [group, 1, 1] };
             let of_sums = sum_arguments(workspace, exchange_bytes(work.sum, 1, group));
             self.launch_of(&program, "finish", launch, &[&[Arg::U32(groups as u32)][..], &of_sums].concat())?;
@@ -606,20 +601,32 @@ impl SumBuild {
         self
     }
 
+    /// The build options of the kernel `finish` alone, for a CPU or a GPU.
+    fn options_of_finish(&self, cpu: bool) -> String {
+        let calls = if cpu { " -DCALL_SELDOM_USED" } else { "" };
+        format!(" -DFINISH_ALONE{calls}{}", self.options_of_order())
+    }
+
+    /// What the order of additions is, and what holds a sum.
+    fn options_of_order(&self) -> String {
+        let mut options = format!(" -DEXACT_LIMBS={}", exact::LIMBS);
+        if let Some(threads) = self.threads {
+            options += &format!(" -DTHREADS={threads}");
+        }
+        if let (Some(threads), Some(warp)) = (self.threads, self.warp) {
+            options += &format!(" -DTREE -DWARP={warp} -DCHUNK={}", tree_chunk(threads, warp));
+        }
+        options
+    }
+
     pub(super) fn options(&self) -> String {
-        let Self { words, bundle, fields, threads, warp, retirement, stored } = self;
-        let mut options = format!(" -DBUNDLE={bundle} -DFIELDS={fields} -DEXACT_LIMBS={}", exact::LIMBS);
+        let Self { words, bundle, fields, retirement, stored, .. } = self;
+        let mut options = format!(" -DBUNDLE={bundle} -DFIELDS={fields}{}", self.options_of_order());
         if let Some(words) = words {
             options += &format!(" -DWORDS={words}");
         } else {
             // Short kernels: a CPU's compiler takes seconds for unrolled ones, and gains nothing.
             options += " -DCALL_SELDOM_USED -DWORDS_AHEAD=1 -DAHEAD=0";
-        }
-        if let Some(threads) = threads {
-            options += &format!(" -DTHREADS={threads}");
-        }
-        if let (Some(threads), Some(warp)) = (threads, warp) {
-            options += &format!(" -DTREE -DWARP={warp} -DCHUNK={}", tree_chunk(*threads, *warp));
         }
         if let Some(operation) = retirement {
             options += &format!(" -DRETIREMENT={operation}");
