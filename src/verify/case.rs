@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use lanefield_reference::field::Spinors;
 use lanefield_reference::layout::{
     AcceleratorThreads, Checkerboard, DIMENSIONS, Extents, LEGS, LaneChoice, LaneWidth, Lattice, LatticeOptions,
     LayoutError, Leg, LegOrder, Parity, Sites,
@@ -12,7 +13,7 @@ use lanefield_reference::random::{Stream, bits};
 use lanefield_reference::real::Precision;
 
 use super::{VerifyError, VerifyOptions};
-use crate::backend::opencl::Tuning;
+use crate::backend::opencl::{Accumulators, Tuning};
 use crate::kernel::{Links, Numbers, TestData};
 
 /// What a device lays out, builds and launches in another way: choices that change no bit. What counts work-items or components is left open.
@@ -110,6 +111,8 @@ impl Draws {
     }
 }
 
+/// Spinors that a work-item takes at once, at most, where nobody chose.
+const MOST_AT_ONCE: usize = 4;
 /// Sites of a small lattice, at most, beyond what the lanes make necessary.
 const SMALL_VOLUME: usize = 6000;
 /// Extents of the large lattices of a full run, each of which every lane width fits.
@@ -195,7 +198,11 @@ impl<'o> Plan<'o> {
         let links = if round == 0 { Links::Hot } else { draws.one_of(&[Links::Hot, arbitrary]) };
         let numbers = if round == 0 { Numbers::Ordinary } else { draws.one_of(&Numbers::ALL) };
         let threads = self.threads(precision, width, nsimd, round)?;
-        let tuning = Tuning { accelerator_threads: Some(threads), ..self.tuning(precision, width) };
+        let mut tuning = Tuning { accelerator_threads: Some(threads), ..self.tuning(precision, width) };
+        let accumulators = threads.get() * nsimd * MOST_AT_ONCE * Spinors::WORDS * scalar.bytes();
+        if accumulators as u64 > options.local_memory_bytes {
+            tuning.accumulators = tuning.accumulators.map(|_| Accumulators::Registers);
+        }
         let data = TestData::of_case(options.seed, number);
         let parts = 2 + draws.below(3);
         Ok(RandomCase { number, precision, lattice, threads, tuning, boundary, legs, links, numbers, parts, data })

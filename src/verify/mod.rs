@@ -57,6 +57,8 @@ pub struct VerifyOptions {
     pub accelerator_threads: Option<AcceleratorThreads>,
     /// Largest work-group of the device.
     pub most_work_items: usize,
+    /// Local memory that a work-group of the device can take, in bytes.
+    pub local_memory_bytes: u64,
     /// The largest that is drawn: 256 fit any GPU, also kernels that need many registers; a CPU has none to run out of.
     pub largest_group: usize,
     /// One cut into lanes for each lane width, and the default one, instead of one for each case: for devices whose programs are built for a cut
@@ -80,6 +82,7 @@ impl VerifyOptions {
             legs: None,
             accelerator_threads: None,
             most_work_items: 1024,
+            local_memory_bytes: 32 << 10,
             largest_group: 256,
             few_cuts: false,
             configuration: None,

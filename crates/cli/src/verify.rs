@@ -129,6 +129,7 @@ impl Verify {
         let (report, why_not) = match device.as_deref() {
             Some(device) => {
                 options.most_work_items = device.max_work_group_size.min(device.max_work_item_sizes[1]);
+                options.local_memory_bytes = device.local_memory_bytes;
                 if device.kind == DeviceKind::Cpu {
                     (options.few_cuts, options.largest_group) = (true, options.most_work_items);
                 }

@@ -101,7 +101,8 @@ pub struct DeviceInfo {
     pub global_memory_bytes: u64,
     /// The largest single buffer that the driver promises; some give more.
     pub max_allocation_bytes: u64,
-    /// Local memory of one work-group.
+    /// Local memory that a work-group can take, in bytes: on NVIDIA's GPUs 16 less than the driver reports, since it refuses launches that take all
+    /// of it (OUT_OF_RESOURCES; driver 580, H100 and H200).
     pub local_memory_bytes: u64,
     /// Cache of global memory, in bytes; 0 where the device names none.
     pub global_cache_bytes: u64,
@@ -276,11 +277,13 @@ fn describe(index: usize, platform: (usize, cl_platform_id), device: (usize, cl_
     let extensions: Vec<String> = text(query(cl::CL_DEVICE_EXTENSIONS)).split_whitespace().map(str::to_owned).collect();
     let single = number(cl::CL_DEVICE_SINGLE_FP_CONFIG);
     let double = number(cl::CL_DEVICE_DOUBLE_FP_CONFIG);
+    let platform_name = text(get_platform_data(platform, CL_PLATFORM_NAME));
+    let kept_back = if platform_name.contains("NVIDIA") { 16 } else { 0 };
     DeviceInfo {
         index,
         platform_index,
         device_index,
-        platform_name: text(get_platform_data(platform, CL_PLATFORM_NAME)),
+        platform_name,
         platform_version: text(get_platform_data(platform, CL_PLATFORM_VERSION)),
         name: text(query(cl::CL_DEVICE_NAME)),
         vendor: text(query(cl::CL_DEVICE_VENDOR)),
@@ -293,7 +296,7 @@ fn describe(index: usize, platform: (usize, cl_platform_id), device: (usize, cl_
         max_clock_mhz: count(cl::CL_DEVICE_MAX_CLOCK_FREQUENCY),
         global_memory_bytes: number(cl::CL_DEVICE_GLOBAL_MEM_SIZE),
         max_allocation_bytes: number(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE),
-        local_memory_bytes: number(cl::CL_DEVICE_LOCAL_MEM_SIZE),
+        local_memory_bytes: number(cl::CL_DEVICE_LOCAL_MEM_SIZE).saturating_sub(kept_back),
         global_cache_bytes: number(cl::CL_DEVICE_GLOBAL_MEM_CACHE_SIZE),
         max_work_group_size: size(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE).min(most_work_items),
         preferred_work_group_multiple: [

@@ -1,6 +1,7 @@
 //! Programs: OpenCL C source built for the device of a context, once for a process (in memory) and once for a device and driver
 //! (on disk, see `cache.rs`). The sources themselves are in `cl/`, embedded by `sources.rs`.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::ptr;
@@ -138,18 +139,18 @@ impl Context {
     /// The program from source; its binary goes to disk.
     fn build_program(&self, name: &str, source: &str, options: &str, key: &Key) -> Result<Program, OpenClError> {
         let _span = self.span(Group::Build, || format!("build {name}"));
-        let mut asked = options.to_owned();
+        let mut source = Cow::Borrowed(source);
         if options.contains("-cl-nv-verbose") {
-            // NVIDIA's driver has a cache of its own, from which programs come without a log.
+            // NVIDIA's driver keeps what its assembler made of the same PTX, by whichever program, and then there is no log: PTX that nobody had.
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            asked += &format!(" -DASKED_AT={}", now.as_nanos());
+            source = format!("{source}\n__kernel void built_at_{}(void) {{}}\n", now.as_nanos()).into();
         }
-        let c_options = CString::new(asked)
+        let c_options = CString::new(options)
             .map_err(|_| OpenClError::NulByte { what: "the build options", value: options.to_owned() })?;
         let device = self.device().0;
         // One source only: cl3 passes a slice of slices where OpenCL reads an array of pointers.
         let raw =
-            cl::create_program_with_source(self.raw().get(), &[source]).map(RawProgram::own).map_err(|status| {
+            cl::create_program_with_source(self.raw().get(), &[&source]).map(RawProgram::own).map_err(|status| {
                 OpenClError::call(
                     "clCreateProgramWithSource",
                     status,

@@ -184,8 +184,7 @@ impl Measuring<'_> {
         // Of a unit, groups share its local memory: 32 KiB for all of them.
         let groups = reader.groups(scale.units, GROUP);
         let of_a_group = LOCAL_MOST / (groups / scale.units).max(1);
-        // No device gives all of it to a kernel with arguments.
-        let most = context.info().local_memory_bytes.saturating_sub(1).min(of_a_group as u64);
+        let most = context.info().local_memory_bytes.min(of_a_group as u64);
         let out = context.allocate(reader.result_bytes(groups), "sums of a measurement")?;
         self.by_size(Place::Local, ladder(4096, most as usize), |bytes| {
             reader.run_local(&out, bytes, groups, OWN_READ * scale.units)
