@@ -13,7 +13,7 @@ help:
 verify:
 	@scripts/setup.sh || [ $$? -eq 2 ]
 	cargo build --release --locked
-	target/release/lanefield verify --quick --config examples/quenched-8x8x8x16.nersc
+	target/release/lanefield verify --config examples/quenched-8x8x8x16.nersc
 
 # Without an OpenCL device the tests that need one fail, and say what to install; LANEFIELD_SKIP_OPENCL=1 skips them.
 test:

@@ -82,7 +82,7 @@ impl Tested for WrongAxpy {
 
 fn run(only: Option<u64>) -> VerifyReport {
     let cpu = || Cpu::new(None).unwrap();
-    let options = VerifyOptions { cases: 4, only, large_lattices: false, ..VerifyOptions::quick(5) };
+    let options = VerifyOptions { cases: 4, only, ..VerifyOptions::standard(5) };
     verify(&mut WrongAxpy(cpu()), Against::Cpu, &cpu(), &options, |_| ()).unwrap()
 }
 

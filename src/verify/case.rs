@@ -132,6 +132,11 @@ impl<'o> Plan<'o> {
         Ok(Self { options, widths: [widths(options, Precision::F32)?, widths(options, Precision::F64)?] })
     }
 
+    /// What the run was asked for.
+    pub fn options(&self) -> &'o VerifyOptions {
+        self.options
+    }
+
     /// The lane widths of f32 and of f64.
     pub fn widths(&self) -> &[Vec<LaneWidth>; 2] {
         &self.widths
@@ -210,6 +215,9 @@ impl<'o> Plan<'o> {
 
     /// Every second lane width takes its kernels in a way that is drawn, one for the whole run: programs shall be few.
     fn tuning(&self, precision: Precision, width: LaneWidth) -> Tuning {
+        if self.options.defaults_only {
+            return Tuning::OPEN;
+        }
         let position = self.widths[precision as usize].iter().position(|&known| known == width).unwrap_or(0);
         if (position as u64 + precision as u64 + self.options.seed).is_multiple_of(2) {
             return Tuning::OPEN;
@@ -261,7 +269,7 @@ fn widths(options: &VerifyOptions, precision: Precision) -> Result<Vec<LaneWidth
         let others: Vec<LaneWidth> = all.iter().copied().filter(|&width| width != LaneWidth::DEFAULT).collect();
         let other = Draws::of_run(options.seed, (precision.bits() as u64) << 40).one_of(&others);
         let default = if all.contains(&LaneWidth::DEFAULT) { LaneWidth::DEFAULT } else { all[0] };
-        return Ok(vec![default, other]);
+        return Ok(if options.defaults_only { vec![default] } else { vec![default, other] });
     }
     if all.is_empty() { Err(too_large(options)) } else { Ok(all) }
 }

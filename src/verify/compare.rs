@@ -8,13 +8,13 @@ use lanefield_reference::layout::{Coordinate, Place};
 use lanefield_reference::real::Real;
 use num_complex::Complex;
 use rayon::prelude::*;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::backend::HostField;
 use crate::in_precision;
 
 /// Two real numbers with different bits.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Difference {
     /// The value under test, as the shortest decimal that reads back as the same bits.
     pub found: String,
@@ -54,7 +54,7 @@ impl fmt::Display for Difference {
 }
 
 /// Which part of a complex number.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
     /// The real part.
@@ -64,7 +64,7 @@ pub enum Part {
 }
 
 /// The first of the numbers in which two fields differ, in site order, and how many there are.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FieldMismatch {
     /// Coordinates of the site, `[x, y, z, t]`.
     pub coordinate: Coordinate,
@@ -106,7 +106,7 @@ impl fmt::Display for FieldMismatch {
 }
 
 /// Something that is not the same bits.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mismatch {
     /// A field.

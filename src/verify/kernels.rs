@@ -29,28 +29,39 @@ pub(super) struct KernelChecks<'a, B> {
     pub case: &'a RandomCase,
     /// Whether kernels that take long to build are checked too.
     pub thorough: bool,
+    /// Whether links are stored in one way alone.
+    pub one_format: bool,
 }
 
 impl<B: Backend> KernelChecks<'_, B> {
-    /// Every kernel on every set of sites that it takes.
-    pub fn run(&self, rows: &mut Rows) -> Result<(), VerifyError> {
+    /// Every kernel of a family on every set of sites that it takes.
+    pub fn run(&self, family: &str, rows: &mut Rows) -> Result<(), VerifyError> {
         let Self { case, thorough, .. } = *self;
-        self.in_precision(rows, case.precision)?;
+        self.in_precision(family, rows, case.precision)?;
         match case.precision == Precision::F32 && thorough {
-            true => self.in_precision(rows, Precision::Half),
+            true => self.in_precision(family, rows, Precision::Half),
             false => Ok(()),
         }
     }
 
-    fn in_precision(&self, rows: &mut Rows, precision: Precision) -> Result<(), VerifyError> {
+    fn in_precision(&self, family: &str, rows: &mut Rows, precision: Precision) -> Result<(), VerifyError> {
         let Self { case, host, thorough, .. } = *self;
         let extents = case.lattice.extents();
-        let configuration =
-            host.install(|| in_precision!(precision, R => case.data.configuration::<R>(extents, case.links)))?;
-        for kernel in kernel::all().filter(|kernel| kernel.is_launched() && kernel.takes(precision)) {
-            if !thorough && takes_long_to_build(kernel) {
-                continue;
+        let kernels = kernel::all().filter(|kernel| {
+            kernel.family == family
+                && kernel.is_launched()
+                && kernel.takes(precision)
+                && (thorough || !takes_long_to_build(kernel))
+        });
+        let kernels: Vec<_> = kernels.collect();
+        let reads_links = |kernel: &&'static Kernel| kernel.fields().any(|role| is_of_links(role.holds));
+        let configuration = match kernels.iter().any(reads_links) {
+            true => {
+                host.install(|| in_precision!(precision, R => case.data.configuration::<R>(extents, case.links)))?
             }
+            false => Configuration::unit(extents),
+        };
+        for kernel in kernels {
             for sites in self.sites_of(kernel, precision) {
                 for links in self.formats(kernel, precision) {
                     self.check(rows, kernel, (precision, sites, links), &configuration)?;
@@ -87,7 +98,7 @@ impl<B: Backend> KernelChecks<'_, B> {
         }
         let mut formats = case.links.formats().to_vec();
         formats.retain(|&format| self.tested.takes_links(format, precision).is_ok());
-        match takes_long_to_build(kernel) {
+        match self.one_format || takes_long_to_build(kernel) {
             true => vec![formats[case.number as usize / 2 % formats.len()]],
             false => formats,
         }

@@ -15,16 +15,18 @@ mod report;
 mod solve;
 mod sums;
 
+use std::collections::HashMap;
 use std::time::Instant;
 
 use lanefield_reference::field::FieldError;
 use lanefield_reference::gauge::{Configuration, GaugeError};
 use lanefield_reference::layout::{AcceleratorThreads, LaneChoice, LayoutError, LegOrder};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use case::RandomCase;
 pub use compare::{Difference, FieldMismatch, Mismatch, Part, compare_fields, compare_histories, compare_host_fields};
-pub use report::{Failure, Row, Subject, VerifyReport};
+pub use report::{Failure, Row, Subject, UnitError, VerifyReport};
 
 use crate::backend::opencl::{Retirement, SumOptions, Tuning};
 use crate::backend::{Backend, BackendError, Cpu, OpenCl, Threads};
@@ -32,6 +34,7 @@ use crate::kernel;
 use crate::solver::SolveError;
 use case::Plan;
 use kernels::KernelChecks;
+use solve::SolveCheck;
 use sums::SumCases;
 
 /// What to verify.
@@ -47,6 +50,8 @@ pub struct VerifyOptions {
     pub only: Option<u64>,
     /// Two lane widths for each precision, and one work-group size for each of them: few programs to build.
     pub few_programs: bool,
+    /// The default lane width and build of each kernel alone, one link format, and few solves.
+    pub defaults_only: bool,
     /// Whether one case in four is on a lattice of a hundred thousand sites and more.
     pub large_lattices: bool,
     /// One lane width instead of all.
@@ -77,6 +82,7 @@ impl VerifyOptions {
             sums: 2400,
             only: None,
             few_programs: false,
+            defaults_only: false,
             large_lattices: true,
             lanes: LaneChoice::Auto,
             legs: None,
@@ -89,9 +95,14 @@ impl VerifyOptions {
         }
     }
 
-    /// A short run: few programs, few large lattices.
-    pub fn quick(seed: u64) -> Self {
-        Self { cases: 12, sums: 240, few_programs: true, few_cuts: true, ..Self::full(seed) }
+    /// The usual run: few programs, no large lattices.
+    pub fn standard(seed: u64) -> Self {
+        Self { cases: 12, sums: 240, few_programs: true, few_cuts: true, large_lattices: false, ..Self::full(seed) }
+    }
+
+    /// Every kernel once, in its default build.
+    pub fn smoke(seed: u64) -> Self {
+        Self { cases: 1, sums: 16, defaults_only: true, ..Self::standard(seed) }
     }
 }
 
@@ -221,62 +232,219 @@ impl Tested for Cpu {
 
 /// How far a verification has come.
 #[derive(Clone, Copy, Debug)]
-pub struct Progress {
-    /// Cases done.
-    pub done: u64,
-    /// Cases in all.
-    pub cases: u64,
+pub struct Progress<'a> {
+    /// Units done.
+    pub done: usize,
+    /// Units in all.
+    pub units: usize,
     /// Real numbers compared.
     pub components: u64,
+    /// Rows to which nothing will be added.
+    pub finished: &'a [Row],
 }
 
-/// Compares `tested` with `against` on every case of `options`. Data are made and compared on the threads of `host`, which also is the CPU reference.
-/// `observe` is told after each case.
+/// A verification in units, each of which runs on its own: a process may take some of them, and another the rest.
+pub struct Verification<'o> {
+    plan: Plan<'o>,
+    solves: Vec<SolveCheck>,
+    sums: SumCases<'o>,
+    units: Vec<Unit>,
+}
+
+/// What runs at a time.
+struct Unit {
+    case: u64,
+    work: Work,
+    /// The rows that it is part of, as a whole: those of a family of kernels, or of a solve.
+    rows: String,
+}
+
+/// The kernels of a family on a random case, a random sum, or a solve: the latter two by their place among them.
+#[derive(Clone, Copy)]
+enum Work {
+    Kernels(&'static str),
+    Sum(u64),
+    Solve(usize),
+}
+
+/// What a unit gave.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct UnitReport {
+    /// Its rows.
+    pub rows: Vec<Row>,
+    /// Why it ended early, if it did.
+    pub error: Option<UnitError>,
+}
+
+impl<'o> Verification<'o> {
+    /// The units of a run; those of families that compilers are quick with come first. `can_retire`: [`Tested::can_retire`].
+    ///
+    /// # Errors
+    /// Options that no run can have.
+    pub fn new(options: &'o VerifyOptions, can_retire: bool) -> Result<Self, VerifyError> {
+        let plan = Plan::new(options)?;
+        let solves = solve::solves(options)?;
+        let sums = SumCases::new(options, plan.widths(), can_retire);
+        let kernels = plan.numbers();
+        let first_sum = kernels.end + solves.len() as u64;
+        let cases = first_sum + u64::from(options.sums);
+        if let Some(number) = options.only.filter(|&number| number >= cases) {
+            return Err(VerifyError::NoSuchCase { number, last: cases.saturating_sub(1) });
+        }
+        let of_stencils = |family: &&str| {
+            let mut kernels = kernel::all().filter(|kernel| kernel.family == *family);
+            kernels.any(|kernel| matches!(kernel.geometry, kernel::Geometry::Stencil { .. }))
+        };
+        let mut families: Vec<&str> = kernel::families().collect();
+        families.sort_by_key(of_stencils);
+        // Random sums add to the rows of all families that have kernels for them.
+        let sums_are = |family: &str| sums::kernels().any(|kernel| kernel.family == family);
+        let mut units = Vec::new();
+        for family in families {
+            let rows = if sums_are(family) { "sums" } else { family };
+            let unit = |case| Unit { case, work: Work::Kernels(family), rows: rows.to_owned() };
+            units.extend(kernels.clone().map(unit));
+            if family == kernel::reduce::SUM.family {
+                let unit = |k| Unit { case: first_sum + k, work: Work::Sum(k), rows: rows.to_owned() };
+                units.extend((0..u64::from(options.sums)).map(unit));
+            }
+        }
+        for (k, solve) in solves.iter().enumerate() {
+            let Subject { kernel, precision, reconstruct } = solve.subject();
+            let rows = format!("{kernel} {precision} {reconstruct:?}");
+            units.push(Unit { case: kernels.end + k as u64, work: Work::Solve(k), rows });
+        }
+        units.retain(|unit| options.only.is_none_or(|only| only == unit.case));
+        Ok(Self { plan, solves, sums, units })
+    }
+
+    /// How many units there are.
+    pub fn units(&self) -> usize {
+        self.units.len()
+    }
+
+    /// Runs a unit: compares `tested` with `against`. Data are made and compared on the threads of `host`, which also is the CPU reference.
+    pub fn run<B: Tested>(&self, unit: usize, tested: &mut B, against: Against, host: &Cpu) -> UnitReport {
+        let mut rows = Rows::default();
+        let outcome =
+            self.units.get(unit).map_or(Ok(()), |unit| self.run_unit(unit, tested, (against, host), &mut rows));
+        let error = outcome.err().map(|error| UnitError { case: self.units[unit].case, error: error.to_string() });
+        UnitReport { rows: rows.rows, error }
+    }
+
+    fn run_unit<B: Tested>(
+        &self,
+        unit: &Unit,
+        tested: &mut B,
+        (against, host): (Against, &Cpu),
+        rows: &mut Rows,
+    ) -> Result<(), VerifyError> {
+        let accelerator_threads = self.plan.options().accelerator_threads;
+        let usual = Tuning { accelerator_threads, ..Tuning::OPEN };
+        match unit.work {
+            Work::Kernels(family) => {
+                let case = self.plan.case(unit.case)?;
+                tested.set_tuning(case.tuning)?;
+                let thorough = self.plan.is_thorough(&case);
+                let one_format = self.plan.options().defaults_only;
+                let checks = KernelChecks { tested: &*tested, against, host, case: &case, thorough, one_format };
+                checks.run(family, rows).map_err(|error| in_case(&case, error))
+            }
+            Work::Sum(index) => {
+                let case = self.sums.case(unit.case, index)?;
+                tested.set_tuning(usual)?;
+                case.run(tested, against, host, rows).map_err(|error| in_case(&case, error))
+            }
+            Work::Solve(k) => {
+                let solve = &self.solves[k];
+                tested.set_tuning(usual)?;
+                solve.run(unit.case, &*tested, against, host, rows).map_err(|error| in_case(solve, error))
+            }
+        }
+    }
+
+    /// What a unit that could not be run to its end leaves: a process that died of it, say.
+    pub fn failed(&self, unit: usize, error: String) -> UnitReport {
+        let error = self.units.get(unit).map(|unit| UnitError { case: unit.case, error });
+        UnitReport { rows: Vec::new(), error }
+    }
+
+    /// Findings of none of the units yet.
+    pub fn findings(&self, tested: String, against: Against, seed: u64) -> Findings<'_> {
+        let mut left = HashMap::new();
+        for unit in &self.units {
+            *left.entry(&unit.rows[..]).or_default() += 1;
+        }
+        let report = VerifyReport { tested, reference: against.name(), seed, rows: Vec::new(), errors: Vec::new() };
+        Findings { units: &self.units, left, done: 0, of_group: HashMap::new(), report }
+    }
+}
+
+/// What the units that are done gave, in whichever order they come.
+pub struct Findings<'v> {
+    units: &'v [Unit],
+    /// Units that are not done, of each group of rows.
+    left: HashMap<&'v str, usize>,
+    done: usize,
+    of_group: HashMap<&'v str, Vec<Row>>,
+    report: VerifyReport,
+}
+
+impl Findings<'_> {
+    /// Takes what a unit gave, and tells how far this is.
+    pub fn take(&mut self, unit: usize, found: UnitReport) -> Progress<'_> {
+        let group = &self.units[unit].rows[..];
+        let rows = self.of_group.entry(group).or_default();
+        for row in found.rows {
+            match rows.iter_mut().find(|known| known.subject() == row.subject()) {
+                Some(known) => known.add(row),
+                None => rows.push(row),
+            }
+        }
+        self.report.errors.extend(found.error);
+        self.done += 1;
+        let first = self.report.rows.len();
+        if let Some(left) = self.left.get_mut(group) {
+            *left -= 1;
+            if *left == 0 {
+                let mut rows = self.of_group.remove(group).unwrap_or_default();
+                rows.sort_by_key(Row::place);
+                self.report.rows.append(&mut rows);
+            }
+        }
+        let unfinished = self.of_group.values().flatten().map(|row| row.components).sum::<u64>();
+        let components = self.report.components() + unfinished;
+        Progress { done: self.done, units: self.units.len(), components, finished: &self.report.rows[first..] }
+    }
+
+    /// The report, and the rows that are not finished, if some units are not done.
+    pub fn end(mut self) -> (VerifyReport, Vec<Row>) {
+        self.report.rows.sort_by_key(Row::place);
+        self.report.errors.sort_by_key(|error| error.case);
+        let mut unfinished: Vec<Row> = self.of_group.into_values().flatten().collect();
+        unfinished.sort_by_key(Row::place);
+        (self.report, unfinished)
+    }
+}
+
+/// Compares `tested` with `against` on every case of `options`, as [`Verification`] says. `observe` is told after each unit.
 ///
 /// # Errors
-/// [`VerifyError`] where something could not be run. Bits that differ are in the report.
+/// Options that no run can have. Bits that differ are in the report, and so are cases that could not be run.
 pub fn verify<B: Tested>(
     tested: &mut B,
     against: Against,
     host: &Cpu,
     options: &VerifyOptions,
-    mut observe: impl FnMut(Progress),
+    mut observe: impl FnMut(Progress<'_>),
 ) -> Result<VerifyReport, VerifyError> {
-    let plan = Plan::new(options)?;
-    let solves = solve::solves(options)?;
-    let sums = SumCases::new(options, plan.widths(), tested.can_retire());
-    let kernels = plan.numbers();
-    let first_sum = kernels.end + solves.len() as u64;
-    let cases = first_sum + u64::from(options.sums);
-    let numbers: Vec<u64> = match options.only {
-        None => (0..cases).collect(),
-        Some(number) if number < cases => vec![number],
-        Some(number) => return Err(VerifyError::NoSuchCase { number, last: cases.saturating_sub(1) }),
-    };
-    let usual = Tuning { accelerator_threads: options.accelerator_threads, ..Tuning::OPEN };
-    let mut rows = Rows::default();
-    for (done, &number) in (1..).zip(&numbers) {
-        if kernels.contains(&number) {
-            let case = plan.case(number)?;
-            tested.set_tuning(case.tuning)?;
-            let thorough = plan.is_thorough(&case);
-            let checks = KernelChecks { tested: &*tested, against, host, case: &case, thorough };
-            checks.run(&mut rows).map_err(|error| in_case(&case, error))?;
-        } else if number >= first_sum {
-            let case = sums.case(number, number - first_sum)?;
-            tested.set_tuning(usual)?;
-            case.run(tested, against, host, &mut rows).map_err(|error| in_case(&case, error))?;
-        } else {
-            let solve = &solves[(number - kernels.end) as usize];
-            tested.set_tuning(usual)?;
-            let outcome = solve.run(number, &*tested, against, host, &mut rows);
-            outcome.map_err(|error| in_case(solve, error))?;
-        }
-        observe(Progress { done, cases: numbers.len() as u64, components: rows.components() });
+    let verification = Verification::new(options, tested.can_retire())?;
+    let mut findings = verification.findings(tested.describe(), against, options.seed);
+    for unit in 0..verification.units() {
+        let found = verification.run(unit, tested, against, host);
+        observe(findings.take(unit, found));
     }
-    let Rows { mut rows } = rows;
-    rows.sort_by_key(|row| (row.place, row.precision, row.reconstruct));
-    Ok(VerifyReport { tested: tested.describe(), reference: against.name(), seed: options.seed, rows })
+    Ok(findings.end().0)
 }
 
 /// The rows that a verification has, without running anything: each kernel in each precision that it takes, and each solve.
@@ -315,10 +483,6 @@ struct Compared {
 }
 
 impl Rows {
-    fn components(&self) -> u64 {
-        self.rows.iter().map(|row| row.components).sum()
-    }
-
     /// Runs one check, and enters its time and its outcome into the row that it belongs to.
     fn check(
         &mut self,
@@ -329,7 +493,7 @@ impl Rows {
         let start = Instant::now();
         let Compared { components, mismatch } = check()?;
         let seconds = start.elapsed().as_secs_f64();
-        let known = self.rows.iter().position(|row| row.is_of(subject));
+        let known = self.rows.iter().position(|row| row.subject() == *subject);
         let index = known.unwrap_or_else(|| {
             self.rows.push(Row::new(subject));
             self.rows.len() - 1

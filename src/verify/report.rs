@@ -1,7 +1,7 @@
 //! What a verification found, row by row.
 
 use lanefield_reference::real::Precision;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::compare::Mismatch;
 use crate::kernel::{self, Kernel};
@@ -15,20 +15,17 @@ pub struct Subject {
     pub precision: Precision,
     /// Reals stored a link, where it reads links.
     pub reconstruct: Option<usize>,
-    /// Where its row stands in the table: kernels as they are listed, then solves.
-    pub place: usize,
 }
 
 impl Subject {
     /// A kernel.
     pub fn of_kernel(kernel: &'static Kernel, precision: Precision, reconstruct: Option<usize>) -> Self {
-        let place = kernel::all().position(|known| known == kernel).unwrap_or(usize::MAX);
-        Self { kernel: kernel.name.to_owned(), precision, reconstruct, place }
+        Self { kernel: kernel.name.to_owned(), precision, reconstruct }
     }
 }
 
 /// The first thing in a row that differs.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Failure {
     /// Number of the case.
     pub case: u64,
@@ -39,7 +36,7 @@ pub struct Failure {
 }
 
 /// One kernel, or one kind of solve, in one precision.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Row {
     /// The kernel, or the solve.
     pub kernel: String,
@@ -59,15 +56,12 @@ pub struct Row {
     pub seconds: f64,
     /// The first difference.
     pub failure: Option<Failure>,
-    /// Where it stands in the table.
-    #[serde(skip)]
-    pub(super) place: usize,
 }
 
 impl Row {
     /// An empty row.
     pub(super) fn new(subject: &Subject) -> Self {
-        let Subject { kernel, precision, reconstruct, place } = subject.clone();
+        let Subject { kernel, precision, reconstruct } = subject.clone();
         Self {
             kernel,
             precision,
@@ -78,13 +72,29 @@ impl Row {
             iterations: None,
             seconds: 0.0,
             failure: None,
-            place,
         }
     }
 
-    /// Whether it is that of a subject.
-    pub(super) fn is_of(&self, subject: &Subject) -> bool {
-        (&self.kernel, self.precision, self.reconstruct) == (&subject.kernel, subject.precision, subject.reconstruct)
+    /// What it is about.
+    pub(super) fn subject(&self) -> Subject {
+        Subject { kernel: self.kernel.clone(), precision: self.precision, reconstruct: self.reconstruct }
+    }
+
+    /// Where it stands in the table: kernels as they are listed, then solves as they are made.
+    pub(super) fn place(&self) -> (usize, Precision, Option<usize>) {
+        let number = kernel::all().position(|kernel| kernel.name == self.kernel).unwrap_or(usize::MAX);
+        (number, self.precision, self.reconstruct)
+    }
+
+    /// Adds what other cases gave.
+    pub(super) fn add(&mut self, other: Self) {
+        self.comparisons += other.comparisons;
+        self.different += other.different;
+        self.components += other.components;
+        self.seconds += other.seconds;
+        self.iterations = other.iterations.or(self.iterations);
+        let failures = [self.failure.take(), other.failure];
+        self.failure = failures.into_iter().flatten().min_by_key(|failure| failure.case);
     }
 
     /// Whether all that was compared is the same bits.
@@ -104,12 +114,23 @@ pub struct VerifyReport {
     pub seed: u64,
     /// A row for each kernel and precision.
     pub rows: Vec<Row>,
+    /// Cases that could not be run to their end.
+    pub errors: Vec<UnitError>,
+}
+
+/// Why a case could not be run to its end.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct UnitError {
+    /// Its number.
+    pub case: u64,
+    /// The case in words, and the reason.
+    pub error: String,
 }
 
 impl VerifyReport {
-    /// Whether something was compared, and all of it is the same bits.
+    /// Whether something was compared, all that was to be, and all of it is the same bits.
     pub fn same_bits(&self) -> bool {
-        !self.rows.is_empty() && self.rows.iter().all(Row::same_bits)
+        !self.rows.is_empty() && self.errors.is_empty() && self.rows.iter().all(Row::same_bits)
     }
 
     /// Real numbers compared.

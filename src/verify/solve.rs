@@ -21,7 +21,6 @@ use super::report::Subject;
 use super::{Against, Compared, Rows, VerifyError, VerifyOptions};
 use crate::backend::{Backend, BackendError, Cpu};
 use crate::in_precision;
-use crate::kernel;
 use crate::operator::{AnyModel, DefinitionError, HopParameters, Model, ModelTask, definition, definitions};
 use crate::solver::{self, Method, Preconditioning, Solve, SolveError, SolverParams};
 
@@ -109,6 +108,10 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
             }
         }
     }
+    if options.defaults_only {
+        solves.retain(SolveCheck::is_usual);
+        return Ok(solves);
+    }
     let small = Arc::new(Configuration::hot(Extents::new(SMALL)?, options.seed));
     for definition in definitions() {
         let mut given = vec![("mass", definition.verified_mass)];
@@ -167,13 +170,17 @@ impl SolveCheck {
             Preconditioning::None => ", full",
         };
         let file = if self.from_file { ", file" } else { "" };
-        let place = kernel::all().count() + usize::from(self.from_file);
         Subject {
             kernel: format!("solve {} {method}{preconditioning}{file}", self.model.name()),
             precision: self.precision,
             reconstruct: Some(self.model.hop().links.reals()),
-            place,
         }
+    }
+
+    /// Whether it is what most people run: even-odd, in f64, with two rows of each link.
+    fn is_usual(&self) -> bool {
+        let usual = (Preconditioning::EvenOdd, Precision::F64, LinkFormat::TwoRows);
+        (self.preconditioning, self.precision, self.model.hop().links) == usual
     }
 
     /// Whether the plain loops have such a solve: conjugate gradients of Wilson fermions.

@@ -19,7 +19,7 @@ use super::report::Subject;
 use super::{Against, Rows, Tested, VerifyError, VerifyOptions};
 use crate::backend::opencl::{Finish, SumForm, SumOptions};
 use crate::backend::{Cpu, Sum};
-use crate::kernel::{self, CaseOptions, Geometry, Numbers, PlainLinks, TestData, reduce};
+use crate::kernel::{self, CaseOptions, Geometry, Kernel, Numbers, PlainLinks, TestData, reduce};
 
 /// Site objects that are drawn; the small ones more often, since more of them fit into a minute.
 const OBJECTS: [usize; 10] = [
@@ -53,6 +53,11 @@ struct Build {
     fields: usize,
     /// The only object, where it is built for one.
     object: Option<usize>,
+}
+
+/// What a case sums by. Sums of right-hand sides have components, which random objects have not.
+pub(super) fn kernels() -> impl Iterator<Item = &'static Kernel> {
+    kernel::all().filter(|kernel| kernel.sums() && kernel.geometry != Geometry::SumOfRightHandSides)
 }
 
 /// The random sums of a run.
@@ -198,9 +203,7 @@ impl SumCase {
         // Sums read no links.
         let configuration = Configuration::unit(lattice.extents());
         let no_links = &PlainLinks { configuration: &configuration, boundary: links.boundary };
-        // Sums of right-hand sides have components, which random objects have not.
-        let sums = kernel::all().filter(|kernel| kernel.sums() && kernel.geometry != Geometry::SumOfRightHandSides);
-        for kernel in sums.filter(|kernel| kernel.takes(build.precision)) {
+        for kernel in kernels().filter(|kernel| kernel.takes(build.precision)) {
             let options = CaseOptions {
                 object: Some(Object::Words(object.0)),
                 listed: build.fields,

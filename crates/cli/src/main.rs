@@ -1,4 +1,4 @@
-//! The program `lanefield`, one file a subcommand; everything it can do, the library and the laboratory can. Exit codes: 0 done, 1 a check failed or a solver did not converge, 2 bad usage or input.
+//! The program `lanefield`, one file a subcommand; everything it can do, the library and the laboratory can. Exit codes: 0 done, 1 a check failed or a solver did not converge, 2 bad usage or input, 130 a signal.
 
 /// Makes an enum of commands with their arguments, which runs the one that was given.
 macro_rules! commands {
@@ -33,6 +33,7 @@ mod fields;
 mod files;
 mod guidelines;
 mod history;
+mod interrupt;
 mod kernel_work;
 mod kernels;
 mod long_run;
@@ -95,6 +96,8 @@ pub enum Outcome {
     Done,
     /// It did, and found something wrong: a check failed, or a solver did not converge.
     CheckFailed,
+    /// A signal ended it early, after which it kept what it had.
+    Interrupted,
 }
 
 /// Runs the program.
@@ -103,6 +106,7 @@ fn main() -> ExitCode {
     match trace.around(|| command.run()) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::CheckFailed) => ExitCode::from(1),
+        Ok(Outcome::Interrupted) => ExitCode::from(130),
         Err(error) => {
             let message = one_line(&error).replace(|c: char| c.is_control() && c != '\n', " ");
             eprintln!("error: {message}");

@@ -1,37 +1,49 @@
 //! `lanefield verify`: the main job. Every kernel and whole solves on an OpenCL device and on the CPU reference, compared bit for bit, in
 //! one table. Where there is no OpenCL, the CPU reference against the plain scalar implementation.
 
+mod workers;
+
 use std::path::PathBuf;
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use indicatif::ProgressStyle;
 use lanefield::backend::opencl::{DeviceInfo, DeviceKind, HOW_TO_GET_OPENCL, OpenCl, OpenClError, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
+use lanefield::backend::timeline::Timeline;
 use lanefield::backend::{Cpu, Memory as _, Threads};
 use lanefield::reference::layout::{AcceleratorThreads, LaneChoice, LegOrder};
 use lanefield::reference::real::Precision;
-use lanefield::verify::{Against, Progress, Row, Tested, VerifyOptions, VerifyReport, rows, verify};
+use lanefield::verify::{
+    Against, Findings, Row, Tested, UnitError, UnitReport, Verification, VerifyOptions, VerifyReport, rows,
+};
 use serde::Serialize;
 
 use super::Outcome;
 use super::args::warn_of_tuning;
 use super::files::read_configuration;
-use super::output::{show, table};
-use super::progress::progress_bar;
+use super::interrupt::{self, interrupted};
+use super::output::{print, print_json, show, table};
+use super::progress::Steps;
+
+/// Most worker processes where nobody chose: each has a context of its own on the device.
+const MOST_JOBS: usize = 8;
 
 /// Compare an OpenCL device with the CPU reference, bit for bit: every kernel on random awkward lattices, then whole solves.
 ///
 /// Each random case draws its own lattice, cut into virtual nodes, boundary phases, links, fields (ordinary numbers, of wide range, subnormal, with
 /// infinities and NaNs) and scalars. It covers full, even and odd sites, and 18, 12 and 8 reals per link. Lane widths and work-group sizes vary
-/// from case to case, unless they are given here. Without OpenCL, the CPU reference is compared with the plain implementation instead, which
+/// from case to case, unless they are given here. --smoke takes every kernel once, in its default build; --full takes all lane widths, large
+/// lattices, and some 10⁹ components. Without OpenCL, the CPU reference is compared with the plain implementation instead, which
 /// --require-device makes an error.
+///
+/// Most of a first run is the device's compiler. Worker processes of this program compile and compare side by side, and a later run takes the programs
+/// from the cache. Ctrl-C ends a run with the table so far, and exit code 130.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield verify --list
-  lanefield verify --quick --cases 1 --sums 20
-  lanefield verify --quick --case 0 --device cpu --json")]
+  lanefield verify --smoke
+  lanefield verify --case 0 --device cpu --json")]
 pub struct Verify {
     /// The device to test: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name; cpu compares
     /// the CPU reference with the plain implementation
@@ -43,18 +55,28 @@ pub struct Verify {
     /// Fail if no OpenCL device is found, instead of testing the CPU reference
     #[arg(long)]
     require_device: bool,
-    /// Random cases per precision, on each of which every kernel runs [default: 48; with --quick 12]
+    /// Random cases per precision, on each of which every kernel runs [default: 12; with --smoke 1, with --full 48]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=1_000_000))]
     cases: Option<u32>,
-    /// Random cases of sums over sites, each with six operations on random objects in a random form [default: 2400; with --quick 240]
+    /// Random cases of sums over sites, each with six operations on random objects in a random form [default: 240; with --smoke 16, with
+    /// --full 2400]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=100_000_000))]
     sums: Option<u32>,
     /// Key of all random choices and data
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
-    /// A shorter run with fewer programs to build: two lane widths per precision, few work-group sizes, fewer cases
+    /// Every kernel once, in its default build, and one solve
+    #[arg(long, conflicts_with = "full")]
+    smoke: bool,
+    /// All lane widths, work-group sizes and builds, large lattices, and many more cases: hours where programs are still to be built
     #[arg(long)]
-    quick: bool,
+    full: bool,
+    /// Worker processes; 1 runs all in this one [default: as many as cores, at most 8]
+    #[arg(long, value_name = "N")]
+    jobs: Option<std::num::NonZero<usize>>,
+    /// Answer units on standard input
+    #[arg(long, hide = true)]
+    worker: bool,
     /// Also solve on this NERSC configuration
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -123,10 +145,12 @@ impl Verify {
             return self.print_list();
         }
         let start = Instant::now();
-        let host = Cpu::new(self.threads).context("failed to start the CPU reference")?;
+        if !self.worker {
+            interrupt::heed()?;
+        }
         let mut options = self.options()?;
         let (device, no_opencl) = self.target()?;
-        let (report, why_not) = match device.as_deref() {
+        let (host, outcome, why_not) = match device.as_deref() {
             Some(device) => {
                 options.most_work_items = device.max_work_group_size.min(device.max_work_item_sizes[1]);
                 options.local_memory_bytes = device.local_memory_bytes;
@@ -135,10 +159,19 @@ impl Verify {
                 }
                 let opened = OpenCl::open(device);
                 let mut opened = opened.with_context(|| format!("failed to open the device {}", device.name))?;
+                if self.worker {
+                    let host = self.host()?;
+                    let verification = Verification::new(&options, opened.can_retire()).context("failed to verify")?;
+                    workers::answer(|unit| verification.run(unit, &mut opened, Against::Cpu, &host))?;
+                    return Ok(Outcome::Done);
+                }
                 warn_of_tuning(&opened);
-                eprintln!("verifying {} against the CPU reference", device);
                 let verdict = probe(opened.context()).context("failed to probe the device's arithmetic")?;
-                (self.verify(&mut opened, Against::Cpu, &host, &options)?, verdict.why_not())
+                let host = self.host()?;
+                let jobs = self.jobs(options.only.is_some());
+                eprintln!("verifying {device} against the CPU reference{}", in_processes(jobs));
+                let outcome = self.verify(&mut opened, (Against::Cpu, &host), &options, jobs)?;
+                (host, outcome, verdict.why_not())
             }
             None => {
                 // Plain loops are slow: no large lattices.
@@ -146,16 +179,24 @@ impl Verify {
                 if let Some(threads) = self.threads {
                     options.accelerator_threads = Some(AcceleratorThreads::new(threads.get())?);
                 }
-                let mut tested = Cpu::new(self.threads).context("failed to start the CPU reference")?;
+                let (host, mut tested) = (self.host()?, self.host()?);
                 eprintln!("verifying the CPU reference against the {}", Against::PlainLoops.name());
-                (self.verify(&mut tested, Against::PlainLoops, &host, &options)?, None)
+                let outcome = self.verify(&mut tested, (Against::PlainLoops, &host), &options, 1)?;
+                (host, outcome, None)
             }
         };
+        let (report, whole) = outcome;
         let verdict = Verdict {
             kind: "verify",
             lanefield: env!("CARGO_PKG_VERSION"),
-            verdict: word(report.same_bits()),
-            bitwise: report.same_bits() && why_not.is_none(),
+            verdict: match (report.same_bits(), whole) {
+                (true, true) => "same bits",
+                (true, false) => "same bits so far",
+                (false, false) if report.rows.is_empty() && report.errors.is_empty() => "nothing compared",
+                (false, _) if report.rows.iter().all(Row::same_bits) => "FAILED",
+                (false, _) => "DIFFERENT",
+            },
+            bitwise: whole && report.same_bits() && why_not.is_none(),
             device: device.as_deref(),
             no_opencl,
             probe: why_not,
@@ -166,8 +207,28 @@ impl Verify {
             repeat: self.repeat(&report),
             report: &report,
         };
-        show(self.json, &verdict, Verdict::text)?;
-        Ok(if verdict.bitwise { Outcome::Done } else { Outcome::CheckFailed })
+        match self.json {
+            true => print_json(&verdict)?,
+            false => print(verdict.text())?,
+        }
+        Ok(match (whole, verdict.bitwise) {
+            (false, _) => Outcome::Interrupted,
+            (true, true) => Outcome::Done,
+            (true, false) => Outcome::CheckFailed,
+        })
+    }
+
+    fn host(&self) -> anyhow::Result<Cpu> {
+        Cpu::new(self.threads).context("failed to start the CPU reference")
+    }
+
+    /// How many processes run: one where a single case does, or where what devices do is recorded.
+    fn jobs(&self, one_case: bool) -> usize {
+        if one_case || Timeline::of_process().is_some() {
+            return 1;
+        }
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        self.jobs.map_or(cores.min(MOST_JOBS), std::num::NonZero::get)
     }
 
     fn print_list(&self) -> anyhow::Result<Outcome> {
@@ -187,7 +248,11 @@ impl Verify {
     }
 
     fn options(&self) -> anyhow::Result<VerifyOptions> {
-        let mut options = if self.quick { VerifyOptions::quick(self.seed) } else { VerifyOptions::full(self.seed) };
+        let mut options = match (self.smoke, self.full) {
+            (true, _) => VerifyOptions::smoke(self.seed),
+            (_, true) => VerifyOptions::full(self.seed),
+            _ => VerifyOptions::standard(self.seed),
+        };
         if let Some(path) = &self.config {
             options.configuration = Some(read_configuration(path)?.configuration);
         }
@@ -224,33 +289,52 @@ impl Verify {
         })
     }
 
+    /// The report, and whether it is whole: a signal ends a run early. Rows are printed as they are done.
     fn verify<B: Tested>(
         &self,
         tested: &mut B,
-        against: Against,
-        host: &Cpu,
+        (against, host): (Against, &Cpu),
         options: &VerifyOptions,
-    ) -> anyhow::Result<VerifyReport> {
-        let bar = progress_bar();
-        if let Ok(style) = ProgressStyle::with_template("{wide_bar} {pos}/{len} cases, {msg}, {elapsed}") {
-            bar.set_style(style);
+        jobs: usize,
+    ) -> anyhow::Result<(VerifyReport, bool)> {
+        let verification = Verification::new(options, tested.can_retire()).context("failed to verify")?;
+        let units = verification.units();
+        let mut findings = verification.findings(tested.describe(), against, options.seed);
+        let mut shown = Shown { json: self.json, steps: Steps::new("verify", units), result: Ok(()) };
+        shown.line(header())?;
+        if jobs > 1 {
+            let take = |done: Option<(usize, UnitReport)>| match done {
+                Some((unit, report)) => shown.take(&mut findings, unit, report),
+                None => shown.steps.tick(),
+            };
+            workers::distribute((units, jobs), |unit, error| verification.failed(unit, error), take)?;
+        } else {
+            for unit in (0..units).take_while(|_| !interrupted()) {
+                let report = verification.run(unit, tested, against, host);
+                shown.take(&mut findings, unit, report);
+            }
         }
-        let observe = |Progress { done, cases, components }: Progress| {
-            bar.set_length(cases);
-            bar.set_position(done);
-            bar.set_message(format!("{} million components compared", components / 1_000_000));
-        };
-        let report = verify(tested, against, host, options, observe).context("failed to verify")?;
-        bar.finish_and_clear();
-        Ok(report)
+        let whole = !interrupted() || shown.steps.is_done();
+        shown.steps.end();
+        shown.result?;
+        let (mut report, unfinished) = findings.end();
+        if !self.json {
+            for row in &unfinished {
+                print(line_of(row))?;
+            }
+        }
+        report.rows.extend(unfinished);
+        Ok((report, whole))
     }
 
     /// The command that repeats the first case that failed.
     fn repeat(&self, report: &VerifyReport) -> Option<String> {
-        let failure = report.rows.iter().find_map(|row| row.failure.as_ref())?;
-        let mut command = format!("lanefield verify --seed {} --case {}", self.seed, failure.case);
+        let failed = report.rows.iter().find_map(|row| row.failure.as_ref()).map(|failure| failure.case);
+        let case = failed.or(report.errors.first().map(|error| error.case))?;
+        let mut command = format!("lanefield verify --seed {} --case {case}", self.seed);
         let mut add = |argument: Option<String>| command += &argument.unwrap_or_default();
-        add(self.quick.then(|| " --quick".to_owned()));
+        add(self.smoke.then(|| " --smoke".to_owned()));
+        add(self.full.then(|| " --full".to_owned()));
         add(self.cases.map(|cases| format!(" --cases {cases}")));
         add(self.sums.map(|sums| format!(" --sums {sums}")));
         add((self.device != DeviceChoice::Auto).then(|| format!(" --device '{}'", self.device)));
@@ -260,10 +344,6 @@ impl Verify {
         add(self.config.as_ref().map(|path| format!(" --config '{}'", path.display())));
         Some(command)
     }
-}
-
-fn word(same: bool) -> &'static str {
-    if same { "same bits" } else { "DIFFERENT" }
 }
 
 /// 1234567 as 1 234 567.
@@ -280,29 +360,18 @@ fn grouped(number: u64) -> String {
 }
 
 impl Verdict<'_> {
-    /// The table, what differs, what was compared with what, and the verdict.
+    /// What follows the table: what differs, what was compared with what, and the verdict.
     fn text(&self) -> String {
-        let mut lines = Vec::new();
-        let header = ["kernel", "precision", "reconstruct", "cases", "real components", "verdict", "time"];
-        let mut rows = table(header, [2, 3, 4, 6]);
-        for row in &self.report.rows {
-            rows.add_row([
-                kernel(row),
-                row.precision.to_string(),
-                reconstruct(row.reconstruct),
-                row.comparisons.to_string(),
-                grouped(row.components),
-                verdict_of(row),
-                format!("{:.2} s", row.seconds),
-            ]);
-        }
-        lines.push(format!("{rows}\n"));
+        let mut lines = vec![String::new()];
         for row in &self.report.rows {
             if let Some(failure) = &row.failure {
                 let (precision, mismatch) = (row.precision, &failure.mismatch);
                 let links = row.reconstruct.map_or_else(String::new, |reals| format!(" reconstruct {reals}"));
                 lines.push(format!("{} {precision}{links}: {mismatch}\n    {}", row.kernel, failure.description));
             }
+        }
+        for UnitError { error, .. } in &self.report.errors {
+            lines.push(format!("could not be run: {error}"));
         }
         if let Some(command) = &self.repeat {
             lines.push(format!("to repeat the first of these: {command}\n"));
@@ -340,6 +409,62 @@ impl Verdict<'_> {
     }
 }
 
+/// The widths of the columns; that of the first, its longest name.
+const COLUMNS: [usize; 7] = [44, 9, 11, 6, 15, 12, 9];
+
+/// A line of the table. Rows come while the run goes on, so that no width can wait for the last one.
+fn line(cells: [&str; 7]) -> String {
+    let [kernel, precision, reconstruct, cases, components, verdict, time] = cells;
+    let [a, b, c, d, e, f, g] = COLUMNS;
+    format!(" {kernel:a$} {precision:b$} {reconstruct:>c$} {cases:>d$} {components:>e$}   {verdict:f$} {time:>g$}")
+}
+
+fn header() -> String {
+    let names = line(["kernel", "precision", "reconstruct", "cases", "real components", "verdict", "time"]);
+    format!("{names}\n{}", "═".repeat(names.chars().count() + 1))
+}
+
+fn line_of(row: &Row) -> String {
+    let cells = [
+        kernel(row),
+        row.precision.to_string(),
+        reconstruct(row.reconstruct),
+        row.comparisons.to_string(),
+        grouped(row.components),
+        verdict_of(row),
+        format!("{:.2} s", row.seconds),
+    ];
+    line(cells.each_ref().map(String::as_str))
+}
+
+/// A verification that is watched: its rows, and how far it is.
+struct Shown {
+    json: bool,
+    steps: Steps,
+    /// Whether standard output took all rows.
+    result: anyhow::Result<()>,
+}
+
+impl Shown {
+    fn take(&mut self, findings: &mut Findings<'_>, unit: usize, report: UnitReport) {
+        let progress = findings.take(unit, report);
+        self.steps.done(progress.done, &format!("{} million components compared", progress.components / 1_000_000));
+        for row in progress.finished {
+            if self.result.is_ok() {
+                self.result = self.line(line_of(row));
+            }
+        }
+    }
+
+    fn line(&self, line: String) -> anyhow::Result<()> {
+        if self.json { Ok(()) } else { self.steps.suspend(|| print(line)) }
+    }
+}
+
+fn in_processes(jobs: usize) -> String {
+    if jobs > 1 { format!(", in {jobs} worker processes") } else { String::new() }
+}
+
 fn kernel(row: &Row) -> String {
     match row.iterations {
         Some(iterations) => format!("{} ({iterations} iterations)", row.kernel),
@@ -354,7 +479,7 @@ fn reconstruct(reals: Option<usize>) -> String {
 
 fn verdict_of(row: &Row) -> String {
     match row.different {
-        0 => word(true).to_owned(),
-        some => format!("{} in {some}", word(false)),
+        0 => "same bits".to_owned(),
+        some => format!("DIFFERENT in {some}"),
     }
 }

@@ -12,7 +12,7 @@ fn program() -> Command {
 
 /// Runs `lanefield verify`. On OpenCL all tests use the same programs: 64-byte lanes, 8 accelerator threads.
 fn verify(arguments: &[&str], environment: &[(&str, &str)]) -> Output {
-    program().args(["verify", "--quick"]).args(arguments).envs(environment.iter().copied()).output().unwrap()
+    program().arg("verify").args(arguments).envs(environment.iter().copied()).output().unwrap()
 }
 
 const FEW_PROGRAMS: [&str; 6] = ["--lanes", "64", "--accelerator-threads", "8", "--legs", "-t-y-z+t+y+z-x+x"];
@@ -69,6 +69,96 @@ fn json_holds_rows_and_device() {
     let text = stdout(&verify(&[&["--cases", "1", "--case", "1"], &FEW_PROGRAMS[..]].concat(), &[]));
     assert!(text.contains("driver") && text.contains("may be called bitwise"), "{text}");
     assert!(text.lines().last().unwrap().starts_with("same bits: "), "{text}");
+}
+
+/// What does not depend on how long it took.
+fn found(output: &Output) -> serde_json::Value {
+    let mut verdict = json(output);
+    verdict["seconds"] = 0.into();
+    for row in verdict["report"]["rows"].as_array_mut().unwrap() {
+        row["seconds"] = 0.into();
+    }
+    verdict
+}
+
+/// A smoke test of sums and a solve: few programs, many units.
+const SUMS: [&str; 5] = ["--smoke", "--cases", "0", "--sums", "12"];
+
+#[test]
+fn worker_processes_find_what_one_process_finds() {
+    if common::opencl_device().is_none() {
+        return;
+    }
+    let [two, one] = ["2", "1"].map(|jobs| verify(&[&SUMS[..], &["--json", "--jobs", jobs]].concat(), &[]));
+    assert_eq!(two.status.code(), Some(0));
+    assert_eq!(found(&two), found(&one));
+    assert!(!found(&one)["report"]["rows"].as_array().unwrap().is_empty());
+}
+
+/// Starts a verification in worker processes, and waits for the first line of its table.
+#[cfg(target_os = "linux")]
+fn started(arguments: &[&str]) -> (std::process::Child, std::io::BufReader<std::process::ChildStdout>) {
+    use std::io::BufRead as _;
+    let mut command = std::process::Command::new(assert_cmd::cargo::cargo_bin!("lanefield"));
+    command.arg("verify").args(arguments).stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::null());
+    let mut process = command.spawn().unwrap();
+    let mut output = std::io::BufReader::new(process.stdout.take().unwrap());
+    output.read_line(&mut String::new()).unwrap();
+    (process, output)
+}
+
+#[cfg(target_os = "linux")]
+fn signal(process: &str, signal: &str) {
+    assert!(std::process::Command::new("kill").args([signal, process]).status().unwrap().success());
+}
+
+/// Processes that a process started.
+#[cfg(target_os = "linux")]
+fn children(process: u32) -> Vec<String> {
+    let of_thread = |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("children")).unwrap();
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).unwrap();
+    let all: String = threads.map(|thread| of_thread(thread.unwrap()) + " ").collect();
+    all.split_whitespace().map(str::to_owned).collect()
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_worker_that_dies_fails_its_case_alone() {
+    use std::io::Read as _;
+    if common::opencl_device().is_none() {
+        return;
+    }
+    let (mut process, mut output) = started(&["--smoke", "--cases", "0", "--sums", "3000", "--jobs", "2"]);
+    let worker = std::iter::repeat_with(|| children(process.id())).find_map(|all| all.first().cloned()).unwrap();
+    signal(&worker, "-KILL");
+    let mut text = String::new();
+    output.read_to_string(&mut text).unwrap();
+    assert_eq!(process.wait().unwrap().code(), Some(1), "{text}");
+    assert!(text.contains("could not be run: the worker process ended (signal: 9 (SIGKILL))"), "{text}");
+    assert!(text.contains("to repeat the first of these: lanefield verify --seed 1 --case "), "{text}");
+    assert!(text.lines().last().unwrap().starts_with("FAILED: ") && !text.contains("DIFFERENT"), "{text}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_signal_ends_a_run_with_what_was_found_so_far() {
+    use std::io::Read as _;
+    let on_a_device = common::opencl_device().is_some().then_some(&["--smoke", "--jobs", "2"][..]);
+    for arguments in [Some(&["--device", "cpu"][..]), on_a_device].into_iter().flatten() {
+        let (mut process, mut output) = started(&[arguments, &["--sums", "100000"]].concat());
+        let start = std::time::Instant::now();
+        let workers = children(process.id());
+        signal(&process.id().to_string(), "-TERM");
+        let mut text = String::new();
+        output.read_to_string(&mut text).unwrap();
+        assert_eq!(process.wait().unwrap().code(), Some(130), "{text}");
+        let last = text.lines().last().unwrap();
+        assert!(last.starts_with("same bits so far: ") || last.starts_with("nothing compared: "), "{text}");
+        assert!(start.elapsed().as_secs() < 20, "a signal is heeded after each unit");
+        for worker in workers {
+            assert!(!std::path::Path::new("/proc").join(&worker).exists(), "a worker is left");
+        }
+    }
 }
 
 #[test]

@@ -313,6 +313,10 @@ pub(super) fn full_options(device: &DeviceInfo, options: &str) -> String {
     if device.fp32_correctly_rounded_divide_sqrt {
         full.push("-cl-fp32-correctly-rounded-divide-sqrt");
     }
+    if device.keeps_programs() {
+        // PoCL's compiler writes the number of its warnings to standard error.
+        full.push("-w");
+    }
     full.extend(options.split_whitespace());
     full.join(" ")
 }
