@@ -10,6 +10,8 @@ pub mod select;
 pub mod specification;
 pub mod timeline;
 
+use std::time::Duration;
+
 use lanefield_reference::field::{Field, FieldError, SiteObject, Spinors};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::SMatrix;
@@ -85,6 +87,11 @@ pub trait Memory {
 
     /// One line for people: the device and its driver, or the CPU's threads and vectors.
     fn describe(&self) -> String;
+
+    /// Wall time that went into building kernels so far: a solver leaves it out of its own.
+    fn building(&self) -> Duration {
+        Duration::ZERO
+    }
 
     /// The lanes for a lattice whose fields this backend is to hold: what was asked for, and in place of `auto` what suits it. No bit of any result
     /// depends on it.

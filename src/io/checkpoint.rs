@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use super::atomic::{WriteError, write_atomically};
-use super::identity::{Identity, IdentityMismatch, hex};
+use super::identity::{Identity, IdentityMismatch};
 
 const MAGIC: &[u8] = b"lanefield checkpoint\n";
 /// The version of the format that is written, and the only one that is read.
@@ -316,7 +316,7 @@ fn read_from(
     inner.read_exact(&mut digest).map_err(&failed)?;
     let computed = hasher.finalize();
     if computed[..] != digest[..] {
-        return Err(CheckpointError::Digest { expected: hex(&digest), found: hex(&computed) });
+        return Err(CheckpointError::Digest { expected: hex::encode(digest), found: hex::encode(computed) });
     }
     identity.check(&header.identity)?;
     Ok(state)

@@ -63,7 +63,7 @@ pub fn digest_of_numbers(values: &[Complex<f64>]) -> String {
         bytes.extend(chunk.iter().flat_map(|z| [z.re.to_le_bytes(), z.im.to_le_bytes()]));
         hasher.update(cast_slice(&bytes));
     }
-    hex(&hasher.finalize())
+    hex::encode(hasher.finalize())
 }
 
 /// A configuration by its extents, the bits of its plaquette, and the digest of its links.
@@ -71,11 +71,6 @@ pub fn describe_configuration(configuration: &Configuration) -> String {
     let digest = digest_of_numbers(configuration.links());
     let plaquette = configuration.plaquette().to_bits();
     format!("{}, plaquette bits {plaquette:016x}, SHA-256 of the links {digest}", configuration.extents())
-}
-
-/// Bytes as hex digits.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
@@ -101,6 +96,6 @@ mod tests {
     #[test]
     fn the_digest_is_of_little_endian_parts() {
         let bytes: Vec<u8> = [1.0f64, -2.0].iter().flat_map(|x| x.to_le_bytes()).collect();
-        assert_eq!(digest_of_numbers(&[Complex::new(1.0, -2.0)]), hex(&Sha256::digest(&bytes)));
+        assert_eq!(digest_of_numbers(&[Complex::new(1.0, -2.0)]), hex::encode(Sha256::digest(&bytes)));
     }
 }

@@ -1,5 +1,6 @@
 //! Residual histories as CSV, to be compared as integers, and the bar that shows a solve going on.
 
+use std::io::{self, Write};
 use std::path::Path;
 
 use indicatif::ProgressBar;
@@ -10,7 +11,7 @@ use super::progress::styled_bar;
 
 /// Writes `iteration,residual,residual_bits`. The bytes depend on the history alone.
 pub fn write_history(path: Option<&Path>, history: &[f64]) -> Result<(), WriteError> {
-    write(path, &["iteration", "residual", "residual_bits"], history.iter().enumerate().map(row))
+    write(path, HEADER, history.iter().enumerate().map(row))
 }
 
 /// Writes `rhs,iteration,residual,residual_bits`, one right-hand side after the other.
@@ -24,20 +25,31 @@ pub fn write_batch_history<'a>(
     write(path, &["rhs", "iteration", "residual", "residual_bits"], histories.enumerate().flat_map(of_rhs))
 }
 
+/// The bytes that [`write_history`] writes.
+pub fn history_bytes(history: &[f64]) -> anyhow::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    records(&mut bytes, HEADER, history.iter().enumerate().map(row))?;
+    Ok(bytes)
+}
+
+const HEADER: &[&str] = &["iteration", "residual", "residual_bits"];
+
 fn row((iteration, &c): (usize, &f64)) -> Vec<String> {
     vec![iteration.to_string(), format!("{c:e}"), bits(c)]
 }
 
 fn write(path: Option<&Path>, header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Result<(), WriteError> {
     let Some(path) = path else { return Ok(()) };
-    write_atomically(path, |writer| {
-        let mut csv = csv::Writer::from_writer(writer);
-        csv.write_record(header)?;
-        for row in rows {
-            csv.write_record(row)?;
-        }
-        csv.flush()
-    })
+    write_atomically(path, |writer| records(writer, header, rows))
+}
+
+fn records(writer: impl Write, header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> io::Result<()> {
+    let mut csv = csv::Writer::from_writer(writer);
+    csv.write_record(header)?;
+    for row in rows {
+        csv.write_record(row)?;
+    }
+    csv.flush()
 }
 
 /// A bar on a terminal's standard error: the digits of the residual that are won, of those that are wanted.

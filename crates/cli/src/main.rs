@@ -26,6 +26,7 @@ mod config;
 mod correlator;
 mod correlator_plot;
 mod counters;
+mod demo;
 mod devices;
 mod doctor;
 mod estimate;
@@ -69,6 +70,7 @@ struct Cli {
 
 commands! {
     Command {
+        Demo(demo::Demo),
         Devices(devices::Devices),
         Config(config::Config),
         Apply(apply::Apply),

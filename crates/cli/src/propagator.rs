@@ -188,7 +188,7 @@ impl Summary {
         self.course.converge(report);
         let rhs = report.rhs.iter().enumerate();
         self.rhs = rhs.map(|(k, rhs)| Rhs { spin: k / 3, colour: k % 3, summary: rhs.into() }).collect();
-        self.rates = Rates::new(report.seconds, report.flops, report.bytes);
+        self.rates = Rates::new((report.seconds, report.building), report.flops, report.bytes);
     }
 
     fn text(&self) -> String {

@@ -116,8 +116,10 @@ pub struct Course {
 /// What a solve took; null where it did not converge. As JSON, these fields.
 #[derive(Serialize, Default)]
 pub struct Rates {
-    /// Wall time of the recurrence in this run.
+    /// Wall time of the recurrence in this run, without that of building kernels.
     pub seconds: Option<f64>,
+    /// Wall time of building kernels.
+    pub building_seconds: Option<f64>,
     pub gflop_per_second: Option<f64>,
     /// With each kernel's inputs and outputs counted once, in 10⁹ bytes.
     pub gb_per_second: Option<f64>,
@@ -213,14 +215,21 @@ impl Course {
 }
 
 impl Rates {
-    pub fn new(seconds: f64, flops: u64, bytes: u64) -> Self {
+    pub fn new((seconds, building): (f64, f64), flops: u64, bytes: u64) -> Self {
         let rate = |number: u64| Some(number as f64 / seconds / 1e9);
-        Self { seconds: Some(seconds), gflop_per_second: rate(flops), gb_per_second: rate(bytes) }
+        Self {
+            seconds: Some(seconds),
+            building_seconds: Some(building),
+            gflop_per_second: rate(flops),
+            gb_per_second: rate(bytes),
+        }
     }
 
     /// For people; what follows the memory traffic says `beside`.
     pub fn facts(&self, beside: &str) -> impl Iterator<Item = Fact> {
-        let time = self.seconds.map(|s| ("time", format!("{s:.3} s")));
+        let built = self.building_seconds.filter(|&seconds| seconds > 0.0);
+        let built = built.map_or_else(String::new, |s| format!(", and {s:.1} s before it for building kernels"));
+        let time = self.seconds.map(|s| ("time", format!("{s:.3} s{built}")));
         let speed = self.gflop_per_second.map(|rate| ("speed", format!("{rate:.2} GFlop/s")));
         let traffic = self.gb_per_second.map(|rate| ("memory traffic", format!("{rate:.2} GB/s{beside}")));
         [time, speed, traffic].into_iter().flatten()

@@ -10,6 +10,7 @@ mod bench;
 mod bench_kernels;
 mod config;
 mod counters;
+mod demo;
 mod devices;
 mod doctor;
 mod estimate;

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use lanefield_reference::field::FieldShape;
 use lanefield_reference::kernels::domain_wall::SMatrix;
@@ -231,7 +232,14 @@ impl OpenCl {
         launch: Launch,
         arguments: &[Arg<'_>],
     ) -> Result<(), BackendError> {
+        // PoCL compiles a kernel for a size of groups when it is first launched so: that is no time of the kernel's.
+        let compiles = self.context.info().keeps_programs() && program.is_new_in(kernel, launch.local);
+        let start = if compiles { Some(self.context.finish().map(|()| Instant::now())?) } else { None };
         let event = self.context.launch_event(program, kernel, launch, arguments)?;
+        if let Some(start) = start {
+            self.context.finish()?;
+            self.context.built_since(start);
+        }
         if let Some(recorded) = lock(&self.recorded).as_mut() {
             recorded.push(event);
         }
@@ -252,6 +260,10 @@ impl Memory for OpenCl {
     fn describe(&self) -> String {
         let info = self.context.info();
         format!("{} ({}, driver {})", info.name, info.platform_name, info.driver_version)
+    }
+
+    fn building(&self) -> Duration {
+        self.context.building()
     }
 
     fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {

@@ -5,7 +5,6 @@
 //!
 //! File: a magic line, the full text of the key, a line `payload LENGTH SHA256`, the payload.
 
-use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -108,7 +107,7 @@ pub struct Key(String);
 impl Key {
     /// The key of `source` built with `options` (all of them) for a device and driver, by this version of the library.
     pub fn new(device: &DeviceInfo, source: &str, options: &str) -> Self {
-        let source = hex(&Sha256::digest(source.as_bytes()));
+        let source = hex::encode(Sha256::digest(source.as_bytes()));
         // Debug formatting quotes a text on one line, so that no text can run into the next.
         Key(format!(
             "lanefield {}\nsource {source}\noptions {options:?}\ndevice {:?}\nvendor {:?}\ndriver {:?}\nplatform {:?} {:?}\n",
@@ -123,12 +122,12 @@ impl Key {
 
     /// SHA-256 of the text, in hexadecimal: the name of the file.
     pub fn digest(&self) -> String {
-        hex(&Sha256::digest(self.0.as_bytes()))
+        hex::encode(Sha256::digest(self.0.as_bytes()))
     }
 }
 
 fn encode(key: &Key, payload: &[u8]) -> Vec<u8> {
-    let digest = hex(&Sha256::digest(payload));
+    let digest = hex::encode(Sha256::digest(payload));
     let mut file = format!("{MAGIC}{}payload {} {digest}\n", key.0, payload.len()).into_bytes();
     file.extend_from_slice(payload);
     file
@@ -139,16 +138,8 @@ fn decode<'a>(key: &Key, file: &'a [u8]) -> Option<&'a [u8]> {
     let rest = file.strip_prefix(MAGIC.as_bytes())?.strip_prefix(key.0.as_bytes())?.strip_prefix(b"payload ")?;
     let line_end = rest.iter().position(|&byte| byte == b'\n')?;
     let (line, payload) = (&rest[..line_end], &rest[line_end + 1..]);
-    let expected = format!("{} {}", payload.len(), hex(&Sha256::digest(payload)));
+    let expected = format!("{} {}", payload.len(), hex::encode(Sha256::digest(payload)));
     (line == expected.as_bytes()).then_some(payload)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut text, byte| {
-        // Writing to a String cannot fail.
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
 }
 
 #[cfg(test)]

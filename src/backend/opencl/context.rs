@@ -7,6 +7,7 @@ use std::fmt;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use opencl3::command_queue as queue;
 use opencl3::memory::{CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE, create_buffer};
@@ -122,11 +123,23 @@ pub struct Context {
     account: Arc<MemoryAccount>,
     cache: Cache,
     programs: Mutex<HashMap<Key, ProgramSlot>>,
+    /// Nanoseconds that went into building kernels, and into loading those of the cache.
+    building: AtomicU64,
     /// The kernel that was launched last: where a driver reports a broken kernel only at a later call, this names it.
     last_launch: Mutex<Arc<str>>,
 }
 
 impl Context {
+    /// Wall time that went into building kernels so far, and into loading those of the cache, of all threads together.
+    pub fn building(&self) -> Duration {
+        Duration::from_nanos(self.building.load(Ordering::Relaxed))
+    }
+
+    /// Counts the time since `start` as one of building.
+    pub(super) fn built_since(&self, start: Instant) {
+        self.building.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+    }
+
     /// Opens a device, with the cache that the environment names ([`Cache::from_environment`]), but for programs that the driver keeps
     /// itself.
     ///
@@ -157,6 +170,7 @@ impl Context {
             account: Arc::default(),
             cache,
             programs: Mutex::default(),
+            building: AtomicU64::new(0),
             last_launch: Mutex::new("".into()),
         };
         if let Some(timeline) = Timeline::of_process() {

@@ -2,11 +2,11 @@
 //! (on disk, see `cache.rs`). The sources themselves are in `cl/`, embedded by `sources.rs`.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ffi::CString;
 use std::ptr;
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use opencl3::kernel as cl_kernel;
 use opencl3::program as cl;
@@ -35,6 +35,8 @@ pub struct Program {
     /// The precision of its fields, as the options say it; empty where they say none.
     precision: &'static str,
     kernels: Mutex<HashMap<String, Arc<Kernel>>>,
+    /// Kernels and sizes of groups that were launched.
+    launched: Mutex<HashSet<(String, [usize; 3])>>,
 }
 
 /// A kernel object. Setting its arguments and queueing it is one critical section: OpenCL leaves clSetKernelArg as the one
@@ -111,11 +113,13 @@ impl Context {
         if let Some(program) = &*slot {
             return Ok(Arc::clone(program));
         }
+        let start = Instant::now();
         let loaded = if self.cache().keeps_programs() { self.load_program(name, &options, &key) } else { None };
         let program = match loaded {
             Some(program) => program,
             None => self.build_program(name, source, &options, &key)?,
         };
+        self.built_since(start);
         Ok(Arc::clone(slot.insert(Arc::new(program))))
     }
 
@@ -185,6 +189,7 @@ impl Context {
             from_disk,
             precision: "",
             kernels: Mutex::default(),
+            launched: Mutex::default(),
         }
     }
 
@@ -217,6 +222,11 @@ impl Program {
     /// The device code, as the driver keeps it: PTX on NVIDIA's GPUs, an ELF file on AMD's; `None` where it gives none.
     pub fn binary(&self) -> Option<Vec<u8>> {
         binary_of(&self.raw)
+    }
+
+    /// Whether a kernel was not launched before in groups of this size: then a driver may still have to compile it for them.
+    pub(super) fn is_new_in(&self, kernel: &str, local: [usize; 3]) -> bool {
+        lock(&self.launched).insert((kernel.to_owned(), local))
     }
 
     /// What the driver tells about the kernel `name`.

@@ -105,11 +105,11 @@ impl Summary {
         self.rhs = report.rhs.iter().map(RhsSummary::from).collect();
         // A source of zero is solved in no iteration, and has no rate; iterations before a checkpoint were not timed.
         if report.info().iterations > 0 && self.resumed_from.is_none() {
-            self.rates = Rates::new(report.seconds, report.flops, report.bytes);
+            self.rates = Rates::new((report.seconds, report.building), report.flops, report.bytes);
             let rate = report.bytes as f64 / report.seconds;
             self.share_of_copy_bandwidth = bandwidth.map(|bandwidth| rate / bandwidth);
         } else {
-            self.rates.seconds = Some(report.seconds);
+            (self.rates.seconds, self.rates.building_seconds) = (Some(report.seconds), Some(report.building));
         }
         self.copy_gb_per_second = bandwidth.map(|bandwidth| bandwidth / 1e9);
     }

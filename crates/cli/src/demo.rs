@@ -1,0 +1,243 @@
+//! `lanefield demo`: the promise in one command. A solve on the configuration that is part of the program, on the CPU reference and on the first OpenCL
+//! device; the residual histories compared as integers with each other, and with the published one.
+
+use std::path::PathBuf;
+
+use anyhow::{Context as _, ensure};
+use clap::Args;
+use lanefield::backend::opencl::{HOW_TO_GET_OPENCL, OpenCl, OpenClError, devices};
+use lanefield::backend::select::{DeviceChoice, Selected, resolve};
+use lanefield::backend::{Backend, Cpu, Memory as _, Threads};
+use lanefield::io::atomic::write_atomically;
+use lanefield::io::nersc;
+use lanefield::operator::{HopParameters, WilsonParameters};
+use lanefield::reference::field::Spinors;
+use lanefield::reference::gauge::Configuration;
+use lanefield::reference::layout::LaneChoice;
+use lanefield::reference::links::BoundaryPhases;
+use lanefield::reference::random::{Stream, gaussian_pair};
+use lanefield::solver::{Method, Preconditioning, SolverParams, WilsonSolve, solve};
+use num_complex::Complex;
+use plotters::prelude::{
+    ChartBuilder, Color as _, IntoDrawingArea as _, IntoLogRange as _, LineSeries, RGBColor, SVGBackend, WHITE,
+};
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+use textplots::{Chart, Plot as _, Shape};
+
+use super::Outcome;
+use super::files::{given, require_outputs};
+use super::history::history_bytes;
+use super::output::{facts, print, show};
+
+/// A quenched configuration on 8³×16 at β = 6 (`examples/README.md`).
+const CONFIGURATION: &[u8] = include_bytes!("../data/quenched-8x8x8x16.nersc");
+/// The source is Gaussian, of this seed.
+const SEED: u64 = 7;
+const MASS: f64 = -0.4;
+/// SHA-256 of the history, as `lanefield solve --history` writes it (docs/verified.md).
+const PUBLISHED: &str = "2ad53384575f0b2ee387e970e008443567a5b785d981e34124a03e76513b2747";
+
+/// Solve on a gauge configuration, on the CPU and on an OpenCL device, and compare all bits.
+///
+/// The program comes with a thermalised configuration of 8³×16 sites. The Wilson equation is solved on it by conjugate gradients, on the CPU reference
+/// and on the first OpenCL device (a GPU, or PoCL). Both residual histories, and the one that was published, must be the same bits: exit code 1 if not.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield demo
+  lanefield demo --plot history.svg")]
+pub struct Demo {
+    /// The device beside the CPU reference: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name
+    #[arg(long, value_name = "DEVICE", default_value = "auto", env = "LANEFIELD_DEVICE")]
+    device: DeviceChoice,
+    /// CPU threads [default: RAYON_NUM_THREADS, else all cores]
+    #[arg(long, value_name = "N")]
+    threads: Option<Threads>,
+    /// Draw the residual history as SVG
+    #[arg(long, value_name = "FILE.svg")]
+    plot: Option<PathBuf>,
+    /// Print JSON instead of a picture and a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// The solve on one backend. As JSON, these fields.
+#[derive(Serialize)]
+struct Solved {
+    device: String,
+    iterations: usize,
+    /// Wall time of the recurrence.
+    seconds: f64,
+    /// Wall time of building kernels.
+    building_seconds: f64,
+    /// |η − Mψ| / |η|, in f64.
+    solution_residual: f64,
+    /// SHA-256 of the history as CSV.
+    sha256: String,
+    #[serde(skip)]
+    history: Vec<f64>,
+}
+
+/// What was found. As JSON, these fields.
+#[derive(Serialize)]
+struct Found {
+    kind: &'static str,
+    lanefield: &'static str,
+    plaquette: f64,
+    /// The CPU reference, then the device, where there is one.
+    solved: Vec<Solved>,
+    /// Why no OpenCL device solved.
+    no_opencl: Option<String>,
+    published: &'static str,
+    same_bits: bool,
+}
+
+impl Demo {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        require_outputs(&given([("--plot", &self.plot)]).collect::<Vec<_>>(), &[])?;
+        let configuration =
+            nersc::parse(CONFIGURATION).context("the configuration of this program is damaged")?.configuration;
+        let cpu = Cpu::new(self.threads).context("failed to start the CPU reference")?;
+        let mut solved = vec![cpu.install(|| solve_on(&cpu, &configuration))?];
+        let (device, no_opencl) = self.device()?;
+        if let Some(device) = device {
+            eprintln!("building kernels for {} (a minute at most, the first time)", device.describe());
+            solved.push(solve_on(&device, &configuration)?);
+        }
+        let same_bits = solved.iter().all(|solved| solved.sha256 == PUBLISHED);
+        let plaquette = configuration.plaquette();
+        let lanefield = env!("CARGO_PKG_VERSION");
+        let found = Found { kind: "demo", lanefield, plaquette, solved, no_opencl, published: PUBLISHED, same_bits };
+        if let Some(path) = &self.plot {
+            let svg = picture(&found.solved[0].history)?;
+            write_atomically(path, |out| std::io::Write::write_all(out, svg.as_bytes()))?;
+        }
+        show(self.json, &found, Found::text)?;
+        if let (Some(path), false) = (&self.plot, self.json) {
+            print(format!("\nThe picture is {}.", path.display()))?;
+        }
+        Ok(if same_bits { Outcome::Done } else { Outcome::CheckFailed })
+    }
+
+    /// The OpenCL device, or why there is none.
+    fn device(&self) -> anyhow::Result<(Option<OpenCl>, Option<String>)> {
+        let (devices, reason) = match devices() {
+            Ok(devices) => (devices, "no OpenCL device of this machine can be used".to_owned()),
+            Err(OpenClError::NoOpenCl { reason }) => (Vec::new(), reason),
+            Err(error) => return Err(error).context("failed to list the OpenCL devices"),
+        };
+        Ok(match resolve(&self.device, &devices)? {
+            Selected::OpenCl(device) => {
+                let opened = OpenCl::open(&device);
+                (Some(opened.with_context(|| format!("failed to open the device {}", device.name))?), None)
+            }
+            Selected::Cpu if self.device == DeviceChoice::Cpu => (None, Some("--device cpu was asked for".to_owned())),
+            Selected::Cpu => (None, Some(format!("{reason}; {HOW_TO_GET_OPENCL}"))),
+        })
+    }
+}
+
+fn solve_on<B: Backend>(backend: &B, configuration: &Configuration) -> anyhow::Result<Solved> {
+    let words = configuration.extents().volume() * Spinors::WORDS;
+    let eta = (0..words).map(|k| {
+        let (re, im) =
+            gaussian_pair(SEED, Stream::SpinorSource, (k / Spinors::WORDS) as u64, (k % Spinors::WORDS) as u32);
+        Complex::new(re, im)
+    });
+    let hop = HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() };
+    let how = WilsonSolve {
+        operator: WilsonParameters { mass: MASS, hop },
+        preconditioning: Preconditioning::EvenOdd,
+        method: Method::ConjugateGradients,
+        params: SolverParams::auto::<f64>(),
+        lanes: backend.lanes(LaneChoice::Auto),
+    };
+    let report = solve::<f64, B, _>(backend, configuration, &eta.collect::<Vec<_>>(), &how, |_, _| ())
+        .with_context(|| format!("failed to solve on {}", backend.describe()))?;
+    let history = report.info().history.clone();
+    ensure!(report.unchecked.is_none(), "the solution on {} could not be checked", backend.describe());
+    Ok(Solved {
+        device: backend.describe(),
+        iterations: report.info().iterations,
+        seconds: report.seconds,
+        building_seconds: report.building,
+        solution_residual: report.rhs[0].solution_residual,
+        sha256: hex::encode(Sha256::digest(history_bytes(&history)?)),
+        history,
+    })
+}
+
+fn built(solved: &Solved) -> String {
+    match solved.building_seconds {
+        0.0 => format!("{:.3} s", solved.seconds),
+        seconds => format!("{:.3} s, and {seconds:.1} s before it for building kernels", solved.seconds),
+    }
+}
+
+/// |r|/|b| after each iteration.
+fn relative(history: &[f64]) -> impl Iterator<Item = (f32, f32)> {
+    let start = history.first().copied().unwrap_or(1.0);
+    history.iter().enumerate().map(move |(k, c)| (k as f32, (c / start).sqrt().log10() as f32))
+}
+
+impl Found {
+    fn text(&self) -> String {
+        let cpu = &self.solved[0];
+        let points: Vec<(f32, f32)> = relative(&cpu.history).collect();
+        let mut chart = Chart::new(140, 48, 0.0, cpu.iterations as f32);
+        let shape = Shape::Lines(&points);
+        let chart = chart.lineplot(&shape);
+        chart.axis();
+        chart.figures();
+        let mut text = format!(
+            "Wilson fermions, mass {MASS}, on a quenched configuration of 8³×16 sites at β = 6, plaquette {:.7}\n\
+             log₁₀ |r|/|b| over the iterations of conjugate gradients, in f64:\n\n{chart}\n",
+            self.plaquette
+        );
+        for solved in &self.solved {
+            text += &facts([
+                ("device", solved.device.clone()),
+                ("iterations", format!("{}, |η − Mψ| / |η| = {:.2e}", solved.iterations, solved.solution_residual)),
+                ("time", built(solved)),
+                ("SHA-256 of history", solved.sha256.clone()),
+            ]);
+            text += "\n\n";
+        }
+        text += &facts([("published", self.published.to_owned())]);
+        text += match (self.same_bits, self.solved.len()) {
+            (true, 1) => "\n\nSame bits as published.",
+            (true, _) => "\n\nSame bits: every |r|² on both is the published one, as a 64-bit integer.",
+            (false, _) => "\n\nDIFFERENT: a history is not the published one.",
+        };
+        if let Some(reason) = &self.no_opencl {
+            text += &format!("\nNo OpenCL device was used: {reason}.");
+        }
+        text
+    }
+}
+
+/// The history as SVG.
+fn picture(history: &[f64]) -> anyhow::Result<String> {
+    let mut svg = String::new();
+    {
+        let root = SVGBackend::with_string(&mut svg, (800, 480)).into_drawing_area();
+        root.fill(&WHITE)?;
+        let points: Vec<(f64, f64)> =
+            relative(history).map(|(k, y)| (f64::from(k), 10f64.powf(f64::from(y)))).collect();
+        let least = points.iter().map(|(_, y)| *y).fold(1.0, f64::min);
+        let title = format!("Conjugate gradients in f64: Wilson fermions, mass {MASS}, 8³×16, β = 6");
+        let mut chart = ChartBuilder::on(&root)
+            .margin(16)
+            .caption(title, ("sans-serif", 22))
+            .x_label_area_size(48)
+            .y_label_area_size(84)
+            .build_cartesian_2d(0.0..points.len() as f64, (least / 2.0..4.0).log_scale())?;
+        let mut mesh = chart.configure_mesh();
+        mesh.light_line_style(WHITE).bold_line_style(RGBColor(225, 225, 225)).label_style(("sans-serif", 14));
+        mesh.x_desc("iteration").x_label_formatter(&|k| format!("{k:.0}"));
+        mesh.y_desc("|r| / |b|").y_label_formatter(&|y| format!("{y:.0e}")).draw()?;
+        chart.draw_series(LineSeries::new(points, RGBColor(0, 114, 178).stroke_width(2)))?;
+        root.present()?;
+    }
+    Ok(svg)
+}
