@@ -125,7 +125,7 @@ impl PlaceArgs {
         let devices = match listed {
             Err(OpenClError::NoOpenCl { .. }) if self.device == DeviceChoice::Cpu => Vec::new(),
             Err(error @ OpenClError::NoOpenCl { .. }) if self.device == DeviceChoice::Auto => {
-                eprintln!("{error}; taking the CPU reference");
+                say!("{error}; taking the CPU reference");
                 Vec::new()
             }
             listed => listed.with_context(|| format!("failed to find the device '{}'", self.device))?,
@@ -134,7 +134,7 @@ impl PlaceArgs {
             Selected::Cpu => AnyBackend::Cpu(self.open_cpu()?),
             Selected::OpenCl(device) => AnyBackend::OpenCl(Box::new(open_device(&device, tuning)?)),
         };
-        eprintln!("running on {}", backend.describe());
+        say!("running on {}", backend.describe());
         Ok(backend)
     }
 
@@ -152,7 +152,7 @@ fn open_device(device: &DeviceInfo, tuning: Tuning) -> anyhow::Result<OpenCl> {
     opened.set_tuning(tuning);
     let verdict = probe(opened.context()).context("failed to probe the device's arithmetic")?;
     if let Some(reason) = verdict.why_not() {
-        eprintln!("warning: results of this device are not bitwise: {reason}");
+        say!("warning: results of this device are not bitwise: {reason}");
     }
     Ok(opened)
 }
@@ -160,7 +160,7 @@ fn open_device(device: &DeviceInfo, tuning: Tuning) -> anyhow::Result<OpenCl> {
 /// Says on standard error which files of the tuner are not used, and how to renew them.
 pub fn warn_of_tuning(device: &OpenCl) {
     for warning in device.tuned().warnings() {
-        eprintln!("warning: {warning}");
+        say!("warning: {warning}");
     }
 }
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::files::{
-    ConfigurationFile, Origin, failed_to_write, is_npy, npy_unwritten, read_configuration, require_writable,
+    ConfigurationFile, Origin, failed_to_write, is_npy, npy_unwritten, read_configuration, require_outputs,
 };
 use super::output::{facts, joined, show};
 
@@ -116,7 +116,7 @@ impl Generate {
     fn run(self) -> anyhow::Result<Outcome> {
         ensure!(self.spread.is_none() || self.kind == Kind::Weak, "--spread is for weak configurations");
         self.format.check(&self.output)?;
-        require_writable(&self.output)?;
+        require_outputs(&[("--output", &self.output)], &[])?;
         require_memory(self.lattice)?;
         let seed = self.seed.unwrap_or_default();
         let configuration = match self.kind {
@@ -162,7 +162,7 @@ struct Convert {
 impl Convert {
     fn run(self) -> anyhow::Result<Outcome> {
         self.format.check(&self.output)?;
-        require_writable(&self.output)?;
+        require_outputs(&[("OUT", &self.output)], &[("IN", &self.input)])?;
         let read = read_configuration(&self.input)?;
         let mut options = WriteOptions::default();
         if let Origin::Nersc(header) = &read.origin {

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::args::{BackendArgs, on_backend};
 use super::correlator_plot::{Curve, plot};
-use super::files::{given, npy_error, require_outputs};
+use super::files::{given, npy_error, require_outputs, svg};
 use super::output::{bits, number, prefixed_bits, ruled_table, show};
 
 /// Compute the correlators of pion and rho from a propagator, time slice by time slice, with the same bits on every device.
@@ -40,7 +40,7 @@ pub struct Correlator {
     #[arg(long, value_name = "C.csv")]
     csv: Option<PathBuf>,
     /// Draw correlators and effective masses as SVG
-    #[arg(long, value_name = "C.svg")]
+    #[arg(long, value_name = "C.svg", value_parser = svg)]
     plot: Option<PathBuf>,
     /// Print JSON instead of a table
     #[arg(long)]

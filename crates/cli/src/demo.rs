@@ -26,7 +26,7 @@ use sha2::{Digest as _, Sha256};
 use textplots::{Chart, Plot as _, Shape};
 
 use super::Outcome;
-use super::files::{given, require_outputs};
+use super::files::{given, require_outputs, svg};
 use super::history::history_bytes;
 use super::output::{facts, print, show};
 
@@ -54,7 +54,7 @@ pub struct Demo {
     #[arg(long, value_name = "N")]
     threads: Option<Threads>,
     /// Draw the residual history as SVG
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", value_parser = svg)]
     plot: Option<PathBuf>,
     /// Print JSON instead of a picture and a table
     #[arg(long)]
@@ -101,7 +101,7 @@ impl Demo {
         let mut solved = vec![cpu.install(|| solve_on(&cpu, &configuration))?];
         let (device, no_opencl) = self.device()?;
         if let Some(device) = device {
-            eprintln!("building kernels for {} (a minute at most, the first time)", device.describe());
+            say!("building kernels for {} (a minute at most, the first time)", device.describe());
             solved.push(solve_on(&device, &configuration)?);
         }
         let same_bits = solved.iter().all(|solved| solved.sha256 == PUBLISHED);

@@ -4,6 +4,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use lanefield::io::atomic::write_atomically;
@@ -90,8 +91,27 @@ pub fn write_propagator<R: ArrayReal>(path: &Path, extents: Extents, values: &[C
     npy::write_propagator(path, extents, values).map_err(|error| npy_unwritten(path, error))
 }
 
+/// Whether files that are there already are replaced.
+static REPLACES: AtomicBool = AtomicBool::new(false);
+
+/// Files that are there already are replaced from now on, or not.
+pub fn replace(files: bool) {
+    REPLACES.store(files, Ordering::Relaxed);
+}
+
+/// Refuses to replace a file that holds something, unless the user wants it.
+fn require_new(argument: &str, path: &Path) -> anyhow::Result<()> {
+    let holds_something = fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0);
+    anyhow::ensure!(
+        REPLACES.load(Ordering::Relaxed) || !holds_something,
+        "{argument} {} is there already: give another name, or --force to replace it",
+        path.display()
+    );
+    Ok(())
+}
+
 /// Fails as writing the file would, without writing it: better now than after an hour of computing.
-pub fn require_writable(path: &Path) -> anyhow::Result<()> {
+fn require_writable(path: &Path) -> anyhow::Result<()> {
     if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir()) {
         // A device or a pipe: opening it may wait for a reader.
         return Ok(());
@@ -104,6 +124,15 @@ pub fn require_writable(path: &Path) -> anyhow::Result<()> {
     if reached { Ok(()) } else { Ok(result?) }
 }
 
+/// Reads the name of a picture, which is SVG whatever its name says.
+pub fn svg(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg")) || path.starts_with("/dev") {
+        true => Ok(path),
+        false => Err(format!("pictures are SVG, and '{text}' says otherwise: expected a name that ends in .svg")),
+    }
+}
+
 /// Those of some files, with the names of their arguments, that were given.
 pub fn given<'a, const N: usize>(
     files: [(&'a str, &'a Option<PathBuf>); N],
@@ -111,8 +140,17 @@ pub fn given<'a, const N: usize>(
     files.into_iter().filter_map(|(name, path)| Some((name, path.as_deref()?)))
 }
 
-/// Refuses an output that is one of the other files, which would be lost, or that cannot be written.
+/// Refuses an output that is one of the other files or there already, either of which would be lost, or that cannot be written.
 pub fn require_outputs(outputs: &[(&str, &Path)], inputs: &[(&str, &Path)]) -> anyhow::Result<()> {
+    require_outputs_but(outputs, inputs, |_| false)
+}
+
+/// As [`require_outputs`]; the outputs that `goes_on` names by their arguments may be there: the command goes on from them.
+pub fn require_outputs_but(
+    outputs: &[(&str, &Path)],
+    inputs: &[(&str, &Path)],
+    goes_on: impl Fn(&str) -> bool,
+) -> anyhow::Result<()> {
     for (k, (output, path)) in outputs.iter().enumerate() {
         for (other, other_path) in outputs[..k].iter().chain(inputs) {
             anyhow::ensure!(
@@ -122,7 +160,12 @@ pub fn require_outputs(outputs: &[(&str, &Path)], inputs: &[(&str, &Path)]) -> a
             );
         }
     }
-    outputs.iter().try_for_each(|(_, path)| require_writable(path))
+    outputs.iter().try_for_each(|(argument, path)| {
+        if !goes_on(argument) {
+            require_new(argument, path)?;
+        }
+        require_writable(path)
+    })
 }
 
 /// Where a path leads, also where there is no such file yet.

@@ -108,7 +108,7 @@ impl Guidelines {
                  (`lanefield devices` lists them)"
             ),
             Selected::OpenCl(device) => {
-                eprintln!("running on {device}");
+                say!("running on {device}");
                 Context::open(&device).with_context(|| format!("failed to open the device {}", device.name))
             }
         }

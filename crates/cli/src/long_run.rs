@@ -48,6 +48,11 @@ impl LongRunArgs {
         given([("--checkpoint", &self.checkpoint), ("--record", &self.record)])
     }
 
+    /// Those of them that may be there already.
+    pub fn goes_on(&self, argument: &str) -> bool {
+        self.resume && argument == "--checkpoint"
+    }
+
     /// The files that are read.
     pub fn inputs(&self) -> impl Iterator<Item = (&str, &Path)> {
         given([("--verify", &self.verify)])

@@ -18,6 +18,14 @@ macro_rules! commands {
     };
 }
 
+/// Prints a line on standard error. That nobody reads it any more is no error.
+macro_rules! say {
+    ($($words:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($words)*);
+    }};
+}
+
 mod access;
 mod apply;
 mod args;
@@ -66,6 +74,9 @@ struct Cli {
     command: Command,
     #[command(flatten)]
     trace: trace::TraceArgs,
+    /// Replace files that are there already
+    #[arg(long, global = true, help_heading = "Files")]
+    force: bool,
 }
 
 commands! {
@@ -104,14 +115,15 @@ pub enum Outcome {
 
 /// Runs the program.
 fn main() -> ExitCode {
-    let Cli { command, trace } = Cli::parse();
+    let Cli { command, trace, force } = Cli::parse();
+    files::replace(force);
     match trace.around(|| command.run()) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::CheckFailed) => ExitCode::from(1),
         Ok(Outcome::Interrupted) => ExitCode::from(130),
         Err(error) => {
             let message = one_line(&error).replace(|c: char| c.is_control() && c != '\n', " ");
-            eprintln!("error: {message}");
+            say!("error: {message}");
             ExitCode::from(2)
         }
     }

@@ -23,7 +23,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::args::{AnyBackend, PlaceArgs, of_storage, on_backend};
 use super::bench::kernels::time;
-use super::files::require_writable;
+use super::files::{require_outputs, svg};
 use super::kernels::word;
 use super::output::show;
 use super::progress::with_bar;
@@ -66,7 +66,7 @@ pub struct Peak {
     #[arg(long)]
     json: bool,
     /// Draw the roofline to this file, with kernels that are timed for it
-    #[arg(long, value_name = "FILE.svg")]
+    #[arg(long, value_name = "FILE.svg", value_parser = svg)]
     roofline: Option<PathBuf>,
     /// Kernels on the roofline: all, a family or a kernel
     #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, requires = "roofline",
@@ -131,7 +131,7 @@ fn bytes(text: &str) -> Result<usize, String> {
 impl Peak {
     pub fn run(self) -> anyhow::Result<Outcome> {
         if let Some(path) = &self.roofline {
-            require_writable(path)?;
+            require_outputs(&[("--roofline", path)], &[])?;
         }
         let mut backend = self.place.open(Tuning::OPEN)?;
         let options = PeakOptions { quick: self.quick, most_bytes: self.bytes, parts: self.parts.clone() };

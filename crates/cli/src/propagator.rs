@@ -148,7 +148,7 @@ impl Propagator {
             Err(PropagatorError::Solve(error)) if error.history().is_some() => {
                 summary.course.failure = Some(error.to_string());
                 show(self.json, &summary, Summary::text)?;
-                eprintln!("error: {error}");
+                say!("error: {error}");
                 Ok(Outcome::CheckFailed)
             }
             Err(error) => Err(error).context("failed to compute the propagator"),

@@ -29,7 +29,7 @@ use num_complex::Complex;
 use super::Outcome;
 use super::args::{BackendArgs, HopArgs, SumArgs, SumKind, on_backend, one_of};
 use super::fields::FieldShape;
-use super::files::{given, require_outputs};
+use super::files::{given, require_outputs_but};
 use super::history::{Progress, write_batch_history, write_history};
 use super::long_run::{LongRun, LongRunArgs};
 use super::operator::{Invertible, OperatorArgs, check};
@@ -51,9 +51,9 @@ use summary::Summary;
   lanefield solve --operator clover --csw 1.3 --config weak.nersc --mass 0.1 \\
       --source gauss:7 --batch 3 --history batch.csv
   lanefield solve --operator dwf --ls 4 --config weak.nersc --mass 0.1 \\
-      --source point:0,0,0,0,0,0 --solver mixed-f32 --output x.npy
+      --source point:0,0,0,0,0,0 --solver mixed-f32 --output dwf.npy
   lanefield solve --config weak.nersc --source gauss:7 --mass 0.1 \\
-      --checkpoint state --checkpoint-every 20 --resume --output x.npy
+      --checkpoint state --checkpoint-every 20 --resume --output y.npy
   lanefield solve --config weak.nersc --source gauss:7 --mass 0.1 \\
       --record record.jsonl
   lanefield solve --config weak.nersc --source gauss:7 --mass 0.1 \\
@@ -123,7 +123,7 @@ impl Solve {
         let outputs = given([("--output", &self.output), ("--history", &self.history)]);
         let outputs: Vec<(&str, &Path)> = outputs.chain(self.long_run.outputs()).collect();
         let inputs: Vec<(&str, &Path)> = self.input.files().into_iter().chain(self.long_run.inputs()).collect();
-        require_outputs(&outputs, &inputs)?;
+        require_outputs_but(&outputs, &inputs, |argument| self.long_run.goes_on(argument))?;
         match self.settings.precision {
             Precision::F32 => self.solve::<f32>(model),
             _ => self.solve::<f64>(model),
@@ -236,7 +236,7 @@ impl Solve {
                     backend.copy_bandwidth()
                 });
                 if let Some(Err(error)) = &bandwidth {
-                    eprintln!("warning: failed to measure the copy bandwidth: {error}");
+                    say!("warning: failed to measure the copy bandwidth: {error}");
                 }
                 summary.converged(&report, bandwidth.and_then(Result::ok));
                 show(self.json, &summary, Summary::text)?;
@@ -256,7 +256,7 @@ impl Solve {
                 }
                 summary.failed(&error, history);
                 show(self.json, &summary, Summary::text)?;
-                eprintln!("error: {error}");
+                say!("error: {error}");
                 Ok(Outcome::CheckFailed)
             }
         }
@@ -338,6 +338,6 @@ fn differs(error: Box<dyn std::error::Error + Send + Sync>, json: bool) -> anyho
     if json {
         print_json(&serde_json::json!({ "same_as_record": false, "difference": error.to_string() }))?;
     }
-    eprintln!("error: {error}");
+    say!("error: {error}");
     Ok(Outcome::CheckFailed)
 }

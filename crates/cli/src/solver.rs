@@ -18,7 +18,7 @@ use super::output::{Layout, bits};
 #[derive(Args)]
 pub struct SolverArgs {
     /// Stop each right-hand side when |r| ≤ tolerance · |b| [default: 1e-10 in f64, 1e-6 in f32]
-    #[arg(long, value_name = "TOLERANCE", value_parser = tolerance)]
+    #[arg(long, value_name = "TOLERANCE", value_parser = tolerance, allow_negative_numbers = true)]
     tolerance: Option<f64>,
     /// Maximum number of iterations [default: 10000]
     #[arg(long, value_name = "N", value_parser = iterations)]
@@ -65,7 +65,7 @@ pub fn lay_out<R: Vectors, M>(solve: &Solve<M>, configuration: &Configuration) -
 
 /// Says that a solution is not one of the inputs as they are now.
 pub fn changed_inputs() -> Outcome {
-    eprintln!(
+    say!(
         "error: configuration or source are not what they were when the solve began: memory lost bits, or a file was written meanwhile; the solution is \
          written, and may be wrong"
     );
@@ -193,7 +193,7 @@ impl Course {
     /// What a run ends with: no solution counts as right that could not be checked.
     pub fn outcome(&self) -> Outcome {
         let Some(why) = &self.unchecked else { return Outcome::Done };
-        eprintln!("error: the solution is written, but it could not be checked, so that it may be wrong: {why}");
+        say!("error: the solution is written, but it could not be checked, so that it may be wrong: {why}");
         Outcome::CheckFailed
     }
 

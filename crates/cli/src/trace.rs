@@ -10,10 +10,10 @@ use clap::Args;
 use lanefield::io::atomic::write_atomically;
 use lanefield_lab::trace::{Group, Hotspot, Timeline, hotspots, write_chrome};
 
-use super::files::require_writable;
+use super::files::require_outputs;
 use super::output::{number, print, printed_json, table};
 
-/// How a trace begins. A file that does not is not replaced: it may be what the command reads or has just written.
+/// How a trace begins. A file that does not is not replaced, not even with --force: it may be what the command reads or has just written.
 const BEGINNING: &[u8] = b"{\"kind\":\"trace\"";
 
 /// What to record of a command.
@@ -33,7 +33,7 @@ impl TraceArgs {
     /// Runs the command, and gives what it gave after what was recorded, if that is wanted, is written.
     pub fn around<T>(self, command: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
         if let Some(path) = &self.trace {
-            require_writable(path)?;
+            require_outputs(&[("--trace", path)], &[])?;
             require_trace(path)?;
         }
         if !self.stats && self.trace.is_none() {
@@ -56,7 +56,7 @@ impl TraceArgs {
             let text = hotspot_table(&hotspots(&recording));
             match outcome.is_ok() && !printed_json() {
                 true => print(text)?,
-                false => eprintln!("{text}"),
+                false => say!("{text}"),
             }
         }
         // The command's own error is what one has to see.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use lanefield::backend::opencl::{AccessWidth, Layout, SiteOrder, Tuning, TuningSource};
+use lanefield::backend::opencl::{AccessWidth, Layout, SiteOrder, Tuning, TuningFile, TuningSource};
 use lanefield::backend::select::DeviceChoice;
 use lanefield::backend::{Memory as _, Threads};
 use lanefield::reference::layout::{Extents, LaneChoice};
@@ -77,10 +77,13 @@ impl Tune {
         };
         let cpu = place.open_cpu()?;
         let options = self.options(device.layout())?;
+        let file = TuningSource::from_environment(device.context().cache()).file(device.context().info());
+        if let Some(path) = &file {
+            TuningFile::require_replaceable(path, device.context().info()).map_err(anyhow::Error::msg)?;
+        }
         let report = with_bar(|observe| tune(&mut device, &cpu, &options, observe));
 
         let info = device.context().info();
-        let file = TuningSource::from_environment(device.context().cache()).file(info);
         if let Some(path) = file.as_ref().filter(|_| !report.kernels.is_empty()) {
             save(path, info, &report).context("failed to keep the results")?;
         }

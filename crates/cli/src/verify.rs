@@ -169,7 +169,7 @@ impl Verify {
                 let verdict = probe(opened.context()).context("failed to probe the device's arithmetic")?;
                 let host = self.host()?;
                 let jobs = self.jobs(options.only.is_some());
-                eprintln!("verifying {device} against the CPU reference{}", in_processes(jobs));
+                say!("verifying {device} against the CPU reference{}", in_processes(jobs));
                 let outcome = self.verify(&mut opened, (Against::Cpu, &host), &options, jobs)?;
                 (host, outcome, verdict.why_not())
             }
@@ -180,7 +180,7 @@ impl Verify {
                     options.accelerator_threads = Some(AcceleratorThreads::new(threads.get())?);
                 }
                 let (host, mut tested) = (self.host()?, self.host()?);
-                eprintln!("verifying the CPU reference against the {}", Against::PlainLoops.name());
+                say!("verifying the CPU reference against the {}", Against::PlainLoops.name());
                 let outcome = self.verify(&mut tested, (Against::PlainLoops, &host), &options, 1)?;
                 (host, outcome, None)
             }

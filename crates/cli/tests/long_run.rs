@@ -17,7 +17,7 @@ const KILLS: u64 = 5;
 fn started(folder: &Folder, arguments: &str) -> Child {
     let program: &Path = assert_cmd::cargo::cargo_bin!("lanefield");
     let mut command = std::process::Command::new(program);
-    command.current_dir(folder.0.path()).args(arguments.split_whitespace());
+    command.current_dir(folder.0.path()).args(arguments.split_whitespace()).arg("--force");
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
 }
 

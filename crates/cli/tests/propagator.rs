@@ -165,7 +165,9 @@ fn a_file_that_is_no_propagator_is_refused() {
     assert_contains(&fails("spinor.npy"), &parts);
     assert_contains(&fails("absent.npy"), &["absent.npy"]);
     assert_contains(&fails("p.npy --origin-time 6"), &["time slice 6", "outside 0 to 5 on 4.2.2.6"]);
-    assert_contains(&fails("p.npy --csv same --plot same"), &["name the same file"]);
-    assert_contains(&fails("p.npy --plot p.npy"), &["name the same file"]);
+    assert_contains(&fails("p.npy --csv same.svg --plot same.svg"), &["name the same file"]);
+    assert_contains(&fails("p.npy --csv p.npy"), &["name the same file"]);
+    let refused = folder.misused("correlator --device cpu --propagator p.npy --plot p.png");
+    assert_contains(&refused, &["'p.png'", "ends in .svg"]);
     assert_eq!(folder.names(), ["gauge.nersc", "p.npy", "spinor.npy"]);
 }

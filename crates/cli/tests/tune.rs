@@ -72,3 +72,19 @@ fn unknown_precisions_and_widths_name_those_that_exist() {
     assert_contains(&folder.misused("tune --budget 0"), &["--budget"]);
     assert_contains(&folder.misused("tune --kernels wilson"), &["unknown kernel 'wilson'", "hop_many"]);
 }
+
+#[test]
+fn a_file_that_is_not_the_tuners_is_not_replaced() {
+    let Some(device) = opencl() else { return };
+    let folder = Folder::new();
+    let of_another = "[tuned]\nlanefield = \"0.1.0\"\ndevice = \"another\"\nvendor = \"v\"\narchitecture = \"a\"\nplatform = \"p\"\ndriver = \"d\"\naccess = \"16\"\n";
+    for (notes, said) in
+        [("my notes\n", "is not a file of `lanefield tune`"), (of_another, "holds results for another")]
+    {
+        folder.write("notes.txt", notes.as_bytes());
+        let tune = folder.command(&format!("{TUNE} {device}")).env("LANEFIELD_TUNING", "notes.txt").output().unwrap();
+        assert_eq!(tune.status.code(), Some(2), "{}", text(&tune.stderr));
+        assert_contains(&text(&tune.stderr), &["notes.txt", said, "LANEFIELD_TUNING"]);
+        assert_eq!(text(&folder.read("notes.txt")), notes);
+    }
+}

@@ -128,7 +128,7 @@ fn a_worker_that_dies_fails_its_case_alone() {
     if common::opencl_device().is_none() {
         return;
     }
-    let (mut process, mut output) = started(&["--smoke", "--cases", "0", "--sums", "3000", "--jobs", "2"]);
+    let (mut process, mut output) = started(&["--smoke", "--cases", "0", "--sums", "300", "--jobs", "2"]);
     let worker = std::iter::repeat_with(|| children(process.id())).find_map(|all| all.first().cloned()).unwrap();
     signal(&worker, "-KILL");
     let mut text = String::new();

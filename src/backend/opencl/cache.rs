@@ -59,8 +59,11 @@ impl Cache {
 
     /// The payload that was stored under `key`, or `None` if there is none that is whole.
     pub fn load(&self, kind: EntryKind, key: &Key) -> Option<Vec<u8>> {
-        let file = std::fs::read(self.path(kind, key)?).ok()?;
-        decode(key, &file).map(<[u8]>::to_vec)
+        let path = self.path(kind, key)?;
+        if !is_ours(&path) {
+            return None;
+        }
+        decode(key, &std::fs::read(path).ok()?).map(<[u8]>::to_vec)
     }
 
     /// Stores `payload` under `key`, replacing what was there in one step. A failure is silent: see the module.
@@ -73,7 +76,10 @@ impl Cache {
         let (Some(directory), Some(path)) = (&self.directory, self.path(kind, key)) else {
             return Ok(());
         };
-        std::fs::create_dir_all(directory)?;
+        let mut builder = std::fs::DirBuilder::new();
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.recursive(true).create(directory)?;
         let mut file = tempfile::NamedTempFile::new_in(directory)?;
         file.write_all(&encode(key, payload))?;
         file.as_file().sync_all()?;
@@ -89,6 +95,21 @@ impl Cache {
         };
         Some(self.directory.as_ref()?.join(format!("{}.{suffix}", key.digest())))
     }
+}
+
+/// Whether nobody but this user can have written a file: what others write may be any code. In a directory of others, too, since an entry says of what
+/// it is.
+#[cfg(unix)]
+fn is_ours(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    // SAFETY: it has no arguments, and always succeeds.
+    let user = unsafe { libc::geteuid() };
+    std::fs::metadata(path).is_ok_and(|metadata| metadata.uid() == user && metadata.mode() & 0o022 == 0)
+}
+
+#[cfg(not(unix))]
+fn is_ours(_: &Path) -> bool {
+    true
 }
 
 /// What an entry holds.
@@ -188,6 +209,21 @@ mod tests {
         cache.store(EntryKind::Probe, &key(), b"new");
         assert_eq!(cache.load(EntryKind::Probe, &key()).unwrap(), b"new");
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "a temporary file was left behind");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_others_could_have_written_is_not_loaded_and_replaced_by_the_next_store() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(directory.path().join("new"));
+        cache.store(EntryKind::Program, &key(), b"x");
+        assert_eq!(std::fs::metadata(directory.path().join("new")).unwrap().permissions().mode() & 0o777, 0o700);
+        let entry = cache.path(EntryKind::Program, &key()).unwrap();
+        std::fs::set_permissions(&entry, std::fs::Permissions::from_mode(0o666)).unwrap();
+        assert_eq!(cache.load(EntryKind::Program, &key()), None);
+        cache.store(EntryKind::Program, &key(), b"x");
+        assert_eq!(cache.load(EntryKind::Program, &key()).unwrap(), b"x");
     }
 
     #[test]

@@ -10,6 +10,8 @@ use lanefield_reference::real::Precision;
 
 use super::{AccessWidth, DeviceInfo, DeviceKind, KernelKey, SiteOrder, Tuning};
 
+/// How files begin that `lanefield tune` writes.
+const FIRST_WORDS: &str = "# Written by `lanefield tune`";
 /// How the names of files end that `lanefield tune` writes.
 pub(super) const SUFFIX: &str = ".tuning.toml";
 
@@ -311,14 +313,35 @@ impl TuningFile {
         })
     }
 
+    /// Refuses to put results for `device` into a file that is not the tuner's, or that holds those of another device: they would be lost.
+    ///
+    /// # Errors
+    /// In one sentence, what the file is.
+    pub fn require_replaceable(path: &Path, device: &DeviceInfo) -> Result<(), String> {
+        let is = |what: String| {
+            Err(format!("{} {what}: name another file with LANEFIELD_TUNING, or remove it", path.display()))
+        };
+        let text = match std::fs::read_to_string(path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return is(format!("cannot be read ({error})")),
+        };
+        match Self::parse(&text).map(|file| file.tuned) {
+            Ok(Some(tuned)) if tuned.device != device.name => is(format!("holds results for {}", tuned.device)),
+            Ok(_) => Ok(()),
+            // One that was damaged.
+            Err(_) if text.is_empty() || text.starts_with(FIRST_WORDS) => Ok(()),
+            Err(_) => is("is not a file of `lanefield tune`".to_owned()),
+        }
+    }
+
     /// The text of the file.
     ///
     /// # Errors
     /// None that occurs: every part of a file has a form in TOML.
     pub fn text(&self) -> Result<String, toml::ser::Error> {
-        const HEAD: &str =
-            "# Written by `lanefield tune`; docs/tuning.md explains it. Choices change no bit of any result.\n\n";
-        Ok(format!("{HEAD}{}", toml::to_string_pretty(self)?))
+        const EXPLAINED: &str = "docs/tuning.md explains it. Choices change no bit of any result.";
+        Ok(format!("{FIRST_WORDS}; {EXPLAINED}\n\n{}", toml::to_string_pretty(self)?))
     }
 
     /// Reads a file with results for `device`.

@@ -72,7 +72,7 @@ fn offline(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Repo
         bail!("none of these kernels takes fields of these precisions; see `lanefield verify --list`");
     }
     let clang = Clang::find()?;
-    eprintln!("compiling with {}", clang.version);
+    say!("compiling with {}", clang.version);
     let (bar, programs) = (progress_bar(), AtomicU64::new(0));
     let surveyed = survey(&clang, &subjects, &|number| {
         bar.set_length(number as u64);

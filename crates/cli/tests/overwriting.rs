@@ -1,0 +1,78 @@
+//! Nothing is lost: no command replaces a file that is there without --force, and standard error may be closed or full.
+
+use std::process::Command;
+
+use super::Folder;
+
+/// Command lines, each of which would write to a file of the user's.
+const WRITE: [&str; 14] = [
+    "config generate hot --lattice 4.4.4.4 --seed 1 --output FILE",
+    "config convert gauge.nersc FILE.npy",
+    "apply --operator hop --config gauge.nersc --source gauss:1 --output FILE.npy",
+    "solve --config gauge.nersc --source gauss:1 --mass 0.5 --output FILE.npy",
+    "solve --config gauge.nersc --source gauss:1 --mass 0.5 --history FILE",
+    "solve --config gauge.nersc --source gauss:1 --mass 0.5 --checkpoint FILE",
+    "solve --config gauge.nersc --source gauss:1 --mass 0.5 --record FILE",
+    "propagator --operator wilson --mass 0.5 --config gauge.nersc --source point:0,0,0,0 --output FILE.npy",
+    "correlator --propagator p.npy --csv FILE",
+    "correlator --propagator p.npy --plot FILE.svg",
+    "demo --plot FILE.svg",
+    "peak --quick --roofline FILE.svg",
+    "report d.json --output FILE",
+    "config info gauge.nersc --trace FILE",
+];
+
+fn folder() -> Folder {
+    let folder = Folder::with_gauge();
+    folder.succeeds("propagator --operator wilson --mass 0.5 --config gauge.nersc --source point:0,0,0,0 --output p.npy --device cpu");
+    folder
+}
+
+#[test]
+fn no_command_replaces_a_file_unless_it_is_forced_to() {
+    let folder = folder();
+    for (k, line) in WRITE.into_iter().enumerate() {
+        let line = line.replace("FILE", &format!("notes{k}"));
+        let name = line.split_whitespace().find(|word| word.starts_with("notes")).unwrap();
+        std::fs::write(folder.path(name), "my notes").unwrap();
+        let output = folder.careful_command(&line).output().unwrap();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), error.lines().count()), (Some(2), 1), "{line}: {error}");
+        assert!(
+            error.contains(&format!("{name} is there already: give another name, or --force to replace it")),
+            "{line}: {error}"
+        );
+        assert_eq!(std::fs::read_to_string(folder.path(name)).unwrap(), "my notes", "{line}");
+    }
+    let name = "notes0";
+    folder.succeeds(&format!("config generate hot --lattice 4.4.4.4 --seed 1 --output {name}"));
+    assert!(std::fs::read(folder.path(name)).unwrap().starts_with(b"BEGIN_HEADER"));
+}
+
+#[test]
+fn an_empty_file_may_be_written_to() {
+    let folder = folder();
+    std::fs::write(folder.path("history.csv"), "").unwrap();
+    folder.succeeds("solve --config gauge.nersc --source gauss:1 --mass 0.5 --device cpu --history history.csv");
+    assert!(std::fs::read_to_string(folder.path("history.csv")).unwrap().starts_with("iteration,"));
+}
+
+#[test]
+#[cfg(unix)]
+fn a_standard_error_that_is_closed_or_full_is_no_panic() {
+    let folder = folder();
+    let full = if std::path::Path::new("/dev/full").exists() { "/dev/full" } else { "&-" };
+    for stderr in ["&-", full] {
+        let lines = [
+            ("solve --config gauge.nersc --source gauss:1 --mass 0.5 --device cpu", 0),
+            ("solve --config nowhere.nersc --source gauss:1 --mass 0.5 --device cpu", 2),
+            ("verify --smoke --device cpu --sums 0", 0),
+        ];
+        for (line, code) in lines {
+            let program = assert_cmd::cargo::cargo_bin!("lanefield");
+            let line = format!("'{}' {line} 2>{stderr}", program.display());
+            let output = Command::new("sh").args(["-c", &line]).current_dir(folder.path("")).output().unwrap();
+            assert_eq!(output.status.code(), Some(code), "{line}");
+        }
+    }
+}
