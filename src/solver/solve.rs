@@ -79,7 +79,7 @@ pub struct SolveReport<R> {
     pub rhs: Vec<SolvedRhs>,
     /// Wall time of the recurrence, in seconds, without that of building kernels.
     pub seconds: f64,
-    /// Wall time of building kernels, in seconds, from the first to the check of the solution.
+    /// Wall time of building kernels, in seconds, from the start to the check of the solution; with the first run of each on PoCL, which compiles it then.
     pub building: f64,
     /// Floating-point operations of the recurrence.
     pub flops: u64,

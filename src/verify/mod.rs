@@ -408,7 +408,7 @@ impl Findings<'_> {
             *left -= 1;
             if *left == 0 {
                 let mut rows = self.of_group.remove(group).unwrap_or_default();
-                rows.sort_by_key(Row::place);
+                rows.sort_by_cached_key(Row::place);
                 self.report.rows.append(&mut rows);
             }
         }
@@ -419,10 +419,10 @@ impl Findings<'_> {
 
     /// The report, and the rows that are not finished, if some units are not done.
     pub fn end(mut self) -> (VerifyReport, Vec<Row>) {
-        self.report.rows.sort_by_key(Row::place);
+        self.report.rows.sort_by_cached_key(Row::place);
         self.report.errors.sort_by_key(|error| error.case);
         let mut unfinished: Vec<Row> = self.of_group.into_values().flatten().collect();
-        unfinished.sort_by_key(Row::place);
+        unfinished.sort_by_cached_key(Row::place);
         (self.report, unfinished)
     }
 }

@@ -80,10 +80,10 @@ impl Row {
         Subject { kernel: self.kernel.clone(), precision: self.precision, reconstruct: self.reconstruct }
     }
 
-    /// Where it stands in the table: kernels as they are listed, then solves as they are made.
-    pub(super) fn place(&self) -> (usize, Precision, Option<usize>) {
+    /// Where it stands in the table: kernels as they are listed, then solves by their names.
+    pub(super) fn place(&self) -> (usize, String, Precision, Option<usize>) {
         let number = kernel::all().position(|kernel| kernel.name == self.kernel).unwrap_or(usize::MAX);
-        (number, self.precision, self.reconstruct)
+        (number, self.kernel.clone(), self.precision, self.reconstruct)
     }
 
     /// Adds what other cases gave.

@@ -99,13 +99,19 @@ pub fn replace(files: bool) {
     REPLACES.store(files, Ordering::Relaxed);
 }
 
+/// Whether they are.
+pub fn replaces() -> bool {
+    REPLACES.load(Ordering::Relaxed)
+}
+
 /// Refuses to replace a file that holds something, unless the user wants it.
 fn require_new(argument: &str, path: &Path) -> anyhow::Result<()> {
     let holds_something = fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0);
     anyhow::ensure!(
-        REPLACES.load(Ordering::Relaxed) || !holds_something,
-        "{argument} {} is there already: give another name, or --force to replace it",
-        path.display()
+        replaces() || !holds_something,
+        "{argument} {} is there already: give another name, {}or --force to replace it",
+        path.display(),
+        if argument == "--checkpoint" { "--resume to go on from it, " } else { "" }
     );
     Ok(())
 }

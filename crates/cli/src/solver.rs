@@ -216,7 +216,7 @@ impl Course {
 
 impl Rates {
     pub fn new((seconds, building): (f64, f64), flops: u64, bytes: u64) -> Self {
-        let rate = |number: u64| Some(number as f64 / seconds / 1e9);
+        let rate = |number: u64| (seconds > 0.0).then_some(number as f64 / seconds / 1e9);
         Self {
             seconds: Some(seconds),
             building_seconds: Some(building),
@@ -228,7 +228,7 @@ impl Rates {
     /// For people; what follows the memory traffic says `beside`.
     pub fn facts(&self, beside: &str) -> impl Iterator<Item = Fact> {
         let built = self.building_seconds.filter(|&seconds| seconds > 0.0);
-        let built = built.map_or_else(String::new, |s| format!(", and {s:.1} s before it for building kernels"));
+        let built = built.map_or_else(String::new, |s| format!(", and {s:.1} s for building kernels"));
         let time = self.seconds.map(|s| ("time", format!("{s:.3} s{built}")));
         let speed = self.gflop_per_second.map(|rate| ("speed", format!("{rate:.2} GFlop/s")));
         let traffic = self.gb_per_second.map(|rate| ("memory traffic", format!("{rate:.2} GB/s{beside}")));

@@ -33,8 +33,8 @@ impl TraceArgs {
     /// Runs the command, and gives what it gave after what was recorded, if that is wanted, is written.
     pub fn around<T>(self, command: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
         if let Some(path) = &self.trace {
-            require_outputs(&[("--trace", path)], &[])?;
             require_trace(path)?;
+            require_outputs(&[("--trace", path)], &[])?;
         }
         if !self.stats && self.trace.is_none() {
             return command();

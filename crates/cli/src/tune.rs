@@ -78,7 +78,7 @@ impl Tune {
         let cpu = place.open_cpu()?;
         let options = self.options(device.layout())?;
         let file = TuningSource::from_environment(device.context().cache()).file(device.context().info());
-        if let Some(path) = &file {
+        if let Some(path) = file.as_ref().filter(|_| !super::files::replaces()) {
             TuningFile::require_replaceable(path, device.context().info()).map_err(anyhow::Error::msg)?;
         }
         let report = with_bar(|observe| tune(&mut device, &cpu, &options, observe));

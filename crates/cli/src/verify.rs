@@ -28,6 +28,8 @@ use super::progress::Steps;
 
 /// Most worker processes where nobody chose: each has a context of its own on the device.
 const MOST_JOBS: usize = 8;
+/// Cases that could not be run, of which is told at most.
+const MOST_ERRORS: usize = 10;
 
 /// Compare an OpenCL device with the CPU reference, bit for bit: every kernel on random awkward lattices, then whole solves.
 ///
@@ -65,13 +67,13 @@ pub struct Verify {
     /// Key of all random choices and data
     #[arg(long, value_name = "SEED", default_value_t = 1)]
     seed: u64,
-    /// Every kernel once, in its default build, and one solve
+    /// Every kernel once, in its default build, and the usual solve
     #[arg(long, conflicts_with = "full")]
     smoke: bool,
     /// All lane widths, work-group sizes and builds, large lattices, and many more cases: hours where programs are still to be built
     #[arg(long)]
     full: bool,
-    /// Worker processes; 1 runs all in this one [default: as many as cores, at most 8]
+    /// Worker processes; 1 runs all in this one, as --case, --trace and --stats do [default: as many as cores, at most 8]
     #[arg(long, value_name = "N")]
     jobs: Option<std::num::NonZero<usize>>,
     /// Answer units on standard input
@@ -105,7 +107,7 @@ pub struct Verify {
 struct Verdict<'a> {
     kind: &'static str,
     lanefield: &'static str,
-    /// "same bits" or "DIFFERENT".
+    /// "same bits" ("so far", of a run that a signal ended), "DIFFERENT", "FAILED" where cases could not be run, or "nothing compared".
     verdict: &'static str,
     /// Whether the results may be called bitwise: same bits, and the device's arithmetic passed its probe.
     bitwise: bool,
@@ -192,7 +194,7 @@ impl Verify {
             verdict: match (report.same_bits(), whole) {
                 (true, true) => "same bits",
                 (true, false) => "same bits so far",
-                (false, false) if report.rows.is_empty() && report.errors.is_empty() => "nothing compared",
+                (false, _) if report.rows.is_empty() && report.errors.is_empty() => "nothing compared",
                 (false, _) if report.rows.iter().all(Row::same_bits) => "FAILED",
                 (false, _) => "DIFFERENT",
             },
@@ -212,14 +214,18 @@ impl Verify {
             false => print(verdict.text())?,
         }
         Ok(match (whole, verdict.bitwise) {
-            (false, _) => Outcome::Interrupted,
+            (false, _) if report.same_bits() || report.rows.is_empty() => Outcome::Interrupted,
+            (false, _) => Outcome::CheckFailed,
             (true, true) => Outcome::Done,
             (true, false) => Outcome::CheckFailed,
         })
     }
 
+    /// The CPU reference; worker processes share the cores where nobody chose a number of threads.
     fn host(&self) -> anyhow::Result<Cpu> {
-        Cpu::new(self.threads).context("failed to start the CPU reference")
+        let share = cores().div_ceil(self.jobs(false));
+        let threads = if self.worker { self.threads.or(Threads::new(share)) } else { self.threads };
+        Cpu::new(threads).context("failed to start the CPU reference")
     }
 
     /// How many processes run: one where a single case does, or where what devices do is recorded.
@@ -227,8 +233,7 @@ impl Verify {
         if one_case || Timeline::of_process().is_some() {
             return 1;
         }
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        self.jobs.map_or(cores.min(MOST_JOBS), std::num::NonZero::get)
+        self.jobs.map_or(cores().min(MOST_JOBS), std::num::NonZero::get)
     }
 
     fn print_list(&self) -> anyhow::Result<Outcome> {
@@ -303,15 +308,21 @@ impl Verify {
         let mut shown = Shown { json: self.json, steps: Steps::new("verify", units), result: Ok(()) };
         shown.line(header())?;
         if jobs > 1 {
-            let take = |done: Option<(usize, UnitReport)>| match done {
-                Some((unit, report)) => shown.take(&mut findings, unit, report),
-                None => shown.steps.tick(),
+            let take = |done: Option<(usize, UnitReport)>| {
+                match done {
+                    Some((unit, report)) => shown.take(&mut findings, unit, report),
+                    None => shown.steps.tick(),
+                }
+                shown.result.is_ok()
             };
             workers::distribute((units, jobs), |unit, error| verification.failed(unit, error), take)?;
         } else {
             for unit in (0..units).take_while(|_| !interrupted()) {
                 let report = verification.run(unit, tested, against, host);
                 shown.take(&mut findings, unit, report);
+                if shown.result.is_err() {
+                    break;
+                }
             }
         }
         let whole = !interrupted() || shown.steps.is_done();
@@ -370,8 +381,11 @@ impl Verdict<'_> {
                 lines.push(format!("{} {precision}{links}: {mismatch}\n    {}", row.kernel, failure.description));
             }
         }
-        for UnitError { error, .. } in &self.report.errors {
+        for UnitError { error, .. } in self.report.errors.iter().take(MOST_ERRORS) {
             lines.push(format!("could not be run: {error}"));
+        }
+        if let Some(more) = self.report.errors.len().checked_sub(MOST_ERRORS + 1) {
+            lines.push(format!("could not be run: {} more", more + 1));
         }
         if let Some(command) = &self.repeat {
             lines.push(format!("to repeat the first of these: {command}\n"));
@@ -407,6 +421,10 @@ impl Verdict<'_> {
         }
         lines.join("\n")
     }
+}
+
+fn cores() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
 /// The widths of the columns; that of the first, its longest name.

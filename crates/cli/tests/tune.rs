@@ -82,7 +82,8 @@ fn a_file_that_is_not_the_tuners_is_not_replaced() {
         [("my notes\n", "is not a file of `lanefield tune`"), (of_another, "holds results for another")]
     {
         folder.write("notes.txt", notes.as_bytes());
-        let tune = folder.command(&format!("{TUNE} {device}")).env("LANEFIELD_TUNING", "notes.txt").output().unwrap();
+        let tune =
+            folder.careful_command(&format!("{TUNE} {device}")).env("LANEFIELD_TUNING", "notes.txt").output().unwrap();
         assert_eq!(tune.status.code(), Some(2), "{}", text(&tune.stderr));
         assert_contains(&text(&tune.stderr), &["notes.txt", said, "LANEFIELD_TUNING"]);
         assert_eq!(text(&folder.read("notes.txt")), notes);

@@ -5,7 +5,8 @@
 //!
 //! File: a magic line, the full text of the key, a line `payload LENGTH SHA256`, the payload.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use etcetera::BaseStrategy;
@@ -59,11 +60,10 @@ impl Cache {
 
     /// The payload that was stored under `key`, or `None` if there is none that is whole.
     pub fn load(&self, kind: EntryKind, key: &Key) -> Option<Vec<u8>> {
-        let path = self.path(kind, key)?;
-        if !is_ours(&path) {
-            return None;
-        }
-        decode(key, &std::fs::read(path).ok()?).map(<[u8]>::to_vec)
+        let mut file = File::open(self.path(kind, key)?).ok()?;
+        let mut bytes = Vec::new();
+        is_ours(&file).then(|| file.read_to_end(&mut bytes).ok()).flatten()?;
+        decode(key, &bytes).map(<[u8]>::to_vec)
     }
 
     /// Stores `payload` under `key`, replacing what was there in one step. A failure is silent: see the module.
@@ -97,18 +97,17 @@ impl Cache {
     }
 }
 
-/// Whether nobody but this user can have written a file: what others write may be any code. In a directory of others, too, since an entry says of what
-/// it is.
+/// Whether nobody but this user can have written a file: what others write may be any code. The directory may be one that others can write to.
 #[cfg(unix)]
-fn is_ours(path: &Path) -> bool {
+fn is_ours(file: &File) -> bool {
     use std::os::unix::fs::MetadataExt as _;
     // SAFETY: it has no arguments, and always succeeds.
     let user = unsafe { libc::geteuid() };
-    std::fs::metadata(path).is_ok_and(|metadata| metadata.uid() == user && metadata.mode() & 0o022 == 0)
+    file.metadata().is_ok_and(|metadata| metadata.uid() == user && metadata.mode() & 0o022 == 0)
 }
 
 #[cfg(not(unix))]
-fn is_ours(_: &Path) -> bool {
+fn is_ours(_: &File) -> bool {
     true
 }
 

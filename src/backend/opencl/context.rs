@@ -130,7 +130,8 @@ pub struct Context {
 }
 
 impl Context {
-    /// Wall time that went into building kernels so far, and into loading those of the cache, of all threads together.
+    /// Wall time that went into building kernels so far, and into loading those of the cache, of all threads together; with the first run of each
+    /// where a driver compiles it for that (PoCL).
     pub fn building(&self) -> Duration {
         Duration::from_nanos(self.building.load(Ordering::Relaxed))
     }

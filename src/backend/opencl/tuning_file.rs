@@ -319,7 +319,7 @@ impl TuningFile {
     /// In one sentence, what the file is.
     pub fn require_replaceable(path: &Path, device: &DeviceInfo) -> Result<(), String> {
         let is = |what: String| {
-            Err(format!("{} {what}: name another file with LANEFIELD_TUNING, or remove it", path.display()))
+            Err(format!("{} {what}: name another file with LANEFIELD_TUNING, or --force to replace it", path.display()))
         };
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,
@@ -328,10 +328,10 @@ impl TuningFile {
         };
         match Self::parse(&text).map(|file| file.tuned) {
             Ok(Some(tuned)) if tuned.device != device.name => is(format!("holds results for {}", tuned.device)),
-            Ok(_) => Ok(()),
+            Ok(Some(_)) => Ok(()),
             // One that was damaged.
-            Err(_) if text.is_empty() || text.starts_with(FIRST_WORDS) => Ok(()),
-            Err(_) => is("is not a file of `lanefield tune`".to_owned()),
+            _ if text.is_empty() || text.starts_with(FIRST_WORDS) => Ok(()),
+            _ => is("is not a file of `lanefield tune`".to_owned()),
         }
     }
 
