@@ -1,5 +1,5 @@
-//! The clover kernels on OpenCL and on the CPU reference: the same bits on awkward lattices, for every choice that a user has. Grid's numbers
-//! are in `tests/clover_grid.rs`; `reference/tests/clover.rs` compares the CPU reference with plain loops.
+//! The clover kernels on OpenCL and on the CPU reference: the same bits for every choice that a user has; awkward lattices and hard numbers for the
+//! fused ones: `tests/kernels.rs`. Grid's numbers are in `tests/clover_grid.rs`; `reference/tests/clover.rs` compares the CPU reference with plain loops.
 
 use lanefield::backend::opencl::{Accumulators, Count, SiteOrder, Tuning};
 use lanefield::backend::{Backend, Cpu, OpenCl};

@@ -1,5 +1,5 @@
-//! The Wilson hop on OpenCL and on the CPU reference: the same bits on awkward lattices, for every choice that a user has. `lanefield
-//! verify` does the same at random, and at length.
+//! The Wilson hop on OpenCL and on the CPU reference: the same bits for every choice that a user has. Awkward lattices, lane widths and hard numbers:
+//! `tests/kernels.rs`; `lanefield verify` does the same at random, and at length.
 
 use lanefield::backend::opencl::{
     AccessWidth, Count, DeviceError, DeviceTable, GridStride, LaneForm, LinkSharing, Mapping, Neighbours, SiteOrder,

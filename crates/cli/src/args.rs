@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use lanefield::backend::opencl::{DeviceInfo, OpenCl, OpenClError, Tuning, devices, probe};
+use lanefield::backend::opencl::{DeviceInfo, HOW_TO_GET_OPENCL, OpenCl, OpenClError, Tuning, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Cpu, Memory as _, Sum, Threads};
 use lanefield::in_precision;
@@ -142,6 +142,19 @@ impl PlaceArgs {
     pub fn open_cpu(&self) -> anyhow::Result<Cpu> {
         Cpu::new(self.threads).context("failed to start the CPU reference")
     }
+}
+
+/// The OpenCL device that a choice means, or why it means the CPU reference.
+pub fn opencl_device(choice: &DeviceChoice) -> anyhow::Result<Result<Box<DeviceInfo>, String>> {
+    let (devices, reason) = match devices() {
+        Ok(devices) => (devices, "no OpenCL device of this machine can be used".to_owned()),
+        Err(OpenClError::NoOpenCl { reason }) => (Vec::new(), reason),
+        Err(error) => return Err(error).context("failed to list the OpenCL devices"),
+    };
+    Ok(match resolve(choice, &devices)? {
+        Selected::OpenCl(device) => Ok(device),
+        Selected::Cpu => Err(format!("{reason}; {HOW_TO_GET_OPENCL}")),
+    })
 }
 
 /// An OpenCL device in a tuning.

@@ -5,19 +5,16 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, ensure};
 use clap::Args;
-use lanefield::backend::opencl::{HOW_TO_GET_OPENCL, OpenCl, OpenClError, devices};
-use lanefield::backend::select::{DeviceChoice, Selected, resolve};
+use lanefield::backend::opencl::OpenCl;
+use lanefield::backend::select::DeviceChoice;
 use lanefield::backend::{Backend, Cpu, Memory as _, Threads};
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::nersc;
 use lanefield::operator::{HopParameters, WilsonParameters};
-use lanefield::reference::field::Spinors;
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::layout::LaneChoice;
 use lanefield::reference::links::BoundaryPhases;
-use lanefield::reference::random::{Stream, gaussian_pair};
 use lanefield::solver::{Method, Preconditioning, SolverParams, WilsonSolve, solve};
-use num_complex::Complex;
 use plotters::prelude::{
     ChartBuilder, Color as _, IntoDrawingArea as _, IntoLogRange as _, LineSeries, RGBColor, SVGBackend, WHITE,
 };
@@ -26,9 +23,12 @@ use sha2::{Digest as _, Sha256};
 use textplots::{Chart, Plot as _, Shape};
 
 use super::Outcome;
+use super::args::opencl_device;
+use super::fields::FieldShape;
 use super::files::{given, require_outputs, svg};
 use super::history::history_bytes;
 use super::output::{facts, print, show};
+use super::source::gaussian;
 
 /// A quenched configuration on 8³×16 at β = 6 (`examples/README.md`).
 const CONFIGURATION: &[u8] = include_bytes!("../data/quenched-8x8x8x16.nersc");
@@ -104,7 +104,7 @@ impl Demo {
         let (device, no_opencl) = self.device()?;
         let mut failed = None;
         if let Some(device) = device {
-            say!("building kernels for {} (a minute at most, the first time)", device.describe());
+            say!("solving on {}; kernels that are not in the cache are built first", device.describe());
             match solve_on(&device, &configuration) {
                 Ok(on_device) => solved.push(on_device),
                 Err(error) => failed = Some(format!("{error:#}")),
@@ -128,29 +128,21 @@ impl Demo {
 
     /// The OpenCL device, or why there is none.
     fn device(&self) -> anyhow::Result<(Option<OpenCl>, Option<String>)> {
-        let (devices, reason) = match devices() {
-            Ok(devices) => (devices, "no OpenCL device of this machine can be used".to_owned()),
-            Err(OpenClError::NoOpenCl { reason }) => (Vec::new(), reason),
-            Err(error) => return Err(error).context("failed to list the OpenCL devices"),
-        };
-        Ok(match resolve(&self.device, &devices)? {
-            Selected::OpenCl(device) => {
+        if self.device == DeviceChoice::Cpu {
+            return Ok((None, Some("--device cpu was asked for".to_owned())));
+        }
+        Ok(match opencl_device(&self.device)? {
+            Ok(device) => {
                 let opened = OpenCl::open(&device);
                 (Some(opened.with_context(|| format!("failed to open the device {}", device.name))?), None)
             }
-            Selected::Cpu if self.device == DeviceChoice::Cpu => (None, Some("--device cpu was asked for".to_owned())),
-            Selected::Cpu => (None, Some(format!("{reason}; {HOW_TO_GET_OPENCL}"))),
+            Err(reason) => (None, Some(reason)),
         })
     }
 }
 
 fn solve_on<B: Backend>(backend: &B, configuration: &Configuration) -> anyhow::Result<Solved> {
-    let words = configuration.extents().volume() * Spinors::WORDS;
-    let eta = (0..words).map(|k| {
-        let (re, im) =
-            gaussian_pair(SEED, Stream::SpinorSource, (k / Spinors::WORDS) as u64, (k % Spinors::WORDS) as u32);
-        Complex::new(re, im)
-    });
+    let eta = gaussian(SEED, FieldShape::Spinor, configuration.extents());
     let hop = HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() };
     let how = WilsonSolve {
         operator: WilsonParameters { mass: MASS, hop },
@@ -159,7 +151,7 @@ fn solve_on<B: Backend>(backend: &B, configuration: &Configuration) -> anyhow::R
         params: SolverParams::auto::<f64>(),
         lanes: backend.lanes(LaneChoice::Auto),
     };
-    let report = solve::<f64, B, _>(backend, configuration, &eta.collect::<Vec<_>>(), &how, |_, _| ())
+    let report = solve::<f64, B, _>(backend, configuration, &eta, &how, |_, _| ())
         .with_context(|| format!("failed to solve on {}", backend.describe()))?;
     let history = report.info().history.clone();
     ensure!(report.unchecked.is_none(), "the solution on {} could not be checked", backend.describe());
@@ -174,7 +166,8 @@ fn solve_on<B: Backend>(backend: &B, configuration: &Configuration) -> anyhow::R
     })
 }
 
-fn built(solved: &Solved) -> String {
+/// What it took, for people.
+fn time(solved: &Solved) -> String {
     match solved.building_seconds {
         0.0 => format!("{:.3} s", solved.seconds),
         seconds => format!("{:.3} s, and {seconds:.1} s for building kernels", solved.seconds),
@@ -205,7 +198,7 @@ impl Found {
             text += &facts([
                 ("device", solved.device.clone()),
                 ("iterations", format!("{}, |η − Mψ| / |η| = {:.2e}", solved.iterations, solved.solution_residual)),
-                ("time", built(solved)),
+                ("time", time(solved)),
                 ("SHA-256 of history", solved.sha256.clone()),
             ]);
             text += "\n\n";

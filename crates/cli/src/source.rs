@@ -151,7 +151,8 @@ impl Source {
     }
 }
 
-fn gaussian(seed: u64, shape: FieldShape, extents: Extents) -> Vec<Complex<f64>> {
+/// Gaussian numbers of variance 1 in each real, in site order.
+pub fn gaussian(seed: u64, shape: FieldShape, extents: Extents) -> Vec<Complex<f64>> {
     let words = shape.words() as u32;
     let draw = |(site, word)| {
         let (re, im) = gaussian_pair(seed, Stream::SpinorSource, site as u64, word);

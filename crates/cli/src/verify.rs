@@ -8,8 +8,8 @@ use std::time::Instant;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use lanefield::backend::opencl::{DeviceInfo, DeviceKind, HOW_TO_GET_OPENCL, OpenCl, OpenClError, devices, probe};
-use lanefield::backend::select::{DeviceChoice, Selected, resolve};
+use lanefield::backend::opencl::{DeviceInfo, DeviceKind, OpenCl, probe};
+use lanefield::backend::select::DeviceChoice;
 use lanefield::backend::timeline::Timeline;
 use lanefield::backend::{Cpu, Memory as _, Threads};
 use lanefield::reference::layout::{AcceleratorThreads, LaneChoice, LegOrder};
@@ -20,7 +20,7 @@ use lanefield::verify::{
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::warn_of_tuning;
+use super::args::{opencl_device, warn_of_tuning};
 use super::files::read_configuration;
 use super::interrupt::{self, interrupted};
 use super::output::{print, print_json, show, table};
@@ -28,7 +28,7 @@ use super::progress::Steps;
 
 /// Most worker processes where nobody chose: each has a context of its own on the device.
 const MOST_JOBS: usize = 8;
-/// Cases that could not be run, of which is told at most.
+/// Cases that could not be run are named, so many at most.
 const MOST_ERRORS: usize = 10;
 
 /// Compare an OpenCL device with the CPU reference, bit for bit: every kernel on random awkward lattices, then whole solves.
@@ -70,7 +70,8 @@ pub struct Verify {
     /// Every kernel once, in its default build, and the usual solve
     #[arg(long, conflicts_with = "full")]
     smoke: bool,
-    /// All lane widths, work-group sizes and builds, large lattices, and many more cases: hours where programs are still to be built
+    /// All lane widths, work-group sizes and builds, large lattices, and many more cases: more than an hour where
+    /// programs are still to be built
     #[arg(long)]
     full: bool,
     /// Worker processes; 1 runs all in this one, as --case, --trace and --stats do [default: as many as cores, at most 8]
@@ -280,17 +281,10 @@ impl Verify {
             }
             return Ok((None, None));
         }
-        let (devices, reason) = match devices() {
-            Ok(devices) => (devices, "no OpenCL device of this machine can be used".to_owned()),
-            Err(OpenClError::NoOpenCl { reason }) => (Vec::new(), reason),
-            Err(error) => return Err(error).context("failed to list the OpenCL devices"),
-        };
-        Ok(match resolve(&self.device, &devices)? {
-            Selected::OpenCl(device) => (Some(device), None),
-            Selected::Cpu if self.require_device => {
-                bail!("--require-device: no OpenCL device was found ({reason}); {HOW_TO_GET_OPENCL}")
-            }
-            Selected::Cpu => (None, Some(format!("{reason}; {HOW_TO_GET_OPENCL}"))),
+        Ok(match opencl_device(&self.device)? {
+            Ok(device) => (Some(device), None),
+            Err(reason) if self.require_device => bail!("--require-device: no OpenCL device was found: {reason}"),
+            Err(reason) => (None, Some(reason)),
         })
     }
 

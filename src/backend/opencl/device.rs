@@ -102,7 +102,7 @@ pub struct DeviceInfo {
     /// The largest single buffer that the driver promises; some give more.
     pub max_allocation_bytes: u64,
     /// Local memory that a work-group can take, in bytes: on NVIDIA's GPUs 16 less than the driver reports, since it refuses launches that take all
-    /// of it (OUT_OF_RESOURCES; driver 580, H100 and H200).
+    /// of it (CL_OUT_OF_RESOURCES; driver 580.159.04, H200: 49152 bytes refused, 48960 taken).
     pub local_memory_bytes: u64,
     /// Cache of global memory, in bytes; 0 where the device names none.
     pub global_cache_bytes: u64,
@@ -277,13 +277,11 @@ fn describe(index: usize, platform: (usize, cl_platform_id), device: (usize, cl_
     let extensions: Vec<String> = text(query(cl::CL_DEVICE_EXTENSIONS)).split_whitespace().map(str::to_owned).collect();
     let single = number(cl::CL_DEVICE_SINGLE_FP_CONFIG);
     let double = number(cl::CL_DEVICE_DOUBLE_FP_CONFIG);
-    let platform_name = text(get_platform_data(platform, CL_PLATFORM_NAME));
-    let kept_back = if platform_name.contains("NVIDIA") { 16 } else { 0 };
-    DeviceInfo {
+    let mut info = DeviceInfo {
         index,
         platform_index,
         device_index,
-        platform_name,
+        platform_name: text(get_platform_data(platform, CL_PLATFORM_NAME)),
         platform_version: text(get_platform_data(platform, CL_PLATFORM_VERSION)),
         name: text(query(cl::CL_DEVICE_NAME)),
         vendor: text(query(cl::CL_DEVICE_VENDOR)),
@@ -296,7 +294,7 @@ fn describe(index: usize, platform: (usize, cl_platform_id), device: (usize, cl_
         max_clock_mhz: count(cl::CL_DEVICE_MAX_CLOCK_FREQUENCY),
         global_memory_bytes: number(cl::CL_DEVICE_GLOBAL_MEM_SIZE),
         max_allocation_bytes: number(cl::CL_DEVICE_MAX_MEM_ALLOC_SIZE),
-        local_memory_bytes: number(cl::CL_DEVICE_LOCAL_MEM_SIZE).saturating_sub(kept_back),
+        local_memory_bytes: number(cl::CL_DEVICE_LOCAL_MEM_SIZE),
         global_cache_bytes: number(cl::CL_DEVICE_GLOBAL_MEM_CACHE_SIZE),
         max_work_group_size: size(cl::CL_DEVICE_MAX_WORK_GROUP_SIZE).min(most_work_items),
         preferred_work_group_multiple: [
@@ -316,8 +314,15 @@ fn describe(index: usize, platform: (usize, cl_platform_id), device: (usize, cl_
         compiler_available: number(cl::CL_DEVICE_COMPILER_AVAILABLE) != 0,
         retirement: retirement(&extensions, number),
         extensions,
+    };
+    if info.takes_nvidia_options() {
+        info.local_memory_bytes = info.local_memory_bytes.saturating_sub(KEPT_BACK_BY_NVIDIA);
     }
+    info
 }
+
+/// Bytes of local memory that NVIDIA's driver reports and gives no launch.
+const KEPT_BACK_BY_NVIDIA: u64 = 16;
 
 /// A thread of a CPU has the private memory of all work-items of a group on its stack: so many fit, of any kernel, with [`STACK_BYTES`].
 const MOST_WORK_ITEMS_ON_CPUS: usize = 1024;
