@@ -15,16 +15,23 @@ fn a_kernel_is_told_with_its_launch_and_its_share_of_copy_bandwidth() {
     }
 }
 
+/// Which faults are found depends on times here, where a device has been measured: the library's tests of the doctor invent them. This one holds
+/// the form of the report, and that a finding is either confirmed or says why not.
 #[test]
-fn json_has_every_finding_with_gain_evidence_and_change_and_what_the_change_gained() {
+fn json_has_what_was_observed_and_every_finding_in_full() {
     let Some(device) = opencl() else { return };
     let command = format!("doctor --described {} --confirm --samples 4 {device}", planted("launches"));
     let report = Folder::new().json(&command);
     assert_eq!(report["kind"], "doctor");
-    let finding = &report["kernels"][0]["findings"][0];
-    assert_eq!(finding["fault"], "launches");
-    assert!(finding["gain"].as_f64().is_some_and(|gain| gain > 0.0));
-    assert!(finding["confirmed_gain"].is_f64() && finding["evidence"][0].is_string() && finding["change"].is_string());
+    let examined = &report["kernels"][0];
+    assert_eq!(examined["subject"], "launches");
+    assert!(examined["kernel_seconds"].as_f64().is_some_and(|seconds| seconds > 0.0), "{examined}");
+    for finding in examined["findings"].as_array().unwrap() {
+        assert!(finding["fault"].is_string() && finding["change"].is_string(), "{finding}");
+        assert!(finding["gain"].as_f64().is_some_and(|gain| gain > 0.0), "{finding}");
+        assert!(finding["evidence"][0].is_string(), "{finding}");
+        assert!(finding["confirmed_gain"].is_f64() || finding["unconfirmed"].is_string(), "{finding}");
+    }
 }
 
 #[test]

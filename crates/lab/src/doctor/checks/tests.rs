@@ -73,6 +73,21 @@ fn slow(observation: &mut Observation, seconds: f64) {
 }
 
 #[test]
+fn the_json_of_a_finding_has_all_of_it() {
+    let finding = only_finding(|run| {
+        slow(run, 400e-6);
+        run.passes[0].group = 8;
+    });
+    let json = serde_json::to_value(&finding).unwrap();
+    assert_eq!(json["fault"], "group-size");
+    assert!(json["gain"].as_f64().is_some_and(|gain| gain > 0.0), "{json}");
+    for text in ["title", "kernel", "change"] {
+        assert!(json[text].as_str().is_some_and(|text| !text.is_empty()), "{text}: {json}");
+    }
+    assert!(json["evidence"][0].is_string() && json["confirmed_gain"].is_null() && json["unconfirmed"].is_null());
+}
+
+#[test]
 fn a_good_kernel_has_no_finding() {
     assert_eq!(diagnose(&good()), Vec::new());
 }
