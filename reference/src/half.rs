@@ -14,6 +14,7 @@ use rayon::prelude::*;
 use crate::layout::Scalar;
 use crate::real::{Precision, Real, half_device_bytes};
 use crate::tasks::for_each_chunk;
+use crate::tensor::Doubles;
 
 /// An f32 in a field of half precision.
 #[derive(Clone, Copy, Default, PartialEq, PartialOrd, Pod, Zeroable)]
@@ -168,11 +169,14 @@ impl Real for Half {
     fn to_f64(self) -> f64 {
         self.0.to_f64()
     }
-    fn eight_to_f64(reals: &[Self; 8]) -> [f64; 8] {
-        f32::eight_to_f64(&reals.map(|x| x.0))
+    fn to_doubles<D: Doubles>(reals: &[Self; 8]) -> D {
+        f32::to_doubles(&reals.map(|x| x.0))
     }
     fn fused(self, b: Self, c: Self) -> Self {
         Self(self.0.fused(b.0, c.0))
+    }
+    fn fused_here(self, b: Self, c: Self) -> Self {
+        Self(self.0.fused_here(b.0, c.0))
     }
     fn bits(self) -> u64 {
         self.0.bits()

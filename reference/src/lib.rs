@@ -5,6 +5,7 @@ pub mod exact;
 pub mod field;
 pub mod gauge;
 pub mod half;
+pub mod instructions;
 pub mod kernels;
 pub mod layout;
 pub mod links;

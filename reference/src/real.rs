@@ -9,6 +9,7 @@ use serde::de::{self, Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 
 use crate::layout::Scalar;
+use crate::tensor::Doubles;
 
 /// The precision in which a field is stored.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -118,10 +119,12 @@ pub trait Real:
     fn from_f64(value: f64) -> Self;
     /// Exact.
     fn to_f64(self) -> f64;
-    /// Exact, eight at a time.
-    fn eight_to_f64(reals: &[Self; 8]) -> [f64; 8];
-    /// self · b + c, rounded once, also on machines without the instruction.
+    /// Eight of them as doubles.
+    fn to_doubles<D: Doubles>(reals: &[Self; 8]) -> D;
+    /// self · b + c, rounded once: by the processor's instruction where it has one, also in a build for processors that may have none.
     fn fused(self, b: Self, c: Self) -> Self;
+    /// As [`Self::fused`], with the instructions that the calling function is compiled for.
+    fn fused_here(self, b: Self, c: Self) -> Self;
     /// The bit pattern, zero-extended.
     fn bits(self) -> u64;
     /// Distance in units in the last place between two numbers that are not NaN; +0 and −0 are one apart.
@@ -157,7 +160,7 @@ pub trait Real:
 }
 
 macro_rules! real {
-    ($real:ty, $precision:expr, $scalar:expr, $name:literal, $signed:ty, $widen:expr) => {
+    ($real:ty, $precision:expr, $scalar:expr, $name:literal, $signed:ty, $to_doubles:expr) => {
         impl Real for $real {
             const PRECISION: Precision = $precision;
             const COMPLEX: Scalar = $scalar;
@@ -173,11 +176,24 @@ macro_rules! real {
                 self as f64
             }
             #[inline(always)]
-            fn eight_to_f64(reals: &[Self; 8]) -> [f64; 8] {
-                $widen(reals)
+            fn to_doubles<D: Doubles>(reals: &[Self; 8]) -> D {
+                $to_doubles(reals)
             }
             #[inline(always)]
             fn fused(self, b: Self, c: Self) -> Self {
+                #[cfg(all(target_arch = "x86_64", not(target_feature = "fma")))]
+                if std::arch::is_x86_feature_detected!("fma") {
+                    #[target_feature(enable = "fma")]
+                    fn by_instruction(a: $real, b: $real, c: $real) -> $real {
+                        a.mul_add(b, c)
+                    }
+                    // SAFETY: the processor has the instruction.
+                    return unsafe { by_instruction(self, b, c) };
+                }
+                self.fused_here(b, c)
+            }
+            #[inline(always)]
+            fn fused_here(self, b: Self, c: Self) -> Self {
                 <$real>::mul_add(self, b, c)
             }
             #[inline(always)]
@@ -196,25 +212,8 @@ macro_rules! real {
     };
 }
 
-real!(f32, Precision::F32, Scalar::ComplexF, "f32", i32, widen);
-real!(f64, Precision::F64, Scalar::ComplexD, "f64", i64, <[f64; 8]>::clone);
-
-/// One instruction, where the compiler would make two of half the width.
-#[cfg(all(target_arch = "x86_64", target_feature = "avx512f"))]
-#[inline(always)]
-fn widen(reals: &[f32; 8]) -> [f64; 8] {
-    use std::arch::x86_64::{_mm256_loadu_ps, _mm512_cvtps_pd};
-    // SAFETY: eight f32 are read, eight f64 are the same 64 bytes as a vector; the build has AVX-512F, as this function's cfg says.
-    unsafe {
-        std::mem::transmute::<std::arch::x86_64::__m512d, [f64; 8]>(_mm512_cvtps_pd(_mm256_loadu_ps(reals.as_ptr())))
-    }
-}
-
-#[cfg(not(all(target_arch = "x86_64", target_feature = "avx512f")))]
-#[inline(always)]
-fn widen(reals: &[f32; 8]) -> [f64; 8] {
-    reals.map(f64::from)
-}
+real!(f32, Precision::F32, Scalar::ComplexF, "f32", i32, D::from_f32);
+real!(f64, Precision::F64, Scalar::ComplexD, "f64", i64, D::from_f64);
 
 #[cfg(test)]
 mod tests {

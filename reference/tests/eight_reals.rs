@@ -8,7 +8,7 @@ use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, doubl
 use lanefield_reference::random::{su3_random, su3_weak};
 use lanefield_reference::real::Real;
 use lanefield_reference::tensor::su3::rebuilt_link;
-use lanefield_reference::tensor::{LaneVector, Pair};
+use lanefield_reference::tensor::{LaneVector, Pair, sets::Baseline};
 use num_complex::Complex;
 
 const ONE: Complex<f64> = Complex::new(1.0, 0.0);
@@ -44,7 +44,7 @@ fn stored<R: Real>(matrices: &[ColourMatrix]) -> Vec<Complex<R>> {
 /// What the x links stand for: from the forward leg of their site, and from the backward leg of the next one.
 fn rebuilt<R: Stored>(matrices: &[ColourMatrix]) -> Vec<[ColourMatrix; 2]> {
     let stored = stored::<R>(matrices);
-    type Lane<R> = Pair<<R as Stored>::Computed>;
+    type Lane<R> = Pair<<R as Stored>::Computed, Baseline>;
     let real = |x: R| R::Computed::from_f64(x.to_f64());
     let factor = Lane::<R>::from_reals(|k| R::Computed::from_f64([-2.0, 2.0][k]));
     let matrix = |first: usize| -> ColourMatrix {

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use lanefield_reference::domains;
 use lanefield_reference::field::{FieldData, FieldShape};
+use lanefield_reference::instructions::Instructions;
 use lanefield_reference::kernels::blas;
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::reduce::PartialSums;
@@ -99,19 +100,9 @@ impl Cpu {
         self.pool.install(work)
     }
 
-    /// The vector instructions that this program was built to use.
+    /// The vector instructions that the kernels use on this processor.
     pub fn vector_instructions() -> &'static str {
-        if cfg!(target_feature = "avx512f") {
-            "AVX-512"
-        } else if cfg!(all(target_feature = "avx2", target_feature = "fma")) {
-            "AVX2 and FMA"
-        } else if cfg!(target_feature = "neon") {
-            "NEON"
-        } else if cfg!(target_feature = "fma") {
-            "AVX and FMA"
-        } else {
-            "no fused multiply-add: slow, same bits"
-        }
+        Instructions::in_use().describe()
     }
 }
 

@@ -64,7 +64,9 @@ mod verify;
 
 use std::process::ExitCode;
 
+use anyhow::Context as _;
 use clap::Parser;
+use lanefield::reference::instructions::Instructions;
 
 /// Lattice fields on OpenCL devices and on CPUs, with the same bits.
 #[derive(Parser)]
@@ -117,7 +119,7 @@ pub enum Outcome {
 fn main() -> ExitCode {
     let Cli { command, trace, force } = Cli::parse();
     files::replace(force);
-    match trace.around(|| command.run()) {
+    match trace.around(|| use_instructions().and_then(|()| command.run())) {
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::CheckFailed) => ExitCode::from(1),
         Ok(Outcome::Interrupted) => ExitCode::from(130),
@@ -127,6 +129,12 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Makes the CPU kernels use the instructions that the environment names, if it does.
+fn use_instructions() -> anyhow::Result<()> {
+    let wanted = Instructions::of_environment().and_then(|wanted| wanted.map_or(Ok(()), Instructions::choose));
+    wanted.with_context(|| format!("{} cannot be used", Instructions::VARIABLE))
 }
 
 /// The attempt, then each cause that is not part of what was said already: messages of the library quote their causes.
@@ -141,7 +149,6 @@ fn one_line(error: &anyhow::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use anyhow::Context as _;
 
     #[test]
     fn the_definition_of_the_command_line_is_sound() {

@@ -19,12 +19,11 @@
 //! This is the two-level case of the expansions of J. R. Shewchuk, *Adaptive precision floating-point arithmetic*, Discrete & Computational
 //! Geometry 18 (1997) 305; spilling expansions into a long accumulator is that of Collange et al. (see [`super`]).
 
-use bytemuck::cast;
-use wide::{f64x8, u64x8};
-
 use super::ExactSum;
 use crate::memory::prefetch_far;
 use crate::real::Real;
+use crate::tensor::Doubles;
+use crate::tensor::eight::Portable;
 
 /// Lanes of a vector of pairs.
 const LANES: usize = 8;
@@ -32,54 +31,62 @@ const LANES: usize = 8;
 const BLOCK: usize = 8;
 
 /// high + low in each lane. A zero low is +0.
-#[derive(Clone, Copy, Debug)]
-struct Pairs {
-    high: f64x8,
-    low: f64x8,
+#[derive(Clone, Copy)]
+struct Pairs<D> {
+    high: D,
+    low: D,
 }
 
-impl Pairs {
+impl<D: Doubles> Pairs<D> {
     /// No terms: −0 is the identity of addition.
+    #[inline(always)]
     fn empty() -> Self {
-        Self { high: f64x8::splat(-0.0), low: f64x8::splat(0.0) }
+        Self { high: D::splat(-0.0), low: D::splat(0.0) }
     }
 
     /// Adds a term in each lane, and notes where something is lost.
     #[inline(always)]
-    fn add(&mut self, x: f64x8, losses: &mut Losses) {
+    fn add(&mut self, x: D, losses: &mut Losses<D>) {
         let (high, error) = two_sum(self.high, x);
-        let low = self.low + error;
-        losses.note(low - self.low, error);
-        losses.note(low - error, self.low);
+        let low = self.low.add(error);
+        losses.note(low.sub(self.low), error);
+        losses.note(low.sub(error), self.low);
         *self = Self { high, low };
+    }
+
+    /// high and low of each lane.
+    #[inline(always)]
+    fn lanes(self) -> [(f64, f64); LANES] {
+        let (high, low) = (self.high.to_array(), self.low.to_array());
+        std::array::from_fn(|lane| (high[lane], low[lane]))
     }
 }
 
 /// a + b, and its rounding error. A zero error is +0.
 #[inline(always)]
-fn two_sum(a: f64x8, b: f64x8) -> (f64x8, f64x8) {
-    let sum = a + b;
-    let b_part = sum - a;
-    let a_part = sum - b_part;
-    (sum, (a - a_part) + (b - b_part))
+fn two_sum<D: Doubles>(a: D, b: D) -> (D, D) {
+    let sum = a.add(b);
+    let b_part = sum.sub(a);
+    let a_part = sum.sub(b_part);
+    (sum, a.sub(a_part).add(b.sub(b_part)))
 }
 
 /// Whether bits were lost: those in which what should be equal differs.
 #[derive(Clone, Copy)]
-struct Losses(u64x8);
+struct Losses<D>(D);
 
-impl Losses {
+impl<D: Doubles> Losses<D> {
     #[inline(always)]
     fn none() -> Self {
-        Self(u64x8::splat(0))
+        Self(D::splat(0.0))
     }
     #[inline(always)]
-    fn note(&mut self, left: f64x8, right: f64x8) {
-        self.0 |= cast::<f64x8, u64x8>(left) ^ cast::<f64x8, u64x8>(right);
+    fn note(&mut self, left: D, right: D) {
+        self.0 = self.0.or_differences(left, right);
     }
     #[inline(always)]
     fn any(self) -> bool {
-        self.0.to_array().into_iter().fold(0, |all, bits| all | bits) != 0
+        self.0.any_bit()
     }
 }
 
@@ -87,25 +94,25 @@ impl Losses {
 ///
 /// ```
 /// use lanefield_reference::exact::RunningSum;
-/// let mut sum = RunningSum::new();
+/// let mut sum = <RunningSum>::new();
 /// sum.add_slice(&[1e16, 1.0, -1e16]);
 /// assert_eq!(sum.into_exact().round(), 1.0);
 /// ```
-#[derive(Clone, Debug)]
-pub struct RunningSum {
-    pairs: Pairs,
+#[derive(Clone)]
+pub struct RunningSum<D = Portable> {
+    pairs: Pairs<D>,
     /// Terms that the pairs stand for.
     terms: u64,
     exact: ExactSum,
 }
 
-impl Default for RunningSum {
+impl<D: Doubles> Default for RunningSum<D> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl RunningSum {
+impl<D: Doubles> RunningSum<D> {
     /// How many terms are best added at a time.
     pub const BLOCK: usize = BLOCK * LANES;
 
@@ -115,28 +122,28 @@ impl RunningSum {
     }
 
     /// Adds every term of a slice.
-    #[inline]
+    #[inline(always)]
     pub fn add_slice(&mut self, terms: &[f64]) {
         let (blocks, rest) = terms.as_chunks();
         for block in blocks {
             self.add_block(block);
         }
         if !rest.is_empty() {
-            let mut block = [-0.0; Self::BLOCK];
+            let mut block = [-0.0; BLOCK * LANES];
             block[..rest.len()].copy_from_slice(rest);
             self.add_some(&block, rest.len());
         }
     }
 
     /// Adds a whole block.
-    #[inline]
-    pub fn add_block(&mut self, block: &[f64; Self::BLOCK]) {
+    #[inline(always)]
+    pub fn add_block(&mut self, block: &[f64; BLOCK * LANES]) {
         self.add_some(block, Self::BLOCK);
     }
 
     /// Adds a block of which only the first `terms` count; the others are −0.
     #[inline(always)]
-    fn add_some(&mut self, block: &[f64; Self::BLOCK], terms: usize) {
+    fn add_some(&mut self, block: &[f64; BLOCK * LANES], terms: usize) {
         let mut pairs = self.pairs;
         match fits(&mut pairs, block) {
             true => {
@@ -147,21 +154,25 @@ impl RunningSum {
         }
     }
 
+    // Not of an instruction set: rarely called, and the same with any.
     #[cold]
     #[inline(never)]
-    fn spill(&mut self, block: &[f64; Self::BLOCK], terms: usize) {
+    fn spill(&mut self, block: &[f64; BLOCK * LANES], terms: usize) {
         self.flush();
-        let mut pairs = self.pairs;
+        let mut pairs = Pairs::<Portable>::empty();
         match fits(&mut pairs, block) {
-            true => (self.pairs, self.terms) = (pairs, terms as u64),
+            true => {
+                let Pairs { high, low } = pairs;
+                self.pairs = Pairs { high: D::from_f64(&high.to_array()), low: D::from_f64(&low.to_array()) };
+                self.terms = terms as u64;
+            }
             false => self.exact.add_slice(&block[..terms]),
         }
     }
 
     /// Moves the pairs into the exact sum.
     fn flush(&mut self) {
-        let Pairs { high, low } = self.pairs;
-        for (high, low) in high.to_array().into_iter().zip(low.to_array()) {
+        for (high, low) in self.pairs.lanes() {
             self.exact.add_uncounted(high, low);
         }
         self.exact.count_terms(self.terms);
@@ -177,117 +188,123 @@ impl RunningSum {
 
 /// Adds a block, and tells whether the pairs still hold the exact sum.
 #[inline(always)]
-fn fits(pairs: &mut Pairs, block: &[f64; RunningSum::BLOCK]) -> bool {
+fn fits<D: Doubles>(pairs: &mut Pairs<D>, block: &[f64; BLOCK * LANES]) -> bool {
     let mut losses = Losses::none();
     for terms in block.as_chunks::<LANES>().0 {
-        pairs.add(f64x8::from(*terms), &mut losses);
+        pairs.add(D::from_f64(terms), &mut losses);
     }
     !losses.any()
 }
 
 /// A sum for each place of a row, of many rows of equal length: the words of outer sites, each real number on its own.
-pub(crate) struct RowSums {
+pub(crate) struct RowSums<D> {
     /// Reals of a row.
     reals: usize,
-    pairs: Vec<Pairs>,
+    pairs: Vec<Pairs<D>>,
     /// All rows.
     rows: u64,
     /// What was spilled at each place, terms uncounted; empty until something is.
     spilled: Vec<ExactSum>,
 }
 
-impl RowSums {
+impl<D: Doubles> RowSums<D> {
     /// No rows yet, of `reals` reals each.
     pub fn new(reals: usize) -> Self {
         Self { reals, pairs: vec![Pairs::empty(); reals.div_ceil(LANES)], rows: 0, spilled: Vec::new() }
     }
 
-    /// Adds `count` rows: `row(k)` is the reals of row k.
-    pub fn add_rows<'a, R: Real>(&mut self, count: usize, row: impl Fn(usize) -> &'a [R]) {
-        let reals = self.reals;
-        let group = |first: usize| -> [&'a [R]; BLOCK] {
-            std::array::from_fn(|k| if first + k < count { &row(first + k)[..reals] } else { &[] })
-        };
-        let mut rows = group(0);
-        for first in (0..count).step_by(BLOCK) {
-            let next = group(first + BLOCK);
-            match count - first {
-                BLOCK.. => self.add_block(&rows, if count - first >= 2 * BLOCK { &next } else { &rows }),
-                some => self.add_some(&rows[..some], 0..self.pairs.len()),
-            }
-            rows = next;
-        }
-        self.rows += count as u64;
-    }
-
-    /// Adds a block of rows, and asks for those of the next one meanwhile.
+    /// Adds the rows of these numbers.
     #[inline(always)]
-    fn add_block<R: Real>(&mut self, rows: &[&[R]; BLOCK], next: &[&[R]; BLOCK]) {
-        let whole_chunks = self.reals / LANES;
-        let chunks = rows.map(|row| &row.as_chunks::<LANES>().0[..whole_chunks]);
-        let next = next.map(|row| &row.as_chunks::<LANES>().0[..whole_chunks]);
-        for chunk in 0..whole_chunks {
-            let mut pairs = self.pairs[chunk];
-            let mut losses = Losses::none();
-            for (row, next) in chunks.iter().zip(&next) {
-                prefetch_far(&next[chunk]);
-                pairs.add(f64x8::from(R::eight_to_f64(&row[chunk])), &mut losses);
-            }
-            match losses.any() {
-                false => self.pairs[chunk] = pairs,
-                true => self.spill(chunk, rows),
-            }
+    pub fn add_rows<R: Real>(&mut self, all: &[R], rows: &[u32]) {
+        let row = |row: u32| &all[row as usize * self.reals..][..self.reals];
+        let (blocks, rest) = rows.as_chunks::<BLOCK>();
+        let mut blocks = blocks.iter().map(|block| block.map(row)).peekable();
+        let rest: Vec<&[R]> = rest.iter().map(|&number| row(number)).collect();
+        let mut count = rest.len();
+        while let Some(block) = blocks.next() {
+            let next = *blocks.peek().unwrap_or(&block);
+            add_block(&mut self.pairs, &mut self.spilled, &block, &next);
+            count += BLOCK;
         }
-        self.add_some(rows, whole_chunks..self.pairs.len());
-    }
-
-    /// Adds some chunks of at most a block of rows.
-    fn add_some<R: Real>(&mut self, rows: &[&[R]], chunks: std::ops::Range<usize>) {
-        for chunk in chunks {
-            let range = chunk * LANES..(chunk * LANES + LANES).min(self.reals);
-            let mut pairs = self.pairs[chunk];
-            let mut losses = Losses::none();
-            for row in rows {
-                pairs.add(widened(&row[range.clone()]), &mut losses);
-            }
-            match losses.any() {
-                false => self.pairs[chunk] = pairs,
-                true => self.spill(chunk, rows),
-            }
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn spill<R: Real>(&mut self, chunk: usize, rows: &[&[R]]) {
-        self.spilled.resize(self.reals, ExactSum::new());
-        let Pairs { high, low } = std::mem::replace(&mut self.pairs[chunk], Pairs::empty());
-        for (lane, (high, low)) in high.to_array().into_iter().zip(low.to_array()).enumerate() {
-            let place = chunk * LANES + lane;
-            if place < self.reals {
-                let sum = &mut self.spilled[place];
-                sum.add_uncounted(high, low);
-                rows.iter().for_each(|row| sum.add_uncounted(row[place].to_f64(), 0.0));
-            }
-        }
+        add_some(&mut self.pairs, &mut self.spilled, &rest, 0);
+        self.rows += count as u64;
     }
 
     /// Adds the sum at a place of the rows to `total`.
     pub fn add_to(&self, total: &mut ExactSum, place: usize) {
-        let Pairs { high, low } = self.pairs[place / LANES];
-        total.add_pair(high.to_array()[place % LANES], low.to_array()[place % LANES], self.rows);
+        let (high, low) = self.pairs[place / LANES].lanes()[place % LANES];
+        total.add_pair(high, low, self.rows);
         if let Some(spilled) = self.spilled.get(place) {
             total.merge(spilled);
         }
     }
 }
 
-/// Eight reals, or the last few of a row and −0 after them, as doubles.
+/// Adds a block of rows, and asks for those of the next one meanwhile.
 #[inline(always)]
-fn widened<R: Real>(reals: &[R]) -> f64x8 {
-    match <&[R; LANES]>::try_from(reals) {
-        Ok(reals) => f64x8::from(R::eight_to_f64(reals)),
-        Err(_) => f64x8::from(std::array::from_fn(|k| reals.get(k).map_or(-0.0, |&x| Real::to_f64(x)))),
+fn add_block<D: Doubles, R: Real>(
+    pairs: &mut [Pairs<D>],
+    spilled: &mut Vec<ExactSum>,
+    rows: &[&[R]; BLOCK],
+    next: &[&[R]; BLOCK],
+) {
+    let whole_chunks = rows[0].len() / LANES;
+    let chunks = rows.map(|row| &row.as_chunks::<LANES>().0[..whole_chunks]);
+    let next = next.map(|row| &row.as_chunks::<LANES>().0[..whole_chunks]);
+    for (chunk, pairs) in pairs[..whole_chunks].iter_mut().enumerate() {
+        let mut sums = *pairs;
+        let mut losses = Losses::none();
+        for (row, next) in chunks.iter().zip(&next) {
+            prefetch_far(&next[chunk]);
+            sums.add(R::to_doubles(&row[chunk]), &mut losses);
+        }
+        match losses.any() {
+            false => *pairs = sums,
+            true => spill(pairs, spilled, chunk, rows),
+        }
+    }
+    add_some(pairs, spilled, rows, whole_chunks);
+}
+
+/// Adds the chunks of rows from `first` on.
+#[inline(always)]
+fn add_some<D: Doubles, R: Real>(pairs: &mut [Pairs<D>], spilled: &mut Vec<ExactSum>, rows: &[&[R]], first: usize) {
+    for (chunk, pairs) in pairs.iter_mut().enumerate().skip(first) {
+        let mut sums = *pairs;
+        let mut losses = Losses::none();
+        for row in rows {
+            sums.add(to_doubles(&row[chunk * LANES..]), &mut losses);
+        }
+        match losses.any() {
+            false => *pairs = sums,
+            true => spill(pairs, spilled, chunk, rows),
+        }
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn spill<D: Doubles, R: Real>(pairs: &mut Pairs<D>, spilled: &mut Vec<ExactSum>, chunk: usize, rows: &[&[R]]) {
+    let reals = rows[0].len();
+    spilled.resize(reals, ExactSum::new());
+    for (place, (high, low)) in (chunk * LANES..reals).zip(std::mem::replace(pairs, Pairs::empty()).lanes()) {
+        spilled[place].add_uncounted(high, low);
+        rows.iter().for_each(|row| spilled[place].add_uncounted(row[place].to_f64(), 0.0));
+    }
+}
+
+/// The first eight reals, or all that there are and −0 after them, as doubles.
+#[inline(always)]
+fn to_doubles<D: Doubles, R: Real>(reals: &[R]) -> D {
+    match reals.first_chunk::<LANES>() {
+        Some(reals) => R::to_doubles(reals),
+        None => {
+            let mut padded = [-0.0; LANES];
+            for (to, from) in padded.iter_mut().zip(reals) {
+                *to = from.to_f64();
+            }
+            D::from_f64(&padded)
+        }
     }
 }
 

@@ -11,8 +11,8 @@ use crate::half::Half;
 use crate::layout::LaneWidth;
 use crate::real::Real;
 use crate::tasks::{chunk, for_each_chunk, for_each_chunk_of_two, map_chunks};
-use crate::tensor::LaneVector;
 use crate::tensor::su3::{Factor, madd};
+use crate::tensor::{InstructionSet, LaneVector, Task};
 
 /// out = x.
 ///
@@ -133,11 +133,13 @@ pub fn cg_update<R: Vectors>(
     Ok(())
 }
 
-/// Vectors of a task.
+/// Reals as vectors.
+#[inline(always)]
 fn vectors<V: LaneVector>(reals: &[V::Real]) -> &[V] {
     bytemuck::cast_slice(reals)
 }
 
+#[inline(always)]
 fn vectors_mut<V: LaneVector>(reals: &mut [V::Real]) -> &mut [V] {
     bytemuck::cast_slice_mut(reals)
 }
@@ -189,13 +191,19 @@ pub struct Scale<'a, R> {
 impl<R: Real> LaneOperation<R> for Scale<'_, R> {
     type Output = ();
     fn run<V: LaneVector<Real = R>>(self, _: usize) {
-        let (a, a_task) = (V::splat(self.a), self.shape.a_task);
-        for_each_chunk(self.out, a_task, |task, out| {
-            let x = vectors::<V>(chunk(self.x, a_task, task));
-            for (out, x) in vectors_mut::<V>(out).iter_mut().zip(x) {
-                *out = a.times(*x);
-            }
-        });
+        update_tasks(self.shape.a_task, self.x, self.out, Multiple { a: V::splat(self.a) });
+    }
+}
+
+/// a · x.
+struct Multiple<V> {
+    a: V,
+}
+
+impl<V: LaneVector> Updated<V> for Multiple<V> {
+    #[inline(always)]
+    fn updated(&self, x: V, _: V) -> V {
+        self.a.times(x)
     }
 }
 
@@ -222,23 +230,56 @@ impl<'a, R: Real> Axpby<'a, R> {
     }
 }
 
-/// An operation y ← f(x, y) on every real component.
-trait Update<'a, R>: Sized {
-    /// The operands, and f of vectors.
-    fn parts<V: LaneVector<Real = R>>(self) -> (Shape, &'a [R], &'a mut [R], impl Fn(V, V) -> V + Sync);
+/// An operation y ← f(x, y) on vectors of complex numbers.
+trait Updated<V>: Sync {
+    /// f. It has to be `#[inline(always)]`.
+    fn updated(&self, x: V, y: V) -> V;
+}
+
+/// An operation y ← f(x, y) on every component.
+trait Update<'a, R: Real>: Sized {
+    /// f of vectors.
+    type Of<V: LaneVector<Real = R>>: Updated<V>;
+    /// The operands, and f.
+    fn parts<V: LaneVector<Real = R>>(self) -> (Shape, &'a [R], &'a mut [R], Self::Of<V>);
+}
+
+/// fma(a, x, y).
+struct MultipleAdded<V> {
+    a: V,
+}
+
+impl<V: LaneVector> Updated<V> for MultipleAdded<V> {
+    #[inline(always)]
+    fn updated(&self, x: V, y: V) -> V {
+        self.a.fused(x, y)
+    }
 }
 
 impl<'a, R: Real> Update<'a, R> for Axpy<'a, R> {
-    fn parts<V: LaneVector<Real = R>>(self) -> (Shape, &'a [R], &'a mut [R], impl Fn(V, V) -> V + Sync) {
-        let a = V::splat(self.a);
-        (self.shape, self.x, self.y, move |x: V, y: V| a.fused(x, y))
+    type Of<V: LaneVector<Real = R>> = MultipleAdded<V>;
+    fn parts<V: LaneVector<Real = R>>(self) -> (Shape, &'a [R], &'a mut [R], MultipleAdded<V>) {
+        (self.shape, self.x, self.y, MultipleAdded { a: V::splat(self.a) })
+    }
+}
+
+/// fma(a, x, b · y).
+struct Combined<V> {
+    a: V,
+    b: V,
+}
+
+impl<V: LaneVector> Updated<V> for Combined<V> {
+    #[inline(always)]
+    fn updated(&self, x: V, y: V) -> V {
+        self.a.fused(x, self.b.times(y))
     }
 }
 
 impl<'a, R: Real> Update<'a, R> for Axpby<'a, R> {
-    fn parts<V: LaneVector<Real = R>>(self) -> (Shape, &'a [R], &'a mut [R], impl Fn(V, V) -> V + Sync) {
-        let (a, b) = (V::splat(self.a), V::splat(self.b));
-        (self.shape, self.x, self.y, move |x: V, y: V| a.fused(x, b.times(y)))
+    type Of<V: LaneVector<Real = R>> = Combined<V>;
+    fn parts<V: LaneVector<Real = R>>(self) -> (Shape, &'a [R], &'a mut [R], Combined<V>) {
+        (self.shape, self.x, self.y, Combined { a: V::splat(self.a), b: V::splat(self.b) })
     }
 }
 
@@ -248,7 +289,7 @@ macro_rules! update {
             type Output = ();
             fn run<V: LaneVector<Real = R>>(self, _: usize) {
                 let (Shape { a_task, .. }, x, y, f) = self.parts::<V>();
-                update_tasks(a_task, x, y, &f);
+                update_tasks(a_task, x, y, f);
             }
         }
     };
@@ -257,14 +298,30 @@ update!(Axpy);
 update!(Axpby);
 
 /// y ← f(x, y), task by task.
-fn update_tasks<V: LaneVector>(a_task: usize, x: &[V::Real], y: &mut [V::Real], f: &(impl Fn(V, V) -> V + Sync)) {
-    for_each_chunk(y, a_task, |task, y| update_task(vectors(chunk(x, a_task, task)), vectors_mut(y), f));
+fn update_tasks<V: LaneVector>(a_task: usize, x: &[V::Real], y: &mut [V::Real], f: impl Updated<V>) {
+    let update = UpdateTask { a_task, x: vectors(x), f };
+    for_each_chunk(y, a_task, |task, y| V::Set::run(&update, (task, vectors_mut(y))));
+}
+
+/// y ← f(x, y) of a task of so many reals.
+struct UpdateTask<'a, V, F> {
+    a_task: usize,
+    x: &'a [V],
+    f: F,
+}
+
+impl<V: LaneVector, F: Updated<V>> Task<(usize, &mut [V])> for UpdateTask<'_, V, F> {
+    type Output = ();
+    #[inline(always)]
+    fn run(&self, (task, y): (usize, &mut [V])) {
+        update(chunk(self.x, self.a_task / V::REALS, task), y, &self.f);
+    }
 }
 
 #[inline(always)]
-fn update_task<V: LaneVector>(x: &[V], y: &mut [V], f: &impl Fn(V, V) -> V) {
+fn update<V: LaneVector>(x: &[V], y: &mut [V], f: &impl Updated<V>) {
     for (y, x) in y.iter_mut().zip(x) {
-        *y = f(*x, *y);
+        *y = f.updated(*x, *y);
     }
 }
 
@@ -283,21 +340,37 @@ impl<'a, R: Real, U: Update<'a, R>> LaneOperation<R> for WithNorm<U> {
         let Self { update, sum } = self;
         let (shape @ Shape { an_osite, a_task }, x, y, f) = update.parts::<V>();
         if let Sum::Tree(_) = sum {
-            update_tasks(a_task, x, y, &f);
+            update_tasks(a_task, x, y, f);
             return Norm2 { shape, x: y, sum }.run::<V>(blocks);
         }
-        let contributions = Contributions::<V>::new(shape, blocks);
         let a_chunk = Contributions::<V>::OSITES * an_osite;
-        let sums = map_chunks(y, a_task, |task, y| {
-            let mut terms = ExactTerms::new();
-            for (y, x) in y.chunks_mut(a_chunk).zip(chunk(x, a_task, task).chunks(a_chunk)) {
-                update_task(vectors(x), vectors_mut::<V>(y), &f);
-                contributions.norms(y, &mut terms);
-            }
-            terms.sums()
-        });
+        let task = UpdateAndNorm { a_task, a_chunk, contributions: Contributions::<V>::new(shape, blocks), x, f };
+        let sums = map_chunks(y, a_task, |number, y| V::Set::run(&task, (number, y)));
         let norm2: [ExactSum; 1] = merged(&sums);
         PartialSums::Exact(norm2.into())
+    }
+}
+
+/// y ← f(x, y) and |y|² of a task, in chunks that stay in the nearest cache.
+struct UpdateAndNorm<'a, V: LaneVector, F> {
+    a_task: usize,
+    a_chunk: usize,
+    contributions: Contributions<V>,
+    x: &'a [V::Real],
+    f: F,
+}
+
+impl<V: LaneVector, F: Updated<V>> Task<(usize, &mut [V::Real])> for UpdateAndNorm<'_, V, F> {
+    type Output = [ExactSum; 1];
+    #[inline(always)]
+    fn run(&self, (task, y): (usize, &mut [V::Real])) -> [ExactSum; 1] {
+        let mut terms = ExactTerms::<V::Doubles, 1>::new();
+        let x = chunk(self.x, self.a_task, task);
+        for (y, x) in y.chunks_mut(self.a_chunk).zip(x.chunks(self.a_chunk)) {
+            update(vectors(x), vectors_mut::<V>(y), &self.f);
+            self.contributions.norms(y, &mut terms);
+        }
+        terms.sums()
     }
 }
 
@@ -328,11 +401,24 @@ impl<R: Real> LaneOperation<R> for ComplexUpdate<'_, R> {
     type Output = ();
     fn run<V: LaneVector<Real = R>>(self, _: usize) {
         let Self { shape: Shape { a_task, .. }, a, x, y, scaled } = self;
-        let a = V::from_reals(|k| a[k % 2]);
-        match scaled {
-            Scaled::X => update_tasks(a_task, x, y, &|x: V, y| madd(a, Factor::new(x), y)),
-            Scaled::Y => update_tasks(a_task, x, y, &|x: V, y| madd(a, Factor::new(y), x)),
-        }
+        update_tasks(a_task, x, y, ComplexMultipleAdded { a: V::from_reals(|k| a[k % 2]), scaled });
+    }
+}
+
+/// a·x + y, or a·y + x.
+struct ComplexMultipleAdded<V> {
+    a: V,
+    scaled: Scaled,
+}
+
+impl<V: LaneVector> Updated<V> for ComplexMultipleAdded<V> {
+    #[inline(always)]
+    fn updated(&self, x: V, y: V) -> V {
+        let (multiplied, added) = match self.scaled {
+            Scaled::X => (x, y),
+            Scaled::Y => (y, x),
+        };
+        madd(self.a, Factor::new(multiplied), added)
     }
 }
 
@@ -349,14 +435,31 @@ pub struct CgUpdate<'a, R> {
 impl<R: Real> LaneOperation<R> for CgUpdate<'_, R> {
     type Output = ();
     fn run<V: LaneVector<Real = R>>(self, _: usize) {
-        let (a, b, a_task) = (V::splat(self.a), V::splat(self.b), self.shape.a_task);
+        let a_task = self.shape.a_task;
+        let update = CgUpdateTask { a_task, a: V::splat(self.a), b: V::splat(self.b), r: vectors::<V>(self.r) };
         for_each_chunk_of_two(self.psi, self.p, a_task, |task, psi, p| {
-            let r = vectors::<V>(chunk(self.r, a_task, task));
-            let fields = vectors_mut::<V>(psi).iter_mut().zip(vectors_mut::<V>(p)).zip(r);
-            for ((psi, p), r) in fields {
-                *psi = a.fused(*p, *psi);
-                *p = b.fused(*p, *r);
-            }
+            V::Set::run(&update, (task, vectors_mut(psi), vectors_mut(p)));
         });
+    }
+}
+
+/// ψ ← fma(a, p, ψ), p ← fma(b, p, r) of a task.
+struct CgUpdateTask<'a, V> {
+    a_task: usize,
+    a: V,
+    b: V,
+    r: &'a [V],
+}
+
+impl<V: LaneVector> Task<(usize, &mut [V], &mut [V])> for CgUpdateTask<'_, V> {
+    type Output = ();
+    #[inline(always)]
+    fn run(&self, (task, psi, p): (usize, &mut [V], &mut [V])) {
+        let (a, b) = (self.a, self.b);
+        let r = chunk(self.r, self.a_task / V::REALS, task);
+        for ((psi, p), r) in psi.iter_mut().zip(p).zip(r) {
+            *psi = a.fused(*p, *psi);
+            *p = b.fused(*p, *r);
+        }
     }
 }

@@ -1,7 +1,7 @@
 //! Products of the two Hermitian 6×6 blocks of a site with spinors, alone and after a hop, on the CPU: `docs/arithmetic.md` §13 on `wide`
 //! vectors. The blocks are made in `clover_term.rs`. Counterpart: `cl/clover.cl`.
 
-use super::hop::{At, Hop, HostHop};
+use super::hop::{At, Finish, Hop, HostHop};
 use super::{LaneOperation, Vectors, check_place};
 use crate::field::{CloverBlocks, Field, FieldError, Spinors};
 use crate::half::Half;
@@ -9,9 +9,9 @@ use crate::layout::LaneWidth;
 use crate::links::LinkFormat;
 use crate::real::Real;
 use crate::tasks::{for_each_chunk, items_a_task};
-use crate::tensor::LaneVector;
 use crate::tensor::spin::FullSpinor;
 use crate::tensor::su3::{Factor, conj_madd, madd};
+use crate::tensor::{InstructionSet, LaneVector, Task};
 
 /// Floating-point operations a site of the product of blocks and a spinor: 12 rows of a real times a complex number (2) and five complex
 /// multiply-adds (8 each).
@@ -103,18 +103,35 @@ impl<R: Real> LaneOperation<R> for Apply<'_, R> {
 
     fn run<V: LaneVector<Real = R>>(self, vectors: usize) {
         let Self { out, blocks, x } = self;
-        let (parts, osites_a_task) = (x.kind().count(), items_a_task(x.osites()));
-        let (clover, x) = (Words::<V>::of(blocks, vectors), Words::<V>::of(x, vectors));
-        let a_spinor = Spinors::WORDS * vectors;
-        for_each_chunk(out.vectors_mut::<V>(), a_spinor * parts * osites_a_task, |task, out| {
-            for (k, out) in out.chunks_exact_mut(a_spinor).enumerate() {
-                let (osite, spinor) = (task * osites_a_task + k / parts, task * osites_a_task * parts + k);
-                for vector in 0..vectors {
-                    let y = times_blocks(clover.of_site(osite, vector), x.spinor(spinor, vector));
-                    super::hop::store(out, vectors, vector, y);
-                }
+        let osites_a_task = items_a_task(x.osites());
+        let (clover, parts) = (Words::<V>::of(blocks, vectors), x.kind().count());
+        let apply = ApplyTask { clover, x: Words::of(x, vectors), parts, osites_a_task };
+        let a_task = Spinors::WORDS * vectors * parts * osites_a_task;
+        for_each_chunk(out.vectors_mut::<V>(), a_task, |task, out| V::Set::run(&apply, (task, out)));
+    }
+}
+
+/// The product of blocks and spinors, of `parts` spinors a site.
+struct ApplyTask<'a, V> {
+    clover: Words<'a, V>,
+    x: Words<'a, V>,
+    parts: usize,
+    osites_a_task: usize,
+}
+
+impl<V: LaneVector> Task<(usize, &mut [V])> for ApplyTask<'_, V> {
+    type Output = ();
+    #[inline(always)]
+    fn run(&self, (task, out): (usize, &mut [V])) {
+        let Self { clover, x, parts, osites_a_task } = self;
+        let vectors = x.vectors;
+        for (k, out) in out.chunks_exact_mut(Spinors::WORDS * vectors).enumerate() {
+            let (osite, spinor) = (task * osites_a_task + k / parts, task * osites_a_task * parts + k);
+            for vector in 0..vectors {
+                let y = times_blocks(clover.of_site(osite, vector), x.spinor(spinor, vector));
+                super::hop::store(out, vectors, vector, y);
             }
-        });
+        }
     }
 }
 
@@ -131,19 +148,35 @@ impl<R: Real> LaneOperation<R> for CloverHop<'_, R> {
 
     fn run<V: LaneVector<Real = R>>(self, vectors: usize) {
         let Self { hop, blocks, chi } = self;
-        let (clover, parts) = (Words::<V>::of(blocks, vectors), hop.parts());
-        let chi = chi.map(|chi| Words::<V>::of(chi, vectors));
-        // One closure for both kernels: the sum over the legs is compiled once for it, and that takes long.
-        hop.run_and(vectors, |At { osite, part, block }, hop: FullSpinor<V>| {
-            let Some(chi) = &chi else {
-                return times_blocks(clover.of_site(osite, block), hop);
-            };
-            let mut y = times_blocks(clover.of_site(osite, block), chi.spinor(osite * parts + part, block));
+        let chi = chi.map(|chi| Words::of(chi, vectors));
+        let blocks = BlocksOfSum { clover: Words::<V>::of(blocks, vectors), chi, parts: hop.parts() };
+        hop.run_and::<V>(vectors, &blocks);
+    }
+}
+
+/// What becomes of a hop: its product with blocks, or what is left of blocks times χ without it. One type for both kernels: the sum over the legs is
+/// compiled once for it, and that takes long.
+struct BlocksOfSum<'a, V> {
+    clover: Words<'a, V>,
+    chi: Option<Words<'a, V>>,
+    /// Spinors a site.
+    parts: usize,
+}
+
+impl<V: LaneVector> Finish<V> for BlocksOfSum<'_, V> {
+    #[inline(always)]
+    fn finish(&self, At { osite, part, block }: At, hop: FullSpinor<V>) -> FullSpinor<V> {
+        let x = match &self.chi {
+            Some(chi) => chi.spinor(osite * self.parts + part, block),
+            None => hop,
+        };
+        let mut y = times_blocks(self.clover.of_site(osite, block), x);
+        if self.chi.is_some() {
             for (y, hop) in y.as_flattened_mut().iter_mut().zip(hop.as_flattened()) {
                 *y = y.sub(*hop);
             }
-            y
-        });
+        }
+        y
     }
 }
 
@@ -176,7 +209,7 @@ impl<'a, V: LaneVector> Words<'a, V> {
 }
 
 /// Both blocks of `clover`, by word, times a spinor.
-#[inline]
+#[inline(always)]
 fn times_blocks<V: LaneVector>(clover: impl Fn(usize) -> V, x: FullSpinor<V>) -> FullSpinor<V> {
     const ROWS: usize = 6;
     let mut y = x;

@@ -9,8 +9,9 @@ use crate::links::LinkFormat;
 use crate::memory::prefetch;
 use crate::real::Real;
 use crate::tasks::{for_each_chunk, items_a_task};
-use crate::tensor::LaneVector;
+use crate::tensor::lanes::Words;
 use crate::tensor::su3::{Left, link_times_vectors, rebuilt_link};
+use crate::tensor::{InstructionSet, LaneVector, Task};
 
 /// Bytes a site that have to be moved at least, with `vectors` colour vectors a site: the links and each vector read once, each result
 /// written once.
@@ -21,7 +22,7 @@ pub fn ideal_bytes_per_site(format: LinkFormat, real_bytes: usize, vectors: usiz
 /// Vectors of a site that are taken together where there are so many, so that each link is read, and what is not stored rebuilt, once for them.
 const VECTORS_AT_ONCE: usize = 4;
 
-/// How a hop adds the products of its legs, component by component.
+/// How a hop adds the products of its legs, component by component. All of it has to be `#[inline(always)]`.
 pub(super) trait LegSum<V: LaneVector>: Sync {
     /// What belongs to a leg at an outer site, beside its product.
     type Sign: Copy;
@@ -41,13 +42,18 @@ impl<R: Real> HopFields<'_, R, ColourVectors> {
         const FULL: usize = LinkFormat::Full.words();
         const TWO_ROWS: usize = LinkFormat::TwoRows.words();
         const EIGHT: usize = LinkFormat::Eight.words();
-        match (self.links.kind().format, blocks) {
-            (LinkFormat::Full, 1) => self.sweep::<V, FULL, true>(1, sum),
-            (LinkFormat::Full, _) => self.sweep::<V, FULL, false>(blocks, sum),
-            (LinkFormat::TwoRows, 1) => self.sweep::<V, TWO_ROWS, true>(1, sum),
-            (LinkFormat::TwoRows, _) => self.sweep::<V, TWO_ROWS, false>(blocks, sum),
-            (LinkFormat::Eight, 1) => self.sweep::<V, EIGHT, true>(1, sum),
-            (LinkFormat::Eight, _) => self.sweep::<V, EIGHT, false>(blocks, sum),
+        let one = match V::WORDS {
+            Words::OfOne => true,
+            Words::OfOneOrSeveral => blocks == 1,
+            Words::OfAnyNumber => false,
+        };
+        match (self.links.kind().format, one) {
+            (LinkFormat::Full, true) => self.sweep::<V, FULL, true>(1, sum),
+            (LinkFormat::Full, false) => self.sweep::<V, FULL, false>(blocks, sum),
+            (LinkFormat::TwoRows, true) => self.sweep::<V, TWO_ROWS, true>(1, sum),
+            (LinkFormat::TwoRows, false) => self.sweep::<V, TWO_ROWS, false>(blocks, sum),
+            (LinkFormat::Eight, true) => self.sweep::<V, EIGHT, true>(1, sum),
+            (LinkFormat::Eight, false) => self.sweep::<V, EIGHT, false>(blocks, sum),
         }
     }
 
@@ -57,8 +63,10 @@ impl<R: Real> HopFields<'_, R, ColourVectors> {
         sum: &impl LegSum<V>,
     ) {
         let vectors = self.source.kind().count();
+        let osites_a_task = items_a_task(self.stencil.osites());
         let sweep = Sweep::<V, _, LINK_WORDS, ONE_BLOCK> {
             sum,
+            osites_a_task,
             neighbours: self.stencil.neighbours(),
             edges: std::array::from_fn(|point| Edge::new(self.stencil, point, self.links.kind(), blocks)),
             points: self.legs.legs().map(Leg::point),
@@ -68,15 +76,8 @@ impl<R: Real> HopFields<'_, R, ColourVectors> {
             blocks,
             vectors,
         };
-        let osites_a_task = items_a_task(self.stencil.osites());
-        let an_osite = ColourVectors::WORDS * blocks * vectors;
-        for_each_chunk(self.out.vectors_mut::<V>(), an_osite * osites_a_task, |task, out| {
-            for (k, out) in out.chunks_exact_mut(an_osite).enumerate() {
-                for block in 0..blocks {
-                    sweep.site(out, task * osites_a_task + k, block);
-                }
-            }
-        });
+        let a_task = sweep.an_osite() * osites_a_task;
+        for_each_chunk(self.out.vectors_mut::<V>(), a_task, |task, out| V::Set::run(&sweep, (task, out)));
     }
 }
 
@@ -92,6 +93,7 @@ struct At {
 struct Sweep<'a, V: LaneVector, S, const LINK_WORDS: usize, const ONE_BLOCK: bool> {
     /// How their products are added.
     sum: &'a S,
+    osites_a_task: usize,
     neighbours: &'a [u32],
     edges: [Edge<V>; LEGS],
     /// The points of the legs, in the order in which they are added.
@@ -104,14 +106,37 @@ struct Sweep<'a, V: LaneVector, S, const LINK_WORDS: usize, const ONE_BLOCK: boo
     vectors: usize,
 }
 
+/// The outer sites of a task.
+impl<V: LaneVector, S: LegSum<V>, const LINK_WORDS: usize, const ONE_BLOCK: bool> Task<(usize, &mut [V])>
+    for Sweep<'_, V, S, LINK_WORDS, ONE_BLOCK>
+{
+    type Output = ();
+    #[inline(always)]
+    fn run(&self, (task, out): (usize, &mut [V])) {
+        for (k, out) in out.chunks_exact_mut(self.an_osite()).enumerate() {
+            for block in 0..self.blocks() {
+                self.site(out, task * self.osites_a_task + k, block);
+            }
+        }
+    }
+}
+
 impl<V: LaneVector, S: LegSum<V>, const LINK_WORDS: usize, const ONE_BLOCK: bool>
     Sweep<'_, V, S, LINK_WORDS, ONE_BLOCK>
 {
+    #[inline(always)]
     fn blocks(&self) -> usize {
         if ONE_BLOCK { 1 } else { self.blocks }
     }
 
+    /// Vectors in memory of an outer site.
+    #[inline(always)]
+    fn an_osite(&self) -> usize {
+        ColourVectors::WORDS * self.blocks() * self.vectors
+    }
+
     /// Writes one block of every word of an outer site.
+    #[inline(always)]
     fn site(&self, out: &mut [V], osite: usize, block: usize) {
         let mut first = 0;
         while first < self.vectors {
@@ -163,12 +188,11 @@ impl<V: LaneVector, S: LegSum<V>, const LINK_WORDS: usize, const ONE_BLOCK: bool
         let at_edge = entry & Stencil::MARK != 0;
         let edge = &self.edges[point];
         let psi = words_at(self.source, neighbour(entry), ColourVectors::WORDS * blocks * self.vectors);
-        let h = std::array::from_fn(|k| {
-            std::array::from_fn(|colour| {
-                let word = &psi[(ColourVectors::WORDS * (first + k) + colour) * blocks..][..blocks];
-                if at_edge { edge.permuted(word, block) } else { word[block] }
-            })
-        });
+        let mut h = [[V::zeroed(); 3]; N];
+        let words = psi.chunks_exact(blocks).skip(ColourVectors::WORDS * first);
+        for (h, word) in h.as_flattened_mut().iter_mut().zip(words) {
+            *h = if at_edge { edge.permuted(word, block) } else { word[block] };
+        }
         let link = words_at(self.links, osite * LEGS + point, LINK_WORDS * blocks);
         let word = |word: usize| link[word * blocks + block];
         if LINK_WORDS == LinkFormat::Full.words() {

@@ -12,7 +12,7 @@ use crate::kernels::hop::Dagger;
 use crate::layout::LaneWidth;
 use crate::real::Real;
 use crate::tasks::{for_each_chunk, items_a_task};
-use crate::tensor::LaneVector;
+use crate::tensor::{InstructionSet, LaneVector, Task};
 
 use matrix::sweep_order;
 pub use matrix::{DomainWallError, Form, InverseForm, MOST_LS, SMatrix, Tridiagonal};
@@ -107,31 +107,29 @@ impl<R: Real> LaneOperation<R> for SMultiply<'_, R> {
     fn run<V: LaneVector<Real = R>>(self, blocks: usize) {
         let Self { out, matrix, x, z } = self;
         let (ls, all) = (matrix.ls(), x.osites() * x.kind().count() / matrix.ls());
-        let column = Column {
+        let a_task = items_a_task(all);
+        let columns = Columns {
+            form: matrix.form(),
+            x: x.vectors::<V>(),
+            z: z.map(|z| z.vectors::<V>()),
+            a_task,
             ls,
             half: HALF * blocks,
             ascending: matrix.dagger() == Dagger::No,
             table: matrix.table().iter().map(|&c| V::splat(R::from_f64(c))).collect::<Vec<_>>(),
         };
-        let length = 2 * column.half * ls;
-        let (x, z) = (x.vectors::<V>(), z.map(|z| z.vectors::<V>()));
-        let a_task = items_a_task(all);
-        for_each_chunk(out.vectors_mut::<V>(), length * a_task, |task, out| {
-            for (k, out) in out.chunks_exact_mut(length).enumerate() {
-                let first = (task * a_task + k) * length;
-                let x = &x[first..first + length];
-                match matrix.form() {
-                    Form::Tridiagonal => column.tridiagonal(out, x, z.map(|z| &z[first..first + length])),
-                    Form::Sweep => column.sweep(out, x),
-                    Form::Dense => column.dense(out, x),
-                }
-            }
-        });
+        let length = columns.length();
+        for_each_chunk(out.vectors_mut::<V>(), length * a_task, |task, out| V::Set::run(&columns, (task, out)));
     }
 }
 
-/// One column: 2·ls half spinors, those of chirality + in even places; and a matrix's coefficients.
-struct Column<V> {
+/// Columns of 2·ls half spinors, those of chirality + in even places; and a matrix's coefficients.
+struct Columns<'a, V> {
+    form: Form,
+    x: &'a [V],
+    z: Option<&'a [V]>,
+    /// Columns of a task.
+    a_task: usize,
     ls: usize,
     /// Vectors of a half spinor.
     half: usize,
@@ -139,13 +137,38 @@ struct Column<V> {
     table: Vec<V>,
 }
 
-impl<V: LaneVector> Column<V> {
+impl<V: LaneVector> Task<(usize, &mut [V])> for Columns<'_, V> {
+    type Output = ();
+    #[inline(always)]
+    fn run(&self, (task, out): (usize, &mut [V])) {
+        let length = self.length();
+        for (k, out) in out.chunks_exact_mut(length).enumerate() {
+            let first = (task * self.a_task + k) * length;
+            let x = &self.x[first..first + length];
+            match self.form {
+                Form::Tridiagonal => self.tridiagonal(out, x, self.z.map(|z| &z[first..first + length])),
+                Form::Sweep => self.sweep(out, x),
+                Form::Dense => self.dense(out, x),
+            }
+        }
+    }
+}
+
+impl<V: LaneVector> Columns<'_, V> {
+    /// Vectors of a column.
+    #[inline(always)]
+    fn length(&self) -> usize {
+        2 * self.half * self.ls
+    }
+
     /// The half spinor of `chirality` (0: +, 1: −) at s.
+    #[inline(always)]
     fn at(&self, s: usize, chirality: usize) -> std::ops::Range<usize> {
         let first = (2 * s + chirality) * self.half;
         first..first + self.half
     }
 
+    #[inline(always)]
     fn tridiagonal(&self, out: &mut [V], x: &[V], z: Option<&[V]>) {
         let ls = self.ls;
         for s in 0..ls {
@@ -166,6 +189,7 @@ impl<V: LaneVector> Column<V> {
         }
     }
 
+    #[inline(always)]
     fn sweep(&self, out: &mut [V], x: &[V]) {
         let ls = self.ls;
         for chirality in 0..2 {
@@ -186,6 +210,7 @@ impl<V: LaneVector> Column<V> {
         }
     }
 
+    #[inline(always)]
     fn dense(&self, out: &mut [V], x: &[V]) {
         let ls = self.ls;
         for s in 0..ls {

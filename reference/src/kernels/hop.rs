@@ -10,9 +10,10 @@ use crate::links::{DoubledGauge, LinkFormat, Phase};
 use crate::memory::prefetch;
 use crate::real::Real;
 use crate::tasks::items_a_task;
-use crate::tensor::LaneVector;
+use crate::tensor::lanes::Words;
 use crate::tensor::spin::{FullSpinor, accumulate, project};
 use crate::tensor::su3::{HalfSpinor, Left, link_times_half_spinor, third_row, two_rows};
+use crate::tensor::{InstructionSet, LaneVector, Task};
 
 /// Whether an operator or its Hermitian conjugate is applied.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -133,7 +134,7 @@ impl<R: Real> LaneOperation<R> for Hop<'_, R> {
     type Output = ();
 
     fn run<V: LaneVector<Real = R>>(self, blocks: usize) {
-        self.run_and(blocks, |_, sum: FullSpinor<V>| sum);
+        self.run_and::<V>(blocks, &Sum);
     }
 }
 
@@ -150,31 +151,35 @@ impl<'a, R: Real> Hop<'a, R> {
     }
 
     /// Runs with words of `blocks` vectors, and stores what `finish` makes of each sum over the legs.
-    pub(super) fn run_and<V: LaneVector<Real = R>>(
-        self,
-        blocks: usize,
-        finish: impl Fn(At, FullSpinor<V>) -> FullSpinor<V> + Sync,
-    ) {
+    pub(super) fn run_and<V: LaneVector<Real = R>>(self, blocks: usize, finish: &impl Finish<V>) {
         const FULL: usize = LinkFormat::Full.words();
         const TWO_ROWS: usize = LinkFormat::TwoRows.words();
         const EIGHT: usize = LinkFormat::Eight.words();
-        match (self.fields.links.kind().format, blocks) {
-            (LinkFormat::Full, 1) => self.sweep::<V, FULL, true>(1, finish),
-            (LinkFormat::Full, _) => self.sweep::<V, FULL, false>(blocks, finish),
-            (LinkFormat::TwoRows, 1) => self.sweep::<V, TWO_ROWS, true>(1, finish),
-            (LinkFormat::TwoRows, _) => self.sweep::<V, TWO_ROWS, false>(blocks, finish),
-            (LinkFormat::Eight, 1) => self.sweep::<V, EIGHT, true>(1, finish),
-            (LinkFormat::Eight, _) => self.sweep::<V, EIGHT, false>(blocks, finish),
+        let one = match V::WORDS {
+            Words::OfOne => true,
+            Words::OfOneOrSeveral => blocks == 1,
+            Words::OfAnyNumber => false,
+        };
+        match (self.fields.links.kind().format, one) {
+            (LinkFormat::Full, true) => self.sweep::<V, _, FULL, true>(1, finish),
+            (LinkFormat::Full, false) => self.sweep::<V, _, FULL, false>(blocks, finish),
+            (LinkFormat::TwoRows, true) => self.sweep::<V, _, TWO_ROWS, true>(1, finish),
+            (LinkFormat::TwoRows, false) => self.sweep::<V, _, TWO_ROWS, false>(blocks, finish),
+            (LinkFormat::Eight, true) => self.sweep::<V, _, EIGHT, true>(1, finish),
+            (LinkFormat::Eight, false) => self.sweep::<V, _, EIGHT, false>(blocks, finish),
         }
     }
 
-    fn sweep<V: LaneVector<Real = R>, const LINK_WORDS: usize, const ONE_BLOCK: bool>(
+    fn sweep<V: LaneVector<Real = R>, F: Finish<V>, const LINK_WORDS: usize, const ONE_BLOCK: bool>(
         self,
         blocks: usize,
-        finish: impl Fn(At, FullSpinor<V>) -> FullSpinor<V> + Sync,
+        finish: &F,
     ) {
         let Self { fields: HopFields { out, stencil, links, source, legs }, dagger } = self;
-        let sweep = Sweep::<V, LINK_WORDS, ONE_BLOCK> {
+        let outer = stencil.lattice().outer_extents(stencil.sites());
+        let sweep = Sweep::<V, F, LINK_WORDS, ONE_BLOCK> {
+            finish,
+            row: outer[0],
             neighbours: stencil.neighbours().as_chunks().0,
             edges: std::array::from_fn(|point| Edge::new(stencil, point, links.kind(), blocks)),
             points: legs.legs().map(Leg::point),
@@ -185,18 +190,24 @@ impl<'a, R: Real> Hop<'a, R> {
             blocks,
             parts: source.kind().count(),
         };
-        let (parts, blocks) = (sweep.parts, sweep.blocks());
-        let outer = stencil.lattice().outer_extents(stencil.sites());
-        let row = outer[0];
-        let rows_a_task = items_a_task(stencil.osites()).div_ceil(row);
-        for_each_row(out.vectors_mut::<V>(), outer, rows_a_task, |number, out| {
-            for (k, out) in out.chunks_exact_mut(Spinors::WORDS * blocks).enumerate() {
-                for block in 0..blocks {
-                    let at = At { osite: number * row + k / parts, part: k % parts, block };
-                    store(out, blocks, block, finish(at, sweep.sum(at)));
-                }
-            }
-        });
+        let rows_a_task = items_a_task(stencil.osites()).div_ceil(outer[0]);
+        for_each_row(out.vectors_mut::<V>(), outer, rows_a_task, |number, out| V::Set::run(&sweep, (number, out)));
+    }
+}
+
+/// What becomes of the sum over the legs.
+pub(super) trait Finish<V: LaneVector>: Sync {
+    /// The result, of one block of the words of a spinor. It has to be `#[inline(always)]`.
+    fn finish(&self, at: At, sum: FullSpinor<V>) -> FullSpinor<V>;
+}
+
+/// The sum itself.
+struct Sum;
+
+impl<V: LaneVector> Finish<V> for Sum {
+    #[inline(always)]
+    fn finish(&self, _: At, sum: FullSpinor<V>) -> FullSpinor<V> {
+        sum
     }
 }
 
@@ -215,12 +226,18 @@ pub(super) fn signed_factor<V: LaneVector>(phase: impl Fn(usize) -> f64) -> V {
 
 /// What a leg needs at outer sites from which it leaves the virtual node.
 pub(super) struct Edge<V: LaneVector> {
-    /// Positions of the neighbour's reals within its word.
-    positions: Vec<u32>,
-    /// The same as a permutation, where a word is one vector.
-    permutation: Option<V::Permutation>,
+    /// Where each block of a word comes from.
+    blocks: Vec<Vec<Source<V>>>,
     /// Factors of rebuilt rows, one vector a block.
     pub(super) factor: Vec<V>,
+}
+
+/// A vector of a neighbour's word, some lanes of which make a part of a block.
+struct Source<V: LaneVector> {
+    block: usize,
+    permutation: V::Permutation,
+    /// Sign bits in the places that come from here.
+    mask: V,
 }
 
 impl<V: LaneVector> Edge<V> {
@@ -236,8 +253,7 @@ impl<V: LaneVector> Edge<V> {
         };
         let phase = |lane: usize| if steps[lane] & Stencil::MARK != 0 { across } else { 1.0 };
         Self {
-            permutation: (blocks == 1).then(|| V::permutation(&positions)),
-            positions,
+            blocks: positions.chunks_exact(V::REALS).map(Source::all).collect(),
             factor: (0..blocks).map(|block| signed_factor(|lane| phase(block * V::REALS / 2 + lane))).collect(),
         }
     }
@@ -245,13 +261,36 @@ impl<V: LaneVector> Edge<V> {
     /// One block of a neighbour's word, with its lanes in their places.
     #[inline(always)]
     pub(super) fn permuted(&self, word: &[V], block: usize) -> V {
-        match &self.permutation {
-            Some(permutation) => word[0].permute(permutation),
-            None => {
-                let reals: &[V::Real] = bytemuck::cast_slice(word);
-                V::from_reals(|k| reals[self.positions[block * V::REALS + k] as usize])
-            }
+        let [first, others @ ..] = &self.blocks[block][..] else { return word[block] };
+        let mut permuted = word[first.block].permute(&first.permutation);
+        for source in others {
+            permuted = permuted.blend(word[source.block].permute(&source.permutation), source.mask);
         }
+        permuted
+    }
+
+    /// The lanes of a vector that is the whole word in their places.
+    #[inline(always)]
+    fn permuted_word(&self, word: V) -> V {
+        word.permute(&self.blocks[0][0].permutation)
+    }
+}
+
+impl<V: LaneVector> Source<V> {
+    /// All sources of a block whose reals come from these positions of the word.
+    fn all(positions: &[u32]) -> Vec<Self> {
+        let reals = V::REALS as u32;
+        let mut blocks: Vec<u32> = positions.iter().map(|position| position / reals).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        let in_vector: Vec<u32> = positions.iter().map(|position| position % reals).collect();
+        let sign = |from_here: bool| V::Real::from_f64(if from_here { -0.0 } else { 0.0 });
+        let source = |block: u32| Self {
+            block: block as usize,
+            permutation: V::permutation(&in_vector),
+            mask: V::from_reals(|k| sign(positions[k] / reals == block)),
+        };
+        blocks.into_iter().map(source).collect()
     }
 }
 
@@ -264,7 +303,10 @@ pub(super) struct At {
 }
 
 /// All that the sum over the legs at one outer site reads.
-struct Sweep<'a, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool> {
+struct Sweep<'a, V: LaneVector, F, const LINK_WORDS: usize, const ONE_BLOCK: bool> {
+    finish: &'a F,
+    /// Outer sites of a row.
+    row: usize,
     neighbours: &'a [[u32; LEGS]],
     edges: [Edge<V>; LEGS],
     /// The points of the legs, in the order in which they are added.
@@ -299,7 +341,25 @@ macro_rules! with_projector {
     }};
 }
 
-impl<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool> Sweep<'_, V, LINK_WORDS, ONE_BLOCK> {
+/// A row of outer sites: its number, and its words.
+impl<V: LaneVector, F: Finish<V>, const LINK_WORDS: usize, const ONE_BLOCK: bool> Task<(usize, &mut [V])>
+    for Sweep<'_, V, F, LINK_WORDS, ONE_BLOCK>
+{
+    type Output = ();
+    #[inline(always)]
+    fn run(&self, (number, out): (usize, &mut [V])) {
+        let blocks = self.blocks();
+        for (k, out) in out.chunks_exact_mut(Spinors::WORDS * blocks).enumerate() {
+            for block in 0..blocks {
+                let at = At { osite: number * self.row + k / self.parts, part: k % self.parts, block };
+                store(out, blocks, block, self.finish.finish(at, self.sum(at)));
+            }
+        }
+    }
+}
+
+impl<V: LaneVector, F, const LINK_WORDS: usize, const ONE_BLOCK: bool> Sweep<'_, V, F, LINK_WORDS, ONE_BLOCK> {
+    #[inline(always)]
     fn blocks(&self) -> usize {
         if ONE_BLOCK { 1 } else { self.blocks }
     }
@@ -368,18 +428,19 @@ impl<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool> Sweep<'_, V,
         let psi = words_at(self.source, neighbour, Spinors::WORDS * blocks);
         let word = |spin: usize, colour: usize| psi[(3 * spin + colour) * blocks + block];
         match edge {
-            Some(edge) if !ONE_BLOCK => with_projector!(dimension, plus, |D, P| {
-                let word = |word: usize| edge.permuted(&psi[word * blocks..][..blocks], block);
-                project::<V, D, P>(|spin, colour| word(3 * spin + colour))
-            }),
+            Some(edge) if !ONE_BLOCK => {
+                let mut permuted = [[V::zeroed(); 3]; 4];
+                for (permuted, word) in permuted.as_flattened_mut().iter_mut().zip(psi.chunks_exact(blocks)) {
+                    *permuted = edge.permuted(word, block);
+                }
+                with_projector!(dimension, plus, |D, P| project::<V, D, P>(|spin, colour| permuted[spin][colour]))
+            }
             _ => {
                 let mut h = with_projector!(dimension, plus, |D, P| project::<V, D, P>(word));
                 // Lanes move as well after the projection as before it.
-                if let Some(permutation) = edge.and_then(|edge| edge.permutation.as_ref()) {
-                    for row in &mut h {
-                        for word in row {
-                            *word = word.permute(permutation);
-                        }
+                if let Some(edge) = edge {
+                    for word in h.as_flattened_mut() {
+                        *word = edge.permuted_word(*word);
                     }
                 }
                 h

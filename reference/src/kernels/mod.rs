@@ -41,24 +41,29 @@ pub mod convert;
 pub mod domain_wall;
 pub mod hop;
 pub mod laplace;
+pub mod multiply_adds;
 pub mod reduce;
 pub mod rhs;
 pub mod staggered;
 
 use num_complex::Complex;
+use wide::{f32x4, f64x2};
 
 use crate::field::{FieldData, FieldError, describe};
 use crate::half::Half;
+use crate::instructions::Instructions;
 use crate::layout::{LaneWidth, Lattice, Sites};
 use crate::real::Real;
 use crate::tasks::items_a_task;
-use crate::tensor::LaneVector;
+use crate::tensor::{LaneVector, Pair, sets::Baseline};
+#[cfg(target_arch = "x86_64")]
+use crate::tensor::{sets::Avx2, x86};
 
 /// A kernel that is generic over the vector type of a lane width.
 pub(crate) trait LaneOperation<R> {
     /// Its result.
     type Output;
-    /// Runs with words made of `blocks` vectors `V` each.
+    /// Runs with words made of `blocks` vectors `V` each. What computes is in a [`crate::tensor::Task`] that the vectors' instruction set runs.
     fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> Self::Output;
 }
 
@@ -68,22 +73,41 @@ trait WithVectors: Real {
     fn with_vectors<O: LaneOperation<Self>>(width: LaneWidth, operation: O) -> O::Output;
 }
 
+/// The vectors of each lane width, of each set of instructions. The widest takes all wider lanes, several vectors a word.
 macro_rules! with_vectors {
-    ($real:ty, $($bytes:literal)|+ => $narrow:ty, $($more:literal => $vector:ty),+; $widest:ty) => {
+    ($real:ty: $($set:pat => { $($bytes:literal => $vector:ty,)* _ => $widest:ty })+) => {
         impl WithVectors for $real {
             fn with_vectors<O: LaneOperation<Self>>(width: LaneWidth, operation: O) -> O::Output {
-                match width.bytes() {
-                    $($bytes)|+ => operation.run::<$narrow>(1),
-                    $($more => operation.run::<$vector>(1),)+
-                    bytes => operation.run::<$widest>(bytes / size_of::<$widest>()),
+                match Instructions::in_use() {
+                    $($set => match width.bytes() {
+                        $($bytes => operation.run::<$vector>(1),)*
+                        bytes => operation.run::<$widest>(bytes / size_of::<$widest>()),
+                    })+
                 }
             }
         }
     };
 }
-with_vectors!(f32, 8 => crate::tensor::Pair<f32>, 16 => wide::f32x4, 32 => wide::f32x8; wide::f32x16);
+
+#[cfg(target_arch = "x86_64")]
+with_vectors! {
+    f32:
+    Instructions::Avx512 => { 8 => Pair<f32, Avx2>, 16 => x86::F32x4, 32 => x86::F32x8, _ => x86::F32x16 }
+    Instructions::Avx2 => { 8 => Pair<f32, Avx2>, 16 => x86::F32x4, _ => x86::F32x8 }
+    Instructions::Baseline => { 8 => Pair<f32, Baseline>, _ => f32x4 }
+}
 // No f64 lattice has 8-byte lanes.
-with_vectors!(f64, 8 | 16 => wide::f64x2, 32 => wide::f64x4; wide::f64x8);
+#[cfg(target_arch = "x86_64")]
+with_vectors! {
+    f64:
+    Instructions::Avx512 => { 16 => x86::F64x2, 32 => x86::F64x4, _ => x86::F64x8 }
+    Instructions::Avx2 => { 16 => x86::F64x2, _ => x86::F64x4 }
+    Instructions::Baseline => { _ => f64x2 }
+}
+#[cfg(not(target_arch = "x86_64"))]
+with_vectors! { f32: _ => { 8 => Pair<f32, Baseline>, _ => f32x4 } }
+#[cfg(not(target_arch = "x86_64"))]
+with_vectors! { f64: _ => { _ => f64x2 } }
 
 /// A precision with the kernels of all families.
 pub trait Vectors:
@@ -95,6 +119,7 @@ pub trait Vectors:
     + blas::Compiled
     + rhs::Compiled
     + reduce::Compiled
+    + multiply_adds::Compiled
 {
 }
 impl Vectors for f32 {}

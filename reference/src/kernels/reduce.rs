@@ -5,11 +5,13 @@ mod contributions;
 mod exact_terms;
 mod tree;
 
+use std::ops::Range;
+
 use num_complex::Complex;
 
 pub(super) use contributions::Contributions;
 pub(super) use exact_terms::ExactTerms;
-use tree::{in_memory_order, tree_sum};
+use tree::{MemoryOrder, OfTask, in_memory_order, tree_sum};
 
 use super::{LaneOperation, Shape, Vectors, check_like};
 use crate::exact::{ExactSum, RowSums};
@@ -18,7 +20,7 @@ use crate::half::Half;
 use crate::layout::{Direction, LaneWidth, Slices, TreePlan};
 use crate::real::Real;
 use crate::tasks::{self, chunk, items_a_task};
-use crate::tensor::LaneVector;
+use crate::tensor::{InstructionSet, LaneVector, Task};
 
 /// How the contributions of sites are summed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -170,19 +172,40 @@ impl<R: Real> LaneOperation<R> for Norm2<'_, R> {
     fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> PartialSums {
         let Self { shape, x, sum } = self;
         if let Sum::Tree(plan) = sum {
-            let terms = in_memory_order::<V, 1>(shape, blocks, x.len(), |range, contributions, order| {
-                contributions.norms(&x[range], order);
-            });
+            let terms = in_memory_order::<V, 1>(shape, blocks, x.len(), NormsOf(x));
             return PartialSums::Tree(tree_sum(plan, terms.len(), |element| terms[element]).to_vec());
         }
-        let contributions = Contributions::<V>::new(shape, blocks);
-        let sums = tasks::map(x.len().div_ceil(shape.a_task), |task| {
-            let mut terms = ExactTerms::new();
-            contributions.norms(chunk(x, shape.a_task, task), &mut terms);
-            terms.sums()
-        });
+        let norms = NormsTask { a_task: shape.a_task, contributions: Contributions::<V>::new(shape, blocks), x };
+        let sums = tasks::map(x.len().div_ceil(shape.a_task), |task| V::Set::run(&norms, task));
         let norm2: [ExactSum; 1] = merged(&sums);
         PartialSums::Exact(norm2.into())
+    }
+}
+
+/// |x|² of the sites of a task.
+struct NormsTask<'a, V: LaneVector> {
+    a_task: usize,
+    contributions: Contributions<V>,
+    x: &'a [V::Real],
+}
+
+impl<V: LaneVector> Task<usize> for NormsTask<'_, V> {
+    type Output = [ExactSum; 1];
+    #[inline(always)]
+    fn run(&self, task: usize) -> [ExactSum; 1] {
+        let mut terms = ExactTerms::<V::Doubles, 1>::new();
+        self.contributions.norms(chunk(self.x, self.a_task, task), &mut terms);
+        terms.sums()
+    }
+}
+
+/// |x|² of each site.
+struct NormsOf<'a, R>(&'a [R]);
+
+impl<V: LaneVector> OfTask<V, 1> for NormsOf<'_, V::Real> {
+    #[inline(always)]
+    fn contribute(&self, reals: Range<usize>, contributions: &Contributions<V>, order: &mut MemoryOrder<'_, 1>) {
+        contributions.norms(&self.0[reals], order);
     }
 }
 
@@ -198,29 +221,58 @@ impl<R: Real> LaneOperation<R> for InnerProducts<'_, R> {
     type Output = PartialSums;
     /// Exact sums in one pass: a few outer sites of y stay in the nearest cache for all of `xs`.
     fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> PartialSums {
-        let Self { shape: shape @ Shape { an_osite, a_task }, xs, y, sum } = self;
+        let Self { shape, xs, y, sum } = self;
         if let Sum::Tree(plan) = sum {
             let product = |x: &&[R]| {
-                let terms = in_memory_order::<V, 2>(shape, blocks, x.len(), |range, contributions, order| {
-                    contributions.inner_products(&x[range.clone()], &y[range], order);
-                });
+                let terms = in_memory_order::<V, 2>(shape, blocks, x.len(), ProductsOf(x, y));
                 tree_sum(plan, terms.len(), |element| terms[element])
             };
             return PartialSums::Tree(xs.iter().flat_map(product).collect());
         }
         let contributions = Contributions::<V>::new(shape, blocks);
-        let tasks: Vec<Vec<[ExactSum; 2]>> = tasks::map(y.len().div_ceil(a_task), |task| {
-            let y = chunk(y, a_task, task);
-            let mut terms: Vec<_> = xs.iter().map(|_| ExactTerms::new()).collect();
-            let a_chunk = if xs.len() == 1 { a_task } else { Contributions::<V>::OSITES * an_osite };
-            for (chunk, y) in y.chunks(a_chunk).enumerate() {
-                for (x, terms) in xs.iter().zip(&mut terms) {
-                    contributions.inner_products(&x[task * a_task + chunk * a_chunk..][..y.len()], y, terms);
-                }
-            }
-            terms.into_iter().map(ExactTerms::sums).collect()
-        });
+        let products = ProductsTask { shape, contributions, xs: &xs, y };
+        let tasks = tasks::map(y.len().div_ceil(shape.a_task), |task| V::Set::run(&products, task));
         PartialSums::Exact((0..xs.len()).flat_map(|x| merged(tasks.iter().map(|sums| &sums[x]))).collect())
+    }
+}
+
+/// ⟨x, y⟩ of the sites of a task, for each x.
+struct ProductsTask<'a, V: LaneVector> {
+    shape: Shape,
+    contributions: Contributions<V>,
+    xs: &'a [&'a [V::Real]],
+    y: &'a [V::Real],
+}
+
+impl<V: LaneVector> Task<usize> for ProductsTask<'_, V> {
+    type Output = Vec<[ExactSum; 2]>;
+    #[inline(always)]
+    fn run(&self, task: usize) -> Vec<[ExactSum; 2]> {
+        let Self { shape: Shape { an_osite, a_task }, xs, .. } = *self;
+        let y = chunk(self.y, a_task, task);
+        let mut terms: Vec<ExactTerms<V::Doubles, 2>> = Vec::with_capacity(xs.len());
+        terms.resize_with(xs.len(), ExactTerms::new);
+        let a_chunk = if xs.len() == 1 { a_task } else { Contributions::<V>::OSITES * an_osite };
+        for (chunk, y) in y.chunks(a_chunk).enumerate() {
+            for (x, terms) in xs.iter().zip(&mut terms) {
+                self.contributions.inner_products(&x[task * a_task + chunk * a_chunk..][..y.len()], y, terms);
+            }
+        }
+        let mut sums = Vec::with_capacity(xs.len());
+        for terms in terms {
+            sums.push(terms.sums());
+        }
+        sums
+    }
+}
+
+/// ⟨x, y⟩ of each site.
+struct ProductsOf<'a, R>(&'a [R], &'a [R]);
+
+impl<V: LaneVector> OfTask<V, 2> for ProductsOf<'_, V::Real> {
+    #[inline(always)]
+    fn contribute(&self, reals: Range<usize>, contributions: &Contributions<V>, order: &mut MemoryOrder<'_, 2>) {
+        contributions.inner_products(&self.0[reals.clone()], &self.1[reals], order);
     }
 }
 
@@ -264,20 +316,25 @@ impl<'a, R: Real> SiteWords<'a, R> {
     #[inline(always)]
     pub(super) fn norm2(&self, element: usize) -> f64 {
         let (osite, lane) = (element / self.nsimd, element % self.nsimd);
-        (0..self.words).fold(0.0, |s, word| {
+        let mut s = 0.0;
+        for word in 0..self.words {
             let [re, im] = self.word(osite, lane, word);
-            im.fused(im, re.fused(re, s))
-        })
+            s = im.fused_here(im, re.fused_here(re, s));
+        }
+        s
     }
 
     /// ⟨x, y⟩ of a site.
     #[inline(always)]
     fn inner_product(&self, y: &Self, element: usize) -> [f64; 2] {
         let (osite, lane) = (element / self.nsimd, element % self.nsimd);
-        (0..self.words).fold([0.0; 2], |[s, t], word| {
+        let [mut s, mut t] = [0.0; 2];
+        for word in 0..self.words {
             let ([x_re, x_im], [y_re, y_im]) = (self.word(osite, lane, word), y.word(osite, lane, word));
-            [x_im.fused(y_im, x_re.fused(y_re, s)), (-x_im).fused(y_re, x_re.fused(y_im, t))]
-        })
+            s = x_im.fused_here(y_im, x_re.fused_here(y_re, s));
+            t = (-x_im).fused_here(y_re, x_re.fused_here(y_im, t));
+        }
+        [s, t]
     }
 }
 
@@ -292,23 +349,38 @@ pub struct WordSums<'a, R> {
 
 impl<R: Real> LaneOperation<R> for WordSums<'_, R> {
     type Output = PartialSums;
-    fn run<V: LaneVector<Real = R>>(self, _: usize) -> PartialSums {
-        self.sums()
-    }
-}
-
-impl<R: Real> WordSums<'_, R> {
     /// For each group of lanes, for each class of outer sites: the sum of each word, real and imaginary part.
-    fn sums(&self) -> PartialSums {
+    fn run<V: LaneVector<Real = R>>(self, _: usize) -> PartialSums {
         match self.sum {
-            Sum::Exact => PartialSums::Exact(self.exact()),
+            Sum::Exact => PartialSums::Exact(self.exact::<V>()),
             Sum::Tree(plan) => {
                 PartialSums::Tree(self.groups.iter().flat_map(|lanes| self.tree(plan, lanes)).flatten().collect())
             }
         }
     }
+}
 
-    fn exact(&self) -> Vec<ExactSum> {
+/// Sums of the reals of rows of outer sites, place by place.
+struct RowsTask<'a, V: LaneVector> {
+    reals: &'a [V::Real],
+    a_row: usize,
+    /// A class, and outer sites of it.
+    tasks: &'a [(usize, &'a [u32])],
+}
+
+impl<V: LaneVector> Task<usize> for RowsTask<'_, V> {
+    type Output = (usize, RowSums<V::Doubles>);
+    #[inline(always)]
+    fn run(&self, task: usize) -> (usize, RowSums<V::Doubles>) {
+        let (class, osites) = self.tasks[task];
+        let mut sums = RowSums::new(self.a_row);
+        sums.add_rows(self.reals, osites);
+        (class, sums)
+    }
+}
+
+impl<R: Real> WordSums<'_, R> {
+    fn exact<V: LaneVector<Real = R>>(&self) -> Vec<ExactSum> {
         let SiteWords { field, words, nsimd } = self.sites;
         let reals: &[R] = bytemuck::cast_slice(field);
         let a_row = 2 * words * nsimd;
@@ -317,12 +389,8 @@ impl<R: Real> WordSums<'_, R> {
         let tasks: Vec<_> =
             tasks.flat_map(|(class, osites)| osites.chunks(a_task).map(move |osites| (class, osites))).collect();
         // Sums of each class, of each real of a row; which lanes belong together is looked at only at the end.
-        let rows = tasks::map(tasks.len(), |task| {
-            let (class, osites) = tasks[task];
-            let mut sums = RowSums::new(a_row);
-            sums.add_rows(osites.len(), |k| &reals[osites[k] as usize * a_row..][..a_row]);
-            (class, sums)
-        });
+        let rows_task = RowsTask::<V> { reals, a_row, tasks: &tasks };
+        let rows = tasks::map(tasks.len(), |task| V::Set::run(&rows_task, task));
         let total = |k: usize| {
             let (group, class, word) = (k / words / self.classes.len(), k / words % self.classes.len(), k % words);
             let mut total = [ExactSum::new(), ExactSum::new()];

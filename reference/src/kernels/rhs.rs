@@ -10,7 +10,7 @@ use crate::half::Half;
 use crate::layout::LaneWidth;
 use crate::real::Real;
 use crate::tasks::{self, chunk, for_each_chunk, for_each_chunk_of_two, items_a_task};
-use crate::tensor::LaneVector;
+use crate::tensor::{InstructionSet, LaneVector, Task};
 
 /// What a field of `count` right-hand sides like those of `object` holds at each site, where a right-hand side has `rhs_parts` components.
 ///
@@ -251,16 +251,34 @@ pub struct RhsAxpy<'a, R> {
 impl<R: Real> LaneOperation<R> for RhsAxpy<'_, R> {
     type Output = ();
     fn run<V: LaneVector<Real = R>>(self, _: usize) {
-        let Self { shape: RhsShape { an_osite, an_rhs, a_task, .. }, a, x, y } = self;
-        for_each_chunk(y, a_task, |task, y| {
-            for (y, x) in y.chunks_exact_mut(an_osite).zip(chunk(x, a_task, task).chunks_exact(an_osite)) {
-                for ((y, x), &a) in y.chunks_exact_mut(an_rhs).zip(x.chunks_exact(an_rhs)).zip(a) {
-                    let a = V::splat(a);
-                    let (x, y): (&[V], &mut [V]) = (bytemuck::cast_slice(x), bytemuck::cast_slice_mut(y));
-                    y.iter_mut().zip(x).for_each(|(y, x)| *y = a.fused(*x, *y));
+        let a_task = self.shape.a_task;
+        let update = RhsAxpyTask::<V> { shape: self.shape, a: self.a, x: self.x };
+        for_each_chunk(self.y, a_task, |task, y| V::Set::run(&update, (task, y)));
+    }
+}
+
+/// y ← fma(a, x, y) of a task.
+struct RhsAxpyTask<'a, V: LaneVector> {
+    shape: RhsShape,
+    a: &'a [V::Real],
+    x: &'a [V::Real],
+}
+
+impl<V: LaneVector> Task<(usize, &mut [V::Real])> for RhsAxpyTask<'_, V> {
+    type Output = ();
+    #[inline(always)]
+    fn run(&self, (task, y): (usize, &mut [V::Real])) {
+        let RhsShape { an_osite, an_rhs, a_task, .. } = self.shape;
+        let x = chunk(self.x, a_task, task);
+        for (y, x) in y.chunks_exact_mut(an_osite).zip(x.chunks_exact(an_osite)) {
+            for ((y, x), &a) in y.chunks_exact_mut(an_rhs).zip(x.chunks_exact(an_rhs)).zip(self.a) {
+                let a = V::splat(a);
+                let (x, y): (&[V], &mut [V]) = (bytemuck::cast_slice(x), bytemuck::cast_slice_mut(y));
+                for (y, x) in y.iter_mut().zip(x) {
+                    *y = a.fused(*x, *y);
                 }
             }
-        });
+        }
     }
 }
 
@@ -277,20 +295,37 @@ pub struct RhsCgUpdate<'a, R> {
 impl<R: Real> LaneOperation<R> for RhsCgUpdate<'_, R> {
     type Output = ();
     fn run<V: LaneVector<Real = R>>(self, _: usize) {
-        let Self { shape: RhsShape { an_osite, an_rhs, a_task, .. }, a, b, psi, p, r } = self;
+        let Self { shape, a, b, psi, p, r } = self;
+        let update = RhsCgUpdateTask::<V> { shape, a, b, r };
+        for_each_chunk_of_two(psi, p, shape.a_task, |task, psi, p| V::Set::run(&update, (task, psi, p)));
+    }
+}
+
+/// ψ ← fma(a, p, ψ), p ← fma(b, p, r) of a task.
+struct RhsCgUpdateTask<'a, V: LaneVector> {
+    shape: RhsShape,
+    a: &'a [V::Real],
+    b: &'a [V::Real],
+    r: &'a [V::Real],
+}
+
+impl<V: LaneVector> Task<(usize, &mut [V::Real], &mut [V::Real])> for RhsCgUpdateTask<'_, V> {
+    type Output = ();
+    #[inline(always)]
+    fn run(&self, (task, psi, p): (usize, &mut [V::Real], &mut [V::Real])) {
+        let RhsShape { an_osite, an_rhs, a_task, .. } = self.shape;
         let rhs_an_osite = an_osite / an_rhs;
-        for_each_chunk_of_two(psi, p, a_task, |task, psi, p| {
-            let r = chunk(r, a_task, task);
-            let slices = psi.chunks_exact_mut(an_rhs).zip(p.chunks_exact_mut(an_rhs)).zip(r.chunks_exact(an_rhs));
-            for (k, ((psi, p), r)) in slices.enumerate() {
-                let (a, b) = (V::splat(a[k % rhs_an_osite]), V::splat(b[k % rhs_an_osite]));
-                let (psi, p): (&mut [V], &mut [V]) = (bytemuck::cast_slice_mut(psi), bytemuck::cast_slice_mut(p));
-                for ((psi, p), r) in psi.iter_mut().zip(p).zip(bytemuck::cast_slice::<R, V>(r)) {
-                    *psi = a.fused(*p, *psi);
-                    *p = b.fused(*p, *r);
-                }
+        let r = chunk(self.r, a_task, task);
+        let slices = psi.chunks_exact_mut(an_rhs).zip(p.chunks_exact_mut(an_rhs)).zip(r.chunks_exact(an_rhs));
+        for (k, ((psi, p), r)) in slices.enumerate() {
+            let (a, b) = (V::splat(self.a[k % rhs_an_osite]), V::splat(self.b[k % rhs_an_osite]));
+            let (psi, p): (&mut [V], &mut [V]) = (bytemuck::cast_slice_mut(psi), bytemuck::cast_slice_mut(p));
+            let r: &[V] = bytemuck::cast_slice(r);
+            for ((psi, p), r) in psi.iter_mut().zip(p).zip(r) {
+                *psi = a.fused(*p, *psi);
+                *p = b.fused(*p, *r);
             }
-        });
+        }
     }
 }
 
@@ -308,34 +343,51 @@ impl<R: Real> LaneOperation<R> for RhsProducts<'_, R> {
     type Output = Vec<ExactSum>;
     fn run<V: LaneVector<Real = R>>(self, blocks: usize) -> Vec<ExactSum> {
         let Self { shape, x, y } = self;
-        let RhsShape { an_osite, an_rhs, a_task, .. } = shape;
         let contributions = Contributions::<V>::new(shape.parts(), blocks);
-        let count = an_osite / an_rhs;
-        let tasks: Vec<Vec<[ExactSum; 2]>> = tasks::map(x.len().div_ceil(a_task), |task| {
-            let [x, y] = [x, y].map(|field| chunk(field, a_task, task));
-            // Of vectors, for their alignment.
-            let room = || vec![V::splat(R::default()); GATHERED * an_rhs / V::REALS];
-            let [mut of_x, mut of_y] = [room(), room()];
-            let [of_x, of_y]: [&mut [R]; 2] = [&mut of_x, &mut of_y].map(|room| bytemuck::cast_slice_mut(room));
-            let sums = (0..count).map(|rhs| {
-                let mut terms = ExactTerms::new();
-                for (x, y) in x.chunks(GATHERED * an_osite).zip(y.chunks(GATHERED * an_osite)) {
-                    let reals = x.len() / an_osite * an_rhs;
-                    for (gathered, all) in [(&mut *of_x, x), (&mut *of_y, y)] {
-                        for (to, from) in gathered.chunks_exact_mut(an_rhs).zip(all.chunks_exact(an_osite)) {
-                            to.copy_from_slice(&from[rhs * an_rhs..][..an_rhs]);
-                        }
-                    }
-                    contributions.inner_products(&of_x[..reals], &of_y[..reals], &mut terms);
-                }
-                terms.sums()
-            });
-            sums.collect()
-        });
+        let count = shape.an_osite / shape.an_rhs;
+        let products = ProductsTask { shape, contributions, x, y };
+        let tasks = tasks::map(x.len().div_ceil(shape.a_task), |task| V::Set::run(&products, task));
         let real_part = |rhs: usize| {
             let [re, _] = merged(tasks.iter().map(|sums| &sums[rhs]));
             re
         };
         (0..count).map(real_part).collect()
+    }
+}
+
+/// The sums of each right-hand side of a task.
+struct ProductsTask<'a, V: LaneVector> {
+    shape: RhsShape,
+    contributions: Contributions<V>,
+    x: &'a [V::Real],
+    y: &'a [V::Real],
+}
+
+impl<V: LaneVector> Task<usize> for ProductsTask<'_, V> {
+    type Output = Vec<[ExactSum; 2]>;
+    #[inline(always)]
+    fn run(&self, task: usize) -> Vec<[ExactSum; 2]> {
+        let RhsShape { an_osite, an_rhs, a_task, .. } = self.shape;
+        let [x, y] = [self.x, self.y].map(|field| chunk(field, a_task, task));
+        // Of vectors, for their alignment.
+        let room = || vec![V::splat(V::Real::default()); GATHERED * an_rhs / V::REALS];
+        let [mut of_x, mut of_y] = [room(), room()];
+        let of_x: &mut [V::Real] = bytemuck::cast_slice_mut(&mut of_x);
+        let of_y: &mut [V::Real] = bytemuck::cast_slice_mut(&mut of_y);
+        let mut sums = Vec::with_capacity(an_osite / an_rhs);
+        for rhs in 0..an_osite / an_rhs {
+            let mut terms = ExactTerms::<V::Doubles, 2>::new();
+            for (x, y) in x.chunks(GATHERED * an_osite).zip(y.chunks(GATHERED * an_osite)) {
+                let reals = x.len() / an_osite * an_rhs;
+                for (gathered, all) in [(&mut *of_x, x), (&mut *of_y, y)] {
+                    for (to, from) in gathered.chunks_exact_mut(an_rhs).zip(all.chunks_exact(an_osite)) {
+                        to.copy_from_slice(&from[rhs * an_rhs..][..an_rhs]);
+                    }
+                }
+                self.contributions.inner_products(&of_x[..reals], &of_y[..reals], &mut terms);
+            }
+            sums.push(terms.sums());
+        }
+        sums
     }
 }

@@ -1,13 +1,98 @@
 //! Eight sites at a time in f64: real and imaginary parts apart, from the vectors of any lane width. Sums over sites run on these. Their
 //! counterparts in `cl/` work on one site at a time.
 
-use wide::f64x8;
+use bytemuck::{Pod, cast};
+use wide::{f64x8, u64x8};
 
 use super::LaneVector;
+use super::lanes::WIDE_FUSES;
 use crate::real::Real;
 
 /// Sites that are worked on together.
 pub const SITES: usize = 8;
+
+/// Eight doubles. All operations act on each alone, and are exact or rounded once.
+pub trait Doubles: Pod + Send + Sync {
+    /// Eight f32, exactly.
+    fn from_f32(reals: &[f32; SITES]) -> Self;
+    /// self + b.
+    fn add(self, b: Self) -> Self;
+    /// self − b.
+    fn sub(self, b: Self) -> Self;
+    /// −self: the sign bits flipped, also of zeros.
+    fn negate(self) -> Self;
+    /// self · b + c, rounded once.
+    fn fused(self, b: Self, c: Self) -> Self;
+    /// The bits of self, and those in which a and b differ.
+    fn or_differences(self, a: Self, b: Self) -> Self;
+    /// Whether a bit is set.
+    fn any_bit(self) -> bool;
+    /// The even places of two vectors, and the odd ones; those of `a` and `b` alternate.
+    fn unzip(a: Self, b: Self) -> (Self, Self);
+
+    /// Eight doubles of memory.
+    #[inline(always)]
+    fn from_f64(reals: &[f64; SITES]) -> Self {
+        cast(*reals)
+    }
+    /// Every one the same.
+    #[inline(always)]
+    fn splat(value: f64) -> Self {
+        cast([value; SITES])
+    }
+    /// One after the other.
+    #[inline(always)]
+    fn to_array(self) -> [f64; SITES] {
+        cast(self)
+    }
+}
+
+/// Those of `wide`, for every processor.
+pub type Portable = f64x8;
+
+impl Doubles for Portable {
+    #[inline(always)]
+    fn from_f32(reals: &[f32; SITES]) -> Self {
+        reals.map(f64::from).into()
+    }
+    #[inline(always)]
+    fn add(self, b: Self) -> Self {
+        self + b
+    }
+    #[inline(always)]
+    fn sub(self, b: Self) -> Self {
+        self - b
+    }
+    #[inline(always)]
+    fn negate(self) -> Self {
+        self ^ f64x8::splat(-0.0)
+    }
+    #[inline(always)]
+    fn fused(self, b: Self, c: Self) -> Self {
+        if WIDE_FUSES {
+            self.mul_add(b, c)
+        } else {
+            let (x, y, z) = (self.to_array(), b.to_array(), c.to_array());
+            std::array::from_fn::<f64, SITES, _>(|k| x[k].fused_here(y[k], z[k])).into()
+        }
+    }
+    #[inline(always)]
+    fn or_differences(self, a: Self, b: Self) -> Self {
+        let bits = |doubles: Self| cast::<f64x8, u64x8>(doubles);
+        cast(bits(self) | (bits(a) ^ bits(b)))
+    }
+    #[inline(always)]
+    fn any_bit(self) -> bool {
+        cast::<f64x8, [u64; SITES]>(self).into_iter().fold(0, |all, bits| all | bits) != 0
+    }
+    #[inline(always)]
+    fn unzip(a: Self, b: Self) -> (Self, Self) {
+        let halves = [a.to_array(), b.to_array()];
+        let every_second =
+            |first: usize| f64x8::from(std::array::from_fn::<f64, SITES, _>(|k| halves[k % 2][k - k % 2 + first]));
+        (every_second(0), every_second(1))
+    }
+}
 
 /// Outer sites of which one vector each makes eight lanes.
 pub const fn osites<V: LaneVector>() -> usize {
@@ -22,7 +107,7 @@ pub const fn lane_at(k: usize) -> usize {
 /// (re, im) of eight lanes, which `vector(0)` to `vector(osites − 1)` hold. The order of lanes is that of [`lane_at`]: it costs two
 /// instructions, the natural one would cost more.
 #[inline(always)]
-pub fn parts<'a, V: LaneVector>(vector: impl Fn(usize) -> &'a V) -> (f64x8, f64x8) {
+pub fn parts<'a, V: LaneVector>(vector: impl Fn(usize) -> &'a V) -> (V::Doubles, V::Doubles) {
     let half = |half: usize| {
         let mut reals = [V::Real::default(); SITES];
         let a_piece = V::REALS.min(SITES);
@@ -31,40 +116,17 @@ pub fn parts<'a, V: LaneVector>(vector: impl Fn(usize) -> &'a V) -> (f64x8, f64x
             let vector: &[V::Real] = bytemuck::cast_slice(std::slice::from_ref(vector(first / V::REALS)));
             reals.copy_from_slice(&vector[first % V::REALS..][..a_piece]);
         }
-        f64x8::from(V::Real::eight_to_f64(&reals))
+        V::Real::to_doubles(&reals)
     };
-    unzip(half(0), half(1))
-}
-
-/// The even places of two vectors, and the odd ones; those of `a` and `b` alternate.
-#[cfg(all(target_arch = "x86_64", target_feature = "avx512f"))]
-#[inline(always)]
-fn unzip(a: f64x8, b: f64x8) -> (f64x8, f64x8) {
-    use std::arch::x86_64::{__m512d, _mm512_unpackhi_pd, _mm512_unpacklo_pd};
-    use std::mem::transmute;
-    // SAFETY: both kinds of vectors are the same 64 bytes; the build has AVX-512F, as this function's cfg says.
-    unsafe {
-        let (a, b) = (transmute::<f64x8, __m512d>(a), transmute::<f64x8, __m512d>(b));
-        let even = transmute::<__m512d, f64x8>(_mm512_unpacklo_pd(a, b));
-        let odd = transmute::<__m512d, f64x8>(_mm512_unpackhi_pd(a, b));
-        (even, odd)
-    }
-}
-
-/// The even places of two vectors, and the odd ones; those of `a` and `b` alternate.
-#[cfg(not(all(target_arch = "x86_64", target_feature = "avx512f")))]
-#[inline(always)]
-fn unzip(a: f64x8, b: f64x8) -> (f64x8, f64x8) {
-    let halves = [a.to_array(), b.to_array()];
-    let every_second =
-        |first: usize| f64x8::from(std::array::from_fn::<f64, SITES, _>(|k| halves[k % 2][k - k % 2 + first]));
-    (every_second(0), every_second(1))
+    Doubles::unzip(half(0), half(1))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::instructions::Instructions;
     use crate::tensor::Pair;
+    use crate::tensor::sets::Baseline;
 
     fn lanes_are_where_lane_at_says<V: LaneVector>() {
         let vectors: Vec<V> = (0..osites::<V>())
@@ -79,12 +141,22 @@ mod tests {
 
     #[test]
     fn parts_of_every_vector_are_where_lane_at_says() {
-        lanes_are_where_lane_at_says::<Pair<f32>>();
+        lanes_are_where_lane_at_says::<Pair<f32, Baseline>>();
         lanes_are_where_lane_at_says::<wide::f32x4>();
-        lanes_are_where_lane_at_says::<wide::f32x8>();
-        lanes_are_where_lane_at_says::<wide::f32x16>();
         lanes_are_where_lane_at_says::<wide::f64x2>();
-        lanes_are_where_lane_at_says::<wide::f64x4>();
-        lanes_are_where_lane_at_says::<wide::f64x8>();
+        #[cfg(target_arch = "x86_64")]
+        {
+            use crate::tensor::x86;
+            if Instructions::best() >= Instructions::Avx2 {
+                lanes_are_where_lane_at_says::<x86::F32x4>();
+                lanes_are_where_lane_at_says::<x86::F32x8>();
+                lanes_are_where_lane_at_says::<x86::F64x2>();
+                lanes_are_where_lane_at_says::<x86::F64x4>();
+            }
+            if Instructions::best() >= Instructions::Avx512 {
+                lanes_are_where_lane_at_says::<x86::F32x16>();
+                lanes_are_where_lane_at_says::<x86::F64x8>();
+            }
+        }
     }
 }

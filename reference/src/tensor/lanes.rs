@@ -1,18 +1,39 @@
-//! Vectors of complex lanes: a `wide` vector holds re0 im0 re1 im1 …, as in memory. Complex products need the real parts, the
-//! imaginary parts and the swapped pairs of a vector. `wide` has no shuffles, so those are written here: with AVX-512 and
-//! AVX2 instructions where the build has them, else as array code that the compiler turns into what the machine offers.
+//! Vectors of complex lanes: re0 im0 re1 im1 …, as in memory. Complex products need the real parts, the imaginary parts and the swapped pairs of
+//! a vector. Here are what a vector has to offer, single complex numbers, and the vectors of 16 bytes that every processor has: those of `wide`,
+//! with the shuffles that it lacks. The vectors of AVX2 and AVX-512 are in `x86.rs`.
+
+use std::marker::PhantomData;
 
 use bytemuck::{Pod, Zeroable};
-use wide::{f32x4, f32x8, f32x16, f64x2, f64x4, f64x8};
+use wide::{f32x4, f64x2};
 
+use super::eight::{Doubles, Portable};
+use super::sets::{Baseline, InstructionSet};
 use crate::real::Real;
+
+/// In how many vectors a word comes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Words {
+    /// Always in one.
+    OfOne,
+    /// In one, or in several where lanes are wider than the vector.
+    OfOneOrSeveral,
+    /// In any number; not worth a form for one by itself.
+    OfAnyNumber,
+}
 
 /// A vector of complex lanes, real part first. All operations act on each lane alone, and are exact or rounded once.
 pub trait LaneVector: Pod + Send + Sync {
     /// The precision.
     type Real: Real;
+    /// The instructions that it is made for. Arithmetic and shuffles belong into a [`super::Task`] that these run.
+    type Set: InstructionSet;
+    /// Eight doubles with the same instructions.
+    type Doubles: Doubles;
     /// Real numbers in a vector: twice the lanes.
     const REALS: usize;
+    /// In how many vectors a word comes: kernels have a form for one, and a form for several.
+    const WORDS: Words;
     /// Positions of reals, for [`Self::permute`].
     type Permutation: Copy + Send + Sync;
 
@@ -75,160 +96,198 @@ pub trait LaneVector: Pod + Send + Sync {
 
     /// The permutation that puts real `positions[k]` in place `k`; `positions` has [`Self::REALS`] entries.
     fn permutation(positions: &[u32]) -> Self::Permutation;
-    /// The reals of `self` in other places.
+    /// The reals of `self` in other places. Whole lanes move: real 2k and real 2k + 1 go together.
     fn permute(self, permutation: &Self::Permutation) -> Self;
+    /// The reals of `self`, and those of `b` where `mask` has a sign bit.
+    fn blend(self, b: Self, mask: Self) -> Self;
 }
 
-/// One complex number as a vector of one lane: for lanes narrower than any `wide` vector.
+/// One complex number as a vector of one lane: for lanes narrower than any other vector.
 #[derive(Clone, Copy)]
 #[repr(transparent)]
-pub struct Pair<R>([R; 2]);
+pub struct Pair<R, I>([R; 2], PhantomData<I>);
 
 // SAFETY: a transparent array of two plain numbers.
-unsafe impl<R: Real> Zeroable for Pair<R> {}
+unsafe impl<R: Real, I: InstructionSet> Zeroable for Pair<R, I> {}
 // SAFETY: as above; no padding.
-unsafe impl<R: Real> Pod for Pair<R> {}
+unsafe impl<R: Real, I: InstructionSet> Pod for Pair<R, I> {}
 
-impl<R: Real> LaneVector for Pair<R> {
+impl<R, I> Pair<R, I> {
+    #[inline(always)]
+    fn new(reals: [R; 2]) -> Self {
+        Self(reals, PhantomData)
+    }
+}
+
+impl<R: Real, I: InstructionSet> LaneVector for Pair<R, I> {
     type Real = R;
+    type Set = I;
+    type Doubles = Portable;
     const REALS: usize = 2;
+    const WORDS: Words = Words::OfOne;
     type Permutation = [u32; 2];
 
     #[inline(always)]
     fn splat(value: R) -> Self {
-        Self([value; 2])
+        Self::new([value; 2])
     }
     #[inline(always)]
     fn from_reals(real: impl Fn(usize) -> R) -> Self {
-        Self(std::array::from_fn(real))
+        Self::new(std::array::from_fn(real))
     }
     #[inline(always)]
     fn add(self, b: Self) -> Self {
-        Self([self.0[0] + b.0[0], self.0[1] + b.0[1]])
+        Self::new([self.0[0] + b.0[0], self.0[1] + b.0[1]])
     }
     #[inline(always)]
     fn sub(self, b: Self) -> Self {
-        Self([self.0[0] - b.0[0], self.0[1] - b.0[1]])
+        Self::new([self.0[0] - b.0[0], self.0[1] - b.0[1]])
     }
     #[inline(always)]
     fn times(self, b: Self) -> Self {
-        Self([self.0[0] * b.0[0], self.0[1] * b.0[1]])
+        Self::new([self.0[0] * b.0[0], self.0[1] * b.0[1]])
     }
     #[inline(always)]
     fn negate(self) -> Self {
-        Self([-self.0[0], -self.0[1]])
+        Self::new([-self.0[0], -self.0[1]])
     }
     #[inline(always)]
     fn fused(self, b: Self, c: Self) -> Self {
-        Self([self.0[0].fused(b.0[0], c.0[0]), self.0[1].fused(b.0[1], c.0[1])])
+        Self::new([self.0[0].fused_here(b.0[0], c.0[0]), self.0[1].fused_here(b.0[1], c.0[1])])
     }
     #[inline(always)]
     fn divided_by(self, b: Self) -> Self {
-        Self([self.0[0] / b.0[0], self.0[1] / b.0[1]])
+        Self::new([self.0[0] / b.0[0], self.0[1] / b.0[1]])
     }
     #[inline(always)]
     fn times_sign_of(self, sign: Self) -> Self {
-        Self(std::array::from_fn(|k| if sign.0[k].to_f64().is_sign_negative() { -self.0[k] } else { self.0[k] }))
+        Self::new(std::array::from_fn(|k| if sign.0[k].to_f64().is_sign_negative() { -self.0[k] } else { self.0[k] }))
     }
     #[inline(always)]
     fn real_parts(self) -> Self {
-        Self([self.0[0]; 2])
+        Self::new([self.0[0]; 2])
     }
     #[inline(always)]
     fn imaginary_parts(self) -> Self {
-        Self([self.0[1]; 2])
+        Self::new([self.0[1]; 2])
     }
     #[inline(always)]
     fn with_imaginary_parts(self, imaginary: Self) -> Self {
-        Self([self.0[0], imaginary.0[1]])
+        Self::new([self.0[0], imaginary.0[1]])
     }
     #[inline(always)]
     fn times_i(self) -> Self {
-        Self([-self.0[1], self.0[0]])
+        Self::new([-self.0[1], self.0[0]])
     }
     #[inline(always)]
     fn times_minus_i(self) -> Self {
-        Self([self.0[1], -self.0[0]])
+        Self::new([self.0[1], -self.0[0]])
     }
     fn permutation(positions: &[u32]) -> [u32; 2] {
         std::array::from_fn(|k| positions[k])
     }
     #[inline(always)]
     fn permute(self, permutation: &[u32; 2]) -> Self {
-        Self(permutation.map(|p| self.0[p as usize & 1]))
+        Self::new(permutation.map(|p| self.0[p as usize & 1]))
+    }
+    #[inline(always)]
+    fn blend(self, b: Self, mask: Self) -> Self {
+        let negative = |k: usize| mask.0[k].to_f64().is_sign_negative();
+        Self::new(std::array::from_fn(|k| if negative(k) { b.0[k] } else { self.0[k] }))
     }
 }
 
 /// `wide::mul_add` fuses only where the build has the instruction; elsewhere each real goes through the correctly rounded
 /// function of the standard library.
-const WIDE_FUSES: bool = cfg!(any(
+pub(super) const WIDE_FUSES: bool = cfg!(any(
     all(target_arch = "x86_64", target_feature = "fma"),
     all(target_arch = "aarch64", target_feature = "neon")
 ));
 
-/// Shuffles as array code, for vectors without a better way.
-mod portable {
-    #[inline(always)]
-    pub fn real_parts<R: Copy, const N: usize>(v: [R; N]) -> [R; N] {
-        std::array::from_fn(|k| v[k & !1])
-    }
-    #[inline(always)]
-    pub fn imaginary_parts<R: Copy, const N: usize>(v: [R; N]) -> [R; N] {
-        std::array::from_fn(|k| v[k | 1])
-    }
-    #[inline(always)]
-    pub fn real_parts_at<R: Copy, const N: usize>(memory: &[R; N]) -> [R; N] {
-        real_parts(*memory)
-    }
-    #[inline(always)]
-    pub fn imaginary_parts_at<R: Copy, const N: usize>(memory: &[R; N]) -> [R; N] {
-        imaginary_parts(*memory)
-    }
-    #[inline(always)]
-    pub fn swapped<R: Copy, const N: usize>(v: [R; N]) -> [R; N] {
-        std::array::from_fn(|k| v[k ^ 1])
-    }
-    #[inline(always)]
-    pub fn permute<R: Copy, const N: usize>(v: [R; N], positions: &[u32; N]) -> [R; N] {
-        std::array::from_fn(|k| v[positions[k] as usize % N])
-    }
-}
-
-/// Shuffles of 64-byte vectors as single instructions.
-#[cfg(all(target_arch = "x86_64", target_feature = "avx512f"))]
-mod avx512 {
-    use std::arch::x86_64::*;
-
-    macro_rules! shuffle {
-        ($name:ident, $real:ty, $n:literal, $vector:ident, $v:ident => $shuffle:expr) => {
-            #[inline(always)]
-            pub fn $name(v: [$real; $n]) -> [$real; $n] {
-                // SAFETY: arrays and vectors are the same 64 bytes; the build has AVX-512F, as this module's cfg says.
-                unsafe {
-                    let $v: $vector = std::mem::transmute(v);
-                    std::mem::transmute($shuffle)
+/// Shuffles as array code, for processors whose instructions are not named here.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod shuffles {
+    macro_rules! of_array {
+        ($module:ident, $vector:ty, $real:ty, $n:literal) => {
+            pub mod $module {
+                use super::super::*;
+                #[inline(always)]
+                pub fn real_parts(v: $vector) -> $vector {
+                    let v = v.to_array();
+                    std::array::from_fn::<$real, $n, _>(|k| v[k & !1]).into()
+                }
+                #[inline(always)]
+                pub fn imaginary_parts(v: $vector) -> $vector {
+                    let v = v.to_array();
+                    std::array::from_fn::<$real, $n, _>(|k| v[k | 1]).into()
+                }
+                #[inline(always)]
+                pub fn swapped(v: $vector) -> $vector {
+                    let v = v.to_array();
+                    std::array::from_fn::<$real, $n, _>(|k| v[k ^ 1]).into()
+                }
+                #[inline(always)]
+                pub fn swapped_lanes(v: $vector) -> $vector {
+                    let v = v.to_array();
+                    std::array::from_fn::<$real, $n, _>(|k| v[(k + $n / 2) % $n]).into()
                 }
             }
         };
     }
+    of_array!(single, f32x4, f32, 4);
+    of_array!(double, f64x2, f64, 2);
+}
 
-    /// Loads that put each real in two places. The load ports do that for nothing; of the intrinsics a compiler makes one load and two shuffles
-    /// instead, which compete with the arithmetic.
-    macro_rules! spread {
-        ($name:ident, $real:ty, $n:literal, $vector:ident, $instruction:literal) => {
+/// Shuffles of SSE2.
+#[cfg(target_arch = "x86_64")]
+mod shuffles {
+    use std::arch::x86_64::{_mm_shuffle_pd, _mm_shuffle_ps};
+
+    use bytemuck::cast;
+
+    macro_rules! shuffle {
+        ($name:ident, $vector:ty, $shuffle:ident, $places:literal) => {
             #[inline(always)]
-            pub fn $name(memory: &[$real; $n]) -> [$real; $n] {
-                // SAFETY: the instruction reads the 64 bytes of the array, which need no alignment, and writes one register; it is one of
-                // AVX-512F, which the build has.
+            pub fn $name(v: $vector) -> $vector {
+                let v = cast(v);
+                // SAFETY: every x86-64 processor has SSE2.
+                #[allow(unused_unsafe, reason = "the build has SSE2, as every one for this architecture")]
+                cast(unsafe { $shuffle::<$places>(v, v) })
+            }
+        };
+    }
+
+    pub mod single {
+        use super::*;
+        shuffle!(real_parts, wide::f32x4, _mm_shuffle_ps, 0b10_10_00_00);
+        shuffle!(imaginary_parts, wide::f32x4, _mm_shuffle_ps, 0b11_11_01_01);
+        shuffle!(swapped, wide::f32x4, _mm_shuffle_ps, 0b10_11_00_01);
+        shuffle!(swapped_lanes, wide::f32x4, _mm_shuffle_ps, 0b01_00_11_10);
+    }
+
+    pub mod double {
+        use super::*;
+        shuffle!(real_parts, wide::f64x2, _mm_shuffle_pd, 0b00);
+        shuffle!(imaginary_parts, wide::f64x2, _mm_shuffle_pd, 0b11);
+        shuffle!(swapped, wide::f64x2, _mm_shuffle_pd, 0b01);
+    }
+}
+
+/// Shuffles of NEON.
+#[cfg(target_arch = "aarch64")]
+mod shuffles {
+    use std::arch::aarch64::*;
+    use std::mem::transmute;
+
+    macro_rules! shuffle {
+        ($name:ident, $vector:ty, $raw:ty, $v:ident => $shuffle:expr) => {
+            #[inline(always)]
+            pub fn $name(v: $vector) -> $vector {
+                // SAFETY: both are 16 bytes of numbers, and every 64-bit Arm processor has NEON.
+                #[allow(unused_unsafe, reason = "the build has NEON, as every one for this architecture")]
                 unsafe {
-                    let spread: $vector;
-                    std::arch::asm!(
-                        $instruction,
-                        out(zmm_reg) spread,
-                        in(reg) memory,
-                        options(pure, readonly, nostack, preserves_flags)
-                    );
-                    std::mem::transmute(spread)
+                    let $v: $raw = transmute(v);
+                    transmute::<$raw, $vector>($shuffle)
                 }
             }
         };
@@ -236,40 +295,17 @@ mod avx512 {
 
     pub mod single {
         use super::*;
-        spread!(real_parts_at, f32, 16, __m512, "vmovsldup {}, [{}]");
-        spread!(imaginary_parts_at, f32, 16, __m512, "vmovshdup {}, [{}]");
-        shuffle!(real_parts, f32, 16, __m512, v => _mm512_moveldup_ps(v));
-        shuffle!(imaginary_parts, f32, 16, __m512, v => _mm512_movehdup_ps(v));
-        shuffle!(swapped, f32, 16, __m512, v => _mm512_permute_ps::<0b10_11_00_01>(v));
-        #[inline(always)]
-        pub fn permute(v: [f32; 16], positions: &[u32; 16]) -> [f32; 16] {
-            // SAFETY: as for the shuffles; any position is allowed, and taken modulo 16.
-            unsafe {
-                std::mem::transmute(_mm512_permutexvar_ps(
-                    std::mem::transmute::<[u32; 16], __m512i>(*positions),
-                    std::mem::transmute::<[f32; 16], __m512>(v),
-                ))
-            }
-        }
+        shuffle!(real_parts, wide::f32x4, float32x4_t, v => vtrn1q_f32(v, v));
+        shuffle!(imaginary_parts, wide::f32x4, float32x4_t, v => vtrn2q_f32(v, v));
+        shuffle!(swapped, wide::f32x4, float32x4_t, v => vrev64q_f32(v));
+        shuffle!(swapped_lanes, wide::f32x4, float32x4_t, v => vextq_f32::<2>(v, v));
     }
 
     pub mod double {
         use super::*;
-        spread!(real_parts_at, f64, 8, __m512d, "vmovddup {}, [{}]");
-        spread!(imaginary_parts_at, f64, 8, __m512d, "vpermilpd {}, [{}], 255");
-        shuffle!(real_parts, f64, 8, __m512d, v => _mm512_movedup_pd(v));
-        shuffle!(imaginary_parts, f64, 8, __m512d, v => _mm512_permute_pd::<0b1111_1111>(v));
-        shuffle!(swapped, f64, 8, __m512d, v => _mm512_permute_pd::<0b0101_0101>(v));
-        #[inline(always)]
-        pub fn permute(v: [f64; 8], positions: &[u32; 8]) -> [f64; 8] {
-            // SAFETY: as for the shuffles; any position is allowed, and taken modulo 8.
-            unsafe {
-                std::mem::transmute(_mm512_permutexvar_pd(
-                    _mm512_cvtepu32_epi64(std::mem::transmute::<[u32; 8], __m256i>(*positions)),
-                    std::mem::transmute::<[f64; 8], __m512d>(v),
-                ))
-            }
-        }
+        shuffle!(real_parts, wide::f64x2, float64x2_t, v => vdupq_laneq_f64::<0>(v));
+        shuffle!(imaginary_parts, wide::f64x2, float64x2_t, v => vdupq_laneq_f64::<1>(v));
+        shuffle!(swapped, wide::f64x2, float64x2_t, v => vextq_f64::<1>(v, v));
     }
 }
 
@@ -285,13 +321,18 @@ macro_rules! signs {
         signs
     }};
 }
+#[cfg(target_arch = "x86_64")]
+pub(super) use signs;
 
 macro_rules! lane_vector {
-    ($vector:ty, $real:ty, $n:literal, $shuffles:path) => {
+    ($vector:ty, $real:ty, $bits:ty, $n:literal, $shuffles:ident, $Permutation:ty, $permutation:expr, $permute:expr) => {
         impl LaneVector for $vector {
             type Real = $real;
+            type Set = Baseline;
+            type Doubles = Portable;
             const REALS: usize = $n;
-            type Permutation = [u32; $n];
+            const WORDS: Words = Words::OfAnyNumber;
+            type Permutation = $Permutation;
 
             #[inline(always)]
             fn splat(value: $real) -> Self {
@@ -323,7 +364,7 @@ macro_rules! lane_vector {
                     self.mul_add(b, c)
                 } else {
                     let (x, y, z) = (self.to_array(), b.to_array(), c.to_array());
-                    <$vector>::from(std::array::from_fn::<$real, $n, _>(|k| x[k].fused(y[k], z[k])))
+                    <$vector>::from(std::array::from_fn::<$real, $n, _>(|k| x[k].fused_here(y[k], z[k])))
                 }
             }
             #[inline(always)]
@@ -336,62 +377,84 @@ macro_rules! lane_vector {
             }
             #[inline(always)]
             fn real_parts(self) -> Self {
-                use $shuffles as shuffles;
-                <$vector>::from(shuffles::real_parts(self.to_array()))
+                shuffles::$shuffles::real_parts(self)
             }
             #[inline(always)]
             fn imaginary_parts(self) -> Self {
-                use $shuffles as shuffles;
-                <$vector>::from(shuffles::imaginary_parts(self.to_array()))
-            }
-            #[inline(always)]
-            fn real_parts_at(memory: &Self) -> Self {
-                use $shuffles as shuffles;
-                <$vector>::from(shuffles::real_parts_at(bytemuck::cast_ref(memory)))
-            }
-            #[inline(always)]
-            fn imaginary_parts_at(memory: &Self) -> Self {
-                use $shuffles as shuffles;
-                <$vector>::from(shuffles::imaginary_parts_at(bytemuck::cast_ref(memory)))
+                shuffles::$shuffles::imaginary_parts(self)
             }
             #[inline(always)]
             fn with_imaginary_parts(self, imaginary: Self) -> Self {
-                let (re, im) = (self.to_array(), imaginary.to_array());
-                <$vector>::from(std::array::from_fn::<$real, $n, _>(|k| if k % 2 == 0 { re[k] } else { im[k] }))
+                const IMAGINARY: [$real; $n] = signs!($real, $n, 1);
+                LaneVector::blend(self, imaginary, <$vector>::from(IMAGINARY))
             }
             #[inline(always)]
             fn times_i(self) -> Self {
-                use $shuffles as shuffles;
                 const SIGNS: [$real; $n] = signs!($real, $n, 0);
-                <$vector>::from(shuffles::swapped(self.to_array())) ^ <$vector>::from(SIGNS)
+                shuffles::$shuffles::swapped(self) ^ <$vector>::from(SIGNS)
             }
             #[inline(always)]
             fn times_minus_i(self) -> Self {
-                use $shuffles as shuffles;
                 const SIGNS: [$real; $n] = signs!($real, $n, 1);
-                <$vector>::from(shuffles::swapped(self.to_array())) ^ <$vector>::from(SIGNS)
+                shuffles::$shuffles::swapped(self) ^ <$vector>::from(SIGNS)
             }
-            fn permutation(positions: &[u32]) -> [u32; $n] {
-                std::array::from_fn(|k| positions[k])
+            fn permutation(positions: &[u32]) -> $Permutation {
+                $permutation(positions)
             }
             #[inline(always)]
-            fn permute(self, permutation: &[u32; $n]) -> Self {
-                use $shuffles as shuffles;
-                <$vector>::from(shuffles::permute(self.to_array(), permutation))
+            fn permute(self, permutation: &$Permutation) -> Self {
+                $permute(self, permutation)
+            }
+            #[inline(always)]
+            fn blend(self, b: Self, mask: Self) -> Self {
+                // All bits of a real where its sign bit is set.
+                let all = bytemuck::cast::<$vector, $bits>(mask) >> (8 * size_of::<$real>() as u32 - 1);
+                let all = bytemuck::cast::<$bits, $vector>(all);
+                (self & !all) | (b & all)
             }
         }
     };
 }
 
-lane_vector!(f32x4, f32, 4, portable);
-lane_vector!(f32x8, f32, 8, portable);
-lane_vector!(f64x2, f64, 2, portable);
-lane_vector!(f64x4, f64, 4, portable);
-#[cfg(all(target_arch = "x86_64", target_feature = "avx512f"))]
-lane_vector!(f32x16, f32, 16, avx512::single);
-#[cfg(all(target_arch = "x86_64", target_feature = "avx512f"))]
-lane_vector!(f64x8, f64, 8, avx512::double);
-#[cfg(not(all(target_arch = "x86_64", target_feature = "avx512f")))]
-lane_vector!(f32x16, f32, 16, portable);
-#[cfg(not(all(target_arch = "x86_64", target_feature = "avx512f")))]
-lane_vector!(f64x8, f64, 8, portable);
+/// Which lane stands in each of the two places of four reals.
+#[derive(Clone, Copy)]
+pub enum TwoLanes {
+    /// Each in its own.
+    Kept,
+    /// The other one in each.
+    Swapped,
+    /// The first one in both.
+    First,
+    /// The second one in both.
+    Second,
+}
+
+impl TwoLanes {
+    fn of(positions: &[u32]) -> Self {
+        match [positions[0], positions[2]] {
+            [0, 2] => Self::Kept,
+            [0, _] => Self::First,
+            [_, 2] => Self::Second,
+            _ => Self::Swapped,
+        }
+    }
+
+    #[inline(always)]
+    fn move_lanes(self, v: f32x4) -> f32x4 {
+        let doubles: f64x2 = bytemuck::cast(v);
+        match self {
+            Self::Kept => v,
+            Self::Swapped => shuffles::single::swapped_lanes(v),
+            Self::First => bytemuck::cast(shuffles::double::real_parts(doubles)),
+            Self::Second => bytemuck::cast(shuffles::double::imaginary_parts(doubles)),
+        }
+    }
+}
+
+lane_vector!(f32x4, f32, wide::i32x4, 4, single, TwoLanes, TwoLanes::of, |v, lanes: &TwoLanes| lanes.move_lanes(v));
+// One lane stays where it is.
+lane_vector!(f64x2, f64, wide::i64x2, 2, double, (), |_| (), |v, _| v);
+
+#[cfg(test)]
+#[path = "lanes_tests.rs"]
+mod tests;

@@ -3,7 +3,12 @@
 
 pub(crate) mod eight;
 pub mod lanes;
+pub mod sets;
 pub mod spin;
 pub mod su3;
+#[cfg(target_arch = "x86_64")]
+pub(crate) mod x86;
 
+pub use eight::Doubles;
 pub use lanes::{LaneVector, Pair};
+pub use sets::{InstructionSet, Task};

@@ -11,20 +11,26 @@ pub type FullSpinor<V> = [[V; 3]; 4];
 pub fn project<V: LaneVector, const DIMENSION: usize, const PLUS: bool>(
     psi: impl Fn(usize, usize) -> V,
 ) -> HalfSpinor<V> {
-    let row = |upper: usize, sum: Sum, lower: usize| {
-        let word = |colour: usize| sum.of(psi(upper, colour), psi(lower, colour));
-        [word(0), word(1), word(2)]
-    };
+    // Arguments of functions, not captures of closures: a closure is compiled for itself, and may be called.
     match (DIMENSION, PLUS) {
-        (0, true) => [row(0, Sum::AddI, 3), row(1, Sum::AddI, 2)],
-        (0, false) => [row(0, Sum::SubI, 3), row(1, Sum::SubI, 2)],
-        (1, true) => [row(0, Sum::Sub, 3), row(1, Sum::Add, 2)],
-        (1, false) => [row(0, Sum::Add, 3), row(1, Sum::Sub, 2)],
-        (2, true) => [row(0, Sum::AddI, 2), row(1, Sum::SubI, 3)],
-        (2, false) => [row(0, Sum::SubI, 2), row(1, Sum::AddI, 3)],
-        (_, true) => [row(0, Sum::Add, 2), row(1, Sum::Add, 3)],
-        (_, false) => [row(0, Sum::Sub, 2), row(1, Sum::Sub, 3)],
+        (0, true) => [row(&psi, 0, Sum::AddI, 3), row(&psi, 1, Sum::AddI, 2)],
+        (0, false) => [row(&psi, 0, Sum::SubI, 3), row(&psi, 1, Sum::SubI, 2)],
+        (1, true) => [row(&psi, 0, Sum::Sub, 3), row(&psi, 1, Sum::Add, 2)],
+        (1, false) => [row(&psi, 0, Sum::Add, 3), row(&psi, 1, Sum::Sub, 2)],
+        (2, true) => [row(&psi, 0, Sum::AddI, 2), row(&psi, 1, Sum::SubI, 3)],
+        (2, false) => [row(&psi, 0, Sum::SubI, 2), row(&psi, 1, Sum::AddI, 3)],
+        (_, true) => [row(&psi, 0, Sum::Add, 2), row(&psi, 1, Sum::Add, 3)],
+        (_, false) => [row(&psi, 0, Sum::Sub, 2), row(&psi, 1, Sum::Sub, 3)],
     }
+}
+
+#[inline(always)]
+fn row<V: LaneVector>(psi: &impl Fn(usize, usize) -> V, upper: usize, sum: Sum, lower: usize) -> [V; 3] {
+    let mut row = [V::zeroed(); 3];
+    for (colour, word) in row.iter_mut().enumerate() {
+        *word = sum.of(psi(upper, colour), psi(lower, colour));
+    }
+    row
 }
 
 /// Adds the four rows that follow from the two of `h` to `sum`.

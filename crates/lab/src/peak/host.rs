@@ -4,9 +4,13 @@
 use std::hint::black_box;
 use std::time::Instant;
 
+use bytemuck::{Pod, Zeroable};
 use lanefield::backend::BackendError;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::multiply_adds::{NUMBERS, multiply_adds};
+use lanefield_reference::tensor::Task;
+use lanefield_reference::tensor::sets::run as run_task;
 use rayon::prelude::*;
-use wide::{f32x16, f64x8};
 
 use super::intensity::{intensity, steps};
 use super::latency::chase;
@@ -23,8 +27,6 @@ const OWN_READ: usize = 64 << 20;
 const STEPS: u32 = 1 << 18;
 /// Parallel regions that are timed.
 const REGIONS: usize = 200;
-/// Vectors that are computed with side by side, so that none waits for itself.
-const CHAINS: usize = 8;
 
 /// Measures one part, if a CPU has it.
 pub(super) fn measure(part: Part, scale: &Scale, peak: &mut Peak) -> Result<(), BackendError> {
@@ -35,8 +37,8 @@ pub(super) fn measure(part: Part, scale: &Scale, peak: &mut Peak) -> Result<(), 
         Part::Launch => regions(peak),
         Part::Transfers => {}
         Part::Intensity => {
-            sweep(Stored::F32, f32x16::splat, f32x16::mul_add, scale, peak);
-            sweep(Stored::F64, |x| f64x8::splat(x.into()), f64x8::mul_add, scale, peak);
+            sweep::<f32>(Stored::F32, scale, peak);
+            sweep::<f64>(Stored::F64, scale, peak);
         }
     }
     Ok(())
@@ -72,7 +74,7 @@ fn caches(scale: &Scale, peak: &mut Peak) {
         let passes = OWN_READ.div_ceil(bytes).max(2);
         let run = |set: &Vec<u64>| {
             for _ in 0..passes {
-                black_box(read(black_box(set)));
+                black_box(run_task(&Read, black_box(&set[..])));
             }
         };
         // Made, and so touched, by the thread that reads it.
@@ -89,12 +91,22 @@ fn caches(scale: &Scale, peak: &mut Peak) {
     (peak.l1_gb_per_second, peak.l2_gb_per_second) = peak.keep_working_sets(Place::Own, sets);
 }
 
-/// Eight cache lines at a time, each with its own sums.
-fn read(set: &[u64]) -> u64 {
-    const AT_ONCE: usize = 64;
-    let (blocks, _) = set.as_chunks::<AT_ONCE>();
-    let all = blocks.iter().fold([0u64; AT_ONCE], |all, block| std::array::from_fn(|k| all[k] ^ block[k]));
-    all.into_iter().fold(0, |all, word| all ^ word)
+/// Reads eight cache lines at a time, each with its own sums.
+struct Read;
+
+impl Task<&[u64]> for Read {
+    type Output = u64;
+    #[inline(always)]
+    fn run(&self, set: &[u64]) -> u64 {
+        const AT_ONCE: usize = 64;
+        let mut all = [0u64; AT_ONCE];
+        for block in set.as_chunks::<AT_ONCE>().0 {
+            for (all, word) in all.iter_mut().zip(block) {
+                *all ^= word;
+            }
+        }
+        all.into_iter().fold(0, |all, word| all ^ word)
+    }
 }
 
 /// One thread follows a chain.
@@ -126,39 +138,32 @@ fn regions(peak: &mut Peak) {
     });
 }
 
-/// out ← each number of x taken k times through `step`.
-fn mixed<V: Copy>(out: &mut [V], x: &[V], step: impl Fn(V) -> V, k: u32) {
-    let ((out, _), (x, _)) = (out.as_chunks_mut::<CHAINS>(), x.as_chunks::<CHAINS>());
-    for (out, x) in out.iter_mut().zip(x) {
-        let mut chains = *x;
-        for _ in 0..k {
-            chains = std::array::from_fn(|c| step(chains[c]));
-        }
-        *out = chains;
-    }
-}
+/// A cache line.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C, align(64))]
+struct Line([u64; 8]);
 
-/// x ← x · a + b of vectors of numbers, of which `splat` makes all the same, and `fma` computes that.
-fn sweep<V: Copy + Send + Sync>(
-    stored: Stored,
-    splat: impl Fn(f32) -> V + Sync,
-    fma: impl Fn(V, V, V) -> V + Sync,
-    scale: &Scale,
-    peak: &mut Peak,
-) {
-    let a_block = CHAINS * size_of::<V>();
+/// x ← x · a + b of numbers stored as `R`.
+fn sweep<R: Vectors>(stored: Stored, scale: &Scale, peak: &mut Peak) {
+    let a_block = NUMBERS * size_of::<R>();
     let blocks = (scale.intensity_bytes / a_block).max(1);
-    let numbers = |number: usize| -> Vec<V> {
-        let word = |k: usize| f32::from_bits(random_word((k + number) as u32));
-        (0..blocks * CHAINS).into_par_iter().map(|k| splat(word(k))).collect()
+    // Of cache lines, for their alignment.
+    let numbers = |number: usize| -> Vec<Line> {
+        let mut lines = vec![Line::zeroed(); blocks * a_block / size_of::<Line>()];
+        let all: &mut [R] = bytemuck::cast_slice_mut(&mut lines);
+        let number_at = |k: usize| R::from_f64(f32::from_bits(random_word((k + number) as u32)).into());
+        all.par_iter_mut().enumerate().for_each(|(k, x)| *x = number_at(k));
+        lines
     };
     let (x, mut out) = (numbers(0), numbers(1));
-    let a_thread = blocks.div_ceil(rayon::current_num_threads()) * CHAINS;
-    let (a, b) = (splat(-1.0), splat(1.5));
-    let step = |x| fma(x, a, b);
+    let a_thread = blocks.div_ceil(rayon::current_num_threads()) * NUMBERS;
+    let (x, out): (&[R], &mut [R]) = (bytemuck::cast_slice(&x), bytemuck::cast_slice_mut(&mut out));
+    let [a, b] = [-1.0, 1.5].map(R::from_f64);
     for k in steps(scale.quick) {
         let seconds = timed(scale.samples, || {
-            out.par_chunks_mut(a_thread).zip(x.par_chunks(a_thread)).for_each(|(out, x)| mixed(out, x, step, k));
+            out.par_chunks_mut(a_thread)
+                .zip(x.par_chunks(a_thread))
+                .for_each(|(out, x)| multiply_adds(out, x, a, b, k));
             black_box(&out);
         });
         peak.keep_intensity(intensity(stored, k, blocks * a_block / stored.bytes(), seconds));
@@ -170,18 +175,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn k_steps_with_factor_and_term_one_add_k() {
-        let x = [f32x16::splat(3.0); CHAINS];
-        for k in [0, 1, 7, 256] {
-            let mut out = [f32x16::splat(0.0); CHAINS];
-            mixed(&mut out, &x, |x| x.mul_add(f32x16::splat(1.0), f32x16::splat(1.0)), k);
-            assert_eq!(out, [f32x16::splat(3.0 + k as f32); CHAINS]);
-        }
-    }
-
-    #[test]
     fn reading_meets_every_word_once() {
         let set: Vec<u64> = (0..640u64).map(|k| k.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
-        assert_eq!(read(&set), set.iter().fold(0, |all, word| all ^ word));
+        assert_eq!(run_task(&Read, &set[..]), set.iter().fold(0, |all, word| all ^ word));
     }
 }

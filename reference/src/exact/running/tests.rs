@@ -1,6 +1,8 @@
 //! Tests of running sums: the same words as limbs alone give, and the same rounding as big integers, wherever pairs of doubles hold the
 //! sum and wherever they do not.
 
+use std::marker::PhantomData;
+
 use num_bigint::BigInt;
 use num_traits::Zero;
 use proptest::prelude::*;
@@ -8,11 +10,13 @@ use proptest::prelude::*;
 use super::super::tests::{FULLEST, ULP_OF_MAX, adversarial, assert_is_rounded, exact, split_mix, sum};
 use super::super::{NOT_NEGATIVE_ZEROS, PLUS_INFINITIES, TERMS};
 use super::*;
+use crate::instructions::Instructions;
+use crate::tensor::sets::{Baseline, InstructionSet, Task};
 
 const SMALLEST: f64 = 5e-324;
 
 fn running(terms: &[f64]) -> RunningSum {
-    let mut sum = RunningSum::new();
+    let mut sum = <RunningSum>::new();
     sum.add_slice(terms);
     sum
 }
@@ -27,6 +31,66 @@ fn lengths() -> impl Iterator<Item = usize> {
     [0, 1, 2, 7, 8, 9, 15, 16, 17, 63, 64, 65, 127, 128, 129, 191, 192, 193, 511, 512, 513].into_iter()
 }
 
+/// The sum of terms, added in pieces of a length, and of rows, added so many at a time: with every set of instructions that the processor has.
+struct Pieces<'a, D>(&'a [f64], PhantomData<D>);
+
+impl<D: Doubles> Task<usize> for Pieces<'_, D> {
+    type Output = ExactSum;
+    #[inline(always)]
+    fn run(&self, piece: usize) -> ExactSum {
+        let mut sum = RunningSum::<D>::new();
+        for terms in self.0.chunks(piece) {
+            sum.add_slice(terms);
+        }
+        sum.into_exact()
+    }
+}
+
+struct Rows<'a, D, R> {
+    reals: usize,
+    all: &'a [R],
+    rows: &'a [u32],
+    doubles: PhantomData<D>,
+}
+
+impl<D: Doubles, R: Real> Task<usize> for Rows<'_, D, R> {
+    type Output = RowSums<D>;
+    #[inline(always)]
+    fn run(&self, at_a_time: usize) -> RowSums<D> {
+        let mut sums = RowSums::new(self.reals);
+        for rows in self.rows.chunks(at_a_time) {
+            sums.add_rows(self.all, rows);
+        }
+        sums
+    }
+}
+
+/// Calls a macro's body with the doubles and the set of each kind of instructions that the processor has, and the name of the set.
+macro_rules! with_every_set {
+    (|$D:ident, $Set:ident, $name:ident| $body:expr) => {{
+        {
+            type $D = Portable;
+            type $Set = Baseline;
+            let $name = Instructions::Baseline;
+            $body
+        }
+        #[cfg(target_arch = "x86_64")]
+        if Instructions::best() >= Instructions::Avx2 {
+            type $D = crate::tensor::x86::TwiceFourDoubles;
+            type $Set = crate::tensor::sets::Avx2;
+            let $name = Instructions::Avx2;
+            $body
+        }
+        #[cfg(target_arch = "x86_64")]
+        if Instructions::best() >= Instructions::Avx512 {
+            type $D = crate::tensor::x86::EightDoubles;
+            type $Set = crate::tensor::sets::Avx512;
+            let $name = Instructions::Avx512;
+            $body
+        }
+    }};
+}
+
 /// Compares with limbs and with big integers, for terms added at once, and in pieces of several lengths.
 fn assert_equals_limbs(terms: &[f64]) {
     let limbs = sum(terms);
@@ -36,10 +100,11 @@ fn assert_equals_limbs(terms: &[f64]) {
         assert_is_rounded(&exact(terms), at_once.round());
     }
     assert!(at_once.round().to_bits() == limbs.round().to_bits() || at_once.round().is_nan() && limbs.round().is_nan());
-    for piece in [1, 7, RunningSum::BLOCK - 1, RunningSum::BLOCK, RunningSum::BLOCK + 1] {
-        let mut pieces = RunningSum::new();
-        terms.chunks(piece).for_each(|terms| pieces.add_slice(terms));
-        assert_eq!(pieces.into_exact().to_words(), limbs.to_words(), "pieces of {piece}");
+    for piece in [1, 7, <RunningSum>::BLOCK - 1, <RunningSum>::BLOCK, <RunningSum>::BLOCK + 1, usize::MAX] {
+        with_every_set!(|D, Set, name| {
+            let found = Set::run(&Pieces::<D>(terms, PhantomData), piece);
+            assert_eq!(found.to_words(), limbs.to_words(), "pieces of {piece}, {name}");
+        });
     }
 }
 
@@ -72,7 +137,7 @@ fn of_one_binade(exponent: i32, count: usize) -> Vec<f64> {
 #[test]
 fn no_term_is_plus_zero_and_counts_nothing() {
     assert_equals_limbs(&[]);
-    let mut nothing = RunningSum::default();
+    let mut nothing = <RunningSum>::default();
     nothing.add_slice(&[]);
     assert_eq!(nothing.into_exact(), ExactSum::new());
 }
@@ -127,8 +192,8 @@ fn blocks_that_never_fit_all_spill() {
 fn one_lane_that_does_not_fit_spills_a_block_that_the_others_hold() {
     for lane in 0..LANES {
         for row in 0..BLOCK {
-            let mut terms = of_one_binade(0, 3 * RunningSum::BLOCK);
-            let here = RunningSum::BLOCK + row * LANES + lane;
+            let mut terms = of_one_binade(0, 3 * <RunningSum>::BLOCK);
+            let here = <RunningSum>::BLOCK + row * LANES + lane;
             terms[here] = 1e-200;
             let sum = running(&terms);
             assert_eq!((spilled(&sum), sum.terms), (128, 64), "lane {lane}, row {row}");
@@ -186,7 +251,7 @@ fn subnormal_terms_stay_in_registers_and_are_exact() {
 #[test]
 fn partial_sums_that_overflow_leave_a_finite_total_alone() {
     // The same lane overflows in its first two terms, and comes back.
-    for gap in [1, LANES, RunningSum::BLOCK, 100] {
+    for gap in [1, LANES, <RunningSum>::BLOCK, 100] {
         let mut terms = vec![0.5; 4 * gap + 1];
         for (k, x) in [f64::MAX, f64::MAX, -f64::MAX, -f64::MAX].into_iter().enumerate() {
             terms[k * gap] = x;
@@ -195,7 +260,7 @@ fn partial_sums_that_overflow_leave_a_finite_total_alone() {
     }
     // All lanes stay finite, and only their sum overflows.
     let terms: Vec<f64> =
-        (0..RunningSum::BLOCK).map(|k| if k % LANES < 4 { f64::MAX / 16.0 } else { -f64::MAX / 16.0 }).collect();
+        (0..<RunningSum>::BLOCK).map(|k| if k % LANES < 4 { f64::MAX / 16.0 } else { -f64::MAX / 16.0 }).collect();
     assert_equals_limbs_in_any_order(&terms);
     let many = [vec![f64::MAX; 1000], vec![-f64::MAX; 999]].concat();
     assert_equals_limbs_in_any_order(&many);
@@ -312,19 +377,21 @@ fn pairs_that_fill_limbs_fastest_carry_in_time() {
 
 /// Compares each place of the rows with limbs, for rows added at once and a few at a time.
 fn assert_rows_equal_limbs<R: Real>(reals: usize, rows: &[Vec<R>]) {
-    let rows: Vec<&[R]> = rows.iter().map(Vec::as_slice).collect();
     let column = |place: usize| rows.iter().map(|row| row[place].to_f64()).collect::<Vec<f64>>();
     let expected: Vec<_> = (0..reals).map(|place| sum(&column(place)).to_words()).collect();
+    let (all, numbers) = (rows.concat(), (0..rows.len() as u32).collect::<Vec<_>>());
     for at_a_time in [usize::MAX, 1, 3, BLOCK, BLOCK + 1] {
-        let mut sums = RowSums::new(reals);
-        rows.chunks(at_a_time.min(rows.len().max(1))).for_each(|rows| sums.add_rows(rows.len(), |k| rows[k]));
-        let at = |place: usize| {
-            let mut total = ExactSum::new();
-            sums.add_to(&mut total, place);
-            total.to_words()
-        };
-        let found: Vec<_> = (0..reals).map(at).collect();
-        assert!(found == expected, "{reals} reals a row, {} rows, {at_a_time} at a time", rows.len());
+        with_every_set!(|D, Set, name| {
+            let rows_task = Rows::<D, R> { reals, all: &all, rows: &numbers, doubles: PhantomData };
+            let sums = Set::run(&rows_task, at_a_time);
+            let at = |place: usize| {
+                let mut total = ExactSum::new();
+                sums.add_to(&mut total, place);
+                total.to_words()
+            };
+            let found: Vec<_> = (0..reals).map(at).collect();
+            assert!(found == expected, "{reals} reals a row, {} rows, {at_a_time} at a time, {name}", rows.len());
+        });
     }
 }
 
@@ -365,8 +432,8 @@ fn places_that_spill_leave_the_other_places_alone() {
 #[test]
 fn rows_of_one_scale_never_spill() {
     let rows = rows_of::<f32>(23, 100, |row, place| (row * 23 + place) as f64);
-    let mut sums = RowSums::new(23);
-    sums.add_rows(rows.len(), |k| &rows[k]);
+    let mut sums = RowSums::<Portable>::new(23);
+    sums.add_rows(&rows.concat(), &(0..100).collect::<Vec<_>>());
     assert!(sums.spilled.is_empty());
 }
 
@@ -423,7 +490,7 @@ proptest! {
         for (a, b) in [(f64::from_bits(a), f64::from_bits(b)), (near(a), near(b))] {
             let high = a + b;
             if a.is_finite() && b.is_finite() && high.is_finite() {
-                let (high, low) = two_sum(f64x8::splat(a), f64x8::splat(b));
+                let (high, low) = two_sum(Portable::splat(a), Portable::splat(b));
                 let mut pair = ExactSum::new();
                 pair.add_pair(high.to_array()[0], low.to_array()[0], 2);
                 prop_assert_eq!(pair.to_words(), sum(&[a, b]).to_words());

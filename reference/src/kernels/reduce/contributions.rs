@@ -2,19 +2,17 @@
 
 use std::marker::PhantomData;
 
-use wide::f64x8;
-
 use super::super::Shape;
 use super::SiteWords;
 use crate::memory::prefetch_stream;
-use crate::tensor::LaneVector;
 use crate::tensor::eight::{self, parts};
+use crate::tensor::{Doubles, LaneVector};
 
-/// Takes the contributions of sites, `N` doubles each.
-pub trait Sink<const N: usize> {
+/// Takes the contributions of sites, `N` doubles each. All of weight has to be `#[inline(always)]`.
+pub trait Sink<D, const N: usize> {
     /// Takes those of eight lanes: lane `lane + l` of outer site `osite + o` in the place k where [`eight::lane_at`] is o · lanes of a
     /// vector + l.
-    fn eight(&mut self, osite: usize, lane: usize, terms: [f64x8; N]);
+    fn eight(&mut self, osite: usize, lane: usize, terms: [D; N]);
     /// Takes those of one lane.
     fn one(&mut self, osite: usize, lane: usize, terms: [f64; N]);
 }
@@ -44,13 +42,13 @@ impl<V: LaneVector> Contributions<V> {
 
     /// |x|² of each site of some outer sites.
     #[inline(always)]
-    pub fn norms(&self, x: &[V::Real], sink: &mut impl Sink<1>) {
+    pub fn norms(&self, x: &[V::Real], sink: &mut impl Sink<V::Doubles, 1>) {
         let chunks = x.chunks_exact(Self::OSITES * self.an_osite);
         let rest = chunks.remainder();
         for (chunk, x) in chunks.enumerate() {
             let x = Chunk::<V>::new(x);
             for block in 0..self.blocks {
-                let mut s = f64x8::splat(0.0);
+                let mut s = V::Doubles::splat(0.0);
                 for word in 0..self.words {
                     let (re, im) = x.eight(word * self.blocks + block);
                     s = re.fused(re, s);
@@ -62,20 +60,22 @@ impl<V: LaneVector> Contributions<V> {
         if !rest.is_empty() {
             let first = (x.len() - rest.len()) / self.an_osite;
             let x = self.site_words(rest);
-            (0..x.count()).for_each(|site| sink.one(first + site / x.nsimd, site % x.nsimd, [x.norm2(site)]));
+            for site in 0..x.count() {
+                sink.one(first + site / x.nsimd, site % x.nsimd, [x.norm2(site)]);
+            }
         }
     }
 
     /// ⟨x, y⟩ of each site of some outer sites, real and imaginary part.
     #[inline(always)]
-    pub fn inner_products(&self, x: &[V::Real], y: &[V::Real], sink: &mut impl Sink<2>) {
+    pub fn inner_products(&self, x: &[V::Real], y: &[V::Real], sink: &mut impl Sink<V::Doubles, 2>) {
         let a_chunk = Self::OSITES * self.an_osite;
         let (x_chunks, y_chunks) = (x.chunks_exact(a_chunk), y.chunks_exact(a_chunk));
         let (x_rest, y_rest) = (x_chunks.remainder(), y_chunks.remainder());
         for (chunk, (x, y)) in x_chunks.zip(y_chunks).enumerate() {
             let (x, y) = (Chunk::<V>::new(x), Chunk::<V>::new(y));
             for block in 0..self.blocks {
-                let (mut s, mut t) = (f64x8::splat(0.0), f64x8::splat(0.0));
+                let [mut s, mut t] = [V::Doubles::splat(0.0); 2];
                 for word in 0..self.words {
                     let (x_re, x_im) = x.eight(word * self.blocks + block);
                     let (y_re, y_im) = y.eight(word * self.blocks + block);
@@ -90,7 +90,9 @@ impl<V: LaneVector> Contributions<V> {
         if !x_rest.is_empty() {
             let first = (x.len() - x_rest.len()) / self.an_osite;
             let (x, y) = (self.site_words(x_rest), self.site_words(y_rest));
-            (0..x.count()).for_each(|site| sink.one(first + site / x.nsimd, site % x.nsimd, x.inner_product(&y, site)));
+            for site in 0..x.count() {
+                sink.one(first + site / x.nsimd, site % x.nsimd, x.inner_product(&y, site));
+            }
         }
     }
 
@@ -118,7 +120,7 @@ impl<'a, V: LaneVector> Chunk<'a, V> {
     /// Real and imaginary parts of eight lanes, of vector `vector` of each outer site. Over all vectors, all lines of a later chunk are
     /// asked for.
     #[inline(always)]
-    fn eight(&self, vector: usize) -> (f64x8, f64x8) {
+    fn eight(&self, vector: usize) -> (V::Doubles, V::Doubles) {
         const CACHE_LINE: usize = 64;
         for k in (0..Self::OSITES).step_by(CACHE_LINE.div_ceil(size_of::<V>())) {
             prefetch_stream(&self.vectors[vector * Self::OSITES + k]);

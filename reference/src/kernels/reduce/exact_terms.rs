@@ -1,47 +1,46 @@
 //! Exact sums of contributions.
 
-use wide::f64x8;
-
 use super::contributions::Sink;
 use crate::exact::{ExactSum, RunningSum};
-use crate::tensor::eight;
+use crate::tensor::{Doubles, eight};
 
 /// Vectors of eight terms that make a block of [`RunningSum`].
-const VECTORS: usize = RunningSum::BLOCK / eight::SITES;
+const VECTORS: usize = <RunningSum>::BLOCK / eight::SITES;
 
 /// `N` exact sums. Terms are collected until they make a block of [`RunningSum`].
-pub struct ExactTerms<const N: usize> {
-    sums: [RunningSum; N],
-    collected: [[f64x8; VECTORS]; N],
+pub struct ExactTerms<D, const N: usize> {
+    sums: [RunningSum<D>; N],
+    collected: [[D; VECTORS]; N],
     filled: usize,
     /// Terms that came one by one.
     others: Vec<[f64; N]>,
 }
 
-impl<const N: usize> ExactTerms<N> {
+impl<D: Doubles, const N: usize> ExactTerms<D, N> {
     /// No terms yet.
     pub fn new() -> Self {
         Self {
             sums: std::array::from_fn(|_| RunningSum::new()),
-            collected: [[f64x8::splat(0.0); VECTORS]; N],
+            collected: [[D::splat(0.0); VECTORS]; N],
             filled: 0,
             others: Vec::new(),
         }
     }
 
     /// The exact sums of all terms.
+    #[inline(always)]
     pub fn sums(mut self) -> [ExactSum; N] {
         for (k, sum) in self.sums.iter_mut().enumerate() {
             sum.add_slice(bytemuck::cast_slice(&self.collected[k][..self.filled]));
             sum.add_slice(&self.others.iter().map(|terms| terms[k]).collect::<Vec<_>>());
         }
-        self.sums.map(RunningSum::into_exact)
+        self.sums.map(|sum| sum.into_exact())
     }
 }
 
-impl<const N: usize> Sink<N> for ExactTerms<N> {
+impl<D: Doubles, const N: usize> Sink<D, N> for ExactTerms<D, N> {
     #[inline(always)]
-    fn eight(&mut self, _: usize, _: usize, terms: [f64x8; N]) {
+    fn eight(&mut self, _: usize, _: usize, terms: [D; N]) {
         for (collected, terms) in self.collected.iter_mut().zip(terms) {
             collected[self.filled % VECTORS] = terms;
         }

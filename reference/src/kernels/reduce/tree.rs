@@ -2,31 +2,52 @@
 
 use std::ops::Range;
 
-use wide::f64x8;
-
 use super::super::Shape;
 use super::contributions::{Contributions, Sink};
 use crate::layout::TreePlan;
 use crate::tasks::{self, for_each_chunk};
-use crate::tensor::LaneVector;
-use crate::tensor::eight;
+use crate::tensor::{Doubles, InstructionSet, LaneVector, Task, eight};
 
-/// The contributions of all sites of a field of `reals` reals, in the order of memory. `of_task` is given the reals of a task.
-#[inline(always)]
+/// What makes the contributions of some outer sites, those of the reals of a task.
+pub trait OfTask<V: LaneVector, const N: usize>: Sync {
+    /// Puts them into `order`. It has to be `#[inline(always)]`.
+    fn contribute(&self, reals: Range<usize>, contributions: &Contributions<V>, order: &mut MemoryOrder<'_, N>);
+}
+
+/// The contributions of all sites of a field of `reals` reals, in the order of memory.
 pub fn in_memory_order<V: LaneVector, const N: usize>(
     shape: Shape,
     blocks: usize,
     reals: usize,
-    of_task: impl Fn(Range<usize>, &Contributions<V>, &mut MemoryOrder<'_, N>) + Sync,
+    of_task: impl OfTask<V, N>,
 ) -> Vec<[f64; N]> {
     let (contributions, nsimd) = (Contributions::<V>::new(shape, blocks), blocks * Contributions::<V>::LANES);
     let mut terms = vec![[0.0; N]; reals / shape.an_osite * nsimd];
+    let in_order = InOrder { a_task: shape.a_task, reals, nsimd, contributions, of_task };
     for_each_chunk(&mut terms, shape.a_task / shape.an_osite * nsimd, |task, terms| {
-        let mut order = MemoryOrder { terms, nsimd, lanes: Contributions::<V>::LANES };
-        let first = task * shape.a_task;
-        of_task(first..(first + shape.a_task).min(reals), &contributions, &mut order);
+        V::Set::run(&in_order, (task, terms));
     });
     terms
+}
+
+/// The contributions of a task.
+struct InOrder<V, T> {
+    a_task: usize,
+    reals: usize,
+    nsimd: usize,
+    contributions: Contributions<V>,
+    of_task: T,
+}
+
+impl<V: LaneVector, T: OfTask<V, N>, const N: usize> Task<(usize, &mut [[f64; N]])> for InOrder<V, T> {
+    type Output = ();
+    #[inline(always)]
+    fn run(&self, (task, terms): (usize, &mut [[f64; N]])) {
+        let mut order = MemoryOrder { terms, nsimd: self.nsimd, lanes: Contributions::<V>::LANES };
+        let first = task * self.a_task;
+        let reals = first..(first + self.a_task).min(self.reals);
+        self.of_task.contribute(reals, &self.contributions, &mut order);
+    }
 }
 
 /// Puts contributions where their sites stand in memory.
@@ -37,18 +58,25 @@ pub struct MemoryOrder<'a, const N: usize> {
     lanes: usize,
 }
 
-impl<const N: usize> Sink<N> for MemoryOrder<'_, N> {
+impl<D: Doubles, const N: usize> Sink<D, N> for MemoryOrder<'_, N> {
     #[inline(always)]
-    fn eight(&mut self, osite: usize, lane: usize, terms: [f64x8; N]) {
+    fn eight(&mut self, osite: usize, lane: usize, terms: [D; N]) {
         let terms = terms.map(|terms| terms.to_array());
         for k in 0..eight::SITES {
             let at = eight::lane_at(k);
-            self.one(osite + at / self.lanes, lane + at % self.lanes, terms.map(|terms| terms[k]));
+            self.put(osite + at / self.lanes, lane + at % self.lanes, terms.map(|terms| terms[k]));
         }
     }
 
     #[inline(always)]
     fn one(&mut self, osite: usize, lane: usize, terms: [f64; N]) {
+        self.put(osite, lane, terms);
+    }
+}
+
+impl<const N: usize> MemoryOrder<'_, N> {
+    #[inline(always)]
+    fn put(&mut self, osite: usize, lane: usize, terms: [f64; N]) {
         self.terms[osite * self.nsimd + lane] = terms;
     }
 }
