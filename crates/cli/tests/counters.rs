@@ -10,7 +10,7 @@ fn data(name: &str) -> String {
 
 const BENCH: &str = r#"{ "kind": "bench", "rows": [
     { "kernel": "eo_clover", "variant": "v", "precision": "f32", "bit_true": true, "seconds": { "median": 1e-4 },
-      "gb_per_second": 800.0, "share_of_ceiling": 0.75 },
+      "bytes_per_second": 800e9, "share_of_ceiling": 0.75 },
     { "kernel": "eo_clover", "variant": "relaxed", "precision": "f32", "bit_true": false, "seconds": { "median": 1e-5 } }] }"#;
 
 #[test]

@@ -204,12 +204,12 @@ mod tests {
 
     #[test]
     fn a_measured_read_takes_the_place_of_the_peak() {
-        let half = r#"{"read_gb_per_second": 274.877906944}"#;
+        let half = r#"{"read_bytes_per_second": 274877906944}"#;
         let machine = proxy().with_measured("peak.json", half).unwrap();
         let (slow, fast) = (machine.traversal(24), report(24));
         is(slow.memory_bound, fast.memory_bound / 2.0);
         is(slow.on_chip_ratio, 16.0);
-        let copy = proxy().with_measured("peak.json", r#"{"copy_gb_per_second": 1.0}"#).unwrap();
+        let copy = proxy().with_measured("peak.json", r#"{"copy_bytes_per_second": 1e9}"#).unwrap();
         assert_eq!(copy.traversal(24), fast);
     }
 
