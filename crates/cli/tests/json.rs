@@ -36,7 +36,7 @@ fn shape(name: &str, value: &Value, lines: &mut BTreeMap<String, Vec<&'static st
 }
 
 /// What is there, or not, by chance or by what a driver tells: a plateau that a curve may not have, what became of a candidate.
-const BY_CHANCE: [&str; 9] = [
+const BY_CHANCE: [&str; 11] = [
     "l1_bytes_per_second",
     "l2_bytes_per_second",
     "latency_seconds.l1",
@@ -46,6 +46,8 @@ const BY_CHANCE: [&str; 9] = [
     "kernels[].searched.candidates[]",
     "kernels[].searched.choice.",
     "kernels[].findings[]",
+    "guidelines[].factor",
+    "guidelines[].remark",
 ];
 
 /// The keys of a document with their types, a line each.

@@ -267,7 +267,7 @@ fn infinities_and_nans_are_summed_and_survive_json() {
     let json = folder.json("reduce --op sum --device cpu --input x.npy");
     let value = |word: usize, name: &str| json["values"][word][name].clone();
     assert!(value(0, "re").is_null() && value(1, "re").is_null());
-    assert_eq!([0, 1, 2].map(|word| value(word, "re_bits")), expected.map(|line| &line[9..27]));
+    assert_eq!([0, 1, 2].map(|word| value(word, "re_bits")), expected.map(|line| &line[9..25]));
     assert_eq!((value(2, "re"), value(2, "im"), value(2, "word")), (96.0.into(), (-0.0).into(), 2.into()));
 }
 
@@ -279,7 +279,7 @@ fn json_says_what_was_summed_and_how() {
     let json = folder.json(&format!("reduce --op norm2 --input x.npy {how}"));
     assert_eq!(
         json["values"],
-        serde_json::json!([{ "re": x.norm2(), "re_bits": format!("{:#x}", x.norm2().to_bits()) }])
+        serde_json::json!([{ "re": x.norm2(), "re_bits": format!("{:016x}", x.norm2().to_bits()) }])
     );
     assert_eq!((&json["op"], &json["sum"], &json["object"]), (&"norm2".into(), &"exact".into(), &"spinor".into()));
     assert_eq!((&json["precision"], &json["lane_bytes"], &json["words"]), (&"f64".into(), &32.into(), &12.into()));

@@ -32,10 +32,13 @@ pub struct TraversalReport {
     /// Share of the lanes that hit where a wavefront misses one line.
     pub hit_rate: f64,
     /// Traversals a second of wavefronts, as memory allows: of `coherent_lines`.
+    #[serde(rename = "memory_bound_per_second")]
     pub memory_bound: f64,
     /// The same, of the least lines that lead each lane to a leaf of its own: two for each lane, counted without the levels above.
+    #[serde(rename = "memory_bound_at_least_per_second")]
     pub memory_bound_at_least: f64,
     /// Traversals a second of single lanes, as fetches allow: one a level.
+    #[serde(rename = "fetch_bound_per_second")]
     pub fetch_bound: f64,
     /// Lines of a wavefront for regrouping its lanes.
     pub regrouping_lines: f64,
