@@ -70,8 +70,11 @@ pub fn our_kernels(path: &Path) -> Result<Vec<OurKernel>, CountersError> {
     let text = std::fs::read(path).map_err(|source| CountersError::Read { path: path.to_owned(), source })?;
     let no_bench = |reason: &str| CountersError::unfit(path, format!("is no JSON of `lanefield bench`: {reason}"));
     let document: Value = serde_json::from_slice(&text).map_err(|error| no_bench(&error.to_string()))?;
-    if let Some(kind) = document["kind"].as_str().filter(|kind| *kind != Kind::Bench.name()) {
-        return Err(no_bench(&format!("it is of kind '{kind}'")));
+    let kind = document["kind"].as_str().and_then(Kind::of).filter(|kind| kind.name().starts_with(Kind::Bench.name()));
+    let kind = kind.ok_or_else(|| no_bench(&format!("its kind is {}", document["kind"])))?;
+    if document["schema"] != kind.schema() {
+        let (found, read) = (&document["schema"], kind.schema());
+        return Err(no_bench(&format!("its schema is {found}, and this version reads {read}: print it again")));
     }
     let rows = document["rows"].as_array().ok_or_else(|| no_bench("it has no rows"))?;
     let ours: Vec<OurKernel> = rows.iter().filter(|row| row["bit_true"] != false).filter_map(our_kernel).collect();
