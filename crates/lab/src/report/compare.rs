@@ -9,7 +9,7 @@ use super::Document;
 use super::bars::{Bar, Bars};
 use super::sections::Section;
 use super::table::{Table, flattened};
-use super::words::{Quantity, heading, number, plain};
+use super::words::{Quantity, STATISTICS, heading, number, plain};
 
 /// What a row is about, of all that it has.
 const IDENTITY: [&str; 33] = [
@@ -100,7 +100,8 @@ impl Content {
         let Some(fields) = value.as_object() else { return };
         let flat = flattened(fields);
         for (key, measured) in measured(&flat) {
-            let words = if depth > 0 { String::new() } else { heading(&key).0 };
+            // The time of a row is the row's.
+            let words = if depth > 0 && key == "seconds" { String::new() } else { heading(&key).0 };
             self.add(&joined(name, &words), measured);
         }
         for (key, value) in fields.iter().filter(|(key, _)| !VOLATILE.contains(&key.as_str())) {
@@ -108,12 +109,14 @@ impl Content {
             match value {
                 Value::Array(rows) if rows.iter().any(Value::is_object) => {
                     for row in rows {
-                        let words = if depth == 0 && key == "rows" { String::new() } else { heading(key).0 };
+                        let words = if key == "rows" { String::new() } else { heading(key).0 };
                         self.object(&joined(&joined(name, &words), &identity(row)), row, depth + 1);
                     }
                 }
-                Value::Object(_) if depth == 0 && !is_spread(value) => {
-                    self.object(&joined(name, &heading(key).0), value, 1)
+                // Of an object with a unit (`latency_seconds`), the numbers were taken above.
+                Value::Object(_) if depth == 0 && heading(key).1 == Quantity::Plain && !is_spread(value) => {
+                    let words = if key == "report" { String::new() } else { heading(key).0 };
+                    self.object(&joined(name, &words), value, 1)
                 }
                 _ if is_identity || heading(key).1 != Quantity::Plain => {}
                 value => {
@@ -166,6 +169,9 @@ fn is_spread(value: &Value) -> bool {
     value["median"].is_number()
 }
 
+/// Objects in a row whose times are the row's.
+const OF_THE_ROW: [&str; 2] = ["searched", "measured"];
+
 /// The numbers of a row that are compared: of times the one of the row itself, else all; of rates, only where there is no time.
 fn measured(flat: &[(String, Value)]) -> Vec<(String, Measured)> {
     let number = |key: &str| flat.iter().find(|(known, _)| known == key).and_then(|(_, value)| value.as_f64());
@@ -179,8 +185,13 @@ fn measured(flat: &[(String, Value)]) -> Vec<(String, Measured)> {
                 });
                 (object, ends)
             }
-            Some(_) => continue,
-            None => (key.as_str(), None),
+            Some((object, field))
+                if STATISTICS.contains(&field)
+                    || heading(object).1 == Quantity::Plain && !OF_THE_ROW.contains(&object) =>
+            {
+                continue;
+            }
+            _ => (key.as_str(), None),
         };
         let quantity = heading(name).1;
         if matches!(quantity, Quantity::Time | Quantity::Bandwidth | Quantity::Flops) && !name.starts_with("budget") {

@@ -232,6 +232,41 @@ fn the_summary_has_the_machine_the_ceilings_the_verdicts_and_both_ends_of_the_ke
 }
 
 #[test]
+fn every_time_of_a_kind_is_compared_by_its_own_name() {
+    let compared = |kind: &str, content: Value| -> Vec<String> {
+        let mut value = json!({ "kind": kind, "schema": 1 });
+        value.as_object_mut().unwrap().extend(content.as_object().unwrap().clone());
+        let documents = [document(value)];
+        let sections = serde_json::to_value(compare::sections(&documents, &documents)).unwrap();
+        let tables = sections[0]["tables"].as_array().unwrap().iter();
+        let table = tables.filter(|table| table["caption"] == "Before and after");
+        let rows = table.flat_map(|table| table["rows"].as_array().unwrap().clone());
+        rows.map(|row| format!("{} {}", row[0]["text"].as_str().unwrap(), row[1]["text"].as_str().unwrap())).collect()
+    };
+    let spread = json!({ "median": 2e-6, "tenth": 1e-6, "ninetieth": 3e-6 });
+    let guideline = json!({ "name": "coalesced", "with_seconds": spread, "without_seconds": spread, "factor": spread });
+    assert_eq!(
+        compared("guidelines", json!({ "guidelines": [guideline] })),
+        ["guidelines, coalesced, with 2.00 µs", "guidelines, coalesced, without 2.00 µs"]
+    );
+    let tuned = json!({ "kernel": "hop", "searched": { "default_seconds": 2e-6, "seconds": 1e-6 } });
+    assert_eq!(
+        compared("tune", json!({ "kernels": [tuned] })),
+        ["kernels, hop, searched: default 2.00 µs", "kernels, hop, searched: time 1.00 µs"]
+    );
+    let peak = json!({ "copy_bytes_per_second": 1e9, "latency_seconds": { "l1": 1e-9 }, "launch": { "run_seconds": spread },
+        "drift": { "cold_bytes_per_second": 1e9, "rested_bytes_per_second": 2e9 } });
+    let expected =
+        ["copy 1 GB/s", "drift, cold 1 GB/s", "drift, rested 2 GB/s", "latency: L1 1 ns", "launch, run 2.00 µs"];
+    assert_eq!(compared("peak", peak), expected);
+    let row = json!({ "kernel": "hop", "precision": "f32", "seconds": 2.0, "components": 7 });
+    assert_eq!(
+        compared("verify", json!({ "report": { "rows": [row] }, "seconds": 3.0 })),
+        ["hop, f32 2.000 s", "time 3.000 s"]
+    );
+}
+
+#[test]
 fn before_and_after_have_ratios_with_the_spread_and_what_one_side_has_alone() {
     let with = |row: Value, tenth: f64, ninetieth: f64| {
         let mut row = row;

@@ -67,7 +67,7 @@ const ENDINGS: [(&str, Quantity); 8] = [
 ];
 
 /// Statistics: what they are of is named before the dot.
-const STATISTICS: [&str; 5] = ["median", "tenth", "ninetieth", "least", "most"];
+pub(super) const STATISTICS: [&str; 5] = ["median", "tenth", "ninetieth", "least", "most"];
 
 /// What the numbers of a key are, and the key in words, without its unit; of a field in an object `object.field`.
 pub(super) fn heading(key: &str) -> (String, Quantity) {
