@@ -48,8 +48,8 @@ fn one_flipped_bit_is_found_where_it_is() {
         assert_eq!((mismatch.spin, mismatch.colour, mismatch.part), (Some(2), Some(1), Part::Im));
         assert_eq!((mismatch.differing, mismatch.components), (1, expected.reals().len() as u64));
         assert_eq!(mismatch.difference.ulp, Some(1));
-        assert_eq!(mismatch.difference.found_bits, format!("0x{:08x}", after.to_bits()));
-        assert_eq!(mismatch.difference.expected_bits, format!("0x{:08x}", before.to_bits()));
+        assert_eq!(mismatch.difference.found_bits, format!("{:016x}", after.to_bits()));
+        assert_eq!(mismatch.difference.expected_bits, format!("{:016x}", before.to_bits()));
         assert_eq!(mismatch.difference.expected.parse::<f32>().unwrap(), before);
         let text = mismatch.to_string();
         let [x, y, z, t] = coordinate;

@@ -18,11 +18,11 @@ use crate::in_precision;
 pub struct Difference {
     /// The value under test, as the shortest decimal that reads back as the same bits.
     pub found: String,
-    /// The bits of the value under test, in hexadecimal.
+    /// The bits of the value under test: 16 hexadecimal digits, of f32 behind zeros.
     pub found_bits: String,
     /// The value of the reference.
     pub expected: String,
-    /// The bits of the value of the reference.
+    /// The bits of the value of the reference, likewise.
     pub expected_bits: String,
     /// The distance in units in the last place; `None` where one of the two is NaN.
     pub ulp: Option<u64>,
@@ -31,7 +31,7 @@ pub struct Difference {
 impl Difference {
     /// The difference of two numbers, or `None` if they are the same bits, or both NaN.
     pub fn between<R: Real>(found: R, expected: R) -> Option<Self> {
-        let bits = |x: R| format!("0x{:0digits$x}", x.bits(), digits = R::HEX_DIGITS);
+        let bits = |x: R| format!("{:016x}", x.bits());
         (!found.same_bits(expected)).then(|| Self {
             found: format!("{found:e}"),
             found_bits: bits(found),

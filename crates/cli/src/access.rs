@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::kernel_work::KernelWorkArgs;
 use super::kernels::word;
-use super::output::show;
+use super::output::{Head, Kind, show};
 use super::tuning::TuningArgs;
 
 /// Count the transactions, cache lines and bank conflicts of wavefronts: of kernels of the library, of addresses written by hand, or of named examples.
@@ -106,10 +106,10 @@ const LINE: u64 = 128;
 /// What was counted. As JSON, these fields.
 #[derive(Serialize)]
 struct Report<T> {
-    kind: &'static str,
     /// Work-items of a wavefront.
     wavefront: u64,
     /// Bytes of a line.
+    #[serde(rename = "line_bytes")]
     line: u64,
     #[serde(flatten)]
     counted: T,
@@ -117,7 +117,7 @@ struct Report<T> {
 
 impl<T> Report<T> {
     fn new(wavefront: u64, line: u64, counted: T) -> Self {
-        Self { kind: "access", wavefront, line, counted }
+        Self { wavefront, line, counted }
     }
 }
 
@@ -127,6 +127,7 @@ struct OfKernel {
     kernel: &'static Kernel,
     lattice: [usize; 4],
     precision: Precision,
+    #[serde(rename = "reconstruct")]
     link_reals: usize,
     spinors: usize,
     lane_bytes: usize,
@@ -139,9 +140,8 @@ struct OfKernel {
     total: ArrayTotal,
 }
 
-/// Several kernels.
 #[derive(Serialize)]
-struct Several {
+struct Kernels {
     kernels: Vec<OfKernel>,
 }
 
@@ -208,22 +208,30 @@ impl Access {
             let line = self.line.unwrap_or(machine.line_bytes);
             let works = self.of_kernel.work.of(word)?;
             let counted = works.into_iter().map(|work| self.of_kernel(work, (wavefront, line), &machine));
-            let mut counted: Vec<OfKernel> = counted.collect::<anyhow::Result<_>>()?;
-            if counted.len() == 1 {
-                return show(self.json, &Report::new(wavefront, line, counted.remove(0)), text::kernel);
-            }
-            return show(self.json, &Report::new(wavefront, line, Several { kernels: counted }), text::kernels);
+            let kernels = Kernels { kernels: counted.collect::<anyhow::Result<_>>()? };
+            return show(
+                self.json,
+                Head::of(Kind::AccessKernel),
+                &Report::new(wavefront, line, kernels),
+                text::kernels,
+            );
         }
         if let Some(row) = self.row {
             let wavefront = given.unwrap_or(32);
-            return show(self.json, &Report::new(wavefront, line, self.of_row(row, wavefront)?), text::row);
+            let report = Report::new(wavefront, line, self.of_row(row, wavefront)?);
+            return show(self.json, Head::of(Kind::AccessRow), &report, text::row);
         }
         let wavefront = given.unwrap_or(if self.example.is_some() { 64 } else { 32 });
         let patterns = match &self.example {
             Some(name) => self.of_examples(name, (wavefront, line))?,
             None => vec![of_pattern(&self.pattern(wavefront)?, line, None)?],
         };
-        show(self.json, &Report::new(wavefront, line, Patterns { patterns }), text::patterns)
+        show(
+            self.json,
+            Head::of(Kind::AccessPattern),
+            &Report::new(wavefront, line, Patterns { patterns }),
+            text::patterns,
+        )
     }
 
     fn of_kernel(

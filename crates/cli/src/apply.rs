@@ -24,7 +24,7 @@ use super::args::{BackendArgs, HopArgs, name_of, of_arithmetic, on_backend};
 use super::fields::FieldShape;
 use super::files::require_outputs;
 use super::operator::{Offer, OperatorArgs, check};
-use super::output::{Layout, bits, facts, show, with_bits};
+use super::output::{Head, Kind, Layout, bits, facts, show, with_bits};
 use super::source::{InputArgs, require_in_range};
 
 /// Apply an operator to a field, and write the result.
@@ -240,7 +240,6 @@ impl Apply {
         }
         shape.write(&self.output, extents, None, &result)?;
         let report = Report {
-            device: backend.describe(),
             operator: step.describe(),
             dagger: self.dagger,
             layout: lattice.into(),
@@ -252,7 +251,7 @@ impl Apply {
             result_norm2_bits: bits(result_norm2),
             output: self.output.display().to_string(),
         };
-        show(self.json, &report, Report::text)
+        show(self.json, Head::on(Kind::Apply, backend.device()), &report, Report::text)
     }
 }
 
@@ -351,8 +350,6 @@ impl<B: Backend, R: Vectors> ModelTask for Task<'_, B, R> {
 /// What was applied. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
-    /// What it ran on.
-    device: String,
     /// The operator with its parameters, or the piece of it.
     operator: String,
     /// Whether its Hermitian conjugate.

@@ -12,6 +12,7 @@ use lanefield::reference::layout::{LaneChoice, LegOrder, ReductionDevice, TreePl
 use lanefield::reference::links::{BoundaryPhases, LinkFormat};
 use lanefield::reference::real::{Precision, Real as _};
 use lanefield_lab::trace::{Group, span};
+use lanefield_lab::{Device, Timed as _};
 
 use super::tuning::TuningArgs;
 
@@ -77,6 +78,14 @@ impl AnyBackend {
         match self {
             Self::Cpu(cpu) => cpu.lanes(asked_for),
             Self::OpenCl(device) => device.lanes(asked_for),
+        }
+    }
+
+    /// As JSON documents name it.
+    pub fn device(&self) -> Device {
+        match self {
+            Self::Cpu(cpu) => cpu.device(),
+            Self::OpenCl(device) => device.device(),
         }
     }
 

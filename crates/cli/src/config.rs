@@ -16,7 +16,7 @@ use super::Outcome;
 use super::files::{
     ConfigurationFile, Origin, failed_to_write, is_npy, npy_unwritten, read_configuration, require_outputs,
 };
-use super::output::{facts, joined, show};
+use super::output::{Head, Kind, facts, joined, show};
 
 /// Show, make or convert gauge configurations (NERSC files and NumPy arrays).
 #[derive(Args)]
@@ -58,13 +58,18 @@ struct Info {
 
 impl Info {
     fn run(self) -> anyhow::Result<Outcome> {
-        show(self.json, &Summary::of(&self.file, &read_configuration(&self.file)?), Summary::text)
+        show(
+            self.json,
+            Head::of(Kind::Config),
+            &Summary::of(&self.file, &read_configuration(&self.file)?),
+            Summary::text,
+        )
     }
 }
 
 /// Which configuration to make.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Kind {
+enum Start {
     /// Every link is 1: the free field
     Unit,
     /// Random links, uniform in SU(3)
@@ -84,7 +89,7 @@ enum Kind {
 struct Generate {
     /// Which configuration
     #[arg(value_name = "KIND")]
-    kind: Kind,
+    kind: Start,
     /// Extents of the lattice
     #[arg(long, value_name = "X.Y.Z.T")]
     lattice: Extents,
@@ -114,15 +119,15 @@ fn spread(text: &str) -> Result<f64, String> {
 
 impl Generate {
     fn run(self) -> anyhow::Result<Outcome> {
-        ensure!(self.spread.is_none() || self.kind == Kind::Weak, "--spread is for weak configurations");
+        ensure!(self.spread.is_none() || self.kind == Start::Weak, "--spread is for weak configurations");
         self.format.check(&self.output)?;
         require_outputs(&[("--output", &self.output)], &[])?;
         require_memory(self.lattice)?;
         let seed = self.seed.unwrap_or_default();
         let configuration = match self.kind {
-            Kind::Unit => Configuration::unit(self.lattice),
-            Kind::Hot => Configuration::hot(self.lattice, seed),
-            Kind::Weak => Configuration::weak(self.lattice, seed, self.spread.unwrap_or(DEFAULT_SPREAD)),
+            Start::Unit => Configuration::unit(self.lattice),
+            Start::Hot => Configuration::hot(self.lattice, seed),
+            Start::Weak => Configuration::weak(self.lattice, seed, self.spread.unwrap_or(DEFAULT_SPREAD)),
         };
         write(&self.output, &configuration, self.format.options(WriteOptions::default()), self.json)
     }
@@ -243,7 +248,7 @@ fn write(path: &Path, configuration: &Configuration, options: WriteOptions, json
         // A device or a pipe cannot be read back.
         return Ok(Outcome::Done);
     }
-    show(json, &Summary::of(path, &read_configuration(path)?), Summary::text)
+    show(json, Head::of(Kind::Config), &Summary::of(path, &read_configuration(path)?), Summary::text)
 }
 
 /// What is shown of a configuration. As JSON, these fields.

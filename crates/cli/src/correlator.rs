@@ -8,13 +8,14 @@ use comfy_table::Table;
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::npy::{self, ComplexValues, PropagatorArray};
 use lanefield::observable::{MesonCorrelators, effective_masses, meson_correlators};
+use lanefield::reference::real::Precision;
 use serde::Serialize;
 
 use super::Outcome;
 use super::args::{BackendArgs, on_backend};
 use super::correlator_plot::{Curve, plot};
 use super::files::{given, npy_error, require_outputs, svg};
-use super::output::{bits, number, prefixed_bits, ruled_table, show};
+use super::output::{Head, Kind, bits, number, ruled_table, show};
 
 /// Compute the correlators of pion and rho from a propagator, time slice by time slice, with the same bits on every device.
 ///
@@ -58,7 +59,10 @@ impl Correlator {
         let array = npy::read_propagator(&self.propagator).map_err(error)?;
         array.require_finite().map_err(error)?;
         let PropagatorArray { extents, values } = array;
-        let precision = values.precision().dtype();
+        let precision = match values {
+            ComplexValues::F32(_) => Precision::F32,
+            ComplexValues::F64(_) => Precision::F64,
+        };
         let backend = self.backend.open()?;
         let (origin, lanes) = (self.origin_time, self.backend.lanes);
         let correlators = on_backend!(&backend, b => match &values {
@@ -85,21 +89,18 @@ impl Correlator {
             let svg = plot(&[curve("pion", |row| &row.pion), curve("rho", |row| &row.rho)], extents)?;
             write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?;
         }
-        let (device, lattice) = (backend.describe(), extents.as_array());
-        let report = Report { device, lattice, precision, origin_time: origin, times: rows };
-        show(self.json, &report, |report| correlator_table(&report.times))
+        let report = Report { lattice: extents.as_array(), precision, origin_time: origin, times: rows };
+        show(self.json, Head::on(Kind::Correlator, backend.device()), &report, |report| correlator_table(&report.times))
     }
 }
 
 /// What was computed. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
-    /// What it ran on.
-    device: String,
     /// Extents x, y, z, t.
     lattice: [usize; 4],
-    /// complex64 or complex128: the file's; correlators are f64.
-    precision: &'static str,
+    /// f32 or f64: the file's; correlators are f64.
+    precision: Precision,
     /// The time slice of the source.
     origin_time: usize,
     times: Vec<Row>,
@@ -120,11 +121,11 @@ struct Row {
 #[derive(Serialize)]
 struct Meson {
     value: f64,
-    /// Its 16 hex digits, after 0x.
+    /// Its 16 hex digits.
     bits: String,
     /// Null where there is none.
     effective_mass: Option<f64>,
-    /// Its 16 hex digits, after 0x.
+    /// Its 16 hex digits.
     effective_mass_bits: Option<String>,
 }
 
@@ -139,14 +140,14 @@ fn rows(correlators: &MesonCorrelators) -> Vec<Row> {
     let masses = [pion, rho].map(|correlator| effective_masses(correlator));
     let meson = |value: f64, mass: Option<&Option<f64>>| {
         let effective_mass = mass.copied().flatten();
-        let effective_mass_bits = effective_mass.map(prefixed_bits);
-        Meson { value, bits: prefixed_bits(value), effective_mass, effective_mass_bits }
+        let effective_mass_bits = effective_mass.map(bits);
+        Meson { value, bits: bits(value), effective_mass, effective_mass_bits }
     };
     let row = |t: usize| Row {
         t,
         pion: meson(pion[t], masses[0].get(t)),
         rho: meson(rho[t], masses[1].get(t)),
-        rho_components: rho_components.each_ref().map(|c| Number { value: c[t], bits: prefixed_bits(c[t]) }),
+        rho_components: rho_components.each_ref().map(|c| Number { value: c[t], bits: bits(c[t]) }),
     };
     (0..pion.len()).map(row).collect()
 }

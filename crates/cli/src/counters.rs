@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::args::one_of;
-use super::output::{dense, joined, number, show, table};
+use super::output::{Head, Kind, dense, joined, number, show, table};
 
 /// Compute the bandwidth that kernels achieved from what a profiler counted, and compare a port's profile with our measurements.
 ///
@@ -66,13 +66,12 @@ fn rate(text: &str) -> Result<f64, String> {
 /// What was computed. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
-    kind: &'static str,
     /// The profiles.
     files: Vec<PathBuf>,
-    /// In 10⁹ bytes a second.
-    ceiling_gb_per_second: Option<f64>,
+    /// In bytes a second.
+    ceiling_bytes_per_second: Option<f64>,
     /// Bytes of a kilobyte of rocprof.
-    kilobyte: f64,
+    kilobyte_bytes: f64,
     /// The kernels of the profile.
     rows: Vec<KernelCounters>,
     /// The same, beside ours, where that was asked for.
@@ -81,12 +80,13 @@ struct Report {
 
 impl Counters {
     pub fn run(self) -> anyhow::Result<Outcome> {
+        let ceiling = self.ceiling.map(|giga| 1e9 * giga);
         let rows = match (self.bytes, self.time) {
-            (Some(bytes), Some(seconds)) => vec![KernelCounters::by_hand("by hand", bytes, seconds, self.ceiling)],
+            (Some(bytes), Some(seconds)) => vec![KernelCounters::by_hand("by hand", bytes, seconds, ceiling)],
             _ => {
                 let mut profile = Profile::default();
                 self.files.iter().try_for_each(|file| profile.read(file, self.kilobyte))?;
-                profile.kernels(self.ceiling)
+                profile.kernels(ceiling)
             }
         };
         ensure!(!rows.is_empty(), "there are no kernels in these files");
@@ -95,22 +95,21 @@ impl Counters {
             None => None,
         };
         let report = Report {
-            kind: "counters",
             files: self.files,
-            ceiling_gb_per_second: self.ceiling,
-            kilobyte: self.kilobyte.bytes(),
+            ceiling_bytes_per_second: ceiling,
+            kilobyte_bytes: self.kilobyte.bytes(),
             rows,
             beside,
         };
-        show(self.json, &report, Report::text)
+        show(self.json, Head::of(Kind::Counters), &report, Report::text)
     }
 }
 
 /// As in the tables of the sprint report: `287.566 GB/s (26.7%)`.
 fn bandwidth(rate: Option<f64>, share: Option<f64>) -> String {
     match (rate, share) {
-        (Some(rate), Some(share)) => format!("{rate:.3} GB/s ({:.1}%)", 100.0 * share),
-        (Some(rate), None) => format!("{rate:.3} GB/s"),
+        (Some(rate), Some(share)) => format!("{:.3} GB/s ({:.1}%)", rate / 1e9, 100.0 * share),
+        (Some(rate), None) => format!("{:.3} GB/s", rate / 1e9),
         (None, _) => "–".to_owned(),
     }
 }
@@ -133,7 +132,7 @@ impl Report {
             ("calls", |row| row.calls.to_string()),
             ("average, ms", |row| number(row.seconds.map(|seconds| seconds * 1e3), 6)),
             ("TOTAL_RW\nMB", |row| number(row.total_rw_bytes.map(|bytes| bytes / 1e6), 5)),
-            ("bandwidth", |row| bandwidth(row.gb_per_second, row.share_of_ceiling)),
+            ("bandwidth", |row| bandwidth(row.bytes_per_second, row.share_of_ceiling)),
             ("L2, %", |row| number(row.l2_hit_percent, 1)),
             ("regs", |row| number(row.registers, 0)),
             ("SGPR", |row| number(row.scalar_registers, 0)),
@@ -171,13 +170,13 @@ fn compared(rows: &[Beside]) -> String {
         lines.add_row([
             theirs.kernel.clone(),
             number(theirs.seconds.map(|seconds| seconds * 1e3), 6),
-            bandwidth(theirs.gb_per_second, theirs.share_of_ceiling),
+            bandwidth(theirs.bytes_per_second, theirs.share_of_ceiling),
             our(|ours| {
                 let lattice = ours.lattice.map(|extents| format!(", {}", joined(&extents, ".")));
                 format!("{}, {}{}", ours.kernel, ours.precision, lattice.unwrap_or_default())
             }),
             our(|ours| format!("{:.6}", ours.seconds * 1e3)),
-            our(|ours| bandwidth(ours.gb_per_second, ours.share_of_ceiling)),
+            our(|ours| bandwidth(ours.bytes_per_second, ours.share_of_ceiling)),
             number(*times_ours, 2),
         ]);
     }

@@ -7,7 +7,7 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 use lanefield::backend::opencl::OpenCl;
 use lanefield::backend::select::DeviceChoice;
-use lanefield::backend::{Backend, Cpu, Memory as _, Threads};
+use lanefield::backend::{Cpu, Memory as _, Threads};
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::nersc;
 use lanefield::operator::{HopParameters, WilsonParameters};
@@ -15,6 +15,7 @@ use lanefield::reference::gauge::Configuration;
 use lanefield::reference::layout::LaneChoice;
 use lanefield::reference::links::BoundaryPhases;
 use lanefield::solver::{Method, Preconditioning, SolverParams, WilsonSolve, solve};
+use lanefield_lab::Timed;
 use plotters::prelude::{
     ChartBuilder, Color as _, IntoDrawingArea as _, IntoLogRange as _, LineSeries, RGBColor, SVGBackend, WHITE,
 };
@@ -27,7 +28,7 @@ use super::args::opencl_device;
 use super::fields::FieldShape;
 use super::files::{given, require_outputs, svg};
 use super::history::history_bytes;
-use super::output::{facts, print, show};
+use super::output::{Device, Head, Kind, facts, print, show};
 use super::source::gaussian;
 
 /// A quenched configuration on 8³×16 at β = 6 (`examples/README.md`).
@@ -64,7 +65,9 @@ pub struct Demo {
 /// The solve on one backend. As JSON, these fields.
 #[derive(Serialize)]
 struct Solved {
-    device: String,
+    device: Device,
+    #[serde(skip)]
+    description: String,
     iterations: usize,
     /// Wall time of the recurrence.
     seconds: f64,
@@ -81,8 +84,6 @@ struct Solved {
 /// What was found. As JSON, these fields.
 #[derive(Serialize)]
 struct Found {
-    kind: &'static str,
-    lanefield: &'static str,
     plaquette: f64,
     /// The CPU reference, then the device, where there is one.
     solved: Vec<Solved>,
@@ -112,14 +113,14 @@ impl Demo {
         }
         let same_bits = failed.is_none() && solved.iter().all(|solved| solved.sha256 == PUBLISHED);
         let plaquette = configuration.plaquette();
-        let lanefield = env!("CARGO_PKG_VERSION");
-        let found =
-            Found { kind: "demo", lanefield, plaquette, solved, failed, no_opencl, published: PUBLISHED, same_bits };
+        let found = Found { plaquette, solved, failed, no_opencl, published: PUBLISHED, same_bits };
+        // Where there is a device, the last one.
+        let device = found.solved.last().map(|solved| solved.device.clone());
         if let Some(path) = &self.plot {
             let svg = picture(&found.solved[0].history)?;
             write_atomically(path, |out| std::io::Write::write_all(out, svg.as_bytes()))?;
         }
-        show(self.json, &found, Found::text)?;
+        show(self.json, Head::on(Kind::Demo, device), &found, Found::text)?;
         if let (Some(path), false) = (&self.plot, self.json) {
             print(format!("\nThe picture is {}.", path.display()))?;
         }
@@ -141,7 +142,7 @@ impl Demo {
     }
 }
 
-fn solve_on<B: Backend>(backend: &B, configuration: &Configuration) -> anyhow::Result<Solved> {
+fn solve_on<B: Timed>(backend: &B, configuration: &Configuration) -> anyhow::Result<Solved> {
     let eta = gaussian(SEED, FieldShape::Spinor, configuration.extents());
     let hop = HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() };
     let how = WilsonSolve {
@@ -156,7 +157,8 @@ fn solve_on<B: Backend>(backend: &B, configuration: &Configuration) -> anyhow::R
     let history = report.info().history.clone();
     ensure!(report.unchecked.is_none(), "the solution on {} could not be checked", backend.describe());
     Ok(Solved {
-        device: backend.describe(),
+        device: backend.device(),
+        description: backend.describe(),
         iterations: report.info().iterations,
         seconds: report.seconds,
         building_seconds: report.building,
@@ -196,7 +198,7 @@ impl Found {
         );
         for solved in &self.solved {
             text += &facts([
-                ("device", solved.device.clone()),
+                ("device", solved.description.clone()),
                 ("iterations", format!("{}, |η − Mψ| / |η| = {:.2e}", solved.iterations, solved.solution_residual)),
                 ("time", time(solved)),
                 ("SHA-256 of history", solved.sha256.clone()),

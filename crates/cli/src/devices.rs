@@ -1,14 +1,14 @@
 //! `lanefield devices`: what there is to run on, and whether its results can be called bitwise.
 
 use clap::Args;
-use lanefield::backend::opencl::{Context, DeviceInfo, HOW_TO_GET_OPENCL, OpenClError, devices, probe};
+use lanefield::backend::opencl::{Context, DeviceInfo, HOW_TO_GET_OPENCL, OpenClError, Retirement, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Cpu, OpenCl};
 use lanefield_lab::sources::program;
 use serde::Serialize;
 
 use super::Outcome;
-use super::output::{bytes, facts, show};
+use super::output::{Device, Head, Kind, bytes, facts, show};
 
 /// List the OpenCL devices and the CPU reference, with what matters for a lattice kernel.
 #[derive(Args)]
@@ -25,7 +25,7 @@ pub struct Devices {
 #[derive(Serialize)]
 struct Listing {
     /// The CPU reference, always there: `--device cpu`.
-    cpu: CpuReference,
+    cpu: Device,
     /// The OpenCL devices, in the order of `--device INDEX`.
     opencl: Vec<OpenClDevice>,
     /// Why there is no OpenCL and how to get it; null where there is.
@@ -34,15 +34,14 @@ struct Listing {
     auto: String,
 }
 
-#[derive(Serialize)]
-struct CpuReference {
-    threads: usize,
-    vector_instructions: &'static str,
-}
-
+/// A device, with what the documents of other commands do not say of it.
 #[derive(Serialize)]
 struct OpenClDevice {
     #[serde(flatten)]
+    device: Device,
+    #[serde(flatten)]
+    details: Details,
+    #[serde(skip)]
     info: DeviceInfo,
     /// Whether results are the reference's, bit for bit; null where the device could not be asked.
     bitwise: Option<bool>,
@@ -50,15 +49,65 @@ struct OpenClDevice {
     verdict: String,
 }
 
+/// What an OpenCL driver tells beside what is in [`Device`].
+#[derive(Serialize)]
+struct Details {
+    vendor: String,
+    platform_index: usize,
+    platform_version: String,
+    /// Its place on its platform.
+    device_index: usize,
+    opencl_c: String,
+    max_allocation_bytes: u64,
+    max_work_group_size: usize,
+    max_work_item_sizes: [usize; 3],
+    /// Null where the driver does not tell, and no kernel can be built.
+    preferred_work_group_multiple: Option<usize>,
+    fp64: bool,
+    fp32_correctly_rounded_divide_sqrt: bool,
+    fp32_denormals: bool,
+    fp64_denormals: bool,
+    available: bool,
+    compiler_available: bool,
+    /// How work-groups may finish a sum in one launch.
+    retirement: Retirement,
+    extensions: Vec<String>,
+}
+
+impl From<&DeviceInfo> for Details {
+    fn from(info: &DeviceInfo) -> Self {
+        let info = info.clone();
+        Self {
+            vendor: info.vendor,
+            platform_index: info.platform_index,
+            platform_version: info.platform_version,
+            device_index: info.device_index,
+            opencl_c: info.opencl_c_version,
+            max_allocation_bytes: info.max_allocation_bytes,
+            max_work_group_size: info.max_work_group_size,
+            max_work_item_sizes: info.max_work_item_sizes,
+            preferred_work_group_multiple: info.preferred_work_group_multiple,
+            fp64: info.fp64,
+            fp32_correctly_rounded_divide_sqrt: info.fp32_correctly_rounded_divide_sqrt,
+            fp32_denormals: info.fp32_denormals,
+            fp64_denormals: info.fp64_denormals,
+            available: info.available,
+            compiler_available: info.compiler_available,
+            retirement: info.retirement,
+            extensions: info.extensions,
+        }
+    }
+}
+
 impl Devices {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        show(self.json, &Listing::new()?, Listing::to_text)
+        show(self.json, Head::of(Kind::Devices), &Listing::new()?, Listing::to_text)
     }
 }
 
 impl Listing {
     fn new() -> anyhow::Result<Self> {
-        let cpu = CpuReference { threads: Cpu::new(None)?.threads(), vector_instructions: Cpu::vector_instructions() };
+        let cpu = Device::from(&Cpu::new(None)?);
         let (found, no_opencl) = match devices() {
             Ok(found) if found.is_empty() => {
                 (found, Some(format!("OpenCL is installed, but no device was found; {HOW_TO_GET_OPENCL}")))
@@ -76,8 +125,8 @@ impl Listing {
     fn to_text(&self) -> String {
         let mut blocks: Vec<String> = self.opencl.iter().map(OpenClDevice::to_text).collect();
         let cpu = [
-            ("threads", self.cpu.threads.to_string()),
-            ("vector instructions", self.cpu.vector_instructions.to_owned()),
+            ("threads", self.cpu.compute_units.to_string()),
+            ("vector instructions", self.cpu.vector_instructions.unwrap_or_default().to_owned()),
             ("f64", "yes".to_owned()),
             ("arithmetic", "bitwise: it is the reference".to_owned()),
         ];
@@ -89,10 +138,14 @@ impl Listing {
 }
 
 impl OpenClDevice {
+    fn new(info: DeviceInfo, bitwise: Option<bool>, verdict: String) -> Self {
+        Self { device: (&info).into(), details: (&info).into(), info, bitwise, verdict }
+    }
+
     /// Opens the device and probes its arithmetic. A device that fails is listed with the reason.
     fn ask(mut info: DeviceInfo) -> Self {
         if let Some(reason) = info.unusable_because() {
-            return Self { info, bitwise: None, verdict: format!("cannot be used: {reason}") };
+            return Self::new(info, None, format!("cannot be used: {reason}"));
         }
         match OpenCl::open(&info).map(|device| {
             // Before OpenCL 3.0 only a built kernel tells.
@@ -106,9 +159,9 @@ impl OpenClDevice {
                     Ok(None) => (Some(true), "bitwise".to_owned()),
                     Ok(Some(reason)) => (Some(false), format!("not bitwise: {reason}")),
                 };
-                Self { info, bitwise, verdict }
+                Self::new(info, bitwise, verdict)
             }
-            Err(error) => Self { info, bitwise: None, verdict: format!("cannot be opened: {error}") },
+            Err(error) => Self::new(info, None, format!("cannot be opened: {error}")),
         }
     }
 

@@ -10,14 +10,14 @@ use anyhow::bail;
 use clap::Args;
 use lanefield::backend::OpenCl;
 use lanefield::backend::opencl::Tuning;
-use lanefield_lab::doctor::{Description, Finding, Machine, Observation, diagnose, read_trace};
-use lanefield_lab::kernels_to_time;
+use lanefield_lab::doctor::{Binding, Description, Finding, Machine, Observation, diagnose, read_trace};
+use lanefield_lab::{Timed as _, kernels_to_time};
 use serde::Serialize;
 
 use super::Outcome;
 use super::args::{AnyBackend, PlaceArgs};
 use super::kernels::word;
-use super::output::show;
+use super::output::{Head, Kind, show};
 use arguments::ProductArgs;
 
 /// Why a kernel is slow, and what will help: the checklist that people go through by hand, carried out on a device.
@@ -69,9 +69,8 @@ pub struct Doctor {
 /// What was found. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
-    kind: &'static str,
-    /// What it ran on.
-    device: Machine,
+    /// What it ran on; a timeline tells its name alone.
+    machine: Machine,
     /// What was examined.
     kernels: Vec<Examined>,
 }
@@ -83,12 +82,14 @@ struct Examined {
     subject: String,
     /// Seconds of its kernels.
     kernel_seconds: f64,
-    /// Bytes it must move, over that time, in 10⁹ a second.
-    gb_per_second: f64,
+    /// Bytes it must move, over that time.
+    bytes_per_second: f64,
     /// The ratio of that to the copy bandwidth.
     share_of_copy: f64,
     /// Seconds by the estimate.
     estimated_seconds: Option<f64>,
+    /// What binds.
+    binds: Binding,
     /// What was found, the largest gain first.
     findings: Vec<Finding>,
     /// What was seen.
@@ -102,9 +103,10 @@ impl Examined {
         Self {
             subject: observation.subject.clone(),
             kernel_seconds: seconds,
-            gb_per_second: rate / 1e9,
+            bytes_per_second: rate,
             share_of_copy: rate / observation.machine.copy_bandwidth,
             estimated_seconds: observation.estimated,
+            binds: observation.binding(),
             findings,
             observation,
         }
@@ -113,19 +115,20 @@ impl Examined {
 
 impl Doctor {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let report = match &self.timeline {
+        let (head, report) = match &self.timeline {
             Some(path) => {
                 let observation = read_trace(path)?;
-                let device = observation.machine.clone();
+                let machine = observation.machine.clone();
                 let findings = diagnose(&observation);
-                Report { kind: "doctor", device, kernels: vec![Examined::new(observation, findings)] }
+                let report = Report { machine, kernels: vec![Examined::new(observation, findings)] };
+                (Head::of(Kind::Doctor), report)
             }
             None => self.examine()?,
         };
-        show(self.json, &report, text::text)
+        show(self.json, head, &report, text::text)
     }
 
-    fn examine(&self) -> anyhow::Result<Report> {
+    fn examine(&self) -> anyhow::Result<(Head, Report)> {
         let AnyBackend::OpenCl(mut backend) = self.place.open(Tuning::OPEN)? else {
             bail!(
                 "the doctor examines OpenCL devices, not the CPU reference: choose a device by --device, or install PoCL"
@@ -137,7 +140,7 @@ impl Doctor {
             Some(path) => vec![self.described(&backend, &machine, path)?],
             None => self.kernels(&mut backend, &machine)?,
         };
-        Ok(Report { kind: "doctor", device: machine, kernels })
+        Ok((Head::on(Kind::Doctor, backend.device()), Report { machine, kernels }))
     }
 
     fn described(&self, backend: &OpenCl, machine: &Machine, path: &Path) -> anyhow::Result<Examined> {

@@ -21,7 +21,7 @@ use super::args::{AnyBackend, PlaceArgs, on_backend};
 use super::bench::arguments::sampling;
 use super::kernel_work::KernelWorkArgs;
 use super::kernels::word;
-use super::output::show;
+use super::output::{Head, Kind, show};
 
 /// Estimate what a workload takes on a machine, before anything is built: its limits, which one binds, and GO or NO-GO against a wanted rate.
 ///
@@ -96,10 +96,10 @@ struct KernelArgs {
 /// An estimate. As JSON, these fields.
 #[derive(Serialize)]
 pub struct Report<T> {
-    kind: &'static str,
     /// The machine.
     machine: Machine,
     /// What is estimated: kernel, traversal or workload.
+    #[serde(skip)]
     subject: &'static str,
     /// The rate at best.
     rate_per_second: f64,
@@ -118,6 +118,7 @@ pub struct OfKernel {
     lattice: [usize; 4],
     onto: String,
     precision: Precision,
+    #[serde(rename = "reconstruct")]
     link_reals: usize,
     spinors: usize,
     #[serde(flatten)]
@@ -136,17 +137,15 @@ pub struct OfWorkload {
     report: WorkloadReport,
 }
 
-/// Several kernels. As JSON, these fields.
+/// Kernels. As JSON, these fields.
 #[derive(Serialize)]
-struct Several {
-    kind: &'static str,
+struct Kernels {
     kernels: Vec<Report<OfKernel>>,
 }
 
 /// The built-in machines. As JSON, these fields.
 #[derive(Serialize)]
 pub struct Listing {
-    kind: &'static str,
     machines: Vec<Listed>,
 }
 
@@ -156,8 +155,8 @@ pub struct Listed {
     id: &'static str,
     #[serde(flatten)]
     machine: Machine,
-    f32_teraflops: f64,
-    f64_teraflops: f64,
+    f32_flops_per_second: f64,
+    f64_flops_per_second: f64,
 }
 
 impl Estimate {
@@ -177,7 +176,7 @@ impl Estimate {
             && !machine.read_measured
         {
             bail!(
-                "{} has no read_gb_per_second, and traversals and workloads take no other rate: `lanefield peak --parts streams --json` measures it",
+                "{} has no read_bytes_per_second, and traversals and workloads take no other rate: `lanefield peak --parts streams --json` measures it",
                 file.display()
             );
         }
@@ -188,14 +187,15 @@ impl Estimate {
                 let workload = Workload::parse(&file.display().to_string(), &text)?;
                 let report = workload.on(&machine);
                 let rate = report.wavefronts_per_second;
-                self.tell(&self.report("workload", machine, rate, OfWorkload { workload, report }), text::workload)
+                let report = self.report("workload", machine, rate, OfWorkload { workload, report });
+                self.tell(Kind::EstimateWorkload, &report, text::workload)
             }
             (None, None) => {
                 let report = machine.traversal(self.levels);
                 // A traversal of a wavefront, and as many of single lanes, whichever is the greater burden.
                 let lanes = f64::from(machine.lanes);
                 let rate = report.memory_bound.min(report.fetch_bound / lanes);
-                self.tell(&self.report("traversal", machine, rate, report), text::traversal)
+                self.tell(Kind::EstimateTraversal, &self.report("traversal", machine, rate, report), text::traversal)
             }
         }
     }
@@ -203,12 +203,12 @@ impl Estimate {
     fn list_machines(&self) -> anyhow::Result<Outcome> {
         let listed = |(id, machine): &(&'static str, Machine)| Listed {
             id,
-            f32_teraflops: machine.f32_flops() / 1e12,
-            f64_teraflops: machine.f64_flops() / 1e12,
+            f32_flops_per_second: machine.f32_flops(),
+            f64_flops_per_second: machine.f64_flops(),
             machine: machine.clone(),
         };
-        let listing = Listing { kind: "estimate", machines: Machine::shipped().iter().map(listed).collect() };
-        show(self.json, &listing, text::machines)
+        let listing = Listing { machines: Machine::shipped().iter().map(listed).collect() };
+        show(self.json, Head::of(Kind::EstimateList), &listing, text::machines)
     }
 
     /// The machine that was named, else that of the device, with what was measured of it.
@@ -247,12 +247,11 @@ impl Estimate {
         for work in works {
             reports.push(self.estimate_kernel(machine.clone(), &work, backend.as_mut())?);
         }
-        if let [report] = &reports[..] {
-            return self.tell(report, text::kernel);
-        }
         let missed = reports.iter().any(|report| report.go == Some(false));
-        let several = Several { kind: "estimate", kernels: reports };
-        show(self.json, &several, |several| several.kernels.iter().map(text::kernel).collect::<Vec<_>>().join("\n\n"))?;
+        let head = Head::on(Kind::EstimateKernel, backend.map(|backend| backend.device()));
+        show(self.json, head, &Kernels { kernels: reports }, |all| {
+            all.kernels.iter().map(text::kernel).collect::<Vec<_>>().join("\n\n")
+        })?;
         Ok(if missed { Outcome::CheckFailed } else { Outcome::Done })
     }
 
@@ -284,15 +283,16 @@ impl Estimate {
 
     fn report<T>(&self, subject: &'static str, machine: Machine, rate_per_second: f64, estimate: T) -> Report<T> {
         let go = self.want.map(|want| rate_per_second >= want);
-        Report { kind: "estimate", machine, subject, rate_per_second, want_per_second: self.want, go, estimate }
+        Report { machine, subject, rate_per_second, want_per_second: self.want, go, estimate }
     }
 
     fn tell<T: Serialize>(
         &self,
+        kind: Kind,
         report: &Report<T>,
         text: impl FnOnce(&Report<T>) -> String,
     ) -> anyhow::Result<Outcome> {
-        show(self.json, report, text)?;
+        show(self.json, Head::of(kind), report, text)?;
         Ok(if report.go == Some(false) { Outcome::CheckFailed } else { Outcome::Done })
     }
 }
@@ -318,6 +318,7 @@ fn read(file: &Path) -> anyhow::Result<String> {
 #[derive(Serialize)]
 pub struct Times {
     /// The device.
+    #[serde(skip)]
     pub device: String,
     /// Median of single launches.
     pub seconds: f64,

@@ -9,7 +9,7 @@ use lanefield_lab::guidelines::{Clock, Guideline, Options, Outcome as Measured, 
 use serde::Serialize;
 
 use super::Outcome;
-use super::output::{facts, number, show, table};
+use super::output::{Device, Head, Kind, facts, number, show, table};
 use super::progress::progress_bar;
 
 /// Measure which guidelines for GPU programs hold on a device.
@@ -50,9 +50,9 @@ pub struct Guidelines {
 /// What was measured. As JSON, these fields.
 #[derive(Serialize)]
 struct Report {
-    kind: &'static str,
-    /// What it ran on.
+    #[serde(skip)]
     device: String,
+    #[serde(skip)]
     driver: String,
     /// How large arrays were.
     scale: Scale,
@@ -63,7 +63,6 @@ struct Report {
 /// The list. As JSON, these fields.
 #[derive(Serialize)]
 struct List {
-    kind: &'static str,
     list: Vec<Guideline>,
 }
 
@@ -71,7 +70,9 @@ impl Guidelines {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let wanted = named(&self.names)?;
         if self.list {
-            return show(self.json, &List { kind: "guidelines", list: wanted }, |List { list, .. }| listing(list));
+            return show(self.json, Head::of(Kind::GuidelinesList), &List { list: wanted }, |List { list }| {
+                listing(list)
+            });
         }
         let context = self.open()?;
         let scale = match (self.tiny, self.quick) {
@@ -89,13 +90,12 @@ impl Guidelines {
         bar.finish_and_clear();
         let info = context.info();
         let report = Report {
-            kind: "guidelines",
             device: format!("{} ({})", info.name, info.platform_name),
             driver: info.driver_version.clone(),
             scale,
             guidelines: outcomes,
         };
-        show(self.json, &report, Report::text)?;
+        show(self.json, Head::on(Kind::Guidelines, Device::from(info)), &report, Report::text)?;
         let failed = report.guidelines.iter().any(|outcome| outcome.verdict == Verdict::Failed);
         Ok(if failed { Outcome::CheckFailed } else { Outcome::Done })
     }

@@ -30,6 +30,7 @@ mod access;
 mod apply;
 mod args;
 mod bench;
+mod build_facts;
 mod config;
 mod correlator;
 mod correlator_plot;

@@ -7,9 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context as _;
 use comfy_table::{CellAlignment, ContentArrangement, Row, Table, TableComponent, presets};
 use lanefield::reference::layout::Lattice;
+pub use lanefield_lab::{Device, Kind};
 use serde::Serialize;
 
 use super::Outcome;
+use super::build_facts::{BUILD, Build};
 
 /// A table with a header and lines between its rows, in plain characters.
 pub fn ruled_table(header: impl Into<Row>) -> Table {
@@ -98,16 +100,50 @@ pub fn printed_json() -> bool {
     PRINTED_JSON.load(Ordering::Relaxed)
 }
 
-/// Prints a value as JSON on standard output.
-pub fn print_json(value: &impl Serialize) -> anyhow::Result<()> {
-    PRINTED_JSON.store(true, Ordering::Relaxed);
-    print(serde_json::to_string_pretty(value)?)
+/// What stands at the top of every JSON document. `docs/json.md` describes it.
+#[derive(Serialize)]
+pub struct Head {
+    kind: Kind,
+    schema: u64,
+    lanefield: Build,
+    /// Where it ran; null where no device is concerned.
+    device: Option<Device>,
 }
 
-/// Prints what a command found, as JSON or for people.
-pub fn show<T: Serialize, D: Display>(json: bool, found: &T, text: impl FnOnce(&T) -> D) -> anyhow::Result<Outcome> {
+impl Head {
+    /// Of a document that no device is concerned with.
+    pub fn of(kind: Kind) -> Self {
+        Self::on(kind, None)
+    }
+
+    /// Of one about what ran on a device.
+    pub fn on(kind: Kind, device: impl Into<Option<Device>>) -> Self {
+        Self { kind, schema: kind.schema(), lanefield: BUILD, device: device.into() }
+    }
+}
+
+/// Prints what a command found as JSON on standard output, below its head.
+pub fn print_json(head: Head, found: &impl Serialize) -> anyhow::Result<()> {
+    #[derive(Serialize)]
+    struct Document<'f, T> {
+        #[serde(flatten)]
+        head: Head,
+        #[serde(flatten)]
+        found: &'f T,
+    }
+    PRINTED_JSON.store(true, Ordering::Relaxed);
+    print(serde_json::to_string_pretty(&Document { head, found })?)
+}
+
+/// Prints what a command found, as JSON below its head or for people.
+pub fn show<T: Serialize, D: Display>(
+    json: bool,
+    head: Head,
+    found: &T,
+    text: impl FnOnce(&T) -> D,
+) -> anyhow::Result<Outcome> {
     match json {
-        true => print_json(found)?,
+        true => print_json(head, found)?,
         false => print(text(found))?,
     }
     Ok(Outcome::Done)
@@ -169,14 +205,10 @@ pub fn with_bits(value: f64) -> String {
     format!("{value:e} ({})", bits(value))
 }
 
-/// The 16 hex digits of a double.
+/// The 16 hex digits of a double. All NaNs are one, since any equals any.
 pub fn bits(value: f64) -> String {
+    let value = if value.is_nan() { f64::NAN } else { value };
     format!("{:016x}", value.to_bits())
-}
-
-/// The bits of a double as the results of sums have them: `0x3ff4000000000000`. All NaNs are one, since any equals any.
-pub fn prefixed_bits(value: f64) -> String {
-    format!("0x{}", bits(if value.is_nan() { f64::NAN } else { value }))
 }
 
 #[cfg(test)]

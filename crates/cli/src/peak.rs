@@ -25,7 +25,7 @@ use super::args::{AnyBackend, PlaceArgs, of_storage, on_backend};
 use super::bench::kernels::time;
 use super::files::{require_outputs, svg};
 use super::kernels::word;
-use super::output::show;
+use super::output::{Head, Kind, show};
 use super::progress::with_bar;
 
 /// Measure the ceilings of a device: memory, caches, arithmetic, latency, launches, transfers. Draw the roofline of the kernels.
@@ -149,7 +149,10 @@ impl Peak {
             write_atomically(path, |out| out.write_all(svg.as_bytes()))?;
             roofline = Some(found);
         }
-        show(self.json, &Report { peak, roofline }, |Report { peak, roofline }| table::text(peak, roofline.as_ref()))
+        let head = Head::on(Kind::Peak, backend.device());
+        show(self.json, head, &Report { peak, roofline }, |Report { peak, roofline }| {
+            table::text(peak, roofline.as_ref())
+        })
     }
 
     /// The kernels of the roofline, and the lattice that they were timed on.

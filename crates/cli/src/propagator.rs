@@ -21,7 +21,7 @@ use super::args::{BackendArgs, HopArgs, on_backend};
 use super::files::{read_configuration, require_outputs, write_propagator};
 use super::history::Progress;
 use super::operator::{OnSpinors, OperatorArgs, check};
-use super::output::{facts, joined, show};
+use super::output::{Head, Kind, facts, joined, show};
 use super::solver::{Course, Fields, Rates, RhsSummary, SolverArgs, changed_inputs, lay_out};
 use super::source::whole_numbers;
 
@@ -138,7 +138,7 @@ impl Propagator {
                 write_propagator(&self.output, configuration.extents(), &report.solution)?;
                 report.require_intact()?;
                 summary.converged(&report);
-                show(self.json, &summary, Summary::text)?;
+                show(self.json, Head::on(Kind::Propagator, backend.device()), &summary, Summary::text)?;
                 let again = read_configuration(&self.config).context("failed to read the configuration again")?;
                 Ok(match again.configuration == *configuration {
                     true => summary.course.outcome(),
@@ -147,7 +147,7 @@ impl Propagator {
             }
             Err(PropagatorError::Solve(error)) if error.history().is_some() => {
                 summary.course.failure = Some(error.to_string());
-                show(self.json, &summary, Summary::text)?;
+                show(self.json, Head::on(Kind::Propagator, backend.device()), &summary, Summary::text)?;
                 say!("error: {error}");
                 Ok(Outcome::CheckFailed)
             }
@@ -159,7 +159,7 @@ impl Propagator {
 /// What was computed, and how it went. As JSON, these fields; what a batch that did not converge cannot tell is null or empty.
 #[derive(Serialize)]
 struct Summary {
-    /// What it ran on.
+    #[serde(skip)]
     device: String,
     /// The operator and its parameters.
     operator: String,

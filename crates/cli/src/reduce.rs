@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::args::{AnyBackend, BackendArgs, SumArgs, name_of, on_backend};
 use super::files::npy_error;
-use super::output::{prefixed_bits, show};
+use super::output::{Head, Kind, bits, show};
 
 /// Sum a field over its sites: norm, inner product, sum of each word, or the same slice by slice.
 ///
@@ -140,10 +140,9 @@ impl Reduce {
             precision: R::NAME,
             lane_bytes: lattice.width().bytes(),
             virtual_nodes: lattice.nodes().as_array(),
-            device: backend.describe(),
             values,
         };
-        show(self.json, &report, |report| lines(&report.values))
+        show(self.json, Head::on(Kind::Reduce, backend.device()), &report, |report| lines(&report.values))
     }
 
     /// The sums of `x`, with `y` where it is an inner product, on a backend.
@@ -226,8 +225,6 @@ struct Report {
     lane_bytes: usize,
     /// The cut into lanes, x, y, z, t.
     virtual_nodes: [usize; 4],
-    /// What it ran on.
-    device: String,
     values: Vec<Value>,
 }
 
@@ -242,7 +239,7 @@ struct Value {
     word: Option<usize>,
     /// The real part; as JSON null where it is infinite or NaN.
     re: f64,
-    /// Its 16 hex digits, after 0x.
+    /// Its 16 hex digits.
     re_bits: String,
     /// The imaginary part, likewise; a norm has none.
     #[serde(flatten)]
@@ -257,11 +254,11 @@ struct Imaginary {
 
 impl Value {
     fn real(re: f64) -> Self {
-        Self { slice: None, word: None, re, re_bits: prefixed_bits(re), imaginary: None }
+        Self { slice: None, word: None, re, re_bits: bits(re), imaginary: None }
     }
 
     fn complex(slice: Option<usize>, word: Option<usize>, z: Complex<f64>) -> Self {
-        let imaginary = Some(Imaginary { im: z.im, im_bits: prefixed_bits(z.im) });
+        let imaginary = Some(Imaginary { im: z.im, im_bits: bits(z.im) });
         Self { slice, word, imaginary, ..Self::real(z.re) }
     }
 
@@ -281,10 +278,11 @@ fn lines(values: &[Value]) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let widths: Vec<usize> =
         (0..columns).map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0)).collect();
+    let is_bits = |cell: &str| cell.len() == 16 && cell.bytes().all(|byte| byte.is_ascii_hexdigit());
     let line = |row: &Vec<String>| {
         row.iter().zip(&widths).fold(String::new(), |mut line, (cell, width)| {
             if !line.is_empty() {
-                line += if cell.starts_with("0x") { " " } else { "  " };
+                line += if is_bits(cell) { " " } else { "  " };
             }
             line + &format!("{cell:>width$}")
         })
@@ -302,18 +300,17 @@ mod tests {
             Value::complex(Some(9), Some(0), Complex::new(1.25, -2.0)),
             Value::complex(Some(10), Some(0), Complex::new(f64::NEG_INFINITY, -f64::NAN)),
         ];
-        let expected = " 9  0  1.25e0 0x3ff4000000000000  -2e0 0xc000000000000000\n\
-                        10  0    -inf 0xfff0000000000000   NaN 0x7ff8000000000000";
+        let expected = " 9  0  1.25e0 3ff4000000000000  -2e0 c000000000000000\n\
+                        10  0    -inf fff0000000000000   NaN 7ff8000000000000";
         assert_eq!(lines(&values), expected);
-        assert_eq!(lines(&[Value::real(0.1)]), "1e-1 0x3fb999999999999a");
+        assert_eq!(lines(&[Value::real(0.1)]), "1e-1 3fb999999999999a");
     }
 
     #[test]
     fn infinity_and_nan_are_null_in_json_beside_their_bits() {
         let value = Value::complex(None, Some(3), Complex::new(f64::INFINITY, f64::NAN));
         let json = serde_json::to_string(&value).unwrap();
-        let expected =
-            r#"{"word":3,"re":null,"re_bits":"0x7ff0000000000000","im":null,"im_bits":"0x7ff8000000000000"}"#;
+        let expected = r#"{"word":3,"re":null,"re_bits":"7ff0000000000000","im":null,"im_bits":"7ff8000000000000"}"#;
         assert_eq!(json, expected);
     }
 }

@@ -13,20 +13,25 @@ use super::output::{facts, print};
 
 /// Make one HTML file from the JSON of other commands, and from traces.
 ///
-/// It takes what peak, bench (also sprint, threads, orders, reduce), tune, doctor, verify, guidelines, occupancy, access, estimate and counters print
-/// with --json, and files of --trace, in any order and number. It shows the machine, the roofline, shares of bandwidth by kernel and variant,
-/// optimisations one after the other, occupancy, hotspots and a timeline. The file loads nothing from the network, works on a phone, in dark mode and
-/// on paper, and its tables can be sorted.
+/// It takes what any command prints with --json, and files of --trace, in any order and number. It opens with a summary: machine, ceilings, verdicts,
+/// the kernels nearest to their ceiling and farthest from it, findings; then come the roofline, shares of bandwidth by kernel and variant,
+/// optimisations one after the other, occupancy, hotspots, a timeline, solves and the bits. With --baseline it shows what changed since: documents
+/// are compared with those of the same kind, row by row. The file loads nothing from the network, works on a phone, in dark mode and on paper, and
+/// its tables can be sorted.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield report peak.json bench.json sprint.json trace.json \\
     --output report.html
+  lanefield report --baseline before.json after.json --output change.html
   lanefield report counters.json --title \"A port beside ours\" \\
     --output port.html")]
 pub struct Report {
     /// JSON of commands, and traces
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
+    /// JSON of the same commands at another time, or on another device, to compare with; once for each file
+    #[arg(long, value_name = "BEFORE.json")]
+    baseline: Vec<PathBuf>,
     /// The HTML file
     #[arg(long, value_name = "REPORT.html")]
     output: PathBuf,
@@ -37,13 +42,14 @@ pub struct Report {
 
 impl Report {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let inputs: Vec<_> = self.files.iter().map(|file| ("an input", file.as_path())).collect();
+        let inputs: Vec<_> = self.files.iter().chain(&self.baseline).map(|file| ("an input", file.as_path())).collect();
         require_outputs(&[("--output", &self.output)], &inputs)?;
-        let documents: Vec<Document> = self.files.iter().map(|file| Document::read(file)).collect::<Result<_, _>>()?;
-        let page = render(&self.title, &documents)?;
+        let read = |files: &[PathBuf]| files.iter().map(|file| Document::read(file)).collect::<Result<Vec<_>, _>>();
+        let (documents, baseline) = (read(&self.files)?, read(&self.baseline)?);
+        let page = render(&self.title, &documents, &baseline)?;
         write_atomically(&self.output, |out| out.write_all(page.as_bytes()))
             .with_context(|| format!("failed to write {}", self.output.display()))?;
-        let kinds: Vec<&str> = documents.iter().map(|document| document.kind.as_str()).collect();
+        let kinds: Vec<&str> = documents.iter().map(|document| document.kind.name()).collect();
         print(facts([
             ("report", self.output.display().to_string()),
             ("documents", kinds.join(", ")),

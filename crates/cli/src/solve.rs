@@ -33,7 +33,7 @@ use super::files::{given, require_outputs_but};
 use super::history::{Progress, write_batch_history, write_history};
 use super::long_run::{LongRun, LongRunArgs};
 use super::operator::{Invertible, OperatorArgs, check};
-use super::output::{print_json, show};
+use super::output::{Head, Kind, print_json, show};
 use super::solver::{SolverArgs, changed_inputs, lay_out, preconditioning_name};
 use super::source::{InputArgs, Loaded, Source, require_in_range};
 use summary::Summary;
@@ -190,6 +190,7 @@ impl Solve {
         let eta = onto_walls(eta)?;
         require_in_range::<R>(&eta)?;
 
+        let difference = || Head::on(Kind::SolveDifference, backend.device());
         let progress = Progress::new(how.params.tolerance);
         let LongRun { checkpoints, recorder, replay, state } = &mut long_run;
         let mut watch = |iteration: usize, c: f64| progress.show(iteration, c);
@@ -209,7 +210,7 @@ impl Solve {
                 recorder.finish()?;
             }
             if let Some(Err(Stopped(error))) = long_run.replay.as_mut().map(|replay| replay.finish()) {
-                return differs(error, self.json);
+                return differs(error, (self.json, difference()));
             }
             summary.compared_with_record = long_run.replay.as_ref().map(|replay| replay.compared());
         }
@@ -239,7 +240,7 @@ impl Solve {
                     say!("warning: failed to measure the copy bandwidth: {error}");
                 }
                 summary.converged(&report, bandwidth.and_then(Result::ok));
-                show(self.json, &summary, Summary::text)?;
+                show(self.json, Head::on(Kind::Solve, backend.device()), &summary, Summary::text)?;
                 // What memory lost before the solve began is found only where all is read and made once more.
                 let again = self.inputs(model).and_then(|(again, source)| Ok((again, onto_walls(source)?)));
                 let (same, source) =
@@ -247,7 +248,7 @@ impl Solve {
                 Ok(if same == *configuration && source == eta { summary.course.outcome() } else { changed_inputs() })
             }
             Err(SolveError::Recurrence(SolverError::Stopped(Stopped(error)))) if error.is::<ReplayDifference>() => {
-                differs(error, self.json)
+                differs(error, (self.json, difference()))
             }
             Err(error) => {
                 let Some(history) = error.history() else { return Err(error).context("failed to solve") };
@@ -255,7 +256,7 @@ impl Solve {
                     write_history(self.history.as_deref(), history)?;
                 }
                 summary.failed(&error, history);
-                show(self.json, &summary, Summary::text)?;
+                show(self.json, Head::on(Kind::Solve, backend.device()), &summary, Summary::text)?;
                 say!("error: {error}");
                 Ok(Outcome::CheckFailed)
             }
@@ -331,12 +332,12 @@ impl<B: Backend, R: Vectors> ModelTask for Solving<'_, B, R> {
 }
 
 /// Says where a solve differs from its record. An error of reading the record is none of the solve's.
-fn differs(error: Box<dyn std::error::Error + Send + Sync>, json: bool) -> anyhow::Result<Outcome> {
+fn differs(error: Box<dyn std::error::Error + Send + Sync>, (json, head): (bool, Head)) -> anyhow::Result<Outcome> {
     if !error.is::<ReplayDifference>() {
         return Err(anyhow::Error::from_boxed(error));
     }
     if json {
-        print_json(&serde_json::json!({ "same_as_record": false, "difference": error.to_string() }))?;
+        print_json(head, &serde_json::json!({ "difference": error.to_string() }))?;
     }
     say!("error: {error}");
     Ok(Outcome::CheckFailed)

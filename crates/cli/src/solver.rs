@@ -120,9 +120,9 @@ pub struct Rates {
     pub seconds: Option<f64>,
     /// Wall time of building kernels.
     pub building_seconds: Option<f64>,
-    pub gflop_per_second: Option<f64>,
-    /// With each kernel's inputs and outputs counted once, in 10⁹ bytes.
-    pub gb_per_second: Option<f64>,
+    pub flops_per_second: Option<f64>,
+    /// With each kernel's inputs and outputs counted once.
+    pub bytes_per_second: Option<f64>,
 }
 
 /// One right-hand side. As JSON, these fields.
@@ -216,12 +216,12 @@ impl Course {
 
 impl Rates {
     pub fn new((seconds, building): (f64, f64), flops: u64, bytes: u64) -> Self {
-        let rate = |number: u64| (seconds > 0.0).then_some(number as f64 / seconds / 1e9);
+        let rate = |number: u64| (seconds > 0.0).then_some(number as f64 / seconds);
         Self {
             seconds: Some(seconds),
             building_seconds: Some(building),
-            gflop_per_second: rate(flops),
-            gb_per_second: rate(bytes),
+            flops_per_second: rate(flops),
+            bytes_per_second: rate(bytes),
         }
     }
 
@@ -230,8 +230,8 @@ impl Rates {
         let built = self.building_seconds.filter(|&seconds| seconds > 0.0);
         let built = built.map_or_else(String::new, |s| format!(", and {s:.1} s for building kernels"));
         let time = self.seconds.map(|s| ("time", format!("{s:.3} s{built}")));
-        let speed = self.gflop_per_second.map(|rate| ("speed", format!("{rate:.2} GFlop/s")));
-        let traffic = self.gb_per_second.map(|rate| ("memory traffic", format!("{rate:.2} GB/s{beside}")));
+        let speed = self.flops_per_second.map(|rate| ("speed", format!("{:.2} GFlop/s", rate / 1e9)));
+        let traffic = self.bytes_per_second.map(|rate| ("memory traffic", format!("{:.2} GB/s{beside}", rate / 1e9)));
         [time, speed, traffic].into_iter().flatten()
     }
 }

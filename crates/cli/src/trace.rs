@@ -83,6 +83,7 @@ fn require_trace(path: &Path) -> anyhow::Result<()> {
 /// The table, for people.
 fn hotspot_table(rows: &[Hotspot]) -> String {
     let mut lines = table(["", "name", "calls", "total, ms", "average, µs", "%", "GB/s", "GFlop/s"], 2..);
+    let giga = |rate: Option<f64>| number(rate.map(|rate| rate / 1e9), 1);
     let mut group = "";
     for row in rows {
         let heading = if row.group == group { "" } else { row.group };
@@ -91,11 +92,11 @@ fn hotspot_table(rows: &[Hotspot]) -> String {
             heading.to_owned(),
             row.name.clone(),
             row.calls.to_string(),
-            format!("{:.3}", row.total_ms),
-            format!("{:.2}", row.average_us),
-            format!("{:.1}", row.percentage),
-            number(row.gb_per_second, 1),
-            number(row.gflop_per_second, 1),
+            format!("{:.3}", 1e3 * row.total_seconds),
+            format!("{:.2}", 1e6 * row.average_seconds),
+            format!("{:.1}", 100.0 * row.share_of_group),
+            giga(row.bytes_per_second),
+            giga(row.flops_per_second),
         ]);
     }
     format!("\n{lines}")

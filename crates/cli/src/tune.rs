@@ -18,7 +18,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::args::{AnyBackend, PlaceArgs, of_storage};
 use super::kernels::{wanted, word};
-use super::output::{facts, joined, show, table};
+use super::output::{Device, Head, Kind, facts, joined, show, table};
 use super::progress::with_bar;
 
 /// Find the fastest tuning of each stencil kernel on a device, and keep it for all later runs there.
@@ -87,7 +87,8 @@ impl Tune {
         if let Some(path) = file.as_ref().filter(|_| !report.kernels.is_empty()) {
             save(path, info, &report).context("failed to keep the results")?;
         }
-        show(self.json, &Results::new(device.describe(), self.budget, file, &report), Results::text)?;
+        let head = Head::on(Kind::Tune, Device::from(info));
+        show(self.json, head, &Results::new(device.describe(), self.budget, file, &report), Results::text)?;
         Ok(if report.same_bits() { Outcome::Done } else { Outcome::CheckFailed })
     }
 
@@ -111,11 +112,10 @@ impl Tune {
 /// What was found. As JSON, these fields.
 #[derive(Serialize)]
 struct Results<'r> {
-    kind: &'static str,
-    /// What was tuned.
+    #[serde(skip)]
     device: String,
     /// Seconds that were allowed, and that it took.
-    budget: u32,
+    budget_seconds: u32,
     seconds: f64,
     /// The access width with the best total.
     access: AccessWidth,
@@ -134,8 +134,6 @@ struct Results<'r> {
 
 #[derive(Serialize)]
 struct Row<'r> {
-    default_us: f64,
-    tuned_us: f64,
     /// The default's time over the tuned one's.
     gain: f64,
     #[serde(flatten)]
@@ -144,16 +142,10 @@ struct Row<'r> {
 
 impl<'r> Results<'r> {
     fn new(device: String, budget: u32, file: Option<PathBuf>, report: &'r TuneReport) -> Self {
-        let row = |report: &'r KernelReport| Row {
-            default_us: report.searched.default_seconds * 1e6,
-            tuned_us: report.searched.seconds * 1e6,
-            gain: report.gain(),
-            report,
-        };
+        let row = |report: &'r KernelReport| Row { gain: report.gain(), report };
         Self {
-            kind: "tune",
             device,
-            budget,
+            budget_seconds: budget,
             seconds: report.seconds,
             access: report.access,
             site_order: report.site_order,
@@ -168,7 +160,7 @@ impl<'r> Results<'r> {
     fn text(&self) -> String {
         let header = ["kernel", "lattice", "access", "sites", "default, µs", "tuned, µs", "gain", "chosen"];
         let mut rows = table(header, 4..7);
-        for Row { default_us, tuned_us, gain, report } in &self.kernels {
+        for Row { gain, report } in &self.kernels {
             let default = report.searched.candidates.first().map(|candidate| candidate.choice).unwrap_or_default();
             let chosen = report.searched.choice.beside(&default);
             rows.add_row([
@@ -176,8 +168,8 @@ impl<'r> Results<'r> {
                 joined(&report.lattice, "."),
                 report.access.to_string(),
                 report.site_order.to_string(),
-                format!("{default_us:.1}"),
-                format!("{tuned_us:.1}"),
+                format!("{:.1}", 1e6 * report.searched.default_seconds),
+                format!("{:.1}", 1e6 * report.searched.seconds),
                 format!("{:.1} %", 100.0 * (gain - 1.0)),
                 if chosen == Tuning::OPEN { "the default".to_owned() } else { chosen.to_string() },
             ]);
@@ -193,7 +185,7 @@ impl<'r> Results<'r> {
             ("device", self.device.clone()),
             ("access width", self.access.to_string()),
             ("order of sites", self.site_order.to_string()),
-            ("time", format!("{:.1} s of {} s, {timed} candidates timed", self.seconds, self.budget)),
+            ("time", format!("{:.1} s of {} s, {timed} candidates timed", self.seconds, self.budget_seconds)),
             ("kept in", kept),
         ]));
         if !self.left_out.is_empty() {

@@ -23,7 +23,7 @@ use super::Outcome;
 use super::args::{opencl_device, warn_of_tuning};
 use super::files::read_configuration;
 use super::interrupt::{self, interrupted};
-use super::output::{print, print_json, show, table};
+use super::output::{Device, Head, Kind, print, print_json, show, table};
 use super::progress::Steps;
 
 /// Most worker processes where nobody chose: each has a context of its own on the device.
@@ -106,13 +106,12 @@ pub struct Verify {
 /// All that is known at the end.
 #[derive(Serialize)]
 struct Verdict<'a> {
-    kind: &'static str,
-    lanefield: &'static str,
     /// "same bits" ("so far", of a run that a signal ended), "DIFFERENT", "FAILED" where cases could not be run, or "nothing compared".
     verdict: &'static str,
     /// Whether the results may be called bitwise: same bits, and the device's arithmetic passed its probe.
     bitwise: bool,
     /// The device under test; none where the CPU reference is.
+    #[serde(skip)]
     device: Option<&'a DeviceInfo>,
     /// Why no device was tested, where one would have been.
     no_opencl: Option<String>,
@@ -138,7 +137,6 @@ struct Listed {
 /// The rows. As JSON, these fields.
 #[derive(Serialize)]
 struct List {
-    kind: &'static str,
     rows: Vec<Listed>,
 }
 
@@ -189,9 +187,8 @@ impl Verify {
             }
         };
         let (report, whole) = outcome;
+        let tested = device.as_deref().map_or_else(|| Device::from(&host), Device::from);
         let verdict = Verdict {
-            kind: "verify",
-            lanefield: env!("CARGO_PKG_VERSION"),
             verdict: match (report.same_bits(), whole) {
                 (true, true) => "same bits",
                 (true, false) => "same bits so far",
@@ -211,7 +208,7 @@ impl Verify {
             report: &report,
         };
         match self.json {
-            true => print_json(&verdict)?,
+            true => print_json(Head::on(Kind::Verify, tested), &verdict)?,
             false => print(verdict.text())?,
         }
         Ok(match (whole, verdict.bitwise) {
@@ -243,8 +240,8 @@ impl Verify {
             precision: row.precision,
             reconstruct: row.reconstruct,
         });
-        let list = List { kind: "verify", rows: listed.collect() };
-        show(self.json, &list, |list| {
+        let list = List { rows: listed.collect() };
+        show(self.json, Head::of(Kind::VerifyList), &list, |list| {
             let mut lines = table(["kernel", "precision", "reconstruct"], []);
             for Listed { kernel, precision, reconstruct: links } in &list.rows {
                 lines.add_row([kernel.clone(), precision.to_string(), reconstruct(*links)]);

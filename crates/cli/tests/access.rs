@@ -7,8 +7,10 @@ const HOP: &str = "access --kernel hop --lattice 8.8.8.8";
 #[test]
 fn every_array_of_a_kernel_has_its_rows() {
     let json = Folder::new().json(HOP);
-    assert_eq!((&json["kind"], &json["kernel"], &json["wavefront"]), (&"access".into(), &"hop".into(), &32.into()));
-    let rows = json["arrays"].as_array().unwrap();
+    assert_eq!((&json["kind"], &json["wavefront"]), (&"access kernel".into(), &32.into()));
+    let [hop] = &json["kernels"].as_array().unwrap()[..] else { panic!("{json}") };
+    assert_eq!(hop["kernel"], "hop");
+    let rows = hop["arrays"].as_array().unwrap();
     let of = |array: &str| rows.iter().filter(|row| row["array"] == array).count();
     assert_eq!([of("in"), of("links"), of("out"), of("neighbours"), of("lane steps")], [8, 8, 1, 1, 1]);
     assert!(rows.iter().filter(|row| row["array"] == "in").all(|row| row["sector_efficiency"] == 1.0));
@@ -55,12 +57,14 @@ fn one_thing_is_no_plural() {
 #[test]
 fn the_line_of_a_kernel_is_that_of_its_machine_and_lines_fit_a_terminal() {
     let folder = Folder::new();
-    assert_eq!(folder.json(&format!("{HOP} --machine mi100"))["line"], 64);
+    assert_eq!(folder.json(&format!("{HOP} --machine mi100"))["line_bytes"], 64);
     // Loads past the nearest cache are had of NVIDIA's compiler alone.
-    let launch = |machine: &str| folder.json(&format!("{HOP} --machine {machine}"))["launch"].to_string();
+    let launch = |machine: &str| folder.json(&format!("{HOP} --machine {machine}"))["kernels"][0]["launch"].to_string();
     assert!(launch("h200").contains("link-loads past-l1") && !launch("mi250x").contains("past-l1"));
-    assert_eq!(folder.json(&format!("{HOP} --machine mi100 --line 128"))["line"], 128);
-    assert_eq!((&folder.json(HOP)["line"], &folder.json("access --pattern lane")["line"]), (&128.into(), &128.into()));
+    assert_eq!(folder.json(&format!("{HOP} --machine mi100 --line 128"))["line_bytes"], 128);
+    for command in [HOP, "access --pattern lane"] {
+        assert_eq!(folder.json(command)["line_bytes"], 128);
+    }
     for command in [HOP, "access --example all"] {
         let table = folder.succeeds(command);
         assert!(table.lines().all(|line| line.chars().count() <= 120), "{table}");

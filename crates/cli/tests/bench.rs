@@ -67,7 +67,7 @@ fn json_has_the_rows_of_the_table_and_the_verdict() {
     assert_eq!((&json["precision"], &json["field_bytes"]), (&"f64".into(), &(32 * 3 * 16).into()));
     assert_eq!((&json["bundle"], &json["samples"], &json["finish"]), (&2.into(), &2.into(), &serde_json::Value::Null));
     assert_eq!(json["plan"], "256 blocks of 1024 threads in warps of 32");
-    assert!(json["read_gb_per_second"].as_f64().unwrap() > 0.0);
+    assert!(json["read_bytes_per_second"].as_f64().unwrap() > 0.0);
     assert_eq!((&json["same_bits"], &json["agreement"]["different"]), (&true.into(), &serde_json::json!([])));
     let rows = json["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 6 + 8);
@@ -75,8 +75,8 @@ fn json_has_the_rows_of_the_table_and_the_verdict() {
         let [median, least, most] = ["median", "least", "most"].map(|name| row["seconds"][name].as_f64().unwrap());
         assert!(least <= median && median <= most, "{row}");
         let bytes = row["bytes"].as_f64().unwrap();
-        let rate = row["gb_per_second"].as_f64().unwrap();
-        assert!((rate * median * 1e9 - bytes).abs() <= 1e-9 * bytes, "{row}");
+        let rate = row["bytes_per_second"].as_f64().unwrap();
+        assert!((rate * median - bytes).abs() <= 1e-9 * bytes, "{row}");
         assert!(row["failure"].is_null() && row["share_of_read_bandwidth"].is_number(), "{row}");
     }
     assert_eq!((&rows[1]["shape"], &rows[1]["form"]), (&serde_json::json!({ "sites_a_group": 8 }), &"tree".into()));

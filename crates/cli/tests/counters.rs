@@ -8,9 +8,9 @@ fn data(name: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../lab/tests/data/counters").join(name).display().to_string()
 }
 
-const BENCH: &str = r#"{ "kind": "bench", "rows": [
+const BENCH: &str = r#"{ "kind": "bench", "schema": 1, "rows": [
     { "kernel": "eo_clover", "variant": "v", "precision": "f32", "bit_true": true, "seconds": { "median": 1e-4 },
-      "gb_per_second": 800.0, "share_of_ceiling": 0.75 },
+      "bytes_per_second": 800e9, "share_of_ceiling": 0.75 },
     { "kernel": "eo_clover", "variant": "relaxed", "precision": "f32", "bit_true": false, "seconds": { "median": 1e-5 } }] }"#;
 
 #[test]
@@ -58,6 +58,9 @@ fn what_is_wrong_is_named_with_file_line_and_column() {
     folder.write("bench.json", BENCH.as_bytes());
     assert_contains(&folder.fails(2, "counters bad.csv"), &["bad.csv, line 2, column \"FETCH_SIZE\"", "'many'"]);
     assert_contains(&folder.fails(2, "counters absent.csv"), &["absent.csv"]);
+    folder.write("old.json", BENCH.replace("\"schema\": 1, ", "").as_bytes());
+    let error = folder.fails(2, &format!("counters {} --beside old.json", data("rocprof.csv")));
+    assert_contains(&error, &["old.json is no JSON of `lanefield bench`", "its schema is null"]);
     let error =
         folder.fails(2, &format!("counters {} --beside bench.json --map nothing=eo_clover", data("rocprof.csv")));
     assert_contains(&error, &["\"nothing\"", "EOCloverFBCGPU"]);

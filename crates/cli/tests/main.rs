@@ -15,6 +15,7 @@ mod devices;
 mod doctor;
 mod estimate;
 mod guidelines;
+mod json;
 mod long_run;
 mod malformed;
 mod occupancy;

@@ -5,18 +5,18 @@ use super::{Folder, assert_contains, opencl, text};
 const QUICK: &str = "peak --quick --bytes 64KiB";
 
 const FIGURES: [&str; 12] = [
-    "read_gb_per_second",
-    "write_gb_per_second",
-    "copy_gb_per_second",
-    "triad_gb_per_second",
-    "l2_gb_per_second",
-    "l1_gb_per_second",
-    "local_gb_per_second",
-    "launch_microseconds",
-    "f32_gflop_per_second",
-    "f64_gflop_per_second",
-    "half_gflop_per_second",
-    "latency_nanoseconds",
+    "read_bytes_per_second",
+    "write_bytes_per_second",
+    "copy_bytes_per_second",
+    "triad_bytes_per_second",
+    "l2_bytes_per_second",
+    "l1_bytes_per_second",
+    "local_bytes_per_second",
+    "launch_seconds",
+    "f32_flops_per_second",
+    "f64_flops_per_second",
+    "half_flops_per_second",
+    "latency_seconds",
 ];
 
 #[test]
@@ -36,11 +36,14 @@ fn json_has_every_figure_and_the_sweeps_that_they_were_taken_from() {
         assert!(!json[key].as_array().unwrap().is_empty(), "{key} is empty");
     }
     let best = json["streams"].as_array().unwrap().iter().find(|stream| stream["operation"] == "read").unwrap();
-    assert_eq!(best["gb_per_second"], json["read_gb_per_second"]);
+    assert_eq!(best["bytes_per_second"], json["read_bytes_per_second"]);
     // 64 KiB of f32 that are read, taken through 4 fma and written: 8 operations for 8 bytes.
     let point = json["intensity"].as_array().unwrap().iter().find(|point| point["fma_per_element"] == 4).unwrap();
     assert_eq!((&point["stored"], &point["flops_per_byte"]), (&"f32".into(), &1.0.into()));
-    assert!(json["drift"]["rested"].as_f64().unwrap() > 0.0 && json["date"].as_str().unwrap().ends_with('Z'));
+    assert!(
+        json["drift"]["rested_bytes_per_second"].as_f64().unwrap() > 0.0
+            && json["date"].as_str().unwrap().ends_with('Z')
+    );
 }
 
 #[test]
@@ -53,8 +56,8 @@ fn the_cpu_reference_has_ceilings_but_no_transfers() {
 #[test]
 fn only_the_parts_asked_for_are_measured() {
     let json = Folder::new().json(&format!("{QUICK} --device cpu --parts launch"));
-    assert!(json["launch_microseconds"].as_f64().unwrap() > 0.0);
-    assert_eq!((&json["read_gb_per_second"], &json["streams"]), (&serde_json::Value::Null, &serde_json::json!([])));
+    assert!(json["launch_seconds"].as_f64().unwrap() > 0.0);
+    assert_eq!((&json["read_bytes_per_second"], &json["streams"]), (&serde_json::Value::Null, &serde_json::json!([])));
 }
 
 #[test]

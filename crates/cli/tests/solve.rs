@@ -53,7 +53,9 @@ fn the_solution_solves_the_equation() {
     let json = folder.json(&format!("{SOLVE} --device cpu --output x.npy --bandwidth"));
     assert_eq!(json["converged"], true);
     assert!(json["true_residual"].as_f64().unwrap() <= 1e-9 && json["solution_residual"].as_f64().unwrap() < 1e-8);
-    for number in ["seconds", "gflop_per_second", "gb_per_second", "copy_gb_per_second", "share_of_copy_bandwidth"] {
+    for number in
+        ["seconds", "flops_per_second", "bytes_per_second", "copy_bytes_per_second", "share_of_copy_bandwidth"]
+    {
         assert!(json[number].as_f64().unwrap() > 0.0, "{number}");
     }
     // M x is the source again.
@@ -101,8 +103,8 @@ fn the_table_says_what_was_run_how_fast_and_how_well() {
 fn no_bandwidth_is_measured_unless_it_is_asked_for() {
     let folder = Folder::with_gauge();
     let json = folder.json(&format!("{SOLVE} --device cpu --tolerance 1e-2"));
-    assert!(json["gb_per_second"].is_number());
-    assert!(json["copy_gb_per_second"].is_null() && json["share_of_copy_bandwidth"].is_null());
+    assert!(json["bytes_per_second"].is_number());
+    assert!(json["copy_bytes_per_second"].is_null() && json["share_of_copy_bandwidth"].is_null());
     let table = folder.succeeds(&format!("{SOLVE} --device cpu --tolerance 1e-2"));
     assert!(table.contains("GB/s") && !table.contains("copy bandwidth"), "{table}");
 }

@@ -45,7 +45,7 @@ fn json_has_every_candidate_and_what_became_of_it() {
     let folder = Folder::new();
     let json = folder.json(&format!("{TUNE} {device} --access word"));
     assert_eq!((&json["same_bits"], &json["file"]), (&true.into(), &serde_json::Value::Null), "tuning is off in tests");
-    assert_eq!((&json["budget"], &json["failures"]), (&3.into(), &serde_json::json!([])));
+    assert_eq!((&json["budget_seconds"], &json["failures"]), (&3.into(), &serde_json::json!([])));
     let kernel = &json["kernels"][0];
     assert_eq!(
         (&kernel["kernel"], &kernel["lattice"]),

@@ -5,6 +5,7 @@
 //! | `timed.rs` | backends that can be timed |
 //! | `bandwidth/` | the bandwidths of memory that streams of kernels reach |
 //! | `named.rs` | enumerations whose values have names |
+//! | `kind.rs`, `device.rs`, `si.rs` | JSON: the kinds of documents, the device in each, and SI units |
 //! | `sources.rs` | the OpenCL C sources of `crates/lab/cl` |
 //! | `timing.rs`, `spread.rs`, `record.rs` | one kernel timed in one tuning; what is recorded of it |
 //! | `bench.rs` | which kernels are timed, and on what |
@@ -30,15 +31,18 @@ pub mod bandwidth;
 mod bench;
 pub mod code;
 pub mod counters;
+mod device;
 pub mod doctor;
 pub mod estimate;
 pub mod guidelines;
+mod kind;
 pub mod occupancy;
 pub mod orders;
 pub mod peak;
 mod record;
 pub mod reduce;
 pub mod report;
+mod si;
 pub mod sources;
 mod spread;
 pub mod sprint;
@@ -48,6 +52,8 @@ pub mod trace;
 pub mod tune;
 
 pub use bench::{BenchCase, BenchOptions, Progress, kernels_to_time, usual_sites};
+pub use device::Device;
+pub use kind::Kind;
 pub use record::{FieldFacts, KernelRecord};
 pub use spread::Spread;
 pub use timed::Timed;

@@ -27,6 +27,7 @@ pub struct FieldFacts {
     /// Spinors or colour vectors a site.
     pub spinors: usize,
     /// Reals stored a link; none where there are no links.
+    #[serde(rename = "reconstruct")]
     pub link_reals: Option<usize>,
     /// The order of the legs; none where there are none.
     pub legs: Option<String>,

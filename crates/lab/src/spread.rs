@@ -1,9 +1,9 @@
 //! How measured times are spread.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// Seconds of the timed launches of a kernel.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Spread {
     /// The median.
     pub median: f64,

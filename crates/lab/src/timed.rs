@@ -5,6 +5,7 @@ use std::time::Instant;
 use lanefield::backend::opencl::{DeviceKind, SumOptions, Tuning};
 use lanefield::backend::{Backend, BackendError, Cpu, OpenCl};
 
+use super::Device;
 use super::bandwidth::{Operation, device_bandwidth, device_time, host_bandwidth, host_time};
 
 /// A backend whose kernels, and whose memory, can be timed.
@@ -27,6 +28,9 @@ pub trait Timed: Backend {
     fn opencl(&self) -> Option<&OpenCl>;
     /// The same, to be changed.
     fn opencl_mut(&mut self) -> Option<&mut OpenCl>;
+
+    /// As JSON documents name it.
+    fn device(&self) -> Device;
 
     /// Whether kernels run on a CPU.
     fn is_cpu(&self) -> bool {
@@ -76,6 +80,9 @@ impl Timed for Cpu {
     fn opencl_mut(&mut self) -> Option<&mut OpenCl> {
         None
     }
+    fn device(&self) -> Device {
+        self.into()
+    }
 }
 
 impl Timed for OpenCl {
@@ -99,5 +106,8 @@ impl Timed for OpenCl {
     }
     fn opencl_mut(&mut self) -> Option<&mut OpenCl> {
         Some(self)
+    }
+    fn device(&self) -> Device {
+        self.context().info().into()
     }
 }

@@ -59,7 +59,7 @@ fn a_record_names_its_kernel_and_what_was_chosen() {
     let record = case.time(&mut Cpu::new(Threads::new(1)).unwrap(), Tuning::OPEN, ONCE);
     let json = serde_json::to_value(&record).unwrap();
     assert_eq!((&json["kernel"], &json["family"]), (&"hop_dagger".into(), &"hop".into()));
-    assert_eq!((&json["precision"], &json["link_reals"], &json["spinors"]), (&"f32".into(), &18.into(), &1.into()));
+    assert_eq!((&json["precision"], &json["reconstruct"], &json["spinors"]), (&"f32".into(), &18.into(), &1.into()));
     assert_eq!((&json["variant"], &json["ceiling"]), (&"default".into(), &"copy".into()));
     assert_eq!(json["work"]["flops"], 8 * 1320);
     let odd = BenchCase { extents: Extents::new([3; 4]).unwrap(), ..case };

@@ -113,7 +113,7 @@ fn what_binds_follows_from_the_machine() {
 
 #[test]
 fn a_measured_copy_bandwidth_scales_what_memory_binds() {
-    let machine = h200().with_measured("peak", r#"{"copy_gb_per_second": 2120}"#).unwrap();
+    let machine = h200().with_measured("peak", r#"{"copy_bytes_per_second": 2120e9}"#).unwrap();
     let work = KernelWork::new(
         described("eo_clover").unwrap(),
         Extents::new([16; 4]).unwrap(),

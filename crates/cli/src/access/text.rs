@@ -3,7 +3,7 @@
 use lanefield::backend::opencl::AccessWidth;
 use lanefield_lab::access::PatternReport;
 
-use super::{ArrayRow, LocalRow, OfKernel, OfPattern, OfRow, Patterns, Report, Several};
+use super::{ArrayRow, Kernels, LocalRow, OfKernel, OfPattern, OfRow, Patterns, Report};
 use crate::output::{dense, facts, joined, table_of, wrapped};
 
 /// `1 element`, `2 elements`, `2 passes`.
@@ -16,11 +16,7 @@ fn percent(share: f64) -> String {
     format!("{:.1}%", 100.0 * share)
 }
 
-pub fn kernel(report: &Report<OfKernel>) -> String {
-    of_kernel(&report.counted, report.wavefront, report.line)
-}
-
-pub fn kernels(report: &Report<Several>) -> String {
+pub fn kernels(report: &Report<Kernels>) -> String {
     let kernels = report.counted.kernels.iter().map(|counted| of_kernel(counted, report.wavefront, report.line));
     kernels.collect::<Vec<_>>().join("\n\n")
 }

@@ -13,7 +13,7 @@ use super::table::Report;
 use crate::Outcome;
 use crate::args::{of_storage, on_backend};
 use crate::kernels::word;
-use crate::output::show;
+use crate::output::{Head, Kind, show};
 use crate::progress::with_bar;
 use crate::tuning::TuningArgs;
 
@@ -71,8 +71,8 @@ impl Kernels {
             options.rhs.map_or_else(String::new, |rhs| format!("{rhs} right-hand sides in "))
         );
         let records = time(backend, &options, tuning, self.timing.samples);
-        let report = Report::new("bench", backend, self.timing.samples, records)?;
-        show(self.timing.json, &report, |report| report.text(Some(extents)))
+        let report = Report::new(backend, self.timing.samples, records)?;
+        show(self.timing.json, Head::on(Kind::Bench, backend.device()), &report, |report| report.text(Some(extents)))
     }
 
     fn options(&self, extents: Extents) -> anyhow::Result<BenchOptions> {

@@ -13,7 +13,7 @@ use super::runner::Runner;
 use super::table::Report;
 use crate::Outcome;
 use crate::args::{of_storage, on_backend};
-use crate::output::show;
+use crate::output::{Head, Kind, show};
 use crate::tuning::TuningArgs;
 
 /// What must be known of a faster order.
@@ -66,8 +66,8 @@ impl Orders {
         let mut runner = Runner::new(backend, self.timing.sampling(extents));
         self.time(&mut runner, extents)?;
         let records = runner.finish();
-        let study = Study::new(Report::new("bench orders", backend, self.timing.samples, records)?);
-        show(self.timing.json, &study, |study| study.text(extents))
+        let study = Study::new(Report::new(backend, self.timing.samples, records)?);
+        show(self.timing.json, Head::on(Kind::BenchOrders, backend.device()), &study, |study| study.text(extents))
     }
 
     /// The orders that are studied, and those asked for beside them.

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::{AnyBackend, BackendArgs, of_arithmetic, on_backend, one_of};
-use crate::output::{Layout, bytes, facts, show};
+use crate::output::{Head, Kind, Layout, bytes, facts, show};
 use crate::progress::with_bar;
 
 /// Sums of the words of a large object: staged, fused and serial words as trees, and exact, in every launch shape.
@@ -76,7 +76,7 @@ impl Reduce {
             Precision::F32 => on_backend!(&mut backend, backend => self.measure::<f32, _>(backend)),
             _ => on_backend!(&mut backend, backend => self.measure::<f64, _>(backend)),
         }?;
-        show(self.json, &table, ReduceTable::text)?;
+        show(self.json, Head::on(Kind::BenchReduce, backend.device()), &table, ReduceTable::text)?;
         Ok(if table.same_bits { Outcome::Done } else { Outcome::CheckFailed })
     }
 
@@ -123,8 +123,7 @@ fn usual_extents(memory: Option<[u64; 2]>, a_site: [u64; 2]) -> Result<Extents, 
 /// What was measured. As JSON, these fields.
 #[derive(Serialize)]
 struct ReduceTable {
-    kind: &'static str,
-    /// What it ran on.
+    #[serde(skip)]
     device: String,
     #[serde(flatten)]
     layout: Layout,
@@ -143,8 +142,8 @@ struct ReduceTable {
     /// Sites a group of the shapes.
     sites_a_group: [usize; 4],
     samples: usize,
-    /// Read bandwidth measured in this run, in 10⁹ bytes a second.
-    read_gb_per_second: f64,
+    /// Read bandwidth measured in this run, in bytes a second.
+    read_bytes_per_second: f64,
     rows: Vec<TableRow>,
     /// Whether sums that must have the same bits have them.
     same_bits: bool,
@@ -157,8 +156,8 @@ struct ReduceTable {
 struct TableRow {
     #[serde(flatten)]
     row: ReduceRow,
-    /// Bytes of the fields, each once, in 10⁹ a second, at the median time.
-    gb_per_second: Option<f64>,
+    /// Bytes a second of the fields, each once, at the median time.
+    bytes_per_second: Option<f64>,
     /// Its ratio to the read bandwidth; above 1 where the field stays in a cache.
     share_of_read_bandwidth: Option<f64>,
     /// The time in which a kernel that does nothing else reads as many bytes, launch included, over this row's median time.
@@ -171,14 +170,13 @@ impl ReduceTable {
         let with_rates = |row: ReduceRow| {
             let rate = row.bytes_per_second();
             TableRow {
-                gb_per_second: rate.map(|rate| rate / 1e9),
+                bytes_per_second: rate,
                 share_of_read_bandwidth: rate.map(|rate| rate / read_bandwidth),
                 share_of_same_read: row.read_seconds.zip(row.seconds).map(|(read, seconds)| read / seconds.median),
                 row,
             }
         };
         Self {
-            kind: "bench reduce",
             device,
             layout: lattice.into(),
             object: bench.object.name(),
@@ -189,7 +187,7 @@ impl ReduceTable {
             plan: plan.map(|plan| plan.to_string()),
             sites_a_group: SITES_A_GROUP,
             samples: bench.samples,
-            read_gb_per_second: read_bandwidth / 1e9,
+            read_bytes_per_second: read_bandwidth,
             rows: rows.into_iter().map(with_rates).collect(),
             same_bits: agreement.same_bits(),
             agreement,
@@ -205,7 +203,7 @@ impl ReduceTable {
             ("field", field),
             ("plan", self.plan.clone().unwrap_or_else(|| "none for bundles of this size".to_owned())),
             ("finished by", self.finish.clone().unwrap_or_else(|| "the backend's choice".to_owned())),
-            ("read bandwidth", format!("{:.1} GB/s", self.read_gb_per_second)),
+            ("read bandwidth", format!("{:.1} GB/s", self.read_bytes_per_second / 1e9)),
         ])];
         lines.push(format!(
             "\n{:<28} {:<13} {:>6} {:>12} {:>25} {:>9} {:>8} {:>12}",
@@ -226,12 +224,12 @@ impl TableRow {
         };
         let group = group.map_or("–".to_owned(), |group| group.to_string());
         let start = format!("{what:<28} {form:<13} {group:>6}");
-        match (seconds, self.gb_per_second, self.share_of_read_bandwidth) {
+        match (seconds, self.bytes_per_second, self.share_of_read_bandwidth) {
             (Some(seconds), Some(rate), Some(share)) => {
                 let [median, least, most] = [seconds.median, seconds.least, seconds.most].map(|s| s * 1e6);
                 let spread = format!("{least:.1} – {most:.1}");
                 let same = self.share_of_same_read.map_or("–".to_owned(), |share| format!("{:.1}%", 100.0 * share));
-                format!("{start} {median:>12.1} {spread:>25} {rate:>9.1} {:>7.1}% {same:>12}", 100.0 * share)
+                format!("{start} {median:>12.1} {spread:>25} {:>9.1} {:>7.1}% {same:>12}", rate / 1e9, 100.0 * share)
             }
             _ => format!("{start}  failed: {}", failure.as_deref().unwrap_or("it was not timed")),
         }

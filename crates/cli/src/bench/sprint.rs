@@ -18,7 +18,7 @@ use super::runner::Runner;
 use super::table::{Report, Row};
 use crate::Outcome;
 use crate::args::{of_storage, on_backend};
-use crate::output::show;
+use crate::output::{Head, Kind, show};
 
 /// The clover kernels (eo_clover, oe_clover and their conjugates) through the changes of a study on AMD's GPUs, with axpy and norm2 beside them.
 ///
@@ -80,8 +80,8 @@ impl Sprint {
             self.lattice(&mut runner, extents)?;
             records.extend(runner.finish());
         }
-        let study = Study::new(Report::new("bench sprint", backend, self.timing.samples, records)?);
-        show(self.timing.json, &study, |study| study.text(&lattices))
+        let study = Study::new(Report::new(backend, self.timing.samples, records)?);
+        show(self.timing.json, Head::on(Kind::BenchSprint, backend.device()), &study, |study| study.text(&lattices))
     }
 
     fn lattices<B: Timed>(&self, backend: &B) -> anyhow::Result<Vec<Extents>> {

@@ -11,16 +11,14 @@ use crate::output::{facts, number, table_of};
 /// What was measured. As JSON, these fields.
 #[derive(Serialize)]
 pub struct Report {
-    /// The command: `bench`, `bench sprint`, ….
-    kind: &'static str,
-    /// What it ran on.
+    #[serde(skip)]
     device: String,
     /// Timed launches of each row.
     samples: u32,
-    /// Copy bandwidth measured in this run, in 10⁹ bytes a second, read and written.
-    copy_gb_per_second: f64,
+    /// Copy bandwidth measured in this run, in bytes a second, read and written.
+    copy_bytes_per_second: f64,
     /// Read bandwidth, likewise; null where no row is held against it.
-    read_gb_per_second: Option<f64>,
+    read_bytes_per_second: Option<f64>,
     /// The rows.
     pub rows: Vec<Row>,
 }
@@ -31,12 +29,17 @@ pub struct Row {
     /// The record.
     #[serde(flatten)]
     pub record: KernelRecord,
-    /// Floating-point operations, in 10⁹ a second, at the median time.
-    pub gflop_per_second: Option<f64>,
-    /// Bytes, each input and each output once, in 10⁹ a second, at the median time.
-    pub gb_per_second: Option<f64>,
+    /// Floating-point operations a second, at the median time.
+    pub flops_per_second: Option<f64>,
+    /// Bytes a second, each input and each output once, at the median time.
+    pub bytes_per_second: Option<f64>,
     /// Their ratio to the ceiling; above 1 where fields stay in a cache.
     pub share_of_ceiling: Option<f64>,
+}
+
+/// A rate, in 10⁹ a second.
+fn giga(rate: Option<f64>) -> String {
+    number(rate.map(|rate| rate / 1e9), 1)
 }
 
 impl Row {
@@ -44,8 +47,8 @@ impl Row {
     fn new(record: KernelRecord, ceiling: Option<f64>) -> Self {
         let bytes = record.bytes_per_second();
         Self {
-            gflop_per_second: record.flops_per_second().map(|rate| rate / 1e9),
-            gb_per_second: bytes.map(|rate| rate / 1e9),
+            flops_per_second: record.flops_per_second(),
+            bytes_per_second: bytes,
             share_of_ceiling: bytes.zip(ceiling).map(|(rate, ceiling)| rate / ceiling),
             record,
         }
@@ -71,8 +74,8 @@ impl Row {
             ("median, µs", number(record.seconds.map(|spread| spread.median * 1e6), 1)),
             ("10 – 90 %, µs", spread.unwrap_or_else(|| "failed".to_owned())),
             ("back to back, µs", number(record.back_to_back_seconds.map(|seconds| seconds * 1e6), 1)),
-            ("GFlop/s", number(self.gflop_per_second, 1)),
-            ("GB/s", number(self.gb_per_second, 1)),
+            ("GFlop/s", giga(self.flops_per_second)),
+            ("GB/s", giga(self.bytes_per_second)),
             ("of ceiling", share.unwrap_or_else(|| "–".to_owned())),
         ]
     }
@@ -83,12 +86,7 @@ impl Report {
     ///
     /// # Errors
     /// Where nothing at all could be run: the first reason; what the backend reports.
-    pub fn new<B: Timed>(
-        kind: &'static str,
-        backend: &B,
-        samples: u32,
-        records: Vec<KernelRecord>,
-    ) -> anyhow::Result<Self> {
+    pub fn new<B: Timed>(backend: &B, samples: u32, records: Vec<KernelRecord>) -> anyhow::Result<Self> {
         if let [first, ..] = records.as_slice()
             && records.iter().all(|record| record.failure.is_some())
         {
@@ -103,11 +101,10 @@ impl Report {
             Row::new(record, ceiling)
         };
         Ok(Self {
-            kind,
             device: backend.describe(),
             samples,
-            copy_gb_per_second: copy / 1e9,
-            read_gb_per_second: read.map(|read| read / 1e9),
+            copy_bytes_per_second: copy,
+            read_bytes_per_second: read,
             rows: records.into_iter().map(row).collect(),
         })
     }
@@ -120,12 +117,12 @@ impl Report {
 
     /// The device, the lattice if it is one, what was chosen for all rows, and the bandwidths.
     pub fn heading(&self, lattice: Option<Extents>) -> String {
-        let rate = |rate: f64| format!("{rate:.1} GB/s");
+        let rate = |rate: f64| format!("{:.1} GB/s", rate / 1e9);
         let mut known = vec![("device", self.device.clone())];
         known.extend(lattice.map(|extents| ("lattice", extents.to_string())));
         known.extend(self.common().map(|variant| ("variant", variant.to_owned())));
-        known.push(("copy bandwidth", rate(self.copy_gb_per_second)));
-        known.extend(self.read_gb_per_second.map(|read| ("read bandwidth", rate(read))));
+        known.push(("copy bandwidth", rate(self.copy_bytes_per_second)));
+        known.extend(self.read_bytes_per_second.map(|read| ("read bandwidth", rate(read))));
         facts(known)
     }
 

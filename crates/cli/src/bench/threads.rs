@@ -14,7 +14,7 @@ use super::table::{Report, Row};
 use crate::Outcome;
 use crate::args::{of_storage, on_backend};
 use crate::kernels::word;
-use crate::output::{show, table};
+use crate::output::{Head, Kind, show, table};
 
 /// GFlop/s of kernels over the accelerator threads, the outer sites per work-group.
 ///
@@ -80,8 +80,10 @@ impl Threads {
             }
         }
         let records = runner.finish();
-        let study = Study::new(Report::new("bench threads", backend, self.timing.samples, records)?);
-        show(self.timing.json, &study, |study| study.text(extents, &self.accelerator_threads))
+        let study = Study::new(Report::new(backend, self.timing.samples, records)?);
+        show(self.timing.json, Head::on(Kind::BenchThreads, backend.device()), &study, |study| {
+            study.text(extents, &self.accelerator_threads)
+        })
     }
 
     /// Times a kernel with all numbers of threads, on the same fields.
@@ -157,5 +159,5 @@ fn of_column<'r>(rows: &'r [Row], kernel: &str, precision: Precision) -> impl It
 /// `5239.1 (64)`: the rate, and the work-items of a group.
 fn cell(row: &Row) -> Option<String> {
     let lanes: usize = row.record.fields.virtual_nodes?.iter().product();
-    Some(format!("{:.1} ({})", row.gflop_per_second?, lanes * row.record.tuning.accelerator_threads?.get()))
+    Some(format!("{:.1} ({})", row.flops_per_second? / 1e9, lanes * row.record.tuning.accelerator_threads?.get()))
 }

@@ -9,7 +9,7 @@ use crate::output::facts;
 
 /// All of it.
 pub fn text(report: &Report) -> String {
-    let device = &report.device;
+    let device = &report.machine;
     let mut known = vec![("device", device.name.clone())];
     // Of a timeline alone, nothing was measured on the device.
     if !device.copy_bandwidth.is_nan() {
@@ -35,7 +35,7 @@ fn examined(kernel: &Examined) -> String {
             1e3 * timeline.kernels
         );
     } else {
-        let (rate, share) = (kernel.gb_per_second, 100.0 * kernel.share_of_copy);
+        let (rate, share) = (kernel.bytes_per_second / 1e9, 100.0 * kernel.share_of_copy);
         let _ = write!(text, "\n  {:.1} µs, {rate:.1} GB/s, {share:.0}% of copy", 1e6 * kernel.kernel_seconds);
     }
     if let Some(estimated) = kernel.estimated_seconds {
@@ -48,6 +48,7 @@ fn examined(kernel: &Examined) -> String {
         }
         let _ = write!(text, "\n  {}: {what}, {:.1} µs", pass.kernel, 1e6 * pass.seconds.median);
     }
+    let _ = write!(text, "\n  binds: {} ({})", kernel.binds.limit, kernel.binds.because);
     if kernel.findings.is_empty() {
         text += "\n  no finding";
     }

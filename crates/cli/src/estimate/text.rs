@@ -183,7 +183,7 @@ pub fn machines(listing: &Listing) -> String {
             format!("{:.0}", machine.copy_gb_per_second),
             bytes(machine.l2_bytes),
             format!("{:.0}", machine.l2_gb_per_second),
-            format!("{:.1}, {:.1}", listed.f32_teraflops, listed.f64_teraflops),
+            format!("{:.1}, {:.1}", listed.f32_flops_per_second / 1e12, listed.f64_flops_per_second / 1e12),
         ]);
         sources += &format!("\n{}: {}", listed.id, machine.about);
     }

@@ -18,17 +18,18 @@ use super::by_hand::{entry, swept};
 use super::table::{Entry, KernelEntry, Report};
 use crate::args::{AnyBackend, PlaceArgs};
 use crate::kernels::wanted;
+use crate::output::Device;
 use crate::progress::progress_bar;
 
-/// The occupancy of the kernels that were asked for.
-pub fn report(args: &Occupancy) -> anyhow::Result<Report> {
+/// The occupancy of the kernels that were asked for, and the device that they were built on, if they were built on one.
+pub fn report(args: &Occupancy) -> anyhow::Result<(Option<Device>, Report)> {
     if args.vgprs.is_some() || args.group.is_some() {
         bail!("--vgprs and --group are for numbers given by hand; those of --kernel are counted: leave them out");
     }
     let kernels = wanted(&args.kernel, Kernel::is_launched, "is a part of sums, and not launched by itself")?;
     match args.arch.is_empty() {
-        true => on_device(args, &kernels),
-        false => offline(args, &kernels),
+        true => on_device(args, &kernels).map(|(device, report)| (Some(device), report)),
+        false => Ok((None, offline(args, &kernels)?)),
     }
 }
 
@@ -91,7 +92,7 @@ fn offline(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Repo
     Ok(Report::new(entries, sweeps))
 }
 
-fn on_device(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Report> {
+fn on_device(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<(Device, Report)> {
     let place = PlaceArgs { device: args.device.clone(), threads: None };
     let AnyBackend::OpenCl(device) = place.open(args.tuning.tuning())? else {
         bail!(
@@ -118,5 +119,5 @@ fn on_device(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Re
     }
     let mut report = Report::new(entries, sweeps);
     report.told = told;
-    Ok(report)
+    Ok((info.into(), report))
 }

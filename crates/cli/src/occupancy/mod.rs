@@ -15,7 +15,7 @@ use lanefield_lab::occupancy::{Architecture, SweptQuantity};
 use super::Outcome;
 use super::args::of_storage;
 use super::kernels::word;
-use super::output::show;
+use super::output::{Head, Kind, show};
 use super::tuning::TuningArgs;
 
 /// Compute how many waves of a kernel a compute unit holds at once, which resource limits them, and what the next step up would need.
@@ -107,11 +107,11 @@ fn read_sweep(text: &str) -> Result<Sweep, String> {
 
 impl Occupancy {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let report = match self.kernel.is_empty() {
-            true => by_hand::report(&self)?,
+        let (device, report) = match self.kernel.is_empty() {
+            true => (None, by_hand::report(&self)?),
             false => kernels::report(&self)?,
         };
-        show(self.json, &report, table::Report::text)
+        show(self.json, Head::on(Kind::Occupancy, device), &report, table::Report::text)
     }
 
     fn architectures(&self) -> anyhow::Result<Vec<Architecture>> {

@@ -14,8 +14,6 @@ use crate::output::{dense, facts, table, table_of, wrapped};
 /// All that was found. As JSON, these fields.
 #[derive(Serialize)]
 pub struct Report {
-    /// `occupancy`, for `lanefield report`.
-    kind: &'static str,
     /// Each kernel, or set of numbers, on each architecture.
     pub entries: Vec<Entry>,
     /// Kernels of which no occupancy can be told.
@@ -51,6 +49,7 @@ pub struct KernelEntry {
     /// How its fields are stored.
     pub precision: Precision,
     /// Reals of a link; null where it reads none.
+    #[serde(rename = "reconstruct")]
     pub links: Option<usize>,
     /// Lanes of an outer site.
     pub nsimd: usize,
@@ -88,7 +87,7 @@ impl Report {
     /// Of entries and sweeps, with a sentence about the simplified formulas where they are shown.
     pub fn new(entries: Vec<Entry>, sweeps: Vec<SweepReport>) -> Self {
         let shown = entries.iter().any(|entry| entry.simplified.is_some());
-        Self { kind: "occupancy", entries, told: Vec::new(), sweeps, simplified_differ: shown.then_some(DIFFERENCES) }
+        Self { entries, told: Vec::new(), sweeps, simplified_differ: shown.then_some(DIFFERENCES) }
     }
 
     /// All of it, for people: facts of few, a table of many.

@@ -16,6 +16,7 @@ use super::Solve;
 #[derive(Serialize)]
 pub struct Summary {
     /// What it ran on.
+    #[serde(skip)]
     device: String,
     /// Its name.
     operator: &'static str,
@@ -34,7 +35,6 @@ pub struct Summary {
     pub compared_with_record: Option<usize>,
     #[serde(flatten)]
     fields: Fields,
-    mass: f64,
     #[serde(flatten)]
     pub course: Course,
     iterations: usize,
@@ -50,8 +50,8 @@ pub struct Summary {
     rhs: Vec<RhsSummary>,
     #[serde(flatten)]
     rates: Rates,
-    /// Copy bandwidth measured in this run, read plus written; null without `--bandwidth`.
-    copy_gb_per_second: Option<f64>,
+    /// Copy bandwidth measured in this run, bytes a second read plus written; null without `--bandwidth`.
+    copy_bytes_per_second: Option<f64>,
     /// The ratio of the two; above 1 where fields stay in a cache.
     share_of_copy_bandwidth: Option<f64>,
 }
@@ -75,7 +75,6 @@ impl Summary {
             resumed_from: None,
             compared_with_record: None,
             fields: Fields::new::<R>(lattice, &command.hop),
-            mass: model.mass(),
             course: Course::new(how, configuration),
             iterations: 0,
             residual: None,
@@ -84,7 +83,7 @@ impl Summary {
             solution_residual: None,
             rhs: Vec::new(),
             rates: Rates::default(),
-            copy_gb_per_second: None,
+            copy_bytes_per_second: None,
             share_of_copy_bandwidth: None,
         }
     }
@@ -111,7 +110,7 @@ impl Summary {
         } else {
             (self.rates.seconds, self.rates.building_seconds) = (Some(report.seconds), Some(report.building));
         }
-        self.copy_gb_per_second = bandwidth.map(|bandwidth| bandwidth / 1e9);
+        self.copy_bytes_per_second = bandwidth;
     }
 
     pub fn failed(&mut self, error: &SolveError, history: &[f64]) {
@@ -138,8 +137,8 @@ impl Summary {
         rows.extend(self.course.facts());
         let beside = self
             .share_of_copy_bandwidth
-            .zip(self.copy_gb_per_second)
-            .map(|(share, copy)| format!(", {:.0}% of the copy bandwidth, {copy:.2} GB/s", 100.0 * share));
+            .zip(self.copy_bytes_per_second)
+            .map(|(share, copy)| format!(", {:.0}% of the copy bandwidth, {:.2} GB/s", 100.0 * share, copy / 1e9));
         rows.extend(self.rates.facts(&beside.unwrap_or_default()));
         facts(rows)
     }

@@ -10,7 +10,7 @@
 mod device;
 mod host;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub use device::{DeviceStreams, Shape, Walk, device_bandwidth, device_time, random_words};
 pub use host::{HostStreams, Way, host_bandwidth, host_time};
@@ -21,7 +21,7 @@ const RUNS: usize = 9;
 const TRIAD_FACTOR: f32 = 0.4;
 
 /// What is done to memory.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
     /// One buffer is read.

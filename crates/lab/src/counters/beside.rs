@@ -8,6 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::{CountersError, KernelCounters};
+use crate::Kind;
 
 /// Which kernel of a port is which of ours: `EOCloverFBCGPU=eo_clover`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,8 +45,8 @@ pub struct OurKernel {
     pub precision: String,
     /// The median time.
     pub seconds: f64,
-    /// Bytes that it has to move at least, over the time, in 10⁹ a second.
-    pub gb_per_second: Option<f64>,
+    /// Bytes that it has to move at least, over the time, in bytes a second.
+    pub bytes_per_second: Option<f64>,
     /// Its ratio to the ceiling that was measured.
     pub share_of_ceiling: Option<f64>,
 }
@@ -69,6 +70,12 @@ pub fn our_kernels(path: &Path) -> Result<Vec<OurKernel>, CountersError> {
     let text = std::fs::read(path).map_err(|source| CountersError::Read { path: path.to_owned(), source })?;
     let no_bench = |reason: &str| CountersError::unfit(path, format!("is no JSON of `lanefield bench`: {reason}"));
     let document: Value = serde_json::from_slice(&text).map_err(|error| no_bench(&error.to_string()))?;
+    let kind = document["kind"].as_str().and_then(Kind::of).filter(|kind| kind.name().starts_with(Kind::Bench.name()));
+    let kind = kind.ok_or_else(|| no_bench(&format!("its kind is {}", document["kind"])))?;
+    if document["schema"] != kind.schema() {
+        let (found, read) = (&document["schema"], kind.schema());
+        return Err(no_bench(&format!("its schema is {found}, and this version reads {read}: print it again")));
+    }
     let rows = document["rows"].as_array().ok_or_else(|| no_bench("it has no rows"))?;
     let ours: Vec<OurKernel> = rows.iter().filter(|row| row["bit_true"] != false).filter_map(our_kernel).collect();
     match ours.is_empty() {
@@ -85,7 +92,7 @@ fn our_kernel(row: &Value) -> Option<OurKernel> {
         lattice: serde_json::from_value(row["lattice"].clone()).ok(),
         precision: text("precision"),
         seconds: row["seconds"]["median"].as_f64()?,
-        gb_per_second: row["gb_per_second"].as_f64(),
+        bytes_per_second: row["bytes_per_second"].as_f64(),
         share_of_ceiling: row["share_of_ceiling"].as_f64(),
     })
 }

@@ -18,6 +18,8 @@ use thiserror::Error;
 
 use sheet::{Row, Sheet};
 
+use crate::si::percent;
+
 pub use beside::{Beside, NameMap, OurKernel, our_kernels};
 pub use units::{parse_bytes, parse_seconds};
 
@@ -170,11 +172,12 @@ pub struct KernelCounters {
     pub seconds: Option<f64>,
     /// TOTAL_RW: bytes of a call, read and written.
     pub total_rw_bytes: Option<f64>,
-    /// Their ratio, in 10⁹ bytes a second.
-    pub gb_per_second: Option<f64>,
+    /// Their ratio, bytes a second.
+    pub bytes_per_second: Option<f64>,
     /// Its ratio to the ceiling.
     pub share_of_ceiling: Option<f64>,
-    /// Accesses that hit in the L2 cache, in percent.
+    /// Accesses that hit in the L2 cache, in percent; as JSON a share.
+    #[serde(rename = "l2_hit_share", serialize_with = "percent")]
     pub l2_hit_percent: Option<f64>,
     /// Registers of a work-item; on AMD vector registers.
     pub registers: Option<f64>,
@@ -186,7 +189,8 @@ pub struct KernelCounters {
     pub scratch_bytes: Option<f64>,
     /// Work-items of a group.
     pub group_size: Option<f64>,
-    /// Active warps, in percent of the most.
+    /// Active warps, in percent of the most; as JSON a share.
+    #[serde(rename = "occupancy_share", serialize_with = "percent")]
     pub occupancy_percent: Option<f64>,
     /// Why there is no TOTAL_RW where half of it was counted.
     pub remark: Option<String>,
@@ -237,14 +241,14 @@ impl Collected {
             (None, Some(written)) => half(written, "writes", "reads (FETCH_SIZE, dram__bytes_read.sum)"),
             _ => None,
         };
-        let rate = total.zip(seconds.filter(|&seconds| seconds > 0.0)).map(|(bytes, seconds)| bytes / seconds / 1e9);
+        let rate = total.zip(seconds.filter(|&seconds| seconds > 0.0)).map(|(bytes, seconds)| bytes / seconds);
         KernelCounters {
             kernel: kernel.to_owned(),
             work_items,
             calls: self.calls,
             seconds,
             total_rw_bytes: total,
-            gb_per_second: rate,
+            bytes_per_second: rate,
             share_of_ceiling: rate.zip(ceiling).map(|(rate, ceiling)| rate / ceiling),
             l2_hit_percent: mean(Quantity::L2Hit),
             registers: mean(Quantity::Registers),
@@ -281,7 +285,7 @@ impl Profile {
         Ok(())
     }
 
-    /// The kernels, the longest in all first; `ceiling`: in 10⁹ bytes a second.
+    /// The kernels, the longest in all first; `ceiling`: in bytes a second.
     pub fn kernels(&self, ceiling: Option<f64>) -> Vec<KernelCounters> {
         let mut kernels: Vec<_> = self
             .joined()

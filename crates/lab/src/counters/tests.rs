@@ -9,7 +9,7 @@ fn data(name: &str) -> PathBuf {
 fn profile(files: &[&str]) -> Vec<KernelCounters> {
     let mut profile = Profile::default();
     files.iter().for_each(|file| profile.read(&data(file), Kilobyte::Thousand).unwrap());
-    profile.kernels(Some(1075.46))
+    profile.kernels(Some(1075.46e9))
 }
 
 /// The profile of files with these texts.
@@ -39,8 +39,8 @@ fn bandwidths_of_the_sprint_report_come_out() {
         [("77.87891MB", "0.270821ms", 287.566, 26.7), ("1.29009797 GB", "2.671374 ms", 482.934, 44.9)]
     {
         let (bytes, seconds) = (parse_bytes(bytes).unwrap(), parse_seconds(time).unwrap());
-        let row = KernelCounters::by_hand("EOCloverFBCGPU", bytes, seconds, Some(1075.46));
-        assert!((row.gb_per_second.unwrap() - rate).abs() < 5e-4, "{row:?}");
+        let row = KernelCounters::by_hand("EOCloverFBCGPU", bytes, seconds, Some(1075.46e9));
+        assert!((row.bytes_per_second.unwrap() / 1e9 - rate).abs() < 5e-4, "{row:?}");
         assert!((100.0 * row.share_of_ceiling.unwrap() - share).abs() < 0.05, "{row:?}");
     }
 }
@@ -52,7 +52,7 @@ fn total_rw_and_time_are_averages_over_the_calls_of_a_kernel() {
     assert_eq!((clover.kernel.as_str(), clover.work_items, clover.calls), ("EOCloverFBCGPU", Some(65536), 2));
     // (65000 + 12878 + 65000 + 12879.82) / 2 kilobytes in (270000 + 271642) / 2 ns.
     assert!(close(clover.total_rw_bytes, 77.87891e6) && close(clover.seconds, 270.821e-6), "{clover:?}");
-    assert!((clover.gb_per_second.unwrap() - 287.566).abs() < 5e-4);
+    assert!((clover.bytes_per_second.unwrap() / 1e9 - 287.566).abs() < 5e-4);
     assert!(close(clover.l2_hit_percent, 60.2) && close(clover.registers, 44.0) && close(clover.local_bytes, 24576.0));
     assert_eq!(
         (clover.scalar_registers, clover.scratch_bytes, clover.group_size),
@@ -109,7 +109,7 @@ fn nsight_compute_is_read_launch_by_launch_below_a_row_of_units() {
     assert!(close(clover.total_rw_bytes, 1.20636e9) && close(clover.seconds, 1.66558e-3), "{clover:?}");
     assert!(close(clover.local_bytes, 24580.0));
     // EmPRiSM sprint report, V100: 724.277 GB/s.
-    assert!((clover.gb_per_second.unwrap() - 724.29).abs() < 0.01, "{clover:?}");
+    assert!((clover.bytes_per_second.unwrap() / 1e9 - 724.29).abs() < 0.01, "{clover:?}");
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn files_of_one_run_tell_of_the_same_calls() {
 fn half_of_the_bytes_is_no_total() {
     for (text, counted) in [(FETCHED, "only what it reads was counted, 1.00000 MB"), (WRITTEN, "only what it writes")] {
         let kernels = of_texts(&[text]).unwrap();
-        assert_eq!((kernels[0].total_rw_bytes, kernels[0].gb_per_second), (None, None));
+        assert_eq!((kernels[0].total_rw_bytes, kernels[0].bytes_per_second), (None, None));
         assert!(kernels[0].remark.as_ref().is_some_and(|remark| remark.contains(counted)), "{kernels:?}");
     }
 }
@@ -202,7 +202,7 @@ fn kernels_are_joined_by_map_or_name_with_the_fastest_of_ours() {
         lattice: None,
         precision: "f32".to_owned(),
         seconds,
-        gb_per_second: None,
+        bytes_per_second: None,
         share_of_ceiling: None,
     };
     let ours = [ours("eo_clover", 200e-6), ours("eo_clover", 100e-6), ours("AXPY", 50e-6)];

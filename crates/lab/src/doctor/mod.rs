@@ -26,7 +26,7 @@ mod trace_file;
 pub use checks::diagnose;
 pub use described::{Description, DescriptionError, Often, beside};
 pub use finding::{Fault, Finding, Remedy};
-pub use observation::{ArrayAccess, Code, Machine, Observation, Pass, Timeline};
+pub use observation::{ArrayAccess, Binding, Code, Machine, Observation, Pass, Timeline};
 pub use product::Examination;
 pub use run::Described;
 pub use trace_file::read_trace;

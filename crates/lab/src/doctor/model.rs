@@ -11,9 +11,9 @@ use super::DoctorError;
 use super::machine::LINE;
 use super::observation::{ArrayAccess, Machine};
 use crate::access::{Array, ArrayCounts, Counts, KernelSetup, Launched, is_described, kernel_arrays};
-use crate::estimate::{self, EstimateError, KernelWork};
+use crate::estimate::{self, EstimateError, KernelWork, Prediction};
 
-/// The models' word on a call in the tuning that `backend` has: how wavefronts reach each array, and seconds by the estimate, none where no machine is
+/// The models' word on a call in the tuning that `backend` has: how wavefronts reach each array, and the estimate, none where no machine is
 /// known for the device. Nothing of kernels whose accesses they do not know.
 ///
 /// # Errors
@@ -22,7 +22,7 @@ pub(super) fn modelled(
     backend: &OpenCl,
     machine: &Machine,
     shape: &Shape,
-) -> Result<(Vec<ArrayAccess>, Option<f64>), DoctorError> {
+) -> Result<(Vec<ArrayAccess>, Option<Prediction>), DoctorError> {
     if !is_described(shape.kernel) {
         return Ok((Vec::new(), None));
     }
@@ -41,7 +41,7 @@ pub(super) fn modelled(
         tuning,
         ..KernelWork::new(shape.kernel, shape.lattice().extents(), shape.precision(), format)
     };
-    Ok((accesses, Some(estimate::stencil(&known, &work)?.prediction.seconds)))
+    Ok((accesses, Some(estimate::stencil(&known, &work)?.prediction)))
 }
 
 /// The counts of all legs of an array together.

@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::Spread;
+use crate::estimate::LimitKind;
 
 /// The device, as far as it matters for the checks.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
@@ -14,8 +15,10 @@ pub struct Machine {
     /// Compute units.
     pub units: usize,
     /// Bytes a second: copy, read and written.
+    #[serde(rename = "copy_bytes_per_second")]
     pub copy_bandwidth: f64,
     /// Seconds that an empty launch takes on the device.
+    #[serde(rename = "launch_seconds")]
     pub launch: f64,
     /// Whether kernels run on the processor that the host runs on.
     pub is_cpu: bool,
@@ -116,16 +119,20 @@ impl Pass {
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Timeline {
     /// Seconds of a run from its begin to its end; 0 where it was not watched.
+    #[serde(rename = "wall_seconds")]
     pub wall: f64,
     /// Seconds in which kernels ran.
+    #[serde(rename = "kernel_seconds")]
     pub kernels: f64,
     /// Launches.
     pub launches: usize,
     /// Seconds in which bytes went between host and device.
+    #[serde(rename = "transfer_seconds")]
     pub transfers: f64,
     /// Those bytes.
     pub transferred_bytes: u64,
     /// Seconds in which buffers were made and given back.
+    #[serde(rename = "allocation_seconds")]
     pub allocations: f64,
     /// Buffers made.
     pub allocated_buffers: usize,
@@ -142,8 +149,10 @@ impl Timeline {
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Observation {
     /// What was examined.
+    #[serde(skip)]
     pub subject: String,
     /// On what.
+    #[serde(skip)]
     pub machine: Machine,
     /// Bytes that the whole of it has to move at least: each input once, each output once.
     pub bytes: u64,
@@ -156,13 +165,78 @@ pub struct Observation {
     /// Host and gaps.
     pub timeline: Timeline,
     /// Seconds that the kernels would take by the estimate, where there is one.
+    #[serde(rename = "estimated_seconds")]
     pub estimated: Option<f64>,
+    /// What binds by the estimate.
+    pub estimated_limit: Option<LimitKind>,
+}
+
+/// What the time of a run goes into, as far as its numbers tell.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Binding {
+    /// `memory`, `cache`, `launch`, `transfers`, `allocations`, `gaps`, `kernels`, a limit of the estimate, or `execution` where none of these takes half
+    /// of the time.
+    pub limit: String,
+    /// The share of the time that this alone would take, 0 to 1; above 1 where the bytes stay in a cache.
+    pub share: f64,
+    /// The same in a sentence.
+    pub because: String,
 }
 
 impl Observation {
     /// Seconds of all passes, at their medians.
     pub fn kernel_seconds(&self) -> f64 {
         self.passes.iter().map(|pass| pass.seconds.median).sum()
+    }
+
+    /// What binds: the greatest of the times that bytes, launches, the host and, where there is one, the estimate would take alone.
+    pub fn binding(&self) -> Binding {
+        let (run, timeline) = (self.run_seconds(), &self.timeline);
+        let share = |seconds: f64| if run > 0.0 { seconds / run } else { 0.0 };
+        let launches = self.passes.iter().map(|pass| pass.launches).sum::<usize>() as f64;
+        let (memory, launch) = (self.bytes as f64 / self.machine.copy_bandwidth, launches * self.machine.launch);
+        let mut candidates = vec![
+            ("launch", launch, "empty launches take that long"),
+            ("transfers", timeline.transfers, "bytes go between host and device meanwhile"),
+            ("allocations", timeline.allocations, "buffers are made and given back meanwhile"),
+        ];
+        if self.passes.is_empty() {
+            candidates.push((
+                "kernels",
+                timeline.kernels,
+                "kernels run meanwhile; examine the one that takes longest (--kernel)",
+            ));
+        }
+        if timeline.wall > 0.0 {
+            candidates.push(("gaps", timeline.gaps(), "the device waits for the host meanwhile"));
+        }
+        let limit = self.estimated_limit.map(|limit| limit.to_string());
+        if let (Some(limit), Some(estimated)) = (&limit, self.estimated) {
+            candidates.push((limit, estimated, "the estimate of this limit takes that long"));
+        }
+        match share(memory) {
+            of_run if of_run > 1.0 => {
+                candidates.push(("cache", memory, "the bytes would take longer from memory: they stay in a cache"))
+            }
+            _ => candidates.push(("memory", memory, "the bytes take that long at the copy bandwidth")),
+        }
+        let most =
+            candidates.into_iter().filter(|(_, seconds, _)| seconds.is_finite()).max_by(|a, b| a.1.total_cmp(&b.1));
+        let (limit, seconds, because) = most.unwrap_or(("execution", 0.0, ""));
+        let share = share(seconds);
+        let percent = 100.0 * share;
+        match share < 0.5 {
+            true => Binding {
+                limit: "execution".to_owned(),
+                share: 1.0 - share,
+                because: format!(
+                    "computing, or waiting for data: of the other limits {limit} is the greatest, {percent:.0}% of the time"
+                ),
+            },
+            false => {
+                Binding { limit: limit.to_owned(), share, because: format!("{because}: {percent:.0}% of the time") }
+            }
+        }
     }
 
     /// Seconds of a run: by the timeline where it was watched, else those of its kernels.

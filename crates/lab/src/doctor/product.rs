@@ -58,7 +58,8 @@ impl Examination<'_> {
             passes,
             outputs: Vec::new(),
             timeline: Timeline { kernels, ..Timeline::default() },
-            estimated,
+            estimated: estimated.as_ref().map(|estimate| estimate.seconds),
+            estimated_limit: estimated.as_ref().map(|estimate| estimate.binds),
         })
     }
 

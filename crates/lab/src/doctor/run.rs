@@ -76,6 +76,7 @@ impl Described {
             outputs: outputs.map(|buffer| buffer.name.clone()).collect(),
             timeline,
             estimated: None,
+            estimated_limit: None,
         })
     }
 

@@ -47,6 +47,7 @@ pub struct Limit {
     /// Of what.
     pub unit: &'static str,
     /// How many a second.
+    #[serde(rename = "rate_per_second")]
     pub rate: f64,
     /// Their ratio.
     pub seconds: f64,

@@ -6,6 +6,7 @@ use lanefield::backend::opencl::{DeviceInfo, DeviceKind};
 use serde::{Deserialize, Serialize};
 
 use super::EstimateError;
+use crate::si::{giga, mega, micro};
 
 /// What kind of machine.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -17,9 +18,9 @@ pub enum MachineKind {
     Cpu,
 }
 
-/// A machine. Rates are 10⁹ bytes a second.
+/// A machine. Rates are 10⁹ bytes a second; as JSON bytes a second.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all(serialize = "snake_case", deserialize = "kebab-case"), deny_unknown_fields)]
 pub struct Machine {
     /// What devices call it, so that the same choices are looked up for kernels.
     pub name: String,
@@ -37,6 +38,7 @@ pub struct Machine {
     /// Compute units, or cores.
     pub compute_units: u32,
     /// Clock in MHz.
+    #[serde(rename(serialize = "clock_hertz"), serialize_with = "mega")]
     pub clock_mhz: f64,
     /// Work-items of a wavefront, or f32 numbers of a vector.
     pub lanes: u32,
@@ -67,14 +69,19 @@ pub struct Machine {
     /// Last cache before memory, of all units.
     pub l2_bytes: u64,
     /// What passes between it and all units.
+    #[serde(rename(serialize = "l2_bytes_per_second"), serialize_with = "giga")]
     pub l2_gb_per_second: f64,
     /// Memory, as the vendor says.
+    #[serde(rename(serialize = "peak_bytes_per_second"), serialize_with = "giga")]
     pub peak_gb_per_second: f64,
     /// Read bandwidth that is achieved.
+    #[serde(rename(serialize = "read_bytes_per_second"), serialize_with = "giga")]
     pub read_gb_per_second: f64,
     /// Copy bandwidth that is achieved, bytes read and written.
+    #[serde(rename(serialize = "copy_bytes_per_second"), serialize_with = "giga")]
     pub copy_gb_per_second: f64,
     /// What an empty launch takes on the device.
+    #[serde(rename(serialize = "launch_seconds"), serialize_with = "micro")]
     pub launch_microseconds: f64,
     /// Whether the read bandwidth is that of a measurement, which then stands for the vendor's peak. No file of a machine says so.
     #[serde(default, skip_deserializing)]
@@ -99,10 +106,10 @@ const SHIPPED: [(&str, &str); 8] = [
 /// What a measurement of peaks may say of a machine (`lanefield peak --json`); all other keys are passed over.
 #[derive(Deserialize)]
 struct Measured {
-    read_gb_per_second: Option<f64>,
-    copy_gb_per_second: Option<f64>,
-    l2_gb_per_second: Option<f64>,
-    launch_microseconds: Option<f64>,
+    read_bytes_per_second: Option<f64>,
+    copy_bytes_per_second: Option<f64>,
+    l2_bytes_per_second: Option<f64>,
+    launch_seconds: Option<f64>,
 }
 
 impl Machine {
@@ -148,28 +155,29 @@ impl Machine {
         Ok(machine)
     }
 
-    /// The same with the rates of a measurement, a JSON document with any of the keys `read_gb_per_second`, `copy_gb_per_second`,
-    /// `l2_gb_per_second` and `launch_microseconds` at its top.
+    /// The same with the rates of a measurement, a JSON document with any of the keys `read_bytes_per_second`, `copy_bytes_per_second`,
+    /// `l2_bytes_per_second` and `launch_seconds` at its top.
     ///
     /// # Errors
     /// As [`Self::parse`].
     pub fn with_measured(self, what: &str, json: &str) -> Result<Self, EstimateError> {
         let measured = serde_json::from_str(json).map_err(|error| EstimateError::file(what, error))?;
-        let Measured { read_gb_per_second, copy_gb_per_second, l2_gb_per_second, launch_microseconds } = measured;
-        let rates = [read_gb_per_second, copy_gb_per_second, l2_gb_per_second, launch_microseconds];
+        let Measured { read_bytes_per_second, copy_bytes_per_second, l2_bytes_per_second, launch_seconds } = measured;
+        let rates = [read_bytes_per_second, copy_bytes_per_second, l2_bytes_per_second, launch_seconds];
         if rates.iter().all(Option::is_none) {
             return Err(EstimateError::file(
                 what,
-                "it has none of read_gb_per_second, copy_gb_per_second, l2_gb_per_second and launch_microseconds; give what \
+                "it has none of read_bytes_per_second, copy_bytes_per_second, l2_bytes_per_second and launch_seconds; give what \
                  `lanefield peak --json` prints",
             ));
         }
+        let giga = |rate: Option<f64>, or: f64| rate.map_or(or, |rate| rate / 1e9);
         let machine = Self {
-            read_gb_per_second: read_gb_per_second.unwrap_or(self.read_gb_per_second),
-            copy_gb_per_second: copy_gb_per_second.unwrap_or(self.copy_gb_per_second),
-            l2_gb_per_second: l2_gb_per_second.unwrap_or(self.l2_gb_per_second),
-            launch_microseconds: launch_microseconds.unwrap_or(self.launch_microseconds),
-            read_measured: self.read_measured || read_gb_per_second.is_some(),
+            read_gb_per_second: giga(read_bytes_per_second, self.read_gb_per_second),
+            copy_gb_per_second: giga(copy_bytes_per_second, self.copy_gb_per_second),
+            l2_gb_per_second: giga(l2_bytes_per_second, self.l2_gb_per_second),
+            launch_microseconds: launch_seconds.map_or(self.launch_microseconds, |seconds| seconds * 1e6),
+            read_measured: self.read_measured || read_bytes_per_second.is_some(),
             ..self
         };
         machine.check(what)?;
@@ -179,16 +187,42 @@ impl Machine {
     /// Checks every number that a file has.
     pub(super) fn check(&self, what: &str) -> Result<(), EstimateError> {
         const MOST: f64 = 1e12;
-        let keys = toml::Table::try_from(self).map_err(|error| EstimateError::file(what, error))?;
-        for (name, value) in keys {
-            let Some(value) = value.as_float().or(value.as_integer().map(|value| value as f64)) else { continue };
-            let (is_sound, expected) = match name.as_str() {
-                "launch-microseconds" => ((0.0..=MOST).contains(&value), "a number of at least 0, and at most 10^12,"),
+        macro_rules! numbers {
+            ($($field:ident),+) => {
+                [$((stringify!($field), self.$field as f64)),+]
+            };
+        }
+        let numbers = numbers!(
+            compute_units,
+            clock_mhz,
+            lanes,
+            lanes_active,
+            f32_lanes,
+            f64_lanes,
+            integer_lanes,
+            issue_lanes,
+            operand_bytes,
+            fetch_clocks,
+            registers,
+            line_bytes,
+            sector_bytes,
+            l1_bytes,
+            l1_bytes_a_clock,
+            l2_bytes,
+            l2_gb_per_second,
+            peak_gb_per_second,
+            read_gb_per_second,
+            copy_gb_per_second,
+            launch_microseconds
+        );
+        for (name, value) in numbers {
+            let (is_sound, expected) = match name {
+                "launch_microseconds" => ((0.0..=MOST).contains(&value), "a number of at least 0, and at most 10^12,"),
                 "lanes" if value > MOST_LANES => (false, "a number from 1 to 4096"),
                 _ => (value > 0.0 && value <= MOST, "a number above 0, and at most 10^12,"),
             };
             if !is_sound {
-                return Err(EstimateError::value(what, &name, value, expected));
+                return Err(EstimateError::value(what, &name.replace('_', "-"), value, expected));
             }
         }
         Ok(())
@@ -259,12 +293,12 @@ mod tests {
     #[test]
     fn a_measurement_overrides_what_it_has() {
         let machine = Machine::named("H200").unwrap();
-        let json = r#"{"kind": "peak", "copy_gb_per_second": 4000, "l2_gb_per_second": null, "device": "x"}"#;
+        let json = r#"{"kind": "peak", "copy_bytes_per_second": 4e12, "l2_bytes_per_second": null, "device": null}"#;
         let measured = machine.clone().with_measured("peak.json", json).unwrap();
         assert_eq!((measured.copy_gb_per_second, measured.l2_gb_per_second), (4000.0, machine.l2_gb_per_second));
         let error = machine.clone().with_measured("bench.json", r#"{"kind": "bench"}"#).unwrap_err().to_string();
         assert!(error.contains("bench.json") && error.contains("lanefield peak --json"), "{error}");
-        let error = machine.with_measured("peak.json", r#"{"copy_gb_per_second": 0}"#).unwrap_err().to_string();
+        let error = machine.with_measured("peak.json", r#"{"copy_bytes_per_second": 0}"#).unwrap_err().to_string();
         assert_eq!(error, "peak.json says copy-gb-per-second = 0, and a number above 0, and at most 10^12, is needed");
     }
 

@@ -32,10 +32,13 @@ pub struct TraversalReport {
     /// Share of the lanes that hit where a wavefront misses one line.
     pub hit_rate: f64,
     /// Traversals a second of wavefronts, as memory allows: of `coherent_lines`.
+    #[serde(rename = "memory_bound_per_second")]
     pub memory_bound: f64,
     /// The same, of the least lines that lead each lane to a leaf of its own: two for each lane, counted without the levels above.
+    #[serde(rename = "memory_bound_at_least_per_second")]
     pub memory_bound_at_least: f64,
     /// Traversals a second of single lanes, as fetches allow: one a level.
+    #[serde(rename = "fetch_bound_per_second")]
     pub fetch_bound: f64,
     /// Lines of a wavefront for regrouping its lanes.
     pub regrouping_lines: f64,
@@ -204,12 +207,12 @@ mod tests {
 
     #[test]
     fn a_measured_read_takes_the_place_of_the_peak() {
-        let half = r#"{"read_gb_per_second": 274.877906944}"#;
+        let half = r#"{"read_bytes_per_second": 274877906944}"#;
         let machine = proxy().with_measured("peak.json", half).unwrap();
         let (slow, fast) = (machine.traversal(24), report(24));
         is(slow.memory_bound, fast.memory_bound / 2.0);
         is(slow.on_chip_ratio, 16.0);
-        let copy = proxy().with_measured("peak.json", r#"{"copy_gb_per_second": 1.0}"#).unwrap();
+        let copy = proxy().with_measured("peak.json", r#"{"copy_bytes_per_second": 1e9}"#).unwrap();
         assert_eq!(copy.traversal(24), fast);
     }
 

@@ -8,7 +8,7 @@ use super::{EstimateError, Limit, LimitKind, Machine, Prediction};
 
 /// What one wavefront does in one piece of work. A file is TOML with these keys.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+#[serde(rename_all(serialize = "snake_case", deserialize = "kebab-case"), deny_unknown_fields)]
 pub struct Workload {
     /// Its name.
     #[serde(default)]

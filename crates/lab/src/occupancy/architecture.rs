@@ -7,6 +7,7 @@
 use serde::Serialize;
 
 use super::OccupancyError;
+use crate::si::kibi;
 
 /// Who makes it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
@@ -76,12 +77,16 @@ pub struct Architecture {
     /// Bytes of local memory (LDS, shared memory) of a unit, at most.
     pub local_bytes: usize,
     /// A group takes a multiple of this number of bytes.
+    #[serde(rename = "local_granule_bytes")]
     pub local_granule: usize,
     /// Bytes that the system takes for each group.
+    #[serde(rename = "local_reserved_bytes")]
     pub local_reserved: usize,
     /// Bytes that a group takes at most.
+    #[serde(rename = "most_local_bytes")]
     pub most_local: usize,
     /// Sizes of local memory, in KiB, among which a driver chooses, leaving the rest to the L1 cache; empty where there is one.
+    #[serde(rename = "carve_outs_bytes", serialize_with = "kibi")]
     pub carve_outs: &'static [usize],
 }
 

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::architecture::{Accumulation, Architecture, MOST_WORK_ITEMS};
 use super::next_step::NextStep;
+use crate::si::kibi;
 
 /// What a kernel takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
@@ -17,6 +18,7 @@ pub struct Demand {
     /// Scalar registers (SGPRs) of a wave.
     pub scalar: usize,
     /// Bytes of local memory of a group.
+    #[serde(rename = "local_bytes")]
     pub local: usize,
 }
 
@@ -79,8 +81,10 @@ pub struct Occupancy {
     /// Registers that are taken for a work-item, after rounding.
     pub allocated_registers: usize,
     /// Bytes of local memory that are taken for a group, after rounding.
+    #[serde(rename = "allocated_local_bytes")]
     pub allocated_local: usize,
     /// The smallest local memory, in KiB, that holds these groups, of those that a driver chooses from.
+    #[serde(rename = "carve_out_bytes", serialize_with = "kibi")]
     pub carve_out: Option<usize>,
     /// What each resource allows.
     pub limits: Vec<Limit>,

@@ -31,7 +31,7 @@ mod transfers;
 
 use std::time::SystemTime;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 pub use crate::bandwidth::Operation;
 pub use chain::chain;
@@ -49,7 +49,7 @@ use lanefield::backend::{BackendError, Cpu, Memory as _};
 use crate::{Progress, Spread};
 
 /// What can be measured.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Part {
     /// Bandwidths of memory.
@@ -158,7 +158,6 @@ impl Peak {
     fn today(scale: &Scale) -> Self {
         Self {
             date: humantime::format_rfc3339_seconds(SystemTime::now()).to_string(),
-            lanefield: env!("CARGO_PKG_VERSION").to_owned(),
             buffer_bytes: scale.stream_bytes as u64,
             ..Self::default()
         }

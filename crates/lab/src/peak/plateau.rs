@@ -1,8 +1,9 @@
 //! Plateaus of a curve over sizes: the caches of a device, as far as a measurement shows them.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::record::Place;
+use crate::si::giga;
 
 /// Values this close to each other are the same cache.
 const SAME: f64 = 0.15;
@@ -10,7 +11,7 @@ const SAME: f64 = 0.15;
 const POINTS: usize = 2;
 
 /// Sizes between which a bandwidth stays within 15 %.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Plateau {
     /// Of which curve.
     pub place: Place,
@@ -19,6 +20,7 @@ pub struct Plateau {
     /// The largest.
     pub to_bytes: u64,
     /// The highest value, in 10⁹ bytes a second.
+    #[serde(rename = "bytes_per_second", serialize_with = "giga")]
     pub gb_per_second: f64,
 }
 

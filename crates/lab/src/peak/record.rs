@@ -1,55 +1,69 @@
 //! What is recorded of a device's ceilings. As JSON these fields, with `"kind": "peak"`.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::plateau::Plateau;
 use crate::Spread;
 use crate::bandwidth::Operation;
+use crate::si::{giga, mega, micro, nano};
 
 /// The ceilings of a device: single figures first, then the sweeps that they were taken from. What was not measured is none.
-#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[serde(tag = "kind", rename = "peak")]
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Peak {
     /// The device, as `lanefield devices` names it.
+    #[serde(skip)]
     pub device: String,
     /// Version of its driver; of the CPU reference, the vector instructions of this program.
+    #[serde(skip)]
     pub driver: String,
     /// When it was measured, in UTC, as RFC 3339 has it.
     pub date: String,
-    /// Version of Lanefield.
-    pub lanefield: String,
     /// Compute units; of the CPU reference, threads.
+    #[serde(skip)]
     pub compute_units: u32,
     /// Clock of the compute units in MHz that the driver names; none where it does not.
+    #[serde(skip)]
     pub max_clock_mhz: Option<u32>,
     /// Clocks that a tool of the vendor reports, right after the heaviest kernels.
     pub clocks: Option<Clocks>,
     /// Bytes of a buffer of the bandwidths.
     pub buffer_bytes: u64,
     /// Bytes read, in 10⁹ a second: the best of several ways, the median of several runs.
+    #[serde(rename = "read_bytes_per_second", serialize_with = "giga")]
     pub read_gb_per_second: Option<f64>,
     /// Bytes written, likewise.
+    #[serde(rename = "write_bytes_per_second", serialize_with = "giga")]
     pub write_gb_per_second: Option<f64>,
     /// Bytes read and bytes written of a copy, likewise.
+    #[serde(rename = "copy_bytes_per_second", serialize_with = "giga")]
     pub copy_gb_per_second: Option<f64>,
     /// Bytes of two streams read and one written, likewise.
+    #[serde(rename = "triad_bytes_per_second", serialize_with = "giga")]
     pub triad_gb_per_second: Option<f64>,
     /// What the second cache delivers to all compute units together.
+    #[serde(rename = "l2_bytes_per_second", serialize_with = "giga")]
     pub l2_gb_per_second: Option<f64>,
     /// What the nearest caches deliver, of all compute units together.
+    #[serde(rename = "l1_bytes_per_second", serialize_with = "giga")]
     pub l1_gb_per_second: Option<f64>,
     /// What the local memories deliver, of all compute units together.
+    #[serde(rename = "local_bytes_per_second", serialize_with = "giga")]
     pub local_gb_per_second: Option<f64>,
     /// What a launch costs: the time from one start to the next of empty kernels that are queued one after the other. Of the CPU reference: the
     /// time to start all threads and to wait for them.
+    #[serde(rename = "launch_seconds", serialize_with = "micro")]
     pub launch_microseconds: Option<f64>,
     /// Fused multiply-adds of f32, two operations each, in 10⁹ a second.
+    #[serde(rename = "f32_flops_per_second", serialize_with = "giga")]
     pub f32_gflop_per_second: Option<f64>,
     /// The same of f64.
+    #[serde(rename = "f64_flops_per_second", serialize_with = "giga")]
     pub f64_gflop_per_second: Option<f64>,
     /// The same of f32 with numbers that are stored in 16 bits.
+    #[serde(rename = "half_flops_per_second", serialize_with = "giga")]
     pub half_gflop_per_second: Option<f64>,
     /// Nanoseconds of a load that waits for the one before.
+    #[serde(rename = "latency_seconds")]
     pub latency_nanoseconds: Latencies,
     /// The copy bandwidth over time.
     pub drift: Option<Drift>,
@@ -70,15 +84,18 @@ pub struct Peak {
 }
 
 /// Clocks, as a tool reports them.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Clocks {
     /// What was asked.
     pub source: String,
     /// Clock of the compute units now, in MHz.
+    #[serde(rename = "units_hertz", serialize_with = "mega")]
     pub units_mhz: Option<f64>,
     /// The highest that it may have.
+    #[serde(rename = "units_max_hertz", serialize_with = "mega")]
     pub units_max_mhz: Option<f64>,
     /// Clock of the memory now, in MHz.
+    #[serde(rename = "memory_hertz", serialize_with = "mega")]
     pub memory_mhz: Option<f64>,
     /// Power drawn, in watts.
     pub power_watts: Option<f64>,
@@ -87,28 +104,36 @@ pub struct Clocks {
 }
 
 /// Latencies by place.
-#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct Latencies {
     /// The nearest cache.
+    #[serde(serialize_with = "nano")]
     pub l1: Option<f64>,
     /// The second cache.
+    #[serde(serialize_with = "nano")]
     pub l2: Option<f64>,
     /// Memory: the largest set that was gone through.
+    #[serde(serialize_with = "nano")]
     pub memory: Option<f64>,
     /// Local memory.
+    #[serde(serialize_with = "nano")]
     pub local: Option<f64>,
 }
 
 /// One way of copying, measured at several times: what warming up changes, and what heavy work does.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Drift {
     /// The first copy of all, before anything was warm, in 10⁹ bytes a second.
+    #[serde(rename = "cold_bytes_per_second", serialize_with = "giga")]
     pub cold: f64,
     /// After the warm-up.
+    #[serde(rename = "start_bytes_per_second", serialize_with = "giga")]
     pub start: f64,
     /// After all other measurements, right behind the heaviest kernels, in new buffers.
+    #[serde(rename = "end_bytes_per_second", serialize_with = "giga")]
     pub end: f64,
     /// After a second of rest, in the same buffers.
+    #[serde(rename = "rested_bytes_per_second", serialize_with = "giga")]
     pub rested: f64,
 }
 
@@ -126,20 +151,21 @@ impl Drift {
 }
 
 /// A bandwidth, measured in one way.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Stream {
     /// What was done.
     pub operation: Operation,
     /// How: accesses, work-groups, order, hints.
     pub way: String,
     /// 10⁹ bytes a second, at the median time.
+    #[serde(rename = "bytes_per_second", serialize_with = "giga")]
     pub gb_per_second: f64,
     /// Seconds of a run.
     pub seconds: Spread,
 }
 
 /// How numbers are stored that arithmetic is done with.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 pub enum Stored {
     /// 32-bit.
     #[serde(rename = "f32")]
@@ -165,7 +191,7 @@ impl Stored {
 }
 
 /// Numbers that are read, taken through some fused multiply-adds, and written.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Intensity {
     /// How they are stored.
     pub stored: Stored,
@@ -174,15 +200,17 @@ pub struct Intensity {
     /// Arithmetic intensity: operations for each byte that is read or written.
     pub flops_per_byte: f64,
     /// Bytes, in 10⁹ a second.
+    #[serde(rename = "bytes_per_second", serialize_with = "giga")]
     pub gb_per_second: f64,
     /// Operations, in 10⁹ a second.
+    #[serde(rename = "flops_per_second", serialize_with = "giga")]
     pub gflop_per_second: f64,
     /// Seconds of a run.
     pub seconds: Spread,
 }
 
 /// Where the bytes lie that are read again and again.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Place {
     /// Each compute unit has a set of its own.
@@ -195,46 +223,52 @@ pub enum Place {
 named!(Place: Own = "a set for each unit", Shared = "one set for all units", Local = "local memory");
 
 /// Bandwidth of a set of some size.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct WorkingSet {
     /// Whose it is.
     pub place: Place,
     /// Its bytes: those of one unit where each has its own.
     pub bytes: u64,
     /// What all units read together, in 10⁹ bytes a second.
+    #[serde(rename = "bytes_per_second", serialize_with = "giga")]
     pub gb_per_second: f64,
     /// Seconds of a run.
     pub seconds: Spread,
 }
 
 /// Latency in a set of some size, gone through in random order.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Chase {
     /// [`Place::Local`], or memory behind its caches.
     pub place: Place,
     /// Bytes of the set.
     pub bytes: u64,
     /// Nanoseconds a load, at the median time; the address arithmetic of a load is part of it.
+    #[serde(rename = "load_seconds", serialize_with = "nano")]
     pub nanoseconds: f64,
     /// Seconds of a run.
     pub seconds: Spread,
 }
 
 /// What a launch of an empty kernel costs.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct LaunchCost {
     /// Microseconds from the call to the start on the device, of a launch that waits for nothing.
+    #[serde(rename = "queued_to_start_seconds", serialize_with = "micro")]
     pub queued_to_start_microseconds: Option<Spread>,
     /// From start to end.
+    #[serde(rename = "run_seconds", serialize_with = "micro")]
     pub run_microseconds: Option<Spread>,
     /// From one start to the next, of launches that are queued one after the other.
+    #[serde(rename = "back_to_back_seconds", serialize_with = "micro")]
     pub back_to_back_microseconds: Option<Spread>,
     /// From the call until the host knows that it is done.
+    #[serde(rename = "round_trip_seconds", serialize_with = "micro")]
     pub round_trip_microseconds: Spread,
 }
 
 /// Where bytes lie in the host's memory.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum HostMemory {
     /// Ordinary memory.
@@ -247,7 +281,7 @@ pub enum HostMemory {
 named!(HostMemory: Pageable = "pageable", Pinned = "pinned", Mapped = "mapped");
 
 /// Which way bytes go.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Towards {
     /// From the host.
@@ -257,7 +291,7 @@ pub enum Towards {
 }
 
 /// A transfer between host and device: wall time, until the bytes are there.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Transfer {
     /// Where the host has them.
     pub memory: HostMemory,
@@ -266,6 +300,7 @@ pub struct Transfer {
     /// How many.
     pub bytes: u64,
     /// 10⁹ bytes a second, at the median time.
+    #[serde(rename = "bytes_per_second", serialize_with = "giga")]
     pub gb_per_second: f64,
     /// Seconds of a transfer.
     pub seconds: Spread,

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use super::{Peak, Stored};
 use crate::KernelRecord;
+use crate::si::giga;
 
 /// A slanted roof.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -13,6 +14,7 @@ pub struct Roof {
     /// Of what.
     pub name: String,
     /// Its bandwidth, in 10⁹ bytes a second.
+    #[serde(rename = "bytes_per_second", serialize_with = "giga")]
     pub gb_per_second: f64,
 }
 
@@ -22,6 +24,7 @@ pub struct LevelRoof {
     /// Of what.
     pub name: String,
     /// Its height, in 10⁹ operations a second.
+    #[serde(rename = "flops_per_second", serialize_with = "giga")]
     pub gflop_per_second: f64,
 }
 
@@ -33,6 +36,7 @@ pub struct Point {
     /// Operations for each byte that has to be moved at least.
     pub flops_per_byte: f64,
     /// 10⁹ operations a second.
+    #[serde(rename = "flops_per_second", serialize_with = "giga")]
     pub gflop_per_second: f64,
     /// Its share of what the memory roof allows; above 1 where fields stay in a cache.
     pub share_of_memory_roof: Option<f64>,

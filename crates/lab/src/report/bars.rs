@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::words::{number, seconds, text};
+use super::words::{fields, number, seconds, text};
 
 /// Bars beyond these are left to the table.
 const MOST_BARS: usize = 48;
@@ -36,7 +36,7 @@ pub(super) struct Bar {
 }
 
 impl Bars {
-    fn new(title: &str, scale: &str, mut bars: Vec<Bar>) -> Option<Self> {
+    pub(super) fn new(title: &str, scale: &str, mut bars: Vec<Bar>) -> Option<Self> {
         let left_out = bars.len().saturating_sub(MOST_BARS);
         bars.truncate(MOST_BARS);
         let chart = Self { title: title.to_owned(), scale: scale.to_owned(), bars, left_out, open: true };
@@ -55,30 +55,20 @@ pub(super) fn colour_of_precision(precision: &str) -> usize {
     }
 }
 
-/// Fields of a row of `bench`, in words.
-fn fields(row: &Value) -> String {
-    let mut parts = vec![text(row, "precision")];
-    if let Some(reals) = row["link_reals"].as_u64() {
-        parts.push(format!("links {reals}"));
-    }
-    if row["spinors"].as_u64().is_some_and(|spinors| spinors != 1) {
-        parts.push(format!("×{}", text(row, "spinors")));
-    }
-    parts.retain(|part| !part.is_empty());
-    parts.join(", ")
-}
-
 /// The share of the measured bandwidth that each kernel and variant of `bench` reaches; a whole bar is the ceiling, or the most above it.
 pub(super) fn shares(rows: &[Value]) -> Option<Bars> {
     let share = |row: &Value| row["share_of_ceiling"].as_f64();
     let most = rows.iter().filter_map(share).fold(1.0, f64::max);
     let differs = |name: &&str| rows.iter().any(|row| row[*name] != rows[0][*name]);
-    let told: Vec<&str> = ["lattice", "variant"].into_iter().filter(differs).collect();
+    let told: Vec<&str> = ["lattice", "lane_bytes", "variant"].into_iter().filter(differs).collect();
     let bars = rows.iter().filter_map(|row| {
         let share = share(row)?;
         let mut detail = vec![fields(row)];
-        detail.extend(told.iter().map(|name| text(row, name)));
-        let rate = row["gb_per_second"].as_f64().map(|rate| format!("{rate:.0} GB/s")).unwrap_or_default();
+        detail.extend(told.iter().map(|name| match *name {
+            "lane_bytes" => format!("lanes {}", text(row, name)),
+            name => text(row, name),
+        }));
+        let rate = row["bytes_per_second"].as_f64().map(|rate| format!("{:.1} GB/s", rate / 1e9)).unwrap_or_default();
         let median = row["seconds"]["median"].as_f64().map(seconds).unwrap_or_default();
         let kernel = text(row, "kernel");
         Some(Bar {
@@ -152,7 +142,7 @@ pub(super) fn tuned(rows: &[Value]) -> Option<Bars> {
     let most = rows.iter().filter_map(|row| row["gain"].as_f64()).fold(1.0, f64::max);
     let bars = rows.iter().filter_map(|row| {
         let gain = row["gain"].as_f64()?;
-        let [before, after] = ["default_us", "tuned_us"].map(|name| row[name].as_f64().unwrap_or(0.0) * 1e-6);
+        let [before, after] = ["default_seconds", "tuned_seconds"].map(|name| row[name].as_f64().unwrap_or(0.0));
         let kernel = text(row, "kernel");
         Some(Bar {
             tip: format!("{kernel}: {} by default, {} tuned", seconds(before), seconds(after)),

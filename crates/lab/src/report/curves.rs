@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::frame::Frame;
-use super::words::{number, text};
+use super::words::{heading, number, text};
 
 /// The chart, in units of its view box.
 #[derive(Serialize, Debug)]
@@ -28,10 +28,13 @@ struct Series {
 }
 
 /// A curve for each value of `group` in rows that have a size `bytes` and a number `field`; none where there are not two points of one.
-pub(super) fn curves(title: &str, rows: &[Value], field: &str, group: &str, unit: &str) -> Option<Curves> {
+pub(super) fn curves(title: &str, rows: &[Value], field: &str, group: &str) -> Option<Curves> {
+    let quantity = heading(field).1;
+    let most = rows.iter().filter_map(|row| row[field].as_f64()).fold(0.0, f64::max);
+    let (unit, factor) = quantity.unit(most);
     let mut series: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
     for row in rows {
-        let point = row["bytes"].as_f64().zip(row[field].as_f64());
+        let point = row["bytes"].as_f64().zip(row[field].as_f64().map(|value| value * factor));
         let Some(point) = point.filter(|(bytes, value)| *bytes > 0.0 && value.is_finite() && *value >= 0.0) else {
             continue;
         };

@@ -1,19 +1,23 @@
-//! One HTML file of what the laboratory's commands gave as JSON: machine, roofline, shares of bandwidth, optimisations one after the other,
-//! occupancy, counters, hotspots. It loads nothing from anywhere. A document is known by its `kind`; of a kind that is not known here it shows what
-//! is there, as facts and tables.
+//! One HTML file of what the program's commands gave as JSON: a summary, the roofline, shares of bandwidth, optimisations one after the other,
+//! occupancy, counters, hotspots, solves, the bits; and, beside a baseline, what changed. It loads nothing from anywhere. A document is known by its
+//! `kind` and `schema`; of a kind without charts it shows what is there, as facts and tables.
 //!
 //! | file | subject |
 //! |---|---|
+//! | `summary.rs` | what stands at the top: machine, ceilings, verdicts, best and worst kernels, findings |
 //! | `sections.rs` | what is shown of each kind of document |
+//! | `compare.rs` | before and after |
 //! | `roofline.rs`, `bars.rs`, `curves.rs`, `timeline.rs` | charts, as numbers for the template; `frame.rs`: the plane of two of them |
-//! | `table.rs`, `words.rs` | tables of any rows; numbers and names for people |
+//! | `table.rs`, `words.rs` | tables of any rows; numbers, units and names for people |
 //! | `report.html`, `report.css`, `report.js` | the template, which escapes all text |
 
 mod bars;
+mod compare;
 mod curves;
 mod frame;
 mod roofline;
 mod sections;
+mod summary;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -25,6 +29,8 @@ use std::path::{Path, PathBuf};
 use minijinja::{AutoEscape, Environment, context};
 use serde_json::{Value, json};
 use thiserror::Error;
+
+use crate::Kind;
 
 /// Why there is no report. Messages name the file.
 #[derive(Debug, Error)]
@@ -46,14 +52,29 @@ pub enum ReportError {
         /// What is wrong, and where.
         reason: String,
     },
-    /// A file is no document of the laboratory.
-    #[error(
-        "{} does not say what it is: its JSON has no \"kind\" at the top; give what a command of this version printed with --json (peak, bench, tune, \
-         doctor, verify, guidelines, occupancy, access, estimate, counters), or a --trace", .path.display()
-    )]
+    /// A file is no document of the program.
+    #[error("{} does not say what it is: its JSON has no \"kind\" at the top; give what a command printed with --json, or a --trace", .path.display())]
     NoKind {
         /// As given.
         path: PathBuf,
+    },
+    /// A kind that no command has.
+    #[error("{} is of kind '{kind}', which this version does not know: expected one of {}", .path.display(), Kind::ALL.iter().map(|kind| kind.name()).collect::<Vec<_>>().join(", "))]
+    UnknownKind {
+        /// As given.
+        path: PathBuf,
+        /// What it says.
+        kind: String,
+    },
+    /// A schema of another version.
+    #[error("{} has schema {found} of kind '{}', and this version reads {}: print it again with this version", .path.display(), .kind.name(), .kind.schema())]
+    OtherSchema {
+        /// As given.
+        path: PathBuf,
+        /// Its kind.
+        kind: Kind,
+        /// What it says; `none` where it says nothing.
+        found: String,
     },
     /// The template failed: none that occurs.
     #[error("failed to write the report: {0}")]
@@ -65,8 +86,8 @@ pub enum ReportError {
 pub struct Document {
     /// The name of its file.
     pub name: String,
-    /// The command that made it: `peak`, `bench sprint`, `trace`.
-    pub kind: String,
+    /// What it is.
+    pub kind: Kind,
     /// All of it.
     pub value: Value,
 }
@@ -97,9 +118,17 @@ impl Document {
             value => value,
         };
         let kind = match (&value["kind"], &value["traceEvents"]) {
-            (Value::String(kind), _) if !kind.trim().is_empty() => kind.clone(),
-            // A Chrome trace of another program.
-            (_, Value::Array(_)) => "trace".to_owned(),
+            // Traces are Chrome's format, and have no schema of ours.
+            (_, Value::Array(_)) => Kind::Trace,
+            (Value::String(kind), _) => {
+                let unknown = || ReportError::UnknownKind { path: path.to_owned(), kind: kind.clone() };
+                let kind = Kind::of(kind).filter(|kind| *kind != Kind::Trace).ok_or_else(unknown)?;
+                if value["schema"] != kind.schema() {
+                    let found = value.get("schema").map_or("none".to_owned(), Value::to_string);
+                    return Err(ReportError::OtherSchema { path: path.to_owned(), kind, found });
+                }
+                kind
+            }
             _ => return Err(ReportError::NoKind { path: path.to_owned() }),
         };
         let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
@@ -107,19 +136,21 @@ impl Document {
     }
 }
 
-/// The report as one HTML file.
+/// The report as one HTML file; `baseline`: what the documents are compared with.
 ///
 /// # Errors
 /// [`ReportError::Template`].
-pub fn render(title: &str, documents: &[Document]) -> Result<String, ReportError> {
+pub fn render(title: &str, documents: &[Document], baseline: &[Document]) -> Result<String, ReportError> {
     let mut environment = Environment::new();
     environment.set_auto_escape_callback(|_| AutoEscape::Html);
     environment.add_template("report.html", include_str!("report.html"))?;
+    let sections = sections::all(documents, baseline);
     let page = environment.get_template("report.html")?.render(context! {
         title,
         style => include_str!("report.css"),
         script => include_str!("report.js"),
-        sections => minijinja::Value::from_serialize(sections::all(documents)),
+        summary => minijinja::Value::from_serialize(summary::summary(documents, &sections)),
+        sections => minijinja::Value::from_serialize(&sections),
         version => env!("CARGO_PKG_VERSION"),
     })?;
     Ok(page)

@@ -1,5 +1,5 @@
-//! The roofline: operations a second over operations a byte, both by powers of ten, below what was measured of the memory and of the arithmetic.
-//! Points: rows of `bench`, by the bytes that a kernel has to move at least.
+//! The roofline: operations a second over operations a byte, both logarithmic, below what was measured of the memory and of the arithmetic of a device.
+//! Points: rows of `bench`, by the bytes that a kernel has to move at least, each with its number, the roof that binds it, and its share of that roof.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -7,11 +7,14 @@ use serde_json::Value;
 use super::Document;
 use super::bars::colour_of_precision;
 use super::frame::Frame;
-use super::words::{list, number, text};
+use super::table::Table;
+use super::words::{Quantity, fields, list, number, text};
+use crate::Kind;
 
-/// The chart, in units of its view box.
+/// The chart of a device, in units of its view box.
 #[derive(Serialize, Debug)]
 pub(super) struct Roofline {
+    device: String,
     #[serde(flatten)]
     frame: Frame,
     x_ticks: Vec<(f64, String)>,
@@ -27,7 +30,7 @@ struct Roof {
     from: [f64; 2],
     to: [f64; 2],
     label: String,
-    /// The number of its colour.
+    /// The number of its colour, which no other roof has.
     colour: usize,
     /// Whether it is the memory's.
     slanted: bool,
@@ -38,152 +41,254 @@ struct Point {
     x: f64,
     y: f64,
     colour: usize,
+    /// Nothing of the kernels of `peak`, which have no names.
+    number: Option<usize>,
+    /// Where the number stands.
+    label: [f64; 2],
+    /// A line of the table below the chart, and what a finger shows.
+    kernel: String,
+    rate: String,
+    intensity: String,
+    roof: String,
+    share: String,
     tip: String,
 }
 
-/// Names in documents, and on the chart: slopes in GB/s, and levels in GFlop/s.
-const SLOPES: [(&str, &str); 7] = [
-    ("read_gb_per_second", "read"),
-    ("write_gb_per_second", "write"),
-    ("copy_gb_per_second", "copy"),
-    ("triad_gb_per_second", "triad"),
-    ("l2_gb_per_second", "L2"),
-    ("l1_gb_per_second", "L1"),
-    ("local_gb_per_second", "local memory"),
+/// Keys of documents, names on the chart and colours: slopes, and levels in the colours of the points in their precisions.
+const SLOPES: [(&str, &str, usize); 5] = [
+    ("copy_bytes_per_second", "copy", 4),
+    ("read_bytes_per_second", "read", 5),
+    ("l2_bytes_per_second", "L2", 6),
+    ("l1_bytes_per_second", "L1", 7),
+    ("local_bytes_per_second", "local memory", 8),
 ];
 const LEVELS: [(&str, &str); 3] =
-    [("f32_gflop_per_second", "f32"), ("f64_gflop_per_second", "f64"), ("half_gflop_per_second", "half")];
+    [("f32_flops_per_second", "f32"), ("f64_flops_per_second", "f64"), ("half_flops_per_second", "half")];
 
-/// A number, at the top of a document or as the `median` or `gb_per_second` of an object there.
-fn measured(document: &Value, name: &str) -> Option<f64> {
-    let value = &document[name];
-    let number =
-        value.as_f64().or_else(|| ["median", "best", "gb_per_second"].iter().find_map(|part| value[part].as_f64()));
-    number.filter(|value| value.is_finite() && *value > 0.0)
+/// A bandwidth or a rate of arithmetic.
+#[derive(Clone, Debug)]
+struct Limit {
+    name: &'static str,
+    rate: f64,
+    colour: usize,
 }
 
+/// What a point is of.
+#[derive(Debug)]
 struct Measured {
     intensity: f64,
     rate: f64,
     precision: String,
-    tip: String,
+    /// `copy` or `read`.
+    ceiling: String,
+    /// Nothing of a kernel of `peak`.
+    kernel: Option<String>,
 }
 
 /// A row of `bench`.
 fn of_bench(row: &Value) -> Option<Measured> {
     let (flops, bytes) = (row["work"]["flops"].as_f64()?, row["work"]["bytes"].as_f64()?);
-    let rate = row["gflop_per_second"].as_f64().filter(|&rate| rate > 0.0)?;
-    let precision = text(row, "precision");
-    let (intensity, kernel) = (flops / bytes, text(row, "kernel"));
-    let tip = format!(
-        "{kernel}, {precision}, {}, {}: {} GFlop/s at {} flop/byte, {} GB/s",
-        text(row, "lattice"),
-        text(row, "variant"),
-        number(rate),
-        number(intensity),
-        row["gb_per_second"].as_f64().map(number).unwrap_or_default(),
-    );
-    (intensity > 0.0 && intensity.is_finite()).then_some(Measured { intensity, rate, precision, tip })
+    let rate = row["flops_per_second"].as_f64().filter(|&rate| rate > 0.0)?;
+    let intensity = flops / bytes;
+    let kernel = format!("{}, {}, {}", text(row, "kernel"), fields(row), text(row, "lattice"));
+    let (precision, ceiling) = (text(row, "precision"), text(row, "ceiling"));
+    let is_true = row["bit_true"] != false && intensity > 0.0 && intensity.is_finite();
+    is_true.then_some(Measured { intensity, rate, precision, ceiling, kernel: Some(kernel) })
 }
 
 /// One of the kernels of `peak`, from memory's bound to arithmetic's.
 fn of_peak(row: &Value) -> Option<Measured> {
-    let (intensity, rate) = (row["flops_per_byte"].as_f64()?, row["gflop_per_second"].as_f64()?);
-    let tip = format!("peak, {}: {} GFlop/s at {} flop/byte", text(row, "stored"), number(rate), number(intensity));
-    let precision = "kernels of peak".to_owned();
-    (intensity > 0.0 && rate > 0.0).then_some(Measured { intensity, rate, precision, tip })
+    let (intensity, rate) = (row["flops_per_byte"].as_f64()?, row["flops_per_second"].as_f64()?);
+    let (precision, ceiling) = (text(row, "stored"), "copy".to_owned());
+    (intensity > 0.0 && rate > 0.0).then_some(Measured { intensity, rate, precision, ceiling, kernel: None })
 }
 
-fn power_of_ten(power: i32) -> String {
-    if power < 0 {
-        format!("{:.*}", power.unsigned_abs() as usize, 10f64.powi(power))
-    } else {
-        number(10f64.powi(power))
+/// The points of some documents; of rows of the same kernel and fields (other lanes, other tunings) the fastest.
+fn points_of(documents: &[&Document]) -> Vec<Measured> {
+    let mut points: Vec<Measured> = Vec::new();
+    for document in documents.iter().filter(|document| document.kind.name().starts_with("bench")) {
+        for point in list(&document.value["rows"]).iter().filter_map(of_bench) {
+            match points.iter_mut().find(|known| known.kernel == point.kernel) {
+                Some(known) if known.rate >= point.rate => {}
+                Some(known) => *known = point,
+                None => points.push(point),
+            }
+        }
     }
+    points.sort_by(|a, b| a.intensity.total_cmp(&b.intensity).then(b.rate.total_cmp(&a.rate)));
+    let peaks = documents.iter().filter(|document| document.kind == Kind::Peak);
+    points.extend(peaks.flat_map(|document| list(&document.value["intensity"])).filter_map(of_peak));
+    points
 }
 
-/// The roofline of all documents; none where there is neither a peak nor a kernel that computes.
-pub(super) fn roofline(documents: &[Document]) -> Option<Roofline> {
-    let peaks: Vec<&Document> = documents.iter().filter(|document| document.kind == "peak").collect();
-    let benches = || documents.iter().filter(|document| document.kind.starts_with("bench"));
-    let of_peaks = peaks.iter().flat_map(|document| list(&document.value["intensity"])).filter_map(of_peak);
-    let of_benches = benches().flat_map(|document| list(&document.value["rows"])).filter_map(of_bench);
-    let points: Vec<Measured> = of_peaks.chain(of_benches).collect();
-    // Without `peak`, what `bench` measured beside the kernels.
-    let sources: Vec<&Document> = if peaks.is_empty() { benches().collect() } else { peaks };
-    let several = sources.len() > 1;
-    let ceilings = |known: &[(&str, &str)], unit: &str| -> Vec<(String, f64)> {
-        let of = |source: &Document, (name, label): &(&str, &str)| {
-            let rate = measured(&source.value, name)?;
-            let file = if several { format!(", {}", source.name) } else { String::new() };
-            Some((format!("{label} {} {unit}{file}", number(rate)), rate))
-        };
-        sources.iter().flat_map(|source| known.iter().filter_map(move |known| of(source, known))).collect()
+/// 1, 2 and 5 times the powers of ten between two numbers; where these are many, the powers alone.
+fn ticks(least: f64, most: f64) -> Vec<f64> {
+    let powers = least.log10().floor() as i32..=most.log10().ceil() as i32;
+    let factors: &[f64] = if (most / least).log10() > 2.5 { &[1.0] } else { &[1.0, 2.0, 5.0] };
+    let all = powers.flat_map(|power| factors.iter().map(move |factor| factor * 10f64.powi(power)));
+    all.filter(|value| (least..=most).contains(value)).collect()
+}
+
+/// A round number.
+fn round(value: f64) -> String {
+    if value < 1.0 { format!("{value:.*}", (-value.log10()).ceil() as usize) } else { number(value.round()) }
+}
+
+/// The rooflines of all devices; none where there is neither a bandwidth nor a kernel that computes.
+pub(super) fn rooflines(documents: &[Document]) -> Vec<Roofline> {
+    let name_of = |document: &Document| text(&document.value["device"], "name");
+    let mut names: Vec<String> = documents.iter().map(name_of).collect();
+    names.sort();
+    names.dedup();
+    let of_device = |name: String| {
+        let here: Vec<&Document> = documents.iter().filter(|document| name_of(document) == name).collect();
+        roofline(name, &here)
     };
-    let (mut slopes, levels) = (ceilings(&SLOPES, "GB/s"), ceilings(&LEVELS, "GFlop/s"));
+    names.into_iter().filter_map(of_device).collect()
+}
+
+fn roofline(device: String, documents: &[&Document]) -> Option<Roofline> {
+    let points = points_of(documents);
+    // Without `peak`, what `bench` measured beside the kernels; of several, the greatest.
+    let greatest = |key: &str| {
+        let of = |peak: bool| {
+            let with = documents.iter().filter(move |document| (document.kind == Kind::Peak) == peak);
+            with.filter_map(|document| document.value[key].as_f64()).filter(|rate| *rate > 0.0).reduce(f64::max)
+        };
+        of(true).or_else(|| of(false))
+    };
+    let mut slopes: Vec<Limit> =
+        SLOPES.iter().filter_map(|&(key, name, colour)| Some(Limit { name, rate: greatest(key)?, colour })).collect();
+    let levels: Vec<Limit> = LEVELS
+        .iter()
+        .filter_map(|&(key, name)| Some(Limit { name, rate: greatest(key)?, colour: colour_of_precision(name) }))
+        .collect();
     if slopes.is_empty() || (points.is_empty() && levels.is_empty()) {
         return None;
     }
-    slopes.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-    slopes.dedup_by(|(_, a), (_, b)| (*a / *b - 1.0).abs() < 1e-9);
-    let steepest = slopes.first().map_or(1.0, |(_, rate)| *rate);
+    slopes.sort_by(|a, b| b.rate.total_cmp(&a.rate));
+    let (steepest, flattest) = (slopes.first()?.rate, slopes.last()?.rate);
 
-    // The plane: whole powers of ten around everything.
+    // The plane: what there is, and the ridges, with a little room.
+    let highest = levels.iter().map(|level| level.rate).reduce(f64::max);
+    let ridges = levels.iter().map(|level| level.rate / flattest);
     let intensities = || points.iter().map(|point| point.intensity);
-    let ridges = levels.iter().flat_map(|(_, level)| slopes.iter().map(move |(_, slope)| level / slope));
-    let x_least = intensities().fold(0.1, f64::min).log10().floor();
-    let x_most = intensities().chain(ridges).fold(10.0, f64::max).log10().ceil();
-    let highest = points.iter().map(|point| point.rate).chain(levels.iter().map(|(_, level)| *level));
-    let y_most = highest.fold(10f64.powf(x_most.min(1.0)) * steepest * 0.1, f64::max).log10().ceil();
-    let y_least = points.iter().map(|point| point.rate).fold(10f64.powf(x_least) * slopes.last()?.1, f64::min);
-    let y_least = y_least.log10().floor().max(y_most - 7.0);
-    let frame = Frame::new(430.0, 16.0, 44.0);
-    let x = |value: f64| frame.x((value.log10() - x_least) / (x_most - x_least));
-    let y = |value: f64| frame.y((value.log10() - y_least) / (y_most - y_least));
+    let rates = || points.iter().map(|point| point.rate);
+    let x_least = intensities().reduce(f64::min).unwrap_or(0.1) / 1.6;
+    let x_most = intensities().chain(ridges).fold(x_least * 10.0, f64::max) * 1.6;
+    let y_most = rates().chain(highest).fold(flattest * x_least * 10.0, f64::max) * 1.8;
+    let y_least = rates().fold(flattest * x_least, f64::min).max(y_most * 1e-7) / 1.6;
+    let frame = Frame::new(460.0, 16.0, 44.0);
+    let x = |value: f64| frame.x((value / x_least).log10() / (x_most / x_least).log10());
+    let y = |value: f64| frame.y((value / y_least).log10() / (y_most / y_least).log10());
 
-    let (leftmost, rightmost, top) = (10f64.powf(x_least), 10f64.powf(x_most), 10f64.powf(y_most));
-    let bottom = 10f64.powf(y_least);
-    let highest_level = levels.iter().map(|(_, level)| *level).fold(f64::NAN, f64::max);
     let mut roofs = Vec::new();
-    for (number, (label, slope)) in slopes.into_iter().enumerate() {
-        let from = leftmost.max(bottom / slope);
-        // Without a level this is no number, and the minimum the other one.
-        let to = (top / slope).min(rightmost).min(highest_level / slope);
-        roofs.push(Roof {
-            from: [x(from), y(from * slope)],
-            to: [x(to), y(to * slope)],
-            label,
-            colour: number % 4 + 5,
-            slanted: true,
-        });
+    for slope in &slopes {
+        let from = x_least.max(y_least / slope.rate);
+        let to = (y_most / slope.rate).min(x_most).min(highest.unwrap_or(f64::INFINITY) / slope.rate);
+        if from < to {
+            roofs.push(Roof {
+                from: [x(from), y(from * slope.rate)],
+                to: [x(to), y(to * slope.rate)],
+                label: format!("{} {}", slope.name, Quantity::Bandwidth.say(slope.rate)),
+                colour: slope.colour,
+                slanted: true,
+            });
+        }
     }
-    for (label, level) in levels {
-        let precision = label.split(' ').next().unwrap_or_default();
-        let from = (level / steepest).max(leftmost);
+    for level in &levels {
         roofs.push(Roof {
-            from: [x(from), y(level)],
-            to: [x(rightmost), y(level)],
-            // That of the points in this precision.
-            colour: colour_of_precision(precision),
-            label: label.clone(),
+            from: [x((level.rate / steepest).max(x_least)), y(level.rate)],
+            to: [x(x_most), y(level.rate)],
+            label: format!("{} arithmetic {}", level.name, Quantity::Flops.say(level.rate)),
+            colour: level.colour,
             slanted: false,
         });
     }
     let mut legend: Vec<(usize, String)> = Vec::new();
-    let points = points
-        .into_iter()
-        .map(|Measured { intensity, rate, precision, tip }| {
-            let colour = colour_of_precision(&precision);
-            if !legend.iter().any(|(known, _)| *known == colour) {
-                legend.push((colour, precision));
-            }
-            Point { x: x(intensity), y: y(rate), colour, tip }
-        })
-        .collect();
+    let mut placed: Vec<Point> = Vec::new();
+    let all: Vec<[f64; 2]> = points.iter().map(|point| [x(point.intensity), y(point.rate)]).collect();
+    for (index, (point, [x, y])) in points.iter().zip(&all).enumerate() {
+        let colour = if point.kernel.is_some() { colour_of_precision(&point.precision) } else { 0 };
+        if !legend.iter().any(|(known, _)| *known == colour) {
+            let name =
+                if point.kernel.is_some() { point.precision.clone() } else { "kernels of peak, unnumbered".to_owned() };
+            legend.push((colour, name));
+        }
+        let (roof, allowed) = binding(point, &slopes, &levels);
+        let share = allowed.map(|allowed| point.rate / allowed);
+        let (rate, intensity) = (Quantity::Flops.say(point.rate), number(point.intensity));
+        let kernel = point.kernel.clone().unwrap_or_else(|| format!("kernel of peak, {}", point.precision));
+        let share = share.map_or("–".to_owned(), |share| match share > 1.0 {
+            true => format!("{:.0} %, in a cache", 100.0 * share),
+            false => format!("{:.0} %", 100.0 * share),
+        });
+        placed.push(Point {
+            x: *x,
+            y: *y,
+            colour,
+            number: point.kernel.as_ref().map(|_| index + 1),
+            label: free_place([*x, *y], &all, &placed),
+            tip: format!("{kernel}: {rate} at {intensity} flop/byte, {share} of {roof}"),
+            kernel,
+            rate,
+            intensity,
+            roof,
+            share,
+        });
+    }
     legend.sort();
-    let ticks = |least: f64, most: f64, at: &dyn Fn(f64) -> f64| {
-        (least as i32..=most as i32).map(|power| (at(10f64.powi(power)), power_of_ten(power))).collect()
+    let x_ticks = ticks(x_least, x_most).into_iter().map(|value| (x(value), round(value))).collect();
+    let y_ticks = ticks(y_least, y_most).into_iter().map(|value| (y(value), round(value / 1e9))).collect();
+    Some(Roofline { device, frame, x_ticks, y_ticks, roofs, points: placed, legend })
+}
+
+/// The roof that binds a point at most, and the rate that it allows: the memory's at its intensity, or the arithmetic's in its precision.
+fn binding(point: &Measured, slopes: &[Limit], levels: &[Limit]) -> (String, Option<f64>) {
+    let memory = slopes
+        .iter()
+        .find(|slope| slope.name == point.ceiling)
+        .or_else(|| slopes.iter().find(|slope| slope.name == "copy"));
+    let memory = memory.map(|slope| (format!("memory ({})", slope.name), slope.rate * point.intensity));
+    let level = levels.iter().find(|level| level.name == point.precision);
+    let level = level.map(|level| (format!("{} arithmetic", level.name), level.rate));
+    match [memory, level].into_iter().flatten().min_by(|(_, a), (_, b)| a.total_cmp(b)) {
+        Some((name, rate)) => (name, Some(rate)),
+        None => ("–".to_owned(), None),
+    }
+}
+
+/// A place beside a point for its number, away from other points and numbers if there is one.
+fn free_place([x, y]: [f64; 2], points: &[[f64; 2]], placed: &[Point]) -> [f64; 2] {
+    let near = |place: &[f64; 2], [a, b]: [f64; 2], width: f64, height: f64| {
+        (place[0] - a).abs() < width && (place[1] - b).abs() < height
     };
-    let (x_ticks, y_ticks) = (ticks(x_least, x_most, &x), ticks(y_least, y_most, &y));
-    Some(Roofline { frame, x_ticks, y_ticks, roofs, points, legend })
+    let rings = [13.0, 20.0, 28.0, 38.0].into_iter();
+    let mut places = rings.flat_map(|distance| {
+        (0..8).map(move |eighth| {
+            let angle = std::f64::consts::FRAC_PI_4 * f64::from(eighth);
+            [x + distance * angle.cos(), y - distance * angle.sin()]
+        })
+    });
+    let is_free = |place: &[f64; 2]| {
+        points.iter().all(|point| !near(place, *point, 11.0, 10.0))
+            && placed.iter().all(|other| other.number.is_none() || !near(place, other.label, 16.0, 12.0))
+    };
+    places.find(is_free).unwrap_or([x + 13.0, y])
+}
+
+impl Roofline {
+    /// The numbers of the chart: kernel, rate, and what binds it.
+    pub(super) fn table(&self) -> Option<Table> {
+        let numbered = self.points.iter().filter_map(|point| Some((point.number?, point)));
+        let caption = "The numbers of the roofline";
+        Table::of_texts(
+            caption,
+            ["number", "kernel", "rate", "flop/byte", "binding roof", "share of that roof"],
+            numbered.map(|(number, point)| {
+                let Point { kernel, rate, intensity, roof, share, .. } = point;
+                [number.to_string(), kernel.clone(), rate.clone(), intensity.clone(), roof.clone(), share.clone()]
+            }),
+        )
+    }
 }

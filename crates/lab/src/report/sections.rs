@@ -5,22 +5,30 @@ use serde_json::{Value, json};
 
 use super::Document;
 use super::bars::{self, Bars};
+use super::compare;
 use super::curves::{Curves, curves};
-use super::roofline::{Roofline, roofline};
+use super::roofline::{Roofline, rooflines};
 use super::table::Table;
 use super::timeline::{Timeline, timelines};
-use super::words::{heading, list, number, plain, seconds, text};
+use super::words::{device, heading, list, plain, text};
+use crate::Kind;
 
 /// A part of the page.
 #[derive(Serialize, Debug, Default)]
 pub(super) struct Section {
     pub id: String,
     pub title: String,
-    /// The file that it is of.
+    /// The kind and the file that it is of.
+    #[serde(skip)]
+    pub kind: Option<Kind>,
     pub file: String,
+    /// Whether others have its title.
+    pub one_of_several: bool,
     /// A sentence on what one sees.
     pub lead: String,
     pub facts: Vec<(String, String)>,
+    /// Facts that are unfolded on demand.
+    pub more_facts: Vec<(String, String)>,
     pub roofline: Option<Roofline>,
     pub bars: Vec<Bars>,
     pub curves: Vec<Curves>,
@@ -30,79 +38,74 @@ pub(super) struct Section {
     pub tables: Vec<Table>,
 }
 
-/// Kinds in the order of the page, with titles. Others follow.
-pub(super) const ORDER: [(&str, &str); 15] = [
-    ("peak", "What the machine can do"),
-    ("doctor", "Findings"),
-    ("bench", "Kernels"),
-    ("bench sprint", "Optimisations, one after the other"),
-    ("bench threads", "Sizes of work-groups"),
-    ("bench orders", "Orders of the legs"),
-    ("bench reduce", "Sums of large objects"),
-    ("tune", "Tuning"),
-    ("guidelines", "Guidelines"),
-    ("occupancy", "Occupancy"),
-    ("access", "Accesses"),
-    ("estimate", "Estimates"),
-    ("counters", "Counters"),
-    ("trace", "Trace"),
-    ("verify", "The bits"),
-];
-
 /// Columns of rows of `bench`.
-const BENCH_COLUMNS: [&str; 13] = [
+const BENCH_COLUMNS: [&str; 14] = [
     "kernel",
     "precision",
     "lattice",
-    "link_reals",
+    "reconstruct",
     "spinors",
+    "sites",
     "lane_bytes",
     "variant",
     "seconds.median",
     "back_to_back_seconds",
-    "gflop_per_second",
-    "gb_per_second",
+    "flops_per_second",
+    "bytes_per_second",
     "share_of_ceiling",
     "failure",
 ];
 
-/// All sections, with the roofline before them.
-pub(super) fn all(documents: &[Document]) -> Vec<Section> {
-    let place = |document: &&Document| ORDER.iter().position(|(kind, _)| *kind == document.kind).unwrap_or(ORDER.len());
+/// Facts beyond these are unfolded on demand.
+const MOST_FACTS: usize = 12;
+
+/// All sections in the order of the kinds: what changed against a baseline first, and the rooflines behind what the machine can do.
+pub(super) fn all(documents: &[Document], baseline: &[Document]) -> Vec<Section> {
     let mut ordered: Vec<&Document> = documents.iter().collect();
-    ordered.sort_by_key(place);
-    let mut sections: Vec<Section> = ordered.into_iter().map(of).collect();
-    if let Some(roofline) = roofline(documents) {
-        let at = sections.iter().take_while(|section| section.title == ORDER[0].1).count();
-        let lead = "Each point is a kernel: its operations for each byte that it has to move at least, and its operations a second. Below a slope \
-                    memory bounds it, below a level arithmetic does; above a slope its fields stay in a cache.";
-        let roofline = Section {
-            title: "Roofline".to_owned(),
-            lead: lead.to_owned(),
-            roofline: Some(roofline),
-            ..Section::default()
-        };
-        sections.insert(at, roofline);
-    }
+    ordered.sort_by_key(|document| document.kind);
+    let mut sections: Vec<Section> =
+        if baseline.is_empty() { Vec::new() } else { compare::sections(documents, baseline) };
+    let behind_peaks = ordered.partition_point(|document| document.kind <= Kind::Peak);
+    let (before, after) = ordered.split_at(behind_peaks);
+    sections.extend(before.iter().copied().map(of));
+    sections.extend(rooflines(documents).into_iter().map(|roofline| Section {
+        title: "Roofline".to_owned(),
+        lead: "Each number is a kernel: its operations for each byte that it has to move at least, and its operations a second. The roof above it is \
+               what binds it at most; above a slope its fields stay in a cache."
+            .to_owned(),
+        tables: roofline.table().into_iter().collect(),
+        roofline: Some(roofline),
+        ..Section::default()
+    }));
+    sections.extend(after.iter().copied().map(of));
+    let titles: Vec<String> = sections.iter().map(|section| section.title.clone()).collect();
     for (number, section) in sections.iter_mut().enumerate() {
+        section.one_of_several = titles.iter().filter(|title| **title == section.title).count() > 1;
         section.id = format!("part-{}", number + 1);
+        if section.facts.len() > MOST_FACTS {
+            section.more_facts = section.facts.split_off(MOST_FACTS);
+        }
     }
     sections
 }
 
 fn of(document: &Document) -> Section {
     let Document { name, kind, value } = document;
-    let title = ORDER.iter().find(|(known, _)| known == kind).map_or(kind.as_str(), |(_, title)| title);
-    let mut section =
-        Section { title: title.to_owned(), file: name.clone(), facts: facts(value), ..Section::default() };
+    let mut section = Section {
+        title: kind.title().to_owned(),
+        kind: Some(*kind),
+        file: name.clone(),
+        facts: device(value).map(|device| ("device".to_owned(), device)).into_iter().chain(facts(value)).collect(),
+        ..Section::default()
+    };
     let rows = list(&value["rows"]);
-    match kind.as_str() {
-        "bench" | "bench threads" | "bench orders" => {
+    match kind {
+        Kind::Bench | Kind::BenchThreads | Kind::BenchOrders => {
             section.bars.extend(bars::shares(rows));
             section.tables.extend(Table::of_columns("All rows", rows, &BENCH_COLUMNS));
             section.tables.extend(rows_of(value, "fastest"));
         }
-        "bench sprint" => {
+        Kind::BenchSprint => {
             section.lead =
                 "Each stage adds one change to those before it; stages that begin with “with” stand for themselves."
                     .to_owned();
@@ -110,33 +113,54 @@ fn of(document: &Document) -> Section {
             section.tables.extend(rows_of(value, "fastest"));
             section.tables.extend(Table::of_columns("All rows", rows, &BENCH_COLUMNS));
         }
-        "tune" => {
-            let kernels = list(&value["kernels"]);
-            section.bars.extend(bars::tuned(kernels));
-            let columns = ["kernel", "lattice", "access", "site_order", "default_us", "tuned_us", "gain"];
-            section.tables.extend(Table::of_columns("Kernels", kernels, &columns));
+        Kind::Tune => {
+            let kernels: Vec<Value> = list(&value["kernels"]).iter().map(tuned_row).collect();
+            section.bars.extend(bars::tuned(&kernels));
+            section.tables.extend(Table::of("Kernels", &kernels));
         }
-        "doctor" => doctor(&mut section, value),
-        "guidelines" => {
+        Kind::Doctor => doctor(&mut section, value),
+        Kind::Guidelines => {
             section.lead = "Each guideline, with it and without it: above 1 it pays.".to_owned();
-            let rows = value["guidelines"].as_array().map_or(rows, Vec::as_slice);
-            let factor = |row: &Value| row["factor"].as_f64().or_else(|| row["factor"]["median"].as_f64());
+            let rows = list(&value["guidelines"]);
+            let factor = |row: &Value| row["factor"]["median"].as_f64();
             section.bars.extend(bars::by_number("What each guideline gives: times faster", rows, factor, false));
-            section.tables.extend(Table::of("Guidelines", rows));
+            let columns = [
+                "name",
+                "verdict",
+                "factor.median",
+                "factor.tenth",
+                "factor.ninetieth",
+                "without_seconds.median",
+                "with_seconds.median",
+                "advice",
+                "without",
+                "with",
+                "remark",
+            ];
+            section.tables.extend(Table::of_columns("Guidelines", rows, &columns));
         }
-        "occupancy" => occupancy(&mut section, value, rows),
-        "counters" => counters(&mut section, value, rows),
-        "trace" => trace(&mut section, value),
-        "verify" => {
-            section.facts.extend(facts(&value["device"]));
+        Kind::Occupancy => occupancy(&mut section, value),
+        Kind::Counters => counters(&mut section, value, rows),
+        Kind::Trace => trace(&mut section, value),
+        Kind::Verify => {
             let rows = list(&value["report"]["rows"]);
-            let columns = ["kernel", "precision", "comparisons", "different", "components", "iterations", "seconds"];
+            let columns = [
+                "kernel",
+                "precision",
+                "reconstruct",
+                "comparisons",
+                "different",
+                "components",
+                "iterations",
+                "seconds",
+            ];
             section.tables.extend(Table::of_columns("Kernels", rows, &columns));
+            section.tables.extend(Table::of("Not run to the end", list(&value["report"]["errors"])));
         }
-        "peak" => {
+        Kind::Peak => {
             let (sizes, chases) = (list(&value["working_sets"]), list(&value["chases"]));
-            section.curves.extend(curves("Bandwidth by working set", sizes, "gb_per_second", "place", "GB/s"));
-            section.curves.extend(curves("Latency by working set", chases, "nanoseconds", "place", "ns"));
+            section.curves.extend(curves("Bandwidth by working set", sizes, "bytes_per_second", "place"));
+            section.curves.extend(curves("Latency by working set", chases, "load_seconds", "place"));
             generic(&mut section, value);
             // The curves show them.
             section.tables.iter_mut().for_each(|table| table.open = false);
@@ -146,28 +170,55 @@ fn of(document: &Document) -> Section {
     section
 }
 
+/// A kernel that was tuned as one flat row.
+fn tuned_row(kernel: &Value) -> Value {
+    let searched = &kernel["searched"];
+    json!({
+        "kernel": kernel["kernel"],
+        "lattice": kernel["lattice"],
+        "access": kernel["access"],
+        "site_order": kernel["site_order"],
+        "default_seconds": searched["default_seconds"],
+        "tuned_seconds": searched["seconds"],
+        "gain": kernel["gain"],
+    })
+}
+
 /// The plain fields of an object.
 fn facts(value: &Value) -> Vec<(String, String)> {
     let Some(fields) = value.as_object() else { return Vec::new() };
-    let shown = fields.iter().filter(|(name, _)| *name != "kind" && *name != "displayTimeUnit");
-    let mut facts: Vec<(String, String)> = shown.filter_map(|(name, value)| fact(name, value)).collect();
-    // What it is about comes first.
-    facts.sort_by_key(|(name, _)| !matches!(name.as_str(), "device" | "devices" | "subject" | "command"));
-    facts
+    let shown = fields.iter().filter(|(name, _)| !matches!(name.as_str(), "kind" | "schema" | "displayTimeUnit"));
+    let mut facts: Vec<(&String, (String, String))> =
+        shown.filter_map(|(name, value)| Some((name, fact(name, value)?))).collect();
+    // What it is about comes first, then what came of it.
+    let place = |name: &str| {
+        const FIRST: [&str; 12] = [
+            "verdict",
+            "same_bits",
+            "converged",
+            "operator",
+            "solver",
+            "subject",
+            "command",
+            "lattice",
+            "precision",
+            "seconds",
+            "iterations",
+            "solution_residual",
+        ];
+        FIRST.iter().position(|first| *first == name).unwrap_or(FIRST.len())
+    };
+    facts.sort_by_key(|(name, _)| place(name));
+    facts.into_iter().map(|(_, fact)| fact).collect()
 }
 
 fn fact(name: &str, value: &Value) -> Option<(String, String)> {
-    if name == "seconds"
-        && let Some(value) = value.as_f64()
-    {
-        return Some(("time".to_owned(), seconds(value)));
-    }
-    let (heading, factor) = heading(name);
+    let (words, quantity) = heading(name);
     let text = match value.as_f64() {
-        Some(value) => number(value * factor),
+        Some(value) => quantity.say(value),
         None => plain(value).filter(|text| !text.is_empty())?,
     };
-    Some((heading, text))
+    Some((words, text))
 }
 
 /// A table of the field `name`.
@@ -176,42 +227,33 @@ fn rows_of(value: &Value, name: &str) -> Option<Table> {
 }
 
 fn doctor(section: &mut Section, value: &Value) {
-    // One that was examined alone may stand for itself.
-    let kernels = value["kernels"].as_array().map_or(std::slice::from_ref(value), Vec::as_slice);
+    let kernels = list(&value["kernels"]);
     for one in kernels {
         let subject = text(one, "subject");
         let findings = one["findings"].as_array().into_iter().flatten();
         section.findings.extend(findings.map(|finding| finding_of(finding, &subject)));
     }
     section.lead = match section.findings.len() {
-        0 => "Nothing was found.".to_owned(),
+        0 => "Nothing was found; the table says what binds.".to_owned(),
         _ => "What was found, and the share of the time that its change would save.".to_owned(),
     };
-    let micros = |value: &Value| value.as_f64().map(|seconds| 1e6 * seconds);
     let examined: Vec<Value> = kernels
         .iter()
-        .filter(|one| one["kernel_seconds"].is_f64())
         .map(|one| {
             json!({
                 "subject": one["subject"],
-                "time, µs": micros(&one["kernel_seconds"]),
-                "by the estimate, µs": micros(&one["estimated_seconds"]),
-                "GB/s": one["gb_per_second"],
-                "of copy, %": one["share_of_copy"].as_f64().map(|share| 100.0 * share),
+                "seconds": one["kernel_seconds"],
+                "estimated_seconds": one["estimated_seconds"],
+                "bytes_per_second": one["bytes_per_second"],
+                "share_of_copy": one["share_of_copy"],
+                "binds": one["binds"]["limit"],
+                "because": one["binds"]["because"],
                 "findings": one["findings"].as_array().map_or(0, Vec::len),
             })
         })
         .collect();
     section.tables.extend(Table::of("Examined", &examined));
-    let device = &value["device"];
-    let machine = json!({
-        "device": device["name"].as_str().or(device.as_str()),
-        "wavefront": device["wavefront"],
-        "compute units": device["units"],
-        "copy_gb_per_second": device["copy_bandwidth"].as_f64().map(|rate| rate / 1e9),
-        "empty kernel, µs": micros(&device["launch"]),
-    });
-    section.facts.extend(facts(&machine));
+    section.facts.extend(facts(&value["machine"]).into_iter().filter(|(name, _)| name != "name"));
 }
 
 /// A finding with its gains in percent. `subject`: the kernel, or the run.
@@ -235,22 +277,17 @@ fn evidence(value: &Value) -> Option<String> {
     plain(value).or_else(|| Some(fields()).filter(|text| !text.is_empty()))
 }
 
-fn occupancy(section: &mut Section, value: &Value, rows: &[Value]) {
-    // Names differ; what is a share of one is drawn as such.
-    let of = |row: &Value| -> Option<f64> {
-        ["occupancy", "theoretical_occupancy", "occupancy_percent"].iter().find_map(|name| {
-            let value = &row[*name];
-            let number = value.as_f64().or_else(|| value["share"].as_f64())?;
-            Some(if name.ends_with("percent") { number / 100.0 } else { number })
-        })
-    };
-    let entries: Vec<Value> = value["entries"].as_array().into_iter().flatten().map(occupancy_row).collect();
-    section.bars.extend(bars::by_number("Occupancy", if entries.is_empty() { rows } else { &entries }, of, true));
-    if entries.is_empty() {
-        return generic(section, value);
-    }
+fn occupancy(section: &mut Section, value: &Value) {
+    let entries: Vec<Value> = list(&value["entries"]).iter().map(occupancy_row).collect();
+    let of = |row: &Value| row["occupancy_share"].as_f64();
+    section.bars.extend(bars::by_number("Occupancy", &entries, of, true));
     section.tables.extend(Table::of("Kernels and numbers", &entries));
-    for sweep in value["sweeps"].as_array().into_iter().flatten() {
+    let told: Vec<Value> = list(&value["told"])
+        .iter()
+        .map(|one| json!({ "kernel": one["kernel"], "precision": one["precision"], "unknown": one["code"]["unknown"] }))
+        .collect();
+    section.tables.extend(Table::of("Kernels without known registers", &told));
+    for sweep in list(&value["sweeps"]) {
         generic(section, sweep);
     }
 }
@@ -258,7 +295,7 @@ fn occupancy(section: &mut Section, value: &Value, rows: &[Value]) {
 fn counters(section: &mut Section, value: &Value, rows: &[Value]) {
     section.lead = "Bytes read and written, averaged over the calls of a kernel, over its average time.".to_owned();
     let share = |row: &Value| row["share_of_ceiling"].as_f64();
-    let rate = |row: &Value| row["gb_per_second"].as_f64();
+    let rate = |row: &Value| row["bytes_per_second"].as_f64().map(|rate| rate / 1e9);
     section.bars.extend(match rows.iter().any(|row| share(row).is_some()) {
         true => bars::by_number("Share of the ceiling", rows, share, true),
         false => bars::by_number("Bandwidth, GB/s", rows, rate, false),
@@ -269,29 +306,29 @@ fn counters(section: &mut Section, value: &Value, rows: &[Value]) {
         "calls",
         "seconds",
         "total_rw_bytes",
-        "gb_per_second",
+        "bytes_per_second",
         "share_of_ceiling",
-        "l2_hit_percent",
+        "l2_hit_share",
         "registers",
         "scalar_registers",
         "local_bytes",
         "scratch_bytes",
         "group_size",
-        "occupancy_percent",
+        "occupancy_share",
     ];
     section.tables.extend(Table::of_columns("Kernels of the profile", rows, &columns));
     let beside = list(&value["beside"]);
     let columns = [
         "theirs.kernel",
         "theirs.seconds",
-        "theirs.gb_per_second",
+        "theirs.bytes_per_second",
         "theirs.share_of_ceiling",
         "ours.kernel",
         "ours.precision",
         "ours.lattice",
         "ours.variant",
         "ours.seconds",
-        "ours.gb_per_second",
+        "ours.bytes_per_second",
         "ours.share_of_ceiling",
         "times_ours",
     ];
@@ -302,19 +339,19 @@ fn trace(section: &mut Section, value: &Value) {
     section.timelines = timelines(value);
     let hotspots = list(&value["hotspots"]);
     let kernels: Vec<Value> = hotspots.iter().filter(|row| row["group"] == "kernel").take(12).cloned().collect();
-    let of = |row: &Value| row["percentage"].as_f64().map(|percent| percent / 100.0);
+    let of = |row: &Value| row["share_of_group"].as_f64();
     section.bars.extend(bars::by_number("Share of the time of all kernels", &kernels, of, true));
     let columns = [
         "group",
         "name",
         "calls",
-        "total_ms",
-        "average_us",
-        "percentage",
-        "gb_per_second",
-        "gflop_per_second",
-        "least_us",
-        "most_us",
+        "total_seconds",
+        "average_seconds",
+        "share_of_group",
+        "bytes_per_second",
+        "flops_per_second",
+        "least_seconds",
+        "most_seconds",
     ];
     section.tables.extend(Table::of_columns("Hotspots", hotspots, &columns));
 }
@@ -336,22 +373,29 @@ fn occupancy_row(entry: &Value) -> Value {
         "group": demand["group"],
         "registers": demand["registers"],
         "scalar_registers": demand["scalar"],
-        "local_bytes": demand["local"],
+        "local_bytes": demand["local_bytes"],
         "groups_a_unit": occupancy["groups"],
         "waves": occupancy["waves"],
         "most_waves": occupancy["most_waves"],
-        "occupancy": occupancy["share"],
+        "occupancy_share": occupancy["share"],
         "limited_by": limiting.collect::<Vec<_>>().join(", "),
     })
 }
 
-/// Tables of every list of objects, and facts of every object, one level down.
+/// Tables of every list of objects, and facts of every object and of what is alone in its list, one level down.
 fn generic(section: &mut Section, value: &Value) {
-    for (name, value) in value.as_object().into_iter().flatten() {
-        let (name, _) = heading(name);
-        section.tables.extend(Table::of(&name, list(value)));
-        section.facts.extend(facts(value).into_iter().map(|(field, text)| (format!("{name}: {field}"), text)));
+    let fields = value.as_object().into_iter().flatten();
+    for (key, value) in fields.filter(|(key, _)| !matches!(key.as_str(), "lanefield" | "device")) {
+        let (name, _) = heading(key);
+        match list(value) {
+            [one] => {
+                section.facts.extend(facts(one).into_iter().map(|(field, text)| (format!("{name}: {field}"), text)))
+            }
+            rows => section.tables.extend(Table::of(&name, rows)),
+        }
         for (inner, value) in value.as_object().into_iter().flatten() {
+            // The unit is that of the object: `latency_seconds` of `l1`.
+            section.facts.extend(fact(&format!("{key}.{inner}"), value));
             section.tables.extend(Table::of(&format!("{name}, {}", heading(inner).0), list(value)));
         }
     }

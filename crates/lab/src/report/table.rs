@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::words::{capital, heading, number, plain};
+use super::words::{Quantity, capital, heading, number, plain};
 
 /// Columns beyond these are left out: the JSON has them.
 const MOST_COLUMNS: usize = 16;
@@ -66,30 +66,51 @@ impl Table {
             if values.iter().all(|value| plain(value).is_none()) {
                 continue;
             }
-            let (name, factor) = heading(&name);
+            let (words, quantity) = heading(&name);
             if rows.len() > 3 && values.iter().all(|value| *value == values[0]) {
-                table.shared.push((name, cell(&values[0], factor).text));
+                let text = values[0].as_f64().map(|value| quantity.say(value)).or_else(|| plain(&values[0]));
+                table.shared.push((words, text.unwrap_or_default()));
             } else if table.columns.len() < MOST_COLUMNS {
                 let numeric = values.iter().all(|value| value.is_number() || value.is_null());
-                table.columns.push(Column { name, numeric });
+                let most = values.iter().filter_map(Value::as_f64).map(f64::abs).fold(0.0, f64::max);
+                let (unit, factor) = quantity.unit(most);
+                let words = if unit.is_empty() || !numeric { words } else { format!("{words}, {unit}") };
+                table.columns.push(Column { name: words, numeric });
                 for (row, value) in table.rows.iter_mut().zip(&values) {
-                    row.push(cell(value, factor));
+                    row.push(cell(value, quantity, factor));
                 }
             }
         }
         (!table.columns.is_empty()).then_some(table)
     }
+
+    /// A table of texts.
+    pub(super) fn of_texts<const N: usize>(
+        caption: &str,
+        columns: [&str; N],
+        rows: impl Iterator<Item = [String; N]>,
+    ) -> Option<Self> {
+        let rows: Vec<Vec<Cell>> =
+            rows.map(|row| row.into_iter().map(|text| Cell { text, value: None }).collect()).collect();
+        let columns = columns.map(|name| Column { name: name.to_owned(), numeric: false }).into();
+        let open = rows.len() <= LONG;
+        (!rows.is_empty()).then(|| Self { caption: caption.to_owned(), open, columns, rows, shared: Vec::new() })
+    }
 }
 
-fn cell(value: &Value, factor: f64) -> Cell {
+fn cell(value: &Value, quantity: Quantity, factor: f64) -> Cell {
     match value.as_f64() {
+        // Four digits of a share say more than anybody measured.
+        Some(value) if quantity == Quantity::Share => {
+            Cell { text: format!("{:.1}", value * factor), value: Some(value * factor) }
+        }
         Some(value) => Cell { text: number(value * factor), value: Some(value * factor) },
         None => Cell { text: plain(value).unwrap_or_else(|| "–".to_owned()), value: None },
     }
 }
 
 /// The fields of a row, those of an object in it as `object.field`. Deeper ones, and lists of objects, are left out.
-fn flattened(row: &Map<String, Value>) -> Vec<(String, Value)> {
+pub(super) fn flattened(row: &Map<String, Value>) -> Vec<(String, Value)> {
     let mut fields = Vec::new();
     for (name, value) in row {
         match value {

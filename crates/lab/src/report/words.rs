@@ -1,56 +1,110 @@
-//! Names and numbers for people.
+//! Names and numbers for people. The unit of a number is that of its key: `seconds`, `bytes_per_second`, `flops_per_second`, `share`, `hertz`;
+//! a number whose key names no unit has none.
 
 use serde_json::Value;
 
-/// What a field's name says, and what its numbers are to be multiplied with.
-pub(super) fn heading(name: &str) -> (String, f64) {
-    let known = [
-        ("gb_per_second", "GB/s", 1.0),
-        ("gflop_per_second", "GFlop/s", 1.0),
-        ("share_of_ceiling", "of ceiling, %", 100.0),
-        ("percentage", "%", 1.0),
-        ("share", "share, %", 100.0),
-        ("nanoseconds", "ns", 1.0),
-        ("seconds", "time, µs", 1e6),
-    ];
-    let endings = [
-        ("_gb_per_second", ", GB/s", 1.0),
-        ("_gflop_per_second", ", GFlop/s", 1.0),
-        ("_percent", ", %", 1.0),
-        ("_bytes", ", bytes", 1.0),
-        ("_microseconds", ", µs", 1.0),
-        ("_nanoseconds", ", ns", 1.0),
-        ("_us", ", µs", 1.0),
-        ("_ms", ", ms", 1.0),
-        ("_seconds", ", µs", 1e6),
-        ("_mhz", ", MHz", 1.0),
-    ];
-    if let Some((_, heading, factor)) = known.into_iter().find(|(known, ..)| *known == name) {
-        return (heading.to_owned(), factor);
-    }
-    if let Some(statistic) = name.strip_prefix("seconds.") {
-        return (format!("{}, µs", spaced(statistic)), 1e6);
-    }
-    if let Some((object, field)) = name.split_once('.') {
-        // What was timed with and without something: `with.median`.
-        let (words, factor) =
-            if object.ends_with("seconds") || matches!(field, "median" | "least" | "most" | "tenth" | "ninetieth") {
-                (format!("{field}, µs"), 1e6)
-            } else {
-                heading(field)
-            };
-        let object = object.trim_end_matches("_seconds");
-        return (format!("{}: {words}", spaced(object)), factor);
-    }
-    for (ending, unit, factor) in endings {
-        if let Some(start) = name.strip_suffix(ending) {
-            return (spaced(start) + unit, factor);
+/// What kind of number a key has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Quantity {
+    /// Seconds.
+    Time,
+    /// Bytes a second.
+    Bandwidth,
+    /// Operations a second.
+    Flops,
+    /// Of one.
+    Share,
+    /// A second.
+    Frequency,
+    /// Bytes.
+    Bytes,
+    /// A number without a unit.
+    Plain,
+}
+
+impl Quantity {
+    /// The unit in which a column is written whose largest number is `most`, and what its numbers are to be multiplied with.
+    pub fn unit(self, most: f64) -> (&'static str, f64) {
+        match self {
+            Self::Time => match most {
+                most if most >= 1.0 => ("s", 1.0),
+                most if most >= 1e-3 => ("ms", 1e3),
+                most if most >= 1e-6 => ("µs", 1e6),
+                _ => ("ns", 1e9),
+            },
+            Self::Bandwidth => ("GB/s", 1e-9),
+            Self::Flops => ("GFlop/s", 1e-9),
+            Self::Share => ("%", 100.0),
+            Self::Frequency => ("MHz", 1e-6),
+            Self::Bytes => ("bytes", 1.0),
+            Self::Plain => ("", 1.0),
         }
     }
-    if name.starts_with("share_of") {
-        return (spaced(name) + ", %", 100.0);
+
+    /// A number with its unit.
+    pub fn say(self, value: f64) -> String {
+        match self {
+            Self::Time => seconds(value),
+            Self::Plain => number(value),
+            _ => {
+                let (unit, factor) = self.unit(value);
+                format!("{} {unit}", number(value * factor))
+            }
+        }
     }
-    (spaced(name), 1.0)
+}
+
+/// Key endings, what they are the numbers of, and what is left of the key without its unit.
+const ENDINGS: [(&str, Quantity); 8] = [
+    ("bytes_per_second", Quantity::Bandwidth),
+    ("flops_per_second", Quantity::Flops),
+    ("seconds", Quantity::Time),
+    ("hertz", Quantity::Frequency),
+    ("bytes", Quantity::Bytes),
+    ("share", Quantity::Share),
+    ("efficiency", Quantity::Share),
+    ("divergence", Quantity::Share),
+];
+
+/// Statistics: what they are of is named before the dot.
+pub(super) const STATISTICS: [&str; 5] = ["median", "tenth", "ninetieth", "least", "most"];
+
+/// What the numbers of a key are, and the key in words, without its unit; of a field in an object `object.field`.
+pub(super) fn heading(key: &str) -> (String, Quantity) {
+    if let Some((object, field)) = key.split_once('.') {
+        let (object_words, of_object) = heading(object);
+        let (field_words, of_field) = match field {
+            _ if STATISTICS.contains(&field) => (spaced(field), of_object),
+            _ if of_object != Quantity::Plain && of_object != Quantity::Bytes => (spaced(field), of_object),
+            _ => heading(field),
+        };
+        // The median of `seconds` is a median.
+        let words = if object == "seconds" { field_words } else { format!("{object_words}: {field_words}") };
+        return (words, of_field);
+    }
+    if key.starts_with("share_of_") || key == "share" {
+        return (spaced(key.strip_prefix("share_").unwrap_or(key)), Quantity::Share);
+    }
+    for (ending, quantity) in ENDINGS {
+        match key.strip_suffix(ending) {
+            Some("") => {
+                let words = match quantity {
+                    Quantity::Time => "time",
+                    Quantity::Bandwidth => "bandwidth",
+                    Quantity::Flops => "speed",
+                    _ => ending,
+                };
+                return (words.to_owned(), quantity);
+            }
+            // Sizes are read with their word: `line bytes`.
+            Some(start) if start.ends_with('_') => {
+                let words = spaced(start.trim_end_matches('_'));
+                return (if quantity == Quantity::Share { spaced(key) } else { words }, quantity);
+            }
+            _ => {}
+        }
+    }
+    (spaced(key), Quantity::Plain)
 }
 
 /// A text with a capital at its beginning.
@@ -90,8 +144,8 @@ fn grouped(digits: &str) -> String {
         return format!("{sign}{digits}");
     }
     let mut text = sign.to_owned();
-    for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+    for (place, digit) in digits.char_indices() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
             text.push('\u{202f}');
         }
         text.push(digit);
@@ -135,4 +189,34 @@ pub(super) fn plain(value: &Value) -> Option<String> {
         }
         _ => None,
     }
+}
+
+/// A device of a document in a line.
+pub(super) fn device(document: &Value) -> Option<String> {
+    let device = &document["device"];
+    let name = device["name"].as_str()?;
+    let units = device["compute_units"].as_u64().unwrap_or(0);
+    let told = |key: &str| device[key].as_str().map(str::to_owned);
+    let details: Vec<String> = match told("vector_instructions") {
+        Some(instructions) => [Some(format!("{units} threads")), Some(instructions)],
+        None => [told("platform"), told("driver").map(|driver| format!("driver {driver}"))],
+    }
+    .into_iter()
+    .flatten()
+    .collect();
+    Some(if details.is_empty() { name.to_owned() } else { format!("{name} ({})", details.join(", ")) })
+}
+
+/// What the fields of a kernel of `bench` are, beside its name: `f32, reconstruct 18, even, ×2`.
+pub(super) fn fields(row: &Value) -> String {
+    let mut parts = vec![text(row, "precision")];
+    if let Some(reals) = row["reconstruct"].as_u64() {
+        parts.push(format!("reconstruct {reals}"));
+    }
+    parts.push(text(row, "sites"));
+    if row["spinors"].as_u64().is_some_and(|spinors| spinors != 1) {
+        parts.push(format!("×{}", text(row, "spinors")));
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join(", ")
 }

@@ -133,11 +133,11 @@ fn arguments(command: &Command) -> Value {
         arguments["local"] = json!(local);
     }
     let seconds = stages.seconds();
-    for (amount, name, rate) in [(work.bytes, "bytes", "gb_per_second"), (work.flops, "flops", "gflop_per_second")] {
+    for (amount, name, rate) in [(work.bytes, "bytes", "bytes_per_second"), (work.flops, "flops", "flops_per_second")] {
         if amount > 0 {
             arguments[name] = json!(amount);
             if seconds > 0.0 {
-                arguments[rate] = json!(amount as f64 / seconds / 1e9);
+                arguments[rate] = json!(amount as f64 / seconds);
             }
         }
     }

@@ -12,20 +12,20 @@ pub struct Hotspot {
     pub name: String,
     /// How many there were.
     pub calls: u64,
-    /// Milliseconds in all.
-    pub total_ms: f64,
-    /// Microseconds of one, on average.
-    pub average_us: f64,
-    /// The shortest, in microseconds.
-    pub least_us: f64,
-    /// The longest, in microseconds.
-    pub most_us: f64,
-    /// Share of the time of its group, in percent.
-    pub percentage: f64,
-    /// Bytes, each input and each output once, in 10⁹ a second; none where they are not known.
-    pub gb_per_second: Option<f64>,
-    /// Floating-point operations in 10⁹ a second; none where they are not known.
-    pub gflop_per_second: Option<f64>,
+    /// Seconds in all.
+    pub total_seconds: f64,
+    /// Seconds of one, on average.
+    pub average_seconds: f64,
+    /// The shortest.
+    pub least_seconds: f64,
+    /// The longest.
+    pub most_seconds: f64,
+    /// Share of the time of its group, 0 to 1.
+    pub share_of_group: f64,
+    /// Bytes a second, each input and each output once; none where they are not known.
+    pub bytes_per_second: Option<f64>,
+    /// Floating-point operations a second; none where they are not known.
+    pub flops_per_second: Option<f64>,
 }
 
 /// The hotspots of a recording, group by group. Shares are of the group alone: kernels, transfers and the host's spans overlap.
@@ -36,18 +36,18 @@ pub fn hotspots(recording: &Recording) -> Vec<Hotspot> {
         totals.sort_by(|(_, _, a), (_, _, b)| b.seconds.total_cmp(&a.seconds));
         let all: f64 = totals.iter().map(|(_, _, total)| total.seconds).sum();
         table.extend(totals.into_iter().map(|(_, name, total)| {
-            let rate = |amount: u64| (amount > 0 && total.seconds > 0.0).then(|| amount as f64 / total.seconds / 1e9);
+            let rate = |amount: u64| (amount > 0 && total.seconds > 0.0).then(|| amount as f64 / total.seconds);
             Hotspot {
                 group: group.name(),
                 name: recording.name(*name).to_owned(),
                 calls: total.calls,
-                total_ms: total.seconds * 1e3,
-                average_us: total.seconds / total.calls as f64 * 1e6,
-                least_us: total.least * 1e6,
-                most_us: total.most * 1e6,
-                percentage: if all > 0.0 { 100.0 * total.seconds / all } else { 0.0 },
-                gb_per_second: rate(total.work.bytes),
-                gflop_per_second: rate(total.work.flops),
+                total_seconds: total.seconds,
+                average_seconds: total.seconds / total.calls as f64,
+                least_seconds: total.least,
+                most_seconds: total.most,
+                share_of_group: if all > 0.0 { total.seconds / all } else { 0.0 },
+                bytes_per_second: rate(total.work.bytes),
+                flops_per_second: rate(total.work.flops),
             }
         }));
     }

@@ -38,11 +38,11 @@ fn hotspots_are_calls_total_average_and_share_of_the_group() {
     let table = hotspots(&recording());
     let hop = &table[0];
     assert_eq!((hop.group, hop.name.as_str(), hop.calls), ("kernel", "hop f32", 2));
-    assert!((hop.total_ms - 0.006).abs() < 1e-12 && (hop.average_us - 3.0).abs() < 1e-9);
-    assert_eq!(hop.percentage, 100.0);
+    assert!((hop.total_seconds - 6e-6).abs() < 1e-15 && (hop.average_seconds - 3e-6).abs() < 1e-15);
+    assert_eq!(hop.share_of_group, 1.0);
     // 6000 bytes and 12000 operations in 6 µs.
-    assert!((hop.gb_per_second.unwrap() - 1.0).abs() < 1e-9 && (hop.gflop_per_second.unwrap() - 2.0).abs() < 1e-9);
-    assert_eq!((table[1].group, table[1].gflop_per_second), ("transfer", None));
+    assert!((hop.bytes_per_second.unwrap() - 1e9).abs() < 1.0 && (hop.flops_per_second.unwrap() - 2e9).abs() < 1.0);
+    assert_eq!((table[1].group, table[1].flops_per_second), ("transfer", None));
     assert_eq!(table[2].group, "file");
 }
 

@@ -46,7 +46,8 @@ pub enum Verdict {
     Chosen,
     /// It is slower than the chosen one, by so many percent.
     Slower {
-        /// Percent of the chosen one's time.
+        /// Percent of the chosen one's time; as JSON a share.
+        #[serde(rename = "share", serialize_with = "crate::si::percent")]
         percent: f64,
     },
     /// Its result has other bits than the default's.

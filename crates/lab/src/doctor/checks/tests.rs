@@ -243,3 +243,32 @@ fn findings_come_with_the_largest_gain_first() {
     let faults: Vec<Fault> = diagnose(&run).iter().map(|finding| finding.fault).collect();
     assert_eq!(faults, [Fault::Access, Fault::Spills]);
 }
+
+#[test]
+fn what_binds_is_the_greatest_of_the_times_that_are_known() {
+    let binds = |change: fn(&mut Observation)| {
+        let mut observation = good();
+        change(&mut observation);
+        let binding = observation.binding();
+        (binding.limit, (100.0 * binding.share).round() as i64)
+    };
+    // 128 µs of 132 are the bytes at the copy bandwidth.
+    assert_eq!(binds(|_| ()), ("memory".to_owned(), 97));
+    assert_eq!(binds(|observation| slow(observation, 500e-6)), ("execution".to_owned(), 75));
+    assert_eq!(binds(|observation| slow(observation, 30e-6)).0, "cache");
+    assert_eq!(
+        binds(|observation| {
+            slow(observation, 6e-6);
+            observation.bytes = 1000;
+        })
+        .0,
+        "launch"
+    );
+    assert_eq!(binds(|observation| observation.timeline.wall = 1e-3), ("gaps".to_owned(), 87));
+    let arithmetic = |observation: &mut Observation| {
+        slow(observation, 400e-6);
+        (observation.estimated, observation.estimated_limit) =
+            (Some(300e-6), Some(crate::estimate::LimitKind::Arithmetic));
+    };
+    assert_eq!(binds(arithmetic), ("arithmetic".to_owned(), 75));
+}

@@ -1,0 +1,80 @@
+//! The kinds of JSON documents that the program prints, in the order of a report. `docs/json.md` describes each.
+
+use serde::Serialize;
+
+macro_rules! kinds {
+    ($($kind:ident = $name:literal, $schema:literal, $title:literal;)+) => {
+        /// What a document is: the command that printed it.
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+        pub enum Kind {
+            $(#[doc = concat!("`", $name, "`: ", $title, ".")] #[serde(rename = $name)] $kind,)+
+        }
+
+        impl Kind {
+            /// All of them, in the order of a report.
+            pub const ALL: &[Self] = &[$(Self::$kind),+];
+
+            /// The word that documents have.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $name,)+
+                }
+            }
+
+            /// The version of its keys. It goes up where a key is renamed, removed, or means something else.
+            pub fn schema(self) -> u64 {
+                match self {
+                    $(Self::$kind => $schema,)+
+                }
+            }
+
+            /// What a report says above it.
+            pub fn title(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $title,)+
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    Devices = "devices", 1, "Devices";
+    Peak = "peak", 1, "What the machine can do";
+    Doctor = "doctor", 1, "Findings";
+    Bench = "bench", 1, "Kernels";
+    BenchSprint = "bench sprint", 1, "Optimisations, one after the other";
+    BenchThreads = "bench threads", 1, "Sizes of work-groups";
+    BenchOrders = "bench orders", 1, "Orders of the legs";
+    BenchReduce = "bench reduce", 1, "Sums of large objects";
+    Tune = "tune", 1, "Tuning";
+    Guidelines = "guidelines", 1, "Guidelines";
+    Occupancy = "occupancy", 1, "Occupancy";
+    AccessKernel = "access kernel", 1, "Accesses of kernels";
+    AccessPattern = "access pattern", 1, "Patterns of accesses";
+    AccessRow = "access row", 1, "Rows in memory";
+    EstimateKernel = "estimate kernel", 1, "Estimates of kernels";
+    EstimateTraversal = "estimate traversal", 1, "Estimate of a traversal";
+    EstimateWorkload = "estimate workload", 1, "Estimate of a workload";
+    Counters = "counters", 1, "Counters";
+    Trace = "trace", 1, "Trace";
+    Solve = "solve", 1, "Solves";
+    SolveDifference = "solve difference", 1, "A solve that is not its record";
+    Propagator = "propagator", 1, "Propagators";
+    Correlator = "correlator", 1, "Correlators";
+    Apply = "apply", 1, "Operators applied";
+    Reduce = "reduce", 1, "Sums";
+    Config = "config", 1, "Gauge configurations";
+    Demo = "demo", 1, "The solve of the demo";
+    Verify = "verify", 1, "The bits";
+    VerifyList = "verify list", 1, "What verify compares";
+    GuidelinesList = "guidelines list", 1, "What the guidelines advise";
+    EstimateList = "estimate list", 1, "Built-in machines";
+}
+
+impl Kind {
+    /// The kind of a name.
+    pub fn of(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|kind| kind.name() == name)
+    }
+}

@@ -1,0 +1,317 @@
+//! Before and after: documents beside those of a baseline that are of the same kind. Rows are the same that say the same of what they are about (kernel,
+//! fields, variant, …); of each, the times are compared, or the rates where there is no time, with the spread where there is one.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Document;
+use super::bars::{Bar, Bars};
+use super::sections::Section;
+use super::table::{Table, flattened};
+use super::words::{Quantity, STATISTICS, heading, number, plain};
+
+/// What a row is about, of all that it has.
+const IDENTITY: [&str; 33] = [
+    "name",
+    "id",
+    "subject",
+    "title",
+    "architecture",
+    "group",
+    "kernel",
+    "variant",
+    "operation",
+    "object",
+    "form",
+    "shape",
+    "way",
+    "place",
+    "towards",
+    "memory",
+    "stored",
+    "fma_per_element",
+    "bytes",
+    "precision",
+    "lattice",
+    "sites",
+    "reconstruct",
+    "spinors",
+    "lane_bytes",
+    "access",
+    "site_order",
+    "t",
+    "slice",
+    "word",
+    "spin",
+    "colour",
+    "stage",
+];
+/// What differs from run to run, and says nothing.
+const VOLATILE: [&str; 10] =
+    ["kind", "schema", "lanefield", "device", "date", "file", "output", "displayTimeUnit", "command", "devices"];
+/// Changes that are listed at most.
+const MOST_CHANGES: usize = 40;
+
+/// A measured number, with its 10th and 90th percentile where they are known.
+#[derive(Clone, Copy, Debug)]
+struct Measured {
+    quantity: Quantity,
+    median: f64,
+    range: Option<(f64, f64)>,
+}
+
+impl Measured {
+    /// How many times as fast `after` is, from least to most as far as the spreads tell.
+    fn times_as_fast(self, after: Self) -> (f64, Option<(f64, f64)>) {
+        let ratio = |before: f64, after: f64| match self.quantity {
+            Quantity::Time => before / after,
+            _ => after / before,
+        };
+        let range = self.range.zip(after.range).map(|((least, most), (after_least, after_most))| {
+            let ends = [
+                ratio(least, after_most),
+                ratio(most, after_least),
+                ratio(least, after_least),
+                ratio(most, after_most),
+            ];
+            (ends.into_iter().fold(f64::INFINITY, f64::min), ends.into_iter().fold(0.0, f64::max))
+        });
+        (ratio(self.median, after.median), range)
+    }
+}
+
+/// What is compared of a document: numbers by what they are of, and other facts.
+#[derive(Default)]
+struct Content {
+    measured: BTreeMap<String, Measured>,
+    facts: BTreeMap<String, String>,
+}
+
+impl Content {
+    fn of(document: &Document) -> Self {
+        let mut content = Self::default();
+        content.object("", &document.value, 0);
+        content
+    }
+
+    /// What an object has: its own numbers and facts below `name`, then those of the lists and objects in it.
+    fn object(&mut self, name: &str, value: &Value, depth: usize) {
+        let Some(fields) = value.as_object() else { return };
+        let flat = flattened(fields);
+        for (key, measured) in measured(&flat) {
+            // The time of a row is the row's.
+            let words = if depth > 0 && key == "seconds" { String::new() } else { heading(&key).0 };
+            self.add(&joined(name, &words), measured);
+        }
+        for (key, value) in fields.iter().filter(|(key, _)| !VOLATILE.contains(&key.as_str())) {
+            let is_identity = depth > 0 && IDENTITY.contains(&key.as_str());
+            match value {
+                Value::Array(rows) if rows.iter().any(Value::is_object) => {
+                    for row in rows {
+                        let words = if key == "rows" { String::new() } else { heading(key).0 };
+                        self.object(&joined(&joined(name, &words), &identity(row)), row, depth + 1);
+                    }
+                }
+                // Of an object with a unit (`latency_seconds`), the numbers were taken above.
+                Value::Object(_) if depth == 0 && heading(key).1 == Quantity::Plain && !is_spread(value) => {
+                    let words = if key == "report" { String::new() } else { heading(key).0 };
+                    self.object(&joined(name, &words), value, 1)
+                }
+                _ if is_identity || heading(key).1 != Quantity::Plain => {}
+                value => {
+                    if let Some(text) = plain(value).filter(|_| !value.is_object()) {
+                        self.facts.insert(joined(name, &heading(key).0), text);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Rows that say the same of themselves are told apart by their number.
+    fn add(&mut self, name: &str, measured: Measured) {
+        let mut unique = name.to_owned();
+        let mut number = 1;
+        while self.measured.contains_key(&unique) {
+            number += 1;
+            unique = format!("{name} #{number}");
+        }
+        self.measured.insert(unique, measured);
+    }
+}
+
+fn joined(name: &str, more: &str) -> String {
+    match (name, more) {
+        ("", more) => more.to_owned(),
+        (name, "") => name.to_owned(),
+        (name, more) => format!("{name}, {more}"),
+    }
+}
+
+/// What a row is about, in words.
+fn identity(row: &Value) -> String {
+    let said = IDENTITY.iter().filter_map(|key| {
+        let text = plain(&row[*key])?;
+        Some(match *key {
+            "reconstruct" | "t" | "slice" | "word" | "spin" | "colour" | "access" => format!("{key} {text}"),
+            "lane_bytes" => format!("lanes {text}"),
+            "spinors" if text == "1" => return None,
+            "variant" if text == "default" => return None,
+            "spinors" => format!("×{text}"),
+            "bytes" => format!("{text} bytes"),
+            _ => text,
+        })
+    });
+    said.filter(|text| !text.is_empty()).collect::<Vec<_>>().join(", ")
+}
+
+fn is_spread(value: &Value) -> bool {
+    value["median"].is_number()
+}
+
+/// Objects in a row whose times are the row's.
+const OF_THE_ROW: [&str; 2] = ["searched", "measured"];
+
+/// The numbers of a row that are compared: of times the one of the row itself, else all; of rates, only where there is no time.
+fn measured(flat: &[(String, Value)]) -> Vec<(String, Measured)> {
+    let number = |key: &str| flat.iter().find(|(known, _)| known == key).and_then(|(_, value)| value.as_f64());
+    let mut found: Vec<(String, Measured)> = Vec::new();
+    for (key, value) in flat {
+        let Some(value) = value.as_f64().filter(|value| value.is_finite() && *value > 0.0) else { continue };
+        let (name, range) = match key.split_once('.') {
+            Some((object, "median")) => {
+                let ends = ["tenth", "least"].iter().zip(["ninetieth", "most"]).find_map(|(least, most)| {
+                    number(&format!("{object}.{least}")).zip(number(&format!("{object}.{most}")))
+                });
+                (object, ends)
+            }
+            Some((object, field))
+                if STATISTICS.contains(&field)
+                    || heading(object).1 == Quantity::Plain && !OF_THE_ROW.contains(&object) =>
+            {
+                continue;
+            }
+            _ => (key.as_str(), None),
+        };
+        let quantity = heading(name).1;
+        if matches!(quantity, Quantity::Time | Quantity::Bandwidth | Quantity::Flops) && !name.starts_with("budget") {
+            found.push((name.to_owned(), Measured { quantity, median: value, range }));
+        }
+    }
+    let of_itself = |(name, _): &(String, Measured)| name == "seconds";
+    if let Some(own) = found.iter().position(of_itself) {
+        return vec![found.swap_remove(own)];
+    }
+    if found.iter().any(|(_, measured)| measured.quantity == Quantity::Time)
+        && found.iter().all(|(name, _)| name != "copy_bytes_per_second")
+    {
+        found.retain(|(_, measured)| measured.quantity == Quantity::Time);
+    }
+    found
+}
+
+/// A section for each document that the baseline has a counterpart of, and one of what only one side has.
+pub(super) fn sections(documents: &[Document], baseline: &[Document]) -> Vec<Section> {
+    let mut left: Vec<&Document> = baseline.iter().collect();
+    let (mut sections, mut only) = (Vec::new(), Vec::new());
+    for after in documents {
+        let alike = |before: &&&Document| before.kind == after.kind;
+        let same_name = left.iter().position(|before| alike(&before) && before.name == after.name);
+        match same_name.or_else(|| left.iter().position(|before| alike(&before))) {
+            Some(place) => sections.push(section(left.remove(place), after)),
+            None => only.push(("after", after)),
+        }
+    }
+    only.extend(left.into_iter().map(|before| ("before", before)));
+    if !baseline.is_empty() && !only.is_empty() {
+        let rows = only
+            .iter()
+            .map(|(side, document)| [document.kind.name().to_owned(), document.name.clone(), format!("only {side}")]);
+        let tables = Table::of_texts("Documents of one side", ["kind", "file", "where"], rows).into_iter().collect();
+        sections.push(Section { title: "Not compared".to_owned(), tables, ..Section::default() });
+    }
+    sections
+}
+
+fn section(before: &Document, after: &Document) -> Section {
+    let [old, new] = [before, after].map(Content::of);
+    let mut rows = Vec::new();
+    for (name, a) in &old.measured {
+        if let Some(b) = new.measured.get(name) {
+            let (ratio, range) = a.times_as_fast(*b);
+            rows.push((name, *a, *b, ratio, range));
+        }
+    }
+    // What became slower comes first.
+    rows.sort_by(|a, b| a.3.total_cmp(&b.3));
+    let verdict = |ratio: f64, range: Option<(f64, f64)>| match range {
+        Some((least, most)) if least <= 1.0 && most >= 1.0 => ("within the spread", 0),
+        _ if ratio > 1.0 => ("faster", 3),
+        _ if ratio < 1.0 => ("slower", 2),
+        _ => ("the same", 0),
+    };
+    let factor = |ratio: f64, range: Option<(f64, f64)>| match range {
+        Some((least, most)) => format!("{ratio:.2}× ({least:.2} – {most:.2})"),
+        None => format!("{ratio:.2}×"),
+    };
+    let most = rows.iter().map(|row| row.3).filter(|ratio| ratio.is_finite()).fold(1.0, f64::max);
+    let bars = rows.iter().map(|(name, a, b, ratio, range)| {
+        let (word, colour) = verdict(*ratio, *range);
+        let detail = format!("{} → {}", a.quantity.say(a.median), b.quantity.say(b.median));
+        Bar {
+            tip: format!("{name}: {detail}, {}, {word}", factor(*ratio, *range)),
+            label: (*name).clone(),
+            detail,
+            percent: 100.0 * ratio / most,
+            text: format!("{ratio:.2}× {word}"),
+            colour,
+        }
+    });
+    let scale = "How many times as fast it is after: 1 is as fast as before, below 1 is slower. Grey: within the spread of the samples.";
+    let chart = Bars::new("After against before", scale, bars.collect());
+    let table = Table::of_texts(
+        "Before and after",
+        ["what", "before", "after", "times as fast (range of the spreads)", "verdict"],
+        rows.iter().map(|(name, a, b, ratio, range)| {
+            let [before, after] = [a, b].map(|side| side.quantity.say(side.median));
+            [(*name).clone(), before, after, factor(*ratio, *range), verdict(*ratio, *range).0.to_owned()]
+        }),
+    );
+    let changed = old.facts.iter().filter_map(|(name, a)| {
+        let b = new.facts.get(name)?;
+        (a != b).then(|| [name.clone(), a.clone(), b.clone()])
+    });
+    let changes = Table::of_texts("What else changed", ["what", "before", "after"], changed.take(MOST_CHANGES));
+    let lost = old
+        .measured
+        .keys()
+        .filter(|name| !new.measured.contains_key(*name))
+        .map(|name| [name.clone(), "only before".to_owned()]);
+    let won = new
+        .measured
+        .keys()
+        .filter(|name| !old.measured.contains_key(*name))
+        .map(|name| [name.clone(), "only after".to_owned()]);
+    let only = Table::of_texts("On one side only", ["what", "where"], lost.chain(won));
+    let none = chart.is_none() && changes.is_none() && only.is_none();
+    let devices = [before, after].map(|document| super::words::device(&document.value).unwrap_or_default());
+    let mut facts = vec![("before".to_owned(), before.name.clone()), ("after".to_owned(), after.name.clone())];
+    if devices[0] != devices[1] {
+        facts.push(("device".to_owned(), format!("{} → {}", devices[0], devices[1])));
+    }
+    Section {
+        title: format!("Before and after: {}", after.kind.title().to_lowercase()),
+        lead: if none { "Nothing that is compared differs.".to_owned() } else { compared(rows.len()) },
+        facts,
+        bars: chart.into_iter().collect(),
+        tables: [changes, table, only].into_iter().flatten().collect(),
+        ..Section::default()
+    }
+}
+
+fn compared(numbers: usize) -> String {
+    format!(
+        "{} measured on both sides.",
+        if numbers == 1 { "1 number".to_owned() } else { format!("{} numbers", number(numbers as f64)) }
+    )
+}

@@ -1,0 +1,86 @@
+//! Quantities that the laboratory holds in the units of its tables, written to JSON in SI units: for `#[serde(serialize_with = …)]`.
+
+use serde::{Serialize, Serializer};
+
+use super::spread::Spread;
+
+/// Something that may be multiplied.
+pub(crate) trait Scaled {
+    /// What it is then.
+    type Product: Serialize;
+    /// It times a factor.
+    fn times(&self, factor: f64) -> Self::Product;
+}
+
+impl Scaled for f64 {
+    type Product = Self;
+    fn times(&self, factor: f64) -> Self {
+        self * factor
+    }
+}
+
+impl Scaled for u32 {
+    type Product = f64;
+    fn times(&self, factor: f64) -> f64 {
+        f64::from(*self) * factor
+    }
+}
+
+impl Scaled for usize {
+    type Product = u64;
+    fn times(&self, factor: f64) -> u64 {
+        (*self as f64 * factor) as u64
+    }
+}
+
+impl Scaled for &[usize] {
+    type Product = Vec<u64>;
+    fn times(&self, factor: f64) -> Vec<u64> {
+        self.iter().map(|value| value.times(factor)).collect()
+    }
+}
+
+impl Scaled for Spread {
+    type Product = Self;
+    fn times(&self, factor: f64) -> Self {
+        let Self { median, tenth, ninetieth } = self;
+        Self { median: median * factor, tenth: tenth * factor, ninetieth: ninetieth * factor }
+    }
+}
+
+impl<T: Scaled> Scaled for Option<T> {
+    type Product = Option<T::Product>;
+    fn times(&self, factor: f64) -> Self::Product {
+        self.as_ref().map(|value| value.times(factor))
+    }
+}
+
+/// What is held in 10⁹ of a unit.
+pub(crate) fn giga<T: Scaled, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+    value.times(1e9).serialize(to)
+}
+
+/// What is held in 10⁶ of a unit.
+pub(crate) fn mega<T: Scaled, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+    value.times(1e6).serialize(to)
+}
+
+/// What is held in KiB.
+pub(crate) fn kibi<T: Scaled, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+    value.times(1024.0).serialize(to)
+}
+
+/// What is held in 10⁻⁶ of a unit.
+pub(crate) fn micro<T: Scaled, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+    value.times(1e-6).serialize(to)
+}
+
+/// What is held in 10⁻⁹ of a unit.
+pub(crate) fn nano<T: Scaled, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+    value.times(1e-9).serialize(to)
+}
+
+/// What is held in percent.
+pub(crate) fn percent<T: Scaled, S: Serializer>(value: &T, to: S) -> Result<S::Ok, S::Error> {
+    value.times(1e-2).serialize(to)
+}
