@@ -29,7 +29,9 @@ macro_rules! say {
 mod access;
 mod apply;
 mod args;
+mod array_output;
 mod bench;
+mod completions;
 mod config;
 mod correlator;
 mod correlator_plot;
@@ -46,6 +48,7 @@ mod interrupt;
 mod kernel_work;
 mod kernels;
 mod long_run;
+mod man;
 mod occupancy;
 mod operator;
 mod output;
@@ -100,6 +103,8 @@ commands! {
         Access(Box<access::Access>),
         Estimate(Box<estimate::Estimate>),
         Doctor(Box<doctor::Doctor>),
+        Completions(completions::Completions),
+        Man(man::Manual),
     }
 }
 

@@ -8,6 +8,7 @@ mod access;
 mod apply;
 mod bench;
 mod bench_kernels;
+mod completions;
 mod config;
 mod counters;
 mod demo;
@@ -24,6 +25,7 @@ mod peak;
 mod propagator;
 mod reduce;
 mod report;
+mod sidecars;
 mod solve;
 mod trace;
 mod tune;
@@ -150,7 +152,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 26] = [
     "devices",
     "config info",
     "config generate",
@@ -176,6 +178,7 @@ const COMMANDS: [&str; 25] = [
     "access",
     "estimate",
     "verify",
+    "completions",
 ];
 
 #[test]
@@ -267,6 +270,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         "report",
         "doctor",
         "bench threads",
+        "completions",
     ];
     let help = commands.map(|command| folder.succeeds(&format!("{command} --help"))).concat();
     let mut examples = 0;
@@ -291,7 +295,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         }
         command.assert().success();
     }
-    let known = [2, 3, 3, 2, 2, 6, 6, 9, 3, 4, 2, 2, 1, 1, 3, 5, 5, 3, 2, 4, 3, 2, 4, 2];
+    let known = [2, 3, 3, 2, 2, 6, 6, 9, 3, 5, 2, 2, 1, 1, 3, 5, 5, 3, 2, 4, 3, 2, 4, 2, 3];
     assert_eq!(examples, known.iter().sum::<usize>());
 }
 
