@@ -9,3 +9,4 @@ pub mod nersc;
 pub mod npy;
 pub mod record;
 pub mod sidecar;
+pub mod toml;

@@ -10,7 +10,7 @@ use anyhow::bail;
 use clap::Args;
 use lanefield::backend::OpenCl;
 use lanefield::backend::opencl::Tuning;
-use lanefield_lab::doctor::{Description, Finding, Machine, Observation, diagnose, read_trace};
+use lanefield_lab::doctor::{Described, Description, Finding, Machine, Observation, diagnose, read_trace};
 use lanefield_lab::kernels_to_time;
 use serde::Serialize;
 
@@ -126,6 +126,9 @@ impl Doctor {
     }
 
     fn examine(&self) -> anyhow::Result<Report> {
+        // What cannot be read is refused before a device is opened.
+        let described = self.described.as_deref().map(|path| Ok::<_, anyhow::Error>((path, Description::read(path)?)));
+        let described = described.transpose()?;
         let AnyBackend::OpenCl(mut backend) = self.place.open(Tuning::OPEN)? else {
             bail!(
                 "the doctor examines OpenCL devices, not the CPU reference: choose a device by --device, or install PoCL"
@@ -133,20 +136,24 @@ impl Doctor {
         };
         let wavefront = self.wavefront.map(usize::from);
         let machine = Machine { compiled_for: self.code.clone(), ..Machine::of(backend.context(), wavefront)? };
-        let kernels = match &self.described {
-            Some(path) => vec![self.described(&backend, &machine, path)?],
+        let kernels = match &described {
+            Some((path, described)) => vec![self.described(&backend, &machine, (path, described))?],
             None => self.kernels(&mut backend, &machine)?,
         };
         Ok(Report { kind: "doctor", device: machine, kernels })
     }
 
-    fn described(&self, backend: &OpenCl, machine: &Machine, path: &Path) -> anyhow::Result<Examined> {
-        let described = Description::read(path)?;
+    fn described(
+        &self,
+        backend: &OpenCl,
+        machine: &Machine,
+        (path, described): (&Path, &Described),
+    ) -> anyhow::Result<Examined> {
         let samples = self.samples as usize;
         let observation = described.observe(backend.context(), machine, samples)?;
         let mut findings = diagnose(&observation);
         if self.confirm {
-            confirm::described(backend.context(), machine, (path, &described), &observation, &mut findings, samples)?;
+            confirm::described(backend.context(), machine, (path, described), &observation, &mut findings, samples)?;
         }
         Ok(Examined::new(observation, findings))
     }

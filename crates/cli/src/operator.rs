@@ -266,7 +266,8 @@ pub fn check<R: Vectors>(model: &AnyModel, preconditioned: bool) -> anyhow::Resu
     );
     ensure!(
         !preconditioned || is_finite(1.0 / diagonal),
-        "mass {mass} makes the diagonal {diagonal:e}, which even-odd preconditioning divides by: use --unpreconditioned"
+        "mass {mass} makes the diagonal {}, which even-odd preconditioning divides by: use --unpreconditioned",
+        if diagonal == 0.0 { "0".to_owned() } else { format!("{diagonal:e}") }
     );
     Ok(())
 }

@@ -324,3 +324,28 @@ fn an_unknown_command_or_operator_names_those_that_exist() {
     let names: Vec<&str> = hops().chain(operators).collect();
     assert_contains(&error, &["'overlap'", &format!("possible values: {}", names.join(", "))]);
 }
+
+#[test]
+fn the_device_of_the_environment_is_taken_and_is_not_part_of_usage() {
+    let folder = Folder::with_gauge();
+    let run = |line: &str, device: &str| folder.command(line).env("LANEFIELD_DEVICE", device).output().unwrap();
+    let usage = text(&run("solve --config gauge.nersc", "cpu").stderr);
+    let lines = usage.lines().find(|line| line.starts_with("Usage: ")).unwrap();
+    assert!(lines.contains("--source") && !lines.contains("--device"), "{usage}");
+    let solve = "solve --config gauge.nersc --source gauss:1 --mass 1";
+    assert!(text(&run(solve, "cpu").stderr).starts_with("running on CPU reference"));
+    assert_contains(&text(&run(solve, "no such device").stderr), &["no such device"]);
+    assert!(text(&run(&format!("{solve} --device cpu"), "no such device").stderr).starts_with("running on CPU"));
+}
+
+#[test]
+fn a_terminal_that_does_not_know_its_width_wraps_nothing() {
+    let program = assert_cmd::cargo::cargo_bin!("lanefield");
+    let line = format!("stty cols 0 rows 0; '{}' access --example all", program.display());
+    let Ok(output) = std::process::Command::new("script").args(["-qec", &line, "/dev/null"]).output() else {
+        // Only script of util-linux gives a terminal.
+        return;
+    };
+    let printed = text(&output.stdout);
+    assert!(printed.contains(" words-serial-per-work-item "), "{printed}");
+}
