@@ -24,6 +24,7 @@ use textplots::{Chart, Plot as _, Shape};
 
 use super::Outcome;
 use super::args::opencl_device;
+use super::build_facts::{BUILD, Build};
 use super::fields::FieldShape;
 use super::files::{given, require_outputs, svg};
 use super::history::history_bytes;
@@ -82,7 +83,7 @@ struct Solved {
 #[derive(Serialize)]
 struct Found {
     kind: &'static str,
-    lanefield: &'static str,
+    lanefield: Build,
     plaquette: f64,
     /// The CPU reference, then the device, where there is one.
     solved: Vec<Solved>,
@@ -112,9 +113,16 @@ impl Demo {
         }
         let same_bits = failed.is_none() && solved.iter().all(|solved| solved.sha256 == PUBLISHED);
         let plaquette = configuration.plaquette();
-        let lanefield = env!("CARGO_PKG_VERSION");
-        let found =
-            Found { kind: "demo", lanefield, plaquette, solved, failed, no_opencl, published: PUBLISHED, same_bits };
+        let found = Found {
+            kind: "demo",
+            lanefield: BUILD,
+            plaquette,
+            solved,
+            failed,
+            no_opencl,
+            published: PUBLISHED,
+            same_bits,
+        };
         if let Some(path) = &self.plot {
             let svg = picture(&found.solved[0].history)?;
             write_atomically(path, |out| std::io::Write::write_all(out, svg.as_bytes()))?;

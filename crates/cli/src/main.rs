@@ -31,6 +31,7 @@ mod apply;
 mod args;
 mod array_output;
 mod bench;
+mod build_facts;
 mod completions;
 mod config;
 mod correlator;
