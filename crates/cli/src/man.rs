@@ -21,7 +21,7 @@ pub struct Manual {
 
 impl Manual {
     pub fn run(self) -> anyhow::Result<Outcome> {
-        let mut program = Cli::command().disable_help_subcommand(true);
+        let mut program = Cli::command().long_version(None::<&str>).disable_help_subcommand(true);
         program.build();
         let mut pages = Vec::new();
         collect(program, &mut pages)?;

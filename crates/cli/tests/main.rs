@@ -349,3 +349,18 @@ fn a_terminal_that_does_not_know_its_width_wraps_nothing() {
     let printed = text(&output.stdout);
     assert!(printed.contains(" words-serial-per-work-item "), "{printed}");
 }
+
+#[test]
+fn the_version_is_one_line_and_the_long_one_has_the_facts_of_the_build() {
+    let folder = Folder::new();
+    let first = format!("lanefield {}", env!("CARGO_PKG_VERSION"));
+    let run = |argument: &str| text(&folder.careful_command(argument).output().unwrap().stdout);
+    assert_eq!(run("-V"), format!("{first}\n"));
+    let long = run("--version");
+    let lines: Vec<&str> = long.lines().collect();
+    assert_eq!((lines[0], lines.len()), (first.as_str(), 5), "{long}");
+    for (line, name) in lines[1..].iter().zip(["commit ", "target ", "compiler ", "target features "]) {
+        assert!(line.starts_with(name), "{long}");
+    }
+    assert!(lines[2].contains(std::env::consts::ARCH) && lines[3].contains("rustc 1."), "{long}");
+}
