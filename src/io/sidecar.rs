@@ -3,7 +3,7 @@
 //! `docs/sidecars.md`.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
@@ -252,13 +252,15 @@ impl Sidecar {
         let path = path_of(array);
         let failed = |source| SidecarError::Read { path: path.clone(), source };
         let malformed = |reason: String| SidecarError::Malformed { path: path.clone(), reason };
-        let file = match File::open(&path) {
-            Ok(file) => file,
+        match fs::metadata(&path) {
+            // Opening a pipe would wait for its writer.
+            Ok(metadata) if !metadata.is_file() => return Err(malformed("it is not a file".to_owned())),
+            Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(error)),
-        };
+        }
         let mut text = Vec::new();
-        file.take(MOST_BYTES + 1).read_to_end(&mut text).map_err(failed)?;
+        File::open(&path).map_err(failed)?.take(MOST_BYTES + 1).read_to_end(&mut text).map_err(failed)?;
         if text.len() as u64 > MOST_BYTES {
             return Err(malformed(format!("it is longer than {MOST_BYTES} bytes")));
         }
@@ -388,6 +390,9 @@ mod tests {
             let error = refusal(text);
             assert!(error.contains("x.npy.json is not the sidecar of an array: ") && error.contains(says), "{error}");
         }
+        std::fs::remove_file(path_of(&array)).unwrap();
+        std::fs::create_dir(path_of(&array)).unwrap();
+        assert!(Sidecar::read(&array).unwrap_err().to_string().contains("it is not a file"));
     }
 
     #[test]

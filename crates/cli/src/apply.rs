@@ -56,7 +56,7 @@ pub struct Apply {
     parity: Option<Parity>,
     #[command(flatten)]
     input: InputArgs,
-    /// The NumPy array to write, of the shape of the source, complex64 for f32 and complex128 for f64
+    /// The NumPy array to write, of the shape of the source, complex64 for f32 and complex128 for f64. Beside it FILE.npy.json says what it is
     #[arg(long, value_name = "FILE.npy")]
     output: PathBuf,
     #[command(flatten)]

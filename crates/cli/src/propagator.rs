@@ -51,7 +51,7 @@ pub struct Propagator {
     #[command(flatten)]
     settings: SolverArgs,
     /// Write the propagator as a NumPy array (T, Z, Y, X, 4, 4, 3, 3): sink spin, source spin, sink colour, source colour; complex64
-    /// for f32 and complex128 for f64
+    /// for f32 and complex128 for f64. Beside it P.npy.json says what it is
     #[arg(long, value_name = "P.npy")]
     output: PathBuf,
     /// Print JSON instead of a table

@@ -74,8 +74,8 @@ pub struct Solve {
     solver: Method,
     #[command(flatten)]
     settings: SolverArgs,
-    /// Write the solution as a NumPy array of the shape of the source, complex64 for f32 and complex128 for f64. With --batch, the first
-    /// axis is that of the right-hand sides
+    /// Write the solution as a NumPy array of the shape of the source, complex64 for f32 and complex128 for f64, and beside it X.npy.json,
+    /// which says what it is. With --batch, the first axis is that of the right-hand sides
     #[arg(long, value_name = "X.npy")]
     output: Option<PathBuf>,
     /// Write the history as CSV: iteration, squared residual |r|², and the 16 hex digits of that double; with --batch, the number of the
