@@ -2,12 +2,13 @@
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help verify test test-stencils test-library test-program test-laboratory bench
+.PHONY: help verify test test-stencils test-library test-program test-laboratory bench dist
 
 help:
 	@echo 'make verify   compare OpenCL with the CPU reference, bit for bit, and solve on a real configuration'
 	@echo 'make test     run all tests'
 	@echo 'make bench    measure the kernels against copy bandwidth'
+	@echo 'make dist     make the archives to ship, in target/dist (docs/install.md)'
 
 # Without an OpenCL device (status 2) the main job checks the CPU reference, and says so.
 verify:
@@ -37,3 +38,6 @@ test-laboratory:
 bench:
 	@scripts/setup.sh || [ $$? -eq 2 ]
 	cargo bench -p lanefield-lab --locked
+
+dist:
+	@scripts/dist

@@ -1,6 +1,7 @@
 //! What is known of a build when it is made, as environment variables for `src/build_facts.rs`. A build outside a git checkout, or without git,
 //! works as any other: what cannot be found is `unknown`.
 
+use std::env;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -10,13 +11,23 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let commit = packaged_commit(package).or_else(|| checked_out_commit(package));
     println!("cargo::rustc-env=LANEFIELD_COMMIT={}", commit.as_deref().unwrap_or("unknown"));
+    // Of the commit, not of the build: a build is the same whenever it is made.
+    let date = commit.and_then(|commit| git(package, &["show", "--no-patch", "--format=%cs", &commit]));
+    println!("cargo::rustc-env=LANEFIELD_COMMIT_DATE={}", date.as_deref().unwrap_or("unknown"));
+    let of_cargo = |name: &str| env::var(name).unwrap_or_else(|_| "unknown".to_owned());
+    for name in ["TARGET", "OPT_LEVEL", "CARGO_CFG_TARGET_FEATURE"] {
+        println!("cargo::rustc-env=LANEFIELD_{}={}", name.trim_start_matches("CARGO_CFG_"), of_cargo(name));
+    }
+    let rustc = Command::new(of_cargo("RUSTC")).arg("--version").output().ok();
+    let rustc = rustc.and_then(|output| String::from_utf8(output.stdout).ok());
+    println!("cargo::rustc-env=LANEFIELD_RUSTC={}", rustc.as_deref().map_or("unknown", str::trim));
 }
 
 /// The commit that cargo wrote into the package, if this is one.
 fn packaged_commit(package: &Path) -> Option<String> {
     let path = package.join(".cargo_vcs_info.json");
+    let text = fs::read_to_string(&path).ok()?;
     println!("cargo::rerun-if-changed={}", path.display());
-    let text = fs::read_to_string(path).ok()?;
     let hash = text.split_once("\"sha1\"")?.1.split('"').nth(1)?;
     is_hash(hash).then(|| hash.to_owned())
 }

@@ -21,9 +21,9 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::args::{BackendArgs, HopArgs, name_of, of_arithmetic, on_backend};
+use super::array_output::{self, ArrayOutput};
 use super::fields::FieldShape;
-use super::files::require_outputs;
-use super::operator::{Offer, OperatorArgs, check};
+use super::operator::{Offer, OperatorArgs, check, json_of};
 use super::output::{Head, Kind, Layout, bits, facts, show, with_bits};
 use super::source::{InputArgs, require_in_range};
 
@@ -56,7 +56,7 @@ pub struct Apply {
     parity: Option<Parity>,
     #[command(flatten)]
     input: InputArgs,
-    /// The NumPy array to write, of the shape of the source, complex64 for f32 and complex128 for f64
+    /// The NumPy array to write, of the shape of the source, complex64 for f32 and complex128 for f64. Beside it FILE.npy.json says what it is
     #[arg(long, value_name = "FILE.npy")]
     output: PathBuf,
     #[command(flatten)]
@@ -170,7 +170,7 @@ impl Step {
 impl Apply {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let step = self.step()?;
-        require_outputs(&[("--output", &self.output)], &self.input.files())?;
+        array_output::require_outputs(Some(&self.output), &[], &self.input.files(), |_| false)?;
         match self.precision {
             Precision::F32 => self.apply::<f32>(step),
             _ => self.apply::<f64>(step),
@@ -208,6 +208,29 @@ impl Apply {
         Ok(Step::Piece { model, piece: self.piece, onto })
     }
 
+    /// The array that will hold the result.
+    fn array_output<R: Vectors>(
+        &self,
+        step: Step,
+        configuration: &Configuration,
+        source: &[Complex<f64>],
+    ) -> anyhow::Result<ArrayOutput<'_>> {
+        let (operator, parameters, piece) = match step {
+            Step::Hop { hop, .. } => (hop.kernel.name, serde_json::Map::new(), Piece::Full),
+            Step::Full(model) => (model.name(), json_of(&model), Piece::Full),
+            Step::Piece { model, piece, .. } => (model.name(), json_of(&model), piece),
+        };
+        let sites = match step {
+            Step::Hop { onto, .. } => onto.to_string(),
+            Step::Full(_) => Sites::Full.to_string(),
+            Step::Piece { onto, .. } => Sites::Parity(onto).to_string(),
+        };
+        let settings = [("piece", name_of(piece).into()), ("dagger", self.dagger.into()), ("sites", sites.into())];
+        let source = self.input.described(source, None);
+        let inputs = array_output::inputs((operator, parameters, &self.hop), configuration, source, R::NAME, settings);
+        ArrayOutput::new(&self.output, "apply", &self.input.files(), inputs)
+    }
+
     fn apply<R: Vectors + ArrayReal>(&self, step: Step) -> anyhow::Result<Outcome> {
         if let Step::Full(model) | Step::Piece { model, .. } = step {
             check::<R>(&model, false)?;
@@ -218,6 +241,7 @@ impl Apply {
         let shape = step.shape()?;
         let source = self.input.source(shape, extents, false)?.values;
         require_in_range::<R>(&source)?;
+        let output = self.array_output::<R>(step, &configuration, &source)?;
         let source: Vec<_> = source.iter().map(|z| Complex::new(R::from_f64(z.re), R::from_f64(z.im))).collect();
         let lay_out = |lanes| {
             let options = LatticeOptions { lanes, nodes: None, checkerboard: step.checkerboard() };
@@ -238,7 +262,9 @@ impl Apply {
             let or_f64 = if R::BITS == 64 { "" } else { ", or use --precision f64" };
             bail!("the result holds {z:e}, beyond {}: multiply the source by a power of two{or_f64}", R::NAME);
         }
-        shape.write(&self.output, extents, None, &result)?;
+        output.begin()?;
+        let axes = shape.write(&self.output, extents, None, &result)?;
+        output.describe::<R>(axes)?;
         let report = Report {
             operator: step.describe(),
             dagger: self.dagger,

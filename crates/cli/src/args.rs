@@ -16,12 +16,18 @@ use lanefield_lab::{Device, Timed as _};
 
 use super::tuning::TuningArgs;
 
+/// What `--device` is where it is not given. Were the variable clap's, usage lines would show `--device` as required wherever it is set.
+pub fn default_device() -> String {
+    let named = std::env::var("LANEFIELD_DEVICE").ok().filter(|name| !name.trim().is_empty());
+    named.unwrap_or_else(|| DeviceChoice::Auto.to_string())
+}
+
 /// Where to run.
 #[derive(Args, Clone, Debug)]
 pub struct PlaceArgs {
     /// Where to run: cpu, auto (the first GPU, else any OpenCL device, else the CPU reference), a number from `lanefield devices`, or
-    /// part of a name
-    #[arg(long, value_name = "DEVICE", default_value = "auto", env = "LANEFIELD_DEVICE")]
+    /// part of a name [env: LANEFIELD_DEVICE]
+    #[arg(long, value_name = "DEVICE", default_value = default_device())]
     pub device: DeviceChoice,
     /// CPU threads [default: RAYON_NUM_THREADS, else all cores]
     #[arg(long, value_name = "N")]

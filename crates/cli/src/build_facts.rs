@@ -13,3 +13,15 @@ pub struct Build {
 
 /// This one.
 pub const BUILD: Build = Build { version: env!("CARGO_PKG_VERSION"), commit: env!("LANEFIELD_COMMIT") };
+
+/// What `lanefield --version` says: the release in the first line, then what else is known of the build. `lanefield -V` says the first line alone.
+pub fn long_version() -> String {
+    let facts = [
+        ("commit", format!("{} of {}", BUILD.commit, env!("LANEFIELD_COMMIT_DATE"))),
+        ("target", env!("LANEFIELD_TARGET").to_owned()),
+        ("compiler", format!("{}, opt-level {}", env!("LANEFIELD_RUSTC"), env!("LANEFIELD_OPT_LEVEL"))),
+        ("target features", env!("LANEFIELD_TARGET_FEATURE").replace(',', " ")),
+    ];
+    let lines = facts.map(|(name, value)| format!("{name:16} {value}"));
+    format!("{}\n{}", BUILD.version, lines.join("\n"))
+}

@@ -1,4 +1,6 @@
-//! `lanefield correlator`: the correlators of pion and rho of a propagator in a file, and their effective masses.
+//! `lanefield correlator`: the correlators of pion and rho of propagators in files, and their effective masses.
+
+mod propagators;
 
 use std::path::{Path, PathBuf};
 
@@ -7,17 +9,25 @@ use clap::Args;
 use comfy_table::Table;
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::npy::{self, ComplexValues, PropagatorArray};
-use lanefield::observable::{MesonCorrelators, effective_masses, meson_correlators};
+use lanefield::io::sidecar::path_of;
+use lanefield::observable::{MesonCorrelators, effective_masses, jackknife_errors, mean, meson_correlators};
+use lanefield::reference::layout::Extents;
 use lanefield::reference::real::Precision;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
 use super::Outcome;
-use super::args::{BackendArgs, on_backend};
-use super::correlator_plot::{Curve, plot};
+use super::args::{AnyBackend, BackendArgs, on_backend};
+use super::correlator_plot::{Curve, Title, plot};
 use super::files::{given, npy_error, require_outputs, svg};
 use super::output::{Head, Kind, bits, number, ruled_table, show};
+use propagators::{Propagator, PropagatorFacts};
 
 /// Compute the correlators of pion and rho from a propagator, time slice by time slice, with the same bits on every device.
+///
+/// The sidecar of a propagator, P.npy.json, says where its source is, and what operator and configuration it is of; what contradicts it is refused.
+/// Several propagators, of other sources or configurations, are averaged, with jackknife errors: over configurations where there are several, else
+/// over sources, which says nothing of the spread between configurations.
 ///
 /// C(t) is the sum over time slice t of tr[γ5 S† γ5 Γ S Γ], with Γ = γ5 for the pion, and the average over γx, γy and γz for the rho. The
 /// effective mass m solves C(t) / C(t+1) = cosh(m(T/2 − t)) / cosh(m(T/2 − t − 1)).
@@ -26,18 +36,21 @@ use super::output::{Head, Kind, bits, number, ruled_table, show};
   lanefield config generate weak --lattice 4.4.4.8 --seed 1 --output weak.nersc
   lanefield propagator --config weak.nersc --source point:0,0,0,2 \\
       --operator wilson --mass 0.2 --output p.npy
-  lanefield correlator --propagator p.npy --origin-time 2
-  lanefield correlator --propagator p.npy --origin-time 2 \\
-      --csv c.csv --plot c.svg --json")]
+  lanefield correlator --propagator p.npy
+  lanefield propagator --config weak.nersc --source point:2,2,2,6 \\
+      --operator wilson --mass 0.2 --output q.npy
+  lanefield correlator --propagator p.npy q.npy --csv c.csv --plot c.svg \\
+      --json")]
 pub struct Correlator {
-    /// The propagator: a NumPy array (T, Z, Y, X, 4, 4, 3, 3) of sink spin, source spin, sink colour, source colour
-    #[arg(long, value_name = "P.npy")]
-    propagator: PathBuf,
-    /// The time slice of the source, from which times are counted
-    #[arg(long, value_name = "T", default_value_t = 0)]
-    origin_time: usize,
-    /// Write the correlators as CSV: time, then each correlator with the 16 hex digits of its double; an effective mass that does not
-    /// exist is empty
+    /// The propagator, or several that are averaged: NumPy arrays (T, Z, Y, X, 4, 4, 3, 3) of sink spin, source spin, sink colour, source
+    /// colour
+    #[arg(long = "propagator", value_name = "P.npy", required = true, num_args = 1..)]
+    propagators: Vec<PathBuf>,
+    /// The time slice of the source, from which times are counted [default: that of the sidecar]
+    #[arg(long, value_name = "T")]
+    origin_time: Option<usize>,
+    /// Write the correlators as CSV: time, then each correlator with the 16 hex digits of its double, effective masses, and errors; what
+    /// does not exist is empty
     #[arg(long, value_name = "C.csv")]
     csv: Option<PathBuf>,
     /// Draw correlators and effective masses as SVG
@@ -53,44 +66,92 @@ pub struct Correlator {
 impl Correlator {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let outputs: Vec<_> = given([("--csv", &self.csv), ("--plot", &self.plot)]).collect();
-        require_outputs(&outputs, &[("--propagator", &self.propagator)])?;
+        let inputs: Vec<_> = self.propagators.iter().map(|path| ("--propagator", path.as_path())).collect();
+        require_outputs(&outputs, &inputs)?;
         self.backend.place.limit_host_threads();
-        let error = |error| npy_error(&self.propagator, error);
-        let array = npy::read_propagator(&self.propagator).map_err(error)?;
-        array.require_finite().map_err(error)?;
-        let PropagatorArray { extents, values } = array;
-        let precision = match values {
-            ComplexValues::F32(_) => Precision::F32,
-            ComplexValues::F64(_) => Precision::F64,
-        };
+        let propagators = propagators::open(&self.propagators, self.origin_time)?;
+        let first = self.read(&propagators[0])?;
+        let (extents, precision) = (first.extents, precision_of(&first.values));
         let backend = self.backend.open()?;
-        let (origin, lanes) = (self.origin_time, self.backend.lanes);
-        let correlators = on_backend!(&backend, b => match &values {
-            ComplexValues::F32(propagator) => meson_correlators(b, extents, propagator, origin, lanes),
-            ComplexValues::F64(propagator) => meson_correlators(b, extents, propagator, origin, lanes),
-        });
-        let correlators = correlators.context("failed to compute the correlators")?;
-        let rows = rows(&correlators);
+        let mut correlators = vec![self.correlators(&backend, &propagators[0], first)?];
+        for propagator in &propagators[1..] {
+            let array = self.read(propagator)?;
+            // Sidecars say that lattices are the same; what is in the files counts.
+            anyhow::ensure!(
+                array.extents == extents,
+                "{} is on {}, not on {extents}",
+                propagator.path.display(),
+                array.extents
+            );
+            correlators.push(self.correlators(&backend, propagator, array)?);
+        }
+        for Propagator { path, .. } in propagators.iter().filter(|propagator| propagator.sidecar.is_none()) {
+            let sidecar = path_of(path);
+            let (array, sidecar) = (path.display(), sidecar.display());
+            say!("warning: {array} has no sidecar {sidecar}: source, operator and configuration are not checked");
+        }
+        let samples = propagators::samples(&propagators);
+        let rows = rows(&correlators, &samples, extents);
         if let Some(Row { t, pion, .. }) = rows.iter().find(|row| !row.pion.value.is_normal()) {
             bail!(
                 "the pion's correlator at t = {t} is {:e}: squares of the propagator's numbers there are out of range; multiply it by a power of two",
                 pion.value
             );
         }
+        let errors_from = (samples.len() > 1).then(|| match propagators::configurations(&propagators) {
+            1 => "sources",
+            _ => "configurations",
+        });
         if let Some(path) = &self.csv {
             write_csv(path, &rows)?;
         }
         if let Some(path) = &self.plot {
-            let curve = |name, pick: fn(&Row) -> &Meson| Curve {
-                name,
-                correlator: rows.iter().map(|row| pick(row).value).collect(),
-                masses: rows.iter().map(|row| pick(row).effective_mass).collect(),
-            };
-            let svg = plot(&[curve("pion", |row| &row.pion), curve("rho", |row| &row.rho)], extents)?;
+            let title = Title { extents, of: propagators::describe(&propagators), errors_from };
+            let svg = plot(&[curve("pion", &rows, |row| &row.pion), curve("rho", &rows, |row| &row.rho)], &title)?;
             write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?;
         }
-        let report = Report { lattice: extents.as_array(), precision, origin_time: origin, times: rows };
-        show(self.json, Head::on(Kind::Correlator, backend.device()), &report, |report| correlator_table(&report.times))
+        let quark = propagators[0].sidecar.as_ref().map(|sidecar| sidecar.inputs.clone());
+        let (operator, parameters) = quark.map(|inputs| (inputs.operator, inputs.parameters)).unzip();
+        let report = Report {
+            lattice: extents.as_array(),
+            precision,
+            operator,
+            parameters,
+            propagators: propagators.iter().map(PropagatorFacts::from).collect(),
+            errors_from,
+            times: rows,
+        };
+        show(self.json, Head::on(Kind::Correlator, backend.device()), &report, Report::text)
+    }
+
+    /// The numbers of a propagator.
+    fn read(&self, propagator: &Propagator) -> anyhow::Result<PropagatorArray> {
+        let error = |error| npy_error(&propagator.path, error);
+        let array = npy::read_propagator(&propagator.path).map_err(error)?;
+        array.require_finite().map_err(error)?;
+        Ok(array)
+    }
+
+    fn correlators(
+        &self,
+        backend: &AnyBackend,
+        propagator: &Propagator,
+        PropagatorArray { extents, values }: PropagatorArray,
+    ) -> anyhow::Result<MesonCorrelators> {
+        let (origin, lanes) = (propagator.origin_time, self.backend.lanes);
+        let correlators = on_backend!(&*backend, b => match &values {
+            ComplexValues::F32(propagator) => meson_correlators(b, extents, propagator, origin, lanes),
+            ComplexValues::F64(propagator) => meson_correlators(b, extents, propagator, origin, lanes),
+        });
+        correlators.with_context(|| format!("failed to compute the correlators of {}", propagator.path.display()))
+    }
+}
+
+/// The precision of the numbers of a file.
+fn precision_of(values: &ComplexValues) -> Precision {
+    match values {
+        ComplexValues::F32(_) => Precision::F32,
+        ComplexValues::F64(_) => Precision::F64,
     }
 }
 
@@ -101,8 +162,13 @@ struct Report {
     lattice: [usize; 4],
     /// f32 or f64: the file's; correlators are f64.
     precision: Precision,
-    /// The time slice of the source.
-    origin_time: usize,
+    /// The operator of the quark, from the sidecar; null without one.
+    operator: Option<String>,
+    /// Its parameters by name; null without a sidecar.
+    parameters: Option<Map<String, Value>>,
+    propagators: Vec<PropagatorFacts>,
+    /// `configurations` or `sources`: what the errors are taken over; null where there are none.
+    errors_from: Option<&'static str>,
     times: Vec<Row>,
 }
 
@@ -123,10 +189,14 @@ struct Meson {
     value: f64,
     /// Its 16 hex digits.
     bits: String,
+    /// Null where there are not several samples.
+    error: Option<f64>,
     /// Null where there is none.
     effective_mass: Option<f64>,
     /// Its 16 hex digits.
     effective_mass_bits: Option<String>,
+    /// Null where there are not several samples, or one of them has no mass.
+    effective_mass_error: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -135,21 +205,59 @@ struct Number {
     bits: String,
 }
 
-fn rows(correlators: &MesonCorrelators) -> Vec<Row> {
-    let MesonCorrelators { pion, rho_components, rho } = correlators;
-    let masses = [pion, rho].map(|correlator| effective_masses(correlator));
-    let meson = |value: f64, mass: Option<&Option<f64>>| {
-        let effective_mass = mass.copied().flatten();
-        let effective_mass_bits = effective_mass.map(bits);
-        Meson { value, bits: bits(value), effective_mass, effective_mass_bits }
+/// The averages of all samples, each of which is the average over some of the propagators.
+fn rows(correlators: &[MesonCorrelators], samples: &[Vec<usize>], extents: Extents) -> Vec<Row> {
+    let average = |of: &dyn Fn(&MesonCorrelators) -> &Vec<f64>| -> Vec<Vec<f64>> {
+        let members = |sample: &Vec<usize>| sample.iter().map(|&k| of(&correlators[k])).collect::<Vec<_>>();
+        samples.iter().filter_map(|sample| mean(&members(sample))).collect()
     };
+    let meson = |of: &dyn Fn(&MesonCorrelators) -> &Vec<f64>| {
+        let samples = average(of);
+        let value = mean(&samples).unwrap_or_default();
+        let errors = jackknife_errors(&samples, |mean| mean.iter().copied().map(Some).collect());
+        let mass_errors = jackknife_errors(&samples, effective_masses);
+        let masses = effective_masses(&value);
+        move |t: usize| {
+            let effective_mass = masses.get(t).copied().flatten();
+            Meson {
+                value: value[t],
+                bits: bits(value[t]),
+                error: errors[t],
+                effective_mass,
+                effective_mass_bits: effective_mass.map(bits),
+                effective_mass_error: mass_errors.get(t).copied().flatten(),
+            }
+        }
+    };
+    let (pion, rho) = (meson(&|c| &c.pion), meson(&|c| &c.rho));
+    let components = [0, 1, 2].map(|k| mean(&average(&|c| &c.rho_components[k])).unwrap_or_default());
     let row = |t: usize| Row {
         t,
-        pion: meson(pion[t], masses[0].get(t)),
-        rho: meson(rho[t], masses[1].get(t)),
-        rho_components: rho_components.each_ref().map(|c| Number { value: c[t], bits: bits(c[t]) }),
+        pion: pion(t),
+        rho: rho(t),
+        rho_components: components.each_ref().map(|c| Number { value: c[t], bits: bits(c[t]) }),
     };
-    (0..pion.len()).map(row).collect()
+    (0..extents[3]).map(row).collect()
+}
+
+/// What the picture shows of a meson.
+fn curve(name: &'static str, rows: &[Row], pick: fn(&Row) -> &Meson) -> Curve {
+    let mesons = || rows.iter().map(pick);
+    Curve {
+        name,
+        correlator: mesons().map(|meson| (meson.value, meson.error)).collect(),
+        masses: mesons().map(|meson| Some((meson.effective_mass?, meson.effective_mass_error))).collect(),
+    }
+}
+
+impl Report {
+    fn text(&self) -> String {
+        let table = correlator_table(&self.times);
+        let Some(from) = self.errors_from else { return table.to_string() };
+        let only =
+            if from == "sources" { " on one configuration, without the spread between configurations" } else { "" };
+        format!("{table}\n\nmeans of {} propagators; jackknife errors over {from}{only}", self.propagators.len())
+    }
 }
 
 fn correlator_table(rows: &[Row]) -> Table {
@@ -157,25 +265,42 @@ fn correlator_table(rows: &[Row]) -> Table {
     for Row { t, pion, rho, .. } in rows {
         table.add_row([
             t.to_string(),
-            format!("{:.9e}", pion.value),
-            format!("{:.9e}", rho.value),
-            number(pion.effective_mass, 6),
-            number(rho.effective_mass, 6),
+            with_error(format!("{:.9e}", pion.value), pion.error.map(|error| format!("{error:.1e}"))),
+            with_error(format!("{:.9e}", rho.value), rho.error.map(|error| format!("{error:.1e}"))),
+            with_error(number(pion.effective_mass, 6), pion.effective_mass_error.map(|error| format!("{error:.6}"))),
+            with_error(number(rho.effective_mass, 6), rho.effective_mass_error.map(|error| format!("{error:.6}"))),
         ]);
     }
     table
 }
 
+fn with_error(value: String, error: Option<String>) -> String {
+    error.map_or_else(|| value.clone(), |error| format!("{value} ± {error}"))
+}
+
 /// A number and its 16 hex digits in columns of their own. The bytes depend on the correlators alone.
 fn write_csv(path: &Path, rows: &[Row]) -> anyhow::Result<()> {
-    const COLUMNS: [&str; 7] = ["pion", "rho", "rho_x", "rho_y", "rho_z", "pion_effective_mass", "rho_effective_mass"];
+    const COLUMNS: [&str; 11] = [
+        "pion",
+        "rho",
+        "rho_x",
+        "rho_y",
+        "rho_z",
+        "pion_effective_mass",
+        "rho_effective_mass",
+        "pion_error",
+        "rho_error",
+        "pion_effective_mass_error",
+        "rho_effective_mass_error",
+    ];
     write_atomically(path, |writer| {
         let mut csv = csv::Writer::from_writer(writer);
         let header = COLUMNS.iter().flat_map(|name| [(*name).to_owned(), format!("{name}_bits")]);
         csv.write_record(std::iter::once("t".to_owned()).chain(header))?;
         for Row { t, pion, rho, rho_components: [x, y, z] } in rows {
             let numbers = [pion.value, rho.value, x.value, y.value, z.value].map(Some);
-            let numbers = numbers.into_iter().chain([pion.effective_mass, rho.effective_mass]);
+            let errors = [pion.error, rho.error, pion.effective_mass_error, rho.effective_mass_error];
+            let numbers = numbers.into_iter().chain([pion.effective_mass, rho.effective_mass]).chain(errors);
             let cells = numbers.flat_map(|number| match number {
                 Some(number) => [format!("{number:e}"), bits(number)],
                 None => [String::new(), String::new()],

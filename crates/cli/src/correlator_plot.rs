@@ -4,17 +4,29 @@ use anyhow::Context as _;
 use lanefield::reference::layout::Extents;
 use plotters::coord::Shift;
 use plotters::prelude::{
-    ChartBuilder, Circle, Color as _, DrawingArea, IntoDrawingArea as _, IntoLogRange as _, LineSeries, RGBColor,
-    SVGBackend, SeriesLabelPosition, WHITE,
+    ChartBuilder, Circle, Color as _, DrawingArea, IntoDrawingArea as _, IntoLogRange as _, LineSeries, PathElement,
+    RGBColor, SVGBackend, SeriesLabelPosition, TriangleMarker, WHITE,
 };
+
+/// A number, and its error where one is known.
+pub type Value = (f64, Option<f64>);
 
 /// A correlator to be drawn.
 pub struct Curve {
     pub name: &'static str,
     /// C(t), t = 0, 1, …
-    pub correlator: Vec<f64>,
+    pub correlator: Vec<Value>,
     /// The effective mass between t and t + 1, where there is one.
-    pub masses: Vec<Option<f64>>,
+    pub masses: Vec<Option<Value>>,
+}
+
+/// What the picture is of.
+pub struct Title {
+    pub extents: Extents,
+    /// Operator, parameters and configurations in words, where they are known.
+    pub of: Option<String>,
+    /// What errors are taken over: sources or configurations.
+    pub errors_from: Option<&'static str>,
 }
 
 /// Colour and radius of the points of each curve. The colours are those that people who confuse red and green can tell apart (Okabe and
@@ -26,13 +38,16 @@ const LABEL: (&str, u32) = ("sans-serif", 16);
 type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 
 /// The SVG. Values that are not positive have no place on a logarithmic axis, and are left out.
-pub fn plot(curves: &[Curve], extents: Extents) -> anyhow::Result<String> {
+pub fn plot(curves: &[Curve], title: &Title) -> anyhow::Result<String> {
     let mut svg = String::new();
     {
         let root = SVGBackend::with_string(&mut svg, SIZE).into_drawing_area();
         root.fill(&WHITE)?;
-        let title = format!("Meson correlators on {extents}");
-        let body = root.margin(12, 0, 0, 0).titled(&title, ("sans-serif", 24))?;
+        let Title { extents, of, errors_from } = title;
+        let of = of.as_deref().unwrap_or("operator and configuration not known");
+        let errors = errors_from.map_or_else(String::new, |from| format!("; jackknife errors over {from}"));
+        let body = root.margin(12, 0, 0, 0).titled(&format!("Meson correlators on {extents}"), ("sans-serif", 24))?;
+        let body = body.titled(&format!("{of}{errors}"), LABEL)?;
         let (above, below) = body.split_vertically(body.dim_in_pixel().1 / 2);
         draw_correlators(&above, curves)?;
         draw_masses(&below, curves)?;
@@ -52,6 +67,23 @@ fn time_label(t: &f64) -> String {
     if (t - t.round()).abs() < 1e-6 { format!("{t:.0}") } else { String::new() }
 }
 
+/// The range of an axis for masses: that of the plateau, a quarter of the lattice on either side of its middle, with their errors and some room. Near
+/// the source states above the lowest one, and contact points, would set the range.
+fn mass_range(curves: &[Curve]) -> std::ops::Range<f64> {
+    let ends = |near_middle: bool| {
+        let masses = curves.iter().flat_map(move |curve| {
+            let middle = curve.correlator.len() as f64 / 2.0;
+            let wanted = move |t: usize| !near_middle || (t as f64 + 0.5 - middle).abs() <= middle / 2.0;
+            curve.masses.iter().enumerate().filter(move |(t, _)| wanted(*t)).filter_map(|(_, mass)| *mass)
+        });
+        let ends = masses.flat_map(|(mass, error)| [mass - error.unwrap_or(0.0), mass + error.unwrap_or(0.0)]);
+        bounds(ends.filter(|mass| mass.is_finite()))
+    };
+    let (least, most) = ends(true).or_else(|| ends(false)).unwrap_or((0.0, 1.0));
+    let room = (0.5 * (most - least)).max(0.1 * most.abs()).max(1e-6);
+    (least - room).max(0.0)..most + room
+}
+
 /// The least and the largest of some numbers.
 fn bounds(numbers: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
     numbers.fold(None, |bounds, x| {
@@ -62,12 +94,13 @@ fn bounds(numbers: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 
 fn draw_correlators(area: &Area<'_>, curves: &[Curve]) -> anyhow::Result<()> {
     let points = |curve: &Curve| -> Vec<(f64, f64)> {
-        let points = curve.correlator.iter().enumerate().map(|(t, &c)| (t as f64, c));
+        let points = curve.correlator.iter().enumerate().map(|(t, &(c, _))| (t as f64, c));
         points.filter(|&(_, c)| c > 0.0 && c.is_finite()).collect()
     };
     let values = curves.iter().flat_map(points).map(|(_, c)| c);
     let (least, most) = bounds(values).unwrap_or((0.1, 1.0));
-    let range = (least / 2.0).max(f64::MIN_POSITIVE)..(most * 2.0).min(f64::MAX);
+    let (bottom, top) = ((least / 2.0).max(f64::MIN_POSITIVE), (most * 2.0).min(f64::MAX));
+    let range = bottom..top;
     let (times, labels) = times(curves);
     let mut chart = ChartBuilder::on(area)
         .margin(12)
@@ -89,6 +122,10 @@ fn draw_correlators(area: &Area<'_>, curves: &[Curve]) -> anyhow::Result<()> {
     for (curve, &(colour, radius)) in curves.iter().zip(MARKS.iter().cycle()) {
         let points = points(curve);
         chart.draw_series(LineSeries::new(points.clone(), colour))?;
+        let errors = curve.correlator.iter().enumerate().filter_map(|(t, &(c, error))| Some((t as f64, c, error?)));
+        let errors = errors.filter(|(_, c, _)| *c > 0.0 && c.is_finite());
+        let bar = |(t, c, error)| PathElement::new(error_bar(t, c, error, (bottom, top)), colour);
+        chart.draw_series(errors.map(bar))?;
         let circles = points.into_iter().map(|point| Circle::new(point, radius, colour.filled()));
         let series = chart.draw_series(circles)?;
         series.label(curve.name).legend(move |place| Circle::new(place, radius, colour.filled()));
@@ -98,19 +135,26 @@ fn draw_correlators(area: &Area<'_>, curves: &[Curve]) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// From a number less its error to the number with it, within the axis.
+fn error_bar(t: f64, value: f64, error: f64, (bottom, top): (f64, f64)) -> Vec<(f64, f64)> {
+    vec![(t, (value - error).clamp(bottom, top)), (t, (value + error).clamp(bottom, top))]
+}
+
+/// Masses beyond the axis are triangles at its end.
 fn draw_masses(area: &Area<'_>, curves: &[Curve]) -> anyhow::Result<()> {
-    let points = |curve: &Curve| -> Vec<(f64, f64)> {
-        let points = curve.masses.iter().enumerate().filter_map(|(t, m)| Some((t as f64 + 0.5, (*m)?)));
-        points.filter(|(_, m)| m.is_finite()).collect()
+    let points = |curve: &Curve| -> Vec<(f64, f64, Option<f64>)> {
+        let masses = curve.masses.iter().enumerate();
+        let points = masses.filter_map(|(t, mass)| mass.map(|(mass, error)| (t as f64 + 0.5, mass, error)));
+        points.filter(|(_, mass, _)| mass.is_finite()).collect()
     };
-    let most = bounds(curves.iter().flat_map(points).map(|(_, m)| m)).map_or(1.0, |(_, most)| most);
-    let top = if most > 0.0 { 1.25 * most } else { 1.0 };
+    let range = mass_range(curves);
+    let ends = (range.start, range.end);
     let (times, labels) = times(curves);
     let mut chart = ChartBuilder::on(area)
         .margin(12)
         .x_label_area_size(48)
         .y_label_area_size(84)
-        .build_cartesian_2d(times, 0.0..top)
+        .build_cartesian_2d(times, range.clone())
         .context("failed to draw the effective masses")?;
     chart
         .configure_mesh()
@@ -123,11 +167,66 @@ fn draw_masses(area: &Area<'_>, curves: &[Curve]) -> anyhow::Result<()> {
         .light_line_style(WHITE)
         .draw()?;
     for (curve, &(colour, radius)) in curves.iter().zip(MARKS.iter().cycle()) {
-        let circles = points(curve).into_iter().map(|point| Circle::new(point, radius, colour.filled()));
+        let (inside, beyond): (Vec<_>, Vec<_>) = points(curve).into_iter().partition(|(_, m, _)| range.contains(m));
+        let bars =
+            inside.iter().filter_map(|&(t, m, error)| Some(PathElement::new(error_bar(t, m, error?, ends), colour)));
+        chart.draw_series(bars)?;
+        let triangle = |(t, m, _)| match m < ends.0 {
+            true => TriangleMarker::new((t, ends.0), -radius, colour.filled()),
+            false => TriangleMarker::new((t, ends.1), radius, colour.filled()),
+        };
+        chart.draw_series(beyond.into_iter().map(triangle))?;
+        let circles = inside.into_iter().map(|(t, m, _)| Circle::new((t, m), radius, colour.filled()));
         let series = chart.draw_series(circles)?;
         series.label(curve.name).legend(move |place| Circle::new(place, radius, colour.filled()));
     }
     let legend = &mut chart.configure_series_labels();
     legend.position(SeriesLabelPosition::UpperMiddle).label_font(LABEL).background_style(WHITE).draw()?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curve(masses: &[f64]) -> Curve {
+        let correlator = vec![(1.0, None); masses.len() + 1];
+        Curve { name: "pion", correlator, masses: masses.iter().map(|&mass| Some((mass, None))).collect() }
+    }
+
+    #[test]
+    fn contact_points_do_not_set_the_axis_of_masses() {
+        // Twelve times: the plateau is between 3 and 9.
+        let range = mass_range(&[curve(&[9.0, 2.0, 1.0, 0.52, 0.5, 0.5, 0.5, 0.52, 0.5, 1.0, 2.0])]);
+        assert!(range.start > 0.4 && range.start < 0.5 && range.end > 0.52 && range.end < 0.6, "{range:?}");
+    }
+
+    #[test]
+    fn the_axis_holds_masses_where_there_is_no_plateau() {
+        let mut outside = curve(&[2.0, 1.0, 0.5, 0.5, 0.5, 0.5, 0.5]);
+        outside.masses[1..6].fill(None);
+        assert!(mass_range(&[outside]).contains(&2.0));
+        assert_eq!(mass_range(&[]).start, 0.0);
+        let constant = mass_range(&[curve(&[0.0; 7])]);
+        assert!(constant.start < constant.end, "{constant:?}");
+    }
+
+    #[test]
+    fn the_title_says_what_the_picture_is_of_and_errors_are_bars() {
+        let masses = vec![Some((0.5, Some(0.01))); 7];
+        let curves = [Curve { name: "pion", correlator: vec![(1.0, Some(0.1)); 8], masses }];
+        let of = Some("wilson, mass 0.1; a<b>.nersc".to_owned());
+        let title = |of, errors_from| Title { extents: Extents::new([4, 4, 4, 8]).unwrap(), of, errors_from };
+        let svg = plot(&curves, &title(of, Some("sources"))).unwrap();
+        assert!(svg.contains("wilson, mass 0.1; a&lt;b&gt;.nersc; jackknife errors over sources"), "{svg}");
+        // In the colour of the pion: a line through the points, and 8 and 7 bars.
+        let lines = |svg: &str| {
+            svg.lines().filter(|line| line.starts_with("<polyline") && line.contains("stroke=\"#0072B2\"")).count()
+        };
+        assert_eq!(lines(&svg), 1 + 8 + 7);
+        let without = [Curve { masses: vec![Some((0.5, None)); 7], correlator: vec![(1.0, None); 8], ..curves[0] }];
+        let svg = plot(&without, &title(None, None)).unwrap();
+        assert_eq!(lines(&svg), 1);
+        assert!(svg.contains("operator and configuration not known") && !svg.contains("errors"), "{svg}");
+    }
 }

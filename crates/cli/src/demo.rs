@@ -48,8 +48,8 @@ const PUBLISHED: &str = "2ad53384575f0b2ee387e970e008443567a5b785d981e34124a03e7
   lanefield demo
   lanefield demo --plot history.svg")]
 pub struct Demo {
-    /// The device beside the CPU reference: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name
-    #[arg(long, value_name = "DEVICE", default_value = "auto", env = "LANEFIELD_DEVICE")]
+    /// The device beside the CPU reference: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name [env: LANEFIELD_DEVICE]
+    #[arg(long, value_name = "DEVICE", default_value = crate::args::default_device())]
     device: DeviceChoice,
     /// CPU threads [default: RAYON_NUM_THREADS, else all cores]
     #[arg(long, value_name = "N")]

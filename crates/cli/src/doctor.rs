@@ -10,7 +10,7 @@ use anyhow::bail;
 use clap::Args;
 use lanefield::backend::OpenCl;
 use lanefield::backend::opencl::Tuning;
-use lanefield_lab::doctor::{Binding, Description, Finding, Machine, Observation, diagnose, read_trace};
+use lanefield_lab::doctor::{Binding, Described, Description, Finding, Machine, Observation, diagnose, read_trace};
 use lanefield_lab::{Timed as _, kernels_to_time};
 use serde::Serialize;
 
@@ -129,6 +129,9 @@ impl Doctor {
     }
 
     fn examine(&self) -> anyhow::Result<(Head, Report)> {
+        // What cannot be read is refused before a device is opened.
+        let described = self.described.as_deref().map(|path| Ok::<_, anyhow::Error>((path, Description::read(path)?)));
+        let described = described.transpose()?;
         let AnyBackend::OpenCl(mut backend) = self.place.open(Tuning::OPEN)? else {
             bail!(
                 "the doctor examines OpenCL devices, not the CPU reference: choose a device by --device, or install PoCL"
@@ -136,20 +139,24 @@ impl Doctor {
         };
         let wavefront = self.wavefront.map(usize::from);
         let machine = Machine { compiled_for: self.code.clone(), ..Machine::of(backend.context(), wavefront)? };
-        let kernels = match &self.described {
-            Some(path) => vec![self.described(&backend, &machine, path)?],
+        let kernels = match &described {
+            Some((path, described)) => vec![self.described(&backend, &machine, (path, described))?],
             None => self.kernels(&mut backend, &machine)?,
         };
         Ok((Head::on(Kind::Doctor, backend.device()), Report { machine, kernels }))
     }
 
-    fn described(&self, backend: &OpenCl, machine: &Machine, path: &Path) -> anyhow::Result<Examined> {
-        let described = Description::read(path)?;
+    fn described(
+        &self,
+        backend: &OpenCl,
+        machine: &Machine,
+        (path, described): (&Path, &Described),
+    ) -> anyhow::Result<Examined> {
         let samples = self.samples as usize;
         let observation = described.observe(backend.context(), machine, samples)?;
         let mut findings = diagnose(&observation);
         if self.confirm {
-            confirm::described(backend.context(), machine, (path, &described), &observation, &mut findings, samples)?;
+            confirm::described(backend.context(), machine, (path, described), &observation, &mut findings, samples)?;
         }
         Ok(Examined::new(observation, findings))
     }

@@ -128,17 +128,18 @@ impl FieldShape {
         }
     }
 
-    /// Writes a field in site order; where there are several right-hand sides, with an axis for them before all others.
+    /// Writes a field in site order; where there are several right-hand sides, with an axis for them before all others. Gives the axes.
     pub fn write<R: ArrayReal>(
         self,
         path: &Path,
         extents: Extents,
         nrhs: Option<usize>,
         values: &[Complex<R>],
-    ) -> anyhow::Result<()> {
+    ) -> anyhow::Result<Vec<usize>> {
         let axes: Vec<usize> = nrhs.into_iter().chain(self.axes(extents)).collect();
         let values = self.in_file_order(extents, nrhs.unwrap_or(1), values);
-        npy::write_complex(path, &axes, &values).map_err(|error| npy_unwritten(path, error))
+        npy::write_complex(path, &axes, &values).map_err(|error| npy_unwritten(path, error))?;
+        Ok(axes)
     }
 
     /// One right-hand side after the other, component by component, site by site.

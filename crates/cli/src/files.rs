@@ -9,11 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context as _;
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::nersc::{self, FloatingPoint, NerscError, NerscHeader};
-use lanefield::io::npy::{self, ArrayReal, NpyError, Precision};
+use lanefield::io::npy::{self, NpyError, Precision};
 use lanefield::reference::gauge::Configuration;
-use lanefield::reference::layout::Extents;
 use lanefield_lab::trace::{Group, span};
-use num_complex::Complex;
 
 /// A gauge configuration, and what its file says about it.
 pub struct ConfigurationFile {
@@ -86,11 +84,6 @@ pub fn failed_to_write(path: &Path) -> String {
     format!("failed to write {}", path.display())
 }
 
-/// Writes a propagator in site order as a NumPy array.
-pub fn write_propagator<R: ArrayReal>(path: &Path, extents: Extents, values: &[Complex<R>]) -> anyhow::Result<()> {
-    npy::write_propagator(path, extents, values).map_err(|error| npy_unwritten(path, error))
-}
-
 /// Whether files that are there already are replaced.
 static REPLACES: AtomicBool = AtomicBool::new(false);
 
@@ -104,11 +97,15 @@ pub fn replaces() -> bool {
     REPLACES.load(Ordering::Relaxed)
 }
 
+/// Whether there is a file that would be lost.
+pub fn holds_something(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0)
+}
+
 /// Refuses to replace a file that holds something, unless the user wants it.
 fn require_new(argument: &str, path: &Path) -> anyhow::Result<()> {
-    let holds_something = fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0);
     anyhow::ensure!(
-        replaces() || !holds_something,
+        replaces() || !holds_something(path),
         "{argument} {} is there already: give another name, {}or --force to replace it",
         path.display(),
         if argument == "--checkpoint" { "--resume to go on from it, " } else { "" }

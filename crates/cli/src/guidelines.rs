@@ -39,8 +39,8 @@ pub struct Guidelines {
     /// Arrays of 16384 words: shows that both sides give the same, and no times worth reading
     #[arg(long, hide = true, conflicts_with = "quick")]
     tiny: bool,
-    /// Where to run: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name
-    #[arg(long, value_name = "DEVICE", default_value = "auto", env = "LANEFIELD_DEVICE")]
+    /// Where to run: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name [env: LANEFIELD_DEVICE]
+    #[arg(long, value_name = "DEVICE", default_value = crate::args::default_device())]
     device: DeviceChoice,
     /// Print JSON instead of a table
     #[arg(long)]

@@ -29,8 +29,10 @@ macro_rules! say {
 mod access;
 mod apply;
 mod args;
+mod array_output;
 mod bench;
 mod build_facts;
+mod completions;
 mod config;
 mod correlator;
 mod correlator_plot;
@@ -47,6 +49,7 @@ mod interrupt;
 mod kernel_work;
 mod kernels;
 mod long_run;
+mod man;
 mod occupancy;
 mod operator;
 mod output;
@@ -71,7 +74,7 @@ use lanefield::reference::instructions::Instructions;
 
 /// Lattice fields on OpenCL devices and on CPUs, with the same bits.
 #[derive(Parser)]
-#[command(name = "lanefield", version, about, propagate_version = true, max_term_width = 120)]
+#[command(name = "lanefield", version, long_version = build_facts::long_version(), about, propagate_version = true, max_term_width = 120)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -103,6 +106,8 @@ commands! {
         Access(Box<access::Access>),
         Estimate(Box<estimate::Estimate>),
         Doctor(Box<doctor::Doctor>),
+        Completions(completions::Completions),
+        Man(man::Manual),
     }
 }
 

@@ -242,14 +242,13 @@ impl<O: Offer> OperatorArgs<O> {
 }
 
 /// The parameters of an operator beside those of the hop, by name, for JSON.
-pub fn json_of(model: &AnyModel) -> Value {
+pub fn json_of(model: &AnyModel) -> Map<String, Value> {
     let value = |parameter: &Parameter, value: f64| match parameter.kind {
         ParameterKind::Number => Value::from(value),
         ParameterKind::Count(_) => Value::from(value as u64),
         ParameterKind::Choice(_) => Value::from(parameter.text(value)),
     };
-    let all = model.parameters().into_iter().map(|(parameter, number)| (parameter.key(), value(parameter, number)));
-    Value::Object(all.collect::<Map<String, Value>>())
+    model.parameters().into_iter().map(|(parameter, number)| (parameter.key(), value(parameter, number))).collect()
 }
 
 /// Refuses a mass beyond the precision of the computation, and a diagonal that even-odd preconditioning cannot divide by.
@@ -267,7 +266,8 @@ pub fn check<R: Vectors>(model: &AnyModel, preconditioned: bool) -> anyhow::Resu
     );
     ensure!(
         !preconditioned || is_finite(1.0 / diagonal),
-        "mass {mass} makes the diagonal {diagonal:e}, which even-odd preconditioning divides by: use --unpreconditioned"
+        "mass {mass} makes the diagonal {}, which even-odd preconditioning divides by: use --unpreconditioned",
+        if diagonal == 0.0 { "0".to_owned() } else { format!("{diagonal:e}") }
     );
     Ok(())
 }

@@ -13,10 +13,19 @@ use serde::Serialize;
 use super::Outcome;
 use super::build_facts::{BUILD, Build};
 
+/// A table that is wrapped where the terminal is narrow. One that says it has no columns does not know its width.
+fn fitted() -> Table {
+    let mut table = Table::new();
+    if table.width() != Some(0) {
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+    }
+    table
+}
+
 /// A table with a header and lines between its rows, in plain characters.
 pub fn ruled_table(header: impl Into<Row>) -> Table {
-    let mut table = Table::new();
-    table.load_preset(presets::UTF8_HORIZONTAL_ONLY).set_content_arrangement(ContentArrangement::Dynamic);
+    let mut table = fitted();
+    table.load_preset(presets::UTF8_HORIZONTAL_ONLY);
     table.set_header(header);
     table
 }
@@ -55,8 +64,8 @@ pub fn dense(mut table: Table) -> Table {
 /// Names and values, one pair a line, the values below each other; wrapped where the terminal is narrow.
 pub fn facts<'a>(facts: impl IntoIterator<Item = (&'a str, String)>) -> String {
     const NAME_WIDTH: usize = 22;
-    let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    let mut table = fitted();
+    table.load_preset(presets::NOTHING);
     for (name, value) in facts {
         table.add_row([format!("{name:NAME_WIDTH$}"), value]);
     }

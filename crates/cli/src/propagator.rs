@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use lanefield::io::npy::ArrayReal;
+use lanefield::io::npy::{self, ArrayReal};
+use lanefield::io::sidecar::SourceInput;
 use lanefield::observable::{COLUMNS, PropagatorError, Quark, propagator, require_inside};
 use lanefield::operator::AnyModel;
 use lanefield::reference::gauge::Configuration;
@@ -18,11 +19,12 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::args::{BackendArgs, HopArgs, on_backend};
-use super::files::{read_configuration, require_outputs, write_propagator};
+use super::array_output::{self, ArrayOutput};
+use super::files::{npy_unwritten, read_configuration};
 use super::history::Progress;
-use super::operator::{OnSpinors, OperatorArgs, check};
+use super::operator::{OnSpinors, OperatorArgs, check, json_of};
 use super::output::{Head, Kind, facts, joined, show};
-use super::solver::{Course, Fields, Rates, RhsSummary, SolverArgs, changed_inputs, lay_out};
+use super::solver::{Course, Fields, Rates, RhsSummary, SolverArgs, changed_inputs, lay_out, preconditioning_name};
 use super::source::whole_numbers;
 
 /// Compute the propagator of a quark from a point: M S = δ for each spin and colour of the source, in one batch.
@@ -49,7 +51,7 @@ pub struct Propagator {
     #[command(flatten)]
     settings: SolverArgs,
     /// Write the propagator as a NumPy array (T, Z, Y, X, 4, 4, 3, 3): sink spin, source spin, sink colour, source colour; complex64
-    /// for f32 and complex128 for f64
+    /// for f32 and complex128 for f64. Beside it P.npy.json says what it is
     #[arg(long, value_name = "P.npy")]
     output: PathBuf,
     /// Print JSON instead of a table
@@ -77,7 +79,7 @@ impl FromStr for Point {
 impl Propagator {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let model = self.operator.model(&self.hop)?;
-        require_outputs(&[("--output", &self.output)], &[("--config", &self.config)])?;
+        array_output::require_outputs(Some(&self.output), &[], &[("--config", &self.config)], |_| false)?;
         match self.settings.precision {
             Precision::F32 => self.with_precision::<f32>(model),
             _ => self.with_precision::<f64>(model),
@@ -86,20 +88,19 @@ impl Propagator {
 
     fn with_precision<R: Vectors + ArrayReal>(&self, model: AnyModel) -> anyhow::Result<Outcome> {
         check::<R>(&model, !self.settings.unpreconditioned)?;
-        let described = model.describe();
         match model {
-            AnyModel::Wilson(wilson) => self.compute::<R, _>(wilson, described),
-            AnyModel::Clover(clover) => self.compute::<R, _>(clover, described),
-            AnyModel::DomainWall(wall) => self.compute::<R, _>(wall, described),
+            AnyModel::Wilson(wilson) => self.compute::<R, _>(wilson, &model),
+            AnyModel::Clover(clover) => self.compute::<R, _>(clover, &model),
+            AnyModel::DomainWall(wall) => self.compute::<R, _>(wall, &model),
             // Not offered.
-            _ => bail!("{described} does not act on spinors, and has no quark propagator"),
+            _ => bail!("{} does not act on spinors, and has no quark propagator", model.describe()),
         }
     }
 
     fn compute<R: Vectors + ArrayReal, Q: Quark + Send + Sync>(
         &self,
         operator: Q,
-        described: String,
+        model: &AnyModel,
     ) -> anyhow::Result<Outcome> {
         self.backend.place.limit_host_threads();
         let configuration = read_configuration(&self.config)?.configuration;
@@ -107,18 +108,37 @@ impl Propagator {
         let mut solve = self.settings.solve::<R, _>(operator, Method::ConjugateGradients, self.backend.lanes);
         // One that does not fit is refused before a device is opened.
         lay_out::<R, _>(&solve, &configuration)?;
+        let output = self.array_output::<R, _>(model, &solve, &configuration)?;
         let backend = self.backend.open()?;
         solve.lanes = backend.lanes(solve.lanes);
         let summary = Summary {
             device: backend.describe(),
-            operator: described,
+            operator: model.describe(),
             fields: Fields::new::<R>(lay_out::<R, _>(&solve, &configuration)?, &self.hop),
             source: self.source.0,
             course: Course::new(&solve, &configuration),
             rhs: Vec::new(),
             rates: Rates::default(),
         };
-        on_backend!(&backend, b => self.on::<R, _, _>(b, &configuration, &solve, summary))
+        on_backend!(&backend, b => self.on::<R, _, _>(b, &configuration, &solve, summary, output))
+    }
+
+    /// The array that will hold the propagator.
+    fn array_output<R: Vectors, Q>(
+        &self,
+        model: &AnyModel,
+        solve: &Solve<Q>,
+        configuration: &Configuration,
+    ) -> anyhow::Result<ArrayOutput<'_>> {
+        let source = SourceInput::Point { position: self.source.0, spin: None, colour: None };
+        let settings = [
+            ("solver", "cg".into()),
+            ("preconditioning", preconditioning_name(solve.preconditioning).into()),
+            ("tolerance", solve.params.tolerance.into()),
+        ];
+        let operator = (model.name(), json_of(model), &self.hop);
+        let inputs = array_output::inputs(operator, configuration, source, R::NAME, settings);
+        ArrayOutput::new(&self.output, "propagator", &[("--config", &self.config)], inputs)
     }
 
     /// The batch on a backend, and all that is said and written of it.
@@ -128,6 +148,7 @@ impl Propagator {
         configuration: &Configuration,
         solve: &Solve<Q>,
         mut summary: Summary,
+        output: ArrayOutput<'_>,
     ) -> anyhow::Result<Outcome> {
         let progress = Progress::new(solve.params.tolerance);
         let watch = |iteration: usize, c: f64| progress.show(iteration, c);
@@ -135,15 +156,21 @@ impl Propagator {
         progress.end();
         match computed {
             Ok(report) => {
-                write_propagator(&self.output, configuration.extents(), &report.solution)?;
+                output.begin()?;
+                let shape = npy::propagator_shape(configuration.extents());
+                let written = npy::write_complex(&self.output, &shape, &report.solution);
+                written.map_err(|error| npy_unwritten(&self.output, error))?;
                 report.require_intact()?;
                 summary.converged(&report);
                 show(self.json, Head::on(Kind::Propagator, backend.device()), &summary, Summary::text)?;
                 let again = read_configuration(&self.config).context("failed to read the configuration again")?;
-                Ok(match again.configuration == *configuration {
-                    true => summary.course.outcome(),
-                    false => changed_inputs(),
-                })
+                if again.configuration != *configuration {
+                    return Ok(changed_inputs());
+                }
+                if summary.course.is_checked() {
+                    output.describe::<R>(shape)?;
+                }
+                Ok(summary.course.outcome())
             }
             Err(PropagatorError::Solve(error)) if error.history().is_some() => {
                 summary.course.failure = Some(error.to_string());

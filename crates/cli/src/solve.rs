@@ -28,11 +28,12 @@ use num_complex::Complex;
 
 use super::Outcome;
 use super::args::{BackendArgs, HopArgs, SumArgs, SumKind, on_backend, one_of};
+use super::array_output::{self, ArrayOutput};
 use super::fields::FieldShape;
-use super::files::{given, require_outputs_but};
+use super::files::given;
 use super::history::{Progress, write_batch_history, write_history};
 use super::long_run::{LongRun, LongRunArgs};
-use super::operator::{Invertible, OperatorArgs, check};
+use super::operator::{Invertible, OperatorArgs, check, json_of};
 use super::output::{Head, Kind, print_json, show};
 use super::solver::{SolverArgs, changed_inputs, lay_out, preconditioning_name};
 use super::source::{InputArgs, Loaded, Source, require_in_range};
@@ -73,8 +74,8 @@ pub struct Solve {
     solver: Method,
     #[command(flatten)]
     settings: SolverArgs,
-    /// Write the solution as a NumPy array of the shape of the source, complex64 for f32 and complex128 for f64. With --batch, the first
-    /// axis is that of the right-hand sides
+    /// Write the solution as a NumPy array of the shape of the source, complex64 for f32 and complex128 for f64, and beside it X.npy.json,
+    /// which says what it is. With --batch, the first axis is that of the right-hand sides
     #[arg(long, value_name = "X.npy")]
     output: Option<PathBuf>,
     /// Write the history as CSV: iteration, squared residual |r|², and the 16 hex digits of that double; with --batch, the number of the
@@ -120,10 +121,11 @@ impl Solve {
             "--batch is for --solver cg; {} takes one right-hand side",
             self.solver_name()
         );
-        let outputs = given([("--output", &self.output), ("--history", &self.history)]);
-        let outputs: Vec<(&str, &Path)> = outputs.chain(self.long_run.outputs()).collect();
+        let outputs: Vec<(&str, &Path)> =
+            given([("--history", &self.history)]).chain(self.long_run.outputs()).collect();
         let inputs: Vec<(&str, &Path)> = self.input.files().into_iter().chain(self.long_run.inputs()).collect();
-        require_outputs_but(&outputs, &inputs, |argument| self.long_run.goes_on(argument))?;
+        let goes_on = |argument: &str| self.long_run.goes_on(argument);
+        array_output::require_outputs(self.output.as_deref(), &outputs, &inputs, goes_on)?;
         match self.settings.precision {
             Precision::F32 => self.solve::<f32>(model),
             _ => self.solve::<f64>(model),
@@ -142,6 +144,7 @@ impl Solve {
             true => self.long_run.open(&self.identity::<R>(&how, lattice, &configuration, &eta))?,
             false => LongRun::default(),
         };
+        let output = self.array_output::<R>(&how, lattice, &configuration, &eta)?;
         let backend = self.backend.open()?;
         // A tree keeps its lanes, on whose number it depends.
         if how.params.sum == Sum::Exact {
@@ -150,7 +153,7 @@ impl Solve {
         }
         let mut summary = Summary::new::<R>(backend.describe(), self, &how, lattice, &configuration);
         summary.resumed_from = long_run.state.as_ref().map(SavedState::iterations);
-        on_backend!(&backend, b => self.solve_on::<R, _>(b, &configuration, eta, how, summary, long_run))
+        on_backend!(&backend, b => self.solve_on::<R, _>(b, &configuration, eta, how, summary, (long_run, output)))
     }
 
     /// The configuration and the source.
@@ -172,7 +175,7 @@ impl Solve {
         eta: Loaded,
         how: How<AnyModel>,
         mut summary: Summary,
-        mut long_run: LongRun,
+        (mut long_run, output): (LongRun, Option<ArrayOutput<'_>>),
     ) -> anyhow::Result<Outcome> {
         let (model, shape) = (how.operator, FieldShape::of_model(&how.operator)?);
         // The walls that a physical source is put onto, and its solution taken from.
@@ -221,8 +224,10 @@ impl Solve {
                     Some(_) => write_batch_history(self.history.as_deref(), histories)?,
                     None => write_history(self.history.as_deref(), &report.info().history)?,
                 }
-                if let Some(path) = &self.output {
+                let mut axes = Vec::new();
+                if let (Some(path), Some(output)) = (&self.output, &output) {
                     report.require_intact()?;
+                    output.begin()?;
                     let solution = std::mem::take(&mut report.solution);
                     let (shape, solution) = match walls {
                         Some(parameters) => {
@@ -230,7 +235,7 @@ impl Solve {
                         }
                         None => (shape, solution),
                     };
-                    shape.write(path, configuration.extents(), self.batch.map(usize::from), &solution)?;
+                    axes = shape.write(path, configuration.extents(), self.batch.map(usize::from), &solution)?;
                 }
                 let bandwidth = self.bandwidth.then(|| {
                     let _span = span(Group::Host, || "measure the copy bandwidth");
@@ -245,7 +250,13 @@ impl Solve {
                 let again = self.inputs(model).and_then(|(again, source)| Ok((again, onto_walls(source)?)));
                 let (same, source) =
                     again.context("failed to read the inputs again, to see whether they are the same")?;
-                Ok(if same == *configuration && source == eta { summary.course.outcome() } else { changed_inputs() })
+                if same != *configuration || source != eta {
+                    return Ok(changed_inputs());
+                }
+                if let Some(output) = output.filter(|_| summary.course.is_checked()) {
+                    output.describe::<R>(axes)?;
+                }
+                Ok(summary.course.outcome())
             }
             Err(SolveError::Recurrence(SolverError::Stopped(Stopped(error)))) if error.is::<ReplayDifference>() => {
                 differs(error, (self.json, difference()))
@@ -277,6 +288,34 @@ impl Solve {
         }
     }
 
+    fn describe_sum(&self, how: &How<AnyModel>, lattice: Lattice) -> String {
+        match self.sums.sum {
+            SumKind::Exact => "exact".to_owned(),
+            SumKind::Tree => format!("{} in {}-byte lanes", how.params.sum, lattice.width().bytes()),
+        }
+    }
+
+    /// The array that will hold the solution, if one is wanted.
+    fn array_output<R: Vectors>(
+        &self,
+        how: &How<AnyModel>,
+        lattice: Lattice,
+        configuration: &Configuration,
+        eta: &Loaded,
+    ) -> anyhow::Result<Option<ArrayOutput<'_>>> {
+        let Some(path) = &self.output else { return Ok(None) };
+        let settings = [
+            ("solver", self.solver_name().into()),
+            ("preconditioning", preconditioning_name(how.preconditioning).into()),
+            ("tolerance", how.params.tolerance.into()),
+            ("sum", self.describe_sum(how, lattice).into()),
+        ];
+        let source = self.input.described(&eta.values, self.batch);
+        let operator = (how.operator.name(), json_of(&how.operator), &self.hop);
+        let inputs = array_output::inputs(operator, configuration, source, R::NAME, settings);
+        ArrayOutput::new(path, "solve", &self.input.files(), inputs).map(Some)
+    }
+
     /// All that the bits of the solve depend on.
     fn identity<R: Vectors>(
         &self,
@@ -291,10 +330,7 @@ impl Solve {
             (source, None) => source.to_string(),
             (source, Some(nrhs)) => format!("{source}, {nrhs} right-hand sides"),
         };
-        let sum = match self.sums.sum {
-            SumKind::Exact => "exact".to_owned(),
-            SumKind::Tree => format!("{} in {}-byte lanes", how.params.sum, lattice.width().bytes()),
-        };
+        let sum = self.describe_sum(how, lattice);
         Identity::default()
             .with("operator", how.operator.describe())
             .with("boundary", hop.boundary)

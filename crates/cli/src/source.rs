@@ -6,6 +6,8 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
+use lanefield::io::identity::digest_of_numbers;
+use lanefield::io::sidecar::SourceInput;
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Coordinate, DIMENSION_NAMES, Extents};
@@ -57,6 +59,17 @@ impl InputArgs {
             physical && matches!((&self.source, shape), (Source::Point { .. }, FieldShape::FiveDimensional(_)));
         let shape = if is_physical_point { FieldShape::Spinor } else { shape };
         self.source.load(shape, extents, physical, &self.config.display().to_string())
+    }
+
+    /// What a source of these numbers is, or so many right-hand sides, for a sidecar.
+    pub fn described(&self, values: &[Complex<f64>], nrhs: Option<u16>) -> SourceInput {
+        match self.source {
+            Source::File(_) => SourceInput::File { sha256_of_numbers: digest_of_numbers(values) },
+            Source::Gauss(seed) => SourceInput::Gauss { seed, nrhs: nrhs.map_or(1, usize::from) },
+            Source::Point { coordinate: position, spin, colour } => {
+                SourceInput::Point { position, spin: Some(spin), colour: Some(colour) }
+            }
+        }
     }
 
     /// Gaussian sources of `nrhs` consecutive seeds, as one field.

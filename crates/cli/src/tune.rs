@@ -58,8 +58,8 @@ pub struct Tune {
     /// Print JSON, with every candidate, instead of a table
     #[arg(long)]
     json: bool,
-    /// The OpenCL device: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name
-    #[arg(long, value_name = "DEVICE", default_value = "auto", env = "LANEFIELD_DEVICE")]
+    /// The OpenCL device: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name [env: LANEFIELD_DEVICE]
+    #[arg(long, value_name = "DEVICE", default_value = crate::args::default_device())]
     device: DeviceChoice,
     /// CPU threads of the reference [default: RAYON_NUM_THREADS, else all cores]
     #[arg(long, value_name = "N")]

@@ -48,8 +48,8 @@ const MOST_ERRORS: usize = 10;
   lanefield verify --case 0 --device cpu --json")]
 pub struct Verify {
     /// The device to test: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name; cpu compares
-    /// the CPU reference with the plain implementation
-    #[arg(long, value_name = "DEVICE", default_value = "auto", env = "LANEFIELD_DEVICE")]
+    /// the CPU reference with the plain implementation [env: LANEFIELD_DEVICE]
+    #[arg(long, value_name = "DEVICE", default_value = crate::args::default_device())]
     device: DeviceChoice,
     /// List the rows of the table, every kernel and every solve, and run nothing
     #[arg(long)]

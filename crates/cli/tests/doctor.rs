@@ -54,3 +54,18 @@ fn a_description_that_cannot_be_used_is_refused_in_one_line() {
 fn the_cpu_reference_is_not_examined() {
     assert_contains(&Folder::new().fails(2, "doctor --device cpu"), &["the doctor examines OpenCL devices"]);
 }
+
+#[test]
+fn a_description_that_cannot_be_read_is_refused_before_a_device_is_opened() {
+    let folder = Folder::new();
+    folder.write("bad.toml", b"name = \"x\"\nfoo = [1,\nbar = 2\n");
+    for (file, says) in [("missing.toml", "cannot read missing.toml"), ("bad.toml", "bad.toml does not describe")] {
+        let output = folder.run(&format!("doctor --described {file} --device cpu"));
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!((output.status.code(), error.lines().count()), (Some(2), 1), "{error}");
+        assert_contains(&error, &[says]);
+        // The place in the file instead of a piece of it.
+        assert!(file == "missing.toml" || error.contains(": line 3, column 5: "), "{error}");
+        assert!(!error.contains('|'), "{error}");
+    }
+}

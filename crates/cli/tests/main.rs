@@ -8,6 +8,7 @@ mod access;
 mod apply;
 mod bench;
 mod bench_kernels;
+mod completions;
 mod config;
 mod counters;
 mod demo;
@@ -25,6 +26,7 @@ mod peak;
 mod propagator;
 mod reduce;
 mod report;
+mod sidecars;
 mod solve;
 mod trace;
 mod tune;
@@ -151,7 +153,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 26] = [
     "devices",
     "config info",
     "config generate",
@@ -177,6 +179,7 @@ const COMMANDS: [&str; 25] = [
     "access",
     "estimate",
     "verify",
+    "completions",
 ];
 
 #[test]
@@ -268,6 +271,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         "report",
         "doctor",
         "bench threads",
+        "completions",
     ];
     let help = commands.map(|command| folder.succeeds(&format!("{command} --help"))).concat();
     let mut examples = 0;
@@ -292,7 +296,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         }
         command.assert().success();
     }
-    let known = [2, 3, 3, 2, 2, 6, 6, 9, 3, 4, 2, 2, 1, 1, 3, 5, 5, 3, 2, 4, 3, 2, 4, 2];
+    let known = [2, 3, 3, 2, 2, 6, 6, 9, 3, 5, 2, 2, 1, 1, 3, 5, 5, 3, 2, 4, 3, 2, 4, 2, 3];
     assert_eq!(examples, known.iter().sum::<usize>());
 }
 
@@ -320,4 +324,44 @@ fn an_unknown_command_or_operator_names_those_that_exist() {
     let operators = lanefield::operator::definitions().map(|definition| definition.name);
     let names: Vec<&str> = hops().chain(operators).collect();
     assert_contains(&error, &["'overlap'", &format!("possible values: {}", names.join(", "))]);
+}
+
+#[test]
+fn the_device_of_the_environment_is_taken_and_is_not_part_of_usage() {
+    let folder = Folder::with_gauge();
+    let run = |line: &str, device: &str| folder.command(line).env("LANEFIELD_DEVICE", device).output().unwrap();
+    let usage = text(&run("solve --config gauge.nersc", "cpu").stderr);
+    let lines = usage.lines().find(|line| line.starts_with("Usage: ")).unwrap();
+    assert!(lines.contains("--source") && !lines.contains("--device"), "{usage}");
+    let solve = "solve --config gauge.nersc --source gauss:1 --mass 1";
+    assert!(text(&run(solve, "cpu").stderr).starts_with("running on CPU reference"));
+    assert_contains(&text(&run(solve, "no such device").stderr), &["no such device"]);
+    assert!(text(&run(&format!("{solve} --device cpu"), "no such device").stderr).starts_with("running on CPU"));
+}
+
+#[test]
+fn a_terminal_that_does_not_know_its_width_wraps_nothing() {
+    let program = assert_cmd::cargo::cargo_bin!("lanefield");
+    let line = format!("stty cols 0 rows 0; '{}' access --example all", program.display());
+    let Ok(output) = std::process::Command::new("script").args(["-qec", &line, "/dev/null"]).output() else {
+        // Only script of util-linux gives a terminal.
+        return;
+    };
+    let printed = text(&output.stdout);
+    assert!(printed.contains(" words-serial-per-work-item "), "{printed}");
+}
+
+#[test]
+fn the_version_is_one_line_and_the_long_one_has_the_facts_of_the_build() {
+    let folder = Folder::new();
+    let first = format!("lanefield {}", env!("CARGO_PKG_VERSION"));
+    let run = |argument: &str| text(&folder.careful_command(argument).output().unwrap().stdout);
+    assert_eq!(run("-V"), format!("{first}\n"));
+    let long = run("--version");
+    let lines: Vec<&str> = long.lines().collect();
+    assert_eq!((lines[0], lines.len()), (first.as_str(), 5), "{long}");
+    for (line, name) in lines[1..].iter().zip(["commit ", "target ", "compiler ", "target features "]) {
+        assert!(line.starts_with(name), "{long}");
+    }
+    assert!(lines[2].contains(std::env::consts::ARCH) && lines[3].contains("rustc 1."), "{long}");
 }

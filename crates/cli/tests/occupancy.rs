@@ -111,3 +111,17 @@ fn what_cannot_be_is_refused_by_name() {
     assert_eq!(output.status.code(), Some(2));
     assert_contains(&super::text(&output.stderr), &["/nonexistent/clang", "apt-get install clang-15"]);
 }
+
+#[test]
+fn each_sweep_of_a_kernel_names_the_kernel_and_its_precision() {
+    if lanefield_lab::code::Clang::find().is_err() {
+        return;
+    }
+    let sweep = "occupancy --kernel hop --arch gfx90a --precision f32,f64 --sweep accelerator_threads=4,8";
+    let text = Folder::new().succeeds(sweep);
+    assert_contains(&text, &["hop f32, reconstruct 18", "hop f64, reconstruct 18"]);
+    let json = Folder::new().json(sweep);
+    let sweeps = json["sweeps"].as_array().unwrap();
+    let subjects: Vec<_> = sweeps.iter().map(|sweep| (sweep["kernel"].as_str(), sweep["precision"].as_str())).collect();
+    assert_eq!(subjects, [(Some("hop"), Some("f32")), (Some("hop"), Some("f64"))]);
+}

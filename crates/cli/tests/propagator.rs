@@ -162,12 +162,14 @@ fn a_file_that_is_no_propagator_is_refused() {
     let fails = |what: &str| folder.fails(2, &format!("correlator --device cpu --propagator {what}"));
     folder.succeeds("apply --operator hop --config gauge.nersc --source gauss:1 --device cpu --output spinor.npy");
     let parts = ["failed to read spinor.npy", "(6, 2, 2, 4, 4, 3)", "propagator (T, Z, Y, X, 4, 4, 3, 3)"];
-    assert_contains(&fails("spinor.npy"), &parts);
+    assert_contains(&fails("spinor.npy --origin-time 0"), &parts);
     assert_contains(&fails("absent.npy"), &["absent.npy"]);
-    assert_contains(&fails("p.npy --origin-time 6"), &["time slice 6", "outside 0 to 5 on 4.2.2.6"]);
+    std::fs::copy(folder.path("p.npy"), folder.path("undescribed.npy")).unwrap();
+    assert_contains(&fails("undescribed.npy --origin-time 6"), &["time slice 6", "outside 0 to 5 on 4.2.2.6"]);
+    std::fs::remove_file(folder.path("undescribed.npy")).unwrap();
     assert_contains(&fails("p.npy --csv same.svg --plot same.svg"), &["name the same file"]);
     assert_contains(&fails("p.npy --csv p.npy"), &["name the same file"]);
     let refused = folder.misused("correlator --device cpu --propagator p.npy --plot p.png");
     assert_contains(&refused, &["'p.png'", "ends in .svg"]);
-    assert_eq!(folder.names(), ["gauge.nersc", "p.npy", "spinor.npy"]);
+    assert_eq!(folder.names(), ["gauge.nersc", "p.npy", "p.npy.json", "spinor.npy", "spinor.npy.json"]);
 }

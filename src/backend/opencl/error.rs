@@ -9,9 +9,12 @@ use super::context::MemoryUse;
 use super::sources::SourceError;
 
 /// How to get an OpenCL device onto a machine that has none; part of [`OpenClError::NoOpenCl`].
-pub const HOW_TO_GET_OPENCL: &str = "a CPU device comes with PoCL (on Debian and Ubuntu: apt-get install pocl-opencl-icd \
-     ocl-icd-libopencl1), a GPU device with its vendor's driver; OPENCL_DYLIB_PATH names another libOpenCL, and each \
-     file in /etc/OpenCL/vendors names one driver";
+pub const HOW_TO_GET_OPENCL: &str = if cfg!(target_feature = "crt-static") {
+    "this program is linked statically, and cannot load OpenCL: take the one that is linked with glibc"
+} else {
+    "a CPU device comes with PoCL (on Debian and Ubuntu: apt-get install pocl-opencl-icd ocl-icd-libopencl1), a GPU device with its \
+     vendor's driver; OPENCL_DYLIB_PATH names another libOpenCL, and each file in /etc/OpenCL/vendors names one driver"
+};
 
 /// The status that an OpenCL call returned. Displays as its name in `CL/cl.h` with the number, `CL_OUT_OF_RESOURCES (-5)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

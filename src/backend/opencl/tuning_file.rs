@@ -306,11 +306,7 @@ impl TuningFile {
     /// # Errors
     /// What is wrong with it, in one line.
     pub fn parse(text: &str) -> Result<Self, String> {
-        toml::from_str(text).map_err(|error| {
-            let line = error.span().map(|span| 1 + text[..span.start.min(text.len())].matches('\n').count());
-            let line = line.map_or(String::new(), |line| format!("line {line}: "));
-            format!("{line}{}", error.message().replace('\n', ", "))
-        })
+        crate::io::toml::from_str(text)
     }
 
     /// Refuses to put results for `device` into a file that is not the tuner's, or that holds those of another device: they would be lost.

@@ -377,7 +377,8 @@ pub(super) fn spinor_shape(extents: Extents) -> Vec<usize> {
     vec![t, z, y, x, 4, 3]
 }
 
-pub(super) fn propagator_shape(extents: Extents) -> Vec<usize> {
+/// The axes of a propagator in a file: (T, Z, Y, X, 4, 4, 3, 3).
+pub fn propagator_shape(extents: Extents) -> Vec<usize> {
     let [x, y, z, t] = extents.as_array();
     vec![t, z, y, x, 4, 4, 3, 3]
 }

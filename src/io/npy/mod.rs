@@ -18,8 +18,9 @@ use num_complex::Complex;
 use super::atomic::write_atomically;
 pub use array::{
     ArrayReal, ComplexArray, ComplexValues, Fermion5Array, FieldArray, Precision, PropagatorArray, SpinorArray,
+    propagator_shape,
 };
-use array::{fermion5_shape, gauge_shape, propagator_shape, spinor_shape, spinors_exchanged};
+use array::{fermion5_shape, gauge_shape, spinor_shape, spinors_exchanged};
 pub use error::NpyError;
 pub use header::MAXIMUM_HEADER;
 use header::{ElementType, NpyHeader};

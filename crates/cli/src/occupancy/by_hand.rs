@@ -54,5 +54,14 @@ pub fn swept(
     let rows = sweep(&architecture, &demand, lanes, asked.quantity, &asked.values)?;
     let threads = asked.quantity == lanefield_lab::occupancy::SweptQuantity::AcceleratorThreads;
     let note = threads.then(|| sweet_spot(&architecture, &rows)).flatten();
-    Ok(Some(SweepReport { architecture, quantity: asked.quantity, lanes, rows, note }))
+    Ok(Some(SweepReport {
+        kernel: None,
+        precision: None,
+        links: None,
+        architecture,
+        quantity: asked.quantity,
+        lanes,
+        rows,
+        note,
+    }))
 }

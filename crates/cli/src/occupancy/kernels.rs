@@ -85,8 +85,8 @@ fn offline(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Repo
         let Surveyed { kernel, family, precision, links, nsimd, architecture, built, code, .. } = surveyed;
         let architecture = Architecture::find(architecture, code.wave)?;
         let demand = code.demand(built.group_size(), built.local_bytes).context("the compiler tells no registers")?;
-        sweeps.extend(swept(args, architecture, demand, nsimd)?);
         let known = KernelEntry { kernel, family, precision, links, nsimd, built, code };
+        sweeps.extend(swept(args, architecture, demand, nsimd)?.map(|sweep| sweep.of(&known)));
         entries.push(Entry { kernel: Some(known), ..entry(architecture, demand)? });
     }
     Ok(Report::new(entries, sweeps))
@@ -111,7 +111,7 @@ fn on_device(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<(D
         let known = KernelEntry { kernel: kernel.name, family: kernel.family, precision, links, nsimd, built, code };
         match (architecture, demand) {
             (Some(architecture), Some(demand)) => {
-                sweeps.extend(swept(args, architecture, demand, nsimd)?);
+                sweeps.extend(swept(args, architecture, demand, nsimd)?.map(|sweep| sweep.of(&known)));
                 entries.push(Entry { kernel: Some(known), ..entry(architecture, demand)? });
             }
             _ => told.push(known),

@@ -78,8 +78,8 @@ pub struct Occupancy {
     /// What is varied, and its values: accelerator_threads=2,4,8 (times 8 lanes, or those of the kernel), registers=… or lds=…
     #[arg(long, value_name = "WHAT=N,…", value_parser = read_sweep)]
     sweep: Option<Sweep>,
-    /// The OpenCL device, where no architecture is given: auto, a number from `lanefield devices`, or part of a name
-    #[arg(long, value_name = "DEVICE", default_value = "auto", env = "LANEFIELD_DEVICE")]
+    /// The OpenCL device, where no architecture is given: auto, a number from `lanefield devices`, or part of a name [env: LANEFIELD_DEVICE]
+    #[arg(long, value_name = "DEVICE", default_value = crate::args::default_device())]
     device: DeviceChoice,
     /// Print JSON instead of tables
     #[arg(long)]

@@ -62,6 +62,12 @@ pub struct KernelEntry {
 /// One row of values.
 #[derive(Serialize)]
 pub struct SweepReport {
+    /// The kernel; null for numbers by hand.
+    pub kernel: Option<&'static str>,
+    /// How its fields are stored; null for numbers by hand.
+    pub precision: Option<Precision>,
+    /// Reals of a link; null where it reads none.
+    pub links: Option<usize>,
     /// By whose rules.
     pub architecture: Architecture,
     /// What is varied.
@@ -242,6 +248,11 @@ impl KernelEntry {
 }
 
 impl SweepReport {
+    /// The sweep as one of a kernel.
+    pub fn of(self, kernel: &KernelEntry) -> Self {
+        Self { kernel: Some(kernel.kernel), precision: Some(kernel.precision), links: kernel.links, ..self }
+    }
+
     fn text(&self) -> String {
         let architecture = &self.architecture;
         let value = self.quantity.to_string();
@@ -264,7 +275,12 @@ impl SweepReport {
                 found.next_step.as_ref().map_or("–".to_owned(), |step| step.in_few_words(architecture)),
             ]);
         }
-        let heading = [("GPU", format!("{} ({})", architecture.name, architecture.product)), ("varied", value.clone())];
+        let kernel = self.kernel.zip(self.precision).map(|(kernel, precision)| {
+            let links = self.links.map_or(String::new(), |links| format!(", reconstruct {links}"));
+            ("kernel", format!("{kernel} {precision}{links}"))
+        });
+        let gpu = ("GPU", format!("{} ({})", architecture.name, architecture.product));
+        let heading = kernel.into_iter().chain([gpu, ("varied", value.clone())]);
         let note = self.note.as_ref().map_or(String::new(), |note| format!("\n{note}"));
         format!("{}\n{lines}{note}", facts(heading))
     }

@@ -21,7 +21,7 @@ pub struct Summary {
     /// Its name.
     operator: &'static str,
     /// Its parameters beside those of the hop, by name.
-    parameters: serde_json::Value,
+    parameters: serde_json::Map<String, serde_json::Value>,
     /// The same in words.
     #[serde(skip)]
     description: String,

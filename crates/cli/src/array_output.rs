@@ -1,0 +1,131 @@
+//! An array that a command writes, with the sidecar that says what it is. One that is there already is replaced without `--force` only if its sidecar
+//! says that the same command made it of the same inputs.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use anyhow::{Context as _, bail};
+use lanefield::io::npy::ArrayReal;
+use lanefield::io::sidecar::{Inputs, Sidecar, SourceInput, path_of};
+use lanefield::operator::HopParameters;
+use lanefield::reference::gauge::Configuration;
+use serde_json::{Map, Value};
+
+use super::args::HopArgs;
+use super::files::{failed_to_write, holds_something, replaces, require_outputs_but};
+
+/// As [`require_outputs_but`], of the array that `--output` names, its sidecar and other outputs. An array that has a sidecar is judged later, once the
+/// inputs are known ([`ArrayOutput::new`]).
+pub fn require_outputs(
+    array: Option<&Path>,
+    others: &[(&str, &Path)],
+    inputs: &[(&str, &Path)],
+    goes_on: impl Fn(&str) -> bool,
+) -> anyhow::Result<()> {
+    const SIDECAR: &str = "the sidecar of --output";
+    let sidecar = array.filter(|array| is_described(array)).map(path_of);
+    let array = array.map(|array| ("--output", array));
+    let files = array.into_iter().chain(sidecar.as_deref().map(|sidecar| (SIDECAR, sidecar)));
+    let outputs: Vec<(&str, &Path)> = files.chain(others.iter().copied()).collect();
+    let has_sidecar = sidecar.as_deref().is_some_and(Path::is_file);
+    require_outputs_but(&outputs, inputs, |argument| match argument {
+        "--output" | SIDECAR => has_sidecar,
+        other => goes_on(other),
+    })
+}
+
+/// Whether an array gets a sidecar: not one that goes to a device or a pipe.
+fn is_described(array: &Path) -> bool {
+    fs::metadata(array).map_or(true, |metadata| metadata.is_file())
+}
+
+/// What an array is computed from: an operator with its parameters and its hop on a configuration, a source, a precision, and settings of the
+/// command by name.
+pub fn inputs<const N: usize>(
+    (operator, parameters, hop): (&str, Map<String, Value>, &HopArgs),
+    configuration: &Configuration,
+    source: SourceInput,
+    precision: &str,
+    settings: [(&str, Value); N],
+) -> Inputs {
+    let HopParameters { boundary, links, legs } = hop.parameters();
+    Inputs {
+        operator: operator.to_owned(),
+        parameters,
+        boundary: boundary.to_string(),
+        reconstruct: links.reals(),
+        legs: legs.to_string(),
+        configuration: configuration.into(),
+        source,
+        precision: precision.to_owned(),
+        settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+    }
+}
+
+/// An array to be written.
+pub struct ArrayOutput<'a> {
+    path: &'a Path,
+    command: &'static str,
+    files: BTreeMap<String, String>,
+    inputs: Inputs,
+}
+
+impl<'a> ArrayOutput<'a> {
+    /// The array that a command makes of some files and inputs.
+    ///
+    /// # Errors
+    /// A file that is there already, and would be replaced by something else.
+    pub fn new(path: &'a Path, command: &'static str, files: &[(&str, &Path)], inputs: Inputs) -> anyhow::Result<Self> {
+        let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+        let files = files.iter().map(|(argument, path)| (argument.trim_start_matches('-').to_owned(), name(path)));
+        let output = Self { path, command, files: files.collect(), inputs };
+        if is_described(path) && !replaces() {
+            output.require_same()?;
+        }
+        Ok(output)
+    }
+
+    fn require_same(&self) -> anyhow::Result<()> {
+        const ADVICE: &str = "give another name, or --force to replace it";
+        let path = self.path.display();
+        let sidecar = Sidecar::read(self.path).with_context(|| format!("--output {path}: {ADVICE}"))?;
+        let Some(sidecar) = sidecar.filter(|_| holds_something(self.path)) else { return Ok(()) };
+        let there = format!("--output {path} is there already");
+        if sidecar.command != self.command {
+            bail!("{there}, made by lanefield {}: {ADVICE}", sidecar.command);
+        }
+        if let Some(other) = sidecar.inputs.difference(&self.inputs, |_| true) {
+            bail!("{there}, made with {} {}, not {}: {ADVICE}", other.name, other.first, other.second);
+        }
+        sidecar.check(self.path).with_context(|| format!("{there}: {ADVICE}"))
+    }
+
+    /// Removes the sidecar of the array that is about to be replaced: it would describe the new one wrongly.
+    ///
+    /// # Errors
+    /// A sidecar that cannot be removed.
+    pub fn begin(&self) -> anyhow::Result<()> {
+        let sidecar = path_of(self.path);
+        match is_described(self.path).then(|| fs::remove_file(&sidecar)) {
+            Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => {
+                Err(error).with_context(|| format!("failed to remove {}", sidecar.display()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Writes the sidecar of the array that was written. An array that failed a check gets none.
+    ///
+    /// # Errors
+    /// A sidecar that cannot be written.
+    pub fn describe<R: ArrayReal>(self, shape: Vec<usize>) -> anyhow::Result<()> {
+        if !is_described(self.path) {
+            return Ok(());
+        }
+        let sidecar = Sidecar::new(self.path, (shape, R::PRECISION.dtype()), self.command, self.files, self.inputs);
+        let written = sidecar.and_then(|sidecar| sidecar.write(self.path));
+        written.with_context(|| failed_to_write(&path_of(self.path)))
+    }
+}

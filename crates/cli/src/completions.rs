@@ -1,0 +1,34 @@
+//! `lanefield completions`: the script with which a shell completes the command line.
+
+use anyhow::Context as _;
+use clap::{Args, CommandFactory as _};
+use clap_complete::{Shell, generate};
+
+use super::output::print;
+use super::{Cli, Outcome};
+
+/// Print the script with which a shell completes the command line.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield completions bash
+  lanefield completions zsh
+  lanefield completions fish
+
+Where to keep what is printed:
+  bash  ~/.local/share/bash-completion/completions/lanefield
+  zsh   in a directory of $fpath, as _lanefield
+  fish  ~/.config/fish/completions/lanefield.fish")]
+pub struct Completions {
+    /// The shell
+    shell: Shell,
+}
+
+impl Completions {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let mut script = Vec::new();
+        generate(self.shell, &mut Cli::command(), "lanefield", &mut script);
+        let script = String::from_utf8(script).context("the script is not UTF-8")?;
+        print(script.trim_end())?;
+        Ok(Outcome::Done)
+    }
+}

@@ -1,0 +1,410 @@
+//! The sidecar of an array: a JSON file beside it, `x.npy.json` beside `x.npy`, which says what the array is: operator, parameters, configuration,
+//! source, and the SHA-256 of the file. What reads the array again can refuse one that is not what it is taken for. The members are described in
+//! `docs/sidecars.md`.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::layout::Coordinate;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use sha2::{Digest as _, Sha256};
+use thiserror::Error;
+
+use super::atomic::{WriteError, write_atomically};
+use super::identity::digest_of_numbers;
+
+/// The `kind` of every sidecar.
+pub const KIND: &str = "lanefield sidecar";
+/// The version of the format that is written, and the only one that is read.
+pub const FORMAT: u32 = 1;
+/// No sidecar is longer: what is, is none.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// What an array is. As JSON, these fields.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Sidecar {
+    /// [`KIND`].
+    pub kind: String,
+    /// [`FORMAT`].
+    pub format: u32,
+    /// The version of the library that wrote it.
+    pub lanefield: String,
+    /// The array beside it.
+    pub array: ArrayFile,
+    /// The command that made it: `solve`, `propagator`, `apply`.
+    pub command: String,
+    /// The names of the files that were read, by argument. They are for people: what was in the files is among the inputs.
+    pub files: BTreeMap<String, String>,
+    /// All that the bits of the array depend on.
+    pub inputs: Inputs,
+}
+
+/// The file of an array.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ArrayFile {
+    /// Its name when it was written.
+    pub file: String,
+    /// The SHA-256 of the whole file, 64 hex digits.
+    pub sha256: String,
+    /// The extents of its axes, the slowest first.
+    pub shape: Vec<usize>,
+    /// `complex64` or `complex128`.
+    pub dtype: String,
+}
+
+/// What an array was computed from, and how. Device, threads and lanes are no part of it, since they change no bit.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Inputs {
+    /// The operator, or the kernel of a hop.
+    pub operator: String,
+    /// Masses and all other parameters of the operator, by name.
+    pub parameters: Map<String, Value>,
+    /// Boundary phases in x,y,z,t.
+    pub boundary: String,
+    /// Reals stored per link.
+    pub reconstruct: usize,
+    /// The order in which the hop adds its legs.
+    pub legs: String,
+    /// The gauge configuration.
+    pub configuration: ConfigurationInput,
+    /// The source.
+    pub source: SourceInput,
+    /// f32 or f64.
+    pub precision: String,
+    /// What else the command was told: solver and tolerance, say.
+    pub settings: Map<String, Value>,
+}
+
+/// A configuration, by its content.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ConfigurationInput {
+    /// Extents x, y, z, t.
+    pub lattice: [usize; 4],
+    /// Average plaquette.
+    pub plaquette: f64,
+    /// The SHA-256 of its links in site order, in little-endian f64.
+    pub sha256_of_links: String,
+}
+
+impl From<&Configuration> for ConfigurationInput {
+    fn from(configuration: &Configuration) -> Self {
+        Self {
+            lattice: configuration.extents().as_array(),
+            plaquette: configuration.plaquette(),
+            sha256_of_links: digest_of_numbers(configuration.links()),
+        }
+    }
+}
+
+/// A source.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum SourceInput {
+    /// 1 at a point; without spin and colour, one source for each of them.
+    Point {
+        /// x, y, z, t.
+        position: Coordinate,
+        /// The spin, or the component of colour vectors.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        spin: Option<usize>,
+        /// The colour.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        colour: Option<usize>,
+    },
+    /// Gaussian numbers; right-hand side k has the seed `seed` + k.
+    Gauss {
+        /// The first seed.
+        seed: u64,
+        /// The number of right-hand sides.
+        nrhs: usize,
+    },
+    /// Read from an array.
+    File {
+        /// The SHA-256 of its numbers in site order, in little-endian f64.
+        sha256_of_numbers: String,
+    },
+}
+
+impl SourceInput {
+    /// The time slice of a source that lies in one.
+    pub fn time(&self) -> Option<usize> {
+        match self {
+            Self::Point { position, .. } => Some(position[3]),
+            Self::Gauss { .. } | Self::File { .. } => None,
+        }
+    }
+}
+
+/// Why a sidecar was not read or written, or is not that of the array. Messages name the file.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SidecarError {
+    /// The sidecar or the array could not be read.
+    #[error("cannot read {}: {source}", .path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// It is no sidecar.
+    #[error("{} is not the sidecar of an array: {reason}", .path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The array is not the one that the sidecar describes.
+    #[error(
+        "{} has the SHA-256 {found}, and its sidecar {} describes a file of {expected}: the array was changed or replaced",
+        .array.display(),
+        .sidecar.display()
+    )]
+    OtherArray {
+        /// The array.
+        array: PathBuf,
+        /// The sidecar.
+        sidecar: PathBuf,
+        /// The SHA-256 of the array.
+        found: String,
+        /// That of the sidecar.
+        expected: String,
+    },
+    /// It could not be written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// Where the sidecar of an array is.
+pub fn path_of(array: &Path) -> PathBuf {
+    let mut name = array.as_os_str().to_owned();
+    name.push(".json");
+    name.into()
+}
+
+/// The SHA-256 of a file, 64 hex digits.
+///
+/// # Errors
+/// [`SidecarError::Read`].
+pub fn sha256_of_file(path: &Path) -> Result<String, SidecarError> {
+    let digest = || {
+        let (mut file, mut hasher) = (File::open(path)?, Sha256::new());
+        let mut buffer = vec![0; 1 << 18];
+        loop {
+            match file.read(&mut buffer) {
+                Ok(0) => return Ok(hex::encode(hasher.finalize())),
+                Ok(count) => hasher.update(&buffer[..count]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    };
+    digest().map_err(|source| SidecarError::Read { path: path.to_owned(), source })
+}
+
+impl Sidecar {
+    /// The sidecar of an array that has just been written.
+    ///
+    /// # Errors
+    /// [`SidecarError::Read`], of the array.
+    pub fn new(
+        array: &Path,
+        (shape, dtype): (Vec<usize>, &str),
+        command: &str,
+        files: BTreeMap<String, String>,
+        inputs: Inputs,
+    ) -> Result<Self, SidecarError> {
+        let file = array.file_name().unwrap_or(array.as_os_str()).to_string_lossy().into_owned();
+        let sha256 = sha256_of_file(array)?;
+        Ok(Self {
+            kind: KIND.to_owned(),
+            format: FORMAT,
+            lanefield: env!("CARGO_PKG_VERSION").to_owned(),
+            array: ArrayFile { file, sha256, shape, dtype: dtype.to_owned() },
+            command: command.to_owned(),
+            files,
+            inputs,
+        })
+    }
+
+    /// Writes it beside its array.
+    ///
+    /// # Errors
+    /// [`SidecarError::Write`].
+    pub fn write(&self, array: &Path) -> Result<(), SidecarError> {
+        let write = |writer: &mut dyn io::Write| {
+            serde_json::to_writer_pretty(&mut *writer, self)?;
+            writeln!(writer)
+        };
+        Ok(write_atomically(&path_of(array), write)?)
+    }
+
+    /// Reads that of an array, if there is one. Nothing is compared with the array ([`Self::check`]).
+    ///
+    /// # Errors
+    /// A file that cannot be read, or is no sidecar.
+    pub fn read(array: &Path) -> Result<Option<Self>, SidecarError> {
+        let path = path_of(array);
+        let failed = |source| SidecarError::Read { path: path.clone(), source };
+        let malformed = |reason: String| SidecarError::Malformed { path: path.clone(), reason };
+        match fs::metadata(&path) {
+            // Opening a pipe would wait for its writer.
+            Ok(metadata) if !metadata.is_file() => return Err(malformed("it is not a file".to_owned())),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(failed(error)),
+        }
+        let mut text = Vec::new();
+        File::open(&path).map_err(failed)?.take(MOST_BYTES + 1).read_to_end(&mut text).map_err(failed)?;
+        if text.len() as u64 > MOST_BYTES {
+            return Err(malformed(format!("it is longer than {MOST_BYTES} bytes")));
+        }
+        let value: Value = serde_json::from_slice(&text).map_err(|error| malformed(error.to_string()))?;
+        if value["kind"] != KIND {
+            return Err(malformed(format!("its kind is {}, not \"{KIND}\"", value["kind"])));
+        }
+        if value["format"] != FORMAT {
+            return Err(malformed(format!("its format is {}, and this version reads {FORMAT}", value["format"])));
+        }
+        serde_json::from_value(value).map(Some).map_err(|error| malformed(error.to_string()))
+    }
+
+    /// Whether the array is the one that it describes.
+    ///
+    /// # Errors
+    /// [`SidecarError::OtherArray`], or an array that cannot be read.
+    pub fn check(&self, array: &Path) -> Result<(), SidecarError> {
+        let found = sha256_of_file(array)?;
+        if found == self.array.sha256 {
+            return Ok(());
+        }
+        let expected = self.array.sha256.clone();
+        Err(SidecarError::OtherArray { array: array.to_owned(), sidecar: path_of(array), found, expected })
+    }
+}
+
+/// Two inputs that are not the same.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Difference {
+    /// What differs: `parameters.mass`.
+    pub name: String,
+    /// The first one's, as JSON; `null` where it has none.
+    pub first: Value,
+    /// The second one's.
+    pub second: Value,
+}
+
+impl Inputs {
+    /// What differs first between these inputs and others, in the order of the names; `counts` says which names count.
+    pub fn difference(&self, other: &Self, counts: impl Fn(&str) -> bool) -> Option<Difference> {
+        let value = |inputs: &Self| serde_json::to_value(inputs).unwrap_or_default();
+        difference(String::new(), &value(self), &value(other), &counts)
+    }
+}
+
+fn difference(name: String, first: &Value, second: &Value, counts: &dyn Fn(&str) -> bool) -> Option<Difference> {
+    let (Value::Object(ours), Value::Object(theirs)) = (first, second) else {
+        let differs = first != second && counts(&name);
+        return differs.then(|| Difference { name, first: first.clone(), second: second.clone() });
+    };
+    let added = theirs.keys().filter(|key| !ours.contains_key(*key));
+    ours.keys().chain(added).find_map(|key| {
+        let inner = if name.is_empty() { key.clone() } else { format!("{name}.{key}") };
+        difference(inner, &first[key], &second[key], counts)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inputs(mass: f64) -> Inputs {
+        Inputs {
+            operator: "wilson".into(),
+            parameters: Map::from_iter([("mass".to_owned(), mass.into())]),
+            boundary: "1,1,1,-1".into(),
+            reconstruct: 18,
+            legs: "-t-y-z+t+y+z-x+x".into(),
+            configuration: ConfigurationInput {
+                lattice: [4, 4, 4, 8],
+                plaquette: 0.1 + 0.2,
+                sha256_of_links: "00".repeat(32),
+            },
+            source: SourceInput::Point { position: [0, 1, 2, 3], spin: None, colour: None },
+            precision: "f64".into(),
+            settings: Map::new(),
+        }
+    }
+
+    fn written(folder: &Path) -> (PathBuf, Sidecar) {
+        let array = folder.join("x.npy");
+        std::fs::write(&array, b"abc").unwrap();
+        let files = BTreeMap::from([("--config".to_owned(), "weak.nersc".to_owned())]);
+        let sidecar = Sidecar::new(&array, (vec![1, 3], "complex128"), "propagator", files, inputs(0.1)).unwrap();
+        sidecar.write(&array).unwrap();
+        (array, sidecar)
+    }
+
+    #[test]
+    fn what_was_written_is_read_again_and_describes_the_array() {
+        let folder = tempfile::tempdir().unwrap();
+        let (array, sidecar) = written(folder.path());
+        assert_eq!(path_of(&array), folder.path().join("x.npy.json"));
+        let read = Sidecar::read(&array).unwrap().unwrap();
+        assert_eq!(read, sidecar);
+        assert_eq!(read.array.sha256, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+        read.check(&array).unwrap();
+        assert_eq!(read.inputs.source.time(), Some(3));
+    }
+
+    #[test]
+    fn an_array_that_was_changed_is_not_the_one_described() {
+        let folder = tempfile::tempdir().unwrap();
+        let (array, sidecar) = written(folder.path());
+        std::fs::write(&array, b"abd").unwrap();
+        let error = sidecar.check(&array).unwrap_err().to_string();
+        assert!(error.contains("x.npy has the SHA-256 a52d159f") && error.contains("ba7816bf"), "{error}");
+    }
+
+    #[test]
+    fn no_sidecar_is_none_and_another_file_is_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let array = folder.path().join("x.npy");
+        assert!(Sidecar::read(&array).unwrap().is_none());
+        let refusal = |text: &str| {
+            std::fs::write(path_of(&array), text).unwrap();
+            Sidecar::read(&array).unwrap_err().to_string()
+        };
+        for (text, says) in [
+            ("my notes", "expected value at line 1"),
+            ("{\"kind\": \"roofline\"}", "its kind is \"roofline\""),
+            ("{\"kind\": \"lanefield sidecar\", \"format\": 2}", "its format is 2, and this version reads 1"),
+            ("{\"kind\": \"lanefield sidecar\", \"format\": 1}", "missing field"),
+            (&" ".repeat(MOST_BYTES as usize + 1), "longer than"),
+        ] {
+            let error = refusal(text);
+            assert!(error.contains("x.npy.json is not the sidecar of an array: ") && error.contains(says), "{error}");
+        }
+        std::fs::remove_file(path_of(&array)).unwrap();
+        std::fs::create_dir(path_of(&array)).unwrap();
+        assert!(Sidecar::read(&array).unwrap_err().to_string().contains("it is not a file"));
+    }
+
+    #[test]
+    fn the_first_difference_has_a_name_and_what_does_not_count_is_none() {
+        let (ours, theirs) = (inputs(0.1), inputs(0.2));
+        assert_eq!(ours.difference(&ours.clone(), |_| true), None);
+        let found = ours.difference(&theirs, |_| true).unwrap();
+        assert_eq!((found.name.as_str(), found.first, found.second), ("parameters.mass", 0.1.into(), 0.2.into()));
+        assert_eq!(ours.difference(&theirs, |name| name != "parameters.mass"), None);
+        let mut more = inputs(0.1);
+        more.parameters.insert("csw".into(), 1.into());
+        let found = ours.difference(&more, |_| true).unwrap();
+        assert_eq!((found.name.as_str(), found.first, found.second), ("parameters.csw", Value::Null, 1.into()));
+    }
+}
