@@ -1,5 +1,7 @@
 //! TOML files: what is wrong with one, in one line.
 
+use std::ops::Range;
+
 use serde::de::DeserializeOwned;
 
 /// Reads a value.
@@ -7,10 +9,11 @@ use serde::de::DeserializeOwned;
 /// # Errors
 /// "line 3, column 5: what is wrong", or what is wrong where the file as a whole is.
 pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    let is_whole = |span: Range<usize>| span.start == 0 && (span.is_empty() || span.end >= text.trim_end().len());
     toml::from_str(text).map_err(|error| {
         let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
         let place = match before.rsplit_once('\n') {
-            _ if error.span().is_none_or(|span| span == (0..text.len())) => String::new(),
+            _ if error.span().is_none_or(is_whole) => String::new(),
             None => format!("line 1, column {}: ", 1 + before.chars().count()),
             Some((lines, line)) => {
                 format!("line {}, column {}: ", 2 + lines.matches('\n').count(), 1 + line.chars().count())
