@@ -19,7 +19,8 @@ use lanefield::backend::opencl::{Tuning, devices};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{BackendError, Cpu, OpenCl, Sum};
 use lanefield::kernel::{Case, Ceiling, Work};
-use lanefield_lab::bandwidth::median;
+use lanefield_lab::bandwidth::{Operation, median};
+use lanefield_lab::ceilings::Share;
 use lanefield_lab::{BenchCase, BenchOptions, FieldFacts, Timed, kernels_to_time};
 use lanefield_reference::layout::{ReductionDevice, get_num_blocks_and_threads};
 
@@ -128,7 +129,8 @@ fn run_on<B: Timed>(
             rows.extend(time(criterion, backend, (place, tuning), (&case, form, sum))?);
         }
     }
-    let (copy, read) = (backend.copy_bandwidth()?, backend.read_bandwidth()?);
+    let memory = backend.memory();
+    let (copy, read) = (memory.ceiling(Operation::Copy, None)?, memory.ceiling(Operation::Read, None)?);
     let mut table = format!(
         "{}, {}, {tuning}: copy bandwidth {:.1} GB/s, read bandwidth {:.1} GB/s\n{:<56} {:>11} {:>9} {:>9} {:>10}",
         backend.describe(),
@@ -143,9 +145,12 @@ fn run_on<B: Timed>(
     );
     for Row { name, seconds, work, ceiling } in &rows {
         let (flops, bytes) = (work.flops as f64 / seconds, work.bytes as f64 / seconds);
-        let share = 100.0 * bytes / if *ceiling == Ceiling::Copy { copy } else { read };
+        let share = match memory.share(work.bytes, bytes, if *ceiling == Ceiling::Copy { copy } else { read }) {
+            Share::InCache => "in cache".to_owned(),
+            Share::Of(share) => format!("{:.1} %", 100.0 * share),
+        };
         let (micros, gflops, gb) = (seconds * 1e6, flops * 1e-9, bytes * 1e-9);
-        table += &format!("\n{name:<56} {micros:>11.1} {gflops:>9.1} {gb:>9.1} {share:>8.1} %");
+        table += &format!("\n{name:<56} {micros:>11.1} {gflops:>9.1} {gb:>9.1} {share:>10}");
     }
     Ok(table)
 }

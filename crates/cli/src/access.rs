@@ -127,8 +127,7 @@ struct OfKernel {
     kernel: &'static Kernel,
     lattice: [usize; 4],
     precision: Precision,
-    #[serde(rename = "reconstruct")]
-    link_reals: usize,
+    reconstruct: usize,
     spinors: usize,
     lane_bytes: usize,
     access: AccessWidth,
@@ -260,7 +259,7 @@ impl Access {
             kernel: work.kernel,
             lattice: work.extents.as_array(),
             precision: work.precision,
-            link_reals: work.links.reals(),
+            reconstruct: work.links.reals(),
             spinors: work.parts,
             lane_bytes: launched.shape().lattice().width().bytes(),
             access: launched.setup.access,

@@ -14,6 +14,7 @@ use lanefield::reference::real::{Precision, Real as _};
 use lanefield_lab::trace::{Group, span};
 use lanefield_lab::{Device, Timed as _};
 
+use super::building::announce;
 use super::tuning::TuningArgs;
 
 /// What `--device` is where it is not given. Were the variable clap's, usage lines would show `--device` as required wherever it is set.
@@ -178,6 +179,7 @@ fn open_device(device: &DeviceInfo, tuning: Tuning) -> anyhow::Result<OpenCl> {
     let opened = OpenCl::open(device);
     let mut opened = opened.with_context(|| format!("failed to open the device {}", device.name))?;
     opened.set_tuning(tuning);
+    announce(opened.context().builds());
     let verdict = probe(opened.context()).context("failed to probe the device's arithmetic")?;
     if let Some(reason) = verdict.why_not() {
         say!("warning: results of this device are not bitwise: {reason}");

@@ -14,11 +14,12 @@ use clap::Args;
 
 use super::Outcome;
 
-/// Time kernels on one device, and compare each with the copy bandwidth measured in the same run; or run one of the studies below.
+/// Time kernels on one device, and compare each with the copy bandwidth of its memory; or run one of the studies below.
 ///
 /// Kernels are named by a family, by their own name, or by `all` (`lanefield verify --list` lists them); a conjugate is timed only where it is
 /// named itself. Times are device times where there are device events, else wall times: the median, and the range from the 10th to the 90th
-/// percentile. GB/s count each input and each output once, so they exceed a ceiling where fields stay in a cache. "Back to back" is the time per
+/// percentile. GB/s count each input and each output once. Where the fields fit the last cache, they are held against no
+/// bandwidth of memory ("in cache"). Bandwidths are kept with the cache of programs, and measured again when a kernel beats them. "Back to back" is the time per
 /// launch of several that are queued one after the other: on lattices of fewer than a million sites launches overlap.
 #[derive(Args)]
 #[command(args_conflicts_with_subcommands = true)]

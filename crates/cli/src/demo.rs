@@ -25,6 +25,7 @@ use textplots::{Chart, Plot as _, Shape};
 
 use super::Outcome;
 use super::args::opencl_device;
+use super::building::announce;
 use super::fields::FieldShape;
 use super::files::{given, require_outputs, svg};
 use super::history::history_bytes;
@@ -105,6 +106,7 @@ impl Demo {
         let (device, no_opencl) = self.device()?;
         let mut failed = None;
         if let Some(device) = device {
+            announce(device.context().builds());
             say!("solving on {}; kernels that are not in the cache are built first", device.describe());
             match solve_on(&device, &configuration) {
                 Ok(on_device) => solved.push(on_device),

@@ -8,6 +8,7 @@ use lanefield_lab::sources::program;
 use serde::Serialize;
 
 use super::Outcome;
+use super::building::announce;
 use super::output::{Device, Head, Kind, bytes, facts, show};
 
 /// List the OpenCL devices and the CPU reference, with what matters for a lattice kernel.
@@ -148,6 +149,7 @@ impl OpenClDevice {
             return Self::new(info, None, format!("cannot be used: {reason}"));
         }
         match OpenCl::open(&info).map(|device| {
+            announce(device.context().builds());
             // Before OpenCL 3.0 only a built kernel tells.
             let multiple = info.preferred_work_group_multiple.or_else(|| multiple_of_a_kernel(device.context()).ok());
             (multiple, probe(device.context()))

@@ -118,8 +118,7 @@ pub struct OfKernel {
     lattice: [usize; 4],
     onto: String,
     precision: Precision,
-    #[serde(rename = "reconstruct")]
-    link_reals: usize,
+    reconstruct: usize,
     spinors: usize,
     #[serde(flatten)]
     estimate: KernelEstimate,
@@ -272,7 +271,7 @@ impl Estimate {
             lattice: work.extents.as_array(),
             onto: work.sites.to_string(),
             precision: work.precision,
-            link_reals: work.links.reals(),
+            reconstruct: work.links.reals(),
             spinors: work.parts,
             ratio: measured.as_ref().map(|times| seconds / times.best()),
             estimate,

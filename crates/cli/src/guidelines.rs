@@ -9,6 +9,7 @@ use lanefield_lab::guidelines::{Clock, Guideline, Options, Outcome as Measured, 
 use serde::Serialize;
 
 use super::Outcome;
+use super::building::announce;
 use super::output::{Device, Head, Kind, facts, number, show, table};
 use super::progress::progress_bar;
 
@@ -109,7 +110,10 @@ impl Guidelines {
             ),
             Selected::OpenCl(device) => {
                 say!("running on {device}");
-                Context::open(&device).with_context(|| format!("failed to open the device {}", device.name))
+                let opened = Context::open(&device);
+                let opened = opened.with_context(|| format!("failed to open the device {}", device.name))?;
+                announce(opened.builds());
+                Ok(opened)
             }
         }
     }

@@ -2,10 +2,10 @@
 
 /// Makes an enum of commands with their arguments, which runs the one that was given.
 macro_rules! commands {
-    ($commands:ident { $($command:ident($arguments:ty),)+ }) => {
+    ($commands:ident { $($(#[$attribute:meta])* $command:ident($arguments:ty),)+ }) => {
         #[derive(clap::Subcommand)]
         enum $commands {
-            $($command($arguments),)+
+            $($(#[$attribute])* $command($arguments),)+
         }
 
         impl $commands {
@@ -18,12 +18,11 @@ macro_rules! commands {
     };
 }
 
-/// Prints a line on standard error. That nobody reads it any more is no error.
+/// Prints a line on standard error, above the bars.
 macro_rules! say {
-    ($($words:tt)*) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($words)*);
-    }};
+    ($($words:tt)*) => {
+        $crate::progress::say(format_args!($($words)*))
+    };
 }
 
 mod access;
@@ -32,6 +31,7 @@ mod args;
 mod array_output;
 mod bench;
 mod build_facts;
+mod building;
 mod completions;
 mod config;
 mod correlator;
@@ -65,6 +65,7 @@ mod trace;
 mod tune;
 mod tuning;
 mod verify;
+mod workers;
 
 use std::process::ExitCode;
 
@@ -108,6 +109,8 @@ commands! {
         Doctor(Box<doctor::Doctor>),
         Completions(completions::Completions),
         Man(man::Manual),
+        #[command(hide = true)]
+        BuildPrograms(building::BuildPrograms),
     }
 }
 

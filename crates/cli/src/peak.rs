@@ -15,14 +15,18 @@ use lanefield::kernel::{self, Geometry, Kernel};
 use lanefield::reference::layout::Extents;
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
+use lanefield_lab::ahead::KernelStep;
+use lanefield_lab::ceilings::MemoryOf;
 use lanefield_lab::peak::roofline::Roofline;
-use lanefield_lab::peak::{Part, Peak as Ceilings, PeakOptions};
+use lanefield_lab::peak::{Operation, Part, Peak as Ceilings, PeakOptions};
 use lanefield_lab::{BenchOptions, KernelRecord, Timed, kernels_to_time, usual_sites};
 use serde::Serialize;
 
 use super::Outcome;
 use super::args::{AnyBackend, PlaceArgs, of_storage, on_backend};
+use super::bench::arguments::build_ahead;
 use super::bench::kernels::time;
+use super::building::{Builder, JobsArgs};
 use super::files::{require_outputs, svg};
 use super::kernels::word;
 use super::output::{Head, Kind, show};
@@ -89,6 +93,8 @@ pub struct Peak {
     )]
     links: Vec<LinkFormat>,
     #[command(flatten)]
+    jobs: JobsArgs,
+    #[command(flatten)]
     place: PlaceArgs,
 }
 
@@ -128,6 +134,19 @@ fn bytes(text: &str) -> Result<usize, String> {
     read().filter(|bytes| *bytes >= 4096).ok_or_else(refused)
 }
 
+/// Keeps the bandwidths of memory for the commands that hold kernels against them.
+fn keep(peak: &Ceilings, memory: MemoryOf<'_>) {
+    let found = [
+        (Operation::Read, peak.read_gb_per_second),
+        (Operation::Write, peak.write_gb_per_second),
+        (Operation::Copy, peak.copy_gb_per_second),
+        (Operation::Triad, peak.triad_gb_per_second),
+    ];
+    for (operation, rate) in found {
+        rate.into_iter().for_each(|rate| memory.keep(operation, 1e9 * rate));
+    }
+}
+
 impl Peak {
     pub fn run(self) -> anyhow::Result<Outcome> {
         if let Some(path) = &self.roofline {
@@ -135,11 +154,18 @@ impl Peak {
         }
         let mut backend = self.place.open(Tuning::OPEN)?;
         let options = PeakOptions { quick: self.quick, most_bytes: self.bytes, parts: self.parts.clone() };
+        if let AnyBackend::OpenCl(device) = &mut backend {
+            let steps = Ceilings::steps(device.context(), &options);
+            Builder::new(self.jobs).build(device, steps);
+        }
         let peak = with_bar(|observe| match &backend {
             AnyBackend::Cpu(cpu) => Ceilings::measure_cpu(cpu, &options, observe),
             AnyBackend::OpenCl(device) => Ceilings::measure(device.context(), &options, observe),
         });
         let peak = peak.context("failed to measure the device")?;
+        if self.bytes.is_none() {
+            on_backend!(&backend, backend => keep(&peak, backend.memory()));
+        }
 
         let mut roofline = None;
         if let Some(path) = &self.roofline {
@@ -164,6 +190,8 @@ impl Peak {
         let kernels = kernels_to_time(kernels.iter().map(String::as_str)).map_err(anyhow::Error::msg)?;
         let options =
             BenchOptions { precisions: precision.clone(), links: links.clone(), ..BenchOptions::new(kernels, lattice) };
+        let cases = options.cases();
+        build_ahead(backend, self.jobs, cases.iter().map(|case| KernelStep::new(case, Tuning::OPEN)));
         let mut records = time(backend, &options, Tuning::OPEN, SAMPLES);
         // Where a kernel is timed on all sites and on one parity, the parity, which solvers use.
         let is_wanted = |record: &KernelRecord| {

@@ -1,10 +1,28 @@
 //! How far a long command is: bars on standard error, where that is a terminal, else a plain line now and then.
 
+use std::fmt;
 use std::io::{IsTerminal as _, Write as _};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use lanefield_lab::Progress;
+
+/// All bars of the program, one below the other.
+static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
+
+/// Prints while the bars are away; they come back by themselves. (`MultiProgress::suspend` panics where the terminal is gone.)
+fn aside<T>(print: impl FnOnce() -> T) -> T {
+    let _ = BARS.clear();
+    print()
+}
+
+/// Prints a line on standard error, above the bars. That nobody reads it any more is no error.
+pub fn say(words: fmt::Arguments<'_>) {
+    aside(|| {
+        let _ = writeln!(std::io::stderr(), "{words}");
+    });
+}
 
 /// A bar of no length yet, of work that takes steps.
 pub fn progress_bar() -> ProgressBar {
@@ -13,11 +31,14 @@ pub fn progress_bar() -> ProgressBar {
 
 /// A bar of no length yet, with a template of indicatif.
 pub fn styled_bar(template: &str) -> ProgressBar {
-    let bar = ProgressBar::new(0);
-    if let Ok(style) = ProgressStyle::with_template(template) {
-        bar.set_style(style.progress_chars("=> "));
-    }
+    let bar = BARS.add(ProgressBar::new(0));
+    bar.set_style(style(template));
     bar
+}
+
+fn style(template: &str) -> ProgressStyle {
+    let style = ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar());
+    style.progress_chars("=> ")
 }
 
 /// Does some work under a bar, which shows what the work tells of its progress.
@@ -33,7 +54,7 @@ pub fn with_bar<T>(work: impl FnOnce(&mut (dyn FnMut(Progress<'_>) + Send)) -> T
 }
 
 /// Between plain lines.
-const QUIET: Duration = Duration::from_secs(20);
+pub const QUIET: Duration = Duration::from_secs(20);
 
 /// Work in so many steps, with an estimate of the rest.
 pub struct Steps {
@@ -50,8 +71,9 @@ impl Steps {
     /// None of the steps is done yet.
     pub fn new(what: &'static str, steps: usize) -> Self {
         let bar = std::io::stderr().is_terminal().then(|| {
-            let bar = styled_bar("{elapsed_precise} [{wide_bar}] {pos}/{len} {msg}, {eta} left");
+            let bar = progress_bar();
             bar.set_length(steps as u64);
+            bar.set_message(what);
             bar.enable_steady_tick(Duration::from_millis(500));
             bar
         });
@@ -65,6 +87,8 @@ impl Steps {
         if let Some(bar) = &self.bar {
             bar.set_position(done as u64);
             bar.set_message(message.to_owned());
+            // Before the first step nobody knows.
+            bar.set_style(style("{elapsed_precise} [{wide_bar}] {pos}/{len} {msg}, {eta} left"));
         }
         self.tick();
     }
@@ -80,15 +104,14 @@ impl Steps {
             self.last = Instant::now();
             let Self { what, steps, done, message, .. } = self;
             let seconds = self.start.elapsed().as_secs();
-            // That nobody reads it is no error.
-            let _ = writeln!(std::io::stderr(), "{what}: {done} of {steps} after {seconds} s, {message}");
+            say!("{what}: {done} of {steps} after {seconds} s, {message}");
         }
     }
 
     /// Prints something else while the bar is away.
     pub fn suspend<T>(&self, print: impl FnOnce() -> T) -> T {
         match &self.bar {
-            Some(bar) => bar.suspend(print),
+            Some(_) => aside(print),
             None => print(),
         }
     }

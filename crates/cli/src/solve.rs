@@ -23,6 +23,7 @@ use lanefield::solver::{
     Watchers, solve_from,
 };
 use lanefield_lab::Timed;
+use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::trace::{Group, span};
 use num_complex::Complex;
 
@@ -239,7 +240,7 @@ impl Solve {
                 }
                 let bandwidth = self.bandwidth.then(|| {
                     let _span = span(Group::Host, || "measure the copy bandwidth");
-                    backend.copy_bandwidth()
+                    backend.memory().ceiling(Operation::Copy, None)
                 });
                 if let Some(Err(error)) = &bandwidth {
                     say!("warning: failed to measure the copy bandwidth: {error}");

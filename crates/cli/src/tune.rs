@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
-use lanefield::backend::opencl::{AccessWidth, Layout, SiteOrder, Tuning, TuningFile, TuningSource};
+use lanefield::backend::opencl::{AccessWidth, Layout, OpenCl, SiteOrder, Tuning, TuningFile, TuningSource};
 use lanefield::backend::select::DeviceChoice;
 use lanefield::backend::{Memory as _, Threads};
 use lanefield::reference::layout::{Extents, LaneChoice};
@@ -17,6 +17,7 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::args::{AnyBackend, PlaceArgs, of_storage};
+use super::building::{Builder, JobsArgs};
 use super::kernels::{wanted, word};
 use super::output::{Device, Head, Kind, facts, joined, show, table};
 use super::progress::with_bar;
@@ -67,6 +68,8 @@ pub struct Tune {
     /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto (the largest up to 64, on GPUs up to 128, that fits the lattice)
     #[arg(long, value_name = "BYTES|auto", default_value_t)]
     lanes: LaneChoice,
+    #[command(flatten)]
+    jobs: JobsArgs,
 }
 
 impl Tune {
@@ -81,7 +84,9 @@ impl Tune {
         if let Some(path) = file.as_ref().filter(|_| !super::files::replaces()) {
             TuningFile::require_replaceable(path, device.context().info()).map_err(anyhow::Error::msg)?;
         }
-        let report = with_bar(|observe| tune(&mut device, &cpu, &options, observe));
+        let mut builder = Builder::new(self.jobs).within(options.budget);
+        let mut ahead = |device: &mut OpenCl, steps| builder.build(device, steps);
+        let report = with_bar(|observe| tune(&mut device, &cpu, &options, &mut ahead, observe));
 
         let info = device.context().info();
         if let Some(path) = file.as_ref().filter(|_| !report.kernels.is_empty()) {

@@ -10,7 +10,7 @@ fn planted(name: &str) -> String {
 fn a_kernel_is_told_with_its_launch_and_its_share_of_copy_bandwidth() {
     let Some(device) = opencl() else { return };
     let told = Folder::new().succeeds(&format!("doctor --kernel hop --lattice 4.4.4.4 --samples 2 {device}"));
-    for part in ["copy bandwidth", "empty kernel", "hop, 4.4.4.4", "% of copy", "work-items in groups of"] {
+    for part in ["copy bandwidth", "empty kernel", "hop, 4.4.4.4", "GB/s, in cache", "work-items in groups of"] {
         assert_contains(&told, &[part]);
     }
 }

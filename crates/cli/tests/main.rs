@@ -8,6 +8,7 @@ mod access;
 mod apply;
 mod bench;
 mod bench_kernels;
+mod building;
 mod completions;
 mod config;
 mod counters;

@@ -70,19 +70,19 @@ fn the_roofline_has_roofs_and_kernels() {
         json["roofline"]["points"].as_array().unwrap().iter().map(|point| point["name"].as_str().unwrap()).collect();
     // A copy computes nothing, and has no place on a roofline.
     assert!(
-        names.contains(&"hop f32, 18 reals") && names.contains(&"axpy f32") && !names.contains(&"copy f32"),
+        names.contains(&"hop f32, reconstruct 18") && names.contains(&"axpy f32") && !names.contains(&"copy f32"),
         "{names:?}"
     );
     let hop = json["roofline"]["points"]
         .as_array()
         .unwrap()
         .iter()
-        .find(|point| point["name"] == "hop f32, 18 reals")
+        .find(|point| point["name"] == "hop f32, reconstruct 18")
         .unwrap();
     // 1320 operations a site, 768 bytes.
     assert_eq!(hop["flops_per_byte"].as_f64().unwrap(), 1320.0 / 768.0);
     let svg = text(&folder.read("r.svg"));
-    assert_contains(&svg, &["<svg", "memory (copy)", "f32 fma", "f64 fma", "hop f32, 18 reals: ", "GFlop/s"]);
+    assert_contains(&svg, &["<svg", "memory (copy)", "f32 fma", "f64 fma", "hop f32, reconstruct 18: ", "GFlop/s"]);
 }
 
 #[test]

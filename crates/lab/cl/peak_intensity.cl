@@ -42,18 +42,24 @@ typedef reals stored;
 #define TO_STORED(reals) (reals)
 #endif
 
-#define STEP_OF_ALL                                                                                                        \
-    for (uint c = 0; c < CHAINS; ++c)                                                                                      \
-        x[c] = fma(x[c], factor, term);
+// DOes something with each chain. Chains have names: not every compiler keeps an array of them in registers.
+#if CHAINS == 8
+#define EACH_CHAIN(DO) DO(0) DO(1) DO(2) DO(3) DO(4) DO(5) DO(6) DO(7)
+#elif CHAINS == 4
+#define EACH_CHAIN(DO) DO(0) DO(1) DO(2) DO(3)
+#else
+#error "CHAINS is 4 or 8"
+#endif
+#define LOAD(c) reals x##c = TO_REALS(in[first + c * get_local_size(0)]);
+#define STEP(c) x##c = fma(x##c, factor, term);
+#define STORE(c) out[first + c * get_local_size(0)] = TO_STORED(x##c);
+#define STEP_OF_ALL EACH_CHAIN(STEP)
 
 // out ← x taken k times through x · a + b. One work-item takes CHAINS vectors; the launch has as many work-items as that needs.
 __kernel void mixed(__global stored* restrict out, __global const stored* restrict in, float a, float b, uint k) {
     const size_t first = get_group_id(0) * get_local_size(0) * CHAINS + get_local_id(0);
     const reals factor = (reals)((real)a), term = (reals)((real)b);
-    reals x[CHAINS];
-#pragma unroll
-    for (uint c = 0; c < CHAINS; ++c)
-        x[c] = TO_REALS(in[first + c * get_local_size(0)]);
+    EACH_CHAIN(LOAD)
     // Eight steps a turn, so that the loop itself takes few of the instructions.
     for (uint turn = 0; turn < k / 8; ++turn) {
         STEP_OF_ALL STEP_OF_ALL STEP_OF_ALL STEP_OF_ALL STEP_OF_ALL STEP_OF_ALL STEP_OF_ALL STEP_OF_ALL
@@ -61,7 +67,5 @@ __kernel void mixed(__global stored* restrict out, __global const stored* restri
     for (uint rest = 0; rest < k % 8; ++rest) {
         STEP_OF_ALL
     }
-#pragma unroll
-    for (uint c = 0; c < CHAINS; ++c)
-        out[first + c * get_local_size(0)] = TO_STORED(x[c]);
+    EACH_CHAIN(STORE)
 }

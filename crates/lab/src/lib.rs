@@ -2,8 +2,10 @@
 //!
 //! | file | subject |
 //! |---|---|
+//! | `ahead.rs` | what a measurement will build |
 //! | `timed.rs` | backends that can be timed |
 //! | `bandwidth/` | the bandwidths of memory that streams of kernels reach |
+//! | `ceilings.rs` | the bandwidths that kernels are held against |
 //! | `named.rs` | enumerations whose values have names |
 //! | `kind.rs`, `device.rs`, `si.rs` | JSON: the kinds of documents, the device in each, and SI units |
 //! | `sources.rs` | the OpenCL C sources of `crates/lab/cl` |
@@ -27,8 +29,10 @@
 mod named;
 
 pub mod access;
+pub mod ahead;
 pub mod bandwidth;
 mod bench;
+pub mod ceilings;
 pub mod code;
 pub mod counters;
 mod device;

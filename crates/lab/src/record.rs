@@ -27,8 +27,7 @@ pub struct FieldFacts {
     /// Spinors or colour vectors a site.
     pub spinors: usize,
     /// Reals stored a link; none where there are no links.
-    #[serde(rename = "reconstruct")]
-    pub link_reals: Option<usize>,
+    pub reconstruct: Option<usize>,
     /// The order of the legs; none where there are none.
     pub legs: Option<String>,
 }
@@ -45,7 +44,7 @@ impl FieldFacts {
             lane_bytes: Some(lattice.width().bytes()),
             virtual_nodes: Some(lattice.nodes().as_array()),
             sites: Some(shape.sites().to_string()),
-            link_reals: links.map(|links| links.format.reals()),
+            reconstruct: links.map(|links| links.format.reals()),
             legs: links.map(|_| shape.legs.to_string()),
             ..Self::unmade(lattice.extents(), shape.precision(), spinors)
         }
@@ -60,7 +59,7 @@ impl FieldFacts {
             precision,
             sites: None,
             spinors,
-            link_reals: None,
+            reconstruct: None,
             legs: None,
         }
     }
@@ -70,8 +69,8 @@ impl fmt::Display for FieldFacts {
     /// What distinguishes rows of a table: not the lattice, nor the order of the legs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.precision.fmt(f)?;
-        if let Some(reals) = self.link_reals {
-            write!(f, ", links {reals}")?;
+        if let Some(reals) = self.reconstruct {
+            write!(f, ", reconstruct {reals}")?;
         }
         if self.spinors != 1 {
             write!(f, ", ×{}", self.spinors)?;

@@ -6,19 +6,23 @@ mod report;
 
 use std::collections::{HashMap, HashSet};
 
-use lanefield::backend::opencl::{Finish, SumForm, SumOptions};
+use lanefield::backend::opencl::{Finish, OpenCl, SumForm, SumOptions};
 use lanefield::backend::{BackendError, FieldOn, Sum};
 use lanefield::kernel::prelude::ReduceKernels as _;
-use lanefield::kernel::{Numbers, TestData};
-use lanefield_reference::field::{SiteObject, Spinors, Words};
+use lanefield::kernel::reduce::{INNER_PRODUCTS, NORM2, SUM};
+use lanefield::kernel::{Case, CaseOptions, Kernel, Numbers, TestData};
+use lanefield_reference::field::{DoubledGauge, Object, SiteObject, Spinors, Words};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{
     AcceleratorThreads, Extents, LaneChoice, Lattice, LatticeOptions, LayoutError, ReductionDevice, Sites, TreePlan,
     get_num_blocks_and_threads,
 };
+use lanefield_reference::links::{BoundaryPhases, LinkFormat};
+use lanefield_reference::real::Precision;
 use num_complex::Complex;
 
-use crate::bandwidth::median;
+use crate::ahead::Step;
+use crate::bandwidth::{self, median};
 use crate::{Progress, Timed};
 
 pub use report::{Agreement, Operation, ReduceReport, ReduceRow, Seconds, Shape};
@@ -79,7 +83,7 @@ const SPINOR_ROWS: usize = 4;
 pub fn measure<R: Vectors, B: Timed>(
     backend: &mut B,
     bench: &ReduceBench,
-    mut observe: impl FnMut(Progress<'_>),
+    observe: impl FnMut(Progress<'_>),
 ) -> Result<ReduceReport, BackendError> {
     let device = reduction_device(backend);
     let lattice = lay_out::<R>(bench)?;
@@ -87,8 +91,6 @@ pub fn measure<R: Vectors, B: Timed>(
     let blocks = get_num_blocks_and_threads(size_of::<Complex<f64>>(), &device)?.blocks();
     let planned = planned(bench, backend.opencl().is_some(), lattice.nsimd(), blocks, &plan);
     let rows = planned.len() + 2 * SPINOR_ROWS;
-    observe(Progress { done: 0, steps: rows, now: "read bandwidth" });
-    let read_bandwidth = backend.read_bandwidth()?;
     let mut measuring = Measuring::new(backend, bench, observe, rows);
 
     (measuring.observe)(Progress { done: 0, steps: rows, now: "making the field" });
@@ -103,8 +105,50 @@ pub fn measure<R: Vectors, B: Timed>(
     measuring.spinors::<f64>(&device);
 
     measuring.backend.set_sum_options(SumOptions::default());
+    (measuring.observe)(Progress { done: rows, steps: rows, now: "read bandwidth" });
     let (rows, agreement) = measuring.end();
+    let memory = backend.memory();
+    let beyond_caches = rows.iter().filter(|row| row.bytes > memory.cache_bytes());
+    let seen = beyond_caches.filter_map(|row| Some(row.bytes as f64 / row.seconds?.most)).reduce(f64::max);
+    let read_bandwidth = memory.ceiling(bandwidth::Operation::Read, seen)?;
     Ok(ReduceReport { lattice, plan: plan.ok(), read_bandwidth, rows, agreement })
+}
+
+/// What [`measure`] builds on a device.
+///
+/// # Errors
+/// A lattice that cannot be laid out.
+pub fn steps<R: Vectors>(device: &mut OpenCl, bench: &ReduceBench) -> Result<Vec<Step>, BackendError> {
+    let reduction = reduction_device(device);
+    let lattice = lay_out::<R>(bench)?;
+    let plan = get_num_blocks_and_threads(bundle_of(bench) * size_of::<Complex<f64>>(), &reduction);
+    let of_numbers = get_num_blocks_and_threads(size_of::<Complex<f64>>(), &reduction)?;
+    let shape = |kernel: &'static Kernel, lattice, object: Object, precision| {
+        let links = DoubledGauge { format: LinkFormat::Full, boundary: BoundaryPhases::PERIODIC };
+        let usual = CaseOptions::new(lattice, Sites::Full, precision, links, 1);
+        Case::shape_of(kernel, &CaseOptions { object: Some(object), ..usual })
+    };
+    let words = shape(&SUM, lattice, bench.object.object(), R::PRECISION);
+    let rows = planned(bench, true, lattice.nsimd(), of_numbers.blocks(), &plan).into_iter();
+    let mut calls: Vec<_> = rows.filter_map(|row| Some((words.clone(), row.setup.ok()?))).collect();
+    for (lattice, precision) in [(lay_out::<f32>(bench)?, Precision::F32), (lay_out::<f64>(bench)?, Precision::F64)] {
+        for kernel in [&NORM2, &INNER_PRODUCTS] {
+            let options = SumOptions { finish: bench.finish, ..SumOptions::default() };
+            let shape = shape(kernel, lattice, Spinors::ONE.object(), precision);
+            calls.extend([Sum::Exact, Sum::Tree(of_numbers)].map(|sum| (shape.clone(), (sum, options))));
+        }
+    }
+    let before = device.sum_options();
+    let mut needed: Vec<_> = Vec::new();
+    for (shape, (sum, options)) in calls {
+        device.set_sum_options(options);
+        // What cannot be planned says so in its row.
+        needed.extend(
+            device.needs(&shape, sum).into_iter().flatten().filter(|one| !needed.contains(one)).collect::<Vec<_>>(),
+        );
+    }
+    device.set_sum_options(before);
+    Ok(needed.into_iter().map(Step::Program).collect())
 }
 
 /// Bytes of a field of objects of `words` complex numbers.

@@ -6,7 +6,8 @@ use lanefield::backend::opencl::{DeviceKind, SumOptions, Tuning};
 use lanefield::backend::{Backend, BackendError, Cpu, OpenCl};
 
 use super::Device;
-use super::bandwidth::{Operation, device_bandwidth, device_time, host_bandwidth, host_time};
+use super::bandwidth::{Operation, device_time, host_time};
+use super::ceilings::MemoryOf;
 
 /// A backend whose kernels, and whose memory, can be timed.
 pub trait Timed: Backend {
@@ -17,11 +18,8 @@ pub trait Timed: Backend {
     fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError>;
     /// Seconds from the first start to the last end of the kernels of `work`; `None` where kernels are not queued.
     fn span(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<Option<f64>, BackendError>;
-    /// The copy bandwidth of the backend's memory, in bytes a second (read plus written), measured now: the best of the ways to copy that
-    /// it has, the median of several runs over buffers larger than the caches.
-    fn copy_bandwidth(&self) -> Result<f64, BackendError>;
-    /// The read bandwidth of the backend's memory, in bytes a second, measured likewise: what bounds a sum over a large field.
-    fn read_bandwidth(&self) -> Result<f64, BackendError>;
+    /// Its memory, whose bandwidths bound kernels.
+    fn memory(&self) -> MemoryOf<'_>;
     /// Seconds that reading `bytes` bytes takes, with the least that a kernel costs besides: what bounds a sum over a field of that size.
     fn read_time(&self, bytes: usize) -> Result<f64, BackendError>;
     /// The OpenCL device that it is, if it is one: then there is more than one way to run a kernel.
@@ -65,11 +63,8 @@ impl Timed for Cpu {
     fn span(&self, _: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<Option<f64>, BackendError> {
         Ok(None)
     }
-    fn copy_bandwidth(&self) -> Result<f64, BackendError> {
-        self.install(|| host_bandwidth(Operation::Copy))
-    }
-    fn read_bandwidth(&self) -> Result<f64, BackendError> {
-        self.install(|| host_bandwidth(Operation::Read))
+    fn memory(&self) -> MemoryOf<'_> {
+        MemoryOf::Host(self)
     }
     fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
         self.install(|| host_time(Operation::Read, bytes))
@@ -92,11 +87,8 @@ impl Timed for OpenCl {
     fn span(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<Option<f64>, BackendError> {
         self.time_span(work).map(Some)
     }
-    fn copy_bandwidth(&self) -> Result<f64, BackendError> {
-        device_bandwidth(self.context(), Operation::Copy)
-    }
-    fn read_bandwidth(&self) -> Result<f64, BackendError> {
-        device_bandwidth(self.context(), Operation::Read)
+    fn memory(&self) -> MemoryOf<'_> {
+        MemoryOf::Device(self.context())
     }
     fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
         device_time(self.context(), Operation::Read, bytes)

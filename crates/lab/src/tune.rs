@@ -20,6 +20,7 @@ pub use save::{SaveError, save};
 pub use search::{Axis, Candidate, Searched, Trial, Verdict, search};
 
 use crate::Progress;
+use crate::ahead::{BuildAhead, KernelStep};
 use kernels::{KernelTrial, axes};
 
 /// What to tune.
@@ -118,13 +119,19 @@ impl TuneReport {
 }
 
 /// Tunes `device`. Results of the CPU reference come from `cpu`. Afterwards the device takes the choices that it took before. What cannot be run
-/// is in the report.
-pub fn tune(device: &mut OpenCl, cpu: &Cpu, options: &TuneOptions, observe: impl FnMut(Progress<'_>)) -> TuneReport {
+/// is in the report. `ahead` is told before programs are needed, and may build them side by side, which counts as time of the search.
+pub fn tune(
+    device: &mut OpenCl,
+    cpu: &Cpu,
+    options: &TuneOptions,
+    ahead: BuildAhead<'_>,
+    observe: impl FnMut(Progress<'_>),
+) -> TuneReport {
     let (tuned, tuning, Layout { access, site_order }) = (device.tuned().clone(), device.tuning(), device.layout());
     let (kernels, failures, left_out) = (Vec::new(), Vec::new(), Vec::new());
     let report = TuneReport { access, site_order, kernels, failures, left_out, seconds: 0.0 };
     let steps = options.subjects.len() * options.layouts().len();
-    let mut tuner = Tuner { device, cpu, options, observe, begin: Instant::now(), steps, done: 0, report };
+    let mut tuner = Tuner { device, cpu, options, ahead, observe, begin: Instant::now(), steps, done: 0, report };
     for (done, subject) in options.subjects.iter().enumerate() {
         tuner.subject(subject, done);
     }
@@ -142,6 +149,7 @@ struct Tuner<'t, O> {
     device: &'t mut OpenCl,
     cpu: &'t Cpu,
     options: &'t TuneOptions,
+    ahead: BuildAhead<'t>,
     observe: O,
     begin: Instant,
     steps: usize,
@@ -229,7 +237,9 @@ impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
         let mut axes = axes(self.device.context().info(), subject, lattice.nsimd());
         // Where the memory has subdomains, launches follow it.
         axes.retain(|axis| axis.name != "traversal" || site_order == SiteOrder::Lexicographic);
-        let trial = KernelTrial::new(self.device, case, self.begin);
+        let bench_case = subject.bench_case(lattice.extents(), self.options.lanes);
+        let step = KernelStep::new(&bench_case, self.device.tuning());
+        let trial = KernelTrial::new(self.device, (case, step), self.begin, &mut *self.ahead);
         let mut trial = trial.map_err(|error: BackendError| error.to_string())?;
         let searched = search(&mut trial, default, expected, &axes, until)?;
         let kernel = key.to_string();

@@ -361,7 +361,7 @@ fn a_device_is_tuned_with_the_bits_of_the_reference_and_left_as_it_was() {
         site_orders: vec![SiteOrder::Lexicographic, SiteOrder::Subdomains([2, 2, 2, 1])],
         budget: Duration::from_secs(4),
     };
-    let report = tune(&mut opened, &Cpu::new(None).unwrap(), &options, |_| ());
+    let report = tune(&mut opened, &Cpu::new(None).unwrap(), &options, &mut |_, _| (), |_| ());
     assert!(report.same_bits(), "{:?}", report.failures);
     assert_eq!(report.kernels[0].kernel, "hop f32 reconstruct 12");
     assert!(report.kernels[0].searched.candidates.iter().any(|one| one.verdict == Verdict::Chosen));

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lanefield_reference::field::FieldShape;
 use lanefield_reference::kernels::domain_wall::SMatrix;
@@ -207,13 +207,17 @@ impl OpenCl {
         }
     }
 
+    /// The options with that for the log, where it is wanted.
+    pub(super) fn with_log(&self, options: String) -> String {
+        match self.verbose_builds && !options.contains("-cl-nv-verbose") {
+            true => options + " -cl-nv-verbose",
+            false => options,
+        }
+    }
+
     /// A file of `cl/`, built once for some options.
     pub(super) fn program(&self, file: &str, options: &str) -> Result<Arc<Program>, BackendError> {
-        let mut options = options.to_owned();
-        if self.verbose_builds && !options.contains("-cl-nv-verbose") {
-            options += " -cl-nv-verbose";
-        }
-        let key = (file.to_owned(), options);
+        let key = (file.to_owned(), self.with_log(options.to_owned()));
         if let Some(program) = lock(&self.programs).get(&key) {
             return Ok(Arc::clone(program));
         }
@@ -232,14 +236,7 @@ impl OpenCl {
         launch: Launch,
         arguments: &[Arg<'_>],
     ) -> Result<(), BackendError> {
-        // PoCL compiles a kernel for a size of groups when it is first launched so: that is no time of the kernel's.
-        let compiles = self.context.info().keeps_programs() && program.is_new_in(kernel, launch.local);
-        let start = if compiles { Some(self.context.finish().map(|()| Instant::now())?) } else { None };
         let event = self.context.launch_event(program, kernel, launch, arguments)?;
-        if let Some(start) = start {
-            self.context.finish()?;
-            self.context.built_since(start);
-        }
         if let Some(recorded) = lock(&self.recorded).as_mut() {
             recorded.push(event);
         }

@@ -92,6 +92,8 @@ impl Cache {
         let suffix = match kind {
             EntryKind::Program => "program",
             EntryKind::Probe => "probe",
+            EntryKind::Launched => "launched",
+            EntryKind::Ceiling => "ceiling",
         };
         Some(self.directory.as_ref()?.join(format!("{}.{suffix}", key.digest())))
     }
@@ -118,6 +120,10 @@ pub enum EntryKind {
     Program,
     /// The verdict of the arithmetic probe, as JSON.
     Probe,
+    /// A note that a driver that keeps programs itself has compiled a kernel: empty.
+    Launched,
+    /// A bandwidth that was measured, as JSON.
+    Ceiling,
 }
 
 /// Everything that a cached result depends on, as text: one line each.
@@ -138,6 +144,16 @@ impl Key {
             device.platform_name,
             device.platform_version,
         ))
+    }
+
+    /// The key of what was found out about this host, or about some of its threads, by this version of the library.
+    pub fn of_host(host: &str, what: &str) -> Self {
+        Key(format!("lanefield {}\nhost {host:?}\nof {what:?}\n", env!("CARGO_PKG_VERSION")))
+    }
+
+    /// The key of something that depends on more.
+    pub(super) fn and(&self, more: &str) -> Self {
+        Key(format!("{}and {more:?}\n", self.0))
     }
 
     /// SHA-256 of the text, in hexadecimal: the name of the file.

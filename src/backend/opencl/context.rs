@@ -7,12 +7,13 @@ use std::fmt;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use opencl3::command_queue as queue;
 use opencl3::memory::{CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE, create_buffer};
 use opencl3::types::{CL_BLOCKING, cl_command_queue, cl_event, cl_mem_flags};
 
+use super::ahead::Builds;
 use super::cache::{Cache, Key};
 use super::device::{DeviceInfo, handle_of};
 use super::error::{ClStatus, OpenClError};
@@ -123,8 +124,7 @@ pub struct Context {
     account: Arc<MemoryAccount>,
     cache: Cache,
     programs: Mutex<HashMap<Key, ProgramSlot>>,
-    /// Nanoseconds that went into building kernels, and into loading those of the cache.
-    building: AtomicU64,
+    builds: Arc<Builds>,
     /// The kernel that was launched last: where a driver reports a broken kernel only at a later call, this names it.
     last_launch: Mutex<Arc<str>>,
 }
@@ -133,12 +133,12 @@ impl Context {
     /// Wall time that went into building kernels so far, and into loading those of the cache, of all threads together; with the first run of each
     /// where a driver compiles it for that (PoCL).
     pub fn building(&self) -> Duration {
-        Duration::from_nanos(self.building.load(Ordering::Relaxed))
+        self.builds.time()
     }
 
-    /// Counts the time since `start` as one of building.
-    pub(super) fn built_since(&self, start: Instant) {
-        self.building.fetch_add(start.elapsed().as_nanos() as u64, Ordering::Relaxed);
+    /// How far building is: others may look at it while a thread builds.
+    pub fn builds(&self) -> &Arc<Builds> {
+        &self.builds
     }
 
     /// Opens a device, with the cache that the environment names ([`Cache::from_environment`]), but for programs that the driver keeps
@@ -171,7 +171,7 @@ impl Context {
             account: Arc::default(),
             cache,
             programs: Mutex::default(),
-            building: AtomicU64::new(0),
+            builds: Arc::default(),
             last_launch: Mutex::new("".into()),
         };
         if let Some(timeline) = Timeline::of_process() {

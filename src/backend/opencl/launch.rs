@@ -15,7 +15,7 @@ use super::image::Image;
 use super::program::{Kernel, Program};
 use super::raw::{RawEvent, RawKernel, RawQueue, unsigned};
 use super::recorder::Note;
-use crate::backend::timeline::{CommandKind, Group, taken};
+use crate::backend::timeline::{CommandKind, Group, Work, taken};
 
 /// One kernel argument, in the order of the kernel's declaration.
 #[derive(Debug, Clone, Copy)]
@@ -160,6 +160,34 @@ impl Context {
         }
         let entry = program.kernel(kernel)?;
         self.check_launch(program, kernel, &entry, launch, args)?;
+        // PoCL compiles a kernel for a size of groups when it is first launched so: that is no time of the kernel's.
+        if self.info().keeps_programs() && program.is_new_in(kernel, launch.local) {
+            self.finish()?;
+            let _span = self.span(Group::Build, || format!("first launch of {kernel}"));
+            let cached = self.was_launched(&program.key, (kernel, launch.local));
+            let event = self.builds().during(cached, || {
+                let event = self.enqueue(queue, &entry, launch, args, work)?;
+                cl::wait_for_events(&[event.event.get()])
+                    .map_err(|status| self.failed("clWaitForEvents", status, entry.label.to_string()))?;
+                Ok::<_, OpenClError>(event)
+            })?;
+            if !cached {
+                self.note_launched(&program.key, (kernel, launch.local));
+            }
+            return Ok(event);
+        }
+        self.enqueue(queue, &entry, launch, args, work)
+    }
+
+    /// Queues a launch that was checked.
+    fn enqueue(
+        &self,
+        queue: &RawQueue,
+        entry: &Arc<Kernel>,
+        launch: Launch,
+        args: &[Arg<'_>],
+        work: Work,
+    ) -> Result<LaunchEvent, OpenClError> {
         // Held until the kernel is queued, which fixes the values of its arguments.
         let raw = lock(&entry.raw);
         for (index, arg) in args.iter().enumerate() {
@@ -191,7 +219,7 @@ impl Context {
         })?;
         self.note_launch(&entry.label);
         drop(raw);
-        Ok(LaunchEvent { event, entry, launch })
+        Ok(LaunchEvent { event, entry: Arc::clone(entry), launch })
     }
 
     /// Waits for a launch, and returns when it ran.

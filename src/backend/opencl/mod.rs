@@ -18,12 +18,14 @@
 //! | `offline.rs` | the same for devices that are not there |
 //! | `probe.rs` | whether the device keeps the arithmetic contract of `docs/arithmetic.md` |
 //! | `cache.rs` | binaries and verdicts on disk |
+//! | `ahead.rs` | which programs a run needs, and which of them the cache has |
 //! | `error.rs`, `raw.rs` | errors that say what to try; handles that release themselves |
 //! | `backend.rs`, `field.rs` | the backend, which knows lattices; fields and tables in device memory |
 //! | `launcher.rs` | launches of all kernels: arguments packed by role |
 //! | `reduce.rs` | sums over sites: how they are launched and added up |
 
 mod access;
+mod ahead;
 mod backend;
 mod build;
 mod cache;
@@ -55,6 +57,7 @@ mod tuning;
 mod tuning_file;
 
 pub use access::{AccessWidth, PartLayout};
+pub use ahead::{Builds, NeededKernel};
 pub use backend::OpenCl;
 pub use build::registers_in;
 pub use cache::{Cache, EntryKind, Key};

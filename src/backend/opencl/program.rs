@@ -6,12 +6,13 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::CString;
 use std::ptr;
 use std::sync::{Arc, Mutex};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use opencl3::kernel as cl_kernel;
 use opencl3::program as cl;
 use opencl3::types::cl_context;
 
+use super::ahead::PROGRAM_ALONE;
 use super::cache::{EntryKind, Key};
 use super::context::{Context, lock};
 use super::device::DeviceInfo;
@@ -26,6 +27,7 @@ pub(super) type ProgramSlot = Arc<Mutex<Option<Arc<Program>>>>;
 #[derive(Debug)]
 pub struct Program {
     name: String,
+    pub(super) key: Key,
     raw: Arc<RawProgram>,
     /// The context that it was built in, to be compared only: OpenCL keeps that context alive as long as the program.
     context: usize,
@@ -113,18 +115,29 @@ impl Context {
         if let Some(program) = &*slot {
             return Ok(Arc::clone(program));
         }
-        let start = Instant::now();
-        let loaded = if self.cache().keeps_programs() { self.load_program(name, &options, &key) } else { None };
-        let program = match loaded {
+        let program = match self.builds().during(true, || self.load_program(name, &options, &key)) {
             Some(program) => program,
-            None => self.build_program(name, source, &options, &key)?,
+            None => {
+                let keeps = self.info().keeps_programs();
+                let cached = keeps && self.was_launched(&key, PROGRAM_ALONE);
+                let program = self.builds().during(cached, || self.build_program(name, source, &options, &key))?;
+                if !cached {
+                    self.builds().count_program();
+                }
+                if keeps && !cached {
+                    self.note_launched(&key, PROGRAM_ALONE);
+                }
+                program
+            }
         };
-        self.built_since(start);
         Ok(Arc::clone(slot.insert(Arc::new(program))))
     }
 
     /// The program from its binary on disk; `None` if there is none that the driver takes.
     fn load_program(&self, name: &str, options: &str, key: &Key) -> Option<Program> {
+        if !self.cache().keeps_programs() {
+            return None;
+        }
         let _span = self.span(Group::Build, || format!("load {name}"));
         let entry = self.cache().load(EntryKind::Program, key)?;
         let (log, binary) = split_entry(&entry)?;
@@ -137,7 +150,7 @@ impl Context {
             .map(RawProgram::own)
             .ok()?;
         cl::build_program(raw.get(), &[device], &options, None, ptr::null_mut()).ok()?;
-        Some(Program { precision, ..self.wrap(name, raw, log.to_owned(), true) })
+        Some(Program { precision, ..self.wrap((name, key), raw, log.to_owned(), true) })
     }
 
     /// The program from source; its binary goes to disk.
@@ -176,12 +189,13 @@ impl Context {
         {
             self.cache().store(EntryKind::Program, key, &join_entry(&log, &binary));
         }
-        Ok(Program { precision: precision(options), ..self.wrap(name, raw, log, false) })
+        Ok(Program { precision: precision(options), ..self.wrap((name, key), raw, log, false) })
     }
 
-    fn wrap(&self, name: &str, raw: RawProgram, log: String, from_disk: bool) -> Program {
+    fn wrap(&self, (name, key): (&str, &Key), raw: RawProgram, log: String, from_disk: bool) -> Program {
         Program {
             name: name.to_owned(),
+            key: key.clone(),
             raw: Arc::new(raw),
             context: address(self.raw().get()),
             device: self.device(),

@@ -12,7 +12,7 @@ use lanefield_reference::real::Precision;
 use super::build::block_options;
 use super::context::lock;
 use super::plan::Planner;
-use super::{AccessWidth, Arg, Buffer, Context, DeviceError, Launch, OpenCl, Program, Retirement};
+use super::{AccessWidth, Arg, Buffer, Context, DeviceError, Launch, NeededKernel, OpenCl, Program, Retirement};
 use crate::backend::BackendError;
 use crate::backend::specification::{Argument, BuildOption, Call, Geometry, Shape};
 
@@ -107,6 +107,8 @@ pub struct SumOptions {
     pub pack: AcceleratorThreads,
 }
 
+/// The file of `cl/` with the kernels that pack, sum words and finish.
+const FILE: &str = "reduce.cl";
 /// Most words of a bundle.
 const MOST_BUNDLE: usize = 1024;
 /// Words of a bundle where nobody chose: of exact sums, which keep four doubles for each, and of tree sums. The fastest on an H200.
@@ -276,8 +278,7 @@ impl OpenCl {
         }
         let (group, groups) = self.groups(&planner, &work)?;
         let build = planner.sum_build(work.of, sum, Some(group))?.in_order_of_the_host(&work);
-        let options = planner.common_options(work.of.precision, work.of.nsimd, work.access);
-        let program = self.program(&shape.kernel.file(), &(options + &build.options()))?;
+        let program = self.program(&shape.kernel.file(), &planner.options_of_sum(&work, &build))?;
         let packed = self.pack(call, layout, None)?;
         let mut held = lock(&self.workspace);
         let workspace = self.workspace(&mut held, &work, groups)?;
@@ -292,7 +293,7 @@ impl OpenCl {
         planner: &Planner<'_>,
         whole: &Reduction<'_>,
     ) -> Result<PartialSums, BackendError> {
-        let Reduction { shape, of, sum, access, .. } = *whole;
+        let Reduction { shape, of, .. } = *whole;
         let (osites, words, nsimd) = (shape.target.osites(), of.words, of.nsimd);
         let Some(bundle) = of.bundle else { unreachable!("sums of words have bundles") };
         let lanes = shape.lattice().width().bytes();
@@ -300,12 +301,9 @@ impl OpenCl {
             self.context.allocate(osites * bundle * lanes, "packed words of a sum").map_err(BackendError::from)?;
         let one_row = Reduction { rows: 1, ..*whole };
         let (group, groups) = self.groups(planner, &one_row)?;
-        let options = planner.common_options(of.precision, nsimd, access);
-        // What is packed lies in the order of the host.
-        let pack = planner.sum_build(of, sum, Some(group))?.in_order_of_the_host(whole);
-        let pack = self.program("reduce.cl", &format!("{options}{}", pack.options()))?;
-        let build = planner.sum_build(SumOf { words: bundle, ..of }, sum, Some(group))?;
-        let program = self.program("reduce.cl", &format!("{options}{}", build.options()))?;
+        let [pack, build] = planner.staged_builds(whole, (bundle, group))?;
+        let pack = self.program(FILE, &planner.options_of_sum(whole, &pack))?;
+        let program = self.program(FILE, &planner.options_of_sum(whole, &build))?;
         let Some(field) = call.field("x") else { unreachable!("the call was checked") };
         let mut held = lock(&self.workspace);
         let workspace = self.workspace(&mut held, whole, groups)?;
@@ -322,6 +320,39 @@ impl OpenCl {
             self.launch_sum(&program, "sum", &arguments, &one_row, workspace, (group, groups))?;
         }
         self.finish_sums(planner, whole, workspace, (group, groups), build)
+    }
+
+    /// The kernels that a sum builds.
+    pub(super) fn needs_of_sum(
+        &self,
+        planner: &Planner<'_>,
+        shape: &Shape,
+        sum: Sum,
+    ) -> Result<Vec<NeededKernel>, BackendError> {
+        let work = planner.reduction(shape, sum)?;
+        let staged = shape.kernel.geometry == Geometry::SumOfWords && matches!(planner.form(sum), SumForm::Staged(_));
+        let mut needed = Vec::new();
+        let (group, build) = match work.of.bundle.filter(|_| staged) {
+            Some(bundle) => {
+                let (group, _) = self.groups(planner, &Reduction { rows: 1, ..work })?;
+                let [pack, build] = planner.staged_builds(&work, (bundle, group))?;
+                let local = [work.of.nsimd, self.sums.pack.get(), 1];
+                needed.push(self.needed(FILE, planner.options_of_sum(&work, &pack), "pack", local));
+                needed.push(self.needed(FILE, planner.options_of_sum(&work, &build), "sum", [group, 1, 1]));
+                (group, build)
+            }
+            None => {
+                let (group, _) = self.groups(planner, &work)?;
+                let build = planner.sum_build(work.of, sum, Some(group))?.in_order_of_the_host(&work);
+                let options = planner.options_of_sum(&work, &build);
+                needed.push(self.needed(shape.kernel.file(), options, shape.kernel.name, [group, 1, 1]));
+                (group, build)
+            }
+        };
+        if planner.finish(work.of.bundle) == Finish::SecondKernel {
+            needed.push(self.needed(FILE, planner.options_of_finish(&build), "finish", [group, 1, 1]));
+        }
+        Ok(needed)
     }
 
     fn workspace<'w>(
@@ -377,9 +408,7 @@ impl OpenCl {
     ) -> Result<PartialSums, BackendError> {
         let sums = work.a_row * work.rows * work.planes;
         if planner.finish(work.of.bundle) == Finish::SecondKernel {
-            // One build serves all precisions, lanes and words.
-            let options = planner.common_options(Precision::F64, 1, AccessWidth::Word);
-            let program = self.program("reduce.cl", &(options + &build.options_of_finish(planner.is_cpu())))?;
+            let program = self.program(FILE, &planner.options_of_finish(&build))?;
             let launch = Launch { global: [group * sums, 1, 1], local: [group, 1, 1] };
             let of_sums = sum_arguments(workspace, exchange_bytes(work.sum, 1, group));
             self.launch_of(&program, "finish", launch, &[&[Arg::U32(groups as u32)][..], &of_sums].concat())?;
@@ -535,6 +564,27 @@ impl Planner<'_> {
             retirement: self.retirement(of.bundle)?,
             stored: None,
         })
+    }
+
+    /// What is built for a sum in the staged form: the kernel that packs, and the one that sums what was packed, which lies in the order of the host.
+    fn staged_builds(
+        &self,
+        whole: &Reduction<'_>,
+        (bundle, group): (usize, usize),
+    ) -> Result<[SumBuild; 2], DeviceError> {
+        let pack = self.sum_build(whole.of, whole.sum, Some(group))?.in_order_of_the_host(whole);
+        let build = self.sum_build(SumOf { words: bundle, ..whole.of }, whole.sum, Some(group))?;
+        Ok([pack, build])
+    }
+
+    /// The build options of a kernel that sums.
+    fn options_of_sum(&self, work: &Reduction<'_>, build: &SumBuild) -> String {
+        self.common_options(work.of.precision, work.of.nsimd, work.access) + &build.options()
+    }
+
+    /// The build options of the kernel that adds up the sums of groups: one build serves all precisions, lanes and words.
+    fn options_of_finish(&self, build: &SumBuild) -> String {
+        self.common_options(Precision::F64, 1, AccessWidth::Word) + &build.options_of_finish(self.is_cpu())
     }
 
     /// Work-items of a group of exact sums, `sums` for each of them.

@@ -22,10 +22,10 @@ pub fn kernels(report: &Report<Kernels>) -> String {
 }
 
 fn of_kernel(counted: &OfKernel, wavefront: u64, line: u64) -> String {
-    let OfKernel { kernel, precision, link_reals, spinors, lane_bytes, access, mapping, group, launch, .. } = counted;
+    let OfKernel { kernel, precision, reconstruct, spinors, lane_bytes, access, mapping, group, launch, .. } = counted;
     let lattice = joined(&counted.lattice, ".");
     let spinors = if *spinors == 1 { String::new() } else { format!(", ×{spinors}") };
-    let links = if kernel.reads_links() { format!(", reconstruct {link_reals}") } else { String::new() };
+    let links = if kernel.reads_links() { format!(", reconstruct {reconstruct}") } else { String::new() };
     let heading = facts([
         ("kernel", format!("{kernel}, {precision}{links}{spinors}")),
         ("lattice", format!("{lattice}, lanes of {lane_bytes} bytes")),

@@ -6,9 +6,12 @@ use lanefield::backend::opencl::Tuning;
 use lanefield::reference::layout::{Extents, LaneChoice, LayoutError};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
+use lanefield_lab::ahead::{KernelStep, Step};
+use lanefield_lab::bandwidth::Operation;
 use lanefield_lab::{BenchCase, Sampling, Timed};
 
 use crate::args::{AnyBackend, PlaceArgs};
+use crate::building::{Builder, JobsArgs};
 use crate::tuning::TuningArgs;
 
 /// Sites from which on launches are long, and no longer overlap.
@@ -25,6 +28,8 @@ pub struct TimingArgs {
     /// Print JSON instead of a table
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    jobs: JobsArgs,
 }
 
 impl TimingArgs {
@@ -33,10 +38,23 @@ impl TimingArgs {
         self.place.open(Tuning::OPEN)
     }
 
+    /// Builds what cases in tunings need, where there is something to build, before they are timed.
+    pub fn build<B: Timed>(&self, backend: &mut B, steps: impl IntoIterator<Item = KernelStep>) {
+        build_ahead(backend, self.jobs, steps);
+    }
+
     /// How kernels on a lattice are sampled.
     pub fn sampling(&self, extents: Extents) -> Sampling {
         sampling(extents, self.samples)
     }
+}
+
+/// Builds what cases in tunings need, where there is something to build.
+pub fn build_ahead<B: Timed>(backend: &mut B, jobs: JobsArgs, steps: impl IntoIterator<Item = KernelStep>) {
+    let Some(device) = backend.opencl_mut() else { return };
+    let mut steps: Vec<Step> = steps.into_iter().map(|step| Step::Kernel(Box::new(step))).collect();
+    steps.extend([Operation::Copy, Operation::Read].into_iter().flat_map(|operation| device.memory().steps(operation)));
+    Builder::new(jobs).build(device, steps);
 }
 
 /// How kernels on a lattice are sampled: where launches are so short that they overlap, back to back too.

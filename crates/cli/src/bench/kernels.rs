@@ -6,6 +6,7 @@ use lanefield::backend::opencl::Tuning;
 use lanefield::reference::layout::{Extents, LaneChoice};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
+use lanefield_lab::ahead::KernelStep;
 use lanefield_lab::{BenchOptions, KernelRecord, Timed, kernels_to_time};
 
 use super::arguments::{TimingArgs, extents_or_usual, sampling, tuning_of};
@@ -70,6 +71,7 @@ impl Kernels {
             "there is nothing to time: none of these kernels takes {}these precisions; see `lanefield verify --list`",
             options.rhs.map_or_else(String::new, |rhs| format!("{rhs} right-hand sides in "))
         );
+        self.timing.build(backend, options.cases().iter().map(|case| KernelStep::new(case, tuning)));
         let records = time(backend, &options, tuning, self.timing.samples);
         let report = Report::new(backend, self.timing.samples, records)?;
         show(self.timing.json, Head::on(Kind::Bench, backend.device()), &report, |report| report.text(Some(extents)))

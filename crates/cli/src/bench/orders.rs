@@ -4,6 +4,7 @@ use clap::Args;
 use lanefield::kernel::hop::HOP;
 use lanefield::reference::layout::{Extents, LegOrder};
 use lanefield::reference::real::Precision;
+use lanefield_lab::ahead::KernelStep;
 use lanefield_lab::orders::{NamedOrder, studied};
 use lanefield_lab::{BenchCase, Spread, Timed};
 use serde::Serialize;
@@ -63,11 +64,19 @@ impl Orders {
 
     fn study<B: Timed>(&self, backend: &mut B) -> anyhow::Result<Outcome> {
         let extents = extents_or_usual(self.lattice, backend)?;
+        let (case, tuning) = (self.case(extents), tuning_of(self.tuning, backend)?);
+        let step = |order: NamedOrder| KernelStep::new(&case, tuning).in_study(order.legs, false);
+        self.timing.build(backend, self.orders()?.into_iter().map(step));
         let mut runner = Runner::new(backend, self.timing.sampling(extents));
         self.time(&mut runner, extents)?;
         let records = runner.finish();
         let study = Study::new(Report::new(backend, self.timing.samples, records)?);
         show(self.timing.json, Head::on(Kind::BenchOrders, backend.device()), &study, |study| study.text(extents))
+    }
+
+    /// The hop.
+    fn case(&self, extents: Extents) -> BenchCase {
+        self.layout.case(BenchCase::usual(&HOP, extents), self.precision)
     }
 
     /// The orders that are studied, and those asked for beside them.
@@ -83,8 +92,7 @@ impl Orders {
 
     fn time<B: Timed>(&self, runner: &mut Runner<'_, B>, extents: Extents) -> anyhow::Result<()> {
         let (orders, tuning) = (self.orders()?, tuning_of(self.tuning, runner.backend)?);
-        let case = self.layout.case(BenchCase::usual(&HOP, extents), self.precision);
-        let Some(mut prepared) = runner.prepare(&case, tuning) else { return Ok(()) };
+        let Some(mut prepared) = runner.prepare(&self.case(extents), tuning) else { return Ok(()) };
         for NamedOrder { legs, about } in orders {
             prepared.case.set_legs(legs);
             let mut record = runner.time(&mut prepared, tuning);

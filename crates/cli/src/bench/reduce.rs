@@ -10,20 +10,25 @@ use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Extents, LayoutError};
 use lanefield::reference::real::Precision;
 use lanefield_lab::Timed;
-use lanefield_lab::reduce::{Agreement, Operation, ReduceBench, ReduceReport, ReduceRow, SITES_A_GROUP, measure};
+use lanefield_lab::bandwidth;
+use lanefield_lab::ceilings::{MemoryOf, Share};
+use lanefield_lab::reduce::{
+    Agreement, Operation, ReduceBench, ReduceReport, ReduceRow, SITES_A_GROUP, measure, steps,
+};
 use num_complex::Complex;
 use serde::Serialize;
 
 use crate::Outcome;
 use crate::args::{AnyBackend, BackendArgs, of_arithmetic, on_backend, one_of};
+use crate::building::{Builder, JobsArgs};
 use crate::output::{Head, Kind, Layout, bytes, facts, show};
 use crate::progress::with_bar;
 
 /// Sums of the words of a large object: staged, fused and serial words as trees, and exact, in every launch shape.
 ///
 /// Each row is one form in one shape of work-groups. GB/s count the field once, however often a form reads it. They are compared with the read
-/// bandwidth measured in the same run, and with the time in which a kernel that only reads gets through as many bytes. Times are device times where
-/// there are device events. The last line says whether sums that must have the same bits have them; the exit code is 1 if not.
+/// bandwidth of memory ("in cache": the fields are too small for that), and with the time in which a kernel that only reads gets through as many bytes.
+/// Times are device times where there are device events. The last line says whether sums that must have the same bits have them; the exit code is 1 if not.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield bench reduce --lattice 4.4.4.8 --object spinor --samples 3
@@ -51,6 +56,8 @@ pub struct Reduce {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    jobs: JobsArgs,
     #[command(flatten)]
     backend: BackendArgs,
 }
@@ -98,8 +105,13 @@ impl Reduce {
             finish: self.finish,
             samples: self.samples as usize,
         };
+        if let Some(device) = backend.opencl_mut() {
+            let mut steps = steps::<R>(device, &bench).context("failed to measure sums")?;
+            steps.extend(device.memory().steps(bandwidth::Operation::Read));
+            Builder::new(self.jobs).build(device, steps);
+        }
         let report = with_bar(|observe| measure::<R, B>(backend, &bench, observe)).context("failed to measure sums")?;
-        Ok(ReduceTable::new::<R>(backend.describe(), &bench, report))
+        Ok(ReduceTable::new::<R>(backend.describe(), backend.memory(), &bench, report))
     }
 }
 
@@ -142,7 +154,7 @@ struct ReduceTable {
     /// Sites a group of the shapes.
     sites_a_group: [usize; 4],
     samples: usize,
-    /// Read bandwidth measured in this run, in bytes a second.
+    /// Read bandwidth, in bytes a second: kept from an earlier run, unless a row of this one was faster.
     read_bytes_per_second: f64,
     rows: Vec<TableRow>,
     /// Whether sums that must have the same bits have them.
@@ -158,20 +170,24 @@ struct TableRow {
     row: ReduceRow,
     /// Bytes a second of the fields, each once, at the median time.
     bytes_per_second: Option<f64>,
-    /// Its ratio to the read bandwidth; above 1 where the field stays in a cache.
+    /// Its ratio to the read bandwidth; null where the fields stay in a cache.
     share_of_read_bandwidth: Option<f64>,
+    /// Whether the fields stay in a cache, as a whole or in part.
+    in_cache: bool,
     /// The time in which a kernel that does nothing else reads as many bytes, launch included, over this row's median time.
     share_of_same_read: Option<f64>,
 }
 
 impl ReduceTable {
-    fn new<R: Vectors>(device: String, bench: &ReduceBench, report: ReduceReport) -> Self {
+    fn new<R: Vectors>(device: String, memory: MemoryOf<'_>, bench: &ReduceBench, report: ReduceReport) -> Self {
         let ReduceReport { lattice, plan, read_bandwidth, rows, agreement } = report;
         let with_rates = |row: ReduceRow| {
             let rate = row.bytes_per_second();
+            let share = rate.map(|rate| memory.share(row.bytes, rate, read_bandwidth));
             TableRow {
                 bytes_per_second: rate,
-                share_of_read_bandwidth: rate.map(|rate| rate / read_bandwidth),
+                share_of_read_bandwidth: share.and_then(Share::of_ceiling),
+                in_cache: share == Some(Share::InCache),
                 share_of_same_read: row.read_seconds.zip(row.seconds).map(|(read, seconds)| read / seconds.median),
                 row,
             }
@@ -224,12 +240,14 @@ impl TableRow {
         };
         let group = group.map_or("–".to_owned(), |group| group.to_string());
         let start = format!("{what:<28} {form:<13} {group:>6}");
-        match (seconds, self.bytes_per_second, self.share_of_read_bandwidth) {
-            (Some(seconds), Some(rate), Some(share)) => {
+        match (seconds, self.bytes_per_second) {
+            (Some(seconds), Some(rate)) => {
                 let [median, least, most] = [seconds.median, seconds.least, seconds.most].map(|s| s * 1e6);
                 let spread = format!("{least:.1} – {most:.1}");
-                let same = self.share_of_same_read.map_or("–".to_owned(), |share| format!("{:.1}%", 100.0 * share));
-                format!("{start} {median:>12.1} {spread:>25} {:>9.1} {:>7.1}% {same:>12}", rate / 1e9, 100.0 * share)
+                let percent = |share: f64| format!("{:.1}%", 100.0 * share);
+                let same = self.share_of_same_read.map_or("–".to_owned(), percent);
+                let share = self.share_of_read_bandwidth.map_or("in cache".to_owned(), percent);
+                format!("{start} {median:>12.1} {spread:>25} {:>9.1} {share:>8} {same:>12}", rate / 1e9)
             }
             _ => format!("{start}  failed: {}", failure.as_deref().unwrap_or("it was not timed")),
         }

@@ -9,6 +9,7 @@ use lanefield::kernel::{Geometry, Kernel, clover};
 use lanefield::reference::field::Spinors;
 use lanefield::reference::layout::{AcceleratorThreads, Extents, Parity, Sites};
 use lanefield::reference::real::Precision;
+use lanefield_lab::ahead::KernelStep;
 use lanefield_lab::sprint::{LATTICES, Stage, StageSetup, stages};
 use lanefield_lab::{BenchCase, KernelRecord, Timed};
 use serde::Serialize;
@@ -74,6 +75,11 @@ impl Sprint {
 
     fn time<B: Timed>(&self, backend: &mut B) -> anyhow::Result<Outcome> {
         let lattices = self.lattices(backend)?;
+        let mut steps = Vec::new();
+        for &extents in &lattices {
+            steps.extend(self.steps(backend, extents)?);
+        }
+        self.timing.build(backend, steps);
         let mut records = Vec::new();
         for &extents in &lattices {
             let mut runner = Runner::new(backend, self.timing.sampling(extents));
@@ -92,11 +98,19 @@ impl Sprint {
         Ok(LATTICES.into_iter().take(number).map(Extents::new).collect::<Result<_, _>>()?)
     }
 
-    /// Times all on one lattice. Clover kernels go through the stages of one order of sites on the same fields.
-    fn lattice<B: Timed>(&self, runner: &mut Runner<'_, B>, extents: Extents) -> anyhow::Result<()> {
-        let case = |kernel| self.layout.case(BenchCase::usual(kernel, extents), self.precision);
-        let lattice = case(&clover::EO_CLOVER).lattice(runner.backend)?;
-        let info = runner.backend.opencl().map(|device| device.context().info());
+    fn case(&self, kernel: &'static Kernel, extents: Extents) -> BenchCase {
+        self.layout.case(BenchCase::usual(kernel, extents), self.precision)
+    }
+
+    /// What Lanefield does where nobody chooses, but for the outer sites per work-group.
+    fn default_tuning<B: Timed>(&self, backend: &B) -> Tuning {
+        Tuning { accelerator_threads: backend.opencl().map(|_| self.accelerator_threads), ..Tuning::OPEN }
+    }
+
+    /// The stages on one lattice.
+    fn stages<B: Timed>(&self, backend: &B, extents: Extents) -> anyhow::Result<Vec<Stage>> {
+        let lattice = self.case(&clover::EO_CLOVER, extents).lattice(backend)?;
+        let info = backend.opencl().map(|device| device.context().info());
         // In whole accesses.
         let spinor = self.precision.device_bytes(Spinors::WORDS).next_multiple_of(16);
         let stage_setup = StageSetup {
@@ -108,9 +122,31 @@ impl Sprint {
             most_work_items: info
                 .map_or(1, |info| info.max_work_group_size.min(info.local_memory_bytes as usize / spinor)),
         };
-        let accelerator_threads = info.map(|_| self.accelerator_threads);
-        let default = Tuning { accelerator_threads, ..Tuning::OPEN };
-        let stages = stages(stage_setup)?;
+        Ok(stages(stage_setup)?)
+    }
+
+    /// What is built for one lattice.
+    fn steps<B: Timed>(&self, backend: &B, extents: Extents) -> anyhow::Result<Vec<KernelStep>> {
+        let (stages, default) = (self.stages(backend, extents)?, self.default_tuning(backend));
+        let mut steps = Vec::new();
+        for Stage { tuning, legs, relaxed_math, .. } in &stages {
+            let step = |kernel| KernelStep::new(&self.case(kernel, extents), *tuning).in_study(*legs, *relaxed_math);
+            steps.extend(clover_kernels().map(step));
+        }
+        let orders = stages.iter().map(|stage| stage.tuning.site_order);
+        for kernel in [&AXPY, &NORM2] {
+            let case = self.case(kernel, extents);
+            let laid_out = |site_order| KernelStep::new(&case, Tuning { site_order, ..default });
+            steps.extend(orders.clone().map(laid_out));
+        }
+        Ok(steps)
+    }
+
+    /// Times all on one lattice. Clover kernels go through the stages of one order of sites on the same fields.
+    fn lattice<B: Timed>(&self, runner: &mut Runner<'_, B>, extents: Extents) -> anyhow::Result<()> {
+        let case = |kernel| self.case(kernel, extents);
+        let stages = self.stages(runner.backend, extents)?;
+        let default = self.default_tuning(runner.backend);
         let order_of = |stage: &Stage| stage.tuning.site_order;
         for stages in stages.chunk_by(|a, b| order_of(a) == order_of(b)) {
             let site_order = stages.first().and_then(order_of);

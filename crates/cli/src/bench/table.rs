@@ -3,6 +3,8 @@
 use anyhow::bail;
 use lanefield::kernel::Ceiling;
 use lanefield::reference::layout::Extents;
+use lanefield_lab::bandwidth::Operation;
+use lanefield_lab::ceilings::{MemoryOf, Share};
 use lanefield_lab::{KernelRecord, Timed};
 use serde::Serialize;
 
@@ -15,7 +17,7 @@ pub struct Report {
     device: String,
     /// Timed launches of each row.
     samples: u32,
-    /// Copy bandwidth measured in this run, in bytes a second, read and written.
+    /// Copy bandwidth, read and written, in bytes a second: kept from an earlier run, unless a row of this one was faster.
     copy_bytes_per_second: f64,
     /// Read bandwidth, likewise; null where no row is held against it.
     read_bytes_per_second: Option<f64>,
@@ -33,8 +35,10 @@ pub struct Row {
     pub flops_per_second: Option<f64>,
     /// Bytes a second, each input and each output once, at the median time.
     pub bytes_per_second: Option<f64>,
-    /// Their ratio to the ceiling; above 1 where fields stay in a cache.
+    /// Their ratio to the ceiling; null where fields stay in a cache.
     pub share_of_ceiling: Option<f64>,
+    /// Whether they stay in a cache, as a whole or in part.
+    pub in_cache: bool,
 }
 
 /// A rate, in 10⁹ a second.
@@ -43,13 +47,16 @@ fn giga(rate: Option<f64>) -> String {
 }
 
 impl Row {
-    /// A record, held against a bandwidth in bytes per second.
-    fn new(record: KernelRecord, ceiling: Option<f64>) -> Self {
+    /// A record, held against a bandwidth of a memory, in bytes per second.
+    fn new(record: KernelRecord, memory: MemoryOf<'_>, ceiling: Option<f64>) -> Self {
         let bytes = record.bytes_per_second();
+        let held = || Some(memory.share(record.work?.bytes, bytes?, ceiling?));
+        let share = held();
         Self {
             flops_per_second: record.flops_per_second(),
             bytes_per_second: bytes,
-            share_of_ceiling: bytes.zip(ceiling).map(|(rate, ceiling)| rate / ceiling),
+            share_of_ceiling: share.and_then(Share::of_ceiling),
+            in_cache: share == Some(Share::InCache),
             record,
         }
     }
@@ -76,7 +83,7 @@ impl Row {
             ("back to back, µs", number(record.back_to_back_seconds.map(|seconds| seconds * 1e6), 1)),
             ("GFlop/s", giga(self.flops_per_second)),
             ("GB/s", giga(self.bytes_per_second)),
-            ("of ceiling", share.unwrap_or_else(|| "–".to_owned())),
+            ("of ceiling", share.unwrap_or_else(|| if self.in_cache { "in cache" } else { "–" }.to_owned())),
         ]
     }
 }
@@ -94,11 +101,20 @@ impl Report {
         }
         // Measured only where a kernel is held against it.
         let reads = records.iter().any(|record| record.ceiling == Ceiling::Read);
-        let read = reads.then(|| backend.read_bandwidth()).transpose()?;
-        let copy = backend.copy_bandwidth()?;
+        let memory = backend.memory();
+        let seen = |ceiling| {
+            let held = records.iter().filter(|record| record.ceiling == ceiling);
+            let rates = held.filter_map(|record| {
+                let bytes = record.work?.bytes;
+                (bytes > memory.cache_bytes()).then_some(bytes as f64 / record.seconds?.ninetieth)
+            });
+            rates.reduce(f64::max)
+        };
+        let read = reads.then(|| memory.ceiling(Operation::Read, seen(Ceiling::Read))).transpose()?;
+        let copy = memory.ceiling(Operation::Copy, seen(Ceiling::Copy))?;
         let row = |record: KernelRecord| {
             let ceiling = if record.ceiling == Ceiling::Read { read } else { Some(copy) };
-            Row::new(record, ceiling)
+            Row::new(record, memory, ceiling)
         };
         Ok(Self {
             device: backend.describe(),

@@ -5,6 +5,7 @@ use clap::Args;
 use lanefield::backend::opencl::{GroupSize, Tuning};
 use lanefield::reference::layout::{AcceleratorThreads, Extents};
 use lanefield::reference::real::Precision;
+use lanefield_lab::ahead::KernelStep;
 use lanefield_lab::{BenchCase, Timed, kernels_to_time};
 use serde::Serialize;
 
@@ -72,12 +73,17 @@ impl Threads {
             bail!("the CPU reference has no accelerator threads; choose an OpenCL device by --device");
         }
         let extents = extents_or_usual(self.lattice, backend)?;
-        let mut runner = Runner::new(backend, self.timing.sampling(extents));
         let kernels = kernels_to_time(self.kernels.iter().map(String::as_str)).map_err(anyhow::Error::msg)?;
-        for &precision in &self.precision {
-            for kernel in kernels.iter().copied().filter(|kernel| kernel.takes(precision)) {
-                self.go_through(&mut runner, &self.layout.case(BenchCase::usual(kernel, extents), precision));
-            }
+        let cases = self.precision.iter().flat_map(|&precision| {
+            let kernels = kernels.iter().copied().filter(move |kernel| kernel.takes(precision));
+            kernels.map(move |kernel| self.layout.case(BenchCase::usual(kernel, extents), precision))
+        });
+        let cases: Vec<BenchCase> = cases.collect();
+        let steps = |case| self.tunings().map(move |tuning| KernelStep::new(case, tuning));
+        self.timing.build(backend, cases.iter().flat_map(steps));
+        let mut runner = Runner::new(backend, self.timing.sampling(extents));
+        for case in &cases {
+            self.go_through(&mut runner, case);
         }
         let records = runner.finish();
         let study = Study::new(Report::new(backend, self.timing.samples, records)?);
@@ -89,11 +95,16 @@ impl Threads {
     /// Times a kernel with all numbers of threads, on the same fields.
     fn go_through<B: Timed>(&self, runner: &mut Runner<'_, B>, case: &BenchCase) {
         let Some(mut prepared) = runner.prepare(case, Tuning::OPEN) else { return };
-        for &threads in &self.accelerator_threads {
-            // Built for these groups alone, since a driver may refuse large ones of a kernel that is built for all.
-            let group_size = Some(GroupSize::Required);
-            runner.keep(&mut prepared, Tuning { accelerator_threads: Some(threads), group_size, ..Tuning::OPEN });
+        for tuning in self.tunings() {
+            runner.keep(&mut prepared, tuning);
         }
+    }
+
+    /// The numbers of threads. Kernels are built for these groups alone, since a driver may refuse large ones of a kernel that is built for all.
+    fn tunings(&self) -> impl Iterator<Item = Tuning> {
+        let group_size = Some(GroupSize::Required);
+        let tuning = move |&threads| Tuning { accelerator_threads: Some(threads), group_size, ..Tuning::OPEN };
+        self.accelerator_threads.iter().map(tuning)
     }
 }
 

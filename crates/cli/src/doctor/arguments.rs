@@ -7,6 +7,7 @@ use lanefield::kernel::Kernel;
 use lanefield::reference::layout::Extents;
 use lanefield::reference::real::Precision;
 use lanefield_lab::BenchCase;
+use lanefield_lab::ahead::KernelStep;
 use lanefield_lab::doctor::{Examination, Machine, Observation};
 
 use crate::args::of_storage;
@@ -38,6 +39,21 @@ impl ProductArgs {
         self.tuning.tuning()
     }
 
+    /// What a kernel is examined on.
+    fn case(&self, machine: &Machine, kernel: &'static Kernel) -> anyhow::Result<BenchCase> {
+        let usual = if machine.is_cpu { [8; 4] } else { [32; 4] };
+        let extents = self.lattice.map_or_else(|| Extents::new(usual), Ok)?;
+        let usual = BenchCase { rhs: self.rhs.map(usize::from), ..BenchCase::usual(kernel, extents) };
+        let case = self.layout.case(usual, self.precision);
+        require_rhs(kernel, case.components())?;
+        Ok(case)
+    }
+
+    /// What the observation of a kernel builds, but for its changes.
+    pub fn step(&self, machine: &Machine, kernel: &'static Kernel, tuning: Tuning) -> anyhow::Result<KernelStep> {
+        Ok(KernelStep::new(&self.case(machine, kernel)?, tuning).with_log())
+    }
+
     /// Observes a kernel in a tuning; `other_groups`: whether it is tried in other work-groups.
     pub fn observe(
         &self,
@@ -47,11 +63,7 @@ impl ProductArgs {
         tuning: Tuning,
         (samples, other_groups): (usize, bool),
     ) -> anyhow::Result<Observation> {
-        let usual = if machine.is_cpu { [8; 4] } else { [32; 4] };
-        let extents = self.lattice.map_or_else(|| Extents::new(usual), Ok)?;
-        let usual = BenchCase { rhs: self.rhs.map(usize::from), ..BenchCase::usual(kernel, extents) };
-        let case = self.layout.case(usual, self.precision);
-        require_rhs(kernel, case.components())?;
+        let case = self.case(machine, kernel)?;
         // Fields are made in the layout of the tuning.
         backend.set_tuning(tuning);
         let mut prepared = case.prepare(backend)?;

@@ -35,8 +35,10 @@ fn examined(kernel: &Examined) -> String {
             1e3 * timeline.kernels
         );
     } else {
-        let (rate, share) = (kernel.bytes_per_second / 1e9, 100.0 * kernel.share_of_copy);
-        let _ = write!(text, "\n  {:.1} µs, {rate:.1} GB/s, {share:.0}% of copy", 1e6 * kernel.kernel_seconds);
+        let share = kernel.share_of_copy.map(|share| format!(", {:.0}% of copy", 100.0 * share));
+        let share = share.unwrap_or_else(|| if kernel.in_cache { ", in cache" } else { "" }.to_owned());
+        let rate = kernel.bytes_per_second / 1e9;
+        let _ = write!(text, "\n  {:.1} µs, {rate:.1} GB/s{share}", 1e6 * kernel.kernel_seconds);
     }
     if let Some(estimated) = kernel.estimated_seconds {
         let _ = write!(text, "; by the estimate {:.1} µs", 1e6 * estimated);

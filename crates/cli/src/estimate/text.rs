@@ -90,7 +90,7 @@ pub fn kernel(report: &Report<OfKernel>) -> String {
     let of = &report.estimate;
     let lattice = joined(&of.lattice, ".");
     let spinors = if of.spinors == 1 { String::new() } else { format!(", ×{}", of.spinors) };
-    let links = if of.kernel.reads_links() { format!(", reconstruct {}", of.link_reals) } else { String::new() };
+    let links = if of.kernel.reads_links() { format!(", reconstruct {}", of.reconstruct) } else { String::new() };
     let fields = format!("{}{links}{spinors}, {}", of.precision, of.onto);
     let heading = facts([
         of_machine(report),

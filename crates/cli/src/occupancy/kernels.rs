@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context as _, bail};
 use lanefield::backend::Memory as _;
-use lanefield::backend::opencl::OfflineDevice;
+use lanefield::backend::opencl::{NeededKernel, OfflineDevice, OfflineKernel};
 use lanefield::kernel::Kernel;
-use lanefield_lab::code::{Clang, Subject, Surveyed, code_of, survey};
+use lanefield_lab::ahead::Step;
+use lanefield_lab::code::{Clang, Subject, Surveyed, code_of, options_with_log, survey};
 use lanefield_lab::occupancy::{Architecture, Vendor};
 
 use lanefield::reference::layout::LaneChoice;
@@ -17,6 +18,7 @@ use super::Occupancy;
 use super::by_hand::{entry, swept};
 use super::table::{Entry, KernelEntry, Report};
 use crate::args::{AnyBackend, PlaceArgs};
+use crate::building::Builder;
 use crate::kernels::wanted;
 use crate::output::Device;
 use crate::progress::progress_bar;
@@ -85,7 +87,7 @@ fn offline(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Repo
         let Surveyed { kernel, family, precision, links, nsimd, architecture, built, code, .. } = surveyed;
         let architecture = Architecture::find(architecture, code.wave)?;
         let demand = code.demand(built.group_size(), built.local_bytes).context("the compiler tells no registers")?;
-        let known = KernelEntry { kernel, family, precision, links, nsimd, built, code };
+        let known = KernelEntry { kernel, family, precision, reconstruct: links, nsimd, built, code };
         sweeps.extend(swept(args, architecture, demand, nsimd)?.map(|sweep| sweep.of(&known)));
         entries.push(Entry { kernel: Some(known), ..entry(architecture, demand)? });
     }
@@ -94,21 +96,39 @@ fn offline(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Repo
 
 fn on_device(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<(Device, Report)> {
     let place = PlaceArgs { device: args.device.clone(), threads: None };
-    let AnyBackend::OpenCl(device) = place.open(args.tuning.tuning())? else {
+    let AnyBackend::OpenCl(mut device) = place.open(args.tuning.tuning())? else {
         bail!(
             "the CPU reference has no compute units with waves: name an OpenCL device, or give --arch to compile offline"
         );
     };
+    let lanes = device.lanes(args.lanes);
+    let planned = variants(args, kernels, &[Precision::F32]).into_iter().map(|(kernel, precision, format)| {
+        Ok((kernel, precision, format, device.planned_kernel(kernel, (precision, format), (args.lattice, lanes))?))
+    });
+    let planned = planned.collect::<anyhow::Result<Vec<_>>>()?;
+    let step = |built: &OfflineKernel| {
+        let options = options_with_log(device.context(), &built.options);
+        Step::Program(NeededKernel::program_alone(built.file.clone(), options))
+    };
+    let steps = planned.iter().map(|(.., (built, _))| step(built)).collect();
+    Builder::new(args.jobs).build(&mut device, steps);
+
     let info = device.context().info();
     let architecture = Architecture::find(&info.architecture, None).ok();
-    let lanes = device.lanes(args.lanes);
     let (mut entries, mut sweeps, mut told) = (Vec::new(), Vec::new(), Vec::new());
-    for (kernel, precision, format) in variants(args, kernels, &[Precision::F32]) {
-        let (built, nsimd) = device.planned_kernel(kernel, (precision, format), (args.lattice, lanes))?;
+    for (kernel, precision, format, (built, nsimd)) in planned {
         let code = code_of(device.context(), &built.file, &built.source, &built.options, built.kernel)?;
         let links = kernel.reads_links().then_some(format.reals());
         let demand = code.demand(built.group_size(), built.local_bytes);
-        let known = KernelEntry { kernel: kernel.name, family: kernel.family, precision, links, nsimd, built, code };
+        let known = KernelEntry {
+            kernel: kernel.name,
+            family: kernel.family,
+            precision,
+            reconstruct: links,
+            nsimd,
+            built,
+            code,
+        };
         match (architecture, demand) {
             (Some(architecture), Some(demand)) => {
                 sweeps.extend(swept(args, architecture, demand, nsimd)?.map(|sweep| sweep.of(&known)));

@@ -14,6 +14,7 @@ use lanefield_lab::occupancy::{Architecture, SweptQuantity};
 
 use super::Outcome;
 use super::args::of_storage;
+use super::building::JobsArgs;
 use super::kernels::word;
 use super::output::{Head, Kind, show};
 use super::tuning::TuningArgs;
@@ -84,6 +85,8 @@ pub struct Occupancy {
     /// Print JSON instead of tables
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    jobs: JobsArgs,
     #[command(flatten)]
     tuning: TuningArgs,
 }

@@ -49,8 +49,7 @@ pub struct KernelEntry {
     /// How its fields are stored.
     pub precision: Precision,
     /// Reals of a link; null where it reads none.
-    #[serde(rename = "reconstruct")]
-    pub links: Option<usize>,
+    pub reconstruct: Option<usize>,
     /// Lanes of an outer site.
     pub nsimd: usize,
     /// File, options, launch.
@@ -138,7 +137,7 @@ impl Entry {
         [
             ("kernel", kernel.map_or("by hand", |kernel| kernel.kernel).to_owned()),
             ("fields", kernel.map_or("–".to_owned(), |kernel| kernel.precision.to_string())),
-            ("links", number(kernel.and_then(|kernel| kernel.links))),
+            ("reconstruct", number(kernel.and_then(|kernel| kernel.reconstruct))),
             ("GPU", self.architecture.name.to_owned()),
             ("VGPR", demand.registers.to_string()),
             ("AGPR", demand.accumulation.to_string()),
@@ -218,7 +217,7 @@ impl KernelEntry {
     }
 
     fn heading(&self) -> String {
-        let links = self.links.map_or(String::new(), |links| format!(", reconstruct {links}"));
+        let links = self.reconstruct.map_or(String::new(), |links| format!(", reconstruct {links}"));
         let [x, y, z] = self.built.group;
         format!("{} {}{links}, {} lanes, group {x} × {y} × {z}", self.kernel, self.precision, self.nsimd)
     }
@@ -250,7 +249,7 @@ impl KernelEntry {
 impl SweepReport {
     /// The sweep as one of a kernel.
     pub fn of(self, kernel: &KernelEntry) -> Self {
-        Self { kernel: Some(kernel.kernel), precision: Some(kernel.precision), links: kernel.links, ..self }
+        Self { kernel: Some(kernel.kernel), precision: Some(kernel.precision), links: kernel.reconstruct, ..self }
     }
 
     fn text(&self) -> String {

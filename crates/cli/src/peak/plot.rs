@@ -191,7 +191,7 @@ mod tests {
                 LevelRoof { name: "f32".to_owned(), gflop_per_second: 62_000.0 },
                 LevelRoof { name: "f64".to_owned(), gflop_per_second: 31_000.0 },
             ],
-            points: vec![point("hop f32, 18 reals", 1.72, 6900.0), point("axpy f32", 0.17, 680.0)],
+            points: vec![point("hop f32, reconstruct 18", 1.72, 6900.0), point("axpy f32", 0.17, 680.0)],
         }
     }
 

@@ -1,6 +1,7 @@
 //! Bandwidths of an OpenCL device's memory: the kernels of `cl/peak.cl`, in device time.
 
 use std::fmt;
+use std::time::{Duration, Instant};
 
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{Arg, Buffer, Context, DeviceKind, Launch};
@@ -15,8 +16,6 @@ const CPU_BYTES: usize = 256 << 20;
 const GPU_BYTES: usize = 1 << 30;
 /// Buffers are whole numbers of this: the widest element.
 const GRAIN: usize = 64;
-/// Work-groups for each compute unit with which backends try to read.
-const GROUPS_A_UNIT: [usize; 4] = [4, 8, 16, 32];
 
 /// In which order work-groups go through a buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
@@ -52,7 +51,7 @@ impl Shape {
 
     /// What the program is built with; of shapes in which a work-item has one element alone, any number at once will do. Without the size
     /// of its groups a kernel is built for 256 work-items at most by NVIDIA's driver.
-    fn options(&self) -> String {
+    pub(crate) fn options(&self) -> String {
         let Self { element_bytes, at_once, past_caches, group, .. } = *self;
         let hints = if past_caches { " -DPAST_CACHES" } else { "" };
         let size = if group > Self::PLAIN.group { format!(" -DGROUP={group}") } else { String::new() };
@@ -133,8 +132,7 @@ impl<'c> DeviceStreams<'c> {
             arguments.push(Arg::F32(TRIAD_FACTOR));
         }
         arguments.extend([Arg::U64(elements as u64), Arg::U64(chunk as u64)]);
-        let kernel = format!("{}_stream", self.operation);
-        Ok(self.context.launch_timed(&program, &kernel, launch, &arguments)?)
+        Ok(self.context.launch_timed(&program, &self.operation.kernel(), launch, &arguments)?)
     }
 
     /// Seconds of several runs, after one that is not counted.
@@ -162,28 +160,54 @@ pub fn random_words(context: &Context, bytes: usize, first: u32) -> Result<Buffe
     Ok(buffer)
 }
 
-/// Bandwidth of a device's memory, in bytes a second of device time, on buffers larger than the caches where there is room.
+/// Bandwidth of a device's memory, in bytes a second of device time, on buffers larger than the caches where there is room, in the best of a few ways, after
+/// so long a warm-up.
 ///
 /// # Errors
 /// What the runtime reports.
-pub fn device_bandwidth(context: &Context, operation: Operation) -> Result<f64, BackendError> {
-    let bytes = usual_bytes(context);
-    Ok((operation.buffers() * bytes) as f64 / device_time(context, operation, bytes)?)
+pub fn device_bandwidth(context: &Context, operation: Operation, warm_up: Duration) -> Result<f64, BackendError> {
+    let streams = DeviceStreams::new(context, operation, usual_bytes(context))?;
+    // The first run may build.
+    streams.run(&Shape::PLAIN)?;
+    let start = Instant::now();
+    while start.elapsed() < warm_up {
+        streams.run(&Shape::PLAIN)?;
+    }
+    Ok(streams.bytes_moved() as f64 / best_time(&streams)?)
 }
 
-/// Seconds of device time of an operation on buffers of so many bytes: of a read the best of a few numbers of work-groups.
+/// Seconds of device time of an operation on buffers of so many bytes, in the best of a few ways.
 ///
 /// # Errors
 /// What the runtime reports.
 pub fn device_time(context: &Context, operation: Operation, bytes: usize) -> Result<f64, BackendError> {
-    let streams = DeviceStreams::new(context, operation, bytes)?;
-    let of_groups = |groups| Shape { at_once: 8, groups_a_unit: Some(groups), ..Shape::PLAIN };
-    let shapes = if operation == Operation::Read { GROUPS_A_UNIT.map(of_groups).to_vec() } else { vec![Shape::PLAIN] };
-    let mut best = f64::INFINITY;
-    for shape in shapes {
-        best = best.min(median(streams.times(&shape, RUNS)?));
+    best_time(&DeviceStreams::new(context, operation, bytes)?)
+}
+
+/// The plainest way must work; a device may be too small for another.
+fn best_time(streams: &DeviceStreams<'_>) -> Result<f64, BackendError> {
+    let mut best = median(streams.times(&Shape::PLAIN, RUNS)?);
+    let is_cpu = streams.context.info().kind == DeviceKind::Cpu;
+    for shape in device_ways(streams.operation, is_cpu).iter().filter(|shape| **shape != Shape::PLAIN) {
+        best = best.min(streams.times(shape, RUNS).map_or(f64::INFINITY, median));
     }
     Ok(best)
+}
+
+/// A few ways for an operation, the plainest first. A compiler for CPUs puts work-items into vectors where there is one element each; with loops it does
+/// not, and goes through each group's memory item by item, so that there one work-item has all of a group's.
+pub(crate) fn device_ways(operation: Operation, is_cpu: bool) -> Vec<Shape> {
+    let plain = Shape::PLAIN;
+    if is_cpu {
+        let pieces =
+            Shape { element_bytes: 64, at_once: 4, group: 1, groups_a_unit: Some(4), walk: Walk::Chunk, ..plain };
+        return match operation {
+            Operation::Read => vec![plain, pieces],
+            _ => vec![plain, pieces, Shape { past_caches: true, ..pieces }, Shape { past_caches: true, ..plain }],
+        };
+    }
+    let of_groups = |groups_a_unit| Shape { at_once: 8, groups_a_unit, ..plain };
+    std::iter::once(plain).chain([None, Some(4), Some(8), Some(16), Some(32)].map(of_groups)).collect()
 }
 
 /// Bytes that are larger than the caches, where the device has room.

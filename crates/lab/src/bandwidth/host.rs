@@ -1,7 +1,7 @@
 //! Bandwidths of the host's memory, by the threads of the present rayon pool, in wall time. Counterpart: `cl/peak.cl`.
 
 use std::fmt;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use lanefield::backend::BackendError;
 use lanefield_reference::field::{ComplexNumber, Field};
@@ -124,12 +124,17 @@ impl HostStreams {
     }
 }
 
-/// Bandwidth of the host's memory with the threads of the present rayon pool, in bytes a second.
+/// Bandwidth of the host's memory with the threads of the present rayon pool, in bytes a second, after so long a warm-up.
 ///
 /// # Errors
 /// [`BackendError::Field`] where the host has no room for the buffers.
-pub fn host_bandwidth(operation: Operation) -> Result<f64, BackendError> {
-    Ok((operation.buffers() * HOST_BYTES) as f64 / host_time(operation, HOST_BYTES)?)
+pub fn host_bandwidth(operation: Operation, warm_up: Duration) -> Result<f64, BackendError> {
+    let mut streams = HostStreams::new(operation, HOST_BYTES)?;
+    let start = Instant::now();
+    while start.elapsed() < warm_up {
+        streams.run(Way::Plain);
+    }
+    Ok((operation.buffers() * HOST_BYTES) as f64 / best_time(&mut streams))
 }
 
 /// Seconds that these threads take for an operation on buffers of so many bytes, in the best of the ways.
@@ -137,9 +142,12 @@ pub fn host_bandwidth(operation: Operation) -> Result<f64, BackendError> {
 /// # Errors
 /// As [`host_bandwidth`].
 pub fn host_time(operation: Operation, bytes: usize) -> Result<f64, BackendError> {
-    let mut streams = HostStreams::new(operation, bytes)?;
-    let times = Way::of(operation).iter().map(|&way| median(streams.times(way, RUNS)));
-    Ok(times.fold(f64::INFINITY, f64::min))
+    Ok(best_time(&mut HostStreams::new(operation, bytes)?))
+}
+
+fn best_time(streams: &mut HostStreams) -> f64 {
+    let times = Way::of(streams.operation).iter().map(|&way| median(streams.times(way, RUNS)));
+    times.fold(f64::INFINITY, f64::min)
 }
 
 /// Memory as fields have it (on huge pages where the system gives them), of at least so many bytes, touched by the threads that will use

@@ -10,8 +10,9 @@
 mod device;
 mod host;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
+pub(crate) use device::device_ways;
 pub use device::{DeviceStreams, Shape, Walk, device_bandwidth, device_time, random_words};
 pub use host::{HostStreams, Way, host_bandwidth, host_time};
 
@@ -21,7 +22,7 @@ const RUNS: usize = 9;
 const TRIAD_FACTOR: f32 = 0.4;
 
 /// What is done to memory.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Operation {
     /// One buffer is read.
@@ -36,6 +37,11 @@ pub enum Operation {
 named!(Operation: Read = "read", Write = "write", Copy = "copy", Triad = "triad");
 
 impl Operation {
+    /// The kernel of `cl/peak.cl`.
+    pub(crate) fn kernel(self) -> String {
+        format!("{self}_stream")
+    }
+
     /// Buffers that take part: every byte of each is moved once.
     pub fn buffers(self) -> usize {
         match self {

@@ -8,6 +8,14 @@ use super::nvidia::{counts_in_ptx, facts_in_log};
 /// Characters of a log that are quoted.
 const MOST_OF_LOG: usize = 200;
 
+/// The options with which [`code_of`] builds: those that make a compiler talk are added.
+pub fn options_with_log(context: &Context, options: &str) -> String {
+    match context.info().limits_registers() && !options.contains("-cl-nv-verbose") {
+        true => format!("{options} -cl-nv-verbose"),
+        false => options.to_owned(),
+    }
+}
+
 /// Builds `source` with `options` on a device, and tells of `kernel` what the driver does. NVIDIA's tells registers and spills, and its binary is PTX;
 /// of others there are the bytes of private and local memory that OpenCL asks for, as far as they fill them in.
 ///
@@ -20,11 +28,8 @@ pub fn code_of(
     options: &str,
     kernel: &str,
 ) -> Result<CodeFacts, OpenClError> {
-    let device = context.info();
-    let verbose = device.limits_registers() && !options.contains("-cl-nv-verbose");
-    let options = if verbose { format!("{options} -cl-nv-verbose") } else { options.to_owned() };
     // SAFETY: nothing is launched.
-    let program = unsafe { context.program(name, source, &options)? };
+    let program = unsafe { context.program(name, source, &options_with_log(context, options))? };
     Ok(code_of_kernel(context, &*program.kernel(kernel)?))
 }
 

@@ -22,7 +22,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 pub use clang::{Clang, ClangError};
-pub use device::{code_of, code_of_kernel};
+pub use device::{code_of, code_of_kernel, options_with_log};
 pub use survey::{Subject, SurveyError, Surveyed, survey};
 
 use super::occupancy::Demand;

@@ -6,7 +6,8 @@ use super::DoctorError;
 use super::described::AccessOf;
 use super::observation::{Code, Machine};
 use crate::access::{ExpressionError, Index, Pattern};
-use crate::bandwidth::{Operation, device_bandwidth};
+use crate::bandwidth::Operation;
+use crate::ceilings::MemoryOf;
 use crate::code::{self, Clang, CodeFacts};
 use crate::peak::empty_kernel;
 
@@ -27,7 +28,7 @@ impl Machine {
             name: format!("{} ({}, driver {})", info.name, info.platform_name, info.driver_version),
             wavefront: wavefront.unwrap_or(own).max(1),
             units: (info.compute_units as usize).max(1),
-            copy_bandwidth: device_bandwidth(context, Operation::Copy)?,
+            copy_bandwidth: MemoryOf::Device(context).ceiling(Operation::Copy, None)?,
             launch: empty_kernel(context)?,
             is_cpu,
             stands_for_gpu: is_cpu && wavefront.is_some(),

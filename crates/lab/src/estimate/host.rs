@@ -3,7 +3,8 @@
 use lanefield::backend::Cpu;
 
 use super::{EstimateError, Machine, MachineKind};
-use crate::Timed as _;
+use crate::bandwidth::Operation;
+use crate::ceilings::MemoryOf;
 
 impl Machine {
     /// This host: bandwidths are measured with as many threads as the CPU reference takes; cores, clock and caches are what the system tells. What a
@@ -13,7 +14,8 @@ impl Machine {
     /// What the measurement reports.
     pub fn host() -> Result<Self, EstimateError> {
         let cpu = Cpu::new(None)?;
-        let (copy, read) = (cpu.copy_bandwidth()? / 1e9, cpu.read_bandwidth()? / 1e9);
+        let ceiling = |operation| MemoryOf::Host(&cpu).ceiling(operation, None);
+        let (copy, read) = (ceiling(Operation::Copy)? / 1e9, ceiling(Operation::Read)? / 1e9);
         let cores = u32::try_from(cpu.threads()).unwrap_or(1).max(1);
         let clock_mhz = clock_of_host().unwrap_or(2000.0);
         let vector_bytes = match Cpu::vector_instructions() {

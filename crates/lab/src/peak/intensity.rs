@@ -1,7 +1,7 @@
 //! Bandwidth and arithmetic against arithmetic intensity: each number is read, taken through k fused multiply-adds and written (`cl/peak_intensity.cl`).
 
 use lanefield::backend::BackendError;
-use lanefield::backend::opencl::{Arg, Buffer, Context, Launch};
+use lanefield::backend::opencl::{Arg, Buffer, Context, DeviceKind, Launch};
 
 use super::record::{Intensity, Peak, Stored};
 use super::{Measuring, rate, sampled};
@@ -43,6 +43,19 @@ impl<'c> Mixed<'c> {
         let in_a_vector = vector_bytes / stored.bytes().max(4);
         let options = format!("-DSTORED_BITS={} -DVECTOR_BYTES={vector_bytes} -DCHAINS={chains}", 8 * stored.bytes());
         Self { context, options, group, an_item: in_a_vector * chains }
+    }
+
+    /// The build options for a device, and the work-items of a group.
+    pub(crate) fn build_of(context: &'c Context, stored: Stored) -> (String, usize) {
+        let mixed = Self::new(context, stored, context.info().kind == DeviceKind::Cpu);
+        (mixed.options, mixed.group)
+    }
+
+    /// Runs once on some bytes, so that the kernel is built.
+    pub(crate) fn try_on(context: &'c Context, stored: Stored, bytes: usize) -> Result<(), BackendError> {
+        let mixed = Self::new(context, stored, context.info().kind == DeviceKind::Cpu);
+        let [out, x] = [0, 1].map(|part| random_words(context, bytes, part));
+        mixed.run((&out?, &x?), bytes / stored.bytes(), (FACTOR, term(stored)), 0).map(drop)
     }
 
     /// Numbers of a group: a launch takes a multiple of them.

@@ -46,6 +46,8 @@ pub use scale::Scale;
 use lanefield::backend::opencl::Context;
 use lanefield::backend::{BackendError, Cpu, Memory as _};
 
+use crate::ahead::Step;
+use crate::bandwidth::Shape;
 use crate::{Progress, Spread};
 
 /// What can be measured.
@@ -152,6 +154,22 @@ impl Peak {
             }
             Ok(peak)
         })
+    }
+
+    /// What [`Self::measure`] builds, but for the few programs of caches, latency and launches.
+    pub fn steps(context: &Context, options: &PeakOptions) -> Vec<Step> {
+        let scale = Scale::of_device(context, options);
+        let mut steps = vec![Step::Stream(Operation::Copy, Shape::PLAIN)];
+        for part in in_order(&options.parts) {
+            match part {
+                Part::Streams => steps.extend(Operation::ALL.into_iter().flat_map(|operation| {
+                    streams::shapes(operation, &scale).into_iter().map(move |shape| Step::Stream(operation, shape))
+                })),
+                Part::Intensity => steps.extend(Stored::ALL.map(Step::Mixed)),
+                Part::Caches | Part::Latency | Part::Launch | Part::Transfers => {}
+            }
+        }
+        steps
     }
 
     /// Nothing measured yet.

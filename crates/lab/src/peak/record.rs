@@ -1,6 +1,6 @@
 //! What is recorded of a device's ceilings. As JSON these fields, with `"kind": "peak"`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::plateau::Plateau;
 use crate::Spread;
@@ -165,7 +165,7 @@ pub struct Stream {
 }
 
 /// How numbers are stored that arithmetic is done with.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub enum Stored {
     /// 32-bit.
     #[serde(rename = "f32")]

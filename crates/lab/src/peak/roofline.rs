@@ -96,7 +96,7 @@ fn point(peak: &Peak, kernel: &KernelRecord) -> Option<Point> {
         Ceiling::Copy => peak.copy_gb_per_second,
         Ceiling::Read => peak.read_gb_per_second,
     };
-    let links = kernel.fields.link_reals.map(|reals| format!(", {reals} reals")).unwrap_or_default();
+    let links = kernel.fields.reconstruct.map(|reals| format!(", reconstruct {reals}")).unwrap_or_default();
     Some(Point {
         name: format!("{} {}{links}", kernel.kernel, kernel.fields.precision),
         flops_per_byte,

@@ -9,10 +9,9 @@ use lanefield::backend::opencl::Context;
 use super::record::{Drift, Peak, Stream};
 use super::{Measuring, Operation, Scale, rate};
 use crate::Spread;
-use crate::bandwidth::{DeviceStreams, Shape, Walk, median};
+use crate::bandwidth::{DeviceStreams, Shape, Walk, device_ways, median};
+use crate::ceilings::WARM_UP;
 
-/// A device copies so long before anything is measured: clocks go up.
-const WARM_UP: Duration = Duration::from_millis(300);
 /// A rest in which clocks may recover, and in which nothing is cooled for long.
 const REST: Duration = Duration::from_secs(1);
 
@@ -52,22 +51,11 @@ fn plain_rate(streams: &DeviceStreams<'_>, scale: &Scale) -> Result<f64, Backend
 /// The ways in which an operation is tried.
 pub(super) fn shapes(operation: Operation, scale: &Scale) -> Vec<Shape> {
     let plain = Shape::PLAIN;
-    if scale.is_cpu {
-        // A compiler for CPUs puts work-items into vectors where there is one element each; with loops it does not, and goes through each
-        // group's memory item by item, so that there one work-item has all of a group's.
-        let pieces =
-            Shape { element_bytes: 64, at_once: 4, group: 1, groups_a_unit: Some(4), walk: Walk::Chunk, ..plain };
-        return match (operation, scale.quick) {
-            (Operation::Read, _) | (_, true) => vec![plain, pieces],
-            _ => vec![plain, pieces, Shape { past_caches: true, ..pieces }, Shape { past_caches: true, ..plain }],
-        };
+    if scale.is_cpu || scale.quick {
+        return device_ways(operation, scale.is_cpu);
     }
     let many = Shape { at_once: 8, ..plain };
     let mut shapes = vec![plain];
-    if scale.quick {
-        shapes.extend([None, Some(4), Some(8), Some(16)].map(|groups_a_unit| Shape { groups_a_unit, ..many }));
-        return shapes;
-    }
     // Widths of an access.
     for element_bytes in [4, 8] {
         shapes.extend([Shape { element_bytes, ..plain }, Shape { element_bytes, ..many }]);

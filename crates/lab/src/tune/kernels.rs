@@ -9,11 +9,13 @@ use lanefield::backend::{BackendError, Sum};
 use lanefield::kernel::{Case, CaseOn, CaseOptions, Geometry, Kernel, Outcome};
 use lanefield::verify::compare_host_fields;
 use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::{Lattice, Parity, Sites};
+use lanefield_reference::layout::{Extents, LaneChoice, Lattice, Parity, Sites};
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat};
 use lanefield_reference::real::Precision;
 
 use super::search::{Axis, Trial};
+use crate::BenchCase;
+use crate::ahead::{BuildAhead, KernelStep, Step};
 
 /// The sites that kernels are timed on: solvers with even-odd preconditioning spend their time on one parity.
 const SITES: Sites = Sites::Parity(Parity::Even);
@@ -39,6 +41,12 @@ impl fmt::Display for Subject {
 }
 
 impl Subject {
+    /// The same kernel on fields of the same shape.
+    pub(super) fn bench_case(&self, extents: Extents, lanes: LaneChoice) -> BenchCase {
+        let Self { kernel, precision, links, .. } = *self;
+        BenchCase { kernel, extents, sites: SITES, precision, links, rhs: None, lanes }
+    }
+
     /// The kernel with links of a configuration, and random fields.
     pub(super) fn case(&self, lattice: Lattice, links: &Configuration) -> Result<Case, BackendError> {
         let doubled = DoubledGauge { format: self.links, boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME };
@@ -129,6 +137,8 @@ pub(super) struct KernelTrial<'b> {
     case: &'b Case,
     held: CaseOn<OpenCl>,
     begin: Instant,
+    step: KernelStep,
+    ahead: BuildAhead<'b>,
 }
 
 /// Launches of a sample: it shall take so long, that the clock of the device resolves it.
@@ -137,10 +147,15 @@ const SAMPLE: f64 = 1e-3;
 const MOST_LAUNCHES: usize = 20;
 
 impl<'b> KernelTrial<'b> {
-    /// Ready to be searched. `begin`: when the clock of the search began.
-    pub fn new(device: &'b mut OpenCl, case: &'b Case, begin: Instant) -> Result<Self, BackendError> {
+    /// Ready to be searched. `begin`: when the clock of the search began. `step`: how the kernel is built in another process.
+    pub fn new(
+        device: &'b mut OpenCl,
+        (case, step): (&'b Case, KernelStep),
+        begin: Instant,
+        ahead: BuildAhead<'b>,
+    ) -> Result<Self, BackendError> {
         let held = case.on(&*device)?;
-        Ok(Self { device, case, held, begin })
+        Ok(Self { device, case, held, begin, step, ahead })
     }
 
     fn sample(&mut self, launches: usize) -> Result<f64, BackendError> {
@@ -153,6 +168,11 @@ impl<'b> KernelTrial<'b> {
 
 impl Trial for KernelTrial<'_> {
     type Output = Outcome;
+
+    fn build_ahead(&mut self, choices: &[Tuning]) {
+        let step = |choice: &Tuning| Step::Kernel(Box::new(self.step.clone().with_tuned(*choice)));
+        (self.ahead)(self.device, choices.iter().map(step).collect());
+    }
 
     fn run(&mut self, choice: &Tuning) -> Result<Outcome, String> {
         let Self { device, case, held, .. } = self;

@@ -13,6 +13,8 @@ use crate::bandwidth::median;
 pub trait Trial {
     /// A result, with its bits.
     type Output;
+    /// Is told what will be tried next, before it is: what must be built for it can be built side by side.
+    fn build_ahead(&mut self, _: &[Tuning]) {}
     /// Runs the kernel once.
     ///
     /// # Errors
@@ -112,6 +114,7 @@ pub fn search<T: Trial>(
 ) -> Result<Searched, String> {
     let begin = trial.elapsed();
     let coarse_until = begin + until.saturating_sub(begin).mul_f64(COARSE_SHARE);
+    trial.build_ahead(&[default]);
     let by_default = trial.run(&default)?;
     if let Some(difference) = trial.difference(&by_default, expected) {
         return Err(format!("the default build differs from the CPU reference: {difference}"));
@@ -120,11 +123,16 @@ pub fn search<T: Trial>(
     let mut candidates = vec![Candidate { choice: default, seconds: Some(seconds), verdict: Verdict::Chosen }];
     for axis in axes {
         let best = candidates[fastest(&candidates).0].choice;
-        for value in &axis.values {
-            let choice = value.or(best);
-            if candidates.iter().any(|known| known.choice == choice) {
-                continue;
+        let mut choices: Vec<Tuning> = Vec::new();
+        for choice in axis.values.iter().map(|value| value.or(best)) {
+            if !choices.contains(&choice) && candidates.iter().all(|known| known.choice != choice) {
+                choices.push(choice);
             }
+        }
+        if trial.elapsed() < coarse_until {
+            trial.build_ahead(&choices);
+        }
+        for choice in choices {
             let attempted = match trial.elapsed() < coarse_until {
                 true => attempt(trial, &choice, &by_default),
                 false => Err(Verdict::LeftOut),

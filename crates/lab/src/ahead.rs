@@ -1,0 +1,270 @@
+//! What a measurement will build, known before it begins: so that the programs can be built side by side, by processes that whoever runs the measurement
+//! starts. Each [`Step`] says what to build in a way that can be sent to another process.
+
+use std::collections::HashMap;
+
+use lanefield::backend::opencl::{NeededKernel, OpenCl, Tuned, Tuning};
+use lanefield::backend::{BackendError, Memory as _, Sum};
+use lanefield::kernel::{self, Case, Kernel};
+use lanefield_reference::layout::{Extents, LaneChoice, LegOrder, Parity, Sites};
+use lanefield_reference::links::LinkFormat;
+use lanefield_reference::real::Precision;
+use serde::{Deserialize, Serialize};
+
+use super::bench::BenchCase;
+use super::peak::Stored;
+use super::peak::intensity::Mixed;
+use super::sources;
+use crate::bandwidth::{DeviceStreams, Operation, Shape};
+
+/// Builds what steps need, and the cache does not have, before they are measured.
+pub type BuildAhead<'a> = &'a mut dyn FnMut(&mut OpenCl, Vec<Step>);
+
+/// Something that is built.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Step {
+    /// A kernel of the library on fields, in some tuning.
+    Kernel(Box<KernelStep>),
+    /// A program of the library.
+    Program(NeededKernel),
+    /// A stream through memory.
+    Stream(Operation, Shape),
+    /// Arithmetic on numbers that are stored so.
+    Mixed(Stored),
+}
+
+/// A kernel of the library on fields, in some tuning.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct KernelStep {
+    kernel: String,
+    #[serde(with = "text")]
+    extents: Extents,
+    parity: Option<String>,
+    precision: Precision,
+    #[serde(with = "text")]
+    links: LinkFormat,
+    rhs: Option<usize>,
+    #[serde(with = "text")]
+    lanes: LaneChoice,
+    #[serde(with = "text")]
+    legs: LegOrder,
+    tuning: Tuning,
+    /// What the tuner's files are taken to say; what they say where there is nothing.
+    tuned: Option<Tuning>,
+    relaxed_math: bool,
+    with_log: bool,
+}
+
+/// A value as its text.
+mod text {
+    use std::fmt::Display;
+    use std::str::FromStr;
+
+    use serde::{Deserialize as _, Deserializer, Serializer, de};
+
+    pub fn serialize<T: Display, S: Serializer>(value: &T, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(value)
+    }
+
+    pub fn deserialize<'de, T: FromStr<Err: Display>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl KernelStep {
+    /// A case in a tuning.
+    pub fn new(case: &BenchCase, tuning: Tuning) -> Self {
+        let BenchCase { kernel, extents, sites, precision, links, rhs, lanes } = *case;
+        let parity = match sites {
+            Sites::Full => None,
+            Sites::Parity(parity) => Some(parity.to_string()),
+        };
+        Self {
+            kernel: kernel.name.to_owned(),
+            extents,
+            parity,
+            precision,
+            links,
+            rhs,
+            lanes,
+            legs: LegOrder::DEFAULT,
+            tuning,
+            tuned: None,
+            relaxed_math: false,
+            with_log: false,
+        }
+    }
+
+    /// The same with the legs in that order, and arithmetic relaxed or not.
+    pub fn in_study(self, legs: LegOrder, relaxed_math: bool) -> Self {
+        Self { legs, relaxed_math, ..self }
+    }
+
+    /// The same, where the tuner's files are taken to say that.
+    pub fn with_tuned(self, tuned: Tuning) -> Self {
+        Self { tuned: Some(tuned), ..self }
+    }
+
+    /// The same, built so that the compiler says what the kernel takes.
+    pub fn with_log(self) -> Self {
+        Self { with_log: true, ..self }
+    }
+
+    /// `None` of a kernel or a parity that there is not.
+    fn case(&self) -> Option<BenchCase> {
+        let kernel: &'static Kernel = kernel::all().find(|kernel| kernel.name == self.kernel)?;
+        let sites = match &self.parity {
+            Some(parity) => Sites::Parity(parity.parse::<Parity>().ok()?),
+            None => Sites::Full,
+        };
+        let Self { extents, precision, links, rhs, lanes, .. } = *self;
+        Some(BenchCase { kernel, extents, sites, precision, links, rhs, lanes })
+    }
+
+    /// Does something with the case while the device has the step's tuning.
+    fn on<T>(
+        &self,
+        device: &mut OpenCl,
+        work: impl FnOnce(&mut OpenCl, &BenchCase) -> Result<T, BackendError>,
+    ) -> Result<Option<T>, BackendError> {
+        let Some(case) = self.case() else { return Ok(None) };
+        let (tuning, tuned) = (device.tuning(), device.tuned().clone());
+        device.set_tuning(self.tuning);
+        if let Some(tuned) = self.tuned {
+            device.set_tuned(Tuned::fixed(tuned));
+        }
+        device.set_relaxed_math(self.relaxed_math);
+        device.set_verbose_builds(self.with_log);
+        let done = work(device, &case);
+        device.set_verbose_builds(false);
+        device.set_relaxed_math(false);
+        device.set_tuned(tuned);
+        device.set_tuning(tuning);
+        done.map(Some)
+    }
+
+    fn needs(&self, device: &mut OpenCl) -> Result<Vec<NeededKernel>, BackendError> {
+        let needs = self.on(device, |device, case| {
+            let mut shape = Case::shape_of(case.kernel, &case.options(case.lattice(device)?));
+            shape.legs = self.legs;
+            device.needs(&shape, Sum::Exact)
+        });
+        Ok(needs?.unwrap_or_default())
+    }
+
+    /// Launches the kernel once.
+    fn launch(&self, device: &mut OpenCl) -> Result<(), BackendError> {
+        let launched = self.on(device, |device, case| {
+            let mut timed = case.prepare(device)?;
+            timed.case.set_legs(self.legs);
+            timed.launch(device)?;
+            device.finish()
+        });
+        launched.map(drop)
+    }
+}
+
+/// Bytes with which streams and arithmetic are tried: for each kernel's one group.
+const FEW_BYTES: usize = 1 << 20;
+
+impl Step {
+    /// What it builds, and whether that is built already.
+    fn needs(&self, device: &mut OpenCl) -> Result<Vec<(NeededKernel, bool)>, BackendError> {
+        let of_laboratory = |device: &OpenCl, file: &str, options: String, kernel: String, group: usize| {
+            let local = [group, 1, 1];
+            let built = device.context().is_built(&sources::expand(file)?, &options, (&kernel, local));
+            Ok(vec![(NeededKernel { file: file.to_owned(), options, kernel, local }, built)])
+        };
+        let needs = match self {
+            Self::Kernel(step) => step.needs(device)?,
+            Self::Program(needed) => vec![needed.clone()],
+            Self::Stream(operation, shape) => {
+                return of_laboratory(device, "peak.cl", shape.options(), operation.kernel(), shape.group);
+            }
+            Self::Mixed(stored) => {
+                let (options, group) = Mixed::build_of(device.context(), *stored);
+                return of_laboratory(device, "peak_intensity.cl", options, "mixed".to_owned(), group);
+            }
+        };
+        let with_state = |needed: NeededKernel| Ok((needed.clone(), device.has_built(&needed)?));
+        needs.into_iter().map(with_state).collect()
+    }
+
+    /// Builds it, and keeps it in the cache. Where kernels are compiled when they are launched, it is launched once, but for what is a program alone.
+    ///
+    /// # Errors
+    /// What the device does not take; what the compiler says.
+    pub fn build(&self, device: &mut OpenCl) -> Result<(), BackendError> {
+        match self {
+            Self::Kernel(step) if device.compiles_at_launch() => step.launch(device),
+            Self::Kernel(_) | Self::Program(_) => {
+                self.needs(device)?.iter().filter(|(_, built)| !built).try_for_each(|(needed, _)| device.build(needed))
+            }
+            Self::Stream(operation, shape) => {
+                DeviceStreams::new(device.context(), *operation, FEW_BYTES)?.run(shape).map(drop)
+            }
+            Self::Mixed(stored) => Mixed::try_on(device.context(), *stored, FEW_BYTES),
+        }
+    }
+}
+
+/// What is to be built.
+#[derive(Clone, Debug, Default)]
+pub struct ToBuild {
+    /// The steps, those together that need the same program, and the number of programs of each.
+    pub groups: Vec<(Vec<Step>, usize)>,
+    /// Programs that need not be built.
+    pub cached: usize,
+}
+
+impl ToBuild {
+    /// What is to be built of some steps. Those that cannot be planned are left out: whoever measures them finds out why.
+    pub fn of(device: &mut OpenCl, steps: Vec<Step>) -> Self {
+        // Which group builds a program; none of one that is built.
+        let mut programs: HashMap<(String, String), Option<usize>> = HashMap::new();
+        let mut groups: Vec<(Vec<Step>, usize)> = Vec::new();
+        for step in steps {
+            let Ok(needs) = step.needs(device) else { continue };
+            let mut of_step = None;
+            for (NeededKernel { file, options, .. }, built) in needs {
+                let group = programs.entry((file, options)).or_default();
+                if !built {
+                    let place = *of_step.get_or_insert(group.unwrap_or(groups.len()));
+                    if place == groups.len() {
+                        groups.push((Vec::new(), 0));
+                    }
+                    if group.is_none() {
+                        (*group, groups[place].1) = (Some(place), groups[place].1 + 1);
+                    }
+                }
+            }
+            if let Some(place) = of_step {
+                groups[place].0.push(step);
+            }
+        }
+        Self { cached: programs.values().filter(|group| group.is_none()).count(), groups }
+    }
+
+    /// How many programs are to be built.
+    pub fn programs(&self) -> usize {
+        self.groups.iter().map(|(_, programs)| programs).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lanefield::kernel::hop::HOP;
+
+    use super::*;
+
+    #[test]
+    fn a_step_is_the_same_after_it_was_sent_to_another_process() {
+        let case = BenchCase { rhs: Some(2), ..BenchCase::usual(&HOP, Extents::new([4, 6, 8, 10]).unwrap()) };
+        let tuning = Tuning { max_registers: Some(96), ..Tuning::OPEN };
+        let step = KernelStep::new(&case, tuning).in_study(LegOrder::DEFAULT, true).with_tuned(Tuning::OPEN);
+        let sent = serde_json::to_string(&Step::Kernel(Box::new(step))).unwrap();
+        let Step::Kernel(step) = serde_json::from_str(&sent).unwrap() else { panic!("{sent}") };
+        assert_eq!((step.case(), step.tuning, step.tuned), (Some(case), tuning, Some(Tuning::OPEN)));
+        assert!(step.relaxed_math && !step.with_log);
+    }
+}

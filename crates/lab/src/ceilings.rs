@@ -1,0 +1,238 @@
+//! The bandwidths that kernels are held against. Each is measured once on a device with its driver, after a warm-up, and kept in the cache directory; it is
+//! measured again when a kernel that cannot live in a cache was faster, and the higher value is kept. What fits the last cache is held against none.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use lanefield::backend::opencl::{Cache, Context, DeviceInfo, DeviceKind, EntryKind, Key};
+use lanefield::backend::{BackendError, Cpu, Memory as _};
+use serde::{Deserialize, Serialize};
+
+use crate::ahead::Step;
+use crate::bandwidth::{Operation, device_bandwidth, device_ways, host_bandwidth};
+use crate::estimate::{Machine, cache_of_host};
+
+/// Memory is used so long before it is measured: clocks go up.
+pub(crate) const WARM_UP: Duration = Duration::from_millis(300);
+/// A rate that is higher by less than this share is no other one.
+const NOTICEABLE: f64 = 0.02;
+/// Of data that are larger than a cache by less than this factor, some stay in it from launch to launch.
+const PARTLY: u64 = 4;
+
+/// Memory whose bandwidths are known: a device's, or that of the CPU reference's threads.
+#[derive(Clone, Copy)]
+pub enum MemoryOf<'m> {
+    /// An OpenCL device.
+    Device(&'m Context),
+    /// The host, with so many threads.
+    Host(&'m Cpu),
+}
+
+/// What is kept of an operation.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+struct Kept {
+    /// Bytes a second.
+    bandwidth: f64,
+    /// The highest rate of a kernel for which it was measured again.
+    seen: f64,
+}
+
+impl Share {
+    /// The share, where there is one.
+    pub fn of_ceiling(self) -> Option<f64> {
+        match self {
+            Self::InCache => None,
+            Self::Of(share) => Some(share),
+        }
+    }
+}
+
+impl Kept {
+    fn is_sound(&self) -> bool {
+        self.bandwidth.is_finite() && self.bandwidth > 0.0 && self.seen.is_finite()
+    }
+
+    /// Whether a kernel that moves `seen` bytes a second says that it is too low.
+    fn is_beaten_by(&self, seen: f64) -> bool {
+        seen > self.bandwidth * (1.0 + NOTICEABLE) && seen > self.seen * (1.0 + NOTICEABLE)
+    }
+}
+
+/// What a rate is held against.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Share {
+    /// Nothing: the data stay in a cache, as a whole or in part.
+    InCache,
+    /// A ceiling, of which it is this share.
+    Of(f64),
+}
+
+impl MemoryOf<'_> {
+    /// The bandwidth of an operation, in bytes a second: what is kept, else measured now. `seen`: the highest rate, in bytes a second, of kernels whose
+    /// data fit no cache; where that beats what is kept, it is measured again.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    pub fn ceiling(self, operation: Operation, seen: Option<f64>) -> Result<f64, BackendError> {
+        let (cache, key) = self.place(operation);
+        kept_or_measured((&cache, &key), seen, || self.measure(operation))
+    }
+
+    /// Keeps a bandwidth that was measured elsewhere, in bytes a second, if it is higher than what is kept.
+    pub fn keep(self, operation: Operation, bandwidth: f64) {
+        let (cache, key) = self.place(operation);
+        let kept = load(&cache, &key).unwrap_or(Kept { bandwidth: 0.0, seen: 0.0 });
+        if bandwidth > kept.bandwidth {
+            store(&cache, &key, Kept { bandwidth, ..kept });
+        }
+    }
+
+    /// What measuring an operation builds; nothing where it is kept.
+    pub fn steps(self, operation: Operation) -> Vec<Step> {
+        let (cache, key) = self.place(operation);
+        match self {
+            Self::Device(context) if load(&cache, &key).is_none() => {
+                let is_cpu = context.info().kind == DeviceKind::Cpu;
+                device_ways(operation, is_cpu).into_iter().map(|shape| Step::Stream(operation, shape)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Bytes of the last cache; 0 where nothing tells.
+    pub fn cache_bytes(self) -> u64 {
+        match self {
+            Self::Device(context) => cache_of_device(context.info()),
+            Self::Host(_) => last_cache_of_host(),
+        }
+    }
+
+    /// What kernels are held against that move `bytes` bytes, at `rate` bytes a second, where the ceiling is `ceiling`.
+    pub fn share(self, bytes: u64, rate: f64, ceiling: f64) -> Share {
+        share(self.cache_bytes(), bytes, rate / ceiling)
+    }
+
+    fn place(self, operation: Operation) -> (Cache, Key) {
+        let what = format!("bandwidth of a {operation}");
+        match self {
+            Self::Device(context) => (context.cache().clone(), Key::new(context.info(), &what, "")),
+            Self::Host(cpu) => (Cache::from_environment(), Key::of_host(&cpu.describe(), &what)),
+        }
+    }
+
+    fn measure(self, operation: Operation) -> Result<f64, BackendError> {
+        match self {
+            Self::Device(context) => device_bandwidth(context, operation, WARM_UP),
+            Self::Host(cpu) => cpu.install(|| host_bandwidth(operation, WARM_UP)),
+        }
+    }
+}
+
+fn share(cache: u64, bytes: u64, share: f64) -> Share {
+    let partly = share > 1.0 + NOTICEABLE && bytes <= PARTLY * cache;
+    if bytes <= cache || partly { Share::InCache } else { Share::Of(share) }
+}
+
+fn load(cache: &Cache, key: &Key) -> Option<Kept> {
+    let entry = cache.load(EntryKind::Ceiling, key)?;
+    serde_json::from_slice(&entry).ok().filter(Kept::is_sound)
+}
+
+fn store(cache: &Cache, key: &Key, kept: Kept) {
+    // Numbers alone: it cannot fail.
+    if let Ok(entry) = serde_json::to_vec(&kept) {
+        cache.store(EntryKind::Ceiling, key, &entry);
+    }
+}
+
+fn kept_or_measured(
+    (cache, key): (&Cache, &Key),
+    seen: Option<f64>,
+    measure: impl FnOnce() -> Result<f64, BackendError>,
+) -> Result<f64, BackendError> {
+    let (kept, seen) = (load(cache, key), seen.unwrap_or(0.0));
+    if let Some(kept) = kept.filter(|kept| !kept.is_beaten_by(seen)) {
+        return Ok(kept.bandwidth);
+    }
+    let bandwidth = measure()?.max(kept.map_or(0.0, |kept| kept.bandwidth));
+    store(cache, key, Kept { bandwidth, seen: seen.max(kept.map_or(0.0, |kept| kept.seen)) });
+    Ok(bandwidth)
+}
+
+/// Cache of a GPU of which nothing is known, so that nothing that may live in it is held against memory.
+const UNKNOWN_GPU: u64 = 48 << 20;
+
+/// What the driver says, or is known of the device, the larger of both: NVIDIA's drivers name another cache than the last.
+fn cache_of_device(info: &DeviceInfo) -> u64 {
+    let known = match info.kind {
+        DeviceKind::Cpu => last_cache_of_host(),
+        _ => Machine::of_device(info).map_or(UNKNOWN_GPU, |machine| machine.l2_bytes),
+    };
+    info.global_cache_bytes.max(known)
+}
+
+/// Bytes of the last level of caches of all cores together, as the system tells.
+fn last_cache_of_host() -> u64 {
+    let Some(level) = (1..=4).rev().find(|&level| cache_of_host(level).is_some()) else { return 0 };
+    let shared_by = |core: usize| {
+        let cache = |index: usize| format!("/sys/devices/system/cpu/cpu{core}/cache/index{index}");
+        let index = (0..8).find(|&index| {
+            std::fs::read_to_string(cache(index) + "/level").is_ok_and(|text| text.trim() == level.to_string())
+        })?;
+        std::fs::read_to_string(cache(index) + "/shared_cpu_list").ok()
+    };
+    let caches: BTreeSet<String> = (0..).map_while(shared_by).collect();
+    cache_of_host(level).unwrap_or(0) * caches.len().max(1) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(cache: &Cache, seen: Option<f64>, found: f64) -> (f64, bool) {
+        let key = Key::of_host("a test", "bandwidth");
+        let mut measured = false;
+        let bandwidth = kept_or_measured((cache, &key), seen, || {
+            measured = true;
+            Ok(found)
+        });
+        (bandwidth.unwrap(), measured)
+    }
+
+    #[test]
+    fn a_ceiling_is_measured_once_and_again_where_a_kernel_beats_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(directory.path());
+        assert_eq!(measured(&cache, None, 100.0), (100.0, true));
+        assert_eq!(measured(&cache, Some(101.0), 200.0), (100.0, false));
+        assert_eq!(measured(&cache, Some(110.0), 120.0), (120.0, true));
+        // A lower value replaces none, and the same kernel asks but once.
+        assert_eq!(measured(&cache, Some(130.0), 90.0), (120.0, true));
+        assert_eq!(measured(&cache, Some(130.0), 200.0), (120.0, false));
+    }
+
+    #[test]
+    fn what_is_damaged_or_makes_no_sense_is_measured_again() {
+        let directory = tempfile::tempdir().unwrap();
+        let cache = Cache::at(directory.path());
+        let key = Key::of_host("a test", "bandwidth");
+        for entry in [&b"{"[..], br#"{"bandwidth":-1.0,"seen":0.0}"#, br#"{"bandwidth":null,"seen":0.0}"#] {
+            cache.store(EntryKind::Ceiling, &key, entry);
+            assert_eq!(measured(&cache, None, 100.0), (100.0, true));
+        }
+        let path = cache.path(EntryKind::Ceiling, &key).unwrap();
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &bytes[..bytes.len() - 1]).unwrap();
+        assert_eq!(measured(&cache, None, 50.0), (50.0, true));
+    }
+
+    #[test]
+    fn what_fits_the_cache_has_no_share_of_a_ceiling() {
+        let mib = |number: u64| number << 20;
+        assert_eq!(share(mib(32), mib(32), 0.5), Share::InCache);
+        assert_eq!(share(mib(32), mib(100), 30.1), Share::InCache);
+        assert_eq!(share(mib(32), mib(100), 0.9), Share::Of(0.9));
+        assert_eq!(share(mib(32), mib(1000), 1.05), Share::Of(1.05));
+        assert_eq!(share(0, 1, 0.9), Share::Of(0.9));
+    }
+}
