@@ -49,7 +49,7 @@ fn from_point<R: Vectors, B: Backend, Q: Quark>(
     operator: Q,
 ) -> SolveReport<R> {
     let how = even_odd::<R, _>(operator);
-    propagator(backend, configuration, point, &how, |_, _| ()).unwrap()
+    propagator(backend, configuration, point, &how, &mut |_: usize, _: f64| (), None).unwrap()
 }
 
 fn grids_propagator() -> Vec<Complex<f64>> {
@@ -117,7 +117,7 @@ fn the_clover_propagator_is_that_of_grid(backend: &impl Backend) {
 fn each_column_has_the_bits_of_its_own_solve(backend: &impl Backend) {
     let (configuration, point) = (&HOT.configuration, [1, 3, 2, 1]);
     let how = even_odd::<f64, _>(clover());
-    let batch = propagator::<f64, _, _>(backend, configuration, point, &how, |_, _| ()).unwrap();
+    let batch = propagator::<f64, _, _>(backend, configuration, point, &how, &mut |_: usize, _: f64| (), None).unwrap();
     let site = configuration.extents().site(point);
     for k in 0..COLUMNS {
         let mut eta = vec![Complex::ZERO; configuration.extents().volume() * Spinors::WORDS];
@@ -193,8 +193,14 @@ fn lanes_change_no_bit_of_a_correlator() {
 
 #[test]
 fn a_point_or_a_time_outside_the_lattice_is_refused_with_the_range() {
-    let error =
-        propagator::<f64, _, _>(&cpu(), &HOT.configuration, [0, 4, 0, 0], &even_odd::<f64, _>(clover()), |_, _| ());
+    let error = propagator::<f64, _, _>(
+        &cpu(),
+        &HOT.configuration,
+        [0, 4, 0, 0],
+        &even_odd::<f64, _>(clover()),
+        &mut |_: usize, _: f64| (),
+        None,
+    );
     let Err(error @ PropagatorError::Point(_)) = error else { panic!("{error:?}") };
     assert_eq!(error.to_string(), "y = 4 of the point source is outside 0 to 3 on 4.4.4.4");
     let (s, extents) = (grids_propagator(), HOT.configuration.extents());

@@ -259,6 +259,29 @@ impl<R: Real> FieldData<R> {
         values
     }
 
+    /// [`Self::to_site_order`], where there is room for it.
+    ///
+    /// # Errors
+    /// [`FieldError::OutOfMemory`].
+    pub fn try_to_site_order(&self) -> Result<Vec<Complex<R>>, FieldError> {
+        let length = self.lattice.extents().volume() * self.object.words();
+        let mut values = memory::zeros(length).ok_or_else(|| FieldError::OutOfMemory {
+            what: format!("a {} in site order", self.describe()),
+            bytes: length * size_of::<Complex<R>>(),
+        })?;
+        self.put_into_site_order(&mut values);
+        Ok(values)
+    }
+
+    /// A copy, where there is room for it.
+    ///
+    /// # Errors
+    /// [`FieldError::OutOfMemory`].
+    pub fn try_clone(&self) -> Result<Self, FieldError> {
+        let what = || format!("a copy of a {}", self.describe());
+        Ok(Self { blocks: list_of(what, self.blocks.len(), self.blocks.iter().copied())?, ..*self })
+    }
+
     /// Writes the field into a list in site order over the whole lattice, words fastest; the list keeps its values on the sites that the field does
     /// not live on. Of a list of another length as many sites as it has.
     pub fn put_into_site_order(&self, values: &mut [Complex<R>]) {
@@ -481,6 +504,22 @@ fn check_precision(lattice: &Lattice, sites: Sites, object: Object, precision: P
         return Err(FieldError::TooLarge { what: shape.describe(), parts, most: MOST });
     }
     Ok(())
+}
+
+/// The first `length` of some items as a list, where there is room for it; `what` it is goes into the error.
+///
+/// # Errors
+/// [`FieldError::OutOfMemory`].
+pub fn list_of<T>(
+    what: impl FnOnce() -> String,
+    length: usize,
+    items: impl IntoIterator<Item = T>,
+) -> Result<Vec<T>, FieldError> {
+    let mut list = Vec::new();
+    let reserved = list.try_reserve_exact(length);
+    reserved.map_err(|_| FieldError::OutOfMemory { what: what(), bytes: length.saturating_mul(size_of::<T>()) })?;
+    list.extend(items.into_iter().take(length));
+    Ok(list)
 }
 
 /// One line about a field in precision `R`, for error messages.

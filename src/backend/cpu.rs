@@ -70,12 +70,19 @@ impl Cpu {
             threads => threads,
         };
         let keep = move |thread| domains::keep_in_domain(thread, number);
-        let pool = ThreadPoolBuilder::new().num_threads(threads).start_handler(keep).build();
+        let pool = |threads| ThreadPoolBuilder::new().num_threads(threads).start_handler(keep).build();
+        let fewer =
+            || std::iter::successors(Some(number / 2), |number| Some(number / 2)).take_while(|&number| number > 0);
+        // Nobody asked for so many: fewer will do.
+        let pool = pool(number).or_else(|error| match threads {
+            0 => fewer().find_map(|number| pool(number).ok()).ok_or(error),
+            _ => Err(error),
+        });
         let cpu = |pool| {
             let timeline = Timeline::of_process().map_or_else(OnceLock::new, |timeline| Arc::clone(timeline).into());
             Self { pool, timeline }
         };
-        pool.map(cpu).map_err(|e| BackendError::Threads { threads, reason: e.to_string() })
+        pool.map(cpu).map_err(|e| BackendError::Threads { threads: number, reason: e.to_string() })
     }
 
     /// Number of threads.
@@ -141,7 +148,11 @@ impl Memory for Cpu {
     }
 
     fn load(&self, field: &AnyField<HostField>) -> Result<HostField, BackendError> {
-        Ok(field.storage().clone())
+        Ok(match field.storage() {
+            HostField::F32(field) => HostField::F32(field.try_clone()?),
+            HostField::F64(field) => HostField::F64(field.try_clone()?),
+            HostField::Half(field) => HostField::Half(field.try_clone()?),
+        })
     }
 
     fn stencil(&self, stencil: Stencil) -> Result<HostTable, BackendError> {

@@ -57,7 +57,7 @@ pub enum BackendError {
         csw_t: f64,
     },
     /// A thread pool that could not be made.
-    #[error("failed to start a pool of {threads} threads: {reason}; use --threads N with fewer")]
+    #[error("failed to start a pool of {threads} threads: {reason}; use fewer (--threads N), or raise ulimit -u")]
     Threads {
         /// The number asked for.
         threads: usize,

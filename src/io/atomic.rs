@@ -1,4 +1,4 @@
-//! Writes a file whole or not at all: to a temporary name in the same directory, synced, then renamed. Whatever fails,
+//! Writes a file whole or not at all: to a temporary file in the same directory ([`super::temporary`]), synced, then named. Whatever fails,
 //! the file that was there before keeps its content.
 
 use std::fs::{self, File};
@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
+use super::temporary::Temporary;
 use crate::backend::timeline::{Group, span};
 
 /// Why a file was not written. The file of that name, if there was one, is as it was.
@@ -83,30 +84,21 @@ pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::R
         _ => Path::new("."),
     };
 
-    // The file system bounds a name's length, and the target's may be at the bound.
-    let prefix: String = format!(".{}", name.to_string_lossy()).chars().take(32).collect();
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(&prefix).suffix(".tmp");
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // A temporary file is private unless told otherwise; this one gets what any new file gets (less the umask).
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    let temporary = builder.tempfile_in(directory).map_err(|error| match error.kind() {
+    // It gets what any new file gets (less the umask).
+    let temporary = Temporary::new_in(directory, &name.to_string_lossy(), 0o666);
+    let temporary = temporary.map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => WriteError::NoDirectory { directory: directory.to_owned(), path: path.to_owned() },
-        // tempfile adds the name of the temporary file, which helps nobody.
-        kind => WriteError::Create { directory: directory.to_owned(), path: path.to_owned(), source: kind.into() },
+        _ => WriteError::Create { directory: directory.to_owned(), path: path.to_owned(), source },
     })?;
 
-    let mut writer = BufWriter::with_capacity(1 << 18, temporary);
+    let mut writer = BufWriter::with_capacity(1 << 18, temporary.file());
     write(&mut writer).map_err(failed)?;
-    let temporary = writer.into_inner().map_err(|error| failed(error.into_error()))?;
+    writer.into_inner().map_err(|error| failed(error.into_error()))?;
     if let Some(metadata) = existing {
-        temporary.as_file().set_permissions(metadata.permissions()).map_err(failed)?;
+        temporary.file().set_permissions(metadata.permissions()).map_err(failed)?;
     }
-    temporary.as_file().sync_all().map_err(failed)?;
-    temporary.persist(&target).map_err(|error| failed(error.error))?;
+    temporary.file().sync_all().map_err(failed)?;
+    temporary.persist(&target).map_err(failed)?;
     // The rename itself survives a power cut only once the directory is on disk. Some file systems cannot sync one:
     // the content is safe then, and which of the two names is found is up to them.
     if let Ok(directory) = File::open(directory) {

@@ -205,18 +205,26 @@ impl<T: Write> Write for Hashing<T> {
 }
 
 impl<T: Read> Hashing<T> {
-    fn numbers_of(&mut self, count: u64) -> io::Result<Vec<f64>> {
-        let mut numbers = Vec::new();
+    /// So many items of `REALS` numbers each.
+    fn numbers_of<I, const REALS: usize>(&mut self, count: u64, of: impl Fn([f64; REALS]) -> I) -> io::Result<Vec<I>> {
+        let no_room = || {
+            let bytes = count.saturating_mul(size_of::<I>() as u64);
+            io::Error::new(io::ErrorKind::OutOfMemory, format!("no room for {bytes} bytes of it in the host's memory"))
+        };
+        let mut items = Vec::new();
+        items.try_reserve_exact(usize::try_from(count).map_err(|_| no_room())?).map_err(|_| no_room())?;
         let mut bytes = [0; BLOCK];
         let mut left = count;
         while left > 0 {
-            let now = left.min(BLOCK as u64 / 8);
-            let block = &mut bytes[..8 * now as usize];
+            let now = left.min((BLOCK / (8 * REALS)) as u64);
+            let block = &mut bytes[..8 * REALS * now as usize];
             self.read_exact(block)?;
-            numbers.extend(block.as_chunks::<8>().0.iter().map(|&number| f64::from_le_bytes(number)));
+            let (numbers, _) = block.as_chunks::<8>();
+            let (groups, _) = numbers.as_chunks::<REALS>();
+            items.extend(groups.iter().map(|group| of(group.map(f64::from_le_bytes))));
             left -= now;
         }
-        Ok(numbers)
+        Ok(items)
     }
 }
 
@@ -304,11 +312,10 @@ fn read_from(
 
     let mut state = SavedState { recurrence: header.recurrence, ..SavedState::default() };
     for ScalarsHeader { name, length } in header.scalars {
-        state.scalars.push((name, reader.numbers_of(length).map_err(&failed)?));
+        state.scalars.push((name, reader.numbers_of(length, |[number]| number).map_err(&failed)?));
     }
     for FieldHeader { name, precision, words, length } in header.fields {
-        let numbers = reader.numbers_of(2 * length).map_err(&failed)?;
-        let values = numbers.as_chunks::<2>().0.iter().map(|&[re, im]| Complex::new(re, im)).collect();
+        let values = reader.numbers_of(length, |[re, im]| Complex::new(re, im)).map_err(&failed)?;
         state.fields.push(SavedField { name, precision, words, values });
     }
     let Hashing { mut inner, hasher } = reader;

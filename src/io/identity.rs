@@ -5,6 +5,7 @@ use std::fmt;
 
 use bytemuck::cast_slice;
 use lanefield_reference::gauge::Configuration;
+use lanefield_reference::real::Real;
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -55,12 +56,12 @@ impl Identity {
 }
 
 /// SHA-256 over complex numbers, each as its real and its imaginary part in little-endian f64; 64 hex digits.
-pub fn digest_of_numbers(values: &[Complex<f64>]) -> String {
+pub fn digest_of_numbers<R: Real>(values: &[Complex<R>]) -> String {
     let mut hasher = Sha256::new();
     let mut bytes: Vec<[u8; 8]> = Vec::new();
     for chunk in values.chunks(1 << 14) {
         bytes.clear();
-        bytes.extend(chunk.iter().flat_map(|z| [z.re.to_le_bytes(), z.im.to_le_bytes()]));
+        bytes.extend(chunk.iter().flat_map(|z| [z.re, z.im].map(|x| x.to_f64().to_le_bytes())));
         hasher.update(cast_slice(&bytes));
     }
     hex::encode(hasher.finalize())

@@ -1,17 +1,21 @@
 //! Records: each scalar that a solve went through, and digests of its fields, as JSON lines. Another run, on whatever device, is compared with
-//! them line by line. The first line is the header, the last one says that the solve ended.
+//! them line by line. The first line is the header; the last one says that the solve ended, with digests of its inputs and of its solution.
+//!
+//! The last member of each line is `check`: the first 16 hex digits of SHA-256 over all lines up to this one, each without that member, the closing
+//! brace and the newline. So a damaged record is told from a solve that went another way.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use super::identity::{Identity, IdentityMismatch};
 
 /// The version of the format that is written, and the only one that is read.
-pub const RECORD_VERSION: u64 = 1;
+pub const RECORD_VERSION: u64 = 2;
 const FORMAT: &str = "lanefield record";
 
 /// The first line.
@@ -47,10 +51,16 @@ pub enum Entry {
         /// SHA-256 of its numbers in site order, little-endian f64.
         sha256: String,
     },
-    /// The end of the solve, converged or not.
+    /// The end of the solve, converged or not. Digests are as those of fields.
     End {
         /// Iterations done.
         end: usize,
+        /// SHA-256 of the links.
+        links: String,
+        /// SHA-256 of the source, with all right-hand sides at each site.
+        source: String,
+        /// SHA-256 of the whole solution; none where the solve did not converge.
+        solution: Option<String>,
     },
 }
 
@@ -75,6 +85,14 @@ pub enum RecordError {
         line: usize,
         /// What is wrong.
         what: String,
+    },
+    /// A line that is not as it was written.
+    #[error("the record {} is damaged at line {line}: its content and its check do not belong together", .path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Its number, from 1.
+        line: usize,
     },
     /// Another version of the format.
     #[error(
@@ -102,6 +120,22 @@ pub enum RecordError {
 pub struct RecordWriter {
     path: PathBuf,
     writer: BufWriter<File>,
+    checks: Checks,
+}
+
+/// What comes before the check of a line, and after it.
+const CHECK: [&str; 2] = [",\"check\":\"", "\"}"];
+
+/// The checks of lines, in turn.
+#[derive(Debug, Default)]
+struct Checks(Sha256);
+
+impl Checks {
+    /// That of the next line, from what comes before it.
+    fn next(&mut self, line: &str) -> String {
+        self.0.update(line);
+        hex::encode(&self.0.clone().finalize()[..8])
+    }
 }
 
 impl RecordWriter {
@@ -111,7 +145,7 @@ impl RecordWriter {
     /// [`RecordError::File`].
     pub fn create(path: &Path, identity: &Identity, every: usize) -> Result<Self, RecordError> {
         let file = File::create(path).map_err(|source| RecordError::File { path: path.to_owned(), source })?;
-        let mut writer = Self { path: path.to_owned(), writer: BufWriter::new(file) };
+        let mut writer = Self { path: path.to_owned(), writer: BufWriter::new(file), checks: Checks::default() };
         let identity = identity.clone();
         writer.line(&Header { format: FORMAT.to_owned(), version: RECORD_VERSION, every, identity })?;
         Ok(writer)
@@ -135,8 +169,12 @@ impl RecordWriter {
     }
 
     fn line(&mut self, line: &impl Serialize) -> Result<(), RecordError> {
-        let result = serde_json::to_writer(&mut self.writer, line).map_err(io::Error::from);
-        let result = result.and_then(|()| self.writer.write_all(b"\n"));
+        let result = serde_json::to_string(line).map_err(io::Error::from).and_then(|text| {
+            let line = text.strip_suffix('}').ok_or_else(|| io::Error::other("a line is a JSON object"))?;
+            let [before, after] = CHECK;
+            let check = self.checks.next(line);
+            writeln!(self.writer, "{line}{before}{check}{after}")
+        });
         self.failed(result)
     }
 
@@ -152,6 +190,7 @@ pub struct RecordReader {
     reader: BufReader<File>,
     line: usize,
     every: usize,
+    checks: Checks,
 }
 
 impl RecordReader {
@@ -165,7 +204,7 @@ impl RecordReader {
             return Err(failed(io::Error::other("it is not a file")));
         }
         let reader = BufReader::new(File::open(path).map_err(failed)?);
-        let mut record = Self { path: path.to_owned(), reader, line: 0, every: 0 };
+        let mut record = Self { path: path.to_owned(), reader, line: 0, every: 0, checks: Checks::default() };
         let text = record.text()?.unwrap_or_default();
         let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| record.wrong(error.to_string()))?;
         if value["format"] != FORMAT {
@@ -176,7 +215,8 @@ impl RecordReader {
             Some(found) => return Err(RecordError::Version { path: path.to_owned(), found }),
             None => return Err(record.wrong("it has no version".to_owned())),
         }
-        let header: Header = serde_json::from_value(value).map_err(|error| record.wrong(error.to_string()))?;
+        let header: Header =
+            serde_json::from_str(&record.checked(&text)?).map_err(|error| record.wrong(error.to_string()))?;
         if header.every == 0 {
             return Err(record.wrong("its digests are 0 iterations apart".to_owned()));
         }
@@ -197,7 +237,17 @@ impl RecordReader {
     /// [`RecordError`].
     pub fn next_entry(&mut self) -> Result<Option<Entry>, RecordError> {
         let Some(text) = self.text()? else { return Ok(None) };
-        serde_json::from_str(&text).map(Some).map_err(|error| self.wrong(error.to_string()))
+        serde_json::from_str(&self.checked(&text)?).map(Some).map_err(|error| self.wrong(error.to_string()))
+    }
+
+    /// A line without its check, which must be right.
+    fn checked(&mut self, line: &str) -> Result<String, RecordError> {
+        let [before, after] = CHECK;
+        let parts = line.strip_suffix(after).and_then(|line| line.rsplit_once(before));
+        match parts {
+            Some((line, check)) if self.checks.next(line) == check => Ok(format!("{line}}}")),
+            _ => Err(self.damaged()),
+        }
     }
 
     /// The next line; the last one of a solve that was killed may be cut off, and counts as not written.
@@ -209,7 +259,11 @@ impl RecordReader {
         if bytes.pop() != Some(b'\n') {
             return Ok(None);
         }
-        String::from_utf8(bytes).map(Some).map_err(|error| self.wrong(error.to_string()))
+        String::from_utf8(bytes).map(Some).map_err(|_| self.damaged())
+    }
+
+    fn damaged(&self) -> RecordError {
+        RecordError::Damaged { path: self.path.clone(), line: self.line }
     }
 
     fn wrong(&self, what: String) -> RecordError {
@@ -229,7 +283,7 @@ mod tests {
         [
             Entry::Scalar { iteration: 0, rhs: 2, quantity: "|r|²".to_owned(), bits: "3ff0000000000000".to_owned() },
             Entry::Field { iteration: 10, field: "psi".to_owned(), sha256: "ab".to_owned() },
-            Entry::End { end: 11 },
+            Entry::End { end: 11, links: "cd".to_owned(), source: "ef".to_owned(), solution: None },
         ]
     }
 
@@ -265,14 +319,49 @@ mod tests {
         assert_eq!(reader.next_entry().unwrap(), None);
     }
 
+    /// Reads all lines.
+    fn read(path: &Path) -> Result<usize, RecordError> {
+        let mut reader = RecordReader::open(path, &identity())?;
+        let mut lines = 1;
+        while reader.next_entry()?.is_some() {
+            lines += 1;
+        }
+        Ok(lines)
+    }
+
     #[test]
-    fn a_wrong_line_is_named_by_its_number() {
+    fn a_flipped_bit_is_found_at_its_line() {
         let directory = tempfile::tempdir().unwrap();
         let path = written(&directory);
-        let text = fs::read_to_string(&path).unwrap().replace("rhs", "rsh");
-        fs::write(&path, text).unwrap();
-        let error = RecordReader::open(&path, &identity()).unwrap().next_entry().unwrap_err();
-        assert!(matches!(error, RecordError::Line { line: 2, .. }), "{error}");
+        let whole = fs::read(&path).unwrap();
+        assert_eq!(read(&path).unwrap(), 4);
+        // But for that of the last newline, without which the line is cut off.
+        for bit in (0..whole.len() - 1).map(|byte| 8 * byte + byte % 8) {
+            let mut bytes = whole.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            fs::write(&path, &bytes).unwrap();
+            let expected = 1 + whole[..bit / 8].iter().filter(|&&byte| byte == b'\n').count();
+            match read(&path) {
+                Err(RecordError::Damaged { line, .. }) => assert_eq!(line, expected, "bit {bit}"),
+                // The header is read before its check is.
+                Err(RecordError::Line { line: 1, .. } | RecordError::Version { .. }) if expected == 1 => (),
+                other => panic!("bit {bit}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_missing_or_stands_elsewhere_is_found() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = written(&directory);
+        let text = fs::read_to_string(&path).unwrap();
+        let lines: Vec<&str> = text.lines().collect();
+        for order in [&[0, 2, 3][..], &[0, 2, 1, 3], &[0, 1, 1, 2, 3]] {
+            let order: Vec<&str> = order.iter().map(|&line| lines[line]).collect();
+            fs::write(&path, order.join("\n") + "\n").unwrap();
+            let error = read(&path).unwrap_err();
+            assert!(error.to_string().contains("is damaged at line"), "{error}");
+        }
     }
 
     #[test]
@@ -281,10 +370,10 @@ mod tests {
         let path = written(&directory);
         let error = RecordReader::open(&path, &identity().with("mass", 1)).unwrap_err();
         assert!(matches!(error, RecordError::OtherSolve { .. }), "{error}");
-        let text = fs::read_to_string(&path).unwrap().replace("\"version\":1", "\"version\":2");
+        let text = fs::read_to_string(&path).unwrap().replace("\"version\":2", "\"version\":1");
         fs::write(&path, text).unwrap();
         let error = RecordReader::open(&path, &identity()).unwrap_err();
-        assert!(matches!(error, RecordError::Version { found: 2, .. }), "{error}");
+        assert!(matches!(error, RecordError::Version { found: 1, .. }), "{error}");
         for content in ["", "{}\n", "no record\n"] {
             fs::write(&path, content).unwrap();
             let error = RecordReader::open(&path, &identity()).unwrap_err();

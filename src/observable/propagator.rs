@@ -1,6 +1,6 @@
 //! The propagator S(x, y) from a point y: twelve solves in one batch, one for each spin and colour of the source.
 
-use lanefield_reference::field::{FieldError, Propagator, Spinors};
+use lanefield_reference::field::{Propagator, Spinors, list_of};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Coordinate, DIMENSION_NAMES, Extents};
@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use super::Quark;
 use crate::backend::{Backend, BackendError};
-use crate::solver::{Solve, SolveError, SolveReport, Watcher, solve};
+use crate::solver::{SavedState, Solve, SolveError, SolveReport, Watcher, solve_from};
 
 /// Columns of a propagator's batch: column 3·spin + colour of the source.
 pub const COLUMNS: usize = Spinors::WORDS;
@@ -63,8 +63,24 @@ pub fn require_inside(extents: Extents, point: Coordinate) -> Result<(), Outside
     Ok(())
 }
 
-/// S(x, `point`), the solution of M S = δ for each spin and colour of the source, in one batch. Column by column it has the bits of a
-/// single solve. The recurrence is shown to `watcher`. The solution of the report is S in site order, [`Propagator`]'s words at each site.
+/// The sources of S(x, `point`): a 1 for each spin and colour, as the operator is solved with them.
+///
+/// # Errors
+/// [`PropagatorError`].
+pub fn sources<B: Backend, Q: Quark>(
+    backend: &B,
+    configuration: &Configuration,
+    point: Coordinate,
+    operator: &Q,
+) -> Result<Vec<Complex<f64>>, PropagatorError> {
+    let extents = configuration.extents();
+    require_inside(extents, point)?;
+    Ok(operator.import_sources(backend, configuration, point_sources(extents, point)?)?)
+}
+
+/// S(x, `point`), the solution of M S = δ for each spin and colour of the source, in one batch, from a saved state on where there is one. Column by
+/// column it has the bits of a single solve. The recurrence is shown to `watcher`. The solution of the report is S in site order, [`Propagator`]'s words
+/// at each site.
 ///
 /// # Errors
 /// [`PropagatorError`].
@@ -73,31 +89,26 @@ pub fn propagator<R: Vectors, B: Backend, Q: Quark>(
     configuration: &Configuration,
     point: Coordinate,
     how: &Solve<Q>,
-    watcher: impl Watcher,
+    watcher: &mut dyn Watcher,
+    resume: Option<&SavedState>,
 ) -> Result<SolveReport<R>, PropagatorError> {
-    let extents = configuration.extents();
-    require_inside(extents, point)?;
-    let sources = || how.operator.import_sources(backend, configuration, point_sources(extents, point)?);
+    let sources = || sources(backend, configuration, point, &how.operator);
     let eta = sources()?;
-    let mut solved = solve::<R, B, Q>(backend, configuration, &eta, how, watcher)?;
+    let mut solved = solve_from::<R, B, Q>(backend, configuration, &eta, how, watcher, resume)?;
     solved.require_intact()?;
     if sources()? != eta {
         return Err(SolveError::Changed { what: "the source in host memory" }.into());
     }
     let solutions = how.operator.export_solutions(solved.lattice, std::mem::take(&mut solved.solution))?;
-    Ok(solved.with_solution(in_propagator_order(&solutions)))
+    Ok(solved.with_solution(in_propagator_order(&solutions)?))
 }
 
 /// A 1 for each column at the point, in the spin and colour of the column.
 fn point_sources(extents: Extents, point: Coordinate) -> Result<Vec<Complex<f64>>, BackendError> {
     let words = COLUMNS * Spinors::WORDS;
     let length = extents.volume() * words;
-    let mut sources = Vec::new();
-    sources.try_reserve_exact(length).map_err(|_| FieldError::OutOfMemory {
-        what: format!("{COLUMNS} sources on {extents}"),
-        bytes: length * size_of::<Complex<f64>>(),
-    })?;
-    sources.resize(length, Complex::ZERO);
+    let what = || format!("{COLUMNS} sources on {extents}");
+    let mut sources = list_of(what, length, std::iter::repeat(Complex::ZERO))?;
     let site = &mut sources[extents.site(point) * words..][..words];
     for column in 0..COLUMNS {
         site[Spinors::WORDS * column + column].re = 1.0;
@@ -106,11 +117,12 @@ fn point_sources(extents: Extents, point: Coordinate) -> Result<Vec<Complex<f64>
 }
 
 /// Twelve columns of spinors a site, as spin-colour matrices.
-fn in_propagator_order<R: Vectors>(columns: &[Complex<R>]) -> Vec<Complex<R>> {
+fn in_propagator_order<R: Vectors>(columns: &[Complex<R>]) -> Result<Vec<Complex<R>>, BackendError> {
     let word = |site: &[Complex<R>], w: usize| {
         let [sink_spin, source_spin, sink_colour, source_colour] = [w / 36, w / 9 % 4, w / 3 % 3, w % 3];
         site[Spinors::WORDS * (3 * source_spin + source_colour) + 3 * sink_spin + sink_colour]
     };
     let sites = columns.chunks_exact(COLUMNS * Spinors::WORDS);
-    sites.flat_map(|site| (0..Propagator::WORDS).map(move |w| word(site, w))).collect()
+    let words = sites.flat_map(|site| (0..Propagator::WORDS).map(move |w| word(site, w)));
+    Ok(list_of(|| "a propagator in site order".to_owned(), columns.len(), words)?)
 }

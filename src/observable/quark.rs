@@ -55,7 +55,7 @@ impl Quark for DomainWallParameters {
         let lattice = Lattice::new(configuration.extents(), f64::COMPLEX, options)?;
         let eta = backend.upload(field(lattice, &eta)?)?;
         let mut operator = self.full::<B, f64>(backend, configuration, lattice)?;
-        Ok(backend.download(&operator.import_physical_source(&eta)?)?.to_site_order())
+        Ok(backend.download(&operator.import_physical_source(&eta)?)?.try_to_site_order()?)
     }
 
     fn export_solutions<R: Vectors>(
@@ -63,7 +63,7 @@ impl Quark for DomainWallParameters {
         lattice: Lattice,
         psi: Vec<Complex<R>>,
     ) -> Result<Vec<Complex<R>>, BackendError> {
-        Ok(from_walls(&field(lattice, &psi)?, self.ls)?.to_site_order())
+        Ok(from_walls(&field(lattice, &psi)?, self.ls)?.try_to_site_order()?)
     }
 }
 

@@ -33,4 +33,4 @@ pub use mixed::{MixedConjugateGradients, mixed_conjugate_gradient, reliable_delt
 pub use params::SolverParams;
 pub use recurrence::{Recurrence, Stopped, WatchedScalar, Watcher, run};
 pub use solve::{Method, Preconditioning, Solve, SolveError, SolveReport, SolvedRhs, WilsonSolve, solve, solve_from};
-pub use watchers::{Checkpoints, Recorder, Replay, ReplayDifference, Watchers};
+pub use watchers::{Checkpoints, Digests, Recorder, Replay, ReplayDifference, Watchers};

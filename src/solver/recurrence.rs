@@ -1,10 +1,10 @@
 //! What all iterative solvers have in common: a recurrence that goes on step by step, whose state can be saved and restored to the bit, and
 //! whose scalars can be watched. State is saved in site order, so that it can be restored on any backend, in any layout.
 
-use lanefield_reference::field::{Field, Repeated};
+use lanefield_reference::field::{Field, Repeated, list_of};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Lattice, Sites, gather, spread};
+use lanefield_reference::layout::{Lattice, Sites};
 use num_complex::Complex;
 
 use super::{SolverError, SolverInfo, SolverParams};
@@ -134,8 +134,15 @@ impl SavedState {
     ) -> Result<(), BackendError> {
         let host = backend.download(field)?;
         let words = host.kind().words();
-        let list = gather(host.lattice().extents(), host.sites(), words, &host.to_site_order());
-        let values = list.iter().map(|c| Complex::new(c.re.to_f64(), c.im.to_f64())).collect();
+        let (extents, sites, all) = (host.lattice().extents(), host.sites(), host.try_to_site_order()?);
+        let objects = all.chunks_exact(words).enumerate();
+        let ours = objects.filter(|(site, _)| sites.contain(extents.coordinate(*site))).flat_map(|(_, object)| object);
+        let numbers = ours.map(|c| Complex::new(c.re.to_f64(), c.im.to_f64()));
+        let values = list_of(
+            || format!("the field {name} of a checkpoint"),
+            host.osites() * host.lattice().nsimd() * words,
+            numbers,
+        )?;
         self.fields.push(SavedField { name: name.to_owned(), precision: R::NAME.to_owned(), words, values });
         Ok(())
     }
@@ -194,9 +201,17 @@ impl SavedState {
                 kind.words()
             )));
         }
-        let list: Vec<Complex<R>> =
-            saved.values.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect();
-        let values = spread(lattice.extents(), sites, kind.words(), &list);
+        let (extents, words) = (lattice.extents(), kind.words());
+        let zeros = std::iter::repeat(Complex::new(R::default(), R::default()));
+        let what = || format!("the field {name} of a checkpoint in site order");
+        let mut values = list_of(what, extents.volume() * words, zeros)?;
+        let objects = values.chunks_exact_mut(words).enumerate();
+        let ours = objects.filter(|(site, _)| sites.contain(extents.coordinate(*site)));
+        for ((_, object), saved) in ours.zip(saved.values.chunks_exact(words)) {
+            for (word, c) in object.iter_mut().zip(saved) {
+                *word = Complex::new(R::from_f64(c.re), R::from_f64(c.im));
+            }
+        }
         let field = Field::from_site_order(lattice, sites, kind, &values).map_err(BackendError::from)?;
         Ok(backend.upload(field)?)
     }

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use lanefield_reference::field::{Field, FieldError, Repeated, SiteObject as _};
+use lanefield_reference::field::{Field, FieldError, Repeated, SiteObject as _, list_of};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::half::Half;
 use lanefield_reference::kernels::Vectors;
@@ -316,8 +316,9 @@ pub fn solve_from<R: Vectors, B: Backend, M: Model>(
     let normal = method != Method::BiCgStab && !operator.is_positive(preconditioning == Preconditioning::EvenOdd);
     let inputs = Inputs::new(configuration, eta);
     let scale = Scale::of::<R>(eta, is_mixed);
-    let eta = &scale.apply(eta);
-    let source = &Source { eta, rhs, one: operator.object(1), all: operator.object(rhs), method, params, normal };
+    let scaled = scale.apply(eta);
+    let source =
+        &Source { eta: &scaled, rhs, one: operator.object(1), all: operator.object(rhs), method, params, normal };
     let setup = Setup { configuration, solve };
     let built_before = backend.building();
     let lattice = solve.lattice::<R>(configuration)?;
@@ -325,13 +326,26 @@ pub fn solve_from<R: Vectors, B: Backend, M: Model>(
         Method::ConjugateGradients | Method::BiCgStab => {
             setup.run::<R, B>(source, backend, lattice, (watcher, resume))?
         }
-        Method::MixedF32 => in_precision(setup.run_mixed::<f32, B>(source, backend, lattice, (watcher, resume))?),
-        Method::MixedHalf => in_precision(setup.run_mixed::<Half, B>(source, backend, lattice, (watcher, resume))?),
+        Method::MixedF32 => in_precision(setup.run_mixed::<f32, B>(source, backend, lattice, (watcher, resume))?)?,
+        Method::MixedHalf => in_precision(setup.run_mixed::<Half, B>(source, backend, lattice, (watcher, resume))?)?,
     };
+    let of_checked = checksum(&solution);
     let checked = setup.check::<R, B>(source, backend, &solution);
     inputs.check()?;
-    let solution = scale.undo(solution)?;
-    let checksum = checksum(&solution);
+    if scale.apply(eta) != scaled {
+        return Err(SolveError::Changed { what: "the source in host memory" });
+    }
+    if checksum(&solution) != of_checked {
+        return Err(SolveError::Changed { what: "the solution in host memory" });
+    }
+    let (solution, checksum) = match scale.power() {
+        0 => (solution, of_checked),
+        _ => {
+            let solution = scale.undo(solution)?;
+            let checksum = checksum(&solution);
+            (solution, checksum)
+        }
+    };
     let Ran { infos, seconds, flops, bytes } = ran;
     let building = (backend.building() - built_before).as_secs_f64();
     let solved = |info| SolvedRhs { info, true_residual: f64::NAN, solution_residual: f64::NAN };
@@ -404,8 +418,9 @@ struct Ran {
 type Solved<R> = (Vec<Complex<R>>, Ran);
 
 /// A solution of mixed precision, which is f64, in the precision that was asked for: f64.
-fn in_precision<R: Vectors>((solution, ran): Solved<f64>) -> Solved<R> {
-    (solution.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect(), ran)
+fn in_precision<R: Vectors>((solution, ran): Solved<f64>) -> Result<Solved<R>, FieldError> {
+    let numbers = solution.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im)));
+    Ok((list_of(|| "a solution in site order".to_owned(), solution.len(), numbers)?, ran))
 }
 
 type Watched<'a> = (&'a mut dyn Watcher, Option<&'a SavedState>);
@@ -523,7 +538,7 @@ impl<K: Repeated> Source<'_, K> {
         system.source(&mut b, &eta)?;
         drop(eta);
         let (psi, ran) = iterate(&mut system, &b)?;
-        Ok((backend.download(&psi)?.to_site_order(), ran))
+        Ok((backend.download(&psi)?.try_to_site_order()?, ran))
     }
 
     /// The solution on the odd sites of Mpc, and from it that on the even ones.
@@ -546,7 +561,7 @@ impl<K: Repeated> Source<'_, K> {
         drop((system, b));
         let mut psi_even = backend.zeros(lattice, even, self.all)?;
         schur.even_solution(&mut psi_even, &eta_even, &psi_odd)?;
-        let mut solution = backend.download(&psi_odd)?.to_site_order();
+        let mut solution = backend.download(&psi_odd)?.try_to_site_order()?;
         backend.download(&psi_even)?.put_into_site_order(&mut solution);
         Ok((solution, ran))
     }

@@ -2,9 +2,14 @@
 
 use std::path::PathBuf;
 
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::real::Real;
+use num_complex::Complex;
 use thiserror::Error;
 
 use super::recurrence::{Recurrence, Stopped, WatchedScalar, Watcher};
+use crate::backend::BackendError;
+use crate::io::atomic::WriteError;
 use crate::io::checkpoint;
 use crate::io::identity::{Identity, digest_of_numbers};
 use crate::io::record::{Entry, RecordError, RecordReader, RecordWriter};
@@ -38,7 +43,7 @@ fn stop(error: impl std::error::Error + Send + Sync + 'static) -> Stopped {
     Stopped(Box::new(error))
 }
 
-/// Writes a checkpoint every so many iterations; a failure to write ends the solve.
+/// Writes a checkpoint every so many iterations. That one cannot be written, because the disk is full say, does not end the solve: the one before stays.
 pub struct Checkpoints {
     /// The file, which is replaced each time.
     pub path: PathBuf,
@@ -46,15 +51,30 @@ pub struct Checkpoints {
     pub every: usize,
     /// The solve.
     pub identity: Identity,
+    /// Is told why a checkpoint was not written.
+    pub warn: fn(&WriteError),
+}
+
+impl Checkpoints {
+    /// Writes a checkpoint now.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    pub fn write(&self, recurrence: &dyn Recurrence) -> Result<(), BackendError> {
+        let state = recurrence.save()?;
+        if let Err(error) = checkpoint::write(&self.path, &self.identity, &state) {
+            (self.warn)(&error);
+        }
+        Ok(())
+    }
 }
 
 impl Watcher for Checkpoints {
     fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
-        if self.every == 0 || !recurrence.info().iterations.is_multiple_of(self.every) {
-            return Ok(());
+        match self.every == 0 || !recurrence.info().iterations.is_multiple_of(self.every) {
+            true => Ok(()),
+            false => self.write(recurrence).map_err(stop),
         }
-        let state = recurrence.save().map_err(stop)?;
-        checkpoint::write(&self.path, &self.identity, &state).map_err(stop)
     }
 }
 
@@ -80,6 +100,31 @@ fn has_fields(recurrence: &dyn Recurrence, every: usize) -> bool {
     recurrence.info().iterations.is_multiple_of(every.max(1))
 }
 
+/// What the last line of a record says of a solve, beside its iterations.
+#[derive(Clone, Debug)]
+pub struct Digests {
+    links: String,
+    source: String,
+    solution: Option<String>,
+}
+
+impl Digests {
+    /// Of the inputs, and of the solution in site order where there is one.
+    pub fn new<R: Real>(
+        configuration: &Configuration,
+        source: &[Complex<f64>],
+        solution: Option<&[Complex<R>]>,
+    ) -> Self {
+        let (links, source) = (digest_of_numbers(configuration.links()), digest_of_numbers(source));
+        Self { links, source, solution: solution.map(digest_of_numbers) }
+    }
+
+    fn after(self, end: usize) -> Entry {
+        let Self { links, source, solution } = self;
+        Entry::End { end, links, source, solution }
+    }
+}
+
 /// Writes a record.
 pub struct Recorder {
     writer: RecordWriter,
@@ -93,12 +138,20 @@ impl Recorder {
         Self { writer, every, iterations: 0 }
     }
 
+    /// Hands all lines so far to the system, of a solve that is broken off.
+    ///
+    /// # Errors
+    /// [`RecordError::File`].
+    pub fn flush(&mut self) -> Result<(), RecordError> {
+        self.writer.flush()
+    }
+
     /// Says that the solve has ended.
     ///
     /// # Errors
     /// [`RecordError::File`].
-    pub fn finish(&mut self) -> Result<(), RecordError> {
-        self.writer.push(&Entry::End { end: self.iterations })?;
+    pub fn finish(&mut self, digests: Digests) -> Result<(), RecordError> {
+        self.writer.push(&digests.after(self.iterations))?;
         self.writer.flush()
     }
 }
@@ -143,8 +196,22 @@ fn difference(recorded: Option<&Entry>, found: &Entry) -> String {
         (Entry::Field { sha256: theirs, .. }, Entry::Field { sha256: ours, .. }, true) => {
             format!("{} has the SHA-256 {ours}, and in the record {theirs}", what(found))
         }
+        (Entry::End { .. }, Entry::End { .. }, true) => {
+            let pairs = digests(found).into_iter().zip(digests(recorded));
+            pairs.filter(|(ours, theirs)| ours != theirs).fold(String::new(), |said, ((name, ours), (_, theirs))| {
+                let and = if said.is_empty() { "" } else { "; " };
+                format!("{said}{and}{name} has the SHA-256 {ours}, and in the record {theirs}")
+            })
+        }
         _ => format!("it has {}, where the record has {}", what(found), what(recorded)),
     }
+}
+
+/// Those of the last line, and of what they are.
+fn digests(entry: &Entry) -> Vec<(&'static str, &str)> {
+    let Entry::End { links, source, solution, .. } = entry else { return Vec::new() };
+    let solution = solution.as_deref().unwrap_or("of none");
+    vec![("the configuration", links), ("the source", source), ("the solution", solution)]
 }
 
 /// What an entry is about.
@@ -154,7 +221,7 @@ fn what(entry: &Entry) -> String {
             format!("{quantity} of iteration {}, right-hand side {rhs},", iteration + 1)
         }
         Entry::Field { iteration, field, .. } => format!("the field {field} after iteration {iteration}"),
-        Entry::End { end } => format!("the end after iteration {end}"),
+        Entry::End { end, .. } => format!("the end after iteration {end}"),
     }
 }
 
@@ -180,8 +247,8 @@ impl Replay {
     ///
     /// # Errors
     /// [`ReplayDifference`], or [`RecordError`].
-    pub fn finish(&mut self) -> Result<(), Stopped> {
-        self.compare(Entry::End { end: self.iterations })
+    pub fn finish(&mut self, digests: Digests) -> Result<(), Stopped> {
+        self.compare(digests.after(self.iterations))
     }
 
     fn compare(&mut self, found: Entry) -> Result<(), Stopped> {

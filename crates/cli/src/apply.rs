@@ -235,7 +235,6 @@ impl Apply {
         if let Step::Full(model) | Step::Piece { model, .. } = step {
             check::<R>(&model, false)?;
         }
-        self.backend.place.limit_host_threads();
         let configuration = self.input.configuration()?;
         let extents = configuration.extents();
         let shape = step.shape()?;

@@ -113,17 +113,8 @@ impl BackendArgs {
 }
 
 impl PlaceArgs {
-    /// Makes what the host does around the backend (files, layouts) use no more threads than the backend was given.
-    pub fn limit_host_threads(&self) {
-        if let Some(threads) = self.threads {
-            // Fails only if the pool is there already: then it has been in use with its own number of threads.
-            let _ = rayon::ThreadPoolBuilder::new().num_threads(threads.get()).build_global();
-        }
-    }
-
-    /// As [`Self::open_to_tune`] with the host's threads limited, and says which files of the tuner are not used.
+    /// As [`Self::open_to_tune`], and says which files of the tuner are not used.
     pub fn open(&self, tuning: Tuning) -> anyhow::Result<AnyBackend> {
-        self.limit_host_threads();
         let backend = self.open_to_tune(tuning)?;
         if let AnyBackend::OpenCl(device) = &backend {
             warn_of_tuning(device);

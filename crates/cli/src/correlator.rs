@@ -68,7 +68,6 @@ impl Correlator {
         let outputs: Vec<_> = given([("--csv", &self.csv), ("--plot", &self.plot)]).collect();
         let inputs: Vec<_> = self.propagators.iter().map(|path| ("--propagator", path.as_path())).collect();
         require_outputs(&outputs, &inputs)?;
-        self.backend.place.limit_host_threads();
         let propagators = propagators::open(&self.propagators, self.origin_time)?;
         let first = self.read(&propagators[0])?;
         let (extents, precision) = (first.extents, precision_of(&first.values));

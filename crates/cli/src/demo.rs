@@ -145,7 +145,7 @@ impl Demo {
 }
 
 fn solve_on<B: Timed>(backend: &B, configuration: &Configuration) -> anyhow::Result<Solved> {
-    let eta = gaussian(SEED, FieldShape::Spinor, configuration.extents());
+    let eta = gaussian(SEED, FieldShape::Spinor, configuration.extents())?;
     let hop = HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() };
     let how = WilsonSolve {
         operator: WilsonParameters { mass: MASS, hop },

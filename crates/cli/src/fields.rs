@@ -6,11 +6,12 @@ use std::path::Path;
 use anyhow::{bail, ensure};
 use lanefield::io::npy::{self, ArrayReal, ComplexArray, NpyError};
 use lanefield::operator::AnyModel;
-use lanefield::reference::field::Object;
+use lanefield::reference::field::{FieldError, Object, list_of};
 use lanefield::reference::layout::Extents;
+use lanefield::reference::real::Real;
 use num_complex::Complex;
 
-use super::files::{npy_error, npy_unwritten};
+use super::files::{npy_error, npy_unwritten, require_written};
 
 /// What a field holds at each site, as files have it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -129,7 +130,10 @@ impl FieldShape {
     }
 
     /// Writes a field in site order; where there are several right-hand sides, with an axis for them before all others. Gives the axes.
-    pub fn write<R: ArrayReal>(
+    ///
+    /// # Errors
+    /// Also where the file does not hold what was given: the copy that is written may lose bits, too.
+    pub fn write<R: ArrayReal + Real>(
         self,
         path: &Path,
         extents: Extents,
@@ -137,24 +141,28 @@ impl FieldShape {
         values: &[Complex<R>],
     ) -> anyhow::Result<Vec<usize>> {
         let axes: Vec<usize> = nrhs.into_iter().chain(self.axes(extents)).collect();
-        let values = self.in_file_order(extents, nrhs.unwrap_or(1), values);
-        npy::write_complex(path, &axes, &values).map_err(|error| npy_unwritten(path, error))?;
+        let in_file_order = || self.in_file_order(extents, nrhs.unwrap_or(1), values);
+        let copy = list_of(|| format!("the numbers of {}", path.display()), values.len(), in_file_order().copied())?;
+        npy::write_complex(path, &axes, &copy).map_err(|error| npy_unwritten(path, error))?;
+        drop(copy);
+        require_written(path, in_file_order())?;
         Ok(axes)
     }
 
     /// One right-hand side after the other, component by component, site by site.
-    fn in_file_order<T: Copy>(self, extents: Extents, nrhs: usize, values: &[T]) -> Vec<T> {
+    fn in_file_order<T>(self, extents: Extents, nrhs: usize, values: &[T]) -> impl Iterator<Item = &T> {
         let (parts, words) = (nrhs * self.parts(), self.part_words());
-        let of_part = |part: usize| (0..extents.volume()).map(move |site| site * parts + part);
-        (0..parts).flat_map(of_part).flat_map(|object| &values[object * words..][..words]).copied().collect()
+        let of_part = move |part: usize| (0..extents.volume()).map(move |site| site * parts + part);
+        (0..parts).flat_map(of_part).flat_map(move |object| &values[object * words..][..words])
     }
 }
 
 /// The right-hand sides of a batch, each in site order, as one field.
-pub fn interleaved<T: Copy>(batch: &[Vec<T>], words: usize) -> Vec<T> {
+pub fn interleaved<T: Copy>(batch: &[Vec<T>], words: usize) -> Result<Vec<T>, FieldError> {
     let sites = batch.first().map_or(0, |rhs| rhs.len() / words);
     let site = |site: usize| batch.iter().flat_map(move |rhs| &rhs[site * words..][..words]);
-    (0..sites).flat_map(site).copied().collect()
+    let length = batch.iter().map(Vec::len).sum();
+    list_of(|| format!("{} right-hand sides", batch.len()), length, (0..sites).flat_map(site).copied())
 }
 
 #[cfg(test)]
@@ -168,8 +176,9 @@ mod tests {
         // Each word is its site, right-hand side and s.
         let word = |site: usize, rhs: usize, s: usize| (site, rhs, s);
         let rhs = |rhs| (0..48).map(|k| word(k / 24, rhs, k / 12 % 2)).collect::<Vec<_>>();
-        let file = shape.in_file_order(extents, 2, &interleaved(&[rhs(0), rhs(1)], shape.words()));
-        let spinors: Vec<_> = file.chunks(12).map(|spinor| spinor[0]).collect();
+        let batch = interleaved(&[rhs(0), rhs(1)], shape.words()).unwrap();
+        let file = shape.in_file_order(extents, 2, &batch);
+        let spinors: Vec<_> = file.step_by(12).copied().collect();
         let expected: Vec<_> = (0..8).map(|k| word(k % 2, k / 4, k / 2 % 2)).collect();
         assert_eq!(spinors, expected);
     }

@@ -9,9 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context as _;
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::nersc::{self, FloatingPoint, NerscError, NerscHeader};
-use lanefield::io::npy::{self, NpyError, Precision};
+use lanefield::io::npy::{self, ArrayReal, NpyError, Precision};
 use lanefield::reference::gauge::Configuration;
+use lanefield::reference::real::Real;
 use lanefield_lab::trace::{Group, span};
+use num_complex::Complex;
 
 /// A gauge configuration, and what its file says about it.
 pub struct ConfigurationFile {
@@ -82,6 +84,24 @@ fn failed_to_read(path: &Path) -> String {
 /// What could not be done with an output.
 pub fn failed_to_write(path: &Path) -> String {
     format!("failed to write {}", path.display())
+}
+
+/// Refuses an array that was written and does not hold these numbers. What is no regular file cannot be read again.
+pub fn require_written<'a, R: ArrayReal + Real + 'a>(
+    path: &Path,
+    values: impl Iterator<Item = &'a Complex<R>>,
+) -> anyhow::Result<()> {
+    if !path.is_file() {
+        return Ok(());
+    }
+    let array = npy::read_complex(path).map_err(|error| npy_error(path, error))?;
+    let bits = |z: &Complex<R>| [z.re, z.im].map(|x| x.to_f64().to_bits());
+    anyhow::ensure!(
+        array.values.into_precision::<R>().iter().map(bits).eq(values.map(bits)),
+        "{} does not hold the numbers that were computed: memory, or the disk, lost bits; compute them again, and test the memory",
+        path.display()
+    );
+    Ok(())
 }
 
 /// Whether files that are there already are replaced.

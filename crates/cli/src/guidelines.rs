@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::building::announce;
 use super::output::{Device, Head, Kind, facts, number, show, table};
-use super::progress::progress_bar;
+use super::progress::{goes_on, progress_bar};
 
 /// Measure which guidelines for GPU programs hold on a device.
 ///
@@ -87,6 +87,7 @@ impl Guidelines {
         let outcomes = run(&context, &wanted, options, |outcome| {
             bar.inc(1);
             bar.set_message(outcome.guideline.name);
+            goes_on(1)
         });
         bar.finish_and_clear();
         let info = context.info();

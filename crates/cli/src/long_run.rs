@@ -1,15 +1,27 @@
-//! The arguments of long solves: checkpoints to resume from, and records to compare with.
+//! The arguments of long solves, and what watches them: checkpoints to resume from, records to compare with, signals that end them.
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
+use lanefield::io::atomic::WriteError;
 use lanefield::io::checkpoint;
-use lanefield::io::identity::Identity;
+use lanefield::io::identity::{Identity, describe_configuration};
 use lanefield::io::record::{RecordReader, RecordWriter};
-use lanefield::solver::{Checkpoints, Recorder, Replay, SavedState};
+use lanefield::reference::gauge::Configuration;
+use lanefield::reference::kernels::Vectors;
+use lanefield::solver::{
+    Checkpoints, Digests, Recorder, Recurrence, Replay, ReplayDifference, SavedState, Solve, Stopped, WatchedScalar,
+    Watcher,
+};
 
+use super::Outcome;
+use super::args::HopArgs;
 use super::files::given;
+use super::interrupt::{self, interrupted};
+use super::output::{Head, print_json};
+use super::solver::{Fact, preconditioning_name};
 
 #[derive(Args, Clone, Debug)]
 pub struct LongRunArgs {
@@ -36,10 +48,132 @@ pub struct LongRunArgs {
 /// What watches a long solve, and what it resumes from.
 #[derive(Default)]
 pub struct LongRun {
-    pub checkpoints: Option<Checkpoints>,
-    pub recorder: Option<Recorder>,
-    pub replay: Option<Replay>,
-    pub state: Option<SavedState>,
+    checkpoints: Option<Checkpoints>,
+    recorder: Option<Recorder>,
+    replay: Option<Replay>,
+    state: Option<SavedState>,
+}
+
+/// A signal ended a solve.
+#[derive(Debug)]
+pub struct Interrupted {
+    /// |r|² until then.
+    pub history: Vec<f64>,
+}
+
+impl fmt::Display for Interrupted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a signal ended the solve after iteration {}", self.history.len().saturating_sub(1))
+    }
+}
+
+impl std::error::Error for Interrupted {}
+
+impl Watcher for LongRun {
+    fn begin(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
+        self.replay.as_mut().map_or(Ok(()), |replay| replay.begin(recurrence))?;
+        self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.begin(recurrence))
+    }
+
+    fn scalar(&mut self, scalar: WatchedScalar) -> Result<(), Stopped> {
+        self.replay.as_mut().map_or(Ok(()), |replay| replay.scalar(scalar))?;
+        self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.scalar(scalar))
+    }
+
+    fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
+        self.replay.as_mut().map_or(Ok(()), |replay| replay.iteration(recurrence))?;
+        self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.iteration(recurrence))?;
+        if !interrupted() {
+            self.checkpoints.as_mut().map_or(Ok(()), |checkpoints| checkpoints.iteration(recurrence))?;
+            // An iteration is done, which would be lost.
+            interrupt::keep();
+            return Ok(());
+        }
+        let stop = |error: AnyError| Stopped(error);
+        self.recorder.as_mut().map_or(Ok(()), Recorder::flush).map_err(|error| stop(error.into()))?;
+        self.checkpoints.as_ref().map_or(Ok(()), |last| last.write(recurrence)).map_err(|error| stop(error.into()))?;
+        Err(stop(Box::new(Interrupted { history: recurrence.info().history.clone() })))
+    }
+}
+
+impl LongRun {
+    /// The iteration of the checkpoint that it goes on from.
+    pub fn resumed_from(&self) -> Option<usize> {
+        self.state.as_ref().map(SavedState::iterations)
+    }
+
+    /// The state that it goes on from.
+    pub fn take_state(&mut self) -> Option<SavedState> {
+        self.state.take()
+    }
+
+    /// Says that the solve has ended: in the record, or as the record that it is compared with must. `digests` are taken only where they are wanted.
+    /// Gives how many lines were compared.
+    pub fn finish(&mut self, digests: impl FnOnce() -> Result<Digests, AnyError>) -> Result<Option<usize>, AnyError> {
+        if let Some(recorder) = &mut self.recorder {
+            recorder.finish(digests()?)?;
+        } else if let Some(replay) = &mut self.replay {
+            replay.finish(digests()?).map_err(|Stopped(error)| error)?;
+            return Ok(Some(replay.compared()));
+        }
+        Ok(None)
+    }
+}
+
+/// What watchers end a solve by.
+type AnyError = Box<dyn std::error::Error + Send + Sync>;
+
+/// Says where a solve differs from its record. Another error is none of the solve's.
+pub fn differs(error: AnyError, (json, head): (bool, Head)) -> anyhow::Result<Outcome> {
+    if !error.is::<ReplayDifference>() {
+        return Err(anyhow::Error::from_boxed(error));
+    }
+    if json {
+        print_json(head, &serde_json::json!({ "difference": error.to_string() }))?;
+    }
+    say!("error: {error}");
+    Ok(Outcome::CheckFailed)
+}
+
+/// What a solve is called, by its parts.
+pub struct Described<'a> {
+    pub operator: &'a str,
+    pub source: String,
+    pub solver: &'a str,
+    pub sum: String,
+}
+
+/// All that the bits of a solve depend on.
+pub fn identity<R: Vectors, M>(
+    how: &Solve<M>,
+    hop: &HopArgs,
+    configuration: &Configuration,
+    described: Described<'_>,
+) -> Identity {
+    let (hop, Described { operator, source, solver, sum }) = (hop.parameters(), described);
+    Identity::default()
+        .with("operator", operator)
+        .with("boundary", hop.boundary)
+        .with("links", hop.links)
+        .with("legs", hop.legs)
+        .with("configuration", describe_configuration(configuration))
+        .with("source", source)
+        .with("precision", R::NAME)
+        .with("solver", solver)
+        .with("preconditioning", preconditioning_name(how.preconditioning))
+        .with("tolerance", format!("{:e}", how.params.tolerance))
+        .with("sum", sum)
+}
+
+/// Where a solve began, and what it was compared with, for people.
+pub fn since(resumed_from: Option<usize>, compared: Option<usize>) -> impl Iterator<Item = Fact> {
+    let resumed = resumed_from.map(|iteration| ("resumed from", format!("the checkpoint of iteration {iteration}")));
+    let record = compared.map(|lines| ("record", format!("the same in all {lines} lines")));
+    resumed.into_iter().chain(record)
+}
+
+fn warn(error: &WriteError) {
+    say!("warning: the solve goes on without this checkpoint, and the one before stays: {error}");
 }
 
 impl LongRunArgs {
@@ -68,7 +202,7 @@ impl LongRunArgs {
         let mut run = LongRun::default();
         if let Some(path) = &self.checkpoint {
             let every = self.checkpoint_every;
-            run.checkpoints = Some(Checkpoints { path: path.clone(), every, identity: identity.clone() });
+            run.checkpoints = Some(Checkpoints { path: path.clone(), every, identity: identity.clone(), warn });
             run.state = self.state(path, identity)?;
         }
         if let Some(path) = &self.record {

@@ -48,6 +48,7 @@ mod history;
 mod interrupt;
 mod kernel_work;
 mod kernels;
+mod limits;
 mod long_run;
 mod man;
 mod occupancy;
@@ -70,7 +71,7 @@ mod workers;
 use std::process::ExitCode;
 
 use anyhow::Context as _;
-use clap::Parser;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use lanefield::reference::instructions::Instructions;
 
 /// Lattice fields on OpenCL devices and on CPUs, with the same bits.
@@ -120,21 +121,22 @@ pub enum Outcome {
     Done,
     /// It did, and found something wrong: a check failed, or a solver did not converge.
     CheckFailed,
-    /// A signal ended it early, after which it kept what it had.
-    Interrupted,
 }
 
 /// Runs the program.
 fn main() -> ExitCode {
-    let Cli { command, trace, force } = Cli::parse();
+    let matches = Cli::command().get_matches();
+    let Cli { command, trace, force } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     files::replace(force);
-    match trace.around(|| use_instructions().and_then(|()| command.run())) {
+    limits::start_threads(limits::threads_of(&matches));
+    let run = || use_instructions().and_then(|()| command.run());
+    match interrupt::heed().and_then(|()| trace.around(run)) {
+        // What was done until then is kept, and shown.
+        Ok(Outcome::Done) if interrupt::interrupted() => ExitCode::from(interrupt::EXIT_CODE),
         Ok(Outcome::Done) => ExitCode::SUCCESS,
         Ok(Outcome::CheckFailed) => ExitCode::from(1),
-        Ok(Outcome::Interrupted) => ExitCode::from(130),
         Err(error) => {
-            let message = one_line(&error).replace(|c: char| c.is_control() && c != '\n', " ");
-            say!("error: {message}");
+            say!("error: {}", one_line(&error));
             ExitCode::from(2)
         }
     }
@@ -146,12 +148,14 @@ fn use_instructions() -> anyhow::Result<()> {
     wanted.with_context(|| format!("{} cannot be used", Instructions::VARIABLE))
 }
 
-/// The attempt, then each cause that is not part of what was said already: messages of the library quote their causes.
+/// The attempt, then each cause that is not part of what was said already: messages of the library quote their causes. Last, which limit it is about.
 fn one_line(error: &anyhow::Error) -> String {
-    error.chain().map(ToString::to_string).fold(String::new(), |line, cause| match line.as_str() {
-        "" => cause,
-        said if said.contains(&cause) => line,
-        _ => format!("{line}: {cause}"),
+    error.chain().map(ToString::to_string).chain(limits::hint(error)).fold(String::new(), |line, cause| {
+        match line.as_str() {
+            "" => cause,
+            said if said.contains(&cause) => line,
+            _ => format!("{line}: {cause}"),
+        }
     })
 }
 
@@ -161,7 +165,7 @@ mod tests {
 
     #[test]
     fn the_definition_of_the_command_line_is_sound() {
-        <Cli as clap::CommandFactory>::command().debug_assert();
+        Cli::command().debug_assert();
     }
 
     /// The command lines in the examples of a command and its subcommands.
@@ -183,7 +187,7 @@ mod tests {
 
     #[test]
     fn every_example_of_the_help_is_a_command_line() {
-        let examples = examples(&<Cli as clap::CommandFactory>::command());
+        let examples = examples(&Cli::command());
         assert!(examples.len() > 70, "{}", examples.len());
         for words in examples {
             if let Err(error) = Cli::try_parse_from(&words) {

@@ -1,5 +1,6 @@
 //! What commands print: tables for people, JSON for programs, on standard output; progress on standard error.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -92,10 +93,26 @@ pub fn wrapped(list: &str) -> String {
     text
 }
 
+/// A text for a terminal, which what files and drivers say must not command: control characters, and those that turn the direction of writing, as JSON has
+/// them.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    let commands = |c: char| {
+        let turns = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+        turns || (c.is_control() && !matches!(c, '\n' | '\t'))
+    };
+    match text.contains(commands) {
+        false => Cow::Borrowed(text),
+        true => {
+            let escaped = |c: char| if commands(c) { format!("\\u{:04x}", u32::from(c)) } else { c.to_string() };
+            text.chars().map(escaped).collect()
+        }
+    }
+}
+
 /// Prints a line, or several, on standard output. That the reader went away (`| head`) is no error.
 pub fn print(text: impl Display) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();
-    match writeln!(stdout, "{text}").and_then(|()| stdout.flush()) {
+    match writeln!(stdout, "{}", visible(&text.to_string())).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         result => result.context("failed to write to standard output"),
     }

@@ -28,6 +28,7 @@ use super::bench::arguments::build_ahead;
 use super::bench::kernels::time;
 use super::building::{Builder, JobsArgs};
 use super::files::{require_outputs, svg};
+use super::interrupt;
 use super::kernels::word;
 use super::output::{Head, Kind, show};
 use super::progress::with_bar;
@@ -158,6 +159,8 @@ impl Peak {
             let steps = Ceilings::steps(device.context(), &options);
             Builder::new(self.jobs).build(device, steps);
         }
+        // A part takes long, and each of its figures is worth keeping.
+        interrupt::keep();
         let peak = with_bar(|observe| match &backend {
             AnyBackend::Cpu(cpu) => Ceilings::measure_cpu(cpu, &options, observe),
             AnyBackend::OpenCl(device) => Ceilings::measure(device.context(), &options, observe),

@@ -8,6 +8,9 @@ use std::time::{Duration, Instant};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use lanefield_lab::Progress;
 
+use super::interrupt::{self, interrupted};
+use super::output::visible;
+
 /// All bars of the program, one below the other.
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
 
@@ -20,7 +23,7 @@ fn aside<T>(print: impl FnOnce() -> T) -> T {
 /// Prints a line on standard error, above the bars. That nobody reads it any more is no error.
 pub fn say(words: fmt::Arguments<'_>) {
     aside(|| {
-        let _ = writeln!(std::io::stderr(), "{words}");
+        let _ = writeln!(std::io::stderr(), "{}", visible(&words.to_string()));
     });
 }
 
@@ -41,16 +44,25 @@ fn style(template: &str) -> ProgressStyle {
     style.progress_chars("=> ")
 }
 
-/// Does some work under a bar, which shows what the work tells of its progress.
-pub fn with_bar<T>(work: impl FnOnce(&mut (dyn FnMut(Progress<'_>) + Send)) -> T) -> T {
+/// Does some work under a bar, which shows what the work tells of its progress. The work goes on until a signal comes.
+pub fn with_bar<T>(work: impl FnOnce(&mut (dyn FnMut(Progress<'_>) -> bool + Send)) -> T) -> T {
     let bar = progress_bar();
     let given = work(&mut |Progress { done, steps, now }| {
         bar.set_length(steps as u64);
         bar.set_position(done as u64);
         bar.set_message(now.to_owned());
+        goes_on(done)
     });
     bar.finish_and_clear();
     given
+}
+
+/// Whether to go on after so many steps, which a signal from now on does not lose.
+pub fn goes_on(done: usize) -> bool {
+    if done > 0 {
+        interrupt::keep();
+    }
+    !interrupted()
 }
 
 /// Between plain lines.

@@ -1,27 +1,29 @@
 //! `lanefield propagator`: the propagator of a quark from a point, twelve solves in one batch.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::{Context as _, bail};
 use clap::Args;
+use lanefield::io::identity::Identity;
 use lanefield::io::npy::{self, ArrayReal};
 use lanefield::io::sidecar::SourceInput;
-use lanefield::observable::{COLUMNS, PropagatorError, Quark, propagator, require_inside};
+use lanefield::observable::{COLUMNS, PropagatorError, Quark, propagator, require_inside, sources};
 use lanefield::operator::AnyModel;
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::Coordinate;
 use lanefield::reference::real::Precision;
-use lanefield::solver::{Method, Solve, SolveReport};
+use lanefield::solver::{Digests, Method, Solve, SolveError, SolveReport, SolverError, Stopped, Watchers};
 use lanefield_lab::Timed;
 use serde::Serialize;
 
 use super::Outcome;
 use super::args::{BackendArgs, HopArgs, on_backend};
 use super::array_output::{self, ArrayOutput};
-use super::files::{npy_unwritten, read_configuration};
+use super::files::{npy_unwritten, read_configuration, require_written};
 use super::history::Progress;
+use super::long_run::{Described, Interrupted, LongRun, LongRunArgs, differs, identity, since};
 use super::operator::{OnSpinors, OperatorArgs, check, json_of};
 use super::output::{Head, Kind, facts, joined, show};
 use super::solver::{Course, Fields, Rates, RhsSummary, SolverArgs, changed_inputs, lay_out, preconditioning_name};
@@ -58,6 +60,8 @@ pub struct Propagator {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    long_run: LongRunArgs,
+    #[command(flatten)]
     backend: BackendArgs,
 }
 
@@ -79,7 +83,11 @@ impl FromStr for Point {
 impl Propagator {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let model = self.operator.model(&self.hop)?;
-        array_output::require_outputs(Some(&self.output), &[], &[("--config", &self.config)], |_| false)?;
+        let others: Vec<(&str, &Path)> = self.long_run.outputs().collect();
+        let inputs: Vec<(&str, &Path)> =
+            [("--config", &*self.config)].into_iter().chain(self.long_run.inputs()).collect();
+        let goes_on = |argument: &str| self.long_run.goes_on(argument);
+        array_output::require_outputs(Some(&self.output), &others, &inputs, goes_on)?;
         match self.settings.precision {
             Precision::F32 => self.with_precision::<f32>(model),
             _ => self.with_precision::<f64>(model),
@@ -102,12 +110,15 @@ impl Propagator {
         operator: Q,
         model: &AnyModel,
     ) -> anyhow::Result<Outcome> {
-        self.backend.place.limit_host_threads();
         let configuration = read_configuration(&self.config)?.configuration;
         require_inside(configuration.extents(), self.source.0)?;
         let mut solve = self.settings.solve::<R, _>(operator, Method::ConjugateGradients, self.backend.lanes);
         // One that does not fit is refused before a device is opened.
         lay_out::<R, _>(&solve, &configuration)?;
+        let long_run = match self.long_run.is_wanted() {
+            true => self.long_run.open(&self.identity::<R, _>(&solve, &configuration, &model.describe()))?,
+            false => LongRun::default(),
+        };
         let output = self.array_output::<R, _>(model, &solve, &configuration)?;
         let backend = self.backend.open()?;
         solve.lanes = backend.lanes(solve.lanes);
@@ -116,11 +127,20 @@ impl Propagator {
             operator: model.describe(),
             fields: Fields::new::<R>(lay_out::<R, _>(&solve, &configuration)?, &self.hop),
             source: self.source.0,
+            resumed_from: long_run.resumed_from(),
+            compared_with_record: None,
             course: Course::new(&solve, &configuration),
             rhs: Vec::new(),
             rates: Rates::default(),
         };
-        on_backend!(&backend, b => self.on::<R, _, _>(b, &configuration, &solve, summary, output))
+        on_backend!(&backend, b => self.on::<R, _, _>(b, &configuration, &solve, summary, (long_run, output)))
+    }
+
+    /// All that the bits of the propagator depend on.
+    fn identity<R: Vectors, M>(&self, how: &Solve<M>, configuration: &Configuration, operator: &str) -> Identity {
+        let source = format!("point:{}, {COLUMNS} right-hand sides", joined(&self.source.0, ","));
+        let described = Described { operator, source, solver: "cg", sum: how.params.sum.to_string() };
+        identity::<R, M>(how, &self.hop, configuration, described)
     }
 
     /// The array that will hold the propagator.
@@ -148,18 +168,35 @@ impl Propagator {
         configuration: &Configuration,
         solve: &Solve<Q>,
         mut summary: Summary,
-        output: ArrayOutput<'_>,
+        (mut long_run, output): (LongRun, ArrayOutput<'_>),
     ) -> anyhow::Result<Outcome> {
         let progress = Progress::new(solve.params.tolerance);
-        let watch = |iteration: usize, c: f64| progress.show(iteration, c);
-        let computed = propagator::<R, B, Q>(backend, configuration, self.source.0, solve, watch);
+        let (point, state) = (self.source.0, long_run.take_state());
+        let mut watch = |iteration: usize, c: f64| progress.show(iteration, c);
+        let mut watcher = Watchers::default().with(Some(&mut long_run)).with(Some(&mut watch));
+        let computed = propagator::<R, B, Q>(backend, configuration, point, solve, &mut watcher, state.as_ref());
         progress.end();
-        match computed {
+
+        let failed =
+            |error: &PropagatorError| matches!(error, PropagatorError::Solve(error) if error.history().is_some());
+        let solution = computed.as_ref().ok().map(|report| &report.solution[..]);
+        if solution.is_some() || computed.as_ref().is_err_and(failed) {
+            let digests = || {
+                let sources = sources(backend, configuration, point, &solve.operator)?;
+                Ok(Digests::new(configuration, &sources, solution))
+            };
+            match long_run.finish(digests) {
+                Ok(compared) => summary.compared_with_record = compared,
+                Err(error) => return differs(error, (self.json, Head::on(Kind::SolveDifference, backend.device()))),
+            }
+        }
+        let error = match computed {
             Ok(report) => {
                 output.begin()?;
                 let shape = npy::propagator_shape(configuration.extents());
                 let written = npy::write_complex(&self.output, &shape, &report.solution);
                 written.map_err(|error| npy_unwritten(&self.output, error))?;
+                require_written(&self.output, report.solution.iter())?;
                 report.require_intact()?;
                 summary.converged(&report);
                 show(self.json, Head::on(Kind::Propagator, backend.device()), &summary, Summary::text)?;
@@ -170,15 +207,28 @@ impl Propagator {
                 if summary.course.is_checked() {
                     output.describe::<R>(shape)?;
                 }
-                Ok(summary.course.outcome())
+                return Ok(summary.course.outcome());
             }
-            Err(PropagatorError::Solve(error)) if error.history().is_some() => {
+            Err(PropagatorError::Solve(error)) => *error,
+            Err(error) => return Err(error).context("failed to compute the propagator"),
+        };
+        match error {
+            SolveError::Recurrence(SolverError::Stopped(Stopped(error))) => {
+                if !error.is::<Interrupted>() {
+                    return differs(error, (self.json, Head::on(Kind::SolveDifference, backend.device())));
+                }
+                summary.course.failure = Some(error.to_string());
+                show(self.json, Head::on(Kind::Propagator, backend.device()), &summary, Summary::text)?;
+                say!("interrupted: {error}");
+                Ok(Outcome::Done)
+            }
+            error if error.history().is_some() => {
                 summary.course.failure = Some(error.to_string());
                 show(self.json, Head::on(Kind::Propagator, backend.device()), &summary, Summary::text)?;
                 say!("error: {error}");
                 Ok(Outcome::CheckFailed)
             }
-            Err(error) => Err(error).context("failed to compute the propagator"),
+            error => Err(error).context("failed to compute the propagator"),
         }
     }
 }
@@ -194,6 +244,10 @@ struct Summary {
     fields: Fields,
     /// The point, x, y, z, t.
     source: [usize; 4],
+    /// The iteration of the checkpoint from which it resumed.
+    resumed_from: Option<usize>,
+    /// Lines of the record that were the same; null where none was compared with.
+    compared_with_record: Option<usize>,
     #[serde(flatten)]
     course: Course,
     /// Each solve, number 3·spin + colour of the source.
@@ -223,6 +277,7 @@ impl Summary {
         rows.push(("source", format!("x,y,z,t = {}", joined(&self.source, ","))));
         let solver = format!("conjugate gradients in {}, {COLUMNS} right-hand sides", self.fields.precision);
         rows.push(("solver", self.course.describe(&solver)));
+        rows.extend(since(self.resumed_from, self.compared_with_record));
         if self.course.converged {
             let rhs = || self.rhs.iter().map(|rhs| &rhs.summary);
             let largest = |of: fn(&RhsSummary) -> f64| rhs().map(of).fold(0.0, f64::max);

@@ -101,7 +101,6 @@ impl Reduce {
             "--direction is for --op slices; {op} has no slices"
         );
         ensure!(self.with.is_none() || self.op == Operation::Inner, "--with is for --op inner; {op} takes one field");
-        self.backend.place.limit_host_threads();
         let x = read(&self.input)?;
         match x.values.precision() {
             Precision::F32 => self.reduce::<f32>(x),

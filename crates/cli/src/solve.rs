@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 use clap::Args;
 use lanefield::backend::Backend;
-use lanefield::io::identity::{Identity, describe_configuration, digest_of_numbers};
+use lanefield::io::identity::{Identity, digest_of_numbers};
 use lanefield::io::npy::ArrayReal;
 use lanefield::observable::Quark as _;
 use lanefield::operator::{AnyModel, Model, ModelTask};
@@ -19,8 +19,8 @@ use lanefield::reference::kernels::reduce::Sum;
 use lanefield::reference::layout::Lattice;
 use lanefield::reference::real::Precision;
 use lanefield::solver::{
-    Method, ReplayDifference, SavedState, Solve as How, SolveError, SolveReport, SolverError, Stopped, Watcher,
-    Watchers, solve_from,
+    Digests, Method, SavedState, Solve as How, SolveError, SolveReport, SolverError, Stopped, Watcher, Watchers,
+    solve_from,
 };
 use lanefield_lab::Timed;
 use lanefield_lab::bandwidth::Operation;
@@ -33,9 +33,9 @@ use super::array_output::{self, ArrayOutput};
 use super::fields::FieldShape;
 use super::files::given;
 use super::history::{Progress, write_batch_history, write_history};
-use super::long_run::{LongRun, LongRunArgs};
+use super::long_run::{Described, Interrupted, LongRun, LongRunArgs, differs, identity};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
-use super::output::{Head, Kind, print_json, show};
+use super::output::{Head, Kind, show};
 use super::solver::{SolverArgs, changed_inputs, lay_out, preconditioning_name};
 use super::source::{InputArgs, Loaded, Source, require_in_range};
 use summary::Summary;
@@ -80,7 +80,7 @@ pub struct Solve {
     #[arg(long, value_name = "X.npy")]
     output: Option<PathBuf>,
     /// Write the history as CSV: iteration, squared residual |r|², and the 16 hex digits of that double; with --batch, the number of the
-    /// right-hand side comes first. Without --batch, it is also written when the solver does not converge
+    /// right-hand side comes first. Without --batch, it is also written when the solver does not converge or a signal ends it
     #[arg(long, value_name = "H.csv")]
     history: Option<PathBuf>,
     /// Measure the copy bandwidth after the solve, and compare the memory traffic of the solve with it
@@ -135,7 +135,6 @@ impl Solve {
 
     fn solve<R: Vectors + ArrayReal>(&self, model: AnyModel) -> anyhow::Result<Outcome> {
         check::<R>(&model, !self.settings.unpreconditioned)?;
-        self.backend.place.limit_host_threads();
         let (configuration, eta) = self.inputs(model)?;
         require_in_range::<R>(&eta.values)?;
         let mut how = self.settings.solve::<R, _>(model, self.solver, self.backend.lanes);
@@ -153,7 +152,7 @@ impl Solve {
             lattice = lay_out::<R, _>(&how, &configuration)?;
         }
         let mut summary = Summary::new::<R>(backend.describe(), self, &how, lattice, &configuration);
-        summary.resumed_from = long_run.state.as_ref().map(SavedState::iterations);
+        summary.resumed_from = long_run.resumed_from();
         on_backend!(&backend, b => self.solve_on::<R, _>(b, &configuration, eta, how, summary, (long_run, output)))
     }
 
@@ -196,30 +195,24 @@ impl Solve {
 
         let difference = || Head::on(Kind::SolveDifference, backend.device());
         let progress = Progress::new(how.params.tolerance);
-        let LongRun { checkpoints, recorder, replay, state } = &mut long_run;
+        let state = long_run.take_state();
         let mut watch = |iteration: usize, c: f64| progress.show(iteration, c);
-        let mut watcher = Watchers::default()
-            .with(replay.as_mut())
-            .with(recorder.as_mut())
-            .with(checkpoints.as_mut())
-            .with(Some(&mut watch));
+        let mut watcher = Watchers::default().with(Some(&mut long_run)).with(Some(&mut watch));
         let (watcher, resume, precision) = (&mut watcher, state.as_ref(), PhantomData::<R>);
         let solving = span(Group::Host, || "solve");
         let solved = model.run(Solving { backend, configuration, eta: &eta, how, watcher, resume, precision });
         drop(solving);
         progress.end();
 
-        if solved.as_ref().is_ok() || solved.as_ref().is_err_and(|error| error.history().is_some()) {
-            if let Some(recorder) = &mut long_run.recorder {
-                recorder.finish()?;
+        let solution = solved.as_ref().ok().map(|report| &report.solution[..]);
+        if solution.is_some() || solved.as_ref().is_err_and(|error| error.history().is_some()) {
+            match long_run.finish(|| Ok(Digests::new(configuration, &eta, solution))) {
+                Ok(compared) => summary.compared_with_record = compared,
+                Err(error) => return differs(error, (self.json, difference())),
             }
-            if let Some(Err(Stopped(error))) = long_run.replay.as_mut().map(|replay| replay.finish()) {
-                return differs(error, (self.json, difference()));
-            }
-            summary.compared_with_record = long_run.replay.as_ref().map(|replay| replay.compared());
         }
         match solved {
-            Ok(mut report) => {
+            Ok(report) => {
                 let histories = report.rhs.iter().map(|rhs| &rhs.info.history[..]);
                 match self.batch {
                     Some(_) => write_batch_history(self.history.as_deref(), histories)?,
@@ -227,16 +220,23 @@ impl Solve {
                 }
                 let mut axes = Vec::new();
                 if let (Some(path), Some(output)) = (&self.output, &output) {
-                    report.require_intact()?;
+                    let nrhs = self.batch.map(usize::from);
                     output.begin()?;
-                    let solution = std::mem::take(&mut report.solution);
-                    let (shape, solution) = match walls {
+                    axes = match walls {
                         Some(parameters) => {
-                            (FieldShape::Spinor, parameters.export_solutions(report.lattice, solution)?)
+                            let of_walls = || parameters.export_solutions(report.lattice, report.solution.clone());
+                            let solution = of_walls()?;
+                            let axes = FieldShape::Spinor.write(path, configuration.extents(), nrhs, &solution)?;
+                            ensure!(
+                                of_walls()? == solution,
+                                SolveError::Changed { what: "the solution in host memory" }
+                            );
+                            axes
                         }
-                        None => (shape, solution),
+                        None => shape.write(path, configuration.extents(), nrhs, &report.solution)?,
                     };
-                    axes = shape.write(path, configuration.extents(), self.batch.map(usize::from), &solution)?;
+                    // Now that it is written: what was, is the solution that was checked.
+                    report.require_intact()?;
                 }
                 let bandwidth = self.bandwidth.then(|| {
                     let _span = span(Group::Host, || "measure the copy bandwidth");
@@ -259,8 +259,17 @@ impl Solve {
                 }
                 Ok(summary.course.outcome())
             }
-            Err(SolveError::Recurrence(SolverError::Stopped(Stopped(error)))) if error.is::<ReplayDifference>() => {
-                differs(error, (self.json, difference()))
+            Err(SolveError::Recurrence(SolverError::Stopped(Stopped(error)))) => {
+                let Some(Interrupted { history }) = error.downcast_ref() else {
+                    return differs(error, (self.json, difference()));
+                };
+                if self.batch.is_none() {
+                    write_history(self.history.as_deref(), history)?;
+                }
+                summary.failed(&*error, history);
+                show(self.json, Head::on(Kind::Solve, backend.device()), &summary, Summary::text)?;
+                say!("interrupted: {error}");
+                Ok(Outcome::Done)
             }
             Err(error) => {
                 let Some(history) = error.history() else { return Err(error).context("failed to solve") };
@@ -325,25 +334,14 @@ impl Solve {
         configuration: &Configuration,
         eta: &Loaded,
     ) -> Identity {
-        let hop = self.hop.parameters();
         let source = match (&self.input.source, self.batch) {
             (Source::File(_), _) => format!("of SHA-256 {}", digest_of_numbers(&eta.values)),
             (source, None) => source.to_string(),
             (source, Some(nrhs)) => format!("{source}, {nrhs} right-hand sides"),
         };
         let sum = self.describe_sum(how, lattice);
-        Identity::default()
-            .with("operator", how.operator.describe())
-            .with("boundary", hop.boundary)
-            .with("links", hop.links)
-            .with("legs", hop.legs)
-            .with("configuration", describe_configuration(configuration))
-            .with("source", source)
-            .with("precision", R::NAME)
-            .with("solver", self.solver_name())
-            .with("preconditioning", preconditioning_name(how.preconditioning))
-            .with("tolerance", format!("{:e}", how.params.tolerance))
-            .with("sum", sum)
+        let (operator, solver) = (&how.operator.describe(), self.solver_name());
+        identity::<R, _>(how, &self.hop, configuration, Described { operator, source, solver, sum })
     }
 }
 
@@ -366,16 +364,4 @@ impl<B: Backend, R: Vectors> ModelTask for Solving<'_, B, R> {
         let solve = How { operator: model, preconditioning, method, params, lanes };
         solve_from::<R, B, M>(self.backend, self.configuration, self.eta, &solve, self.watcher, self.resume)
     }
-}
-
-/// Says where a solve differs from its record. An error of reading the record is none of the solve's.
-fn differs(error: Box<dyn std::error::Error + Send + Sync>, (json, head): (bool, Head)) -> anyhow::Result<Outcome> {
-    if !error.is::<ReplayDifference>() {
-        return Err(anyhow::Error::from_boxed(error));
-    }
-    if json {
-        print_json(head, &serde_json::json!({ "difference": error.to_string() }))?;
-    }
-    say!("error: {error}");
-    Ok(Outcome::CheckFailed)
 }

@@ -8,6 +8,7 @@ use anyhow::{Context as _, bail, ensure};
 use clap::Args;
 use lanefield::io::identity::digest_of_numbers;
 use lanefield::io::sidecar::SourceInput;
+use lanefield::reference::field::{FieldError, list_of};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Coordinate, DIMENSION_NAMES, Extents};
@@ -81,8 +82,8 @@ impl InputArgs {
             let last = u64::MAX;
             format!("--batch {nrhs} needs the seeds from {seed} on, and the last one is {last}: give a smaller seed")
         })?;
-        let batch: Vec<_> = (seed..=last).map(|seed| gaussian(seed, shape, extents)).collect();
-        Ok(Loaded { shape, values: interleaved(&batch, shape.words()) })
+        let batch = (seed..=last).map(|seed| gaussian(seed, shape, extents)).collect::<Result<Vec<_>, _>>()?;
+        Ok(Loaded { shape, values: interleaved(&batch, shape.words())? })
     }
 }
 
@@ -148,7 +149,7 @@ impl Source {
                 );
                 Ok(Loaded { shape, values })
             }
-            &Self::Gauss(seed) => Ok(Loaded { shape, values: gaussian(seed, shape, extents) }),
+            &Self::Gauss(seed) => Ok(Loaded { shape, values: gaussian(seed, shape, extents)? }),
             &Self::Point { coordinate, spin, colour } => {
                 for (d, name) in DIMENSION_NAMES.iter().enumerate() {
                     let (value, last) = (coordinate[d], extents[d] - 1);
@@ -156,7 +157,8 @@ impl Source {
                 }
                 let (name, count) = shape.components();
                 ensure!(spin < count, "{name} {spin} of the point source is outside 0 to {}", count - 1);
-                let mut values = vec![Complex::new(0.0, 0.0); extents.volume() * shape.words()];
+                let what = || format!("a source on {extents}");
+                let mut values = list_of(what, extents.volume() * shape.words(), std::iter::repeat(Complex::ZERO))?;
                 values[extents.site(coordinate) * shape.words() + 3 * spin + colour].re = 1.0;
                 Ok(Loaded { shape, values })
             }
@@ -165,13 +167,14 @@ impl Source {
 }
 
 /// Gaussian numbers of variance 1 in each real, in site order.
-pub fn gaussian(seed: u64, shape: FieldShape, extents: Extents) -> Vec<Complex<f64>> {
+pub fn gaussian(seed: u64, shape: FieldShape, extents: Extents) -> Result<Vec<Complex<f64>>, FieldError> {
     let words = shape.words() as u32;
     let draw = |(site, word)| {
         let (re, im) = gaussian_pair(seed, Stream::SpinorSource, site as u64, word);
         Complex::new(re, im)
     };
-    (0..extents.volume()).flat_map(|site| (0..words).map(move |word| (site, word))).map(draw).collect()
+    let places = (0..extents.volume()).flat_map(|site| (0..words).map(move |word| (site, word)));
+    list_of(|| format!("a source on {extents}"), extents.volume() * shape.words(), places.map(draw))
 }
 
 /// Refuses a source that the precision of the computation cannot hold.

@@ -18,6 +18,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::args::{AnyBackend, PlaceArgs, of_storage};
 use super::building::{Builder, JobsArgs};
+use super::interrupt;
 use super::kernels::{wanted, word};
 use super::output::{Device, Head, Kind, facts, joined, show, table};
 use super::progress::with_bar;
@@ -27,7 +28,8 @@ use super::progress::with_bar;
 /// No tuning parameter changes a bit of any result: each candidate's result is compared with that of the default, and that with the CPU
 /// reference's. Results are kept in a readable file in the directory of the program cache (LANEFIELD_CACHE_DIR), or in the file that
 /// LANEFIELD_TUNING names; with LANEFIELD_TUNING=off, every command does without them. Whatever the budget did not allow is listed; a run with
-/// more time, or for fewer kernels, adds to the file. The exit code is 1 if bits differ or a kernel could not be tuned.
+/// more time, or for fewer kernels, adds to the file. Ctrl-C keeps what was found until then, with exit code 130. The exit code is 1 if bits differ or a
+/// kernel could not be tuned.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield tune --budget 600
@@ -86,6 +88,8 @@ impl Tune {
         }
         let mut builder = Builder::new(self.jobs).within(options.budget);
         let mut ahead = |device: &mut OpenCl, steps| builder.build(device, steps);
+        // The default build of the first kernel is worth keeping, too.
+        interrupt::keep();
         let report = with_bar(|observe| tune(&mut device, &cpu, &options, &mut ahead, observe));
 
         let info = device.context().info();

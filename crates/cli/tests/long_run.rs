@@ -5,6 +5,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use lanefield::reference::random::{Stream, uniform};
+use sha2::{Digest as _, Sha256};
 
 use super::{Folder, assert_contains, opencl, text};
 
@@ -58,7 +59,11 @@ fn a_solve_that_is_killed_again_and_again_ends_with_the_same_bytes() {
             }
             assert!(attempt < 4 * KILLS, "{what}: only {kills} of {attempt} were killed");
             match killed(&folder, &mut started(&folder, &resumed), attempt) {
-                true => kills += 1,
+                true => {
+                    kills += 1;
+                    let left: Vec<String> = folder.names().into_iter().filter(|name| name.contains("tmp")).collect();
+                    assert!(left.is_empty(), "{what}: {left:?}");
+                }
                 // It came to its end: the next one starts anew.
                 false => std::fs::remove_file(folder.path("state")).unwrap(),
             }
@@ -117,34 +122,105 @@ fn a_record_is_replayed_on_any_layout_and_device() {
     }
 }
 
+/// Lines of a record with checks that fit, as of a solve that went another way.
+fn resealed(lines: &[String]) -> Vec<u8> {
+    let mut hasher = Sha256::new();
+    let mut sealed = String::new();
+    for line in lines {
+        let (line, _) = line.split_once(",\"check\":\"").unwrap();
+        hasher.update(line);
+        sealed += &format!("{line},\"check\":\"{}\"}}\n", &hex::encode(hasher.clone().finalize())[..16]);
+    }
+    sealed.into_bytes()
+}
+
 #[test]
-fn a_corrupted_record_is_found_by_iteration_and_quantity() {
+fn a_solve_that_went_another_way_is_found_by_iteration_and_quantity() {
     let folder = Folder::with_gauge();
     let solve = format!("{SOLVE} --mass 0.3");
     folder.succeeds(&format!("{solve} --record record"));
     let record = text(&folder.read("record"));
-    let lines: Vec<&str> = record.lines().collect();
+    let lines: Vec<String> = record.lines().map(str::to_owned).collect();
+    assert_eq!(resealed(&lines), record.as_bytes());
     let verify = format!("{solve} --verify broken");
-    // The last hex digit of a scalar of iteration 4, and one of a digest after iteration 10.
-    for (part, last, expected) in [
-        ("{\"iteration\":3,\"rhs\":0,\"quantity\":\"|r|²\"", 3, "|r|² of iteration 4"),
-        ("{\"iteration\":10,\"field\":\"r\"", 3, "the field r after iteration 10"),
+    // The last hex digit of a scalar of iteration 4, of a digest after iteration 10, and of those of the last line.
+    for (part, member, expected) in [
+        ("{\"iteration\":3,\"rhs\":0,\"quantity\":\"|r|²\"", "\"bits\":\"", "|r|² of iteration 4"),
+        ("{\"iteration\":10,\"field\":\"r\"", "\"sha256\":\"", "the field r after iteration 10"),
+        ("{\"end\":", "\"links\":\"", "the configuration has the SHA-256"),
+        ("{\"end\":", "\"source\":\"", "the source has the SHA-256"),
+        ("{\"end\":", "\"solution\":\"", "the solution has the SHA-256"),
     ] {
         let at = lines.iter().position(|line| line.starts_with(part)).unwrap();
-        let digit = lines[at].len() - last;
-        let mut bytes = lines[at].as_bytes().to_vec();
-        bytes[digit] = if bytes[digit] == b'0' { b'1' } else { b'0' };
-        let mut broken: Vec<String> = lines.iter().map(|&line| line.to_owned()).collect();
-        broken[at] = text(&bytes);
+        let digit = lines[at].find(member).unwrap() + member.len();
+        let mut broken = lines.clone();
+        let other = if &broken[at][digit..=digit] == "0" { "1" } else { "0" };
+        broken[at].replace_range(digit..=digit, other);
         folder.write("broken", (broken.join("\n") + "\n").as_bytes());
+        let damaged = format!("the record broken is damaged at line {}", at + 1);
+        assert_contains(&folder.fails(2, &verify), &[&damaged]);
+        folder.write("broken", &resealed(&broken));
         assert_contains(&folder.fails(1, &verify), &["differs from its record", expected, "in the record"]);
     }
     folder.write("broken", (lines[..20].join("\n") + "\n").as_bytes());
     assert_contains(&folder.fails(1, &verify), &["where the record breaks off"]);
-    folder.write("broken", record.replace("\"quantity\"", "\"quality\"").as_bytes());
+    let other = lines.iter().map(|line| line.replace("\"quantity\"", "\"quality\"")).collect::<Vec<_>>();
+    folder.write("broken", &resealed(&other));
     assert_contains(&folder.fails(2, &verify), &["no line of a record"]);
     let error = folder.fails(2, &format!("{SOLVE} --mass 0.4 --verify record"));
     assert_contains(&error, &["another solve", "wilson, mass 0.3", "wilson, mass 0.4"]);
+}
+
+#[test]
+fn a_record_ends_with_the_digests_of_source_and_solution_as_files_have_them() {
+    let folder = Folder::with_gauge();
+    folder.succeeds(&format!("{SOLVE} --mass 0.3 --record record --output x.npy"));
+    let end: serde_json::Value = serde_json::from_str(text(&folder.read("record")).lines().last().unwrap()).unwrap();
+    let file = folder.read("x.npy");
+    let header = 10 + usize::from(u16::from_le_bytes([file[8], file[9]]));
+    assert_eq!(end["solution"], hex::encode(Sha256::digest(&file[header..])));
+    folder.succeeds(&format!("{SOLVE} --mass 0.3 --record again --precision f32 --lanes 16"));
+    let f32_end = text(&folder.read("again")).lines().last().unwrap().to_owned();
+    let f32_end: serde_json::Value = serde_json::from_str(&f32_end).unwrap();
+    assert_eq!((&end["links"], &end["source"]), (&f32_end["links"], &f32_end["source"]));
+    assert_ne!(end["solution"], f32_end["solution"]);
+}
+
+#[test]
+fn the_record_of_a_propagator_is_replayed_on_any_layout_and_device() {
+    let folder = Folder::with_gauge();
+    let compute =
+        "propagator --config gauge.nersc --source point:1,0,1,2 --operator dwf --ls 4 --mass 0.3 --output p.npy";
+    folder.succeeds(&format!("{compute} --device cpu --record record"));
+    let lines = text(&folder.read("record")).lines().count();
+    let devices = [Some("--device cpu --threads 1 --lanes 16".to_owned()), opencl()];
+    for device in devices.into_iter().flatten() {
+        assert_eq!(folder.json(&format!("{compute} {device} --verify record"))["compared_with_record"], lines - 1);
+    }
+    let other = folder.fails(2, &format!("{} --device cpu --verify record", compute.replace("1,0,1,2", "1,0,1,3")));
+    assert_contains(&other, &["another solve", "source is point:1,0,1,2"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_checkpoint_that_cannot_be_written_is_a_warning_and_the_solve_goes_on() {
+    let folder = Folder::with_gauge();
+    folder.succeeds(&format!("{SOLVE} --mass 0.3 --history whole.csv"));
+    folder.fails(1, &format!("{SOLVE} --mass 0.3 --checkpoint state --checkpoint-every 5 --max-iterations 6"));
+    let state = folder.read("state");
+    // In blocks of 512 bytes: checkpoints are larger, histories smaller.
+    let output = folder.limited(
+        "ulimit -f 64",
+        &format!("{SOLVE} --mass 0.3 --checkpoint state --checkpoint-every 5 --resume --history h.csv"),
+    );
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{error}");
+    assert_contains(
+        &error,
+        &["warning: the solve goes on without this checkpoint", "cannot write state", "File too large"],
+    );
+    assert!(folder.read("h.csv") == folder.read("whole.csv") && folder.read("state") == state);
+    assert_eq!(folder.names(), ["gauge.nersc", "h.csv", "state", "whole.csv"]);
 }
 
 #[test]

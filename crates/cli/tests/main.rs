@@ -18,9 +18,11 @@ mod doctor;
 mod estimate;
 mod guidelines;
 mod json;
+mod limits;
 mod long_run;
 mod malformed;
 mod occupancy;
+mod opencl_allocations;
 mod operators;
 mod overwriting;
 mod peak;
@@ -28,6 +30,8 @@ mod propagator;
 mod reduce;
 mod report;
 mod sidecars;
+#[cfg(target_os = "linux")]
+mod signals;
 mod solve;
 mod trace;
 mod tune;
@@ -90,6 +94,16 @@ impl Folder {
 
     fn run(&self, arguments: &str) -> Output {
         self.command(arguments).output().unwrap()
+    }
+
+    /// The program under limits that a shell sets: `ulimit -f 64`.
+    #[cfg(unix)]
+    fn limited(&self, limits: &str, arguments: &str) -> Output {
+        let program = assert_cmd::cargo::cargo_bin!("lanefield");
+        let line = format!("{limits}; exec '{}' {arguments} --force", program.display());
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &line]).current_dir(self.0.path());
+        command.env_remove("LANEFIELD_DEVICE").env("LANEFIELD_TUNING", "off").output().unwrap()
     }
 
     /// What a command that must succeed prints.

@@ -12,7 +12,7 @@ use super::record::{FieldFacts, KernelRecord};
 use super::timed::Timed;
 use super::timing::{Sampling, TimedCase};
 
-/// How far a measurement has come.
+/// How far a measurement has come. Whoever is told says whether it shall go on; where not, what was measured until then is the result.
 #[derive(Clone, Copy, Debug)]
 pub struct Progress<'a> {
     /// Steps done.
@@ -198,13 +198,13 @@ impl BenchOptions {
         backend: &mut B,
         tuning: Tuning,
         sampling: Sampling,
-        mut observe: impl FnMut(Progress<'_>),
+        mut observe: impl FnMut(Progress<'_>) -> bool,
     ) -> Vec<KernelRecord> {
         let cases = self.cases();
         let steps = cases.len();
-        let timed = cases.into_iter().enumerate().map(|(done, case)| {
-            observe(Progress { done, steps, now: case.kernel.name });
-            case.time(backend, tuning, sampling)
+        let timed = cases.into_iter().enumerate().map_while(|(done, case)| {
+            let goes_on = observe(Progress { done, steps, now: case.kernel.name });
+            goes_on.then(|| case.time(backend, tuning, sampling))
         });
         timed.collect()
     }

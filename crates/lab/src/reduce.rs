@@ -83,7 +83,7 @@ const SPINOR_ROWS: usize = 4;
 pub fn measure<R: Vectors, B: Timed>(
     backend: &mut B,
     bench: &ReduceBench,
-    observe: impl FnMut(Progress<'_>),
+    observe: impl FnMut(Progress<'_>) -> bool,
 ) -> Result<ReduceReport, BackendError> {
     let device = reduction_device(backend);
     let lattice = lay_out::<R>(bench)?;
@@ -92,8 +92,7 @@ pub fn measure<R: Vectors, B: Timed>(
     let planned = planned(bench, backend.opencl().is_some(), lattice.nsimd(), blocks, &plan);
     let rows = planned.len() + 2 * SPINOR_ROWS;
     let mut measuring = Measuring::new(backend, bench, observe, rows);
-
-    (measuring.observe)(Progress { done: 0, steps: rows, now: "making the field" });
+    measuring.tell("making the field");
     let x = TestData::new(1).field::<R, Words>(lattice, Sites::Full, bench.object, Numbers::Ordinary, 0)?;
     let x = measuring.backend.upload(x)?;
     let bytes = field_bytes::<R>(&lattice, bench.object.words());
@@ -105,7 +104,7 @@ pub fn measure<R: Vectors, B: Timed>(
     measuring.spinors::<f64>(&device);
 
     measuring.backend.set_sum_options(SumOptions::default());
-    (measuring.observe)(Progress { done: rows, steps: rows, now: "read bandwidth" });
+    measuring.tell("read bandwidth");
     let (rows, agreement) = measuring.end();
     let memory = backend.memory();
     let beyond_caches = rows.iter().filter(|row| row.bytes > memory.cache_bytes());
@@ -223,12 +222,19 @@ struct Measuring<'m, B, O> {
     done: Vec<ReduceRow>,
     agreement: Agreement,
     rows: usize,
+    /// Whether more rows are wanted.
+    goes_on: bool,
 }
 
-impl<'m, B: Timed, O: FnMut(Progress<'_>)> Measuring<'m, B, O> {
+impl<'m, B: Timed, O: FnMut(Progress<'_>) -> bool> Measuring<'m, B, O> {
     fn new(backend: &'m mut B, bench: &'m ReduceBench, observe: O, rows: usize) -> Self {
         let (expected, reads) = (HashMap::new(), HashMap::new());
-        Self { backend, bench, observe, expected, reads, done: Vec::new(), agreement: Agreement::default(), rows }
+        let (done, agreement, goes_on) = (Vec::new(), Agreement::default(), true);
+        Self { backend, bench, observe, expected, reads, done, agreement, rows, goes_on }
+    }
+
+    fn tell(&mut self, now: &str) {
+        self.goes_on &= (self.observe)(Progress { done: self.done.len(), steps: self.rows, now });
     }
 
     fn end(mut self) -> (Vec<ReduceRow>, Agreement) {
@@ -248,7 +254,10 @@ impl<'m, B: Timed, O: FnMut(Progress<'_>)> Measuring<'m, B, O> {
     ) {
         let Planned { operation, shape, group, form, setup } = planned;
         let by = format!("{operation} of f{} {object}, {form}, {shape}", R::BITS);
-        (self.observe)(Progress { done: self.done.len(), steps: self.rows, now: &by });
+        self.tell(&by);
+        if !self.goes_on {
+            return;
+        }
         let sum = setup.as_ref().ok().map(|(sum, _)| *sum);
         let measured = setup.and_then(|(sum, options)| {
             self.backend.set_sum_options(options);
@@ -269,7 +278,7 @@ impl<'m, B: Timed, O: FnMut(Progress<'_>)> Measuring<'m, B, O> {
             read_seconds,
             failure: measured.err(),
         });
-        (self.observe)(Progress { done: self.done.len(), steps: self.rows, now: "" });
+        self.tell("");
     }
 
     /// Seconds to read so many bytes and do nothing else; `None` where there is no room for a second field.
@@ -319,6 +328,9 @@ impl<'m, B: Timed, O: FnMut(Progress<'_>)> Measuring<'m, B, O> {
 
     /// Norm and inner product of spinor fields, exact and as Grid's plan for the backend has it.
     fn spinors<R: Vectors>(&mut self, device: &ReductionDevice) {
+        if !self.goes_on {
+            return;
+        }
         let fields = self.spinor_fields::<R>().map_err(|error| error.to_string());
         let options = SumOptions { finish: self.bench.finish, ..SumOptions::default() };
         let plan = get_num_blocks_and_threads(size_of::<Complex<f64>>(), device).map_err(|error| error.to_string());

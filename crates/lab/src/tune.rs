@@ -125,7 +125,7 @@ pub fn tune(
     cpu: &Cpu,
     options: &TuneOptions,
     ahead: BuildAhead<'_>,
-    observe: impl FnMut(Progress<'_>),
+    observe: impl FnMut(Progress<'_>) -> bool,
 ) -> TuneReport {
     let (tuned, tuning, Layout { access, site_order }) = (device.tuned().clone(), device.tuning(), device.layout());
     let (kernels, failures, left_out) = (Vec::new(), Vec::new(), Vec::new());
@@ -157,11 +157,11 @@ struct Tuner<'t, O> {
     report: TuneReport,
 }
 
-impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
+impl<O: FnMut(Progress<'_>) -> bool> Tuner<'_, O> {
     /// Tunes one kernel in every layout; what is left of the budget is divided among the kernels that are left.
     fn subject(&mut self, subject: &Subject, subjects_done: usize) {
         let name = subject.to_string();
-        let (now, budget) = (self.begin.elapsed(), self.options.budget);
+        let (now, budget) = (self.elapsed(&name), self.options.budget);
         let layouts = self.options.layouts();
         if now >= budget {
             self.report.left_out.push(format!("{name}: not tuned"));
@@ -180,7 +180,7 @@ impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
         };
         for (place, &layout) in layouts.iter().enumerate() {
             let Layout { access, site_order: sites } = layout;
-            let now = self.begin.elapsed();
+            let now = self.elapsed(&name);
             if place > 0 && now >= until {
                 self.report.left_out.push(format!("{name}: access width {access}, sites {sites}"));
             } else {
@@ -207,7 +207,15 @@ impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
 
     fn step(&mut self, steps: usize, now: &str) {
         self.done += steps;
-        (self.observe)(Progress { done: self.done, steps: self.steps, now });
+        self.elapsed(now);
+    }
+
+    /// Time since the beginning; as much as there can be where the tuner is to end, so that the budget is spent.
+    fn elapsed(&mut self, now: &str) -> Duration {
+        match (self.observe)(Progress { done: self.done, steps: self.steps, now }) {
+            true => self.begin.elapsed(),
+            false => Duration::MAX,
+        }
     }
 
     fn case(&self, subject: &Subject) -> Result<Case, BackendError> {
@@ -239,7 +247,13 @@ impl<O: FnMut(Progress<'_>)> Tuner<'_, O> {
         axes.retain(|axis| axis.name != "traversal" || site_order == SiteOrder::Lexicographic);
         let bench_case = subject.bench_case(lattice.extents(), self.options.lanes);
         let step = KernelStep::new(&bench_case, self.device.tuning());
-        let trial = KernelTrial::new(self.device, (case, step), self.begin, &mut *self.ahead);
+        let Self { device, observe, begin, done, steps, ahead, .. } = self;
+        let name = subject.to_string();
+        let mut clock = || match observe(Progress { done: *done, steps: *steps, now: &name }) {
+            true => begin.elapsed(),
+            false => Duration::MAX,
+        };
+        let trial = KernelTrial::new(device, (case, step), &mut clock, &mut **ahead);
         let mut trial = trial.map_err(|error: BackendError| error.to_string())?;
         let searched = search(&mut trial, default, expected, &axes, until)?;
         let kernel = key.to_string();

@@ -12,7 +12,7 @@ fn context() -> Option<(Context, tempfile::TempDir)> {
 }
 
 fn tiny(context: &Context, names: &[&str]) -> Vec<Outcome> {
-    run(context, &named(names).unwrap(), Options { scale: Scale::Tiny, samples: Some(1) }, |_| {})
+    run(context, &named(names).unwrap(), Options { scale: Scale::Tiny, samples: Some(1) }, |_| true)
 }
 
 #[test]

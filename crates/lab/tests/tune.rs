@@ -64,7 +64,7 @@ impl Trial for Invented {
     fn difference(&self, found: &u32, expected: &u32) -> Option<String> {
         (found != expected).then(|| format!("{found} instead of {expected}"))
     }
-    fn elapsed(&self) -> Duration {
+    fn elapsed(&mut self) -> Duration {
         Duration::from_secs(self.clock)
     }
 }
@@ -134,7 +134,7 @@ fn a_gain_of_less_than_a_percent_leaves_the_default() {
         fn difference(&self, found: &u32, expected: &u32) -> Option<String> {
             self.0.difference(found, expected)
         }
-        fn elapsed(&self) -> Duration {
+        fn elapsed(&mut self) -> Duration {
             self.0.elapsed()
         }
     }
@@ -361,7 +361,7 @@ fn a_device_is_tuned_with_the_bits_of_the_reference_and_left_as_it_was() {
         site_orders: vec![SiteOrder::Lexicographic, SiteOrder::Subdomains([2, 2, 2, 1])],
         budget: Duration::from_secs(4),
     };
-    let report = tune(&mut opened, &Cpu::new(None).unwrap(), &options, &mut |_, _| (), |_| ());
+    let report = tune(&mut opened, &Cpu::new(None).unwrap(), &options, &mut |_, _| (), |_| true);
     assert!(report.same_bits(), "{:?}", report.failures);
     assert_eq!(report.kernels[0].kernel, "hop f32 reconstruct 12");
     assert!(report.kernels[0].searched.candidates.iter().any(|one| one.verdict == Verdict::Chosen));

@@ -13,6 +13,7 @@ use etcetera::BaseStrategy;
 use sha2::{Digest, Sha256};
 
 use super::device::DeviceInfo;
+use crate::io::temporary::Temporary;
 
 const MAGIC: &str = "lanefield cache 1\n";
 
@@ -80,11 +81,10 @@ impl Cache {
         #[cfg(unix)]
         std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
         builder.recursive(true).create(directory)?;
-        let mut file = tempfile::NamedTempFile::new_in(directory)?;
-        file.write_all(&encode(key, payload))?;
-        file.as_file().sync_all()?;
-        file.persist(path).map_err(|error| error.error)?;
-        Ok(())
+        let temporary = Temporary::new_in(directory, "entry", 0o600)?;
+        temporary.file().write_all(&encode(key, payload))?;
+        temporary.file().sync_all()?;
+        temporary.persist(&path)
     }
 
     /// The file of an entry, where there is a directory.

@@ -95,7 +95,7 @@ impl Orders {
         let Some(mut prepared) = runner.prepare(&self.case(extents), tuning) else { return Ok(()) };
         for NamedOrder { legs, about } in orders {
             prepared.case.set_legs(legs);
-            let mut record = runner.time(&mut prepared, tuning);
+            let Some(mut record) = runner.time(&mut prepared, tuning) else { break };
             let chosen = tuning.chosen().fold(String::new(), |all, (name, value)| format!("{all}, {name} {value}"));
             record.variant = format!("legs {legs} ({about}){chosen}");
             runner.push(record);

@@ -6,7 +6,7 @@ use lanefield::backend::opencl::Tuning;
 use lanefield_lab::sprint::Stage;
 use lanefield_lab::{BenchCase, KernelRecord, Sampling, Timed, TimedCase};
 
-use crate::progress::progress_bar;
+use crate::progress::{goes_on, progress_bar};
 
 /// What is timed, on one backend.
 pub struct Runner<'b, B> {
@@ -23,8 +23,11 @@ impl<'b, B: Timed> Runner<'b, B> {
         Self { backend, sampling, bar: progress_bar(), records: Vec::new() }
     }
 
-    /// Makes the fields of a kernel; where that fails, a record says why.
+    /// Makes the fields of a kernel; where that fails, a record says why. After a signal there are none.
     pub fn prepare(&mut self, case: &BenchCase, tuning: Tuning) -> Option<TimedCase<B>> {
+        if !self.goes_on() {
+            return None;
+        }
         self.bar.set_message(format!("fields of {}", case.kernel));
         let failed = |error: BackendError| case.unprepared(self.backend, tuning, error.to_string());
         match case.prepare(self.backend).map_err(failed) {
@@ -36,30 +39,38 @@ impl<'b, B: Timed> Runner<'b, B> {
         }
     }
 
-    /// Times a kernel.
-    pub fn time(&mut self, case: &mut TimedCase<B>, tuning: Tuning) -> KernelRecord {
+    /// Whether no signal has come.
+    fn goes_on(&self) -> bool {
+        goes_on(self.bar.position() as usize)
+    }
+
+    /// Times a kernel; after a signal none.
+    pub fn time(&mut self, case: &mut TimedCase<B>, tuning: Tuning) -> Option<KernelRecord> {
         let name = case.case.kernel().name.to_owned();
         self.step(name, |backend, sampling| case.time(backend, tuning, sampling))
     }
 
-    /// Times a kernel in a stage of a study.
-    pub fn time_stage(&mut self, case: &mut TimedCase<B>, stage: &Stage) -> KernelRecord {
+    /// Times a kernel in a stage of a study; after a signal none.
+    pub fn time_stage(&mut self, case: &mut TimedCase<B>, stage: &Stage) -> Option<KernelRecord> {
         let name = format!("{}, {}", case.case.kernel(), stage.name);
         self.step(name, |backend, sampling| stage.time(backend, case, sampling))
     }
 
-    fn step(&mut self, name: String, timed: impl FnOnce(&mut B, Sampling) -> KernelRecord) -> KernelRecord {
+    fn step(&mut self, name: String, timed: impl FnOnce(&mut B, Sampling) -> KernelRecord) -> Option<KernelRecord> {
+        if !self.goes_on() {
+            return None;
+        }
         self.bar.inc_length(1);
         self.bar.set_message(name);
         let record = timed(self.backend, self.sampling);
         self.bar.inc(1);
-        record
+        Some(record)
     }
 
     /// Times a kernel, and keeps the record.
     pub fn keep(&mut self, case: &mut TimedCase<B>, tuning: Tuning) {
         let record = self.time(case, tuning);
-        self.records.push(record);
+        self.records.extend(record);
     }
 
     /// Makes the fields of a kernel, times it, and keeps the record.

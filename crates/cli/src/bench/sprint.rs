@@ -156,7 +156,7 @@ impl Sprint {
             for kernel in clover_kernels() {
                 let Some(mut prepared) = runner.prepare(&case(kernel), laid_out) else { continue };
                 for (stage, records) in stages.iter().zip(&mut records) {
-                    records.push(runner.time_stage(&mut prepared, stage));
+                    records.extend(runner.time_stage(&mut prepared, stage));
                 }
             }
             records.into_iter().flatten().for_each(|record| runner.push(record));

@@ -21,7 +21,7 @@ use crate::args::{AnyBackend, PlaceArgs};
 use crate::building::Builder;
 use crate::kernels::wanted;
 use crate::output::Device;
-use crate::progress::progress_bar;
+use crate::progress::{goes_on, progress_bar};
 
 /// The occupancy of the kernels that were asked for, and the device that they were built on, if they were built on one.
 pub fn report(args: &Occupancy) -> anyhow::Result<(Option<Device>, Report)> {
@@ -79,7 +79,9 @@ fn offline(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<Repo
     let (bar, programs) = (progress_bar(), AtomicU64::new(0));
     let surveyed = survey(&clang, &subjects, &|number| {
         bar.set_length(number as u64);
-        bar.set_position(programs.fetch_add(1, Ordering::Relaxed) + 1);
+        let done = programs.fetch_add(1, Ordering::Relaxed) + 1;
+        bar.set_position(done);
+        goes_on(done as usize)
     });
     bar.finish_and_clear();
     let (mut entries, mut sweeps) = (Vec::new(), Vec::new());
@@ -116,7 +118,8 @@ fn on_device(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<(D
     let info = device.context().info();
     let architecture = Architecture::find(&info.architecture, None).ok();
     let (mut entries, mut sweeps, mut told) = (Vec::new(), Vec::new(), Vec::new());
-    for (kernel, precision, format, (built, nsimd)) in planned {
+    let planned = planned.into_iter().enumerate().take_while(|(done, _)| goes_on(*done));
+    for (_, (kernel, precision, format, (built, nsimd))) in planned {
         let code = code_of(device.context(), &built.file, &built.source, &built.options, built.kernel)?;
         let links = kernel.reads_links().then_some(format.reals());
         let demand = code.demand(built.group_size(), built.local_bytes);

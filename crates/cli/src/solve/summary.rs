@@ -7,6 +7,7 @@ use lanefield::reference::layout::Lattice;
 use lanefield::solver::{Solve as How, SolveError, SolveReport};
 use serde::Serialize;
 
+use super::super::long_run::since;
 use super::super::operator::json_of;
 use super::super::output::{bits, facts, with_bits};
 use super::super::solver::{Course, Fields, Rates, RhsSummary};
@@ -113,10 +114,11 @@ impl Summary {
         self.copy_bytes_per_second = bandwidth;
     }
 
-    pub fn failed(&mut self, error: &SolveError, history: &[f64]) {
+    /// Where there is no solution that counts as one.
+    pub fn failed(&mut self, error: &(dyn std::error::Error + 'static), history: &[f64]) {
         self.course.failure = Some(error.to_string());
         self.set_history(history);
-        if let SolveError::TrueResidual { true_residual, .. } = error {
+        if let Some(SolveError::TrueResidual { true_residual, .. }) = error.downcast_ref() {
             self.true_residual = Some(*true_residual);
         }
     }
@@ -126,9 +128,8 @@ impl Summary {
         let mut rows = self.fields.facts(&self.device, &self.description, &self.course);
         rows.push(("solver", self.course.describe(&self.solver_description)));
         rows.push(("iterations", format!("{}{converged}", self.iterations)));
+        rows.extend(since(self.resumed_from, self.compared_with_record));
         let mut row = |name, value: Option<String>| rows.extend(value.map(|value| (name, value)));
-        row("resumed from", self.resumed_from.map(|iteration| format!("the checkpoint of iteration {iteration}")));
-        row("record", self.compared_with_record.map(|lines| format!("the same in all {lines} lines")));
         let batch: Vec<String> = self.rhs.iter().map(|rhs| rhs.iterations.to_string()).collect();
         row("each right-hand side", (batch.len() > 1).then(|| format!("{} iterations", batch.join(", "))));
         row("last |r|²", self.residual.map(with_bits));

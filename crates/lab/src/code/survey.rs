@@ -1,6 +1,7 @@
 //! Many kernels compiled for many GPUs that need not be there: the sweep by which one sees, without a GPU of AMD's, where registers run out.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::{OfflineDevice, OfflineKernel};
@@ -69,15 +70,15 @@ pub enum SurveyError {
     NoRegisters { compiler: String, kernel: String },
 }
 
-/// Compiles all subjects, each program once, as many at a time as rayon has threads. `done` is called with each program that is done, and their
-/// number. The results have the order of the subjects.
+/// Compiles all subjects, each program once, as many at a time as rayon has threads. `done` is called with the number of programs after each of them, and
+/// says whether to go on; if not, the results are of what was compiled. They have the order of the subjects.
 ///
 /// # Errors
 /// The first that fails.
 pub fn survey(
     clang: &Clang,
     subjects: &[Subject],
-    done: &(dyn Fn(usize) + Sync),
+    done: &(dyn Fn(usize) -> bool + Sync),
 ) -> Result<Vec<Surveyed>, SurveyError> {
     let planned: Vec<OfflineKernel> = subjects
         .iter()
@@ -90,10 +91,16 @@ pub fn survey(
     }
     let programs: Vec<_> = programs.into_iter().collect();
     let number = programs.len();
+    let goes_on = AtomicBool::new(true);
     let compiled = programs.into_par_iter().with_max_len(1).map(|((architecture, file, options), members)| {
+        if !goes_on.load(Ordering::Relaxed) {
+            return Ok(Vec::new());
+        }
         let kernels: Vec<&str> = members.iter().map(|&index| planned[index].kernel).collect();
         let facts = clang.compile_all(file, &planned[members[0]].source, options, architecture, &kernels);
-        done(number);
+        if !done(number) {
+            goes_on.store(false, Ordering::Relaxed);
+        }
         facts.map(|facts| members.into_iter().zip(facts).collect::<Vec<_>>())
     });
     let compiled: Vec<Vec<(usize, CodeFacts)>> = compiled.collect::<Result<_, _>>()?;

@@ -40,19 +40,24 @@ use lanefield::backend::opencl::Context;
 
 use bench::Bench;
 
-/// Runs experiments on a device, in order. `done` hears of each outcome. An experiment that cannot be run is an outcome that says why.
+/// Runs experiments on a device, in order. `done` hears of each outcome, and says whether to go on. An experiment that cannot be run is an outcome that
+/// says why.
 pub fn run(
     context: &Context,
     guidelines: &[Guideline],
     options: Options,
-    mut done: impl FnMut(&Outcome),
+    mut done: impl FnMut(&Outcome) -> bool,
 ) -> Vec<Outcome> {
     let mut bench = Bench::new(context, options);
-    let outcome = |guideline: &Guideline| {
+    let mut outcomes = Vec::new();
+    for guideline in guidelines {
         bench.agreement = guideline.agreement;
         let outcome = Outcome::new(guideline, (guideline.experiment)(&bench));
-        done(&outcome);
-        outcome
-    };
-    guidelines.iter().map(outcome).collect()
+        let goes_on = done(&outcome);
+        outcomes.push(outcome);
+        if !goes_on {
+            break;
+        }
+    }
+    outcomes
 }

@@ -200,7 +200,7 @@ impl Measuring<'_> {
     ) -> Result<Vec<WorkingSet>, BackendError> {
         let mut curve = Vec::new();
         for bytes in sizes {
-            (self.tell)(&format!("{place}, {} KiB", bytes >> 10));
+            (self.tell)(&format!("{place}, {} KiB", bytes >> 10))?;
             let mut read = 0;
             let seconds = sampled(self.scale.samples, || {
                 let (seconds, done) = run(bytes)?;

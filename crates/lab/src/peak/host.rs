@@ -28,24 +28,38 @@ const STEPS: u32 = 1 << 18;
 /// Parallel regions that are timed.
 const REGIONS: usize = 200;
 
+/// Tells that the measurement goes on, and fails where it is to end.
+type Tell<'t> = &'t mut dyn FnMut() -> Result<(), BackendError>;
+
 /// Measures one part, if a CPU has it.
-pub(super) fn measure(part: Part, scale: &Scale, peak: &mut Peak) -> Result<(), BackendError> {
+pub(super) fn measure(
+    part: Part,
+    scale: &Scale,
+    peak: &mut Peak,
+    tell: &mut dyn FnMut(&str) -> Result<(), BackendError>,
+) -> Result<(), BackendError> {
+    let name = part.to_string();
+    let tell: Tell<'_> = &mut || tell(&name);
+    tell()?;
     match part {
-        Part::Streams => streams(scale, peak)?,
-        Part::Caches => caches(scale, peak),
-        Part::Latency => latency(scale, peak),
-        Part::Launch => regions(peak),
-        Part::Transfers => {}
+        Part::Streams => streams(scale, peak, tell),
+        Part::Caches => caches(scale, peak, tell),
+        Part::Latency => latency(scale, peak, tell),
+        Part::Launch => {
+            regions(peak);
+            Ok(())
+        }
+        Part::Transfers => Ok(()),
         Part::Intensity => {
-            sweep::<f32>(Stored::F32, scale, peak);
-            sweep::<f64>(Stored::F64, scale, peak);
+            sweep::<f32>(Stored::F32, scale, peak, tell)?;
+            sweep::<f64>(Stored::F64, scale, peak, tell)
         }
     }
-    Ok(())
 }
 
-fn streams(scale: &Scale, peak: &mut Peak) -> Result<(), BackendError> {
+fn streams(scale: &Scale, peak: &mut Peak, tell: Tell<'_>) -> Result<(), BackendError> {
     for operation in Operation::ALL {
+        tell()?;
         let mut streams = HostStreams::new(operation, scale.stream_bytes)?;
         let moved = streams.bytes_moved();
         let ways = Way::of(operation).iter();
@@ -67,9 +81,10 @@ fn timed(samples: usize, mut run: impl FnMut()) -> Spread {
 }
 
 /// Sets of each thread for itself: a CPU's caches but the last are its cores' own.
-fn caches(scale: &Scale, peak: &mut Peak) {
+fn caches(scale: &Scale, peak: &mut Peak, tell: Tell<'_>) -> Result<(), BackendError> {
     let mut sets = Vec::new();
     for bytes in scale.sizes(scale.own_most) {
+        tell()?;
         let words = bytes / size_of::<u64>();
         let passes = OWN_READ.div_ceil(bytes).max(2);
         let run = |set: &Vec<u64>| {
@@ -89,6 +104,7 @@ fn caches(scale: &Scale, peak: &mut Peak) {
         sets.push(WorkingSet { place: Place::Own, bytes: bytes as u64, gb_per_second: rate(read, &seconds), seconds });
     }
     (peak.l1_gb_per_second, peak.l2_gb_per_second) = peak.keep_working_sets(Place::Own, sets);
+    Ok(())
 }
 
 /// Reads eight cache lines at a time, each with its own sums.
@@ -110,9 +126,10 @@ impl Task<&[u64]> for Read {
 }
 
 /// One thread follows a chain.
-fn latency(scale: &Scale, peak: &mut Peak) {
+fn latency(scale: &Scale, peak: &mut Peak, tell: Tell<'_>) -> Result<(), BackendError> {
     let mut chases = Vec::new();
     for bytes in scale.sizes(scale.chase_most) {
+        tell()?;
         let next = chain(bytes, scale.line);
         let mut at = 0;
         let seconds = timed(scale.samples.min(5), || {
@@ -124,6 +141,7 @@ fn latency(scale: &Scale, peak: &mut Peak) {
         chases.push(chase(Place::Own, bytes, STEPS, seconds));
     }
     peak.keep_chases(chases);
+    Ok(())
 }
 
 /// What a launch is here: all threads start, and are waited for.
@@ -144,7 +162,7 @@ fn regions(peak: &mut Peak) {
 struct Line([u64; 8]);
 
 /// x ← x · a + b of numbers stored as `R`.
-fn sweep<R: Vectors>(stored: Stored, scale: &Scale, peak: &mut Peak) {
+fn sweep<R: Vectors>(stored: Stored, scale: &Scale, peak: &mut Peak, tell: Tell<'_>) -> Result<(), BackendError> {
     let a_block = NUMBERS * size_of::<R>();
     let blocks = (scale.intensity_bytes / a_block).max(1);
     // Of cache lines, for their alignment.
@@ -160,6 +178,7 @@ fn sweep<R: Vectors>(stored: Stored, scale: &Scale, peak: &mut Peak) {
     let (x, out): (&[R], &mut [R]) = (bytemuck::cast_slice(&x), bytemuck::cast_slice_mut(&mut out));
     let [a, b] = [-1.0, 1.5].map(R::from_f64);
     for k in steps(scale.quick) {
+        tell()?;
         let seconds = timed(scale.samples, || {
             out.par_chunks_mut(a_thread)
                 .zip(x.par_chunks(a_thread))
@@ -168,6 +187,7 @@ fn sweep<R: Vectors>(stored: Stored, scale: &Scale, peak: &mut Peak) {
         });
         peak.keep_intensity(intensity(stored, k, blocks * a_block / stored.bytes(), seconds));
     }
+    Ok(())
 }
 
 #[cfg(test)]

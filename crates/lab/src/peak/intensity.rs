@@ -84,7 +84,7 @@ pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -
         let mixed = Mixed::new(context, stored, scale.is_cpu);
         let n = bytes / stored.bytes() / mixed.grain() * mixed.grain();
         for k in steps(scale.quick) {
-            tell(&format!("{stored}, {k} fma a number"));
+            tell(&format!("{stored}, {k} fma a number"))?;
             let seconds = sampled(scale.samples, || mixed.run((&out, &x), n, (FACTOR, term(stored)), k))?;
             peak.keep_intensity(intensity(stored, k, n, seconds));
         }

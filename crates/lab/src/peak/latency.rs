@@ -91,7 +91,7 @@ pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -
     let chaser = Chaser::new(context)?;
     let mut chases = Vec::new();
     for bytes in scale.sizes(scale.chase_most) {
-        tell(&format!("latency, {} KiB", bytes >> 10));
+        tell(&format!("latency, {} KiB", bytes >> 10))?;
         let next = chaser.upload(&chain(bytes, scale.line))?;
         let lines = (bytes / scale.line) as u32;
         // Once through, where that fits a cache; each run goes on where the last one ended, so that no line of a large set comes twice soon.

@@ -35,7 +35,7 @@ pub fn empty_kernel(context: &Context) -> Result<f64, BackendError> {
 
 /// Measures launches of one small group.
 pub(super) fn measure(Measuring { context, peak, tell, .. }: Measuring<'_>) -> Result<(), BackendError> {
-    tell("launches");
+    tell("launches")?;
     let chaser = ready(context)?;
 
     let (mut queued, mut run, mut trips) = (Vec::new(), Vec::new(), Vec::new());

@@ -88,8 +88,32 @@ struct Measuring<'m> {
     context: &'m Context,
     scale: &'m Scale,
     peak: &'m mut Peak,
-    /// Is told what is measured now.
-    tell: &'m mut dyn FnMut(&str),
+    /// Is told what is measured now, and fails where nothing more is wanted.
+    tell: &'m mut dyn FnMut(&str) -> Result<(), BackendError>,
+}
+
+/// Nothing more is wanted.
+#[derive(Debug, thiserror::Error)]
+#[error("the measurement was ended")]
+struct Ended;
+
+/// What a part gave; `false` where it was ended, so that what was measured before is the result.
+fn goes_on(measured: Result<(), BackendError>) -> Result<bool, BackendError> {
+    match measured {
+        Err(error) if error.of_device::<Ended>().is_some() => Ok(false),
+        measured => measured.map(|()| true),
+    }
+}
+
+/// Tells what is measured now.
+fn teller(
+    observe: &mut impl FnMut(Progress<'_>) -> bool,
+    (done, steps): (usize, usize),
+) -> impl FnMut(&str) -> Result<(), BackendError> {
+    move |now: &str| match observe(Progress { done, steps, now }) {
+        true => Ok(()),
+        false => Err(BackendError::device(Ended)),
+    }
 }
 
 impl Peak {
@@ -100,7 +124,7 @@ impl Peak {
     pub fn measure(
         context: &Context,
         options: &PeakOptions,
-        mut observe: impl FnMut(Progress<'_>),
+        mut observe: impl FnMut(Progress<'_>) -> bool,
     ) -> Result<Self, BackendError> {
         let info = context.info();
         let scale = Scale::of_device(context, options);
@@ -113,15 +137,18 @@ impl Peak {
         };
         let copies = streams::warm_up(context, &scale)?;
         for (done, part) in in_order(&options.parts).enumerate() {
-            let mut tell = |now: &str| observe(Progress { done, steps: options.parts.len(), now });
+            let mut tell = teller(&mut observe, (done, options.parts.len()));
             let measuring = Measuring { context, scale: &scale, peak: &mut peak, tell: &mut tell };
-            match part {
-                Part::Streams => streams::measure(measuring)?,
-                Part::Caches => caches::measure(measuring)?,
-                Part::Latency => latency::measure(measuring)?,
-                Part::Launch => launches::measure(measuring)?,
-                Part::Transfers => transfers::measure(measuring)?,
-                Part::Intensity => intensity::measure(measuring)?,
+            let measured = match part {
+                Part::Streams => streams::measure(measuring),
+                Part::Caches => caches::measure(measuring),
+                Part::Latency => latency::measure(measuring),
+                Part::Launch => launches::measure(measuring),
+                Part::Transfers => transfers::measure(measuring),
+                Part::Intensity => intensity::measure(measuring),
+            };
+            if !goes_on(measured)? {
+                return Ok(peak);
             }
         }
         peak.clocks = clocks::of(info);
@@ -138,7 +165,7 @@ impl Peak {
     pub fn measure_cpu(
         cpu: &Cpu,
         options: &PeakOptions,
-        mut observe: impl FnMut(Progress<'_>) + Send,
+        mut observe: impl FnMut(Progress<'_>) -> bool + Send,
     ) -> Result<Self, BackendError> {
         let scale = Scale::of_host(cpu.threads(), options);
         let mut peak = Self {
@@ -149,8 +176,10 @@ impl Peak {
         };
         cpu.install(|| {
             for (done, part) in in_order(&options.parts).enumerate() {
-                observe(Progress { done, steps: options.parts.len(), now: &part.to_string() });
-                host::measure(part, &scale, &mut peak)?;
+                let mut tell = teller(&mut observe, (done, options.parts.len()));
+                if !goes_on(host::measure(part, &scale, &mut peak, &mut tell))? {
+                    break;
+                }
             }
             Ok(peak)
         })

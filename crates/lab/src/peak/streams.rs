@@ -84,7 +84,7 @@ pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -
         let mut measured = Vec::new();
         let shapes = shapes(operation, scale);
         for shape in &shapes {
-            tell(&format!("{operation}: {shape}"));
+            tell(&format!("{operation}: {shape}"))?;
             let few = if shapes.len() > 20 { scale.samples.min(3) } else { scale.samples };
             match streams.times(shape, few) {
                 Ok(times) => measured.push((*shape, median(times))),

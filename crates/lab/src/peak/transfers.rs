@@ -19,7 +19,7 @@ pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -
     for memory in HostMemory::ALL {
         let host = if memory == HostMemory::Pinned { pinned.as_mut_slice() } else { pageable.as_mut_slice() };
         for bytes in ladder(4096, most).into_iter().step_by(2) {
-            tell(&format!("transfers, {memory}, {} KiB", bytes >> 10));
+            tell(&format!("transfers, {memory}, {} KiB", bytes >> 10))?;
             let host = &mut host[..bytes];
             for towards in [Towards::Device, Towards::Host] {
                 let seconds = sampled(scale.samples, || {

@@ -18,7 +18,7 @@ fn bench() -> ReduceBench {
 /// The rows and the agreement of the exact sums that a call of `call` for each of `setups` gives.
 fn measured(setups: &[Result<(), &str>], call: impl Fn(usize) -> f64) -> (Vec<ReduceRow>, Agreement) {
     let (mut cpu, bench) = (Cpu::new(None).unwrap(), bench());
-    let mut measuring = Measuring::new(&mut cpu, &bench, |_: Progress<'_>| {}, setups.len());
+    let mut measuring = Measuring::new(&mut cpu, &bench, |_: Progress<'_>| true, setups.len());
     for (sites, setup) in setups.iter().enumerate() {
         let setup = setup.map(|()| (Sum::Exact, SumOptions::default())).map_err(str::to_owned);
         let (operation, shape) = (Operation::Sum, Shape::SitesAGroup(sites));

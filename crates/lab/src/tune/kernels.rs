@@ -2,7 +2,7 @@
 //! a kernel is spread.
 
 use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use lanefield::backend::opencl::{Count, DeviceInfo, DeviceKind, GridStride, OpenCl, Parameter, Tuned, Tuning};
 use lanefield::backend::{BackendError, Sum};
@@ -136,7 +136,7 @@ pub(super) struct KernelTrial<'b> {
     device: &'b mut OpenCl,
     case: &'b Case,
     held: CaseOn<OpenCl>,
-    begin: Instant,
+    clock: &'b mut dyn FnMut() -> Duration,
     step: KernelStep,
     ahead: BuildAhead<'b>,
 }
@@ -147,15 +147,15 @@ const SAMPLE: f64 = 1e-3;
 const MOST_LAUNCHES: usize = 20;
 
 impl<'b> KernelTrial<'b> {
-    /// Ready to be searched. `begin`: when the clock of the search began. `step`: how the kernel is built in another process.
+    /// Ready to be searched. `step`: how the kernel is built in another process.
     pub fn new(
         device: &'b mut OpenCl,
         (case, step): (&'b Case, KernelStep),
-        begin: Instant,
+        clock: &'b mut dyn FnMut() -> Duration,
         ahead: BuildAhead<'b>,
     ) -> Result<Self, BackendError> {
         let held = case.on(&*device)?;
-        Ok(Self { device, case, held, begin, step, ahead })
+        Ok(Self { device, case, held, clock, step, ahead })
     }
 
     fn sample(&mut self, launches: usize) -> Result<f64, BackendError> {
@@ -203,8 +203,8 @@ impl Trial for KernelTrial<'_> {
         })
     }
 
-    fn elapsed(&self) -> Duration {
-        self.begin.elapsed()
+    fn elapsed(&mut self) -> Duration {
+        (self.clock)()
     }
 }
 

@@ -27,8 +27,8 @@ pub trait Trial {
     fn time(&mut self, choice: &Tuning) -> Result<f64, String>;
     /// Where two results differ, in words; `None` where all bits are the same.
     fn difference(&self, found: &Self::Output, expected: &Self::Output) -> Option<String>;
-    /// Time since the beginning of the search.
-    fn elapsed(&self) -> Duration;
+    /// Time since the beginning of the search; as much as there can be where it is to end.
+    fn elapsed(&mut self) -> Duration;
 }
 
 /// One axis of the space of choices.

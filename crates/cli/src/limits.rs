@@ -1,0 +1,81 @@
+//! What the system grants the program: threads for the host's own work, and the limits that errors of the system are about.
+
+use std::io;
+use std::sync::{Mutex, PoisonError};
+use std::thread::{Builder, available_parallelism, scope};
+
+use clap::ArgMatches;
+use lanefield::backend::Threads;
+use rayon::ThreadPoolBuilder;
+
+/// The `--threads` that the command was given.
+pub fn threads_of(matches: &ArgMatches) -> Option<Threads> {
+    let here = matches.try_get_one::<Threads>("threads").ok().flatten().copied();
+    here.or_else(|| matches.subcommand().and_then(|(_, matches)| threads_of(matches)))
+}
+
+/// Starts the threads in which files and layouts are handled around a backend: no more than were asked for, and where the system starts fewer, half of
+/// what it starts, since backends have threads of their own. To be called before anything else uses rayon, which would panic then.
+pub fn start_threads(wanted: Option<Threads>) {
+    let from_environment = || std::env::var("RAYON_NUM_THREADS").ok()?.parse().ok();
+    let wanted =
+        wanted.map(Threads::get).or_else(from_environment).filter(|threads| (1..=Threads::MOST).contains(threads));
+    let wanted = wanted.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
+    let pool = ThreadPoolBuilder::new();
+    let pool = match startable(wanted) {
+        Ok(()) => pool.num_threads(wanted),
+        Err((can, error)) => {
+            let threads = (can / 2).max(1);
+            say!(
+                "warning: the system starts only {can} of {wanted} threads ({error}): files are handled in {threads}; raise ulimit -u or -v"
+            );
+            let pool = pool.num_threads(threads);
+            if threads == 1 { pool.use_current_thread() } else { pool }
+        }
+    };
+    // Fails only if it is there already.
+    let _ = pool.build_global();
+}
+
+/// Whether so many threads can run at the same time; else how many, and why no more.
+fn startable(threads: usize) -> Result<(), (usize, io::Error)> {
+    let gate = Mutex::new(());
+    let closed = gate.lock().unwrap_or_else(PoisonError::into_inner);
+    scope(|scope| {
+        let start = |number| match Builder::new().spawn_scoped(scope, || drop(gate.lock())) {
+            Ok(_) => Ok(()),
+            Err(error) => Err((number, error)),
+        };
+        let started = (0..threads).try_for_each(start);
+        drop(closed);
+        started
+    })
+}
+
+/// A limit of the system. (The type of their names differs from one system to the next.)
+#[cfg(unix)]
+macro_rules! limit {
+    ($resource:expr) => {{
+        let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+        // SAFETY: getrlimit only writes to the limit that it is given.
+        let known = unsafe { libc::getrlimit($resource, &raw mut limit) } == 0;
+        known.then_some(limit.rlim_cur)
+    }};
+}
+
+/// What limit an error of the system is about, and how to raise it.
+#[cfg(unix)]
+pub fn hint(error: &anyhow::Error) -> Option<String> {
+    let number = error.chain().find_map(|cause| cause.downcast_ref::<io::Error>()?.raw_os_error())?;
+    match number {
+        libc::EMFILE => Some(format!("the limit is {} at a time: raise ulimit -n", limit!(libc::RLIMIT_NOFILE)?)),
+        libc::EFBIG => Some(format!("the limit is {} bytes: raise ulimit -f", limit!(libc::RLIMIT_FSIZE)?)),
+        _ => None,
+    }
+}
+
+/// What limit an error of the system is about, where there are any.
+#[cfg(not(unix))]
+pub fn hint(_: &anyhow::Error) -> Option<String> {
+    None
+}

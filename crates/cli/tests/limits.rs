@@ -1,0 +1,77 @@
+//! Limits of the system are errors of one line that name the limit, and what files and drivers say commands no terminal.
+
+use std::process::Command;
+
+use super::{Folder, assert_contains, text};
+
+#[test]
+#[cfg(unix)]
+fn a_file_beyond_the_limit_is_an_error_that_names_it_and_leaves_nothing() {
+    let folder = Folder::new();
+    let generate = "config generate unit --lattice 4.4.4.4 --output unit.nersc";
+    let output = folder.limited("ulimit -f 2", generate);
+    let error = text(&output.stderr);
+    assert_eq!((output.status.code(), error.lines().count()), (Some(2), 1), "{error}");
+    assert_contains(&error, &["cannot write unit.nersc: File too large", "the limit is 1024 bytes: raise ulimit -f"]);
+    assert!(folder.names().is_empty());
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn too_many_open_files_are_an_error_that_names_the_limit() {
+    let folder = Folder::with_gauge();
+    // Beside the three standard files there is room for the record alone.
+    let solve = "solve --config gauge.nersc --source gauss:4 --mass 0.5 --device cpu --record record --output x.npy";
+    let output = folder.limited("ulimit -n 4", solve);
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert_contains(&error, &["x.npy", "Too many open files", "the limit is 4 at a time: raise ulimit -n"]);
+    assert_eq!(folder.names(), ["gauge.nersc", "record"]);
+}
+
+/// The system's limit of processes is one for a user, and none for root.
+#[test]
+#[cfg(target_os = "linux")]
+fn where_no_threads_can_be_started_files_are_handled_without_and_a_backend_says_so() {
+    let folder = Folder::with_gauge();
+    let is_root = Command::new("id").arg("-u").output().is_ok_and(|output| output.stdout == b"0\n");
+    let as_user = if is_root { "setpriv --reuid=65534 --regid=65534 --clear-groups" } else { "" };
+    let run = |arguments: &str| {
+        let program = assert_cmd::cargo::cargo_bin!("lanefield");
+        let line = format!("exec {as_user} prlimit --nproc=1:1 '{}' {arguments}", program.display());
+        Command::new("sh").args(["-c", &line]).current_dir(folder.path("")).output().unwrap()
+    };
+    // Nobody else may be that user's, and the user has to reach the files.
+    std::fs::set_permissions(folder.path(""), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    if !run("--version").status.success() {
+        return;
+    }
+    let output = run("config info gauge.nersc --json");
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{error}");
+    assert_contains(&error, &["warning: the system starts only 0 of ", "files are handled in 1; raise ulimit -u"]);
+    let output = run("solve --config gauge.nersc --source gauss:4 --mass 0.5 --device cpu");
+    let error = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{error}");
+    assert_contains(&error, &["error: ", "failed to start a pool of ", "raise ulimit -u"]);
+}
+
+#[test]
+fn what_a_file_says_commands_no_terminal() {
+    let folder = Folder::with_gauge();
+    let file = folder.read("gauge.nersc");
+    let name = b"ENSEMBLE_ID = ";
+    let at = file.windows(name.len()).position(|window| window == name).unwrap() + name.len();
+    let end = at + file[at..].iter().position(|&byte| byte == b'\n').unwrap();
+    // Clear the screen, in both forms, and write from the right.
+    let evil = "\u{1b}[2J\u{9b}2J\u{202e}";
+    folder.write("evil.nersc", &[&file[..at], evil.as_bytes(), &file[end..]].concat());
+    for json in ["", " --json"] {
+        let output = folder.run(&format!("config info evil.nersc{json}"));
+        let all = text(&output.stdout) + &text(&output.stderr);
+        assert!(all.chars().all(|c| c == '\n' || !(c.is_control() || c == '\u{202e}')), "{all:?}");
+        assert!(!output.status.success() || all.contains("\\u001b[2J\\u009b2J\\u202e"), "{all}");
+    }
+    let error = folder.fails(2, "config info nowhere\u{1b}[2J.nersc");
+    assert_contains(&error, &["nowhere\\u001b[2J.nersc"]);
+}
