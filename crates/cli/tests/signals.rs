@@ -93,7 +93,7 @@ fn a_propagator_that_a_signal_ends_goes_on_to_the_same_file() {
     signal(&process, "-TERM");
     let (code, _, err) = ended(process);
     assert_eq!(code, Some(130), "{err}");
-    assert_eq!(folder.names(), ["gauge.nersc", "state", "whole.npy"]);
+    assert_eq!(folder.names(), ["gauge.nersc", "state", "whole.npy", "whole.npy.json"]);
     assert!(folder.json(&format!("{run} --resume --output p.npy"))["resumed_from"].as_u64().unwrap() > 0);
     assert!(folder.read("p.npy") == folder.read("whole.npy"), "the propagators differ");
 }
