@@ -236,8 +236,9 @@ fn binaries_are_kept_where_the_driver_keeps_no_programs_itself() {
 fn a_truncated_binary_is_built_again_and_replaced() {
     let Some((context, directory)) = context() else { return };
     program(&context);
-    let files: Vec<_> = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
-    let [file] = &files[..] else { panic!("{files:?}") };
+    let files = std::fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().path());
+    let programs: Vec<_> = files.filter(|file| file.extension().is_some_and(|kind| kind == "program")).collect();
+    let [file] = &programs[..] else { panic!("{programs:?}") };
     let whole = std::fs::metadata(file).unwrap().len();
     let truncated = std::fs::OpenOptions::new().write(true).open(file).unwrap();
     truncated.set_len(whole - 1).unwrap();

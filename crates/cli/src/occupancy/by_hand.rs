@@ -57,7 +57,7 @@ pub fn swept(
     Ok(Some(SweepReport {
         kernel: None,
         precision: None,
-        links: None,
+        reconstruct: None,
         architecture,
         quantity: asked.quantity,
         lanes,

@@ -66,7 +66,7 @@ pub struct SweepReport {
     /// How its fields are stored; null for numbers by hand.
     pub precision: Option<Precision>,
     /// Reals of a link; null where it reads none.
-    pub links: Option<usize>,
+    pub reconstruct: Option<usize>,
     /// By whose rules.
     pub architecture: Architecture,
     /// What is varied.
@@ -249,7 +249,7 @@ impl KernelEntry {
 impl SweepReport {
     /// The sweep as one of a kernel.
     pub fn of(self, kernel: &KernelEntry) -> Self {
-        Self { kernel: Some(kernel.kernel), precision: Some(kernel.precision), links: kernel.reconstruct, ..self }
+        Self { kernel: Some(kernel.kernel), precision: Some(kernel.precision), reconstruct: kernel.reconstruct, ..self }
     }
 
     fn text(&self) -> String {
@@ -275,8 +275,8 @@ impl SweepReport {
             ]);
         }
         let kernel = self.kernel.zip(self.precision).map(|(kernel, precision)| {
-            let links = self.links.map_or(String::new(), |links| format!(", reconstruct {links}"));
-            ("kernel", format!("{kernel} {precision}{links}"))
+            let reconstruct = self.reconstruct.map_or(String::new(), |reals| format!(", reconstruct {reals}"));
+            ("kernel", format!("{kernel} {precision}{reconstruct}"))
         });
         let gpu = ("GPU", format!("{} ({})", architecture.name, architecture.product));
         let heading = kernel.into_iter().chain([gpu, ("varied", value.clone())]);
