@@ -36,7 +36,12 @@ fn shape(name: &str, value: &Value, lines: &mut BTreeMap<String, Vec<&'static st
 }
 
 /// What is there, or not, by chance or by what a driver tells: a plateau that a curve may not have, what became of a candidate.
-const BY_CHANCE: [&str; 11] = [
+const BY_CHANCE: [&str; 15] = [
+    // Null where this machine's caches hold the data.
+    "rows[].share_of_ceiling",
+    "rows[].share_of_read_bandwidth",
+    "kernels[].share_of_copy",
+    "left_out[]",
     "l1_bytes_per_second",
     "l2_bytes_per_second",
     "latency_seconds.l1",
