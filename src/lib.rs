@@ -113,6 +113,8 @@ pub mod kernel;
 pub mod observable;
 pub mod operator;
 pub mod solver;
+mod temporary;
+pub mod toml_text;
 pub mod verify;
 
 pub use lanefield_reference as reference;

@@ -11,10 +11,10 @@ use bytemuck::{Pod, Zeroable};
 use num_traits::{Num, One, Zero};
 use rayon::prelude::*;
 
+use crate::doubles::Doubles;
 use crate::layout::Scalar;
 use crate::real::{Precision, Real, half_device_bytes};
 use crate::tasks::for_each_chunk;
-use crate::tensor::Doubles;
 
 /// An f32 in a field of half precision.
 #[derive(Clone, Copy, Default, PartialEq, PartialOrd, Pod, Zeroable)]

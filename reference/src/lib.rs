@@ -1,6 +1,7 @@
 //! Lane layout, canonical arithmetic and CPU kernels of Lanefield.
 
 pub mod domains;
+mod doubles;
 pub mod exact;
 pub mod field;
 pub mod gauge;

@@ -8,8 +8,8 @@ use bytemuck::Pod;
 use serde::de::{self, Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 
+use crate::doubles::Doubles;
 use crate::layout::Scalar;
-use crate::tensor::Doubles;
 
 /// The precision in which a field is stored.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

@@ -1,4 +1,4 @@
-//! Writes a file whole or not at all: to a temporary file in the same directory ([`super::temporary`]), synced, then named. Whatever fails,
+//! Writes a file whole or not at all: to a temporary file in the same directory (`temporary.rs`), synced, then named. Whatever fails,
 //! the file that was there before keeps its content.
 
 use std::fs::{self, File};
@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-use super::temporary::Temporary;
 use crate::backend::timeline::{Group, span};
+use crate::temporary::Temporary;
 
 /// Why a file was not written. The file of that name, if there was one, is as it was.
 #[derive(Debug, Error)]

@@ -9,5 +9,3 @@ pub mod nersc;
 pub mod npy;
 pub mod record;
 pub mod sidecar;
-pub(crate) mod temporary;
-pub mod toml;

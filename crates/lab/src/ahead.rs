@@ -16,6 +16,7 @@ use super::peak::Stored;
 use super::peak::intensity::Mixed;
 use super::sources;
 use crate::bandwidth::{DeviceStreams, Operation, Shape};
+use crate::ceilings::MemoryOf;
 
 /// Builds what steps need, and the cache does not have, before they are measured.
 pub type BuildAhead<'a> = &'a mut dyn FnMut(&mut OpenCl, Vec<Step>);
@@ -166,6 +167,13 @@ impl KernelStep {
 
 /// Bytes with which streams and arithmetic are tried: for each kernel's one group.
 const FEW_BYTES: usize = 1 << 20;
+
+impl MemoryOf<'_> {
+    /// What measuring an operation builds; nothing where it is kept.
+    pub fn steps(self, operation: Operation) -> Vec<Step> {
+        self.shapes_to_build(operation).into_iter().map(|shape| Step::Stream(operation, shape)).collect()
+    }
+}
 
 impl Step {
     /// What it builds, and whether that is built already.

@@ -8,8 +8,7 @@ use lanefield::backend::opencl::{Cache, Context, DeviceInfo, DeviceKind, EntryKi
 use lanefield::backend::{BackendError, Cpu, Memory as _};
 use serde::{Deserialize, Serialize};
 
-use crate::ahead::Step;
-use crate::bandwidth::{Operation, device_bandwidth, device_ways, host_bandwidth};
+use crate::bandwidth::{Operation, Shape, device_bandwidth, device_ways, host_bandwidth};
 use crate::estimate::{Machine, cache_of_host};
 
 /// Memory is used so long before it is measured: clocks go up.
@@ -87,13 +86,13 @@ impl MemoryOf<'_> {
         }
     }
 
-    /// What measuring an operation builds; nothing where it is kept.
-    pub fn steps(self, operation: Operation) -> Vec<Step> {
+    /// The shapes of streams that measuring an operation builds; none where it is kept.
+    pub(crate) fn shapes_to_build(self, operation: Operation) -> Vec<Shape> {
         let (cache, key) = self.place(operation);
         match self {
             Self::Device(context) if load(&cache, &key).is_none() => {
                 let is_cpu = context.info().kind == DeviceKind::Cpu;
-                device_ways(operation, is_cpu).into_iter().map(|shape| Step::Stream(operation, shape)).collect()
+                device_ways(operation, is_cpu)
             }
             _ => Vec::new(),
         }

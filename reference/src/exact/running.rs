@@ -20,9 +20,9 @@
 //! Geometry 18 (1997) 305; spilling expansions into a long accumulator is that of Collange et al. (see [`super`]).
 
 use super::ExactSum;
+use crate::doubles::Doubles;
 use crate::memory::prefetch_far;
 use crate::real::Real;
-use crate::tensor::Doubles;
 use crate::tensor::eight::Portable;
 
 /// Lanes of a vector of pairs.

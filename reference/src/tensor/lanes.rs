@@ -7,8 +7,9 @@ use std::marker::PhantomData;
 use bytemuck::{Pod, Zeroable};
 use wide::{f32x4, f64x2};
 
-use super::eight::{Doubles, Portable};
+use super::eight::Portable;
 use super::sets::{Baseline, InstructionSet};
+use crate::doubles::Doubles;
 use crate::real::Real;
 
 /// In how many vectors a word comes.

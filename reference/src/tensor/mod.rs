@@ -9,6 +9,6 @@ pub mod su3;
 #[cfg(target_arch = "x86_64")]
 pub(crate) mod x86;
 
-pub use eight::Doubles;
+pub use crate::doubles::Doubles;
 pub use lanes::{LaneVector, Pair};
 pub use sets::{InstructionSet, Task};

@@ -9,9 +9,9 @@ use std::mem::transmute;
 
 use bytemuck::{Pod, Zeroable, cast, cast_ref};
 
-use super::eight::{Doubles, SITES};
 use super::lanes::{LaneVector, Words, signs};
 use super::sets::{Avx2, Avx512};
+use crate::doubles::{Doubles, SITES};
 
 /// Functions that are inlined into tasks.
 macro_rules! functions {

@@ -13,7 +13,7 @@ use etcetera::BaseStrategy;
 use sha2::{Digest, Sha256};
 
 use super::device::DeviceInfo;
-use crate::io::temporary::Temporary;
+use crate::temporary::Temporary;
 
 const MAGIC: &str = "lanefield cache 1\n";
 

@@ -306,7 +306,7 @@ impl TuningFile {
     /// # Errors
     /// What is wrong with it, in one line.
     pub fn parse(text: &str) -> Result<Self, String> {
-        crate::io::toml::from_str(text)
+        crate::toml_text::from_str(text)
     }
 
     /// Refuses to put results for `device` into a file that is not the tuner's, or that holds those of another device: they would be lost.

@@ -198,7 +198,7 @@ impl Description {
     /// [`DescriptionError`]: what is wrong with which file.
     pub fn read(path: &Path) -> Result<Described, DescriptionError> {
         let text = read(path)?;
-        let description: Self = lanefield::io::toml::from_str(&text)
+        let description: Self = lanefield::toml_text::from_str(&text)
             .map_err(|message| DescriptionError::Parse { path: path.to_owned(), message })?;
         description.check().map_err(|message| DescriptionError::Content { path: path.to_owned(), message })?;
         let source = read(&beside(path, &description.source))?;

@@ -150,7 +150,7 @@ impl Machine {
     /// # Errors
     /// [`EstimateError::File`], [`EstimateError::Value`].
     pub fn parse(what: &str, text: &str) -> Result<Self, EstimateError> {
-        let machine: Self = lanefield::io::toml::from_str(text).map_err(|error| EstimateError::file(what, error))?;
+        let machine: Self = lanefield::toml_text::from_str(text).map_err(|error| EstimateError::file(what, error))?;
         machine.check(what)?;
         Ok(machine)
     }

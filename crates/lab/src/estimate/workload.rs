@@ -65,7 +65,7 @@ impl Workload {
     /// # Errors
     /// [`EstimateError::File`], [`EstimateError::Value`].
     pub fn parse(what: &str, text: &str) -> Result<Self, EstimateError> {
-        let workload: Self = lanefield::io::toml::from_str(text).map_err(|error| EstimateError::file(what, error))?;
+        let workload: Self = lanefield::toml_text::from_str(text).map_err(|error| EstimateError::file(what, error))?;
         workload.check(what)?;
         Ok(workload)
     }

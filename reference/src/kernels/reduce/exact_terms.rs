@@ -2,10 +2,10 @@
 
 use super::contributions::Sink;
 use crate::exact::{ExactSum, RunningSum};
-use crate::tensor::{Doubles, eight};
+use crate::tensor::Doubles;
 
 /// Vectors of eight terms that make a block of [`RunningSum`].
-const VECTORS: usize = <RunningSum>::BLOCK / eight::SITES;
+const VECTORS: usize = <RunningSum>::BLOCK / crate::doubles::SITES;
 
 /// `N` exact sums. Terms are collected until they make a block of [`RunningSum`].
 pub struct ExactTerms<D, const N: usize> {

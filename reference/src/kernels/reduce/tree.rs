@@ -62,7 +62,7 @@ impl<D: Doubles, const N: usize> Sink<D, N> for MemoryOrder<'_, N> {
     #[inline(always)]
     fn eight(&mut self, osite: usize, lane: usize, terms: [D; N]) {
         let terms = terms.map(|terms| terms.to_array());
-        for k in 0..eight::SITES {
+        for k in 0..crate::doubles::SITES {
             let at = eight::lane_at(k);
             self.put(osite + at / self.lanes, lane + at % self.lanes, terms.map(|terms| terms[k]));
         }
