@@ -36,7 +36,9 @@ fn shape(name: &str, value: &Value, lines: &mut BTreeMap<String, Vec<&'static st
 }
 
 /// What is there, or not, by chance or by what a driver tells: a plateau that a curve may not have, what became of a candidate.
-const BY_CHANCE: [&str; 15] = [
+const BY_CHANCE: [&str; 16] = [
+    // Which orders are as fast as the best.
+    "as_fast[]",
     // Null where this machine's caches hold the data.
     "rows[].share_of_ceiling",
     "rows[].share_of_read_bandwidth",
