@@ -137,7 +137,7 @@ fn main() -> ExitCode {
         Ok(Outcome::CheckFailed) => ExitCode::from(1),
         Err(error) => {
             say!("error: {}", one_line(&error));
-            ExitCode::from(2)
+            ExitCode::from(if interrupt::interrupted() { interrupt::EXIT_CODE } else { 2 })
         }
     }
 }

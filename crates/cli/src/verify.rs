@@ -465,6 +465,10 @@ struct Shown {
 
 impl Shown {
     fn take(&mut self, findings: &mut Findings<'_>, unit: usize, report: UnitReport) {
+        // Compilers remove their files when a signal comes, and then fail.
+        if report.error.is_some() && interrupted() {
+            return;
+        }
         let progress = findings.take(unit, report);
         self.steps.done(progress.done, &format!("{} million components compared", progress.components / 1_000_000));
         for row in progress.finished {

@@ -6,6 +6,7 @@ mod kernels;
 mod save;
 mod search;
 
+use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 use lanefield::backend::opencl::{AccessWidth, Count, DeviceKind, KernelKey, Layout, OpenCl, SiteOrder, Tuned, Tuning};
@@ -174,7 +175,7 @@ impl<O: FnMut(Progress<'_>) -> bool> Tuner<'_, O> {
         let (expected, case) = match made {
             Ok(made) => made,
             Err(error) => {
-                self.report.failures.push(format!("{name}: {error}"));
+                self.failed(&name, &name, &error);
                 return self.step(layouts.len(), &name);
             }
         };
@@ -197,7 +198,7 @@ impl<O: FnMut(Progress<'_>) -> bool> Tuner<'_, O> {
                         self.report.kernels.push(report);
                     }
                     Err(reason) => {
-                        self.report.failures.push(format!("{name}, access {access}, sites {sites}: {reason}"))
+                        self.failed(&name, &format!("{name}, access {access}, sites {sites}"), &reason);
                     }
                 }
             }
@@ -215,6 +216,15 @@ impl<O: FnMut(Progress<'_>) -> bool> Tuner<'_, O> {
         match (self.observe)(Progress { done: self.done, steps: self.steps, now }) {
             true => self.begin.elapsed(),
             false => Duration::MAX,
+        }
+    }
+
+    /// What failed, and why. Where the tuner is to end, that is no failure: compilers remove their files when a signal comes.
+    fn failed(&mut self, name: &str, what: &str, reason: &dyn Display) {
+        if self.elapsed(name) == Duration::MAX {
+            self.report.left_out.push(format!("{what}: ended in the middle"));
+        } else {
+            self.report.failures.push(format!("{what}: {reason}"));
         }
     }
 

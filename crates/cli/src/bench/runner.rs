@@ -33,7 +33,7 @@ impl<'b, B: Timed> Runner<'b, B> {
         match case.prepare(self.backend).map_err(failed) {
             Ok(prepared) => Some(prepared),
             Err(record) => {
-                self.records.push(record);
+                self.records.extend(Some(record).filter(|_| self.goes_on()));
                 None
             }
         }
@@ -64,7 +64,8 @@ impl<'b, B: Timed> Runner<'b, B> {
         self.bar.set_message(name);
         let record = timed(self.backend, self.sampling);
         self.bar.inc(1);
-        Some(record)
+        // Compilers remove their files when a signal comes, and then fail.
+        Some(record).filter(|record| record.failure.is_none() || self.goes_on())
     }
 
     /// Times a kernel, and keeps the record.
