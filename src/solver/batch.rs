@@ -130,6 +130,9 @@ impl<B: Backend, R: Vectors, K: Repeated> Recurrence for BatchConjugateGradients
     fn info(&self) -> &SolverInfo {
         &self.infos[self.longest]
     }
+    fn infos(&self) -> &[SolverInfo] {
+        &self.infos
+    }
     fn is_done(&self) -> bool {
         self.active.is_empty()
     }

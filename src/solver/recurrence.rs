@@ -76,6 +76,10 @@ pub trait Recurrence {
     fn name(&self) -> &'static str;
     /// Iterations and history; of a batch those of the right-hand side that took longest.
     fn info(&self) -> &SolverInfo;
+    /// Iterations and history of each right-hand side.
+    fn infos(&self) -> &[SolverInfo] {
+        std::slice::from_ref(self.info())
+    }
     /// Whether nothing is left to do.
     fn is_done(&self) -> bool;
     /// One iteration.

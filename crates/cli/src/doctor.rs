@@ -115,7 +115,7 @@ impl Examined {
             share_of_copy: share.of_ceiling().filter(|share| share.is_finite()),
             in_cache: share == Share::InCache,
             estimated_seconds: observation.estimated,
-            binds: observation.binding(),
+            binds: observation.binding(share == Share::InCache),
             findings,
             observation,
         }

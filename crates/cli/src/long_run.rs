@@ -52,6 +52,7 @@ pub struct LongRun {
     recorder: Option<Recorder>,
     replay: Option<Replay>,
     state: Option<SavedState>,
+    histories: Vec<Vec<f64>>,
 }
 
 /// A signal ended a solve.
@@ -71,6 +72,8 @@ impl std::error::Error for Interrupted {}
 
 impl Watcher for LongRun {
     fn begin(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
+        self.histories = vec![Vec::new(); recurrence.infos().len()];
+        self.follow(recurrence);
         self.replay.as_mut().map_or(Ok(()), |replay| replay.begin(recurrence))?;
         self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.begin(recurrence))
     }
@@ -81,6 +84,7 @@ impl Watcher for LongRun {
     }
 
     fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
+        self.follow(recurrence);
         self.replay.as_mut().map_or(Ok(()), |replay| replay.iteration(recurrence))?;
         self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.iteration(recurrence))?;
         if !interrupted() {
@@ -97,6 +101,18 @@ impl Watcher for LongRun {
 }
 
 impl LongRun {
+    /// Adds what is new in the histories.
+    fn follow(&mut self, recurrence: &dyn Recurrence) {
+        for (ours, info) in self.histories.iter_mut().zip(recurrence.infos()) {
+            ours.extend(info.history.iter().skip(ours.len()));
+        }
+    }
+
+    /// |r|² of each right-hand side, as far as the solve went.
+    pub fn histories(&self) -> impl Iterator<Item = &[f64]> {
+        self.histories.iter().map(Vec::as_slice)
+    }
+
     /// The iteration of the checkpoint that it goes on from.
     pub fn resumed_from(&self) -> Option<usize> {
         self.state.as_ref().map(SavedState::iterations)

@@ -211,6 +211,10 @@ impl Solve {
                 Err(error) => return differs(error, (self.json, difference())),
             }
         }
+        let write_until_then = |history: &[f64]| match self.batch {
+            Some(_) => write_batch_history(self.history.as_deref(), long_run.histories()),
+            None => write_history(self.history.as_deref(), history),
+        };
         match solved {
             Ok(report) => {
                 let histories = report.rhs.iter().map(|rhs| &rhs.info.history[..]);
@@ -263,9 +267,7 @@ impl Solve {
                 let Some(Interrupted { history }) = error.downcast_ref() else {
                     return differs(error, (self.json, difference()));
                 };
-                if self.batch.is_none() {
-                    write_history(self.history.as_deref(), history)?;
-                }
+                write_until_then(history)?;
                 summary.failed(&*error, history);
                 show(self.json, Head::on(Kind::Solve, backend.device()), &summary, Summary::text)?;
                 say!("interrupted: {error}");
@@ -273,9 +275,7 @@ impl Solve {
             }
             Err(error) => {
                 let Some(history) = error.history() else { return Err(error).context("failed to solve") };
-                if self.batch.is_none() {
-                    write_history(self.history.as_deref(), history)?;
-                }
+                write_until_then(history)?;
                 summary.failed(&error, history);
                 show(self.json, Head::on(Kind::Solve, backend.device()), &summary, Summary::text)?;
                 say!("error: {error}");

@@ -80,6 +80,28 @@ fn a_solve_that_a_signal_ends_keeps_all_that_it_has_and_goes_on_to_the_same_hist
 }
 
 #[test]
+fn a_batch_that_a_signal_ends_keeps_the_history_of_each_right_hand_side() {
+    let folder = Folder::new();
+    folder.succeeds("config generate weak --lattice 8.8.8.8 --seed 3 --spread 0.3 --output gauge.nersc");
+    let solve = format!("{SOLVE} --batch 2");
+    folder.fails(1, &format!("{solve} --history whole.csv"));
+    let process = started(&folder, &format!("{solve} --history part.csv --record record --record-every 1"));
+    while lines(&folder.path("record")) < 40 {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    signal(&process, "-INT");
+    let (code, out, err) = ended(process);
+    assert_eq!(code, Some(130), "{out} {err}");
+    let (part, whole) = (text(&folder.read("part.csv")), text(&folder.read("whole.csv")));
+    for rhs in ["0,", "1,"] {
+        let of_rhs =
+            |all: &str| all.lines().filter(|line| line.starts_with(rhs)).map(str::to_owned).collect::<Vec<_>>();
+        let (part, whole) = (of_rhs(&part), of_rhs(&whole));
+        assert!(part.len() > 2 && whole.starts_with(&part), "right-hand side {rhs} {part:?} {whole:?}");
+    }
+}
+
+#[test]
 fn a_propagator_that_a_signal_ends_goes_on_to_the_same_file() {
     let folder = Folder::new();
     folder.succeeds("config generate weak --lattice 8.4.4.8 --seed 3 --spread 0.3 --output gauge.nersc");

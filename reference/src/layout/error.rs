@@ -29,6 +29,12 @@ pub enum LayoutError {
         /// Bytes of one scalar.
         needed: usize,
     },
+    /// The host has no room for a table.
+    #[error("no room for {bytes} bytes of neighbours in the host's memory: try a smaller lattice")]
+    OutOfMemory {
+        /// The size of the table.
+        bytes: usize,
+    },
     /// No cut of the lattice into this many virtual nodes.
     #[error("{extents} cannot be cut into {nsimd} virtual nodes{even}: {possible}")]
     Split {

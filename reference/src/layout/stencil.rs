@@ -30,12 +30,14 @@ impl Stencil {
     /// The stencil that gives values on `sites` from values on [`Sites::neighbours`].
     ///
     /// # Errors
-    /// [`LayoutError::NotRedBlack`] if `sites` is one parity of a lattice without parities.
+    /// [`LayoutError::NotRedBlack`] if `sites` is one parity of a lattice without parities; [`LayoutError::OutOfMemory`].
     pub fn new(lattice: Lattice, sites: Sites) -> Result<Self, LayoutError> {
         lattice.check(sites)?;
         let outer = lattice.outer_extents(sites);
         let strides: [usize; DIMENSIONS] = std::array::from_fn(|d| outer[..d].iter().product());
-        let mut neighbours = Vec::with_capacity(lattice.osites(sites) * LEGS);
+        let (mut neighbours, length) = (Vec::new(), lattice.osites(sites) * LEGS);
+        let out_of_memory = |_| LayoutError::OutOfMemory { bytes: length.saturating_mul(size_of::<u32>()) };
+        neighbours.try_reserve_exact(length).map_err(out_of_memory)?;
         for osite in 0..lattice.osites(sites) {
             let stay = match sites {
                 Sites::Full => None,

@@ -189,8 +189,9 @@ impl Observation {
         self.passes.iter().map(|pass| pass.seconds.median).sum()
     }
 
-    /// What binds: the greatest of the times that bytes, launches, the host and, where there is one, the estimate would take alone.
-    pub fn binding(&self) -> Binding {
+    /// What binds: the greatest of the times that bytes, launches, the host and, where there is one, the estimate would take alone. `in_cache`: the bytes
+    /// fit a cache, so that the bandwidth of memory says nothing of the time they need.
+    pub fn binding(&self, in_cache: bool) -> Binding {
         let (run, timeline) = (self.run_seconds(), &self.timeline);
         let share = |seconds: f64| if run > 0.0 { seconds / run } else { 0.0 };
         let launches = self.passes.iter().map(|pass| pass.launches).sum::<usize>() as f64;
@@ -218,6 +219,7 @@ impl Observation {
             of_run if of_run > 1.0 => {
                 candidates.push(("cache", memory, "the bytes would take longer from memory: they stay in a cache"))
             }
+            _ if in_cache => {}
             _ => candidates.push(("memory", memory, "the bytes take that long at the copy bandwidth")),
         }
         let most =

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::words::{fields, number, seconds, text};
+use super::words::{Quantity, fields, number, seconds, text};
 
 /// Bars beyond these are left to the table.
 const MOST_BARS: usize = 48;
@@ -59,40 +59,55 @@ pub(super) fn colour_of_precision(precision: &str) -> usize {
 pub(super) fn shares(rows: &[Value]) -> Option<Bars> {
     let share = |row: &Value| row["share_of_ceiling"].as_f64();
     let most = rows.iter().filter_map(share).fold(1.0, f64::max);
+    let scale = match most > 1.0 {
+        true => format!("A whole bar is {:.0} % of the measured bandwidth.", 100.0 * most),
+        false => "A whole bar is the measured bandwidth.".to_owned(),
+    };
+    let bars = of_kernels(rows, most, share, |share| format!("{:.0} %", 100.0 * share));
+    Bars::new("Share of the measured bandwidth, by kernel and variant", &scale, bars)
+}
+
+/// The bandwidth of the kernels and variants of `bench` whose fields stay in a cache: the memory's is no measure of them.
+pub(super) fn in_cache(rows: &[Value]) -> Option<Bars> {
+    let rate = |row: &Value| row["bytes_per_second"].as_f64().filter(|_| row["in_cache"] == true);
+    let most = rows.iter().filter_map(rate).fold(f64::MIN_POSITIVE, f64::max);
+    let bars = of_kernels(rows, most, rate, |rate| Quantity::Bandwidth.say(rate));
+    Bars::new("Bandwidth in a cache, by kernel and variant", "A whole bar is the highest.", bars)
+}
+
+/// A bar for each row of `bench` that has a number.
+fn of_kernels(
+    rows: &[Value],
+    most: f64,
+    number_of: impl Fn(&Value) -> Option<f64>,
+    say: impl Fn(f64) -> String,
+) -> Vec<Bar> {
     let differs = |name: &&str| rows.iter().any(|row| row[*name] != rows[0][*name]);
     let told: Vec<&str> = ["lattice", "lane_bytes", "variant"].into_iter().filter(differs).collect();
-    let bars = rows.iter().filter_map(|row| {
-        let share = share(row)?;
+    let bar = |row: &Value| {
+        let value = number_of(row)?;
         let mut detail = vec![fields(row)];
         detail.extend(told.iter().map(|name| match *name {
             "lane_bytes" => format!("lanes {}", text(row, name)),
             name => text(row, name),
         }));
-        let rate = row["bytes_per_second"].as_f64().map(|rate| format!("{:.1} GB/s", rate / 1e9)).unwrap_or_default();
+        let detail = detail.join("; ");
+        let rate = row["bytes_per_second"].as_f64().map(|rate| Quantity::Bandwidth.say(rate)).unwrap_or_default();
+        let share = row["share_of_ceiling"].as_f64().map_or("in a cache".to_owned(), |share| {
+            format!("{:.1} % of the {} bandwidth", 100.0 * share, text(row, "ceiling"))
+        });
         let median = row["seconds"]["median"].as_f64().map(seconds).unwrap_or_default();
         let kernel = text(row, "kernel");
         Some(Bar {
-            tip: format!(
-                "{kernel}, {}: {rate}, {:.1} % of the {} bandwidth, median {median}",
-                detail.join("; "),
-                100.0 * share,
-                text(row, "ceiling")
-            ),
+            tip: format!("{kernel}, {detail}: {rate}, {share}, median {median}"),
             label: kernel,
-            detail: detail.join("; "),
-            percent: 100.0 * share / most,
-            text: format!("{:.0} %", 100.0 * share),
+            detail,
+            percent: 100.0 * value / most,
+            text: say(value),
             colour: colour_of_precision(&text(row, "precision")),
         })
-    });
-    let scale = match most > 1.0 {
-        true => format!(
-            "A whole bar is {:.0} % of the measured bandwidth: fields that stay in a cache pass it.",
-            100.0 * most
-        ),
-        false => "A whole bar is the measured bandwidth.".to_owned(),
     };
-    Bars::new("Share of the measured bandwidth, by kernel and variant", &scale, bars.collect())
+    rows.iter().filter_map(bar).collect()
 }
 
 /// The stages of `bench sprint`, one after the other: a chart for each kernel on each lattice, the first of each lattice open.

@@ -83,6 +83,8 @@ struct Measured {
     ceiling: String,
     /// Nothing of a kernel of `peak`.
     kernel: Option<String>,
+    /// Whether its fields stay in a cache, so that the bandwidth of memory does not bound it.
+    in_cache: bool,
 }
 
 /// A row of `bench`.
@@ -93,14 +95,28 @@ fn of_bench(row: &Value) -> Option<Measured> {
     let kernel = format!("{}, {}, {}", text(row, "kernel"), fields(row), text(row, "lattice"));
     let (precision, ceiling) = (text(row, "precision"), text(row, "ceiling"));
     let is_true = row["bit_true"] != false && intensity > 0.0 && intensity.is_finite();
-    is_true.then_some(Measured { intensity, rate, precision, ceiling, kernel: Some(kernel) })
+    is_true.then_some(Measured {
+        intensity,
+        rate,
+        precision,
+        ceiling,
+        kernel: Some(kernel),
+        in_cache: row["in_cache"] == true,
+    })
 }
 
 /// One of the kernels of `peak`, from memory's bound to arithmetic's.
 fn of_peak(row: &Value) -> Option<Measured> {
     let (intensity, rate) = (row["flops_per_byte"].as_f64()?, row["flops_per_second"].as_f64()?);
     let (precision, ceiling) = (text(row, "stored"), "copy".to_owned());
-    (intensity > 0.0 && rate > 0.0).then_some(Measured { intensity, rate, precision, ceiling, kernel: None })
+    (intensity > 0.0 && rate > 0.0).then_some(Measured {
+        intensity,
+        rate,
+        precision,
+        ceiling,
+        kernel: None,
+        in_cache: false,
+    })
 }
 
 /// The points of some documents; of rows of the same kernel and fields (other lanes, other tunings) the fastest.
@@ -219,17 +235,14 @@ fn roofline(device: String, documents: &[&Document]) -> Option<Roofline> {
         let share = allowed.map(|allowed| point.rate / allowed);
         let (rate, intensity) = (Quantity::Flops.say(point.rate), number(point.intensity));
         let kernel = point.kernel.clone().unwrap_or_else(|| format!("kernel of peak, {}", point.precision));
-        let share = share.map_or("–".to_owned(), |share| match share > 1.0 {
-            true => format!("{:.0} %, in a cache", 100.0 * share),
-            false => format!("{:.0} %", 100.0 * share),
-        });
+        let share = share.map_or("–".to_owned(), |share| format!("{:.0} %", 100.0 * share));
         placed.push(Point {
             x: *x,
             y: *y,
             colour,
             number: point.kernel.as_ref().map(|_| index + 1),
             label: free_place([*x, *y], &all, &placed),
-            tip: format!("{kernel}: {rate} at {intensity} flop/byte, {share} of {roof}"),
+            tip: format!("{kernel}: {rate} at {intensity} flop/byte; {roof}, {share}"),
             kernel,
             rate,
             intensity,
@@ -243,8 +256,12 @@ fn roofline(device: String, documents: &[&Document]) -> Option<Roofline> {
     Some(Roofline { device, frame, x_ticks, y_ticks, roofs, points: placed, legend })
 }
 
-/// The roof that binds a point at most, and the rate that it allows: the memory's at its intensity, or the arithmetic's in its precision.
+/// The roof that binds a point at most, and the rate that it allows: the memory's at its intensity, or the arithmetic's in its precision; of one whose
+/// fields stay in a cache, the cache's, which is not known for its size.
 fn binding(point: &Measured, slopes: &[Limit], levels: &[Limit]) -> (String, Option<f64>) {
+    if point.in_cache {
+        return ("a cache".to_owned(), None);
+    }
     let memory = slopes
         .iter()
         .find(|slope| slope.name == point.ceiling)

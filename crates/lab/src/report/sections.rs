@@ -39,7 +39,7 @@ pub(super) struct Section {
 }
 
 /// Columns of rows of `bench`.
-const BENCH_COLUMNS: [&str; 14] = [
+const BENCH_COLUMNS: [&str; 15] = [
     "kernel",
     "precision",
     "lattice",
@@ -53,6 +53,7 @@ const BENCH_COLUMNS: [&str; 14] = [
     "flops_per_second",
     "bytes_per_second",
     "share_of_ceiling",
+    "in_cache",
     "failure",
 ];
 
@@ -101,7 +102,7 @@ fn of(document: &Document) -> Section {
     let rows = list(&value["rows"]);
     match kind {
         Kind::Bench | Kind::BenchThreads | Kind::BenchOrders => {
-            section.bars.extend(bars::shares(rows));
+            section.bars.extend([bars::shares(rows), bars::in_cache(rows)].into_iter().flatten());
             section.tables.extend(Table::of_columns("All rows", rows, &BENCH_COLUMNS));
             section.tables.extend(rows_of(value, "fastest"));
         }

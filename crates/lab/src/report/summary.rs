@@ -53,9 +53,10 @@ pub(super) fn summary(documents: &[Document], sections: &[Section]) -> Summary {
         };
         summary.verdicts.extend(verdict(document).map(line));
     }
-    let mut kernels: Vec<(f64, Line)> = Vec::new();
+    let (mut kernels, mut in_cache): (Vec<(f64, Line)>, usize) = (Vec::new(), 0);
     for document in documents.iter().filter(|document| document.kind == Kind::Bench) {
         for row in list(&document.value["rows"]) {
+            in_cache += usize::from(row["in_cache"] == true);
             let Some(share) = row["share_of_ceiling"].as_f64().filter(|share| share.is_finite()) else { continue };
             let ceiling = text(row, "ceiling");
             let mark = format!("{:.0}% of {ceiling}", 100.0 * share);
@@ -64,15 +65,12 @@ pub(super) fn summary(documents: &[Document], sections: &[Section]) -> Summary {
         }
     }
     kernels.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    // What is above its ceiling was not measured against it: its fields stay in a cache.
-    let in_cache = kernels.iter().take_while(|(share, _)| *share > 1.0).count();
-    kernels.drain(..in_cache);
     // Of few kernels, none stands at both ends.
     let worst = kernels.split_off(kernels.len().div_ceil(2).max(kernels.len().saturating_sub(KERNELS)));
     summary.worst = worst.into_iter().rev().map(|(_, line)| line).collect();
     summary.best = kernels.into_iter().take(KERNELS).map(|(_, line)| line).collect();
     if in_cache > 0 {
-        let text = format!("beside these {in_cache} above 100%, whose fields stay in a cache");
+        let text = format!("{in_cache} rows have no share of it: their fields stay in a cache");
         summary.best.push(Line { class: "", mark: String::new(), text, part: String::new() });
     }
     summary.findings = findings(documents, part);

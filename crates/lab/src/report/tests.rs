@@ -200,6 +200,16 @@ fn a_roofline_names_each_point_and_the_roof_that_binds_it_and_no_roof_has_the_co
     assert!((a[0] - b[0]).abs() >= 16.0 || (a[1] - b[1]).abs() >= 12.0, "{chart}");
     let table = serde_json::to_value(roofline.table()).unwrap();
     assert_eq!(table["rows"][1][1]["text"], "clover_apply, f32, reconstruct 18, 4×4×4×8");
+    // What stays in a cache is not held against the memory.
+    let mut cached = bench_row("axpy", "v", 1e-6);
+    (cached["in_cache"], cached["share_of_ceiling"]) = (json!(true), Value::Null);
+    let document = document(bench("bench", &[cached.clone()]));
+    let [roofline] = &roofline::rooflines(std::slice::from_ref(&document))[..] else { panic!("not one") };
+    let point = &serde_json::to_value(roofline).unwrap()["points"][0];
+    assert_eq!((&point["roof"], &point["share"]), (&json!("a cache"), &json!("–")));
+    let found = serde_json::to_value(summary::summary(&[document], &[])).unwrap();
+    assert!(found["best"][0]["text"].as_str().unwrap().contains("1 rows have no share"), "{found}");
+    assert!(bars::shares(std::slice::from_ref(&cached)).is_none() && bars::in_cache(&[cached]).is_some());
 }
 
 #[test]

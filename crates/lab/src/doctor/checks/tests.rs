@@ -249,11 +249,13 @@ fn what_binds_is_the_greatest_of_the_times_that_are_known() {
     let binds = |change: fn(&mut Observation)| {
         let mut observation = good();
         change(&mut observation);
-        let binding = observation.binding();
+        let binding = observation.binding(false);
         (binding.limit, (100.0 * binding.share).round() as i64)
     };
     // 128 µs of 132 are the bytes at the copy bandwidth.
     assert_eq!(binds(|_| ()), ("memory".to_owned(), 97));
+    // What fits a cache may take less from there.
+    assert_eq!(good().binding(true).limit, "execution");
     assert_eq!(binds(|observation| slow(observation, 500e-6)), ("execution".to_owned(), 75));
     assert_eq!(binds(|observation| slow(observation, 30e-6)).0, "cache");
     assert_eq!(
