@@ -12,7 +12,8 @@ use lanefield_lab::access::{
     ArrayCounts, BankPasses, Counts, EXAMPLES, Example, Index, Pattern, PatternReport, WaveAccess, bank_passes,
     kernel_arrays, row_padding, row_pitch,
 };
-use lanefield_lab::estimate::{KernelWork, Machine};
+use lanefield_lab::estimate::KernelWork;
+use lanefield_lab::machine::Machine;
 use serde::Serialize;
 
 use super::Outcome;

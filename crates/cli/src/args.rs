@@ -125,24 +125,25 @@ impl PlaceArgs {
     /// Opens the backend that was asked for, and says on standard error which one was taken, and whether its results can be called
     /// bitwise.
     pub fn open_to_tune(&self, tuning: Tuning) -> anyhow::Result<AnyBackend> {
-        let listed = {
-            let _span = span(Group::Host, || "list devices");
-            devices()
-        };
-        let devices = match listed {
-            Err(OpenClError::NoOpenCl { .. }) if self.device == DeviceChoice::Cpu => Vec::new(),
-            Err(error @ OpenClError::NoOpenCl { .. }) if self.device == DeviceChoice::Auto => {
-                say!("{error}; taking the CPU reference");
-                Vec::new()
-            }
-            listed => listed.with_context(|| format!("failed to find the device '{}'", self.device))?,
-        };
+        // The CPU reference needs no driver, and none is loaded for it.
+        let devices = if self.device == DeviceChoice::Cpu { Vec::new() } else { self.listed()? };
         let backend = match resolve(&self.device, &devices)? {
             Selected::Cpu => AnyBackend::Cpu(self.open_cpu()?),
             Selected::OpenCl(device) => AnyBackend::OpenCl(Box::new(open_device(&device, tuning)?)),
         };
         say!("running on {}", backend.describe());
         Ok(backend)
+    }
+
+    fn listed(&self) -> anyhow::Result<Vec<DeviceInfo>> {
+        let _span = span(Group::Host, || "list devices");
+        match devices() {
+            Err(error @ OpenClError::NoOpenCl { .. }) if self.device == DeviceChoice::Auto => {
+                say!("{error}; taking the CPU reference");
+                Ok(Vec::new())
+            }
+            listed => listed.with_context(|| format!("failed to find the device '{}'", self.device)),
+        }
     }
 
     /// The CPU reference with the threads asked for.

@@ -12,7 +12,8 @@ use lanefield::backend::select::DeviceChoice;
 use lanefield::kernel::Kernel;
 use lanefield::reference::layout::LaneChoice;
 use lanefield::reference::real::Precision;
-use lanefield_lab::estimate::{KernelEstimate, KernelWork, Machine, Workload, WorkloadReport, stencil};
+use lanefield_lab::estimate::{KernelEstimate, KernelWork, Workload, WorkloadReport, stencil};
+use lanefield_lab::machine::Machine;
 use lanefield_lab::{BenchCase, Timed};
 use serde::Serialize;
 

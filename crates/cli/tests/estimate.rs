@@ -40,7 +40,7 @@ fn workloads_and_machines_come_from_files() {
     folder.write("coherent.toml", b"name = \"coherent rays\"\nlines = 128\nlevels = 24\n");
     let json = folder.json("estimate --machine proxy --workload coherent.toml");
     assert_eq!((&json["wavefronts_per_second"], &json["fetches"]), (&(64.0 * 1024.0 * 1024.0).into(), &24.0.into()));
-    let machine = include_str!("../../lab/src/estimate/machines/proxy.toml");
+    let machine = include_str!("../../lab/src/machine/shipped/proxy.toml");
     folder.write(
         "half.toml",
         machine.replace("peak-gb-per-second = 549.755813888", "peak-gb-per-second = 274.877906944").as_bytes(),

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use lanefield::backend::opencl::{NeededKernel, OpenCl, Tuned, Tuning};
+use lanefield::backend::opencl::{Context, NeededKernel, OpenCl, Tuned, Tuning};
 use lanefield::backend::{BackendError, Memory as _, Sum};
 use lanefield::kernel::{self, Case, Kernel};
 use lanefield_reference::layout::{Extents, LaneChoice, LegOrder, Parity, Sites};
@@ -12,8 +12,8 @@ use lanefield_reference::real::Precision;
 use serde::{Deserialize, Serialize};
 
 use super::bench::BenchCase;
-use super::peak::Stored;
 use super::peak::intensity::Mixed;
+use super::peak::{Part, Peak, PeakOptions, Stored};
 use super::sources;
 use crate::bandwidth::{DeviceStreams, Operation, Shape};
 use crate::ceilings::MemoryOf;
@@ -172,6 +172,25 @@ impl MemoryOf<'_> {
     /// What measuring an operation builds; nothing where it is kept.
     pub fn steps(self, operation: Operation) -> Vec<Step> {
         self.shapes_to_build(operation).into_iter().map(|shape| Step::Stream(operation, shape)).collect()
+    }
+}
+
+impl Peak {
+    /// What [`Self::measure`] builds, but for the few programs of caches, latency and launches.
+    pub fn steps(context: &Context, options: &PeakOptions) -> Vec<Step> {
+        let mut steps = vec![Step::Stream(Operation::Copy, Shape::PLAIN)];
+        for part in &options.parts {
+            match part {
+                Part::Streams => steps.extend(
+                    Self::stream_shapes(context, options)
+                        .into_iter()
+                        .map(|(operation, shape)| Step::Stream(operation, shape)),
+                ),
+                Part::Intensity => steps.extend(Stored::ALL.map(Step::Mixed)),
+                Part::Caches | Part::Latency | Part::Launch | Part::Transfers => {}
+            }
+        }
+        steps
     }
 }
 

@@ -1,7 +1,6 @@
 //! The bandwidths that kernels are held against. Each is measured once on a device with its driver, after a warm-up, and kept in the cache directory; it is
 //! measured again when a kernel that cannot live in a cache was faster, and the higher value is kept. What fits the last cache is held against none.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use lanefield::backend::opencl::{Cache, Context, DeviceInfo, DeviceKind, EntryKind, Key};
@@ -9,7 +8,7 @@ use lanefield::backend::{BackendError, Cpu, Memory as _};
 use serde::{Deserialize, Serialize};
 
 use crate::bandwidth::{Operation, Shape, device_bandwidth, device_ways, host_bandwidth};
-use crate::estimate::{Machine, cache_of_host};
+use crate::machine::{Machine, last_cache_of_host};
 
 /// Memory is used so long before it is measured: clocks go up.
 pub(crate) const WARM_UP: Duration = Duration::from_millis(300);
@@ -168,20 +167,6 @@ fn cache_of_device(info: &DeviceInfo) -> u64 {
         _ => Machine::of_device(info).map_or(UNKNOWN_GPU, |machine| machine.l2_bytes),
     };
     info.global_cache_bytes.max(known)
-}
-
-/// Bytes of the last level of caches of all cores together, as the system tells.
-fn last_cache_of_host() -> u64 {
-    let Some(level) = (1..=4).rev().find(|&level| cache_of_host(level).is_some()) else { return 0 };
-    let shared_by = |core: usize| {
-        let cache = |index: usize| format!("/sys/devices/system/cpu/cpu{core}/cache/index{index}");
-        let index = (0..8).find(|&index| {
-            std::fs::read_to_string(cache(index) + "/level").is_ok_and(|text| text.trim() == level.to_string())
-        })?;
-        std::fs::read_to_string(cache(index) + "/shared_cpu_list").ok()
-    };
-    let caches: BTreeSet<String> = (0..).map_while(shared_by).collect();
-    cache_of_host(level).unwrap_or(0) * caches.len().max(1) as u64
 }
 
 #[cfg(test)]

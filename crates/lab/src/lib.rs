@@ -5,6 +5,7 @@
 //! | `ahead.rs` | what a measurement will build |
 //! | `timed.rs` | backends that can be timed |
 //! | `bandwidth/` | the bandwidths of memory that streams of kernels reach |
+//! | `machine/`, `description.rs` | machines: those that ship, and files |
 //! | `ceilings.rs` | the bandwidths that kernels are held against |
 //! | `named.rs` | enumerations whose values have names |
 //! | `kind.rs`, `device.rs`, `si.rs` | JSON: the kinds of documents, the device in each, and SI units |
@@ -35,11 +36,13 @@ mod bench;
 pub mod ceilings;
 pub mod code;
 pub mod counters;
+pub mod description;
 mod device;
 pub mod doctor;
 pub mod estimate;
 pub mod guidelines;
 mod kind;
+pub mod machine;
 pub mod occupancy;
 pub mod orders;
 pub mod peak;

@@ -13,7 +13,8 @@ use lanefield::reference::real::Precision;
 use lanefield_lab::access::{
     Array, EXAMPLES, Example, Item, KernelSetup, Launched, SECTOR, described, is_described, kernel_arrays,
 };
-use lanefield_lab::estimate::{Machine, unit_traffic};
+use lanefield_lab::estimate::unit_traffic;
+use lanefield_lab::machine::Machine;
 
 /// Sectors, half lines and lines of some addresses of 16 bytes, and distinct lines.
 fn segments(addresses: &[u64]) -> [usize; 3] {

@@ -5,7 +5,8 @@ use lanefield::reference::layout::{Extents, Parity, Sites};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 use lanefield_lab::access::{described, is_described};
-use lanefield_lab::estimate::{KernelEstimate, KernelWork, LimitKind, Machine, stencil};
+use lanefield_lab::estimate::{KernelEstimate, KernelWork, LimitKind, stencil};
+use lanefield_lab::machine::Machine;
 use serde::Deserialize;
 
 #[derive(Deserialize)]

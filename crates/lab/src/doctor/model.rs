@@ -30,8 +30,8 @@ pub(super) fn modelled(
     let (tuning, access) = (backend.tuning().or(tuned), backend.layout().access);
     let launched = Launched::new(KernelSetup { shape: shape.clone(), access, tuning }).map_err(EstimateError::from)?;
     let accesses = if machine.wavefront > 1 { arrays(&launched, machine.wavefront) } else { Vec::new() };
-    let Some(known) = estimate::Machine::of_device(backend.context().info()) else { return Ok((accesses, None)) };
-    let known = estimate::Machine { copy_gb_per_second: machine.copy_bandwidth / 1e9, ..known };
+    let Some(known) = crate::machine::Machine::of_device(backend.context().info()) else { return Ok((accesses, None)) };
+    let known = crate::machine::Machine { copy_gb_per_second: machine.copy_bandwidth / 1e9, ..known };
     let format = shape.links().map(|links| links.format).unwrap_or_default();
     let work = KernelWork {
         sites: shape.sites(),

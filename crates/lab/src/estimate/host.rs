@@ -2,11 +2,26 @@
 
 use lanefield::backend::Cpu;
 
-use super::{EstimateError, Machine, MachineKind};
+use super::EstimateError;
 use crate::bandwidth::Operation;
 use crate::ceilings::MemoryOf;
+use crate::machine::{Machine, MachineKind, cache_of_host};
 
 impl Machine {
+    /// A machine that ships, by its name in any case; `host` is measured.
+    ///
+    /// # Errors
+    /// [`EstimateError::Unknown`]; what measuring the host reports.
+    pub fn named(name: &str) -> Result<Self, EstimateError> {
+        if name.eq_ignore_ascii_case("host") {
+            return Self::host();
+        }
+        let known = Self::shipped().iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        let names = || Self::shipped().iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let unknown = || EstimateError::Unknown { name: name.to_owned(), known: names() };
+        known.map(|(_, machine)| machine.clone()).ok_or_else(unknown)
+    }
+
     /// This host: bandwidths are measured with as many threads as the CPU reference takes; cores, clock and caches are what the system tells. What a
     /// core takes from the last cache is not measured: 16 bytes a clock.
     ///
@@ -61,23 +76,4 @@ fn clock_of_host() -> Option<f64> {
     let text = std::fs::read_to_string("/proc/cpuinfo").ok()?;
     let line = text.lines().find(|line| line.starts_with("cpu MHz"))?;
     line.split(':').nth(1)?.trim().parse().ok()
-}
-
-/// Bytes of the data cache of a level of the first core; `None` where the system does not tell.
-pub(crate) fn cache_of_host(level: u32) -> Option<u64> {
-    let read = |index: u32, name: &str| {
-        std::fs::read_to_string(format!("/sys/devices/system/cpu/cpu0/cache/index{index}/{name}")).ok()
-    };
-    let index = (0..8).find(|&index| {
-        read(index, "level").is_some_and(|text| text.trim() == level.to_string())
-            && read(index, "type").is_some_and(|text| text.trim() != "Instruction")
-    })?;
-    let size = read(index, "size")?;
-    let (number, unit) = size.trim().split_at(size.trim().len().saturating_sub(1));
-    let factor = match unit {
-        "K" => 1 << 10,
-        "M" => 1 << 20,
-        _ => return size.trim().parse().ok(),
-    };
-    number.parse::<u64>().ok()?.checked_mul(factor)
 }

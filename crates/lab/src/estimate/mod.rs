@@ -3,7 +3,6 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `machine.rs`, `machines/` | machines: those that ship, and files |
 //! | `host.rs` | this host |
 //! | `error.rs` | why there is no estimate |
 //! | `limits.rs` | the limits of a launch, and how they make a time |
@@ -18,7 +17,6 @@ mod error;
 mod host;
 mod instructions;
 mod limits;
-mod machine;
 mod resident;
 mod stencil;
 mod streams;
@@ -26,10 +24,8 @@ mod traversal;
 mod workload;
 
 pub use error::EstimateError;
-pub(crate) use host::cache_of_host;
 pub use instructions::{Instructions, instructions_a_part};
 pub use limits::{Limit, LimitKind, Prediction};
-pub use machine::{Machine, MachineKind};
 pub use resident::{UnitTraffic, unit_traffic};
 pub use stencil::{KernelEstimate, KernelWork, stencil};
 pub use streams::{Streams, streams};

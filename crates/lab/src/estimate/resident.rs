@@ -12,8 +12,8 @@ use lanefield_reference::layout::LEGS;
 use lanefield_reference::real::Precision;
 use serde::Serialize;
 
-use super::Machine;
 use crate::access::{Instruction, Item, Launched, WaveAccess};
+use crate::machine::Machine;
 
 /// Units that are looked at, at most.
 const UNITS: usize = 4;

@@ -13,8 +13,10 @@ use serde::Serialize;
 use super::instructions::{Instructions, instructions_a_part};
 use super::resident::{UnitTraffic, unit_traffic};
 use super::streams::{Streams, streams};
-use super::{EstimateError, Limit, LimitKind, Machine, MachineKind, Prediction};
+use super::{EstimateError, Limit, LimitKind, Prediction};
 use crate::access::{KernelSetup, Launched};
+use crate::description::DescriptionError;
+use crate::machine::{Machine, MachineKind};
 
 /// Sites of a lattice at most: its tables are made.
 const MOST_SITES: usize = 1 << 28;
@@ -61,11 +63,11 @@ impl KernelWork {
     /// What is laid out and launched on a machine.
     ///
     /// # Errors
-    /// [`EstimateError::Layout`], [`EstimateError::Value`].
+    /// [`EstimateError::Layout`], [`EstimateError::Description`].
     pub fn launched(&self, machine: &Machine) -> Result<Launched, EstimateError> {
         let Self { kernel, extents, sites, precision, links, parts, .. } = *self;
         let wrong = |name, value: usize, expected| {
-            Err(EstimateError::value(&format!("a launch of {kernel}"), name, value as f64, expected))
+            Err(DescriptionError::value(&format!("a launch of {kernel}"), name, value as f64, expected).into())
         };
         if parts == 0 || parts > 4096 {
             return wrong("spinors", parts, "a number from 1 to 4096");

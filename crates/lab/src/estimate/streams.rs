@@ -9,8 +9,8 @@
 
 use serde::Serialize;
 
-use super::Machine;
 use crate::access::Launched;
+use crate::machine::Machine;
 use lanefield_reference::layout::DIMENSIONS;
 
 /// Bytes of a launch.

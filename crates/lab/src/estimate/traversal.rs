@@ -1,9 +1,8 @@
 //! Trees of one cache line a node, traversed by the lanes of wavefronts: how many lines, levels and lanes (T. Lottes, "Thinking Through GPU Memory
 //! Access", 2018). A tree of n levels of branches has 2ⁿ leaves and 2ⁿ⁺¹ − 1 nodes; all are binary here.
 
+use crate::machine::Machine;
 use serde::Serialize;
-
-use super::Machine;
 
 /// Lines a lane that a regrouping takes at least: its state goes to a bucket in memory, and comes back.
 pub const REGROUPING_LINES_A_LANE: f64 = 2.0;

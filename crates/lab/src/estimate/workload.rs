@@ -4,7 +4,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::traversal::REGROUPING_LINES_A_LANE;
-use super::{EstimateError, Limit, LimitKind, Machine, Prediction};
+use super::{EstimateError, Limit, LimitKind, Prediction};
+use crate::description::DescriptionError;
+use crate::machine::Machine;
 
 /// What one wavefront does in one piece of work. A file is TOML with these keys.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -63,9 +65,10 @@ impl Workload {
     /// Reads a workload; `what` names it in errors.
     ///
     /// # Errors
-    /// [`EstimateError::File`], [`EstimateError::Value`].
+    /// [`EstimateError::Description`], [`EstimateError::NoWork`].
     pub fn parse(what: &str, text: &str) -> Result<Self, EstimateError> {
-        let workload: Self = lanefield::toml_text::from_str(text).map_err(|error| EstimateError::file(what, error))?;
+        let workload: Self =
+            lanefield::toml_text::from_str(text).map_err(|error| DescriptionError::file(what, error))?;
         workload.check(what)?;
         Ok(workload)
     }
@@ -82,7 +85,7 @@ impl Workload {
         ];
         let within = |numbers: &[(&str, f64)], most, expected| {
             let outside = numbers.iter().find(|(_, value)| !(0.0..=most).contains(value));
-            outside.map_or(Ok(()), |(name, value)| Err(EstimateError::value(what, name, *value, expected)))
+            outside.map_or(Ok(()), |(name, value)| Err(DescriptionError::value(what, name, *value, expected)))
         };
         within(&shares, 1.0, "a share from 0 to 1")?;
         within(&numbers, MOST, "a number from 0 to 10^15")?;

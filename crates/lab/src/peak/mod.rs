@@ -46,7 +46,6 @@ pub use scale::Scale;
 use lanefield::backend::opencl::Context;
 use lanefield::backend::{BackendError, Cpu, Memory as _};
 
-use crate::ahead::Step;
 use crate::bandwidth::Shape;
 use crate::{Progress, Spread};
 
@@ -185,20 +184,11 @@ impl Peak {
         })
     }
 
-    /// What [`Self::measure`] builds, but for the few programs of caches, latency and launches.
-    pub fn steps(context: &Context, options: &PeakOptions) -> Vec<Step> {
+    /// The streams that [`Self::measure`] runs, in each shape that it tries.
+    pub(crate) fn stream_shapes(context: &Context, options: &PeakOptions) -> Vec<(Operation, Shape)> {
         let scale = Scale::of_device(context, options);
-        let mut steps = vec![Step::Stream(Operation::Copy, Shape::PLAIN)];
-        for part in in_order(&options.parts) {
-            match part {
-                Part::Streams => steps.extend(Operation::ALL.into_iter().flat_map(|operation| {
-                    streams::shapes(operation, &scale).into_iter().map(move |shape| Step::Stream(operation, shape))
-                })),
-                Part::Intensity => steps.extend(Stored::ALL.map(Step::Mixed)),
-                Part::Caches | Part::Latency | Part::Launch | Part::Transfers => {}
-            }
-        }
-        steps
+        let of = |operation| streams::shapes(operation, &scale).into_iter().map(move |shape| (operation, shape));
+        Operation::ALL.into_iter().flat_map(of).collect()
     }
 
     /// Nothing measured yet.

@@ -3,7 +3,7 @@
 use lanefield::backend::opencl::{Context, DeviceKind};
 
 use super::PeakOptions;
-use crate::estimate::cache_of_host;
+use crate::machine::cache_of_host;
 
 const MIB: usize = 1 << 20;
 

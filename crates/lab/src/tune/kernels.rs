@@ -213,7 +213,7 @@ mod tests {
     use lanefield::kernel;
 
     use super::*;
-    use crate::estimate::Machine;
+    use crate::machine::Machine;
 
     #[test]
     fn a_kernel_has_the_axes_of_its_geometry() {

@@ -1,11 +1,15 @@
 //! A machine: the few numbers that estimates need. Files are TOML; those that ship say where their numbers come from, and which were measured.
 
+mod caches;
+
 use std::sync::OnceLock;
 
 use lanefield::backend::opencl::{DeviceInfo, DeviceKind};
 use serde::{Deserialize, Serialize};
 
-use super::EstimateError;
+pub(crate) use caches::{cache_of_host, last_cache_of_host};
+
+use crate::description::DescriptionError;
 use crate::si::{giga, mega, micro};
 
 /// What kind of machine.
@@ -93,14 +97,14 @@ const MOST_LANES: f64 = 4096.0;
 
 /// Names and files of the machines that ship.
 const SHIPPED: [(&str, &str); 8] = [
-    ("proxy", include_str!("machines/proxy.toml")),
-    ("mi100", include_str!("machines/mi100.toml")),
-    ("mi250x", include_str!("machines/mi250x.toml")),
-    ("mi300x", include_str!("machines/mi300x.toml")),
-    ("v100", include_str!("machines/v100.toml")),
-    ("a100", include_str!("machines/a100.toml")),
-    ("h100", include_str!("machines/h100.toml")),
-    ("h200", include_str!("machines/h200.toml")),
+    ("proxy", include_str!("shipped/proxy.toml")),
+    ("mi100", include_str!("shipped/mi100.toml")),
+    ("mi250x", include_str!("shipped/mi250x.toml")),
+    ("mi300x", include_str!("shipped/mi300x.toml")),
+    ("v100", include_str!("shipped/v100.toml")),
+    ("a100", include_str!("shipped/a100.toml")),
+    ("h100", include_str!("shipped/h100.toml")),
+    ("h200", include_str!("shipped/h200.toml")),
 ];
 
 /// What a measurement of peaks may say of a machine (`lanefield peak --json`); all other keys are passed over.
@@ -122,21 +126,6 @@ impl Machine {
         })
     }
 
-    /// A machine that ships, by its name in any case; `host` is measured.
-    ///
-    /// # Errors
-    /// [`EstimateError::Unknown`]; what measuring the host reports.
-    pub fn named(name: &str) -> Result<Self, EstimateError> {
-        if name.eq_ignore_ascii_case("host") {
-            return Self::host();
-        }
-        let known = Self::shipped().iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
-        known.map(|(_, machine)| machine.clone()).ok_or_else(|| EstimateError::Unknown {
-            name: name.to_owned(),
-            known: SHIPPED.map(|(name, _)| name).join(", "),
-        })
-    }
-
     /// The machine that ships for a device: the one of its name, else of its architecture.
     pub fn of_device(device: &DeviceInfo) -> Option<Self> {
         let named = Self::shipped().iter().find(|(_, machine)| device.name.contains(&machine.name));
@@ -148,9 +137,10 @@ impl Machine {
     /// Reads a machine; `what` names it in errors.
     ///
     /// # Errors
-    /// [`EstimateError::File`], [`EstimateError::Value`].
-    pub fn parse(what: &str, text: &str) -> Result<Self, EstimateError> {
-        let machine: Self = lanefield::toml_text::from_str(text).map_err(|error| EstimateError::file(what, error))?;
+    /// [`DescriptionError::File`], [`DescriptionError::Value`].
+    pub fn parse(what: &str, text: &str) -> Result<Self, DescriptionError> {
+        let machine: Self =
+            lanefield::toml_text::from_str(text).map_err(|error| DescriptionError::file(what, error))?;
         machine.check(what)?;
         Ok(machine)
     }
@@ -160,12 +150,12 @@ impl Machine {
     ///
     /// # Errors
     /// As [`Self::parse`].
-    pub fn with_measured(self, what: &str, json: &str) -> Result<Self, EstimateError> {
-        let measured = serde_json::from_str(json).map_err(|error| EstimateError::file(what, error))?;
+    pub fn with_measured(self, what: &str, json: &str) -> Result<Self, DescriptionError> {
+        let measured = serde_json::from_str(json).map_err(|error| DescriptionError::file(what, error))?;
         let Measured { read_bytes_per_second, copy_bytes_per_second, l2_bytes_per_second, launch_seconds } = measured;
         let rates = [read_bytes_per_second, copy_bytes_per_second, l2_bytes_per_second, launch_seconds];
         if rates.iter().all(Option::is_none) {
-            return Err(EstimateError::file(
+            return Err(DescriptionError::file(
                 what,
                 "it has none of read_bytes_per_second, copy_bytes_per_second, l2_bytes_per_second and launch_seconds; give what \
                  `lanefield peak --json` prints",
@@ -185,7 +175,7 @@ impl Machine {
     }
 
     /// Checks every number that a file has.
-    pub(super) fn check(&self, what: &str) -> Result<(), EstimateError> {
+    pub(crate) fn check(&self, what: &str) -> Result<(), DescriptionError> {
         const MOST: f64 = 1e12;
         macro_rules! numbers {
             ($($field:ident),+) => {
@@ -222,7 +212,7 @@ impl Machine {
                 _ => (value > 0.0 && value <= MOST, "a number above 0, and at most 10^12,"),
             };
             if !is_sound {
-                return Err(EstimateError::value(what, &name.replace('_', "-"), value, expected));
+                return Err(DescriptionError::value(what, &name.replace('_', "-"), value, expected));
             }
         }
         Ok(())
