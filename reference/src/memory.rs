@@ -49,14 +49,14 @@ unsafe fn zero(start: *mut u8, bytes: usize) {
 fn advise_huge_pages(start: *mut u8, bytes: usize) {
     /// Below this, huge pages gain nothing.
     const WORTHWHILE: usize = 4 << 20;
-    #[cfg(target_os = "linux")]
+    #[cfg(all(target_os = "linux", not(miri)))]
     if bytes >= WORTHWHILE {
         const PAGE: usize = 4096;
         let skipped = start.addr().next_multiple_of(PAGE) - start.addr();
         // SAFETY: the range lies within the allocation, and this advice leaves its content as it is.
         unsafe { libc::madvise(start.add(skipped).cast(), bytes - skipped, libc::MADV_HUGEPAGE) };
     }
-    #[cfg(not(target_os = "linux"))]
+    #[cfg(not(all(target_os = "linux", not(miri))))]
     let _ = (start, bytes, WORTHWHILE);
 }
 
