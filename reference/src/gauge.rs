@@ -366,6 +366,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes")]
     fn observables_have_the_same_bits_for_any_number_of_threads() {
         let hot = Configuration::hot(extents([6, 4, 6, 10]), 3);
         let observe = || (hot.plaquette().to_bits(), hot.link_trace().to_bits(), hot.unitarity_defect());
@@ -377,6 +378,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes")]
     fn generated_links_are_in_su3() {
         let lattice = extents([4, 4, 4, 4]);
         for configuration in [Configuration::hot(lattice, 1), Configuration::weak(lattice, 1, 0.1)] {

@@ -215,6 +215,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes")]
     fn uniform_numbers_have_the_moments_of_the_uniform_distribution() {
         let u = |site| uniform(11, Stream::TestData, site, 2);
         assert_near(mean(u), 0.5, (1.0f64 / 12.0).sqrt());
@@ -223,6 +224,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes")]
     fn gaussian_numbers_have_unit_variance_and_are_independent() {
         let pair = |site| gaussian_pair(5, Stream::SpinorSource, site, 0);
         for part in [|pair: (f64, f64)| pair.0, |pair: (f64, f64)| pair.1] {
@@ -259,6 +261,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes")]
     fn random_links_have_the_moments_of_haar_measure() {
         // ∫ U = 0, ∫ |tr U|² = 1, ∫ |tr U|⁴ = 2, ∫ (tr U)³ = 1; the deviations follow from ∫ |tr U|⁸ = 23 and ∫ |tr U|⁶ = 6.
         let trace = |site| {
@@ -290,6 +293,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes")]
     fn mean_square_of_weak_links_is_that_of_the_algebra() {
         // tr H² = Σ gₐ² / 2 has mean 4, and Re tr (1 − U) is half of it to second order.
         let spread = 1e-3;

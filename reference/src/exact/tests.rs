@@ -100,6 +100,7 @@ fn infinities_and_nans_follow_ieee_addition() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn one_term_is_returned_unchanged() {
     let mut state = 1;
     let special = [f64::MAX, f64::MIN_POSITIVE, 5e-324, f64::MIN_POSITIVE.next_down(), 1.0, 4.0, 0.1];
@@ -153,6 +154,7 @@ fn overflow_comes_from_the_exact_sum_alone() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn subnormal_sums_are_exact() {
     let smallest = 5e-324;
     assert_sum_is(&[smallest, smallest, smallest], 3.0 * smallest);
@@ -176,6 +178,7 @@ fn cancellation_over_600_orders_of_magnitude_leaves_the_small_term() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn millions_of_terms_that_fill_a_limb_fastest_carry_in_time() {
     const N: usize = 3_000_000;
     for x in [f64::MAX, FULLEST, -FULLEST] {
@@ -192,6 +195,7 @@ fn millions_of_terms_that_fill_a_limb_fastest_carry_in_time() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn million_random_terms_equal_big_integers() {
     let mut state = 7;
     let terms: Vec<f64> =

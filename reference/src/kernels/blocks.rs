@@ -92,6 +92,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes")]
     fn every_row_is_worked_on_once_with_its_own_items() {
         let (outer, row_words) = ([2, 12, 12, 4], 2 << 10);
         let on = |threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();

@@ -79,6 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[cfg_attr(miri, ignore = "takes minutes")]
     fn every_site_is_in_the_slice_of_its_coordinate_once_in_memory_order() {
         let cases = [
             ([6, 4, 4, 8], "64", None, Checkerboard::RedBlack),

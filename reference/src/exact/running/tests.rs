@@ -143,6 +143,7 @@ fn no_term_is_plus_zero_and_counts_nothing() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn one_term_comes_back() {
     let mut state = 5;
     let special = [1.0, -0.1, f64::MAX, -f64::MAX, SMALLEST, f64::MIN_POSITIVE, 0.0, -0.0];
@@ -152,6 +153,7 @@ fn one_term_comes_back() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn every_length_around_a_block_counts_its_terms() {
     for length in lengths() {
         assert_equals_limbs(&of_one_binade(3, length));
@@ -160,6 +162,7 @@ fn every_length_around_a_block_counts_its_terms() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn terms_within_thirty_binades_stay_in_registers() {
     let terms: Vec<f64> = (0..30).flat_map(|exponent| of_one_binade(exponent, 2000)).collect();
     assert_eq!(spilled(&running(&terms)), 0);
@@ -167,6 +170,7 @@ fn terms_within_thirty_binades_stay_in_registers() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn three_well_separated_scales_in_a_lane_spill_and_stay_exact() {
     let mut terms = Vec::new();
     for scale in [1e100, 1.0, 1e-100] {
@@ -179,6 +183,7 @@ fn three_well_separated_scales_in_a_lane_spill_and_stay_exact() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn blocks_that_never_fit_all_spill() {
     // In each lane of each block, terms of eight scales.
     let scales = [1e-300, 1e-200, 1e-100, 1.0, 1e100, 1e200, 1e300, 1e-250];
@@ -189,6 +194,7 @@ fn blocks_that_never_fit_all_spill() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn one_lane_that_does_not_fit_spills_a_block_that_the_others_hold() {
     for lane in 0..LANES {
         for row in 0..BLOCK {
@@ -203,6 +209,7 @@ fn one_lane_that_does_not_fit_spills_a_block_that_the_others_hold() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn blocks_that_spill_between_blocks_that_do_not() {
     let mut terms = Vec::new();
     for k in 0..30 {
@@ -217,6 +224,7 @@ fn blocks_that_spill_between_blocks_that_do_not() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn ones_beyond_two_to_the_53_are_all_counted() {
     let beyond = 2f64.powi(53);
     for ones in lengths() {
@@ -229,6 +237,7 @@ fn ones_beyond_two_to_the_53_are_all_counted() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn cancellation_over_600_orders_of_magnitude_is_exact() {
     let powers: Vec<f64> = (-323..=308).map(|e| format!("1e{e}").parse().unwrap()).collect();
     let mut terms = powers.clone();
@@ -239,6 +248,7 @@ fn cancellation_over_600_orders_of_magnitude_is_exact() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn subnormal_terms_stay_in_registers_and_are_exact() {
     let mut state = 2;
     let bits: Vec<u64> = (0..5000).map(|_| split_mix(&mut state)).collect();
@@ -249,6 +259,7 @@ fn subnormal_terms_stay_in_registers_and_are_exact() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn partial_sums_that_overflow_leave_a_finite_total_alone() {
     // The same lane overflows in its first two terms, and comes back.
     for gap in [1, LANES, <RunningSum>::BLOCK, 100] {
@@ -267,6 +278,7 @@ fn partial_sums_that_overflow_leave_a_finite_total_alone() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn the_largest_doubles_and_halves_of_their_ulp_are_exact() {
     let half_ulp = ULP_OF_MAX / 2.0;
     for rest in [half_ulp, -half_ulp, half_ulp.next_down(), ULP_OF_MAX, SMALLEST, -SMALLEST] {
@@ -284,6 +296,7 @@ fn the_largest_doubles_and_halves_of_their_ulp_are_exact() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn infinities_and_nan_are_counted_wherever_they_stand() {
     for length in [1, 8, 64, 65, 200] {
         for place in [0, length / 2, length - 1] {
@@ -305,6 +318,7 @@ fn a_sum_that_overflows_counts_no_infinity() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn zeros_are_negative_only_where_every_term_is() {
     for length in lengths().filter(|&length| length > 0) {
         let mut terms = vec![-0.0; length];
@@ -363,6 +377,7 @@ fn the_high_part_of_a_pair_alone_says_whether_terms_are_negative_zeros() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn pairs_that_fill_limbs_fastest_carry_in_time() {
     let mut pairs = ExactSum::new();
     let mut total = BigInt::zero();
@@ -405,6 +420,7 @@ fn rows_of<R: Real>(reals: usize, count: usize, real: impl Fn(usize, usize) -> f
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn each_place_of_rows_is_summed_by_itself() {
     for reals in ROW_LENGTHS {
         for count in ROW_COUNTS {
@@ -416,6 +432,7 @@ fn each_place_of_rows_is_summed_by_itself() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn places_that_spill_leave_the_other_places_alone() {
     let three_scales = |row: usize| [1e100, 1.0, -1e-100][row % 3];
     for reals in ROW_LENGTHS {
@@ -438,6 +455,7 @@ fn rows_of_one_scale_never_spill() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "takes minutes")]
 fn rows_may_hold_zeros_infinities_and_nan() {
     let special = [0.0, -0.0, f64::INFINITY, f64::NEG_INFINITY, f64::NAN, 1.0, SMALLEST, f64::MAX];
     for reals in ROW_LENGTHS {
