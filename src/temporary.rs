@@ -148,12 +148,13 @@ fn as_system(error: io::Error) -> io::Error {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use std::io::Write as _;
 
     use super::*;
 
-    fn names(directory: &Path) -> Vec<String> {
+    /// The names in a directory, sorted.
+    pub(crate) fn names(directory: &Path) -> Vec<String> {
         let mut names: Vec<String> =
             fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name().into_string().unwrap()).collect();
         names.sort();

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Outcome;
 use super::progress::{QUIET, Steps, styled_bar};
-use super::workers::{self, Workers, usual_jobs};
+use super::workers::{self, Workers, in_processes, usual_jobs};
 
 /// The command that worker processes are.
 const COMMAND: &str = "build-programs";
@@ -101,8 +101,8 @@ impl Builder {
             return;
         }
         if self.says {
-            let by = if workers > 1 { format!(", in {workers} worker processes") } else { String::new() };
-            say!("{programs} program{} to build, {cached} cached{by}", if programs == 1 { "" } else { "s" });
+            let plural = if programs == 1 { "" } else { "s" };
+            say!("{programs} program{plural} to build, {cached} cached{}", in_processes(workers));
         }
         let start = Instant::now();
         let until = self.until;

@@ -65,7 +65,8 @@ pub fn keep() {
     }
 }
 
-/// Whether somebody wants the program to end.
+/// Whether somebody wants the program to end. What fails from then on may fail for that reason, and is no finding: compilers remove their files when a
+/// signal comes.
 pub fn interrupted() -> bool {
     SIGNALS.get().is_some_and(|signals| signals.came.load(Ordering::Relaxed))
 }

@@ -2,11 +2,13 @@
 
 use std::io;
 use std::sync::{Mutex, PoisonError};
-use std::thread::{Builder, available_parallelism, scope};
+use std::thread::{Builder, scope};
 
 use clap::ArgMatches;
 use lanefield::backend::Threads;
 use rayon::ThreadPoolBuilder;
+
+use super::workers::cores;
 
 /// The `--threads` that the command was given.
 pub fn threads_of(matches: &ArgMatches) -> Option<Threads> {
@@ -20,7 +22,7 @@ pub fn start_threads(wanted: Option<Threads>) {
     let from_environment = || std::env::var("RAYON_NUM_THREADS").ok()?.parse().ok();
     let wanted =
         wanted.map(Threads::get).or_else(from_environment).filter(|threads| (1..=Threads::MOST).contains(threads));
-    let wanted = wanted.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
+    let wanted = wanted.unwrap_or_else(cores);
     let pool = ThreadPoolBuilder::new();
     let pool = match startable(wanted) {
         Ok(()) => pool.num_threads(wanted),

@@ -58,13 +58,12 @@ pub struct LongRun {
 /// A signal ended a solve.
 #[derive(Debug)]
 pub struct Interrupted {
-    /// |r|² until then.
-    pub history: Vec<f64>,
+    iterations: usize,
 }
 
 impl fmt::Display for Interrupted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "a signal ended the solve after iteration {}", self.history.len().saturating_sub(1))
+        write!(f, "a signal ended the solve after iteration {}", self.iterations)
     }
 }
 
@@ -96,7 +95,7 @@ impl Watcher for LongRun {
         let stop = |error: AnyError| Stopped(error);
         self.recorder.as_mut().map_or(Ok(()), Recorder::flush).map_err(|error| stop(error.into()))?;
         self.checkpoints.as_ref().map_or(Ok(()), |last| last.write(recurrence)).map_err(|error| stop(error.into()))?;
-        Err(stop(Box::new(Interrupted { history: recurrence.info().history.clone() })))
+        Err(stop(Box::new(Interrupted { iterations: recurrence.info().iterations })))
     }
 }
 
@@ -108,9 +107,14 @@ impl LongRun {
         }
     }
 
-    /// |r|² of each right-hand side, as far as the solve went.
+    /// |r|² of each right-hand side, up to the last iteration that was done.
     pub fn histories(&self) -> impl Iterator<Item = &[f64]> {
         self.histories.iter().map(Vec::as_slice)
+    }
+
+    /// That of the right-hand side that took longest.
+    pub fn history(&self) -> &[f64] {
+        self.histories().max_by_key(|history| history.len()).unwrap_or_default()
     }
 
     /// The iteration of the checkpoint that it goes on from.

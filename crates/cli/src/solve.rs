@@ -264,9 +264,10 @@ impl Solve {
                 Ok(summary.course.outcome())
             }
             Err(SolveError::Recurrence(SolverError::Stopped(Stopped(error)))) => {
-                let Some(Interrupted { history }) = error.downcast_ref() else {
+                if !error.is::<Interrupted>() {
                     return differs(error, (self.json, difference()));
-                };
+                }
+                let history = long_run.history();
                 write_until_then(history)?;
                 summary.failed(&*error, history);
                 show(self.json, Head::on(Kind::Solve, backend.device()), &summary, Summary::text)?;

@@ -186,6 +186,7 @@ impl<'r> Results<'r> {
         let candidates = || self.kernels.iter().flat_map(|row| &row.report.searched.candidates);
         let timed = candidates().filter(|candidate| candidate.seconds.is_some()).count();
         let kept = match &self.file {
+            _ if self.kernels.is_empty() => "nowhere: nothing was tuned".to_owned(),
             Some(path) => path.display().to_string(),
             None => "nowhere: LANEFIELD_TUNING is off, or there is no directory for it".to_owned(),
         };

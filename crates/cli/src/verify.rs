@@ -25,7 +25,7 @@ use super::files::read_configuration;
 use super::interrupt::{self, interrupted};
 use super::output::{Device, Head, Kind, print, print_json, show, table};
 use super::progress::Steps;
-use super::workers::{self, Workers, cores, usual_jobs};
+use super::workers::{self, Workers, cores, in_processes, usual_jobs};
 
 /// A worker is replaced after so many units, on average: a process keeps the programs that it built, on PoCL 190 MiB more after 75 units of `--full`.
 const UNITS_OF_A_WORKER: usize = 50;
@@ -465,7 +465,6 @@ struct Shown {
 
 impl Shown {
     fn take(&mut self, findings: &mut Findings<'_>, unit: usize, report: UnitReport) {
-        // Compilers remove their files when a signal comes, and then fail.
         if report.error.is_some() && interrupted() {
             return;
         }
@@ -481,10 +480,6 @@ impl Shown {
     fn line(&self, line: String) -> anyhow::Result<()> {
         if self.json { Ok(()) } else { self.steps.suspend(|| print(line)) }
     }
-}
-
-fn in_processes(jobs: usize) -> String {
-    if jobs > 1 { format!(", in {jobs} worker processes") } else { String::new() }
 }
 
 fn kernel(row: &Row) -> String {

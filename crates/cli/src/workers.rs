@@ -36,6 +36,11 @@ pub fn usual_jobs() -> usize {
     cores().min(MOST_JOBS)
 }
 
+/// What follows a number of things to do in so many worker processes; nothing where there is one.
+pub fn in_processes(jobs: usize) -> String {
+    if jobs > 1 { format!(", in {jobs} worker processes") } else { String::new() }
+}
+
 /// Answers on standard output the questions on standard input.
 pub fn answer<Q: DeserializeOwned, A: Serialize>(mut run: impl FnMut(Q) -> A) -> anyhow::Result<()> {
     for line in std::io::stdin().lines() {

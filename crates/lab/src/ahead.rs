@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::bench::BenchCase;
 use super::peak::intensity::Mixed;
-use super::peak::{Part, Peak, PeakOptions, Stored};
+use super::peak::{Part, Peak, PeakOptions, Stored, in_order};
 use super::sources;
 use crate::bandwidth::{DeviceStreams, Operation, Shape};
 use crate::ceilings::MemoryOf;
@@ -179,7 +179,7 @@ impl Peak {
     /// What [`Self::measure`] builds, but for the few programs of caches, latency and launches.
     pub fn steps(context: &Context, options: &PeakOptions) -> Vec<Step> {
         let mut steps = vec![Step::Stream(Operation::Copy, Shape::PLAIN)];
-        for part in &options.parts {
+        for part in in_order(&options.parts) {
             match part {
                 Part::Streams => steps.extend(
                     Self::stream_shapes(context, options)

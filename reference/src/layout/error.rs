@@ -30,7 +30,7 @@ pub enum LayoutError {
         needed: usize,
     },
     /// The host has no room for a table.
-    #[error("no room for {bytes} bytes of neighbours in the host's memory: try a smaller lattice")]
+    #[error("no room for a table of neighbours of {bytes} bytes in the host's memory: try a smaller lattice")]
     OutOfMemory {
         /// The size of the table.
         bytes: usize,

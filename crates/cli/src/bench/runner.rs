@@ -64,7 +64,6 @@ impl<'b, B: Timed> Runner<'b, B> {
         self.bar.set_message(name);
         let record = timed(self.backend, self.sampling);
         self.bar.inc(1);
-        // Compilers remove their files when a signal comes, and then fail.
         Some(record).filter(|record| record.failure.is_none() || self.goes_on())
     }
 

@@ -219,7 +219,7 @@ impl Peak {
 }
 
 /// The parts that are wanted, each once, in the order in which they are measured.
-fn in_order(wanted: &[Part]) -> impl Iterator<Item = Part> {
+pub(crate) fn in_order(wanted: &[Part]) -> impl Iterator<Item = Part> {
     Part::ALL.into_iter().filter(|part| wanted.contains(part))
 }
 
