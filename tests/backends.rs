@@ -1,6 +1,7 @@
 //! A backend of one's own, from outside of the library: it wraps another, and counts what it is asked to do. Operators and solvers run on it as they
 //! are, and give the same bits. Where it has a fault, no wrong solution is accepted.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -110,9 +111,10 @@ impl<B: Memory> Memory for Recording<'_, B> {
     fn fill_zero(&self, field: &mut AnyField<B::Storage>) -> Result<(), BackendError> {
         self.inner.fill_zero(field)
     }
-    fn store(&self, field: HostField) -> Result<B::Storage, BackendError> {
+    fn store(&self, field: Cow<'_, HostField>) -> Result<B::Storage, BackendError> {
         let number = self.next(0);
-        self.inner.store(self.damaged(field, |bit| Fault::Store(number, bit)))
+        let field = self.damaged(field.into_owned(), |bit| Fault::Store(number, bit));
+        self.inner.store(Cow::Owned(field))
     }
     fn load(&self, field: &AnyField<B::Storage>) -> Result<HostField, BackendError> {
         let number = self.next(1);

@@ -1,6 +1,8 @@
 //! That a verification as a whole can fail: a backend with one wrong bit in one kernel is caught, in that kernel's rows alone, with the place of
 //! the bit and the number of the case that repeats it.
 
+use std::borrow::Cow;
+
 use lanefield::backend::opencl::{SumOptions, Tuning};
 use lanefield::backend::specification::Call;
 use lanefield::backend::{AnyField, BackendError, Cpu, HostField, HostTable, Launch, Memory, Reduce, Sum};
@@ -29,7 +31,7 @@ impl Memory for WrongAxpy {
     fn fill_zero(&self, field: &mut AnyField<HostField>) -> Result<(), BackendError> {
         self.0.fill_zero(field)
     }
-    fn store(&self, field: HostField) -> Result<HostField, BackendError> {
+    fn store(&self, field: Cow<'_, HostField>) -> Result<HostField, BackendError> {
         self.0.store(field)
     }
     fn load(&self, field: &AnyField<HostField>) -> Result<HostField, BackendError> {

@@ -101,6 +101,15 @@ impl Instructions {
         Self::Baseline
     }
 
+    /// Bytes of one vector. Stencils on words of two vectors take 1.3 to 1.9 times as long as on words of one.
+    pub fn vector_bytes(self) -> usize {
+        match self {
+            Self::Avx512 => 64,
+            Self::Avx2 => 32,
+            Self::Baseline => 16,
+        }
+    }
+
     /// What one calls them.
     pub fn describe(self) -> &'static str {
         match self {

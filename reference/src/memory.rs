@@ -26,14 +26,14 @@ pub(crate) fn zeros<T: Zeroable>(length: usize) -> Option<Vec<T>> {
     }
 }
 
-/// Writes zeros; where there are several memory domains, each thread of the pool its part, so that the pages lie with it.
+/// Writes zeros, each thread of the pool its part: so the system clears pages side by side, and they lie in the memory domain of the thread.
 ///
 /// # Safety
 /// `start` is that of an allocation of so many bytes, which nobody else uses.
 unsafe fn zero(start: *mut u8, bytes: usize) {
-    /// Below this, waking the threads takes longer.
-    const WORTHWHILE: usize = 4 << 20;
-    if bytes < WORTHWHILE || !domains::are_several() {
+    // Below this, waking the threads takes longer than it gains.
+    let worthwhile = if domains::are_several() { 4 << 20 } else { 64 << 20 };
+    if bytes < worthwhile {
         // SAFETY: as the caller promises.
         return unsafe { start.write_bytes(0, bytes) };
     }
@@ -58,6 +58,13 @@ fn advise_huge_pages(start: *mut u8, bytes: usize) {
     }
     #[cfg(not(all(target_os = "linux", not(miri))))]
     let _ = (start, bytes, WORTHWHILE);
+}
+
+/// How many outer sites ahead kernels ask for what they will read, by the bytes of a word: an outer site of narrow words takes less time than memory
+/// takes to answer.
+#[inline(always)]
+pub(crate) const fn outer_sites_ahead(word_bytes: usize) -> usize {
+    if word_bytes < 64 { 64 / word_bytes } else { 1 }
 }
 
 /// Asks for the cache lines of a slice that will be read soon.

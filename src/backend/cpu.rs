@@ -1,5 +1,6 @@
 //! The CPU backend: the reference's kernels on a thread pool of its own.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
@@ -10,7 +11,7 @@ use lanefield_reference::instructions::Instructions;
 use lanefield_reference::kernels::blas;
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::reduce::PartialSums;
-use lanefield_reference::layout::Stencil;
+use lanefield_reference::layout::{LaneChoice, LaneWidth, Stencil};
 use lanefield_reference::real::Precision;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
@@ -119,6 +120,15 @@ impl fmt::Debug for Cpu {
     }
 }
 
+/// A copy of a field, or an error where there is no room.
+fn copy(field: &HostField) -> Result<HostField, BackendError> {
+    Ok(match field {
+        HostField::F32(field) => HostField::F32(field.try_clone()?),
+        HostField::F64(field) => HostField::F64(field.try_clone()?),
+        HostField::Half(field) => HostField::Half(field.try_clone()?),
+    })
+}
+
 impl Memory for Cpu {
     type Storage = HostField;
     type Table = HostTable;
@@ -127,6 +137,13 @@ impl Memory for Cpu {
         let threads = self.threads();
         let plural = if threads == 1 { "" } else { "s" };
         format!("CPU reference, {threads} thread{plural}, {}", Self::vector_instructions())
+    }
+
+    fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
+        match (asked_for, LaneWidth::new(Instructions::in_use().vector_bytes())) {
+            (LaneChoice::Auto, Ok(vector)) => LaneChoice::UpTo(vector),
+            _ => asked_for,
+        }
     }
 
     fn allocate(&self, shape: &FieldShape) -> Result<HostField, BackendError> {
@@ -143,16 +160,15 @@ impl Memory for Cpu {
         Ok(())
     }
 
-    fn store(&self, field: HostField) -> Result<HostField, BackendError> {
-        Ok(field)
+    fn store(&self, field: Cow<'_, HostField>) -> Result<HostField, BackendError> {
+        match field {
+            Cow::Owned(field) => Ok(field),
+            Cow::Borrowed(field) => copy(field),
+        }
     }
 
     fn load(&self, field: &AnyField<HostField>) -> Result<HostField, BackendError> {
-        Ok(match field.storage() {
-            HostField::F32(field) => HostField::F32(field.try_clone()?),
-            HostField::F64(field) => HostField::F64(field.try_clone()?),
-            HostField::Half(field) => HostField::Half(field.try_clone()?),
-        })
+        copy(field.storage())
     }
 
     fn stencil(&self, stencil: Stencil) -> Result<HostTable, BackendError> {

@@ -1,6 +1,7 @@
 //! Fields that a backend holds: what they are, and the backend's own storage of their numbers.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::marker::PhantomData;
 
 use lanefield_reference::field::{FieldData, FieldShape, SiteObject};
@@ -27,11 +28,14 @@ impl<S> AnyField<S> {
         Ok(Self { storage: backend.allocate(&shape)?, shape })
     }
 
-    /// A field of the host, taken over.
+    /// A field of the host, taken over, or copied where it is borrowed.
     ///
     /// # Errors
     /// What the backend reports.
-    pub fn store<B: Memory<Storage = S> + ?Sized>(backend: &B, field: HostField) -> Result<Self, BackendError> {
+    pub fn store<B: Memory<Storage = S> + ?Sized>(
+        backend: &B,
+        field: Cow<'_, HostField>,
+    ) -> Result<Self, BackendError> {
         let shape = field.shape();
         Ok(Self { storage: backend.store(field)?, shape })
     }
@@ -65,7 +69,7 @@ impl<B: Memory + ?Sized, R: Vectors, K: SiteObject> FieldOn<B, R, K> {
     }
 
     pub(super) fn store(backend: &B, field: FieldData<R>) -> Result<Self, BackendError> {
-        Ok(Self { any: AnyField::store(backend, HostField::new(field))?, kind: PhantomData })
+        Ok(Self { any: AnyField::store(backend, Cow::Owned(HostField::new(field)))?, kind: PhantomData })
     }
 
     /// The lattice that it lies on.

@@ -10,6 +10,7 @@ pub mod select;
 pub mod specification;
 pub mod timeline;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use lanefield_reference::field::{Field, FieldError, SiteObject, Spinors};
@@ -114,8 +115,8 @@ pub trait Memory {
     fn allocate(&self, shape: &lanefield_reference::field::FieldShape) -> Result<Self::Storage, BackendError>;
     /// Makes all of a field +0.
     fn fill_zero(&self, field: &mut AnyField<Self::Storage>) -> Result<(), BackendError>;
-    /// Takes the numbers of a field over from the host.
-    fn store(&self, field: HostField) -> Result<Self::Storage, BackendError>;
+    /// Takes the numbers of a field over from the host; of a field that is only borrowed it makes no more copies than it needs.
+    fn store(&self, field: Cow<'_, HostField>) -> Result<Self::Storage, BackendError>;
     /// A copy of a field on the host.
     fn load(&self, field: &AnyField<Self::Storage>) -> Result<HostField, BackendError>;
     /// Takes a stencil's tables over from the host.

@@ -1,6 +1,8 @@
 //! A kernel with arguments made for it, from its specification alone: random fields by role, tables, scalars. Verification, benchmarks and the tuner
 //! launch these.
 
+use std::borrow::Cow;
+
 use lanefield_reference::field::{DoubledGauge, FieldShape, Object};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::domain_wall::{Form, InverseForm, MobiusCoefficients, SMatrix};
@@ -247,7 +249,7 @@ impl Case {
     /// What the backend reports: no room, say.
     pub fn on<B: Memory>(&self, backend: &B) -> Result<CaseOn<B>, BackendError> {
         let held = |fields: &Vec<HostField>| {
-            fields.iter().map(|field| AnyField::store(backend, field.clone())).collect::<Result<Vec<_>, _>>()
+            fields.iter().map(|field| AnyField::store(backend, Cow::Borrowed(field))).collect::<Result<Vec<_>, _>>()
         };
         let fields = self.fields.iter().map(|(name, fields)| Ok::<_, BackendError>((*name, held(fields)?)));
         Ok(CaseOn {

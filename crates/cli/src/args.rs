@@ -40,7 +40,8 @@ pub struct PlaceArgs {
 pub struct BackendArgs {
     #[command(flatten)]
     pub place: PlaceArgs,
-    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto (the largest up to 64, on GPUs up to 128, that fits the lattice)
+    /// Lane width in bytes: 8, 16, 32, 64, 128, 256, or auto (the largest that fits the lattice, up to 128 on GPUs, the processor's
+    /// vectors on the CPU reference, and 64 on other devices)
     #[arg(long, value_name = "BYTES|auto", default_value_t)]
     pub lanes: LaneChoice,
     #[command(flatten)]

@@ -138,13 +138,17 @@ fn partly(folder: &Folder, arguments: &str, parts: &[&str]) {
 #[test]
 fn measurements_that_a_signal_ends_print_what_was_measured() {
     let folder = Folder::new();
-    partly(&folder, "bench all --lattice 4.4.4.4 --samples 2000 --device cpu", &["lanes 64"]);
+    partly(&folder, "bench all --lattice 4.4.4.4 --lanes 64 --samples 2000 --device cpu", &["lanes 64"]);
     partly(&folder, "bench reduce --lattice 4.4.4.4 --samples 5000 --device cpu", &["read bandwidth", "tree"]);
     partly(&folder, "peak --device cpu", &["read"]);
     let Some(device) = opencl() else { return };
     let file = folder.path("tuning");
     // The name of the file is printed once something is kept in it.
-    partly(&folder, &format!("tune --lattice 4.4.4.4 --budget 100000 {device}"), &[file.to_str().unwrap()]);
+    partly(
+        &folder,
+        &format!("tune --lattice 4.4.4.4 --kernels hop --precision f32 --budget 100000 {device}"),
+        &[file.to_str().unwrap()],
+    );
     assert!(text(&folder.read("tuning")).contains("[[kernel]]"));
     assert_eq!(folder.names(), ["tuning", "tuning.lock"]);
 }

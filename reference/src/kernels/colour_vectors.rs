@@ -6,7 +6,7 @@ use super::hop::{Edge, HopFields, signed_factor, words_at};
 use crate::field::ColourVectors;
 use crate::layout::{LEGS, Leg, Stencil};
 use crate::links::LinkFormat;
-use crate::memory::prefetch;
+use crate::memory::{outer_sites_ahead, prefetch};
 use crate::real::Real;
 use crate::tasks::{for_each_chunk, items_a_task};
 use crate::tensor::lanes::Words;
@@ -182,7 +182,7 @@ impl<V: LaneVector, S: LegSum<V>, const LINK_WORDS: usize, const ONE_BLOCK: bool
         let At { osite, first, block } = at;
         let blocks = self.blocks();
         if block == 0 && first == 0 {
-            self.prefetch(osite + 1, point);
+            self.prefetch(osite + outer_sites_ahead(blocks * size_of::<V>()), point);
         }
         let entry = self.neighbours[osite * LEGS + point];
         let at_edge = entry & Stencil::MARK != 0;

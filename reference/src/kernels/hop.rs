@@ -7,7 +7,7 @@ use crate::field::{Field, FieldError, SiteObject, Spinors};
 use crate::half::Half;
 use crate::layout::{DIMENSIONS, LEGS, LaneWidth, Leg, LegOrder, Stencil};
 use crate::links::{DoubledGauge, LinkFormat, Phase};
-use crate::memory::prefetch;
+use crate::memory::{outer_sites_ahead, prefetch};
 use crate::real::Real;
 use crate::tasks::items_a_task;
 use crate::tensor::lanes::Words;
@@ -448,12 +448,13 @@ impl<V: LaneVector, F, const LINK_WORDS: usize, const ONE_BLOCK: bool> Sweep<'_,
         }
     }
 
-    /// Asks for what a leg of the next spinor, or of the next outer site, will read: hardware prefetchers do not follow ten streams at
-    /// once.
+    /// Asks for what a leg of the next spinor, or of one of the next outer sites, will read: hardware prefetchers do not follow ten streams
+    /// at once.
     #[inline(always)]
     fn prefetch(&self, osite: usize, part: usize, point: usize, blocks: usize) {
         let next_osite = part + 1 == self.parts;
-        let (osite, part) = if next_osite { (osite + 1, 0) } else { (osite, part + 1) };
+        let ahead = if self.parts == 1 { outer_sites_ahead(blocks * size_of::<V>()) } else { 1 };
+        let (osite, part) = if next_osite { (osite + ahead, 0) } else { (osite, part + 1) };
         if let Some(entries) = self.neighbours.get(osite) {
             let neighbour = (entries[point] & !Stencil::MARK) as usize;
             prefetch(words_at(self.source, neighbour * self.parts + part, Spinors::WORDS * blocks));

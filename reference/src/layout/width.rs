@@ -93,7 +93,7 @@ impl FromStr for LaneWidth {
 /// A lane width, or the choice of one: `--lanes BYTES|auto`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum LaneChoice {
-    /// The largest width up to 64 bytes that fits the lattice.
+    /// The largest width up to 64 bytes that fits the lattice; a backend takes another in its place where that suits it.
     #[default]
     Auto,
     /// The largest width up to this one that fits the lattice.

@@ -1,6 +1,7 @@
 //! The OpenCL backend: fields in device memory, and the kernels of `cl/` launched over (lane, outer site). Geometry comes from the
 //! layout: tables as buffers, lane counts as build options.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -284,7 +285,7 @@ impl Memory for OpenCl {
         Ok(self.context.fill_zero(&field.storage().buffer)?)
     }
 
-    fn store(&self, field: HostField) -> Result<DeviceStorage, BackendError> {
+    fn store(&self, field: Cow<'_, HostField>) -> Result<DeviceStorage, BackendError> {
         self.upload_field(&field)
     }
 
