@@ -139,7 +139,7 @@ fn partly(folder: &Folder, arguments: &str, parts: &[&str]) {
 fn measurements_that_a_signal_ends_print_what_was_measured() {
     let folder = Folder::new();
     partly(&folder, "bench all --lattice 4.4.4.4 --lanes 64 --samples 2000 --device cpu", &["lanes 64"]);
-    partly(&folder, "bench reduce --lattice 4.4.4.4 --samples 5000 --device cpu", &["read bandwidth", "tree"]);
+    partly(&folder, "bench reduce --lattice 4.4.4.4 --samples 500 --device cpu", &["read bandwidth", "tree"]);
     partly(&folder, "peak --device cpu", &["read"]);
     let Some(device) = opencl() else { return };
     let file = folder.path("tuning");
