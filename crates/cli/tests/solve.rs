@@ -76,7 +76,7 @@ fn the_solution_solves_the_equation() {
 #[test]
 fn the_table_says_what_was_run_how_fast_and_how_well() {
     let folder = Folder::with_gauge();
-    let output = folder.run(&format!("{SOLVE} --device cpu --threads 1 --tolerance 1e-4 --bandwidth"));
+    let output = folder.run(&format!("{SOLVE} --device cpu --threads 1 --lanes 64 --tolerance 1e-4 --bandwidth"));
     assert_eq!(output.status.code(), Some(0));
     let rows = [
         "CPU reference, 1 thread",
