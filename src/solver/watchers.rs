@@ -125,34 +125,46 @@ impl Digests {
     }
 }
 
-/// Writes a record.
+/// Writes a record. That a line cannot be written, because the disk is full say, does not end the solve: the record breaks off.
 pub struct Recorder {
     writer: RecordWriter,
     every: usize,
     iterations: usize,
+    warn: fn(&RecordError),
+    breaks_off: bool,
 }
 
 impl Recorder {
-    /// Writes to `writer`, with digests of fields every so many iterations.
-    pub fn new(writer: RecordWriter, every: usize) -> Self {
-        Self { writer, every, iterations: 0 }
+    /// Writes to `writer`, with digests of fields every so many iterations. `warn` is told why no more lines are written.
+    pub fn new(writer: RecordWriter, every: usize, warn: fn(&RecordError)) -> Self {
+        Self { writer, every, iterations: 0, warn, breaks_off: false }
+    }
+
+    /// Whether a line could not be written, and none after it was.
+    pub fn breaks_off(&self) -> bool {
+        self.breaks_off
     }
 
     /// Hands all lines so far to the system, of a solve that is broken off.
-    ///
-    /// # Errors
-    /// [`RecordError::File`].
-    pub fn flush(&mut self) -> Result<(), RecordError> {
-        self.writer.flush()
+    pub fn flush(&mut self) {
+        self.write(RecordWriter::flush);
     }
 
     /// Says that the solve has ended.
-    ///
-    /// # Errors
-    /// [`RecordError::File`].
-    pub fn finish(&mut self, digests: Digests) -> Result<(), RecordError> {
-        self.writer.push(&digests.after(self.iterations))?;
-        self.writer.flush()
+    pub fn finish(&mut self, digests: Digests) {
+        let end = digests.after(self.iterations);
+        self.write(|writer| writer.push(&end));
+        self.flush();
+    }
+
+    fn write(&mut self, lines: impl FnOnce(&mut RecordWriter) -> Result<(), RecordError>) {
+        if self.breaks_off {
+            return;
+        }
+        if let Err(error) = lines(&mut self.writer) {
+            (self.warn)(&error);
+            self.breaks_off = true;
+        }
     }
 }
 
@@ -161,17 +173,18 @@ impl Watcher for Recorder {
         self.iteration(recurrence)
     }
     fn scalar(&mut self, scalar: WatchedScalar) -> Result<(), Stopped> {
-        self.writer.push(&scalar_entry(scalar)).map_err(stop)
+        self.write(|writer| writer.push(&scalar_entry(scalar)));
+        Ok(())
     }
     fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
         self.iterations = recurrence.info().iterations;
-        if !has_fields(recurrence, self.every) {
+        if self.breaks_off || !has_fields(recurrence, self.every) {
             return Ok(());
         }
-        for entry in field_entries(recurrence)? {
-            self.writer.push(&entry).map_err(stop)?;
-        }
-        self.writer.flush().map_err(stop)
+        let entries = field_entries(recurrence)?;
+        self.write(|writer| entries.iter().try_for_each(|entry| writer.push(entry)));
+        self.flush();
+        Ok(())
     }
 }
 

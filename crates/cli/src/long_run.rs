@@ -8,7 +8,7 @@ use clap::Args;
 use lanefield::io::atomic::WriteError;
 use lanefield::io::checkpoint;
 use lanefield::io::identity::{Identity, describe_configuration};
-use lanefield::io::record::{RecordReader, RecordWriter};
+use lanefield::io::record::{RecordError, RecordReader, RecordWriter};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::solver::{
@@ -93,7 +93,9 @@ impl Watcher for LongRun {
             return Ok(());
         }
         let stop = |error: AnyError| Stopped(error);
-        self.recorder.as_mut().map_or(Ok(()), Recorder::flush).map_err(|error| stop(error.into()))?;
+        if let Some(recorder) = &mut self.recorder {
+            recorder.flush();
+        }
         self.checkpoints.as_ref().map_or(Ok(()), |last| last.write(recurrence)).map_err(|error| stop(error.into()))?;
         Err(stop(Box::new(Interrupted { iterations: recurrence.info().iterations })))
     }
@@ -131,12 +133,21 @@ impl LongRun {
     /// Gives how many lines were compared.
     pub fn finish(&mut self, digests: impl FnOnce() -> Result<Digests, AnyError>) -> Result<Option<usize>, AnyError> {
         if let Some(recorder) = &mut self.recorder {
-            recorder.finish(digests()?)?;
+            recorder.finish(digests()?);
         } else if let Some(replay) = &mut self.replay {
             replay.finish(digests()?).map_err(|Stopped(error)| error)?;
             return Ok(Some(replay.compared()));
         }
         Ok(None)
+    }
+
+    /// What a run ends with whose solve ended so: a record that breaks off is not what was asked for.
+    pub fn outcome(&self, solved: Outcome) -> Outcome {
+        if !self.recorder.as_ref().is_some_and(Recorder::breaks_off) {
+            return solved;
+        }
+        say!("error: the record is not whole");
+        Outcome::CheckFailed
     }
 }
 
@@ -196,6 +207,10 @@ fn warn(error: &WriteError) {
     say!("warning: the solve goes on without this checkpoint, and the one before stays: {error}");
 }
 
+fn warn_of_record(error: &RecordError) {
+    say!("warning: the solve goes on without its record, which breaks off: {error}");
+}
+
 impl LongRunArgs {
     /// The files that are written, with the names of their arguments.
     pub fn outputs(&self) -> impl Iterator<Item = (&str, &Path)> {
@@ -226,8 +241,8 @@ impl LongRunArgs {
             run.state = self.state(path, identity)?;
         }
         if let Some(path) = &self.record {
-            run.recorder =
-                Some(Recorder::new(RecordWriter::create(path, identity, self.record_every)?, self.record_every));
+            let writer = RecordWriter::create(path, identity, self.record_every)?;
+            run.recorder = Some(Recorder::new(writer, self.record_every, warn_of_record));
         }
         if let Some(path) = &self.verify {
             run.replay = Some(Replay::new(RecordReader::open(path, identity)?));

@@ -207,7 +207,7 @@ impl Propagator {
                 if summary.course.is_checked() {
                     output.describe::<R>(shape)?;
                 }
-                return Ok(summary.course.outcome());
+                return Ok(long_run.outcome(summary.course.outcome()));
             }
             Err(PropagatorError::Solve(error)) => *error,
             Err(error) => return Err(error).context("failed to compute the propagator"),

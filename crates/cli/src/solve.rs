@@ -261,7 +261,7 @@ impl Solve {
                 if let Some(output) = output.filter(|_| summary.course.is_checked()) {
                     output.describe::<R>(axes)?;
                 }
-                Ok(summary.course.outcome())
+                Ok(long_run.outcome(summary.course.outcome()))
             }
             Err(SolveError::Recurrence(SolverError::Stopped(Stopped(error)))) => {
                 if !error.is::<Interrupted>() {

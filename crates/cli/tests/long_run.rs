@@ -122,6 +122,21 @@ fn a_record_is_replayed_on_any_layout_and_device() {
     }
 }
 
+#[test]
+#[cfg(target_os = "linux")]
+fn a_record_that_cannot_be_written_breaks_off_and_the_solve_goes_on() {
+    let folder = Folder::with_gauge();
+    for command in ["solve --source gauss:4", "propagator --operator wilson --source point:0,0,0,0"] {
+        let run = format!("{command} --config gauge.nersc --mass 0.3 --device cpu");
+        let output = folder.run(&format!("{run} --record /dev/full --output x.npy"));
+        assert_eq!(output.status.code(), Some(1), "{command}: {}", text(&output.stderr));
+        let said = ["without its record, which breaks off", "/dev/full", "No space left", "the record is not whole"];
+        assert_contains(&text(&output.stderr), &said);
+        folder.succeeds(&format!("{run} --output y.npy"));
+        assert!(folder.read("x.npy") == folder.read("y.npy"), "{command}: the solutions differ");
+    }
+}
+
 /// Lines of a record with checks that fit, as of a solve that went another way.
 fn resealed(lines: &[String]) -> Vec<u8> {
     let mut hasher = Sha256::new();

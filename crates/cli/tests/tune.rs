@@ -18,7 +18,10 @@ fn the_table_names_what_was_chosen_and_the_file_is_used_by_the_next_command() {
         &["hop f32 reconstruct 12", "4.4.4.4", "tuned, µs", "kept in", "choices.toml", "same bits: "],
     );
     let file = text(&folder.read("choices.toml"));
-    assert_contains(&file, &["[tuned]", "kernel = \"hop\"", "precision = \"f32\"", "links = 12", "candidates = ["]);
+    assert_contains(
+        &file,
+        &["[tuned]", "kernel = \"hop\"", "precision = \"f32\"", "reconstruct = 12", "candidates = ["],
+    );
 
     // It is read again, and a damaged one is no error.
     let generate = "config generate hot --lattice 4.4.4.4 --seed 1 --output hot.nersc";

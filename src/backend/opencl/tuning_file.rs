@@ -125,10 +125,10 @@ pub struct Where {
     pub precision: Option<Precision>,
     /// Reals a link.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub links: Option<usize>,
+    pub reconstruct: Option<usize>,
     /// Spinors or colour vectors a site.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub parts: Option<usize>,
+    pub spinors: Option<usize>,
     /// Whether they are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub several: Option<bool>,
@@ -224,8 +224,8 @@ impl Where {
             architecture: (!device.architecture.is_empty()).then(|| device.architecture.clone()),
             kernel: Some(Names::One(key.kernel.to_owned())),
             precision: Some(key.precision),
-            links: Some(key.links.reals()),
-            parts: Some(key.parts),
+            reconstruct: Some(key.links.reals()),
+            spinors: Some(key.parts),
             lanes: Some(key.lanes),
             access: Some(key.access),
             site_order: Some(key.site_order),
@@ -243,8 +243,8 @@ impl Where {
         let kind = if device.kind == DeviceKind::Cpu { Kind::Cpu } else { Kind::Gpu };
         let of_kernel = self.kernel.as_ref().is_none_or(|names| names.contain(key.kernel))
             && holds(&self.precision, key.precision)
-            && holds(&self.links, key.links.reals())
-            && holds(&self.parts, key.parts)
+            && holds(&self.reconstruct, key.links.reals())
+            && holds(&self.spinors, key.parts)
             && holds(&self.several, key.parts > 1)
             && holds(&self.lanes, key.lanes)
             && self.volume_class_at_most.is_none_or(|most| key.volume_class <= most)
@@ -266,8 +266,8 @@ impl Where {
         let conditions = [
             self.kernel.is_some(),
             self.precision.is_some(),
-            self.links.is_some(),
-            self.parts.is_some(),
+            self.reconstruct.is_some(),
+            self.spinors.is_some(),
             self.several.is_some(),
             self.lanes.is_some(),
             self.slices_in_cache.is_some(),
