@@ -27,8 +27,10 @@ fn catches_sigterm(process: &Child) -> bool {
     u64::from_str_radix(caught, 16).unwrap() & (1 << (15 - 1)) != 0
 }
 
+/// Twice, as `timeout` does: to the process, and to its group.
 fn signal(process: &Child, signal: &str) {
-    assert!(Command::new("kill").args([signal, &process.id().to_string()]).status().unwrap().success());
+    let id = process.id().to_string();
+    assert!(Command::new("kill").args([signal, &id, &id]).status().unwrap().success());
 }
 
 /// The exit code, standard output and standard error.
