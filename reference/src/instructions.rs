@@ -101,7 +101,7 @@ impl Instructions {
         Self::Baseline
     }
 
-    /// Bytes of one vector. Stencils on words of two vectors take 1.3 to 1.9 times as long as on words of one.
+    /// Bytes of one vector. Stencils on words of two vectors take up to 1.9 times as long as on words of one (`docs/performance.md`).
     pub fn vector_bytes(self) -> usize {
         match self {
             Self::Avx512 => 64,

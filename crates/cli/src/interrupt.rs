@@ -19,7 +19,7 @@ const SAME: Duration = Duration::from_millis(500);
 /// What the handlers have to tell, and to know.
 struct Signals {
     start: Instant,
-    /// Milliseconds from the start to the first signal, and one; 0 where none came.
+    /// Milliseconds from the start to the first signal, plus one; 0 where none came.
     came: AtomicU64,
     /// Whether the first signal ends the program at once.
     nothing_to_keep: AtomicBool,
