@@ -30,9 +30,10 @@ test-stencils:
 test-library:
 	cargo test --workspace --locked --test tests -- $(addprefix --skip ,$(STENCILS))
 test-program:
-	cargo test --workspace --locked --bins --test malformed_files --test program
+	cargo test --workspace --locked --test malformed_files --test program
 test-laboratory:
 	cargo test --workspace --locked --lib --test reference --test laboratory
+	cargo test --locked -p lanefield-example-outside
 	cargo test --workspace --locked --doc
 
 bench:

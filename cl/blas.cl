@@ -5,31 +5,7 @@
 #include "accelerator.clh"
 #include "complex.clh"
 #include "reduction.clh"
-
-// Words that a work-item reads before it writes. Must divide the words of a site. Two are the best on an H200 (f32, NSIMD 8, 2²⁰ sites:
-// cg_update 3640 GB/s, against 2810 with one word, 1730 with six and 1990 with twelve; the other kernels care less).
-#if PRECISION == 16
-// A part is rounded as a whole. Spinors are what is stored so; kernels know their words.
-#define WORDS_AT_ONCE WORDS
-#define NORM_WORDS_AT_ONCE WORDS
-#endif
-#ifndef WORDS_AT_ONCE
-#ifdef WORDS
-#define WORDS_AT_ONCE (WORDS % 2 == 0 ? 2 : 1)
-#else
-#define WORDS_AT_ONCE 1
-#endif
-#endif
-
-// The same where a norm is taken: all of a spinor (H200, 2²¹ sites, groups of 256: f32 171 µs with twelve words, 201 with two, 846 with
-// three; f64 330, 358 and 361).
-#ifndef NORM_WORDS_AT_ONCE
-#ifdef WORDS
-#define NORM_WORDS_AT_ONCE (WORDS % 12 == 0 ? 12 : WORDS % 9 == 0 ? 9 : WORDS % 6 == 0 ? 6 : WORDS % 3 == 0 ? 3 : 1)
-#else
-#define NORM_WORDS_AT_ONCE 1
-#endif
-#endif
+#include "words.clh"
 
 typedef struct {
     cplx word[WORDS_AT_ONCE];
@@ -44,11 +20,7 @@ accelerator_inline words_of_site read_words(__global const stored* field, size_t
 
 accelerator_inline void write_words(__global stored* field, size_t osite, uint first, uint words, uint lane,
                                     words_of_site w) {
-#if PRECISION == 16
-    insert_all(field, osite, WORDS, lane, w.word);
-#else
-    store_words(field, osite, first, WORDS_AT_ONCE, words, lane, w.word);
-#endif
+    store_site_words(field, osite, first, WORDS_AT_ONCE, words, lane, w.word);
 }
 
 accelerator_inline words_of_site scale_words(real a, words_of_site x) {
@@ -109,11 +81,7 @@ accelerator_inline void update_with_norm(__global stored* out, real a, __global 
 #pragma unroll
             for (uint k = 0; k < NORM_WORDS_AT_ONCE; ++k)
                 z[k] = fma((cplx)(a), from_x[k], scaled ? b * z[k] : z[k]);
-#if PRECISION == 16
-            insert_all(out, osite, WORDS, lane, z);
-#else
-            store_words(out, osite, first, NORM_WORDS_AT_ONCE, SITE_WORDS(words), lane, z);
-#endif
+            store_site_words(out, osite, first, NORM_WORDS_AT_ONCE, SITE_WORDS(words), lane, z);
 #pragma unroll
             for (uint k = 0; k < NORM_WORDS_AT_ONCE; ++k) {
                 const double2 v = convert_double2(z[k]);

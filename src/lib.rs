@@ -107,7 +107,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+// What the macros write names the library so, also within it.
+extern crate self as lanefield;
+
 pub mod backend;
+pub mod body;
+#[cfg(feature = "check")]
+pub mod check;
 pub mod io;
 pub mod kernel;
 pub mod observable;

@@ -5,9 +5,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use lanefield::backend::{Cpu, Memory as _, OpenCl, Sum};
+use lanefield::body::opencl::{Components, Named, kernel_text};
 use lanefield::in_precision;
 use lanefield::kernel::{
-    self, Access, Argument, Case, CaseOptions, Geometry, Holds, Kernel, Links, Numbers, PlainLinks, TestData,
+    self, Access, Argument, Case, CaseOptions, Geometry, Holds, Kernel, KernelSource, Links, Numbers, PlainLinks,
+    TestData,
 };
 use lanefield::verify::{Difference, compare_host_fields};
 use lanefield_reference::gauge::Configuration;
@@ -340,13 +342,27 @@ fn parameters_of(argument: &Argument) -> Vec<(&'static str, Option<&'static str>
     }
 }
 
-/// The kernels of each family as its file declares them.
+/// The kernels of each family as its file declares them, or what is written from its bodies.
 fn families() -> BTreeMap<String, Vec<(String, Vec<Parameter>)>> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("cl");
     let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let sources = files.filter(|path| path.extension().is_some_and(|suffix| suffix == "cl"));
     let family = |path: &Path| path.file_stem().unwrap().to_string_lossy().into_owned();
-    sources.map(|path| (family(&path), declared(&std::fs::read_to_string(&path).unwrap()))).collect()
+    let in_files = sources.map(|path| (family(&path), declared(&std::fs::read_to_string(&path).unwrap())));
+    let mut all: BTreeMap<_, Vec<_>> = in_files.collect();
+    for kernel in kernel::all() {
+        if let KernelSource::Body(body) = kernel.source {
+            let program = (body.record)(kernel.name, LegOrder::DEFAULT).unwrap();
+            let text = kernel_text(
+                Named { name: kernel.name, computes: kernel.computes, body },
+                &program,
+                Components::AtOnce(2),
+            )
+            .unwrap();
+            all.entry(kernel.family.to_owned()).or_default().extend(declared(&text));
+        }
+    }
+    all
 }
 
 #[test]

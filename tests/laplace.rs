@@ -1,5 +1,5 @@
 //! The Laplacian and its even-odd pieces on every backend: the same bits as plain loops (`reference/src/scalar/laplace.rs`), and the identities
-//! that make it −Δ + mass². The operator is `src/operator/laplace.rs`, its kernels `reference/src/kernels/laplace.rs` and `cl/laplace.cl`.
+//! that make it −Δ + mass². The operator is `src/operator/laplace.rs`, its kernel the body in `reference/src/kernels/laplace.rs`.
 
 use lanefield::backend::opencl::{Count, Tuning};
 use lanefield::backend::{Backend, FieldOn, Sum};

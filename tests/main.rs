@@ -5,6 +5,7 @@ mod common;
 mod arguments;
 mod backends;
 mod blas;
+mod body;
 mod cg;
 mod clover;
 mod clover_grid;

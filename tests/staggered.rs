@@ -1,5 +1,5 @@
 //! Staggered fermions on every backend: the same bits as plain loops (`reference/src/scalar/staggered.rs`), and the identities that make the operator
-//! Kogut and Susskind's. The operator is `src/operator/staggered.rs`, its kernels `reference/src/kernels/staggered.rs` and `cl/staggered.cl`.
+//! Kogut and Susskind's. The operator is `src/operator/staggered.rs`, its kernel the body in `reference/src/kernels/staggered.rs`.
 
 use lanefield::backend::{Backend, Sum};
 use lanefield::kernel::prelude::*;

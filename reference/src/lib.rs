@@ -1,5 +1,7 @@
 //! Lane layout, canonical arithmetic and CPU kernels of Lanefield.
 
+pub mod body;
+mod dagger;
 pub mod domains;
 mod doubles;
 pub mod exact;

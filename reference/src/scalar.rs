@@ -37,31 +37,35 @@ fn complex<R: Real>(re: f64, im: f64) -> Complex<R> {
     Complex::new(R::from_f64(re), R::from_f64(im))
 }
 
-fn real_times<R: Real>(s: R, a: Complex<R>) -> Complex<R> {
+/// s·a.
+pub fn real_times<R: Real>(s: R, a: Complex<R>) -> Complex<R> {
     Complex::new(s * a.re, s * a.im)
 }
 
 /// s·a + c.
-fn real_madd<R: Real>(s: R, a: Complex<R>, c: Complex<R>) -> Complex<R> {
+pub fn real_madd<R: Real>(s: R, a: Complex<R>, c: Complex<R>) -> Complex<R> {
     Complex::new(s.fused(a.re, c.re), s.fused(a.im, c.im))
 }
 
 /// a·b.
-fn mul<R: Real>(a: Complex<R>, b: Complex<R>) -> Complex<R> {
+pub fn mul<R: Real>(a: Complex<R>, b: Complex<R>) -> Complex<R> {
     Complex::new((-a.im).fused(b.im, a.re * b.re), a.im.fused(b.re, a.re * b.im))
 }
 
 /// a·b + c.
-fn madd<R: Real>(a: Complex<R>, b: Complex<R>, c: Complex<R>) -> Complex<R> {
+pub fn madd<R: Real>(a: Complex<R>, b: Complex<R>, c: Complex<R>) -> Complex<R> {
     Complex::new((-a.im).fused(b.im, a.re.fused(b.re, c.re)), a.im.fused(b.re, a.re.fused(b.im, c.im)))
 }
 
 // §3, matrix times vector.
 
-type Colour<R> = [Complex<R>; COLOURS];
-type Link<R> = [Colour<R>; COLOURS];
+/// Three colours.
+pub type Colour<R> = [Complex<R>; COLOURS];
+/// A matrix, row by row.
+pub type Link<R> = [Colour<R>; COLOURS];
 
-fn matrix_times_vector<R: Real>(u: &Link<R>, h: &Colour<R>) -> Colour<R> {
+/// u·h: columns in order.
+pub fn matrix_times_vector<R: Real>(u: &Link<R>, h: &Colour<R>) -> Colour<R> {
     u.map(|row| madd(row[2], h[2], madd(row[1], h[1], mul(row[0], h[0]))))
 }
 
@@ -118,7 +122,7 @@ const ONE_MINUS_GAMMA: [Projector; 4] = [
 ];
 
 /// The site one step along `leg` on the torus, and whether the step crosses the boundary.
-fn step(extents: Extents, x: Coordinate, leg: Leg) -> (Coordinate, bool) {
+pub fn step(extents: Extents, x: Coordinate, leg: Leg) -> (Coordinate, bool) {
     let d = leg.dimension();
     let (first, last) = (0, extents[d] - 1);
     let mut there = x;

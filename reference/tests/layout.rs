@@ -6,7 +6,7 @@ use lanefield_reference::layout::{AcceleratorThreads, Checkerboard, Coordinate, 
 use lanefield_reference::layout::{
     BlockOrder, LaneWidth, Lattice, LatticeOptions, LaunchGeometry, LayoutError, Leg, LegOrder, reduction_groups,
 };
-use lanefield_reference::layout::{Parity, Place, Scalar, Sites, StaggeredPhases, Stencil, VirtualNodes};
+use lanefield_reference::layout::{Parity, Place, Scalar, SiteCoordinates, Sites, Stencil, VirtualNodes};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -140,26 +140,21 @@ proptest! {
     }
 
     #[test]
-    fn phases_are_those_of_the_coordinates(lattice in any_lattice(2000)) {
+    fn coordinates_are_those_of_the_outer_site_plus_those_of_the_lane(lattice in any_lattice(2000)) {
         for &sites in sites_of(&lattice) {
-            let phases = StaggeredPhases::new(&lattice, sites).unwrap();
-            prop_assert_eq!((phases.osites().len(), phases.lanes().len()), (lattice.osites(sites), lattice.nsimd()));
-            for [x, y, z, t] in coordinates(lattice.extents()).filter(|&x| sites.contain(x)) {
-                let place = lattice.place(sites, [x, y, z, t]);
-                let found = phases.at(place);
-                prop_assert_eq!(found, phases.osites()[place.osite] ^ phases.lanes()[place.lane]);
-                for (mu, exponent) in [0, x, x + y, x + y + z].into_iter().enumerate() {
-                    prop_assert_eq!(found >> mu & 1, exponent as u32 % 2, "{:?}, direction {}", [x, y, z, t], mu);
-                }
-                prop_assert_eq!(found >> DIMENSIONS, 0);
+            let found = SiteCoordinates::new(&lattice, sites).unwrap();
+            prop_assert_eq!((found.osites().len(), found.lanes().len()), (lattice.osites(sites), lattice.nsimd()));
+            for x in coordinates(lattice.extents()).filter(|&x| sites.contain(x)) {
+                let Place { osite, lane } = lattice.place(sites, x);
+                let sum: [usize; DIMENSIONS] =
+                    std::array::from_fn(|d| usize::from(found.osites()[osite][d]) + usize::from(found.lanes()[lane][d]));
+                prop_assert_eq!(sum, x);
             }
-            let local: [usize; DIMENSIONS] = std::array::from_fn(|d| lattice.extents()[d] / lattice.nodes()[d]);
-            if local[..3].iter().all(|extent| extent % 2 == 0) {
-                prop_assert!(phases.lanes().iter().all(|&lane| lane == 0));
-            }
+            let packed = SiteCoordinates::packed(found.osites(), 2);
+            prop_assert!(packed.iter().zip(found.osites()).all(|(&zt, x)| zt == u32::from(x[2]) + (u32::from(x[3]) << 16)));
         }
         if lattice.checkerboard() == FullOnly {
-            prop_assert!(StaggeredPhases::new(&lattice, ALL_SITES[1]).is_err());
+            prop_assert!(SiteCoordinates::new(&lattice, ALL_SITES[1]).is_err());
         }
     }
 

@@ -73,7 +73,7 @@ pub static AXPY_NORM: Kernel = Kernel {
     geometry: Geometry::SumOfSites,
     work: |shape| moved(shape, 4),
     cpu: reduce!(R, |call, sum| blas::axpy_norm::<R>(call.scalar("a"), call.data("x")?, call.data_mut("y")?, sum)),
-    plain: reduce!(R, |call, sum| {
+    plain: plain_sum!(R, |call, sum| {
         let y = call.data_mut::<R>("y")?;
         let mut result = list(y);
         scalar::axpy(call.scalar("a"), &list(call.data::<R>("x")?), &mut result);
@@ -97,7 +97,7 @@ pub static AXPBY_NORM: Kernel = Kernel {
         call.data_mut("y")?,
         sum
     )),
-    plain: reduce!(R, |call, sum| {
+    plain: plain_sum!(R, |call, sum| {
         let y = call.data_mut::<R>("y")?;
         let mut result = list(y);
         scalar::axpby(call.scalar("a"), &list(call.data::<R>("x")?), call.scalar("b"), &mut result);

@@ -15,8 +15,8 @@ use num_complex::Complex;
 
 use super::test_data::{Numbers, TestData};
 use super::{
-    Access, Argument, Arguments, FieldRole, Holds, HostFunction, Kernel, MatrixFacts, PlainLinks, Shape, Value,
-    dagger_if,
+    Access, Argument, Arguments, FieldRole, Holds, HostFunction, Kernel, MatrixFacts, PlainFunction, PlainLinks, Shape,
+    Value, dagger_if,
 };
 use crate::backend::{AnyField, Backend, BackendError, Cpu, HostField, Memory};
 use crate::in_precision;
@@ -238,6 +238,19 @@ impl Case {
         self.shape.kernel
     }
 
+    /// The fields of a name: those of a list, or one.
+    pub fn fields(&self, name: &str) -> &[HostField] {
+        self.fields.iter().find(|(known, _)| *known == name).map_or(&[], |(_, fields)| fields)
+    }
+
+    /// Takes another field in place of the first one of a name. Whether it is what its role asks for is seen when the kernel is run.
+    pub fn replace(&mut self, name: &str, field: HostField) {
+        let fields = self.fields.iter_mut().find(|(known, _)| *known == name);
+        if let Some(first) = fields.and_then(|(_, fields)| fields.first_mut()) {
+            *first = field;
+        }
+    }
+
     /// Adds the legs in another order from now on; no argument depends on it.
     pub fn set_legs(&mut self, legs: LegOrder) {
         self.shape.legs = legs;
@@ -274,11 +287,25 @@ impl Case {
     /// # Errors
     /// None that occurs for a case that was made from the specification.
     pub fn in_plain_loops(&self, cpu: &Cpu, links: &PlainLinks<'_>, sum: Sum) -> Result<Outcome, BackendError> {
+        self.run_plain(cpu, self.kernel().plain, links, sum)
+    }
+
+    /// What a function of plain loops gives, of the kernel or another one.
+    ///
+    /// # Errors
+    /// As [`Self::in_plain_loops`].
+    pub fn run_plain(
+        &self,
+        cpu: &Cpu,
+        plain: PlainFunction,
+        links: &PlainLinks<'_>,
+        sum: Sum,
+    ) -> Result<Outcome, BackendError> {
         let mut held = self.on(cpu)?;
         let mut call = held.arguments(self).call()?;
-        let sums = match self.kernel().plain {
+        let sums = match plain {
             HostFunction::Launch(plain) => plain(&mut call, links).map(|()| Vec::new())?,
-            HostFunction::Reduce(plain) => plain(&mut call, sum)?,
+            HostFunction::Reduce(plain) => plain(&mut call, links, sum)?,
             HostFunction::None => Vec::new(),
         };
         drop(call);

@@ -1,19 +1,12 @@
 //! What the kernels of the hops of colour vectors have in common.
 
-use lanefield_reference::kernels::staggered::ideal_bytes_per_site;
+use lanefield_reference::kernels::laplace::ideal_bytes_per_site;
 
 use super::Argument::{self, Field};
-use super::BuildOption::{Legs, PartsPerWorkItem, Reconstruct};
-use super::{At, Geometry, Holds, Kernel, Shape, USUAL, Work, read, write};
+use super::{At, Holds, Shape, Work, read, write};
 
 pub(super) const OUT: Argument = Field(write("out", Holds::ColourVectors, At::Target));
 pub(super) const IN: Argument = Field(read("in", Holds::ColourVectors, At::Neighbours));
-
-pub(super) const BASE: Kernel = Kernel {
-    options: &[Reconstruct, Legs, PartsPerWorkItem("VECTORS_AT_ONCE")],
-    geometry: Geometry::Stencil { over_parts: true, stages: false, accumulates: false, splits: false },
-    ..USUAL
-};
 
 /// `flops`: operations on a vector.
 pub(super) fn work(shape: &Shape, flops: u64) -> Work {

@@ -2,15 +2,17 @@
 
 use lanefield_reference::field::ColourVectors;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::laplace::{self, FLOPS_PER_VECTOR};
+use lanefield_reference::kernels::laplace::{self, FLOPS_PER_VECTOR, LaplaceHop};
 use lanefield_reference::layout::LegOrder;
 use lanefield_reference::links::DoubledGauge;
 
 use super::Argument::{Boundary, Osites, Parts, Stencil};
-use super::colour_vectors::{BASE, IN, OUT, work};
+use super::colour_vectors::{IN, OUT, work};
 use super::hop::LINKS;
-use super::{Arguments, Kernel};
+use super::written::STENCIL;
+use super::{Arguments, Kernel, KernelSource};
 use crate::backend::{BackendError, FieldOn, Launch};
+use crate::body::Written;
 
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&LAPLACE_HOP];
@@ -22,6 +24,7 @@ pub static LAPLACE_HOP: Kernel = Kernel {
     computes: "out = laplace_hop(in), of colour vectors",
     arguments: &[OUT, LINKS, IN, Stencil, Osites, Boundary, Parts],
     tuned_as: Some("laplace_hop"),
+    source: KernelSource::Body(Written::new::<LaplaceHop>(&["out", "links", "in"])),
     usual_parts: 12,
     work: |shape| work(shape, FLOPS_PER_VECTOR),
     cpu: launch!(R, |call| {
@@ -33,7 +36,7 @@ pub static LAPLACE_HOP: Kernel = Kernel {
         let result = links.wilson(shape).laplace_hop(&source, shape.parts(), shape.sites());
         call.data_mut::<R>("out")?.assign(&result)
     }),
-    ..BASE
+    ..STENCIL
 };
 
 /// The Laplacian's hop, on any backend.

@@ -11,6 +11,15 @@ macro_rules! launch {
     };
 }
 
+/// The same of plain loops that sum.
+macro_rules! plain_sum {
+    ($Real:ident, |$call:ident, $sum:ident| $work:expr) => {
+        $crate::kernel::HostFunction::Reduce(|$call, _, $sum| {
+            $crate::in_precision!($call.shape().precision(), $Real => $work)
+        })
+    };
+}
+
 /// The same of a kernel that sums.
 macro_rules! reduce {
     ($Real:ident, |$call:ident, $sum:ident| $work:expr) => {
@@ -26,6 +35,7 @@ pub mod clover;
 pub mod clover_term;
 mod colour_vectors;
 pub mod convert;
+mod coordinates;
 pub mod domain_wall;
 pub mod hop;
 pub mod laplace;
@@ -34,11 +44,16 @@ pub mod reduce;
 pub mod rhs;
 pub mod staggered;
 mod test_data;
+pub mod twin;
+pub mod written;
+
+use std::sync::OnceLock;
 
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::real::Precision;
 
 pub use crate::backend::specification::*;
+pub use crate::body::Role;
 pub use case::{Case, CaseOn, CaseOptions, Outcome};
 pub use test_data::{Links, Numbers, TestData};
 
@@ -56,6 +71,7 @@ const USUAL: Kernel = Kernel {
     usual_parts: 1,
     work: |shape| moved(shape, 0),
     ceiling: Ceiling::Copy,
+    source: KernelSource::Library,
     cpu: HostFunction::None,
     plain: HostFunction::None,
 };
@@ -91,14 +107,43 @@ families! {
     reduce: ReduceKernels of Reduce,
 }
 
-/// All kernels, family by family.
+/// The kernels of this process, where they are not the library's.
+static OWN: OnceLock<Vec<&'static Kernel>> = OnceLock::new();
+
+/// Makes other kernels those that [`all`] goes through, and with it every tool of this process, in place of the library's.
+///
+/// # Errors
+/// Two kernels of one name; kernels that were named before.
+pub fn use_kernels(kernels: &[&'static Kernel]) -> Result<(), String> {
+    for (place, kernel) in kernels.iter().enumerate() {
+        if kernels[..place].contains(kernel) {
+            return Err(format!("there are two kernels of the name '{kernel}': give each a name of its own"));
+        }
+    }
+    OWN.set(kernels.to_vec())
+        .map_err(|_| "the kernels of this process were named before: name all of them at once".to_owned())
+}
+
+/// Whether the kernels of this process are others than the library's ([`use_kernels`]).
+pub fn are_own() -> bool {
+    OWN.get().is_some()
+}
+
+/// All kernels, family by family: the library's, or those of [`use_kernels`].
 pub fn all() -> impl Iterator<Item = &'static Kernel> {
-    FAMILIES.iter().flat_map(|family| family.iter().copied())
+    let of_library = || FAMILIES.iter().flat_map(|family| family.iter().copied());
+    let own = OWN.get();
+    own.into_iter().flatten().copied().chain(own.is_none().then(of_library).into_iter().flatten())
 }
 
 /// The names of all families.
 pub fn families() -> impl Iterator<Item = &'static str> {
-    FAMILIES.iter().filter_map(|family| family.first().map(|kernel| kernel.family))
+    let mut named = Vec::new();
+    all().map(|kernel| kernel.family).filter(move |family| {
+        let is_new = !named.contains(family);
+        named.push(*family);
+        is_new
+    })
 }
 
 /// The kernels that a word names: one kernel, all of a family, or `all`. A kernel comes before a family of the same name.

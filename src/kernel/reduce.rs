@@ -39,7 +39,7 @@ pub static NORM2: Kernel = Kernel {
     arguments: &[X, Elements, PartWords],
     work: |shape| moved(shape, 2),
     cpu: reduce!(R, |call, sum| Ok(reduce::norm2(call.data::<R>("x")?, sum))),
-    plain: reduce!(R, |call, sum| Ok(vec![plain_norm2(call.data::<R>("x")?, sum)])),
+    plain: plain_sum!(R, |call, sum| Ok(vec![plain_norm2(call.data::<R>("x")?, sum)])),
     ..BASE
 };
 
@@ -50,7 +50,7 @@ pub static INNER_PRODUCTS: Kernel = Kernel {
     arguments: &[Fields("xs", MOST_FIELDS), Field(read("y", Holds::Any, At::Target)), Elements, PartWords],
     work: |shape| moved(shape, 4 * shape.listed as u64),
     cpu: reduce!(R, |call, sum| reduce::inner_products(&call.list::<R>("xs")?, call.data::<R>("y")?, sum)),
-    plain: reduce!(R, |call, sum| {
+    plain: plain_sum!(R, |call, sum| {
         let y = call.data::<R>("y")?;
         let products = call.list::<R>("xs")?.into_iter().map(|x| plain_inner_product(x, y, sum));
         Ok(flat(&products.collect::<Vec<_>>()))
@@ -66,7 +66,7 @@ pub static SUM: Kernel = Kernel {
     geometry: Geometry::SumOfWords,
     precisions: &Precision::OF_ARITHMETIC,
     cpu: reduce!(R, |call, sum| Ok(reduce::sum(call.data::<R>("x")?, sum))),
-    plain: reduce!(R, |call, sum| {
+    plain: plain_sum!(R, |call, sum| {
         let x = call.data::<R>("x")?;
         Ok(flat(&sum_at(x, &places(x).collect::<Vec<_>>(), sum)))
     }),
@@ -81,7 +81,7 @@ pub static SLICE_SUMS: Kernel = Kernel {
     geometry: Geometry::SumOfSlices,
     precisions: &Precision::OF_ARITHMETIC,
     cpu: reduce!(R, |call, sum| reduce::slice_sums(call.data::<R>("x")?, call.shape().direction, sum)),
-    plain: reduce!(R, |call, sum| {
+    plain: plain_sum!(R, |call, sum| {
         let (x, d) = (call.data::<R>("x")?, call.shape().direction.index());
         let slice = |coordinate: usize| {
             let here = |place: &Place| x.lattice().coordinate(x.sites(), *place)[d] == coordinate;

@@ -102,7 +102,7 @@ pub static RHS_PRODUCTS: Kernel = Kernel {
         call.shape().rhs_parts,
         sum
     )),
-    plain: reduce!(R, |call, sum| {
+    plain: plain_sum!(R, |call, sum| {
         let (x, y, shape) = (call.data::<R>("x")?, call.data::<R>("y")?, call.shape());
         let product = |rhs| Ok(plain_inner_product(&of_rhs(x, rhs, shape)?, &of_rhs(y, rhs, shape)?, sum).re);
         (0..shape.parts() / shape.rhs_parts).map(product).collect()
@@ -117,7 +117,7 @@ pub static RHS_AXPY_NORM: Kernel = Kernel {
     arguments: &[Y, Scalars(&["a"]), X, Osites, Parts, RhsParts],
     geometry: Geometry::SumOfRightHandSides,
     cpu: reduce!(R, |call, sum| rhs::rhs_axpy_norm::<R>(call.scalars("a"), call.data("x")?, call.data_mut("y")?, sum)),
-    plain: reduce!(R, |call, sum| {
+    plain: plain_sum!(R, |call, sum| {
         let (y, x) = (call.data_mut::<R>("y")?, call.data::<R>("x")?);
         let mut norms = Vec::new();
         for (rhs, &a) in call.scalars("a").iter().enumerate() {

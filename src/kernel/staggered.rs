@@ -2,15 +2,18 @@
 
 use lanefield_reference::field::ColourVectors;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::staggered::{self, FLOPS_PER_VECTOR};
-use lanefield_reference::layout::{LegOrder, StaggeredPhases};
+use lanefield_reference::kernels::staggered::{self, FLOPS_PER_VECTOR, StaggeredHop};
+use lanefield_reference::layout::LegOrder;
 use lanefield_reference::links::DoubledGauge;
 
 use super::Argument::{Boundary, Computed, Osites, Parts, Stencil};
-use super::colour_vectors::{BASE, IN, OUT, work};
+use super::colour_vectors::{IN, OUT, work};
+use super::coordinates::COORDINATES;
 use super::hop::LINKS;
-use super::{Arguments, ComputedTable, Kernel, Rows};
+use super::written::STENCIL;
+use super::{Arguments, Kernel, KernelSource};
 use crate::backend::{BackendError, FieldOn, Launch};
+use crate::body::Written;
 
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&STAGGERED_HOP];
@@ -28,30 +31,24 @@ pub static STAGGERED_HOP: Kernel = Kernel {
         Osites,
         Boundary,
         Parts,
-        Computed(ComputedTable {
-            name: "staggered phases of outer sites",
-            rows: Rows::Osites,
-            make: |lattice, sites| Ok(StaggeredPhases::new(lattice, sites)?.osites().to_vec()),
-        }),
-        Computed(ComputedTable {
-            name: "staggered phases of lanes",
-            rows: Rows::Lanes,
-            make: |lattice, sites| Ok(StaggeredPhases::new(lattice, sites)?.lanes().to_vec()),
-        }),
+        Computed(COORDINATES[0]),
+        Computed(COORDINATES[1]),
+        Computed(COORDINATES[2]),
+        Computed(COORDINATES[3]),
     ],
     tuned_as: Some("staggered_hop"),
+    source: KernelSource::Body(Written::new::<StaggeredHop>(&["out", "links", "in", "site"])),
     work: |shape| work(shape, FLOPS_PER_VECTOR),
     cpu: launch!(R, |call| {
-        let phases = StaggeredPhases::new(call.shape().lattice(), call.shape().sites())?;
         let (out, stencil, legs) = (call.write::<R, _>("out")?, call.host_stencil()?, call.shape().legs);
-        staggered::staggered_hop(out, stencil, &phases, call.read("links")?, call.read("in")?, legs)
+        staggered::staggered_hop(out, stencil, call.read("links")?, call.read("in")?, legs)
     }),
     plain: launch!(R, |call, links| {
         let (shape, source) = (call.shape(), call.data::<R>("in")?.to_site_order());
         let result = links.wilson(shape).staggered_hop(&source, shape.parts(), shape.sites());
         call.data_mut::<R>("out")?.assign(&result)
     }),
-    ..BASE
+    ..STENCIL
 };
 
 /// The staggered hop, on any backend.

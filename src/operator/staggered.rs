@@ -6,7 +6,8 @@ use lanefield_reference::field::ColourVectors;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::kernels::staggered::{FLOPS_PER_VECTOR, ideal_bytes_per_site};
+use lanefield_reference::kernels::laplace::ideal_bytes_per_site;
+use lanefield_reference::kernels::staggered::FLOPS_PER_VECTOR;
 use lanefield_reference::layout::{Lattice, Sites};
 
 use super::hop::{PARITIES, number_of_sites};

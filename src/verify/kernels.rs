@@ -12,7 +12,7 @@ use super::report::Subject;
 use super::{Against, Compared, RandomCase, Rows, VerifyError};
 use crate::backend::{Backend, Cpu, Sum};
 use crate::in_precision;
-use crate::kernel::{self, Case, CaseOptions, Geometry, Kernel, Outcome, PlainLinks};
+use crate::kernel::{self, Case, CaseOptions, Geometry, HostFunction, Kernel, Outcome, PlainLinks};
 
 /// Components of a right-hand side, and of a site, in kernels of several right-hand sides.
 const RHS_PARTS: usize = 2;
@@ -51,6 +51,7 @@ impl<B: Backend> KernelChecks<'_, B> {
             kernel.family == family
                 && kernel.is_launched()
                 && kernel.takes(precision)
+                && (self.against == Against::Cpu || !matches!(kernel.plain, HostFunction::None))
                 && (thorough || !takes_long_to_build(kernel))
         });
         let kernels: Vec<_> = kernels.collect();

@@ -283,11 +283,12 @@ impl<'o> Verification<'o> {
     /// Options that no run can have.
     pub fn new(options: &'o VerifyOptions, can_retire: bool) -> Result<Self, VerifyError> {
         let plan = Plan::new(options)?;
-        let solves = solve::solves(options)?;
+        let solves = solves(options)?;
         let sums = SumCases::new(options, plan.widths(), can_retire);
         let kernels = plan.numbers();
         let first_sum = kernels.end + solves.len() as u64;
-        let cases = first_sum + u64::from(options.sums);
+        let random_sums = if kernel::are_own() { 0 } else { u64::from(options.sums) };
+        let cases = first_sum + random_sums;
         if let Some(number) = options.only.filter(|&number| number >= cases) {
             return Err(VerifyError::NoSuchCase { number, last: cases.saturating_sub(1) });
         }
@@ -306,7 +307,7 @@ impl<'o> Verification<'o> {
             units.extend(kernels.clone().map(unit));
             if family == kernel::reduce::SUM.family {
                 let unit = |k| Unit { case: first_sum + k, work: Work::Sum(k), rows: rows.to_owned() };
-                units.extend((0..u64::from(options.sums)).map(unit));
+                units.extend((0..random_sums).map(unit));
             }
         }
         for (k, solve) in solves.iter().enumerate() {
@@ -456,7 +457,7 @@ pub fn rows(options: &VerifyOptions) -> Result<Vec<Subject>, VerifyError> {
         let of_precision = move |precision| Subject::of_kernel(kernel, precision, None);
         kernel.precisions.iter().copied().map(of_precision)
     });
-    let solves = solve::solves(options)?;
+    let solves = solves(options)?;
     let mut rows: Vec<Subject> = Vec::new();
     for row in kernels.chain(solves.iter().map(|solve| solve.subject())) {
         if !rows.contains(&row) {
@@ -464,6 +465,11 @@ pub fn rows(options: &VerifyOptions) -> Result<Vec<Subject>, VerifyError> {
         }
     }
     Ok(rows)
+}
+
+/// The solves of a run: none where kernels are not the library's.
+fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyError> {
+    if kernel::are_own() { Ok(Vec::new()) } else { solve::solves(options) }
 }
 
 fn in_case(case: &impl ToString, source: VerifyError) -> VerifyError {

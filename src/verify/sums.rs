@@ -19,7 +19,7 @@ use super::report::Subject;
 use super::{Against, Rows, Tested, VerifyError, VerifyOptions};
 use crate::backend::opencl::{Finish, SumForm, SumOptions};
 use crate::backend::{Cpu, Sum};
-use crate::kernel::{self, CaseOptions, Geometry, Kernel, Numbers, PlainLinks, TestData, reduce};
+use crate::kernel::{self, CaseOptions, Geometry, Kernel, KernelSource, Numbers, PlainLinks, TestData, reduce};
 
 /// Site objects that are drawn; the small ones more often, since more of them fit into a minute.
 const OBJECTS: [usize; 10] = [
@@ -57,7 +57,10 @@ struct Build {
 
 /// What a case sums by. Sums of right-hand sides have components, which random objects have not.
 pub(super) fn kernels() -> impl Iterator<Item = &'static Kernel> {
-    kernel::all().filter(|kernel| kernel.sums() && kernel.geometry != Geometry::SumOfRightHandSides)
+    let is_random = |kernel: &&Kernel| {
+        matches!(kernel.source, KernelSource::Library) && kernel.geometry != Geometry::SumOfRightHandSides
+    };
+    kernel::all().filter(|kernel| kernel.sums()).filter(is_random)
 }
 
 /// The random sums of a run.

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use lanefield::backend::opencl::{Context, NeededKernel, OpenCl, Tuned, Tuning};
+use lanefield::backend::opencl::{Context, NeededKernel, OpenCl, Source, Tuned, Tuning};
 use lanefield::backend::{BackendError, Memory as _, Sum};
 use lanefield::kernel::{self, Case, Kernel};
 use lanefield_reference::layout::{Extents, LaneChoice, LegOrder, Parity, Sites};
@@ -200,7 +200,7 @@ impl Step {
         let of_laboratory = |device: &OpenCl, file: &str, options: String, kernel: String, group: usize| {
             let local = [group, 1, 1];
             let built = device.context().is_built(&sources::expand(file)?, &options, (&kernel, local));
-            Ok(vec![(NeededKernel { file: file.to_owned(), options, kernel, local }, built)])
+            Ok(vec![(NeededKernel { source: Source::of_library(file), options, kernel, local }, built)])
         };
         let needs = match self {
             Self::Kernel(step) => step.needs(device)?,
@@ -248,13 +248,13 @@ impl ToBuild {
     /// What is to be built of some steps. Those that cannot be planned are left out: whoever measures them finds out why.
     pub fn of(device: &mut OpenCl, steps: Vec<Step>) -> Self {
         // Which group builds a program; none of one that is built.
-        let mut programs: HashMap<(String, String), Option<usize>> = HashMap::new();
+        let mut programs: HashMap<(Source, String), Option<usize>> = HashMap::new();
         let mut groups: Vec<(Vec<Step>, usize)> = Vec::new();
         for step in steps {
             let Ok(needs) = step.needs(device) else { continue };
             let mut of_step = None;
-            for (NeededKernel { file, options, .. }, built) in needs {
-                let group = programs.entry((file, options)).or_default();
+            for (NeededKernel { source, options, .. }, built) in needs {
+                let group = programs.entry((source, options)).or_default();
                 if !built {
                     let place = *of_step.get_or_insert(group.unwrap_or(groups.len()));
                     if place == groups.len() {

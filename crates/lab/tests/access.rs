@@ -287,8 +287,10 @@ fn loads_and_stores_follow_from_the_roles_of_the_fields() {
     // Two blocks of eighteen words.
     let oe_clover = [("blocks", [2 * 18 * 8, 0]), ("chi", [96, 0]), ("in", [8 * 96, 0]), ("out", [0, 96])];
     assert_eq!(moved("oe_clover", 1), with_tables(&oe_clover));
-    let phases = [("staggered phases of lanes", [4, 0]), ("staggered phases of outer sites", [4, 0])];
-    let mut expected = with_tables(&phases);
+    let of = |of| ["coordinates x and y of", "coordinates z and t of"].map(|pair| format!("{pair} {of}"));
+    let tables = [of("outer sites"), of("lanes")].concat();
+    let coordinates: Vec<_> = tables.iter().map(|table| (table.clone().leak() as &'static str, [4, 0])).collect();
+    let mut expected = with_tables(&coordinates);
     expected.extend([("in", [8 * 24, 0]), ("out", [0, 24])]);
     assert_eq!(moved("staggered_hop", 1), expected);
     assert_eq!(moved("axpy", 1), BTreeMap::from([("x", [96, 0]), ("y", [96, 96])]));

@@ -29,6 +29,31 @@ pub(super) fn for_each_row<V: Pod>(
     }
 }
 
+/// What `work` makes of the rows of each task: their numbers, in an order that suits caches. Rows of outer sites lie in x; `row_bytes`: bytes of a row of
+/// the largest field. Where there are several memory domains, each thread takes those rows whose pages lie with it.
+pub(super) fn map_rows<T: Send>(
+    outer: [usize; DIMENSIONS],
+    row_bytes: usize,
+    a_task: usize,
+    work: impl Fn(&[usize]) -> T + Sync,
+) -> Vec<T> {
+    let [_, y, z, t] = outer;
+    let [y_block, z_block] = column([y, z], row_bytes);
+    let order = BlockOrder::of_extents([1, y, z, t], [1, y_block, z_block, t]);
+    let rows: Vec<usize> = (0..order.osites()).map(|place| order.osite_at(place)).collect();
+    let work: &(dyn Fn(&[usize]) -> T + Sync) = &work;
+    match domains::are_several() {
+        true => {
+            let (all, threads) = (rows.len(), rayon::current_num_threads());
+            let share = |thread: usize| -> Vec<usize> {
+                rows.iter().copied().filter(|&row| domains::part_of(row, all, threads) == thread).collect()
+            };
+            rayon::broadcast(|thread| work(&share(thread.index())))
+        }
+        false => rows.par_chunks(a_task).map(work).collect(),
+    }
+}
+
 /// What is done with a row: its number, and its bytes. rayon's machinery is compiled for this alone, as in [`crate::tasks`].
 type Work<'a> = &'a (dyn Fn(usize, &mut [u8]) + Sync);
 

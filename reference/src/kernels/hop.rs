@@ -1,6 +1,8 @@
 //! The Wilson hop (Grid's Dhop) on the CPU: `docs/arithmetic.md` §6 on `wide` vectors, row by row of outer sites, in an order that
 //! suits caches (`blocks.rs`). Counterpart: `cl/hop.cl`.
 
+pub use crate::dagger::Dagger;
+
 use super::blocks::for_each_row;
 use super::{LaneOperation, Vectors, check_place};
 use crate::field::{Field, FieldError, SiteObject, Spinors};
@@ -14,20 +16,6 @@ use crate::tensor::lanes::Words;
 use crate::tensor::spin::{FullSpinor, accumulate, project};
 use crate::tensor::su3::{HalfSpinor, Left, link_times_half_spinor, third_row, two_rows};
 use crate::tensor::{InstructionSet, LaneVector, Task};
-
-/// Whether an operator or its Hermitian conjugate is applied.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Dagger {
-    /// The operator.
-    No,
-    /// Its Hermitian conjugate.
-    Yes,
-}
-
-impl Dagger {
-    /// Both.
-    pub const BOTH: [Self; 2] = [Self::No, Self::Yes];
-}
 
 /// Floating-point operations a site, as Grid and QUDA count them: 8 legs of 2 matrix-vector products (66), projections (12),
 /// and 7 sums of spinors (24).
@@ -271,7 +259,7 @@ impl<V: LaneVector> Edge<V> {
 
     /// The lanes of a vector that is the whole word in their places.
     #[inline(always)]
-    fn permuted_word(&self, word: V) -> V {
+    pub(super) fn permuted_word(&self, word: V) -> V {
         word.permute(&self.blocks[0][0].permutation)
     }
 }

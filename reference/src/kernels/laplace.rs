@@ -1,18 +1,50 @@
-//! The Laplacian's hop on the CPU: `docs/arithmetic.md` §15, the sum over the legs of `colour_vectors.rs`, times 2. Counterpart: `cl/laplace.cl`.
+//! The Laplacian's hop: `docs/arithmetic.md` §15. Its body is the CPU kernel, and what OpenCL C is written from.
 
-use super::colour_vectors::LegSum;
-pub use super::colour_vectors::ideal_bytes_per_site;
-use super::hop::HopFields;
-use super::{LaneOperation, Vectors};
+use super::Vectors;
+use super::bodies::{BodyArgument, BodyCall};
+use crate::body::number::Number;
+use crate::body::value::ColourVector;
+use crate::body::{Argument, Body, FieldUse, Links, Neighbours, Role, Site, Write};
 use crate::field::{ColourVectors, Field, FieldError};
-use crate::half::Half;
-use crate::layout::{LaneWidth, LegOrder, Stencil};
-use crate::links::DoubledGauge;
-use crate::real::Real;
-use crate::tensor::LaneVector;
+use crate::layout::{LEGS, LegOrder, Stencil};
+use crate::links::{DoubledGauge, LinkFormat};
+use crate::object::Object;
+
+use super::reduce::Sum;
 
 /// Floating-point operations a colour vector: 8 products of a matrix with a vector (66), 7 sums of vectors (6), and the factor 2 (6).
 pub const FLOPS_PER_VECTOR: u64 = 576;
+
+/// Bytes a site that have to be moved at least, with `vectors` colour vectors a site: the links and each vector read once, each result written once.
+pub fn ideal_bytes_per_site(format: LinkFormat, real_bytes: usize, vectors: usize) -> u64 {
+    ((LEGS * format.reals() + 2 * vectors * 2 * ColourVectors::WORDS) * real_bytes) as u64
+}
+
+/// Twice the sum over the legs of a link times the neighbour's colour vector.
+#[inline(always)]
+pub fn laplace_hop_body<S: Site>(out: Write<S, ColourVectors>, links: Links<S>, source: Neighbours<S, ColourVectors>) {
+    let mut sum = ColourVector::empty_sum();
+    for leg in links.legs() {
+        sum = sum + links.times(leg, source.at(leg));
+    }
+    out.write(sum.scaled(S::Real::constant(2.0)));
+}
+
+/// [`laplace_hop_body`], with its arguments by role.
+pub struct LaplaceHop;
+
+/// A field of colour vectors of a body.
+pub(super) const fn vectors(used: FieldUse) -> Role {
+    Role::Field { used, object: Some(Object::ColourVectors(1)), repeated: true }
+}
+
+impl Body for LaplaceHop {
+    const ROLES: &'static [Role] = &[vectors(FieldUse::Write), Role::Links, vectors(FieldUse::Neighbours)];
+    #[inline(always)]
+    fn run<S: Site>(site: S) {
+        laplace_hop_body(Argument::at(site, 0), Argument::at(site, 1), Argument::at(site, 2));
+    }
+}
 
 /// out = laplace_hop(source) at the stencil's sites, of each of the colour vectors there.
 ///
@@ -26,50 +58,7 @@ pub fn laplace_hop<R: Vectors>(
     source: &Field<R, ColourVectors>,
     legs: LegOrder,
 ) -> Result<(), FieldError> {
-    let what = ["the Laplacian's links", "the Laplacian's result", "the Laplacian's source"];
-    let hop = HopFields { out, stencil, links, source, legs }.checked(what)?;
-    R::run_laplace_hop(hop.width(), LaplaceHop(hop));
-    Ok(())
-}
-
-compiled! {
-    fn run_laplace_hop(width, LaplaceHop(hop)) {
-        hop.in_f32(|hop| f32::run_laplace_hop(width, LaplaceHop(hop)));
-    }
-}
-
-/// A hop of the Laplacian that was checked.
-#[doc(hidden)]
-pub struct LaplaceHop<'a, R>(pub(super) HopFields<'a, R, ColourVectors>);
-
-impl<R: Real> LaneOperation<R> for LaplaceHop<'_, R> {
-    type Output = ();
-
-    fn run<V: LaneVector<Real = R>>(self, blocks: usize) {
-        self.0.run::<V>(blocks, &Twice { two: V::splat(R::from_f64(2.0)) });
-    }
-}
-
-/// Twice the sum of the products.
-struct Twice<V> {
-    two: V,
-}
-
-impl<V: LaneVector> LegSum<V> for Twice<V> {
-    type Sign = ();
-
-    #[inline(always)]
-    fn sign(&self, _osite: usize, _point: usize, _block: usize) {}
-    #[inline(always)]
-    fn first(_sign: (), product: V) -> V {
-        product
-    }
-    #[inline(always)]
-    fn add(sum: V, _sign: (), product: V) -> V {
-        sum.add(product)
-    }
-    #[inline(always)]
-    fn finish(&self, sum: V) -> V {
-        sum.times(self.two)
-    }
+    let arguments = vec![BodyArgument::Write(out), BodyArgument::Read(links), BodyArgument::Read(source)];
+    let names = &["the Laplacian's result", "the Laplacian's links", "the Laplacian's source"];
+    R::run_body::<LaplaceHop>(BodyCall { arguments, names, stencil: Some(stencil), legs, sum: Sum::Exact }).map(drop)
 }

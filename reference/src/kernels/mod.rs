@@ -34,9 +34,9 @@ macro_rules! compiled {
 
 pub mod blas;
 mod blocks;
+pub mod bodies;
 pub mod clover;
 pub mod clover_term;
-mod colour_vectors;
 pub mod convert;
 pub mod domain_wall;
 pub mod hop;
@@ -112,14 +112,13 @@ with_vectors! { f64: _ => { _ => f64x2 } }
 /// A precision with the kernels of all families.
 pub trait Vectors:
     hop::Compiled
-    + laplace::Compiled
-    + staggered::Compiled
     + clover::Compiled
     + domain_wall::Compiled
     + blas::Compiled
     + rhs::Compiled
     + reduce::Compiled
     + multiply_adds::Compiled
+    + bodies::RunsBodies
 {
 }
 impl Vectors for f32 {}

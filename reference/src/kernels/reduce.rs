@@ -11,7 +11,8 @@ use num_complex::Complex;
 
 pub(super) use contributions::Contributions;
 pub(super) use exact_terms::ExactTerms;
-use tree::{MemoryOrder, OfTask, in_memory_order, tree_sum};
+pub(super) use tree::tree_sum;
+use tree::{MemoryOrder, OfTask, in_memory_order};
 
 use super::{LaneOperation, Shape, Vectors, check_like};
 use crate::exact::{ExactSum, RowSums};

@@ -2,6 +2,8 @@
 
 use thiserror::Error;
 
+use super::Direction;
+
 /// Why a layout was refused. Messages are fragments: "failed to lay out the lattice: {error}".
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum LayoutError {
@@ -34,6 +36,18 @@ pub enum LayoutError {
     OutOfMemory {
         /// The size of the table.
         bytes: usize,
+    },
+    /// A direction that is too long for tables of coordinates.
+    #[error(
+        "extent {extent} of direction {direction}: kernels that ask for coordinates take extents of at most {most}"
+    )]
+    Coordinates {
+        /// The direction.
+        direction: Direction,
+        /// The extent.
+        extent: usize,
+        /// The most.
+        most: usize,
     },
     /// No cut of the lattice into this many virtual nodes.
     #[error("{extents} cannot be cut into {nsimd} virtual nodes{even}: {possible}")]

@@ -1,6 +1,7 @@
 //! Geometry in integers only: extents, lanes, virtual nodes, parities, stencil tables, launches. Every number that a kernel
 //! needs about where a site lies is computed here, once, and handed to the CPU loops and to the OpenCL kernels alike.
 
+mod coordinates;
 mod direction;
 mod error;
 mod extents;
@@ -9,7 +10,6 @@ mod lattice;
 mod launch;
 mod leg;
 mod parity;
-mod phases;
 mod plan;
 mod site_lists;
 mod slices;
@@ -18,6 +18,7 @@ mod traversal;
 mod virtual_nodes;
 mod width;
 
+pub use coordinates::SiteCoordinates;
 pub use direction::Direction;
 pub use error::LayoutError;
 pub use extents::{Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents, PLANES};
@@ -26,7 +27,6 @@ pub use lattice::{Lattice, LatticeOptions, Place};
 pub use launch::{AcceleratorThreads, LaunchGeometry, PartsShape, reduction_groups};
 pub use leg::{LEGS, Leg, LegOrder};
 pub use parity::{Checkerboard, Parity, Sites};
-pub use phases::StaggeredPhases;
 pub use plan::{ReductionDevice, TreePlan, get_num_blocks_and_threads};
 pub use site_lists::{gather, spread};
 pub use slices::Slices;

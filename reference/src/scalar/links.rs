@@ -9,7 +9,7 @@ use crate::real::Real;
 
 impl ScalarWilson<'_> {
     /// §5: the doubled link V of `leg` at the site `x`.
-    pub(super) fn link<R: Real>(&self, x: Coordinate, leg: Leg) -> Link<R> {
+    pub fn link<R: Real>(&self, x: Coordinate, leg: Leg) -> Link<R> {
         let mut words = self.stored_words::<R>(x, leg);
         if R::BITS == 16 {
             // §12: what is stored of the eight links of a site has one step.

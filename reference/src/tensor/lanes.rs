@@ -12,6 +12,14 @@ use super::sets::{Baseline, InstructionSet};
 use crate::doubles::Doubles;
 use crate::real::Real;
 
+/// What runs with as many vectors as make eight lanes.
+pub trait WithEights<V> {
+    /// Its result.
+    type Output;
+    /// Runs with `N` vectors at a time.
+    fn run<const N: usize>(self) -> Self::Output;
+}
+
 /// In how many vectors a word comes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Words {
@@ -38,6 +46,8 @@ pub trait LaneVector: Pod + Send + Sync {
     /// Positions of reals, for [`Self::permute`].
     type Permutation: Copy + Send + Sync;
 
+    /// Runs with as many of these vectors at a time as make eight lanes.
+    fn with_eights<O: WithEights<Self>>(operation: O) -> O::Output;
     /// Every real the same.
     fn splat(value: Self::Real) -> Self;
     /// From the reals one by one.
@@ -62,6 +72,12 @@ pub trait LaneVector: Pod + Send + Sync {
     }
     /// self, negated where the sign bit of `sign` is set, real by real.
     fn times_sign_of(self, sign: Self) -> Self;
+    /// The square root, real by real, rounded once.
+    fn sqrt(self) -> Self;
+    /// A sign bit where self < b, real by real, as [`Self::blend`] takes it.
+    fn less(self, b: Self) -> Self;
+    /// A sign bit where self ≤ b, real by real, as [`Self::blend`] takes it.
+    fn at_most(self, b: Self) -> Self;
 
     /// (re, re) of every lane.
     fn real_parts(self) -> Self;
@@ -120,6 +136,12 @@ impl<R, I> Pair<R, I> {
     }
 }
 
+/// −0 for yes, +0 for no: what [`LaneVector::blend`] takes.
+#[inline(always)]
+fn sign_bit<R: Real>(yes: bool) -> R {
+    R::from_f64(if yes { -0.0 } else { 0.0 })
+}
+
 impl<R: Real, I: InstructionSet> LaneVector for Pair<R, I> {
     type Real = R;
     type Set = I;
@@ -128,6 +150,9 @@ impl<R: Real, I: InstructionSet> LaneVector for Pair<R, I> {
     const WORDS: Words = Words::OfOne;
     type Permutation = [u32; 2];
 
+    fn with_eights<O: WithEights<Self>>(operation: O) -> O::Output {
+        operation.run::<8>()
+    }
     #[inline(always)]
     fn splat(value: R) -> Self {
         Self::new([value; 2])
@@ -163,6 +188,18 @@ impl<R: Real, I: InstructionSet> LaneVector for Pair<R, I> {
     #[inline(always)]
     fn times_sign_of(self, sign: Self) -> Self {
         Self::new(std::array::from_fn(|k| if sign.0[k].to_f64().is_sign_negative() { -self.0[k] } else { self.0[k] }))
+    }
+    #[inline(always)]
+    fn sqrt(self) -> Self {
+        Self::new(self.0.map(|x| R::from_f64(x.to_f64().sqrt())))
+    }
+    #[inline(always)]
+    fn less(self, b: Self) -> Self {
+        Self::new(std::array::from_fn(|k| sign_bit(self.0[k] < b.0[k])))
+    }
+    #[inline(always)]
+    fn at_most(self, b: Self) -> Self {
+        Self::new(std::array::from_fn(|k| sign_bit(self.0[k] <= b.0[k])))
     }
     #[inline(always)]
     fn real_parts(self) -> Self {
@@ -335,6 +372,9 @@ macro_rules! lane_vector {
             const WORDS: Words = Words::OfAnyNumber;
             type Permutation = $Permutation;
 
+            fn with_eights<O: WithEights<Self>>(operation: O) -> O::Output {
+                operation.run::<{ 16 / $n }>()
+            }
             #[inline(always)]
             fn splat(value: $real) -> Self {
                 <$vector>::splat(value)
@@ -375,6 +415,18 @@ macro_rules! lane_vector {
             #[inline(always)]
             fn times_sign_of(self, sign: Self) -> Self {
                 self ^ (sign & <$vector>::splat(-0.0))
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                <$vector>::sqrt(self)
+            }
+            #[inline(always)]
+            fn less(self, b: Self) -> Self {
+                self.simd_lt(b)
+            }
+            #[inline(always)]
+            fn at_most(self, b: Self) -> Self {
+                self.simd_le(b)
             }
             #[inline(always)]
             fn real_parts(self) -> Self {

@@ -45,13 +45,13 @@ impl<V: LaneVector> Left<V> {
 
     /// self · b: (fma(−a.im, b.im, a.re · b.re), fma(a.im, b.re, a.re · b.im)).
     #[inline(always)]
-    fn mul(self, b: Factor<V>) -> V {
+    pub(crate) fn mul(self, b: Factor<V>) -> V {
         self.im.fused(b.ib, self.re.times(b.b))
     }
 
     /// self · b + c: (fma(−a.im, b.im, fma(a.re, b.re, c.re)), fma(a.im, b.re, fma(a.re, b.im, c.im))).
     #[inline(always)]
-    fn madd(self, b: Factor<V>, c: V) -> V {
+    pub(crate) fn madd(self, b: Factor<V>, c: V) -> V {
         self.im.fused(b.ib, self.re.fused(b.b, c))
     }
 

@@ -9,7 +9,7 @@ use std::mem::transmute;
 
 use bytemuck::{Pod, Zeroable, cast, cast_ref};
 
-use super::lanes::{LaneVector, Words, signs};
+use super::lanes::{LaneVector, WithEights, Words, signs};
 use super::sets::{Avx2, Avx512};
 use crate::doubles::{Doubles, SITES};
 
@@ -55,7 +55,7 @@ mod single4 {
     pub use std::arch::x86_64::{
         __m128 as Raw, __m128i as Places, _mm_add_ps as add, _mm_and_ps as and, _mm_blendv_ps as blend,
         _mm_div_ps as div, _mm_fmadd_ps as fused, _mm_movehdup_ps as imaginary_parts, _mm_moveldup_ps as real_parts,
-        _mm_mul_ps as mul, _mm_permutevar_ps as permute, _mm_sub_ps as sub, _mm_xor_ps as xor,
+        _mm_mul_ps as mul, _mm_permutevar_ps as permute, _mm_sqrt_ps as sqrt, _mm_sub_ps as sub, _mm_xor_ps as xor,
     };
     pub type PlaceArray = [u32; 4];
     pub const fn place(position: u32) -> u32 {
@@ -64,6 +64,8 @@ mod single4 {
     functions! { "avx2,fma":
         fn swapped(v: Raw) -> Raw { _mm_permute_ps::<0b10_11_00_01>(v) }
         fn with_imaginary_parts(re: Raw, im: Raw) -> Raw { _mm_blend_ps::<0b1010>(re, im) }
+        fn less(a: Raw, b: Raw) -> Raw { _mm_cmp_ps::<_CMP_LT_OQ>(a, b) }
+        fn at_most(a: Raw, b: Raw) -> Raw { _mm_cmp_ps::<_CMP_LE_OQ>(a, b) }
         fn sub_i(a: Raw, b: Raw) -> Raw { _mm_fmsubadd_ps(a, _mm_set1_ps(1.0), swapped(b)) }
         fn add_i(a: Raw, b: Raw) -> Raw { _mm_addsub_ps(a, swapped(b)) }
     }
@@ -75,7 +77,7 @@ mod double2 {
     pub use std::arch::x86_64::{
         __m128d as Raw, __m128i as Places, _mm_add_pd as add, _mm_and_pd as and, _mm_blendv_pd as blend,
         _mm_div_pd as div, _mm_fmadd_pd as fused, _mm_movedup_pd as real_parts, _mm_mul_pd as mul,
-        _mm_permutevar_pd as permute, _mm_sub_pd as sub, _mm_xor_pd as xor,
+        _mm_permutevar_pd as permute, _mm_sqrt_pd as sqrt, _mm_sub_pd as sub, _mm_xor_pd as xor,
     };
     pub type PlaceArray = [u64; 2];
     /// The instruction looks at bit 1.
@@ -86,6 +88,8 @@ mod double2 {
         fn imaginary_parts(v: Raw) -> Raw { _mm_permute_pd::<0b11>(v) }
         fn swapped(v: Raw) -> Raw { _mm_permute_pd::<0b01>(v) }
         fn with_imaginary_parts(re: Raw, im: Raw) -> Raw { _mm_blend_pd::<0b10>(re, im) }
+        fn less(a: Raw, b: Raw) -> Raw { _mm_cmp_pd::<_CMP_LT_OQ>(a, b) }
+        fn at_most(a: Raw, b: Raw) -> Raw { _mm_cmp_pd::<_CMP_LE_OQ>(a, b) }
         fn sub_i(a: Raw, b: Raw) -> Raw { _mm_fmsubadd_pd(a, _mm_set1_pd(1.0), swapped(b)) }
         fn add_i(a: Raw, b: Raw) -> Raw { _mm_addsub_pd(a, swapped(b)) }
     }
@@ -98,7 +102,7 @@ mod single8 {
         __m256 as Raw, __m256i as Places, _mm256_add_ps as add, _mm256_and_ps as and, _mm256_blendv_ps as blend,
         _mm256_div_ps as div, _mm256_fmadd_ps as fused, _mm256_movehdup_ps as imaginary_parts,
         _mm256_moveldup_ps as real_parts, _mm256_mul_ps as mul, _mm256_permutevar8x32_ps as permute,
-        _mm256_sub_ps as sub, _mm256_xor_ps as xor,
+        _mm256_sqrt_ps as sqrt, _mm256_sub_ps as sub, _mm256_xor_ps as xor,
     };
     pub type PlaceArray = [u32; 8];
     pub const fn place(position: u32) -> u32 {
@@ -107,6 +111,8 @@ mod single8 {
     functions! { "avx2,fma":
         fn swapped(v: Raw) -> Raw { _mm256_permute_ps::<0b10_11_00_01>(v) }
         fn with_imaginary_parts(re: Raw, im: Raw) -> Raw { _mm256_blend_ps::<0b1010_1010>(re, im) }
+        fn less(a: Raw, b: Raw) -> Raw { _mm256_cmp_ps::<_CMP_LT_OQ>(a, b) }
+        fn at_most(a: Raw, b: Raw) -> Raw { _mm256_cmp_ps::<_CMP_LE_OQ>(a, b) }
         fn sub_i(a: Raw, b: Raw) -> Raw { _mm256_fmsubadd_ps(a, _mm256_set1_ps(1.0), swapped(b)) }
         fn add_i(a: Raw, b: Raw) -> Raw { _mm256_addsub_ps(a, swapped(b)) }
     }
@@ -118,7 +124,7 @@ mod double4 {
     pub use std::arch::x86_64::{
         __m256d as Raw, __m256i as Places, _mm256_add_pd as add, _mm256_and_pd as and, _mm256_blendv_pd as blend,
         _mm256_div_pd as div, _mm256_fmadd_pd as fused, _mm256_movedup_pd as real_parts, _mm256_mul_pd as mul,
-        _mm256_sub_pd as sub, _mm256_xor_pd as xor,
+        _mm256_sqrt_pd as sqrt, _mm256_sub_pd as sub, _mm256_xor_pd as xor,
     };
     /// Both halves of each double, since there is no permutation of doubles by a vector of places.
     pub type PlaceArray = [[u32; 2]; 4];
@@ -129,6 +135,8 @@ mod double4 {
         fn imaginary_parts(v: Raw) -> Raw { _mm256_permute_pd::<0b1111>(v) }
         fn swapped(v: Raw) -> Raw { _mm256_permute_pd::<0b0101>(v) }
         fn with_imaginary_parts(re: Raw, im: Raw) -> Raw { _mm256_blend_pd::<0b1010>(re, im) }
+        fn less(a: Raw, b: Raw) -> Raw { _mm256_cmp_pd::<_CMP_LT_OQ>(a, b) }
+        fn at_most(a: Raw, b: Raw) -> Raw { _mm256_cmp_pd::<_CMP_LE_OQ>(a, b) }
         fn sub_i(a: Raw, b: Raw) -> Raw { _mm256_fmsubadd_pd(a, _mm256_set1_pd(1.0), swapped(b)) }
         fn add_i(a: Raw, b: Raw) -> Raw { _mm256_addsub_pd(a, swapped(b)) }
         fn permute(v: Raw, places: Places) -> Raw {
@@ -143,7 +151,7 @@ mod single16 {
     pub use std::arch::x86_64::{
         __m512 as Raw, __m512i as Places, _mm512_add_ps as add, _mm512_and_ps as and, _mm512_div_ps as div,
         _mm512_fmadd_ps as fused, _mm512_movehdup_ps as imaginary_parts, _mm512_moveldup_ps as real_parts,
-        _mm512_mul_ps as mul, _mm512_sub_ps as sub, _mm512_xor_ps as xor,
+        _mm512_mul_ps as mul, _mm512_sqrt_ps as sqrt, _mm512_sub_ps as sub, _mm512_xor_ps as xor,
     };
     pub type PlaceArray = [u32; 16];
     pub const fn place(position: u32) -> u32 {
@@ -152,6 +160,8 @@ mod single16 {
     functions! { "avx512f,avx512dq":
         fn swapped(v: Raw) -> Raw { _mm512_permute_ps::<0b10_11_00_01>(v) }
         fn with_imaginary_parts(re: Raw, im: Raw) -> Raw { _mm512_mask_blend_ps(0xaaaa, re, im) }
+        fn less(a: Raw, b: Raw) -> Raw { _mm512_castsi512_ps(_mm512_movm_epi32(_mm512_cmp_ps_mask::<_CMP_LT_OQ>(a, b))) }
+        fn at_most(a: Raw, b: Raw) -> Raw { _mm512_castsi512_ps(_mm512_movm_epi32(_mm512_cmp_ps_mask::<_CMP_LE_OQ>(a, b))) }
         fn sub_i(a: Raw, b: Raw) -> Raw { add(a, xor(swapped(b), F32x16::raw(F32x16::SIGNS_OF_IMAGINARY_PARTS))) }
         fn add_i(a: Raw, b: Raw) -> Raw { add(a, xor(swapped(b), F32x16::raw(F32x16::SIGNS_OF_REAL_PARTS))) }
         fn permute(v: Raw, places: Places) -> Raw { _mm512_permutexvar_ps(places, v) }
@@ -164,8 +174,8 @@ mod double8 {
     use super::*;
     pub use std::arch::x86_64::{
         __m512d as Raw, __m512i as Places, _mm512_add_pd as add, _mm512_and_pd as and, _mm512_div_pd as div,
-        _mm512_fmadd_pd as fused, _mm512_movedup_pd as real_parts, _mm512_mul_pd as mul, _mm512_sub_pd as sub,
-        _mm512_xor_pd as xor,
+        _mm512_fmadd_pd as fused, _mm512_movedup_pd as real_parts, _mm512_mul_pd as mul, _mm512_sqrt_pd as sqrt,
+        _mm512_sub_pd as sub, _mm512_xor_pd as xor,
     };
     pub type PlaceArray = [u64; 8];
     pub const fn place(position: u32) -> u64 {
@@ -175,6 +185,8 @@ mod double8 {
         fn imaginary_parts(v: Raw) -> Raw { _mm512_permute_pd::<0b1111_1111>(v) }
         fn swapped(v: Raw) -> Raw { _mm512_permute_pd::<0b0101_0101>(v) }
         fn with_imaginary_parts(re: Raw, im: Raw) -> Raw { _mm512_mask_blend_pd(0b1010_1010, re, im) }
+        fn less(a: Raw, b: Raw) -> Raw { _mm512_castsi512_pd(_mm512_movm_epi64(_mm512_cmp_pd_mask::<_CMP_LT_OQ>(a, b))) }
+        fn at_most(a: Raw, b: Raw) -> Raw { _mm512_castsi512_pd(_mm512_movm_epi64(_mm512_cmp_pd_mask::<_CMP_LE_OQ>(a, b))) }
         fn sub_i(a: Raw, b: Raw) -> Raw { add(a, xor(swapped(b), F64x8::raw(F64x8::SIGNS_OF_IMAGINARY_PARTS))) }
         fn add_i(a: Raw, b: Raw) -> Raw { add(a, xor(swapped(b), F64x8::raw(F64x8::SIGNS_OF_REAL_PARTS))) }
         fn permute(v: Raw, places: Places) -> Raw { _mm512_permutexvar_pd(places, v) }
@@ -215,6 +227,9 @@ macro_rules! lane_vector {
             const WORDS: Words = Words::$words;
             type Permutation = $operations::PlaceArray;
 
+            fn with_eights<O: WithEights<Self>>(operation: O) -> O::Output {
+                operation.run::<{ 16 / $n }>()
+            }
             #[inline(always)]
             fn splat(value: $real) -> Self {
                 cast([value; $n])
@@ -257,6 +272,21 @@ macro_rules! lane_vector {
             fn times_sign_of(self, sign: Self) -> Self {
                 // SAFETY: see above.
                 Self(unsafe { $operations::xor(self.0, $operations::and(sign.0, Self::raw(Self::SIGNS))) })
+            }
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                // SAFETY: see above.
+                Self(unsafe { $operations::sqrt(self.0) })
+            }
+            #[inline(always)]
+            fn less(self, b: Self) -> Self {
+                // SAFETY: see above.
+                Self(unsafe { $operations::less(self.0, b.0) })
+            }
+            #[inline(always)]
+            fn at_most(self, b: Self) -> Self {
+                // SAFETY: see above.
+                Self(unsafe { $operations::at_most(self.0, b.0) })
             }
             #[inline(always)]
             fn real_parts(self) -> Self {

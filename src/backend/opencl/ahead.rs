@@ -10,15 +10,15 @@ use serde::{Deserialize, Serialize};
 use super::cache::{EntryKind, Key};
 use super::context::{Context, lock};
 use super::program::full_options;
-use super::{OpenCl, expand_for};
+use super::{OpenCl, Source, expand_for};
 use crate::backend::specification::Shape;
 use crate::backend::{BackendError, Sum};
 
 /// A kernel as a call builds and launches it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct NeededKernel {
-    /// The file of `cl/`.
-    pub file: String,
+    /// Its source.
+    pub source: Source,
     /// The build options.
     pub options: String,
     /// Its name; empty where it is the program alone that is needed.
@@ -29,9 +29,9 @@ pub struct NeededKernel {
 
 impl NeededKernel {
     /// A program of which nothing is launched.
-    pub fn program_alone(file: String, options: String) -> Self {
+    pub fn program_alone(source: Source, options: String) -> Self {
         let (kernel, local) = PROGRAM_ALONE;
-        Self { file, options, kernel: kernel.to_owned(), local }
+        Self { source, options, kernel: kernel.to_owned(), local }
     }
 }
 
@@ -135,17 +135,11 @@ impl OpenCl {
             return self.needs_of_sum(&planner, shape, sum);
         }
         let plan = planner.plan(shape)?;
-        Ok(vec![self.needed(shape.kernel.file(), plan.options, shape.kernel.name, plan.geometry.local)])
+        Ok(vec![self.needed(plan.source, plan.options, shape.kernel.name, plan.geometry.local)])
     }
 
-    pub(super) fn needed(
-        &self,
-        file: impl Into<String>,
-        options: String,
-        kernel: &str,
-        local: [usize; 3],
-    ) -> NeededKernel {
-        NeededKernel { file: file.into(), options: self.with_log(options), kernel: kernel.to_owned(), local }
+    pub(super) fn needed(&self, source: Source, options: String, kernel: &str, local: [usize; 3]) -> NeededKernel {
+        NeededKernel { source, options: self.with_log(options), kernel: kernel.to_owned(), local }
     }
 
     /// Whether a kernel need not be built ([`Context::is_built`]).
@@ -153,8 +147,8 @@ impl OpenCl {
     /// # Errors
     /// A file that is not there.
     pub fn has_built(&self, needed: &NeededKernel) -> Result<bool, BackendError> {
-        let NeededKernel { file, options, kernel, local } = needed;
-        let source = expand_for(self.context().info(), file)?;
+        let NeededKernel { source, options, kernel, local } = needed;
+        let source = expand_for(self.context().info(), source)?;
         Ok(self.context().is_built(&source, options, (kernel, *local)))
     }
 
@@ -163,7 +157,7 @@ impl OpenCl {
     /// # Errors
     /// What the compiler says.
     pub fn build(&self, needed: &NeededKernel) -> Result<(), BackendError> {
-        self.program(&needed.file, &needed.options).map(drop)
+        self.program(&needed.source, &needed.options).map(drop)
     }
 
     /// Whether kernels are compiled only when they are launched ([`Context::is_built`]): to build the program is not enough.

@@ -23,9 +23,9 @@ use super::reduce::{SumOptions, Workspace};
 use super::tuned::KernelKey;
 use super::{
     AccessWidth, Arg, Buffer, Context, DeviceError, DeviceInfo, DeviceKind, DeviceTimes, Launch, LaunchEvent, Program,
-    SiteOrder, Tuned, Tuning, TuningSource, expand_for,
+    SiteOrder, Source, Tuned, Tuning, TuningSource, expand_for,
 };
-use crate::backend::specification::{Call, Shape};
+use crate::backend::specification::{Call, KernelSource, Shape};
 use crate::backend::{AnyField, BackendError, HostField, Launch as LaunchCalls, Memory, Reduce};
 
 /// An OpenCL device as a backend.
@@ -41,7 +41,7 @@ pub struct OpenCl {
     relaxed_math: bool,
     verbose_builds: bool,
     pub(super) sums: SumOptions,
-    programs: Mutex<HashMap<(String, String), Arc<Program>>>,
+    programs: Mutex<HashMap<(Source, String), Arc<Program>>>,
     /// Plans of the calls so far.
     pub(super) prepared: Mutex<HashMap<(Shape, Layout), Prepared>>,
     /// Tables that lattices determine.
@@ -216,15 +216,16 @@ impl OpenCl {
         }
     }
 
-    /// A file of `cl/`, built once for some options.
-    pub(super) fn program(&self, file: &str, options: &str) -> Result<Arc<Program>, BackendError> {
-        let key = (file.to_owned(), self.with_log(options.to_owned()));
+    /// A source, built once for some options.
+    pub(super) fn program(&self, source: &Source, options: &str) -> Result<Arc<Program>, BackendError> {
+        let key = (source.clone(), self.with_log(options.to_owned()));
         if let Some(program) = lock(&self.programs).get(&key) {
             return Ok(Arc::clone(program));
         }
-        let source = expand_for(self.context.info(), file)?;
-        // SAFETY: the sources are those of `cl/`, and the launcher holds arguments and sizes against the specification of each kernel.
-        let program = unsafe { self.context.program(file, &source, &key.1)? };
+        let text = expand_for(self.context.info(), source)?;
+        // SAFETY: the sources are those of `cl/`, written from bodies, or of a caller who promised the same of them (`OwnFiles::new`); the launcher
+        // holds arguments and sizes against the specification of each kernel.
+        let program = unsafe { self.context.program(&source.file, &text, &key.1)? };
         lock(&self.programs).insert(key, Arc::clone(&program));
         Ok(program)
     }
@@ -317,6 +318,7 @@ impl LaunchCalls for OpenCl {
 impl Reduce for OpenCl {
     fn reduce(&self, call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
         call.check_reduced()?;
+        self.takes(call.shape())?;
         self.sum(&call, sum)
     }
 }
@@ -324,9 +326,17 @@ impl Reduce for OpenCl {
 impl OpenCl {
     /// Refuses links that the device cannot take.
     fn takes(&self, shape: &Shape) -> Result<(), BackendError> {
-        match shape.links() {
-            Some(links) => self.takes_links(links.format, shape.precision()),
-            None => Ok(()),
+        if let Some(links) = shape.links() {
+            self.takes_links(links.format, shape.precision())?;
         }
+        let (info, precision) = (self.context.info(), shape.precision());
+        if let KernelSource::Body(body) = shape.kernel.source
+            && !info.fp32_correctly_rounded_divide_sqrt
+            && precision != Precision::F64
+            && body.program(shape.kernel.name, shape.legs).map_err(DeviceError::from)?.divides()
+        {
+            return Err(DeviceError::BodyDivides { device: info.name.clone(), kernel: shape.kernel.name }.into());
+        }
+        Ok(())
     }
 }

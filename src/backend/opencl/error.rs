@@ -270,6 +270,19 @@ pub enum DeviceError {
         /// Its largest group.
         most: usize,
     },
+    /// A body that divides in f32, on a device that does not round it correctly.
+    #[error(
+        "{device} does not round f32 division and square roots correctly, which {kernel} takes: use f64, or --device cpu"
+    )]
+    BodyDivides {
+        /// The device.
+        device: String,
+        /// The kernel.
+        kernel: &'static str,
+    },
+    /// A body that cannot be recorded, or written as OpenCL C.
+    #[error(transparent)]
+    Body(#[from] crate::body::BodyError),
     /// Fields of one call that were laid out differently.
     #[error(
         "{first} and {other} of {kernel} lie in device memory in different layouts: make both with the same access width and site order"

@@ -132,7 +132,7 @@ impl OpenCl {
             return Ok(prepared.clone());
         }
         let plan = Arc::new(self.planner(layout).plan(shape)?);
-        let program = self.program(&shape.kernel.file(), &plan.options)?;
+        let program = self.program(&plan.source, &plan.options)?;
         let launched = plan.launched(self.context.info(), program.log(), shape.kernel.name);
         let prepared = Prepared { program, plan, launched };
         let mut all = lock(&self.prepared);

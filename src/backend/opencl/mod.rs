@@ -78,7 +78,7 @@ pub use program::{Kernel as BuiltKernel, KernelInfo, Program};
 pub use queues::Queues;
 pub use reduce::{Finish, SumForm, SumOptions};
 pub use site_order::SiteOrder;
-pub use sources::{SourceError, expand, expand_for, expand_with};
+pub use sources::{Source, SourceError, expand, expand_for, expand_with};
 pub use tuned::{KernelKey, Tuned, TuningSource};
 pub use tuning::{
     Accumulators, Count, GridStride, GroupSize, LinkLoads, Mapping, Parameter, Stores, Traversal, Tuning,

@@ -11,20 +11,23 @@ use serde::Serialize;
 use super::plan::{ChoiceSource, Layout, Planner};
 use super::program::full_options;
 use super::reduce::{SumOptions, exchange_bytes};
-use super::{AccessWidth, DeviceInfo, OpenCl, Retirement, SiteOrder, Tuned, Tuning, expand_for};
+use super::{AccessWidth, DeviceInfo, OpenCl, Retirement, SiteOrder, Source, Tuned, Tuning, expand_for};
 use crate::backend::BackendError;
 use crate::backend::specification::{Kernel, Shape};
 
 /// A kernel as it would be built and launched.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct OfflineKernel {
-    /// The file of `cl/`.
+    /// The file: of `cl/`, or of the kernel's own.
     pub file: String,
     /// The OpenCL C kernel.
     pub kernel: &'static str,
     /// Its source, with all that it includes.
     #[serde(skip)]
     pub source: String,
+    /// The same before that.
+    #[serde(skip)]
+    pub of: Source,
     /// The build options, all of them.
     pub options: String,
     /// Work-items of a group in each dimension.
@@ -124,24 +127,28 @@ impl Planner<'_> {
     /// A call as it would be built and launched; sums are exact ones.
     fn offline(&self, shape: &Shape) -> Result<OfflineKernel, BackendError> {
         let kernel = shape.kernel;
-        let (options, group, local_bytes) = match kernel.sums() {
+        let (source, options, group, local_bytes) = match kernel.sums() {
             false => {
                 let plan = self.plan(shape)?;
-                (plan.options, plan.geometry.local, plan.local.bytes())
+                (plan.source, plan.options, plan.geometry.local, plan.local.bytes())
             }
             true => {
                 let work = self.reduction(shape, Sum::Exact)?;
                 let group = self.exact_group(work.of.bundle(), work.a_row);
                 let build = self.sum_build(work.of, Sum::Exact, Some(group))?;
-                let common = self.common_options(shape.precision(), shape.lattice().nsimd(), work.access);
-                (common + &build.options(), [group, 1, 1], exchange_bytes(Sum::Exact, work.a_row, group))
+                (
+                    self.source(shape, 1)?,
+                    self.options_of_sum(&work, &build),
+                    [group, 1, 1],
+                    exchange_bytes(Sum::Exact, work.a_row, group),
+                )
             }
         };
-        let file = kernel.file();
         Ok(OfflineKernel {
             kernel: kernel.name,
-            source: expand_for(self.device, &file)?,
-            file,
+            source: expand_for(self.device, &source)?,
+            file: source.file.clone(),
+            of: source,
             options: full_options(self.device, &options),
             group,
             local_bytes,

@@ -16,9 +16,10 @@ use super::reduce::{SumOf, SumOptions};
 use super::tuned::KernelKey;
 use super::{
     AccessWidth, Accumulators, DeviceError, DeviceInfo, DeviceKind, GridStride, GroupSize, LinkLoads, Mapping,
-    Neighbours, OpenCl, SiteOrder, Stores, Traversal, Tuned, Tuning,
+    Neighbours, OpenCl, SiteOrder, Source, Stores, Traversal, Tuned, Tuning,
 };
-use crate::backend::specification::{BuildOption, Geometry, Shape};
+use crate::backend::specification::{BuildOption, Geometry, KernelSource, Shape};
+use crate::body::opencl::{Components, Named, kernel_text};
 
 /// Cache of a GPU at least: some drivers tell another one's size (an H200 says 4 MiB, and has 50).
 const GPU_CACHE_BYTES: u64 = 48 << 20;
@@ -71,6 +72,7 @@ impl LocalMemory {
 /// A kernel as it will be built and launched.
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
+    pub source: Source,
     /// The build options.
     pub options: String,
     pub geometry: LaunchGeometry,
@@ -187,6 +189,31 @@ impl Planner<'_> {
         }
     }
 
+    /// The source of a kernel whose work-items take `at_once` components of a site.
+    ///
+    /// # Errors
+    /// [`DeviceError::Body`] of a body that is none.
+    pub fn source(&self, shape: &Shape, at_once: usize) -> Result<Source, DeviceError> {
+        let kernel = shape.kernel;
+        Ok(match kernel.source {
+            KernelSource::Library => Source::of_library(kernel.file()),
+            KernelSource::Files(files) => {
+                let own = files.files().iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+                Source { file: kernel.file(), own: own.collect() }
+            }
+            KernelSource::Body(body) => {
+                let program = body.program(kernel.name, shape.legs)?;
+                let named = Named { name: kernel.name, computes: kernel.computes, body };
+                // A CPU's compiler takes long, and one build serves any number of components there.
+                let components = match shape.parts() == 1 && !self.is_cpu() && !kernel.sums() {
+                    true => Components::Only,
+                    false => Components::AtOnce(at_once),
+                };
+                Source::written(kernel.file(), kernel_text(named, &program, components)?)
+            }
+        })
+    }
+
     /// The build options that all kernels have.
     pub fn common_options(&self, precision: Precision, nsimd: usize, access: AccessWidth) -> String {
         format!("-DPRECISION={} -DNSIMD={nsimd} -DACCESS_BYTES={}", precision.bits(), access.bytes())
@@ -200,7 +227,7 @@ impl Planner<'_> {
         let (lattice, precision, parts) = (shape.lattice(), shape.precision(), shape.parts());
         let (nsimd, osites) = (lattice.nsimd(), shape.target.osites());
         if let Geometry::Stencil { .. } = shape.kernel.geometry {
-            return Ok(self.stencil(shape));
+            return self.stencil(shape);
         }
         let each = PartsShape { at_once: None, ..self.parts_shape() };
         let one = WorkItemLanes::One;
@@ -235,7 +262,8 @@ impl Planner<'_> {
         options += &lanes.options();
         options += &self.options(shape, at_once, Accumulators::Registers)?;
         let local = LocalMemory::default();
-        Ok(Plan { options, geometry, local, parts_per_launch: parts, stride: None })
+        let source = self.source(shape, at_once)?;
+        Ok(Plan { source, options, geometry, local, parts_per_launch: parts, stride: None })
     }
 
     /// The build options that a specification names.
@@ -283,7 +311,7 @@ impl Planner<'_> {
     }
 
     /// A stencil: what the user set decides, each parameter for itself, then what was tuned.
-    fn stencil(&self, shape: &Shape) -> Plan {
+    fn stencil(&self, shape: &Shape) -> Result<Plan, DeviceError> {
         let (lattice, sites, precision, parts) = (shape.lattice(), shape.sites(), shape.precision(), shape.parts());
         let (device, nsimd, osites) = (self.device, lattice.nsimd(), shape.target.osites());
         let Geometry::Stencil { over_parts, stages, accumulates, splits } = shape.kernel.geometry else {
@@ -398,6 +426,7 @@ impl Planner<'_> {
             (_, true) => 2,
         };
         let stride = build.grid_stride.then_some((grid_stride, dimension));
-        Plan { options, geometry, local, parts_per_launch, stride }
+        let source = self.source(shape, at_once)?;
+        Ok(Plan { source, options, geometry, local, parts_per_launch, stride })
     }
 }

@@ -12,9 +12,11 @@ use lanefield_reference::real::Precision;
 use super::build::block_options;
 use super::context::lock;
 use super::plan::Planner;
-use super::{AccessWidth, Arg, Buffer, Context, DeviceError, Launch, NeededKernel, OpenCl, Program, Retirement};
+use super::{
+    AccessWidth, Arg, Buffer, Context, DeviceError, Launch, NeededKernel, OpenCl, Program, Retirement, Source,
+};
 use crate::backend::BackendError;
-use crate::backend::specification::{Argument, BuildOption, Call, Geometry, Shape};
+use crate::backend::specification::{Argument, BuildOption, Call, Geometry, KernelSource, Shape};
 
 /// How the words of large objects are summed. What is summed is the same in every form.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -109,6 +111,11 @@ pub struct SumOptions {
 
 /// The file of `cl/` with the kernels that pack, sum words and finish.
 const FILE: &str = "reduce.cl";
+
+fn file() -> Source {
+    Source::of_library(FILE)
+}
+
 /// Most words of a bundle.
 const MOST_BUNDLE: usize = 1024;
 /// Words of a bundle where nobody chose: of exact sums, which keep four doubles for each, and of tree sums. The fastest on an H200.
@@ -278,7 +285,7 @@ impl OpenCl {
         }
         let (group, groups) = self.groups(&planner, &work)?;
         let build = planner.sum_build(work.of, sum, Some(group))?.in_order_of_the_host(&work);
-        let program = self.program(&shape.kernel.file(), &planner.options_of_sum(&work, &build))?;
+        let program = self.program(&planner.source(shape, 1)?, &planner.options_of_sum(&work, &build))?;
         let packed = self.pack(call, layout, None)?;
         let mut held = lock(&self.workspace);
         let workspace = self.workspace(&mut held, &work, groups)?;
@@ -302,8 +309,8 @@ impl OpenCl {
         let one_row = Reduction { rows: 1, ..*whole };
         let (group, groups) = self.groups(planner, &one_row)?;
         let [pack, build] = planner.staged_builds(whole, (bundle, group))?;
-        let pack = self.program(FILE, &planner.options_of_sum(whole, &pack))?;
-        let program = self.program(FILE, &planner.options_of_sum(whole, &build))?;
+        let pack = self.program(&file(), &planner.options_of_sum(whole, &pack))?;
+        let program = self.program(&file(), &planner.options_of_sum(whole, &build))?;
         let Some(field) = call.field("x") else { unreachable!("the call was checked") };
         let mut held = lock(&self.workspace);
         let workspace = self.workspace(&mut held, whole, groups)?;
@@ -337,20 +344,20 @@ impl OpenCl {
                 let (group, _) = self.groups(planner, &Reduction { rows: 1, ..work })?;
                 let [pack, build] = planner.staged_builds(&work, (bundle, group))?;
                 let local = [work.of.nsimd, self.sums.pack.get(), 1];
-                needed.push(self.needed(FILE, planner.options_of_sum(&work, &pack), "pack", local));
-                needed.push(self.needed(FILE, planner.options_of_sum(&work, &build), "sum", [group, 1, 1]));
+                needed.push(self.needed(file(), planner.options_of_sum(&work, &pack), "pack", local));
+                needed.push(self.needed(file(), planner.options_of_sum(&work, &build), "sum", [group, 1, 1]));
                 (group, build)
             }
             None => {
                 let (group, _) = self.groups(planner, &work)?;
                 let build = planner.sum_build(work.of, sum, Some(group))?.in_order_of_the_host(&work);
                 let options = planner.options_of_sum(&work, &build);
-                needed.push(self.needed(shape.kernel.file(), options, shape.kernel.name, [group, 1, 1]));
+                needed.push(self.needed(planner.source(shape, 1)?, options, shape.kernel.name, [group, 1, 1]));
                 (group, build)
             }
         };
         if planner.finish(work.of.bundle) == Finish::SecondKernel {
-            needed.push(self.needed(FILE, planner.options_of_finish(&build), "finish", [group, 1, 1]));
+            needed.push(self.needed(file(), planner.options_of_finish(&build), "finish", [group, 1, 1]));
         }
         Ok(needed)
     }
@@ -408,7 +415,7 @@ impl OpenCl {
     ) -> Result<PartialSums, BackendError> {
         let sums = work.a_row * work.rows * work.planes;
         if planner.finish(work.of.bundle) == Finish::SecondKernel {
-            let program = self.program(FILE, &planner.options_of_finish(&build))?;
+            let program = self.program(&file(), &planner.options_of_finish(&build))?;
             let launch = Launch { global: [group * sums, 1, 1], local: [group, 1, 1] };
             let of_sums = sum_arguments(workspace, exchange_bytes(work.sum, 1, group));
             self.launch_of(&program, "finish", launch, &[&[Arg::U32(groups as u32)][..], &of_sums].concat())?;
@@ -493,7 +500,11 @@ impl Planner<'_> {
             }
             _ => {
                 let list = shape.kernel.arguments.iter().any(|argument| matches!(argument, Argument::Fields(..)));
-                let a_row = if list { 2 * shape.listed } else { 1 };
+                let a_row = match shape.kernel.source {
+                    KernelSource::Body(body) => body.sums(),
+                    _ if list => 2 * shape.listed,
+                    _ => 1,
+                };
                 Reduction { elements: target.osites() * parts * nsimd, a_row, stored: order(parts), ..one }
             }
         })
@@ -578,8 +589,12 @@ impl Planner<'_> {
     }
 
     /// The build options of a kernel that sums.
-    fn options_of_sum(&self, work: &Reduction<'_>, build: &SumBuild) -> String {
-        self.common_options(work.of.precision, work.of.nsimd, work.access) + &build.options()
+    pub fn options_of_sum(&self, work: &Reduction<'_>, build: &SumBuild) -> String {
+        let links = match work.shape.reconstruct() {
+            0 => String::new(),
+            reals => format!(" -DLINK_REALS={reals}"),
+        };
+        self.common_options(work.of.precision, work.of.nsimd, work.access) + &build.options() + &links
     }
 
     /// The build options of the kernel that adds up the sums of groups: one build serves all precisions, lanes and words.

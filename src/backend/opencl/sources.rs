@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use serde::{Deserialize, Serialize};
+
 use super::DeviceInfo;
 
 /// The files of `cl/`.
@@ -10,6 +12,29 @@ static SOURCES: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFES
 /// Every file of `cl/`, by its name there.
 fn files<'a>() -> impl Iterator<Item = (&'a str, &'a str)> {
     SOURCES.files().filter_map(|file| Some((file.path().to_str()?, file.contents_utf8()?)))
+}
+
+/// A program's source: a file of `cl/`, or a text with files of its own, which may include those of `cl/`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct Source {
+    /// The name of the file.
+    pub file: String,
+    /// Files beside those of `cl/`, each with its text; of two files of one name these are taken.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub own: Vec<(String, String)>,
+}
+
+impl Source {
+    /// A file of `cl/`.
+    pub fn of_library(file: impl Into<String>) -> Self {
+        Self { file: file.into(), own: Vec::new() }
+    }
+
+    /// A text that was written as a file of that name.
+    pub fn written(file: impl Into<String>, text: String) -> Self {
+        let file = file.into();
+        Self { own: vec![(file.clone(), text)], file }
+    }
 }
 
 /// Why a source could not be put together.
@@ -52,8 +77,9 @@ pub fn expand_with(more: &[(&str, &str)], file: &str) -> Result<String, SourceEr
 ///
 /// # Errors
 /// As [`expand`].
-pub fn expand_for(device: &DeviceInfo, file: &str) -> Result<String, SourceError> {
-    let source = expand(file)?;
+pub fn expand_for(device: &DeviceInfo, source: &Source) -> Result<String, SourceError> {
+    let own: Vec<(&str, &str)> = source.own.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let source = expand_with(&own, &source.file)?;
     Ok(match device.architecture.starts_with("gfx") {
         true => source.replace("#pragma unroll\n", "#pragma clang loop unroll(full)\n"),
         false => source,
@@ -152,7 +178,8 @@ mod tests {
             architecture: architecture.into(),
             ..super::super::testing::device("GPU")
         };
-        let [plain, amd, nvidia] = ["", "gfx90a", "sm_90"].map(|name| expand_for(&device(name), "hop.cl").unwrap());
+        let [plain, amd, nvidia] =
+            ["", "gfx90a", "sm_90"].map(|name| expand_for(&device(name), &Source::of_library("hop.cl")).unwrap());
         assert_eq!((plain.clone(), plain.lines().count()), (nvidia, amd.lines().count()));
         assert_eq!(amd.matches("loop unroll(full)").count(), plain.matches("#pragma unroll").count());
         assert!(!amd.contains("#pragma unroll"));

@@ -10,7 +10,7 @@ use lanefield_reference::real::Precision;
 use num_complex::Complex;
 
 use super::shape::{asked, holds, sites_of};
-use super::{Access, Argument, FieldOfCall, Holds, HostCall, Kernel, MatrixFacts, Shape};
+use super::{Access, Argument, FieldOfCall, Holds, HostCall, Kernel, KernelSource, MatrixFacts, Shape};
 use crate::backend::{AnyField, BackendError, FieldOn, HostTable, Memory, Table, TableFacts};
 
 /// The value of an argument.
@@ -206,6 +206,12 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
                 };
                 if !place || !holds(role, shape.object, target.object) {
                     return Err(self.refused(role.name, an(shape), asked(role, target)));
+                }
+                // Each component of a site writes its own.
+                let is_body = matches!(self.kernel.source, KernelSource::Body(_));
+                if is_body && role.access != Access::Read && shape.object.parts() != target.object.parts() {
+                    let expected = format!("as many components a site as {}", an(target));
+                    return Err(self.refused(role.name, an(shape), expected));
                 }
             }
             fields.extend(all.first().map(|&shape| FieldOfCall { name: role.name, shape }));

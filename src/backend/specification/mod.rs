@@ -13,10 +13,12 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::reduce::{PartialSums, Sum};
 use lanefield_reference::layout::{Lattice, LayoutError, Sites};
 use lanefield_reference::links::BoundaryPhases;
+use lanefield_reference::object::Object;
 use lanefield_reference::real::Precision;
 use serde::{Serialize, Serializer};
 
 use super::Cpu;
+use crate::body::Written;
 
 pub use arguments::{Arguments, Call, Value};
 pub use shape::{FieldOfCall, MatrixFacts, Shape, Work};
@@ -59,6 +61,8 @@ pub enum Holds {
     CloverBlocks,
     /// One complex number.
     ComplexNumber,
+    /// This object.
+    Exactly(Object),
     /// Whatever the target holds.
     Any,
     /// Any number of what the target holds.
@@ -70,7 +74,7 @@ pub enum Holds {
 /// On which sites a field of a kernel lies.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum At {
-    /// Those of the target: the first field that is written, else the first one.
+    /// Those of the target ([`Kernel::target`]).
     Target,
     /// Their neighbours.
     Neighbours,
@@ -283,8 +287,39 @@ pub struct PlainLinks<'a> {
 /// The plain loops, site by site.
 pub type PlainFunction = HostFunction<
     fn(&mut HostCall<'_>, &PlainLinks<'_>) -> Result<(), FieldError>,
-    fn(&mut HostCall<'_>, Sum) -> Result<Vec<f64>, FieldError>,
+    fn(&mut HostCall<'_>, &PlainLinks<'_>, Sum) -> Result<Vec<f64>, FieldError>,
 >;
+
+/// Where the OpenCL C of a kernel comes from.
+#[derive(Clone, Copy, Debug)]
+pub enum KernelSource {
+    /// A file of `cl/`, of the name of the family.
+    Library,
+    /// It is written from a body.
+    Body(Written),
+    /// It is written by hand, by the caller.
+    Files(OwnFiles),
+}
+
+/// OpenCL C of the caller: files, each with its text.
+#[derive(Clone, Copy, Debug)]
+pub struct OwnFiles(&'static [(&'static str, &'static str)]);
+
+impl OwnFiles {
+    /// Files, of which one has the name that [`Kernel::file`] says, and may include the others and those of `cl/`.
+    ///
+    /// # Safety
+    /// Nobody checks the text. Its kernel has to take the arguments of the specification in their order, and to touch no memory but theirs, for every
+    /// lattice, precision and lane width that the specification allows.
+    pub const unsafe fn new(files: &'static [(&'static str, &'static str)]) -> Self {
+        Self(files)
+    }
+
+    /// The files.
+    pub fn files(&self) -> &'static [(&'static str, &'static str)] {
+        self.0
+    }
+}
 
 /// The specification of a kernel.
 #[derive(Debug)]
@@ -313,6 +348,8 @@ pub struct Kernel {
     pub work: fn(&Shape) -> Work,
     /// What its speed is held against.
     pub ceiling: Ceiling,
+    /// Where its OpenCL C comes from.
+    pub source: KernelSource,
     /// The CPU kernel.
     pub cpu: CpuFunction,
     /// The plain loops.
@@ -334,10 +371,12 @@ impl Kernel {
         })
     }
 
-    /// The field that determines lattice, sites and components of a call: the first one that is written, else the first one.
+    /// The field that determines lattice, sites and components of a call: the first one that is written, else the last one that lies on its sites, links
+    /// apart.
     pub fn target(&self) -> &'static str {
         let written = self.fields().find(|role| role.access != Access::Read);
-        written.or_else(|| self.fields().last()).map_or("", |role| role.name)
+        let on_sites = |role: &FieldRole| role.at != At::Neighbours && role.holds != Holds::DoubledLinks;
+        written.or_else(|| self.fields().filter(on_sites).last()).map_or("", |role| role.name)
     }
 
     /// Whether it reads doubled links, so that gauge compression and the order of the legs matter.

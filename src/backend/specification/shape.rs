@@ -182,6 +182,7 @@ fn usual_object(holds: Holds, target: Object, links: DoubledGauge) -> Object {
         Holds::FieldStrength => Object::FieldStrength,
         Holds::CloverBlocks => Object::CloverBlocks,
         Holds::ComplexNumber => Object::ComplexNumber,
+        Holds::Exactly(object) => object,
         Holds::Any | Holds::AnyNumber | Holds::Converted => target,
     }
 }
@@ -209,10 +210,10 @@ pub(super) fn sites_of(role: FieldRole, target: Sites) -> Sites {
 /// Whether a field may be what a role asks for; its sites are asked apart.
 pub(super) fn holds(role: FieldRole, given: Object, target: Object) -> bool {
     match (role.holds, given) {
-        (Holds::Spinors, Object::Spinors(count)) => matches!(target, Object::Spinors(parts) if parts == count),
-        (Holds::ColourVectors, Object::ColourVectors(count)) => {
-            matches!(target, Object::ColourVectors(parts) if parts == count)
+        (Holds::Spinors, Object::Spinors(count)) | (Holds::ColourVectors, Object::ColourVectors(count)) => {
+            count == target.parts()
         }
+        (Holds::Exactly(object), given) => given == object,
         (Holds::DoubledLinks, Object::DoubledGauge(_))
         | (Holds::Links, Object::Gauge)
         | (Holds::FieldStrength, Object::FieldStrength)
@@ -234,6 +235,7 @@ pub(super) fn asked(role: FieldRole, target: &FieldShape) -> String {
         Holds::FieldStrength => "field strengths".to_owned(),
         Holds::CloverBlocks => "clover blocks".to_owned(),
         Holds::ComplexNumber => "complex numbers".to_owned(),
+        Holds::Exactly(object) => format!("{}s", object.name()),
         Holds::Any | Holds::Converted => "the same at each site".to_owned(),
         Holds::AnyNumber => "any number of the same components at each site".to_owned(),
     };

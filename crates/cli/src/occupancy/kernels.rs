@@ -110,7 +110,7 @@ fn on_device(args: &Occupancy, kernels: &[&'static Kernel]) -> anyhow::Result<(D
     let planned = planned.collect::<anyhow::Result<Vec<_>>>()?;
     let step = |built: &OfflineKernel| {
         let options = options_with_log(device.context(), &built.options);
-        Step::Program(NeededKernel::program_alone(built.file.clone(), options))
+        Step::Program(NeededKernel::program_alone(built.of.clone(), options))
     };
     let steps = planned.iter().map(|(.., (built, _))| step(built)).collect();
     Builder::new(args.jobs).build(&mut device, steps);

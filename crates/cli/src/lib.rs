@@ -1,0 +1,219 @@
+//! The program `lanefield`, one file a subcommand; everything it can do, the library and the laboratory can. Programs with kernels of their own have the
+//! same tools over these: [`toolbox::main`]. Exit codes: 0 done, 1 a check failed or a solver did not converge, 2 bad usage or input, 130 a signal.
+
+/// Makes an enum of commands with their arguments, which runs the one that was given.
+macro_rules! commands {
+    ($commands:ident { $($(#[$attribute:meta])* $command:ident($arguments:ty),)+ }) => {
+        #[derive(clap::Subcommand)]
+        enum $commands {
+            $($(#[$attribute])* $command($arguments),)+
+        }
+
+        impl $commands {
+            fn run(self) -> anyhow::Result<$crate::Outcome> {
+                match self {
+                    $(Self::$command(arguments) => arguments.run(),)+
+                }
+            }
+        }
+    };
+}
+
+/// Prints a line on standard error, above the bars.
+macro_rules! say {
+    ($($words:tt)*) => {
+        $crate::progress::say(format_args!($($words)*))
+    };
+}
+
+mod access;
+mod apply;
+mod args;
+mod array_output;
+mod bench;
+mod build_facts;
+mod building;
+mod completions;
+mod config;
+mod correlator;
+mod correlator_plot;
+mod counters;
+mod demo;
+mod devices;
+mod doctor;
+mod estimate;
+mod fields;
+mod files;
+mod guidelines;
+mod history;
+mod interrupt;
+mod kernel_work;
+mod kernels;
+mod limits;
+mod long_run;
+mod man;
+mod occupancy;
+mod operator;
+mod output;
+mod peak;
+mod progress;
+mod propagator;
+mod reduce;
+mod report;
+mod solve;
+mod solver;
+mod source;
+pub mod toolbox;
+mod trace;
+mod tune;
+mod tuning;
+mod verify;
+mod workers;
+
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{CommandFactory as _, FromArgMatches as _, Parser};
+use lanefield::reference::instructions::Instructions;
+
+/// Lattice fields on OpenCL devices and on CPUs, with the same bits.
+#[derive(Parser)]
+#[command(name = "lanefield", version, long_version = build_facts::long_version(), about, propagate_version = true, max_term_width = 120)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+    #[command(flatten)]
+    trace: trace::TraceArgs,
+    /// Replace files that are there already
+    #[arg(long, global = true, help_heading = "Files")]
+    force: bool,
+}
+
+commands! {
+    Command {
+        Demo(demo::Demo),
+        Devices(devices::Devices),
+        Config(config::Config),
+        Apply(apply::Apply),
+        Reduce(reduce::Reduce),
+        Solve(Box<solve::Solve>),
+        Propagator(propagator::Propagator),
+        Correlator(correlator::Correlator),
+        Verify(verify::Verify),
+        Bench(Box<bench::Bench>),
+        Tune(tune::Tune),
+        Guidelines(guidelines::Guidelines),
+        Peak(peak::Peak),
+        Occupancy(Box<occupancy::Occupancy>),
+        Counters(counters::Counters),
+        Report(report::Report),
+        Access(Box<access::Access>),
+        Estimate(Box<estimate::Estimate>),
+        Doctor(Box<doctor::Doctor>),
+        Completions(completions::Completions),
+        Man(man::Manual),
+        #[command(hide = true)]
+        BuildPrograms(building::BuildPrograms),
+    }
+}
+
+/// How a command ended that did not fail.
+enum Outcome {
+    /// It did what it was asked.
+    Done,
+    /// It did, and found something wrong: a check failed, or a solver did not converge.
+    CheckFailed,
+}
+
+/// Runs the program `lanefield`, and says how it ended.
+pub fn main() -> ExitCode {
+    let matches = Cli::command().get_matches();
+    let Cli { command, trace, force } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    run(&matches, trace, force, || command.run())
+}
+
+/// Runs a command within all that commands have in common.
+fn run(
+    matches: &clap::ArgMatches,
+    trace: trace::TraceArgs,
+    force: bool,
+    command: impl FnOnce() -> anyhow::Result<Outcome>,
+) -> ExitCode {
+    files::replace(force);
+    limits::start_threads(limits::threads_of(matches));
+    let run = || use_instructions().and_then(|()| command());
+    match interrupt::heed().and_then(|()| trace.around(run)) {
+        // What was done until then is kept, and shown.
+        Ok(Outcome::Done) if interrupt::interrupted() => ExitCode::from(interrupt::EXIT_CODE),
+        Ok(Outcome::Done) => ExitCode::SUCCESS,
+        Ok(Outcome::CheckFailed) => ExitCode::from(1),
+        Err(error) => {
+            say!("error: {}", one_line(&error));
+            ExitCode::from(if interrupt::interrupted() { interrupt::EXIT_CODE } else { 2 })
+        }
+    }
+}
+
+/// Makes the CPU kernels use the instructions that the environment names, if it does.
+fn use_instructions() -> anyhow::Result<()> {
+    let wanted = Instructions::of_environment().and_then(|wanted| wanted.map_or(Ok(()), Instructions::choose));
+    wanted.with_context(|| format!("{} cannot be used", Instructions::VARIABLE))
+}
+
+/// The attempt, then each cause that is not part of what was said already: messages of the library quote their causes. Last, which limit it is about.
+fn one_line(error: &anyhow::Error) -> String {
+    error.chain().map(ToString::to_string).chain(limits::hint(error)).fold(String::new(), |line, cause| {
+        match line.as_str() {
+            "" => cause,
+            said if said.contains(&cause) => line,
+            _ => format!("{line}: {cause}"),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_of_the_command_line_is_sound() {
+        Cli::command().debug_assert();
+    }
+
+    /// The command lines in the examples of a command and its subcommands.
+    fn examples(command: &clap::Command) -> Vec<Vec<String>> {
+        let help = command.get_after_help().map(ToString::to_string).unwrap_or_default().replace("\\\n", " ");
+        let lines = help.lines().flat_map(|line| line.split("&&"));
+        let lines = lines.filter_map(|line| line.find("lanefield ").map(|start| &line[start..]));
+        let words = |line: &str| {
+            let line = line.split(" > ").next().unwrap_or_default();
+            let quoted = line.split('"').enumerate();
+            let words = quoted.flat_map(|(place, part)| match place % 2 {
+                0 => part.split_whitespace().map(str::to_owned).collect(),
+                _ => vec![part.to_owned()],
+            });
+            words.collect()
+        };
+        lines.map(words).chain(command.get_subcommands().flat_map(examples)).collect()
+    }
+
+    #[test]
+    fn every_example_of_the_help_is_a_command_line() {
+        let examples = examples(&Cli::command());
+        assert!(examples.len() > 70, "{}", examples.len());
+        for words in examples {
+            if let Err(error) = Cli::try_parse_from(&words) {
+                panic!("{}: {error}", words.join(" "));
+            }
+        }
+    }
+
+    #[test]
+    fn a_cause_that_was_quoted_is_not_repeated() {
+        let cause = std::io::Error::other("disk on fire");
+        let error = anyhow::Error::new(cause).context("cannot write x: disk on fire");
+        assert_eq!(one_line(&error), "cannot write x: disk on fire");
+        let error = Err::<(), _>(std::io::Error::other("disk on fire")).context("failed to write x").unwrap_err();
+        assert_eq!(one_line(&error), "failed to write x: disk on fire");
+    }
+}

@@ -1,0 +1,288 @@
+//! `#[lane_kernel]`: the function as it stands, the kernel's specification, and a structure of its arguments by name.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::parse::Parser as _;
+use syn::{Error, Expr, ExprLit, Ident, ItemFn, Lit, LitInt, Meta, Path, Token, punctuated::Punctuated};
+
+use super::signature::{Role, Signature, in_camel_case, in_capitals, is_any};
+
+/// What stands in the brackets of the attribute.
+#[derive(Default)]
+struct Options {
+    twin: Option<Path>,
+    parts: Option<LitInt>,
+}
+
+pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
+    // The function stands first and whole, so that errors of the compiler are those of the user's lines, whatever is wrong with the rest.
+    match syn::parse2::<ItemFn>(item.clone()) {
+        Ok(function) => {
+            let rest = kernel(options, &function).unwrap_or_else(Error::into_compile_error);
+            quote! {
+                #[inline(always)]
+                #function
+                #rest
+            }
+        }
+        Err(error) => {
+            let error = error.into_compile_error();
+            quote! { #item #error }
+        }
+    }
+}
+
+fn options(tokens: TokenStream) -> Result<Options, Error> {
+    let mut options = Options::default();
+    for meta in Punctuated::<Meta, Token![,]>::parse_terminated.parse2(tokens)? {
+        let unknown = || Error::new_spanned(&meta, "unknown option: expected twin = function, or parts = number");
+        let Meta::NameValue(pair) = &meta else { return Err(unknown()) };
+        match (&pair.path, &pair.value) {
+            (path, Expr::Path(twin)) if path.is_ident("twin") => options.twin = Some(twin.path.clone()),
+            (path, Expr::Lit(ExprLit { lit: Lit::Int(parts), .. })) if path.is_ident("parts") => {
+                options.parts = Some(parts.clone())
+            }
+            _ => return Err(unknown()),
+        }
+    }
+    Ok(options)
+}
+
+/// The first line of the documentation, without its full stop.
+fn summary(function: &ItemFn) -> String {
+    let line = function.attrs.iter().find_map(|attribute| match &attribute.meta {
+        Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
+            Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value().trim().to_owned()),
+            _ => None,
+        },
+        _ => None,
+    });
+    let line = line.filter(|line| !line.is_empty()).unwrap_or_else(|| function.sig.ident.to_string().replace('_', " "));
+    line.trim_end_matches('.').to_owned()
+}
+
+fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> {
+    let options = options(tokens)?;
+    let signature = Signature::of(function)?;
+    let (name, visibility) = (&function.sig.ident, &function.vis);
+    let (structure, constant, body) =
+        (in_camel_case(name), in_capitals(name), format_ident!("{}Body", in_camel_case(name)));
+    let text = name.to_string();
+    let computes = summary(function);
+    let own: Vec<_> = signature.arguments.iter().filter(|argument| !matches!(argument.role, Role::Site)).collect();
+    let names: Vec<String> = own.iter().map(|argument| argument.name.to_string()).collect();
+    let site = &signature.site;
+
+    // The call of the body, each argument by its number.
+    let mut number = 0usize;
+    let passed = signature.arguments.iter().map(|argument| match argument.role {
+        Role::Site => quote! { site },
+        _ => {
+            number += 1;
+            let number = number - 1;
+            quote! { ::lanefield::body::Argument::at(site, #number) }
+        }
+    });
+    let passed: Vec<TokenStream> = passed.collect();
+    let roles = own.iter().map(|argument| {
+        let ty = &argument.ty;
+        quote! { <#ty as ::lanefield::body::Argument<#site>>::ROLE }
+    });
+
+    // The arguments of the OpenCL C kernel.
+    let mut arguments: Vec<TokenStream> = Vec::new();
+    for (number, argument) in own.iter().enumerate() {
+        if !matches!(argument.role, Role::Sums | Role::Coordinates) {
+            let name = argument.name.to_string();
+            arguments.push(quote! { ::lanefield::kernel::written::argument(#name, <#body as ::lanefield::body::Body>::ROLES[#number]) });
+        }
+    }
+    let tail = |name: &str| {
+        let name = format_ident!("{name}");
+        quote! { ::lanefield::kernel::Argument::#name }
+    };
+    if signature.is_stencil() {
+        arguments.push(tail("Stencil"));
+    }
+    arguments.push(tail(if signature.is_of_words() { "Elements" } else { "Osites" }));
+    if signature.is_stencil() {
+        arguments.push(tail("Boundary"));
+    }
+    arguments.push(tail(if signature.is_of_words() { "PartWords" } else { "Parts" }));
+    if signature.has(|role| matches!(role, Role::Coordinates)) {
+        for table in 0..4usize {
+            arguments.push(
+                quote! { ::lanefield::kernel::Argument::Computed(::lanefield::kernel::written::COORDINATES[#table]) },
+            );
+        }
+    }
+    let parts = options.parts.map_or(quote! { 1 }, |parts| quote! { #parts });
+    let base = match (signature.sums(), signature.is_stencil(), signature.is_of_words()) {
+        (true, ..) => "SUMS",
+        (_, true, _) => "STENCIL",
+        (.., true) => "WORDS",
+        _ => "LOCAL",
+    };
+    let tuned = if base == "STENCIL" {
+        quote! { ::core::option::Option::Some(#text) }
+    } else {
+        quote! { ::core::option::Option::None }
+    };
+    let base = format_ident!("{base}");
+    let host = if signature.sums() { format_ident!("Reduce") } else { format_ident!("Launch") };
+    let run = if signature.sums() { format_ident!("reduce") } else { format_ident!("launch") };
+    let plain = match &options.twin {
+        None => quote! { ::lanefield::kernel::HostFunction::None },
+        Some(_) => {
+            let function = format_ident!("{run}_twin");
+            quote! { ::lanefield::kernel::HostFunction::#host(::lanefield::kernel::twin::#function::<#body>) }
+        }
+    };
+    let twin = options.twin.as_ref().map(|twin| {
+        quote! {
+            impl ::lanefield::kernel::twin::Twin for #body {
+                fn run<R: ::lanefield::reference::kernels::Vectors>(call: &mut ::lanefield::kernel::twin::PlainCall<'_, R>) {
+                    #twin(call);
+                }
+            }
+        }
+    });
+    let structure = structure_of(&signature, function, &structure, &constant);
+    let documentation = format!("The kernel of the body [`{name}`]: {computes}.");
+    Ok(quote! {
+        #[doc(hidden)]
+        #visibility struct #body;
+
+        const _: () = {
+            struct RolesOf<S>(::core::marker::PhantomData<S>);
+
+            impl<#site: ::lanefield::body::Site> RolesOf<#site> {
+                const ROLES: &'static [::lanefield::body::Role] = &[#(#roles),*];
+            }
+
+            impl ::lanefield::body::Body for #body {
+                const ROLES: &'static [::lanefield::body::Role] = RolesOf::<::lanefield::body::record::Recorder>::ROLES;
+                #[inline(always)]
+                fn run<S: ::lanefield::body::Site>(site: S) {
+                    #name(#(#passed),*);
+                }
+            }
+
+            #twin
+        };
+
+        #[doc = #documentation]
+        #visibility static #constant: ::lanefield::kernel::Kernel = ::lanefield::kernel::Kernel {
+            name: #text,
+            family: #text,
+            computes: #computes,
+            arguments: &[#(#arguments),*],
+            tuned_as: #tuned,
+            usual_parts: #parts,
+            source: ::lanefield::kernel::KernelSource::Body(::lanefield::body::Written::new::<#body>(&[#(#names),*])),
+            cpu: ::lanefield::kernel::HostFunction::#host(::lanefield::kernel::written::#run::<#body>),
+            plain: #plain,
+            ..::lanefield::kernel::written::#base
+        };
+
+        #structure
+    })
+}
+
+/// The structure of the arguments by name, and how they are launched.
+fn structure_of(signature: &Signature, function: &ItemFn, structure: &Ident, constant: &Ident) -> TokenStream {
+    let visibility = &function.vis;
+    let (mut fields, mut given) = (Vec::new(), Vec::new());
+    for argument in &signature.arguments {
+        let (name, text) = (&argument.name, argument.name.to_string());
+        let (ty, documentation) = match &argument.role {
+            Role::Field { written, object, .. } => {
+                let object = if is_any(object) {
+                    quote! { K }
+                } else {
+                    quote! { #object }
+                };
+                let field = quote! { ::lanefield::backend::FieldOn<B, R, #object> };
+                given.push(match written {
+                    true => quote! { .write(#text, self.#name) },
+                    false => quote! { .read(#text, self.#name) },
+                });
+                match written {
+                    true => (quote! { &'a mut #field }, "A field that is written."),
+                    false => (quote! { &'a #field }, "A field that is read."),
+                }
+            }
+            Role::Links => {
+                given.push(quote! { .read(#text, self.#name) });
+                (
+                    quote! { &'a ::lanefield::backend::FieldOn<B, R, ::lanefield::reference::links::DoubledGauge> },
+                    "Doubled links.",
+                )
+            }
+            Role::Scalar => {
+                given.push(quote! { .scalar(#text, self.#name) });
+                (quote! { f64 }, "A real number.")
+            }
+            Role::Complex => {
+                given.push(quote! { .value(#text, ::lanefield::kernel::Value::Complex(self.#name)) });
+                (quote! { ::lanefield::prelude::Complex<f64> }, "A complex number.")
+            }
+            Role::Site | Role::Sums | Role::Coordinates => continue,
+        };
+        fields.push(quote! { #[doc = #documentation] pub #name: #ty });
+    }
+    let any = signature.is_of_words().then(|| quote! { , K });
+    let any_bound = signature.is_of_words().then(|| quote! { , K: ::lanefield::reference::field::SiteObject });
+    let (stencil, with_stencil) = match signature.is_stencil() {
+        true => {
+            let legs = signature.has_links().then(|| quote! { , legs: ::lanefield::reference::layout::LegOrder });
+            let with_legs = signature.has_links().then(|| quote! { .legs(legs) });
+            (quote! { , stencil: &'a B::Table #legs }, quote! { .stencil(stencil) #with_legs })
+        }
+        false => (TokenStream::new(), TokenStream::new()),
+    };
+    let documentation = format!("The arguments of [`{constant}`], by name.");
+    let call = quote! { ::lanefield::kernel::Arguments::new(&#constant)#(#given)*#with_stencil.call()? };
+    let error = quote! { ::lanefield::backend::BackendError };
+    let method = match signature.sums() {
+        true => quote! {
+            /// Runs the kernel, and takes its sums: those of several ranks can be merged before they are rounded.
+            ///
+            /// # Errors
+            /// `BackendError::Argument` for fields that do not match; what the backend reports.
+            pub fn reduce(
+                self,
+                backend: &B
+                #stencil,
+                sum: ::lanefield::backend::Sum,
+            ) -> ::core::result::Result<::lanefield::reference::kernels::reduce::PartialSums, #error>
+            where
+                B: ::lanefield::backend::Reduce,
+            {
+                backend.reduce(#call, sum)
+            }
+        },
+        false => quote! {
+            /// Runs the kernel.
+            ///
+            /// # Errors
+            /// `BackendError::Argument` for fields that do not match; what the backend reports.
+            pub fn launch(self, backend: &B #stencil) -> ::core::result::Result<(), #error>
+            where
+                B: ::lanefield::backend::Launch,
+            {
+                backend.launch(#call)
+            }
+        },
+    };
+    quote! {
+        #[doc = #documentation]
+        #visibility struct #structure<'a, B: ::lanefield::backend::Memory + ?Sized, R #any> {
+            #(#fields),*
+        }
+
+        impl<'a, B: ::lanefield::backend::Memory, R: ::lanefield::reference::kernels::Vectors #any_bound> #structure<'a, B, R #any> {
+            #method
+        }
+    }
+}

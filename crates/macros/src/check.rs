@@ -1,0 +1,87 @@
+//! `check_kernel!`: tests of a kernel, one for each thing that it is held against.
+
+use proc_macro2::TokenStream;
+use quote::{format_ident, quote};
+use syn::parse::{Parse, ParseStream};
+use syn::{Error, Ident, Path, Token};
+
+use super::signature::in_capitals;
+
+/// The kernel, and what it is held against.
+struct Check {
+    body: Path,
+    against: Vec<Against>,
+}
+
+enum Against {
+    Twin(Path),
+    Identity(Ident),
+}
+
+impl Parse for Check {
+    fn parse(input: ParseStream<'_>) -> Result<Self, Error> {
+        let body = input.parse()?;
+        let mut against = Vec::new();
+        while input.parse::<Option<Token![,]>>()?.is_some() && !input.is_empty() {
+            let word: Ident = input.parse()?;
+            against.push(match word.to_string().as_str() {
+                "twin" => {
+                    input.parse::<Token![=]>()?;
+                    Against::Twin(input.parse()?)
+                }
+                "linear" | "hermitian" | "anti_hermitian" | "covariant" => Against::Identity(word),
+                _ => {
+                    let expected = "expected twin = function, linear, hermitian, anti_hermitian or covariant";
+                    return Err(Error::new_spanned(word, expected));
+                }
+            });
+        }
+        Ok(Self { body, against })
+    }
+}
+
+pub fn expand(input: TokenStream) -> TokenStream {
+    let Check { body, against } = match syn::parse2(input) {
+        Ok(check) => check,
+        Err(error) => return error.into_compile_error(),
+    };
+    let Some(name) = body.segments.last().map(|segment| segment.ident.clone()) else { return TokenStream::new() };
+    let mut kernel = body.clone();
+    if let Some(last) = kernel.segments.last_mut() {
+        last.ident = in_capitals(&name);
+    }
+    let backends = format_ident!("{name}_has_the_same_bits_everywhere");
+    let tests = against.iter().map(|against| match against {
+        Against::Twin(twin) => {
+            let test = format_ident!("{name}_has_the_bits_of_its_twin");
+            quote! {
+                #[test]
+                fn #test() {
+                    struct OfTest;
+                    impl ::lanefield::kernel::twin::Twin for OfTest {
+                        fn run<R: ::lanefield::reference::kernels::Vectors>(call: &mut ::lanefield::kernel::twin::PlainCall<'_, R>) {
+                            #twin(call);
+                        }
+                    }
+                    ::lanefield::check::twin::<OfTest>(&#kernel);
+                }
+            }
+        }
+        Against::Identity(identity) => {
+            let test = format_ident!("{name}_is_{identity}");
+            quote! {
+                #[test]
+                fn #test() {
+                    ::lanefield::check::#identity(&#kernel);
+                }
+            }
+        }
+    });
+    quote! {
+        #[test]
+        fn #backends() {
+            ::lanefield::check::backends(&#kernel);
+        }
+        #(#tests)*
+    }
+}

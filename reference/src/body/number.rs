@@ -1,0 +1,140 @@
+//! The numbers that a kernel body computes with, as traits: lanes of vectors on the CPU, recorded operations for OpenCL C and other languages, or
+//! plain numbers. Each operation is exact or defined by `docs/arithmetic.md` §2; none is ever fused, contracted or reordered unless a body says so.
+
+use std::ops::{Add, Div, Mul, Neg, Sub};
+
+/// What a loop of [`super::Site::repeat`] hands from one turn to the next: numbers, and lists and structures of them.
+pub trait Carried: Copy {
+    /// The same with each of its numbers replaced. A recorder needs it, whose numbers stand for results of operations; others leave it alone.
+    #[inline(always)]
+    fn replaced(self, _by: &mut dyn FnMut(u32) -> u32) -> Self {
+        self
+    }
+}
+
+impl Carried for () {}
+
+impl<T: Carried, const N: usize> Carried for [T; N] {
+    fn replaced(mut self, by: &mut dyn FnMut(u32) -> u32) -> Self {
+        for value in &mut self {
+            *value = value.replaced(by);
+        }
+        self
+    }
+}
+
+impl<A: Carried, B: Carried> Carried for (A, B) {
+    fn replaced(self, by: &mut dyn FnMut(u32) -> u32) -> Self {
+        (self.0.replaced(by), self.1.replaced(by))
+    }
+}
+
+/// A real number of each lane. `a + b`, `a − b` and `a · b` are each rounded once.
+pub trait Number: Carried + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Neg<Output = Self> {
+    /// A constant, rounded to the precision in which one computes.
+    fn constant(value: f64) -> Self;
+    /// self · b + c, rounded once.
+    fn fma(self, b: Self, c: Self) -> Self;
+}
+
+/// Yes or no of each lane.
+pub trait Choice: Carried {
+    /// Both.
+    fn and(self, other: Self) -> Self;
+    /// At least one.
+    fn or(self, other: Self) -> Self;
+    /// The other.
+    fn not(self) -> Self;
+}
+
+/// A real number of each lane, in the precision in which a field is computed with. `a / b` is correctly rounded.
+pub trait RealNumber: Number + Div<Output = Self> {
+    /// Yes or no of each lane.
+    type Choice: Choice;
+    /// A double of each lane.
+    type Double: Number;
+
+    /// The square root, correctly rounded.
+    fn sqrt(self) -> Self;
+    /// The magnitude: the sign bit cleared.
+    fn abs(self) -> Self;
+    /// Whether self < other; no where one of them is not a number.
+    fn less(self, other: Self) -> Self::Choice;
+    /// Whether self ≤ other; no where one of them is not a number.
+    fn at_most(self, other: Self) -> Self::Choice;
+    /// `yes` where `choice`, else `no`.
+    fn select(choice: Self::Choice, yes: Self, no: Self) -> Self;
+    /// The same number as a double, exactly.
+    fn promoted(self) -> Self::Double;
+}
+
+/// A complex number of each lane. `a + b` and `a − b` round each part once; `a · b` is `mul` of `docs/arithmetic.md` §2.
+pub trait ComplexNumber:
+    Carried + Add<Output = Self> + Sub<Output = Self> + Mul<Output = Self> + Neg<Output = Self>
+{
+    /// Its parts.
+    type Real: RealNumber<Choice = Self::Choice, Double = Self::Double>;
+    /// Yes or no of each lane.
+    type Choice: Choice;
+    /// A double of each lane.
+    type Double: Number;
+
+    /// re + i·im.
+    fn new(re: Self::Real, im: Self::Real) -> Self;
+    /// The real part.
+    fn re(self) -> Self::Real;
+    /// The imaginary part.
+    fn im(self) -> Self::Real;
+    /// i · self, exactly.
+    fn times_i(self) -> Self;
+    /// The complex conjugate, exactly.
+    fn conj(self) -> Self;
+    /// s · self: each part rounded once.
+    fn scaled(self, s: Self::Real) -> Self;
+    /// s · self + c: each part rounded once.
+    fn scaled_add(self, s: Self::Real, c: Self) -> Self;
+    /// self · b + c, `madd` of `docs/arithmetic.md` §2.
+    fn madd(self, b: Self, c: Self) -> Self;
+    /// `yes` where `choice`, else `no`.
+    fn select(choice: Self::Choice, yes: Self, no: Self) -> Self;
+    /// Real and imaginary part as doubles, exactly.
+    fn promoted(self) -> [Self::Double; 2];
+
+    /// A constant, rounded to the precision in which one computes.
+    #[inline(always)]
+    fn constant(re: f64, im: f64) -> Self {
+        Self::new(Self::Real::constant(re), Self::Real::constant(im))
+    }
+    /// +0.
+    #[inline(always)]
+    fn zero() -> Self {
+        Self::constant(0.0, 0.0)
+    }
+    /// −0 in both parts: what a sum begins with, since −0 + x is x for every x.
+    #[inline(always)]
+    fn empty_sum() -> Self {
+        Self::constant(-0.0, -0.0)
+    }
+    /// self + i·b.
+    #[inline(always)]
+    fn add_i(self, b: Self) -> Self {
+        self + b.times_i()
+    }
+    /// self − i·b.
+    #[inline(always)]
+    fn sub_i(self, b: Self) -> Self {
+        self + -b.times_i()
+    }
+    /// sum + |self|² in doubles: fma of the real part, then of the imaginary part (`docs/arithmetic.md` §8).
+    #[inline(always)]
+    fn norm2_onto(self, sum: Self::Double) -> Self::Double {
+        let [re, im] = self.promoted();
+        im.fma(im, re.fma(re, sum))
+    }
+    /// sum + conj(self) · b in doubles, as `docs/arithmetic.md` §8 says of inner products.
+    #[inline(always)]
+    fn inner_product_onto(self, b: Self, [s, t]: [Self::Double; 2]) -> [Self::Double; 2] {
+        let ([x_re, x_im], [y_re, y_im]) = (self.promoted(), b.promoted());
+        [x_im.fma(y_im, x_re.fma(y_re, s)), (-x_im).fma(y_re, x_re.fma(y_im, t))]
+    }
+}

@@ -1,0 +1,399 @@
+//! Bodies on the CPU: on vectors of lanes, in parallel. A stencil goes row by row of outer sites, in an order that suits caches, and takes several
+//! components of a site together where it reads links; a body that reads nothing at a neighbour goes from component to component in the order of
+//! memory, as many of them together as make eight lanes. Counterpart: the code that `lanefield::body` writes.
+
+mod lanes;
+mod site;
+mod sums;
+mod sweep;
+
+use std::cell::RefCell;
+use std::marker::PhantomData;
+
+use num_complex::Complex;
+
+use site::{LaneSite, Spot};
+use sums::TaskSums;
+use sweep::{Bound, BoundField, Launch, OfTask, Sweep};
+
+use super::blocks::map_rows;
+use super::reduce::{PartialSums, Sum};
+use super::{LaneOperation, WithVectors};
+use crate::body::{Body, FieldUse, MOST_ARGUMENTS as MOST, Role, uses_neighbours};
+use crate::exact::ExactSum;
+use crate::field::{FieldData, FieldError, FieldShape};
+use crate::half::Half;
+use crate::layout::{LegOrder, SiteCoordinates, Stencil};
+use crate::links::LinkFormat;
+use crate::object::Object;
+use crate::real::Real;
+use crate::tasks::{self, items_a_task};
+use crate::tensor::lanes::{WithEights, Words};
+use crate::tensor::{InstructionSet, LaneVector, Task};
+
+/// An argument of a call.
+pub enum BodyArgument<'a, R> {
+    /// A field that is read.
+    Read(&'a FieldData<R>),
+    /// A field that is written.
+    Write(&'a mut FieldData<R>),
+    /// A real number.
+    Scalar(f64),
+    /// A complex number.
+    Complex(Complex<f64>),
+    /// Sums over sites.
+    Sums,
+    /// Coordinates of sites.
+    Coordinates,
+}
+
+/// A call of a body.
+pub struct BodyCall<'a, R> {
+    /// Its arguments, in order.
+    pub arguments: Vec<BodyArgument<'a, R>>,
+    /// What one calls them, for errors.
+    pub names: &'static [&'static str],
+    /// The neighbours of the sites of the target; none of a body that reads none.
+    pub stencil: Option<&'a Stencil>,
+    /// The order of the legs.
+    pub legs: LegOrder,
+    /// How sums over sites are taken.
+    pub sum: Sum,
+}
+
+/// A precision in which bodies run.
+pub trait RunsBodies: Real {
+    /// Runs a body on every site of its target, and takes its sums.
+    ///
+    /// # Errors
+    /// [`FieldError::Mismatch`] unless each argument is what its role says: a field of the object, on the sites of the target, or of their neighbours.
+    fn run_body<B: Body>(call: BodyCall<'_, Self>) -> Result<PartialSums, FieldError>;
+}
+
+impl RunsBodies for f32 {
+    fn run_body<B: Body>(call: BodyCall<'_, Self>) -> Result<PartialSums, FieldError> {
+        run_in::<B, Self, Self>(call)
+    }
+}
+
+impl RunsBodies for f64 {
+    fn run_body<B: Body>(call: BodyCall<'_, Self>) -> Result<PartialSums, FieldError> {
+        run_in::<B, Self, Self>(call)
+    }
+}
+
+/// In half precision one computes in f32, and rounds each component as a whole. What a body sums are terms of the numbers before this rounding.
+impl RunsBodies for Half {
+    fn run_body<B: Body>(call: BodyCall<'_, Self>) -> Result<PartialSums, FieldError> {
+        run_in::<B, Self, f32>(call)
+    }
+}
+
+/// Runs a body on fields of `R`, computing in `A`.
+fn run_in<B: Body, R: Real, A: WithVectors>(mut call: BodyCall<'_, R>) -> Result<PartialSums, FieldError> {
+    let target = checked::<B, R>(&call)?;
+    let BodyCall { stencil, legs, sum, .. } = call;
+    let links = call.arguments.iter().find_map(|argument| match argument {
+        BodyArgument::Read(field) => match field.object() {
+            Object::DoubledGauge(links) => Some(links),
+            _ => None,
+        },
+        _ => None,
+    });
+    let mut sums = 0;
+    let mut bound = Vec::with_capacity(call.arguments.len());
+    for (argument, role) in call.arguments.iter_mut().zip(B::ROLES) {
+        bound.push(match argument {
+            BodyArgument::Read(field) => Bound::Field(BoundField {
+                start: field.reals().as_ptr().cast_mut().cast(),
+                bytes: size_of_val(field.reals()),
+                words: field.object().part_words(),
+                parts: field.object().parts(),
+            }),
+            BodyArgument::Write(field) => {
+                let object = field.object();
+                let reals = field.reals_mut();
+                Bound::Field(BoundField {
+                    start: reals.as_mut_ptr().cast(),
+                    bytes: size_of_val(reals),
+                    words: object.part_words(),
+                    parts: object.parts(),
+                })
+            }
+            BodyArgument::Scalar(value) => Bound::Complex(Complex::new(*value, *value)),
+            BodyArgument::Complex(value) => Bound::Complex(*value),
+            BodyArgument::Sums => {
+                let first = sums;
+                sums += if let Role::Sums(count) = role { *count } else { 0 };
+                Bound::Sums(first)
+            }
+            BodyArgument::Coordinates => Bound::Nothing,
+        });
+    }
+    let coordinates = match B::ROLES.contains(&Role::Coordinates) {
+        true => Some(SiteCoordinates::new(&target.lattice, target.sites)?),
+        false => None,
+    };
+    let launch = Launch::<B> { bound, stencil, links, legs, target, sums, sum, coordinates, body: PhantomData };
+    let taken = A::with_vectors(target.lattice.width(), launch);
+    for argument in call.arguments {
+        if let BodyArgument::Write(field) = argument {
+            field.quantize();
+        }
+    }
+    Ok(taken)
+}
+
+/// Refuses arguments that are not what their roles say, and tells the target.
+fn checked<B: Body, R: Real>(call: &BodyCall<'_, R>) -> Result<FieldShape, FieldError> {
+    let mismatch = |what: &'static str, left: String, right: String| FieldError::Mismatch { what, left, right };
+    let shape = |argument: &BodyArgument<'_, R>| match argument {
+        BodyArgument::Read(field) => Some(field.shape()),
+        BodyArgument::Write(field) => Some(field.shape()),
+        _ => None,
+    };
+    let written = |role: &Role| matches!(role, Role::Field { used: FieldUse::Write | FieldUse::Update, .. });
+    let arguments = || call.arguments.iter().zip(B::ROLES);
+    let read_here = |role: &Role| matches!(role, Role::Field { used: FieldUse::Read, .. });
+    let first = arguments().find(|(_, role)| written(role)).or_else(|| arguments().rfind(|(_, role)| read_here(role)));
+    let target = first.and_then(|(argument, _)| shape(argument));
+    let (Some(target), true) = (target, call.arguments.len() == B::ROLES.len() && B::ROLES.len() <= MOST) else {
+        let right = format!("{} of the body, one of them a field that is written, or read at the site", B::ROLES.len());
+        return Err(mismatch("the arguments of a body", format!("{} given", call.arguments.len()), right));
+    };
+    if uses_neighbours(B::ROLES) {
+        let onto = call.stencil.map(|stencil| (*stencil.lattice(), stencil.sites()));
+        if onto != Some((target.lattice, target.sites)) {
+            let of = |(lattice, sites)| FieldShape { lattice, sites, ..target }.describe();
+            return Err(mismatch("the stencil of a body", onto.map_or("missing".to_owned(), of), target.describe()));
+        }
+    }
+    for (number, (argument, role)) in arguments().enumerate() {
+        let given = shape(argument);
+        if let Some(field) = given.filter(|field| written(role) && field.object.parts() != target.object.parts()) {
+            let right = format!("as many components a site as {}: each component writes its own", target.describe());
+            return Err(mismatch(
+                call.names.get(number).copied().unwrap_or("an argument of a body"),
+                field.describe(),
+                right,
+            ));
+        }
+        let reads = matches!(argument, BodyArgument::Read(_));
+        let expected = match role {
+            Role::Links => Some(FieldShape {
+                object: match given.map(|field| field.object) {
+                    Some(links @ Object::DoubledGauge(_)) => links,
+                    _ => Object::DoubledGauge(crate::object::DoubledGauge::default()),
+                },
+                ..target
+            }),
+            Role::Field { used, object, repeated } => {
+                let sites = if *used == FieldUse::Neighbours { target.sites.neighbours() } else { target.sites };
+                let of_target = |object: Object| match repeated {
+                    true => object.with_parts(target.object.parts()).unwrap_or(object),
+                    false => object,
+                };
+                Some(FieldShape { sites, object: object.map_or(target.object, of_target), ..target })
+            }
+            _ => None,
+        };
+        let fits = match role {
+            Role::Links => reads && given == expected,
+            Role::Field { used: FieldUse::Write | FieldUse::Update, .. } => !reads && given == expected,
+            Role::Field { .. } => reads && given == expected,
+            Role::Scalar => matches!(argument, BodyArgument::Scalar(_)),
+            Role::Complex => matches!(argument, BodyArgument::Complex(_)),
+            Role::Sums(_) => matches!(argument, BodyArgument::Sums),
+            Role::Coordinates => matches!(argument, BodyArgument::Coordinates),
+        };
+        if !fits {
+            let describe = |shape: Option<FieldShape>| shape.map_or("no field".to_owned(), |field| field.describe());
+            let what = call.names.get(number).copied().unwrap_or("an argument of a body");
+            return Err(mismatch(what, describe(given), describe(expected)));
+        }
+    }
+    Ok(target)
+}
+
+/// Whether a body reads links.
+const fn uses_links(roles: &[Role]) -> bool {
+    let mut k = 0;
+    while k < roles.len() {
+        if let Role::Links = roles[k] {
+            return true;
+        }
+        k += 1;
+    }
+    false
+}
+
+/// Components of a site that a body takes together where there are so many, so that each link is read, and what is not stored rebuilt, once for them: of
+/// colour vectors four, and of what is larger one, as registers allow.
+const fn parts_at_once(roles: &[Role]) -> usize {
+    const VECTORS: usize = 4;
+    let mut k = 0;
+    while k < roles.len() {
+        match roles[k] {
+            Role::Field { object: Some(Object::ColourVectors(_)), .. } => {}
+            Role::Field { .. } => return 1,
+            _ => {}
+        }
+        k += 1;
+    }
+    if uses_links(roles) { VECTORS } else { 1 }
+}
+
+impl<B: Body, A: Real> LaneOperation<A> for Launch<'_, B> {
+    type Output = PartialSums;
+
+    fn run<V: LaneVector<Real = A>>(self, blocks: usize) -> PartialSums {
+        let one = match V::WORDS {
+            Words::OfOne => true,
+            Words::OfOneOrSeveral => blocks == 1,
+            Words::OfAnyNumber => false,
+        };
+        if const { !uses_neighbours(B::ROLES) } {
+            return match one {
+                true => V::with_eights(ByElements::<B, V, true> { sweep: Sweep::new(&self, 1), body: PhantomData }),
+                false => {
+                    V::with_eights(ByElements::<B, V, false> { sweep: Sweep::new(&self, blocks), body: PhantomData })
+                }
+            };
+        }
+        const FULL: usize = LinkFormat::Full.words();
+        const TWO_ROWS: usize = LinkFormat::TwoRows.words();
+        const EIGHT: usize = LinkFormat::Eight.words();
+        match (self.links.map_or(LinkFormat::Full, |links| links.format), one) {
+            (LinkFormat::Full, true) => self.stencil::<V, FULL, true>(1),
+            (LinkFormat::Full, false) => self.stencil::<V, FULL, false>(blocks),
+            (LinkFormat::TwoRows, true) => self.with_links::<V, TWO_ROWS, true>(1),
+            (LinkFormat::TwoRows, false) => self.with_links::<V, TWO_ROWS, false>(blocks),
+            (LinkFormat::Eight, true) => self.with_links::<V, EIGHT, true>(1),
+            (LinkFormat::Eight, false) => self.with_links::<V, EIGHT, false>(blocks),
+        }
+    }
+}
+
+impl<B: Body> Launch<'_, B> {
+    /// A stencil whose links are rebuilt. One without links is not compiled for them.
+    fn with_links<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool>(self, blocks: usize) -> PartialSums {
+        match const { uses_links(B::ROLES) } {
+            true => self.stencil::<V, LINK_WORDS, ONE_BLOCK>(blocks),
+            false => unreachable!("the body has links"),
+        }
+    }
+
+    fn stencil<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool>(self, blocks: usize) -> PartialSums {
+        let sweep = Sweep::<V>::new(&self, blocks);
+        let rows = ByRows::<'_, B, V, LINK_WORDS, ONE_BLOCK> { sweep, body: PhantomData };
+        let outer = self.target.lattice.outer_extents(self.target.sites);
+        let row_bytes = outer[0] * self.target.object.words() * blocks * size_of::<V>();
+        let rows_a_task = items_a_task(self.target.osites()).div_ceil(outer[0]);
+        let tasks = map_rows(outer, row_bytes, rows_a_task, |rows_of_task| V::Set::run(&rows, rows_of_task));
+        rows.sweep.taken(tasks)
+    }
+}
+
+/// Rows of outer sites, each site with its neighbours.
+struct ByRows<'a, B, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool> {
+    sweep: Sweep<'a, V>,
+    body: PhantomData<B>,
+}
+
+// SAFETY: as of what it sweeps over.
+unsafe impl<B, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool> Sync
+    for ByRows<'_, B, V, LINK_WORDS, ONE_BLOCK>
+{
+}
+
+impl<B: Body, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool> Task<&[usize]>
+    for ByRows<'_, B, V, LINK_WORDS, ONE_BLOCK>
+{
+    type Output = Vec<ExactSum>;
+    #[inline(always)]
+    fn run(&self, rows: &[usize]) -> Vec<ExactSum> {
+        let sweep = OfTask::new(&self.sweep);
+        let target = &self.sweep.target;
+        let sums = RefCell::new(TaskSums::new(self.sweep.sums));
+        let (row, parts) = (target.lattice.outer_extents(target.sites)[0], sweep.parts);
+        let blocks = if ONE_BLOCK { 1 } else { self.sweep.blocks };
+        for number in rows {
+            for osite in number * row..(number + 1) * row {
+                for block in 0..blocks {
+                    let mut part = 0;
+                    while part < parts {
+                        let at = Spot { osite, part, block };
+                        part += match const { parts_at_once(B::ROLES) } {
+                            4 if parts - part >= 4 => site::<B, V, LINK_WORDS, ONE_BLOCK, 4>(&sweep, at, &sums),
+                            _ => site::<B, V, LINK_WORDS, ONE_BLOCK, 1>(&sweep, at, &sums),
+                        };
+                    }
+                }
+            }
+        }
+        sums.into_inner().into_exact()
+    }
+}
+
+/// Runs a body for `N` components of a site, and says how many.
+#[inline(always)]
+fn site<B: Body, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool, const N: usize>(
+    sweep: &OfTask<'_, V>,
+    at: Spot,
+    sums: &RefCell<TaskSums<V::Doubles>>,
+) -> usize {
+    B::run(LaneSite::<V, LINK_WORDS, ONE_BLOCK, N, true> { sweep, at, valid: N, sums });
+    N
+}
+
+/// Components one after the other, whatever site they belong to.
+struct ByElements<'a, B, V: LaneVector, const ONE_BLOCK: bool> {
+    sweep: Sweep<'a, V>,
+    body: PhantomData<B>,
+}
+
+impl<B: Body, V: LaneVector, const ONE_BLOCK: bool> WithEights<V> for ByElements<'_, B, V, ONE_BLOCK> {
+    type Output = PartialSums;
+    fn run<const N: usize>(self) -> PartialSums {
+        let target = self.sweep.target;
+        let elements = target.osites() * target.object.parts();
+        let a_task = items_a_task(elements).next_multiple_of(N);
+        let task = ElementsTask::<'_, B, V, ONE_BLOCK, N> { sweep: self.sweep, elements, a_task, body: PhantomData };
+        let tasks = tasks::map(elements.div_ceil(a_task), |number| V::Set::run(&task, number));
+        task.sweep.taken(tasks)
+    }
+}
+
+/// Components of a task, `N` at a time.
+struct ElementsTask<'a, B, V: LaneVector, const ONE_BLOCK: bool, const N: usize> {
+    sweep: Sweep<'a, V>,
+    elements: usize,
+    a_task: usize,
+    body: PhantomData<B>,
+}
+
+// SAFETY: as of what it sweeps over.
+unsafe impl<B, V: LaneVector, const ONE_BLOCK: bool, const N: usize> Sync for ElementsTask<'_, B, V, ONE_BLOCK, N> {}
+
+impl<B: Body, V: LaneVector, const ONE_BLOCK: bool, const N: usize> Task<usize>
+    for ElementsTask<'_, B, V, ONE_BLOCK, N>
+{
+    type Output = Vec<ExactSum>;
+    #[inline(always)]
+    fn run(&self, task: usize) -> Vec<ExactSum> {
+        const FULL: usize = LinkFormat::Full.words();
+        let sweep = OfTask::new(&self.sweep);
+        let sums = RefCell::new(TaskSums::new(self.sweep.sums));
+        let blocks = if ONE_BLOCK { 1 } else { self.sweep.blocks };
+        let end = self.elements.min((task + 1) * self.a_task);
+        let mut first = task * self.a_task;
+        while first < end {
+            for block in 0..blocks {
+                let (at, valid) = (Spot { osite: first, part: 0, block }, N.min(end - first));
+                B::run(LaneSite::<V, FULL, ONE_BLOCK, N, false> { sweep: &sweep, at, valid, sums: &sums });
+            }
+            first += N;
+        }
+        sums.into_inner().into_exact()
+    }
+}

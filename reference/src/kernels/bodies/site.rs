@@ -1,0 +1,438 @@
+//! The site that a body sees on the CPU: the lanes of one or several components.
+
+use std::cell::RefCell;
+
+use super::super::hop::Edge;
+use super::lanes::{ChoiceLanes, DoubleLanes, Lanes, RealLanes, place_of};
+use super::sums::TaskSums;
+use super::sweep::{OfTask, sum_over};
+use crate::body::Site;
+use crate::body::number::Carried;
+use crate::body::value::{Coloured, HalfSpinor, Matrix, Spinor, Value, projected};
+use crate::dagger::Dagger;
+use crate::layout::{DIMENSIONS, Direction, LEGS, Leg, Stencil};
+use crate::memory::{outer_sites_ahead, prefetch, prefetch_stream};
+use crate::real::Real;
+use crate::tensor::su3::{Factor, Left, rebuilt_link};
+use crate::tensor::{Doubles as _, LaneVector};
+
+/// One block of the words of a component of an outer site; where components are counted through, `osite` is the number of the first.
+#[derive(Clone, Copy)]
+pub struct Spot {
+    pub osite: usize,
+    pub part: usize,
+    pub block: usize,
+}
+
+/// The lanes of `N` components: of one outer site (`OF_SITE`), or one after the other in memory, of which the first `valid` are there. Beyond these the
+/// last one stands again: it is read before it is written, as all are, and written with the same numbers.
+pub struct LaneSite<
+    'a,
+    V: LaneVector,
+    const LINK_WORDS: usize,
+    const ONE_BLOCK: bool,
+    const N: usize,
+    const OF_SITE: bool,
+> {
+    pub sweep: &'a OfTask<'a, V>,
+    pub at: Spot,
+    pub valid: usize,
+    pub sums: &'a RefCell<TaskSums<V::Doubles>>,
+}
+
+// Not derived: that would ask it of `V`'s parts.
+impl<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> Clone
+    for LaneSite<'_, V, LINK_WORDS, ONE_BLOCK, N, OF_SITE>
+{
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> Copy
+    for LaneSite<'_, V, LINK_WORDS, ONE_BLOCK, N, OF_SITE>
+{
+}
+
+impl<'a, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool>
+    LaneSite<'a, V, LINK_WORDS, ONE_BLOCK, N, OF_SITE>
+{
+    #[inline(always)]
+    fn blocks(self) -> usize {
+        if ONE_BLOCK { 1 } else { self.sweep.blocks }
+    }
+
+    #[inline(always)]
+    fn block(self) -> usize {
+        if ONE_BLOCK { 0 } else { self.at.block }
+    }
+
+    /// The number of component `item` in a field of so many components a site.
+    #[inline(always)]
+    fn object(self, item: usize, parts: usize) -> usize {
+        let target_parts = self.sweep.parts;
+        match OF_SITE {
+            true if parts == 1 && target_parts > 1 => self.at.osite,
+            true => self.at.osite * parts + self.at.part + item,
+            false => {
+                let element = self.at.osite + item.min(self.valid - 1);
+                if parts == 1 && target_parts > 1 { element / target_parts } else { element }
+            }
+        }
+    }
+
+    /// Where component number `object` of a field begins, which has `words` words in this block.
+    #[inline(always)]
+    fn start(self, argument: usize, object: usize, words: usize) -> *mut V {
+        let at = &self.sweep.arguments[argument];
+        assert!(object < at.objects && words <= at.words, "the call was checked");
+        // SAFETY: the component lies within the field.
+        unsafe { at.start.add(object * at.words * self.blocks()) }
+    }
+
+    /// Word `word` of a component that starts there.
+    ///
+    /// # Safety
+    /// The component has so many words.
+    #[inline(always)]
+    unsafe fn load(self, start: *mut V, word: usize) -> V {
+        // SAFETY: as the caller promises.
+        unsafe { *start.add(word * self.blocks() + self.block()) }
+    }
+
+    /// Asks for what a leg of the next components, or of one of the next outer sites, will read: hardware prefetchers do not follow ten streams at once.
+    #[inline(always)]
+    fn prefetch(self, argument: usize, leg: Leg, is_link: bool) {
+        let parts = self.sweep.parts;
+        let (next_osite, blocks) = (self.at.part + N >= parts, self.blocks());
+        if self.block() > 0 || (is_link && !next_osite) {
+            return;
+        }
+        let ahead = if parts == 1 { outer_sites_ahead(blocks * size_of::<V>()) } else { 1 };
+        let osite = if next_osite { self.at.osite + ahead } else { self.at.osite };
+        let Some(entries) = self.sweep.neighbours.get(osite) else { return };
+        let at = &self.sweep.arguments[argument];
+        let (object, words) = match is_link {
+            true => (osite, LINK_WORDS),
+            false => {
+                let neighbour = (entries[leg.point()] & !Stencil::MARK) as usize;
+                (neighbour * at.parts + if next_osite { 0 } else { self.at.part + N }, at.words * N.min(at.parts))
+            }
+        };
+        let skipped = if is_link { leg.point() * LINK_WORDS * blocks } else { 0 };
+        let first = object * at.words * blocks * if is_link { at.parts } else { 1 } + skipped;
+        if first + words * blocks <= at.objects * at.words * blocks {
+            // SAFETY: the words lie within the field.
+            prefetch(unsafe { std::slice::from_raw_parts(at.start.add(first), words * blocks) });
+        }
+    }
+
+    /// The neighbour along a leg, and the edge that the step crosses, if it leaves the virtual node.
+    #[inline(always)]
+    fn neighbour(self, leg: Leg) -> (usize, Option<&'a Edge<V>>) {
+        let entry = self.sweep.neighbours[self.at.osite][leg.point()];
+        let edge = match (entry & Stencil::MARK != 0, self.sweep.edges) {
+            (true, Some(edges)) => Some(&edges[leg.point()]),
+            _ => None,
+        };
+        ((entry & !Stencil::MARK) as usize, edge)
+    }
+
+    /// The rows of the link of a leg, as left factors where they stand in memory.
+    #[inline(always)]
+    fn link_words(self, argument: usize, leg: Leg) -> (*mut V, V) {
+        self.prefetch(argument, leg, true);
+        let at = &self.sweep.arguments[argument];
+        let words = LEGS * LINK_WORDS;
+        assert!((self.at.osite + 1) * words <= at.objects * at.words, "the call was checked");
+        // SAFETY: the link lies within the field.
+        let start = unsafe { at.start.add((self.at.osite * LEGS + leg.point()) * LINK_WORDS * self.blocks()) };
+        let factor = match self.neighbour(leg).1 {
+            Some(edge) => edge.factor[self.block()],
+            None => self.sweep.interior_factor,
+        };
+        (start, factor)
+    }
+
+    /// Word `word` of the neighbour's component, of each of `N`, before its lanes are moved.
+    #[inline(always)]
+    fn at_neighbour(self, argument: usize, neighbour: usize, words: usize) -> [*mut V; N] {
+        let at = &self.sweep.arguments[argument];
+        let mut starts = [std::ptr::null_mut(); N];
+        for (item, start) in starts.iter_mut().enumerate() {
+            let object = if at.parts == 1 { neighbour } else { neighbour * at.parts + self.at.part + item };
+            *start = self.start(argument, object, words);
+        }
+        starts
+    }
+
+    /// One word of a neighbour, with its lanes in their places.
+    ///
+    /// # Safety
+    /// The component has so many words.
+    #[inline(always)]
+    unsafe fn moved(self, start: *mut V, word: usize, edge: Option<&Edge<V>>) -> V {
+        let blocks = self.blocks();
+        // SAFETY: as the caller promises.
+        let word = unsafe { std::slice::from_raw_parts(start.add(word * blocks), blocks) };
+        match edge {
+            Some(edge) if ONE_BLOCK => edge.permuted_word(word[0]),
+            Some(edge) => edge.permuted(word, self.block()),
+            None => word[self.block()],
+        }
+    }
+}
+
+impl<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> Site
+    for LaneSite<'_, V, LINK_WORDS, ONE_BLOCK, N, OF_SITE>
+{
+    type Real = RealLanes<V, N>;
+    type Complex = Lanes<V, N>;
+    type Double = DoubleLanes<V, N>;
+    type Choice = ChoiceLanes<V, N>;
+    type Index = usize;
+
+    #[inline(always)]
+    fn legs(self) -> [Leg; LEGS] {
+        self.sweep.legs
+    }
+
+    #[inline(always)]
+    fn read<T: Value<Lanes<V, N>>>(self, argument: usize) -> T {
+        let mut words = T::filled(Lanes([V::zeroed(); N]));
+        let (count, parts) = (words.as_ref().len(), self.sweep.arguments[argument].parts);
+        for item in 0..N {
+            let start = self.start(argument, self.object(item, parts), count);
+            for (k, word) in words.as_mut().iter_mut().enumerate() {
+                // SAFETY: the component has so many words.
+                word.0[item] = unsafe { self.load(start, k) };
+            }
+        }
+        T::from_words(words)
+    }
+
+    #[inline(always)]
+    fn read_at<T: Value<Lanes<V, N>>>(self, argument: usize, leg: Leg) -> T {
+        self.prefetch(argument, leg, false);
+        let (neighbour, edge) = self.neighbour(leg);
+        let mut words = T::filled(Lanes([V::zeroed(); N]));
+        let count = words.as_ref().len();
+        for (item, start) in self.at_neighbour(argument, neighbour, count).into_iter().enumerate() {
+            for (k, word) in words.as_mut().iter_mut().enumerate() {
+                // SAFETY: the component has so many words.
+                word.0[item] = unsafe { self.moved(start, k, edge) };
+            }
+        }
+        T::from_words(words)
+    }
+
+    #[inline(always)]
+    fn read_projected(self, argument: usize, leg: Leg, dagger: Dagger) -> HalfSpinor<Lanes<V, N>> {
+        const WORDS: usize = 12;
+        if !ONE_BLOCK {
+            return self.read_at::<Spinor<_>>(argument, leg).projected(leg, dagger);
+        }
+        // Lanes move as well after the projection as before it, and then there are fewer.
+        self.prefetch(argument, leg, false);
+        let (neighbour, edge) = self.neighbour(leg);
+        let starts = self.at_neighbour(argument, neighbour, WORDS);
+        let word = |k: usize| {
+            let mut word = [V::zeroed(); N];
+            for (word, start) in word.iter_mut().zip(starts) {
+                // SAFETY: a spinor has so many words.
+                *word = unsafe { self.load(start, k) };
+            }
+            Lanes(word)
+        };
+        let mut h = projected(word, leg, dagger);
+        if let Some(edge) = edge {
+            for word in h.0.iter_mut().flat_map(|word| &mut word.0) {
+                *word = edge.permuted_word(*word);
+            }
+        }
+        h
+    }
+
+    #[inline(always)]
+    fn link(self, argument: usize, leg: Leg) -> Matrix<Lanes<V, N>> {
+        let (start, factor) = self.link_words(argument, leg);
+        // SAFETY: the link has so many words.
+        let rows = rebuilt_link::<V, LINK_WORDS>(|word| unsafe { self.load(start, word) }, factor);
+        let mut link = Matrix([Lanes([V::zeroed(); N]); 9]);
+        for (element, value) in link.0.iter_mut().zip(rows.as_flattened()) {
+            *element = Lanes([*value; N]);
+        }
+        link
+    }
+
+    #[inline(always)]
+    fn link_times<T: Coloured<Lanes<V, N>>>(self, argument: usize, leg: Leg, h: T) -> T {
+        let (start, factor) = self.link_words(argument, leg);
+        // SAFETY: the link has so many words; nobody writes them in the call.
+        let at = |word: usize| unsafe { &*start.add(word * self.blocks() + self.block()) };
+        let h = h.to_words();
+        let mut product = h;
+        let rebuilt = match LINK_WORDS {
+            9 => None,
+            _ => Some(rebuilt_link::<V, LINK_WORDS>(|word| *at(word), factor)),
+        };
+        for row in 0..3 {
+            let u = match &rebuilt {
+                None => [Left::at(at(3 * row)), Left::at(at(3 * row + 1)), Left::at(at(3 * row + 2))],
+                Some(_) if LINK_WORDS == 6 && row < 2 => {
+                    [Left::at(at(3 * row)), Left::at(at(3 * row + 1)), Left::at(at(3 * row + 2))]
+                }
+                Some(rows) => [Left::new(rows[row][0]), Left::new(rows[row][1]), Left::new(rows[row][2])],
+            };
+            for vector in 0..T::VECTORS {
+                for item in 0..N {
+                    let factor = |column: usize| Factor::new(h.as_ref()[3 * vector + column].0[item]);
+                    product.as_mut()[3 * vector + row].0[item] =
+                        u[2].madd(factor(2), u[1].madd(factor(1), u[0].mul(factor(0))));
+                }
+            }
+        }
+        T::from_words(product)
+    }
+
+    #[inline(always)]
+    fn write<T: Value<Lanes<V, N>>>(self, argument: usize, value: T) {
+        let words = value.to_words();
+        let (count, parts) = (words.as_ref().len(), self.sweep.arguments[argument].parts);
+        for item in 0..N {
+            let start = self.start(argument, self.object(item, parts), count);
+            for (k, word) in words.as_ref().iter().enumerate() {
+                // SAFETY: the component has so many words, and nobody else writes this site, or reads what is written.
+                unsafe { *start.add(k * self.blocks() + self.block()) = word.0[item] };
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn read_word(self, argument: usize, word: usize) -> Lanes<V, N> {
+        let parts = self.sweep.arguments[argument].parts;
+        let mut lanes = [V::zeroed(); N];
+        for (item, lane) in lanes.iter_mut().enumerate() {
+            let start = self.start(argument, self.object(item, parts), word + 1);
+            // SAFETY: the component has so many words.
+            *lane = unsafe {
+                let from = start.add(word * self.blocks() + self.block());
+                prefetch_stream(&*from);
+                *from
+            };
+        }
+        Lanes(lanes)
+    }
+
+    #[inline(always)]
+    fn write_word(self, argument: usize, word: usize, value: Lanes<V, N>) {
+        let parts = self.sweep.arguments[argument].parts;
+        for (item, lane) in value.0.into_iter().enumerate() {
+            let start = self.start(argument, self.object(item, parts), word + 1);
+            // SAFETY: the component has so many words, and nobody else writes this site, or reads what is written.
+            unsafe { *start.add(word * self.blocks() + self.block()) = lane };
+        }
+    }
+
+    #[inline(always)]
+    fn words(self, argument: usize) -> usize {
+        self.sweep.arguments[argument].words
+    }
+
+    #[inline(always)]
+    fn count(self, number: usize) -> usize {
+        number
+    }
+
+    #[inline(always)]
+    fn repeat<T: Carried>(self, turns: usize, initial: T, mut turn: impl FnMut(usize, T) -> T) -> T {
+        let mut carried = initial;
+        for k in 0..turns {
+            carried = turn(k, carried);
+        }
+        carried
+    }
+
+    #[inline(always)]
+    fn scalar(self, argument: usize) -> RealLanes<V, N> {
+        RealLanes([self.sweep.arguments[argument].value; N])
+    }
+
+    #[inline(always)]
+    fn complex_scalar(self, argument: usize) -> Lanes<V, N> {
+        Lanes([self.sweep.arguments[argument].value; N])
+    }
+
+    #[inline(always)]
+    fn add_to_sum(self, argument: usize, part: usize, term: DoubleLanes<V, N>) {
+        let number = self.sweep.arguments[argument].first_sum + part;
+        if self.sweep.in_order {
+            return self.put_in_order(number, term);
+        }
+        let sums = &mut self.sums.borrow_mut().0[number];
+        for eight in 0..DoubleLanes::<V, N>::EIGHTS {
+            let terms = term.0[eight];
+            if N.is_multiple_of(const { crate::tensor::eight::osites::<V>() }) && self.valid == N {
+                sums.eight(terms);
+                continue;
+            }
+            for (place, term) in terms.to_array().into_iter().enumerate() {
+                if place_of::<V, N>(eight, place).is_some_and(|(item, _)| item < self.valid) {
+                    sums.one(term);
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn coordinate(self, _: usize, direction: Direction) -> RealLanes<V, N> {
+        let (d, mut lanes) = (direction.index(), [V::zeroed(); N]);
+        for (item, lane) in lanes.iter_mut().enumerate() {
+            let here = self.first_coordinate(item)[d];
+            *lane = V::splat(V::Real::from_f64(f64::from(here))).add(self.sweep.all.origins[d][self.block()]);
+        }
+        RealLanes(lanes)
+    }
+
+    #[inline(always)]
+    fn is_odd(self, _: usize, directions: &[Direction]) -> ChoiceLanes<V, N> {
+        let mut set = 0;
+        for direction in directions {
+            set ^= 1 << direction.index();
+        }
+        let mut lanes = [V::zeroed(); N];
+        for (item, lane) in lanes.iter_mut().enumerate() {
+            let here = sum_over(self.first_coordinate(item), set) % 2;
+            *lane = self.sweep.all.odd[set][here as usize][self.block()];
+        }
+        ChoiceLanes::new(lanes)
+    }
+}
+
+impl<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool>
+    LaneSite<'_, V, LINK_WORDS, ONE_BLOCK, N, OF_SITE>
+{
+    /// The coordinates of a component's site in the first lane.
+    #[inline(always)]
+    fn first_coordinate(self, item: usize) -> [u16; DIMENSIONS] {
+        self.sweep.all.coordinates[self.object(item, 1)]
+    }
+
+    /// Puts the terms of sum number `number` where their sites stand in memory.
+    #[inline(always)]
+    fn put_in_order(self, number: usize, term: DoubleLanes<V, N>) {
+        let ordered = self.sweep.all.ordered_at[number];
+        let (parts, lanes) = (self.sweep.parts, V::REALS / 2);
+        let nsimd = self.blocks() * lanes;
+        for eight in 0..DoubleLanes::<V, N>::EIGHTS {
+            for (place, term) in term.0[eight].to_array().into_iter().enumerate() {
+                let Some((item, lane)) = place_of::<V, N>(eight, place).filter(|(item, _)| *item < self.valid) else {
+                    continue;
+                };
+                let place = self.object(item, parts) * nsimd + self.block() * lanes + lane;
+                // SAFETY: there is a place for each lane of each component, and this site's are written by its task alone.
+                unsafe { *ordered.add(place) = term };
+            }
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! What a call of a body reads and writes: its arguments, before the vectors are known and as vectors, and tables.
+
+use std::marker::PhantomData;
+
+use num_complex::Complex;
+
+use super::super::hop::{Edge, signed_factor};
+use super::super::reduce::{PartialSums, Sum, tree_sum};
+use crate::body::MOST_ARGUMENTS as MOST;
+use crate::exact::ExactSum;
+use crate::field::FieldShape;
+use crate::layout::{DIMENSIONS, LEGS, Leg, LegOrder, SiteCoordinates, Stencil};
+use crate::object::DoubledGauge;
+use crate::real::Real;
+use crate::tensor::LaneVector;
+
+/// A field, as a body sees it.
+#[derive(Clone, Copy, Debug)]
+pub struct BoundField {
+    pub start: *mut u8,
+    pub bytes: usize,
+    /// Words of a component.
+    pub words: usize,
+    /// Components of a site.
+    pub parts: usize,
+}
+
+/// An argument, as a body sees it.
+#[derive(Clone, Copy, Debug)]
+pub enum Bound {
+    Field(BoundField),
+    Complex(Complex<f64>),
+    /// The first sum of the argument.
+    Sums(usize),
+    Nothing,
+}
+
+/// A call, before the vectors are known.
+pub struct Launch<'a, B> {
+    pub bound: Vec<Bound>,
+    pub stencil: Option<&'a Stencil>,
+    pub links: Option<DoubledGauge>,
+    pub legs: LegOrder,
+    pub target: FieldShape,
+    /// Sums that are taken.
+    pub sums: usize,
+    pub sum: Sum,
+    pub coordinates: Option<SiteCoordinates>,
+    pub body: PhantomData<B>,
+}
+
+/// All that a body reads and writes, in vectors.
+pub struct Sweep<'a, V: LaneVector> {
+    pub arguments: [At<V>; MOST],
+    pub neighbours: &'a [[u32; LEGS]],
+    pub edges: Option<[Edge<V>; LEGS]>,
+    pub legs: [Leg; LEGS],
+    pub interior_factor: V,
+    pub target: FieldShape,
+    pub blocks: usize,
+    /// The coordinates of outer sites in the first lane.
+    pub coordinates: Vec<[u16; DIMENSIONS]>,
+    /// Vectors that a real of every place of a lane stands in, block by block: the origins of the lanes.
+    pub origins: [Vec<V>; DIMENSIONS],
+    /// For each set of directions, sign bits of the lanes whose origins are odd, block by block; and the same turned round.
+    pub odd: Vec<[Vec<V>; 2]>,
+    pub sums: usize,
+    pub sum: Sum,
+    /// The terms of a tree sum, in the order of memory; `nsimd` for each component of an outer site, sum after sum.
+    pub ordered: Vec<Vec<f64>>,
+    pub ordered_at: Vec<*mut f64>,
+}
+
+// SAFETY: a body reads what nobody writes in the call, and writes its own site alone: tasks have different sites.
+unsafe impl<V: LaneVector> Sync for Sweep<'_, V> {}
+
+/// What is read at every site, on the stack of a task: the compiler sees that no body writes it, and keeps it in registers.
+pub struct OfTask<'a, V: LaneVector> {
+    pub arguments: [At<V>; MOST],
+    pub neighbours: &'a [[u32; LEGS]],
+    pub edges: Option<&'a [Edge<V>; LEGS]>,
+    pub legs: [Leg; LEGS],
+    pub interior_factor: V,
+    pub blocks: usize,
+    pub parts: usize,
+    pub in_order: bool,
+    pub all: &'a Sweep<'a, V>,
+}
+
+impl<'a, V: LaneVector> OfTask<'a, V> {
+    #[inline(always)]
+    pub fn new(all: &'a Sweep<'a, V>) -> Self {
+        Self {
+            arguments: all.arguments,
+            neighbours: all.neighbours,
+            edges: all.edges.as_ref(),
+            legs: all.legs,
+            interior_factor: all.interior_factor,
+            blocks: all.blocks,
+            parts: all.target.object.parts(),
+            in_order: !all.ordered.is_empty(),
+            all,
+        }
+    }
+}
+
+/// An argument: where a field starts, or a number.
+#[derive(Clone, Copy)]
+pub struct At<V> {
+    pub start: *mut V,
+    /// Components that the field has.
+    pub objects: usize,
+    pub words: usize,
+    pub parts: usize,
+    pub value: V,
+    pub first_sum: usize,
+}
+
+impl<'a, V: LaneVector> Sweep<'a, V> {
+    pub fn new<B>(launch: &Launch<'a, B>, blocks: usize) -> Self {
+        let origins: &[[u16; DIMENSIONS]] = launch.coordinates.as_ref().map_or(&[], SiteCoordinates::lanes);
+        let all_sets = if origins.is_empty() { 0 } else { 1 << DIMENSIONS };
+        let Launch { bound, stencil, links, legs, target, sums, sum, coordinates, .. } = launch;
+        let lattice = target.lattice;
+        let nothing =
+            At { start: std::ptr::null_mut(), objects: 0, words: 0, parts: 1, value: V::zeroed(), first_sum: 0 };
+        let mut arguments = [nothing; MOST];
+        for (at, bound) in arguments.iter_mut().zip(bound) {
+            *at = match *bound {
+                Bound::Field(BoundField { start, bytes, words, parts }) => {
+                    let objects = bytes / (words * blocks * size_of::<V>());
+                    At { start: start.cast(), objects, words, parts, ..nothing }
+                }
+                Bound::Complex(Complex { re, im }) => {
+                    At { value: V::from_reals(|k| V::Real::from_f64(if k % 2 == 0 { re } else { im })), ..nothing }
+                }
+                Bound::Sums(first_sum) => At { first_sum, ..nothing },
+                Bound::Nothing => nothing,
+            };
+        }
+        let edges = stencil
+            .map(|stencil| std::array::from_fn(|point| Edge::new(stencil, point, links.unwrap_or_default(), blocks)));
+        let mut ordered = Vec::new();
+        if let Sum::Tree(_) = sum {
+            ordered = vec![vec![0.0; target.osites() * target.object.parts() * lattice.nsimd()]; *sums];
+        }
+        let ordered_at = ordered.iter_mut().map(Vec::as_mut_ptr).collect();
+        Self {
+            arguments,
+            neighbours: stencil.map_or(&[], |stencil| stencil.neighbours().as_chunks().0),
+            edges,
+            legs: legs.legs(),
+            interior_factor: signed_factor(|_| 1.0),
+            target: *target,
+            blocks,
+            coordinates: coordinates.as_ref().map_or_else(Vec::new, |coordinates| coordinates.osites().to_vec()),
+            origins: std::array::from_fn(|d| match origins {
+                [] => Vec::new(),
+                origins => per_lane(blocks, |lane| f64::from(origins[lane][d])),
+            }),
+            odd: (0..all_sets).map(|set| [0, 1].map(|turned| odd(origins, blocks, set, turned))).collect(),
+            sums: *sums,
+            sum: *sum,
+            ordered,
+            ordered_at,
+        }
+    }
+
+    /// The sums of all tasks.
+    pub fn taken(self, tasks: Vec<Vec<ExactSum>>) -> PartialSums {
+        match self.sum {
+            Sum::Exact => {
+                let mut total: Vec<ExactSum> = (0..self.sums).map(|_| ExactSum::new()).collect();
+                for task in &tasks {
+                    total.iter_mut().zip(task).for_each(|(total, sum)| total.merge(sum));
+                }
+                PartialSums::Exact(total)
+            }
+            Sum::Tree(plan) => {
+                let sum = |terms: &Vec<f64>| tree_sum(plan, terms.len(), |element| [terms[element]])[0];
+                PartialSums::Tree(self.ordered.iter().map(sum).collect())
+            }
+        }
+    }
+}
+
+/// The sum of the coordinates in a set of directions.
+#[inline(always)]
+pub fn sum_over(x: [u16; DIMENSIONS], set: usize) -> u32 {
+    let mut sum = 0;
+    for (d, x) in x.into_iter().enumerate() {
+        sum += if set >> d & 1 == 1 { u32::from(x) } else { 0 };
+    }
+    sum
+}
+
+/// A number of each lane, in both places of the lane, block by block.
+fn per_lane<V: LaneVector>(blocks: usize, number: impl Fn(usize) -> f64) -> Vec<V> {
+    let block = |block: usize| V::from_reals(|k| V::Real::from_f64(number((block * V::REALS + k) / 2)));
+    (0..blocks).map(block).collect()
+}
+
+/// Sign bits of the lanes whose origins have an odd sum of coordinates in a set of directions, or an even one where `turned`.
+fn odd<V: LaneVector>(origins: &[[u16; DIMENSIONS]], blocks: usize, set: usize, turned: u32) -> Vec<V> {
+    per_lane(blocks, |lane| if sum_over(origins[lane], set) % 2 == turned { 0.0 } else { -0.0 })
+}

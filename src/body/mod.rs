@@ -1,0 +1,156 @@
+//! Kernels written once. A body is a generic Rust function of what is done at a site ([`Body`], in the reference, where it runs on vectors of lanes).
+//! Here it is recorded ([`record()`]): run once with numbers that note every operation. What was recorded ([`Program`]) is counted, and written in other
+//! languages ([`opencl`]).
+
+pub mod opencl;
+pub mod program;
+pub mod record;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lanefield_reference::layout::LegOrder;
+
+pub use lanefield_macros::{check_kernel, lane_kernel};
+pub use lanefield_reference::body::*;
+pub use program::Program;
+pub use record::record;
+
+/// What a body is written with: `use lanefield::body::prelude::*`.
+pub mod prelude {
+    pub use lanefield_macros::{check_kernel, lane_kernel};
+    pub use lanefield_reference::body::number::{Choice as _, ComplexNumber as _, Number as _, RealNumber as _};
+    pub use lanefield_reference::body::value::{
+        ColourVector, HalfSpinor, Links4, List, Matrix, One, SpinColourMatrix, Spinor, WordList,
+    };
+    pub use lanefield_reference::body::{
+        Any, ComplexScalar, ComplexSum, Coordinates, ExactSum, Links, Neighbours, Read, Scalar, Site, Update, Write,
+    };
+    pub use lanefield_reference::kernels::hop::Dagger;
+    pub use lanefield_reference::layout::{Direction, Leg};
+    pub use lanefield_reference::object::{ColourMatrix, ColourVectors, ComplexNumber, Gauge, Propagator, Spinors};
+}
+
+/// Why a body is none. Messages are fragments.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum BodyError {
+    /// It is too long.
+    #[error(
+        "the body of {kernel} has {statements} statements: at most {most} are taken; a long loop stays short as a `repeat`, and a long kernel can be cut in two"
+    )]
+    TooLong {
+        /// The kernel.
+        kernel: &'static str,
+        /// Its statements.
+        statements: usize,
+        /// The most.
+        most: usize,
+    },
+    /// It is not a function of its arguments.
+    #[error(
+        "the body of {kernel} did not do the same when it was recorded twice: it may depend on its arguments alone, not on a clock, a random number, or what \
+         it did before"
+    )]
+    Impure {
+        /// The kernel.
+        kernel: &'static str,
+    },
+    /// It does what the kind of kernel that its arguments make cannot.
+    #[error("the body of {kernel} {does}: {expected}")]
+    Unsupported {
+        /// The kernel.
+        kernel: &'static str,
+        /// What it does.
+        does: &'static str,
+        /// What would be right.
+        expected: &'static str,
+    },
+}
+
+/// A body, as a kernel's specification holds it.
+#[derive(Clone, Copy)]
+pub struct Written {
+    /// The names of its arguments.
+    pub names: &'static [&'static str],
+    /// What they are.
+    pub roles: &'static [Role],
+    /// Records it, as the kernel of a name, with its legs in an order.
+    pub record: fn(&'static str, LegOrder) -> Result<Program, BodyError>,
+}
+
+/// Recordings that were made, by the function that makes them.
+static RECORDED: Mutex<Vec<Recorded>> = Mutex::new(Vec::new());
+
+type Recorded = (Written, &'static str, LegOrder, Arc<Program>);
+
+impl Written {
+    /// The recording, made once.
+    ///
+    /// # Errors
+    /// As [`record()`].
+    pub fn program(&self, name: &'static str, legs: LegOrder) -> Result<Arc<Program>, BodyError> {
+        let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = recorded.iter().find(|(body, of, order, _)| {
+            std::ptr::fn_addr_eq(body.record, self.record) && (*of, *order) == (name, legs)
+        });
+        if let Some((.., program)) = known {
+            return Ok(Arc::clone(program));
+        }
+        let program = Arc::new((self.record)(name, legs)?);
+        recorded.push((*self, name, legs, Arc::clone(&program)));
+        Ok(program)
+    }
+
+    /// The body `B`, with names for its arguments.
+    pub const fn new<B: Body>(names: &'static [&'static str]) -> Self {
+        assert!(names.len() == B::ROLES.len(), "a name for each argument");
+        Self { names, roles: B::ROLES, record: record::<B> }
+    }
+
+    /// Whether it reads at neighbours.
+    pub const fn is_stencil(&self) -> bool {
+        uses_neighbours(self.roles)
+    }
+
+    /// Whether it goes through the words of whatever its target holds.
+    pub const fn is_of_words(&self) -> bool {
+        let mut k = 0;
+        while k < self.roles.len() {
+            if let Role::Field { object: None, .. } = self.roles[k] {
+                return true;
+            }
+            k += 1;
+        }
+        false
+    }
+
+    /// Sums that it takes.
+    pub const fn sums(&self) -> usize {
+        let (mut k, mut sums) = (0, 0);
+        while k < self.roles.len() {
+            if let Role::Sums(count) = self.roles[k] {
+                sums += count;
+            }
+            k += 1;
+        }
+        sums
+    }
+
+    /// Whether it asks for coordinates.
+    pub const fn uses_coordinates(&self) -> bool {
+        let mut k = 0;
+        while k < self.roles.len() {
+            if let Role::Coordinates = self.roles[k] {
+                return true;
+            }
+            k += 1;
+        }
+        false
+    }
+}
+
+impl std::fmt::Debug for Written {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Written").field("names", &self.names).field("roles", &self.roles).finish_non_exhaustive()
+    }
+}

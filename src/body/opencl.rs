@@ -1,0 +1,586 @@
+//! A recorded body as an OpenCL C kernel. Loads, links and stores are calls of the headers in `cl/`, so that reconstruction, access widths, lanes in
+//! vectors, cache hints and the layout in memory are those of the hand-written kernels. Several components of a site that a work-item takes share what
+//! does not depend on them: what differs is written once for each, with its number behind the name.
+
+use std::collections::{HashMap, HashSet};
+
+use super::program::{Id, Index, Kind, Operation, Program, Statement, Where};
+use super::{BodyError, FieldUse, Role, Written};
+
+/// What a kernel is called, and of which body it is.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'a> {
+    /// Its name.
+    pub name: &'static str,
+    /// What it computes, in a line.
+    pub computes: &'a str,
+    /// Its body.
+    pub body: Written,
+}
+
+/// How many components of a site a work-item takes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Components {
+    /// A site has one: nothing is multiplied by their number.
+    Only,
+    /// So many of those of a site.
+    AtOnce(usize),
+}
+
+/// The OpenCL C text of a kernel.
+///
+/// # Errors
+/// [`BodyError::Unsupported`].
+pub fn kernel_text(named: Named<'_>, program: &Program, components: Components) -> Result<String, BodyError> {
+    let Named { name, computes, body } = named;
+    let at_once = if let Components::AtOnce(number) = components { number } else { 1 };
+    let mut headers = vec!["body.clh"];
+    if body.is_stencil() {
+        headers.extend(["legs.clh", "su3.clh"]);
+    }
+    if body.is_of_words() {
+        headers.push("words.clh");
+    }
+    if body.sums() > 0 {
+        headers.push("reduction.clh");
+    }
+    let mut text = format!("// {name}: {computes}. Written from its body.\n\n");
+    for header in headers {
+        text += &format!("#include \"{header}\"\n");
+    }
+    let (begin, end) = frame(&body, components);
+    let mut writer = Writer {
+        named,
+        at_once,
+        only: components == Components::Only,
+        varying: varying(program, body.roles),
+        words: words_of_loads(program),
+        counts: HashMap::new(),
+        indent: 1 + begin.matches("{\n").count(),
+        text: String::new(),
+    };
+    writer.statements(&program.statements)?;
+    let qualifier = match (body.sums(), body.is_stencil()) {
+        (0, true) => "STENCIL_KERNEL",
+        (0, false) => "__kernel",
+        _ => "REDUCTION_KERNEL",
+    };
+    let arguments = arguments(&body).join(", ");
+    text += &format!("\n{qualifier} void {name}({arguments}) {{\n{begin}{}{end}}}\n", writer.text);
+    Ok(text)
+}
+
+/// The declarations of a kernel's arguments: those of the body in their order, then tables and counts.
+fn arguments(body: &Written) -> Vec<String> {
+    let mut declared = Vec::new();
+    for (name, role) in body.names.iter().zip(body.roles) {
+        match role {
+            Role::Field { used: FieldUse::Read | FieldUse::Neighbours, .. } | Role::Links => {
+                declared.push(format!("__global const stored* restrict {name}"));
+            }
+            Role::Field { .. } => declared.push(format!("__global stored* restrict {name}")),
+            Role::Scalar => declared.push(format!("real {name}")),
+            Role::Complex => declared.push(format!("real {name}_re, real {name}_im")),
+            Role::Sums(_) | Role::Coordinates => {}
+        }
+    }
+    let table = |name: &str| format!("__global const uint* restrict {name}");
+    if body.is_stencil() {
+        declared.extend([table("neighbours"), table("lane_steps")]);
+    }
+    declared.push("uint osites".to_owned());
+    if body.is_stencil() {
+        declared.push("uint boundary".to_owned());
+    }
+    declared.push(if body.is_of_words() { "uint words" } else { "uint parts" }.to_owned());
+    if body.uses_coordinates() {
+        declared.extend(["xy_of_osites", "zt_of_osites", "xy_of_lanes", "zt_of_lanes"].map(table));
+    }
+    if body.sums() > 0 {
+        declared.push("REDUCTION_ARGUMENTS".to_owned());
+    }
+    declared
+}
+
+/// What stands around the statements: which components a work-item takes.
+fn frame(body: &Written, components: Components) -> (String, String) {
+    let sums = body.sums();
+    let coordinates = match body.uses_coordinates() {
+        true => {
+            "const vcoordinates site_xy = coordinates_of(xy_of_osites, xy_of_lanes, osite, lane);\n\
+             const vcoordinates site_zt = coordinates_of(zt_of_osites, zt_of_lanes, osite, lane);\n"
+        }
+        false => "",
+    };
+    let (begin, indent, end) = match (sums, body.is_of_words()) {
+        (0, true) => ("    accelerator_for(component, osites) {\n".to_owned(), 2, "    }\n".to_owned()),
+        (0, false) => {
+            let (parts, component) = match components {
+                Components::Only => ("parts".to_owned(), String::new()),
+                Components::AtOnce(1) => ("parts".to_owned(), "(size_t)osite * parts + part".to_owned()),
+                Components::AtOnce(n) => (format!("parts / {n}"), format!("(size_t)osite * parts + part * {n}")),
+            };
+            let mut begin = format!("    accelerator_for2d(osite, osites, part, {parts}) {{\n");
+            if !component.is_empty() {
+                begin += &format!("        const size_t component = {component};\n");
+            }
+            (begin, 2, "    }\n".to_owned())
+        }
+        _ => {
+            let mut begin = format!("    running sum[{sums}];\n");
+            for k in 0..sums {
+                begin += &format!("    sum[{k}] = running_empty();\n");
+            }
+            let elements = if body.is_of_words() { "osites * NSIMD" } else { "osites * parts * NSIMD" };
+            begin += &format!("    for_elements(element, {elements}) {{\n");
+            begin += "        const size_t component = stored_at(element / NSIMD);\n        const uint lane = element % NSIMD;\n";
+            if !body.is_of_words() {
+                begin += "        const uint osite = component / parts, part = component % parts;\n";
+            }
+            let end =
+                format!("    }}\n    finish_group(sum, {sums}, 0, partials, result, retired, spills, exchange);\n");
+            (begin, 2, end)
+        }
+    };
+    let mut begin = begin;
+    if sums == 0 {
+        begin += "        const uint lane = accelerator_lane();\n";
+    }
+    for line in coordinates.lines() {
+        begin += &format!("{}{line}\n", "    ".repeat(indent));
+    }
+    (begin, end)
+}
+
+/// The results that differ between the components of a site: those that depend on a field with several.
+fn varying(program: &Program, roles: &[Role]) -> HashSet<Id> {
+    fn visit(statements: &[Statement], roles: &[Role], varying: &mut HashSet<Id>) {
+        for statement in statements {
+            match statement {
+                Statement::Compute { id, operation, .. }
+                    if operation.operands().iter().any(|operand| varying.contains(operand)) =>
+                {
+                    varying.insert(*id);
+                }
+                Statement::Load { id, argument, .. } | Statement::LoadWord { id, argument, .. }
+                    if is_repeated(roles[*argument]) =>
+                {
+                    varying.insert(*id);
+                }
+                Statement::Loop { carried, statements, .. } => {
+                    // What is carried is taken to differ.
+                    varying.extend(carried.iter().map(|carry| carry.id));
+                    visit(statements, roles, varying);
+                }
+                _ => {}
+            }
+        }
+    }
+    let mut varying = HashSet::new();
+    visit(&program.statements, roles, &mut varying);
+    varying
+}
+
+/// The words of loads and links, and how they are written.
+fn words_of_loads(program: &Program) -> HashMap<Id, (Id, String)> {
+    let mut links = HashSet::new();
+    let mut words = HashMap::new();
+    for statement in &program.statements {
+        match statement {
+            Statement::Link { id, .. } => {
+                links.insert(*id);
+            }
+            Statement::Compute { id, operation: Operation::Word(load, k), .. } => {
+                let place = match links.contains(load) {
+                    true => format!(".row[{}].element[{}]", k / 3, k % 3),
+                    false => format!("[{k}]"),
+                };
+                words.insert(*id, (*load, place));
+            }
+            _ => {}
+        }
+    }
+    words
+}
+
+fn is_repeated(role: Role) -> bool {
+    matches!(role, Role::Field { repeated: true, .. })
+}
+
+struct Writer<'a> {
+    named: Named<'a>,
+    at_once: usize,
+    /// Whether a site has one component.
+    only: bool,
+    varying: HashSet<Id>,
+    /// Words of loads, as they are written: of which load, and what follows its name.
+    words: HashMap<Id, (Id, String)>,
+    /// Names that were given so far, by what they begin with.
+    counts: HashMap<String, usize>,
+    indent: usize,
+    text: String,
+}
+
+impl Writer<'_> {
+    fn line(&mut self, line: &str) {
+        self.text += &"    ".repeat(self.indent);
+        self.text += line;
+        self.text.push('\n');
+    }
+
+    fn unsupported(&self, does: &'static str, expected: &'static str) -> BodyError {
+        BodyError::Unsupported { kernel: self.named.name, does, expected }
+    }
+
+    fn argument(&self, number: usize) -> &'static str {
+        self.named.body.names[number]
+    }
+
+    fn copies(&self, id: Id) -> usize {
+        if self.varying.contains(&id) { self.at_once } else { 1 }
+    }
+
+    /// The name of a result, of component `copy`.
+    fn name(&self, id: Id, copy: usize) -> String {
+        match self.copies(id) {
+            1 => format!("v{}", id.0),
+            _ => format!("v{}_{copy}", id.0),
+        }
+    }
+
+    /// A result, or a word of a load, as an operand.
+    fn operand(&self, id: Id, copy: usize) -> String {
+        match self.words.get(&id) {
+            Some((load, place)) => format!("{}{place}", self.name(*load, copy)),
+            None => self.name(id, copy),
+        }
+    }
+
+    /// Statements in their order; of those in a row that differ between the components of a work-item, all of one component, then all of the next: fewer
+    /// numbers are then alive at a time.
+    fn statements(&mut self, statements: &[Statement]) -> Result<(), BodyError> {
+        let mut rest = statements;
+        while let Some(first) = rest.first() {
+            let row = rest.iter().take_while(|statement| self.differs(statement)).count();
+            if row == 0 {
+                self.statement(first, 0)?;
+            }
+            for copy in 0..if row == 0 { 0 } else { self.at_once } {
+                rest[..row].iter().try_for_each(|statement| self.statement(statement, copy))?;
+            }
+            rest = &rest[row.max(1)..];
+        }
+        Ok(())
+    }
+
+    /// Whether a statement is one for each component of a work-item.
+    fn differs(&self, statement: &Statement) -> bool {
+        match statement {
+            Statement::Compute { id, .. } | Statement::Load { id, .. } | Statement::LoadWord { id, .. } => {
+                self.varying.contains(id)
+            }
+            Statement::Write { argument, .. } | Statement::WriteWord { argument, .. } => {
+                is_repeated(self.named.body.roles[*argument])
+            }
+            Statement::Link { .. } | Statement::Sum { .. } | Statement::Loop { .. } => false,
+        }
+    }
+
+    /// A statement, of component `copy` where it differs between components.
+    fn statement(&mut self, statement: &Statement, copy: usize) -> Result<(), BodyError> {
+        match statement {
+            Statement::Compute { id, .. } if self.words.contains_key(id) => {}
+            Statement::Compute { id, kind, operation } => {
+                let (name, value) = (self.name(*id, copy), self.expression(*kind, operation, copy));
+                self.line(&format!("const {} {name} = {value};", type_of(*kind)));
+            }
+            Statement::Load { id, argument, words, place } => self.load(*id, *argument, *words, *place, copy),
+            Statement::Link { id, argument, leg } => {
+                let (links, point) = (self.argument(*argument), leg.point());
+                self.end_of(point);
+                let line = format!(
+                    "const colour_matrix v{} = {}{links}, osite, {point}, end{point}.phase);",
+                    id.0,
+                    self.of_lane("read_link")
+                );
+                self.line(&line);
+            }
+            Statement::Write { argument, words } => self.write(*argument, words, copy),
+            Statement::Sum { argument, part, term } => {
+                if self.named.body.sums() == 0 || self.indent > 2 {
+                    return Err(
+                        self.unsupported("adds to a sum within a loop", "carry the number, and add it after the loop")
+                    );
+                }
+                let first: usize = self.named.body.roles[..*argument]
+                    .iter()
+                    .map(|role| if let Role::Sums(count) = role { *count } else { 0 })
+                    .sum();
+                let (number, term) = (first + part, self.operand(*term, 0));
+                let line = format!("running_add(&sum[{number}], {term}, spill_target_of(spills, {number}));");
+                self.line(&line);
+            }
+            Statement::LoadWord { .. } | Statement::WriteWord { .. } => {
+                return Err(self.unsupported(
+                    "goes to a word outside of a loop over all words",
+                    "read and write words within `repeat(x.words(), …)`",
+                ));
+            }
+            Statement::Loop { turn, turns, carried, statements } => {
+                return self.repeat(*turn, *turns, carried, statements);
+            }
+        }
+        Ok(())
+    }
+
+    /// How a function is called that finds something in a lane: the work-item's, but for sums, which number lanes in another way.
+    fn of_lane(&self, function: &str) -> String {
+        if self.named.body.sums() > 0 { format!("{function}_of(lane, ") } else { format!("{function}(") }
+    }
+
+    /// Where a leg leads, if that was not said before.
+    fn end_of(&mut self, point: usize) {
+        let name = format!("end{point}");
+        if *self.counts.entry(name.clone()).and_modify(|count| *count += 1).or_insert(1) == 1 {
+            let line = format!(
+                "const leg_end {name} = {}{point}, osite, neighbours, lane_steps, boundary);",
+                self.of_lane("find_neighbour")
+            );
+            self.line(&line);
+        }
+    }
+
+    /// The number of the component that is read, of component `copy` of the work-item.
+    fn component(&self, argument: usize, place: Where, copy: usize) -> String {
+        let site = match place {
+            Where::Here => "osite".to_owned(),
+            Where::At(leg) => format!("end{}.osite", leg.point()),
+        };
+        let more = if copy == 0 { String::new() } else { format!(" + {copy}") };
+        match (is_repeated(self.named.body.roles[argument]), place) {
+            (false, _) => site,
+            (true, _) if self.only => site,
+            (true, Where::Here) => format!("component{more}"),
+            (true, _) if self.at_once > 1 => format!("(size_t){site} * parts + part * {}{more}", self.at_once),
+            (true, _) => format!("(size_t){site} * parts + part"),
+        }
+    }
+
+    fn load(&mut self, id: Id, argument: usize, words: usize, place: Where, copy: usize) {
+        let field = self.argument(argument);
+        if let Where::At(leg) = place {
+            self.end_of(leg.point());
+        }
+        let (name, component) = (self.name(id, copy), self.component(argument, place, copy));
+        self.line(&format!("cplx {name}[{words}];"));
+        let line = match place {
+            Where::Here => format!("extract_words({field}, {component}, 0, {words}, {words}, lane, 0, {name});"),
+            Where::At(leg) => {
+                let point = leg.point();
+                format!("extract_neighbour({field}, {point}, end{point}, {component}, {words}, {name});")
+            }
+        };
+        self.line(&line);
+    }
+
+    fn write(&mut self, argument: usize, words: &[Id], copy: usize) {
+        let field = self.argument(argument);
+        let list = words.iter().map(|word| self.operand(*word, copy)).collect::<Vec<_>>().join(", ");
+        let number = self.counts.entry(field.to_owned()).and_modify(|count| *count += 1).or_insert(0);
+        let name = format!("to_{field}{}", if *number == 0 { String::new() } else { format!("_{number}") });
+        self.line(&format!("cplx {name}[{}] = {{{list}}};", words.len()));
+        let component = self.component(argument, Where::Here, copy);
+        self.line(&format!("insert_all({field}, {component}, {}, lane, {name});", words.len()));
+    }
+
+    /// A loop over all words of whatever fields hold: a few words at a time, all read before one is written.
+    fn repeat(
+        &mut self,
+        turn: Id,
+        turns: Index,
+        carried: &[super::program::Carry],
+        statements: &[Statement],
+    ) -> Result<(), BodyError> {
+        if let (Index::Number(turns), false) = (turns, touches_words(statements)) {
+            for carry in carried {
+                let line = format!("{} v{} = {};", type_of(carry.kind), carry.id.0, self.operand(carry.initial, 0));
+                self.line(&line);
+            }
+            self.line(&format!("for (uint v{0} = 0; v{0} < {turns}; ++v{0}) {{", turn.0));
+            self.indent += 1;
+            self.statements(statements)?;
+            self.carry(carried);
+            self.indent -= 1;
+            self.line("}");
+            return Ok(());
+        }
+        let Index::WordsOf(_) = turns else {
+            return Err(
+                self.unsupported("goes to words in a loop of another length", "make as many turns as there are words")
+            );
+        };
+        for carry in carried {
+            let line = format!("{} v{} = {};", type_of(carry.kind), carry.id.0, self.operand(carry.initial, 0));
+            self.line(&line);
+        }
+        let chunk = if self.named.body.sums() > 0 { "NORM_WORDS_AT_ONCE" } else { "WORDS_AT_ONCE" };
+        self.line(&format!("UNROLL_WORDS for (uint first = 0; first < SITE_WORDS(words); first += {chunk}) {{"));
+        self.indent += 1;
+        let mut written = Vec::new();
+        for statement in statements {
+            match statement {
+                Statement::LoadWord { argument, .. } if written.contains(argument) => {
+                    return Err(
+                        self.unsupported("reads a word after it was written", "go on with the number that was written")
+                    );
+                }
+                Statement::LoadWord { id, argument, word } if *word == Index::Turn(turn) => {
+                    let field = self.argument(*argument);
+                    self.line(&format!("cplx v{}[{chunk}];", id.0));
+                    let line = format!(
+                        "extract_words({field}, component, first, {chunk}, SITE_WORDS(words), lane, 0, v{});",
+                        id.0
+                    );
+                    self.line(&line);
+                }
+                Statement::WriteWord { argument, word, .. } if *word == Index::Turn(turn) => {
+                    if written.contains(argument) {
+                        return Err(self.unsupported("writes a word twice", "write each word once"));
+                    }
+                    written.push(*argument);
+                    let field = self.argument(*argument);
+                    self.line(&format!("cplx to_{field}[{chunk}];"));
+                }
+                _ => {}
+            }
+        }
+        self.line("#pragma unroll");
+        self.line(&format!("for (uint k = 0; k < {chunk}; ++k) {{"));
+        self.indent += 1;
+        for statement in statements {
+            match statement {
+                Statement::LoadWord { .. } => {}
+                Statement::WriteWord { argument, value, .. } => {
+                    let (field, value) = (self.argument(*argument), self.operand(*value, 0));
+                    self.line(&format!("to_{field}[k] = {value};"));
+                }
+                Statement::Compute { id, kind, operation: Operation::Word(load, 0) }
+                    if self.is_word(statements, *load) =>
+                {
+                    self.line(&format!("const {} v{} = v{}[k];", type_of(*kind), id.0, load.0));
+                }
+                other => self.statement(other, 0)?,
+            }
+        }
+        self.carry(carried);
+        self.indent -= 1;
+        self.line("}");
+        for argument in written {
+            let field = self.argument(argument);
+            self.line(&format!(
+                "store_site_words({field}, component, first, {chunk}, SITE_WORDS(words), lane, to_{field});"
+            ));
+        }
+        self.indent -= 1;
+        self.line("}");
+        Ok(())
+    }
+
+    /// Hands on what a loop carries, all at once: one may be what another was.
+    fn carry(&mut self, carried: &[super::program::Carry]) {
+        for (k, carry) in carried.iter().enumerate() {
+            let line = format!("const {} next{k} = {};", type_of(carry.kind), self.operand(carry.last, 0));
+            self.line(&line);
+        }
+        for (k, carry) in carried.iter().enumerate() {
+            self.line(&format!("v{} = next{k};", carry.id.0));
+        }
+    }
+
+    /// Whether a load is of one word.
+    fn is_word(&self, statements: &[Statement], load: Id) -> bool {
+        statements.iter().any(|statement| matches!(statement, Statement::LoadWord { id, .. } if *id == load))
+    }
+
+    fn expression(&self, kind: Kind, operation: &Operation, copy: usize) -> String {
+        use Operation as O;
+        let name = |id: &Id| self.operand(*id, copy);
+        let complex = kind == Kind::Complex;
+        match operation {
+            O::Constant(value) if kind == Kind::Double => literal(*value),
+            O::Constant(value) => format!("(vreal)((real){})", literal(*value)),
+            O::Word(load, k) => format!("{}[{k}]", self.name(*load, copy)),
+            O::Scalar(argument) => format!("(vreal)({})", self.argument(*argument)),
+            O::ComplexScalar(argument) => {
+                let scalar = self.argument(*argument);
+                format!("(cplx)((vreal)({scalar}_re), (vreal)({scalar}_im))")
+            }
+            O::Coordinate(_, direction) => {
+                let (pair, shift) = pair_of(direction.index());
+                format!("coordinate_of(site_{pair}, {shift})")
+            }
+            O::Odd(_, set) => {
+                let of = |d: usize| {
+                    let (pair, shift) = pair_of(d);
+                    if shift == 0 { format!("site_{pair}") } else { format!("(site_{pair} >> {shift})") }
+                };
+                let sum: Vec<String> = (0..4).filter(|d| set >> d & 1 == 1).map(of).collect();
+                format!("is_odd({})", if sum.is_empty() { "(vcoordinates)0".to_owned() } else { sum.join(" ^ ") })
+            }
+            O::Add(a, b) => format!("{} + {}", name(a), name(b)),
+            O::Sub(a, b) => format!("{} - {}", name(a), name(b)),
+            O::Mul(a, b) if complex => format!("mul({}, {})", name(a), name(b)),
+            O::Mul(a, b) => format!("{} * {}", name(a), name(b)),
+            O::Div(a, b) => format!("{} / {}", name(a), name(b)),
+            O::Neg(a) => format!("-{}", name(a)),
+            O::MulAdd(a, b, c) if complex => format!("madd({}, {}, {})", name(a), name(b), name(c)),
+            O::MulAdd(a, b, c) => format!("fma({}, {}, {})", name(a), name(b), name(c)),
+            O::Scaled(s, a) => format!("times_real({}, {})", name(s), name(a)),
+            O::ScaledAdd(s, a, c) => format!("madd_real({}, {}, {})", name(s), name(a), name(c)),
+            O::New(re, im) => format!("(cplx)({}, {})", name(re), name(im)),
+            O::Re(a) => format!("{}.lo", name(a)),
+            O::Im(a) => format!("{}.hi", name(a)),
+            O::TimesI(a) => format!("times_i({})", name(a)),
+            O::Conj(a) => format!("conj({})", name(a)),
+            O::Sqrt(a) => format!("sqrt({})", name(a)),
+            O::Abs(a) => format!("fabs({})", name(a)),
+            O::Promoted(a) => format!("(double)({})", name(a)),
+            O::Less(a, b) => format!("{} < {}", name(a), name(b)),
+            O::AtMost(a, b) => format!("{} <= {}", name(a), name(b)),
+            O::And(a, b) => format!("{} & {}", name(a), name(b)),
+            O::Or(a, b) => format!("{} | {}", name(a), name(b)),
+            O::Not(a) => format!("not_choice({})", name(a)),
+            O::Select(choice, yes, no) => {
+                let of = if complex { "complex" } else { "real" };
+                format!("select_{of}({}, {}, {})", name(choice), name(yes), name(no))
+            }
+        }
+    }
+}
+
+fn touches_words(statements: &[Statement]) -> bool {
+    statements.iter().any(|s| matches!(s, Statement::LoadWord { .. } | Statement::WriteWord { .. }))
+}
+
+/// The pair of coordinates that a direction is one of, and by how many bits it is shifted there.
+fn pair_of(direction: usize) -> (&'static str, u32) {
+    (if direction < 2 { "xy" } else { "zt" }, if direction.is_multiple_of(2) { 0 } else { 16 })
+}
+
+fn type_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Complex => "cplx",
+        Kind::Real => "vreal",
+        Kind::Double => "double",
+        Kind::Choice => "vchoice",
+    }
+}
+
+/// A double as C reads it back.
+fn literal(value: f64) -> String {
+    match value {
+        _ if value.is_nan() => "(double)NAN".to_owned(),
+        _ if value.is_infinite() => format!("{}(double)INFINITY", if value < 0.0 { "-" } else { "" }),
+        _ => format!("{value:?}"),
+    }
+}

@@ -1,0 +1,516 @@
+//! Tests of kernels, what `check_kernel!` makes: a kernel against itself on an OpenCL device, against its twin in plain loops, and identities. Cases are
+//! drawn at random over lattices, lanes, parities, precisions, links and how they are stored, numbers that are hard on arithmetic, orders of the legs,
+//! components a site, and all that a device can lay out, build and launch in another way. One that fails is shrunk to the least that does.
+//!
+//! `PROPTEST_CASES` says how many cases are tried; `LANEFIELD_DEVICE` names the device, `LANEFIELD_SKIP_OPENCL=1` does without one.
+
+use std::cell::RefCell;
+use std::fmt;
+
+use lanefield_reference::field::{FieldShape, Object};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::layout::{
+    Checkerboard, DIMENSIONS, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Leg, LegOrder, Parity, Sites,
+    TreePlan,
+};
+use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, Phase};
+use lanefield_reference::random::su3_random;
+use lanefield_reference::real::Precision;
+use num_complex::Complex;
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
+
+use crate::backend::opencl::{OpenCl, Tuning, devices};
+use crate::backend::select::{DeviceChoice, Selected, resolve};
+use crate::backend::{Cpu, HostField, Sum};
+use crate::kernel::twin::{Twin, launch_twin, reduce_twin};
+use crate::kernel::{
+    Access, BuildOption, Case, CaseOptions, Geometry, Holds, HostFunction, Kernel, Links, Numbers, Outcome, PlainLinks,
+    TestData,
+};
+use crate::verify::{Difference, compare_host_fields};
+
+/// Sites of a lattice, at most, beyond what its lanes make necessary.
+const SITES: usize = 700;
+/// Cases against the device: each way to build a kernel takes a compiler of CPUs a second.
+const CASES_ON_A_DEVICE: u32 = 24;
+/// Cases on the CPU.
+const CASES: u32 = 96;
+/// What identities may be off by, of the largest number: rounding of f64 over a few thousand operations.
+const TOLERANCE: f64 = 1e-12;
+
+/// What differs between cases.
+#[derive(Clone, Debug)]
+struct Drawn {
+    precision: Precision,
+    width: LaneWidth,
+    /// The direction that each factor of two of the lanes cuts.
+    cuts: Vec<usize>,
+    factors: [usize; DIMENSIONS],
+    sites: Sites,
+    format: LinkFormat,
+    boundary: BoundaryPhases,
+    legs: LegOrder,
+    parts: usize,
+    numbers: Numbers,
+    links: Links,
+    tree: bool,
+    seed: u64,
+    tuning: Tuning,
+}
+
+impl Drawn {
+    fn lattice(&self) -> Option<Lattice> {
+        let scalar = self.precision.scalar();
+        let nsimd = self.width.nsimd(scalar).ok()?;
+        let mut nodes = [1; DIMENSIONS];
+        for k in 0..nsimd.ilog2() as usize {
+            nodes[self.cuts[k % self.cuts.len()]] *= 2;
+        }
+        let checkerboard = if self.sites == Sites::Full { Checkerboard::FullOnly } else { Checkerboard::RedBlack };
+        let mut extents = nodes.map(|n| if checkerboard == Checkerboard::RedBlack { 2 * n } else { n });
+        for (d, factor) in self.factors.into_iter().enumerate() {
+            if extents.iter().product::<usize>() * factor <= SITES {
+                extents[d] *= factor;
+            }
+        }
+        let options = LatticeOptions { lanes: LaneChoice::Width(self.width), nodes: Some(nodes), checkerboard };
+        Lattice::new(Extents::new(extents).ok()?, scalar, options).ok()
+    }
+
+    fn links(&self) -> DoubledGauge {
+        DoubledGauge { format: self.format, boundary: self.boundary }
+    }
+
+    fn data(&self) -> TestData {
+        TestData::new(self.seed)
+    }
+
+    fn sum(&self) -> Sum {
+        match TreePlan::new(64, 4) {
+            Ok(plan) if self.tree => Sum::Tree(plan),
+            _ => Sum::Exact,
+        }
+    }
+
+    /// The arguments, and the configuration of which the links are.
+    fn case(&self, kernel: &'static Kernel) -> Result<(Case, Configuration), TestCaseError> {
+        let lattice = self.lattice().ok_or_else(|| TestCaseError::reject("no such lattice"))?;
+        let failed = |error: &dyn fmt::Display| TestCaseError::fail(format!("no arguments for {kernel}: {error}"));
+        let configuration =
+            crate::in_precision!(self.precision, R => self.data().configuration::<R>(lattice.extents(), self.links));
+        let configuration = configuration.map_err(|error| failed(&error))?;
+        let options = CaseOptions {
+            configuration: kernel
+                .fields()
+                .any(|role| matches!(role.holds, Holds::DoubledLinks | Holds::Links))
+                .then_some(&configuration),
+            legs: self.legs,
+            numbers: self.numbers,
+            data: self.data(),
+            ..CaseOptions::new(lattice, self.sites, self.precision, self.links(), self.parts)
+        };
+        let case = Case::new(kernel, &options).map_err(|error| failed(&error))?;
+        Ok((case, configuration))
+    }
+}
+
+/// What a failure is reported with: all that makes the case.
+impl fmt::Display for Drawn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { precision, width, sites, format, boundary, legs, parts, numbers, links, seed, tuning, .. } = self;
+        if let Some(lattice) = self.lattice() {
+            write!(f, "lattice {}, cut {}, ", lattice.extents(), lattice.nodes())?;
+        }
+        write!(f, "{sites} sites, {precision}, {width}-byte lanes, {parts} components a site, {numbers} numbers, ")?;
+        write!(f, "{links} links of {} reals, boundary {boundary}, legs {legs}, ", format.reals())?;
+        write!(f, "{} sums, seed {seed}, tuning {tuning}", if self.tree { "tree" } else { "exact" })
+    }
+}
+
+/// All cases of a kernel; those that a device builds few kernels for.
+fn any_case(kernel: &'static Kernel, on_device: bool) -> BoxedStrategy<Drawn> {
+    let widths: Vec<LaneWidth> =
+        LaneWidth::ALL.into_iter().filter(|width| !on_device || [16, 64].contains(&width.bytes())).collect();
+    let phases = select(vec![Phase::Periodic, Phase::Antiperiodic, Phase::Fixed]);
+    let format = if kernel.reads_links() { LinkFormat::ALL.to_vec() } else { vec![LinkFormat::Full] };
+    let legs = if kernel.reads_links() {
+        prop_oneof![3 => Just(LegOrder::DEFAULT), 1 => any_legs()].boxed()
+    } else {
+        Just(LegOrder::DEFAULT).boxed()
+    };
+    let layout = (
+        select(kernel.precisions.to_vec()),
+        select(widths),
+        vec(0..DIMENSIONS, 1..5),
+        prop::array::uniform4(1..4usize),
+        select(vec![Sites::Full, Sites::Parity(Parity::Even), Sites::Parity(Parity::Odd)]),
+    );
+    let links = (
+        select(format),
+        prop::array::uniform4(phases),
+        if on_device { Just(LegOrder::DEFAULT).boxed() } else { legs },
+        prop_oneof![
+            Just(Links::Hot),
+            select(vec![Numbers::Ordinary, Numbers::Wide, Numbers::Special]).prop_map(Links::Arbitrary)
+        ],
+    );
+    let numbers = (1..6usize, select(Numbers::ALL.to_vec()), any::<bool>(), any::<u64>().no_shrink());
+    let tuning = if on_device { any_tuning(kernel).boxed() } else { Just(Tuning::OPEN).boxed() };
+    let fixed = kernel.is_full_only();
+    (layout, links, numbers, tuning)
+        .prop_map(
+            move |(
+                (precision, width, cuts, factors, sites),
+                (format, boundary, legs, links),
+                (parts, numbers, tree, seed),
+                tuning,
+            )| Drawn {
+                precision,
+                width,
+                cuts,
+                factors,
+                sites: if fixed { Sites::Full } else { sites },
+                // Links that are not unitary cannot be stored as 8 reals.
+                format: if links.formats().contains(&format) { format } else { LinkFormat::TwoRows },
+                boundary: BoundaryPhases::new(boundary),
+                legs,
+                parts,
+                numbers,
+                links,
+                tree,
+                seed,
+                tuning,
+            },
+        )
+        .prop_filter("lanes of 8 bytes hold no f64", |drawn| drawn.lattice().is_some())
+        .boxed()
+}
+
+fn any_legs() -> impl Strategy<Value = LegOrder> {
+    let order = |legs: Vec<Leg>| {
+        let legs = legs.try_into().ok().and_then(|legs| LegOrder::new(legs).ok());
+        legs.unwrap_or(LegOrder::DEFAULT)
+    };
+    Just(Leg::all().collect::<Vec<_>>()).prop_shuffle().prop_map(order)
+}
+
+/// How a device lays fields out, and builds and launches the kernel: few ways, each of which is built.
+fn any_tuning(kernel: &'static Kernel) -> impl Strategy<Value = Tuning> {
+    let is_stencil = matches!(kernel.geometry, Geometry::Stencil { .. });
+    let takes_parts = kernel.options.iter().any(|option| matches!(option, BuildOption::PartsPerWorkItem(_)));
+    let parameters: Vec<_> =
+        Tuning::PARAMETERS.iter().filter(|parameter| is_stencil || parameter.name == "accelerator-threads").collect();
+    let parameters: Vec<_> =
+        parameters.into_iter().filter(|parameter| takes_parts || !parameter.name.starts_with("rhs-")).collect();
+    let one = select(parameters).prop_flat_map(|parameter| (Just(parameter), select(parameter.tried.to_vec())));
+    prop_oneof![1 => Just(Tuning::OPEN), 3 => vec(one, 1..3).prop_map(|set| {
+        let mut tuning = Tuning::OPEN;
+        for (parameter, value) in set {
+            // The values are the parameter's own.
+            let _ = parameter.set(&mut tuning, value);
+        }
+        tuning
+    })]
+}
+
+/// Runs a test on random cases, and panics with the least case that fails.
+fn check(
+    kernel: &'static Kernel,
+    (cases, strategy): (u32, BoxedStrategy<Drawn>),
+    test: impl Fn(&Drawn) -> Result<(), TestCaseError>,
+) {
+    let config = Config { cases: cases.min(Config::default().cases), failure_persistence: None, ..Config::default() };
+    match TestRunner::new(config).run(&strategy, |drawn| test(&drawn)) {
+        Ok(()) => {}
+        Err(TestError::Fail(reason, least)) => panic!("{kernel}: {reason}\nthe least case that fails: {least}"),
+        Err(error) => panic!("{kernel}: {error}"),
+    }
+}
+
+fn failed(error: impl fmt::Display) -> TestCaseError {
+    TestCaseError::fail(error.to_string())
+}
+
+/// Compares what two sides gave, bit for bit.
+fn compare(found: &Outcome, expected: &Outcome) -> Result<(), TestCaseError> {
+    for ((name, found), (_, expected)) in found.fields.iter().zip(&expected.fields) {
+        if let (Some(mismatch), _) = compare_host_fields(found, expected).map_err(failed)? {
+            return Err(TestCaseError::fail(format!("field {name} differs: {mismatch}")));
+        }
+    }
+    for (number, (&found, &expected)) in found.sums.iter().zip(&expected.sums).enumerate() {
+        if let Some(difference) = Difference::between(found, expected) {
+            return Err(TestCaseError::fail(format!("sum {number} is {difference}")));
+        }
+    }
+    match found.sums.len() == expected.sums.len() {
+        true => Ok(()),
+        false => Err(TestCaseError::fail(format!("{} sums instead of {}", found.sums.len(), expected.sums.len()))),
+    }
+}
+
+fn cpu() -> Cpu {
+    Cpu::new(None).unwrap_or_else(|error| panic!("failed to start the CPU backend: {error}"))
+}
+
+/// The device of the environment; `None` where tests may do without.
+fn device() -> Option<OpenCl> {
+    if std::env::var_os("LANEFIELD_SKIP_OPENCL").is_some_and(|skip| skip == "1") {
+        return None;
+    }
+    let choice: DeviceChoice = match std::env::var("LANEFIELD_DEVICE") {
+        Ok(name) => name.parse().unwrap_or_else(|error| panic!("LANEFIELD_DEVICE: {error}")),
+        Err(_) => DeviceChoice::Auto,
+    };
+    let known =
+        devices().unwrap_or_else(|error| panic!("no OpenCL device: {error}; LANEFIELD_SKIP_OPENCL=1 does without"));
+    match resolve(&choice, &known) {
+        Ok(Selected::OpenCl(info)) => {
+            Some(OpenCl::open(&info).unwrap_or_else(|error| panic!("failed to open {}: {error}", info.name)))
+        }
+        Ok(Selected::Cpu) => panic!("there is no OpenCL device; LANEFIELD_SKIP_OPENCL=1 does without"),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// Checks that a kernel has the same bits on an OpenCL device as on the CPU, and that its body is one.
+///
+/// # Panics
+/// With the least case that differs; if there is no device, unless `LANEFIELD_SKIP_OPENCL` is 1.
+pub fn backends(kernel: &'static Kernel) {
+    if let crate::kernel::KernelSource::Body(body) = kernel.source
+        && let Err(error) = body.program(kernel.name, LegOrder::DEFAULT)
+    {
+        panic!("{error}");
+    }
+    let Some(device) = device() else { return };
+    let (cpu, device) = (cpu(), RefCell::new(device));
+    check(kernel, (CASES_ON_A_DEVICE, any_case(kernel, true)), |drawn| {
+        let (case, _) = drawn.case(kernel)?;
+        let mut device = device.borrow_mut();
+        device.set_tuning(drawn.tuning);
+        let found = case.run(&*device, drawn.sum()).map_err(failed)?;
+        compare(&found, &case.run(&cpu, drawn.sum()).map_err(failed)?)
+    });
+}
+
+/// Checks that a kernel has the bits of its twin.
+///
+/// # Panics
+/// With the least case that differs.
+pub fn twin<T: Twin>(kernel: &'static Kernel) {
+    let cpu = cpu();
+    check(kernel, (CASES, any_case(kernel, false)), |drawn| {
+        let (case, configuration) = drawn.case(kernel)?;
+        let links = PlainLinks { configuration: &configuration, boundary: drawn.boundary };
+        let plain = match kernel.cpu {
+            HostFunction::Reduce(_) => HostFunction::Reduce(reduce_twin::<T> as _),
+            _ => HostFunction::Launch(launch_twin::<T> as _),
+        };
+        let expected = case.run_plain(&cpu, plain, &links, drawn.sum()).map_err(failed)?;
+        compare(&case.run(&cpu, drawn.sum()).map_err(failed)?, &expected)
+    });
+}
+
+/// Cases of identities: f64, links of SU(3), ordinary numbers.
+fn identities(kernel: &'static Kernel, sites: Option<Sites>) -> (u32, BoxedStrategy<Drawn>) {
+    let ordinary = move |drawn: Drawn| {
+        let width = if drawn.width.bytes() < 16 { LaneWidth::DEFAULT } else { drawn.width };
+        let sites = sites.unwrap_or(drawn.sites);
+        Drawn {
+            precision: Precision::F64,
+            links: Links::Hot,
+            numbers: Numbers::Ordinary,
+            tree: false,
+            width,
+            sites,
+            ..drawn
+        }
+    };
+    (CASES / 2, any_case(kernel, false).prop_map(ordinary).boxed())
+}
+
+/// The numbers of a field in site order.
+fn numbers(field: &HostField) -> Vec<Complex<f64>> {
+    field.get::<f64>().map_or_else(Vec::new, |field| field.to_site_order())
+}
+
+/// A field like another one, with these numbers.
+fn with_numbers(like: &HostField, values: &[Complex<f64>]) -> Result<HostField, TestCaseError> {
+    let FieldShape { lattice, sites, object, .. } = like.shape();
+    let mut field = lanefield_reference::field::FieldData::<f64>::zeros(lattice, sites, object).map_err(failed)?;
+    field.assign(values).map_err(failed)?;
+    Ok(HostField::new(field))
+}
+
+/// The fields that a kernel reads, but links.
+fn inputs(kernel: &'static Kernel) -> Vec<&'static str> {
+    let reads = |access| matches!(access, Access::Read | Access::Update);
+    let is_links = |holds| matches!(holds, Holds::DoubledLinks | Holds::Links);
+    kernel.fields().filter(|role| reads(role.access) && !is_links(role.holds)).map(|role| role.name).collect()
+}
+
+/// Refuses numbers that differ by more than rounding.
+fn close(what: &str, left: &[Complex<f64>], right: &[Complex<f64>]) -> Result<(), TestCaseError> {
+    let largest = left.iter().chain(right).map(|x| x.norm()).fold(f64::MIN_POSITIVE, f64::max);
+    let difference = left.iter().zip(right).map(|(a, b)| (a - b).norm()).fold(0.0, f64::max);
+    match difference <= TOLERANCE * largest {
+        true => Ok(()),
+        false => Err(TestCaseError::fail(format!(
+            "{what}: the two sides differ by {difference:e}, of numbers up to {largest:e}"
+        ))),
+    }
+}
+
+fn outputs(outcome: &Outcome) -> Vec<Complex<f64>> {
+    outcome.fields.iter().flat_map(|(_, field)| numbers(field)).collect()
+}
+
+/// Checks that what a kernel writes is linear in the fields that it reads, links apart.
+///
+/// # Panics
+/// With the least case that is not.
+pub fn linear(kernel: &'static Kernel) {
+    let cpu = cpu();
+    check(kernel, identities(kernel, None), |drawn| {
+        let (a, b) = (Complex::new(0.75, -0.5), Complex::new(-1.25, 0.375));
+        let (mut first, _) = drawn.case(kernel)?;
+        let (second, _) = Drawn { seed: drawn.seed ^ 1, ..drawn.clone() }.case(kernel)?;
+        let mut combined = first.clone();
+        let mut of_second = first.clone();
+        for name in inputs(kernel) {
+            let ([x, ..], [y, ..]) = (first.fields(name), second.fields(name)) else { continue };
+            let sum: Vec<_> = numbers(x).into_iter().zip(numbers(y)).map(|(x, y)| a * x + b * y).collect();
+            combined.replace(name, with_numbers(x, &sum)?);
+            of_second.replace(name, y.clone());
+        }
+        first.set_legs(drawn.legs);
+        let run = |case: &Case| case.run(&cpu, Sum::Exact).map(|outcome| outputs(&outcome)).map_err(failed);
+        let (x, y) = (run(&first)?, run(&of_second)?);
+        let expected: Vec<_> = x.into_iter().zip(y).map(|(x, y)| a * x + b * y).collect();
+        close("K(a x + b y) = a K(x) + b K(y)", &run(&combined)?, &expected)
+    });
+}
+
+/// Checks that ⟨y, K x⟩ = ⟨K y, x⟩, of a kernel that writes one field and reads one like it, links apart.
+///
+/// # Panics
+/// With the least case where it is not.
+pub fn hermitian(kernel: &'static Kernel) {
+    adjoint(kernel, 1.0, "⟨y, K x⟩ = ⟨K y, x⟩");
+}
+
+/// Checks that ⟨y, K x⟩ = −⟨K y, x⟩, of a kernel that writes one field and reads one like it, links apart.
+///
+/// # Panics
+/// With the least case where it is not.
+pub fn anti_hermitian(kernel: &'static Kernel) {
+    adjoint(kernel, -1.0, "⟨y, K x⟩ = −⟨K y, x⟩");
+}
+
+fn adjoint(kernel: &'static Kernel, sign: f64, what: &str) {
+    let cpu = cpu();
+    let names = inputs(kernel);
+    let &[name] = &names[..] else {
+        panic!("{kernel} reads {} fields beside links: this identity is of kernels that read one", names.len())
+    };
+    check(kernel, identities(kernel, Some(Sites::Full)), |drawn| {
+        let (case, _) = drawn.case(kernel)?;
+        let (other, _) = Drawn { seed: drawn.seed ^ 1, ..drawn.clone() }.case(kernel)?;
+        let ([x, ..], [y, ..]) = (case.fields(name), other.fields(name)) else { return Ok(()) };
+        let mut of_y = case.clone();
+        of_y.replace(name, y.clone());
+        let run = |case: &Case| case.run(&cpu, Sum::Exact).map(|outcome| outputs(&outcome)).map_err(failed);
+        let (kx, ky, x, y) = (run(&case)?, run(&of_y)?, numbers(x), numbers(y));
+        let product =
+            |a: &[Complex<f64>], b: &[Complex<f64>]| a.iter().zip(b).map(|(a, b)| a.conj() * b).sum::<Complex<f64>>();
+        let size = (x.len() as f64).max(1.0) * kx.iter().map(|x| x.norm()).fold(0.0, f64::max);
+        close(what, &[product(&y, &kx) / size], &[sign * product(&ky, &x) / size]).or_else(|error| {
+            // Both sides may be next to nothing.
+            let difference = (product(&y, &kx) - sign * product(&ky, &x)).norm();
+            if difference <= TOLERANCE * size { Ok(()) } else { Err(error) }
+        })
+    });
+}
+
+/// Checks that K[U^g](g x) = g K[U](x) for gauge transformations g, of a kernel of colour vectors or spinors.
+///
+/// # Panics
+/// With the least case where it is not.
+pub fn covariant(kernel: &'static Kernel) {
+    let cpu = cpu();
+    check(kernel, identities(kernel, None), |drawn| {
+        let lattice = drawn.lattice().ok_or_else(|| TestCaseError::reject("no such lattice"))?;
+        let (case, configuration) = drawn.case(kernel)?;
+        let gauge = GaugeTransformation { seed: drawn.seed, extents: lattice.extents() };
+        let turned_links = gauge.of_links(&configuration).map_err(failed)?;
+        let options = CaseOptions {
+            configuration: Some(&turned_links),
+            legs: drawn.legs,
+            data: drawn.data(),
+            ..CaseOptions::new(lattice, drawn.sites, drawn.precision, drawn.links(), drawn.parts)
+        };
+        let mut turned = Case::new(kernel, &options).map_err(failed)?;
+        for name in inputs(kernel) {
+            let [x, ..] = case.fields(name) else { continue };
+            turned.replace(name, with_numbers(x, &gauge.of_field(x.shape().object, &numbers(x)))?);
+        }
+        let found = turned.run(&cpu, Sum::Exact).map_err(failed)?;
+        let expected = case.run(&cpu, Sum::Exact).map_err(failed)?;
+        for ((_, found), (_, expected)) in found.fields.iter().zip(&expected.fields) {
+            let expected = gauge.of_field(expected.shape().object, &numbers(expected));
+            close("K[U^g](g x) = g K[U](x)", &numbers(found), &expected)?;
+        }
+        Ok(())
+    });
+}
+
+type Matrix = [Complex<f64>; 9];
+
+/// A random matrix of SU(3) at each site.
+struct GaugeTransformation {
+    seed: u64,
+    extents: Extents,
+}
+
+impl GaugeTransformation {
+    fn at(&self, site: usize) -> Matrix {
+        su3_random(self.seed, site as u64, 0)
+    }
+
+    /// U_μ(x) → g(x) U_μ(x) g(x + μ)†.
+    fn of_links(&self, configuration: &Configuration) -> Result<Configuration, lanefield_reference::gauge::GaugeError> {
+        let product = |a: &Matrix, b: &Matrix| -> Matrix {
+            std::array::from_fn(|i| (0..3).map(|k| a[3 * (i / 3) + k] * b[3 * k + i % 3]).sum())
+        };
+        let mut links = Vec::new();
+        for site in 0..self.extents.volume() {
+            for mu in 0..DIMENSIONS {
+                let mut next = self.extents.coordinate(site);
+                next[mu] = (next[mu] + 1) % self.extents[mu];
+                let there = self.at(self.extents.site(next));
+                let adjoint: Matrix = std::array::from_fn(|i| there[3 * (i % 3) + i / 3].conj());
+                let link: Matrix = std::array::from_fn(|i| configuration.link(site, mu)[i]);
+                links.extend(product(&product(&self.at(site), &link), &adjoint));
+            }
+        }
+        Configuration::new(self.extents, links)
+    }
+
+    /// ψ(x) → g(x) ψ(x), of objects made of colour vectors; of others the same.
+    fn of_field(&self, object: Object, psi: &[Complex<f64>]) -> Vec<Complex<f64>> {
+        if !matches!(object, Object::Spinors(_) | Object::ColourVectors(_) | Object::HalfSpinor) {
+            return psi.to_vec();
+        }
+        let words = object.words();
+        let turned = |(site, object): (usize, &[Complex<f64>])| {
+            let g = self.at(site);
+            let word = |k: usize| (0..3).map(|b| g[3 * (k % 3) + b] * object[k - k % 3 + b]).sum();
+            (0..words).map(word).collect::<Vec<_>>()
+        };
+        psi.chunks_exact(words).enumerate().flat_map(turned).collect()
+    }
+}

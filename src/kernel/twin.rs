@@ -1,0 +1,224 @@
+//! The twin of a body: the same kernel in plain loops over sites, without layout, lanes and tables, which judges it. What a twin sees of a call is a
+//! [`PlainCall`]: lists in site order, sites by number, neighbours by coordinates.
+
+use lanefield_reference::exact::ExactSum;
+use lanefield_reference::field::{FieldData, FieldError};
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::reduce::Sum;
+use lanefield_reference::layout::{Coordinate, Extents, LEGS, Leg};
+use lanefield_reference::scalar::{self, ScalarWilson};
+use num_complex::Complex;
+
+use super::plain::places;
+use super::{Access, HostCall, KernelSource, PlainLinks, Role};
+use crate::in_precision;
+
+/// A twin of a body.
+pub trait Twin: 'static {
+    /// What the kernel is to do, at all sites.
+    fn run<R: Vectors>(call: &mut PlainCall<'_, R>);
+}
+
+/// A call as a twin sees it.
+pub struct PlainCall<'a, R> {
+    links: ScalarWilson<'a>,
+    extents: Extents,
+    sites: Vec<usize>,
+    parts: usize,
+    fields: Vec<PlainField<R>>,
+    scalars: Vec<(&'static str, Complex<f64>)>,
+    /// The terms of each sum, by site and component.
+    terms: Vec<Vec<f64>>,
+}
+
+/// A field in site order over the whole lattice.
+struct PlainField<R> {
+    name: &'static str,
+    is_written: bool,
+    /// Words of a component.
+    words: usize,
+    parts: usize,
+    values: Vec<Complex<R>>,
+}
+
+impl<R: Vectors> PlainCall<'_, R> {
+    /// The numbers of the sites that the kernel writes.
+    pub fn sites(&self) -> Vec<usize> {
+        self.sites.clone()
+    }
+
+    /// Components of a site of the target.
+    pub fn parts(&self) -> usize {
+        self.parts
+    }
+
+    /// The legs, in the order of the call.
+    pub fn legs(&self) -> [Leg; LEGS] {
+        self.links.legs.legs()
+    }
+
+    /// The coordinates of a site.
+    pub fn coordinate(&self, site: usize) -> Coordinate {
+        self.extents.coordinate(site)
+    }
+
+    /// The neighbour of a site along a leg, on the torus.
+    pub fn neighbour(&self, site: usize, leg: Leg) -> usize {
+        self.extents.site(scalar::step(self.extents, self.coordinate(site), leg).0)
+    }
+
+    /// The doubled link of a leg of a site, boundary phase included, as it is rebuilt from what is stored.
+    pub fn link(&self, site: usize, leg: Leg) -> scalar::Link<R> {
+        self.links.link(self.coordinate(site), leg)
+    }
+
+    /// The words of component `part` of a field at a site; of a field with one component a site, that one.
+    ///
+    /// # Panics
+    /// If there is no such field, site or component.
+    pub fn read(&self, name: &str, site: usize, part: usize) -> Vec<Complex<R>> {
+        let field = self.field(name);
+        field.values[field.first(site, part)..][..field.words].to_vec()
+    }
+
+    /// Writes the words of component `part` of a field at a site.
+    ///
+    /// # Panics
+    /// If there is no such field, site or component, or so many words are not those of a component.
+    pub fn write(&mut self, name: &str, site: usize, part: usize, words: &[Complex<R>]) {
+        let known = self.fields.iter_mut().find(|field| field.name == name && field.is_written);
+        let field = known.unwrap_or_else(|| panic!("the kernel writes no field {name}"));
+        let first = field.first(site, part);
+        field.values[first..][..field.words].copy_from_slice(words);
+    }
+
+    /// A scalar of the call, rounded to the precision in which one computes.
+    ///
+    /// # Panics
+    /// If there is none of that name.
+    pub fn scalar(&self, name: &str) -> R {
+        R::from_f64(self.complex_f64(name).re)
+    }
+
+    /// A complex scalar of the call, the same.
+    ///
+    /// # Panics
+    /// If there is none of that name.
+    pub fn complex(&self, name: &str) -> Complex<R> {
+        let Complex { re, im } = self.complex_f64(name);
+        Complex::new(R::from_f64(re), R::from_f64(im))
+    }
+
+    /// What component `part` of a site adds to sum number `sum` of the kernel.
+    ///
+    /// # Panics
+    /// If there is no such sum, site or component.
+    pub fn add(&mut self, sum: usize, site: usize, part: usize, term: f64) {
+        self.terms[sum][site * self.parts + part] = term;
+    }
+
+    fn complex_f64(&self, name: &str) -> Complex<f64> {
+        let known = self.scalars.iter().find(|(known, _)| *known == name);
+        known.unwrap_or_else(|| panic!("the kernel has no scalar {name}")).1
+    }
+
+    fn field(&self, name: &str) -> &PlainField<R> {
+        self.fields.iter().find(|field| field.name == name).unwrap_or_else(|| panic!("the kernel has no field {name}"))
+    }
+}
+
+impl<R> PlainField<R> {
+    fn first(&self, site: usize, part: usize) -> usize {
+        (site * self.parts + if self.parts == 1 { 0 } else { part }) * self.words
+    }
+}
+
+/// Runs a twin of a kernel that sums nothing.
+///
+/// # Errors
+/// None that occurs for a call that was checked.
+pub fn launch_twin<T: Twin>(call: &mut HostCall<'_>, links: &PlainLinks<'_>) -> Result<(), FieldError> {
+    reduce_twin::<T>(call, links, Sum::Exact).map(drop)
+}
+
+/// Runs a twin of a kernel that sums.
+///
+/// # Errors
+/// None that occurs for a call that was checked.
+pub fn reduce_twin<T: Twin>(call: &mut HostCall<'_>, links: &PlainLinks<'_>, sum: Sum) -> Result<Vec<f64>, FieldError> {
+    in_precision!(call.shape().precision(), R => run::<T, R>(call, links, sum))
+}
+
+fn run<T: Twin, R: Vectors>(call: &mut HostCall<'_>, links: &PlainLinks<'_>, sum: Sum) -> Result<Vec<f64>, FieldError> {
+    let (kernel, shape) = (call.kernel(), call.shape().clone());
+    let (extents, parts) = (shape.lattice().extents(), shape.parts());
+    let sums = if let KernelSource::Body(body) = kernel.source { body.sums() } else { 0 };
+    let (mut fields, mut written) = (Vec::new(), Vec::new());
+    for role in kernel.fields() {
+        let is_written = role.access != Access::Read;
+        let mut field = |data: &FieldData<R>| {
+            let (words, parts) = (data.object().part_words(), data.object().parts());
+            fields.push(PlainField { name: role.name, is_written, words, parts, values: data.to_site_order() });
+        };
+        match is_written {
+            true => {
+                let data = call.data_mut::<R>(role.name)?;
+                field(data);
+                written.push((role.name, data));
+            }
+            false => field(call.data::<R>(role.name)?),
+        }
+    }
+    let mut scalars = Vec::new();
+    if let KernelSource::Body(body) = kernel.source {
+        for (&name, role) in body.names.iter().zip(body.roles) {
+            match role {
+                Role::Scalar => scalars.push((name, Complex::new(call.scalar(name), 0.0))),
+                Role::Complex => scalars.push((name, call.complex(name))),
+                _ => {}
+            }
+        }
+    }
+    let sites = (0..extents.volume()).filter(|&site| shape.sites().contain(extents.coordinate(site))).collect();
+    let mut plain = PlainCall {
+        links: links.wilson(&shape),
+        extents,
+        sites,
+        parts,
+        fields,
+        scalars,
+        terms: vec![vec![0.0; extents.volume() * parts]; sums],
+    };
+    T::run(&mut plain);
+    let target = shape.target;
+    // Elements lie in memory component by component of an outer site, lane by lane.
+    let order: Vec<usize> = {
+        let zeros =
+            FieldData::<R>::zeros(target.lattice, target.sites, lanefield_reference::object::Object::ComplexNumber)?;
+        let nsimd = target.lattice.nsimd();
+        let places: Vec<_> = places(&zeros).collect();
+        let site = |osite: usize, lane: usize| {
+            extents.site(target.lattice.coordinate(target.sites, places[osite * nsimd + lane]))
+        };
+        let element = |k: usize| {
+            let (osite, part, lane) = (k / (parts * nsimd), k / nsimd % parts, k % nsimd);
+            site(osite, lane) * parts + part
+        };
+        (0..places.len() * parts).map(element).collect()
+    };
+    for (name, data) in written {
+        data.assign(&plain.field(name).values)?;
+    }
+    let taken = plain.terms.iter().map(|terms| {
+        let terms: Vec<f64> = order.iter().map(|&element| terms[element]).collect();
+        match sum {
+            Sum::Exact => {
+                let mut exact = ExactSum::new();
+                exact.add_slice(&terms);
+                exact.round()
+            }
+            Sum::Tree(plan) => scalar::tree_sum(plan, &terms),
+        }
+    });
+    Ok(taken.collect())
+}

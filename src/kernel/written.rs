@@ -1,0 +1,120 @@
+//! Kernels of bodies: what `#[lane_kernel]` makes a specification of.
+
+use lanefield_reference::body::{Body, FieldUse, Role};
+use lanefield_reference::field::FieldError;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::bodies::{BodyArgument, BodyCall, RunsBodies};
+use lanefield_reference::kernels::reduce::{PartialSums, Sum};
+use lanefield_reference::object::Object;
+
+pub use super::coordinates::COORDINATES;
+use super::{
+    Access, Argument, At, BuildOption, FieldRole, Geometry, Holds, HostCall, Kernel, KernelSource, Shape, USUAL, Work,
+};
+use crate::in_precision;
+
+/// A kernel that reads at neighbours.
+pub const STENCIL: Kernel = Kernel {
+    options: &[BuildOption::Reconstruct, BuildOption::PartsPerWorkItem("AT_ONCE")],
+    geometry: Geometry::Stencil { over_parts: true, stages: false, accumulates: false, splits: false },
+    work: work_of_body,
+    ..USUAL
+};
+
+/// A kernel that goes through the words of whatever its fields hold.
+pub const WORDS: Kernel =
+    Kernel { options: &[BuildOption::Sums], geometry: Geometry::Elements, work: work_of_body, ..USUAL };
+
+/// A kernel on components of named objects, which reads nothing at neighbours.
+pub const LOCAL: Kernel = Kernel { geometry: Geometry::Parts { vectors: true }, work: work_of_body, ..USUAL };
+
+/// A kernel that sums. In half precision what it writes would be rounded as a whole after its terms were taken.
+pub const SUMS: Kernel = Kernel {
+    geometry: Geometry::SumOfSites,
+    precisions: &lanefield_reference::real::Precision::OF_ARITHMETIC,
+    work: work_of_body,
+    ..USUAL
+};
+
+/// An argument of a body as one of a kernel.
+pub const fn argument(name: &'static str, role: Role) -> Argument {
+    match role {
+        Role::Field { used, object, repeated: _ } => {
+            let (access, at) = match used {
+                FieldUse::Read => (Access::Read, At::Target),
+                FieldUse::Neighbours => (Access::Read, At::Neighbours),
+                FieldUse::Write => (Access::Write, At::Target),
+                FieldUse::Update => (Access::Update, At::Target),
+            };
+            Argument::Field(FieldRole { name, access, holds: holds(object), at })
+        }
+        Role::Links => {
+            Argument::Field(FieldRole { name, access: Access::Read, holds: Holds::DoubledLinks, at: At::Target })
+        }
+        Role::Scalar => Argument::Scalar(name),
+        Role::Complex => Argument::Complex(name),
+        Role::Sums(_) | Role::Coordinates => panic!("sums and coordinates are no arguments of their own"),
+    }
+}
+
+const fn holds(object: Option<Object>) -> Holds {
+    match object {
+        None => Holds::Any,
+        Some(Object::Spinors(_)) => Holds::Spinors,
+        Some(Object::ColourVectors(_)) => Holds::ColourVectors,
+        Some(Object::ComplexNumber) => Holds::ComplexNumber,
+        Some(object) => Holds::Exactly(object),
+    }
+}
+
+/// What a launch does: each field read once and written once, and the operations of the body.
+pub fn work_of_body(shape: &Shape) -> Work {
+    let flops = match shape.kernel.source {
+        KernelSource::Body(body) => {
+            let program = body.program(shape.kernel.name, shape.legs);
+            program.map_or(0, |program| program.flops(shape.target.object.part_words()))
+        }
+        _ => 0,
+    };
+    Work { flops: flops * shape.volume() * shape.parts() as u64, bytes: shape.field_bytes() }
+}
+
+/// Runs a body on the CPU.
+///
+/// # Errors
+/// None that occurs for a call that was checked.
+pub fn launch<B: Body>(call: &mut HostCall<'_>) -> Result<(), FieldError> {
+    reduce::<B>(call, Sum::Exact).map(drop)
+}
+
+/// Runs a body that sums on the CPU.
+///
+/// # Errors
+/// None that occurs for a call that was checked.
+pub fn reduce<B: Body>(call: &mut HostCall<'_>, sum: Sum) -> Result<PartialSums, FieldError> {
+    in_precision!(call.shape().precision(), R => in_precision_of::<B, R>(call, sum))
+}
+
+fn in_precision_of<B: Body, R: Vectors + RunsBodies>(
+    call: &mut HostCall<'_>,
+    sum: Sum,
+) -> Result<PartialSums, FieldError> {
+    let KernelSource::Body(body) = call.kernel().source else {
+        unreachable!("the function of a body is that of a kernel of one");
+    };
+    let mut arguments = Vec::with_capacity(body.names.len());
+    for (&name, role) in body.names.iter().zip(body.roles) {
+        arguments.push(match role {
+            Role::Field { used: FieldUse::Write | FieldUse::Update, .. } => {
+                BodyArgument::Write(call.data_mut::<R>(name)?)
+            }
+            Role::Field { .. } | Role::Links => BodyArgument::Read(call.data::<R>(name)?),
+            Role::Scalar => BodyArgument::Scalar(call.scalar(name)),
+            Role::Complex => BodyArgument::Complex(call.complex(name)),
+            Role::Sums(_) => BodyArgument::Sums,
+            Role::Coordinates => BodyArgument::Coordinates,
+        });
+    }
+    let stencil = if body.is_stencil() { Some(call.host_stencil()?) } else { None };
+    R::run_body::<B>(BodyCall { arguments, names: body.names, stencil, legs: call.shape().legs, sum })
+}

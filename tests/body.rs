@@ -1,0 +1,438 @@
+//! Kernels written once, outside of the library's own: each against its twin in plain loops, against itself on OpenCL, and against identities.
+
+use lanefield::backend::{Cpu, Memory as _};
+use lanefield::body::prelude::*;
+use lanefield::in_precision;
+use lanefield::kernel::twin::{PlainCall, Twin};
+use lanefield::kernel::{Argument, At, Holds, HostFunction, Kernel, KernelSource, OwnFiles, read, write, written};
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, LegOrder, Sites};
+use lanefield_reference::real::Real as _;
+use lanefield_reference::scalar::{madd, matrix_times_vector, mul, real_madd, real_times, site_norm2};
+use num_complex::Complex;
+
+/// The sum over all legs of a link times the neighbour's colour vector.
+#[lane_kernel]
+fn covariant_sum<S: Site>(sum: Write<S, ColourVectors>, links: Links<S>, phi: Neighbours<S, ColourVectors>) {
+    let mut total = ColourVector::empty_sum();
+    for leg in links.legs() {
+        total = total + links.at(leg) * phi.at(leg);
+    }
+    sum.write(total);
+}
+
+fn covariant_sum_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    for site in call.sites() {
+        for part in 0..call.parts() {
+            let products = call.legs().map(|leg| {
+                let phi = call.read("phi", call.neighbour(site, leg), part);
+                matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]])
+            });
+            let sum = products.into_iter().reduce(|sum, product| std::array::from_fn(|c| sum[c] + product[c]));
+            call.write("sum", site, part, &sum.unwrap());
+        }
+    }
+}
+
+check_kernel!(covariant_sum, twin = covariant_sum_twin, linear, covariant);
+
+/// The Wilson hop.
+#[lane_kernel]
+fn wilson_hop<S: Site>(out: Write<S, Spinors>, links: Links<S>, psi: Neighbours<S, Spinors>) {
+    let mut sum = Spinor::empty_sum();
+    for leg in links.legs() {
+        sum = sum.plus_projected(leg, Dagger::No, links.times(leg, psi.projected(leg, Dagger::No)));
+    }
+    out.write(sum);
+}
+
+check_kernel!(wilson_hop, linear, covariant);
+
+/// The norm of a covariant sum that is not stored, and its product with the field in the middle.
+#[lane_kernel]
+fn sums_of_neighbours<S: Site>(
+    phi: Neighbours<S, ColourVectors>,
+    chi: Read<S, ColourVectors>,
+    links: Links<S>,
+    norm: ExactSum<S>,
+    product: ComplexSum<S>,
+) {
+    let mut total = ColourVector::empty_sum();
+    for leg in links.legs() {
+        total = total + links.times(leg, phi.at(leg));
+    }
+    norm.add(total.norm2());
+    product.add(chi.here().inner_product(total));
+}
+
+fn sums_of_neighbours_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    for site in call.sites() {
+        for part in 0..call.parts() {
+            let mut sum: Option<[Complex<R>; 3]> = None;
+            for leg in call.legs() {
+                let phi = call.read("phi", call.neighbour(site, leg), part);
+                let product = matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]]);
+                sum = Some(sum.map_or(product, |sum| std::array::from_fn(|c| sum[c] + product[c])));
+            }
+            let (sum, chi) = (sum.unwrap(), call.read("chi", site, part));
+            let product = lanefield_reference::scalar::site_inner_product(&chi, &sum);
+            call.add(0, site, part, site_norm2(&sum));
+            call.add(1, site, part, product.re);
+            call.add(2, site, part, product.im);
+        }
+    }
+}
+
+check_kernel!(sums_of_neighbours, twin = sums_of_neighbours_twin);
+
+/// y ← a·x + b·y word by word, and |y|².
+#[lane_kernel(parts = 1)]
+fn update_and_norm<S: Site>(
+    site: S,
+    y: Update<S, Any>,
+    a: ComplexScalar<S>,
+    x: Read<S, Any>,
+    b: Scalar<S>,
+    norm: ExactSum<S>,
+) {
+    let zero = S::Double::constant(0.0);
+    norm.add(site.repeat(y.words(), zero, |word, sum| {
+        let z = a.get().madd(x.word(word), y.word(word).scaled(b.get()));
+        y.write_word(word, z);
+        z.norm2_onto(sum)
+    }));
+}
+
+fn update_and_norm_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let (a, b) = (call.complex("a"), call.scalar("b"));
+    for site in call.sites() {
+        for part in 0..call.parts() {
+            let (x, y) = (call.read("x", site, part), call.read("y", site, part));
+            let z: Vec<_> = x.iter().zip(&y).map(|(&x, &y)| madd(a, x, real_times(b, y))).collect();
+            call.write("y", site, part, &z);
+            call.add(0, site, part, site_norm2(&z));
+        }
+    }
+}
+
+check_kernel!(update_and_norm, twin = update_and_norm_twin);
+
+/// out = a·x − i·y, word by word.
+#[lane_kernel]
+fn words<S: Site>(site: S, out: Write<S, Any>, a: Scalar<S>, x: Read<S, Any>, y: Read<S, Any>) {
+    site.repeat(out.words(), (), |word, ()| {
+        out.write_word(word, x.word(word).scaled(a.get()).sub_i(y.word(word)));
+    });
+}
+
+fn words_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let a = call.scalar("a");
+    for site in call.sites() {
+        for part in 0..call.parts() {
+            let (x, y) = (call.read("x", site, part), call.read("y", site, part));
+            let minus_i = |y: Complex<R>| Complex::new(y.im, -y.re);
+            let out: Vec<_> = x.iter().zip(&y).map(|(&x, &y)| real_times(a, x) + minus_i(y)).collect();
+            call.write("out", site, part, &out);
+        }
+    }
+}
+
+check_kernel!(words, twin = words_twin, linear);
+
+/// Everything else that a body can say, on one site: coordinates, parity, comparison, choice, division, root, links of all directions, a list of words,
+/// a long loop.
+#[lane_kernel]
+fn everything<S: Site>(
+    site: S,
+    out: Write<S, WordList<5>>,
+    gauge: Read<S, Gauge>,
+    matrix: Read<S, ColourMatrix>,
+    number: Read<S, ComplexNumber>,
+    x: Coordinates<S>,
+) {
+    let [mut z] = number.here().0;
+    let trace = (gauge.here().link(1) * matrix.here().adjoint()).trace();
+    let ratio = trace.re() / trace.im();
+    let root = (z.re().abs() + S::Real::constant(2.0)).sqrt();
+    let larger = ratio.less(root).and(root.at_most(z.im()).not()).or(x.is_odd(&Direction::ALL));
+    let chosen = S::Complex::select(larger, trace, z.conj());
+    let of_place = S::Complex::new(x.get(Direction::T), x.get(Direction::X) - x.get(Direction::Y));
+    z = site.repeat(site.count(7), z, |_, z| z.scaled_add(S::Real::constant(0.5), chosen));
+    let sign = S::Real::select(x.is_odd(&[Direction::Z]), S::Real::constant(-1.0), ratio.fma(root, root));
+    out.write(List([chosen, of_place, z, S::Complex::new(sign, root), -trace.times_i()]));
+}
+
+fn everything_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    for site in call.sites() {
+        let [x, y, z, t] = call.coordinate(site);
+        let real = |x: f64| R::from_f64(x);
+        let (gauge, matrix, number) =
+            (call.read("gauge", site, 0), call.read("matrix", site, 0), call.read("number", site, 0)[0]);
+        // Row i of U, times column k of M†, which is row k of M conjugated.
+        let element = |i: usize, k: usize| {
+            let (u, m) = (&gauge[9 + 3 * i..9 + 3 * i + 3], &matrix[3 * k..3 * k + 3]);
+            madd(u[2], m[2].conj(), madd(u[1], m[1].conj(), mul(u[0], m[0].conj())))
+        };
+        let trace = element(0, 0) + element(1, 1) + element(2, 2);
+        let ratio = trace.re / trace.im;
+        let magnitude = if number.re.to_f64().is_sign_negative() { -number.re } else { number.re };
+        let root = real((magnitude + real(2.0)).to_f64().sqrt());
+        let at_most = root <= number.im;
+        let larger = ratio < root && !at_most || (x + y + z + t) % 2 == 1;
+        let chosen = if larger { trace } else { number.conj() };
+        let loops = (0..7).fold(number, |z, _| real_madd(real(0.5), z, chosen));
+        let sign = if z % 2 == 1 { real(-1.0) } else { ratio.fused(root, root) };
+        let of_place = Complex::new(real(t as f64), real(x as f64) - real(y as f64));
+        let last = Complex::new(trace.im, -trace.re);
+        call.write("out", site, 0, &[chosen, of_place, loops, Complex::new(sign, root), last]);
+    }
+}
+
+check_kernel!(everything, twin = everything_twin);
+
+/// The length of the field's product with itself, as a field.
+#[lane_kernel(twin = density_twin)]
+fn density<S: Site>(out: Write<S, ComplexNumber>, psi: Read<S, Spinors>) {
+    let zero = S::Real::constant(0.0);
+    let mut sum = zero;
+    for word in psi.here().0 {
+        sum = word.im().fma(word.im(), word.re().fma(word.re(), sum));
+    }
+    out.write(One([S::Complex::new(sum, zero)]));
+}
+
+fn density_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    for site in call.sites() {
+        let psi = call.read("psi", site, 0);
+        let sum = psi.iter().fold(R::from_f64(0.0), |sum, x| x.im.fused(x.im, x.re.fused(x.re, sum)));
+        call.write("out", site, 0, &[Complex::new(sum, R::from_f64(0.0))]);
+    }
+}
+
+check_kernel!(density);
+
+/// A covariant sum with a fault: the product of each leg and part as `fault` has it.
+fn with_fault<R: Vectors>(
+    call: &mut PlainCall<'_, R>,
+    fault: impl Fn(&PlainCall<'_, R>, usize, usize, usize) -> [Complex<R>; 3],
+) {
+    for site in call.sites() {
+        for part in 0..call.parts() {
+            let products: Vec<_> = (0..8).map(|k| fault(call, site, k, part)).collect();
+            let sum = products.into_iter().reduce(|sum, product| std::array::from_fn(|c| sum[c] + product[c]));
+            call.write("sum", site, part, &sum.unwrap());
+        }
+    }
+}
+
+fn product<R: Vectors>(
+    call: &PlainCall<'_, R>,
+    site: usize,
+    [of_link, of_phi]: [usize; 2],
+    part: usize,
+) -> [Complex<R>; 3] {
+    let [link, phi] = [of_link, of_phi].map(|k| call.legs()[k]);
+    let phi = call.read("phi", call.neighbour(site, phi), part);
+    matrix_times_vector(&call.link(site, link), &[phi[0], phi[1], phi[2]])
+}
+
+struct WrongSign;
+impl Twin for WrongSign {
+    fn run<R: Vectors>(call: &mut PlainCall<'_, R>) {
+        with_fault(call, |call, site, k, part| {
+            let product = product(call, site, [k, k], part);
+            if k == 3 { product.map(|x| -x) } else { product }
+        });
+    }
+}
+
+struct WrongLeg;
+impl Twin for WrongLeg {
+    fn run<R: Vectors>(call: &mut PlainCall<'_, R>) {
+        with_fault(call, |call, site, k, part| product(call, site, if k == 5 { [5, 6] } else { [k, k] }, part));
+    }
+}
+
+/// Products that are rounded before they are added.
+struct NotFused;
+impl Twin for NotFused {
+    fn run<R: Vectors>(call: &mut PlainCall<'_, R>) {
+        with_fault(call, |call, site, k, part| {
+            let leg = call.legs()[k];
+            let phi = call.read("phi", call.neighbour(site, leg), part);
+            call.link(site, leg).map(|row| mul(row[2], phi[2]) + (mul(row[1], phi[1]) + mul(row[0], phi[0])))
+        });
+    }
+}
+
+/// What a check that fails says.
+fn failure(check: impl FnOnce() + std::panic::UnwindSafe) -> String {
+    let panic = std::panic::catch_unwind(check).expect_err("the fault is found");
+    panic.downcast_ref::<String>().cloned().unwrap_or_default()
+}
+
+#[test]
+fn planted_faults_are_found_and_shrunk_to_small_lattices() {
+    let faults = [
+        failure(|| lanefield::check::twin::<WrongSign>(&COVARIANT_SUM)),
+        failure(|| lanefield::check::twin::<WrongLeg>(&COVARIANT_SUM)),
+        failure(|| lanefield::check::twin::<NotFused>(&COVARIANT_SUM)),
+        // The body is right, and is no Hermitian operator where links are doubled and a forward leg is not a backward one's conjugate.
+        failure(|| lanefield::check::anti_hermitian(&COVARIANT_SUM)),
+    ];
+    for fault in &faults {
+        assert!(
+            fault.starts_with("covariant_sum: ") && fault.contains("the least case that fails: lattice "),
+            "{fault}"
+        );
+    }
+    for fault in &faults[..3] {
+        let extents = fault.split("lattice ").nth(1).and_then(|rest| rest.split(',').next()).unwrap();
+        let volume: usize = extents.split('.').map(|extent| extent.parse::<usize>().unwrap()).product();
+        assert!(fault.contains("field sum differs: ") && volume <= 32, "{fault}");
+    }
+}
+
+/// A body that is another one each time.
+#[lane_kernel]
+fn impure<S: Site>(out: Write<S, ColourVectors>, phi: Read<S, ColourVectors>) {
+    static CALLS: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let calls = CALLS.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    out.write(phi.here().scaled(S::Real::constant(f64::from(calls))));
+}
+
+/// A body of more statements than are taken.
+#[lane_kernel]
+fn endless<S: Site>(out: Write<S, ColourVectors>, phi: Read<S, ColourVectors>) {
+    let mut sum = phi.here();
+    for _ in 0..lanefield::body::record::MOST_STATEMENTS {
+        sum = sum + phi.here();
+    }
+    out.write(sum);
+}
+
+#[test]
+fn bodies_that_are_none_are_refused_by_name() {
+    let refusal = |kernel: &'static Kernel| match kernel.source {
+        KernelSource::Body(body) => body.program(kernel.name, LegOrder::DEFAULT).unwrap_err().to_string(),
+        _ => unreachable!("kernels of this file have bodies"),
+    };
+    assert!(refusal(&IMPURE).starts_with("the body of impure did not do the same when it was recorded twice"));
+    let long = refusal(&ENDLESS);
+    assert!(long.starts_with("the body of endless has ") && long.contains("at most 100000"), "{long}");
+}
+
+#[test]
+fn what_is_counted_of_a_body_is_what_the_field_counts() {
+    let flops = |kernel: &'static Kernel, words| match kernel.source {
+        KernelSource::Body(body) => body.program(kernel.name, LegOrder::DEFAULT).unwrap().flops(words),
+        _ => unreachable!("kernels of this file have bodies"),
+    };
+    assert_eq!(flops(&COVARIANT_SUM, 3), 8 * 66 + 7 * 6);
+    assert_eq!(flops(&WILSON_HOP, 12), lanefield_reference::kernels::hop::FLOPS_PER_SITE);
+    assert_eq!(
+        flops(&lanefield::kernel::laplace::LAPLACE_HOP, 3),
+        lanefield_reference::kernels::laplace::FLOPS_PER_VECTOR
+    );
+    // Each word: a complex product and sum, a real multiple, and a norm of two fused operations.
+    assert_eq!(flops(&UPDATE_AND_NORM, 12), 12 * (8 + 2 + 4));
+}
+
+/// A loop that hands two numbers on crosswise.
+#[lane_kernel]
+fn crosswise<S: Site>(site: S, out: Write<S, WordList<2>>, number: Read<S, ComplexNumber>) {
+    let [z] = number.here().0;
+    let (a, b) = site.repeat(site.count(5), (z, z.times_i()), |_, (a, b)| (b, a.scaled_add(S::Real::constant(0.5), b)));
+    let (a, b) = site.repeat(site.count(3), (a, b), |_, (a, b)| (b, a));
+    out.write(List([a, b]));
+}
+
+fn crosswise_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    for site in call.sites() {
+        let z = call.read("number", site, 0)[0];
+        let first = (z, Complex::new(-z.im, z.re));
+        let (a, b) = (0..5).fold(first, |(a, b), _| (b, real_madd(R::from_f64(0.5), a, b)));
+        call.write("out", site, 0, &[b, a]);
+    }
+}
+
+check_kernel!(crosswise, twin = crosswise_twin);
+
+/// A field of one component a site, beside one of several.
+#[lane_kernel]
+fn uneven<S: Site>(out: Write<S, ColourVectors>, once: Write<S, ComplexNumber>, phi: Read<S, ColourVectors>) {
+    let phi = phi.here();
+    once.write(One([phi.0[0]]));
+    out.write(phi);
+}
+
+#[test]
+fn a_field_of_one_component_is_not_written_by_several() {
+    let backend = Cpu::new(None).unwrap();
+    let lattice = Lattice::new(
+        Extents::new([4, 4, 4, 4]).unwrap(),
+        lanefield_reference::layout::Scalar::ComplexD,
+        LatticeOptions::default(),
+    )
+    .unwrap();
+    let run = |parts| {
+        let mut out = backend.zeros::<f64, _>(lattice, Sites::Full, ColourVectors::new(parts)).unwrap();
+        let mut once = backend.zeros(lattice, Sites::Full, ComplexNumber).unwrap();
+        let phi = backend.zeros(lattice, Sites::Full, ColourVectors::new(parts)).unwrap();
+        Uneven { out: &mut out, once: &mut once, phi: &phi }.launch(&backend).map_err(|error| error.to_string())
+    };
+    assert_eq!(run(1), Ok(()));
+    let refusal = run(2).unwrap_err();
+    assert!(
+        refusal.starts_with("argument once of uneven is an f64 complex field")
+            && refusal.contains("as many components"),
+        "{refusal}"
+    );
+}
+
+/// Twice a field, in OpenCL C of this file, with a Rust function beside it.
+static TWICE: Kernel = Kernel {
+    name: "twice",
+    family: "twice",
+    computes: "out = 2·phi, by hand",
+    arguments: &[
+        Argument::Field(write("out", Holds::ColourVectors, At::Target)),
+        Argument::Field(read("phi", Holds::ColourVectors, At::Target)),
+        Argument::Osites,
+        Argument::Parts,
+    ],
+    // SAFETY: it writes the three words of its own component of `out`, and reads those of `phi`.
+    source: KernelSource::Files(unsafe {
+        OwnFiles::new(&[("twice.cl", TWICE_CL), ("factor.clh", "#define FACTOR 2\n")])
+    }),
+    cpu: HostFunction::Launch(|call| {
+        in_precision!(call.shape().precision(), R => {
+            let phi = call.data::<R>("phi")?.to_site_order();
+            let twice: Vec<_> = phi.iter().map(|&x| real_times(R::from_f64(2.0), x)).collect();
+            call.data_mut::<R>("out")?.assign(&twice)
+        })
+    }),
+    ..written::LOCAL
+};
+
+const TWICE_CL: &str = r#"
+#include "accelerator.clh"
+#include "complex.clh"
+#include "factor.clh"
+
+__kernel void twice(__global stored* restrict out, __global const stored* restrict phi, uint osites, uint parts) {
+    accelerator_for2d(osite, osites, part, parts) {
+        const size_t component = (size_t)osite * parts + part;
+        cplx words[3];
+        extract_words(phi, component, 0, 3, 3, accelerator_lane(), 0, words);
+        for (uint k = 0; k < 3; ++k)
+            words[k] = times_real(FACTOR, words[k]);
+        insert_all(out, component, 3, accelerator_lane(), words);
+    }
+}
+"#;
+
+#[test]
+fn opencl_c_of_ones_own_has_the_bits_of_the_function_beside_it() {
+    lanefield::check::backends(&TWICE);
+}
