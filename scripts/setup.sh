@@ -64,6 +64,12 @@ if ! have_opencl; then
     fi
 fi
 
+# For the test that builds the program of a hunt (tests/hunt.rs).
+if ! [ -e /usr/include/CL/cl.h ] && ! install_packages opencl-c-headers; then
+    echo "setup: there is no CL/cl.h, with which programs that \`lanefield hunt\` finds are built. On Debian and Ubuntu, as root:" >&2
+    echo "setup:     apt-get install opencl-c-headers" >&2
+fi
+
 # Without it only the test of kernels for AMD's GPUs fails, and says so.
 if [ -z "${LANEFIELD_CLANG:-}" ] && ! have clang-15 && ! install_packages clang-15; then
     echo "setup: there is no clang-15, which compiles kernels for AMD's GPUs; LANEFIELD_CLANG names another one. On Debian and Ubuntu, as root:" >&2

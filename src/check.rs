@@ -43,22 +43,22 @@ const TOLERANCE: f64 = 1e-12;
 
 /// What differs between cases.
 #[derive(Clone, Debug)]
-struct Drawn {
-    precision: Precision,
+pub(crate) struct Drawn {
+    pub precision: Precision,
     width: LaneWidth,
     /// The direction that each factor of two of the lanes cuts.
     cuts: Vec<usize>,
     factors: [usize; DIMENSIONS],
     sites: Sites,
     format: LinkFormat,
-    boundary: BoundaryPhases,
+    pub boundary: BoundaryPhases,
     legs: LegOrder,
     parts: usize,
     numbers: Numbers,
     links: Links,
     tree: bool,
     seed: u64,
-    tuning: Tuning,
+    pub tuning: Tuning,
 }
 
 impl Drawn {
@@ -88,7 +88,7 @@ impl Drawn {
         TestData::new(self.seed)
     }
 
-    fn sum(&self) -> Sum {
+    pub fn sum(&self) -> Sum {
         match TreePlan::new(64, 4) {
             Ok(plan) if self.tree => Sum::Tree(plan),
             _ => Sum::Exact,
@@ -96,7 +96,7 @@ impl Drawn {
     }
 
     /// The arguments, and the configuration of which the links are.
-    fn case(&self, kernel: &'static Kernel) -> Result<(Case, Configuration), TestCaseError> {
+    pub fn case(&self, kernel: &'static Kernel) -> Result<(Case, Configuration), TestCaseError> {
         let lattice = self.lattice().ok_or_else(|| TestCaseError::reject("no such lattice"))?;
         let failed = |error: &dyn fmt::Display| TestCaseError::fail(format!("no arguments for {kernel}: {error}"));
         let configuration =
@@ -131,7 +131,7 @@ impl fmt::Display for Drawn {
 }
 
 /// All cases of a kernel; those that a device builds few kernels for.
-fn any_case(kernel: &'static Kernel, on_device: bool) -> BoxedStrategy<Drawn> {
+pub(crate) fn any_case(kernel: &'static Kernel, on_device: bool) -> BoxedStrategy<Drawn> {
     let widths: Vec<LaneWidth> =
         LaneWidth::ALL.into_iter().filter(|width| !on_device || [16, 64].contains(&width.bytes())).collect();
     let phases = select(vec![Phase::Periodic, Phase::Antiperiodic, Phase::Fixed]);
@@ -230,12 +230,12 @@ fn check(
     }
 }
 
-fn failed(error: impl fmt::Display) -> TestCaseError {
+pub(crate) fn failed(error: impl fmt::Display) -> TestCaseError {
     TestCaseError::fail(error.to_string())
 }
 
 /// Compares what two sides gave, bit for bit.
-fn compare(found: &Outcome, expected: &Outcome) -> Result<(), TestCaseError> {
+pub(crate) fn compare(found: &Outcome, expected: &Outcome) -> Result<(), TestCaseError> {
     for ((name, found), (_, expected)) in found.fields.iter().zip(&expected.fields) {
         if let (Some(mismatch), _) = compare_host_fields(found, expected).map_err(failed)? {
             return Err(TestCaseError::fail(format!("field {name} differs: {mismatch}")));

@@ -114,6 +114,8 @@ pub mod backend;
 pub mod body;
 #[cfg(feature = "check")]
 pub mod check;
+#[cfg(feature = "check")]
+pub mod hunt;
 pub mod io;
 pub mod kernel;
 pub mod observable;

@@ -12,6 +12,7 @@ mod clover_grid;
 mod convert;
 mod domain_wall;
 mod hop;
+mod hunt;
 mod kernels;
 mod laplace;
 mod nersc;

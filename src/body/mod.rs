@@ -101,6 +101,13 @@ impl Written {
         Ok(program)
     }
 
+    /// Forgets what was recorded, of a body that is another one from now on.
+    #[cfg(feature = "check")]
+    pub(crate) fn forget(&self) {
+        let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
+        recorded.retain(|(body, ..)| !std::ptr::fn_addr_eq(body.record, self.record));
+    }
+
     /// The body `B`, with names for its arguments.
     pub const fn new<B: Body>(names: &'static [&'static str]) -> Self {
         assert!(names.len() == B::ROLES.len(), "a name for each argument");
@@ -134,6 +141,11 @@ impl Written {
             k += 1;
         }
         sums
+    }
+
+    /// The number of the first sum of an argument.
+    pub fn first_sum(&self, argument: usize) -> usize {
+        self.roles[..argument].iter().map(|role| if let Role::Sums(count) = role { *count } else { 0 }).sum()
     }
 
     /// Whether it asks for coordinates.

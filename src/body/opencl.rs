@@ -312,10 +312,7 @@ impl Writer<'_> {
                         self.unsupported("adds to a sum within a loop", "carry the number, and add it after the loop")
                     );
                 }
-                let first: usize = self.named.body.roles[..*argument]
-                    .iter()
-                    .map(|role| if let Role::Sums(count) = role { *count } else { 0 })
-                    .sum();
+                let first = self.named.body.first_sum(*argument);
                 let (number, term) = (first + part, self.operand(*term, 0));
                 let line = format!("running_add(&sum[{number}], {term}, spill_target_of(spills, {number}));");
                 self.line(&line);
@@ -504,8 +501,6 @@ impl Writer<'_> {
 
     fn expression(&self, kind: Kind, operation: &Operation, copy: usize) -> String {
         use Operation as O;
-        let name = |id: &Id| self.operand(*id, copy);
-        let complex = kind == Kind::Complex;
         match operation {
             O::Constant(value) if kind == Kind::Double => literal(*value),
             O::Constant(value) => format!("(vreal)((real){})", literal(*value)),
@@ -527,33 +522,46 @@ impl Writer<'_> {
                 let sum: Vec<String> = (0..4).filter(|d| set >> d & 1 == 1).map(of).collect();
                 format!("is_odd({})", if sum.is_empty() { "(vcoordinates)0".to_owned() } else { sum.join(" ^ ") })
             }
-            O::Add(a, b) => format!("{} + {}", name(a), name(b)),
-            O::Sub(a, b) => format!("{} - {}", name(a), name(b)),
-            O::Mul(a, b) if complex => format!("mul({}, {})", name(a), name(b)),
-            O::Mul(a, b) => format!("{} * {}", name(a), name(b)),
-            O::Div(a, b) => format!("{} / {}", name(a), name(b)),
-            O::Neg(a) => format!("-{}", name(a)),
-            O::MulAdd(a, b, c) if complex => format!("madd({}, {}, {})", name(a), name(b), name(c)),
-            O::MulAdd(a, b, c) => format!("fma({}, {}, {})", name(a), name(b), name(c)),
-            O::Scaled(s, a) => format!("times_real({}, {})", name(s), name(a)),
-            O::ScaledAdd(s, a, c) => format!("madd_real({}, {}, {})", name(s), name(a), name(c)),
-            O::New(re, im) => format!("(cplx)({}, {})", name(re), name(im)),
-            O::Re(a) => format!("{}.lo", name(a)),
-            O::Im(a) => format!("{}.hi", name(a)),
-            O::TimesI(a) => format!("times_i({})", name(a)),
-            O::Conj(a) => format!("conj({})", name(a)),
-            O::Sqrt(a) => format!("sqrt({})", name(a)),
-            O::Abs(a) => format!("fabs({})", name(a)),
-            O::Promoted(a) => format!("(double)({})", name(a)),
-            O::Less(a, b) => format!("{} < {}", name(a), name(b)),
-            O::AtMost(a, b) => format!("{} <= {}", name(a), name(b)),
-            O::And(a, b) => format!("{} & {}", name(a), name(b)),
-            O::Or(a, b) => format!("{} | {}", name(a), name(b)),
-            O::Not(a) => format!("not_choice({})", name(a)),
-            O::Select(choice, yes, no) => {
-                let of = if complex { "complex" } else { "real" };
-                format!("select_{of}({}, {}, {})", name(choice), name(yes), name(no))
-            }
+            other => operation_text(kind, other, &|id| self.operand(id, copy)),
+        }
+    }
+}
+
+/// An operation on results that are called what `name` says, as OpenCL C: of those alone that read nothing.
+pub(crate) fn operation_text(kind: Kind, operation: &Operation, name: &dyn Fn(Id) -> String) -> String {
+    use Operation as O;
+    let name = |id: &Id| name(*id);
+    let complex = kind == Kind::Complex;
+    match operation {
+        O::Constant(_) | O::Word(..) | O::Scalar(_) | O::ComplexScalar(_) | O::Coordinate(..) | O::Odd(..) => {
+            unreachable!("{operation:?} is no operation on results")
+        }
+        O::Add(a, b) => format!("{} + {}", name(a), name(b)),
+        O::Sub(a, b) => format!("{} - {}", name(a), name(b)),
+        O::Mul(a, b) if complex => format!("mul({}, {})", name(a), name(b)),
+        O::Mul(a, b) => format!("{} * {}", name(a), name(b)),
+        O::Div(a, b) => format!("{} / {}", name(a), name(b)),
+        O::Neg(a) => format!("-{}", name(a)),
+        O::MulAdd(a, b, c) if complex => format!("madd({}, {}, {})", name(a), name(b), name(c)),
+        O::MulAdd(a, b, c) => format!("fma({}, {}, {})", name(a), name(b), name(c)),
+        O::Scaled(s, a) => format!("times_real({}, {})", name(s), name(a)),
+        O::ScaledAdd(s, a, c) => format!("madd_real({}, {}, {})", name(s), name(a), name(c)),
+        O::New(re, im) => format!("(cplx)({}, {})", name(re), name(im)),
+        O::Re(a) => format!("{}.lo", name(a)),
+        O::Im(a) => format!("{}.hi", name(a)),
+        O::TimesI(a) => format!("times_i({})", name(a)),
+        O::Conj(a) => format!("conj({})", name(a)),
+        O::Sqrt(a) => format!("sqrt({})", name(a)),
+        O::Abs(a) => format!("fabs({})", name(a)),
+        O::Promoted(a) => format!("(double)({})", name(a)),
+        O::Less(a, b) => format!("{} < {}", name(a), name(b)),
+        O::AtMost(a, b) => format!("{} <= {}", name(a), name(b)),
+        O::And(a, b) => format!("{} & {}", name(a), name(b)),
+        O::Or(a, b) => format!("{} | {}", name(a), name(b)),
+        O::Not(a) => format!("not_choice({})", name(a)),
+        O::Select(choice, yes, no) => {
+            let of = if complex { "complex" } else { "real" };
+            format!("select_{of}({}, {}, {})", name(choice), name(yes), name(no))
         }
     }
 }
@@ -567,7 +575,7 @@ fn pair_of(direction: usize) -> (&'static str, u32) {
     (if direction < 2 { "xy" } else { "zt" }, if direction.is_multiple_of(2) { 0 } else { 16 })
 }
 
-fn type_of(kind: Kind) -> &'static str {
+pub(crate) fn type_of(kind: Kind) -> &'static str {
     match kind {
         Kind::Complex => "cplx",
         Kind::Real => "vreal",
@@ -577,7 +585,7 @@ fn type_of(kind: Kind) -> &'static str {
 }
 
 /// A double as C reads it back.
-fn literal(value: f64) -> String {
+pub(crate) fn literal(value: f64) -> String {
     match value {
         _ if value.is_nan() => "(double)NAN".to_owned(),
         _ if value.is_infinite() => format!("{}(double)INFINITY", if value < 0.0 { "-" } else { "" }),

@@ -231,9 +231,24 @@ impl Operation {
         }
     }
 
+    /// Whether it takes what the site or the call has, and no result.
+    pub fn reads(&self) -> bool {
+        use Operation as O;
+        matches!(self, O::Word(..) | O::Scalar(_) | O::ComplexScalar(_) | O::Coordinate(..) | O::Odd(..))
+    }
+
     /// The results that it takes.
     pub fn operands(&self) -> Vec<Id> {
         self.clone().operands_mut().into_iter().map(|id| *id).collect()
+    }
+
+    /// The same on other results: loads, of which words are taken, stay what they are.
+    pub fn with_operands(&self, of: impl Fn(Id) -> Id) -> Self {
+        let mut other = self.clone();
+        if !matches!(self, Self::Word(..)) {
+            other.operands_mut().into_iter().for_each(|id| *id = of(*id));
+        }
+        other
     }
 
     /// The same on other results.

@@ -313,6 +313,23 @@ impl Case {
     }
 }
 
+impl Case {
+    /// Looks at the call that this makes on the host.
+    ///
+    /// # Errors
+    /// Those of `look`.
+    #[cfg(feature = "check")]
+    pub(crate) fn look<T>(
+        &self,
+        cpu: &Cpu,
+        look: impl FnOnce(&mut super::HostCall<'_>) -> Result<T, BackendError>,
+    ) -> Result<T, BackendError> {
+        let mut held = self.on(cpu)?;
+        let mut call = held.arguments(self).call()?;
+        look(&mut call)
+    }
+}
+
 /// The right-hand sides that are taken: every second, the last first.
 fn taken(options: &CaseOptions<'_>) -> Vec<usize> {
     (0..(options.parts / options.rhs_parts).max(1)).step_by(2).rev().collect()

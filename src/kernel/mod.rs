@@ -40,6 +40,7 @@ pub mod domain_wall;
 pub mod hop;
 pub mod laplace;
 mod plain;
+pub mod recorded;
 pub mod reduce;
 pub mod rhs;
 pub mod staggered;

@@ -1,6 +1,8 @@
 //! The twin of a body: the same kernel in plain loops over sites, without layout, lanes and tables, which judges it. What a twin sees of a call is a
 //! [`PlainCall`]: lists in site order, sites by number, neighbours by coordinates.
 
+use std::sync::Arc;
+
 use lanefield_reference::exact::ExactSum;
 use lanefield_reference::field::{FieldData, FieldError};
 use lanefield_reference::kernels::Vectors;
@@ -10,7 +12,8 @@ use lanefield_reference::scalar::{self, ScalarWilson};
 use num_complex::Complex;
 
 use super::plain::places;
-use super::{Access, HostCall, KernelSource, PlainLinks, Role};
+use super::{Access, HostCall, Kernel, KernelSource, PlainLinks, Role};
+use crate::body::{Program, Written};
 use crate::in_precision;
 
 /// A twin of a body.
@@ -21,6 +24,7 @@ pub trait Twin: 'static {
 
 /// A call as a twin sees it.
 pub struct PlainCall<'a, R> {
+    kernel: &'static Kernel,
     links: ScalarWilson<'a>,
     extents: Extents,
     sites: Vec<usize>,
@@ -117,6 +121,38 @@ impl<R: Vectors> PlainCall<'_, R> {
         self.terms[sum][site * self.parts + part] = term;
     }
 
+    /// What the kernel's body does.
+    ///
+    /// # Panics
+    /// If the kernel has none.
+    pub fn program(&self) -> Arc<Program> {
+        let program = self.body().program(self.kernel.name, self.links.legs);
+        program.unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// What argument number `argument` of the body is called.
+    ///
+    /// # Panics
+    /// If the kernel has no body, or no such argument.
+    pub fn name(&self, argument: usize) -> &'static str {
+        self.body().names[argument]
+    }
+
+    /// The number of the first sum of argument number `argument` of the body.
+    ///
+    /// # Panics
+    /// If the kernel has no body.
+    pub fn first_sum(&self, argument: usize) -> usize {
+        self.body().first_sum(argument)
+    }
+
+    fn body(&self) -> Written {
+        match self.kernel.source {
+            KernelSource::Body(body) => body,
+            _ => panic!("{} has no body", self.kernel),
+        }
+    }
+
     fn complex_f64(&self, name: &str) -> Complex<f64> {
         let known = self.scalars.iter().find(|(known, _)| *known == name);
         known.unwrap_or_else(|| panic!("the kernel has no scalar {name}")).1
@@ -149,48 +185,63 @@ pub fn reduce_twin<T: Twin>(call: &mut HostCall<'_>, links: &PlainLinks<'_>, sum
     in_precision!(call.shape().precision(), R => run::<T, R>(call, links, sum))
 }
 
-fn run<T: Twin, R: Vectors>(call: &mut HostCall<'_>, links: &PlainLinks<'_>, sum: Sum) -> Result<Vec<f64>, FieldError> {
-    let (kernel, shape) = (call.kernel(), call.shape().clone());
-    let (extents, parts) = (shape.lattice().extents(), shape.parts());
-    let sums = if let KernelSource::Body(body) = kernel.source { body.sums() } else { 0 };
-    let (mut fields, mut written) = (Vec::new(), Vec::new());
-    for role in kernel.fields() {
-        let is_written = role.access != Access::Read;
-        let mut field = |data: &FieldData<R>| {
-            let (words, parts) = (data.object().part_words(), data.object().parts());
-            fields.push(PlainField { name: role.name, is_written, words, parts, values: data.to_site_order() });
+/// A field that a call writes.
+type WrittenField<'a, R> = (&'static str, &'a mut FieldData<R>);
+
+impl<'a, R: Vectors> PlainCall<'a, R> {
+    /// A call in plain lists, and the fields that it writes.
+    pub(crate) fn of<'c>(
+        call: &mut HostCall<'c>,
+        links: &PlainLinks<'a>,
+    ) -> Result<(Self, Vec<WrittenField<'c, R>>), FieldError> {
+        let (kernel, shape) = (call.kernel(), call.shape().clone());
+        let (extents, parts) = (shape.lattice().extents(), shape.parts());
+        let sums = if let KernelSource::Body(body) = kernel.source { body.sums() } else { 0 };
+        let (mut fields, mut written) = (Vec::new(), Vec::new());
+        for role in kernel.fields() {
+            let is_written = role.access != Access::Read;
+            let mut field = |data: &FieldData<R>| {
+                let (words, parts) = (data.object().part_words(), data.object().parts());
+                fields.push(PlainField { name: role.name, is_written, words, parts, values: data.to_site_order() });
+            };
+            match is_written {
+                true => {
+                    let data = call.data_mut::<R>(role.name)?;
+                    field(data);
+                    written.push((role.name, data));
+                }
+                false => field(call.data::<R>(role.name)?),
+            }
+        }
+        let mut scalars = Vec::new();
+        if let KernelSource::Body(body) = kernel.source {
+            for (&name, role) in body.names.iter().zip(body.roles) {
+                match role {
+                    Role::Scalar => scalars.push((name, Complex::new(call.scalar(name), 0.0))),
+                    Role::Complex => scalars.push((name, call.complex(name))),
+                    _ => {}
+                }
+            }
+        }
+        let sites = (0..extents.volume()).filter(|&site| shape.sites().contain(extents.coordinate(site))).collect();
+        let plain = Self {
+            kernel,
+            links: links.wilson(&shape),
+            extents,
+            sites,
+            parts,
+            fields,
+            scalars,
+            terms: vec![vec![0.0; extents.volume() * parts]; sums],
         };
-        match is_written {
-            true => {
-                let data = call.data_mut::<R>(role.name)?;
-                field(data);
-                written.push((role.name, data));
-            }
-            false => field(call.data::<R>(role.name)?),
-        }
+        Ok((plain, written))
     }
-    let mut scalars = Vec::new();
-    if let KernelSource::Body(body) = kernel.source {
-        for (&name, role) in body.names.iter().zip(body.roles) {
-            match role {
-                Role::Scalar => scalars.push((name, Complex::new(call.scalar(name), 0.0))),
-                Role::Complex => scalars.push((name, call.complex(name))),
-                _ => {}
-            }
-        }
-    }
-    let sites = (0..extents.volume()).filter(|&site| shape.sites().contain(extents.coordinate(site))).collect();
-    let mut plain = PlainCall {
-        links: links.wilson(&shape),
-        extents,
-        sites,
-        parts,
-        fields,
-        scalars,
-        terms: vec![vec![0.0; extents.volume() * parts]; sums],
-    };
+}
+
+fn run<T: Twin, R: Vectors>(call: &mut HostCall<'_>, links: &PlainLinks<'_>, sum: Sum) -> Result<Vec<f64>, FieldError> {
+    let (target, extents, parts) = (call.shape().target, call.shape().lattice().extents(), call.shape().parts());
+    let (mut plain, written) = PlainCall::<R>::of(call, links)?;
     T::run(&mut plain);
-    let target = shape.target;
     // Elements lie in memory component by component of an outer site, lane by lane.
     let order: Vec<usize> = {
         let zeros =

@@ -46,12 +46,14 @@ mod fields;
 mod files;
 mod guidelines;
 mod history;
+mod hunt;
 mod interrupt;
 mod kernel_work;
 mod kernels;
 mod limits;
 mod long_run;
 mod man;
+mod new;
 mod occupancy;
 mod operator;
 mod output;
@@ -100,6 +102,7 @@ commands! {
         Propagator(propagator::Propagator),
         Correlator(correlator::Correlator),
         Verify(verify::Verify),
+        Hunt(hunt::Hunt),
         Bench(Box<bench::Bench>),
         Tune(tune::Tune),
         Guidelines(guidelines::Guidelines),
@@ -110,6 +113,7 @@ commands! {
         Access(Box<access::Access>),
         Estimate(Box<estimate::Estimate>),
         Doctor(Box<doctor::Doctor>),
+        New(new::New),
         Completions(completions::Completions),
         Man(man::Manual),
         #[command(hide = true)]

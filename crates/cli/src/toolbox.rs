@@ -1,12 +1,13 @@
 //! The tools of the program `lanefield` over other kernels: a program calls [`main`] with its own, and is `verify`, `bench`, `tune`, `doctor`,
 //! `occupancy` and the others for them.
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use lanefield::kernel::{Kernel, use_kernels};
 
-use super::{access, bench, building, devices, doctor, estimate, occupancy, peak, run, trace, tune, verify};
+use super::{access, bench, building, devices, doctor, estimate, occupancy, peak, trace, tune, verify};
 
 /// Kernels of one's own: compared, timed, tuned and explained.
 #[derive(Parser)]
@@ -53,15 +54,19 @@ commands! {
 /// }
 /// ```
 pub fn main(kernels: &[&'static Kernel]) -> ExitCode {
+    run(kernels, std::env::args_os())
+}
+
+/// As [`main`], of this command line: the name of the program, and its arguments.
+pub fn run(kernels: &[&'static Kernel], arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> ExitCode {
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
     if let Err(error) = use_kernels(kernels) {
         say!("error: {error}");
         return ExitCode::from(2);
     }
-    let name = std::env::args().next().unwrap_or_default();
-    let name = std::path::Path::new(&name)
-        .file_stem()
-        .map_or_else(|| "toolbox".into(), |name| name.to_string_lossy().into_owned());
-    let matches = Toolbox::command().name(name).get_matches();
+    let name = arguments.first().and_then(|name| std::path::Path::new(name).file_stem());
+    let name = name.map_or_else(|| "toolbox".into(), |name| name.to_string_lossy().into_owned());
+    let matches = Toolbox::command().name(name).get_matches_from(arguments);
     let Toolbox { command, trace, force } = Toolbox::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    run(&matches, trace, force, || command.run())
+    super::run(&matches, trace, force, || command.run())
 }

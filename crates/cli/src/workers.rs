@@ -57,13 +57,20 @@ pub fn answer<Q: DeserializeOwned, A: Serialize>(mut run: impl FnMut(Q) -> A) ->
 /// Processes that are started when they are first needed, and stay until this is dropped.
 pub struct Workers {
     arguments: Vec<OsString>,
+    environment: &'static [(&'static str, &'static str)],
     places: Vec<Worker>,
 }
 
 impl Workers {
     /// So many, of this program with these arguments.
     pub fn new(arguments: Vec<OsString>, number: usize) -> Self {
-        Self { arguments, places: (0..number.max(1)).map(|_| Worker::default()).collect() }
+        Self { arguments, environment: &[], places: (0..number.max(1)).map(|_| Worker::default()).collect() }
+    }
+
+    /// The same with these variables in their environment.
+    pub fn with_environment(mut self, environment: &'static [(&'static str, &'static str)]) -> Self {
+        self.environment = environment;
+        self
     }
 
     /// How many there are at most.
@@ -91,7 +98,7 @@ impl Workers {
                     loop {
                         let place = next.fetch_add(1, Ordering::Relaxed);
                         let Some(question) = questions.get(place).filter(|_| !interrupted()) else { break };
-                        let answer = worker.pipes(&mut pipes, &self.arguments).map(|pipes| pipes.ask(question));
+                        let answer = worker.pipes(&mut pipes, self).map(|pipes| pipes.ask(question));
                         let outcome = match answer.context("failed to start a worker process") {
                             Ok(Ok(answer)) => {
                                 if is_last(&answer) {
@@ -190,18 +197,18 @@ impl Worker {
     }
 
     /// The pipes of the process there is, or of a new one.
-    fn pipes<'p>(&self, pipes: &'p mut Option<Pipes>, arguments: &[OsString]) -> anyhow::Result<&'p mut Pipes> {
+    fn pipes<'p>(&self, pipes: &'p mut Option<Pipes>, all: &Workers) -> anyhow::Result<&'p mut Pipes> {
         match pipes {
             Some(pipes) => Ok(pipes),
-            none => Ok(none.insert(self.start(arguments)?)),
+            none => Ok(none.insert(self.start(all)?)),
         }
     }
 
-    fn start(&self, arguments: &[OsString]) -> anyhow::Result<Pipes> {
+    fn start(&self, all: &Workers) -> anyhow::Result<Pipes> {
         // Its standard error is looked at only if it dies.
         let words = tempfile::tempfile()?;
         let mut command = Command::new(std::env::current_exe()?);
-        command.args(arguments);
+        command.args(&all.arguments).envs(all.environment.iter().copied());
         // A terminal's Ctrl-C is for the program alone.
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);

@@ -68,7 +68,7 @@ fn shape_of(document: &Value) -> String {
 }
 
 /// Each kind with a command that prints it; those that need an OpenCL device end in the word DEVICE, which stands for the arguments that name it.
-const COMMANDS: [(Kind, &str); 32] = [
+const COMMANDS: [(Kind, &str); 33] = [
     (Kind::Config, "config info gauge.nersc"),
     (Kind::Config, "config generate weak --lattice 4.4.4.4 --seed 1 --output weak.nersc"),
     (Kind::Config, "config convert gauge.nersc again.nersc"),
@@ -84,6 +84,7 @@ const COMMANDS: [(Kind, &str); 32] = [
     (Kind::Demo, "demo --device cpu"),
     (Kind::Devices, "devices DEVICE"),
     (Kind::Verify, "verify --device cpu --smoke"),
+    (Kind::Hunt, "hunt --seconds 1 --seed 1 --jobs 1 DEVICE"),
     (Kind::VerifyList, "verify --list"),
     (Kind::Bench, "bench axpy eo_clover --lattice 4.4.4.4 --samples 2 --precision f32 --device cpu"),
     (Kind::BenchOrders, "bench orders --lattice 4.4.4.4 --samples 2 --device cpu"),

@@ -21,6 +21,7 @@ mod json;
 mod limits;
 mod long_run;
 mod malformed;
+mod new;
 mod occupancy;
 mod opencl_allocations;
 mod operators;
@@ -194,6 +195,8 @@ const COMMANDS: [&str; 26] = [
     "access",
     "estimate",
     "verify",
+    "hunt",
+    "new",
     "completions",
 ];
 
@@ -282,12 +285,14 @@ fn the_examples_of_the_help_work_as_they_are() {
         "access",
         "estimate",
         "verify",
+        "hunt",
         "devices",
         "occupancy",
         "counters",
         "report",
         "doctor",
         "bench threads",
+        "new",
         "completions",
     ];
     let help = commands.map(|command| folder.succeeds(&format!("{command} --help"))).concat();
@@ -298,7 +303,8 @@ fn the_examples_of_the_help_work_as_they_are() {
         let mut command = folder.command("");
         command.args(words(arguments));
         // The CPU reference, where an example leaves it to the machine and takes it.
-        let needs_device = ["doctor --", "bench threads"].iter().any(|start| arguments.starts_with(start));
+        let needs_device =
+            ["doctor --", "bench threads", "hunt --seconds 5 --seed"].iter().any(|start| arguments.starts_with(start));
         match opencl() {
             Some(device) if needs_device && !arguments.contains("--timeline") => {
                 command.args(device.split_whitespace());
@@ -313,7 +319,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         }
         command.assert().success();
     }
-    let known = [2, 3, 3, 2, 2, 6, 6, 9, 3, 5, 2, 2, 1, 1, 3, 5, 5, 3, 2, 4, 3, 3, 4, 2, 3];
+    let known = [2, 3, 3, 2, 2, 6, 6, 9, 3, 5, 2, 2, 1, 1, 3, 5, 5, 3, 1, 2, 4, 3, 3, 4, 2, 2, 3];
     assert_eq!(examples, known.iter().sum::<usize>());
 }
 

@@ -67,6 +67,7 @@ kinds! {
     Config = "config", 1, "Gauge configurations";
     Demo = "demo", 1, "The solve of the demo";
     Verify = "verify", 1, "The bits";
+    Hunt = "hunt", 1, "Random kernels";
     VerifyList = "verify list", 1, "What verify compares";
     GuidelinesList = "guidelines list", 1, "What the guidelines advise";
     EstimateList = "estimate list", 1, "Built-in machines";

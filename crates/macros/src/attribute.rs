@@ -21,6 +21,7 @@ pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
             let rest = kernel(options, &function).unwrap_or_else(Error::into_compile_error);
             quote! {
                 #[inline(always)]
+                #[allow(clippy::too_many_arguments)]
                 #function
                 #rest
             }

@@ -40,6 +40,8 @@ pub struct OpenCl {
     /// For a study alone.
     relaxed_math: bool,
     verbose_builds: bool,
+    /// Options that were asked for beside those that bits need.
+    build_options: String,
     pub(super) sums: SumOptions,
     programs: Mutex<HashMap<(Source, String), Arc<Program>>>,
     /// Plans of the calls so far.
@@ -73,6 +75,7 @@ impl OpenCl {
             looked_up: Mutex::default(),
             relaxed_math: false,
             verbose_builds: false,
+            build_options: String::new(),
             sums: SumOptions::default(),
             programs: Mutex::default(),
             prepared: Mutex::default(),
@@ -81,6 +84,16 @@ impl OpenCl {
             workspace: Mutex::default(),
             recorded: Mutex::default(),
         })
+    }
+
+    /// As [`Self::open`], and keeps nothing that is built: for programs that are never built again.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    #[cfg(feature = "check")]
+    pub fn open_without_cache(device: &DeviceInfo) -> Result<Self, BackendError> {
+        let context = Context::open_with_cache(device, super::Cache::disabled())?;
+        Ok(Self { context, ..Self::open(device)? })
     }
 
     /// Forgets what was planned with other choices.
@@ -191,6 +204,37 @@ impl OpenCl {
         Ok(DeviceTimes { start, end }.seconds())
     }
 
+    /// Adds these options to those that every program is built with. With some (`-cl-fast-relaxed-math`) a compiler gives other bits: this is to find
+    /// out which ([`crate::hunt`]).
+    #[cfg(feature = "check")]
+    pub fn set_build_options(&mut self, options: &str) {
+        options.clone_into(&mut self.build_options);
+        self.forget_programs();
+    }
+
+    /// Forgets the programs that were built, and what was planned with them: the driver may free them.
+    #[cfg(feature = "check")]
+    pub fn forget_programs(&self) {
+        lock(&self.programs).clear();
+        self.context.forget_programs();
+        self.plan_anew();
+    }
+
+    /// Runs a kernel of two arguments, numbers that it reads and two that it writes, in one work-item.
+    #[cfg(feature = "check")]
+    pub(crate) fn run_text(&self, text: &str, kernel: &str, inputs: &[f64]) -> Result<[f64; 2], BackendError> {
+        let context = &self.context;
+        let program = self.program(&Source::written(format!("{kernel}.cl"), text.to_owned()), "")?;
+        let read = context.allocate(size_of_val(inputs), "the inputs of a few operations")?;
+        let written = context.allocate(size_of::<[f64; 2]>(), "the result of a few operations")?;
+        context.write(&read, 0, bytemuck::cast_slice(inputs))?;
+        let launch = Launch { global: [1; 3], local: [1; 3] };
+        self.launch_of(&program, kernel, launch, &[Arg::Buffer(&read), Arg::Buffer(&written)])?;
+        let mut result = [0.0; 2];
+        context.read(&written, 0, bytemuck::cast_slice_mut(&mut result))?;
+        Ok(result)
+    }
+
     /// The device in use.
     pub fn context(&self) -> &Context {
         &self.context
@@ -218,7 +262,8 @@ impl OpenCl {
 
     /// A source, built once for some options.
     pub(super) fn program(&self, source: &Source, options: &str) -> Result<Arc<Program>, BackendError> {
-        let key = (source.clone(), self.with_log(options.to_owned()));
+        let options = [options, &self.build_options].join(" ");
+        let key = (source.clone(), self.with_log(options.trim().to_owned()));
         if let Some(program) = lock(&self.programs).get(&key) {
             return Ok(Arc::clone(program));
         }

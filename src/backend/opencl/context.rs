@@ -494,6 +494,12 @@ impl Context {
         self.device
     }
 
+    /// Forgets the programs that were built.
+    #[cfg(feature = "check")]
+    pub(super) fn forget_programs(&self) {
+        self.programs().clear();
+    }
+
     pub(super) fn programs(&self) -> MutexGuard<'_, HashMap<Key, ProgramSlot>> {
         lock(&self.programs)
     }

@@ -1,0 +1,329 @@
+//! Random bodies: an expression is a list of steps, each of which makes a complex number of those before it. The hunted kernels compute the expression that is
+//! set ([`set`]): recorded it is a kernel of a device, and on vectors of lanes the same on the CPU.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::body::prelude::*;
+use crate::kernel::{Kernel, KernelSource};
+
+/// What a step does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum What {
+    Constant,
+    Word,
+    Scalar,
+    ComplexScalar,
+    Coordinate,
+    Neighbour,
+    Link,
+    Product,
+    Add,
+    Sub,
+    Neg,
+    TimesI,
+    Conj,
+    Mul,
+    Madd,
+    Scaled,
+    ScaledAdd,
+    Fma,
+    Quotient,
+    Root,
+    Magnitude,
+    Less,
+    AtMost,
+    Odd,
+    Turns,
+}
+
+/// The simplest first: shrinking goes there.
+const ALL: [What; 25] = [
+    What::Word,
+    What::Constant,
+    What::Scalar,
+    What::ComplexScalar,
+    What::Coordinate,
+    What::Neg,
+    What::Conj,
+    What::TimesI,
+    What::Magnitude,
+    What::Add,
+    What::Sub,
+    What::Scaled,
+    What::ScaledAdd,
+    What::Fma,
+    What::Mul,
+    What::Madd,
+    What::Quotient,
+    What::Root,
+    What::Less,
+    What::AtMost,
+    What::Odd,
+    What::Neighbour,
+    What::Link,
+    What::Product,
+    What::Turns,
+];
+
+/// Constants: exact and inexact ones, signed zeros, and where subnormal numbers, overflow and what is no number begin.
+const CONSTANTS: [f64; 16] = [
+    1.0,
+    0.5,
+    -0.0,
+    0.0,
+    0.1,
+    -3.0,
+    1.0 / 3.0,
+    1e-30,
+    1e30,
+    f32::MIN_POSITIVE as f64,
+    1e-45,
+    f32::MAX as f64,
+    16_777_217.0,
+    f64::INFINITY,
+    f64::MIN_POSITIVE,
+    5e-324,
+];
+
+/// A step. Its operands are earlier numbers, counted from the last one back; what it reads and how often it turns is among them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Step {
+    what: What,
+    operands: [u8; 4],
+}
+
+/// A list of steps.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Expression {
+    /// The steps; the last two numbers are the results.
+    pub steps: Vec<Step>,
+}
+
+/// Steps of an expression at most.
+const MOST_STEPS: usize = 24;
+
+impl Step {
+    /// Which of its operands are numbers of earlier steps.
+    fn numbers(&self) -> &'static [usize] {
+        match self.what {
+            What::Constant
+            | What::Word
+            | What::ComplexScalar
+            | What::Coordinate
+            | What::Neighbour
+            | What::Link
+            | What::Product => &[],
+            What::Scalar | What::Neg | What::TimesI | What::Conj | What::Root | What::Magnitude => &[0],
+            What::Add | What::Sub | What::Mul | What::Scaled | What::Quotient => &[0, 1],
+            What::Madd | What::ScaledAdd | What::Fma | What::Turns => &[0, 1, 2],
+            What::Less | What::AtMost => &[0, 1, 2, 3],
+            What::Odd => &[2, 3],
+        }
+    }
+}
+
+impl Expression {
+    /// The same without the steps that the last number does not need.
+    pub fn without_unused(&self) -> Self {
+        // Number 0 is there from the start; step k makes number k + 1 of those before it.
+        let mut needed = vec![false; self.steps.len() + 1];
+        needed[self.steps.len()] = true;
+        let place = |number: usize, operand: u8| number - 1 - usize::from(operand) % number;
+        for (number, step) in (1..).zip(&self.steps).collect::<Vec<_>>().into_iter().rev() {
+            if needed[number] {
+                step.numbers().iter().for_each(|&k| needed[place(number, step.operands[k])] = true);
+            }
+        }
+        let (mut places, mut steps) = (vec![0], Vec::new());
+        for (number, step) in (1..).zip(&self.steps) {
+            places.push(steps.len() + 1);
+            if needed[number] {
+                let mut step = *step;
+                for &k in step.numbers() {
+                    // Not farther back than before.
+                    step.operands[k] = (steps.len() - places[place(number, step.operands[k])]) as u8;
+                }
+                steps.push(step);
+            }
+        }
+        Self { steps }
+    }
+
+    /// Any expression.
+    pub fn any() -> impl Strategy<Value = Self> {
+        let step = (select(ALL.to_vec()), prop::array::uniform4(0..16u8));
+        let step = step.prop_map(|(what, operands)| Step { what, operands });
+        prop::collection::vec(step, 1..MOST_STEPS).prop_map(|steps| Self { steps })
+    }
+}
+
+/// What the hunted kernels compute.
+static EXPRESSION: RwLock<Option<Arc<Expression>>> = RwLock::new(None);
+/// There is one hunt at a time.
+static HUNTING: Mutex<()> = Mutex::new(());
+
+/// Waits until no other hunt goes on in this process, and keeps others waiting.
+pub fn alone() -> MutexGuard<'static, ()> {
+    HUNTING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes an expression what the hunted kernels compute.
+pub fn set(expression: &Expression) {
+    *EXPRESSION.write().unwrap_or_else(PoisonError::into_inner) = Some(Arc::new(expression.clone()));
+    for kernel in KERNELS {
+        if let KernelSource::Body(body) = kernel.source {
+            body.forget();
+        }
+    }
+}
+
+/// The hunted kernels.
+pub static KERNELS: [&Kernel; 2] = [&HUNTED, &HUNTED_SUM];
+
+/// What an expression reads.
+struct Inputs<S> {
+    psi: Read<S, Spinors>,
+    a: Scalar<S>,
+    c: ComplexScalar<S>,
+    x: Coordinates<S>,
+    legs: Option<(Links<S>, Neighbours<S, ColourVectors>)>,
+}
+
+/// The last two numbers of the expression.
+#[inline(always)]
+fn evaluated<S: Site>(site: S, inputs: Inputs<S>) -> [S::Complex; 2] {
+    let expression = EXPRESSION.read().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default();
+    let mut numbers: Vec<S::Complex> = vec![inputs.psi.here().0[0]];
+    for Step { what, operands } in &expression.steps {
+        let [k, l, m, n] = operands.map(usize::from);
+        let at = |k: usize| numbers[numbers.len() - 1 - k % numbers.len()];
+        let leg = Leg::all().nth(k % 8).unwrap_or_else(|| unreachable!("there are eight legs"));
+        let next = match (what, &inputs.legs) {
+            (What::Neighbour, Some((_, phi))) => phi.at(leg).0[l % 3],
+            (What::Link, Some((links, _))) => links.at(leg).0[l % 9],
+            (What::Product, Some((links, phi))) => links.times(leg, phi.at(leg)).0[l % 3],
+            (What::Word | What::Neighbour | What::Link | What::Product, _) => inputs.psi.here().0[k % 12],
+            (What::Constant, _) => S::Complex::constant(CONSTANTS[k], CONSTANTS[l]),
+            (What::Scalar, _) => at(k).scaled(inputs.a.get()),
+            (What::ComplexScalar, _) => inputs.c.get(),
+            (What::Coordinate, _) => {
+                let [first, second] = [k, l].map(|d| inputs.x.get(Direction::ALL[d % 4]));
+                S::Complex::new(first, second)
+            }
+            (What::Add, _) => at(k) + at(l),
+            (What::Sub, _) => at(k) - at(l),
+            (What::Neg, _) => -at(k),
+            (What::TimesI, _) => at(k).times_i(),
+            (What::Conj, _) => at(k).conj(),
+            (What::Mul, _) => at(k) * at(l),
+            (What::Madd, _) => at(k).madd(at(l), at(m)),
+            (What::Scaled, _) => at(k).scaled(at(l).re()),
+            (What::ScaledAdd, _) => at(k).scaled_add(at(l).im(), at(m)),
+            (What::Fma, _) => {
+                S::Complex::new(at(k).re().fma(at(l).re(), at(m).re()), at(k).im() * at(l).im() + at(m).im())
+            }
+            (What::Quotient, _) => S::Complex::new(at(k).re() / at(l).re(), at(k).im() / at(l).im()),
+            (What::Root, _) => S::Complex::new(at(k).re().abs().sqrt(), at(k).im().abs().sqrt()),
+            (What::Magnitude, _) => S::Complex::new(at(k).re().abs(), at(k).im().abs()),
+            (What::Less, _) => S::Complex::select(at(k).re().less(at(l).re()), at(m), at(n)),
+            (What::AtMost, _) => S::Complex::select(at(k).im().at_most(at(l).re()).not(), at(m), at(n)),
+            (What::Odd, _) => {
+                let directions = [Direction::ALL[k % 4], Direction::ALL[(k + 1 + l % 3) % 4]];
+                S::Complex::select(inputs.x.is_odd(&directions), at(m), at(n))
+            }
+            (What::Turns, _) => {
+                let (factor, term) = (at(l), at(m));
+                site.repeat(site.count(1 + n % 5), at(k), |_, z| z.scaled_add(factor.re(), term))
+            }
+        };
+        numbers.push(next);
+    }
+    let last = numbers.len() - 1;
+    [numbers[last], numbers[last.saturating_sub(1)]]
+}
+
+/// The value of an expression.
+#[lane_kernel]
+fn hunted<S: Site>(
+    site: S,
+    out: Write<S, WordList<2>>,
+    links: Links<S>,
+    phi: Neighbours<S, ColourVectors>,
+    psi: Read<S, Spinors>,
+    a: Scalar<S>,
+    c: ComplexScalar<S>,
+    x: Coordinates<S>,
+) {
+    out.write(List(evaluated(site, Inputs { psi, a, c, x, legs: Some((links, phi)) })));
+}
+
+/// The value of an expression that reads at no neighbour, and its square summed over all sites.
+#[lane_kernel]
+fn hunted_sum<S: Site>(
+    site: S,
+    out: Write<S, WordList<2>>,
+    psi: Read<S, Spinors>,
+    a: Scalar<S>,
+    c: ComplexScalar<S>,
+    x: Coordinates<S>,
+    square: ComplexSum<S>,
+) {
+    let result = List(evaluated(site, Inputs { psi, a, c, x, legs: None }));
+    out.write(result);
+    let List([first, second]) = result;
+    square.add([first.norm2_onto(S::Double::constant(0.0)), second.im().promoted()]);
+}
+
+/// The lines of a body.
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "let z0 = psi.here().0[0];")?;
+        for (number, Step { what, operands }) in (1..).zip(&self.steps) {
+            let [k, l, m, n] = operands.map(usize::from);
+            let [a, b, c, d] = [k, l, m, n].map(|k| format!("z{}", number - 1 - k % number));
+            let leg = Leg::all().nth(k % 8).map(|leg| leg.to_string()).unwrap_or_default();
+            let [first, second] = [k, l].map(|d| Direction::ALL[d % 4]);
+            let line = match what {
+                What::Constant => format!("S::Complex::constant({:e}, {:e})", CONSTANTS[k], CONSTANTS[l]),
+                What::Word => format!("psi.here().0[{}]", k % 12),
+                What::Scalar => format!("{a}.scaled(a.get())"),
+                What::ComplexScalar => "c.get()".into(),
+                What::Coordinate => format!("S::Complex::new(x.get({first}), x.get({second}))"),
+                What::Neighbour => format!("phi.at({leg}).0[{}]", l % 3),
+                What::Link => format!("links.at({leg}).0[{}]", l % 9),
+                What::Product => format!("links.times({leg}, phi.at({leg})).0[{}]", l % 3),
+                What::Add => format!("{a} + {b}"),
+                What::Sub => format!("{a} - {b}"),
+                What::Neg => format!("-{a}"),
+                What::TimesI => format!("{a}.times_i()"),
+                What::Conj => format!("{a}.conj()"),
+                What::Mul => format!("{a} * {b}"),
+                What::Madd => format!("{a}.madd({b}, {c})"),
+                What::Scaled => format!("{a}.scaled({b}.re())"),
+                What::ScaledAdd => format!("{a}.scaled_add({b}.im(), {c})"),
+                What::Fma => {
+                    format!("S::Complex::new({a}.re().fma({b}.re(), {c}.re()), {a}.im() * {b}.im() + {c}.im())")
+                }
+                What::Quotient => format!("S::Complex::new({a}.re() / {b}.re(), {a}.im() / {b}.im())"),
+                What::Root => format!("S::Complex::new({a}.re().abs().sqrt(), {a}.im().abs().sqrt())"),
+                What::Magnitude => format!("S::Complex::new({a}.re().abs(), {a}.im().abs())"),
+                What::Less => format!("S::Complex::select({a}.re().less({b}.re()), {c}, {d})"),
+                What::AtMost => format!("S::Complex::select({a}.im().at_most({b}.re()).not(), {c}, {d})"),
+                What::Odd => {
+                    let other = Direction::ALL[(k + 1 + l % 3) % 4];
+                    format!("S::Complex::select(x.is_odd(&[{first}, {other}]), {c}, {d})")
+                }
+                What::Turns => {
+                    format!("site.repeat(site.count({}), {a}, |_, z| z.scaled_add({b}.re(), {c}))", 1 + n % 5)
+                }
+            };
+            writeln!(f, "let z{number} = {line};")?;
+        }
+        let last = self.steps.len();
+        write!(f, "out.write(List([z{last}, z{}]));", last.saturating_sub(1))
+    }
+}

@@ -1,0 +1,374 @@
+//! A recorded body on plain numbers, one site at a time: no lanes, no layout, no compiler of a device. What it does is kept as a straight list of steps,
+//! each with what it gave, from which one sees where another result comes from. It is also a twin that every body has ([`Recorded`]).
+
+use std::collections::HashMap;
+
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::{Direction, Leg};
+use lanefield_reference::real::Real;
+use lanefield_reference::scalar::{madd, mul, real_madd, real_times};
+use num_complex::Complex;
+
+use super::twin::{PlainCall, Twin};
+use crate::body::Program;
+use crate::body::program::{Id, Index, Kind, Operation, Statement, Where};
+
+/// What a body reads at a site: by the number of the argument.
+pub trait Inputs<R> {
+    /// The words of a component here or at a neighbour; of a field of one component a site, that one.
+    fn words(&self, argument: usize, place: Where) -> Vec<Complex<R>>;
+    /// The doubled link of a leg, row by row.
+    fn link(&self, argument: usize, leg: Leg) -> [Complex<R>; 9];
+    /// A scalar of the call; of a real one the real part.
+    fn scalar(&self, argument: usize) -> Complex<R>;
+    /// The coordinate of the site.
+    fn coordinate(&self, direction: Direction) -> usize;
+}
+
+/// A result.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Plain<R> {
+    /// A complex number.
+    Complex(Complex<R>),
+    /// A real number.
+    Real(R),
+    /// A double.
+    Double(f64),
+    /// Yes or no.
+    Choice(bool),
+}
+
+/// A step: an operation on results of earlier steps, which are numbered from 0 on, and what it gave. Of what a site reads the operation says where it
+/// came from, and its operands are none.
+#[derive(Clone, Debug)]
+pub struct Step<R> {
+    /// The operation.
+    pub operation: Operation,
+    /// What its result is.
+    pub kind: Kind,
+    /// The result.
+    pub value: Plain<R>,
+}
+
+/// What a body did at a site.
+#[derive(Clone, Debug)]
+pub struct Evaluation<R> {
+    /// Every operation, in order, loops turn by turn.
+    pub steps: Vec<Step<R>>,
+    /// The words of each field that was written, each by the step that gave it.
+    pub written: Vec<(usize, Vec<usize>)>,
+    /// The terms of sums: argument, which of its sums, and the step that gave it.
+    pub terms: Vec<(usize, usize, usize)>,
+}
+
+impl<R: Copy> Evaluation<R> {
+    /// The words that were written to a field.
+    pub fn words(&self, argument: usize) -> Vec<Complex<R>> {
+        let written = self.written.iter().find(|(known, _)| *known == argument);
+        let word = |&step: &usize| match self.steps[step].value {
+            Plain::Complex(word) => Some(word),
+            _ => None,
+        };
+        written.map_or_else(Vec::new, |(_, steps)| steps.iter().filter_map(word).collect())
+    }
+
+    /// A term of a sum.
+    pub fn term(&self, step: usize) -> f64 {
+        match self.steps[step].value {
+            Plain::Double(term) => term,
+            _ => f64::NAN,
+        }
+    }
+}
+
+/// What an operation gives instead of what it should: a fault, planted to see whether it is found.
+pub type Fault = fn(&Operation, Complex<f64>) -> Complex<f64>;
+
+impl<R: Real> Plain<R> {
+    /// As a complex number: a real one is its real part, yes is 1, and no is 0.
+    pub fn to_complex(self) -> Complex<f64> {
+        match self {
+            Self::Complex(z) => Complex::new(z.re.to_f64(), z.im.to_f64()),
+            Self::Real(x) => Complex::new(x.to_f64(), 0.0),
+            Self::Double(x) => Complex::new(x, 0.0),
+            Self::Choice(yes) => Complex::new(f64::from(u8::from(yes)), 0.0),
+        }
+    }
+
+    /// The result of this kind that a complex number stands for.
+    fn from_complex(kind: Kind, z: Complex<f64>) -> Self {
+        match kind {
+            Kind::Complex => Self::Complex(Complex::new(R::from_f64(z.re), R::from_f64(z.im))),
+            Kind::Real => Self::Real(R::from_f64(z.re)),
+            Kind::Double => Self::Double(z.re),
+            Kind::Choice => Self::Choice(z.re != 0.0),
+        }
+    }
+}
+
+/// Does what a program says, with these inputs, and a fault where there is to be one.
+pub fn evaluate<R: Vectors>(program: &Program, inputs: &impl Inputs<R>, fault: Option<Fault>) -> Evaluation<R> {
+    let done = Evaluation { steps: Vec::new(), written: Vec::new(), terms: Vec::new() };
+    let (names, loads, turns) = (HashMap::new(), HashMap::new(), HashMap::new());
+    let mut evaluator = Evaluator { inputs, fault, done, names, loads, turns };
+    evaluator.statements(&program.statements);
+    evaluator.done
+}
+
+/// The twin that is the recording of a body itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Recorded;
+
+impl Twin for Recorded {
+    fn run<R: Vectors>(call: &mut PlainCall<'_, R>) {
+        run_with(call, None);
+    }
+}
+
+/// Does at every site what the recording says, with a fault where there is to be one.
+pub fn run_with<R: Vectors>(call: &mut PlainCall<'_, R>, fault: Option<Fault>) {
+    let program = call.program();
+    for site in call.sites() {
+        for part in 0..call.parts() {
+            let done = evaluate(&program, &AtSite { call, site, part }, fault);
+            for &(argument, _) in &done.written {
+                call.write(call.name(argument), site, part, &done.words(argument));
+            }
+            for &(argument, number, step) in &done.terms {
+                call.add(call.first_sum(argument) + number, site, part, done.term(step));
+            }
+        }
+    }
+}
+
+/// A component of a site of a call.
+#[derive(Clone, Copy)]
+pub struct AtSite<'a, 'c, R> {
+    /// The call.
+    pub call: &'a PlainCall<'c, R>,
+    /// The site.
+    pub site: usize,
+    /// The component.
+    pub part: usize,
+}
+
+impl<R: Vectors> Inputs<R> for AtSite<'_, '_, R> {
+    fn words(&self, argument: usize, place: Where) -> Vec<Complex<R>> {
+        let site = match place {
+            Where::Here => self.site,
+            Where::At(leg) => self.call.neighbour(self.site, leg),
+        };
+        self.call.read(self.call.name(argument), site, self.part)
+    }
+    fn link(&self, _: usize, leg: Leg) -> [Complex<R>; 9] {
+        let rows = self.call.link(self.site, leg);
+        std::array::from_fn(|k| rows[k / 3][k % 3])
+    }
+    fn scalar(&self, argument: usize) -> Complex<R> {
+        self.call.complex(self.call.name(argument))
+    }
+    fn coordinate(&self, direction: Direction) -> usize {
+        self.call.coordinate(self.site)[direction.index()]
+    }
+}
+
+struct Evaluator<'a, R, I> {
+    inputs: &'a I,
+    fault: Option<Fault>,
+    done: Evaluation<R>,
+    /// The step that stands for a result.
+    names: HashMap<Id, usize>,
+    /// What was loaded.
+    loads: HashMap<Id, Vec<Complex<R>>>,
+    /// The turns that are taken.
+    turns: HashMap<Id, usize>,
+}
+
+impl<R: Vectors, I: Inputs<R>> Evaluator<'_, R, I> {
+    fn statements(&mut self, statements: &[Statement]) {
+        for statement in statements {
+            self.statement(statement);
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        match statement {
+            Statement::Compute { id, kind, operation } => {
+                let operation = operation.with_operands(|id| Id(self.names[&id] as u32));
+                let value = self.value(*kind, &operation);
+                let value = match self.fault {
+                    Some(fault) if !operation.reads() => {
+                        Plain::from_complex(*kind, fault(&operation, value.to_complex()))
+                    }
+                    _ => value,
+                };
+                self.names.insert(*id, self.done.steps.len());
+                self.done.steps.push(Step { operation, kind: *kind, value });
+            }
+            Statement::Load { id, argument, words, place } => {
+                let mut loaded = self.inputs.words(*argument, *place);
+                loaded.truncate(*words);
+                self.loads.insert(*id, loaded);
+            }
+            Statement::LoadWord { id, argument, word } => {
+                // What was written in an earlier turn is not read again, but by the word that was written.
+                let loaded = self.inputs.words(*argument, Where::Here)[self.number(*word)];
+                self.loads.insert(*id, vec![loaded]);
+            }
+            Statement::Link { id, argument, leg } => {
+                self.loads.insert(*id, self.inputs.link(*argument, *leg).to_vec());
+            }
+            Statement::Write { argument, words } => {
+                let steps = words.iter().map(|id| self.names[id]).collect();
+                self.done.written.retain(|(known, _)| known != argument);
+                self.done.written.push((*argument, steps));
+            }
+            Statement::WriteWord { argument, value, .. } => {
+                let step = self.names[value];
+                match self.done.written.iter_mut().find(|(known, _)| known == argument) {
+                    Some((_, steps)) => steps.push(step),
+                    None => self.done.written.push((*argument, vec![step])),
+                }
+            }
+            Statement::Sum { argument, part, term } => self.done.terms.push((*argument, *part, self.names[term])),
+            Statement::Loop { turn, turns, carried, statements } => {
+                for carry in carried {
+                    self.names.insert(carry.id, self.names[&carry.initial]);
+                }
+                for number in 0..self.number(*turns) {
+                    self.turns.insert(*turn, number);
+                    self.statements(statements);
+                    // All at once: one may be what another was.
+                    let last: Vec<usize> = carried.iter().map(|carry| self.names[&carry.last]).collect();
+                    for (carry, step) in carried.iter().zip(last) {
+                        self.names.insert(carry.id, step);
+                    }
+                }
+            }
+        }
+    }
+
+    fn number(&self, index: Index) -> usize {
+        match index {
+            Index::Number(number) => number,
+            Index::Turn(turn) => self.turns[&turn],
+            Index::WordsOf(argument) => self.inputs.words(argument, Where::Here).len(),
+        }
+    }
+
+    fn complex(&self, id: Id) -> Complex<R> {
+        match self.done.steps[id.0 as usize].value {
+            Plain::Complex(value) => value,
+            other => unreachable!("{other:?} is no complex number"),
+        }
+    }
+
+    fn real(&self, id: Id) -> R {
+        match self.done.steps[id.0 as usize].value {
+            Plain::Real(value) => value,
+            other => unreachable!("{other:?} is no real number"),
+        }
+    }
+
+    fn double(&self, id: Id) -> f64 {
+        match self.done.steps[id.0 as usize].value {
+            Plain::Double(value) => value,
+            other => unreachable!("{other:?} is no double"),
+        }
+    }
+
+    fn choice(&self, id: Id) -> bool {
+        match self.done.steps[id.0 as usize].value {
+            Plain::Choice(value) => value,
+            other => unreachable!("{other:?} is no choice"),
+        }
+    }
+
+    fn value(&self, kind: Kind, operation: &Operation) -> Plain<R> {
+        match kind {
+            Kind::Complex => Plain::Complex(self.complex_value(operation)),
+            Kind::Real => Plain::Real(self.real_value(operation)),
+            Kind::Double => Plain::Double(self.double_value(operation)),
+            Kind::Choice => Plain::Choice(self.choice_value(operation)),
+        }
+    }
+
+    fn complex_value(&self, operation: &Operation) -> Complex<R> {
+        use Operation as O;
+        let z = |id: &Id| self.complex(*id);
+        match operation {
+            O::Word(load, word) => self.loads[load][*word],
+            O::ComplexScalar(argument) => self.inputs.scalar(*argument),
+            O::Add(a, b) => z(a) + z(b),
+            O::Sub(a, b) => z(a) - z(b),
+            O::Mul(a, b) => mul(z(a), z(b)),
+            O::Neg(a) => -z(a),
+            O::MulAdd(a, b, c) => madd(z(a), z(b), z(c)),
+            O::Scaled(s, a) => real_times(self.real(*s), z(a)),
+            O::ScaledAdd(s, a, c) => real_madd(self.real(*s), z(a), z(c)),
+            O::New(re, im) => Complex::new(self.real(*re), self.real(*im)),
+            O::TimesI(a) => Complex::new(-z(a).im, z(a).re),
+            O::Conj(a) => z(a).conj(),
+            O::Select(choice, yes, no) => z(if self.choice(*choice) { yes } else { no }),
+            other => unreachable!("{other:?} gives no complex number"),
+        }
+    }
+
+    fn real_value(&self, operation: &Operation) -> R {
+        use Operation as O;
+        let x = |id: &Id| self.real(*id);
+        match operation {
+            O::Constant(value) => R::from_f64(*value),
+            O::Scalar(argument) => self.inputs.scalar(*argument).re,
+            O::Coordinate(_, direction) => R::from_f64(self.inputs.coordinate(*direction) as f64),
+            O::Add(a, b) => x(a) + x(b),
+            O::Sub(a, b) => x(a) - x(b),
+            O::Mul(a, b) => x(a) * x(b),
+            O::Div(a, b) => x(a) / x(b),
+            O::Neg(a) => -x(a),
+            O::MulAdd(a, b, c) => x(a).fused(x(b), x(c)),
+            O::Re(a) => self.complex(*a).re,
+            O::Im(a) => self.complex(*a).im,
+            // Of an f32 the root in f64, rounded, is the correctly rounded one.
+            O::Sqrt(a) => R::from_f64(x(a).to_f64().sqrt()),
+            O::Abs(a) => R::from_f64(x(a).to_f64().abs()),
+            O::Select(choice, yes, no) => x(if self.choice(*choice) { yes } else { no }),
+            other => unreachable!("{other:?} gives no real number"),
+        }
+    }
+
+    fn double_value(&self, operation: &Operation) -> f64 {
+        use Operation as O;
+        let x = |id: &Id| self.double(*id);
+        match operation {
+            O::Constant(value) => *value,
+            O::Promoted(a) => self.real(*a).to_f64(),
+            O::Add(a, b) => x(a) + x(b),
+            O::Sub(a, b) => x(a) - x(b),
+            O::Mul(a, b) => x(a) * x(b),
+            O::Neg(a) => -x(a),
+            O::MulAdd(a, b, c) => x(a).fused(x(b), x(c)),
+            other => unreachable!("{other:?} gives no double"),
+        }
+    }
+
+    fn choice_value(&self, operation: &Operation) -> bool {
+        use Operation as O;
+        match operation {
+            O::Odd(_, set) => {
+                let sum: usize = Direction::ALL
+                    .into_iter()
+                    .filter(|direction| set >> direction.index() & 1 == 1)
+                    .map(|direction| self.inputs.coordinate(direction))
+                    .sum();
+                sum % 2 == 1
+            }
+            O::Less(a, b) => self.real(*a) < self.real(*b),
+            O::AtMost(a, b) => self.real(*a) <= self.real(*b),
+            O::And(a, b) => self.choice(*a) && self.choice(*b),
+            O::Or(a, b) => self.choice(*a) || self.choice(*b),
+            O::Not(a) => !self.choice(*a),
+            other => unreachable!("{other:?} gives no choice"),
+        }
+    }
+}

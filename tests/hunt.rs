@@ -1,0 +1,87 @@
+//! Hunts for differences: none where there is none, and planted ones found and shrunk to a few operations.
+
+use std::process::Command;
+
+use lanefield::backend::opencl::Tuning;
+use lanefield::backend::{BackendError, Cpu, Sum};
+use lanefield::body::program::Operation;
+use lanefield::hunt::least::Least;
+use lanefield::hunt::{HuntOptions, HuntReport, Suspect, hunt};
+use lanefield::kernel::recorded::run_with;
+use lanefield::kernel::twin::{PlainCall, Twin, launch_twin, reduce_twin};
+use lanefield::kernel::{Case, HostFunction, Outcome, PlainLinks};
+use lanefield_reference::kernels::Vectors;
+use num_complex::Complex;
+
+use crate::common::backends::opencl;
+
+fn hunted(suspect: &mut dyn Suspect, seed: u64, bodies: u32) -> HuntReport {
+    let cpu = Cpu::new(None).unwrap();
+    hunt(suspect, &cpu, HuntOptions { seed, bodies }, &|| true).unwrap()
+}
+
+/// A device that makes zeros of numbers that are subnormal in f32.
+struct Flushing(Cpu);
+
+fn flush(_: &Operation, right: Complex<f64>) -> Complex<f64> {
+    let flushed = |x: f64| if x.abs() < f64::from(f32::MIN_POSITIVE) { 0.0 * x } else { x };
+    Complex::new(flushed(right.re), flushed(right.im))
+}
+
+impl Twin for Flushing {
+    fn run<R: Vectors>(call: &mut PlainCall<'_, R>) {
+        run_with(call, Some(flush));
+    }
+}
+
+impl Suspect for Flushing {
+    fn run(&mut self, case: &Case, links: &PlainLinks<'_>, _: Tuning, sum: Sum) -> Result<Outcome, BackendError> {
+        let plain = match case.kernel().sums() {
+            true => HostFunction::Reduce(reduce_twin::<Self> as _),
+            false => HostFunction::Launch(launch_twin::<Self> as _),
+        };
+        case.run_plain(&self.0, plain, links, sum)
+    }
+
+    fn run_least(&mut self, least: &Least) -> Result<Complex<f64>, BackendError> {
+        Ok(least.with_fault(flush))
+    }
+}
+
+#[test]
+fn flushed_subnormal_numbers_are_found_and_shrunk_to_one_operation() {
+    let find = hunted(&mut Flushing(Cpu::new(None).unwrap()), 1, 400).find.expect("numbers are flushed");
+    assert_eq!(find.wrong, "the device");
+    assert!(find.body.lines().count() <= 5, "{find}");
+    let program = find.program.as_deref().expect("operations differ by themselves");
+    // One operation, and its operands.
+    let lines: Vec<&str> = program.lines().filter(|line| line.contains("    const ")).collect();
+    let operations = lines.iter().filter(|line| !line.contains("in[")).count();
+    assert!(operations == 1 && lines.len() <= 5, "{program}");
+}
+
+#[test]
+fn nothing_is_found_where_nothing_is_wrong() {
+    let Some(mut device) = opencl() else { return };
+    let report = hunted(&mut device, 2, 12);
+    assert_eq!((report.bodies, report.find), (12, None));
+    assert!(report.components > 1000, "{}", report.components);
+}
+
+#[test]
+fn relaxed_arithmetic_is_found_and_shrunk_to_a_program_that_shows_it() {
+    let Some(mut device) = opencl() else { return };
+    let options = "-DRELAXED_MATH -cl-fast-relaxed-math";
+    device.set_build_options(options);
+    let find = hunted(&mut device, 3, 200).find.expect("relaxed arithmetic has other bits");
+    let program = find.program.expect("the operations differ by themselves");
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name);
+    std::fs::write(path("least.c"), program).unwrap();
+    let compiled =
+        Command::new("cc").arg("-o").args([path("least"), path("least.c")]).arg("-l:libOpenCL.so.1").output();
+    let compiled = compiled.unwrap();
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let run = |options: &[&str]| Command::new(path("least")).args(options).status().unwrap().code();
+    assert_eq!((run(&["0"]), run(&["0", options])), (Some(0), Some(1)));
+}
