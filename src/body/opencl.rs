@@ -577,7 +577,7 @@ fn type_of(kind: Kind) -> &'static str {
 }
 
 /// A double as C reads it back.
-fn literal(value: f64) -> String {
+pub(super) fn literal(value: f64) -> String {
     match value {
         _ if value.is_nan() => "(double)NAN".to_owned(),
         _ if value.is_infinite() => format!("{}(double)INFINITY", if value < 0.0 { "-" } else { "" }),

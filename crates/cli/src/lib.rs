@@ -41,6 +41,7 @@ mod counters;
 mod demo;
 mod devices;
 mod doctor;
+mod emit;
 mod estimate;
 mod fields;
 mod files;
@@ -110,6 +111,7 @@ commands! {
         Access(Box<access::Access>),
         Estimate(Box<estimate::Estimate>),
         Doctor(Box<doctor::Doctor>),
+        Emit(emit::Emit),
         Completions(completions::Completions),
         Man(man::Manual),
         #[command(hide = true)]
