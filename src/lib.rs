@@ -6,6 +6,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`verify`] | bit-for-bit comparison of two backends |
+//! | [`mod@emit`] | kernels as sources in OpenCL C, C, CUDA and HIP, for other programs |
 //! | [`observable`] | propagators, and correlators of mesons |
 //! | [`io`] | NERSC configurations, NumPy arrays, states of solves |
 //! | [`solver`] | conjugate gradients, BiCGStab, mixed precision: written once over [`backend::Backend`] |
@@ -114,6 +115,7 @@ pub mod backend;
 pub mod body;
 #[cfg(feature = "check")]
 pub mod check;
+pub mod emit;
 #[cfg(feature = "check")]
 pub mod hunt;
 pub mod io;

@@ -13,7 +13,7 @@ use num_complex::Complex;
 
 /// The sum over all legs of a link times the neighbour's colour vector.
 #[lane_kernel]
-fn covariant_sum<S: Site>(sum: Write<S, ColourVectors>, links: Links<S>, phi: Neighbours<S, ColourVectors>) {
+pub(crate) fn covariant_sum<S: Site>(sum: Write<S, ColourVectors>, links: Links<S>, phi: Neighbours<S, ColourVectors>) {
     let mut total = ColourVector::empty_sum();
     for leg in links.legs() {
         total = total + links.at(leg) * phi.at(leg);
@@ -38,7 +38,7 @@ check_kernel!(covariant_sum, twin = covariant_sum_twin, linear, covariant);
 
 /// The Wilson hop.
 #[lane_kernel]
-fn wilson_hop<S: Site>(out: Write<S, Spinors>, links: Links<S>, psi: Neighbours<S, Spinors>) {
+pub(crate) fn wilson_hop<S: Site>(out: Write<S, Spinors>, links: Links<S>, psi: Neighbours<S, Spinors>) {
     let mut sum = Spinor::empty_sum();
     for leg in links.legs() {
         sum = sum.plus_projected(leg, Dagger::No, links.times(leg, psi.projected(leg, Dagger::No)));
@@ -50,7 +50,7 @@ check_kernel!(wilson_hop, linear, covariant);
 
 /// The norm of a covariant sum that is not stored, and its product with the field in the middle.
 #[lane_kernel]
-fn sums_of_neighbours<S: Site>(
+pub(crate) fn sums_of_neighbours<S: Site>(
     phi: Neighbours<S, ColourVectors>,
     chi: Read<S, ColourVectors>,
     links: Links<S>,
@@ -87,7 +87,7 @@ check_kernel!(sums_of_neighbours, twin = sums_of_neighbours_twin);
 
 /// y ← a·x + b·y word by word, and |y|².
 #[lane_kernel(parts = 1)]
-fn update_and_norm<S: Site>(
+pub(crate) fn update_and_norm<S: Site>(
     site: S,
     y: Update<S, Any>,
     a: ComplexScalar<S>,
@@ -119,7 +119,7 @@ check_kernel!(update_and_norm, twin = update_and_norm_twin);
 
 /// out = a·x − i·y, word by word.
 #[lane_kernel]
-fn words<S: Site>(site: S, out: Write<S, Any>, a: Scalar<S>, x: Read<S, Any>, y: Read<S, Any>) {
+pub(crate) fn words<S: Site>(site: S, out: Write<S, Any>, a: Scalar<S>, x: Read<S, Any>, y: Read<S, Any>) {
     site.repeat(out.words(), (), |word, ()| {
         out.write_word(word, x.word(word).scaled(a.get()).sub_i(y.word(word)));
     });
@@ -142,7 +142,7 @@ check_kernel!(words, twin = words_twin, linear);
 /// Everything else that a body can say, on one site: coordinates, parity, comparison, choice, division, root, links of all directions, a list of words,
 /// a long loop.
 #[lane_kernel]
-fn everything<S: Site>(
+pub(crate) fn everything<S: Site>(
     site: S,
     out: Write<S, WordList<5>>,
     gauge: Read<S, Gauge>,
@@ -192,7 +192,7 @@ check_kernel!(everything, twin = everything_twin);
 
 /// The length of the field's product with itself, as a field.
 #[lane_kernel(twin = density_twin)]
-fn density<S: Site>(out: Write<S, ComplexNumber>, psi: Read<S, Spinors>) {
+pub(crate) fn density<S: Site>(out: Write<S, ComplexNumber>, psi: Read<S, Spinors>) {
     let zero = S::Real::constant(0.0);
     let mut sum = zero;
     for word in psi.here().0 {
@@ -340,7 +340,7 @@ fn what_is_counted_of_a_body_is_what_the_field_counts() {
 
 /// A loop that hands two numbers on crosswise.
 #[lane_kernel]
-fn crosswise<S: Site>(site: S, out: Write<S, WordList<2>>, number: Read<S, ComplexNumber>) {
+pub(crate) fn crosswise<S: Site>(site: S, out: Write<S, WordList<2>>, number: Read<S, ComplexNumber>) {
     let [z] = number.here().0;
     let (a, b) = site.repeat(site.count(5), (z, z.times_i()), |_, (a, b)| (b, a.scaled_add(S::Real::constant(0.5), b)));
     let (a, b) = site.repeat(site.count(3), (a, b), |_, (a, b)| (b, a));
@@ -391,7 +391,7 @@ fn a_field_of_one_component_is_not_written_by_several() {
 }
 
 /// Twice a field, in OpenCL C of this file, with a Rust function beside it.
-static TWICE: Kernel = Kernel {
+pub(crate) static TWICE: Kernel = Kernel {
     name: "twice",
     family: "twice",
     computes: "out = 2·phi, by hand",

@@ -11,6 +11,7 @@ mod clover;
 mod clover_grid;
 mod convert;
 mod domain_wall;
+mod emit;
 mod hop;
 mod hunt;
 mod kernels;

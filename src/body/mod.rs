@@ -1,7 +1,8 @@
 //! Kernels written once. A body is a generic Rust function of what is done at a site ([`Body`], in the reference, where it runs on vectors of lanes).
 //! Here it is recorded ([`record()`]): run once with numbers that note every operation. What was recorded ([`Program`]) is counted, and written in other
-//! languages ([`opencl`]).
+//! languages ([`opencl`], [`c`]).
 
+pub mod c;
 pub mod opencl;
 pub mod program;
 pub mod record;

@@ -243,6 +243,15 @@ impl Case {
         self.fields.iter().find(|(known, _)| *known == name).map_or(&[], |(_, fields)| fields)
     }
 
+    /// The scalars, by name; those of a list of several are left out.
+    pub fn scalars(&self) -> impl Iterator<Item = (&'static str, Complex<f64>)> {
+        self.scalars.iter().filter_map(|(name, scalars)| match scalars {
+            Scalars::One(value) => Some((*name, Complex::new(*value, 0.0))),
+            Scalars::Complex(value) => Some((*name, *value)),
+            Scalars::Several(_) => None,
+        })
+    }
+
     /// Takes another field in place of the first one of a name. Whether it is what its role asks for is seen when the kernel is run.
     pub fn replace(&mut self, name: &str, field: HostField) {
         let fields = self.fields.iter_mut().find(|(known, _)| *known == name);

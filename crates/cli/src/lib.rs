@@ -41,6 +41,7 @@ mod counters;
 mod demo;
 mod devices;
 mod doctor;
+mod emit;
 mod estimate;
 mod fields;
 mod files;
@@ -114,6 +115,7 @@ commands! {
         Estimate(Box<estimate::Estimate>),
         Doctor(Box<doctor::Doctor>),
         New(new::New),
+        Emit(emit::Emit),
         Completions(completions::Completions),
         Man(man::Manual),
         #[command(hide = true)]

@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser};
 use lanefield::kernel::{Kernel, use_kernels};
 
-use super::{access, bench, building, devices, doctor, estimate, occupancy, peak, trace, tune, verify};
+use super::{access, bench, building, devices, doctor, emit, estimate, occupancy, peak, trace, tune, verify};
 
-/// Kernels of one's own: compared, timed, tuned and explained.
+/// Kernels of one's own: compared, timed, tuned, explained and translated.
 #[derive(Parser)]
 #[command(about, propagate_version = true, max_term_width = 120)]
 struct Toolbox {
@@ -33,6 +33,7 @@ commands! {
         Access(Box<access::Access>),
         Estimate(Box<estimate::Estimate>),
         Doctor(Box<doctor::Doctor>),
+        Emit(emit::Emit),
         #[command(hide = true)]
         BuildPrograms(building::BuildPrograms),
     }

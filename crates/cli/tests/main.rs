@@ -15,6 +15,7 @@ mod counters;
 mod demo;
 mod devices;
 mod doctor;
+mod emit;
 mod estimate;
 mod guidelines;
 mod json;
@@ -169,7 +170,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 26] = [
+const COMMANDS: [&str; 29] = [
     "devices",
     "config info",
     "config generate",
@@ -187,6 +188,7 @@ const COMMANDS: [&str; 26] = [
     "bench sprint",
     "tune",
     "doctor",
+    "emit",
     "guidelines",
     "peak",
     "occupancy",

@@ -5,7 +5,7 @@ use std::process::Command;
 use super::Folder;
 
 /// Command lines, each of which would write to a file of the user's.
-const WRITE: [&str; 14] = [
+const WRITE: [&str; 15] = [
     "config generate hot --lattice 4.4.4.4 --seed 1 --output FILE",
     "config convert gauge.nersc FILE.npy",
     "apply --operator hop --config gauge.nersc --source gauss:1 --output FILE.npy",
@@ -19,6 +19,7 @@ const WRITE: [&str; 14] = [
     "demo --plot FILE.svg",
     "peak --quick --roofline FILE.svg",
     "report d.json --output FILE",
+    "emit --kernel laplace_hop --language c --output FILE",
     "config info gauge.nersc --trace FILE",
 ];
 

@@ -3,7 +3,7 @@
 
 use lanefield_reference::field::DoubledGauge;
 use lanefield_reference::kernels::reduce::Sum;
-use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Parity, Sites};
+use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, LegOrder, Parity, Sites};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use lanefield_reference::real::Precision;
 use serde::Serialize;
@@ -11,7 +11,9 @@ use serde::Serialize;
 use super::plan::{ChoiceSource, Layout, Planner};
 use super::program::full_options;
 use super::reduce::{SumOptions, exchange_bytes};
-use super::{AccessWidth, DeviceInfo, OpenCl, Retirement, SiteOrder, Source, Tuned, Tuning, expand_for};
+use super::{
+    AccessWidth, Count, DeviceInfo, DeviceKind, OpenCl, Retirement, SiteOrder, Source, Tuned, Tuning, expand_for,
+};
 use crate::backend::BackendError;
 use crate::backend::specification::{Kernel, Shape};
 
@@ -64,6 +66,13 @@ impl OfflineDevice {
         Self { info: amd(architecture), extents, lanes, tuning: Tuning::OPEN, tuned: Tuned::shipped() }
     }
 
+    /// A device of which nothing is known, on which no work-item takes more than one component: what is built for it, every one takes.
+    pub fn any(extents: Extents, lanes: LaneChoice) -> Self {
+        let info = DeviceInfo { kind: DeviceKind::Cpu, ..DeviceInfo::imagined("any device") };
+        let tuning = Tuning { rhs_per_work_item: Count::new(1), ..Tuning::OPEN };
+        Self { info, extents, lanes, tuning, tuned: Tuned::shipped() }
+    }
+
     /// Lanes of fields of that precision.
     ///
     /// # Errors
@@ -87,6 +96,24 @@ impl OfflineDevice {
         precision: Precision,
         links: LinkFormat,
     ) -> Result<OfflineKernel, BackendError> {
+        self.kernel_of(&usual(kernel, self.lattice(precision)?, precision, links))
+    }
+
+    /// The same of a kernel that adds its legs in an order.
+    ///
+    /// # Errors
+    /// A lane width that the lattice does not take.
+    pub fn kernel_with_legs(
+        &self,
+        kernel: &'static Kernel,
+        precision: Precision,
+        links: LinkFormat,
+        legs: LegOrder,
+    ) -> Result<OfflineKernel, BackendError> {
+        self.kernel_of(&Shape { legs, ..usual(kernel, self.lattice(precision)?, precision, links) })
+    }
+
+    fn kernel_of(&self, shape: &Shape) -> Result<OfflineKernel, BackendError> {
         let planner = Planner {
             device: &self.info,
             source: ChoiceSource::Tuned(&self.tuned),
@@ -95,7 +122,7 @@ impl OfflineDevice {
             relaxed_math: false,
             sums: SumOptions::default(),
         };
-        planner.offline(&usual(kernel, self.lattice(precision)?, precision, links))
+        planner.offline(shape)
     }
 }
 

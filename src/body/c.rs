@@ -1,0 +1,904 @@
+//! A recorded body in C99, CUDA or HIP: one source that needs nothing of the library, on arrays in site order, with the same bits. Every operation is a
+//! call of a function that rounds once; those that a kernel uses stand at the head of its source. Counterparts: `cl/complex.clh`, `cl/su3.clh`.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt::Write as _;
+
+use lanefield_reference::layout::LegOrder;
+use lanefield_reference::links::LinkFormat;
+use lanefield_reference::object::Object;
+use lanefield_reference::real::Precision;
+
+use super::opencl::{Named, literal};
+use super::program::{Carry, Id, Index, Kind, Operation, Program, Statement, Where};
+use super::{BodyError, FieldUse, Role, Written};
+
+/// A language that a body is written in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dialect {
+    /// C99.
+    C,
+    /// CUDA C++, also for NVRTC.
+    Cuda,
+    /// HIP C++.
+    Hip,
+}
+
+/// What a body is written for.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// The language.
+    pub dialect: Dialect,
+    /// The precision of its fields, f32 or f64: in half precision it is written for f32.
+    pub precision: Precision,
+    /// How links are stored.
+    pub links: LinkFormat,
+    /// The order of the legs.
+    pub legs: LegOrder,
+}
+
+/// The source of a kernel. What its arguments are, and in which order they lie, stands at its head.
+///
+/// # Errors
+/// [`BodyError::Unsupported`].
+pub fn kernel_text(named: Named<'_>, program: &Program, target: Target) -> Result<String, BodyError> {
+    let sums = SumLists::of(&named, program)?;
+    let mut writer = Writer {
+        named,
+        target,
+        has_parts: has_parts(&named.body),
+        words: HashMap::new(),
+        known_ends: BTreeSet::new(),
+        known_phases: BTreeSet::new(),
+        sums,
+        indent: if target.dialect == Dialect::C { 3 - usize::from(!has_parts(&named.body)) } else { 2 },
+        text: String::new(),
+    };
+    words_of_loads(&program.statements, &mut HashSet::new(), &mut writer.words);
+    for statement in &program.statements {
+        writer.find_ends(statement);
+        writer.statement(statement)?;
+    }
+    let kernel = writer.kernel();
+    Ok(format!("{}\n{}{kernel}{}", writer.head(), prelude(target, &kernel), writer.exact_sum()))
+}
+
+/// Whether a site may have several components: where all that is written does.
+fn has_parts(body: &Written) -> bool {
+    let fields = |wanted: fn(FieldUse) -> bool| {
+        body.roles.iter().filter_map(move |role| match role {
+            Role::Field { used, repeated, .. } if wanted(*used) => Some(*repeated),
+            _ => None,
+        })
+    };
+    let written = |used| matches!(used, FieldUse::Write | FieldUse::Update);
+    match fields(written).next() {
+        Some(_) => fields(written).all(|repeated| repeated),
+        None => fields(|used| used == FieldUse::Read).next_back().unwrap_or(false),
+    }
+}
+
+/// The terms of sums: each statement that adds one writes a list, those of a sum one after the other.
+struct SumLists {
+    /// The number of lists of each sum.
+    of_sum: Vec<usize>,
+    /// Lists that were written so far.
+    written: Vec<usize>,
+}
+
+impl SumLists {
+    fn of(named: &Named<'_>, program: &Program) -> Result<Self, BodyError> {
+        let mut of_sum = vec![0; named.body.sums()];
+        for statement in &program.statements {
+            match statement {
+                Statement::Sum { argument, part, .. } => of_sum[number_of_sum(&named.body, *argument, *part)] += 1,
+                Statement::Loop { statements, .. } if adds(statements) => {
+                    return Err(BodyError::Unsupported {
+                        kernel: named.name,
+                        does: "adds to a sum within a loop",
+                        expected: "carry the number, and add it after the loop",
+                    });
+                }
+                _ => {}
+            }
+        }
+        Ok(Self { written: vec![0; of_sum.len()], of_sum })
+    }
+
+    /// The first list of a sum.
+    fn first(&self, sum: usize) -> usize {
+        self.of_sum[..sum].iter().sum()
+    }
+
+    /// The next list of a sum.
+    fn next(&mut self, sum: usize) -> usize {
+        self.written[sum] += 1;
+        self.first(sum) + self.written[sum] - 1
+    }
+}
+
+fn number_of_sum(body: &Written, argument: usize, part: usize) -> usize {
+    let before = body.roles[..argument].iter().map(|role| if let Role::Sums(count) = role { *count } else { 0 });
+    before.sum::<usize>() + part
+}
+
+fn adds(statements: &[Statement]) -> bool {
+    statements.iter().any(|statement| match statement {
+        Statement::Sum { .. } => true,
+        Statement::Loop { statements, .. } => adds(statements),
+        _ => false,
+    })
+}
+
+/// Words of loads and links as they are written: an element of what was loaded.
+fn words_of_loads(statements: &[Statement], links: &mut HashSet<Id>, words: &mut HashMap<Id, String>) {
+    let mut single = HashSet::new();
+    for statement in statements {
+        match statement {
+            Statement::Link { id, .. } => {
+                links.insert(*id);
+            }
+            Statement::LoadWord { id, .. } => {
+                single.insert(*id);
+            }
+            Statement::Compute { id, operation: Operation::Word(load, k), .. } => {
+                let load_name = format!("v{}", load.0);
+                words.insert(
+                    *id,
+                    match (single.contains(load), links.contains(load)) {
+                        (true, _) => load_name,
+                        (_, true) => format!("{load_name}.at[{k}]"),
+                        _ => format!("{load_name}[{k}]"),
+                    },
+                );
+            }
+            Statement::Loop { statements, .. } => words_of_loads(statements, links, words),
+            _ => {}
+        }
+    }
+}
+
+/// The ends of legs that a statement reads at, and those whose links it reads.
+fn ends_of(statement: &Statement, ends: &mut BTreeSet<usize>, links: &mut BTreeSet<usize>) {
+    match statement {
+        Statement::Load { place: Where::At(leg), .. } => {
+            ends.insert(leg.point());
+        }
+        Statement::Link { leg, .. } => {
+            links.insert(leg.point());
+        }
+        Statement::Loop { statements, .. } => statements.iter().for_each(|inner| ends_of(inner, ends, links)),
+        _ => {}
+    }
+}
+
+/// What a name of Rust is called in C: that of a word of the languages, or of this file, is followed by a line.
+fn in_c(name: &str) -> String {
+    const WORDS: &str = " and and_eq asm auto bitand bitor bool boundary case catch char class compl complex component coordinates cplx default delete do \
+                         double explicit export float friend goto inline int link_matrix long mutable namespace neighbours new not not_eq operator or \
+                         or_eq part parts private protected public real register restrict short signed site sites sizeof switch template terms this \
+                         throw typedef typeid typename union unsigned using virtual void volatile words xor xor_eq ";
+    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
+    let is_own = ["v", "end", "phase", "next"].iter().any(|stem| name.strip_prefix(stem).is_some_and(is_number));
+    match is_own || WORDS.contains(&format!(" {name} ")) {
+        true => format!("{name}_"),
+        false => name.to_owned(),
+    }
+}
+
+struct Writer<'a> {
+    named: Named<'a>,
+    target: Target,
+    has_parts: bool,
+    /// Words of loads as they are written.
+    words: HashMap<Id, String>,
+    known_ends: BTreeSet<usize>,
+    known_phases: BTreeSet<usize>,
+    sums: SumLists,
+    indent: usize,
+    text: String,
+}
+
+impl Writer<'_> {
+    fn line(&mut self, line: &str) {
+        self.text += &"    ".repeat(self.indent);
+        self.text += line;
+        self.text.push('\n');
+    }
+
+    fn argument(&self, number: usize) -> String {
+        in_c(self.named.body.names[number])
+    }
+
+    fn reads_neighbours(&self) -> bool {
+        let is = |role: &Role| matches!(role, Role::Field { used: FieldUse::Neighbours, .. });
+        self.named.body.roles.iter().any(is) || self.rebuilds_links()
+    }
+
+    fn rebuilds_links(&self) -> bool {
+        self.named.body.roles.contains(&Role::Links) && self.target.links != LinkFormat::Full
+    }
+
+    fn operand(&self, id: Id) -> String {
+        self.words.get(&id).cloned().unwrap_or_else(|| format!("v{}", id.0))
+    }
+
+    fn index(&self, index: Index) -> String {
+        match index {
+            Index::Number(number) => number.to_string(),
+            Index::Turn(id) => format!("v{}", id.0),
+            Index::WordsOf(argument) => self.words_of(argument),
+        }
+    }
+
+    /// Words of a component of a field.
+    fn words_of(&self, argument: usize) -> String {
+        match self.named.body.roles[argument] {
+            Role::Field { object: Some(object), .. } => object.part_words().to_string(),
+            _ => "words".to_owned(),
+        }
+    }
+
+    /// Where a component of a field begins.
+    fn component(&self, argument: usize, place: Where) -> String {
+        let site = match place {
+            Where::Here => "site".to_owned(),
+            Where::At(leg) => format!("end{}", leg.point()),
+        };
+        let component = match self.named.body.roles[argument] {
+            Role::Field { repeated: true, .. } if self.has_parts => format!("({site} * parts + part)"),
+            _ => site,
+        };
+        let field = self.argument(argument);
+        match self.named.body.roles[argument] {
+            Role::Field { object: Some(object), .. } => format!("{field} + {} * {component}", 2 * object.part_words()),
+            _ => format!("{field} + 2 * words * {component}"),
+        }
+    }
+
+    /// Says where legs lead that a statement reads at, if that was not said before.
+    fn find_ends(&mut self, statement: &Statement) {
+        let (mut ends, mut links) = (BTreeSet::new(), BTreeSet::new());
+        ends_of(statement, &mut ends, &mut links);
+        for point in ends {
+            if self.known_ends.insert(point) {
+                self.line(&format!("const size_t end{point} = neighbours[8 * site + {point}] & 0x7fffffffu;"));
+            }
+        }
+        for point in links {
+            if self.rebuilds_links() && self.known_phases.insert(point) {
+                self.line(&format!(
+                    "const real phase{point} = phase_of(neighbours[8 * site + {point}], {point}, boundary);"
+                ));
+            }
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement) -> Result<(), BodyError> {
+        match statement {
+            Statement::Compute { id, .. } if self.words.contains_key(id) => {}
+            Statement::Compute { id, kind, operation } => {
+                let value = self.expression(*kind, operation);
+                self.line(&format!("const {} v{} = {value};", type_of(*kind), id.0));
+            }
+            Statement::Load { id, argument, words, place } => {
+                let from = self.component(*argument, *place);
+                self.line(&format!("cplx v{}[{words}];", id.0));
+                self.line(&format!("load_words(v{}, {from}, {words});", id.0));
+            }
+            Statement::LoadWord { id, argument, word } => {
+                let (from, word) = (self.component(*argument, Where::Here), self.index(*word));
+                self.line(&format!("const cplx v{} = load_word({from}, {word});", id.0));
+            }
+            Statement::Link { id, argument, leg } => {
+                let (links, point, reals) = (self.argument(*argument), leg.point(), self.target.links.reals());
+                let phase = if self.rebuilds_links() { format!(", phase{point}") } else { String::new() };
+                self.line(&format!(
+                    "const link_matrix v{} = read_link({links} + {reals} * (8 * site + {point}){phase});",
+                    id.0
+                ));
+            }
+            Statement::Write { argument, words } => {
+                let to = self.component(*argument, Where::Here);
+                for (k, word) in words.iter().enumerate() {
+                    let line = format!("store_word({to}, {k}, {});", self.operand(*word));
+                    self.line(&line);
+                }
+            }
+            Statement::WriteWord { argument, word, value } => {
+                let (to, word) = (self.component(*argument, Where::Here), self.index(*word));
+                let line = format!("store_word({to}, {word}, {});", self.operand(*value));
+                self.line(&line);
+            }
+            Statement::Sum { argument, part, term } => {
+                let list = self.sums.next(number_of_sum(&self.named.body, *argument, *part));
+                let component = if self.has_parts { "* parts + part" } else { "" };
+                let place = match (list, self.has_parts) {
+                    (0, true) => "site * parts + part".to_owned(),
+                    (_, true) => format!("({list} * (size_t)sites + site) {component}"),
+                    (0, false) => "site".to_owned(),
+                    (_, false) => format!("{list} * (size_t)sites + site"),
+                };
+                let line = format!("terms[{place}] = {};", self.operand(*term));
+                self.line(&line);
+            }
+            Statement::Loop { turn, turns, carried, statements } => {
+                for carry in carried {
+                    let line = format!("{} v{} = {};", type_of(carry.kind), carry.id.0, self.operand(carry.initial));
+                    self.line(&line);
+                }
+                let turns = self.index(*turns);
+                self.line(&format!("for (unsigned int v{0} = 0; v{0} < {turns}; ++v{0}) {{", turn.0));
+                self.indent += 1;
+                statements.iter().try_for_each(|statement| self.statement(statement))?;
+                self.carry(carried);
+                self.indent -= 1;
+                self.line("}");
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands on what a loop carries, all at once: one may be what another was.
+    fn carry(&mut self, carried: &[Carry]) {
+        for (k, carry) in carried.iter().enumerate() {
+            let line = format!("const {} next{k} = {};", type_of(carry.kind), self.operand(carry.last));
+            self.line(&line);
+        }
+        for (k, carry) in carried.iter().enumerate() {
+            self.line(&format!("v{} = next{k};", carry.id.0));
+        }
+    }
+
+    fn expression(&self, kind: Kind, operation: &Operation) -> String {
+        use Operation as O;
+        let name = |id: &Id| self.operand(*id);
+        let of = match kind {
+            Kind::Complex => "c",
+            Kind::Double => "d",
+            Kind::Real | Kind::Choice => "r",
+        };
+        match operation {
+            O::Constant(value) if kind == Kind::Double => literal(*value),
+            O::Constant(value) => format!("(real){}", parenthesised(&literal(*value))),
+            // A word of something that was loaded outside of what is known here does not occur.
+            O::Word(load, k) => format!("v{}[{k}]", load.0),
+            O::Scalar(argument) => self.argument(*argument),
+            O::ComplexScalar(argument) => {
+                let scalar = self.argument(*argument);
+                format!("new_c({scalar}_re, {scalar}_im)")
+            }
+            O::Coordinate(_, direction) => format!("(real)coordinates[4 * site + {}]", direction.index()),
+            O::Odd(_, set) => {
+                let coordinate = |d: usize| format!("coordinates[4 * site + {d}]");
+                let sum: Vec<String> = (0..4).filter(|d| set >> d & 1 == 1).map(coordinate).collect();
+                if sum.is_empty() { "0".to_owned() } else { format!("({}) & 1", sum.join(" ^ ")) }
+            }
+            O::Add(a, b) => format!("add_{of}({}, {})", name(a), name(b)),
+            O::Sub(a, b) => format!("sub_{of}({}, {})", name(a), name(b)),
+            O::Mul(a, b) => format!("mul_{of}({}, {})", name(a), name(b)),
+            O::Div(a, b) => format!("div_{of}({}, {})", name(a), name(b)),
+            O::Neg(a) if kind == Kind::Complex => format!("neg_c({})", name(a)),
+            O::Neg(a) => format!("-{}", name(a)),
+            O::MulAdd(a, b, c) => format!("fma_{of}({}, {}, {})", name(a), name(b), name(c)),
+            O::Scaled(s, a) => format!("scaled_c({}, {})", name(s), name(a)),
+            O::ScaledAdd(s, a, c) => format!("scaled_add_c({}, {}, {})", name(s), name(a), name(c)),
+            O::New(re, im) => format!("new_c({}, {})", name(re), name(im)),
+            O::Re(a) => format!("{}.re", name(a)),
+            O::Im(a) => format!("{}.im", name(a)),
+            O::TimesI(a) => format!("times_i_c({})", name(a)),
+            O::Conj(a) => format!("conj_c({})", name(a)),
+            O::Sqrt(a) => format!("sqrt_r({})", name(a)),
+            O::Abs(a) => format!("abs_r({})", name(a)),
+            O::Promoted(a) => format!("(double){}", name(a)),
+            O::Less(a, b) => format!("{} < {}", name(a), name(b)),
+            O::AtMost(a, b) => format!("{} <= {}", name(a), name(b)),
+            O::And(a, b) => format!("{} && {}", name(a), name(b)),
+            O::Or(a, b) => format!("{} || {}", name(a), name(b)),
+            O::Not(a) => format!("!{}", name(a)),
+            O::Select(choice, yes, no) => format!("{} ? {} : {}", name(choice), name(yes), name(no)),
+        }
+    }
+
+    /// The arguments: how each is declared, and what is said of it.
+    fn arguments(&self) -> Vec<(String, String, String)> {
+        let real = real_name(self.target.precision);
+        let restrict = if self.target.dialect == Dialect::C { "restrict" } else { "__restrict__" };
+        let mut arguments = Vec::new();
+        let mut add = |ty: &str, name: &str, about: String| {
+            arguments.push((format!("{ty} {name}"), name.to_owned(), about));
+        };
+        let read = |of: &str| format!("const {of}* {restrict}");
+        let written = |of: &str| format!("{of}* {restrict}");
+        let has_parts = self.has_parts;
+        for (name, role) in self.named.body.names.iter().zip(self.named.body.roles) {
+            let name = in_c(name);
+            match role {
+                Role::Field { used, object, repeated } => {
+                    let words = object.map_or("words".to_owned(), |object| object.part_words().to_string());
+                    let parts = if *repeated && has_parts { "[parts]" } else { "" };
+                    let what = object.map_or("anything".to_owned(), |object| {
+                        format!("{}{}", object.name(), order_of_words(object).unwrap_or_default())
+                    });
+                    let (ty, does) = match used {
+                        FieldUse::Read => (read(real), "read"),
+                        FieldUse::Neighbours => (read(real), "read at the neighbours, on whose sites it lies"),
+                        FieldUse::Write => (written(real), "written"),
+                        FieldUse::Update => (written(real), "read and written"),
+                    };
+                    add(&ty, &name, format!("[site]{parts}[{words} words][re, im], {does}: {what}"));
+                }
+                Role::Links => add(&read(real), &name, about_links(self.target.links)),
+                Role::Scalar => add(real, &name, "a number, rounded to this type".to_owned()),
+                Role::Complex => {
+                    add(real, &format!("{name}_re"), "real part of a number, rounded to this type".to_owned());
+                    add(real, &format!("{name}_im"), "its imaginary part".to_owned());
+                }
+                Role::Sums(_) | Role::Coordinates => {}
+            }
+        }
+        if self.reads_neighbours() {
+            let about = "[site][+x +y +z +t -x -y -z -t], read: in bits 0 to 30 the number of the neighbour, in bit 31 whether the step to it leaves \
+                         the lattice (from the last coordinate to 0, or back)";
+            add(&read("unsigned int"), "neighbours", about.to_owned());
+        }
+        if self.rebuilds_links() {
+            let about = "bit mu set where the boundary phase of direction mu (x = 0) is -1, bit 4 + mu where it is 0";
+            add("unsigned int", "boundary", about.to_owned());
+        }
+        if self.named.body.uses_coordinates() {
+            add(&read("unsigned int"), "coordinates", "[site][x, y, z, t], read".to_owned());
+        }
+        if self.named.body.is_of_words() {
+            add("unsigned int", "words", "complex words of a component".to_owned());
+        }
+        if has_parts {
+            add("unsigned int", "parts", "components of a site: spinors or colour vectors, say".to_owned());
+        }
+        add("unsigned int", "sites", "sites for which the kernel computes".to_owned());
+        if self.named.body.sums() > 0 {
+            let parts = if has_parts { "[part]" } else { "" };
+            let about = format!("[list][site]{parts}, written: {}", self.about_sums());
+            add(&written("double"), "terms", about);
+        }
+        arguments
+    }
+
+    fn about_sums(&self) -> String {
+        let mut about = String::new();
+        let mut sum = 0;
+        for (name, role) in self.named.body.names.iter().zip(self.named.body.roles) {
+            let Role::Sums(count) = role else { continue };
+            for part in 0..*count {
+                let (first, lists) = (self.sums.first(sum), self.sums.of_sum[sum]);
+                let which = match (*count, part) {
+                    (1, _) => String::new(),
+                    (_, 0) => ", real part".to_owned(),
+                    _ => ", imaginary part".to_owned(),
+                };
+                // Writing to a string does not fail.
+                let _ = match lists {
+                    0 => write!(about, "no list for the sum {name}{which}, which is 0; "),
+                    1 => write!(about, "list {first} for the sum {name}{which}; "),
+                    _ => write!(about, "lists {first} to {} for the sum {name}{which}; ", first + lists - 1),
+                };
+                sum += 1;
+            }
+        }
+        let (name, each) = (self.name(), if self.has_parts { "sites * parts" } else { "sites" });
+        about
+            + &format!(
+                "a sum is the exact one of its lists, rounded once: {name}_sum(terms + its first list * {each}, its lists * {each}), on \
+                 the host"
+            )
+    }
+
+    fn name(&self) -> String {
+        in_c(self.named.name)
+    }
+
+    /// The comment at the head: what the kernel is, how it is compiled, and what its arguments are.
+    fn head(&self) -> String {
+        let Target { dialect, precision, links, legs } = self.target;
+        let body = &self.named.body;
+        let mut about = vec![format!("{}: {}. In {precision}.", self.named.name, self.named.computes)];
+        if body.roles.contains(&Role::Links) {
+            about.push(format!("Links of {} reals; legs in the order {legs}.", links.reals()));
+        }
+        about.push(format!(
+            "Written by Lanefield {} from the body of the kernel. It has the bits of Lanefield's kernel, which docs/arithmetic.md there defines: every \
+             operation is rounded once, to nearest even, and what is fused is an fma.",
+            env!("CARGO_PKG_VERSION")
+        ));
+        about.push(String::new());
+        about.push(match dialect {
+            Dialect::C => "Compile with gcc or clang -std=c99 -O3 -ffp-contract=off, and -lm. No -ffast-math, nor any part of it.".to_owned(),
+            Dialect::Cuda => "Compile with nvcc -O3, or with NVRTC; the operations below are not fused, whatever --fmad is. No --use_fast_math, \
+                              nor -ftz=true."
+                .to_owned(),
+            Dialect::Hip => "Compile with hipcc -O3 -ffp-contract=off. No -ffast-math, nor any part of it, no -fgpu-flush-denormals-to-zero, no \
+                             -fno-hip-fp32-correctly-rounded-divide-sqrt."
+                .to_owned(),
+        });
+        if dialect != Dialect::C {
+            let of = if self.has_parts { "component of a site: sites * parts of them" } else { "site" };
+            about
+                .push(format!("A thread computes one {of}; blocks of any size in one dimension, which may stick out."));
+        }
+        about.push(String::new());
+        about.push(
+            "Sites are numbered as the caller likes, from 0 on; a field that is read at neighbours may have a numbering of its own. Arrays have no gaps, \
+             the last index is the fastest. Arrays that are written overlap no other."
+                .to_owned(),
+        );
+        let arguments = self.arguments();
+        let widest = arguments.iter().map(|(_, name, _)| name.len()).max().unwrap_or(0);
+        about.extend(arguments.iter().map(|(_, name, about)| format!("  {name:widest$}  {about}")));
+        let mut text = String::new();
+        for line in about {
+            text += &wrapped(&line, if line.starts_with("  ") { widest + 4 } else { 0 });
+        }
+        text
+    }
+
+    fn kernel(&self) -> String {
+        let declared: Vec<String> = self.arguments().into_iter().map(|(declared, ..)| declared).collect();
+        let (name, begin, end) = (self.name(), "    ", ",\n    ");
+        let arguments = declared.join(end);
+        let body = &self.text;
+        match (self.target.dialect, self.has_parts) {
+            (Dialect::C, true) => format!(
+                "void {name}(\n{begin}{arguments}\n) {{\n    for (size_t site = 0; site < sites; ++site) {{\n        for (size_t part = 0; part < parts; \
+                 ++part) {{\n{body}        }}\n    }}\n}}\n"
+            ),
+            (Dialect::C, false) => format!(
+                "void {name}(\n{begin}{arguments}\n) {{\n    for (size_t site = 0; site < sites; ++site) {{\n{body}    }}\n}}\n"
+            ),
+            (_, has_parts) => {
+                let place = match has_parts {
+                    true => {
+                        "    const size_t component = (size_t)blockIdx.x * blockDim.x + threadIdx.x;\n    const size_t site = component / parts, part = \
+                         component % parts;\n"
+                    }
+                    false => "    const size_t site = (size_t)blockIdx.x * blockDim.x + threadIdx.x;\n",
+                };
+                format!(
+                    "extern \"C\" __global__ void {name}(\n{begin}{arguments}\n) {{\n{place}    if (site < sites) {{\n{body}    }}\n}}\n"
+                )
+            }
+        }
+    }
+
+    /// The exact sum, where there is one to take.
+    fn exact_sum(&self) -> String {
+        if self.named.body.sums() == 0 {
+            return String::new();
+        }
+        let text = include_str!("exact_sum.c").replace("EXACT_SUM", &format!("{}_sum", self.name()));
+        match self.target.dialect {
+            Dialect::C => format!("\n{text}"),
+            Dialect::Cuda => format!("\n#ifndef __CUDACC_RTC__\n{}#endif\n", in_cpp(&text)),
+            Dialect::Hip => format!("\n{}", in_cpp(&text)),
+        }
+    }
+}
+
+/// A function of C as one of C++ that C can call.
+fn in_cpp(text: &str) -> String {
+    text.replacen("\ndouble ", "\nextern \"C\" double ", 1)
+}
+
+/// The order of the words of an object, where it is not plain.
+fn order_of_words(object: Object) -> Option<&'static str> {
+    match object {
+        Object::Spinors(_) => Some(", word 3 * spin + colour"),
+        Object::ColourVectors(_) => Some(", word colour"),
+        Object::HalfSpinor => Some(", word 3 * spin + colour"),
+        Object::ColourMatrix => Some(", word 3 * row + column"),
+        Object::Gauge => Some(", word 9 * direction + 3 * row + column"),
+        Object::Propagator => Some(", word ((sink spin * 4 + source spin) * 3 + sink colour) * 3 + source colour"),
+        _ => None,
+    }
+}
+
+fn about_links(format: LinkFormat) -> String {
+    let what = match format {
+        LinkFormat::Full => {
+            "word 3 * row + column of -1/2 * phase * U_mu(x), or of -1/2 * phase * U_mu(x - mu)^dagger for the last four"
+        }
+        LinkFormat::TwoRows => {
+            "word 3 * row + column of the first two rows of -1/2 * phase * U_mu(x), or of -1/2 * phase * U_mu(x - mu)^dagger for the last four; the \
+             third row is rebuilt"
+        }
+        LinkFormat::Eight => {
+            "words v1, v2, (x, z1), (z2, z3) that stand for U_mu(x), or U_mu(x - mu)^dagger for the last four; -1/2 * phase * U is rebuilt"
+        }
+    };
+    format!(
+        "[site][+x +y +z +t -x -y -z -t][{} words][re, im], read: {what} (docs/arithmetic.md, section 5)",
+        format.words()
+    )
+}
+
+/// A line of a comment, cut where it is too long; what follows is indented.
+fn wrapped(line: &str, indent: usize) -> String {
+    const WIDTH: usize = 117;
+    let mut text = String::new();
+    let mut current = String::new();
+    // What it is indented by is kept.
+    let start = line.len() - line.trim_start().len();
+    for word in line[start..].split(' ') {
+        let is_first = current.trim().is_empty();
+        if !is_first && current.chars().count() + 1 + word.chars().count() > WIDTH {
+            text += format!("// {current}").trim_end();
+            text.push('\n');
+            current = " ".repeat(indent) + word;
+        } else if is_first {
+            current += &(" ".repeat(start) + word);
+        } else {
+            current += &format!(" {word}");
+        }
+    }
+    text += format!("// {current}").trim_end();
+    text.push('\n');
+    text
+}
+
+fn parenthesised(literal: &str) -> String {
+    if literal.starts_with('-') { format!("({literal})") } else { literal.to_owned() }
+}
+
+fn real_name(precision: Precision) -> &'static str {
+    if precision == Precision::F64 { "double" } else { "float" }
+}
+
+fn type_of(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Complex => "cplx",
+        Kind::Real => "real",
+        Kind::Double => "double",
+        Kind::Choice => "int",
+    }
+}
+
+/// What stands before a kernel: includes, types, and those functions that it calls.
+fn prelude(target: Target, kernel: &str) -> String {
+    let Target { dialect, precision, links, .. } = target;
+    let mut functions = operations("r", "real", precision, dialect);
+    functions.extend(operations("d", "double", Precision::F64, dialect));
+    functions.extend(COMPLEX.iter().map(|(name, text)| (format!("{name}_c"), (*text).to_owned())));
+    functions.extend(MEMORY.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())));
+    functions.extend(link_functions(links, precision, dialect));
+    // Those that are called by what follows them.
+    let mut called = String::new();
+    for (name, text) in functions.into_iter().rev() {
+        let is_called = |text: &str| {
+            let call = format!("{name}(");
+            text.match_indices(&call).any(|(at, _)| {
+                !text[..at].chars().next_back().is_some_and(|before| before.is_alphanumeric() || before == '_')
+            })
+        };
+        if is_called(kernel) || is_called(&called) {
+            called = format!("INLINE {text}\n{called}");
+        }
+    }
+    let inline = match dialect {
+        Dialect::C => "static inline",
+        _ => "static __device__ __forceinline__",
+    };
+    let real = real_name(precision);
+    let matrix = match called.contains("link_matrix") || kernel.contains("link_matrix") {
+        true => "// A matrix: element 3 * row + column.\ntypedef struct {\n    cplx at[9];\n} link_matrix;\n",
+        false => "",
+    };
+    format!(
+        "{}\ntypedef {real} real;\ntypedef struct {{\n    real re, im;\n}} cplx;\n{matrix}\n{}\n",
+        includes(dialect),
+        called.replace("INLINE", inline)
+    )
+}
+
+fn includes(dialect: Dialect) -> &'static str {
+    match dialect {
+        Dialect::C => {
+            "#include <float.h>\n#include <math.h>\n#include <stddef.h>\n#include <string.h>\n\n\
+             #if defined(__FAST_MATH__) || FLT_EVAL_METHOD != 0\n#error \"the bits need IEEE arithmetic: no -ffast-math, no x87\"\n#endif\n\
+             #if defined(__GNUC__) && !defined(__clang__)\n\
+             // In vectors GCC fuses what is not to be fused, even with -ffp-contract=off (seen with 12.2).\n\
+             #pragma GCC optimize(\"no-tree-vectorize\")\n#else\n#pragma STDC FP_CONTRACT OFF\n#endif\n"
+        }
+        Dialect::Cuda => {
+            "#ifndef __CUDACC_RTC__\n#include <math.h>\n#include <stddef.h>\n#include <string.h>\n#endif\n"
+        }
+        Dialect::Hip => {
+            "#include <hip/hip_runtime.h>\n#include <math.h>\n#include <stddef.h>\n#include <string.h>\n\n#pragma clang fp contract(off)\n"
+        }
+    }
+}
+
+/// The operations on numbers of a type: each rounds once.
+fn operations(suffix: &str, ty: &str, precision: Precision, dialect: Dialect) -> Vec<(String, String)> {
+    let is_f64 = precision == Precision::F64;
+    let (of_cuda, of_c) = if is_f64 { ("d", "") } else { ("f", "f") };
+    let binary = |name: &str, symbol: &str| {
+        let value = match dialect {
+            // These are never fused, whatever the options are.
+            Dialect::Cuda => format!("__{of_cuda}{name}_rn(a, b)"),
+            _ => format!("a {symbol} b"),
+        };
+        (format!("{name}_{suffix}"), format!("{ty} {name}_{suffix}({ty} a, {ty} b) {{ return {value}; }}"))
+    };
+    let mut all: Vec<_> =
+        [("add", "+"), ("sub", "-"), ("mul", "*"), ("div", "/")].map(|(name, symbol)| binary(name, symbol)).into();
+    let fma = match dialect {
+        Dialect::Cuda => format!("__fma{of_c}_rn"),
+        _ => format!("fma{of_c}"),
+    };
+    all.push((
+        format!("fma_{suffix}"),
+        format!("{ty} fma_{suffix}({ty} a, {ty} b, {ty} c) {{ return {fma}(a, b, c); }}"),
+    ));
+    let sqrt = match dialect {
+        Dialect::Cuda => format!("__{of_cuda}sqrt_rn"),
+        _ => format!("sqrt{of_c}"),
+    };
+    all.push((format!("sqrt_{suffix}"), format!("{ty} sqrt_{suffix}({ty} a) {{ return {sqrt}(a); }}")));
+    all.push((format!("abs_{suffix}"), format!("{ty} abs_{suffix}({ty} a) {{ return fabs{of_c}(a); }}")));
+    all
+}
+
+/// Complex numbers (`docs/arithmetic.md` §2), each after those that it calls.
+const COMPLEX: &[(&str, &str)] = &[
+    ("new", "cplx new_c(real re, real im) {\n    cplx c;\n    c.re = re;\n    c.im = im;\n    return c;\n}"),
+    ("add", "cplx add_c(cplx a, cplx b) { return new_c(add_r(a.re, b.re), add_r(a.im, b.im)); }"),
+    ("sub", "cplx sub_c(cplx a, cplx b) { return new_c(sub_r(a.re, b.re), sub_r(a.im, b.im)); }"),
+    ("neg", "cplx neg_c(cplx a) { return new_c(-a.re, -a.im); }"),
+    ("conj", "cplx conj_c(cplx a) { return new_c(a.re, -a.im); }"),
+    ("times_i", "cplx times_i_c(cplx a) { return new_c(-a.im, a.re); }"),
+    ("scaled", "cplx scaled_c(real s, cplx a) { return new_c(mul_r(s, a.re), mul_r(s, a.im)); }"),
+    (
+        "scaled_add",
+        "cplx scaled_add_c(real s, cplx a, cplx c) {\n    return new_c(fma_r(s, a.re, c.re), fma_r(s, a.im, c.im));\n}",
+    ),
+    (
+        "mul",
+        "cplx mul_c(cplx a, cplx b) {\n    return new_c(fma_r(-a.im, b.im, mul_r(a.re, b.re)), fma_r(a.im, b.re, mul_r(a.re, b.im)));\n}",
+    ),
+    (
+        "fma",
+        "cplx fma_c(cplx a, cplx b, cplx c) {\n    return new_c(fma_r(-a.im, b.im, fma_r(a.re, b.re, c.re)), fma_r(a.im, b.re, fma_r(a.re, b.im, \
+         c.im)));\n}",
+    ),
+];
+
+const MEMORY: &[(&str, &str)] = &[
+    (
+        "load_word",
+        "cplx load_word(const real* from, size_t word) { return new_c(from[2 * word], from[2 * word + 1]); }",
+    ),
+    (
+        "load_words",
+        "void load_words(cplx* to, const real* from, size_t words) {\n    for (size_t word = 0; word < words; ++word)\n        to[word] = \
+         load_word(from, word);\n}",
+    ),
+    (
+        "store_word",
+        "void store_word(real* to, size_t word, cplx value) {\n    to[2 * word] = value.re;\n    to[2 * word + 1] = value.im;\n}",
+    ),
+];
+
+/// Links from what is stored of them (`docs/arithmetic.md` §5), each after those that it calls.
+fn link_functions(format: LinkFormat, precision: Precision, dialect: Dialect) -> Vec<(String, String)> {
+    let own = |functions: &[(&str, &str)]| -> Vec<(String, String)> {
+        functions.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect()
+    };
+    let negative = match (dialect, precision) {
+        (Dialect::Cuda, Precision::F64) => "__double_as_longlong(a) < 0",
+        (Dialect::Cuda, _) => "__float_as_int(a) < 0",
+        _ => "signbit(a) != 0",
+    };
+    let negative = format!("int is_negative_r(real a) {{ return {negative}; }}");
+    match format {
+        LinkFormat::Full => own(&[(
+            "read_link",
+            "link_matrix read_link(const real* from) {\n    link_matrix u;\n    load_words(u.at, from, 9);\n    return u;\n}",
+        )]),
+        LinkFormat::TwoRows => own(&[
+            ("phase_of", PHASE_OF_TWO_ROWS),
+            ("third_row_element", THIRD_ROW_ELEMENT),
+            ("rebuild_third_row", THIRD_ROW),
+            (
+                "read_link",
+                "link_matrix read_link(const real* from, real phase) {\n    link_matrix u;\n    load_words(u.at, from, 6);\n    rebuild_third_row(&u, \
+                 phase);\n    return u;\n}",
+            ),
+        ]),
+        LinkFormat::Eight => own(&[
+            ("phase_of", PHASE_OF_EIGHT),
+            ("third_row_element", THIRD_ROW_ELEMENT),
+            ("rebuild_third_row", THIRD_ROW),
+            ("is_negative_r", &negative),
+            (
+                "times_one_plus_is",
+                "cplx times_one_plus_is(real s, cplx a) { return new_c(fma_r(s, -a.im, a.re), fma_r(s, a.re, a.im)); }",
+            ),
+            ("rebuild_two_rows", TWO_ROWS),
+            (
+                "read_link",
+                "link_matrix read_link(const real* from, real phase) {\n    link_matrix u;\n    rebuild_two_rows(&u, from, mul_r((real)-0.5, \
+                 phase));\n    rebuild_third_row(&u, phase);\n    return u;\n}",
+            ),
+        ]),
+    }
+}
+
+const PHASE_OF_TWO_ROWS: &str = "real phase_of(unsigned int neighbour, unsigned int point, unsigned int boundary) {
+    return neighbour >> 31 && boundary >> (point & 3) & 1 ? (real)-1 : (real)1;
+}";
+
+const PHASE_OF_EIGHT: &str = "real phase_of(unsigned int neighbour, unsigned int point, unsigned int boundary) {
+    if (neighbour >> 31 && boundary >> (4 + (point & 3)) & 1)
+        return (real)0;
+    return neighbour >> 31 && boundary >> (point & 3) & 1 ? (real)-1 : (real)1;
+}";
+
+const THIRD_ROW_ELEMENT: &str = "cplx third_row_element(cplx ai, cplx aj, cplx bi, cplx bj, real factor) {
+    const cplx c = fma_c(neg_c(aj), bi, mul_c(ai, bj));
+    return new_c(mul_r(factor, c.re), mul_r(-factor, c.im));
+}";
+
+const THIRD_ROW: &str = "void rebuild_third_row(link_matrix* u, real phase) {
+    const real factor = mul_r((real)-2, phase);
+    const cplx *a = u->at, *b = u->at + 3;
+    u->at[6] = third_row_element(a[1], a[2], b[1], b[2], factor);
+    u->at[7] = third_row_element(a[2], a[0], b[2], b[0], factor);
+    u->at[8] = third_row_element(a[0], a[1], b[0], b[1], factor);
+}";
+
+const TWO_ROWS: &str = "void rebuild_two_rows(link_matrix* u, const real* from, real g) {
+    const real one = 1, two = 2;
+    const cplx v1 = load_word(from, 0), v2 = load_word(from, 1);
+    const real x = from[4], z1 = from[5], z2 = from[6], z3 = from[7];
+    const real e = is_negative_r(x) ? -g : g;
+    const real s = fma_r(two, abs_r(x), (real)-1.25);
+    const real p2 = fma_r(s, s, one);
+    const real d = fma_r(v1.re, v1.re, fma_r(v1.im, v1.im, fma_r(v2.re, v2.re, fma_r(v2.im, v2.im, p2))));
+    const real t = fma_r(z1, z1, fma_r(z2, z2, fma_r(z3, z3, one)));
+    const real dp = mul_r(d, p2);
+    const real q = div_r(two, mul_r(dp, t));
+    const real h = mul_r(q, dp);
+    const real m = sub_r(two, t);
+    const real w = mul_r(g, mul_r(h, h));
+    const real wm = mul_r(w, m);
+    const cplx alpha = new_c(mul_r(w, fma_r(mul_r((real)0.25, m), m, -sub_r(t, one))), mul_r(wm, z1));
+    const cplx beta = new_c(mul_r(wm, z2), mul_r(wm, z3));
+    const cplx c = fma_c(conj_c(v2), beta, mul_c(conj_c(v1), alpha));
+    const cplx k = scaled_c(-mul_r(q, t), times_one_plus_is(s, c));
+    const real er = mul_r(e, mul_r(q, mul_r(p2, t)));
+    u->at[0] = new_c(mul_r(er, fma_r((real)-0.5, d, one)), mul_r(er, s));
+    u->at[1] = scaled_c(er, v1);
+    u->at[2] = scaled_c(er, v2);
+    u->at[3] = times_one_plus_is(s, k);
+    u->at[4] = fma_c(k, v1, alpha);
+    u->at[5] = fma_c(k, v2, beta);
+}";
+
+/// Names of functions and numbers of arguments are seen to by the compilers of the tests; here is what these do not see.
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_the_languages_are_changed_and_others_kept() {
+        assert_eq!(["int", "v12", "sites", "end3"].map(in_c), ["int_", "v12_", "sites_", "end3_"]);
+        assert_eq!(["phi", "velocity", "v", "in", "endpoint"].map(in_c), ["phi", "velocity", "v", "in", "endpoint"]);
+    }
+
+    #[test]
+    fn comments_are_cut_at_words() {
+        let words = wrapped(&format!("  name  {}", "word ".repeat(40).trim()), 8);
+        let lines: Vec<&str> = words.lines().collect();
+        assert!(lines.iter().all(|line| line.len() <= 120) && lines.len() == 2, "{words}");
+        assert!(lines[0].starts_with("//   name  word") && lines[1].starts_with("//         word"), "{words}");
+    }
+}

@@ -1,0 +1,262 @@
+//! Kernels as sources that stand by themselves, for other programs: those that are written once (`crate::body`) in C99, CUDA and HIP on arrays in site
+//! order, and every kernel in OpenCL C as it is built here. All have the same bits.
+//!
+//! ```
+//! use lanefield::emit::{EmitOptions, Language, emit};
+//!
+//! let options = EmitOptions { links: "12".parse()?, ..EmitOptions::new(Language::Cuda) };
+//! let source = emit(&lanefield::kernel::laplace::LAPLACE_HOP, &options)?;
+//! assert!(source.contains("extern \"C\" __global__ void laplace_hop("));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+use std::fmt;
+use std::str::FromStr;
+
+use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth, LegOrder};
+use lanefield_reference::links::LinkFormat;
+use lanefield_reference::real::Precision;
+
+use crate::backend::BackendError;
+use crate::backend::opencl::OfflineDevice;
+use crate::body::BodyError;
+use crate::body::c::{Dialect, Target, kernel_text};
+use crate::body::opencl::Named;
+use crate::kernel::{self, Argument, FieldRole, Kernel, KernelSource};
+
+/// A language in which kernels are emitted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Language {
+    /// OpenCL C 1.2.
+    OpenCl,
+    /// C99.
+    C,
+    /// CUDA C++.
+    Cuda,
+    /// HIP C++.
+    Hip,
+}
+
+impl Language {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::OpenCl, Self::C, Self::Cuda, Self::Hip];
+
+    /// What files of it end in.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::OpenCl => "cl",
+            Self::C => "c",
+            Self::Cuda => "cu",
+            Self::Hip => "hip",
+        }
+    }
+}
+
+impl fmt::Display for Language {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OpenCl => "opencl",
+            Self::C => "c",
+            Self::Cuda => "cuda",
+            Self::Hip => "hip",
+        })
+    }
+}
+
+impl FromStr for Language {
+    type Err = EmitError;
+    fn from_str(text: &str) -> Result<Self, EmitError> {
+        let named = Self::ALL.into_iter().find(|language| language.to_string() == text);
+        named.ok_or_else(|| EmitError::Language { given: text.to_owned() })
+    }
+}
+
+/// What a kernel is emitted for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct EmitOptions {
+    /// The language.
+    pub language: Language,
+    /// The precision of fields.
+    pub precision: Precision,
+    /// How links are stored, of kernels that read some.
+    pub links: LinkFormat,
+    /// In which order legs are added.
+    pub legs: LegOrder,
+}
+
+impl EmitOptions {
+    /// f32, links of 18 reals, legs in the default order.
+    pub fn new(language: Language) -> Self {
+        Self { language, precision: Precision::F32, links: LinkFormat::Full, legs: LegOrder::DEFAULT }
+    }
+}
+
+/// Why a kernel is not emitted. Messages are fragments.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum EmitError {
+    /// A language that there is not.
+    #[error("unknown language '{given}': expected opencl, c, cuda or hip")]
+    Language {
+        /// The word.
+        given: String,
+    },
+    /// A kernel that is written by hand in OpenCL C.
+    #[error(
+        "{kernel} is written by hand in OpenCL C, and is not emitted in {language}: expected opencl{}",
+        or_one_of(others)
+    )]
+    ByHand {
+        /// The kernel.
+        kernel: &'static str,
+        /// The language asked for.
+        language: Language,
+        /// Kernels that are emitted in it.
+        others: Vec<&'static str>,
+    },
+    /// A precision that there is no source for.
+    #[error("{kernel} is not emitted in {language} for {given}: expected {expected}")]
+    Precision {
+        /// The kernel.
+        kernel: &'static str,
+        /// The language.
+        language: Language,
+        /// The precision.
+        given: Precision,
+        /// Those that there are.
+        expected: String,
+    },
+    /// A kernel that is no kernel by itself.
+    #[error("{kernel} is a part of sums over sites, and is not emitted: expected a kernel that is called by itself")]
+    Part {
+        /// The kernel.
+        kernel: &'static str,
+    },
+    /// A body that is none.
+    #[error(transparent)]
+    Body(#[from] BodyError),
+    /// OpenCL C that cannot be planned.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+}
+
+fn or_one_of(kernels: &[&str]) -> String {
+    match kernels.is_empty() {
+        true => String::new(),
+        false => format!(", or one of {}", kernels.join(", ")),
+    }
+}
+
+/// The source of a kernel. Its head says what its arguments are.
+///
+/// # Errors
+/// [`EmitError`]: a kernel without a body in another language than OpenCL C; a precision that it does not have.
+pub fn emit(kernel: &'static Kernel, options: &EmitOptions) -> Result<String, EmitError> {
+    let EmitOptions { language, precision, links, legs } = *options;
+    let dialect = match language {
+        Language::OpenCl => None,
+        Language::C => Some(Dialect::C),
+        Language::Cuda => Some(Dialect::Cuda),
+        Language::Hip => Some(Dialect::Hip),
+    };
+    let is_possible = |precision: &Precision| dialect.is_none() || *precision != Precision::Half;
+    if !kernel.takes(precision) || !is_possible(&precision) {
+        let known: Vec<String> =
+            kernel.precisions.iter().filter(|known| is_possible(known)).map(ToString::to_string).collect();
+        let expected = known.join(" or ");
+        return Err(EmitError::Precision { kernel: kernel.name, language, given: precision, expected });
+    }
+    if !kernel.is_launched() {
+        return Err(EmitError::Part { kernel: kernel.name });
+    }
+    let Some(dialect) = dialect else { return opencl(kernel, options) };
+    let KernelSource::Body(body) = kernel.source else {
+        let others = kernel::all().filter(|other| matches!(other.source, KernelSource::Body(_)));
+        let others = others.map(|other| other.name).collect();
+        return Err(EmitError::ByHand { kernel: kernel.name, language, others });
+    };
+    let program = body.program(kernel.name, legs)?;
+    let named = Named { name: kernel.name, computes: kernel.computes, body };
+    Ok(kernel_text(named, &program, Target { dialect, precision, links, legs })?)
+}
+
+/// OpenCL C as it is built for a device of which nothing is known: one lane an outer site, with all that it includes. What is usually said by build
+/// options are macros at its head.
+fn opencl(kernel: &'static Kernel, options: &EmitOptions) -> Result<String, EmitError> {
+    let EmitOptions { precision, links, legs, .. } = *options;
+    let extents = Extents::new([16, 16, 16, 32]).map_err(BackendError::from)?;
+    let lanes = LaneChoice::Width(LaneWidth::new(precision.scalar().bytes()).map_err(BackendError::from)?);
+    let built = OfflineDevice::any(extents, lanes).kernel_with_legs(kernel, precision, links, legs)?;
+    let mut head = vec![
+        format!("{}: {}. In {precision}.", kernel.name, kernel.computes),
+        format!("Written by Lanefield {}, with all that it includes. Build with:", env!("CARGO_PKG_VERSION")),
+        "  -cl-std=CL1.2 -cl-fp32-correctly-rounded-divide-sqrt".to_owned(),
+        "No -cl-fast-relaxed-math, nor any part of it. -D replaces the macros below: NSIMD lanes of an outer site, say, and LINK_REALS.".to_owned(),
+    ];
+    head.push(format!("Groups of {} x {} x {} work-items are usual.", built.group[0], built.group[1], built.group[2]));
+    head.push("Arguments, in their order (fields: word w of lane l of outer site o is complex number (o * words + w) * NSIMD + l):".to_owned());
+    head.extend(kernel.arguments.iter().flat_map(about).map(|line| format!("  {line}")));
+    if kernel.sums() {
+        head.push("  then those of a sum, as they are declared".to_owned());
+    }
+    let mut text = String::new();
+    for line in head {
+        text += &format!("// {line}\n");
+    }
+    for option in built.options.split_whitespace().filter_map(|option| option.strip_prefix("-D")) {
+        let (name, value) = option.split_once('=').unwrap_or((option, ""));
+        text += &format!("#ifndef {name}\n#define {name} {value}\n#endif\n");
+    }
+    // Places in files that a reader does not have.
+    text.extend(built.source.lines().filter(|line| !line.starts_with("#line ")).map(|line| format!("{line}\n")));
+    Ok(text)
+}
+
+/// What is said of an argument of an OpenCL C kernel.
+fn about(argument: &Argument) -> Vec<String> {
+    use crate::kernel::{Access, At};
+    let field = |FieldRole { name, access, holds, at }: &FieldRole| {
+        let does = match access {
+            Access::Read => "read",
+            Access::Write => "written",
+            Access::Update => "read and written",
+        };
+        let at = match at {
+            At::Target => "",
+            At::Neighbours => ", on the sites of the neighbours",
+            At::All => ", on all sites",
+        };
+        format!("{name}: a field, {does}{at}: {holds:?}")
+    };
+    match argument {
+        Argument::Field(role) => vec![field(role)],
+        Argument::Again(name) => vec![format!("{name} once more")],
+        Argument::Fields(name, count) => vec![format!("{name}: {count} fields like the target, read; the first one again in place of one that is not there")],
+        Argument::Stencil => vec![
+            "neighbours: [outer site][+x +y +z +t -x -y -z -t], bits 0 to 30 the neighbour's outer site, bit 31 whether the step leaves the virtual node".into(),
+            "lane_steps: [+x +y +z +t -x -y -z -t][lane], bits 0 to 30 the lane that such a step leads to, bit 31 whether it leaves the lattice".into(),
+        ],
+        Argument::Matrix(form) => vec![format!("coefficients of a matrix along s: {form:?}")],
+        Argument::Computed(table) => vec![format!("{}: a table by {:?}", table.name, table.rows)],
+        Argument::Scalar(name) => vec![format!("{name}: a number, rounded to the precision")],
+        Argument::Complex(name) => vec![format!("{name}: real part of a number, rounded to the precision; then its imaginary part")],
+        Argument::Double(name) => vec![format!("{name}: a double")],
+        Argument::Scalars(names) => vec![format!("a buffer of {}: a number for each right-hand side, of one after the other", names.join(", "))],
+        Argument::Indices { name, of, among } => vec![format!("{name}: for each right-hand side of {of} the number of one of {among}")],
+        Argument::Slices => vec!["the outer sites and lanes of slices, and the numbers of outer sites, lanes and classes".into()],
+        Argument::Osites => vec!["outer sites of the target".into()],
+        Argument::Elements => vec!["outer sites of the target times its components".into()],
+        Argument::PartWords => vec!["complex words of a component of the target".into()],
+        Argument::Words => vec!["complex words of a site of the target".into()],
+        Argument::Parts => vec!["components of a site of the target".into()],
+        Argument::PartsOf(name) => vec![format!("components of a site of {name}")],
+        Argument::RhsParts => vec!["components of a right-hand side".into()],
+        Argument::LaunchedParts => vec!["the first component of the launch, and how many it takes".into()],
+        Argument::Fermions(each) => vec![format!("{each} for each fermion of Ls spinors")],
+        Argument::Ls => vec!["extent of the fifth dimension".into()],
+        Argument::Dagger => vec!["1 if the matrix along s is a conjugate one, else 0".into()],
+        Argument::Boundary => vec!["boundary: bit mu set where the boundary phase of direction mu is -1, bit 4 + mu where it is 0".into()],
+        Argument::Constant(number) => vec![format!("{number}")],
+        Argument::Stage | Argument::SharedLinks | Argument::Accumulators => vec![],
+    }
+}
