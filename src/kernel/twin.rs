@@ -4,8 +4,9 @@
 use lanefield_reference::exact::ExactSum;
 use lanefield_reference::field::{FieldData, FieldError};
 use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::reduce::Sum;
-use lanefield_reference::layout::{Coordinate, Extents, LEGS, Leg};
+use lanefield_reference::layout::{Coordinate, Extents, LEGS, Leg, Sites};
 use lanefield_reference::scalar::{self, ScalarWilson};
 use num_complex::Complex;
 
@@ -23,6 +24,7 @@ pub trait Twin: 'static {
 pub struct PlainCall<'a, R> {
     links: ScalarWilson<'a>,
     extents: Extents,
+    target: Sites,
     sites: Vec<usize>,
     parts: usize,
     fields: Vec<PlainField<R>>,
@@ -70,6 +72,20 @@ impl<R: Vectors> PlainCall<'_, R> {
     /// The doubled link of a leg of a site, boundary phase included, as it is rebuilt from what is stored.
     pub fn link(&self, site: usize, leg: Leg) -> scalar::Link<R> {
         self.links.link(self.coordinate(site), leg)
+    }
+
+    /// The Wilson hop of a field of spinors at the sites that the kernel writes, or its Hermitian conjugate: 12 words for each component of each
+    /// site of the lattice, in site order, zero elsewhere.
+    ///
+    /// # Panics
+    /// If there is no such field, or it has no spinors.
+    pub fn wilson_hop(&self, name: &str, dagger: Dagger) -> Vec<Complex<R>> {
+        self.links.hop(&self.field(name).values, self.target, dagger)
+    }
+
+    /// Whether the kernel has a field of that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.fields.iter().any(|field| field.name == name)
     }
 
     /// The words of component `part` of a field at a site; of a field with one component a site, that one.
@@ -183,6 +199,7 @@ fn run<T: Twin, R: Vectors>(call: &mut HostCall<'_>, links: &PlainLinks<'_>, sum
     let mut plain = PlainCall {
         links: links.wilson(&shape),
         extents,
+        target: shape.sites(),
         sites,
         parts,
         fields,
