@@ -10,7 +10,7 @@
 //! | [`observable`] | propagators, and correlators of mesons |
 //! | [`io`] | NERSC configurations, NumPy arrays, states of solves |
 //! | [`solver`] | conjugate gradients, BiCGStab, mixed precision: written once over [`backend::Backend`] |
-//! | [`operator`] | Wilson, clover, domain wall, Laplacian, staggered: likewise |
+//! | [`operator`] | Wilson, twisted mass, clover, domain wall, Laplacian, staggered: likewise |
 //! | [`kernel`] | the kernels, a file a family: specification, CPU function, plain loops, and the function over [`backend::Launch`] |
 //! | [`backend`] | memory, launches and sums: the CPU reference and OpenCL devices |
 //! | [`mod@reference`] | layout, fields, canonical arithmetic, CPU kernels: a crate of its own |
@@ -135,7 +135,7 @@ pub mod prelude {
     pub use crate::kernel::prelude::*;
     pub use crate::operator::{
         ActsOn, CloverParameters, DomainWallParameters, EvenOdd, HopParameters, LaplaceParameters, Model, Operator,
-        StaggeredParameters, WilsonParameters,
+        StaggeredParameters, TwistedMassParameters, WilsonParameters,
     };
     pub use crate::reference::field::{ColourVectors, Field, Spinors};
     pub use crate::reference::gauge::Configuration;

@@ -247,8 +247,11 @@ fn hops_on_opencl_have_the_bits_of_the_reference_in_every_lane_width() {
         let precision = if nsimd == 32 || turn % 2 == 0 { Precision::F32 } else { Precision::F64 };
         let bench = Bench::new((&cpu, Some(&device)), (extents, nsimd), precision, (links, numbers));
         let format = links.formats()[turn % links.formats().len()];
-        let is_one_of_each =
-            |name: &str| name == "hop" || name.ends_with("_hop") || ["eo_clover", "field_strength"].contains(&name);
+        let is_one_of_each = |name: &str| {
+            name == "hop"
+                || name.ends_with("_hop")
+                || ["eo_clover", "eo_twisted_mass", "field_strength"].contains(&name)
+        };
         for kernel in launched(precision).filter(|kernel| is_one_of_each(kernel.name)) {
             bench.check(kernel, &[format], true);
         }

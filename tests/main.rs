@@ -25,6 +25,7 @@ mod reduce_grid;
 mod rhs;
 mod solvers;
 mod staggered;
+mod twisted_mass;
 mod verify;
 mod verify_faults;
 mod wilson;

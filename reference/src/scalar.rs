@@ -12,8 +12,10 @@ pub mod domain_wall;
 mod laplace;
 mod links;
 mod staggered;
+mod twisted_mass;
 
 pub use clover::{CLOVER_WORDS, STRENGTH_WORDS, ScalarClover, clover_apply, clover_inverse};
+pub use twisted_mass::{twist, twist_add, twist_inverse};
 
 use num_complex::Complex;
 

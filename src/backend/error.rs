@@ -6,6 +6,7 @@ use lanefield_reference::field::FieldError;
 use lanefield_reference::kernels::domain_wall::DomainWallError;
 use lanefield_reference::kernels::reduce::MergeError;
 use lanefield_reference::layout::{Coordinate, LayoutError};
+use num_complex::Complex;
 use thiserror::Error;
 
 /// Why a backend could not do what it was asked. Messages are fragments.
@@ -55,6 +56,24 @@ pub enum BackendError {
         csw_r: f64,
         /// Coefficient of the temporal planes.
         csw_t: f64,
+    },
+    /// A twisted mass operator whose diagonal part, or its inverse, is no number.
+    #[error(
+        "mass {mass} and twisted mass mu {mu} make the {what} {} + i·γ5·{}, which is beyond {precision}: give finite numbers, not too large, of which \
+         4 + mass or mu is not 0",
+        diagonal.re, diagonal.im
+    )]
+    TwistedMass {
+        /// Bare quark mass.
+        mass: f64,
+        /// Twisted mass.
+        mu: f64,
+        /// What is none.
+        what: &'static str,
+        /// What it is.
+        diagonal: Complex<f64>,
+        /// The precision that does not hold it.
+        precision: &'static str,
     },
     /// A thread pool that could not be made.
     #[error("failed to start a pool of {threads} threads: {reason}; use fewer (--threads N), or raise ulimit -u")]

@@ -46,6 +46,7 @@ pub mod rhs;
 pub mod staggered;
 mod test_data;
 pub mod twin;
+pub mod twisted_mass;
 pub mod written;
 
 use std::sync::OnceLock;
@@ -102,6 +103,7 @@ families! {
     domain_wall: DomainWallKernels of Launch,
     laplace: LaplaceKernels of Launch,
     staggered: StaggeredKernels of Launch,
+    twisted_mass: TwistedMassKernels of Launch,
     blas: BlasKernels of Launch,
     rhs: RhsKernels of Launch,
     convert: ConvertKernels of Launch,

@@ -6,8 +6,9 @@ use std::sync::Arc;
 use lanefield_reference::exact::ExactSum;
 use lanefield_reference::field::{FieldData, FieldError};
 use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::reduce::Sum;
-use lanefield_reference::layout::{Coordinate, Extents, LEGS, Leg};
+use lanefield_reference::layout::{Coordinate, Extents, LEGS, Leg, Sites};
 use lanefield_reference::scalar::{self, ScalarWilson};
 use num_complex::Complex;
 
@@ -27,6 +28,7 @@ pub struct PlainCall<'a, R> {
     kernel: &'static Kernel,
     links: ScalarWilson<'a>,
     extents: Extents,
+    target: Sites,
     sites: Vec<usize>,
     parts: usize,
     fields: Vec<PlainField<R>>,
@@ -74,6 +76,20 @@ impl<R: Vectors> PlainCall<'_, R> {
     /// The doubled link of a leg of a site, boundary phase included, as it is rebuilt from what is stored.
     pub fn link(&self, site: usize, leg: Leg) -> scalar::Link<R> {
         self.links.link(self.coordinate(site), leg)
+    }
+
+    /// The Wilson hop of a field of spinors at the sites that the kernel writes, or its Hermitian conjugate: 12 words for each component of each
+    /// site of the lattice, in site order, zero elsewhere.
+    ///
+    /// # Panics
+    /// If there is no such field, or it has no spinors.
+    pub fn wilson_hop(&self, name: &str, dagger: Dagger) -> Vec<Complex<R>> {
+        self.links.hop(&self.field(name).values, self.target, dagger)
+    }
+
+    /// Whether the kernel has a field of that name.
+    pub fn has(&self, name: &str) -> bool {
+        self.fields.iter().any(|field| field.name == name)
     }
 
     /// The words of component `part` of a field at a site; of a field with one component a site, that one.
@@ -228,6 +244,7 @@ impl<'a, R: Vectors> PlainCall<'a, R> {
             kernel,
             links: links.wilson(&shape),
             extents,
+            target: shape.sites(),
             sites,
             parts,
             fields,

@@ -9,7 +9,7 @@ use lanefield_reference::real::Real as _;
 use num_complex::Complex;
 
 use crate::backend::{Backend, BackendError};
-use crate::operator::{CloverParameters, DomainWallParameters, Model, WilsonParameters};
+use crate::operator::{CloverParameters, DomainWallParameters, Model, TwistedMassParameters, WilsonParameters};
 
 /// An operator that describes a quark. Fields are in site order over the whole lattice, the spinors of all right-hand sides at each site.
 pub trait Quark: Model<Object = Spinors> {
@@ -40,6 +40,7 @@ pub trait Quark: Model<Object = Spinors> {
 }
 
 impl Quark for WilsonParameters {}
+impl Quark for TwistedMassParameters {}
 impl Quark for CloverParameters {}
 
 /// Physical sources go onto the walls and physical solutions are read from them (`docs/arithmetic.md` §14). Sources are computed in f64,

@@ -58,7 +58,7 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
             ..Parameter::number("csw-t", None, "clover coefficient of the planes with time")
         },
     ],
-    verified_mass: "-0.5",
+    verified: &[("mass", "-0.5")],
     make: |values, hop| {
         let [mass, csw_r, csw_t] = ["mass", "csw", "csw-t"].map(|name| values.get(name));
         AnyModel::Clover(CloverParameters { mass, csw_r, csw_t, hop })

@@ -146,8 +146,8 @@ pub struct Definition {
     pub meaning: &'static str,
     /// Its parameters beside those of the hop, in the order in which they are told.
     pub parameters: &'static [Parameter],
-    /// A mass, as text, at which solves on hot configurations take some ten iterations: what it is verified with.
-    pub verified_mass: &'static str,
+    /// Parameters with which solves on small hot configurations take some ten iterations: what it is verified with. All that must be given are there.
+    pub verified: &'static [(&'static str, &'static str)],
     /// Makes it.
     pub make: fn(&ParameterValues, HopParameters) -> AnyModel,
     /// The values of a model that it made.
@@ -243,7 +243,9 @@ mod tests {
     #[test]
     fn every_operator_is_made_of_its_parameters_and_tells_them() {
         for definition in definitions() {
-            let model = definition.model([("mass", "0.25")], HopParameters::default()).unwrap();
+            let given =
+                definition.verified.iter().copied().filter(|(name, _)| *name != "mass").chain([("mass", "0.25")]);
+            let model = definition.model(given, HopParameters::default()).unwrap();
             assert_eq!((model.name(), model.mass()), (definition.name, 0.25));
             assert_eq!(model.parameters().len(), definition.parameters.len());
             assert!(model.describe().starts_with(&format!("{}, mass 0.25", definition.name)), "{}", model.describe());

@@ -70,7 +70,7 @@ pub static DEFINITIONS: &[Definition] = &[
         name: "dwf",
         meaning: "Shamir domain wall fermions",
         parameters: &[MASS, LS, M5, S_INVERSE],
-        verified_mass: "0.1",
+        verified: &[("mass", "0.1"), ("ls", "4")],
         make: |values, hop| AnyModel::DomainWall(DomainWallParameters::of(values, (1.0, 0.0), hop)),
         values: |model| match model {
             AnyModel::DomainWall(wall) => vec![wall.mass, wall.ls as f64, wall.m5, wall.inverse as usize as f64],
@@ -88,7 +88,7 @@ pub static DEFINITIONS: &[Definition] = &[
             Parameter::number("c", Some(0.5), "c of Möbius fermions"),
             S_INVERSE,
         ],
-        verified_mass: "0.1",
+        verified: &[("mass", "0.1"), ("ls", "4")],
         make: |values, hop| {
             AnyModel::DomainWall(DomainWallParameters::of(values, (values.get("b"), values.get("c")), hop))
         },

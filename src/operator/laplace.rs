@@ -30,7 +30,7 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
     name: "laplace",
     meaning: "the four-dimensional Laplacian −Δ + mass²",
     parameters: &[Parameter::number("mass", None, "mass, whose square is added"), Parameter::COMPONENTS],
-    verified_mass: "0.5",
+    verified: &[("mass", "0.5")],
     make: |values, hop| {
         let (mass, components) = (values.get("mass"), values.count("components"));
         AnyModel::Laplace(LaplaceParameters { mass, components, hop })

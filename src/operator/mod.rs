@@ -1,4 +1,4 @@
-//! Operators, written once over [`Backend`]: none asks which backend it runs on. Definitions: `docs/arithmetic.md` §9, §13 to §15.
+//! Operators, written once over [`Backend`]: none asks which backend it runs on. Definitions: `docs/arithmetic.md` §9, §13 to §17.
 
 mod clover;
 mod definition;
@@ -10,6 +10,7 @@ mod model;
 mod schur;
 mod staggered;
 mod system;
+mod twisted_mass;
 mod wilson;
 
 pub use clover::{Clover, CloverParameters, SmallestPivot};
@@ -22,6 +23,7 @@ pub use model::{Model, ModelTask};
 pub use schur::{EvenOdd, SchurComplement};
 pub use staggered::{Staggered, StaggeredParameters};
 pub use system::System;
+pub use twisted_mass::{TwistedMass, TwistedMassParameters};
 pub use wilson::{Wilson, WilsonParameters};
 
 use lanefield_reference::field::{Object, Repeated, SiteObject, Spinors};
@@ -34,6 +36,8 @@ use crate::backend::{Backend, BackendError, FieldOn};
 model::models! {
     /// The Wilson operator.
     Wilson(WilsonParameters): wilson;
+    /// The twisted mass operator.
+    TwistedMass(TwistedMassParameters): twisted_mass;
     /// The clover operator.
     Clover(CloverParameters): clover;
     /// Domain wall and Möbius fermions.

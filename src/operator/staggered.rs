@@ -34,7 +34,7 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
     name: "staggered",
     meaning: "naive staggered fermions",
     parameters: &[Parameter::number("mass", None, "quark mass"), Parameter::COMPONENTS],
-    verified_mass: "0.5",
+    verified: &[("mass", "0.5")],
     make: |values, hop| {
         let (mass, components) = (values.get("mass"), values.count("components"));
         AnyModel::Staggered(StaggeredParameters { mass, components, hop })

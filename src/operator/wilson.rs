@@ -25,7 +25,7 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
     name: "wilson",
     meaning: "Wilson fermions",
     parameters: &[Parameter::number("mass", None, "bare quark mass")],
-    verified_mass: "-0.5",
+    verified: &[("mass", "-0.5")],
     make: |values, hop| AnyModel::Wilson(WilsonParameters { mass: values.get("mass"), hop }),
     values: |model| vec![model.mass()],
 }];

@@ -101,8 +101,8 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
             let formats = if from_file { &LinkFormat::OF_ANY_MATRICES[..] } else { &LinkFormat::ALL };
             for &links in formats {
                 for precision in Precision::OF_ARITHMETIC {
-                    let mass = if from_file { FILE_MASS } else { wilson.verified_mass };
-                    let model = wilson.model([("mass", mass)], hop(links)).map_err(undefined)?;
+                    let parameters = if from_file { &[("mass", FILE_MASS)] } else { wilson.verified };
+                    let model = wilson.model(parameters.iter().copied(), hop(links)).map_err(undefined)?;
                     solves.push(SolveCheck { from_file, ..check(configuration, precision, model, preconditioning) });
                 }
             }
@@ -114,10 +114,7 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
     }
     let small = Arc::new(Configuration::hot(Extents::new(SMALL)?, options.seed));
     for definition in definitions() {
-        let mut given = vec![("mass", definition.verified_mass)];
-        if definition.parameters.iter().any(|parameter| parameter.name == "ls") {
-            given.push(("ls", "4"));
-        }
+        let given = definition.verified.iter().copied();
         let model = definition.model(given, hop(LinkFormat::TwoRows)).map_err(undefined)?;
         let methods = [
             (Method::ConjugateGradients, 1, Precision::F32),

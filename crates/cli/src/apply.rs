@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use lanefield::backend::{Backend, BackendError, FieldOn, Sum};
 use lanefield::io::npy::ArrayReal;
 use lanefield::kernel::prelude::ReduceKernels as _;
-use lanefield::kernel::{self, Access, Arguments, At, FieldRole, Geometry, Holds, Kernel};
+use lanefield::kernel::{self, Access, Argument, Arguments, At, FieldRole, Geometry, Holds, Kernel};
 use lanefield::operator::{AnyModel, EvenOdd as _, HopParameters, Model, ModelTask, Operator as _, SchurComplement};
 use lanefield::reference::field::{ColourVectors, DoubledGauge, Field, Object, SiteObject, Spinors};
 use lanefield::reference::gauge::Configuration;
@@ -92,11 +92,13 @@ struct Hop {
 }
 
 impl Hop {
-    /// The kernel as a hop, if it is one: it reads doubled links and the neighbours of its target, and nothing else.
+    /// The kernel as a hop, if it is one: it reads doubled links and the neighbours of its target, and nothing else, not even a number.
     fn of(kernel: &'static Kernel) -> Option<Self> {
         let fields: Vec<FieldRole> = kernel.fields().collect();
         let [out, links, source] = fields[..] else { return None };
-        let is_stencil = matches!(kernel.geometry, Geometry::Stencil { .. }) && kernel.takes_parts(1);
+        let takes_numbers =
+            kernel.arguments.iter().any(|known| matches!(known, Argument::Scalar(_) | Argument::Complex(_)));
+        let is_stencil = !takes_numbers && matches!(kernel.geometry, Geometry::Stencil { .. }) && kernel.takes_parts(1);
         let of_hop = out.access == Access::Write
             && links.holds == Holds::DoubledLinks
             && (source.holds, source.at, source.access) == (out.holds, At::Neighbours, Access::Read);

@@ -251,22 +251,32 @@ pub fn json_of(model: &AnyModel) -> Map<String, Value> {
     model.parameters().into_iter().map(|(parameter, number)| (parameter.key(), value(parameter, number))).collect()
 }
 
-/// Refuses a mass beyond the precision of the computation, and a diagonal that even-odd preconditioning cannot divide by.
+/// Refuses parameters beyond the precision of the computation, and a diagonal that even-odd preconditioning cannot divide by.
 ///
 /// # Errors
-/// Such a mass.
+/// Such parameters.
 pub fn check<R: Vectors>(model: &AnyModel, preconditioned: bool) -> anyhow::Result<()> {
     let is_finite = |number: f64| R::from_f64(number).to_f64().is_finite();
+    for (parameter, value) in model.parameters() {
+        ensure!(
+            is_finite(value),
+            "--{} {value:e} is beyond {}: give a smaller {}",
+            parameter.name,
+            R::NAME,
+            parameter.name
+        );
+    }
     let (mass, diagonal) = (model.mass(), model.diagonal());
     ensure!(
-        is_finite(mass) && is_finite(diagonal),
+        is_finite(diagonal),
         "mass {mass} makes the diagonal of {} {diagonal:e}, which is beyond {}: give a smaller mass",
         model.describe(),
         R::NAME
     );
     ensure!(
         !preconditioned || is_finite(1.0 / diagonal),
-        "mass {mass} makes the diagonal {}, which even-odd preconditioning divides by: use --unpreconditioned",
+        "the diagonal of {} is {}, which even-odd preconditioning divides by: use --unpreconditioned",
+        model.describe(),
         if diagonal == 0.0 { "0".to_owned() } else { format!("{diagonal:e}") }
     );
     Ok(())

@@ -98,6 +98,7 @@ impl Propagator {
         check::<R>(&model, !self.settings.unpreconditioned)?;
         match model {
             AnyModel::Wilson(wilson) => self.compute::<R, _>(wilson, &model),
+            AnyModel::TwistedMass(twisted) => self.compute::<R, _>(twisted, &model),
             AnyModel::Clover(clover) => self.compute::<R, _>(clover, &model),
             AnyModel::DomainWall(wall) => self.compute::<R, _>(wall, &model),
             // Not offered.

@@ -108,6 +108,8 @@ fn opencl_writes_the_file_of_the_reference() {
         "--operator wilson --precision f64 --mass -0.3 --dagger",
         "--operator clover --precision f32 --mass 0.3 --csw 1.1 --piece mpc --lanes 16",
         "--operator mobius --precision f64 --mass 0.1 --ls 4 --dagger",
+        "--operator twisted-mass --precision f32 --mass 0.3 --mu 0.2 --dagger --lanes 16",
+        "--operator twisted-mass --precision f64 --mass -0.3 --mu -0.2 --piece mpc --links 8",
         "--operator staggered --precision f64 --mass -0.3 --components 2 --dagger",
         "--operator staggered_hop --precision f32 --parity even --reconstruct 8",
     ];
@@ -138,6 +140,17 @@ fn misuse_is_refused_with_what_would_be_right() {
     assert_contains(&fails("--operator hop --source point:4,0,0,0,0,0"), &["x = 4", "0 to 3", "4.4.4.8"]);
     assert_contains(&fails("--operator hop --source gauss:1 --precision f64 --lanes 8"), &["8 bytes", "at least 16"]);
     assert_contains(&fails("--operator wilson --mass 1e39 --precision f32 --source gauss:1"), &["beyond f32"]);
+    let twisted = "--operator twisted-mass --mass 0.1 --source gauss:1";
+    assert_contains(&fails(twisted), &["needs --mu", "twisted mass"]);
+    assert_contains(&misused(&format!("{twisted} --mu nan")), &["invalid mu 'nan'", "a finite number"]);
+    assert_contains(
+        &fails(&format!("{twisted} --mu 1e39 --precision f32")),
+        &["--mu 1e39 is beyond f32", "smaller mu"],
+    );
+    assert_contains(
+        &fails("--operator wilson --mass 1 --mu 1 --source gauss:1"),
+        &["--mu is for --operator twisted-mass"],
+    );
     let beyond = fails("--operator wilson --mass 1e308 --source gauss:1");
     assert_contains(&beyond, &["the result holds ", "inf", "beyond f64", "power of two"]);
     assert_contains(&misused("--operator wilson --mass inf --source gauss:1"), &["finite number"]);

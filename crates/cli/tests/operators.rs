@@ -133,11 +133,47 @@ fn solutions_of_grid_are_found_for_clover_and_five_dimensional_sources() {
     }
 }
 
+/// M of −μ on γ5 ψ is γ5 M† of μ on ψ; without μ M is Wilson's.
+#[test]
+fn the_twisted_mass_operator_has_its_flavours() {
+    let folder = with_grid();
+    let arguments = format!("{PERIODIC} --source gauss:3 --mass -0.25");
+    for (operator, name) in [
+        ("twisted-mass --mu 0", "none"),
+        ("twisted-mass --mu 0.5", "up"),
+        ("twisted-mass --mu -0.5", "down"),
+        ("wilson", "wilson"),
+    ] {
+        let json = folder.json(&format!("apply --operator {operator} {arguments} --output {name}.npy"));
+        assert_contains(&json["operator"].to_string(), &[&operator.replace(" --", ", mass -0.25, ")]);
+    }
+    let [(shape, none), (_, up), (_, down), (_, wilson)] =
+        ["none.npy", "up.npy", "down.npy", "wilson.npy"].map(|name| array(&folder, name));
+    assert_eq!(shape, [4, 4, 4, 4, 4, 3]);
+    assert!(none == wilson);
+    for (k, ((up, down), wilson)) in up.iter().zip(&down).zip(&wilson).enumerate() {
+        assert!((up + down - 2.0 * wilson).norm() < 1e-13, "word {k}");
+        let (re, im) =
+            lanefield::reference::random::gaussian_pair(3, Stream::SpinorSource, k as u64 / 12, k as u32 % 12);
+        let chirality = if k % 12 < 6 { 1.0 } else { -1.0 };
+        assert!((up - down - chirality * Complex::new(-im, re)).norm() < 1e-13, "word {k}");
+    }
+    let pieces = "apply --operator twisted-mass --mu 0.5 --parity even";
+    folder.succeeds(&format!("{pieces} --piece mooee {arguments} --output mee.npy"));
+    folder.succeeds(&format!("{pieces} --piece mooeeinv --mass -0.25 {PERIODIC} --source mee.npy --output one.npy"));
+    let (one, volume) = (array(&folder, "one.npy").1, 256);
+    for site in (0..volume).filter(|site| (site + site / 4 + site / 16 + site / 64) % 2 == 0) {
+        let (re, im) = lanefield::reference::random::gaussian_pair(3, Stream::SpinorSource, site as u64, 5);
+        assert!((one[12 * site + 5] - Complex::new(re, im)).norm() < 1e-14, "site {site}");
+    }
+}
+
 #[test]
 fn every_operator_is_solved_by_every_solver() {
     let folder = Folder::with_gauge();
     let operators = [
         ("wilson", ""),
+        ("twisted-mass", "--mu 0.2"),
         ("clover", "--csw 1.2 --csw-t 0.9"),
         ("dwf", "--ls 4"),
         ("mobius", "--ls 4 --b 1.25 --c 0.25 --s-inverse dense"),
@@ -166,12 +202,15 @@ fn every_operator_is_solved_by_every_solver() {
 }
 
 #[test]
-fn histories_of_clover_dwf_and_staggered_are_the_same_file_on_cpu_and_opencl() {
+fn histories_of_all_kinds_of_operators_are_the_same_file_on_cpu_and_opencl() {
     let Some(device) = opencl() else { return };
     let folder = Folder::with_gauge();
-    for (operator, source) in
-        [("clover --csw 1.3", "gauss:4"), ("dwf --ls 4", "point:0,1,2,3,2,1"), ("staggered", "gauss:5")]
-    {
+    for (operator, source) in [
+        ("clover --csw 1.3", "gauss:4"),
+        ("dwf --ls 4", "point:0,1,2,3,2,1"),
+        ("staggered", "gauss:5"),
+        ("twisted-mass --mu -0.1", "gauss:6"),
+    ] {
         let solve = format!("solve --operator {operator} --mass 0.2 --config gauge.nersc --source {source}");
         folder.succeeds(&format!("{solve} --device cpu --threads 1 --lanes 16 --history h.csv --output x.npy"));
         folder.succeeds(&format!("{solve} {device} --history opencl.csv --output opencl.npy"));
@@ -183,7 +222,7 @@ fn histories_of_clover_dwf_and_staggered_are_the_same_file_on_cpu_and_opencl() {
 #[test]
 fn right_hand_sides_of_a_batch_are_those_of_single_solves() {
     let folder = Folder::with_gauge();
-    for operator in ["clover --csw 1.1", "dwf --ls 4", "laplace --components 2", "staggered"] {
+    for operator in ["clover --csw 1.1", "dwf --ls 4", "laplace --components 2", "staggered", "twisted-mass --mu 0.1"] {
         let solve = format!("solve --operator {operator} --mass 0.3 --config gauge.nersc --device cpu");
         let json = folder.json(&format!("{solve} --source gauss:4 --batch 3 --history batch.csv --output batch.npy"));
         let (shape, batch) = array(&folder, "batch.npy");

@@ -25,9 +25,13 @@ fn the_propagator_is_the_same_file_for_any_threads_lanes_and_device() {
     let folder = folder();
     let devices =
         [Some("--device cpu --threads 1 --lanes 16".to_owned()), Some("--device cpu --threads 2".into()), opencl()];
-    for operator in
-        ["wilson --precision f32", "clover --csw 1.3", "dwf --ls 4 --unpreconditioned", "mobius --ls 4 --precision f32"]
-    {
+    for operator in [
+        "wilson --precision f32",
+        "twisted-mass --mu 0.1",
+        "clover --csw 1.3",
+        "dwf --ls 4 --unpreconditioned",
+        "mobius --ls 4 --precision f32",
+    ] {
         let mut first = None;
         for device in devices.iter().flatten() {
             folder.succeeds(&format!("{PROPAGATOR} {operator} {device}"));
@@ -145,7 +149,7 @@ fn misuse_of_propagator_is_refused_with_what_would_be_right() {
     let from = "--source point:0,0,0,0 --output";
     for operator in on_colour_vectors() {
         let error = fails(&format!("{from} p.npy --operator {operator} --mass 0.2"));
-        let parts = ["a propagator needs an operator on spinors", "expected wilson, clover, dwf, mobius"];
+        let parts = ["a propagator needs an operator on spinors", "expected wilson, twisted-mass, clover, dwf, mobius"];
         assert_contains(&error, &[&format!("invalid operator '{operator}'"), parts[0], parts[1]]);
     }
     assert_contains(&fails(&format!("{from} p.npy --operator wilson")), &["needs --mass"]);

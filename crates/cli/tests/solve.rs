@@ -164,6 +164,8 @@ fn misuse_is_refused_with_what_would_be_right() {
     }
     let error = folder.fails(2, "solve --config gauge.nersc --source gauss:1 --device cpu --mass -4");
     assert_contains(&error, &["mass -4", "--unpreconditioned"]);
+    let twisted = "solve --config gauge.nersc --source gauss:1 --device cpu --operator twisted-mass --mass -4 --mu";
+    assert_contains(&folder.fails(2, &format!("{twisted} 0")), &["mass -4, mu 0 is 0", "--unpreconditioned"]);
     assert_eq!(folder.names(), ["gauge.nersc"]);
 }
 

@@ -3,15 +3,17 @@
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::parse::Parser as _;
-use syn::{Error, Expr, ExprLit, Ident, ItemFn, Lit, LitInt, Meta, Path, Token, punctuated::Punctuated};
+use syn::{Error, Expr, ExprLit, Ident, ItemFn, Lit, LitInt, LitStr, Meta, Path, Token, punctuated::Punctuated};
 
-use super::signature::{Role, Signature, in_camel_case, in_capitals, is_any};
+use super::signature::{Role, Signature, body_of, in_camel_case, in_capitals, is_any};
 
 /// What stands in the brackets of the attribute.
 #[derive(Default)]
 struct Options {
     twin: Option<Path>,
     parts: Option<LitInt>,
+    family: Option<LitStr>,
+    dagger_of: Option<Ident>,
 }
 
 pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
@@ -36,10 +38,18 @@ pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
 fn options(tokens: TokenStream) -> Result<Options, Error> {
     let mut options = Options::default();
     for meta in Punctuated::<Meta, Token![,]>::parse_terminated.parse2(tokens)? {
-        let unknown = || Error::new_spanned(&meta, "unknown option: expected twin = function, or parts = number");
+        let expected =
+            "unknown option: expected twin = function, parts = number, family = \"name\", or dagger_of = kernel";
+        let unknown = || Error::new_spanned(&meta, expected);
         let Meta::NameValue(pair) = &meta else { return Err(unknown()) };
         match (&pair.path, &pair.value) {
             (path, Expr::Path(twin)) if path.is_ident("twin") => options.twin = Some(twin.path.clone()),
+            (path, Expr::Path(of)) if path.is_ident("dagger_of") => {
+                options.dagger_of = Some(of.path.get_ident().ok_or_else(unknown)?.clone())
+            }
+            (path, Expr::Lit(ExprLit { lit: Lit::Str(family), .. })) if path.is_ident("family") => {
+                options.family = Some(family.clone())
+            }
             (path, Expr::Lit(ExprLit { lit: Lit::Int(parts), .. })) if path.is_ident("parts") => {
                 options.parts = Some(parts.clone())
             }
@@ -66,8 +76,7 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     let options = options(tokens)?;
     let signature = Signature::of(function)?;
     let (name, visibility) = (&function.sig.ident, &function.vis);
-    let (structure, constant, body) =
-        (in_camel_case(name), in_capitals(name), format_ident!("{}Body", in_camel_case(name)));
+    let (structure, constant, body) = (in_camel_case(name), in_capitals(name), body_of(name));
     let text = name.to_string();
     let computes = summary(function);
     let own: Vec<_> = signature.arguments.iter().filter(|argument| !matches!(argument.role, Role::Site)).collect();
@@ -124,11 +133,16 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
         (.., true) => "WORDS",
         _ => "LOCAL",
     };
+    // A Hermitian conjugate is tuned as what it is the conjugate of.
+    let conjugate_of = options.dagger_of.as_ref().map(Ident::to_string);
     let tuned = if base == "STENCIL" {
-        quote! { ::core::option::Option::Some(#text) }
+        let tuned_as = conjugate_of.as_ref().unwrap_or(&text);
+        quote! { ::core::option::Option::Some(#tuned_as) }
     } else {
         quote! { ::core::option::Option::None }
     };
+    let dagger = if conjugate_of.is_some() { format_ident!("Yes") } else { format_ident!("No") };
+    let family = options.family.map_or(text.clone(), |family| family.value());
     let base = format_ident!("{base}");
     let host = if signature.sums() { format_ident!("Reduce") } else { format_ident!("Launch") };
     let run = if signature.sums() { format_ident!("reduce") } else { format_ident!("launch") };
@@ -175,8 +189,9 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
         #[doc = #documentation]
         #visibility static #constant: ::lanefield::kernel::Kernel = ::lanefield::kernel::Kernel {
             name: #text,
-            family: #text,
+            family: #family,
             computes: #computes,
+            dagger: ::lanefield::reference::kernels::hop::Dagger::#dagger,
             arguments: &[#(#arguments),*],
             tuned_as: #tuned,
             usual_parts: #parts,

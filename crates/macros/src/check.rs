@@ -5,7 +5,7 @@ use quote::{format_ident, quote};
 use syn::parse::{Parse, ParseStream};
 use syn::{Error, Ident, Path, Token};
 
-use super::signature::in_capitals;
+use super::signature::{body_of, in_capitals};
 
 /// The kernel, and what it is held against.
 struct Check {
@@ -14,7 +14,8 @@ struct Check {
 }
 
 enum Against {
-    Twin(Path),
+    /// A function, or what the kernel itself has.
+    Twin(Option<Path>),
     Identity(Ident),
 }
 
@@ -25,13 +26,13 @@ impl Parse for Check {
         while input.parse::<Option<Token![,]>>()?.is_some() && !input.is_empty() {
             let word: Ident = input.parse()?;
             against.push(match word.to_string().as_str() {
-                "twin" => {
-                    input.parse::<Token![=]>()?;
-                    Against::Twin(input.parse()?)
-                }
+                "twin" => match input.parse::<Option<Token![=]>>()? {
+                    Some(_) => Against::Twin(Some(input.parse()?)),
+                    None => Against::Twin(None),
+                },
                 "linear" | "hermitian" | "anti_hermitian" | "covariant" => Against::Identity(word),
                 _ => {
-                    let expected = "expected twin = function, linear, hermitian, anti_hermitian or covariant";
+                    let expected = "expected twin = function, twin, linear, hermitian, anti_hermitian or covariant";
                     return Err(Error::new_spanned(word, expected));
                 }
             });
@@ -50,9 +51,22 @@ pub fn expand(input: TokenStream) -> TokenStream {
     if let Some(last) = kernel.segments.last_mut() {
         last.ident = in_capitals(&name);
     }
+    let mut of_body = body;
+    if let Some(last) = of_body.segments.last_mut() {
+        last.ident = body_of(&name);
+    }
     let backends = format_ident!("{name}_has_the_same_bits_everywhere");
     let tests = against.iter().map(|against| match against {
-        Against::Twin(twin) => {
+        Against::Twin(None) => {
+            let test = format_ident!("{name}_has_the_bits_of_its_twin");
+            quote! {
+                #[test]
+                fn #test() {
+                    ::lanefield::check::twin::<#of_body>(&#kernel);
+                }
+            }
+        }
+        Against::Twin(Some(twin)) => {
             let test = format_ident!("{name}_has_the_bits_of_its_twin");
             quote! {
                 #[test]

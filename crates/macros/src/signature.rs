@@ -1,7 +1,7 @@
 //! The signature of a body, as far as a macro sees it: its arguments by name and role.
 
 use proc_macro2::Span;
-use quote::ToTokens;
+use quote::{ToTokens, format_ident};
 use syn::{Error, FnArg, GenericArgument, GenericParam, Ident, ItemFn, Pat, PathArguments, Type};
 
 /// What an argument is, by the name of its type.
@@ -181,6 +181,11 @@ pub fn in_camel_case(name: &Ident) -> Ident {
         camel += rest;
     }
     Ident::new(&camel, name.span())
+}
+
+/// The type of the body `covariant_sum`: `CovariantSumBody`.
+pub fn body_of(name: &Ident) -> Ident {
+    format_ident!("{}Body", in_camel_case(name))
 }
 
 /// `covariant_sum` as `COVARIANT_SUM`.

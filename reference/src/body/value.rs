@@ -449,4 +449,26 @@ impl<C: ComplexNumber> Spinor<C> {
         }
         self
     }
+
+    /// (a.re + i·a.im·γ5) · self: spins 0 and 1 times a, spins 2 and 3 times its conjugate, by `mul` (`docs/arithmetic.md` §17).
+    #[inline(always)]
+    pub fn twisted(mut self, a: C) -> Self {
+        let conjugate = a.conj();
+        for k in 0..6 {
+            self.0[k] = a * self.0[k];
+            self.0[6 + k] = conjugate * self.0[6 + k];
+        }
+        self
+    }
+
+    /// (a.re + i·a.im·γ5) · self + c, by `madd`: a.re is the first that is added.
+    #[inline(always)]
+    pub fn twisted_add(mut self, a: C, c: Self) -> Self {
+        let conjugate = a.conj();
+        for k in 0..6 {
+            self.0[k] = a.madd(self.0[k], c.0[k]);
+            self.0[6 + k] = conjugate.madd(self.0[6 + k], c.0[6 + k]);
+        }
+        self
+    }
 }

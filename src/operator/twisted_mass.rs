@@ -1,0 +1,248 @@
+//! The twisted mass operator M = hop + (4 + mass) + iμγ5 of one flavour (`docs/arithmetic.md` §17), on the full lattice and in its even-odd pieces.
+//! Its kernels are the bodies in `src/kernel/twisted_mass.rs`.
+
+use lanefield_reference::field::Spinors;
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::{Dagger, FLOPS_PER_SITE, ideal_bytes_per_site};
+use lanefield_reference::layout::{Lattice, Sites};
+use num_complex::Complex;
+
+use super::hop::{PARITIES, number_of_sites};
+use super::{
+    ActsOn, AnyModel, Definition, EvenOdd, HopOperator, HopParameters, Model, Operator, Parameter, SpinorsOn, bytes_of,
+};
+use crate::backend::{Backend, BackendError};
+use crate::kernel::prelude::*;
+
+/// What defines a twisted mass operator, beside the configuration.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct TwistedMassParameters {
+    /// Bare quark mass in lattice units.
+    pub mass: f64,
+    /// Twisted mass μ in lattice units. The other flavour of a pair has −μ.
+    pub mu: f64,
+    /// The hop's own parameters.
+    pub hop: HopParameters,
+}
+
+impl TwistedMassParameters {
+    /// Of the diagonal part dm + iμγ5: dm + i·μ, dm = 4 + mass.
+    pub fn diagonal_of_chirality(&self) -> Complex<f64> {
+        Complex::new(4.0 + self.mass, self.mu)
+    }
+
+    /// 1 / (dm + i·μ), by Smith's algorithm (Communications of the ACM 5, 435 (1962)), which overflows only where the result does. At μ = 0 it is
+    /// 1 / dm, as of Wilson fermions.
+    pub fn inverse_of_chirality(&self) -> Complex<f64> {
+        let Complex { re: dm, im: mu } = self.diagonal_of_chirality();
+        match mu.abs() <= dm.abs() {
+            true => {
+                let r = mu / dm;
+                let q = 1.0 / (dm + mu * r);
+                Complex::new(q, -(r * q))
+            }
+            false => {
+                let r = dm / mu;
+                let q = 1.0 / (mu + dm * r);
+                Complex::new(r * q, -q)
+            }
+        }
+    }
+
+    /// Refuses numbers that precision `R` does not hold: of the diagonal part, or of its inverse.
+    fn require_in_range<R: Vectors>(&self, what: &'static str, diagonal: Complex<f64>) -> Result<(), BackendError> {
+        let Self { mass, mu, .. } = *self;
+        let is_finite = |number: f64| R::from_f64(number).to_f64().is_finite();
+        match is_finite(diagonal.re) && is_finite(diagonal.im) {
+            true => Ok(()),
+            false => Err(BackendError::TwistedMass { mass, mu, what, diagonal, precision: R::NAME }),
+        }
+    }
+}
+
+/// The operator by name.
+pub static DEFINITIONS: &[Definition] = &[Definition {
+    name: "twisted-mass",
+    meaning: "twisted mass fermions, of one flavour",
+    parameters: &[
+        Parameter::number("mass", None, "bare quark mass"),
+        Parameter::number("mu", None, "twisted mass μ, times iγ5"),
+    ],
+    verified: &[("mass", "-0.5"), ("mu", "0.25")],
+    make: |values, hop| {
+        let [mass, mu] = ["mass", "mu"].map(|name| values.get(name));
+        AnyModel::TwistedMass(TwistedMassParameters { mass, mu, hop })
+    },
+    values: |model| match model {
+        AnyModel::TwistedMass(twisted) => vec![twisted.mass, twisted.mu],
+        _ => Vec::new(),
+    },
+}];
+
+/// The twisted mass operator.
+pub struct TwistedMass<'b, B: Backend, R: Vectors> {
+    hop: HopOperator<'b, B, R>,
+    diagonal: Complex<f64>,
+    inverse: Complex<f64>,
+}
+
+/// Operations on a spinor of a product with dm + iμγ5, and of one that is added.
+const PRODUCT_FLOPS: u64 = 6 * Spinors::WORDS as u64;
+const SUM_FLOPS: u64 = 8 * Spinors::WORDS as u64;
+/// Those of a difference.
+const DIFFERENCE_FLOPS: u64 = 2 * Spinors::WORDS as u64;
+
+impl<B: Backend, R: Vectors> TwistedMass<'_, B, R> {
+    /// Sites, and their operations: a hop, and others.
+    fn flops_on(&self, sites: Sites, others: u64) -> u64 {
+        number_of_sites(self.hop.lattice(), sites) * (FLOPS_PER_SITE + others)
+    }
+
+    /// What a hop moves, and so many spinors a site more.
+    fn bytes_on(&self, sites: Sites, others: u64) -> u64 {
+        let of_hop = ideal_bytes_per_site(self.hop.format(), R::BITS as usize / 8);
+        number_of_sites(self.hop.lattice(), sites) * of_hop + others * bytes_of::<R>(self.words(sites))
+    }
+}
+
+/// a, or of the Hermitian conjugate its own conjugate, since γ5 is Hermitian.
+fn of_dagger(a: Complex<f64>, dagger: Dagger) -> Complex<f64> {
+    match dagger {
+        Dagger::No => a,
+        Dagger::Yes => a.conj(),
+    }
+}
+
+impl<B: Backend, R: Vectors> ActsOn<B> for TwistedMass<'_, B, R> {
+    type Object = Spinors;
+
+    fn backend(&self) -> &B {
+        self.hop.backend()
+    }
+    fn lattice(&self) -> Lattice {
+        self.hop.lattice()
+    }
+    fn object(&self, rhs: usize) -> Spinors {
+        Spinors::new(rhs)
+    }
+}
+
+impl<B: Backend, R: Vectors> Operator<B, R> for TwistedMass<'_, B, R> {
+    fn sites(&self) -> Sites {
+        Sites::Full
+    }
+
+    /// In one launch.
+    fn apply(&mut self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, dagger: Dagger) -> Result<(), BackendError> {
+        let hop = self.hop.term(out.sites(), psi, dagger)?;
+        self.hop.backend().twisted_mass_full(out, of_dagger(self.diagonal, dagger), psi, hop)
+    }
+
+    /// The hop (1320 a site), and the twisted sum (96).
+    fn flops(&self) -> u64 {
+        self.flops_on(Sites::Full, SUM_FLOPS)
+    }
+    fn bytes(&self) -> u64 {
+        self.bytes_on(Sites::Full, 1)
+    }
+}
+
+impl<B: Backend, R: Vectors> EvenOdd<B, R> for TwistedMass<'_, B, R> {
+    fn meooe(&mut self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, dagger: Dagger) -> Result<(), BackendError> {
+        self.hop.apply(out, psi, dagger)
+    }
+
+    fn mooee(&mut self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, dagger: Dagger) -> Result<(), BackendError> {
+        self.hop.backend().twisted_mass_apply(out, of_dagger(self.diagonal, dagger), psi)
+    }
+
+    fn mooee_inv(
+        &mut self,
+        out: &mut SpinorsOn<B, R>,
+        psi: &SpinorsOn<B, R>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        self.hop.backend().twisted_mass_apply(out, of_dagger(self.inverse, dagger), psi)
+    }
+
+    /// In one launch.
+    fn inverse_hop(
+        &mut self,
+        out: &mut SpinorsOn<B, R>,
+        _: &mut SpinorsOn<B, R>,
+        psi: &SpinorsOn<B, R>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        let hop = self.hop.term(out.sites(), psi, dagger)?;
+        self.hop.backend().eo_twisted_mass(out, of_dagger(self.inverse, dagger), hop)
+    }
+
+    /// In one launch.
+    fn diagonal_minus_hop(
+        &mut self,
+        out: &mut SpinorsOn<B, R>,
+        _: &mut SpinorsOn<B, R>,
+        chi: &SpinorsOn<B, R>,
+        psi: &SpinorsOn<B, R>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        let hop = self.hop.term(out.sites(), psi, dagger)?;
+        self.hop.backend().oe_twisted_mass(out, of_dagger(self.diagonal, dagger), chi, hop)
+    }
+
+    /// Two hops (1320 a site), two twisted products (72 each), and a difference (24).
+    fn schur_flops(&self) -> u64 {
+        self.flops_on(PARITIES[0], PRODUCT_FLOPS) + self.flops_on(PARITIES[0], PRODUCT_FLOPS + DIFFERENCE_FLOPS)
+    }
+    fn schur_bytes(&self) -> u64 {
+        self.bytes_on(PARITIES[0], 0) + self.bytes_on(PARITIES[0], 1)
+    }
+}
+
+impl Model for TwistedMassParameters {
+    type Object = Spinors;
+    type Full<'b, B: Backend + 'b, R: Vectors> = TwistedMass<'b, B, R>;
+    type Pieces<'b, B: Backend + 'b, R: Vectors> = TwistedMass<'b, B, R>;
+
+    fn name(&self) -> &'static str {
+        "twisted-mass"
+    }
+    fn mass(&self) -> f64 {
+        self.mass
+    }
+    /// The magnitude of 4 + mass + iμ.
+    fn diagonal(&self) -> f64 {
+        let Complex { re, im } = self.diagonal_of_chirality();
+        re.hypot(im)
+    }
+    fn hop(&self) -> HopParameters {
+        self.hop
+    }
+    fn object(&self, rhs: usize) -> Spinors {
+        Spinors::new(rhs)
+    }
+    fn full<'b, B: Backend, R: Vectors>(
+        &self,
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+    ) -> Result<TwistedMass<'b, B, R>, BackendError> {
+        let (diagonal, inverse) = (self.diagonal_of_chirality(), self.inverse_of_chirality());
+        self.require_in_range::<R>("diagonal", diagonal)?;
+        let hop = HopOperator::new(backend, configuration, lattice, self.hop, &[Sites::Full])?;
+        Ok(TwistedMass { hop, diagonal, inverse })
+    }
+    fn even_odd<'b, B: Backend, R: Vectors>(
+        &self,
+        backend: &'b B,
+        configuration: &Configuration,
+        lattice: Lattice,
+    ) -> Result<TwistedMass<'b, B, R>, BackendError> {
+        let (diagonal, inverse) = (self.diagonal_of_chirality(), self.inverse_of_chirality());
+        self.require_in_range::<R>("diagonal", diagonal)?;
+        self.require_in_range::<R>("inverse of the diagonal", inverse)?;
+        let hop = HopOperator::new(backend, configuration, lattice, self.hop, &PARITIES)?;
+        Ok(TwistedMass { hop, diagonal, inverse })
+    }
+}

@@ -1,0 +1,445 @@
+//! Twisted mass fermions on every backend: the same bits as plain loops (`reference/src/scalar/twisted_mass.rs`), the operator written out with matrices,
+//! and the identities that make it what it is. The operator is `src/operator/twisted_mass.rs`, its kernels the bodies in `src/kernel/twisted_mass.rs`.
+
+use lanefield::backend::{Backend, BackendError};
+use lanefield::body::check_kernel;
+use lanefield::kernel::prelude::*;
+use lanefield::kernel::twisted_mass::{
+    EO_TWISTED_MASS_DAGGER, EoTwistedMassDaggerBody, OE_TWISTED_MASS_DAGGER, OeTwistedMassDaggerBody,
+    TWISTED_MASS_FULL_DAGGER, TwistedMassFullDaggerBody,
+};
+use lanefield::operator::{
+    EvenOdd as _, HopParameters, Model, Operator as _, SchurComplement, TwistedMassParameters, WilsonParameters,
+};
+use lanefield::solver::{Method, Preconditioning, Solve, SolveReport, SolverParams, solve};
+use lanefield_reference::field::Spinors;
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Extents, LaneChoice, LegOrder, Sites};
+use lanefield_reference::links::{BoundaryPhases, LinkFormat};
+use lanefield_reference::real::Real;
+use lanefield_reference::scalar::ScalarWilson;
+use num_complex::Complex;
+
+use crate::common::backends::on_every_backend;
+use crate::common::fields::{EVEN, ODD, applied, gaussian, lattice, upload};
+use crate::common::gauge::GaugeTransformation;
+use crate::common::grid::distance;
+
+type Values = Vec<Complex<f64>>;
+
+const MASS: f64 = -0.3;
+const MU: f64 = 0.4;
+const WORDS: usize = Spinors::WORDS;
+
+check_kernel!(lanefield::kernel::twisted_mass::twisted_mass_apply, twin, linear, covariant);
+check_kernel!(lanefield::kernel::twisted_mass::eo_twisted_mass, twin, linear, covariant);
+check_kernel!(lanefield::kernel::twisted_mass::twisted_mass_full, twin, linear, covariant);
+check_kernel!(lanefield::kernel::twisted_mass::oe_twisted_mass, twin, linear, covariant);
+
+#[test]
+fn kernels_of_the_conjugate_hop_have_the_bits_of_their_twins() {
+    lanefield::check::twin::<EoTwistedMassDaggerBody>(&EO_TWISTED_MASS_DAGGER);
+    lanefield::check::twin::<TwistedMassFullDaggerBody>(&TWISTED_MASS_FULL_DAGGER);
+    lanefield::check::twin::<OeTwistedMassDaggerBody>(&OE_TWISTED_MASS_DAGGER);
+}
+
+/// An awkward lattice, a random configuration on it, and two kinds of boundary at once.
+fn random_case() -> (Configuration, HopParameters) {
+    let configuration = Configuration::hot(Extents::new([4, 6, 2, 10]).unwrap(), 5);
+    let boundary = BoundaryPhases::antiperiodic([true, false, false, true]);
+    (configuration, HopParameters { boundary, ..HopParameters::default() })
+}
+
+fn parameters(mu: f64, hop: HopParameters) -> TwistedMassParameters {
+    TwistedMassParameters { mass: MASS, mu, hop }
+}
+
+fn plain(configuration: &Configuration, hop: HopParameters) -> ScalarWilson<'_> {
+    let HopParameters { boundary, links: format, legs } = hop;
+    ScalarWilson { configuration, boundary, format, legs }
+}
+
+/// M ψ or M† ψ in site order, of any operator.
+fn m<R: Vectors, B: Backend, M: Model<Object = Spinors>>(
+    backend: &B,
+    configuration: &Configuration,
+    model: M,
+    psi: &[Complex<f64>],
+    dagger: Dagger,
+) -> Values {
+    let lattice = lattice::<R>(configuration.extents());
+    let mut operator = model.full::<B, R>(backend, configuration, lattice).unwrap();
+    applied::<R, Spinors, B>(backend, lattice, [Sites::Full; 2], psi, |out, psi| {
+        operator.apply(out, psi, dagger).unwrap();
+    })
+}
+
+fn gamma5(psi: &[Complex<f64>]) -> Values {
+    psi.iter().enumerate().map(|(word, &psi)| if word % WORDS < WORDS / 2 { psi } else { -psi }).collect()
+}
+
+fn product(a: &[Complex<f64>], b: &[Complex<f64>]) -> Complex<f64> {
+    a.iter().zip(b).map(|(a, b)| a.conj() * b).sum()
+}
+
+/// The numbers as those of precision `R`.
+fn rounded<R: Real>(values: &[Complex<f64>]) -> Vec<Complex<R>> {
+    values.iter().map(|c| Complex::new(R::from_f64(c.re), R::from_f64(c.im))).collect()
+}
+
+fn promoted<R: Real>(values: &[Complex<R>]) -> Values {
+    values.iter().map(|c| Complex::new(c.re.to_f64(), c.im.to_f64())).collect()
+}
+
+fn the_operator_is_bitwise_equal_to_plain_loops<B: Backend>(backend: &B) {
+    fn check<R: Vectors, B: Backend>(backend: &B, links: LinkFormat, legs: LegOrder) {
+        let (configuration, hop) = random_case();
+        let hop = HopParameters { links, legs, ..hop };
+        let (model, masses) = (parameters(MU, hop), (MASS, MU));
+        let source = gaussian(configuration.extents(), 2 * WORDS, 4);
+        let psi = rounded::<R>(&source);
+        for dagger in Dagger::BOTH {
+            let expected = plain(&configuration, hop).twisted_mass(&psi, masses, dagger);
+            let found = m::<R, B, _>(backend, &configuration, model, &source, dagger);
+            assert!(found == promoted(&expected), "{links:?} {dagger:?}");
+        }
+        let source: Values = source.chunks_exact(2 * WORDS).flat_map(|site| site[..WORDS].to_vec()).collect();
+        let (psi, lattice) = (rounded::<R>(&source), lattice::<R>(configuration.extents()));
+        let mut schur =
+            SchurComplement::new(model.even_odd::<B, R>(backend, &configuration, lattice).unwrap()).unwrap();
+        for dagger in Dagger::BOTH {
+            let expected = plain(&configuration, hop).twisted_mass_mpc(&psi, masses, dagger);
+            let found = applied::<R, Spinors, B>(backend, lattice, [ODD; 2], &source, |out, psi| {
+                schur.apply(out, psi, dagger).unwrap();
+            });
+            assert!(found == promoted(&expected), "{links:?} {dagger:?}, Schur complement");
+        }
+    }
+    check::<f64, B>(backend, LinkFormat::Full, LegOrder::DEFAULT);
+    check::<f32, B>(backend, LinkFormat::TwoRows, "+x-x+t-z-t+z+y-y".parse().unwrap());
+}
+
+/// A 4×4 matrix of spin.
+type SpinMatrix = [[Complex<f64>; 4]; 4];
+
+/// γ_μ of Grid, from the rows of the chiral basis: of each row the column of its one element, which is a power of i.
+fn gamma(mu: usize) -> SpinMatrix {
+    let (columns, powers) = match mu {
+        0 => ([3, 2, 1, 0], [1, 1, 3, 3]),
+        1 => ([3, 2, 1, 0], [2, 0, 0, 2]),
+        2 => ([2, 3, 0, 1], [1, 3, 3, 1]),
+        _ => ([2, 3, 0, 1], [0, 0, 0, 0]),
+    };
+    let mut matrix = SpinMatrix::default();
+    for row in 0..4 {
+        matrix[row][columns[row]] = Complex::new(0.0, 1.0).powu(powers[row]);
+    }
+    matrix
+}
+
+/// γ_x γ_y γ_z γ_t.
+fn gamma5_matrix() -> SpinMatrix {
+    let product = |a: SpinMatrix, b: SpinMatrix| -> SpinMatrix {
+        std::array::from_fn(|i| std::array::from_fn(|k| (0..4).map(|j| a[i][j] * b[j][k]).sum()))
+    };
+    (1..4).map(gamma).fold(gamma(0), product)
+}
+
+/// (M ψ)(x) = (4 + m + iμγ5) ψ(x) − ½ Σ_μ [(1 − γ_μ) U_μ(x) ψ(x + μ) + (1 + γ_μ) U_μ(x − μ)† ψ(x − μ)], matrix by matrix.
+fn written_out(configuration: &Configuration, boundary: BoundaryPhases, psi: &[Complex<f64>], mu: f64) -> Values {
+    let extents = configuration.extents();
+    let spin_times = |matrix: &SpinMatrix, spinor: &[Complex<f64>]| -> Values {
+        (0..WORDS).map(|word| (0..4).map(|j| matrix[word / 3][j] * spinor[3 * j + word % 3]).sum()).collect()
+    };
+    let mut result = Vec::new();
+    for site in 0..extents.volume() {
+        let x = extents.coordinate(site);
+        let here = &psi[WORDS * site..][..WORDS];
+        let twisted = spin_times(&gamma5_matrix(), here);
+        let mut sum: Values =
+            here.iter().zip(&twisted).map(|(psi, g5)| (4.0 + MASS) * psi + Complex::new(0.0, mu) * g5).collect();
+        for direction in 0..4 {
+            for forward in [true, false] {
+                let (mut there, last) = (x, extents[direction] - 1);
+                let edge = if forward { last } else { 0 };
+                there[direction] = match forward {
+                    true => (x[direction] + 1) % extents[direction],
+                    false => (x[direction] + last) % extents[direction],
+                };
+                let crosses = x[direction] == edge && boundary.is_antiperiodic(direction);
+                let phase = if crosses { -0.5 } else { 0.5 };
+                let sign = if forward { -1.0 } else { 1.0 };
+                let projector: SpinMatrix = std::array::from_fn(|i| {
+                    std::array::from_fn(|k| sign * gamma(direction)[i][k] + if i == k { 1.0 } else { 0.0 })
+                });
+                let neighbour = extents.site(there);
+                let projected = spin_times(&projector, &psi[WORDS * neighbour..][..WORDS]);
+                let link = configuration.link(if forward { site } else { neighbour }, direction);
+                let element = |i: usize, k: usize| if forward { link[3 * i + k] } else { link[3 * k + i].conj() };
+                for (word, sum) in sum.iter_mut().enumerate() {
+                    let (spin, row) = (word / 3, word % 3);
+                    let times = |k: usize| phase * element(row, k) * projected[3 * spin + k];
+                    *sum -= (0..3).map(times).sum::<Complex<f64>>();
+                }
+            }
+        }
+        result.extend(sum);
+    }
+    result
+}
+
+fn the_operator_is_its_definition_written_out_with_matrices<B: Backend>(backend: &B) {
+    let (configuration, hop) = random_case();
+    let psi = gaussian(configuration.extents(), WORDS, 3);
+    for mu in [MU, -1.7, 0.0] {
+        let expected = written_out(&configuration, hop.boundary, &psi, mu);
+        let found = m::<f64, B, _>(backend, &configuration, parameters(mu, hop), &psi, Dagger::No);
+        assert!(distance(&found, &expected) < 1e-14, "mu {mu}: {:e}", distance(&found, &expected));
+    }
+}
+
+/// ⟨φ, M χ⟩ = ⟨M† φ, χ⟩.
+fn m_dagger_is_the_hermitian_conjugate_of_m<B: Backend>(backend: &B) {
+    let (configuration, hop) = random_case();
+    let [phi, chi] = [13, 17].map(|seed| gaussian(configuration.extents(), WORDS, seed));
+    let left = product(&phi, &m::<f64, B, _>(backend, &configuration, parameters(MU, hop), &chi, Dagger::No));
+    let right = product(&m::<f64, B, _>(backend, &configuration, parameters(MU, hop), &phi, Dagger::Yes), &chi);
+    let scale = (product(&phi, &phi).re * product(&chi, &chi).re).sqrt();
+    assert!((left - right).norm() < 1e-13 * scale, "{left} is not {right}");
+    assert!(left.norm() > 1e-4 * scale, "{left} shows nothing");
+}
+
+/// M(μ)† = γ5 M(−μ) γ5, exactly; and not γ5 M(μ) γ5.
+fn m_of_mu_is_gamma5_hermitian_to_m_of_minus_mu<B: Backend>(backend: &B) {
+    let (configuration, hop) = random_case();
+    let psi = gaussian(configuration.extents(), WORDS, 11);
+    let m_dagger = m::<f64, B, _>(backend, &configuration, parameters(MU, hop), &psi, Dagger::Yes);
+    let turned = |mu| gamma5(&m::<f64, B, _>(backend, &configuration, parameters(mu, hop), &gamma5(&psi), Dagger::No));
+    assert!(m_dagger == turned(-MU));
+    assert!(distance(&m_dagger, &turned(MU)) > 0.01);
+}
+
+/// M†M = W†W + μ², with Wilson's W: Hermitian, and positive from μ² on.
+fn the_normal_equations_are_those_of_wilson_and_mu_squared<B: Backend>(backend: &B) {
+    let (configuration, hop) = random_case();
+    let psi = gaussian(configuration.extents(), WORDS, 19);
+    let twisted = parameters(MU, hop);
+    let wilson = WilsonParameters { mass: MASS, hop };
+    let m_psi = m::<f64, B, _>(backend, &configuration, twisted, &psi, Dagger::No);
+    let normal = m::<f64, B, _>(backend, &configuration, twisted, &m_psi, Dagger::Yes);
+    let w_psi = m::<f64, B, _>(backend, &configuration, wilson, &psi, Dagger::No);
+    let of_wilson = m::<f64, B, _>(backend, &configuration, wilson, &w_psi, Dagger::Yes);
+    let expected: Values = of_wilson.iter().zip(&psi).map(|(w, psi)| w + MU * MU * psi).collect();
+    assert!(distance(&normal, &expected) < 1e-14);
+    let (expectation, norm2) = (product(&psi, &normal), product(&psi, &psi).re);
+    assert!((expectation.re - product(&m_psi, &m_psi).re).abs() < 1e-12 * expectation.re);
+    assert!(expectation.re > MU * MU * norm2 && expectation.im.abs() < 1e-12 * expectation.re, "{expectation}");
+}
+
+/// On unit links M†M ψ = (Σ sin² p + (m + Σ (1 − cos p))² + μ²) ψ for plane waves.
+fn the_free_spectrum_is_that_of_wilson_and_mu_squared<B: Backend>(backend: &B) {
+    let extents = Extents::new([4, 6, 2, 10]).unwrap();
+    let configuration = Configuration::unit(extents);
+    for n in [[1usize, 0, 0, 0], [0, 1, 1, 3], [2, 5, 0, 1]] {
+        let p: Vec<f64> = (0..4).map(|d| std::f64::consts::TAU * n[d] as f64 / extents[d] as f64).collect();
+        let phase = |site: usize| (0..4).map(|d| p[d] * extents.coordinate(site)[d] as f64).sum::<f64>();
+        let psi: Values = (0..extents.volume() * WORDS)
+            .map(|k| Complex::from_polar(1.0 + (k % WORDS) as f64, phase(k / WORDS)))
+            .collect();
+        let model = parameters(MU, HopParameters::default());
+        let m_psi = m::<f64, B, _>(backend, &configuration, model, &psi, Dagger::No);
+        let found = m::<f64, B, _>(backend, &configuration, model, &m_psi, Dagger::Yes);
+        let mass = MASS + p.iter().map(|p| 1.0 - p.cos()).sum::<f64>();
+        let eigenvalue = p.iter().map(|p| p.sin() * p.sin()).sum::<f64>() + mass * mass + MU * MU;
+        let expected: Values = psi.iter().map(|c| c * eigenvalue).collect();
+        assert!(distance(&found, &expected) < 1e-14, "momentum {n:?}");
+    }
+}
+
+/// ψ(x) → g(x) ψ(x) and U_μ(x) → g(x) U_μ(x) g(x + μ)† turn M ψ into g M ψ.
+fn it_is_gauge_covariant<B: Backend>(backend: &B) {
+    let (before, hop) = random_case();
+    let psi = gaussian(before.extents(), WORDS, 29);
+    let g = GaugeTransformation { seed: 13 };
+    let model = parameters(MU, hop);
+    let turned_before = m::<f64, B, _>(backend, &g.of_links(&before), model, &g.of_field(WORDS, &psi), Dagger::No);
+    let turned_after = g.of_field(WORDS, &m::<f64, B, _>(backend, &before, model, &psi, Dagger::No));
+    assert!(distance(&turned_before, &turned_after) < 1e-13);
+}
+
+fn even_odd_pieces_make_the_operator<B: Backend>(backend: &B) {
+    let (configuration, hop) = random_case();
+    let lattice = lattice::<f64>(configuration.extents());
+    let psi = gaussian(lattice.extents(), WORDS, 31);
+    for dagger in Dagger::BOTH {
+        let whole = m::<f64, B, _>(backend, &configuration, parameters(MU, hop), &psi, dagger);
+        let mut pieces = parameters(MU, hop).even_odd::<B, f64>(backend, &configuration, lattice).unwrap();
+        let mut sum = vec![Complex::new(0.0, 0.0); psi.len()];
+        for (target, source) in [(EVEN, ODD), (ODD, EVEN)] {
+            let off =
+                applied(backend, lattice, [target, source], &psi, |out, psi| pieces.meooe(out, psi, dagger).unwrap());
+            let on = applied(backend, lattice, [target; 2], &psi, |out, psi| pieces.mooee(out, psi, dagger).unwrap());
+            sum.iter_mut().zip(off.iter().zip(&on)).for_each(|(sum, (off, on))| *sum += off + on);
+        }
+        assert!(distance(&sum, &whole) < 1e-15);
+    }
+}
+
+/// Mee Mee⁻¹ = 1, and |Mee ψ|² = (dm² + μ²) |ψ|², whose sixth power is the determinant of Mee at a site.
+fn the_diagonal_part_has_its_inverse_and_its_determinant<B: Backend>(backend: &B) {
+    let (configuration, hop) = random_case();
+    let lattice = lattice::<f64>(configuration.extents());
+    let all = gaussian(lattice.extents(), WORDS, 37);
+    for (mass, mu) in [(MASS, MU), (-4.0, 0.2), (0.1, -30.0), (-4.0 + 1e-3, 1e-3), (1e-3, 1e200)] {
+        let model = TwistedMassParameters { mass, mu, hop };
+        let mut pieces = model.even_odd::<B, f64>(backend, &configuration, lattice).unwrap();
+        for dagger in Dagger::BOTH {
+            let mut on = |psi: &[Complex<f64>], inverted: bool| -> Values {
+                applied(backend, lattice, [EVEN; 2], psi, |out, psi| match inverted {
+                    true => pieces.mooee_inv(out, psi, dagger).unwrap(),
+                    false => pieces.mooee(out, psi, dagger).unwrap(),
+                })
+            };
+            // The even sites alone.
+            let psi = applied::<f64, Spinors, B>(backend, lattice, [EVEN; 2], &all, |out, psi| {
+                backend.copy(out, psi).unwrap()
+            });
+            let turned = on(&psi, false);
+            assert!(distance(&on(&turned, true), &psi) < 1e-15, "mass {mass}, mu {mu}");
+            let inverse = on(&psi, true);
+            assert!(distance(&on(&inverse, false), &psi) < 1e-15, "mass {mass}, mu {mu}");
+            if mu < 1e100 {
+                let expected = ((4.0 + mass) * (4.0 + mass) + mu * mu) * product(&psi, &psi).re;
+                let found = product(&turned, &turned).re;
+                assert!((found - expected).abs() < 1e-13 * expected, "mass {mass}, mu {mu}: {found} is not {expected}");
+            }
+        }
+    }
+}
+
+/// What is done in one launch has the bits of what it is made of.
+fn fused_pieces_have_the_bits_of_the_pieces<B: Backend>(backend: &B) {
+    let (configuration, hop) = random_case();
+    let lattice = lattice::<f32>(configuration.extents());
+    let mut pieces = parameters(MU, hop).even_odd::<B, f32>(backend, &configuration, lattice).unwrap();
+    let [psi, chi] = [41, 43].map(|seed| gaussian(lattice.extents(), 3 * WORDS, seed));
+    let chi = upload::<f32, Spinors, B>(backend, lattice, ODD, &chi);
+    for dagger in Dagger::BOTH {
+        let [fused, single] = [true, false].map(|fused| {
+            let inverse = applied::<f32, Spinors, B>(backend, lattice, [EVEN, ODD], &psi, |out, psi| {
+                let mut hop = backend.zeros(lattice, EVEN, psi.kind()).unwrap();
+                if fused {
+                    return pieces.inverse_hop(out, &mut hop, psi, dagger).unwrap();
+                }
+                pieces.meooe(&mut hop, psi, dagger).unwrap();
+                pieces.mooee_inv(out, &hop, dagger).unwrap();
+            });
+            let difference = applied::<f32, Spinors, B>(backend, lattice, [ODD, EVEN], &psi, |out, psi| {
+                let mut hop = backend.zeros(lattice, ODD, psi.kind()).unwrap();
+                if fused {
+                    return pieces.diagonal_minus_hop(out, &mut hop, &chi, psi, dagger).unwrap();
+                }
+                pieces.meooe(&mut hop, psi, dagger).unwrap();
+                pieces.mooee(out, &chi, dagger).unwrap();
+                backend.axpy(-1.0, &hop, out).unwrap();
+            });
+            [inverse, difference]
+        });
+        assert!(fused == single, "{dagger:?}");
+    }
+}
+
+/// At μ = 0 all numbers are those of Wilson fermions, the history of a solve as integers among them; only zeros may have the other sign.
+fn at_mu_zero_it_is_the_wilson_operator<B: Backend>(backend: &B) {
+    let (configuration, hop) = random_case();
+    let psi = gaussian(configuration.extents(), WORDS, 47);
+    let (twisted, wilson) = (parameters(0.0, hop), WilsonParameters { mass: MASS, hop });
+    for dagger in Dagger::BOTH {
+        let found = m::<f32, B, _>(backend, &configuration, twisted, &psi, dagger);
+        assert!(found == m::<f32, B, _>(backend, &configuration, wilson, &psi, dagger));
+    }
+    let configuration = Configuration::hot(Extents::new([4, 4, 4, 4]).unwrap(), 7);
+    let eta = gaussian(configuration.extents(), WORDS, 53);
+    for preconditioning in [Preconditioning::EvenOdd, Preconditioning::None] {
+        let twisted = solved(backend, &configuration, &eta, twisted, preconditioning, Method::ConjugateGradients);
+        let wilson = solved(backend, &configuration, &eta, wilson, preconditioning, Method::ConjugateGradients);
+        let bits =
+            |report: &SolveReport<f64>| report.rhs[0].info.history.iter().map(|c| c.to_bits()).collect::<Vec<_>>();
+        assert!(bits(&twisted) == bits(&wilson) && bits(&twisted).len() > 5, "{preconditioning:?}");
+        assert!(twisted.solution == wilson.solution, "{preconditioning:?}");
+    }
+}
+
+fn solved<B: Backend, M: Model<Object = Spinors>>(
+    backend: &B,
+    configuration: &Configuration,
+    eta: &[Complex<f64>],
+    operator: M,
+    preconditioning: Preconditioning,
+    method: Method,
+) -> SolveReport<f64> {
+    let params = SolverParams { tolerance: 1e-10, ..SolverParams::auto::<f64>() };
+    let how = Solve { operator, preconditioning, method, params, lanes: LaneChoice::Auto };
+    solve::<f64, B, _>(backend, configuration, eta, &how, |_, _| ()).unwrap()
+}
+
+/// By both preconditionings, and by every method: the solution solves the equation on all sites.
+fn solves_solve<B: Backend>(backend: &B) {
+    let configuration = Configuration::hot(Extents::new([4, 4, 4, 4]).unwrap(), 7);
+    let eta = gaussian(configuration.extents(), WORDS, 59);
+    let hop = HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() };
+    for (preconditioning, method) in [
+        (Preconditioning::EvenOdd, Method::ConjugateGradients),
+        (Preconditioning::EvenOdd, Method::MixedF32),
+        (Preconditioning::EvenOdd, Method::MixedHalf),
+        (Preconditioning::EvenOdd, Method::BiCgStab),
+        (Preconditioning::None, Method::ConjugateGradients),
+    ] {
+        let report = solved(backend, &configuration, &eta, parameters(MU, hop), preconditioning, method);
+        let image = m::<f64, B, _>(backend, &configuration, parameters(MU, hop), &report.solution, Dagger::No);
+        assert!(distance(&image, &eta) < 1e-9, "{preconditioning:?} {method:?}: {:e}", distance(&image, &eta));
+    }
+}
+
+fn masses_without_an_operator_are_refused_by_value<B: Backend>(backend: &B) {
+    let (configuration, hop) = random_case();
+    let refusal = |mass, mu, even_odd| {
+        let model = TwistedMassParameters { mass, mu, hop };
+        let lattice = lattice::<f32>(configuration.extents());
+        let error = match even_odd {
+            true => model.even_odd::<B, f32>(backend, &configuration, lattice).err(),
+            false => model.full::<B, f32>(backend, &configuration, lattice).err(),
+        };
+        assert!(matches!(error, Some(BackendError::TwistedMass { .. })), "mass {mass}, mu {mu}: {error:?}");
+        error.unwrap().to_string()
+    };
+    let nan = refusal(MASS, f64::NAN, false);
+    assert!(nan.starts_with("mass -0.3 and twisted mass mu NaN make the diagonal 3.7 + i·γ5·NaN"), "{nan}");
+    let large = refusal(MASS, 1e39, false);
+    assert!(large.contains("mu 1000000000000000000000000000000000000000 ") && large.contains("beyond f32"), "{large}");
+    let singular = refusal(-4.0, 0.0, true);
+    assert!(singular.contains("mass -4 and twisted mass mu 0 make the inverse of the diagonal"), "{singular}");
+    assert!(refusal(-4.0, 1e-40, true).contains("inverse of the diagonal"));
+    // On the full lattice nothing is inverted.
+    let lattice = lattice::<f32>(configuration.extents());
+    let model = TwistedMassParameters { mass: -4.0, mu: 0.0, hop };
+    assert!(model.full::<B, f32>(backend, &configuration, lattice).is_ok());
+}
+
+on_every_backend! {
+    the_operator_is_bitwise_equal_to_plain_loops,
+    the_operator_is_its_definition_written_out_with_matrices,
+    m_dagger_is_the_hermitian_conjugate_of_m,
+    m_of_mu_is_gamma5_hermitian_to_m_of_minus_mu,
+    the_normal_equations_are_those_of_wilson_and_mu_squared,
+    the_free_spectrum_is_that_of_wilson_and_mu_squared,
+    it_is_gauge_covariant,
+    even_odd_pieces_make_the_operator,
+    the_diagonal_part_has_its_inverse_and_its_determinant,
+    fused_pieces_have_the_bits_of_the_pieces,
+    at_mu_zero_it_is_the_wilson_operator,
+    solves_solve,
+    masses_without_an_operator_are_refused_by_value,
+}
