@@ -310,7 +310,7 @@ fn parameter(text: &str) -> Parameter {
 }
 
 /// The parameters that an argument of a specification stands for: types, and the name where the role gives it.
-fn parameters_of(argument: &Argument) -> Vec<(&'static str, Option<&'static str>)> {
+fn parameters_of(argument: &Argument, is_of_body: bool) -> Vec<(&'static str, Option<&'static str>)> {
     const READ: &str = "__global const stored *";
     const WRITTEN: &str = "__global stored *";
     const TABLE: &str = "__global const uint *";
@@ -328,6 +328,10 @@ fn parameters_of(argument: &Argument) -> Vec<(&'static str, Option<&'static str>
         Argument::Matrix(_) => vec![("__global const real *", Some("matrix"))],
         Argument::Computed(_) => vec![(TABLE, None)],
         Argument::Scalar(name) => vec![("real", Some(name))],
+        // What is written from a body has the name of the number in both.
+        Argument::Complex(name) if is_of_body => {
+            ["re", "im"].map(|part| ("real", Some(&*format!("{name}_{part}").leak()))).to_vec()
+        }
         Argument::Complex(_) => vec![("real", Some("re")), ("real", Some("im"))],
         Argument::Double(name) => vec![("double", Some(name))],
         Argument::Scalars(_) => vec![("__global const real *", None)],
@@ -408,7 +412,9 @@ fn arguments_of_the_list_are_the_parameters_of_the_files() {
     let families = families();
     for kernel in kernel::all().filter(|kernel| kernel.is_launched()) {
         let (_, declared) = families[kernel.family].iter().find(|(name, _)| name == kernel.name).unwrap();
-        let expected: Vec<_> = kernel.arguments.iter().flat_map(parameters_of).collect();
+        let is_of_body = matches!(kernel.source, KernelSource::Body(_));
+        let arguments = kernel.arguments.iter();
+        let expected: Vec<_> = arguments.flat_map(|argument| parameters_of(argument, is_of_body)).collect();
         let kinds: Vec<&str> = declared.iter().map(|parameter| &parameter.kind[..]).collect();
         assert_eq!(kinds, expected.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), "{kernel}: {declared:?}");
         for (parameter, (_, name)) in declared.iter().zip(&expected) {

@@ -141,6 +141,11 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     } else {
         quote! { ::core::option::Option::None }
     };
+    // So that a name that no kernel has is an error of the compiler.
+    let exists = options.dagger_of.as_ref().map(|of| {
+        let of = in_capitals(of);
+        quote! { const _: fn() -> &'static ::lanefield::kernel::Kernel = || &#of; }
+    });
     let dagger = if conjugate_of.is_some() { format_ident!("Yes") } else { format_ident!("No") };
     let family = options.family.map_or(text.clone(), |family| family.value());
     let base = format_ident!("{base}");
@@ -184,6 +189,7 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
             }
 
             #twin
+            #exists
         };
 
         #[doc = #documentation]
