@@ -10,8 +10,8 @@ use std::fmt;
 use lanefield_reference::field::{FieldShape, Object};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::{
-    Checkerboard, DIMENSIONS, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Leg, LegOrder, Parity, Sites,
-    TreePlan,
+    Checkerboard, DIMENSIONS, Direction, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Leg, LegOrder,
+    Parity, Sites, TreePlan,
 };
 use lanefield_reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, Phase};
 use lanefield_reference::random::su3_random;
@@ -53,6 +53,7 @@ pub(crate) struct Drawn {
     format: LinkFormat,
     pub boundary: BoundaryPhases,
     legs: LegOrder,
+    direction: Direction,
     parts: usize,
     numbers: Numbers,
     links: Links,
@@ -108,6 +109,7 @@ impl Drawn {
                 .any(|role| matches!(role.holds, Holds::DoubledLinks | Holds::Links))
                 .then_some(&configuration),
             legs: self.legs,
+            direction: self.direction,
             numbers: self.numbers,
             data: self.data(),
             ..CaseOptions::new(lattice, self.sites, self.precision, self.links(), self.parts)
@@ -120,12 +122,30 @@ impl Drawn {
 /// What a failure is reported with: all that makes the case.
 impl fmt::Display for Drawn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { precision, width, sites, format, boundary, legs, parts, numbers, links, seed, tuning, .. } = self;
+        let Self {
+            precision,
+            width,
+            sites,
+            format,
+            boundary,
+            legs,
+            direction,
+            parts,
+            numbers,
+            links,
+            seed,
+            tuning,
+            ..
+        } = self;
         if let Some(lattice) = self.lattice() {
             write!(f, "lattice {}, cut {}, ", lattice.extents(), lattice.nodes())?;
         }
         write!(f, "{sites} sites, {precision}, {width}-byte lanes, {parts} components a site, {numbers} numbers, ")?;
-        write!(f, "{links} links of {} reals, boundary {boundary}, legs {legs}, ", format.reals())?;
+        write!(
+            f,
+            "{links} links of {} reals, boundary {boundary}, legs {legs}, slices across {direction}, ",
+            format.reals()
+        )?;
         write!(f, "{} sums, seed {seed}, tuning {tuning}", if self.tree { "tree" } else { "exact" })
     }
 }
@@ -157,7 +177,9 @@ pub(crate) fn any_case(kernel: &'static Kernel, on_device: bool) -> BoxedStrateg
             select(vec![Numbers::Ordinary, Numbers::Wide, Numbers::Special]).prop_map(Links::Arbitrary)
         ],
     );
-    let numbers = (1..6usize, select(Numbers::ALL.to_vec()), any::<bool>(), any::<u64>().no_shrink());
+    let direction = if kernel.sums_over_slices() { Direction::ALL.to_vec() } else { vec![Direction::T] };
+    let numbers =
+        (1..6usize, select(direction), select(Numbers::ALL.to_vec()), any::<bool>(), any::<u64>().no_shrink());
     let tuning = if on_device { any_tuning(kernel).boxed() } else { Just(Tuning::OPEN).boxed() };
     let fixed = kernel.is_full_only();
     (layout, links, numbers, tuning)
@@ -165,7 +187,7 @@ pub(crate) fn any_case(kernel: &'static Kernel, on_device: bool) -> BoxedStrateg
             move |(
                 (precision, width, cuts, factors, sites),
                 (format, boundary, legs, links),
-                (parts, numbers, tree, seed),
+                (parts, direction, numbers, tree, seed),
                 tuning,
             )| Drawn {
                 precision,
@@ -178,6 +200,7 @@ pub(crate) fn any_case(kernel: &'static Kernel, on_device: bool) -> BoxedStrateg
                 format: if links.formats().contains(&format) { format } else { LinkFormat::TwoRows },
                 boundary: BoundaryPhases::new(boundary),
                 legs,
+                direction,
                 parts,
                 numbers,
                 links,

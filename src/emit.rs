@@ -236,6 +236,7 @@ fn about(argument: &Argument) -> Vec<String> {
             "neighbours: [outer site][+x +y +z +t -x -y -z -t], bits 0 to 30 the neighbour's outer site, bit 31 whether the step leaves the virtual node".into(),
             "lane_steps: [+x +y +z +t -x -y -z -t][lane], bits 0 to 30 the lane that such a step leads to, bit 31 whether it leaves the lattice".into(),
         ],
+        Argument::OfNeighbours => vec!["of_neighbours: the neighbours of the sites of the neighbours, as neighbours".into()],
         Argument::Matrix(form) => vec![format!("coefficients of a matrix along s: {form:?}")],
         Argument::Computed(table) => vec![format!("{}: a table by {:?}", table.name, table.rows)],
         Argument::Scalar(name) => vec![format!("{name}: a number, rounded to the precision")],

@@ -117,6 +117,134 @@ fn update_and_norm_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 
 check_kernel!(update_and_norm, twin = update_and_norm_twin);
 
+/// For each slice |x|² word by word, of whatever fields hold.
+#[lane_kernel]
+pub(crate) fn slice_norms<S: Site>(site: S, x: Read<S, Any>, norms: SliceSum<S>) {
+    let zero = S::Double::constant(0.0);
+    norms.add(site.repeat(x.words(), zero, |word, sum| x.word(word).norm2_onto(sum)));
+}
+
+fn slice_norms_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    for site in call.sites() {
+        for part in 0..call.parts() {
+            let x = call.read("x", site, part);
+            call.add(0, site, part, site_norm2(&x));
+        }
+    }
+}
+
+check_kernel!(slice_norms, twin = slice_norms_twin);
+
+/// A correlator of a covariant sum that is written as well: the real part and the whole product, for each slice, on sites weighted by their parity.
+#[lane_kernel]
+pub(crate) fn slice_products<S: Site>(
+    out: Write<S, ColourVectors>,
+    links: Links<S>,
+    phi: Neighbours<S, ColourVectors>,
+    chi: Read<S, ColourVectors>,
+    x: Coordinates<S>,
+    real: SliceSum<S>,
+    product: ComplexSliceSum<S>,
+) {
+    let mut total = ColourVector::empty_sum();
+    for leg in links.legs() {
+        total = total + links.times(leg, phi.at(leg));
+    }
+    let odd = x.is_odd(&[Direction::X, Direction::Z]);
+    let chosen = ColourVector(std::array::from_fn(|c| S::Complex::select(odd, -total.0[c], total.0[c])));
+    out.write(chosen);
+    let [re, im] = chi.here().inner_product(chosen);
+    real.add(re);
+    product.add([re, im]);
+}
+
+fn slice_products_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    for site in call.sites() {
+        let x = call.coordinate(site);
+        for part in 0..call.parts() {
+            let products = call.legs().map(|leg| {
+                let phi = call.read("phi", call.neighbour(site, leg), part);
+                matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]])
+            });
+            let sum: [Complex<R>; 3] =
+                products.into_iter().reduce(|sum, product| std::array::from_fn(|c| sum[c] + product[c])).unwrap();
+            let chosen = sum.map(|word| if (x[0] + x[2]) % 2 == 1 { -word } else { word });
+            call.write("out", site, part, &chosen);
+            let chi = call.read("chi", site, part);
+            let product = lanefield_reference::scalar::site_inner_product(&chi, &chosen);
+            call.add(0, site, part, product.re);
+            call.add(1, site, part, product.re);
+            call.add(2, site, part, product.im);
+        }
+    }
+}
+
+check_kernel!(slice_products, twin = slice_products_twin);
+
+/// Sums over sites one and three steps away, and over corners, of fields of both kinds of sites.
+#[lane_kernel]
+pub(crate) fn further_away<S: Site>(
+    out: Write<S, ColourVectors>,
+    odd: OddDistance<S, ColourVectors>,
+    even: EvenDistance<S, Spinors>,
+    links: Links<S>,
+    phi: Neighbours<S, ColourVectors>,
+) {
+    let mut sum = ColourVector::empty_sum();
+    for direction in Direction::ALL {
+        for steps in [1, -1, 3, -3] {
+            sum = sum + odd.at(Displacement::along(direction, steps));
+        }
+        sum = sum + odd.at(Displacement::new([1, 1, -1, 0]));
+        let [up, down] = [2, -2].map(|steps| even.at(Displacement::along(direction, steps)));
+        sum.0[0] = sum.0[0] + up.0[direction.index()] - down.0[11];
+    }
+    for corner in [[1, 1, 0, 0], [-1, 0, 1, 0], [0, -1, 0, -1], [1, -1, 1, -1]] {
+        sum.0[1] = sum.0[1] + even.at(Displacement::new(corner)).0[4];
+    }
+    sum.0[2] = sum.0[2] - even.here().0[7];
+    let leg = links.legs()[0];
+    out.write(sum + links.times(leg, phi.at(leg)));
+}
+
+fn further_away_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    for site in call.sites() {
+        for part in 0..call.parts() {
+            let odd = |call: &PlainCall<'_, R>, steps: [i8; 4]| {
+                call.read("odd", call.displaced(site, Displacement::new(steps)), part)
+            };
+            let even = |call: &PlainCall<'_, R>, steps: [i8; 4]| {
+                call.read("even", call.displaced(site, Displacement::new(steps)), part)
+            };
+            let add = |sum: Option<[Complex<R>; 3]>, x: Vec<Complex<R>>| match sum {
+                Some(sum) => Some(std::array::from_fn(|c| sum[c] + x[c])),
+                None => Some([x[0], x[1], x[2]]),
+            };
+            let mut sum = None;
+            for d in 0..4 {
+                let along = |steps: i8| std::array::from_fn(|k| if k == d { steps } else { 0 });
+                for steps in [1, -1, 3, -3] {
+                    sum = add(sum, odd(call, along(steps)));
+                }
+                let mut there = add(sum, odd(call, [1, 1, -1, 0])).unwrap();
+                there[0] = there[0] + even(call, along(2))[d] - even(call, along(-2))[11];
+                sum = Some(there);
+            }
+            let mut sum = sum.unwrap();
+            for corner in [[1, 1, 0, 0], [-1, 0, 1, 0], [0, -1, 0, -1], [1, -1, 1, -1]] {
+                sum[1] += even(call, corner)[4];
+            }
+            sum[2] -= call.read("even", site, part)[7];
+            let leg = call.legs()[0];
+            let phi = call.read("phi", call.neighbour(site, leg), part);
+            let hopped = matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]]);
+            call.write("out", site, part, &std::array::from_fn::<_, 3, _>(|c| sum[c] + hopped[c]));
+        }
+    }
+}
+
+check_kernel!(further_away, twin = further_away_twin);
+
 /// out = a·x − i·y, word by word.
 #[lane_kernel]
 pub(crate) fn words<S: Site>(site: S, out: Write<S, Any>, a: Scalar<S>, x: Read<S, Any>, y: Read<S, Any>) {

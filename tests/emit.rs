@@ -23,7 +23,7 @@ use lanefield_reference::object::Object;
 use lanefield_reference::real::Precision;
 
 use crate::body::{
-    COVARIANT_SUM, CROSSWISE, DENSITY, EVERYTHING, SUMS_OF_NEIGHBOURS, TWICE, UPDATE_AND_NORM, WILSON_HOP, WORDS,
+    COVARIANT_SUM, CROSSWISE, DENSITY, EVERYTHING, FURTHER_AWAY, SUMS_OF_NEIGHBOURS, TWICE, UPDATE_AND_NORM, WILSON_HOP, WORDS,
 };
 
 /// Two terms of each component for one sum.
@@ -35,12 +35,12 @@ fn two_terms<S: Site>(psi: Read<S, Spinors>, sum: ExactSum<S>, b: Scalar<S>) {
 
 /// A body whose arguments have names that mean something in C.
 #[lane_kernel]
-fn double<S: Site>(int: Write<S, ColourVectors>, part: Read<S, ColourVectors>, v1: ComplexScalar<S>) {
+fn doubled<S: Site>(int: Write<S, ColourVectors>, part: Read<S, ColourVectors>, v1: ComplexScalar<S>) {
     int.write(part.here().madd(v1.get(), part.here()));
 }
 
 /// The kernels that are run.
-static KERNELS: [&Kernel; 12] = [
+static KERNELS: [&Kernel; 13] = [
     &LAPLACE_HOP,
     &STAGGERED_HOP,
     &COVARIANT_SUM,
@@ -49,10 +49,11 @@ static KERNELS: [&Kernel; 12] = [
     &UPDATE_AND_NORM,
     &WORDS,
     &EVERYTHING,
+    &FURTHER_AWAY,
     &DENSITY,
     &CROSSWISE,
     &TWO_TERMS,
-    &DOUBLE,
+    &DOUBLED,
 ];
 
 /// A kernel in a precision, and a format of links.
@@ -188,6 +189,17 @@ fn write_case(path: &Path, case: &Case, cpu: &Cpu, lists: usize) {
         coordinates.extend(here.into_iter().flat_map(|x| (x as u32).to_ne_bytes()));
     }
     assert_eq!(neighbours.len(), 4 * LEGS * own.len());
+    if let KernelSource::Body(body) = kernel.source {
+        let displacements = body.program(kernel.name, shape.legs).unwrap().displacements();
+        let displaced = own.iter().flat_map(|&here| {
+            displacements.iter().flat_map(|displacement| {
+                let end = displacement.legs().fold(here, |x, leg| extents.neighbour(x, leg));
+                let among = if displacement.is_odd() { &there } else { &own };
+                (among.iter().position(|&c| c == end).unwrap() as u32).to_ne_bytes()
+            })
+        });
+        write("displaced", &displaced.collect::<Vec<_>>());
+    }
     write("neighbours", &neighbours);
     write("coordinates", &coordinates);
     write_number("sites", own.len());

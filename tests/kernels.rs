@@ -325,6 +325,7 @@ fn parameters_of(argument: &Argument, is_of_body: bool) -> Vec<(&'static str, Op
         Argument::Again(name) => vec![(READ, Some(name))],
         Argument::Fields(_, most) => vec![(READ, None); most],
         Argument::Stencil => vec![(TABLE, Some("neighbours")), (TABLE, Some("lane_steps"))],
+        Argument::OfNeighbours => vec![(TABLE, Some("of_neighbours"))],
         Argument::Matrix(_) => vec![("__global const real *", Some("matrix"))],
         Argument::Computed(_) => vec![(TABLE, None)],
         Argument::Scalar(name) => vec![("real", Some(name))],

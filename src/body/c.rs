@@ -4,7 +4,7 @@
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::Write as _;
 
-use lanefield_reference::layout::LegOrder;
+use lanefield_reference::layout::{Displacement, LegOrder};
 use lanefield_reference::links::LinkFormat;
 use lanefield_reference::object::Object;
 use lanefield_reference::real::Precision;
@@ -48,6 +48,7 @@ pub fn kernel_text(named: Named<'_>, program: &Program, target: Target) -> Resul
         target,
         has_parts: has_parts(&named.body),
         words: HashMap::new(),
+        displaced: program.displacements(),
         known_ends: BTreeSet::new(),
         known_phases: BTreeSet::new(),
         sums,
@@ -118,8 +119,7 @@ impl SumLists {
 }
 
 fn number_of_sum(body: &Written, argument: usize, part: usize) -> usize {
-    let before = body.roles[..argument].iter().map(|role| if let Role::Sums(count) = role { *count } else { 0 });
-    before.sum::<usize>() + part
+    body.first_sum(argument) + part
 }
 
 fn adds(statements: &[Statement]) -> bool {
@@ -174,7 +174,7 @@ fn ends_of(statement: &Statement, ends: &mut BTreeSet<usize>, links: &mut BTreeS
 
 /// What a name of Rust is called in C: that of a word of the languages, or of this file, is followed by a line.
 fn in_c(name: &str) -> String {
-    const WORDS: &str = " and and_eq asm auto bitand bitor bool boundary case catch char class compl complex component coordinates cplx default delete do \
+    const WORDS: &str = " and and_eq asm auto bitand bitor bool boundary case catch char class compl complex component coordinates cplx default delete displaced do \
                          double explicit export float friend goto inline int link_matrix long mutable namespace neighbours new not not_eq operator or \
                          or_eq part parts private protected public real register restrict short signed site sites sizeof switch template terms this \
                          throw typedef typeid typename union unsigned using virtual void volatile words xor xor_eq ";
@@ -192,6 +192,8 @@ struct Writer<'a> {
     has_parts: bool,
     /// Words of loads as they are written.
     words: HashMap<Id, String>,
+    /// Where it reads beyond neighbours, in the order of first use.
+    displaced: Vec<Displacement>,
     known_ends: BTreeSet<usize>,
     known_phases: BTreeSet<usize>,
     sums: SumLists,
@@ -244,6 +246,10 @@ impl Writer<'_> {
         let site = match place {
             Where::Here => "site".to_owned(),
             Where::At(leg) => format!("end{}", leg.point()),
+            Where::Displaced(displacement) => {
+                let number = self.displaced.iter().position(|known| *known == displacement).unwrap_or_default();
+                format!("(size_t)displaced[{} * site + {number}]", self.displaced.len())
+            }
         };
         let component = match self.named.body.roles[argument] {
             Role::Field { repeated: true, .. } if self.has_parts => format!("({site} * parts + part)"),
@@ -423,6 +429,10 @@ impl Writer<'_> {
                     let (ty, does) = match used {
                         FieldUse::Read => (read(real), "read"),
                         FieldUse::Neighbours => (read(real), "read at the neighbours, on whose sites it lies"),
+                        FieldUse::OddDistance => {
+                            (read(real), "read at sites an odd number of steps away, on which it lies")
+                        }
+                        FieldUse::EvenDistance => (read(real), "read here and at sites an even number of steps away"),
                         FieldUse::Write => (written(real), "written"),
                         FieldUse::Update => (written(real), "read and written"),
                     };
@@ -434,13 +444,20 @@ impl Writer<'_> {
                     add(real, &format!("{name}_re"), "real part of a number, rounded to this type".to_owned());
                     add(real, &format!("{name}_im"), "its imaginary part".to_owned());
                 }
-                Role::Sums(_) | Role::Coordinates => {}
+                Role::Sums(_) | Role::SliceSums(_) | Role::Coordinates => {}
             }
         }
         if self.reads_neighbours() {
             let about = "[site][+x +y +z +t -x -y -z -t], read: in bits 0 to 30 the number of the neighbour, in bit 31 whether the step to it leaves \
                          the lattice (from the last coordinate to 0, or back)";
             add(&read("unsigned int"), "neighbours", about.to_owned());
+        }
+        if !self.displaced.is_empty() {
+            let paths = self.displaced.iter().map(Displacement::to_string).collect::<Vec<_>>().join(" ");
+            let about = format!(
+                "[site][{paths}], read: the number of the site there, among the sites of the field that is read"
+            );
+            add(&read("unsigned int"), "displaced", about);
         }
         if self.rebuilds_links() {
             let about = "bit mu set where the boundary phase of direction mu (x = 0) is -1, bit 4 + mu where it is 0";
@@ -468,10 +485,9 @@ impl Writer<'_> {
         let mut about = String::new();
         let mut sum = 0;
         for (name, role) in self.named.body.names.iter().zip(self.named.body.roles) {
-            let Role::Sums(count) = role else { continue };
-            for part in 0..*count {
+            for part in 0..role.sums() {
                 let (first, lists) = (self.sums.first(sum), self.sums.of_sum[sum]);
-                let which = match (*count, part) {
+                let which = match (role.sums(), part) {
                     (1, _) => String::new(),
                     (_, 0) => ", real part".to_owned(),
                     _ => ", imaginary part".to_owned(),
@@ -484,6 +500,9 @@ impl Writer<'_> {
                 };
                 sum += 1;
             }
+        }
+        if self.named.body.sums_over_slices() {
+            about += "a sum over a slice takes the terms of the slice's sites; ";
         }
         let (name, each) = (self.name(), if self.has_parts { "sites * parts" } else { "sites" });
         about

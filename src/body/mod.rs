@@ -1,6 +1,32 @@
 //! Kernels written once. A body is a generic Rust function of what is done at a site ([`Body`], in the reference, where it runs on vectors of lanes).
 //! Here it is recorded ([`record()`]): run once with numbers that note every operation. What was recorded ([`Program`]) is counted, and written in other
 //! languages ([`opencl`], [`c`]).
+//!
+//! Arguments of a kernel stand in a structure of their own, where what is written is borrowed mutably: two outputs, or an output and an input, cannot be
+//! the same field.
+//!
+//! ```compile_fail,E0502
+//! use lanefield::backend::{BackendError, Cpu, FieldOn, Memory};
+//! use lanefield::body::prelude::*;
+//!
+//! /// The sum over the neighbours.
+//! #[lane_kernel]
+//! fn neighbours_of<S: Site>(site: S, sum: Write<S, Spinors>, psi: Neighbours<S, Spinors>) {
+//!     let mut total = Spinor::empty_sum();
+//!     for leg in site.legs() {
+//!         total = total + psi.at(leg);
+//!     }
+//!     sum.write(total);
+//! }
+//!
+//! fn onto_itself(
+//!     cpu: &Cpu,
+//!     stencil: &<Cpu as Memory>::Table,
+//!     psi: &mut FieldOn<Cpu, f64, Spinors>,
+//! ) -> Result<(), BackendError> {
+//!     NeighboursOf { sum: &mut *psi, psi: &*psi }.launch(cpu, stencil)
+//! }
+//! ```
 
 pub mod c;
 pub mod opencl;
@@ -24,10 +50,11 @@ pub mod prelude {
         ColourVector, HalfSpinor, Links4, List, Matrix, One, SpinColourMatrix, Spinor, WordList,
     };
     pub use lanefield_reference::body::{
-        Any, ComplexScalar, ComplexSum, Coordinates, ExactSum, Links, Neighbours, Read, Scalar, Site, Update, Write,
+        Any, ComplexScalar, ComplexSliceSum, ComplexSum, Coordinates, EvenDistance, ExactSum, Links, Neighbours,
+        OddDistance, Read, Scalar, Site, SliceSum, Update, Write,
     };
     pub use lanefield_reference::kernels::hop::Dagger;
-    pub use lanefield_reference::layout::{Direction, Leg};
+    pub use lanefield_reference::layout::{Direction, Displacement, Leg};
     pub use lanefield_reference::object::{ColourMatrix, ColourVectors, ComplexNumber, Gauge, Propagator, Spinors};
 }
 
@@ -120,6 +147,11 @@ impl Written {
         uses_neighbours(self.roles)
     }
 
+    /// Whether it reads at displacements.
+    pub const fn uses_displacements(&self) -> bool {
+        uses_displacements(self.roles)
+    }
+
     /// Whether it goes through the words of whatever its target holds.
     pub const fn is_of_words(&self) -> bool {
         let mut k = 0;
@@ -136,17 +168,20 @@ impl Written {
     pub const fn sums(&self) -> usize {
         let (mut k, mut sums) = (0, 0);
         while k < self.roles.len() {
-            if let Role::Sums(count) = self.roles[k] {
-                sums += count;
-            }
+            sums += self.roles[k].sums();
             k += 1;
         }
         sums
     }
 
+    /// Whether it sums over slices.
+    pub const fn sums_over_slices(&self) -> bool {
+        sums_over_slices(self.roles)
+    }
+
     /// The number of the first sum of an argument.
     pub fn first_sum(&self, argument: usize) -> usize {
-        self.roles[..argument].iter().map(|role| if let Role::Sums(count) = role { *count } else { 0 }).sum()
+        self.roles[..argument].iter().map(|role| role.sums()).sum()
     }
 
     /// Whether it asks for coordinates.

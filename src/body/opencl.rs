@@ -4,6 +4,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use lanefield_reference::layout::Displacement;
+
 use super::program::{Id, Index, Kind, Operation, Program, Statement, Where};
 use super::{BodyError, FieldUse, Role, Written};
 
@@ -37,6 +39,9 @@ pub fn kernel_text(named: Named<'_>, program: &Program, components: Components) 
     let mut headers = vec!["body.clh"];
     if body.is_stencil() {
         headers.extend(["legs.clh", "su3.clh"]);
+    }
+    if body.uses_displacements() {
+        headers.push("displaced.clh");
     }
     if body.is_of_words() {
         headers.push("words.clh");
@@ -74,25 +79,40 @@ pub fn kernel_text(named: Named<'_>, program: &Program, components: Components) 
 fn arguments(body: &Written) -> Vec<String> {
     let mut declared = Vec::new();
     for (name, role) in body.names.iter().zip(body.roles) {
+        let name = in_opencl(name);
         match role {
-            Role::Field { used: FieldUse::Read | FieldUse::Neighbours, .. } | Role::Links => {
+            Role::Field {
+                used: FieldUse::Read | FieldUse::Neighbours | FieldUse::OddDistance | FieldUse::EvenDistance,
+                ..
+            }
+            | Role::Links => {
                 declared.push(format!("__global const stored* restrict {name}"));
             }
             Role::Field { .. } => declared.push(format!("__global stored* restrict {name}")),
             Role::Scalar => declared.push(format!("real {name}")),
             Role::Complex => declared.push(format!("real {name}_re, real {name}_im")),
-            Role::Sums(_) | Role::Coordinates => {}
+            Role::Sums(_) | Role::SliceSums(_) | Role::Coordinates => {}
         }
     }
     let table = |name: &str| format!("__global const uint* restrict {name}");
     if body.is_stencil() {
         declared.extend([table("neighbours"), table("lane_steps")]);
     }
+    if body.uses_displacements() {
+        declared.push(table("of_neighbours"));
+    }
     declared.push("uint osites".to_owned());
     if body.is_stencil() {
         declared.push("uint boundary".to_owned());
     }
     declared.push(if body.is_of_words() { "uint words" } else { "uint parts" }.to_owned());
+    if body.sums_over_slices() {
+        if body.is_of_words() {
+            declared.push("uint parts".to_owned());
+        }
+        declared.extend([table("osites_of_slices"), table("lanes_of_slices")]);
+        declared.extend(["osites_a_class", "lanes_a_group", "classes"].map(|count| format!("uint {count}")));
+    }
     if body.uses_coordinates() {
         declared.extend(["xy_of_osites", "zt_of_osites", "xy_of_lanes", "zt_of_lanes"].map(table));
     }
@@ -100,6 +120,51 @@ fn arguments(body: &Written) -> Vec<String> {
         declared.push("REDUCTION_ARGUMENTS".to_owned());
     }
     declared
+}
+
+/// Elements of a sum over all sites, where each component is a site.
+const ELEMENTS_OF_WORDS: &str = "    for_elements(element, osites * NSIMD) {
+        const size_t component = stored_at(element / NSIMD);
+        const uint lane = element % NSIMD;
+";
+
+/// Elements of a sum over all sites.
+const ELEMENTS_OF_SITES: &str = "    for_elements(element, osites * parts * NSIMD) {
+        const size_t component = stored_at(element / NSIMD);
+        const uint lane = element % NSIMD;
+        const uint osite = component / parts, part = component % parts;
+";
+
+/// Elements of a sum over a slice (`Slices` of the layout), in the order of memory. Lanes of a group are a power of two.
+const ELEMENTS_OF_SLICES: &str = "    const uint lane_bits = popcount(lanes_a_group - 1);
+    for_elements(element, (osites_a_class * parts) << lane_bits) {
+        const uint of_class = element >> lane_bits, part = of_class % parts;
+        const uint osite = osites_of_slices[plane_id() % classes * osites_a_class + of_class / parts];
+        const uint lane = lanes_of_slices[plane_id() / classes * lanes_a_group + (element & (lanes_a_group - 1))];
+        const size_t component = (size_t)osite * parts + part;
+";
+
+/// The number of a work-group's first sum: of slices, each group takes one.
+fn first_sum(body: &Written) -> String {
+    if body.sums_over_slices() { format!("first_sum({})", body.sums()) } else { "0".to_owned() }
+}
+
+/// What an argument is called: one whose name means something in OpenCL C, or in this text, is followed by a line.
+fn in_opencl(name: &str) -> String {
+    const WORDS: &str = " auto bool boundary case char classes coordinate_of coordinates_of complex component conj const constant continue cplx default do \
+                         double element event_t exchange extract_neighbour far_end begin_at step_from take_lanes_of_step of_neighbours extract_words fabs find_neighbour find_neighbour_of finish_group first \
+                         first_sum float fma for_elements global goto half imaginary inline insert_all int is_odd k kernel lane lane_bits lane_steps \
+                         lanes_a_group lanes_of_slices leg_end local long madd madd_real mul neighbours not_choice of_class osite osites osites_a_class \
+                         osites_of_slices part partials parts plane_id popcount private quad read_link read_link_of read_only real register restrict \
+                         result retired running running_add running_empty select_complex select_real short signed site_xy site_zt sizeof spill_target_of \
+                         spills sqrt stored stored_at store_site_words struct sum switch times_i times_real typedef uchar uint ulong union unsigned \
+                         ushort vchoice void volatile vreal words write_only xy_of_lanes xy_of_osites zt_of_lanes zt_of_osites ";
+    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    let is_own = ["v", "end", "next"].iter().any(|stem| name.strip_prefix(stem).is_some_and(is_number));
+    match is_own || name.starts_with("to_") || name.starts_with("far_") || WORDS.contains(&format!(" {name} ")) {
+        true => format!("{name}_"),
+        false => name.to_owned(),
+    }
 }
 
 /// What stands around the statements: which components a work-item takes.
@@ -131,14 +196,15 @@ fn frame(body: &Written, components: Components) -> (String, String) {
             for k in 0..sums {
                 begin += &format!("    sum[{k}] = running_empty();\n");
             }
-            let elements = if body.is_of_words() { "osites * NSIMD" } else { "osites * parts * NSIMD" };
-            begin += &format!("    for_elements(element, {elements}) {{\n");
-            begin += "        const size_t component = stored_at(element / NSIMD);\n        const uint lane = element % NSIMD;\n";
-            if !body.is_of_words() {
-                begin += "        const uint osite = component / parts, part = component % parts;\n";
-            }
-            let end =
-                format!("    }}\n    finish_group(sum, {sums}, 0, partials, result, retired, spills, exchange);\n");
+            begin += match (body.sums_over_slices(), body.is_of_words()) {
+                (true, _) => ELEMENTS_OF_SLICES,
+                (false, true) => ELEMENTS_OF_WORDS,
+                (false, false) => ELEMENTS_OF_SITES,
+            };
+            let first = first_sum(body);
+            let end = format!(
+                "    }}\n    finish_group(sum, {sums}, {first}, partials, result, retired, spills, exchange);\n"
+            );
             (begin, 2, end)
         }
     };
@@ -232,8 +298,8 @@ impl Writer<'_> {
         BodyError::Unsupported { kernel: self.named.name, does, expected }
     }
 
-    fn argument(&self, number: usize) -> &'static str {
-        self.named.body.names[number]
+    fn argument(&self, number: usize) -> String {
+        in_opencl(self.named.body.names[number])
     }
 
     fn copies(&self, id: Id) -> usize {
@@ -312,9 +378,12 @@ impl Writer<'_> {
                         self.unsupported("adds to a sum within a loop", "carry the number, and add it after the loop")
                     );
                 }
-                let first = self.named.body.first_sum(*argument);
-                let (number, term) = (first + part, self.operand(*term, 0));
-                let line = format!("running_add(&sum[{number}], {term}, spill_target_of(spills, {number}));");
+                let body = self.named.body;
+                let (number, term) = (body.first_sum(*argument) + part, self.operand(*term, 0));
+                let line = format!(
+                    "running_add(&sum[{number}], {term}, spill_target_of(spills, {} + {number}));",
+                    first_sum(&body)
+                );
                 self.line(&line);
             }
             Statement::LoadWord { .. } | Statement::WriteWord { .. } => {
@@ -347,11 +416,35 @@ impl Writer<'_> {
         }
     }
 
+    /// The steps of a displacement: the point of each, and what is called where it leads.
+    fn steps_of(&self, displacement: Displacement) -> Vec<(usize, String)> {
+        let steps = displacement.legs().scan("far".to_owned(), |name, leg| {
+            *name += &format!("_{}", leg.point());
+            Some((leg.point(), name.clone()))
+        });
+        steps.collect()
+    }
+
+    /// Where a displacement leads, step by step, if that was not said before.
+    fn far_end_of(&mut self, displacement: Displacement) {
+        let mut before = "begin_at(osite, lane)".to_owned();
+        for (number, (point, end)) in self.steps_of(displacement).into_iter().enumerate() {
+            let table = if number % 2 == 0 { "neighbours" } else { "of_neighbours" };
+            if *self.counts.entry(end.clone()).and_modify(|count| *count += 1).or_insert(1) == 1 {
+                self.line(&format!("const far_end {end} = step_from({before}, {point}, {table}, lane_steps);"));
+            }
+            before = end;
+        }
+    }
+
     /// The number of the component that is read, of component `copy` of the work-item.
     fn component(&self, argument: usize, place: Where, copy: usize) -> String {
         let site = match place {
             Where::Here => "osite".to_owned(),
             Where::At(leg) => format!("end{}.osite", leg.point()),
+            Where::Displaced(displacement) => {
+                format!("{}.osite", self.steps_of(displacement).pop().unwrap_or_default().1)
+            }
         };
         let more = if copy == 0 { String::new() } else { format!(" + {copy}") };
         match (is_repeated(self.named.body.roles[argument]), place) {
@@ -365,8 +458,10 @@ impl Writer<'_> {
 
     fn load(&mut self, id: Id, argument: usize, words: usize, place: Where, copy: usize) {
         let field = self.argument(argument);
-        if let Where::At(leg) = place {
-            self.end_of(leg.point());
+        match place {
+            Where::Here => {}
+            Where::At(leg) => self.end_of(leg.point()),
+            Where::Displaced(displacement) => self.far_end_of(displacement),
         }
         let (name, component) = (self.name(id, copy), self.component(argument, place, copy));
         self.line(&format!("cplx {name}[{words}];"));
@@ -376,8 +471,18 @@ impl Writer<'_> {
                 let point = leg.point();
                 format!("extract_neighbour({field}, {point}, end{point}, {component}, {words}, {name});")
             }
+            Where::Displaced(displacement) => {
+                let steps = self.steps_of(displacement);
+                let last = steps.last().map_or("", |(_, end)| end);
+                format!("extract_words({field}, {component}, 0, {words}, {words}, {last}.lane, 0, {name});")
+            }
         };
         self.line(&line);
+        if let Where::Displaced(displacement) = place {
+            for (point, end) in self.steps_of(displacement).into_iter().rev() {
+                self.line(&format!("take_lanes_of_step({point}, {end}, {words}, {name});"));
+            }
+        }
     }
 
     fn write(&mut self, argument: usize, words: &[Id], copy: usize) {

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use lanefield_reference::layout::{Direction, Leg};
+use lanefield_reference::layout::{Direction, Displacement, Leg};
 
 /// The number of a result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -89,6 +89,8 @@ pub enum Where {
     Here,
     /// At its neighbour along a leg.
     At(Leg),
+    /// At a displacement.
+    Displaced(Displacement),
 }
 
 /// A count, or the number of a word.
@@ -294,6 +296,24 @@ impl Operation {
 }
 
 impl Program {
+    /// The displacements at which it reads, in the order of first use.
+    pub fn displacements(&self) -> Vec<Displacement> {
+        fn visit(statements: &[Statement], known: &mut Vec<Displacement>) {
+            for statement in statements {
+                match statement {
+                    Statement::Load { place: Where::Displaced(displacement), .. } if !known.contains(displacement) => {
+                        known.push(*displacement);
+                    }
+                    Statement::Loop { statements, .. } => visit(statements, known),
+                    _ => {}
+                }
+            }
+        }
+        let mut known = Vec::new();
+        visit(&self.statements, &mut known);
+        known
+    }
+
     /// Floating-point operations a component; `words`: those of a component whose words the body goes through.
     pub fn flops(&self, words: usize) -> u64 {
         fn flops(statements: &[Statement], words: usize) -> u64 {

@@ -7,7 +7,7 @@ use lanefield_reference::body::number::{Carried, Choice, ComplexNumber, Number, 
 use lanefield_reference::body::value::{HalfSpinor, Matrix, Spinor, Value};
 use lanefield_reference::body::{Body, Site};
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Direction, LEGS, Leg, LegOrder};
+use lanefield_reference::layout::{Direction, Displacement, LEGS, Leg, LegOrder};
 
 use super::BodyError;
 use super::program::{Carry, Id, Index, Kind, Operation, Program, Statement, Where};
@@ -269,6 +269,9 @@ impl Site for Recorder {
     }
     fn read_at<T: Value<RecordedComplex>>(self, argument: usize, leg: Leg) -> T {
         Self::load(argument, Where::At(leg))
+    }
+    fn read_displaced<T: Value<RecordedComplex>>(self, argument: usize, displacement: Displacement) -> T {
+        Self::load(argument, Where::Displaced(displacement))
     }
     fn read_projected(self, argument: usize, leg: Leg, dagger: Dagger) -> HalfSpinor<RecordedComplex> {
         self.read_at::<Spinor<_>>(argument, leg).projected(leg, dagger)

@@ -157,6 +157,7 @@ impl<R: Vectors> Inputs<R> for AtSite<'_, '_, R> {
         let site = match place {
             Where::Here => self.site,
             Where::At(leg) => self.call.neighbour(self.site, leg),
+            Where::Displaced(displacement) => self.call.displaced(self.site, displacement),
         };
         self.call.read(self.call.name(argument), site, self.part)
     }

@@ -78,7 +78,7 @@ pub static SLICE_SUMS: Kernel = Kernel {
     name: "slice_sums",
     computes: "the sum of each word of x over each slice",
     arguments: &[X, Slices, Words],
-    geometry: Geometry::SumOfSlices,
+    geometry: Geometry::SumOfWordsInSlices,
     precisions: &Precision::OF_ARITHMETIC,
     cpu: reduce!(R, |call, sum| reduce::slice_sums(call.data::<R>("x")?, call.shape().direction, sum)),
     plain: plain_sum!(R, |call, sum| {

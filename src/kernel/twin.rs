@@ -8,7 +8,7 @@ use lanefield_reference::field::{FieldData, FieldError};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::reduce::Sum;
-use lanefield_reference::layout::{Coordinate, Extents, LEGS, Leg, Sites};
+use lanefield_reference::layout::{Coordinate, Displacement, Extents, LEGS, Leg, Sites};
 use lanefield_reference::scalar::{self, ScalarWilson};
 use num_complex::Complex;
 
@@ -71,6 +71,15 @@ impl<R: Vectors> PlainCall<'_, R> {
     /// The neighbour of a site along a leg, on the torus.
     pub fn neighbour(&self, site: usize, leg: Leg) -> usize {
         self.extents.site(scalar::step(self.extents, self.coordinate(site), leg).0)
+    }
+
+    /// The site at a displacement of another one, on the torus.
+    pub fn displaced(&self, site: usize, displacement: Displacement) -> usize {
+        let (mut x, steps) = (self.coordinate(site), displacement.steps());
+        for (d, x) in x.iter_mut().enumerate() {
+            *x = (*x as isize + steps[d] as isize).rem_euclid(self.extents[d] as isize) as usize;
+        }
+        self.extents.site(x)
     }
 
     /// The doubled link of a leg of a site, boundary phase included, as it is rebuilt from what is stored.
@@ -256,7 +265,8 @@ impl<'a, R: Vectors> PlainCall<'a, R> {
 }
 
 fn run<T: Twin, R: Vectors>(call: &mut HostCall<'_>, links: &PlainLinks<'_>, sum: Sum) -> Result<Vec<f64>, FieldError> {
-    let (target, extents, parts) = (call.shape().target, call.shape().lattice().extents(), call.shape().parts());
+    let (target, direction) = (call.shape().target, call.shape().direction);
+    let (extents, parts) = (target.lattice.extents(), target.object.parts());
     let (mut plain, written) = PlainCall::<R>::of(call, links)?;
     T::run(&mut plain);
     // Elements lie in memory component by component of an outer site, lane by lane.
@@ -277,16 +287,23 @@ fn run<T: Twin, R: Vectors>(call: &mut HostCall<'_>, links: &PlainLinks<'_>, sum
     for (name, data) in written {
         data.assign(&plain.field(name).values)?;
     }
-    let taken = plain.terms.iter().map(|terms| {
-        let terms: Vec<f64> = order.iter().map(|&element| terms[element]).collect();
-        match sum {
-            Sum::Exact => {
-                let mut exact = ExactSum::new();
-                exact.add_slice(&terms);
-                exact.round()
-            }
-            Sum::Tree(plan) => scalar::tree_sum(plan, &terms),
+    let sum_of = |terms: Vec<f64>| match sum {
+        Sum::Exact => {
+            let mut exact = ExactSum::new();
+            exact.add_slice(&terms);
+            exact.round()
         }
-    });
-    Ok(taken.collect())
+        Sum::Tree(plan) => scalar::tree_sum(plan, &terms),
+    };
+    let all = |terms: &Vec<f64>| order.iter().map(|&element| terms[element]).collect();
+    if !plain.kernel.sums_over_slices() {
+        return Ok(plain.terms.iter().map(|terms| sum_of(all(terms))).collect());
+    }
+    let slice = |element: usize| extents.coordinate(element / parts)[direction.index()];
+    let of_slice = |terms: &Vec<f64>, number: usize| {
+        order.iter().filter(|&&element| slice(element) == number).map(|&element| terms[element]).collect()
+    };
+    let slices =
+        (0..extents[direction.index()]).flat_map(|number| plain.terms.iter().map(move |terms| (number, terms)));
+    Ok(slices.map(|(number, terms)| sum_of(of_slice(terms, number))).collect())
 }

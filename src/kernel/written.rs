@@ -28,21 +28,19 @@ pub const WORDS: Kernel =
 /// A kernel on components of named objects, which reads nothing at neighbours.
 pub const LOCAL: Kernel = Kernel { geometry: Geometry::Parts { vectors: true }, work: work_of_body, ..USUAL };
 
-/// A kernel that sums. In half precision what it writes would be rounded as a whole after its terms were taken.
-pub const SUMS: Kernel = Kernel {
-    geometry: Geometry::SumOfSites,
-    precisions: &lanefield_reference::real::Precision::OF_ARITHMETIC,
-    work: work_of_body,
-    ..USUAL
-};
+/// A kernel that sums. In half precision its terms are of the numbers before they are rounded to be stored.
+pub const SUMS: Kernel = Kernel { geometry: Geometry::SumOfSites, work: work_of_body, ..USUAL };
+
+/// The same over each slice.
+pub const SLICE_SUMS: Kernel = Kernel { geometry: Geometry::SumOfSitesInSlices, ..SUMS };
 
 /// An argument of a body as one of a kernel.
 pub const fn argument(name: &'static str, role: Role) -> Argument {
     match role {
         Role::Field { used, object, repeated: _ } => {
             let (access, at) = match used {
-                FieldUse::Read => (Access::Read, At::Target),
-                FieldUse::Neighbours => (Access::Read, At::Neighbours),
+                FieldUse::Read | FieldUse::EvenDistance => (Access::Read, At::Target),
+                FieldUse::Neighbours | FieldUse::OddDistance => (Access::Read, At::Neighbours),
                 FieldUse::Write => (Access::Write, At::Target),
                 FieldUse::Update => (Access::Update, At::Target),
             };
@@ -53,7 +51,9 @@ pub const fn argument(name: &'static str, role: Role) -> Argument {
         }
         Role::Scalar => Argument::Scalar(name),
         Role::Complex => Argument::Complex(name),
-        Role::Sums(_) | Role::Coordinates => panic!("sums and coordinates are no arguments of their own"),
+        Role::Sums(_) | Role::SliceSums(_) | Role::Coordinates => {
+            panic!("sums and coordinates are no arguments of their own")
+        }
     }
 }
 
@@ -111,10 +111,11 @@ fn in_precision_of<B: Body, R: Vectors + RunsBodies>(
             Role::Field { .. } | Role::Links => BodyArgument::Read(call.data::<R>(name)?),
             Role::Scalar => BodyArgument::Scalar(call.scalar(name)),
             Role::Complex => BodyArgument::Complex(call.complex(name)),
-            Role::Sums(_) => BodyArgument::Sums,
+            Role::Sums(_) | Role::SliceSums(_) => BodyArgument::Sums,
             Role::Coordinates => BodyArgument::Coordinates,
         });
     }
     let stencil = if body.is_stencil() { Some(call.host_stencil()?) } else { None };
-    R::run_body::<B>(BodyCall { arguments, names: body.names, stencil, legs: call.shape().legs, sum })
+    let (legs, direction) = (call.shape().legs, call.shape().direction);
+    R::run_body::<B>(BodyCall { arguments, names: body.names, stencil, legs, direction, sum })
 }

@@ -16,6 +16,13 @@ struct Options {
     dagger_of: Option<Ident>,
 }
 
+/// Words of OpenCL C, and functions that it has built in: no kernel can be called so.
+const OPENCL_WORDS: &str = " abs acos all any asin atan auto barrier bool case cbrt ceil char clamp constant cos cross default degrees distance do dot \
+                            double exp fabs fdim float floor fma fmax fmin fmod fract global goto half hypot inline int isnan kernel length local log \
+                            long mad main max min mix modf normalize popcount pow prefetch private quad radians register remainder restrict rotate \
+                            round rsqrt select short shuffle sign signed sin sizeof sqrt step switch tan trunc typedef uchar uint ulong union \
+                            unsigned upsample ushort void volatile ";
+
 pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
     // The function stands first and whole, so that errors of the compiler are those of the user's lines, whatever is wrong with the rest.
     match syn::parse2::<ItemFn>(item.clone()) {
@@ -78,6 +85,9 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     let (name, visibility) = (&function.sig.ident, &function.vis);
     let (structure, constant, body) = (in_camel_case(name), in_capitals(name), body_of(name));
     let text = name.to_string();
+    if OPENCL_WORDS.contains(&format!(" {text} ")) {
+        return Err(Error::new_spanned(name, format!("{text} means something in OpenCL C: choose another name")));
+    }
     let computes = summary(function);
     let own: Vec<_> = signature.arguments.iter().filter(|argument| !matches!(argument.role, Role::Site)).collect();
     let names: Vec<String> = own.iter().map(|argument| argument.name.to_string()).collect();
@@ -102,7 +112,7 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     // The arguments of the OpenCL C kernel.
     let mut arguments: Vec<TokenStream> = Vec::new();
     for (number, argument) in own.iter().enumerate() {
-        if !matches!(argument.role, Role::Sums | Role::Coordinates) {
+        if !matches!(argument.role, Role::Sums | Role::SliceSums | Role::Coordinates) {
             let name = argument.name.to_string();
             arguments.push(quote! { ::lanefield::kernel::written::argument(#name, <#body as ::lanefield::body::Body>::ROLES[#number]) });
         }
@@ -114,11 +124,20 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     if signature.is_stencil() {
         arguments.push(tail("Stencil"));
     }
+    if signature.uses_displacements() {
+        arguments.push(tail("OfNeighbours"));
+    }
     arguments.push(tail(if signature.is_of_words() { "Elements" } else { "Osites" }));
     if signature.is_stencil() {
         arguments.push(tail("Boundary"));
     }
     arguments.push(tail(if signature.is_of_words() { "PartWords" } else { "Parts" }));
+    if signature.sums_over_slices() {
+        if signature.is_of_words() {
+            arguments.push(tail("Parts"));
+        }
+        arguments.push(tail("Slices"));
+    }
     if signature.has(|role| matches!(role, Role::Coordinates)) {
         for table in 0..4usize {
             arguments.push(
@@ -128,6 +147,7 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     }
     let parts = options.parts.map_or(quote! { 1 }, |parts| quote! { #parts });
     let base = match (signature.sums(), signature.is_stencil(), signature.is_of_words()) {
+        (true, ..) if signature.sums_over_slices() => "SLICE_SUMS",
         (true, ..) => "SUMS",
         (_, true, _) => "STENCIL",
         (.., true) => "WORDS",
@@ -249,7 +269,7 @@ fn structure_of(signature: &Signature, function: &ItemFn, structure: &Ident, con
                 given.push(quote! { .value(#text, ::lanefield::kernel::Value::Complex(self.#name)) });
                 (quote! { ::lanefield::prelude::Complex<f64> }, "A complex number.")
             }
-            Role::Site | Role::Sums | Role::Coordinates => continue,
+            Role::Site | Role::Sums | Role::SliceSums | Role::Coordinates => continue,
         };
         fields.push(quote! { #[doc = #documentation] pub #name: #ty });
     }
@@ -264,18 +284,32 @@ fn structure_of(signature: &Signature, function: &ItemFn, structure: &Ident, con
         false => (TokenStream::new(), TokenStream::new()),
     };
     let documentation = format!("The arguments of [`{constant}`], by name.");
-    let call = quote! { ::lanefield::kernel::Arguments::new(&#constant)#(#given)*#with_stencil.call()? };
+    let (direction, with_direction, what) = match signature.sums_over_slices() {
+        true => (
+            quote! { , direction: ::lanefield::reference::layout::Direction },
+            quote! { .direction(direction) },
+            "Runs the kernel, and takes its sums over each slice across a direction, slice after slice: those of several ranks can be merged before they are rounded.",
+        ),
+        false => (
+            TokenStream::new(),
+            TokenStream::new(),
+            "Runs the kernel, and takes its sums: those of several ranks can be merged before they are rounded.",
+        ),
+    };
+    let call =
+        quote! { ::lanefield::kernel::Arguments::new(&#constant)#(#given)*#with_stencil #with_direction.call()? };
     let error = quote! { ::lanefield::backend::BackendError };
     let method = match signature.sums() {
         true => quote! {
-            /// Runs the kernel, and takes its sums: those of several ranks can be merged before they are rounded.
+            #[doc = #what]
             ///
             /// # Errors
             /// `BackendError::Argument` for fields that do not match; what the backend reports.
             pub fn reduce(
                 self,
                 backend: &B
-                #stencil,
+                #stencil
+                #direction,
                 sum: ::lanefield::backend::Sum,
             ) -> ::core::result::Result<::lanefield::reference::kernels::reduce::PartialSums, #error>
             where
@@ -306,5 +340,63 @@ fn structure_of(signature: &Signature, function: &ItemFn, structure: &Ident, con
         impl<'a, B: ::lanefield::backend::Memory, R: ::lanefield::reference::kernels::Vectors #any_bound> #structure<'a, B, R #any> {
             #method
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the compiler says of a body.
+    fn error(options: &str, body: &str) -> String {
+        let text = expand(options.parse().unwrap(), body.parse().unwrap()).to_string();
+        let start = text.find("compile_error").expect("it is refused");
+        let message = text[start..].split('"').nth(1).unwrap();
+        // The function itself stands there, whatever is wrong with the rest.
+        assert!(text.contains("fn ") && text.find("fn ") < Some(start), "{text}");
+        message.to_owned()
+    }
+
+    #[test]
+    fn bodies_that_are_none_are_refused_by_name() {
+        let cases = [
+            ("fn half<S: Site>(out: Write<S, Spinors>) {}", "half means something in OpenCL C: choose another name"),
+            ("fn f(out: u32) {}", "a body is generic in one type, the site: fn name<S: Site>(…)"),
+            (
+                "fn f<S: Site>(out: Write<S, Spinors>) -> u32 { 0 }",
+                "a body returns nothing: it writes its results into arguments",
+            ),
+            (
+                "fn f<S: Site>(x: Read<S, Spinors>) {}",
+                "a body writes a field or adds to a sum: it has a Write, an Update, an ExactSum or a ComplexSum, or sums over slices",
+            ),
+            (
+                "fn f<S: Site>(x: Neighbours<S, Spinors>, sum: ExactSum<S>) {}",
+                "a body has a field that is written, or read at the site: it says on which sites the body runs",
+            ),
+            (
+                "fn f<S: Site>(x: Read<S, Any>, sum: ExactSum<S>, slices: SliceSum<S>) {}",
+                "a body sums over all sites or over slices: the sum over all sites is that of its slices, merged",
+            ),
+            (
+                "fn f<S: Site>(x: Write<S, Any>, y: Neighbours<S, Any>) {}",
+                "a body that goes through the words of Any reads nothing at neighbours: name what its fields hold",
+            ),
+            (
+                "fn f<S: Site>(x: Write<S, Any>, y: Read<S, Spinors>) {}",
+                "fields of Any stand with fields of Any: name what all of them hold, or nothing",
+            ),
+            (
+                "fn f<S: Site>(out: Write<S>) {}",
+                "Write takes the site and what the field holds: Write<S, ColourVectors>",
+            ),
+        ];
+        for (body, message) in cases {
+            assert_eq!(error("", body), message, "{body}");
+        }
+        let unknown =
+            "unknown option: expected twin = function, parts = number, family = \\\"name\\\", or dagger_of = kernel";
+        let found = error("tune = 3", "fn f<S: Site>(out: Write<S, Spinors>) {}");
+        assert!(unknown.starts_with(&found), "{found}");
     }
 }

@@ -11,14 +11,24 @@ pub enum Role {
     /// A field that is read here, at neighbours, written, or both.
     Field {
         written: bool,
-        neighbours: bool,
+        at: Place,
         object: Box<Type>,
     },
     Links,
     Scalar,
     Complex,
     Sums,
+    SliceSums,
     Coordinates,
+}
+
+/// Where a field is read or written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    Here,
+    Neighbours,
+    OddDistance,
+    EvenDistance,
 }
 
 pub struct Argument {
@@ -33,8 +43,8 @@ pub struct Signature {
     pub arguments: Vec<Argument>,
 }
 
-const ROLES: &str = "Read<S, K>, Neighbours<S, K>, Write<S, K>, Update<S, K>, Links<S>, Scalar<S>, ComplexScalar<S>, ExactSum<S>, ComplexSum<S>, \
-                     Coordinates<S>, or the site S";
+const ROLES: &str = "Read<S, K>, Neighbours<S, K>, OddDistance<S, K>, EvenDistance<S, K>, Write<S, K>, Update<S, K>, Links<S>, Scalar<S>, ComplexScalar<S>, ExactSum<S>, ComplexSum<S>, \
+                     SliceSum<S>, ComplexSliceSum<S>, Coordinates<S>, or the site S";
 
 impl Signature {
     pub fn of(function: &ItemFn) -> Result<Self, Error> {
@@ -68,13 +78,19 @@ impl Signature {
         if own > MOST {
             return Err(Error::new(span, format!("a body of {own} arguments: at most {MOST} are taken")));
         }
-        if !self.has(|role| matches!(role, Role::Field { written: true, .. } | Role::Sums)) {
+        if !self.has(|role| matches!(role, Role::Field { written: true, .. } | Role::Sums | Role::SliceSums)) {
             return Err(Error::new(
                 span,
-                "a body writes a field or adds to a sum: it has a Write, an Update, an ExactSum or a ComplexSum",
+                "a body writes a field or adds to a sum: it has a Write, an Update, an ExactSum or a ComplexSum, or sums over slices",
             ));
         }
-        let lies_on_sites = |role: &Role| matches!(role, Role::Field { neighbours: false, .. });
+        if self.has(|role| matches!(role, Role::Sums)) && self.sums_over_slices() {
+            return Err(Error::new(
+                span,
+                "a body sums over all sites or over slices: the sum over all sites is that of its slices, merged",
+            ));
+        }
+        let lies_on_sites = |role: &Role| matches!(role, Role::Field { at: Place::Here | Place::EvenDistance, .. });
         if !self.has(lies_on_sites) {
             let expected =
                 "a body has a field that is written, or read at the site: it says on which sites the body runs";
@@ -106,7 +122,15 @@ impl Signature {
     }
 
     pub fn is_stencil(&self) -> bool {
-        self.has(|role| matches!(role, Role::Links | Role::Field { neighbours: true, .. }))
+        self.has(|role| match role {
+            Role::Links => true,
+            Role::Field { at, .. } => *at != Place::Here,
+            _ => false,
+        })
+    }
+
+    pub fn uses_displacements(&self) -> bool {
+        self.has(|role| matches!(role, Role::Field { at: Place::OddDistance | Place::EvenDistance, .. }))
     }
 
     pub fn has_links(&self) -> bool {
@@ -118,7 +142,11 @@ impl Signature {
     }
 
     pub fn sums(&self) -> bool {
-        self.has(|role| matches!(role, Role::Sums))
+        self.has(|role| matches!(role, Role::Sums | Role::SliceSums))
+    }
+
+    pub fn sums_over_slices(&self) -> bool {
+        self.has(|role| matches!(role, Role::SliceSums))
     }
 }
 
@@ -150,21 +178,24 @@ fn argument(input: &FnArg, site: &Ident) -> Result<Argument, Error> {
             .collect(),
         _ => Vec::new(),
     };
-    let field = |written, neighbours| match objects[..] {
-        [_, object] => Ok(Role::Field { written, neighbours, object: Box::new(object.clone()) }),
+    let field = |written, at| match objects[..] {
+        [_, object] => Ok(Role::Field { written, at, object: Box::new(object.clone()) }),
         _ => Err(Error::new_spanned(
             &typed.ty,
             format!("{} takes the site and what the field holds: {}<S, ColourVectors>", last.ident, last.ident),
         )),
     };
     let role = match last.ident.to_string().as_str() {
-        "Read" => field(false, false)?,
-        "Neighbours" => field(false, true)?,
-        "Write" | "Update" => field(true, false)?,
+        "Read" => field(false, Place::Here)?,
+        "Neighbours" => field(false, Place::Neighbours)?,
+        "OddDistance" => field(false, Place::OddDistance)?,
+        "EvenDistance" => field(false, Place::EvenDistance)?,
+        "Write" | "Update" => field(true, Place::Here)?,
         "Links" => Role::Links,
         "Scalar" => Role::Scalar,
         "ComplexScalar" => Role::Complex,
         "ExactSum" | "ComplexSum" => Role::Sums,
+        "SliceSum" | "ComplexSliceSum" => Role::SliceSums,
         "Coordinates" => Role::Coordinates,
         _ if last.ident == *site => Role::Site,
         _ => return Err(unknown()),

@@ -23,6 +23,13 @@ pub fn wilson_hop<S: Site>(out: Write<S, Spinors>, links: Links<S>, psi: Neighbo
     out.write(sum);
 }
 
+/// |x|² of each slice across a direction of the call, summed exactly.
+#[lane_kernel]
+pub fn slice_norms<S: Site>(site: S, x: Read<S, Any>, norms: SliceSum<S>) {
+    let from_zero = S::Double::constant(0.0);
+    norms.add(site.repeat(x.words(), from_zero, |word, sum| x.word(word).norm2_onto(sum)));
+}
+
 /// y ← a·x + y, and |y|².
 #[lane_kernel]
 pub fn axpy_and_norm<S: Site>(site: S, y: Update<S, Any>, a: Scalar<S>, x: Read<S, Any>, norm: ExactSum<S>) {

@@ -4,7 +4,7 @@ use lanefield::body::check_kernel;
 use lanefield::kernel::twin::PlainCall;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::scalar::{matrix_times_vector, real_madd, site_norm2};
-use lanefield_example_outside::{AXPY_AND_NORM, COVARIANT_SUM, WILSON_HOP};
+use lanefield_example_outside::{AXPY_AND_NORM, COVARIANT_SUM, SLICE_NORMS, WILSON_HOP};
 
 fn covariant_sum_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     for site in call.sites() {
@@ -31,6 +31,16 @@ fn axpy_and_norm_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     }
 }
 
+fn slice_norms_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    for site in call.sites() {
+        for part in 0..call.parts() {
+            let x = call.read("x", site, part);
+            call.add(0, site, part, site_norm2(&x));
+        }
+    }
+}
+
 check_kernel!(covariant_sum, twin = covariant_sum_twin, linear, covariant);
 check_kernel!(wilson_hop, linear, covariant);
 check_kernel!(axpy_and_norm, twin = axpy_and_norm_twin);
+check_kernel!(slice_norms, twin = slice_norms_twin);

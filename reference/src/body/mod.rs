@@ -6,6 +6,7 @@ mod site;
 pub mod value;
 
 pub use site::{
-    Any, Argument, Body, ComplexScalar, ComplexSum, Coordinates, ExactSum, FieldUse, Holds, Links, MOST_ARGUMENTS,
-    Neighbours, Read, Role, Scalar, Site, Update, Write, uses_neighbours,
+    Any, Argument, Body, ComplexScalar, ComplexSliceSum, ComplexSum, Coordinates, EvenDistance, ExactSum, FieldUse,
+    Holds, Links, MOST_ARGUMENTS, Neighbours, OddDistance, Read, Role, Scalar, Site, SliceSum, Update, Write,
+    sums_over_slices, uses_displacements, uses_neighbours,
 };

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use super::number::{Carried, Choice, ComplexNumber, Number, RealNumber};
 use super::value::{BodyObject, Coloured, HalfSpinor, Matrix, Value};
 use crate::dagger::Dagger;
-use crate::layout::{Direction, LEGS, Leg};
+use crate::layout::{Direction, Displacement, LEGS, Leg};
 use crate::object::{Object, Spinors};
 
 /// Where a body runs: one site, or the sites of all lanes of an outer site. Fields are numbered by their place among the arguments; bodies use them
@@ -29,6 +29,8 @@ pub trait Site: Copy {
     fn read<T: Value<Self::Complex>>(self, argument: usize) -> T;
     /// A field's value at the neighbour along a leg.
     fn read_at<T: Value<Self::Complex>>(self, argument: usize, leg: Leg) -> T;
+    /// A field's value at a displacement.
+    fn read_displaced<T: Value<Self::Complex>>(self, argument: usize, displacement: Displacement) -> T;
     /// The two independent rows of the projected spinor at the neighbour along a leg.
     fn read_projected(self, argument: usize, leg: Leg, dagger: Dagger) -> HalfSpinor<Self::Complex>;
     /// The doubled link of a leg, its boundary phase included.
@@ -68,6 +70,10 @@ pub enum FieldUse {
     Read,
     /// It reads it at the neighbours.
     Neighbours,
+    /// It reads it at displacements of an odd number of steps: it lies on the sites of the neighbours.
+    OddDistance,
+    /// It reads it here, and at displacements of an even number of steps.
+    EvenDistance,
     /// It writes all of it.
     Write,
     /// It reads and writes it here.
@@ -94,8 +100,20 @@ pub enum Role {
     Complex,
     /// So many exact sums over all sites.
     Sums(usize),
+    /// So many exact sums over each slice across a direction of the call.
+    SliceSums(usize),
     /// The coordinates of the site.
     Coordinates,
+}
+
+impl Role {
+    /// Sums that the argument has, over all sites or over each slice.
+    pub const fn sums(self) -> usize {
+        match self {
+            Self::Sums(count) | Self::SliceSums(count) => count,
+            _ => 0,
+        }
+    }
 }
 
 /// An argument of a body, bound to a site.
@@ -169,6 +187,10 @@ handles! {
     Read<K>: Read;
     /// A field that is read at the neighbours: it lies on their sites.
     Neighbours<K>: Neighbours;
+    /// A field that is read at displacements of an odd number of steps: it lies on the sites of the neighbours.
+    OddDistance<K>: OddDistance;
+    /// A field that is read here, and at displacements of an even number of steps.
+    EvenDistance<K>: EvenDistance;
     /// A field all of which is written.
     Write<K>: Write;
     /// A field that is read and written here.
@@ -188,6 +210,10 @@ handles! {
     Coordinates: Role::Coordinates;
     /// Two exact sums over all sites: of the real and of the imaginary parts.
     ComplexSum: Role::Sums(2);
+    /// An exact sum over each slice of the lattice across a direction of the call.
+    SliceSum: Role::SliceSums(1);
+    /// Two exact sums over each slice: of the real and of the imaginary parts.
+    ComplexSliceSum: Role::SliceSums(2);
 }
 
 macro_rules! reads {
@@ -253,6 +279,35 @@ impl<S: Site, K: BodyObject> Neighbours<S, K> {
     }
 }
 
+impl<S: Site, K: BodyObject> OddDistance<S, K> {
+    /// The value at a displacement.
+    ///
+    /// # Panics
+    /// If it has an even number of steps.
+    #[inline(always)]
+    pub fn at(self, displacement: Displacement) -> K::Value<S::Complex> {
+        assert!(displacement.is_odd(), "a field of odd distances is read at one of an even number of steps");
+        self.site.read_displaced(self.number, displacement)
+    }
+}
+
+impl<S: Site, K: BodyObject> EvenDistance<S, K> {
+    /// The value here.
+    #[inline(always)]
+    pub fn here(self) -> K::Value<S::Complex> {
+        self.site.read(self.number)
+    }
+    /// The value at a displacement.
+    ///
+    /// # Panics
+    /// If it has an odd number of steps.
+    #[inline(always)]
+    pub fn at(self, displacement: Displacement) -> K::Value<S::Complex> {
+        assert!(!displacement.is_odd(), "a field of even distances is read at one of an odd number of steps");
+        self.site.read_displaced(self.number, displacement)
+    }
+}
+
 impl<S: Site> Neighbours<S, Spinors> {
     /// The two independent rows of (1 ∓ γ_μ)ψ at the neighbour along a leg: 1 − γ of a forward leg, 1 + γ of a backward one, and the other way round
     /// with dagger.
@@ -298,22 +353,27 @@ impl<S: Site> ComplexScalar<S> {
     }
 }
 
-impl<S: Site> ExactSum<S> {
-    /// Adds the site's term.
-    #[inline(always)]
-    pub fn add(self, term: S::Double) {
-        self.site.add_to_sum(self.number, 0, term);
-    }
-}
+macro_rules! sums {
+    ($($real:ident $complex:ident)+) => {$(
+        impl<S: Site> $real<S> {
+            /// Adds the site's term.
+            #[inline(always)]
+            pub fn add(self, term: S::Double) {
+                self.site.add_to_sum(self.number, 0, term);
+            }
+        }
 
-impl<S: Site> ComplexSum<S> {
-    /// Adds the site's term, real and imaginary part.
-    #[inline(always)]
-    pub fn add(self, [re, im]: [S::Double; 2]) {
-        self.site.add_to_sum(self.number, 0, re);
-        self.site.add_to_sum(self.number, 1, im);
-    }
+        impl<S: Site> $complex<S> {
+            /// Adds the site's term, real and imaginary part.
+            #[inline(always)]
+            pub fn add(self, [re, im]: [S::Double; 2]) {
+                self.site.add_to_sum(self.number, 0, re);
+                self.site.add_to_sum(self.number, 1, im);
+            }
+        }
+    )+};
 }
+sums!(ExactSum ComplexSum SliceSum ComplexSliceSum);
 
 impl<S: Site> Coordinates<S> {
     /// The coordinate in a direction, a whole number.
@@ -340,11 +400,35 @@ pub trait Body: 'static {
 /// Arguments that a body may have.
 pub const MOST_ARGUMENTS: usize = 16;
 
-/// Whether a body reads at neighbours.
+/// Whether a body sums over slices.
+pub const fn sums_over_slices(roles: &[Role]) -> bool {
+    let mut k = 0;
+    while k < roles.len() {
+        if let Role::SliceSums(_) = roles[k] {
+            return true;
+        }
+        k += 1;
+    }
+    false
+}
+
+/// Whether a body reads at neighbours, or further away.
 pub const fn uses_neighbours(roles: &[Role]) -> bool {
     let mut k = 0;
     while k < roles.len() {
         if let Role::Links | Role::Field { used: FieldUse::Neighbours, .. } = roles[k] {
+            return true;
+        }
+        k += 1;
+    }
+    uses_displacements(roles)
+}
+
+/// Whether a body reads at displacements.
+pub const fn uses_displacements(roles: &[Role]) -> bool {
+    let mut k = 0;
+    while k < roles.len() {
+        if let Role::Field { used: FieldUse::OddDistance | FieldUse::EvenDistance, .. } = roles[k] {
             return true;
         }
         k += 1;

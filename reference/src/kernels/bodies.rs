@@ -19,11 +19,13 @@ use sweep::{Bound, BoundField, Launch, OfTask, Sweep};
 use super::blocks::map_rows;
 use super::reduce::{PartialSums, Sum};
 use super::{LaneOperation, WithVectors};
-use crate::body::{Body, FieldUse, MOST_ARGUMENTS as MOST, Role, uses_neighbours};
+use crate::body::{
+    Body, FieldUse, MOST_ARGUMENTS as MOST, Role, sums_over_slices, uses_displacements, uses_neighbours,
+};
 use crate::exact::ExactSum;
 use crate::field::{FieldData, FieldError, FieldShape};
 use crate::half::Half;
-use crate::layout::{LegOrder, SiteCoordinates, Stencil};
+use crate::layout::{Direction, LegOrder, SiteCoordinates, Slices, Stencil};
 use crate::links::LinkFormat;
 use crate::object::Object;
 use crate::real::Real;
@@ -57,6 +59,8 @@ pub struct BodyCall<'a, R> {
     pub stencil: Option<&'a Stencil>,
     /// The order of the legs.
     pub legs: LegOrder,
+    /// Across which slices are summed.
+    pub direction: Direction,
     /// How sums over sites are taken.
     pub sum: Sum,
 }
@@ -92,7 +96,7 @@ impl RunsBodies for Half {
 /// Runs a body on fields of `R`, computing in `A`.
 fn run_in<B: Body, R: Real, A: WithVectors>(mut call: BodyCall<'_, R>) -> Result<PartialSums, FieldError> {
     let target = checked::<B, R>(&call)?;
-    let BodyCall { stencil, legs, sum, .. } = call;
+    let BodyCall { stencil, legs, direction, sum, .. } = call;
     let links = call.arguments.iter().find_map(|argument| match argument {
         BodyArgument::Read(field) => match field.object() {
             Object::DoubledGauge(links) => Some(links),
@@ -124,7 +128,7 @@ fn run_in<B: Body, R: Real, A: WithVectors>(mut call: BodyCall<'_, R>) -> Result
             BodyArgument::Complex(value) => Bound::Complex(*value),
             BodyArgument::Sums => {
                 let first = sums;
-                sums += if let Role::Sums(count) = role { *count } else { 0 };
+                sums += role.sums();
                 Bound::Sums(first)
             }
             BodyArgument::Coordinates => Bound::Nothing,
@@ -134,7 +138,27 @@ fn run_in<B: Body, R: Real, A: WithVectors>(mut call: BodyCall<'_, R>) -> Result
         true => Some(SiteCoordinates::new(&target.lattice, target.sites)?),
         false => None,
     };
-    let launch = Launch::<B> { bound, stencil, links, legs, target, sums, sum, coordinates, body: PhantomData };
+    let slices = match sums_over_slices(B::ROLES) {
+        true => Some(Slices::new(&target.lattice, target.sites, direction)?),
+        false => None,
+    };
+    let of_neighbours = match (uses_displacements(B::ROLES), stencil) {
+        (true, Some(stencil)) => Some(stencil.of_neighbours()?),
+        _ => None,
+    };
+    let launch = Launch::<B> {
+        bound,
+        slices,
+        of_neighbours,
+        stencil,
+        links,
+        legs,
+        target,
+        sums,
+        sum,
+        coordinates,
+        body: PhantomData,
+    };
     let taken = A::with_vectors(target.lattice.width(), launch);
     for argument in call.arguments {
         if let BodyArgument::Write(field) = argument {
@@ -154,7 +178,7 @@ fn checked<B: Body, R: Real>(call: &BodyCall<'_, R>) -> Result<FieldShape, Field
     };
     let written = |role: &Role| matches!(role, Role::Field { used: FieldUse::Write | FieldUse::Update, .. });
     let arguments = || call.arguments.iter().zip(B::ROLES);
-    let read_here = |role: &Role| matches!(role, Role::Field { used: FieldUse::Read, .. });
+    let read_here = |role: &Role| matches!(role, Role::Field { used: FieldUse::Read | FieldUse::EvenDistance, .. });
     let first = arguments().find(|(_, role)| written(role)).or_else(|| arguments().rfind(|(_, role)| read_here(role)));
     let target = first.and_then(|(argument, _)| shape(argument));
     let (Some(target), true) = (target, call.arguments.len() == B::ROLES.len() && B::ROLES.len() <= MOST) else {
@@ -188,7 +212,10 @@ fn checked<B: Body, R: Real>(call: &BodyCall<'_, R>) -> Result<FieldShape, Field
                 ..target
             }),
             Role::Field { used, object, repeated } => {
-                let sites = if *used == FieldUse::Neighbours { target.sites.neighbours() } else { target.sites };
+                let sites = match used {
+                    FieldUse::Neighbours | FieldUse::OddDistance => target.sites.neighbours(),
+                    _ => target.sites,
+                };
                 let of_target = |object: Object| match repeated {
                     true => object.with_parts(target.object.parts()).unwrap_or(object),
                     false => object,
@@ -203,7 +230,7 @@ fn checked<B: Body, R: Real>(call: &BodyCall<'_, R>) -> Result<FieldShape, Field
             Role::Field { .. } => reads && given == expected,
             Role::Scalar => matches!(argument, BodyArgument::Scalar(_)),
             Role::Complex => matches!(argument, BodyArgument::Complex(_)),
-            Role::Sums(_) => matches!(argument, BodyArgument::Sums),
+            Role::Sums(_) | Role::SliceSums(_) => matches!(argument, BodyArgument::Sums),
             Role::Coordinates => matches!(argument, BodyArgument::Coordinates),
         };
         if !fits {

@@ -6,7 +6,7 @@ use crate::body::number::Number;
 use crate::body::value::ColourVector;
 use crate::body::{Argument, Body, FieldUse, Links, Neighbours, Role, Site, Write};
 use crate::field::{ColourVectors, Field, FieldError};
-use crate::layout::{LEGS, LegOrder, Stencil};
+use crate::layout::{Direction, LEGS, LegOrder, Stencil};
 use crate::links::{DoubledGauge, LinkFormat};
 use crate::object::Object;
 
@@ -60,5 +60,6 @@ pub fn laplace_hop<R: Vectors>(
 ) -> Result<(), FieldError> {
     let arguments = vec![BodyArgument::Write(out), BodyArgument::Read(links), BodyArgument::Read(source)];
     let names = &["the Laplacian's result", "the Laplacian's links", "the Laplacian's source"];
-    R::run_body::<LaplaceHop>(BodyCall { arguments, names, stencil: Some(stencil), legs, sum: Sum::Exact }).map(drop)
+    let (direction, sum) = (Direction::T, Sum::Exact);
+    R::run_body::<LaplaceHop>(BodyCall { arguments, names, stencil: Some(stencil), legs, direction, sum }).map(drop)
 }

@@ -65,6 +65,7 @@ pub fn staggered_hop<R: Vectors>(
     let arguments = vec![out, links, source, BodyArgument::Coordinates];
     let names =
         &["the staggered hop's result", "the staggered hop's links", "the staggered hop's source", "coordinates"];
-    let call = BodyCall { arguments, names, stencil: Some(stencil), legs, sum: Sum::Exact };
+    let (direction, sum) = (Direction::T, Sum::Exact);
+    let call = BodyCall { arguments, names, stencil: Some(stencil), legs, direction, sum };
     R::run_body::<StaggeredHop>(call).map(drop)
 }

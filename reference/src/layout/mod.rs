@@ -3,6 +3,7 @@
 
 mod coordinates;
 mod direction;
+mod displacement;
 mod error;
 mod extents;
 mod half;
@@ -20,6 +21,7 @@ mod width;
 
 pub use coordinates::SiteCoordinates;
 pub use direction::Direction;
+pub use displacement::Displacement;
 pub use error::LayoutError;
 pub use extents::{Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents, PLANES};
 pub use half::osites_in_full;

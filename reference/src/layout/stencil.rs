@@ -2,6 +2,8 @@
 //! or the previous virtual node in that dimension. That is one rotation of lanes for each of the eight legs, the same for every outer
 //! site at the edge. (Grid's XOR masks are this rotation where no dimension is cut into more than two.)
 
+use std::sync::OnceLock;
+
 use super::{Checkerboard, DIMENSIONS, LEGS, Lattice, LayoutError, Leg, Parity, Place, Sites};
 
 /// Where the neighbour of an outer site lies.
@@ -14,13 +16,24 @@ pub struct Neighbour {
 }
 
 /// The neighbours of every outer site of a field on `sites`.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Stencil {
     lattice: Lattice,
     sites: Sites,
     neighbours: Vec<u32>,
     lane_steps: Vec<u32>,
+    /// The stencil on the sites of the neighbours, if they are others; made when it is asked for.
+    of_neighbours: OnceLock<Box<Stencil>>,
 }
+
+impl PartialEq for Stencil {
+    fn eq(&self, other: &Self) -> bool {
+        // The rest follows from these.
+        self.lattice == other.lattice && self.sites == other.sites
+    }
+}
+
+impl Eq for Stencil {}
 
 impl Stencil {
     /// The bit beside an osite in [`Self::neighbours`] that marks a step out of the virtual node, and the bit beside a lane in
@@ -58,7 +71,7 @@ impl Stencil {
         let lane_steps = Leg::all()
             .flat_map(|leg| (0..lattice.nsimd()).map(move |lane| Self::lane_step(&lattice, leg, lane)))
             .collect();
-        Ok(Self { lattice, sites, neighbours, lane_steps })
+        Ok(Self { lattice, sites, neighbours, lane_steps, of_neighbours: OnceLock::new() })
     }
 
     /// In a field of one parity, sites 2h and 2h + 1 of a row share the half-coordinate h. The leg that joins them does not move
@@ -107,6 +120,21 @@ impl Stencil {
     pub fn neighbour(&self, osite: usize, leg: Leg) -> Neighbour {
         let entry = self.neighbours[osite * LEGS + leg.point()];
         Neighbour { osite: (entry & !Self::MARK) as usize, edge: entry & Self::MARK != 0 }
+    }
+
+    /// The stencil on [`Sites::neighbours`]: of all sites, this one.
+    ///
+    /// # Errors
+    /// [`LayoutError::OutOfMemory`].
+    pub fn of_neighbours(&self) -> Result<&Self, LayoutError> {
+        if self.sites == Sites::Full {
+            return Ok(self);
+        }
+        if let Some(known) = self.of_neighbours.get() {
+            return Ok(known);
+        }
+        let made = Box::new(Self::new(self.lattice, self.sites.neighbours())?);
+        Ok(self.of_neighbours.get_or_init(|| made))
     }
 
     /// Where the neighbour of the site at `place` along `leg` lies, and whether the step crosses the lattice's boundary.

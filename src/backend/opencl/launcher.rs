@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use lanefield_reference::field::FieldShape;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{LaunchGeometry, Slices};
+use lanefield_reference::layout::{LaunchGeometry, Slices, Stencil};
 use lanefield_reference::real::{Precision, Real as _};
 
 use super::context::lock;
@@ -215,6 +215,7 @@ impl OpenCl {
                     }
                     _ => return Err(wrong(argument)),
                 },
+                Argument::OfNeighbours => packed.push(Packed::Shared(self.of_neighbours(target, layout)?)),
                 Argument::Matrix(_) => match call.matrix() {
                     Some(DeviceTable(Tables::Matrix { coefficients, .. })) => {
                         packed.push(Packed::Plain(Arg::Buffer(coefficients)));
@@ -298,6 +299,14 @@ impl OpenCl {
                 }
             };
             self.upload_table(&entries, table.name)
+        })
+    }
+
+    /// The neighbours of the sites of neighbours.
+    fn of_neighbours(&self, target: &FieldShape, layout: Layout) -> Result<Arc<Buffer>, BackendError> {
+        self.kept(("neighbours of neighbours", target, layout, 0), || {
+            let stencil = Stencil::new(target.lattice, target.sites.neighbours())?;
+            self.upload_table(&layout.site_order.neighbours(&stencil), "table of neighbours of neighbours")
         })
     }
 

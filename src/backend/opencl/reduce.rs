@@ -468,7 +468,7 @@ impl Planner<'_> {
         let (target, lattice) = (&shape.target, shape.lattice());
         let (parts, nsimd) = (shape.parts(), lattice.nsimd());
         let words = target.object.words();
-        let bundled = matches!(shape.kernel.geometry, Geometry::SumOfWords | Geometry::SumOfSlices);
+        let bundled = matches!(shape.kernel.geometry, Geometry::SumOfWords | Geometry::SumOfWordsInSlices);
         let bundle = bundled.then(|| self.bundle(self.form(sum), words));
         let of = SumOf::new(shape, bundle);
         let order = |parts| {
@@ -489,10 +489,14 @@ impl Planner<'_> {
         };
         Ok(match shape.kernel.geometry {
             Geometry::SumOfWords => one,
-            Geometry::SumOfSlices => {
+            Geometry::SumOfWordsInSlices | Geometry::SumOfSitesInSlices => {
                 let slices = Slices::new(lattice, target.sites, shape.direction)?;
-                let elements = slices.osites_a_class() * slices.lanes_a_group();
-                Reduction { elements, planes: slices.count(), stored: None, ..one }
+                let sites = slices.osites_a_class() * slices.lanes_a_group();
+                let (elements, a_row) = match shape.kernel.source {
+                    KernelSource::Body(body) => (sites * parts, body.sums()),
+                    _ => (sites, one.a_row),
+                };
+                Reduction { elements, a_row, planes: slices.count(), stored: None, ..one }
             }
             Geometry::SumOfRightHandSides => {
                 let rows = parts / shape.rhs_parts.max(1);

@@ -128,6 +128,8 @@ pub enum Argument {
     Fields(&'static str, usize),
     /// The tables of a stencil: neighbours, and lane steps.
     Stencil,
+    /// The neighbours of the neighbours: the table of a stencil on their sites.
+    OfNeighbours,
     /// A matrix along s of that form: its coefficients.
     Matrix(Form),
     /// A table that the lattice determines.
@@ -235,10 +237,12 @@ pub enum Geometry {
     RightHandSides,
     /// A sum over sites: a number for each site and component.
     SumOfSites,
+    /// The same for each slice.
+    SumOfSitesInSlices,
     /// Sums of the words of a site.
     SumOfWords,
     /// The same for each slice.
-    SumOfSlices,
+    SumOfWordsInSlices,
     /// A number for each site and component, for each right-hand side.
     SumOfRightHandSides,
     /// A part of sums, which backends launch by themselves.
@@ -416,6 +420,11 @@ impl Kernel {
     /// Whether it sums over sites.
     pub fn sums(&self) -> bool {
         matches!(self.cpu, HostFunction::Reduce(_))
+    }
+
+    /// Whether it sums over each slice.
+    pub fn sums_over_slices(&self) -> bool {
+        matches!(self.geometry, Geometry::SumOfWordsInSlices | Geometry::SumOfSitesInSlices)
     }
 
     /// Whether it can be launched by itself.

@@ -25,7 +25,10 @@ pub enum AccessError {
 pub fn is_described(kernel: &Kernel) -> bool {
     let mut fields = kernel.fields();
     match kernel.geometry {
-        Geometry::Stencil { .. } => kernel.reads_links() && fields.any(|role| role.at == At::Neighbours),
+        Geometry::Stencil { .. } => {
+            let goes_further = kernel.arguments.iter().any(|argument| matches!(argument, Argument::OfNeighbours));
+            kernel.reads_links() && fields.any(|role| role.at == At::Neighbours) && !goes_further
+        }
         Geometry::Elements => true,
         Geometry::SumOfSites => {
             let alone = fields.next().is_some_and(|role| role.access == Access::Read && role.holds == Holds::Any);

@@ -10,11 +10,16 @@ use crate::body::Site;
 use crate::body::number::Carried;
 use crate::body::value::{Coloured, HalfSpinor, Matrix, Spinor, Value, projected};
 use crate::dagger::Dagger;
-use crate::layout::{DIMENSIONS, Direction, LEGS, Leg, Stencil};
+use crate::layout::{DIMENSIONS, Direction, Displacement, LEGS, Leg, Stencil};
 use crate::memory::{outer_sites_ahead, prefetch, prefetch_stream};
 use crate::real::Real;
 use crate::tensor::su3::{Factor, Left, rebuilt_link};
 use crate::tensor::{Doubles as _, LaneVector};
+
+/// Steps of a displacement, at most.
+const MOST_STEPS: usize = DIMENSIONS;
+/// Vectors of a word, at most: of 256 bytes, in vectors of 16.
+const MOST_BLOCKS: usize = 16;
 
 /// One block of the words of a component of an outer site; where components are counted through, `osite` is the number of the first.
 #[derive(Clone, Copy)]
@@ -166,6 +171,45 @@ impl<'a, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool, const N:
         starts
     }
 
+    /// Where a displacement leads: the outer site, and the edges that its steps cross, the last one first.
+    #[inline(always)]
+    fn at_distance(self, displacement: Displacement) -> (usize, [Option<&'a Edge<V>>; MOST_STEPS]) {
+        let (mut osite, mut edges) = (self.at.osite, [None; MOST_STEPS]);
+        for (step, leg) in displacement.legs().enumerate() {
+            let table = if step % 2 == 0 { self.sweep.neighbours } else { self.sweep.all.of_neighbours };
+            let entry = table[osite][leg.point()];
+            osite = (entry & !Stencil::MARK) as usize;
+            if entry & Stencil::MARK != 0 {
+                edges[MOST_STEPS - 1 - step] = self.sweep.edges.map(|edges| &edges[leg.point()]);
+            }
+        }
+        (osite, edges)
+    }
+
+    /// One word of a site that lies further away, with its lanes in their places.
+    ///
+    /// # Safety
+    /// The component has so many words.
+    #[inline(always)]
+    unsafe fn moved_far(self, start: *mut V, word: usize, edges: &[Option<&Edge<V>>; MOST_STEPS]) -> V {
+        let blocks = self.blocks();
+        // SAFETY: as the caller promises.
+        let word = unsafe { std::slice::from_raw_parts(start.add(word * blocks), blocks) };
+        if ONE_BLOCK {
+            return edges.iter().flatten().fold(word[0], |word, edge| edge.permuted_word(word));
+        }
+        // A step may take a lane of any block.
+        let mut moved = [V::zeroed(); MOST_BLOCKS];
+        moved[..blocks].copy_from_slice(word);
+        for edge in edges.iter().flatten() {
+            let before = moved;
+            for (block, moved) in moved[..blocks].iter_mut().enumerate() {
+                *moved = edge.permuted(&before[..blocks], block);
+            }
+        }
+        moved[self.block()]
+    }
+
     /// One word of a neighbour, with its lanes in their places.
     ///
     /// # Safety
@@ -221,6 +265,20 @@ impl<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool, const N: usi
             for (k, word) in words.as_mut().iter_mut().enumerate() {
                 // SAFETY: the component has so many words.
                 word.0[item] = unsafe { self.moved(start, k, edge) };
+            }
+        }
+        T::from_words(words)
+    }
+
+    #[inline(always)]
+    fn read_displaced<T: Value<Lanes<V, N>>>(self, argument: usize, displacement: Displacement) -> T {
+        let (osite, edges) = self.at_distance(displacement);
+        let mut words = T::filled(Lanes([V::zeroed(); N]));
+        let count = words.as_ref().len();
+        for (item, start) in self.at_neighbour(argument, osite, count).into_iter().enumerate() {
+            for (k, word) in words.as_mut().iter_mut().enumerate() {
+                // SAFETY: the component has so many words.
+                word.0[item] = unsafe { self.moved_far(start, k, &edges) };
             }
         }
         T::from_words(words)

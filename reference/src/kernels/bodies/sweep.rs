@@ -9,9 +9,10 @@ use super::super::reduce::{PartialSums, Sum, tree_sum};
 use crate::body::MOST_ARGUMENTS as MOST;
 use crate::exact::ExactSum;
 use crate::field::FieldShape;
-use crate::layout::{DIMENSIONS, LEGS, Leg, LegOrder, SiteCoordinates, Stencil};
+use crate::layout::{DIMENSIONS, LEGS, Leg, LegOrder, SiteCoordinates, Slices, Stencil};
 use crate::object::DoubledGauge;
 use crate::real::Real;
+use crate::tasks;
 use crate::tensor::LaneVector;
 
 /// A field, as a body sees it.
@@ -39,12 +40,16 @@ pub enum Bound {
 pub struct Launch<'a, B> {
     pub bound: Vec<Bound>,
     pub stencil: Option<&'a Stencil>,
+    /// The stencil on the sites of the neighbours, where a body goes further.
+    pub of_neighbours: Option<&'a Stencil>,
     pub links: Option<DoubledGauge>,
     pub legs: LegOrder,
     pub target: FieldShape,
     /// Sums that are taken.
     pub sums: usize,
     pub sum: Sum,
+    /// The slices that are summed, if not all sites.
+    pub slices: Option<Slices>,
     pub coordinates: Option<SiteCoordinates>,
     pub body: PhantomData<B>,
 }
@@ -53,6 +58,8 @@ pub struct Launch<'a, B> {
 pub struct Sweep<'a, V: LaneVector> {
     pub arguments: [At<V>; MOST],
     pub neighbours: &'a [[u32; LEGS]],
+    /// The neighbours of these.
+    pub of_neighbours: &'a [[u32; LEGS]],
     pub edges: Option<[Edge<V>; LEGS]>,
     pub legs: [Leg; LEGS],
     pub interior_factor: V,
@@ -66,7 +73,8 @@ pub struct Sweep<'a, V: LaneVector> {
     pub odd: Vec<[Vec<V>; 2]>,
     pub sums: usize,
     pub sum: Sum,
-    /// The terms of a tree sum, in the order of memory; `nsimd` for each component of an outer site, sum after sum.
+    pub slices: Option<Slices>,
+    /// The terms of a tree sum, and of sums over slices, in the order of memory; `nsimd` for each component of an outer site, sum after sum.
     pub ordered: Vec<Vec<f64>>,
     pub ordered_at: Vec<*mut f64>,
 }
@@ -120,7 +128,7 @@ impl<'a, V: LaneVector> Sweep<'a, V> {
     pub fn new<B>(launch: &Launch<'a, B>, blocks: usize) -> Self {
         let origins: &[[u16; DIMENSIONS]] = launch.coordinates.as_ref().map_or(&[], SiteCoordinates::lanes);
         let all_sets = if origins.is_empty() { 0 } else { 1 << DIMENSIONS };
-        let Launch { bound, stencil, links, legs, target, sums, sum, coordinates, .. } = launch;
+        let Launch { bound, stencil, of_neighbours, links, legs, target, sums, sum, slices, coordinates, .. } = launch;
         let lattice = target.lattice;
         let nothing =
             At { start: std::ptr::null_mut(), objects: 0, words: 0, parts: 1, value: V::zeroed(), first_sum: 0 };
@@ -141,13 +149,14 @@ impl<'a, V: LaneVector> Sweep<'a, V> {
         let edges = stencil
             .map(|stencil| std::array::from_fn(|point| Edge::new(stencil, point, links.unwrap_or_default(), blocks)));
         let mut ordered = Vec::new();
-        if let Sum::Tree(_) = sum {
+        if matches!(sum, Sum::Tree(_)) || slices.is_some() {
             ordered = vec![vec![0.0; target.osites() * target.object.parts() * lattice.nsimd()]; *sums];
         }
         let ordered_at = ordered.iter_mut().map(Vec::as_mut_ptr).collect();
         Self {
             arguments,
             neighbours: stencil.map_or(&[], |stencil| stencil.neighbours().as_chunks().0),
+            of_neighbours: of_neighbours.map_or(&[], |stencil| stencil.neighbours().as_chunks().0),
             edges,
             legs: legs.legs(),
             interior_factor: signed_factor(|_| 1.0),
@@ -161,6 +170,7 @@ impl<'a, V: LaneVector> Sweep<'a, V> {
             odd: (0..all_sets).map(|set| [0, 1].map(|turned| odd(origins, blocks, set, turned))).collect(),
             sums: *sums,
             sum: *sum,
+            slices: slices.clone(),
             ordered,
             ordered_at,
         }
@@ -168,6 +178,9 @@ impl<'a, V: LaneVector> Sweep<'a, V> {
 
     /// The sums of all tasks.
     pub fn taken(self, tasks: Vec<Vec<ExactSum>>) -> PartialSums {
+        if let Some(slices) = &self.slices {
+            return self.taken_over(slices);
+        }
         match self.sum {
             Sum::Exact => {
                 let mut total: Vec<ExactSum> = (0..self.sums).map(|_| ExactSum::new()).collect();
@@ -181,6 +194,39 @@ impl<'a, V: LaneVector> Sweep<'a, V> {
                 PartialSums::Tree(self.ordered.iter().map(sum).collect())
             }
         }
+    }
+}
+
+impl<V: LaneVector> Sweep<'_, V> {
+    /// The sums over each slice, slice after slice.
+    fn taken_over(&self, slices: &Slices) -> PartialSums {
+        let number = slices.count() * self.sums;
+        let terms = |number: usize| self.terms_of_slice(slices, number / self.sums, number % self.sums);
+        match self.sum {
+            Sum::Exact => PartialSums::Exact(tasks::map(number, |number| {
+                let mut sum = ExactSum::new();
+                sum.add_slice(&terms(number));
+                sum
+            })),
+            Sum::Tree(plan) => PartialSums::Tree(tasks::map(number, |number| {
+                let terms = terms(number);
+                tree_sum(plan, terms.len(), |element| [terms[element]])[0]
+            })),
+        }
+    }
+
+    /// The terms that a sum has of a slice, in the order of memory.
+    fn terms_of_slice(&self, slices: &Slices, slice: usize, sum: usize) -> Vec<f64> {
+        let (parts, nsimd) = (self.target.object.parts(), self.target.lattice.nsimd());
+        let (osites, a_group) = (slices.osites_of(slice % slices.classes()), slices.lanes_a_group());
+        let lanes = &slices.lanes()[slice / slices.classes() * a_group..][..a_group];
+        let mut terms = Vec::with_capacity(osites.len() * parts * a_group);
+        for &osite in osites {
+            for component in osite as usize * parts..(osite as usize + 1) * parts {
+                terms.extend(lanes.iter().map(|&lane| self.ordered[sum][component * nsimd + lane as usize]));
+            }
+        }
+        terms
     }
 }
 
