@@ -232,9 +232,9 @@ fn further_away_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
             }
             let mut sum = sum.unwrap();
             for corner in [[1, 1, 0, 0], [-1, 0, 1, 0], [0, -1, 0, -1], [1, -1, 1, -1]] {
-                sum[1] += even(call, corner)[4];
+                sum[1] = sum[1] + even(call, corner)[4];
             }
-            sum[2] -= call.read("even", site, part)[7];
+            sum[2] = sum[2] - call.read("even", site, part)[7];
             let leg = call.legs()[0];
             let phi = call.read("phi", call.neighbour(site, leg), part);
             let hopped = matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]]);

@@ -23,7 +23,8 @@ use lanefield_reference::object::Object;
 use lanefield_reference::real::Precision;
 
 use crate::body::{
-    COVARIANT_SUM, CROSSWISE, DENSITY, EVERYTHING, FURTHER_AWAY, SUMS_OF_NEIGHBOURS, TWICE, UPDATE_AND_NORM, WILSON_HOP, WORDS,
+    COVARIANT_SUM, CROSSWISE, DENSITY, EVERYTHING, FURTHER_AWAY, SUMS_OF_NEIGHBOURS, TWICE, UPDATE_AND_NORM,
+    WILSON_HOP, WORDS,
 };
 
 /// Two terms of each component for one sum.
@@ -191,14 +192,15 @@ fn write_case(path: &Path, case: &Case, cpu: &Cpu, lists: usize) {
     assert_eq!(neighbours.len(), 4 * LEGS * own.len());
     if let KernelSource::Body(body) = kernel.source {
         let displacements = body.program(kernel.name, shape.legs).unwrap().displacements();
-        let displaced = own.iter().flat_map(|&here| {
-            displacements.iter().flat_map(|displacement| {
+        let mut displaced = Vec::new();
+        for &here in &own {
+            for displacement in &displacements {
                 let end = displacement.legs().fold(here, |x, leg| extents.neighbour(x, leg));
                 let among = if displacement.is_odd() { &there } else { &own };
-                (among.iter().position(|&c| c == end).unwrap() as u32).to_ne_bytes()
-            })
-        });
-        write("displaced", &displaced.collect::<Vec<_>>());
+                displaced.extend((among.iter().position(|&c| c == end).unwrap() as u32).to_ne_bytes());
+            }
+        }
+        write("displaced", &displaced);
     }
     write("neighbours", &neighbours);
     write("coordinates", &coordinates);
