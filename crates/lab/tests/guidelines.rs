@@ -103,3 +103,34 @@ fn the_list_has_every_topic_of_the_two_documents() {
     ];
     assert_eq!(names, expected);
 }
+
+/// The words in a cell that stand between backticks.
+fn names(cell: &str) -> impl Iterator<Item = &str> {
+    cell.split('`').skip(1).step_by(2)
+}
+
+#[test]
+fn the_table_of_recommendations_names_tests_and_guidelines_that_there_are() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let table = std::fs::read_to_string(root.join("docs/recommendations.md")).unwrap();
+    let is_test = |name: &str| {
+        let (module, function) = name.rsplit_once("::").unwrap_or((name, ""));
+        let of = |folder: &str| std::fs::read_to_string(root.join(folder).join(format!("{module}.rs"))).ok();
+        let source = of("tests").or_else(|| of("crates/lab/tests")).unwrap_or_default();
+        source.contains(&format!("fn {function}("))
+    };
+    let (mut rows, mut measured) = (0, std::collections::BTreeSet::new());
+    for line in table.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| recommendation")) {
+        let cells: Vec<&str> = line.trim_matches('|').split('|').map(str::trim).collect();
+        let [recommendation, offered, _, test, by] = cells[..] else { panic!("five columns: {line}") };
+        // What cannot be had is argued.
+        assert!(names(test).count() > 0 || offered.starts_with("out of reach"), "no test: {recommendation}");
+        assert!(!offered.is_empty() && offered != "–", "not offered: {recommendation}");
+        names(test).for_each(|name| assert!(is_test(name), "there is no test {name}: {recommendation}"));
+        measured.extend(names(by));
+        rows += 1;
+    }
+    let known = all().iter().map(|guideline| guideline.name).collect();
+    assert_eq!(measured, known);
+    assert!(rows > 50, "{rows}");
+}
