@@ -1,11 +1,18 @@
 //! Graphs of launches: the bits of the launches in turn, for any graph and any number of queues. Graphs are `src/backend/graph.rs`.
 
-use lanefield::backend::graph::{Graph, GraphBuilder, GraphError, GraphLaunch, Slot};
+use std::sync::LazyLock;
+
+use lanefield::backend::graph::{Fusion, Graph, GraphBuilder, GraphError, GraphLaunch, Slot};
 use lanefield::backend::{AnyField, Backend, BackendError, FieldOn, HostField};
 use lanefield::kernel::blas::{AXPY, COPY, SCALE};
+use lanefield::kernel::fusion::fusion;
 use lanefield::kernel::prelude::*;
+use lanefield::kernel::twisted_mass::{EO_TWISTED_MASS, EoTwistedMassBody, TWISTED_MASS_APPLY, TwistedMassApplyBody};
 use lanefield::reference::field::{Field, FieldShape, SiteObject as _, Spinors};
-use lanefield::reference::layout::{Extents, Lattice, LatticeOptions, Sites};
+use lanefield::reference::gauge::Configuration;
+use lanefield::reference::kernels::Vectors;
+use lanefield::reference::layout::{Extents, Lattice, LatticeOptions, Parity, Sites, Stencil};
+use lanefield::reference::links::{BoundaryPhases, DoubledGauge, LinkFormat, double};
 use lanefield::reference::real::{Precision, Real as _};
 use num_complex::Complex;
 use proptest::prelude::*;
@@ -14,6 +21,10 @@ use proptest::test_runner::{Config, TestRunner};
 use crate::common::backends::{cpu, on_every_backend, opencl};
 
 type On<B> = FieldOn<B, f64, Spinors>;
+
+static TWISTED_TWICE: LazyLock<Fusion> = LazyLock::new(|| {
+    fusion::<EoTwistedMassBody, TwistedMassApplyBody, 0, 2>(&EO_TWISTED_MASS, &TWISTED_MASS_APPLY).unwrap()
+});
 
 /// Fields that live longer than a graph, and those that live within a run.
 const KEPT: usize = 3;
@@ -203,7 +214,48 @@ fn what_makes_no_graph_is_an_error_that_says_which_launch(backend: &impl Backend
     assert_eq!(error.to_string(), "argument a of scale is missing: expected a real number");
 }
 
+/// A hop with a factor, and another factor.
+fn neighbouring_site_maps_become_one_with_the_same_bits(backend: &impl Backend) {
+    fn of<B: Backend, R: Vectors>(backend: &B) -> [HostField; 2] {
+        let extents = Extents::new([4, 4, 4, 4]).unwrap();
+        let lattice = Lattice::new(extents, R::COMPLEX, LatticeOptions::default()).unwrap();
+        let (configuration, odd) = (Configuration::weak(extents, 5, 0.4), Sites::Parity(Parity::Odd));
+        let links = DoubledGauge { format: LinkFormat::Full, boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME };
+        let doubled = double::<R>(&configuration, lattice, odd, links).unwrap();
+        let stencil = backend.stencil(Stencil::new(lattice, odd).unwrap()).unwrap();
+        let psi = Field::<R, Spinors>::from_sites(lattice, odd.neighbours(), Spinors::ONE, |site, words| {
+            for (k, word) in words.iter_mut().enumerate() {
+                *word = Complex::new(R::from_f64((site % 13) as f64 - 6.0), R::from_f64(k as f64 / 8.0));
+            }
+        });
+        let psi = psi.unwrap();
+        let shape = FieldShape { lattice, sites: odd, object: Spinors::ONE.object(), precision: R::PRECISION };
+        let mut fields = Vec::new();
+        for fuse in [false, true] {
+            let mut graph = GraphBuilder::new();
+            let links = graph.persistent(backend.upload(doubled.clone()).unwrap().into_any());
+            let psi = graph.persistent(backend.upload(psi.clone()).unwrap().into_any());
+            let (between, out) = (graph.scope(shape), graph.own(shape));
+            let [a, b] = [Complex::new(0.5, 0.25), Complex::new(-1.5, 0.3)];
+            let hop = GraphLaunch::new(&EO_TWISTED_MASS).write("out", between).complex("a", a).read("links", links);
+            graph.launch(hop.read("psi", psi).stencil(&stencil));
+            graph.launch(GraphLaunch::new(&TWISTED_MASS_APPLY).write("out", out).complex("a", b).read("x", between));
+            let made = if fuse { graph.fuse(&[&TWISTED_TWICE]) } else { 0 };
+            let mut graph = graph.build(backend, 1).unwrap();
+            assert_eq!((graph.launches(), graph.places(), made), if fuse { (1, 3, 1) } else { (2, 4, 0) });
+            graph.run(backend).unwrap();
+            fields.push(backend.load(graph.field(out).unwrap()).unwrap());
+        }
+        fields.try_into().unwrap()
+    }
+    let [HostField::F64(apart), HostField::F64(one)] = of::<_, f64>(backend) else { panic!("f64 fields") };
+    assert_eq!(apart.reals(), one.reals());
+    let [HostField::F32(apart), HostField::F32(one)] = of::<_, f32>(backend) else { panic!("f32 fields") };
+    assert_eq!(apart.reals(), one.reals());
+}
+
 on_every_backend!(
+    neighbouring_site_maps_become_one_with_the_same_bits,
     chains_run_on_queues_of_their_own_and_share_memory,
     what_makes_no_graph_is_an_error_that_says_which_launch,
 );

@@ -3,7 +3,7 @@
 //! ([`Launch::side_by_side`]). The bits are those of the launches one after the other.
 //!
 //! A graph holds its fields. [`Lifetime`] says how long each of them lives; those that live within a run share memory where no two of them are alive at
-//! once.
+//! once. Two neighbouring launches become one where there is a kernel that does both, and the field between them is nobody else's ([`GraphBuilder::fuse`]).
 
 use lanefield_reference::field::FieldShape;
 use lanefield_reference::layout::{Direction, LegOrder};
@@ -93,6 +93,9 @@ enum Given {
     Indices(Vec<usize>),
 }
 
+/// A field that is written: the name of the argument, its slot, and the field.
+type Written<S> = (&'static str, usize, Option<AnyField<S>>);
+
 /// A launch of a graph: as [`Arguments`], with slots in place of fields.
 pub struct GraphLaunch<'t, B: Memory + ?Sized> {
     kernel: &'static Kernel,
@@ -165,14 +168,31 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
         Self { direction, ..self }
     }
 
+    /// The field of that name, if it is one.
+    fn slot_of(&self, name: &str) -> Option<usize> {
+        self.given.iter().find_map(|(known, given)| match given {
+            Given::Read(slot) | Given::Write(slot) if *known == name => Some(*slot),
+            _ => None,
+        })
+    }
+
+    /// This launch, and another after it, as one.
+    fn then(self, second: Self, fusion: &Fusion) -> Self {
+        let legs = if self.stencil.is_some() { self.legs } else { second.legs };
+        let mut given: Vec<_> = self.given.into_iter().filter(|(name, _)| *name != fusion.written).collect();
+        let renamed = |name: &str| fusion.renamed.iter().find(|(old, _)| *old == name).map(|(_, new)| *new);
+        given.extend(second.given.into_iter().filter_map(|(name, value)| Some((renamed(name)?, value))));
+        Self { kernel: fusion.kernel, given, stencil: self.stencil.or(second.stencil), legs, ..second }
+    }
+
     /// Its fields: the name, the slot, whether it is read, whether it is written.
     fn fields(&self) -> impl Iterator<Item = (&'static str, usize, bool, bool)> {
         let access = |name: &str| {
-            let roles = self.kernel.arguments.iter().filter_map(|argument| match argument {
+            let mut roles = self.kernel.arguments.iter().filter_map(|argument| match argument {
                 Argument::Field(role) if role.name == name => Some(role.access),
                 _ => None,
             });
-            roles.last()
+            roles.next_back()
         };
         self.given.iter().flat_map(move |(name, given)| {
             let fields: Vec<_> = match given {
@@ -221,7 +241,7 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
     fn call<'f>(
         &'f self,
         fields: &'f [Option<AnyField<B::Storage>>],
-        written: &'f mut [(&'static str, usize, Option<AnyField<B::Storage>>)],
+        written: &'f mut [Written<B::Storage>],
         slots: usize,
     ) -> Result<Call<'f, B>, BackendError>
     where
@@ -257,6 +277,22 @@ impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
         }
         arguments.call()
     }
+}
+
+/// A kernel that does what two do one after the other, without the field that the first writes and the second reads at the same site.
+pub struct Fusion {
+    /// The first.
+    pub first: &'static Kernel,
+    /// What it writes.
+    pub written: &'static str,
+    /// The second.
+    pub second: &'static Kernel,
+    /// As what it reads that.
+    pub read: &'static str,
+    /// The kernel that does both. It has the arguments of the first by their names.
+    pub kernel: &'static Kernel,
+    /// The arguments of the second, and what the kernel calls them.
+    pub renamed: Vec<(&'static str, &'static str)>,
 }
 
 /// A field as it was declared.
@@ -309,6 +345,58 @@ impl<'t, B: Launch> GraphBuilder<'t, B> {
         self.launches.push(launch);
     }
 
+    /// Puts one launch in the place of two wherever one of these fusions does the same: the field between them lives within a run and nobody else uses it, and
+    /// nothing comes between them that they depend on. How many there were. The bits stay.
+    pub fn fuse(&mut self, fusions: &[&Fusion]) -> usize {
+        let mut fused = 0;
+        while let Some((first, second, fusion)) = self.next_fusion(fusions) {
+            let second_launch = self.launches.remove(second);
+            let first_launch = self.launches.remove(first);
+            self.launches.insert(second - 1, first_launch.then(second_launch, fusion));
+            fused += 1;
+        }
+        fused
+    }
+
+    /// Two launches that one does: their numbers, and how.
+    fn next_fusion<'f>(&self, fusions: &[&'f Fusion]) -> Option<(usize, usize, &'f Fusion)> {
+        for (second, launch) in self.launches.iter().enumerate() {
+            for &fusion in fusions.iter().filter(|fusion| fusion.second == launch.kernel) {
+                let Some(between) = launch.slot_of(fusion.read) else { continue };
+                let writes = |before: &GraphLaunch<'t, B>| {
+                    before.kernel == fusion.first && before.slot_of(fusion.written) == Some(between)
+                };
+                let first = self.launches[..second].iter().rposition(writes);
+                if let Some(first) = first.filter(|&first| self.may_fuse(first, second, between, fusion)) {
+                    return Some((first, second, fusion));
+                }
+            }
+        }
+        None
+    }
+
+    fn may_fuse(&self, first: usize, second: usize, between: usize, fusion: &Fusion) -> bool {
+        let [before, after] = [first, second].map(|number| &self.launches[number]);
+        let uses =
+            self.launches.iter().flat_map(|launch| launch.fields()).filter(|(_, slot, ..)| *slot == between).count();
+        let is_private = self
+            .slots
+            .get(between)
+            .is_some_and(|slot| slot.lifetime == Lifetime::Scope && fusion.kernel.takes(slot.shape.precision));
+        // Of one launch: another site may be read, or written, before or after.
+        let clash = |one: &GraphLaunch<'t, B>, other: &GraphLaunch<'t, B>| {
+            one.fields().any(|(_, slot, _, writes)| {
+                slot != between && other.fields().any(|(_, known, _, written)| known == slot && (writes || written))
+            })
+        };
+        let stays = self.launches[first + 1..second].iter().all(|launch| !clash(before, launch));
+        let same_stencil = match (before.stencil, after.stencil) {
+            (Some(one), Some(other)) => std::ptr::eq(one, other) && before.legs == after.legs,
+            _ => true,
+        };
+        uses == 2 && is_private && stays && !clash(before, after) && same_stencil
+    }
+
     /// The graph, to run on so many queues (at least one). Its fields are made now, and every launch is held against its specification.
     ///
     /// # Errors
@@ -317,15 +405,19 @@ impl<'t, B: Launch> GraphBuilder<'t, B> {
         let Self { slots, launches } = self;
         check(&slots, &launches)?;
         let homes = share(&slots, &launches);
-        let places = homes.iter().map(|home| home + 1).max().unwrap_or(0);
+        let places = homes.iter().flatten().map(|home| home + 1).max().unwrap_or(0);
         let mut fields: Vec<Option<AnyField<B::Storage>>> = (0..places).map(|_| None).collect();
         let declared = slots.iter().map(|slot| (slot.shape, slot.lifetime)).collect();
         for (Declared { shape, field, .. }, &home) in slots.into_iter().zip(&homes) {
-            if fields[home].is_none() {
+            // Nobody needs memory for a field that nobody uses.
+            if let Some(home) = home
+                && fields[home].is_none()
+            {
                 fields[home] = Some(field.map_or_else(|| AnyField::zeros(backend, shape), Ok)?);
             }
         }
-        let launches: Vec<_> = launches.into_iter().map(|launch| launch.renumbered(|slot| homes[slot])).collect();
+        let launches: Vec<_> =
+            launches.into_iter().map(|launch| launch.renumbered(|slot| homes[slot].unwrap_or(places))).collect();
         for launch in &launches {
             launch.with_call(&mut fields, |call| call.check_launched())?;
         }
@@ -365,7 +457,10 @@ fn check<S, B: Memory<Storage = S> + ?Sized>(
 
 /// Where each slot has its memory: those that live within a run take that of one of the same shape that is no longer read, the one that has
 /// waited longest, so that few launches must wait for it.
-fn share<S, B: Memory<Storage = S> + ?Sized>(slots: &[Declared<S>], launches: &[GraphLaunch<'_, B>]) -> Vec<usize> {
+fn share<S, B: Memory<Storage = S> + ?Sized>(
+    slots: &[Declared<S>],
+    launches: &[GraphLaunch<'_, B>],
+) -> Vec<Option<usize>> {
     let mut lives: Vec<Option<(usize, usize)>> = vec![None; slots.len()];
     for (number, launch) in launches.iter().enumerate() {
         for (_, slot, ..) in launch.fields() {
@@ -375,17 +470,20 @@ fn share<S, B: Memory<Storage = S> + ?Sized>(slots: &[Declared<S>], launches: &[
     }
     // Shape and last use of each place; none of one that is nobody else's.
     let mut places: Vec<Option<(FieldShape, usize)>> = Vec::new();
-    let mut homes = vec![usize::MAX; slots.len()];
+    let mut homes = vec![None; slots.len()];
     let mut in_turn: Vec<usize> = (0..slots.len()).collect();
     in_turn.sort_by_key(|&slot| lives[slot].map(|(first, _)| first));
     for slot in in_turn {
         let Declared { shape, lifetime, .. } = &slots[slot];
+        if *lifetime == Lifetime::Scope && lives[slot].is_none() {
+            continue;
+        }
         let (first, last) = lives[slot].unwrap_or((0, usize::MAX));
         let free =
             |place: &Option<(FieldShape, usize)>| matches!(place, Some((of, until)) if of == shape && *until < first);
         let waiting = places.iter().enumerate().filter(|(_, place)| free(place));
         let longest = waiting.min_by_key(|(_, place)| place.map(|(_, until)| until)).map(|(number, _)| number);
-        homes[slot] = match (lifetime, longest) {
+        homes[slot] = Some(match (lifetime, longest) {
             (Lifetime::Scope, Some(place)) => {
                 places[place] = Some((*shape, last));
                 place
@@ -394,7 +492,7 @@ fn share<S, B: Memory<Storage = S> + ?Sized>(slots: &[Declared<S>], launches: &[
                 places.push((*lifetime == Lifetime::Scope).then_some((*shape, last)));
                 places.len() - 1
             }
-        };
+        });
     }
     homes
 }
@@ -462,7 +560,7 @@ pub struct Graph<'t, B: Launch> {
     nodes: Vec<Node<'t, B>>,
     fields: Vec<Option<AnyField<B::Storage>>>,
     /// Where each slot has its memory.
-    homes: Vec<usize>,
+    homes: Vec<Option<usize>>,
     declared: Vec<(FieldShape, Lifetime)>,
     queues: usize,
 }
@@ -507,7 +605,7 @@ impl<B: Launch> Graph<'_, B> {
     fn home(&self, slot: Slot) -> Result<usize, GraphError> {
         let missing = GraphError::NoField { slot: slot.0, slots: self.homes.len() };
         match self.declared.get(slot.0) {
-            Some((_, Lifetime::Graph | Lifetime::Persistent)) => Ok(self.homes[slot.0]),
+            Some((_, Lifetime::Graph | Lifetime::Persistent)) => self.homes[slot.0].ok_or(missing),
             _ => Err(missing),
         }
     }

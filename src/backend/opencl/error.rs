@@ -5,7 +5,7 @@ use std::fmt;
 
 use opencl3::error_codes as codes;
 
-use super::pool::{Holder, MemoryUse};
+use super::pool::Held;
 use super::sources::SourceError;
 
 /// How to get an OpenCL device onto a machine that has none; part of [`OpenClError::NoOpenCl`].
@@ -90,21 +90,16 @@ pub enum OpenClError {
 
     /// A buffer could not be had.
     #[error(
-        "{call} failed with {status}: no room for {bytes} bytes of {what} on {device}; held already: {}{}; the device has \
-         {device_bytes} bytes, at most {max_allocation_bytes} in one buffer{}; try a smaller lattice, f32 instead of f64, \
-         links of 12 or 8 reals, or end other programs that use the device",
-        .in_use,
-        listed(.holders),
-        .limit.map_or(String::new(), |limit| format!(", and {MEMORY_LIMIT} allows {limit}")),
+        "{call} failed with {status}: no room for {bytes} bytes of {what} on {device}; held already: {held}; the device has \
+         {device_bytes} bytes, at most {max_allocation_bytes} in one buffer; try a smaller lattice, f32 instead of f64, \
+         links of 12 or 8 reals, or end other programs that use the device"
     )]
     OutOfMemory {
         call: &'static str,
         status: ClStatus,
         what: String,
         bytes: usize,
-        in_use: MemoryUse,
-        holders: Vec<Holder>,
-        limit: Option<u64>,
+        held: Box<Held>,
         device: String,
         device_bytes: u64,
         max_allocation_bytes: u64,
@@ -186,15 +181,6 @@ impl OpenClError {
     pub(super) fn call(call: &'static str, status: i32, what: impl Into<String>) -> Self {
         OpenClError::Call { call, status: ClStatus(status), what: what.into() }
     }
-}
-
-/// Who holds most, after what is held in all.
-fn listed(holders: &[Holder]) -> String {
-    if holders.is_empty() {
-        return String::new();
-    }
-    let holders: Vec<String> = holders.iter().map(Holder::to_string).collect();
-    format!(", most of them {}", holders.join(", "))
 }
 
 fn advice_after(status: ClStatus) -> String {

@@ -14,8 +14,6 @@ use super::raw::RawMem;
 use super::recorder::Note;
 use crate::backend::timeline::CommandKind;
 
-/// How many uses an error names that hold most memory.
-const HOLDERS_NAMED: usize = 5;
 /// What memory is overwritten with in checks: NaN in every precision, and no place of anything in tables.
 const OVERWRITTEN: u8 = 0xff;
 
@@ -143,9 +141,7 @@ impl Context {
             status,
             what: what.to_owned(),
             bytes,
-            in_use: self.memory(),
-            holders: self.pool().largest_holders(HOLDERS_NAMED),
-            limit: self.pool().within_limit(kind, least).err(),
+            held: Box::new(self.pool().held(self.pool().within_limit(kind, least).err())),
             device: self.info().name.clone(),
             device_bytes: self.info().global_memory_bytes,
             max_allocation_bytes: self.info().max_allocation_bytes,

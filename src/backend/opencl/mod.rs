@@ -79,7 +79,7 @@ pub use link_sharing::LinkSharing;
 pub use neighbours::Neighbours;
 pub use offline::{OfflineDevice, OfflineKernel};
 pub use plan::{Layout, slices_in_cache};
-pub use pool::{Fallback, Holder, KindStatistics, MemoryKind, MemoryStatistics, MemoryUse};
+pub use pool::{Fallback, Held, Holder, KindStatistics, MemoryKind, MemoryStatistics, MemoryUse};
 pub use probe::{ProbeCheck, ProbeVerdict, measure, probe};
 pub use program::{Kernel as BuiltKernel, KernelInfo, Program};
 pub use queues::Queues;

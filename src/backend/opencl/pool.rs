@@ -17,6 +17,7 @@ use opencl3::memory::{CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE};
 use opencl3::types::{cl_mem, cl_mem_flags};
 
 use super::context::lock;
+use super::error::MEMORY_LIMIT;
 use super::raw::{RawEvent, RawMem, RawQueue};
 use super::recorder::Recorder;
 
@@ -148,6 +149,27 @@ impl fmt::Display for Holder {
     }
 }
 
+/// What a context holds, as errors tell it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Held {
+    /// All of it.
+    pub in_use: MemoryUse,
+    /// Those who hold most.
+    pub largest: Vec<Holder>,
+    /// The most device memory that may be held, where that is why there is no more.
+    pub limit: Option<u64>,
+}
+
+impl fmt::Display for Held {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.in_use)?;
+        for (number, holder) in self.largest.iter().enumerate() {
+            write!(f, "{}{holder}", if number == 0 { ", most of them " } else { ", " })?;
+        }
+        self.limit.map_or(Ok(()), |limit| write!(f, ", and {MEMORY_LIMIT} allows {limit}"))
+    }
+}
+
 /// A buffer for which the device had no room.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Fallback {
@@ -174,6 +196,8 @@ pub(super) type Told = Box<dyn Fn(&Fallback) + Send + Sync>;
 
 /// Bytes that a pool may hold beyond the most that was in use at once: an eighth of that, and at least so many.
 const SLACK: u64 = 16 << 20;
+/// How many uses an error names that hold most memory.
+const HOLDERS_NAMED: usize = 5;
 /// Blocks are multiples of so many bytes: what a kernel argument may be read as at least.
 pub(super) const GRAIN: usize = 16;
 
@@ -426,8 +450,8 @@ impl Pool {
         self.overwrites.load(Ordering::Relaxed)
     }
 
-    /// The uses that take most, at most so many of them.
-    pub fn largest_holders(&self, most: usize) -> Vec<Holder> {
+    /// What is held, and by whom; `limit`: where that is why there is no more.
+    pub fn held(&self, limit: Option<u64>) -> Held {
         let state = lock(&self.state);
         let mut holders: Vec<Holder> = state
             .holders
@@ -435,8 +459,8 @@ impl Pool {
             .map(|(what, held)| Holder { what: what.to_string(), buffers: held.buffers, bytes: held.bytes })
             .collect();
         holders.sort_by_key(|holder| std::cmp::Reverse(holder.bytes));
-        holders.truncate(most);
-        holders
+        holders.truncate(HOLDERS_NAMED);
+        Held { in_use: state.in_use, largest: holders, limit }
     }
 
     fn record(&self, held: u64) {

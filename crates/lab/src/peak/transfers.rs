@@ -36,9 +36,9 @@ pub(super) fn measure(Measuring { context, scale, peak, tell }: Measuring<'_>) -
     Ok(())
 }
 
-/// Spinors in f32 of 16 lanes, as the device has them.
-fn spinors(context: &Context) -> PartLayout {
-    PartLayout { bits: 32, nsimd: 16, words: 12, access: AccessWidth::of_device(context.info()) }
+/// The layout of a field in f32 of 16 lanes on the device. All sizes that are measured are whole numbers of its parts, of 2 KiB.
+fn of_fields(context: &Context) -> PartLayout {
+    PartLayout { bits: 32, nsimd: 16, words: 16, access: AccessWidth::of_device(context.info()) }
 }
 
 fn transfer(
@@ -54,10 +54,7 @@ fn transfer(
             context.read_mapped(device, 0, host.len(), |bytes| host.copy_from_slice(bytes))?;
         }
         (HostMemory::Field, towards) => {
-            let layout = spinors(context);
-            // Whole spinors, and the device's buffer may be larger.
-            let bytes = host.len() / layout.bytes() * layout.bytes();
-            let host = &mut host[..bytes];
+            let (layout, bytes) = (of_fields(context), host.len());
             match towards {
                 Towards::Device => {
                     let fill = |range: Range<usize>, to: &mut [u8]| layout.to_device(&host[range], to);
