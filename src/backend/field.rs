@@ -104,6 +104,17 @@ impl<B: Memory + ?Sized, R: Vectors, K: SiteObject> FieldOn<B, R, K> {
     pub fn any_mut(&mut self) -> &mut AnyField<B::Storage> {
         &mut self.any
     }
+
+    /// The same, by value.
+    pub fn into_any(self) -> AnyField<B::Storage> {
+        self.any
+    }
+
+    /// The field, if it is one of `K` objects of precision `R`.
+    pub fn from_any(any: AnyField<B::Storage>) -> Option<Self> {
+        let FieldShape { object, precision, .. } = any.shape;
+        (K::of(object).is_some() && precision == R::PRECISION).then_some(Self { any, kind: PhantomData })
+    }
 }
 
 impl<B: Memory + ?Sized, R: Vectors, K: SiteObject> std::fmt::Debug for FieldOn<B, R, K> {

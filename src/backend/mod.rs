@@ -5,6 +5,7 @@
 mod cpu;
 mod error;
 mod field;
+pub mod graph;
 pub mod opencl;
 pub mod select;
 pub mod specification;
@@ -160,6 +161,43 @@ pub trait Launch: Memory {
     /// # Errors
     /// What the backend reports.
     fn launch(&self, call: Call<'_, Self>) -> Result<(), BackendError>;
+
+    /// Queues whose launches may overlap, until they are joined. A backend that has none runs them in turn.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    fn side_by_side(&self, _queues: usize) -> Result<Box<dyn SideBySide<Self> + '_>, BackendError>
+    where
+        Self: Sized,
+    {
+        Ok(Box::new(InTurn(self)))
+    }
+}
+
+/// Launches on several queues. Those of one queue run in order.
+pub trait SideBySide<B: Launch + ?Sized> {
+    /// Queues a launch in queue `queue` (counted round); it waits for those whose numbers `after` names, in the order in which launches were made.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    fn launch(&mut self, call: Call<'_, B>, queue: usize, after: &[usize]) -> Result<(), BackendError>;
+    /// Has all that is asked of the backend from now on wait for these launches.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    fn join(self: Box<Self>) -> Result<(), BackendError>;
+}
+
+/// One launch after the other.
+struct InTurn<'b, B: ?Sized>(&'b B);
+
+impl<B: Launch> SideBySide<B> for InTurn<'_, B> {
+    fn launch(&mut self, call: Call<'_, B>, _: usize, _: &[usize]) -> Result<(), BackendError> {
+        self.0.launch(call)
+    }
+    fn join(self: Box<Self>) -> Result<(), BackendError> {
+        Ok(())
+    }
 }
 
 /// Runs kernels that sum over sites.

@@ -37,6 +37,7 @@ mod colour_vectors;
 pub mod convert;
 mod coordinates;
 pub mod domain_wall;
+pub mod fusion;
 pub mod hop;
 pub mod laplace;
 mod plain;

@@ -8,7 +8,7 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::laplace::ideal_bytes_per_site;
 use lanefield_reference::kernels::staggered::FLOPS_PER_VECTOR;
-use lanefield_reference::layout::{Lattice, Sites};
+use lanefield_reference::layout::{Lattice, Parity, Sites};
 
 use super::hop::{PARITIES, number_of_sites};
 use super::{
@@ -54,6 +54,8 @@ pub struct Staggered<'b, B: Backend, R: Vectors> {
     parameters: StaggeredParameters,
     /// The hop of D†, on all sites.
     between: Option<On<B, R>>,
+    /// Of the last conjugate hop onto the even and the odd sites, with the other sign.
+    turned: [Option<On<B, R>>; 2],
 }
 
 impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
@@ -131,9 +133,16 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Staggered<'_, B, R> {
             Dagger::No => Ok(()),
             // −1 is exact: the hop is anti-Hermitian.
             Dagger::Yes => {
-                let mut turned = self.backend().zeros(*out.lattice(), out.sites(), out.kind())?;
-                self.backend().scale(&mut turned, -1.0, out)?;
-                self.backend().copy(out, &turned)
+                let (backend, place) = (self.legs.backend(), usize::from(out.sites() == Sites::Parity(Parity::Odd)));
+                let mut turned = match self.turned[place].take() {
+                    Some(turned) => turned,
+                    None => backend.zeros(*out.lattice(), out.sites(), out.kind())?,
+                };
+                fit::<B, R, _>(&mut turned, out, backend)?;
+                backend.scale(&mut turned, -1.0, out)?;
+                backend.copy(out, &turned)?;
+                self.turned[place] = Some(turned);
+                Ok(())
             }
         }
     }
@@ -215,7 +224,7 @@ impl Model for StaggeredParameters {
     ) -> Result<Staggered<'b, B, R>, BackendError> {
         let legs = HopOperator::new(backend, configuration, lattice, self.hop, &[Sites::Full])?;
         let between = Some(backend.zeros(lattice, Sites::Full, self.object(1))?);
-        Ok(Staggered { legs, parameters: *self, between })
+        Ok(Staggered { legs, parameters: *self, between, turned: [None, None] })
     }
     fn even_odd<'b, B: Backend, R: Vectors>(
         &self,
@@ -224,6 +233,6 @@ impl Model for StaggeredParameters {
         lattice: Lattice,
     ) -> Result<Staggered<'b, B, R>, BackendError> {
         let legs = HopOperator::new(backend, configuration, lattice, self.hop, &PARITIES)?;
-        Ok(Staggered { legs, parameters: *self, between: None })
+        Ok(Staggered { legs, parameters: *self, between: None, turned: [None, None] })
     }
 }

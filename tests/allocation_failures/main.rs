@@ -1,10 +1,11 @@
 //! No allocation that grows with the lattice may end the process: the n-th of them fails, for each n, from reading a configuration to writing the
 //! solution on the CPU reference, and what comes is an error, after which all memory is free again. Each n is a process of its own: an allocation whose
-//! failure nobody handles aborts.
+//! failure nobody handles aborts. And while a solver iterates, there is no such allocation.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::path::Path;
 use std::process::Command;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicIsize, Ordering};
 
 use lanefield::backend::Cpu;
@@ -12,7 +13,7 @@ use lanefield::io::{checkpoint, nersc, npy};
 use lanefield::operator::{CloverParameters, HopParameters, Model, WilsonParameters};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::layout::{Extents, LaneChoice};
-use lanefield::solver::{Checkpoints, Method, Preconditioning, Solve, SolverParams, solve_from};
+use lanefield::solver::{Checkpoints, Method, Preconditioning, Solve, SolverParams, solve, solve_from};
 use num_complex::Complex;
 
 /// What counts as large, in bytes: less than a spinor field on the sites of one parity of [`EXTENTS`], and more than any buffer of files.
@@ -23,6 +24,10 @@ const EXTENTS: [usize; 4] = [8, 8, 8, 8];
 static LEFT: AtomicIsize = AtomicIsize::new(isize::MIN);
 /// Large allocations in use.
 static IN_USE: AtomicIsize = AtomicIsize::new(0);
+/// Large allocations so far.
+static MADE: AtomicIsize = AtomicIsize::new(0);
+/// Held by a test that counts: the counts are those of the process.
+static COUNTING: Mutex<()> = Mutex::new(());
 
 struct Failing;
 
@@ -43,6 +48,7 @@ unsafe impl GlobalAlloc for Failing {
             return std::ptr::null_mut();
         }
         IN_USE.fetch_add((layout.size() >= LARGE).into(), Ordering::Relaxed);
+        MADE.fetch_add((layout.size() >= LARGE).into(), Ordering::Relaxed);
         // SAFETY: as the caller promises.
         unsafe { System.alloc(layout) }
     }
@@ -109,6 +115,7 @@ fn each_allocation_that_fails_is_an_error_that_names_it_and_leaves_nothing() {
         println!("ended: {in_use} {}", ended.map_or_else(|error| error.to_string(), |()| "well".to_owned()));
         return;
     }
+    let _counting = COUNTING.lock().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let extents = Extents::new(EXTENTS).unwrap();
     let configuration = Configuration::weak(extents, 3, 0.3);
@@ -140,5 +147,23 @@ fn each_allocation_that_fails_is_an_error_that_names_it_and_leaves_nothing() {
             failed += 1;
         }
         assert!(failed > 20, "case {case}: only {failed} allocations were seen");
+    }
+}
+
+#[test]
+fn iterations_allocate_nothing_as_large_as_a_field() {
+    let _counting = COUNTING.lock().unwrap();
+    let (cpu, extents) = (Cpu::new("2".parse().ok()).unwrap(), Extents::new(EXTENTS).unwrap());
+    let configuration = Configuration::weak(extents, 3, 0.3);
+    let eta: Vec<Complex<f64>> = (0..extents.volume() * 12).map(|k| Complex::new((k % 7) as f64, 1.0)).collect();
+    let operator = WilsonParameters { mass: 0.3, hop: HopParameters::default() };
+    for method in [Method::ConjugateGradients, Method::BiCgStab, Method::MixedF32] {
+        let (preconditioning, lanes) = (Preconditioning::EvenOdd, LaneChoice::Auto);
+        let how = Solve { operator, preconditioning, method, params: SolverParams::auto::<f64>(), lanes };
+        let mut made = Vec::with_capacity(1000);
+        let watch = |_: usize, _: f64| made.push(MADE.load(Ordering::Relaxed));
+        solve::<f64, _, _>(&cpu, &configuration, &eta, &how, watch).unwrap();
+        assert!(made.len() > 5 && made[0] > 5, "{method:?}: {made:?}");
+        assert!(made.iter().all(|&made_until_then| made_until_then == made[0]), "{method:?}: {made:?}");
     }
 }

@@ -9,9 +9,11 @@ pub fn cpu() -> Cpu {
     Cpu::new(None).unwrap()
 }
 
-/// The OpenCL device for tests; `None` where tests may do without.
+/// The OpenCL device for tests; `None` where tests may do without. Its new memory is NaN, so that no result can depend on what was there.
 pub fn opencl() -> Option<OpenCl> {
-    super::opencl_device().map(|device| OpenCl::open(&device).unwrap())
+    let device = super::opencl_device().map(|device| OpenCl::open(&device).unwrap())?;
+    device.context().overwrite_new_memory(true);
+    Some(device)
 }
 
 /// The same with groups of so many outer sites.

@@ -1,5 +1,7 @@
 //! Arguments that several commands share: where to run, and what operator.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use anyhow::Context as _;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
@@ -173,6 +175,13 @@ fn open_device(device: &DeviceInfo, tuning: Tuning) -> anyhow::Result<OpenCl> {
     let mut opened = opened.with_context(|| format!("failed to open the device {}", device.name))?;
     opened.set_tuning(tuning);
     announce(opened.context().builds());
+    let said = AtomicBool::new(false);
+    opened.context().tell_of_fallbacks(move |fallback| {
+        // One of them says enough: those that follow do not fit either.
+        if !said.swap(true, Ordering::Relaxed) {
+            say!("warning: {fallback}; so may others");
+        }
+    });
     let verdict = probe(opened.context()).context("failed to probe the device's arithmetic")?;
     if let Some(reason) = verdict.why_not() {
         say!("warning: results of this device are not bitwise: {reason}");

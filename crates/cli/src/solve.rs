@@ -203,6 +203,7 @@ impl Solve {
         let solved = model.run(Solving { backend, configuration, eta: &eta, how, watcher, resume, precision });
         drop(solving);
         progress.end();
+        summary.fell_back(backend.opencl());
 
         let solution = solved.as_ref().ok().map(|report| &report.solution[..]);
         if solution.is_some() || solved.as_ref().is_err_and(|error| error.history().is_some()) {

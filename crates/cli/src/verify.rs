@@ -163,6 +163,8 @@ impl Verify {
                 }
                 let opened = OpenCl::open(device);
                 let mut opened = opened.with_context(|| format!("failed to open the device {}", device.name))?;
+                // What a kernel does not write must not look right because of what was there.
+                opened.context().overwrite_new_memory(true);
                 if self.worker {
                     let host = self.host()?;
                     let verification = Verification::new(&options, opened.can_retire()).context("failed to verify")?;

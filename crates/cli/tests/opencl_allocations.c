@@ -1,4 +1,4 @@
-/* An OpenCL library whose n-th clCreateBuffer fails (FAIL_BUFFER), and which writes at the end how many buffers it made and how many are left (BUFFER_LOG).
+/* An OpenCL library whose clCreateBuffer fails from the n-th call on (FAIL_BUFFER), for so many calls (FAIL_CALLS; all, if it is not set), and which writes at the end how many buffers it made and how many are left (BUFFER_LOG).
  * All other functions are those of the OpenCL library that it is linked with. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -25,7 +25,8 @@ static int place(void *buffer) {
 
 void *clCreateBuffer(void *context, unsigned long flags, size_t size, void *host, int *status) {
     const char *fail = getenv("FAIL_BUFFER");
-    if (fail && made == atol(fail)) {
+    const char *calls = getenv("FAIL_CALLS");
+    if (fail && made >= atol(fail) && (!calls || made < atol(fail) + atol(calls))) {
         made++;
         if (status) *status = CL_MEM_OBJECT_ALLOCATION_FAILURE;
         return NULL;

@@ -177,3 +177,27 @@ fn an_odd_lattice_is_solved_without_preconditioning_alone() {
     assert_contains(&folder.fails(2, solve), &["extent 3 of x is odd", "--unpreconditioned"]);
     folder.succeeds(&format!("{solve} --unpreconditioned"));
 }
+
+#[test]
+fn a_solve_that_does_not_fit_the_device_says_so_and_has_the_same_history() {
+    let Some(device) = opencl() else { return };
+    let folder = Folder::with_gauge();
+    let limited = |what: &str, limit: &str| {
+        let output = folder.command(&format!("{SOLVE} {device} {what}")).env("LANEFIELD_MEMORY_LIMIT", limit).output();
+        output.unwrap()
+    };
+    let whole = folder.json(&format!("{SOLVE} {device} --history whole.csv"));
+    assert_eq!(whole["fallback_bytes"], 0);
+    let output = limited("--history limited.csv --json", "200K");
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert_contains(&said, &["warning: no room for "]);
+    assert_eq!(said.matches("lies in the host's memory").count(), 1, "{said}");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(json["fallback_bytes"].as_u64().unwrap() > 100_000, "{json}");
+    assert_eq!(folder.read("limited.csv"), folder.read("whole.csv"));
+    assert_contains(&text(&limited("", "200K").stdout), &["bytes did not fit the device"]);
+    let output = limited("", "much");
+    assert_eq!(output.status.code(), Some(2));
+    assert_contains(&text(&output.stderr), &["invalid LANEFIELD_MEMORY_LIMIT 'much': expected a number of bytes"]);
+}

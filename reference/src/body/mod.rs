@@ -1,10 +1,12 @@
 //! Kernels written once: a body is a generic function of what is done at a site ([`Body`]), over numbers ([`number`]) and values of them ([`value`]).
 //! On the CPU it runs on vectors of lanes (`kernels::bodies`); the library `lanefield` records it, and writes it as OpenCL C and in other languages.
 
+mod fused;
 pub mod number;
 mod site;
 pub mod value;
 
+pub use fused::Fused;
 pub use site::{
     Any, Argument, Body, ComplexScalar, ComplexSliceSum, ComplexSum, Coordinates, EvenDistance, ExactSum, FieldUse,
     Holds, Links, MOST_ARGUMENTS, Neighbours, OddDistance, Read, Role, Scalar, Site, SliceSum, Update, Write,

@@ -17,8 +17,11 @@ use lanefield_reference::real::Precision;
 use super::context::lock;
 use super::field::{DeviceStorage, DeviceTable};
 use super::lanes::VectorsVerdict;
+use super::launch::Place;
 use super::launcher::{Prepared, TableKey};
+use super::on_queues::OnQueues;
 use super::plan::{ChoiceSource, Layout, Planner};
+use super::raw::{RawEvent, RawQueue};
 use super::reduce::{SumOptions, Workspace};
 use super::tuned::KernelKey;
 use super::{
@@ -26,7 +29,7 @@ use super::{
     SiteOrder, Source, Tuned, Tuning, TuningSource, expand_for,
 };
 use crate::backend::specification::{Call, KernelSource, Shape};
-use crate::backend::{AnyField, BackendError, HostField, Launch as LaunchCalls, Memory, Reduce};
+use crate::backend::{AnyField, BackendError, HostField, Launch as LaunchCalls, Memory, Reduce, SideBySide};
 
 /// An OpenCL device as a backend.
 pub struct OpenCl {
@@ -48,10 +51,10 @@ pub struct OpenCl {
     pub(super) prepared: Mutex<HashMap<(Shape, Layout), Prepared>>,
     /// Tables that lattices determine.
     pub(super) tables: Mutex<HashMap<TableKey, Arc<Buffer>>>,
-    /// Small buffers that no launch has.
-    pub(super) small: Mutex<Vec<Buffer>>,
     /// Where sums are made; there from the first one on.
     pub(super) workspace: Mutex<Option<Workspace>>,
+    /// Queues that no launches side by side have.
+    pub(super) queues: Mutex<Vec<RawQueue>>,
     /// The launches of a [`Self::launches_of`] in progress.
     recorded: Mutex<Option<Vec<LaunchEvent>>>,
 }
@@ -80,8 +83,8 @@ impl OpenCl {
             programs: Mutex::default(),
             prepared: Mutex::default(),
             tables: Mutex::default(),
-            small: Mutex::default(),
             workspace: Mutex::default(),
+            queues: Mutex::default(),
             recorded: Mutex::default(),
         })
     }
@@ -283,11 +286,23 @@ impl OpenCl {
         launch: Launch,
         arguments: &[Arg<'_>],
     ) -> Result<(), BackendError> {
-        let event = self.context.launch_event(program, kernel, launch, arguments)?;
+        self.launch_at(self.context.own_place(), (program, kernel), launch, arguments).map(drop)
+    }
+
+    /// The same in any queue; the event, once more.
+    pub(super) fn launch_at(
+        &self,
+        place: Place<'_>,
+        (program, kernel): (&Program, &str),
+        launch: Launch,
+        arguments: &[Arg<'_>],
+    ) -> Result<Option<RawEvent>, BackendError> {
+        let event = self.context.launch_in(place, program, kernel, launch, arguments)?;
+        let once_more = event.event();
         if let Some(recorded) = lock(&self.recorded).as_mut() {
             recorded.push(event);
         }
-        Ok(())
+        Ok(once_more)
     }
 }
 
@@ -356,7 +371,11 @@ impl LaunchCalls for OpenCl {
     fn launch(&self, call: Call<'_, Self>) -> Result<(), BackendError> {
         call.check_launched()?;
         self.takes(call.shape())?;
-        self.launch_call(&call)
+        self.launch_call(&call, self.context.own_place()).map(drop)
+    }
+
+    fn side_by_side(&self, queues: usize) -> Result<Box<dyn SideBySide<Self> + '_>, BackendError> {
+        Ok(Box::new(OnQueues::new(self, queues)?))
     }
 }
 
@@ -370,7 +389,7 @@ impl Reduce for OpenCl {
 
 impl OpenCl {
     /// Refuses links that the device cannot take.
-    fn takes(&self, shape: &Shape) -> Result<(), BackendError> {
+    pub(super) fn takes(&self, shape: &Shape) -> Result<(), BackendError> {
         if let Some(links) = shape.links() {
             self.takes_links(links.format, shape.precision())?;
         }

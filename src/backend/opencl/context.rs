@@ -1,82 +1,35 @@
-//! One device in use: an OpenCL context, one in-order queue with profiling, and an account of the bytes held. Every
-//! command goes to the device through [`Context::submit`]; launches are in `launch.rs`, programs in `program.rs`.
+//! One device in use: an OpenCL context, one in-order queue with profiling, and a pool of memory. Every command goes to the device through
+//! [`Context::submit`]; memory is allocated in `memory.rs`, launches are in `launch.rs`, programs in `program.rs`.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::fmt;
 use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use opencl3::command_queue as queue;
-use opencl3::memory::{CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE, create_buffer};
-use opencl3::types::{CL_BLOCKING, cl_command_queue, cl_event, cl_mem_flags};
+use opencl3::types::{CL_BLOCKING, cl_command_queue, cl_event};
 
 use super::ahead::Builds;
 use super::cache::{Cache, Key};
 use super::device::{DeviceInfo, handle_of};
 use super::error::{ClStatus, OpenClError};
+use super::memory::limit_from_environment;
+use super::pool::{Block, MemoryKind, Pool};
 use super::program::ProgramSlot;
-use super::raw::{RawContext, RawDevice, RawEvent, RawMem, RawQueue};
+use super::raw::{RawContext, RawDevice, RawEvent, RawQueue, unsigned};
 use super::recorder::{Note, Recorder};
+use super::transfer::Transfers;
 use crate::backend::timeline::{CommandKind, Group, SpanGuard, Timeline};
 
-/// What the buffers of a context take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct MemoryUse {
-    /// Bytes held.
-    pub bytes: u64,
-    /// Buffers held.
-    pub buffers: u64,
-}
-
-impl fmt::Display for MemoryUse {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} bytes in {} buffers", self.bytes, self.buffers)
-    }
-}
-
-/// The running account that a context shares with its buffers. Its address also tells contexts apart.
-#[derive(Debug, Default)]
-struct MemoryAccount {
-    bytes: AtomicU64,
-    buffers: AtomicU64,
-    recorder: OnceLock<Recorder>,
-}
-
-impl MemoryAccount {
-    fn take(&self, bytes: usize) {
-        let before = self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
-        self.buffers.fetch_add(1, Ordering::Relaxed);
-        self.record(before.wrapping_add(bytes as u64));
-    }
-
-    fn give_back(&self, bytes: usize) {
-        let before = self.bytes.fetch_sub(bytes as u64, Ordering::Relaxed);
-        self.buffers.fetch_sub(1, Ordering::Relaxed);
-        self.record(before.wrapping_sub(bytes as u64));
-    }
-
-    fn record(&self, held: u64) {
-        if let Some(recorder) = self.recorder.get() {
-            recorder.timeline().add_held(recorder.queue(), held);
-        }
-    }
-
-    fn in_use(&self) -> MemoryUse {
-        MemoryUse { bytes: self.bytes.load(Ordering::Relaxed), buffers: self.buffers.load(Ordering::Relaxed) }
-    }
-}
-
-/// Device memory: a number of bytes, and what they are for. Given back when dropped; commands that use it and are still
+/// Device memory: a number of bytes, and what they are for. Given back to the context's pool when dropped; commands that use it and are still
 /// queued finish first.
 #[derive(Debug)]
 pub struct Buffer {
-    mem: RawMem,
+    block: Arc<Block>,
     bytes: usize,
-    what: Box<str>,
-    account: Arc<MemoryAccount>,
+    what: Arc<str>,
+    pool: Arc<Pool>,
 }
 
 impl Buffer {
@@ -90,8 +43,19 @@ impl Buffer {
         &self.what
     }
 
+    /// Where it lies.
+    pub fn kind(&self) -> MemoryKind {
+        self.block.kind()
+    }
+
+    pub(super) fn new(block: Arc<Block>, bytes: usize, what: &str, pool: &Arc<Pool>) -> Self {
+        let what = what.into();
+        pool.enter(&block, bytes, &what);
+        Self { block, bytes, what, pool: Arc::clone(pool) }
+    }
+
     pub(super) fn mem(&self) -> opencl3::types::cl_mem {
-        self.mem.get()
+        self.block.mem()
     }
 
     pub(super) fn check_range(&self, offset: usize, len: usize) -> Result<(), OpenClError> {
@@ -104,13 +68,8 @@ impl Buffer {
 
 impl Drop for Buffer {
     fn drop(&mut self) {
-        self.account.give_back(held_bytes(self.bytes));
+        self.pool.give_back(Arc::clone(&self.block), self.bytes, &self.what);
     }
-}
-
-/// OpenCL has no empty buffers: one of zero bytes takes the smallest size that any kernel argument may be read as.
-fn held_bytes(bytes: usize) -> usize {
-    bytes.max(16)
 }
 
 /// A device with its context and queue. Shared between threads by reference: commands of all threads go into one queue, in
@@ -121,10 +80,11 @@ pub struct Context {
     raw: RawContext,
     device: RawDevice,
     info: DeviceInfo,
-    account: Arc<MemoryAccount>,
+    pool: Arc<Pool>,
     cache: Cache,
     programs: Mutex<HashMap<Key, ProgramSlot>>,
     builds: Arc<Builds>,
+    transfers: Mutex<Transfers>,
     /// The kernel that was launched last: where a driver reports a broken kernel only at a later call, this names it.
     last_launch: Mutex<Arc<str>>,
 }
@@ -163,17 +123,20 @@ impl Context {
             .map(RawContext::own)
             .map_err(|status| OpenClError::call("clCreateContext", status, name.as_str()))?;
         let queue = new_queue(&raw, device, name)?;
+        let transfers = Transfers::new(shares_host_memory(device));
         let context = Self {
             queue,
             raw,
             device,
             info: info.clone(),
-            account: Arc::default(),
+            pool: Arc::default(),
             cache,
             programs: Mutex::default(),
             builds: Arc::default(),
+            transfers,
             last_launch: Mutex::new("".into()),
         };
+        context.set_memory_limit(limit_from_environment()?);
         if let Some(timeline) = Timeline::of_process() {
             context.record_into(Arc::clone(timeline));
         }
@@ -183,7 +146,7 @@ impl Context {
     /// Records on a timeline, from now on, when each command ran, and what memory is held. Whether it does: a context records into one
     /// timeline, and into that of the process if there was one when it was opened. No bit of any result changes.
     pub fn record_into(&self, timeline: Arc<Timeline>) -> bool {
-        self.account.recorder.set(Recorder::new(timeline, &self.info.name)).is_ok()
+        self.pool.recorder.set(Recorder::new(timeline, &self.info.name)).is_ok()
     }
 
     /// Whether commands are recorded on a timeline.
@@ -192,7 +155,7 @@ impl Context {
     }
 
     fn recorder(&self) -> Option<&Recorder> {
-        self.account.recorder.get()
+        self.pool.recorder.get()
     }
 
     /// A span of the host on this context's timeline; nothing, and no name is asked for, where it has none.
@@ -211,78 +174,6 @@ impl Context {
     /// The cache that programs and the probe use.
     pub fn cache(&self) -> &Cache {
         &self.cache
-    }
-
-    /// What the buffers of this context take now.
-    pub fn memory(&self) -> MemoryUse {
-        self.account.in_use()
-    }
-
-    /// Allocates `bytes` bytes of device memory; `what` says what for ("source spinor f64", say). The content is
-    /// undefined.
-    ///
-    /// # Errors
-    ///
-    /// [`OpenClError::OutOfMemory`] names the allocation, what is held, and what the device has.
-    pub fn allocate(&self, bytes: usize, what: &str) -> Result<Buffer, OpenClError> {
-        self.allocate_in(CL_MEM_READ_WRITE, bytes, what)
-    }
-
-    /// As [`Context::allocate`], in memory of the host that the device reaches (`CL_MEM_ALLOC_HOST_PTR`): pinned where memories are apart, the
-    /// one memory where they are not. It is for [`Context::write_mapped`] and [`Context::read_mapped`], which then copy nothing between devices.
-    ///
-    /// # Errors
-    ///
-    /// As [`Context::allocate`].
-    pub fn allocate_reachable(&self, bytes: usize, what: &str) -> Result<Buffer, OpenClError> {
-        self.allocate_in(CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, bytes, what)
-    }
-
-    fn allocate_in(&self, flags: cl_mem_flags, bytes: usize, what: &str) -> Result<Buffer, OpenClError> {
-        let size = held_bytes(bytes);
-        let out_of_memory = |call, status| OpenClError::OutOfMemory {
-            call,
-            status: ClStatus(status),
-            what: what.to_owned(),
-            bytes,
-            in_use: self.memory(),
-            device: self.info.name.clone(),
-            device_bytes: self.info.global_memory_bytes,
-            max_allocation_bytes: self.info.max_allocation_bytes,
-        };
-        // SAFETY: no host pointer is given, so the driver reads and keeps none.
-        let mem = unsafe { create_buffer(self.raw.get(), flags, size, ptr::null_mut()) }
-            .map(RawMem::own)
-            .map_err(|status| out_of_memory("clCreateBuffer", status))?;
-        if flags & CL_MEM_ALLOC_HOST_PTR == 0 {
-            self.make_resident(&mem, || format!("{bytes} bytes of {what}")).map_err(|error| match error {
-                OpenClError::Call { call, status, .. } if status.is_resource_failure() => out_of_memory(call, status.0),
-                other => other,
-            })?;
-        }
-        self.account.take(size);
-        Ok(Buffer { mem, bytes, what: what.into(), account: Arc::clone(&self.account) })
-    }
-
-    /// Has memory allocated on the device now: drivers may put that off to the first use, where nobody can tell which buffer did not fit.
-    fn make_resident(&self, mem: &RawMem, what: impl FnOnce() -> String) -> Result<(), OpenClError> {
-        // No byte moves.
-        let note = || Note::of_bytes(CommandKind::Migrate, 0);
-        self.submit("clEnqueueMigrateMemObjects", what, note, |queue| {
-            let mems = [mem.get()];
-            // SAFETY: one live buffer of this context, and an empty wait list.
-            unsafe {
-                queue::enqueue_migrate_mem_object(
-                    queue,
-                    1,
-                    mems.as_ptr(),
-                    opencl3::memory::CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED,
-                    0,
-                    ptr::null(),
-                )
-            }
-        })
-        .map(drop)
     }
 
     /// Writes `data` into the buffer from byte `offset` on. Waits until all earlier commands and the write are done.
@@ -347,12 +238,17 @@ impl Context {
     ///
     /// The failing call.
     pub fn fill_zero(&self, buffer: &Buffer) -> Result<(), OpenClError> {
+        self.fill(buffer, 0)
+    }
+
+    /// Sets all bytes of the buffer (asynchronous).
+    pub(super) fn fill(&self, buffer: &Buffer, byte: u8) -> Result<(), OpenClError> {
         self.check_owns(buffer)?;
         if buffer.bytes == 0 {
             return Ok(());
         }
         // OpenCL wants offset and size to be multiples of the pattern; a wide pattern is the fast path of drivers.
-        let pattern = [0u64; 2];
+        let pattern = [byte; 16];
         let width = [16, 8, 4, 2, 1].into_iter().find(|&width| buffer.bytes.is_multiple_of(width)).unwrap_or(1);
         let what = || format!("{} bytes of {}", buffer.bytes, buffer.what);
         let note = || Note::of_bytes(CommandKind::Fill, buffer.bytes);
@@ -466,7 +362,7 @@ impl Context {
     }
 
     pub(super) fn check_owns(&self, buffer: &Buffer) -> Result<(), OpenClError> {
-        if Arc::ptr_eq(&self.account, &buffer.account) {
+        if Arc::ptr_eq(&self.pool, &buffer.pool) {
             Ok(())
         } else {
             Err(OpenClError::WrongContext { what: buffer.what.to_string(), device: self.info.name.clone() })
@@ -480,6 +376,19 @@ impl Context {
         unsafe { queue::retain_command_queue(queue) }
             .map(|()| RawQueue::own(queue))
             .map_err(|status| self.failed("clRetainCommandQueue", status, String::new()))
+    }
+
+    /// Whether the device works in the host's memory, by what the driver says (`CL_DEVICE_HOST_UNIFIED_MEMORY`).
+    pub fn shares_host_memory(&self) -> bool {
+        shares_host_memory(self.device)
+    }
+
+    pub(super) fn transfers(&self) -> &Mutex<Transfers> {
+        &self.transfers
+    }
+
+    pub(super) fn pool(&self) -> &Arc<Pool> {
+        &self.pool
     }
 
     pub(super) fn raw(&self) -> &RawContext {
@@ -505,6 +414,10 @@ impl Context {
     }
 }
 
+fn shares_host_memory(device: RawDevice) -> bool {
+    unsigned(opencl3::device::get_device_data(device.0, opencl3::device::CL_DEVICE_HOST_UNIFIED_MEMORY)) != 0
+}
+
 /// An in-order queue with profiling; `what` is its device, as errors name it.
 pub(super) fn new_queue(context: &RawContext, device: RawDevice, what: String) -> Result<RawQueue, OpenClError> {
     // SAFETY: the context is live, was made for this device, and the queue keeps it alive.
@@ -514,8 +427,9 @@ pub(super) fn new_queue(context: &RawContext, device: RawDevice, what: String) -
 }
 
 impl Drop for Context {
-    /// What was queued last is recorded too.
+    /// What was queued last is recorded too. Memory that waits goes back to the driver, also where a buffer outlives the context.
     fn drop(&mut self) {
+        self.trim_memory();
         if let Some(recorder) = self.recorder() {
             // There is nobody to be told of an error.
             let _ = queue::finish(self.queue.get());

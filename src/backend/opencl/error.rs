@@ -5,7 +5,7 @@ use std::fmt;
 
 use opencl3::error_codes as codes;
 
-use super::context::MemoryUse;
+use super::pool::Held;
 use super::sources::SourceError;
 
 /// How to get an OpenCL device onto a machine that has none; part of [`OpenClError::NoOpenCl`].
@@ -15,6 +15,9 @@ pub const HOW_TO_GET_OPENCL: &str = if cfg!(target_feature = "crt-static") {
     "a CPU device comes with PoCL (on Debian and Ubuntu: apt-get install pocl-opencl-icd ocl-icd-libopencl1), a GPU device with its \
      vendor's driver; OPENCL_DYLIB_PATH names another libOpenCL, and each file in /etc/OpenCL/vendors names one driver"
 };
+
+/// The environment variable that says how much device memory a context takes at most.
+pub(super) const MEMORY_LIMIT: &str = "LANEFIELD_MEMORY_LIMIT";
 
 /// The status that an OpenCL call returned. Displays as its name in `CL/cl.h` with the number, `CL_OUT_OF_RESOURCES (-5)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,21 +90,24 @@ pub enum OpenClError {
 
     /// A buffer could not be had.
     #[error(
-        "{call} failed with {status}: no room for {bytes} bytes of {what} on {device}; held already: {}; the device has \
+        "{call} failed with {status}: no room for {bytes} bytes of {what} on {device}; held already: {held}; the device has \
          {device_bytes} bytes, at most {max_allocation_bytes} in one buffer; try a smaller lattice, f32 instead of f64, \
-         links of 12 or 8 reals, or end other programs that use the device",
-        .in_use
+         links of 12 or 8 reals, or end other programs that use the device"
     )]
     OutOfMemory {
         call: &'static str,
         status: ClStatus,
         what: String,
         bytes: usize,
-        in_use: MemoryUse,
+        held: Box<Held>,
         device: String,
         device_bytes: u64,
         max_allocation_bytes: u64,
     },
+
+    /// A limit of memory that is none.
+    #[error("invalid {MEMORY_LIMIT} '{text}': expected a number of bytes, or of KiB, MiB or GiB as in 512M")]
+    MemoryLimit { text: String },
 
     /// A program's source did not compile.
     #[error(

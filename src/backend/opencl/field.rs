@@ -60,54 +60,67 @@ fn part_layout(shape: &FieldShape, layout: Layout) -> PartLayout {
 
 impl OpenCl {
     pub(super) fn upload_table(&self, table: &[u32], what: &str) -> Result<Buffer, BackendError> {
-        let buffer = self.context.allocate(size_of_val(table), what)?;
+        let buffer = self.context.allocate_anywhere(size_of_val(table), what)?;
         self.context.write(&buffer, 0, bytemuck::cast_slice(table))?;
         Ok(buffer)
     }
 
     /// Room for a field in the layout of new ones.
     pub(super) fn room(&self, shape: &FieldShape) -> Result<DeviceStorage, BackendError> {
-        let buffer = self.context.allocate(shape.device_bytes(), &shape.describe())?;
+        let buffer = self.context.allocate_anywhere(shape.device_bytes(), &shape.describe())?;
         Ok(DeviceStorage { buffer, layout: self.layout() })
     }
 
+    /// Takes a field over, part by part.
     pub(super) fn upload_field(&self, field: &HostField) -> Result<DeviceStorage, BackendError> {
-        /// Writes the field in its layout.
         fn write<R: Vectors>(
             device: &OpenCl,
-            storage: &DeviceStorage,
+            storage: &mut DeviceStorage,
             field: &FieldData<R>,
         ) -> Result<(), BackendError> {
             let (shape, layout) = (field.shape(), storage.layout);
-            let bytes = R::to_device(field.reals(), field.reals_a_part(), shape.lattice.nsimd());
+            let (part, nsimd, a_part) = (part_layout(&shape, layout), shape.lattice.nsimd(), field.reals_a_part());
             let order = layout.site_order.on(&shape.lattice, shape.sites);
-            let bytes = to_device(order, part_layout(&shape, layout).to_device(bytes));
-            Ok(device.context.write(&storage.buffer, 0, &bytes)?)
+            let (host, bytes) = (to_device(order, field.reals()), storage.bytes());
+            Ok(device.context.write_pieces(&mut storage.buffer, bytes, part.bytes(), |range, to| {
+                let parts = range.start / part.bytes()..range.end / part.bytes();
+                let from = &host[parts.start * a_part..parts.end * a_part];
+                part.to_device(&R::to_device(from, a_part, nsimd), to);
+            })?)
         }
-        let storage = self.room(&field.shape())?;
+        let mut storage = self.room(&field.shape())?;
         match field {
-            HostField::F32(field) => write(self, &storage, field)?,
-            HostField::F64(field) => write(self, &storage, field)?,
-            HostField::Half(field) => write(self, &storage, field)?,
+            HostField::F32(field) => write(self, &mut storage, field)?,
+            HostField::F64(field) => write(self, &mut storage, field)?,
+            HostField::Half(field) => write(self, &mut storage, field)?,
         }
         Ok(storage)
     }
 
+    /// A copy of a field on the host, part by part.
     pub(super) fn download_field(&self, field: &AnyField<DeviceStorage>) -> Result<HostField, BackendError> {
         let (shape, storage) = (*field.shape(), field.storage());
         let FieldShape { lattice, sites, object, precision } = shape;
-        let layout = part_layout(&shape, storage.layout);
+        let part = part_layout(&shape, storage.layout);
         let order = storage.layout.site_order.on(&lattice, sites);
         in_precision!(precision, R => {
             let mut host = FieldData::<R>::zeros(lattice, sites, object)?;
             let (a_part, nsimd) = (host.reals_a_part(), lattice.nsimd());
-            if precision == Precision::Half || !layout.is_plain() || order.is_some() {
-                let mut bytes = vec![0; storage.buffer.bytes()];
-                self.context.read(&storage.buffer, 0, &mut bytes)?;
-                R::from_device(&layout.to_host(&to_host(order, bytes)), host.reals_mut(), a_part, nsimd);
-            } else {
-                self.context.read(&storage.buffer, 0, bytemuck::cast_slice_mut(host.reals_mut()))?;
-            }
+            // Kernels write to a field that is exclusively borrowed, and this one is not.
+            self.context.read_unchanged(&storage.buffer, storage.bytes(), part.bytes(), |range, from| {
+                let parts = range.start / part.bytes()..range.end / part.bytes();
+                let reals = &mut host.reals_mut()[parts.start * a_part..parts.end * a_part];
+                match precision {
+                    Precision::Half if part.is_plain() => R::from_device(from, reals, a_part, nsimd),
+                    Precision::Half => {
+                        let mut plain = vec![0; from.len()];
+                        part.to_host(from, &mut plain);
+                        R::from_device(&plain, reals, a_part, nsimd);
+                    }
+                    _ => part.to_host(from, bytemuck::cast_slice_mut(reals)),
+                }
+            })?;
+            to_host(order, host.reals_mut());
             Ok(HostField::new(host))
         })
     }
@@ -128,7 +141,7 @@ impl OpenCl {
             Precision::F64 => bytemuck::cast_slice(matrix.table()).to_vec(),
             _ => matrix.table().iter().flat_map(|&c| f32::from_f64(c).to_ne_bytes()).collect(),
         };
-        let coefficients = self.context.allocate(bytes.len(), matrix.form().name())?;
+        let coefficients = self.context.allocate_anywhere(bytes.len(), matrix.form().name())?;
         self.context.write(&coefficients, 0, &bytes)?;
         let (form, ls, dagger) = (matrix.form(), matrix.ls(), matrix.dagger());
         Ok(DeviceTable(Tables::Matrix { facts: MatrixFacts { form, ls, dagger }, precision, coefficients }))

@@ -2,39 +2,29 @@
 //! the host's address space. Both are faster ways for large transfers than [`Context::write`] from memory that the driver has never
 //! seen; what each gives is measured by `lanefield peak`.
 
-use std::ffi::c_void;
 use std::fmt;
 use std::ptr::{self, NonNull};
 use std::slice;
+use std::sync::Arc;
 
 use opencl3::command_queue as queue;
-use opencl3::memory::{
-    CL_MAP_READ, CL_MAP_WRITE, CL_MAP_WRITE_INVALIDATE_REGION, CL_MEM_ALLOC_HOST_PTR, CL_MEM_READ_WRITE, create_buffer,
-};
+use opencl3::memory::{CL_MAP_READ, CL_MAP_WRITE_INVALIDATE_REGION};
 use opencl3::types::{CL_BLOCKING, cl_map_flags, cl_mem};
 
 use super::context::{Buffer, Context};
 use super::error::OpenClError;
-use super::raw::{RawEvent, RawMem, RawQueue};
+use super::pool::{Block, MemoryKind, Pool};
 use super::recorder::Note;
 use crate::backend::timeline::CommandKind;
 
 /// Pinned memory of the host, mapped for as long as it lives. [`Context::write`] and [`Context::read`] take its slices as they take
 /// any; the driver knows them, and lets the device fetch or store the bytes without a copy on the way.
 pub struct HostBuffer {
-    mem: RawMem,
-    /// Of the context that it came from; the mapping is given back to it.
-    queue: RawQueue,
-    start: NonNull<u8>,
+    block: Arc<Block>,
     bytes: usize,
-    what: Box<str>,
+    what: Arc<str>,
+    pool: Arc<Pool>,
 }
-
-// SAFETY: the mapped bytes belong to this object alone and are reached through `&self` and `&mut self` only; the handles may be used
-// by any thread (`raw.rs`).
-unsafe impl Send for HostBuffer {}
-// SAFETY: as above.
-unsafe impl Sync for HostBuffer {}
 
 impl fmt::Debug for HostBuffer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -56,32 +46,29 @@ impl HostBuffer {
     /// The bytes.
     pub fn as_slice(&self) -> &[u8] {
         // SAFETY: mapped for reading and writing, `bytes` long, initialised when it was made, and not reached by any other way.
-        unsafe { slice::from_raw_parts(self.start.as_ptr(), self.bytes) }
+        unsafe { slice::from_raw_parts(self.start().as_ptr(), self.bytes) }
+    }
+
+    fn start(&self) -> NonNull<u8> {
+        self.block.mapping().map_or(NonNull::dangling(), |mapping| mapping.start)
+    }
+
+    /// Writes zeros: what a driver or an earlier use left is undefined.
+    fn clear(&mut self) {
+        // SAFETY: mapped for writing, `bytes` bytes long.
+        unsafe { ptr::write_bytes(self.start().as_ptr(), 0, self.bytes) };
     }
 
     /// The bytes, to be changed.
     pub fn as_mut_slice(&mut self) -> &mut [u8] {
         // SAFETY: as in `as_slice`, and exclusively borrowed.
-        unsafe { slice::from_raw_parts_mut(self.start.as_ptr(), self.bytes) }
+        unsafe { slice::from_raw_parts_mut(self.start().as_ptr(), self.bytes) }
     }
 }
 
 impl Drop for HostBuffer {
     fn drop(&mut self) {
-        // SAFETY: this maps nothing else and unmaps once; the wait list is empty. A failure leaves nothing to do: the driver
-        // gives the memory back with the buffer.
-        let event = unsafe {
-            queue::enqueue_unmap_mem_object(
-                self.queue.get(),
-                self.mem.get(),
-                self.start.as_ptr().cast::<c_void>(),
-                0,
-                ptr::null(),
-            )
-        };
-        if let Ok(event) = event {
-            drop(RawEvent::own(event));
-        }
+        self.pool.give_back(Arc::clone(&self.block), self.bytes, &self.what);
     }
 }
 
@@ -91,22 +78,13 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// [`OpenClError::Call`] where the host has no such memory.
+    /// [`OpenClError::OutOfMemory`] where the host has no such memory.
     pub fn allocate_host(&self, bytes: usize, what: &str) -> Result<HostBuffer, OpenClError> {
-        let size = bytes.max(1);
-        let named = || format!("{bytes} bytes of pinned host memory, {what}");
-        // SAFETY: no host pointer is given: the driver allocates.
-        let mem = unsafe {
-            create_buffer(self.raw().get(), CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR, size, ptr::null_mut())
-        }
-        .map(RawMem::own)
-        .map_err(|status| self.failed("clCreateBuffer", status, named()))?;
-        let queue = self.share_queue()?;
-        let start = self.map(mem.get(), (0, size), CL_MAP_READ | CL_MAP_WRITE, named)?;
-        let buffer = HostBuffer { mem, queue, start, bytes, what: what.into() };
-        // Its first content is undefined, and its pages may not be there yet.
-        // SAFETY: mapped for writing, `size` bytes long.
-        unsafe { ptr::write_bytes(buffer.start.as_ptr(), 0, size) };
+        let block = self.block(MemoryKind::Pinned, bytes, what)?;
+        let what = what.into();
+        self.pool().enter(&block, bytes, &what);
+        let mut buffer = HostBuffer { block, bytes, what, pool: Arc::clone(self.pool()) };
+        buffer.clear();
         Ok(buffer)
     }
 
@@ -157,7 +135,7 @@ impl Context {
     }
 
     /// Waits for earlier commands, and maps bytes of a buffer that has them.
-    fn map(
+    pub(super) fn map(
         &self,
         mem: cl_mem,
         (offset, len): (usize, usize),
@@ -176,7 +154,7 @@ impl Context {
             .ok_or_else(|| self.failed("clEnqueueMapBuffer", opencl3::error_codes::CL_MAP_FAILURE, what()))
     }
 
-    fn unmap(&self, buffer: &Buffer, start: NonNull<u8>) -> Result<(), OpenClError> {
+    pub(super) fn unmap(&self, buffer: &Buffer, start: NonNull<u8>) -> Result<(), OpenClError> {
         self.submit(
             "clEnqueueUnmapMemObject",
             || buffer.what().to_owned(),

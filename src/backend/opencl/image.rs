@@ -49,11 +49,6 @@ impl Context {
             .then(|| [cl::CL_DEVICE_IMAGE2D_MAX_WIDTH, cl::CL_DEVICE_IMAGE2D_MAX_HEIGHT].map(number))
     }
 
-    /// Whether the device works in the host's memory, by what the driver says (`CL_DEVICE_HOST_UNIFIED_MEMORY`).
-    pub fn shares_host_memory(&self) -> bool {
-        unsigned(cl::get_device_data(self.device().0, cl::CL_DEVICE_HOST_UNIFIED_MEMORY)) != 0
-    }
-
     /// An image of `[width, height]` texels with the given content: four reals a texel, rows one after the other.
     ///
     /// # Errors

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use opencl3::command_queue::enqueue_nd_range_kernel;
 use opencl3::event as cl;
 use opencl3::kernel::set_kernel_arg;
+use opencl3::types::cl_event;
 
 use super::context::{Buffer, Context, lock};
 use super::error::OpenClError;
@@ -62,6 +63,14 @@ pub struct Launch {
     pub local: [usize; 3],
 }
 
+/// A queue of a context, and what a launch there waits for beside those before it in the queue.
+#[derive(Clone, Copy)]
+pub(super) struct Place<'q> {
+    pub queue: &'q RawQueue,
+    /// Events that live through the launch.
+    pub after: &'q [cl_event],
+}
+
 /// When a command ran, in nanoseconds of the device's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DeviceTimes {
@@ -87,6 +96,11 @@ pub struct LaunchEvent {
 }
 
 impl LaunchEvent {
+    /// Another reference to the event.
+    pub(super) fn event(&self) -> Option<RawEvent> {
+        self.event.retained()
+    }
+
     /// The work-items of the launch.
     pub fn work_items(&self) -> Launch {
         self.launch
@@ -137,13 +151,13 @@ impl Context {
         launch: Launch,
         args: &[Arg<'_>],
     ) -> Result<LaunchEvent, OpenClError> {
-        self.launch_in(self.queue(), program, kernel, launch, args)
+        self.launch_in(self.own_place(), program, kernel, launch, args)
     }
 
     /// As [`Context::launch_event`], in any queue of this context.
     pub(super) fn launch_in(
         &self,
-        queue: &RawQueue,
+        place: Place<'_>,
         program: &Program,
         kernel: &str,
         launch: Launch,
@@ -166,7 +180,7 @@ impl Context {
             let _span = self.span(Group::Build, || format!("first launch of {kernel}"));
             let cached = self.was_launched(&program.key, (kernel, launch.local));
             let event = self.builds().during(cached, || {
-                let event = self.enqueue(queue, &entry, launch, args, work)?;
+                let event = self.enqueue(place, &entry, launch, args, work)?;
                 cl::wait_for_events(&[event.event.get()])
                     .map_err(|status| self.failed("clWaitForEvents", status, entry.label.to_string()))?;
                 Ok::<_, OpenClError>(event)
@@ -176,13 +190,13 @@ impl Context {
             }
             return Ok(event);
         }
-        self.enqueue(queue, &entry, launch, args, work)
+        self.enqueue(place, &entry, launch, args, work)
     }
 
     /// Queues a launch that was checked.
     fn enqueue(
         &self,
-        queue: &RawQueue,
+        place: Place<'_>,
         entry: &Arc<Kernel>,
         launch: Launch,
         args: &[Arg<'_>],
@@ -201,8 +215,8 @@ impl Context {
             let [global, local] = [launch.global, launch.local].map(|sizes| sizes.map(|size| size as u32));
             Note { kind: CommandKind::Kernel { global, local }, name: Some(Arc::clone(&entry.short)), work }
         };
-        let event = self.submit_to(queue, "clEnqueueNDRangeKernel", what, note, |queue| {
-            // SAFETY: the three sizes live through the call, the wait list is empty, all arguments are set with the buffers
+        let event = self.submit_to(place.queue, "clEnqueueNDRangeKernel", what, note, |queue| {
+            // SAFETY: the three sizes and the events of the wait list live through the call, all arguments are set with the buffers
             // alive (the driver keeps them until the kernel is done), and the source stays inside them (`program`).
             unsafe {
                 enqueue_nd_range_kernel(
@@ -212,14 +226,19 @@ impl Context {
                     ptr::null(),
                     launch.global.as_ptr(),
                     launch.local.as_ptr(),
-                    0,
-                    ptr::null(),
+                    place.after.len() as u32,
+                    if place.after.is_empty() { ptr::null() } else { place.after.as_ptr() },
                 )
             }
         })?;
         self.note_launch(&entry.label);
         drop(raw);
         Ok(LaunchEvent { event, entry: Arc::clone(entry), launch })
+    }
+
+    /// The context's own queue.
+    pub(super) fn own_place(&self) -> Place<'_> {
+        Place { queue: self.queue(), after: &[] }
     }
 
     /// Waits for a launch, and returns when it ran.

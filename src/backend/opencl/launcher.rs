@@ -9,7 +9,9 @@ use lanefield_reference::real::{Precision, Real as _};
 
 use super::context::lock;
 use super::field::{DeviceTable, Tables};
+use super::launch::Place;
 use super::plan::{Layout, LocalMemory, Plan};
+use super::raw::RawEvent;
 use super::{Arg, Buffer, DeviceError, Launch, OpenCl, Program};
 use crate::backend::BackendError;
 use crate::backend::specification::{Argument, Call, ComputedTable, Rows, Shape, Value};
@@ -41,20 +43,8 @@ const MOST_PREPARED: usize = 1024;
 enum Packed<'a> {
     Plain(Arg<'a>),
     Shared(Arc<Buffer>),
-    Small(SmallBuffer<'a>),
-}
-
-/// A small buffer of a launch, which goes back to the device's others afterwards. The queue is in order, so that who writes to it next waits for the
-/// kernel that reads it.
-struct SmallBuffer<'a> {
-    device: &'a OpenCl,
-    buffer: Option<Buffer>,
-}
-
-impl Drop for SmallBuffer<'_> {
-    fn drop(&mut self) {
-        lock(&self.device.small).extend(self.buffer.take());
-    }
+    /// Its memory is used again at once: who writes to it next waits for the kernel that reads it, since the queue is in order.
+    Small(Buffer),
 }
 
 /// The arguments of a launch, and the buffers that were made for it.
@@ -65,13 +55,21 @@ pub(super) struct PackedArguments<'a> {
 }
 
 impl PackedArguments<'_> {
+    /// The buffers that were made for the launch.
+    fn small(self) -> Vec<Buffer> {
+        let small = |packed| match packed {
+            Packed::Small(buffer) => Some(buffer),
+            _ => None,
+        };
+        self.packed.into_iter().filter_map(small).collect()
+    }
+
     /// The arguments in the order of the specification.
     pub fn arguments(&self) -> Vec<Arg<'_>> {
         let arguments = self.packed.iter().map(|packed| match packed {
             Packed::Plain(argument) => *argument,
             Packed::Shared(buffer) => Arg::Buffer(buffer),
-            // There until it is dropped.
-            Packed::Small(small) => small.buffer.as_ref().map_or(Arg::U32(0), Arg::Buffer),
+            Packed::Small(buffer) => Arg::Buffer(buffer),
         });
         arguments.collect()
     }
@@ -143,22 +141,27 @@ impl OpenCl {
         Ok(prepared)
     }
 
-    /// Launches a kernel that sums nothing.
-    pub(super) fn launch_call(&self, call: &Call<'_, Self>) -> Result<(), BackendError> {
+    /// Launches a kernel that sums nothing; its last event, and what must not be used again before it is done.
+    pub(super) fn launch_call(
+        &self,
+        call: &Call<'_, Self>,
+        place: Place<'_>,
+    ) -> Result<(Option<RawEvent>, Vec<Buffer>), BackendError> {
         let (shape, layout) = (call.shape(), self.layout_of(call)?);
         let Prepared { program, plan, launched } = self.prepare(shape, layout)?;
         let LaunchGeometry { global, local } = launched;
         let mut packed = self.pack(call, layout, Some(plan.local))?;
-        let parts = shape.parts();
+        let (parts, mut event) = (shape.parts(), None);
         for first in (0..parts.max(1)).step_by(plan.parts_per_launch.max(1)) {
             if let Some(place) = packed.launched_parts {
                 packed.packed[place] = count(first);
                 packed.packed[place + 1] = count(plan.parts_per_launch);
             }
             self.announce_parts(shape, plan.parts_per_launch);
-            self.launch_of(&program, shape.kernel.name, Launch { global, local }, &packed.arguments())?;
+            let what = (&*program, shape.kernel.name);
+            event = self.launch_at(place, what, Launch { global, local }, &packed.arguments())?;
         }
-        Ok(())
+        Ok((event, packed.small()))
     }
 
     /// Tells a timeline what the next launch does.
@@ -343,19 +346,11 @@ impl OpenCl {
         Ok(table)
     }
 
-    /// A small buffer with these bytes: one of that size that was used before, or a new one.
-    fn small(&self, what: &'static str, bytes: &[u8]) -> Result<SmallBuffer<'_>, BackendError> {
-        let known = {
-            let mut small = lock(&self.small);
-            let place = small.iter().position(|buffer| buffer.bytes() == bytes.len());
-            place.map(|place| small.swap_remove(place))
-        };
-        let buffer = match known {
-            Some(buffer) => buffer,
-            None => self.context.allocate(bytes.len(), what)?,
-        };
+    /// A small buffer with these bytes.
+    fn small(&self, what: &'static str, bytes: &[u8]) -> Result<Buffer, BackendError> {
+        let buffer = self.context.allocate_anywhere(bytes.len(), what)?;
         self.context.write(&buffer, 0, bytes)?;
-        Ok(SmallBuffer { device: self, buffer: Some(buffer) })
+        Ok(buffer)
     }
 }
 

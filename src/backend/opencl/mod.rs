@@ -3,11 +3,13 @@
 //! | file | subject |
 //! |---|---|
 //! | `device.rs` | what platforms and devices there are |
-//! | `context.rs` | one device in use: memory, transfers, the one way into the queue |
+//! | `context.rs` | one device in use: transfers, the one way into the queue |
+//! | `memory.rs`, `pool.rs` | allocation: what falls back to the host's memory, limits; blocks that are used again |
+//! | `transfer.rs` | large transfers, piece by piece |
 //! | `host_memory.rs` | pinned memory of the host; device memory mapped into the host's |
 //! | `program.rs`, `sources.rs` | building OpenCL C; the files of `cl/` |
 //! | `launch.rs` | running a kernel, timing it |
-//! | `queues.rs`, `image.rs` | several queues at once; images |
+//! | `queues.rs`, `on_queues.rs`, `image.rs` | several queues at once, for commands of any kind and for launches of a graph; images |
 //! | `recorder.rs` | when commands ran, for a timeline |
 //! | `access.rs`, `site_order.rs` | the layout in device memory: words of a lane, and outer sites |
 //! | `lanes.rs` | a work-item for each lane, or one for all |
@@ -39,9 +41,12 @@ mod lanes;
 mod launch;
 mod launcher;
 mod link_sharing;
+mod memory;
 mod neighbours;
 mod offline;
+mod on_queues;
 mod plan;
+mod pool;
 mod probe;
 mod program;
 mod queues;
@@ -52,6 +57,7 @@ mod site_order;
 mod sources;
 #[cfg(test)]
 pub(crate) mod testing;
+mod transfer;
 mod tuned;
 mod tuning;
 mod tuning_file;
@@ -61,7 +67,7 @@ pub use ahead::{Builds, NeededKernel};
 pub use backend::OpenCl;
 pub use build::registers_in;
 pub use cache::{Cache, EntryKind, Key};
-pub use context::{Buffer, Context, MemoryUse};
+pub use context::{Buffer, Context};
 pub use device::{DeviceInfo, DeviceKind, Retirement, devices};
 pub use error::{ClStatus, DeviceError, HOW_TO_GET_OPENCL, OpenClError};
 pub use field::{DeviceStorage, DeviceTable};
@@ -73,12 +79,14 @@ pub use link_sharing::LinkSharing;
 pub use neighbours::Neighbours;
 pub use offline::{OfflineDevice, OfflineKernel};
 pub use plan::{Layout, slices_in_cache};
+pub use pool::{Fallback, Held, Holder, KindStatistics, MemoryKind, MemoryStatistics, MemoryUse};
 pub use probe::{ProbeCheck, ProbeVerdict, measure, probe};
 pub use program::{Kernel as BuiltKernel, KernelInfo, Program};
 pub use queues::Queues;
 pub use reduce::{Finish, SumForm, SumOptions};
 pub use site_order::SiteOrder;
 pub use sources::{Source, SourceError, expand, expand_for, expand_with};
+pub use transfer::TransferWay;
 pub use tuned::{KernelKey, Tuned, TuningSource};
 pub use tuning::{
     Accumulators, Count, GridStride, GroupSize, LinkLoads, Mapping, Parameter, Stores, Traversal, Tuning,

@@ -10,7 +10,7 @@ use opencl3::types::{CL_NON_BLOCKING, cl_command_queue};
 
 use super::context::{Buffer, Context, new_queue};
 use super::error::OpenClError;
-use super::launch::{Arg, Launch, LaunchEvent};
+use super::launch::{Arg, Launch, LaunchEvent, Place};
 use super::program::Program;
 use super::raw::RawQueue;
 use super::recorder::Note;
@@ -37,12 +37,13 @@ impl Context {
         count: usize,
         work: impl FnOnce(&Queues<'env>) -> Result<T, OpenClError>,
     ) -> Result<T, OpenClError> {
+        // Waits when it is dropped, whatever becomes of `work`; memory that is given back until then is used by nobody else.
+        self.pool().enter_queues();
+        let mut queues = Queues { context: self, queues: Vec::new(), env: PhantomData };
         self.finish()?;
-        let queues = (0..count.max(1))
-            .map(|_| new_queue(self.raw(), self.device(), format!("device {}", self.info())))
-            .collect::<Result<_, _>>()?;
-        // Waits when it is dropped, whatever becomes of `work`.
-        let queues = Queues { context: self, queues, env: PhantomData };
+        for _ in 0..count.max(1) {
+            queues.queues.push(new_queue(self.raw(), self.device(), format!("device {}", self.info()))?);
+        }
         let outcome = work(&queues)?;
         queues.finish()?;
         Ok(outcome)
@@ -68,7 +69,7 @@ impl<'env> Queues<'env> {
         launch: Launch,
         args: &[Arg<'_>],
     ) -> Result<LaunchEvent, OpenClError> {
-        self.context.launch_in(self.at(queue), program, kernel, launch, args)
+        self.context.launch_in(Place { queue: self.at(queue), after: &[] }, program, kernel, launch, args)
     }
 
     /// Queues a write of `data` into the buffer from byte `offset` on, in queue `queue` (counted round). Does not wait.
@@ -187,5 +188,6 @@ impl Drop for Queues<'_> {
             // A failure leaves nothing to do: the driver has given the commands up.
             let _ = queue::finish(queue.get());
         }
+        self.context.pool().leave_queues();
     }
 }

@@ -152,10 +152,10 @@ impl Workspace {
     fn new(context: &Context, sizes: [usize; 4]) -> Result<Self, BackendError> {
         let [partials, result, retired, spills] = sizes;
         let workspace = Self {
-            partials: context.allocate(partials, "sums of work-groups")?,
-            result: context.allocate(result, "finished sums")?,
-            retired: context.allocate(retired, "counts of retired work-groups")?,
-            spills: context.allocate(spills, "spilled sums")?,
+            partials: context.allocate_anywhere(partials, "sums of work-groups")?,
+            result: context.allocate_anywhere(result, "finished sums")?,
+            retired: context.allocate_anywhere(retired, "counts of retired work-groups")?,
+            spills: context.allocate_anywhere(spills, "spilled sums")?,
         };
         context.fill_zero(&workspace.retired)?;
         context.fill_zero(&workspace.spills)?;
@@ -304,8 +304,10 @@ impl OpenCl {
         let (osites, words, nsimd) = (shape.target.osites(), of.words, of.nsimd);
         let Some(bundle) = of.bundle else { unreachable!("sums of words have bundles") };
         let lanes = shape.lattice().width().bytes();
-        let packed =
-            self.context.allocate(osites * bundle * lanes, "packed words of a sum").map_err(BackendError::from)?;
+        let packed = self
+            .context
+            .allocate_anywhere(osites * bundle * lanes, "packed words of a sum")
+            .map_err(BackendError::from)?;
         let one_row = Reduction { rows: 1, ..*whole };
         let (group, groups) = self.groups(planner, &one_row)?;
         let [pack, build] = planner.staged_builds(whole, (bundle, group))?;

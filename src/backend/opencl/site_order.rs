@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
+use bytemuck::Pod;
 use lanefield_reference::layout::{BlockOrder, DIMENSIONS, LEGS, Lattice, Sites, Stencil};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -63,28 +64,27 @@ impl SiteOrder {
     }
 }
 
-/// A field's bytes from the order of the host to that of the device.
-pub(super) fn to_device(order: Option<BlockOrder>, bytes: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
+/// A field's numbers from the order of the host to that of the device.
+pub(super) fn to_device<T: Pod + Send + Sync>(order: Option<BlockOrder>, numbers: &[T]) -> Cow<'_, [T]> {
     match order {
-        None => bytes,
-        Some(order) => permuted(&bytes, order.osites(), |place| order.osite_at(place)).into(),
+        None => Cow::Borrowed(numbers),
+        Some(order) => permuted(numbers, order.osites(), |place| order.osite_at(place)).into(),
     }
 }
 
-/// From the order of the device to that of the host.
-pub(super) fn to_host(order: Option<BlockOrder>, bytes: Vec<u8>) -> Vec<u8> {
-    match order {
-        None => bytes,
-        Some(order) => permuted(&bytes, order.osites(), |osite| order.place_of(osite)),
+/// From the order of the device to that of the host, in place.
+pub(super) fn to_host<T: Pod + Send + Sync>(order: Option<BlockOrder>, numbers: &mut [T]) {
+    if let Some(order) = order {
+        numbers.copy_from_slice(&permuted(numbers, order.osites(), |osite| order.place_of(osite)));
     }
 }
 
 /// `osites` objects, the one at each place from where `from` says.
-fn permuted(bytes: &[u8], osites: usize, from: impl Fn(usize) -> usize + Sync) -> Vec<u8> {
-    let an_osite = bytes.len() / osites;
-    let mut out = vec![0; bytes.len()];
+fn permuted<T: Pod + Send + Sync>(numbers: &[T], osites: usize, from: impl Fn(usize) -> usize + Sync) -> Vec<T> {
+    let an_osite = numbers.len() / osites;
+    let mut out = vec![T::zeroed(); numbers.len()];
     out.par_chunks_exact_mut(an_osite.max(1)).enumerate().with_min_len(64).for_each(|(place, to)| {
-        to.copy_from_slice(&bytes[from(place) * an_osite..][..an_osite]);
+        to.copy_from_slice(&numbers[from(place) * an_osite..][..an_osite]);
     });
     out
 }
@@ -129,10 +129,11 @@ mod tests {
         let (lattice, sites) = (lattice(), Sites::Full);
         let order = SiteOrder::Subdomains([2, 3, 1, 2]).on(&lattice, sites);
         let bytes: Vec<u8> = (0..3 * lattice.osites(sites)).map(|byte| (byte * 7 % 251) as u8).collect();
-        let device = to_device(order, Cow::Borrowed(&bytes)).into_owned();
+        let mut device = to_device(order, &bytes).into_owned();
         assert_ne!(device, bytes);
         assert_eq!(device[3..6], bytes[3 * order.unwrap().osite_at(1)..][..3]);
-        assert_eq!(to_host(order, device), bytes);
+        to_host(order, &mut device);
+        assert_eq!(device, bytes);
     }
 
     #[test]

@@ -145,9 +145,9 @@ fn chases(peak: &Peak) -> Option<String> {
 }
 
 fn transfers(peak: &Peak) -> Option<String> {
-    let ways = ["pageable, to the device", "pinned, to the device", "mapped, to the device"];
-    let header: Vec<&str> = ["GB/s"].into_iter().chain(ways.into_iter().flat_map(|way| [way, "back"])).collect();
-    let mut lines = table(header, 1..);
+    let ways = HostMemory::ALL.map(|memory| format!("{memory}, to the device"));
+    let header = ["GB/s"].into_iter().chain(ways.iter().flat_map(|way| [way, "back"]));
+    let mut lines = table(header.collect::<Vec<_>>(), 1..);
     let sizes: BTreeSet<u64> = peak.transfers.iter().map(|transfer| transfer.bytes).collect();
     for &size in &sizes {
         let of = |memory, towards| {

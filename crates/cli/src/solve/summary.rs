@@ -1,5 +1,6 @@
 //! What `lanefield solve` says at its end: a table for people, JSON for programs.
 
+use lanefield::backend::OpenCl;
 use lanefield::operator::AnyModel;
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
@@ -51,6 +52,8 @@ pub struct Summary {
     rhs: Vec<RhsSummary>,
     #[serde(flatten)]
     rates: Rates,
+    /// Bytes of fields and tables for which the device had no room, and which lay in the host's memory.
+    fallback_bytes: u64,
     /// Copy bandwidth measured in this run, bytes a second read plus written; null without `--bandwidth`.
     copy_bytes_per_second: Option<f64>,
     /// The ratio of the two; above 1 where fields stay in a cache.
@@ -84,9 +87,15 @@ impl Summary {
             solution_residual: None,
             rhs: Vec::new(),
             rates: Rates::default(),
+            fallback_bytes: 0,
             copy_bytes_per_second: None,
             share_of_copy_bandwidth: None,
         }
+    }
+
+    /// What did not fit the device.
+    pub fn fell_back(&mut self, device: Option<&OpenCl>) {
+        self.fallback_bytes = device.map_or(0, |device| device.context().memory_statistics().fallback_bytes);
     }
 
     fn set_history(&mut self, history: &[f64]) {
@@ -135,6 +144,13 @@ impl Summary {
         row("last |r|²", self.residual.map(with_bits));
         row("true residual", self.true_residual.map(|r| format!("{r:.3e} of the system that was solved")));
         row("|η − Mψ| / |η|", self.solution_residual.map(|r| format!("{r:.3e}")));
+        let fallback = (self.fallback_bytes > 0).then(|| {
+            format!(
+                "{} bytes did not fit the device, and lay in the host's memory: no speed of the device's",
+                self.fallback_bytes
+            )
+        });
+        rows.extend(fallback.map(|text| ("memory", text)));
         rows.extend(self.course.facts());
         let beside = self
             .share_of_copy_bandwidth

@@ -147,6 +147,8 @@ impl<'c> Runner<'c> {
                 self.context.finish()?;
                 let start = Instant::now();
                 self.buffers[number] = None;
+                // What is described has no pool.
+                self.context.trim_memory();
                 timeline.allocations += start.elapsed().as_secs_f64();
             }
         }

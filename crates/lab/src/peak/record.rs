@@ -277,8 +277,10 @@ pub enum HostMemory {
     Pinned,
     /// Ordinary memory, to and from device memory that is mapped into the host's address space for it.
     Mapped,
+    /// A field in f32, as fields are taken over and given back: the layout is converted piece by piece, while other pieces travel.
+    Field,
 }
-named!(HostMemory: Pageable = "pageable", Pinned = "pinned", Mapped = "mapped");
+named!(HostMemory: Pageable = "pageable", Pinned = "pinned", Mapped = "mapped", Field = "field");
 
 /// Which way bytes go.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]

@@ -36,6 +36,8 @@ pub(super) fn warm_up(context: &Context, scale: &Scale) -> Result<(f64, f64), Ba
 
 /// Measures the same copy again, in new buffers.
 pub(super) fn drift(context: &Context, scale: &Scale, (cold, start): (f64, f64)) -> Result<Drift, BackendError> {
+    // New ones, and not those of the pool.
+    context.trim_memory();
     let streams = DeviceStreams::new(context, Operation::Copy, scale.stream_bytes)?;
     let end = plain_rate(&streams, scale)?;
     sleep(REST);

@@ -1,0 +1,682 @@
+//! A graph of launches: recorded once, run many times. Which launch must wait for which follows from what each reads and writes, by the roles of its
+//! specification; those that need not wait for each other may run side by side, on several queues of a backend that has them
+//! ([`Launch::side_by_side`]). The bits are those of the launches one after the other.
+//!
+//! A graph holds its fields. [`Lifetime`] says how long each of them lives; those that live within a run share memory where no two of them are alive at
+//! once. Two neighbouring launches become one where there is a kernel that does both, and the field between them is nobody else's ([`GraphBuilder::fuse`]).
+
+use lanefield_reference::field::FieldShape;
+use lanefield_reference::layout::{Direction, LegOrder};
+use num_complex::Complex;
+
+use super::specification::{Access, Argument, Arguments, Call, Kernel, Value};
+use super::{AnyField, BackendError, Launch, Memory};
+
+/// A field of a graph.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Slot(usize);
+
+/// How long a field of a graph lives.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Lifetime {
+    /// Within a run, from the launch that writes it first to the last that reads it. Its memory is used again by others.
+    Scope,
+    /// As long as the graph: what it holds stays from run to run. It begins with zeros.
+    Graph,
+    /// Longer: a field that was handed in, and can be taken out.
+    Persistent,
+}
+
+/// Why launches make no graph. Messages are fragments.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum GraphError {
+    /// A field that lives within a run, and is read before all of it was written.
+    #[error(
+        "launch {launch}, {kernel}, reads {field}, which lives within a run, before any launch writes all of it: write it first, or let it live as long as the graph"
+    )]
+    NotWritten {
+        /// The number of the launch.
+        launch: usize,
+        /// Its kernel.
+        kernel: &'static str,
+        /// The argument.
+        field: &'static str,
+    },
+    /// A field that is two arguments of a launch that writes to it.
+    #[error(
+        "launch {launch}, {kernel}, writes to {field} and takes it as another argument: give it a field of its own"
+    )]
+    Aliased {
+        /// The number of the launch.
+        launch: usize,
+        /// Its kernel.
+        kernel: &'static str,
+        /// The argument that is written.
+        field: &'static str,
+    },
+    /// A slot of another graph, or one whose field was taken out.
+    #[error("there is no field {slot} in this graph, which has {slots}")]
+    NoField {
+        /// The slot.
+        slot: usize,
+        /// How many there are.
+        slots: usize,
+    },
+    /// A field that cannot replace another.
+    #[error("field {slot} of the graph is {expected}, and {given} was handed in")]
+    OtherShape {
+        /// The slot.
+        slot: usize,
+        /// What it is.
+        expected: String,
+        /// What was given.
+        given: String,
+    },
+}
+
+impl From<GraphError> for BackendError {
+    fn from(error: GraphError) -> Self {
+        Self::device(error)
+    }
+}
+
+/// An argument of a launch of a graph.
+#[derive(Clone, Debug)]
+enum Given {
+    Read(usize),
+    Write(usize),
+    Reads(Vec<usize>),
+    Scalar(f64),
+    Complex(Complex<f64>),
+    Scalars(Vec<f64>),
+    Indices(Vec<usize>),
+}
+
+/// A field that is written: the name of the argument, its slot, and the field.
+type Written<S> = (&'static str, usize, Option<AnyField<S>>);
+
+/// A launch of a graph: as [`Arguments`], with slots in place of fields.
+pub struct GraphLaunch<'t, B: Memory + ?Sized> {
+    kernel: &'static Kernel,
+    given: Vec<(&'static str, Given)>,
+    stencil: Option<&'t B::Table>,
+    matrix: Option<&'t B::Table>,
+    legs: LegOrder,
+    rhs_parts: Option<usize>,
+    direction: Direction,
+}
+
+impl<'t, B: Memory + ?Sized> GraphLaunch<'t, B> {
+    /// Without arguments yet.
+    pub fn new(kernel: &'static Kernel) -> Self {
+        let (stencil, matrix, rhs_parts) = (None, None, None);
+        Self { kernel, given: Vec::new(), stencil, matrix, legs: LegOrder::DEFAULT, rhs_parts, direction: Direction::T }
+    }
+
+    fn give(mut self, name: &'static str, given: Given) -> Self {
+        self.given.push((name, given));
+        self
+    }
+
+    /// A field that is read.
+    pub fn read(self, name: &'static str, slot: Slot) -> Self {
+        self.give(name, Given::Read(slot.0))
+    }
+    /// A field that is written, or read and written.
+    pub fn write(self, name: &'static str, slot: Slot) -> Self {
+        self.give(name, Given::Write(slot.0))
+    }
+    /// Fields that are read.
+    pub fn reads(self, name: &'static str, slots: &[Slot]) -> Self {
+        self.give(name, Given::Reads(slots.iter().map(|slot| slot.0).collect()))
+    }
+    /// A scalar.
+    pub fn scalar(self, name: &'static str, value: f64) -> Self {
+        self.give(name, Given::Scalar(value))
+    }
+    /// A complex scalar.
+    pub fn complex(self, name: &'static str, value: Complex<f64>) -> Self {
+        self.give(name, Given::Complex(value))
+    }
+    /// A scalar for each right-hand side.
+    pub fn scalars(self, name: &'static str, values: &[f64]) -> Self {
+        self.give(name, Given::Scalars(values.to_vec()))
+    }
+    /// Numbers.
+    pub fn indices(self, name: &'static str, values: &[usize]) -> Self {
+        self.give(name, Given::Indices(values.to_vec()))
+    }
+    /// The stencil onto the target.
+    pub fn stencil(self, stencil: &'t B::Table) -> Self {
+        Self { stencil: Some(stencil), ..self }
+    }
+    /// The matrix along s.
+    pub fn matrix(self, matrix: &'t B::Table) -> Self {
+        Self { matrix: Some(matrix), ..self }
+    }
+    /// The order of the legs.
+    pub fn legs(self, legs: LegOrder) -> Self {
+        Self { legs, ..self }
+    }
+    /// Components of a right-hand side.
+    pub fn rhs_parts(self, rhs_parts: usize) -> Self {
+        Self { rhs_parts: Some(rhs_parts), ..self }
+    }
+    /// Across which slices something is done.
+    pub fn direction(self, direction: Direction) -> Self {
+        Self { direction, ..self }
+    }
+
+    /// The field of that name, if it is one.
+    fn slot_of(&self, name: &str) -> Option<usize> {
+        self.given.iter().find_map(|(known, given)| match given {
+            Given::Read(slot) | Given::Write(slot) if *known == name => Some(*slot),
+            _ => None,
+        })
+    }
+
+    /// This launch, and another after it, as one.
+    fn then(self, second: Self, fusion: &Fusion) -> Self {
+        let legs = if self.stencil.is_some() { self.legs } else { second.legs };
+        let mut given: Vec<_> = self.given.into_iter().filter(|(name, _)| *name != fusion.written).collect();
+        let renamed = |name: &str| fusion.renamed.iter().find(|(old, _)| *old == name).map(|(_, new)| *new);
+        given.extend(second.given.into_iter().filter_map(|(name, value)| Some((renamed(name)?, value))));
+        Self { kernel: fusion.kernel, given, stencil: self.stencil.or(second.stencil), legs, ..second }
+    }
+
+    /// Its fields: the name, the slot, whether it is read, whether it is written.
+    fn fields(&self) -> impl Iterator<Item = (&'static str, usize, bool, bool)> {
+        let access = |name: &str| {
+            let mut roles = self.kernel.arguments.iter().filter_map(|argument| match argument {
+                Argument::Field(role) if role.name == name => Some(role.access),
+                _ => None,
+            });
+            roles.next_back()
+        };
+        self.given.iter().flat_map(move |(name, given)| {
+            let fields: Vec<_> = match given {
+                Given::Read(slot) => vec![(*name, *slot, true, false)],
+                Given::Reads(slots) => slots.iter().map(|slot| (*name, *slot, true, false)).collect(),
+                Given::Write(slot) => vec![(*name, *slot, access(name) != Some(Access::Write), true)],
+                _ => Vec::new(),
+            };
+            fields
+        })
+    }
+
+    /// The same with other numbers of fields.
+    fn renumbered(mut self, number: impl Fn(usize) -> usize) -> Self {
+        for (_, given) in &mut self.given {
+            match given {
+                Given::Read(slot) | Given::Write(slot) => *slot = number(*slot),
+                Given::Reads(slots) => slots.iter_mut().for_each(|slot| *slot = number(*slot)),
+                _ => {}
+            }
+        }
+        self
+    }
+
+    /// Does `work` with the call on these fields.
+    fn with_call(
+        &self,
+        fields: &mut [Option<AnyField<B::Storage>>],
+        work: impl FnOnce(Call<'_, B>) -> Result<(), BackendError>,
+    ) -> Result<(), BackendError> {
+        // Those that are written stand beside the others meanwhile, so that both can be borrowed.
+        let mut written = Vec::new();
+        for (name, given) in &self.given {
+            if let Given::Write(place) = given {
+                written.push((*name, *place, fields[*place].take()));
+            }
+        }
+        let slots = fields.len();
+        let outcome = self.call(fields, &mut written, slots).and_then(work);
+        for (_, place, field) in written {
+            fields[place] = field;
+        }
+        outcome
+    }
+
+    fn call<'f>(
+        &'f self,
+        fields: &'f [Option<AnyField<B::Storage>>],
+        written: &'f mut [Written<B::Storage>],
+        slots: usize,
+    ) -> Result<Call<'f, B>, BackendError>
+    where
+        't: 'f,
+    {
+        let missing = |slot: usize| BackendError::from(GraphError::NoField { slot, slots });
+        let field = |slot: usize| fields[slot].as_ref().ok_or_else(|| missing(slot));
+        let mut arguments = Arguments::new(self.kernel).legs(self.legs).direction(self.direction);
+        for (name, given) in &self.given {
+            let value = match given {
+                Given::Write(_) => continue,
+                Given::Read(slot) => Value::Read(field(*slot)?),
+                Given::Reads(slots) => Value::Reads(slots.iter().map(|slot| field(*slot)).collect::<Result<_, _>>()?),
+                Given::Scalar(value) => Value::Scalar(*value),
+                Given::Complex(value) => Value::Complex(*value),
+                Given::Scalars(values) => Value::Scalars(values),
+                Given::Indices(values) => Value::Indices(values),
+            };
+            arguments = arguments.value(name, value);
+        }
+        for (name, slot, field) in written {
+            let slot = *slot;
+            arguments = arguments.value(name, Value::Write(field.as_mut().ok_or_else(|| missing(slot))?));
+        }
+        if let Some(stencil) = self.stencil {
+            arguments = arguments.stencil(stencil);
+        }
+        if let Some(matrix) = self.matrix {
+            arguments = arguments.matrix(matrix);
+        }
+        if let Some(rhs_parts) = self.rhs_parts {
+            arguments = arguments.rhs_parts(rhs_parts);
+        }
+        arguments.call()
+    }
+}
+
+/// A kernel that does what two do one after the other, without the field that the first writes and the second reads at the same site.
+pub struct Fusion {
+    /// The first.
+    pub first: &'static Kernel,
+    /// What it writes.
+    pub written: &'static str,
+    /// The second.
+    pub second: &'static Kernel,
+    /// As what it reads that.
+    pub read: &'static str,
+    /// The kernel that does both. It has the arguments of the first by their names.
+    pub kernel: &'static Kernel,
+    /// The arguments of the second, and what the kernel calls them.
+    pub renamed: Vec<(&'static str, &'static str)>,
+}
+
+/// A field as it was declared.
+struct Declared<S> {
+    shape: FieldShape,
+    lifetime: Lifetime,
+    field: Option<AnyField<S>>,
+}
+
+/// Records launches.
+pub struct GraphBuilder<'t, B: Memory + ?Sized> {
+    slots: Vec<Declared<B::Storage>>,
+    launches: Vec<GraphLaunch<'t, B>>,
+}
+
+impl<B: Memory + ?Sized> Default for GraphBuilder<'_, B> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), launches: Vec::new() }
+    }
+}
+
+impl<'t, B: Launch> GraphBuilder<'t, B> {
+    /// Nothing recorded.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn declare(&mut self, shape: FieldShape, lifetime: Lifetime, field: Option<AnyField<B::Storage>>) -> Slot {
+        self.slots.push(Declared { shape, lifetime, field });
+        Slot(self.slots.len() - 1)
+    }
+
+    /// A field that lives within a run.
+    pub fn scope(&mut self, shape: FieldShape) -> Slot {
+        self.declare(shape, Lifetime::Scope, None)
+    }
+
+    /// A field that lives as long as the graph.
+    pub fn own(&mut self, shape: FieldShape) -> Slot {
+        self.declare(shape, Lifetime::Graph, None)
+    }
+
+    /// A field that is handed in, and can be taken out.
+    pub fn persistent(&mut self, field: AnyField<B::Storage>) -> Slot {
+        self.declare(*field.shape(), Lifetime::Persistent, Some(field))
+    }
+
+    /// Records a launch, which reads what those before it wrote.
+    pub fn launch(&mut self, launch: GraphLaunch<'t, B>) {
+        self.launches.push(launch);
+    }
+
+    /// Puts one launch in the place of two wherever one of these fusions does the same: the field between them lives within a run and nobody else uses it, and
+    /// nothing comes between them that they depend on. How many there were. The bits stay.
+    pub fn fuse(&mut self, fusions: &[&Fusion]) -> usize {
+        let mut fused = 0;
+        while let Some((first, second, fusion)) = self.next_fusion(fusions) {
+            let second_launch = self.launches.remove(second);
+            let first_launch = self.launches.remove(first);
+            self.launches.insert(second - 1, first_launch.then(second_launch, fusion));
+            fused += 1;
+        }
+        fused
+    }
+
+    /// Two launches that one does: their numbers, and how.
+    fn next_fusion<'f>(&self, fusions: &[&'f Fusion]) -> Option<(usize, usize, &'f Fusion)> {
+        for (second, launch) in self.launches.iter().enumerate() {
+            for &fusion in fusions.iter().filter(|fusion| fusion.second == launch.kernel) {
+                let Some(between) = launch.slot_of(fusion.read) else { continue };
+                let writes = |before: &GraphLaunch<'t, B>| {
+                    before.kernel == fusion.first && before.slot_of(fusion.written) == Some(between)
+                };
+                let first = self.launches[..second].iter().rposition(writes);
+                if let Some(first) = first.filter(|&first| self.may_fuse(first, second, between, fusion)) {
+                    return Some((first, second, fusion));
+                }
+            }
+        }
+        None
+    }
+
+    fn may_fuse(&self, first: usize, second: usize, between: usize, fusion: &Fusion) -> bool {
+        let [before, after] = [first, second].map(|number| &self.launches[number]);
+        let uses =
+            self.launches.iter().flat_map(|launch| launch.fields()).filter(|(_, slot, ..)| *slot == between).count();
+        let is_private = self
+            .slots
+            .get(between)
+            .is_some_and(|slot| slot.lifetime == Lifetime::Scope && fusion.kernel.takes(slot.shape.precision));
+        // Of one launch: another site may be read, or written, before or after.
+        let clash = |one: &GraphLaunch<'t, B>, other: &GraphLaunch<'t, B>| {
+            one.fields().any(|(_, slot, _, writes)| {
+                slot != between && other.fields().any(|(_, known, _, written)| known == slot && (writes || written))
+            })
+        };
+        let stays = self.launches[first + 1..second].iter().all(|launch| !clash(before, launch));
+        let same_stencil = match (before.stencil, after.stencil) {
+            (Some(one), Some(other)) => std::ptr::eq(one, other) && before.legs == after.legs,
+            _ => true,
+        };
+        uses == 2 && is_private && stays && !clash(before, after) && same_stencil
+    }
+
+    /// The graph, to run on so many queues (at least one). Its fields are made now, and every launch is held against its specification.
+    ///
+    /// # Errors
+    /// [`GraphError`]; [`BackendError::Argument`]; what the backend reports.
+    pub fn build(self, backend: &B, queues: usize) -> Result<Graph<'t, B>, BackendError> {
+        let Self { slots, launches } = self;
+        check(&slots, &launches)?;
+        let homes = share(&slots, &launches);
+        let places = homes.iter().flatten().map(|home| home + 1).max().unwrap_or(0);
+        let mut fields: Vec<Option<AnyField<B::Storage>>> = (0..places).map(|_| None).collect();
+        let declared = slots.iter().map(|slot| (slot.shape, slot.lifetime)).collect();
+        for (Declared { shape, field, .. }, &home) in slots.into_iter().zip(&homes) {
+            // Nobody needs memory for a field that nobody uses.
+            if let Some(home) = home
+                && fields[home].is_none()
+            {
+                fields[home] = Some(field.map_or_else(|| AnyField::zeros(backend, shape), Ok)?);
+            }
+        }
+        let launches: Vec<_> =
+            launches.into_iter().map(|launch| launch.renumbered(|slot| homes[slot].unwrap_or(places))).collect();
+        for launch in &launches {
+            launch.with_call(&mut fields, |call| call.check_launched())?;
+        }
+        let queues = queues.max(1);
+        let steps = schedule(&edges(&launches, places), queues);
+        let nodes = launches.into_iter().zip(steps).map(|(launch, step)| Node { launch, step }).collect();
+        Ok(Graph { nodes, fields, homes, declared, queues })
+    }
+}
+
+/// Every slot is one of the graph; no field is written and another argument too; what lives within a run is written before it is read.
+fn check<S, B: Memory<Storage = S> + ?Sized>(
+    slots: &[Declared<S>],
+    launches: &[GraphLaunch<'_, B>],
+) -> Result<(), GraphError> {
+    let mut is_written = vec![false; slots.len()];
+    for (number, launch) in launches.iter().enumerate() {
+        let kernel = launch.kernel.name;
+        let fields: Vec<_> = launch.fields().collect();
+        for &(field, slot, reads, writes) in &fields {
+            let Some(declared) = slots.get(slot) else {
+                return Err(GraphError::NoField { slot, slots: slots.len() });
+            };
+            if writes && fields.iter().filter(|(_, other, ..)| *other == slot).count() > 1 {
+                return Err(GraphError::Aliased { launch: number, kernel, field });
+            }
+            if reads && declared.lifetime == Lifetime::Scope && !is_written[slot] {
+                return Err(GraphError::NotWritten { launch: number, kernel, field });
+            }
+        }
+        for (_, slot, _, writes) in fields {
+            is_written[slot] |= writes;
+        }
+    }
+    Ok(())
+}
+
+/// Where each slot has its memory: those that live within a run take that of one of the same shape that is no longer read, the one that has
+/// waited longest, so that few launches must wait for it.
+fn share<S, B: Memory<Storage = S> + ?Sized>(
+    slots: &[Declared<S>],
+    launches: &[GraphLaunch<'_, B>],
+) -> Vec<Option<usize>> {
+    let mut lives: Vec<Option<(usize, usize)>> = vec![None; slots.len()];
+    for (number, launch) in launches.iter().enumerate() {
+        for (_, slot, ..) in launch.fields() {
+            let life = lives[slot].get_or_insert((number, number));
+            life.1 = number;
+        }
+    }
+    // Shape and last use of each place; none of one that is nobody else's.
+    let mut places: Vec<Option<(FieldShape, usize)>> = Vec::new();
+    let mut homes = vec![None; slots.len()];
+    let mut in_turn: Vec<usize> = (0..slots.len()).collect();
+    in_turn.sort_by_key(|&slot| lives[slot].map(|(first, _)| first));
+    for slot in in_turn {
+        let Declared { shape, lifetime, .. } = &slots[slot];
+        if *lifetime == Lifetime::Scope && lives[slot].is_none() {
+            continue;
+        }
+        let (first, last) = lives[slot].unwrap_or((0, usize::MAX));
+        let free =
+            |place: &Option<(FieldShape, usize)>| matches!(place, Some((of, until)) if of == shape && *until < first);
+        let waiting = places.iter().enumerate().filter(|(_, place)| free(place));
+        let longest = waiting.min_by_key(|(_, place)| place.map(|(_, until)| until)).map(|(number, _)| number);
+        homes[slot] = Some(match (lifetime, longest) {
+            (Lifetime::Scope, Some(place)) => {
+                places[place] = Some((*shape, last));
+                place
+            }
+            _ => {
+                places.push((*lifetime == Lifetime::Scope).then_some((*shape, last)));
+                places.len() - 1
+            }
+        });
+    }
+    homes
+}
+
+/// For each launch, those that it must wait for: who wrote what it reads, and who read or wrote what it writes.
+fn edges<B: Memory + ?Sized>(launches: &[GraphLaunch<'_, B>], places: usize) -> Vec<Vec<usize>> {
+    let mut writer: Vec<Option<usize>> = vec![None; places];
+    let mut readers: Vec<Vec<usize>> = vec![Vec::new(); places];
+    let mut edges = Vec::with_capacity(launches.len());
+    for (number, launch) in launches.iter().enumerate() {
+        let mut after = Vec::new();
+        for (_, place, _, writes) in launch.fields() {
+            after.extend(writer[place]);
+            if writes {
+                after.append(&mut readers[place]);
+            }
+        }
+        for (_, place, _, writes) in launch.fields() {
+            match writes {
+                true => writer[place] = Some(number),
+                false => readers[place].push(number),
+            }
+        }
+        after.sort_unstable();
+        after.dedup();
+        edges.push(after);
+    }
+    edges
+}
+
+/// Where a launch runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Step {
+    queue: usize,
+    /// Launches of other queues that it waits for, one of each queue at most.
+    after: Vec<usize>,
+}
+
+/// Queues of launches that wait for others: behind the last of these that nobody follows yet, else the queue with the fewest launches.
+fn schedule(edges: &[Vec<usize>], queues: usize) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::with_capacity(edges.len());
+    let mut last: Vec<Option<usize>> = vec![None; queues];
+    let mut lengths = vec![0; queues];
+    for after in edges {
+        let tail = after.iter().rev().find(|&&before| last[steps[before].queue] == Some(before));
+        let shortest = || (0..queues).min_by_key(|&queue| lengths[queue]).unwrap_or(0);
+        let queue = tail.map_or_else(shortest, |&before| steps[before].queue);
+        // A queue is in order: who waits for a launch waits for all before it there.
+        let latest = |other: usize| after.iter().copied().filter(|&before| steps[before].queue == other).max();
+        let after = (0..queues).filter(|&other| other != queue).filter_map(latest).collect();
+        last[queue] = Some(steps.len());
+        lengths[queue] += 1;
+        steps.push(Step { queue, after });
+    }
+    steps
+}
+
+struct Node<'t, B: Memory + ?Sized> {
+    launch: GraphLaunch<'t, B>,
+    step: Step,
+}
+
+/// Launches that were recorded, and their fields.
+pub struct Graph<'t, B: Launch> {
+    nodes: Vec<Node<'t, B>>,
+    fields: Vec<Option<AnyField<B::Storage>>>,
+    /// Where each slot has its memory.
+    homes: Vec<Option<usize>>,
+    declared: Vec<(FieldShape, Lifetime)>,
+    queues: usize,
+}
+
+impl<B: Launch> Graph<'_, B> {
+    /// Runs all launches. Work may be queued; what is asked of the backend afterwards finds it done.
+    ///
+    /// # Errors
+    /// What the backend reports; of fields that were taken out, [`GraphError::NoField`].
+    pub fn run(&mut self, backend: &B) -> Result<(), BackendError> {
+        let Self { nodes, fields, queues, .. } = self;
+        if *queues == 1 {
+            return nodes.iter().try_for_each(|node| node.launch.with_call(fields, |call| backend.launch(call)));
+        }
+        let mut side_by_side = backend.side_by_side(*queues)?;
+        for Node { launch, step } in nodes {
+            launch.with_call(fields, |call| side_by_side.launch(call, step.queue, &step.after))?;
+        }
+        side_by_side.join()
+    }
+
+    /// Launches of a run.
+    pub fn launches(&self) -> usize {
+        self.nodes.len()
+    }
+
+    /// Fields that have memory: fewer than were declared where those that live within a run share it.
+    pub fn places(&self) -> usize {
+        self.fields.len()
+    }
+
+    /// Pairs of launches on different queues of which one waits for the other.
+    pub fn waits(&self) -> usize {
+        self.nodes.iter().map(|node| node.step.after.len()).sum()
+    }
+
+    /// Queues on which anything runs.
+    pub fn queues_used(&self) -> usize {
+        self.nodes.iter().map(|node| node.step.queue + 1).max().unwrap_or(0)
+    }
+
+    fn home(&self, slot: Slot) -> Result<usize, GraphError> {
+        let missing = GraphError::NoField { slot: slot.0, slots: self.homes.len() };
+        match self.declared.get(slot.0) {
+            Some((_, Lifetime::Graph | Lifetime::Persistent)) => self.homes[slot.0].ok_or(missing),
+            _ => Err(missing),
+        }
+    }
+
+    /// A field that lives as long as the graph, or longer.
+    ///
+    /// # Errors
+    /// [`GraphError::NoField`] for one that lives within a run, or was taken out.
+    pub fn field(&self, slot: Slot) -> Result<&AnyField<B::Storage>, GraphError> {
+        let field = self.fields[self.home(slot)?].as_ref();
+        field.ok_or(GraphError::NoField { slot: slot.0, slots: self.homes.len() })
+    }
+
+    /// The same, to be written.
+    ///
+    /// # Errors
+    /// As [`Self::field`].
+    pub fn field_mut(&mut self, slot: Slot) -> Result<&mut AnyField<B::Storage>, GraphError> {
+        let (home, slots) = (self.home(slot)?, self.homes.len());
+        self.fields[home].as_mut().ok_or(GraphError::NoField { slot: slot.0, slots })
+    }
+
+    /// Takes a field out. The graph runs again when another was put in its place.
+    ///
+    /// # Errors
+    /// As [`Self::field`].
+    pub fn take(&mut self, slot: Slot) -> Result<AnyField<B::Storage>, GraphError> {
+        let (home, slots) = (self.home(slot)?, self.homes.len());
+        self.fields[home].take().ok_or(GraphError::NoField { slot: slot.0, slots })
+    }
+
+    /// Puts a field in the place of one of the same shape; the one that was there, if it was not taken out.
+    ///
+    /// # Errors
+    /// [`GraphError::OtherShape`]; [`GraphError::NoField`] for one that lives within a run.
+    pub fn put(&mut self, slot: Slot, field: AnyField<B::Storage>) -> Result<Option<AnyField<B::Storage>>, GraphError> {
+        let home = self.home(slot)?;
+        let (shape, _) = &self.declared[slot.0];
+        if field.shape() != shape {
+            let (expected, given) = (shape.describe(), field.shape().describe());
+            return Err(GraphError::OtherShape { slot: slot.0, expected, given });
+        }
+        Ok(self.fields[home].replace(field))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(queue: usize, after: &[usize]) -> Step {
+        Step { queue, after: after.to_vec() }
+    }
+
+    #[test]
+    fn launches_that_follow_each_other_stay_on_one_queue() {
+        assert_eq!(schedule(&[vec![], vec![0], vec![1]], 3), [step(0, &[]), step(0, &[]), step(0, &[])]);
+    }
+
+    #[test]
+    fn what_need_not_wait_goes_to_another_queue_and_who_joins_waits_once_for_each() {
+        // Two chains, and one launch behind both.
+        let edges = [vec![], vec![], vec![0], vec![1], vec![0, 1, 2, 3]];
+        let steps = [step(0, &[]), step(1, &[]), step(0, &[]), step(1, &[]), step(1, &[2])];
+        assert_eq!(schedule(&edges, 2), steps);
+    }
+
+    #[test]
+    fn one_queue_needs_no_waiting() {
+        assert!(
+            schedule(&[vec![], vec![], vec![0, 1]], 1).iter().all(|step| *step == Step { queue: 0, after: vec![] })
+        );
+    }
+}
