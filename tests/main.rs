@@ -16,6 +16,7 @@ mod hop;
 mod hunt;
 mod kernels;
 mod laplace;
+mod maps;
 mod nersc;
 mod npy;
 mod observable;
