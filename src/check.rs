@@ -280,7 +280,10 @@ fn cpu() -> Cpu {
 }
 
 /// The device of the environment; `None` where tests may do without.
-fn device() -> Option<OpenCl> {
+///
+/// # Panics
+/// If there is no device, unless `LANEFIELD_SKIP_OPENCL` is 1.
+pub fn device() -> Option<OpenCl> {
     if std::env::var_os("LANEFIELD_SKIP_OPENCL").is_some_and(|skip| skip == "1") {
         return None;
     }

@@ -11,6 +11,7 @@
 //! | [`io`] | NERSC configurations, NumPy arrays, states of solves |
 //! | [`solver`] | conjugate gradients, BiCGStab, mixed precision: written once over [`backend::Backend`] |
 //! | [`operator`] | Wilson, twisted mass, clover, domain wall, Laplacian, staggered: likewise |
+//! | [`map`] | maps over index spaces that are not lattice sites, written once for every backend |
 //! | [`kernel`] | the kernels, a file a family: specification, CPU function, plain loops, and the function over [`backend::Launch`] |
 //! | [`backend`] | memory, launches and sums: the CPU reference and OpenCL devices |
 //! | [`mod@reference`] | layout, fields, canonical arithmetic, CPU kernels: a crate of its own |
@@ -120,6 +121,7 @@ pub mod emit;
 pub mod hunt;
 pub mod io;
 pub mod kernel;
+pub mod map;
 pub mod observable;
 pub mod operator;
 pub mod solver;

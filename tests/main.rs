@@ -17,6 +17,7 @@ mod hop;
 mod hunt;
 mod kernels;
 mod laplace;
+mod maps;
 mod memory;
 mod nersc;
 mod npy;

@@ -67,7 +67,7 @@ fn options(tokens: TokenStream) -> Result<Options, Error> {
 }
 
 /// The first line of the documentation, without its full stop.
-fn summary(function: &ItemFn) -> String {
+pub fn summary(function: &ItemFn) -> String {
     let line = function.attrs.iter().find_map(|attribute| match &attribute.meta {
         Meta::NameValue(pair) if pair.path.is_ident("doc") => match &pair.value {
             Expr::Lit(ExprLit { lit: Lit::Str(text), .. }) => Some(text.value().trim().to_owned()),

@@ -1,7 +1,8 @@
-//! The attribute `#[lane_kernel]` of Lanefield, and `check_kernel!`. Both are documented, and meant to be used, where `lanefield` re-exports them.
+//! The attributes `#[lane_kernel]` and `#[map_kernel]` of Lanefield, and `check_kernel!`. All are documented, and meant to be used, where `lanefield` re-exports them.
 
 mod attribute;
 mod check;
+mod map;
 mod signature;
 
 use proc_macro::TokenStream;
@@ -10,6 +11,12 @@ use proc_macro::TokenStream;
 #[proc_macro_attribute]
 pub fn lane_kernel(options: TokenStream, item: TokenStream) -> TokenStream {
     attribute::expand(options.into(), item.into()).into()
+}
+
+/// Makes a map of a body: see `lanefield::map`.
+#[proc_macro_attribute]
+pub fn map_kernel(options: TokenStream, item: TokenStream) -> TokenStream {
+    map::expand(options.into(), item.into()).into()
 }
 
 /// Makes tests of a kernel: see `lanefield::body`.

@@ -48,25 +48,9 @@ const ROLES: &str = "Read<S, K>, Neighbours<S, K>, OddDistance<S, K>, EvenDistan
 
 impl Signature {
     pub fn of(function: &ItemFn) -> Result<Self, Error> {
-        let signature = &function.sig;
-        let generics: Vec<_> = signature.generics.params.iter().collect();
-        let [GenericParam::Type(site)] = generics[..] else {
-            return Err(Error::new_spanned(
-                &signature.ident,
-                "a body is generic in one type, the site: fn name<S: Site>(…)",
-            ));
-        };
-        if let Some(token) = &signature.asyncness {
-            return Err(Error::new_spanned(token, "a body is an ordinary function"));
-        }
-        if !matches!(signature.output, syn::ReturnType::Default) {
-            return Err(Error::new_spanned(
-                &signature.output,
-                "a body returns nothing: it writes its results into arguments",
-            ));
-        }
-        let site = site.ident.clone();
-        let arguments = signature.inputs.iter().map(|input| argument(input, &site)).collect::<Result<Vec<_>, _>>()?;
+        let site = parameter_of(function, "a body is generic in one type, the site: fn name<S: Site>(…)")?;
+        let arguments =
+            function.sig.inputs.iter().map(|input| argument(input, &site)).collect::<Result<Vec<_>, _>>()?;
         let signature = Self { site, arguments };
         signature.check(function.sig.ident.span())?;
         Ok(signature)
@@ -201,6 +185,25 @@ fn argument(input: &FnArg, site: &Ident) -> Result<Argument, Error> {
         _ => return Err(unknown()),
     };
     Ok(Argument { name: pattern.ident.clone(), ty: (*typed.ty).clone(), role })
+}
+
+/// The one type that a body is generic in; `expected` is what is said where it is not. A body returns nothing.
+pub fn parameter_of(function: &ItemFn, expected: &str) -> Result<Ident, Error> {
+    let signature = &function.sig;
+    let generics: Vec<_> = signature.generics.params.iter().collect();
+    let [GenericParam::Type(parameter)] = generics[..] else {
+        return Err(Error::new_spanned(&signature.ident, expected));
+    };
+    if let Some(token) = &signature.asyncness {
+        return Err(Error::new_spanned(token, "a body is an ordinary function"));
+    }
+    if !matches!(signature.output, syn::ReturnType::Default) {
+        return Err(Error::new_spanned(
+            &signature.output,
+            "a body returns nothing: it writes its results into arguments",
+        ));
+    }
+    Ok(parameter.ident.clone())
 }
 
 /// `covariant_sum` as `CovariantSum`.

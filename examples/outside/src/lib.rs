@@ -1,6 +1,8 @@
 //! Kernels of one's own. Each is a function of what is done at a site; `#[lane_kernel]` makes of it the OpenCL kernel, and the CPU kernel with the same
 //! bits. `cargo run -- verify` compares the two, `cargo run -- bench` times them, `cargo test` holds them against plain loops.
 
+pub mod plane;
+
 use lanefield::body::prelude::*;
 
 /// The sum over all legs of a link times the neighbour's colour vector.

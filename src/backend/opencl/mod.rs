@@ -25,6 +25,7 @@
 //! | `backend.rs`, `field.rs` | the backend, which knows lattices; fields and tables in device memory |
 //! | `launcher.rs` | launches of all kernels: arguments packed by role |
 //! | `reduce.rs` | sums over sites: how they are launched and added up |
+//! | `maps.rs` | maps over index spaces that are not lattice sites |
 
 mod access;
 mod ahead;
@@ -41,6 +42,7 @@ mod lanes;
 mod launch;
 mod launcher;
 mod link_sharing;
+mod maps;
 mod memory;
 mod neighbours;
 mod offline;

@@ -1,0 +1,275 @@
+//! `#[map_kernel]`: the function as it stands, the map as data, and a structure of its arguments by name. Counterpart for lattice sites: `attribute.rs`.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::parse::Parser as _;
+use syn::{
+    Error, Expr, FnArg, GenericArgument, Ident, ItemFn, Meta, Pat, PathArguments, Token, Type, punctuated::Punctuated,
+};
+
+use super::attribute::summary;
+use super::signature::{body_of, in_camel_case, in_capitals, parameter_of};
+
+const ROLES: &str = "Read<P, T, D>, Write<P, T, D>, Update<P, T, D>, Accumulate<P, T, D>, Scalar<P, T>, ExactSum<P>, IntegerSum<P, T>, Least<P, T>, \
+                     Greatest<P, T>, or the point P";
+
+/// What stands in the brackets of the attribute.
+#[derive(Default)]
+struct Options {
+    schedule: Option<Expr>,
+    block: Option<Expr>,
+    tile: Option<Expr>,
+}
+
+/// An argument, by the name of its type.
+enum Role {
+    Point,
+    Array { written: bool, element: Box<Type>, rank: TokenStream },
+    Scalar(Box<Type>),
+    ExactSum,
+    Fold(Box<Type>),
+}
+
+struct Argument {
+    name: Ident,
+    ty: Type,
+    role: Role,
+}
+
+pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
+    match syn::parse2::<ItemFn>(item.clone()) {
+        Ok(function) => {
+            let rest = map(options, &function).unwrap_or_else(Error::into_compile_error);
+            quote! {
+                #[inline(always)]
+                #[allow(clippy::too_many_arguments)]
+                #function
+                #rest
+            }
+        }
+        Err(error) => {
+            let error = error.into_compile_error();
+            quote! { #item #error }
+        }
+    }
+}
+
+fn options(tokens: TokenStream) -> Result<Options, Error> {
+    let mut options = Options::default();
+    for meta in Punctuated::<Meta, Token![,]>::parse_terminated.parse2(tokens)? {
+        let expected = "unknown option: expected block = [y, x], tile = [y, x], or schedule = Device, ThreadBlock, Persistent { groups: None }, \
+                        Dynamic { chunk: 64 } or Sequential";
+        let Meta::NameValue(pair) = &meta else { return Err(Error::new_spanned(&meta, expected)) };
+        match (pair.path.get_ident().map(Ident::to_string).as_deref(), &pair.value) {
+            (Some("schedule"), value @ (Expr::Path(_) | Expr::Struct(_))) => options.schedule = Some(value.clone()),
+            (Some("block"), value @ Expr::Array(_)) => options.block = Some(value.clone()),
+            (Some("tile"), value @ Expr::Array(_)) => options.tile = Some(value.clone()),
+            _ => return Err(Error::new_spanned(&meta, expected)),
+        }
+    }
+    Ok(options)
+}
+
+fn argument(input: &FnArg, point: &Ident) -> Result<Argument, Error> {
+    let FnArg::Typed(typed) = input else {
+        return Err(Error::new_spanned(input, "a body is a function by itself, not a method"));
+    };
+    let Pat::Ident(pattern) = &*typed.pat else {
+        return Err(Error::new_spanned(&typed.pat, "an argument of a body has a name"));
+    };
+    let unknown = || {
+        let ty = typed.ty.to_token_stream();
+        Error::new_spanned(&typed.ty, format!("an argument of a map is one of {ROLES}, not {ty}"))
+    };
+    let Type::Path(path) = &*typed.ty else { return Err(unknown()) };
+    let last = path.path.segments.last().ok_or_else(unknown)?;
+    let generics: Vec<&GenericArgument> = match &last.arguments {
+        PathArguments::AngleBracketed(list) => list.args.iter().collect(),
+        _ => Vec::new(),
+    };
+    let array = |written| match generics[..] {
+        [_, GenericArgument::Type(element), rank] => {
+            Ok(Role::Array { written, element: Box::new(element.clone()), rank: rank.to_token_stream() })
+        }
+        _ => Err(Error::new_spanned(
+            &typed.ty,
+            format!("{0} takes the point, what the array holds, and its dimensions: {0}<P, f32, 2>", last.ident),
+        )),
+    };
+    let number = || match generics[..] {
+        [_, GenericArgument::Type(element)] => Ok(Box::new(element.clone())),
+        _ => Err(Error::new_spanned(
+            &typed.ty,
+            format!("{0} takes the point, and what the number is: {0}<P, u32>", last.ident),
+        )),
+    };
+    let role = match last.ident.to_string().as_str() {
+        "Read" => array(false)?,
+        "Write" | "Update" | "Accumulate" => array(true)?,
+        "Scalar" => Role::Scalar(number()?),
+        "ExactSum" => Role::ExactSum,
+        "IntegerSum" | "Least" | "Greatest" => Role::Fold(number()?),
+        _ if last.ident == *point => Role::Point,
+        _ => return Err(unknown()),
+    };
+    Ok(Argument { name: pattern.ident.clone(), ty: (*typed.ty).clone(), role })
+}
+
+fn map(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> {
+    let Options { schedule, block, tile } = options(tokens)?;
+    let point = parameter_of(function, "a body is generic in one type, the point: fn name<P: Point>(…)")?;
+    let arguments = function.sig.inputs.iter().map(|input| argument(input, &point)).collect::<Result<Vec<_>, _>>()?;
+    let own: Vec<&Argument> = arguments.iter().filter(|argument| !matches!(argument.role, Role::Point)).collect();
+    let makes = |role: &Role| matches!(role, Role::Array { written: true, .. } | Role::ExactSum | Role::Fold(_));
+    if !own.iter().any(|argument| makes(&argument.role)) {
+        let expected = "a map writes an array or makes a number: it has a Write, an Update, an Accumulate, an ExactSum, an IntegerSum, a Least or a Greatest";
+        return Err(Error::new_spanned(&function.sig.ident, expected));
+    }
+    let (name, visibility) = (&function.sig.ident, &function.vis);
+    let (structure, constant, body) = (in_camel_case(name), in_capitals(name), body_of(name));
+    let (text, computes) = (name.to_string(), summary(function));
+    let names: Vec<String> = own.iter().map(|argument| argument.name.to_string()).collect();
+
+    let mut number = 0usize;
+    let passed: Vec<TokenStream> = arguments
+        .iter()
+        .map(|argument| match argument.role {
+            Role::Point => quote! { point },
+            _ => {
+                number += 1;
+                let number = number - 1;
+                quote! { ::lanefield::map::Argument::at_point(point, #number) }
+            }
+        })
+        .collect();
+    let roles = own.iter().map(|argument| {
+        let ty = &argument.ty;
+        quote! { <#ty as ::lanefield::map::Argument<#point>>::ROLE }
+    });
+
+    let mut chosen = quote! { ::lanefield::map::MapOptions::DEFAULT };
+    if let Some(schedule) = schedule {
+        chosen = quote! { #chosen.schedule(::lanefield::map::Schedule::#schedule) };
+    }
+    if let Some(block) = block {
+        chosen = quote! { #chosen.block(#block) };
+    }
+    if let Some(tile) = tile {
+        chosen = quote! { #chosen.tile(#tile) };
+    }
+    let structure = structure_of(&own, function, &structure, &constant);
+    let documentation = format!("The map of the body [`{name}`]: {computes}.");
+    Ok(quote! {
+        #[doc(hidden)]
+        #visibility struct #body;
+
+        const _: () = {
+            struct RolesOf<P>(::core::marker::PhantomData<P>);
+
+            impl<#point: ::lanefield::map::Point> RolesOf<#point> {
+                const ROLES: &'static [::lanefield::map::Role] = &[#(#roles),*];
+            }
+
+            impl ::lanefield::map::MapBody for #body {
+                const ROLES: &'static [::lanefield::map::Role] = RolesOf::<::lanefield::map::Recorder>::ROLES;
+                #[inline(always)]
+                fn run<P: ::lanefield::map::Point>(point: P) {
+                    #name(#(#passed),*);
+                }
+            }
+        };
+
+        #[doc = #documentation]
+        #visibility static #constant: ::lanefield::map::MapKernel =
+            ::lanefield::map::MapKernel::new::<#body>(#text, #computes, &[#(#names),*], #chosen);
+
+        #structure
+    })
+}
+
+/// The structure of the arguments by name, and how they are launched.
+fn structure_of(own: &[&Argument], function: &ItemFn, structure: &Ident, constant: &Ident) -> TokenStream {
+    let visibility = &function.vis;
+    let (mut fields, mut given, mut taken) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut has_arrays, mut borrows) = (false, false);
+    for Argument { name, role, .. } in own {
+        let (ty, documentation) = match role {
+            Role::Point => continue,
+            Role::Array { written, element, rank } => {
+                (has_arrays, borrows) = (true, true);
+                let array = quote! { ::lanefield::map::ArrayOn<B, #element, #rank> };
+                match written {
+                    true => {
+                        given.push(quote! { .write(self.#name) });
+                        (quote! { &'a mut #array }, "An array that is written.")
+                    }
+                    false => {
+                        given.push(quote! { .read(self.#name) });
+                        (quote! { &'a #array }, "An array that is read.")
+                    }
+                }
+            }
+            Role::Scalar(element) => {
+                given.push(quote! { .number::<#element>(self.#name) });
+                (quote! { #element }, "A number.")
+            }
+            Role::ExactSum => {
+                borrows = true;
+                given.push(quote! { .result() });
+                taken.push(quote! { *self.#name = <f64 as ::lanefield::map::Element>::from_bits(results.next().unwrap_or(0)); });
+                (quote! { &'a mut f64 }, "Where the exact sum goes, rounded once.")
+            }
+            Role::Fold(element) => {
+                borrows = true;
+                given.push(quote! { .result() });
+                taken.push(
+                    quote! { *self.#name = <#element as ::lanefield::map::Element>::from_bits(results.next().unwrap_or(0)); },
+                );
+                (quote! { &'a mut #element }, "Where the number goes that all points make.")
+            }
+        };
+        fields.push(quote! { #[doc = #documentation] pub #name: #ty });
+    }
+    let documentation = format!("The arguments of [`{constant}`], by name.");
+    let lifetime = borrows.then(|| quote! { 'a, });
+    let bound = quote! { B: ::lanefield::map::MapBackend + ?Sized };
+    let (of_structure, named, of_method) = match has_arrays {
+        true => (quote! { <#lifetime #bound> }, quote! { <#lifetime B> }, TokenStream::new()),
+        false => (quote! { <#lifetime> }, quote! { <#lifetime> }, quote! { #bound, }),
+    };
+    let for_method = (!has_arrays).then(|| quote! { B, });
+    let result = quote! { ::core::result::Result<(), ::lanefield::map::MapError> };
+    quote! {
+        #[doc = #documentation]
+        #visibility struct #structure #of_structure {
+            #(#fields),*
+        }
+
+        impl #of_structure #structure #named {
+            /// Runs the map over an index space, as it says itself.
+            ///
+            /// # Errors
+            /// `MapError`: what cannot be run, or went beyond the ends of an array.
+            #visibility fn launch<#of_method const D: usize>(self, backend: &B, range: [usize; D]) -> #result {
+                self.launch_with::<#for_method D>(backend, range, #constant.options)
+            }
+
+            /// Runs the map over an index space, with another schedule, blocks or tiles.
+            ///
+            /// # Errors
+            /// As `launch`.
+            #visibility fn launch_with<#of_method const D: usize>(
+                self,
+                backend: &B,
+                range: [usize; D],
+                options: ::lanefield::map::MapOptions,
+            ) -> #result {
+                let results = ::lanefield::map::MapCall::<B>::new(&#constant)#(#given)*.launch(backend, range, options)?;
+                let mut results = results.into_iter();
+                #(#taken)*
+                let _ = results.next();
+                ::core::result::Result::Ok(())
+            }
+        }
+    }
+}

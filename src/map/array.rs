@@ -1,0 +1,99 @@
+//! Arrays of 1 to 6 dimensions on a backend, row by row: the last dimension is the fastest.
+
+use std::marker::PhantomData;
+
+use super::element::Element;
+use super::error::MapError;
+use super::launch::MapBackend;
+
+/// Where an array lies.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Storage {
+    /// In the memory of the device.
+    #[default]
+    Global,
+    /// In memory of the host that the device reaches, pinned where memories are apart: kernels may use it, more slowly, and the host needs no copy in
+    /// between.
+    PinnedHost,
+}
+
+/// An array of a backend.
+#[derive(Debug)]
+pub struct ArrayOn<B: MapBackend + ?Sized, T, const D: usize> {
+    numbers: B::Numbers,
+    extents: [usize; D],
+    storage: Storage,
+    holds: PhantomData<T>,
+}
+
+impl<B: MapBackend + ?Sized, T: Element, const D: usize> ArrayOn<B, T, D> {
+    /// An array of zeros.
+    ///
+    /// # Errors
+    /// [`MapError::Extents`]; what the backend reports.
+    pub fn zeros(backend: &B, extents: [usize; D], storage: Storage) -> Result<Self, MapError> {
+        const { assert!(1 <= D && D <= super::MOST_DIMENSIONS, "an array has 1 to 6 dimensions") };
+        let elements = elements(&extents)?;
+        let what = format!("array {extents:?} of {}", T::KIND.type_name());
+        let numbers = backend.zero_numbers(T::KIND, elements, storage, &what)?;
+        Ok(Self { numbers, extents, storage, holds: PhantomData })
+    }
+
+    /// An array of these numbers.
+    ///
+    /// # Errors
+    /// [`MapError::Length`]; as [`Self::zeros`].
+    pub fn new(backend: &B, extents: [usize; D], storage: Storage, numbers: &[T]) -> Result<Self, MapError> {
+        let mut array = Self::zeros(backend, extents, storage)?;
+        array.write(backend, numbers)?;
+        Ok(array)
+    }
+
+    /// Its extents.
+    pub fn extents(&self) -> [usize; D] {
+        self.extents
+    }
+
+    /// Where it lies.
+    pub fn storage(&self) -> Storage {
+        self.storage
+    }
+
+    /// Takes numbers over from the host.
+    ///
+    /// # Errors
+    /// [`MapError::Length`]; what the backend reports.
+    pub fn write(&mut self, backend: &B, numbers: &[T]) -> Result<(), MapError> {
+        let expected = elements(&self.extents)?;
+        if numbers.len() != expected {
+            return Err(MapError::Length { given: numbers.len(), expected, extents: self.extents.to_vec() });
+        }
+        Ok(backend.write_numbers(&mut self.numbers, bytemuck::cast_slice(numbers))?)
+    }
+
+    /// A copy of its numbers on the host.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    pub fn read(&self, backend: &B) -> Result<Vec<T>, MapError> {
+        let mut numbers = vec![T::default(); elements(&self.extents)?];
+        backend.read_numbers(&self.numbers, bytemuck::cast_slice_mut(&mut numbers))?;
+        Ok(numbers)
+    }
+
+    #[doc(hidden)]
+    pub fn numbers(&self) -> &B::Numbers {
+        &self.numbers
+    }
+}
+
+/// How many elements such an array has.
+pub(super) fn elements(extents: &[usize]) -> Result<usize, MapError> {
+    const MOST: u64 = i64::MAX as u64 / 8;
+    let fits = extents.iter().all(|&extent| extent <= i32::MAX as usize);
+    let product = extents.iter().try_fold(1u64, |product, &extent| product.checked_mul(extent as u64));
+    match product.filter(|&product| fits && product <= MOST).map(usize::try_from) {
+        Some(Ok(elements)) => Ok(elements),
+        _ => Err(MapError::Extents { what: "an array".to_owned(), extents: extents.to_vec(), most: MOST }),
+    }
+}

@@ -1,0 +1,249 @@
+//! What a recorded body may not do: all that would depend on which thread comes first. It is found without running anything.
+
+use std::collections::{HashMap, HashSet};
+
+use super::point::{Beyond, Place, Role, Use};
+use super::program::{Id, Program, Statement, Step};
+use crate::body::BodyError;
+
+/// Refuses a body that cannot be run with the same result everywhere, and notes which array is read where another point may write it.
+///
+/// # Errors
+/// [`BodyError::Unsupported`].
+pub fn check(name: &'static str, roles: &[Role], program: &mut Program) -> Result<(), BodyError> {
+    let mut checker = Checker {
+        roles,
+        of_blocks: program.is_of_blocks(),
+        known: HashSet::new(),
+        forms: HashMap::new(),
+        named: HashMap::new(),
+        in_threads: false,
+        filled: HashSet::new(),
+        local: LocalUse::default(),
+        loads: Vec::new(),
+        stores: HashSet::new(),
+    };
+    let refused = |(does, expected)| BodyError::Unsupported { kernel: name, does, expected };
+    if !program.locals.is_empty() && !program.is_of_blocks() {
+        return Err(refused(("takes local memory without a thread-block map", "use it within `threads`")));
+    }
+    checker.statements(&program.statements).map_err(refused)?;
+    let written: HashSet<usize> = checker.stores.iter().map(|(argument, _)| *argument).collect();
+    let racy = |(argument, form): &&(usize, Vec<usize>)| {
+        written.contains(argument) && !checker.stores.contains(&(*argument, form.clone()))
+    };
+    program.racy = checker.loads.iter().find(racy).map(|(argument, _)| *argument);
+    Ok(())
+}
+
+type Refusal = (&'static str, &'static str);
+
+/// What one thread-block map does with local memory: index by index.
+#[derive(Default)]
+struct LocalUse {
+    read: Vec<(usize, Vec<usize>)>,
+    written: HashSet<(usize, Vec<usize>)>,
+    changed: HashSet<usize>,
+}
+
+struct Checker<'a> {
+    roles: &'a [Role],
+    of_blocks: bool,
+    /// Numbers that can be used here.
+    known: HashSet<Id>,
+    /// A number for each way to compute something: numbers of one form are the same.
+    forms: HashMap<Id, usize>,
+    named: HashMap<String, usize>,
+    in_threads: bool,
+    /// Local arrays that something was written to.
+    filled: HashSet<usize>,
+    local: LocalUse,
+    loads: Vec<(usize, Vec<usize>)>,
+    stores: HashSet<(usize, Vec<usize>)>,
+}
+
+impl Checker<'_> {
+    fn name(&mut self, id: Id, text: String) {
+        let next = self.named.len();
+        let form = *self.named.entry(text).or_insert(next);
+        self.forms.insert(id, form);
+        self.known.insert(id);
+    }
+
+    fn used(&self, ids: &[Id]) -> Result<Vec<usize>, Refusal> {
+        let form = |id: &Id| match self.known.contains(id) {
+            true => Ok(self.forms[id]),
+            false => Err((
+                "uses a number of a map, a loop or a condition after that has ended",
+                "keep it in a register or an array, or have the loop carry it",
+            )),
+        };
+        ids.iter().map(form).collect()
+    }
+
+    /// What is computed within is not known after it.
+    fn within(&mut self, statements: &[Statement]) -> Result<(), Refusal> {
+        let known = self.known.clone();
+        self.statements(statements)?;
+        self.known = known;
+        Ok(())
+    }
+
+    fn statements(&mut self, statements: &[Statement]) -> Result<(), Refusal> {
+        statements.iter().try_for_each(|statement| self.statement(statement))
+    }
+
+    /// Whether each thread would do it, where a block does it.
+    fn by_threads(&self) -> Result<(), Refusal> {
+        match self.of_blocks && !self.in_threads {
+            true => Err((
+                "writes, sums, or touches local memory or registers outside of its thread-block maps",
+                "do it within `threads`, so that it is said which thread does it",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement) -> Result<(), Refusal> {
+        match statement {
+            Statement::Compute { id, kind, step } => {
+                let operands = self.used(&step.operands())?;
+                let text = match step {
+                    // Threads of all maps are those of the block.
+                    Step::Thread(_, dimension) => format!("thread {dimension}"),
+                    Step::Real(operation) => {
+                        let of = |id: Id| Id(self.forms[&id] as u32);
+                        format!("{kind:?} {:?}", operation.with_operands(of))
+                    }
+                    Step::Integer(of, operation) => {
+                        // The names of operands are in it, which differ: those of the same form do not.
+                        let text = format!("{operation:?}");
+                        let head = text.split('(').next().unwrap_or_default();
+                        let numbers = if operands.is_empty() { text.as_str() } else { head };
+                        let shift = text.rsplit(", ").next().filter(|_| head.starts_with("Shifted"));
+                        format!("{of:?} {numbers} {operands:?} {shift:?}")
+                    }
+                    Step::Converted(from, _) => format!("{kind:?} from {from:?} {operands:?}"),
+                    other => format!("{other:?}"),
+                };
+                self.name(*id, text);
+            }
+            Statement::Load { id, place, index, beyond, .. } => {
+                let form = self.used(index)?;
+                if let Beyond::Instead(Some(value)) = beyond {
+                    self.used(&[*value])?;
+                }
+                match place {
+                    Place::Argument(argument) => self.loads.push((*argument, form)),
+                    Place::Local(local) => {
+                        self.by_threads()?;
+                        if !self.filled.contains(local) {
+                            return Err((
+                                "reads local memory before anything was written to it",
+                                "write it, or copy to it, first",
+                            ));
+                        }
+                        self.local.read.push((*local, form));
+                    }
+                    Place::Register(_) => self.by_threads()?,
+                }
+                let own = format!("load {}", id.0);
+                self.name(*id, own);
+            }
+            Statement::Store { place, index, value, beyond } => {
+                let form = self.used(index)?;
+                self.used(&[*value])?;
+                if let Beyond::Instead(Some(value)) = beyond {
+                    self.used(&[*value])?;
+                }
+                self.by_threads()?;
+                match place {
+                    Place::Argument(argument) => {
+                        self.stores.insert((*argument, form));
+                    }
+                    Place::Local(local) => {
+                        self.filled.insert(*local);
+                        self.local.written.insert((*local, form));
+                    }
+                    Place::Register(_) => {}
+                }
+            }
+            Statement::FoldAt { place, index, value, .. } => {
+                self.used(index)?;
+                self.used(&[*value])?;
+                self.by_threads()?;
+                if let Place::Local(local) = place {
+                    if !self.filled.contains(local) {
+                        return Err(("adds to local memory before anything was written to it", "write 0 to it first"));
+                    }
+                    self.local.changed.insert(*local);
+                }
+            }
+            Statement::Sum { term: value, .. } | Statement::Fold { value, .. } => {
+                self.used(&[*value])?;
+                self.by_threads()?;
+            }
+            Statement::Clear { .. } => {}
+            Statement::Copy { local, argument, origin, inward, .. } => {
+                self.used(origin)?;
+                if self.in_threads {
+                    return Err((
+                        "copies within a thread-block map what all threads copy together",
+                        "copy before or after it",
+                    ));
+                }
+                match inward {
+                    true => {
+                        self.filled.insert(*local);
+                        if let Some(Role::Array { used: Use::Update, .. }) = self.roles.get(*argument) {
+                            self.loads.push((*argument, Vec::new()));
+                        }
+                    }
+                    false if !self.filled.contains(local) => {
+                        return Err(("copies local memory before anything was written to it", "write it first"));
+                    }
+                    false => {}
+                }
+            }
+            Statement::Threads { statements, .. } => {
+                self.in_threads = true;
+                self.local = LocalUse::default();
+                self.within(statements)?;
+                self.in_threads = false;
+                let LocalUse { read, written, changed } = std::mem::take(&mut self.local);
+                let arrays: HashSet<usize> = written.iter().map(|(local, _)| *local).collect();
+                let meets = |of: &(usize, Vec<usize>)| {
+                    changed.contains(&of.0) || (arrays.contains(&of.0) && !written.contains(of))
+                };
+                if read.iter().any(meets) || written.iter().any(|(local, _)| changed.contains(local)) {
+                    return Err((
+                        "reads in a thread-block map what another thread of it may write to local memory",
+                        "end the map there, and go on in the next one: there is a barrier between them",
+                    ));
+                }
+            }
+            Statement::When { choice, statements } => {
+                self.used(&[*choice])?;
+                self.within(statements)?;
+            }
+            Statement::Loop { turn, turns, carried, statements } => {
+                self.used(&[*turns])?;
+                for carry in carried {
+                    self.used(&[carry.initial])?;
+                }
+                let known = self.known.clone();
+                self.name(*turn, format!("turn {}", turn.0));
+                for carry in carried {
+                    self.name(carry.id, format!("carried {}", carry.id.0));
+                }
+                self.statements(statements)?;
+                for carry in carried {
+                    self.used(&[carry.last])?;
+                }
+                self.known = known;
+                self.known.extend(carried.iter().map(|carry| carry.id));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,84 @@
+//! What arrays hold: f32, f64, i32 and u32.
+
+use bytemuck::Pod;
+use lanefield_reference::body::number::Carried;
+
+use super::number::Carries;
+use super::point::Point;
+
+/// What a number of a map is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    /// A real number of 32 bits.
+    F32,
+    /// A real number of 64 bits.
+    F64,
+    /// A signed integer of 32 bits: also indices.
+    I32,
+    /// An unsigned integer of 32 bits.
+    U32,
+    /// Yes or no.
+    Choice,
+}
+
+impl Kind {
+    /// Bytes in memory.
+    pub const fn bytes(self) -> usize {
+        if let Self::F64 = self { 8 } else { 4 }
+    }
+
+    /// Its name in OpenCL C.
+    pub const fn type_name(self) -> &'static str {
+        match self {
+            Self::F32 => "float",
+            Self::F64 => "double",
+            Self::I32 | Self::Choice => "int",
+            Self::U32 => "uint",
+        }
+    }
+}
+
+/// What an array may hold.
+pub trait Element: Pod + Default + PartialEq + std::fmt::Debug + Send + Sync + private::Sealed {
+    /// What it is.
+    const KIND: Kind;
+    /// The number of a body that stands for it.
+    type Number<P: Point>: Carried + Carries<P::Raw>;
+
+    /// The bits, zero-extended.
+    fn bits(self) -> u64;
+    /// The number of these bits.
+    fn from_bits(bits: u64) -> Self;
+}
+
+/// What several points may change at once, in no order: integers, since sums of real numbers would depend on the order in which they are taken.
+#[diagnostic::on_unimplemented(
+    message = "a sum of `{Self}` by atomic operations has no order, and its bits would change from run to run",
+    label = "expected i32 or u32",
+    note = "sum real numbers with `ExactSum<P>`, whose result no order changes"
+)]
+pub trait IntegerElement: Element {}
+
+impl IntegerElement for i32 {}
+impl IntegerElement for u32 {}
+
+mod private {
+    pub trait Sealed {}
+}
+
+macro_rules! elements {
+    ($($T:ident $Kind:ident;)+) => {$(
+        impl private::Sealed for $T {}
+        impl Element for $T {
+            const KIND: Kind = Kind::$Kind;
+            type Number<P: Point> = P::$Kind;
+            fn bits(self) -> u64 {
+                Carries::raw(super::number::Plain(self))
+            }
+            fn from_bits(bits: u64) -> Self {
+                <super::number::Plain<Self> as Carries<u64>>::from_raw(bits).0
+            }
+        }
+    )+};
+}
+elements! { f32 F32; f64 F64; i32 I32; u32 U32; }

@@ -1,0 +1,425 @@
+//! A map as data, and a launch of it: what is checked here is the same on every backend.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::MapBody;
+use super::array::{ArrayOn, Storage, elements};
+use super::bounds::{Bounds, Given, bounds};
+use super::element::{Element, Kind};
+use super::error::MapError;
+use super::host::{BlockState, HostCall, PlainPoint};
+use super::point::{Place, Role, Use};
+use super::program::{BLOCK_DIMENSIONS, Program};
+use super::record::record;
+use crate::backend::BackendError;
+use crate::body::BodyError;
+
+/// Who does which points, in which order. No bit of any result depends on it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Schedule {
+    /// A work-item for each point, or a group for each block. The last dimension is the first of the device; those beyond the third are one with it.
+    #[default]
+    Device,
+    /// One group does everything: its work-items go through the points, or all of it through the blocks.
+    ThreadBlock,
+    /// As many groups as the device can have at a time, or as are given, go through the points or blocks in strides.
+    Persistent {
+        /// How many, if not as many as suit the device.
+        groups: Option<usize>,
+    },
+    /// Groups fetch so many points, or blocks, at a time from a queue, which an atomic operation counts: for points that take different times.
+    Dynamic {
+        /// How many at a time.
+        chunk: usize,
+    },
+    /// One after the other: a point may read what an earlier one wrote.
+    Sequential,
+}
+
+/// How a map is launched.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct MapOptions {
+    /// Who does which points.
+    pub schedule: Schedule,
+    /// Work-items of a group in the last three dimensions, the last of which is the fastest. If none: the multiple in which the device likes them, at
+    /// least 32, in the last dimension. A body with thread-block maps has its own.
+    pub block: Option<[usize; BLOCK_DIMENSIONS]>,
+    /// Points of a work-item in these dimensions, a block apart from each other.
+    pub tile: [usize; BLOCK_DIMENSIONS],
+}
+
+impl MapOptions {
+    /// The schedule `Device`, a point for each work-item, groups as the device likes them.
+    pub const DEFAULT: Self = Self { schedule: Schedule::Device, block: None, tile: [1; BLOCK_DIMENSIONS] };
+
+    /// With this schedule.
+    pub const fn schedule(self, schedule: Schedule) -> Self {
+        Self { schedule, ..self }
+    }
+
+    /// With groups of so many work-items in the last dimensions, 1 to 3 of them.
+    pub const fn block<const N: usize>(self, block: [usize; N]) -> Self {
+        Self { block: Some(padded(block)), ..self }
+    }
+
+    /// With so many points for each work-item in the last dimensions, 1 to 3 of them.
+    pub const fn tile<const N: usize>(self, tile: [usize; N]) -> Self {
+        Self { tile: padded(tile), ..self }
+    }
+}
+
+impl Default for MapOptions {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}
+
+const fn padded<const N: usize>(given: [usize; N]) -> [usize; BLOCK_DIMENSIONS] {
+    const { assert!(1 <= N && N <= BLOCK_DIMENSIONS, "blocks and tiles have 1 to 3 dimensions") };
+    let mut padded = [1; BLOCK_DIMENSIONS];
+    let mut k = 0;
+    while k < N {
+        padded[BLOCK_DIMENSIONS - N + k] = given[k];
+        k += 1;
+    }
+    padded
+}
+
+/// A map as data: what `#[map_kernel]` makes of a body.
+#[derive(Clone, Copy)]
+pub struct MapKernel {
+    /// Its name.
+    pub name: &'static str,
+    /// What it computes, in a line.
+    pub computes: &'static str,
+    /// The names of its arguments.
+    pub names: &'static [&'static str],
+    /// What they are.
+    pub roles: &'static [Role],
+    /// How it is launched where nothing else is said.
+    pub options: MapOptions,
+    record: fn(&'static str) -> Result<Program, BodyError>,
+    pub(super) run: for<'a> fn(&'a HostCall<'a>, &'a BlockState),
+}
+
+impl fmt::Debug for MapKernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MapKernel").field("name", &self.name).field("roles", &self.roles).finish_non_exhaustive()
+    }
+}
+
+/// Recordings that were made, by the function that makes them.
+static RECORDED: Mutex<Vec<(MapKernel, Arc<Program>)>> = Mutex::new(Vec::new());
+
+impl MapKernel {
+    /// The map of a body.
+    pub const fn new<B: MapBody>(
+        name: &'static str,
+        computes: &'static str,
+        names: &'static [&'static str],
+        options: MapOptions,
+    ) -> Self {
+        Self { name, computes, names, roles: B::ROLES, options, record: record::<B>, run: run::<B> }
+    }
+
+    /// The recording of its body, made once.
+    ///
+    /// # Errors
+    /// Why the body is none.
+    pub fn program(&self) -> Result<Arc<Program>, BodyError> {
+        let mut recorded = RECORDED.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_this =
+            |(known, _): &&(Self, _)| std::ptr::fn_addr_eq(known.record, self.record) && known.name == self.name;
+        if let Some((_, program)) = recorded.iter().find(is_this) {
+            return Ok(Arc::clone(program));
+        }
+        let program = Arc::new((self.record)(self.name)?);
+        recorded.push((*self, Arc::clone(&program)));
+        Ok(program)
+    }
+}
+
+fn run<B: MapBody>(call: &HostCall<'_>, state: &BlockState) {
+    B::run(PlainPoint::new(call, state));
+}
+
+/// What a backend must have to run maps: memory for arrays, and a way to run a call.
+pub trait MapBackend {
+    /// The numbers of an array.
+    type Numbers: fmt::Debug;
+
+    /// Memory for so many numbers, all zero.
+    ///
+    /// # Errors
+    /// What the backend reports; so for every function here.
+    fn zero_numbers(
+        &self,
+        kind: Kind,
+        elements: usize,
+        storage: Storage,
+        what: &str,
+    ) -> Result<Self::Numbers, BackendError>;
+    /// Takes all bytes over from the host.
+    fn write_numbers(&self, numbers: &mut Self::Numbers, bytes: &[u8]) -> Result<(), BackendError>;
+    /// Copies all bytes to the host.
+    fn read_numbers(&self, numbers: &Self::Numbers, bytes: &mut [u8]) -> Result<(), BackendError>;
+    /// Runs a call that was checked. There is at least one point.
+    fn run_map(&self, call: &CheckedCall<'_, Self>) -> Result<Outcome, MapError>;
+
+    /// An array of these numbers in global memory.
+    ///
+    /// # Errors
+    /// As [`ArrayOn::new`].
+    fn array<T: Element, const D: usize>(
+        &self,
+        extents: [usize; D],
+        numbers: &[T],
+    ) -> Result<ArrayOn<Self, T, D>, MapError> {
+        ArrayOn::new(self, extents, Storage::Global, numbers)
+    }
+
+    /// An array of zeros in global memory.
+    ///
+    /// # Errors
+    /// As [`ArrayOn::zeros`].
+    fn zero_array<T: Element, const D: usize>(&self, extents: [usize; D]) -> Result<ArrayOn<Self, T, D>, MapError> {
+        ArrayOn::zeros(self, extents, Storage::Global)
+    }
+}
+
+/// What comes of a launch beside what was written.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Outcome {
+    /// Numbers that were made of all points: of each argument that is one its bits.
+    pub results: Vec<u64>,
+    /// For each place (arguments, local memory, registers) the first point that took it beyond its ends.
+    pub beyond: Vec<Option<u32>>,
+    /// For each argument the first element that several points wrote.
+    pub conflicts: Vec<Option<u32>>,
+}
+
+/// An argument of a call.
+#[derive(Debug)]
+pub enum Value<'a, B: MapBackend + ?Sized> {
+    /// An array, with its extents.
+    Array(&'a B::Numbers, Vec<usize>),
+    /// The bits of a number.
+    Number(u64),
+    /// A number that the call makes.
+    Result,
+}
+
+/// A call of a map.
+#[derive(Debug)]
+pub struct MapCall<'a, B: MapBackend + ?Sized> {
+    map: &'static MapKernel,
+    values: Vec<Value<'a, B>>,
+}
+
+impl<'a, B: MapBackend + ?Sized> MapCall<'a, B> {
+    /// A call, to which arguments are given in their order.
+    pub fn new(map: &'static MapKernel) -> Self {
+        Self { map, values: Vec::new() }
+    }
+
+    /// An array that is read.
+    pub fn read<T: Element, const D: usize>(mut self, array: &'a ArrayOn<B, T, D>) -> Self {
+        self.values.push(Value::Array(array.numbers(), array.extents().to_vec()));
+        self
+    }
+
+    /// An array that is written. It is exclusively borrowed: no other argument can be the same one.
+    pub fn write<T: Element, const D: usize>(self, array: &'a mut ArrayOn<B, T, D>) -> Self {
+        self.read(array)
+    }
+
+    /// A number.
+    pub fn number<T: Element>(mut self, number: T) -> Self {
+        self.values.push(Value::Number(number.bits()));
+        self
+    }
+
+    /// A number that the call makes.
+    pub fn result(mut self) -> Self {
+        self.values.push(Value::Result);
+        self
+    }
+
+    /// Runs the map over an index space, and returns the bits of the numbers that it makes, argument by argument.
+    ///
+    /// # Errors
+    /// [`MapError`].
+    pub fn launch<const D: usize>(
+        self,
+        backend: &B,
+        range: [usize; D],
+        options: MapOptions,
+    ) -> Result<Vec<u64>, MapError> {
+        let map = self.map;
+        let program = map.program()?;
+        let call = CheckedCall::new(map, &program, range.to_vec(), options, self.values)?;
+        if call.points == 0 {
+            return Ok(call.identities());
+        }
+        if let Some((place, dimension, low, high)) = call.bounds.beyond {
+            let (array, extents) = call.describe(place);
+            return Err(MapError::OutOfRange {
+                map: map.name,
+                range: range.to_vec(),
+                array,
+                extents,
+                dimension,
+                low,
+                high,
+            });
+        }
+        let outcome = backend.run_map(&call)?;
+        call.judge(&outcome)?;
+        Ok(outcome.results)
+    }
+}
+
+/// A call that was held against its map.
+#[derive(Debug)]
+pub struct CheckedCall<'a, B: MapBackend + ?Sized> {
+    /// The map.
+    pub map: &'static MapKernel,
+    /// What its body does.
+    pub program: &'a Program,
+    /// Extents of the index space.
+    pub range: Vec<usize>,
+    /// How many points that are.
+    pub points: u64,
+    /// How it is launched.
+    pub options: MapOptions,
+    /// Its arguments.
+    pub values: Vec<Value<'a, B>>,
+    /// What is known of where it reads and writes.
+    pub bounds: Bounds,
+}
+
+impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
+    fn new(
+        map: &'static MapKernel,
+        program: &'a Program,
+        range: Vec<usize>,
+        options: MapOptions,
+        values: Vec<Value<'a, B>>,
+    ) -> Result<Self, MapError> {
+        let name = map.name;
+        if range.is_empty()
+            || range.len() > super::MOST_DIMENSIONS
+            || program.rank.is_some_and(|rank| rank != range.len())
+        {
+            return Err(MapError::Rank { map: name, expected: program.rank.unwrap_or(1), given: range });
+        }
+        let points = elements(&range).map_err(|error| match error {
+            MapError::Extents { extents, most, .. } => {
+                MapError::Extents { what: format!("the index space of map {name}"), extents, most }
+            }
+            other => other,
+        })? as u64;
+        let refused = |what: String, expected| Err(MapError::Schedule { map: name, what, expected });
+        match (options.schedule, options.block) {
+            (Schedule::Dynamic { chunk: 0 }, _) => return refused("chunks of 0 points".to_owned(), "at least 1"),
+            (Schedule::Persistent { groups: Some(0) }, _) => return refused("0 groups".to_owned(), "at least 1"),
+            (_, Some(block)) if block.contains(&0) => {
+                return refused(format!("blocks of {block:?}"), "at least 1 in each dimension");
+            }
+            (_, Some(given)) if program.block.is_some() => {
+                let own = program.block.unwrap_or(given);
+                return Err(MapError::BlockOfThreads { map: name, given, own });
+            }
+            _ => {}
+        }
+        if options.tile.contains(&0) {
+            return refused(format!("tiles of {:?}", options.tile), "at least 1 in each dimension");
+        }
+        if options.tile != [1; BLOCK_DIMENSIONS] && options.schedule != Schedule::Device {
+            let what = format!("tiles of {:?} with the schedule {:?}", options.tile, options.schedule);
+            return refused(what, "the schedule Device: with others a work-item does several points anyway");
+        }
+        let sequential = options.schedule == Schedule::Sequential && !program.is_of_blocks();
+        if let Some(argument) = program.racy.filter(|_| !sequential) {
+            return Err(MapError::Race { map: name, array: map.names[argument] });
+        }
+        let extents: Vec<Vec<usize>> = values
+            .iter()
+            .map(|value| if let Value::Array(_, extents) = value { extents.clone() } else { Vec::new() })
+            .collect();
+        let scalars: Vec<Option<i64>> = values
+            .iter()
+            .zip(map.roles)
+            .map(|(value, role)| match (value, role) {
+                (Value::Number(bits), Role::Scalar(Kind::I32)) => Some(i64::from(i32::from_bits(*bits))),
+                (Value::Number(bits), Role::Scalar(Kind::U32)) => Some(i64::from(u32::from_bits(*bits))),
+                _ => None,
+            })
+            .collect();
+        let mut bounds = bounds(program, Given { range: &range, extents: &extents, scalars: &scalars });
+        if sequential {
+            bounds.tracked.clear();
+        }
+        Ok(Self { map, program, range, points, options, values, bounds })
+    }
+
+    /// The extents of an argument, none of what is no array.
+    pub fn extents(&self, argument: usize) -> &[usize] {
+        match &self.values[argument] {
+            Value::Array(_, extents) => extents,
+            _ => &[],
+        }
+    }
+
+    /// What numbers of all points are where there are none.
+    pub fn identities(&self) -> Vec<u64> {
+        let made = self.map.roles.iter().filter_map(|role| match role {
+            Role::ExactSum => Some(0f64.to_bits()),
+            Role::Fold(kind, fold) => Some(u64::from(super::host::identity(*kind, *fold))),
+            _ => None,
+        });
+        made.collect()
+    }
+
+    /// A place as errors name it, and its extents.
+    fn describe(&self, place: Place) -> (String, Vec<usize>) {
+        match place {
+            Place::Argument(argument) => (self.map.names[argument].to_owned(), self.extents(argument).to_vec()),
+            Place::Local(local) => (format!("local array {local}"), self.program.locals[local].extents.clone()),
+            Place::Register(register) => {
+                (format!("register array {register}"), self.program.registers[register].extents.clone())
+            }
+        }
+    }
+
+    fn judge(&self, outcome: &Outcome) -> Result<(), MapError> {
+        let arguments = self.map.roles.len();
+        if let Some((slot, point)) = outcome.beyond.iter().enumerate().find_map(|(slot, first)| Some((slot, (*first)?)))
+        {
+            let place = match slot {
+                _ if slot < arguments => Place::Argument(slot),
+                _ if slot < arguments + self.program.locals.len() => Place::Local(slot - arguments),
+                _ => Place::Register(slot - arguments - self.program.locals.len()),
+            };
+            let (array, extents) = self.describe(place);
+            let point = index_in(u64::from(point), &self.range);
+            return Err(MapError::WasOutOfRange { map: self.map.name, array, extents, point });
+        }
+        let first = outcome.conflicts.iter().enumerate().find_map(|(argument, first)| Some((argument, (*first)?)));
+        if let Some((argument, element)) = first {
+            let element = index_in(u64::from(element), self.extents(argument));
+            return Err(MapError::WriteConflict { map: self.map.name, array: self.map.names[argument], element });
+        }
+        Ok(())
+    }
+
+    /// Arrays that are written.
+    pub fn is_written(&self, argument: usize) -> bool {
+        matches!(self.map.roles[argument], Role::Array { used: Use::Write | Use::Update | Use::Accumulate, .. })
+    }
+}
+
+fn index_in(number: u64, extents: &[usize]) -> Vec<usize> {
+    super::program::index_of(number, extents)[..extents.len()].iter().map(|&component| component as usize).collect()
+}

@@ -1,0 +1,711 @@
+//! The recorded body of a map as an OpenCL C kernel: what stands around the body is the schedule. Operations on real numbers are written as in kernel
+//! bodies (`crate::body::opencl`). Counterparts: `cl/map.clh`, `host.rs`.
+
+use std::fmt::Write as _;
+
+use super::element::Kind;
+use super::point::{Beyond, Fold, Place, Role, Use};
+use super::program::{BLOCK_DIMENSIONS, Carry, Id, IntegerOperation, Operation, Program, Room, Statement, Step};
+use crate::body::opencl::{literal, operation_text};
+use crate::body::program::Kind as BodyKind;
+
+/// What stands around a body.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Walk {
+    /// A work-item has so many points in each of the device's dimensions, or a group has one block.
+    Each([usize; BLOCK_DIMENSIONS]),
+    /// Work-items, or groups, go through points, or blocks, in strides of the whole launch.
+    Strides,
+    /// Groups fetch their next points, or blocks.
+    Queue,
+}
+
+/// How a kernel is written.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Form {
+    /// What stands around the body.
+    pub walk: Walk,
+    /// Dimensions of the index space.
+    pub rank: usize,
+    /// Whether indices are held against the extents of what they are of.
+    pub guarded: bool,
+    /// Arrays of which it is noted who writes an element.
+    pub tracked: Vec<usize>,
+}
+
+/// The names of a map, and what its arguments are.
+#[derive(Clone, Copy, Debug)]
+pub struct Named<'a> {
+    /// The name of the map.
+    pub name: &'static str,
+    /// What it computes.
+    pub computes: &'a str,
+    /// The names of its arguments.
+    pub names: &'static [&'static str],
+    /// What they are.
+    pub roles: &'a [Role],
+}
+
+/// The name of the kernel of a map.
+pub fn kernel_name(map: &str) -> String {
+    format!("map_{map}")
+}
+
+/// Where it is noted that an index of a place lay beyond the ends: arguments, local memory, registers, one after the other.
+pub fn slot(program: &Program, arguments: usize, place: Place) -> usize {
+    match place {
+        Place::Argument(argument) => argument,
+        Place::Local(local) => arguments + local,
+        Place::Register(register) => arguments + program.locals.len() + register,
+    }
+}
+
+/// How many of these there are.
+pub fn slots(program: &Program, arguments: usize) -> usize {
+    arguments + program.locals.len() + program.registers.len()
+}
+
+/// The OpenCL C text of a map.
+pub fn kernel_text(named: Named<'_>, program: &Program, form: &Form) -> String {
+    let of_blocks = program.is_of_blocks();
+    let sums: Vec<usize> = named.numbers(|role| *role == Role::ExactSum);
+    let folds: Vec<usize> = named.numbers(|role| matches!(role, Role::Fold(..)));
+    let frame = frame(form, of_blocks);
+    let mut writer = Writer {
+        named,
+        program,
+        form,
+        sums: &sums,
+        in_threads: !of_blocks,
+        pending: false,
+        events: Vec::new(),
+        copying: Vec::new(),
+        copies: 0,
+        indent: 1 + frame.depth,
+        text: String::new(),
+    };
+    writer.statements(&program.statements);
+    if !matches!(form.walk, Walk::Each(_)) {
+        writer.synchronise();
+    }
+    let body = std::mem::take(&mut writer.text);
+    let mut text = format!("// {}: {}. Written from its body.\n\n", named.name, named.computes);
+    text += if sums.is_empty() { "#include \"map.clh\"\n" } else { "#include \"map_sums.clh\"\n" };
+    let _ =
+        write!(text, "\n__kernel void {}({}) {{\n", kernel_name(named.name), arguments(named, form, &sums).join(", "));
+    for (number, Room { kind, .. }) in program.locals.iter().enumerate() {
+        let _ = writeln!(text, "    __local {} l{number}[{}];", kind.type_name(), program.locals[number].elements());
+    }
+    for (number, room) in program.registers.iter().enumerate() {
+        let _ = writeln!(text, "    {} r{number}[{}];", room.kind.type_name(), room.elements());
+    }
+    for number in 0..sums.len() {
+        let _ = writeln!(text, "    running sum{number} = running_empty();\n    int any{number} = 0;");
+        let _ = writeln!(text, "    __local uint terms{number};");
+    }
+    for &argument in &folds {
+        if let Role::Fold(kind, fold) = named.roles[argument] {
+            let (ty, identity) = (kind.type_name(), identity(kind, fold));
+            let _ = writeln!(text, "    {ty} fold{argument} = {identity};\n    __local {ty} of_group{argument};");
+        }
+    }
+    text += &frame.begin;
+    text += &body;
+    text += &frame.end;
+    for (number, argument) in sums.iter().enumerate() {
+        let _ = writeln!(
+            text,
+            "    map_finish_sum(&sum{number}, any{number}, exchange, &terms{number}, partials + 3 * (map_group() * {} + {number}), \
+             spill_target_of(spills, {number})); // {}",
+            sums.len(),
+            named.names[*argument]
+        );
+    }
+    for &argument in &folds {
+        if let Role::Fold(kind, fold) = named.roles[argument] {
+            let (name, atomic, identity) = (named.argument(argument), atomic(fold), identity(kind, fold));
+            let _ = write!(
+                text,
+                "    if (map_thread() == 0)\n        of_group{argument} = {identity};\n    barrier(CLK_LOCAL_MEM_FENCE);\n    \
+                 {atomic}(&of_group{argument}, fold{argument});\n    barrier(CLK_LOCAL_MEM_FENCE);\n    \
+                 if (map_thread() == 0)\n        {atomic}({name}, of_group{argument});\n"
+            );
+        }
+    }
+    text += "}\n";
+    text
+}
+
+impl Named<'_> {
+    fn numbers(&self, wanted: impl Fn(&Role) -> bool) -> Vec<usize> {
+        (0..self.roles.len()).filter(|&number| wanted(&self.roles[number])).collect()
+    }
+
+    /// The name of an argument, which is no word of the language.
+    fn argument(&self, number: usize) -> String {
+        format!("{}_", self.names[number])
+    }
+
+    /// The name of an array's extent.
+    fn extent(&self, argument: usize, dimension: usize) -> String {
+        format!("{}_n{dimension}", self.names[argument])
+    }
+}
+
+/// The arguments of a kernel: those of the body in their order, each array followed by its extents; then the index space, and what the schedule, sums and
+/// guards need.
+fn arguments(named: Named<'_>, form: &Form, sums: &[usize]) -> Vec<String> {
+    let mut declared = Vec::new();
+    for (number, role) in named.roles.iter().enumerate() {
+        let name = named.argument(number);
+        match role {
+            Role::Array { kind, rank, used } => {
+                let qualifier = match used {
+                    Use::Read => "__global const",
+                    Use::Accumulate => "volatile __global",
+                    Use::Write | Use::Update => "__global",
+                };
+                declared.push(format!("{qualifier} {}* restrict {name}", kind.type_name()));
+                declared.extend((0..*rank).map(|dimension| format!("int {}", named.extent(number, dimension))));
+            }
+            Role::Scalar(kind) => declared.push(format!("{} {name}", kind.type_name())),
+            Role::Fold(kind, _) => declared.push(format!("volatile __global {}* restrict {name}", kind.type_name())),
+            Role::ExactSum => {}
+        }
+    }
+    declared.extend((0..form.rank).map(|dimension| format!("int range{dimension}")));
+    declared.push("ulong points".to_owned());
+    if form.walk == Walk::Queue {
+        declared.extend(["volatile __global uint* restrict queue".to_owned(), "uint chunk".to_owned()]);
+    }
+    if !sums.is_empty() {
+        declared.push("__global double* partials, __global uint* spills, __local double* exchange".to_owned());
+    }
+    if form.guarded || !form.tracked.is_empty() {
+        declared.push("volatile __global uint* status".to_owned());
+    }
+    declared.extend(form.tracked.iter().map(|argument| format!("volatile __global uint* owners{argument}")));
+    declared
+}
+
+struct Frame {
+    begin: String,
+    end: String,
+    depth: usize,
+}
+
+impl Frame {
+    fn line(&mut self, text: &str) {
+        for line in text.lines() {
+            let _ = writeln!(self.begin, "{}{line}", "    ".repeat(1 + self.depth));
+        }
+    }
+
+    fn open(&mut self, text: &str, end: &str) {
+        self.line(text);
+        self.end = format!("{}{end}\n{}", "    ".repeat(1 + self.depth), self.end);
+        self.depth += 1;
+    }
+}
+
+/// What stands around a body: it gives `i0` … and, where it is asked for, `point`, the number of the point.
+fn frame(form: &Form, of_blocks: bool) -> Frame {
+    let mut frame = Frame { begin: String::new(), end: String::new(), depth: 0 };
+    let rank = form.rank;
+    let noted = form.guarded || !form.tracked.is_empty();
+    match form.walk {
+        Walk::Each(tile) => {
+            const NAMES: [&str; BLOCK_DIMENSIONS] = ["x", "y", "z"];
+            let dimensions = rank.min(BLOCK_DIMENSIONS);
+            let mut inside = Vec::new();
+            for device in (0..dimensions).rev() {
+                let name = NAMES[device];
+                // The last dimension of the index space is the first of the device.
+                let extent = match device {
+                    2 => (0..rank - 2).map(|d| format!("(size_t)range{d}")).collect::<Vec<_>>().join(" * "),
+                    _ => format!("(size_t)range{}", rank - 1 - device),
+                };
+                let tiles = tile[BLOCK_DIMENSIONS - 1 - device];
+                let group = match tiles {
+                    1 => format!("get_group_id({device})"),
+                    _ => {
+                        frame.open(
+                            &format!("for (size_t tile_{name} = 0; tile_{name} < {tiles}; ++tile_{name}) {{"),
+                            "}",
+                        );
+                        format!("(get_group_id({device}) * {tiles} + tile_{name})")
+                    }
+                };
+                match of_blocks {
+                    true => frame.line(&format!("const size_t {name} = {group};")),
+                    false => {
+                        let line = format!(
+                            "const size_t {name} = {group} * get_local_size({device}) + get_local_id({device});"
+                        );
+                        frame.line(&line);
+                        inside.push(format!("{name} < {extent}"));
+                    }
+                }
+            }
+            if !of_blocks {
+                frame.open(&format!("if ({}) {{", inside.join(" && ")), "}");
+            }
+            frame.line(&format!("const int i{} = (int)x;", rank - 1));
+            if rank > 1 {
+                frame.line(&format!("const int i{} = (int)y;", rank - 2));
+            }
+            if rank > 2 {
+                delinearised("z", rank - 2).iter().for_each(|line| frame.line(line));
+            }
+            if noted {
+                let number = (1..rank).fold("(ulong)i0".to_owned(), |n, d| format!("({n} * range{d} + i{d})"));
+                frame.line(&format!("const ulong number = {number};"));
+            }
+        }
+        Walk::Strides => {
+            let (first, stride) = match of_blocks {
+                true => ("get_group_id(0)", "get_num_groups(0)"),
+                false => ("get_global_id(0)", "get_global_size(0)"),
+            };
+            frame.open(&format!("for (ulong number = {first}; number < points; number += {stride}) {{"), "}");
+            delinearised("number", rank).iter().for_each(|line| frame.line(line));
+        }
+        Walk::Queue => {
+            // A group fetches together: its threads meet at barriers. The last time it gets nothing: PoCL 3.1 runs a loop with barriers wrongly that is
+            // left by a `break`.
+            frame.line("__local uint fetched;\nulong first;");
+            frame.open("do {", "} while (first < points);");
+            frame.line("barrier(CLK_LOCAL_MEM_FENCE);");
+            frame.line("if (map_thread() == 0)\n    fetched = atomic_add(queue, chunk);");
+            frame.line("barrier(CLK_LOCAL_MEM_FENCE);");
+            frame.line("first = fetched;");
+            let (own, stride) = if of_blocks { ("first", "1") } else { ("first + map_thread()", "map_threads()") };
+            let line =
+                format!("for (ulong number = {own}; number < min(first + chunk, points); number += {stride}) {{");
+            frame.open(&line, "}");
+            delinearised("number", rank).iter().for_each(|line| frame.line(line));
+        }
+    }
+    if noted {
+        frame.line("const uint point = (uint)min(number, (ulong)0xfffffffeu);");
+    }
+    frame
+}
+
+/// The first `rank` components of an index from their number, the last one fastest.
+fn delinearised(number: &str, rank: usize) -> Vec<String> {
+    let mut lines = vec![format!("ulong rest = {number};")];
+    for dimension in (1..rank).rev() {
+        lines.push(format!("const int i{dimension} = (int)(rest % range{dimension});"));
+        lines.push(format!("rest /= range{dimension};"));
+    }
+    lines.push("const int i0 = (int)rest;".to_owned());
+    lines
+}
+
+fn atomic(fold: Fold) -> &'static str {
+    match fold {
+        Fold::Sum => "atomic_add",
+        Fold::Least => "atomic_min",
+        Fold::Greatest => "atomic_max",
+    }
+}
+
+fn identity(kind: Kind, fold: Fold) -> &'static str {
+    match (fold, kind) {
+        (Fold::Sum, _) => "0",
+        (Fold::Least, Kind::U32) => "UINT_MAX",
+        (Fold::Least, _) => "INT_MAX",
+        (Fold::Greatest, Kind::U32) => "0",
+        (Fold::Greatest, _) => "INT_MIN",
+    }
+}
+
+struct Writer<'a> {
+    named: Named<'a>,
+    program: &'a Program,
+    form: &'a Form,
+    sums: &'a [usize],
+    /// Whether each thread does by itself what stands here.
+    in_threads: bool,
+    /// Whether threads must meet before they touch what others wrote, or write what others read.
+    pending: bool,
+    /// Copies that are waited for then.
+    events: Vec<usize>,
+    /// Local arrays that are being filled.
+    copying: Vec<usize>,
+    /// Copies so far.
+    copies: usize,
+    indent: usize,
+    text: String,
+}
+
+impl Writer<'_> {
+    fn line(&mut self, line: &str) {
+        self.text += &"    ".repeat(self.indent);
+        self.text += line;
+        self.text.push('\n');
+    }
+
+    fn open(&mut self, line: &str) {
+        self.line(line);
+        self.indent += 1;
+    }
+
+    fn close(&mut self) {
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    fn statements(&mut self, statements: &[Statement]) {
+        for statement in statements {
+            self.statement(statement);
+        }
+    }
+
+    /// Lets all threads of the group meet, if one of them may be behind.
+    fn synchronise(&mut self) {
+        self.copying.clear();
+        for event in std::mem::take(&mut self.events) {
+            self.line(&format!("if (inside{event})"));
+            self.line(&format!("    wait_group_events(1, &event{event});"));
+        }
+        if std::mem::take(&mut self.pending) {
+            self.line("barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);");
+        }
+    }
+
+    fn name(&self, place: Place) -> String {
+        match place {
+            Place::Argument(argument) => self.named.argument(argument),
+            Place::Local(local) => format!("l{local}"),
+            Place::Register(register) => format!("r{register}"),
+        }
+    }
+
+    fn extents(&self, place: Place) -> Vec<String> {
+        match place {
+            Place::Argument(argument) => match self.named.roles[argument] {
+                Role::Array { rank, .. } => (0..rank).map(|d| self.named.extent(argument, d)).collect(),
+                _ => Vec::new(),
+            },
+            Place::Local(local) => self.program.locals[local].extents.iter().map(usize::to_string).collect(),
+            Place::Register(number) => self.program.registers[number].extents.iter().map(usize::to_string).collect(),
+        }
+    }
+
+    /// The number of an element, and the condition that there is one.
+    fn element(&self, place: Place, index: &[String]) -> (String, String) {
+        let extents = self.extents(place);
+        let element =
+            index[1..].iter().zip(&extents[1..]).fold(format!("(size_t){}", index[0]), |element, (index, extent)| {
+                format!("({element} * {extent} + {index})")
+            });
+        let inside = index.iter().zip(&extents).map(|(index, extent)| format!("(uint){index} < (uint){extent}"));
+        (element, inside.collect::<Vec<_>>().join(" && "))
+    }
+
+    fn names_of(index: &[Id]) -> Vec<String> {
+        index.iter().map(|id| format!("v{}", id.0)).collect()
+    }
+
+    /// Notes that an index lay beyond the ends.
+    fn beyond(&self, place: Place) -> String {
+        format!("map_beyond(status + {}, point);", slot(self.program, self.named.roles.len(), place))
+    }
+
+    /// Notes who writes an element.
+    fn own(&mut self, argument: usize, element: &str) {
+        if self.form.tracked.contains(&argument) {
+            let owner = match self.program.is_of_blocks() {
+                true => "point * map_threads() + map_thread() + 1",
+                false => "point + 1",
+            };
+            let first = slots(self.program, self.named.roles.len()) + argument;
+            self.line(&format!("map_own(owners{argument}, {element}, max({owner}, 1u), status + {first});"));
+        }
+    }
+
+    /// Does `work`, a statement, at an element, if there is one.
+    fn at_element(&mut self, place: Place, index: &[Id], is_error: bool, work: impl FnOnce(&mut Self, &str)) {
+        let (element, inside) = self.element(place, &Self::names_of(index));
+        if is_error && !self.form.guarded {
+            return work(self, &element);
+        }
+        self.open(&format!("if ({inside}) {{"));
+        work(self, &element);
+        self.indent -= 1;
+        match is_error {
+            true => {
+                let beyond = self.beyond(place);
+                self.open("} else {");
+                self.line(&beyond);
+                self.close();
+            }
+            false => self.line("}"),
+        }
+    }
+
+    fn statement(&mut self, statement: &Statement) {
+        match statement {
+            Statement::Compute { id, kind, step } => {
+                let value = self.step(*kind, step);
+                self.line(&format!("const {} v{} = {value};", kind.type_name(), id.0));
+            }
+            Statement::Load { id, kind, place, index, beyond } => {
+                if !self.in_threads {
+                    // What all threads read here, one of them may write in the next thread-block map.
+                    self.synchronise();
+                    if let Place::Argument(argument) = place {
+                        self.pending = matches!(self.named.roles[*argument], Role::Array { used: Use::Update, .. });
+                    }
+                }
+                let (name, ty) = (self.name(*place), kind.type_name());
+                let (element, inside) = self.element(*place, &Self::names_of(index));
+                match beyond {
+                    Beyond::Error if !self.form.guarded => {
+                        self.line(&format!("const {ty} v{} = {name}[{element}];", id.0));
+                    }
+                    Beyond::Error => {
+                        self.line(&format!("{ty} v{} = 0;", id.0));
+                        let id = id.0;
+                        self.at_element(*place, index, true, |writer, element| {
+                            writer.line(&format!("v{id} = {name}[{element}];"));
+                        });
+                    }
+                    Beyond::Instead(value) => {
+                        let value = value.map_or("0".to_owned(), |value| format!("v{}", value.0));
+                        self.line(&format!("const {ty} v{} = {inside} ? {name}[{element}] : {value};", id.0));
+                    }
+                }
+            }
+            Statement::Store { place, index, value, beyond } => {
+                let (place, value, name) = (*place, *value, self.name(*place));
+                self.at_element(place, index, *beyond == Beyond::Error, |writer, element| {
+                    if let Place::Argument(argument) = place {
+                        writer.own(argument, element);
+                    }
+                    writer.line(&format!("{name}[{element}] = v{};", value.0));
+                });
+            }
+            Statement::FoldAt { place, fold, index, value, .. } => {
+                let (name, fold, value) = (self.name(*place), atomic(*fold), *value);
+                self.at_element(*place, index, true, |writer, element| {
+                    writer.line(&format!("{fold}(&{name}[{element}], v{});", value.0));
+                });
+            }
+            Statement::Sum { argument, term } => {
+                let number = self.sums.iter().position(|known| known == argument).unwrap_or(0);
+                let target = format!("spill_target_of(spills, {number})");
+                self.line(&format!("running_add(&sum{number}, v{}, {target});", term.0));
+                self.line(&format!("any{number} = 1;"));
+            }
+            Statement::Fold { argument, value } => {
+                if let Role::Fold(kind, fold) = self.named.roles[*argument] {
+                    let combined = match fold {
+                        Fold::Sum => format!("add_{}", kind.type_name()),
+                        Fold::Least => "min".to_owned(),
+                        Fold::Greatest => "max".to_owned(),
+                    };
+                    self.line(&format!("fold{argument} = {combined}(fold{argument}, v{});", value.0));
+                }
+            }
+            Statement::Clear { register } => {
+                let count = self.program.registers[*register].elements();
+                self.line(&format!("for (int k = 0; k < {count}; ++k)"));
+                self.line(&format!("    r{register}[k] = 0;"));
+            }
+            Statement::Copy { local, argument, origin, inward, asynchronous } => {
+                self.copy(*local, *argument, origin, *inward, *asynchronous);
+            }
+            Statement::Threads { extents, statements, .. } => {
+                self.synchronise();
+                let block = self.program.block.unwrap_or([1; BLOCK_DIMENSIONS]);
+                let padded = (0..BLOCK_DIMENSIONS).map(|device| {
+                    let extent = extents.iter().rev().nth(device).copied().unwrap_or(1);
+                    (device, extent, block[BLOCK_DIMENSIONS - 1 - device])
+                });
+                let fewer: Vec<String> = padded
+                    .filter(|(_, extent, block)| extent < block)
+                    .map(|(device, extent, _)| format!("get_local_id({device}) < {extent}"))
+                    .collect();
+                match fewer.is_empty() {
+                    true => self.open("{"),
+                    false => self.open(&format!("if ({}) {{", fewer.join(" && "))),
+                }
+                self.in_threads = true;
+                self.statements(statements);
+                self.in_threads = false;
+                self.close();
+                self.copying.clear();
+                self.pending = true;
+            }
+            Statement::When { choice, statements } => {
+                self.meet_before_branch();
+                self.open(&format!("if (v{}) {{", choice.0));
+                self.statements(statements);
+                self.meet_before_branch();
+                self.close();
+            }
+            Statement::Loop { turn, turns, carried, statements } => {
+                for carry in carried {
+                    let line = format!("{} v{} = v{};", carry.kind.type_name(), carry.id.0, carry.initial.0);
+                    self.line(&line);
+                }
+                self.meet_before_branch();
+                self.open(&format!("for (int v{0} = 0; v{0} < v{1}; ++v{0}) {{", turn.0, turns.0));
+                self.statements(statements);
+                self.meet_before_branch();
+                self.carry(carried);
+                self.close();
+            }
+        }
+    }
+
+    /// Before a branch or a turn all that is pending is done, where a whole group comes to it.
+    fn meet_before_branch(&mut self) {
+        if !self.in_threads {
+            self.synchronise();
+        }
+    }
+
+    /// Hands on what a loop carries, all at once: one may be what another was.
+    fn carry(&mut self, carried: &[Carry]) {
+        for (k, carry) in carried.iter().enumerate() {
+            self.line(&format!("const {} next{k} = v{};", carry.kind.type_name(), carry.last.0));
+        }
+        for (k, carry) in carried.iter().enumerate() {
+            self.line(&format!("v{} = next{k};", carry.id.0));
+        }
+    }
+
+    fn copy(&mut self, local: usize, argument: usize, origin: &[Id], inward: bool, asynchronous: bool) {
+        let place = Place::Argument(argument);
+        let (name, extents) = (self.name(place), self.extents(place));
+        let room = self.program.locals[local].clone();
+        let rank = room.extents.len();
+        let row = room.extents[rank - 1];
+        // What stands before it may still read or write the local array, but not a copy to another one.
+        if !inward || self.copying.is_empty() || self.copying.contains(&local) {
+            self.synchronise();
+        }
+        if inward {
+            self.copying.push(local);
+        }
+        let index: Vec<String> = (0..rank).map(|d| format!("g{d}")).collect();
+        let element =
+            index[1..].iter().zip(&extents[1..]).fold(format!("(size_t){}", index[0]), |element, (index, extent)| {
+                format!("({element} * {extent} + {index})")
+            });
+        if asynchronous {
+            let number = self.copies;
+            self.copies += 1;
+            let inside: Vec<String> = (0..rank)
+                .map(|d| format!("v{0} >= 0 && (long)v{0} + {1} <= {2}", origin[d].0, room.extents[d], extents[d]))
+                .collect();
+            self.line(&format!("event_t event{number} = 0;"));
+            self.line(&format!("const int inside{number} = {};", inside.join(" && ")));
+            self.open(&format!("if (inside{number}) {{"));
+            self.open(&format!("for (int row = 0; row < {}; ++row) {{", room.elements() / row));
+            self.line("int rest = row;");
+            for d in (0..rank - 1).rev() {
+                self.line(&format!("const long g{d} = (long)v{} + rest % {};", origin[d].0, room.extents[d]));
+                self.line(&format!("rest /= {};", room.extents[d]));
+            }
+            self.line(&format!("const long g{} = v{};", rank - 1, origin[rank - 1].0));
+            self.line(&format!(
+                "event{number} = async_work_group_copy(l{local} + row * {row}, {name} + {element}, {row}, event{number});"
+            ));
+            self.close();
+            self.indent -= 1;
+            self.open("} else {");
+            self.events.push(number);
+        }
+        let count = room.elements();
+        self.open(&format!("for (uint e = map_thread(); e < {count}; e += map_threads()) {{"));
+        self.line("uint rest = e;");
+        for d in (0..rank).rev() {
+            self.line(&format!("const long g{d} = (long)v{} + rest % {};", origin[d].0, room.extents[d]));
+            self.line(&format!("rest /= {};", room.extents[d]));
+        }
+        let inside: Vec<String> =
+            index.iter().zip(&extents).map(|(g, extent)| format!("{g} >= 0 && {g} < {extent}")).collect();
+        let inside = inside.join(" && ");
+        match inward {
+            true => self.line(&format!("l{local}[e] = {inside} ? {name}[{element}] : 0;")),
+            false => {
+                self.open(&format!("if ({inside}) {{"));
+                self.own(argument, &element);
+                self.line(&format!("{name}[{element}] = l{local}[e];"));
+                self.close();
+            }
+        }
+        self.close();
+        if asynchronous {
+            self.close();
+        }
+        self.pending = true;
+    }
+
+    fn step(&self, kind: Kind, step: &Step) -> String {
+        match step {
+            Step::Real(Operation::Constant(value)) if kind == Kind::F64 => literal(*value),
+            Step::Real(Operation::Constant(value)) => format!("(float)({})", literal(*value)),
+            Step::Real(operation) => {
+                let of = if kind == Kind::F64 { BodyKind::Double } else { BodyKind::Real };
+                operation_text(of, operation, &|id| format!("v{}", id.0))
+            }
+            Step::Integer(of, operation) => integer(*of, operation),
+            Step::Index(dimension) => format!("i{dimension}"),
+            Step::Range(dimension) => format!("range{dimension}"),
+            Step::Thread(map, dimension) => format!("(int)get_local_id({})", self.device_dimension(*map, *dimension)),
+            Step::Extent(argument, dimension) => self.named.extent(*argument, *dimension),
+            Step::Scalar(argument) => self.named.argument(*argument),
+            Step::Converted(from, id) => match (from, kind) {
+                (Kind::F32, Kind::I32) => format!("convert_int_sat_rtz(v{})", id.0),
+                (Kind::I32 | Kind::F64, Kind::F32) => format!("convert_float_rte(v{})", id.0),
+                _ => format!("({})v{}", kind.type_name(), id.0),
+            },
+        }
+    }
+
+    /// The dimension of the device that counts a dimension of a thread-block map: the last is the first.
+    fn device_dimension(&self, map: usize, dimension: usize) -> usize {
+        fn rank(statements: &[Statement], wanted: usize) -> Option<usize> {
+            statements.iter().find_map(|statement| match statement {
+                Statement::Threads { map, extents, .. } if *map == wanted => Some(extents.len()),
+                Statement::When { statements, .. } | Statement::Loop { statements, .. } => rank(statements, wanted),
+                _ => None,
+            })
+        }
+        rank(&self.program.statements, map).unwrap_or(1).saturating_sub(1 + dimension)
+    }
+}
+
+fn integer(kind: Kind, operation: &IntegerOperation) -> String {
+    use IntegerOperation as I;
+    let ty = kind.type_name();
+    let signed = kind == Kind::I32;
+    match operation {
+        I::Constant(value) if *value == i64::from(i32::MIN) => "INT_MIN".to_owned(),
+        I::Constant(value) if signed => format!("{value}"),
+        I::Constant(value) => format!("{value}u"),
+        I::Add(a, b) => format!("add_{ty}(v{}, v{})", a.0, b.0),
+        I::Sub(a, b) => format!("sub_{ty}(v{}, v{})", a.0, b.0),
+        I::Mul(a, b) => format!("mul_{ty}(v{}, v{})", a.0, b.0),
+        I::Div(a, b) => format!("div_{ty}(v{}, v{})", a.0, b.0),
+        I::Rem(a, b) => format!("rem_{ty}(v{}, v{})", a.0, b.0),
+        I::Less(a, b) => format!("v{} < v{}", a.0, b.0),
+        I::AtMost(a, b) => format!("v{} <= v{}", a.0, b.0),
+        I::Equals(a, b) => format!("v{} == v{}", a.0, b.0),
+        I::Select(choice, yes, no) => format!("v{} ? v{} : v{}", choice.0, yes.0, no.0),
+        I::Least(a, b) => format!("min(v{}, v{})", a.0, b.0),
+        I::Greatest(a, b) => format!("max(v{}, v{})", a.0, b.0),
+        I::And(a, b) => format!("v{} & v{}", a.0, b.0),
+        I::Or(a, b) => format!("v{} | v{}", a.0, b.0),
+        I::Xor(a, b) => format!("v{} ^ v{}", a.0, b.0),
+        I::ShiftedLeft(a, bits) if signed => format!("as_int(as_uint(v{}) << {bits})", a.0),
+        I::ShiftedLeft(a, bits) => format!("v{} << {bits}", a.0),
+        I::ShiftedRight(a, bits) => format!("v{} >> {bits}", a.0),
+    }
+}

@@ -1,0 +1,450 @@
+//! A point of an index space, and what the arguments of a map give at it. Counterpart for lattice sites: `reference/src/body/site.rs`.
+
+use std::marker::PhantomData;
+
+use lanefield_reference::body::number::{Carried, Choice, RealNumber};
+
+use super::element::{Element, IntegerElement, Kind};
+use super::number::{Carries, IntegerNumber};
+
+/// The most dimensions of an index space, and of an array.
+pub const MOST_DIMENSIONS: usize = 6;
+
+/// Where a number lies that is read or written.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Place {
+    /// In the array that is this argument.
+    Argument(usize),
+    /// In local memory.
+    Local(usize),
+    /// In registers.
+    Register(usize),
+}
+
+/// What is done where several points meet.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Fold {
+    /// A sum of integers.
+    Sum,
+    /// The least.
+    Least,
+    /// The greatest.
+    Greatest,
+}
+
+/// What is read or written beyond the ends of an array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Beyond<Raw> {
+    /// An error of the launch.
+    Error,
+    /// This instead; of a write nothing.
+    Instead(Option<Raw>),
+}
+
+/// What an argument of a map is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// An array.
+    Array {
+        /// What it holds.
+        kind: Kind,
+        /// Its dimensions.
+        rank: usize,
+        /// What is done with it.
+        used: Use,
+    },
+    /// A number of the call.
+    Scalar(Kind),
+    /// An exact sum of doubles over all points.
+    ExactSum,
+    /// A number that integers of all points make.
+    Fold(Kind, Fold),
+}
+
+/// What is done with an array.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Use {
+    /// It is read.
+    Read,
+    /// It is written.
+    Write,
+    /// It is read and written, each element by one point.
+    Update,
+    /// Several points change an element, by atomic operations.
+    Accumulate,
+}
+
+/// A point of an index space of 1 to 6 dimensions. With [`Self::threads`] in its body it is a block of points: a work-group.
+pub trait Point: Copy {
+    /// How numbers are kept.
+    type Raw: Copy;
+    /// Real numbers of 32 bits.
+    type F32: RealNumber<Choice = Self::Choice, Double = Self::F64> + Carries<Self::Raw>;
+    /// Real numbers of 64 bits.
+    type F64: RealNumber<Choice = Self::Choice, Double = Self::F64> + Carries<Self::Raw>;
+    /// Signed integers, and indices.
+    type I32: IntegerNumber<i32, Choice = Self::Choice> + Carries<Self::Raw>;
+    /// Unsigned integers.
+    type U32: IntegerNumber<u32, Choice = Self::Choice> + Carries<Self::Raw>;
+    /// Yes or no.
+    type Choice: Choice;
+
+    /// Its index, the last component of which changes fastest.
+    fn index<const D: usize>(self) -> [Self::I32; D];
+    /// The extent of the index space in a dimension.
+    fn range(self, dimension: usize) -> Self::I32;
+
+    /// A thread-block map: does this for each index of a block of threads, at once. Where the extents are less than those of another such map in the
+    /// body, as many threads as are needed work and the others wait. All of them are done before what follows begins.
+    fn threads<const D: usize>(self, extents: [usize; D], work: impl FnMut([Self::I32; D]));
+    /// Local memory of a block, which its threads share. What it holds at first is not said.
+    fn local<T: Element, const D: usize>(self, extents: [usize; D]) -> Local<Self, T, D>;
+    /// So many registers of each thread, which hold 0 at first, and keep what they hold from one thread-block map to the next.
+    fn register<T: Element>(self, count: usize) -> Register<Self, T>;
+    /// Does this where `choice`.
+    fn when(self, choice: Self::Choice, work: impl FnOnce());
+    /// Makes `turns` turns, none if it is not positive, and hands from one to the next what each returns.
+    fn repeat<T: Carried>(self, turns: Self::I32, initial: T, turn: impl FnMut(Self::I32, T) -> T) -> T;
+    /// A barrier across all points does not exist: a launch of this body is refused, and says what to do.
+    fn grid_barrier(self);
+
+    /// An integer as a real number, rounded to nearest even.
+    fn real(self, x: Self::I32) -> Self::F32;
+    /// An integer as a double, exactly.
+    fn double(self, x: Self::I32) -> Self::F64;
+    /// A double, rounded to nearest even.
+    fn rounded(self, x: Self::F64) -> Self::F32;
+    /// The integer part; 0 of what is no number, the nearest integer of 32 bits of what is too large.
+    fn truncated(self, x: Self::F32) -> Self::I32;
+    /// The same bits, unsigned.
+    fn unsigned(self, x: Self::I32) -> Self::U32;
+    /// The same bits, signed.
+    fn signed(self, x: Self::U32) -> Self::I32;
+
+    /// The extent of an array.
+    #[doc(hidden)]
+    fn extent(self, argument: usize, dimension: usize) -> Self::I32;
+    #[doc(hidden)]
+    fn load(self, kind: Kind, place: Place, index: &[Self::Raw], beyond: Beyond<Self::Raw>) -> Self::Raw;
+    #[doc(hidden)]
+    fn store(self, place: Place, index: &[Self::Raw], value: Self::Raw, beyond: Beyond<Self::Raw>);
+    #[doc(hidden)]
+    fn fold_at(self, kind: Kind, place: Place, fold: Fold, index: &[Self::Raw], value: Self::Raw);
+    #[doc(hidden)]
+    fn scalar(self, kind: Kind, argument: usize) -> Self::Raw;
+    #[doc(hidden)]
+    fn add_exactly(self, argument: usize, term: Self::F64);
+    #[doc(hidden)]
+    fn fold(self, argument: usize, value: Self::Raw);
+    #[doc(hidden)]
+    fn copy(self, copy: Copied<'_, Self::Raw>);
+}
+
+/// A copy between global and local memory by all threads of a block.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug)]
+pub struct Copied<'a, Raw> {
+    /// The local array.
+    pub local: usize,
+    /// The array in global memory.
+    pub argument: usize,
+    /// The first index there.
+    pub origin: &'a [Raw],
+    /// Whether it goes to local memory.
+    pub inward: bool,
+    /// Whether the device is asked to copy by itself.
+    pub asynchronous: bool,
+}
+
+/// An argument of a map, by its number.
+pub trait Argument<P> {
+    /// What it is.
+    const ROLE: Role;
+    /// The argument of this number, at this point.
+    fn at_point(point: P, number: usize) -> Self;
+}
+
+macro_rules! arrays {
+    ($($(#[$doc:meta])+ $name:ident $used:ident: $Bound:ident;)+) => {$(
+        $(#[$doc])+
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name<P, T, const D: usize> {
+            point: P,
+            number: usize,
+            holds: PhantomData<T>,
+        }
+
+        impl<P: Point, T: $Bound, const D: usize> Argument<P> for $name<P, T, D> {
+            const ROLE: Role = Role::Array { kind: T::KIND, rank: D, used: Use::$used };
+            #[inline(always)]
+            fn at_point(point: P, number: usize) -> Self {
+                Self { point, number, holds: PhantomData }
+            }
+        }
+
+        impl<P: Point, T: $Bound, const D: usize> $name<P, T, D> {
+            /// Its extent in a dimension.
+            #[inline(always)]
+            pub fn extent(self, dimension: usize) -> P::I32 {
+                self.point.extent(self.number, dimension)
+            }
+        }
+    )+};
+}
+
+arrays! {
+    /// An array that is read.
+    Read Read: Element;
+    /// An array that is written, each element by at most one point.
+    Write Write: Element;
+    /// An array that is read and written, each element by at most one point.
+    Update Update: Element;
+    /// An array of integers, an element of which several points may change.
+    Accumulate Accumulate: IntegerElement;
+}
+
+#[inline(always)]
+fn raws<P: Point, const D: usize>(index: [P::I32; D]) -> [P::Raw; D] {
+    index.map(Carries::raw)
+}
+
+macro_rules! readable {
+    ($($name:ident)+) => {$(
+        impl<P: Point, T: Element, const D: usize> $name<P, T, D> {
+            /// The element of an index. One beyond the ends of the array makes the launch fail: before it begins where that can be seen then,
+            /// else afterwards; no memory but the array's is touched.
+            #[inline(always)]
+            pub fn at(self, index: [P::I32; D]) -> T::Number<P> {
+                self.load(index, Beyond::Error)
+            }
+            /// The element of an index, or `value` where there is none.
+            #[inline(always)]
+            pub fn at_or(self, index: [P::I32; D], value: T::Number<P>) -> T::Number<P> {
+                self.load(index, Beyond::Instead(Some(value.raw())))
+            }
+            #[inline(always)]
+            fn load(self, index: [P::I32; D], beyond: Beyond<P::Raw>) -> T::Number<P> {
+                Carries::from_raw(self.point.load(T::KIND, Place::Argument(self.number), &raws::<P, D>(index), beyond))
+            }
+        }
+    )+};
+}
+readable!(Read Update);
+
+macro_rules! writable {
+    ($($name:ident)+) => {$(
+        impl<P: Point, T: Element, const D: usize> $name<P, T, D> {
+            /// Writes the element of an index. One beyond the ends of the array is as for reading.
+            #[inline(always)]
+            pub fn write(self, index: [P::I32; D], value: T::Number<P>) {
+                self.point.store(Place::Argument(self.number), &raws::<P, D>(index), value.raw(), Beyond::Error);
+            }
+            /// The same, and nothing where there is no such element.
+            #[inline(always)]
+            pub fn write_inside(self, index: [P::I32; D], value: T::Number<P>) {
+                let beyond = Beyond::Instead(None);
+                self.point.store(Place::Argument(self.number), &raws::<P, D>(index), value.raw(), beyond);
+            }
+        }
+    )+};
+}
+writable!(Write Update);
+
+impl<P: Point, T: IntegerElement, const D: usize> Accumulate<P, T, D> {
+    /// Adds to an element.
+    #[inline(always)]
+    pub fn add(self, index: [P::I32; D], value: T::Number<P>) {
+        self.fold(Fold::Sum, index, value);
+    }
+    /// Makes an element the lesser one of itself and `value`.
+    #[inline(always)]
+    pub fn least(self, index: [P::I32; D], value: T::Number<P>) {
+        self.fold(Fold::Least, index, value);
+    }
+    /// Makes an element the greater one of itself and `value`.
+    #[inline(always)]
+    pub fn greatest(self, index: [P::I32; D], value: T::Number<P>) {
+        self.fold(Fold::Greatest, index, value);
+    }
+    #[inline(always)]
+    fn fold(self, fold: Fold, index: [P::I32; D], value: T::Number<P>) {
+        self.point.fold_at(T::KIND, Place::Argument(self.number), fold, &raws::<P, D>(index), value.raw());
+    }
+}
+
+/// A number of the call.
+#[derive(Clone, Copy, Debug)]
+pub struct Scalar<P, T> {
+    point: P,
+    number: usize,
+    holds: PhantomData<T>,
+}
+
+impl<P: Point, T: Element> Argument<P> for Scalar<P, T> {
+    const ROLE: Role = Role::Scalar(T::KIND);
+    #[inline(always)]
+    fn at_point(point: P, number: usize) -> Self {
+        Self { point, number, holds: PhantomData }
+    }
+}
+
+impl<P: Point, T: Element> Scalar<P, T> {
+    /// The number.
+    #[inline(always)]
+    pub fn get(self) -> T::Number<P> {
+        Carries::from_raw(self.point.scalar(T::KIND, self.number))
+    }
+}
+
+/// The exact sum of doubles of all points, rounded once.
+#[derive(Clone, Copy, Debug)]
+pub struct ExactSum<P> {
+    point: P,
+    number: usize,
+}
+
+impl<P: Point> Argument<P> for ExactSum<P> {
+    const ROLE: Role = Role::ExactSum;
+    #[inline(always)]
+    fn at_point(point: P, number: usize) -> Self {
+        Self { point, number }
+    }
+}
+
+impl<P: Point> ExactSum<P> {
+    /// Adds a term.
+    #[inline(always)]
+    pub fn add(self, term: P::F64) {
+        self.point.add_exactly(self.number, term);
+    }
+}
+
+macro_rules! folds {
+    ($($(#[$doc:meta])+ $name:ident $Fold:ident $(#[$of:meta])+ $add:ident;)+) => {$(
+        $(#[$doc])+
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name<P, T> {
+            point: P,
+            number: usize,
+            holds: PhantomData<T>,
+        }
+
+        impl<P: Point, T: IntegerElement> Argument<P> for $name<P, T> {
+            const ROLE: Role = Role::Fold(T::KIND, Fold::$Fold);
+            #[inline(always)]
+            fn at_point(point: P, number: usize) -> Self {
+                Self { point, number, holds: PhantomData }
+            }
+        }
+
+        impl<P: Point, T: IntegerElement> $name<P, T> {
+            $(#[$of])+
+            #[inline(always)]
+            pub fn $add(self, value: T::Number<P>) {
+                self.point.fold(self.number, value.raw());
+            }
+        }
+    )+};
+}
+
+folds! {
+    /// The sum of integers of all points, modulo 2³².
+    IntegerSum Sum
+    /// Adds a term.
+    add;
+    /// The least of integers of all points; where there are none, the greatest that there is.
+    Least Least
+    /// Takes a number in.
+    take;
+    /// The greatest of integers of all points; where there are none, the least that there is.
+    Greatest Greatest
+    /// Takes a number in.
+    take;
+}
+
+/// Local memory of a block.
+#[derive(Clone, Copy, Debug)]
+pub struct Local<P, T, const D: usize> {
+    point: P,
+    number: usize,
+    holds: PhantomData<T>,
+}
+
+impl<P: Point, T: Element, const D: usize> Local<P, T, D> {
+    pub(super) fn new(point: P, number: usize) -> Self {
+        Self { point, number, holds: PhantomData }
+    }
+
+    /// An element.
+    #[inline(always)]
+    pub fn at(self, index: [P::I32; D]) -> T::Number<P> {
+        let place = Place::Local(self.number);
+        Carries::from_raw(self.point.load(T::KIND, place, &raws::<P, D>(index), Beyond::Error))
+    }
+
+    /// Writes an element.
+    #[inline(always)]
+    pub fn write(self, index: [P::I32; D], value: T::Number<P>) {
+        self.point.store(Place::Local(self.number), &raws::<P, D>(index), value.raw(), Beyond::Error);
+    }
+
+    /// Fills it from an array, from `origin` on, with 0 where that has no elements. All threads of the block copy together: it stands outside of
+    /// thread-block maps, and is done before the next one begins.
+    #[inline(always)]
+    pub fn copy_from(self, array: Read<P, T, D>, origin: [P::I32; D]) {
+        self.copied(array.number, origin, true, false);
+    }
+
+    /// The same, by `async_work_group_copy` where all of it lies in the array: the device may copy by itself, and what stands up to the next
+    /// thread-block map is done meanwhile.
+    #[inline(always)]
+    pub fn copy_from_asynchronously(self, array: Read<P, T, D>, origin: [P::I32; D]) {
+        self.copied(array.number, origin, true, true);
+    }
+
+    /// Writes it to an array, from `origin` on, as far as that has elements.
+    #[inline(always)]
+    pub fn copy_to(self, array: Write<P, T, D>, origin: [P::I32; D]) {
+        self.copied(array.number, origin, false, false);
+    }
+
+    #[inline(always)]
+    fn copied(self, argument: usize, origin: [P::I32; D], inward: bool, asynchronous: bool) {
+        let origin = raws::<P, D>(origin);
+        self.point.copy(Copied { local: self.number, argument, origin: &origin, inward, asynchronous });
+    }
+}
+
+impl<P: Point, T: IntegerElement, const D: usize> Local<P, T, D> {
+    /// Adds to an element, which several threads may do at once.
+    #[inline(always)]
+    pub fn add(self, index: [P::I32; D], value: T::Number<P>) {
+        self.point.fold_at(T::KIND, Place::Local(self.number), Fold::Sum, &raws::<P, D>(index), value.raw());
+    }
+}
+
+/// Registers of a thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Register<P, T> {
+    point: P,
+    number: usize,
+    holds: PhantomData<T>,
+}
+
+impl<P: Point, T: Element> Register<P, T> {
+    pub(super) fn new(point: P, number: usize) -> Self {
+        Self { point, number, holds: PhantomData }
+    }
+
+    /// What a register of this thread holds.
+    #[inline(always)]
+    pub fn get(self, index: P::I32) -> T::Number<P> {
+        Carries::from_raw(self.point.load(T::KIND, Place::Register(self.number), &[index.raw()], Beyond::Error))
+    }
+
+    /// Has a register of this thread hold `value`.
+    #[inline(always)]
+    pub fn set(self, index: P::I32, value: T::Number<P>) {
+        self.point.store(Place::Register(self.number), &[index.raw()], value.raw(), Beyond::Error);
+    }
+}
