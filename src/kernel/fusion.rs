@@ -9,7 +9,7 @@ use super::twin::launch_twin;
 use super::written::{LOCAL, STENCIL, argument, launch};
 use super::{Argument, HostFunction, Kernel, KernelSource};
 use crate::backend::graph::Fusion;
-use crate::body::{Written, uses_neighbours};
+use crate::body::{Written, uses_displacements, uses_neighbours};
 
 /// A text for as long as the process runs.
 fn kept(text: String) -> &'static str {
@@ -31,7 +31,7 @@ pub fn fusion<A: Body, B: Body, const WRITTEN: usize, const READ: usize>(
     let roles = <Fused<A, B, WRITTEN, READ> as Body>::ROLES;
     let simple = |role: &Role| match role {
         Role::Field { object, .. } => object.is_some(),
-        role => !matches!(role, Role::Sums(_) | Role::Coordinates),
+        role => !matches!(role, Role::Sums(_) | Role::SliceSums(_) | Role::Coordinates),
     };
     if (of_first.roles, of_second.roles) != (A::ROLES, B::ROLES) || !roles.iter().all(simple) {
         return None;
@@ -48,10 +48,17 @@ pub fn fusion<A: Body, B: Body, const WRITTEN: usize, const READ: usize>(
     }
     let mut arguments: Vec<Argument> = names.iter().zip(roles).map(|(name, role)| argument(name, *role)).collect();
     let is_stencil = uses_neighbours(roles);
-    match is_stencil {
-        true => arguments.extend([Argument::Stencil, Argument::Osites, Argument::Boundary, Argument::Parts]),
-        false => arguments.extend([Argument::Osites, Argument::Parts]),
+    if is_stencil {
+        arguments.push(Argument::Stencil);
     }
+    if uses_displacements(roles) {
+        arguments.push(Argument::OfNeighbours);
+    }
+    arguments.push(Argument::Osites);
+    if is_stencil {
+        arguments.push(Argument::Boundary);
+    }
+    arguments.push(Argument::Parts);
     let name = kept(format!("{}_then_{}", first.name, second.name));
     let base = if is_stencil { STENCIL } else { LOCAL };
     let kernel = Kernel {

@@ -55,11 +55,12 @@
 //! | `bounds.rs` | where a launch reads and writes, told before it |
 //! | `launch.rs`, `error.rs` | a call, held against its map; schedules |
 //! | `host.rs` | the CPU |
-//! | `opencl.rs` | OpenCL C; `src/backend/opencl/maps.rs` launches it |
+//! | `opencl.rs` | OpenCL C; `device.rs` launches it |
 
 mod array;
 mod bounds;
 mod check;
+mod device;
 mod element;
 mod error;
 mod host;

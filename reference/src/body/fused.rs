@@ -7,7 +7,7 @@ use std::marker::PhantomData;
 use super::site::{Body, FieldUse, MOST_ARGUMENTS, Role, Site};
 use super::value::{Coloured, HalfSpinor, Matrix, Value};
 use crate::dagger::Dagger;
-use crate::layout::{Direction, LEGS, Leg};
+use crate::layout::{Direction, Displacement, LEGS, Leg};
 
 use super::number::Carried;
 
@@ -114,6 +114,10 @@ impl<S: Site, const BETWEEN: usize> Site for OneOf<'_, S, BETWEEN> {
     #[inline(always)]
     fn read_at<T: Value<S::Complex>>(self, argument: usize, leg: Leg) -> T {
         self.site.read_at(self.number(argument), leg)
+    }
+    #[inline(always)]
+    fn read_displaced<T: Value<S::Complex>>(self, argument: usize, displacement: Displacement) -> T {
+        self.site.read_displaced(self.number(argument), displacement)
     }
     #[inline(always)]
     fn read_projected(self, argument: usize, leg: Leg, dagger: Dagger) -> HalfSpinor<S::Complex> {

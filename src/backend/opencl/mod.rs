@@ -42,7 +42,6 @@ mod lanes;
 mod launch;
 mod launcher;
 mod link_sharing;
-mod maps;
 mod memory;
 mod neighbours;
 mod offline;

@@ -3,11 +3,11 @@
 
 use lanefield_reference::exact::{self, ExactSum};
 
-use super::{Arg, Buffer, DeviceError, DeviceKind, KernelInfo, Launch, OpenCl, Source};
+use super::opencl::{Form, Named, Walk, kernel_name, kernel_text, slots};
+use super::program::BLOCK_DIMENSIONS;
+use super::{CheckedCall, Kind, MapBackend, MapError, Outcome, Role, Schedule, Storage, Value, identity};
 use crate::backend::BackendError;
-use crate::map::opencl::{Form, Named, Walk, kernel_name, kernel_text, slots};
-use crate::map::program::BLOCK_DIMENSIONS;
-use crate::map::{CheckedCall, Kind, MapBackend, MapError, Outcome, Role, Schedule, Storage, Value, identity};
+use crate::backend::opencl::{Arg, Buffer, DeviceError, DeviceKind, KernelInfo, Launch, OpenCl, Source};
 
 /// The numbers of an array in device memory.
 #[derive(Debug)]
