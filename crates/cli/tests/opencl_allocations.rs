@@ -6,7 +6,8 @@ use std::process::{Command, Output};
 
 use super::{Folder, opencl, text};
 
-const SOLVE: &str = "solve --config gauge.nersc --source gauss:4 --mass 0.5 --checkpoint state --checkpoint-every 1";
+const SOLVE: &str =
+    "solve --config gauge.nersc --source gauss:4 --mass 0.5 --precision f32 --checkpoint state --checkpoint-every 1";
 
 /// Builds the library; `None` where there is no C compiler, or no OpenCL library of that name.
 fn failing_library(folder: &Folder) -> Option<PathBuf> {
