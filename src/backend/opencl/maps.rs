@@ -7,7 +7,9 @@ use super::{Arg, Buffer, DeviceError, DeviceKind, KernelInfo, Launch, OpenCl, So
 use crate::backend::BackendError;
 use crate::map::opencl::{Form, Named, Walk, kernel_name, kernel_text, slots};
 use crate::map::program::BLOCK_DIMENSIONS;
-use crate::map::{CheckedCall, Kind, MapBackend, MapError, Outcome, Role, Schedule, Storage, Value, identity};
+use crate::map::{
+    CheckedCall, Kind, MapBackend, MapError, Outcome, Role, Schedule, Storage, Value, identity, unfolded,
+};
 
 /// The numbers of an array in device memory.
 #[derive(Debug)]
@@ -322,10 +324,10 @@ impl Memory {
         for (role, fold) in call.map.roles.iter().zip(&self.folds) {
             match (role, fold) {
                 (Role::ExactSum, _) => outcome.results.extend(exact.next().map(|sum| sum.round().to_bits())),
-                (_, Some(buffer)) => {
+                (Role::Fold(kind, _), Some(buffer)) => {
                     let mut bits = [0; 4];
                     context.read(buffer, 0, &mut bits)?;
-                    outcome.results.push(u64::from(u32::from_ne_bytes(bits)));
+                    outcome.results.push(unfolded(*kind, u32::from_ne_bytes(bits)));
                 }
                 _ => {}
             }
