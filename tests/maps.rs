@@ -853,7 +853,7 @@ fn options_that_a_map_does_not_take_are_refused_by_name() {
     assert!(message.starts_with("an array of extents [1099511627776, 2, 3]: each is at most 2147483647"), "{message}");
 }
 
-static FAULTY: AtomicBool = AtomicBool::new(false);
+static IS_FAULTY: AtomicBool = AtomicBool::new(false);
 
 /// The square of a number; with a fault that is switched on after it was recorded, in one element another one.
 #[map_kernel]
@@ -862,7 +862,7 @@ fn faulty<P: Point>(p: P, out: Write<P, f32, 1>, x: Read<P, f32, 1>) {
     let x = x.at([i]);
     let square = x * x;
     out.write([i], square);
-    if FAULTY.load(Ordering::Relaxed) {
+    if IS_FAULTY.load(Ordering::Relaxed) {
         p.when(i.equals(P::I32::constant(70)), || out.write([i], x.fma(x, square * P::F32::constant(1e-7))));
     }
 }
@@ -876,7 +876,7 @@ fn a_planted_fault_in_one_bit_of_one_element_is_found() {
         bits(out.read(backend).unwrap())
     }
     let right = everywhere!(|backend| squares(backend));
-    FAULTY.store(true, Ordering::Relaxed);
+    IS_FAULTY.store(true, Ordering::Relaxed);
     // The recording is from before; the CPU runs the body itself.
     let found = squares(&cpu());
     let differs: Vec<usize> = (0..71).filter(|&k| found[k] != right[k]).collect();
