@@ -199,7 +199,7 @@ fn a_block_is_of_the_attribute_or_as_the_device_likes_it() {
         assert_eq!(launch, Launch { global: [64, 40, 1], local: [32, 8, 1] });
     }
     if let Some(Launch { local: [x, 1, 1], .. }) = run(DEFAULT) {
-        assert!(x >= 32 && x <= 64, "{x}");
+        assert!((32..=64).contains(&x), "{x}");
     }
 }
 
@@ -439,6 +439,8 @@ fn statistics<P: Point>(
     negative: IntegerSum<P, u32>,
     least: Least<P, i32>,
     greatest: Greatest<P, i32>,
+    least_real: Least<P, f32>,
+    greatest_real: Greatest<P, f32>,
 ) {
     let at = p.index();
     let (x, k) = (x.at(at), k.at(at));
@@ -448,15 +450,18 @@ fn statistics<P: Point>(
     p.when(k.less(P::I32::constant(0)), || negative.add(P::U32::constant(1)));
     least.take(k);
     greatest.take(k);
+    least_real.take(x);
+    greatest_real.take(x);
 }
 
-type Statistic = (u64, u64, i32, u32, i32, i32);
+type Statistic = ([u64; 2], i32, u32, [i32; 2], [u32; 2]);
 
 fn statistics_on<B: MapBackend>(backend: &B, x: &[f32], [n, m]: [usize; 2], options: MapOptions) -> Statistic {
     let integers = integers(n * m);
     let (x, k) = (backend.array([n, m], x).unwrap(), backend.array([n, m], &integers).unwrap());
     let (mut sum, mut squares) = (f64::NAN, f64::NAN);
     let (mut of_integers, mut negative, mut least, mut greatest) = (1, 1, 1, 1);
+    let (mut least_real, mut greatest_real) = (1.0f32, 1.0f32);
     let call = Statistics {
         x: &x,
         k: &k,
@@ -466,9 +471,12 @@ fn statistics_on<B: MapBackend>(backend: &B, x: &[f32], [n, m]: [usize; 2], opti
         negative: &mut negative,
         least: &mut least,
         greatest: &mut greatest,
+        least_real: &mut least_real,
+        greatest_real: &mut greatest_real,
     };
     call.launch_with(backend, [n, m], options).unwrap();
-    (sum.to_bits(), squares.to_bits(), of_integers, negative, least, greatest)
+    let reals = [least_real, greatest_real].map(f32::to_bits);
+    ([sum, squares].map(f64::to_bits), of_integers, negative, [least, greatest], reals)
 }
 
 #[test]
@@ -486,12 +494,12 @@ fn conflicts_of_all_points_have_one_result_for_every_schedule_and_block() {
         sum.round().to_bits()
     };
     let expected: Statistic = (
-        exact(&|x| x),
-        exact(&|x| x * x),
+        [exact(&|x| x), exact(&|x| x * x)],
         integers.iter().fold(0, |sum: i32, &k| sum.wrapping_add(k)),
         integers.iter().filter(|&&k| k < 0).count() as u32,
-        *integers.iter().min().unwrap(),
-        *integers.iter().max().unwrap(),
+        [*integers.iter().min().unwrap(), *integers.iter().max().unwrap()],
+        [x.iter().copied().fold(f32::INFINITY, f32::min), x.iter().copied().fold(f32::NEG_INFINITY, f32::max)]
+            .map(f32::to_bits),
     );
     for schedule in schedules(13, 3) {
         for options in [DEFAULT, DEFAULT.block([4, 16])] {
@@ -500,7 +508,8 @@ fn conflicts_of_all_points_have_one_result_for_every_schedule_and_block() {
         }
     }
     let empty = everywhere!(|backend| statistics_on(backend, &[], [0, 41], DEFAULT));
-    assert_eq!(empty, (0, 0, 0, 0, i32::MAX, i32::MIN));
+    let infinities = [f32::INFINITY, f32::NEG_INFINITY].map(f32::to_bits);
+    assert_eq!(empty, ([0; 2], 0, 0, [i32::MAX, i32::MIN], infinities));
 }
 
 /// How many numbers fall into each of a few bins, by an atomic operation for each.
@@ -827,6 +836,15 @@ fn options_that_a_map_does_not_take_are_refused_by_name() {
         message,
         "map two_and_three_times was given blocks of [1, 1, 64], and its thread-block maps make them [1, 4, 8]: give none"
     );
+    let message = refused!(|backend| Places1 { out: &mut backend.zero_array([2]).unwrap() }.launch_with(
+        backend,
+        [2],
+        DEFAULT.block([2, 8])
+    ));
+    assert_eq!(
+        message,
+        "map places1: blocks of [1, 2, 8] over 1 dimensions: expected no more dimensions than the index space has"
+    );
     let message = refused!(|backend| Places2 { out: &mut backend.zero_array([2, 2]).unwrap() }.launch(backend, [4]));
     assert_eq!(message, "map places2 runs over 2 dimensions, and was given [4]");
     let message = refused!(|backend| backend.array([2, 3], &[1.0f32; 5]).map(|_| ()));
@@ -835,7 +853,7 @@ fn options_that_a_map_does_not_take_are_refused_by_name() {
     assert!(message.starts_with("an array of extents [1099511627776, 2, 3]: each is at most 2147483647"), "{message}");
 }
 
-static FAULTY: AtomicBool = AtomicBool::new(false);
+static IS_FAULTY: AtomicBool = AtomicBool::new(false);
 
 /// The square of a number; with a fault that is switched on after it was recorded, in one element another one.
 #[map_kernel]
@@ -844,7 +862,7 @@ fn faulty<P: Point>(p: P, out: Write<P, f32, 1>, x: Read<P, f32, 1>) {
     let x = x.at([i]);
     let square = x * x;
     out.write([i], square);
-    if FAULTY.load(Ordering::Relaxed) {
+    if IS_FAULTY.load(Ordering::Relaxed) {
         p.when(i.equals(P::I32::constant(70)), || out.write([i], x.fma(x, square * P::F32::constant(1e-7))));
     }
 }
@@ -858,7 +876,7 @@ fn a_planted_fault_in_one_bit_of_one_element_is_found() {
         bits(out.read(backend).unwrap())
     }
     let right = everywhere!(|backend| squares(backend));
-    FAULTY.store(true, Ordering::Relaxed);
+    IS_FAULTY.store(true, Ordering::Relaxed);
     // The recording is from before; the CPU runs the body itself.
     let found = squares(&cpu());
     let differs: Vec<usize> = (0..71).filter(|&k| found[k] != right[k]).collect();

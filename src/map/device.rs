@@ -5,7 +5,7 @@ use lanefield_reference::exact::{self, ExactSum};
 
 use super::opencl::{Form, Named, Walk, kernel_name, kernel_text, slots};
 use super::program::BLOCK_DIMENSIONS;
-use super::{CheckedCall, Kind, MapBackend, MapError, Outcome, Role, Schedule, Storage, Value, identity};
+use super::{CheckedCall, Kind, MapBackend, MapError, Outcome, Role, Schedule, Storage, Value, identity, unfolded};
 use crate::backend::BackendError;
 use crate::backend::opencl::{Arg, Buffer, DeviceError, DeviceKind, KernelInfo, Launch, OpenCl, Source};
 
@@ -323,10 +323,10 @@ impl Memory {
         for (role, fold) in call.map.roles.iter().zip(&self.folds) {
             match (role, fold) {
                 (Role::ExactSum, _) => outcome.results.extend(exact.next().map(|sum| sum.round().to_bits())),
-                (_, Some(buffer)) => {
+                (Role::Fold(kind, _), Some(buffer)) => {
                     let mut bits = [0; 4];
                     context.read(buffer, 0, &mut bits)?;
-                    outcome.results.push(u64::from(u32::from_ne_bytes(bits)));
+                    outcome.results.push(unfolded(*kind, u32::from_ne_bytes(bits)));
                 }
                 _ => {}
             }

@@ -27,6 +27,11 @@ impl Kind {
         if let Self::F64 = self { 8 } else { 4 }
     }
 
+    /// What is kept while the least or the greatest of all points is found: of a real number an integer that is ordered as it is.
+    pub const fn of_fold(self) -> Self {
+        if let Self::F32 = self { Self::U32 } else { self }
+    }
+
     /// Its name in OpenCL C.
     pub const fn type_name(self) -> &'static str {
         match self {
@@ -58,6 +63,19 @@ pub trait Element: Pod + Default + PartialEq + std::fmt::Debug + Send + Sync + p
     note = "sum real numbers with `ExactSum<P>`, whose result no order changes"
 )]
 pub trait IntegerElement: Element {}
+
+/// What has a least and a greatest, whichever comes first, in 32 bits: integers, and real numbers, of which −0 is less than +0, and what is no number is
+/// left out.
+#[diagnostic::on_unimplemented(
+    message = "the least of `{Self}` of all points is not taken: OpenCL C 1.2 has atomic operations of 32 bits alone",
+    label = "expected i32, u32 or f32",
+    note = "a double that is rounded to f32 keeps its place: `p.rounded(x)`"
+)]
+pub trait OrderedElement: Element {}
+
+impl OrderedElement for i32 {}
+impl OrderedElement for u32 {}
+impl OrderedElement for f32 {}
 
 impl IntegerElement for i32 {}
 impl IntegerElement for u32 {}

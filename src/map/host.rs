@@ -68,18 +68,34 @@ pub(crate) fn identity(kind: Kind, fold: Fold) -> u32 {
     match (fold, kind) {
         (Fold::Sum, _) | (Fold::Greatest, Kind::U32) => 0,
         (Fold::Least, Kind::U32) => u32::MAX,
+        (Fold::Least, Kind::F32) => ordered(f32::INFINITY.to_bits()),
+        (Fold::Greatest, Kind::F32) => ordered(f32::NEG_INFINITY.to_bits()),
         (Fold::Least, _) => i32::MAX as u32,
         (Fold::Greatest, _) => i32::MIN as u32,
     }
+}
+
+/// The bits of a real number as an integer that is ordered as real numbers are.
+fn ordered(bits: u32) -> u32 {
+    if bits >> 31 == 1 { !bits } else { bits | 1 << 31 }
+}
+
+/// The bits of what a fold gave.
+pub(crate) fn unfolded(kind: Kind, folded: u32) -> u64 {
+    u64::from(match kind {
+        Kind::F32 if folded >> 31 == 1 => folded & !(1 << 31),
+        Kind::F32 => !folded,
+        _ => folded,
+    })
 }
 
 /// Two integers folded: their bits.
 pub(super) fn folded(kind: Kind, fold: Fold, a: u32, b: u32) -> u32 {
     match (fold, kind) {
         (Fold::Sum, _) => a.wrapping_add(b),
-        (Fold::Least, Kind::U32) => a.min(b),
+        (Fold::Least, Kind::U32 | Kind::F32) => a.min(b),
         (Fold::Least, _) => (a as i32).min(b as i32) as u32,
-        (Fold::Greatest, Kind::U32) => a.max(b),
+        (Fold::Greatest, Kind::U32 | Kind::F32) => a.max(b),
         (Fold::Greatest, _) => (a as i32).max(b as i32) as u32,
     }
 }
@@ -350,8 +366,13 @@ impl Point for PlainPoint<'_> {
     }
     fn fold(self, argument: usize, value: u64) {
         if let Role::Fold(kind, fold) = self.call.roles[argument] {
+            let value = match kind {
+                Kind::F32 if f32::from_bits(value as u32).is_nan() => return,
+                Kind::F32 => ordered(value as u32),
+                _ => value as u32,
+            };
             let number = &mut self.state.folds.borrow_mut()[argument];
-            *number = folded(kind, fold, *number, value as u32);
+            *number = folded(kind, fold, *number, value);
         }
     }
     fn copy(self, copy: Copied<'_, u64>) {
@@ -509,7 +530,7 @@ impl MapBackend for Cpu {
         let results = call.map.roles.iter().zip(sums.drain(..)).zip(folds.drain(..));
         let results = results.filter_map(|((role, sum), fold)| match role {
             Role::ExactSum => Some(sum.round().to_bits()),
-            Role::Fold(..) => Some(u64::from(fold)),
+            Role::Fold(kind, _) => Some(unfolded(*kind, fold)),
             _ => None,
         });
         let first = |noted: Vec<AtomicU32>| -> Vec<Option<u32>> {

@@ -333,6 +333,18 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
             }
             _ => {}
         }
+        // Of points, dimensions that the index space does not have would be counted over and over.
+        let beyond = |sizes: [usize; BLOCK_DIMENSIONS]| sizes.iter().rev().skip(range.len()).any(|&size| size > 1);
+        for (what, sizes) in [("blocks", options.block.unwrap_or([1; BLOCK_DIMENSIONS])), ("tiles", options.tile)] {
+            if beyond(sizes) {
+                let what = format!("{what} of {sizes:?} over {} dimensions", range.len());
+                return refused(what, "no more dimensions than the index space has");
+            }
+        }
+        if options.tile != [1; BLOCK_DIMENSIONS] && program.is_of_blocks() {
+            let what = format!("tiles of {:?} with thread-block maps", options.tile);
+            return refused(what, "none: a block does several points by a loop in its body");
+        }
         if options.tile.contains(&0) {
             return refused(format!("tiles of {:?}", options.tile), "at least 1 in each dimension");
         }
@@ -376,7 +388,7 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
     pub fn identities(&self) -> Vec<u64> {
         let made = self.map.roles.iter().filter_map(|role| match role {
             Role::ExactSum => Some(0f64.to_bits()),
-            Role::Fold(kind, fold) => Some(u64::from(super::host::identity(*kind, *fold))),
+            Role::Fold(kind, fold) => Some(super::host::unfolded(*kind, super::host::identity(*kind, *fold))),
             _ => None,
         });
         made.collect()

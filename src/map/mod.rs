@@ -73,10 +73,10 @@ mod record;
 
 pub use array::{ArrayOn, Storage};
 pub use bounds::Bounds;
-pub use element::{Element, IntegerElement, Kind};
+pub use element::{Element, IntegerElement, Kind, OrderedElement};
 pub use error::MapError;
 pub use host::HostNumbers;
-pub(crate) use host::identity;
+pub(crate) use host::{identity, unfolded};
 pub use lanefield_macros::map_kernel;
 pub use launch::{CheckedCall, MapBackend, MapCall, MapKernel, MapOptions, Outcome, Schedule, Value};
 pub use number::{Carries, IntegerNumber};

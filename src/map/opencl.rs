@@ -85,7 +85,8 @@ pub fn kernel_text(named: Named<'_>, program: &Program, form: &Form) -> String {
         text: String::new(),
     };
     writer.statements(&program.statements);
-    if !matches!(form.walk, Walk::Each(_)) {
+    // A group that goes on with the next block may be ahead of some of its threads.
+    if !matches!(form.walk, Walk::Each(_)) || !writer.events.is_empty() {
         writer.synchronise();
     }
     let body = std::mem::take(&mut writer.text);
@@ -105,7 +106,7 @@ pub fn kernel_text(named: Named<'_>, program: &Program, form: &Form) -> String {
     }
     for &argument in &folds {
         if let Role::Fold(kind, fold) = named.roles[argument] {
-            let (ty, identity) = (kind.type_name(), identity(kind, fold));
+            let (ty, identity) = (kind.of_fold().type_name(), identity(kind, fold));
             let _ = writeln!(text, "    {ty} fold{argument} = {identity};\n    __local {ty} of_group{argument};");
         }
     }
@@ -169,7 +170,10 @@ fn arguments(named: Named<'_>, form: &Form, sums: &[usize]) -> Vec<String> {
                 declared.extend((0..*rank).map(|dimension| format!("int {}", named.extent(number, dimension))));
             }
             Role::Scalar(kind) => declared.push(format!("{} {name}", kind.type_name())),
-            Role::Fold(kind, _) => declared.push(format!("volatile __global {}* restrict {name}", kind.type_name())),
+            Role::Fold(kind, _) => {
+                let ty = kind.of_fold().type_name();
+                declared.push(format!("volatile __global {ty}* restrict {name}"));
+            }
             Role::ExactSum => {}
         }
     }
@@ -314,6 +318,8 @@ fn atomic(fold: Fold) -> &'static str {
 fn identity(kind: Kind, fold: Fold) -> &'static str {
     match (fold, kind) {
         (Fold::Sum, _) => "0",
+        (Fold::Least, Kind::F32) => "map_ordered(INFINITY)",
+        (Fold::Greatest, Kind::F32) => "map_ordered(-INFINITY)",
         (Fold::Least, Kind::U32) => "UINT_MAX",
         (Fold::Least, _) => "INT_MAX",
         (Fold::Greatest, Kind::U32) => "0",
@@ -507,7 +513,15 @@ impl Writer<'_> {
                         Fold::Least => "min".to_owned(),
                         Fold::Greatest => "max".to_owned(),
                     };
-                    self.line(&format!("fold{argument} = {combined}(fold{argument}, v{});", value.0));
+                    match kind {
+                        Kind::F32 => {
+                            self.line(&format!("if (!isnan(v{}))", value.0));
+                            let line =
+                                format!("    fold{argument} = {combined}(fold{argument}, map_ordered(v{}));", value.0);
+                            self.line(&line);
+                        }
+                        _ => self.line(&format!("fold{argument} = {combined}(fold{argument}, v{});", value.0)),
+                    }
                 }
             }
             Statement::Clear { register } => {

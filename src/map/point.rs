@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use lanefield_reference::body::number::{Carried, Choice, RealNumber};
 
-use super::element::{Element, IntegerElement, Kind};
+use super::element::{Element, IntegerElement, Kind, OrderedElement};
 use super::number::{Carries, IntegerNumber};
 
 /// The most dimensions of an index space, and of an array.
@@ -320,7 +320,7 @@ impl<P: Point> ExactSum<P> {
 }
 
 macro_rules! folds {
-    ($($(#[$doc:meta])+ $name:ident $Fold:ident $(#[$of:meta])+ $add:ident;)+) => {$(
+    ($($(#[$doc:meta])+ $name:ident $Fold:ident $Bound:ident $(#[$of:meta])+ $add:ident;)+) => {$(
         $(#[$doc])+
         #[derive(Clone, Copy, Debug)]
         pub struct $name<P, T> {
@@ -329,7 +329,7 @@ macro_rules! folds {
             holds: PhantomData<T>,
         }
 
-        impl<P: Point, T: IntegerElement> Argument<P> for $name<P, T> {
+        impl<P: Point, T: $Bound> Argument<P> for $name<P, T> {
             const ROLE: Role = Role::Fold(T::KIND, Fold::$Fold);
             #[inline(always)]
             fn at_point(point: P, number: usize) -> Self {
@@ -337,7 +337,7 @@ macro_rules! folds {
             }
         }
 
-        impl<P: Point, T: IntegerElement> $name<P, T> {
+        impl<P: Point, T: $Bound> $name<P, T> {
             $(#[$of])+
             #[inline(always)]
             pub fn $add(self, value: T::Number<P>) {
@@ -349,15 +349,15 @@ macro_rules! folds {
 
 folds! {
     /// The sum of integers of all points, modulo 2³².
-    IntegerSum Sum
+    IntegerSum Sum IntegerElement
     /// Adds a term.
     add;
-    /// The least of integers of all points; where there are none, the greatest that there is.
-    Least Least
+    /// The least of numbers of all points; where there are none, the greatest that there is. −0 is less than +0, and what is no number is left out.
+    Least Least OrderedElement
     /// Takes a number in.
     take;
-    /// The greatest of integers of all points; where there are none, the least that there is.
-    Greatest Greatest
+    /// The greatest of numbers of all points; where there are none, the least that there is. As of [`Least`].
+    Greatest Greatest OrderedElement
     /// Takes a number in.
     take;
 }
