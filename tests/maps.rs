@@ -199,7 +199,7 @@ fn a_block_is_of_the_attribute_or_as_the_device_likes_it() {
         assert_eq!(launch, Launch { global: [64, 40, 1], local: [32, 8, 1] });
     }
     if let Some(Launch { local: [x, 1, 1], .. }) = run(DEFAULT) {
-        assert!(x >= 32 && x <= 64, "{x}");
+        assert!((32..=64).contains(&x), "{x}");
     }
 }
 

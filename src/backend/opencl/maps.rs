@@ -47,10 +47,11 @@ impl MapBackend for OpenCl {
     }
 
     fn write_numbers(&self, numbers: &mut DeviceNumbers, bytes: &[u8]) -> Result<(), BackendError> {
-        Ok(match numbers.storage {
-            Storage::Global => self.context().write(&numbers.buffer, 0, bytes)?,
-            Storage::PinnedHost => self.context().write_mapped(&mut numbers.buffer, 0, bytes)?,
-        })
+        let written = match numbers.storage {
+            Storage::Global => self.context().write(&numbers.buffer, 0, bytes),
+            Storage::PinnedHost => self.context().write_mapped(&mut numbers.buffer, 0, bytes),
+        };
+        Ok(written?)
     }
 
     fn read_numbers(&self, numbers: &DeviceNumbers, bytes: &mut [u8]) -> Result<(), BackendError> {
