@@ -209,7 +209,8 @@ impl Planner<'_> {
                     true => Components::Only,
                     false => Components::AtOnce(at_once),
                 };
-                Source::written(kernel.file(), kernel_text(named, &program, components)?)
+                // A text has one kernel, whatever others are of its family.
+                Source::written(format!("{}.cl", kernel.name), kernel_text(named, &program, components)?)
             }
         })
     }
