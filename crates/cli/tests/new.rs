@@ -33,8 +33,11 @@ fn a_new_crate_is_understood_by_cargo_and_is_not_made_twice() {
     for file in ["src/lib.rs", "src/main.rs", "tests/twins.rs", "benches/kernels.rs"] {
         assert!(targets.contains(&format!("my-kernels/{file}")), "{file}");
     }
-    assert_contains(&folder.misused("new my-kernels"), &["is there already", "--force"]);
-    folder.succeeds("new my-kernels --force");
+    let again = folder.careful_command("new my-kernels").output().unwrap();
+    assert_eq!(again.status.code(), Some(2));
+    assert_contains(&text(&again.stderr), &["is there already", "--force"]);
+    // With --force, as `succeeds` has it.
+    folder.succeeds("new my-kernels");
 }
 
 #[test]
