@@ -462,7 +462,7 @@ fn adjoint(kernel: &'static Kernel, sign: f64, what: &str) {
     });
 }
 
-/// Checks that K[U^g](g x) = g K[U](x) for gauge transformations g, of a kernel of colour vectors or spinors.
+/// Checks that `K[U^g](g x) = g K[U](x)` for gauge transformations g, of a kernel of colour vectors or spinors.
 ///
 /// # Panics
 /// With the least case where it is not.
