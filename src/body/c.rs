@@ -92,7 +92,7 @@ impl SumLists {
         let mut of_sum = vec![0; named.body.sums()];
         for statement in &program.statements {
             match statement {
-                Statement::Sum { argument, part, .. } => of_sum[number_of_sum(&named.body, *argument, *part)] += 1,
+                Statement::Sum { argument, part, .. } => of_sum[named.body.first_sum(*argument) + part] += 1,
                 Statement::Loop { statements, .. } if adds(statements) => {
                     return Err(BodyError::Unsupported {
                         kernel: named.name,
@@ -116,10 +116,6 @@ impl SumLists {
         self.written[sum] += 1;
         self.first(sum) + self.written[sum] - 1
     }
-}
-
-fn number_of_sum(body: &Written, argument: usize, part: usize) -> usize {
-    body.first_sum(argument) + part
 }
 
 fn adds(statements: &[Statement]) -> bool {
@@ -317,7 +313,7 @@ impl Writer<'_> {
                 self.line(&line);
             }
             Statement::Sum { argument, part, term } => {
-                let list = self.sums.next(number_of_sum(&self.named.body, *argument, *part));
+                let list = self.sums.next(self.named.body.first_sum(*argument) + part);
                 let component = if self.has_parts { "* parts + part" } else { "" };
                 let place = match (list, self.has_parts) {
                     (0, true) => "site * parts + part".to_owned(),

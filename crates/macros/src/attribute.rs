@@ -24,10 +24,15 @@ const OPENCL_WORDS: &str = " abs acos all any asin atan auto barrier bool case c
                             unsigned upsample ushort void volatile ";
 
 pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
+    function_and(item, |function| kernel(options, function))
+}
+
+/// A function as it stands, and what is made of it.
+pub fn function_and(item: TokenStream, make: impl FnOnce(&ItemFn) -> Result<TokenStream, Error>) -> TokenStream {
     // The function stands first and whole, so that errors of the compiler are those of the user's lines, whatever is wrong with the rest.
     match syn::parse2::<ItemFn>(item.clone()) {
         Ok(function) => {
-            let rest = kernel(options, &function).unwrap_or_else(Error::into_compile_error);
+            let rest = make(&function).unwrap_or_else(Error::into_compile_error);
             quote! {
                 #[inline(always)]
                 #[allow(clippy::too_many_arguments)]

@@ -7,7 +7,7 @@ use syn::{
     Error, Expr, FnArg, GenericArgument, Ident, ItemFn, Meta, Pat, PathArguments, Token, Type, punctuated::Punctuated,
 };
 
-use super::attribute::summary;
+use super::attribute::{function_and, summary};
 use super::signature::{body_of, in_camel_case, in_capitals, parameter_of};
 
 const ROLES: &str = "Read<P, T, D>, Write<P, T, D>, Update<P, T, D>, Accumulate<P, T, D>, Scalar<P, T>, ExactSum<P>, IntegerSum<P, T>, Least<P, T>, \
@@ -37,21 +37,7 @@ struct Argument {
 }
 
 pub fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
-    match syn::parse2::<ItemFn>(item.clone()) {
-        Ok(function) => {
-            let rest = map(options, &function).unwrap_or_else(Error::into_compile_error);
-            quote! {
-                #[inline(always)]
-                #[allow(clippy::too_many_arguments)]
-                #function
-                #rest
-            }
-        }
-        Err(error) => {
-            let error = error.into_compile_error();
-            quote! { #item #error }
-        }
-    }
+    function_and(item, |function| map(options, function))
 }
 
 fn options(tokens: TokenStream) -> Result<Options, Error> {

@@ -57,6 +57,12 @@ impl Slices {
         &self.osites
     }
 
+    /// The outer sites and the lanes of a slice, each ascending.
+    pub fn slice(&self, slice: usize) -> (&[u32], &[u32]) {
+        let a_group = self.lanes_a_group();
+        (self.osites_of(slice % self.classes), &self.lanes[slice / self.classes * a_group..][..a_group])
+    }
+
     /// Outer sites of a class.
     pub fn osites_a_class(&self) -> usize {
         self.osites.len() / self.classes
@@ -97,8 +103,7 @@ mod tests {
                     let slices = Slices::new(&lattice, sites, direction).unwrap();
                     let mut seen = 0;
                     for slice in 0..slices.count() {
-                        let (osites, a_group) = (slices.osites_of(slice % slices.classes), slices.lanes_a_group());
-                        let lanes = &slices.lanes[slice / slices.classes * a_group..][..a_group];
+                        let (osites, lanes) = slices.slice(slice);
                         assert!(osites.is_sorted() && lanes.is_sorted());
                         for &osite in osites {
                             for &lane in lanes {

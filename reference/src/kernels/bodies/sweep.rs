@@ -218,9 +218,8 @@ impl<V: LaneVector> Sweep<'_, V> {
     /// The terms that a sum has of a slice, in the order of memory.
     fn terms_of_slice(&self, slices: &Slices, slice: usize, sum: usize) -> Vec<f64> {
         let (parts, nsimd) = (self.target.object.parts(), self.target.lattice.nsimd());
-        let (osites, a_group) = (slices.osites_of(slice % slices.classes()), slices.lanes_a_group());
-        let lanes = &slices.lanes()[slice / slices.classes() * a_group..][..a_group];
-        let mut terms = Vec::with_capacity(osites.len() * parts * a_group);
+        let (osites, lanes) = slices.slice(slice);
+        let mut terms = Vec::with_capacity(osites.len() * parts * lanes.len());
         for &osite in osites {
             for component in osite as usize * parts..(osite as usize + 1) * parts {
                 terms.extend(lanes.iter().map(|&lane| self.ordered[sum][component * nsimd + lane as usize]));
