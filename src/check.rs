@@ -22,9 +22,9 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestCaseError, TestError, TestRunner};
 
-use crate::backend::opencl::{OpenCl, Tuning, devices};
+use crate::backend::opencl::{OpenCl, OpenClError, Tuning, devices};
 use crate::backend::select::{DeviceChoice, Selected, resolve};
-use crate::backend::{Cpu, HostField, Sum};
+use crate::backend::{BackendError, Cpu, HostField, Sum};
 use crate::kernel::twin::{Twin, launch_twin, reduce_twin};
 use crate::kernel::{
     Access, BuildOption, Case, CaseOptions, Geometry, Holds, HostFunction, Kernel, Links, Numbers, Outcome, PlainLinks,
@@ -302,6 +302,18 @@ pub fn device() -> Option<OpenCl> {
     }
 }
 
+/// Runs a case with a tuning, or, where the kernel as it was built takes no work-groups of that size, with the default of the device.
+pub(crate) fn run_tuned(device: &mut OpenCl, case: &Case, tuning: Tuning, sum: Sum) -> Result<Outcome, BackendError> {
+    device.set_tuning(tuning);
+    match case.run(&*device, sum) {
+        Err(error) if matches!(error.of_device(), Some(OpenClError::LocalSize { .. })) => {
+            device.set_tuning(Tuning::OPEN);
+            case.run(&*device, sum)
+        }
+        done => done,
+    }
+}
+
 /// Checks that a kernel has the same bits on an OpenCL device as on the CPU, and that its body is one.
 ///
 /// # Panics
@@ -316,9 +328,7 @@ pub fn backends(kernel: &'static Kernel) {
     let (cpu, device) = (cpu(), RefCell::new(device));
     check(kernel, (CASES_ON_A_DEVICE, any_case(kernel, true)), |drawn| {
         let (case, _) = drawn.case(kernel)?;
-        let mut device = device.borrow_mut();
-        device.set_tuning(drawn.tuning);
-        let found = case.run(&*device, drawn.sum()).map_err(failed)?;
+        let found = run_tuned(&mut device.borrow_mut(), &case, drawn.tuning, drawn.sum()).map_err(failed)?;
         compare(&found, &case.run(&cpu, drawn.sum()).map_err(failed)?)
     });
 }

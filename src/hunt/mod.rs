@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::backend::opencl::{OpenCl, Tuning};
 use crate::backend::{BackendError, Cpu, Sum};
-use crate::check::{Drawn, any_case, compare, failed};
+use crate::check::{Drawn, any_case, compare, failed, run_tuned};
 use crate::in_precision;
 use crate::kernel::recorded::{AtSite, Recorded, evaluate};
 use crate::kernel::twin::{PlainCall, launch_twin, reduce_twin};
@@ -46,9 +46,8 @@ pub trait Suspect {
 
 impl Suspect for OpenCl {
     fn run(&mut self, case: &Case, _: &PlainLinks<'_>, tuning: Tuning, sum: Sum) -> Result<Outcome, BackendError> {
-        self.set_tuning(tuning);
         self.forget_programs();
-        case.run(&*self, sum)
+        run_tuned(self, case, tuning, sum)
     }
 
     fn run_least(&mut self, least: &Least) -> Result<Complex<f64>, BackendError> {

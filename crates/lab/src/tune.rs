@@ -253,6 +253,10 @@ impl<O: FnMut(Progress<'_>) -> bool> Tuner<'_, O> {
         let default = complete(self.device.choice(&key), subject);
         let lattice = case.shape().lattice();
         let mut axes = axes(self.device.context().info(), subject, lattice.nsimd());
+        // First values that are good together, which one axis after the other does not find.
+        let of_others = Tuned::of_other_kernels(self.device.context().info(), &key).into_iter();
+        let of_others = of_others.map(|choice| complete(choice, subject)).collect();
+        axes.insert(0, Axis { name: "another-kernel", values: of_others });
         // Where the memory has subdomains, launches follow it.
         axes.retain(|axis| axis.name != "traversal" || site_order == SiteOrder::Lexicographic);
         let bench_case = subject.bench_case(lattice.extents(), self.options.lanes);

@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 
 use num_complex::Complex;
 
-use site::{LaneSite, Spot};
+use site::{LaneSite, RebuildLinks, Spot, WHOLE_LINKS};
 use sums::TaskSums;
 use sweep::{Bound, BoundField, Launch, OfTask, Sweep};
 
@@ -26,7 +26,6 @@ use crate::exact::ExactSum;
 use crate::field::{FieldData, FieldError, FieldShape};
 use crate::half::Half;
 use crate::layout::{Direction, LegOrder, SiteCoordinates, Slices, Stencil};
-use crate::links::LinkFormat;
 use crate::object::Object;
 use crate::real::Real;
 use crate::tasks::{self, items_a_task};
@@ -287,32 +286,17 @@ impl<B: Body, A: Real> LaneOperation<A> for Launch<'_, B> {
                 }
             };
         }
-        const FULL: usize = LinkFormat::Full.words();
-        const TWO_ROWS: usize = LinkFormat::TwoRows.words();
-        const EIGHT: usize = LinkFormat::Eight.words();
-        match (self.links.map_or(LinkFormat::Full, |links| links.format), one) {
-            (LinkFormat::Full, true) => self.stencil::<V, FULL, true>(1),
-            (LinkFormat::Full, false) => self.stencil::<V, FULL, false>(blocks),
-            (LinkFormat::TwoRows, true) => self.with_links::<V, TWO_ROWS, true>(1),
-            (LinkFormat::TwoRows, false) => self.with_links::<V, TWO_ROWS, false>(blocks),
-            (LinkFormat::Eight, true) => self.with_links::<V, EIGHT, true>(1),
-            (LinkFormat::Eight, false) => self.with_links::<V, EIGHT, false>(blocks),
+        match one {
+            true => self.stencil::<V, true>(1),
+            false => self.stencil::<V, false>(blocks),
         }
     }
 }
 
 impl<B: Body> Launch<'_, B> {
-    /// A stencil whose links are rebuilt. One without links is not compiled for them.
-    fn with_links<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool>(self, blocks: usize) -> PartialSums {
-        match const { uses_links(B::ROLES) } {
-            true => self.stencil::<V, LINK_WORDS, ONE_BLOCK>(blocks),
-            false => unreachable!("the body has links"),
-        }
-    }
-
-    fn stencil<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool>(self, blocks: usize) -> PartialSums {
+    fn stencil<V: LaneVector, const ONE_BLOCK: bool>(self, blocks: usize) -> PartialSums {
         let sweep = Sweep::<V>::new(&self, blocks);
-        let rows = ByRows::<'_, B, V, LINK_WORDS, ONE_BLOCK> { sweep, body: PhantomData };
+        let rows = ByRows::<'_, B, V, ONE_BLOCK> { sweep, body: PhantomData };
         let outer = self.target.lattice.outer_extents(self.target.sites);
         let row_bytes = outer[0] * self.target.object.words() * blocks * size_of::<V>();
         let rows_a_task = items_a_task(self.target.osites()).div_ceil(outer[0]);
@@ -322,24 +306,28 @@ impl<B: Body> Launch<'_, B> {
 }
 
 /// Rows of outer sites, each site with its neighbours.
-struct ByRows<'a, B, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool> {
+struct ByRows<'a, B, V: LaneVector, const ONE_BLOCK: bool> {
     sweep: Sweep<'a, V>,
     body: PhantomData<B>,
 }
 
 // SAFETY: as of what it sweeps over.
-unsafe impl<B, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool> Sync
-    for ByRows<'_, B, V, LINK_WORDS, ONE_BLOCK>
-{
-}
+unsafe impl<B, V: LaneVector, const ONE_BLOCK: bool> Sync for ByRows<'_, B, V, ONE_BLOCK> {}
 
-impl<B: Body, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool> Task<&[usize]>
-    for ByRows<'_, B, V, LINK_WORDS, ONE_BLOCK>
-{
+impl<B: Body, V: LaneVector, const ONE_BLOCK: bool> Task<&[usize]> for ByRows<'_, B, V, ONE_BLOCK> {
     type Output = Vec<ExactSum>;
     #[inline(always)]
     fn run(&self, rows: &[usize]) -> Vec<ExactSum> {
-        let sweep = OfTask::new(&self.sweep);
+        let mut sweep = OfTask::new(&self.sweep);
+        let mut rebuilt = Vec::new();
+        for (argument, _) in sweep.arguments.iter_mut().zip(B::ROLES).filter(|(_, role)| **role == Role::Links) {
+            if argument.words != WHOLE_LINKS {
+                let mut links = vec![V::zeroed(); WHOLE_LINKS];
+                argument.rebuilt = links.as_mut_ptr();
+                rebuilt.push(links);
+            }
+        }
+        let sweep = sweep;
         let target = &self.sweep.target;
         let sums = RefCell::new(TaskSums::new(self.sweep.sums));
         let (row, parts) = (target.lattice.outer_extents(target.sites)[0], sweep.parts);
@@ -347,12 +335,15 @@ impl<B: Body, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool> Tas
         for number in rows {
             for osite in number * row..(number + 1) * row {
                 for block in 0..blocks {
+                    if !rebuilt.is_empty() {
+                        V::Set::call(&RebuildLinks, (&sweep, Spot { osite, part: 0, block }));
+                    }
                     let mut part = 0;
                     while part < parts {
                         let at = Spot { osite, part, block };
                         part += match const { parts_at_once(B::ROLES) } {
-                            4 if parts - part >= 4 => site::<B, V, LINK_WORDS, ONE_BLOCK, 4>(&sweep, at, &sums),
-                            _ => site::<B, V, LINK_WORDS, ONE_BLOCK, 1>(&sweep, at, &sums),
+                            4 if parts - part >= 4 => site::<B, V, ONE_BLOCK, 4>(&sweep, at, &sums),
+                            _ => site::<B, V, ONE_BLOCK, 1>(&sweep, at, &sums),
                         };
                     }
                 }
@@ -364,12 +355,12 @@ impl<B: Body, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool> Tas
 
 /// Runs a body for `N` components of a site, and says how many.
 #[inline(always)]
-fn site<B: Body, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool, const N: usize>(
+fn site<B: Body, V: LaneVector, const ONE_BLOCK: bool, const N: usize>(
     sweep: &OfTask<'_, V>,
     at: Spot,
     sums: &RefCell<TaskSums<V::Doubles>>,
 ) -> usize {
-    B::run(LaneSite::<V, LINK_WORDS, ONE_BLOCK, N, true> { sweep, at, valid: N, sums });
+    B::run(LaneSite::<V, ONE_BLOCK, N, true> { sweep, at, valid: N, sums });
     N
 }
 
@@ -408,7 +399,6 @@ impl<B: Body, V: LaneVector, const ONE_BLOCK: bool, const N: usize> Task<usize>
     type Output = Vec<ExactSum>;
     #[inline(always)]
     fn run(&self, task: usize) -> Vec<ExactSum> {
-        const FULL: usize = LinkFormat::Full.words();
         let sweep = OfTask::new(&self.sweep);
         let sums = RefCell::new(TaskSums::new(self.sweep.sums));
         let blocks = if ONE_BLOCK { 1 } else { self.sweep.blocks };
@@ -417,7 +407,7 @@ impl<B: Body, V: LaneVector, const ONE_BLOCK: bool, const N: usize> Task<usize>
         while first < end {
             for block in 0..blocks {
                 let (at, valid) = (Spot { osite: first, part: 0, block }, N.min(end - first));
-                B::run(LaneSite::<V, FULL, ONE_BLOCK, N, false> { sweep: &sweep, at, valid, sums: &sums });
+                B::run(LaneSite::<V, ONE_BLOCK, N, false> { sweep: &sweep, at, valid, sums: &sums });
             }
             first += N;
         }

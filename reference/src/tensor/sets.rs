@@ -17,6 +17,8 @@ pub trait InstructionSet: Copy + Send + Sync + 'static {
     /// Does a task with these instructions. Called only where the processor has them: kernels are chosen by
     /// [`crate::instructions::Instructions::in_use`].
     fn run<A, T: Task<A>>(task: &T, argument: A) -> T::Output;
+    /// The same, and never inlined: what many kernels do is compiled once.
+    fn call<A, T: Task<A>>(task: &T, argument: A) -> T::Output;
 }
 
 /// What every processor of the architecture has.
@@ -26,6 +28,10 @@ pub struct Baseline;
 impl InstructionSet for Baseline {
     #[inline(always)]
     fn run<A, T: Task<A>>(task: &T, argument: A) -> T::Output {
+        task.run(argument)
+    }
+    #[inline(never)]
+    fn call<A, T: Task<A>>(task: &T, argument: A) -> T::Output {
         task.run(argument)
     }
 }
@@ -45,6 +51,16 @@ macro_rules! instruction_set {
                     task.run(argument)
                 }
                 // SAFETY: kernels of this set are chosen only where the processor has its instructions.
+                unsafe { with_features(task, argument) }
+            }
+            #[inline(always)]
+            fn call<A, T: Task<A>>(task: &T, argument: A) -> T::Output {
+                #[target_feature(enable = $features)]
+                #[inline(never)]
+                fn with_features<A, T: Task<A>>(task: &T, argument: A) -> T::Output {
+                    task.run(argument)
+                }
+                // SAFETY: as above.
                 unsafe { with_features(task, argument) }
             }
         }

@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use bytemuck::AnyBitPattern;
+use bytemuck::Pod;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -107,12 +107,12 @@ impl PartLayout {
 
     /// From the host's layout to the device's, of whole parts.
     pub fn to_device(self, from: &[u8], to: &mut [u8]) {
-        self.rearrange(from, to, |host, device| (device, host));
+        self.rearrange(from, to, Towards::Device);
     }
 
     /// From the device's layout to the host's, of whole parts.
     pub fn to_host(self, from: &[u8], to: &mut [u8]) {
-        self.rearrange(from, to, |host, device| (host, device));
+        self.rearrange(from, to, Towards::Host);
     }
 
     /// Bytes of a part.
@@ -120,31 +120,23 @@ impl PartLayout {
         self.words * self.nsimd * self.bits / 4
     }
 
-    fn rearrange(self, from: &[u8], to: &mut [u8], order: impl Fn(usize, usize) -> (usize, usize) + Sync) {
-        match self.bits {
-            _ if self.is_plain() => {
+    fn rearrange(self, from: &[u8], to: &mut [u8], towards: Towards) {
+        let together = self.together();
+        let move_part: fn(usize, &[u8], &mut [u8], Towards) = match (self.bits, together) {
+            (_, 1) => {
                 to.par_chunks_mut(COPIED).zip(from.par_chunks(COPIED)).for_each(|(to, from)| to.copy_from_slice(from));
+                return;
             }
-            16 => self.rearrange_words::<u32>(from, to, order),
-            32 => self.rearrange_words::<u64>(from, to, order),
-            _ => self.rearrange_words::<u128>(from, to, order),
-        }
-    }
-
-    /// `order` tells (to, from) of a (place on the host, place on the device).
-    fn rearrange_words<W: AnyBitPattern>(
-        self,
-        from: &[u8],
-        to: &mut [u8],
-        order: impl Fn(usize, usize) -> (usize, usize) + Sync,
-    ) {
-        let (a_word, a_part) = (size_of::<W>(), size_of::<W>() * self.words * self.nsimd);
-        to.par_chunks_exact_mut(a_part).zip(from.par_chunks_exact(a_part)).with_min_len(64).for_each(|(to, from)| {
-            for word in 0..self.words {
-                for lane in 0..self.nsimd {
-                    let (t, f) = order(word * self.nsimd + lane, self.place(word, lane));
-                    to[t * a_word..][..a_word].copy_from_slice(&from[f * a_word..][..a_word]);
-                }
+            (16, 2) => move_part::<[u16; 2], 2>,
+            (16, _) => move_part::<[u16; 2], 4>,
+            _ => move_part::<[u32; 2], 2>,
+        };
+        debug_assert!(self.bits / 4 * together == self.access.bytes(), "{self:?}");
+        // Whole parts of as many bytes as a thread copies at a time.
+        let bytes = self.bytes() * (COPIED / self.bytes().max(1)).max(1);
+        to.par_chunks_mut(bytes).zip(from.par_chunks(bytes)).for_each(|(to, from)| {
+            for (to, from) in to.chunks_exact_mut(self.bytes()).zip(from.chunks_exact(self.bytes())) {
+                move_part(self.nsimd, from, to, towards);
             }
         });
     }
@@ -153,6 +145,43 @@ impl PartLayout {
     pub fn place(self, word: usize, lane: usize) -> usize {
         let block = word / self.together() * self.together();
         block * self.nsimd + lane * self.together().min(self.words - block) + (word - block)
+    }
+}
+
+/// Where a part goes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Towards {
+    Device,
+    Host,
+}
+
+/// A part whose words lie together by `TOGETHER` on the device, the last ones of them by as many as are left.
+fn move_part<W: Pod, const TOGETHER: usize>(nsimd: usize, from: &[u8], to: &mut [u8], towards: Towards) {
+    let (from, to): (&[W], &mut [W]) = (bytemuck::cast_slice(from), bytemuck::cast_slice_mut(to));
+    let mut to = to.chunks_mut(TOGETHER * nsimd);
+    for (from, to) in from.chunks(TOGETHER * nsimd).zip(&mut to) {
+        let rows = from.len() / nsimd;
+        match towards {
+            _ if rows < TOGETHER => {
+                for (lane, word) in (0..nsimd).flat_map(|lane| (0..rows).map(move |word| (lane, word))) {
+                    let (host, device) = (word * nsimd + lane, lane * rows + word);
+                    let (t, f) = if towards == Towards::Device { (device, host) } else { (host, device) };
+                    to[t] = from[f];
+                }
+            }
+            Towards::Device => {
+                let rows: [&[W]; TOGETHER] = std::array::from_fn(|word| &from[word * nsimd..][..nsimd]);
+                for (lane, to) in to.as_chunks_mut::<TOGETHER>().0.iter_mut().enumerate() {
+                    *to = rows.map(|row| row[lane]);
+                }
+            }
+            Towards::Host => {
+                let lanes = from.as_chunks::<TOGETHER>().0;
+                for (word, to) in to.chunks_exact_mut(nsimd).enumerate() {
+                    to.iter_mut().zip(lanes).for_each(|(to, lane)| *to = lane[word]);
+                }
+            }
+        }
     }
 }
 
@@ -189,6 +218,15 @@ mod tests {
             assert_eq!(back, bytes, "{bits} bits, {nsimd} lanes, {words} words");
             assert_eq!(layout.is_plain(), device == bytes, "{bits} bits, {nsimd} lanes, {words} words");
             assert_eq!(bytes.len(), 3 * layout.bytes(), "{bits} bits, {nsimd} lanes, {words} words");
+            for (word, lane) in (0..words).flat_map(|word| (0..nsimd).map(move |lane| (word, lane))) {
+                let of_last =
+                    |place: usize| 2 * layout.bytes() + place * bits / 4..2 * layout.bytes() + (place + 1) * bits / 4;
+                let (there, here) = (of_last(layout.place(word, lane)), of_last(word * nsimd + lane));
+                assert_eq!(
+                    device[there], bytes[here],
+                    "{bits} bits, {nsimd} lanes, word {word} of {words}, lane {lane}"
+                );
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use super::tuning_file::{Fit, SUFFIX};
+use super::tuning_file::{Fit, Names, SUFFIX};
 use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::Precision;
 
@@ -170,6 +170,16 @@ impl Tuned {
         // Stable: of entries that fit alike the later one is the better one.
         fitting.sort_by_key(|&(fit, _)| fit);
         fitting.into_iter().rev().fold(self.fixed, |choice, (_, next)| choice.or(next))
+    }
+
+    /// The defaults of the crate for all other kernels that it has some for, on the same fields and links.
+    pub fn of_other_kernels(device: &DeviceInfo, key: &KernelKey) -> Vec<Tuning> {
+        let named = shipped().iter().filter_map(|entry| entry.holds_for.kernel.as_ref());
+        let mut names: Vec<&'static str> = named.flat_map(Names::all).collect();
+        names.sort_unstable();
+        names.dedup();
+        let others = names.into_iter().filter(|name| *name != key.kernel);
+        others.map(|kernel| Self::shipped().choice(device, &KernelKey { kernel, ..*key })).collect()
     }
 }
 

@@ -163,11 +163,18 @@ pub enum Names {
 }
 
 impl Names {
-    fn contain(&self, name: &str) -> bool {
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &str> {
         match self {
-            Self::One(one) => one == name,
-            Self::Several(several) => several.iter().any(|one| one == name),
+            Self::One(one) => std::slice::from_ref(one),
+            Self::Several(several) => several,
         }
+        .iter()
+        .map(String::as_str)
+    }
+
+    fn contain(&self, name: &str) -> bool {
+        self.all().any(|one| one == name)
     }
 }
 

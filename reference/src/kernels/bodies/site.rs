@@ -11,10 +11,11 @@ use crate::body::number::Carried;
 use crate::body::value::{Coloured, HalfSpinor, Matrix, Spinor, Value, projected};
 use crate::dagger::Dagger;
 use crate::layout::{DIMENSIONS, Direction, Displacement, LEGS, Leg, Stencil};
+use crate::links::LinkFormat;
 use crate::memory::{outer_sites_ahead, prefetch, prefetch_stream};
 use crate::real::Real;
 use crate::tensor::su3::{Factor, Left, rebuilt_link};
-use crate::tensor::{Doubles as _, LaneVector};
+use crate::tensor::{Doubles as _, LaneVector, Task};
 
 /// Steps of a displacement, at most.
 const MOST_STEPS: usize = DIMENSIONS;
@@ -29,16 +30,67 @@ pub struct Spot {
     pub block: usize,
 }
 
+/// Words of a link that is stored whole.
+const LINK_WORDS: usize = LinkFormat::Full.words();
+
+/// Words of the links of a site that are stored whole, or rebuilt.
+pub const WHOLE_LINKS: usize = LEGS * LINK_WORDS;
+
+/// Rebuilds the links of a site that are not stored whole, each once for all components. A call of its own: what a body does with links is compiled for whole
+/// links alone.
+pub struct RebuildLinks;
+
+impl<V: LaneVector> Task<(&OfTask<'_, V>, Spot)> for RebuildLinks {
+    type Output = ();
+    #[inline(always)]
+    fn run(&self, (sweep, at): (&OfTask<'_, V>, Spot)) {
+        const TWO_ROWS: usize = LinkFormat::TwoRows.words();
+        const EIGHT: usize = LinkFormat::Eight.words();
+        let blocks = sweep.blocks;
+        for argument in sweep.arguments.iter().filter(|argument| !argument.rebuilt.is_null()) {
+            let words = argument.words / LEGS;
+            assert!(at.osite < argument.objects, "the call was checked");
+            for (point, entry) in sweep.neighbours[at.osite].iter().enumerate() {
+                let factor = match sweep.edges {
+                    Some(edges) if entry & Stencil::MARK != 0 => edges[point].factor[at.block],
+                    _ => sweep.interior_factor,
+                };
+                let skipped = (at.osite * LEGS + point) * words * blocks + at.block;
+                // SAFETY: the link lies within the field, and has so many words; there is room for all links of the site, which no other task sees.
+                unsafe {
+                    let first = argument.start.add(skipped);
+                    let word = |word: usize| *first.add(word * blocks);
+                    let rebuilt = match words {
+                        TWO_ROWS => rebuilt_link::<V, TWO_ROWS>(word, factor),
+                        _ => rebuilt_link::<V, EIGHT>(word, factor),
+                    };
+                    argument.rebuilt.add(point * LINK_WORDS).cast::<[[V; 3]; 3]>().write(rebuilt);
+                }
+            }
+        }
+    }
+}
+
+/// Where the nine words of a link stand, row after row, `stride` vectors apart.
+#[derive(Clone, Copy)]
+struct LinkRows<V> {
+    first: *const V,
+    stride: usize,
+}
+
+impl<V: Copy> LinkRows<V> {
+    #[inline(always)]
+    fn row<'a>(self, row: usize) -> [&'a V; 3] {
+        assert!(row < 3);
+        // SAFETY: there are nine words, and nobody writes them in the call of a body.
+        let word = |column: usize| unsafe { &*self.first.add((3 * row + column) * self.stride) };
+        [word(0), word(1), word(2)]
+    }
+}
+
 /// The lanes of `N` components: of one outer site (`OF_SITE`), or one after the other in memory, of which the first `valid` are there. Beyond these the
 /// last one stands again: it is read before it is written, as all are, and written with the same numbers.
-pub struct LaneSite<
-    'a,
-    V: LaneVector,
-    const LINK_WORDS: usize,
-    const ONE_BLOCK: bool,
-    const N: usize,
-    const OF_SITE: bool,
-> {
+pub struct LaneSite<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> {
     pub sweep: &'a OfTask<'a, V>,
     pub at: Spot,
     pub valid: usize,
@@ -46,21 +98,21 @@ pub struct LaneSite<
 }
 
 // Not derived: that would ask it of `V`'s parts.
-impl<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> Clone
-    for LaneSite<'_, V, LINK_WORDS, ONE_BLOCK, N, OF_SITE>
+impl<V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> Clone
+    for LaneSite<'_, V, ONE_BLOCK, N, OF_SITE>
 {
     #[inline(always)]
     fn clone(&self) -> Self {
         *self
     }
 }
-impl<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> Copy
-    for LaneSite<'_, V, LINK_WORDS, ONE_BLOCK, N, OF_SITE>
+impl<V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> Copy
+    for LaneSite<'_, V, ONE_BLOCK, N, OF_SITE>
 {
 }
 
-impl<'a, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool>
-    LaneSite<'a, V, LINK_WORDS, ONE_BLOCK, N, OF_SITE>
+impl<'a, V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool>
+    LaneSite<'a, V, ONE_BLOCK, N, OF_SITE>
 {
     #[inline(always)]
     fn blocks(self) -> usize {
@@ -118,13 +170,13 @@ impl<'a, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool, const N:
         let Some(entries) = self.sweep.neighbours.get(osite) else { return };
         let at = &self.sweep.arguments[argument];
         let (object, words) = match is_link {
-            true => (osite, LINK_WORDS),
+            true => (osite, at.words / LEGS),
             false => {
                 let neighbour = (entries[leg.point()] & !Stencil::MARK) as usize;
                 (neighbour * at.parts + if next_osite { 0 } else { self.at.part + N }, at.words * N.min(at.parts))
             }
         };
-        let skipped = if is_link { leg.point() * LINK_WORDS * blocks } else { 0 };
+        let skipped = if is_link { leg.point() * words * blocks } else { 0 };
         let first = object * at.words * blocks * if is_link { at.parts } else { 1 } + skipped;
         if first + words * blocks <= at.objects * at.words * blocks {
             // SAFETY: the words lie within the field.
@@ -143,20 +195,19 @@ impl<'a, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool, const N:
         ((entry & !Stencil::MARK) as usize, edge)
     }
 
-    /// The rows of the link of a leg, as left factors where they stand in memory.
+    /// The link of a leg: in memory, or where it was rebuilt.
     #[inline(always)]
-    fn link_words(self, argument: usize, leg: Leg) -> (*mut V, V) {
+    fn whole_link(self, argument: usize, leg: Leg) -> LinkRows<V> {
         self.prefetch(argument, leg, true);
-        let at = &self.sweep.arguments[argument];
-        let words = LEGS * LINK_WORDS;
-        assert!((self.at.osite + 1) * words <= at.objects * at.words, "the call was checked");
+        let (at, point) = (&self.sweep.arguments[argument], leg.point());
+        if !at.rebuilt.is_null() {
+            // SAFETY: there is room for the links of all legs.
+            return LinkRows { first: unsafe { at.rebuilt.add(point * LINK_WORDS) }, stride: 1 };
+        }
+        assert!(self.at.osite < at.objects && at.words == WHOLE_LINKS, "the call was checked");
+        let skipped = (self.at.osite * LEGS + point) * LINK_WORDS * self.blocks() + self.block();
         // SAFETY: the link lies within the field.
-        let start = unsafe { at.start.add((self.at.osite * LEGS + leg.point()) * LINK_WORDS * self.blocks()) };
-        let factor = match self.neighbour(leg).1 {
-            Some(edge) => edge.factor[self.block()],
-            None => self.sweep.interior_factor,
-        };
-        (start, factor)
+        LinkRows { first: unsafe { at.start.add(skipped) }, stride: self.blocks() }
     }
 
     /// Word `word` of the neighbour's component, of each of `N`, before its lanes are moved.
@@ -227,8 +278,8 @@ impl<'a, V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool, const N:
     }
 }
 
-impl<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> Site
-    for LaneSite<'_, V, LINK_WORDS, ONE_BLOCK, N, OF_SITE>
+impl<V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> Site
+    for LaneSite<'_, V, ONE_BLOCK, N, OF_SITE>
 {
     type Real = RealLanes<V, N>;
     type Complex = Lanes<V, N>;
@@ -313,35 +364,24 @@ impl<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool, const N: usi
 
     #[inline(always)]
     fn link(self, argument: usize, leg: Leg) -> Matrix<Lanes<V, N>> {
-        let (start, factor) = self.link_words(argument, leg);
-        // SAFETY: the link has so many words.
-        let rows = rebuilt_link::<V, LINK_WORDS>(|word| unsafe { self.load(start, word) }, factor);
+        let rows = self.whole_link(argument, leg);
         let mut link = Matrix([Lanes([V::zeroed(); N]); 9]);
-        for (element, value) in link.0.iter_mut().zip(rows.as_flattened()) {
-            *element = Lanes([*value; N]);
+        for (row, elements) in link.0.as_chunks_mut::<3>().0.iter_mut().enumerate() {
+            for (element, value) in elements.iter_mut().zip(rows.row(row)) {
+                *element = Lanes([*value; N]);
+            }
         }
         link
     }
 
     #[inline(always)]
     fn link_times<T: Coloured<Lanes<V, N>>>(self, argument: usize, leg: Leg, h: T) -> T {
-        let (start, factor) = self.link_words(argument, leg);
-        // SAFETY: the link has so many words; nobody writes them in the call.
-        let at = |word: usize| unsafe { &*start.add(word * self.blocks() + self.block()) };
+        let rows = self.whole_link(argument, leg);
         let h = h.to_words();
         let mut product = h;
-        let rebuilt = match LINK_WORDS {
-            9 => None,
-            _ => Some(rebuilt_link::<V, LINK_WORDS>(|word| *at(word), factor)),
-        };
         for row in 0..3 {
-            let u = match &rebuilt {
-                None => [Left::at(at(3 * row)), Left::at(at(3 * row + 1)), Left::at(at(3 * row + 2))],
-                Some(_) if LINK_WORDS == 6 && row < 2 => {
-                    [Left::at(at(3 * row)), Left::at(at(3 * row + 1)), Left::at(at(3 * row + 2))]
-                }
-                Some(rows) => [Left::new(rows[row][0]), Left::new(rows[row][1]), Left::new(rows[row][2])],
-            };
+            let [u0, u1, u2] = rows.row(row);
+            let u = [Left::at(u0), Left::at(u1), Left::at(u2)];
             for vector in 0..T::VECTORS {
                 for item in 0..N {
                     let factor = |column: usize| Factor::new(h.as_ref()[3 * vector + column].0[item]);
@@ -467,9 +507,7 @@ impl<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool, const N: usi
     }
 }
 
-impl<V: LaneVector, const LINK_WORDS: usize, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool>
-    LaneSite<'_, V, LINK_WORDS, ONE_BLOCK, N, OF_SITE>
-{
+impl<V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> LaneSite<'_, V, ONE_BLOCK, N, OF_SITE> {
     /// The coordinates of a component's site in the first lane.
     #[inline(always)]
     fn first_coordinate(self, item: usize) -> [u16; DIMENSIONS] {

@@ -122,6 +122,8 @@ pub struct At<V> {
     pub parts: usize,
     pub value: V,
     pub first_sum: usize,
+    /// Where the links of a site are rebuilt, of links that are not stored whole; else null.
+    pub rebuilt: *mut V,
 }
 
 impl<'a, V: LaneVector> Sweep<'a, V> {
@@ -130,8 +132,15 @@ impl<'a, V: LaneVector> Sweep<'a, V> {
         let all_sets = if origins.is_empty() { 0 } else { 1 << DIMENSIONS };
         let Launch { bound, stencil, of_neighbours, links, legs, target, sums, sum, slices, coordinates, .. } = launch;
         let lattice = target.lattice;
-        let nothing =
-            At { start: std::ptr::null_mut(), objects: 0, words: 0, parts: 1, value: V::zeroed(), first_sum: 0 };
+        let nothing = At {
+            start: std::ptr::null_mut(),
+            objects: 0,
+            words: 0,
+            parts: 1,
+            value: V::zeroed(),
+            first_sum: 0,
+            rebuilt: std::ptr::null_mut(),
+        };
         let mut arguments = [nothing; MOST];
         for (at, bound) in arguments.iter_mut().zip(bound) {
             *at = match *bound {
