@@ -155,32 +155,41 @@ enum Towards {
     Host,
 }
 
-/// A part whose words lie together by `TOGETHER` on the device, the last ones of them by as many as are left.
+/// A part whose words lie together by `TOGETHER` on the device, the last ones of them by as many as are left. Loops over arrays: what iterators do to them may
+/// be compiled to a call for each word.
 fn move_part<W: Pod, const TOGETHER: usize>(nsimd: usize, from: &[u8], to: &mut [u8], towards: Towards) {
     let (from, to): (&[W], &mut [W]) = (bytemuck::cast_slice(from), bytemuck::cast_slice_mut(to));
-    let mut to = to.chunks_mut(TOGETHER * nsimd);
-    for (from, to) in from.chunks(TOGETHER * nsimd).zip(&mut to) {
-        let rows = from.len() / nsimd;
+    let whole = from.len() / (TOGETHER * nsimd) * (TOGETHER * nsimd);
+    let (mut rest_to, rest_from) = (&mut to[..whole], &from[..whole]);
+    for from in rest_from.chunks_exact(TOGETHER * nsimd) {
+        let (to, after) = rest_to.split_at_mut(TOGETHER * nsimd);
+        rest_to = after;
         match towards {
-            _ if rows < TOGETHER => {
-                for (lane, word) in (0..nsimd).flat_map(|lane| (0..rows).map(move |word| (lane, word))) {
-                    let (host, device) = (word * nsimd + lane, lane * rows + word);
-                    let (t, f) = if towards == Towards::Device { (device, host) } else { (host, device) };
-                    to[t] = from[f];
-                }
-            }
             Towards::Device => {
-                let rows: [&[W]; TOGETHER] = std::array::from_fn(|word| &from[word * nsimd..][..nsimd]);
-                for (lane, to) in to.as_chunks_mut::<TOGETHER>().0.iter_mut().enumerate() {
-                    *to = rows.map(|row| row[lane]);
+                let lanes = &mut to.as_chunks_mut::<TOGETHER>().0[..nsimd];
+                for lane in 0..nsimd {
+                    for word in 0..TOGETHER {
+                        lanes[lane][word] = from[word * nsimd + lane];
+                    }
                 }
             }
             Towards::Host => {
-                let lanes = from.as_chunks::<TOGETHER>().0;
-                for (word, to) in to.chunks_exact_mut(nsimd).enumerate() {
-                    to.iter_mut().zip(lanes).for_each(|(to, lane)| *to = lane[word]);
+                let lanes = &from.as_chunks::<TOGETHER>().0[..nsimd];
+                for word in 0..TOGETHER {
+                    let to = &mut to[word * nsimd..][..nsimd];
+                    for lane in 0..nsimd {
+                        to[lane] = lanes[lane][word];
+                    }
                 }
             }
+        }
+    }
+    let words = (from.len() - whole) / nsimd;
+    for lane in 0..nsimd {
+        for word in 0..words {
+            let (host, device) = (whole + word * nsimd + lane, whole + lane * words + word);
+            let (t, f) = if towards == Towards::Device { (device, host) } else { (host, device) };
+            to[t] = from[f];
         }
     }
 }
