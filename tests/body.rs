@@ -6,7 +6,8 @@ use lanefield::in_precision;
 use lanefield::kernel::twin::{PlainCall, Twin};
 use lanefield::kernel::{Argument, At, Holds, HostFunction, Kernel, KernelSource, OwnFiles, read, write, written};
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, LegOrder, Sites};
+use lanefield_reference::layout::{Extents, Lattice, LatticeOptions, Leg, LegOrder, Sites, Stencil};
+use lanefield_reference::links::{DoubledGauge, LinkFormat};
 use lanefield_reference::real::Real as _;
 use lanefield_reference::scalar::{madd, matrix_times_vector, mul, real_madd, real_times, site_norm2};
 use num_complex::Complex;
@@ -244,6 +245,66 @@ fn further_away_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 check_kernel!(further_away, twin = further_away_twin);
+
+/// The sum over all legs of a link times the neighbour, and of a long link times the value three steps away: two fields of links.
+#[lane_kernel]
+fn with_long_links<S: Site>(
+    out: Write<S, ColourVectors>,
+    links: Links<S>,
+    long_links: Links<S>,
+    phi: OddDistance<S, ColourVectors>,
+) {
+    let mut sum = ColourVector::empty_sum();
+    for leg in links.legs() {
+        sum = sum + links.times(leg, phi.at(along(leg, 1)));
+        sum = sum + long_links.times(leg, phi.at(along(leg, 3)));
+    }
+    out.write(sum);
+}
+
+fn along(leg: Leg, steps: i8) -> Displacement {
+    Displacement::along(Direction::ALL[leg.dimension()], if leg.is_forward() { steps } else { -steps })
+}
+
+fn with_long_links_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    for site in call.sites() {
+        for part in 0..call.parts() {
+            let products = call.legs().into_iter().flat_map(|leg| [(leg, 1), (leg, 3)]).map(|(leg, steps)| {
+                let phi = call.read("phi", call.displaced(site, along(leg, steps)), part);
+                matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]])
+            });
+            let sum = products.reduce(|sum, product| std::array::from_fn(|c| sum[c] + product[c]));
+            call.write("out", site, part, &sum.unwrap());
+        }
+    }
+}
+
+check_kernel!(with_long_links, twin = with_long_links_twin, linear);
+
+#[test]
+fn links_that_are_stored_in_two_ways_are_refused() {
+    let backend = Cpu::new(None).unwrap();
+    let extents = Extents::new([4, 4, 4, 4]).unwrap();
+    let scalar = lanefield_reference::layout::Scalar::ComplexD;
+    let lattice = Lattice::new(extents, scalar, LatticeOptions::default()).unwrap();
+    let stencil = backend.stencil(Stencil::new(lattice, Sites::Full).unwrap()).unwrap();
+    let run = |format| {
+        let links =
+            |format| backend.zeros(lattice, Sites::Full, DoubledGauge { format, ..DoubledGauge::default() }).unwrap();
+        let (links, long_links) = (links(LinkFormat::Full), links(format));
+        let phi = backend.zeros(lattice, Sites::Full, ColourVectors::new(1)).unwrap();
+        let mut out = backend.zeros::<f64, _>(lattice, Sites::Full, ColourVectors::new(1)).unwrap();
+        let kernel = WithLongLinks { out: &mut out, links: &links, long_links: &long_links, phi: &phi };
+        kernel.launch(&backend, &stencil, LegOrder::DEFAULT).map_err(|error| error.to_string())
+    };
+    assert_eq!(run(LinkFormat::Full), Ok(()));
+    let refusal = run(LinkFormat::TwoRows).unwrap_err();
+    assert!(
+        refusal.starts_with("argument long_links of with_long_links is an f64 ")
+            && refusal.ends_with("expected links with as many reals and the same boundary phases as links"),
+        "{refusal}"
+    );
+}
 
 /// out = a·x − i·y, word by word.
 #[lane_kernel]

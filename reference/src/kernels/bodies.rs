@@ -26,7 +26,7 @@ use crate::exact::ExactSum;
 use crate::field::{FieldData, FieldError, FieldShape};
 use crate::half::Half;
 use crate::layout::{Direction, LegOrder, SiteCoordinates, Slices, Stencil};
-use crate::object::Object;
+use crate::object::{DoubledGauge, Object};
 use crate::real::Real;
 use crate::tasks::{self, items_a_task};
 use crate::tensor::lanes::{WithEights, Words};
@@ -96,13 +96,7 @@ impl RunsBodies for Half {
 fn run_in<B: Body, R: Real, A: WithVectors>(mut call: BodyCall<'_, R>) -> Result<PartialSums, FieldError> {
     let target = checked::<B, R>(&call)?;
     let BodyCall { stencil, legs, direction, sum, .. } = call;
-    let links = call.arguments.iter().find_map(|argument| match argument {
-        BodyArgument::Read(field) => match field.object() {
-            Object::DoubledGauge(links) => Some(links),
-            _ => None,
-        },
-        _ => None,
-    });
+    let links = links_of(&call);
     let mut sums = 0;
     let mut bound = Vec::with_capacity(call.arguments.len());
     for (argument, role) in call.arguments.iter_mut().zip(B::ROLES) {
@@ -167,6 +161,17 @@ fn run_in<B: Body, R: Real, A: WithVectors>(mut call: BodyCall<'_, R>) -> Result
     Ok(taken)
 }
 
+/// How the links of a call are stored: all in the same way.
+fn links_of<R: Real>(call: &BodyCall<'_, R>) -> Option<DoubledGauge> {
+    call.arguments.iter().find_map(|argument| match argument {
+        BodyArgument::Read(field) => match field.object() {
+            Object::DoubledGauge(links) => Some(links),
+            _ => None,
+        },
+        _ => None,
+    })
+}
+
 /// Refuses arguments that are not what their roles say, and tells the target.
 fn checked<B: Body, R: Real>(call: &BodyCall<'_, R>) -> Result<FieldShape, FieldError> {
     let mismatch = |what: &'static str, left: String, right: String| FieldError::Mismatch { what, left, right };
@@ -175,6 +180,7 @@ fn checked<B: Body, R: Real>(call: &BodyCall<'_, R>) -> Result<FieldShape, Field
         BodyArgument::Write(field) => Some(field.shape()),
         _ => None,
     };
+    let links = links_of(call);
     let written = |role: &Role| matches!(role, Role::Field { used: FieldUse::Write | FieldUse::Update, .. });
     let arguments = || call.arguments.iter().zip(B::ROLES);
     let read_here = |role: &Role| matches!(role, Role::Field { used: FieldUse::Read | FieldUse::EvenDistance, .. });
@@ -203,13 +209,7 @@ fn checked<B: Body, R: Real>(call: &BodyCall<'_, R>) -> Result<FieldShape, Field
         }
         let reads = matches!(argument, BodyArgument::Read(_));
         let expected = match role {
-            Role::Links => Some(FieldShape {
-                object: match given.map(|field| field.object) {
-                    Some(links @ Object::DoubledGauge(_)) => links,
-                    _ => Object::DoubledGauge(crate::object::DoubledGauge::default()),
-                },
-                ..target
-            }),
+            Role::Links => Some(FieldShape { object: Object::DoubledGauge(links.unwrap_or_default()), ..target }),
             Role::Field { used, object, repeated } => {
                 let sites = match used {
                     FieldUse::Neighbours | FieldUse::OddDistance => target.sites.neighbours(),

@@ -1,7 +1,7 @@
 //! The arguments of a call, by name and role. They are held against the specification before anything is launched, so that no two buffers can be
 //! taken for each other.
 
-use lanefield_reference::field::{Field, FieldData, FieldError, FieldShape, SiteObject};
+use lanefield_reference::field::{Field, FieldData, FieldError, FieldShape, Object, SiteObject};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::convert::same_cut;
 use lanefield_reference::kernels::domain_wall::SMatrix;
@@ -191,9 +191,17 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
 
     /// Every field holds what its role asks for, on the sites that it asks for.
     fn check_fields(&self, target: &FieldShape) -> Result<Vec<FieldOfCall>, BackendError> {
-        let mut fields = Vec::with_capacity(self.values.len());
+        let mut fields: Vec<FieldOfCall> = Vec::with_capacity(self.values.len());
         for role in self.kernel.fields() {
             let all = self.shapes(role.name);
+            // A kernel is built for one format of links, and is told of one set of boundary phases.
+            let links = fields.iter().find(|field| matches!(field.shape.object, Object::DoubledGauge(_)));
+            if let (Holds::DoubledLinks, Some(first), Some(shape)) = (role.holds, links, all.first())
+                && first.shape.object != shape.object
+            {
+                let expected = format!("links with as many reals and the same boundary phases as {}", first.name);
+                return Err(self.refused(role.name, an(shape), expected));
+            }
             for shape in &all {
                 let place = match role.holds {
                     Holds::Converted => {
