@@ -149,9 +149,22 @@ fn first_sum(body: &Written) -> String {
     if body.sums_over_slices() { format!("first_sum({})", body.sums()) } else { "0".to_owned() }
 }
 
-/// What an argument is called: a name with a line behind it means nothing in OpenCL C, in the headers of `cl/`, or in this text.
+/// What an argument is called: one whose name means something in OpenCL C, or in this text, is followed by a line.
 fn in_opencl(name: &str) -> String {
-    format!("{name}_")
+    const WORDS: &str = " auto bool boundary case char classes coordinate_of coordinates_of complex component conj const constant continue cplx default do \
+                         double element event_t exchange extract_neighbour far_end begin_at step_from take_lanes_of_step of_neighbours extract_words fabs find_neighbour find_neighbour_of finish_group first \
+                         first_sum float fma for_elements global goto half imaginary inline insert_all int is_odd k kernel lane lane_bits lane_steps \
+                         lanes_a_group lanes_of_slices leg_end local long madd madd_real mul neighbours not_choice of_class osite osites osites_a_class \
+                         osites_of_slices part partials parts plane_id popcount private quad read_link read_link_of read_only real register restrict \
+                         result retired running running_add running_empty select_complex select_real short signed site_xy site_zt sizeof spill_target_of \
+                         spills sqrt stored stored_at store_site_words struct sum switch times_i times_real typedef uchar uint ulong union unsigned \
+                         ushort vchoice void volatile vreal words write_only xy_of_lanes xy_of_osites zt_of_lanes zt_of_osites ";
+    let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
+    let is_own = ["v", "end", "next"].iter().any(|stem| name.strip_prefix(stem).is_some_and(is_number));
+    match is_own || name.starts_with("to_") || name.starts_with("far_") || WORDS.contains(&format!(" {name} ")) {
+        true => format!("{name}_"),
+        false => name.to_owned(),
+    }
 }
 
 /// What stands around the statements: which components a work-item takes.
