@@ -100,6 +100,12 @@ impl Drawn {
     pub fn case(&self, kernel: &'static Kernel) -> Result<(Case, Configuration), TestCaseError> {
         let lattice = self.lattice().ok_or_else(|| TestCaseError::reject("no such lattice"))?;
         let failed = |error: &dyn fmt::Display| TestCaseError::fail(format!("no arguments for {kernel}: {error}"));
+        // Of fields in another precision, any of them, if its lanes can hold the same sites.
+        let converted = kernel.fields().any(|role| role.holds == Holds::Converted);
+        let from = converted.then_some(Precision::ALL[self.seed as usize % Precision::ALL.len()]);
+        if from.is_some_and(|from| lattice.in_scalar(from.scalar()).is_err()) {
+            return Err(TestCaseError::reject("no such lattice in the other precision"));
+        }
         let configuration =
             crate::in_precision!(self.precision, R => self.data().configuration::<R>(lattice.extents(), self.links));
         let configuration = configuration.map_err(|error| failed(&error))?;
@@ -112,6 +118,7 @@ impl Drawn {
             direction: self.direction,
             numbers: self.numbers,
             data: self.data(),
+            from,
             ..CaseOptions::new(lattice, self.sites, self.precision, self.links(), self.parts)
         };
         let case = Case::new(kernel, &options).map_err(|error| failed(&error))?;

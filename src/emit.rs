@@ -230,7 +230,6 @@ fn about(argument: &Argument) -> Vec<String> {
     };
     match argument {
         Argument::Field(role) => vec![field(role)],
-        Argument::Again(name) => vec![format!("{name} once more")],
         Argument::Fields(name, count) => vec![format!("{name}: {count} fields like the target, read; the first one again in place of one that is not there")],
         Argument::Stencil => vec![
             "neighbours: [outer site][+x +y +z +t -x -y -z -t], bits 0 to 30 the neighbour's outer site, bit 31 whether the step leaves the virtual node".into(),

@@ -118,6 +118,31 @@ fn update_and_norm_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 
 check_kernel!(update_and_norm, twin = update_and_norm_twin);
 
+/// y ← a·x + y, with x in another precision, and |y|².
+#[lane_kernel]
+pub(crate) fn other_added<S: Site>(site: S, y: Update<S, Any>, a: Scalar<S>, x: Converted<S>, norm: ExactSum<S>) {
+    let zero = S::Double::constant(0.0);
+    norm.add(site.repeat(x.words(), zero, |word, sum| {
+        let z = x.word(word).scaled_add(a.get(), y.word(word));
+        y.write_word(word, z);
+        z.norm2_onto(sum)
+    }));
+}
+
+fn other_added_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let a = call.scalar("a");
+    for site in call.sites() {
+        for part in 0..call.parts() {
+            let (x, y) = (call.read("x", site, part), call.read("y", site, part));
+            let z: Vec<_> = x.iter().zip(&y).map(|(&x, &y)| real_madd(a, x, y)).collect();
+            call.write("y", site, part, &z);
+            call.add(0, site, part, site_norm2(&z));
+        }
+    }
+}
+
+check_kernel!(other_added, twin = other_added_twin);
+
 /// For each slice |x|² word by word, of whatever fields hold.
 #[lane_kernel]
 pub(crate) fn slice_norms<S: Site>(site: S, x: Read<S, Any>, norms: SliceSum<S>) {

@@ -1,5 +1,4 @@
-//! Fields in another precision: the same bits on OpenCL and on the CPU reference. The kernels are `reference/src/kernels/convert.rs` and
-//! `cl/convert.cl`.
+//! Fields in another precision: the same bits on OpenCL and on the CPU reference.
 
 use lanefield::backend::{Backend, BackendError};
 use lanefield::kernel::prelude::*;

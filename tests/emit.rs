@@ -11,6 +11,8 @@ use lanefield::backend::{Cpu, HostField, Sum};
 use lanefield::body::prelude::*;
 use lanefield::emit::{EmitError, EmitOptions, Language, emit};
 use lanefield::in_precision;
+use lanefield::kernel::blas::CG_UPDATE;
+use lanefield::kernel::convert::CONVERT;
 use lanefield::kernel::laplace::LAPLACE_HOP;
 use lanefield::kernel::staggered::STAGGERED_HOP;
 use lanefield::kernel::{Case, CaseOptions, Kernel, KernelSource, Links, Numbers, Role, TestData, named};
@@ -41,7 +43,7 @@ fn doubled<S: Site>(int: Write<S, ColourVectors>, part: Read<S, ColourVectors>, 
 }
 
 /// The kernels that are run.
-static KERNELS: [&Kernel; 13] = [
+static KERNELS: [&Kernel; 15] = [
     &LAPLACE_HOP,
     &STAGGERED_HOP,
     &COVARIANT_SUM,
@@ -55,6 +57,8 @@ static KERNELS: [&Kernel; 13] = [
     &CROSSWISE,
     &TWO_TERMS,
     &DOUBLED,
+    &CG_UPDATE,
+    &CONVERT,
 ];
 
 /// A kernel in a precision, and a format of links.
@@ -117,12 +121,14 @@ impl Variant {
                 if links == LinkFormat::Eight || number % 2 == 0 { Links::Hot } else { Links::Arbitrary(numbers) };
             let data = TestData::new(number as u64);
             let configuration = in_precision!(precision, R => data.configuration::<R>(extents, kind)).unwrap();
+            let other = if precision == Precision::F64 { Precision::F32 } else { Precision::F64 };
             let object = (number % 3 == 1).then_some(Object::Propagator).filter(|_| parts == 1);
             let case = CaseOptions {
                 configuration: kernel.reads_links().then_some(&configuration),
                 numbers,
                 data,
                 object,
+                from: Some(other),
                 ..CaseOptions::new(
                     lattice,
                     sites[number % 3],
@@ -157,7 +163,7 @@ fn write_case(path: &Path, case: &Case, cpu: &Cpu, lists: usize) {
     let (extents, sites) = (shape.lattice().extents(), shape.sites());
     let write = |name: &str, bytes: &[u8]| fs::write(path.join(name), bytes).unwrap();
     let write_number = |name: &str, number: usize| write(name, &(number as u32).to_ne_bytes());
-    let list = |field: &HostField| in_precision!(shape.precision(), R => bytes_of::<R>(field));
+    let list = |field: &HostField| in_precision!(field.shape().precision, R => bytes_of::<R>(field));
     let outcome = case.run(cpu, Sum::Exact).unwrap();
     for role in kernel.fields() {
         write(role.name, &list(&case.fields(role.name)[0]));

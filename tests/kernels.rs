@@ -322,7 +322,6 @@ fn parameters_of(argument: &Argument, is_of_body: bool) -> Vec<(&'static str, Op
         Argument::Field(role) if role.access == Access::Write => vec![(WRITTEN, Some(role.name))],
         // What is read and written at once may come as two parameters, of which the first is called `out`.
         Argument::Field(_) => vec![(WRITTEN, None)],
-        Argument::Again(name) => vec![(READ, Some(name))],
         Argument::Fields(_, most) => vec![(READ, None); most],
         Argument::Stencil => vec![(TABLE, Some("neighbours")), (TABLE, Some("lane_steps"))],
         Argument::OfNeighbours => vec![(TABLE, Some("of_neighbours"))],

@@ -89,9 +89,11 @@ fn transposed<P: Point>(p: P, out: Write<P, f32, 2>, a: Read<P, f32, 2>) {
     out.write([i, j], a.at([j, i]));
 }
 
-fn transpose_on<B: MapBackend>(backend: &B, [n, m]: [usize; 2], options: MapOptions) -> Vec<u64> {
-    let a = backend.array([m, n], &numbers(n * m)).unwrap();
-    let mut out = backend.zero_array([n, m]).unwrap();
+/// The transpose, with rows that begin at multiples of so many bytes.
+fn transpose_on<B: MapBackend>(backend: &B, [n, m]: [usize; 2], row: usize, options: MapOptions) -> Vec<u64> {
+    let mut a = ArrayOn::padded(backend, [m, n], Storage::Global, row).unwrap();
+    a.write(backend, &numbers(n * m)).unwrap();
+    let mut out = ArrayOn::padded(backend, [n, m], Storage::Global, row).unwrap();
     Transposed { out: &mut out, a: &a }.launch_with(backend, [n, m], options).unwrap();
     bits(out.read(backend).unwrap())
 }
@@ -111,10 +113,11 @@ proptest! {
         schedule in 0..5usize,
         chunk in 1..70usize,
         groups in 1..5usize,
+        row in prop::sample::select(vec![4usize, 12, 128]),
     ) {
         let schedule = schedules(chunk, groups)[schedule];
         let options = if blocked { TRANSPOSED.options } else { DEFAULT };
-        let found = everywhere!(|backend| transpose_on(backend, extents, options.schedule(schedule)));
+        let found = everywhere!(|backend| transpose_on(backend, extents, row, options.schedule(schedule)));
         prop_assert_eq!(found, transpose_by_loops(extents));
     }
 }
@@ -192,7 +195,7 @@ fn the_last_dimension_is_the_first_of_the_device_and_those_beyond_the_third_are_
 fn a_block_is_of_the_attribute_or_as_the_device_likes_it() {
     let run = |options: MapOptions| {
         size_of_first_launch(move |device| {
-            transpose_on(device, [40, 40], options);
+            transpose_on(device, [40, 40], 4, options);
         })
     };
     if let Some(launch) = run(TRANSPOSED.options) {
@@ -714,6 +717,34 @@ fn scattered<P: Point>(p: P, out: Write<P, i32, 2>, index: Read<P, i32, 1>) {
     let [i] = p.index();
     let to = index.at([i]);
     out.write([to / 4, to % 4], i * i);
+}
+
+#[test]
+fn padding_of_rows_changes_no_bit() {
+    for [n, m] in [[8, 16], [9, 13], [3, 2]] {
+        let a = integers(n * m);
+        let found = everywhere!(|backend| {
+            let padded = |extents: [usize; 2]| ArrayOn::padded(backend, extents, Storage::Global, 128).unwrap();
+            let (mut out, mut from) = (padded([m, n]), padded([n, m]));
+            assert_eq!((out.pitch(), from.pitch()), (32, 32));
+            from.write(backend, &a).unwrap();
+            ThroughLocalMemory { out: &mut out, a: &from }.launch(backend, [n.div_ceil(4), m.div_ceil(8)]).unwrap();
+            out.read(backend).unwrap()
+        });
+        assert_eq!(found, (0..n * m).map(|k| a[k % n * m + k / n]).collect::<Vec<_>>(), "{n} by {m}");
+    }
+    // The element is named by its index, not by where it lies.
+    let message = refused!(|backend| {
+        let index = backend.array([8], &[7, 6, 5, 4, 3, 2, 1, 6]).unwrap();
+        let mut out = ArrayOn::padded(backend, [2, 4], Storage::Global, 64).unwrap();
+        Scattered { out: &mut out, index: &index }.launch(backend, [8])
+    });
+    assert!(message.starts_with("map scattered wrote element [1, 2] of out by several points"), "{message}");
+    for bytes in [0, 6] {
+        let message = refused!(|backend| ArrayOn::<_, f32, 2>::padded(backend, [2, 4], Storage::Global, bytes));
+        let expected = "expected a multiple of an element's 4 bytes, such as 128";
+        assert_eq!(message, format!("rows at multiples of {bytes} bytes: {expected}"));
+    }
 }
 
 #[test]

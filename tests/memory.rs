@@ -2,6 +2,8 @@
 //! on every backend. The pool is `src/backend/opencl/pool.rs`.
 
 use std::borrow::Cow;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -103,8 +105,8 @@ fn what_does_not_fit_the_device_falls_back_to_the_host_and_is_told() {
     assert_eq!((statistics.fallbacks, statistics.fallback_bytes), (1, 64 << 10));
     assert!(matches!(&told.lock().unwrap()[..], [one] if one.starts_with("no room for 65536 bytes of a spinor in")));
     // What is as large as no memory is refused by both.
-    let bytes = usize::try_from(context.info().global_memory_bytes).unwrap().saturating_mul(2);
-    assert!(matches!(context.allocate_anywhere(bytes, "too much"), Err(OpenClError::OutOfMemory { .. })));
+    let refusal = context.allocate_anywhere(1 << 50, "too much").map(|buffer| buffer.kind()).unwrap_err();
+    assert!(matches!(refusal, OpenClError::OutOfMemory { .. }), "{refusal}");
 }
 
 #[test]
@@ -181,6 +183,40 @@ fn fields_come_back_as_they_were_by_every_way_of_transfer() {
             }
         }
     }
+}
+
+fn with_short_blocks() -> Option<OpenCl> {
+    let device = opencl()?;
+    device.context().set_transfer_way(TransferWay::Ring { block_bytes: 5000 });
+    Some(device)
+}
+
+#[test]
+fn a_transfer_goes_on_where_the_host_has_one_thread() {
+    let Some(device) = with_short_blocks() else { return };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+    let x = spinors::<f64>(Sites::Full);
+    let back = pool.install(|| device.download(&device.upload(x.clone()).unwrap()).unwrap());
+    assert_eq!(back.reals(), x.reals());
+}
+
+#[test]
+fn what_makes_a_piece_may_panic() {
+    let Some(device) = with_short_blocks() else { return };
+    let mut buffer = device.context().allocate(1 << 20, "pieces").unwrap();
+    let mut write = |fault: Option<usize>| {
+        let fill = |range: Range<usize>, to: &mut [u8]| {
+            assert_ne!(Some(range.start), fault, "no such piece");
+            to.fill((range.start / 4096) as u8);
+        };
+        let written = AssertUnwindSafe(|| device.context().write_pieces(&mut buffer, 1 << 20, 4096, fill).unwrap());
+        catch_unwind(written).is_ok()
+    };
+    assert!(!write(Some(40 << 12)));
+    assert!(write(None));
+    let mut back = vec![0; 1 << 20];
+    device.context().read_pieces(&mut buffer, (1 << 20, 4096), &mut back, |from, to| to.copy_from_slice(from)).unwrap();
+    assert!(back.chunks(4096).enumerate().all(|(k, piece)| piece.iter().all(|&byte| byte == k as u8)));
 }
 
 fn configuration() -> Configuration {

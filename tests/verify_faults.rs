@@ -56,7 +56,7 @@ impl Launch for WrongAxpy {
         }
         in_precision!(call.shape().precision(), R => {
             let y = call.data_mut::<R>("y")?;
-            blas::axpy(call.scalar("a"), call.data::<R>("x")?, y)?;
+            blas::axpy_norm(call.scalar("a"), call.data::<R>("x")?, y, Sum::Exact)?;
             let last = y.reals_mut().last_mut().expect("no field is empty");
             *last = if last.is_nan() { R::from_f64(1.0) } else { -*last };
         });

@@ -290,7 +290,11 @@ impl Writer<'_> {
             }
             Statement::LoadWord { id, argument, word } => {
                 let (from, word) = (self.component(*argument, Where::Here), self.index(*word));
-                self.line(&format!("const cplx v{} = load_word({from}, {word});", id.0));
+                let load = match self.named.body.converted() == Some(*argument) {
+                    true => "load_converted",
+                    false => "load_word",
+                };
+                self.line(&format!("const cplx v{} = {load}({from}, {word});", id.0));
             }
             Statement::Link { id, argument, leg } => {
                 let (links, point, reals) = (self.argument(*argument), leg.point(), self.target.links.reals());
@@ -431,6 +435,9 @@ impl Writer<'_> {
                         FieldUse::EvenDistance => (read(real), "read here and at sites an even number of steps away"),
                         FieldUse::Write => (written(real), "written"),
                         FieldUse::Update => (written(real), "read and written"),
+                        FieldUse::Converted => {
+                            (read(other_name(self.target.precision)), "read, and rounded to the numbers of the others")
+                        }
                     };
                     add(&ty, &name, format!("[site]{parts}[{words} words][re, im], {does}: {what}"));
                 }
@@ -667,6 +674,11 @@ fn real_name(precision: Precision) -> &'static str {
     if precision == Precision::F64 { "double" } else { "float" }
 }
 
+/// The type of fields in another precision.
+fn other_name(precision: Precision) -> &'static str {
+    if precision == Precision::F64 { "float" } else { "double" }
+}
+
 fn type_of(kind: Kind) -> &'static str {
     match kind {
         Kind::Complex => "cplx",
@@ -683,6 +695,13 @@ fn prelude(target: Target, kernel: &str) -> String {
     functions.extend(operations("d", "double", Precision::F64, dialect));
     functions.extend(COMPLEX.iter().map(|(name, text)| (format!("{name}_c"), (*text).to_owned())));
     functions.extend(MEMORY.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())));
+    functions.push((
+        "load_converted".to_owned(),
+        format!(
+            "cplx load_converted(const {}* from, size_t word) {{\n    return new_c((real)from[2 * word], (real)from[2 * word + 1]);\n}}",
+            other_name(precision)
+        ),
+    ));
     functions.extend(link_functions(links, precision, dialect));
     // Those that are called by what follows them.
     let mut called = String::new();

@@ -50,8 +50,8 @@ pub mod prelude {
         ColourVector, HalfSpinor, Links4, List, Matrix, One, SpinColourMatrix, Spinor, WordList,
     };
     pub use lanefield_reference::body::{
-        Any, ComplexScalar, ComplexSliceSum, ComplexSum, Coordinates, EvenDistance, ExactSum, Links, Neighbours,
-        OddDistance, Read, Scalar, Site, SliceSum, Update, Write,
+        Any, ComplexScalar, ComplexSliceSum, ComplexSum, Converted, Coordinates, EvenDistance, ExactSum, Links,
+        Neighbours, OddDistance, Read, Scalar, Site, SliceSum, Update, Write,
     };
     pub use lanefield_reference::kernels::hop::Dagger;
     pub use lanefield_reference::layout::{Direction, Displacement, Leg};
@@ -162,6 +162,11 @@ impl Written {
             k += 1;
         }
         false
+    }
+
+    /// The argument that is a field in whatever precision it is.
+    pub fn converted(&self) -> Option<usize> {
+        self.roles.iter().position(|role| matches!(role, Role::Field { used: FieldUse::Converted, .. }))
     }
 
     /// Sums that it takes.

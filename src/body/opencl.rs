@@ -46,6 +46,9 @@ pub fn kernel_text(named: Named<'_>, program: &Program, components: Components) 
     if body.is_of_words() {
         headers.push("words.clh");
     }
+    if body.converted().is_some() {
+        headers.push("converted.clh");
+    }
     if body.sums() > 0 {
         headers.push("reduction.clh");
     }
@@ -87,6 +90,9 @@ fn arguments(body: &Written) -> Vec<String> {
             }
             | Role::Links => {
                 declared.push(format!("__global const stored* restrict {name}"));
+            }
+            Role::Field { used: FieldUse::Converted, .. } => {
+                declared.push(format!("__global const source_word* restrict {name}"));
             }
             Role::Field { .. } => declared.push(format!("__global stored* restrict {name}")),
             Role::Scalar => declared.push(format!("real {name}")),
@@ -152,11 +158,11 @@ fn first_sum(body: &Written) -> String {
 /// What an argument is called: one whose name means something in OpenCL C, or in this text, is followed by a line.
 fn in_opencl(name: &str) -> String {
     const WORDS: &str = " auto bool boundary case char classes coordinate_of coordinates_of complex component conj const constant continue cplx default do \
-                         double element event_t exchange extract_neighbour far_end begin_at step_from take_lanes_of_step of_neighbours extract_words fabs find_neighbour find_neighbour_of finish_group first \
+                         double element event_t exchange extract_converted extract_neighbour far_end begin_at step_from take_lanes_of_step of_neighbours extract_words fabs find_neighbour find_neighbour_of finish_group first \
                          first_sum float fma for_elements global goto half imaginary inline insert_all int is_odd k kernel lane lane_bits lane_steps \
                          lanes_a_group lanes_of_slices leg_end local long madd madd_real mul neighbours not_choice of_class osite osites osites_a_class \
                          osites_of_slices part partials parts plane_id popcount private quad read_link read_link_of read_only real register restrict \
-                         result retired running running_add running_empty select_complex select_real short signed site_xy site_zt sizeof spill_target_of \
+                         result retired running running_add running_empty select_complex select_real short signed site_xy site_zt sizeof source_word spill_target_of \
                          spills sqrt stored stored_at store_site_words struct sum switch times_i times_real typedef uchar uint ulong union unsigned \
                          ushort vchoice void volatile vreal words write_only xy_of_lanes xy_of_osites zt_of_lanes zt_of_osites ";
     let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
@@ -539,10 +545,16 @@ impl Writer<'_> {
                 Statement::LoadWord { id, argument, word } if *word == Index::Turn(turn) => {
                     let field = self.argument(*argument);
                     self.line(&format!("cplx v{}[{chunk}];", id.0));
-                    let line = format!(
-                        "extract_words({field}, component, first, {chunk}, SITE_WORDS(words), lane, 0, v{});",
-                        id.0
-                    );
+                    let line = match self.named.body.converted() == Some(*argument) {
+                        true => format!(
+                            "extract_converted({field}, component, first, {chunk}, SITE_WORDS(words), lane, v{});",
+                            id.0
+                        ),
+                        false => format!(
+                            "extract_words({field}, component, first, {chunk}, SITE_WORDS(words), lane, 0, v{});",
+                            id.0
+                        ),
+                    };
                     self.line(&line);
                 }
                 Statement::WriteWord { argument, word, .. } if *word == Index::Turn(turn) => {

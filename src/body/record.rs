@@ -287,6 +287,9 @@ impl Site for Recorder {
         let load = numbered(|id| Statement::LoadWord { id, argument, word });
         RecordedComplex::of(Operation::Word(load, 0))
     }
+    fn read_converted(self, argument: usize, word: Index) -> RecordedComplex {
+        self.read_word(argument, word)
+    }
     fn write_word(self, argument: usize, word: Index, value: RecordedComplex) {
         push(Statement::WriteWord { argument, word, value: value.0 });
     }

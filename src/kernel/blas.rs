@@ -1,4 +1,5 @@
-//! Vector operations (`docs/arithmetic.md` §7), alone and with the norm of their result (§8).
+//! Vector operations (`docs/arithmetic.md` §7), alone and with the norm of their result (§8). Those without a norm are bodies. Those with one are
+//! written by hand, since in half precision their norms are of what was stored.
 
 use lanefield_reference::field::SiteObject;
 use lanefield_reference::kernels::reduce::{PartialSums, Sum};
@@ -6,71 +7,139 @@ use lanefield_reference::kernels::{Vectors, blas};
 use lanefield_reference::scalar;
 use num_complex::Complex;
 
-use super::Argument::{self, Again, Complex as ComplexScalar, Elements, Field, PartWords, Scalar};
+use super::Argument::{self, Elements, Field, PartWords, Scalar as RealScalar};
 use super::plain::{list, put};
 use super::reduce::plain_norm2;
-use super::{Arguments, At, BuildOption, Geometry, Holds, Kernel, USUAL, Value, moved, read, update, write};
+use super::twin::PlainCall;
+use super::{Arguments, At, BuildOption, Geometry, Holds, Kernel, USUAL, Value, moved, read, update};
 use crate::backend::{BackendError, FieldOn, Launch, Reduce};
+use crate::body::prelude::*;
 
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] =
     &[&COPY, &SCALE, &AXPY, &AXPY_NORM, &AXPBY_NORM, &COMPLEX_AXPY, &COMPLEX_XPAY, &CG_UPDATE];
 
-const OUT: Argument = Field(write("out", Holds::Any, At::Target));
+/// out = x.
+#[lane_kernel(family = "blas", twin = copy_twin)]
+pub fn copy<S: Site>(site: S, out: Write<S, Any>, x: Read<S, Any>) {
+    site.repeat(out.words(), (), |word, ()| out.write_word(word, x.word(word)));
+}
+
+fn copy_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    each(call, |call, site, part| {
+        let x = call.read("x", site, part);
+        call.write("out", site, part, &x);
+    });
+}
+
+/// out = a·x.
+#[lane_kernel(family = "blas", twin = scale_twin)]
+pub fn scale<S: Site>(site: S, out: Write<S, Any>, a: Scalar<S>, x: Read<S, Any>) {
+    site.repeat(out.words(), (), |word, ()| out.write_word(word, x.word(word).scaled(a.get())));
+}
+
+fn scale_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let a = call.scalar("a").to_f64();
+    each(call, |call, site, part| {
+        let x = call.read("x", site, part);
+        call.write("out", site, part, &scalar::scale(a, &x));
+    });
+}
+
+/// y ← a·x + y.
+#[lane_kernel(family = "blas", twin = axpy_twin)]
+pub fn axpy<S: Site>(site: S, y: Update<S, Any>, a: Scalar<S>, x: Read<S, Any>) {
+    site.repeat(y.words(), (), |word, ()| y.write_word(word, x.word(word).scaled_add(a.get(), y.word(word))));
+}
+
+fn axpy_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let a = call.scalar("a").to_f64();
+    each(call, |call, site, part| {
+        let (x, mut y) = (call.read("x", site, part), call.read("y", site, part));
+        scalar::axpy(a, &x, &mut y);
+        call.write("y", site, part, &y);
+    });
+}
+
+/// y ← a·x + y, a complex.
+#[lane_kernel(family = "blas", twin = complex_axpy_twin)]
+pub fn complex_axpy<S: Site>(site: S, y: Update<S, Any>, a: ComplexScalar<S>, x: Read<S, Any>) {
+    site.repeat(y.words(), (), |word, ()| y.write_word(word, a.get().madd(x.word(word), y.word(word))));
+}
+
+fn complex_axpy_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let a = of_doubles(call.complex("a"));
+    each(call, |call, site, part| {
+        let (x, y) = (call.read("x", site, part), call.read("y", site, part));
+        call.write("y", site, part, &scalar::complex_axpy(a, &x, &y));
+    });
+}
+
+/// y ← b·y + x, b complex.
+#[lane_kernel(family = "blas", twin = complex_xpay_twin)]
+pub fn complex_xpay<S: Site>(site: S, y: Update<S, Any>, b: ComplexScalar<S>, x: Read<S, Any>) {
+    site.repeat(y.words(), (), |word, ()| y.write_word(word, b.get().madd(y.word(word), x.word(word))));
+}
+
+fn complex_xpay_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let b = of_doubles(call.complex("b"));
+    each(call, |call, site, part| {
+        let (x, y) = (call.read("x", site, part), call.read("y", site, part));
+        call.write("y", site, part, &scalar::complex_axpy(b, &y, &x));
+    });
+}
+
+/// psi ← a·p + psi, then p ← b·p + r with the old p.
+#[lane_kernel(family = "blas", twin = cg_update_twin)]
+pub fn cg_update<S: Site>(
+    site: S,
+    psi: Update<S, Any>,
+    p: Update<S, Any>,
+    r: Read<S, Any>,
+    a: Scalar<S>,
+    b: Scalar<S>,
+) {
+    site.repeat(psi.words(), (), |word, ()| {
+        let old = p.word(word);
+        psi.write_word(word, old.scaled_add(a.get(), psi.word(word)));
+        p.write_word(word, old.scaled_add(b.get(), r.word(word)));
+    });
+}
+
+fn cg_update_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let (a, b) = (call.scalar("a").to_f64(), call.scalar("b").to_f64());
+    each(call, |call, site, part| {
+        let [mut psi, mut p, r] = ["psi", "p", "r"].map(|field| call.read(field, site, part));
+        scalar::cg_update(&mut psi, &mut p, &r, a, b);
+        call.write("psi", site, part, &psi);
+        call.write("p", site, part, &p);
+    });
+}
+
+/// Runs a twin at each component of each site.
+fn each<R: Vectors>(call: &mut PlainCall<'_, R>, twin: impl Fn(&mut PlainCall<'_, R>, usize, usize)) {
+    for site in call.sites() {
+        for part in 0..call.parts() {
+            twin(call, site, part);
+        }
+    }
+}
+
+fn of_doubles<R: Vectors>(number: Complex<R>) -> Complex<f64> {
+    Complex::new(number.re.to_f64(), number.im.to_f64())
+}
+
 const X: Argument = Field(read("x", Holds::Any, At::Target));
 const Y: Argument = Field(update("y", Holds::Any));
 
-const BASE: Kernel = Kernel { family: "blas", options: &[BuildOption::Sums], ..USUAL };
-
-/// out = x.
-pub static COPY: Kernel = Kernel {
-    name: "copy",
-    computes: "out = x",
-    arguments: &[OUT, X, Elements, PartWords],
-    cpu: launch!(R, |call| blas::copy::<R>(call.data_mut("out")?, call.data("x")?)),
-    plain: launch!(R, |call, _| {
-        let x = list(call.data::<R>("x")?);
-        put(call.data_mut::<R>("out")?, &x)
-    }),
-    ..BASE
-};
-
-/// out = a · x.
-pub static SCALE: Kernel = Kernel {
-    name: "scale",
-    computes: "out = a·x",
-    arguments: &[OUT, Scalar("a"), X, Elements, PartWords],
-    work: |shape| moved(shape, 1),
-    cpu: launch!(R, |call| blas::scale::<R>(call.data_mut("out")?, call.scalar("a"), call.data("x")?)),
-    plain: launch!(R, |call, _| {
-        let result = scalar::scale(call.scalar("a"), &list(call.data::<R>("x")?));
-        put(call.data_mut::<R>("out")?, &result)
-    }),
-    ..BASE
-};
-
-/// y ← a · x + y.
-pub static AXPY: Kernel = Kernel {
-    name: "axpy",
-    computes: "y ← a·x + y",
-    arguments: &[Y, Scalar("a"), X, Again("y"), Elements, PartWords],
-    work: |shape| moved(shape, 2),
-    cpu: launch!(R, |call| blas::axpy::<R>(call.scalar("a"), call.data("x")?, call.data_mut("y")?)),
-    plain: launch!(R, |call, _| {
-        let y = call.data_mut::<R>("y")?;
-        let mut result = list(y);
-        scalar::axpy(call.scalar("a"), &list(call.data::<R>("x")?), &mut result);
-        put(y, &result)
-    }),
-    ..BASE
-};
+const WITH_NORM: Kernel =
+    Kernel { family: "blas", options: &[BuildOption::Sums], geometry: Geometry::SumOfSites, ..USUAL };
 
 /// y ← a · x + y, and |y|².
 pub static AXPY_NORM: Kernel = Kernel {
     name: "axpy_norm",
     computes: "y ← a·x + y, and |y|²",
-    arguments: &[Y, Scalar("a"), X, Again("y"), Elements, PartWords],
-    geometry: Geometry::SumOfSites,
+    arguments: &[Y, RealScalar("a"), X, Elements, PartWords],
     work: |shape| moved(shape, 4),
     cpu: reduce!(R, |call, sum| blas::axpy_norm::<R>(call.scalar("a"), call.data("x")?, call.data_mut("y")?, sum)),
     plain: plain_sum!(R, |call, sum| {
@@ -80,15 +149,14 @@ pub static AXPY_NORM: Kernel = Kernel {
         put(y, &result)?;
         Ok(vec![plain_norm2(y, sum)])
     }),
-    ..BASE
+    ..WITH_NORM
 };
 
 /// y ← a · x + b · y, and |y|².
 pub static AXPBY_NORM: Kernel = Kernel {
     name: "axpby_norm",
     computes: "y ← a·x + b·y, and |y|²",
-    arguments: &[Y, Scalar("a"), X, Scalar("b"), Again("y"), Elements, PartWords],
-    geometry: Geometry::SumOfSites,
+    arguments: &[Y, RealScalar("a"), X, RealScalar("b"), Elements, PartWords],
     work: |shape| moved(shape, 5),
     cpu: reduce!(R, |call, sum| blas::axpby_norm::<R>(
         call.scalar("a"),
@@ -104,65 +172,7 @@ pub static AXPBY_NORM: Kernel = Kernel {
         put(y, &result)?;
         Ok(vec![plain_norm2(y, sum)])
     }),
-    ..BASE
-};
-
-/// y ← a · x + y, with a complex number a.
-pub static COMPLEX_AXPY: Kernel = Kernel {
-    name: "complex_axpy",
-    computes: "y ← a·x + y, a complex",
-    arguments: &[Y, ComplexScalar("a"), X, Again("y"), Elements, PartWords],
-    work: |shape| moved(shape, 4),
-    cpu: launch!(R, |call| blas::complex_axpy::<R>(call.complex("a"), call.data("x")?, call.data_mut("y")?)),
-    plain: launch!(R, |call, _| {
-        let y = call.data_mut::<R>("y")?;
-        let result = scalar::complex_axpy(call.complex("a"), &list(call.data::<R>("x")?), &list(y));
-        put(y, &result)
-    }),
-    ..BASE
-};
-
-/// y ← b · y + x, with a complex number b.
-pub static COMPLEX_XPAY: Kernel = Kernel {
-    name: "complex_xpay",
-    computes: "y ← b·y + x, b complex",
-    arguments: &[Y, ComplexScalar("b"), Again("y"), X, Elements, PartWords],
-    work: |shape| moved(shape, 4),
-    cpu: launch!(R, |call| blas::complex_xpay::<R>(call.data("x")?, call.complex("b"), call.data_mut("y")?)),
-    plain: launch!(R, |call, _| {
-        let y = call.data_mut::<R>("y")?;
-        let result = scalar::complex_axpy(call.complex("b"), &list(y), &list(call.data::<R>("x")?));
-        put(y, &result)
-    }),
-    ..BASE
-};
-
-/// ψ ← a · p + ψ, then p ← b · p + r, with the old p in both.
-pub static CG_UPDATE: Kernel = Kernel {
-    name: "cg_update",
-    computes: "psi ← a·p + psi, p ← b·p + r",
-    arguments: &[
-        Field(update("psi", Holds::Any)),
-        Field(update("p", Holds::Any)),
-        Field(read("r", Holds::Any, At::Target)),
-        Scalar("a"),
-        Scalar("b"),
-        Elements,
-        PartWords,
-    ],
-    work: |shape| moved(shape, 4),
-    cpu: launch!(R, |call| {
-        let (psi, p) = (call.data_mut::<R>("psi")?, call.data_mut::<R>("p")?);
-        blas::cg_update(psi, p, call.data::<R>("r")?, call.scalar("a"), call.scalar("b"))
-    }),
-    plain: launch!(R, |call, _| {
-        let (psi, p) = (call.data_mut::<R>("psi")?, call.data_mut::<R>("p")?);
-        let (mut new_psi, mut new_p) = (list(psi), list(p));
-        scalar::cg_update(&mut new_psi, &mut new_p, &list(call.data::<R>("r")?), call.scalar("a"), call.scalar("b"));
-        put(psi, &new_psi)?;
-        put(p, &new_p)
-    }),
-    ..BASE
+    ..WITH_NORM
 };
 
 /// Vector operations, on any backend.

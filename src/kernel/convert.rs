@@ -2,42 +2,29 @@
 
 use lanefield_reference::field::SiteObject;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::convert;
-use lanefield_reference::real::{Precision, Real};
-use num_complex::Complex;
+use lanefield_reference::real::Real;
 
-use super::Argument::{Elements, Field};
-use super::BuildOption::{PartWords, PrecisionOf};
-use super::{Arguments, At, Holds, HostCall, Kernel, USUAL, read, write};
+use super::twin::PlainCall;
+use super::{Arguments, Kernel};
 use crate::backend::{BackendError, FieldOn, Launch};
-use crate::in_precision;
+use crate::body::prelude::*;
 
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&CONVERT];
 
 /// out = x in another precision.
-pub static CONVERT: Kernel = Kernel {
-    name: "convert",
-    family: "convert",
-    computes: "out = x in another precision",
-    arguments: &[Field(write("out", Holds::Any, At::Target)), Field(read("x", Holds::Converted, At::Target)), Elements],
-    options: &[PrecisionOf("x"), PartWords],
-    cpu: launch!(S, |call| {
-        in_precision!(precision_of_x(call), R => convert::convert::<S, R>(call.data_mut("out")?, call.data("x")?))
-    }),
-    plain: launch!(S, |call, _| {
-        in_precision!(precision_of_x(call), R => {
-            let x = call.data::<R>("x")?.to_site_order();
-            let number = |number: R| S::from_f64(number.to_f64());
-            let values: Vec<_> = x.iter().map(|c| Complex::new(number(c.re), number(c.im))).collect();
-            call.data_mut::<S>("out")?.assign(&values)
-        })
-    }),
-    ..USUAL
-};
+#[lane_kernel(twin = convert_twin)]
+pub fn convert<S: Site>(site: S, out: Write<S, Any>, x: Converted<S>) {
+    site.repeat(out.words(), (), |word, ()| out.write_word(word, x.word(word)));
+}
 
-fn precision_of_x(call: &HostCall<'_>) -> Precision {
-    call.shape().field("x").map_or(Precision::F32, |x| x.precision)
+fn convert_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    for site in call.sites() {
+        for part in 0..call.parts() {
+            let x = call.read("x", site, part);
+            call.write("out", site, part, &x);
+        }
+    }
 }
 
 /// Conversions, on any backend.

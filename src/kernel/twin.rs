@@ -13,7 +13,7 @@ use lanefield_reference::scalar::{self, ScalarWilson};
 use num_complex::Complex;
 
 use super::plain::places;
-use super::{Access, HostCall, Kernel, KernelSource, PlainLinks, Role};
+use super::{Access, Holds, HostCall, Kernel, KernelSource, PlainLinks, Role};
 use crate::body::{Program, Written};
 use crate::in_precision;
 
@@ -210,6 +210,11 @@ pub fn reduce_twin<T: Twin>(call: &mut HostCall<'_>, links: &PlainLinks<'_>, sum
     in_precision!(call.shape().precision(), R => run::<T, R>(call, links, sum))
 }
 
+/// A number in another precision.
+fn rounded<Q: Vectors, R: Vectors>(number: Complex<Q>) -> Complex<R> {
+    Complex::new(R::from_f64(number.re.to_f64()), R::from_f64(number.im.to_f64()))
+}
+
 /// A field that a call writes.
 type WrittenField<'a, R> = (&'static str, &'a mut FieldData<R>);
 
@@ -229,6 +234,16 @@ impl<'a, R: Vectors> PlainCall<'a, R> {
                 let (words, parts) = (data.object().part_words(), data.object().parts());
                 fields.push(PlainField { name: role.name, is_written, words, parts, values: data.to_site_order() });
             };
+            if role.holds == Holds::Converted {
+                let precision = shape.field(role.name).map_or(R::PRECISION, |field| field.precision);
+                let (object, values) = in_precision!(precision, Q => {
+                    let data = call.data::<Q>(role.name)?;
+                    (data.object(), data.to_site_order().into_iter().map(rounded::<Q, R>).collect())
+                });
+                let (words, parts) = (object.part_words(), object.parts());
+                fields.push(PlainField { name: role.name, is_written, words, parts, values });
+                continue;
+            }
             match is_written {
                 true => {
                     let data = call.data_mut::<R>(role.name)?;

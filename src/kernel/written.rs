@@ -43,8 +43,10 @@ pub const fn argument(name: &'static str, role: Role) -> Argument {
                 FieldUse::Neighbours | FieldUse::OddDistance => (Access::Read, At::Neighbours),
                 FieldUse::Write => (Access::Write, At::Target),
                 FieldUse::Update => (Access::Update, At::Target),
+                FieldUse::Converted => (Access::Read, At::Target),
             };
-            Argument::Field(FieldRole { name, access, holds: holds(object), at })
+            let holds = if let FieldUse::Converted = used { Holds::Converted } else { holds(object) };
+            Argument::Field(FieldRole { name, access, holds, at })
         }
         Role::Links => {
             Argument::Field(FieldRole { name, access: Access::Read, holds: Holds::DoubledLinks, at: At::Target })
@@ -107,6 +109,10 @@ fn in_precision_of<B: Body, R: Vectors + RunsBodies>(
         arguments.push(match role {
             Role::Field { used: FieldUse::Write | FieldUse::Update, .. } => {
                 BodyArgument::Write(call.data_mut::<R>(name)?)
+            }
+            Role::Field { used: FieldUse::Converted, .. } => {
+                let precision = call.shape().field(name).map_or(R::PRECISION, |field| field.precision);
+                BodyArgument::Converted(in_precision!(precision, Q => call.data::<Q>(name)?.into()))
             }
             Role::Field { .. } | Role::Links => BodyArgument::Read(call.data::<R>(name)?),
             Role::Scalar => BodyArgument::Scalar(call.scalar(name)),

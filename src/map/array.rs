@@ -22,6 +22,8 @@ pub enum Storage {
 pub struct ArrayOn<B: MapBackend + ?Sized, T, const D: usize> {
     numbers: B::Numbers,
     extents: [usize; D],
+    /// Elements from the beginning of a row to that of the next.
+    pitch: usize,
     storage: Storage,
     holds: PhantomData<T>,
 }
@@ -32,11 +34,25 @@ impl<B: MapBackend + ?Sized, T: Element, const D: usize> ArrayOn<B, T, D> {
     /// # Errors
     /// [`MapError::Extents`]; what the backend reports.
     pub fn zeros(backend: &B, extents: [usize; D], storage: Storage) -> Result<Self, MapError> {
+        Self::padded(backend, extents, storage, size_of::<T>())
+    }
+
+    /// An array of zeros whose rows, those of the last dimension, begin at multiples of so many bytes: a row is followed by elements that nothing reads. Rows
+    /// then lie alike to groups of work-items, whatever their length; no bit of any result depends on it.
+    ///
+    /// # Errors
+    /// [`MapError::Padding`] of what is no multiple of an element; as [`Self::zeros`].
+    pub fn padded(backend: &B, extents: [usize; D], storage: Storage, bytes: usize) -> Result<Self, MapError> {
         const { assert!(1 <= D && D <= super::MOST_DIMENSIONS, "an array has 1 to 6 dimensions") };
-        let elements = elements(&extents)?;
+        let element = size_of::<T>();
+        if bytes == 0 || !bytes.is_multiple_of(element) {
+            return Err(MapError::Padding { bytes, element });
+        }
+        let pitch = extents[D - 1].next_multiple_of(bytes / element);
         let what = format!("array {extents:?} of {}", T::KIND.type_name());
+        let elements = elements(&with_pitch(&extents, pitch))?;
         let numbers = backend.zero_numbers(T::KIND, elements, storage, &what)?;
-        Ok(Self { numbers, extents, storage, holds: PhantomData })
+        Ok(Self { numbers, extents, pitch, storage, holds: PhantomData })
     }
 
     /// An array of these numbers.
@@ -54,6 +70,11 @@ impl<B: MapBackend + ?Sized, T: Element, const D: usize> ArrayOn<B, T, D> {
         self.extents
     }
 
+    /// Elements from the beginning of a row to that of the next: the last extent, and what rows are padded with.
+    pub fn pitch(&self) -> usize {
+        self.pitch
+    }
+
     /// Where it lies.
     pub fn storage(&self) -> Storage {
         self.storage
@@ -68,7 +89,15 @@ impl<B: MapBackend + ?Sized, T: Element, const D: usize> ArrayOn<B, T, D> {
         if numbers.len() != expected {
             return Err(MapError::Length { given: numbers.len(), expected, extents: self.extents.to_vec() });
         }
-        Ok(backend.write_numbers(&mut self.numbers, bytemuck::cast_slice(numbers))?)
+        let row = self.extents[D - 1];
+        if self.pitch == row || expected == 0 {
+            return Ok(backend.write_numbers(&mut self.numbers, bytemuck::cast_slice(numbers))?);
+        }
+        let mut padded = vec![T::default(); expected / row * self.pitch];
+        for (to, from) in padded.chunks_mut(self.pitch).zip(numbers.chunks(row)) {
+            to[..row].copy_from_slice(from);
+        }
+        Ok(backend.write_numbers(&mut self.numbers, bytemuck::cast_slice(&padded))?)
     }
 
     /// A copy of its numbers on the host.
@@ -76,8 +105,12 @@ impl<B: MapBackend + ?Sized, T: Element, const D: usize> ArrayOn<B, T, D> {
     /// # Errors
     /// What the backend reports.
     pub fn read(&self, backend: &B) -> Result<Vec<T>, MapError> {
-        let mut numbers = vec![T::default(); elements(&self.extents)?];
+        let mut numbers = vec![T::default(); elements(&with_pitch(&self.extents, self.pitch))?];
         backend.read_numbers(&self.numbers, bytemuck::cast_slice_mut(&mut numbers))?;
+        let row = self.extents[D - 1];
+        if self.pitch != row {
+            numbers = numbers.chunks(self.pitch).flat_map(|padded| &padded[..row]).copied().collect();
+        }
         Ok(numbers)
     }
 
@@ -85,6 +118,15 @@ impl<B: MapBackend + ?Sized, T: Element, const D: usize> ArrayOn<B, T, D> {
     pub fn numbers(&self) -> &B::Numbers {
         &self.numbers
     }
+}
+
+/// Extents whose rows are as long as from one to the next.
+pub(super) fn with_pitch(extents: &[usize], pitch: usize) -> Vec<usize> {
+    let mut extents = extents.to_vec();
+    if let Some(row) = extents.last_mut() {
+        *row = pitch;
+    }
+    extents
 }
 
 /// How many elements such an array has.

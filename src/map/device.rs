@@ -276,7 +276,7 @@ impl Memory {
             false => None,
         };
         let owners = form.tracked.iter().map(|&argument| {
-            let elements: usize = call.extents(argument).iter().product();
+            let elements: usize = call.stored_extents(argument).iter().product();
             zeros(elements * size_of::<u32>(), "owners of elements")
         });
         let owners = owners.collect::<Result<_, _>>()?;
@@ -288,9 +288,10 @@ impl Memory {
         let mut arguments = Vec::new();
         for ((role, value), fold) in call.map.roles.iter().zip(&call.values).zip(&self.folds) {
             match (role, value) {
-                (Role::Array { .. }, Value::Array(numbers, extents)) => {
+                (Role::Array { .. }, Value::Array { numbers, extents, pitch }) => {
                     arguments.push(Arg::Buffer(&numbers.buffer));
                     arguments.extend(extents.iter().map(|&extent| Arg::I32(extent as i32)));
+                    arguments.push(Arg::I32(*pitch as i32));
                 }
                 (Role::Scalar(kind), Value::Number(bits)) => arguments.push(match kind {
                     Kind::F32 => Arg::F32(f32::from_bits(*bits as u32)),

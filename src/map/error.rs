@@ -24,6 +24,10 @@ pub enum MapError {
     #[error("{given} numbers for an array of extents {extents:?}, which holds {expected}")]
     Length { given: usize, expected: usize, extents: Vec<usize> },
 
+    /// Rows that would begin between elements.
+    #[error("rows at multiples of {bytes} bytes: expected a multiple of an element's {element} bytes, such as 128")]
+    Padding { bytes: usize, element: usize },
+
     /// An index space of another number of dimensions than the body asks for.
     #[error("map {map} runs over {expected} dimensions, and was given {given:?}")]
     Rank { map: &'static str, expected: usize, given: Vec<usize> },

@@ -110,6 +110,8 @@ pub struct HostCall<'a> {
     threads: usize,
     arrays: Vec<Option<&'a HostNumbers>>,
     extents: Vec<&'a [usize]>,
+    /// From row to row of each array.
+    pitches: Vec<usize>,
     scalars: Vec<u64>,
     /// Of arrays of which it is noted who writes an element: who did, from 1 on.
     owners: Vec<Option<Vec<AtomicU32>>>,
@@ -176,30 +178,43 @@ impl<'a> PlainPoint<'a> {
         Self { call, state }
     }
 
-    /// The element of an index, if there is one.
+    /// The element of an index, if there is one, where rows are a pitch apart.
     #[inline(always)]
-    fn element(extents: &[usize], index: &[u64]) -> Option<usize> {
+    fn element(extents: &[usize], pitch: usize, index: &[u64]) -> Option<usize> {
         let mut element = 0;
-        for (&component, &extent) in index.iter().zip(extents) {
+        for (dimension, (&component, &extent)) in index.iter().zip(extents).enumerate() {
             let component = component as u32 as usize;
             if component >= extent {
                 return None;
             }
-            element = element * extent + component;
+            let step = if dimension + 1 == extents.len() { pitch } else { extent };
+            element = element * step + component;
         }
         Some(element)
+    }
+
+    /// The same where one row follows on another.
+    #[inline(always)]
+    fn element_of_room(extents: &[usize], index: &[u64]) -> Option<usize> {
+        Self::element(extents, extents.last().copied().unwrap_or(1), index)
+    }
+
+    /// The element of an array.
+    #[inline(always)]
+    fn element_of(&self, argument: usize, index: &[u64]) -> Option<usize> {
+        Self::element(self.call.extents[argument], self.call.pitches[argument], index)
     }
 
     /// The element of an index in a place; of registers those of this thread.
     #[inline(always)]
     fn element_in(&self, place: Place, index: &[u64]) -> Option<usize> {
         match place {
-            Place::Argument(argument) => Self::element(self.call.extents[argument], index),
-            Place::Local(local) => Self::element(&self.call.program.locals[local].extents, index),
+            Place::Argument(argument) => self.element_of(argument, index),
+            Place::Local(local) => Self::element_of_room(&self.call.program.locals[local].extents, index),
             Place::Register(register) => {
                 let extents = &self.call.program.registers[register].extents;
                 let own = self.state.thread.get() * extents.iter().product::<usize>();
-                Some(own + Self::element(extents, index)?)
+                Some(own + Self::element_of_room(extents, index)?)
             }
         }
     }
@@ -378,7 +393,6 @@ impl Point for PlainPoint<'_> {
     fn copy(self, copy: Copied<'_, u64>) {
         let Copied { local, argument, origin, inward, .. } = copy;
         let room = &self.call.program.locals[local];
-        let extents = self.call.extents[argument];
         let Some(numbers) = self.call.arrays[argument] else { return };
         for number in 0..room.elements() {
             let within = index_of(number as u64, &room.extents);
@@ -388,7 +402,7 @@ impl Point for PlainPoint<'_> {
             });
             let mut index = [0; MOST_DIMENSIONS];
             index.iter_mut().zip(global).for_each(|(to, from)| *to = from);
-            let element = Self::element(extents, &index[..origin.len()]);
+            let element = self.element_of(argument, &index[..origin.len()]);
             match (inward, element) {
                 (true, element) => {
                     let value = element.map_or(0, |element| numbers.load(element));
@@ -473,14 +487,16 @@ impl MapBackend for Cpu {
         let arguments = call.map.roles.len();
         let mut owners: Vec<Option<Vec<AtomicU32>>> = Vec::new();
         for argument in 0..arguments {
-            let elements = call.extents(argument).iter().product();
+            let elements = call.stored_extents(argument).iter().product();
             owners.push(match call.bounds.tracked.contains(&argument) {
                 true => Some(room(elements, "owners of elements", || AtomicU32::new(0))?),
                 false => None,
             });
         }
-        let arrays =
-            call.values.iter().map(|value| if let Value::Array(numbers, _) = value { Some(*numbers) } else { None });
+        let arrays = call
+            .values
+            .iter()
+            .map(|value| if let Value::Array { numbers, .. } = value { Some(*numbers) } else { None });
         let scalars = call.values.iter().map(|value| if let Value::Number(bits) = value { *bits } else { 0 });
         let host = HostCall {
             program,
@@ -489,6 +505,9 @@ impl MapBackend for Cpu {
             threads: program.block.map_or(1, |block| block.iter().product()),
             arrays: arrays.collect(),
             extents: (0..arguments).map(|argument| call.extents(argument)).collect(),
+            pitches: (0..arguments)
+                .map(|argument| call.stored_extents(argument).last().copied().unwrap_or(1))
+                .collect(),
             scalars: scalars.collect(),
             owners,
             beyond: unset(slots(program, arguments)),

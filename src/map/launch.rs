@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::MapBody;
-use super::array::{ArrayOn, Storage, elements};
+use super::array::{ArrayOn, Storage, elements, with_pitch};
 use super::bounds::{Bounds, Given, bounds};
 use super::element::{Element, Kind};
 use super::error::MapError;
@@ -202,8 +202,15 @@ pub struct Outcome {
 /// An argument of a call.
 #[derive(Debug)]
 pub enum Value<'a, B: MapBackend + ?Sized> {
-    /// An array, with its extents.
-    Array(&'a B::Numbers, Vec<usize>),
+    /// An array.
+    Array {
+        /// Where its numbers are.
+        numbers: &'a B::Numbers,
+        /// Its extents.
+        extents: Vec<usize>,
+        /// Elements from the beginning of a row to that of the next.
+        pitch: usize,
+    },
     /// The bits of a number.
     Number(u64),
     /// A number that the call makes.
@@ -225,7 +232,8 @@ impl<'a, B: MapBackend + ?Sized> MapCall<'a, B> {
 
     /// An array that is read.
     pub fn read<T: Element, const D: usize>(mut self, array: &'a ArrayOn<B, T, D>) -> Self {
-        self.values.push(Value::Array(array.numbers(), array.extents().to_vec()));
+        let (numbers, extents, pitch) = (array.numbers(), array.extents().to_vec(), array.pitch());
+        self.values.push(Value::Array { numbers, extents, pitch });
         self
     }
 
@@ -358,7 +366,7 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
         }
         let extents: Vec<Vec<usize>> = values
             .iter()
-            .map(|value| if let Value::Array(_, extents) = value { extents.clone() } else { Vec::new() })
+            .map(|value| if let Value::Array { extents, .. } = value { extents.clone() } else { Vec::new() })
             .collect();
         let scalars: Vec<Option<i64>> = values
             .iter()
@@ -379,8 +387,16 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
     /// The extents of an argument, none of what is no array.
     pub fn extents(&self, argument: usize) -> &[usize] {
         match &self.values[argument] {
-            Value::Array(_, extents) => extents,
+            Value::Array { extents, .. } => extents,
             _ => &[],
+        }
+    }
+
+    /// Its extents, of which the last one is the pitch: as it lies in memory.
+    pub fn stored_extents(&self, argument: usize) -> Vec<usize> {
+        match &self.values[argument] {
+            Value::Array { extents, pitch, .. } => with_pitch(extents, *pitch),
+            _ => Vec::new(),
         }
     }
 
@@ -420,7 +436,7 @@ impl<'a, B: MapBackend + ?Sized> CheckedCall<'a, B> {
         }
         let first = outcome.conflicts.iter().enumerate().find_map(|(argument, first)| Some((argument, (*first)?)));
         if let Some((argument, element)) = first {
-            let element = index_in(u64::from(element), self.extents(argument));
+            let element = index_in(u64::from(element), &self.stored_extents(argument));
             return Err(MapError::WriteConflict { map: self.map.name, array: self.map.names[argument], element });
         }
         Ok(())

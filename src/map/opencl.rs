@@ -147,13 +147,18 @@ impl Named<'_> {
         format!("{}_", self.names[number])
     }
 
+    /// What an array's pitch is called.
+    fn pitch(&self, argument: usize) -> String {
+        format!("{}_pitch", self.names[argument])
+    }
+
     /// The name of an array's extent.
     fn extent(&self, argument: usize, dimension: usize) -> String {
         format!("{}_n{dimension}", self.names[argument])
     }
 }
 
-/// The arguments of a kernel: those of the body in their order, each array followed by its extents; then the index space, and what the schedule, sums and
+/// The arguments of a kernel: those of the body in their order, each array followed by its extents and its pitch; then the index space, and what the schedule, sums and
 /// guards need.
 fn arguments(named: Named<'_>, form: &Form, sums: &[usize]) -> Vec<String> {
     let mut declared = Vec::new();
@@ -168,6 +173,7 @@ fn arguments(named: Named<'_>, form: &Form, sums: &[usize]) -> Vec<String> {
                 };
                 declared.push(format!("{qualifier} {}* restrict {name}", kind.type_name()));
                 declared.extend((0..*rank).map(|dimension| format!("int {}", named.extent(number, dimension))));
+                declared.push(format!("int {}", named.pitch(number)));
             }
             Role::Scalar(kind) => declared.push(format!("{} {name}", kind.type_name())),
             Role::Fold(kind, _) => {
@@ -400,13 +406,21 @@ impl Writer<'_> {
         }
     }
 
+    /// The number of an element: rows of an argument are a pitch apart.
+    fn number_of(&self, place: Place, index: &[String]) -> String {
+        let mut steps = self.extents(place);
+        if let (Place::Argument(argument), Some(last)) = (place, steps.last_mut()) {
+            *last = self.named.pitch(argument);
+        }
+        index[1..]
+            .iter()
+            .zip(&steps[1..])
+            .fold(format!("(size_t){}", index[0]), |element, (index, step)| format!("({element} * {step} + {index})"))
+    }
+
     /// The number of an element, and the condition that there is one.
     fn element(&self, place: Place, index: &[String]) -> (String, String) {
-        let extents = self.extents(place);
-        let element =
-            index[1..].iter().zip(&extents[1..]).fold(format!("(size_t){}", index[0]), |element, (index, extent)| {
-                format!("({element} * {extent} + {index})")
-            });
+        let (element, extents) = (self.number_of(place, index), self.extents(place));
         let inside = index.iter().zip(&extents).map(|(index, extent)| format!("(uint){index} < (uint){extent}"));
         (element, inside.collect::<Vec<_>>().join(" && "))
     }
@@ -607,10 +621,7 @@ impl Writer<'_> {
             self.copying.push(local);
         }
         let index: Vec<String> = (0..rank).map(|d| format!("g{d}")).collect();
-        let element =
-            index[1..].iter().zip(&extents[1..]).fold(format!("(size_t){}", index[0]), |element, (index, extent)| {
-                format!("({element} * {extent} + {index})")
-            });
+        let element = self.number_of(place, &index);
         if asynchronous {
             let number = self.copies;
             self.copies += 1;

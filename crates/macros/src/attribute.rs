@@ -176,6 +176,12 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
     let base = format_ident!("{base}");
     let host = if signature.sums() { format_ident!("Reduce") } else { format_ident!("Launch") };
     let run = if signature.sums() { format_ident!("reduce") } else { format_ident!("launch") };
+    let built_for = signature.arguments.iter().find(|argument| matches!(argument.role, Role::Converted)).map(|argument| {
+        let name = argument.name.to_string();
+        quote! {
+            options: &[::lanefield::kernel::BuildOption::Sums, ::lanefield::kernel::BuildOption::PrecisionOf(#name)],
+        }
+    });
     let plain = match &options.twin {
         None => quote! { ::lanefield::kernel::HostFunction::None },
         Some(_) => {
@@ -226,6 +232,7 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
             arguments: &[#(#arguments),*],
             tuned_as: #tuned,
             usual_parts: #parts,
+            #built_for
             source: ::lanefield::kernel::KernelSource::Body(::lanefield::body::Written::new::<#body>(&[#(#names),*])),
             cpu: ::lanefield::kernel::HostFunction::#host(::lanefield::kernel::written::#run::<#body>),
             plain: #plain,
@@ -259,6 +266,13 @@ fn structure_of(signature: &Signature, function: &ItemFn, structure: &Ident, con
                     false => (quote! { &'a #field }, "A field that is read."),
                 }
             }
+            Role::Converted => {
+                given.push(quote! { .read(#text, self.#name) });
+                (
+                    quote! { &'a ::lanefield::backend::FieldOn<B, Q, K> },
+                    "A field that is read, in another precision or in this one.",
+                )
+            }
             Role::Links => {
                 given.push(quote! { .read(#text, self.#name) });
                 (
@@ -278,8 +292,12 @@ fn structure_of(signature: &Signature, function: &ItemFn, structure: &Ident, con
         };
         fields.push(quote! { #[doc = #documentation] pub #name: #ty });
     }
-    let any = signature.is_of_words().then(|| quote! { , K });
-    let any_bound = signature.is_of_words().then(|| quote! { , K: ::lanefield::reference::field::SiteObject });
+    let converted = signature.has(|role| matches!(role, Role::Converted));
+    let of_other = converted.then(|| quote! { , Q });
+    let of_other_bound = converted.then(|| quote! { , Q: ::lanefield::reference::kernels::Vectors });
+    let any = signature.is_of_words().then(|| quote! { #of_other, K });
+    let any_bound =
+        signature.is_of_words().then(|| quote! { #of_other_bound, K: ::lanefield::reference::field::SiteObject });
     let (stencil, with_stencil) = match signature.is_stencil() {
         true => {
             let legs = signature.has_links().then(|| quote! { , legs: ::lanefield::reference::layout::LegOrder });

@@ -14,6 +14,8 @@ pub enum Role {
         at: Place,
         object: Box<Type>,
     },
+    /// A field that is read here, in whatever precision it is.
+    Converted,
     Links,
     Scalar,
     Complex,
@@ -43,7 +45,7 @@ pub struct Signature {
     pub arguments: Vec<Argument>,
 }
 
-const ROLES: &str = "Read<S, K>, Neighbours<S, K>, OddDistance<S, K>, EvenDistance<S, K>, Write<S, K>, Update<S, K>, Links<S>, Scalar<S>, ComplexScalar<S>, ExactSum<S>, ComplexSum<S>, \
+const ROLES: &str = "Read<S, K>, Converted<S>, Neighbours<S, K>, OddDistance<S, K>, EvenDistance<S, K>, Write<S, K>, Update<S, K>, Links<S>, Scalar<S>, ComplexScalar<S>, ExactSum<S>, ComplexSum<S>, \
                      SliceSum<S>, ComplexSliceSum<S>, Coordinates<S>, or the site S";
 
 impl Signature {
@@ -79,6 +81,12 @@ impl Signature {
             let expected =
                 "a body has a field that is written, or read at the site: it says on which sites the body runs";
             return Err(Error::new(span, expected));
+        }
+        if self.arguments.iter().filter(|argument| matches!(argument.role, Role::Converted)).count() > 1 {
+            return Err(Error::new(
+                span,
+                "a body has at most one Converted: all others are in the precision in which it computes",
+            ));
         }
         if self.is_of_words() && self.is_stencil() {
             return Err(Error::new(
@@ -122,7 +130,7 @@ impl Signature {
     }
 
     pub fn is_of_words(&self) -> bool {
-        self.has(|role| matches!(role, Role::Field { object, .. } if is_any(object)))
+        self.has(|role| matches!(role, Role::Converted) || matches!(role, Role::Field { object, .. } if is_any(object)))
     }
 
     pub fn sums(&self) -> bool {
@@ -175,6 +183,7 @@ fn argument(input: &FnArg, site: &Ident) -> Result<Argument, Error> {
         "OddDistance" => field(false, Place::OddDistance)?,
         "EvenDistance" => field(false, Place::EvenDistance)?,
         "Write" | "Update" => field(true, Place::Here)?,
+        "Converted" => Role::Converted,
         "Links" => Role::Links,
         "Scalar" => Role::Scalar,
         "ComplexScalar" => Role::Complex,

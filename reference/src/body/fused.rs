@@ -146,6 +146,10 @@ impl<S: Site, const BETWEEN: usize> Site for OneOf<'_, S, BETWEEN> {
         self.site.read_word(self.number(argument), word)
     }
     #[inline(always)]
+    fn read_converted(self, argument: usize, word: S::Index) -> S::Complex {
+        self.site.read_converted(self.number(argument), word)
+    }
+    #[inline(always)]
     fn write_word(self, argument: usize, word: S::Index, value: S::Complex) {
         self.site.write_word(self.number(argument), word, value);
     }

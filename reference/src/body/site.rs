@@ -43,6 +43,8 @@ pub trait Site: Copy {
     fn write<T: Value<Self::Complex>>(self, argument: usize, value: T);
     /// One word of a field's value here.
     fn read_word(self, argument: usize, word: Self::Index) -> Self::Complex;
+    /// One word of the value here of a field in another precision, rounded to that in which one computes.
+    fn read_converted(self, argument: usize, word: Self::Index) -> Self::Complex;
     /// Makes a number a word of the field's value here.
     fn write_word(self, argument: usize, word: Self::Index, value: Self::Complex);
     /// Words of a component of a field.
@@ -78,6 +80,8 @@ pub enum FieldUse {
     Write,
     /// It reads and writes it here.
     Update,
+    /// It reads it here, in whatever precision it is.
+    Converted,
 }
 
 /// What an argument of a body is.
@@ -198,6 +202,8 @@ handles! {
 }
 
 handles! {
+    /// A field that is read here, in whatever precision it is, and holds what the target holds. The lanes of both hold the same sites.
+    Converted: Role::Field { used: FieldUse::Converted, object: None, repeated: true };
     /// Doubled links: read with reconstruction, boundary phases included.
     Links: Role::Links;
     /// A real number of the call, rounded to the precision in which one computes.
@@ -262,6 +268,19 @@ macro_rules! writes {
     )+};
 }
 writes!(Write Update);
+
+impl<S: Site> Converted<S> {
+    /// Word `word` of the value here, rounded to the precision in which one computes: to nearest even, to half precision by way of f32.
+    #[inline(always)]
+    pub fn word(self, word: S::Index) -> S::Complex {
+        self.site.read_converted(self.number, word)
+    }
+    /// Words of a component.
+    #[inline(always)]
+    pub fn words(self) -> S::Index {
+        self.site.words(self.number)
+    }
+}
 
 impl<S: Site> Write<S, Any> {
     /// Words of a component.

@@ -27,7 +27,7 @@ use crate::field::{FieldData, FieldError, FieldShape};
 use crate::half::Half;
 use crate::layout::{Direction, LegOrder, SiteCoordinates, Slices, Stencil};
 use crate::object::{DoubledGauge, Object};
-use crate::real::Real;
+use crate::real::{Precision, Real};
 use crate::tasks::{self, items_a_task};
 use crate::tensor::lanes::{WithEights, Words};
 use crate::tensor::{InstructionSet, LaneVector, Task};
@@ -36,6 +36,8 @@ use crate::tensor::{InstructionSet, LaneVector, Task};
 pub enum BodyArgument<'a, R> {
     /// A field that is read.
     Read(&'a FieldData<R>),
+    /// A field that is read, in whatever precision it is.
+    Converted(StoredField<'a>),
     /// A field that is written.
     Write(&'a mut FieldData<R>),
     /// A real number.
@@ -46,6 +48,19 @@ pub enum BodyArgument<'a, R> {
     Sums,
     /// Coordinates of sites.
     Coordinates,
+}
+
+/// A field in whatever precision it is.
+#[derive(Clone, Copy, Debug)]
+pub struct StoredField<'a> {
+    shape: FieldShape,
+    bytes: &'a [u8],
+}
+
+impl<'a, Q: Real> From<&'a FieldData<Q>> for StoredField<'a> {
+    fn from(field: &'a FieldData<Q>) -> Self {
+        Self { shape: field.shape(), bytes: bytemuck::cast_slice(field.reals()) }
+    }
 }
 
 /// A call of a body.
@@ -106,6 +121,14 @@ fn run_in<B: Body, R: Real, A: WithVectors>(mut call: BodyCall<'_, R>) -> Result
                 bytes: size_of_val(field.reals()),
                 words: field.object().part_words(),
                 parts: field.object().parts(),
+                in_doubles: size_of::<R>() == size_of::<f64>(),
+            }),
+            BodyArgument::Converted(field) => Bound::Field(BoundField {
+                start: field.bytes.as_ptr().cast_mut(),
+                bytes: field.bytes.len(),
+                words: field.shape.object.part_words(),
+                parts: field.shape.object.parts(),
+                in_doubles: field.shape.precision == Precision::F64,
             }),
             BodyArgument::Write(field) => {
                 let object = field.object();
@@ -115,6 +138,7 @@ fn run_in<B: Body, R: Real, A: WithVectors>(mut call: BodyCall<'_, R>) -> Result
                     bytes: size_of_val(reals),
                     words: object.part_words(),
                     parts: object.parts(),
+                    in_doubles: size_of::<R>() == size_of::<f64>(),
                 })
             }
             BodyArgument::Scalar(value) => Bound::Complex(Complex::new(*value, *value)),
@@ -178,6 +202,7 @@ fn checked<B: Body, R: Real>(call: &BodyCall<'_, R>) -> Result<FieldShape, Field
     let shape = |argument: &BodyArgument<'_, R>| match argument {
         BodyArgument::Read(field) => Some(field.shape()),
         BodyArgument::Write(field) => Some(field.shape()),
+        BodyArgument::Converted(field) => Some(field.shape),
         _ => None,
     };
     let links = links_of(call);
@@ -226,6 +251,14 @@ fn checked<B: Body, R: Real>(call: &BodyCall<'_, R>) -> Result<FieldShape, Field
         let fits = match role {
             Role::Links => reads && given == expected,
             Role::Field { used: FieldUse::Write | FieldUse::Update, .. } => !reads && given == expected,
+            Role::Field { used: FieldUse::Converted, .. } => {
+                let cut =
+                    |field: FieldShape| FieldShape { lattice: target.lattice, precision: target.precision, ..field };
+                let same_cut = |field: FieldShape| field.lattice.has_cut_of(&target.lattice);
+                matches!(argument, BodyArgument::Converted(_))
+                    && given.is_some_and(same_cut)
+                    && given.map(cut) == expected
+            }
             Role::Field { .. } => reads && given == expected,
             Role::Scalar => matches!(argument, BodyArgument::Scalar(_)),
             Role::Complex => matches!(argument, BodyArgument::Complex(_)),

@@ -37,7 +37,6 @@ mod blocks;
 pub mod bodies;
 pub mod clover;
 pub mod clover_term;
-pub mod convert;
 pub mod domain_wall;
 pub mod hop;
 pub mod laplace;

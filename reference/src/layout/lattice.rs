@@ -116,6 +116,11 @@ impl Lattice {
         self.checkerboard
     }
 
+    /// Whether the lanes of both lattices hold the same sites, whatever the scalars.
+    pub fn has_cut_of(&self, other: &Self) -> bool {
+        (self.extents, self.nodes, self.checkerboard) == (other.extents, other.nodes, other.checkerboard)
+    }
+
     /// Number of lanes.
     pub fn nsimd(&self) -> usize {
         self.nodes.count()

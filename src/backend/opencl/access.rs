@@ -6,13 +6,9 @@ use std::fmt;
 use std::str::FromStr;
 
 use bytemuck::Pod;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::{DeviceInfo, DeviceKind};
-
-/// Bytes that a thread copies at a time where nothing is rearranged.
-const COPIED: usize = 256 << 10;
 
 /// Bytes of an access. No bit of any result depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -123,22 +119,15 @@ impl PartLayout {
     fn rearrange(self, from: &[u8], to: &mut [u8], towards: Towards) {
         let together = self.together();
         let move_part: fn(usize, &[u8], &mut [u8], Towards) = match (self.bits, together) {
-            (_, 1) => {
-                to.par_chunks_mut(COPIED).zip(from.par_chunks(COPIED)).for_each(|(to, from)| to.copy_from_slice(from));
-                return;
-            }
+            (_, 1) => return to.copy_from_slice(from),
             (16, 2) => move_part::<[u16; 2], 2>,
             (16, _) => move_part::<[u16; 2], 4>,
             _ => move_part::<[u32; 2], 2>,
         };
         debug_assert!(self.bits / 4 * together == self.access.bytes(), "{self:?}");
-        // Whole parts of as many bytes as a thread copies at a time.
-        let bytes = self.bytes() * (COPIED / self.bytes().max(1)).max(1);
-        to.par_chunks_mut(bytes).zip(from.par_chunks(bytes)).for_each(|(to, from)| {
-            for (to, from) in to.chunks_exact_mut(self.bytes()).zip(from.chunks_exact(self.bytes())) {
-                move_part(self.nsimd, from, to, towards);
-            }
-        });
+        for (to, from) in to.chunks_exact_mut(self.bytes()).zip(from.chunks_exact(self.bytes())) {
+            move_part(self.nsimd, from, to, towards);
+        }
     }
 
     /// Where a word of a lane lies in its part, in words.

@@ -107,18 +107,15 @@ impl OpenCl {
             let mut host = FieldData::<R>::zeros(lattice, sites, object)?;
             let (a_part, nsimd) = (host.reals_a_part(), lattice.nsimd());
             // Kernels write to a field that is exclusively borrowed, and this one is not.
-            self.context.read_unchanged(&storage.buffer, storage.bytes(), part.bytes(), |range, from| {
-                let parts = range.start / part.bytes()..range.end / part.bytes();
-                let reals = &mut host.reals_mut()[parts.start * a_part..parts.end * a_part];
-                match precision {
-                    Precision::Half if part.is_plain() => R::from_device(from, reals, a_part, nsimd),
-                    Precision::Half => {
-                        let mut plain = vec![0; from.len()];
-                        part.to_host(from, &mut plain);
-                        R::from_device(&plain, reals, a_part, nsimd);
-                    }
-                    _ => part.to_host(from, bytemuck::cast_slice_mut(reals)),
+            let bytes = (storage.bytes(), part.bytes());
+            self.context.read_unchanged(&storage.buffer, bytes, host.reals_mut(), |from, reals| match precision {
+                Precision::Half if part.is_plain() => R::from_device(from, reals, a_part, nsimd),
+                Precision::Half => {
+                    let mut plain = vec![0; from.len()];
+                    part.to_host(from, &mut plain);
+                    R::from_device(&plain, reals, a_part, nsimd);
                 }
+                _ => part.to_host(from, bytemuck::cast_slice_mut(reals)),
             })?;
             to_host(order, host.reals_mut());
             Ok(HostField::new(host))

@@ -203,7 +203,6 @@ impl OpenCl {
         for argument in kernel.arguments {
             match *argument {
                 Argument::Field(role) => packed.push(Packed::Plain(buffer(call, role.name).ok_or(wrong(argument))?)),
-                Argument::Again(name) => packed.push(Packed::Plain(buffer(call, name).ok_or(wrong(argument))?)),
                 Argument::Fields(name, most) => {
                     let Some(Value::Reads(fields)) = call.value(name) else { return Err(wrong(argument)) };
                     // Arguments beyond the fields there are must be something, and are not read.

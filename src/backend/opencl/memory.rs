@@ -86,7 +86,13 @@ impl Context {
     ///
     /// As [`Context::allocate`].
     pub fn allocate_reachable(&self, bytes: usize, what: &str) -> Result<Buffer, OpenClError> {
-        self.allocate_in(MemoryKind::Reachable, bytes, what)
+        let buffer = self.allocate_in(MemoryKind::Reachable, bytes, what)?;
+        // Drivers may put an allocation off to the first use, where nobody can tell which buffer did not fit.
+        if bytes > 0 {
+            let start = self.map(buffer.mem(), (bytes - 1, 1), CL_MAP_READ, || what.to_owned())?;
+            self.unmap(&buffer, start)?;
+        }
+        Ok(buffer)
     }
 
     /// As [`Context::allocate`], and where the device has no room, as [`Context::allocate_reachable`]: then kernels are slower, and

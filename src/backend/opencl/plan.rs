@@ -102,6 +102,17 @@ impl Plan {
     }
 }
 
+impl Shape {
+    /// The build option of a kernel that reads a field in another precision.
+    pub(super) fn options_of_converted(&self) -> String {
+        let of = self.kernel.options.iter().find_map(|option| match option {
+            BuildOption::PrecisionOf(name) => self.field(name),
+            _ => None,
+        });
+        of.map_or(String::new(), |field| format!(" -DFROM={}", field.precision.bits()))
+    }
+}
+
 /// The same launch with dimension `order[k]` as dimension k.
 fn in_dimensions(geometry: LaunchGeometry, order: [usize; 3]) -> LaunchGeometry {
     LaunchGeometry { global: order.map(|k| geometry.global[k]), local: order.map(|k| geometry.local[k]) }
@@ -285,9 +296,9 @@ impl Planner<'_> {
                     write!(options, " -DWORDS={}", shape.target.object.part_words())
                 }
                 BuildOption::PartWords => Ok(()),
-                BuildOption::PrecisionOf(name) => {
-                    let bits = shape.field(name).map_or(0, |field| field.precision.bits());
-                    write!(options, " -DFROM={bits}")
+                BuildOption::PrecisionOf(_) => {
+                    options += &shape.options_of_converted();
+                    Ok(())
                 }
                 BuildOption::Accumulators if accumulators == Accumulators::LocalMemory => {
                     write!(options, " -DACCUMULATORS_IN_LOCAL")

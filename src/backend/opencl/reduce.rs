@@ -600,7 +600,8 @@ impl Planner<'_> {
             0 => String::new(),
             reals => format!(" -DLINK_REALS={reals}"),
         };
-        self.common_options(work.of.precision, work.of.nsimd, work.access) + &build.options() + &links
+        let from = work.shape.options_of_converted();
+        self.common_options(work.of.precision, work.of.nsimd, work.access) + &build.options() + &links + &from
     }
 
     /// The build options of the kernel that adds up the sums of groups: one build serves all precisions, lanes and words.

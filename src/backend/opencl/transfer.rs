@@ -1,17 +1,21 @@
-//! Large transfers, piece by piece: the host makes or takes the bytes of a piece while another one travels. Where the device works in the host's
-//! memory, that is its own, mapped, and nothing travels; elsewhere a ring of pinned blocks, from which the device fetches by itself. Counterpart:
-//! `host_memory.rs`, for memory that a caller pins or maps himself; `field.rs`, which converts layouts piece by piece.
+//! Large transfers, piece by piece: the host's threads make or take the bytes of some pieces while others travel. Where the device works in the
+//! host's memory, that is its own, mapped, and nothing travels; elsewhere a ring of pinned blocks, from which the device fetches by itself.
+//! Counterpart: `host_memory.rs`, for memory that a caller pins or maps himself; `field.rs`, which converts layouts piece by piece.
 
 use std::ffi::c_void;
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 use std::slice;
 use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use opencl3::command_queue as queue;
 use opencl3::event as cl;
 use opencl3::memory::{CL_MAP_READ, CL_MAP_WRITE_INVALIDATE_REGION};
 use opencl3::types::CL_NON_BLOCKING;
+use rayon::prelude::*;
+use rayon::{ScopeFifo, Yield};
 
 use super::context::{Buffer, Context, lock};
 use super::error::OpenClError;
@@ -25,7 +29,7 @@ use crate::backend::timeline::{CommandKind, Group};
 pub enum TransferWay {
     /// The device's memory is mapped into the host's address space.
     Mapped,
-    /// Through pinned blocks of so many bytes, one of which travels while another is filled or emptied.
+    /// Through pinned blocks of so many bytes, some of which travel while others are filled or emptied.
     Ring {
         /// Bytes of a block.
         block_bytes: usize,
@@ -33,12 +37,18 @@ pub enum TransferWay {
 }
 
 impl TransferWay {
-    /// Bytes of a block where nobody chose: large beside what a command costs, small beside the caches of a host.
-    pub const BLOCK_BYTES: usize = 8 << 20;
+    /// Bytes of a block where nobody chose: large beside what a command costs.
+    pub const BLOCK_BYTES: usize = 4 << 20;
 }
 
-/// Blocks of a ring: one travels, one is filled.
-const RING: usize = 2;
+/// Bytes that a thread makes or takes at a time: small beside a block, so that the first one is soon ready.
+const PART_BYTES: usize = 256 << 10;
+
+/// Blocks of a ring.
+const RING: usize = 8;
+
+/// Blocks of a ring that travel at a time; the others are filled or emptied.
+const TRAVELLING: usize = 3;
 
 /// How a context makes its transfers.
 #[derive(Debug)]
@@ -53,6 +63,20 @@ pub(super) struct Transfers {
 struct Slot {
     memory: HostBuffer,
     busy: Option<RawEvent>,
+}
+
+/// Where a block begins, and the last command that reads or writes it.
+struct Busy<'m> {
+    start: *mut u8,
+    busy: &'m mut Option<RawEvent>,
+}
+
+impl Slot {
+    /// What commands need of it, and what threads do.
+    fn parts(&mut self) -> (Busy<'_>, &mut [u8]) {
+        let bytes = self.memory.as_mut_slice();
+        (Busy { start: bytes.as_mut_ptr(), busy: &mut self.busy }, bytes)
+    }
 }
 
 impl Drop for Slot {
@@ -75,6 +99,64 @@ impl Transfers {
     }
 }
 
+/// A part of a block that a thread is done with: of which block, and which part of it.
+type Part<'m> = (usize, usize, &'m mut [u8]);
+
+/// The parts of the blocks of a ring, and the host's threads, which fill and empty them in the order in which they are given.
+struct Parts<'a, 'scope, 'm> {
+    scope: &'a ScopeFifo<'scope>,
+    done: Sender<Part<'m>>,
+    given_back: Receiver<Part<'m>>,
+    of_blocks: Vec<Vec<Option<&'m mut [u8]>>>,
+    /// How many of each block threads have.
+    given: Vec<usize>,
+}
+
+impl<'a, 'scope, 'm: 'scope> Parts<'a, 'scope, 'm> {
+    /// The parts of so many bytes of these blocks.
+    fn new(scope: &'a ScopeFifo<'scope>, blocks: impl Iterator<Item = &'m mut [u8]>, bytes: usize) -> Self {
+        let (done, given_back) = channel();
+        let of_blocks: Vec<Vec<_>> = blocks.map(|block| block.chunks_mut(bytes).map(Some).collect()).collect();
+        let given = vec![0; of_blocks.len()];
+        Self { scope, done, given_back, of_blocks, given }
+    }
+
+    /// Has a thread work on a part of a block.
+    fn give(&mut self, block: usize, part: usize, work: impl FnOnce(&mut [u8]) + Send + 'scope) {
+        let Some(bytes) = self.of_blocks[block][part].take() else { return };
+        self.given[block] += 1;
+        let done = self.done.clone();
+        self.scope.spawn_fifo(move |_| {
+            // Whoever waits for the part gets it; a panic is one of the whole transfer then.
+            let worked = catch_unwind(AssertUnwindSafe(|| work(bytes)));
+            // A transfer that failed waits no longer.
+            let _ = done.send((block, part, bytes));
+            if let Err(panic) = worked {
+                resume_unwind(panic);
+            }
+        });
+    }
+
+    /// Waits until no thread has a part of a block.
+    fn wait_for(&mut self, block: usize) {
+        while self.given[block] > 0 {
+            while let Ok((block, part, bytes)) = self.given_back.try_recv() {
+                self.of_blocks[block][part] = Some(bytes);
+                self.given[block] -= 1;
+            }
+            // A thread of the pool may be the only one that there is.
+            if self.given[block] > 0 && rayon::yield_now() != Some(Yield::Executed) {
+                std::thread::yield_now();
+            }
+        }
+    }
+}
+
+/// Bytes of a part of a block, in whole pieces.
+fn part_bytes(piece: usize, block_bytes: usize) -> usize {
+    (PART_BYTES.min(block_bytes) / piece.max(1)).max(1) * piece.max(1)
+}
+
 /// The bytes of a transfer in ranges of whole pieces, each of at most `most` bytes if a piece is no larger.
 fn ranges(bytes: usize, piece: usize, most: usize) -> Vec<Range<usize>> {
     let step = (most / piece.max(1)).max(1) * piece.max(1);
@@ -94,8 +176,8 @@ impl Context {
         transfers.ring.clear();
     }
 
-    /// Writes the first `bytes` bytes of a buffer. `fill` makes the bytes of each range, which is one of whole pieces of `piece` bytes; what it is given to fill is
-    /// undefined. The ranges come in order, and commands that are queued later find all of them written.
+    /// Writes the first `bytes` bytes of a buffer. `fill` makes the bytes of each range, which is one of whole pieces of `piece` bytes; what it is given to
+    /// fill is undefined. The host's threads take the ranges in any order; commands that are queued later find all of them written.
     ///
     /// # Errors
     ///
@@ -105,7 +187,7 @@ impl Context {
         buffer: &mut Buffer,
         bytes: usize,
         piece: usize,
-        mut fill: impl FnMut(Range<usize>, &mut [u8]),
+        fill: impl Fn(Range<usize>, &mut [u8]) + Sync,
     ) -> Result<(), OpenClError> {
         self.check_owns(buffer)?;
         buffer.check_range(0, bytes)?;
@@ -117,110 +199,161 @@ impl Context {
             // What was there is overwritten entirely, so the driver need not fetch it.
             let start = self.map(buffer.mem(), (0, bytes), CL_MAP_WRITE_INVALIDATE_REGION, what)?;
             // SAFETY: mapped for writing, `bytes` long; the buffer is exclusively borrowed, so no command and nobody else reaches them.
-            fill(0..bytes, unsafe { slice::from_raw_parts_mut(start.as_ptr(), bytes) });
+            let mapped = unsafe { slice::from_raw_parts_mut(start.as_ptr(), bytes) };
+            let ranges = ranges(bytes, piece, PART_BYTES);
+            mapped.par_chunks_mut(ranges[0].len()).zip(ranges).for_each(|(to, range)| fill(range, to));
             return self.unmap(buffer, start);
         };
-        let mut ring = self.take_ring(piece.max(block_bytes))?;
-        for (number, range) in ranges(bytes, piece, block_bytes).into_iter().enumerate() {
-            let slot = &mut ring[number % RING];
-            self.wait_for(slot, "write to device")?;
-            let block = &mut slot.memory.as_mut_slice()[..range.len()];
-            fill(range.clone(), block);
-            let (start, len) = (block.as_ptr().cast::<c_void>(), block.len());
-            let what = || format!("{len} bytes at {} of {}", range.start, buffer.what());
-            let note = || Note::of_bytes(CommandKind::Write, len);
-            let event = self.submit("clEnqueueWriteBuffer", what, note, |queue| {
-                // SAFETY: the range lies in the buffer and the wait list is empty; the block is neither changed nor given back before the command
-                // is done, for which the slot waits.
-                unsafe {
-                    queue::enqueue_write_buffer(
-                        queue,
-                        buffer.mem(),
-                        CL_NON_BLOCKING,
-                        range.start,
-                        len,
-                        start,
-                        0,
-                        ptr::null(),
-                    )
+        let part = part_bytes(piece, block_bytes);
+        let ranges = ranges(bytes, part, block_bytes);
+        let mut ring = self.take_ring(part.max(block_bytes))?;
+        let (mut slots, blocks): (Vec<_>, Vec<_>) = ring.iter_mut().map(Slot::parts).unzip();
+        rayon::in_place_scope_fifo(|scope| {
+            let mut parts = Parts::new(scope, blocks.into_iter(), part);
+            let mut given = ranges.iter().enumerate();
+            for (number, range) in ranges.iter().enumerate() {
+                while given.len() + number + RING - TRAVELLING > ranges.len()
+                    && let Some((next, range)) = given.next()
+                {
+                    self.wait_for(slots[next % RING].busy, "write to device")?;
+                    for (k, start) in range.clone().step_by(part).enumerate() {
+                        let (fill, of_part) = (&fill, start..(start + part).min(range.end));
+                        parts.give(next % RING, k, move |to| fill(of_part.clone(), &mut to[..of_part.len()]));
+                    }
                 }
-            })?;
-            slot.busy = Some(event);
-            self.flush()?;
-        }
+                parts.wait_for(number % RING);
+                self.send(buffer, range, &mut slots[number % RING])?;
+            }
+            Ok::<(), OpenClError>(())
+        })?;
         self.keep_ring(ring);
         Ok(())
     }
 
-    /// Reads the first `bytes` bytes of a buffer. `take` is given the bytes of each range, which is one of whole pieces of `piece` bytes, in order.
+    /// Has a block travel to its range of a buffer.
+    fn send(&self, buffer: &Buffer, range: &Range<usize>, slot: &mut Busy<'_>) -> Result<(), OpenClError> {
+        let (start, len) = (slot.start.cast_const().cast::<c_void>(), range.len());
+        let what = || format!("{len} bytes at {} of {}", range.start, buffer.what());
+        let note = || Note::of_bytes(CommandKind::Write, len);
+        let event = self.submit("clEnqueueWriteBuffer", what, note, |queue| {
+            // SAFETY: the range lies in the buffer and the wait list is empty; the block is neither changed nor given back before the command
+            // is done, for which the slot waits.
+            unsafe {
+                queue::enqueue_write_buffer(
+                    queue,
+                    buffer.mem(),
+                    CL_NON_BLOCKING,
+                    range.start,
+                    len,
+                    start,
+                    0,
+                    ptr::null(),
+                )
+            }
+        })?;
+        *slot.busy = Some(event);
+        self.flush()
+    }
+
+    /// Has a range of a buffer travel to a block.
+    fn fetch(&self, buffer: &Buffer, range: &Range<usize>, slot: &mut Busy<'_>) -> Result<(), OpenClError> {
+        let (start, len) = (slot.start.cast::<c_void>(), range.len());
+        let what = || format!("{len} bytes at {} of {}", range.start, buffer.what());
+        let note = || Note::of_bytes(CommandKind::Read, len);
+        let event = self.submit("clEnqueueReadBuffer", what, note, |queue| {
+            // SAFETY: as for writing; nobody reads the block before the command is done.
+            unsafe {
+                queue::enqueue_read_buffer(
+                    queue,
+                    buffer.mem(),
+                    CL_NON_BLOCKING,
+                    range.start,
+                    len,
+                    start,
+                    0,
+                    ptr::null(),
+                )
+            }
+        })?;
+        *slot.busy = Some(event);
+        self.flush()
+    }
+
+    /// Reads the first `bytes` bytes of a buffer, pieces of `piece` bytes, into a list that has as many elements for each piece. `take` is given the
+    /// bytes of some pieces and their elements, by the host's threads in any order.
     ///
     /// # Errors
     ///
     /// As [`Context::write_pieces`]; also what an earlier command ran into.
-    pub fn read_pieces(
+    ///
+    /// # Panics
+    /// If the list has not as many elements for each piece.
+    pub fn read_pieces<T: Send>(
         &self,
         buffer: &mut Buffer,
-        bytes: usize,
-        piece: usize,
-        take: impl FnMut(Range<usize>, &[u8]),
+        (bytes, piece): (usize, usize),
+        into: &mut [T],
+        take: impl Fn(&[u8], &mut [T]) + Sync,
     ) -> Result<(), OpenClError> {
-        self.read_unchanged(buffer, bytes, piece, take)
+        self.read_unchanged(buffer, (bytes, piece), into, take)
     }
 
     /// As [`Context::read_pieces`], of a buffer to which no command writes meanwhile.
-    pub(super) fn read_unchanged(
+    pub(super) fn read_unchanged<T: Send>(
         &self,
         buffer: &Buffer,
-        bytes: usize,
-        piece: usize,
-        mut take: impl FnMut(Range<usize>, &[u8]),
+        (bytes, piece): (usize, usize),
+        into: &mut [T],
+        take: impl Fn(&[u8], &mut [T]) + Sync,
     ) -> Result<(), OpenClError> {
         self.check_owns(buffer)?;
         buffer.check_range(0, bytes)?;
         if bytes == 0 {
             return Ok(());
         }
+        let pieces = bytes.div_ceil(piece.max(1));
+        assert!(
+            into.len().is_multiple_of(pieces),
+            "{} elements are not as many for each of {pieces} pieces",
+            into.len()
+        );
+        let a_piece = (into.len() / pieces).max(1);
+        let elements = |range: &Range<usize>| range.len() / piece.max(1) * a_piece;
         let TransferWay::Ring { block_bytes } = self.transfer_way() else {
             let what = || format!("{bytes} bytes of {}", buffer.what());
             let start = self.map(buffer.mem(), (0, bytes), CL_MAP_READ, what)?;
             // SAFETY: the map was blocking, so `bytes` bytes are there, and no command changes them.
-            take(0..bytes, unsafe { slice::from_raw_parts(start.as_ptr(), bytes) });
+            let mapped = unsafe { slice::from_raw_parts(start.as_ptr(), bytes) };
+            let first = &ranges(bytes, piece, PART_BYTES)[0];
+            let elements = elements(first);
+            into.par_chunks_mut(elements).zip(mapped.par_chunks(first.len())).for_each(|(to, from)| take(from, to));
             return self.unmap(buffer, start);
         };
-        let mut ring = self.take_ring(piece.max(block_bytes))?;
-        let ranges = ranges(bytes, piece, block_bytes);
-        for number in 0..ranges.len() + 1 {
-            if let Some(range) = ranges.get(number) {
-                let slot = &mut ring[number % RING];
-                self.wait_for(slot, "read from device")?;
-                let (start, len) = (slot.memory.as_mut_slice().as_mut_ptr().cast::<c_void>(), range.len());
-                let what = || format!("{len} bytes at {} of {}", range.start, buffer.what());
-                let note = || Note::of_bytes(CommandKind::Read, len);
-                let event = self.submit("clEnqueueReadBuffer", what, note, |queue| {
-                    // SAFETY: as for writing; nobody reads the block before the command is done.
-                    unsafe {
-                        queue::enqueue_read_buffer(
-                            queue,
-                            buffer.mem(),
-                            CL_NON_BLOCKING,
-                            range.start,
-                            len,
-                            start,
-                            0,
-                            ptr::null(),
-                        )
-                    }
-                })?;
-                slot.busy = Some(event);
-                self.flush()?;
+        let part = part_bytes(piece, block_bytes);
+        let ranges = ranges(bytes, part, block_bytes);
+        let mut ring = self.take_ring(part.max(block_bytes))?;
+        let (mut slots, blocks): (Vec<_>, Vec<_>) = ring.iter_mut().map(Slot::parts).unzip();
+        let mut lists = into.chunks_mut(elements(&(0..part)));
+        rayon::in_place_scope_fifo(|scope| {
+            let mut parts = Parts::new(scope, blocks.into_iter(), part);
+            let mut asked = ranges.iter().enumerate();
+            for (number, range) in ranges.iter().enumerate() {
+                while asked.len() + number + TRAVELLING > ranges.len()
+                    && let Some((next, range)) = asked.next()
+                {
+                    parts.wait_for(next % RING);
+                    self.wait_for(slots[next % RING].busy, "read from device")?;
+                    self.fetch(buffer, range, &mut slots[next % RING])?;
+                }
+                self.wait_for(slots[number % RING].busy, "read from device")?;
+                for (k, start) in range.clone().step_by(part).enumerate() {
+                    let (take, len) = (&take, part.min(range.end - start));
+                    let Some(list) = lists.next() else { break };
+                    parts.give(number % RING, k, move |from| take(&from[..len], list));
+                }
             }
-            // The one before, while this one travels.
-            if let Some(last) = number.checked_sub(1) {
-                let slot = &mut ring[last % RING];
-                self.wait_for(slot, "read from device")?;
-                take(ranges[last].clone(), &slot.memory.as_slice()[..ranges[last].len()]);
-            }
-        }
+            Ok::<(), OpenClError>(())
+        })?;
         self.keep_ring(ring);
         Ok(())
     }
@@ -242,8 +375,8 @@ impl Context {
     }
 
     /// Waits for the command that reaches a block.
-    fn wait_for(&self, slot: &mut Slot, what: &'static str) -> Result<(), OpenClError> {
-        let Some(event) = slot.busy.take() else { return Ok(()) };
+    fn wait_for(&self, busy: &mut Option<RawEvent>, what: &'static str) -> Result<(), OpenClError> {
+        let Some(event) = busy.take() else { return Ok(()) };
         let _wait = self.span(Group::Wait, || what);
         cl::wait_for_events(&[event.get()]).map_err(|status| self.failed("clWaitForEvents", status, what.to_owned()))
     }

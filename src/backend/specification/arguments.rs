@@ -3,7 +3,6 @@
 
 use lanefield_reference::field::{Field, FieldData, FieldError, FieldShape, Object, SiteObject};
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::convert::same_cut;
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::layout::{Direction, Lattice, LegOrder, Stencil};
 use lanefield_reference::real::Precision;
@@ -205,7 +204,7 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
             for shape in &all {
                 let place = match role.holds {
                     Holds::Converted => {
-                        same_cut(&shape.lattice, &target.lattice) && shape.sites == sites_of(role, target.sites)
+                        shape.lattice.has_cut_of(&target.lattice) && shape.sites == sites_of(role, target.sites)
                     }
                     _ => {
                         (shape.lattice, shape.precision) == (target.lattice, target.precision)

@@ -122,8 +122,6 @@ pub enum Rows {
 pub enum Argument {
     /// A field: its buffer.
     Field(FieldRole),
-    /// The buffer of a field that was an argument before.
-    Again(&'static str),
     /// Up to so many fields like the target, read: their buffers; the first one again in place of those that are not there.
     Fields(&'static str, usize),
     /// The tables of a stencil: neighbours, and lane steps.

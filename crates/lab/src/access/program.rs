@@ -61,7 +61,7 @@ pub struct Instruction {
     pub past_l1: bool,
 }
 
-/// Words that a vector operation takes at once, and a norm (`cl/blas.cl`, `cl/reduce.cl`).
+/// Words that a vector operation takes at once, and a norm (`cl/words.clh`).
 const WORDS_AT_ONCE: usize = 2;
 const WORDS_AHEAD: usize = 12;
 

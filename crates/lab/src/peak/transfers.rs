@@ -62,8 +62,8 @@ fn transfer(
                     context.finish()?;
                 }
                 Towards::Host => {
-                    let take = |range: Range<usize>, from: &[u8]| layout.to_host(from, &mut host[range]);
-                    context.read_pieces(device, bytes, layout.bytes(), take)?;
+                    let take = |from: &[u8], to: &mut [u8]| layout.to_host(from, to);
+                    context.read_pieces(device, (bytes, layout.bytes()), host, take)?;
                 }
             }
         }

@@ -17,6 +17,20 @@ use crate::real::Real;
 use crate::tensor::su3::{Factor, Left, rebuilt_link};
 use crate::tensor::{Doubles as _, LaneVector, Task};
 
+/// A vector of numbers that may have another precision, each rounded to that of the vector.
+///
+/// # Safety
+/// There are as many numbers.
+#[inline(always)]
+unsafe fn converted<V: LaneVector, Q: Real>(from: *const Q) -> V {
+    let mut vector = [V::zeroed()];
+    for (k, to) in bytemuck::cast_slice_mut::<V, V::Real>(&mut vector).iter_mut().enumerate() {
+        // SAFETY: as the caller promises.
+        *to = V::Real::from_f64(unsafe { *from.add(k) }.to_f64());
+    }
+    vector[0]
+}
+
 /// Steps of a displacement, at most.
 const MOST_STEPS: usize = DIMENSIONS;
 /// Vectors of a word, at most: of 256 bytes, in vectors of 16.
@@ -417,6 +431,25 @@ impl<V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> 
                 let from = start.add(word * self.blocks() + self.block());
                 prefetch_stream(&*from);
                 *from
+            };
+        }
+        Lanes(lanes)
+    }
+
+    #[inline(always)]
+    fn read_converted(self, argument: usize, word: usize) -> Lanes<V, N> {
+        let at = &self.sweep.arguments[argument];
+        let mut lanes = [V::zeroed(); N];
+        for (item, lane) in lanes.iter_mut().enumerate() {
+            let object = self.object(item, at.parts);
+            assert!(object < at.objects && word < at.words, "the call was checked");
+            let vector = (object * at.words + word) * self.blocks() + self.block();
+            // SAFETY: the component has so many words, of as many reals in each vector as those of the target.
+            *lane = unsafe {
+                match at.in_doubles {
+                    true => converted::<V, f64>(at.start.cast::<f64>().add(vector * V::REALS)),
+                    false => converted::<V, f32>(at.start.cast::<f32>().add(vector * V::REALS)),
+                }
             };
         }
         Lanes(lanes)

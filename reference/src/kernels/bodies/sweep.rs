@@ -24,6 +24,8 @@ pub struct BoundField {
     pub words: usize,
     /// Components of a site.
     pub parts: usize,
+    /// Whether its reals have 64 bits, and not 32.
+    pub in_doubles: bool,
 }
 
 /// An argument, as a body sees it.
@@ -120,6 +122,7 @@ pub struct At<V> {
     pub objects: usize,
     pub words: usize,
     pub parts: usize,
+    pub in_doubles: bool,
     pub value: V,
     pub first_sum: usize,
     /// Where the links of a site are rebuilt, of links that are not stored whole; else null.
@@ -137,6 +140,7 @@ impl<'a, V: LaneVector> Sweep<'a, V> {
             objects: 0,
             words: 0,
             parts: 1,
+            in_doubles: false,
             value: V::zeroed(),
             first_sum: 0,
             rebuilt: std::ptr::null_mut(),
@@ -144,9 +148,10 @@ impl<'a, V: LaneVector> Sweep<'a, V> {
         let mut arguments = [nothing; MOST];
         for (at, bound) in arguments.iter_mut().zip(bound) {
             *at = match *bound {
-                Bound::Field(BoundField { start, bytes, words, parts }) => {
-                    let objects = bytes / (words * blocks * size_of::<V>());
-                    At { start: start.cast(), objects, words, parts, ..nothing }
+                Bound::Field(BoundField { start, bytes, words, parts, in_doubles }) => {
+                    let real = if in_doubles { size_of::<f64>() } else { size_of::<f32>() };
+                    let objects = bytes / (words * blocks * V::REALS * real);
+                    At { start: start.cast(), objects, words, parts, in_doubles, ..nothing }
                 }
                 Bound::Complex(Complex { re, im }) => {
                     At { value: V::from_reals(|k| V::Real::from_f64(if k % 2 == 0 { re } else { im })), ..nothing }
