@@ -86,13 +86,7 @@ impl Context {
     ///
     /// As [`Context::allocate`].
     pub fn allocate_reachable(&self, bytes: usize, what: &str) -> Result<Buffer, OpenClError> {
-        let buffer = self.allocate_in(MemoryKind::Reachable, bytes, what)?;
-        // Drivers may put an allocation off to the first use, where nobody can tell which buffer did not fit.
-        if bytes > 0 {
-            let start = self.map(buffer.mem(), (bytes - 1, 1), CL_MAP_READ, || what.to_owned())?;
-            self.unmap(&buffer, start)?;
-        }
-        Ok(buffer)
+        self.allocate_in(MemoryKind::Reachable, bytes, what)
     }
 
     /// As [`Context::allocate`], and where the device has no room, as [`Context::allocate_reachable`]: then kernels are slower, and
@@ -161,6 +155,10 @@ impl Context {
         let refused = |call| move |status| (call, ClStatus(status));
         let no_room = opencl3::error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE;
         self.pool().within_limit(kind, bytes).map_err(|_| refused("clCreateBuffer")(no_room))?;
+        // NVIDIA's driver takes any size, and crashes when it is used.
+        if kind != MemoryKind::Device && host_memory_bytes().is_some_and(|all| bytes as u64 > all) {
+            return Err(refused("clCreateBuffer")(no_room));
+        }
         // SAFETY: no host pointer is given, so the driver reads and keeps none.
         let mem = unsafe { create_buffer(self.raw().get(), kind.flags(), bytes, ptr::null_mut()) }
             .map(RawMem::own)
@@ -204,6 +202,17 @@ impl Context {
         })
         .map(drop)
     }
+}
+
+/// Bytes of memory that the host has, where it is known.
+fn host_memory_bytes() -> Option<u64> {
+    #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+    {
+        let info = rustix::system::sysinfo();
+        info.totalram.checked_mul(u64::from(info.mem_unit))
+    }
+    #[cfg(not(all(target_os = "linux", target_pointer_width = "64")))]
+    None
 }
 
 #[cfg(test)]
