@@ -359,7 +359,7 @@ fn families() -> BTreeMap<String, Vec<(String, Vec<Parameter>)>> {
     let mut all: BTreeMap<_, Vec<_>> = in_files.collect();
     for kernel in kernel::all() {
         if let KernelSource::Body(body) = kernel.source {
-            let program = (body.record)(kernel.name, LegOrder::DEFAULT).unwrap();
+            let program = body.program(kernel.name, LegOrder::DEFAULT).unwrap();
             let text = kernel_text(
                 Named { name: kernel.name, computes: kernel.computes, body },
                 &program,

@@ -3,6 +3,7 @@
 
 use lanefield::backend::opencl::{Count, Tuning};
 use lanefield::backend::{Backend, FieldOn, Sum};
+use lanefield::body::check_kernel;
 use lanefield::kernel::prelude::*;
 use lanefield::kernel::{Links, Numbers, TestData};
 use lanefield::operator::{
@@ -31,6 +32,10 @@ const COLOURS: usize = ColourVectors::WORDS;
 const MASS: f64 = 0.3;
 
 // The same bits as plain loops
+
+check_kernel!(lanefield::kernel::with_hop::laplace_full, twin, linear, covariant);
+check_kernel!(lanefield::kernel::with_hop::eo_laplace, twin, linear, covariant);
+check_kernel!(lanefield::kernel::with_hop::oe_laplace, twin, linear, covariant);
 
 /// What the bits of laplace_hop depend on, and what they do not.
 #[derive(Clone, Copy)]

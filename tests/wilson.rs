@@ -2,7 +2,11 @@
 //! operator is `src/operator`, its kernels `reference/src/kernels/hop.rs` and `cl/hop.cl`.
 
 use lanefield::backend::{Backend, Sum};
+use lanefield::body::check_kernel;
 use lanefield::kernel::prelude::*;
+use lanefield::kernel::with_hop::{
+    EO_WILSON_DAGGER, EoWilsonBody, OE_WILSON_DAGGER, OeWilsonBody, WILSON_FULL_DAGGER, WilsonFullBody,
+};
 use lanefield::operator::{EvenOdd, HopOperator, HopParameters, Model as _, Operator, WilsonParameters};
 use lanefield_reference::field::Spinors;
 use lanefield_reference::gauge::Configuration;
@@ -20,6 +24,19 @@ use crate::common::grid::{BOUNDARIES, GridData, MASS, assert_agrees, distance};
 fn random_case() -> (Configuration, BoundaryPhases) {
     let configuration = Configuration::hot(Extents::new([4, 6, 2, 10]).unwrap(), 5);
     (configuration, BoundaryPhases::antiperiodic([true, false, false, true]))
+}
+
+// Kernels
+
+check_kernel!(lanefield::kernel::with_hop::wilson_full, twin, linear, covariant);
+check_kernel!(lanefield::kernel::with_hop::eo_wilson, twin, linear, covariant);
+check_kernel!(lanefield::kernel::with_hop::oe_wilson, twin, linear, covariant);
+
+#[test]
+fn kernels_of_the_conjugate_hop_have_the_bits_of_their_twins() {
+    lanefield::check::twin::<EoWilsonBody>(&EO_WILSON_DAGGER);
+    lanefield::check::twin::<WilsonFullBody>(&WILSON_FULL_DAGGER);
+    lanefield::check::twin::<OeWilsonBody>(&OE_WILSON_DAGGER);
 }
 
 // Agreement with Grid

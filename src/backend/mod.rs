@@ -32,7 +32,8 @@ pub use opencl::OpenCl;
 use specification::{Call, MatrixFacts};
 
 /// A hop of fields that a backend holds, with which a kernel goes on.
-pub type HopOn<'a, B, R> = HopTerm<'a, <B as Memory>::Table, FieldOn<B, R, DoubledGauge>, FieldOn<B, R, Spinors>>;
+pub type HopOn<'a, B, R, K = Spinors> =
+    HopTerm<'a, <B as Memory>::Table, FieldOn<B, R, DoubledGauge>, FieldOn<B, R, K>>;
 
 /// What is known of a table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

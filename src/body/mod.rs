@@ -35,6 +35,7 @@ pub mod record;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::LegOrder;
 
 pub use lanefield_macros::{check_kernel, lane_kernel};
@@ -102,8 +103,10 @@ pub struct Written {
     pub names: &'static [&'static str],
     /// What they are.
     pub roles: &'static [Role],
-    /// Records it, as the kernel of a name, with its legs in an order.
-    pub record: fn(&'static str, LegOrder) -> Result<Program, BodyError>,
+    /// Records it, as the kernel of a name, with its legs in an order, or its Hermitian conjugate.
+    pub record: fn(&'static str, LegOrder, Dagger) -> Result<Program, BodyError>,
+    /// Whether it is the Hermitian conjugate.
+    pub dagger: Dagger,
 }
 
 /// Recordings that were made, by the function that makes them.
@@ -124,7 +127,7 @@ impl Written {
         if let Some((.., program)) = known {
             return Ok(Arc::clone(program));
         }
-        let program = Arc::new((self.record)(name, legs)?);
+        let program = Arc::new((self.record)(name, legs, self.dagger)?);
         recorded.push((*self, name, legs, Arc::clone(&program)));
         Ok(program)
     }
@@ -139,7 +142,12 @@ impl Written {
     /// The body `B`, with names for its arguments.
     pub const fn new<B: Body>(names: &'static [&'static str]) -> Self {
         assert!(names.len() == B::ROLES.len(), "a name for each argument");
-        Self { names, roles: B::ROLES, record: record::<B> }
+        Self { names, roles: B::ROLES, record: record::<B>, dagger: Dagger::No }
+    }
+
+    /// The same, or its Hermitian conjugate.
+    pub const fn with_dagger(self, dagger: Dagger) -> Self {
+        Self { dagger, ..self }
     }
 
     /// Whether it reads at neighbours.

@@ -15,15 +15,15 @@ use super::program::{Carry, Id, Index, Kind, Operation, Program, Statement, Wher
 /// Statements that a body may have.
 pub const MOST_STATEMENTS: usize = 100_000;
 
-/// Records what a body does with its legs in that order. It is run twice: a body that does not do the same both times depends on something beside its
+/// Records what a body does with its legs in that order, of a kernel or its Hermitian conjugate. It is run twice: a body that does not do the same both times depends on something beside its
 /// arguments.
 ///
 /// # Errors
 /// [`BodyError`] of the kernel `name`.
-pub fn record<B: Body>(name: &'static str, legs: LegOrder) -> Result<Program, BodyError> {
+pub fn record<B: Body>(name: &'static str, legs: LegOrder, dagger: Dagger) -> Result<Program, BodyError> {
     let once = || {
         TAPE.with_borrow_mut(|tape| *tape = Tape::default());
-        B::run(Recorder { legs });
+        B::run(Recorder { legs, dagger });
         TAPE.with_borrow_mut(std::mem::take)
     };
     let (first, second) = (once(), once());
@@ -237,6 +237,7 @@ impl ComplexNumber for RecordedComplex {
 #[derive(Clone, Copy, Debug)]
 pub struct Recorder {
     legs: LegOrder,
+    dagger: Dagger,
 }
 
 impl Recorder {
@@ -263,6 +264,9 @@ impl Site for Recorder {
 
     fn legs(self) -> [Leg; LEGS] {
         self.legs.legs()
+    }
+    fn dagger(self) -> Dagger {
+        self.dagger
     }
     fn read<T: Value<RecordedComplex>>(self, argument: usize) -> T {
         Self::load(argument, Where::Here)

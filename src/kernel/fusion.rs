@@ -17,7 +17,7 @@ fn kept(text: String) -> &'static str {
 }
 
 /// The fusion of two kernels with the bodies `A` and `B`, of which the second reads as argument number `READ` of its body, at the site itself, what the first writes
-/// as argument number `WRITTEN`. `None` for kernels that have no such bodies, that sum, or that go through the words of whatever their fields hold. What is made
+/// as argument number `WRITTEN`. `None` for kernels that have no such bodies, that sum, that go through the words of whatever their fields hold, or of which one is a Hermitian conjugate and the other is not. What is made
 /// is there as long as the process runs: make it once.
 ///
 /// In half precision a field is rounded when it is written, so there the kernels are not fused.
@@ -33,7 +33,8 @@ pub fn fusion<A: Body, B: Body, const WRITTEN: usize, const READ: usize>(
         Role::Field { object, .. } => object.is_some(),
         role => !matches!(role, Role::Sums(_) | Role::SliceSums(_) | Role::Coordinates),
     };
-    if (of_first.roles, of_second.roles) != (A::ROLES, B::ROLES) || !roles.iter().all(simple) {
+    let roles_fit = (of_first.roles, of_second.roles) == (A::ROLES, B::ROLES) && roles.iter().all(simple);
+    if !roles_fit || of_first.dagger != of_second.dagger {
         return None;
     }
     let mut names: Vec<&'static str> = of_first.names.to_vec();
@@ -64,11 +65,14 @@ pub fn fusion<A: Body, B: Body, const WRITTEN: usize, const READ: usize>(
     let kernel = Kernel {
         name,
         family: name,
+        dagger: of_first.dagger,
         computes: kept(format!("{}, then {}", first.computes, second.computes)),
         arguments: arguments.leak(),
         precisions: &Precision::OF_ARITHMETIC,
         tuned_as: if is_stencil { first.tuned_as.or(second.tuned_as) } else { None },
-        source: KernelSource::Body(Written::new::<Fused<A, B, WRITTEN, READ>>(names.leak())),
+        source: KernelSource::Body(
+            Written::new::<Fused<A, B, WRITTEN, READ>>(names.leak()).with_dagger(of_first.dagger),
+        ),
         cpu: HostFunction::Launch(launch::<Fused<A, B, WRITTEN, READ>>),
         plain: HostFunction::Launch(launch_twin::<Recorded>),
         ..base

@@ -48,6 +48,7 @@ pub mod staggered;
 mod test_data;
 pub mod twin;
 pub mod twisted_mass;
+pub mod with_hop;
 pub mod written;
 
 use std::sync::OnceLock;
@@ -105,6 +106,7 @@ families! {
     laplace: LaplaceKernels of Launch,
     staggered: StaggeredKernels of Launch,
     twisted_mass: TwistedMassKernels of Launch,
+    with_hop: WithHopKernels of Launch,
     blas: BlasKernels of Launch,
     rhs: RhsKernels of Launch,
     convert: ConvertKernels of Launch,

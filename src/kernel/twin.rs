@@ -58,6 +58,11 @@ impl<R: Vectors> PlainCall<'_, R> {
         self.parts
     }
 
+    /// Whether the kernel is a Hermitian conjugate.
+    pub fn dagger(&self) -> Dagger {
+        self.kernel.dagger
+    }
+
     /// The legs, in the order of the call.
     pub fn legs(&self) -> [Leg; LEGS] {
         self.links.legs.legs()
@@ -94,6 +99,14 @@ impl<R: Vectors> PlainCall<'_, R> {
     /// If there is no such field, or it has no spinors.
     pub fn wilson_hop(&self, name: &str, dagger: Dagger) -> Vec<Complex<R>> {
         self.links.hop(&self.field(name).values, self.target, dagger)
+    }
+
+    /// The Laplacian's hop of a field of colour vectors, in the same way.
+    ///
+    /// # Panics
+    /// If there is no such field, or it has no colour vectors.
+    pub fn laplace_hop(&self, name: &str) -> Vec<Complex<R>> {
+        self.links.laplace_hop(&self.field(name).values, self.parts, self.target)
     }
 
     /// Whether the kernel has a field of that name.

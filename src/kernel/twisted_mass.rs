@@ -8,6 +8,7 @@ use lanefield_reference::scalar;
 use num_complex::Complex;
 
 use super::twin::PlainCall;
+use super::with_hop::{of_dagger, wilson_hop};
 use super::{Arguments, Kernel, Value};
 use crate::backend::{BackendError, FieldOn, HopOn, Launch};
 use crate::body::prelude::*;
@@ -22,16 +23,6 @@ pub static KERNELS: &[&Kernel] = &[
     &OE_TWISTED_MASS_DAGGER,
     &TWISTED_MASS_APPLY,
 ];
-
-/// The Wilson hop of ψ at the site, or its Hermitian conjugate.
-#[inline(always)]
-fn hop<S: Site>(links: Links<S>, psi: Neighbours<S, Spinors>, dagger: Dagger) -> Spinor<S::Complex> {
-    let mut sum = Spinor::empty_sum();
-    for leg in links.legs() {
-        sum = sum.plus_projected(leg, dagger, links.times(leg, psi.projected(leg, dagger)));
-    }
-    sum
-}
 
 /// out = (a.re + i·a.im·γ5)·x.
 #[lane_kernel(family = "twisted_mass", twin = twisted_mass_apply_twin)]
@@ -50,97 +41,53 @@ fn twisted_mass_apply_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
 }
 
 /// out = (a.re + i·a.im·γ5)·hop(psi).
-#[lane_kernel(family = "twisted_mass", twin = eo_twisted_mass_twin)]
+#[lane_kernel(family = "twisted_mass", twin = eo_twisted_mass_twin, dagger)]
 pub fn eo_twisted_mass<S: Site>(
+    site: S,
     out: Write<S, Spinors>,
     a: ComplexScalar<S>,
     links: Links<S>,
     psi: Neighbours<S, Spinors>,
 ) {
-    out.write(hop(links, psi, Dagger::No).twisted(a.get()));
+    out.write(wilson_hop(site, links, psi).twisted(a.get()));
 }
 
 fn eo_twisted_mass_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    twin(call, Dagger::No, product);
-}
-
-/// out = (a.re + i·a.im·γ5)·hop†(psi).
-#[lane_kernel(family = "twisted_mass", twin = eo_twisted_mass_dagger_twin, dagger_of = eo_twisted_mass)]
-pub fn eo_twisted_mass_dagger<S: Site>(
-    out: Write<S, Spinors>,
-    a: ComplexScalar<S>,
-    links: Links<S>,
-    psi: Neighbours<S, Spinors>,
-) {
-    out.write(hop(links, psi, Dagger::Yes).twisted(a.get()));
-}
-
-fn eo_twisted_mass_dagger_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    twin(call, Dagger::Yes, product);
+    twin(call, product);
 }
 
 /// out = (a.re + i·a.im·γ5)·x + hop(psi).
-#[lane_kernel(family = "twisted_mass", twin = twisted_mass_full_twin)]
+#[lane_kernel(family = "twisted_mass", twin = twisted_mass_full_twin, dagger)]
 pub fn twisted_mass_full<S: Site>(
+    site: S,
     out: Write<S, Spinors>,
     a: ComplexScalar<S>,
     x: Read<S, Spinors>,
     links: Links<S>,
     psi: Neighbours<S, Spinors>,
 ) {
-    out.write(x.here().twisted_add(a.get(), hop(links, psi, Dagger::No)));
+    out.write(x.here().twisted_add(a.get(), wilson_hop(site, links, psi)));
 }
 
 fn twisted_mass_full_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    twin(call, Dagger::No, sum);
-}
-
-/// out = (a.re + i·a.im·γ5)·x + hop†(psi).
-#[lane_kernel(family = "twisted_mass", twin = twisted_mass_full_dagger_twin, dagger_of = twisted_mass_full)]
-pub fn twisted_mass_full_dagger<S: Site>(
-    out: Write<S, Spinors>,
-    a: ComplexScalar<S>,
-    x: Read<S, Spinors>,
-    links: Links<S>,
-    psi: Neighbours<S, Spinors>,
-) {
-    out.write(x.here().twisted_add(a.get(), hop(links, psi, Dagger::Yes)));
-}
-
-fn twisted_mass_full_dagger_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    twin(call, Dagger::Yes, sum);
+    twin(call, sum);
 }
 
 /// out = (a.re + i·a.im·γ5)·x − hop(psi).
-#[lane_kernel(family = "twisted_mass", twin = oe_twisted_mass_twin)]
+#[lane_kernel(family = "twisted_mass", twin = oe_twisted_mass_twin, dagger)]
 pub fn oe_twisted_mass<S: Site>(
+    site: S,
     out: Write<S, Spinors>,
     a: ComplexScalar<S>,
     x: Read<S, Spinors>,
     links: Links<S>,
     psi: Neighbours<S, Spinors>,
 ) {
-    out.write(x.here().twisted(a.get()) - hop(links, psi, Dagger::No));
+    out.write(x.here().twisted(a.get()) - wilson_hop(site, links, psi));
 }
 
 fn oe_twisted_mass_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    twin(call, Dagger::No, difference);
-}
-
-/// out = (a.re + i·a.im·γ5)·x − hop†(psi).
-#[lane_kernel(family = "twisted_mass", twin = oe_twisted_mass_dagger_twin, dagger_of = oe_twisted_mass)]
-pub fn oe_twisted_mass_dagger<S: Site>(
-    out: Write<S, Spinors>,
-    a: ComplexScalar<S>,
-    x: Read<S, Spinors>,
-    links: Links<S>,
-    psi: Neighbours<S, Spinors>,
-) {
-    out.write(x.here().twisted(a.get()) - hop(links, psi, Dagger::Yes));
-}
-
-fn oe_twisted_mass_dagger_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    twin(call, Dagger::Yes, difference);
+    twin(call, difference);
 }
 
 /// A number, x and a hop, spinor by spinor.
@@ -159,8 +106,8 @@ fn difference<R: Vectors>(a: Complex<R>, x: &[Complex<R>], hop: &[Complex<R>]) -
 }
 
 /// The twin of a kernel that makes its result of a, x and the hop of psi; x is empty where it has none.
-fn twin<R: Vectors>(call: &mut PlainCall<'_, R>, dagger: Dagger, made: Made<R>) {
-    let (a, hop, parts) = (call.complex("a"), call.wilson_hop("psi", dagger), call.parts());
+fn twin<R: Vectors>(call: &mut PlainCall<'_, R>, made: Made<R>) {
+    let (a, hop, parts) = (call.complex("a"), call.wilson_hop("psi", call.dagger()), call.parts());
     for site in call.sites() {
         for part in 0..parts {
             let x = if call.has("x") { call.read("x", site, part) } else { Vec::new() };
@@ -219,13 +166,6 @@ pub trait TwistedMassKernels: Launch {
     ) -> Result<(), BackendError> {
         let kernel = of_dagger([&OE_TWISTED_MASS, &OE_TWISTED_MASS_DAGGER], hop.dagger);
         self.launch(arguments(kernel, out, a, hop).read("x", x).call()?)
-    }
-}
-
-fn of_dagger([kernel, conjugate]: [&'static Kernel; 2], dagger: Dagger) -> &'static Kernel {
-    match dagger {
-        Dagger::No => kernel,
-        Dagger::Yes => conjugate,
     }
 }
 

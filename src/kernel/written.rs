@@ -122,6 +122,6 @@ fn in_precision_of<B: Body, R: Vectors + RunsBodies>(
         });
     }
     let stencil = if body.is_stencil() { Some(call.host_stencil()?) } else { None };
-    let (legs, direction) = (call.shape().legs, call.shape().direction);
-    R::run_body::<B>(BodyCall { arguments, names: body.names, stencil, legs, direction, sum })
+    let (legs, direction, dagger) = (call.shape().legs, call.shape().direction, body.dagger);
+    R::run_body::<B>(BodyCall { arguments, names: body.names, stencil, legs, dagger, direction, sum })
 }

@@ -1,6 +1,6 @@
 //! The Wilson hop as an operator: links and stencil of the sites that it acts on, held by a backend.
 
-use lanefield_reference::field::{FieldError, Spinors};
+use lanefield_reference::field::{FieldError, SiteObject, Spinors};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::{Dagger, FLOPS_PER_SITE, HopTerm, ideal_bytes_per_site};
@@ -93,12 +93,12 @@ impl<'b, B: Backend, R: Vectors> HopOperator<'b, B, R> {
     ///
     /// # Errors
     /// [`BackendError::Field`] for sites that the hop was not prepared for.
-    pub fn term<'a>(
+    pub fn term<'a, K: SiteObject>(
         &'a self,
         sites: Sites,
-        psi: &'a FieldOn<B, R, Spinors>,
+        psi: &'a FieldOn<B, R, K>,
         dagger: Dagger,
-    ) -> Result<HopOn<'a, B, R>, BackendError> {
+    ) -> Result<HopOn<'a, B, R, K>, BackendError> {
         let onto = self.onto(sites)?;
         Ok(HopTerm { stencil: &onto.stencil, links: &onto.links, source: psi, legs: self.legs, dagger })
     }

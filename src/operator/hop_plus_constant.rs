@@ -4,11 +4,14 @@ use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
+use lanefield_reference::object::SiteObject as _;
+use lanefield_reference::real::Precision;
 
 use super::hop::{PARITIES, number_of_sites};
 use super::{AXPY_FLOPS, ActsOn, EvenOdd, HopOperator, Model, Operator, SCALE_FLOPS, bytes_of};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
+use crate::kernel::with_hop::{OfHop, WithHop};
 
 /// The parameters of such an operator. [`Model::diagonal`] is d.
 pub trait HopPlusConstantModel: Model {
@@ -22,6 +25,10 @@ pub trait HopPlusConstantModel: Model {
         psi: &FieldOn<B, R, Self::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError>;
+    /// The kernels that do in one launch what is done with the hop.
+    const KERNELS: &'static OfHop;
+    /// Whether they are faster than one launch a step, for fields of so many components.
+    fn are_fused(&self, parts: usize) -> bool;
     /// Floating-point operations a site of the hop of one right-hand side.
     fn hop_flops_per_site(&self) -> u64;
     /// Bytes a site that the hop of one right-hand side has to move at least, with reals of `real_bytes` bytes.
@@ -56,6 +63,23 @@ impl<'b, B: Backend, R: Vectors, P: HopPlusConstantModel> HopPlusConstant<'b, B,
         P::apply_hop(&self.legs, out, psi, dagger)
     }
 
+    /// Whether a field is taken in one launch. In half precision what steps store is rounded in between: one launch would have other bits.
+    fn is_fused(&self, parts: usize) -> bool {
+        R::PRECISION != Precision::Half && self.parameters.are_fused(parts)
+    }
+
+    /// out = what is done with hop(ψ), in one launch.
+    fn with_hop(
+        &self,
+        out: &mut On<B, R, P>,
+        done: WithHop<'_, On<B, R, P>>,
+        psi: &On<B, R, P>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        let hop = self.legs.term(out.sites(), psi, dagger)?;
+        self.legs.backend().with_hop(P::KERNELS, out, done, hop)
+    }
+
     fn hop_flops(&self, sites: Sites) -> u64 {
         number_of_sites(self.lattice(), sites) * self.parameters.hop_flops_per_site()
     }
@@ -85,8 +109,12 @@ impl<B: Backend, R: Vectors, P: HopPlusConstantModel> Operator<B, R> for HopPlus
     }
 
     fn apply(&mut self, out: &mut On<B, R, P>, psi: &On<B, R, P>, dagger: Dagger) -> Result<(), BackendError> {
+        let diagonal = self.parameters.diagonal();
+        if self.is_fused(psi.kind().object().parts()) {
+            return self.with_hop(out, WithHop::Sum(diagonal, psi), psi, dagger);
+        }
         self.hop(out, psi, dagger)?;
-        self.backend().axpy(self.parameters.diagonal(), psi, out)
+        self.backend().axpy(diagonal, psi, out)
     }
 
     /// A hop, and an axpy.
@@ -94,7 +122,8 @@ impl<B: Backend, R: Vectors, P: HopPlusConstantModel> Operator<B, R> for HopPlus
         self.hop_flops(Sites::Full) + AXPY_FLOPS * self.words(Sites::Full)
     }
     fn bytes(&self) -> u64 {
-        self.hop_bytes(Sites::Full) + 3 * bytes_of::<R>(self.words(Sites::Full))
+        let others = if self.is_fused(self.object(1).object().parts()) { 1 } else { 3 };
+        self.hop_bytes(Sites::Full) + others * bytes_of::<R>(self.words(Sites::Full))
     }
 }
 
@@ -111,11 +140,42 @@ impl<B: Backend, R: Vectors, P: HopPlusConstantModel> EvenOdd<B, R> for HopPlusC
         self.backend().scale(out, 1.0 / self.parameters.diagonal(), psi)
     }
 
+    fn inverse_hop(
+        &mut self,
+        out: &mut On<B, R, P>,
+        between: &mut On<B, R, P>,
+        psi: &On<B, R, P>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        if self.is_fused(psi.kind().object().parts()) {
+            return self.with_hop(out, WithHop::Product(1.0 / self.parameters.diagonal()), psi, dagger);
+        }
+        self.meooe(between, psi, dagger)?;
+        self.mooee_inv(out, between, dagger)
+    }
+
+    fn diagonal_minus_hop(
+        &mut self,
+        out: &mut On<B, R, P>,
+        between: &mut On<B, R, P>,
+        chi: &On<B, R, P>,
+        psi: &On<B, R, P>,
+        dagger: Dagger,
+    ) -> Result<(), BackendError> {
+        if self.is_fused(psi.kind().object().parts()) {
+            return self.with_hop(out, WithHop::Difference(self.parameters.diagonal(), chi), psi, dagger);
+        }
+        self.meooe(between, psi, dagger)?;
+        self.mooee(out, chi, dagger)?;
+        self.backend().axpy(-1.0, between, out)
+    }
+
     /// Two hops, a product with 1/d, and one with d and a difference.
     fn schur_flops(&self) -> u64 {
         2 * self.hop_flops(PARITIES[0]) + (2 * SCALE_FLOPS + AXPY_FLOPS) * self.words(PARITIES[0])
     }
     fn schur_bytes(&self) -> u64 {
-        2 * self.hop_bytes(PARITIES[0]) + 7 * bytes_of::<R>(self.words(PARITIES[0]))
+        let others = if self.is_fused(self.object(1).object().parts()) { 1 } else { 7 };
+        2 * self.hop_bytes(PARITIES[0]) + others * bytes_of::<R>(self.words(PARITIES[0]))
     }
 }

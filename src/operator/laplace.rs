@@ -13,6 +13,7 @@ use super::hop_plus_constant::{HopPlusConstant, HopPlusConstantModel};
 use super::{AnyModel, Definition, HopOperator, HopParameters, Model, Parameter};
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
+use crate::kernel::with_hop::{self, OfHop};
 
 /// What defines a Laplacian, beside the configuration.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -45,6 +46,10 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
 pub type Laplace<'b, B, R> = HopPlusConstant<'b, B, R, LaplaceParameters>;
 
 impl HopPlusConstantModel for LaplaceParameters {
+    const KERNELS: &'static OfHop = &with_hop::LAPLACE;
+    fn are_fused(&self, _: usize) -> bool {
+        true
+    }
     /// The hop is its own Hermitian conjugate, so `dagger` makes no difference.
     fn apply_hop<B: Backend, R: Vectors>(
         legs: &HopOperator<'_, B, R>,

@@ -10,6 +10,7 @@ use super::hop::PARITIES;
 use super::hop_plus_constant::{HopPlusConstant, HopPlusConstantModel};
 use super::{AnyModel, Definition, HopOperator, HopParameters, Model, Parameter};
 use crate::backend::{Backend, BackendError, FieldOn};
+use crate::kernel::with_hop::{self, OfHop};
 
 /// What defines a Wilson operator, beside the configuration.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -34,6 +35,11 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
 pub type Wilson<'b, B, R> = HopPlusConstant<'b, B, R, WilsonParameters>;
 
 impl HopPlusConstantModel for WilsonParameters {
+    const KERNELS: &'static OfHop = &with_hop::WILSON;
+    /// Several spinors have a hop of their own, which shares links among them.
+    fn are_fused(&self, parts: usize) -> bool {
+        parts == 1
+    }
     fn apply_hop<B: Backend, R: Vectors>(
         legs: &HopOperator<'_, B, R>,
         out: &mut FieldOn<B, R, Spinors>,

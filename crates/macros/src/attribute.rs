@@ -13,7 +13,7 @@ struct Options {
     twin: Option<Path>,
     parts: Option<LitInt>,
     family: Option<LitStr>,
-    dagger_of: Option<Ident>,
+    dagger: bool,
 }
 
 /// Words of OpenCL C, and functions that it has built in: no kernel can be called so.
@@ -50,15 +50,15 @@ pub fn function_and(item: TokenStream, make: impl FnOnce(&ItemFn) -> Result<Toke
 fn options(tokens: TokenStream) -> Result<Options, Error> {
     let mut options = Options::default();
     for meta in Punctuated::<Meta, Token![,]>::parse_terminated.parse2(tokens)? {
-        let expected =
-            "unknown option: expected twin = function, parts = number, family = \"name\", or dagger_of = kernel";
+        let expected = "unknown option: expected twin = function, parts = number, family = \"name\", or dagger";
         let unknown = || Error::new_spanned(&meta, expected);
+        if meta.path().is_ident("dagger") && matches!(meta, Meta::Path(_)) {
+            options.dagger = true;
+            continue;
+        }
         let Meta::NameValue(pair) = &meta else { return Err(unknown()) };
         match (&pair.path, &pair.value) {
             (path, Expr::Path(twin)) if path.is_ident("twin") => options.twin = Some(twin.path.clone()),
-            (path, Expr::Path(of)) if path.is_ident("dagger_of") => {
-                options.dagger_of = Some(of.path.get_ident().ok_or_else(unknown)?.clone())
-            }
             (path, Expr::Lit(ExprLit { lit: Lit::Str(family), .. })) if path.is_ident("family") => {
                 options.family = Some(family.clone())
             }
@@ -158,20 +158,10 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
         (.., true) => "WORDS",
         _ => "LOCAL",
     };
-    // A Hermitian conjugate is tuned as what it is the conjugate of.
-    let conjugate_of = options.dagger_of.as_ref().map(Ident::to_string);
-    let tuned = if base == "STENCIL" {
-        let tuned_as = conjugate_of.as_ref().unwrap_or(&text);
-        quote! { ::core::option::Option::Some(#tuned_as) }
-    } else {
-        quote! { ::core::option::Option::None }
+    let tuned = match base {
+        "STENCIL" => quote! { ::core::option::Option::Some(#text) },
+        _ => quote! { ::core::option::Option::None },
     };
-    // So that a name that no kernel has is an error of the compiler.
-    let exists = options.dagger_of.as_ref().map(|of| {
-        let of = in_capitals(of);
-        quote! { const _: fn() -> &'static ::lanefield::kernel::Kernel = || &#of; }
-    });
-    let dagger = if conjugate_of.is_some() { format_ident!("Yes") } else { format_ident!("No") };
     let family = options.family.map_or(text.clone(), |family| family.value());
     let base = format_ident!("{base}");
     let host = if signature.sums() { format_ident!("Reduce") } else { format_ident!("Launch") };
@@ -198,8 +188,38 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
             }
         }
     });
-    let structure = structure_of(&signature, function, &structure, &constant);
+    // The kernel, or its Hermitian conjugate, which is tuned as the kernel is.
+    let kernel = |constant: &Ident, text: &str, computes: &str, dagger: &str, documentation: String| {
+        let dagger = format_ident!("{dagger}");
+        let dagger = quote! { ::lanefield::reference::kernels::hop::Dagger::#dagger };
+        quote! {
+            #[doc = #documentation]
+            #visibility static #constant: ::lanefield::kernel::Kernel = ::lanefield::kernel::Kernel {
+                name: #text,
+                family: #family,
+                computes: #computes,
+                dagger: #dagger,
+                arguments: &[#(#arguments),*],
+                tuned_as: #tuned,
+                usual_parts: #parts,
+                #built_for
+                source: ::lanefield::kernel::KernelSource::Body(
+                    ::lanefield::body::Written::new::<#body>(&[#(#names),*]).with_dagger(#dagger),
+                ),
+                cpu: ::lanefield::kernel::HostFunction::#host(::lanefield::kernel::written::#run::<#body>),
+                plain: #plain,
+                ..::lanefield::kernel::written::#base
+            };
+        }
+    };
     let documentation = format!("The kernel of the body [`{name}`]: {computes}.");
+    let mut kernels = kernel(&constant, &text, &computes, "No", documentation);
+    if options.dagger {
+        let documentation = format!("The Hermitian conjugate of [`{constant}`].");
+        let (of_dagger, text) = (format_ident!("{constant}_DAGGER"), format!("{text}_dagger"));
+        kernels.extend(kernel(&of_dagger, &text, &format!("{computes}, Hermitian conjugate"), "Yes", documentation));
+    }
+    let structure = structure_of(&signature, function, &structure, &constant, options.dagger);
     Ok(quote! {
         #[doc(hidden)]
         #visibility struct #body;
@@ -220,31 +240,22 @@ fn kernel(tokens: TokenStream, function: &ItemFn) -> Result<TokenStream, Error> 
             }
 
             #twin
-            #exists
         };
 
-        #[doc = #documentation]
-        #visibility static #constant: ::lanefield::kernel::Kernel = ::lanefield::kernel::Kernel {
-            name: #text,
-            family: #family,
-            computes: #computes,
-            dagger: ::lanefield::reference::kernels::hop::Dagger::#dagger,
-            arguments: &[#(#arguments),*],
-            tuned_as: #tuned,
-            usual_parts: #parts,
-            #built_for
-            source: ::lanefield::kernel::KernelSource::Body(::lanefield::body::Written::new::<#body>(&[#(#names),*])),
-            cpu: ::lanefield::kernel::HostFunction::#host(::lanefield::kernel::written::#run::<#body>),
-            plain: #plain,
-            ..::lanefield::kernel::written::#base
-        };
+        #kernels
 
         #structure
     })
 }
 
 /// The structure of the arguments by name, and how they are launched.
-fn structure_of(signature: &Signature, function: &ItemFn, structure: &Ident, constant: &Ident) -> TokenStream {
+fn structure_of(
+    signature: &Signature,
+    function: &ItemFn,
+    structure: &Ident,
+    constant: &Ident,
+    has_dagger: bool,
+) -> TokenStream {
     let visibility = &function.vis;
     let (mut fields, mut given) = (Vec::new(), Vec::new());
     for argument in &signature.arguments {
@@ -319,8 +330,20 @@ fn structure_of(signature: &Signature, function: &ItemFn, structure: &Ident, con
             "Runs the kernel, and takes its sums: those of several ranks can be merged before they are rounded.",
         ),
     };
-    let call =
-        quote! { ::lanefield::kernel::Arguments::new(&#constant)#(#given)*#with_stencil #with_direction.call()? };
+    let of_dagger = format_ident!("{constant}_DAGGER");
+    let (dagger, kernel) = match has_dagger {
+        true => (
+            quote! { , dagger: ::lanefield::reference::kernels::hop::Dagger },
+            quote! {
+                match dagger {
+                    ::lanefield::reference::kernels::hop::Dagger::No => &#constant,
+                    ::lanefield::reference::kernels::hop::Dagger::Yes => &#of_dagger,
+                }
+            },
+        ),
+        false => (TokenStream::new(), quote! { &#constant }),
+    };
+    let call = quote! { ::lanefield::kernel::Arguments::new(#kernel)#(#given)*#with_stencil #with_direction.call()? };
     let error = quote! { ::lanefield::backend::BackendError };
     let method = match signature.sums() {
         true => quote! {
@@ -332,6 +355,7 @@ fn structure_of(signature: &Signature, function: &ItemFn, structure: &Ident, con
                 self,
                 backend: &B
                 #stencil
+                #dagger
                 #direction,
                 sum: ::lanefield::backend::Sum,
             ) -> ::core::result::Result<::lanefield::reference::kernels::reduce::PartialSums, #error>
@@ -346,7 +370,7 @@ fn structure_of(signature: &Signature, function: &ItemFn, structure: &Ident, con
             ///
             /// # Errors
             /// `BackendError::Argument` for fields that do not match; what the backend reports.
-            pub fn launch(self, backend: &B #stencil) -> ::core::result::Result<(), #error>
+            pub fn launch(self, backend: &B #stencil #dagger) -> ::core::result::Result<(), #error>
             where
                 B: ::lanefield::backend::Launch,
             {
@@ -417,8 +441,7 @@ mod tests {
         for (body, message) in cases {
             assert_eq!(error("", body), message, "{body}");
         }
-        let unknown =
-            "unknown option: expected twin = function, parts = number, family = \\\"name\\\", or dagger_of = kernel";
+        let unknown = "unknown option: expected twin = function, parts = number, family = \\\"name\\\", or dagger";
         let found = error("tune = 3", "fn f<S: Site>(out: Write<S, Spinors>) {}");
         assert!(unknown.starts_with(&found), "{found}");
     }

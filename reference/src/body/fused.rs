@@ -98,6 +98,10 @@ impl<S: Site, const BETWEEN: usize> Site for OneOf<'_, S, BETWEEN> {
         self.site.legs()
     }
     #[inline(always)]
+    fn dagger(self) -> Dagger {
+        self.site.dagger()
+    }
+    #[inline(always)]
     fn read<T: Value<S::Complex>>(self, argument: usize) -> T {
         let known = self.between[0].get();
         match known {

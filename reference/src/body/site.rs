@@ -25,6 +25,8 @@ pub trait Site: Copy {
 
     /// The legs of a nearest-neighbour stencil, in the order of the call.
     fn legs(self) -> [Leg; LEGS];
+    /// Whether the call is of the Hermitian conjugate: of kernels that have one, of the same body.
+    fn dagger(self) -> Dagger;
     /// A field's value here.
     fn read<T: Value<Self::Complex>>(self, argument: usize) -> T;
     /// A field's value at the neighbour along a leg.

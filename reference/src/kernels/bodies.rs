@@ -22,6 +22,7 @@ use super::{LaneOperation, WithVectors};
 use crate::body::{
     Body, FieldUse, MOST_ARGUMENTS as MOST, Role, sums_over_slices, uses_displacements, uses_neighbours,
 };
+use crate::dagger::Dagger;
 use crate::exact::ExactSum;
 use crate::field::{FieldData, FieldError, FieldShape};
 use crate::half::Half;
@@ -73,6 +74,8 @@ pub struct BodyCall<'a, R> {
     pub stencil: Option<&'a Stencil>,
     /// The order of the legs.
     pub legs: LegOrder,
+    /// Whether it is of the Hermitian conjugate.
+    pub dagger: Dagger,
     /// Across which slices are summed.
     pub direction: Direction,
     /// How sums over sites are taken.
@@ -110,7 +113,7 @@ impl RunsBodies for Half {
 /// Runs a body on fields of `R`, computing in `A`.
 fn run_in<B: Body, R: Real, A: WithVectors>(mut call: BodyCall<'_, R>) -> Result<PartialSums, FieldError> {
     let target = checked::<B, R>(&call)?;
-    let BodyCall { stencil, legs, direction, sum, .. } = call;
+    let BodyCall { stencil, legs, dagger, direction, sum, .. } = call;
     let links = links_of(&call);
     let mut sums = 0;
     let mut bound = Vec::with_capacity(call.arguments.len());
@@ -170,6 +173,7 @@ fn run_in<B: Body, R: Real, A: WithVectors>(mut call: BodyCall<'_, R>) -> Result
         stencil,
         links,
         legs,
+        dagger,
         target,
         sums,
         sum,

@@ -5,6 +5,7 @@ use super::bodies::{BodyArgument, BodyCall};
 use crate::body::number::Number;
 use crate::body::value::ColourVector;
 use crate::body::{Argument, Body, FieldUse, Links, Neighbours, Role, Site, Write};
+use crate::dagger::Dagger;
 use crate::field::{ColourVectors, Field, FieldError};
 use crate::layout::{Direction, LEGS, LegOrder, Stencil};
 use crate::links::{DoubledGauge, LinkFormat};
@@ -61,5 +62,14 @@ pub fn laplace_hop<R: Vectors>(
     let arguments = vec![BodyArgument::Write(out), BodyArgument::Read(links), BodyArgument::Read(source)];
     let names = &["the Laplacian's result", "the Laplacian's links", "the Laplacian's source"];
     let (direction, sum) = (Direction::T, Sum::Exact);
-    R::run_body::<LaplaceHop>(BodyCall { arguments, names, stencil: Some(stencil), legs, direction, sum }).map(drop)
+    R::run_body::<LaplaceHop>(BodyCall {
+        arguments,
+        names,
+        stencil: Some(stencil),
+        legs,
+        dagger: Dagger::No,
+        direction,
+        sum,
+    })
+    .map(drop)
 }

@@ -7,6 +7,7 @@ use super::reduce::Sum;
 use crate::body::number::{Number, RealNumber};
 use crate::body::value::ColourVector;
 use crate::body::{Argument, Body, Coordinates, FieldUse, Links, Neighbours, Role, Site, Write};
+use crate::dagger::Dagger;
 use crate::field::{ColourVectors, Field, FieldError};
 use crate::layout::{Direction, LegOrder, Stencil};
 use crate::links::DoubledGauge;
@@ -66,6 +67,6 @@ pub fn staggered_hop<R: Vectors>(
     let names =
         &["the staggered hop's result", "the staggered hop's links", "the staggered hop's source", "coordinates"];
     let (direction, sum) = (Direction::T, Sum::Exact);
-    let call = BodyCall { arguments, names, stencil: Some(stencil), legs, direction, sum };
+    let call = BodyCall { arguments, names, stencil: Some(stencil), legs, dagger: Dagger::No, direction, sum };
     R::run_body::<StaggeredHop>(call).map(drop)
 }

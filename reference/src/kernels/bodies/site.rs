@@ -305,6 +305,10 @@ impl<V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> 
     fn legs(self) -> [Leg; LEGS] {
         self.sweep.legs
     }
+    #[inline(always)]
+    fn dagger(self) -> Dagger {
+        self.sweep.dagger
+    }
 
     #[inline(always)]
     fn read<T: Value<Lanes<V, N>>>(self, argument: usize) -> T {

@@ -7,6 +7,7 @@ use num_complex::Complex;
 use super::super::hop::{Edge, signed_factor};
 use super::super::reduce::{PartialSums, Sum, tree_sum};
 use crate::body::MOST_ARGUMENTS as MOST;
+use crate::dagger::Dagger;
 use crate::exact::ExactSum;
 use crate::field::FieldShape;
 use crate::layout::{DIMENSIONS, LEGS, Leg, LegOrder, SiteCoordinates, Slices, Stencil};
@@ -46,6 +47,7 @@ pub struct Launch<'a, B> {
     pub of_neighbours: Option<&'a Stencil>,
     pub links: Option<DoubledGauge>,
     pub legs: LegOrder,
+    pub dagger: Dagger,
     pub target: FieldShape,
     /// Sums that are taken.
     pub sums: usize,
@@ -64,6 +66,7 @@ pub struct Sweep<'a, V: LaneVector> {
     pub of_neighbours: &'a [[u32; LEGS]],
     pub edges: Option<[Edge<V>; LEGS]>,
     pub legs: [Leg; LEGS],
+    pub dagger: Dagger,
     pub interior_factor: V,
     pub target: FieldShape,
     pub blocks: usize,
@@ -90,6 +93,7 @@ pub struct OfTask<'a, V: LaneVector> {
     pub neighbours: &'a [[u32; LEGS]],
     pub edges: Option<&'a [Edge<V>; LEGS]>,
     pub legs: [Leg; LEGS],
+    pub dagger: Dagger,
     pub interior_factor: V,
     pub blocks: usize,
     pub parts: usize,
@@ -105,6 +109,7 @@ impl<'a, V: LaneVector> OfTask<'a, V> {
             neighbours: all.neighbours,
             edges: all.edges.as_ref(),
             legs: all.legs,
+            dagger: all.dagger,
             interior_factor: all.interior_factor,
             blocks: all.blocks,
             parts: all.target.object.parts(),
@@ -133,7 +138,9 @@ impl<'a, V: LaneVector> Sweep<'a, V> {
     pub fn new<B>(launch: &Launch<'a, B>, blocks: usize) -> Self {
         let origins: &[[u16; DIMENSIONS]] = launch.coordinates.as_ref().map_or(&[], SiteCoordinates::lanes);
         let all_sets = if origins.is_empty() { 0 } else { 1 << DIMENSIONS };
-        let Launch { bound, stencil, of_neighbours, links, legs, target, sums, sum, slices, coordinates, .. } = launch;
+        let Launch {
+            bound, stencil, of_neighbours, links, legs, dagger, target, sums, sum, slices, coordinates, ..
+        } = launch;
         let lattice = target.lattice;
         let nothing = At {
             start: std::ptr::null_mut(),
@@ -173,6 +180,7 @@ impl<'a, V: LaneVector> Sweep<'a, V> {
             of_neighbours: of_neighbours.map_or(&[], |stencil| stencil.neighbours().as_chunks().0),
             edges,
             legs: legs.legs(),
+            dagger: *dagger,
             interior_factor: signed_factor(|_| 1.0),
             target: *target,
             blocks,
