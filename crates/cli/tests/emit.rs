@@ -17,8 +17,8 @@ fn a_source_goes_to_standard_output_or_to_a_file() {
 #[test]
 fn what_cannot_be_emitted_is_refused_with_what_can() {
     let folder = Folder::new();
-    let error = folder.fails(2, "emit --kernel axpy --language cuda");
-    let start = "axpy is written by hand in OpenCL C, and is not emitted in cuda: expected opencl, or one of ";
+    let error = folder.fails(2, "emit --kernel axpy_norm --language cuda");
+    let start = "axpy_norm is written by hand in OpenCL C, and is not emitted in cuda: expected opencl, or one of ";
     assert!(error.starts_with(start) && error.contains("laplace_hop, staggered_hop, twisted_mass_full, "), "{error}");
     let error = folder.fails(2, "emit --kernel laplace_hop --language c --precision half");
     assert_eq!(error, "laplace_hop is not emitted in c for half: expected f32 or f64");
