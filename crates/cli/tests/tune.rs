@@ -73,7 +73,7 @@ fn unknown_precisions_and_widths_name_those_that_exist() {
     assert_contains(&folder.misused("tune --precision f16"), &["'f16'", "f32, f64, half"]);
     assert_contains(&folder.misused("tune --access 32"), &["'32'", "word, 8 or 16"]);
     assert_contains(&folder.misused("tune --budget 0"), &["--budget"]);
-    assert_contains(&folder.misused("tune --kernels wilson"), &["unknown kernel 'wilson'", "hop_many"]);
+    assert_contains(&folder.misused("tune --kernels dslash"), &["unknown kernel 'dslash'", "hop_many"]);
 }
 
 #[test]

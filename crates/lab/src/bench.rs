@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(names(&["hop_dagger", "hop", "hop"]), ["hop_dagger", "hop"]);
         assert!(names(&["clover"]).iter().all(|name| !name.ends_with("dagger")));
         assert!(kernels_to_time(["finish"]).unwrap_err().contains("part of sums"));
-        assert!(kernels_to_time(["wilson"]).unwrap_err().contains("unknown kernel 'wilson'"));
+        assert!(kernels_to_time(["dslash"]).unwrap_err().contains("unknown kernel 'dslash'"));
     }
 
     #[test]
