@@ -33,9 +33,9 @@ const MASS: f64 = 0.3;
 
 // The same bits as plain loops
 
-check_kernel!(lanefield::kernel::with_hop::laplace_full, twin, linear, covariant);
-check_kernel!(lanefield::kernel::with_hop::eo_laplace, twin, linear, covariant);
-check_kernel!(lanefield::kernel::with_hop::oe_laplace, twin, linear, covariant);
+check_kernel!(lanefield::kernel::laplace::laplace_full, twin, linear, covariant);
+check_kernel!(lanefield::kernel::laplace::eo_laplace, twin, linear, covariant);
+check_kernel!(lanefield::kernel::laplace::oe_laplace, twin, linear, covariant);
 
 /// What the bits of laplace_hop depend on, and what they do not.
 #[derive(Clone, Copy)]

@@ -5,7 +5,8 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Barrier, Mutex};
+use std::thread;
 
 use lanefield::backend::opencl::{
     AccessWidth, Arg, Cache, Context, Launch as WorkItems, MemoryKind, OpenClError, SiteOrder, TransferWay, Tuning,
@@ -52,6 +53,26 @@ fn a_block_that_is_given_back_is_used_again() {
     drop(pinned);
     assert!(context.allocate_host(100, "staging").unwrap().as_slice().iter().all(|&byte| byte == 0));
     assert_eq!(context.memory_statistics().of(MemoryKind::Pinned).reuses, 1);
+}
+
+/// NVIDIA's driver crashed when several threads had a buffer made at once.
+#[test]
+fn threads_may_allocate_at_once() {
+    let Some(context) = context() else { return };
+    let start = Barrier::new(16);
+    let allocate = &|thread: usize| {
+        start.wait();
+        for round in 0..20 {
+            let bytes = 1000 * (1 + thread) + 100_000 * round;
+            let buffer = context.allocate(bytes, "a field").unwrap();
+            context.fill_zero(&buffer).unwrap();
+            let mut zeros = vec![1; bytes];
+            context.read(&buffer, 0, &mut zeros).unwrap();
+            assert!(zeros.iter().all(|&byte| byte == 0), "thread {thread}, {bytes} bytes");
+        }
+    };
+    thread::scope(|scope| (0..16).for_each(|number| drop(scope.spawn(move || allocate(number)))));
+    assert_eq!(context.memory().buffers, 0);
 }
 
 #[test]

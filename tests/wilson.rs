@@ -4,7 +4,7 @@
 use lanefield::backend::{Backend, Sum};
 use lanefield::body::check_kernel;
 use lanefield::kernel::prelude::*;
-use lanefield::kernel::with_hop::{
+use lanefield::kernel::wilson::{
     EO_WILSON_DAGGER, EoWilsonBody, OE_WILSON_DAGGER, OeWilsonBody, WILSON_FULL_DAGGER, WilsonFullBody,
 };
 use lanefield::operator::{EvenOdd, HopOperator, HopParameters, Model as _, Operator, WilsonParameters};
@@ -28,9 +28,9 @@ fn random_case() -> (Configuration, BoundaryPhases) {
 
 // Kernels
 
-check_kernel!(lanefield::kernel::with_hop::wilson_full, twin, linear, covariant);
-check_kernel!(lanefield::kernel::with_hop::eo_wilson, twin, linear, covariant);
-check_kernel!(lanefield::kernel::with_hop::oe_wilson, twin, linear, covariant);
+check_kernel!(lanefield::kernel::wilson::wilson_full, twin, linear, covariant);
+check_kernel!(lanefield::kernel::wilson::eo_wilson, twin, linear, covariant);
+check_kernel!(lanefield::kernel::wilson::oe_wilson, twin, linear, covariant);
 
 #[test]
 fn kernels_of_the_conjugate_hop_have_the_bits_of_their_twins() {

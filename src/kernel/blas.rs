@@ -26,7 +26,7 @@ pub fn copy<S: Site>(site: S, out: Write<S, Any>, x: Read<S, Any>) {
 }
 
 fn copy_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    each(call, |call, site, part| {
+    call.each(|call, site, part| {
         let x = call.read("x", site, part);
         call.write("out", site, part, &x);
     });
@@ -40,7 +40,7 @@ pub fn scale<S: Site>(site: S, out: Write<S, Any>, a: Scalar<S>, x: Read<S, Any>
 
 fn scale_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let a = call.scalar("a").to_f64();
-    each(call, |call, site, part| {
+    call.each(|call, site, part| {
         let x = call.read("x", site, part);
         call.write("out", site, part, &scalar::scale(a, &x));
     });
@@ -54,7 +54,7 @@ pub fn axpy<S: Site>(site: S, y: Update<S, Any>, a: Scalar<S>, x: Read<S, Any>) 
 
 fn axpy_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let a = call.scalar("a").to_f64();
-    each(call, |call, site, part| {
+    call.each(|call, site, part| {
         let (x, mut y) = (call.read("x", site, part), call.read("y", site, part));
         scalar::axpy(a, &x, &mut y);
         call.write("y", site, part, &y);
@@ -69,7 +69,7 @@ pub fn complex_axpy<S: Site>(site: S, y: Update<S, Any>, a: ComplexScalar<S>, x:
 
 fn complex_axpy_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let a = of_doubles(call.complex("a"));
-    each(call, |call, site, part| {
+    call.each(|call, site, part| {
         let (x, y) = (call.read("x", site, part), call.read("y", site, part));
         call.write("y", site, part, &scalar::complex_axpy(a, &x, &y));
     });
@@ -83,7 +83,7 @@ pub fn complex_xpay<S: Site>(site: S, y: Update<S, Any>, b: ComplexScalar<S>, x:
 
 fn complex_xpay_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let b = of_doubles(call.complex("b"));
-    each(call, |call, site, part| {
+    call.each(|call, site, part| {
         let (x, y) = (call.read("x", site, part), call.read("y", site, part));
         call.write("y", site, part, &scalar::complex_axpy(b, &y, &x));
     });
@@ -108,21 +108,12 @@ pub fn cg_update<S: Site>(
 
 fn cg_update_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let (a, b) = (call.scalar("a").to_f64(), call.scalar("b").to_f64());
-    each(call, |call, site, part| {
+    call.each(|call, site, part| {
         let [mut psi, mut p, r] = ["psi", "p", "r"].map(|field| call.read(field, site, part));
         scalar::cg_update(&mut psi, &mut p, &r, a, b);
         call.write("psi", site, part, &psi);
         call.write("p", site, part, &p);
     });
-}
-
-/// Runs a twin at each component of each site.
-fn each<R: Vectors>(call: &mut PlainCall<'_, R>, twin: impl Fn(&mut PlainCall<'_, R>, usize, usize)) {
-    for site in call.sites() {
-        for part in 0..call.parts() {
-            twin(call, site, part);
-        }
-    }
 }
 
 fn of_doubles<R: Vectors>(number: Complex<R>) -> Complex<f64> {

@@ -19,12 +19,10 @@ pub fn convert<S: Site>(site: S, out: Write<S, Any>, x: Converted<S>) {
 }
 
 fn convert_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    for site in call.sites() {
-        for part in 0..call.parts() {
-            let x = call.read("x", site, part);
-            call.write("out", site, part, &x);
-        }
-    }
+    call.each(|call, site, part| {
+        let x = call.read("x", site, part);
+        call.write("out", site, part, &x);
+    });
 }
 
 /// Conversions, on any backend.

@@ -1,21 +1,24 @@
-//! The Laplacian's hop on colour vectors (`docs/arithmetic.md` §15).
+//! The Laplacian's hop on colour vectors (`docs/arithmetic.md` §15), alone and with what the operator does with it in one launch. The kernels are bodies.
 
 use lanefield_reference::field::ColourVectors;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::laplace::{self, FLOPS_PER_VECTOR, LaplaceHop};
+use lanefield_reference::kernels::laplace::{self, FLOPS_PER_VECTOR, LaplaceHop, laplace_hop_at};
 use lanefield_reference::layout::LegOrder;
 use lanefield_reference::links::DoubledGauge;
 
 use super::Argument::{Boundary, Osites, Parts, Stencil};
 use super::colour_vectors::{IN, OUT, work};
 use super::hop::LINKS;
+use super::twin::PlainCall;
+use super::with_hop::{self, WithHop};
 use super::written::STENCIL;
-use super::{Arguments, Kernel, KernelSource};
-use crate::backend::{BackendError, FieldOn, Launch};
+use super::{Arguments, Kernel, KernelSource, Value};
+use crate::backend::{BackendError, FieldOn, HopOn, Launch};
 use crate::body::Written;
+use crate::body::prelude::*;
 
 /// The kernels of the family.
-pub static KERNELS: &[&Kernel] = &[&LAPLACE_HOP];
+pub static KERNELS: &[&Kernel] = &[&LAPLACE_HOP, &LAPLACE_FULL, &EO_LAPLACE, &OE_LAPLACE];
 
 /// out = laplace_hop(in), of each colour vector.
 pub static LAPLACE_HOP: Kernel = Kernel {
@@ -39,7 +42,57 @@ pub static LAPLACE_HOP: Kernel = Kernel {
     ..STENCIL
 };
 
-/// The Laplacian's hop, on any backend.
+/// out = a·x + laplace_hop(psi).
+#[lane_kernel(family = "laplace", twin = laplace_full_twin, parts = 12)]
+pub fn laplace_full<S: Site>(
+    out: Write<S, ColourVectors>,
+    a: Scalar<S>,
+    x: Read<S, ColourVectors>,
+    links: Links<S>,
+    psi: Neighbours<S, ColourVectors>,
+) {
+    out.write(x.here().scaled_add(a.get(), laplace_hop_at(links, psi)));
+}
+
+fn laplace_full_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let (a, hop) = (call.scalar("a"), call.laplace_hop("psi"));
+    with_hop::twin(call, &hop, |x, hop| with_hop::sum(a, x, hop));
+}
+
+/// out = a·laplace_hop(psi).
+#[lane_kernel(family = "laplace", twin = eo_laplace_twin, parts = 12)]
+pub fn eo_laplace<S: Site>(
+    out: Write<S, ColourVectors>,
+    a: Scalar<S>,
+    links: Links<S>,
+    psi: Neighbours<S, ColourVectors>,
+) {
+    out.write(laplace_hop_at(links, psi).scaled(a.get()));
+}
+
+fn eo_laplace_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let (a, hop) = (call.scalar("a"), call.laplace_hop("psi"));
+    with_hop::twin(call, &hop, |_, hop| with_hop::product(a, hop));
+}
+
+/// out = a·x − laplace_hop(psi).
+#[lane_kernel(family = "laplace", twin = oe_laplace_twin, parts = 12)]
+pub fn oe_laplace<S: Site>(
+    out: Write<S, ColourVectors>,
+    a: Scalar<S>,
+    x: Read<S, ColourVectors>,
+    links: Links<S>,
+    psi: Neighbours<S, ColourVectors>,
+) {
+    out.write(x.here().scaled(a.get()) - laplace_hop_at(links, psi));
+}
+
+fn oe_laplace_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let (a, hop) = (call.scalar("a"), call.laplace_hop("psi"));
+    with_hop::twin(call, &hop, |x, hop| with_hop::difference(a, x, hop));
+}
+
+/// The Laplacian's hop, and what the operator does with it, on any backend.
 pub trait LaplaceKernels: Launch {
     /// out = laplace_hop of each colour vector of `source`, at the stencil's sites.
     ///
@@ -55,5 +108,20 @@ pub trait LaplaceKernels: Launch {
     ) -> Result<(), BackendError> {
         let arguments = Arguments::new(&LAPLACE_HOP).write("out", out).stencil(stencil).legs(legs);
         self.launch(arguments.read("links", links).read("in", source).call()?)
+    }
+
+    /// out = what is done with a hop, which is its own Hermitian conjugate, on the stencil's sites.
+    ///
+    /// # Errors
+    /// As [`Self::laplace_hop`].
+    fn laplace_with_hop<R: Vectors>(
+        &self,
+        out: &mut FieldOn<Self, R, ColourVectors>,
+        done: WithHop<'_, FieldOn<Self, R, ColourVectors>>,
+        hop: HopOn<'_, Self, R, ColourVectors>,
+    ) -> Result<(), BackendError> {
+        let kernels =
+            with_hop::Kernels { sum: [&LAPLACE_FULL; 2], product: [&EO_LAPLACE; 2], difference: [&OE_LAPLACE; 2] };
+        done.launch(self, &kernels, out, hop, Value::Scalar)
     }
 }

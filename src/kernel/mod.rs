@@ -48,6 +48,7 @@ pub mod staggered;
 mod test_data;
 pub mod twin;
 pub mod twisted_mass;
+pub mod wilson;
 pub mod with_hop;
 pub mod written;
 
@@ -103,10 +104,10 @@ families! {
     clover: CloverKernels of Launch,
     clover_term: CloverTermKernels of Launch,
     domain_wall: DomainWallKernels of Launch,
+    wilson: WilsonKernels of Launch,
     laplace: LaplaceKernels of Launch,
     staggered: StaggeredKernels of Launch,
     twisted_mass: TwistedMassKernels of Launch,
-    with_hop: WithHopKernels of Launch,
     blas: BlasKernels of Launch,
     rhs: RhsKernels of Launch,
     convert: ConvertKernels of Launch,

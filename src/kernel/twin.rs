@@ -58,6 +58,20 @@ impl<R: Vectors> PlainCall<'_, R> {
         self.parts
     }
 
+    /// Does something at each component of each site that the kernel writes.
+    pub fn each(&mut self, work: impl Fn(&mut Self, usize, usize)) {
+        for site in self.sites() {
+            for part in 0..self.parts {
+                work(self, site, part);
+            }
+        }
+    }
+
+    /// Sites of the lattice.
+    pub fn volume(&self) -> usize {
+        self.extents.volume()
+    }
+
     /// Whether the kernel is a Hermitian conjugate.
     pub fn dagger(&self) -> Dagger {
         self.kernel.dagger

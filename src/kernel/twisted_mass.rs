@@ -3,12 +3,12 @@
 
 use lanefield_reference::field::Spinors;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::hop::HopTerm;
 use lanefield_reference::scalar;
 use num_complex::Complex;
 
 use super::twin::PlainCall;
-use super::with_hop::{of_dagger, wilson_hop};
+use super::wilson::wilson_hop;
+use super::with_hop::{self, WithHop};
 use super::{Arguments, Kernel, Value};
 use crate::backend::{BackendError, FieldOn, HopOn, Launch};
 use crate::body::prelude::*;
@@ -32,12 +32,10 @@ pub fn twisted_mass_apply<S: Site>(out: Write<S, Spinors>, a: ComplexScalar<S>, 
 
 fn twisted_mass_apply_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let a = call.complex("a");
-    for site in call.sites() {
-        for part in 0..call.parts() {
-            let x = call.read("x", site, part);
-            call.write("out", site, part, &scalar::twist(a, &x));
-        }
-    }
+    call.each(|call, site, part| {
+        let x = call.read("x", site, part);
+        call.write("out", site, part, &scalar::twist(a, &x));
+    });
 }
 
 /// out = (a.re + i·a.im·γ5)·hop(psi).
@@ -53,7 +51,8 @@ pub fn eo_twisted_mass<S: Site>(
 }
 
 fn eo_twisted_mass_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    twin(call, product);
+    let (a, hop) = (call.complex("a"), call.wilson_hop("psi", call.dagger()));
+    with_hop::twin(call, &hop, |_, hop| scalar::twist(a, hop));
 }
 
 /// out = (a.re + i·a.im·γ5)·x + hop(psi).
@@ -70,7 +69,8 @@ pub fn twisted_mass_full<S: Site>(
 }
 
 fn twisted_mass_full_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    twin(call, sum);
+    let (a, hop) = (call.complex("a"), call.wilson_hop("psi", call.dagger()));
+    with_hop::twin(call, &hop, |x, hop| scalar::twist_add(a, x, hop));
 }
 
 /// out = (a.re + i·a.im·γ5)·x − hop(psi).
@@ -87,34 +87,12 @@ pub fn oe_twisted_mass<S: Site>(
 }
 
 fn oe_twisted_mass_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    twin(call, difference);
-}
-
-/// A number, x and a hop, spinor by spinor.
-type Made<R> = fn(Complex<R>, &[Complex<R>], &[Complex<R>]) -> Vec<Complex<R>>;
-
-fn product<R: Vectors>(a: Complex<R>, _: &[Complex<R>], hop: &[Complex<R>]) -> Vec<Complex<R>> {
-    scalar::twist(a, hop)
-}
-
-fn sum<R: Vectors>(a: Complex<R>, x: &[Complex<R>], hop: &[Complex<R>]) -> Vec<Complex<R>> {
-    scalar::twist_add(a, x, hop)
+    let (a, hop) = (call.complex("a"), call.wilson_hop("psi", call.dagger()));
+    with_hop::twin(call, &hop, |x, hop| difference(a, x, hop));
 }
 
 fn difference<R: Vectors>(a: Complex<R>, x: &[Complex<R>], hop: &[Complex<R>]) -> Vec<Complex<R>> {
     scalar::twist(a, x).into_iter().zip(hop).map(|(x, hop)| x - hop).collect()
-}
-
-/// The twin of a kernel that makes its result of a, x and the hop of psi; x is empty where it has none.
-fn twin<R: Vectors>(call: &mut PlainCall<'_, R>, made: Made<R>) {
-    let (a, hop, parts) = (call.complex("a"), call.wilson_hop("psi", call.dagger()), call.parts());
-    for site in call.sites() {
-        for part in 0..parts {
-            let x = if call.has("x") { call.read("x", site, part) } else { Vec::new() };
-            let hop = &hop[Spinors::WORDS * (parts * site + part)..][..Spinors::WORDS];
-            call.write("out", site, part, &made(a, &x, hop));
-        }
-    }
 }
 
 /// What twisted mass fermions are made of, on any backend. A number a stands for a.re + i·a.im·γ5.
@@ -133,49 +111,19 @@ pub trait TwistedMassKernels: Launch {
         self.launch(arguments.read("x", x).call()?)
     }
 
-    /// out = a·hop. In f32 and f64 it has the bits of the hop, stored, and [`Self::twisted_mass_apply`].
-    fn eo_twisted_mass<R: Vectors>(
+    /// out = what is done with a hop, on the stencil's sites. In f32 and f64 it has the bits of the hop, stored, and of [`Self::twisted_mass_apply`],
+    /// which in a sum is not rounded by itself.
+    fn twisted_mass_with_hop<R: Vectors>(
         &self,
         out: &mut FieldOn<Self, R, Spinors>,
-        a: Complex<f64>,
+        done: WithHop<'_, FieldOn<Self, R, Spinors>, Complex<f64>>,
         hop: HopOn<'_, Self, R>,
     ) -> Result<(), BackendError> {
-        let kernel = of_dagger([&EO_TWISTED_MASS, &EO_TWISTED_MASS_DAGGER], hop.dagger);
-        self.launch(arguments(kernel, out, a, hop).call()?)
+        let kernels = with_hop::Kernels {
+            sum: [&TWISTED_MASS_FULL, &TWISTED_MASS_FULL_DAGGER],
+            product: [&EO_TWISTED_MASS, &EO_TWISTED_MASS_DAGGER],
+            difference: [&OE_TWISTED_MASS, &OE_TWISTED_MASS_DAGGER],
+        };
+        done.launch(self, &kernels, out, hop, Value::Complex)
     }
-
-    /// out = a·x + hop, in which a·x is not rounded by itself.
-    fn twisted_mass_full<R: Vectors>(
-        &self,
-        out: &mut FieldOn<Self, R, Spinors>,
-        a: Complex<f64>,
-        x: &FieldOn<Self, R, Spinors>,
-        hop: HopOn<'_, Self, R>,
-    ) -> Result<(), BackendError> {
-        let kernel = of_dagger([&TWISTED_MASS_FULL, &TWISTED_MASS_FULL_DAGGER], hop.dagger);
-        self.launch(arguments(kernel, out, a, hop).read("x", x).call()?)
-    }
-
-    /// out = a·x − hop. In f32 and f64 it has the bits of [`Self::twisted_mass_apply`], and an axpy of −1 and the hop.
-    fn oe_twisted_mass<R: Vectors>(
-        &self,
-        out: &mut FieldOn<Self, R, Spinors>,
-        a: Complex<f64>,
-        x: &FieldOn<Self, R, Spinors>,
-        hop: HopOn<'_, Self, R>,
-    ) -> Result<(), BackendError> {
-        let kernel = of_dagger([&OE_TWISTED_MASS, &OE_TWISTED_MASS_DAGGER], hop.dagger);
-        self.launch(arguments(kernel, out, a, hop).read("x", x).call()?)
-    }
-}
-
-fn arguments<'a, B: Launch + ?Sized, R: Vectors>(
-    kernel: &'static Kernel,
-    out: &'a mut FieldOn<B, R, Spinors>,
-    a: Complex<f64>,
-    hop: HopOn<'a, B, R>,
-) -> Arguments<'a, B> {
-    let HopTerm { stencil, links, source, legs, .. } = hop;
-    let arguments = Arguments::new(kernel).write("out", out).value("a", Value::Complex(a));
-    arguments.read("links", links).read("psi", source).stencil(stencil).legs(legs)
 }

@@ -8,10 +8,11 @@ use lanefield_reference::object::SiteObject as _;
 use lanefield_reference::real::Precision;
 
 use super::hop::{PARITIES, number_of_sites};
+use super::schur::{diagonal_minus_hop_in_steps, inverse_hop_in_steps};
 use super::{AXPY_FLOPS, ActsOn, EvenOdd, HopOperator, Model, Operator, SCALE_FLOPS, bytes_of};
-use crate::backend::{Backend, BackendError, FieldOn};
+use crate::backend::{Backend, BackendError, FieldOn, HopOn};
 use crate::kernel::prelude::*;
-use crate::kernel::with_hop::{OfHop, WithHop};
+use crate::kernel::with_hop::WithHop;
 
 /// The parameters of such an operator. [`Model::diagonal`] is d.
 pub trait HopPlusConstantModel: Model {
@@ -25,9 +26,17 @@ pub trait HopPlusConstantModel: Model {
         psi: &FieldOn<B, R, Self::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError>;
-    /// The kernels that do in one launch what is done with the hop.
-    const KERNELS: &'static OfHop;
-    /// Whether they are faster than one launch a step, for fields of so many components.
+    /// out = what is done with a hop, in one launch.
+    ///
+    /// # Errors
+    /// As [`Self::apply_hop`].
+    fn apply_with_hop<B: Backend, R: Vectors>(
+        backend: &B,
+        out: &mut FieldOn<B, R, Self::Object>,
+        done: WithHop<'_, FieldOn<B, R, Self::Object>>,
+        hop: HopOn<'_, B, R, Self::Object>,
+    ) -> Result<(), BackendError>;
+    /// Whether that is faster than one launch a step, for fields of so many components.
     fn are_fused(&self, parts: usize) -> bool;
     /// Floating-point operations a site of the hop of one right-hand side.
     fn hop_flops_per_site(&self) -> u64;
@@ -77,7 +86,7 @@ impl<'b, B: Backend, R: Vectors, P: HopPlusConstantModel> HopPlusConstant<'b, B,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         let hop = self.legs.term(out.sites(), psi, dagger)?;
-        self.legs.backend().with_hop(P::KERNELS, out, done, hop)
+        P::apply_with_hop(self.legs.backend(), out, done, hop)
     }
 
     fn hop_flops(&self, sites: Sites) -> u64 {
@@ -150,8 +159,7 @@ impl<B: Backend, R: Vectors, P: HopPlusConstantModel> EvenOdd<B, R> for HopPlusC
         if self.is_fused(psi.kind().object().parts()) {
             return self.with_hop(out, WithHop::Product(1.0 / self.parameters.diagonal()), psi, dagger);
         }
-        self.meooe(between, psi, dagger)?;
-        self.mooee_inv(out, between, dagger)
+        inverse_hop_in_steps(self, out, between, psi, dagger)
     }
 
     fn diagonal_minus_hop(
@@ -165,9 +173,7 @@ impl<B: Backend, R: Vectors, P: HopPlusConstantModel> EvenOdd<B, R> for HopPlusC
         if self.is_fused(psi.kind().object().parts()) {
             return self.with_hop(out, WithHop::Difference(self.parameters.diagonal(), chi), psi, dagger);
         }
-        self.meooe(between, psi, dagger)?;
-        self.mooee(out, chi, dagger)?;
-        self.backend().axpy(-1.0, between, out)
+        diagonal_minus_hop_in_steps(self, out, between, chi, psi, dagger)
     }
 
     /// Two hops, a product with 1/d, and one with d and a difference.

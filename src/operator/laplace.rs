@@ -11,9 +11,9 @@ use lanefield_reference::layout::{Lattice, Sites};
 use super::hop::PARITIES;
 use super::hop_plus_constant::{HopPlusConstant, HopPlusConstantModel};
 use super::{AnyModel, Definition, HopOperator, HopParameters, Model, Parameter};
-use crate::backend::{Backend, BackendError, FieldOn};
+use crate::backend::{Backend, BackendError, FieldOn, HopOn};
 use crate::kernel::prelude::*;
-use crate::kernel::with_hop::{self, OfHop};
+use crate::kernel::with_hop::WithHop;
 
 /// What defines a Laplacian, beside the configuration.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -46,7 +46,6 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
 pub type Laplace<'b, B, R> = HopPlusConstant<'b, B, R, LaplaceParameters>;
 
 impl HopPlusConstantModel for LaplaceParameters {
-    const KERNELS: &'static OfHop = &with_hop::LAPLACE;
     fn are_fused(&self, _: usize) -> bool {
         true
     }
@@ -59,6 +58,14 @@ impl HopPlusConstantModel for LaplaceParameters {
     ) -> Result<(), BackendError> {
         let onto = legs.onto(out.sites())?;
         legs.backend().laplace_hop(out, &onto.stencil, &onto.links, psi, legs.legs())
+    }
+    fn apply_with_hop<B: Backend, R: Vectors>(
+        backend: &B,
+        out: &mut FieldOn<B, R, ColourVectors>,
+        done: WithHop<'_, FieldOn<B, R, ColourVectors>>,
+        hop: HopOn<'_, B, R, ColourVectors>,
+    ) -> Result<(), BackendError> {
+        backend.laplace_with_hop(out, done, hop)
     }
     fn hop_flops_per_site(&self) -> u64 {
         self.components as u64 * FLOPS_PER_VECTOR

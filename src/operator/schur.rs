@@ -53,8 +53,7 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
         psi: &FieldOn<B, R, Self::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
-        self.meooe(between, psi, dagger)?;
-        self.mooee_inv(out, between, dagger)
+        inverse_hop_in_steps(self, out, between, psi, dagger)
     }
     /// out = Moo χ − Moe ψ, with χ and `between` like out. In one launch, where an operator can; the bits are the same, but in half
     /// precision.
@@ -69,9 +68,7 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
         psi: &FieldOn<B, R, Self::Object>,
         dagger: Dagger,
     ) -> Result<(), BackendError> {
-        self.meooe(between, psi, dagger)?;
-        self.mooee(out, chi, dagger)?;
-        self.backend().axpy(-1.0, between, out)
+        diagonal_minus_hop_in_steps(self, out, between, chi, psi, dagger)
     }
     /// What the Schur complement Mpc is multiplied by, and the source of its system.
     fn schur_factor(&self) -> f64 {
@@ -81,6 +78,32 @@ pub trait EvenOdd<B: Backend, R: Vectors>: ActsOn<B> {
     fn schur_flops(&self) -> u64;
     /// Bytes that one Mpc on one right-hand side has to move at least, each kernel's inputs and outputs once.
     fn schur_bytes(&self) -> u64;
+}
+
+/// [`EvenOdd::inverse_hop`], step by step.
+pub(super) fn inverse_hop_in_steps<B: Backend, R: Vectors, P: EvenOdd<B, R> + ?Sized>(
+    pieces: &mut P,
+    out: &mut FieldOn<B, R, P::Object>,
+    between: &mut FieldOn<B, R, P::Object>,
+    psi: &FieldOn<B, R, P::Object>,
+    dagger: Dagger,
+) -> Result<(), BackendError> {
+    pieces.meooe(between, psi, dagger)?;
+    pieces.mooee_inv(out, between, dagger)
+}
+
+/// [`EvenOdd::diagonal_minus_hop`], step by step.
+pub(super) fn diagonal_minus_hop_in_steps<B: Backend, R: Vectors, P: EvenOdd<B, R> + ?Sized>(
+    pieces: &mut P,
+    out: &mut FieldOn<B, R, P::Object>,
+    between: &mut FieldOn<B, R, P::Object>,
+    chi: &FieldOn<B, R, P::Object>,
+    psi: &FieldOn<B, R, P::Object>,
+    dagger: Dagger,
+) -> Result<(), BackendError> {
+    pieces.meooe(between, psi, dagger)?;
+    pieces.mooee(out, chi, dagger)?;
+    pieces.backend().axpy(-1.0, between, out)
 }
 
 /// The Schur complement of an operator on the odd sites, and the way there and back.

@@ -14,6 +14,7 @@ use super::{
 };
 use crate::backend::{Backend, BackendError};
 use crate::kernel::prelude::*;
+use crate::kernel::with_hop::WithHop;
 
 /// What defines a twisted mass operator, beside the configuration.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -136,7 +137,7 @@ impl<B: Backend, R: Vectors> Operator<B, R> for TwistedMass<'_, B, R> {
     /// In one launch.
     fn apply(&mut self, out: &mut SpinorsOn<B, R>, psi: &SpinorsOn<B, R>, dagger: Dagger) -> Result<(), BackendError> {
         let hop = self.hop.term(out.sites(), psi, dagger)?;
-        self.hop.backend().twisted_mass_full(out, of_dagger(self.diagonal, dagger), psi, hop)
+        self.hop.backend().twisted_mass_with_hop(out, WithHop::Sum(of_dagger(self.diagonal, dagger), psi), hop)
     }
 
     /// The hop (1320 a site), and the twisted sum (96).
@@ -175,7 +176,7 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for TwistedMass<'_, B, R> {
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         let hop = self.hop.term(out.sites(), psi, dagger)?;
-        self.hop.backend().eo_twisted_mass(out, of_dagger(self.inverse, dagger), hop)
+        self.hop.backend().twisted_mass_with_hop(out, WithHop::Product(of_dagger(self.inverse, dagger)), hop)
     }
 
     /// In one launch.
@@ -188,7 +189,7 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for TwistedMass<'_, B, R> {
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         let hop = self.hop.term(out.sites(), psi, dagger)?;
-        self.hop.backend().oe_twisted_mass(out, of_dagger(self.diagonal, dagger), chi, hop)
+        self.hop.backend().twisted_mass_with_hop(out, WithHop::Difference(of_dagger(self.diagonal, dagger), chi), hop)
     }
 
     /// Two hops (1320 a site), two twisted products (72 each), and a difference (24).

@@ -9,8 +9,9 @@ use lanefield_reference::layout::{Lattice, Sites};
 use super::hop::PARITIES;
 use super::hop_plus_constant::{HopPlusConstant, HopPlusConstantModel};
 use super::{AnyModel, Definition, HopOperator, HopParameters, Model, Parameter};
-use crate::backend::{Backend, BackendError, FieldOn};
-use crate::kernel::with_hop::{self, OfHop};
+use crate::backend::{Backend, BackendError, FieldOn, HopOn};
+use crate::kernel::prelude::*;
+use crate::kernel::with_hop::WithHop;
 
 /// What defines a Wilson operator, beside the configuration.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -35,7 +36,6 @@ pub static DEFINITIONS: &[Definition] = &[Definition {
 pub type Wilson<'b, B, R> = HopPlusConstant<'b, B, R, WilsonParameters>;
 
 impl HopPlusConstantModel for WilsonParameters {
-    const KERNELS: &'static OfHop = &with_hop::WILSON;
     /// Several spinors have a hop of their own, which shares links among them.
     fn are_fused(&self, parts: usize) -> bool {
         parts == 1
@@ -47,6 +47,14 @@ impl HopPlusConstantModel for WilsonParameters {
         dagger: Dagger,
     ) -> Result<(), BackendError> {
         legs.apply(out, psi, dagger)
+    }
+    fn apply_with_hop<B: Backend, R: Vectors>(
+        backend: &B,
+        out: &mut FieldOn<B, R, Spinors>,
+        done: WithHop<'_, FieldOn<B, R, Spinors>>,
+        hop: HopOn<'_, B, R, Spinors>,
+    ) -> Result<(), BackendError> {
+        backend.wilson_with_hop(out, done, hop)
     }
     fn hop_flops_per_site(&self) -> u64 {
         FLOPS_PER_SITE

@@ -21,17 +21,17 @@ pub fn ideal_bytes_per_site(format: LinkFormat, real_bytes: usize, vectors: usiz
     ((LEGS * format.reals() + 2 * vectors * 2 * ColourVectors::WORDS) * real_bytes) as u64
 }
 
-/// Twice the sum over the legs of a link times the neighbour's colour vector.
+/// The hop at a site: twice the sum over the legs of a link times the neighbour's colour vector.
 #[inline(always)]
-pub fn laplace_hop_body<S: Site>(out: Write<S, ColourVectors>, links: Links<S>, source: Neighbours<S, ColourVectors>) {
+pub fn laplace_hop_at<S: Site>(links: Links<S>, source: Neighbours<S, ColourVectors>) -> ColourVector<S::Complex> {
     let mut sum = ColourVector::empty_sum();
     for leg in links.legs() {
         sum = sum + links.times(leg, source.at(leg));
     }
-    out.write(sum.scaled(S::Real::constant(2.0)));
+    sum.scaled(S::Real::constant(2.0))
 }
 
-/// [`laplace_hop_body`], with its arguments by role.
+/// [`laplace_hop_at`], stored.
 pub struct LaplaceHop;
 
 /// A field of colour vectors of a body.
@@ -43,7 +43,8 @@ impl Body for LaplaceHop {
     const ROLES: &'static [Role] = &[vectors(FieldUse::Write), Role::Links, vectors(FieldUse::Neighbours)];
     #[inline(always)]
     fn run<S: Site>(site: S) {
-        laplace_hop_body(Argument::at(site, 0), Argument::at(site, 1), Argument::at(site, 2));
+        let out: Write<S, ColourVectors> = Argument::at(site, 0);
+        out.write(laplace_hop_at(Argument::at(site, 1), Argument::at(site, 2)));
     }
 }
 

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use bytemuck::Pod;
 use serde::{Deserialize, Serialize};
 
-use super::{DeviceInfo, DeviceKind};
+use super::{DeviceInfo, DeviceKind, Towards};
 
 /// Bytes of an access. No bit of any result depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
@@ -135,13 +135,6 @@ impl PartLayout {
         let block = word / self.together() * self.together();
         block * self.nsimd + lane * self.together().min(self.words - block) + (word - block)
     }
-}
-
-/// Where a part goes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Towards {
-    Device,
-    Host,
 }
 
 /// A part whose words lie together by `TOGETHER` on the device, the last ones of them by as many as are left. Loops over arrays: what iterators do to them may

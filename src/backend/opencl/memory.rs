@@ -1,13 +1,13 @@
 //! Allocation: from the pool, else from the driver, else in the host's memory where that is asked for, else an error that says who holds what.
 
 use std::ptr;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use opencl3::command_queue as queue;
 use opencl3::memory::{CL_MAP_READ, CL_MAP_WRITE, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, create_buffer};
 
-use super::context::{Buffer, Context};
+use super::context::{Buffer, Context, lock};
 use super::error::{ClStatus, MEMORY_LIMIT, OpenClError};
 use super::pool::{Block, Fallback, GRAIN, Mapping, MemoryKind, MemoryStatistics, MemoryUse, block_bytes};
 use super::raw::RawMem;
@@ -16,6 +16,9 @@ use crate::backend::timeline::CommandKind;
 
 /// What memory is overwritten with in checks: NaN in every precision, and no place of anything in tables.
 const OVERWRITTEN: u8 = 0xff;
+
+/// Held while a migration is queued: NVIDIA's driver 580 crashes where several threads queue one at once.
+static MIGRATION: Mutex<()> = Mutex::new(());
 
 /// Bytes of device memory that `LANEFIELD_MEMORY_LIMIT` allows.
 pub(super) fn limit_from_environment() -> Result<Option<u64>, OpenClError> {
@@ -155,7 +158,7 @@ impl Context {
         let refused = |call| move |status| (call, ClStatus(status));
         let no_room = opencl3::error_codes::CL_MEM_OBJECT_ALLOCATION_FAILURE;
         self.pool().within_limit(kind, bytes).map_err(|_| refused("clCreateBuffer")(no_room))?;
-        // NVIDIA's driver takes any size, and crashes when it is used.
+        // Drivers may promise what the host has not: NVIDIA's makes a buffer of 2⁵⁰ bytes.
         if kind != MemoryKind::Device && host_memory_bytes().is_some_and(|all| bytes as u64 > all) {
             return Err(refused("clCreateBuffer")(no_room));
         }
@@ -186,6 +189,7 @@ impl Context {
         // No byte moves.
         let note = || Note::of_bytes(CommandKind::Migrate, 0);
         let what = || "a new buffer".to_owned();
+        let _one_at_a_time = lock(&MIGRATION);
         self.submit("clEnqueueMigrateMemObjects", what, note, |queue| {
             let mems = [mem.get()];
             // SAFETY: one live buffer of this context, and an empty wait list.

@@ -87,7 +87,7 @@ pub use queues::Queues;
 pub use reduce::{Finish, SumForm, SumOptions};
 pub use site_order::SiteOrder;
 pub use sources::{Source, SourceError, expand, expand_for, expand_with};
-pub use transfer::TransferWay;
+pub use transfer::{Towards, TransferWay};
 pub use tuned::{KernelKey, Tuned, TuningSource};
 pub use tuning::{
     Accumulators, Count, GridStride, GroupSize, LinkLoads, Mapping, Parameter, Stores, Traversal, Tuning,

@@ -16,6 +16,7 @@ use opencl3::memory::{CL_MAP_READ, CL_MAP_WRITE_INVALIDATE_REGION};
 use opencl3::types::CL_NON_BLOCKING;
 use rayon::prelude::*;
 use rayon::{ScopeFifo, Yield};
+use serde::Serialize;
 
 use super::context::{Buffer, Context, lock};
 use super::error::OpenClError;
@@ -23,6 +24,16 @@ use super::host_memory::HostBuffer;
 use super::raw::RawEvent;
 use super::recorder::Note;
 use crate::backend::timeline::{CommandKind, Group};
+
+/// Which way bytes go.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Towards {
+    /// From the host.
+    Device,
+    /// From the device.
+    Host,
+}
 
 /// How large transfers are made. No bit depends on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -99,49 +110,57 @@ impl Transfers {
     }
 }
 
-/// A part of a block that a thread is done with: of which block, and which part of it.
-type Part<'m> = (usize, usize, &'m mut [u8]);
-
 /// The parts of the blocks of a ring, and the host's threads, which fill and empty them in the order in which they are given.
 struct Parts<'a, 'scope, 'm> {
     scope: &'a ScopeFifo<'scope>,
     done: Sender<Part<'m>>,
     given_back: Receiver<Part<'m>>,
-    of_blocks: Vec<Vec<Option<&'m mut [u8]>>>,
+    /// Of each block; empty where a thread has it.
+    of_blocks: Vec<Vec<&'m mut [u8]>>,
     /// How many of each block threads have.
     given: Vec<usize>,
+}
+
+/// A part that a thread is done with.
+struct Part<'m> {
+    block: usize,
+    part: usize,
+    bytes: &'m mut [u8],
 }
 
 impl<'a, 'scope, 'm: 'scope> Parts<'a, 'scope, 'm> {
     /// The parts of so many bytes of these blocks.
     fn new(scope: &'a ScopeFifo<'scope>, blocks: impl Iterator<Item = &'m mut [u8]>, bytes: usize) -> Self {
         let (done, given_back) = channel();
-        let of_blocks: Vec<Vec<_>> = blocks.map(|block| block.chunks_mut(bytes).map(Some).collect()).collect();
+        let of_blocks: Vec<Vec<_>> = blocks.map(|block| block.chunks_mut(bytes).collect()).collect();
         let given = vec![0; of_blocks.len()];
         Self { scope, done, given_back, of_blocks, given }
     }
 
-    /// Has a thread work on a part of a block.
-    fn give(&mut self, block: usize, part: usize, work: impl FnOnce(&mut [u8]) + Send + 'scope) {
-        let Some(bytes) = self.of_blocks[block][part].take() else { return };
-        self.given[block] += 1;
-        let done = self.done.clone();
-        self.scope.spawn_fifo(move |_| {
-            // Whoever waits for the part gets it; a panic is one of the whole transfer then.
-            let worked = catch_unwind(AssertUnwindSafe(|| work(bytes)));
-            // A transfer that failed waits no longer.
-            let _ = done.send((block, part, bytes));
-            if let Err(panic) = worked {
-                resume_unwind(panic);
-            }
-        });
+    /// Has threads work on the parts of a block, once no thread has one of it: the first work on the first part, and so on.
+    fn give<W: FnOnce(&mut [u8]) + Send + 'scope>(&mut self, block: usize, works: impl Iterator<Item = W>) {
+        self.wait_for(block);
+        for (part, work) in works.enumerate() {
+            let bytes = std::mem::take(&mut self.of_blocks[block][part]);
+            self.given[block] += 1;
+            let done = self.done.clone();
+            self.scope.spawn_fifo(move |_| {
+                // Whoever waits for the part gets it; a panic is one of the whole transfer then.
+                let worked = catch_unwind(AssertUnwindSafe(|| work(bytes)));
+                // A transfer that failed waits no longer.
+                let _ = done.send(Part { block, part, bytes });
+                if let Err(panic) = worked {
+                    resume_unwind(panic);
+                }
+            });
+        }
     }
 
     /// Waits until no thread has a part of a block.
     fn wait_for(&mut self, block: usize) {
         while self.given[block] > 0 {
-            while let Ok((block, part, bytes)) = self.given_back.try_recv() {
-                self.of_blocks[block][part] = Some(bytes);
+            while let Ok(Part { block, part, bytes }) = self.given_back.try_recv() {
+                self.of_blocks[block][part] = bytes;
                 self.given[block] -= 1;
             }
             // A thread of the pool may be the only one that there is.
@@ -216,13 +235,14 @@ impl Context {
                     && let Some((next, range)) = given.next()
                 {
                     self.wait_for(slots[next % RING].busy, "write to device")?;
-                    for (k, start) in range.clone().step_by(part).enumerate() {
+                    let works = range.clone().step_by(part).map(|start| {
                         let (fill, of_part) = (&fill, start..(start + part).min(range.end));
-                        parts.give(next % RING, k, move |to| fill(of_part.clone(), &mut to[..of_part.len()]));
-                    }
+                        move |to: &mut [u8]| fill(of_part.clone(), &mut to[..of_part.len()])
+                    });
+                    parts.give(next % RING, works);
                 }
                 parts.wait_for(number % RING);
-                self.send(buffer, range, &mut slots[number % RING])?;
+                self.travel(Towards::Device, buffer, range, &mut slots[number % RING])?;
             }
             Ok::<(), OpenClError>(())
         })?;
@@ -230,51 +250,40 @@ impl Context {
         Ok(())
     }
 
-    /// Has a block travel to its range of a buffer.
-    fn send(&self, buffer: &Buffer, range: &Range<usize>, slot: &mut Busy<'_>) -> Result<(), OpenClError> {
-        let (start, len) = (slot.start.cast_const().cast::<c_void>(), range.len());
-        let what = || format!("{len} bytes at {} of {}", range.start, buffer.what());
-        let note = || Note::of_bytes(CommandKind::Write, len);
-        let event = self.submit("clEnqueueWriteBuffer", what, note, |queue| {
-            // SAFETY: the range lies in the buffer and the wait list is empty; the block is neither changed nor given back before the command
-            // is done, for which the slot waits.
-            unsafe {
-                queue::enqueue_write_buffer(
-                    queue,
-                    buffer.mem(),
-                    CL_NON_BLOCKING,
-                    range.start,
-                    len,
-                    start,
-                    0,
-                    ptr::null(),
-                )
-            }
-        })?;
-        *slot.busy = Some(event);
-        self.flush()
-    }
-
-    /// Has a range of a buffer travel to a block.
-    fn fetch(&self, buffer: &Buffer, range: &Range<usize>, slot: &mut Busy<'_>) -> Result<(), OpenClError> {
-        let (start, len) = (slot.start.cast::<c_void>(), range.len());
-        let what = || format!("{len} bytes at {} of {}", range.start, buffer.what());
-        let note = || Note::of_bytes(CommandKind::Read, len);
-        let event = self.submit("clEnqueueReadBuffer", what, note, |queue| {
-            // SAFETY: as for writing; nobody reads the block before the command is done.
-            unsafe {
-                queue::enqueue_read_buffer(
-                    queue,
-                    buffer.mem(),
-                    CL_NON_BLOCKING,
-                    range.start,
-                    len,
-                    start,
-                    0,
-                    ptr::null(),
-                )
-            }
-        })?;
+    /// Has a block travel to its range of a buffer, or that to the block.
+    fn travel(
+        &self,
+        towards: Towards,
+        buffer: &Buffer,
+        range: &Range<usize>,
+        slot: &mut Busy<'_>,
+    ) -> Result<(), OpenClError> {
+        let (mem, start, offset, len) = (buffer.mem(), slot.start.cast::<c_void>(), range.start, range.len());
+        let (call, kind) = match towards {
+            Towards::Device => ("clEnqueueWriteBuffer", CommandKind::Write),
+            Towards::Host => ("clEnqueueReadBuffer", CommandKind::Read),
+        };
+        let what = || format!("{len} bytes at {offset} of {}", buffer.what());
+        let event = self.submit(
+            call,
+            what,
+            || Note::of_bytes(kind, len),
+            |queue| {
+                let way = CL_NON_BLOCKING;
+                // SAFETY: the range lies in the buffer and the wait list is empty; the block is neither read, nor changed, nor given back before the command
+                // is done, for which the slot waits.
+                unsafe {
+                    match towards {
+                        Towards::Device => {
+                            queue::enqueue_write_buffer(queue, mem, way, offset, len, start, 0, ptr::null())
+                        }
+                        Towards::Host => {
+                            queue::enqueue_read_buffer(queue, mem, way, offset, len, start, 0, ptr::null())
+                        }
+                    }
+                }
+            },
+        )?;
         *slot.busy = Some(event);
         self.flush()
     }
@@ -343,14 +352,14 @@ impl Context {
                 {
                     parts.wait_for(next % RING);
                     self.wait_for(slots[next % RING].busy, "read from device")?;
-                    self.fetch(buffer, range, &mut slots[next % RING])?;
+                    self.travel(Towards::Host, buffer, range, &mut slots[next % RING])?;
                 }
                 self.wait_for(slots[number % RING].busy, "read from device")?;
-                for (k, start) in range.clone().step_by(part).enumerate() {
+                let works = range.clone().step_by(part).zip(lists.by_ref()).map(|(start, list)| {
                     let (take, len) = (&take, part.min(range.end - start));
-                    let Some(list) = lists.next() else { break };
-                    parts.give(number % RING, k, move |from| take(&from[..len], list));
-                }
+                    move |from: &mut [u8]| take(&from[..len], list)
+                });
+                parts.give(number % RING, works);
             }
             Ok::<(), OpenClError>(())
         })?;

@@ -60,7 +60,7 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
         self.value(name, Value::Read(field.any()))
     }
 
-    /// A field that is read, if there is one.
+    /// A field that is read, of any objects in any precision.
     pub fn read_any(self, name: &'static str, field: &'a AnyField<B::Storage>) -> Self {
         self.value(name, Value::Read(field))
     }

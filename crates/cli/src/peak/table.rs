@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use lanefield::backend::opencl::Towards;
 use lanefield_lab::peak::roofline::Roofline;
-use lanefield_lab::peak::{HostMemory, Operation, Peak, Place, Stored, Towards};
+use lanefield_lab::peak::{HostMemory, Operation, Peak, Place, Stored};
 
 use crate::output::{bytes, facts, table};
 

@@ -38,7 +38,7 @@ pub use chain::chain;
 pub use launches::empty_kernel;
 pub use plateau::{Plateau, flat_ranges, ladder, nearest_caches, plateaus};
 pub use record::{
-    Chase, Clocks, Drift, HostMemory, Intensity, Latencies, LaunchCost, Peak, Place, Stored, Stream, Towards, Transfer,
+    Chase, Clocks, Drift, HostMemory, Intensity, Latencies, LaunchCost, Peak, Place, Stored, Stream, Transfer,
     WorkingSet,
 };
 pub use scale::Scale;

@@ -1,5 +1,6 @@
 //! What is recorded of a device's ceilings. As JSON these fields, with `"kind": "peak"`.
 
+use lanefield::backend::opencl::Towards;
 use serde::{Deserialize, Serialize};
 
 use super::plateau::Plateau;
@@ -281,16 +282,6 @@ pub enum HostMemory {
     Field,
 }
 named!(HostMemory: Pageable = "pageable", Pinned = "pinned", Mapped = "mapped", Field = "field");
-
-/// Which way bytes go.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Towards {
-    /// From the host.
-    Device,
-    /// From the device.
-    Host,
-}
 
 /// A transfer between host and device: wall time, until the bytes are there.
 #[derive(Clone, PartialEq, Debug, Serialize)]

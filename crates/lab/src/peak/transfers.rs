@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::time::Instant;
 
 use lanefield::backend::BackendError;
-use lanefield::backend::opencl::{AccessWidth, Buffer, Context, PartLayout};
+use lanefield::backend::opencl::{AccessWidth, Buffer, Context, PartLayout, Towards};
 
-use super::record::{HostMemory, Towards, Transfer};
+use super::record::{HostMemory, Transfer};
 use super::{Measuring, ladder, rate, sampled};
 use crate::bandwidth::random_word;
 

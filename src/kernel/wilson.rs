@@ -1,0 +1,92 @@
+//! What the Wilson operator does with its hop, in one launch (`docs/arithmetic.md` §6). The kernels are bodies; the hop alone is in `hop.rs`.
+
+use lanefield_reference::field::Spinors;
+use lanefield_reference::kernels::Vectors;
+
+use super::twin::PlainCall;
+use super::with_hop::{self, WithHop};
+use super::{Kernel, Value};
+use crate::backend::{BackendError, FieldOn, HopOn, Launch};
+use crate::body::prelude::*;
+
+/// The kernels of the family.
+pub static KERNELS: &[&Kernel] =
+    &[&WILSON_FULL, &WILSON_FULL_DAGGER, &EO_WILSON, &EO_WILSON_DAGGER, &OE_WILSON, &OE_WILSON_DAGGER];
+
+/// The Wilson hop of ψ at the site, or its Hermitian conjugate, as the call is.
+#[inline(always)]
+pub(super) fn wilson_hop<S: Site>(site: S, links: Links<S>, psi: Neighbours<S, Spinors>) -> Spinor<S::Complex> {
+    let (dagger, mut sum) = (site.dagger(), Spinor::empty_sum());
+    for leg in links.legs() {
+        sum = sum.plus_projected(leg, dagger, links.times(leg, psi.projected(leg, dagger)));
+    }
+    sum
+}
+
+/// out = a·x + hop(psi).
+#[lane_kernel(family = "wilson", twin = wilson_full_twin, dagger)]
+pub fn wilson_full<S: Site>(
+    site: S,
+    out: Write<S, Spinors>,
+    a: Scalar<S>,
+    x: Read<S, Spinors>,
+    links: Links<S>,
+    psi: Neighbours<S, Spinors>,
+) {
+    out.write(x.here().scaled_add(a.get(), wilson_hop(site, links, psi)));
+}
+
+fn wilson_full_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let (a, hop) = (call.scalar("a"), call.wilson_hop("psi", call.dagger()));
+    with_hop::twin(call, &hop, |x, hop| with_hop::sum(a, x, hop));
+}
+
+/// out = a·hop(psi).
+#[lane_kernel(family = "wilson", twin = eo_wilson_twin, dagger)]
+pub fn eo_wilson<S: Site>(site: S, out: Write<S, Spinors>, a: Scalar<S>, links: Links<S>, psi: Neighbours<S, Spinors>) {
+    out.write(wilson_hop(site, links, psi).scaled(a.get()));
+}
+
+fn eo_wilson_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let (a, hop) = (call.scalar("a"), call.wilson_hop("psi", call.dagger()));
+    with_hop::twin(call, &hop, |_, hop| with_hop::product(a, hop));
+}
+
+/// out = a·x − hop(psi).
+#[lane_kernel(family = "wilson", twin = oe_wilson_twin, dagger)]
+pub fn oe_wilson<S: Site>(
+    site: S,
+    out: Write<S, Spinors>,
+    a: Scalar<S>,
+    x: Read<S, Spinors>,
+    links: Links<S>,
+    psi: Neighbours<S, Spinors>,
+) {
+    out.write(x.here().scaled(a.get()) - wilson_hop(site, links, psi));
+}
+
+fn oe_wilson_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let (a, hop) = (call.scalar("a"), call.wilson_hop("psi", call.dagger()));
+    with_hop::twin(call, &hop, |x, hop| with_hop::difference(a, x, hop));
+}
+
+/// What the Wilson operator does with its hop, on any backend.
+pub trait WilsonKernels: Launch {
+    /// out = what is done with a hop, on the stencil's sites.
+    ///
+    /// # Errors
+    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
+    fn wilson_with_hop<R: Vectors>(
+        &self,
+        out: &mut FieldOn<Self, R, Spinors>,
+        done: WithHop<'_, FieldOn<Self, R, Spinors>>,
+        hop: HopOn<'_, Self, R>,
+    ) -> Result<(), BackendError> {
+        let kernels = with_hop::Kernels {
+            sum: [&WILSON_FULL, &WILSON_FULL_DAGGER],
+            product: [&EO_WILSON, &EO_WILSON_DAGGER],
+            difference: [&OE_WILSON, &OE_WILSON_DAGGER],
+        };
+        done.launch(self, &kernels, out, hop, Value::Scalar)
+    }
+}
