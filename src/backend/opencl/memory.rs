@@ -1,13 +1,14 @@
 //! Allocation: from the pool, else from the driver, else in the host's memory where that is asked for, else an error that says who holds what.
 
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
 
 use opencl3::command_queue as queue;
+use opencl3::event::wait_for_events;
 use opencl3::memory::{CL_MAP_READ, CL_MAP_WRITE, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, create_buffer};
 
-use super::context::{Buffer, Context, lock};
+use super::context::{Buffer, Context};
 use super::error::{ClStatus, MEMORY_LIMIT, OpenClError};
 use super::pool::{Block, Fallback, GRAIN, Mapping, MemoryKind, MemoryStatistics, MemoryUse, block_bytes};
 use super::raw::RawMem;
@@ -16,9 +17,6 @@ use crate::backend::timeline::CommandKind;
 
 /// What memory is overwritten with in checks: NaN in every precision, and no place of anything in tables.
 const OVERWRITTEN: u8 = 0xff;
-
-/// Held while a migration is queued: NVIDIA's driver 580 crashes where several threads queue one at once.
-static MIGRATION: Mutex<()> = Mutex::new(());
 
 /// Bytes of device memory that `LANEFIELD_MEMORY_LIMIT` allows.
 pub(super) fn limit_from_environment() -> Result<Option<u64>, OpenClError> {
@@ -189,8 +187,7 @@ impl Context {
         // No byte moves.
         let note = || Note::of_bytes(CommandKind::Migrate, 0);
         let what = || "a new buffer".to_owned();
-        let _one_at_a_time = lock(&MIGRATION);
-        self.submit("clEnqueueMigrateMemObjects", what, note, |queue| {
+        let event = self.submit("clEnqueueMigrateMemObjects", what, note, |queue| {
             let mems = [mem.get()];
             // SAFETY: one live buffer of this context, and an empty wait list.
             unsafe {
@@ -203,8 +200,10 @@ impl Context {
                     ptr::null(),
                 )
             }
-        })
-        .map(drop)
+        })?;
+        // NVIDIA's driver 580 crashes where another thread queues something before that is done.
+        wait_for_events(&[event.get()])
+            .map_err(|status| OpenClError::call("clWaitForEvents", status, "the migration of a new buffer"))
     }
 }
 
