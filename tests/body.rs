@@ -23,16 +23,14 @@ pub(crate) fn covariant_sum<S: Site>(sum: Write<S, ColourVectors>, links: Links<
 }
 
 fn covariant_sum_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    for site in call.sites() {
-        for part in 0..call.parts() {
-            let products = call.legs().map(|leg| {
-                let phi = call.read("phi", call.neighbour(site, leg), part);
-                matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]])
-            });
-            let sum = products.into_iter().reduce(|sum, product| std::array::from_fn(|c| sum[c] + product[c]));
-            call.write("sum", site, part, &sum.unwrap());
-        }
-    }
+    call.each(|call, site, part| {
+        let products = call.legs().map(|leg| {
+            let phi = call.read("phi", call.neighbour(site, leg), part);
+            matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]])
+        });
+        let sum = products.into_iter().reduce(|sum, product| std::array::from_fn(|c| sum[c] + product[c]));
+        call.write("sum", site, part, &sum.unwrap());
+    });
 }
 
 check_kernel!(covariant_sum, twin = covariant_sum_twin, linear, covariant);
@@ -67,21 +65,19 @@ pub(crate) fn sums_of_neighbours<S: Site>(
 }
 
 fn sums_of_neighbours_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    for site in call.sites() {
-        for part in 0..call.parts() {
-            let mut sum: Option<[Complex<R>; 3]> = None;
-            for leg in call.legs() {
-                let phi = call.read("phi", call.neighbour(site, leg), part);
-                let product = matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]]);
-                sum = Some(sum.map_or(product, |sum| std::array::from_fn(|c| sum[c] + product[c])));
-            }
-            let (sum, chi) = (sum.unwrap(), call.read("chi", site, part));
-            let product = lanefield_reference::scalar::site_inner_product(&chi, &sum);
-            call.add(0, site, part, site_norm2(&sum));
-            call.add(1, site, part, product.re);
-            call.add(2, site, part, product.im);
+    call.each(|call, site, part| {
+        let mut sum: Option<[Complex<R>; 3]> = None;
+        for leg in call.legs() {
+            let phi = call.read("phi", call.neighbour(site, leg), part);
+            let product = matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]]);
+            sum = Some(sum.map_or(product, |sum| std::array::from_fn(|c| sum[c] + product[c])));
         }
-    }
+        let (sum, chi) = (sum.unwrap(), call.read("chi", site, part));
+        let product = lanefield_reference::scalar::site_inner_product(&chi, &sum);
+        call.add(0, site, part, site_norm2(&sum));
+        call.add(1, site, part, product.re);
+        call.add(2, site, part, product.im);
+    });
 }
 
 check_kernel!(sums_of_neighbours, twin = sums_of_neighbours_twin);
@@ -106,14 +102,12 @@ pub(crate) fn update_and_norm<S: Site>(
 
 fn update_and_norm_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let (a, b) = (call.complex("a"), call.scalar("b"));
-    for site in call.sites() {
-        for part in 0..call.parts() {
-            let (x, y) = (call.read("x", site, part), call.read("y", site, part));
-            let z: Vec<_> = x.iter().zip(&y).map(|(&x, &y)| madd(a, x, real_times(b, y))).collect();
-            call.write("y", site, part, &z);
-            call.add(0, site, part, site_norm2(&z));
-        }
-    }
+    call.each(|call, site, part| {
+        let (x, y) = (call.read("x", site, part), call.read("y", site, part));
+        let z: Vec<_> = x.iter().zip(&y).map(|(&x, &y)| madd(a, x, real_times(b, y))).collect();
+        call.write("y", site, part, &z);
+        call.add(0, site, part, site_norm2(&z));
+    });
 }
 
 check_kernel!(update_and_norm, twin = update_and_norm_twin);
@@ -131,14 +125,12 @@ pub(crate) fn other_added<S: Site>(site: S, y: Update<S, Any>, a: Scalar<S>, x: 
 
 fn other_added_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let a = call.scalar("a");
-    for site in call.sites() {
-        for part in 0..call.parts() {
-            let (x, y) = (call.read("x", site, part), call.read("y", site, part));
-            let z: Vec<_> = x.iter().zip(&y).map(|(&x, &y)| real_madd(a, x, y)).collect();
-            call.write("y", site, part, &z);
-            call.add(0, site, part, site_norm2(&z));
-        }
-    }
+    call.each(|call, site, part| {
+        let (x, y) = (call.read("x", site, part), call.read("y", site, part));
+        let z: Vec<_> = x.iter().zip(&y).map(|(&x, &y)| real_madd(a, x, y)).collect();
+        call.write("y", site, part, &z);
+        call.add(0, site, part, site_norm2(&z));
+    });
 }
 
 check_kernel!(other_added, twin = other_added_twin);
@@ -151,12 +143,10 @@ pub(crate) fn slice_norms<S: Site>(site: S, x: Read<S, Any>, norms: SliceSum<S>)
 }
 
 fn slice_norms_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    for site in call.sites() {
-        for part in 0..call.parts() {
-            let x = call.read("x", site, part);
-            call.add(0, site, part, site_norm2(&x));
-        }
-    }
+    call.each(|call, site, part| {
+        let x = call.read("x", site, part);
+        call.add(0, site, part, site_norm2(&x));
+    });
 }
 
 check_kernel!(slice_norms, twin = slice_norms_twin);
@@ -234,39 +224,37 @@ pub(crate) fn further_away<S: Site>(
 }
 
 fn further_away_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    for site in call.sites() {
-        for part in 0..call.parts() {
-            let odd = |call: &PlainCall<'_, R>, steps: [i8; 4]| {
-                call.read("odd", call.displaced(site, Displacement::new(steps)), part)
-            };
-            let even = |call: &PlainCall<'_, R>, steps: [i8; 4]| {
-                call.read("even", call.displaced(site, Displacement::new(steps)), part)
-            };
-            let add = |sum: Option<[Complex<R>; 3]>, x: Vec<Complex<R>>| match sum {
-                Some(sum) => Some(std::array::from_fn(|c| sum[c] + x[c])),
-                None => Some([x[0], x[1], x[2]]),
-            };
-            let mut sum = None;
-            for d in 0..4 {
-                let along = |steps: i8| std::array::from_fn(|k| if k == d { steps } else { 0 });
-                for steps in [1, -1, 3, -3] {
-                    sum = add(sum, odd(call, along(steps)));
-                }
-                let mut there = add(sum, odd(call, [1, 1, -1, 0])).unwrap();
-                there[0] = there[0] + even(call, along(2))[d] - even(call, along(-2))[11];
-                sum = Some(there);
+    call.each(|call, site, part| {
+        let odd = |call: &PlainCall<'_, R>, steps: [i8; 4]| {
+            call.read("odd", call.displaced(site, Displacement::new(steps)), part)
+        };
+        let even = |call: &PlainCall<'_, R>, steps: [i8; 4]| {
+            call.read("even", call.displaced(site, Displacement::new(steps)), part)
+        };
+        let add = |sum: Option<[Complex<R>; 3]>, x: Vec<Complex<R>>| match sum {
+            Some(sum) => Some(std::array::from_fn(|c| sum[c] + x[c])),
+            None => Some([x[0], x[1], x[2]]),
+        };
+        let mut sum = None;
+        for d in 0..4 {
+            let along = |steps: i8| std::array::from_fn(|k| if k == d { steps } else { 0 });
+            for steps in [1, -1, 3, -3] {
+                sum = add(sum, odd(call, along(steps)));
             }
-            let mut sum = sum.unwrap();
-            for corner in [[1, 1, 0, 0], [-1, 0, 1, 0], [0, -1, 0, -1], [1, -1, 1, -1]] {
-                sum[1] = sum[1] + even(call, corner)[4];
-            }
-            sum[2] = sum[2] - call.read("even", site, part)[7];
-            let leg = call.legs()[0];
-            let phi = call.read("phi", call.neighbour(site, leg), part);
-            let hopped = matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]]);
-            call.write("out", site, part, &std::array::from_fn::<_, 3, _>(|c| sum[c] + hopped[c]));
+            let mut there = add(sum, odd(call, [1, 1, -1, 0])).unwrap();
+            there[0] = there[0] + even(call, along(2))[d] - even(call, along(-2))[11];
+            sum = Some(there);
         }
-    }
+        let mut sum = sum.unwrap();
+        for corner in [[1, 1, 0, 0], [-1, 0, 1, 0], [0, -1, 0, -1], [1, -1, 1, -1]] {
+            sum[1] = sum[1] + even(call, corner)[4];
+        }
+        sum[2] = sum[2] - call.read("even", site, part)[7];
+        let leg = call.legs()[0];
+        let phi = call.read("phi", call.neighbour(site, leg), part);
+        let hopped = matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]]);
+        call.write("out", site, part, &std::array::from_fn::<_, 3, _>(|c| sum[c] + hopped[c]));
+    });
 }
 
 check_kernel!(further_away, twin = further_away_twin);
@@ -292,16 +280,14 @@ fn along(leg: Leg, steps: i8) -> Displacement {
 }
 
 fn with_long_links_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
-    for site in call.sites() {
-        for part in 0..call.parts() {
-            let products = call.legs().into_iter().flat_map(|leg| [(leg, 1), (leg, 3)]).map(|(leg, steps)| {
-                let phi = call.read("phi", call.displaced(site, along(leg, steps)), part);
-                matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]])
-            });
-            let sum = products.reduce(|sum, product| std::array::from_fn(|c| sum[c] + product[c]));
-            call.write("out", site, part, &sum.unwrap());
-        }
-    }
+    call.each(|call, site, part| {
+        let products = call.legs().into_iter().flat_map(|leg| [(leg, 1), (leg, 3)]).map(|(leg, steps)| {
+            let phi = call.read("phi", call.displaced(site, along(leg, steps)), part);
+            matrix_times_vector(&call.link(site, leg), &[phi[0], phi[1], phi[2]])
+        });
+        let sum = products.reduce(|sum, product| std::array::from_fn(|c| sum[c] + product[c]));
+        call.write("out", site, part, &sum.unwrap());
+    });
 }
 
 check_kernel!(with_long_links, twin = with_long_links_twin, linear);
@@ -341,14 +327,12 @@ pub(crate) fn words<S: Site>(site: S, out: Write<S, Any>, a: Scalar<S>, x: Read<
 
 fn words_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     let a = call.scalar("a");
-    for site in call.sites() {
-        for part in 0..call.parts() {
-            let (x, y) = (call.read("x", site, part), call.read("y", site, part));
-            let minus_i = |y: Complex<R>| Complex::new(y.im, -y.re);
-            let out: Vec<_> = x.iter().zip(&y).map(|(&x, &y)| real_times(a, x) + minus_i(y)).collect();
-            call.write("out", site, part, &out);
-        }
-    }
+    call.each(|call, site, part| {
+        let (x, y) = (call.read("x", site, part), call.read("y", site, part));
+        let minus_i = |y: Complex<R>| Complex::new(y.im, -y.re);
+        let out: Vec<_> = x.iter().zip(&y).map(|(&x, &y)| real_times(a, x) + minus_i(y)).collect();
+        call.write("out", site, part, &out);
+    });
 }
 
 check_kernel!(words, twin = words_twin, linear);
@@ -430,13 +414,11 @@ fn with_fault<R: Vectors>(
     call: &mut PlainCall<'_, R>,
     fault: impl Fn(&PlainCall<'_, R>, usize, usize, usize) -> [Complex<R>; 3],
 ) {
-    for site in call.sites() {
-        for part in 0..call.parts() {
-            let products: Vec<_> = (0..8).map(|k| fault(call, site, k, part)).collect();
-            let sum = products.into_iter().reduce(|sum, product| std::array::from_fn(|c| sum[c] + product[c]));
-            call.write("sum", site, part, &sum.unwrap());
-        }
-    }
+    call.each(|call, site, part| {
+        let products: Vec<_> = (0..8).map(|k| fault(call, site, k, part)).collect();
+        let sum = products.into_iter().reduce(|sum, product| std::array::from_fn(|c| sum[c] + product[c]));
+        call.write("sum", site, part, &sum.unwrap());
+    });
 }
 
 fn product<R: Vectors>(

@@ -2,6 +2,7 @@
 //! Kogut and Susskind's. The operator is `src/operator/staggered.rs`, its kernel the body in `reference/src/kernels/staggered.rs`.
 
 use lanefield::backend::{Backend, Sum};
+use lanefield::body::check_kernel;
 use lanefield::kernel::prelude::*;
 use lanefield::operator::{
     ActsOn as _, EvenOdd as _, HopParameters, Model as _, Operator, SchurComplement, Staggered, StaggeredParameters,
@@ -22,6 +23,10 @@ use crate::common::grid::distance;
 
 const COLOURS: usize = ColourVectors::WORDS;
 const MASS: f64 = 0.3;
+
+check_kernel!(lanefield::kernel::staggered::staggered_full, twin, linear, covariant);
+check_kernel!(lanefield::kernel::staggered::eo_staggered, twin, linear, covariant);
+check_kernel!(lanefield::kernel::staggered::oe_staggered, twin, linear, covariant);
 
 /// An awkward lattice, a random configuration on it, and two kinds of boundary at once.
 fn random_case() -> (Configuration, HopParameters) {

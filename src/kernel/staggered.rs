@@ -1,8 +1,8 @@
-//! The naive staggered hop on colour vectors (`docs/arithmetic.md` §16).
+//! The naive staggered hop on colour vectors (`docs/arithmetic.md` §16), alone and with what the operator does with it in one launch. The kernels are bodies.
 
 use lanefield_reference::field::ColourVectors;
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::kernels::staggered::{self, FLOPS_PER_VECTOR, StaggeredHop};
+use lanefield_reference::kernels::staggered::{self, FLOPS_PER_VECTOR, StaggeredHop, staggered_hop_at};
 use lanefield_reference::layout::LegOrder;
 use lanefield_reference::links::DoubledGauge;
 
@@ -10,13 +10,16 @@ use super::Argument::{Boundary, Computed, Osites, Parts, Stencil};
 use super::colour_vectors::{IN, OUT, work};
 use super::coordinates::COORDINATES;
 use super::hop::LINKS;
+use super::twin::PlainCall;
+use super::with_hop::{self, WithHop};
 use super::written::STENCIL;
-use super::{Arguments, Kernel, KernelSource};
-use crate::backend::{BackendError, FieldOn, Launch};
+use super::{Arguments, Kernel, KernelSource, Value};
+use crate::backend::{BackendError, FieldOn, HopOn, Launch};
 use crate::body::Written;
+use crate::body::prelude::*;
 
 /// The kernels of the family.
-pub static KERNELS: &[&Kernel] = &[&STAGGERED_HOP];
+pub static KERNELS: &[&Kernel] = &[&STAGGERED_HOP, &STAGGERED_FULL, &EO_STAGGERED, &OE_STAGGERED];
 
 /// out = staggered_hop(in), of each colour vector.
 pub static STAGGERED_HOP: Kernel = Kernel {
@@ -51,7 +54,60 @@ pub static STAGGERED_HOP: Kernel = Kernel {
     ..STENCIL
 };
 
-/// The staggered hop, on any backend.
+/// out = a·x + staggered_hop(psi).
+#[lane_kernel(family = "staggered", twin = staggered_full_twin)]
+pub fn staggered_full<S: Site>(
+    out: Write<S, ColourVectors>,
+    a: Scalar<S>,
+    x: Read<S, ColourVectors>,
+    links: Links<S>,
+    psi: Neighbours<S, ColourVectors>,
+    site: Coordinates<S>,
+) {
+    out.write(x.here().scaled_add(a.get(), staggered_hop_at(links, psi, site)));
+}
+
+fn staggered_full_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let (a, hop) = (call.scalar("a"), call.staggered_hop("psi"));
+    with_hop::twin(call, &hop, |x, hop| with_hop::sum(a, x, hop));
+}
+
+/// out = a·staggered_hop(psi).
+#[lane_kernel(family = "staggered", twin = eo_staggered_twin)]
+pub fn eo_staggered<S: Site>(
+    out: Write<S, ColourVectors>,
+    a: Scalar<S>,
+    links: Links<S>,
+    psi: Neighbours<S, ColourVectors>,
+    site: Coordinates<S>,
+) {
+    out.write(staggered_hop_at(links, psi, site).scaled(a.get()));
+}
+
+fn eo_staggered_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let (a, hop) = (call.scalar("a"), call.staggered_hop("psi"));
+    with_hop::twin(call, &hop, |_, hop| with_hop::product(a, hop));
+}
+
+/// out = a·x − staggered_hop(psi).
+#[lane_kernel(family = "staggered", twin = oe_staggered_twin)]
+pub fn oe_staggered<S: Site>(
+    out: Write<S, ColourVectors>,
+    a: Scalar<S>,
+    x: Read<S, ColourVectors>,
+    links: Links<S>,
+    psi: Neighbours<S, ColourVectors>,
+    site: Coordinates<S>,
+) {
+    out.write(x.here().scaled(a.get()) - staggered_hop_at(links, psi, site));
+}
+
+fn oe_staggered_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
+    let (a, hop) = (call.scalar("a"), call.staggered_hop("psi"));
+    with_hop::twin(call, &hop, |x, hop| with_hop::difference(a, x, hop));
+}
+
+/// The staggered hop, and what the operator does with it, on any backend.
 pub trait StaggeredKernels: Launch {
     /// out = staggered_hop of each colour vector of `source`, at the stencil's sites.
     ///
@@ -67,5 +123,23 @@ pub trait StaggeredKernels: Launch {
     ) -> Result<(), BackendError> {
         let arguments = Arguments::new(&STAGGERED_HOP).write("out", out).stencil(stencil).legs(legs);
         self.launch(arguments.read("links", links).read("in", source).call()?)
+    }
+
+    /// out = what is done with a hop, on the stencil's sites.
+    ///
+    /// # Errors
+    /// As [`Self::staggered_hop`].
+    fn staggered_with_hop<R: Vectors>(
+        &self,
+        out: &mut FieldOn<Self, R, ColourVectors>,
+        done: WithHop<'_, FieldOn<Self, R, ColourVectors>>,
+        hop: HopOn<'_, Self, R, ColourVectors>,
+    ) -> Result<(), BackendError> {
+        let kernels = with_hop::Kernels {
+            sum: [&STAGGERED_FULL; 2],
+            product: [&EO_STAGGERED; 2],
+            difference: [&OE_STAGGERED; 2],
+        };
+        done.launch(self, &kernels, out, hop, Value::Scalar)
     }
 }

@@ -59,7 +59,7 @@ impl<R: Vectors> PlainCall<'_, R> {
     }
 
     /// Does something at each component of each site that the kernel writes.
-    pub fn each(&mut self, work: impl Fn(&mut Self, usize, usize)) {
+    pub fn each(&mut self, mut work: impl FnMut(&mut Self, usize, usize)) {
         for site in self.sites() {
             for part in 0..self.parts {
                 work(self, site, part);
@@ -121,6 +121,14 @@ impl<R: Vectors> PlainCall<'_, R> {
     /// If there is no such field, or it has no colour vectors.
     pub fn laplace_hop(&self, name: &str) -> Vec<Complex<R>> {
         self.links.laplace_hop(&self.field(name).values, self.parts, self.target)
+    }
+
+    /// The staggered hop of a field of colour vectors, in the same way.
+    ///
+    /// # Panics
+    /// If there is no such field, or it has no colour vectors.
+    pub fn staggered_hop(&self, name: &str) -> Vec<Complex<R>> {
+        self.links.staggered_hop(&self.field(name).values, self.parts, self.target)
     }
 
     /// Whether the kernel has a field of that name.

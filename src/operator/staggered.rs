@@ -8,7 +8,8 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::laplace::ideal_bytes_per_site;
 use lanefield_reference::kernels::staggered::FLOPS_PER_VECTOR;
-use lanefield_reference::layout::{Lattice, Parity, Sites};
+use lanefield_reference::layout::{Lattice, Sites};
+use lanefield_reference::real::Precision;
 
 use super::hop::{PARITIES, number_of_sites};
 use super::{
@@ -17,6 +18,7 @@ use super::{
 };
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
+use crate::kernel::with_hop::WithHop;
 
 /// What defines a staggered operator, beside the configuration.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -52,10 +54,8 @@ pub struct Staggered<'b, B: Backend, R: Vectors> {
     /// Links and stencils; its Wilson hop is not used.
     legs: HopOperator<'b, B, R>,
     parameters: StaggeredParameters,
-    /// The hop of D†, on all sites.
+    /// The hop of D† on all sites, in half precision.
     between: Option<On<B, R>>,
-    /// Of the last conjugate hop onto the even and the odd sites, with the other sign.
-    turned: [Option<On<B, R>>; 2],
 }
 
 impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
@@ -67,6 +67,29 @@ impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
         let onto = self.legs.onto(out.sites())?;
         self.legs.backend().staggered_hop(out, &onto.stencil, &onto.links, psi, self.legs.legs())
     }
+
+    /// out = what is done with the hop of ψ, in one launch.
+    fn with_hop(&self, out: &mut On<B, R>, done: WithHop<'_, On<B, R>>, psi: &On<B, R>) -> Result<(), BackendError> {
+        let hop = self.legs.term(out.sites(), psi, Dagger::No)?;
+        self.legs.backend().staggered_with_hop(out, done, hop)
+    }
+
+    /// out = a·χ − hop ψ, step by step.
+    fn diagonal_minus_hop_in_steps(
+        &self,
+        a: f64,
+        out: &mut On<B, R>,
+        between: &mut On<B, R>,
+        chi: &On<B, R>,
+        psi: &On<B, R>,
+    ) -> Result<(), BackendError> {
+        self.hop(between, psi)?;
+        self.legs.backend().scale(out, a, chi)?;
+        self.legs.backend().axpy(-1.0, between, out)
+    }
+
+    /// Whether that has the bits of a launch for each step: in half precision what steps store is rounded in between.
+    const IS_FUSED: bool = !matches!(R::PRECISION, Precision::Half);
 
     fn hop_flops(&self, sites: Sites) -> u64 {
         number_of_sites(self.legs.lattice(), sites) * self.parameters.components as u64 * FLOPS_PER_VECTOR
@@ -97,24 +120,27 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Staggered<'_, B, R> {
         Sites::Full
     }
 
-    /// out = mass ψ + hop ψ, by an axpy; or mass ψ − hop ψ, by a product and an axpy.
+    /// out = mass ψ + hop ψ, or mass ψ − hop ψ, in which mass ψ is rounded by itself.
     fn apply(&mut self, out: &mut On<B, R>, psi: &On<B, R>, dagger: Dagger) -> Result<(), BackendError> {
-        let backend = self.legs.backend();
-        let mut between = match (dagger, self.between.take()) {
-            (Dagger::Yes, Some(between)) => between,
-            (_, between) => {
-                self.between = between;
+        let (backend, mass) = (self.legs.backend(), self.parameters.mass);
+        match (Self::IS_FUSED, dagger) {
+            (true, Dagger::No) => self.with_hop(out, WithHop::Sum(mass, psi), psi),
+            (true, Dagger::Yes) => self.with_hop(out, WithHop::Difference(mass, psi), psi),
+            (false, Dagger::No) => {
                 self.hop(out, psi)?;
-                return backend.axpy(self.parameters.mass, psi, out);
+                backend.axpy(mass, psi, out)
             }
-        };
-        fit::<B, R, _>(&mut between, psi, backend)?;
-        let applied = self.hop(&mut between, psi).and_then(|()| {
-            backend.scale(out, self.parameters.mass, psi)?;
-            backend.axpy(-1.0, &between, out)
-        });
-        self.between = Some(between);
-        applied
+            (false, Dagger::Yes) => {
+                let mut between = match self.between.take() {
+                    Some(between) => between,
+                    None => backend.zeros(*out.lattice(), out.sites(), out.kind())?,
+                };
+                let applied = fit::<B, R, _>(&mut between, psi, backend)
+                    .and_then(|()| self.diagonal_minus_hop_in_steps(mass, out, &mut between, psi, psi));
+                self.between = Some(between);
+                applied
+            }
+        }
     }
 
     /// A hop, and an axpy.
@@ -122,28 +148,17 @@ impl<B: Backend, R: Vectors> Operator<B, R> for Staggered<'_, B, R> {
         self.hop_flops(Sites::Full) + AXPY_FLOPS * self.words(Sites::Full)
     }
     fn bytes(&self) -> u64 {
-        self.hop_bytes(Sites::Full) + 3 * bytes_of::<R>(self.words(Sites::Full))
+        let others = if Self::IS_FUSED { 1 } else { 3 };
+        self.hop_bytes(Sites::Full) + others * bytes_of::<R>(self.words(Sites::Full))
     }
 }
 
 impl<B: Backend, R: Vectors> EvenOdd<B, R> for Staggered<'_, B, R> {
+    /// The hop is anti-Hermitian, and −1 is exact in every precision.
     fn meooe(&mut self, out: &mut On<B, R>, psi: &On<B, R>, dagger: Dagger) -> Result<(), BackendError> {
-        self.hop(out, psi)?;
         match dagger {
-            Dagger::No => Ok(()),
-            // −1 is exact: the hop is anti-Hermitian.
-            Dagger::Yes => {
-                let (backend, place) = (self.legs.backend(), usize::from(out.sites() == Sites::Parity(Parity::Odd)));
-                let mut turned = match self.turned[place].take() {
-                    Some(turned) => turned,
-                    None => backend.zeros(*out.lattice(), out.sites(), out.kind())?,
-                };
-                fit::<B, R, _>(&mut turned, out, backend)?;
-                backend.scale(&mut turned, -1.0, out)?;
-                backend.copy(out, &turned)?;
-                self.turned[place] = Some(turned);
-                Ok(())
-            }
+            Dagger::No => self.hop(out, psi),
+            Dagger::Yes => self.with_hop(out, WithHop::Product(-1.0), psi),
         }
     }
 
@@ -178,9 +193,11 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Staggered<'_, B, R> {
         psi: &On<B, R>,
         _: Dagger,
     ) -> Result<(), BackendError> {
-        self.hop(between, psi)?;
-        self.backend().scale(out, self.parameters.mass * self.parameters.mass, chi)?;
-        self.backend().axpy(-1.0, between, out)
+        let mass2 = self.parameters.mass * self.parameters.mass;
+        match Self::IS_FUSED {
+            true => self.with_hop(out, WithHop::Difference(mass2, chi), psi),
+            false => self.diagonal_minus_hop_in_steps(mass2, out, between, chi, psi),
+        }
     }
 
     /// Two hops, a product with mass², and a difference.
@@ -188,7 +205,8 @@ impl<B: Backend, R: Vectors> EvenOdd<B, R> for Staggered<'_, B, R> {
         2 * self.hop_flops(PARITIES[0]) + (SCALE_FLOPS + AXPY_FLOPS) * self.words(PARITIES[0])
     }
     fn schur_bytes(&self) -> u64 {
-        2 * self.hop_bytes(PARITIES[0]) + 5 * bytes_of::<R>(self.words(PARITIES[0]))
+        let others = if Self::IS_FUSED { 1 } else { 5 };
+        2 * self.hop_bytes(PARITIES[0]) + others * bytes_of::<R>(self.words(PARITIES[0]))
     }
 }
 
@@ -223,8 +241,7 @@ impl Model for StaggeredParameters {
         lattice: Lattice,
     ) -> Result<Staggered<'b, B, R>, BackendError> {
         let legs = HopOperator::new(backend, configuration, lattice, self.hop, &[Sites::Full])?;
-        let between = Some(backend.zeros(lattice, Sites::Full, self.object(1))?);
-        Ok(Staggered { legs, parameters: *self, between, turned: [None, None] })
+        Ok(Staggered { legs, parameters: *self, between: None })
     }
     fn even_odd<'b, B: Backend, R: Vectors>(
         &self,
@@ -233,6 +250,6 @@ impl Model for StaggeredParameters {
         lattice: Lattice,
     ) -> Result<Staggered<'b, B, R>, BackendError> {
         let legs = HopOperator::new(backend, configuration, lattice, self.hop, &PARITIES)?;
-        Ok(Staggered { legs, parameters: *self, between: None, turned: [None, None] })
+        Ok(Staggered { legs, parameters: *self, between: None })
     }
 }

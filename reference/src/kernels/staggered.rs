@@ -16,16 +16,15 @@ use crate::links::DoubledGauge;
 /// links carry the factor 1/2.
 pub const FLOPS_PER_VECTOR: u64 = 570;
 
-/// The sum over the legs of a link times the neighbour's colour vector, times −η_μ of a forward leg, and η_μ of a backward one. η_x = 1,
+/// The hop at a site: the sum over the legs of a link times the neighbour's colour vector, times −η_μ of a forward leg, and η_μ of a backward one. η_x = 1,
 /// η_y = (−1)^x, η_z = (−1)^(x+y), η_t = (−1)^(x+y+z) (Kogut and Susskind, Phys. Rev. D 11, 395 (1975), in the form of Kawamoto and Smit, Nucl. Phys.
 /// B 192, 100 (1981)). On an odd extent the signs are not periodic.
 #[inline(always)]
-pub fn staggered_hop_body<S: Site>(
-    out: Write<S, ColourVectors>,
+pub fn staggered_hop_at<S: Site>(
     links: Links<S>,
     source: Neighbours<S, ColourVectors>,
     site: Coordinates<S>,
-) {
+) -> ColourVector<S::Complex> {
     let mut sum = ColourVector::empty_sum();
     for leg in links.legs() {
         let eta_is_negative = site.is_odd(&Direction::ALL[..leg.dimension()]);
@@ -34,10 +33,10 @@ pub fn staggered_hop_body<S: Site>(
         // A product with ±1 is exact: this is sum ± product, rounded once.
         sum = links.times(leg, source.at(leg)).scaled_add(sign, sum);
     }
-    out.write(sum);
+    sum
 }
 
-/// [`staggered_hop_body`], with its arguments by role.
+/// [`staggered_hop_at`], stored.
 pub struct StaggeredHop;
 
 impl Body for StaggeredHop {
@@ -45,8 +44,8 @@ impl Body for StaggeredHop {
         &[vectors(FieldUse::Write), Role::Links, vectors(FieldUse::Neighbours), Role::Coordinates];
     #[inline(always)]
     fn run<S: Site>(site: S) {
-        let (out, links) = (Argument::at(site, 0), Argument::at(site, 1));
-        staggered_hop_body(out, links, Argument::at(site, 2), Argument::at(site, 3));
+        let out: Write<S, ColourVectors> = Argument::at(site, 0);
+        out.write(staggered_hop_at(Argument::at(site, 1), Argument::at(site, 2), Argument::at(site, 3)));
     }
 }
 

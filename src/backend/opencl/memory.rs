@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use opencl3::command_queue as queue;
-use opencl3::event::wait_for_events;
-use opencl3::memory::{CL_MAP_READ, CL_MAP_WRITE, CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED, create_buffer};
+use opencl3::memory::{CL_MAP_READ, CL_MAP_WRITE, create_buffer};
 
 use super::context::{Buffer, Context};
 use super::error::{ClStatus, MEMORY_LIMIT, OpenClError};
@@ -184,26 +183,17 @@ impl Context {
 
     /// Has memory allocated on the device now: drivers may put that off to the first use, where nobody can tell which buffer did not fit.
     fn make_resident(&self, mem: &RawMem) -> Result<(), OpenClError> {
-        // No byte moves.
-        let note = || Note::of_bytes(CommandKind::Migrate, 0);
+        let note = || Note::of_bytes(CommandKind::Allocate, 0);
         let what = || "a new buffer".to_owned();
-        let event = self.submit("clEnqueueMigrateMemObjects", what, note, |queue| {
-            let mems = [mem.get()];
-            // SAFETY: one live buffer of this context, and an empty wait list.
+        // A fill of a few bytes, and no migration: NVIDIA's driver 580 crashes where several threads queue something and one of them a migration.
+        let pattern = [OVERWRITTEN; GRAIN];
+        self.submit("clEnqueueFillBuffer", what, note, |queue| {
+            // SAFETY: the pattern is copied by the call, no block is smaller, and the wait list is empty.
             unsafe {
-                queue::enqueue_migrate_mem_object(
-                    queue,
-                    1,
-                    mems.as_ptr(),
-                    CL_MIGRATE_MEM_OBJECT_CONTENT_UNDEFINED,
-                    0,
-                    ptr::null(),
-                )
+                queue::enqueue_fill_buffer(queue, mem.get(), pattern.as_ptr().cast(), GRAIN, 0, GRAIN, 0, ptr::null())
             }
-        })?;
-        // NVIDIA's driver 580 crashes where another thread queues something before that is done.
-        wait_for_events(&[event.get()])
-            .map_err(|status| OpenClError::call("clWaitForEvents", status, "the migration of a new buffer"))
+        })
+        .map(drop)
     }
 }
 

@@ -64,7 +64,7 @@ pub enum CommandKind {
     /// Fills a buffer.
     Fill,
     /// Makes the device hold a buffer.
-    Migrate,
+    Allocate,
     /// Gives the host a buffer's bytes to work on.
     Map,
     /// Takes them back.
@@ -88,7 +88,7 @@ impl CommandKind {
             Self::Read => "read from device",
             Self::Copy => "copy on device",
             Self::Fill => "fill",
-            Self::Migrate => "allocate",
+            Self::Allocate => "allocate",
             Self::Map => "map",
             Self::Unmap => "unmap",
         }
