@@ -20,7 +20,7 @@ verify:
 test:
 	@scripts/setup.sh || [ $$? -eq 2 ]
 	cargo test --workspace --locked --no-run
-	@$(MAKE) --no-print-directory --jobs 2 test-stencils test-library test-program test-laboratory
+	@$(MAKE) --no-print-directory --jobs 2 --keep-going test-stencils test-library test-program test-laboratory
 
 # PoCL compiles in one thread of a process: two processes take two cores. Stencils take half of the time.
 STENCILS := hop laplace kernels
