@@ -163,6 +163,24 @@ of_dimensions! {
     6 places6 Places6;
 }
 
+#[test]
+fn any_dimension_may_have_more_groups_than_sixteen_bits_count() {
+    const MANY: usize = (1 << 16) + 3;
+    let expected: Vec<i32> = (0..MANY as i32).map(|k| 2 * k + 1).collect();
+    let found = everywhere!(|backend| {
+        let mut out = backend.zero_array([MANY, 1]).unwrap();
+        Places2 { out: &mut out }.launch(backend, [MANY, 1]).unwrap();
+        out.read(backend).unwrap()
+    });
+    assert!(found == expected, "2 dimensions");
+    let found = everywhere!(|backend| {
+        let mut out = backend.zero_array([MANY, 1, 1]).unwrap();
+        Places3 { out: &mut out }.launch(backend, [MANY, 1, 1]).unwrap();
+        out.read(backend).unwrap()
+    });
+    assert!(found == expected, "3 dimensions");
+}
+
 fn text_of(map: &'static MapKernel, form: &opencl::Form) -> String {
     let named = opencl::Named { name: map.name, computes: map.computes, names: map.names, roles: map.roles };
     opencl::kernel_text(named, &map.program().unwrap(), form)

@@ -1,4 +1,4 @@
-//! What the Wilson operator does with its hop, in one launch (`docs/arithmetic.md` §6). The kernels are bodies; the hop alone is in `hop.rs`.
+//! What the Wilson operator does with its hop, in one launch (`docs/arithmetic.md` §9). The kernels are bodies; the hop alone is in `hop.rs`.
 
 use lanefield_reference::field::Spinors;
 use lanefield_reference::kernels::Vectors;

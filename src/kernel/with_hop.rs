@@ -1,4 +1,4 @@
-//! A hop, and what an operator does with it at the same site, in one launch: `docs/arithmetic.md` §6, §15 and §17. In f32 and f64 the results have the
+//! A hop, and what an operator does with it at the same site, in one launch: `docs/arithmetic.md` §9 and §15 to §17. In f32 and f64 the results have the
 //! bits of the steps one after the other: nothing that a step stores is rounded in between. The kernels are bodies, each with its hop's family.
 
 use lanefield_reference::field::SiteObject;
@@ -33,7 +33,7 @@ pub(super) struct Kernels {
 }
 
 impl<'a, B: Launch + ?Sized, R: Vectors, K: SiteObject, N> WithHop<'a, FieldOn<B, R, K>, N> {
-    /// Launches that one of the kernels which does this. `value`: what the number is as an argument.
+    /// Launches the kernel that does this. `value`: the number as an argument.
     pub(super) fn launch(
         self,
         backend: &B,

@@ -265,6 +265,15 @@ mod tests {
     }
 
     #[test]
+    fn defaults_of_other_kernels_are_those_of_each_but_the_kernel_itself() {
+        let gpu = DeviceInfo { vendor: "NVIDIA Corporation".into(), ..device("NVIDIA H200") };
+        let of = |kernel| key(kernel, Precision::F32, LinkFormat::Full, 1);
+        let others = Tuned::of_other_kernels(&gpu, &of("a kernel of one's own"));
+        assert!(others.contains(&Tuned::shipped().choice(&gpu, &of("hop"))));
+        assert_eq!(Tuned::of_other_kernels(&gpu, &of("hop")).len() + 1, others.len());
+    }
+
+    #[test]
     fn a_cpu_takes_plain_kernels_whatever_the_kernel() {
         let cpu = DeviceInfo { kind: DeviceKind::Cpu, vendor: "AuthenticAMD".into(), ..device("pthread") };
         for parts in [1, 12] {
