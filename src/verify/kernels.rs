@@ -84,8 +84,8 @@ impl<B: Backend> KernelChecks<'_, B> {
             let parities = Parity::BOTH.map(Sites::Parity);
             return all.iter().copied().filter(|sites| parities.contains(sites)).take(1).collect();
         }
-        let is_plain_stencil = matches!(kernel.geometry, Geometry::Stencil { accumulates: false, .. });
-        match is_plain_stencil && precision != Precision::Half && kernel.takes_parts(1) {
+        let is_stencil = matches!(kernel.geometry, Geometry::Stencil { .. });
+        match is_stencil && !takes_long_to_build(kernel) && precision != Precision::Half && kernel.takes_parts(1) {
             true => all.to_vec(),
             false => vec![all[turn % all.len()]],
         }
@@ -174,7 +174,8 @@ pub(super) fn compare<B: Backend>(
 /// Kernels of which a compiler of CPUs makes long programs: checked in some of the cases.
 fn takes_long_to_build(kernel: &Kernel) -> bool {
     match kernel.geometry {
-        Geometry::Stencil { accumulates, .. } => accumulates,
+        // What else is done with a hop makes it no shorter.
+        Geometry::Stencil { accumulates, .. } => accumulates || kernel.takes_scalars(),
         Geometry::RightHandSides | Geometry::SumOfRightHandSides | Geometry::Sites | Geometry::Parts { .. } => true,
         _ => false,
     }

@@ -386,6 +386,11 @@ impl Kernel {
         self.fields().any(|role| role.holds == Holds::DoubledLinks)
     }
 
+    /// Whether it is given numbers that are the same at all sites.
+    pub fn takes_scalars(&self) -> bool {
+        self.arguments.iter().any(|argument| matches!(argument, Argument::Scalar(_) | Argument::Complex(_)))
+    }
+
     /// Whether its target lies on one parity and its inputs on all sites.
     pub fn is_onto_parity_only(&self) -> bool {
         self.target_role().is_some_and(|target| target.at == At::Target)
