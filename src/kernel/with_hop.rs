@@ -3,6 +3,7 @@
 
 use lanefield_reference::field::SiteObject;
 use lanefield_reference::kernels::Vectors;
+use lanefield_reference::real::Precision;
 use lanefield_reference::scalar::{real_madd, real_times};
 use num_complex::Complex;
 
@@ -20,6 +21,11 @@ pub enum WithHop<'a, F, N = f64> {
     Product(N),
     /// a·x − hop.
     Difference(N, &'a F),
+}
+
+/// Whether one launch has the bits of its steps in precision `R`: in half precision what a step stores is rounded in between.
+pub const fn has_bits_of_steps<R: Vectors>() -> bool {
+    !matches!(R::PRECISION, Precision::Half)
 }
 
 /// A kernel, and that of the Hermitian conjugate.

@@ -5,14 +5,13 @@ use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Lattice, Sites};
 use lanefield_reference::object::SiteObject as _;
-use lanefield_reference::real::Precision;
 
 use super::hop::{PARITIES, number_of_sites};
 use super::schur::{diagonal_minus_hop_in_steps, inverse_hop_in_steps};
 use super::{AXPY_FLOPS, ActsOn, EvenOdd, HopOperator, Model, Operator, SCALE_FLOPS, bytes_of};
 use crate::backend::{Backend, BackendError, FieldOn, HopOn};
 use crate::kernel::prelude::*;
-use crate::kernel::with_hop::WithHop;
+use crate::kernel::with_hop::{WithHop, has_bits_of_steps};
 
 /// The parameters of such an operator. [`Model::diagonal`] is d.
 pub trait HopPlusConstantModel: Model {
@@ -72,9 +71,9 @@ impl<'b, B: Backend, R: Vectors, P: HopPlusConstantModel> HopPlusConstant<'b, B,
         P::apply_hop(&self.legs, out, psi, dagger)
     }
 
-    /// Whether a field is taken in one launch. In half precision what steps store is rounded in between: one launch would have other bits.
+    /// Whether a field is taken in one launch.
     fn is_fused(&self, parts: usize) -> bool {
-        R::PRECISION != Precision::Half && self.parameters.are_fused(parts)
+        has_bits_of_steps::<R>() && self.parameters.are_fused(parts)
     }
 
     /// out = what is done with hop(ψ), in one launch.

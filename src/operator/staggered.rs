@@ -9,7 +9,6 @@ use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::laplace::ideal_bytes_per_site;
 use lanefield_reference::kernels::staggered::FLOPS_PER_VECTOR;
 use lanefield_reference::layout::{Lattice, Sites};
-use lanefield_reference::real::Precision;
 
 use super::hop::{PARITIES, number_of_sites};
 use super::{
@@ -18,7 +17,7 @@ use super::{
 };
 use crate::backend::{Backend, BackendError, FieldOn};
 use crate::kernel::prelude::*;
-use crate::kernel::with_hop::WithHop;
+use crate::kernel::with_hop::{WithHop, has_bits_of_steps};
 
 /// What defines a staggered operator, beside the configuration.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -88,8 +87,7 @@ impl<'b, B: Backend, R: Vectors> Staggered<'b, B, R> {
         self.legs.backend().axpy(-1.0, between, out)
     }
 
-    /// Whether that has the bits of a launch for each step: in half precision what steps store is rounded in between.
-    const IS_FUSED: bool = !matches!(R::PRECISION, Precision::Half);
+    const IS_FUSED: bool = has_bits_of_steps::<R>();
 
     fn hop_flops(&self, sites: Sites) -> u64 {
         number_of_sites(self.legs.lattice(), sites) * self.parameters.components as u64 * FLOPS_PER_VECTOR

@@ -174,7 +174,7 @@ pub(super) fn compare<B: Backend>(
 /// Kernels of which a compiler of CPUs makes long programs: checked in some of the cases.
 fn takes_long_to_build(kernel: &Kernel) -> bool {
     match kernel.geometry {
-        // What else is done with a hop makes it no shorter.
+        // One that does more with a hop is longer still than the hop, which is checked on all sites by itself.
         Geometry::Stencil { accumulates, .. } => accumulates || kernel.takes_scalars(),
         Geometry::RightHandSides | Geometry::SumOfRightHandSides | Geometry::Sites | Geometry::Parts { .. } => true,
         _ => false,
