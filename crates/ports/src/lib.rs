@@ -1,0 +1,6 @@
+//! What whoever writes a lattice kernel elsewhere needs: their arrays read in their order and basis ([`order`]), compared with ours down to the first
+//! bit that differs ([`compare`]), and inputs, intermediates and results to compare with ([`golden`]).
+
+pub mod compare;
+pub mod golden;
+pub mod order;
