@@ -123,6 +123,32 @@ const ONE_MINUS_GAMMA: [Projector; 4] = [
     projector((Minus, 2), (Minus, 3), (Minus, 0), (Minus, 1)),
 ];
 
+/// The projector of a leg: 1 − γ forward, 1 + γ backward; the other way round with dagger.
+fn projector_of(leg: Leg, dagger: Dagger) -> &'static Projector {
+    match (leg.is_forward(), dagger) {
+        (true, Dagger::No) | (false, Dagger::Yes) => &ONE_MINUS_GAMMA[leg.dimension()],
+        (false, Dagger::No) | (true, Dagger::Yes) => &ONE_PLUS_GAMMA[leg.dimension()],
+    }
+}
+
+/// h0 and h1 of the 12 words of a spinor.
+///
+/// # Panics
+/// If `psi` has fewer words.
+pub fn project<R: Real>(psi: &[Complex<R>], leg: Leg, dagger: Dagger) -> [Colour<R>; 2] {
+    let projector = projector_of(leg, dagger);
+    [0, 1].map(|spin| {
+        let (unit, other) = projector.project[spin];
+        std::array::from_fn(|c| psi[3 * spin + c] + unit.times(psi[3 * other + c]))
+    })
+}
+
+/// The four rows of the spinor whose rows 0 and 1 are `half`.
+pub fn reconstruct<R: Real>(half: &[Colour<R>; 2], leg: Leg, dagger: Dagger) -> [Colour<R>; 4] {
+    let [row2, row3] = projector_of(leg, dagger).reconstruct.map(|(unit, source)| half[source].map(|w| unit.times(w)));
+    [half[0], half[1], row2, row3]
+}
+
 /// The site one step along `leg` on the torus, and whether the step crosses the boundary.
 pub fn step(extents: Extents, x: Coordinate, leg: Leg) -> (Coordinate, bool) {
     let d = leg.dimension();
@@ -153,22 +179,9 @@ pub struct ScalarWilson<'a> {
 impl ScalarWilson<'_> {
     /// §6, steps 1 to 4: what `leg` contributes to the hop at the site `x`, of the spinor ψ of the site that it leads to.
     fn leg<R: Real>(&self, psi: &[Complex<R>], x: Coordinate, leg: Leg, dagger: Dagger) -> [Complex<R>; SPINOR_WORDS] {
-        let projector = match (leg.is_forward(), dagger) {
-            (true, Dagger::No) | (false, Dagger::Yes) => &ONE_MINUS_GAMMA[leg.dimension()],
-            (false, Dagger::No) | (true, Dagger::Yes) => &ONE_PLUS_GAMMA[leg.dimension()],
-        };
         let v = self.link(x, leg);
-
-        let mut rows = [Colour::<R>::default(); 4];
-        for spin in 0..2 {
-            let (unit, other) = projector.project[spin];
-            let h = std::array::from_fn(|c| psi[3 * spin + c] + unit.times(psi[3 * other + c]));
-            rows[spin] = matrix_times_vector(&v, &h);
-        }
-        for spin in 2..4 {
-            let (unit, source) = projector.reconstruct[spin - 2];
-            rows[spin] = rows[source].map(|w| unit.times(w));
-        }
+        let rows = project(psi, leg, dagger).map(|h| matrix_times_vector(&v, &h));
+        let rows = reconstruct(&rows, leg, dagger);
         std::array::from_fn(|word| rows[word / COLOURS][word % COLOURS])
     }
 

@@ -13,3 +13,4 @@ mod layout;
 mod reduce;
 mod scalar;
 mod staggered;
+mod worked_examples;

@@ -39,8 +39,8 @@ impl ScalarWilson<'_> {
         }
     }
 
-    /// §5: what is stored of the doubled link.
-    fn stored_words<R: Real>(&self, x: Coordinate, leg: Leg) -> Vec<Complex<R>> {
+    /// §5: what is stored of the doubled link, in 9, 6 or 4 words.
+    pub fn stored_words<R: Real>(&self, x: Coordinate, leg: Leg) -> Vec<Complex<R>> {
         let extents = self.configuration.extents();
         let (there, crosses) = step(extents, x, leg);
         let owner = if leg.is_forward() { x } else { there };

@@ -1,0 +1,82 @@
+/* Memory of the device, and launches of the kernels by what is known when the program runs. */
+#pragma once
+#include "exact.h"
+#include "kernels.h"
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+static void check(GPU(Error_t) status, const char* what) {
+    if (status != GPU(Success))
+        throw std::runtime_error(std::string(what) + ": " + GPU(GetErrorString)(status));
+}
+
+/* So many T on the device. */
+template <typename T>
+class Buffer {
+  public:
+    explicit Buffer(size_t count) : count(count) { check(GPU(Malloc)((void**)&data, count * sizeof(T) + 1), "failed to allocate"); }
+    explicit Buffer(const std::vector<T>& from) : Buffer(from.size()) {
+        check(GPU(Memcpy)(data, from.data(), count * sizeof(T), GPU(MemcpyHostToDevice)), "failed to copy to the device");
+    }
+    ~Buffer() { (void)GPU(Free)(data); }
+    Buffer(const Buffer&) = delete;
+    Buffer& operator=(const Buffer&) = delete;
+
+    std::vector<T> download() const {
+        std::vector<T> to(count);
+        check(GPU(Memcpy)(to.data(), data, count * sizeof(T), GPU(MemcpyDeviceToHost)), "failed to copy from the device");
+        return to;
+    }
+
+    T* data = nullptr;
+    size_t count;
+};
+
+/* What a hop reads and writes, on the device. */
+template <typename R>
+struct HopCall {
+    Lattice lattice;
+    const Complex<R>*links, *in, *blocks, *chi;
+    Complex<R>* out;
+};
+
+template <typename R, int REALS, bool DAGGER, Then THEN>
+static void launch_hop(const HopCall<R>& call) {
+    const unsigned threads = 128, sites = call.lattice.sites();
+    hop<R, REALS, DAGGER, THEN><<<(sites + threads - 1) / threads, threads>>>(call.lattice, call.links, call.in, call.blocks, call.chi, call.out);
+}
+
+template <typename R, int REALS, bool DAGGER>
+static void launch_hop(const HopCall<R>& call, Then then) {
+    switch (then) {
+        case STORE: return launch_hop<R, REALS, DAGGER, STORE>(call);
+        case MULTIPLY: return launch_hop<R, REALS, DAGGER, MULTIPLY>(call);
+        case SUBTRACT: return launch_hop<R, REALS, DAGGER, SUBTRACT>(call);
+    }
+}
+
+template <typename R>
+static void launch_hop(const HopCall<R>& call, int reals, bool dagger, Then then) {
+    switch (reals) {
+        case 18: dagger ? launch_hop<R, 18, true>(call, then) : launch_hop<R, 18, false>(call, then); break;
+        case 12: dagger ? launch_hop<R, 12, true>(call, then) : launch_hop<R, 12, false>(call, then); break;
+        case 8: dagger ? launch_hop<R, 8, true>(call, then) : launch_hop<R, 8, false>(call, then); break;
+        default: throw std::runtime_error("links of " + std::to_string(reals) + " reals: expected 18, 12 or 8");
+    }
+    check(GPU(GetLastError)(), "failed to launch the hop");
+}
+
+template <typename R>
+static void launch_clover_apply(unsigned sites, const Complex<R>* blocks, const Complex<R>* in, Complex<R>* out) {
+    clover_apply<R><<<(sites + 127) / 128, 128>>>(sites, blocks, in, out);
+    check(GPU(GetLastError)(), "failed to launch clover_apply");
+}
+
+/* Adds to an accumulator that holds zeros. */
+template <typename R>
+static void launch_norm2(unsigned sites, int words, const Complex<R>* x, Accumulator* sum) {
+    const unsigned blocks = (sites + NORM_THREADS - 1) / NORM_THREADS;
+    norm2<R><<<blocks < 1056 ? blocks : 1056, NORM_THREADS>>>(sites, words, x, sum);
+    check(GPU(GetLastError)(), "failed to launch norm2");
+}
