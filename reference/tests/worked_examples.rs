@@ -363,8 +363,11 @@ fn files(lines: &mut Lines) {
     }
 }
 
+/// Writes the lines of an example.
+type Example = fn(&mut Lines);
+
 /// The examples, by section.
-const EXAMPLES: [(u32, fn(&mut Lines)); 17] = [
+const EXAMPLES: [(u32, Example); 17] = [
     (2, complex_numbers),
     (3, matrices),
     (4, projections),

@@ -33,6 +33,22 @@ class Buffer {
     size_t count;
 };
 
+/* Launches a kernel for `count` threads, at most `most` blocks of `threads`. */
+template <typename... P, typename... A>
+static void launch(const char* name, void (*kernel)(P...), unsigned count, unsigned threads, unsigned most, A... arguments) {
+    const unsigned needed = (count + threads - 1) / threads, blocks = needed < most ? needed : most;
+#ifdef ON_HOST
+    gridDim.x = blocks * threads;
+    blockDim.x = 1;
+    for (blockIdx.x = 0; blockIdx.x < gridDim.x; blockIdx.x++)
+        kernel(arguments...);
+    (void)name;
+#else
+    kernel<<<blocks, threads>>>(arguments...);
+    check(GPU(GetLastError)(), name);
+#endif
+}
+
 /* What a hop reads and writes, on the device. */
 template <typename R>
 struct HopCall {
@@ -43,8 +59,7 @@ struct HopCall {
 
 template <typename R, int REALS, bool DAGGER, Then THEN>
 static void launch_hop(const HopCall<R>& call) {
-    const unsigned threads = 128, sites = call.lattice.sites();
-    hop<R, REALS, DAGGER, THEN><<<(sites + threads - 1) / threads, threads>>>(call.lattice, call.links, call.in, call.blocks, call.chi, call.out);
+    launch("failed to launch the hop", hop<R, REALS, DAGGER, THEN>, call.lattice.sites(), 128, ~0u, call.lattice, call.links, call.in, call.blocks, call.chi, call.out);
 }
 
 template <typename R, int REALS, bool DAGGER>
@@ -64,19 +79,15 @@ static void launch_hop(const HopCall<R>& call, int reals, bool dagger, Then then
         case 8: dagger ? launch_hop<R, 8, true>(call, then) : launch_hop<R, 8, false>(call, then); break;
         default: throw std::runtime_error("links of " + std::to_string(reals) + " reals: expected 18, 12 or 8");
     }
-    check(GPU(GetLastError)(), "failed to launch the hop");
 }
 
 template <typename R>
 static void launch_clover_apply(unsigned sites, const Complex<R>* blocks, const Complex<R>* in, Complex<R>* out) {
-    clover_apply<R><<<(sites + 127) / 128, 128>>>(sites, blocks, in, out);
-    check(GPU(GetLastError)(), "failed to launch clover_apply");
+    launch("failed to launch clover_apply", clover_apply<R>, sites, 128, ~0u, sites, blocks, in, out);
 }
 
 /* Adds to an accumulator that holds zeros. */
 template <typename R>
 static void launch_norm2(unsigned sites, int words, const Complex<R>* x, Accumulator* sum) {
-    const unsigned blocks = (sites + NORM_THREADS - 1) / NORM_THREADS;
-    norm2<R><<<blocks < 1056 ? blocks : 1056, NORM_THREADS>>>(sites, words, x, sum);
-    check(GPU(GetLastError)(), "failed to launch norm2");
+    launch("failed to launch norm2", norm2<R>, sites, NORM_THREADS, 1056, sites, words, x, sum);
 }

@@ -31,7 +31,11 @@ static __device__ __forceinline__ void add_digits(Accumulator* sum, int first, _
     atomicAdd(&sum->digit[first + 3], (unsigned long long)(long long)(w >> 96));
 }
 
+#ifdef ON_HOST
+enum { NORM_THREADS = 1 };
+#else
 enum { NORM_THREADS = 256 };
+#endif
 
 /* Adds |x|² of all sites to `sum`, which starts as zeros. */
 template <typename R>

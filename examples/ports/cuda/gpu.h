@@ -1,13 +1,16 @@
-/* One source for CUDA and HIP: the names of the runtime, and nothing else. */
+/* One source for CUDA, HIP and a host without a GPU: the names of the runtime, and how a kernel is launched. */
 #pragma once
 #include <stddef.h>
 
 #if defined(__HIP__) || defined(__HIPCC__)
 #include <hip/hip_runtime.h>
 #define GPU(name) hip##name
-#else
+#elif defined(__CUDACC__)
 #include <cuda_runtime.h>
 #define GPU(name) cuda##name
+#else
+#include "host.h"
+#define GPU(name) host##name
 #endif
 
 /* a·b + c, rounded once. */

@@ -3,8 +3,10 @@
 
      port golden DIR OUT    computes the cases of DIR that it has: then `lanefield golden check DIR --against OUT`
      port bench X Y Z T     times its kernels */
-#include "bench.h"
 #include "golden.h"
+#ifndef ON_HOST
+#include "bench.h"
+#endif
 
 static int usage() {
     fprintf(stderr, "usage: port golden DIR OUT\n       port bench X Y Z T (X even)\n");
@@ -19,6 +21,7 @@ int main(int count, char** arguments) {
             printf("%d cases of %s computed, to be compared: lanefield golden check %s --against %s\n", computed, arguments[2], arguments[2], arguments[3]);
             return computed > 0 ? 0 : 2;
         }
+#ifndef ON_HOST
         if (command == "bench" && count == 6) {
             unsigned extent[4];
             for (int d = 0; d < 4; d++) {
@@ -31,6 +34,7 @@ int main(int count, char** arguments) {
             bench(extent);
             return 0;
         }
+#endif
     } catch (const std::exception& error) {
         fprintf(stderr, "error: %s\n", error.what());
         return 2;
