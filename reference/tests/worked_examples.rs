@@ -10,7 +10,9 @@ use lanefield_reference::gauge::Configuration;
 use lanefield_reference::half::Half;
 use lanefield_reference::kernels::domain_wall::{InverseForm, MobiusCoefficients};
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Extents, Leg, LegOrder, Parity, Sites, TreePlan};
+use lanefield_reference::layout::{
+    Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Leg, LegOrder, Parity, Scalar, Sites, TreePlan,
+};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use lanefield_reference::random::{Stream, bits, gaussian_pair, su3_random, uniform};
 use lanefield_reference::real::Real;
@@ -363,11 +365,30 @@ fn files(lines: &mut Lines) {
     }
 }
 
+fn storage(lines: &mut Lines) {
+    let options = |lanes| LatticeOptions { lanes, ..LatticeOptions::default() };
+    for (extents, width) in [([4, 4, 4, 8], 16), ([4, 4, 4, 8], 64), ([8, 4, 4, 4], 256), ([4, 6, 2, 8], 32)] {
+        let lanes = LaneChoice::Width(LaneWidth::new(width).unwrap());
+        let lattice = Lattice::new(Extents::new(extents).unwrap(), Scalar::ComplexF, options(lanes)).unwrap();
+        let [x, y, z, t] = extents.map(|extent| extent - 1);
+        let number = |sites: Sites, coordinate, word| {
+            let place = lattice.place(sites, coordinate);
+            (place.osite * WORDS + word) * lattice.nsimd() + place.lane
+        };
+        let name = format!("{}, W = {width}: cut", lattice.extents());
+        let all = [number(Sites::Full, [1, 0, 0, 0], 5), number(Sites::Full, [x, y, z, t], 11)];
+        let odd = [number(ODD, [1, 0, 0, 0], 5), number(ODD, [x, y, z, t - 1], 11)];
+        lines.line(&name, format!("{}", lattice.nodes()));
+        lines.line(&format!("  (1,0,0,0), 5; ({x},{y},{z},{t}), 11"), format!("{} {}", all[0], all[1]));
+        lines.line(&format!("  odd: (1,0,0,0), 5; ({x},{y},{z},{}), 11", t - 1), format!("{} {}", odd[0], odd[1]));
+    }
+}
+
 /// Writes the lines of an example.
 type Example = fn(&mut Lines);
 
 /// The examples, by section.
-const EXAMPLES: [(u32, Example); 17] = [
+const EXAMPLES: [(u32, Example); 18] = [
     (2, complex_numbers),
     (3, matrices),
     (4, projections),
@@ -385,6 +406,7 @@ const EXAMPLES: [(u32, Example); 17] = [
     (16, staggered),
     (17, twisted_mass),
     (18, files),
+    (19, storage),
 ];
 
 /// The place of an example on the page: what stands between its marks.
