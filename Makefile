@@ -32,7 +32,7 @@ test-library:
 test-program:
 	cargo test --workspace --locked --test malformed_files --test program
 test-laboratory:
-	cargo test --workspace --locked --lib --test reference --test laboratory --test plane --test twins
+	cargo test --workspace --locked --lib --test reference --test laboratory --test ports --test plane --test twins
 	cargo test --workspace --locked --doc
 
 bench:

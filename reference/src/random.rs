@@ -27,6 +27,8 @@ pub enum Stream {
     WeakGaugeLinks = 3,
     /// Inputs of tests, of `verify`, and whatever else is not one of the above.
     TestData = 4,
+    /// Sources of Z4 noise: [`z4_number`].
+    Z4Source = 5,
 }
 
 /// The 128 random bits of one draw: Philox4x32-10.
@@ -54,6 +56,17 @@ pub fn gaussian_pair(seed: u64, stream: Stream, site: u64, component: u32) -> (f
     let radius = (-2.0 * libm::log(u)).sqrt();
     let angle = std::f64::consts::TAU * v;
     (radius * libm::cos(angle), radius * libm::sin(angle))
+}
+
+/// Z4 noise: 1, i, −1 or −i with equal probability, as the two lowest bits of the draw say, 0 to 3 in this order. The part that is none is +0.
+pub fn z4_number(seed: u64, stream: Stream, site: u64, component: u32) -> Complex<f64> {
+    let [entropy, ..] = bits(seed, stream, site, component);
+    match entropy % 4 {
+        0 => Complex::new(1.0, 0.0),
+        1 => Complex::new(0.0, 1.0),
+        2 => Complex::new(-1.0, 0.0),
+        _ => Complex::new(0.0, -1.0),
+    }
 }
 
 /// A random SU(3) matrix, row-major, distributed by Haar's measure; `direction` is 0 … 3 for x, y, z, t.

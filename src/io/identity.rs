@@ -36,6 +36,17 @@ impl Identity {
         self
     }
 
+    /// Whether what `theirs` gives, of a file, is what this one has. Gives the names that it leaves out.
+    ///
+    /// # Errors
+    /// [`IdentityMismatch`] with the first value that differs.
+    pub fn check_given(&self, theirs: &Self) -> Result<Vec<String>, IdentityMismatch> {
+        let (given, left_out): (Vec<_>, Vec<_>) =
+            self.0.iter().cloned().partition(|(name, _)| theirs.0.iter().any(|(known, _)| known == name));
+        Self(given).check(theirs)?;
+        Ok(left_out.into_iter().map(|(name, _)| name).collect())
+    }
+
     /// Whether `theirs`, of a file, is this one.
     ///
     /// # Errors
@@ -92,6 +103,15 @@ mod tests {
         let (less, more) = (Identity::default(), Identity::default().with("mass", 1));
         assert!(less.check(&more).unwrap_err().to_string().contains("its mass is 1, and that of this solve not given"));
         assert!(more.check(&less).is_err());
+    }
+
+    #[test]
+    fn what_a_file_leaves_out_is_named_and_what_it_gives_must_be_the_same() {
+        let ours = Identity::default().with("operator", "wilson").with("mass", 1);
+        let theirs = Identity::default().with("mass", 1);
+        assert_eq!(ours.check_given(&theirs), Ok(vec!["operator".to_owned()]));
+        assert_eq!(ours.check_given(&Identity::default().with("mass", 2)).unwrap_err().name, "mass");
+        assert_eq!(ours.check_given(&Identity::default().with("colour", 2)).unwrap_err().name, "colour");
     }
 
     #[test]

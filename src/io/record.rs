@@ -3,12 +3,15 @@
 //!
 //! The last member of each line is `check`: the first 16 hex digits of SHA-256 over all lines up to this one, each without that member, the closing
 //! brace and the newline. So a damaged record is told from a solve that went another way.
+//!
+//! Records that another program wrote may have blanks between members, members in any order, and less of them: no checks, no digests, less of an
+//! identity. What is there is compared (`docs/arithmetic.md` §18).
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
@@ -23,19 +26,35 @@ const FORMAT: &str = "lanefield record";
 struct Header {
     format: String,
     version: u64,
+    /// 0 where there are no digests of fields.
+    #[serde(default)]
     every: usize,
+    /// Whether lines have checks.
+    #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
+    checked: bool,
+    #[serde(default)]
     identity: Identity,
+}
+
+fn yes() -> bool {
+    true
+}
+
+/// A member that is there, also where it is null.
+fn given<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(deserializer).map(Some)
 }
 
 /// A line after the first.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(untagged, deny_unknown_fields)]
+#[serde(untagged)]
 pub enum Entry {
     /// A sum over sites.
     Scalar {
         /// Iterations done before.
         iteration: usize,
         /// Of a batch, else 0.
+        #[serde(default)]
         rhs: usize,
         /// What it is: "<p, A p>".
         quantity: String,
@@ -55,13 +74,52 @@ pub enum Entry {
     End {
         /// Iterations done.
         end: usize,
-        /// SHA-256 of the links.
-        links: String,
-        /// SHA-256 of the source, with all right-hand sides at each site.
-        source: String,
-        /// SHA-256 of the whole solution; none where the solve did not converge.
-        solution: Option<String>,
+        /// SHA-256 of the links; none where the record does not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        links: Option<String>,
+        /// SHA-256 of the source, with all right-hand sides at each site; none where the record does not say.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<String>,
+        /// SHA-256 of the whole solution; `Some(None)` where the solve did not converge, none where the record does not say.
+        #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+        solution: Option<Option<String>>,
     },
+}
+
+impl Entry {
+    /// Whether a line of a record says the same as this one, as far as it says anything.
+    pub fn agrees_with(&self, recorded: &Self) -> bool {
+        match (self, recorded) {
+            (
+                Self::End { end, links, source, solution },
+                Self::End { end: their_end, links: their_links, source: their_source, solution: their_solution },
+            ) => {
+                end == their_end
+                    && (their_links.is_none() || links == their_links)
+                    && (their_source.is_none() || source == their_source)
+                    && (their_solution.is_none() || solution == their_solution)
+            }
+            _ => self == recorded,
+        }
+    }
+
+    /// Hexadecimal digits as they are written here.
+    fn in_our_digits(mut self) -> Self {
+        let digits = |text: &mut String| text.make_ascii_lowercase();
+        match &mut self {
+            Self::Scalar { bits, .. } => {
+                digits(bits);
+                if let Some(bare) = bits.strip_prefix("0x") {
+                    *bits = bare.to_owned();
+                }
+            }
+            Self::Field { sha256, .. } => digits(sha256),
+            Self::End { links, source, solution, .. } => {
+                links.iter_mut().chain(source).chain(solution.iter_mut().flatten()).for_each(digits);
+            }
+        }
+        self
+    }
 }
 
 /// Why a record was not written or read. Messages are fragments.
@@ -147,7 +205,7 @@ impl RecordWriter {
         let file = File::create(path).map_err(|source| RecordError::File { path: path.to_owned(), source })?;
         let mut writer = Self { path: path.to_owned(), writer: BufWriter::new(file), checks: Checks::default() };
         let identity = identity.clone();
-        writer.line(&Header { format: FORMAT.to_owned(), version: RECORD_VERSION, every, identity })?;
+        writer.line(&Header { format: FORMAT.to_owned(), version: RECORD_VERSION, every, checked: true, identity })?;
         Ok(writer)
     }
 
@@ -190,7 +248,9 @@ pub struct RecordReader {
     reader: BufReader<File>,
     line: usize,
     every: usize,
-    checks: Checks,
+    /// None where its lines have none.
+    checks: Option<Checks>,
+    left_out: Vec<String>,
 }
 
 impl RecordReader {
@@ -204,7 +264,8 @@ impl RecordReader {
             return Err(failed(io::Error::other("it is not a file")));
         }
         let reader = BufReader::new(File::open(path).map_err(failed)?);
-        let mut record = Self { path: path.to_owned(), reader, line: 0, every: 0, checks: Checks::default() };
+        let (checks, left_out) = (Some(Checks::default()), Vec::new());
+        let mut record = Self { path: path.to_owned(), reader, line: 0, every: 0, checks, left_out };
         let text = record.text()?.unwrap_or_default();
         let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| record.wrong(error.to_string()))?;
         if value["format"] != FORMAT {
@@ -215,20 +276,30 @@ impl RecordReader {
             Some(found) => return Err(RecordError::Version { path: path.to_owned(), found }),
             None => return Err(record.wrong("it has no version".to_owned())),
         }
+        if value["checked"] == serde_json::Value::Bool(false) {
+            record.checks = None;
+        }
         let header: Header =
             serde_json::from_str(&record.checked(&text)?).map_err(|error| record.wrong(error.to_string()))?;
-        if header.every == 0 {
-            return Err(record.wrong("its digests are 0 iterations apart".to_owned()));
-        }
         let other = |mismatch| RecordError::OtherSolve { path: path.to_owned(), mismatch };
-        identity.check(&header.identity).map_err(other)?;
+        record.left_out = identity.check_given(&header.identity).map_err(other)?;
         record.every = header.every;
         Ok(record)
     }
 
-    /// Iterations from one set of digests to the next.
+    /// Iterations from one set of digests to the next; 0 where it has none.
     pub fn every(&self) -> usize {
         self.every
+    }
+
+    /// Whether a damaged line is told from one that differs: its lines have checks.
+    pub fn is_checked(&self) -> bool {
+        self.checks.is_some()
+    }
+
+    /// Of what the solve is made, and the record does not say.
+    pub fn left_out(&self) -> &[String] {
+        &self.left_out
     }
 
     /// The next line; none where the file ends, also within a line.
@@ -237,15 +308,15 @@ impl RecordReader {
     /// [`RecordError`].
     pub fn next_entry(&mut self) -> Result<Option<Entry>, RecordError> {
         let Some(text) = self.text()? else { return Ok(None) };
-        serde_json::from_str(&self.checked(&text)?).map(Some).map_err(|error| self.wrong(error.to_string()))
+        let entry: Result<Entry, _> = serde_json::from_str(&self.checked(&text)?);
+        entry.map(|entry| Some(entry.in_our_digits())).map_err(|error| self.wrong(error.to_string()))
     }
 
     /// A line without its check, which must be right.
     fn checked(&mut self, line: &str) -> Result<String, RecordError> {
-        let [before, after] = CHECK;
-        let parts = line.strip_suffix(after).and_then(|line| line.rsplit_once(before));
-        match parts {
-            Some((line, check)) if self.checks.next(line) == check => Ok(format!("{line}}}")),
+        let Some(checks) = &mut self.checks else { return Ok(line.to_owned()) };
+        match split_check(line) {
+            Some((line, check)) if checks.next(line) == check => Ok(format!("{line}}}")),
             _ => Err(self.damaged()),
         }
     }
@@ -271,6 +342,14 @@ impl RecordReader {
     }
 }
 
+/// What comes before the comma of the check of a line, and the check, whatever blanks are between.
+fn split_check(line: &str) -> Option<(&str, &str)> {
+    let line = line.trim_end().strip_suffix('}')?.trim_end().strip_suffix('"')?;
+    let (line, check) = line.rsplit_once('"')?;
+    let line = line.trim_end().strip_suffix(':')?.trim_end().strip_suffix("\"check\"")?;
+    Some((line.trim_end().strip_suffix(',')?, check))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -283,7 +362,7 @@ mod tests {
         [
             Entry::Scalar { iteration: 0, rhs: 2, quantity: "|r|²".to_owned(), bits: "3ff0000000000000".to_owned() },
             Entry::Field { iteration: 10, field: "psi".to_owned(), sha256: "ab".to_owned() },
-            Entry::End { end: 11, links: "cd".to_owned(), source: "ef".to_owned(), solution: None },
+            Entry::End { end: 11, links: Some("cd".to_owned()), source: Some("ef".to_owned()), solution: Some(None) },
         ]
     }
 
@@ -362,6 +441,41 @@ mod tests {
             let error = read(&path).unwrap_err();
             assert!(error.to_string().contains("is damaged at line"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_record_of_another_program_may_have_blanks_and_less_members() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("record");
+        let lines = [
+            r#"{"version": 2, "checked": false, "format": "lanefield record"}"#,
+            r#"{ "bits" : "0x3FF0000000000000", "quantity" : "|r|²", "value" : 1.0, "iteration" : 0 }"#,
+            r#"{"end": 11}"#,
+        ];
+        fs::write(&path, lines.join("\n") + "\n").unwrap();
+        let mut reader = RecordReader::open(&path, &identity()).unwrap();
+        assert_eq!((reader.every(), reader.is_checked(), reader.left_out()), (0, false, &["operator".to_owned()][..]));
+        let bits = "3ff0000000000000".to_owned();
+        let scalar = Entry::Scalar { iteration: 0, rhs: 0, quantity: "|r|²".to_owned(), bits };
+        assert_eq!(reader.next_entry().unwrap(), Some(scalar));
+        let end = reader.next_entry().unwrap().unwrap();
+        assert!(entries()[2].agrees_with(&end) && !end.agrees_with(&entries()[2]));
+        // With checks, over what is before their commas.
+        let mut hasher = Sha256::new();
+        let mut text = String::new();
+        for line in lines.map(|line| line.replace("\"checked\": false, ", "")) {
+            let line = line.strip_suffix('}').unwrap();
+            hasher.update(line);
+            text += &format!("{line} , \"check\": \"{}\" }}\n", &hex::encode(hasher.clone().finalize())[..16]);
+        }
+        // The blank before the comma belongs to what is hashed.
+        assert!(matches!(read_text(&path, &text), Err(RecordError::Damaged { line: 1, .. })));
+        assert_eq!(read_text(&path, &text.replace(" , \"check", ", \"check")).unwrap(), 3);
+    }
+
+    fn read_text(path: &Path, text: &str) -> Result<usize, RecordError> {
+        fs::write(path, text).unwrap();
+        read(path)
     }
 
     #[test]

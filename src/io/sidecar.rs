@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::layout::Coordinate;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
@@ -24,9 +25,9 @@ pub const FORMAT: u32 = 1;
 /// No sidecar is longer: what is, is none.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// What an array is. As JSON, these fields.
+/// What an array is, which was made of `I`. As JSON, these fields.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Sidecar {
+pub struct Sidecar<I = Inputs> {
     /// [`KIND`].
     pub kind: String,
     /// [`FORMAT`].
@@ -35,12 +36,12 @@ pub struct Sidecar {
     pub lanefield: String,
     /// The array beside it.
     pub array: ArrayFile,
-    /// The command that made it: `solve`, `propagator`, `apply`.
+    /// The command that made it: `solve`, `propagator`, `apply`, `source`.
     pub command: String,
     /// The names of the files that were read, by argument. They are for people: what was in the files is among the inputs.
     pub files: BTreeMap<String, String>,
     /// All that the bits of the array depend on.
-    pub inputs: Inputs,
+    pub inputs: I,
 }
 
 /// The file of an array.
@@ -100,6 +101,17 @@ impl From<&Configuration> for ConfigurationInput {
     }
 }
 
+/// What an array of a source alone was made of.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SourceInputs {
+    /// Extents x, y, z, t.
+    pub lattice: [usize; 4],
+    /// The source.
+    pub source: SourceInput,
+    /// f32 or f64.
+    pub precision: String,
+}
+
 /// A source.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
@@ -122,6 +134,13 @@ pub enum SourceInput {
         /// The number of right-hand sides.
         nrhs: usize,
     },
+    /// Each number one of 1, i, −1, −i; right-hand side k has the seed `seed` + k.
+    Z4 {
+        /// The first seed.
+        seed: u64,
+        /// The number of right-hand sides.
+        nrhs: usize,
+    },
     /// Read from an array.
     File {
         /// The SHA-256 of its numbers in site order, in little-endian f64.
@@ -134,7 +153,7 @@ impl SourceInput {
     pub fn time(&self) -> Option<usize> {
         match self {
             Self::Point { position, .. } => Some(position[3]),
-            Self::Gauss { .. } | Self::File { .. } => None,
+            Self::Gauss { .. } | Self::Z4 { .. } | Self::File { .. } => None,
         }
     }
 }
@@ -207,7 +226,7 @@ pub fn sha256_of_file(path: &Path) -> Result<String, SidecarError> {
     digest().map_err(|source| SidecarError::Read { path: path.to_owned(), source })
 }
 
-impl Sidecar {
+impl<I: Serialize + DeserializeOwned> Sidecar<I> {
     /// The sidecar of an array that has just been written.
     ///
     /// # Errors
@@ -217,7 +236,7 @@ impl Sidecar {
         (shape, dtype): (Vec<usize>, &str),
         command: &str,
         files: BTreeMap<String, String>,
-        inputs: Inputs,
+        inputs: I,
     ) -> Result<Self, SidecarError> {
         let file = array.file_name().unwrap_or(array.as_os_str()).to_string_lossy().into_owned();
         let sha256 = sha256_of_file(array)?;
@@ -303,8 +322,13 @@ impl Inputs {
     /// What differs first between these inputs and others, in the order of the names; `counts` says which names count.
     pub fn difference(&self, other: &Self, counts: impl Fn(&str) -> bool) -> Option<Difference> {
         let value = |inputs: &Self| serde_json::to_value(inputs).unwrap_or_default();
-        difference(String::new(), &value(self), &value(other), &counts)
+        difference_of(&value(self), &value(other), counts)
     }
+}
+
+/// What differs first between two inputs as JSON, in the order of the names; `counts` says which names count.
+pub fn difference_of(first: &Value, second: &Value, counts: impl Fn(&str) -> bool) -> Option<Difference> {
+    difference(String::new(), first, second, &counts)
 }
 
 fn difference(name: String, first: &Value, second: &Value, counts: &dyn Fn(&str) -> bool) -> Option<Difference> {
@@ -375,10 +399,10 @@ mod tests {
     fn no_sidecar_is_none_and_another_file_is_refused_by_name() {
         let folder = tempfile::tempdir().unwrap();
         let array = folder.path().join("x.npy");
-        assert!(Sidecar::read(&array).unwrap().is_none());
+        assert!(Sidecar::<Inputs>::read(&array).unwrap().is_none());
         let refusal = |text: &str| {
             std::fs::write(path_of(&array), text).unwrap();
-            Sidecar::read(&array).unwrap_err().to_string()
+            Sidecar::<Inputs>::read(&array).unwrap_err().to_string()
         };
         for (text, says) in [
             ("my notes", "expected value at line 1"),
@@ -392,7 +416,7 @@ mod tests {
         }
         std::fs::remove_file(path_of(&array)).unwrap();
         std::fs::create_dir(path_of(&array)).unwrap();
-        assert!(Sidecar::read(&array).unwrap_err().to_string().contains("it is not a file"));
+        assert!(Sidecar::<Inputs>::read(&array).unwrap_err().to_string().contains("it is not a file"));
     }
 
     #[test]

@@ -15,8 +15,8 @@ use num_complex::Complex;
 
 use super::test_data::{Numbers, TestData};
 use super::{
-    Access, Argument, Arguments, FieldRole, Holds, HostFunction, Kernel, MatrixFacts, PlainFunction, PlainLinks, Shape,
-    Value, dagger_if,
+    Access, Argument, Arguments, FieldOfCall, FieldRole, Holds, HostFunction, Kernel, MatrixFacts, PlainFunction,
+    PlainLinks, Shape, Value, dagger_if,
 };
 use crate::backend::{AnyField, Backend, BackendError, Cpu, HostField, Memory};
 use crate::in_precision;
@@ -93,11 +93,34 @@ pub struct Case {
     indices: Vec<usize>,
 }
 
-#[derive(Clone, Debug)]
-enum Scalars {
+/// The scalar of an argument.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Scalars {
+    /// A real one.
     One(f64),
+    /// A complex one.
     Complex(Complex<f64>),
+    /// One for each right-hand side.
     Several(Vec<f64>),
+}
+
+/// The arguments of a call, all of them: a stencil is made of the target, and fields say what they are.
+#[derive(Clone, Debug)]
+pub struct GivenArguments {
+    /// Fields by name, those of a list together; what they hold that are written does not matter.
+    pub fields: Vec<(&'static str, Vec<HostField>)>,
+    /// A matrix along s.
+    pub matrix: Option<SMatrix>,
+    /// Scalars by name.
+    pub scalars: Vec<(&'static str, Scalars)>,
+    /// Numbers of right-hand sides.
+    pub indices: Vec<usize>,
+    /// The order of the legs.
+    pub legs: LegOrder,
+    /// Components of a right-hand side.
+    pub rhs_parts: usize,
+    /// Across which slices are summed.
+    pub direction: Direction,
 }
 
 /// What a kernel gave.
@@ -154,6 +177,31 @@ impl Case {
                 _ => {}
             }
         }
+        Ok(Self { shape, fields, stencil, matrix, scalars, indices })
+    }
+
+    /// A kernel with these arguments. Whether they are what their roles ask for is seen when it is run, but for the target.
+    ///
+    /// # Errors
+    /// [`BackendError::Argument`] without a target; a lattice without the sites of the target.
+    pub fn given(kernel: &'static Kernel, given: GivenArguments) -> Result<Self, BackendError> {
+        let GivenArguments { fields, matrix, scalars, indices, legs, rhs_parts, direction } = given;
+        let shapes = fields.iter().filter_map(|(name, fields)| {
+            let shape = fields.first()?.shape();
+            Some(FieldOfCall { name, shape })
+        });
+        let shapes: Vec<FieldOfCall> = shapes.collect();
+        let Some(target) = shapes.iter().find(|field| field.name == kernel.target()) else {
+            let (argument, given, expected) = (kernel.target().to_owned(), "missing".to_owned(), "a field".to_owned());
+            return Err(BackendError::Argument { kernel: kernel.name, argument, given, expected });
+        };
+        let target = target.shape;
+        let listed = fields.iter().find(|(name, _)| is_list(kernel, name)).map_or(1, |(_, fields)| fields.len());
+        let facts = |matrix: &SMatrix| MatrixFacts { form: matrix.form(), ls: matrix.ls(), dagger: matrix.dagger() };
+        let matrix_facts = matrix.as_ref().map(facts);
+        let takes_stencil = kernel.arguments.iter().any(|argument| matches!(argument, Argument::Stencil));
+        let stencil = takes_stencil.then(|| Stencil::new(target.lattice, target.sites)).transpose()?;
+        let shape = Shape { kernel, target, fields: shapes, legs, matrix: matrix_facts, rhs_parts, direction, listed };
         Ok(Self { shape, fields, stencil, matrix, scalars, indices })
     }
 

@@ -59,7 +59,7 @@ use lanefield_reference::real::Precision;
 
 pub use crate::backend::specification::*;
 pub use crate::body::Role;
-pub use case::{Case, CaseOn, CaseOptions, Outcome};
+pub use case::{Case, CaseOn, CaseOptions, GivenArguments, Outcome, Scalars};
 pub use test_data::{Links, Numbers, TestData};
 
 /// What most kernels have in common: an operation on two fields, tuned with others of its kind.

@@ -121,7 +121,7 @@ impl Digests {
 
     fn after(self, end: usize) -> Entry {
         let Self { links, source, solution } = self;
-        Entry::End { end, links, source, solution }
+        Entry::End { end, links: Some(links), source: Some(source), solution: Some(solution) }
     }
 }
 
@@ -210,7 +210,9 @@ fn difference(recorded: Option<&Entry>, found: &Entry) -> String {
             format!("{} has the SHA-256 {ours}, and in the record {theirs}", what(found))
         }
         (Entry::End { .. }, Entry::End { .. }, true) => {
-            let pairs = digests(found).into_iter().zip(digests(recorded));
+            let ours = digests(found);
+            let of_name = |name| ours.iter().copied().find(|(known, _)| *known == name);
+            let pairs = digests(recorded).into_iter().filter_map(|theirs| Some((of_name(theirs.0)?, theirs)));
             pairs.filter(|(ours, theirs)| ours != theirs).fold(String::new(), |said, ((name, ours), (_, theirs))| {
                 let and = if said.is_empty() { "" } else { "; " };
                 format!("{said}{and}{name} has the SHA-256 {ours}, and in the record {theirs}")
@@ -223,8 +225,9 @@ fn difference(recorded: Option<&Entry>, found: &Entry) -> String {
 /// Those of the last line, and of what they are.
 fn digests(entry: &Entry) -> Vec<(&'static str, &str)> {
     let Entry::End { links, source, solution, .. } = entry else { return Vec::new() };
-    let solution = solution.as_deref().unwrap_or("of none");
-    vec![("the configuration", links), ("the source", source), ("the solution", solution)]
+    let solution = solution.as_ref().map(|solution| solution.as_deref().unwrap_or("of none"));
+    let all = [("the configuration", links.as_deref()), ("the source", source.as_deref()), ("the solution", solution)];
+    all.into_iter().filter_map(|(name, digest)| Some((name, digest?))).collect()
 }
 
 /// What an entry is about.
@@ -266,7 +269,7 @@ impl Replay {
 
     fn compare(&mut self, found: Entry) -> Result<(), Stopped> {
         let recorded = self.reader.next_entry().map_err(stop)?;
-        if recorded.as_ref() != Some(&found) {
+        if !recorded.as_ref().is_some_and(|recorded| found.agrees_with(recorded)) {
             return Err(stop(ReplayDifference { recorded, found }));
         }
         self.compared += 1;
@@ -283,7 +286,7 @@ impl Watcher for Replay {
     }
     fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
         self.iterations = recurrence.info().iterations;
-        if has_fields(recurrence, self.reader.every()) {
+        if self.reader.every() > 0 && has_fields(recurrence, self.reader.every()) {
             for entry in field_entries(recurrence)? {
                 self.compare(entry)?;
             }

@@ -8,9 +8,11 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use lanefield::io::npy::ArrayReal;
-use lanefield::io::sidecar::{Inputs, Sidecar, SourceInput, path_of};
+use lanefield::io::sidecar::{Inputs, Sidecar, SourceInput, difference_of, path_of};
 use lanefield::operator::HopParameters;
 use lanefield::reference::gauge::Configuration;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::args::HopArgs;
@@ -65,19 +67,19 @@ pub fn inputs<const N: usize>(
 }
 
 /// An array to be written.
-pub struct ArrayOutput<'a> {
+pub struct ArrayOutput<'a, I = Inputs> {
     path: &'a Path,
     command: &'static str,
     files: BTreeMap<String, String>,
-    inputs: Inputs,
+    inputs: I,
 }
 
-impl<'a> ArrayOutput<'a> {
+impl<'a, I: Serialize + DeserializeOwned> ArrayOutput<'a, I> {
     /// The array that a command makes of some files and inputs.
     ///
     /// # Errors
     /// A file that is there already, and would be replaced by something else.
-    pub fn new(path: &'a Path, command: &'static str, files: &[(&str, &Path)], inputs: Inputs) -> anyhow::Result<Self> {
+    pub fn new(path: &'a Path, command: &'static str, files: &[(&str, &Path)], inputs: I) -> anyhow::Result<Self> {
         let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let files = files.iter().map(|(argument, path)| (argument.trim_start_matches('-').to_owned(), name(path)));
         let output = Self { path, command, files: files.collect(), inputs };
@@ -90,13 +92,13 @@ impl<'a> ArrayOutput<'a> {
     fn require_same(&self) -> anyhow::Result<()> {
         const ADVICE: &str = "give another name, or --force to replace it";
         let path = self.path.display();
-        let sidecar = Sidecar::read(self.path).with_context(|| format!("--output {path}: {ADVICE}"))?;
+        let sidecar = Sidecar::<Value>::read(self.path).with_context(|| format!("--output {path}: {ADVICE}"))?;
         let Some(sidecar) = sidecar.filter(|_| holds_something(self.path)) else { return Ok(()) };
         let there = format!("--output {path} is there already");
         if sidecar.command != self.command {
             bail!("{there}, made by lanefield {}: {ADVICE}", sidecar.command);
         }
-        if let Some(other) = sidecar.inputs.difference(&self.inputs, |_| true) {
+        if let Some(other) = difference_of(&sidecar.inputs, &serde_json::to_value(&self.inputs)?, |_| true) {
             bail!("{there}, made with {} {}, not {}: {ADVICE}", other.name, other.first, other.second);
         }
         sidecar.check(self.path).with_context(|| format!("{there}: {ADVICE}"))

@@ -49,7 +49,7 @@ pub struct Emit {
 }
 
 /// Reads the name of one kernel.
-fn one(name: &str) -> Result<&'static Kernel, String> {
+pub fn one(name: &str) -> Result<&'static Kernel, String> {
     kernel::all().find(|kernel| kernel.name == name).ok_or_else(|| {
         let known: Vec<&str> = kernel::all().map(|kernel| kernel.name).collect();
         format!("unknown kernel '{name}': expected one of {}", known.join(", "))

@@ -63,7 +63,8 @@ impl FieldShape {
         }
     }
 
-    fn part_words(self) -> usize {
+    /// Complex words of one of them.
+    pub fn part_words(self) -> usize {
         3 * self.components().1
     }
 

@@ -16,7 +16,7 @@ use super::args::{BackendArgs, of_storage, on_backend};
 use super::files::replaces;
 use super::interrupt;
 use super::kernels;
-use super::output::{Head, Kind, bytes, facts, show, table};
+use super::output::{Head, Kind, bytes, facts, joined, show, table};
 use super::progress::styled_bar;
 
 /// Write inputs and results of every kernel as files, or compare the results of a port with them.
@@ -88,7 +88,7 @@ fn lattice() -> String {
 #[derive(Serialize)]
 struct Written {
     directory: String,
-    lattice: String,
+    lattice: [usize; 4],
     seed: u64,
     kernels: usize,
     cases: usize,
@@ -125,7 +125,7 @@ impl Export {
         let Exported { cases, stages, files, bytes } = exported.context("failed to export golden data")?;
         let written = Written {
             directory: self.directory.display().to_string(),
-            lattice: options.extents.to_string(),
+            lattice: options.extents.as_array(),
             seed: options.seed,
             kernels: options.kernels.len(),
             cases,
@@ -141,7 +141,7 @@ impl Written {
     fn text(&self) -> String {
         facts([
             ("directory", self.directory.clone()),
-            ("lattice", format!("{}, seed {}", self.lattice, self.seed)),
+            ("lattice", format!("{}, seed {}", joined(&self.lattice, "."), self.seed)),
             ("kernels", format!("{} in {} cases", self.kernels, self.cases)),
             ("stages", self.stages.to_string()),
             ("files", format!("{}, {}", self.files, bytes(self.bytes))),

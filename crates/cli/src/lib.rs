@@ -64,9 +64,11 @@ mod progress;
 mod propagator;
 mod reduce;
 mod report;
+mod run;
 mod solve;
 mod solver;
 mod source;
+mod source_command;
 pub mod toolbox;
 mod trace;
 mod tune;
@@ -98,7 +100,9 @@ commands! {
         Demo(demo::Demo),
         Devices(devices::Devices),
         Config(config::Config),
+        Source(source_command::MakeSource),
         Apply(apply::Apply),
+        Run(Box<run::Run>),
         Reduce(reduce::Reduce),
         Solve(Box<solve::Solve>),
         Propagator(propagator::Propagator),

@@ -211,7 +211,15 @@ impl LongRunArgs {
             run.recorder = Some(Recorder::new(writer, self.record_every, warn_of_record));
         }
         if let Some(path) = &self.verify {
-            run.replay = Some(Replay::new(RecordReader::open(path, identity)?));
+            let record = RecordReader::open(path, identity)?;
+            if !record.left_out().is_empty() {
+                let left_out = record.left_out().join(", ");
+                say!("note: the record does not say, and what it is of is not compared: {left_out}");
+            }
+            if !record.is_checked() {
+                say!("note: the record has no checks: a damaged line is not told from one that differs");
+            }
+            run.replay = Some(Replay::new(record));
         }
         Ok(run)
     }

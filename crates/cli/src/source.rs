@@ -12,7 +12,7 @@ use lanefield::reference::field::{FieldError, list_of};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Coordinate, DIMENSION_NAMES, Extents};
-use lanefield::reference::random::{Stream, gaussian_pair};
+use lanefield::reference::random::{Stream, gaussian_pair, z4_number};
 use num_complex::Complex;
 
 use super::fields::{FieldShape, interleaved};
@@ -25,9 +25,9 @@ pub struct InputArgs {
     #[arg(long, value_name = "FILE")]
     pub config: PathBuf,
     /// The source: a NumPy array (T, Z, Y, X, 4, 3), complex64 or complex128, for five-dimensional operators (Ls, T, Z, Y, X, 4, 3), for
-    /// operators on colour vectors (T, Z, Y, X, N, 3); gauss:SEED, Gaussian random numbers of variance 1 in each real of such a field;
-    /// or point:x,y,z,t,spin,colour, 1 there and 0 elsewhere (of colour vectors the component instead of the spin)
-    #[arg(long, value_name = "FILE.npy|gauss:SEED|point:x,y,z,t,spin,colour")]
+    /// operators on colour vectors (T, Z, Y, X, N, 3); gauss:SEED, Gaussian random numbers of variance 1 in each real of such a field; z4:SEED,
+    /// each number one of 1, i, -1, -i; or point:x,y,z,t,spin,colour, 1 there and 0 elsewhere (of colour vectors the component instead of the spin)
+    #[arg(long, value_name = "FILE.npy|gauss:SEED|z4:SEED|point:x,y,z,t,spin,colour")]
     pub source: Source,
 }
 
@@ -44,7 +44,7 @@ impl InputArgs {
     pub fn files(&self) -> Vec<(&str, &Path)> {
         let source = match &self.source {
             Source::File(path) => Some(("--source", path.as_path())),
-            Source::Gauss(_) | Source::Point { .. } => None,
+            Source::Gauss(_) | Source::Z4(_) | Source::Point { .. } => None,
         };
         [("--config", self.config.as_path())].into_iter().chain(source).collect()
     }
@@ -64,25 +64,24 @@ impl InputArgs {
 
     /// What a source of these numbers is, or so many right-hand sides, for a sidecar.
     pub fn described(&self, values: &[Complex<f64>], nrhs: Option<u16>) -> SourceInput {
-        match self.source {
-            Source::File(_) => SourceInput::File { sha256_of_numbers: digest_of_numbers(values) },
-            Source::Gauss(seed) => SourceInput::Gauss { seed, nrhs: nrhs.map_or(1, usize::from) },
-            Source::Point { coordinate: position, spin, colour } => {
-                SourceInput::Point { position, spin: Some(spin), colour: Some(colour) }
-            }
-        }
+        self.source.described(values, nrhs)
     }
 
-    /// Gaussian sources of `nrhs` consecutive seeds, as one field.
+    /// Random sources of `nrhs` consecutive seeds, as one field.
     pub fn batch(&self, shape: FieldShape, extents: Extents, nrhs: u16) -> anyhow::Result<Loaded> {
-        let Source::Gauss(seed) = self.source else {
-            bail!("--batch takes its right-hand sides from --source gauss:SEED, not from {}", self.source)
+        let (seed, random): (u64, fn(u64, FieldShape, Extents) -> _) = match self.source {
+            Source::Gauss(seed) => (seed, gaussian),
+            Source::Z4(seed) => (seed, z4),
+            _ => bail!(
+                "--batch takes its right-hand sides from --source gauss:SEED or z4:SEED, not from {}",
+                self.source
+            ),
         };
         let last = seed.checked_add(u64::from(nrhs) - 1).with_context(|| {
             let last = u64::MAX;
             format!("--batch {nrhs} needs the seeds from {seed} on, and the last one is {last}: give a smaller seed")
         })?;
-        let batch = (seed..=last).map(|seed| gaussian(seed, shape, extents)).collect::<Result<Vec<_>, _>>()?;
+        let batch = (seed..=last).map(|seed| random(seed, shape, extents)).collect::<Result<Vec<_>, _>>()?;
         Ok(Loaded { shape, values: interleaved(&batch, shape.words())? })
     }
 }
@@ -94,6 +93,8 @@ pub enum Source {
     File(PathBuf),
     /// Gaussian numbers from a seed: they depend on the seed, the site and the component alone.
     Gauss(u64),
+    /// Numbers 1, i, −1, −i from a seed, in the same way.
+    Z4(u64),
     /// 1 at one site, spin (or component) and colour.
     Point { coordinate: Coordinate, spin: usize, colour: usize },
 }
@@ -103,6 +104,7 @@ impl fmt::Display for Source {
         match self {
             Self::File(path) => write!(f, "{}", path.display()),
             Self::Gauss(seed) => write!(f, "gauss:{seed}"),
+            Self::Z4(seed) => write!(f, "z4:{seed}"),
             Self::Point { coordinate: [x, y, z, t], spin, colour } => {
                 write!(f, "point:{x},{y},{z},{t},{spin},{colour}")
             }
@@ -123,6 +125,9 @@ impl FromStr for Source {
         if let Some(seed) = text.strip_prefix("gauss:") {
             return super::args::seed(seed).map(Self::Gauss);
         }
+        if let Some(seed) = text.strip_prefix("z4:") {
+            return super::args::seed(seed).map(Self::Z4);
+        }
         let Some(point) = text.strip_prefix("point:") else { return Ok(Self::File(text.into())) };
         let Some([x, y, z, t, spin, colour]) = whole_numbers(point) else {
             return Err(format!(
@@ -137,8 +142,21 @@ impl FromStr for Source {
 }
 
 impl Source {
+    /// What a source of these numbers is, or so many right-hand sides, for a sidecar.
+    pub fn described(&self, values: &[Complex<f64>], nrhs: Option<u16>) -> SourceInput {
+        let nrhs = nrhs.map_or(1, usize::from);
+        match *self {
+            Self::File(_) => SourceInput::File { sha256_of_numbers: digest_of_numbers(values) },
+            Self::Gauss(seed) => SourceInput::Gauss { seed, nrhs },
+            Self::Z4(seed) => SourceInput::Z4 { seed, nrhs },
+            Self::Point { coordinate: position, spin, colour } => {
+                SourceInput::Point { position, spin: Some(spin), colour: Some(colour) }
+            }
+        }
+    }
+
     /// The field in site order. `config` names what has the extents.
-    fn load(&self, shape: FieldShape, extents: Extents, physical: bool, config: &str) -> anyhow::Result<Loaded> {
+    pub fn load(&self, shape: FieldShape, extents: Extents, physical: bool, config: &str) -> anyhow::Result<Loaded> {
         match self {
             Self::File(path) => {
                 let (shape, its_extents, values) = shape.read(path, physical)?;
@@ -150,6 +168,7 @@ impl Source {
                 Ok(Loaded { shape, values })
             }
             &Self::Gauss(seed) => Ok(Loaded { shape, values: gaussian(seed, shape, extents)? }),
+            &Self::Z4(seed) => Ok(Loaded { shape, values: z4(seed, shape, extents)? }),
             &Self::Point { coordinate, spin, colour } => {
                 for (d, name) in DIMENSION_NAMES.iter().enumerate() {
                     let (value, last) = (coordinate[d], extents[d] - 1);
@@ -168,11 +187,25 @@ impl Source {
 
 /// Gaussian numbers of variance 1 in each real, in site order.
 pub fn gaussian(seed: u64, shape: FieldShape, extents: Extents) -> Result<Vec<Complex<f64>>, FieldError> {
-    let words = shape.words() as u32;
-    let draw = |(site, word)| {
-        let (re, im) = gaussian_pair(seed, Stream::SpinorSource, site as u64, word);
+    random(shape, extents, |site, word| {
+        let (re, im) = gaussian_pair(seed, Stream::SpinorSource, site, word);
         Complex::new(re, im)
-    };
+    })
+}
+
+/// Numbers 1, i, −1, −i with equal probability, in site order.
+pub fn z4(seed: u64, shape: FieldShape, extents: Extents) -> Result<Vec<Complex<f64>>, FieldError> {
+    random(shape, extents, |site, word| z4_number(seed, Stream::Z4Source, site, word))
+}
+
+/// Numbers that depend on site and word alone.
+fn random(
+    shape: FieldShape,
+    extents: Extents,
+    number: impl Fn(u64, u32) -> Complex<f64>,
+) -> Result<Vec<Complex<f64>>, FieldError> {
+    let words = shape.words() as u32;
+    let draw = |(site, word): (usize, u32)| number(site as u64, word);
     let places = (0..extents.volume()).flat_map(|site| (0..words).map(move |word| (site, word)));
     list_of(|| format!("a source on {extents}"), extents.volume() * shape.words(), places.map(draw))
 }
@@ -193,6 +226,7 @@ mod tests {
     #[test]
     fn a_source_is_a_seed_a_point_or_a_file() {
         assert_eq!("gauss:7".parse(), Ok(Source::Gauss(7)));
+        assert_eq!("z4:7".parse(), Ok(Source::Z4(7)));
         let point = Source::Point { coordinate: [1, 2, 3, 4], spin: 3, colour: 2 };
         assert_eq!("point:1,2,3,4,3,2".parse(), Ok(point));
         assert_eq!("eta.npy".parse(), Ok(Source::File("eta.npy".into())));
@@ -223,6 +257,20 @@ mod tests {
         assert_eq!(error, "spin 4 of the point source is outside 0 to 3");
         let error = refusal("point:0,0,0,0,4,0", FieldShape::ColourVectors(2), [1, 1, 1, 2]);
         assert_eq!(error, "component 4 of the point source is outside 0 to 1");
+    }
+
+    #[test]
+    fn a_z4_source_has_each_of_four_numbers_a_quarter_of_the_time() {
+        let extents = Extents::new([4, 4, 4, 4]).unwrap();
+        let values = z4(7, FieldShape::Spinor, extents).unwrap();
+        assert_eq!(values, z4(7, FieldShape::Spinor, extents).unwrap());
+        assert_ne!(values, z4(8, FieldShape::Spinor, extents).unwrap());
+        for (re, im) in [(1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0)] {
+            let count = values.iter().filter(|z| **z == Complex::new(re, im)).count();
+            // 3072 draws: six standard deviations.
+            assert!(count.abs_diff(values.len() / 4) < 144, "{re} {im}: {count}");
+        }
+        assert!(values.iter().all(|z| z.re.to_bits() != (-0.0f64).to_bits() && z.im.to_bits() != (-0.0f64).to_bits()));
     }
 
     #[test]

@@ -186,6 +186,70 @@ fn a_solve_that_went_another_way_is_found_by_iteration_and_quantity() {
     assert_contains(&error, &["another solve", "wilson, mass 0.3", "wilson, mass 0.4"]);
 }
 
+/// A record as another program may write it: other blanks and another order of members, no digests, no identity but a word, checks of its own or none.
+fn of_another_program(record: &str, checks: bool) -> String {
+    let mut hasher = Sha256::new();
+    let mut written = String::new();
+    let mut add = |members: &[String]| {
+        let line = format!("{{ {}", members.join(",  "));
+        hasher.update(&line);
+        let check = hex::encode(hasher.clone().finalize());
+        written += &if checks { format!("{line}, \"check\": \"{}\" }}\n", &check[..16]) } else { line + " }\n" };
+    };
+    add(&[
+        "\"version\": 2".into(),
+        format!("\"checked\": {checks}"),
+        "\"identity\": [[\"solver\", \"cg\"]]".into(),
+        "\"format\": \"lanefield record\"".into(),
+    ]);
+    for line in record.lines().skip(1) {
+        let line: serde_json::Value = serde_json::from_str(line).unwrap();
+        if let Some(bits) = line["bits"].as_str() {
+            let value = f64::from_bits(u64::from_str_radix(bits, 16).unwrap());
+            let (quantity, iteration) = (&line["quantity"], &line["iteration"]);
+            add(&[
+                format!("\"bits\": \"{}\"", bits.to_uppercase()),
+                format!("\"value\": {value:e}"),
+                format!("\"quantity\": {quantity}"),
+                format!("\"iteration\": {iteration}"),
+            ]);
+        } else if line["end"].is_u64() {
+            add(&[format!("\"solution\": {}", line["solution"]), format!("\"end\": {}", line["end"])]);
+        }
+    }
+    written
+}
+
+#[test]
+fn a_record_that_another_program_wrote_is_compared_as_far_as_it_goes() {
+    let folder = Folder::with_gauge();
+    let solve = format!("{SOLVE} --mass 0.3");
+    folder.succeeds(&format!("{solve} --record record"));
+    let record = text(&folder.read("record"));
+    for checks in [true, false] {
+        let theirs = of_another_program(&record, checks);
+        folder.write("theirs", theirs.as_bytes());
+        let output = folder.run(&format!("{solve} --verify theirs --json"));
+        let said = text(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        assert_contains(&said, &["note: the record does not say", "operator, boundary, links", "tolerance, sum"]);
+        assert_eq!(said.contains("has no checks"), !checks);
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(json["compared_with_record"], theirs.lines().count() - 1);
+        // One digit of a sum.
+        let line = theirs.lines().find(|line| line.contains("\"iteration\": 3")).unwrap();
+        let digit = line.find("\"bits\": \"").unwrap() + 9 + 15;
+        let mut other = line.to_owned();
+        other.replace_range(digit..=digit, if &line[digit..=digit] == "0" { "1" } else { "0" });
+        folder.write("theirs", theirs.replace(line, &other).as_bytes());
+        let verify = format!("{solve} --verify theirs");
+        match checks {
+            true => assert_contains(&folder.fails(2, &verify), &["the record theirs is damaged at line"]),
+            false => assert_contains(&folder.fails(1, &verify), &["<p, A p> of iteration 4", "in the record"]),
+        }
+    }
+}
+
 #[test]
 fn a_record_ends_with_the_digests_of_source_and_solution_as_files_have_them() {
     let folder = Folder::with_gauge();

@@ -5,10 +5,11 @@ use std::process::Command;
 use super::Folder;
 
 /// Command lines, each of which would write to a file of the user's.
-const WRITE: [&str; 15] = [
+const WRITE: [&str; 16] = [
     "config generate hot --lattice 4.4.4.4 --seed 1 --output FILE",
     "config convert gauge.nersc FILE.npy",
     "apply --operator hop --config gauge.nersc --source gauss:1 --output FILE.npy",
+    "source gauss:1 --lattice 4.4.4.4 --output FILE.npy",
     "solve --config gauge.nersc --source gauss:1 --mass 0.5 --output FILE.npy",
     "solve --config gauge.nersc --source gauss:1 --mass 0.5 --history FILE",
     "solve --config gauge.nersc --source gauss:1 --mass 0.5 --checkpoint FILE",

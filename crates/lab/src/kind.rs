@@ -68,6 +68,8 @@ kinds! {
     Demo = "demo", 1, "The solve of the demo";
     Verify = "verify", 1, "The bits";
     Hunt = "hunt", 1, "Random kernels";
+    Source = "source", 1, "Sources";
+    Run = "run", 1, "Kernels run on arrays";
     GoldenExport = "golden export", 1, "Golden data";
     GoldenCheck = "golden check", 1, "Results held against golden data";
     VerifyList = "verify list", 1, "What verify compares";

@@ -115,7 +115,10 @@ fn one_flipped_bit_is_found_and_named() {
     let first = checked.first.unwrap();
     let numbers = first.numbers.unwrap();
     assert_eq!((first.file.as_str(), &numbers.index[..]), (HOP, &[0, 0, 0, 1, 0, 0][..]));
-    assert_eq!((numbers.component, numbers.found_bits.as_str(), numbers.ulp), (Some("im"), "00000001", Some(1)));
+    assert_eq!(
+        (numbers.component, numbers.found_bits.as_str(), numbers.ulp),
+        (Some("im"), "0000000000000001", Some(1))
+    );
     assert!(check(&golden, &other, CheckOptions { ulps: 1 }).unwrap().is_same());
 }
 

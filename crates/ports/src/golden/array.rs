@@ -51,6 +51,19 @@ pub fn field_array(field: &HostField) -> Result<RawArray, NpyError> {
     })
 }
 
+/// The other way: the numbers of an array of these objects, in site order with all words of a site together.
+pub fn from_array(object: Object, extents: Extents, values: Vec<Complex<f64>>) -> Vec<Complex<f64>> {
+    match object {
+        Object::Spinors(count) if count > 1 => {
+            let (words, sites) = (Spinors::WORDS, extents.volume());
+            let spinor = |site: usize, k: usize| &values[(k * sites + site) * words..][..words];
+            let spinors = (0..sites).flat_map(|site| (0..count).flat_map(move |k| spinor(site, k)));
+            spinors.copied().collect()
+        }
+        _ => values,
+    }
+}
+
 /// The same of numbers in site order.
 pub(super) fn in_site_order<R: Real>(
     object: Object,

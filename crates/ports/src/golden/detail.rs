@@ -17,7 +17,7 @@ pub struct Difference {
     pub component: Option<&'static str>,
     /// The number that should be there.
     pub expected: String,
-    /// Its bits.
+    /// Its bits, 16 hex digits, also of 32 bits.
     pub expected_bits: String,
     /// The number that is there.
     pub found: String,
@@ -107,7 +107,7 @@ fn reals<R: Real>(expected: &[R], found: &[R], ulps: u64) -> Option<(usize, Diff
     first(
         expected.iter().copied().zip(found.iter().copied()),
         |a, b| !a.same_bits(b) && (ulps == 0 || ulp(a, b).is_none_or(|ulp| ulp > ulps)),
-        |x| (format!("{x:e}"), format!("{:0digits$x}", x.bits(), digits = R::HEX_DIGITS)),
+        |x| (format!("{x:e}"), format!("{:016x}", x.bits())),
         ulp,
     )
 }

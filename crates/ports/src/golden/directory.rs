@@ -133,9 +133,15 @@ impl Writer {
                 Some(aside)
             }
         };
-        let made = root.keep();
-        fs::rename(&made, &target).map_err(failed(&target))?;
-        drop(old);
+        if let Err(error) = fs::rename(root.path(), &target) {
+            // What was there before is put back.
+            if let Some(aside) = old {
+                let _ = fs::rename(aside.path().join("old"), &target);
+            }
+            return Err(failed(&target)(error));
+        }
+        // It is nowhere else any more.
+        let _ = root.keep();
         Ok(Exported {
             cases: number_of_cases,
             stages: number_of_stages,

@@ -19,7 +19,7 @@ use lanefield::reference::links::BoundaryPhases;
 use lanefield::reference::real::Precision;
 use std::path::Path;
 
-pub use array::{axes_of, field_array};
+pub use array::{axes_of, field_array, from_array};
 pub use check::{CheckOptions, Checked, CheckedGroup, FirstDifference, check};
 pub use error::GoldenError;
 pub use manifest::{CaseEntry, FileEntry, MANIFEST, Manifest, Parameters, StageEntry};

@@ -1,0 +1,141 @@
+//! The arguments of a kernel: what they are, in a table, and whether all are given.
+
+use anyhow::{bail, ensure};
+use lanefield::kernel::{Access, Argument, FieldRole, Holds, Kernel};
+use lanefield::reference::layout::Sites;
+use lanefield::reference::real::Precision;
+
+use super::super::output::table;
+use super::objects::{axes_in_words, axes_of_matrix, sites_in_words};
+use super::{Named, Run};
+
+impl Run {
+    /// Refuses arguments that are missing, unknown, or given twice; says which there are.
+    pub(super) fn require_arguments(&self) -> anyhow::Result<()> {
+        let kernel = self.kernel;
+        let mut wrong = Vec::new();
+        if !kernel.takes(self.precision) {
+            let known: Vec<String> = kernel.precisions.iter().map(Precision::to_string).collect();
+            bail!("{kernel} takes no fields in {}: expected --precision {}", self.precision, known.join(" or "));
+        }
+        if kernel.is_onto_parity_only() && self.sites == Sites::Full {
+            bail!("{kernel} gives one parity: add --sites even or --sites odd");
+        }
+        if kernel.is_full_only() && self.sites != Sites::Full {
+            bail!("{kernel} gives all sites: leave out --sites {}", self.sites);
+        }
+        for role in kernel.fields() {
+            let is_given = self.inputs.iter().any(|input| input.name == role.name);
+            let is_written = self.outputs.iter().any(|output| output.name == role.name);
+            if role.access != Access::Write && !is_given && !(self.is_made(&role) && self.config.is_some()) {
+                let or = if self.is_made(&role) { "--config FILE, or " } else { "" };
+                wrong.push(format!("{or}--in {}=FILE.npy is missing", role.name));
+            }
+            if role.access != Access::Read && !is_written && !kernel.sums() {
+                wrong.push(format!("--out {}=FILE.npy is missing", role.name));
+            }
+        }
+        for (name, option) in scalar_names(kernel) {
+            let given = self.scalars.iter().chain(&self.indices).any(|known| known.name == name);
+            if !given {
+                wrong.push(format!("--{option} {name}=… is missing"));
+            }
+        }
+        let reads = |name: &str| kernel.fields().any(|role| role.name == name && role.access != Access::Write);
+        let writes = |name: &str| kernel.fields().any(|role| role.name == name && role.access != Access::Read);
+        let takes = |name: &str, option: &str| scalar_names(kernel).any(|known| known == (name, option));
+        let unknown = |option: &str, named: &Named| format!("--{option} {}: there is no such argument", named.name);
+        wrong.extend(self.inputs.iter().filter(|named| !reads(&named.name)).map(|named| unknown("in", named)));
+        wrong.extend(self.outputs.iter().filter(|named| !writes(&named.name)).map(|named| unknown("out", named)));
+        let scalars = self.scalars.iter().filter(|named| !takes(&named.name, "scalar"));
+        wrong.extend(scalars.map(|named| unknown("scalar", named)));
+        let indices = self.indices.iter().filter(|named| !takes(&named.name, "indices"));
+        wrong.extend(indices.map(|named| unknown("indices", named)));
+        for (option, all) in [("in", &self.inputs), ("scalar", &self.scalars), ("out", &self.outputs)] {
+            let twice = |(place, named): (usize, &Named)| all[..place].iter().any(|other| other.name == named.name);
+            let found = all.iter().enumerate().filter(|&pair| twice(pair));
+            wrong.extend(found.map(|(_, named)| format!("--{option} {} is given twice", named.name)));
+        }
+        let has_matrix = kernel.arguments.iter().any(|argument| matches!(argument, Argument::Matrix(_)));
+        if has_matrix && self.along_s.matrix.is_none() && (self.along_s.mass.is_none() || self.along_s.ls.is_none()) {
+            wrong.push("--matrix FILE.npy, or --mass and --ls, is missing".to_owned());
+        }
+        ensure!(
+            wrong.is_empty(),
+            "{}; the arguments of {kernel} are:\n{}",
+            wrong.join("; "),
+            self.describe_arguments()
+        );
+        Ok(())
+    }
+
+    /// The arguments of the kernel, in a table.
+    pub(super) fn describe_arguments(&self) -> String {
+        let (kernel, precision) = (self.kernel, self.precision);
+        let dtype = |role: &FieldRole| match (role.holds, precision) {
+            (Holds::Converted, _) => "any",
+            (_, Precision::F64) => "complex128",
+            _ => "complex64",
+        };
+        let mut rows = table(["argument", "what", "axes", "type"], []);
+        for role in kernel.fields() {
+            let is_list =
+                kernel.arguments.iter().any(|known| matches!(known, Argument::Fields(name, _) if *name == role.name));
+            let option = match role.access {
+                Access::Read => format!("--in {}", role.name),
+                Access::Write => format!("--out {}", role.name),
+                Access::Update => format!("--in {0}, --out {0}", role.name),
+            };
+            let made = if self.is_made(&role) { ", or of --config" } else { "" };
+            let listed = if is_list { ", one or several" } else { "" };
+            let what = format!("{}, {}{listed}{made}", access_in_words(role.access), sites_in_words(role.at));
+            rows.add_row([option, what, axes_in_words(kernel, role.holds, self.hop.links), dtype(&role).to_owned()]);
+        }
+        for (name, option) in scalar_names(kernel) {
+            let what = match kernel.arguments.iter().find(|argument| names_of(argument).contains(&name)) {
+                Some(Argument::Complex(_)) => "a complex number, RE,IM",
+                Some(Argument::Scalars(_)) => "a number for each right-hand side",
+                Some(Argument::Indices { .. }) => "numbers of right-hand sides",
+                _ => "a number",
+            };
+            rows.add_row([format!("--{option} {name}"), what.to_owned(), String::new(), "float64".to_owned()]);
+        }
+        for argument in kernel.arguments {
+            let row = match argument {
+                Argument::Matrix(form) => Some(["--matrix", form.name(), axes_of_matrix(*form)]),
+                Argument::RhsParts => Some(["--rhs-parts", "components of a right-hand side", ""]),
+                Argument::Slices => Some(["--direction", "across which slices are summed", ""]),
+                _ => None,
+            };
+            rows.add_rows(row.map(|[option, what, axes]| [option, what, axes, ""]));
+        }
+        format!("{kernel}: {}\n{}", kernel.computes, rows.trim_fmt())
+    }
+}
+
+fn access_in_words(access: Access) -> &'static str {
+    match access {
+        Access::Read => "read",
+        Access::Write => "written",
+        Access::Update => "read and written",
+    }
+}
+
+/// The names of the numbers that an argument takes.
+pub(super) fn names_of(argument: &Argument) -> Vec<&'static str> {
+    match *argument {
+        Argument::Scalar(name) | Argument::Double(name) | Argument::Complex(name) | Argument::Indices { name, .. } => {
+            vec![name]
+        }
+        Argument::Scalars(names) => names.to_vec(),
+        _ => Vec::new(),
+    }
+}
+
+/// The numbers that a kernel takes, with the option that gives them.
+fn scalar_names(kernel: &Kernel) -> impl Iterator<Item = (&'static str, &'static str)> {
+    kernel.arguments.iter().flat_map(|argument| {
+        let option = if matches!(argument, Argument::Indices { .. }) { "indices" } else { "scalar" };
+        names_of(argument).into_iter().map(move |name| (name, option))
+    })
+}

@@ -1,0 +1,99 @@
+//! What arrays hold by their axes, and what a role asks for in words.
+
+use lanefield::kernel::{At, Holds, Kernel};
+use lanefield::reference::field::{DoubledGauge, Object};
+use lanefield::reference::kernels::domain_wall::Form;
+use lanefield::reference::layout::Extents;
+use lanefield::reference::links::LinkFormat;
+use lanefield_ports::golden::axes_of;
+
+/// What an array with these axes holds as a field of that role, and its lattice; `None` where it can be no such field.
+pub fn object_of(holds: Holds, shape: &[usize], links: DoubledGauge) -> Option<(Object, Extents)> {
+    let several = |shape: &[usize]| match *shape {
+        [_, _, _, _, 4, 3] => Some(Object::Spinors(1)),
+        [count, _, _, _, _, 4, 3] => Some(Object::Spinors(count)),
+        _ => None,
+    };
+    let vectors = |shape: &[usize]| match *shape {
+        [_, _, _, _, count, 3] => Some(Object::ColourVectors(count)),
+        [_, _, _, _, 3] => Some(Object::ColourVectors(1)),
+        _ => None,
+    };
+    let object = match holds {
+        Holds::Spinors => several(shape),
+        Holds::ColourVectors => vectors(shape),
+        Holds::DoubledLinks => Some(Object::DoubledGauge(links)),
+        Holds::Links => Some(Object::Gauge),
+        Holds::FieldStrength => Some(Object::FieldStrength),
+        Holds::CloverBlocks => Some(Object::CloverBlocks),
+        Holds::ComplexNumber => Some(Object::ComplexNumber),
+        Holds::Exactly(object) => Some(object),
+        Holds::Any | Holds::AnyNumber | Holds::Converted => match *shape {
+            [_, _, _, _, 6, 3, 3] => Some(Object::FieldStrength),
+            [_, _, _, _, 4, 3, 3] => Some(Object::Gauge),
+            [_, _, _, _, 2, 18] => Some(Object::CloverBlocks),
+            [_, _, _, _] => Some(Object::ComplexNumber),
+            _ => several(shape).or_else(|| vectors(shape)).or_else(|| {
+                let words: Option<usize> = shape.get(4..)?.iter().try_fold(1, |n: usize, &axis| n.checked_mul(axis));
+                words.filter(|&words| words > 0).map(Object::Words)
+            }),
+        },
+    }?;
+    // Where the lattice's axes are: after that of several spinors.
+    let first = usize::from(shape.len() == 7 && several(shape).is_some());
+    let &[t, z, y, x] = shape.get(first..first + 4)? else { return None };
+    let extents = Extents::new([x, y, z, t]).ok()?;
+    let fits = match object {
+        Object::Words(_) => true,
+        // An axis of one spinor, or none of one vector.
+        Object::Spinors(1) => several(shape).is_some(),
+        Object::ColourVectors(1) => vectors(shape).is_some(),
+        Object::Spinors(0) | Object::ColourVectors(0) => false,
+        object => axes_of(object, extents) == shape,
+    };
+    fits.then_some((object, extents))
+}
+
+/// The axes of an array for a role.
+pub fn axes_in_words(kernel: &Kernel, holds: Holds, links: LinkFormat) -> String {
+    let (one, several) = (kernel.takes_parts(1), kernel.takes_parts(2));
+    let either = |of_one: &str, of_several: &str| match (one, several) {
+        (true, true) => format!("{of_one}, {of_several}"),
+        (false, _) => of_several.to_owned(),
+        _ => of_one.to_owned(),
+    };
+    match holds {
+        Holds::Spinors => either("(T, Z, Y, X, 4, 3)", "(n, T, Z, Y, X, 4, 3)"),
+        Holds::ColourVectors => either("(T, Z, Y, X, 1, 3)", "(T, Z, Y, X, n, 3)"),
+        Holds::DoubledLinks => match links {
+            LinkFormat::Full => "(T, Z, Y, X, 8, 3, 3)",
+            LinkFormat::TwoRows => "(T, Z, Y, X, 8, 2, 3)",
+            LinkFormat::Eight => "(T, Z, Y, X, 8, 4)",
+        }
+        .to_owned(),
+        Holds::Links => "(T, Z, Y, X, 4, 3, 3)".to_owned(),
+        Holds::FieldStrength => "(T, Z, Y, X, 6, 3, 3)".to_owned(),
+        Holds::CloverBlocks => "(T, Z, Y, X, 2, 18)".to_owned(),
+        Holds::ComplexNumber => "(T, Z, Y, X)".to_owned(),
+        Holds::Exactly(object) => format!("(T, Z, Y, X, {} numbers)", object.words()),
+        Holds::Any | Holds::AnyNumber | Holds::Converted => "(T, Z, Y, X, …) or (n, T, Z, Y, X, 4, 3)".to_owned(),
+    }
+}
+
+/// The axes of the coefficients of a matrix along s.
+pub fn axes_of_matrix(form: Form) -> &'static str {
+    match form {
+        Form::Tridiagonal => "(3, ls)",
+        Form::Sweep => "(2, 3, ls)",
+        Form::Dense => "(2, ls, ls)",
+    }
+}
+
+/// The sites of a role.
+pub fn sites_in_words(at: At) -> &'static str {
+    match at {
+        At::Target => "on the sites of the result",
+        At::Neighbours => "on their neighbours",
+        At::All => "on all sites",
+    }
+}

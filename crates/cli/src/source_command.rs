@@ -1,0 +1,122 @@
+//! `lanefield source`: the field that `--source` of `apply` and `solve` stands for, as an array.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+use clap::Args;
+use lanefield::io::npy::ArrayReal;
+use lanefield::io::sidecar::SourceInputs;
+use lanefield::reference::kernels::Vectors;
+use lanefield::reference::layout::Extents;
+use lanefield::reference::real::Precision;
+use lanefield::reference::scalar;
+use num_complex::Complex;
+use serde::Serialize;
+
+use super::Outcome;
+use super::args::of_arithmetic;
+use super::array_output::{self, ArrayOutput};
+use super::fields::FieldShape;
+use super::output::{Head, Kind, bits, facts, joined, show, with_bits};
+use super::source::{Source, require_in_range};
+
+/// Write a source as an array: the numbers that apply and solve take for the same --source.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield source gauss:7 --lattice 4.4.4.8 --output eta.npy
+  lanefield source z4:1 --lattice 4.4.4.8 --ls 8 --output wall.npy
+  lanefield source point:0,0,0,0,1,2 --lattice 4.4.4.8 --precision f32 \\
+      --output point.npy")]
+pub struct MakeSource {
+    /// gauss:SEED, Gaussian random numbers of variance 1 in each real; z4:SEED, each number one of 1, i, -1, -i; or point:x,y,z,t,spin,colour, 1 there and 0
+    /// elsewhere (of colour vectors the component instead of the spin)
+    #[arg(value_name = "gauss:SEED|z4:SEED|point:x,y,z,t,spin,colour")]
+    source: Source,
+    /// Extents of the lattice
+    #[arg(long, value_name = "X.Y.Z.T")]
+    lattice: Extents,
+    /// Make a five-dimensional field of so many spinors a site
+    #[arg(long, value_name = "LS", value_parser = clap::value_parser!(u16).range(1..=1024), conflicts_with = "components")]
+    ls: Option<u16>,
+    /// Make a field of so many colour vectors a site
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    components: Option<u16>,
+    /// The NumPy array to write, complex64 for f32 and complex128 for f64. Beside it FILE.npy.json says what it is
+    #[arg(long, value_name = "FILE.npy")]
+    output: PathBuf,
+    /// Precision of the array
+    #[arg(long, value_name = "PRECISION", default_value = "f64", value_parser = of_arithmetic())]
+    precision: Precision,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was written.
+#[derive(Serialize)]
+struct Report {
+    source: String,
+    lattice: [usize; 4],
+    shape: Vec<usize>,
+    precision: &'static str,
+    /// |source|², the exact sum.
+    norm2: f64,
+    norm2_bits: String,
+    output: String,
+}
+
+impl MakeSource {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        match self.precision {
+            Precision::F32 => self.make::<f32>(),
+            _ => self.make::<f64>(),
+        }
+    }
+
+    fn make<R: Vectors + ArrayReal>(self) -> anyhow::Result<Outcome> {
+        if let Source::File(path) = &self.source {
+            let name = path.display();
+            bail!("'{name}' is no source that is made: expected gauss:SEED, z4:SEED or point:x,y,z,t,spin,colour");
+        }
+        array_output::require_outputs(Some(&self.output), &[], &[], |_| false)?;
+        let shape = match (self.ls, self.components) {
+            (Some(ls), _) => FieldShape::FiveDimensional(ls.into()),
+            (_, Some(components)) => FieldShape::ColourVectors(components.into()),
+            _ => FieldShape::Spinor,
+        };
+        let loaded = self.source.load(shape, self.lattice, false, "--lattice")?;
+        require_in_range::<R>(&loaded.values)?;
+        let values: Vec<Complex<R>> =
+            loaded.values.iter().map(|z| Complex::new(R::from_f64(z.re), R::from_f64(z.im))).collect();
+        let inputs = SourceInputs {
+            lattice: self.lattice.as_array(),
+            source: self.source.described(&loaded.values, None),
+            precision: R::NAME.to_owned(),
+        };
+        let output = ArrayOutput::new(&self.output, "source", &[], inputs)?;
+        output.begin()?;
+        let axes = shape.write(&self.output, self.lattice, None, &values)?;
+        output.describe::<R>(axes.clone())?;
+        let norm2 = scalar::norm2(shape.part_words(), &values);
+        let report = Report {
+            source: self.source.to_string(),
+            lattice: self.lattice.as_array(),
+            shape: axes,
+            precision: R::NAME,
+            norm2,
+            norm2_bits: bits(norm2),
+            output: self.output.display().to_string(),
+        };
+        show(self.json, Head::of(Kind::Source), &report, Report::text)
+    }
+}
+
+impl Report {
+    fn text(&self) -> String {
+        facts([
+            ("source", format!("{} on {}", self.source, joined(&self.lattice, "."))),
+            ("array", format!("{} ({})", self.output, joined(&self.shape, ", "))),
+            ("|source|²", with_bits(self.norm2)),
+        ])
+    }
+}

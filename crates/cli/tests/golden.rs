@@ -1,0 +1,180 @@
+//! `lanefield golden`, `run` and `source`: what golden data hold is what `run` computes of the same files; exit codes; what is refused.
+
+use std::collections::BTreeMap;
+
+use super::{Folder, assert_contains, text};
+
+const EXPORT: &str = "golden export golden --lattice 2.2.2.4 --device cpu";
+
+/// The fields of a line of cases.tsv.
+fn fields(line: &str) -> BTreeMap<&str, &str> {
+    line.split('\t').map(|field| field.split_once('=').unwrap()).collect()
+}
+
+/// The command that computes a case from the files of the golden data.
+fn command(case: &BTreeMap<&str, &str>) -> String {
+    let in_golden = |paths: &str| paths.split(',').map(|path| format!("golden/{path}")).collect::<Vec<_>>().join(",");
+    let mut line = format!(
+        "run --device cpu --json --kernel {} --precision {} --sites {}",
+        case["kernel"], case["precision"], case["sites"]
+    );
+    for (key, value) in case {
+        line += &match key.split_once('.') {
+            Some(("in" | "before", name)) => format!(" --in {name}={}", in_golden(value)),
+            Some(("out", name)) => format!(" --out {name}=port/{value}"),
+            Some(("matrix", _)) => format!(" --matrix {}", in_golden(value)),
+            Some(("scalar" | "scalars", name)) => {
+                let bits: Vec<String> = value.split(',').map(|bits| format!("0x{bits}")).collect();
+                format!(" --scalar {name}={}", bits.join(","))
+            }
+            Some(("indices", name)) => format!(" --indices {name}={value}"),
+            None if matches!(*key, "reconstruct" | "boundary" | "legs" | "direction") => format!(" --{key}={value}"),
+            None if *key == "rhs_parts" => format!(" --rhs-parts {value}"),
+            _ => String::new(),
+        };
+    }
+    let from_half = case["case"].contains("-from-half");
+    line + if from_half { " --from half" } else { "" }
+}
+
+#[test]
+fn every_kernel_run_on_the_files_of_golden_data_gives_their_results() {
+    let folder = Folder::new();
+    folder.succeeds(EXPORT);
+    let cases = text(&folder.read("golden/cases.tsv"));
+    // Of each kernel one case in each precision, the sites and the format of links in turn.
+    let mut by_kernel: BTreeMap<(&str, &str), Vec<BTreeMap<&str, &str>>> = BTreeMap::new();
+    for line in cases.lines() {
+        let case = fields(line);
+        by_kernel.entry((case["kernel"], case["precision"])).or_default().push(case);
+    }
+    for (number, cases) in by_kernel.values().enumerate() {
+        let case = &cases[(5 * number + 1) % cases.len()];
+        std::fs::create_dir_all(folder.path(&format!("port/cases/{}", case["case"]))).unwrap();
+        let report: serde_json::Value = serde_json::from_str(&folder.succeeds(&command(case))).unwrap();
+        if let Some(sums) = case.get("sums") {
+            let golden = folder.read(&format!("golden/{sums}"));
+            let numbers = golden[golden.len() - 8 * report["sums"].as_array().unwrap().len()..].chunks_exact(8);
+            let bits = |bytes: &[u8]| format!("{:016x}", u64::from_le_bytes(bytes.try_into().unwrap()));
+            let expected: Vec<String> = numbers.map(bits).collect();
+            let found: Vec<&str> =
+                report["sums"].as_array().unwrap().iter().map(|sum| sum["bits"].as_str().unwrap()).collect();
+            assert_eq!(found, expected, "{}", case["case"]);
+        }
+    }
+    let checked = folder.json("golden check golden --against port");
+    assert_eq!((&checked["same"], &checked["differ"]), (&true.into(), &0.into()));
+    assert!(checked["compared"].as_u64().unwrap() > 130, "{}", checked["compared"]);
+}
+
+#[test]
+fn a_difference_is_told_with_exit_code_1_and_nothing_to_compare_with_2() {
+    let folder = Folder::new();
+    folder.succeeds(&format!("{EXPORT} --kernels scale norm2 --precision f64"));
+    let file = "cases/scale/f64-odd/out.npy";
+    std::fs::create_dir_all(folder.path("port/cases/scale/f64-odd")).unwrap();
+    assert_contains(&folder.fails(2, "golden check golden --against port"), &["port holds no result of golden", file]);
+    let mut bytes = folder.read(&format!("golden/{file}"));
+    folder.write(&format!("port/{file}"), &bytes);
+    assert_contains(&folder.succeeds("golden check golden --against port"), &["the same: 1 files", "missing: "]);
+    *bytes.last_mut().unwrap() ^= 0x80;
+    folder.write(&format!("port/{file}"), &bytes);
+    let output = folder.run("golden check golden --against port");
+    assert_eq!(output.status.code(), Some(1));
+    assert_contains(
+        &text(&output.stdout),
+        &[file, "1 of 768 numbers differ, first (3, 1, 1, 1, 3, 2).im", "1 of 1 files differ"],
+    );
+    let refused = folder.careful_command("golden export golden --lattice 2.2.2.4 --device cpu").output().unwrap();
+    assert_eq!(refused.status.code(), Some(2));
+    assert_contains(&text(&refused.stderr), &["golden is there already", "--force"]);
+    let odd = folder.fails(2, "golden export other --lattice 2.2.3.4 --device cpu");
+    assert_contains(&odd, &["2.2.3.4"]);
+    assert_eq!(folder.names(), ["golden", "port"]);
+}
+
+#[test]
+fn the_record_of_golden_data_is_that_of_a_solve() {
+    let folder = Folder::new();
+    folder.succeeds(&format!("{EXPORT} --kernels wilson --seed 3"));
+    folder.succeeds("source gauss:3 --lattice 2.2.2.4 --output eta.npy");
+    for (precision, tolerance) in [("f32", "1e-3"), ("f64", "1e-4")] {
+        let stage = format!("golden/stages/cg/{precision}");
+        let solve = format!(
+            "solve --config golden/configuration.npy --source gauss:3 --mass 1 --precision {precision} --tolerance {tolerance} --device cpu"
+        );
+        folder.succeeds(&format!("{solve} --verify {stage}/record.jsonl --output psi.npy"));
+        assert!(folder.read("psi.npy") == folder.read(&format!("{stage}/solution.npy")), "{precision}");
+        assert!(folder.read("eta.npy") == folder.read(&format!("{stage}/source.npy")), "{precision}");
+    }
+    folder.succeeds("config generate hot --lattice 2.2.2.4 --seed 3 --output hot.npy");
+    assert!(folder.read("hot.npy") == folder.read("golden/configuration.npy"));
+}
+
+#[test]
+fn a_source_is_the_one_that_apply_takes() {
+    let folder = Folder::with_gauge();
+    for (source, operator, shape) in [
+        ("gauss:7", "wilson --mass 0.1", ""),
+        ("z4:7", "wilson --mass 0.1", ""),
+        ("point:1,0,0,3,2,1", "wilson --mass 0.1", ""),
+        ("z4:2", "dwf --ls 4 --mass 0.1", "--ls 4"),
+        ("gauss:2", "laplace --mass 0.1 --components 2", "--components 2"),
+    ] {
+        folder.succeeds(&format!("source {source} --lattice 4.4.4.8 {shape} --output eta.npy"));
+        let apply = format!("apply --config gauge.nersc --operator {operator} --device cpu");
+        folder.succeeds(&format!("{apply} --source {source} --output a.npy"));
+        folder.succeeds(&format!("{apply} --source eta.npy --output b.npy"));
+        assert!(folder.read("a.npy") == folder.read("b.npy"), "{source}");
+    }
+    let sidecar: serde_json::Value = serde_json::from_slice(&folder.read("eta.npy.json")).unwrap();
+    assert_eq!(sidecar["inputs"]["source"], serde_json::json!({ "kind": "gauss", "seed": 2, "nrhs": 1 }));
+    // The same inputs may be written again; others are refused.
+    let careful = |arguments: &str| folder.careful_command(arguments).output().unwrap();
+    let again = careful("source gauss:2 --lattice 4.4.4.8 --components 2 --output eta.npy");
+    assert!(again.status.success(), "{}", text(&again.stderr));
+    let other = careful("source z4:2 --lattice 4.4.4.8 --components 2 --output eta.npy");
+    assert_eq!(other.status.code(), Some(2));
+    assert_contains(&text(&other.stderr), &["eta.npy is there already", "source.kind"]);
+    let error = folder.fails(2, "source eta.npy --lattice 4.4.4.8 --output other.npy");
+    assert_contains(&error, &["'eta.npy' is no source that is made", "z4:SEED"]);
+}
+
+#[test]
+fn arguments_that_a_kernel_lacks_are_named_with_all_that_it_has() {
+    let folder = Folder::new();
+    folder.succeeds("source gauss:1 --lattice 4.4.4.8 --output x.npy");
+    let error = text(&folder.run("run --kernel axpy --in x=x.npy --in z=x.npy --device cpu").stderr);
+    assert_contains(
+        &error,
+        &[
+            "--in y=FILE.npy is missing",
+            "--scalar a=… is missing",
+            "--out y=FILE.npy is missing",
+            "--in z: there is no such argument",
+            "read and written",
+            "complex128",
+        ],
+    );
+    let described = folder.succeeds("run --kernel s_sweep --precision f32 --describe");
+    assert_contains(&described, &["--matrix", "(2, 3, ls)", "--in x", "--out out", "complex64"]);
+    let described = folder.succeeds("run --kernel hop --reconstruct 12 --describe");
+    assert_contains(&described, &["(T, Z, Y, X, 8, 2, 3)", "or of --config", "on their neighbours"]);
+    let refuses = |arguments: &str, says: &[&str]| {
+        let error = folder.fails(2, &format!("run {arguments} --device cpu"));
+        assert_contains(&error, says);
+    };
+    refuses("--kernel scale --in x=x.npy --scalar a=two --out out=y.npy", &["invalid number 'two'", "0x"]);
+    refuses(
+        "--kernel hop --in in=x.npy --in links=x.npy --out out=y.npy",
+        &["x.npy is complex128", "(T, Z, Y, X, 8, 3, 3)"],
+    );
+    refuses("--kernel scale --in x=x.npy --scalar a=1,2 --out out=y.npy", &["expected one number"]);
+    refuses("--kernel scale --in x=x.npy --scalar a=1 --out out=x.npy", &["name the same file"]);
+    refuses(
+        "--kernel s_sweep --precision half --in x=x.npy --out out=y.npy --mass 1 --ls 1",
+        &["takes no fields in half"],
+    );
+    refuses("--kernel s_sweep --in x=x.npy --out out=y.npy --mass 1 --ls 2", &["a multiple of ls = 2"]);
+    assert!(!folder.path("y.npy").exists());
+}
