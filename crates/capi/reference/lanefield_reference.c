@@ -15,9 +15,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Section 1 forbids what -ffast-math allows. (LFR_TRY_FAST_MATH lets lfr_check_compiler() say what it broke.) */
-#if (defined(__FAST_MATH__) || defined(_M_FP_FAST)) && !defined(LFR_TRY_FAST_MATH)
-#error "this must be compiled without -ffast-math, -Ofast or /fp:fast: they reassociate, and flush subnormal numbers"
+/* Section 1 forbids what -ffast-math allows, and more than the precision of a type. What the preprocessor does not know, lfr_check_compiler() finds.
+ * (LFR_TRY_FAST_MATH is for the test of that function.) */
+#ifndef LFR_TRY_FAST_MATH
+#if defined(__FAST_MATH__) || defined(_M_FP_FAST) || (defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__)
+#error "compile without -ffast-math, -Ofast, -ffinite-math-only, /fp:fast: they reassociate, flush subnormal numbers, lose NaN"
+#endif
+#if defined(FLT_EVAL_METHOD) && FLT_EVAL_METHOD != 0
+#error "float and double are computed in more than their precision: compile for SSE2 (-msse2 -mfpmath=sse)"
+#endif
 #endif
 
 const int lfr_default_legs[8] = {7, 5, 6, 3, 1, 2, 4, 0};
@@ -474,6 +480,13 @@ static wide_matrix wide_product(wide_matrix a, wide_matrix b)
     return out;
 }
 
+static wide_matrix wide_sum(wide_matrix a, wide_matrix b)
+{
+    for (int i = 0; i < 9; i++)
+        a.e[i] = wide(a.e[i].re + b.e[i].re, a.e[i].im + b.e[i].im);
+    return a;
+}
+
 /* The planes xy, xz, xt, yz, yt, zt as (mu, nu). */
 static const int first_of_plane[6] = {0, 0, 0, 1, 1, 2}, second_of_plane[6] = {1, 2, 3, 2, 3, 3};
 
@@ -741,13 +754,20 @@ static int same_f32(float a, float b)
     return memcmp(&a, &b, sizeof a) == 0;
 }
 
-/* a b + c and a b - c d must round the first product: (1 + u)(1 - u) is 1 then, and 1 - u^2 where it is fused. */
+/* a b - c, c - a b and a b - c d must round the first product. Each is an expression of its own numbers: what a compiler may use twice, it does not
+ * fuse. (1 + u)(1 - u) is 1 where it is rounded, and 1 - u^2 where it is not. */
 static int contracts(void)
 {
-    const double u = two_to(-30), a = opaque_f64(1 + u), b = opaque_f64(1 - u), one = opaque_f64(1);
-    const float v = (float)two_to(-14), f = opaque_f32(1 + v), g = opaque_f32(1 - v), single = opaque_f32(1);
-    return !same_f64(a * b - one, 0) || !same_f64(one - a * b, 0) || !same_f64(a * b - b * a, 0) || !same_f32(f * g - single, 0) ||
-           !same_f32(single - f * g, 0) || !same_f32(f * g - g * f, 0);
+    const double u = two_to(-30);
+    const float v = (float)two_to(-14);
+    const double ab_minus_c = opaque_f64(1 + u) * opaque_f64(1 - u) - opaque_f64(1);
+    const double c_minus_ab = opaque_f64(1) - opaque_f64(1 + u) * opaque_f64(1 - u);
+    const double ab_minus_cd = opaque_f64(1 + u) * opaque_f64(1 - u) - opaque_f64(1 - u) * opaque_f64(1 + u);
+    const float fg_minus_h = opaque_f32(1 + v) * opaque_f32(1 - v) - opaque_f32(1);
+    const float h_minus_fg = opaque_f32(1) - opaque_f32(1 + v) * opaque_f32(1 - v);
+    const float fg_minus_hk = opaque_f32(1 + v) * opaque_f32(1 - v) - opaque_f32(1 - v) * opaque_f32(1 + v);
+    return !same_f64(ab_minus_c, 0) || !same_f64(c_minus_ab, 0) || !same_f64(ab_minus_cd, 0) || !same_f32(fg_minus_h, 0) ||
+           !same_f32(h_minus_fg, 0) || !same_f32(fg_minus_hk, 0);
 }
 
 /* A sum must be rounded to its own type before it is used. */
@@ -770,16 +790,16 @@ static int flushes_subnormals(void)
            !same_f32(f + f, FLT_MIN) || !same_f64((double)f, two_to(-127)) || !same_f32((float)opaque_f64(two_to(-149)) + 0, (float)two_to(-149));
 }
 
-/* (a + b) - a, and a sum that is long enough to be taken in vectors. */
+/* (a + b) - a, and a sum that is long enough to be taken in vectors. The numbers are so far apart that no excess precision holds both. */
 static int reassociates(void)
 {
-    const double large = opaque_f64(two_to(60)), one = opaque_f64(1);
-    const float big = opaque_f32((float)two_to(30)), single = opaque_f32(1);
+    const double large = opaque_f64(two_to(100)), one = opaque_f64(1);
+    const float big = opaque_f32((float)two_to(100)), single = opaque_f32(1);
     double terms[16], sum = 0;
     float few[16], total = 0;
     for (int i = 0; i < 16; i++) {
-        given_f64[i] = i % 4 == 0 ? two_to(60) : i % 4 == 2 ? -two_to(60) : 1;
-        given_f32[i] = i % 4 == 0 ? (float)two_to(30) : i % 4 == 2 ? (float)-two_to(30) : 1;
+        given_f64[i] = i % 4 == 0 ? two_to(100) : i % 4 == 2 ? -two_to(100) : 1;
+        given_f32[i] = i % 4 == 0 ? (float)two_to(100) : i % 4 == 2 ? (float)-two_to(100) : 1;
     }
     for (int i = 0; i < 16; i++) {
         terms[i] = given_f64[i];
@@ -789,7 +809,7 @@ static int reassociates(void)
         sum += terms[i];
     for (int i = 0; i < 16; i++)
         total += few[i];
-    /* Of four terms 2^60, 1, -2^60, 1 the first 1 is lost, the second one counts, and is lost at the next 2^60; so only the last counts. */
+    /* Of 2^100, 1, -2^100, 1 the first 1 is lost, and the second one at the next 2^100: only the last one of all counts. */
     return !same_f64((large + one) - large, 0) || !same_f64((one - large) + large, 0) || !same_f32((big + single) - big, 0) ||
            !same_f32((single - big) + big, 0) || !same_f64(sum, 1) || !same_f32(total, 1);
 }
@@ -853,9 +873,13 @@ static int division_is_approximate(void)
                 return 1;
         }
     }
+    const double divisor = opaque_f64(49), first = opaque_f64(1) / divisor, second = opaque_f64(5) / divisor, third = opaque_f64(49) / divisor;
+    const float narrow = opaque_f32(49), one = opaque_f32(49) / narrow, two = opaque_f32(98) / narrow, four = opaque_f32(196) / narrow;
+    if (!same_f32(one, 1) || !same_f32(two, 2) || !same_f32(four, 4) || !same_f64(third, 1))
+        return 1;
     return !same_f64(opaque_f64(1) / opaque_f64(3), double_of_bits(0x3fd5555555555555u)) ||
-           !same_f64(opaque_f64(1) / opaque_f64(49), double_of_bits(0x3f94e5e0a72f0539u)) ||
-           !same_f64(opaque_f64(5) / opaque_f64(49), double_of_bits(0x3fba1f58d0fac688u));
+           !same_f64(first, double_of_bits(0x3f94e5e0a72f0539u)) ||
+           !same_f64(second, double_of_bits(0x3fba1f58d0fac688u));
 }
 
 static int root_is_approximate(void)
@@ -867,30 +891,23 @@ static int root_is_approximate(void)
            !same_f64(sqrt(opaque_f64(3)), double_of_bits(0x3ffbb67ae8584caau));
 }
 
-/* Numbers are rounded to float and promoted, in pairs: GCC 12 drops the rounding where it takes the pair for a vector. */
-static void through_float(const lfr_complex_f64 *in, lfr_complex_f64 *out, int n)
+/* Two numbers are rounded to float and promoted: GCC 12 drops the rounding where it takes the pair for a vector. */
+static void through_float(const lfr_complex_f64 *in, lfr_complex_f64 *out)
 {
-    for (int i = 0; i < n; i++) {
-        out[i].re = (double)(float)in[i].re;
-        out[i].im = (double)(float)in[i].im;
-    }
+    out->re = (double)(float)in->re;
+    out->im = (double)(float)in->im;
 }
+
+/* Called through this, it stays the function that it is. */
+static void (*volatile round_pair)(const lfr_complex_f64 *in, lfr_complex_f64 *out) = through_float;
 
 static int rounding_to_float_is_dropped(void)
 {
-    lfr_complex_f64 in[8], out[8];
-    for (int i = 0; i < 16; i++)
-        given_f64[i] = 1 + (i + 1) * two_to(-29);
-    for (int i = 0; i < 8; i++) {
-        in[i].re = given_f64[2 * i];
-        in[i].im = given_f64[2 * i + 1];
-    }
-    through_float(in, out, 8);
-    for (int i = 0; i < 8; i++)
-        if (!same_f64(out[i].re, 1) || !same_f64(out[i].im, 1))
-            return 1;
+    const lfr_complex_f64 in = {opaque_f64(1 + two_to(-29)), opaque_f64(1 - two_to(-29))};
+    lfr_complex_f64 out;
+    round_pair(&in, &out);
     const double x = opaque_f64(1 + two_to(-29));
-    return !same_f64((double)(float)x, 1);
+    return !same_f64(out.re, 1) || !same_f64(out.im, 1) || !same_f64((double)(float)x, 1);
 }
 
 /* -0 + 0 is +0, 0 - 0 is +0, and NaN and infinities are what they are. */
@@ -915,12 +932,12 @@ const char *lfr_check_compiler(void)
 {
     if (rounds_otherwise())
         return "sums are not rounded to nearest even: set the rounding mode (fesetround(FE_TONEAREST)), compile without -frounding-math";
-    if (has_excess_precision())
-        return "sums are kept in more than their precision: compile for SSE2 (-msse2 -mfpmath=sse) or with -ffloat-store";
     if (flushes_subnormals())
         return "subnormal numbers are flushed to zero: compile and link without -ffast-math, -Ofast, -ftz, /Qftz (also other parts of the program)";
     if (reassociates())
         return "sums are reassociated: compile without -ffast-math, -fassociative-math; icx: -fp-model=precise";
+    if (has_excess_precision())
+        return "sums are kept in more than their precision: compile for SSE2 (-msse2 -mfpmath=sse) or with -ffloat-store";
     if (contracts())
         return "a * b + c is contracted to fma: compile with -ffp-contract=off (nvcc: -fmad=false)";
     if (fma_is_not_fused())
@@ -1723,29 +1740,35 @@ static wide_matrix LFR(promoted_link)(const COMPLEX *link, int adjoint)
     return out;
 }
 
+/* The link of a step from a site, which goes on to the next one. */
+static wide_matrix LFR(link_of_step)(const int extents[4], const COMPLEX *raw, size_t *site, int step)
+{
+    const size_t from = *site, next = lfr_neighbour(extents, from, step);
+    *site = next;
+    return LFR(promoted_link)(raw + ((step < 4 ? from : next) * 4 + (size_t)(step % 4)) * 9, step >= 4);
+}
+
+/* Leaf L1 ... L4 (0 ... 3) of a plane: ((A B) C) D of the links along +mu, +nu, -mu, -nu, from that step on. */
+static wide_matrix LFR(leaf)(const int extents[4], const COMPLEX *raw, size_t site, int mu, int nu, int leaf)
+{
+    const int steps[4] = {mu, nu, mu + 4, nu + 4};
+    wide_matrix product = LFR(link_of_step)(extents, raw, &site, steps[leaf]);
+    for (int k = 1; k < 4; k++)
+        product = wide_product(product, LFR(link_of_step)(extents, raw, &site, steps[(leaf + k) % 4]));
+    return product;
+}
+
 void LFR(field_strength)(const int extents[4], const COMPLEX *raw, COMPLEX *strength)
 {
     for (size_t site = 0; site < lfr_volume(extents); site++)
         for (int plane = 0; plane < 6; plane++) {
             const int mu = first_of_plane[plane], nu = second_of_plane[plane];
-            const int steps[4] = {mu, nu, mu + 4, nu + 4};
-            wide_matrix sum;
-            for (int leaf = 0; leaf < 4; leaf++) {
-                size_t at = site;
-                wide_matrix product;
-                for (int k = 0; k < 4; k++) {
-                    const int step = steps[(leaf + k) % 4];
-                    const size_t next = lfr_neighbour(extents, at, step);
-                    const wide_matrix link = LFR(promoted_link)(raw + ((step < 4 ? at : next) * 4 + (size_t)(step % 4)) * 9, step >= 4);
-                    product = k == 0 ? link : wide_product(product, link);
-                    at = next;
-                }
-                for (int i = 0; i < 9; i++)
-                    sum.e[i] = leaf == 0 ? product.e[i] : wide(sum.e[i].re + product.e[i].re, sum.e[i].im + product.e[i].im);
-            }
+            wide_matrix s = LFR(leaf)(extents, raw, site, mu, nu, 0);
+            for (int leaf = 1; leaf < 4; leaf++)
+                s = wide_sum(s, LFR(leaf)(extents, raw, site, mu, nu, leaf));
             for (int i = 0; i < 3; i++)
                 for (int j = 0; j < 3; j++) {
-                    const lfr_complex_f64 a = sum.e[3 * i + j], b = sum.e[3 * j + i];
+                    const lfr_complex_f64 a = s.e[3 * i + j], b = s.e[3 * j + i];
                     strength[(site * 6 + (size_t)plane) * 9 + (size_t)(3 * i + j)] =
                         LFR(number)((REAL)(0.125 * (a.re - b.re)), (REAL)(0.125 * (a.im + b.im)));
                 }
