@@ -1,0 +1,62 @@
+/*
+ * A kernel of Lanefield by its name, on the arithmetic of lanefield_reference.h: what golden data and tests call.
+ */
+#ifndef LANEFIELD_REFERENCE_GOLDEN_H
+#define LANEFIELD_REFERENCE_GOLDEN_H
+
+#include "lanefield_reference.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Precisions. Fields of half precision are floats, those that the fractions stand for. */
+enum { LFR_F32 = 0, LFR_F64 = 1, LFR_HALF = 2 };
+
+/* A field by the name that the kernel gives it, in site order (lanefield_reference.h); of a list each has an entry. */
+typedef struct {
+    const char *name;
+    int precision;
+    int parts;  /* spinors, colour vectors, ... a site */
+    int words;  /* complex numbers of one of them */
+    void *data; /* lfr_complex_f32 or lfr_complex_f64 */
+} lfr_named_field;
+
+/* Numbers by name: a scalar (complex ones as two), scalars of right-hand sides, indices, coefficients of a matrix along s. */
+typedef struct {
+    const char *name;
+    const double *values;
+    int count;
+} lfr_named_numbers;
+
+/* A call of a kernel. */
+typedef struct {
+    const char *kernel;
+    int extents[4];
+    int sites;           /* of the target */
+    lfr_links links;
+    int ls, rhs_parts;   /* extent of the fifth dimension; parts of one right-hand side */
+    int matrix_dagger;   /* whether a matrix along s is a conjugate one: its coefficients are transposed then */
+    int direction;       /* of slice sums */
+    const lfr_tree *tree;
+    const lfr_named_field *fields;
+    int field_count;
+    const lfr_named_numbers *numbers;
+    int number_count;
+    double *sums;        /* room for the sums; as many as there are */
+    int sum_room;
+    int sum_count;       /* how many there are: set by the call */
+} lfr_call;
+
+/* NULL, or why the kernel was not run: one that is not known, or an argument that is missing. The text lasts until the next call of the thread's
+ * program; it is a literal. */
+const char *lfr_run_kernel(lfr_call *call);
+
+/* Whether there is a kernel of this name. */
+int lfr_has_kernel(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
