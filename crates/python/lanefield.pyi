@@ -10,6 +10,16 @@ links                        (T, Z, Y, X, 4, 3, 3): direction x, y, z, t; row; c
 propagators                  (T, Z, Y, X, 4, 4, 3, 3): sink spin, source spin, sink colour, source colour
 ===========================  ==========================================================
 
+With `convention` arrays are those of PyQUDA or gpt, with the same basis of spins:
+
+===========================  ==========================================  =================================
+convention                   fields                                      links
+===========================  ==========================================  =================================
+"lanefield"                  (…, T, Z, Y, X, spin, colour)               (T, Z, Y, X, 4, 3, 3)
+"pyquda"                     (…, 2, T, Z, Y, X/2, spin, colour)          (4, 2, T, Z, Y, X/2, 3, 3)
+"gpt"                        (…, sites, spin, colour), x fastest         (4, sites, 3, 3)
+===========================  ==========================================  =================================
+
 Lattices are extents (x, y, z, t), as are positions. Wrong arguments raise ValueError or TypeError, files OSError, missing memory MemoryError.
 """
 
@@ -30,6 +40,7 @@ Parity = Literal["even", "odd"]
 Piece = Literal["full", "meooe", "mooee", "mooeeinv", "mpc"]
 Method = Literal["cg", "bicgstab", "mixed", "mixed-f32", "mixed-half"]
 Precision = Literal["f32", "f64"]
+Convention = Literal["lanefield", "pyquda", "gpt"]
 
 class NotConverged(RuntimeError):
     """A solve found no solution."""
@@ -90,8 +101,14 @@ class Configuration:
         """Links near 1: exponentials of Gaussian algebra elements of width `spread`; the same on every machine."""
 
     @staticmethod
-    def from_array(links: Complex) -> Configuration:
-        """A copy of an array (T, Z, Y, X, 4, 3, 3): direction x, y, z, t; row; column. Its links must be in SU(3)."""
+    def from_array(links: Complex, *, convention: Convention = "lanefield", lattice: Extents | None = None) -> Configuration:
+        """A copy of an array (T, Z, Y, X, 4, 3, 3): direction x, y, z, t; row; column. Its links must be in SU(3).
+
+        lattice: the extents, where the convention's shape does not say them (gpt).
+        """
+
+    def array(self, *, convention: Convention = "lanefield") -> NDArray[np.complex128]:
+        """A copy of the links, as a convention has them."""
 
     @property
     def extents(self) -> tuple[int, int, int, int]:
@@ -114,14 +131,22 @@ class Configuration:
 
     def __eq__(self, other: object) -> bool: ...
 
-def gaussian(lattice: Extents, seed: int, *, ls: int | None = None, components: int | None = None) -> NDArray[np.complex128]:
+def gaussian(
+    lattice: Extents, seed: int, *, ls: int | None = None, components: int | None = None, convention: Convention = "lanefield"
+) -> NDArray[np.complex128]:
     """Gaussian numbers of variance 1 in each real, those of `--source gauss:SEED`; the same on every machine.
 
     (T, Z, Y, X, 4, 3); with `ls` (Ls, T, Z, Y, X, 4, 3), with `components` colour vectors (T, Z, Y, X, components, 3).
     """
 
 def point(
-    lattice: Extents, position: Sequence[int] = (0, 0, 0, 0), spin: int = 0, colour: int = 0, *, components: int | None = None
+    lattice: Extents,
+    position: Sequence[int] = (0, 0, 0, 0),
+    spin: int = 0,
+    colour: int = 0,
+    *,
+    components: int | None = None,
+    convention: Convention = "lanefield",
 ) -> NDArray[np.complex128]:
     """1 at the site `position` (x, y, z, t), in one spin (or colour vector) and colour, and 0 elsewhere.
 
@@ -172,13 +197,21 @@ class Operator:
     def device(self) -> Device:
         """Where it is applied."""
 
-    def apply(self, psi: Complex, *, dagger: bool = False, piece: Piece = "full", parity: Parity | None = None) -> Complex:
+    def apply(
+        self,
+        psi: Complex,
+        *,
+        dagger: bool = False,
+        piece: Piece = "full",
+        parity: Parity | None = None,
+        convention: Convention = "lanefield",
+    ) -> Complex:
         """Applies it, or one of its even-odd pieces, in the precision of `psi`. The result has the shape and precision of `psi`.
 
         psi: what the operator acts on, or several of them with one more axis before all others.
         dagger: the Hermitian conjugate.
         piece: full, M on all sites; meooe, the part that connects the parities; mooee, the part that stays on one; mooeeinv, its inverse;
-            mpc, the Schur complement Moo − Moe Mee⁻¹ Meo on the odd sites.
+            mpc, the Schur complement Moo − Moe Mee⁻¹ Meo on the odd sites, of staggered fermions times the mass.
         parity: of the sites of the result, for meooe, mooee and mooeeinv; the result is 0 on the others.
         """
 
@@ -260,6 +293,7 @@ def solve(
     even_odd: bool = True,
     progress: Callable[[int, float], object] | None = None,
     every: int = 10,
+    convention: Convention = "lanefield",
 ) -> SolveResult:
     """Solves M ψ = η. Other threads of Python run meanwhile, and Ctrl-C ends the solve after the iteration at hand with KeyboardInterrupt.
 
@@ -286,6 +320,7 @@ def propagator(
     even_odd: bool = True,
     progress: Callable[[int, float], object] | None = None,
     every: int = 10,
+    convention: Convention = "lanefield",
 ) -> SolveResult:
     """The propagator S(x, point) of a quark: M S = δ for each spin and colour of the source, in one batch. `solution` is (T, Z, Y, X, 4, 4, 3, 3): sink
     spin, source spin, sink colour, source colour. Otherwise as `solve`."""
@@ -306,7 +341,14 @@ class Correlators:
     def rho_components(self) -> NDArray[np.float64]:
         """Γ = γx, γy, γz: (3, T)."""
 
-def correlator(propagator: Complex, *, origin_time: int = 0, device: Place | None = None) -> Correlators:
+def correlator(
+    propagator: Complex,
+    *,
+    origin_time: int = 0,
+    device: Place | None = None,
+    convention: Convention = "lanefield",
+    lattice: Extents | None = None,
+) -> Correlators:
     """The correlators of a propagator (T, Z, Y, X, 4, 4, 3, 3) whose source lies in time slice `origin_time`: C(t) is the sum over time slice t of
     tr[γ5 S† γ5 Γ S Γ], exact and rounded once. On the CPU where no device is given."""
 
@@ -326,3 +368,59 @@ def sum_slices(
     x: Complex, *, direction: Literal["x", "y", "z", "t"] = "t", parity: Parity | None = None, device: Place | None = None
 ) -> NDArray[np.complex128]:
     """The same slice by slice across a direction: its axis is the first of the result."""
+
+@final
+class Comparison:
+    """What a comparison of two arrays found; true where they are the same."""
+
+    @property
+    def same(self) -> bool:
+        """Whether all numbers are the same, or within `ulps`."""
+
+    @property
+    def differing(self) -> int:
+        """Real numbers that differ by more than `ulps`."""
+
+    @property
+    def first(self) -> dict[str, Any] | None:
+        """The first number that differs, in site order: where, both values, their bits, their distance; None where none does."""
+
+    @property
+    def causes(self) -> list[str]:
+        """What may have caused it, the most certain first, as sentences."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """All that was found, with the keys of `lanefield compare --json`."""
+
+    def __bool__(self) -> bool: ...
+
+def compare(a: NDArray[Any], b: NDArray[Any], ulps: int = 0) -> Comparison:
+    """Compares two real or complex arrays of one shape to the last bit: where they differ first, how many numbers do, where they lie, and what may have
+    caused it. Any NaN equals any NaN; where one is f32 and the other f64, the latter is first rounded to f32.
+
+    ulps: numbers so many units in the last place apart, or fewer, are accepted.
+    """
+
+def golden_export(
+    directory: Path,
+    *,
+    kernels: Sequence[str] | None = None,
+    lattice: Extents | None = None,
+    seed: int = 1,
+    precisions: Sequence[Literal["f32", "f64", "half"]] | None = None,
+    device: Place | None = None,
+    overwrite: bool = False,
+) -> dict[str, int]:
+    """Writes golden data to a directory: inputs, intermediates and results of kernels, with a manifest (docs/golden.md). The same bytes come from every
+    device. Gives the numbers of `cases`, `stages`, `files` and `bytes`.
+
+    kernels: by name; all where not given.
+    lattice: of even extents; (4, 6, 2, 8) where not given.
+    device: the CPU where not given.
+    overwrite: replace a directory that holds golden data; otherwise FileExistsError.
+    """
+
+def golden_check(directory: Path, against: Path, *, ulps: int = 0) -> dict[str, Any]:
+    """Compares the results of a port in `against` with golden data: whatever is there is compared. Gives `same`, the numbers of files `compared`, `differ`
+    and `missing`, the same by kernel as `groups`, and the `first` difference."""

@@ -8,7 +8,7 @@ use lanefield::reference::gauge::{self, SITE_WORDS};
 use lanefield::reference::layout::{DIMENSIONS, Extents};
 use lanefield::reference::real::Precision;
 use num_complex::Complex;
-use numpy::ndarray::ArrayView;
+use numpy::ndarray::{ArrayView, IxDyn};
 use numpy::{PyArray, PyArrayMethods as _};
 use pyo3::exceptions::{PyFileExistsError, PyMemoryError};
 use pyo3::prelude::*;
@@ -136,10 +136,9 @@ impl Configuration {
     fn links<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let configuration = slf.get().get();
         let [x, y, z, t] = configuration.extents().as_array();
-        let links = ArrayView::from_shape((t, z, y, x, 4 * 3 * 3), configuration.links()).map_err(value)?;
+        let links = ArrayView::from_shape(IxDyn(&[t, z, y, x, 4, 3, 3]), configuration.links()).map_err(value)?;
         // SAFETY: the array keeps the configuration alive, whose links neither move nor change; it is made read-only before anyone sees it.
         let array = unsafe { PyArray::borrow_from_array(&links, slf.clone().into_any()) };
-        let array = array.reshape(vec![t, z, y, x, 4, 3, 3])?;
         array.try_readwrite().map_err(value)?.make_nonwriteable();
         Ok(array.into_any())
     }

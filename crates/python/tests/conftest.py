@@ -7,8 +7,14 @@ import pytest
 
 QUENCHED = Path(__file__).parents[3] / "examples" / "quenched-8x8x8x16.nersc"
 
-# What every operator that must be given a parameter is given.
+# The parameter that every operator must be given.
 GIVEN = {"mass": 0.3}
+
+
+def operator_of(name, configuration, device, **keywords):
+    """Any operator: 0.3 for each parameter that must be given."""
+    needed = {key: 0.3 for key, told in lf.operators()[name]["parameters"].items() if told.get("default", "") is None}
+    return lf.Operator(name, configuration, device=device, **{**needed, **keywords})
 
 
 @pytest.fixture(scope="session")

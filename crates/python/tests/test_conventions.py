@@ -3,7 +3,7 @@
 import lanefield as lf
 import numpy as np
 import pytest
-from conftest import GIVEN, source_of
+from conftest import GIVEN, operator_of, source_of
 
 CONVENTIONS = ["pyquda", "gpt"]
 
@@ -38,7 +38,7 @@ def test_links_have_the_direction_first_and_come_back(convention, hot):
 @pytest.mark.parametrize("convention", CONVENTIONS)
 @pytest.mark.parametrize("name", list(lf.operators()))
 def test_operators_take_and_give_arrays_of_a_convention(convention, name, hot, cpu):
-    m = lf.Operator(name, hot, device=cpu, **GIVEN)
+    m = operator_of(name, hot, cpu)
     ours, theirs = source_of(m, 3), source_of(m, 3, convention=convention)
     if "components" in m.parameters:
         ours = ours[..., 0, :]

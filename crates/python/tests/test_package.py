@@ -43,7 +43,9 @@ def assert_same_parameters(node, function):
     assert typed == list(inspect.signature(function).parameters), node.name
     defaults = arguments.defaults + [default for default in arguments.kw_defaults if default is not None]
     found = [p.default for p in inspect.signature(function).parameters.values() if p.default is not p.empty]
-    assert [ast.literal_eval(default) for default in defaults] == [tuple(d) if isinstance(d, list) else d for d in found]
+    # A default that is no word or number is told as "...".
+    pairs = zip(map(ast.literal_eval, defaults), found, strict=True)
+    assert all(theirs is ... or ours == theirs for ours, theirs in pairs), node.name
 
 
 WITHOUT = """
@@ -56,10 +58,10 @@ print(lf.solve(operator, lf.point("4.4.4.4")).converged)
 """
 
 
-@pytest.mark.parametrize("without", [{"OCL_ICD_VENDORS": "/nonexistent"}, {"OPENCL_DYLIB_PATH": "/nonexistent/libOpenCL.so"}])
-def test_it_works_without_opencl(without):
+def test_it_works_without_opencl():
     environment = {name: value for name, value in os.environ.items() if name != "LANEFIELD_DEVICE"}
-    done = subprocess.run([sys.executable, "-c", WITHOUT], env=environment | without, capture_output=True, text=True)
+    environment["OCL_ICD_VENDORS"] = "/nonexistent"
+    done = subprocess.run([sys.executable, "-c", WITHOUT], env=environment, capture_output=True, text=True)
     assert (done.stdout, done.stderr, done.returncode) == ("True\n", "", 0)
 
 
