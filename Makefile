@@ -2,12 +2,13 @@
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help verify test test-stencils test-library test-program test-laboratory bench dist
+.PHONY: help verify test test-stencils test-library test-program test-laboratory test-python bench wheel dist
 
 help:
 	@echo 'make verify   compare OpenCL with the CPU reference, bit for bit, and solve on a real configuration'
 	@echo 'make test     run all tests'
 	@echo 'make bench    measure the kernels against copy bandwidth'
+	@echo 'make wheel    build the Python package, in target/wheels (docs/python.md)'
 	@echo 'make dist     make the archives to ship, in target/dist (docs/install.md)'
 
 # Without an OpenCL device (status 2) the main job checks the CPU reference, and says so.
@@ -34,6 +35,22 @@ test-program:
 test-laboratory:
 	cargo test --workspace --locked --lib --test reference --test laboratory --test ports --test plane --test twins
 	cargo test --workspace --locked --doc
+
+# The Python package, built as the tests of the workspace build the library, in an environment of its own.
+PYTHON_ENVIRONMENT := target/python
+maturin = VIRTUAL_ENV=$(abspath $(PYTHON_ENVIRONMENT)) $(PYTHON_ENVIRONMENT)/bin/maturin
+
+$(PYTHON_ENVIRONMENT)/bin/maturin:
+	python3 -m venv $(PYTHON_ENVIRONMENT)
+	$(PYTHON_ENVIRONMENT)/bin/pip install --quiet 'maturin>=1.8,<2' ziglang numpy pytest
+
+test-python: $(PYTHON_ENVIRONMENT)/bin/maturin
+	$(maturin) develop --quiet --locked --manifest-path crates/python/Cargo.toml --features check
+	cd crates/python && ../../$(PYTHON_ENVIRONMENT)/bin/python -m pytest -q
+
+# Linked by zig for a glibc of 2018, so that it runs on every Linux since.
+wheel: $(PYTHON_ENVIRONMENT)/bin/maturin
+	$(maturin) build --release --locked --zig --compatibility manylinux_2_28 --manifest-path crates/python/Cargo.toml --out target/wheels
 
 bench:
 	@scripts/setup.sh || [ $$? -eq 2 ]

@@ -1,0 +1,180 @@
+//! Where to compute: the CPU reference, or an OpenCL device.
+
+use lanefield::backend::opencl::{OpenCl, OpenClError, devices as listed, probe};
+use lanefield::backend::select::{DeviceChoice, Selected, resolve};
+use lanefield::backend::{Cpu, Memory as _, Threads};
+use lanefield::reference::layout::LaneChoice;
+use pyo3::exceptions::PyUserWarning;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+
+use super::errors::{self, value};
+
+/// A backend that was opened.
+pub enum AnyBackend {
+    /// The CPU reference.
+    Cpu(Cpu),
+    /// An OpenCL device.
+    OpenCl(Box<OpenCl>),
+}
+
+/// Evaluates an expression with `$b` as the backend. What is done on the host shares the threads of the CPU reference.
+macro_rules! on_backend {
+    ($backend:expr, $b:ident => $work:expr) => {
+        match $backend {
+            $crate::device::AnyBackend::Cpu($b) => $b.install(|| $work),
+            $crate::device::AnyBackend::OpenCl(device) => {
+                let $b = &**device;
+                $work
+            }
+        }
+    };
+}
+pub(crate) use on_backend;
+
+/// A device: "cpu" is the CPU reference, "auto" the first GPU, else any OpenCL device, else the CPU reference; a number from `devices()` or part of a
+/// name is that device. `threads` are those of the CPU reference, `lanes` the width of vectors in bytes. No bit of any result depends on the choice.
+#[pyclass(frozen, module = "lanefield")]
+pub struct Device {
+    backend: AnyBackend,
+    lanes: LaneChoice,
+    not_bitwise: Option<String>,
+}
+
+impl Device {
+    pub fn backend(&self) -> &AnyBackend {
+        &self.backend
+    }
+
+    /// The lanes for a lattice on it.
+    pub fn lanes(&self) -> LaneChoice {
+        match &self.backend {
+            AnyBackend::Cpu(cpu) => cpu.lanes(self.lanes),
+            AnyBackend::OpenCl(device) => device.lanes(self.lanes),
+        }
+    }
+
+    /// The device that was given: one that is open, or what to open; where none was, that of `LANEFIELD_DEVICE`, else "auto", opened once.
+    pub fn of(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<Py<Self>> {
+        static DEFAULT: PyOnceLock<Py<Device>> = PyOnceLock::new();
+        let Some(given) = given else {
+            let named = std::env::var("LANEFIELD_DEVICE").ok().filter(|name| !name.trim().is_empty());
+            let choice = named.unwrap_or_else(|| DeviceChoice::Auto.to_string());
+            let open = || Py::new(py, Self::open(py, &choice, None, LaneChoice::Auto)?);
+            return Ok(DEFAULT.get_or_try_init(py, open)?.clone_ref(py));
+        };
+        match given.cast::<Self>() {
+            Ok(device) => Ok(device.clone().unbind()),
+            Err(_) => Py::new(py, Self::open(py, &choice_of(given)?, None, LaneChoice::Auto)?),
+        }
+    }
+
+    /// The same, but the CPU reference where none was given: for what is quicker done than moved.
+    pub fn of_host(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<Py<Self>> {
+        static CPU: PyOnceLock<Py<Device>> = PyOnceLock::new();
+        if given.is_some() {
+            return Self::of(py, given);
+        }
+        let open = || Py::new(py, Self::open(py, "cpu", None, LaneChoice::Auto)?);
+        Ok(CPU.get_or_try_init(py, open)?.clone_ref(py))
+    }
+
+    fn open(py: Python<'_>, choice: &str, threads: Option<Threads>, lanes: LaneChoice) -> PyResult<Self> {
+        let choice: DeviceChoice = choice.parse().map_err(value)?;
+        let (device, warnings) = py.detach(|| Self::opened(&choice, threads, lanes))?;
+        for warning in warnings {
+            let warning = std::ffi::CString::new(warning).map_err(value)?;
+            PyErr::warn(py, &py.get_type::<PyUserWarning>(), &warning, 2)?;
+        }
+        Ok(device)
+    }
+
+    /// The device, and what is to be said of it.
+    fn opened(choice: &DeviceChoice, threads: Option<Threads>, lanes: LaneChoice) -> PyResult<(Self, Vec<String>)> {
+        // The CPU reference needs no driver, and none is loaded for it.
+        let devices = match (choice, listed) {
+            (DeviceChoice::Cpu, _) => Vec::new(),
+            (_, listed) => match listed() {
+                Err(OpenClError::NoOpenCl { .. }) if *choice == DeviceChoice::Auto => Vec::new(),
+                listed => listed.map_err(errors::opencl)?,
+            },
+        };
+        match resolve(choice, &devices).map_err(value)? {
+            Selected::Cpu => {
+                let backend = AnyBackend::Cpu(Cpu::new(threads).map_err(errors::backend)?);
+                Ok((Self { backend, lanes, not_bitwise: None }, Vec::new()))
+            }
+            Selected::OpenCl(info) => {
+                let opened = OpenCl::open(&info).map_err(errors::backend)?;
+                let verdict = probe(opened.context()).map_err(errors::opencl)?;
+                let not_bitwise = verdict.why_not().map(|reason| reason.to_string());
+                let of_tuning = opened.tuned().warnings().iter().map(ToString::to_string);
+                let of_probe = not_bitwise.iter().map(|why| format!("results of this device are not bitwise: {why}"));
+                let warnings = of_tuning.chain(of_probe).collect();
+                Ok((Self { backend: AnyBackend::OpenCl(Box::new(opened)), lanes, not_bitwise }, warnings))
+            }
+        }
+    }
+}
+
+/// A name or a number as text.
+fn choice_of(given: &Bound<'_, PyAny>) -> PyResult<String> {
+    if let Ok(index) = given.extract::<usize>() {
+        return Ok(index.to_string());
+    }
+    given.extract().map_err(|_| value("a device is a Device, a name or a number from devices()"))
+}
+
+#[pymethods]
+impl Device {
+    #[new]
+    #[pyo3(signature = (choice=None, *, threads=None, lanes=None))]
+    fn new(
+        py: Python<'_>,
+        choice: Option<&Bound<'_, PyAny>>,
+        threads: Option<usize>,
+        lanes: Option<usize>,
+    ) -> PyResult<Self> {
+        let choice = choice.map_or_else(|| Ok(DeviceChoice::Auto.to_string()), choice_of)?;
+        let threads =
+            threads.map(|number| number.to_string().parse()).transpose().map_err(|error: String| value(error))?;
+        let lanes = lanes.map_or(Ok(LaneChoice::Auto), |bytes| bytes.to_string().parse()).map_err(value)?;
+        Self::open(py, &choice, threads, lanes)
+    }
+
+    /// What it is, in one line.
+    #[getter]
+    fn description(&self) -> String {
+        match &self.backend {
+            AnyBackend::Cpu(cpu) => cpu.describe(),
+            AnyBackend::OpenCl(device) => device.describe(),
+        }
+    }
+
+    /// Whether it is an OpenCL device.
+    #[getter]
+    fn is_opencl(&self) -> bool {
+        matches!(self.backend, AnyBackend::OpenCl(_))
+    }
+
+    /// Whether its arithmetic was probed and keeps the contract of the bits.
+    #[getter]
+    fn is_bitwise(&self) -> bool {
+        self.not_bitwise.is_none()
+    }
+
+    fn __repr__(&self) -> String {
+        format!("<lanefield.Device {}>", self.description())
+    }
+}
+
+/// The OpenCL devices of this machine, a dictionary each, with the keys of `lanefield devices --json`; none where there is no OpenCL.
+#[pyfunction]
+pub fn devices(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
+    let devices = match py.detach(listed) {
+        Err(OpenClError::NoOpenCl { .. }) => Vec::new(),
+        devices => devices.map_err(errors::opencl)?,
+    };
+    let text = serde_json::to_string(&devices).map_err(value)?;
+    py.import("json")?.call_method1("loads", (text,))
+}

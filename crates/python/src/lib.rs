@@ -1,0 +1,65 @@
+//! The Python module `lanefield`: configurations, operators, solves, exact sums and correlators over NumPy arrays, on any OpenCL device or on the CPU,
+//! with the same bits. Its types and documentation for Python are in `lanefield.pyi`; what it computes is the library's, as for the program.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `convention.rs` | arrays as PyQUDA and gpt have them |
+//! | `errors.rs` | Rust's errors as Python's |
+//! | `arrays.rs`, `fields.rs` | NumPy arrays in and out, and the axes of what operators act on |
+//! | `device.rs`, `running.rs` | where to compute; computing while Python waits, answers signals and is told of progress |
+//! | `configuration.rs`, `sources.rs` | gauge configurations and sources |
+//! | `operator.rs`, `apply.rs` | operators by name, and their application |
+//! | `solve.rs`, `result.rs`, `propagator.rs`, `correlator.rs` | solves, and what is made of them |
+//! | `sums.rs` | exact sums over sites |
+//! | `ports.rs` | comparison of arrays, and golden data |
+
+mod apply;
+mod arrays;
+mod configuration;
+mod convention;
+mod correlator;
+mod device;
+mod errors;
+mod fields;
+mod operator;
+mod ports;
+mod propagator;
+mod result;
+mod running;
+mod solve;
+mod sources;
+mod sums;
+
+/// Lattice fields on OpenCL devices and on CPUs, with the same bits.
+#[pyo3::pymodule(name = "lanefield")]
+mod module {
+    use pyo3::prelude::*;
+
+    #[pymodule_export]
+    use super::configuration::Configuration;
+    #[pymodule_export]
+    use super::correlator::{Correlators, correlator, effective_masses};
+    #[pymodule_export]
+    use super::device::{Device, devices};
+    #[pymodule_export]
+    use super::errors::{DeviceError, NotConverged};
+    #[pymodule_export]
+    use super::operator::{Operator, operators};
+    #[pymodule_export]
+    use super::ports::{Comparison, compare, golden_check, golden_export};
+    #[pymodule_export]
+    use super::propagator::propagator;
+    #[pymodule_export]
+    use super::result::{RightHandSide, SolveResult};
+    #[pymodule_export]
+    use super::solve::solve;
+    #[pymodule_export]
+    use super::sources::{gaussian, point};
+    #[pymodule_export]
+    use super::sums::{inner, norm2, sum_sites, sum_slices};
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}

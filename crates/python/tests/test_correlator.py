@@ -1,0 +1,43 @@
+"""Correlators: by NumPy's sums, and effective masses."""
+
+import lanefield as lf
+import numpy as np
+import pytest
+from conftest import GIVEN
+from test_operator import GAMMAS
+
+
+@pytest.fixture(scope="module")
+def propagator(weak, cpu):
+    wilson = lf.Operator("wilson", weak, device=cpu, **GIVEN)
+    return lf.propagator(wilson, (0, 1, 2, 3)).solution
+
+
+def test_correlators_are_traces(propagator):
+    correlators = lf.correlator(propagator, origin_time=3)
+    five = GAMMAS[0] @ GAMMAS[1] @ GAMMAS[2] @ GAMMAS[3]
+
+    def by_hand(gamma):
+        left, right = five @ gamma, gamma @ five
+        # tr[γ5 S† γ5 Γ S Γ]
+        terms = np.einsum("tzyxabcd,ae,tzyxefcd,fb->t", propagator.conj(), left, propagator, right, optimize=True)
+        return np.roll(terms.real, -3)
+
+    assert np.allclose(correlators.pion, by_hand(five), rtol=1e-12)
+    assert np.allclose(correlators.rho_components, [by_hand(GAMMAS[k]) for k in range(3)], rtol=1e-10)
+    assert np.allclose(correlators.rho, correlators.rho_components.mean(axis=0), rtol=1e-14)
+    assert correlators.pion.argmax() == 0
+
+
+def test_the_mass_of_a_cosh_is_found():
+    t = np.arange(16)
+    masses = lf.effective_masses(np.cosh(0.3 * (8 - t)))
+    assert masses.shape == (15,) and np.allclose(masses, 0.3, rtol=1e-9)
+    assert np.isnan(lf.effective_masses([1.0, -1.0])[0])
+
+
+def test_wrong_arguments_are_told(propagator):
+    with pytest.raises(ValueError, match="time slice 8"):
+        lf.correlator(propagator, origin_time=8)
+    with pytest.raises(ValueError, match="T, Z, Y, X, 4, 4, 3, 3"):
+        lf.correlator(propagator[..., 0])

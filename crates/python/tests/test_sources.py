@@ -1,0 +1,34 @@
+"""Sources: points, and Gaussian numbers that depend on seed, site and component alone."""
+
+import lanefield as lf
+import numpy as np
+import pytest
+
+
+def test_a_point_is_one_at_its_place_alone():
+    source = lf.point((4, 6, 2, 8), (1, 5, 0, 7), spin=3, colour=2)
+    assert source.shape == (8, 2, 6, 4, 4, 3)
+    assert source[7, 0, 5, 1, 3, 2] == 1 and np.count_nonzero(source) == 1
+
+
+def test_gaussian_numbers_have_variance_one():
+    source = lf.gaussian("8.8.8.8", 5)
+    reals = source.view(np.float64)
+    assert abs(reals.mean()) < 0.01 and abs(reals.var() - 1) < 0.01
+    assert np.array_equal(source, lf.gaussian(lf.Configuration.unit("8.8.8.8"), 5))
+    assert not np.array_equal(source, lf.gaussian("8.8.8.8", 6))
+
+
+def test_wrong_places_are_told():
+    for arguments, keywords, match in [
+        (((0, 0, 0, 8),), {}, "t = 8"),
+        (((0, 0, 0, 0), 4), {}, "spin 4"),
+        (((0, 0, 0, 0), 0, 3), {}, "colour 3"),
+        (((0, 0, 0, 0), 1), {"components": 1}, "outside 0 to 0"),
+    ]:
+        with pytest.raises(ValueError, match=match):
+            lf.point((4, 6, 2, 8), *arguments, **keywords)
+    with pytest.raises(ValueError, match="one of them"):
+        lf.gaussian("4.4.4.4", 1, ls=4, components=2)
+    with pytest.raises(ValueError, match="ls 0"):
+        lf.gaussian("4.4.4.4", 1, ls=0)
