@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
-use lanefield::io::sidecar::{ConfigurationInput, Sidecar, SourceInput, path_of};
+use lanefield::io::sidecar::{ConfigurationInput, Inputs, Sidecar, SourceInput, path_of};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -50,7 +50,7 @@ pub fn open(paths: &[PathBuf], origin_time: Option<usize>) -> anyhow::Result<Vec
 }
 
 fn open_one(path: &Path, origin_time: Option<usize>, several: bool) -> anyhow::Result<Propagator> {
-    let sidecar = Sidecar::read(path)?;
+    let sidecar = Sidecar::<Inputs>::read(path)?;
     let (array, beside) = (path.display(), path_of(path));
     let beside = beside.display();
     if let Some(sidecar) = &sidecar {
