@@ -33,8 +33,11 @@ mod array_output;
 mod bench;
 mod build_facts;
 mod building;
+mod compare;
+mod compare_plot;
 mod completions;
 mod config;
+mod convert;
 mod correlator;
 mod correlator_plot;
 mod counters;
@@ -99,6 +102,8 @@ commands! {
         Config(config::Config),
         Apply(apply::Apply),
         Reduce(reduce::Reduce),
+        Compare(Box<compare::Compare>),
+        Convert(convert::Convert),
         Solve(Box<solve::Solve>),
         Propagator(propagator::Propagator),
         Correlator(correlator::Correlator),

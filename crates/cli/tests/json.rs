@@ -68,12 +68,14 @@ fn shape_of(document: &Value) -> String {
 }
 
 /// Each kind with a command that prints it; those that need an OpenCL device end in the word DEVICE, which stands for the arguments that name it.
-const COMMANDS: [(Kind, &str); 33] = [
+const COMMANDS: [(Kind, &str); 35] = [
     (Kind::Config, "config info gauge.nersc"),
     (Kind::Config, "config generate weak --lattice 4.4.4.4 --seed 1 --output weak.nersc"),
     (Kind::Config, "config convert gauge.nersc again.nersc"),
     (Kind::Apply, "apply --operator hop --config gauge.nersc --source gauss:3 --output hop.npy --device cpu"),
     (Kind::Reduce, "reduce --op slices --direction t --input hop.npy --device cpu"),
+    (Kind::Compare, "compare hop.npy hop.npy"),
+    (Kind::Compare, "compare hop.npy other.npy"),
     (Kind::Solve, "solve --config gauge.nersc --source gauss:1 --mass 0.5 --device cpu --record r.jsonl"),
     (Kind::SolveDifference, "solve --config gauge.nersc --source gauss:1 --mass 0.5 --device cpu --verify sooner"),
     (
@@ -136,6 +138,9 @@ fn document(folder: &Folder, command: &str) -> Option<Value> {
 /// A folder with what the commands read that no other of them writes.
 fn folder() -> Folder {
     let folder = Folder::with_gauge();
+    folder.succeeds(
+        "apply --operator hop --config gauge.nersc --source gauss:3 --boundary 1,1,1,1 --output other.npy --device cpu",
+    );
     folder.write("w.toml", b"levels = 24\ndivergence = 0.1\n");
     // The record of a solve that ended sooner.
     folder.fails(

@@ -9,6 +9,7 @@ mod apply;
 mod bench;
 mod bench_kernels;
 mod building;
+mod compare;
 mod completions;
 mod config;
 mod counters;
@@ -170,7 +171,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 29] = [
+const COMMANDS: [&str; 31] = [
     "devices",
     "config info",
     "config generate",
@@ -178,6 +179,8 @@ const COMMANDS: [&str; 29] = [
     "config",
     "apply",
     "reduce",
+    "compare",
+    "convert",
     "solve",
     "propagator",
     "correlator",

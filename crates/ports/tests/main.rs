@@ -1,1 +1,4 @@
 //! Tests of the tools for ports.
+
+mod compare;
+mod order;
