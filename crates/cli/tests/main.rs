@@ -171,7 +171,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 31] = [
+const COMMANDS: [&str; 34] = [
     "devices",
     "config info",
     "config generate",
@@ -192,6 +192,9 @@ const COMMANDS: [&str; 31] = [
     "tune",
     "doctor",
     "emit",
+    "golden",
+    "golden export",
+    "golden check",
     "guidelines",
     "peak",
     "occupancy",
