@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::Args;
 use lanefield::io::atomic::write_atomically;
-use lanefield::io::npy::{self, ComplexArray, ComplexValues};
+use lanefield::io::npy::{self, ComplexArray, ComplexValues, NpyError, RawArray};
 use lanefield::reference::kernels::hop::Dagger;
-use lanefield_ports::compare::{Cause, CompareOptions, Comparison, HopInputs, compare, explain_hop};
+use lanefield_ports::compare::{Cause, CompareOptions, Comparison, HopInputs, Numbers, compare_numbers, explain_hop};
 use lanefield_ports::order::{Convention, GammaBasis, Inner, SiteOrder, to_ours};
 use serde::Serialize;
 
@@ -42,7 +42,8 @@ use super::source::{InputArgs, Source};
   lanefield convert b.npy quda.npy --to-order quda --to-gamma ukqcd
   lanefield compare b.npy quda.npy --order quda --gamma ukqcd --ulps 4 --json")]
 pub struct Compare {
-    /// The first array, as a rule ours: (T, Z, Y, X, …), complex64 or complex128; five-dimensional fermions (Ls, T, Z, Y, X, 4, 3)
+    /// The first array, as a rule ours: (T, Z, Y, X, …), complex64 or complex128; five-dimensional fermions (Ls, T, Z, Y, X, 4, 3). Arrays of float32,
+    /// float64, int16 and int64 are compared, too
     #[arg(value_name = "A.npy")]
     a: PathBuf,
     /// The second array, as a rule that of a port
@@ -76,7 +77,13 @@ pub struct Compare {
     #[arg(long, value_name = "SOURCE", requires = "config", help_heading = "What hop B should be")]
     source: Option<Source>,
     /// B should be M = 4 + mass + hop
-    #[arg(long, value_name = "MASS", requires = "config", allow_hyphen_values = true, help_heading = "What hop B should be")]
+    #[arg(
+        long,
+        value_name = "MASS",
+        requires = "config",
+        allow_hyphen_values = true,
+        help_heading = "What hop B should be"
+    )]
     mass: Option<f64>,
     /// B should be the dagger
     #[arg(long, requires = "config", help_heading = "What hop B should be")]
@@ -97,12 +104,18 @@ impl Compare {
         require_outputs(&given([("--plot", &self.plot)]).collect::<Vec<_>>(), &inputs)?;
         let of_a = Convention { order: self.a_order, gamma: self.a_gamma, inner: self.a_inner };
         let of_b = Convention { order: self.order, gamma: self.gamma, inner: self.inner };
-        let (a, b) = (read(&self.a, of_a)?, read(&self.b, of_b)?);
+        let (a, b) = (Array::read(&self.a, of_a)?, Array::read(&self.b, of_b)?);
         let options = CompareOptions { ulps: self.ulps, ..CompareOptions::default() };
-        let mut comparison = compare(&a, &b, options)
+        let mut comparison = compare_numbers(a.numbers(), b.numbers(), options)
             .with_context(|| format!("cannot compare {} (A) with {} (B)", self.a.display(), self.b.display()))?;
         if let (Some(input), false) = (self.input(), comparison.is_same()) {
-            let explained = self.explain(&b, &input)?;
+            let Array::Complex(b) = &b else {
+                anyhow::bail!(
+                    "{} holds real numbers, and is no hop: leave --config and --source out",
+                    self.b.display()
+                );
+            };
+            let explained = self.explain(b, &input)?;
             comparison.causes.splice(0..0, explained);
         }
         if let Some(path) = &self.plot {
@@ -134,7 +147,8 @@ impl Compare {
         let (configuration, source) = (&configuration, &source);
         let inputs = HopInputs { configuration, source, boundary, links, legs, dagger, mass: self.mass };
         let explained = explain_hop(b, &inputs);
-        explained.with_context(|| format!("cannot hold {} against a hop on {}", self.b.display(), input.config.display()))
+        explained
+            .with_context(|| format!("cannot hold {} against a hop on {}", self.b.display(), input.config.display()))
     }
 
     fn report(&self, comparison: Comparison) -> Report {
@@ -159,8 +173,39 @@ struct Report {
     comparison: Comparison,
 }
 
+/// An array of complex numbers, or of others, which have no order but ours.
+enum Array {
+    Complex(ComplexArray),
+    Others(Numbers),
+}
+
+impl Array {
+    fn read(path: &Path, convention: Convention) -> anyhow::Result<Self> {
+        match npy::read_complex(path) {
+            Err(NpyError::ElementType { .. }) if convention == Convention::OURS => {
+                let array = RawArray::read(path).map_err(|error| npy_error(path, error))?;
+                let numbers = Numbers::of_raw(&array);
+                let numbers = numbers.with_context(|| format!("{} holds whole numbers above 2^53", path.display()))?;
+                Ok(Self::Others(numbers))
+            }
+            array => in_ours(path, array, convention).map(Self::Complex),
+        }
+    }
+
+    fn numbers(&self) -> Numbers {
+        match self {
+            Self::Complex(array) => array.into(),
+            Self::Others(numbers) => numbers.clone(),
+        }
+    }
+}
+
 /// Reads an array in some order and basis.
 pub(super) fn read(path: &Path, convention: Convention) -> anyhow::Result<ComplexArray> {
-    let array = npy::read_complex(path).map_err(|error| npy_error(path, error))?;
+    in_ours(path, npy::read_complex(path), convention)
+}
+
+fn in_ours(path: &Path, array: Result<ComplexArray, NpyError>, convention: Convention) -> anyhow::Result<ComplexArray> {
+    let array = array.map_err(|error| npy_error(path, error))?;
     to_ours(array, convention).with_context(|| format!("failed to read {}", path.display()))
 }

@@ -5,7 +5,8 @@ use lanefield::reference::layout::Extents;
 use lanefield_ports::compare::{Comparison, SiteMap};
 use plotters::coord::Shift;
 use plotters::prelude::{
-    Color as _, DrawingArea, IntoDrawingArea as _, IntoFont as _, RGBColor, Rectangle, SVGBackend, Text, TextStyle, WHITE,
+    Color as _, DrawingArea, IntoDrawingArea as _, IntoFont as _, RGBColor, Rectangle, SVGBackend, Text, TextStyle,
+    WHITE,
 };
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 

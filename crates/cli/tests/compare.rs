@@ -1,7 +1,9 @@
 //! `lanefield compare` and `lanefield convert`: what they print for faults that were planted, their exit codes, the map, and what they refuse.
 
-use lanefield::io::npy;
-use lanefield::reference::layout::{Checkerboard, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Scalar, Sites};
+use lanefield::io::npy::{self, RawArray};
+use lanefield::reference::layout::{
+    Checkerboard, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Scalar, Sites,
+};
 use num_complex::Complex;
 
 use super::{Folder, assert_contains, text};
@@ -125,6 +127,29 @@ fn arrays_of_other_programs_are_converted_there_and_back() {
     // Three sums of two numbers, each rounded; where they cancel, many ulp.
     let said = differs(&folder, "--gamma ukqcd");
     assert_contains(&said, &["all differ by"]);
+}
+
+#[test]
+fn arrays_of_real_and_whole_numbers_are_compared() {
+    let folder = Folder::new();
+    let write = |name: &str, array: RawArray| folder.write(name, &array.to_file().unwrap());
+    write("sums.npy", RawArray::f64(&[3], &[1.0, f64::NAN, -2.5]));
+    write("other.npy", RawArray::f64(&[3], &[1.0, -f64::NAN, -2.5000000000000004]));
+    write("whole.npy", RawArray::i16(&[2, 2], &[1, -2, 3, 4]));
+    write("int64.npy", RawArray::i64(&[1], &[i64::MAX]));
+    let said = folder.run("compare sums.npy other.npy");
+    assert_eq!(said.status.code(), Some(1));
+    assert_contains(
+        &text(&said.stdout),
+        &[
+            "DIFFERENT: 1 of 3 real numbers (list of numbers, f64)",
+            "axis 0 2: A -2.5e0 (c004000000000000)",
+            "1 ulp apart",
+        ],
+    );
+    assert_contains(&folder.succeeds("compare whole.npy whole.npy"), &["same bits: 4 real numbers"]);
+    assert_contains(&folder.fails(2, "compare sums.npy whole.npy"), &["1 axes and 2"]);
+    assert_contains(&folder.fails(2, "compare int64.npy sums.npy"), &["int64.npy holds whole numbers above 2^53"]);
 }
 
 #[test]

@@ -205,14 +205,16 @@ enum Fit {
 
 impl<R: Real> Hop<'_, R> {
     fn explain(&self, b: &[Complex<R>]) -> Vec<Cause> {
-        if self.fit(b, |x| self.spinor(x, Fault::None)) == Some(Fit::Bits) {
+        let right = self.fit(b, |x| self.spinor(x, Fault::None));
+        if right == Some(Fit::Bits) {
             let sentence = "B is the hop of this source, links and boundary, bit for bit: A is not";
             return vec![Cause::new("right", Confidence::Certain, sentence, "all spinors")];
         }
         let mut found: Vec<(Fit, Fault)> = Vec::new();
         for fault in Fault::all() {
             match self.fit(b, |x| self.spinor(x, fault)) {
-                Some(Fit::Rounding) if fault.rounds() => {}
+                // Where nothing but roundings is wrong, what changes nothing (a phase 1) fits, too.
+                Some(Fit::Rounding) if fault.rounds() || right.is_some() => {}
                 Some(fit) => found.push((fit, fault)),
                 None => {}
             }
@@ -226,14 +228,12 @@ impl<R: Real> Hop<'_, R> {
             let evidence = format!("B is the hop in which this is wrong, {how}");
             return vec![Cause::new("hop", confidence, fault.sentence(), evidence)];
         }
-        self.orders(b).into_iter().collect()
+        // Other orders and forms of products are near the right one.
+        right.and_then(|_| self.orders(b)).into_iter().collect()
     }
 
     /// B has the legs in another order, and perhaps its products in another form.
     fn orders(&self, b: &[Complex<R>]) -> Option<Cause> {
-        if self.fit(b, |x| self.spinor(x, Fault::None)) != Some(Fit::Rounding) {
-            return None;
-        }
         let products = std::iter::once(Product::Right).chain(Product::WRONG);
         for product in products {
             // A few sites far apart leave one order but for that of the first two legs, whose sum is the same.
