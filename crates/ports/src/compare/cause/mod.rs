@@ -41,7 +41,7 @@ pub struct Cause {
 }
 
 impl Cause {
-    fn new(
+    pub(super) fn new(
         kind: &'static str,
         confidence: Confidence,
         sentence: impl Into<String>,
