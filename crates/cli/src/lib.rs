@@ -33,8 +33,11 @@ mod array_output;
 mod bench;
 mod build_facts;
 mod building;
+mod compare;
+mod compare_plot;
 mod completions;
 mod config;
+mod convert;
 mod correlator;
 mod correlator_plot;
 mod counters;
@@ -104,6 +107,8 @@ commands! {
         Apply(apply::Apply),
         Run(Box<run::Run>),
         Reduce(reduce::Reduce),
+        Compare(Box<compare::Compare>),
+        Convert(convert::Convert),
         Solve(Box<solve::Solve>),
         Propagator(propagator::Propagator),
         Correlator(correlator::Correlator),

@@ -74,6 +74,8 @@ const COMMANDS: [(Kind, &str); 37] = [
     (Kind::Config, "config convert gauge.nersc again.nersc"),
     (Kind::Apply, "apply --operator hop --config gauge.nersc --source gauss:3 --output hop.npy --device cpu"),
     (Kind::Reduce, "reduce --op slices --direction t --input hop.npy --device cpu"),
+    (Kind::Compare, "compare hop.npy hop.npy"),
+    (Kind::Compare, "compare hop.npy other.npy"),
     (Kind::Solve, "solve --config gauge.nersc --source gauss:1 --mass 0.5 --device cpu --record r.jsonl"),
     (Kind::SolveDifference, "solve --config gauge.nersc --source gauss:1 --mass 0.5 --device cpu --verify sooner"),
     (
@@ -140,6 +142,9 @@ fn document(folder: &Folder, command: &str) -> Option<Value> {
 /// A folder with what the commands read that no other of them writes.
 fn folder() -> Folder {
     let folder = Folder::with_gauge();
+    folder.succeeds(
+        "apply --operator hop --config gauge.nersc --source gauss:3 --boundary 1,1,1,1 --output other.npy --device cpu",
+    );
     folder.write("w.toml", b"levels = 24\ndivergence = 0.1\n");
     // The record of a solve that ended sooner.
     folder.fails(

@@ -9,6 +9,7 @@ mod apply;
 mod bench;
 mod bench_kernels;
 mod building;
+mod compare;
 mod completions;
 mod config;
 mod counters;
@@ -181,6 +182,8 @@ const COMMANDS: [&str; 34] = [
     "apply",
     "run",
     "reduce",
+    "compare",
+    "convert",
     "solve",
     "propagator",
     "correlator",

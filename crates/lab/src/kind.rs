@@ -64,6 +64,7 @@ kinds! {
     Correlator = "correlator", 1, "Correlators";
     Apply = "apply", 1, "Operators applied";
     Reduce = "reduce", 1, "Sums";
+    Compare = "compare", 1, "Arrays compared";
     Config = "config", 1, "Gauge configurations";
     Demo = "demo", 1, "The solve of the demo";
     Verify = "verify", 1, "The bits";

@@ -3,4 +3,6 @@
 #[path = "../../../tests/common/device.rs"]
 mod common;
 
+mod compare;
 mod golden;
+mod order;

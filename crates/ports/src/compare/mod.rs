@@ -4,6 +4,7 @@
 mod axes;
 mod cause;
 mod count;
+mod explain;
 mod numbers;
 mod text;
 
@@ -14,6 +15,7 @@ use thiserror::Error;
 pub use axes::{Axes, SiteAxis};
 pub use cause::{Cause, Confidence};
 pub use count::{Bin, Histogram, SiteMap};
+pub use explain::{ExplainError, HopInputs, explain_hop};
 pub use numbers::Numbers;
 use numbers::{bits, show_shape};
 

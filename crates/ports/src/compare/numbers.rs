@@ -1,6 +1,6 @@
 //! What is compared: arrays of complex or real numbers, widened to f64, which changes no bit that counts.
 
-use lanefield::io::npy::{ComplexArray, ComplexValues};
+use lanefield::io::npy::{ComplexArray, ComplexValues, Element, RawArray};
 use lanefield::reference::real::Real as _;
 
 /// An array of numbers, complex or real, of f32 or f64. What is an f32 is kept as the f64 of the same value: the way there and back keeps its bits,
@@ -26,6 +26,23 @@ impl Numbers {
     /// Real numbers in single precision, in C order.
     pub fn of_f32(shape: Vec<usize>, values: &[f32]) -> Self {
         Self { shape, parts: 1, single: true, values: values.iter().map(|&x| f64::from(x)).collect() }
+    }
+
+    /// The numbers of any array. Whole numbers are widened to f64; `None` where one is too large for that.
+    pub fn of_raw(array: &RawArray) -> Option<Self> {
+        let RawArray { element, shape, bytes } = array;
+        let parts = if matches!(element, Element::ComplexF32 | Element::ComplexF64) { 2 } else { 1 };
+        let whole = |x: i64| (x.unsigned_abs() <= 1 << 53).then_some(x as f64);
+        let values = match element {
+            Element::F64 | Element::ComplexF64 => array.to_f64()?,
+            Element::F32 | Element::ComplexF32 => array.to_f32()?.into_iter().map(f64::from).collect(),
+            Element::I16 => bytes.as_chunks().0.iter().map(|&bytes| f64::from(i16::from_le_bytes(bytes))).collect(),
+            Element::I64 => {
+                bytes.as_chunks().0.iter().map(|&bytes| whole(i64::from_le_bytes(bytes))).collect::<Option<_>>()?
+            }
+        };
+        let single = matches!(element, Element::F32 | Element::ComplexF32);
+        Some(Self { shape: shape.clone(), parts, single, values })
     }
 
     /// "complex128 (8, 4, 4, 4, 4, 3)"

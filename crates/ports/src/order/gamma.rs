@@ -15,7 +15,7 @@ words! {
         /// Of DeGrand and Rossi: γk = ((0, iσ)(−iσ, 0)), for y with −i and i; γt = ((0, 1)(1, 0)); γ5 = ((1, 0)(0, −1)). Ours, Grid's, QDP++'s and Chroma's.
         #[default]
         DegrandRossi = "degrand-rossi",
-        /// `QUDA_CHIRAL_GAMMA_BASIS`, openQCD and tmLQCD: γk = ((0, −iσ)(iσ, 0)), γt = ((0, −1)(−1, 0)), γ5 = ((−1, 0)(0, 1)).
+        /// `QUDA_CHIRAL_GAMMA_BASIS`: γk = ((0, −iσ)(iσ, 0)), γt = ((0, −1)(−1, 0)), γ5 = ((−1, 0)(0, 1)).
         Chiral = "chiral",
         /// `QUDA_DIRAC_PAULI_GAMMA_BASIS`: γk = ((0, −iσ)(iσ, 0)), γt = ((1, 0)(0, −1)), γ5 = ((0, −1)(−1, 0)).
         DiracPauli = "dirac-pauli",

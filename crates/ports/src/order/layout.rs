@@ -48,9 +48,9 @@ impl Layout {
     pub fn of(shape: &[usize], convention: Convention) -> Result<Self, OrderError> {
         let Convention { order, gamma, inner } = convention;
         let fail = |reason: &str| OrderError::Shape { order, shape: shape.to_owned(), reason: reason.to_owned() };
-        // Spinors, with their last two axes in our order.
+        // Spinors, with their last two axes in our order. With four axes they follow those of a lattice: (T, Z, Y, 4, 3) is one of colour vectors.
         let (axes, is_spinor) = match (shape, inner) {
-            ([axes @ .., 4, 3], _) | ([axes @ .., 3, 4], Inner::ColourSpin) => (axes, true),
+            ([axes @ .., 4, 3], _) | ([axes @ .., 3, 4], Inner::ColourSpin) if axes.len() >= 4 => (axes, true),
             _ => (shape, false),
         };
         if is_spinor {

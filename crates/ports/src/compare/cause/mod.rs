@@ -41,7 +41,7 @@ pub struct Cause {
 }
 
 impl Cause {
-    fn new(
+    pub(super) fn new(
         kind: &'static str,
         confidence: Confidence,
         sentence: impl Into<String>,
@@ -126,14 +126,15 @@ pub(super) fn causes(a: &Numbers, b: &Numbers, axes: &Axes, comparison: &Compari
     };
     let mut causes: Vec<Cause> = Vec::new();
     causes.extend(bits::causes(&case));
-    if case.parts == 2 {
-        causes.extend(spins::causes(&case));
-        causes.extend(moved::causes(&case));
-        causes.extend(legs::causes(&case));
+    // Once every number is explained, the next hypothesis would fit by chance: two spins exchanged look like a leg.
+    let is_explained = |causes: &[Cause]| causes.iter().any(|cause| cause.confidence == Confidence::Certain);
+    for family in [spins::causes, moved::causes, legs::causes] {
+        if case.parts == 2 && !is_explained(&causes) {
+            causes.extend(family(&case));
+        }
     }
     causes.extend(places::causes(&case));
-    // Where it is known what happened to every number, rounding has nothing to add.
-    if causes.iter().all(|cause| cause.confidence != Confidence::Certain) {
+    if !is_explained(&causes) {
         causes.extend(rounding::causes(&case));
     }
     causes.sort_by_key(|cause| cause.confidence);

@@ -192,8 +192,8 @@ fn words(case: &Case<'_>) -> Vec<Cause> {
         let name = match (histogram.by, places.as_str()) {
             ("part", "im") => "imaginary parts".to_owned(),
             ("part", _) => "real parts".to_owned(),
-            ("s", places) => format!("s = {places}"),
-            (by, places) => format!("{by} {places}"),
+            ("s", places) => format!("numbers with s = {places}"),
+            (by, places) => format!("numbers of {by} {places}"),
         };
         let what = match (histogram.by, places.as_str(), case.axes.object) {
             ("spin", "2, 3", _) => ": the reconstruction of rows 2 and 3 from the products (docs/arithmetic.md §4)",

@@ -1,0 +1,211 @@
+//! `lanefield compare`: two arrays, bit for bit; where they differ first, how many numbers do, where they lie, and what may have caused it.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use clap::Args;
+use lanefield::io::atomic::write_atomically;
+use lanefield::io::npy::{self, ComplexArray, ComplexValues, NpyError, RawArray};
+use lanefield::reference::kernels::hop::Dagger;
+use lanefield_ports::compare::{Cause, CompareOptions, Comparison, HopInputs, Numbers, compare_numbers, explain_hop};
+use lanefield_ports::order::{Convention, GammaBasis, Inner, SiteOrder, to_ours};
+use serde::Serialize;
+
+use super::Outcome;
+use super::args::HopArgs;
+use super::compare_plot::plot;
+use super::fields::FieldShape;
+use super::files::{given, npy_error, require_outputs, svg};
+use super::output::{Head, Kind, print, print_json};
+use super::source::{InputArgs, Source};
+
+/// Compare two arrays bit for bit: where they differ first, how many numbers do and where, and what may have caused it.
+///
+/// Numbers are compared as integers; any NaN equals any NaN, and +0 is not -0. Exit code 0: the same bits, or within --ulps; 1: they differ; 2: they
+/// cannot be compared. Where one array is complex64 and the other complex128, the latter is rounded first.
+///
+/// Of a hop of Wilson fermions --config and --source let it try what would be wrong: each leg's sign, link, projector, neighbour and phase, the order of
+/// the legs, and the forms of products. Without them it says what it can see from A and B alone.
+///
+/// An array of another program is converted on reading: --order, --gamma and --inner say what B is, --a-order, --a-gamma and --a-inner what A is.
+/// docs/ports.md says what the words mean, and which faults are recognised.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield config generate hot --lattice 4.4.4.8 --seed 1 --output hot.nersc
+  lanefield apply --operator hop --config hot.nersc --source gauss:7 \\
+      --output a.npy
+  lanefield apply --operator hop --config hot.nersc --source gauss:7 \\
+      --boundary 1,1,1,1 --output b.npy
+  lanefield compare a.npy a.npy
+  lanefield compare a.npy b.npy --plot map.svg
+  lanefield compare a.npy b.npy --config hot.nersc --source gauss:7
+  lanefield convert b.npy quda.npy --to-order quda --to-gamma ukqcd
+  lanefield compare b.npy quda.npy --order quda --gamma ukqcd --ulps 4 --json")]
+pub struct Compare {
+    /// The first array, as a rule ours: (T, Z, Y, X, …), complex64 or complex128; five-dimensional fermions (Ls, T, Z, Y, X, 4, 3). Arrays of float32,
+    /// float64, int16 and int64 are compared, too
+    #[arg(value_name = "A.npy")]
+    a: PathBuf,
+    /// The second array, as a rule that of a port
+    #[arg(value_name = "B.npy")]
+    b: PathBuf,
+    /// Accept numbers that are so many units in the last place apart
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    ulps: u64,
+    /// Order of the sites, and of the directions of links, in B: lexicographic, even-odd, milc, qdp or quda
+    #[arg(long, value_name = "ORDER", default_value_t, help_heading = "Orders and bases of other programs")]
+    order: SiteOrder,
+    /// Basis of the spins in B: degrand-rossi (ours and Grid's), chiral, dirac-pauli or ukqcd
+    #[arg(long, value_name = "BASIS", default_value_t, help_heading = "Orders and bases of other programs")]
+    gamma: GammaBasis,
+    /// Order of the numbers of a spinor in B: spin-colour or colour-spin
+    #[arg(long, value_name = "ORDER", default_value_t, help_heading = "Orders and bases of other programs")]
+    inner: Inner,
+    /// As --order, of A
+    #[arg(long, value_name = "ORDER", default_value_t, help_heading = "Orders and bases of other programs")]
+    a_order: SiteOrder,
+    /// As --gamma, of A
+    #[arg(long, value_name = "BASIS", default_value_t, help_heading = "Orders and bases of other programs")]
+    a_gamma: GammaBasis,
+    /// As --inner, of A
+    #[arg(long, value_name = "ORDER", default_value_t, help_heading = "Orders and bases of other programs")]
+    a_inner: Inner,
+    /// The configuration of the hop that B should be: a NERSC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
+    #[arg(long, value_name = "FILE", requires = "source", help_heading = "What hop B should be")]
+    config: Option<PathBuf>,
+    /// Its source: a NumPy array (T, Z, Y, X, 4, 3), gauss:SEED or point:x,y,z,t,spin,colour
+    #[arg(long, value_name = "SOURCE", requires = "config", help_heading = "What hop B should be")]
+    source: Option<Source>,
+    /// B should be M = 4 + mass + hop
+    #[arg(
+        long,
+        value_name = "MASS",
+        requires = "config",
+        allow_hyphen_values = true,
+        help_heading = "What hop B should be"
+    )]
+    mass: Option<f64>,
+    /// B should be the dagger
+    #[arg(long, requires = "config", help_heading = "What hop B should be")]
+    dagger: bool,
+    #[command(flatten, next_help_heading = "What hop B should be")]
+    hop: HopArgs,
+    /// Write a map of the differences as SVG: for each t and z the sites x, y, by the logarithm of the difference
+    #[arg(long, value_name = "FILE.svg", value_parser = svg)]
+    plot: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+impl Compare {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        let inputs = [("A", self.a.as_path()), ("B", self.b.as_path())];
+        require_outputs(&given([("--plot", &self.plot)]).collect::<Vec<_>>(), &inputs)?;
+        let of_a = Convention { order: self.a_order, gamma: self.a_gamma, inner: self.a_inner };
+        let of_b = Convention { order: self.order, gamma: self.gamma, inner: self.inner };
+        let (a, b) = (Array::read(&self.a, of_a)?, Array::read(&self.b, of_b)?);
+        let options = CompareOptions { ulps: self.ulps, ..CompareOptions::default() };
+        let mut comparison = compare_numbers(a.numbers(), b.numbers(), options)
+            .with_context(|| format!("cannot compare {} (A) with {} (B)", self.a.display(), self.b.display()))?;
+        if let (Some(input), false) = (self.input(), comparison.is_same()) {
+            let Array::Complex(b) = &b else {
+                anyhow::bail!(
+                    "{} holds real numbers, and is no hop: leave --config and --source out",
+                    self.b.display()
+                );
+            };
+            let explained = self.explain(b, &input)?;
+            comparison.causes.splice(0..0, explained);
+        }
+        if let Some(path) = &self.plot {
+            let names = [&self.a, &self.b].map(|path| path.display().to_string());
+            let svg = plot(&comparison, [&names[0], &names[1]])?;
+            write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?;
+        }
+        match self.json {
+            true => print_json(Head::of(Kind::Compare), &self.report(comparison.clone()))?,
+            false => print(&comparison)?,
+        }
+        Ok(if comparison.is_same() { Outcome::Done } else { Outcome::CheckFailed })
+    }
+
+    /// The hop's configuration and source, where they were given.
+    fn input(&self) -> Option<InputArgs> {
+        Some(InputArgs { config: self.config.clone()?, source: self.source.clone()? })
+    }
+
+    /// Which hop with one thing wrong B is.
+    fn explain(&self, b: &ComplexArray, input: &InputArgs) -> anyhow::Result<Vec<Cause>> {
+        let configuration = input.configuration()?;
+        let extents = configuration.extents();
+        let source = input.source(FieldShape::Spinor, extents, false)?.values;
+        let [x, y, z, t] = extents.as_array();
+        let source = ComplexArray { shape: vec![t, z, y, x, 4, 3], values: ComplexValues::F64(source) };
+        let dagger = if self.dagger { Dagger::Yes } else { Dagger::No };
+        let HopArgs { boundary, links, legs } = self.hop;
+        let (configuration, source) = (&configuration, &source);
+        let inputs = HopInputs { configuration, source, boundary, links, legs, dagger, mass: self.mass };
+        let explained = explain_hop(b, &inputs);
+        explained
+            .with_context(|| format!("cannot hold {} against a hop on {}", self.b.display(), input.config.display()))
+    }
+
+    fn report(&self, comparison: Comparison) -> Report {
+        let verdict = match (comparison.is_same(), comparison.accepted) {
+            (true, 0) => "same bits",
+            (true, _) => "within ulps",
+            (false, _) => "DIFFERENT",
+        };
+        let name = |path: &Path| path.display().to_string();
+        Report { verdict, file_a: name(&self.a), file_b: name(&self.b), comparison }
+    }
+}
+
+/// What was found. As JSON, these fields.
+#[derive(Serialize)]
+struct Report {
+    /// `same bits`, `within ulps` or `DIFFERENT`.
+    verdict: &'static str,
+    file_a: String,
+    file_b: String,
+    #[serde(flatten)]
+    comparison: Comparison,
+}
+
+/// An array of complex numbers, or of others, which have no order but ours.
+enum Array {
+    Complex(ComplexArray),
+    Others(Numbers),
+}
+
+impl Array {
+    fn read(path: &Path, convention: Convention) -> anyhow::Result<Self> {
+        match npy::read_complex(path) {
+            Err(NpyError::ElementType { .. }) if convention == Convention::OURS => {
+                let array = RawArray::read(path).map_err(|error| npy_error(path, error))?;
+                let numbers = Numbers::of_raw(&array);
+                let numbers = numbers.with_context(|| format!("{} holds whole numbers above 2^53", path.display()))?;
+                Ok(Self::Others(numbers))
+            }
+            array => in_ours(path, array, convention).map(Self::Complex),
+        }
+    }
+
+    fn numbers(&self) -> Numbers {
+        match self {
+            Self::Complex(array) => array.into(),
+            Self::Others(numbers) => numbers.clone(),
+        }
+    }
+}
+
+/// Reads an array in some order and basis.
+pub(super) fn read(path: &Path, convention: Convention) -> anyhow::Result<ComplexArray> {
+    in_ours(path, npy::read_complex(path), convention)
+}
+
+fn in_ours(path: &Path, array: Result<ComplexArray, NpyError>, convention: Convention) -> anyhow::Result<ComplexArray> {
+    let array = array.map_err(|error| npy_error(path, error))?;
+    to_ours(array, convention).with_context(|| format!("failed to read {}", path.display()))
+}

@@ -1,0 +1,203 @@
+//! `lanefield compare` and `lanefield convert`: what they print for faults that were planted, their exit codes, the map, and what they refuse.
+
+use lanefield::io::npy::{self, RawArray};
+use lanefield::reference::layout::{
+    Checkerboard, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions, Scalar, Sites,
+};
+use num_complex::Complex;
+
+use super::{Folder, assert_contains, text};
+
+const SHAPE: [usize; 6] = [8, 4, 4, 4, 4, 3];
+
+/// A folder with `a.npy`, a hop antiperiodic in time; `gauge.nersc` is what it is of.
+fn folder() -> Folder {
+    let folder = Folder::with_gauge();
+    apply(&folder, "--output a.npy");
+    folder
+}
+
+fn apply(folder: &Folder, rest: &str) {
+    folder.succeeds(&format!("apply --operator hop --config gauge.nersc --source gauss:7 --device cpu {rest}"));
+}
+
+fn numbers(folder: &Folder) -> Vec<Complex<f64>> {
+    npy::read_complex(&folder.path("a.npy")).unwrap().values.into_f64()
+}
+
+/// Writes `b.npy`, which is a.npy with something done to it.
+fn plant(folder: &Folder, change: impl FnOnce(&mut Vec<Complex<f64>>)) {
+    let mut values = numbers(folder);
+    change(&mut values);
+    npy::write_complex(&folder.path("b.npy"), &SHAPE, &values).unwrap();
+}
+
+/// What the comparison of a.npy and b.npy prints, which must differ.
+fn differs(folder: &Folder, options: &str) -> String {
+    let output = folder.run(&format!("compare a.npy b.npy {options}"));
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert!(output.stderr.is_empty(), "{}", text(&output.stderr));
+    text(&output.stdout)
+}
+
+#[test]
+fn the_same_bits_are_one_line_and_exit_code_0() {
+    let folder = folder();
+    insta::assert_snapshot!(folder.succeeds("compare a.npy a.npy"), @"same bits: 12 288 real numbers (spinor on 4.4.4.8, f64)");
+}
+
+#[test]
+fn a_missing_boundary_phase_is_named() {
+    let folder = folder();
+    apply(&folder, "--boundary 1,1,1,1 --output b.npy");
+    insta::assert_snapshot!("compare_boundary", differs(&folder, ""));
+}
+
+#[test]
+fn a_flipped_bit_is_named() {
+    let folder = folder();
+    plant(&folder, |values| values[4000].im = f64::from_bits(values[4000].im.to_bits() ^ 1 << 40));
+    insta::assert_snapshot!("compare_flipped_bit", differs(&folder, ""));
+}
+
+#[test]
+fn swapped_spins_are_named() {
+    let folder = folder();
+    plant(&folder, |values| {
+        for spinor in values.chunks_exact_mut(12) {
+            (0..3).for_each(|colour| spinor.swap(colour, 3 + colour));
+        }
+    });
+    insta::assert_snapshot!("compare_spins", differs(&folder, ""));
+}
+
+#[test]
+fn a_lane_is_named() {
+    let folder = folder();
+    let options = LatticeOptions {
+        lanes: LaneChoice::Width(LaneWidth::new(64).unwrap()),
+        nodes: None,
+        checkerboard: Checkerboard::RedBlack,
+    };
+    let extents = Extents::new([4, 4, 4, 8]).unwrap();
+    let lattice = Lattice::new(extents, Scalar::ComplexF, options).unwrap();
+    plant(&folder, |values| {
+        for (site, spinor) in values.chunks_exact_mut(12).enumerate() {
+            if lattice.place(Sites::Full, extents.coordinate(site)).lane == 3 {
+                spinor.iter_mut().for_each(|z| *z *= Complex::new(1.25, 0.5));
+            }
+        }
+    });
+    insta::assert_snapshot!("compare_lane", differs(&folder, ""));
+}
+
+#[test]
+fn rounding_is_named_and_accepted_if_that_is_wanted() {
+    let folder = folder();
+    apply(&folder, "--legs +x+y+z+t-x-y-z-t --output b.npy");
+    let said = differs(&folder, "");
+    assert_contains(&said, &["contracted or uncontracted products", "by ulp"]);
+    let hop = "--config gauge.nersc --source gauss:7";
+    let said_of_hop = differs(&folder, hop);
+    assert_contains(&said_of_hop, &["cause    the legs are added in the order", "-x-y-z-t, not -t-y-z+t+y+z-x+x"]);
+    let largest = said.lines().find_map(|line| line.strip_prefix("largest")).unwrap();
+    let ulps: String = largest.split("ulp").next().unwrap().chars().filter(char::is_ascii_digit).collect();
+    let within = folder.succeeds(&format!("compare a.npy b.npy --ulps {ulps}"));
+    assert!(within.starts_with(&format!("within {ulps} ulp: ")), "{within}");
+}
+
+#[test]
+fn arrays_of_other_programs_are_converted_there_and_back() {
+    let folder = folder();
+    folder.succeeds("config convert gauge.nersc gauge.npy");
+    for order in ["even-odd", "milc", "qdp", "quda"] {
+        let said = folder.succeeds(&format!("convert gauge.npy theirs.npy --to-order {order}"));
+        assert!(said.contains(&format!("{order} order")), "{said}");
+        folder.succeeds(&format!("compare gauge.npy theirs.npy --order {order}"));
+        folder.succeeds(&format!("convert theirs.npy back.npy --from-order {order}"));
+        assert_eq!(folder.read("back.npy"), folder.read("gauge.npy"), "{order}");
+    }
+    folder.succeeds("convert a.npy b.npy --to-order quda --to-gamma chiral --to-inner colour-spin");
+    folder.succeeds("compare a.npy b.npy --order quda --gamma chiral --inner colour-spin");
+    folder.succeeds("compare b.npy a.npy --a-order quda --a-gamma chiral --a-inner colour-spin");
+    // One that has roots, in the other precision.
+    folder.succeeds("convert a.npy b.npy --to-gamma ukqcd --precision f32");
+    let said = differs(&folder, "");
+    assert_contains(&said, &["A is f64 and was rounded to f32", "B is in the basis ukqcd", "--gamma ukqcd"]);
+    // Three sums of two numbers, each rounded; where they cancel, many ulp.
+    let said = differs(&folder, "--gamma ukqcd");
+    assert_contains(&said, &["all differ by"]);
+}
+
+#[test]
+fn arrays_of_real_and_whole_numbers_are_compared() {
+    let folder = Folder::new();
+    let write = |name: &str, array: RawArray| folder.write(name, &array.to_file().unwrap());
+    write("sums.npy", RawArray::f64(&[3], &[1.0, f64::NAN, -2.5]));
+    write("other.npy", RawArray::f64(&[3], &[1.0, -f64::NAN, -2.5000000000000004]));
+    write("whole.npy", RawArray::i16(&[2, 2], &[1, -2, 3, 4]));
+    write("int64.npy", RawArray::i64(&[1], &[i64::MAX]));
+    let said = folder.run("compare sums.npy other.npy");
+    assert_eq!(said.status.code(), Some(1));
+    assert_contains(
+        &text(&said.stdout),
+        &[
+            "DIFFERENT: 1 of 3 real numbers (list of numbers, f64)",
+            "axis 0 2: A -2.5e0 (c004000000000000)",
+            "1 ulp apart",
+        ],
+    );
+    assert_contains(&folder.succeeds("compare whole.npy whole.npy"), &["same bits: 4 real numbers"]);
+    assert_contains(&folder.fails(2, "compare sums.npy whole.npy"), &["1 axes and 2"]);
+    assert_contains(&folder.fails(2, "compare int64.npy sums.npy"), &["int64.npy holds whole numbers above 2^53"]);
+}
+
+#[test]
+fn json_has_bits_and_causes() {
+    let folder = folder();
+    plant(&folder, |values| values[7].re = -values[7].re);
+    let output = folder.run("compare a.npy b.npy --json");
+    assert_eq!(output.status.code(), Some(1));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let a = numbers(&folder)[7].re;
+    assert_eq!(json["verdict"], "DIFFERENT");
+    assert_eq!(json["first"]["a_bits"], format!("{:016x}", a.to_bits()));
+    assert_eq!(json["first"]["b"], -a);
+    assert_eq!(json["first"]["at"][0], serde_json::json!({"axis": "spin", "index": 2}));
+    assert_eq!(json["causes"][0]["kind"], "flipped_bit");
+    assert_eq!((&json["differing"], &json["numbers"]), (&1.into(), &12288.into()));
+}
+
+#[test]
+fn the_map_has_a_square_for_each_slice_and_the_sites_that_differ() {
+    let folder = folder();
+    apply(&folder, "--boundary 1,1,1,1 --output b.npy");
+    let said = differs(&folder, "--plot map.svg");
+    let map = text(&folder.read("map.svg"));
+    let first = said.lines().next().unwrap();
+    assert_contains(&map, &["<svg", "t 7", "z 3", first]);
+    // Grey squares, one for each z and t, and one in the legend.
+    assert_eq!(map.matches("#ECEEF1").count(), 4 * 8 + 1);
+}
+
+#[test]
+fn what_cannot_be_compared_is_exit_code_2_and_says_why() {
+    let folder = folder();
+    folder.succeeds("config convert gauge.nersc gauge.npy");
+    let said = folder.fails(2, "compare a.npy gauge.npy");
+    assert_contains(&said, &["cannot compare a.npy (A) with gauge.npy (B): the shapes differ", "6 axes and 7"]);
+    let said = folder.fails(2, "compare a.npy nowhere.npy");
+    assert_contains(&said, &["cannot read nowhere.npy"]);
+    let said = folder.fails(2, "compare a.npy gauge.npy --gamma ukqcd");
+    assert_contains(&said, &["failed to read gauge.npy", "has no spins, whose basis could be converted"]);
+    let said = folder.fails(2, "compare a.npy gauge.npy --config gauge.nersc --source gauss:7");
+    assert_contains(&said, &["the shapes differ"]);
+    let said = folder.misused("compare a.npy a.npy --config gauge.nersc");
+    assert_contains(&said, &["--source"]);
+    let said = folder.misused("compare a.npy a.npy --order grid");
+    assert_contains(&said, &["expected one of lexicographic, even-odd, milc, qdp, quda"]);
+    let said = folder.fails(2, "convert a.npy a.npy --to-order quda");
+    assert_contains(&said, &["OUT and IN name the same file"]);
+    let said = folder.fails(2, "convert a.npy c.npy --precision half");
+    assert_contains(&said, &["--precision half has no NumPy type"]);
+}
