@@ -39,16 +39,13 @@ static const double *find_numbers(const lfr_call *call, const char *name, int co
     return NULL;
 }
 
-/* The field that a kernel writes first: its parts and precision are those of the call. */
+/* The field that says of which parts and precision a call is: the first that is written or, of sums, one that is read. */
 static const lfr_named_field *target_of(const lfr_call *call)
 {
     const char *names[] = {"out", "y", "psi", "x"};
-    for (int k = 0; k < 4; k++) {
-        const lfr_named_field *field = find_field(call, names[k]);
-        /* psi is a target in cg_update alone; elsewhere there is an `out`. */
-        if (field != NULL)
-            return field;
-    }
+    for (int k = 0; k < 4; k++)
+        if (find_field(call, names[k]) != NULL)
+            return find_field(call, names[k]);
     return NULL;
 }
 
