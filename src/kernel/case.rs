@@ -252,6 +252,28 @@ impl Case {
         })
     }
 
+    /// The scalars of right-hand sides, by name.
+    pub fn scalars_of_rhs(&self) -> impl Iterator<Item = (&'static str, &[f64])> {
+        self.scalars.iter().filter_map(|(name, scalars)| match scalars {
+            Scalars::Several(values) => Some((*name, &values[..])),
+            _ => None,
+        })
+    }
+
+    /// The numbers of right-hand sides, with the name of the argument, where the kernel takes any.
+    pub fn indices(&self) -> Option<(&'static str, &[usize])> {
+        let name = self.kernel().arguments.iter().find_map(|argument| match *argument {
+            Argument::Indices { name, .. } => Some(name),
+            _ => None,
+        });
+        name.map(|name| (name, &self.indices[..]))
+    }
+
+    /// The matrix along s, where the kernel takes one.
+    pub fn matrix(&self) -> Option<&SMatrix> {
+        self.matrix.as_ref()
+    }
+
     /// Takes another field in place of the first one of a name. Whether it is what its role asks for is seen when the kernel is run.
     pub fn replace(&mut self, name: &str, field: HostField) {
         let fields = self.fields.iter_mut().find(|(known, _)| *known == name);
