@@ -6,6 +6,7 @@ mod arguments;
 mod backends;
 mod blas;
 mod body;
+mod c_reference;
 mod cg;
 mod clover;
 mod clover_grid;

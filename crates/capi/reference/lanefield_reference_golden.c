@@ -39,16 +39,13 @@ static const double *find_numbers(const lfr_call *call, const char *name, int co
     return NULL;
 }
 
-/* The field that a kernel writes first: its parts and precision are those of the call. */
+/* The field that says of which parts and precision a call is: the first that is written or, of sums, one that is read. */
 static const lfr_named_field *target_of(const lfr_call *call)
 {
     const char *names[] = {"out", "y", "psi", "x"};
-    for (int k = 0; k < 4; k++) {
-        const lfr_named_field *field = find_field(call, names[k]);
-        /* psi is a target in cg_update alone; elsewhere there is an `out`. */
-        if (field != NULL)
-            return field;
-    }
+    for (int k = 0; k < 4; k++)
+        if (find_field(call, names[k]) != NULL)
+            return find_field(call, names[k]);
     return NULL;
 }
 
@@ -673,6 +670,64 @@ static int write_case(const char *directory, const case_line *line, const golden
     return 0;
 }
 
+/* The fractions and the step of the eight links of each site. */
+static int write_fractions(const char *directory, char name[128], int reals, const array *stored)
+{
+    char path[PATH_LENGTH];
+    const size_t volume = stored->shape[0] * stored->shape[1] * stored->shape[2] * stored->shape[3];
+    const int words = (int)(length_of(stored) / volume);
+    array fractions = *stored, steps = *stored;
+    strcpy(fractions.type, "<i2");
+    fractions.shape[fractions.axes++] = 2;
+    fractions.bytes = length_of(&fractions) * sizeof(int16_t);
+    fractions.data = room_for(fractions.bytes);
+    strcpy(steps.type, "<f4");
+    steps.axes = 4;
+    steps.bytes = volume * sizeof(float);
+    steps.data = room_for(steps.bytes);
+    for (size_t site = 0; site < volume; site++) {
+        const lfr_complex_f32 *part = (const lfr_complex_f32 *)stored->data + site * (size_t)words;
+        ((float *)steps.data)[site] = lfr_half_step_f32(part, words);
+        lfr_half_fractions_f32(part, words, (int16_t *)fractions.data + site * 2 * (size_t)words);
+    }
+    sprintf(name, "stages/links/doubled.half-r%d.fractions.npy", reals);
+    int failed = join(path, directory, name, strlen(name)) != 0 || write_array(path, &fractions) != 0;
+    sprintf(name, "stages/links/doubled.half-r%d.steps.npy", reals);
+    failed = failed || join(path, directory, name, strlen(name)) != 0 || write_array(path, &steps) != 0;
+    free(fractions.data);
+    free(steps.data);
+    return failed;
+}
+
+/* The steps of each leg of the hop, of a case with links of 18 reals on all sites. */
+static int write_steps_of_hop(const char *directory, const golden_case *of, int dagger)
+{
+    const char *names[] = {"projected", "transported", "legs"};
+    const lfr_named_field *in = find_field(&of->call, "in");
+    const int wide = in->precision == LFR_F64;
+    array steps[3];
+    int failed = 0;
+    for (int k = 0; k < 3; k++) {
+        const array a = {"", 7, {(size_t)of->call.extents[3], (size_t)of->call.extents[2], (size_t)of->call.extents[1],
+                                 (size_t)of->call.extents[0], 8, k < 2 ? 2 : 4, 3}, 0, NULL};
+        steps[k] = a;
+        strcpy(steps[k].type, wide ? "<c16" : "<c8");
+        steps[k].bytes = length_of(&a) * size_of_type(steps[k].type);
+        steps[k].data = room_for(steps[k].bytes);
+    }
+    if (wide)
+        lfr_steps_of_hop_f64(&of->call, dagger, steps[0].data, steps[1].data, steps[2].data);
+    else
+        lfr_steps_of_hop_f32(&of->call, dagger, steps[0].data, steps[1].data, steps[2].data);
+    for (int k = 0; k < 3; k++) {
+        char name[128], path[PATH_LENGTH];
+        sprintf(name, "stages/hop/%s%s.%s.npy", names[k], dagger ? "_dagger" : "", wide ? "f64" : "f32");
+        failed = failed || join(path, directory, name, strlen(name)) != 0 || write_array(path, &steps[k]) != 0;
+        free(steps[k].data);
+    }
+    return failed ? -1 : 0;
+}
+
 /* Links as they are stored, as they are rebuilt, and the field strength: of the configuration, with the boundary of the cases. */
 static int write_stages(const char *directory, const int extents[4], const int phases[4], const array *u)
 {
@@ -706,6 +761,8 @@ static int write_stages(const char *directory, const int extents[4], const int p
             int failed = refused || join(path, directory, name, strlen(name)) != 0 || write_array(path, &stored) != 0;
             sprintf(name, "stages/links/rebuilt.%s-r%d.npy", precisions[p], reals[r]);
             failed = failed || (reals[r] != 18 && (join(path, directory, name, strlen(name)) != 0 || write_array(path, &rebuilt) != 0));
+            if (p == LFR_HALF && !failed)
+                failed = write_fractions(directory, name, reals[r], &stored);
             free(stored.data);
             free(rebuilt.data);
             if (failed)
@@ -780,6 +837,10 @@ static int golden(const char *from, const char *to)
             refused = lfr_run_kernel(&of.call);
         if (refused == NULL && write_case(to, &line, &of) != 0)
             refused = "its results cannot be written";
+        const int dagger = name != NULL && strcmp(name, "hop_dagger") == 0;
+        if (refused == NULL && (dagger || strcmp(name, "hop") == 0) && of.call.links.reconstruct == 18 && of.call.sites == LFR_FULL &&
+            find_field(&of.call, "in")->precision != LFR_HALF && write_steps_of_hop(to, &of, dagger) != 0)
+            refused = "the steps of its legs cannot be written";
         free_case(&of);
         if (refused != NULL) {
             fprintf(stderr, "%s: %s\n", value_of(&line, "case") == NULL ? "a case without a name" : value_of(&line, "case"), refused);
@@ -1052,6 +1113,30 @@ static const char *LFR(run_of_rhs)(lfr_call *call, int kernel, const lfr_shape *
     }
     return NULL;
 }
+
+/* The steps of section 6 for each leg of a site: h0 and h1, w0 and w1, and the four rows. Called for golden data alone. */
+#ifndef LFR_NO_MAIN
+static void LFR(steps_of_hop)(const lfr_call *call, int dagger, COMPLEX *projected, COMPLEX *transported, COMPLEX *legs)
+{
+    const lfr_shape shape = shape_of(call, target_of(call));
+    const size_t volume = lfr_volume(shape.extents);
+    const COMPLEX *in = LFR(field)(call, "in");
+    COMPLEX *rows = malloc(volume * 12 * sizeof *rows);
+    for (size_t leg = 0; leg < 8 && rows != NULL; leg++) {
+        LFR(leg)(LFR_WILSON_HOP, &call->links, &shape, LFR(field)(call, "links"), in, dagger, (int)leg, rows);
+        for (size_t site = 0; site < volume; site++) {
+            const size_t at = site * 8 + leg;
+            LFR(spinor) psi;
+            memcpy(&psi, in + lfr_neighbour(shape.extents, site, (int)leg) * 12, sizeof psi);
+            const LFR(half_spinor) h = LFR(project)((int)leg % 4, (leg >= 4) != (dagger != 0), psi);
+            memcpy(projected + at * 6, &h, sizeof h);
+            memcpy(transported + at * 6, rows + site * 12, sizeof h);
+            memcpy(legs + at * 12, rows + site * 12, sizeof psi);
+        }
+    }
+    free(rows);
+}
+#endif
 
 static const char *LFR(run)(lfr_call *call, int kernel, int dagger)
 {

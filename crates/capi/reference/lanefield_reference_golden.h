@@ -48,8 +48,7 @@ typedef struct {
     int sum_count;       /* how many there are: set by the call */
 } lfr_call;
 
-/* NULL, or why the kernel was not run: one that is not known, or an argument that is missing. The text lasts until the next call of the thread's
- * program; it is a literal. */
+/* NULL, or why the kernel was not run: one that is not known, or an argument that is missing. */
 const char *lfr_run_kernel(lfr_call *call);
 
 /* Whether there is a kernel of this name. */
