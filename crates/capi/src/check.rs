@@ -1,5 +1,6 @@
 //! A caller's array compared with what the reference computes, bit for bit.
 
+use std::ffi::c_char;
 use std::sync::Arc;
 
 use bytemuck::Pod;
@@ -13,7 +14,7 @@ use rayon::prelude::*;
 use crate::configuration::lf_configuration;
 use crate::context::lf_context;
 use crate::operator::{Place, dagger, lf_operator, lf_parameter, parameters};
-use crate::pointer::{array, complex, handle};
+use crate::pointer::{array, complex, fixed_text, handle};
 use crate::prepared::Step;
 use crate::status::{Outcome, guarded, lf_status, note};
 use crate::struct_size::{Growing, check_sized, put_sized};
@@ -54,7 +55,7 @@ pub struct lf_report {
     /// The distance of the two in units in the last place; UINT64_MAX where one is NaN.
     pub ulp: u64,
     /// All of this in words.
-    pub text: [u8; LF_REPORT_LENGTH],
+    pub text: [c_char; LF_REPORT_LENGTH],
 }
 
 impl Growing for lf_report {
@@ -115,14 +116,6 @@ fn compare<R: Vectors>(
     (0..extents.volume().div_ceil(sites_a_task)).into_par_iter().map(compare_task).reduce(|| (0, None), merge)
 }
 
-/// A text in the room that a report has for it, cut between characters.
-fn cut(text: &str) -> [u8; LF_REPORT_LENGTH] {
-    let mut cut = [0; LF_REPORT_LENGTH];
-    let length = (0..LF_REPORT_LENGTH).rev().find(|&length| text.is_char_boundary(length)).unwrap_or(0);
-    cut[..length].copy_from_slice(&text.as_bytes()[..length]);
-    cut
-}
-
 impl lf_report {
     fn new<R: Vectors>(
         found: &[R],
@@ -145,7 +138,7 @@ impl lf_report {
             found_bits: 0,
             expected_bits: 0,
             ulp: 0,
-            text: cut(&format!("all {compared} real numbers have the same bits")),
+            text: fixed_text(&format!("all {compared} real numbers have the same bits")),
         };
         let Some(First { place, differing, most_ulp }) = first else { return report };
         let (found, expected, words) = (found[place], expected[place], object.words());
@@ -174,7 +167,7 @@ impl lf_report {
             u64::MAX => "one of them no number".to_owned(),
             ulp => format!("{ulp} ulp apart"),
         };
-        report.text = cut(&format!(
+        report.text = fixed_text(&format!(
             "{differing} of {compared} real numbers differ, first at site x,y,z,t = {x},{y},{z},{t}, {s}{spin}, colour {}, {part} part: \
              {found:e} ({:0digits$x}) instead of {expected:e} ({:0digits$x}), {apart}",
             word % 3,
@@ -185,8 +178,8 @@ impl lf_report {
     }
 
     fn said(&self) -> String {
-        let length = self.text.iter().position(|&byte| byte == 0).unwrap_or(0);
-        String::from_utf8_lossy(&self.text[..length]).into_owned()
+        let bytes: Vec<u8> = self.text.iter().map(|&c| c as u8).take_while(|&byte| byte != 0).collect();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 }
 
@@ -279,9 +272,6 @@ where
 /// piece has no result nothing is compared. `report->size` must be set; all else in `report` is written.
 ///
 /// Returns LF_OK if all bits are the same, LF_DIFFERENT if not (lf_last_error() then has the text of the report), or what is wrong with the arguments.
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_check_operator_f64(
     op: *const lf_operator,
@@ -298,9 +288,6 @@ pub unsafe extern "C" fn lf_check_operator_f64(
 }
 
 /// The same in f32.
-///
-/// # Safety
-/// As lf_check_operator_f64().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_check_operator_f32(
     op: *const lf_operator,
@@ -318,9 +305,6 @@ pub unsafe extern "C" fn lf_check_operator_f32(
 
 /// Compares a Wilson hop (docs/arithmetic.md §6) with the reference's, as lf_check_operator_f64() would with the operator "hop". `parameters`: `count` of "boundary", "reconstruct" and "legs", as of
 /// lf_operator_create(). `sites`: those of the result, an lf_sites. `source`, `result`: 24 real numbers a site each, `reals` in all.
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_check_hop_f64(
     context: *const lf_context,
@@ -340,9 +324,6 @@ pub unsafe extern "C" fn lf_check_hop_f64(
 }
 
 /// The same in f32.
-///
-/// # Safety
-/// As lf_check_hop_f64().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_check_hop_f32(
     context: *const lf_context,

@@ -52,9 +52,6 @@ fn check_room(extents: Extents) -> Outcome<()> {
 }
 
 /// Makes the free field on a lattice: every link is 1. `extents`: sites in x, y, z, t. `configuration` receives it, to be freed by lf_configuration_free().
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_unit(
     context: *const lf_context,
@@ -69,9 +66,6 @@ pub unsafe extern "C" fn lf_configuration_unit(
 }
 
 /// Makes random SU(3) links, uniform in the group. A link depends on the seed, its site number and its direction alone: the same links everywhere.
-///
-/// # Safety
-/// As lf_configuration_unit().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_hot(
     context: *const lf_context,
@@ -88,9 +82,6 @@ pub unsafe extern "C" fn lf_configuration_hot(
 
 /// Makes links near 1: exponentials of Gaussian algebra elements of width `spread`, 0.1 say. A link depends on the arguments, its site number and its direction
 /// alone.
-///
-/// # Safety
-/// As lf_configuration_unit().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_weak(
     context: *const lf_context,
@@ -116,9 +107,6 @@ pub unsafe extern "C" fn lf_configuration_weak(
 /// but that they are finite; operators with links of 8 reals then refuse those that are not in SU(3).
 ///
 /// Errors: LF_INVALID_ARGUMENT for another number of reals, and with the site of a link that is not in SU(3).
-///
-/// # Safety
-/// As lf_configuration_unit().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_from_links(
     context: *const lf_context,
@@ -156,9 +144,6 @@ fn gauge(error: GaugeError) -> Failure {
 /// its header says is checked. Links must be in SU(3).
 ///
 /// Errors: LF_FILE, with what is wrong.
-///
-/// # Safety
-/// As lf_configuration_unit(); `path` ends in a zero byte.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_read(
     context: *const lf_context,
@@ -197,9 +182,6 @@ fn read(path: &Path) -> Outcome<Configuration> {
 }
 
 /// Frees a configuration; null is ignored. Operators that were made with it may be used on.
-///
-/// # Safety
-/// The configuration is not used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_free(configuration: *mut lf_configuration) {
     // SAFETY: the caller's promise.
@@ -207,9 +189,6 @@ pub unsafe extern "C" fn lf_configuration_free(configuration: *mut lf_configurat
 }
 
 /// Tells the extents of a configuration: `extents` receives four numbers, of x, y, z, t.
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_extents(
     configuration: *const lf_configuration,
@@ -224,9 +203,6 @@ pub unsafe extern "C" fn lf_configuration_extents(
 }
 
 /// Copies the links of a configuration to `links`, which has room for `reals` = 72 numbers a site, in the order of lf_configuration_from_links().
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_links(
     configuration: *const lf_configuration,
@@ -263,9 +239,6 @@ unsafe fn observe(
 }
 
 /// Computes the average plaquette, Re tr P / 3 over all sites and planes: 1 for the free field. The exact sum, rounded once: the same bits everywhere.
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_plaquette(
     configuration: *const lf_configuration,
@@ -276,9 +249,6 @@ pub unsafe extern "C" fn lf_configuration_plaquette(
 }
 
 /// Computes the link trace, Re tr U / 3 over all links: 1 for the free field. The exact sum, rounded once.
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_link_trace(
     configuration: *const lf_configuration,

@@ -51,10 +51,12 @@ impl Context {
 
 /// The device that a choice means; none where that is the CPU reference, for which no driver is loaded.
 fn open(choice: &DeviceChoice) -> Outcome<Option<Device>> {
-    let listed = match (choice, devices()) {
-        (DeviceChoice::Cpu, _) => return Ok(None),
-        (DeviceChoice::Auto, Err(OpenClError::NoOpenCl { .. })) => Vec::new(),
-        (_, listed) => listed?,
+    if *choice == DeviceChoice::Cpu {
+        return Ok(None);
+    }
+    let listed = match devices() {
+        Err(OpenClError::NoOpenCl { .. }) if *choice == DeviceChoice::Auto => Vec::new(),
+        listed => listed?,
     };
     let selected = resolve(choice, &listed).map_err(|error| Failure::new(lf_status::LF_DEVICE, error.to_string()))?;
     match selected {
@@ -81,9 +83,6 @@ pub(crate) fn c_text(text: &str) -> CString {
 /// `context` receives the context, to be freed by lf_context_free().
 ///
 /// Errors: LF_DEVICE where there is no such device; LF_INVALID_ARGUMENT; LF_OUT_OF_MEMORY where the threads cannot be started.
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_context_create(
     device: *const c_char,
@@ -108,9 +107,6 @@ pub unsafe extern "C" fn lf_context_create(
 }
 
 /// Frees a context; null is ignored. What was made with it may be used on, and freed later: threads and device go with the last of it.
-///
-/// # Safety
-/// The context is not used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_context_free(context: *mut lf_context) {
     // SAFETY: the caller's promise.
@@ -118,9 +114,6 @@ pub unsafe extern "C" fn lf_context_free(context: *mut lf_context) {
 }
 
 /// One line about a context: the device and its driver, or the CPU's threads and vector instructions. The text belongs to the context.
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_context_describe(context: *const lf_context, text: *mut *const c_char) -> lf_status {
     guarded(|| {
@@ -132,9 +125,6 @@ pub unsafe extern "C" fn lf_context_describe(context: *const lf_context, text: *
 
 /// Why the results of a context's device cannot be called the same bits as the reference's: what its arithmetic does otherwise than the standard, in one
 /// sentence. `text` receives null if nothing is known against it. The text belongs to the context.
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_context_why_not_bitwise(
     context: *const lf_context,

@@ -1,8 +1,10 @@
 //! The OpenCL devices of the machine.
 
+use std::ffi::c_char;
+
 use lanefield::backend::opencl::{DeviceInfo, DeviceKind, OpenClError, devices};
 
-use crate::pointer::put;
+use crate::pointer::{fixed_text, put};
 use crate::status::{Failure, Outcome, guarded, lf_status, note};
 use crate::struct_size::{Growing, put_sized};
 
@@ -30,11 +32,11 @@ pub struct lf_device {
     /// sizeof(lf_device): what the caller knows of it. Later versions add members at the end.
     pub size: usize,
     /// Its name, cut where it is too long.
-    pub name: [u8; LF_NAME_LENGTH],
+    pub name: [c_char; LF_NAME_LENGTH],
     /// The name of its platform: of the driver's family.
-    pub platform: [u8; LF_NAME_LENGTH],
+    pub platform: [c_char; LF_NAME_LENGTH],
     /// Version of the driver.
-    pub driver: [u8; LF_NAME_LENGTH],
+    pub driver: [c_char; LF_NAME_LENGTH],
     /// What kind of processor: an lf_device_kind.
     pub kind: i32,
     /// 1 if it can run lattice kernels, else 0: no double precision, say.
@@ -51,14 +53,6 @@ impl Growing for lf_device {
     const NAME: &'static str = "lf_device";
 }
 
-fn name(text: &str) -> [u8; LF_NAME_LENGTH] {
-    let mut name = [0; LF_NAME_LENGTH];
-    // Not within a character.
-    let length = (0..LF_NAME_LENGTH).rev().find(|&length| text.is_char_boundary(length)).unwrap_or(0);
-    name[..length].copy_from_slice(&text.as_bytes()[..length]);
-    name
-}
-
 impl From<&DeviceInfo> for lf_device {
     fn from(info: &DeviceInfo) -> Self {
         let kind = match info.kind {
@@ -69,9 +63,9 @@ impl From<&DeviceInfo> for lf_device {
         };
         Self {
             size: size_of::<Self>(),
-            name: name(&info.name),
-            platform: name(&info.platform_name),
-            driver: name(&info.driver_version),
+            name: fixed_text(&info.name),
+            platform: fixed_text(&info.platform_name),
+            driver: fixed_text(&info.driver_version),
             kind: kind as i32,
             usable: i32::from(info.unusable_because().is_none()),
             compute_units: info.compute_units,
@@ -92,9 +86,6 @@ fn listed() -> Outcome<(Vec<DeviceInfo>, String)> {
 
 /// Counts the OpenCL devices of the machine, usable or not. Where there is no OpenCL, `count` is 0, the status LF_OK, and lf_last_error() says what is missing. Drivers
 /// are asked once in a process.
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_device_count(count: *mut i32) -> lf_status {
     guarded(|| {
@@ -109,9 +100,6 @@ pub unsafe extern "C" fn lf_device_count(count: *mut i32) -> lf_status {
 /// Tells what is known of device number `index`, from 0 on. `device->size` must be set.
 ///
 /// Errors: LF_INVALID_ARGUMENT where there is no such device.
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_device_info(index: i32, device: *mut lf_device) -> lf_status {
     guarded(|| {
@@ -123,18 +111,4 @@ pub unsafe extern "C" fn lf_device_info(index: i32, device: *mut lf_device) -> l
         unsafe { put_sized(device, info.into()) }?;
         Ok(lf_status::LF_OK)
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_name_that_is_too_long_is_cut_between_characters() {
-        let long = "ä".repeat(100);
-        let cut = name(&long);
-        assert_eq!(cut[LF_NAME_LENGTH - 2..], [0, 0]);
-        assert_eq!(std::str::from_utf8(&cut[..LF_NAME_LENGTH - 2]).unwrap(), "ä".repeat(63));
-        assert_eq!(&name("gpu")[..4], b"gpu\0");
-    }
 }

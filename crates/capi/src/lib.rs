@@ -14,6 +14,7 @@
 //! | `solve.rs` | solves |
 
 #![allow(non_camel_case_types, reason = "the names of C")]
+#![allow(clippy::missing_safety_doc, reason = "the documentation is that of the header: what pointers must be is said there, for all at its top")]
 
 mod check;
 mod configuration;

@@ -299,9 +299,6 @@ pub(crate) fn dagger(dagger: i32) -> Outcome<Dagger> {
 /// applied, and kept; configuration and context may be freed before.
 ///
 /// Errors: LF_INVALID_ARGUMENT for a name, a parameter or a value that is not known, with those that are.
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_operator_create(
     context: *const lf_context,
@@ -324,9 +321,6 @@ pub unsafe extern "C" fn lf_operator_create(
 }
 
 /// Frees an operator; null is ignored.
-///
-/// # Safety
-/// The operator is not used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_operator_free(op: *mut lf_operator) {
     // SAFETY: the caller's promise.
@@ -345,9 +339,6 @@ pub extern "C" fn lf_operator_name(index: usize) -> *const c_char {
 }
 
 /// Tells an operator with its parameters, "clover, mass 0.1, csw 1.3" say. The text belongs to the operator.
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_operator_describe(op: *const lf_operator, text: *mut *const c_char) -> lf_status {
     // SAFETY: the caller's promise.
@@ -359,9 +350,6 @@ pub unsafe extern "C" fn lf_operator_describe(op: *const lf_operator, text: *mut
 
 /// Tells how many real numbers the arrays have that an operator acts on: 2 · words a site · sites. A site has 12 complex words for a spinor (spin, then colour), 12·Ls in five
 /// dimensions (s, spin, colour), and 3·n for n colour vectors.
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_operator_reals(op: *const lf_operator, reals: *mut usize) -> lf_status {
     // SAFETY: the caller's promise.
@@ -403,9 +391,6 @@ where
 /// of each word re and im. Of a piece only the sites that it reads matter, and the result is +0 where it does not live. The two arrays may be the same one.
 ///
 /// Errors: LF_INVALID_ARGUMENT; LF_NO_RESULT for a clover term or a diagonal without inverse; LF_OUT_OF_MEMORY; LF_DEVICE.
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_operator_apply_f64(
     op: *const lf_operator,
@@ -421,9 +406,6 @@ pub unsafe extern "C" fn lf_operator_apply_f64(
 }
 
 /// The same in f32.
-///
-/// # Safety
-/// As lf_operator_apply_f64().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_operator_apply_f32(
     op: *const lf_operator,

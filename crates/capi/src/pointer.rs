@@ -158,6 +158,16 @@ pub unsafe fn write<T: Pod>(to: *mut T, values: &[T], name: &str) -> Outcome<()>
     Ok(())
 }
 
+/// A text in the room that a structure has for it, with a zero byte at its end; cut between characters where it is too long.
+pub fn fixed_text<const N: usize>(text: &str) -> [c_char; N] {
+    let mut cut = [0; N];
+    let length = (0..N).rev().find(|&length| text.is_char_boundary(length)).unwrap_or(0);
+    for (to, byte) in cut.iter_mut().zip(&text.as_bytes()[..length]) {
+        *to = *byte as c_char;
+    }
+    cut
+}
+
 /// The extents of a lattice.
 ///
 /// # Safety
@@ -174,4 +184,33 @@ pub unsafe fn extents(extents: *const i32) -> Outcome<Extents> {
         let most = Extents::MAX_VOLUME;
         Failure::argument(format!("invalid extents {}: expected four numbers of at least 1, at most {most} sites", as_given()))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_is_too_long_is_cut_between_characters() {
+        let cut = fixed_text::<8>("ääää");
+        let bytes = cut.map(|c| c as u8);
+        assert_eq!(&bytes, b"\xc3\xa4\xc3\xa4\xc3\xa4\0\0");
+        assert_eq!(fixed_text::<4>("gpu").map(|c| c as u8), *b"gpu\0");
+    }
+
+    #[test]
+    fn arrays_that_cannot_be_are_refused() {
+        let number = 1.0f64;
+        // SAFETY: none of these is read.
+        unsafe {
+            assert!(array(std::ptr::null::<f64>(), 3, "x").unwrap_err().message.contains("x is a null pointer"));
+            assert!(array(std::ptr::null::<f64>(), 0, "x").unwrap().is_empty());
+            let odd = (&raw const number).cast::<u8>().wrapping_add(1).cast::<f64>();
+            assert!(array(odd, 1, "x").unwrap_err().message.contains("not aligned"));
+            assert!(array(&raw const number, usize::MAX, "x").unwrap_err().message.contains("more than memory"));
+            for bad in [[4, 4, 4, 0], [4, -1, 4, 4], [i32::MAX; 4]] {
+                assert!(extents(bad.as_ptr()).unwrap_err().message.contains("invalid extents"));
+            }
+        }
+    }
 }

@@ -319,9 +319,6 @@ fn worst(numbers: impl Iterator<Item = f64>) -> f64 {
 /// The solution is checked before it is given out: the true residual is computed anew in f64. Histories and solutions are the same bits on every device.
 ///
 /// Errors: LF_STOPPED by the progress function; LF_NOT_CONVERGED, with how the residual went; LF_NO_RESULT; LF_INVALID_ARGUMENT; LF_OUT_OF_MEMORY; LF_DEVICE.
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_solve(
     op: *const lf_operator,

@@ -44,20 +44,20 @@ where
 
 /// The contribution of an object to a norm.
 fn norm2_of<R: Vectors>(object: &[Complex<R>]) -> f64 {
-    object.iter().flat_map(|z| [z.re.to_f64(), z.im.to_f64()]).fold(0.0, |s, x| lanefield_fused(x, x, s))
+    object.iter().flat_map(|z| [z.re.to_f64(), z.im.to_f64()]).fold(0.0, |s, x| fused(x, x, s))
 }
 
 /// The contribution of two objects to ⟨x, y⟩.
 fn inner_of<R: Vectors>(x: &[Complex<R>], y: &[Complex<R>]) -> (f64, f64) {
     x.iter().zip(y).fold((0.0, 0.0), |(re, im), (x, y)| {
         let [xr, xi, yr, yi] = [x.re, x.im, y.re, y.im].map(R::to_f64);
-        let re = lanefield_fused(xi, yi, lanefield_fused(xr, yr, re));
-        (re, lanefield_fused(-xi, yr, lanefield_fused(xr, yi, im)))
+        let re = fused(xi, yi, fused(xr, yr, re));
+        (re, fused(-xi, yr, fused(xr, yi, im)))
     })
 }
 
 /// a·b + c, rounded once.
-fn lanefield_fused(a: f64, b: f64, c: f64) -> f64 {
+fn fused(a: f64, b: f64, c: f64) -> f64 {
     lanefield::reference::real::Real::fused(a, b, c)
 }
 
@@ -92,135 +92,200 @@ fn inner<R: Vectors>(x: &[Complex<R>], y: &[Complex<R>], words: usize) -> [Exact
     })
 }
 
-macro_rules! sums_of_arrays {
-    ($($real:ty: $norm2:ident, $inner:ident, $sum:ident, $add_norm2:ident, $add_inner:ident;)+) => {$(
-        /// norm2 = |x|², the exact sum over `count` objects of `words` complex words each, rounded once: of spinors `words` is 12 and `count` the number of sites (in five
-        /// dimensions Ls times as many), of colour vectors 3. What an object contributes is rounded as docs/arithmetic.md §8 says; no order of objects, and no number of threads, changes a bit.
-        ///
-        /// # Safety
-        /// Pointers as said above.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $norm2(
-            context: *const lf_context,
-            x: *const $real,
-            count: usize,
-            words: usize,
-            norm2: *mut f64,
-        ) -> lf_status {
-            // SAFETY: the caller's promise.
-            guarded(|| unsafe {
-                room(norm2, "norm2")?;
-                let (context, x) = (&handle(context, "context")?.0, objects(x, (count, words), "x")?);
-                put(norm2, context.install(|| self::norm2(x, words)).round(), "norm2")?;
-                Ok(lf_status::LF_OK)
-            })
-        }
-
-        /// inner[0] + i·inner[1] = ⟨x, y⟩ = Σ conj(x) y over `count` objects of `words` complex words each; both parts are exact sums, rounded once, as in the norm.
-        ///
-        /// # Safety
-        /// Pointers as said above.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $inner(
-            context: *const lf_context,
-            x: *const $real,
-            y: *const $real,
-            count: usize,
-            words: usize,
-            inner: *mut f64,
-        ) -> lf_status {
-            // SAFETY: the caller's promise.
-            guarded(|| unsafe {
-                room(inner, "inner")?;
-                let context = &handle(context, "context")?.0;
-                let (x, y) = (objects(x, (count, words), "x")?, objects(y, (count, words), "y")?);
-                let sums = context.install(|| self::inner(x, y, words));
-                write(inner, &sums.map(|sum| sum.round()), "inner")?;
-                Ok(lf_status::LF_OK)
-            })
-        }
-
-        /// sums[2 · word] and sums[2 · word + 1] = the exact sums of re and im of each word over `count` objects of `words` complex words each, each rounded once. `sums` has room for
-        /// 2 · words numbers.
-        ///
-        /// # Safety
-        /// Pointers as said above.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $sum(
-            context: *const lf_context,
-            x: *const $real,
-            count: usize,
-            words: usize,
-            sums: *mut f64,
-        ) -> lf_status {
-            // SAFETY: the caller's promise.
-            guarded(|| unsafe {
-                room(sums, "sums")?;
-                let (context, x) = (&handle(context, "context")?.0, objects(x, (count, words), "x")?);
-                let of_word = |word: usize| {
-                    self::sums(count, |object| {
-                        let z = x[object * words + word];
-                        [f64::from(z.re), f64::from(z.im)]
-                    })
-                };
-                let rounded: Vec<f64> =
-                    context.install(|| (0..words).flat_map(|word| of_word(word).map(|sum| sum.round())).collect());
-                write(sums, &rounded, "sums")?;
-                Ok(lf_status::LF_OK)
-            })
-        }
-
-        /// Adds to a sum what `count` objects of `words` complex words contribute to |x|²: sums of several ranks are merged, and then rounded once.
-        ///
-        /// # Safety
-        /// Pointers as said above.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $add_norm2(
-            sum: *mut lf_exact_sum,
-            x: *const $real,
-            count: usize,
-            words: usize,
-        ) -> lf_status {
-            // SAFETY: the caller's promise.
-            guarded(|| unsafe {
-                let (sum, x) = (handle_mut(sum, "sum")?, objects(x, (count, words), "x")?);
-                x.chunks_exact(words).for_each(|object| sum.0.add(norm2_of(object)));
-                Ok(lf_status::LF_OK)
-            })
-        }
-
-        /// Adds to two sums, which are not the same one, what objects contribute to the real and the imaginary part of ⟨x, y⟩.
-        ///
-        /// # Safety
-        /// Pointers as said above.
-        #[unsafe(no_mangle)]
-        pub unsafe extern "C" fn $add_inner(
-            re: *mut lf_exact_sum,
-            im: *mut lf_exact_sum,
-            x: *const $real,
-            y: *const $real,
-            count: usize,
-            words: usize,
-        ) -> lf_status {
-            // SAFETY: the caller's promise.
-            guarded(|| unsafe {
-                two(re, im)?;
-                let (re, im) = (handle_mut(re, "re")?, handle_mut(im, "im")?);
-                let (x, y) = (objects(x, (count, words), "x")?, objects(y, (count, words), "y")?);
-                for (x, y) in x.chunks_exact(words).zip(y.chunks_exact(words)) {
-                    let (of_re, of_im) = inner_of(x, y);
-                    re.0.add(of_re);
-                    im.0.add(of_im);
-                }
-                Ok(lf_status::LF_OK)
-            })
-        }
-    )+};
+/// # Safety
+/// Pointers of C, as for all here.
+unsafe fn norm2_to<R: Vectors + Pod>(
+    context: *const lf_context,
+    x: *const R,
+    (count, words): (usize, usize),
+    value: *mut f64,
+) -> lf_status
+where
+    Complex<R>: Pod,
+{
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        room(value, "norm2")?;
+        let (context, x) = (&handle(context, "context")?.0, objects(x, (count, words), "x")?);
+        put(value, context.install(|| norm2(x, words)).round(), "norm2")?;
+        Ok(lf_status::LF_OK)
+    })
 }
 
-sums_of_arrays! {
-    f64: lf_norm2_f64, lf_inner_f64, lf_sum_f64, lf_exact_sum_add_norm2_f64, lf_exact_sum_add_inner_f64;
-    f32: lf_norm2_f32, lf_inner_f32, lf_sum_f32, lf_exact_sum_add_norm2_f32, lf_exact_sum_add_inner_f32;
+/// # Safety
+/// Pointers of C.
+unsafe fn inner_to<R: Vectors + Pod>(
+    context: *const lf_context,
+    [x, y]: [*const R; 2],
+    (count, words): (usize, usize),
+    value: *mut f64,
+) -> lf_status
+where
+    Complex<R>: Pod,
+{
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        room(value, "inner")?;
+        let context = &handle(context, "context")?.0;
+        let (x, y) = (objects(x, (count, words), "x")?, objects(y, (count, words), "y")?);
+        let sums = context.install(|| inner(x, y, words));
+        write(value, &sums.map(|sum| sum.round()), "inner")?;
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// # Safety
+/// Pointers of C.
+unsafe fn sum_to<R: Vectors + Pod>(
+    context: *const lf_context,
+    x: *const R,
+    (count, words): (usize, usize),
+    values: *mut f64,
+) -> lf_status
+where
+    Complex<R>: Pod,
+{
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        room(values, "sums")?;
+        let (context, x) = (&handle(context, "context")?.0, objects(x, (count, words), "x")?);
+        let of_word = |word: usize| {
+            sums(count, |object| {
+                let z = x[object * words + word];
+                [z.re.to_f64(), z.im.to_f64()]
+            })
+        };
+        let of_words = || (0..words).flat_map(|word| of_word(word).map(|sum| sum.round())).collect();
+        let rounded: Vec<f64> = context.install(of_words);
+        write(values, &rounded, "sums")?;
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// # Safety
+/// Pointers of C.
+unsafe fn add_norm2<R: Vectors + Pod>(
+    sum: *mut lf_exact_sum,
+    x: *const R,
+    (count, words): (usize, usize),
+) -> lf_status
+where
+    Complex<R>: Pod,
+{
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        let (sum, x) = (handle_mut(sum, "sum")?, objects(x, (count, words), "x")?);
+        x.chunks_exact(words).for_each(|object| sum.0.add(norm2_of(object)));
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// # Safety
+/// Pointers of C.
+unsafe fn add_inner<R: Vectors + Pod>(
+    [re, im]: [*mut lf_exact_sum; 2],
+    [x, y]: [*const R; 2],
+    (count, words): (usize, usize),
+) -> lf_status
+where
+    Complex<R>: Pod,
+{
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        two(re, im)?;
+        let (re, im) = (handle_mut(re, "re")?, handle_mut(im, "im")?);
+        let (x, y) = (objects(x, (count, words), "x")?, objects(y, (count, words), "y")?);
+        for (x, y) in x.chunks_exact(words).zip(y.chunks_exact(words)) {
+            let (of_re, of_im) = inner_of(x, y);
+            re.0.add(of_re);
+            im.0.add(of_im);
+        }
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// norm2 = |x|², the exact sum over `count` objects of `words` complex words each, rounded once: of spinors `words` is 12 and `count` the number of sites
+/// (in five dimensions Ls times as many), of colour vectors 3. What an object contributes is rounded as docs/arithmetic.md §8 says; no order of
+/// objects, and no number of threads, changes a bit. `x`: 2 · count · words real numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_norm2_f64(
+    context: *const lf_context,
+    x: *const f64,
+    count: usize,
+    words: usize,
+    norm2: *mut f64,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { norm2_to(context, x, (count, words), norm2) }
+}
+
+/// The same of arrays in f32, whose numbers are promoted first.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_norm2_f32(
+    context: *const lf_context,
+    x: *const f32,
+    count: usize,
+    words: usize,
+    norm2: *mut f64,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { norm2_to(context, x, (count, words), norm2) }
+}
+
+/// inner[0] + i·inner[1] = ⟨x, y⟩ = Σ conj(x) y over `count` objects of `words` complex words each; both parts are exact sums, rounded once, as in the norm.
+/// `x`, `y`: 2 · count · words real numbers each.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_inner_f64(
+    context: *const lf_context,
+    x: *const f64,
+    y: *const f64,
+    count: usize,
+    words: usize,
+    inner: *mut f64,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { inner_to(context, [x, y], (count, words), inner) }
+}
+
+/// The same of arrays in f32, whose numbers are promoted first.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_inner_f32(
+    context: *const lf_context,
+    x: *const f32,
+    y: *const f32,
+    count: usize,
+    words: usize,
+    inner: *mut f64,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { inner_to(context, [x, y], (count, words), inner) }
+}
+
+/// sums[2·word] and sums[2·word + 1] = the exact sums of re and im of each word over `count` objects of `words` complex words each, each rounded once.
+/// `x`: 2 · count · words real numbers; `sums` has room for 2 · words.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_sum_f64(
+    context: *const lf_context,
+    x: *const f64,
+    count: usize,
+    words: usize,
+    sums: *mut f64,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { sum_to(context, x, (count, words), sums) }
+}
+
+/// The same of arrays in f32, whose numbers are promoted first.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_sum_f32(
+    context: *const lf_context,
+    x: *const f32,
+    count: usize,
+    words: usize,
+    sums: *mut f64,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { sum_to(context, x, (count, words), sums) }
 }
 
 /// Refuses one sum in two places.
@@ -232,9 +297,6 @@ fn two(a: *const lf_exact_sum, b: *const lf_exact_sum) -> Outcome<()> {
 }
 
 /// Makes an empty sum, to be freed by lf_exact_sum_free().
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_exact_sum_create(sum: *mut *mut lf_exact_sum) -> lf_status {
     // SAFETY: the caller's promise.
@@ -242,9 +304,6 @@ pub unsafe extern "C" fn lf_exact_sum_create(sum: *mut *mut lf_exact_sum) -> lf_
 }
 
 /// Frees a sum; null is ignored.
-///
-/// # Safety
-/// The sum is not used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_exact_sum_free(sum: *mut lf_exact_sum) {
     // SAFETY: the caller's promise.
@@ -252,9 +311,6 @@ pub unsafe extern "C" fn lf_exact_sum_free(sum: *mut lf_exact_sum) {
 }
 
 /// Adds one term.
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_exact_sum_add(sum: *mut lf_exact_sum, term: f64) -> lf_status {
     // SAFETY: the caller's promise.
@@ -265,9 +321,6 @@ pub unsafe extern "C" fn lf_exact_sum_add(sum: *mut lf_exact_sum, term: f64) -> 
 }
 
 /// Adds `count` terms.
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_exact_sum_add_array(
     sum: *mut lf_exact_sum,
@@ -282,10 +335,59 @@ pub unsafe extern "C" fn lf_exact_sum_add_array(
     })
 }
 
+/// Adds to a sum what `count` objects of `words` complex words contribute to |x|²: sums of several ranks are merged, and then rounded once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_exact_sum_add_norm2_f64(
+    sum: *mut lf_exact_sum,
+    x: *const f64,
+    count: usize,
+    words: usize,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { add_norm2(sum, x, (count, words)) }
+}
+
+/// The same of arrays in f32, whose numbers are promoted first.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_exact_sum_add_norm2_f32(
+    sum: *mut lf_exact_sum,
+    x: *const f32,
+    count: usize,
+    words: usize,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { add_norm2(sum, x, (count, words)) }
+}
+
+/// Adds to two sums, which are not the same one, what objects contribute to the real and the imaginary part of ⟨x, y⟩.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_exact_sum_add_inner_f64(
+    re: *mut lf_exact_sum,
+    im: *mut lf_exact_sum,
+    x: *const f64,
+    y: *const f64,
+    count: usize,
+    words: usize,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { add_inner([re, im], [x, y], (count, words)) }
+}
+
+/// The same of arrays in f32, whose numbers are promoted first.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_exact_sum_add_inner_f32(
+    re: *mut lf_exact_sum,
+    im: *mut lf_exact_sum,
+    x: *const f32,
+    y: *const f32,
+    count: usize,
+    words: usize,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { add_inner([re, im], [x, y], (count, words)) }
+}
+
 /// Adds the terms of another sum, which stays as it is: exact, in any order.
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_exact_sum_merge(sum: *mut lf_exact_sum, other: *const lf_exact_sum) -> lf_status {
     // SAFETY: the caller's promise.
@@ -298,9 +400,6 @@ pub unsafe extern "C" fn lf_exact_sum_merge(sum: *mut lf_exact_sum, other: *cons
 }
 
 /// Rounds the sum once, to nearest even; the sum stays as it is. No term gives +0.
-///
-/// # Safety
-/// Pointers as said above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_exact_sum_round(sum: *const lf_exact_sum, value: *mut f64) -> lf_status {
     // SAFETY: the caller's promise.
@@ -313,7 +412,6 @@ pub unsafe extern "C" fn lf_exact_sum_round(sum: *const lf_exact_sum, value: *mu
 /// Writes a sum down, as LF_EXACT_SUM_WORDS integers: equal sums have equal words. Words of several sums may be added up one by one as integers (MPI_SUM of MPI_INT64_T, say),
 /// of at most 2^31 of them; lf_exact_sum_set_words() then reads the total.
 ///
-/// # Safety
 /// `words` has room for LF_EXACT_SUM_WORDS integers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_exact_sum_words(sum: *const lf_exact_sum, words: *mut i64) -> lf_status {
@@ -328,7 +426,6 @@ pub unsafe extern "C" fn lf_exact_sum_words(sum: *const lf_exact_sum, words: *mu
 ///
 /// Errors: LF_INVALID_ARGUMENT for integers that no sum can have; the sum is then as it was.
 ///
-/// # Safety
 /// `words` has LF_EXACT_SUM_WORDS integers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_exact_sum_set_words(sum: *mut lf_exact_sum, words: *const i64) -> lf_status {
