@@ -1,0 +1,142 @@
+//! A guess at the cause, from the pattern of what differs, and from hypotheses that are tried on the numbers: is B what A becomes where spins are
+//! exchanged, sites shifted, a lane read for another, numbers rounded? Each cause has what speaks for it, in numbers. None is better than a wrong one.
+
+mod bits;
+mod legs;
+mod moved;
+mod places;
+mod rounding;
+mod spins;
+
+use serde::Serialize;
+
+use lanefield::reference::layout::Extents;
+
+use super::numbers::{Numbers, same, ulps_between};
+use super::{Axes, Comparison};
+
+/// How sure a cause is.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Confidence {
+    /// It explains every number that differs.
+    Certain,
+    /// It explains where they lie, or how far apart they are.
+    Likely,
+    /// It fits, as other causes might.
+    Possible,
+}
+
+/// What may have made two arrays differ.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Cause {
+    /// A name for programs: `spins`, `boundary`, `leg`, `lane`, …
+    pub kind: &'static str,
+    /// How sure it is.
+    pub confidence: Confidence,
+    /// What it is, as a sentence.
+    pub sentence: String,
+    /// What speaks for it, in numbers.
+    pub evidence: String,
+}
+
+impl Cause {
+    fn new(
+        kind: &'static str,
+        confidence: Confidence,
+        sentence: impl Into<String>,
+        evidence: impl Into<String>,
+    ) -> Self {
+        Self { kind, confidence, sentence: sentence.into(), evidence: evidence.into() }
+    }
+}
+
+/// What the tests of hypotheses look at.
+struct Case<'a> {
+    a: &'a [f64],
+    b: &'a [f64],
+    axes: &'a Axes,
+    /// Real numbers of a number: 2 of a complex one.
+    parts: usize,
+    single: bool,
+    /// Sites with differences, ascending.
+    sites: Vec<usize>,
+    comparison: &'a Comparison,
+}
+
+impl Case<'_> {
+    /// Half an ulp of 1.
+    fn unit(&self) -> f64 {
+        if self.single { f64::from(f32::EPSILON) / 2.0 } else { f64::EPSILON / 2.0 }
+    }
+
+    fn extents(&self) -> Option<Extents> {
+        self.axes.extents
+    }
+
+    /// The places of all real numbers that differ by more than is accepted, in the order of memory.
+    fn differing(&self) -> impl Iterator<Item = usize> {
+        let ulps = self.comparison.ulps;
+        let accepted = move |a, b| ulps > 0 && ulps_between(a, b, self.single).is_some_and(|distance| distance <= ulps);
+        (0..self.a.len()).filter(move |&place| {
+            let (a, b) = (self.a[place], self.b[place]);
+            !same(a, b) && !accepted(a, b)
+        })
+    }
+
+    /// Complex number `k` of an array.
+    fn complex(array: &[f64], k: usize) -> [f64; 2] {
+        [array[2 * k], array[2 * k + 1]]
+    }
+
+    /// "1536 real numbers at 64 sites"
+    fn counted(&self) -> String {
+        let differing = super::text::grouped(self.comparison.differing);
+        match self.extents() {
+            Some(_) => {
+                format!("{differing} real numbers at {} sites", super::text::grouped(self.comparison.differing_sites))
+            }
+            None => format!("{differing} real numbers"),
+        }
+    }
+
+    /// "at the sites that differ ", where not all do.
+    fn where_they_differ(&self) -> &'static str {
+        match self.comparison.differing_sites < self.comparison.sites {
+            true => "at the sites that differ, ",
+            false => "",
+        }
+    }
+}
+
+/// Causes that are said at most.
+const MOST: usize = 4;
+
+/// All causes that were found, the most certain first.
+pub(super) fn causes(a: &Numbers, b: &Numbers, axes: &Axes, comparison: &Comparison) -> Vec<Cause> {
+    let differing = comparison.map.differing.iter().enumerate().filter(|(_, count)| **count > 0);
+    let case = Case {
+        a: &a.values,
+        b: &b.values,
+        axes,
+        parts: a.parts,
+        single: a.single,
+        sites: differing.map(|(site, _)| site).collect(),
+        comparison,
+    };
+    let mut causes: Vec<Cause> = Vec::new();
+    causes.extend(bits::causes(&case));
+    if case.parts == 2 {
+        causes.extend(spins::causes(&case));
+        causes.extend(moved::causes(&case));
+        causes.extend(legs::causes(&case));
+    }
+    causes.extend(places::causes(&case));
+    // Where it is known what happened to every number, rounding has nothing to add.
+    if causes.iter().all(|cause| cause.confidence != Confidence::Certain) {
+        causes.extend(rounding::causes(&case));
+    }
+    causes.sort_by_key(|cause| cause.confidence);
+    causes.truncate(MOST);
+    causes
+}

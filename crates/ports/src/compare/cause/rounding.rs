@@ -1,0 +1,58 @@
+//! Differences of the size of roundings: contracted or uncontracted products, sums in another order.
+
+use super::super::text::percent;
+use super::{Case, Cause, Confidence};
+
+/// Roundings of a site's largest number that operators with few terms differ by at most.
+const MOST: f64 = 64.0;
+
+pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
+    let Some(largest) = largest_share(case) else { return Vec::new() };
+    let roundings = largest / case.unit();
+    let comparison = case.comparison;
+    let share = percent(comparison.differing, comparison.numbers);
+    if roundings <= MOST {
+        let ulp = comparison.largest_ulp.as_ref().and_then(|difference| difference.ulp);
+        let far = match ulp {
+            Some(ulp @ 0..=2) => format!("by {ulp} ulp at most"),
+            _ => "by roundings, more than 2 ulp only where terms cancel".to_owned(),
+        };
+        // How many numbers contraction changes depends on how many operations each has.
+        let sentence = format!(
+            "all differ {far}: contracted or uncontracted products (a compiler that makes fma, or does not), or a sum in another order (of legs, of columns)"
+        );
+        let evidence = format!(
+            "no |A-B| above {roundings:.1} halves of an ulp of its site's largest number; {share} of the numbers differ"
+        );
+        return vec![Cause::new("rounding", Confidence::Likely, sentence, evidence)];
+    }
+    let in_single = largest / (f64::from(f32::EPSILON) / 2.0);
+    if !case.single && in_single <= MOST && in_single > 1e-3 {
+        let sentence = "they differ by roundings of f32, though both are f64: something on the way was in single precision (a constant, a literal, a link)";
+        let evidence =
+            format!("no |A-B| above {largest:.1e} of its site's largest number; half an ulp of f32 is 6.0e-8");
+        return vec![Cause::new("single_steps", Confidence::Possible, sentence, evidence)];
+    }
+    Vec::new()
+}
+
+/// The largest |a − b| of a site, divided by the largest number of that site; `None` where numbers are not finite.
+fn largest_share(case: &Case<'_>) -> Option<f64> {
+    let mut largest = 0.0f64;
+    let words = case.axes.words() * case.parts;
+    for &site in &case.sites {
+        for s in 0..case.axes.ls {
+            let start = case.axes.number(site, s, 0) * case.parts;
+            let (a, b) = (&case.a[start..start + words], &case.b[start..start + words]);
+            let far = a.iter().zip(b).fold(0.0f64, |far, (a, b)| if a == b { far } else { far.max((a - b).abs()) });
+            let size = a.iter().chain(b).fold(0.0f64, |size, x| size.max(x.abs()));
+            if !size.is_finite() || a.iter().zip(b).any(|(a, b)| a.is_nan() != b.is_nan()) {
+                return None;
+            }
+            if far > 0.0 {
+                largest = largest.max(far / size);
+            }
+        }
+    }
+    (largest > 0.0).then_some(largest)
+}

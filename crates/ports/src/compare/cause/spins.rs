@@ -1,0 +1,235 @@
+//! Causes that are found by trying what B would be if something was done to the numbers of each site of A: a sign, a conjugation, spins, colours, rows
+//! or directions exchanged, spin and colour in the other order, another basis of spins. All bits must fit; of a basis with 1/√2, all but roundings.
+
+use num_complex::Complex;
+
+use super::super::numbers::same;
+use super::places::label;
+use super::{Case, Cause, Confidence};
+use crate::order::GammaBasis;
+
+pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
+    // One or two numbers fit some exchange by chance, if they are zeros.
+    if case.comparison.differing < 3 {
+        return Vec::new();
+    }
+    let tests = [unit, basis, inner, transposed, exchanged];
+    tests.iter().find_map(|test| test(case)).into_iter().collect()
+}
+
+/// A power of i, after conjugation or without: a swap and signs, without any rounding.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unit {
+    power: u8,
+    conjugated: bool,
+}
+
+impl Unit {
+    const ONE: Self = Self { power: 0, conjugated: false };
+
+    /// One first.
+    fn all() -> impl Iterator<Item = Self> {
+        [false, true].into_iter().flat_map(|conjugated| (0..4).map(move |power| Self { power, conjugated }))
+    }
+
+    fn times(self, [re, im]: [f64; 2]) -> [f64; 2] {
+        let im = if self.conjugated { -im } else { im };
+        match self.power {
+            0 => [re, im],
+            1 => [-im, re],
+            2 => [-re, -im],
+            _ => [im, -re],
+        }
+    }
+
+    /// What is done to A's number `z`, as a product: "−z", "i conj(z)".
+    fn of(self, z: &str) -> String {
+        let z = if self.conjugated { format!("conj({z})") } else { z.to_owned() };
+        format!("{}{z}", ["", "i·", "−", "−i·"][usize::from(self.power)])
+    }
+}
+
+fn is(b: [f64; 2], expected: [f64; 2]) -> bool {
+    same(b[0], expected[0]) && same(b[1], expected[1])
+}
+
+/// Whether at every site that differs, for every s and word, B's number is what `of` makes of A's.
+fn fits(case: &Case<'_>, of: impl Fn(usize, usize, usize) -> [f64; 2]) -> bool {
+    let words = case.axes.words();
+    case.sites.iter().all(|&site| {
+        (0..case.axes.ls).all(|s| {
+            let first = case.axes.number(site, s, 0);
+            (0..words).all(|word| is(Case::complex(case.b, first + word), of(site, s, word)))
+        })
+    })
+}
+
+/// Whether B's number is what a unit makes of A's, wherever they differ.
+fn unit(case: &Case<'_>) -> Option<Cause> {
+    let mut numbers: Vec<usize> = case.differing().map(|place| place / 2).collect();
+    numbers.dedup();
+    let fits =
+        |unit: &Unit| numbers.iter().all(|&k| is(Case::complex(case.b, k), unit.times(Case::complex(case.a, k))));
+    let unit = Unit::all().skip(1).find(fits)?;
+    let name = match unit {
+        Unit { power: 2, conjugated: false } => "B is −A: a sign".to_owned(),
+        Unit { power: 0, conjugated: true } => "B is the complex conjugate of A".to_owned(),
+        Unit { power: 1, conjugated: true } => "real and imaginary parts are exchanged".to_owned(),
+        unit => format!("B is {}", unit.of("A")),
+    };
+    let sentence = format!("wherever they differ, {name}");
+    let evidence = format!("{} complex numbers, bit for bit", super::super::text::grouped(numbers.len() as u64));
+    Some(Cause::new("unit", Confidence::Certain, sentence, evidence))
+}
+
+/// Spins or colours, rows, directions or s exchanged, each with a unit.
+fn exchanged(case: &Case<'_>) -> Option<Cause> {
+    let of_site = (0..case.axes.site.len()).find_map(|axis| exchange(case, axis));
+    of_site.or_else(|| exchanged_s(case))
+}
+
+/// Axes with more indices are not tried.
+const MOST: usize = 16;
+
+fn exchange(case: &Case<'_>, axis: usize) -> Option<Cause> {
+    let extent = case.axes.site[axis].extent;
+    if !(2..=MOST).contains(&extent) {
+        return None;
+    }
+    let (stride, words) = (case.axes.stride(axis), case.axes.words());
+    // What the numbers of B with index `to` are of A's with index `from`.
+    let fits = |to: usize, from: usize, unit: Unit| {
+        let words = || (0..words).filter(|word| word / stride % extent == to);
+        case.sites.iter().all(|&site| {
+            (0..case.axes.ls).all(|s| {
+                let first = case.axes.number(site, s, 0);
+                words().all(|word| {
+                    let source = first + word + from * stride - to * stride;
+                    is(Case::complex(case.b, first + word), unit.times(Case::complex(case.a, source)))
+                })
+            })
+        })
+    };
+    let source = |to: usize| {
+        let candidates = std::iter::once(to).chain((0..extent).filter(move |from| *from != to));
+        candidates
+            .flat_map(|from| Unit::all().map(move |unit| (from, unit)))
+            .find(|(from, unit)| fits(to, *from, *unit))
+    };
+    let sources: Vec<(usize, Unit)> = (0..extent).map(source).collect::<Option<_>>()?;
+    let changed = sources.iter().enumerate().filter(|(to, source)| **source != (*to, Unit::ONE));
+    let name = case.axes.site[axis].name;
+    let changes = changed.map(|(to, (from, unit))| {
+        let from = unit.of(&format!("A's {}", label(case.axes, axis, *from)));
+        format!("{} is {from}", label(case.axes, axis, to))
+    });
+    let changes = changes.collect::<Vec<_>>().join(", ");
+    let signs_alone = sources.iter().enumerate().all(|(to, (from, _))| to == *from);
+    let what = if signs_alone { "wrong sign or conjugation of a" } else { "exchanged" };
+    let sentence = match signs_alone {
+        true => format!("{}{what} {name}: B's {name} {changes}", case.where_they_differ()),
+        false => format!("{}{name}s {what}: B's {name} {changes}", case.where_they_differ()),
+    };
+    Some(Cause::new("exchanged", Confidence::Certain, sentence, format!("{}, bit for bit", case.counted())))
+}
+
+/// The s of a five-dimensional fermion reversed or shifted.
+fn exchanged_s(case: &Case<'_>) -> Option<Cause> {
+    let ls = case.axes.ls;
+    if ls < 2 {
+        return None;
+    }
+    let maps: [(&str, &dyn Fn(usize) -> usize); 3] = [
+        ("in the opposite order, Ls − 1 − s", &|s| ls - 1 - s),
+        ("shifted, A's s + 1", &|s| (s + 1) % ls),
+        ("shifted, A's s − 1", &|s| (s + ls - 1) % ls),
+    ];
+    let fits = |map: &dyn Fn(usize) -> usize| {
+        fits(case, |site, s, word| Case::complex(case.a, case.axes.number(site, map(s), word)))
+    };
+    let (name, _) = maps.into_iter().find(|(_, map)| fits(map))?;
+    let sentence = format!("{}B has s {name}", case.where_they_differ());
+    Some(Cause::new("s_order", Confidence::Certain, sentence, format!("{}, bit for bit", case.counted())))
+}
+
+/// Rows and columns exchanged.
+fn transposed(case: &Case<'_>) -> Option<Cause> {
+    let [.., row, column] = &case.axes.site[..] else { return None };
+    if row.name != "row" || row.extent != column.extent {
+        return None;
+    }
+    let n = row.extent;
+    let source = |word: usize| word / (n * n) * (n * n) + word % n * n + word / n % n;
+    let fits = |unit: &Unit| {
+        fits(case, |site, s, word| unit.times(Case::complex(case.a, case.axes.number(site, s, source(word)))))
+    };
+    let unit = Unit::all().find(fits)?;
+    let name = match unit {
+        Unit { power: 0, conjugated: true } => "B has U† where A has U".to_owned(),
+        Unit { power: 0, .. } => "B has the transpose of A's matrices: rows and columns exchanged".to_owned(),
+        unit => format!("B has {} of the transpose of A's matrices", unit.of("1")),
+    };
+    let sentence = format!("{}{name}", case.where_they_differ());
+    Some(Cause::new("transposed", Confidence::Certain, sentence, format!("{}, bit for bit", case.counted())))
+}
+
+/// Spin and colour in the other order.
+fn inner(case: &Case<'_>) -> Option<Cause> {
+    if !case.axes.are_spinors() {
+        return None;
+    }
+    let read = |word: usize| word % 4 * 3 + word / 4;
+    let written = |word: usize| word % 3 * 4 + word / 3;
+    for (name, source) in [("B", &read as &dyn Fn(usize) -> usize), ("A", &written)] {
+        if fits(case, |site, s, word| Case::complex(case.a, case.axes.number(site, s, source(word)))) {
+            let sentence =
+                format!("{name} has colour before spin, number 4·colour + spin: read it with --inner colour-spin");
+            return Some(Cause::new(
+                "inner",
+                Confidence::Certain,
+                sentence,
+                format!("{}, bit for bit", case.counted()),
+            ));
+        }
+    }
+    None
+}
+
+/// Another basis of spins: all sites are tried, since in a basis nearly all numbers change.
+fn basis(case: &Case<'_>) -> Option<Cause> {
+    if !case.axes.are_spinors() || case.sites.len() < 2 {
+        return None;
+    }
+    for basis in GammaBasis::ALL.iter().filter(|basis| **basis != GammaBasis::DegrandRossi) {
+        for (name, matrix) in [("B", basis.from_ours()), ("A", basis.to_ours())] {
+            let fits = |site: usize| {
+                (0..case.axes.ls).all(|s| {
+                    let first = case.axes.number(site, s, 0);
+                    (0..3).all(|colour| {
+                        let spin = |array: &[f64], spin: usize| {
+                            let [re, im] = Case::complex(array, first + 3 * spin + colour);
+                            Complex::new(re, im)
+                        };
+                        let spins: [_; 4] = std::array::from_fn(|k| spin(case.a, k));
+                        let size = spins.iter().fold(0.0f64, |size, z| size.max(z.re.abs()).max(z.im.abs()));
+                        let far = |(k, expected): (usize, Complex<f64>)| {
+                            let z = spin(case.b, k) - expected;
+                            z.re.abs().max(z.im.abs()) > 8.0 * case.unit() * size
+                        };
+                        size.is_finite() && !matrix.times(spins).into_iter().enumerate().any(far)
+                    })
+                })
+            };
+            if (0..case.axes.sites()).all(fits) {
+                let sentence =
+                    format!("{name} is in the basis {basis} of the γ matrices: read it with --gamma {basis}");
+                let evidence = match matrix.is_exact() {
+                    true => "all spinors, bit for bit but for signs of zeros".to_owned(),
+                    false => "all spinors, to 4 ulp of the largest number".to_owned(),
+                };
+                return Some(Cause::new("basis", Confidence::Certain, sentence, evidence));
+            }
+        }
+    }
+    None
+}

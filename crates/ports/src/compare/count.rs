@@ -1,0 +1,285 @@
+//! How many numbers differ, by how much, and where they lie.
+
+use serde::Serialize;
+
+use lanefield::reference::layout::{DIMENSION_NAMES, Leg, Parity};
+
+use super::numbers::{Numbers, same, ulps_between};
+use super::{Axes, AxisIndex, Comparison, Difference, hex};
+
+/// How many of the numbers at one place differ.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Bin {
+    /// The place: an index, a parity, a boundary, a range of ulps.
+    pub at: String,
+    /// Real numbers that differ there.
+    pub differing: u64,
+    /// Real numbers there; of ulps, all that differ.
+    pub of: u64,
+}
+
+/// The numbers that differ by one of their coordinates.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct Histogram {
+    /// `spin`, `colour`, `direction`, … of the site; `part`; `s`; `parity`; `x`, `y`, `z`, `t`; `boundary`; `ulp`.
+    pub by: &'static str,
+    /// Places in ascending order.
+    pub bins: Vec<Bin>,
+}
+
+impl Histogram {
+    /// Whether all places have the same share of numbers that differ, to a tenth: then there is nothing to be seen.
+    pub fn is_flat(&self) -> bool {
+        let shares = self.bins.iter().filter(|bin| bin.of > 0).map(|bin| bin.differing as f64 / bin.of as f64);
+        let (least, most) = shares.fold((f64::INFINITY, 0.0f64), |(least, most), x| (least.min(x), most.max(x)));
+        self.bins.len() < 2 || most - least <= 0.1 * most
+    }
+}
+
+/// What differs at each site, in site order.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct SiteMap {
+    /// Real numbers of a site, at all s.
+    pub a_site: u64,
+    /// Those that differ.
+    pub differing: Vec<u32>,
+    /// The largest |a − b| at the site, divided by the root mean square of A's real numbers; infinite where one of the two is not finite.
+    pub relative: Vec<f64>,
+}
+
+/// Axes with more indices have no histogram.
+const MOST_BINS: usize = 1024;
+
+/// Ranges of ulps: 1, 2, 3–4, 5–8, …: their number is that of the bits of the distance less one.
+const ULP_BINS: usize = 66;
+
+/// The largest of something, and where.
+#[derive(Default)]
+struct Largest(Option<(f64, usize)>);
+
+impl Largest {
+    fn see(&mut self, size: f64, place: usize) {
+        if self.0.is_none_or(|(largest, _)| size > largest) {
+            self.0 = Some((size, place));
+        }
+    }
+}
+
+/// Compares and counts; causes are left empty.
+pub(super) fn count(a: &Numbers, b: &Numbers, axes: &Axes, ulps: u64) -> Comparison {
+    let (single, parts) = (a.single, a.parts);
+    let (sites, words) = (axes.sites(), axes.words());
+    let scale = root_mean_square(&a.values);
+    let mut map =
+        SiteMap { a_site: (axes.ls * words * parts) as u64, differing: vec![0; sites], relative: vec![0.0; sites] };
+    let mut by_s = vec![0u64; axes.ls];
+    let mut by_word = vec![0u64; words * parts];
+    let mut by_ulp = [0u64; ULP_BINS];
+    let (mut accepted, mut first) = (0, None);
+    let (mut largest_ulp, mut largest_absolute, mut largest_relative) =
+        (Largest::default(), Largest::default(), Largest::default());
+    let (mut norm_of_difference, mut norm) = (0.0, 0.0);
+
+    for site in 0..sites {
+        for (s, in_s) in by_s.iter_mut().enumerate() {
+            let start = axes.number(site, s, 0) * parts;
+            for (k, in_word) in by_word.iter_mut().enumerate() {
+                let place = start + k;
+                let (x, y) = (a.values[place], b.values[place]);
+                if x.is_finite() && y.is_finite() {
+                    norm += (x / scale) * (x / scale);
+                    norm_of_difference += ((x - y) / scale) * ((x - y) / scale);
+                }
+                if same(x, y) {
+                    continue;
+                }
+                let distance = ulps_between(x, y, single);
+                if distance.is_some_and(|distance| distance <= ulps) {
+                    accepted += 1;
+                    continue;
+                }
+                first.get_or_insert(place);
+                *in_s += 1;
+                *in_word += 1;
+                map.differing[site] += 1;
+                by_ulp[ulp_bin(distance)] += 1;
+                largest_ulp.see(distance.map_or(f64::INFINITY, |distance| distance as f64), place);
+                let (absolute, relative) = sizes(x, y);
+                largest_absolute.see(absolute, place);
+                largest_relative.see(relative, place);
+                map.relative[site] = map.relative[site].max(absolute / scale);
+            }
+        }
+    }
+
+    let differing = by_s.iter().sum();
+    let describe = |place: usize| difference(a, b, axes, place);
+    let largest = |Largest(found): Largest| found.map(|(_, place)| describe(place));
+    let mut histograms = of_words(axes, parts, &by_word, (axes.ls * sites) as u64);
+    if axes.is_five_dimensional {
+        let of = (sites * words * parts) as u64;
+        histograms.push(Histogram { by: "s", bins: indexed(&by_s, of) });
+    }
+    if axes.extents.is_some() {
+        histograms.extend(of_sites(axes, &map));
+    }
+    histograms.push(of_ulps(&by_ulp, differing));
+    Comparison {
+        shape: a.shape.clone(),
+        object: axes.object,
+        lattice: axes.extents.map(|extents| extents.as_array()),
+        ls: axes.is_five_dimensional.then_some(axes.ls),
+        precision: if single { "f32" } else { "f64" },
+        rounded: None,
+        ulps,
+        numbers: a.values.len() as u64,
+        differing,
+        accepted,
+        sites: sites as u64,
+        differing_sites: map.differing.iter().filter(|&&count| count > 0).count() as u64,
+        first: first.map(describe),
+        largest_ulp: largest(largest_ulp),
+        largest_absolute: largest(largest_absolute),
+        largest_relative: largest(largest_relative),
+        relative_norm: if norm > 0.0 { (norm_of_difference / norm).sqrt() } else { 0.0 },
+        histograms,
+        causes: Vec::new(),
+        map,
+    }
+}
+
+/// The root mean square of the finite numbers, without overflow; 1 where it is zero.
+pub(super) fn root_mean_square(values: &[f64]) -> f64 {
+    let finite = || values.iter().copied().filter(|x| x.is_finite());
+    let largest = finite().fold(0.0f64, |largest, x| largest.max(x.abs()));
+    if largest == 0.0 {
+        return 1.0;
+    }
+    let (count, sum) = finite().fold((0usize, 0.0), |(count, sum), x| (count + 1, sum + (x / largest) * (x / largest)));
+    // Where the largest is subnormal, quotients by the root would be infinite.
+    (largest * (sum / count as f64).sqrt()).max(f64::MIN_POSITIVE)
+}
+
+/// |a − b|, and that divided by the larger of the two; infinite where one is not finite.
+fn sizes(a: f64, b: f64) -> (f64, f64) {
+    let (absolute, larger) = ((a - b).abs(), a.abs().max(b.abs()));
+    match absolute.is_finite() && a.is_finite() && b.is_finite() {
+        true => (absolute, if larger > 0.0 { absolute / larger } else { 0.0 }),
+        false if a.is_finite() && b.is_finite() => (f64::INFINITY, (a / larger - b / larger).abs()),
+        false => (f64::INFINITY, f64::INFINITY),
+    }
+}
+
+/// The number at `place` among the real numbers of both arrays.
+fn difference(a: &Numbers, b: &Numbers, axes: &Axes, place: usize) -> Difference {
+    let (number, part) = (place / a.parts, place % a.parts);
+    let (words, sites) = (axes.words(), axes.sites());
+    let (site, word) = (number / words, number % words);
+    let (s, site) = (site / sites, site % sites);
+    let s = axes.is_five_dimensional.then_some(AxisIndex { axis: "s", index: s });
+    let of_site = axes.site.iter().zip(axes.indices(word)).map(|(axis, index)| AxisIndex { axis: axis.name, index });
+    let (x, y) = (a.values[place], b.values[place]);
+    let (absolute, relative) = sizes(x, y);
+    Difference {
+        site: axes.extents.map(|extents| extents.coordinate(site)),
+        at: s.into_iter().chain(of_site).collect(),
+        part: (a.parts == 2).then_some(["re", "im"][part]),
+        a: x,
+        a_bits: hex(x, a.single),
+        b: y,
+        b_bits: hex(y, a.single),
+        ulp: ulps_between(x, y, a.single),
+        absolute,
+        relative,
+    }
+}
+
+fn ulp_bin(distance: Option<u64>) -> usize {
+    distance
+        .map_or(ULP_BINS - 1, |distance| distance.saturating_sub(1).checked_ilog2().map_or(0, |log| log as usize + 1))
+}
+
+fn of_ulps(by_ulp: &[u64; ULP_BINS], of: u64) -> Histogram {
+    let name = |bin: usize| match bin {
+        0 => "1".to_owned(),
+        1 => "2".to_owned(),
+        bin if bin == ULP_BINS - 1 => "NaN".to_owned(),
+        bin => format!("{}-{}", (1u128 << (bin - 1)) + 1, 1u128 << bin),
+    };
+    let bins = by_ulp.iter().enumerate().filter(|(_, count)| **count > 0);
+    Histogram { by: "ulp", bins: bins.map(|(bin, &differing)| Bin { at: name(bin), differing, of }).collect() }
+}
+
+fn indexed(counts: &[u64], of: u64) -> Vec<Bin> {
+    let bins = counts.iter().enumerate();
+    bins.map(|(index, &differing)| Bin { at: index.to_string(), differing, of }).collect()
+}
+
+/// By each axis of the site, and by real and imaginary part.
+fn of_words(axes: &Axes, parts: usize, by_word: &[u64], places: u64) -> Vec<Histogram> {
+    let mut histograms = Vec::new();
+    for (number, axis) in axes.site.iter().enumerate().filter(|(_, axis)| (2..=MOST_BINS).contains(&axis.extent)) {
+        let mut counts = vec![0; axis.extent];
+        let stride = axes.stride(number) * parts;
+        by_word.iter().enumerate().for_each(|(k, count)| counts[k / stride % axis.extent] += count);
+        let of = places * (by_word.len() / axis.extent) as u64;
+        let bins = counts.iter().enumerate().map(|(index, &differing)| Bin {
+            at: Axes::label(axis.name, index),
+            differing,
+            of,
+        });
+        histograms.push(Histogram { by: axis.name, bins: bins.collect() });
+    }
+    if parts == 2 {
+        let count = |part: usize| by_word.iter().skip(part).step_by(2).sum();
+        let of = places * (by_word.len() / 2) as u64;
+        let bins = ["re", "im"].into_iter().enumerate();
+        let bins = bins.map(|(part, name)| Bin { at: name.to_owned(), differing: count(part), of }).collect();
+        histograms.push(Histogram { by: "part", bins });
+    }
+    histograms
+}
+
+/// By parity, by slice in each direction, and by the boundary that a site touches.
+fn of_sites(axes: &Axes, map: &SiteMap) -> Vec<Histogram> {
+    let Some(extents) = axes.extents else { return Vec::new() };
+    let mut parity = [[0u64; 2]; 2];
+    let mut slices: [Vec<[u64; 2]>; 4] = std::array::from_fn(|d| vec![[0; 2]; extents[d]]);
+    let mut boundary = [[0u64; 2]; 8];
+    for (site, &differing) in map.differing.iter().enumerate() {
+        let x = extents.coordinate(site);
+        let add = |bin: &mut [u64; 2]| {
+            bin[0] += u64::from(differing);
+            bin[1] += map.a_site;
+        };
+        add(&mut parity[Parity::of(x).index()]);
+        for d in 0..4 {
+            add(&mut slices[d][x[d]]);
+        }
+        for leg in Leg::all().filter(|leg| crosses(extents, x, *leg)) {
+            add(&mut boundary[leg.point()]);
+        }
+    }
+    let bins = |counts: &[[u64; 2]], name: &dyn Fn(usize) -> String| {
+        let bins = counts.iter().enumerate().map(|(k, &[differing, of])| Bin { at: name(k), differing, of });
+        bins.collect::<Vec<_>>()
+    };
+    let mut histograms = Vec::new();
+    let names = ["even", "odd"];
+    histograms.push(Histogram { by: "parity", bins: bins(&parity, &|k| names[k].to_owned()) });
+    for d in (0..4).filter(|&d| (2..=MOST_BINS).contains(&extents[d])) {
+        histograms.push(Histogram { by: DIMENSION_NAMES[d], bins: bins(&slices[d], &|k| k.to_string()) });
+    }
+    let name = |point: usize| {
+        let d = point % 4;
+        format!("{}={}", DIMENSION_NAMES[d], if point < 4 { extents[d] - 1 } else { 0 })
+    };
+    histograms.push(Histogram { by: "boundary", bins: bins(&boundary, &name) });
+    histograms
+}
+
+/// Whether the step from a site along a leg crosses the boundary.
+pub(super) fn crosses(extents: lanefield::reference::layout::Extents, x: [usize; 4], leg: Leg) -> bool {
+    let d = leg.dimension();
+    x[d] == if leg.is_forward() { extents[d] - 1 } else { 0 }
+}

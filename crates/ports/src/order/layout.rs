@@ -1,0 +1,183 @@
+//! Where each number of an array in our order lies in the memory of another program, and what shapes arrays have there.
+
+use lanefield::reference::layout::{Extents, Parity};
+
+use super::{Convention, GammaBasis, Inner, OrderError, SiteOrder};
+
+/// The place of each site, which are numbered with x fastest, among the sites in another order.
+pub fn site_places(extents: Extents, order: SiteOrder) -> Vec<usize> {
+    let volume = extents.volume();
+    if !order.has_parities() {
+        return (0..volume).collect();
+    }
+    let parity = |site: usize| Parity::of(extents.coordinate(site)).index();
+    let even = (0..volume).filter(|&site| parity(site) == 0).count();
+    let mut next = [0, even];
+    let place = |site: usize| {
+        let next = &mut next[parity(site)];
+        *next += 1;
+        *next - 1
+    };
+    (0..volume).map(place).collect()
+}
+
+/// The strides of the spin axes of an array in our order, in numbers; `None` where it has no spins.
+pub(super) fn spin_strides(shape: &[usize]) -> Option<Vec<usize>> {
+    match shape {
+        [.., 4, 4, 3, 3] if shape.len() == 8 => Some(vec![36, 9]),
+        [.., 4, 3] if matches!(shape.len(), 6 | 7) => Some(vec![3]),
+        _ => None,
+    }
+}
+
+/// A field of another program: its extents and what a site has, and how its axes lie.
+#[derive(Debug)]
+pub(super) struct Layout {
+    convention: Convention,
+    extents: Extents,
+    /// Sites of the fifth dimension, whose axis is the slowest.
+    ls: Option<usize>,
+    /// Links in one field a direction: how many directions there are.
+    directions: Option<usize>,
+    /// The axes of a site in our order.
+    site: Vec<usize>,
+}
+
+impl Layout {
+    /// The layout of an array of another program, whose shape is that of its order, or ours.
+    pub fn of(shape: &[usize], convention: Convention) -> Result<Self, OrderError> {
+        let Convention { order, gamma, inner } = convention;
+        let fail = |reason: &str| OrderError::Shape { order, shape: shape.to_owned(), reason: reason.to_owned() };
+        // Spinors, with their last two axes in our order.
+        let (axes, is_spinor) = match (shape, inner) {
+            ([axes @ .., 4, 3], _) | ([axes @ .., 3, 4], Inner::ColourSpin) => (axes, true),
+            _ => (shape, false),
+        };
+        if is_spinor {
+            let (ls, lattice) = match axes {
+                [_, _, _, _] => (None, (false, axes)),
+                [2, lattice @ ..] if lattice.len() == 4 && order.has_parities() => (None, (true, lattice)),
+                [ls, lattice @ ..] if lattice.len() == 4 => (Some(*ls), (false, lattice)),
+                [ls, 2, lattice @ ..] if lattice.len() == 4 && order.has_parities() => (Some(*ls), (true, lattice)),
+                _ => {
+                    return Err(fail(
+                        "spinors are (T, Z, Y, X, 4, 3), and (2, T, Z, Y, X/2, 4, 3) where even sites come first; in five dimensions Ls stands before",
+                    ));
+                }
+            };
+            let extents = extents(lattice).map_err(|error| fail(&error))?;
+            return Ok(Self { convention, extents, ls, directions: None, site: vec![4, 3] });
+        }
+        let no_spins = |what, also| OrderError::NoSpins { shape: shape.to_owned(), what, also };
+        let is_propagator = matches!(shape, [.., 4, 4, 3, 3]) && matches!(shape.len(), 8 | 9);
+        if inner == Inner::ColourSpin {
+            return Err(no_spins("order", ", and only of spinors colour-spin has a meaning"));
+        }
+        if gamma != GammaBasis::DegrandRossi && !is_propagator {
+            return Err(no_spins("basis", ""));
+        }
+        if order.has_direction_slowest() && !is_propagator {
+            // Links, the direction slowest.
+            let (directions, lattice) = match shape {
+                [n @ (4 | 8), lattice @ .., 3, 3] if lattice.len() == 4 => (Some(*n), (false, lattice)),
+                [n @ (4 | 8), 2, lattice @ .., 3, 3] if lattice.len() == 4 => (Some(*n), (true, lattice)),
+                [lattice @ .., n @ (4 | 8), 3, 3] if lattice.len() == 4 => (Some(*n), (false, lattice)),
+                _ => (None, (false, shape)),
+            };
+            if directions.is_some() {
+                let extents = extents(lattice).map_err(|error| fail(&error))?;
+                return Ok(Self { convention, extents, ls: None, directions, site: vec![3, 3] });
+            }
+        }
+        let (lattice, site) = match shape {
+            [2, t, z, y, x, site @ ..] if order.has_parities() && !site.is_empty() => ((true, [*t, *z, *y, *x]), site),
+            [t, z, y, x, site @ ..] => ((false, [*t, *z, *y, *x]), site),
+            _ => return Err(fail("fields are (T, Z, Y, X, …), and (2, T, Z, Y, X/2, …) where even sites come first")),
+        };
+        let extents = extents((lattice.0, &lattice.1)).map_err(|error| fail(&error))?;
+        Ok(Self { convention, extents, ls: None, directions: None, site: site.to_owned() })
+    }
+
+    /// The layout that an array of ours shall have.
+    pub fn of_ours(shape: &[usize], convention: Convention) -> Result<Self, OrderError> {
+        let Convention { order, gamma, inner } = convention;
+        let fail = |reason: String| OrderError::Shape { order, shape: shape.to_owned(), reason };
+        let spins = spin_strides(shape);
+        let no_spins = |what, also| OrderError::NoSpins { shape: shape.to_owned(), what, also };
+        if inner == Inner::ColourSpin && spins.as_deref() != Some(&[3]) {
+            return Err(no_spins("order", ", and only of spinors colour-spin has a meaning"));
+        }
+        if gamma != GammaBasis::DegrandRossi && spins.is_none() {
+            return Err(no_spins("basis", ""));
+        }
+        let (ls, axes) = match shape {
+            [ls, axes @ ..] if axes.len() == 6 && axes.ends_with(&[4, 3]) => (Some(*ls), axes),
+            _ => (None, shape),
+        };
+        let Some((lattice, site)) = axes.split_at_checked(4) else {
+            return Err(fail(
+                "fields of ours are (T, Z, Y, X, …), five-dimensional ones (Ls, T, Z, Y, X, 4, 3)".to_owned(),
+            ));
+        };
+        let extents = extents((false, lattice)).map_err(fail)?;
+        if order.has_parities() && extents[0] % 2 != 0 {
+            return Err(fail(format!(
+                "where even sites come first, their axis is X/2, and X is {}: only lattices with an even extent in x have such fields",
+                extents[0]
+            )));
+        }
+        let (directions, site) = match site {
+            [n @ (4 | 8), 3, 3] if order.has_direction_slowest() => (Some(*n), &site[1..]),
+            site => (None, site),
+        };
+        Ok(Self { convention, extents, ls, directions, site: site.to_owned() })
+    }
+
+    /// The shape in our order.
+    pub fn our_shape(&self) -> Vec<usize> {
+        let [x, y, z, t] = self.extents.as_array();
+        self.ls.into_iter().chain([t, z, y, x]).chain(self.directions).chain(self.site.iter().copied()).collect()
+    }
+
+    /// The shape that arrays have in the other order.
+    pub fn their_shape(&self) -> Vec<usize> {
+        let [x, y, z, t] = self.extents.as_array();
+        let lattice = match self.convention.order.has_parities() {
+            true => vec![2, t, z, y, x / 2],
+            false => vec![t, z, y, x],
+        };
+        let mut site = self.site.clone();
+        if self.convention.inner == Inner::ColourSpin {
+            site.reverse();
+        }
+        self.ls.into_iter().chain(self.directions).chain(lattice).chain(site).collect()
+    }
+
+    /// For each number in our order, its place in the memory of the other program.
+    pub fn places(&self) -> Vec<usize> {
+        let sites = site_places(self.extents, self.convention.order);
+        let (volume, words) = (self.extents.volume(), self.site.iter().product::<usize>());
+        let word = |word: usize| match self.convention.inner {
+            Inner::SpinColour => word,
+            Inner::ColourSpin => word % 3 * 4 + word / 3,
+        };
+        let directions = self.directions.unwrap_or(1);
+        let mut places = Vec::with_capacity(self.ls.unwrap_or(1) * volume * directions * words);
+        for s in 0..self.ls.unwrap_or(1) {
+            for &site in &sites {
+                for direction in 0..directions {
+                    let first = ((s * directions + direction) * volume + site) * words;
+                    places.extend((0..words).map(|k| first + word(k)));
+                }
+            }
+        }
+        places
+    }
+}
+
+/// The extents of a lattice whose axes are (T, Z, Y, X), or (T, Z, Y, X/2).
+fn extents((halved, axes): (bool, &[usize])) -> Result<Extents, String> {
+    let &[t, z, y, x] = axes else { return Err("it has no four axes of a lattice".to_owned()) };
+    let x = if halved { x.saturating_mul(2) } else { x };
+    Extents::new([x, y, z, t]).map_err(|error| error.to_string())
+}
