@@ -422,3 +422,12 @@ fn arguments_of_the_list_are_the_parameters_of_the_files() {
         }
     }
 }
+
+#[test]
+fn every_kernel_is_defined_in_a_section_of_the_contract() {
+    let contract = include_str!("../docs/arithmetic.md");
+    for kernel in kernel::all() {
+        let section = kernel::definition(kernel).unwrap_or_else(|| panic!("{kernel} has no section"));
+        assert!(contract.contains(&format!("\n## {section}. ")), "{kernel}: section {section}");
+    }
+}

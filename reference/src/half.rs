@@ -150,6 +150,13 @@ impl Half {
         bytemuck::cast_slice_mut(reals)
     }
 
+    /// The step of a part of a field that is given by its reals, and their fractions in steps: what is stored of it.
+    pub fn fractions(part: &[f32]) -> (f32, Vec<i16>) {
+        let largest = part.iter().map(|x| x.to_bits() & i32::MAX as u32).max().unwrap_or(0);
+        let step = step(largest);
+        (step, part.iter().map(|&x| fraction(x, step)).collect())
+    }
+
     /// 4-byte words of a part with so many reals, on a device: one for each complex number, and one for the step.
     fn device_words(a_part: usize, nsimd: usize) -> usize {
         half_device_bytes(a_part / (2 * nsimd)) / size_of::<u32>() * nsimd
@@ -282,6 +289,16 @@ mod tests {
             let once = quantized(&[0.3 * largest, -0.7 * largest, 1e-3 * largest, 5e-6 * largest, largest]);
             assert_eq!(quantized(&once), once);
         }
+    }
+
+    #[test]
+    fn fractions_in_steps_are_what_is_left_of_a_part() {
+        let part = [0.3, -0.7, 1e-3, 5e-6, 0.999_999, -0.0];
+        let (step, fractions) = Half::fractions(&part);
+        let numbers: Vec<f32> = fractions.iter().map(|&fraction| component(fraction, step)).collect();
+        assert_eq!(numbers, quantized(&part));
+        assert_eq!((step, fractions[4]), (1.0 / 32768.0, 32767));
+        assert!(Half::fractions(&[f32::NAN]).0.is_nan());
     }
 
     #[test]

@@ -123,6 +123,14 @@ const ONE_MINUS_GAMMA: [Projector; 4] = [
     projector((Minus, 2), (Minus, 3), (Minus, 0), (Minus, 1)),
 ];
 
+/// The line of the table that a leg takes.
+fn projector_of(leg: Leg, dagger: Dagger) -> &'static Projector {
+    match (leg.is_forward(), dagger) {
+        (true, Dagger::No) | (false, Dagger::Yes) => &ONE_MINUS_GAMMA[leg.dimension()],
+        (false, Dagger::No) | (true, Dagger::Yes) => &ONE_PLUS_GAMMA[leg.dimension()],
+    }
+}
+
 /// The site one step along `leg` on the torus, and whether the step crosses the boundary.
 pub fn step(extents: Extents, x: Coordinate, leg: Leg) -> (Coordinate, bool) {
     let d = leg.dimension();
@@ -151,24 +159,36 @@ pub struct ScalarWilson<'a> {
 }
 
 impl ScalarWilson<'_> {
-    /// §6, steps 1 to 4: what `leg` contributes to the hop at the site `x`, of the spinor ψ of the site that it leads to.
-    fn leg<R: Real>(&self, psi: &[Complex<R>], x: Coordinate, leg: Leg, dagger: Dagger) -> [Complex<R>; SPINOR_WORDS] {
-        let projector = match (leg.is_forward(), dagger) {
-            (true, Dagger::No) | (false, Dagger::Yes) => &ONE_MINUS_GAMMA[leg.dimension()],
-            (false, Dagger::No) | (true, Dagger::Yes) => &ONE_PLUS_GAMMA[leg.dimension()],
-        };
-        let v = self.link(x, leg);
+    /// §6, step 2: the rows h0 and h1 of a spinor that `leg` projects.
+    pub fn project<R: Real>(psi: &[Complex<R>], leg: Leg, dagger: Dagger) -> [Colour<R>; 2] {
+        let project = projector_of(leg, dagger).project;
+        std::array::from_fn(|spin| {
+            let (unit, other) = project[spin];
+            std::array::from_fn(|c| psi[3 * spin + c] + unit.times(psi[3 * other + c]))
+        })
+    }
 
-        let mut rows = [Colour::<R>::default(); 4];
-        for spin in 0..2 {
-            let (unit, other) = projector.project[spin];
-            let h = std::array::from_fn(|c| psi[3 * spin + c] + unit.times(psi[3 * other + c]));
-            rows[spin] = matrix_times_vector(&v, &h);
-        }
-        for spin in 2..4 {
-            let (unit, source) = projector.reconstruct[spin - 2];
-            rows[spin] = rows[source].map(|w| unit.times(w));
-        }
+    /// §6, steps 2 and 3: w0 and w1, what the link of `leg` at the site `x` makes of the rows that are projected.
+    pub fn transport<R: Real>(&self, psi: &[Complex<R>], x: Coordinate, leg: Leg, dagger: Dagger) -> [Colour<R>; 2] {
+        let v = self.link(x, leg);
+        Self::project(psi, leg, dagger).map(|h| matrix_times_vector(&v, &h))
+    }
+
+    /// §6, steps 2 to 4: what `leg` contributes to the hop at the site `x`, of the spinor ψ of the site that it leads to.
+    ///
+    /// # Panics
+    /// If `psi` has not 12 words; so for the two functions above.
+    pub fn leg<R: Real>(
+        &self,
+        psi: &[Complex<R>],
+        x: Coordinate,
+        leg: Leg,
+        dagger: Dagger,
+    ) -> [Complex<R>; SPINOR_WORDS] {
+        let w = self.transport(psi, x, leg, dagger);
+        let row = |(unit, source): (Unit, usize)| w[source].map(|w| unit.times(w));
+        let [row2, row3] = projector_of(leg, dagger).reconstruct.map(row);
+        let rows = [w[0], w[1], row2, row3];
         std::array::from_fn(|word| rows[word / COLOURS][word % COLOURS])
     }
 
@@ -357,23 +377,21 @@ pub fn sum<R: Real>(words: usize, x: &[Complex<R>]) -> Vec<Complex<f64>> {
 
 /// Grid's block reduction of a list of terms, as the plan says: what each thread of each block adds up, in the order in which it does.
 pub fn tree_sum(plan: TreePlan, terms: &[f64]) -> f64 {
-    let (threads, blocks, warp, n) = (plan.threads(), plan.blocks(), plan.warp(), terms.len());
-    let block_reduce = |mut s: Vec<f64>| {
-        for first in (0..threads).step_by(warp) {
-            let mut k = warp / 2;
-            while k >= 1 {
-                for vid in 0..k {
-                    s[first + vid] += s[first + vid + k];
-                }
-                k /= 2;
-            }
+    let buffer = tree_blocks(plan, terms);
+    let mut s = vec![0.0; plan.threads()];
+    for (thread, s) in s.iter_mut().enumerate() {
+        let mut i = thread;
+        while i < plan.blocks() {
+            *s += buffer[i];
+            i += plan.threads();
         }
-        let mut z = 0.0;
-        for first in (0..threads).step_by(warp) {
-            z += s[first];
-        }
-        z
-    };
+    }
+    block_reduce(plan, s)
+}
+
+/// What the blocks of [`tree_sum`] leave in the buffer, from which the last of them goes on.
+pub fn tree_blocks(plan: TreePlan, terms: &[f64]) -> Vec<f64> {
+    let (threads, blocks, n) = (plan.threads(), plan.blocks(), terms.len());
     let mut buffer = Vec::new();
     for block in 0..blocks {
         let mut s = vec![0.0; threads];
@@ -387,17 +405,28 @@ pub fn tree_sum(plan: TreePlan, terms: &[f64]) -> f64 {
                 i += 2 * threads * blocks;
             }
         }
-        buffer.push(block_reduce(s));
+        buffer.push(block_reduce(plan, s));
     }
-    let mut s = vec![0.0; threads];
-    for (thread, s) in s.iter_mut().enumerate() {
-        let mut i = thread;
-        while i < blocks {
-            *s += buffer[i];
-            i += threads;
+    buffer
+}
+
+/// The sum of what the threads of a block have: each warp in halves, then the warps in order.
+fn block_reduce(plan: TreePlan, mut s: Vec<f64>) -> f64 {
+    let (threads, warp) = (plan.threads(), plan.warp());
+    for first in (0..threads).step_by(warp) {
+        let mut k = warp / 2;
+        while k >= 1 {
+            for vid in 0..k {
+                s[first + vid] += s[first + vid + k];
+            }
+            k /= 2;
         }
     }
-    block_reduce(s)
+    let mut z = 0.0;
+    for first in (0..threads).step_by(warp) {
+        z += s[first];
+    }
+    z
 }
 
 // §10, conjugate gradients.

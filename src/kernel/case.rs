@@ -127,7 +127,7 @@ impl Case {
         for (number, role) in (1..).zip(kernel.fields()) {
             let Some(&of_role) = shape.field(role.name) else { continue };
             let count = if is_list(kernel, role.name) { options.listed } else { 1 };
-            let several = (0..count as u32).map(|k| Self::field(of_role, role, number + 32 * k, options));
+            let several = (0..count).map(|k| Self::field(of_role, role, number_of(number, k), options));
             fields.push((role.name, several.collect::<Result<Vec<_>, _>>()?));
         }
         let (mut stencil, mut matrix, mut scalars, mut indices) = (None, None, Vec::new(), Vec::new());
@@ -252,6 +252,35 @@ impl Case {
         })
     }
 
+    /// The scalars of right-hand sides, by name.
+    pub fn scalars_of_rhs(&self) -> impl Iterator<Item = (&'static str, &[f64])> {
+        self.scalars.iter().filter_map(|(name, scalars)| match scalars {
+            Scalars::Several(values) => Some((*name, &values[..])),
+            _ => None,
+        })
+    }
+
+    /// The numbers of right-hand sides, with the name of the argument, where the kernel takes any.
+    pub fn indices(&self) -> Option<(&'static str, &[usize])> {
+        let name = self.kernel().arguments.iter().find_map(|argument| match *argument {
+            Argument::Indices { name, .. } => Some(name),
+            _ => None,
+        });
+        name.map(|name| (name, &self.indices[..]))
+    }
+
+    /// The matrix along s, where the kernel takes one.
+    pub fn matrix(&self) -> Option<&SMatrix> {
+        self.matrix.as_ref()
+    }
+
+    /// The number by which [`TestData::field`] makes field `k` of a name: the place of its role among the kernel's fields, from 1, and 32 more for each
+    /// further field of a list. None where the kernel has no field of that name.
+    pub fn field_number(kernel: &Kernel, name: &str, k: usize) -> Option<u32> {
+        let place = (1..).zip(kernel.fields()).find(|(_, role)| role.name == name);
+        place.map(|(number, _)| number_of(number, k))
+    }
+
     /// Takes another field in place of the first one of a name. Whether it is what its role asks for is seen when the kernel is run.
     pub fn replace(&mut self, name: &str, field: HostField) {
         let fields = self.fields.iter_mut().find(|(known, _)| *known == name);
@@ -337,6 +366,11 @@ impl Case {
         let mut call = held.arguments(self).call()?;
         look(&mut call)
     }
+}
+
+/// Of the fields of a list each has a number of its own.
+fn number_of(role: u32, k: usize) -> u32 {
+    role + 32 * k as u32
 }
 
 /// The right-hand sides that are taken: every second, the last first.

@@ -86,9 +86,10 @@ fn moved(shape: &Shape, flops: u64) -> Work {
     Work { flops: flops * shape.components(), bytes: shape.field_bytes() }
 }
 
-/// Lists the families, in the order of tables, each with the trait of its functions, and what a backend must do to have them.
+/// Lists the families, in the order of tables, each with the trait of its functions, what a backend must do to have them, and the section of
+/// `docs/arithmetic.md` that defines them.
 macro_rules! families {
-    ($($family:ident: $functions:ident of $backend:ident),+ $(,)?) => {
+    ($($family:ident: $functions:ident of $backend:ident, section $section:literal);+ $(;)?) => {
         /// The functions of all families, as methods of every backend.
         pub mod prelude {
             $(pub use super::$family::$functions;)+
@@ -96,22 +97,22 @@ macro_rules! families {
 
         $(impl<B: crate::backend::$backend + ?Sized> $family::$functions for B {})+
 
-        static FAMILIES: &[&[&Kernel]] = &[$($family::KERNELS),+];
+        static FAMILIES: &[(&[&Kernel], &str)] = &[$(($family::KERNELS, $section)),+];
     };
 }
 families! {
-    hop: HopKernels of Launch,
-    clover: CloverKernels of Launch,
-    clover_term: CloverTermKernels of Launch,
-    domain_wall: DomainWallKernels of Launch,
-    wilson: WilsonKernels of Launch,
-    laplace: LaplaceKernels of Launch,
-    staggered: StaggeredKernels of Launch,
-    twisted_mass: TwistedMassKernels of Launch,
-    blas: BlasKernels of Launch,
-    rhs: RhsKernels of Launch,
-    convert: ConvertKernels of Launch,
-    reduce: ReduceKernels of Reduce,
+    hop: HopKernels of Launch, section "6";
+    clover: CloverKernels of Launch, section "13";
+    clover_term: CloverTermKernels of Launch, section "13";
+    domain_wall: DomainWallKernels of Launch, section "14";
+    wilson: WilsonKernels of Launch, section "9";
+    laplace: LaplaceKernels of Launch, section "15";
+    staggered: StaggeredKernels of Launch, section "16";
+    twisted_mass: TwistedMassKernels of Launch, section "17";
+    blas: BlasKernels of Launch, section "7";
+    rhs: RhsKernels of Launch, section "7";
+    convert: ConvertKernels of Launch, section "12";
+    reduce: ReduceKernels of Reduce, section "8";
 }
 
 /// The kernels of this process, where they are not the library's.
@@ -138,9 +139,15 @@ pub fn are_own() -> bool {
 
 /// All kernels, family by family: the library's, or those of [`use_kernels`].
 pub fn all() -> impl Iterator<Item = &'static Kernel> {
-    let of_library = || FAMILIES.iter().flat_map(|family| family.iter().copied());
+    let of_library = || FAMILIES.iter().flat_map(|(family, _)| family.iter().copied());
     let own = OWN.get();
     own.into_iter().flatten().copied().chain(own.is_none().then(of_library).into_iter().flatten())
+}
+
+/// The number of the section of `docs/arithmetic.md` that defines a kernel of the library; none of one of [`use_kernels`].
+pub fn definition(kernel: &Kernel) -> Option<&'static str> {
+    let defines = |(family, _): &&(&[&Kernel], &str)| family.contains(&kernel);
+    FAMILIES.iter().find(defines).filter(|_| !are_own()).map(|(_, section)| *section)
 }
 
 /// The names of all families.

@@ -5,7 +5,7 @@
 //! | `params.rs`, `info.rs`, `error.rs` | what every solver is told, what it tells, and why it gave no solution |
 //! | `recurrence.rs` | what all have in common: steps, saved states, watchers |
 //! | `cg.rs`, `batch.rs`, `mixed.rs`, `bicgstab.rs` | the recurrences |
-//! | `watchers.rs` | checkpoints, records and their replay |
+//! | `watchers.rs`, `identity.rs` | checkpoints, records and their replay, and what solve they are of |
 //! | `solve.rs` | a solve from configuration and source to solution |
 //! | `scale.rs` | sources of very small or large numbers |
 //! | `check.rs` | whether the solution solves the equation, and nothing changed meanwhile |
@@ -15,6 +15,7 @@ mod bicgstab;
 mod cg;
 mod check;
 mod error;
+mod identity;
 mod info;
 mod mixed;
 mod params;
@@ -28,6 +29,7 @@ pub use batch::{BatchConjugateGradients, BatchSolution, conjugate_gradient_batch
 pub use bicgstab::{BiCgStab, bicgstab};
 pub use cg::{ConjugateGradients, conjugate_gradient};
 pub use error::SolverError;
+pub use identity::{Described, identity};
 pub use info::SolverInfo;
 pub use mixed::{MixedConjugateGradients, mixed_conjugate_gradient, reliable_delta};
 pub use params::SolverParams;

@@ -45,6 +45,7 @@ mod emit;
 mod estimate;
 mod fields;
 mod files;
+mod golden;
 mod guidelines;
 mod history;
 mod hunt;
@@ -116,6 +117,7 @@ commands! {
         Doctor(Box<doctor::Doctor>),
         New(new::New),
         Emit(emit::Emit),
+        Golden(golden::Golden),
         Completions(completions::Completions),
         Man(man::Manual),
         #[command(hide = true)]

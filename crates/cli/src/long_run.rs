@@ -7,21 +7,17 @@ use anyhow::Context as _;
 use clap::Args;
 use lanefield::io::atomic::WriteError;
 use lanefield::io::checkpoint;
-use lanefield::io::identity::{Identity, describe_configuration};
+use lanefield::io::identity::Identity;
 use lanefield::io::record::{RecordError, RecordReader, RecordWriter};
-use lanefield::reference::gauge::Configuration;
-use lanefield::reference::kernels::Vectors;
 use lanefield::solver::{
-    Checkpoints, Digests, Recorder, Recurrence, Replay, ReplayDifference, SavedState, Solve, Stopped, WatchedScalar,
-    Watcher,
+    Checkpoints, Digests, Recorder, Recurrence, Replay, ReplayDifference, SavedState, Stopped, WatchedScalar, Watcher,
 };
 
 use super::Outcome;
-use super::args::HopArgs;
 use super::files::given;
 use super::interrupt::{self, interrupted};
 use super::output::{Head, print_json};
-use super::solver::{Fact, preconditioning_name};
+use super::solver::Fact;
 
 #[derive(Args, Clone, Debug)]
 pub struct LongRunArgs {
@@ -164,36 +160,6 @@ pub fn differs(error: AnyError, (json, head): (bool, Head)) -> anyhow::Result<Ou
     }
     say!("error: {error}");
     Ok(Outcome::CheckFailed)
-}
-
-/// What a solve is called, by its parts.
-pub struct Described<'a> {
-    pub operator: &'a str,
-    pub source: String,
-    pub solver: &'a str,
-    pub sum: String,
-}
-
-/// All that the bits of a solve depend on.
-pub fn identity<R: Vectors, M>(
-    how: &Solve<M>,
-    hop: &HopArgs,
-    configuration: &Configuration,
-    described: Described<'_>,
-) -> Identity {
-    let (hop, Described { operator, source, solver, sum }) = (hop.parameters(), described);
-    Identity::default()
-        .with("operator", operator)
-        .with("boundary", hop.boundary)
-        .with("links", hop.links)
-        .with("legs", hop.legs)
-        .with("configuration", describe_configuration(configuration))
-        .with("source", source)
-        .with("precision", R::NAME)
-        .with("solver", solver)
-        .with("preconditioning", preconditioning_name(how.preconditioning))
-        .with("tolerance", format!("{:e}", how.params.tolerance))
-        .with("sum", sum)
 }
 
 /// Where a solve began, and what it was compared with, for people.

@@ -14,7 +14,9 @@ use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::Coordinate;
 use lanefield::reference::real::Precision;
-use lanefield::solver::{Digests, Method, Solve, SolveError, SolveReport, SolverError, Stopped, Watchers};
+use lanefield::solver::{
+    Described, Digests, Method, Solve, SolveError, SolveReport, SolverError, Stopped, Watchers, identity,
+};
 use lanefield_lab::Timed;
 use serde::Serialize;
 
@@ -23,7 +25,7 @@ use super::args::{BackendArgs, HopArgs, on_backend};
 use super::array_output::{self, ArrayOutput};
 use super::files::{npy_unwritten, read_configuration, require_written};
 use super::history::Progress;
-use super::long_run::{Described, Interrupted, LongRun, LongRunArgs, differs, identity, since};
+use super::long_run::{Interrupted, LongRun, LongRunArgs, differs, since};
 use super::operator::{OnSpinors, OperatorArgs, check, json_of};
 use super::output::{Head, Kind, facts, joined, show};
 use super::solver::{Course, Fields, Rates, RhsSummary, SolverArgs, changed_inputs, lay_out, preconditioning_name};
@@ -141,7 +143,7 @@ impl Propagator {
     fn identity<R: Vectors, M>(&self, how: &Solve<M>, configuration: &Configuration, operator: &str) -> Identity {
         let source = format!("point:{}, {COLUMNS} right-hand sides", joined(&self.source.0, ","));
         let described = Described { operator, source, solver: "cg", sum: how.params.sum.to_string() };
-        identity::<R, M>(how, &self.hop, configuration, described)
+        identity::<R, M>(how, self.hop.parameters(), configuration, described)
     }
 
     /// The array that will hold the propagator.

@@ -19,8 +19,8 @@ use lanefield::reference::kernels::reduce::Sum;
 use lanefield::reference::layout::Lattice;
 use lanefield::reference::real::Precision;
 use lanefield::solver::{
-    Digests, Method, SavedState, Solve as How, SolveError, SolveReport, SolverError, Stopped, Watcher, Watchers,
-    solve_from,
+    Described, Digests, Method, SavedState, Solve as How, SolveError, SolveReport, SolverError, Stopped, Watcher,
+    Watchers, identity, solve_from,
 };
 use lanefield_lab::Timed;
 use lanefield_lab::bandwidth::Operation;
@@ -33,7 +33,7 @@ use super::array_output::{self, ArrayOutput};
 use super::fields::FieldShape;
 use super::files::given;
 use super::history::{Progress, write_batch_history, write_history};
-use super::long_run::{Described, Interrupted, LongRun, LongRunArgs, differs, identity};
+use super::long_run::{Interrupted, LongRun, LongRunArgs, differs};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
 use super::output::{Head, Kind, show};
 use super::solver::{SolverArgs, changed_inputs, lay_out, preconditioning_name};
@@ -343,7 +343,7 @@ impl Solve {
         };
         let sum = self.describe_sum(how, lattice);
         let (operator, solver) = (&how.operator.describe(), self.solver_name());
-        identity::<R, _>(how, &self.hop, configuration, Described { operator, source, solver, sum })
+        identity::<R, _>(how, self.hop.parameters(), configuration, Described { operator, source, solver, sum })
     }
 }
 

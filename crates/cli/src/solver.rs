@@ -74,10 +74,7 @@ pub fn changed_inputs() -> Outcome {
 
 /// As `--json` has it.
 pub fn preconditioning_name(preconditioning: Preconditioning) -> &'static str {
-    match preconditioning {
-        Preconditioning::EvenOdd => "even-odd",
-        Preconditioning::None => "none",
-    }
+    preconditioning.name()
 }
 
 /// The fields of a solve. As JSON, these fields.

@@ -68,7 +68,7 @@ fn shape_of(document: &Value) -> String {
 }
 
 /// Each kind with a command that prints it; those that need an OpenCL device end in the word DEVICE, which stands for the arguments that name it.
-const COMMANDS: [(Kind, &str); 33] = [
+const COMMANDS: [(Kind, &str); 35] = [
     (Kind::Config, "config info gauge.nersc"),
     (Kind::Config, "config generate weak --lattice 4.4.4.4 --seed 1 --output weak.nersc"),
     (Kind::Config, "config convert gauge.nersc again.nersc"),
@@ -81,6 +81,8 @@ const COMMANDS: [(Kind, &str); 33] = [
         "propagator --operator wilson --config gauge.nersc --source point:0,0,0,0 --mass 0.5 --output p.npy --device cpu",
     ),
     (Kind::Correlator, "correlator --propagator p.npy --device cpu"),
+    (Kind::GoldenExport, "golden export golden --kernels scale --lattice 2.2.2.4 --device cpu"),
+    (Kind::GoldenCheck, "golden check golden --against golden"),
     (Kind::Demo, "demo --device cpu"),
     (Kind::Devices, "devices DEVICE"),
     (Kind::Verify, "verify --device cpu --smoke"),

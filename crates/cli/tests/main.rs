@@ -170,7 +170,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 29] = [
+const COMMANDS: [&str; 32] = [
     "devices",
     "config info",
     "config generate",
@@ -189,6 +189,9 @@ const COMMANDS: [&str; 29] = [
     "tune",
     "doctor",
     "emit",
+    "golden",
+    "golden export",
+    "golden check",
     "guidelines",
     "peak",
     "occupancy",

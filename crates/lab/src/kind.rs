@@ -68,6 +68,8 @@ kinds! {
     Demo = "demo", 1, "The solve of the demo";
     Verify = "verify", 1, "The bits";
     Hunt = "hunt", 1, "Random kernels";
+    GoldenExport = "golden export", 1, "Golden data";
+    GoldenCheck = "golden check", 1, "Results held against golden data";
     VerifyList = "verify list", 1, "What verify compares";
     GuidelinesList = "guidelines list", 1, "What the guidelines advise";
     EstimateList = "estimate list", 1, "Built-in machines";

@@ -7,7 +7,7 @@ use lanefield_reference::gauge::GaugeError;
 use num_complex::Complex;
 use thiserror::Error;
 
-use super::Precision;
+use super::{Element, Precision};
 use crate::io::atomic::WriteError;
 
 /// Why an array was not read or written.
@@ -87,6 +87,24 @@ pub enum NpyError {
         expected: u64,
         /// Bytes after the header.
         found: u64,
+    },
+    /// The same, of an array of any type.
+    #[error("shape {} of {element} needs {expected} bytes of data, and {found} bytes are there", show_shape(.shape))]
+    Bytes {
+        /// Shape of the array.
+        shape: Vec<usize>,
+        /// Type of its elements.
+        element: Element,
+        /// Bytes that the shape asks for.
+        expected: usize,
+        /// Bytes after the header.
+        found: usize,
+    },
+    /// The elements are of a type that is not read.
+    #[error("the elements are {descr:?}; they should be one of <c8, <c16, <f4, <f8, <i2, <i8")]
+    OtherType {
+        /// Type as the header says.
+        descr: String,
     },
     /// There is not enough memory for the elements.
     #[error("not enough memory for an array of shape {}: {bytes} bytes", show_shape(.shape))]

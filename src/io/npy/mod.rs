@@ -5,6 +5,7 @@
 mod array;
 mod error;
 mod header;
+mod raw;
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -24,6 +25,7 @@ use array::{fermion5_shape, gauge_shape, spinor_shape, spinors_exchanged};
 pub use error::NpyError;
 pub use header::MAXIMUM_HEADER;
 use header::{ElementType, NpyHeader};
+pub use raw::{Element, RawArray};
 
 /// Reads a complex array of any shape. Its elements need not be finite.
 ///

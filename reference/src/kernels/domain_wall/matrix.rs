@@ -37,6 +37,18 @@ pub enum DomainWallError {
         /// Coefficients beside it of chirality −.
         minus: usize,
     },
+    /// A table of another number of coefficients.
+    #[error("{found} coefficients: {form} with ls = {ls} has {expected}")]
+    Table {
+        /// What it is.
+        form: &'static str,
+        /// The extent of the fifth dimension.
+        ls: usize,
+        /// Coefficients that it has.
+        expected: usize,
+        /// Coefficients given.
+        found: usize,
+    },
     /// A matrix without an inverse in f64.
     #[error(
         "the part of M along s has no inverse: its pivot at s = {s} is {pivot}; change M5, b or the mass (M5 = 4 + 1/b is singular)"
@@ -233,6 +245,15 @@ impl Form {
         }
     }
 
+    /// The axes of its table, the slowest first: (3, ls), (2, 3, ls), (2, ls, ls).
+    pub fn shape(self, ls: usize) -> Vec<usize> {
+        match self {
+            Self::Tridiagonal => vec![3, ls],
+            Self::Sweep => vec![2, 3, ls],
+            Self::Dense => vec![2, ls, ls],
+        }
+    }
+
     /// What one calls a matrix of this form.
     pub fn name(self) -> &'static str {
         match self {
@@ -253,6 +274,22 @@ pub struct SMatrix {
 }
 
 impl SMatrix {
+    /// A matrix by its coefficients, in the order that [`Form`] says; `dagger` as [`Self::dagger`] has it.
+    ///
+    /// # Errors
+    /// [`DomainWallError::Ls`]; [`DomainWallError::Table`] for another number of coefficients; [`DomainWallError::NotFinite`].
+    pub fn new(form: Form, ls: usize, dagger: Dagger, table: Vec<f64>) -> Result<Self, DomainWallError> {
+        check_ls(ls)?;
+        let expected = form.shape(ls).iter().product();
+        if table.len() != expected {
+            return Err(DomainWallError::Table { form: form.name(), ls, expected, found: table.len() });
+        }
+        match table.iter().find(|value| !value.is_finite()) {
+            Some(&value) => Err(DomainWallError::NotFinite { parameter: "a coefficient", value }),
+            None => Ok(Self { form, ls, dagger, table }),
+        }
+    }
+
     /// What its table holds.
     pub fn form(&self) -> Form {
         self.form

@@ -1,0 +1,236 @@
+//! `lanefield golden`: inputs, intermediates and results of every kernel as files, for whoever writes the kernels elsewhere, and the comparison with
+//! theirs. What is written: `lanefield_ports::golden`.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+use lanefield::reference::layout::{Extents, LegOrder};
+use lanefield::reference::links::BoundaryPhases;
+use lanefield::reference::real::Precision;
+use lanefield_ports::golden::{self, CheckOptions, Checked, CheckedGroup, Exported, GoldenOptions};
+use serde::Serialize;
+
+use super::Outcome;
+use super::args::{BackendArgs, of_storage, on_backend};
+use super::files::replaces;
+use super::interrupt;
+use super::kernels;
+use super::output::{Head, Kind, bytes, facts, show, table};
+use super::progress::styled_bar;
+
+/// Write inputs and results of every kernel as files, or compare the results of a port with them.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield golden export golden
+  lanefield golden check golden --against port")]
+pub struct Golden {
+    #[command(subcommand)]
+    command: Command,
+}
+
+commands! {
+    Command {
+        Export(Box<Export>),
+        Check(Check),
+    }
+}
+
+impl Golden {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        self.command.run()
+    }
+}
+
+/// Write golden data: inputs, intermediates and results of kernels.
+///
+/// The same bytes come from every backend, with any lanes and threads. docs/golden.md says what is where, and how a port is held against it.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield golden export golden
+  lanefield golden export golden-hop --kernels hop clover --lattice 2.2.2.4 \\
+      --precision f64 --boundary 1,1,1,-1")]
+struct Export {
+    /// The directory to write. --force replaces one that holds golden data
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// Kernels, or families of kernels
+    #[arg(long, value_name = "KERNEL", num_args = 1.., default_value = "all", value_parser = kernels::word)]
+    kernels: Vec<String>,
+    /// The lattice X.Y.Z.T, of even extents
+    #[arg(long, value_name = "X.Y.Z.T", default_value = lattice())]
+    lattice: Extents,
+    /// Of links, fields and scalars
+    #[arg(long, value_name = "N", default_value_t = GoldenOptions::SEED, value_parser = super::args::seed)]
+    seed: u64,
+    /// Precisions of results: f32, f64, half [default: all]
+    #[arg(long, value_name = "PRECISION", num_args = 1.., value_delimiter = ',', value_parser = of_storage())]
+    precision: Vec<Precision>,
+    /// Boundary phases in x,y,z,t: 1 periodic, -1 antiperiodic, 0 fixed (no hop across the boundary)
+    #[arg(long, value_name = "PHASES", default_value = "1,1,1,-1", allow_hyphen_values = true)]
+    boundary: BoundaryPhases,
+    /// The order in which the hop adds its legs
+    #[arg(long, value_name = "ORDER", default_value_t, allow_hyphen_values = true)]
+    legs: LegOrder,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    backend: BackendArgs,
+}
+
+fn lattice() -> String {
+    let [x, y, z, t] = GoldenOptions::LATTICE;
+    format!("{x}.{y}.{z}.{t}")
+}
+
+/// What was written.
+#[derive(Serialize)]
+struct Written {
+    directory: String,
+    lattice: String,
+    seed: u64,
+    kernels: usize,
+    cases: usize,
+    stages: usize,
+    files: usize,
+    bytes: u64,
+}
+
+impl Export {
+    fn run(self) -> anyhow::Result<Outcome> {
+        let kernels = kernels::wanted(&self.kernels, |kernel| kernel.is_launched(), "is a part of sums, not launched")?;
+        let mut precisions = if self.precision.is_empty() { Precision::ALL.to_vec() } else { self.precision.clone() };
+        precisions.sort_unstable();
+        precisions.dedup();
+        let options = GoldenOptions {
+            kernels,
+            extents: self.lattice,
+            seed: self.seed,
+            precisions,
+            boundary: self.boundary,
+            legs: self.legs,
+            lanes: self.backend.lanes,
+        };
+        let backend = self.backend.open()?;
+        let bar = styled_bar("{elapsed_precise} {msg}");
+        // Until all is in its place a signal is to leave nothing behind.
+        interrupt::keep();
+        let tell = |what: &str| {
+            bar.set_message(what.to_owned());
+            !interrupt::interrupted()
+        };
+        let exported = on_backend!(&backend, b => golden::export(b, &options, &self.directory, replaces(), &tell));
+        bar.finish_and_clear();
+        let Exported { cases, stages, files, bytes } = exported.context("failed to export golden data")?;
+        let written = Written {
+            directory: self.directory.display().to_string(),
+            lattice: options.extents.to_string(),
+            seed: options.seed,
+            kernels: options.kernels.len(),
+            cases,
+            stages,
+            files,
+            bytes,
+        };
+        show(self.json, Head::on(Kind::GoldenExport, backend.device()), &written, Written::text)
+    }
+}
+
+impl Written {
+    fn text(&self) -> String {
+        facts([
+            ("directory", self.directory.clone()),
+            ("lattice", format!("{}, seed {}", self.lattice, self.seed)),
+            ("kernels", format!("{} in {} cases", self.kernels, self.cases)),
+            ("stages", self.stages.to_string()),
+            ("files", format!("{}, {}", self.files, bytes(self.bytes))),
+        ])
+    }
+}
+
+/// Compare the results of a port with golden data: whatever is there, and say what is missing.
+///
+/// The golden data are first held against the SHA-256 of their manifest. A result has the same path in both directories. Exit code: 0 if all that is there
+/// is the same, 1 if something differs, 2 if nothing can be compared.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield golden check golden --against port
+  lanefield golden check golden --against port --ulps 1 --json")]
+struct Check {
+    /// Golden data
+    #[arg(value_name = "DIR")]
+    directory: PathBuf,
+    /// The directory with the results of a port, or other golden data
+    #[arg(long, value_name = "OTHER")]
+    against: PathBuf,
+    /// Numbers may differ by so many floating-point numbers in between
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    ulps: u64,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// What was compared.
+#[derive(Serialize)]
+struct Comparison {
+    same: bool,
+    ulps: u64,
+    compared: usize,
+    differ: usize,
+    missing: usize,
+    #[serde(flatten)]
+    checked: Checked,
+}
+
+impl Check {
+    fn run(self) -> anyhow::Result<Outcome> {
+        let checked = golden::check(&self.directory, &self.against, CheckOptions { ulps: self.ulps });
+        let checked = checked.context("failed to compare with golden data")?;
+        let comparison = Comparison {
+            same: checked.is_same(),
+            ulps: self.ulps,
+            compared: checked.compared(),
+            differ: checked.differ(),
+            missing: checked.missing(),
+            checked,
+        };
+        show(self.json, Head::of(Kind::GoldenCheck), &comparison, Comparison::text)?;
+        Ok(if comparison.same { Outcome::Done } else { Outcome::CheckFailed })
+    }
+}
+
+/// Names of a list that are shown; of the others how many there are.
+const SHOWN: usize = 3;
+
+impl Comparison {
+    fn text(&self) -> String {
+        let Self { ulps, compared, differ, missing, checked, .. } = self;
+        let mut rows = table(["kernel, or stage", "compared", "differ", "missing"], 1..4);
+        for CheckedGroup { name, compared, differ, missing } in &checked.groups {
+            rows.add_row([name.clone(), compared.to_string(), differ.len().to_string(), missing.len().to_string()]);
+        }
+        let mut text = rows.trim_fmt();
+        if let Some(first) = &checked.first {
+            text += &format!("\nfirst: {}\n  {}", first.file, first.what);
+            let all: Vec<&str> = checked.groups.iter().flat_map(|group| &group.differ).map(String::as_str).collect();
+            let others = all.len().saturating_sub(SHOWN);
+            let more = if others > 0 { format!(" and {others} others") } else { String::new() };
+            text += &format!("\ndiffer: {}{more}", all[..all.len().min(SHOWN)].join(", "));
+        }
+        // Of a kernel that a port has only the files that it lacks are news.
+        let lacking = checked.groups.iter().filter(|group| group.compared > 0).flat_map(|group| &group.missing);
+        let lacking: Vec<&str> = lacking.map(String::as_str).collect();
+        if !lacking.is_empty() {
+            let others = lacking.len().saturating_sub(SHOWN);
+            let more = if others > 0 { format!(" and {others} others") } else { String::new() };
+            text += &format!("\nmissing: {}{more}", lacking[..lacking.len().min(SHOWN)].join(", "));
+        }
+        let within = if *ulps > 0 { format!(" to {ulps} ulp") } else { String::new() };
+        text + &match differ {
+            0 => format!("\nthe same{within}: {compared} files; missing: {missing}"),
+            _ => format!("\n{differ} of {compared} files differ{within}; missing: {missing}"),
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Fields as arrays, with the axes of `docs/arithmetic.md` §18. A NaN is written as the one that NumPy makes, since any NaN equals any NaN.
+
+use lanefield::backend::HostField;
+use lanefield::in_precision;
+use lanefield::io::npy::{NpyError, RawArray};
+use lanefield::reference::field::{DoubledGauge, Object, Spinors};
+use lanefield::reference::layout::{Extents, LEGS};
+use lanefield::reference::links::LinkFormat;
+use lanefield::reference::real::Real;
+use num_complex::Complex;
+
+/// The axes of an array that holds these objects: those before the lattice's, if there are any, and those of a site. All are (T, Z, Y, X) between.
+pub fn axes_of(object: Object, extents: Extents) -> Vec<usize> {
+    let [x, y, z, t] = extents.as_array();
+    let lattice = [t, z, y, x];
+    let site: &[usize] = match object {
+        Object::Spinors(_) => &[4, 3],
+        Object::ColourVectors(count) => &[count, 3],
+        Object::Gauge => &[4, 3, 3],
+        Object::DoubledGauge(DoubledGauge { format, .. }) => match format {
+            LinkFormat::Full => &[LEGS, 3, 3],
+            LinkFormat::TwoRows => &[LEGS, 2, 3],
+            LinkFormat::Eight => &[LEGS, 4],
+        },
+        Object::FieldStrength => &[6, 3, 3],
+        Object::CloverBlocks => &[2, 18],
+        Object::HalfSpinor => &[2, 3],
+        Object::ColourMatrix => &[3, 3],
+        Object::Propagator => &[4, 4, 3, 3],
+        Object::ComplexNumber => &[],
+        Object::Words(words) => &[words],
+    };
+    let before: &[usize] = match object {
+        Object::Spinors(1) => &[],
+        Object::Spinors(count) => &[count],
+        _ => &[],
+    };
+    [before, &lattice, site].concat()
+}
+
+/// A field on the whole lattice, +0 on the sites that it does not have; half precision as the f32 that its fractions stand for.
+///
+/// # Errors
+/// [`NpyError`] where there is no room.
+pub fn field_array(field: &HostField) -> Result<RawArray, NpyError> {
+    let shape = field.shape();
+    let extents = shape.lattice.extents();
+    in_precision!(shape.precision, R => {
+        let Some(field) = field.get::<R>() else { unreachable!("a field is of the precision that its shape says") };
+        in_site_order(shape.object, extents, &field.to_site_order())
+    })
+}
+
+/// The same of numbers in site order.
+pub(super) fn in_site_order<R: Real>(
+    object: Object,
+    extents: Extents,
+    values: &[Complex<R>],
+) -> Result<RawArray, NpyError> {
+    let axes = axes_of(object, extents);
+    match object {
+        // One spinor of all sites after the other.
+        Object::Spinors(count) if count > 1 => {
+            let (words, sites) = (Spinors::WORDS, extents.volume());
+            let spinor = |k: usize, site: usize| &values[(site * count + k) * words..][..words];
+            let spinors = (0..count).flat_map(|k| (0..sites).flat_map(move |site| spinor(k, site)));
+            complex(&axes, &spinors.copied().collect::<Vec<_>>())
+        }
+        _ => complex(&axes, values),
+    }
+}
+
+/// Complex numbers of any precision.
+pub(super) fn complex<R: Real>(shape: &[usize], values: &[Complex<R>]) -> Result<RawArray, NpyError> {
+    let number = |x: R| if x.to_f64().is_nan() { f64::NAN } else { x.to_f64() };
+    let numbers = values.iter().map(|z| Complex::new(number(z.re), number(z.im)));
+    match R::BITS {
+        64 => RawArray::complex(shape, &numbers.collect::<Vec<Complex<f64>>>()),
+        // Exact: that is what they were.
+        _ => RawArray::complex(shape, &numbers.map(|z| Complex::new(z.re as f32, z.im as f32)).collect::<Vec<_>>()),
+    }
+}
+
+/// Real numbers in f64.
+pub(super) fn reals(shape: &[usize], values: &[f64]) -> RawArray {
+    let numbers: Vec<f64> = values.iter().map(|&x| if x.is_nan() { f64::NAN } else { x }).collect();
+    RawArray::f64(shape, &numbers)
+}
+
+/// What a name of a file calls the objects of a field.
+pub(super) fn name_of(object: Object) -> String {
+    match object {
+        Object::Spinors(1) => "spinor".to_owned(),
+        Object::Spinors(count) => format!("spinors{count}"),
+        Object::ColourVectors(1) => "colour_vector".to_owned(),
+        Object::ColourVectors(count) => format!("colour_vectors{count}"),
+        Object::Words(words) => format!("words{words}"),
+        other => other.name().replace(' ', "_"),
+    }
+}

@@ -1,0 +1,206 @@
+//! Results of a port held against golden data: whatever is there is compared, and what is missing is named.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use lanefield::io::npy::{NpyError, RawArray};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::GoldenError;
+use super::detail::{Difference, compare};
+use super::manifest::{MANIFEST, Manifest, Parameters};
+
+/// How results are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CheckOptions {
+    /// Numbers may differ by so many ulp.
+    pub ulps: u64,
+}
+
+/// What a comparison found.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Checked {
+    /// The results of each kernel, and of each stage.
+    pub groups: Vec<CheckedGroup>,
+    /// The first file that differs, in the order of the manifest.
+    pub first: Option<FirstDifference>,
+}
+
+/// The results of a kernel, or of a stage.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct CheckedGroup {
+    /// The kernel; of a stage `stages/` and its name.
+    pub name: String,
+    /// Files that were compared.
+    pub compared: usize,
+    /// Those of them that differ.
+    pub differ: Vec<String>,
+    /// Files that are not there.
+    pub missing: Vec<String>,
+}
+
+/// The first file that differs.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct FirstDifference {
+    /// Its path in both directories.
+    pub file: String,
+    /// What is wrong, in a line.
+    pub what: String,
+    /// The first number that differs; none where the file holds other arrays, or none at all.
+    pub numbers: Option<Difference>,
+}
+
+impl Checked {
+    /// Whether all that is there is the same.
+    pub fn is_same(&self) -> bool {
+        self.first.is_none()
+    }
+
+    /// Files that were compared.
+    pub fn compared(&self) -> usize {
+        self.groups.iter().map(|group| group.compared).sum()
+    }
+
+    /// Files that differ.
+    pub fn differ(&self) -> usize {
+        self.groups.iter().map(|group| group.differ.len()).sum()
+    }
+
+    /// Files that are missing.
+    pub fn missing(&self) -> usize {
+        self.groups.iter().map(|group| group.missing.len()).sum()
+    }
+}
+
+/// Compares the results in `other` with the golden data in `directory`, which are first held against their own manifest. A file of `other` has the path
+/// that it has among the golden data.
+///
+/// # Errors
+/// [`GoldenError`]: no golden data, or damaged ones; another directory with a manifest of other parameters; nothing to compare.
+pub fn check(directory: &Path, other: &Path, options: CheckOptions) -> Result<Checked, GoldenError> {
+    let manifest = Manifest::read(directory)?;
+    manifest.verify(directory)?;
+    require_same_parameters(&manifest, other)?;
+    let (mut groups, mut place, mut first) = (Vec::<CheckedGroup>::new(), BTreeMap::new(), None);
+    for (name, file) in results(&manifest) {
+        let number = *place.entry(name.clone()).or_insert_with(|| {
+            groups.push(CheckedGroup { name, compared: 0, differ: Vec::new(), missing: Vec::new() });
+            groups.len() - 1
+        });
+        let group = &mut groups[number];
+        match one(&directory.join(file), &other.join(file), options)? {
+            Outcome::Missing => group.missing.push(file.to_owned()),
+            Outcome::Same => group.compared += 1,
+            Outcome::Differs { what, numbers } => {
+                group.compared += 1;
+                group.differ.push(file.to_owned());
+                first.get_or_insert_with(|| FirstDifference { file: file.to_owned(), what, numbers });
+            }
+        }
+    }
+    let checked = Checked { groups, first };
+    match checked.compared() {
+        0 => Err(GoldenError::NothingInCommon {
+            path: directory.to_owned(),
+            other: other.to_owned(),
+            example: results(&manifest).next().map_or_else(|| "none".to_owned(), |(_, file)| file.to_owned()),
+        }),
+        _ => Ok(checked),
+    }
+}
+
+/// All results, with the names of their groups: those of cases, then those of stages.
+fn results(manifest: &Manifest) -> impl Iterator<Item = (String, &str)> {
+    let of_cases = manifest.cases.iter().flat_map(|case| case.results().map(|file| (case.kernel.clone(), file)));
+    let of_stages = manifest.stages.iter().flat_map(|stage| {
+        let name = format!("stages/{}", stage.stage);
+        stage.files.iter().map(move |file| (name.clone(), file.as_str()))
+    });
+    of_cases.chain(of_stages)
+}
+
+/// A manifest of the other directory, where there is one, must be of the same parameters.
+fn require_same_parameters(manifest: &Manifest, other: &Path) -> Result<(), GoldenError> {
+    if !other.is_dir() {
+        let source = io::Error::new(io::ErrorKind::NotFound, "there is no such directory");
+        return Err(GoldenError::File { path: other.to_owned(), source });
+    }
+    if !other.join(MANIFEST).exists() {
+        return Ok(());
+    }
+    let of = |parameters: &Parameters| {
+        let Parameters { lattice, seed, boundary, legs, .. } = parameters;
+        [
+            ("lattice", lattice.clone()),
+            ("seed", seed.to_string()),
+            ("boundary", boundary.clone()),
+            ("order of the legs", legs.clone()),
+        ]
+    };
+    let theirs = Manifest::read(other)?;
+    let pairs = of(&manifest.parameters).into_iter().zip(of(&theirs.parameters));
+    for ((what, ours), (_, theirs)) in pairs {
+        if ours != theirs {
+            return Err(GoldenError::OtherParameters { path: other.to_owned(), what, theirs, ours });
+        }
+    }
+    Ok(())
+}
+
+/// What is said of a file.
+enum Outcome {
+    Missing,
+    Same,
+    Differs { what: String, numbers: Option<Difference> },
+}
+
+fn one(expected: &Path, found: &Path, options: CheckOptions) -> Result<Outcome, GoldenError> {
+    match fs::symlink_metadata(found) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Outcome::Missing),
+        Err(source) => return Err(GoldenError::File { path: found.to_owned(), source }),
+        Ok(_) => {}
+    }
+    if expected.extension().is_some_and(|extension| extension == "jsonl") {
+        return records(expected, found);
+    }
+    let expected = RawArray::read(expected)?;
+    let array = match RawArray::read(found) {
+        Ok(array) => array,
+        Err(NpyError::Open { path, source }) => return Err(GoldenError::File { path, source }),
+        Err(error) => return Ok(Outcome::Differs { what: error.to_string(), numbers: None }),
+    };
+    Ok(match compare(&expected, &array, options.ulps) {
+        Ok(None) => Outcome::Same,
+        Ok(Some(difference)) => Outcome::Differs { what: difference.describe(), numbers: Some(difference) },
+        Err(what) => Outcome::Differs { what, numbers: None },
+    })
+}
+
+/// Records are compared line by line, by what they say: neither the header, which says what solve it is, nor the checks of lines.
+fn records(expected: &Path, found: &Path) -> Result<Outcome, GoldenError> {
+    let read = |path: &Path| {
+        let text = fs::read_to_string(path);
+        text.map_err(|source| GoldenError::File { path: path.to_owned(), source })
+    };
+    let (expected, found) = (read(expected)?, read(found)?);
+    let said = |line: &str| -> Option<Value> {
+        let mut value: Value = serde_json::from_str(line).ok()?;
+        value.as_object_mut()?.remove("check");
+        Some(value)
+    };
+    let (expected, found): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), found.lines().collect());
+    let pairs = expected.iter().zip(&found).skip(1);
+    let differs = |what: String| Ok(Outcome::Differs { what, numbers: None });
+    for (number, (expected, found)) in (2..).zip(pairs) {
+        if said(expected) != said(found) {
+            return differs(format!("line {number} says {found} instead of {expected}"));
+        }
+    }
+    match expected.len() == found.len() {
+        true => Ok(Outcome::Same),
+        false => differs(format!("it has {} lines instead of {}", found.len(), expected.len())),
+    }
+}

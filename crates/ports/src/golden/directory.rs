@@ -1,0 +1,146 @@
+//! A directory that is written whole or not at all: made beside its place, and renamed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use lanefield::io::npy::RawArray;
+use tempfile::TempDir;
+
+use super::manifest::{CASES, CaseEntry, FileEntry, MANIFEST, Manifest, Parameters, StageEntry, sha256};
+use super::{Exported, GoldenError};
+
+/// Writes files below a directory, and remembers what they are.
+pub(super) struct Writer {
+    target: PathBuf,
+    root: TempDir,
+    files: BTreeMap<String, FileEntry>,
+    cases: Vec<CaseEntry>,
+    stages: Vec<StageEntry>,
+    bytes: u64,
+}
+
+fn failed(path: &Path) -> impl FnOnce(io::Error) -> GoldenError + use<> {
+    let path = path.to_owned();
+    move |source| GoldenError::File { path, source }
+}
+
+/// Whether a directory is there and holds something.
+fn holds_something(path: &Path) -> Result<bool, GoldenError> {
+    match fs::read_dir(path) {
+        Ok(mut entries) => Ok(entries.next().is_some()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(failed(path)(error)),
+    }
+}
+
+impl Writer {
+    /// Writes what will be `target`.
+    pub fn new(target: &Path, replace: bool) -> Result<Self, GoldenError> {
+        // Its own name where it is given as `.` or by a link.
+        let target = target.canonicalize().unwrap_or_else(|_| target.to_owned());
+        if holds_something(&target)? {
+            let golden = Manifest::read(&target).is_ok();
+            if !(replace && golden) {
+                return Err(GoldenError::NotEmpty { path: target, golden });
+            }
+        }
+        let parent = match target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".lanefield-golden-");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            builder.permissions(fs::Permissions::from_mode(0o777));
+        }
+        let root = builder.tempdir_in(parent).map_err(failed(parent))?;
+        let (files, cases, stages) = (BTreeMap::new(), Vec::new(), Vec::new());
+        Ok(Self { target, root, files, cases, stages, bytes: 0 })
+    }
+
+    /// Whether a file was written.
+    pub fn has(&self, path: &str) -> bool {
+        self.files.contains_key(path)
+    }
+
+    /// Where a file is made.
+    pub fn place(&self, path: &str) -> Result<PathBuf, GoldenError> {
+        let place = self.root.path().join(path);
+        if let Some(parent) = place.parent() {
+            fs::create_dir_all(parent).map_err(failed(parent))?;
+        }
+        Ok(place)
+    }
+
+    /// Writes an array.
+    pub fn array(&mut self, path: &str, array: &RawArray) -> Result<(), GoldenError> {
+        let (dtype, shape) = (Some(array.element.descr().to_owned()), Some(array.shape.clone()));
+        self.write(path, &array.to_file()?, dtype, shape)
+    }
+
+    /// Writes another file.
+    pub fn other(&mut self, path: &str, bytes: &[u8]) -> Result<(), GoldenError> {
+        self.write(path, bytes, None, None)
+    }
+
+    fn write(
+        &mut self,
+        path: &str,
+        bytes: &[u8],
+        dtype: Option<String>,
+        shape: Option<Vec<usize>>,
+    ) -> Result<(), GoldenError> {
+        let place = self.place(path)?;
+        fs::write(&place, bytes).map_err(failed(&place))?;
+        self.bytes += bytes.len() as u64;
+        self.files.insert(path.to_owned(), FileEntry { dtype, shape, sha256: sha256(bytes) });
+        Ok(())
+    }
+
+    /// Adds a case, whose files were written.
+    pub fn case(&mut self, case: CaseEntry) {
+        self.cases.push(case);
+    }
+
+    /// Adds a stage, whose files were written.
+    pub fn stage(&mut self, stage: StageEntry) {
+        self.stages.push(stage);
+    }
+
+    /// Writes the manifest, and puts all in its place.
+    pub fn finish(mut self, parameters: Parameters) -> Result<Exported, GoldenError> {
+        let lines = Manifest::lines(&self.cases);
+        self.other(CASES, lines.as_bytes())?;
+        let Self { target, root, files, cases, stages, bytes } = self;
+        let (number_of_cases, number_of_stages, number_of_files) = (cases.len(), stages.len(), files.len());
+        let manifest = Manifest::new(parameters, cases, stages, files);
+        let mut text = serde_json::to_vec_pretty(&manifest).map_err(|error| failed(&target)(error.into()))?;
+        text.push(b'\n');
+        let place = root.path().join(MANIFEST);
+        fs::write(&place, &text).map_err(failed(&place))?;
+        let old = match fs::remove_dir(&target) {
+            Ok(()) => None,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            // It holds golden data that are to be replaced.
+            Err(_) => {
+                let parent = root.path().parent().unwrap_or(Path::new("."));
+                let aside = tempfile::tempdir_in(parent).map_err(failed(parent))?;
+                fs::rename(&target, aside.path().join("old")).map_err(failed(&target))?;
+                Some(aside)
+            }
+        };
+        let made = root.keep();
+        fs::rename(&made, &target).map_err(failed(&target))?;
+        drop(old);
+        Ok(Exported {
+            cases: number_of_cases,
+            stages: number_of_stages,
+            files: number_of_files + 1,
+            bytes: bytes + text.len() as u64,
+        })
+    }
+}

@@ -1,0 +1,115 @@
+//! What can be wrong with golden data, and how it is said. Messages are fragments.
+
+use std::io;
+use std::path::PathBuf;
+
+use lanefield::backend::BackendError;
+use lanefield::io::npy::NpyError;
+use lanefield::io::record::RecordError;
+use lanefield::reference::field::FieldError;
+use lanefield::reference::kernels::domain_wall::DomainWallError;
+use lanefield::reference::layout::LayoutError;
+use lanefield::solver::SolveError;
+use thiserror::Error;
+
+/// Why golden data were not written, or not compared.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum GoldenError {
+    /// The system refused.
+    #[error("cannot read or write {}: {source}", .path.display())]
+    File {
+        /// The file or directory.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The directory would lose something.
+    #[error("{} is there already, and is not empty: give another name{}", .path.display(), if *.golden { ", or --force to replace it" } else { "" })]
+    NotEmpty {
+        /// The directory.
+        path: PathBuf,
+        /// Whether it holds golden data, which may be replaced.
+        golden: bool,
+    },
+    /// No golden data.
+    #[error("{} holds no golden data: {why}", .path.display())]
+    NotGolden {
+        /// The directory.
+        path: PathBuf,
+        /// What is missing or wrong.
+        why: String,
+    },
+    /// A file is not what its manifest says.
+    #[error("the golden data {} are damaged: {file} {what}; export them again", .path.display())]
+    Damaged {
+        /// The directory.
+        path: PathBuf,
+        /// The file in it.
+        file: String,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// Two sets of golden data of different parameters.
+    #[error("{} is of another {what}, {theirs} instead of {ours}: export it with the same", .path.display())]
+    OtherParameters {
+        /// The other directory.
+        path: PathBuf,
+        /// What differs.
+        what: &'static str,
+        /// Its value there.
+        theirs: String,
+        /// Its value here.
+        ours: String,
+    },
+    /// Nothing to compare.
+    #[error("{} holds no result of {}: a result has the path that it has there, as {example}", .other.display(), .path.display())]
+    NothingInCommon {
+        /// The golden data.
+        path: PathBuf,
+        /// The other directory.
+        other: PathBuf,
+        /// A path of a result.
+        example: String,
+    },
+    /// What a backend cannot do.
+    #[error("cannot make the case {case}: {source}")]
+    Case {
+        /// The case.
+        case: String,
+        /// Why.
+        source: Box<BackendError>,
+    },
+    /// The same of an intermediate.
+    #[error("cannot make the stage {stage}: {source}")]
+    Stage {
+        /// The stage.
+        stage: &'static str,
+        /// Why.
+        source: Box<BackendError>,
+    },
+    /// It was to go on no further.
+    #[error("stopped before {before}; nothing is written")]
+    Stopped {
+        /// What would have been next.
+        before: String,
+    },
+    /// The conjugate gradients of the stage did not go well.
+    #[error("cannot make the stage cg: {0}")]
+    Solve(#[from] Box<SolveError>),
+    /// A record was not written.
+    #[error(transparent)]
+    Record(#[from] RecordError),
+    /// A lattice without parities, or that the lanes do not divide.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// A field was not made.
+    #[error(transparent)]
+    Field(#[from] FieldError),
+    /// A matrix along s was not made.
+    #[error(transparent)]
+    DomainWall(#[from] DomainWallError),
+    /// An array was not written.
+    #[error(transparent)]
+    Npy(#[from] NpyError),
+}

@@ -1,0 +1,65 @@
+//! Links: rounded, doubled and compressed, and what is rebuilt of the compressed ones.
+
+use lanefield::backend::Backend;
+use lanefield::in_precision;
+use lanefield::reference::field::{DoubledGauge, Object};
+use lanefield::reference::layout::{Leg, Sites};
+use lanefield::reference::links::{LinkFormat, double, raw};
+use lanefield::reference::real::Precision;
+use lanefield::reference::scalar::ScalarWilson;
+
+use super::super::array::in_site_order;
+use super::super::directory::Writer;
+use super::super::{GoldenError, Setup};
+use super::Stage;
+use super::half::stored;
+
+/// The file of the links without phases.
+pub(in super::super) fn raw_path(precision: Precision) -> String {
+    format!("stages/links/raw.{precision}.npy")
+}
+
+/// The file of doubled links.
+pub(in super::super) fn doubled_path(precision: Precision, format: LinkFormat) -> String {
+    format!("stages/links/doubled.{precision}-r{format}.npy")
+}
+
+pub(super) fn export<B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer) -> Result<(), GoldenError> {
+    setup.tell("links")?;
+    let (configuration, extents) = (&setup.configuration, setup.options.extents);
+    let boundary = setup.options.boundary;
+    let about = "raw: links rounded to the precision, 0 where they leave a fixed boundary; doubled: the eight links of a site as they are stored, of half \
+                 precision the numbers, the fractions and the step of a site; rebuilt: the 3×3 matrices that kernels make of 12 and 8 reals";
+    let mut stage = Stage::new(writer, "links", "5", about).with("configuration", "configuration.npy");
+    for precision in setup.of(&Precision::ALL) {
+        let lattice = setup.lattice(precision)?;
+        in_precision!(precision, R => {
+            if precision != Precision::Half {
+                let field = raw::<R>(configuration, lattice, boundary)?;
+                let array = in_site_order(Object::Gauge, extents, &field.to_site_order())?;
+                stage.array(&format!("raw.{precision}"), &array)?;
+            }
+            for format in LinkFormat::ALL {
+                let kind = DoubledGauge { format, boundary };
+                let name = format!("{precision}-r{format}");
+                let field = double::<R>(configuration, lattice, Sites::Full, kind)?;
+                let array = in_site_order(Object::DoubledGauge(kind), extents, &field.to_site_order())?;
+                stage.array(&format!("doubled.{name}"), &array)?;
+                if precision == Precision::Half {
+                    let before = double::<f32>(configuration, lattice, Sites::Full, kind)?.to_site_order();
+                    stored(&mut stage, &format!("doubled.{name}"), Object::DoubledGauge(kind), extents, &before)?;
+                }
+                if format != LinkFormat::Full {
+                    let wilson = ScalarWilson { configuration, boundary, format, legs: setup.options.legs };
+                    let link = |site: usize, leg: Leg| wilson.link::<R>(extents.coordinate(site), leg);
+                    let of_site = |site: usize| Leg::all().flat_map(move |leg| link(site, leg).concat());
+                    let rebuilt: Vec<_> = (0..extents.volume()).flat_map(of_site).collect();
+                    let full = Object::DoubledGauge(DoubledGauge { format: LinkFormat::Full, boundary });
+                    stage.array(&format!("rebuilt.{name}"), &in_site_order(full, extents, &rebuilt)?)?;
+                }
+            }
+        });
+    }
+    stage.done();
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! Golden data: the same bytes from every backend and layout, and the comparison of a port's results with them.
+
+use std::fs;
+use std::path::Path;
+
+use lanefield::backend::{Cpu, OpenCl};
+use lanefield::kernel::{self, Kernel};
+use lanefield::reference::layout::{Extents, LaneChoice, LaneWidth, LegOrder};
+use lanefield::reference::real::Precision;
+use lanefield_ports::golden::{CheckOptions, Exported, GoldenError, GoldenOptions, Manifest, check, export};
+use tempfile::TempDir;
+
+use super::common::opencl_device;
+
+fn options(kernels: &[&str], extents: [usize; 4], lanes: usize) -> GoldenOptions {
+    let named = |word: &&str| -> Vec<&'static Kernel> { kernel::named(word).unwrap() };
+    GoldenOptions {
+        kernels: kernels.iter().flat_map(named).collect(),
+        extents: Extents::new(extents).unwrap(),
+        seed: 3,
+        precisions: Precision::ALL.to_vec(),
+        boundary: "1,-1,0,-1".parse().unwrap(),
+        legs: LegOrder::DEFAULT,
+        lanes: LaneChoice::Width(LaneWidth::new(lanes).unwrap()),
+    }
+}
+
+fn on_cpu(directory: &Path, options: &GoldenOptions) -> Exported {
+    let cpu = Cpu::new(None).unwrap();
+    cpu.install(|| export(&cpu, options, directory, false, &|_| true)).unwrap()
+}
+
+/// A small set, and an empty directory beside it.
+fn small() -> (TempDir, std::path::PathBuf, std::path::PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let [golden, other] = ["golden", "other"].map(|name| folder.path().join(name));
+    on_cpu(&golden, &options(&["scale", "norm2", "hop"], [2, 2, 2, 4], 16));
+    fs::create_dir(&other).unwrap();
+    (folder, golden, other)
+}
+
+/// Copies a result.
+fn copy(from: &Path, to: &Path, file: &str) {
+    fs::create_dir_all(to.join(file).parent().unwrap()).unwrap();
+    fs::copy(from.join(file), to.join(file)).unwrap();
+}
+
+const HOP: &str = "cases/hop/f32-r18-even/out.npy";
+const NORM2: &str = "cases/norm2/f64-full/sums.npy";
+
+/// Every file of both, by the hashes of one and the bytes of the manifests.
+fn assert_same_bytes(a: &Path, b: &Path) {
+    let [manifest, other] = [a, b].map(|directory| fs::read(directory.join("manifest.json")).unwrap());
+    assert!(manifest == other, "the manifests of {} and {} differ", a.display(), b.display());
+    let manifest = Manifest::read(a).unwrap();
+    manifest.verify(a).unwrap();
+    manifest.verify(b).unwrap();
+}
+
+#[test]
+fn every_kernel_gives_the_same_bytes_in_lanes_of_16_and_of_128() {
+    let folder = tempfile::tempdir().unwrap();
+    let [narrow, wide] = [16, 128].map(|lanes| {
+        let directory = folder.path().join(lanes.to_string());
+        let exported = on_cpu(&directory, &options(&["all"], [4, 4, 4, 4], lanes));
+        (directory, exported)
+    });
+    assert_eq!(narrow.1, wide.1);
+    assert_same_bytes(&narrow.0, &wide.0);
+    let manifest = Manifest::read(&narrow.0).unwrap();
+    let launched = kernel::all().filter(|kernel| kernel.is_launched());
+    let missing: Vec<&str> = launched
+        .map(|kernel| kernel.name)
+        .filter(|name| !manifest.cases.iter().any(|case| case.kernel == *name))
+        .collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn a_device_writes_the_bytes_of_the_cpu() {
+    let Some(device) = opencl_device() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let [cpu, opencl] = ["cpu", "opencl"].map(|name| folder.path().join(name));
+    // A program each, that is long to build: a few kernels in one precision.
+    let mut options = options(&["hop", "axpy_norm", "clover_term", "take_rhs"], [4, 2, 2, 4], 16);
+    options.precisions = vec![Precision::F32];
+    on_cpu(&cpu, &options);
+    let device = OpenCl::open(&device).unwrap();
+    export(&device, &options, &opencl, false, &|_| true).unwrap();
+    assert_same_bytes(&cpu, &opencl);
+}
+
+#[test]
+fn golden_data_are_the_same_as_themselves() {
+    let (_folder, golden, _) = small();
+    let checked = check(&golden, &golden, CheckOptions::default()).unwrap();
+    assert!(checked.is_same());
+    assert_eq!((checked.differ(), checked.missing()), (0, 0));
+    assert!(checked.groups.iter().all(|group| group.compared > 0));
+}
+
+#[test]
+fn one_flipped_bit_is_found_and_named() {
+    let (_folder, golden, other) = small();
+    copy(&golden, &other, NORM2);
+    copy(&golden, &other, HOP);
+    let mut bytes = fs::read(other.join(HOP)).unwrap();
+    // The last bit of the imaginary part of the first element of the second site of the row: an odd one, and so a zero.
+    let place = 128 + 12 * 8 + 4;
+    assert_eq!(bytes[place..place + 4], [0; 4]);
+    bytes[place] ^= 1;
+    fs::write(other.join(HOP), bytes).unwrap();
+    let checked = check(&golden, &other, CheckOptions::default()).unwrap();
+    assert_eq!((checked.compared(), checked.differ()), (2, 1));
+    let first = checked.first.unwrap();
+    let numbers = first.numbers.unwrap();
+    assert_eq!((first.file.as_str(), &numbers.index[..]), (HOP, &[0, 0, 0, 1, 0, 0][..]));
+    assert_eq!((numbers.component, numbers.found_bits.as_str(), numbers.ulp), (Some("im"), "00000001", Some(1)));
+    assert!(check(&golden, &other, CheckOptions { ulps: 1 }).unwrap().is_same());
+}
+
+#[test]
+fn a_file_that_is_missing_is_named_and_is_no_difference() {
+    let (_folder, golden, other) = small();
+    copy(&golden, &other, HOP);
+    let checked = check(&golden, &other, CheckOptions::default()).unwrap();
+    assert!(checked.is_same());
+    let hop = checked.groups.iter().find(|group| group.name == "hop").unwrap();
+    assert_eq!(hop.compared, 1);
+    assert!(hop.missing.contains(&"cases/hop/f32-r18-odd/out.npy".to_owned()));
+    assert!(checked.groups.iter().any(|group| group.name == "stages/hop" && group.compared == 0));
+}
+
+#[test]
+fn a_file_of_another_shape_or_none_at_all_differs() {
+    let (_folder, golden, other) = small();
+    copy(&golden, &other, HOP);
+    fs::copy(golden.join(NORM2), other.join(HOP)).unwrap();
+    let what = check(&golden, &other, CheckOptions::default()).unwrap().first.unwrap().what;
+    assert_eq!(what, "it is <f8 (1,) instead of <c8 (4, 2, 2, 2, 4, 3)");
+    fs::write(other.join(HOP), "no array").unwrap();
+    let what = check(&golden, &other, CheckOptions::default()).unwrap().first.unwrap().what;
+    assert!(what.contains("not a NumPy array"), "{what}");
+}
+
+#[test]
+fn damaged_golden_data_are_refused_by_the_file() {
+    let (_folder, golden, _) = small();
+    let mut bytes = fs::read(golden.join(HOP)).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(golden.join(HOP), bytes).unwrap();
+    let error = check(&golden, &golden, CheckOptions::default()).unwrap_err();
+    assert!(matches!(&error, GoldenError::Damaged { file, .. } if file == HOP), "{error}");
+    fs::remove_file(golden.join(HOP)).unwrap();
+    let error = check(&golden, &golden, CheckOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("cannot be read"), "{error}");
+}
+
+#[test]
+fn what_has_nothing_in_common_is_refused() {
+    let (folder, golden, other) = small();
+    let error = check(&golden, &other, CheckOptions::default()).unwrap_err();
+    assert!(matches!(error, GoldenError::NothingInCommon { .. }), "{error}");
+    let error = check(&other, &golden, CheckOptions::default()).unwrap_err();
+    assert!(matches!(error, GoldenError::NotGolden { .. }), "{error}");
+    let error = check(&golden, &folder.path().join("nothing"), CheckOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("no such directory"), "{error}");
+    let mut others = options(&["norm2"], [2, 2, 2, 4], 16);
+    others.seed = 4;
+    let another = folder.path().join("another");
+    on_cpu(&another, &others);
+    let error = check(&golden, &another, CheckOptions::default()).unwrap_err().to_string();
+    assert!(error.ends_with("is of another seed, 4 instead of 3: export it with the same"), "{error}");
+}
+
+#[test]
+fn only_golden_data_are_replaced_and_only_where_that_is_allowed() {
+    let (_folder, golden, other) = small();
+    let few = options(&["norm2"], [2, 2, 2, 4], 16);
+    let cpu = Cpu::new(None).unwrap();
+    let again = |directory: &Path, replace| export(&cpu, &few, directory, replace, &|_| true);
+    let error = again(&golden, false).unwrap_err();
+    assert!(matches!(error, GoldenError::NotEmpty { golden: true, .. }), "{error}");
+    fs::write(other.join("mine"), "mine").unwrap();
+    let error = again(&other, true).unwrap_err();
+    assert!(matches!(error, GoldenError::NotEmpty { golden: false, .. }), "{error}");
+    assert_eq!(fs::read(other.join("mine")).unwrap(), b"mine");
+    again(&golden, true).unwrap();
+    assert!(!golden.join(HOP).exists() && golden.join(NORM2).exists());
+    let left: Vec<_> =
+        fs::read_dir(golden.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+#[test]
+fn an_export_that_is_stopped_leaves_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let cpu = Cpu::new(None).unwrap();
+    let directory = folder.path().join("golden");
+    let all = options(&["blas"], [2, 2, 2, 4], 16);
+    let error = export(&cpu, &all, &directory, false, &|what| !what.contains("axpy")).unwrap_err();
+    assert!(matches!(error, GoldenError::Stopped { .. }), "{error}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_list_of_cases_says_what_the_manifest_says() {
+    let (_folder, golden, _) = small();
+    let manifest = Manifest::read(&golden).unwrap();
+    let lines = fs::read_to_string(golden.join("cases.tsv")).unwrap();
+    assert_eq!(lines.lines().count(), manifest.cases.len());
+    let line = lines.lines().find(|line| line.starts_with("case=hop/half-r8-odd\t")).unwrap();
+    let expected = "case=hop/half-r8-odd\tkernel=hop\tdefinition=6\tprecision=half\treconstruct=8\tsites=odd\tboundary=1,-1,0,-1\t\
+                    legs=-t-y-z+t+y+z-x+x\tin.in=inputs/spinor.half.3.npy\tin.links=stages/links/doubled.half-r8.npy\t\
+                    out.out=cases/hop/half-r8-odd/out.npy";
+    assert_eq!(line, expected);
+    for (case, line) in manifest.cases.iter().zip(lines.lines()) {
+        assert!(line.starts_with(&format!("case={}\tkernel={}\t", case.case, case.kernel)), "{line}");
+        let paths = line.split('\t').filter_map(|field| field.split_once('=')).flat_map(|(_, value)| value.split(','));
+        for path in paths.filter(|path| path.ends_with(".npy")) {
+            assert!(manifest.files.contains_key(path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,206 @@
+//! Arrays of any of the types that golden data and tables have, as bytes: complex, real, and whole numbers.
+
+use std::fmt;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+use num_complex::Complex;
+
+use super::header::{self, NpyHeader};
+use super::{ArrayReal, ComplexArray, NpyError, to_bytes};
+
+/// The type of an element, little-endian.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Element {
+    /// complex64.
+    ComplexF32,
+    /// complex128.
+    ComplexF64,
+    /// float32.
+    F32,
+    /// float64.
+    F64,
+    /// int16.
+    I16,
+    /// int64.
+    I64,
+}
+
+impl Element {
+    /// All.
+    pub const ALL: [Self; 6] = [Self::ComplexF32, Self::ComplexF64, Self::F32, Self::F64, Self::I16, Self::I64];
+
+    /// As NumPy writes it: `<c16`.
+    pub fn descr(self) -> &'static str {
+        match self {
+            Self::ComplexF32 => "<c8",
+            Self::ComplexF64 => "<c16",
+            Self::F32 => "<f4",
+            Self::F64 => "<f8",
+            Self::I16 => "<i2",
+            Self::I64 => "<i8",
+        }
+    }
+
+    /// Bytes of an element.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::I16 => 2,
+            Self::F32 => 4,
+            Self::F64 | Self::I64 | Self::ComplexF32 => 8,
+            Self::ComplexF64 => 16,
+        }
+    }
+}
+
+impl fmt::Display for Element {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.descr())
+    }
+}
+
+/// An array in C order, as the bytes of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawArray {
+    /// The type of its elements.
+    pub element: Element,
+    /// Extents, the slowest axis first.
+    pub shape: Vec<usize>,
+    /// The elements, little-endian.
+    pub bytes: Vec<u8>,
+}
+
+impl RawArray {
+    /// Of complex numbers.
+    ///
+    /// # Errors
+    /// As [`super::to_bytes`].
+    pub fn complex<R: ArrayReal>(shape: &[usize], values: &[Complex<R>]) -> Result<Self, NpyError> {
+        Self::parse(&to_bytes(shape, values)?)
+    }
+
+    /// Of real numbers of 64 bits.
+    pub fn f64(shape: &[usize], values: &[f64]) -> Self {
+        Self::of(Element::F64, shape, values.iter().flat_map(|x| x.to_le_bytes()))
+    }
+
+    /// Of real numbers of 32 bits.
+    pub fn f32(shape: &[usize], values: &[f32]) -> Self {
+        Self::of(Element::F32, shape, values.iter().flat_map(|x| x.to_le_bytes()))
+    }
+
+    /// Of whole numbers of 16 bits.
+    pub fn i16(shape: &[usize], values: &[i16]) -> Self {
+        Self::of(Element::I16, shape, values.iter().flat_map(|x| x.to_le_bytes()))
+    }
+
+    /// Of whole numbers of 64 bits.
+    pub fn i64(shape: &[usize], values: &[i64]) -> Self {
+        Self::of(Element::I64, shape, values.iter().flat_map(|x| x.to_le_bytes()))
+    }
+
+    fn of(element: Element, shape: &[usize], bytes: impl Iterator<Item = u8>) -> Self {
+        Self { element, shape: shape.to_vec(), bytes: bytes.collect() }
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// [`NpyError`].
+    pub fn read(path: &Path) -> Result<Self, NpyError> {
+        let open = |source| NpyError::Open { path: path.to_owned(), source };
+        let metadata = fs::metadata(path).map_err(open)?;
+        if !metadata.is_file() {
+            return Err(NpyError::NotAFile { path: path.to_owned() });
+        }
+        let mut bytes = Vec::new();
+        File::open(path).map_err(open)?.read_to_end(&mut bytes).map_err(open)?;
+        Self::parse(&bytes)
+    }
+
+    /// Reads a file that lies in memory.
+    ///
+    /// # Errors
+    /// [`NpyError`].
+    pub fn parse(mut file: &[u8]) -> Result<Self, NpyError> {
+        let length = file.len() as u64;
+        let NpyHeader { descr, fortran_order, shape, .. } = NpyHeader::read(&mut file, length)?;
+        let known = Element::ALL.into_iter().find(|element| element.descr() == descr);
+        let element = known.ok_or(NpyError::OtherType { descr })?;
+        if fortran_order {
+            return Err(NpyError::FortranOrder);
+        }
+        let size = shape.iter().try_fold(element.bytes(), |n, &extent| n.checked_mul(extent));
+        match size {
+            Some(expected) if expected == file.len() => Ok(Self { element, shape, bytes: file.to_vec() }),
+            Some(expected) => Err(NpyError::Bytes { shape, element, expected, found: file.len() }),
+            None => Err(NpyError::TooLarge { shape }),
+        }
+    }
+
+    /// The file: header and elements.
+    ///
+    /// # Errors
+    /// [`NpyError::Header`] for an array of too many axes.
+    pub fn to_file(&self) -> Result<Vec<u8>, NpyError> {
+        let mut file = header::to_bytes(self.element.descr(), &self.shape)?;
+        file.extend_from_slice(&self.bytes);
+        Ok(file)
+    }
+
+    /// "<c16 (4, 4, 4, 8, 4, 3)"
+    pub fn describe(&self) -> String {
+        format!("{} {}", self.element, super::error::show_shape(&self.shape))
+    }
+
+    /// The real components of an array of real or complex numbers of 64 bits; `None` of others.
+    pub fn to_f64(&self) -> Option<Vec<f64>> {
+        let of = |bytes: &[u8]| f64::from_le_bytes(std::array::from_fn(|k| bytes[k]));
+        matches!(self.element, Element::F64 | Element::ComplexF64).then(|| self.bytes.chunks_exact(8).map(of).collect())
+    }
+
+    /// The same of 32 bits.
+    pub fn to_f32(&self) -> Option<Vec<f32>> {
+        let of = |bytes: &[u8]| f32::from_le_bytes(std::array::from_fn(|k| bytes[k]));
+        matches!(self.element, Element::F32 | Element::ComplexF32).then(|| self.bytes.chunks_exact(4).map(of).collect())
+    }
+
+    /// The array as one of complex numbers.
+    ///
+    /// # Errors
+    /// [`NpyError::ElementType`] for one of other numbers.
+    pub fn into_complex(self) -> Result<ComplexArray, NpyError> {
+        super::parse(&self.to_file()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_array_of_each_type_is_read_as_it_was_written() {
+        let complex = [Complex::new(1.0f32, -2.0), Complex::new(0.5, f32::INFINITY)];
+        for array in [
+            RawArray::complex(&[2, 1], &complex).unwrap(),
+            RawArray::f64(&[3], &[1.0, -0.0, f64::MAX]),
+            RawArray::f32(&[2], &[1.0, -0.0]),
+            RawArray::i16(&[2, 2], &[1, -2, 3, i16::MIN]),
+            RawArray::i64(&[], &[i64::MIN]),
+        ] {
+            assert_eq!(RawArray::parse(&array.to_file().unwrap()).unwrap(), array);
+        }
+    }
+
+    #[test]
+    fn a_file_of_another_length_or_type_is_refused() {
+        let mut file = RawArray::i16(&[2], &[1, 2]).to_file().unwrap();
+        file.pop();
+        assert!(RawArray::parse(&file).unwrap_err().to_string().contains("3 bytes"));
+        let text = String::from_utf8_lossy(&RawArray::f64(&[0], &[]).to_file().unwrap()[10..]).replace("<f8", "<f2");
+        let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+        file.extend(text.bytes());
+        assert!(matches!(RawArray::parse(&file), Err(NpyError::OtherType { .. })));
+    }
+}
