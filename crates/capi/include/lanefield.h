@@ -237,6 +237,11 @@ typedef struct lf_context lf_context;
 typedef struct lf_exact_sum lf_exact_sum;
 
 /*
+ A field that a context holds. It may be used by several threads at once, which then wait for each other.
+ */
+typedef struct lf_field lf_field;
+
+/*
  An operator on a configuration. It may be used by several threads at once, which then wait for each other.
  */
 typedef struct lf_operator lf_operator;
@@ -365,6 +370,10 @@ typedef struct lf_report {
    All of this in words.
    */
   char text[LF_REPORT_LENGTH];
+  /*
+   What the pattern of the differences tells of their cause, the most certain first; A is the caller's array, B the reference's. Empty where it tells nothing.
+   */
+  char cause[LF_REPORT_LENGTH];
 } lf_report;
 
 /*
@@ -473,6 +482,44 @@ typedef struct lf_solve_info {
    */
   uint64_t bytes;
 } lf_solve_info;
+
+/*
+ What golden data are to hold. Set all to zero, and then `size`: what is zero has its default.
+ */
+typedef struct lf_golden_options {
+  /*
+   sizeof(lf_golden_options): what the caller knows of it. Later versions add members at the end.
+   */
+  size_t size;
+  /*
+   Names of kernels or families of them, with commas between, "hop,eo_clover" say; null for all.
+   */
+  const char *kernels;
+  /*
+   Precisions of results, with commas between, "f32,f64,half" say; null for all.
+   */
+  const char *precisions;
+  /*
+   Boundary phases in x,y,z,t; null for "1,1,1,-1".
+   */
+  const char *boundary;
+  /*
+   The order in which the hop adds its legs; null for the usual one.
+   */
+  const char *legs;
+  /*
+   The lattice, of even extents; zeros for 4.6.2.8.
+   */
+  int32_t extents[4];
+  /*
+   1: replace a directory that holds golden data.
+   */
+  int32_t replace;
+  /*
+   Of links, fields and scalars; 0 for 1.
+   */
+  uint64_t seed;
+} lf_golden_options;
 
 #ifdef __cplusplus
 extern "C" {
@@ -895,6 +942,99 @@ lf_status lf_solve(const struct lf_operator *op,
                    size_t reals,
                    const struct lf_solve_options *options,
                    struct lf_solve_info *info);
+
+/*
+ Makes a field of zeros that an operator acts on, where the operator's context computes.
+
+ `sites`: an lf_sites; `precision`: an lf_precision. `field` receives it, to be freed by lf_field_free(). Operator and context may be freed before.
+
+ Errors: LF_INVALID_ARGUMENT for a parity of a lattice with odd extents; LF_OUT_OF_MEMORY; LF_DEVICE.
+ */
+lf_status lf_field_create(const struct lf_operator *op,
+                          int32_t sites,
+                          int32_t precision,
+                          struct lf_field **field);
+
+/*
+ Frees a field; null is ignored.
+ */
+void lf_field_free(struct lf_field *field);
+
+/*
+ Copies an array to a field in f64: `reals` numbers of the whole lattice in site order, as of lf_operator_apply_f64(), of which a field on one parity takes those of its sites.
+ */
+lf_status lf_field_upload_f64(struct lf_field *field,
+                              const double *values,
+                              size_t reals);
+
+/*
+ The same of a field in f32.
+ */
+lf_status lf_field_upload_f32(struct lf_field *field, const float *values, size_t reals);
+
+/*
+ Copies a field in f64 to an array of `reals` numbers, +0 on sites that the field does not live on. Waits until all that was asked of the field is done.
+ */
+lf_status lf_field_download_f64(const struct lf_field *field,
+                                double *values,
+                                size_t reals);
+
+/*
+ The same of a field in f32.
+ */
+lf_status lf_field_download_f32(const struct lf_field *field, float *values, size_t reals);
+
+/*
+ result = operator · source, of fields that lf_field_create() made with this operator, or with one on the same lattice that acts on the same objects, in one precision. `piece` and `dagger` are those of
+ lf_operator_apply_f64(); on which sites is said by `result`.
+
+ Errors: LF_INVALID_ARGUMENT also for fields on other sites than the piece reads and writes.
+ */
+lf_status lf_field_apply(const struct lf_operator *op,
+                         int32_t piece,
+                         int32_t dagger,
+                         const struct lf_field *source,
+                         struct lf_field *result);
+
+/*
+ to = from, of fields alike.
+ */
+lf_status lf_field_copy(const struct lf_field *from, struct lf_field *to);
+
+/*
+ out = a·x, of fields alike: each real number rounded once; a is rounded to their precision first (docs/arithmetic.md §7).
+ */
+lf_status lf_field_scale(double a,
+                         const struct lf_field *x,
+                         struct lf_field *out);
+
+/*
+ y = a·x + y, of fields alike: each real number one fused multiply-add; a is rounded to their precision first.
+ */
+lf_status lf_field_axpy(double a, const struct lf_field *x, struct lf_field *y);
+
+/*
+ norm2 = |x|²: the exact sum over the sites of the field, rounded once; the bits of lf_norm2_f64() of the downloaded array.
+ */
+lf_status lf_field_norm2(const struct lf_field *x,
+                         double *norm2);
+
+/*
+ inner[0] + i·inner[1] = ⟨x, y⟩ of fields alike, which are not the same one, likewise.
+ */
+lf_status lf_field_inner(const struct lf_field *x, const struct lf_field *y, double *inner);
+
+/*
+ Writes golden data to a directory: inputs, intermediates and results of kernels as .npy files, with a manifest (docs/golden.md). All of it is a function of `options` alone: the same bytes
+ on every device. It is made beside the directory first, and is there whole or not at all.
+
+ `options`: may be null for the defaults: all kernels in all precisions, which takes seconds on a CPU and minutes on a device whose kernels are not built yet.
+
+ Errors: LF_FILE where the directory holds something, or cannot be written; LF_INVALID_ARGUMENT; LF_DEVICE.
+ */
+lf_status lf_golden_export(const struct lf_context *context,
+                           const char *directory,
+                           const struct lf_golden_options *options);
 
 #ifdef __cplusplus
 }  // extern "C"

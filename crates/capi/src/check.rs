@@ -4,18 +4,21 @@ use std::ffi::c_char;
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use lanefield::io::npy::{ComplexArray, ComplexValues};
 use lanefield::reference::field::Object;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::{Extents, Sites};
+use lanefield::reference::real::Precision;
+use lanefield_ports::compare::{self, CompareOptions};
 use num_complex::Complex;
 use rayon::prelude::*;
 
+use crate::applied::Step;
 use crate::configuration::lf_configuration;
 use crate::context::lf_context;
 use crate::operator::{Place, dagger, lf_operator, lf_parameter, parameters};
 use crate::pointer::{array, complex, fixed_text, handle};
-use crate::prepared::Step;
 use crate::status::{Outcome, guarded, lf_status, note};
 use crate::struct_size::{Growing, check_sized, put_sized};
 
@@ -56,6 +59,8 @@ pub struct lf_report {
     pub ulp: u64,
     /// All of this in words.
     pub text: [c_char; LF_REPORT_LENGTH],
+    /// What the pattern of the differences tells of their cause, the most certain first; A is the caller's array, B the reference's. Empty where it tells nothing.
+    pub cause: [c_char; LF_REPORT_LENGTH],
 }
 
 impl Growing for lf_report {
@@ -79,7 +84,7 @@ fn ulp<R: Vectors>(a: R, b: R) -> u64 {
 }
 
 /// Compares on the sites that a result lives on. Runs on the pool that it is called in.
-fn compare<R: Vectors>(
+fn count<R: Vectors>(
     found: &[R],
     expected: &[R],
     (extents, sites, words): (Extents, Sites, usize),
@@ -139,6 +144,7 @@ impl lf_report {
             expected_bits: 0,
             ulp: 0,
             text: fixed_text(&format!("all {compared} real numbers have the same bits")),
+            cause: [0; LF_REPORT_LENGTH],
         };
         let Some(First { place, differing, most_ulp }) = first else { return report };
         let (found, expected, words) = (found[place], expected[place], object.words());
@@ -196,8 +202,50 @@ where
     let expected = operator.apply(Place::Reference, (step, dagger), complex(source))?;
     let expected: &[R] = bytemuck::cast_slice(&expected);
     let (extents, object) = (operator.configuration.extents(), operator.object());
-    let found = operator.context.install(|| compare(result, expected, (extents, step.onto(), object.words())));
-    Ok(lf_report::new(result, expected, (extents, object), found))
+    let found = operator.context.install(|| count(result, expected, (extents, step.onto(), object.words())));
+    let differs = found.1.is_some();
+    let mut report = lf_report::new(result, expected, (extents, object), found);
+    if differs {
+        let arrays = [result, expected].map(|array| file_array(array, (extents, object, step.onto())));
+        report.cause = fixed_text(&operator.context.install(|| causes(&arrays)));
+    }
+    Ok(report)
+}
+
+/// An array in site order as a file has it, with zeros on the sites that a result does not live on.
+fn file_array<R: Vectors>(reals: &[R], (extents, object, sites): (Extents, Object, Sites)) -> ComplexArray {
+    let ([x, y, z, t], words) = (extents.as_array(), object.words());
+    let (parts, shape) = match object {
+        Object::Spinors(1) => (1, vec![t, z, y, x, 4, 3]),
+        Object::Spinors(ls) => (ls, vec![ls, t, z, y, x, 4, 3]),
+        _ => (1, vec![t, z, y, x, words / 3, 3]),
+    };
+    let of_part = words / parts;
+    let number = |part: usize, site: usize, word: usize| {
+        let place = 2 * (site * words + part * of_part + word);
+        match sites.contain(extents.coordinate(site)) {
+            true => Complex::new(reals[place], reals[place + 1]),
+            false => Complex::default(),
+        }
+    };
+    let sites = 0..extents.volume();
+    let of_site = |part: usize, site: usize| (0..of_part).map(move |word| (part, site, word));
+    let numbers = (0..parts)
+        .flat_map(|part| sites.clone().map(move |site| (part, site)))
+        .flat_map(|(part, site)| of_site(part, site));
+    let numbers = numbers.map(|(part, site, word)| number(part, site, word));
+    let values = match R::PRECISION {
+        Precision::F64 => ComplexValues::F64(numbers.map(|z| Complex::new(z.re.to_f64(), z.im.to_f64())).collect()),
+        _ => ComplexValues::F32(numbers.map(|z| Complex::new(z.re.to_f64() as f32, z.im.to_f64() as f32)).collect()),
+    };
+    ComplexArray { shape, values }
+}
+
+/// What may have made two arrays differ, in words.
+fn causes([found, expected]: &[ComplexArray; 2]) -> String {
+    // Of arrays of one shape.
+    let Ok(comparison) = compare::compare(found, expected, CompareOptions::default()) else { return String::new() };
+    comparison.causes.iter().map(|cause| cause.sentence.as_str()).collect::<Vec<_>>().join("; ")
 }
 
 /// Writes a report; what it says is also the last error where something differs.
@@ -341,4 +389,3 @@ pub unsafe extern "C" fn lf_check_hop_f32(
     // SAFETY: the caller's promise.
     unsafe { check_hop(of_hop, (sites, dagger), (source, result, reals), report) }
 }
-

@@ -126,10 +126,7 @@ pub unsafe extern "C" fn lf_context_describe(context: *const lf_context, text: *
 /// Why the results of a context's device cannot be called the same bits as the reference's: what its arithmetic does otherwise than the standard, in one
 /// sentence. `text` receives null if nothing is known against it. The text belongs to the context.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lf_context_why_not_bitwise(
-    context: *const lf_context,
-    text: *mut *const c_char,
-) -> lf_status {
+pub unsafe extern "C" fn lf_context_why_not_bitwise(context: *const lf_context, text: *mut *const c_char) -> lf_status {
     guarded(|| {
         // SAFETY: the caller's promise.
         let context = &unsafe { handle(context, "context") }?.0;

@@ -12,7 +12,7 @@ use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::{Lattice, Sites, Stencil};
 use lanefield::reference::links::double;
 
-use crate::prepared::{Applied, Fields, Step};
+use crate::applied::{Applied, Fields, Step};
 
 /// A kernel that does nothing but a hop, of one spinor or colour vector a site, with its fields by role.
 #[derive(Clone, Copy, Debug)]

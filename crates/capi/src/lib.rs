@@ -7,19 +7,26 @@
 //! | `pointer.rs` | handles, texts and arrays of C |
 //! | `context.rs`, `device.rs` | where is computed: the CPU reference, or an OpenCL device |
 //! | `configuration.rs` | gauge configurations: from files, seeds and arrays |
-//! | `operator.rs`, `prepared.rs`, `hop.rs` | operators by name, on arrays |
-//! | `field.rs` | fields that a context holds, and operators on them |
+//! | `operator.rs`, `applied.rs`, `prepared.rs`, `hop.rs` | operators by name, on arrays |
+//! | `field.rs` | fields that a context holds, and what is done with them there |
 //! | `sum.rs` | exact sums of arrays, and sums that go on |
 //! | `check.rs` | a caller's array compared with the reference |
 //! | `solve.rs` | solves |
+//! | `golden.rs` | golden data |
 
 #![allow(non_camel_case_types, reason = "the names of C")]
-#![allow(clippy::missing_safety_doc, reason = "the documentation is that of the header: what pointers must be is said there, for all at its top")]
+#![allow(
+    clippy::missing_safety_doc,
+    reason = "the documentation is that of the header: what pointers must be is said there, for all at its top"
+)]
 
+mod applied;
 mod check;
 mod configuration;
 mod context;
 mod device;
+mod field;
+mod golden;
 mod hop;
 mod operator;
 mod pointer;
@@ -33,6 +40,8 @@ pub use check::{lf_check_hop_f32, lf_check_hop_f64, lf_check_operator_f32, lf_ch
 pub use configuration::*;
 pub use context::*;
 pub use device::*;
+pub use field::*;
+pub use golden::*;
 
 pub use operator::*;
 pub use solve::*;

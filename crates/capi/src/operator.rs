@@ -16,11 +16,12 @@ use lanefield::reference::links::BoundaryPhases;
 use lanefield::reference::real::Precision;
 use num_complex::Complex;
 
+use crate::applied::{Piece, Step};
 use crate::configuration::lf_configuration;
 use crate::context::{Context, c_text, lf_context};
 use crate::hop::Hop;
 use crate::pointer::{array, complex, free, give, handle, put, room, text, text_or_none, write};
-use crate::prepared::{Kept, Piece, Prepared, Step, What, apply, lattice};
+use crate::prepared::{Kept, Prepared, What, apply, lattice};
 use crate::status::{Failure, Outcome, guarded, lf_status, quietly};
 
 /// A parameter of an operator by name: a number, or a text where `text` is not null.
@@ -130,7 +131,11 @@ impl lf_operator {
             0 => None,
             1 => Some(Parity::Even),
             2 => Some(Parity::Odd),
-            _ => return Err(Failure::argument(format!("invalid sites {sites}: expected LF_ALL_SITES, LF_EVEN or LF_ODD"))),
+            _ => {
+                return Err(Failure::argument(format!(
+                    "invalid sites {sites}: expected LF_ALL_SITES, LF_EVEN or LF_ODD"
+                )));
+            }
         };
         let piece = match piece {
             0 => None,
@@ -201,7 +206,8 @@ impl lf_operator {
         kept.with_dependent_mut(|_, prepared| {
             context.install(|| match prepared {
                 Prepared::Cpu(operator) => {
-                    let shapes = [self.shape::<R>(&context.cpu, step.from())?, self.shape::<R>(&context.cpu, step.onto())?];
+                    let shapes =
+                        [self.shape::<R>(&context.cpu, step.from())?, self.shape::<R>(&context.cpu, step.onto())?];
                     Ok(apply(&context.cpu, &mut **operator.get(), (step, dagger), shapes, source)?)
                 }
                 Prepared::OpenCl(operator) => {
@@ -220,7 +226,9 @@ impl lf_operator {
     pub(crate) fn check_precision<R: Vectors>(&self) -> Outcome<()> {
         let What::Model(model) = self.what else { return Ok(()) };
         let is_finite = |number: f64| R::from_f64(number).to_f64().is_finite();
-        let beyond = |name: &str, value: f64| Failure::argument(format!("{name} {value:e} is beyond {}: give a smaller {name}", R::NAME));
+        let beyond = |name: &str, value: f64| {
+            Failure::argument(format!("{name} {value:e} is beyond {}: give a smaller {name}", R::NAME))
+        };
         for (parameter, value) in model.parameters() {
             if !is_finite(value) {
                 return Err(beyond(parameter.name, value));

@@ -122,9 +122,10 @@ pub unsafe fn array<'a, T: Pod>(array: *const T, length: usize, name: &str) -> O
     match (array.is_null(), length) {
         (_, 0) => Ok(&[]),
         (true, _) => Err(null(name)),
-        _ if !array.is_aligned() => {
-            Err(Failure::argument(format!("{name} is not aligned to {} bytes, as its numbers must be", align_of::<T>())))
-        }
+        _ if !array.is_aligned() => Err(Failure::argument(format!(
+            "{name} is not aligned to {} bytes, as its numbers must be",
+            align_of::<T>()
+        ))),
         _ if length > isize::MAX as usize / size_of::<T>() => {
             Err(Failure::argument(format!("{name} is said to have {length} numbers, more than memory can hold")))
         }
@@ -182,7 +183,10 @@ pub unsafe fn extents(extents: *const i32) -> Outcome<Extents> {
     let extents = given.map(|extent| usize::try_from(extent).unwrap_or(0));
     Extents::new(extents).map_err(|_| {
         let most = Extents::MAX_VOLUME;
-        Failure::argument(format!("invalid extents {}: expected four numbers of at least 1, at most {most} sites", as_given()))
+        Failure::argument(format!(
+            "invalid extents {}: expected four numbers of at least 1, at most {most} sites",
+            as_given()
+        ))
     })
 }
 

@@ -4,90 +4,26 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use lanefield::backend::{AnyField, Backend, BackendError, Cpu, FieldOn, HostField, Memory, OpenCl};
-use lanefield::operator::{
-    AnyModel, HopParameters, Model, ModelTask, Operator as _, SchurComplement,
-};
+use lanefield::operator::{AnyModel, HopParameters, Model, ModelTask, Operator as _, SchurComplement};
 use lanefield::reference::field::{FieldData, FieldError, FieldShape};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::{
-    Checkerboard, Extents, LaneChoice, Lattice, LatticeOptions, LayoutError, Parity, Sites,
-};
+use lanefield::reference::layout::{Checkerboard, Extents, LaneChoice, Lattice, LatticeOptions, LayoutError, Sites};
 use num_complex::Complex;
 use self_cell::self_cell;
 
+use crate::applied::{Applied, Fields, Piece, Step};
 use crate::context::Context;
 use crate::hop::{Hop, OfHop};
 
 /// What is applied.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum What {
     /// An operator.
     Model(AnyModel),
     /// The kernel of a hop.
     Hop(Hop, HopParameters),
-}
-
-impl PartialEq for Hop {
-    fn eq(&self, other: &Self) -> bool {
-        self.kernel.name == other.kernel.name
-    }
-}
-
-/// A piece of an operator.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Piece {
-    /// What connects the parities.
-    Meooe,
-    /// What stays on a parity.
-    Mooee,
-    /// The inverse of that.
-    MooeeInverse,
-    /// The Schur complement on the odd sites.
-    Schur,
-}
-
-/// What is done with an operator, and onto which sites.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Step {
-    /// All of it, or of a hop, onto all sites.
-    Full,
-    /// A hop onto one parity.
-    Onto(Parity),
-    /// A piece onto one parity.
-    Piece(Piece, Parity),
-}
-
-impl Step {
-    /// The sites of the result.
-    pub fn onto(self) -> Sites {
-        match self {
-            Self::Full => Sites::Full,
-            Self::Onto(parity) | Self::Piece(_, parity) => Sites::Parity(parity),
-        }
-    }
-
-    /// The sites of the source.
-    pub fn from(self) -> Sites {
-        match self {
-            Self::Full => Sites::Full,
-            Self::Onto(_) | Self::Piece(Piece::Meooe, _) => self.onto().neighbours(),
-            Self::Piece(..) => self.onto(),
-        }
-    }
-}
-
-/// Result and source, which a backend holds.
-pub struct Fields<S> {
-    pub out: AnyField<S>,
-    pub psi: AnyField<S>,
-}
-
-/// An operator on fields with the storage `S`. Fields are those that it was asked for: of its lattice, object and precision.
-pub trait Applied<S> {
-    /// Applies it; the fields come back.
-    fn apply(&mut self, step: Step, dagger: Dagger, fields: Fields<S>) -> (Fields<S>, Result<(), BackendError>);
 }
 
 /// An operator with parameters, in precision `R`.

@@ -8,9 +8,7 @@ use lanefield::operator::{Model, ModelTask};
 use lanefield::reference::field::SiteObject as _;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::LaneChoice;
-use lanefield::solver::{
-    Method, Preconditioning, Recurrence, Solve, SolvedRhs, SolverParams, Stopped, Watcher, solve,
-};
+use lanefield::solver::{Method, Preconditioning, Recurrence, Solve, SolvedRhs, SolverParams, Stopped, Watcher, solve};
 use num_complex::Complex;
 
 use crate::operator::lf_operator;
@@ -170,7 +168,11 @@ impl How {
         match options.tolerance {
             0.0 => (),
             tolerance if tolerance > 0.0 && tolerance < 1.0 => params.tolerance = tolerance,
-            tolerance => return invalid(format!("invalid tolerance {tolerance}: expected more than 0 and less than 1, or 0 for the default")),
+            tolerance => {
+                return invalid(format!(
+                    "invalid tolerance {tolerance}: expected more than 0 and less than 1, or 0 for the default"
+                ));
+            }
         }
         let count = |given: u64, default: usize| match given {
             0 => default,
@@ -299,9 +301,9 @@ fn method_of(name: Option<&str>) -> Outcome<Method> {
         Some("mixed-f32") => Ok(Method::MixedF32),
         Some("mixed-half") => Ok(Method::MixedHalf),
         Some("bicgstab") => Ok(Method::BiCgStab),
-        Some(other) => Err(Failure::argument(format!(
-            "unknown method '{other}': expected cg, mixed-f32, mixed-half or bicgstab"
-        ))),
+        Some(other) => {
+            Err(Failure::argument(format!("unknown method '{other}': expected cg, mixed-f32, mixed-half or bicgstab")))
+        }
     }
 }
 

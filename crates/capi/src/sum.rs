@@ -164,11 +164,7 @@ where
 
 /// # Safety
 /// Pointers of C.
-unsafe fn add_norm2<R: Vectors + Pod>(
-    sum: *mut lf_exact_sum,
-    x: *const R,
-    (count, words): (usize, usize),
-) -> lf_status
+unsafe fn add_norm2<R: Vectors + Pod>(sum: *mut lf_exact_sum, x: *const R, (count, words): (usize, usize)) -> lf_status
 where
     Complex<R>: Pod,
 {
@@ -322,11 +318,7 @@ pub unsafe extern "C" fn lf_exact_sum_add(sum: *mut lf_exact_sum, term: f64) -> 
 
 /// Adds `count` terms.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn lf_exact_sum_add_array(
-    sum: *mut lf_exact_sum,
-    terms: *const f64,
-    count: usize,
-) -> lf_status {
+pub unsafe extern "C" fn lf_exact_sum_add_array(sum: *mut lf_exact_sum, terms: *const f64, count: usize) -> lf_status {
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         let (sum, terms) = (handle_mut(sum, "sum")?, array(terms, count, "terms")?);

@@ -247,7 +247,11 @@ fn a_check_names_the_first_number_that_differs_and_counts_them() {
     assert_eq!((report.site, report.s, report.spin, report.colour, report.part), ([1, 0, 1, 2], 3, 2, 1, 1));
     assert_eq!((report.differing, report.ulp, report.most_ulp), (2, 5, u64::MAX));
     assert_eq!((report.found_bits, report.expected_bits), (wrong[place].to_bits(), right[place].to_bits()));
-    assert!(said().starts_with("2 of 6144 real numbers differ, first at site x,y,z,t = 1,0,1,2, s 3, spin 2, "), "{}", said());
+    assert!(
+        said().starts_with("2 of 6144 real numbers differ, first at site x,y,z,t = 1,0,1,2, s 3, spin 2, "),
+        "{}",
+        said()
+    );
     // What does not live on the sites of a piece is not looked at.
     let mut odd = operator.apply((lf_piece::LF_MEOOE, lf_sites::LF_ODD, 0), &source);
     odd[0] = 1.0;
@@ -280,9 +284,8 @@ fn norms_and_inner_products_are_exact_sums_of_rounded_contributions() {
     };
     let norm = fold(&|x, _| x.iter().fold(0.0, |s, x| x.mul_add(*x, s)));
     let re = fold(&|x, y| x.iter().zip(y).fold(0.0, |s, (x, y)| x.mul_add(*y, s)));
-    let im = fold(&|x, y| {
-        x.chunks(2).zip(y.chunks(2)).fold(0.0, |s, (x, y)| (-x[1]).mul_add(y[0], x[0].mul_add(y[1], s)))
-    });
+    let im =
+        fold(&|x, y| x.chunks(2).zip(y.chunks(2)).fold(0.0, |s, (x, y)| (-x[1]).mul_add(y[0], x[0].mul_add(y[1], s))));
     let (mut norm2, mut inner, mut sums) = (0.0, [0.0; 2], [0.0; 24]);
     // SAFETY: arrays of these lengths.
     unsafe {
@@ -374,7 +377,10 @@ fn a_progress_function_is_called_by_the_thread_that_called_and_may_stop_the_solv
     // SAFETY: arrays of this length.
     let status =
         unsafe { lf_solve(wilson.0, eta.as_ptr(), psi.as_mut_ptr(), eta.len(), &raw const options, null_mut()) };
-    assert_eq!((status, said().as_str()), (lf_status::LF_STOPPED, "the progress function stopped the solve after iteration 3"));
+    assert_eq!(
+        (status, said().as_str()),
+        (lf_status::LF_STOPPED, "the progress function stopped the solve after iteration 3")
+    );
     let here = std::thread::current().id();
     assert_eq!(told, (0..=3).map(|iteration| (iteration, here)).collect::<Vec<_>>());
     assert!(psi.iter().all(|x| *x == 0.0));
@@ -387,16 +393,22 @@ fn solves_that_cannot_be_say_why() {
     let hop = case.operator("hop", &[]);
     let eta = gauss(wilson.reals());
     let mut psi = vec![0.0; eta.len()];
-    let mut fails = |operator: &Operator, options: lf_solve_options, length: usize, expected: lf_status, message: &str| {
-        // SAFETY: arrays that are at least as long.
-        let status = unsafe {
-            lf_solve(operator.0, eta.as_ptr(), psi.as_mut_ptr(), length, &raw const options, null_mut())
+    let mut fails =
+        |operator: &Operator, options: lf_solve_options, length: usize, expected: lf_status, message: &str| {
+            // SAFETY: arrays that are at least as long.
+            let status =
+                unsafe { lf_solve(operator.0, eta.as_ptr(), psi.as_mut_ptr(), length, &raw const options, null_mut()) };
+            assert_eq!(status, expected, "{}", said());
+            assert!(said().contains(message), "{}", said());
         };
-        assert_eq!(status, expected, "{}", said());
-        assert!(said().contains(message), "{}", said());
-    };
     let all = eta.len();
-    fails(&wilson, lf_solve_options { max_iterations: 2, ..options() }, all, lf_status::LF_NOT_CONVERGED, "no convergence in 2");
+    fails(
+        &wilson,
+        lf_solve_options { max_iterations: 2, ..options() },
+        all,
+        lf_status::LF_NOT_CONVERGED,
+        "no convergence in 2",
+    );
     fails(&hop, options(), all, INVALID, "a hop cannot be solved with");
     fails(&wilson, options(), all - 2, INVALID, "acts on 1536");
     fails(&wilson, lf_solve_options { right_hand_sides: 5, ..options() }, all, INVALID, "5 right-hand sides");
@@ -404,7 +416,13 @@ fn solves_that_cannot_be_say_why() {
     fails(&wilson, lf_solve_options { precision: 7, ..options() }, all, INVALID, "precision 7");
     fails(&wilson, lf_solve_options { size: 0, ..options() }, all, INVALID, "sizeof(lf_solve_options)");
     fails(&wilson, lf_solve_options { method: c"gmres".as_ptr(), ..options() }, all, INVALID, "'gmres'");
-    fails(&wilson, lf_solve_options { precision: 1, method: c"mixed-f32".as_ptr(), ..options() }, all, INVALID, "in f64");
+    fails(
+        &wilson,
+        lf_solve_options { precision: 1, method: c"mixed-f32".as_ptr(), ..options() },
+        all,
+        INVALID,
+        "in f64",
+    );
 }
 
 #[test]
@@ -450,9 +468,8 @@ fn operators_that_cannot_be_say_what_would_be_right() {
     let source = gauss(result.len());
     wilson.apply((lf_piece::LF_FULL, lf_sites::LF_ALL_SITES, 0), &source);
     // SAFETY: arrays of this length.
-    let status = unsafe {
-        lf_operator_apply_f64(wilson.0, 1, 1, 0, source.as_ptr(), result.as_mut_ptr(), source.len())
-    };
+    let status =
+        unsafe { lf_operator_apply_f64(wilson.0, 1, 1, 0, source.as_ptr(), result.as_mut_ptr(), source.len()) };
     assert_eq!(status, INVALID, "{}", said());
     // Numbers beyond f32, and a clover term that has no inverse.
     let heavy = case.operator("wilson", &[("mass", "1e300")]);
@@ -465,9 +482,8 @@ fn operators_that_cannot_be_say_what_would_be_right() {
     let mut result = vec![0.0; singular.reals()];
     let source = gauss(result.len());
     // SAFETY: arrays of this length.
-    let status = unsafe {
-        lf_operator_apply_f64(singular.0, 3, 1, 0, source.as_ptr(), result.as_mut_ptr(), source.len())
-    };
+    let status =
+        unsafe { lf_operator_apply_f64(singular.0, 3, 1, 0, source.as_ptr(), result.as_mut_ptr(), source.len()) };
     assert_eq!(status, lf_status::LF_NO_RESULT, "{}", said());
 }
 
@@ -576,7 +592,10 @@ fn configurations_are_read_given_and_copied() {
         assert!(said().contains("hot.npy"), "{}", said());
         let twice: Vec<f64> = links.iter().map(|x| 2.0 * x).collect();
         let (extents, place) = (EXTENTS.as_ptr(), &raw mut none);
-        assert_eq!(lf_configuration_from_links(case.context, extents, twice.as_ptr(), twice.len(), 1e-6, place), INVALID);
+        assert_eq!(
+            lf_configuration_from_links(case.context, extents, twice.as_ptr(), twice.len(), 1e-6, place),
+            INVALID
+        );
         assert!(said().contains("not in SU(3)"), "{}", said());
         assert_eq!(lf_configuration_from_links(case.context, extents, twice.as_ptr(), 71, 1e-6, place), INVALID);
         assert!(none.is_null());
@@ -610,5 +629,135 @@ fn devices_are_listed_and_those_that_are_not_there_are_refused() {
         let names = (0..).map(|index| lf_operator_name(index)).take_while(|name| !name.is_null());
         let names: Vec<&str> = names.map(|name| CStr::from_ptr(name).to_str().unwrap()).collect();
         assert_eq!(names.len(), 3 + definitions().count(), "{names:?}");
+    }
+}
+
+#[test]
+fn golden_data_are_those_of_the_library() {
+    let case = Case::new();
+    let folder = tempfile::tempdir().unwrap();
+    let name = CString::new(folder.path().join("golden").to_str().unwrap()).unwrap();
+    // SAFETY: all of its members may be zero.
+    let mut options: lf_golden_options = unsafe { std::mem::zeroed() };
+    (options.size, options.extents, options.seed) = (size_of::<lf_golden_options>(), [2, 2, 2, 4], 3);
+    (options.kernels, options.precisions) = (c"hop".as_ptr(), c"f64".as_ptr());
+    // SAFETY: texts and handles of this test.
+    unsafe {
+        must(lf_golden_export(case.context, name.as_ptr(), &raw const options));
+        assert_eq!(lf_golden_export(case.context, name.as_ptr(), &raw const options), lf_status::LF_FILE);
+        assert!(said().contains("set replace"), "{}", said());
+        options.replace = 1;
+        must(lf_golden_export(case.context, name.as_ptr(), &raw const options));
+        options.kernels = c"jump".as_ptr();
+        assert_eq!(lf_golden_export(case.context, name.as_ptr(), &raw const options), INVALID);
+        assert!(said().contains("'jump'"), "{}", said());
+    }
+    let expected = lanefield_ports::golden::GoldenOptions {
+        kernels: lanefield::kernel::all().filter(|kernel| kernel.name == "hop" || kernel.family == "hop").collect(),
+        extents: Extents::new([2, 2, 2, 4]).unwrap(),
+        seed: 3,
+        precisions: vec![lanefield::reference::real::Precision::F64],
+        boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME,
+        legs: LegOrder::DEFAULT,
+        lanes: LaneChoice::Auto,
+    };
+    let other = folder.path().join("other");
+    let cpu = Cpu::new(None).unwrap();
+    lanefield_ports::golden::export(&cpu, &expected, &other, false, &|_| true).unwrap();
+    let manifest = |of: &std::path::Path| std::fs::read_to_string(of.join(lanefield_ports::golden::MANIFEST)).unwrap();
+    assert_eq!(manifest(&folder.path().join("golden")), manifest(&other));
+}
+
+/// Fields that free themselves.
+struct Held(*mut lf_field);
+
+impl Held {
+    fn new(operator: &Operator, sites: lf_sites) -> Self {
+        let mut field = null_mut();
+        // SAFETY: a handle of the test.
+        must(unsafe { lf_field_create(operator.0, sites as i32, lf_precision::LF_F64 as i32, &raw mut field) });
+        Self(field)
+    }
+
+    fn of(operator: &Operator, sites: lf_sites, values: &[f64]) -> Self {
+        let field = Self::new(operator, sites);
+        // SAFETY: an array of this length.
+        must(unsafe { lf_field_upload_f64(field.0, values.as_ptr(), values.len()) });
+        field
+    }
+
+    fn values(&self, reals: usize) -> Vec<f64> {
+        let mut values = vec![f64::NAN; reals];
+        // SAFETY: an array of this length.
+        must(unsafe { lf_field_download_f64(self.0, values.as_mut_ptr(), reals) });
+        values
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        // SAFETY: made here, and not used again.
+        unsafe { lf_field_free(self.0) };
+    }
+}
+
+fn fields_have_the_bits_of_arrays(device: &str) {
+    let case = Case::on(device, EXTENTS);
+    let wilson = case.operator("wilson", &[("mass", "0.1")]);
+    let reals = wilson.reals();
+    let (x, y) = (gauss(reals), gauss(reals + 2)[2..].to_vec());
+    let [all, odd, even] = [lf_sites::LF_ALL_SITES, lf_sites::LF_ODD, lf_sites::LF_EVEN];
+    let (on_x, on_y, image) = (Held::of(&wilson, all, &x), Held::of(&wilson, all, &y), Held::new(&wilson, all));
+    // SAFETY: handles of this test.
+    unsafe { must(lf_field_apply(wilson.0, 0, 1, on_x.0, image.0)) };
+    assert_eq!(image.values(reals), wilson.apply((lf_piece::LF_FULL, all, 1), &x));
+    let (mut of_field, mut of_array) = ([0.0; 3], [0.0; 3]);
+    // SAFETY: handles of this test, and arrays of this length.
+    unsafe {
+        must(lf_field_norm2(on_x.0, &raw mut of_field[0]));
+        must(lf_field_inner(on_x.0, on_y.0, of_field[1..].as_mut_ptr()));
+        must(lf_norm2_f64(case.context, x.as_ptr(), reals / 24, 12, &raw mut of_array[0]));
+        must(lf_inner_f64(case.context, x.as_ptr(), y.as_ptr(), reals / 24, 12, of_array[1..].as_mut_ptr()));
+        assert_eq!(of_field.map(f64::to_bits), of_array.map(f64::to_bits));
+        must(lf_field_copy(on_y.0, image.0));
+        must(lf_field_axpy(-0.7, on_x.0, image.0));
+        must(lf_field_scale(3.0, image.0, on_y.0));
+    }
+    let expected: Vec<f64> = x.iter().zip(&y).map(|(x, y)| 3.0 * (-0.7f64).mul_add(*x, *y)).collect();
+    assert_eq!(on_y.values(reals), expected);
+    // A piece, from one parity to the other.
+    let (from, onto) = (Held::of(&wilson, odd, &x), Held::new(&wilson, even));
+    // SAFETY: handles of this test.
+    unsafe { must(lf_field_apply(wilson.0, 1, 0, from.0, onto.0)) };
+    assert_eq!(onto.values(reals), wilson.apply((lf_piece::LF_MEOOE, even, 0), &x));
+    // What does not fit is refused, and leaves the fields as they are.
+    let laplace = case.operator("laplace", &[("mass", "0.1")]);
+    let colours = Held::new(&laplace, all);
+    // SAFETY: handles of this test.
+    unsafe {
+        assert_eq!(lf_field_apply(wilson.0, 1, 0, onto.0, onto.0), INVALID);
+        assert_eq!(lf_field_apply(wilson.0, 0, 0, on_x.0, colours.0), INVALID);
+        assert!(said().starts_with("the result is a "), "{}", said());
+        assert_eq!(lf_field_apply(wilson.0, 0, 0, on_x.0, on_x.0), INVALID);
+        assert!(said().contains("the same one"), "{}", said());
+        assert_eq!(lf_field_axpy(1.0, colours.0, on_x.0), INVALID);
+        assert_eq!(lf_field_upload_f32(on_x.0, null(), reals), INVALID);
+        assert_eq!(lf_field_upload_f64(on_x.0, x.as_ptr(), reals - 2), INVALID);
+        let other = Case::new();
+        let foreign = other.operator("wilson", &[("mass", "0.1")]);
+        assert_eq!(lf_field_apply(foreign.0, 0, 0, on_x.0, image.0), INVALID);
+    }
+    assert_eq!(on_x.values(reals), x);
+}
+
+#[test]
+fn fields_of_the_reference_have_the_bits_of_arrays() {
+    fields_have_the_bits_of_arrays("cpu");
+}
+
+#[test]
+fn fields_of_a_device_have_the_bits_of_arrays() {
+    if let Some(device) = device() {
+        fields_have_the_bits_of_arrays(device);
     }
 }

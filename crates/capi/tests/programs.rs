@@ -44,7 +44,8 @@ fn compile(compiler: &[&str], files: &[&str], against: Against, folder: &Path) -
 /// Compiles examples against both libraries, and runs them on the CPU reference. Gives what they wrote, which is the same.
 fn both(compiler: &[&str], files: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
-    let said = [Against::Shared, Against::Static].map(|against| run(&mut Command::new(compile(compiler, files, against, folder.path()))));
+    let said = [Against::Shared, Against::Static]
+        .map(|against| run(&mut Command::new(compile(compiler, files, against, folder.path()))));
     let [shared, linked] = said;
     assert_eq!(shared, linked);
     shared
