@@ -359,6 +359,7 @@ fn apply(
             ))),
         }
     };
+    operator.check_dagger(dagger)?;
     fits(source, "source", step.from())?;
     fits(result, "result", step.onto())?;
     let mut kept = operator.kept(Place::Context, precision)?;

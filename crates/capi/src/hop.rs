@@ -24,10 +24,14 @@ pub struct Hop {
 }
 
 impl Hop {
-    /// The hops by name; each has a kernel of its Hermitian conjugate.
+    /// The hops by name.
     pub fn all() -> impl Iterator<Item = Self> {
-        let hops = kernel::all().filter(|kernel| kernel.dagger == Dagger::No).filter_map(Self::of);
-        hops.filter(|hop| hop.with(Dagger::Yes).is_some())
+        kernel::all().filter(|kernel| kernel.dagger == Dagger::No).filter_map(Self::of)
+    }
+
+    /// Whether it has a kernel of its Hermitian conjugate.
+    pub fn has_dagger(self) -> bool {
+        self.with(Dagger::Yes).is_some()
     }
 
     /// The kernel as a hop, if it is one: it reads doubled links and the neighbours of its target, and nothing else, not even a number.
@@ -105,7 +109,7 @@ impl<'b, B: Backend, R: Vectors> OfHop<'b, B, R> {
         out: &mut AnyField<B::Storage>,
         psi: &AnyField<B::Storage>,
     ) -> Result<(), BackendError> {
-        // `Hop::all` has only those with both.
+        // One that it has not was refused before.
         let hop = self.hop.with(dagger).unwrap_or(self.hop);
         let (backend, legs) = (self.backend, self.parameters.legs);
         let (lattice, sites) = (out.shape().lattice, out.shape().sites);

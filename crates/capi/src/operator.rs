@@ -200,6 +200,7 @@ impl lf_operator {
         source: &[Complex<R>],
     ) -> Outcome<Vec<Complex<R>>> {
         self.check_precision::<R>()?;
+        self.check_dagger(dagger)?;
         let context = &self.context;
         let mut kept = self.kept(place, R::PRECISION)?;
         let Some(kept) = &mut *kept else { return Err(Failure::new(lf_status::LF_INTERNAL, "no operator was made")) };
@@ -220,6 +221,16 @@ impl lf_operator {
                 }
             })
         })
+    }
+
+    /// Refuses the Hermitian conjugate of a hop that has no kernel of it.
+    pub(crate) fn check_dagger(&self, dagger: Dagger) -> Outcome<()> {
+        match self.what {
+            What::Hop(hop, _) if dagger == Dagger::Yes && !hop.has_dagger() => {
+                Err(Failure::argument(format!("{} has no kernel of its Hermitian conjugate", hop.kernel.name)))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Refuses parameters beyond a precision.

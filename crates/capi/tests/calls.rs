@@ -461,6 +461,12 @@ fn operators_that_cannot_be_say_what_would_be_right() {
         assert_eq!(status, INVALID);
         assert!(said().contains(message), "{}", said());
     }
+    let hop = case.operator("laplace_hop", &[]);
+    let mut result = vec![0.0; hop.reals()];
+    // SAFETY: arrays of this length.
+    let status = unsafe { lf_operator_apply_f64(hop.0, 0, 0, 1, source.as_ptr(), result.as_mut_ptr(), result.len()) };
+    assert_eq!(status, INVALID);
+    assert!(said().contains("laplace_hop has no kernel of its Hermitian conjugate"), "{}", said());
     // A lattice without parities has the operator, but no pieces.
     let odd = Case::on("cpu", [3, 2, 2, 4]);
     let wilson = odd.operator("wilson", &[("mass", "1")]);

@@ -20,13 +20,17 @@ impl Installed {
     }
 }
 
-/// The static library: beside the tests, or a folder up.
+/// The static library that cargo built with these tests, beside them; its name has a hash there, as theirs has.
 fn archive() -> PathBuf {
     let program = std::env::current_exe().unwrap();
-    let folders = program.ancestors().skip(1).take(2);
-    let found = folders.map(|folder| folder.join("liblanefield_capi.a")).filter(|path| path.is_file());
-    let newest = found.max_by_key(|path| path.metadata().unwrap().modified().unwrap());
-    newest.unwrap_or_else(|| panic!("there is no liblanefield_capi.a near {}", program.display()))
+    let files = program.parent().unwrap().read_dir().unwrap().map(|entry| entry.unwrap().path());
+    let is_archive = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        name.starts_with("liblanefield_capi") && name.ends_with(".a")
+    };
+    // Others are of earlier builds.
+    let newest = files.filter(is_archive).max_by_key(|path| path.metadata().unwrap().modified().unwrap());
+    newest.unwrap_or_else(|| panic!("there is no static library near {}", program.display()))
 }
 
 static INSTALLED: LazyLock<Installed> = LazyLock::new(|| {
