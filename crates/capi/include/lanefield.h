@@ -371,14 +371,16 @@ typedef struct lf_report {
    */
   char text[LF_REPORT_LENGTH];
   /*
-   What the pattern of the differences tells of their cause, the most certain first; A is the caller's array, B the reference's. Empty where it tells nothing.
+   What the pattern of the differences tells of their cause, the most certain first; A is the caller's array, B the reference's. Empty where it
+   tells nothing.
    */
   char cause[LF_REPORT_LENGTH];
 } lf_report;
 
 /*
- Called before the first iteration, with number 0, and after each: with the iterations so far and |r|/|b| of the recurrence, of a batch that of the right-hand side that takes longest. Where it returns
- anything but 0, the solve ends with LF_STOPPED. It is called by the thread that called lf_solve(), and must return: neither longjmp nor an exception may leave it.
+ Called before the first iteration, with number 0, and after each: with the iterations so far and |r|/|b| of the recurrence, of a batch that of
+ the right-hand side that takes longest. Where it returns anything but 0, the solve ends with LF_STOPPED. It is called by the thread that called
+ lf_solve(), and must return: neither longjmp nor an exception may leave it.
  */
 typedef int32_t (*lf_progress)(void *user, uint64_t iteration, double residual);
 
@@ -391,8 +393,8 @@ typedef struct lf_solve_options {
    */
   size_t size;
   /*
-   "cg" (if null): conjugate gradients, on the normal equations where the operator is not positive; "mixed-f32", "mixed-half": the same with reliable updates of a recurrence in f32 or half
-   precision, for solutions in f64; "bicgstab".
+   "cg" (if null): conjugate gradients, on the normal equations where the operator is not positive; "mixed-f32", "mixed-half": the same with
+   reliable updates of a recurrence in f32 or half precision, for solutions in f64; "bicgstab".
    */
   const char *method;
   /*
@@ -438,7 +440,8 @@ typedef struct lf_solve_info {
    */
   size_t size;
   /*
-   Receives |r|² of the recurrence after each iteration of the first right-hand side, that of the guess first, as many as there is room for; may be null.
+   Receives |r|² of the recurrence after each iteration of the first right-hand side, that of the guess first, as many as there is room for; may
+   be null.
    */
   double *history;
   /*
@@ -542,8 +545,8 @@ const char *lf_status_name(int32_t status);
 uint32_t lf_version(void);
 
 /*
- Counts the OpenCL devices of the machine, usable or not. Where there is no OpenCL, `count` is 0, the status LF_OK, and lf_last_error() says what is missing. Drivers
- are asked once in a process.
+ Counts the OpenCL devices of the machine, usable or not. Where there is no OpenCL, `count` is 0, the status LF_OK, and lf_last_error() says what
+ is missing. Drivers are asked once in a process.
  */
 lf_status lf_device_count(int32_t *count);
 
@@ -557,9 +560,10 @@ lf_status lf_device_info(int32_t index, struct lf_device *device);
 /*
  Makes a context.
 
- `device`: null or "cpu" for the CPU reference; "auto" for the first GPU, else any OpenCL device, else the CPU reference; a number as lf_device_info() counts;
- or part of the name of a device or its platform. `threads`: threads of the CPU, 1 to 512; 0 for as many as RAYON_NUM_THREADS says, else as there are cores.
- None of it changes a bit of any result. An OpenCL device is asked for its arithmetic here: see lf_context_why_not_bitwise().
+ `device`: null or "cpu" for the CPU reference; "auto" for the first GPU, else any OpenCL device, else the CPU reference; a number as
+ lf_device_info() counts; or part of the name of a device or its platform. `threads`: threads of the CPU, 1 to 512; 0 for as many as
+ RAYON_NUM_THREADS says, else as there are cores. None of it changes a bit of any result. An OpenCL device is asked for its arithmetic here: see
+ lf_context_why_not_bitwise().
 
  `context` receives the context, to be freed by lf_context_free().
 
@@ -581,14 +585,15 @@ lf_status lf_context_describe(const struct lf_context *context,
                               const char **text);
 
 /*
- Why the results of a context's device cannot be called the same bits as the reference's: what its arithmetic does otherwise than the standard, in one
- sentence. `text` receives null if nothing is known against it. The text belongs to the context.
+ Why the results of a context's device cannot be called the same bits as the reference's: what its arithmetic does otherwise than the standard, in
+ one sentence. `text` receives null if nothing is known against it. The text belongs to the context.
  */
 lf_status lf_context_why_not_bitwise(const struct lf_context *context,
                                      const char **text);
 
 /*
- Makes the free field on a lattice: every link is 1. `extents`: sites in x, y, z, t. `configuration` receives it, to be freed by lf_configuration_free().
+ Makes the free field on a lattice: every link is 1. `extents`: sites in x, y, z, t. `configuration` receives it, to be freed by
+ lf_configuration_free().
  */
 lf_status lf_configuration_unit(const struct lf_context *context,
                                 const int32_t *extents,
@@ -603,8 +608,8 @@ lf_status lf_configuration_hot(const struct lf_context *context,
                                struct lf_configuration **configuration);
 
 /*
- Makes links near 1: exponentials of Gaussian algebra elements of width `spread`, 0.1 say. A link depends on the arguments, its site number and its direction
- alone.
+ Makes links near 1: exponentials of Gaussian algebra elements of width `spread`, 0.1 say. A link depends on the arguments, its site number and
+ its direction alone.
  */
 lf_status lf_configuration_weak(const struct lf_context *context,
                                 const int32_t *extents,
@@ -615,9 +620,9 @@ lf_status lf_configuration_weak(const struct lf_context *context,
 /*
  Makes a configuration from its links, which are copied.
 
- `links`: `reals` = 72 numbers a site, ((((site · 4 + mu) · 3 + row) · 3 + column) · 2 + (0 re, 1 im), with the site's number x + X·(y + Y·(z + Z·t)) and
- mu 0 to 3 for x, y, z, t. `tolerance`: how far links may be from SU(3), max |U U† − 1| and |det U − 1|: 1e-6 is what files of 64 bits are read with. Below 0 links are not checked,
- but that they are finite; operators with links of 8 reals then refuse those that are not in SU(3).
+ `links`: `reals` = 72 numbers a site, ((((site · 4 + mu) · 3 + row) · 3 + column) · 2 + (0 re, 1 im), with the site's number x + X·(y + Y·(z +
+ Z·t)) and mu 0 to 3 for x, y, z, t. `tolerance`: how far links may be from SU(3), max |U U† − 1| and |det U − 1|: 1e-6 is what files of 64 bits
+ are read with. Below 0 links are not checked, but that they are finite; operators with links of 8 reals then refuse those that are not in SU(3).
 
  Errors: LF_INVALID_ARGUMENT for another number of reals, and with the site of a link that is not in SU(3).
  */
@@ -629,8 +634,8 @@ lf_status lf_configuration_from_links(const struct lf_context *context,
                                       struct lf_configuration **configuration);
 
 /*
- Reads a configuration from a file: a NumPy array (T, Z, Y, X, 4, 3, 3), complex64 or complex128, if the name ends in .npy, else a NERSC file, of which all that
- its header says is checked. Links must be in SU(3).
+ Reads a configuration from a file: a NumPy array (T, Z, Y, X, 4, 3, 3), complex64 or complex128, if the name ends in .npy, else a NERSC file, of
+ which all that its header says is checked. Links must be in SU(3).
 
  Errors: LF_FILE, with what is wrong.
  */
@@ -669,13 +674,14 @@ lf_status lf_configuration_link_trace(const struct lf_configuration *configurati
 /*
  Makes an operator on a configuration.
 
- `name`: "wilson", "clover", "twisted-mass", "dwf", "mobius", "laplace", "staggered" and what else lf_operator_name() lists, with the parameters that the
- command `lanefield solve --help` tells (mass, csw, mu, ls, m5, …), those without a default required; or the kernel of a hop, "hop", "laplace_hop" or "staggered_hop", which has none. All take
- "boundary" (text, phases in x,y,z,t: 1, -1, or 0 for fixed; "1,1,1,-1" if not given), "reconstruct" (18, 12 or 8: reals stored a link; part of the definition, since it changes
- the last bits) and "legs" (text, the order in which the hop adds its legs).
+ `name`: "wilson", "clover", "twisted-mass", "dwf", "mobius", "laplace", "staggered" and what else lf_operator_name() lists, with the parameters
+ that the command `lanefield solve --help` tells (mass, csw, mu, ls, m5, …), those without a default required; or the kernel of a hop, "hop",
+ "laplace_hop" or "staggered_hop", which has none. All take "boundary" (text, phases in x,y,z,t: 1, -1, or 0 for fixed; "1,1,1,-1" if not given),
+ "reconstruct" (18, 12 or 8: reals stored a link; part of the definition, since it changes the last bits) and "legs" (text, the order in which the
+ hop adds its legs).
 
- `parameters`: `count` of them; null if `count` is 0. `op`: receives the operator, to be freed by lf_operator_free(). Its parts are made when they are first
- applied, and kept; configuration and context may be freed before.
+ `parameters`: `count` of them; null if `count` is 0. `op`: receives the operator, to be freed by lf_operator_free(). Its parts are made when they
+ are first applied, and kept; configuration and context may be freed before.
 
  Errors: LF_INVALID_ARGUMENT for a name, a parameter or a value that is not known, with those that are.
  */
@@ -702,8 +708,8 @@ const char *lf_operator_name(size_t index);
 lf_status lf_operator_describe(const struct lf_operator *op, const char **text);
 
 /*
- Tells how many real numbers the arrays have that an operator acts on: 2 · words a site · sites. A site has 12 complex words for a spinor (spin, then colour), 12·Ls in five
- dimensions (s, spin, colour), and 3·n for n colour vectors.
+ Tells how many real numbers the arrays have that an operator acts on: 2 · words a site · sites. A site has 12 complex words for a spinor (spin,
+ then colour), 12·Ls in five dimensions (s, spin, colour), and 3·n for n colour vectors.
  */
 lf_status lf_operator_reals(const struct lf_operator *op,
                             size_t *reals);
@@ -711,9 +717,10 @@ lf_status lf_operator_reals(const struct lf_operator *op,
 /*
  result = operator · source, in f64, with the bits that docs/arithmetic.md defines.
 
- `piece`: an lf_piece. `sites`: an lf_sites: LF_ALL_SITES for LF_FULL (of a hop any), the sites of the result for a piece; LF_MPC is on the odd ones. `dagger`: 1 for the Hermitian
- conjugate, else 0. `source`, `result`: `reals` numbers each, as many as lf_operator_reals() tells: the whole lattice in site order, x fastest, then y, z, t; of each site its words,
- of each word re and im. Of a piece only the sites that it reads matter, and the result is +0 where it does not live. The two arrays may be the same one.
+ `piece`: an lf_piece. `sites`: an lf_sites: LF_ALL_SITES for LF_FULL (of a hop any), the sites of the result for a piece; LF_MPC is on the odd
+ ones. `dagger`: 1 for the Hermitian conjugate, else 0. `source`, `result`: `reals` numbers each, as many as lf_operator_reals() tells: the whole
+ lattice in site order, x fastest, then y, z, t; of each site its words, of each word re and im. Of a piece only the sites that it reads matter,
+ and the result is +0 where it does not live. The two arrays may be the same one.
 
  Errors: LF_INVALID_ARGUMENT; LF_NO_RESULT for a clover term or a diagonal without inverse; LF_OUT_OF_MEMORY; LF_DEVICE.
  */
@@ -737,8 +744,9 @@ lf_status lf_operator_apply_f32(const struct lf_operator *op,
                                 size_t reals);
 
 /*
- Compares `result`, which the caller computed from `source`, with what the CPU reference computes, whatever the context. The arguments are those of lf_operator_apply_f64(). On sites where a
- piece has no result nothing is compared. `report->size` must be set; all else in `report` is written.
+ Compares `result`, which the caller computed from `source`, with what the CPU reference computes, whatever the context. The arguments are those
+ of lf_operator_apply_f64(). On sites where a piece has no result nothing is compared. `report->size` must be set; all else in `report` is
+ written.
 
  Returns LF_OK if all bits are the same, LF_DIFFERENT if not (lf_last_error() then has the text of the report), or what is wrong with the arguments.
  */
@@ -764,8 +772,9 @@ lf_status lf_check_operator_f32(const struct lf_operator *op,
                                 struct lf_report *report);
 
 /*
- Compares a Wilson hop (docs/arithmetic.md §6) with the reference's, as lf_check_operator_f64() would with the operator "hop". `parameters`: `count` of "boundary", "reconstruct" and "legs", as of
- lf_operator_create(). `sites`: those of the result, an lf_sites. `source`, `result`: 24 real numbers a site each, `reals` in all.
+ Compares a Wilson hop (docs/arithmetic.md §6) with the reference's, as lf_check_operator_f64() would with the operator "hop". `parameters`:
+ `count` of "boundary", "reconstruct" and "legs", as of lf_operator_create(). `sites`: those of the result, an lf_sites. `source`, `result`: 24
+ real numbers a site each, `reals` in all.
  */
 lf_status lf_check_hop_f64(const struct lf_context *context,
                            const struct lf_configuration *configuration,
@@ -793,9 +802,9 @@ lf_status lf_check_hop_f32(const struct lf_context *context,
                            struct lf_report *report);
 
 /*
- norm2 = |x|², the exact sum over `count` objects of `words` complex words each, rounded once: of spinors `words` is 12 and `count` the number of sites
- (in five dimensions Ls times as many), of colour vectors 3. What an object contributes is rounded as docs/arithmetic.md §8 says; no order of
- objects, and no number of threads, changes a bit. `x`: 2 · count · words real numbers.
+ norm2 = |x|², the exact sum over `count` objects of `words` complex words each, rounded once: of spinors `words` is 12 and `count` the number of
+ sites (in five dimensions Ls times as many), of colour vectors 3. What an object contributes is rounded as docs/arithmetic.md §8 says; no order
+ of objects, and no number of threads, changes a bit. `x`: 2 · count · words real numbers.
  */
 lf_status lf_norm2_f64(const struct lf_context *context,
                        const double *x,
@@ -809,8 +818,8 @@ lf_status lf_norm2_f64(const struct lf_context *context,
 lf_status lf_norm2_f32(const struct lf_context *context, const float *x, size_t count, size_t words, double *norm2);
 
 /*
- inner[0] + i·inner[1] = ⟨x, y⟩ = Σ conj(x) y over `count` objects of `words` complex words each; both parts are exact sums, rounded once, as in the norm.
- `x`, `y`: 2 · count · words real numbers each.
+ inner[0] + i·inner[1] = ⟨x, y⟩ = Σ conj(x) y over `count` objects of `words` complex words each; both parts are exact sums, rounded once, as in
+ the norm. `x`, `y`: 2 · count · words real numbers each.
  */
 lf_status lf_inner_f64(const struct lf_context *context,
                        const double *x,
@@ -908,8 +917,8 @@ lf_status lf_exact_sum_merge(struct lf_exact_sum *sum, const struct lf_exact_sum
 lf_status lf_exact_sum_round(const struct lf_exact_sum *sum, double *value);
 
 /*
- Writes a sum down, as LF_EXACT_SUM_WORDS integers: equal sums have equal words. Words of several sums may be added up one by one as integers (MPI_SUM of MPI_INT64_T, say),
- of at most 2^31 of them; lf_exact_sum_set_words() then reads the total.
+ Writes a sum down, as LF_EXACT_SUM_WORDS integers: equal sums have equal words. Words of several sums may be added up one by one as integers
+ (MPI_SUM of MPI_INT64_T, say), of at most 2^31 of them; lf_exact_sum_set_words() then reads the total.
 
  `words` has room for LF_EXACT_SUM_WORDS integers.
  */
@@ -928,13 +937,16 @@ lf_status lf_exact_sum_set_words(struct lf_exact_sum *sum, const int64_t *words)
 /*
  Solves M ψ = η, on the device of the context that the operator was made with, or on the CPU reference.
 
- `source`: η, `reals` numbers in site order over the whole lattice, as many as lf_operator_reals() tells, times the right-hand sides; η is rounded to the precision of the solve. In five
- dimensions it is five-dimensional, too. `solution`: receives ψ, as many numbers (of a solve in f32 each is an f32, promoted); it may be the same array. It is written only where the status is LF_OK.
- `options`: may be null for the defaults. `info`: what the solve took; may be null.
+ `source`: η, `reals` numbers in site order over the whole lattice, as many as lf_operator_reals() tells, times the right-hand sides; η is rounded
+ to the precision of the solve. In five dimensions it is five-dimensional, too. `solution`: receives ψ, as many numbers (of a solve in f32 each is
+ an f32, promoted); it may be the same array. It is written only where the status is LF_OK. `options`: may be null for the defaults. `info`: what
+ the solve took; may be null.
 
- The solution is checked before it is given out: the true residual is computed anew in f64. Histories and solutions are the same bits on every device.
+ The solution is checked before it is given out: the true residual is computed anew in f64. Histories and solutions are the same bits on every
+ device.
 
- Errors: LF_STOPPED by the progress function; LF_NOT_CONVERGED, with how the residual went; LF_NO_RESULT; LF_INVALID_ARGUMENT; LF_OUT_OF_MEMORY; LF_DEVICE.
+ Errors: LF_STOPPED by the progress function; LF_NOT_CONVERGED, with how the residual went; LF_NO_RESULT; LF_INVALID_ARGUMENT; LF_OUT_OF_MEMORY;
+ LF_DEVICE.
  */
 lf_status lf_solve(const struct lf_operator *op,
                    const double *source,
@@ -961,7 +973,8 @@ lf_status lf_field_create(const struct lf_operator *op,
 void lf_field_free(struct lf_field *field);
 
 /*
- Copies an array to a field in f64: `reals` numbers of the whole lattice in site order, as of lf_operator_apply_f64(), of which a field on one parity takes those of its sites.
+ Copies an array to a field in f64: `reals` numbers of the whole lattice in site order, as of lf_operator_apply_f64(), of which a field on one
+ parity takes those of its sites.
  */
 lf_status lf_field_upload_f64(struct lf_field *field,
                               const double *values,
@@ -973,7 +986,8 @@ lf_status lf_field_upload_f64(struct lf_field *field,
 lf_status lf_field_upload_f32(struct lf_field *field, const float *values, size_t reals);
 
 /*
- Copies a field in f64 to an array of `reals` numbers, +0 on sites that the field does not live on. Waits until all that was asked of the field is done.
+ Copies a field in f64 to an array of `reals` numbers, +0 on sites that the field does not live on. Waits until all that was asked of the field is
+ done.
  */
 lf_status lf_field_download_f64(const struct lf_field *field,
                                 double *values,
@@ -985,8 +999,8 @@ lf_status lf_field_download_f64(const struct lf_field *field,
 lf_status lf_field_download_f32(const struct lf_field *field, float *values, size_t reals);
 
 /*
- result = operator · source, of fields that lf_field_create() made with this operator, or with one on the same lattice that acts on the same objects, in one precision. `piece` and `dagger` are those of
- lf_operator_apply_f64(); on which sites is said by `result`.
+ result = operator · source, of fields that lf_field_create() made with this operator, or with one on the same lattice that acts on the same
+ objects, in one precision. `piece` and `dagger` are those of lf_operator_apply_f64(); on which sites is said by `result`.
 
  Errors: LF_INVALID_ARGUMENT also for fields on other sites than the piece reads and writes.
  */
@@ -1025,10 +1039,11 @@ lf_status lf_field_norm2(const struct lf_field *x,
 lf_status lf_field_inner(const struct lf_field *x, const struct lf_field *y, double *inner);
 
 /*
- Writes golden data to a directory: inputs, intermediates and results of kernels as .npy files, with a manifest (docs/golden.md). All of it is a function of `options` alone: the same bytes
- on every device. It is made beside the directory first, and is there whole or not at all.
+ Writes golden data to a directory: inputs, intermediates and results of kernels as .npy files, with a manifest (docs/golden.md). All of it is a
+ function of `options` alone: the same bytes on every device. It is made beside the directory first, and is there whole or not at all.
 
- `options`: may be null for the defaults: all kernels in all precisions, which takes seconds on a CPU and minutes on a device whose kernels are not built yet.
+ `options`: may be null for the defaults: all kernels in all precisions, which takes seconds on a CPU and minutes on a device whose kernels are
+ not built yet.
 
  Errors: LF_FILE where the directory holds something, or cannot be written; LF_INVALID_ARGUMENT; LF_DEVICE.
  */

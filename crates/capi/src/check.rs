@@ -59,7 +59,8 @@ pub struct lf_report {
     pub ulp: u64,
     /// All of this in words.
     pub text: [c_char; LF_REPORT_LENGTH],
-    /// What the pattern of the differences tells of their cause, the most certain first; A is the caller's array, B the reference's. Empty where it tells nothing.
+    /// What the pattern of the differences tells of their cause, the most certain first; A is the caller's array, B the reference's. Empty where it
+    /// tells nothing.
     pub cause: [c_char; LF_REPORT_LENGTH],
 }
 
@@ -316,8 +317,9 @@ where
     })
 }
 
-/// Compares `result`, which the caller computed from `source`, with what the CPU reference computes, whatever the context. The arguments are those of lf_operator_apply_f64(). On sites where a
-/// piece has no result nothing is compared. `report->size` must be set; all else in `report` is written.
+/// Compares `result`, which the caller computed from `source`, with what the CPU reference computes, whatever the context. The arguments are those
+/// of lf_operator_apply_f64(). On sites where a piece has no result nothing is compared. `report->size` must be set; all else in `report` is
+/// written.
 ///
 /// Returns LF_OK if all bits are the same, LF_DIFFERENT if not (lf_last_error() then has the text of the report), or what is wrong with the arguments.
 #[unsafe(no_mangle)]
@@ -351,8 +353,9 @@ pub unsafe extern "C" fn lf_check_operator_f32(
     unsafe { check_operator(op, (piece, sites, dagger), (source, result, reals), report) }
 }
 
-/// Compares a Wilson hop (docs/arithmetic.md §6) with the reference's, as lf_check_operator_f64() would with the operator "hop". `parameters`: `count` of "boundary", "reconstruct" and "legs", as of
-/// lf_operator_create(). `sites`: those of the result, an lf_sites. `source`, `result`: 24 real numbers a site each, `reals` in all.
+/// Compares a Wilson hop (docs/arithmetic.md §6) with the reference's, as lf_check_operator_f64() would with the operator "hop". `parameters`:
+/// `count` of "boundary", "reconstruct" and "legs", as of lf_operator_create(). `sites`: those of the result, an lf_sites. `source`, `result`: 24
+/// real numbers a site each, `reals` in all.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_check_hop_f64(
     context: *const lf_context,

@@ -51,7 +51,8 @@ fn check_room(extents: Extents) -> Outcome<()> {
     })
 }
 
-/// Makes the free field on a lattice: every link is 1. `extents`: sites in x, y, z, t. `configuration` receives it, to be freed by lf_configuration_free().
+/// Makes the free field on a lattice: every link is 1. `extents`: sites in x, y, z, t. `configuration` receives it, to be freed by
+/// lf_configuration_free().
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_unit(
     context: *const lf_context,
@@ -80,8 +81,8 @@ pub unsafe extern "C" fn lf_configuration_hot(
     })
 }
 
-/// Makes links near 1: exponentials of Gaussian algebra elements of width `spread`, 0.1 say. A link depends on the arguments, its site number and its direction
-/// alone.
+/// Makes links near 1: exponentials of Gaussian algebra elements of width `spread`, 0.1 say. A link depends on the arguments, its site number and
+/// its direction alone.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_configuration_weak(
     context: *const lf_context,
@@ -102,9 +103,9 @@ pub unsafe extern "C" fn lf_configuration_weak(
 
 /// Makes a configuration from its links, which are copied.
 ///
-/// `links`: `reals` = 72 numbers a site, ((((site · 4 + mu) · 3 + row) · 3 + column) · 2 + (0 re, 1 im), with the site's number x + X·(y + Y·(z + Z·t)) and
-/// mu 0 to 3 for x, y, z, t. `tolerance`: how far links may be from SU(3), max |U U† − 1| and |det U − 1|: 1e-6 is what files of 64 bits are read with. Below 0 links are not checked,
-/// but that they are finite; operators with links of 8 reals then refuse those that are not in SU(3).
+/// `links`: `reals` = 72 numbers a site, ((((site · 4 + mu) · 3 + row) · 3 + column) · 2 + (0 re, 1 im), with the site's number x + X·(y + Y·(z +
+/// Z·t)) and mu 0 to 3 for x, y, z, t. `tolerance`: how far links may be from SU(3), max |U U† − 1| and |det U − 1|: 1e-6 is what files of 64 bits
+/// are read with. Below 0 links are not checked, but that they are finite; operators with links of 8 reals then refuse those that are not in SU(3).
 ///
 /// Errors: LF_INVALID_ARGUMENT for another number of reals, and with the site of a link that is not in SU(3).
 #[unsafe(no_mangle)]
@@ -140,8 +141,8 @@ fn gauge(error: GaugeError) -> Failure {
     Failure::argument(error.to_string())
 }
 
-/// Reads a configuration from a file: a NumPy array (T, Z, Y, X, 4, 3, 3), complex64 or complex128, if the name ends in .npy, else a NERSC file, of which all that
-/// its header says is checked. Links must be in SU(3).
+/// Reads a configuration from a file: a NumPy array (T, Z, Y, X, 4, 3, 3), complex64 or complex128, if the name ends in .npy, else a NERSC file, of
+/// which all that its header says is checked. Links must be in SU(3).
 ///
 /// Errors: LF_FILE, with what is wrong.
 #[unsafe(no_mangle)]

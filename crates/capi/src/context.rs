@@ -1,5 +1,5 @@
-//! Where is computed. A context has a pool of threads of its own, and with it the CPU reference, which checks compare with; and, if one was asked for, an
-//! OpenCL device. Handles keep what they need of it, so that they may be freed in any order.
+//! Where is computed. A context has a pool of threads of its own, and with it the CPU reference, which checks compare with; and, if one was asked
+//! for, an OpenCL device. Handles keep what they need of it, so that they may be freed in any order.
 
 use std::ffi::{CString, c_char};
 use std::sync::Arc;
@@ -76,9 +76,10 @@ pub(crate) fn c_text(text: &str) -> CString {
 
 /// Makes a context.
 ///
-/// `device`: null or "cpu" for the CPU reference; "auto" for the first GPU, else any OpenCL device, else the CPU reference; a number as lf_device_info() counts;
-/// or part of the name of a device or its platform. `threads`: threads of the CPU, 1 to 512; 0 for as many as RAYON_NUM_THREADS says, else as there are cores.
-/// None of it changes a bit of any result. An OpenCL device is asked for its arithmetic here: see lf_context_why_not_bitwise().
+/// `device`: null or "cpu" for the CPU reference; "auto" for the first GPU, else any OpenCL device, else the CPU reference; a number as
+/// lf_device_info() counts; or part of the name of a device or its platform. `threads`: threads of the CPU, 1 to 512; 0 for as many as
+/// RAYON_NUM_THREADS says, else as there are cores. None of it changes a bit of any result. An OpenCL device is asked for its arithmetic here: see
+/// lf_context_why_not_bitwise().
 ///
 /// `context` receives the context, to be freed by lf_context_free().
 ///
@@ -123,8 +124,8 @@ pub unsafe extern "C" fn lf_context_describe(context: *const lf_context, text: *
     })
 }
 
-/// Why the results of a context's device cannot be called the same bits as the reference's: what its arithmetic does otherwise than the standard, in one
-/// sentence. `text` receives null if nothing is known against it. The text belongs to the context.
+/// Why the results of a context's device cannot be called the same bits as the reference's: what its arithmetic does otherwise than the standard, in
+/// one sentence. `text` receives null if nothing is known against it. The text belongs to the context.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_context_why_not_bitwise(context: *const lf_context, text: *mut *const c_char) -> lf_status {
     guarded(|| {

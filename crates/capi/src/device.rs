@@ -84,8 +84,8 @@ fn listed() -> Outcome<(Vec<DeviceInfo>, String)> {
     }
 }
 
-/// Counts the OpenCL devices of the machine, usable or not. Where there is no OpenCL, `count` is 0, the status LF_OK, and lf_last_error() says what is missing. Drivers
-/// are asked once in a process.
+/// Counts the OpenCL devices of the machine, usable or not. Where there is no OpenCL, `count` is 0, the status LF_OK, and lf_last_error() says what
+/// is missing. Drivers are asked once in a process.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_device_count(count: *mut i32) -> lf_status {
     guarded(|| {

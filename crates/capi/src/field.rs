@@ -277,7 +277,8 @@ where
     })
 }
 
-/// Copies an array to a field in f64: `reals` numbers of the whole lattice in site order, as of lf_operator_apply_f64(), of which a field on one parity takes those of its sites.
+/// Copies an array to a field in f64: `reals` numbers of the whole lattice in site order, as of lf_operator_apply_f64(), of which a field on one
+/// parity takes those of its sites.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_field_upload_f64(field: *mut lf_field, values: *const f64, reals: usize) -> lf_status {
     // SAFETY: the caller's promise.
@@ -291,7 +292,8 @@ pub unsafe extern "C" fn lf_field_upload_f32(field: *mut lf_field, values: *cons
     unsafe { upload_to(field, values, reals) }
 }
 
-/// Copies a field in f64 to an array of `reals` numbers, +0 on sites that the field does not live on. Waits until all that was asked of the field is done.
+/// Copies a field in f64 to an array of `reals` numbers, +0 on sites that the field does not live on. Waits until all that was asked of the field is
+/// done.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_field_download_f64(field: *const lf_field, values: *mut f64, reals: usize) -> lf_status {
     // SAFETY: the caller's promise.
@@ -305,8 +307,8 @@ pub unsafe extern "C" fn lf_field_download_f32(field: *const lf_field, values: *
     unsafe { download_from(field, values, reals) }
 }
 
-/// result = operator · source, of fields that lf_field_create() made with this operator, or with one on the same lattice that acts on the same objects, in one precision. `piece` and `dagger` are those of
-/// lf_operator_apply_f64(); on which sites is said by `result`.
+/// result = operator · source, of fields that lf_field_create() made with this operator, or with one on the same lattice that acts on the same
+/// objects, in one precision. `piece` and `dagger` are those of lf_operator_apply_f64(); on which sites is said by `result`.
 ///
 /// Errors: LF_INVALID_ARGUMENT also for fields on other sites than the piece reads and writes.
 #[unsafe(no_mangle)]

@@ -138,10 +138,11 @@ fn write(context: &Context, options: &GoldenOptions, directory: &Path, replace: 
     exported.map(drop).map_err(of_golden)
 }
 
-/// Writes golden data to a directory: inputs, intermediates and results of kernels as .npy files, with a manifest (docs/golden.md). All of it is a function of `options` alone: the same bytes
-/// on every device. It is made beside the directory first, and is there whole or not at all.
+/// Writes golden data to a directory: inputs, intermediates and results of kernels as .npy files, with a manifest (docs/golden.md). All of it is a
+/// function of `options` alone: the same bytes on every device. It is made beside the directory first, and is there whole or not at all.
 ///
-/// `options`: may be null for the defaults: all kernels in all precisions, which takes seconds on a CPU and minutes on a device whose kernels are not built yet.
+/// `options`: may be null for the defaults: all kernels in all precisions, which takes seconds on a CPU and minutes on a device whose kernels are
+/// not built yet.
 ///
 /// Errors: LF_FILE where the directory holds something, or cannot be written; LF_INVALID_ARGUMENT; LF_DEVICE.
 #[unsafe(no_mangle)]

@@ -309,13 +309,14 @@ pub(crate) fn dagger(dagger: i32) -> Outcome<Dagger> {
 
 /// Makes an operator on a configuration.
 ///
-/// `name`: "wilson", "clover", "twisted-mass", "dwf", "mobius", "laplace", "staggered" and what else lf_operator_name() lists, with the parameters that the
-/// command `lanefield solve --help` tells (mass, csw, mu, ls, m5, …), those without a default required; or the kernel of a hop, "hop", "laplace_hop" or "staggered_hop", which has none. All take
-/// "boundary" (text, phases in x,y,z,t: 1, -1, or 0 for fixed; "1,1,1,-1" if not given), "reconstruct" (18, 12 or 8: reals stored a link; part of the definition, since it changes
-/// the last bits) and "legs" (text, the order in which the hop adds its legs).
+/// `name`: "wilson", "clover", "twisted-mass", "dwf", "mobius", "laplace", "staggered" and what else lf_operator_name() lists, with the parameters
+/// that the command `lanefield solve --help` tells (mass, csw, mu, ls, m5, …), those without a default required; or the kernel of a hop, "hop",
+/// "laplace_hop" or "staggered_hop", which has none. All take "boundary" (text, phases in x,y,z,t: 1, -1, or 0 for fixed; "1,1,1,-1" if not given),
+/// "reconstruct" (18, 12 or 8: reals stored a link; part of the definition, since it changes the last bits) and "legs" (text, the order in which the
+/// hop adds its legs).
 ///
-/// `parameters`: `count` of them; null if `count` is 0. `op`: receives the operator, to be freed by lf_operator_free(). Its parts are made when they are first
-/// applied, and kept; configuration and context may be freed before.
+/// `parameters`: `count` of them; null if `count` is 0. `op`: receives the operator, to be freed by lf_operator_free(). Its parts are made when they
+/// are first applied, and kept; configuration and context may be freed before.
 ///
 /// Errors: LF_INVALID_ARGUMENT for a name, a parameter or a value that is not known, with those that are.
 #[unsafe(no_mangle)]
@@ -367,8 +368,8 @@ pub unsafe extern "C" fn lf_operator_describe(op: *const lf_operator, text: *mut
     })
 }
 
-/// Tells how many real numbers the arrays have that an operator acts on: 2 · words a site · sites. A site has 12 complex words for a spinor (spin, then colour), 12·Ls in five
-/// dimensions (s, spin, colour), and 3·n for n colour vectors.
+/// Tells how many real numbers the arrays have that an operator acts on: 2 · words a site · sites. A site has 12 complex words for a spinor (spin,
+/// then colour), 12·Ls in five dimensions (s, spin, colour), and 3·n for n colour vectors.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_operator_reals(op: *const lf_operator, reals: *mut usize) -> lf_status {
     // SAFETY: the caller's promise.
@@ -405,9 +406,10 @@ where
 
 /// result = operator · source, in f64, with the bits that docs/arithmetic.md defines.
 ///
-/// `piece`: an lf_piece. `sites`: an lf_sites: LF_ALL_SITES for LF_FULL (of a hop any), the sites of the result for a piece; LF_MPC is on the odd ones. `dagger`: 1 for the Hermitian
-/// conjugate, else 0. `source`, `result`: `reals` numbers each, as many as lf_operator_reals() tells: the whole lattice in site order, x fastest, then y, z, t; of each site its words,
-/// of each word re and im. Of a piece only the sites that it reads matter, and the result is +0 where it does not live. The two arrays may be the same one.
+/// `piece`: an lf_piece. `sites`: an lf_sites: LF_ALL_SITES for LF_FULL (of a hop any), the sites of the result for a piece; LF_MPC is on the odd
+/// ones. `dagger`: 1 for the Hermitian conjugate, else 0. `source`, `result`: `reals` numbers each, as many as lf_operator_reals() tells: the whole
+/// lattice in site order, x fastest, then y, z, t; of each site its words, of each word re and im. Of a piece only the sites that it reads matter,
+/// and the result is +0 where it does not live. The two arrays may be the same one.
 ///
 /// Errors: LF_INVALID_ARGUMENT; LF_NO_RESULT for a clover term or a diagonal without inverse; LF_OUT_OF_MEMORY; LF_DEVICE.
 #[unsafe(no_mangle)]

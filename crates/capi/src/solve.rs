@@ -17,8 +17,9 @@ use crate::prepared::What;
 use crate::status::{Failure, Outcome, guarded, lf_status};
 use crate::struct_size::{Growing, check_sized, get_sized, put_sized};
 
-/// Called before the first iteration, with number 0, and after each: with the iterations so far and |r|/|b| of the recurrence, of a batch that of the right-hand side that takes longest. Where it returns
-/// anything but 0, the solve ends with LF_STOPPED. It is called by the thread that called lf_solve(), and must return: neither longjmp nor an exception may leave it.
+/// Called before the first iteration, with number 0, and after each: with the iterations so far and |r|/|b| of the recurrence, of a batch that of
+/// the right-hand side that takes longest. Where it returns anything but 0, the solve ends with LF_STOPPED. It is called by the thread that called
+/// lf_solve(), and must return: neither longjmp nor an exception may leave it.
 pub type lf_progress = Option<unsafe extern "C" fn(user: *mut c_void, iteration: u64, residual: f64) -> i32>;
 
 /// In which precision a solve is done.
@@ -37,8 +38,8 @@ pub enum lf_precision {
 pub struct lf_solve_options {
     /// sizeof(lf_solve_options): what the caller knows of it. Later versions add members at the end.
     pub size: usize,
-    /// "cg" (if null): conjugate gradients, on the normal equations where the operator is not positive; "mixed-f32", "mixed-half": the same with reliable updates of a recurrence in f32 or half
-    /// precision, for solutions in f64; "bicgstab".
+    /// "cg" (if null): conjugate gradients, on the normal equations where the operator is not positive; "mixed-f32", "mixed-half": the same with
+    /// reliable updates of a recurrence in f32 or half precision, for solutions in f64; "bicgstab".
     pub method: *const c_char,
     /// 1: solve M itself, not the even-odd Schur complement.
     pub unpreconditioned: i32,
@@ -68,7 +69,8 @@ impl Growing for lf_solve_options {
 pub struct lf_solve_info {
     /// sizeof(lf_solve_info): what the caller knows of it. Later versions add members at the end.
     pub size: usize,
-    /// Receives |r|² of the recurrence after each iteration of the first right-hand side, that of the guess first, as many as there is room for; may be null.
+    /// Receives |r|² of the recurrence after each iteration of the first right-hand side, that of the guess first, as many as there is room for; may
+    /// be null.
     pub history: *mut f64,
     /// Numbers that there is room for.
     pub history_room: u64,
@@ -314,13 +316,16 @@ fn worst(numbers: impl Iterator<Item = f64>) -> f64 {
 
 /// Solves M ψ = η, on the device of the context that the operator was made with, or on the CPU reference.
 ///
-/// `source`: η, `reals` numbers in site order over the whole lattice, as many as lf_operator_reals() tells, times the right-hand sides; η is rounded to the precision of the solve. In five
-/// dimensions it is five-dimensional, too. `solution`: receives ψ, as many numbers (of a solve in f32 each is an f32, promoted); it may be the same array. It is written only where the status is LF_OK.
-/// `options`: may be null for the defaults. `info`: what the solve took; may be null.
+/// `source`: η, `reals` numbers in site order over the whole lattice, as many as lf_operator_reals() tells, times the right-hand sides; η is rounded
+/// to the precision of the solve. In five dimensions it is five-dimensional, too. `solution`: receives ψ, as many numbers (of a solve in f32 each is
+/// an f32, promoted); it may be the same array. It is written only where the status is LF_OK. `options`: may be null for the defaults. `info`: what
+/// the solve took; may be null.
 ///
-/// The solution is checked before it is given out: the true residual is computed anew in f64. Histories and solutions are the same bits on every device.
+/// The solution is checked before it is given out: the true residual is computed anew in f64. Histories and solutions are the same bits on every
+/// device.
 ///
-/// Errors: LF_STOPPED by the progress function; LF_NOT_CONVERGED, with how the residual went; LF_NO_RESULT; LF_INVALID_ARGUMENT; LF_OUT_OF_MEMORY; LF_DEVICE.
+/// Errors: LF_STOPPED by the progress function; LF_NOT_CONVERGED, with how the residual went; LF_NO_RESULT; LF_INVALID_ARGUMENT; LF_OUT_OF_MEMORY;
+/// LF_DEVICE.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_solve(
     op: *const lf_operator,

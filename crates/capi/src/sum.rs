@@ -200,9 +200,9 @@ where
     })
 }
 
-/// norm2 = |x|², the exact sum over `count` objects of `words` complex words each, rounded once: of spinors `words` is 12 and `count` the number of sites
-/// (in five dimensions Ls times as many), of colour vectors 3. What an object contributes is rounded as docs/arithmetic.md §8 says; no order of
-/// objects, and no number of threads, changes a bit. `x`: 2 · count · words real numbers.
+/// norm2 = |x|², the exact sum over `count` objects of `words` complex words each, rounded once: of spinors `words` is 12 and `count` the number of
+/// sites (in five dimensions Ls times as many), of colour vectors 3. What an object contributes is rounded as docs/arithmetic.md §8 says; no order
+/// of objects, and no number of threads, changes a bit. `x`: 2 · count · words real numbers.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_norm2_f64(
     context: *const lf_context,
@@ -228,8 +228,8 @@ pub unsafe extern "C" fn lf_norm2_f32(
     unsafe { norm2_to(context, x, (count, words), norm2) }
 }
 
-/// inner[0] + i·inner[1] = ⟨x, y⟩ = Σ conj(x) y over `count` objects of `words` complex words each; both parts are exact sums, rounded once, as in the norm.
-/// `x`, `y`: 2 · count · words real numbers each.
+/// inner[0] + i·inner[1] = ⟨x, y⟩ = Σ conj(x) y over `count` objects of `words` complex words each; both parts are exact sums, rounded once, as in
+/// the norm. `x`, `y`: 2 · count · words real numbers each.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_inner_f64(
     context: *const lf_context,
@@ -401,8 +401,8 @@ pub unsafe extern "C" fn lf_exact_sum_round(sum: *const lf_exact_sum, value: *mu
     })
 }
 
-/// Writes a sum down, as LF_EXACT_SUM_WORDS integers: equal sums have equal words. Words of several sums may be added up one by one as integers (MPI_SUM of MPI_INT64_T, say),
-/// of at most 2^31 of them; lf_exact_sum_set_words() then reads the total.
+/// Writes a sum down, as LF_EXACT_SUM_WORDS integers: equal sums have equal words. Words of several sums may be added up one by one as integers
+/// (MPI_SUM of MPI_INT64_T, say), of at most 2^31 of them; lf_exact_sum_set_words() then reads the total.
 ///
 /// `words` has room for LF_EXACT_SUM_WORDS integers.
 #[unsafe(no_mangle)]

@@ -19,7 +19,8 @@ enum Against {
 /// Compiles examples with a compiler to a program in `folder`.
 fn compile(compiler: &[&str], files: &[&str], against: Against, folder: &Path) -> PathBuf {
     let kind = if against == Against::Shared { "shared" } else { "static" };
-    let program = folder.join(format!("{}-{kind}", files.last().unwrap()));
+    let name = Path::new(files.last().unwrap()).file_name().unwrap().to_string_lossy();
+    let program = folder.join(format!("{name}-{kind}"));
     let (name, options) = compiler.split_first().unwrap();
     let mut command = Command::new(name);
     command.args(options).arg("-I").arg(installed().include()).current_dir(folder);
@@ -82,6 +83,26 @@ fn a_fortran_program_solves_and_finds_a_planted_fault() {
         let said = both(&["gfortran", "-O1", "-Wall"], &["lanefield.f90", "solve.f90"]);
         assert!(said.contains("first at site x,y,z,t = 2,0,1,3, spin 1, colour 2, real part"), "{said}");
     }
+}
+
+#[test]
+fn the_program_of_the_documentation_says_what_is_wrong_with_a_hop() {
+    let page = std::fs::read_to_string(package().join("../../docs/c.md")).unwrap();
+    let program = page.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    // No hop at all.
+    let hop = "\nvoid my_hop(const double *links, const double *psi, double *result) {\n    (void)links;\n    \
+               for (size_t k = 0; k < 24 * 512; ++k)\n        result[k] = psi[k];\n}\n";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("check.c");
+    std::fs::write(&path, format!("{program}{hop}")).unwrap();
+    let compiled = compile(&C, &[path.to_str().unwrap()], Against::Shared, folder.path());
+    let output = Command::new(compiled).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.starts_with("12288 of 12288 real numbers differ, first at site x,y,z,t = 0,0,0,0, spin 0, "),
+        "{said}"
+    );
 }
 
 #[test]
