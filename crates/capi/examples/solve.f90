@@ -24,13 +24,13 @@ program solve
   ! Colour, spin, x, y, z, t.
   complex(c_double_complex), dimension(0:2, 0:3, 0:3, 0:1, 0:1, 0:3), target :: eta, psi, image
   character(kind=c_char, len=5), target :: mass = "mass" // c_null_char
-  type(c_ptr) :: context, configuration, wilson
+  type(c_ptr) :: context, configuration, wilson, field, product
   type(lf_parameter) :: parameters(1)
   type(lf_solve_options) :: options
   type(lf_solve_info) :: info
   type(lf_report) :: report
   integer(c_size_t) :: reals
-  real(c_double) :: residual
+  real(c_double) :: residual, of_fields
 
   call must(lf_context_create("cpu" // c_null_char, 2_c_int32_t, context))
   call must(lf_configuration_hot(context, extents, 7_c_int64_t, configuration))
@@ -50,6 +50,18 @@ program solve
   call must(lf_norm2_f64(context, c_loc(image), reals / 24, 12_c_size_t, residual))
   print "(i0, a, es9.2)", info%iterations, " iterations, |M psi - eta|^2 = ", residual
   if (.not. residual < 1d-16) error stop "no solution"
+
+  ! The same residual from fields that the context holds, on its device if it has one.
+  call must(lf_field_create(wilson, LF_ALL_SITES, LF_F64, field))
+  call must(lf_field_create(wilson, LF_ALL_SITES, LF_F64, product))
+  call must(lf_field_upload_f64(field, c_loc(psi), reals))
+  call must(lf_field_apply(wilson, LF_FULL, 0, field, product))
+  call must(lf_field_upload_f64(field, c_loc(eta), reals))
+  call must(lf_field_axpy(-1d0, field, product))
+  call must(lf_field_norm2(product, of_fields))
+  if (of_fields /= residual) error stop "the residual of fields is another one"
+  call lf_field_free(field)
+  call lf_field_free(product)
 
   ! The operator on psi, with one number wrong.
   call must(lf_operator_apply_f64(wilson, LF_FULL, LF_ALL_SITES, 0, c_loc(psi), c_loc(image), reals))

@@ -68,6 +68,7 @@ module lanefield
     integer(c_int64_t) :: expected_bits = 0
     integer(c_int64_t) :: ulp = 0
     character(kind=c_char) :: text(LF_REPORT_LENGTH) = c_null_char
+    character(kind=c_char) :: cause(LF_REPORT_LENGTH) = c_null_char
   end type
 
   abstract interface
@@ -279,6 +280,74 @@ module lanefield
       import :: c_ptr, c_int64_t, c_int32_t
       type(c_ptr), value :: sum
       integer(c_int64_t), intent(in) :: words(*)
+      integer(c_int32_t) :: status
+    end function
+
+    function lf_field_create(op, sites, precision, field) bind(C) result(status)
+      import :: c_ptr, c_int32_t
+      type(c_ptr), value :: op
+      integer(c_int32_t), value :: sites, precision
+      type(c_ptr), intent(out) :: field
+      integer(c_int32_t) :: status
+    end function
+
+    subroutine lf_field_free(field) bind(C)
+      import :: c_ptr
+      type(c_ptr), value :: field
+    end subroutine
+
+    function lf_field_upload_f64(field, values, reals) bind(C) result(status)
+      import :: c_ptr, c_size_t, c_int32_t
+      type(c_ptr), value :: field, values
+      integer(c_size_t), value :: reals
+      integer(c_int32_t) :: status
+    end function
+
+    function lf_field_download_f64(field, values, reals) bind(C) result(status)
+      import :: c_ptr, c_size_t, c_int32_t
+      type(c_ptr), value :: field, values
+      integer(c_size_t), value :: reals
+      integer(c_int32_t) :: status
+    end function
+
+    function lf_field_apply(op, piece, dagger, source, answer) bind(C) result(status)
+      import :: c_ptr, c_int32_t
+      type(c_ptr), value :: op, source, answer
+      integer(c_int32_t), value :: piece, dagger
+      integer(c_int32_t) :: status
+    end function
+
+    function lf_field_copy(from, to) bind(C) result(status)
+      import :: c_ptr, c_int32_t
+      type(c_ptr), value :: from, to
+      integer(c_int32_t) :: status
+    end function
+
+    function lf_field_scale(a, x, answer) bind(C) result(status)
+      import :: c_ptr, c_double, c_int32_t
+      real(c_double), value :: a
+      type(c_ptr), value :: x, answer
+      integer(c_int32_t) :: status
+    end function
+
+    function lf_field_axpy(a, x, y) bind(C) result(status)
+      import :: c_ptr, c_double, c_int32_t
+      real(c_double), value :: a
+      type(c_ptr), value :: x, y
+      integer(c_int32_t) :: status
+    end function
+
+    function lf_field_norm2(x, norm2) bind(C) result(status)
+      import :: c_ptr, c_double, c_int32_t
+      type(c_ptr), value :: x
+      real(c_double), intent(out) :: norm2
+      integer(c_int32_t) :: status
+    end function
+
+    function lf_field_inner(x, y, inner) bind(C) result(status)
+      import :: c_ptr, c_double, c_int32_t
+      type(c_ptr), value :: x, y
+      real(c_double), intent(out) :: inner(2)
       integer(c_int32_t) :: status
     end function
 

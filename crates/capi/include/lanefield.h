@@ -818,7 +818,7 @@ lf_status lf_norm2_f64(const struct lf_context *context,
 lf_status lf_norm2_f32(const struct lf_context *context, const float *x, size_t count, size_t words, double *norm2);
 
 /*
- inner[0] + i·inner[1] = ⟨x, y⟩ = Σ conj(x) y over `count` objects of `words` complex words each; both parts are exact sums, rounded once, as in
+ `inner[0]` + i·`inner[1]` = ⟨x, y⟩ = Σ conj(x) y over `count` objects of `words` complex words each; both parts are exact sums, rounded once, as in
  the norm. `x`, `y`: 2 · count · words real numbers each.
  */
 lf_status lf_inner_f64(const struct lf_context *context,
@@ -839,7 +839,7 @@ lf_status lf_inner_f32(const struct lf_context *context,
                        double *inner);
 
 /*
- sums[2·word] and sums[2·word + 1] = the exact sums of re and im of each word over `count` objects of `words` complex words each, each rounded once.
+ `sums[2·word]` and `sums[2·word + 1]` = the exact sums of re and im of each word over `count` objects of `words` complex words each, each rounded once.
  `x`: 2 · count · words real numbers; `sums` has room for 2 · words.
  */
 lf_status lf_sum_f64(const struct lf_context *context,
@@ -1034,7 +1034,7 @@ lf_status lf_field_norm2(const struct lf_field *x,
                          double *norm2);
 
 /*
- inner[0] + i·inner[1] = ⟨x, y⟩ of fields alike, which are not the same one, likewise.
+ `inner[0]` + i·`inner[1]` = ⟨x, y⟩ of fields alike, which are not the same one, likewise.
  */
 lf_status lf_field_inner(const struct lf_field *x, const struct lf_field *y, double *inner);
 

@@ -430,7 +430,7 @@ pub unsafe extern "C" fn lf_field_norm2(x: *const lf_field, norm2: *mut f64) -> 
     })
 }
 
-/// inner[0] + i·inner[1] = ⟨x, y⟩ of fields alike, which are not the same one, likewise.
+/// `inner[0]` + i·`inner[1]` = ⟨x, y⟩ of fields alike, which are not the same one, likewise.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_field_inner(x: *const lf_field, y: *const lf_field, inner: *mut f64) -> lf_status {
     // SAFETY: the caller's promise.

@@ -228,7 +228,7 @@ pub unsafe extern "C" fn lf_norm2_f32(
     unsafe { norm2_to(context, x, (count, words), norm2) }
 }
 
-/// inner[0] + i·inner[1] = ⟨x, y⟩ = Σ conj(x) y over `count` objects of `words` complex words each; both parts are exact sums, rounded once, as in
+/// `inner[0]` + i·`inner[1]` = ⟨x, y⟩ = Σ conj(x) y over `count` objects of `words` complex words each; both parts are exact sums, rounded once, as in
 /// the norm. `x`, `y`: 2 · count · words real numbers each.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_inner_f64(
@@ -257,7 +257,7 @@ pub unsafe extern "C" fn lf_inner_f32(
     unsafe { inner_to(context, [x, y], (count, words), inner) }
 }
 
-/// sums[2·word] and sums[2·word + 1] = the exact sums of re and im of each word over `count` objects of `words` complex words each, each rounded once.
+/// `sums[2·word]` and `sums[2·word + 1]` = the exact sums of re and im of each word over `count` objects of `words` complex words each, each rounded once.
 /// `x`: 2 · count · words real numbers; `sums` has room for 2 · words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn lf_sum_f64(
