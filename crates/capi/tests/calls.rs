@@ -767,3 +767,19 @@ fn fields_of_a_device_have_the_bits_of_arrays() {
         fields_have_the_bits_of_arrays(device);
     }
 }
+
+#[test]
+fn threads_share_a_device() {
+    let Some(device) = device() else { return };
+    let case = Case::on(device, EXTENTS);
+    let operators = ["0.1", "0.2"].map(|mass| case.operator("wilson", &[("mass", mass)]));
+    let source = &gauss(operators[0].reals());
+    let full = (lf_piece::LF_FULL, lf_sites::LF_ALL_SITES, 0);
+    let expected = operators.each_ref().map(|operator| operator.apply(full, source));
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (operator, expected) = (&operators[thread % 2], &expected[thread % 2]);
+            scope.spawn(move || (0..10).for_each(|_| assert_eq!(&operator.apply(full, source), expected)));
+        }
+    });
+}
