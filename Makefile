@@ -2,13 +2,14 @@
 
 export PATH := $(PATH):$(or $(CARGO_HOME),$(HOME)/.cargo)/bin
 
-.PHONY: help verify test test-stencils test-library test-program test-laboratory test-python bench wheel dist
+.PHONY: help verify test test-stencils test-library test-program test-laboratory test-c test-python bench wheel dist install-capi
 
 help:
 	@echo 'make verify   compare OpenCL with the CPU reference, bit for bit, and solve on a real configuration'
 	@echo 'make test     run all tests'
 	@echo 'make bench    measure the kernels against copy bandwidth'
 	@echo 'make wheel    build the Python package, in target/wheels (docs/python.md)'
+	@echo 'make install-capi PREFIX=DIR   install liblanefield, the C interface (docs/c.md)'
 	@echo 'make dist     make the archives to ship, in target/dist (docs/install.md)'
 
 # Without an OpenCL device (status 2) the main job checks the CPU reference, and says so.
@@ -21,7 +22,7 @@ verify:
 test:
 	@scripts/setup.sh || [ $$? -eq 2 ]
 	cargo test --workspace --locked --no-run
-	@$(MAKE) --no-print-directory --jobs 2 --keep-going test-stencils test-library test-program test-laboratory
+	@$(MAKE) --no-print-directory --jobs 2 --keep-going test-stencils test-library test-program test-laboratory test-c
 
 # PoCL compiles in one thread of a process: two processes take two cores. Stencils take half of the time.
 STENCILS := hop laplace kernels
@@ -35,6 +36,9 @@ test-program:
 test-laboratory:
 	cargo test --workspace --locked --lib --test reference --test laboratory --test ports --test plane --test twins
 	cargo test --workspace --locked --doc
+
+test-c:
+	cargo test --workspace --locked --test capi
 
 # The Python package, built as the tests of the workspace build the library, in an environment of its own.
 PYTHON_ENVIRONMENT := target/python
@@ -55,6 +59,10 @@ wheel: $(PYTHON_ENVIRONMENT)/bin/maturin
 bench:
 	@scripts/setup.sh || [ $$? -eq 2 ]
 	cargo bench -p lanefield-lab --locked
+
+install-capi:
+	@test -n "$(PREFIX)" || { echo 'make install-capi PREFIX=DIR' >&2; exit 2; }
+	@scripts/install_capi "$(PREFIX)"
 
 dist:
 	@scripts/dist

@@ -70,6 +70,14 @@ if ! [ -e /usr/include/CL/cl.h ] && ! install_packages opencl-c-headers; then
     echo "setup:     apt-get install opencl-c-headers" >&2
 fi
 
+# For the programs in C++ and Fortran, and for valgrind (crates/capi/tests/programs.rs): what is not there is left out.
+for program in g++ gfortran valgrind; do
+    if ! have "$program" && ! install_packages "$program"; then
+        echo "setup: there is no $program, with which programs that use liblanefield are tested. On Debian and Ubuntu, as root:" >&2
+        echo "setup:     apt-get install $program" >&2
+    fi
+done
+
 # Without it only the test of kernels for AMD's GPUs fails, and says so.
 if [ -z "${LANEFIELD_CLANG:-}" ] && ! have clang-15 && ! install_packages clang-15; then
     echo "setup: there is no clang-15, which compiles kernels for AMD's GPUs; LANEFIELD_CLANG names another one. On Debian and Ubuntu, as root:" >&2

@@ -1,0 +1,260 @@
+//! Gauge configurations: from files, seeds and arrays.
+
+use std::ffi::c_char;
+use std::path::Path;
+use std::sync::Arc;
+
+use lanefield::io::nersc::{self, FloatingPoint};
+use lanefield::io::npy::{self, NpyError, Precision};
+use lanefield::reference::field::list_of;
+use lanefield::reference::gauge::{Configuration, GaugeError};
+use lanefield::reference::layout::Extents;
+
+use crate::context::{Context, lf_context};
+use crate::pointer::{array, complex, extents as extents_of, free, give, handle, path as path_of, put, room, write};
+use crate::status::{Failure, Outcome, guarded, lf_status, quietly};
+
+/// A gauge configuration: SU(3) links on a periodic lattice. It does not change, and may be used by several threads at once.
+pub struct lf_configuration {
+    context: Arc<Context>,
+    pub(crate) configuration: Arc<Configuration>,
+}
+
+/// Real numbers of the links of one site: 4 directions, 3 rows, 3 columns, re and im.
+pub const LF_LINK_REALS_A_SITE: usize = 72;
+
+/// Makes a configuration on the threads of a context.
+///
+/// # Safety
+/// Pointers of C.
+unsafe fn make(
+    context: *const lf_context,
+    out: *mut *mut lf_configuration,
+    work: impl FnOnce() -> Outcome<Configuration> + Send,
+) -> Outcome<lf_status> {
+    room(out, "configuration")?;
+    // SAFETY: the caller's promise.
+    let context = Arc::clone(&unsafe { handle(context, "context") }?.0);
+    let configuration = Arc::new(context.install(work)?);
+    // SAFETY: the caller's promise.
+    unsafe { give(out, lf_configuration { context, configuration }, "configuration") }?;
+    Ok(lf_status::LF_OK)
+}
+
+/// Refuses a lattice whose links would not fit the host's memory before they are made.
+fn check_room(extents: Extents) -> Outcome<()> {
+    let reals = extents.volume() * LF_LINK_REALS_A_SITE;
+    let mut room = Vec::<f64>::new();
+    room.try_reserve_exact(reals).map_err(|_| {
+        let message = format!("no room for {} bytes of links on {extents} in the host's memory", 8 * reals);
+        Failure::new(lf_status::LF_OUT_OF_MEMORY, message)
+    })
+}
+
+/// Makes the free field on a lattice: every link is 1. `extents`: sites in x, y, z, t. `configuration` receives it, to be freed by
+/// lf_configuration_free().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_configuration_unit(
+    context: *const lf_context,
+    extents: *const i32,
+    configuration: *mut *mut lf_configuration,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        let extents = extents_of(extents)?;
+        make(context, configuration, || check_room(extents).map(|()| Configuration::unit(extents)))
+    })
+}
+
+/// Makes random SU(3) links, uniform in the group. A link depends on the seed, its site number and its direction alone: the same links everywhere.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_configuration_hot(
+    context: *const lf_context,
+    extents: *const i32,
+    seed: u64,
+    configuration: *mut *mut lf_configuration,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        let extents = extents_of(extents)?;
+        make(context, configuration, || check_room(extents).map(|()| Configuration::hot(extents, seed)))
+    })
+}
+
+/// Makes links near 1: exponentials of Gaussian algebra elements of width `spread`, 0.1 say. A link depends on the arguments, its site number and
+/// its direction alone.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_configuration_weak(
+    context: *const lf_context,
+    extents: *const i32,
+    seed: u64,
+    spread: f64,
+    configuration: *mut *mut lf_configuration,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        let extents = extents_of(extents)?;
+        if !(spread * spread).is_finite() {
+            return Err(Failure::argument(format!("invalid spread {spread}: expected a finite number, 0.1 say")));
+        }
+        make(context, configuration, || check_room(extents).map(|()| Configuration::weak(extents, seed, spread)))
+    })
+}
+
+/// Makes a configuration from its links, which are copied.
+///
+/// `links`: `reals` = 72 numbers a site, ((((site · 4 + mu) · 3 + row) · 3 + column) · 2 + (0 re, 1 im), with the site's number x + X·(y + Y·(z +
+/// Z·t)) and mu 0 to 3 for x, y, z, t. `tolerance`: how far links may be from SU(3), max |U U† − 1| and |det U − 1|: 1e-6 is what files of 64 bits
+/// are read with. Below 0 links are not checked, but that they are finite; operators with links of 8 reals then refuse those that are not in SU(3).
+///
+/// Errors: LF_INVALID_ARGUMENT for another number of reals, and with the site of a link that is not in SU(3).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_configuration_from_links(
+    context: *const lf_context,
+    extents: *const i32,
+    links: *const f64,
+    reals: usize,
+    tolerance: f64,
+    configuration: *mut *mut lf_configuration,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        let extents = extents_of(extents)?;
+        let expected = extents.volume() * LF_LINK_REALS_A_SITE;
+        if reals != expected {
+            return Err(Failure::argument(format!(
+                "{reals} numbers of links: a configuration on {extents} has {expected}, {LF_LINK_REALS_A_SITE} a site"
+            )));
+        }
+        let links = complex(array(links, reals, "links")?);
+        make(context, configuration, || {
+            let links = list_of(|| format!("links on {extents}"), links.len(), links.iter().copied())?;
+            let made = Configuration::new(extents, links).map_err(gauge)?;
+            // A NaN checks nothing, and is not below 0: it is refused as a tolerance that no link passes.
+            if tolerance < 0.0 { made.require_finite() } else { made.require_su3(tolerance) }.map_err(gauge)?;
+            Ok(made)
+        })
+    })
+}
+
+fn gauge(error: GaugeError) -> Failure {
+    Failure::argument(error.to_string())
+}
+
+/// Reads a configuration from a file: a NumPy array (T, Z, Y, X, 4, 3, 3), complex64 or complex128, if the name ends in .npy, else a NERSC file, of
+/// which all that its header says is checked. Links must be in SU(3).
+///
+/// Errors: LF_FILE, with what is wrong.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_configuration_read(
+    context: *const lf_context,
+    path: *const c_char,
+    configuration: *mut *mut lf_configuration,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        let path = path_of(path, "path")?;
+        make(context, configuration, move || read(&path))
+    })
+}
+
+fn read(path: &Path) -> Outcome<Configuration> {
+    let failed = |error: &dyn std::fmt::Display| {
+        let name = path.display().to_string();
+        let message = error.to_string();
+        // Some name the file themselves.
+        let message = if message.contains(&name) { message } else { format!("failed to read {name}: {message}") };
+        Failure::new(lf_status::LF_FILE, message)
+    };
+    if !path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy")) {
+        return Ok(nersc::read(path).map_err(|error| failed(&error))?.configuration);
+    }
+    let read = || -> Result<Configuration, NpyError> {
+        let array = npy::read_complex(path)?;
+        let like = match array.values.precision() {
+            Precision::F32 => FloatingPoint::F32Little,
+            Precision::F64 => FloatingPoint::F64Little,
+        };
+        let configuration = array.into_gauge()?;
+        configuration.require_su3(like.unitarity_tolerance())?;
+        Ok(configuration)
+    };
+    read().map_err(|error| failed(&error))
+}
+
+/// Frees a configuration; null is ignored. Operators that were made with it may be used on.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_configuration_free(configuration: *mut lf_configuration) {
+    // SAFETY: the caller's promise.
+    quietly((), || unsafe { free(configuration) });
+}
+
+/// Tells the extents of a configuration: `extents` receives four numbers, of x, y, z, t.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_configuration_extents(
+    configuration: *const lf_configuration,
+    extents: *mut i32,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        let numbers = handle(configuration, "configuration")?.configuration.extents().as_array();
+        write(extents, &numbers.map(|extent| i32::try_from(extent).unwrap_or(i32::MAX)), "extents")?;
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// Copies the links of a configuration to `links`, which has room for `reals` = 72 numbers a site, in the order of lf_configuration_from_links().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_configuration_links(
+    configuration: *const lf_configuration,
+    links: *mut f64,
+    reals: usize,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        let numbers: &[f64] = bytemuck::cast_slice(handle(configuration, "configuration")?.configuration.links());
+        if reals != numbers.len() {
+            return Err(Failure::argument(format!("room for {reals} numbers of links: there are {}", numbers.len())));
+        }
+        write(links, numbers, "links")?;
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// Writes what is observed of a configuration.
+///
+/// # Safety
+/// Pointers of C.
+unsafe fn observe(
+    configuration: *const lf_configuration,
+    value: *mut f64,
+    observable: impl FnOnce(&Configuration) -> f64 + Send,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        room(value, "value")?;
+        let lf_configuration { context, configuration } = handle(configuration, "configuration")?;
+        put(value, context.install(|| observable(configuration)), "value")?;
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// Computes the average plaquette, Re tr P / 3 over all sites and planes: 1 for the free field. The exact sum, rounded once: the same bits everywhere.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_configuration_plaquette(
+    configuration: *const lf_configuration,
+    value: *mut f64,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { observe(configuration, value, Configuration::plaquette) }
+}
+
+/// Computes the link trace, Re tr U / 3 over all links: 1 for the free field. The exact sum, rounded once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_configuration_link_trace(
+    configuration: *const lf_configuration,
+    value: *mut f64,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { observe(configuration, value, Configuration::link_trace) }
+}

@@ -1,0 +1,139 @@
+//! Where is computed. A context has a pool of threads of its own, and with it the CPU reference, which checks compare with; and, if one was asked
+//! for, an OpenCL device. Handles keep what they need of it, so that they may be freed in any order.
+
+use std::ffi::{CString, c_char};
+use std::sync::Arc;
+
+use lanefield::backend::opencl::{OpenCl, OpenClError, devices, probe};
+use lanefield::backend::select::{DeviceChoice, Selected, resolve};
+use lanefield::backend::{Cpu, Memory as _, Threads};
+
+use crate::pointer::{free, give, handle, put, room, text_or_none};
+use crate::status::{Failure, Outcome, guarded, lf_status, quietly};
+
+/// Where is computed: the CPU reference with threads of its own, or an OpenCL device. It may be used by several threads at once.
+pub struct lf_context(pub(crate) Arc<Context>);
+
+/// What a context is.
+pub(crate) struct Context {
+    pub cpu: Cpu,
+    pub device: Option<Device>,
+    description: CString,
+}
+
+/// An OpenCL device in use.
+pub(crate) struct Device {
+    pub opencl: OpenCl,
+    /// Why its results cannot be called bitwise.
+    why_not_bitwise: Option<CString>,
+}
+
+impl Context {
+    fn new(device: Option<&str>, threads: Option<Threads>) -> Outcome<Self> {
+        let choice = match device {
+            None => DeviceChoice::Cpu,
+            Some(name) => name.parse().map_err(|error| Failure::argument(format!("{error}")))?,
+        };
+        let device = open(&choice)?;
+        let cpu = Cpu::new(threads)?;
+        let description = match &device {
+            None => cpu.describe(),
+            Some(device) => device.opencl.describe(),
+        };
+        Ok(Self { cpu, device, description: c_text(&description) })
+    }
+
+    /// Runs work on the context's own threads: nothing is done by a pool that the whole process shares.
+    pub fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        self.cpu.install(work)
+    }
+}
+
+/// The device that a choice means; none where that is the CPU reference, for which no driver is loaded.
+fn open(choice: &DeviceChoice) -> Outcome<Option<Device>> {
+    if *choice == DeviceChoice::Cpu {
+        return Ok(None);
+    }
+    let listed = match devices() {
+        Err(OpenClError::NoOpenCl { .. }) if *choice == DeviceChoice::Auto => Vec::new(),
+        listed => listed?,
+    };
+    let selected = resolve(choice, &listed).map_err(|error| Failure::new(lf_status::LF_DEVICE, error.to_string()))?;
+    match selected {
+        Selected::Cpu => Ok(None),
+        Selected::OpenCl(info) => {
+            let opencl = OpenCl::open(&info)?;
+            let why_not_bitwise = probe(opencl.context())?.why_not().as_deref().map(c_text);
+            Ok(Some(Device { opencl, why_not_bitwise }))
+        }
+    }
+}
+
+/// A text for C.
+pub(crate) fn c_text(text: &str) -> CString {
+    CString::new(text.replace('\0', " ")).unwrap_or_default()
+}
+
+/// Makes a context.
+///
+/// `device`: null or "cpu" for the CPU reference; "auto" for the first GPU, else any OpenCL device, else the CPU reference; a number as
+/// lf_device_info() counts; or part of the name of a device or its platform. `threads`: threads of the CPU, 1 to 512; 0 for as many as
+/// RAYON_NUM_THREADS says, else as there are cores. None of it changes a bit of any result. An OpenCL device is asked for its arithmetic here: see
+/// lf_context_why_not_bitwise().
+///
+/// `context` receives the context, to be freed by lf_context_free().
+///
+/// Errors: LF_DEVICE where there is no such device; LF_INVALID_ARGUMENT; LF_OUT_OF_MEMORY where the threads cannot be started.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_context_create(
+    device: *const c_char,
+    threads: i32,
+    context: *mut *mut lf_context,
+) -> lf_status {
+    guarded(|| {
+        room(context, "context")?;
+        // SAFETY: the caller's promise.
+        let device = unsafe { text_or_none(device, "device") }?;
+        let number = match threads {
+            0 => None,
+            _ => Some(usize::try_from(threads).ok().and_then(Threads::new).ok_or_else(|| {
+                Failure::argument(format!("invalid number of threads {threads}: expected 0 to {}", Threads::MOST))
+            })?),
+        };
+        let made = Context::new(device, number)?;
+        // SAFETY: the caller's promise.
+        unsafe { give(context, lf_context(Arc::new(made)), "context") }?;
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// Frees a context; null is ignored. What was made with it may be used on, and freed later: threads and device go with the last of it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_context_free(context: *mut lf_context) {
+    // SAFETY: the caller's promise.
+    quietly((), || unsafe { free(context) });
+}
+
+/// One line about a context: the device and its driver, or the CPU's threads and vector instructions. The text belongs to the context.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_context_describe(context: *const lf_context, text: *mut *const c_char) -> lf_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        unsafe { put(text, handle(context, "context")?.0.description.as_ptr(), "text") }?;
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// Why the results of a context's device cannot be called the same bits as the reference's: what its arithmetic does otherwise than the standard, in
+/// one sentence. `text` receives null if nothing is known against it. The text belongs to the context.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_context_why_not_bitwise(context: *const lf_context, text: *mut *const c_char) -> lf_status {
+    guarded(|| {
+        // SAFETY: the caller's promise.
+        let context = &unsafe { handle(context, "context") }?.0;
+        let why = context.device.as_ref().and_then(|device| device.why_not_bitwise.as_deref());
+        // SAFETY: the caller's promise.
+        unsafe { put(text, why.map_or(std::ptr::null(), |why| why.as_ptr()), "text") }?;
+        Ok(lf_status::LF_OK)
+    })
+}

@@ -1,0 +1,162 @@
+//! Golden data: what `lanefield golden export` writes, for programs that hold themselves against it.
+
+use std::ffi::c_char;
+use std::path::Path;
+
+use lanefield::backend::BackendError;
+use lanefield::kernel::{self, Kernel};
+use lanefield::reference::layout::{Extents, LaneChoice, LegOrder};
+use lanefield::reference::links::BoundaryPhases;
+use lanefield::reference::real::Precision;
+use lanefield_ports::golden::{GoldenError, GoldenOptions, export};
+
+use crate::context::{Context, lf_context};
+use crate::pointer::{extents as extents_of, handle, path as path_of, text_or_none};
+use crate::status::{Failure, Outcome, guarded, lf_status};
+use crate::struct_size::{Growing, get_sized};
+
+/// What golden data are to hold. Set all to zero, and then `size`: what is zero has its default.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct lf_golden_options {
+    /// sizeof(lf_golden_options): what the caller knows of it. Later versions add members at the end.
+    pub size: usize,
+    /// Names of kernels or families of them, with commas between, "hop,eo_clover" say; null for all.
+    pub kernels: *const c_char,
+    /// Precisions of results, with commas between, "f32,f64,half" say; null for all.
+    pub precisions: *const c_char,
+    /// Boundary phases in x,y,z,t; null for "1,1,1,-1".
+    pub boundary: *const c_char,
+    /// The order in which the hop adds its legs; null for the usual one.
+    pub legs: *const c_char,
+    /// The lattice, of even extents; zeros for 4.6.2.8.
+    pub extents: [i32; 4],
+    /// 1: replace a directory that holds golden data.
+    pub replace: i32,
+    /// Of links, fields and scalars; 0 for 1.
+    pub seed: u64,
+}
+
+impl Growing for lf_golden_options {
+    const NAME: &'static str = "lf_golden_options";
+}
+
+const DEFAULTS: lf_golden_options = lf_golden_options {
+    size: size_of::<lf_golden_options>(),
+    kernels: std::ptr::null(),
+    precisions: std::ptr::null(),
+    boundary: std::ptr::null(),
+    legs: std::ptr::null(),
+    extents: [0; 4],
+    replace: 0,
+    seed: 0,
+};
+
+/// The kernels of some names, of kernels or families.
+fn kernels(names: Option<&str>) -> Outcome<Vec<&'static Kernel>> {
+    let launched = || kernel::all().filter(|kernel| kernel.is_launched());
+    let Some(names) = names else { return Ok(launched().collect()) };
+    let named: Vec<&str> = names.split(',').map(str::trim).collect();
+    for name in &named {
+        if !launched().any(|kernel| kernel.name == *name || kernel.family == *name) {
+            let known: Vec<&str> = launched().map(|kernel| kernel.name).collect();
+            return Err(Failure::argument(format!(
+                "unknown kernel '{name}': expected {}, or a family",
+                known.join(", ")
+            )));
+        }
+    }
+    Ok(launched().filter(|kernel| named.iter().any(|name| kernel.name == *name || kernel.family == *name)).collect())
+}
+
+/// Precisions by name, each once.
+fn precisions(names: Option<&str>) -> Outcome<Vec<Precision>> {
+    let Some(names) = names else { return Ok(Precision::ALL.to_vec()) };
+    let parsed: Result<Vec<Precision>, String> = names.split(',').map(|name| name.trim().parse()).collect();
+    let mut precisions = parsed.map_err(Failure::argument)?;
+    precisions.sort_unstable();
+    precisions.dedup();
+    Ok(precisions)
+}
+
+impl lf_golden_options {
+    /// # Safety
+    /// Texts end in zero bytes.
+    unsafe fn read(&self) -> Outcome<GoldenOptions> {
+        // SAFETY: the caller's promise.
+        let (kernels_named, precisions_named, boundary, legs) = unsafe {
+            (
+                text_or_none(self.kernels, "kernels")?,
+                text_or_none(self.precisions, "precisions")?,
+                text_or_none(self.boundary, "boundary")?,
+                text_or_none(self.legs, "legs")?,
+            )
+        };
+        let extents = match self.extents {
+            [0, 0, 0, 0] => Extents::new(GoldenOptions::LATTICE)?,
+            // SAFETY: four numbers.
+            _ => unsafe { extents_of(self.extents.as_ptr()) }?,
+        };
+        let invalid = |error: &dyn std::fmt::Display| Failure::argument(error.to_string());
+        let boundary = match boundary {
+            None => BoundaryPhases::ANTIPERIODIC_IN_TIME,
+            Some(phases) => phases.parse().map_err(|error| invalid(&error))?,
+        };
+        Ok(GoldenOptions {
+            kernels: kernels(kernels_named)?,
+            extents,
+            seed: if self.seed == 0 { GoldenOptions::SEED } else { self.seed },
+            precisions: precisions(precisions_named)?,
+            boundary,
+            legs: legs.map_or(Ok(LegOrder::DEFAULT), str::parse)?,
+            lanes: LaneChoice::Auto,
+        })
+    }
+}
+
+fn of_golden(error: GoldenError) -> Failure {
+    let text = error.to_string();
+    let of = |error: BackendError| Failure { message: text.clone(), ..error.into() };
+    match error {
+        GoldenError::NotEmpty { path, golden: true } => Failure::new(
+            lf_status::LF_FILE,
+            format!("{} holds golden data already: give another name, or set replace to replace them", path.display()),
+        ),
+        GoldenError::Case { source, .. } | GoldenError::Stage { source, .. } => of(*source),
+        GoldenError::Layout(error) => error.into(),
+        GoldenError::Field(error) => error.into(),
+        GoldenError::Solve(_) | GoldenError::DomainWall(_) => Failure::new(lf_status::LF_NO_RESULT, text),
+        _ => Failure::new(lf_status::LF_FILE, text),
+    }
+}
+
+fn write(context: &Context, options: &GoldenOptions, directory: &Path, replace: bool) -> Outcome<()> {
+    let exported = context.install(|| match &context.device {
+        None => export(&context.cpu, options, directory, replace, &|_| true),
+        Some(device) => export(&device.opencl, options, directory, replace, &|_| true),
+    });
+    exported.map(drop).map_err(of_golden)
+}
+
+/// Writes golden data to a directory: inputs, intermediates and results of kernels as .npy files, with a manifest (docs/golden.md). All of it is a
+/// function of `options` alone: the same bytes on every device. It is made beside the directory first, and is there whole or not at all.
+///
+/// `options`: may be null for the defaults: all kernels in all precisions, which takes seconds on a CPU and minutes on a device whose kernels are
+/// not built yet.
+///
+/// Errors: LF_FILE where the directory holds something, or cannot be written; LF_INVALID_ARGUMENT; LF_DEVICE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_golden_export(
+    context: *const lf_context,
+    directory: *const c_char,
+    options: *const lf_golden_options,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        let context = &handle(context, "context")?.0;
+        let directory = path_of(directory, "directory")?;
+        let options = if options.is_null() { DEFAULTS } else { get_sized(options, DEFAULTS)? };
+        write(context, &options.read()?, &directory, options.replace != 0)?;
+        Ok(lf_status::LF_OK)
+    })
+}

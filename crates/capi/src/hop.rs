@@ -1,0 +1,133 @@
+//! The kernels of hops, which are no operators of their own, but what those are made of.
+
+use std::sync::Arc;
+
+use lanefield::backend::{AnyField, Backend, BackendError, FieldOn};
+use lanefield::kernel::{self, Access, Argument, Arguments, At, FieldRole, Geometry, Holds, Kernel, Value};
+use lanefield::operator::HopParameters;
+use lanefield::reference::field::{DoubledGauge, Object};
+use lanefield::reference::gauge::Configuration;
+use lanefield::reference::kernels::Vectors;
+use lanefield::reference::kernels::hop::Dagger;
+use lanefield::reference::layout::{Lattice, Sites, Stencil};
+use lanefield::reference::links::double;
+
+use crate::applied::{Applied, Fields, Step};
+
+/// A kernel that does nothing but a hop, of one spinor or colour vector a site, with its fields by role.
+#[derive(Clone, Copy, Debug)]
+pub struct Hop {
+    pub kernel: &'static Kernel,
+    out: FieldRole,
+    links: FieldRole,
+    source: FieldRole,
+}
+
+impl Hop {
+    /// The hops by name.
+    pub fn all() -> impl Iterator<Item = Self> {
+        kernel::all().filter(|kernel| kernel.dagger == Dagger::No).filter_map(Self::of)
+    }
+
+    /// Whether it has a kernel of its Hermitian conjugate.
+    pub fn has_dagger(self) -> bool {
+        self.with(Dagger::Yes).is_some()
+    }
+
+    /// The kernel as a hop, if it is one: it reads doubled links and the neighbours of its target, and nothing else, not even a number.
+    fn of(kernel: &'static Kernel) -> Option<Self> {
+        let fields: Vec<FieldRole> = kernel.fields().collect();
+        let [out, links, source] = fields[..] else { return None };
+        let takes_numbers =
+            kernel.arguments.iter().any(|known| matches!(known, Argument::Scalar(_) | Argument::Complex(_)));
+        let is_stencil = !takes_numbers && matches!(kernel.geometry, Geometry::Stencil { .. }) && kernel.takes_parts(1);
+        let of_hop = out.access == Access::Write
+            && links.holds == Holds::DoubledLinks
+            && (source.holds, source.at, source.access) == (out.holds, At::Neighbours, Access::Read);
+        (is_stencil && of_hop).then_some(Self { kernel, out, links, source })
+    }
+
+    /// The hop itself, or the kernel of its Hermitian conjugate.
+    fn with(self, dagger: Dagger) -> Option<Self> {
+        let conjugate = |kernel: &&'static Kernel| {
+            (kernel.family, kernel.tuned_as, kernel.dagger) == (self.kernel.family, self.kernel.tuned_as, dagger)
+        };
+        if dagger == Dagger::No {
+            return Some(self);
+        }
+        kernel::all().filter(conjugate).find_map(Self::of)
+    }
+
+    /// What it acts on.
+    pub fn object(self) -> Object {
+        if self.out.holds == Holds::ColourVectors { Object::ColourVectors(1) } else { Object::Spinors(1) }
+    }
+}
+
+/// Links and stencil onto some sites.
+struct Onto<B: Backend, R: Vectors> {
+    lattice: Lattice,
+    sites: Sites,
+    links: FieldOn<B, R, DoubledGauge>,
+    stencil: B::Table,
+}
+
+/// A hop that a backend holds.
+pub struct OfHop<'b, B: Backend, R: Vectors> {
+    backend: &'b B,
+    hop: Hop,
+    parameters: HopParameters,
+    configuration: Arc<Configuration>,
+    prepared: Vec<Onto<B, R>>,
+}
+
+impl<'b, B: Backend, R: Vectors> OfHop<'b, B, R> {
+    pub fn new(backend: &'b B, hop: Hop, parameters: HopParameters, configuration: Arc<Configuration>) -> Self {
+        Self { backend, hop, parameters, configuration, prepared: Vec::new() }
+    }
+
+    fn onto(&mut self, lattice: Lattice, sites: Sites) -> Result<&Onto<B, R>, BackendError> {
+        let known = |onto: &Onto<B, R>| (onto.lattice, onto.sites) == (lattice, sites);
+        let place = match self.prepared.iter().position(known) {
+            Some(place) => place,
+            None => {
+                let HopParameters { boundary, links: format, .. } = self.parameters;
+                self.backend.takes_links(format, R::PRECISION)?;
+                let links = double::<R>(&self.configuration, lattice, sites, DoubledGauge { format, boundary })?;
+                let links = self.backend.upload(links)?;
+                let stencil = self.backend.stencil(Stencil::new(lattice, sites)?)?;
+                self.prepared.push(Onto { lattice, sites, links, stencil });
+                self.prepared.len() - 1
+            }
+        };
+        Ok(&self.prepared[place])
+    }
+
+    fn run(
+        &mut self,
+        dagger: Dagger,
+        out: &mut AnyField<B::Storage>,
+        psi: &AnyField<B::Storage>,
+    ) -> Result<(), BackendError> {
+        // One that it has not was refused before.
+        let hop = self.hop.with(dagger).unwrap_or(self.hop);
+        let (backend, legs) = (self.backend, self.parameters.legs);
+        let (lattice, sites) = (out.shape().lattice, out.shape().sites);
+        let onto = self.onto(lattice, sites)?;
+        let arguments = Arguments::new(hop.kernel).value(hop.out.name, Value::Write(out));
+        let arguments = arguments.read(hop.links.name, &onto.links).read_any(hop.source.name, psi);
+        backend.launch(arguments.stencil(&onto.stencil).legs(legs).call()?)
+    }
+}
+
+impl<B: Backend, R: Vectors> Applied<B::Storage> for OfHop<'_, B, R> {
+    fn apply(
+        &mut self,
+        _: Step,
+        dagger: Dagger,
+        Fields { mut out, psi }: Fields<B::Storage>,
+    ) -> (Fields<B::Storage>, Result<(), BackendError>) {
+        let done = self.run(dagger, &mut out, &psi);
+        (Fields { out, psi }, done)
+    }
+}

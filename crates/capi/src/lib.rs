@@ -1,0 +1,49 @@
+//! The C interface of Lanefield, `liblanefield`: what `include/lanefield.h` declares, which cbindgen writes from here. The library has no state of its
+//! own: what a function needs it is given, as handles that `lf_context_create` and others make. Definitions of all results: `docs/arithmetic.md`.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `status.rs` | what every function returns, and why it failed |
+//! | `pointer.rs` | handles, texts and arrays of C |
+//! | `context.rs`, `device.rs` | where is computed: the CPU reference, or an OpenCL device |
+//! | `configuration.rs` | gauge configurations: from files, seeds and arrays |
+//! | `operator.rs`, `applied.rs`, `prepared.rs`, `hop.rs` | operators by name, on arrays |
+//! | `field.rs` | fields that a context holds, and what is done with them there |
+//! | `sum.rs` | exact sums of arrays, and sums that go on |
+//! | `check.rs` | a caller's array compared with the reference |
+//! | `solve.rs` | solves |
+//! | `golden.rs` | golden data |
+
+#![allow(non_camel_case_types, reason = "the names of C")]
+#![allow(
+    clippy::missing_safety_doc,
+    reason = "the documentation is that of the header: what pointers must be is said there, for all at its top"
+)]
+
+mod applied;
+mod check;
+mod configuration;
+mod context;
+mod device;
+mod field;
+mod golden;
+mod hop;
+mod operator;
+mod pointer;
+mod prepared;
+mod solve;
+mod status;
+mod struct_size;
+mod sum;
+
+pub use check::{lf_check_hop_f32, lf_check_hop_f64, lf_check_operator_f32, lf_check_operator_f64, lf_report};
+pub use configuration::*;
+pub use context::*;
+pub use device::*;
+pub use field::*;
+pub use golden::*;
+
+pub use operator::*;
+pub use solve::*;
+pub use status::{lf_last_error, lf_status, lf_status_name, lf_version};
+pub use sum::*;

@@ -1,0 +1,442 @@
+//! Operators by name, with parameters by name, applied to arrays in site order. All that the library has can be made: there is no list here.
+
+use std::ffi::{CString, c_char};
+use std::fmt::Display;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use bytemuck::Pod;
+use lanefield::backend::Memory;
+use lanefield::operator::{HopParameters, definition, definitions};
+use lanefield::reference::field::{FieldShape, Object};
+use lanefield::reference::gauge::Configuration;
+use lanefield::reference::kernels::Vectors;
+use lanefield::reference::kernels::hop::Dagger;
+use lanefield::reference::layout::{Parity, Sites};
+use lanefield::reference::links::BoundaryPhases;
+use lanefield::reference::real::Precision;
+use num_complex::Complex;
+
+use crate::applied::{Piece, Step};
+use crate::configuration::lf_configuration;
+use crate::context::{Context, c_text, lf_context};
+use crate::hop::Hop;
+use crate::pointer::{array, complex, free, give, handle, put, room, text, text_or_none, write};
+use crate::prepared::{Kept, Prepared, What, apply, lattice};
+use crate::status::{Failure, Outcome, guarded, lf_status, quietly};
+
+/// A parameter of an operator by name: a number, or a text where `text` is not null.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct lf_parameter {
+    /// Its name, "mass" say.
+    pub name: *const c_char,
+    /// Its value.
+    pub number: f64,
+    /// Its value as text, "1,1,1,-1" say; null for the number.
+    pub text: *const c_char,
+}
+
+/// What of an operator is applied.
+#[repr(i32)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum lf_piece {
+    /// The operator itself, on all sites; of a hop also onto one parity.
+    LF_FULL = 0,
+    /// The part that connects the parities: the result on one, the source on the other.
+    LF_MEOOE = 1,
+    /// The part that stays on a parity.
+    LF_MOOEE = 2,
+    /// The inverse of that.
+    LF_MOOEE_INVERSE = 3,
+    /// The Schur complement Mpc = Moo - Moe Mee^-1 Meo, on the odd sites.
+    LF_MPC = 4,
+}
+
+/// The sites of a result.
+#[repr(i32)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum lf_sites {
+    /// All sites.
+    LF_ALL_SITES = 0,
+    /// Those with x + y + z + t even.
+    LF_EVEN = 1,
+    /// Those with x + y + z + t odd.
+    LF_ODD = 2,
+}
+
+/// An operator on a configuration. It may be used by several threads at once, which then wait for each other.
+pub struct lf_operator {
+    pub(crate) context: Arc<Context>,
+    pub(crate) configuration: Arc<Configuration>,
+    pub(crate) what: What,
+    description: CString,
+    /// Made when they are first applied: of the CPU reference and of the device, in f32 and f64.
+    prepared: [Mutex<Option<Kept>>; 4],
+}
+
+/// Where an operator runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Place {
+    /// The CPU reference, whatever the context.
+    Reference,
+    /// Where the context computes.
+    Context,
+}
+
+impl lf_operator {
+    pub(crate) fn new(
+        context: &Arc<Context>,
+        configuration: &Arc<Configuration>,
+        name: &str,
+        parameters: &[(&str, String)],
+    ) -> Outcome<Self> {
+        let what = parse(name, parameters)?;
+        let description = c_text(&match what {
+            What::Model(model) => model.describe(),
+            What::Hop(hop, _) => hop.kernel.name.to_owned(),
+        });
+        let (context, configuration) = (Arc::clone(context), Arc::clone(configuration));
+        Ok(Self { context, configuration, what, description, prepared: Default::default() })
+    }
+
+    /// What a field holds at each site.
+    pub(crate) fn object(&self) -> Object {
+        match self.what {
+            What::Model(model) => model.object(),
+            What::Hop(hop, _) => hop.object(),
+        }
+    }
+
+    /// Real numbers of an array.
+    pub(crate) fn reals(&self) -> usize {
+        2 * self.configuration.extents().volume() * self.object().words()
+    }
+
+    /// Checks the length of an array.
+    pub(crate) fn check_reals(&self, reals: usize) -> Outcome<()> {
+        let (expected, words) = (self.reals(), self.object().words());
+        match reals == expected {
+            true => Ok(()),
+            false => Err(Failure::argument(format!(
+                "arrays of {reals} real numbers: {} acts on {expected}, {words} complex words a site on {}",
+                self.description.to_string_lossy(),
+                self.configuration.extents()
+            ))),
+        }
+    }
+
+    /// What `piece` and `sites` mean.
+    pub(crate) fn step(&self, piece: i32, sites: i32) -> Outcome<Step> {
+        let sites = match sites {
+            0 => None,
+            1 => Some(Parity::Even),
+            2 => Some(Parity::Odd),
+            _ => {
+                return Err(Failure::argument(format!(
+                    "invalid sites {sites}: expected LF_ALL_SITES, LF_EVEN or LF_ODD"
+                )));
+            }
+        };
+        let piece = match piece {
+            0 => None,
+            1 => Some(Piece::Meooe),
+            2 => Some(Piece::Mooee),
+            3 => Some(Piece::MooeeInverse),
+            4 => Some(Piece::Schur),
+            _ => return Err(Failure::argument(format!("invalid piece {piece}: expected LF_FULL to LF_MPC, 0 to 4"))),
+        };
+        let name = self.description.to_string_lossy();
+        match (piece, sites, self.what) {
+            (None, None, _) => Ok(Step::Full),
+            (None, Some(onto), What::Hop(..)) => Ok(Step::Onto(onto)),
+            (None, Some(_), What::Model(_)) => Err(Failure::argument(format!(
+                "{name} acts on all sites: give LF_ALL_SITES, or a piece other than LF_FULL"
+            ))),
+            (Some(_), _, What::Hop(..)) => {
+                Err(Failure::argument(format!("{name} has no pieces: give LF_FULL, and the sites of the result")))
+            }
+            (Some(Piece::Schur), Some(Parity::Even), _) => {
+                Err(Failure::argument("LF_MPC acts on the odd sites: give LF_ODD".to_owned()))
+            }
+            (Some(Piece::Schur), _, _) => Ok(Step::Piece(Piece::Schur, Parity::Odd)),
+            (Some(piece), Some(onto), _) => Ok(Step::Piece(piece, onto)),
+            (Some(_), None, _) => {
+                Err(Failure::argument("a piece needs LF_EVEN or LF_ODD: the sites of the result".to_owned()))
+            }
+        }
+    }
+
+    /// The operator as it is kept for a place and a precision, made if it is not yet.
+    pub(crate) fn kept(&self, place: Place, precision: Precision) -> Outcome<MutexGuard<'_, Option<Kept>>> {
+        let on_device = place == Place::Context && self.context.device.is_some();
+        let slot = &self.prepared[2 * usize::from(on_device) + usize::from(precision == Precision::F64)];
+        let mut kept = slot.lock().unwrap_or_else(|poisoned| {
+            // A call did not come to its end: what it left is made anew.
+            let mut kept = PoisonError::into_inner(poisoned);
+            *kept = None;
+            slot.clear_poison();
+            kept
+        });
+        if kept.is_none() {
+            *kept = Some(match precision {
+                Precision::F64 => Kept::of::<f64>(&self.context, on_device, self.what, &self.configuration),
+                _ => Kept::of::<f32>(&self.context, on_device, self.what, &self.configuration),
+            });
+        }
+        Ok(kept)
+    }
+
+    /// The shape of fields of precision `R` on `sites`, as a backend lays them out.
+    pub(crate) fn shape<R: Vectors>(&self, backend: &impl Memory, sites: Sites) -> Outcome<FieldShape> {
+        let lattice = lattice::<R>(backend, self.configuration.extents(), sites)?;
+        Ok(FieldShape { lattice, sites, object: self.object(), precision: R::PRECISION })
+    }
+
+    /// Applies it to an array.
+    pub(crate) fn apply<R: Vectors>(
+        &self,
+        place: Place,
+        (step, dagger): (Step, Dagger),
+        source: &[Complex<R>],
+    ) -> Outcome<Vec<Complex<R>>> {
+        self.check_precision::<R>()?;
+        self.check_dagger(dagger)?;
+        let context = &self.context;
+        let mut kept = self.kept(place, R::PRECISION)?;
+        let Some(kept) = &mut *kept else { return Err(Failure::new(lf_status::LF_INTERNAL, "no operator was made")) };
+        kept.with_dependent_mut(|_, prepared| {
+            context.install(|| match prepared {
+                Prepared::Cpu(operator) => {
+                    let shapes =
+                        [self.shape::<R>(&context.cpu, step.from())?, self.shape::<R>(&context.cpu, step.onto())?];
+                    Ok(apply(&context.cpu, &mut **operator.get(), (step, dagger), shapes, source)?)
+                }
+                Prepared::OpenCl(operator) => {
+                    let Some(device) = &context.device else {
+                        return Err(Failure::new(lf_status::LF_INTERNAL, "the context has no device"));
+                    };
+                    let device = &device.opencl;
+                    let shapes = [self.shape::<R>(device, step.from())?, self.shape::<R>(device, step.onto())?];
+                    Ok(apply(device, &mut **operator.get(), (step, dagger), shapes, source)?)
+                }
+            })
+        })
+    }
+
+    /// Refuses the Hermitian conjugate of a hop that has no kernel of it.
+    pub(crate) fn check_dagger(&self, dagger: Dagger) -> Outcome<()> {
+        match self.what {
+            What::Hop(hop, _) if dagger == Dagger::Yes && !hop.has_dagger() => {
+                Err(Failure::argument(format!("{} has no kernel of its Hermitian conjugate", hop.kernel.name)))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses parameters beyond a precision.
+    pub(crate) fn check_precision<R: Vectors>(&self) -> Outcome<()> {
+        let What::Model(model) = self.what else { return Ok(()) };
+        let is_finite = |number: f64| R::from_f64(number).to_f64().is_finite();
+        let beyond = |name: &str, value: f64| {
+            Failure::argument(format!("{name} {value:e} is beyond {}: give a smaller {name}", R::NAME))
+        };
+        for (parameter, value) in model.parameters() {
+            if !is_finite(value) {
+                return Err(beyond(parameter.name, value));
+            }
+        }
+        if is_finite(model.diagonal()) { Ok(()) } else { Err(beyond("mass", model.mass())) }
+    }
+}
+
+/// The operator, or the hop, of a name and parameters.
+fn parse(name: &str, parameters: &[(&str, String)]) -> Outcome<What> {
+    let invalid = |error: &dyn Display| Failure::argument(error.to_string());
+    let mut hop = HopParameters { boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME, ..HopParameters::default() };
+    let mut of_operator = Vec::new();
+    for (parameter, value) in parameters {
+        match *parameter {
+            "boundary" => hop.boundary = value.parse().map_err(|error| invalid(&error))?,
+            "reconstruct" | "links" => hop.links = value.parse().map_err(|error| invalid(&error))?,
+            "legs" => hop.legs = value.parse().map_err(|error| invalid(&error))?,
+            _ => of_operator.push((*parameter, value.as_str())),
+        }
+    }
+    if let Some(kernel) = Hop::all().find(|hop| hop.kernel.name == name) {
+        return match of_operator.first() {
+            None => Ok(What::Hop(kernel, hop)),
+            Some((parameter, _)) => Err(Failure::argument(format!(
+                "{name} has no parameter {parameter}: it has boundary, reconstruct, legs"
+            ))),
+        };
+    }
+    let definition = definition(name).map_err(|_| {
+        let hops = Hop::all().map(|hop| hop.kernel.name);
+        let known: Vec<&str> = hops.chain(definitions().map(|definition| definition.name)).collect();
+        Failure::argument(format!("unknown operator '{name}': expected {}", known.join(", ")))
+    })?;
+    Ok(What::Model(definition.model(of_operator, hop).map_err(|error| invalid(&error))?))
+}
+
+/// Parameters of C by name.
+///
+/// # Safety
+/// `parameters` is null, or has so many elements, whose texts end in zero bytes.
+pub(crate) unsafe fn parameters<'a>(given: *const lf_parameter, count: usize) -> Outcome<Vec<(&'a str, String)>> {
+    if count > 0 && (given.is_null() || !given.is_aligned() || count > 1 << 16) {
+        return Err(Failure::argument(format!("{count} parameters are said to be at a place where none can be")));
+    }
+    let one = |index: usize| {
+        // SAFETY: the caller's promise.
+        let (name, given_text, number) = unsafe {
+            let lf_parameter { name, number, text: given_text } = *given.add(index);
+            let name = text(name, &format!("the name of parameter {index}"))?;
+            (name, text_or_none(given_text, &format!("the text of parameter {name}"))?, number)
+        };
+        Ok((name, given_text.map_or_else(|| number.to_string(), str::to_owned)))
+    };
+    (0..count).map(one).collect()
+}
+
+/// Whether the Hermitian conjugate is meant.
+pub(crate) fn dagger(dagger: i32) -> Outcome<Dagger> {
+    match dagger {
+        0 => Ok(Dagger::No),
+        1 => Ok(Dagger::Yes),
+        _ => Err(Failure::argument(format!("invalid dagger {dagger}: expected 0, or 1 for the Hermitian conjugate"))),
+    }
+}
+
+/// Makes an operator on a configuration.
+///
+/// `name`: "wilson", "clover", "twisted-mass", "dwf", "mobius", "laplace", "staggered" and what else lf_operator_name() lists, with the parameters
+/// that the command `lanefield solve --help` tells (mass, csw, mu, ls, m5, …), those without a default required; or the kernel of a hop, "hop",
+/// "laplace_hop" or "staggered_hop", which has none. All take "boundary" (text, phases in x,y,z,t: 1, -1, or 0 for fixed; "1,1,1,-1" if not given),
+/// "reconstruct" (18, 12 or 8: reals stored a link; part of the definition, since it changes the last bits) and "legs" (text, the order in which the
+/// hop adds its legs).
+///
+/// `parameters`: `count` of them; null if `count` is 0. `op`: receives the operator, to be freed by lf_operator_free(). Its parts are made when they
+/// are first applied, and kept; configuration and context may be freed before.
+///
+/// Errors: LF_INVALID_ARGUMENT for a name, a parameter or a value that is not known, with those that are.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_operator_create(
+    context: *const lf_context,
+    configuration: *const lf_configuration,
+    name: *const c_char,
+    parameters: *const lf_parameter,
+    count: usize,
+    op: *mut *mut lf_operator,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        room(op, "operator")?;
+        let context = &handle(context, "context")?.0;
+        let configuration = &handle(configuration, "configuration")?.configuration;
+        let parameters = self::parameters(parameters, count)?;
+        let made = lf_operator::new(context, configuration, text(name, "name")?, &parameters)?;
+        give(op, made, "operator")?;
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// Frees an operator; null is ignored.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_operator_free(op: *mut lf_operator) {
+    // SAFETY: the caller's promise.
+    quietly((), || unsafe { free(op) });
+}
+
+/// The name of operator number `index` of those that lf_operator_create() knows, from 0 on; null where there are no more. The text is never freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn lf_operator_name(index: usize) -> *const c_char {
+    // Made once for all, since names in Rust have no zero byte at their end.
+    static NAMES: std::sync::LazyLock<Vec<CString>> = std::sync::LazyLock::new(|| {
+        let hops = Hop::all().map(|hop| hop.kernel.name);
+        hops.chain(definitions().map(|definition| definition.name)).map(c_text).collect()
+    });
+    quietly(std::ptr::null(), || NAMES.get(index).map_or(std::ptr::null(), |name| name.as_ptr()))
+}
+
+/// Tells an operator with its parameters, "clover, mass 0.1, csw 1.3" say. The text belongs to the operator.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_operator_describe(op: *const lf_operator, text: *mut *const c_char) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        put(text, handle(op, "operator")?.description.as_ptr(), "text")?;
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// Tells how many real numbers the arrays have that an operator acts on: 2 · words a site · sites. A site has 12 complex words for a spinor (spin,
+/// then colour), 12·Ls in five dimensions (s, spin, colour), and 3·n for n colour vectors.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_operator_reals(op: *const lf_operator, reals: *mut usize) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        put(reals, handle(op, "operator")?.reals(), "reals")?;
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// Applies an operator to an array.
+///
+/// # Safety
+/// Pointers of C.
+unsafe fn apply_to<R: Vectors + Pod>(
+    operator: *const lf_operator,
+    (piece, sites, conjugate): (i32, i32, i32),
+    (source, result, reals): (*const R, *mut R, usize),
+) -> lf_status
+where
+    Complex<R>: Pod,
+{
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        let operator = handle(operator, "operator")?;
+        let step = (operator.step(piece, sites)?, dagger(conjugate)?);
+        operator.check_reals(reals)?;
+        room(result, "result")?;
+        let applied = operator.apply(Place::Context, step, complex(array(source, reals, "source")?))?;
+        // The source is no longer looked at: the result may take its place.
+        write(result, bytemuck::cast_slice::<Complex<R>, R>(&applied), "result")?;
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// result = operator · source, in f64, with the bits that docs/arithmetic.md defines.
+///
+/// `piece`: an lf_piece. `sites`: an lf_sites: LF_ALL_SITES for LF_FULL (of a hop any), the sites of the result for a piece; LF_MPC is on the odd
+/// ones. `dagger`: 1 for the Hermitian conjugate, else 0. `source`, `result`: `reals` numbers each, as many as lf_operator_reals() tells: the whole
+/// lattice in site order, x fastest, then y, z, t; of each site its words, of each word re and im. Of a piece only the sites that it reads matter,
+/// and the result is +0 where it does not live. The two arrays may be the same one.
+///
+/// Errors: LF_INVALID_ARGUMENT; LF_NO_RESULT for a clover term or a diagonal without inverse; LF_OUT_OF_MEMORY; LF_DEVICE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_operator_apply_f64(
+    op: *const lf_operator,
+    piece: i32,
+    sites: i32,
+    dagger: i32,
+    source: *const f64,
+    result: *mut f64,
+    reals: usize,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { apply_to(op, (piece, sites, dagger), (source, result, reals)) }
+}
+
+/// The same in f32.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_operator_apply_f32(
+    op: *const lf_operator,
+    piece: i32,
+    sites: i32,
+    dagger: i32,
+    source: *const f32,
+    result: *mut f32,
+    reals: usize,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { apply_to(op, (piece, sites, dagger), (source, result, reals)) }
+}

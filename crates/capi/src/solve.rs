@@ -1,0 +1,431 @@
+//! Solves: M ψ = η from array to array, on the CPU reference or on the context's device.
+
+use std::ffi::{c_char, c_void};
+use std::sync::mpsc;
+
+use lanefield::backend::Cpu;
+use lanefield::operator::{Model, ModelTask};
+use lanefield::reference::field::SiteObject as _;
+use lanefield::reference::kernels::Vectors;
+use lanefield::reference::layout::LaneChoice;
+use lanefield::solver::{Method, Preconditioning, Recurrence, Solve, SolvedRhs, SolverParams, Stopped, Watcher, solve};
+use num_complex::Complex;
+
+use crate::operator::lf_operator;
+use crate::pointer::{array, complex, handle, room, text_or_none, write};
+use crate::prepared::What;
+use crate::status::{Failure, Outcome, guarded, lf_status};
+use crate::struct_size::{Growing, check_sized, get_sized, put_sized};
+
+/// Called before the first iteration, with number 0, and after each: with the iterations so far and |r|/|b| of the recurrence, of a batch that of
+/// the right-hand side that takes longest. Where it returns anything but 0, the solve ends with LF_STOPPED. It is called by the thread that called
+/// lf_solve(), and must return: neither longjmp nor an exception may leave it.
+pub type lf_progress = Option<unsafe extern "C" fn(user: *mut c_void, iteration: u64, residual: f64) -> i32>;
+
+/// In which precision a solve is done.
+#[repr(i32)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum lf_precision {
+    /// 64-bit floating point.
+    LF_F64 = 0,
+    /// 32-bit floating point.
+    LF_F32 = 1,
+}
+
+/// How to solve. Set all to zero, and then `size`: what is zero has its default.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct lf_solve_options {
+    /// sizeof(lf_solve_options): what the caller knows of it. Later versions add members at the end.
+    pub size: usize,
+    /// "cg" (if null): conjugate gradients, on the normal equations where the operator is not positive; "mixed-f32", "mixed-half": the same with
+    /// reliable updates of a recurrence in f32 or half precision, for solutions in f64; "bicgstab".
+    pub method: *const c_char,
+    /// 1: solve M itself, not the even-odd Schur complement.
+    pub unpreconditioned: i32,
+    /// An lf_precision: that of the recurrence and the solution.
+    pub precision: i32,
+    /// Stop when |r| <= tolerance |b|; 0: 1e-10 in f64, 1e-6 in f32.
+    pub tolerance: f64,
+    /// Give up after so many iterations; 0: 10000.
+    pub max_iterations: u64,
+    /// Give up after so many iterations in which |r| reached no new low; 0: 1000.
+    pub patience: u64,
+    /// Right-hand sides, which lie one after the other in the arrays; 0: 1. Several are solved together, by conjugate gradients alone.
+    pub right_hand_sides: u64,
+    /// Is called as the solve goes on; may be null.
+    pub progress: lf_progress,
+    /// The first argument of it.
+    pub user: *mut c_void,
+}
+
+impl Growing for lf_solve_options {
+    const NAME: &'static str = "lf_solve_options";
+}
+
+/// What a solve took. Set `size`, and `history` and `history_room` where the history is wanted, before the call.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct lf_solve_info {
+    /// sizeof(lf_solve_info): what the caller knows of it. Later versions add members at the end.
+    pub size: usize,
+    /// Receives |r|² of the recurrence after each iteration of the first right-hand side, that of the guess first, as many as there is room for; may
+    /// be null.
+    pub history: *mut f64,
+    /// Numbers that there is room for.
+    pub history_room: u64,
+    /// Numbers that the history has: one more than iterations.
+    pub history_length: u64,
+    /// Iterations; of a batch the most.
+    pub iterations: u64,
+    /// |r|/|b| of the recurrence at its end; of a batch the largest.
+    pub residual: f64,
+    /// |b - A x|/|b| of the system that was solved, computed anew in f64; NaN where there was no room for that. Of a batch the largest.
+    pub true_residual: f64,
+    /// |η - M ψ|/|η| on the whole lattice, in f64, likewise.
+    pub solution_residual: f64,
+    /// Wall time of the recurrence in seconds, without that of building kernels.
+    pub seconds: f64,
+    /// Wall time of building kernels in seconds.
+    pub building_seconds: f64,
+    /// Floating-point operations of the recurrence.
+    pub flops: u64,
+    /// Bytes that the recurrence has to move at least.
+    pub bytes: u64,
+}
+
+impl Growing for lf_solve_info {
+    const NAME: &'static str = "lf_solve_info";
+}
+
+/// The defaults of what a caller does not know.
+const DEFAULTS: lf_solve_options = lf_solve_options {
+    size: size_of::<lf_solve_options>(),
+    method: std::ptr::null(),
+    unpreconditioned: 0,
+    precision: 0,
+    tolerance: 0.0,
+    max_iterations: 0,
+    patience: 0,
+    right_hand_sides: 0,
+    progress: None,
+    user: std::ptr::null_mut(),
+};
+
+/// The progress function asked to stop.
+#[derive(Debug, thiserror::Error)]
+#[error("the progress function stopped the solve after iteration {0}")]
+struct StoppedByCaller(usize);
+
+/// Asks the thread that called whether to go on.
+struct Asking {
+    tell: mpsc::SyncSender<(usize, f64)>,
+    answer: mpsc::Receiver<bool>,
+}
+
+impl Watcher for Asking {
+    fn begin(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
+        self.iteration(recurrence)
+    }
+    fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
+        let info = recurrence.info();
+        // Where nobody listens, nobody can say stop.
+        let told = self.tell.send((info.iterations, info.relative_residual()));
+        match told.is_ok() && self.answer.recv().unwrap_or(false) {
+            true => Err(Stopped(Box::new(StoppedByCaller(info.iterations)))),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Watches nothing.
+struct Silent;
+
+impl Watcher for Silent {}
+
+/// What is left of a report.
+struct Solved {
+    /// One right-hand side after the other, in f64.
+    solution: Vec<f64>,
+    rhs: Vec<SolvedRhs>,
+    seconds: f64,
+    building: f64,
+    flops: u64,
+    bytes: u64,
+}
+
+/// What is to be done, beside the operator.
+#[derive(Clone, Copy)]
+struct How {
+    method: Method,
+    preconditioning: Preconditioning,
+    params: SolverParams,
+    rhs: usize,
+}
+
+impl How {
+    fn new<R: Vectors>(options: &lf_solve_options, method: Method) -> Outcome<Self> {
+        let mut params = SolverParams::auto::<R>();
+        let invalid = |what: String| Err(Failure::argument(what));
+        match options.tolerance {
+            0.0 => (),
+            tolerance if tolerance > 0.0 && tolerance < 1.0 => params.tolerance = tolerance,
+            tolerance => {
+                return invalid(format!(
+                    "invalid tolerance {tolerance}: expected more than 0 and less than 1, or 0 for the default"
+                ));
+            }
+        }
+        let count = |given: u64, default: usize| match given {
+            0 => default,
+            _ => usize::try_from(given).unwrap_or(usize::MAX),
+        };
+        params.max_iterations = count(options.max_iterations, params.max_iterations);
+        params.patience = count(options.patience, params.patience);
+        let preconditioning = match options.unpreconditioned {
+            0 => Preconditioning::EvenOdd,
+            1 => Preconditioning::None,
+            other => return invalid(format!("invalid unpreconditioned {other}: expected 0 or 1")),
+        };
+        Ok(Self { method, preconditioning, params, rhs: count(options.right_hand_sides, 1) })
+    }
+}
+
+/// A solve on the backend of the context.
+struct Task<'a, R, W> {
+    operator: &'a lf_operator,
+    how: How,
+    eta: &'a [Complex<f64>],
+    watcher: W,
+    precision: std::marker::PhantomData<R>,
+}
+
+impl<R: Vectors, W: Watcher> ModelTask for Task<'_, R, W> {
+    type Output = Outcome<Solved>;
+
+    fn run<M: Model>(mut self, model: M) -> Outcome<Solved> {
+        let How { method, preconditioning, params, rhs } = self.how;
+        let words = model.object(1).words();
+        let how = Solve { operator: model, preconditioning, method, params, lanes: LaneChoice::Auto };
+        let (context, configuration) = (&self.operator.context, &*self.operator.configuration);
+        let eta = interleaved(self.eta, rhs, words);
+        let watcher: &mut dyn Watcher = &mut self.watcher;
+        let watched = Through(watcher);
+        use lanefield::backend::Memory as _;
+        let report = match &context.device {
+            None => {
+                let how = Solve { lanes: context.cpu.lanes(LaneChoice::Auto), ..how };
+                solve::<R, Cpu, M>(&context.cpu, configuration, &eta, &how, watched)
+            }
+            Some(device) => {
+                let how = Solve { lanes: device.opencl.lanes(LaneChoice::Auto), ..how };
+                solve::<R, _, M>(&device.opencl, configuration, &eta, &how, watched)
+            }
+        }?;
+        report.require_intact()?;
+        let promoted: Vec<Complex<f64>> =
+            report.solution.iter().map(|z| Complex::new(z.re.to_f64(), z.im.to_f64())).collect();
+        let solution = bytemuck::cast_slice(&apart(&promoted, rhs, words)).to_vec();
+        let (seconds, building, flops, bytes) = (report.seconds, report.building, report.flops, report.bytes);
+        Ok(Solved { solution, rhs: report.rhs, seconds, building, flops, bytes })
+    }
+}
+
+/// A watcher behind a reference.
+struct Through<'a>(&'a mut dyn Watcher);
+
+impl Watcher for Through<'_> {
+    fn begin(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
+        self.0.begin(recurrence)
+    }
+    fn scalar(&mut self, scalar: lanefield::solver::WatchedScalar) -> Result<(), Stopped> {
+        self.0.scalar(scalar)
+    }
+    fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
+        self.0.iteration(recurrence)
+    }
+}
+
+/// Right-hand sides one after the other, as the words of all of them at each site.
+fn interleaved(all: &[Complex<f64>], rhs: usize, words: usize) -> Vec<Complex<f64>> {
+    let sites = all.len() / rhs / words;
+    let object = |site: usize, rhs: usize| &all[(rhs * sites + site) * words..][..words];
+    (0..sites).flat_map(|site| (0..rhs).flat_map(move |rhs| object(site, rhs))).copied().collect()
+}
+
+/// The other way round.
+fn apart(all: &[Complex<f64>], rhs: usize, words: usize) -> Vec<Complex<f64>> {
+    let sites = all.len() / rhs / words;
+    let object = |site: usize, number: usize| &all[(site * rhs + number) * words..][..words];
+    (0..rhs).flat_map(|rhs| (0..sites).flat_map(move |site| object(site, rhs))).copied().collect()
+}
+
+/// Solves on the context's threads; where there is a progress function, the calling thread calls it meanwhile.
+fn solve_on<R: Vectors>(
+    operator: &lf_operator,
+    options: &lf_solve_options,
+    method: Method,
+    eta: &[Complex<f64>],
+) -> Outcome<Solved> {
+    operator.check_precision::<R>()?;
+    let What::Model(model) = operator.what else {
+        return Err(Failure::argument("a hop cannot be solved with: give an operator, \"wilson\" say".to_owned()));
+    };
+    let how = How::new::<R>(options, method)?;
+    let precision = std::marker::PhantomData::<R>;
+    let Some(progress) = options.progress else {
+        return operator.context.install(|| model.run(Task { operator, how, eta, watcher: Silent, precision }));
+    };
+    let (tell, told) = mpsc::sync_channel(0);
+    let (answer, answers) = mpsc::sync_channel(0);
+    std::thread::scope(|scope| {
+        let solving = std::thread::Builder::new().name("lanefield solve".to_owned()).spawn_scoped(scope, move || {
+            let watcher = Asking { tell, answer: answers };
+            operator.context.install(|| model.run(Task { operator, how, eta, watcher, precision }))
+        });
+        let solving = solving.map_err(|error| {
+            Failure::new(lf_status::LF_OUT_OF_MEMORY, format!("failed to start a thread for the solve: {error}"))
+        })?;
+        for (iteration, residual) in told {
+            // SAFETY: the caller's function, with the argument that goes with it.
+            let stop = unsafe { progress(options.user, iteration as u64, residual) } != 0;
+            if answer.send(stop).is_err() {
+                break;
+            }
+        }
+        solving.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+    })
+}
+
+fn method_of(name: Option<&str>) -> Outcome<Method> {
+    match name {
+        None | Some("cg") => Ok(Method::ConjugateGradients),
+        Some("mixed-f32") => Ok(Method::MixedF32),
+        Some("mixed-half") => Ok(Method::MixedHalf),
+        Some("bicgstab") => Ok(Method::BiCgStab),
+        Some(other) => {
+            Err(Failure::argument(format!("unknown method '{other}': expected cg, mixed-f32, mixed-half or bicgstab")))
+        }
+    }
+}
+
+/// The largest of some numbers; NaN if one is.
+fn worst(numbers: impl Iterator<Item = f64>) -> f64 {
+    numbers.fold(0.0, |worst, number| if number.is_nan() || number > worst { number } else { worst })
+}
+
+/// Solves M ψ = η, on the device of the context that the operator was made with, or on the CPU reference.
+///
+/// `source`: η, `reals` numbers in site order over the whole lattice, as many as lf_operator_reals() tells, times the right-hand sides; η is rounded
+/// to the precision of the solve. In five dimensions it is five-dimensional, too. `solution`: receives ψ, as many numbers (of a solve in f32 each is
+/// an f32, promoted); it may be the same array. It is written only where the status is LF_OK. `options`: may be null for the defaults. `info`: what
+/// the solve took; may be null.
+///
+/// The solution is checked before it is given out: the true residual is computed anew in f64. Histories and solutions are the same bits on every
+/// device.
+///
+/// Errors: LF_STOPPED by the progress function; LF_NOT_CONVERGED, with how the residual went; LF_NO_RESULT; LF_INVALID_ARGUMENT; LF_OUT_OF_MEMORY;
+/// LF_DEVICE.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_solve(
+    op: *const lf_operator,
+    source: *const f64,
+    solution: *mut f64,
+    reals: usize,
+    options: *const lf_solve_options,
+    info: *mut lf_solve_info,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        let operator = handle(op, "operator")?;
+        room(solution, "solution")?;
+        let options = if options.is_null() { DEFAULTS } else { get_sized(options, DEFAULTS)? };
+        if !info.is_null() {
+            check_sized(info)?;
+        }
+        let method = method_of(text_or_none(options.method, "method")?)?;
+        let rhs = usize::try_from(options.right_hand_sides.max(1)).unwrap_or(usize::MAX);
+        if !reals.is_multiple_of(rhs) {
+            return Err(Failure::argument(format!("arrays of {reals} real numbers are not {rhs} right-hand sides")));
+        }
+        operator.check_reals(reals / rhs)?;
+        let eta = complex(array(source, reals, "source")?);
+        if let Some(place) = eta.iter().position(|z| !(z.re.is_finite() && z.im.is_finite())) {
+            return Err(Failure::argument(format!("the source holds {} in complex number {place}", eta[place])));
+        }
+        let solved = match options.precision {
+            0 => solve_on::<f64>(operator, &options, method, eta),
+            1 => solve_on::<f32>(operator, &options, method, eta),
+            other => Err(Failure::argument(format!("invalid precision {other}: expected LF_F64 or LF_F32"))),
+        }?;
+        write(solution, &solved.solution, "solution")?;
+        if !info.is_null() {
+            tell(&solved, info)?;
+        }
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// Writes what a solve took.
+///
+/// # Safety
+/// `info` is of the size that it says.
+unsafe fn tell(solved: &Solved, info: *mut lf_solve_info) -> Outcome<()> {
+    let rhs = &solved.rhs;
+    let nothing = lf_solve_info {
+        size: size_of::<lf_solve_info>(),
+        history: std::ptr::null_mut(),
+        history_room: 0,
+        history_length: 0,
+        iterations: 0,
+        residual: 0.0,
+        true_residual: 0.0,
+        solution_residual: 0.0,
+        seconds: 0.0,
+        building_seconds: 0.0,
+        flops: 0,
+        bytes: 0,
+    };
+    // SAFETY: the caller's promise.
+    let given = unsafe { get_sized(info, nothing) }?;
+    let history = rhs.first().map_or(&[][..], |rhs| &rhs.info.history);
+    if !given.history.is_null() {
+        let room = usize::try_from(given.history_room).unwrap_or(usize::MAX).min(history.len());
+        // SAFETY: the caller's promise: there is room for as many.
+        unsafe { write(given.history, &history[..room], "history") }?;
+    }
+    let told = lf_solve_info {
+        history_length: history.len() as u64,
+        iterations: rhs.iter().map(|rhs| rhs.info.iterations as u64).max().unwrap_or(0),
+        residual: worst(rhs.iter().map(|rhs| rhs.info.relative_residual())),
+        true_residual: worst(rhs.iter().map(|rhs| rhs.true_residual)),
+        solution_residual: worst(rhs.iter().map(|rhs| rhs.solution_residual)),
+        seconds: solved.seconds,
+        building_seconds: solved.building,
+        flops: solved.flops,
+        bytes: solved.bytes,
+        ..given
+    };
+    // SAFETY: the caller's promise.
+    unsafe { put_sized(info, told) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn right_hand_sides_are_interleaved_and_taken_apart() {
+        let number = |k: usize| Complex::new(k as f64, 0.0);
+        let one_after_the_other: Vec<_> = (0..24).map(number).collect();
+        let words = interleaved(&one_after_the_other, 2, 3);
+        assert_eq!(words[..6], [0, 1, 2, 12, 13, 14].map(number));
+        assert_eq!(apart(&words, 2, 3), one_after_the_other);
+    }
+
+    #[test]
+    fn the_worst_of_numbers_is_a_nan_where_there_is_one() {
+        assert_eq!(worst([0.1, 0.3, 0.2].into_iter()), 0.3);
+        assert!(worst([0.1, f64::NAN, 0.2].into_iter()).is_nan());
+    }
+}

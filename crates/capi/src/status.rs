@@ -1,0 +1,251 @@
+//! What every function returns, and the text that goes with a failure. No panic leaves the library: [`guarded`] stands around all that is exported.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use lanefield::backend::BackendError;
+use lanefield::backend::opencl::OpenClError;
+use lanefield::reference::field::FieldError;
+use lanefield::reference::layout::LayoutError;
+use lanefield::solver::{SolveError, SolverError};
+
+/// What a function returns. 0 is success; after anything else lf_last_error() says more. Later versions may have more values.
+#[repr(i32)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum lf_status {
+    /// Done.
+    LF_OK = 0,
+    /// Of a comparison: it was done, and the arrays differ. The report says where.
+    LF_DIFFERENT = 1,
+    /// The progress function of a solve asked to stop.
+    LF_STOPPED = 2,
+    /// An argument is wrong: a null pointer, an unknown name, a length that does not fit.
+    LF_INVALID_ARGUMENT = 3,
+    /// A file cannot be read or written, or does not hold what it should.
+    LF_FILE = 4,
+    /// There is no such device, or its driver failed.
+    LF_DEVICE = 5,
+    /// There is no room in the memory of the host or of the device.
+    LF_OUT_OF_MEMORY = 6,
+    /// A solver did not reach the tolerance in the iterations allowed, or no longer got nearer.
+    LF_NOT_CONVERGED = 7,
+    /// There is no result: an operator without inverse, a recurrence that broke down, numbers beyond the precision.
+    LF_NO_RESULT = 8,
+    /// A fault of the library. The handles in use may be unusable; free them.
+    LF_INTERNAL = 9,
+}
+
+/// Why a function failed.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub status: lf_status,
+    pub message: String,
+}
+
+/// What the body of a function gives.
+pub(crate) type Outcome<T> = Result<T, Failure>;
+
+impl Failure {
+    pub fn new(status: lf_status, message: impl Into<String>) -> Self {
+        Self { status, message: message.into() }
+    }
+
+    /// An argument that is wrong.
+    pub fn argument(message: impl Into<String>) -> Self {
+        Self::new(lf_status::LF_INVALID_ARGUMENT, message)
+    }
+}
+
+impl From<FieldError> for Failure {
+    fn from(error: FieldError) -> Self {
+        let status = match error {
+            FieldError::OutOfMemory { .. } => lf_status::LF_OUT_OF_MEMORY,
+            _ => lf_status::LF_INVALID_ARGUMENT,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<LayoutError> for Failure {
+    fn from(error: LayoutError) -> Self {
+        Self::argument(error.to_string())
+    }
+}
+
+impl From<OpenClError> for Failure {
+    fn from(error: OpenClError) -> Self {
+        let status = match error {
+            OpenClError::OutOfMemory { .. } => lf_status::LF_OUT_OF_MEMORY,
+            _ => lf_status::LF_DEVICE,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<BackendError> for Failure {
+    fn from(error: BackendError) -> Self {
+        let status = match &error {
+            BackendError::Field(FieldError::OutOfMemory { .. }) => lf_status::LF_OUT_OF_MEMORY,
+            BackendError::SingularClover { .. } | BackendError::TwistedMass { .. } => lf_status::LF_NO_RESULT,
+            BackendError::Threads { .. } => lf_status::LF_OUT_OF_MEMORY,
+            BackendError::Device(_) => match error.of_device::<OpenClError>() {
+                Some(OpenClError::OutOfMemory { .. }) => lf_status::LF_OUT_OF_MEMORY,
+                _ => lf_status::LF_DEVICE,
+            },
+            _ => lf_status::LF_INVALID_ARGUMENT,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<SolverError> for Failure {
+    fn from(error: SolverError) -> Self {
+        let status = match error {
+            SolverError::Stopped(_) => lf_status::LF_STOPPED,
+            SolverError::NotConverged { .. } | SolverError::Stagnation { .. } | SolverError::IdleUpdates { .. } => {
+                lf_status::LF_NOT_CONVERGED
+            }
+            SolverError::Backend(error) => return error.into(),
+            _ => lf_status::LF_NO_RESULT,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+impl From<SolveError> for Failure {
+    fn from(error: SolveError) -> Self {
+        let status = match error {
+            SolveError::Recurrence(error) => return error.into(),
+            SolveError::Backend(error) => return error.into(),
+            SolveError::TrueResidual { .. } => lf_status::LF_NOT_CONVERGED,
+            SolveError::RightHandSides { .. } | SolveError::NoBatch { .. } | SolveError::NotMixed { .. } => {
+                lf_status::LF_INVALID_ARGUMENT
+            }
+            _ => lf_status::LF_NO_RESULT,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+thread_local! {
+    /// What the last call of this thread said.
+    static LAST: RefCell<CString> = RefCell::default();
+}
+
+fn remember(message: &str) {
+    let text = CString::new(message.replace('\0', " ")).unwrap_or_default();
+    // Not while a thread ends, when the text is gone already.
+    let _ = LAST.try_with(|last| *last.borrow_mut() = text);
+}
+
+/// Says something beside a success.
+pub(crate) fn note(message: &str) {
+    remember(message);
+}
+
+/// Runs the body of a function that is exported: forgets what was said before, catches panics, and remembers why it failed.
+pub(crate) fn guarded(body: impl FnOnce() -> Outcome<lf_status>) -> lf_status {
+    remember("");
+    let failure = match catch_unwind(AssertUnwindSafe(body)) {
+        Ok(Ok(status)) => return status,
+        Ok(Err(failure)) => failure,
+        Err(panic) => Failure::new(lf_status::LF_INTERNAL, format!("a fault of the library: {}", told(&*panic))),
+    };
+    remember(&failure.message);
+    failure.status
+}
+
+/// The same of a function that cannot fail but by a panic, and that says nothing.
+pub(crate) fn quietly<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or(otherwise)
+}
+
+fn told(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or("a panic without a message")
+}
+
+/// Why the last call of this thread did not return LF_OK: one sentence without a full stop, in UTF-8; empty after a success that left nothing to say.
+/// The text belongs to the library, and stays until the next call of any function of the library by this thread.
+#[unsafe(no_mangle)]
+pub extern "C" fn lf_last_error() -> *const c_char {
+    quietly(c"".as_ptr(), || LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr()))
+}
+
+/// The name of a status, "LF_OK" say; "unknown status" for numbers that are none. The text is never freed.
+#[unsafe(no_mangle)]
+pub extern "C" fn lf_status_name(status: i32) -> *const c_char {
+    let name: &'static CStr = match status {
+        0 => c"LF_OK",
+        1 => c"LF_DIFFERENT",
+        2 => c"LF_STOPPED",
+        3 => c"LF_INVALID_ARGUMENT",
+        4 => c"LF_FILE",
+        5 => c"LF_DEVICE",
+        6 => c"LF_OUT_OF_MEMORY",
+        7 => c"LF_NOT_CONVERGED",
+        8 => c"LF_NO_RESULT",
+        9 => c"LF_INTERNAL",
+        _ => c"unknown status",
+    };
+    name.as_ptr()
+}
+
+/// The version of the library that is running: major · 65536 + minor · 256 + patch.
+#[unsafe(no_mangle)]
+pub extern "C" fn lf_version() -> u32 {
+    let number = |text: &str| text.bytes().filter(u8::is_ascii_digit).fold(0, |n, d| 10 * n + u32::from(d - b'0'));
+    let part = |text: &'static str| number(text);
+    part(env!("CARGO_PKG_VERSION_MAJOR")) << 16
+        | part(env!("CARGO_PKG_VERSION_MINOR")) << 8
+        | part(env!("CARGO_PKG_VERSION_PATCH"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn last() -> String {
+        // SAFETY: the text of this thread, before any other call.
+        unsafe { CStr::from_ptr(lf_last_error()) }.to_str().unwrap().to_owned()
+    }
+
+    #[test]
+    fn a_panic_becomes_a_status_and_a_text() {
+        let quiet = std::panic::take_hook();
+        std::panic::set_hook(Box::new(|_| ()));
+        let status = guarded(|| panic!("limb {} overflowed", 3));
+        std::panic::set_hook(quiet);
+        assert_eq!(status, lf_status::LF_INTERNAL);
+        assert_eq!(last(), "a fault of the library: limb 3 overflowed");
+        assert_eq!(guarded(|| Ok(lf_status::LF_OK)), lf_status::LF_OK);
+        assert_eq!(last(), "");
+    }
+
+    #[test]
+    fn each_thread_has_a_text_of_its_own() {
+        guarded(|| Err(Failure::argument("ours")));
+        std::thread::spawn(|| assert_eq!(last(), "")).join().unwrap();
+        assert_eq!(last(), "ours");
+    }
+
+    #[test]
+    fn every_status_has_its_name() {
+        use lf_status::*;
+        let all = [LF_OK, LF_DIFFERENT, LF_STOPPED, LF_INVALID_ARGUMENT, LF_FILE, LF_DEVICE, LF_OUT_OF_MEMORY];
+        for status in all.into_iter().chain([LF_NOT_CONVERGED, LF_NO_RESULT, LF_INTERNAL]) {
+            // SAFETY: a text of the library.
+            let name = unsafe { CStr::from_ptr(lf_status_name(status as i32)) };
+            assert_eq!(name.to_str().unwrap(), format!("{status:?}"));
+        }
+    }
+
+    #[test]
+    fn the_version_is_that_of_the_package() {
+        let version = lf_version();
+        let text = format!("{}.{}.{}", version >> 16, version >> 8 & 255, version & 255);
+        assert_eq!(text, env!("CARGO_PKG_VERSION"));
+    }
+}

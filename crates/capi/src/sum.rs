@@ -1,0 +1,430 @@
+//! Exact sums, rounded once, of arrays (`docs/arithmetic.md` §8), and sums that go on, which several threads or ranks merge.
+
+use bytemuck::Pod;
+use lanefield::reference::exact::{ExactSum, WORDS};
+use lanefield::reference::kernels::Vectors;
+use num_complex::Complex;
+use rayon::prelude::*;
+
+use crate::context::lf_context;
+use crate::pointer::{array, complex, free, give, handle, handle_mut, put, room, write};
+use crate::status::{Failure, Outcome, guarded, lf_status, quietly};
+
+/// Words of a sum as it is written down: lf_exact_sum_words().
+pub const LF_EXACT_SUM_WORDS: usize = 72;
+
+const _: () = assert!(LF_EXACT_SUM_WORDS == WORDS);
+
+/// A sum of doubles that goes on. One thread at a time may use one sum; sums of several threads are merged.
+pub struct lf_exact_sum(ExactSum);
+
+/// Site objects that a task sums.
+const OBJECTS_A_TASK: usize = 1 << 12;
+
+/// An array of `objects` site objects of `words` complex words each.
+///
+/// # Safety
+/// As [`array`].
+unsafe fn objects<'a, R: Vectors + Pod>(
+    x: *const R,
+    (objects, words): (usize, usize),
+    name: &str,
+) -> Outcome<&'a [Complex<R>]>
+where
+    Complex<R>: Pod,
+{
+    if words == 0 {
+        return Err(Failure::argument("0 words in an object: a spinor has 12, a colour vector 3".to_owned()));
+    }
+    let reals = objects.checked_mul(words).and_then(|words| words.checked_mul(2));
+    let reals = reals.ok_or_else(|| Failure::argument(format!("{objects} objects of {words} words are too many")))?;
+    // SAFETY: the caller's promise.
+    Ok(complex(unsafe { array(x, reals, name) }?))
+}
+
+/// The contribution of an object to a norm.
+fn norm2_of<R: Vectors>(object: &[Complex<R>]) -> f64 {
+    object.iter().flat_map(|z| [z.re.to_f64(), z.im.to_f64()]).fold(0.0, |s, x| fused(x, x, s))
+}
+
+/// The contribution of two objects to ⟨x, y⟩.
+fn inner_of<R: Vectors>(x: &[Complex<R>], y: &[Complex<R>]) -> (f64, f64) {
+    x.iter().zip(y).fold((0.0, 0.0), |(re, im), (x, y)| {
+        let [xr, xi, yr, yi] = [x.re, x.im, y.re, y.im].map(R::to_f64);
+        let re = fused(xi, yi, fused(xr, yr, re));
+        (re, fused(-xi, yr, fused(xr, yi, im)))
+    })
+}
+
+/// a·b + c, rounded once.
+fn fused(a: f64, b: f64, c: f64) -> f64 {
+    lanefield::reference::real::Real::fused(a, b, c)
+}
+
+/// Exact sums over objects of `N` contributions each, in tasks on the pool that it is called in.
+fn sums<const N: usize>(objects: usize, contributions: impl Fn(usize) -> [f64; N] + Sync) -> [ExactSum; N] {
+    let none = || std::array::from_fn::<_, N, _>(|_| ExactSum::new());
+    let of_task = |task: usize| {
+        let mut sums = none();
+        for object in task * OBJECTS_A_TASK..objects.min((task + 1) * OBJECTS_A_TASK) {
+            for (sum, term) in sums.iter_mut().zip(contributions(object)) {
+                sum.add(term);
+            }
+        }
+        sums
+    };
+    // Merging is exact: the order of the tasks does not matter.
+    (0..objects.div_ceil(OBJECTS_A_TASK)).into_par_iter().map(of_task).reduce(none, |mut left, right| {
+        left.iter_mut().zip(&right).for_each(|(left, right)| left.merge(right));
+        left
+    })
+}
+
+fn norm2<R: Vectors>(x: &[Complex<R>], words: usize) -> ExactSum {
+    let [sum] = sums(x.len() / words, |object| [norm2_of(&x[object * words..][..words])]);
+    sum
+}
+
+fn inner<R: Vectors>(x: &[Complex<R>], y: &[Complex<R>], words: usize) -> [ExactSum; 2] {
+    sums(x.len() / words, |object| {
+        let (re, im) = inner_of(&x[object * words..][..words], &y[object * words..][..words]);
+        [re, im]
+    })
+}
+
+/// # Safety
+/// Pointers of C, as for all here.
+unsafe fn norm2_to<R: Vectors + Pod>(
+    context: *const lf_context,
+    x: *const R,
+    (count, words): (usize, usize),
+    value: *mut f64,
+) -> lf_status
+where
+    Complex<R>: Pod,
+{
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        room(value, "norm2")?;
+        let (context, x) = (&handle(context, "context")?.0, objects(x, (count, words), "x")?);
+        put(value, context.install(|| norm2(x, words)).round(), "norm2")?;
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// # Safety
+/// Pointers of C.
+unsafe fn inner_to<R: Vectors + Pod>(
+    context: *const lf_context,
+    [x, y]: [*const R; 2],
+    (count, words): (usize, usize),
+    value: *mut f64,
+) -> lf_status
+where
+    Complex<R>: Pod,
+{
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        room(value, "inner")?;
+        let context = &handle(context, "context")?.0;
+        let (x, y) = (objects(x, (count, words), "x")?, objects(y, (count, words), "y")?);
+        let sums = context.install(|| inner(x, y, words));
+        write(value, &sums.map(|sum| sum.round()), "inner")?;
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// # Safety
+/// Pointers of C.
+unsafe fn sum_to<R: Vectors + Pod>(
+    context: *const lf_context,
+    x: *const R,
+    (count, words): (usize, usize),
+    values: *mut f64,
+) -> lf_status
+where
+    Complex<R>: Pod,
+{
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        room(values, "sums")?;
+        let (context, x) = (&handle(context, "context")?.0, objects(x, (count, words), "x")?);
+        let of_word = |word: usize| {
+            sums(count, |object| {
+                let z = x[object * words + word];
+                [z.re.to_f64(), z.im.to_f64()]
+            })
+        };
+        let of_words = || (0..words).flat_map(|word| of_word(word).map(|sum| sum.round())).collect();
+        let rounded: Vec<f64> = context.install(of_words);
+        write(values, &rounded, "sums")?;
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// # Safety
+/// Pointers of C.
+unsafe fn add_norm2<R: Vectors + Pod>(sum: *mut lf_exact_sum, x: *const R, (count, words): (usize, usize)) -> lf_status
+where
+    Complex<R>: Pod,
+{
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        let (sum, x) = (handle_mut(sum, "sum")?, objects(x, (count, words), "x")?);
+        x.chunks_exact(words).for_each(|object| sum.0.add(norm2_of(object)));
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// # Safety
+/// Pointers of C.
+unsafe fn add_inner<R: Vectors + Pod>(
+    [re, im]: [*mut lf_exact_sum; 2],
+    [x, y]: [*const R; 2],
+    (count, words): (usize, usize),
+) -> lf_status
+where
+    Complex<R>: Pod,
+{
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        two(re, im)?;
+        let (re, im) = (handle_mut(re, "re")?, handle_mut(im, "im")?);
+        let (x, y) = (objects(x, (count, words), "x")?, objects(y, (count, words), "y")?);
+        for (x, y) in x.chunks_exact(words).zip(y.chunks_exact(words)) {
+            let (of_re, of_im) = inner_of(x, y);
+            re.0.add(of_re);
+            im.0.add(of_im);
+        }
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// norm2 = |x|², the exact sum over `count` objects of `words` complex words each, rounded once: of spinors `words` is 12 and `count` the number of
+/// sites (in five dimensions Ls times as many), of colour vectors 3. What an object contributes is rounded as docs/arithmetic.md §8 says; no order
+/// of objects, and no number of threads, changes a bit. `x`: 2 · count · words real numbers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_norm2_f64(
+    context: *const lf_context,
+    x: *const f64,
+    count: usize,
+    words: usize,
+    norm2: *mut f64,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { norm2_to(context, x, (count, words), norm2) }
+}
+
+/// The same of arrays in f32, whose numbers are promoted first.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_norm2_f32(
+    context: *const lf_context,
+    x: *const f32,
+    count: usize,
+    words: usize,
+    norm2: *mut f64,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { norm2_to(context, x, (count, words), norm2) }
+}
+
+/// `inner[0]` + i·`inner[1]` = ⟨x, y⟩ = Σ conj(x) y over `count` objects of `words` complex words each; both parts are exact sums, rounded once, as in
+/// the norm. `x`, `y`: 2 · count · words real numbers each.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_inner_f64(
+    context: *const lf_context,
+    x: *const f64,
+    y: *const f64,
+    count: usize,
+    words: usize,
+    inner: *mut f64,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { inner_to(context, [x, y], (count, words), inner) }
+}
+
+/// The same of arrays in f32, whose numbers are promoted first.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_inner_f32(
+    context: *const lf_context,
+    x: *const f32,
+    y: *const f32,
+    count: usize,
+    words: usize,
+    inner: *mut f64,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { inner_to(context, [x, y], (count, words), inner) }
+}
+
+/// `sums[2·word]` and `sums[2·word + 1]` = the exact sums of re and im of each word over `count` objects of `words` complex words each, each rounded once.
+/// `x`: 2 · count · words real numbers; `sums` has room for 2 · words.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_sum_f64(
+    context: *const lf_context,
+    x: *const f64,
+    count: usize,
+    words: usize,
+    sums: *mut f64,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { sum_to(context, x, (count, words), sums) }
+}
+
+/// The same of arrays in f32, whose numbers are promoted first.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_sum_f32(
+    context: *const lf_context,
+    x: *const f32,
+    count: usize,
+    words: usize,
+    sums: *mut f64,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { sum_to(context, x, (count, words), sums) }
+}
+
+/// Refuses one sum in two places.
+fn two(a: *const lf_exact_sum, b: *const lf_exact_sum) -> Outcome<()> {
+    match std::ptr::eq(a, b) {
+        true => Err(Failure::argument("the two sums are the same one".to_owned())),
+        false => Ok(()),
+    }
+}
+
+/// Makes an empty sum, to be freed by lf_exact_sum_free().
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_exact_sum_create(sum: *mut *mut lf_exact_sum) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe { give(sum, lf_exact_sum(ExactSum::new()), "sum").map(|()| lf_status::LF_OK) })
+}
+
+/// Frees a sum; null is ignored.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_exact_sum_free(sum: *mut lf_exact_sum) {
+    // SAFETY: the caller's promise.
+    quietly((), || unsafe { free(sum) });
+}
+
+/// Adds one term.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_exact_sum_add(sum: *mut lf_exact_sum, term: f64) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        handle_mut(sum, "sum")?.0.add(term);
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// Adds `count` terms.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_exact_sum_add_array(sum: *mut lf_exact_sum, terms: *const f64, count: usize) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        let (sum, terms) = (handle_mut(sum, "sum")?, array(terms, count, "terms")?);
+        sum.0.add_slice(terms);
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// Adds to a sum what `count` objects of `words` complex words contribute to |x|²: sums of several ranks are merged, and then rounded once.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_exact_sum_add_norm2_f64(
+    sum: *mut lf_exact_sum,
+    x: *const f64,
+    count: usize,
+    words: usize,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { add_norm2(sum, x, (count, words)) }
+}
+
+/// The same of arrays in f32, whose numbers are promoted first.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_exact_sum_add_norm2_f32(
+    sum: *mut lf_exact_sum,
+    x: *const f32,
+    count: usize,
+    words: usize,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { add_norm2(sum, x, (count, words)) }
+}
+
+/// Adds to two sums, which are not the same one, what objects contribute to the real and the imaginary part of ⟨x, y⟩.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_exact_sum_add_inner_f64(
+    re: *mut lf_exact_sum,
+    im: *mut lf_exact_sum,
+    x: *const f64,
+    y: *const f64,
+    count: usize,
+    words: usize,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { add_inner([re, im], [x, y], (count, words)) }
+}
+
+/// The same of arrays in f32, whose numbers are promoted first.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_exact_sum_add_inner_f32(
+    re: *mut lf_exact_sum,
+    im: *mut lf_exact_sum,
+    x: *const f32,
+    y: *const f32,
+    count: usize,
+    words: usize,
+) -> lf_status {
+    // SAFETY: the caller's promise.
+    unsafe { add_inner([re, im], [x, y], (count, words)) }
+}
+
+/// Adds the terms of another sum, which stays as it is: exact, in any order.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_exact_sum_merge(sum: *mut lf_exact_sum, other: *const lf_exact_sum) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        two(sum, other)?;
+        let (sum, other) = (handle_mut(sum, "sum")?, handle(other, "other")?);
+        sum.0.merge(&other.0);
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// Rounds the sum once, to nearest even; the sum stays as it is. No term gives +0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_exact_sum_round(sum: *const lf_exact_sum, value: *mut f64) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        put(value, handle(sum, "sum")?.0.round(), "value")?;
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// Writes a sum down, as LF_EXACT_SUM_WORDS integers: equal sums have equal words. Words of several sums may be added up one by one as integers
+/// (MPI_SUM of MPI_INT64_T, say), of at most 2^31 of them; lf_exact_sum_set_words() then reads the total.
+///
+/// `words` has room for LF_EXACT_SUM_WORDS integers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_exact_sum_words(sum: *const lf_exact_sum, words: *mut i64) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        write(words, &handle(sum, "sum")?.0.to_words(), "words")?;
+        Ok(lf_status::LF_OK)
+    })
+}
+
+/// Reads a sum from LF_EXACT_SUM_WORDS integers, in place of what it was.
+///
+/// Errors: LF_INVALID_ARGUMENT for integers that no sum can have; the sum is then as it was.
+///
+/// `words` has LF_EXACT_SUM_WORDS integers.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn lf_exact_sum_set_words(sum: *mut lf_exact_sum, words: *const i64) -> lf_status {
+    // SAFETY: the caller's promise.
+    guarded(|| unsafe {
+        let (sum, words) = (handle_mut(sum, "sum")?, array(words, LF_EXACT_SUM_WORDS, "words")?);
+        sum.0 = ExactSum::from_words(words).map_err(|error| Failure::argument(error.to_string()))?;
+        Ok(lf_status::LF_OK)
+    })
+}
