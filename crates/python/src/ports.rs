@@ -8,7 +8,7 @@ use lanefield::operator::HopParameters;
 use lanefield::reference::layout::Extents;
 use lanefield::reference::links::BoundaryPhases;
 use lanefield::reference::real::Precision;
-use lanefield_ports::compare::{self, CompareOptions};
+use lanefield_ports::compare::{self as comparison, CompareOptions};
 use lanefield_ports::golden::{self, CheckOptions, GoldenError, GoldenOptions};
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods as _};
 use pyo3::exceptions::{PyFileExistsError, PyOSError};
@@ -29,7 +29,7 @@ fn as_python<'py>(py: Python<'py>, facts: &impl Serialize) -> PyResult<Bound<'py
 
 /// What a comparison of two arrays found.
 #[pyclass(frozen, module = "lanefield")]
-pub struct Comparison(compare::Comparison);
+pub struct Comparison(comparison::Comparison);
 
 #[pymethods]
 impl Comparison {
@@ -76,13 +76,13 @@ impl Comparison {
 }
 
 /// Real or complex numbers of an array, as they are compared.
-fn numbers(name: &str, array: &Bound<'_, PyAny>) -> PyResult<compare::Numbers> {
+fn numbers(name: &str, array: &Bound<'_, PyAny>) -> PyResult<comparison::Numbers> {
     if let Ok(array) = array.extract::<PyReadonlyArrayDyn<'_, f64>>() {
-        return Ok(compare::Numbers::of_f64(array.shape().to_vec(), array.as_array().iter().copied().collect()));
+        return Ok(comparison::Numbers::of_f64(array.shape().to_vec(), array.as_array().iter().copied().collect()));
     }
     if let Ok(array) = array.extract::<PyReadonlyArrayDyn<'_, f32>>() {
         let values: Vec<f32> = array.as_array().iter().copied().collect();
-        return Ok(compare::Numbers::of_f32(array.shape().to_vec(), &values));
+        return Ok(comparison::Numbers::of_f32(array.shape().to_vec(), &values));
     }
     let given = Given::new(name, array)?;
     let values = match &given {
@@ -98,7 +98,7 @@ fn numbers(name: &str, array: &Bound<'_, PyAny>) -> PyResult<compare::Numbers> {
 pub fn compare(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>, ulps: u64) -> PyResult<Comparison> {
     let (py, a, b) = (a.py(), numbers("a", a)?, numbers("b", b)?);
     let options = CompareOptions { ulps, ..CompareOptions::default() };
-    py.detach(|| compare::compare_numbers(a, b, options)).map(Comparison).map_err(value)
+    py.detach(|| comparison::compare_numbers(a, b, options)).map(Comparison).map_err(value)
 }
 
 fn golden_error(error: GoldenError) -> PyErr {
@@ -158,7 +158,7 @@ pub fn golden_export<'py>(
     let backend = device.get().backend();
     let exported = running::run(py, None, |courier| {
         let goes_on = courier.goes_on_asked();
-        on_backend!(backend, b => golden::export(b, &options, &directory, overwrite, &|_| goes_on()))
+        on_backend!(backend, b => golden::export(b, &options, &directory, overwrite, &|_: &str| goes_on()))
     })?;
     let exported = exported.map_err(golden_error)?;
     let facts = serde_json::json!({

@@ -40,7 +40,7 @@ pub struct Courier<'a> {
 
 impl Courier<'_> {
     /// Tells whether to go on, where no solve looks at the courier.
-    pub fn goes_on_asked(&self) -> impl Fn() -> bool + Send + Sync + use<'_> {
+    pub fn goes_on_asked(&self) -> impl Fn() -> bool + Send + Sync {
         let ends = self.ends;
         move || !ends.load(Ordering::Relaxed)
     }
