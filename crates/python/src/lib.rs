@@ -11,7 +11,6 @@
 //! | `operator.rs`, `apply.rs` | operators by name, and their application |
 //! | `solve.rs`, `result.rs`, `propagator.rs`, `correlator.rs` | solves, and what is made of them |
 //! | `sums.rs` | exact sums over sites |
-//! | `ports.rs` | comparison of arrays, and golden data |
 
 mod apply;
 mod arrays;
@@ -22,7 +21,6 @@ mod device;
 mod errors;
 mod fields;
 mod operator;
-mod ports;
 mod propagator;
 mod result;
 mod running;
@@ -45,8 +43,6 @@ mod module {
     use super::errors::{DeviceError, NotConverged};
     #[pymodule_export]
     use super::operator::{Operator, operators};
-    #[pymodule_export]
-    use super::ports::{Comparison, compare, golden_check, golden_export};
     #[pymodule_export]
     use super::propagator::propagator;
     #[pymodule_export]
