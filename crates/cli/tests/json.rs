@@ -68,7 +68,7 @@ fn shape_of(document: &Value) -> String {
 }
 
 /// Each kind with a command that prints it; those that need an OpenCL device end in the word DEVICE, which stands for the arguments that name it.
-const COMMANDS: [(Kind, &str); 37] = [
+const COMMANDS: [(Kind, &str); 39] = [
     (Kind::Config, "config info gauge.nersc"),
     (Kind::Config, "config generate weak --lattice 4.4.4.4 --seed 1 --output weak.nersc"),
     (Kind::Config, "config convert gauge.nersc again.nersc"),

@@ -172,7 +172,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 34] = [
+const COMMANDS: [&str; 36] = [
     "devices",
     "config info",
     "config generate",

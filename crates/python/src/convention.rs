@@ -89,7 +89,7 @@ impl Convention {
     }
 
     /// An array of ours, whose last `of_site` axes are those of a site, in this convention.
-    pub fn from_ours<'py>(
+    pub fn to_theirs<'py>(
         self,
         array: Bound<'py, PyAny>,
         extents: Extents,
@@ -129,7 +129,7 @@ impl Convention {
             return Ok(links);
         }
         let links = links.py().import("numpy")?.call_method1("moveaxis", (links, 4, 0))?;
-        self.from_ours(links, extents, 2)
+        self.to_theirs(links, extents, 2)
     }
 
     /// The extents of an array of this shape, whose lattice begins at axis `first`.

@@ -94,6 +94,7 @@ fn boundary_of(given: &Bound<'_, PyAny>) -> PyResult<BoundaryPhases> {
 impl Operator {
     #[new]
     #[pyo3(signature = (name, configuration, *, boundary=None, links=18, legs=None, device=None, **parameters))]
+    #[allow(clippy::too_many_arguments, reason = "keywords")]
     fn new(
         py: Python<'_>,
         name: &str,
@@ -184,7 +185,7 @@ impl Operator {
             Given::F32(array) => applied!(f32, array),
             Given::F64(array) => applied!(f64, array),
         };
-        convention.from_ours(result?, extents, of_site)
+        convention.to_theirs(result?, extents, of_site)
     }
 
     fn __repr__(&self) -> String {

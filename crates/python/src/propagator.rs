@@ -83,7 +83,7 @@ fn of_quark<R: Number, Q: Quark + Send + Sync>(
     let solution = std::mem::take(&mut report.solution);
     let extents = configuration.extents();
     let solution = R::array(py, solution, &propagator_shape(extents))?;
-    let solution = convention.from_ours(solution, extents, AXES_OF_SITE)?;
+    let solution = convention.to_theirs(solution, extents, AXES_OF_SITE)?;
     SolveResult::new(py, solution.unbind(), &report)
 }
 

@@ -142,7 +142,7 @@ fn in_precision<R: Number>(
         Given::F32(_) => solved::<R>(py, operator, &axes, &given.to_f64()?, solve, how),
     }?;
     let (solution, report) = report;
-    let solution = convention.from_ours(R::array(py, solution, axes.shape())?, extents, axes_of_site(&model))?;
+    let solution = convention.to_theirs(R::array(py, solution, axes.shape())?, extents, axes_of_site(&model))?;
     SolveResult::new(py, solution.unbind(), &report)
 }
 

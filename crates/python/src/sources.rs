@@ -64,7 +64,7 @@ impl Shape {
             1 => values,
             _ => exchanged(&values, extents.volume(), 3 * self.components),
         };
-        convention.from_ours(array(py, values, &axes)?, extents, of_site.len())
+        convention.to_theirs(array(py, values, &axes)?, extents, of_site.len())
     }
 }
 
