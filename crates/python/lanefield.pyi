@@ -368,3 +368,59 @@ def sum_slices(
     x: Complex, *, direction: Literal["x", "y", "z", "t"] = "t", parity: Parity | None = None, device: Place | None = None
 ) -> NDArray[np.complex128]:
     """The same slice by slice across a direction: its axis is the first of the result."""
+
+@final
+class Comparison:
+    """What a comparison of two arrays found; true where they are the same."""
+
+    @property
+    def same(self) -> bool:
+        """Whether all numbers are the same, or within `ulps`."""
+
+    @property
+    def differing(self) -> int:
+        """Real numbers that differ by more than `ulps`."""
+
+    @property
+    def first(self) -> dict[str, Any] | None:
+        """The first number that differs, in site order: where, both values, their bits, their distance; None where none does."""
+
+    @property
+    def causes(self) -> list[str]:
+        """What may have caused it, the most certain first, as sentences."""
+
+    @property
+    def facts(self) -> dict[str, Any]:
+        """All that was found, with the keys of `lanefield compare --json`."""
+
+    def __bool__(self) -> bool: ...
+
+def compare(a: NDArray[Any], b: NDArray[Any], ulps: int = 0) -> Comparison:
+    """Compares two real or complex arrays of one shape to the last bit: where they differ first, how many numbers do, where they lie, and what may have
+    caused it. Any NaN equals any NaN; where one is f32 and the other f64, the latter is first rounded to f32.
+
+    ulps: numbers so many units in the last place apart, or fewer, are accepted.
+    """
+
+def golden_export(
+    directory: Path,
+    *,
+    kernels: Sequence[str] | None = None,
+    lattice: Extents | None = None,
+    seed: int = 1,
+    precisions: Sequence[Literal["f32", "f64", "half"]] | None = None,
+    device: Place | None = None,
+    overwrite: bool = False,
+) -> dict[str, int]:
+    """Writes golden data to a directory: inputs, intermediates and results of kernels, with a manifest (docs/golden.md). The same bytes come from every
+    device. Gives the numbers of `cases`, `stages`, `files` and `bytes`.
+
+    kernels: by name; all where not given.
+    lattice: of even extents; (4, 6, 2, 8) where not given.
+    device: the CPU where not given.
+    overwrite: replace a directory that holds golden data; otherwise FileExistsError.
+    """
+
+def golden_check(directory: Path, against: Path, *, ulps: int = 0) -> dict[str, Any]:
+    """Compares the results of a port in `against` with golden data: whatever is there is compared. Gives `same`, the numbers of files `compared`, `differ`
+    and `missing`, the same by kernel as `groups`, and the `first` difference."""

@@ -11,6 +11,7 @@
 //! | `operator.rs`, `apply.rs` | operators by name, and their application |
 //! | `solve.rs`, `result.rs`, `propagator.rs`, `correlator.rs` | solves, and what is made of them |
 //! | `sums.rs` | exact sums over sites |
+//! | `ports.rs` | comparison of arrays, and golden data |
 
 mod apply;
 mod arrays;
@@ -21,6 +22,7 @@ mod device;
 mod errors;
 mod fields;
 mod operator;
+mod ports;
 mod propagator;
 mod result;
 mod running;
@@ -43,6 +45,8 @@ mod module {
     use super::errors::{DeviceError, NotConverged};
     #[pymodule_export]
     use super::operator::{Operator, operators};
+    #[pymodule_export]
+    use super::ports::{Comparison, compare, golden_check, golden_export};
     #[pymodule_export]
     use super::propagator::propagator;
     #[pymodule_export]

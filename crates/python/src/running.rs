@@ -39,6 +39,12 @@ pub struct Courier<'a> {
 }
 
 impl Courier<'_> {
+    /// Tells whether to go on, where no solve looks at the courier.
+    pub fn goes_on_asked(&self) -> impl Fn() -> bool + Send + Sync {
+        let ends = self.ends;
+        move || !ends.load(Ordering::Relaxed)
+    }
+
     fn goes_on(&self) -> Result<(), Stopped> {
         match self.ends.load(Ordering::Relaxed) {
             true => Err(Stopped(Box::new(Ended))),
