@@ -482,7 +482,8 @@ mod tests {
     fn what_is_no_record_of_this_solve_is_refused() {
         let directory = tempfile::tempdir().unwrap();
         let path = written(&directory);
-        let error = RecordReader::open(&path, &identity().with("mass", 1)).unwrap_err();
+        let other = Identity::default().with("operator", "another");
+        let error = RecordReader::open(&path, &other).unwrap_err();
         assert!(matches!(error, RecordError::OtherSolve { .. }), "{error}");
         let text = fs::read_to_string(&path).unwrap().replace("\"version\":2", "\"version\":1");
         fs::write(&path, text).unwrap();
