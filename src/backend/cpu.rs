@@ -6,16 +6,19 @@ use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
 use lanefield_reference::domains;
+use lanefield_reference::exact::ExactSum;
 use lanefield_reference::field::{FieldData, FieldShape};
+use lanefield_reference::gauge::Configuration;
 use lanefield_reference::instructions::Instructions;
 use lanefield_reference::kernels::blas;
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::reduce::PartialSums;
 use lanefield_reference::layout::{LaneChoice, LaneWidth, Stencil};
+use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::real::Precision;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::specification::{Call, HostFunction};
+use super::specification::{Call, HostFunction, PlainLinks};
 use super::timeline::{Group, SpanGuard, Timeline};
 use super::{AnyField, BackendError, HostField, HostTable, Launch, Memory, Reduce, Sum};
 use crate::in_precision;
@@ -51,6 +54,8 @@ impl FromStr for Threads {
 pub struct Cpu {
     pool: ThreadPool,
     timeline: OnceLock<Arc<Timeline>>,
+    /// The links of the plain loops, where these take the kernels' place.
+    plain: Option<(Configuration, BoundaryPhases)>,
 }
 
 impl Cpu {
@@ -81,9 +86,19 @@ impl Cpu {
         });
         let cpu = |pool| {
             let timeline = Timeline::of_process().map_or_else(OnceLock::new, |timeline| Arc::clone(timeline).into());
-            Self { pool, timeline }
+            Self { pool, timeline, plain: None }
         };
         pool.map(cpu).map_err(|e| BackendError::Threads { threads: number, reason: e.to_string() })
+    }
+
+    /// The same with the plain loops of each kernel in place of its vectors: an oracle for whole operators and solves, and slow. `configuration` and
+    /// `boundary` are those of all links that will be read.
+    pub fn in_plain_loops(self, configuration: Configuration, boundary: BoundaryPhases) -> Self {
+        Self { plain: Some((configuration, boundary)), ..self }
+    }
+
+    fn plain_links(&self) -> Option<PlainLinks<'_>> {
+        self.plain.as_ref().map(|(configuration, boundary)| PlainLinks { configuration, boundary: *boundary })
     }
 
     /// Number of threads.
@@ -118,6 +133,13 @@ impl fmt::Debug for Cpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.describe())
     }
+}
+
+/// The sum of one term, which rounds to it.
+fn of_one_term(term: f64) -> ExactSum {
+    let mut sum = ExactSum::new();
+    sum.add(term);
+    sum
 }
 
 /// A copy of a field, or an error where there is no room.
@@ -188,8 +210,9 @@ impl Launch for Cpu {
     fn launch(&self, mut call: Call<'_, Self>) -> Result<(), BackendError> {
         call.check_launched()?;
         let kernel = call.kernel();
-        match kernel.cpu {
-            HostFunction::Launch(run) => Ok(self.run(kernel.name, || run(&mut call))?),
+        match (kernel.cpu, kernel.plain, self.plain_links()) {
+            (_, HostFunction::Launch(run), Some(links)) => Ok(self.run(kernel.name, || run(&mut call, &links))?),
+            (HostFunction::Launch(run), ..) => Ok(self.run(kernel.name, || run(&mut call))?),
             _ => unreachable!("kernels that are launched have a function that is"),
         }
     }
@@ -199,8 +222,15 @@ impl Reduce for Cpu {
     fn reduce(&self, mut call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
         call.check_reduced()?;
         let kernel = call.kernel();
-        match kernel.cpu {
-            HostFunction::Reduce(run) => Ok(self.run(kernel.name, || run(&mut call, sum))?),
+        match (kernel.cpu, kernel.plain, self.plain_links()) {
+            (_, HostFunction::Reduce(run), Some(links)) => {
+                let sums = self.run(kernel.name, || run(&mut call, &links, sum))?;
+                Ok(match sum {
+                    Sum::Exact => PartialSums::Exact(sums.into_iter().map(of_one_term).collect()),
+                    Sum::Tree(_) => PartialSums::Tree(sums),
+                })
+            }
+            (HostFunction::Reduce(run), ..) => Ok(self.run(kernel.name, || run(&mut call, sum))?),
             _ => unreachable!("kernels that sum have a function that does"),
         }
     }

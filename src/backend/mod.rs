@@ -84,9 +84,9 @@ impl Table for HostTable {
 /// Holds the numbers of fields, and tables. Work may be queued: results are there when they are read.
 pub trait Memory {
     /// The numbers of a field, in the layout that the backend chose for it.
-    type Storage;
+    type Storage: Send;
     /// A stencil's neighbours, or the coefficients of a matrix along s.
-    type Table: Table;
+    type Table: Table + Send;
 
     /// One line for people: the device and its driver, or the CPU's threads and vectors.
     fn describe(&self) -> String;
@@ -211,7 +211,7 @@ pub trait Reduce: Launch {
 }
 
 /// All that operators and solvers need. Each operation is defined to the last bit in `docs/arithmetic.md`; scalars are f64, and rounded to the
-/// precision in which one computes.
-pub trait Backend: Reduce {}
+/// precision in which one computes. Threads may share a backend.
+pub trait Backend: Reduce + Sync {}
 
-impl<B: Reduce> Backend for B {}
+impl<B: Reduce + Sync> Backend for B {}

@@ -7,6 +7,7 @@ mod hop;
 mod hop_plus_constant;
 mod laplace;
 mod model;
+pub mod prepared;
 mod schur;
 mod staggered;
 mod system;

@@ -10,13 +10,13 @@ use super::{EvenOdd, HopParameters, Operator};
 use crate::backend::{Backend, BackendError};
 
 /// The parameters of an operator, which can make it.
-pub trait Model: Copy + 'static {
+pub trait Model: Copy + Send + 'static {
     /// What its fields hold at each site.
     type Object: Repeated;
     /// The operator on all sites.
-    type Full<'b, B: Backend + 'b, R: Vectors>: Operator<B, R, Object = Self::Object>;
+    type Full<'b, B: Backend + 'b, R: Vectors>: Operator<B, R, Object = Self::Object> + Send;
     /// The operator in even-odd pieces.
-    type Pieces<'b, B: Backend + 'b, R: Vectors>: EvenOdd<B, R, Object = Self::Object>;
+    type Pieces<'b, B: Backend + 'b, R: Vectors>: EvenOdd<B, R, Object = Self::Object> + Send;
 
     /// What it is called: "wilson".
     fn name(&self) -> &'static str;

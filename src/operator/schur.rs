@@ -108,7 +108,7 @@ pub(super) fn diagonal_minus_hop_in_steps<B: Backend, R: Vectors, P: EvenOdd<B, 
 
 /// The Schur complement of an operator on the odd sites, and the way there and back.
 pub struct SchurComplement<'b, B: Backend, R: Vectors, K: Repeated> {
-    pieces: Box<dyn EvenOdd<B, R, Object = K> + 'b>,
+    pieces: Box<dyn EvenOdd<B, R, Object = K> + Send + 'b>,
     even: [FieldOn<B, R, K>; 2],
     odd: FieldOn<B, R, K>,
 }
@@ -118,7 +118,7 @@ impl<'b, B: Backend, R: Vectors, K: Repeated> SchurComplement<'b, B, R, K> {
     ///
     /// # Errors
     /// A lattice without parities; what the backend reports.
-    pub fn new(pieces: impl EvenOdd<B, R, Object = K> + 'b) -> Result<Self, BackendError> {
+    pub fn new(pieces: impl EvenOdd<B, R, Object = K> + Send + 'b) -> Result<Self, BackendError> {
         let zeros = |parity| pieces.backend().zeros(pieces.lattice(), Sites::Parity(parity), pieces.object(1));
         let even = [zeros(Parity::Even)?, zeros(Parity::Even)?];
         let odd = zeros(Parity::Odd)?;
@@ -135,7 +135,7 @@ impl<'b, B: Backend, R: Vectors, K: Repeated> SchurComplement<'b, B, R, K> {
     }
 
     /// The pieces.
-    pub fn pieces(&mut self) -> &mut (dyn EvenOdd<B, R, Object = K> + 'b) {
+    pub fn pieces(&mut self) -> &mut (dyn EvenOdd<B, R, Object = K> + Send + 'b) {
         &mut *self.pieces
     }
 

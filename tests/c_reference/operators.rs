@@ -1,8 +1,8 @@
-//! Operators in C: all their pieces against those of the library, on the SIMD reference and on OpenCL; and conjugate gradients.
+//! Operators in C: all their pieces against those of the library on the SIMD reference, in plain loops and on OpenCL; and conjugate gradients.
 
 use std::ffi::{c_int, c_void};
 
-use lanefield::backend::{Backend, Cpu, HostField, Memory as _, OpenCl};
+use lanefield::backend::{Backend, Cpu, HostField, Memory as _, OpenCl, Threads};
 use lanefield::kernel::{Numbers as Kind, TestData};
 use lanefield::operator::{
     CloverParameters, DomainWallParameters, EvenOdd, HopParameters, LaplaceParameters, Model, Operator,
@@ -23,8 +23,8 @@ use super::library::{CLinks, CReference, Numbers, extents, sites_number};
 use super::{Draws, IN_FOUR_LANES, IN_TWO_LANES, lattice, precision};
 use crate::common::backends::{cpu, opencl};
 
-/// Cases of each operator, and how many of them are tried on OpenCL too: every fourth has legs and links for which no program is built.
-const CASES: u64 = 1000;
+/// Cases of each operator. Every fourth has legs and links for which OpenCL has no program: 1000 are tried in all four implementations.
+const CASES: u64 = 1334;
 /// Solves of each operator.
 const SOLVES: u64 = 12;
 
@@ -224,12 +224,21 @@ fn check<R: Vectors, M: Model>(
     if let Some(difference) = found.difference(&expected) {
         panic!("{what}: in C: {difference}");
     }
+    let found = on_backend::<_, R, M>(&oracle(&configuration, hop), &model, &configuration, (piece, dagger), &psi);
+    if let Some(difference) = found.difference(&expected) {
+        panic!("{what}: in plain loops: {difference}");
+    }
     if let (Some(device), true) = (device, on_opencl) {
         let found = on_backend::<_, R, M>(device, &model, &configuration, (piece, dagger), &psi);
         if let Some(difference) = found.difference(&expected) {
             panic!("{what}: on OpenCL: {difference}");
         }
     }
+}
+
+/// The plain loops as a backend, for operators with these links.
+fn oracle(configuration: &Configuration, hop: HopParameters) -> Cpu {
+    Cpu::new(Threads::new(1)).unwrap().in_plain_loops(configuration.clone(), hop.boundary)
 }
 
 /// lfr_solve_parameters
@@ -283,6 +292,31 @@ impl COperator<'_> {
     }
 }
 
+/// |r|² of the iterations of a solve.
+fn history<R: Vectors, M: Model>(
+    cpu: &Cpu,
+    (model, configuration, even_odd): (&M, &Configuration, bool),
+    eta: &Field<R, M::Object>,
+    params: SolverParams,
+) -> Vec<f64> {
+    let (lattice, normal) = (*eta.lattice(), !model.is_positive(even_odd));
+    if !even_odd {
+        let full = model.full::<_, R>(cpu, configuration, lattice).unwrap();
+        let mut system = System::new(full, normal).unwrap();
+        let [mut b, mut psi] = [(); 2].map(|()| system.zeros().unwrap());
+        system.source(&mut b, &cpu.upload(eta.clone()).unwrap()).unwrap();
+        return conjugate_gradient(&mut system, &b, &mut psi, params, |_: usize, _: f64| ()).unwrap().history;
+    }
+    let on = |sites| Field::from_site_order(lattice, sites, model.object(1), &eta.to_site_order()).unwrap();
+    let [even, odd] = [Parity::Even, Parity::Odd].map(|parity| cpu.upload(on(Sites::Parity(parity))).unwrap());
+    let pieces = model.even_odd::<_, R>(cpu, configuration, lattice).unwrap();
+    let mut system = System::new(SchurComplement::new(pieces).unwrap(), normal).unwrap();
+    let [mut source, mut b, mut psi] = [(); 3].map(|()| system.zeros().unwrap());
+    system.operator().odd_source(&mut source, &even, &odd).unwrap();
+    system.source(&mut b, &source).unwrap();
+    conjugate_gradient(&mut system, &b, &mut psi, params, |_: usize, _: f64| ()).unwrap().history
+}
+
 fn check_solve<R: Vectors, M: Model>(
     cpu: &Cpu,
     name: &str,
@@ -298,29 +332,16 @@ fn check_solve<R: Vectors, M: Model>(
     let params = SolverParams { tolerance: 1e-5, max_iterations: 4000, ..SolverParams::auto::<R>() };
     let eta =
         TestData::new(number).field::<R, M::Object>(lattice, Sites::Full, model.object(1), Kind::Ordinary, 1).unwrap();
-    let normal = !model.is_positive(even_odd);
-    let on = |sites| Field::from_site_order(lattice, sites, model.object(1), &eta.to_site_order()).unwrap();
-    let [even, odd] = [Parity::Even, Parity::Odd].map(|parity| cpu.upload(on(Sites::Parity(parity))).unwrap());
-    let history = if even_odd {
-        let pieces = model.even_odd::<_, R>(cpu, &configuration, lattice).unwrap();
-        let mut system = System::new(SchurComplement::new(pieces).unwrap(), normal).unwrap();
-        let [mut source, mut b, mut psi] = [(); 3].map(|()| system.zeros().unwrap());
-        system.operator().odd_source(&mut source, &even, &odd).unwrap();
-        system.source(&mut b, &source).unwrap();
-        conjugate_gradient(&mut system, &b, &mut psi, params, |_: usize, _: f64| ()).unwrap().history
-    } else {
-        let full = model.full::<_, R>(cpu, &configuration, lattice).unwrap();
-        let mut system = System::new(full, normal).unwrap();
-        let [mut b, mut psi] = [(); 2].map(|()| system.zeros().unwrap());
-        system.source(&mut b, &cpu.upload(eta.clone()).unwrap()).unwrap();
-        conjugate_gradient(&mut system, &b, &mut psi, params, |_: usize, _: f64| ()).unwrap().history
-    };
+    let of = |cpu: &Cpu| history::<R, M>(cpu, (&model, &configuration, even_odd), &eta, params);
+    let (history, plain) = (of(cpu), of(&oracle(&configuration, hop)));
     let links = CLinks::new(hop.boundary, hop.legs, hop.links);
     let c = COperator::new(CReference::usual(), &lattice, links, parameters, R::PRECISION, &configuration);
     let (found, _) = c.solve(even_odd, &Numbers::of(&HostField::new(eta.clone().into_data())), params);
     let bits = |history: &[f64]| history.iter().map(|c| c.to_bits()).collect::<Vec<_>>();
     assert!(history.len() > 2, "{name}: nothing was solved");
-    assert_eq!(bits(&found), bits(&history), "{name} in {}, solve {number}, even-odd {even_odd}, {hop:?}", R::NAME);
+    let what = format!("{name} in {}, solve {number}, even-odd {even_odd}, {hop:?}", R::NAME);
+    assert_eq!(bits(&found), bits(&history), "{what}: in C");
+    assert_eq!(bits(&plain), bits(&history), "{what}: in plain loops");
 }
 
 /// All cases of an operator.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use lanefield::io::npy::{ComplexArray, ComplexValues};
+use lanefield::operator::prepared::Piece;
 use lanefield::reference::field::Object;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
@@ -14,7 +15,6 @@ use lanefield_ports::compare::{self, CompareOptions};
 use num_complex::Complex;
 use rayon::prelude::*;
 
-use crate::applied::Step;
 use crate::configuration::lf_configuration;
 use crate::context::lf_context;
 use crate::operator::{Place, dagger, lf_operator, lf_parameter, parameters};
@@ -193,21 +193,21 @@ impl lf_report {
 /// Compares a caller's result with the reference's.
 fn check<R: Vectors + Pod>(
     operator: &lf_operator,
-    (step, dagger): (Step, Dagger),
+    (piece, dagger): (Piece, Dagger),
     source: &[R],
     result: &[R],
 ) -> Outcome<lf_report>
 where
     Complex<R>: Pod,
 {
-    let expected = operator.apply(Place::Reference, (step, dagger), complex(source))?;
+    let expected = operator.apply(Place::Reference, (piece, dagger), complex(source))?;
     let expected: &[R] = bytemuck::cast_slice(&expected);
     let (extents, object) = (operator.configuration.extents(), operator.object());
-    let found = operator.context.install(|| count(result, expected, (extents, step.onto(), object.words())));
+    let found = operator.context.install(|| count(result, expected, (extents, piece.onto(), object.words())));
     let differs = found.1.is_some();
     let mut report = lf_report::new(result, expected, (extents, object), found);
     if differs {
-        let arrays = [result, expected].map(|array| file_array(array, (extents, object, step.onto())));
+        let arrays = [result, expected].map(|array| file_array(array, (extents, object, piece.onto())));
         report.cause = fixed_text(&operator.context.install(|| causes(&arrays)));
     }
     Ok(report)
@@ -278,10 +278,10 @@ where
     guarded(|| unsafe {
         check_sized(report)?;
         let operator = handle(operator, "operator")?;
-        let step = (operator.step(piece, sites)?, dagger(conjugate)?);
+        let piece = (operator.piece(piece, sites)?, dagger(conjugate)?);
         operator.check_reals(reals)?;
         let (source, result) = (array(source, reals, "source")?, array(result, reals, "result")?);
-        deliver(check(operator, step, source, result)?, report)
+        deliver(check(operator, piece, source, result)?, report)
     })
 }
 
@@ -310,10 +310,10 @@ where
         let context = &handle(context, "context")?.0;
         let configuration = Arc::clone(&handle(configuration, "configuration")?.configuration);
         let operator = lf_operator::new(context, &configuration, "hop", &parameters(given, count)?)?;
-        let step = (operator.step(0, sites)?, dagger(conjugate)?);
+        let piece = (operator.piece(0, sites)?, dagger(conjugate)?);
         operator.check_reals(reals)?;
         let (source, result) = (array(source, reals, "source")?, array(result, reals, "result")?);
-        deliver(check(&operator, step, source, result)?, report)
+        deliver(check(&operator, piece, source, result)?, report)
     })
 }
 

@@ -5,17 +5,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use bytemuck::Pod;
 use lanefield::backend::{AnyField, Backend, BackendError, Cpu, Memory, OpenCl, Sum};
 use lanefield::kernel::{self, Arguments, Call, Kernel, Value};
+use lanefield::operator::prepared::{Fields, Piece, download, upload};
 use lanefield::reference::field::FieldShape;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Parity, Sites};
 use lanefield::reference::real::Precision;
 use num_complex::Complex;
 
-use crate::applied::{Fields, Step};
 use crate::context::Context;
 use crate::operator::{Place, dagger, lf_operator};
 use crate::pointer::{array, complex, free, give, handle, put, room, write};
-use crate::prepared::{Prepared, download, upload};
+use crate::prepared::Prepared;
 use crate::status::{Failure, Outcome, guarded, lf_status, quietly};
 
 /// A field that a context holds. It may be used by several threads at once, which then wait for each other.
@@ -328,14 +328,14 @@ pub unsafe extern "C" fn lf_field_apply(
             Sites::Parity(Parity::Even) => 1,
             Sites::Parity(Parity::Odd) => 2,
         };
-        apply(operator, (operator.step(piece, sites)?, self::dagger(dagger)?), source, result)?;
+        apply(operator, (operator.piece(piece, sites)?, self::dagger(dagger)?), source, result)?;
         Ok(lf_status::LF_OK)
     })
 }
 
 fn apply(
     operator: &lf_operator,
-    (step, dagger): (Step, lanefield::reference::kernels::hop::Dagger),
+    (piece, dagger): (Piece, lanefield::reference::kernels::hop::Dagger),
     source: &lf_field,
     result: &lf_field,
 ) -> Outcome<()> {
@@ -362,8 +362,8 @@ fn apply(
         }
     };
     operator.check_dagger(dagger)?;
-    fits(source, "source", step.from())?;
-    fits(result, "result", step.onto())?;
+    fits(source, "source", piece.from())?;
+    fits(result, "result", piece.onto())?;
     let mut kept = operator.kept(Place::Context, precision)?;
     let Some(kept) = &mut *kept else { return Err(Failure::new(lf_status::LF_INTERNAL, "no operator was made")) };
     let [mut psi, mut out] = lock_all([source, result])?;
@@ -371,11 +371,11 @@ fn apply(
     let (from, to, done) = kept.with_dependent_mut(|_, prepared| {
         context.install(|| match (prepared, from, to) {
             (Prepared::Cpu(operator), Stored::Cpu(psi), Stored::Cpu(out)) => {
-                let (Fields { out, psi }, done) = operator.get().apply(step, dagger, Fields { out, psi });
+                let (Fields { out, psi }, done) = operator.apply(piece, dagger, Fields { out, psi });
                 (Stored::Cpu(psi), Stored::Cpu(out), done.map_err(Failure::from))
             }
             (Prepared::OpenCl(operator), Stored::OpenCl(psi), Stored::OpenCl(out)) => {
-                let (Fields { out, psi }, done) = operator.get().apply(step, dagger, Fields { out, psi });
+                let (Fields { out, psi }, done) = operator.apply(piece, dagger, Fields { out, psi });
                 (Stored::OpenCl(psi), Stored::OpenCl(out), done.map_err(Failure::from))
             }
             (_, from, to) => (from, to, Err(Failure::argument("operator and fields are of different devices"))),

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use lanefield::backend::{AnyField, Backend, BackendError, FieldOn};
 use lanefield::kernel::{self, Access, Argument, Arguments, At, FieldRole, Geometry, Holds, Kernel, Value};
 use lanefield::operator::HopParameters;
+use lanefield::operator::prepared::{Applied, Fields, Piece};
 use lanefield::reference::field::{DoubledGauge, Object};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::{Lattice, Sites, Stencil};
 use lanefield::reference::links::double;
-
-use crate::applied::{Applied, Fields, Step};
 
 /// A kernel that does nothing but a hop, of one spinor or colour vector a site, with its fields by role.
 #[derive(Clone, Copy, Debug)]
@@ -123,7 +122,7 @@ impl<'b, B: Backend, R: Vectors> OfHop<'b, B, R> {
 impl<B: Backend, R: Vectors> Applied<B::Storage> for OfHop<'_, B, R> {
     fn apply(
         &mut self,
-        _: Step,
+        _: Piece,
         dagger: Dagger,
         Fields { mut out, psi }: Fields<B::Storage>,
     ) -> (Fields<B::Storage>, Result<(), BackendError>) {

@@ -7,7 +7,7 @@
 //! | `pointer.rs` | handles, texts and arrays of C |
 //! | `context.rs`, `device.rs` | where is computed: the CPU reference, or an OpenCL device |
 //! | `configuration.rs` | gauge configurations: from files, seeds and arrays |
-//! | `operator.rs`, `applied.rs`, `prepared.rs`, `hop.rs` | operators by name, on arrays |
+//! | `operator.rs`, `prepared.rs`, `hop.rs` | operators by name, on arrays |
 //! | `field.rs` | fields that a context holds, and what is done with them there |
 //! | `sum.rs` | exact sums of arrays, and sums that go on |
 //! | `check.rs` | a caller's array compared with the reference |
@@ -20,7 +20,6 @@
     reason = "the documentation is that of the header: what pointers must be is said there, for all at its top"
 )]
 
-mod applied;
 mod check;
 mod configuration;
 mod context;

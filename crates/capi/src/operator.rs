@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytemuck::Pod;
 use lanefield::backend::Memory;
+use lanefield::operator::prepared::{Piece, apply_to_array};
 use lanefield::operator::{HopParameters, definition, definitions};
 use lanefield::reference::field::{FieldShape, Object};
 use lanefield::reference::gauge::Configuration;
@@ -16,12 +17,11 @@ use lanefield::reference::links::BoundaryPhases;
 use lanefield::reference::real::Precision;
 use num_complex::Complex;
 
-use crate::applied::{Piece, Step};
 use crate::configuration::lf_configuration;
 use crate::context::{Context, c_text, lf_context};
 use crate::hop::Hop;
 use crate::pointer::{array, complex, free, give, handle, put, room, text, text_or_none, write};
-use crate::prepared::{Kept, Prepared, What, apply, lattice};
+use crate::prepared::{Kept, Prepared, What, lattice};
 use crate::status::{Failure, Outcome, guarded, lf_status, quietly};
 
 /// A parameter of an operator by name: a number, or a text where `text` is not null.
@@ -126,8 +126,8 @@ impl lf_operator {
     }
 
     /// What `piece` and `sites` mean.
-    pub(crate) fn step(&self, piece: i32, sites: i32) -> Outcome<Step> {
-        let sites = match sites {
+    pub(crate) fn piece(&self, piece: i32, sites: i32) -> Outcome<Piece> {
+        let onto = match sites {
             0 => None,
             1 => Some(Parity::Even),
             2 => Some(Parity::Odd),
@@ -137,32 +137,28 @@ impl lf_operator {
                 )));
             }
         };
-        let piece = match piece {
-            0 => None,
-            1 => Some(Piece::Meooe),
-            2 => Some(Piece::Mooee),
-            3 => Some(Piece::MooeeInverse),
-            4 => Some(Piece::Schur),
-            _ => return Err(Failure::argument(format!("invalid piece {piece}: expected LF_FULL to LF_MPC, 0 to 4"))),
-        };
         let name = self.description.to_string_lossy();
-        match (piece, sites, self.what) {
-            (None, None, _) => Ok(Step::Full),
-            (None, Some(onto), What::Hop(..)) => Ok(Step::Onto(onto)),
-            (None, Some(_), What::Model(_)) => Err(Failure::argument(format!(
+        match (piece, onto, self.what) {
+            (0, None, _) => Ok(Piece::Full),
+            // A hop onto a parity is what connects it with the other.
+            (0, Some(onto), What::Hop(..)) => Ok(Piece::Meooe(onto)),
+            (0, Some(_), What::Model(_)) => Err(Failure::argument(format!(
                 "{name} acts on all sites: give LF_ALL_SITES, or a piece other than LF_FULL"
             ))),
-            (Some(_), _, What::Hop(..)) => {
+            (1..=4, _, What::Hop(..)) => {
                 Err(Failure::argument(format!("{name} has no pieces: give LF_FULL, and the sites of the result")))
             }
-            (Some(Piece::Schur), Some(Parity::Even), _) => {
+            (4, Some(Parity::Even), _) => {
                 Err(Failure::argument("LF_MPC acts on the odd sites: give LF_ODD".to_owned()))
             }
-            (Some(Piece::Schur), _, _) => Ok(Step::Piece(Piece::Schur, Parity::Odd)),
-            (Some(piece), Some(onto), _) => Ok(Step::Piece(piece, onto)),
-            (Some(_), None, _) => {
+            (4, _, _) => Ok(Piece::Mpc),
+            (1, Some(onto), _) => Ok(Piece::Meooe(onto)),
+            (2, Some(onto), _) => Ok(Piece::Mooee(onto)),
+            (3, Some(onto), _) => Ok(Piece::MooeeInverse(onto)),
+            (1..=3, None, _) => {
                 Err(Failure::argument("a piece needs LF_EVEN or LF_ODD: the sites of the result".to_owned()))
             }
+            _ => Err(Failure::argument(format!("invalid piece {piece}: expected LF_FULL to LF_MPC, 0 to 4"))),
         }
     }
 
@@ -196,7 +192,7 @@ impl lf_operator {
     pub(crate) fn apply<R: Vectors>(
         &self,
         place: Place,
-        (step, dagger): (Step, Dagger),
+        (piece, dagger): (Piece, Dagger),
         source: &[Complex<R>],
     ) -> Outcome<Vec<Complex<R>>> {
         self.check_precision::<R>()?;
@@ -207,17 +203,16 @@ impl lf_operator {
         kept.with_dependent_mut(|_, prepared| {
             context.install(|| match prepared {
                 Prepared::Cpu(operator) => {
-                    let shapes =
-                        [self.shape::<R>(&context.cpu, step.from())?, self.shape::<R>(&context.cpu, step.onto())?];
-                    Ok(apply(&context.cpu, &mut **operator.get(), (step, dagger), shapes, source)?)
+                    let shape = self.shape::<R>(&context.cpu, piece.onto())?;
+                    Ok(apply_to_array(&context.cpu, &mut **operator, (piece, dagger), shape, source)?)
                 }
                 Prepared::OpenCl(operator) => {
                     let Some(device) = &context.device else {
                         return Err(Failure::new(lf_status::LF_INTERNAL, "the context has no device"));
                     };
                     let device = &device.opencl;
-                    let shapes = [self.shape::<R>(device, step.from())?, self.shape::<R>(device, step.onto())?];
-                    Ok(apply(device, &mut **operator.get(), (step, dagger), shapes, source)?)
+                    let shape = self.shape::<R>(device, piece.onto())?;
+                    Ok(apply_to_array(device, &mut **operator, (piece, dagger), shape, source)?)
                 }
             })
         })
@@ -394,10 +389,10 @@ where
     // SAFETY: the caller's promise.
     guarded(|| unsafe {
         let operator = handle(operator, "operator")?;
-        let step = (operator.step(piece, sites)?, dagger(conjugate)?);
+        let piece = (operator.piece(piece, sites)?, dagger(conjugate)?);
         operator.check_reals(reals)?;
         room(result, "result")?;
-        let applied = operator.apply(Place::Context, step, complex(array(source, reals, "source")?))?;
+        let applied = operator.apply(Place::Context, piece, complex(array(source, reals, "source")?))?;
         // The source is no longer looked at: the result may take its place.
         write(result, bytemuck::cast_slice::<Complex<R>, R>(&applied), "result")?;
         Ok(lf_status::LF_OK)

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use clap::{Args, ValueEnum};
+use clap::{Arg, ArgMatches, Args, FromArgMatches, ValueEnum};
 use lanefield::backend::opencl::{DeviceInfo, HOW_TO_GET_OPENCL, OpenCl, OpenClError, Tuning, devices, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Cpu, Memory as _, Sum, Threads};
@@ -48,6 +48,32 @@ pub struct BackendArgs {
     pub lanes: LaneChoice,
     #[command(flatten)]
     pub tuning: TuningArgs,
+}
+
+/// The same, on the CPU reference where nothing else is said: for what comes out the same, and needs no kernels to be built there.
+pub struct CpuUnlessGiven(pub BackendArgs);
+
+impl FromArgMatches for CpuUnlessGiven {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        BackendArgs::from_arg_matches(matches).map(Self)
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        self.0.update_from_arg_matches(matches)
+    }
+}
+
+impl Args for CpuUnlessGiven {
+    fn augment_args(command: clap::Command) -> clap::Command {
+        const HELP: &str = "Where to run: cpu, auto (the first GPU, else any OpenCL device, else the CPU reference), a number from `lanefield \
+                            devices`, or part of a name";
+        let on_cpu = |device: Arg| device.default_value(DeviceChoice::Cpu.to_string()).help(HELP);
+        BackendArgs::augment_args(command).mut_arg("device", on_cpu)
+    }
+
+    fn augment_args_for_update(command: clap::Command) -> clap::Command {
+        BackendArgs::augment_args_for_update(command)
+    }
 }
 
 /// The backend that was chosen.

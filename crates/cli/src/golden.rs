@@ -5,14 +5,17 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
+use lanefield::backend::Sum;
 use lanefield::reference::layout::{Extents, LegOrder};
 use lanefield::reference::links::BoundaryPhases;
 use lanefield::reference::real::Precision;
+use lanefield_lab::ahead::Step;
 use lanefield_ports::golden::{self, CheckOptions, Checked, CheckedGroup, Exported, GoldenOptions};
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, of_storage, on_backend};
+use super::args::{AnyBackend, CpuUnlessGiven, of_storage, on_backend};
+use super::building::{Builder, JobsArgs};
 use super::files::replaces;
 use super::interrupt;
 use super::kernels;
@@ -44,10 +47,12 @@ impl Golden {
 
 /// Write golden data: inputs, intermediates and results of kernels.
 ///
-/// The same bytes come from every backend, with any lanes and threads. docs/golden.md says what is where, and how a port is held against it.
+/// The same bytes come from every backend, with any lanes and threads: the CPU reference is the quickest to do it. docs/golden.md says what is where, and how
+/// a port is held against it.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield golden export golden
+  lanefield golden export golden-auto --device auto --kernels hop --precision f32
   lanefield golden export golden-hop --kernels hop clover --lattice 2.2.2.4 \\
       --precision f64 --boundary 1,1,1,-1")]
 struct Export {
@@ -76,7 +81,9 @@ struct Export {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    backend: BackendArgs,
+    jobs: JobsArgs,
+    #[command(flatten)]
+    backend: CpuUnlessGiven,
 }
 
 fn lattice() -> String {
@@ -110,9 +117,16 @@ impl Export {
             precisions,
             boundary: self.boundary,
             legs: self.legs,
-            lanes: self.backend.lanes,
+            lanes: self.backend.0.lanes,
         };
-        let backend = self.backend.open()?;
+        let mut backend = self.backend.0.open()?;
+        // Most of the time is a device's compiler.
+        if let AnyBackend::OpenCl(device) = &mut backend {
+            let calls = golden::calls(&**device, &options).context("failed to export golden data")?;
+            let needs = calls.iter().flat_map(|shape| device.needs(shape, Sum::Exact).unwrap_or_default());
+            let steps = needs.map(Step::Program).collect();
+            Builder::new(self.jobs).build(device, steps);
+        }
         let bar = styled_bar("{elapsed_precise} {msg}");
         // Until all is in its place a signal is to leave nothing behind.
         interrupt::keep();
@@ -201,6 +215,12 @@ impl Check {
     }
 }
 
+/// Lines set in by two spaces.
+fn indented(text: &str) -> String {
+    let line = |line: &str| if line.is_empty() { String::new() } else { format!("  {line}") };
+    text.lines().map(line).collect::<Vec<_>>().join("\n")
+}
+
 /// Names of a list that are shown; of the others how many there are.
 const SHOWN: usize = 3;
 
@@ -213,7 +233,10 @@ impl Comparison {
         }
         let mut text = rows.trim_fmt();
         if let Some(first) = &checked.first {
-            text += &format!("\nfirst: {}\n  {}", first.file, first.what);
+            text += &format!("\nfirst: {}\n", first.file);
+            // A is what should be there.
+            let what = first.comparison.as_ref().map_or_else(|| first.what.clone(), ToString::to_string);
+            text += &indented(&what);
             let all: Vec<&str> = checked.groups.iter().flat_map(|group| &group.differ).map(String::as_str).collect();
             let others = all.len().saturating_sub(SHOWN);
             let more = if others > 0 { format!(" and {others} others") } else { String::new() };

@@ -86,7 +86,12 @@ fn a_difference_is_told_with_exit_code_1_and_nothing_to_compare_with_2() {
     assert_eq!(output.status.code(), Some(1));
     assert_contains(
         &text(&output.stdout),
-        &[file, "1 of 768 numbers differ, first (3, 1, 1, 1, 3, 2).im", "1 of 1 files differ"],
+        &[
+            file,
+            "DIFFERENT: 1 of 768 real numbers",
+            "site x,y,z,t = 1,1,1,3, spin 3, colour 2, im",
+            "1 of 1 files differ",
+        ],
     );
     let refused = folder.careful_command("golden export golden --lattice 2.2.2.4 --device cpu").output().unwrap();
     assert_eq!(refused.status.code(), Some(2));

@@ -1,6 +1,6 @@
 //! `compare` names planted faults. Each is a change to a hop, to its output or to its file; the table of `docs/ports.md` is what was said about it.
 
-use lanefield::io::npy::{ComplexArray, ComplexValues};
+use lanefield::io::npy::{ComplexArray, ComplexValues, RawArray};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::{
@@ -10,7 +10,9 @@ use lanefield::reference::links::{BoundaryPhases, LinkFormat};
 use lanefield::reference::random::{Stream, gaussian_pair};
 use lanefield::reference::real::Real;
 use lanefield::reference::scalar::{Link, ScalarWilson, matrix_times_vector, step};
-use lanefield_ports::compare::{CompareOptions, Comparison, Confidence, HopInputs, compare, explain_hop};
+use lanefield_ports::compare::{
+    CompareOptions, Comparison, Confidence, HopInputs, Numbers, compare, compare_numbers, explain_hop,
+};
 use lanefield_ports::order::{Convention, GammaBasis, Inner, SiteOrder, from_ours};
 use num_complex::Complex;
 
@@ -635,4 +637,21 @@ fn shapes_that_differ_are_explained() {
         let said = error(a, b);
         assert!(said.contains(expected), "{said}");
     }
+}
+
+#[test]
+fn whole_numbers_are_compared_by_value_whatever_ulps_are_accepted() {
+    let numbers = |values: &[i64]| Numbers::of_raw(&RawArray::i64(&[values.len()], values)).unwrap();
+    let ulps = CompareOptions { ulps: 9, ..Default::default() };
+    let found = compare_numbers(numbers(&[7, -2, 5]), numbers(&[7, 3, 5]), ulps).unwrap();
+    let first = found.first.as_ref().unwrap();
+    assert_eq!((found.differing, found.precision, first.at[0].index, first.ulp), (1, "whole", 1, None));
+    assert_eq!(first.a_bits, "fffffffffffffffe");
+    assert!(
+        found.to_string().contains("axis 0 1: A -2e0 (fffffffffffffffe), B 3e0 (0000000000000003), 5 apart"),
+        "{found}"
+    );
+    assert!(Numbers::of_raw(&RawArray::i64(&[1], &[(1 << 53) + 1])).is_none());
+    let error = compare_numbers(numbers(&[1]), Numbers::of_f64(vec![1], vec![1.0]), ulps).unwrap_err();
+    assert!(error.to_string().starts_with("A is whole numbers (1,), B is float64 (1,)"), "{error}");
 }

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 
 use super::common::opencl_device;
 
-fn options(kernels: &[&str], extents: [usize; 4], lanes: usize) -> GoldenOptions {
+pub fn options(kernels: &[&str], extents: [usize; 4], lanes: usize) -> GoldenOptions {
     let named = |word: &&str| -> Vec<&'static Kernel> { kernel::named(word).unwrap() };
     GoldenOptions {
         kernels: kernels.iter().flat_map(named).collect(),
@@ -25,7 +25,7 @@ fn options(kernels: &[&str], extents: [usize; 4], lanes: usize) -> GoldenOptions
     }
 }
 
-fn on_cpu(directory: &Path, options: &GoldenOptions) -> Exported {
+pub fn on_cpu(directory: &Path, options: &GoldenOptions) -> Exported {
     let cpu = Cpu::new(None).unwrap();
     cpu.install(|| export(&cpu, options, directory, false, &|_| true)).unwrap()
 }
@@ -113,12 +113,11 @@ fn one_flipped_bit_is_found_and_named() {
     let checked = check(&golden, &other, CheckOptions::default()).unwrap();
     assert_eq!((checked.compared(), checked.differ()), (2, 1));
     let first = checked.first.unwrap();
-    let numbers = first.numbers.unwrap();
-    assert_eq!((first.file.as_str(), &numbers.index[..]), (HOP, &[0, 0, 0, 1, 0, 0][..]));
-    assert_eq!(
-        (numbers.component, numbers.found_bits.as_str(), numbers.ulp),
-        (Some("im"), "0000000000000001", Some(1))
-    );
+    let comparison = first.comparison.unwrap();
+    let number = comparison.first.unwrap();
+    assert_eq!((first.file.as_str(), number.site, number.part), (HOP, Some([1, 0, 0, 0]), Some("im")));
+    assert_eq!((number.b_bits.as_str(), number.ulp), ("0000000000000001", Some(1)));
+    assert_eq!(comparison.causes[0].kind, "flipped_bit");
     assert!(check(&golden, &other, CheckOptions { ulps: 1 }).unwrap().is_same());
 }
 

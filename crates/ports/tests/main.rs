@@ -6,3 +6,4 @@ mod common;
 mod compare;
 mod golden;
 mod order;
+mod programs;

@@ -1,65 +1,94 @@
-//! An operator, or one of its even-odd pieces, applied to an array.
+//! An operator, or one of its even-odd pieces, applied to an array. What is made for it (links in the device's layout, say) is kept for the next time.
 
-use lanefield::backend::{Backend, BackendError, FieldOn};
-use lanefield::operator::{EvenOdd as _, Model, ModelTask, Operator as _, SchurComplement};
-use lanefield::reference::field::{Field, SiteObject};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use lanefield::backend::{Backend, BackendError, Cpu, OpenCl};
+use lanefield::operator::AnyModel;
+use lanefield::operator::prepared::{Piece, Prepared, apply_to_array, prepare};
+use lanefield::reference::field::FieldShape;
 use lanefield::reference::gauge::Configuration;
+use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
-use lanefield::reference::layout::{Checkerboard, Lattice, LatticeOptions, Parity, Sites};
+use lanefield::reference::layout::{Checkerboard, Lattice, LatticeOptions, Parity};
+use lanefield::reference::real::{Precision, Real};
 use num_complex::Complex;
 use pyo3::prelude::*;
+use self_cell::self_cell;
 
 use super::arrays::Number;
-use super::device::on_backend;
+use super::device::AnyBackend;
 use super::errors::{self, value};
 use super::fields::Axes;
 use super::operator::Operator;
 use super::running;
 
-/// What of an operator is applied.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Piece {
-    /// M on all sites.
-    Full,
-    /// The part of M that connects the parities, onto these sites.
-    Meooe(Parity),
-    /// The part of M that stays on a parity.
-    Mooee(Parity),
-    /// Its inverse.
-    MooeeInverse(Parity),
-    /// The Schur complement on the odd sites.
-    Mpc,
+/// A piece by its name, onto the sites of a parity.
+pub fn piece(name: &str, parity: Option<Parity>) -> PyResult<Piece> {
+    match (name, parity) {
+        ("full", None) => Ok(Piece::Full),
+        ("full", Some(_)) => Err(value("the whole operator acts on all sites: leave parity out, or give a piece")),
+        ("mpc", None | Some(Parity::Odd)) => Ok(Piece::Mpc),
+        ("mpc", Some(Parity::Even)) => Err(value("the piece mpc acts on the odd sites: leave parity out")),
+        ("meooe", Some(onto)) => Ok(Piece::Meooe(onto)),
+        ("mooee", Some(onto)) => Ok(Piece::Mooee(onto)),
+        ("mooeeinv", Some(onto)) => Ok(Piece::MooeeInverse(onto)),
+        ("meooe" | "mooee" | "mooeeinv", None) => {
+            Err(value(format!("the piece {name} needs parity=\"even\" or \"odd\": the sites of the result")))
+        }
+        _ => Err(value(format!("unknown piece '{name}': expected full, meooe, mooee, mooeeinv or mpc"))),
+    }
 }
 
-impl Piece {
-    /// A piece by its name, onto the sites of a parity.
-    pub fn new(name: &str, parity: Option<Parity>) -> PyResult<Self> {
-        match (name, parity) {
-            ("full", None) => Ok(Self::Full),
-            ("full", Some(_)) => Err(value("the whole operator acts on all sites: leave parity out, or give a piece")),
-            ("mpc", None | Some(Parity::Odd)) => Ok(Self::Mpc),
-            ("mpc", Some(Parity::Even)) => Err(value("the piece mpc acts on the odd sites: leave parity out")),
-            ("meooe", Some(onto)) => Ok(Self::Meooe(onto)),
-            ("mooee", Some(onto)) => Ok(Self::Mooee(onto)),
-            ("mooeeinv", Some(onto)) => Ok(Self::MooeeInverse(onto)),
-            ("meooe" | "mooee" | "mooeeinv", None) => {
-                Err(value(format!("the piece {name} needs parity=\"even\" or \"odd\": the sites of the result")))
-            }
-            _ => Err(value(format!("unknown piece '{name}': expected full, meooe, mooee, mooeeinv or mpc"))),
-        }
-    }
+/// An operator, ready on the backend of a device.
+enum OnBackend<'b> {
+    Cpu(&'b Cpu, Prepared<'b, Cpu>),
+    OpenCl(&'b OpenCl, Prepared<'b, OpenCl>),
+}
 
-    /// Whether it divides by the diagonal.
-    pub fn divides(self) -> bool {
-        matches!(self, Self::MooeeInverse(_) | Self::Mpc)
+self_cell! {
+    /// The same with the backend, which it borrows.
+    struct Kept {
+        owner: Arc<AnyBackend>,
+        #[covariant]
+        dependent: OnBackend,
     }
+}
 
-    fn onto(self) -> Sites {
-        match self {
-            Self::Full => Sites::Full,
-            Self::Meooe(parity) | Self::Mooee(parity) | Self::MooeeInverse(parity) => Sites::Parity(parity),
-            Self::Mpc => Sites::Parity(Parity::Odd),
+/// An operator in f32 and in f64, each made when it is first applied.
+#[derive(Default)]
+pub struct KeptOperators([Mutex<Option<Kept>>; 2]);
+
+impl KeptOperators {
+    /// Applies an operator to numbers in site order.
+    fn apply<R: Vectors>(
+        &self,
+        backend: &Arc<AnyBackend>,
+        (model, configuration): (AnyModel, &Arc<Configuration>),
+        what: (Piece, Dagger),
+        shape: FieldShape,
+        psi: &[Complex<R>],
+    ) -> Result<Vec<Complex<R>>, BackendError> {
+        let slot = &self.0[usize::from(R::PRECISION == Precision::F64)];
+        let mut kept = slot.lock().unwrap_or_else(|poisoned| {
+            // A call did not come to its end: what it left is made anew.
+            let mut kept = PoisonError::into_inner(poisoned);
+            *kept = None;
+            slot.clear_poison();
+            kept
+        });
+        fn ready<'b, B: Backend, R: Vectors>(b: &'b B, model: AnyModel, of: &Arc<Configuration>) -> Prepared<'b, B> {
+            prepare::<B, R>(b, model, Arc::clone(of))
         }
+        let make = || {
+            Kept::new(Arc::clone(backend), |backend| match &**backend {
+                AnyBackend::Cpu(cpu) => OnBackend::Cpu(cpu, ready::<_, R>(cpu, model, configuration)),
+                AnyBackend::OpenCl(device) => OnBackend::OpenCl(device, ready::<_, R>(&**device, model, configuration)),
+            })
+        };
+        kept.get_or_insert_with(make).with_dependent_mut(|_, operator| match operator {
+            OnBackend::Cpu(cpu, operator) => cpu.install(|| apply_to_array(*cpu, &mut **operator, what, shape, psi)),
+            OnBackend::OpenCl(device, operator) => apply_to_array(*device, &mut **operator, what, shape, psi),
+        })
     }
 }
 
@@ -74,65 +103,17 @@ pub fn apply<R: Number>(
 ) -> PyResult<Vec<Complex<R>>> {
     let checkerboard = if piece == Piece::Full { Checkerboard::FullOnly } else { Checkerboard::RedBlack };
     let options = LatticeOptions { lanes: operator.device().lanes(), nodes: None, checkerboard };
-    let configuration = operator.configuration().get();
+    let (model, configuration) = (operator.model(), operator.configuration().shared());
     let lattice = Lattice::new(configuration.extents(), R::COMPLEX, options).map_err(value)?;
     let dagger = if dagger { Dagger::Yes } else { Dagger::No };
-    let (model, device) = (operator.model(), operator.device().backend());
+    let one = model.object();
+    let object = one.with_parts(axes.rhs * one.parts()).unwrap_or(one);
+    let shape = FieldShape { lattice, sites: piece.onto(), object, precision: <R as Real>::PRECISION };
+    let (kept, backend) = (operator.kept(), operator.device().backend());
     let applied = running::run(py, None, |_| {
         let psi = &axes.in_site_order(psi)[..];
-        on_backend!(device, backend => {
-            model.run(Task { backend, configuration, lattice, psi, rhs: axes.rhs, piece, dagger })
-        })
-        .map(|result| axes.in_array_order(result))
+        let applied = kept.apply(backend, (model, configuration), (piece, dagger), shape, psi);
+        applied.map(|result| axes.in_array_order(result))
     })?;
     applied.map_err(errors::backend)
-}
-
-/// One application, on any backend.
-struct Task<'a, B, R> {
-    backend: &'a B,
-    configuration: &'a Configuration,
-    lattice: Lattice,
-    psi: &'a [Complex<R>],
-    rhs: usize,
-    piece: Piece,
-    dagger: Dagger,
-}
-
-impl<B: Backend, R: Number> Task<'_, B, R> {
-    /// Uploads `psi` to `from`, applies, and downloads the result.
-    fn on<K: SiteObject>(
-        &self,
-        object: K,
-        from: Sites,
-        apply: impl FnOnce(&mut FieldOn<B, R, K>, &FieldOn<B, R, K>) -> Result<(), BackendError>,
-    ) -> Result<Vec<Complex<R>>, BackendError> {
-        let psi = self.backend.upload(Field::from_site_order(self.lattice, from, object, self.psi)?)?;
-        let mut out = self.backend.zeros(self.lattice, self.piece.onto(), object)?;
-        apply(&mut out, &psi)?;
-        Ok(self.backend.download(&out)?.try_to_site_order()?)
-    }
-}
-
-impl<B: Backend, R: Number> ModelTask for Task<'_, B, R> {
-    type Output = Result<Vec<Complex<R>>, BackendError>;
-
-    fn run<M: Model>(self, model: M) -> Self::Output {
-        let Self { backend, configuration, lattice, dagger, .. } = self;
-        let (object, onto) = (model.object(self.rhs), self.piece.onto());
-        if self.piece == Piece::Full {
-            let mut full = model.full::<B, R>(backend, configuration, lattice)?;
-            return self.on(object, onto, |out, psi| full.apply(out, psi, dagger));
-        }
-        let mut pieces = model.even_odd::<B, R>(backend, configuration, lattice)?;
-        match self.piece {
-            Piece::Meooe(_) => self.on(object, onto.neighbours(), |out, psi| pieces.meooe(out, psi, dagger)),
-            Piece::Mooee(_) => self.on(object, onto, |out, psi| pieces.mooee(out, psi, dagger)),
-            Piece::MooeeInverse(_) => self.on(object, onto, |out, psi| pieces.mooee_inv(out, psi, dagger)),
-            Piece::Full | Piece::Mpc => {
-                let mut schur = SchurComplement::new(pieces)?;
-                self.on(object, onto, |out, psi| schur.apply(out, psi, dagger))
-            }
-        }
-    }
 }

@@ -1,6 +1,7 @@
 //! Gauge configurations: from files, from seeds, from arrays, and back.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use lanefield::io::nersc::{self, FloatingPoint, WriteOptions};
 use lanefield::io::npy::{self, NpyError};
@@ -20,10 +21,18 @@ use super::errors::{self, value};
 
 /// A gauge configuration in SU(3) on a periodic lattice. It does not change.
 #[pyclass(frozen, module = "lanefield")]
-pub struct Configuration(gauge::Configuration);
+pub struct Configuration(Arc<gauge::Configuration>);
 
 impl Configuration {
+    fn of(configuration: gauge::Configuration) -> Self {
+        Self(Arc::new(configuration))
+    }
+
     pub fn get(&self) -> &gauge::Configuration {
+        &self.0
+    }
+
+    pub fn shared(&self) -> &Arc<gauge::Configuration> {
         &self.0
     }
 }
@@ -74,8 +83,10 @@ impl Configuration {
     fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let path = path.as_path();
         py.detach(|| match is_npy(path) {
-            true => read_npy(path).map(Self).map_err(|error| errors::npy(path, error)),
-            false => nersc::read(path).map(|file| Self(file.configuration)).map_err(|error| errors::nersc(path, error)),
+            true => read_npy(path).map(Self::of).map_err(|error| errors::npy(path, error)),
+            false => {
+                nersc::read(path).map(|file| Self::of(file.configuration)).map_err(|error| errors::nersc(path, error))
+            }
         })
     }
 
@@ -83,14 +94,14 @@ impl Configuration {
     #[staticmethod]
     fn unit(lattice: &Bound<'_, PyAny>) -> PyResult<Self> {
         let extents = require_memory(extents_of(lattice)?)?;
-        Ok(lattice.py().detach(|| Self(gauge::Configuration::unit(extents))))
+        Ok(lattice.py().detach(|| Self::of(gauge::Configuration::unit(extents))))
     }
 
     /// Random links, uniform in SU(3); the same on every machine.
     #[staticmethod]
     fn hot(lattice: &Bound<'_, PyAny>, seed: u64) -> PyResult<Self> {
         let extents = require_memory(extents_of(lattice)?)?;
-        Ok(lattice.py().detach(|| Self(gauge::Configuration::hot(extents, seed))))
+        Ok(lattice.py().detach(|| Self::of(gauge::Configuration::hot(extents, seed))))
     }
 
     /// Links near 1: exponentials of Gaussian algebra elements of width `spread`; the same on every machine.
@@ -101,7 +112,7 @@ impl Configuration {
             return Err(value(format!("invalid spread {spread}: expected a number from 0 to 1000")));
         }
         let extents = require_memory(extents_of(lattice)?)?;
-        Ok(lattice.py().detach(|| Self(gauge::Configuration::weak(extents, seed, spread))))
+        Ok(lattice.py().detach(|| Self::of(gauge::Configuration::weak(extents, seed, spread))))
     }
 
     /// A copy of an array (T, Z, Y, X, 4, 3, 3): direction x, y, z, t; row; column. Its links must be in SU(3).
@@ -122,7 +133,7 @@ impl Configuration {
         };
         let configuration = gauge::Configuration::new(extents, given.to_f64()?).map_err(value)?;
         links.py().detach(|| configuration.require_su3(like.unitarity_tolerance())).map_err(value)?;
-        Ok(Self(configuration))
+        Ok(Self::of(configuration))
     }
 
     /// Extents (x, y, z, t).

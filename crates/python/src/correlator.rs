@@ -60,7 +60,7 @@ pub fn correlator(
     given.require_finite("propagator")?;
     let extents = Extents::new([x, y, z, t]).map_err(value)?;
     let device = Device::of_host(py, device)?;
-    let (backend, lanes) = (device.get().backend(), device.get().lanes());
+    let (backend, lanes) = (device.get().backend().as_ref(), device.get().lanes());
     let correlators = on_values!(&given, values => running::run(py, None, |_| {
         on_backend!(backend, b => meson_correlators(b, extents, values, origin_time, lanes))
     }))?;

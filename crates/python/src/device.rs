@@ -1,5 +1,7 @@
 //! Where to compute: the CPU reference, or an OpenCL device.
 
+use std::sync::Arc;
+
 use lanefield::backend::opencl::{OpenCl, OpenClError, devices as listed, probe};
 use lanefield::backend::select::{DeviceChoice, Selected, resolve};
 use lanefield::backend::{Cpu, Memory as _, Threads};
@@ -36,19 +38,19 @@ pub(crate) use on_backend;
 /// name is that device. `threads` are those of the CPU reference, `lanes` the width of vectors in bytes. No bit of any result depends on the choice.
 #[pyclass(frozen, module = "lanefield")]
 pub struct Device {
-    backend: AnyBackend,
+    backend: Arc<AnyBackend>,
     lanes: LaneChoice,
     not_bitwise: Option<String>,
 }
 
 impl Device {
-    pub fn backend(&self) -> &AnyBackend {
+    pub fn backend(&self) -> &Arc<AnyBackend> {
         &self.backend
     }
 
     /// The lanes for a lattice on it.
     pub fn lanes(&self) -> LaneChoice {
-        match &self.backend {
+        match &*self.backend {
             AnyBackend::Cpu(cpu) => cpu.lanes(self.lanes),
             AnyBackend::OpenCl(device) => device.lanes(self.lanes),
         }
@@ -101,7 +103,7 @@ impl Device {
         };
         match resolve(choice, &devices).map_err(value)? {
             Selected::Cpu => {
-                let backend = AnyBackend::Cpu(Cpu::new(threads).map_err(errors::backend)?);
+                let backend = Arc::new(AnyBackend::Cpu(Cpu::new(threads).map_err(errors::backend)?));
                 Ok((Self { backend, lanes, not_bitwise: None }, Vec::new()))
             }
             Selected::OpenCl(info) => {
@@ -111,7 +113,8 @@ impl Device {
                 let of_tuning = opened.tuned().warnings().iter().map(ToString::to_string);
                 let of_probe = not_bitwise.iter().map(|why| format!("results of this device are not bitwise: {why}"));
                 let warnings = of_tuning.chain(of_probe).collect();
-                Ok((Self { backend: AnyBackend::OpenCl(Box::new(opened)), lanes, not_bitwise }, warnings))
+                let backend = Arc::new(AnyBackend::OpenCl(Box::new(opened)));
+                Ok((Self { backend, lanes, not_bitwise }, warnings))
             }
         }
     }
@@ -145,7 +148,7 @@ impl Device {
     /// What it is, in one line.
     #[getter]
     fn description(&self) -> String {
-        match &self.backend {
+        match &*self.backend {
             AnyBackend::Cpu(cpu) => cpu.describe(),
             AnyBackend::OpenCl(device) => device.describe(),
         }
@@ -154,7 +157,7 @@ impl Device {
     /// Whether it is an OpenCL device.
     #[getter]
     fn is_opencl(&self) -> bool {
-        matches!(self.backend, AnyBackend::OpenCl(_))
+        matches!(*self.backend, AnyBackend::OpenCl(_))
     }
 
     /// Whether its arithmetic was probed and keeps the contract of the bits.

@@ -8,7 +8,7 @@ use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use super::apply::{Piece, apply};
+use super::apply::{KeptOperators, apply, piece as piece_of};
 use super::arrays::{Given, Number as _};
 use super::configuration::Configuration;
 use super::convention::Convention;
@@ -22,6 +22,7 @@ pub struct Operator {
     model: AnyModel,
     configuration: Py<Configuration>,
     device: Py<Device>,
+    kept: KeptOperators,
 }
 
 impl Operator {
@@ -35,6 +36,10 @@ impl Operator {
 
     pub fn device(&self) -> &Device {
         self.device.get()
+    }
+
+    pub fn kept(&self) -> &KeptOperators {
+        &self.kept
     }
 
     /// Refuses parameters beyond the precision of the computation, and a diagonal that even-odd preconditioning cannot divide by.
@@ -114,7 +119,7 @@ impl Operator {
         let given = given(definition, parameters)?;
         let given = given.iter().map(|(name, text)| (name.as_str(), text.as_str()));
         let model = definition.model(given, hop).map_err(value)?;
-        Ok(Self { model, configuration, device: Device::of(py, device)? })
+        Ok(Self { model, configuration, device: Device::of(py, device)?, kept: KeptOperators::default() })
     }
 
     /// Its name.
@@ -170,7 +175,7 @@ impl Operator {
         let (extents, of_site) = (self.configuration().get().extents(), axes_of_site(&self.model));
         let psi = &convention.to_ours(("psi", psi), extents, of_site)?;
         let parity: Option<Parity> = parity.map(str::parse).transpose().map_err(value)?;
-        let piece = Piece::new(piece, parity)?;
+        let piece = piece_of(piece, parity)?;
         let (py, given) = (psi.py(), Given::new("psi", psi)?);
         let axes = Axes::new(given.shape(), &self.model, extents, false)?;
         given.require_finite("psi")?;

@@ -155,7 +155,7 @@ pub fn golden_export<'py>(
         legs: HopParameters::default().legs,
         lanes: device.get().lanes(),
     };
-    let backend = device.get().backend();
+    let backend = device.get().backend().as_ref();
     let exported = running::run(py, None, |courier| {
         let goes_on = courier.goes_on_asked();
         on_backend!(backend, b => golden::export(b, &options, &directory, overwrite, &|_: &str| goes_on()))

@@ -73,7 +73,7 @@ fn of_quark<R: Number, Q: Quark + Send + Sync>(
     let (py, operator) = (operator.py(), operator.get());
     let solve = how.solve::<R, _>(operator, quark)?;
     debug_assert_eq!(solve.method, Method::ConjugateGradients);
-    let (configuration, device) = (operator.configuration().get(), operator.device().backend());
+    let (configuration, device) = (operator.configuration().get(), operator.device().backend().as_ref());
     let computed = running::run(
         py,
         how.progress.as_ref(),

@@ -159,7 +159,7 @@ fn solved<R: Number>(
     if let Some(number) = source.iter().find(|z| !(is_finite(z.re) && is_finite(z.im))) {
         return Err(value(format!("the source holds {number:e}, which is beyond {}: use precision=\"f64\"", R::NAME)));
     }
-    let (configuration, device) = (operator.configuration().get(), operator.device().backend());
+    let (configuration, device) = (operator.configuration().get(), operator.device().backend().as_ref());
     let solved = running::run(py, how.progress.as_ref(), |courier| {
         let source = axes.in_site_order(source);
         on_backend!(device, backend => {

@@ -49,7 +49,7 @@ macro_rules! summed {
     ($py:expr, $of:expr, $values:expr, |$b:ident, $x:ident| $sum:expr) => {{
         let (of, values) = (&$of, $values);
         let sum = running::run($py, None, |_| {
-            on_backend!(of.device.get().backend(), $b => {
+            on_backend!(of.device.get().backend().as_ref(), $b => {
                 let $x = $b.upload(of.field(values)?)?;
                 $sum
             })

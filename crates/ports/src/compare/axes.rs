@@ -65,6 +65,8 @@ impl Axes {
             [4, 3, 3] => ("links", &["direction", "row", "column"]),
             [8, 3, 3] => ("doubled links", &["leg", "row", "column"]),
             [8, 2, 3] => ("compressed links", &["leg", "row", "column"]),
+            [8, 4, 3] => ("spinors of legs", &["leg", "spin", "colour"]),
+            [2, 18] => ("clover blocks", &["chirality", "word"]),
             [6, 3, 3] => ("field strength", &["plane", "row", "column"]),
             [4, 4, 3, 3] => ("propagator", &["sink spin", "source spin", "sink colour", "source colour"]),
             _ => ("word list", &NUMBERED[..site.len().min(NUMBERED.len())]),

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use lanefield::reference::layout::{DIMENSION_NAMES, Leg, Parity};
 
-use super::numbers::{Numbers, same, ulps_between};
+use super::numbers::{Kind, Numbers, same, ulps_between};
 use super::{Axes, AxisIndex, Comparison, Difference, hex};
 
 /// How many of the numbers at one place differ.
@@ -50,8 +50,18 @@ pub struct SiteMap {
 /// Axes with more indices have no histogram.
 const MOST_BINS: usize = 1024;
 
-/// Ranges of ulps: 1, 2, 3–4, 5–8, …: their number is that of the bits of the distance less one.
-const ULP_BINS: usize = 66;
+/// Ranges of distances in ulp: the largest distance of each, and its name. Those of roundings are narrow; behind them comes what is wrong.
+const ULP_BINS: [(u64, &str); 9] = [
+    (1, "1"),
+    (2, "2"),
+    (4, "3-4"),
+    (8, "5-8"),
+    (16, "9-16"),
+    (1 << 10, "17-2^10"),
+    (1 << 20, "2^10-2^20"),
+    (1 << 30, "2^20-2^30"),
+    (u64::MAX, "above 2^30"),
+];
 
 /// The largest of something, and where.
 #[derive(Default)]
@@ -67,14 +77,15 @@ impl Largest {
 
 /// Compares and counts; causes are left empty.
 pub(super) fn count(a: &Numbers, b: &Numbers, axes: &Axes, ulps: u64) -> Comparison {
-    let (single, parts) = (a.single, a.parts);
+    let (kind, parts) = (a.kind, a.parts);
     let (sites, words) = (axes.sites(), axes.words());
     let scale = root_mean_square(&a.values);
     let mut map =
         SiteMap { a_site: (axes.ls * words * parts) as u64, differing: vec![0; sites], relative: vec![0.0; sites] };
     let mut by_s = vec![0u64; axes.ls];
     let mut by_word = vec![0u64; words * parts];
-    let mut by_ulp = [0u64; ULP_BINS];
+    // The last one counts where a number is NaN.
+    let mut by_ulp = [0u64; ULP_BINS.len() + 1];
     let (mut accepted, mut first) = (0, None);
     let (mut largest_ulp, mut largest_absolute, mut largest_relative) =
         (Largest::default(), Largest::default(), Largest::default());
@@ -93,7 +104,7 @@ pub(super) fn count(a: &Numbers, b: &Numbers, axes: &Axes, ulps: u64) -> Compari
                 if same(x, y) {
                     continue;
                 }
-                let distance = ulps_between(x, y, single);
+                let distance = ulps_between(x, y, kind);
                 if distance.is_some_and(|distance| distance <= ulps) {
                     accepted += 1;
                     continue;
@@ -123,13 +134,15 @@ pub(super) fn count(a: &Numbers, b: &Numbers, axes: &Axes, ulps: u64) -> Compari
     if axes.extents.is_some() {
         histograms.extend(of_sites(axes, &map));
     }
-    histograms.push(of_ulps(&by_ulp, differing));
+    if kind != Kind::Whole {
+        histograms.push(of_ulps(&by_ulp, differing));
+    }
     Comparison {
         shape: a.shape.clone(),
         object: axes.object,
         lattice: axes.extents.map(|extents| extents.as_array()),
         ls: axes.is_five_dimensional.then_some(axes.ls),
-        precision: if single { "f32" } else { "f64" },
+        precision: kind.name(),
         rounded: None,
         ulps,
         numbers: a.values.len() as u64,
@@ -185,29 +198,23 @@ fn difference(a: &Numbers, b: &Numbers, axes: &Axes, place: usize) -> Difference
         at: s.into_iter().chain(of_site).collect(),
         part: (a.parts == 2).then_some(["re", "im"][part]),
         a: x,
-        a_bits: hex(x, a.single),
+        a_bits: hex(x, a.kind),
         b: y,
-        b_bits: hex(y, a.single),
-        ulp: ulps_between(x, y, a.single),
+        b_bits: hex(y, a.kind),
+        ulp: ulps_between(x, y, a.kind),
         absolute,
         relative,
     }
 }
 
 fn ulp_bin(distance: Option<u64>) -> usize {
-    distance
-        .map_or(ULP_BINS - 1, |distance| distance.saturating_sub(1).checked_ilog2().map_or(0, |log| log as usize + 1))
+    distance.map_or(ULP_BINS.len(), |distance| ULP_BINS.partition_point(|&(largest, _)| largest < distance))
 }
 
-fn of_ulps(by_ulp: &[u64; ULP_BINS], of: u64) -> Histogram {
-    let name = |bin: usize| match bin {
-        0 => "1".to_owned(),
-        1 => "2".to_owned(),
-        bin if bin == ULP_BINS - 1 => "NaN".to_owned(),
-        bin => format!("{}-{}", (1u128 << (bin - 1)) + 1, 1u128 << bin),
-    };
-    let bins = by_ulp.iter().enumerate().filter(|(_, count)| **count > 0);
-    Histogram { by: "ulp", bins: bins.map(|(bin, &differing)| Bin { at: name(bin), differing, of }).collect() }
+fn of_ulps(by_ulp: &[u64], of: u64) -> Histogram {
+    let names = ULP_BINS.iter().map(|&(_, name)| name).chain(["NaN"]);
+    let bins = names.zip(by_ulp).filter(|(_, count)| **count > 0);
+    Histogram { by: "ulp", bins: bins.map(|(name, &differing)| Bin { at: name.to_owned(), differing, of }).collect() }
 }
 
 fn indexed(counts: &[u64], of: u64) -> Vec<Bin> {

@@ -17,7 +17,7 @@ pub use cause::{Cause, Confidence};
 pub use count::{Bin, Histogram, SiteMap};
 pub use explain::{ExplainError, HopInputs, explain_hop};
 pub use numbers::Numbers;
-use numbers::{bits, show_shape};
+use numbers::{Kind, bits, show_shape};
 
 /// How arrays are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -41,9 +41,9 @@ pub enum CompareError {
         /// Which axes differ, and what would explain it.
         hint: String,
     },
-    /// One has complex numbers, the other real ones.
-    #[error("A is {a}, B is {b}: complex numbers cannot be compared with real ones")]
-    Parts {
+    /// One has complex, real or whole numbers, the other has not.
+    #[error("A is {a}, B is {b}: complex, real and whole numbers are compared with their like")]
+    Kinds {
         /// The first array.
         a: String,
         /// The second array.
@@ -96,7 +96,7 @@ pub struct Difference {
     pub b: f64,
     /// Its bits, likewise.
     pub b_bits: String,
-    /// Distance in units in the last place; `None` where one is NaN.
+    /// Distance in units in the last place; `None` where one is NaN, and of whole numbers.
     pub ulp: Option<u64>,
     /// |a − b|.
     pub absolute: f64,
@@ -115,7 +115,7 @@ pub struct Comparison {
     pub lattice: Option<[usize; 4]>,
     /// Sites of the fifth dimension; `None` where there is none.
     pub ls: Option<usize>,
-    /// `f32` or `f64`: in which they were compared.
+    /// `f32`, `f64` or `whole`: as what they were compared.
     pub precision: &'static str,
     /// The array that was rounded from f64 to f32 before, because the other is in f32.
     pub rounded: Option<Side>,
@@ -170,8 +170,8 @@ pub fn compare(a: &ComplexArray, b: &ComplexArray, options: CompareOptions) -> R
 /// # Errors
 /// [`CompareError`].
 pub fn compare_numbers(mut a: Numbers, mut b: Numbers, options: CompareOptions) -> Result<Comparison, CompareError> {
-    if a.parts != b.parts {
-        return Err(CompareError::Parts { a: a.describe(), b: b.describe() });
+    if a.parts != b.parts || (a.kind == Kind::Whole) != (b.kind == Kind::Whole) {
+        return Err(CompareError::Kinds { a: a.describe(), b: b.describe() });
     }
     if a.shape != b.shape {
         return Err(CompareError::Shapes {
@@ -187,9 +187,9 @@ pub fn compare_numbers(mut a: Numbers, mut b: Numbers, options: CompareOptions) 
             return Err(CompareError::Length { array: array_name, expected, found: array.values.len() });
         }
     }
-    let rounded = match (a.single, b.single) {
-        (true, false) => Some(Side::B),
-        (false, true) => Some(Side::A),
+    let rounded = match (a.kind, b.kind) {
+        (Kind::F32, Kind::F64) => Some(Side::B),
+        (Kind::F64, Kind::F32) => Some(Side::A),
         _ => None,
     };
     match rounded {
@@ -200,7 +200,7 @@ pub fn compare_numbers(mut a: Numbers, mut b: Numbers, options: CompareOptions) 
     let axes = Axes::of(&a.shape);
     let mut comparison = count::count(&a, &b, &axes, options.ulps);
     comparison.rounded = rounded;
-    if !comparison.is_same() && !options.without_causes {
+    if !comparison.is_same() && !options.without_causes && a.kind != Kind::Whole {
         comparison.causes = cause::causes(&a, &b, &axes, &comparison);
     }
     Ok(comparison)
@@ -208,7 +208,7 @@ pub fn compare_numbers(mut a: Numbers, mut b: Numbers, options: CompareOptions) 
 
 /// Rounds numbers to f32.
 fn round(numbers: &mut Numbers) {
-    numbers.single = true;
+    numbers.kind = Kind::F32;
     numbers.values.iter_mut().for_each(|x| *x = f64::from(*x as f32));
 }
 
@@ -268,7 +268,7 @@ fn differing_axes(a: &[usize], b: &[usize]) -> String {
 }
 
 /// The bits of a number as 16 hexadecimal digits, of f32 behind zeros. All NaNs are one.
-fn hex(x: f64, single: bool) -> String {
+fn hex(x: f64, kind: Kind) -> String {
     let x = if x.is_nan() { f64::NAN } else { x };
-    format!("{:016x}", bits(x, single))
+    format!("{:016x}", bits(x, kind))
 }

@@ -3,16 +3,34 @@
 use lanefield::io::npy::{ComplexArray, ComplexValues, Element, RawArray};
 use lanefield::reference::real::Real as _;
 
-/// An array of numbers, complex or real, of f32 or f64. What is an f32 is kept as the f64 of the same value: the way there and back keeps its bits,
-/// but for those of NaN, of which any equals any.
+/// What numbers are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Kind {
+    F32,
+    F64,
+    /// Integers of up to 2^53, which are compared by value.
+    Whole,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::F32 => "f32",
+            Self::F64 => "f64",
+            Self::Whole => "whole",
+        }
+    }
+}
+
+/// An array of numbers: complex or real ones of f32 or f64, or whole ones. All are kept as the f64 of the same value: the way there and back keeps their
+/// bits, but for those of NaN, of which any equals any.
 #[derive(Clone, Debug)]
 pub struct Numbers {
     /// Extents, the slowest axis first.
     pub(super) shape: Vec<usize>,
     /// Real parts of a number: 2 of a complex one.
     pub(super) parts: usize,
-    /// Whether they are f32.
-    pub(super) single: bool,
+    pub(super) kind: Kind,
     /// All parts in C order.
     pub(super) values: Vec<f64>,
 }
@@ -20,15 +38,15 @@ pub struct Numbers {
 impl Numbers {
     /// Real numbers in C order.
     pub fn of_f64(shape: Vec<usize>, values: Vec<f64>) -> Self {
-        Self { shape, parts: 1, single: false, values }
+        Self { shape, parts: 1, kind: Kind::F64, values }
     }
 
     /// Real numbers in single precision, in C order.
     pub fn of_f32(shape: Vec<usize>, values: &[f32]) -> Self {
-        Self { shape, parts: 1, single: true, values: values.iter().map(|&x| f64::from(x)).collect() }
+        Self { shape, parts: 1, kind: Kind::F32, values: values.iter().map(|&x| f64::from(x)).collect() }
     }
 
-    /// The numbers of any array. Whole numbers are widened to f64; `None` where one is too large for that.
+    /// The numbers of any array; `None` where a whole number is above 2^53.
     pub fn of_raw(array: &RawArray) -> Option<Self> {
         let RawArray { element, shape, bytes } = array;
         let parts = if matches!(element, Element::ComplexF32 | Element::ComplexF64) { 2 } else { 1 };
@@ -41,17 +59,22 @@ impl Numbers {
                 bytes.as_chunks().0.iter().map(|&bytes| whole(i64::from_le_bytes(bytes))).collect::<Option<_>>()?
             }
         };
-        let single = matches!(element, Element::F32 | Element::ComplexF32);
-        Some(Self { shape: shape.clone(), parts, single, values })
+        let kind = match element {
+            Element::F32 | Element::ComplexF32 => Kind::F32,
+            Element::F64 | Element::ComplexF64 => Kind::F64,
+            Element::I16 | Element::I64 => Kind::Whole,
+        };
+        Some(Self { shape: shape.clone(), parts, kind, values })
     }
 
     /// "complex128 (8, 4, 4, 4, 4, 3)"
     pub fn describe(&self) -> String {
-        let element = match (self.parts, self.single) {
-            (2, true) => "complex64",
-            (2, false) => "complex128",
-            (_, true) => "float32",
-            (_, false) => "float64",
+        let element = match (self.parts, self.kind) {
+            (_, Kind::Whole) => "whole numbers",
+            (2, Kind::F32) => "complex64",
+            (2, Kind::F64) => "complex128",
+            (_, Kind::F32) => "float32",
+            (_, Kind::F64) => "float64",
         };
         format!("{element} {}", show_shape(&self.shape))
     }
@@ -59,11 +82,11 @@ impl Numbers {
 
 impl From<&ComplexArray> for Numbers {
     fn from(ComplexArray { shape, values }: &ComplexArray) -> Self {
-        let (single, values) = match values {
-            ComplexValues::F32(values) => (true, values.iter().flat_map(|z| [z.re.into(), z.im.into()]).collect()),
-            ComplexValues::F64(values) => (false, values.iter().flat_map(|z| [z.re, z.im]).collect()),
+        let (kind, values) = match values {
+            ComplexValues::F32(values) => (Kind::F32, values.iter().flat_map(|z| [z.re.into(), z.im.into()]).collect()),
+            ComplexValues::F64(values) => (Kind::F64, values.iter().flat_map(|z| [z.re, z.im]).collect()),
         };
-        Self { shape: shape.clone(), parts: 2, single, values }
+        Self { shape: shape.clone(), parts: 2, kind, values }
     }
 }
 
@@ -75,9 +98,13 @@ pub(super) fn show_shape(shape: &[usize]) -> String {
     }
 }
 
-/// The bits of a number in its precision.
-pub(super) fn bits(x: f64, single: bool) -> u64 {
-    if single { u64::from((x as f32).to_bits()) } else { x.to_bits() }
+/// The bits of a number as what it is.
+pub(super) fn bits(x: f64, kind: Kind) -> u64 {
+    match kind {
+        Kind::F32 => u64::from((x as f32).to_bits()),
+        Kind::F64 => x.to_bits(),
+        Kind::Whole => x as i64 as u64,
+    }
 }
 
 /// Whether two numbers are the same bits, or both NaN.
@@ -86,7 +113,12 @@ pub(super) fn same(a: f64, b: f64) -> bool {
     a.same_bits(b)
 }
 
-/// Distance in units in the last place; `None` where one is NaN.
-pub(super) fn ulps_between(a: f64, b: f64, single: bool) -> Option<u64> {
-    (!a.is_nan() && !b.is_nan()).then(|| if single { (a as f32).ulp_distance(b as f32) } else { a.ulp_distance(b) })
+/// Distance in units in the last place; `None` where one is NaN, and of whole numbers.
+pub(super) fn ulps_between(a: f64, b: f64, kind: Kind) -> Option<u64> {
+    let numbers = !a.is_nan() && !b.is_nan();
+    match kind {
+        Kind::F32 => numbers.then(|| (a as f32).ulp_distance(b as f32)),
+        Kind::F64 => numbers.then(|| a.ulp_distance(b)),
+        Kind::Whole => None,
+    }
 }

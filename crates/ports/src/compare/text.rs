@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::numbers::Kind;
 use super::{Axes, AxisIndex, Comparison, Confidence, Difference, Histogram, Side};
 
 impl fmt::Display for Difference {
@@ -16,7 +17,8 @@ impl fmt::Display for Difference {
         write!(f, ": A {:e} ({a}), B {:e} ({b}), ", self.a, self.b)?;
         match self.ulp {
             Some(ulp) => write!(f, "{} ulp apart", grouped(ulp)),
-            None => f.write_str("one of them no number"),
+            None if self.a.is_nan() || self.b.is_nan() => f.write_str("one of them no number"),
+            None => write!(f, "{} apart", grouped(self.absolute as u64)),
         }
     }
 }
@@ -97,12 +99,13 @@ impl Comparison {
         };
         write!(f, "\nlargest  ")?;
         match ulp.ulp {
-            Some(ulp) => write!(f, "{} ulp", grouped(ulp))?,
-            None => f.write_str("NaN")?,
+            Some(ulp) => write!(f, "{} ulp; ", grouped(ulp))?,
+            None if self.precision == Kind::Whole.name() => {}
+            None => f.write_str("NaN; ")?,
         }
         write!(
             f,
-            "; |A-B| {:.2e}; relative {:.2e} of a number, {:.2e} of the norm",
+            "|A-B| {:.2e}; relative {:.2e} of a number, {:.2e} of the norm",
             absolute.absolute, relative.relative, self.relative_norm
         )
     }
@@ -120,7 +123,7 @@ fn says_something(histogram: &Histogram) -> bool {
 
 /// One line: "by spin   0: 12  1: 0", with the places that have none left out where there are many.
 fn show(histogram: &Histogram, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    const MOST: usize = 8;
+    const MOST: usize = 10;
     write!(f, "by {:5} ", histogram.by)?;
     let all = histogram.bins.len() <= MOST;
     let bins: Vec<_> = histogram.bins.iter().filter(|bin| all || bin.differing > 0).collect();

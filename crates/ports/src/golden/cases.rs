@@ -3,7 +3,7 @@
 use lanefield::backend::{Backend, Sum};
 use lanefield::in_precision;
 use lanefield::kernel::{
-    self, Access, Argument, Case, CaseOptions, FieldRole, Geometry, Holds, Kernel, MatrixFacts, Numbers,
+    self, Access, Argument, Case, CaseOptions, FieldRole, Geometry, Holds, Kernel, MatrixFacts, Numbers, Shape,
 };
 use lanefield::reference::field::{DoubledGauge, FieldShape, Object};
 use lanefield::reference::kernels::domain_wall::Form;
@@ -29,19 +29,26 @@ const LISTED: usize = 2;
 
 /// Writes all cases.
 pub(super) fn export<B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer) -> Result<(), GoldenError> {
-    for &kernel in setup.options.kernels.iter().filter(|kernel| kernel.is_launched()) {
-        for precision in setup.of(&Precision::ALL).filter(|&precision| kernel.takes(precision)) {
-            setup.tell(&format!("{kernel} in {precision}"))?;
-            for &format in formats(kernel) {
-                for &sites in sites(kernel) {
-                    for from in sources(kernel, precision) {
-                        OneCase { kernel, precision, format, sites, from }.export(setup, writer)?;
-                    }
-                }
-            }
-        }
+    for (kernel, precision) in kernels(setup) {
+        setup.tell(&format!("{kernel} in {precision}"))?;
+        OneCase::all(kernel, precision).try_for_each(|case| case.export(setup, writer))?;
     }
     Ok(())
+}
+
+/// What all cases are about, in the same order.
+pub(super) fn shapes<B: Backend>(setup: &Setup<'_, B>) -> Result<Vec<Shape>, GoldenError> {
+    let cases = kernels(setup).flat_map(|(kernel, precision)| OneCase::all(kernel, precision));
+    cases.map(|case| Ok(Case::shape_of(case.kernel, &case.options(setup)?))).collect()
+}
+
+/// The kernels that are asked for, in each precision that is.
+fn kernels<B: Backend>(setup: &Setup<'_, B>) -> impl Iterator<Item = (&'static Kernel, Precision)> {
+    let launched = setup.options.kernels.iter().filter(|kernel| kernel.is_launched());
+    launched.flat_map(move |&kernel| {
+        let taken = setup.of(&Precision::ALL).filter(|&precision| kernel.takes(precision));
+        taken.map(move |precision| (kernel, precision))
+    })
 }
 
 /// How links are stored, where there are any.
@@ -85,6 +92,16 @@ struct OneCase {
 }
 
 impl OneCase {
+    /// Every case of a kernel in a precision.
+    fn all(kernel: &'static Kernel, precision: Precision) -> impl Iterator<Item = Self> {
+        formats(kernel).iter().flat_map(move |&format| {
+            sites(kernel).iter().flat_map(move |&sites| {
+                let of = move |from| Self { kernel, precision, format, sites, from };
+                sources(kernel, precision).into_iter().map(of)
+            })
+        })
+    }
+
     /// The directory of the case.
     fn name(&self) -> String {
         let Self { kernel, precision, format, sites, from } = self;

@@ -10,18 +10,18 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::GoldenError;
-use super::detail::{Difference, compare};
 use super::manifest::{MANIFEST, Manifest, Parameters};
+use crate::compare::{CompareOptions, Comparison, Numbers, compare_numbers};
 
 /// How results are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CheckOptions {
-    /// Numbers may differ by so many ulp.
+    /// Numbers may differ by so many ulp; whole ones by nothing.
     pub ulps: u64,
 }
 
 /// What a comparison found.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Checked {
     /// The results of each kernel, and of each stage.
     pub groups: Vec<CheckedGroup>,
@@ -43,14 +43,14 @@ pub struct CheckedGroup {
 }
 
 /// The first file that differs.
-#[derive(Clone, PartialEq, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub struct FirstDifference {
     /// Its path in both directories.
     pub file: String,
     /// What is wrong, in a line.
     pub what: String,
-    /// The first number that differs; none where the file holds other arrays, or none at all.
-    pub numbers: Option<Difference>,
+    /// The comparison with the golden array A; none where the file holds another array, or none at all.
+    pub comparison: Option<Box<Comparison>>,
 }
 
 impl Checked {
@@ -91,13 +91,13 @@ pub fn check(directory: &Path, other: &Path, options: CheckOptions) -> Result<Ch
             groups.len() - 1
         });
         let group = &mut groups[number];
-        match one(&directory.join(file), &other.join(file), options)? {
+        match one(&directory.join(file), &other.join(file), options, first.is_none())? {
             Outcome::Missing => group.missing.push(file.to_owned()),
             Outcome::Same => group.compared += 1,
-            Outcome::Differs { what, numbers } => {
+            Outcome::Differs { what, comparison } => {
                 group.compared += 1;
                 group.differ.push(file.to_owned());
-                first.get_or_insert_with(|| FirstDifference { file: file.to_owned(), what, numbers });
+                first.get_or_insert_with(|| FirstDifference { file: file.to_owned(), what, comparison });
             }
         }
     }
@@ -154,10 +154,18 @@ fn require_same_parameters(manifest: &Manifest, other: &Path) -> Result<(), Gold
 enum Outcome {
     Missing,
     Same,
-    Differs { what: String, numbers: Option<Difference> },
+    Differs { what: String, comparison: Option<Box<Comparison>> },
 }
 
-fn one(expected: &Path, found: &Path, options: CheckOptions) -> Result<Outcome, GoldenError> {
+impl Outcome {
+    /// Where there is no comparison of numbers.
+    fn other(what: String) -> Self {
+        Self::Differs { what, comparison: None }
+    }
+}
+
+/// Compares two files. Only of the first one that differs the cause is looked for.
+fn one(expected: &Path, found: &Path, options: CheckOptions, is_first: bool) -> Result<Outcome, GoldenError> {
     match fs::symlink_metadata(found) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Outcome::Missing),
         Err(source) => return Err(GoldenError::File { path: found.to_owned(), source }),
@@ -170,12 +178,27 @@ fn one(expected: &Path, found: &Path, options: CheckOptions) -> Result<Outcome, 
     let array = match RawArray::read(found) {
         Ok(array) => array,
         Err(NpyError::Open { path, source }) => return Err(GoldenError::File { path, source }),
-        Err(error) => return Ok(Outcome::Differs { what: error.to_string(), numbers: None }),
+        Err(error) => return Ok(Outcome::other(error.to_string())),
     };
-    Ok(match compare(&expected, &array, options.ulps) {
-        Ok(None) => Outcome::Same,
-        Ok(Some(difference)) => Outcome::Differs { what: difference.describe(), numbers: Some(difference) },
-        Err(what) => Outcome::Differs { what, numbers: None },
+    if (expected.element, &expected.shape) != (array.element, &array.shape) {
+        return Ok(Outcome::other(format!("it is {} instead of {}", array.describe(), expected.describe())));
+    }
+    if expected.bytes == array.bytes {
+        return Ok(Outcome::Same);
+    }
+    let [Some(a), Some(b)] = [&expected, &array].map(Numbers::of_raw) else {
+        return Ok(Outcome::other("it holds whole numbers above 2^53".to_owned()));
+    };
+    let options = CompareOptions { ulps: options.ulps, without_causes: !is_first };
+    Ok(match compare_numbers(a, b, options) {
+        Ok(comparison) => match &comparison.first {
+            None => Outcome::Same,
+            Some(first) => {
+                let what = format!("{} of {} numbers differ, first {first}", comparison.differing, comparison.numbers);
+                Outcome::Differs { what, comparison: Some(Box::new(comparison)) }
+            }
+        },
+        Err(error) => Outcome::other(error.to_string()),
     })
 }
 
@@ -193,14 +216,13 @@ fn records(expected: &Path, found: &Path) -> Result<Outcome, GoldenError> {
     };
     let (expected, found): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), found.lines().collect());
     let pairs = expected.iter().zip(&found).skip(1);
-    let differs = |what: String| Ok(Outcome::Differs { what, numbers: None });
     for (number, (expected, found)) in (2..).zip(pairs) {
         if said(expected) != said(found) {
-            return differs(format!("line {number} says {found} instead of {expected}"));
+            return Ok(Outcome::other(format!("line {number} says {found} instead of {expected}")));
         }
     }
     match expected.len() == found.len() {
         true => Ok(Outcome::Same),
-        false => differs(format!("it has {} lines instead of {}", found.len(), expected.len())),
+        false => Ok(Outcome::other(format!("it has {} lines instead of {}", found.len(), expected.len()))),
     }
 }

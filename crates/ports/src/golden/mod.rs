@@ -5,14 +5,13 @@
 mod array;
 mod cases;
 mod check;
-mod detail;
 mod directory;
 mod error;
 mod manifest;
 mod stages;
 
 use lanefield::backend::Backend;
-use lanefield::kernel::{Kernel, TestData};
+use lanefield::kernel::{Kernel, Shape, TestData};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, LegOrder, Scalar};
 use lanefield::reference::links::BoundaryPhases;
@@ -75,6 +74,15 @@ struct Setup<'a, B> {
 }
 
 impl<'a, B: Backend> Setup<'a, B> {
+    /// A lattice that does not fit is refused before anything is made of it.
+    fn new(backend: &'a B, options: &'a GoldenOptions, tell: &'a dyn Fn(&str) -> bool) -> Result<Self, GoldenError> {
+        let (extents, seed) = (options.extents, options.seed);
+        let configuration = Configuration::hot(extents, seed);
+        let setup = Self { backend, options, configuration, data: TestData::new(seed), tell };
+        setup.lattice(Precision::F32)?;
+        Ok(setup)
+    }
+
     /// Says what is being made now.
     fn tell(&self, what: &str) -> Result<(), GoldenError> {
         if (self.tell)(what) { Ok(()) } else { Err(GoldenError::Stopped { before: what.to_owned() }) }
@@ -109,9 +117,16 @@ impl<'a, B: Backend> Setup<'a, B> {
     }
 }
 
+/// The calls of kernels of an [`export`], in its order: what a device will build can be known of them, and built side by side before.
+///
+/// # Errors
+/// As [`export`], of what can be known before anything is computed.
+pub fn calls<B: Backend>(backend: &B, options: &GoldenOptions) -> Result<Vec<Shape>, GoldenError> {
+    cases::shapes(&Setup::new(backend, options, &|_| true)?)
+}
+
 /// Writes golden data to the directory `directory`, all of them or none: they are made beside it first. `replace` allows to replace a directory that
-/// holds golden data. `tell` is told what is being made, and
-/// whether to go on.
+/// holds golden data. `tell` is told what is being made, and says whether to go on.
 ///
 /// # Errors
 /// [`GoldenError`]: a directory that holds something; a lattice that has no parities; what the backend cannot do, by the case that needs it.
@@ -123,19 +138,15 @@ pub fn export<B: Backend>(
     tell: &dyn Fn(&str) -> bool,
 ) -> Result<Exported, GoldenError> {
     let mut writer = Writer::new(directory, replace)?;
-    let (extents, seed) = (options.extents, options.seed);
-    let configuration = Configuration::hot(extents, seed);
-    let setup = Setup { backend, options, configuration, data: TestData::new(seed), tell };
-    // A lattice that does not fit is refused before anything is made of it.
-    setup.lattice(Precision::F32)?;
+    let setup = Setup::new(backend, options, tell)?;
     let links = setup.configuration.links();
-    let [x, y, z, t] = extents.as_array();
+    let [x, y, z, t] = options.extents.as_array();
     writer.array("configuration.npy", &array::complex(&[t, z, y, x, 4, 3, 3], links)?)?;
     stages::export(&setup, &mut writer)?;
     cases::export(&setup, &mut writer)?;
     let parameters = Parameters {
-        lattice: extents.to_string(),
-        seed,
+        lattice: options.extents.to_string(),
+        seed: options.seed,
         boundary: options.boundary.to_string(),
         legs: options.legs.to_string(),
         precisions: options.precisions.clone(),

@@ -1,7 +1,7 @@
 //! Causes that are seen in the bits of each number: a flipped bit, signs of zeros, flushed subnormals, bytes in the other order, a lower precision, a
 //! factor.
 
-use super::super::numbers::bits;
+use super::super::numbers::{Kind, bits};
 use super::super::text::grouped;
 use super::{Case, Cause, Confidence};
 
@@ -18,7 +18,7 @@ fn flipped_bit(case: &Case<'_>) -> Option<Cause> {
         return None;
     }
     let place = case.differing().next()?;
-    let (a, b) = (bits(case.a[place], case.single), bits(case.b[place], case.single));
+    let (a, b) = (bits(case.a[place], case.kind), bits(case.b[place], case.kind));
     let flipped = a ^ b;
     if !flipped.is_power_of_two() {
         let sentence = "a single number differs: memory, the disk, or a hand that edited it; a kernel would rarely miss one number alone";
@@ -30,7 +30,7 @@ fn flipped_bit(case: &Case<'_>) -> Option<Cause> {
         ));
     }
     let bit = flipped.trailing_zeros();
-    let (fraction, sign) = if case.single { (23, 31) } else { (52, 63) };
+    let (fraction, sign) = if case.kind == Kind::F32 { (23, 31) } else { (52, 63) };
     let part = match bit {
         bit if bit == sign => "the sign".to_owned(),
         bit if bit >= fraction => format!("bit {} of the exponent", bit - fraction),
@@ -40,7 +40,7 @@ fn flipped_bit(case: &Case<'_>) -> Option<Cause> {
         "flipped_bit",
         Confidence::Certain,
         format!("one bit of one number is flipped, {part}: memory, the disk, or a hand that edited it"),
-        format!("bit {bit} of {} is all that differs", if case.single { 32 } else { 64 }),
+        format!("bit {bit} of {} is all that differs", if case.kind == Kind::F32 { 32 } else { 64 }),
     ))
 }
 
@@ -58,7 +58,7 @@ fn zeros_signs(case: &Case<'_>) -> Option<Cause> {
 }
 
 fn flushed(case: &Case<'_>) -> Option<Cause> {
-    let is_subnormal = |x: f64| match case.single {
+    let is_subnormal = |x: f64| match case.kind == Kind::F32 {
         true => (x as f32).is_subnormal(),
         false => x.is_subnormal(),
     };
@@ -83,8 +83,8 @@ fn flushed(case: &Case<'_>) -> Option<Cause> {
 
 fn swapped_bytes(case: &Case<'_>) -> Option<Cause> {
     let is_so = |a: f64, b: f64| {
-        let (a, b) = (bits(a, case.single), bits(b, case.single));
-        if case.single { (a as u32).swap_bytes() == b as u32 } else { a.swap_bytes() == b }
+        let (a, b) = (bits(a, case.kind), bits(b, case.kind));
+        if case.kind == Kind::F32 { (a as u32).swap_bytes() == b as u32 } else { a.swap_bytes() == b }
     };
     let count = all(case, is_so)?;
     let sentence =
@@ -98,7 +98,7 @@ fn is_single(x: f64) -> bool {
 }
 
 fn single_precision(case: &Case<'_>) -> Option<Cause> {
-    if case.single || case.comparison.differing < 2 {
+    if case.kind == Kind::F32 || case.comparison.differing < 2 {
         return None;
     }
     for (name, other, rounded, exact) in [("B", "A", case.b, case.a), ("A", "B", case.a, case.b)] {

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use lanefield::reference::layout::Extents;
 
-use super::numbers::{Numbers, same, ulps_between};
+use super::numbers::{Kind, Numbers, same, ulps_between};
 use super::{Axes, Comparison};
 
 /// How sure a cause is.
@@ -58,7 +58,7 @@ struct Case<'a> {
     axes: &'a Axes,
     /// Real numbers of a number: 2 of a complex one.
     parts: usize,
-    single: bool,
+    kind: Kind,
     /// Sites with differences, ascending.
     sites: Vec<usize>,
     comparison: &'a Comparison,
@@ -67,7 +67,7 @@ struct Case<'a> {
 impl Case<'_> {
     /// Half an ulp of 1.
     fn unit(&self) -> f64 {
-        if self.single { f64::from(f32::EPSILON) / 2.0 } else { f64::EPSILON / 2.0 }
+        if self.kind == Kind::F32 { f64::from(f32::EPSILON) / 2.0 } else { f64::EPSILON / 2.0 }
     }
 
     fn extents(&self) -> Option<Extents> {
@@ -77,7 +77,7 @@ impl Case<'_> {
     /// The places of all real numbers that differ by more than is accepted, in the order of memory.
     fn differing(&self) -> impl Iterator<Item = usize> {
         let ulps = self.comparison.ulps;
-        let accepted = move |a, b| ulps > 0 && ulps_between(a, b, self.single).is_some_and(|distance| distance <= ulps);
+        let accepted = move |a, b| ulps > 0 && ulps_between(a, b, self.kind).is_some_and(|distance| distance <= ulps);
         (0..self.a.len()).filter(move |&place| {
             let (a, b) = (self.a[place], self.b[place]);
             !same(a, b) && !accepted(a, b)
@@ -120,7 +120,7 @@ pub(super) fn causes(a: &Numbers, b: &Numbers, axes: &Axes, comparison: &Compari
         b: &b.values,
         axes,
         parts: a.parts,
-        single: a.single,
+        kind: a.kind,
         sites: differing.map(|(site, _)| site).collect(),
         comparison,
     };

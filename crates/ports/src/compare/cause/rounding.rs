@@ -1,5 +1,6 @@
 //! Differences of the size of roundings: contracted or uncontracted products, sums in another order.
 
+use super::super::numbers::Kind;
 use super::super::text::percent;
 use super::{Case, Cause, Confidence};
 
@@ -27,7 +28,7 @@ pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
         return vec![Cause::new("rounding", Confidence::Likely, sentence, evidence)];
     }
     let in_single = largest / (f64::from(f32::EPSILON) / 2.0);
-    if !case.single && in_single <= MOST && in_single > 1e-3 {
+    if case.kind == Kind::F64 && in_single <= MOST && in_single > 1e-3 {
         let sentence = "they differ by roundings of f32, though both are f64: something on the way was in single precision (a constant, a literal, a link)";
         let evidence =
             format!("no |A-B| above {largest:.1e} of its site's largest number; half an ulp of f32 is 6.0e-8");
