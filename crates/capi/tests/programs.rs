@@ -85,6 +85,51 @@ fn a_fortran_program_solves_and_finds_a_planted_fault() {
     }
 }
 
+/// Compiles `check_compiler.f90` with flags, and runs it: whether it went well, and what it says.
+fn checked_by_fortran(flags: &[&str]) -> (bool, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let program = folder.path().join("check_compiler");
+    let mut command = Command::new("gfortran");
+    command.args(["-std=f2008", "-Wall", "-Werror"]).args(flags).current_dir(folder.path());
+    run(command.arg(package().join("examples/check_compiler.f90")).arg("-o").arg(&program));
+    let output = Command::new(program).output().unwrap();
+    (output.status.success(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn a_fortran_program_says_which_rule_the_compiler_breaks() {
+    if !is_there("gfortran") {
+        return;
+    }
+    // Every 64-bit Arm processor has fma; of x86-64 it is an extension.
+    #[cfg(target_arch = "x86_64")]
+    let has_fma = std::is_x86_feature_detected!("fma");
+    #[cfg(not(target_arch = "x86_64"))]
+    let has_fma = cfg!(target_arch = "aarch64");
+    let fma: &[&str] = if has_fma && cfg!(target_arch = "x86_64") { &["-mfma"] } else { &[] };
+
+    let good = ["-ffp-contract=off", "-fno-tree-slp-vectorize"];
+    for level in ["-O0", "-O1", "-O2", "-O3"] {
+        let flags = [&[level][..], &good, fma].concat();
+        assert_eq!(checked_by_fortran(&flags), (true, "the compiler keeps the rules\n".to_owned()), "{flags:?}");
+    }
+    let mut bad = vec![
+        (vec!["-O2", "-ffast-math"], "subnormal numbers are flushed to zero: "),
+        (vec!["-O2", "-fassociative-math", "-fno-signed-zeros", "-fno-trapping-math"], "sums are reassociated: "),
+        (vec!["-O2", "-fno-signed-zeros"], "zeros lose their sign, "),
+    ];
+    for (flags, _) in &mut bad {
+        flags.extend(good);
+    }
+    if has_fma {
+        bad.push(([&["-O3", "-ffp-contract=fast"][..], fma].concat(), "a * b + c is contracted to fma: "));
+    }
+    for (flags, broken) in bad {
+        let (kept, said) = checked_by_fortran(&flags);
+        assert!(!kept && said.starts_with(broken), "{flags:?}: {said}");
+    }
+}
+
 #[test]
 fn the_program_of_the_documentation_says_what_is_wrong_with_a_hop() {
     let page = std::fs::read_to_string(package().join("../../docs/c.md")).unwrap();
