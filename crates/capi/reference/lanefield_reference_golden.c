@@ -940,7 +940,7 @@ static void test_operator(const char *name, lfr_parameters parameters, int recon
     expect(re * re + im * im < 1e-18 * lfr_norm2_f64(shape, mx, NULL), what);
     for (int even_odd = 0; even_odd < 2; even_odd++) {
         double history[500];
-        lfr_solve_parameters asked = {1e-8, 499, 0, NULL};
+        lfr_solve_parameters asked = {1e-8, 499, 0, NULL, NULL, NULL};
         lfr_solve_report report = {history, 500, 0, 0, 0};
         lfr_solve_f64(&fermion, even_odd, x, my, &asked, &report);
         lfr_apply_f64(&fermion, 0, my, mx);
