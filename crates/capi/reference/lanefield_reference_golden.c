@@ -210,7 +210,7 @@ static void *room_for(size_t bytes)
     return room;
 }
 
-/* An array of zeros. */
+/* An array of zeros; whoever makes it frees its data. */
 static array new_array(const char *type, int axes, const size_t *shape)
 {
     array a;
@@ -284,6 +284,7 @@ static int read_array(const char *path, array *a)
     if (found != a->bytes) {
         fprintf(stderr, "%s has %lu bytes of numbers; its shape needs %lu\n", path, (unsigned long)found, (unsigned long)a->bytes);
         free(a->data);
+        a->data = NULL;
         return -1;
     }
     return 0;
@@ -481,7 +482,7 @@ static void digest(const lfr_shape *shape, const void *field, int wide, char dig
     sha256_digits(&sha, digits);
 }
 
-/* The text of a line of a record, from its start to its last member but one, to which the last one, its check, is added. `so_far`: all lines before. */
+/* Ends a line of a record with its check. The line is given up to the comma before that; so_far has what was given of all lines before. */
 static void check_line(sha256 *so_far, char *line)
 {
     char digits[65];
@@ -552,16 +553,25 @@ static double number_of_stage(golden_data *data, const char *stage, const char *
     return 0;
 }
 
-/* Reads the file that is a parameter of a stage. 0 where there is none, or it cannot be read. */
-static int read_file_of_stage(golden_data *data, const char *stage, const char *name, array *a)
+/* Reads a field of so many complex numbers a site. 0 with a message where that does not succeed. */
+static int read_field(golden_data *data, const char *name, const char *type, int words, array *a)
 {
-    char parameter[PARAMETER_LENGTH], path[PATH_LENGTH];
-    if (!parameter_of_stage(data, stage, name, parameter))
-        return 0;
-    if (join(path, data->from, parameter, strlen(parameter)) == 0 && read_array(path, a) == 0)
-        return 1;
+    char path[PATH_LENGTH];
+    if (join(path, data->from, name, strlen(name)) == 0 && read_array(path, a) == 0) {
+        if (strcmp(a->type, type) == 0 && length_of(a) == lfr_volume(data->extents) * (size_t)words)
+            return 1;
+        fprintf(stderr, "%s does not hold %d numbers %s for each site\n", path, words, type);
+        free(a->data);
+    }
     data->failed = 1;
     return 0;
+}
+
+/* The same of a file that is a parameter of a stage. 0 also where there is no such parameter. */
+static int read_file_of_stage(golden_data *data, const char *stage, const char *name, const char *type, int words, array *a)
+{
+    char parameter[PARAMETER_LENGTH];
+    return parameter_of_stage(data, stage, name, parameter) && read_field(data, parameter, type, words, a);
 }
 
 /* The path of a file of a stage, where the golden data have this file; 0 elsewhere. */
@@ -570,6 +580,17 @@ static int path_in_stages(const golden_data *data, const char *name, char path[P
     char quoted[PATH_LENGTH];
     return snprintf(quoted, sizeof quoted, "\"stages/%s\"", name) < PATH_LENGTH && strstr(data->manifest, quoted) != NULL &&
            snprintf(path, PATH_LENGTH, "%s/stages/%s", data->to, name) < PATH_LENGTH;
+}
+
+/* How many files of stages the golden data have: members of the list of all files, where a path stands before a colon. */
+static int files_of_stages(const char *manifest)
+{
+    int count = 0;
+    for (const char *at = manifest; (at = strstr(at, "\"stages/")) != NULL;) {
+        at += strcspn(at + 1, "\"") + 1;
+        count += at[strspn(at, "\" \t\r\n")] == ':';
+    }
+    return count;
 }
 
 /* Writes an array to stages/NAME.npy where the golden data have this file. The name is put together as printf does. */
@@ -626,8 +647,11 @@ static void put_sums(golden_data *data, const char *name, double *const *lists, 
     tree.threads = (int)number_of_stage(data, "sums", "plan_threads");
     tree.blocks = (int)number_of_stage(data, "sums", "plan_blocks");
     tree.warp = (int)number_of_stage(data, "sums", "plan_warp");
-    if (data->failed)
+    if (tree.threads < 1 || tree.blocks < 1 || tree.warp < 1 || tree.threads % tree.warp != 0) {
+        fprintf(stderr, "manifest.json: the plan of stage sums is none\n");
+        data->failed = 1;
         return;
+    }
     const size_t volume = lfr_volume(data->extents), of_blocks = (size_t)tree.blocks;
     array blocks = new_array("<f8", 2, (const size_t[]){count, of_blocks}), sums = new_array("<f8", 1, &count);
     array words = new_array("<i8", 2, (const size_t[]){count, LFR_EXACT_WORDS}), exact = new_array("<f8", 1, &count);
@@ -674,7 +698,7 @@ static void put_line(watched_solve *solve, const char *format, ...)
     va_end(values);
     check_line(&solve->lines, line);
     if (solve->record != NULL)
-        solve->data->failed |= fputs(line, solve->record) < 0;
+        fputs(line, solve->record);
 }
 
 /* The line of a sum over sites. */
@@ -715,8 +739,13 @@ static void start_record(watched_solve *solve, const char *precision)
 
 static void end_record(watched_solve *solve)
 {
-    if (solve->record != NULL)
-        solve->data->failed |= fclose(solve->record) != 0;
+    if (solve->record == NULL)
+        return;
+    const int not_written = ferror(solve->record);
+    if (fclose(solve->record) != 0 || not_written) {
+        fprintf(stderr, "%s/stages/%s/record.jsonl: %s\n", solve->data->to, solve->stage, strerror(errno));
+        solve->data->failed = 1;
+    }
 }
 
 /* Keeps the scalars of the iteration that is over, and writes the lines of its sums. */
@@ -1080,7 +1109,7 @@ static int write_case(const char *directory, const case_line *line, const golden
 static void half_stage(golden_data *data)
 {
     array a;
-    if (!read_file_of_stage(data, "half", "before", &a))
+    if (!read_file_of_stage(data, "half", "before", "<c8", 12, &a))
         return;
     put_fractions(data, &a, 12, "half/spinor");
     free(a.data);
@@ -1095,6 +1124,11 @@ static void along_s_stage(golden_data *data, const char *stage)
     if (!parameter_of_stage(data, stage, "ls", parameter))
         return;
     parameters.ls = atoi(parameter);
+    if (parameters.ls < 1) {
+        fprintf(stderr, "manifest.json: stage %s has ls %s\n", stage, parameter);
+        data->failed = 1;
+        return;
+    }
     parameters.mass = number_of_stage(data, stage, "mass");
     parameters.m5 = number_of_stage(data, stage, "m5");
     parameters.b = number_of_stage(data, stage, "b");
@@ -1162,7 +1196,7 @@ static int read_golden_data(const char *from, const char *to, golden_data *data)
     data->to = to;
     if (join(path, from, "configuration.npy", strlen("configuration.npy")) != 0 || read_array(path, u) != 0)
         return -1;
-    if (u->axes != 7 || strcmp(u->type, "<c16") != 0) {
+    if (u->axes != 7 || strcmp(u->type, "<c16") != 0 || u->shape[4] * u->shape[5] * u->shape[6] != 36) {
         fprintf(stderr, "%s is no complex128 array (T, Z, Y, X, 4, 3, 3)\n", path);
         return -1;
     }
@@ -1239,8 +1273,9 @@ static int golden(const char *from, const char *to)
         status = write_cases(&data, &done, &unknown);
     if (status == 0) {
         write_stages(&data);
-        printf("%d cases and %d files of stages written to %s, %d cases of unknown kernels left out\n", done, data.files, to, unknown);
-        status = data.failed || unknown > 0;
+        const int left_out = files_of_stages(data.manifest) - data.files;
+        printf("%d cases and %d files of stages written to %s; %d cases of unknown kernels and %d files left out\n", done, data.files, to, unknown, left_out);
+        status = data.failed || unknown > 0 || left_out != 0;
     }
     free_golden_data(&data);
     return status;
@@ -1714,7 +1749,7 @@ static void LFR(hop_stage)(golden_data *data)
     const lfr_shape shape = shape_of_stage(data, LFR_FULL, 1, 12);
     const size_t volume = lfr_volume(data->extents);
     array in;
-    if (!read_file_of_stage(data, "hop", WIDE ? "in.f64" : "in.f32", &in))
+    if (!read_file_of_stage(data, "hop", WIDE ? "in.f64" : "in.f32", TYPE, 12, &in))
         return;
     COMPLEX *stored = room_for(volume * 72 * sizeof *stored), *rows = room_for(volume * 12 * sizeof *rows);
     LFR(store_links)(data->extents, &data->links, 0, data->configuration.data, stored);
@@ -1787,7 +1822,7 @@ static void LFR(products_along_s)(golden_data *data, const char *stage, const lf
     const lfr_shape shape = shape_of_stage(data, LFR_FULL, parameters->ls, 12);
     LFR(operator) fermion;
     array x;
-    if (!read_file_of_stage(data, stage, WIDE ? "x.f64" : "x.f32", &x))
+    if (!read_file_of_stage(data, stage, WIDE ? "x.f64" : "x.f32", TYPE, 12 * parameters->ls, &x))
         return;
     array out = new_array(x.type, x.axes, x.shape);
     LFR(make_operator)(&fermion, data->extents, &data->links, parameters, 0, data->configuration.data);
@@ -1814,9 +1849,9 @@ static void LFR(sums_stage)(golden_data *data)
     const lfr_shape one_site = {{1, 1, 1, 1}, LFR_FULL, 1, 12, 0};
     const size_t volume = lfr_volume(data->extents);
     array x, y;
-    if (!read_file_of_stage(data, "sums", WIDE ? "x.f64" : "x.f32", &x))
+    if (!read_file_of_stage(data, "sums", WIDE ? "x.f64" : "x.f32", TYPE, 12, &x))
         return;
-    if (read_file_of_stage(data, "sums", WIDE ? "y.f64" : "y.f32", &y)) {
+    if (read_file_of_stage(data, "sums", WIDE ? "y.f64" : "y.f32", TYPE, 12, &y)) {
         array norms = lattice_array("<f8", data->extents, 0, 0, 0, 0), products = lattice_array("<f8", data->extents, 0, 2, 0, 0);
         double *re = room_for(volume * sizeof *re), *im = room_for(volume * sizeof *im);
         double *lists[2] = {re, im}, *list_of_norms[1] = {norms.data};
@@ -1869,15 +1904,13 @@ static void LFR(cg_stage)(golden_data *data)
     watched_solve solve = {data, WIDE ? "cg/f64" : "cg/f32", NULL, {{0}, {0}, 0}, NULL, 0};
     lfr_parameters parameters = {LFR_WILSON, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     LFR(operator) fermion;
-    char tolerance[PARAMETER_LENGTH], name[64], path[PATH_LENGTH], digits[3][65];
+    char tolerance[PARAMETER_LENGTH], name[64], digits[3][65];
     array eta;
     if (!parameter_of_stage(data, solve.stage, "tolerance", tolerance))
         return;
     sprintf(name, "stages/%s/source.npy", solve.stage);
-    if (join(path, data->from, name, strlen(name)) != 0 || read_array(path, &eta) != 0) {
-        data->failed = 1;
+    if (!read_field(data, name, "<c16", 12, &eta))
         return;
-    }
     start_record(&solve, PRECISION);
     parameters.mass = number_of_stage(data, solve.stage, "mass");
     array solution = lattice_array(TYPE, data->extents, 0, 4, 3, 0), history = new_array("<f8", 1, &(size_t){MOST_ITERATIONS + 1});
