@@ -248,6 +248,8 @@ struct CSolveParameters {
     most_iterations: c_int,
     delta: f64,
     tree: *const c_void,
+    watcher: *const c_void,
+    watched_by: *mut c_void,
 }
 
 /// lfr_solve_report
@@ -277,6 +279,8 @@ impl COperator<'_> {
             most_iterations: params.max_iterations as c_int,
             delta: 0.0,
             tree: std::ptr::null(),
+            watcher: std::ptr::null(),
+            watched_by: std::ptr::null_mut(),
         };
         let room = history.len() as c_int;
         let mut report = CSolveReport { history: history.as_mut_ptr(), room, recorded: 0, iterations: 0, converged: 0 };

@@ -148,16 +148,16 @@ void lfr_exact_add(lfr_exact_sum *sum, double term)
     const int negative = (int)(bits >> 63), exponent = (int)(bits >> 52 & 2047);
     const uint64_t fraction = bits & 0xfffffffffffffu;
 
-    sum->any = 1;
+    sum->terms++;
     if (bits != (uint64_t)1 << 63)
         sum->other_than_minus_zero = 1;
     if (exponent == 2047) {
         if (fraction != 0)
-            sum->nan = 1;
+            sum->nans++;
         else if (negative)
-            sum->minus_infinity = 1;
+            sum->minus_infinities++;
         else
-            sum->plus_infinity = 1;
+            sum->plus_infinities++;
         return;
     }
     /* |term| = mantissa 2^(shift - 1074). Its bits go to three limbs. */
@@ -179,10 +179,10 @@ void lfr_exact_merge(lfr_exact_sum *sum, const lfr_exact_sum *other)
     for (int k = 0; k < LIMBS; k++)
         sum->limbs[k] += carried.limbs[k];
     sum->since_carry = 1;
-    sum->any |= other->any;
-    sum->nan |= other->nan;
-    sum->plus_infinity |= other->plus_infinity;
-    sum->minus_infinity |= other->minus_infinity;
+    sum->terms += other->terms;
+    sum->nans += other->nans;
+    sum->plus_infinities += other->plus_infinities;
+    sum->minus_infinities += other->minus_infinities;
     sum->other_than_minus_zero |= other->other_than_minus_zero;
 }
 
@@ -196,10 +196,10 @@ static double double_of_bits(uint64_t bits)
 double lfr_exact_round(const lfr_exact_sum *sum)
 {
     const uint64_t minus = (uint64_t)1 << 63, infinity = (uint64_t)2047 << 52;
-    if (sum->nan || (sum->plus_infinity && sum->minus_infinity))
+    if (sum->nans > 0 || (sum->plus_infinities > 0 && sum->minus_infinities > 0))
         return double_of_bits(infinity | 1u << 1 | (uint64_t)1 << 51);
-    if (sum->plus_infinity || sum->minus_infinity)
-        return double_of_bits(sum->plus_infinity ? infinity : minus | infinity);
+    if (sum->plus_infinities > 0 || sum->minus_infinities > 0)
+        return double_of_bits(sum->plus_infinities > 0 ? infinity : minus | infinity);
 
     lfr_exact_sum magnitude = *sum;
     make_carries(&magnitude);
@@ -213,7 +213,7 @@ double lfr_exact_round(const lfr_exact_sum *sum)
     while (top >= 0 && (magnitude.limbs[top / 32] >> (top % 32) & 1) == 0)
         top--;
     if (top < 0)
-        return double_of_bits(sum->any && !sum->other_than_minus_zero ? minus : 0);
+        return double_of_bits(sum->terms > 0 && !sum->other_than_minus_zero ? minus : 0);
 
     /* Bits from `lowest` on are kept; of a subnormal number all are. */
     const int lowest = top > 52 ? top - 52 : 0;
@@ -235,6 +235,18 @@ double lfr_exact_round(const lfr_exact_sum *sum)
     return double_of_bits((bits >= infinity ? infinity : bits) | (negative ? minus : 0));
 }
 
+void lfr_exact_words(const lfr_exact_sum *sum, int64_t words[LFR_EXACT_WORDS])
+{
+    lfr_exact_sum carried = *sum;
+    make_carries(&carried);
+    memcpy(words, carried.limbs, sizeof carried.limbs);
+    words[LIMBS] = carried.plus_infinities;
+    words[LIMBS + 1] = carried.minus_infinities;
+    words[LIMBS + 2] = carried.nans;
+    words[LIMBS + 3] = carried.other_than_minus_zero;
+    words[LIMBS + 4] = carried.terms;
+}
+
 /* Each warp is folded by halves, and the warps of a block are added in order. */
 static double fold_block(const lfr_tree *tree, double *s)
 {
@@ -248,21 +260,29 @@ static double fold_block(const lfr_tree *tree, double *s)
     return z;
 }
 
-static double tree_sum(const lfr_tree *tree, const double *terms, size_t n)
+void lfr_tree_blocks(const double *terms, size_t n, const lfr_tree *tree, double *blocks)
 {
-    const size_t threads = (size_t)tree->threads, blocks = (size_t)tree->blocks;
-    double *s = fresh_memory(threads, sizeof *s), *buffer = fresh_memory(blocks, sizeof *buffer);
-    for (size_t b = 0; b < blocks; b++) {
+    const size_t threads = (size_t)tree->threads, count = (size_t)tree->blocks;
+    double *s = fresh_memory(threads, sizeof *s);
+    for (size_t b = 0; b < count; b++) {
         for (size_t t = 0; t < threads; t++) {
             s[t] = 0;
-            for (size_t i = 2 * threads * b + t; i < n; i += 2 * threads * blocks) {
+            for (size_t i = 2 * threads * b + t; i < n; i += 2 * threads * count) {
                 s[t] = s[t] + terms[i];
                 if (i + threads < n)
                     s[t] = s[t] + terms[i + threads];
             }
         }
-        buffer[b] = fold_block(tree, s);
+        blocks[b] = fold_block(tree, s);
     }
+    free(s);
+}
+
+static double tree_sum(const lfr_tree *tree, const double *terms, size_t n)
+{
+    const size_t threads = (size_t)tree->threads, blocks = (size_t)tree->blocks;
+    double *s = fresh_memory(threads, sizeof *s), *buffer = fresh_memory(blocks, sizeof *buffer);
+    lfr_tree_blocks(terms, n, tree, buffer);
     for (size_t t = 0; t < threads; t++) {
         s[t] = 0;
         for (size_t i = t; i < blocks; i += threads)
@@ -536,6 +556,12 @@ static void record(lfr_solve_report *report, double squared_residual)
     if (report->recorded < report->room)
         report->history[report->recorded] = squared_residual;
     report->recorded++;
+}
+
+static void watch(const lfr_solve_parameters *parameters, const lfr_iteration *now)
+{
+    if (parameters->watcher != NULL)
+        parameters->watcher(parameters->watched_by, now);
 }
 
 /* The exponent e of 2^e <= x < 2^(e+1). */
@@ -2333,6 +2359,7 @@ void LFR(cg)(const lfr_shape *shape, LFR(matrix) *matrix, const void *context, c
 {
     const lfr_tree *tree = parameters->tree;
     COMPLEX *r = LFR(fresh)(shape), *p = LFR(fresh)(shape), *q = LFR(fresh)(shape);
+    lfr_iteration now = {0, 0, 0, 0, 0, psi, r, p};
     start_report(report);
     const double target = parameters->tolerance * parameters->tolerance * LFR(norm2)(shape, b, tree);
     LFR(residual)(shape, matrix, context, b, psi, r, tree);
@@ -2340,9 +2367,11 @@ void LFR(cg)(const lfr_shape *shape, LFR(matrix) *matrix, const void *context, c
     double c = LFR(norm2)(shape, r, tree);
     record(report, c);
     report->converged = c <= target;
+    now.squared_residual = c;
+    watch(parameters, &now);
     while (!report->converged && report->iterations < parameters->most_iterations) {
         matrix(context, p, q);
-        const double a = c / LFR(inner)(shape, p, q, tree).re;
+        const double d = LFR(inner)(shape, p, q, tree).re, a = c / d;
         LFR(axpy)(shape, (REAL)-a, q, r);
         const double next = LFR(norm2)(shape, r, tree), beta = next / c;
         LFR(cg_update)(shape, (REAL)a, (REAL)beta, p, r, psi);
@@ -2350,6 +2379,12 @@ void LFR(cg)(const lfr_shape *shape, LFR(matrix) *matrix, const void *context, c
         report->iterations++;
         record(report, c);
         report->converged = c <= target;
+        now.iterations = report->iterations;
+        now.p_a_p = d;
+        now.a = a;
+        now.squared_residual = c;
+        now.beta = beta;
+        watch(parameters, &now);
     }
     free(r);
     free(p);

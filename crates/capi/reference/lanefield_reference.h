@@ -72,12 +72,17 @@ typedef struct {
     int cut[4];
 } lfr_tree;
 
-/* An exact sum of doubles, as it grows: a number of 70 limbs of 32 bits, in units of 2^-1074, with carries not yet made. */
+/* An exact sum of doubles, as it grows: a number of 67 limbs of 32 bits, in units of 2^-1074, with carries not yet made, and how many terms of which kind
+ * there were. */
 typedef struct {
-    int64_t limbs[70];
+    int64_t limbs[67];
     uint32_t since_carry;
-    int any, nan, plus_infinity, minus_infinity, other_than_minus_zero;
+    int64_t plus_infinities, minus_infinities, nans, terms;
+    int other_than_minus_zero; /* whether there was a term other than -0 */
 } lfr_exact_sum;
+
+/* The words of an exact sum. */
+enum { LFR_EXACT_WORDS = 72 };
 
 /* A real tridiagonal matrix along s, closed to a ring, one diagonal beside the main one for each chirality (section 14). */
 typedef struct {
@@ -114,12 +119,25 @@ typedef struct {
     int components;     /* colour vectors a site (Laplacian, staggered) */
 } lfr_parameters;
 
+/* What conjugate gradients have come to: before the first iteration, where of the scalars |r|^2 alone is set, and after each. The fields are those of the
+ * recurrence, in the precision of the solve; they are read, and only during the call. */
+typedef struct {
+    int iterations;          /* done so far */
+    double p_a_p, a;         /* Re <p, A p> and a of the iteration that is over */
+    double squared_residual; /* |r|^2 now */
+    double beta;
+    const void *psi, *r, *p;
+} lfr_iteration;
+typedef void lfr_watcher(void *context, const lfr_iteration *iteration);
+
 /* What a solve is asked for. */
 typedef struct {
     double tolerance;     /* stop when |r|^2 <= tolerance^2 |b|^2 */
     int most_iterations;
     double delta;         /* reliable updates: 0 takes that of section 10 */
     const lfr_tree *tree; /* how sums are made: exactly where this is NULL */
+    lfr_watcher *watcher; /* called by lfr_cg and lfr_solve, where it is not NULL; other solvers do not look at it */
+    void *watched_by;     /* the first argument of the watcher */
 } lfr_solve_parameters;
 
 /* What a solve did. history has room for `room` numbers, and takes the first ones of those that section 10 names. */
@@ -147,8 +165,13 @@ void lfr_exact_start(lfr_exact_sum *sum);
 void lfr_exact_add(lfr_exact_sum *sum, double term);
 void lfr_exact_merge(lfr_exact_sum *sum, const lfr_exact_sum *other);
 double lfr_exact_round(const lfr_exact_sum *sum);
+/* Its words, carries made: limbs, the least significant one first, then how many terms are +infinity, -infinity, NaN, whether one is not -0, and how many
+ * there are. */
+void lfr_exact_words(const lfr_exact_sum *sum, int64_t words[LFR_EXACT_WORDS]);
 /* The same of an array, exactly or by a tree. */
 double lfr_sum_terms(const double *terms, size_t n, const lfr_tree *tree);
+/* What the blocks of a tree leave: room for as many numbers as it has blocks. */
+void lfr_tree_blocks(const double *terms, size_t n, const lfr_tree *tree, double *blocks);
 
 /* Section 11: Philox4x32-10, and the uniform numbers of the open interval (0, 1). */
 void lfr_random_bits(uint64_t seed, uint32_t stream, uint64_t site, uint32_t component, uint32_t out[4]);
@@ -320,7 +343,8 @@ void LFR(mpc)(const LFR(operator) *fermion, int dagger, const LFR(complex) *in, 
 void LFR(import_physical)(const LFR(operator) *fermion, const LFR(complex) *eta, LFR(complex) *chi);
 void LFR(export_physical)(const LFR(operator) *fermion, const LFR(complex) *psi, LFR(complex) *physical);
 
-/* Section 10: A psi = b, psi the guess, for a matrix given by what it does. */
+/* Section 10: A psi = b, psi the guess, for a matrix given by what it does. A watcher of lfr_cg, and of lfr_solve, sees the fields of this precision: those
+ * of a Schur complement on the odd sites alone. */
 typedef void LFR(matrix)(const void *context, const LFR(complex) *in, LFR(complex) *out);
 void LFR(cg)(const lfr_shape *shape, LFR(matrix) *matrix, const void *context, const LFR(complex) *b, LFR(complex) *psi,
              const lfr_solve_parameters *parameters, lfr_solve_report *report);

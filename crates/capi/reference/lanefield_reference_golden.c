@@ -1,7 +1,7 @@
 /*
  * The kernels of Lanefield by name, and the program
  *
- *     lanefield_reference golden DIR OUT     computes every case of golden data (lanefield golden export DIR) and writes the results to OUT
+ *     lanefield_reference golden DIR OUT     computes every case and stage of golden data (lanefield golden export DIR) and writes the results to OUT
  *     lanefield_reference self-test          checks identities
  *     lanefield_reference check-compiler     says what the compiler made of section 1
  *
@@ -17,6 +17,7 @@
 #include "lanefield_reference_golden.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -169,53 +170,6 @@ static int has_all(const lfr_call *call, const char *list, int numbers)
     return 1;
 }
 
-#define REAL float
-#define LFR(name) lfr_##name##_f32
-#include "lanefield_reference_golden.c"
-#undef REAL
-#undef LFR
-
-#define REAL double
-#define LFR(name) lfr_##name##_f64
-#include "lanefield_reference_golden.c"
-#undef REAL
-#undef LFR
-
-/* From one precision to another: the only kernel whose fields differ in it. */
-static void run_convert(const lfr_call *call)
-{
-    const lfr_named_field *out = find_field(call, "out"), *x = find_field(call, "x");
-    const lfr_shape shape = shape_of(call, out);
-    if (out->precision == LFR_F64 && x->precision == LFR_F64)
-        lfr_convert_f64_from_f64(&shape, x->data, out->data);
-    else if (out->precision == LFR_F64)
-        lfr_convert_f64_from_f32(&shape, x->data, out->data);
-    else if (x->precision == LFR_F64)
-        lfr_convert_f32_from_f64(&shape, x->data, out->data);
-    else
-        lfr_convert_f32_from_f32(&shape, x->data, out->data);
-}
-
-const char *lfr_run_kernel(lfr_call *call)
-{
-    int dagger;
-    const int kernel = kernel_of_name(call->kernel, &dagger);
-    call->sum_count = 0;
-    if (kernel == UNKNOWN)
-        return "there is no such kernel here";
-    if (!has_all(call, kernels[kernel].fields, 0))
-        return "a field of the kernel is missing";
-    if (!has_all(call, kernels[kernel].numbers, 1))
-        return "a number of the kernel is missing";
-    if (kernel == CONVERT)
-        run_convert(call);
-    else if (target_of(call)->precision == LFR_F64)
-        return lfr_run_f64(call, kernel, dagger);
-    else
-        return lfr_run_f32(call, kernel, dagger);
-    return NULL;
-}
-
 #ifndef LFR_NO_MAIN
 
 #include <sys/stat.h>
@@ -224,7 +178,7 @@ const char *lfr_run_kernel(lfr_call *call)
 
 enum { MOST_AXES = 8, PATH_LENGTH = 1024 };
 
-/* An array of a file: `<f4`, `<f8`, `<c8` or `<c16`, in C order. */
+/* An array of a file: `<f4`, `<f8`, `<c8` or `<c16`, in C order; `<i2` and `<i8` are only written. */
 typedef struct {
     char type[8];
     int axes;
@@ -235,7 +189,7 @@ typedef struct {
 
 static size_t size_of_type(const char *type)
 {
-    return strcmp(type, "<f4") == 0 ? 4 : strcmp(type, "<c16") == 0 ? 16 : 8;
+    return strcmp(type, "<i2") == 0 ? 2 : strcmp(type, "<f4") == 0 ? 4 : strcmp(type, "<c16") == 0 ? 16 : 8;
 }
 
 static size_t length_of(const array *a)
@@ -254,6 +208,31 @@ static void *room_for(size_t bytes)
         exit(70);
     }
     return room;
+}
+
+/* An array of zeros; whoever makes it frees its data. */
+static array new_array(const char *type, int axes, const size_t *shape)
+{
+    array a;
+    memset(&a, 0, sizeof a);
+    strcpy(a.type, type);
+    a.axes = axes;
+    memcpy(a.shape, shape, (size_t)axes * sizeof *shape);
+    a.bytes = length_of(&a) * size_of_type(type);
+    a.data = room_for(a.bytes);
+    return a;
+}
+
+/* One whose axes are `before`, T, Z, Y, X, `first`, `second`, `third`, of which those that are 0 are left out. */
+static array lattice_array(const char *type, const int extents[4], size_t before, size_t first, size_t second, size_t third)
+{
+    const size_t axes[MOST_AXES] = {before, (size_t)extents[3], (size_t)extents[2], (size_t)extents[1], (size_t)extents[0], first, second, third};
+    size_t shape[MOST_AXES];
+    int count = 0;
+    for (int k = 0; k < MOST_AXES; k++)
+        if (axes[k] != 0)
+            shape[count++] = axes[k];
+    return new_array(type, count, shape);
 }
 
 /* Reads a file of version 1.0. 0, or -1 with a message. */
@@ -305,6 +284,7 @@ static int read_array(const char *path, array *a)
     if (found != a->bytes) {
         fprintf(stderr, "%s has %lu bytes of numbers; its shape needs %lu\n", path, (unsigned long)found, (unsigned long)a->bytes);
         free(a->data);
+        a->data = NULL;
         return -1;
     }
     return 0;
@@ -320,6 +300,22 @@ static void make_folders(const char *path)
             folder[k] = 0;
             mkdir(folder, 0777);
         }
+}
+
+/* Opens a file that is not there yet. NULL with a message where that does not succeed. */
+static FILE *open_new(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    if (file != NULL) {
+        fprintf(stderr, "%s is there already: name an empty directory\n", path);
+        fclose(file);
+        return NULL;
+    }
+    make_folders(path);
+    file = fopen(path, "wb");
+    if (file == NULL)
+        fprintf(stderr, "%s: %s\n", path, strerror(errno));
+    return file;
 }
 
 /* Writes a file that is not there yet, as NumPy does: its header takes a multiple of 64 bytes. 0, or -1 with a message. */
@@ -338,21 +334,488 @@ static int write_array(const char *path, const array *a)
     memcpy(header + 10, text, used);
     header[length - 1] = '\n';
 
-    FILE *file = fopen(path, "rb");
-    if (file != NULL) {
-        fprintf(stderr, "%s is there already: name an empty directory\n", path);
-        fclose(file);
+    FILE *file = open_new(path);
+    if (file == NULL)
         return -1;
-    }
-    make_folders(path);
-    file = fopen(path, "wb");
-    const int written = file != NULL && fwrite(header, 1, length, file) == length && fwrite(a->data, 1, a->bytes, file) == a->bytes;
-    if ((file != NULL && fclose(file) != 0) || !written) {
+    const int written = fwrite(header, 1, length, file) == length && fwrite(a->data, 1, a->bytes, file) == a->bytes;
+    if (fclose(file) != 0 || !written) {
         fprintf(stderr, "%s: %s\n", path, strerror(errno));
         return -1;
     }
     return 0;
 }
+
+static int join(char path[PATH_LENGTH], const char *folder, const char *name, size_t length)
+{
+    const int needed = snprintf(path, PATH_LENGTH, "%s/%.*s", folder, (int)length, name);
+    if (needed < 0 || needed >= PATH_LENGTH) {
+        fprintf(stderr, "%s/%s is too long a path\n", folder, name);
+        return -1;
+    }
+    return 0;
+}
+
+/* All of a file as text. NULL with a message where it cannot be read. */
+static char *read_text(const char *path)
+{
+    FILE *file = fopen(path, "rb");
+    size_t room = 65536, length = 0;
+    char *text = room_for(room);
+    while (file != NULL && (length += fread(text + length, 1, room - 1 - length, file)) == room - 1) {
+        char *more = room_for(2 * room);
+        memcpy(more, text, length);
+        free(text);
+        text = more;
+        room *= 2;
+    }
+    if (file == NULL || ferror(file)) {
+        fprintf(stderr, "%s: %s\n", path, strerror(errno));
+        free(text);
+        text = NULL;
+    }
+    if (file != NULL)
+        fclose(file);
+    return text;
+}
+
+/* -------------------------------------------------- Section 18: digests and records --------------------------------------------------- */
+
+/* SHA-256 (FIPS 180-4) of bytes as they come. */
+typedef struct {
+    uint32_t state[8];
+    unsigned char block[64];
+    uint64_t length;
+} sha256;
+
+static void sha256_start(sha256 *sha)
+{
+    static const uint32_t start[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    memcpy(sha->state, start, sizeof start);
+    sha->length = 0;
+}
+
+static uint32_t rotated(uint32_t x, int n)
+{
+    return x >> n | x << (32 - n);
+}
+
+static void sha256_block(sha256 *sha)
+{
+    static const uint32_t constants[64] = {
+        0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be,
+        0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa,
+        0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85,
+        0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3,
+        0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f,
+        0x682e6ff3, 0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+    uint32_t w[64], a[8];
+    for (int i = 0; i < 16; i++) {
+        const unsigned char *byte = sha->block + 4 * i;
+        w[i] = (uint32_t)byte[0] << 24 | (uint32_t)byte[1] << 16 | (uint32_t)byte[2] << 8 | byte[3];
+    }
+    for (int i = 16; i < 64; i++)
+        w[i] = w[i - 16] + (rotated(w[i - 15], 7) ^ rotated(w[i - 15], 18) ^ w[i - 15] >> 3) + w[i - 7] +
+               (rotated(w[i - 2], 17) ^ rotated(w[i - 2], 19) ^ w[i - 2] >> 10);
+    memcpy(a, sha->state, sizeof a);
+    for (int i = 0; i < 64; i++) {
+        const uint32_t one = a[7] + (rotated(a[4], 6) ^ rotated(a[4], 11) ^ rotated(a[4], 25)) + ((a[4] & a[5]) ^ (~a[4] & a[6])) + constants[i] + w[i];
+        const uint32_t two = (rotated(a[0], 2) ^ rotated(a[0], 13) ^ rotated(a[0], 22)) + ((a[0] & a[1]) ^ (a[0] & a[2]) ^ (a[1] & a[2]));
+        memmove(a + 1, a, 7 * sizeof *a);
+        a[4] += one;
+        a[0] = one + two;
+    }
+    for (int i = 0; i < 8; i++)
+        sha->state[i] += a[i];
+}
+
+static void sha256_add(sha256 *sha, const void *bytes, size_t count)
+{
+    for (size_t k = 0; k < count; k++) {
+        sha->block[sha->length++ % 64] = ((const unsigned char *)bytes)[k];
+        if (sha->length % 64 == 0)
+            sha256_block(sha);
+    }
+}
+
+/* The 64 hex digits of the bytes so far; more may follow. */
+static void sha256_digits(const sha256 *sha, char digits[65])
+{
+    sha256 end = *sha;
+    unsigned char length[8];
+    for (int i = 0; i < 8; i++)
+        length[i] = (unsigned char)(8 * sha->length >> (56 - 8 * i));
+    sha256_add(&end, "\x80", 1);
+    while (end.length % 64 != 56)
+        sha256_add(&end, "", 1);
+    sha256_add(&end, length, 8);
+    for (int i = 0; i < 8; i++)
+        sprintf(digits + 8 * i, "%08lx", (unsigned long)end.state[i]);
+}
+
+/* Whether a site is one of those: LFR_FULL, LFR_EVEN or LFR_ODD. */
+static int is_among(const int extents[4], int sites, size_t site)
+{
+    size_t sum = 0;
+    for (int d = 0; d < 4; d++) {
+        sum += site % (size_t)extents[d];
+        site /= (size_t)extents[d];
+    }
+    return sites == LFR_FULL || sum % 2 == (sites == LFR_ODD);
+}
+
+/* The digest of the complex numbers of a field of one part, floats or doubles, on the sites of its shape. */
+static void digest(const lfr_shape *shape, const void *field, int wide, char digits[65])
+{
+    const size_t reals = 2 * (size_t)shape->words;
+    sha256 sha;
+    sha256_start(&sha);
+    for (size_t site = 0; site < lfr_volume(shape->extents); site++)
+        for (size_t k = site * reals; k < (site + 1) * reals && is_among(shape->extents, shape->sites, site); k++) {
+            const double number = wide ? ((const double *)field)[k] : ((const float *)field)[k];
+            uint64_t bits;
+            unsigned char bytes[8];
+            memcpy(&bits, &number, sizeof bits);
+            for (int i = 0; i < 8; i++)
+                bytes[i] = (unsigned char)(bits >> (8 * i));
+            sha256_add(&sha, bytes, 8);
+        }
+    sha256_digits(&sha, digits);
+}
+
+/* Ends a line of a record with its check. The line is given up to the comma before that; so_far has what was given of all lines before. */
+static void check_line(sha256 *so_far, char *line)
+{
+    char digits[65];
+    sha256_add(so_far, line, strlen(line));
+    sha256_digits(so_far, digits);
+    sprintf(line + strlen(line), ",\"check\":\"%.16s\"}\n", digits);
+}
+
+/* --------------------------------------------------------------- Stages ---------------------------------------------------------------- */
+
+/* What stages are made from, and where they go. */
+typedef struct {
+    const char *from, *to;
+    char *manifest;      /* the text of manifest.json */
+    int extents[4];
+    lfr_links links;     /* the boundary, the order of the legs, and 18 reals */
+    array configuration; /* the links U */
+    int files;           /* written so far */
+    int failed;
+} golden_data;
+
+/* The value of the next member of this name, from a place in a text of JSON on. NULL where there is none. */
+static const char *value_of_member(const char *text, const char *name)
+{
+    char quoted[64];
+    sprintf(quoted, "\"%.60s\"", name);
+    while (text != NULL && (text = strstr(text, quoted)) != NULL) {
+        text += strlen(quoted);
+        text += strspn(text, " \t\r\n");
+        if (*text == ':')
+            return text + 1 + strspn(text + 1, " \t\r\n");
+    }
+    return NULL;
+}
+
+/* What stands between the quotes of a value; 0 where it is no string, or a longer one. */
+static int string_of_value(const char *value, char *string, size_t room)
+{
+    const size_t length = value != NULL && *value == '"' ? strcspn(value + 1, "\"") : room;
+    if (length >= room)
+        return 0;
+    memcpy(string, value + 1, length);
+    string[length] = 0;
+    return 1;
+}
+
+enum { PARAMETER_LENGTH = 256 };
+
+/* A parameter of a stage, as text. 0 where there is none: so of a stage that there is not. */
+static int parameter_of_stage(const golden_data *data, const char *stage, const char *name, char parameter[PARAMETER_LENGTH])
+{
+    char found[PARAMETER_LENGTH];
+    for (const char *at = data->manifest; (at = value_of_member(at, "stage")) != NULL;)
+        if (string_of_value(at, found, sizeof found) && strcmp(found, stage) == 0) {
+            const char *parameters = value_of_member(at, "parameters"), *value = value_of_member(parameters, name);
+            return value != NULL && value < strchr(parameters, '}') && string_of_value(value, parameter, PARAMETER_LENGTH);
+        }
+    return 0;
+}
+
+static double number_of_stage(golden_data *data, const char *stage, const char *name)
+{
+    char parameter[PARAMETER_LENGTH];
+    if (parameter_of_stage(data, stage, name, parameter))
+        return strtod(parameter, NULL);
+    fprintf(stderr, "manifest.json: stage %s has no parameter %s\n", stage, name);
+    data->failed = 1;
+    return 0;
+}
+
+/* Reads a field of so many complex numbers a site. 0 with a message where that does not succeed. */
+static int read_field(golden_data *data, const char *name, const char *type, int words, array *a)
+{
+    char path[PATH_LENGTH];
+    if (join(path, data->from, name, strlen(name)) == 0 && read_array(path, a) == 0) {
+        if (strcmp(a->type, type) == 0 && length_of(a) == lfr_volume(data->extents) * (size_t)words)
+            return 1;
+        fprintf(stderr, "%s does not hold %d numbers %s for each site\n", path, words, type);
+        free(a->data);
+    }
+    data->failed = 1;
+    return 0;
+}
+
+/* The same of a file that is a parameter of a stage. 0 also where there is no such parameter. */
+static int read_file_of_stage(golden_data *data, const char *stage, const char *name, const char *type, int words, array *a)
+{
+    char parameter[PARAMETER_LENGTH];
+    return parameter_of_stage(data, stage, name, parameter) && read_field(data, parameter, type, words, a);
+}
+
+/* The path of a file of a stage, where the golden data have this file; 0 elsewhere. */
+static int path_in_stages(const golden_data *data, const char *name, char path[PATH_LENGTH])
+{
+    char quoted[PATH_LENGTH];
+    return snprintf(quoted, sizeof quoted, "\"stages/%s\"", name) < PATH_LENGTH && strstr(data->manifest, quoted) != NULL &&
+           snprintf(path, PATH_LENGTH, "%s/stages/%s", data->to, name) < PATH_LENGTH;
+}
+
+/* How many files of stages the golden data have: members of the list of all files, where a path stands before a colon. */
+static int files_of_stages(const char *manifest)
+{
+    int count = 0;
+    for (const char *at = manifest; (at = strstr(at, "\"stages/")) != NULL;) {
+        at += strcspn(at + 1, "\"") + 1;
+        count += at[strspn(at, "\" \t\r\n")] == ':';
+    }
+    return count;
+}
+
+/* Writes an array to stages/NAME.npy where the golden data have this file. The name is put together as printf does. */
+static void put_array(golden_data *data, const array *a, const char *format, ...)
+{
+    char name[PATH_LENGTH], path[PATH_LENGTH];
+    va_list names;
+    va_start(names, format);
+    const int length = vsnprintf(name, sizeof name - 4, format, names);
+    va_end(names);
+    if (length < 0 || length >= (int)sizeof name - 4) {
+        fprintf(stderr, "%s: too long a name\n", format);
+        data->failed = 1;
+        return;
+    }
+    strcpy(name + length, ".npy");
+    if (!path_in_stages(data, name, path))
+        return;
+    data->failed |= write_array(path, a) != 0;
+    data->files++;
+}
+
+static lfr_shape shape_of_stage(const golden_data *data, int sites, int parts, int words)
+{
+    lfr_shape shape = {{data->extents[0], data->extents[1], data->extents[2], data->extents[3]}, LFR_FULL, 1, 1, 0};
+    shape.sites = sites;
+    shape.parts = parts;
+    shape.words = words;
+    return shape;
+}
+
+/* The fractions of a field of floats, with an axis for re and im at the end, and the step of each of its parts: as many words, one after the other. */
+static void put_fractions(golden_data *data, const array *a, int words, const char *name)
+{
+    const size_t parts = length_of(a) / (size_t)words, of_site = parts / lfr_volume(data->extents);
+    array fractions = *a, steps = lattice_array("<f4", data->extents, 0, of_site > 1 ? of_site : 0, 0, 0);
+    fractions.shape[fractions.axes++] = 2;
+    fractions = new_array("<i2", fractions.axes, fractions.shape);
+    for (size_t part = 0; part < parts; part++) {
+        const lfr_complex_f32 *first = (const lfr_complex_f32 *)a->data + part * (size_t)words;
+        ((float *)steps.data)[part] = lfr_half_step_f32(first, words);
+        lfr_half_fractions_f32(first, words, (int16_t *)fractions.data + 2 * part * (size_t)words);
+    }
+    put_array(data, &fractions, "%s.fractions", name);
+    put_array(data, &steps, "%s.steps", name);
+    free(fractions.data);
+    free(steps.data);
+}
+
+/* The sums of some lists of terms, a list for each row; terms of trees in site order. */
+static void put_sums(golden_data *data, const char *name, double *const *lists, size_t count)
+{
+    lfr_tree tree = {0, 0, 0, {1, 1, 1, 1}};
+    tree.threads = (int)number_of_stage(data, "sums", "plan_threads");
+    tree.blocks = (int)number_of_stage(data, "sums", "plan_blocks");
+    tree.warp = (int)number_of_stage(data, "sums", "plan_warp");
+    if (tree.threads < 1 || tree.blocks < 1 || tree.warp < 1 || tree.threads % tree.warp != 0) {
+        fprintf(stderr, "manifest.json: the plan of stage sums is none\n");
+        data->failed = 1;
+        return;
+    }
+    const size_t volume = lfr_volume(data->extents), of_blocks = (size_t)tree.blocks;
+    array blocks = new_array("<f8", 2, (const size_t[]){count, of_blocks}), sums = new_array("<f8", 1, &count);
+    array words = new_array("<i8", 2, (const size_t[]){count, LFR_EXACT_WORDS}), exact = new_array("<f8", 1, &count);
+    for (size_t k = 0; k < count; k++) {
+        lfr_exact_sum sum;
+        lfr_exact_start(&sum);
+        for (size_t site = 0; site < volume; site++)
+            lfr_exact_add(&sum, lists[k][site]);
+        lfr_exact_words(&sum, (int64_t *)words.data + k * LFR_EXACT_WORDS);
+        ((double *)exact.data)[k] = lfr_exact_round(&sum);
+        lfr_tree_blocks(lists[k], volume, &tree, (double *)blocks.data + k * of_blocks);
+        ((double *)sums.data)[k] = lfr_sum_terms(lists[k], volume, &tree);
+    }
+    put_array(data, &blocks, "sums/%s.blocks", name);
+    put_array(data, &sums, "sums/%s.tree", name);
+    put_array(data, &words, "sums/%s.words", name);
+    put_array(data, &exact, "sums/%s.exact", name);
+    free(blocks.data);
+    free(sums.data);
+    free(words.data);
+    free(exact.data);
+}
+
+/* Section 14: the rings of an operator in the order of lfr_operator_f64: Din, T, Mooee. */
+static const char *const names_of_rings[3] = {"din", "walls", "mooee"};
+
+/* A solve that is written down while it goes on. */
+typedef struct {
+    golden_data *data;
+    const char *stage; /* cg/f32 or cg/f64 */
+    FILE *record;      /* NULL where the golden data have none */
+    sha256 lines;      /* of the record, so far */
+    double *scalars;   /* four of an iteration */
+    int room;          /* iterations for which there is room */
+} watched_solve;
+
+/* Adds a line to the record, given without its check. */
+static void put_line(watched_solve *solve, const char *format, ...)
+{
+    char line[2048];
+    va_list values;
+    va_start(values, format);
+    vsnprintf(line, sizeof line - 64, format, values);
+    va_end(values);
+    check_line(&solve->lines, line);
+    if (solve->record != NULL)
+        fputs(line, solve->record);
+}
+
+/* The line of a sum over sites. */
+static void put_line_of_sum(watched_solve *solve, int iteration, const char *quantity, double sum)
+{
+    uint64_t bits;
+    memcpy(&bits, &sum, sizeof bits);
+    put_line(solve, "{\"iteration\":%d,\"rhs\":0,\"quantity\":\"%s\",\"bits\":\"%08lx%08lx\"", iteration, quantity, (unsigned long)(bits >> 32),
+             (unsigned long)(bits & 0xffffffffu));
+}
+
+/* Opens the record, and writes its first line: of what solve it is. Of the identity `configuration` is left out, since it needs the plaquette; the last line
+ * has the digest of the links. */
+static void start_record(watched_solve *solve, const char *precision)
+{
+    golden_data *data = solve->data;
+    const int *phases = data->links.phases, *legs = data->links.legs;
+    char mass[PARAMETER_LENGTH] = "", source[PARAMETER_LENGTH] = "", tolerance[PARAMETER_LENGTH] = "", order[17] = "";
+    char name[64], path[PATH_LENGTH];
+    parameter_of_stage(data, solve->stage, "mass", mass);
+    parameter_of_stage(data, solve->stage, "source", source);
+    parameter_of_stage(data, solve->stage, "tolerance", tolerance);
+    for (int k = 0; k < 8; k++)
+        sprintf(order + 2 * k, "%c%c", legs[k] < 4 ? '+' : '-', "xyzt"[legs[k] % 4]);
+    sprintf(name, "%s/record.jsonl", solve->stage);
+    if (path_in_stages(data, name, path)) {
+        solve->record = open_new(path);
+        data->failed |= solve->record == NULL;
+        data->files++;
+    }
+    sha256_start(&solve->lines);
+    put_line(solve,
+             "{\"format\":\"lanefield record\",\"version\":2,\"every\":1,\"identity\":[[\"operator\",\"wilson, mass %s\"],"
+             "[\"boundary\",\"%d,%d,%d,%d\"],[\"links\",\"18\"],[\"legs\",\"%s\"],[\"source\",\"%s\"],[\"precision\",\"%s\"],"
+             "[\"solver\",\"cg\"],[\"preconditioning\",\"even-odd\"],[\"tolerance\",\"%s\"],[\"sum\",\"exact\"]]",
+             mass, phases[0], phases[1], phases[2], phases[3], order, source, precision, tolerance);
+}
+
+static void end_record(watched_solve *solve)
+{
+    if (solve->record == NULL)
+        return;
+    const int not_written = ferror(solve->record);
+    if (fclose(solve->record) != 0 || not_written) {
+        fprintf(stderr, "%s/stages/%s/record.jsonl: %s\n", solve->data->to, solve->stage, strerror(errno));
+        solve->data->failed = 1;
+    }
+}
+
+/* Keeps the scalars of the iteration that is over, and writes the lines of its sums. */
+static void put_scalars(watched_solve *solve, const lfr_iteration *now)
+{
+    const double scalars[4] = {now->p_a_p, now->a, now->squared_residual, now->beta};
+    if (now->iterations > solve->room) {
+        const size_t kept = 4 * (size_t)solve->room * sizeof *scalars;
+        double *more = room_for(2 * kept + sizeof scalars);
+        if (kept > 0)
+            memcpy(more, solve->scalars, kept);
+        free(solve->scalars);
+        solve->scalars = more;
+        solve->room = 2 * solve->room + 1;
+    }
+    memcpy(solve->scalars + 4 * (now->iterations - 1), scalars, sizeof scalars);
+    put_line_of_sum(solve, now->iterations - 1, "<p, A p>", now->p_a_p);
+    put_line_of_sum(solve, now->iterations - 1, "|r|\xc2\xb2", now->squared_residual); /* a superscript 2, in UTF-8 */
+}
+
+#endif /* LFR_NO_MAIN */
+
+#define REAL float
+#define LFR(name) lfr_##name##_f32
+#include "lanefield_reference_golden.c"
+#undef REAL
+#undef LFR
+
+#define REAL double
+#define LFR(name) lfr_##name##_f64
+#include "lanefield_reference_golden.c"
+#undef REAL
+#undef LFR
+
+/* From one precision to another: the only kernel whose fields differ in it. */
+static void run_convert(const lfr_call *call)
+{
+    const lfr_named_field *out = find_field(call, "out"), *x = find_field(call, "x");
+    const lfr_shape shape = shape_of(call, out);
+    if (out->precision == LFR_F64 && x->precision == LFR_F64)
+        lfr_convert_f64_from_f64(&shape, x->data, out->data);
+    else if (out->precision == LFR_F64)
+        lfr_convert_f64_from_f32(&shape, x->data, out->data);
+    else if (x->precision == LFR_F64)
+        lfr_convert_f32_from_f64(&shape, x->data, out->data);
+    else
+        lfr_convert_f32_from_f32(&shape, x->data, out->data);
+}
+
+const char *lfr_run_kernel(lfr_call *call)
+{
+    int dagger;
+    const int kernel = kernel_of_name(call->kernel, &dagger);
+    call->sum_count = 0;
+    if (kernel == UNKNOWN)
+        return "there is no such kernel here";
+    if (!has_all(call, kernels[kernel].fields, 0))
+        return "a field of the kernel is missing";
+    if (!has_all(call, kernels[kernel].numbers, 1))
+        return "a number of the kernel is missing";
+    if (kernel == CONVERT)
+        run_convert(call);
+    else if (target_of(call)->precision == LFR_F64)
+        return lfr_run_f64(call, kernel, dagger);
+    else
+        return lfr_run_f32(call, kernel, dagger);
+    return NULL;
+}
+
+#ifndef LFR_NO_MAIN
 
 /* ---------------------------------------------------------- Lines of cases.tsv --------------------------------------------------------- */
 
@@ -411,16 +874,6 @@ static int read_legs(const char *text, int legs[8])
         legs[k] = (int)(direction - "xyzt") + (text[2 * k] == '+' ? 0 : 4);
     }
     return 1;
-}
-
-static int join(char path[PATH_LENGTH], const char *folder, const char *name, size_t length)
-{
-    const int needed = snprintf(path, PATH_LENGTH, "%s/%.*s", folder, (int)length, name);
-    if (needed < 0 || needed >= PATH_LENGTH) {
-        fprintf(stderr, "%s/%s is too long a path\n", folder, name);
-        return -1;
-    }
-    return 0;
 }
 
 /* ------------------------------------------------------------ Fields of files ---------------------------------------------------------- */
@@ -514,31 +967,19 @@ static int add_files(golden_case *of, const char *directory, const char *name, c
 /* An array of zeros for a field that the kernel writes. */
 static int add_written(golden_case *of, const case_line *line, const char *name, const char *precision)
 {
-    const int kind = kind_of(of->call.kernel, name), parts = number_of(line, "parts", 1);
-    const size_t sites[4] = {(size_t)of->call.extents[3], (size_t)of->call.extents[2], (size_t)of->call.extents[1], (size_t)of->call.extents[0]};
+    const int kind = kind_of(of->call.kernel, name), parts = number_of(line, "parts", 1), *extents = of->call.extents;
+    const char *type = strcmp(precision, "f64") == 0 ? "<c16" : "<c8";
     array a;
-    memset(&a, 0, sizeof a);
-    strcpy(a.type, strcmp(precision, "f64") == 0 ? "<c16" : "<c8");
-    if (kind == SPINORS && parts > 1)
-        a.shape[a.axes++] = (size_t)parts;
-    for (int k = 0; k < 4; k++)
-        a.shape[a.axes++] = sites[k];
-    if (kind == VECTORS) {
-        a.shape[a.axes++] = (size_t)parts;
-        a.shape[a.axes++] = 3;
-    } else if (kind == SPINORS) {
-        a.shape[a.axes++] = 4;
-        a.shape[a.axes++] = 3;
-    } else if (strcmp(of->call.kernel, "field_strength") == 0) {
-        a.shape[a.axes++] = 6;
-        a.shape[a.axes++] = 3;
-        a.shape[a.axes++] = 3;
-    } else if (strcmp(name, "out") == 0) {
-        a.shape[a.axes++] = 2;
-        a.shape[a.axes++] = 18;
-    }
-    a.bytes = length_of(&a) * size_of_type(a.type);
-    a.data = room_for(a.bytes);
+    if (kind == SPINORS)
+        a = lattice_array(type, extents, parts > 1 ? (size_t)parts : 0, 4, 3, 0);
+    else if (kind == VECTORS)
+        a = lattice_array(type, extents, 0, (size_t)parts, 3, 0);
+    else if (strcmp(of->call.kernel, "field_strength") == 0)
+        a = lattice_array(type, extents, 0, 6, 3, 3);
+    else if (strcmp(name, "out") == 0)
+        a = lattice_array(type, extents, 0, 2, 18, 0);
+    else
+        a = lattice_array(type, extents, 0, 0, 0, 0);
     return add_field(of, name, a, strcmp(precision, "half") == 0);
 }
 
@@ -574,15 +1015,9 @@ static int has_key(const char *key, const char *start, const char **rest)
 static void clear_other_sites(const lfr_call *call, const lfr_named_field *field)
 {
     const size_t volume = lfr_volume(call->extents), bytes = (size_t)field->words * (field->precision == LFR_F64 ? 16 : 8);
-    for (size_t site = 0; site < volume && call->sites != LFR_FULL; site++) {
-        size_t rest = site, sum = 0;
-        for (int d = 0; d < 4; d++) {
-            sum += rest % (size_t)call->extents[d];
-            rest /= (size_t)call->extents[d];
-        }
-        for (size_t part = 0; part < (size_t)field->parts && sum % 2 != (call->sites == LFR_ODD); part++)
+    for (size_t site = 0; site < volume; site++)
+        for (size_t part = 0; part < (size_t)field->parts && !is_among(call->extents, call->sites, site); part++)
             memset((char *)field->data + (part * volume + site) * bytes, 0, bytes);
-    }
 }
 
 /* Reads what a case needs. */
@@ -670,151 +1105,129 @@ static int write_case(const char *directory, const case_line *line, const golden
     return 0;
 }
 
-/* The fractions and the step of the eight links of each site. */
-static int write_fractions(const char *directory, char name[128], int reals, const array *stored)
+/* Section 12: a spinor before it is rounded. */
+static void half_stage(golden_data *data)
 {
-    char path[PATH_LENGTH];
-    const size_t volume = stored->shape[0] * stored->shape[1] * stored->shape[2] * stored->shape[3];
-    const int words = (int)(length_of(stored) / volume);
-    array fractions = *stored, steps = *stored;
-    strcpy(fractions.type, "<i2");
-    fractions.shape[fractions.axes++] = 2;
-    fractions.bytes = length_of(&fractions) * sizeof(int16_t);
-    fractions.data = room_for(fractions.bytes);
-    strcpy(steps.type, "<f4");
-    steps.axes = 4;
-    steps.bytes = volume * sizeof(float);
-    steps.data = room_for(steps.bytes);
-    for (size_t site = 0; site < volume; site++) {
-        const lfr_complex_f32 *part = (const lfr_complex_f32 *)stored->data + site * (size_t)words;
-        ((float *)steps.data)[site] = lfr_half_step_f32(part, words);
-        lfr_half_fractions_f32(part, words, (int16_t *)fractions.data + site * 2 * (size_t)words);
-    }
-    sprintf(name, "stages/links/doubled.half-r%d.fractions.npy", reals);
-    int failed = join(path, directory, name, strlen(name)) != 0 || write_array(path, &fractions) != 0;
-    sprintf(name, "stages/links/doubled.half-r%d.steps.npy", reals);
-    failed = failed || join(path, directory, name, strlen(name)) != 0 || write_array(path, &steps) != 0;
-    free(fractions.data);
-    free(steps.data);
-    return failed;
+    array a;
+    if (!read_file_of_stage(data, "half", "before", "<c8", 12, &a))
+        return;
+    put_fractions(data, &a, 12, "half/spinor");
+    free(a.data);
 }
 
-/* The steps of each leg of the hop, of a case with links of 18 reals on all sites. */
-static int write_steps_of_hop(const char *directory, const golden_case *of, int dagger)
+/* Section 14: the coefficients of one kind of operator, then products with them. */
+static void along_s_stage(golden_data *data, const char *stage)
 {
-    const char *names[] = {"projected", "transported", "legs"};
-    const lfr_named_field *in = find_field(&of->call, "in");
-    const int wide = in->precision == LFR_F64;
-    array steps[3];
-    int failed = 0;
-    for (int k = 0; k < 3; k++) {
-        const array a = {"", 7, {(size_t)of->call.extents[3], (size_t)of->call.extents[2], (size_t)of->call.extents[1],
-                                 (size_t)of->call.extents[0], 8, k < 2 ? 2 : 4, 3}, 0, NULL};
-        steps[k] = a;
-        strcpy(steps[k].type, wide ? "<c16" : "<c8");
-        steps[k].bytes = length_of(&a) * size_of_type(steps[k].type);
-        steps[k].data = room_for(steps[k].bytes);
+    char parameter[PARAMETER_LENGTH];
+    lfr_operator_f64 fermion;
+    lfr_parameters parameters = {LFR_DOMAIN_WALL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    if (!parameter_of_stage(data, stage, "ls", parameter))
+        return;
+    parameters.ls = atoi(parameter);
+    if (parameters.ls < 1) {
+        fprintf(stderr, "manifest.json: stage %s has ls %s\n", stage, parameter);
+        data->failed = 1;
+        return;
     }
-    if (wide)
-        lfr_steps_of_hop_f64(&of->call, dagger, steps[0].data, steps[1].data, steps[2].data);
-    else
-        lfr_steps_of_hop_f32(&of->call, dagger, steps[0].data, steps[1].data, steps[2].data);
-    for (int k = 0; k < 3; k++) {
-        char name[128], path[PATH_LENGTH];
-        sprintf(name, "stages/hop/%s%s.%s.npy", names[k], dagger ? "_dagger" : "", wide ? "f64" : "f32");
-        failed = failed || join(path, directory, name, strlen(name)) != 0 || write_array(path, &steps[k]) != 0;
-        free(steps[k].data);
-    }
-    return failed ? -1 : 0;
-}
-
-/* Links as they are stored, as they are rebuilt, and the field strength: of the configuration, with the boundary of the cases. */
-static int write_stages(const char *directory, const int extents[4], const int phases[4], const array *u)
-{
-    const char *precisions[] = {"f32", "f64", "half"};
-    const int reals[] = {18, 12, 8};
-    const size_t volume = lfr_volume(extents);
-    char name[128], path[PATH_LENGTH];
-    for (int p = 0; p < 3; p++) {
-        array a = {"", 7, {u->shape[0], u->shape[1], u->shape[2], u->shape[3], 4, 3, 3}, 0, NULL};
-        strcpy(a.type, p == LFR_F64 ? "<c16" : "<c8");
-        const size_t size = size_of_type(a.type);
-        for (int r = 0; r < 3; r++) {
-            lfr_links links = {{phases[0], phases[1], phases[2], phases[3]}, {0}, reals[r]};
-            array stored = a, rebuilt = a;
-            const size_t words = (size_t)lfr_link_words(reals[r]);
-            stored.shape[4] = rebuilt.shape[4] = 8;
-            stored.axes = reals[r] == 8 ? 6 : 7;
-            stored.shape[5] = words == 4 ? 4 : words / 3;
-            stored.bytes = volume * 8 * words * size;
-            stored.data = room_for(stored.bytes);
-            rebuilt.bytes = volume * 72 * size;
-            rebuilt.data = room_for(rebuilt.bytes);
-            const int refused = p == LFR_F64 ? lfr_store_links_f64(extents, &links, 0, u->data, stored.data)
-                                             : lfr_store_links_f32(extents, &links, p == LFR_HALF, u->data, stored.data);
-            for (size_t k = 0; k < volume * 8 && !refused; k++) {
-                const lfr_link_f32 narrow = p == LFR_F64 ? (lfr_link_f32){0} : lfr_load_link_f32(extents, &links, stored.data, k / 8, (int)(k % 8));
-                const lfr_link_f64 wide = p == LFR_F64 ? lfr_load_link_f64(extents, &links, stored.data, k / 8, (int)(k % 8)) : (lfr_link_f64){0};
-                memcpy((char *)rebuilt.data + k * 9 * size, p == LFR_F64 ? (const void *)&wide : (const void *)&narrow, 9 * size);
+    parameters.mass = number_of_stage(data, stage, "mass");
+    parameters.m5 = number_of_stage(data, stage, "m5");
+    parameters.b = number_of_stage(data, stage, "b");
+    parameters.c = number_of_stage(data, stage, "c");
+    lfr_make_operator_f64(&fermion, data->extents, &data->links, &parameters, 0, data->configuration.data);
+    const lfr_ring *rings[3] = {&fermion.input, &fermion.along, &fermion.diagonal};
+    const size_t ls = (size_t)parameters.ls, of_ring[2] = {3, ls}, of_sweep[3] = {2, 3, ls}, of_dense[3] = {2, ls, ls};
+    for (int k = fermion.input_is_identity; k < 3; k++)
+        for (int dagger = 0; dagger < 2; dagger++) {
+            array ring = new_array("<f8", 2, of_ring);
+            double *row = ring.data;
+            for (size_t s = 0; s < ls; s++) {
+                row[s] = rings[k]->d[s];
+                row[ls + s] = rings[k]->p[dagger ? (s + 1) % ls : s];
+                row[2 * ls + s] = rings[k]->m[dagger ? (s + ls - 1) % ls : s];
             }
-            sprintf(name, "stages/links/doubled.%s-r%d.npy", precisions[p], reals[r]);
-            int failed = refused || join(path, directory, name, strlen(name)) != 0 || write_array(path, &stored) != 0;
-            sprintf(name, "stages/links/rebuilt.%s-r%d.npy", precisions[p], reals[r]);
-            failed = failed || (reals[r] != 18 && (join(path, directory, name, strlen(name)) != 0 || write_array(path, &rebuilt) != 0));
-            if (p == LFR_HALF && !failed)
-                failed = write_fractions(directory, name, reals[r], &stored);
-            free(stored.data);
-            free(rebuilt.data);
-            if (failed)
-                return -1;
+            put_array(data, &ring, "%s/%s%s.tridiagonal", stage, names_of_rings[k], dagger ? "_dagger" : "");
+            free(ring.data);
         }
-        if (p == LFR_HALF)
-            continue;
-        array strength = a;
-        a.bytes = volume * 36 * size;
-        a.data = room_for(a.bytes);
-        strength.shape[4] = 6;
-        strength.bytes = volume * 54 * size;
-        strength.data = room_for(strength.bytes);
-        if (p == LFR_F64) {
-            lfr_raw_links_f64(extents, phases, u->data, a.data);
-            lfr_field_strength_f64(extents, a.data, strength.data);
-        } else {
-            lfr_raw_links_f32(extents, phases, u->data, a.data);
-            lfr_field_strength_f32(extents, a.data, strength.data);
+    for (int dagger = 0; dagger < 2; dagger++) {
+        array sweep = new_array("<f8", 3, of_sweep), dense = new_array("<f8", 3, of_dense);
+        for (size_t chirality = 0; chirality < 2; chirality++) {
+            double *row = (double *)sweep.data + 3 * ls * chirality;
+            memcpy(row, fermion.inverse_sweep[dagger].c[chirality], ls * sizeof *row);
+            memcpy(row + ls, fermion.inverse_sweep[dagger].t[chirality], ls * sizeof *row);
+            memcpy(row + 2 * ls, fermion.inverse_sweep[dagger].r[chirality], ls * sizeof *row);
+            memcpy((double *)dense.data + ls * ls * chirality, fermion.dense[dagger][chirality], ls * ls * sizeof *row);
         }
-        sprintf(name, "stages/links/raw.%s.npy", precisions[p]);
-        int failed = join(path, directory, name, strlen(name)) != 0 || write_array(path, &a) != 0;
-        sprintf(name, "stages/clover/strength.%s.npy", precisions[p]);
-        failed = failed || join(path, directory, name, strlen(name)) != 0 || write_array(path, &strength) != 0;
-        free(a.data);
-        free(strength.data);
-        if (failed)
-            return -1;
+        put_array(data, &sweep, "%s/mooee%s.sweep", stage, dagger ? "_dagger" : "");
+        put_array(data, &dense, "%s/mooee%s.dense", stage, dagger ? "_dagger" : "");
+        free(sweep.data);
+        free(dense.data);
+    }
+    lfr_free_operator_f64(&fermion);
+    lfr_products_along_s_f32(data, stage, &parameters);
+    lfr_products_along_s_f64(data, stage, &parameters);
+}
+
+/* All stages of which the manifest says. */
+static void write_stages(golden_data *data)
+{
+    lfr_links_stage_f32(data, 0);
+    lfr_links_stage_f32(data, 1);
+    lfr_links_stage_f64(data, 0);
+    lfr_hop_stage_f32(data);
+    lfr_hop_stage_f64(data);
+    lfr_clover_stage_f32(data);
+    lfr_clover_stage_f64(data);
+    along_s_stage(data, "along_s/shamir");
+    along_s_stage(data, "along_s/mobius");
+    half_stage(data);
+    lfr_sums_stage_f32(data);
+    lfr_sums_stage_f64(data);
+    lfr_cg_stage_f32(data);
+    lfr_cg_stage_f64(data);
+}
+
+/* Reads what stages are made from. 0, or -1 with a message. */
+static int read_golden_data(const char *from, const char *to, golden_data *data)
+{
+    char path[PATH_LENGTH], boundary[PARAMETER_LENGTH], legs[PARAMETER_LENGTH];
+    array *u = &data->configuration;
+    memset(data, 0, sizeof *data);
+    data->from = from;
+    data->to = to;
+    if (join(path, from, "configuration.npy", strlen("configuration.npy")) != 0 || read_array(path, u) != 0)
+        return -1;
+    if (u->axes != 7 || strcmp(u->type, "<c16") != 0 || u->shape[4] * u->shape[5] * u->shape[6] != 36) {
+        fprintf(stderr, "%s is no complex128 array (T, Z, Y, X, 4, 3, 3)\n", path);
+        return -1;
+    }
+    for (int d = 0; d < 4; d++)
+        data->extents[d] = (int)u->shape[3 - d];
+    if (join(path, from, "manifest.json", strlen("manifest.json")) != 0 || (data->manifest = read_text(path)) == NULL)
+        return -1;
+    /* The first members of these names are those of all cases and stages. */
+    data->links.reconstruct = 18;
+    if (!string_of_value(value_of_member(data->manifest, "boundary"), boundary, sizeof boundary) || !read_phases(boundary, data->links.phases) ||
+        !string_of_value(value_of_member(data->manifest, "legs"), legs, sizeof legs) || !read_legs(legs, data->links.legs)) {
+        fprintf(stderr, "%s: \"boundary\" or \"legs\" is not understood\n", path);
+        return -1;
     }
     return 0;
 }
 
-static int golden(const char *from, const char *to)
+static void free_golden_data(golden_data *data)
+{
+    free(data->manifest);
+    free(data->configuration.data);
+}
+
+/* Computes the cases. 0, or what the program is to end with. */
+static int write_cases(const golden_data *data, int *done, int *unknown)
 {
     static char text[65536];
     static golden_case of;
     char path[PATH_LENGTH];
-    array u;
-    int done = 0, unknown = 0, phases[4] = {1, 1, 1, 1}, has_phases = 0;
     case_line line;
-    if (strcmp(from, to) == 0) {
-        fprintf(stderr, "%s holds the golden data: name another directory for the results\n", to);
-        return 2;
-    }
-    if (join(path, from, "configuration.npy", strlen("configuration.npy")) != 0 || read_array(path, &u) != 0)
-        return 2;
-    if (u.axes != 7 || strcmp(u.type, "<c16") != 0) {
-        fprintf(stderr, "%s is no complex128 array (T, Z, Y, X, 4, 3, 3)\n", path);
-        return 2;
-    }
-    const int extents[4] = {(int)u.shape[3], (int)u.shape[2], (int)u.shape[1], (int)u.shape[0]};
-    if (join(path, from, "cases.tsv", strlen("cases.tsv")) != 0)
+    if (join(path, data->from, "cases.tsv", strlen("cases.tsv")) != 0)
         return 2;
     FILE *file = fopen(path, "r");
     if (file == NULL) {
@@ -825,35 +1238,47 @@ static int golden(const char *from, const char *to)
         cut_line(text, &line);
         if (line.count == 0)
             continue;
-        const char *name = value_of(&line, "kernel"), *boundary = value_of(&line, "boundary");
-        has_phases = has_phases || (boundary != NULL && read_phases(boundary, phases));
+        const char *name = value_of(&line, "kernel");
         if (name != NULL && !lfr_has_kernel(name)) {
             fprintf(stderr, "left out: %s: no such kernel here\n", name);
-            unknown++;
+            ++*unknown;
             continue;
         }
         const char *refused = "its files cannot be read";
-        if (read_case(from, &line, extents, &of) == 0)
+        if (read_case(data->from, &line, data->extents, &of) == 0)
             refused = lfr_run_kernel(&of.call);
-        if (refused == NULL && write_case(to, &line, &of) != 0)
+        if (refused == NULL && write_case(data->to, &line, &of) != 0)
             refused = "its results cannot be written";
-        const int dagger = name != NULL && strcmp(name, "hop_dagger") == 0;
-        if (refused == NULL && (dagger || strcmp(name, "hop") == 0) && of.call.links.reconstruct == 18 && of.call.sites == LFR_FULL &&
-            find_field(&of.call, "in")->precision != LFR_HALF && write_steps_of_hop(to, &of, dagger) != 0)
-            refused = "the steps of its legs cannot be written";
         free_case(&of);
         if (refused != NULL) {
             fprintf(stderr, "%s: %s\n", value_of(&line, "case") == NULL ? "a case without a name" : value_of(&line, "case"), refused);
             fclose(file);
             return 1;
         }
-        done++;
+        ++*done;
     }
     fclose(file);
-    const int failed = has_phases && write_stages(to, extents, phases, &u) != 0;
-    free(u.data);
-    printf("%d cases written to %s, %d of unknown kernels left out\n", done, to, unknown);
-    return failed || unknown > 0;
+    return 0;
+}
+
+static int golden(const char *from, const char *to)
+{
+    golden_data data;
+    int done = 0, unknown = 0, status = 2;
+    if (strcmp(from, to) == 0) {
+        fprintf(stderr, "%s holds the golden data: name another directory for the results\n", to);
+        return 2;
+    }
+    if (read_golden_data(from, to, &data) == 0)
+        status = write_cases(&data, &done, &unknown);
+    if (status == 0) {
+        write_stages(&data);
+        const int left_out = files_of_stages(data.manifest) - data.files;
+        printf("%d cases and %d files of stages written to %s; %d cases of unknown kernels and %d files left out\n", done, data.files, to, unknown, left_out);
+        status = data.failed || unknown > 0 || left_out != 0;
+    }
+    free_golden_data(&data);
+    return status;
 }
 
 /* --------------------------------------------------------------- Self-test ------------------------------------------------------------- */
@@ -940,7 +1365,7 @@ static void test_operator(const char *name, lfr_parameters parameters, int recon
     expect(re * re + im * im < 1e-18 * lfr_norm2_f64(shape, mx, NULL), what);
     for (int even_odd = 0; even_odd < 2; even_odd++) {
         double history[500];
-        lfr_solve_parameters asked = {1e-8, 499, 0, NULL};
+        lfr_solve_parameters asked = {1e-8, 499, 0, NULL, NULL, NULL};
         lfr_solve_report report = {history, 500, 0, 0, 0};
         lfr_solve_f64(&fermion, even_odd, x, my, &asked, &report);
         lfr_apply_f64(&fermion, 0, my, mx);
@@ -953,6 +1378,37 @@ static void test_operator(const char *name, lfr_parameters parameters, int recon
     free(y);
     free(mx);
     free(my);
+}
+
+/* What section 18 prints of three numbers and of two lines, and the words of an exact sum. */
+static void test_digests(void)
+{
+    const lfr_shape one_site = {{1, 1, 1, 1}, LFR_FULL, 1, 3, 0};
+    double x[6];
+    char digits[65], first[256], second[256];
+    int64_t words[LFR_EXACT_WORDS];
+    lfr_exact_sum sum;
+    sha256 lines;
+    sha256_start(&lines);
+    sha256_add(&lines, "abc", 3);
+    sha256_digits(&lines, digits);
+    expect(strcmp(digits, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad") == 0, "SHA-256 of abc, as FIPS 180-4 prints it");
+    for (int k = 0; k < 6; k++)
+        x[k] = (37 * k % 101 - 50) / 17.0;
+    digest(&one_site, x, 1, digits);
+    expect(strcmp(digits, "5cfe3062a9880557c3bd43cefdd720cdcc02dfbaf561b965d7b5f42b145f66d2") == 0, "a digest of three numbers");
+    sha256_start(&lines);
+    strcpy(first, "{\"format\":\"lanefield record\",\"version\":2,\"every\":10,\"identity\":[[\"mass\",\"0.5\"]]");
+    strcpy(second, "{\"iteration\":0,\"rhs\":0,\"quantity\":\"|r|\xc2\xb2\",\"bits\":\"3ff0000000000000\"");
+    check_line(&lines, first);
+    check_line(&lines, second);
+    expect(strstr(first, "\"check\":\"87dc6476f111718b\"}") != NULL && strstr(second, "\"check\":\"4f16dbcb27eea9e4\"}") != NULL, "checks of lines");
+    lfr_exact_start(&sum);
+    lfr_exact_add(&sum, 5e-324);
+    lfr_exact_add(&sum, -1e-323);
+    lfr_exact_words(&sum, words);
+    expect(words[0] == 0xffffffff && words[65] == 0xffffffff && words[66] == -1 && words[67] == 0 && words[70] == 1 && words[71] == 2,
+           "words of an exact sum of -2^-1074");
 }
 
 static int self_test(void)
@@ -969,6 +1425,7 @@ static int self_test(void)
     lfr_random_bits(0, 0, 0, 0, bits);
     expect(bits[0] == 0x6627e8d5u && bits[1] == 0xe169c58du && bits[2] == 0xbc57ac4cu && bits[3] == 0x9b00dbd8u,
            "Philox4x32-10 of zeros, as its authors print it");
+    test_digests();
     const lfr_parameters base = {LFR_WILSON, 0.5, 0.3, 1.1, 0.9, 1.8, 1.5, 0.5, 4, 0, 2};
     const char *names[] = {"wilson", "twisted mass", "clover", "moebius", "laplacian", "staggered"};
     for (int kind = 0; kind < 6; kind++) {
@@ -1114,30 +1571,6 @@ static const char *LFR(run_of_rhs)(lfr_call *call, int kernel, const lfr_shape *
     return NULL;
 }
 
-/* The steps of section 6 for each leg of a site: h0 and h1, w0 and w1, and the four rows. Called for golden data alone. */
-#ifndef LFR_NO_MAIN
-static void LFR(steps_of_hop)(const lfr_call *call, int dagger, COMPLEX *projected, COMPLEX *transported, COMPLEX *legs)
-{
-    const lfr_shape shape = shape_of(call, target_of(call));
-    const size_t volume = lfr_volume(shape.extents);
-    const COMPLEX *in = LFR(field)(call, "in");
-    COMPLEX *rows = malloc(volume * 12 * sizeof *rows);
-    for (size_t leg = 0; leg < 8 && rows != NULL; leg++) {
-        LFR(leg)(LFR_WILSON_HOP, &call->links, &shape, LFR(field)(call, "links"), in, dagger, (int)leg, rows);
-        for (size_t site = 0; site < volume; site++) {
-            const size_t at = site * 8 + leg;
-            LFR(spinor) psi;
-            memcpy(&psi, in + lfr_neighbour(shape.extents, site, (int)leg) * 12, sizeof psi);
-            const LFR(half_spinor) h = LFR(project)((int)leg % 4, (leg >= 4) != (dagger != 0), psi);
-            memcpy(projected + at * 6, &h, sizeof h);
-            memcpy(transported + at * 6, rows + site * 12, sizeof h);
-            memcpy(legs + at * 12, rows + site * 12, sizeof psi);
-        }
-    }
-    free(rows);
-}
-#endif
-
 static const char *LFR(run)(lfr_call *call, int kernel, int dagger)
 {
     const lfr_shape target = shape_of(call, target_of(call)), *shape = &target;
@@ -1265,6 +1698,259 @@ static const char *LFR(run)(lfr_call *call, int kernel, int dagger)
         put_sum(call, LFR(norm2)(shape, y, call->tree));
     return NULL;
 }
+
+#ifndef LFR_NO_MAIN
+
+/* --------------------------------------------------------------- Stages ---------------------------------------------------------------- */
+
+#define WIDE (sizeof(REAL) == sizeof(double))
+#define PRECISION (WIDE ? "f64" : "f32")
+#define TYPE (WIDE ? "<c16" : "<c8")
+
+/* Section 5: links as they are stored, and as kernels rebuild them. half: of half precision, which has no raw ones. */
+static void LFR(links_stage)(golden_data *data, int half)
+{
+    const char *precision = half ? "half" : PRECISION;
+    const int reals[] = {18, 12, 8};
+    char name[64], path[PATH_LENGTH];
+    sprintf(name, "links/doubled.%s-r18.npy", precision);
+    if (!path_in_stages(data, name, path))
+        return;
+    for (int r = 0; r < 3; r++) {
+        const size_t words = (size_t)lfr_link_words(reals[r]);
+        array stored = lattice_array(TYPE, data->extents, 0, 8, words == 4 ? 4 : words / 3, words == 4 ? 0 : 3);
+        array rebuilt = lattice_array(TYPE, data->extents, 0, 8, 3, 3);
+        lfr_links links = data->links;
+        links.reconstruct = reals[r];
+        if (LFR(store_links)(data->extents, &links, half, data->configuration.data, stored.data) != 0) {
+            fprintf(stderr, "configuration.npy has a link that is not in SU(3): it has no 8 reals\n");
+            data->failed = 1;
+        }
+        for (size_t site = 0; site < lfr_volume(data->extents); site++)
+            for (size_t leg = 0; leg < 8; leg++)
+                ((LFR(link) *)rebuilt.data)[site * 8 + leg] = LFR(load_link)(data->extents, &links, stored.data, site, (int)leg);
+        sprintf(name, "links/doubled.%s-r%d", precision, reals[r]);
+        put_array(data, &stored, "%s", name);
+        put_array(data, &rebuilt, "links/rebuilt.%s-r%d", precision, reals[r]);
+        if (half)
+            put_fractions(data, &stored, 8 * (int)words, name);
+        free(stored.data);
+        free(rebuilt.data);
+    }
+    array raw = lattice_array(TYPE, data->extents, 0, 4, 3, 3);
+    LFR(raw_links)(data->extents, data->links.phases, data->configuration.data, raw.data);
+    put_array(data, &raw, "links/raw.%s", precision);
+    free(raw.data);
+}
+
+/* Section 6: of each leg at each site h0 and h1, w0 and w1, and the four rows. */
+static void LFR(hop_stage)(golden_data *data)
+{
+    const lfr_shape shape = shape_of_stage(data, LFR_FULL, 1, 12);
+    const size_t volume = lfr_volume(data->extents);
+    array in;
+    if (!read_file_of_stage(data, "hop", WIDE ? "in.f64" : "in.f32", TYPE, 12, &in))
+        return;
+    COMPLEX *stored = room_for(volume * 72 * sizeof *stored), *rows = room_for(volume * 12 * sizeof *rows);
+    LFR(store_links)(data->extents, &data->links, 0, data->configuration.data, stored);
+    for (int dagger = 0; dagger < 2; dagger++) {
+        const char *of = dagger ? "_dagger" : "";
+        array projected = lattice_array(TYPE, data->extents, 0, 8, 2, 3), transported = lattice_array(TYPE, data->extents, 0, 8, 2, 3);
+        array legs = lattice_array(TYPE, data->extents, 0, 8, 4, 3);
+        for (size_t leg = 0; leg < 8; leg++) {
+            LFR(leg)(LFR_WILSON_HOP, &data->links, &shape, stored, in.data, dagger, (int)leg, rows);
+            for (size_t site = 0; site < volume; site++) {
+                const size_t at = site * 8 + leg;
+                const LFR(spinor) psi = ((const LFR(spinor) *)in.data)[lfr_neighbour(data->extents, site, (int)leg)];
+                ((LFR(half_spinor) *)projected.data)[at] = LFR(project)((int)leg % 4, (leg >= 4) != (dagger != 0), psi);
+                memcpy((LFR(half_spinor) *)transported.data + at, rows + site * 12, sizeof(LFR(half_spinor)));
+                memcpy((LFR(spinor) *)legs.data + at, rows + site * 12, sizeof(LFR(spinor)));
+            }
+        }
+        put_array(data, &projected, "hop/projected%s.%s", of, PRECISION);
+        put_array(data, &transported, "hop/transported%s.%s", of, PRECISION);
+        put_array(data, &legs, "hop/legs%s.%s", of, PRECISION);
+        free(projected.data);
+        free(transported.data);
+        free(legs.data);
+    }
+    free(stored);
+    free(rows);
+    free(in.data);
+}
+
+/* Section 13: each step from what the one before stored. f32 also gives the blocks of half precision. */
+static void LFR(clover_stage)(golden_data *data)
+{
+    char parameter[PARAMETER_LENGTH];
+    if (!parameter_of_stage(data, "clover", "mass", parameter))
+        return;
+    const double diagonal = 4 + number_of_stage(data, "clover", "mass"), spatial = number_of_stage(data, "clover", "csw_r") / 2,
+                 temporal = number_of_stage(data, "clover", "csw_t") / 2;
+    lfr_shape shape = shape_of_stage(data, LFR_FULL, 1, 36);
+    array raw = lattice_array(TYPE, data->extents, 0, 4, 3, 3), strength = lattice_array(TYPE, data->extents, 0, 6, 3, 3);
+    array term = lattice_array(TYPE, data->extents, 0, 2, 18, 0), inverse = lattice_array(TYPE, data->extents, 0, 2, 18, 0);
+    array pivots = lattice_array(TYPE, data->extents, 0, 0, 0, 0);
+    LFR(raw_links)(data->extents, data->links.phases, data->configuration.data, raw.data);
+    LFR(field_strength)(data->extents, raw.data, strength.data);
+    LFR(clover_term)(&shape, strength.data, diagonal, spatial, temporal, term.data);
+    LFR(clover_inverse)(&shape, term.data, inverse.data, pivots.data);
+    put_array(data, &strength, "clover/strength.%s", PRECISION);
+    put_array(data, &term, "clover/term.%s", PRECISION);
+    put_array(data, &inverse, "clover/inverse.%s", PRECISION);
+    put_array(data, &pivots, "clover/pivots.%s", PRECISION);
+    if (!WIDE) {
+        /* The inverse is that of the term before it is rounded. */
+        shape.half = 1;
+        LFR(clover_inverse)(&shape, term.data, inverse.data, pivots.data);
+        LFR(clover_term)(&shape, strength.data, diagonal, spatial, temporal, term.data);
+        put_array(data, &term, "clover/term.half");
+        put_array(data, &inverse, "clover/inverse.half");
+        put_fractions(data, &term, 18, "clover/term.half");
+        put_fractions(data, &inverse, 18, "clover/inverse.half");
+    }
+    free(raw.data);
+    free(strength.data);
+    free(term.data);
+    free(inverse.data);
+    free(pivots.data);
+}
+
+/* Section 14: products of a fermion with the matrices of one kind of operator. */
+static void LFR(products_along_s)(golden_data *data, const char *stage, const lfr_parameters *parameters)
+{
+    const lfr_shape shape = shape_of_stage(data, LFR_FULL, parameters->ls, 12);
+    LFR(operator) fermion;
+    array x;
+    if (!read_file_of_stage(data, stage, WIDE ? "x.f64" : "x.f32", TYPE, 12 * parameters->ls, &x))
+        return;
+    array out = new_array(x.type, x.axes, x.shape);
+    LFR(make_operator)(&fermion, data->extents, &data->links, parameters, 0, data->configuration.data);
+    const lfr_ring *rings[3] = {&fermion.input, &fermion.along, &fermion.diagonal};
+    for (int dagger = 0; dagger < 2; dagger++) {
+        const char *of = dagger ? "_dagger" : "";
+        for (int k = fermion.input_is_identity; k < 3; k++) {
+            LFR(s_multiply)(&shape, rings[k], dagger, x.data, NULL, out.data);
+            put_array(data, &out, "%s/%s%s.tridiagonal.product.%s", stage, names_of_rings[k], of, PRECISION);
+        }
+        LFR(s_sweep)(&shape, &fermion.inverse_sweep[dagger], x.data, out.data);
+        put_array(data, &out, "%s/mooee%s.sweep.product.%s", stage, of, PRECISION);
+        LFR(s_dense)(&shape, parameters->ls, fermion.dense[dagger], x.data, out.data);
+        put_array(data, &out, "%s/mooee%s.dense.product.%s", stage, of, PRECISION);
+    }
+    LFR(free_operator)(&fermion);
+    free(x.data);
+    free(out.data);
+}
+
+/* Section 8: the terms of |x|^2 and of <x, y>, and their sums. */
+static void LFR(sums_stage)(golden_data *data)
+{
+    const lfr_shape one_site = {{1, 1, 1, 1}, LFR_FULL, 1, 12, 0};
+    const size_t volume = lfr_volume(data->extents);
+    array x, y;
+    if (!read_file_of_stage(data, "sums", WIDE ? "x.f64" : "x.f32", TYPE, 12, &x))
+        return;
+    if (read_file_of_stage(data, "sums", WIDE ? "y.f64" : "y.f32", TYPE, 12, &y)) {
+        array norms = lattice_array("<f8", data->extents, 0, 0, 0, 0), products = lattice_array("<f8", data->extents, 0, 2, 0, 0);
+        double *re = room_for(volume * sizeof *re), *im = room_for(volume * sizeof *im);
+        double *lists[2] = {re, im}, *list_of_norms[1] = {norms.data};
+        for (size_t site = 0; site < volume; site++) {
+            /* The sum of one site is its term. */
+            const COMPLEX *here = (const COMPLEX *)x.data + 12 * site, *there = (const COMPLEX *)y.data + 12 * site;
+            const lfr_complex_f64 product = LFR(inner)(&one_site, here, there, NULL);
+            ((double *)norms.data)[site] = LFR(norm2)(&one_site, here, NULL);
+            ((double *)products.data)[2 * site] = re[site] = product.re;
+            ((double *)products.data)[2 * site + 1] = im[site] = product.im;
+        }
+        put_array(data, &norms, "sums/norm2.%s.terms", PRECISION);
+        put_sums(data, WIDE ? "norm2.f64" : "norm2.f32", list_of_norms, 1);
+        put_array(data, &products, "sums/inner.%s.terms", PRECISION);
+        put_sums(data, WIDE ? "inner.f64" : "inner.f32", lists, 2);
+        free(norms.data);
+        free(products.data);
+        free(re);
+        free(im);
+        free(y.data);
+    }
+    free(x.data);
+}
+
+/* Writes down an iteration of conjugate gradients: the watcher of the solve below. */
+static void LFR(watch)(void *context, const lfr_iteration *now)
+{
+    watched_solve *solve = context;
+    const lfr_shape odd = shape_of_stage(solve->data, LFR_ODD, 1, 12);
+    const char *names[] = {"psi", "r", "p"};
+    const void *fields[] = {now->psi, now->r, now->p};
+    if (now->iterations > 0)
+        put_scalars(solve, now);
+    for (int k = 0; k < 3; k++) {
+        char digits[65];
+        array a = lattice_array(TYPE, solve->data->extents, 0, 4, 3, 0);
+        LFR(copy)(&odd, fields[k], a.data);
+        put_array(solve->data, &a, "%s/%s.%d", solve->stage, names[k], now->iterations);
+        digest(&odd, a.data, WIDE, digits);
+        put_line(solve, "{\"iteration\":%d,\"field\":\"%s\",\"sha256\":\"%s\"", now->iterations, names[k], digits);
+        free(a.data);
+    }
+}
+
+/* Section 10: M psi = eta for Wilson fermions, even-odd. The source is read, as the configuration is: its Gaussian numbers are those of one library. */
+static void LFR(cg_stage)(golden_data *data)
+{
+    enum { MOST_ITERATIONS = 10000 };
+    const lfr_shape shape = shape_of_stage(data, LFR_FULL, 1, 12), of_links = shape_of_stage(data, LFR_FULL, 1, 36);
+    watched_solve solve = {data, WIDE ? "cg/f64" : "cg/f32", NULL, {{0}, {0}, 0}, NULL, 0};
+    lfr_parameters parameters = {LFR_WILSON, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    LFR(operator) fermion;
+    char tolerance[PARAMETER_LENGTH], name[64], digits[3][65];
+    array eta;
+    if (!parameter_of_stage(data, solve.stage, "tolerance", tolerance))
+        return;
+    sprintf(name, "stages/%s/source.npy", solve.stage);
+    if (!read_field(data, name, "<c16", 12, &eta))
+        return;
+    start_record(&solve, PRECISION);
+    parameters.mass = number_of_stage(data, solve.stage, "mass");
+    array solution = lattice_array(TYPE, data->extents, 0, 4, 3, 0), history = new_array("<f8", 1, &(size_t){MOST_ITERATIONS + 1});
+    COMPLEX *source = room_for(solution.bytes);
+    for (size_t k = 0; k < 2 * length_of(&solution); k++)
+        ((REAL *)source)[k] = (REAL)((const double *)eta.data)[k];
+    const lfr_solve_parameters asked = {strtod(tolerance, NULL), MOST_ITERATIONS, 0, NULL, LFR(watch), &solve};
+    lfr_solve_report report = {history.data, MOST_ITERATIONS + 1, 0, 0, 0};
+    LFR(make_operator)(&fermion, data->extents, &data->links, &parameters, 0, data->configuration.data);
+    LFR(solve)(&fermion, 1, source, solution.data, &asked, &report);
+    LFR(free_operator)(&fermion);
+
+    digest(&of_links, data->configuration.data, 1, digits[0]);
+    digest(&shape, eta.data, 1, digits[1]);
+    digest(&shape, solution.data, WIDE, digits[2]);
+    put_line(&solve, "{\"end\":%d,\"links\":\"%s\",\"source\":\"%s\",\"solution\":%s%s%s", report.iterations, digits[0], digits[1],
+             report.converged ? "\"" : "", report.converged ? digits[2] : "null", report.converged ? "\"" : "");
+    end_record(&solve);
+    array scalars = new_array("<f8", 2, (const size_t[]){(size_t)report.iterations, 4});
+    if (scalars.bytes > 0)
+        memcpy(scalars.data, solve.scalars, scalars.bytes);
+    history.shape[0] = (size_t)report.recorded;
+    history.bytes = history.shape[0] * sizeof(double);
+    put_array(data, &eta, "%s/source", solve.stage);
+    put_array(data, &history, "%s/history", solve.stage);
+    put_array(data, &scalars, "%s/scalars", solve.stage);
+    put_array(data, &solution, "%s/solution", solve.stage);
+    free(eta.data);
+    free(source);
+    free(solution.data);
+    free(history.data);
+    free(scalars.data);
+    free(solve.scalars);
+}
+
+#undef WIDE
+#undef PRECISION
+#undef TYPE
+
+#endif /* LFR_NO_MAIN */
 
 #undef COMPLEX
 

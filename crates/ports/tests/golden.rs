@@ -146,6 +146,39 @@ fn a_file_of_another_shape_or_none_at_all_differs() {
 }
 
 #[test]
+fn a_record_may_say_less_and_nothing_else() {
+    let folder = tempfile::tempdir().unwrap();
+    let [golden, other] = ["golden", "other"].map(|name| folder.path().join(name));
+    on_cpu(&golden, &GoldenOptions { precisions: vec![Precision::F32], ..options(&["wilson"], [2, 2, 2, 4], 16) });
+    const RECORD: &str = "stages/cg/f32/record.jsonl";
+    let record = fs::read_to_string(golden.join(RECORD)).unwrap();
+    fs::create_dir_all(other.join(RECORD).parent().unwrap()).unwrap();
+    let outcome = |text: &str| {
+        fs::write(other.join(RECORD), text).unwrap();
+        check(&golden, &other, CheckOptions::default()).unwrap().first.map(|first| first.what)
+    };
+    assert_eq!(outcome(&record), None);
+    // Without digests, checks and what is 0.
+    let sums = record.lines().filter(|line| !line.contains("sha256"));
+    let without = |line: &str| {
+        let mut line: serde_json::Value = serde_json::from_str(line).unwrap();
+        for name in ["check", "rhs", "links", "source", "solution"] {
+            line.as_object_mut().unwrap().remove(name);
+        }
+        line.to_string()
+    };
+    let least: Vec<String> = sums.map(without).collect();
+    assert_eq!(outcome(&least.join("\n")), None);
+    let (last, rest) = least.split_last().unwrap();
+    assert_eq!(outcome(&rest.join("\n")).unwrap().split(':').next().unwrap(), "it ends where it should say {\"end\"");
+    let twice = [rest, &[rest[1].clone(), last.clone()]].concat().join("\n");
+    assert!(outcome(&twice).unwrap().contains(" instead of {\"end\":"));
+    let wrong = record.replacen("\"sha256\":\"", "\"sha256\":\"0", 1);
+    assert!(outcome(&wrong).unwrap().starts_with("line 2 says "));
+    assert!(outcome(&(record.clone() + last)).unwrap().ends_with("and should not be there"));
+}
+
+#[test]
 fn damaged_golden_data_are_refused_by_the_file() {
     let (_folder, golden, _) = small();
     let mut bytes = fs::read(golden.join(HOP)).unwrap();
