@@ -8,7 +8,7 @@ help:
 	@echo 'make verify   compare OpenCL with the CPU reference, bit for bit, and solve on a real configuration'
 	@echo 'make test     run all tests'
 	@echo 'make bench    measure the kernels against copy bandwidth'
-	@echo 'make wheel    build the Python package, in target/wheels (docs/python.md)'
+	@echo 'make wheel    build the Python package, in target/wheels (docs/python.md); make test-python tests it'
 	@echo 'make install-capi PREFIX=DIR   install liblanefield, the C interface (docs/c.md)'
 	@echo 'make dist     make the archives to ship, in target/dist (docs/install.md)'
 
@@ -40,21 +40,25 @@ test-laboratory:
 test-c:
 	cargo test --workspace --locked --test capi
 
-# The Python package, built as the tests of the workspace build the library, in an environment of its own.
-PYTHON_ENVIRONMENT := target/python
-maturin = VIRTUAL_ENV=$(abspath $(PYTHON_ENVIRONMENT)) $(PYTHON_ENVIRONMENT)/bin/maturin
+# The Python package, linked by zig for a glibc of 2018, so that it runs on every Linux since.
+PYTHON := target/python
 
-$(PYTHON_ENVIRONMENT)/bin/maturin:
-	python3 -m venv $(PYTHON_ENVIRONMENT)
-	$(PYTHON_ENVIRONMENT)/bin/pip install --quiet 'maturin>=1.8,<2' ziglang numpy pytest
+$(PYTHON)/bin/maturin:
+	python3 -m venv $(PYTHON)
+	$(PYTHON)/bin/pip install --quiet 'maturin>=1.8,<2' ziglang
 
-test-python: $(PYTHON_ENVIRONMENT)/bin/maturin
-	$(maturin) develop --quiet --locked --manifest-path crates/python/Cargo.toml --features check
-	cd crates/python && ../../$(PYTHON_ENVIRONMENT)/bin/python -m pytest -q
+wheel: $(PYTHON)/bin/maturin
+	rm -rf target/wheels
+	PATH="$(abspath $(PYTHON))/bin:$$PATH" maturin build --release --locked --zig --compatibility manylinux_2_28 \
+	    --manifest-path crates/python/Cargo.toml --out target/wheels
 
-# Linked by zig for a glibc of 2018, so that it runs on every Linux since.
-wheel: $(PYTHON_ENVIRONMENT)/bin/maturin
-	$(maturin) build --release --locked --zig --compatibility manylinux_2_28 --manifest-path crates/python/Cargo.toml --out target/wheels
+# What users install: the wheel, in an environment that has nothing else.
+test-python: wheel
+	rm -rf target/python-tests
+	python3 -m venv target/python-tests
+	target/python-tests/bin/pip install --quiet target/wheels/lanefield-*.whl pytest matplotlib
+	cd crates/python && ../../target/python-tests/bin/python -m pytest -q
+	target/python-tests/bin/python crates/python/examples/pion.py examples/quenched-8x8x8x16.nersc target/pion.svg
 
 bench:
 	@scripts/setup.sh || [ $$? -eq 2 ]

@@ -2,6 +2,8 @@
 //! The observables are exact sums, so they depend on neither the number of threads nor the lane layout. Files of
 //! configurations are read and written by the package `lanefield` (`io::nersc`, `io::npy`).
 
+use std::ops::Range;
+
 use num_complex::Complex;
 use rayon::prelude::*;
 use thiserror::Error;
@@ -10,6 +12,7 @@ use crate::exact::ExactSum;
 use crate::layout::{Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents};
 use crate::random::{su3_random, su3_weak};
 use crate::tasks::{self, for_each_chunk, items_a_task};
+use crate::tensor::sets::{self, Task};
 
 /// Complex numbers of one link: 3 rows of 3 columns.
 pub const LINK_WORDS: usize = 9;
@@ -174,39 +177,26 @@ impl Configuration {
     /// in storage order, real before imaginary. The sum over planes and sites is exact, rounded once, then divided
     /// by 18 times the number of sites.
     pub fn plaquette(&self) -> f64 {
-        let sum = self.exact_sum_over_sites(|site, sum| {
-            for mu in 0..DIMENSIONS {
-                for nu in mu + 1..DIMENSIONS {
-                    let a = multiply(self.link(site, mu), self.link(self.forward(site, mu), nu));
-                    let b = multiply(self.link(site, nu), self.link(self.forward(site, nu), mu));
-                    sum.add(real_trace_of_product_with_adjoint(&a, &b));
-                }
-            }
-        });
+        let sum = self.exact_sum_over_sites(&Plaquettes(self));
         sum / (18.0 * self.extents.volume() as f64)
     }
 
     /// Link trace: the mean of Re tr U / 3 over the four directions of every site. The sum of the diagonal elements is
     /// exact, rounded once, then divided by 12 times the number of sites.
     pub fn link_trace(&self) -> f64 {
-        let sum = self.exact_sum_over_sites(|site, sum| {
-            for direction in 0..DIMENSIONS {
-                let link = self.link(site, direction);
-                for diagonal in [0, 4, 8] {
-                    sum.add(link[diagonal].re);
-                }
-            }
-        });
+        let sum = self.exact_sum_over_sites(&Traces(self));
         sum / (12.0 * self.extents.volume() as f64)
     }
 
     /// The link that is furthest from SU(3).
     pub fn unitarity_defect(&self) -> UnitarityDefect {
+        let links_a_task = items_a_task(self.links.len() / LINK_WORDS);
+        let of_task = |(task, links): (usize, &[Complex<f64>])| {
+            let (defect, index) = sets::run(&LargestDefect, links);
+            (defect, task * links_a_task + index)
+        };
         let (defect, index) =
-            self.links.par_chunks_exact(LINK_WORDS).enumerate().map(|(index, link)| (link_defect(link), index)).reduce(
-                || (f64::NEG_INFINITY, usize::MAX),
-                |a, b| if b.0 > a.0 || (b.0 == a.0 && b.1 < a.1) { b } else { a },
-            );
+            self.links.par_chunks(links_a_task * LINK_WORDS).enumerate().map(of_task).reduce(NO_DEFECT, larger_defect);
         UnitarityDefect { defect, link: self.position(index) }
     }
 
@@ -247,14 +237,13 @@ impl Configuration {
         self.extents.site(coordinate)
     }
 
-    /// Exact sum of what `contribute` adds for each site. It has the same value whatever the tasks.
-    fn exact_sum_over_sites(&self, contribute: impl Fn(usize, &mut ExactSum) + Sync) -> f64 {
+    /// Exact sum of what `task` adds up for a range of sites. It has the same value whatever the ranges.
+    fn exact_sum_over_sites(&self, task: &impl Task<Range<usize>, Output = ExactSum>) -> f64 {
         let sites = self.extents.volume();
         let sites_a_task = items_a_task(sites);
-        let sums = tasks::map(sites.div_ceil(sites_a_task), |task| {
-            let (first, mut sum) = (task * sites_a_task, ExactSum::new());
-            (first..sites.min(first + sites_a_task)).for_each(|site| contribute(site, &mut sum));
-            sum
+        let sums = tasks::map(sites.div_ceil(sites_a_task), |number| {
+            let first = number * sites_a_task;
+            sets::run(task, first..sites.min(first + sites_a_task))
         });
         let mut total = ExactSum::new();
         sums.iter().for_each(|sum| total.merge(sum));
@@ -262,10 +251,80 @@ impl Configuration {
     }
 }
 
+// What is done at each site, with the instructions of the processor.
+
+/// Re tr P of the planes of some sites.
+struct Plaquettes<'a>(&'a Configuration);
+
+impl Task<Range<usize>> for Plaquettes<'_> {
+    type Output = ExactSum;
+
+    #[inline(always)]
+    fn run(&self, sites: Range<usize>) -> ExactSum {
+        let Self(configuration) = self;
+        let mut sum = ExactSum::new();
+        for site in sites {
+            let forward: [usize; DIMENSIONS] = std::array::from_fn(|mu| configuration.forward(site, mu));
+            for mu in 0..DIMENSIONS {
+                for nu in mu + 1..DIMENSIONS {
+                    let a = multiply(configuration.link(site, mu), configuration.link(forward[mu], nu));
+                    let b = multiply(configuration.link(site, nu), configuration.link(forward[nu], mu));
+                    sum.add(real_trace_of_product_with_adjoint(&a, &b));
+                }
+            }
+        }
+        sum
+    }
+}
+
+/// Re tr U of the links of some sites.
+struct Traces<'a>(&'a Configuration);
+
+impl Task<Range<usize>> for Traces<'_> {
+    type Output = ExactSum;
+
+    #[inline(always)]
+    fn run(&self, sites: Range<usize>) -> ExactSum {
+        let mut sum = ExactSum::new();
+        for site in sites {
+            for direction in 0..DIMENSIONS {
+                let link = self.0.link(site, direction);
+                for diagonal in [0, 4, 8] {
+                    sum.add(link[diagonal].re);
+                }
+            }
+        }
+        sum
+    }
+}
+
+/// The largest defect of some links, and the first one that has it.
+struct LargestDefect;
+
+const NO_DEFECT: fn() -> (f64, usize) = || (f64::NEG_INFINITY, usize::MAX);
+
+fn larger_defect(a: (f64, usize), b: (f64, usize)) -> (f64, usize) {
+    if b.0 > a.0 || (b.0 == a.0 && b.1 < a.1) { b } else { a }
+}
+
+impl Task<&[Complex<f64>]> for LargestDefect {
+    type Output = (f64, usize);
+
+    #[inline(always)]
+    fn run(&self, links: &[Complex<f64>]) -> (f64, usize) {
+        let mut largest = NO_DEFECT();
+        for (index, link) in links.chunks_exact(LINK_WORDS).enumerate() {
+            largest = larger_defect(largest, (link_defect(link), index));
+        }
+        largest
+    }
+}
+
 /// Third row of an SU(3) matrix from the first two: conj(row 1 × row 2), the same formula as in NERSC files of two rows.
 ///
 /// Element i, with j = i+1 and k = i+2 modulo 3, is the conjugate of a_j b_k − a_k b_j: a_j b_k is added to +0, then
 /// (−a_k) b_j to that, each by re = fma(−a.im, b.im, fma(a.re, b.re, c.re)), im = fma(a.im, b.re, fma(a.re, b.im, c.im)).
+#[inline(always)]
 pub fn third_row(row1: [Complex<f64>; 3], row2: [Complex<f64>; 3]) -> [Complex<f64>; 3] {
     std::array::from_fn(|i| {
         let (j, k) = ((i + 1) % 3, (i + 2) % 3);
@@ -275,11 +334,12 @@ pub fn third_row(row1: [Complex<f64>; 3], row2: [Complex<f64>; 3]) -> [Complex<f
 }
 
 /// c + a·b: re = fma(−a.im, b.im, fma(a.re, b.re, c.re)), im = fma(a.im, b.re, fma(a.re, b.im, c.im)).
-#[inline]
+#[inline(always)]
 fn multiply_add(a: Complex<f64>, b: Complex<f64>, c: Complex<f64>) -> Complex<f64> {
     Complex::new((-a.im).mul_add(b.im, a.re.mul_add(b.re, c.re)), a.im.mul_add(b.re, a.re.mul_add(b.im, c.im)))
 }
 
+#[inline(always)]
 fn multiply(a: &[Complex<f64>], b: &[Complex<f64>]) -> ColourMatrix {
     std::array::from_fn(|i| {
         let (row, column) = (i / 3, i % 3);
@@ -288,11 +348,13 @@ fn multiply(a: &[Complex<f64>], b: &[Complex<f64>]) -> ColourMatrix {
 }
 
 /// Re tr A B† = Σ Re aᵢⱼ Re bᵢⱼ + Im aᵢⱼ Im bᵢⱼ.
+#[inline(always)]
 fn real_trace_of_product_with_adjoint(a: &ColourMatrix, b: &ColourMatrix) -> f64 {
     a.iter().zip(b).fold(0.0, |sum, (a, b)| a.im.mul_add(b.im, a.re.mul_add(b.re, sum)))
 }
 
 /// Larger of max |(U U† − 1)ᵢⱼ| and |det U − 1|.
+#[inline(always)]
 fn link_defect(u: &[Complex<f64>]) -> f64 {
     let mut defect: f64 = 0.0;
     let mut include = |value: Complex<f64>| {

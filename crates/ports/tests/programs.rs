@@ -48,7 +48,11 @@ fn checked(program: &Path, kernels: &[&str], extents: [usize; 4]) -> Checked {
 fn the_port_to_cuda_computes_golden_data_on_a_host() {
     let folder = port();
     run(Command::new("make").arg("port-host").current_dir(folder.path()));
-    let checked = checked(&folder.path().join("port-host"), &["hop", "hop_dagger", "eo_clover", "oe_clover", "norm2"], [4, 6, 2, 8]);
+    let checked = checked(
+        &folder.path().join("port-host"),
+        &["hop", "hop_dagger", "eo_clover", "oe_clover", "norm2"],
+        [4, 6, 2, 8],
+    );
     assert!(checked.is_same(), "{:?}", checked.first);
     for (name, files) in [("hop", 18), ("hop_dagger", 18), ("eo_clover", 6), ("oe_clover", 6), ("norm2", 6)] {
         let group = checked.groups.iter().find(|group| group.name == name).unwrap();
