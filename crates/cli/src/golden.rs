@@ -52,7 +52,8 @@ impl Golden {
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield golden export golden
-  lanefield golden export golden-auto --device auto --kernels hop --precision f32
+  lanefield golden export golden-f32 --kernels hop --precision f32 \\
+      --device auto
   lanefield golden export golden-hop --kernels hop clover --lattice 2.2.2.4 \\
       --precision f64 --boundary 1,1,1,-1")]
 struct Export {
