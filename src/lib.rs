@@ -10,6 +10,7 @@
 //! | [`observable`] | propagators, and correlators of mesons |
 //! | [`io`] | NERSC configurations, NumPy arrays, states of solves |
 //! | [`solver`] | conjugate gradients, BiCGStab, mixed precision: written once over [`backend::Backend`] |
+//! | [`comm`] | ranks, each with a part of the lattice: a backend of many devices |
 //! | [`operator`] | Wilson, twisted mass, clover, domain wall, Laplacian, staggered: likewise |
 //! | [`map`] | maps over index spaces that are not lattice sites, written once for every backend |
 //! | [`kernel`] | the kernels, a file a family: specification, CPU function, plain loops, and the function over [`backend::Launch`] |
@@ -116,6 +117,7 @@ pub mod backend;
 pub mod body;
 #[cfg(feature = "check")]
 pub mod check;
+pub mod comm;
 pub mod emit;
 #[cfg(feature = "check")]
 pub mod hunt;

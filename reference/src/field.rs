@@ -129,9 +129,23 @@ impl FieldShape {
         self.osites() * self.lattice.nsimd()
     }
 
-    /// Bytes in a device's memory.
+    /// Outer sites behind these that hold neighbours in other parts of the lattice; none of a whole one.
+    pub fn ghost_osites(&self) -> usize {
+        if self.object.is_read_at_neighbours() { self.lattice.ghost_osites(self.sites) } else { 0 }
+    }
+
+    /// Bytes of its sites in a device's memory.
     pub fn device_bytes(&self) -> usize {
-        self.volume() * self.object.parts() * self.precision.device_bytes(self.object.part_words())
+        self.volume() * self.site_bytes()
+    }
+
+    /// The same with those of neighbours in other parts.
+    pub fn device_bytes_with_ghosts(&self) -> usize {
+        (self.osites() + self.ghost_osites()) * self.lattice.nsimd() * self.site_bytes()
+    }
+
+    fn site_bytes(&self) -> usize {
+        self.object.parts() * self.precision.device_bytes(self.object.part_words())
     }
 
     /// Refuses what cannot be a field, on a host or on a device.
@@ -160,7 +174,9 @@ pub struct FieldData<R> {
     lattice: Lattice,
     sites: Sites,
     object: Object,
+    /// Of its own sites, which those of ghosts follow.
     reals: usize,
+    ghost_reals: usize,
     blocks: Vec<Block>,
     precision: PhantomData<R>,
 }
@@ -180,11 +196,13 @@ impl<R: Real> FieldData<R> {
     /// As [`check`]; [`FieldError::OutOfMemory`].
     pub fn zeros(lattice: Lattice, sites: Sites, object: Object) -> Result<Self, FieldError> {
         check::<R>(&lattice, sites, object)?;
-        let reals = lattice.osites(sites) * object.words() * lattice.nsimd() * 2;
-        let bytes = reals * size_of::<R>();
+        let shape = FieldShape { lattice, sites, object, precision: R::PRECISION };
+        let reals_of = |osites: usize| osites * object.words() * lattice.nsimd() * 2;
+        let (reals, ghost_reals) = (reals_of(shape.osites()), reals_of(shape.ghost_osites()));
+        let bytes = (reals + ghost_reals) * size_of::<R>();
         let blocks = memory::zeros(bytes.div_ceil(size_of::<Block>()))
             .ok_or_else(|| FieldError::OutOfMemory { what: describe::<R>(&lattice, sites, object), bytes })?;
-        Ok(Self { lattice, sites, object, reals, blocks, precision: PhantomData })
+        Ok(Self { lattice, sites, object, reals, ghost_reals, blocks, precision: PhantomData })
     }
 
     /// The field as one of `K` objects; `None` if it holds others.
@@ -342,6 +360,17 @@ impl<R: Real> FieldData<R> {
         &bytemuck::cast_slice(&self.blocks)[..self.reals]
     }
 
+    /// The same with those of ghosts, which follow: what kernels read at neighbours.
+    pub fn reals_with_ghosts(&self) -> &[R] {
+        &bytemuck::cast_slice(&self.blocks)[..self.reals + self.ghost_reals]
+    }
+
+    /// The complex words of ghosts, outer site by outer site, to be written.
+    pub fn ghosts_mut(&mut self) -> &mut [Complex<R>] {
+        let reals: &mut [R] = bytemuck::cast_slice_mut(&mut self.blocks);
+        bytemuck::cast_slice_mut(&mut reals[self.reals..self.reals + self.ghost_reals])
+    }
+
     /// The field as it lies in memory, in reals.
     pub fn reals_mut(&mut self) -> &mut [R] {
         &mut bytemuck::cast_slice_mut(&mut self.blocks)[..self.reals]
@@ -353,6 +382,14 @@ impl<R: Real> FieldData<R> {
     /// If the field's bytes are no whole number of `V`s.
     pub fn vectors<V: Pod>(&self) -> &[V] {
         bytemuck::cast_slice(self.reals())
+    }
+
+    /// As [`Self::vectors`], with those of ghosts, which follow.
+    ///
+    /// # Panics
+    /// As [`Self::vectors`].
+    pub fn vectors_with_ghosts<V: Pod>(&self) -> &[V] {
+        bytemuck::cast_slice(self.reals_with_ghosts())
     }
 
     /// Like [`Self::vectors`], to be written.

@@ -2,12 +2,18 @@
 //! The observables are exact sums, so they depend on neither the number of threads nor the lane layout. Files of
 //! configurations are read and written by the package `lanefield` (`io::nersc`, `io::npy`).
 
+mod border;
+
+use std::convert::Infallible;
 use std::ops::Range;
 
 use num_complex::Complex;
 use rayon::prelude::*;
 use thiserror::Error;
 
+pub use border::NearCoordinate;
+
+use self::border::Border;
 use crate::exact::ExactSum;
 use crate::layout::{Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents};
 use crate::random::{su3_random, su3_weak};
@@ -98,20 +104,22 @@ pub struct UnitarityDefect {
 pub struct Configuration {
     extents: Extents,
     links: Vec<Complex<f64>>,
+    /// Of a part of a lattice the links around it.
+    border: Option<Border>,
 }
 
 impl Configuration {
     /// A configuration from its links in site order. That they are finite and in SU(3) is not checked here: see
-    /// [`Self::require_finite`] and [`Self::require_su3`].
+    /// [`Self::require_finite`] and [`Self::require_su3`]. Parts of a lattice need links around them, too: [`Self::from_sites`].
     ///
     /// # Errors
-    /// [`GaugeError::Length`] if there are not 36 complex numbers a site.
+    /// [`GaugeError::Length`] if there are not 36 complex numbers a site of a whole lattice.
     pub fn new(extents: Extents, links: Vec<Complex<f64>>) -> Result<Self, GaugeError> {
         let expected = extents.volume() * SITE_WORDS;
-        if links.len() != expected {
+        if links.len() != expected || extents.is_part() {
             return Err(GaugeError::Length { extents, expected, found: links.len() });
         }
-        Ok(Self { extents, links })
+        Ok(Self { extents, links, border: None })
     }
 
     /// The free field: every link is 1.
@@ -138,11 +146,19 @@ impl Configuration {
         for_each_chunk(&mut links, SITE_WORDS * sites_a_task, |task, words| {
             for (site, words) in (task * sites_a_task..).zip(words.chunks_exact_mut(SITE_WORDS)) {
                 for (direction, words) in (0u32..).zip(words.chunks_exact_mut(LINK_WORDS)) {
-                    words.copy_from_slice(&link(site as u64, direction));
+                    words.copy_from_slice(&link(extents.global_site(site), direction));
                 }
             }
         });
-        Self { extents, links }
+        let whole = extents.global();
+        let around = |x: Coordinate, words: &mut [Complex<f64>]| {
+            for (direction, words) in (0u32..).zip(words.chunks_exact_mut(LINK_WORDS)) {
+                words.copy_from_slice(&link(whole.site(x) as u64, direction));
+            }
+            Ok::<_, Infallible>(())
+        };
+        let Ok(border) = Border::filled(extents, around);
+        Self { extents, links, border }
     }
 
     /// The lattice.
@@ -177,15 +193,33 @@ impl Configuration {
     /// in storage order, real before imaginary. The sum over planes and sites is exact, rounded once, then divided
     /// by 18 times the number of sites.
     pub fn plaquette(&self) -> f64 {
-        let sum = self.exact_sum_over_sites(&Plaquettes(self));
-        sum / (18.0 * self.extents.volume() as f64)
+        self.plaquette_of(&self.plaquette_sum())
+    }
+
+    /// The sum of Re tr P over the planes of every site: of a part of a lattice of its own sites, to be merged with those of the others.
+    pub fn plaquette_sum(&self) -> ExactSum {
+        self.exact_sum_over_sites(&Plaquettes(self))
+    }
+
+    /// The average plaquette of the whole lattice from the sum over all of its sites.
+    pub fn plaquette_of(&self, sum: &ExactSum) -> f64 {
+        sum.round() / (18.0 * self.extents.global_volume() as f64)
     }
 
     /// Link trace: the mean of Re tr U / 3 over the four directions of every site. The sum of the diagonal elements is
     /// exact, rounded once, then divided by 12 times the number of sites.
     pub fn link_trace(&self) -> f64 {
-        let sum = self.exact_sum_over_sites(&Traces(self));
-        sum / (12.0 * self.extents.volume() as f64)
+        self.link_trace_of(&self.link_trace_sum())
+    }
+
+    /// The sum of Re tr U over the links of every site: of a part of a lattice of its own sites.
+    pub fn link_trace_sum(&self) -> ExactSum {
+        self.exact_sum_over_sites(&Traces(self))
+    }
+
+    /// The link trace of the whole lattice from the sum over all of its sites.
+    pub fn link_trace_of(&self, sum: &ExactSum) -> f64 {
+        sum.round() / (12.0 * self.extents.global_volume() as f64)
     }
 
     /// The link that is furthest from SU(3).
@@ -230,15 +264,23 @@ impl Configuration {
         LinkPosition { coordinate: self.extents.coordinate(link / DIMENSIONS), direction: link % DIMENSIONS }
     }
 
-    /// Number of the site one step forward in `direction`, on the torus.
-    fn forward(&self, site: usize, direction: usize) -> usize {
-        let mut coordinate = self.extents.coordinate(site);
-        coordinate[direction] = (coordinate[direction] + 1) % self.extents[direction];
-        self.extents.site(coordinate)
+    /// The link of `direction` from the site one step forward along `step`.
+    #[inline(always)]
+    fn link_forward(&self, (site, x): (usize, Coordinate), step: usize, direction: usize) -> &[Complex<f64>] {
+        let stride: usize = self.extents.as_array()[..step].iter().product();
+        match (x[step] + 1 < self.extents[step], self.extents.is_cut(step)) {
+            (true, _) => self.link(site + stride, direction),
+            (false, false) => self.link(site - x[step] * stride, direction),
+            (false, true) => {
+                let mut near = x.map(|x| x as isize);
+                near[step] += 1;
+                self.link_near(near, direction)
+            }
+        }
     }
 
     /// Exact sum of what `task` adds up for a range of sites. It has the same value whatever the ranges.
-    fn exact_sum_over_sites(&self, task: &impl Task<Range<usize>, Output = ExactSum>) -> f64 {
+    fn exact_sum_over_sites(&self, task: &impl Task<Range<usize>, Output = ExactSum>) -> ExactSum {
         let sites = self.extents.volume();
         let sites_a_task = items_a_task(sites);
         let sums = tasks::map(sites.div_ceil(sites_a_task), |number| {
@@ -247,7 +289,7 @@ impl Configuration {
         });
         let mut total = ExactSum::new();
         sums.iter().for_each(|sum| total.merge(sum));
-        total.round()
+        total
     }
 }
 
@@ -264,11 +306,11 @@ impl Task<Range<usize>> for Plaquettes<'_> {
         let Self(configuration) = self;
         let mut sum = ExactSum::new();
         for site in sites {
-            let forward: [usize; DIMENSIONS] = std::array::from_fn(|mu| configuration.forward(site, mu));
+            let here = (site, configuration.extents.coordinate(site));
             for mu in 0..DIMENSIONS {
                 for nu in mu + 1..DIMENSIONS {
-                    let a = multiply(configuration.link(site, mu), configuration.link(forward[mu], nu));
-                    let b = multiply(configuration.link(site, nu), configuration.link(forward[nu], mu));
+                    let a = multiply(configuration.link(site, mu), configuration.link_forward(here, mu, nu));
+                    let b = multiply(configuration.link(site, nu), configuration.link_forward(here, nu, mu));
                     sum.add(real_trace_of_product_with_adjoint(&a, &b));
                 }
             }
@@ -377,6 +419,7 @@ fn link_defect(u: &[Complex<f64>]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::layout::Leg;
 
     fn extents(e: [usize; 4]) -> Extents {
         Extents::new(e).unwrap()
@@ -419,7 +462,9 @@ mod tests {
         for site in 0..lattice.volume() {
             for mu in 0..4 {
                 let turned = multiply(&rotation(site), before.link(site, mu));
-                links.extend(multiply(&turned, &adjoint(rotation(before.forward(site, mu)))));
+                let lattice = before.extents();
+                let next = lattice.site(lattice.neighbour(lattice.coordinate(site), Leg::forward(mu)));
+                links.extend(multiply(&turned, &adjoint(rotation(next))));
             }
         }
         let after = Configuration::new(lattice, links).unwrap();

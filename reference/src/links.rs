@@ -6,7 +6,7 @@ mod eight;
 use num_complex::Complex;
 
 use crate::field::{Field, FieldError, Gauge};
-use crate::gauge::{Configuration, LINK_WORDS};
+use crate::gauge::{Configuration, LINK_WORDS, NearCoordinate};
 use crate::layout::{Lattice, Leg, Sites};
 use crate::real::Real;
 
@@ -40,11 +40,47 @@ pub fn raw<R: Real>(
     Field::from_sites(lattice, Sites::Full, Gauge, |site, object| {
         let here = extents.coordinate(site);
         for (d, link) in object.chunks_exact_mut(LINK_WORDS).enumerate() {
-            if boundary.phase(d) == Phase::Fixed && here[d] == extents[d] - 1 {
+            let leaves = here[d] == extents[d] - 1 && extents.ends_at_boundary(Leg::forward(d));
+            if boundary.phase(d) == Phase::Fixed && leaves {
                 link.fill(Complex::new(R::default(), R::default()));
                 continue;
             }
             for (element, u) in link.iter_mut().zip(configuration.link(site, d)) {
+                *element = Complex::new(R::from_f64(u.re), R::from_f64(u.im));
+            }
+        }
+    })
+}
+
+/// The links of a part as they are, with those of the sites around it, as a field on a lattice of its own ([`Configuration::around`]): what is made of it from
+/// neighbours and corners is right at the sites of the part.
+///
+/// # Errors
+/// As [`raw`].
+pub fn raw_with_border<R: Real>(
+    configuration: &Configuration,
+    lattice: Lattice,
+    boundary: BoundaryPhases,
+) -> Result<Field<R, Gauge>, FieldError> {
+    let (around, extents) = (lattice.extents(), configuration.extents());
+    if configuration.around() != around {
+        return Err(FieldError::Mismatch {
+            what: "laying out links with those around them",
+            left: format!("a configuration on {extents}"),
+            right: format!("a lattice of {around}"),
+        });
+    }
+    let first = configuration.first_around();
+    Field::from_sites(lattice, Sites::Full, Gauge, |site, object| {
+        let x = around.coordinate(site);
+        let near: NearCoordinate = std::array::from_fn(|d| x[d] as isize + first[d]);
+        let in_whole = extents.in_whole(near);
+        for (d, link) in object.chunks_exact_mut(LINK_WORDS).enumerate() {
+            if boundary.phase(d) == Phase::Fixed && in_whole[d] + 1 == extents.global()[d] {
+                link.fill(Complex::new(R::default(), R::default()));
+                continue;
+            }
+            for (element, u) in link.iter_mut().zip(configuration.link_near(near, d)) {
                 *element = Complex::new(R::from_f64(u.re), R::from_f64(u.im));
             }
         }
@@ -75,13 +111,16 @@ pub fn double<R: Real>(
         let here = extents.coordinate(site);
         for (leg, link) in Leg::all().zip(object.chunks_exact_mut(words)) {
             let d = leg.dimension();
-            let neighbour = extents.neighbour(here, leg);
             // A forward link belongs to the site itself, a backward one to the neighbour.
-            let (owner, crosses) = match leg.is_forward() {
-                true => (site, here[d] == extents[d] - 1),
-                false => (extents.site(neighbour), here[d] == 0),
+            let (u, last) = match leg.is_forward() {
+                true => (configuration.link(site, d), extents[d] - 1),
+                false => {
+                    let mut neighbour = here.map(|x| x as isize);
+                    neighbour[d] -= 1;
+                    (configuration.link_near(neighbour, d), 0)
+                }
             };
-            let u = configuration.link(owner, d);
+            let crosses = here[d] == last && extents.ends_at_boundary(leg);
             let element = |row: usize, column: usize| match leg.is_forward() {
                 true => u[3 * row + column],
                 false => u[3 * column + row].conj(),

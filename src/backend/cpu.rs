@@ -1,9 +1,10 @@
 //! The CPU backend: the reference's kernels on a thread pool of its own.
 
 use std::borrow::Cow;
+use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use lanefield_reference::domains;
 use lanefield_reference::exact::ExactSum;
@@ -12,12 +13,14 @@ use lanefield_reference::gauge::Configuration;
 use lanefield_reference::instructions::Instructions;
 use lanefield_reference::kernels::blas;
 use lanefield_reference::kernels::domain_wall::SMatrix;
+use lanefield_reference::kernels::ghosts;
 use lanefield_reference::kernels::reduce::PartialSums;
-use lanefield_reference::layout::{LaneChoice, LaneWidth, Stencil};
+use lanefield_reference::layout::{Face, LaneChoice, LaneWidth, Lattice, Sites, Stencil};
 use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::real::Precision;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
+use super::ghosts::{Ghosts, Halo, Incoming, Outgoing, PacketForm, Travel, field_of};
 use super::specification::{Call, HostFunction, PlainLinks};
 use super::timeline::{Group, SpanGuard, Timeline};
 use super::{AnyField, BackendError, HostField, HostTable, Launch, Memory, Reduce, Sum};
@@ -56,7 +59,12 @@ pub struct Cpu {
     timeline: OnceLock<Arc<Timeline>>,
     /// The links of the plain loops, where these take the kernels' place.
     plain: Option<(Configuration, BoundaryPhases)>,
+    /// Of parts of lattices, by lattice and sites.
+    faces: Mutex<HashMap<(Lattice, Sites), Arc<[Face]>>>,
 }
+
+/// Lists of faces that are kept at most.
+const MOST_FACES: usize = 32;
 
 impl Cpu {
     /// A pool of `threads` threads; if `None`, of as many as `RAYON_NUM_THREADS` says, else as the machine has cores.
@@ -86,7 +94,7 @@ impl Cpu {
         });
         let cpu = |pool| {
             let timeline = Timeline::of_process().map_or_else(OnceLock::new, |timeline| Arc::clone(timeline).into());
-            Self { pool, timeline, plain: None }
+            Self { pool, timeline, plain: None, faces: Mutex::default() }
         };
         pool.map(cpu).map_err(|e| BackendError::Threads { threads: number, reason: e.to_string() })
     }
@@ -132,6 +140,94 @@ impl Cpu {
 impl fmt::Debug for Cpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.describe())
+    }
+}
+
+impl Cpu {
+    /// The faces of a field, made once.
+    fn faces(&self, shape: &FieldShape) -> Result<Arc<[Face]>, BackendError> {
+        let key = (shape.lattice, shape.sites);
+        let mut faces = self.faces.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = faces.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let made: Arc<[Face]> = Face::all(&shape.lattice, shape.sites)?.into();
+        if faces.len() >= MOST_FACES {
+            faces.clear();
+        }
+        faces.insert(key, Arc::clone(&made));
+        Ok(made)
+    }
+
+    /// A copy of a field with what other parts sent.
+    fn with_ghosts(&self, field: &HostField, halo: &Halo, travel: Travel<'_>) -> Result<HostField, BackendError> {
+        let faces = self.faces(&halo.shape)?;
+        let mut field = copy(field)?;
+        let pack = |face: &Face| match (&field, halo.form) {
+            (HostField::F32(field), PacketForm::Projected(dagger)) => ghosts::pack_projected(field, face, dagger),
+            (HostField::F64(field), PacketForm::Projected(dagger)) => ghosts::pack_projected(field, face, dagger),
+            (HostField::F32(field), PacketForm::Whole) => ghosts::pack_whole(field, face),
+            (HostField::F64(field), PacketForm::Whole) => ghosts::pack_whole(field, face),
+            (HostField::Half(field), _) => ghosts::pack_whole(field, face),
+        };
+        let packets: Vec<Vec<u8>> = faces.iter().map(pack).collect();
+        let outgoing: Vec<Outgoing<'_>> =
+            faces.iter().zip(&packets).map(|(face, bytes)| Outgoing { leg: face.leg, bytes }).collect();
+        let mut received: Vec<Vec<u8>> = faces.iter().map(|face| vec![0; halo.bytes(face.len())]).collect();
+        let mut incoming: Vec<Incoming<'_>> =
+            faces.iter().zip(&mut received).map(|(face, bytes)| Incoming { leg: face.leg, bytes }).collect();
+        travel(&outgoing, &mut incoming)?;
+        for (face, packet) in faces.iter().zip(&received) {
+            match (&mut field, halo.form) {
+                (HostField::F32(field), PacketForm::Projected(dagger)) => {
+                    ghosts::unpack_projected(field, face, dagger, packet);
+                }
+                (HostField::F64(field), PacketForm::Projected(dagger)) => {
+                    ghosts::unpack_projected(field, face, dagger, packet);
+                }
+                (HostField::F32(field), PacketForm::Whole) => ghosts::unpack_whole(field, face, packet),
+                (HostField::F64(field), PacketForm::Whole) => ghosts::unpack_whole(field, face, packet),
+                (HostField::Half(field), _) => ghosts::unpack_whole(field, face, packet),
+            }
+        }
+        Ok(field)
+    }
+
+    /// The fields of a call with what other parts sent.
+    fn all_with_ghosts(
+        &self,
+        call: &Call<'_, Self>,
+        halos: &[Halo],
+        travel: Travel<'_>,
+    ) -> Result<Vec<(&'static str, AnyField<HostField>)>, BackendError> {
+        let with_ghosts = |halo: &Halo| {
+            let field = self.with_ghosts(field_of(call, halo)?.storage(), halo, travel)?;
+            Ok((halo.name, AnyField::store(self, Cow::Owned(field))?))
+        };
+        halos.iter().map(with_ghosts).collect()
+    }
+}
+
+/// The copies cost the CPU reference a quarter of a hop's memory traffic, and no kernel knows of parts.
+impl Ghosts for Cpu {
+    fn launch_on_part(&self, call: Call<'_, Self>, halos: &[Halo], travel: Travel<'_>) -> Result<(), BackendError> {
+        let copies = self.all_with_ghosts(&call, halos, travel)?;
+        let mut call = call;
+        copies.iter().for_each(|(name, field)| call.read_instead(name, field));
+        self.launch(call)
+    }
+
+    fn reduce_on_part(
+        &self,
+        call: Call<'_, Self>,
+        sum: Sum,
+        halos: &[Halo],
+        travel: Travel<'_>,
+    ) -> Result<PartialSums, BackendError> {
+        let copies = self.all_with_ghosts(&call, halos, travel)?;
+        let mut call = call;
+        copies.iter().for_each(|(name, field)| call.read_instead(name, field));
+        self.reduce(call, sum)
     }
 }
 

@@ -5,6 +5,7 @@
 mod cpu;
 mod error;
 mod field;
+pub mod ghosts;
 pub mod graph;
 pub mod opencl;
 pub mod select;
@@ -18,7 +19,6 @@ use lanefield_reference::field::{Field, FieldError, SiteObject, Spinors};
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::hop::HopTerm;
-use lanefield_reference::kernels::reduce::PartialSums;
 use lanefield_reference::layout::{LaneChoice, Lattice, Sites, Stencil};
 use lanefield_reference::links::{DoubledGauge, LinkFormat};
 use lanefield_reference::real::Precision;
@@ -26,7 +26,7 @@ use lanefield_reference::real::Precision;
 pub use cpu::{Cpu, Threads};
 pub use error::BackendError;
 pub use field::{AnyField, FieldOn, HostField};
-pub use lanefield_reference::kernels::reduce::Sum;
+pub use lanefield_reference::kernels::reduce::{PartialSums, Sum};
 pub use opencl::OpenCl;
 
 use specification::{Call, MatrixFacts};
@@ -108,6 +108,14 @@ pub trait Memory {
     /// Why.
     fn takes_links(&self, _format: LinkFormat, _precision: Precision) -> Result<(), BackendError> {
         Ok(())
+    }
+
+    /// The largest of the numbers that all who work on the lattice have: this one, where nobody else does.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    fn largest(&self, here: f64) -> Result<f64, BackendError> {
+        Ok(here)
     }
 
     /// Storage of zeros for a field. The shape was checked.

@@ -31,6 +31,7 @@
 pub mod c;
 pub mod opencl;
 pub mod program;
+mod projection;
 pub mod record;
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -130,6 +131,23 @@ impl Written {
         let program = Arc::new((self.record)(name, legs, self.dagger)?);
         recorded.push((*self, name, legs, Arc::clone(&program)));
         Ok(program)
+    }
+
+    /// Whether it uses the spinors of neighbours only as a hop does, projected to two spins.
+    pub fn projects_neighbours(&self, name: &'static str, legs: LegOrder) -> bool {
+        self.program(name, legs).is_ok_and(|program| projection::projects(&program, self.dagger))
+    }
+
+    /// Whether it reads further than the nearest neighbours.
+    pub fn reads_displaced(&self, name: &'static str, legs: LegOrder) -> bool {
+        fn any(statements: &[program::Statement]) -> bool {
+            statements.iter().any(|statement| match statement {
+                program::Statement::Load { place: program::Where::Displaced(_), .. } => true,
+                program::Statement::Loop { statements, .. } => any(statements),
+                _ => false,
+            })
+        }
+        self.program(name, legs).is_ok_and(|program| any(&program.statements))
     }
 
     /// Forgets what was recorded, of a body that is another one from now on.

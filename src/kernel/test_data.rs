@@ -164,8 +164,8 @@ impl TestData {
     }
 
     /// Writes one site of the field number `field`.
-    fn site<R: Real>(&self, numbers: Numbers, field: u32, site: usize, words: &mut [Complex<R>]) {
-        let draw = |word| bits(self.seed, Stream::TestData, site as u64, field * WORDS_A_FIELD + word);
+    fn site<R: Real>(&self, numbers: Numbers, field: u32, site: u64, words: &mut [Complex<R>]) {
+        let draw = |word| bits(self.seed, Stream::TestData, site, field * WORDS_A_FIELD + word);
         let special = numbers == Numbers::Special && draw(WORDS_A_FIELD - 1)[0].is_multiple_of(32);
         let numbers = if numbers == Numbers::Special && !special { Numbers::Ordinary } else { numbers };
         for (word, value) in (0..).zip(words) {
@@ -187,7 +187,10 @@ impl TestData {
         numbers: Numbers,
         field: u32,
     ) -> Result<Field<R, K>, FieldError> {
-        Field::from_sites(lattice, sites, kind, |site, words| self.site(numbers, field, site, words))
+        let extents = lattice.extents();
+        Field::from_sites(lattice, sites, kind, |site, words| {
+            self.site(numbers, field, extents.global_site(site), words);
+        })
     }
 
     /// Spinor field number `field`.
@@ -216,7 +219,7 @@ impl TestData {
         let mut words = vec![Complex::new(0.0, 0.0); extents.volume() * SITE_WORDS];
         words.par_chunks_exact_mut(SITE_WORDS).enumerate().for_each(|(site, words)| {
             let mut rounded = [Complex::new(R::default(), R::default()); SITE_WORDS];
-            self.site(numbers, LINKS, site, &mut rounded);
+            self.site(numbers, LINKS, site as u64, &mut rounded);
             for (word, value) in words.iter_mut().zip(rounded) {
                 // Half the exponent: a rebuilt third row multiplies two of them, and must not overflow.
                 *word = match numbers {

@@ -4,7 +4,9 @@
 
 use std::fmt;
 
-use lanefield_reference::field::{CloverBlocks, ComplexNumber, Field, FieldError, FieldStrength, Spinors};
+use lanefield_reference::field::{
+    CloverBlocks, ComplexNumber, Field, FieldError, FieldStrength, Gauge, SiteObject as _, Spinors,
+};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::kernels::clover::{
@@ -12,8 +14,10 @@ use lanefield_reference::kernels::clover::{
 };
 use lanefield_reference::kernels::clover_term::CloverCoefficients;
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Coordinate, Lattice, Place, Sites, Stencil};
-use lanefield_reference::links::raw;
+use lanefield_reference::layout::{
+    Checkerboard, Coordinate, LaneChoice, Lattice, LatticeOptions, Place, Sites, Stencil,
+};
+use lanefield_reference::links::{raw, raw_with_border};
 
 use super::hop::{PARITIES, number_of_sites};
 use super::{
@@ -95,8 +99,10 @@ impl SmallestPivot {
     /// The smallest of a field of pivots; a singular one is smaller than any other. `None` for a field without sites.
     fn of<R: Vectors>(pivots: &Field<R, ComplexNumber>) -> Option<Self> {
         let (lattice, nsimd) = (*pivots.lattice(), pivots.lattice().nsimd());
+        let origin = lattice.extents().origin();
         let of_word = |(k, word): (usize, &num_complex::Complex<R>)| {
-            let site = lattice.coordinate(pivots.sites(), Place { osite: k / nsimd, lane: k % nsimd });
+            let here = lattice.coordinate(pivots.sites(), Place { osite: k / nsimd, lane: k % nsimd });
+            let site = std::array::from_fn(|d| origin[d] + here[d]);
             [(0, word.re), (1, word.im)].map(|(block, pivot)| Self { pivot: pivot.to_f64(), site, block })
         };
         pivots.words().iter().enumerate().flat_map(of_word).reduce(|a, b| Self::smaller(a, b, lattice))
@@ -104,7 +110,7 @@ impl SmallestPivot {
 
     fn smaller(a: Self, b: Self, lattice: Lattice) -> Self {
         let rank = |p: &Self| if p.is_singular() { f64::NEG_INFINITY } else { p.pivot };
-        let place = |p: &Self| (lattice.extents().site(p.site), p.block);
+        let place = |p: &Self| (lattice.extents().global().site(p.site), p.block);
         match rank(&a).total_cmp(&rank(&b)).then_with(|| place(&a).cmp(&place(&b))).is_le() {
             true => a,
             false => b,
@@ -198,7 +204,62 @@ fn even_odd_pieces<B: Backend, R: Vectors>(
         pivot = pivot.into_iter().chain(smallest).reduce(|a, b| SmallestPivot::smaller(a, b, lattice));
         pieces.push(Piece { sites, term, inverse: Some(inverse) });
     }
-    Ok((pieces, pivot))
+    Ok((pieces, smallest_of_all(backend, pivot, lattice)?))
+}
+
+/// The smallest pivot of all ranks.
+fn smallest_of_all<B: Backend>(
+    backend: &B,
+    here: Option<SmallestPivot>,
+    lattice: Lattice,
+) -> Result<Option<SmallestPivot>, BackendError> {
+    let (whole, rank) =
+        (lattice.extents().global(), |p: &SmallestPivot| if p.is_singular() { f64::INFINITY } else { -p.pivot });
+    if !lattice.extents().is_part() {
+        return Ok(here);
+    }
+    let Some(here) = here else { return Ok(None) };
+    let smallest = backend.largest(rank(&here))?;
+    // Of equal ones the first in site order; the numbers are exact.
+    let place = (2 * whole.site(here.site) + here.block) as f64;
+    let first = -backend.largest(if rank(&here) == smallest { -place } else { f64::NEG_INFINITY })?;
+    let (site, block) = (whole.coordinate(first as usize / 2), first as usize % 2);
+    // A singular one is 0 or no number: which, is known where it is.
+    let pivot = if smallest == f64::INFINITY { 0.0 } else { -smallest };
+    Ok(Some(if first == place { here } else { SmallestPivot { pivot, site, block } }))
+}
+
+/// F at all sites. A part of a lattice is taken with the sites around it, since leaves have corners there.
+fn field_strength<B: Backend, R: Vectors>(
+    backend: &B,
+    configuration: &Configuration,
+    lattice: Lattice,
+    parameters: CloverParameters,
+) -> Result<FieldOn<B, R, FieldStrength>, BackendError> {
+    let boundary = parameters.hop.boundary;
+    let of = |lattice: Lattice, links: Field<R, Gauge>| {
+        let links = backend.upload(links)?;
+        let stencil = backend.stencil(Stencil::new(lattice, Sites::Full)?)?;
+        let mut strength = backend.zeros(lattice, Sites::Full, FieldStrength)?;
+        backend.field_strength(&mut strength, &stencil, &links)?;
+        Ok::<_, BackendError>(strength)
+    };
+    if !lattice.extents().is_part() {
+        return of(lattice, raw::<R>(configuration, lattice, boundary)?);
+    }
+    let (around, first) = (configuration.around(), configuration.first_around());
+    let lanes = LaneChoice::UpTo(lattice.width());
+    let options = LatticeOptions { lanes, nodes: None, checkerboard: Checkerboard::FullOnly };
+    let with_border = Lattice::new(around, R::COMPLEX, options)?;
+    let strength = of(with_border, raw_with_border::<R>(configuration, with_border, boundary)?)?;
+    let all = backend.download(&strength)?.try_to_site_order()?;
+    let (words, here) = (FieldStrength.words(), lattice.extents());
+    let own = Field::from_sites(lattice, Sites::Full, FieldStrength, |site, object| {
+        let x = here.coordinate(site);
+        let there = around.site(std::array::from_fn(|d| x[d].wrapping_add_signed(-first[d])));
+        object.copy_from_slice(&all[there * words..][..words]);
+    })?;
+    backend.upload(own)
 }
 
 /// C at all sites.
@@ -208,10 +269,7 @@ fn clover_term<B: Backend, R: Vectors>(
     lattice: Lattice,
     parameters: CloverParameters,
 ) -> Result<FieldOn<B, R, CloverBlocks>, BackendError> {
-    let links = backend.upload(raw::<R>(configuration, lattice, parameters.hop.boundary)?)?;
-    let stencil = backend.stencil(Stencil::new(lattice, Sites::Full)?)?;
-    let mut strength = backend.zeros(lattice, Sites::Full, FieldStrength)?;
-    backend.field_strength(&mut strength, &stencil, &links)?;
+    let strength = field_strength(backend, configuration, lattice, parameters)?;
     let mut term = backend.zeros(lattice, Sites::Full, CloverBlocks)?;
     backend.clover_term(&mut term, &strength, parameters.coefficients())?;
     Ok(term)

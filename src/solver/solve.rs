@@ -315,7 +315,7 @@ pub fn solve_from<R: Vectors, B: Backend, M: Model>(
     let Solve { operator, preconditioning, method, params, .. } = *solve;
     let normal = method != Method::BiCgStab && !operator.is_positive(preconditioning == Preconditioning::EvenOdd);
     let inputs = Inputs::new(configuration, eta);
-    let scale = Scale::of::<R>(eta, is_mixed);
+    let scale = Scale::of::<R>(backend.largest(Scale::largest_of(eta))?, is_mixed);
     let scaled = scale.apply(eta);
     let source =
         &Source { eta: &scaled, rhs, one: operator.object(1), all: operator.object(rhs), method, params, normal };

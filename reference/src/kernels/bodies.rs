@@ -120,8 +120,8 @@ fn run_in<B: Body, R: Real, A: WithVectors>(mut call: BodyCall<'_, R>) -> Result
     for (argument, role) in call.arguments.iter_mut().zip(B::ROLES) {
         bound.push(match argument {
             BodyArgument::Read(field) => Bound::Field(BoundField {
-                start: field.reals().as_ptr().cast_mut().cast(),
-                bytes: size_of_val(field.reals()),
+                start: field.reals_with_ghosts().as_ptr().cast_mut().cast(),
+                bytes: size_of_val(field.reals_with_ghosts()),
                 words: field.object().part_words(),
                 parts: field.object().parts(),
                 in_doubles: size_of::<R>() == size_of::<f64>(),

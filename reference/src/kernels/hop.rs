@@ -173,7 +173,7 @@ impl<'a, R: Real> Hop<'a, R> {
             points: legs.legs().map(Leg::point),
             dagger: dagger == Dagger::Yes,
             links: links.vectors(),
-            source: source.vectors(),
+            source: source.vectors_with_ghosts(),
             interior_factor: signed_factor(|_| 1.0),
             blocks,
             parts: source.kind().count(),

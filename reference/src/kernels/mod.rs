@@ -38,6 +38,7 @@ pub mod bodies;
 pub mod clover;
 pub mod clover_term;
 pub mod domain_wall;
+pub mod ghosts;
 pub mod hop;
 pub mod laplace;
 pub mod multiply_adds;

@@ -3,7 +3,7 @@
 
 use super::{DIMENSIONS, Direction, Lattice, LayoutError, Place, Sites};
 
-/// The coordinates of the sites of a field on `sites`: those of the site at (osite, lane) are `osites()[osite] + lanes()[lane]`, in each direction.
+/// The coordinates of the sites of a field on `sites`, of a part those in the whole lattice: those of the site at (osite, lane) are `osites()[osite] + lanes()[lane]`, in each direction.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SiteCoordinates {
     osites: Vec<[u16; DIMENSIONS]>,
@@ -22,11 +22,15 @@ impl SiteCoordinates {
     pub fn new(lattice: &Lattice, sites: Sites) -> Result<Self, LayoutError> {
         lattice.check(sites)?;
         let extents = lattice.extents();
-        if let Some(direction) = Direction::ALL.into_iter().find(|d| extents[d.index()] > Self::MOST) {
-            let extent = extents[direction.index()];
+        let (whole, origin) = (extents.global(), extents.origin());
+        if let Some(direction) = Direction::ALL.into_iter().find(|d| whole[d.index()] > Self::MOST) {
+            let extent = whole[direction.index()];
             return Err(LayoutError::Coordinates { direction, extent, most: Self::MOST });
         }
-        let at = |osite, lane| lattice.coordinate(sites, Place { osite, lane });
+        let at = |osite, lane| {
+            let here = lattice.coordinate(sites, Place { osite, lane });
+            std::array::from_fn::<usize, DIMENSIONS, _>(|d| here[d] + origin[d])
+        };
         let row = lattice.outer_extents(sites)[0];
         // In a field of one parity x goes in steps of two.
         let step = if sites == Sites::Full { 1 } else { 2 };

@@ -15,6 +15,18 @@ pub enum LayoutError {
         /// The extents as they were given.
         extents: String,
     },
+    /// A part of a lattice that is none.
+    #[error(
+        "{extents} from {origin} on is no part of a lattice of {whole}: parts lie in the whole, and begin at even coordinates"
+    )]
+    Part {
+        /// Its extents.
+        extents: String,
+        /// Where it begins.
+        origin: String,
+        /// The lattice.
+        whole: String,
+    },
     /// A lane width that does not exist.
     #[error("no lane width of {bytes} bytes: use 8, 16, 32, 64, 128 or 256")]
     Width {

@@ -2,6 +2,7 @@
 //! this is *site order*, the order of files, golden data and random numbers. Lanes know nothing of it.
 
 use std::fmt;
+use std::hash::{Hash, Hasher};
 use std::str::FromStr;
 
 use super::LayoutError;
@@ -19,9 +20,25 @@ pub const PLANES: [[usize; 2]; 6] = [[0, 1], [0, 2], [0, 3], [1, 2], [1, 3], [2,
 pub type Coordinate = [usize; DIMENSIONS];
 
 /// Number of sites in each direction, `[x, y, z, t]`; each at least 1, their product at most 2³¹ − 1 (stencil tables
-/// number sites with 31 bits).
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Extents([usize; DIMENSIONS]);
+/// number sites with 31 bits). Of a lattice that several ranks hold, the part of one of them: where it begins in the whole, and the extents of that, are then
+/// known too, and coordinates and numbers of sites count from where the part begins, unless a name says `global`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Extents {
+    here: [usize; DIMENSIONS],
+    /// Where a part begins, and the extents of the whole.
+    origin: [usize; DIMENSIONS],
+    global: [usize; DIMENSIONS],
+}
+
+// Calls of kernels are looked up by the lattices of their fields: what tells whole ones apart is short.
+impl Hash for Extents {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.here.hash(state);
+        if self.is_part() {
+            (self.origin, self.global).hash(state);
+        }
+    }
+}
 
 impl Extents {
     /// Largest number of sites of a lattice.
@@ -34,25 +51,101 @@ impl Extents {
     pub fn new(extents: [usize; DIMENSIONS]) -> Result<Self, LayoutError> {
         let volume = extents.iter().try_fold(1usize, |v, &l| v.checked_mul(l));
         match volume {
-            Some(v) if v > 0 && v <= Self::MAX_VOLUME => Ok(Self(extents)),
+            Some(v) if v > 0 && v <= Self::MAX_VOLUME => {
+                Ok(Self { here: extents, origin: [0; DIMENSIONS], global: extents })
+            }
             _ => Err(LayoutError::Extents { extents: extents.map(|l| l.to_string()).join(".") }),
         }
     }
 
+    /// The part of these extents that begins at `origin` and has `extents`.
+    ///
+    /// # Errors
+    /// [`LayoutError::Part`] of one that begins at an odd coordinate, so that parities would be others there, or that leaves the whole;
+    /// [`LayoutError::Extents`] as [`Self::new`].
+    pub fn part(&self, origin: Coordinate, extents: [usize; DIMENSIONS]) -> Result<Self, LayoutError> {
+        let Self { here, .. } = Self::new(extents)?;
+        let (whole, shown) = (self.as_array(), |x: [usize; DIMENSIONS]| x.map(|x| x.to_string()).join("."));
+        let fits = (0..DIMENSIONS).all(|d| origin[d] + extents[d] <= whole[d] && origin[d].is_multiple_of(2));
+        match fits && !self.is_part() {
+            true => Ok(Self { here, origin, global: self.here }),
+            false => Err(LayoutError::Part { extents: shown(extents), origin: shown(origin), whole: self.to_string() }),
+        }
+    }
+
+    /// Extents of the whole lattice of which these are a part, or of this one.
+    pub fn global(&self) -> Self {
+        Self { here: self.global, origin: [0; DIMENSIONS], global: self.global }
+    }
+
+    /// Where a part begins in the whole.
+    pub fn origin(&self) -> Coordinate {
+        self.origin
+    }
+
+    /// Whether these are a part of a lattice.
+    pub fn is_part(&self) -> bool {
+        self.here != self.global
+    }
+
+    /// Whether the lattice is cut in a direction, so that neighbours there may lie in other parts.
+    #[inline]
+    pub fn is_cut(&self, dimension: usize) -> bool {
+        self.here[dimension] != self.global[dimension]
+    }
+
+    /// The directions in which the lattice is cut.
+    pub fn cut_dimensions(&self) -> impl Iterator<Item = usize> + use<> {
+        let cut: [bool; DIMENSIONS] = std::array::from_fn(|d| self.is_cut(d));
+        (0..DIMENSIONS).filter(move |&d| cut[d])
+    }
+
+    /// Whether a step along `leg` from the last slice in its direction crosses the boundary of the whole lattice, and not only that of the part.
+    #[inline]
+    pub fn ends_at_boundary(&self, leg: super::Leg) -> bool {
+        let d = leg.dimension();
+        match leg.is_forward() {
+            true => self.origin[d] + self.here[d] == self.global[d],
+            false => self.origin[d] == 0,
+        }
+    }
+
+    /// Coordinates in the whole lattice, a torus, of a site that may lie outside the part.
+    pub fn in_whole(&self, x: [isize; DIMENSIONS]) -> Coordinate {
+        std::array::from_fn(|d| (self.origin[d] as isize + x[d]).rem_euclid(self.global[d] as isize) as usize)
+    }
+
+    /// Number in the whole lattice of the site numbered `site` here.
+    #[inline]
+    pub fn global_site(&self, site: usize) -> u64 {
+        if !self.is_part() {
+            return site as u64;
+        }
+        let here = self.coordinate(site);
+        let [x, y, z, t]: [u64; DIMENSIONS] = std::array::from_fn(|d| (here[d] + self.origin[d]) as u64);
+        let [lx, ly, lz, _] = self.global.map(|extent| extent as u64);
+        x + lx * (y + ly * (z + lz * t))
+    }
+
     /// The extents as an array, `[x, y, z, t]`.
     pub fn as_array(&self) -> [usize; DIMENSIONS] {
-        self.0
+        self.here
     }
 
     /// Number of sites.
     pub fn volume(&self) -> usize {
-        self.0.iter().product()
+        self.here.iter().product()
+    }
+
+    /// Number of sites of the whole lattice.
+    pub fn global_volume(&self) -> u64 {
+        self.global.iter().map(|&extent| extent as u64).product()
     }
 
     /// Number of the site at `coordinate`, x fastest. Each coordinate must be less than its extent.
     #[inline]
     pub fn site(&self, coordinate: Coordinate) -> usize {
-        let [lx, ly, lz, _] = self.0;
+        let [lx, ly, lz, _] = self.here;
         let [x, y, z, t] = coordinate;
         x + lx * (y + ly * (z + lz * t))
     }
@@ -60,7 +153,7 @@ impl Extents {
     /// Coordinates of the site numbered `site`; the inverse of [`Self::site`].
     #[inline]
     pub fn coordinate(&self, site: usize) -> Coordinate {
-        let [lx, ly, lz, _] = self.0;
+        let [lx, ly, lz, _] = self.here;
         [site % lx, site / lx % ly, site / (lx * ly) % lz, site / (lx * ly * lz)]
     }
 
@@ -69,7 +162,7 @@ impl Extents {
     pub fn neighbour(&self, coordinate: Coordinate, leg: super::Leg) -> Coordinate {
         let mut c = coordinate;
         let d = leg.dimension();
-        let l = self.0[d];
+        let l = self.here[d];
         c[d] = if leg.is_forward() { (c[d] + 1) % l } else { (c[d] + l - 1) % l };
         c
     }
@@ -78,14 +171,18 @@ impl Extents {
 impl std::ops::Index<usize> for Extents {
     type Output = usize;
     fn index(&self, dimension: usize) -> &usize {
-        &self.0[dimension]
+        &self.here[dimension]
     }
 }
 
 impl fmt::Display for Extents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [x, y, z, t] = self.0;
-        write!(f, "{x}.{y}.{z}.{t}")
+        let shown = |[x, y, z, t]: [usize; DIMENSIONS]| format!("{x}.{y}.{z}.{t}");
+        f.write_str(&shown(self.here))?;
+        match self.is_part() {
+            true => write!(f, " of {} from {} on", shown(self.global), shown(self.origin)),
+            false => Ok(()),
+        }
     }
 }
 

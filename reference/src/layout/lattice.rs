@@ -3,7 +3,7 @@
 //! same cut, with x halved.
 
 use super::{Checkerboard, Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents, LaneChoice, LaneWidth, LayoutError};
-use super::{Parity, Scalar, Sites, VirtualNodes};
+use super::{Leg, Parity, Scalar, Sites, VirtualNodes};
 
 /// How a lattice is to be laid out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -151,6 +151,33 @@ impl Lattice {
     /// Number of outer sites of a field on `sites`.
     pub fn osites(&self, sites: Sites) -> usize {
         self.outer_extents(sites).iter().product()
+    }
+
+    /// The lane into which a step along `leg` out of the virtual node of a lane leads, and whether it crosses the boundary of the whole lattice.
+    pub fn lane_step(&self, lane: usize, leg: Leg) -> (usize, bool) {
+        let (there, crosses) = self.nodes.step(lane, leg);
+        (there, crosses && self.extents.ends_at_boundary(leg))
+    }
+
+    /// Outer sites behind those of a field on `sites`, in which neighbours are held that lie in other parts of the lattice: a slice for each leg in a direction
+    /// that is cut.
+    pub fn ghost_osites(&self, sites: Sites) -> usize {
+        let (osites, outer) = (self.osites(sites), self.outer_extents(sites));
+        self.extents.cut_dimensions().map(|d| 2 * osites / outer[d]).sum()
+    }
+
+    /// The outer site of a field on `sites` that holds the neighbour along `leg` of an outer site of the last slice in that direction, which is in a field on
+    /// [`Sites::neighbours`].
+    pub fn ghost_osite(&self, sites: Sites, leg: Leg, osite: usize) -> usize {
+        let (osites, outer, dimension) = (self.osites(sites), self.outer_extents(sites), leg.dimension());
+        let mut first = osites;
+        for d in self.extents.cut_dimensions().filter(|&d| d <= dimension) {
+            let slices = if d < dimension { 2 } else { usize::from(!leg.is_forward()) };
+            first += slices * osites / outer[d];
+        }
+        // Its number among the outer sites of the slice.
+        let stride: usize = outer[..dimension].iter().product();
+        first + osite % stride + osite / (stride * outer[dimension]) * stride
     }
 
     /// Where the site at `coordinate` lies in a field on `sites`; `coordinate` must be one of them.

@@ -1,6 +1,8 @@
 //! Tables of nearest neighbours. A neighbour is an outer site, and, where the step leaves the virtual node, another lane: the next
 //! or the previous virtual node in that dimension. That is one rotation of lanes for each of the eight legs, the same for every outer
 //! site at the edge. (Grid's XOR masks are this rotation where no dimension is cut into more than two.)
+//! In directions in which ranks cut the lattice a neighbour in another part lies in one of the outer sites behind those of the field
+//! ([`Lattice::ghost_osites`]), in the same lane.
 
 use std::sync::OnceLock;
 
@@ -64,7 +66,10 @@ impl Stencil {
                     (false, true) => ((here + 1) % outer[d], here + 1 == outer[d]),
                     (false, false) => ((here + outer[d] - 1) % outer[d], here == 0),
                 };
-                let neighbour = osite - here * strides[d] + there * strides[d];
+                let neighbour = match edge && lattice.extents().is_cut(d) {
+                    true => lattice.ghost_osite(sites.neighbours(), leg, osite),
+                    false => osite - here * strides[d] + there * strides[d],
+                };
                 neighbours.push(neighbour as u32 | if edge { Self::MARK } else { 0 });
             }
         }
@@ -85,7 +90,7 @@ impl Stencil {
     }
 
     fn lane_step(lattice: &Lattice, leg: Leg, lane: usize) -> u32 {
-        let (there, crosses) = lattice.nodes().step(lane, leg);
+        let (there, crosses) = lattice.lane_step(lane, leg);
         there as u32 | if crosses { Self::MARK } else { 0 }
     }
 

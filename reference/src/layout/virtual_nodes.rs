@@ -76,6 +76,11 @@ impl VirtualNodes {
         };
         for (dimension, &parts) in self.0.iter().enumerate() {
             let extent = extents[dimension];
+            // Where ranks cut the lattice, a neighbour is in the same lane.
+            if extents.is_cut(dimension) && parts > 1 {
+                let possible = "possible is 1, since ranks cut the lattice there".to_owned();
+                return Err(LayoutError::Cut { extent, dimension: DIMENSION_NAMES[dimension], parts, possible });
+            }
             if !extent.is_multiple_of(parts * unit) {
                 let possible: Vec<String> = (0..usize::BITS)
                     .map(|k| 1usize << k)

@@ -91,6 +91,11 @@ impl Object {
         }
     }
 
+    /// Whether kernels read it at neighbours: not links, of which each site has its own, and what is made of them.
+    pub const fn is_read_at_neighbours(self) -> bool {
+        !matches!(self, Self::Gauge | Self::DoubledGauge(_) | Self::FieldStrength | Self::CloverBlocks)
+    }
+
     /// The same object with so many components a site; `None` where their number is fixed.
     pub const fn with_parts(self, parts: usize) -> Option<Self> {
         match self {

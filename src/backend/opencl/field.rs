@@ -67,7 +67,7 @@ impl OpenCl {
 
     /// Room for a field in the layout of new ones.
     pub(super) fn room(&self, shape: &FieldShape) -> Result<DeviceStorage, BackendError> {
-        let buffer = self.context.allocate_anywhere(shape.device_bytes(), &shape.describe())?;
+        let buffer = self.context.allocate_anywhere(shape.device_bytes_with_ghosts(), &shape.describe())?;
         Ok(DeviceStorage { buffer, layout: self.layout() })
     }
 

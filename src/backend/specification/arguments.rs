@@ -109,6 +109,10 @@ impl<'a, B: Memory + ?Sized> Arguments<'a, B> {
         self.check_names()?;
         let target = self.check_target()?;
         let fields = self.check_fields(&target)?;
+        if target.lattice.extents().is_part() && kernel.reads_beyond_neighbours(self.legs) {
+            let expected = "a whole lattice: parts hold no sites of others beyond the nearest neighbours";
+            return Err(self.refused(kernel.target(), an(&target), expected));
+        }
         let matrix = self.check_tables(&target)?;
         let rhs_parts = self.rhs_parts.unwrap_or(target.object.parts());
         self.check_lists(&target, rhs_parts)?;
@@ -427,6 +431,13 @@ impl<'a, B: Memory + ?Sized> Call<'a, B> {
     pub fn on<C: Memory<Storage = B::Storage, Table = B::Table> + ?Sized>(self) -> Call<'a, C> {
         let Self { shape, values, stencil, matrix } = self;
         Call { shape, values, stencil, matrix }
+    }
+
+    /// Reads another field in place of the one of that name.
+    pub(crate) fn read_instead(&mut self, name: &str, field: &'a AnyField<B::Storage>) {
+        for (_, value) in self.values.iter_mut().filter(|(known, _)| *known == name) {
+            *value = Value::Read(field);
+        }
     }
 
     /// A value by name.

@@ -11,7 +11,7 @@ use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::domain_wall::Form;
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::kernels::reduce::{PartialSums, Sum};
-use lanefield_reference::layout::{Lattice, LayoutError, Sites};
+use lanefield_reference::layout::{Lattice, LayoutError, LegOrder, Sites};
 use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::object::Object;
 use lanefield_reference::real::Precision;
@@ -417,6 +417,23 @@ impl Kernel {
             Geometry::Stencil { over_parts: false, .. } => parts == 1,
             Geometry::Stencil { splits, accumulates, .. } if splits || accumulates => parts > 1,
             _ => parts > 0,
+        }
+    }
+
+    /// Whether it uses the spinors of neighbours only as a hop does, projected to two spins. `legs`: in that order.
+    pub fn projects_neighbours(&self, legs: LegOrder) -> bool {
+        match self.source {
+            KernelSource::Library => matches!(self.geometry, Geometry::Stencil { stages: true, .. }),
+            KernelSource::Body(body) => body.projects_neighbours(self.name, legs),
+            KernelSource::Files(_) => false,
+        }
+    }
+
+    /// Whether it reads further than the nearest neighbours.
+    pub fn reads_beyond_neighbours(&self, legs: LegOrder) -> bool {
+        match self.source {
+            KernelSource::Body(body) => body.reads_displaced(self.name, legs),
+            _ => self.arguments.iter().any(|argument| matches!(argument, Argument::OfNeighbours)),
         }
     }
 

@@ -22,14 +22,16 @@ pub enum Group {
     Build,
     /// Files are read or written.
     File,
+    /// Other ranks are sent packets, and sums are merged with theirs.
+    Ranks,
     /// The command itself, and its parts.
     Host,
 }
 
 impl Group {
     /// All, in the order in which they are listed.
-    pub const ALL: [Self; 7] =
-        [Self::Kernel, Self::Cpu, Self::Transfer, Self::Wait, Self::Build, Self::File, Self::Host];
+    pub const ALL: [Self; 8] =
+        [Self::Kernel, Self::Cpu, Self::Transfer, Self::Wait, Self::Build, Self::File, Self::Ranks, Self::Host];
 
     /// Its name.
     pub fn name(self) -> &'static str {
@@ -40,6 +42,7 @@ impl Group {
             Self::Wait => "wait",
             Self::Build => "build",
             Self::File => "file",
+            Self::Ranks => "ranks",
             Self::Host => "host",
         }
     }

@@ -1,0 +1,181 @@
+//! The links around the part of a lattice that a rank holds: those of all sites within one step of it in every direction that is cut, corners included.
+//! Doubled links need the nearest ones, and field strengths the corners.
+
+use num_complex::Complex;
+
+use super::{Configuration, GaugeError, LINK_WORDS, SITE_WORDS};
+use crate::layout::{Coordinate, DIMENSIONS, Extents};
+
+/// Coordinates near a part, which begins at 0: from −1 to the extent, both included, in directions that are cut.
+pub type NearCoordinate = [isize; DIMENSIONS];
+
+/// The links around a part of a lattice.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Border {
+    extents: Extents,
+    /// Below and above the part in each direction that is cut. A corner lies in the slab of the first direction in which it is outside.
+    slabs: Vec<Slab>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Slab {
+    dimension: usize,
+    /// Its coordinate in that direction.
+    at: isize,
+    links: Vec<Complex<f64>>,
+}
+
+/// Coordinates of a direction that are near a part.
+fn near(extents: Extents, dimension: usize) -> std::ops::Range<isize> {
+    let extent = extents[dimension] as isize;
+    if extents.is_cut(dimension) { -1..extent + 1 } else { 0..extent }
+}
+
+impl Border {
+    /// The border of a part, whose sites `links` fills in: it is given coordinates in the whole lattice, and the links of the site. `None` of a whole lattice.
+    pub fn filled<E>(
+        extents: Extents,
+        mut links: impl FnMut(Coordinate, &mut [Complex<f64>]) -> Result<(), E>,
+    ) -> Result<Option<Self>, E> {
+        if !extents.is_part() {
+            return Ok(None);
+        }
+        let mut slabs = Vec::new();
+        for dimension in extents.cut_dimensions() {
+            for at in [-1, extents[dimension] as isize] {
+                let mut slab = Slab { dimension, at, links: Vec::new() };
+                let sites: Vec<NearCoordinate> = slab.sites(extents).collect();
+                slab.links = vec![Complex::new(0.0, 0.0); sites.len() * SITE_WORDS];
+                for (x, words) in sites.into_iter().zip(slab.links.chunks_exact_mut(SITE_WORDS)) {
+                    links(extents.in_whole(x), words)?;
+                }
+                slabs.push(slab);
+            }
+        }
+        Ok(Some(Self { extents, slabs }))
+    }
+
+    /// The link of a site that is near and not in the part.
+    pub fn link(&self, x: NearCoordinate, direction: usize) -> Option<&[Complex<f64>]> {
+        let outside = (0..DIMENSIONS).find(|&d| x[d] < 0 || x[d] >= self.extents[d] as isize)?;
+        let slab = self.slabs.iter().find(|slab| slab.dimension == outside && slab.at == x[outside])?;
+        let mut site = 0;
+        for d in (0..DIMENSIONS).rev().filter(|&d| d != outside) {
+            let range = near(self.extents, d);
+            if !range.contains(&x[d]) {
+                return None;
+            }
+            site = site * range.len() + (x[d] - range.start) as usize;
+        }
+        slab.links.get((site * DIMENSIONS + direction) * LINK_WORDS..)?.get(..LINK_WORDS)
+    }
+}
+
+impl Slab {
+    /// Its sites, x fastest.
+    fn sites(&self, extents: Extents) -> impl Iterator<Item = NearCoordinate> + use<> {
+        let (dimension, at) = (self.dimension, self.at);
+        let range = move |d: usize| if d == dimension { at..at + 1 } else { near(extents, d) };
+        range(3).flat_map(move |t| {
+            range(2).flat_map(move |z| range(1).flat_map(move |y| range(0).map(move |x| [x, y, z, t])))
+        })
+    }
+}
+
+impl Configuration {
+    /// A part of a configuration, or a whole one, from what `links` writes: it is given the coordinates of a site in the whole lattice, and room for its links.
+    /// Of a part it is asked for the sites around it, too.
+    ///
+    /// # Errors
+    /// Those of `links`.
+    pub fn from_sites<E>(
+        extents: Extents,
+        mut links: impl FnMut(Coordinate, &mut [Complex<f64>]) -> Result<(), E>,
+    ) -> Result<Self, E> {
+        let mut here = vec![Complex::new(0.0, 0.0); extents.volume() * SITE_WORDS];
+        for (site, words) in here.chunks_exact_mut(SITE_WORDS).enumerate() {
+            let x = extents.coordinate(site).map(|x| x as isize);
+            links(extents.in_whole(x), words)?;
+        }
+        let border = Border::filled(extents, links)?;
+        Ok(Self { extents, links: here, border })
+    }
+
+    /// The part of a whole configuration.
+    ///
+    /// # Errors
+    /// [`GaugeError::Length`] of extents that are no part of this one's.
+    pub fn part(&self, extents: Extents) -> Result<Self, GaugeError> {
+        if extents.global() != self.extents {
+            return Err(GaugeError::Length {
+                extents,
+                expected: extents.global().volume() * SITE_WORDS,
+                found: self.links.len(),
+            });
+        }
+        let copy = |x: Coordinate, words: &mut [Complex<f64>]| {
+            words.copy_from_slice(&self.links[self.extents.site(x) * SITE_WORDS..][..SITE_WORDS]);
+            Ok(())
+        };
+        Self::from_sites(extents, copy)
+    }
+
+    /// The link from a site in the part, or within one step of it in every direction that is cut; elsewhere the lattice is a torus.
+    ///
+    /// # Panics
+    /// If the site is further away.
+    pub fn link_near(&self, mut x: NearCoordinate, direction: usize) -> &[Complex<f64>] {
+        for d in (0..DIMENSIONS).filter(|&d| !self.extents.is_cut(d)) {
+            x[d] = x[d].rem_euclid(self.extents[d] as isize);
+        }
+        if (0..DIMENSIONS).all(|d| (0..self.extents[d] as isize).contains(&x[d])) {
+            return self.link(self.extents.site(x.map(|x| x as usize)), direction);
+        }
+        let link = self.border.as_ref().and_then(|border| border.link(x, direction));
+        match link {
+            Some(link) => link,
+            None => panic!("the site {x:?} is not near a part of {}", self.extents),
+        }
+    }
+
+    /// The part with the sites around it, as a lattice of its own: one site more at both ends of each direction that is cut.
+    pub fn around(&self) -> Extents {
+        let extents = std::array::from_fn(|d| self.extents[d] + 2 * usize::from(self.extents.is_cut(d)));
+        match Extents::new(extents) {
+            Ok(extents) => extents,
+            Err(_) => unreachable!("two more sites in a direction are numbered as well"),
+        }
+    }
+
+    /// The coordinates of the first site of [`Self::around`].
+    pub fn first_around(&self) -> NearCoordinate {
+        std::array::from_fn(|d| -isize::from(self.extents.is_cut(d)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_parts_of_a_configuration_know_the_links_around_them() {
+        let whole = Configuration::hot(Extents::new([4, 6, 4, 8]).unwrap(), 5);
+        let parts = [([0, 2, 0, 4], [4, 2, 4, 4]), ([2, 0, 2, 0], [2, 6, 2, 2]), ([0, 0, 0, 6], [4, 6, 4, 2])];
+        for (origin, extents) in parts {
+            let extents = whole.extents().part(origin, extents).unwrap();
+            let part = whole.part(extents).unwrap();
+            let (around, first) = (part.around(), part.first_around());
+            for site in 0..around.volume() {
+                let x = around.coordinate(site);
+                let near = std::array::from_fn(|d| x[d] as isize + first[d]);
+                let there = whole.extents().site(extents.in_whole(near));
+                for direction in 0..DIMENSIONS {
+                    assert_eq!(part.link_near(near, direction), whole.link(there, direction), "{near:?} of {extents}");
+                }
+            }
+            assert_eq!(Configuration::hot(extents, 5), part, "random links are keyed by the site in the whole lattice");
+        }
+        assert!(whole.part(Extents::new([2, 2, 2, 2]).unwrap()).is_err());
+        assert_eq!(whole.part(whole.extents()).unwrap(), whole);
+    }
+}

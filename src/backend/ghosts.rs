@@ -1,0 +1,138 @@
+//! Fields on parts of a lattice: a kernel that reads neighbours finds those of other parts behind its own sites, in *ghosts*, which are filled before it
+//! is launched. What is sent is in site order, so that parts with other lanes, on other backends, understand each other. Counterparts:
+//! `reference/src/layout/faces.rs`, `cl/ghosts.cl`.
+
+use lanefield_reference::field::{FieldShape, Object, Spinors};
+use lanefield_reference::kernels::hop::Dagger;
+use lanefield_reference::layout::{Leg, Sites};
+use lanefield_reference::real::Precision;
+
+use super::specification::{Access, At, Call, FieldRole, Shape};
+use super::{BackendError, Memory, PartialSums, Reduce, Sum};
+
+/// A field of a call that is read at neighbours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Halo {
+    /// Its name among the arguments.
+    pub name: &'static str,
+    /// What it is.
+    pub shape: FieldShape,
+    /// What is sent of a site.
+    pub form: PacketForm,
+}
+
+/// What is sent of each component of a site.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum PacketForm {
+    /// All of it as it is stored: real numbers, or in half precision fractions and their step.
+    Whole,
+    /// Of a spinor the two spins that a leg projects out, for a hop or its Hermitian conjugate: the projection is the first rounding of the hop, so the
+    /// sender may do it.
+    Projected(Dagger),
+}
+
+impl PacketForm {
+    /// Bytes of a component.
+    pub fn component_bytes(self, object: Object, precision: Precision) -> usize {
+        match self {
+            Self::Whole => precision.device_bytes(object.part_words()),
+            Self::Projected(_) => precision.device_bytes(Spinors::WORDS / 2),
+        }
+    }
+}
+
+impl Halo {
+    /// The fields of a call that need ghosts; none on a whole lattice.
+    pub fn of(shape: &Shape) -> Vec<Self> {
+        if !shape.lattice().extents().is_part() {
+            return Vec::new();
+        }
+        let kernel = shape.kernel;
+        let neighbours = kernel.fields().filter(|role| role.access == Access::Read && role.at == At::Neighbours);
+        let halo = |role: FieldRole| {
+            let field = *shape.field(role.name)?;
+            field.object.is_read_at_neighbours().then(|| Self {
+                name: role.name,
+                shape: field,
+                form: form(shape, &field),
+            })
+        };
+        neighbours.filter_map(halo).collect()
+    }
+
+    /// Bytes of a packet of so many sites.
+    pub fn bytes(&self, sites: usize) -> usize {
+        sites * self.shape.object.parts() * self.form.component_bytes(self.shape.object, self.shape.precision)
+    }
+
+    /// The sites of the field.
+    pub fn sites(&self) -> Sites {
+        self.shape.sites
+    }
+}
+
+/// Half precision projects sums of fractions, which are no fractions: there spinors travel whole, which takes hardly more.
+fn form(shape: &Shape, field: &FieldShape) -> PacketForm {
+    let kernel = shape.kernel;
+    let is_spinor = matches!(field.object, Object::Spinors(_));
+    match is_spinor && field.precision != Precision::Half && kernel.projects_neighbours(shape.legs) {
+        true => PacketForm::Projected(kernel.dagger),
+        false => PacketForm::Whole,
+    }
+}
+
+/// A packet: what the part along a leg is to read.
+#[derive(Debug)]
+pub struct Outgoing<'a> {
+    /// The leg along which it is read: it goes to the next part against it.
+    pub leg: Leg,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+}
+
+/// Room for a packet.
+#[derive(Debug)]
+pub struct Incoming<'a> {
+    /// The leg along which it is read: it comes from the next part along it.
+    pub leg: Leg,
+    /// Its bytes, to be written.
+    pub bytes: &'a mut [u8],
+}
+
+/// Sends packets to neighbouring parts, and fills in those that come. Both lists have the same legs, in the same order.
+pub type Travel<'t> = &'t mut dyn FnMut(&[Outgoing<'_>], &mut [Incoming<'_>]) -> Result<(), BackendError>;
+
+/// Launches on parts of a lattice, whose neighbours lie in other parts.
+pub trait Ghosts: Reduce + Sync {
+    /// Runs a kernel that writes fields, after `travel` has brought what its `halos` need. What needs nothing may be computed meanwhile; each site is
+    /// computed whole.
+    ///
+    /// # Errors
+    /// What the backend reports, and those of `travel`.
+    fn launch_on_part(&self, call: Call<'_, Self>, halos: &[Halo], travel: Travel<'_>) -> Result<(), BackendError>;
+
+    /// The same of a kernel that sums: the sums of this part.
+    ///
+    /// # Errors
+    /// As [`Self::launch_on_part`].
+    fn reduce_on_part(
+        &self,
+        call: Call<'_, Self>,
+        sum: Sum,
+        halos: &[Halo],
+        travel: Travel<'_>,
+    ) -> Result<PartialSums, BackendError>;
+}
+
+/// The field of a halo.
+pub(super) fn field_of<'c, B: Memory + ?Sized>(
+    call: &'c Call<'_, B>,
+    halo: &Halo,
+) -> Result<&'c super::AnyField<B::Storage>, BackendError> {
+    call.field(halo.name).ok_or_else(|| BackendError::Argument {
+        kernel: call.kernel().name,
+        argument: halo.name.to_owned(),
+        given: "missing".to_owned(),
+        expected: "a field".to_owned(),
+    })
+}

@@ -1,0 +1,279 @@
+//! Which rank holds which part of the lattice: a Cartesian cut in one to four directions. Parts may differ by two sites in a direction, where the extent
+//! does not divide; each begins at an even coordinate, so that a site has the same parity everywhere.
+
+use std::fmt;
+use std::str::FromStr;
+
+use lanefield_reference::layout::{
+    Checkerboard, Coordinate, DIMENSION_NAMES, DIMENSIONS, Extents, LaneChoice, LaneWidth, Lattice, LatticeOptions,
+    Leg, Scalar,
+};
+use thiserror::Error;
+
+/// Why a lattice cannot be divided so. Messages are fragments.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum DecompositionError {
+    /// Text that names no numbers of ranks.
+    #[error("'{text}' is no decomposition: give the number of ranks in each direction as X.Y.Z.T, for example 1.1.1.2")]
+    Text {
+        /// As it was given.
+        text: String,
+    },
+    /// A product that is not the number of ranks.
+    #[error("{cut} are {product} ranks, and there are {ranks}: start as many, or leave the decomposition out")]
+    Ranks {
+        /// The decomposition.
+        cut: String,
+        /// Its ranks.
+        product: usize,
+        /// Those that there are.
+        ranks: usize,
+    },
+    /// Too many ranks in a direction.
+    #[error(
+        "{ranks} ranks cannot divide extent {extent} of {dimension}, of which each takes two sites at least: at most {most} can"
+    )]
+    Direction {
+        /// Ranks in the direction.
+        ranks: usize,
+        /// Its extent.
+        extent: usize,
+        /// Its name.
+        dimension: &'static str,
+        /// How many could.
+        most: usize,
+    },
+    /// More ranks than the lattice has room for.
+    #[error("{ranks} ranks cannot divide a lattice of {extents} in any way: possible are {possible}")]
+    None {
+        /// The ranks.
+        ranks: usize,
+        /// The lattice.
+        extents: String,
+        /// Numbers of ranks near it that can.
+        possible: String,
+    },
+}
+
+/// A division of a lattice among ranks. Rank 0 has the origin; ranks are numbered with x fastest.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Decomposition {
+    whole: Extents,
+    cut: Cut,
+}
+
+/// Ranks in each direction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cut(pub [usize; DIMENSIONS]);
+
+impl Cut {
+    /// How many ranks.
+    pub fn ranks(self) -> usize {
+        self.0.iter().product()
+    }
+}
+
+impl fmt::Display for Cut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [x, y, z, t] = self.0;
+        write!(f, "{x}.{y}.{z}.{t}")
+    }
+}
+
+impl FromStr for Cut {
+    type Err = DecompositionError;
+
+    fn from_str(text: &str) -> Result<Self, DecompositionError> {
+        let wrong = || DecompositionError::Text { text: text.to_owned() };
+        let number = |text: &str| text.parse().ok().filter(|&ranks: &usize| ranks > 0).ok_or_else(wrong);
+        let numbers: Vec<usize> = text.split('.').map(number).collect::<Result<_, _>>()?;
+        let product = numbers.iter().try_fold(1usize, |product, &ranks| product.checked_mul(ranks));
+        match (numbers.try_into(), product) {
+            (Ok(cut), Some(_)) => Ok(Self(cut)),
+            _ => Err(wrong()),
+        }
+    }
+}
+
+/// Where a part of a direction begins, and its extent: pairs of sites, of which the first ranks have one more where they do not divide; an odd extent
+/// leaves the last rank one site more.
+fn part_of(extent: usize, ranks: usize, rank: usize) -> (usize, usize) {
+    let pairs = extent / 2;
+    let before = |rank: usize| 2 * (rank * (pairs / ranks) + rank.min(pairs % ranks));
+    let (first, end) = (before(rank), before(rank + 1));
+    (first, if rank + 1 == ranks { extent - first } else { end - first })
+}
+
+impl Decomposition {
+    /// A given division.
+    ///
+    /// # Errors
+    /// [`DecompositionError`].
+    pub fn new(whole: Extents, cut: Cut) -> Result<Self, DecompositionError> {
+        for (d, &ranks) in cut.0.iter().enumerate() {
+            let most = (whole[d] / 2).max(1);
+            if ranks > most {
+                let (extent, dimension) = (whole[d], DIMENSION_NAMES[d]);
+                return Err(DecompositionError::Direction { ranks, extent, dimension, most });
+            }
+        }
+        Ok(Self { whole, cut })
+    }
+
+    /// A given division among so many ranks.
+    ///
+    /// # Errors
+    /// [`DecompositionError`].
+    pub fn among(whole: Extents, cut: Cut, ranks: usize) -> Result<Self, DecompositionError> {
+        match cut.ranks() == ranks {
+            true => Self::new(whole, cut),
+            false => Err(DecompositionError::Ranks { cut: cut.to_string(), product: cut.ranks(), ranks }),
+        }
+    }
+
+    /// The division among so many ranks that is taken by default: as many lanes as possible where the lattice is not cut, then the least that is sent, then
+    /// cuts in the later directions.
+    ///
+    /// # Errors
+    /// [`DecompositionError::None`].
+    pub fn of_ranks(whole: Extents, ranks: usize) -> Result<Self, DecompositionError> {
+        let best = Self::all(whole, ranks).min_by_key(|decomposition| {
+            let [x, y, z, t] = decomposition.cut.0;
+            let lanes = decomposition.lanes();
+            (std::cmp::Reverse(lanes), decomposition.surface(), [x, y, z, t])
+        });
+        best.ok_or_else(|| {
+            let near = (1..=ranks).rev().filter(|&n| Self::all(whole, n).next().is_some()).take(4);
+            let mut possible: Vec<String> = near.map(|n| n.to_string()).collect();
+            possible.reverse();
+            DecompositionError::None { ranks, extents: whole.to_string(), possible: possible.join(", ") }
+        })
+    }
+
+    /// Every division among so many ranks.
+    fn all(whole: Extents, ranks: usize) -> impl Iterator<Item = Self> {
+        let divisors = move |n: usize| (1..=n).filter(move |d| n.is_multiple_of(*d));
+        let cuts = divisors(ranks).flat_map(move |x| {
+            divisors(ranks / x)
+                .flat_map(move |y| divisors(ranks / x / y).map(move |z| Cut([x, y, z, ranks / x / y / z])))
+        });
+        cuts.filter_map(move |cut| Self::new(whole, cut).ok())
+    }
+
+    /// Lanes of f32 that fit the smallest part, of those that a GPU takes.
+    fn lanes(&self) -> usize {
+        let last = self.cut.ranks() - 1;
+        let lanes = |checkerboard| {
+            let options = LatticeOptions { lanes: LaneChoice::UpTo(LaneWidth::OF_GPUS), nodes: None, checkerboard };
+            Lattice::new(self.part(last), Scalar::ComplexF, options).map(|lattice| lattice.nsimd()).ok()
+        };
+        lanes(Checkerboard::RedBlack).or_else(|| lanes(Checkerboard::FullOnly)).unwrap_or(0)
+    }
+
+    /// Sites that the largest part sends.
+    pub fn surface(&self) -> usize {
+        let part = self.part(0);
+        part.cut_dimensions().map(|d| 2 * part.volume() / part[d]).sum()
+    }
+
+    /// The lattice.
+    pub fn whole(&self) -> Extents {
+        self.whole
+    }
+
+    /// Ranks in each direction.
+    pub fn cut(&self) -> Cut {
+        self.cut
+    }
+
+    /// The part of a rank.
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    pub fn part(&self, rank: usize) -> Extents {
+        let at = self.coordinate(rank);
+        let of: [(usize, usize); DIMENSIONS] = std::array::from_fn(|d| part_of(self.whole[d], self.cut.0[d], at[d]));
+        match self.whole.part(of.map(|(first, _)| first), of.map(|(_, extent)| extent)) {
+            Ok(part) => part,
+            Err(error) => panic!("rank {rank} of {} has no part: {error}", self.cut),
+        }
+    }
+
+    /// The place of a rank among the others.
+    fn coordinate(&self, rank: usize) -> Coordinate {
+        let [x, y, z, _] = self.cut.0;
+        [rank % x, rank / x % y, rank / (x * y) % z, rank / (x * y * z)]
+    }
+
+    /// The rank next to one along a leg.
+    pub fn neighbour(&self, rank: usize, leg: Leg) -> usize {
+        let (mut at, d) = (self.coordinate(rank), leg.dimension());
+        let ranks = self.cut.0[d];
+        at[d] = if leg.is_forward() { (at[d] + 1) % ranks } else { (at[d] + ranks - 1) % ranks };
+        let [x, y, z, _] = self.cut.0;
+        at[0] + x * (at[1] + y * (at[2] + z * at[3]))
+    }
+}
+
+impl fmt::Display for Decomposition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ranks, {}", self.cut.ranks(), self.cut)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extents(e: [usize; 4]) -> Extents {
+        Extents::new(e).unwrap()
+    }
+
+    #[test]
+    fn parts_cover_the_lattice_once_and_begin_at_even_coordinates() {
+        for (whole, cut) in [([4, 6, 10, 8], [2, 3, 2, 4]), ([9, 4, 4, 7], [2, 1, 2, 3]), ([4, 4, 4, 14], [1, 1, 1, 3])]
+        {
+            let decomposition = Decomposition::new(extents(whole), Cut(cut)).unwrap();
+            let mut held = vec![0; extents(whole).volume()];
+            for rank in 0..decomposition.cut().ranks() {
+                let part = decomposition.part(rank);
+                (0..part.volume()).for_each(|site| held[part.global_site(site) as usize] += 1);
+                assert!(part.origin().iter().all(|x| x.is_multiple_of(2)));
+                for leg in Leg::all() {
+                    let back =
+                        Leg::all().find(|l| l.dimension() == leg.dimension() && l.is_forward() != leg.is_forward());
+                    let there = decomposition.neighbour(rank, leg);
+                    assert_eq!(decomposition.neighbour(there, back.unwrap()), rank);
+                }
+            }
+            assert!(held.iter().all(|&times| times == 1), "{whole:?} {cut:?}");
+        }
+    }
+
+    #[test]
+    fn the_default_keeps_lanes_and_cuts_late_directions_first() {
+        let cut = |whole, ranks| Decomposition::of_ranks(extents(whole), ranks).unwrap().cut().to_string();
+        assert_eq!(cut([32, 32, 32, 64], 1), "1.1.1.1");
+        assert_eq!(cut([32, 32, 32, 64], 2), "1.1.1.2");
+        assert_eq!(cut([32, 32, 32, 64], 8), "1.1.2.4");
+        assert_eq!(cut([16, 16, 16, 32], 3), "1.1.1.3");
+        assert_eq!(cut([96, 96, 96, 192], 64), "1.2.4.8");
+        assert_eq!(
+            Decomposition::of_ranks(extents([4, 4, 4, 4]), 7).unwrap_err().to_string(),
+            "7 ranks cannot divide a lattice of 4.4.4.4 in any way: possible are 1, 2, 4"
+        );
+    }
+
+    #[test]
+    fn what_is_no_decomposition_says_what_would_be() {
+        let error = |text: &str| text.parse::<Cut>().map(|cut| Decomposition::among(extents([4, 4, 4, 8]), cut, 4));
+        assert!(error("2.2").unwrap_err().to_string().contains("X.Y.Z.T"));
+        assert!(error("1.1.1.0").is_err());
+        assert_eq!(
+            error("1.1.1.2").unwrap().unwrap_err().to_string(),
+            "1.1.1.2 are 2 ranks, and there are 4: start as many, or leave the decomposition out"
+        );
+        let error = error("4.1.1.1").unwrap().unwrap_err().to_string();
+        assert_eq!(error, "4 ranks cannot divide extent 4 of x, of which each takes two sites at least: at most 2 can");
+    }
+}

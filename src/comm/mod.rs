@@ -1,0 +1,175 @@
+//! Ranks: one process a device, each with a part of the lattice, and the same bits for every decomposition. [`OnRanks`] makes a backend of many of one: it
+//! sends neighbours what they read before a kernel is launched, and merges sums as integers. Operators, solvers and all that is written over
+//! [`crate::backend::Backend`] know nothing of it. How to run: `docs/ranks.md`.
+//!
+//! | | |
+//! |---|---|
+//! | [`Communicator`] | packets, sums of integers, gathers: what a message passing library has to offer |
+//! | [`ThreadRanks`] | ranks that are threads of one process: for tests, and for a few devices of one host |
+//! | `Mpi` | MPI, with the feature `mpi` |
+//! | [`Decomposition`] | which rank holds which part |
+//! | [`OnRanks`] | a backend on parts |
+//! | [`crc`] | checksums of packets |
+
+pub mod crc;
+mod decomposition;
+mod gather;
+mod on_ranks;
+mod threads;
+
+use lanefield_reference::layout::Leg;
+use thiserror::Error;
+
+pub use decomposition::{Decomposition, DecompositionError};
+pub use gather::Gathered;
+pub use on_ranks::{OnRanks, RanksOptions};
+pub use threads::ThreadRanks;
+
+/// Why ranks could not talk. Messages are fragments.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CommError {
+    /// A packet whose checksum is another one than when it was sent.
+    #[error(
+        "a packet of {bytes} bytes from rank {from} to rank {to}, leg {leg}, exchange {exchange}, came with other bytes than it was sent with (CRC-32 \
+         {found:08x}, sent {sent:08x}): the network, the message passing library or memory lost bits"
+    )]
+    Packet {
+        /// Who sent it.
+        from: usize,
+        /// Who received it.
+        to: usize,
+        /// The leg along which it is read.
+        leg: Leg,
+        /// Number of the exchange since the start.
+        exchange: u64,
+        /// Its bytes.
+        bytes: usize,
+        /// The checksum that it has.
+        found: u32,
+        /// The checksum that it was sent with.
+        sent: u32,
+    },
+    /// Another rank has ended.
+    #[error("rank {rank} has ended: see what it says")]
+    Ended {
+        /// The rank.
+        rank: usize,
+    },
+    /// Ranks that do not do the same.
+    #[error(
+        "rank {rank} sent {found} bytes where rank {here} expects {expected}: all ranks must be given the same arguments"
+    )]
+    Length {
+        /// Who sent.
+        rank: usize,
+        /// Who received.
+        here: usize,
+        /// Bytes sent.
+        found: usize,
+        /// Bytes expected.
+        expected: usize,
+    },
+    /// What the message passing library reports.
+    #[error("{call} failed: {reason}")]
+    Library {
+        /// The call.
+        call: &'static str,
+        /// What it says.
+        reason: String,
+    },
+}
+
+/// A packet to a rank.
+#[derive(Clone, Copy, Debug)]
+pub struct Send<'a> {
+    /// The rank that gets it.
+    pub to: usize,
+    /// Tells it from others between the same ranks.
+    pub tag: u32,
+    /// Its bytes.
+    pub bytes: &'a [u8],
+}
+
+/// Room for a packet from a rank.
+#[derive(Debug)]
+pub struct Receive<'a> {
+    /// The rank that sends it.
+    pub from: usize,
+    /// The tag that it was sent with.
+    pub tag: u32,
+    /// Its bytes, to be written.
+    pub bytes: &'a mut [u8],
+}
+
+/// What ranks say to each other. All ranks make the same calls in the same order; a rank may send to itself.
+pub trait Communicator: std::marker::Send + Sync {
+    /// The number of this rank, from 0.
+    fn rank(&self) -> usize;
+    /// How many there are.
+    fn ranks(&self) -> usize;
+    /// Sends and receives packets, all of them at once.
+    ///
+    /// # Errors
+    /// [`CommError`].
+    fn exchange(&self, sends: &[Send<'_>], receives: &mut [Receive<'_>]) -> Result<(), CommError>;
+    /// Makes each word the sum of those of all ranks.
+    ///
+    /// # Errors
+    /// [`CommError`].
+    fn sum(&self, words: &mut [i64]) -> Result<(), CommError>;
+    /// The bytes of every rank in order, at rank 0; none elsewhere.
+    ///
+    /// # Errors
+    /// [`CommError`].
+    fn gather(&self, bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, CommError>;
+    /// Gives all ranks the bytes of rank 0.
+    ///
+    /// # Errors
+    /// [`CommError`].
+    fn broadcast(&self, bytes: &mut Vec<u8>) -> Result<(), CommError>;
+    /// Ends all ranks, with this status.
+    fn abort(&self, status: i32) -> !;
+
+    /// Waits for all ranks.
+    ///
+    /// # Errors
+    /// [`CommError`].
+    fn barrier(&self) -> Result<(), CommError> {
+        self.sum(&mut [0])
+    }
+
+    /// Whether it holds on any rank.
+    ///
+    /// # Errors
+    /// [`CommError`].
+    fn any(&self, here: bool) -> Result<bool, CommError> {
+        let mut words = [i64::from(here)];
+        self.sum(&mut words)?;
+        Ok(words[0] > 0)
+    }
+}
+
+impl<C: Communicator + ?Sized> Communicator for &C {
+    fn rank(&self) -> usize {
+        (**self).rank()
+    }
+    fn ranks(&self) -> usize {
+        (**self).ranks()
+    }
+    fn exchange(&self, sends: &[Send<'_>], receives: &mut [Receive<'_>]) -> Result<(), CommError> {
+        (**self).exchange(sends, receives)
+    }
+    fn sum(&self, words: &mut [i64]) -> Result<(), CommError> {
+        (**self).sum(words)
+    }
+    fn gather(&self, bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, CommError> {
+        (**self).gather(bytes)
+    }
+    fn broadcast(&self, bytes: &mut Vec<u8>) -> Result<(), CommError> {
+        (**self).broadcast(bytes)
+    }
+    fn abort(&self, status: i32) -> ! {
+        (**self).abort(status)
+    }
+}

@@ -1,0 +1,154 @@
+//! Ranks: every operator, by every method, has the bits of one rank on any decomposition. The ranks are threads here; their backends are the CPU reference
+//! and OpenCL, also mixed.
+
+use lanefield::backend::ghosts::Ghosts;
+use lanefield::backend::{Backend, Cpu, Threads};
+use lanefield::comm::{Decomposition, Gathered, OnRanks, RanksOptions, ThreadRanks};
+use lanefield::operator::{AnyModel, HopParameters, Model, ModelTask, definitions};
+use lanefield::solver::{Method, Preconditioning, Solve, SolveError, SolverParams, solve};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::{Extents, LaneChoice};
+use lanefield_reference::links::{BoundaryPhases, LinkFormat};
+use lanefield_reference::random::{Stream, gaussian_pair};
+use lanefield_reference::field::SiteObject as _;
+use lanefield_reference::real::Precision;
+use num_complex::Complex;
+
+#[path = "../common/device.rs"]
+mod common;
+
+/// A solve, all of it.
+#[derive(Clone, Copy)]
+struct Given {
+    model: AnyModel,
+    method: Method,
+    preconditioning: Preconditioning,
+    precision: Precision,
+    rhs: usize,
+}
+
+/// |r|² of all right-hand sides as bits, and those of the solution in site order, or why there is none.
+type Outcome = (Vec<u64>, Result<Vec<u64>, String>);
+
+struct On<'a, B, R>(&'a B, &'a Given, &'a Configuration, std::marker::PhantomData<R>);
+
+impl<B: Backend, R: Vectors> ModelTask for On<'_, B, R> {
+    type Output = (Vec<u64>, Result<Vec<Complex<f64>>, String>);
+
+    fn run<M: Model>(self, operator: M) -> Self::Output {
+        let Self(backend, given, configuration, _) = self;
+        let &Given { method, preconditioning, rhs, .. } = given;
+        let words = operator.object(1).words() * rhs;
+        let extents = configuration.extents();
+        let eta: Vec<Complex<f64>> = (0..extents.volume())
+            .flat_map(|site| (0..words as u32).map(move |word| (extents.global_site(site), word)))
+            .map(|(site, word)| gaussian_pair(5, Stream::SpinorSource, site, word))
+            .map(|(re, im)| Complex::new(re, im))
+            .collect();
+        let params = SolverParams { max_iterations: 24, ..SolverParams::auto::<R>() };
+        let solve_it = Solve { operator, preconditioning, method, params, lanes: LaneChoice::Auto };
+        let bits = |history: &[f64]| history.iter().map(|c| c.to_bits()).collect::<Vec<_>>();
+        match solve::<R, B, _>(backend, configuration, &eta, &solve_it, |_, _| ()) {
+            Ok(report) => {
+                let history = report.rhs.iter().flat_map(|rhs| bits(&rhs.info.history)).collect();
+                let solution = report.solution.iter().map(|z| Complex::new(z.re.to_f64(), z.im.to_f64()));
+                (history, Ok(solution.collect()))
+            }
+            Err(SolveError::Backend(error)) => panic!("{error}"),
+            Err(error) => (error.history().map(bits).unwrap_or_default(), Err(error.to_string())),
+        }
+    }
+}
+
+fn on<B: Backend>(backend: &B, given: &Given, configuration: &Configuration) -> (Vec<u64>, Result<Vec<Complex<f64>>, String>) {
+    match given.precision {
+        Precision::F32 => given.model.run(On::<B, f32>(backend, given, configuration, std::marker::PhantomData)),
+        _ => given.model.run(On::<B, f64>(backend, given, configuration, std::marker::PhantomData)),
+    }
+}
+
+fn bits(solution: &[Complex<f64>]) -> Vec<u64> {
+    solution.iter().flat_map(|z| [z.re.to_bits(), z.im.to_bits()]).collect()
+}
+
+/// On one rank.
+fn alone<B: Backend>(backend: &B, given: &Given, configuration: &Configuration) -> Outcome {
+    let (history, solution) = on(backend, given, configuration);
+    (history, solution.map(|solution| bits(&solution)))
+}
+
+/// On ranks that are threads, with a backend each.
+fn on_ranks<B: Ghosts>(
+    decomposition: &Decomposition,
+    backend: impl Fn(usize) -> B + Sync,
+    given: &Given,
+    configuration: &Configuration,
+) -> Outcome {
+    let outcomes = ThreadRanks::run(decomposition.cut().ranks(), |comm| {
+        let rank = lanefield::comm::Communicator::rank(&comm);
+        let ranks = OnRanks::new(backend(rank), comm, *decomposition, RanksOptions { check_packets: true });
+        let part = configuration.part(ranks.part()).unwrap();
+        let (history, solution) = on(&ranks, given, &part);
+        let words = solution.as_ref().map_or(0, |solution| solution.len() / part.extents().volume());
+        let gathered = solution.map(|solution| {
+            Gathered::new(ranks.communicator(), decomposition).whole_array(words, &solution).unwrap()
+        });
+        (history, gathered)
+    });
+    let mut outcomes = outcomes.into_iter();
+    let (history, solution) = outcomes.next().unwrap();
+    for (other, _) in outcomes {
+        assert_eq!(other, history, "ranks of {decomposition}");
+    }
+    (history, solution.map(|solution| bits(&solution.unwrap())))
+}
+
+fn extents() -> Extents {
+    Extents::new([4, 4, 4, 8]).unwrap()
+}
+
+fn decomposition(cut: &str) -> Decomposition {
+    Decomposition::new(extents(), cut.parse().unwrap()).unwrap()
+}
+
+fn cpu() -> Cpu {
+    Cpu::new(Threads::new(1)).unwrap()
+}
+
+/// Every operator by every method.
+fn all() -> Vec<Given> {
+    let hop = HopParameters {
+        boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME,
+        links: LinkFormat::TwoRows,
+        ..HopParameters::default()
+    };
+    let methods = [
+        (Method::ConjugateGradients, 1, Precision::F32, Preconditioning::EvenOdd),
+        (Method::ConjugateGradients, 3, Precision::F64, Preconditioning::EvenOdd),
+        (Method::ConjugateGradients, 1, Precision::F64, Preconditioning::None),
+        (Method::MixedF32, 1, Precision::F64, Preconditioning::EvenOdd),
+        (Method::MixedHalf, 1, Precision::F64, Preconditioning::EvenOdd),
+        (Method::BiCgStab, 1, Precision::F64, Preconditioning::EvenOdd),
+    ];
+    definitions()
+        .flat_map(|definition| {
+            let model = definition.model(definition.verified.iter().copied(), hop).unwrap();
+            methods.map(|(method, rhs, precision, preconditioning)| Given { model, method, preconditioning, precision, rhs })
+        })
+        .collect()
+}
+
+#[test]
+fn every_operator_by_every_method_has_the_bits_of_one_rank_on_the_cpu_reference() {
+    let configuration = Configuration::hot(extents(), 3);
+    let cuts = ["1.1.1.2", "1.1.2.2", "1.1.1.3", "2.2.2.2", "2.1.1.1", "1.2.1.4"];
+    for (number, given) in all().into_iter().enumerate() {
+        let expected = alone(&cpu(), &given, &configuration);
+        for cut in [cuts[number % 6], cuts[(number + 3) % 6]] {
+            let found = on_ranks(&decomposition(cut), |_| cpu(), &given, &configuration);
+            assert_eq!(found.0, expected.0, "{} by {:?} on {cut}", given.model.name(), given.method);
+            assert_eq!(found.1, expected.1, "{} by {:?} on {cut}", given.model.name(), given.method);
+        }
+    }
+}
