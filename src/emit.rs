@@ -127,7 +127,7 @@ pub enum EmitError {
         expected: String,
     },
     /// A kernel that is no kernel by itself.
-    #[error("{kernel} is a part of sums over sites, and is not emitted: expected a kernel that is called by itself")]
+    #[error("{kernel} is a part of other operations, and is not emitted: expected a kernel that is called by itself")]
     Part {
         /// The kernel.
         kernel: &'static str,

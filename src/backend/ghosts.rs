@@ -11,7 +11,7 @@ use super::specification::{Access, At, Call, FieldRole, Shape};
 use super::{BackendError, Memory, PartialSums, Reduce, Sum};
 
 /// A field of a call that is read at neighbours.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Halo {
     /// Its name among the arguments.
     pub name: &'static str,

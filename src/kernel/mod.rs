@@ -38,6 +38,7 @@ pub mod convert;
 mod coordinates;
 pub mod domain_wall;
 pub mod fusion;
+pub mod ghosts;
 pub mod hop;
 pub mod laplace;
 mod plain;
@@ -97,7 +98,8 @@ macro_rules! families {
 
         $(impl<B: crate::backend::$backend + ?Sized> $family::$functions for B {})+
 
-        static FAMILIES: &[(&[&Kernel], &str)] = &[$(($family::KERNELS, $section)),+];
+        static FAMILIES: &[(&[&Kernel], &str)] =
+            &[$(($family::KERNELS, $section),)+ (ghosts::KERNELS, "19")];
     };
 }
 families! {

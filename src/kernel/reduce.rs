@@ -96,7 +96,7 @@ pub static SLICE_SUMS: Kernel = Kernel {
 pub static PACK: Kernel = Kernel {
     name: "pack",
     computes: "words of x, packed to be summed",
-    geometry: Geometry::PartOfSums,
+    geometry: Geometry::PartOfOthers,
     precisions: &Precision::OF_ARITHMETIC,
     work: |_| Work::default(),
     ..BASE
@@ -106,7 +106,7 @@ pub static PACK: Kernel = Kernel {
 pub static FINISH: Kernel = Kernel {
     name: "finish",
     computes: "the sums of work-groups, summed",
-    geometry: Geometry::PartOfSums,
+    geometry: Geometry::PartOfOthers,
     work: |_| Work::default(),
     ..BASE
 };

@@ -2,16 +2,17 @@
 //! and OpenCL, also mixed.
 
 use lanefield::backend::ghosts::Ghosts;
+use lanefield::backend::opencl::{DeviceInfo, OpenCl};
 use lanefield::backend::{Backend, Cpu, Threads};
-use lanefield::comm::{Decomposition, Gathered, OnRanks, RanksOptions, ThreadRanks};
+use lanefield::comm::{Communicator, Decomposition, Gathered, OnRanks, RanksOptions, ThreadRanks};
 use lanefield::operator::{AnyModel, HopParameters, Model, ModelTask, definitions};
 use lanefield::solver::{Method, Preconditioning, Solve, SolveError, SolverParams, solve};
+use lanefield_reference::field::SiteObject as _;
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Extents, LaneChoice};
 use lanefield_reference::links::{BoundaryPhases, LinkFormat};
 use lanefield_reference::random::{Stream, gaussian_pair};
-use lanefield_reference::field::SiteObject as _;
 use lanefield_reference::real::Precision;
 use num_complex::Complex;
 
@@ -61,7 +62,11 @@ impl<B: Backend, R: Vectors> ModelTask for On<'_, B, R> {
     }
 }
 
-fn on<B: Backend>(backend: &B, given: &Given, configuration: &Configuration) -> (Vec<u64>, Result<Vec<Complex<f64>>, String>) {
+fn on<B: Backend>(
+    backend: &B,
+    given: &Given,
+    configuration: &Configuration,
+) -> (Vec<u64>, Result<Vec<Complex<f64>>, String>) {
     match given.precision {
         Precision::F32 => given.model.run(On::<B, f32>(backend, given, configuration, std::marker::PhantomData)),
         _ => given.model.run(On::<B, f64>(backend, given, configuration, std::marker::PhantomData)),
@@ -78,23 +83,53 @@ fn alone<B: Backend>(backend: &B, given: &Given, configuration: &Configuration) 
     (history, solution.map(|solution| bits(&solution)))
 }
 
-/// On ranks that are threads, with a backend each.
-fn on_ranks<B: Ghosts>(
+/// Which backends the ranks have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Backends<'d> {
+    Cpu,
+    OpenCl(&'d DeviceInfo),
+    /// The CPU reference on even ranks, OpenCL on odd ones.
+    Mixed(&'d DeviceInfo),
+}
+
+impl<'d> Backends<'d> {
+    fn device_of(self, rank: usize) -> Option<&'d DeviceInfo> {
+        match self {
+            Self::Cpu => None,
+            Self::OpenCl(device) => Some(device),
+            Self::Mixed(device) => (rank % 2 == 1).then_some(device),
+        }
+    }
+}
+
+/// What a rank finds.
+fn on_rank<B: Ghosts, C: Communicator>(
+    ranks: &OnRanks<B, C>,
+    given: &Given,
+    configuration: &Configuration,
+) -> (Vec<u64>, Result<Option<Vec<Complex<f64>>>, String>) {
+    let part = configuration.part(ranks.part()).unwrap();
+    let (history, solution) = on(ranks, given, &part);
+    let words = solution.as_ref().map_or(0, |solution| solution.len() / part.extents().volume());
+    let gathered = Gathered::new(ranks.communicator(), ranks.decomposition());
+    (history, solution.map(|solution| gathered.whole_array(words, &solution).unwrap()))
+}
+
+/// On ranks that are threads.
+fn on_ranks(
     decomposition: &Decomposition,
-    backend: impl Fn(usize) -> B + Sync,
+    backends: Backends<'_>,
     given: &Given,
     configuration: &Configuration,
 ) -> Outcome {
-    let outcomes = ThreadRanks::run(decomposition.cut().ranks(), |comm| {
-        let rank = lanefield::comm::Communicator::rank(&comm);
-        let ranks = OnRanks::new(backend(rank), comm, *decomposition, RanksOptions { check_packets: true });
-        let part = configuration.part(ranks.part()).unwrap();
-        let (history, solution) = on(&ranks, given, &part);
-        let words = solution.as_ref().map_or(0, |solution| solution.len() / part.extents().volume());
-        let gathered = solution.map(|solution| {
-            Gathered::new(ranks.communicator(), decomposition).whole_array(words, &solution).unwrap()
-        });
-        (history, gathered)
+    let options = RanksOptions { check_packets: true };
+    let outcomes = ThreadRanks::run(decomposition.cut().ranks(), |comm| match backends.device_of(comm.rank()) {
+        None => on_rank(&OnRanks::new(cpu(), comm, *decomposition, options), given, configuration),
+        Some(device) => {
+            let mut backend = OpenCl::open(device).unwrap();
+            backend.set_on_parts(true);
+            on_rank(&OnRanks::new(backend, comm, *decomposition, options), given, configuration)
+        }
     });
     let mut outcomes = outcomes.into_iter();
     let (history, solution) = outcomes.next().unwrap();
@@ -134,7 +169,13 @@ fn all() -> Vec<Given> {
     definitions()
         .flat_map(|definition| {
             let model = definition.model(definition.verified.iter().copied(), hop).unwrap();
-            methods.map(|(method, rhs, precision, preconditioning)| Given { model, method, preconditioning, precision, rhs })
+            methods.map(|(method, rhs, precision, preconditioning)| Given {
+                model,
+                method,
+                preconditioning,
+                precision,
+                rhs,
+            })
         })
         .collect()
 }
@@ -146,9 +187,29 @@ fn every_operator_by_every_method_has_the_bits_of_one_rank_on_the_cpu_reference(
     for (number, given) in all().into_iter().enumerate() {
         let expected = alone(&cpu(), &given, &configuration);
         for cut in [cuts[number % 6], cuts[(number + 3) % 6]] {
-            let found = on_ranks(&decomposition(cut), |_| cpu(), &given, &configuration);
-            assert_eq!(found.0, expected.0, "{} by {:?} on {cut}", given.model.name(), given.method);
-            assert_eq!(found.1, expected.1, "{} by {:?} on {cut}", given.model.name(), given.method);
+            agrees(cut, Backends::Cpu, &given, &configuration, &expected);
         }
+    }
+}
+
+fn agrees(cut: &str, backends: Backends<'_>, given: &Given, configuration: &Configuration, expected: &Outcome) {
+    let found = on_ranks(&decomposition(cut), backends, given, configuration);
+    let what = || format!("{} by {:?} on {cut}, {backends:?}", given.model.name(), given.method);
+    assert!(expected.0.len() > 3 * given.rhs, "{}: {} residuals", what(), expected.0.len());
+    assert_eq!(found.0, expected.0, "{}", what());
+    assert_eq!(found.1, expected.1, "{}", what());
+}
+
+#[test]
+fn every_operator_by_every_method_has_the_bits_of_one_rank_on_opencl_and_mixed() {
+    let Some(device) = common::opencl_device() else { return };
+    let configuration = Configuration::hot(extents(), 3);
+    let cuts = ["1.1.1.2", "1.1.2.2", "2.1.1.1", "1.2.1.2"];
+    // Each operator by two of the methods: programs are built for each.
+    let drawn = all().into_iter().enumerate().filter(|(number, _)| (number + number / 6) % 3 == 0);
+    for (number, given) in drawn {
+        let expected = alone(&cpu(), &given, &configuration);
+        let backends = [Backends::OpenCl(&device), Backends::Mixed(&device)][number % 2];
+        agrees(cuts[(number + number / 6) % 4], backends, &given, &configuration, &expected);
     }
 }

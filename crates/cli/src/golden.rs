@@ -107,7 +107,11 @@ struct Written {
 
 impl Export {
     fn run(self) -> anyhow::Result<Outcome> {
-        let kernels = kernels::wanted(&self.kernels, |kernel| kernel.is_launched(), "is a part of sums, not launched")?;
+        let kernels = kernels::wanted(
+            &self.kernels,
+            |kernel| kernel.is_launched(),
+            "is a part of other operations, not launched",
+        )?;
         let mut precisions = if self.precision.is_empty() { Precision::ALL.to_vec() } else { self.precision.clone() };
         precisions.sort_unstable();
         precisions.dedup();

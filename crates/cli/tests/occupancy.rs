@@ -99,7 +99,7 @@ fn what_cannot_be_is_refused_by_name() {
     );
     assert_contains(
         &folder.fails(2, "occupancy --kernel finish --arch gfx90a"),
-        &["finish is a part of sums", "norm2"],
+        &["finish is a part of other operations", "norm2"],
     );
     assert_contains(&folder.fails(2, "occupancy --kernel copy --device cpu"), &["--arch"]);
     assert_contains(

@@ -43,7 +43,7 @@ pub fn kernels_to_time<'w>(words: impl IntoIterator<Item = &'w str>) -> Result<V
             }
         }
         if alone && kernels.len() == before && !kernels.iter().any(|kernel| kernel.name == word) {
-            return Err(format!("{word} is a part of sums, and not timed by itself: name norm2 or sum"));
+            return Err(format!("{word} is a part of other operations, and not timed by itself: name norm2 or sum"));
         }
     }
     Ok(kernels)
@@ -235,7 +235,7 @@ mod tests {
         let names = |words: &[&str]| -> Vec<_> { options(words).kernels.iter().map(|kernel| kernel.name).collect() };
         assert_eq!(names(&["hop_dagger", "hop", "hop"]), ["hop_dagger", "hop"]);
         assert!(names(&["clover"]).iter().all(|name| !name.ends_with("dagger")));
-        assert!(kernels_to_time(["finish"]).unwrap_err().contains("part of sums"));
+        assert!(kernels_to_time(["finish"]).unwrap_err().contains("part of other operations"));
         assert!(kernels_to_time(["dslash"]).unwrap_err().contains("unknown kernel 'dslash'"));
     }
 

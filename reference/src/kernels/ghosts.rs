@@ -1,5 +1,5 @@
 //! What neighbouring parts of a lattice send each other, and where a field holds it: copies of sites, and spinors that are projected before they are sent.
-//! Packets are in the order of the face, all components of a site together. Counterparts: `cl/ghosts.cl`, `reference/src/scalar/ghosts.rs`.
+//! Packets are in the order of the face, all components of a site together. Counterpart: `cl/ghosts.cl`.
 
 use num_complex::Complex;
 

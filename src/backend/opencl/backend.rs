@@ -16,6 +16,7 @@ use lanefield_reference::real::Precision;
 
 use super::context::lock;
 use super::field::{DeviceStorage, DeviceTable};
+use super::ghosts::{Packets, PacketsKey};
 use super::lanes::VectorsVerdict;
 use super::launch::Place;
 use super::launcher::{Prepared, TableKey};
@@ -53,6 +54,10 @@ pub struct OpenCl {
     pub(super) tables: Mutex<HashMap<TableKey, Arc<Buffer>>>,
     /// Where sums are made; there from the first one on.
     pub(super) workspace: Mutex<Option<Workspace>>,
+    /// What calls on parts of lattices send and receive.
+    pub(super) packets: Mutex<HashMap<PacketsKey, Arc<Mutex<Packets>>>>,
+    /// Whether fields that are made lie on parts of lattices.
+    on_parts: bool,
     /// Queues that no launches side by side have.
     pub(super) queues: Mutex<Vec<RawQueue>>,
     /// The launches of a [`Self::launches_of`] in progress.
@@ -84,6 +89,8 @@ impl OpenCl {
             prepared: Mutex::default(),
             tables: Mutex::default(),
             workspace: Mutex::default(),
+            packets: Mutex::default(),
+            on_parts: false,
             queues: Mutex::default(),
             recorded: Mutex::default(),
         })
@@ -144,8 +151,19 @@ impl OpenCl {
         let site_order = self.tuning.site_order.or(self.tuned.site_order());
         Layout {
             access: access.unwrap_or_else(|| AccessWidth::of_device(self.context.info())),
-            site_order: site_order.unwrap_or(SiteOrder::Lexicographic),
+            site_order: site_order.unwrap_or(if self.on_parts {
+                SiteOrder::InteriorFirst
+            } else {
+                SiteOrder::Lexicographic
+            }),
         }
+    }
+
+    /// Lays out fields that are made from now on for parts of lattices, where nobody chose another order: what needs no neighbours in other parts lies
+    /// together, and is computed while packets travel. No bit of any result changes.
+    pub fn set_on_parts(&mut self, on_parts: bool) {
+        self.on_parts = on_parts;
+        self.plan_anew();
     }
 
     /// Builds stencil kernels with relaxed arithmetic, whose bits are not the reference's: for the study of `perf::sprint` alone.

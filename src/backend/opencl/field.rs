@@ -81,7 +81,8 @@ impl OpenCl {
             let (shape, layout) = (field.shape(), storage.layout);
             let (part, nsimd, a_part) = (part_layout(&shape, layout), shape.lattice.nsimd(), field.reals_a_part());
             let order = layout.site_order.on(&shape.lattice, shape.sites);
-            let (host, bytes) = (to_device(order, field.reals()), storage.bytes());
+            // What lies behind is of other parts.
+            let (host, bytes) = (to_device(order, field.reals()), shape.device_bytes());
             Ok(device.context.write_pieces(&mut storage.buffer, bytes, part.bytes(), |range, to| {
                 let parts = range.start / part.bytes()..range.end / part.bytes();
                 let from = &host[parts.start * a_part..parts.end * a_part];
@@ -107,7 +108,7 @@ impl OpenCl {
             let mut host = FieldData::<R>::zeros(lattice, sites, object)?;
             let (a_part, nsimd) = (host.reals_a_part(), lattice.nsimd());
             // Kernels write to a field that is exclusively borrowed, and this one is not.
-            let bytes = (storage.bytes(), part.bytes());
+            let bytes = (shape.device_bytes(), part.bytes());
             self.context.read_unchanged(&storage.buffer, bytes, host.reals_mut(), |from, reals| match precision {
                 Precision::Half if part.is_plain() => R::from_device(from, reals, a_part, nsimd),
                 Precision::Half => {

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::sync::OnceLock;
 
-use lanefield_reference::layout::{Lattice, Leg, VirtualNodes};
+use lanefield_reference::layout::{LEGS, Lattice, Leg, VirtualNodes};
 use lanefield_reference::real::Precision;
 
 use super::plan::Planner;
@@ -42,14 +42,17 @@ const MOST_LANES: usize = 16;
 pub(super) enum WorkItemLanes {
     One,
     All,
-    /// All, of a program that steps from lane to lane.
-    AllOf(VirtualNodes),
+    /// All, of a program that steps from lane to lane; and of which legs, by their points, the last steps cross the boundary of the whole lattice.
+    AllOf(VirtualNodes, [bool; LEGS]),
 }
 
 impl WorkItemLanes {
     /// For a program that reads neighbours.
     pub fn with_steps(self, lattice: &Lattice) -> Self {
-        if self == Self::All { Self::AllOf(lattice.nodes()) } else { self }
+        let ends = Leg::all().map(|leg| (leg.point(), lattice.extents().ends_at_boundary(leg)));
+        let mut ends_at_boundary = [true; LEGS];
+        ends.for_each(|(point, ends)| ends_at_boundary[point] = ends);
+        if self == Self::All { Self::AllOf(lattice.nodes(), ends_at_boundary) } else { self }
     }
 
     /// Work-items side by side for the `nsimd` lanes of an outer site.
@@ -67,12 +70,13 @@ impl WorkItemLanes {
         match self {
             Self::One => String::new(),
             Self::All => " -DLANE_VECTORS".to_owned(),
-            Self::AllOf(nodes) => {
+            Self::AllOf(nodes, ends_at_boundary) => {
                 let mut options = Self::All.options();
                 for leg in Leg::all() {
                     let steps = (0..nodes.count()).map(|lane| nodes.step(lane, leg));
+                    let crosses_here = |crosses: bool| u8::from(crosses && ends_at_boundary[leg.point()]).to_string();
                     let (lanes, crosses): (Vec<_>, Vec<_>) =
-                        steps.map(|(lane, crosses)| (lane.to_string(), u8::from(crosses).to_string())).unzip();
+                        steps.map(|(lane, crosses)| (lane.to_string(), crosses_here(crosses))).unzip();
                     for (name, numbers) in [("STEPS", lanes), ("CROSSES", crosses)] {
                         // Writing to a string does not fail.
                         let _ = write!(options, " -DLANE_{name}_{}={}", leg.point(), numbers.join(","));
@@ -125,7 +129,7 @@ mod tests {
         let extents = lanefield_reference::layout::Extents::new([4, 4, 4, 8]).unwrap();
         let checkerboard = lanefield_reference::layout::Checkerboard::RedBlack;
         let nodes = VirtualNodes::explicit([1, 1, 1, 4], extents, 4, checkerboard).unwrap();
-        let options = WorkItemLanes::AllOf(nodes).options();
+        let options = WorkItemLanes::AllOf(nodes, [true; LEGS]).options();
         for option in
             ["-DLANE_STEPS_3=1,2,3,0", "-DLANE_CROSSES_3=0,0,0,1", "-DLANE_STEPS_7=3,0,1,2", "-DLANE_STEPS_0=0,1,2,3"]
         {

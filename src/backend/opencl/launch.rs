@@ -69,6 +69,8 @@ pub(super) struct Place<'q> {
     pub queue: &'q RawQueue,
     /// Events that live through the launch.
     pub after: &'q [cl_event],
+    /// The number of the first work-item in each dimension.
+    pub offset: [usize; 3],
 }
 
 /// When a command ran, in nanoseconds of the device's clock.
@@ -216,14 +218,14 @@ impl Context {
             Note { kind: CommandKind::Kernel { global, local }, name: Some(Arc::clone(&entry.short)), work }
         };
         let event = self.submit_to(place.queue, "clEnqueueNDRangeKernel", what, note, |queue| {
-            // SAFETY: the three sizes and the events of the wait list live through the call, all arguments are set with the buffers
+            // SAFETY: the offset, the two sizes and the events of the wait list live through the call, all arguments are set with the buffers
             // alive (the driver keeps them until the kernel is done), and the source stays inside them (`program`).
             unsafe {
                 enqueue_nd_range_kernel(
                     queue,
                     raw.get(),
                     3,
-                    ptr::null(),
+                    place.offset.as_ptr(),
                     launch.global.as_ptr(),
                     launch.local.as_ptr(),
                     place.after.len() as u32,
@@ -238,7 +240,7 @@ impl Context {
 
     /// The context's own queue.
     pub(super) fn own_place(&self) -> Place<'_> {
-        Place { queue: self.queue(), after: &[] }
+        Place { queue: self.queue(), after: &[], offset: [0; 3] }
     }
 
     /// Waits for a launch, and returns when it ran.

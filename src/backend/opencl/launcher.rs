@@ -1,5 +1,6 @@
 //! Launches: a call's arguments packed by role, in the order of its specification, and its plan, made once for calls that are alike.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use lanefield_reference::field::FieldShape;
@@ -52,6 +53,8 @@ pub(super) struct PackedArguments<'a> {
     packed: Vec<Packed<'a>>,
     /// Where the first component of a launch stands, and their number.
     launched_parts: Option<usize>,
+    /// Where the number of outer sites stands.
+    osites: Option<usize>,
 }
 
 impl PackedArguments<'_> {
@@ -147,10 +150,28 @@ impl OpenCl {
         call: &Call<'_, Self>,
         place: Place<'_>,
     ) -> Result<(Option<RawEvent>, Vec<Buffer>), BackendError> {
+        self.launch_range(call, place, None)
+    }
+
+    /// The same onto some of the outer sites, by their places in memory: of a stencil.
+    pub(super) fn launch_range(
+        &self,
+        call: &Call<'_, Self>,
+        mut place: Place<'_>,
+        range: Option<Range<usize>>,
+    ) -> Result<(Option<RawEvent>, Vec<Buffer>), BackendError> {
         let (shape, layout) = (call.shape(), self.layout_of(call)?);
         let Prepared { program, plan, launched } = self.prepare(shape, layout)?;
-        let LaunchGeometry { global, local } = launched;
+        let LaunchGeometry { mut global, local } = launched;
         let mut packed = self.pack(call, layout, Some(plan.local))?;
+        if let Some(Range { start, end }) = range {
+            let dimension = plan.site_dimension;
+            place.offset[dimension] = start;
+            global[dimension] = global[dimension].min((end - start).next_multiple_of(local[dimension]));
+            if let Some(number) = packed.osites {
+                packed.packed[number] = count(end);
+            }
+        }
         let (parts, mut event) = (shape.parts(), None);
         for first in (0..parts.max(1)).step_by(plan.parts_per_launch.max(1)) {
             if let Some(place) = packed.launched_parts {
@@ -199,7 +220,7 @@ impl OpenCl {
             BackendError::from(DeviceError::Role { kernel: kernel.name, role: format!("{argument:?}") })
         };
         let mut packed = Vec::with_capacity(kernel.arguments.len() + 4);
-        let mut launched_parts = None;
+        let (mut launched_parts, mut osites) = (None, None);
         for argument in kernel.arguments {
             match *argument {
                 Argument::Field(role) => packed.push(Packed::Plain(buffer(call, role.name).ok_or(wrong(argument))?)),
@@ -251,7 +272,10 @@ impl OpenCl {
                     }
                     packed.extend([slices.osites_a_class(), slices.lanes_a_group(), slices.classes()].map(count));
                 }
-                Argument::Osites => packed.push(count(target.osites())),
+                Argument::Osites => {
+                    osites = Some(packed.len());
+                    packed.push(count(target.osites()));
+                }
                 Argument::Elements => packed.push(count(target.osites() * shape.parts())),
                 Argument::PartWords => packed.push(count(target.object.part_words())),
                 Argument::Words => packed.push(count(target.object.words())),
@@ -283,7 +307,7 @@ impl OpenCl {
                 Argument::Accumulators => packed.extend(local_memory(local.accumulators)),
             }
         }
-        Ok(PackedArguments { packed, launched_parts })
+        Ok(PackedArguments { packed, launched_parts, osites })
     }
 
     /// A table that the lattice determines; made once.

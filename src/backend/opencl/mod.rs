@@ -24,6 +24,7 @@
 //! | `error.rs`, `raw.rs` | errors that say what to try; handles that release themselves |
 //! | `backend.rs`, `field.rs` | the backend, which knows lattices; fields and tables in device memory |
 //! | `launcher.rs` | launches of all kernels: arguments packed by role |
+//! | `ghosts.rs` | calls on parts of lattices: packets from and to other parts |
 //! | `reduce.rs` | sums over sites: how they are launched and added up |
 //! | `maps.rs` | maps over index spaces that are not lattice sites |
 
@@ -36,6 +37,7 @@ mod context;
 mod device;
 mod error;
 mod field;
+mod ghosts;
 mod host_memory;
 mod image;
 mod lanes;

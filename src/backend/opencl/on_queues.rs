@@ -79,7 +79,7 @@ impl SideBySide<OpenCl> for OnQueues<'_> {
         if last.is_none() {
             events.push(self.start.get());
         }
-        let (event, kept) = self.device.launch_call(&call, Place { queue, after: &events })?;
+        let (event, kept) = self.device.launch_call(&call, Place { queue, after: &events, offset: [0; 3] })?;
         *last = Some(self.events.len());
         self.events.push(event);
         self.kept.extend(kept);

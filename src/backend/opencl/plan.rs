@@ -79,6 +79,8 @@ pub(super) struct Plan {
     pub local: LocalMemory,
     /// Components of a launch; the others follow in launches of their own.
     pub parts_per_launch: usize,
+    /// The dimension of a stencil's launch that counts outer sites.
+    pub site_dimension: usize,
     /// How many groups stay, where they do, and the dimension of the launch that they stride over.
     stride: Option<(GridStride, usize)>,
 }
@@ -142,7 +144,7 @@ impl KernelKey {
             lanes: lattice.nsimd(),
             volume_class: lattice.extents().volume().ilog2(),
             access: layout.access,
-            site_order: layout.site_order,
+            site_order: layout.site_order.as_tuned(),
             slices_in_cache: slices_in_cache(device, (lattice, shape.sites()), parts, precision),
         })
     }
@@ -275,7 +277,7 @@ impl Planner<'_> {
         options += &self.options(shape, at_once, Accumulators::Registers)?;
         let local = LocalMemory::default();
         let source = self.source(shape, at_once)?;
-        Ok(Plan { source, options, geometry, local, parts_per_launch: parts, stride: None })
+        Ok(Plan { source, options, geometry, local, parts_per_launch: parts, site_dimension: 1, stride: None })
     }
 
     /// The build options that a specification names.
@@ -358,7 +360,7 @@ impl Planner<'_> {
         }
 
         let grid_stride = chosen.grid_stride.unwrap_or(GridStride::Off);
-        let in_memory = self.layout.site_order.on(lattice, sites).is_none().then(|| lattice.outer_extents(sites));
+        let in_memory = self.layout.site_order.is_of_host(lattice, sites).then(|| lattice.outer_extents(sites));
         let choices = (
             chosen.link_loads.unwrap_or(LinkLoads::Cached),
             chosen.stores.unwrap_or(Stores::Cached),
@@ -439,6 +441,6 @@ impl Planner<'_> {
         };
         let stride = build.grid_stride.then_some((grid_stride, dimension));
         let source = self.source(shape, at_once)?;
-        Ok(Plan { source, options, geometry, local, parts_per_launch, stride })
+        Ok(Plan { source, options, geometry, local, parts_per_launch, site_dimension: dimension, stride })
     }
 }

@@ -69,7 +69,13 @@ impl<'env> Queues<'env> {
         launch: Launch,
         args: &[Arg<'_>],
     ) -> Result<LaunchEvent, OpenClError> {
-        self.context.launch_in(Place { queue: self.at(queue), after: &[] }, program, kernel, launch, args)
+        self.context.launch_in(
+            Place { queue: self.at(queue), after: &[], offset: [0; 3] },
+            program,
+            kernel,
+            launch,
+            args,
+        )
     }
 
     /// Queues a write of `data` into the buffer from byte `offset` on, in queue `queue` (counted round). Does not wait.

@@ -12,6 +12,7 @@ use lanefield_reference::real::Precision;
 use super::build::block_options;
 use super::context::lock;
 use super::plan::Planner;
+use super::site_order::OsiteOrder;
 use super::{
     AccessWidth, Arg, Buffer, Context, DeviceError, Launch, NeededKernel, OpenCl, Program, Retirement, Source,
 };
@@ -474,8 +475,11 @@ impl Planner<'_> {
         let bundle = bundled.then(|| self.bundle(self.form(sum), words));
         let of = SumOf::new(shape, bundle);
         let order = |parts| {
-            let order = self.layout.site_order.on(lattice, target.sites);
-            order.map(|order| StoredOrder { order, parts })
+            // Only trees depend on it, and parts of lattices have none.
+            match self.layout.site_order.on(lattice, target.sites) {
+                Some(OsiteOrder::Blocks(order)) => Some(StoredOrder { order, parts }),
+                _ => None,
+            }
         };
         let rows_of_words = bundle.map_or(1, |bundle| words.div_ceil(bundle));
         let one = Reduction {

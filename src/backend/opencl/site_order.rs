@@ -20,18 +20,102 @@ pub enum SiteOrder {
     /// The lattice of outer sites is cut into so many subdomains in x, y, z and t; the sites of one lie together. Lexicographic inside and among
     /// them. Numbers that do not divide the extents (of one parity: half as many in x) are made smaller until they do.
     Subdomains([usize; DIMENSIONS]),
+    /// Of a part of a lattice the outer sites whose neighbours all are in the part come first, then the others, both in lexicographic order; of a whole
+    /// lattice [`Self::Lexicographic`]. Kernels on parts begin with the first ones while neighbours travel.
+    InteriorFirst,
+}
+
+/// The order of the outer sites of a field, where it is not the host's.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum OsiteOrder {
+    /// By blocks.
+    Blocks(BlockOrder),
+    /// By tables: the outer site at each place, and the place of each.
+    Table {
+        /// The outer site at each place.
+        osites: Vec<u32>,
+        /// Its inverse.
+        places: Vec<u32>,
+    },
+}
+
+impl OsiteOrder {
+    /// Outer sites.
+    pub fn osites(&self) -> usize {
+        match self {
+            Self::Blocks(order) => order.osites(),
+            Self::Table { osites, .. } => osites.len(),
+        }
+    }
+
+    /// The outer site at a place.
+    pub fn osite_at(&self, place: usize) -> usize {
+        match self {
+            Self::Blocks(order) => order.osite_at(place),
+            Self::Table { osites, .. } => osites[place] as usize,
+        }
+    }
+
+    /// The place of an outer site.
+    pub fn place_of(&self, osite: usize) -> usize {
+        match self {
+            Self::Blocks(order) => order.place_of(osite),
+            Self::Table { places, .. } => places[osite] as usize,
+        }
+    }
+}
+
+/// Whether all neighbours of an outer site are in the part.
+fn is_interior(lattice: &Lattice, outer: [usize; DIMENSIONS], osite: usize) -> bool {
+    let mut rest = osite;
+    (0..DIMENSIONS).all(|d| {
+        let x = rest % outer[d];
+        rest /= outer[d];
+        !lattice.extents().is_cut(d) || (x > 0 && x + 1 < outer[d])
+    })
 }
 
 impl SiteOrder {
     /// The order of fields on `sites`; `None` where it is the host's.
-    pub(super) fn on(self, lattice: &Lattice, sites: Sites) -> Option<BlockOrder> {
+    pub(super) fn on(self, lattice: &Lattice, sites: Sites) -> Option<OsiteOrder> {
         match self {
-            Self::Lexicographic => None,
             Self::Subdomains(numbers) => {
                 let order = BlockOrder::of_numbers(lattice.outer_extents(sites), numbers);
-                (!order.is_lexicographic()).then_some(order)
+                (!order.is_lexicographic()).then_some(OsiteOrder::Blocks(order))
             }
+            Self::InteriorFirst if lattice.extents().is_part() => {
+                let outer = lattice.outer_extents(sites);
+                let all = 0..lattice.osites(sites) as u32;
+                let (mut osites, border): (Vec<u32>, Vec<u32>) =
+                    all.partition(|&osite| is_interior(lattice, outer, osite as usize));
+                osites.extend(border);
+                let mut places = vec![0; osites.len()];
+                (0..).zip(&osites).for_each(|(place, &osite)| places[osite as usize] = place);
+                Some(OsiteOrder::Table { osites, places })
+            }
+            Self::Lexicographic | Self::InteriorFirst => None,
         }
+    }
+
+    /// The order for which kernels were tuned that suits this one.
+    pub(super) fn as_tuned(self) -> Self {
+        if self == Self::InteriorFirst { Self::Lexicographic } else { self }
+    }
+
+    /// Whether outer sites lie as on the host.
+    pub(super) fn is_of_host(self, lattice: &Lattice, sites: Sites) -> bool {
+        match self {
+            Self::InteriorFirst => !lattice.extents().is_part(),
+            _ => self.on(lattice, sites).is_none(),
+        }
+    }
+
+    /// Outer sites at the start whose neighbours all are in the part of the lattice; `None` where they do not come first.
+    pub(super) fn interior(self, lattice: &Lattice, sites: Sites) -> Option<usize> {
+        let inside =
+            |(d, extent): (usize, usize)| if lattice.extents().is_cut(d) { extent.saturating_sub(2) } else { extent };
+        (self == Self::InteriorFirst)
+            .then(|| lattice.outer_extents(sites).into_iter().enumerate().map(inside).product())
     }
 
     /// A table of outer sites of fields on `sites`, as they are numbered on the device; what it is about, and its order, stays.
@@ -57,7 +141,10 @@ impl SiteOrder {
             // Neighbours have the same outer lattice.
             return Cow::Borrowed(stencil.neighbours());
         };
-        let places: Vec<u32> = (0..stencil.osites()).map(|osite| targets.place_of(osite) as u32).collect();
+        // What lies behind the field's own sites stays where it is.
+        let ghosts = stencil.osites() as u32..(stencil.osites() + lattice.ghost_osites(sites.neighbours())) as u32;
+        let own = (0..stencil.osites()).map(|osite| targets.place_of(osite) as u32);
+        let places: Vec<u32> = own.chain(ghosts).collect();
         let row = |place: usize| &stencil.neighbours()[LEGS * rows.osite_at(place)..][..LEGS];
         let renumber = |&entry: &u32| places[(entry & !Stencil::MARK) as usize] | (entry & Stencil::MARK);
         (0..stencil.osites()).flat_map(row).map(renumber).collect()
@@ -65,7 +152,7 @@ impl SiteOrder {
 }
 
 /// A field's numbers from the order of the host to that of the device.
-pub(super) fn to_device<T: Pod + Send + Sync>(order: Option<BlockOrder>, numbers: &[T]) -> Cow<'_, [T]> {
+pub(super) fn to_device<T: Pod + Send + Sync>(order: Option<OsiteOrder>, numbers: &[T]) -> Cow<'_, [T]> {
     match order {
         None => Cow::Borrowed(numbers),
         Some(order) => permuted(numbers, order.osites(), |place| order.osite_at(place)).into(),
@@ -73,7 +160,7 @@ pub(super) fn to_device<T: Pod + Send + Sync>(order: Option<BlockOrder>, numbers
 }
 
 /// From the order of the device to that of the host, in place.
-pub(super) fn to_host<T: Pod + Send + Sync>(order: Option<BlockOrder>, numbers: &mut [T]) {
+pub(super) fn to_host<T: Pod + Send + Sync>(order: Option<OsiteOrder>, numbers: &mut [T]) {
     if let Some(order) = order {
         numbers.copy_from_slice(&permuted(numbers, order.osites(), |osite| order.place_of(osite)));
     }
@@ -94,6 +181,7 @@ impl fmt::Display for SiteOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Lexicographic => f.write_str("lexicographic"),
+            Self::InteriorFirst => f.write_str("interior-first"),
             Self::Subdomains(numbers) => f.write_str(&numbers.map(|number| number.to_string()).join(".")),
         }
     }
@@ -106,6 +194,7 @@ impl FromStr for SiteOrder {
         let numbers: Option<Vec<usize>> = text.split('.').map(number).collect();
         match (text, numbers.and_then(|numbers| numbers.try_into().ok())) {
             ("lexicographic", _) => Ok(Self::Lexicographic),
+            ("interior-first", _) => Ok(Self::InteriorFirst),
             (_, Some(numbers)) => Ok(Self::Subdomains(numbers)),
             _ => Err(format!(
                 "invalid order of sites '{text}': expected lexicographic, or numbers of subdomains X.Y.Z.T as in 8.4.4.1"

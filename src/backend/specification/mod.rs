@@ -243,8 +243,8 @@ pub enum Geometry {
     SumOfWordsInSlices,
     /// A number for each site and component, for each right-hand side.
     SumOfRightHandSides,
-    /// A part of sums, which backends launch by themselves.
-    PartOfSums,
+    /// A part of other operations (sums, calls on parts of lattices), which backends launch by themselves.
+    PartOfOthers,
 }
 
 /// A function on fields of the host.
@@ -449,7 +449,7 @@ impl Kernel {
 
     /// Whether it can be launched by itself.
     pub fn is_launched(&self) -> bool {
-        self.geometry != Geometry::PartOfSums
+        self.geometry != Geometry::PartOfOthers
     }
 
     /// Whether its target can be of that precision.

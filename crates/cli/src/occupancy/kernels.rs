@@ -28,7 +28,8 @@ pub fn report(args: &Occupancy) -> anyhow::Result<(Option<Device>, Report)> {
     if args.vgprs.is_some() || args.group.is_some() {
         bail!("--vgprs and --group are for numbers given by hand; those of --kernel are counted: leave them out");
     }
-    let kernels = wanted(&args.kernel, Kernel::is_launched, "is a part of sums, and not launched by itself")?;
+    let kernels =
+        wanted(&args.kernel, Kernel::is_launched, "is a part of other operations, and not launched by itself")?;
     match args.arch.is_empty() {
         true => on_device(args, &kernels).map(|(device, report)| (Some(device), report)),
         false => Ok((None, offline(args, &kernels)?)),

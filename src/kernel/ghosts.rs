@@ -1,0 +1,23 @@
+//! What neighbouring parts of a lattice send each other. Backends launch these kernels by themselves, before one that reads neighbours.
+
+use lanefield_reference::real::Precision;
+
+use super::{Geometry, Kernel, USUAL, Work};
+
+/// The kernels of the family.
+pub static KERNELS: &[&Kernel] = &[&PACK_GHOSTS, &UNPACK_GHOSTS];
+
+const BASE: Kernel = Kernel {
+    family: "ghosts",
+    geometry: Geometry::PartOfOthers,
+    precisions: &Precision::ALL,
+    work: |_| Work::default(),
+    ..USUAL
+};
+
+/// Sites of faces, packed.
+pub static PACK_GHOSTS: Kernel =
+    Kernel { name: "pack_ghosts", computes: "what neighbouring parts of a lattice read, packed", ..BASE };
+/// Sites of faces, unpacked.
+pub static UNPACK_GHOSTS: Kernel =
+    Kernel { name: "unpack_ghosts", computes: "what neighbouring parts of a lattice sent, put behind a field", ..BASE };
