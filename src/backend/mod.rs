@@ -198,7 +198,7 @@ pub trait SideBySide<B: Launch + ?Sized> {
 }
 
 /// One launch after the other.
-struct InTurn<'b, B: ?Sized>(&'b B);
+pub(crate) struct InTurn<'b, B: ?Sized>(pub(crate) &'b B);
 
 impl<B: Launch> SideBySide<B> for InTurn<'_, B> {
     fn launch(&mut self, call: Call<'_, B>, _: usize, _: &[usize]) -> Result<(), BackendError> {

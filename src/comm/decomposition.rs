@@ -120,6 +120,11 @@ impl Decomposition {
         Ok(Self { whole, cut })
     }
 
+    /// One part, all of the lattice.
+    pub fn alone(whole: Extents) -> Self {
+        Self { whole, cut: Cut([1; DIMENSIONS]) }
+    }
+
     /// A given division among so many ranks.
     ///
     /// # Errors
@@ -255,7 +260,9 @@ mod tests {
         let cut = |whole, ranks| Decomposition::of_ranks(extents(whole), ranks).unwrap().cut().to_string();
         assert_eq!(cut([32, 32, 32, 64], 1), "1.1.1.1");
         assert_eq!(cut([32, 32, 32, 64], 2), "1.1.1.2");
-        assert_eq!(cut([32, 32, 32, 64], 8), "1.1.2.4");
+        // As much is sent as of 1.1.2.4, in fewer packets.
+        assert_eq!(cut([32, 32, 32, 64], 8), "1.1.1.8");
+        assert_eq!(cut([32, 32, 32, 64], 16), "1.1.2.8");
         assert_eq!(cut([16, 16, 16, 32], 3), "1.1.1.3");
         assert_eq!(cut([96, 96, 96, 192], 64), "1.2.4.8");
         assert_eq!(

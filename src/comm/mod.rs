@@ -6,24 +6,31 @@
 //! |---|---|
 //! | [`Communicator`] | packets, sums of integers, gathers: what a message passing library has to offer |
 //! | [`ThreadRanks`] | ranks that are threads of one process: for tests, and for a few devices of one host |
+//! | [`Alone`] | one rank |
 //! | `Mpi` | MPI, with the feature `mpi` |
 //! | [`Decomposition`] | which rank holds which part |
 //! | [`OnRanks`] | a backend on parts |
 //! | [`crc`] | checksums of packets |
 
+mod alone;
 pub mod crc;
 mod decomposition;
-mod gather;
+#[cfg(feature = "mpi")]
+mod mpi;
 mod on_ranks;
 mod threads;
+mod whole;
 
 use lanefield_reference::layout::Leg;
 use thiserror::Error;
 
-pub use decomposition::{Decomposition, DecompositionError};
-pub use gather::Gathered;
+pub use alone::Alone;
+pub use decomposition::{Cut, Decomposition, DecompositionError};
+#[cfg(feature = "mpi")]
+pub use mpi::Mpi;
 pub use on_ranks::{OnRanks, RanksOptions};
 pub use threads::ThreadRanks;
+pub use whole::WholeLattice;
 
 /// Why ranks could not talk. Messages are fragments.
 #[derive(Debug, Error)]
@@ -80,6 +87,12 @@ pub enum CommError {
     },
 }
 
+impl From<CommError> for std::io::Error {
+    fn from(error: CommError) -> Self {
+        Self::other(error)
+    }
+}
+
 /// A packet to a rank.
 #[derive(Clone, Copy, Debug)]
 pub struct Send<'a> {
@@ -108,6 +121,8 @@ pub trait Communicator: std::marker::Send + Sync {
     fn rank(&self) -> usize;
     /// How many there are.
     fn ranks(&self) -> usize;
+    /// The number of this rank among those of its host, and how many these are: ranks of a host take different devices.
+    fn local(&self) -> (usize, usize);
     /// Sends and receives packets, all of them at once.
     ///
     /// # Errors
@@ -150,26 +165,3 @@ pub trait Communicator: std::marker::Send + Sync {
     }
 }
 
-impl<C: Communicator + ?Sized> Communicator for &C {
-    fn rank(&self) -> usize {
-        (**self).rank()
-    }
-    fn ranks(&self) -> usize {
-        (**self).ranks()
-    }
-    fn exchange(&self, sends: &[Send<'_>], receives: &mut [Receive<'_>]) -> Result<(), CommError> {
-        (**self).exchange(sends, receives)
-    }
-    fn sum(&self, words: &mut [i64]) -> Result<(), CommError> {
-        (**self).sum(words)
-    }
-    fn gather(&self, bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, CommError> {
-        (**self).gather(bytes)
-    }
-    fn broadcast(&self, bytes: &mut Vec<u8>) -> Result<(), CommError> {
-        (**self).broadcast(bytes)
-    }
-    fn abort(&self, status: i32) -> ! {
-        (**self).abort(status)
-    }
-}

@@ -7,20 +7,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use lanefield_reference::exact::{ExactSum, WORDS};
+use lanefield_reference::exact::ExactSum;
 use lanefield_reference::field::FieldShape;
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::reduce::MergeError;
-use lanefield_reference::layout::{Extents, LaneChoice, Leg, Stencil};
+use lanefield_reference::layout::{LaneChoice, Leg, Stencil};
 use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::Precision;
 
 use super::crc::crc32;
-use super::{CommError, Communicator, Decomposition, Receive, Send};
+use super::{CommError, Communicator, Receive, Send, WholeLattice};
 use crate::backend::ghosts::{Ghosts, Halo, Incoming, Outgoing};
 use crate::backend::specification::{Call, Shape};
 use crate::backend::timeline::{Group, span};
-use crate::backend::{AnyField, BackendError, HostField, Launch, Memory, PartialSums, Reduce, Sum};
+use crate::backend::{AnyField, BackendError, HostField, InTurn, Launch, Memory, PartialSums, Reduce, SideBySide, Sum};
 
 /// How ranks work together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -30,10 +30,9 @@ pub struct RanksOptions {
 }
 
 /// A backend on the part of a lattice that this rank holds.
-pub struct OnRanks<B, C> {
+pub struct OnRanks<B> {
     backend: B,
-    communicator: C,
-    decomposition: Decomposition,
+    lattice: WholeLattice,
     options: RanksOptions,
     /// The halos of the calls so far.
     halos: Mutex<HashMap<Shape, Arc<[Halo]>>>,
@@ -43,11 +42,10 @@ pub struct OnRanks<B, C> {
 /// Calls whose halos are kept at most.
 const MOST_HALOS: usize = 256;
 
-impl<B: Ghosts, C: Communicator> OnRanks<B, C> {
-    /// A backend on the part that the decomposition gives this rank.
-    pub fn new(backend: B, communicator: C, decomposition: Decomposition, options: RanksOptions) -> Self {
-        let (halos, exchanges) = (Mutex::default(), AtomicU64::new(0));
-        Self { backend, communicator, decomposition, options, halos, exchanges }
+impl<B: Ghosts> OnRanks<B> {
+    /// A backend on the part of this rank.
+    pub fn new(backend: B, lattice: WholeLattice, options: RanksOptions) -> Self {
+        Self { backend, lattice, options, halos: Mutex::default(), exchanges: AtomicU64::new(0) }
     }
 
     /// The backend that computes here.
@@ -55,22 +53,20 @@ impl<B: Ghosts, C: Communicator> OnRanks<B, C> {
         &self.backend
     }
 
-    /// What ranks talk by.
-    pub fn communicator(&self) -> &C {
-        &self.communicator
+    /// The ranks, and what each holds.
+    pub fn lattice(&self) -> &WholeLattice {
+        &self.lattice
     }
 
-    /// Which rank holds what.
-    pub fn decomposition(&self) -> &Decomposition {
-        &self.decomposition
+    fn communicator(&self) -> &dyn Communicator {
+        &**self.lattice.communicator()
     }
 
-    /// The part of this rank.
-    pub fn part(&self) -> Extents {
-        self.decomposition.part(self.communicator.rank())
-    }
-
+    /// What a call needs of other parts; nothing on a whole lattice.
     fn halos(&self, shape: &Shape) -> Arc<[Halo]> {
+        if !shape.lattice().extents().is_part() {
+            return Arc::default();
+        }
         let mut halos = self.halos.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = halos.get(shape) {
             return Arc::clone(known);
@@ -86,13 +82,13 @@ impl<B: Ghosts, C: Communicator> OnRanks<B, C> {
     /// Sends packets to the ranks next to this one, and takes theirs.
     fn travel(&self, outgoing: &[Outgoing<'_>], incoming: &mut [Incoming<'_>]) -> Result<(), BackendError> {
         let exchange = self.exchanges.fetch_add(1, Ordering::Relaxed);
-        let (rank, decomposition) = (self.communicator.rank(), &self.decomposition);
+        let (rank, decomposition) = (self.communicator().rank(), self.lattice.decomposition());
         let _span = span(Group::Ranks, || "exchange");
         if !self.options.check_packets {
             let sends: Vec<Send<'_>> = outgoing.iter().map(|packet| self.send(packet.leg, packet.bytes)).collect();
             let mut receives: Vec<Receive<'_>> =
                 incoming.iter_mut().map(|packet| self.receive(packet.leg, packet.bytes)).collect();
-            return self.communicator.exchange(&sends, &mut receives).map_err(BackendError::device);
+            return self.communicator().exchange(&sends, &mut receives).map_err(BackendError::device);
         }
         let with_checksum = |packet: &Outgoing<'_>| [packet.bytes, &crc32(packet.bytes).to_le_bytes()].concat();
         let packets: Vec<Vec<u8>> = outgoing.iter().map(with_checksum).collect();
@@ -101,7 +97,7 @@ impl<B: Ghosts, C: Communicator> OnRanks<B, C> {
         let mut rooms: Vec<Vec<u8>> = incoming.iter().map(|packet| vec![0; packet.bytes.len() + 4]).collect();
         let mut receives: Vec<Receive<'_>> =
             incoming.iter().zip(&mut rooms).map(|(packet, room)| self.receive(packet.leg, room)).collect();
-        self.communicator.exchange(&sends, &mut receives).map_err(BackendError::device)?;
+        self.communicator().exchange(&sends, &mut receives).map_err(BackendError::device)?;
         for (packet, room) in incoming.iter_mut().zip(&rooms) {
             let Some((bytes, checksum)) = room.split_last_chunk::<4>() else { continue };
             let (found, sent, leg) = (crc32(bytes), u32::from_le_bytes(*checksum), packet.leg);
@@ -119,12 +115,12 @@ impl<B: Ghosts, C: Communicator> OnRanks<B, C> {
     fn send<'p>(&self, leg: Leg, bytes: &'p [u8]) -> Send<'p> {
         let against =
             Leg::all().find(|other| (other.dimension(), other.is_forward()) == (leg.dimension(), !leg.is_forward()));
-        let to = against.map_or(0, |against| self.decomposition.neighbour(self.communicator.rank(), against));
+        let to = against.map_or(0, |against| self.lattice.decomposition().neighbour(self.communicator().rank(), against));
         Send { to, tag: leg.point() as u32, bytes }
     }
 
     fn receive<'p>(&self, leg: Leg, bytes: &'p mut [u8]) -> Receive<'p> {
-        let from = self.decomposition.neighbour(self.communicator.rank(), leg);
+        let from = self.lattice.decomposition().neighbour(self.communicator().rank(), leg);
         Receive { from, tag: leg.point() as u32, bytes }
     }
 
@@ -133,7 +129,7 @@ impl<B: Ghosts, C: Communicator> OnRanks<B, C> {
         let PartialSums::Exact(sums) = sums else { return Err(MergeError::Tree.into()) };
         let sums = if shape.kernel.sums_over_slices() { self.in_whole(shape, sums) } else { sums };
         let _span = span(Group::Ranks, || "merge sums");
-        Ok(PartialSums::Exact(merge_sums(&self.communicator, &sums).map_err(BackendError::device)?))
+        Ok(PartialSums::Exact(self.lattice.merge(&sums).map_err(BackendError::device)?))
     }
 
     /// Sums of slices at the places that they have in the whole lattice.
@@ -152,29 +148,12 @@ impl<B: Ghosts, C: Communicator> OnRanks<B, C> {
     }
 }
 
-/// Exact sums of all ranks, merged as integers: the same on each of them.
-///
-/// # Errors
-/// [`CommError`].
-pub fn merge_sums(communicator: &impl Communicator, sums: &[ExactSum]) -> Result<Vec<ExactSum>, CommError> {
-    let mut words: Vec<i64> = sums.iter().flat_map(ExactSum::to_words).collect();
-    communicator.sum(&mut words)?;
-    let merged = words.chunks_exact(WORDS).map(|words| {
-        let damaged = |error: lanefield_reference::exact::ExactSumError| CommError::Library {
-            call: "the sum over ranks",
-            reason: error.to_string(),
-        };
-        ExactSum::from_words(words).map_err(damaged)
-    });
-    merged.collect()
-}
-
-impl<B: Ghosts, C: Communicator> Memory for OnRanks<B, C> {
+impl<B: Ghosts> Memory for OnRanks<B> {
     type Storage = B::Storage;
     type Table = B::Table;
 
     fn describe(&self) -> String {
-        format!("{}, {}", self.backend.describe(), self.decomposition)
+        format!("{}, {}", self.backend.describe(), self.lattice.decomposition())
     }
     fn building(&self) -> Duration {
         self.backend.building()
@@ -187,9 +166,9 @@ impl<B: Ghosts, C: Communicator> Memory for OnRanks<B, C> {
     }
     fn largest(&self, here: f64) -> Result<f64, BackendError> {
         // Each rank has a word of its own.
-        let mut words = vec![0; self.communicator.ranks()];
-        words[self.communicator.rank()] = here.to_bits() as i64;
-        self.communicator.sum(&mut words).map_err(BackendError::device)?;
+        let mut words = vec![0; self.communicator().ranks()];
+        words[self.communicator().rank()] = here.to_bits() as i64;
+        self.communicator().sum(&mut words).map_err(BackendError::device)?;
         Ok(words.into_iter().map(|word| f64::from_bits(word as u64)).fold(here, f64::max))
     }
     fn allocate(&self, shape: &FieldShape) -> Result<B::Storage, BackendError> {
@@ -215,7 +194,7 @@ impl<B: Ghosts, C: Communicator> Memory for OnRanks<B, C> {
     }
 }
 
-impl<B: Ghosts, C: Communicator> Launch for OnRanks<B, C> {
+impl<B: Ghosts> Launch for OnRanks<B> {
     fn launch(&self, call: Call<'_, Self>) -> Result<(), BackendError> {
         let halos = self.halos(call.shape());
         match halos.is_empty() {
@@ -223,22 +202,43 @@ impl<B: Ghosts, C: Communicator> Launch for OnRanks<B, C> {
             false => self.backend.launch_on_part(call.on(), &halos, &mut |out, room| self.travel(out, room)),
         }
     }
+
+    /// On one rank; on several, one launch after the other, each of which overlaps what is sent.
+    fn side_by_side(&self, queues: usize) -> Result<Box<dyn SideBySide<Self> + '_>, BackendError> {
+        match self.communicator().ranks() {
+            1 => Ok(Box::new(OnOneRank(self.backend.side_by_side(queues)?))),
+            _ => Ok(Box::new(InTurn(self))),
+        }
+    }
 }
 
-impl<B: Ghosts, C: Communicator> Reduce for OnRanks<B, C> {
+/// Launches on several queues of the backend of one rank.
+struct OnOneRank<'b, B>(Box<dyn SideBySide<B> + 'b>);
+
+impl<B: Ghosts> SideBySide<OnRanks<B>> for OnOneRank<'_, B> {
+    fn launch(&mut self, call: Call<'_, OnRanks<B>>, queue: usize, after: &[usize]) -> Result<(), BackendError> {
+        self.0.launch(call.on(), queue, after)
+    }
+    fn join(self: Box<Self>) -> Result<(), BackendError> {
+        self.0.join()
+    }
+}
+
+impl<B: Ghosts> Reduce for OnRanks<B> {
     fn reduce(&self, call: Call<'_, Self>, sum: Sum) -> Result<PartialSums, BackendError> {
         // A tree has one plan over the whole lattice.
-        if let (Sum::Tree(_), true) = (sum, self.communicator.ranks() > 1) {
+        if let (Sum::Tree(_), true) = (sum, self.communicator().ranks() > 1) {
             return Err(MergeError::Tree.into());
         }
-        let (halos, shape) = (self.halos(call.shape()), call.shape().clone());
+        let halos = self.halos(call.shape());
+        if halos.is_empty() && self.communicator().ranks() == 1 {
+            return self.backend.reduce(call.on(), sum);
+        }
+        let shape = call.shape().clone();
         let sums = match halos.is_empty() {
             true => self.backend.reduce(call.on(), sum)?,
             false => self.backend.reduce_on_part(call.on(), sum, &halos, &mut |out, room| self.travel(out, room))?,
         };
-        match self.communicator.ranks() {
-            1 => Ok(sums),
-            _ => self.merge(&shape, sums),
-        }
+        self.merge(&shape, sums)
     }
 }

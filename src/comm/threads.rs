@@ -95,6 +95,10 @@ impl Communicator for ThreadRanks {
         self.shared.ranks
     }
 
+    fn local(&self) -> (usize, usize) {
+        (self.rank, self.shared.ranks)
+    }
+
     fn exchange(&self, sends: &[Send<'_>], receives: &mut [Receive<'_>]) -> Result<(), CommError> {
         sends.iter().for_each(|send| self.post(send.to, send.tag, send.bytes.to_vec()));
         for receive in receives {

@@ -5,7 +5,7 @@
 //! and imaginary parts in turn; and SHA-256 of all that, 32 bytes.
 
 use std::fs::{self, File};
-use std::io::{self, BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use num_complex::Complex;
@@ -15,6 +15,7 @@ use thiserror::Error;
 
 use super::atomic::{WriteError, write_atomically};
 use super::identity::{Identity, IdentityMismatch};
+use crate::comm::WholeLattice;
 
 const MAGIC: &[u8] = b"lanefield checkpoint\n";
 /// The version of the format that is written, and the only one that is read.
@@ -137,7 +138,7 @@ struct Version {
 }
 
 impl Header {
-    fn of(identity: &Identity, state: &SavedState) -> Self {
+    fn of(identity: &Identity, state: &SavedState, lattice: &WholeLattice) -> Self {
         let scalars = state.scalars.iter();
         let fields = state.fields.iter();
         Self {
@@ -150,7 +151,9 @@ impl Header {
                     name: field.name.clone(),
                     precision: field.precision.clone(),
                     words: field.words,
-                    length: field.values.len() as u64,
+                    // Of the whole lattice.
+                    length: (field.values.len() as u128 * lattice.extents().volume() as u128
+                        / lattice.part().volume() as u128) as u64,
                 })
                 .collect(),
         }
@@ -168,11 +171,13 @@ impl Header {
 struct Hashing<T> {
     inner: T,
     hasher: Sha256,
+    /// What does not hash need not read all.
+    hashes: bool,
 }
 
 impl<T> Hashing<T> {
     fn new(inner: T) -> Self {
-        Self { inner, hasher: Sha256::new() }
+        Self { inner, hasher: Sha256::new(), hashes: true }
     }
 }
 
@@ -228,21 +233,74 @@ impl<T: Read> Hashing<T> {
     }
 }
 
+impl<T: Read + Seek> Hashing<T> {
+    /// The part of this rank of a field whose numbers follow.
+    fn part_of_field(&mut self, count: u64, lattice: &WholeLattice) -> io::Result<Vec<Complex<f64>>> {
+        let number = |[re, im]: [f64; 2]| Complex::new(re, im);
+        let (whole, part) = (lattice.extents(), lattice.part());
+        let rows = (whole.volume() / whole[0]) as u64;
+        if !part.is_part() || !count.is_multiple_of(rows) {
+            return self.numbers_of(count, number);
+        }
+        let of_row = |sites: usize| count / rows * sites as u64 / whole[0] as u64;
+        let [x0, ..] = part.origin();
+        let mut values = Vec::new();
+        let mut skipped = 0;
+        for row in 0..whole.volume() / whole[0] {
+            let [_, y, z, t] = whole.coordinate(row * whole[0]);
+            if part.here([x0, y, z, t]).is_none() {
+                skipped += of_row(whole[0]);
+                continue;
+            }
+            self.skip(16 * (skipped + of_row(x0)))?;
+            values.extend(self.numbers_of(of_row(part[0]), number)?);
+            skipped = of_row(whole[0]) - of_row(x0) - of_row(part[0]);
+        }
+        self.skip(16 * skipped)?;
+        Ok(values)
+    }
+
+    /// Goes on behind so many bytes.
+    fn skip(&mut self, bytes: u64) -> io::Result<()> {
+        match self.hashes {
+            true => io::copy(&mut self.by_ref().take(bytes), &mut io::sink()).map(drop),
+            false => self.inner.seek_relative(bytes as i64),
+        }
+    }
+}
+
 impl<T: Read> Read for Hashing<T> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         let read = self.inner.read(bytes)?;
-        self.hasher.update(&bytes[..read]);
+        if self.hashes {
+            self.hasher.update(&bytes[..read]);
+        }
         Ok(read)
     }
 }
 
-/// Writes the state of the solve `identity`, whole or not at all.
+/// Writes the state of the solve `identity`, whole or not at all. `state` is that of this rank, and rank 0 writes: the bytes of the file are the same from any
+/// number of ranks.
 ///
 /// # Errors
-/// [`WriteError`]; what was there before is then as it was.
-pub fn write(path: &Path, identity: &Identity, state: &SavedState) -> Result<(), WriteError> {
-    write_atomically(path, |writer| {
-        let header = serde_json::to_vec(&Header::of(identity, state))?;
+/// [`WriteError`], at rank 0; what was there before is then as it was.
+pub fn write(path: &Path, identity: &Identity, state: &SavedState, lattice: &WholeLattice) -> Result<(), WriteError> {
+    let mut gathered = 0;
+    // Others wait for nothing that rank 0 does not gather, whatever happens to the file.
+    let mut gather = |fields: &[SavedField], take: &mut dyn FnMut(&[Complex<f64>]) -> io::Result<()>| {
+        let mut outcome = Ok(());
+        for field in &fields[gathered..] {
+            gathered += 1;
+            outcome = outcome.and(lattice.slices(&field.values, &mut *take));
+        }
+        outcome
+    };
+    if !lattice.is_first() {
+        let failed = |source| WriteError::Write { path: path.to_owned(), source };
+        return gather(&state.fields, &mut |_| Ok(())).map_err(failed);
+    }
+    let written = write_atomically(path, |writer| {
+        let header = serde_json::to_vec(&Header::of(identity, state, lattice))?;
         let mut writer = Hashing::new(writer);
         writer.write_all(MAGIC)?;
         writer.write_all(&(header.len() as u64).to_le_bytes())?;
@@ -250,34 +308,40 @@ pub fn write(path: &Path, identity: &Identity, state: &SavedState) -> Result<(),
         for (_, values) in &state.scalars {
             writer.numbers(values.iter().copied())?;
         }
-        for field in &state.fields {
-            writer.numbers(field.values.iter().flat_map(|z| [z.re, z.im]))?;
-        }
-        let Hashing { inner, hasher } = writer;
+        gather(&state.fields, &mut |slice| writer.numbers(slice.iter().flat_map(|z| [z.re, z.im])))?;
+        let Hashing { inner, hasher, .. } = writer;
         inner.write_all(&hasher.finalize())
-    })
+    });
+    // Where the file was never begun.
+    let rest = gather(&state.fields, &mut |_| Ok(()));
+    written.and_then(|()| rest.map_err(|source| WriteError::Write { path: path.to_owned(), source }))
 }
 
-/// Reads the state of the solve `identity`.
+/// Reads the state of the solve `identity`: of fields the part of this rank. Rank 0 reads all, and checks the digest; the others read what is theirs.
 ///
 /// # Errors
-/// [`CheckpointError`]. Nothing is allocated for data before the length of the file is known to be right.
-pub fn read(path: &Path, identity: &Identity) -> Result<SavedState, CheckpointError> {
+/// [`CheckpointError`]; of a damaged file at rank 0 alone. Nothing is allocated for data before the length of the file is known to be right.
+pub fn read(path: &Path, identity: &Identity, lattice: &WholeLattice) -> Result<SavedState, CheckpointError> {
     let failed = |source| CheckpointError::Read { path: path.to_owned(), source };
-    let metadata = fs::metadata(path).map_err(failed)?;
-    if !metadata.is_file() {
-        return Err(failed(io::Error::other("it is not a file")));
-    }
-    read_from(BufReader::new(File::open(path).map_err(failed)?), metadata.len(), identity, failed)
+    let open = || {
+        let metadata = fs::metadata(path)?;
+        match metadata.is_file() {
+            true => Ok((BufReader::new(File::open(path)?), metadata.len())),
+            false => Err(io::Error::other("it is not a file")),
+        }
+    };
+    let (file, length) = open().map_err(failed)?;
+    read_from(file, length, identity, lattice, failed)
 }
 
 fn read_from(
-    reader: impl Read,
+    reader: impl Read + Seek,
     found: u64,
     identity: &Identity,
+    lattice: &WholeLattice,
     failed: impl Fn(io::Error) -> CheckpointError,
 ) -> Result<SavedState, CheckpointError> {
-    let mut reader = Hashing::new(reader);
+    let mut reader = Hashing { hashes: lattice.is_first(), ..Hashing::new(reader) };
     let mut magic = vec![0; MAGIC.len().min(found as usize)];
     reader.read_exact(&mut magic).map_err(&failed)?;
     if !MAGIC.starts_with(&magic) || magic.is_empty() {
@@ -315,10 +379,14 @@ fn read_from(
         state.scalars.push((name, reader.numbers_of(length, |[number]| number).map_err(&failed)?));
     }
     for FieldHeader { name, precision, words, length } in header.fields {
-        let values = reader.numbers_of(length, |[re, im]| Complex::new(re, im)).map_err(&failed)?;
+        let values = reader.part_of_field(length, lattice).map_err(&failed)?;
         state.fields.push(SavedField { name, precision, words, values });
     }
-    let Hashing { mut inner, hasher } = reader;
+    let Hashing { mut inner, hasher, hashes } = reader;
+    if !hashes {
+        identity.check(&header.identity)?;
+        return Ok(state);
+    }
     let mut digest = [0; DIGEST as usize];
     inner.read_exact(&mut digest).map_err(&failed)?;
     let computed = hasher.finalize();
@@ -331,10 +399,17 @@ fn read_from(
 
 #[cfg(test)]
 mod tests {
+    use lanefield_reference::layout::{Extents, Parity};
+
     use super::*;
+    use crate::comm::{Communicator as _, Decomposition, ThreadRanks};
 
     fn identity() -> Identity {
         Identity::default().with("operator", "wilson").with("mass", 0.1)
+    }
+
+    fn alone() -> WholeLattice {
+        WholeLattice::alone(Extents::new([1, 1, 1, 1]).unwrap())
     }
 
     fn state() -> SavedState {
@@ -351,14 +426,14 @@ mod tests {
     fn written() -> Vec<u8> {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("checkpoint");
-        write(&path, &identity(), &state()).unwrap();
-        assert_eq!(read(&path, &identity()).unwrap(), state());
+        write(&path, &identity(), &state(), &alone()).unwrap();
+        assert_eq!(read(&path, &identity(), &alone()).unwrap(), state());
         fs::read(&path).unwrap()
     }
 
     fn parsed(bytes: &[u8]) -> Result<SavedState, CheckpointError> {
         let failed = |source| CheckpointError::Read { path: PathBuf::new(), source };
-        read_from(bytes, bytes.len() as u64, &identity(), failed)
+        read_from(io::Cursor::new(bytes), bytes.len() as u64, &identity(), &alone(), failed)
     }
 
     #[test]
@@ -366,6 +441,58 @@ mod tests {
         let back = parsed(&written()).unwrap();
         assert_eq!(back, state());
         assert!(back.fields[0].values[0].im.is_sign_negative());
+    }
+
+    #[test]
+    fn ranks_write_the_bytes_of_one_and_read_what_others_wrote() {
+        let directory = tempfile::tempdir().unwrap();
+        let whole = Extents::new([4, 6, 4, 8]).unwrap();
+        // One field on all sites, one on the odd ones.
+        let numbers = |extents: Extents| {
+            let all = (0..extents.volume()).map(|site| Complex::new(extents.global_site(site) as f64, -1.0));
+            let odd = |site: &usize| Parity::of(extents.coordinate(*site)) == Parity::Odd;
+            let sites = (0..extents.volume()).filter(odd);
+            let odd = sites.map(|site| Complex::new(-(extents.global_site(site) as f64), 2.0));
+            let field = |name: &str, values| SavedField {
+                name: name.to_owned(),
+                precision: "f64".to_owned(),
+                words: 1,
+                values,
+            };
+            let fields = vec![field("all", all.collect()), field("odd", odd.collect())];
+            SavedState { fields, ..state() }
+        };
+        let cuts = ["1.1.1.1", "1.1.2.2", "2.1.1.3", "2.3.2.1"];
+        let paths = cuts.map(|cut| directory.path().join(cut));
+        let on = |cut: &str, work: &(dyn Fn(&WholeLattice) + Sync)| {
+            let decomposition = Decomposition::new(whole, cut.parse().unwrap()).unwrap();
+            let ranks = decomposition.cut().ranks();
+            ThreadRanks::run(ranks, |comm| {
+                assert!(comm.rank() < ranks);
+                work(&WholeLattice::new(std::sync::Arc::new(comm), decomposition));
+            });
+        };
+        for (cut, path) in cuts.iter().zip(&paths) {
+            on(cut, &|lattice| write(path, &identity(), &numbers(lattice.part()), lattice).unwrap());
+            assert_eq!(fs::read(path).unwrap(), fs::read(&paths[0]).unwrap(), "{cut}");
+            on(cut, &|lattice| {
+                let back = read(&paths[0], &identity(), lattice).unwrap();
+                assert_eq!(back, numbers(lattice.part()), "{cut}");
+            });
+        }
+        // A file that cannot be written leaves nobody waiting.
+        on("1.1.1.2", &|lattice| {
+            let path = directory.path().join("nowhere/state");
+            assert_eq!(write(&path, &identity(), &numbers(lattice.part()), lattice).is_err(), lattice.is_first());
+        });
+        // One that is damaged in the part of another rank is refused.
+        let mut bytes = fs::read(&paths[0]).unwrap();
+        let end = bytes.len();
+        bytes[end - 40] ^= 1;
+        fs::write(&paths[1], bytes).unwrap();
+        on("1.1.1.2", &|lattice| {
+            assert_eq!(read(&paths[1], &identity(), lattice).is_err(), lattice.is_first());
+        });
     }
 
     #[test]
@@ -411,8 +538,8 @@ mod tests {
     fn another_solve_is_refused_by_what_differs() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("checkpoint");
-        write(&path, &identity().with("precision", "f32"), &state()).unwrap();
-        let error = read(&path, &identity().with("precision", "f64")).unwrap_err();
+        write(&path, &identity().with("precision", "f32"), &state(), &alone()).unwrap();
+        let error = read(&path, &identity().with("precision", "f64"), &alone()).unwrap_err();
         assert!(matches!(&error, CheckpointError::OtherSolve(mismatch) if mismatch.name == "precision"), "{error}");
     }
 }

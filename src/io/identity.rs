@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
+use crate::comm::{CommError, WholeLattice};
+
 /// Names and values in a fixed order: ("precision", "f64"). Device, threads and lane width are no part of it unless they change bits.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -68,21 +70,40 @@ impl Identity {
 
 /// SHA-256 over complex numbers, each as its real and its imaginary part in little-endian f64; 64 hex digits.
 pub fn digest_of_numbers<R: Real>(values: &[Complex<R>]) -> String {
-    let mut hasher = Sha256::new();
-    let mut bytes: Vec<[u8; 8]> = Vec::new();
-    for chunk in values.chunks(1 << 14) {
-        bytes.clear();
-        bytes.extend(chunk.iter().flat_map(|z| [z.re, z.im].map(|x| x.to_f64().to_le_bytes())));
-        hasher.update(cast_slice(&bytes));
+    let mut digest = NumberDigest::default();
+    digest.add(values);
+    digest.finish()
+}
+
+/// The same of numbers that come bit by bit.
+#[derive(Default)]
+pub struct NumberDigest(Sha256);
+
+impl NumberDigest {
+    /// Adds numbers.
+    pub fn add<R: Real>(&mut self, values: &[Complex<R>]) {
+        let mut bytes: Vec<[u8; 8]> = Vec::new();
+        for chunk in values.chunks(1 << 14) {
+            bytes.clear();
+            bytes.extend(chunk.iter().flat_map(|z| [z.re, z.im].map(|x| x.to_f64().to_le_bytes())));
+            self.0.update(cast_slice(&bytes));
+        }
     }
-    hex::encode(hasher.finalize())
+
+    /// The digest of all that was added.
+    pub fn finish(self) -> String {
+        hex::encode(self.0.finalize())
+    }
 }
 
 /// A configuration by its extents, the bits of its plaquette, and the digest of its links.
-pub fn describe_configuration(configuration: &Configuration) -> String {
-    let digest = digest_of_numbers(configuration.links());
-    let plaquette = configuration.plaquette().to_bits();
-    format!("{}, plaquette bits {plaquette:016x}, SHA-256 of the links {digest}", configuration.extents())
+///
+/// # Errors
+/// [`CommError`].
+pub fn describe_configuration(configuration: &Configuration, lattice: &WholeLattice) -> Result<String, CommError> {
+    let digest = lattice.digest(configuration.links())?;
+    let plaquette = lattice.plaquette(configuration)?.to_bits();
+    Ok(format!("{}, plaquette bits {plaquette:016x}, SHA-256 of the links {digest}", lattice.extents()))
 }
 
 #[cfg(test)]

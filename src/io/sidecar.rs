@@ -16,7 +16,7 @@ use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use super::atomic::{WriteError, write_atomically};
-use super::identity::digest_of_numbers;
+use crate::comm::{CommError, WholeLattice};
 
 /// The `kind` of every sidecar.
 pub const KIND: &str = "lanefield sidecar";
@@ -91,13 +91,17 @@ pub struct ConfigurationInput {
     pub sha256_of_links: String,
 }
 
-impl From<&Configuration> for ConfigurationInput {
-    fn from(configuration: &Configuration) -> Self {
-        Self {
-            lattice: configuration.extents().as_array(),
-            plaquette: configuration.plaquette(),
-            sha256_of_links: digest_of_numbers(configuration.links()),
-        }
+impl ConfigurationInput {
+    /// Of the part of this rank.
+    ///
+    /// # Errors
+    /// [`CommError`].
+    pub fn of(configuration: &Configuration, lattice: &WholeLattice) -> Result<Self, CommError> {
+        Ok(Self {
+            lattice: lattice.extents().as_array(),
+            plaquette: lattice.plaquette(configuration)?,
+            sha256_of_links: lattice.digest(configuration.links())?,
+        })
     }
 }
 

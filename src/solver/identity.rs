@@ -4,6 +4,7 @@ use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
 
 use super::{Preconditioning, Solve};
+use crate::comm::{CommError, WholeLattice};
 use crate::io::identity::{Identity, describe_configuration};
 use crate::operator::HopParameters;
 
@@ -20,26 +21,30 @@ pub struct Described<'a> {
     pub sum: String,
 }
 
-/// All that the bits of a solve depend on.
+/// All that the bits of a solve depend on; `configuration` is the part of this rank.
+///
+/// # Errors
+/// [`CommError`].
 pub fn identity<R: Vectors, M>(
     how: &Solve<M>,
     hop: HopParameters,
-    configuration: &Configuration,
+    (configuration, lattice): (&Configuration, &WholeLattice),
     described: Described<'_>,
-) -> Identity {
+) -> Result<Identity, CommError> {
     let Described { operator, source, solver, sum } = described;
-    Identity::default()
+    let identity = Identity::default()
         .with("operator", operator)
         .with("boundary", hop.boundary)
         .with("links", hop.links)
         .with("legs", hop.legs)
-        .with("configuration", describe_configuration(configuration))
+        .with("configuration", describe_configuration(configuration, lattice)?)
         .with("source", source)
         .with("precision", R::NAME)
         .with("solver", solver)
         .with("preconditioning", how.preconditioning.name())
         .with("tolerance", format!("{:e}", how.params.tolerance))
-        .with("sum", sum)
+        .with("sum", sum);
+    Ok(identity)
 }
 
 impl Preconditioning {

@@ -9,9 +9,10 @@ use thiserror::Error;
 
 use super::recurrence::{Recurrence, Stopped, WatchedScalar, Watcher};
 use crate::backend::BackendError;
+use crate::comm::{CommError, WholeLattice};
 use crate::io::atomic::WriteError;
 use crate::io::checkpoint;
-use crate::io::identity::{Identity, digest_of_numbers};
+use crate::io::identity::Identity;
 use crate::io::record::{Entry, RecordError, RecordReader, RecordWriter};
 
 /// Several watchers, in turn.
@@ -51,6 +52,8 @@ pub struct Checkpoints {
     pub every: usize,
     /// The solve.
     pub identity: Identity,
+    /// The ranks that run it.
+    pub lattice: WholeLattice,
     /// Is told why a checkpoint was not written.
     pub warn: fn(&WriteError),
 }
@@ -62,7 +65,7 @@ impl Checkpoints {
     /// What the backend reports.
     pub fn write(&self, recurrence: &dyn Recurrence) -> Result<(), BackendError> {
         let state = recurrence.save()?;
-        if let Err(error) = checkpoint::write(&self.path, &self.identity, &state) {
+        if let Err(error) = checkpoint::write(&self.path, &self.identity, &state, &self.lattice) {
             (self.warn)(&error);
         }
         Ok(())
@@ -84,15 +87,14 @@ fn scalar_entry(scalar: WatchedScalar) -> Entry {
     Entry::Scalar { iteration, rhs, quantity: quantity.to_owned(), bits: format!("{:016x}", value.to_bits()) }
 }
 
-fn field_entries(recurrence: &dyn Recurrence) -> Result<Vec<Entry>, Stopped> {
+fn field_entries(recurrence: &dyn Recurrence, lattice: &WholeLattice) -> Result<Vec<Entry>, Stopped> {
     let iteration = recurrence.info().iterations;
     let state = recurrence.save().map_err(stop)?;
-    let entry = |field: &super::SavedField| Entry::Field {
-        iteration,
-        field: field.name.clone(),
-        sha256: digest_of_numbers(&field.values),
+    let entry = |field: &super::SavedField| {
+        let sha256 = lattice.digest(&field.values)?;
+        Ok(Entry::Field { iteration, field: field.name.clone(), sha256 })
     };
-    Ok(state.fields.iter().map(entry).collect())
+    state.fields.iter().map(entry).collect::<Result<_, _>>().map_err(|error: CommError| stop(error))
 }
 
 /// Whether the fields of a state belong into the record: at first, and every so many iterations.
@@ -109,14 +111,18 @@ pub struct Digests {
 }
 
 impl Digests {
-    /// Of the inputs, and of the solution in site order where there is one.
+    /// Of the inputs, and of the solution in site order where there is one: of each the part of this rank.
+    ///
+    /// # Errors
+    /// [`CommError`].
     pub fn new<R: Real>(
+        lattice: &WholeLattice,
         configuration: &Configuration,
         source: &[Complex<f64>],
         solution: Option<&[Complex<R>]>,
-    ) -> Self {
-        let (links, source) = (digest_of_numbers(configuration.links()), digest_of_numbers(source));
-        Self { links, source, solution: solution.map(digest_of_numbers) }
+    ) -> Result<Self, CommError> {
+        let (links, source) = (lattice.digest(configuration.links())?, lattice.digest(source)?);
+        Ok(Self { links, source, solution: solution.map(|solution| lattice.digest(solution)).transpose()? })
     }
 
     fn after(self, end: usize) -> Entry {
@@ -127,7 +133,9 @@ impl Digests {
 
 /// Writes a record. That a line cannot be written, because the disk is full say, does not end the solve: the record breaks off.
 pub struct Recorder {
-    writer: RecordWriter,
+    /// At rank 0.
+    writer: Option<RecordWriter>,
+    lattice: WholeLattice,
     every: usize,
     iterations: usize,
     warn: fn(&RecordError),
@@ -135,9 +143,10 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Writes to `writer`, with digests of fields every so many iterations. `warn` is told why no more lines are written.
-    pub fn new(writer: RecordWriter, every: usize, warn: fn(&RecordError)) -> Self {
-        Self { writer, every, iterations: 0, warn, breaks_off: false }
+    /// Writes to `writer`, which rank 0 of those that run the solve has, with digests of fields every so many iterations. `warn` is told why no more lines are
+    /// written.
+    pub fn new(writer: Option<RecordWriter>, lattice: WholeLattice, every: usize, warn: fn(&RecordError)) -> Self {
+        Self { writer, lattice, every, iterations: 0, warn, breaks_off: false }
     }
 
     /// Whether a line could not be written, and none after it was.
@@ -161,7 +170,8 @@ impl Recorder {
         if self.breaks_off {
             return;
         }
-        if let Err(error) = lines(&mut self.writer) {
+        let Some(writer) = &mut self.writer else { return };
+        if let Err(error) = lines(writer) {
             (self.warn)(&error);
             self.breaks_off = true;
         }
@@ -178,10 +188,10 @@ impl Watcher for Recorder {
     }
     fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
         self.iterations = recurrence.info().iterations;
-        if self.breaks_off || !has_fields(recurrence, self.every) {
+        if !has_fields(recurrence, self.every) {
             return Ok(());
         }
-        let entries = field_entries(recurrence)?;
+        let entries = field_entries(recurrence, &self.lattice)?;
         self.write(|writer| entries.iter().try_for_each(|entry| writer.push(entry)));
         self.flush();
         Ok(())
@@ -243,15 +253,24 @@ fn what(entry: &Entry) -> String {
 
 /// Compares a solve with its record as it goes, and ends it at the first difference.
 pub struct Replay {
-    reader: RecordReader,
+    /// At rank 0.
+    reader: Option<RecordReader>,
+    /// Iterations from one set of digests to the next; 0 has none.
+    every: usize,
+    lattice: WholeLattice,
     iterations: usize,
     compared: usize,
 }
 
 impl Replay {
-    /// Compares with `reader`.
-    pub fn new(reader: RecordReader) -> Self {
-        Self { reader, iterations: 0, compared: 0 }
+    /// Compares with `reader`, which rank 0 of those that run the solve has.
+    ///
+    /// # Errors
+    /// [`CommError`].
+    pub fn new(reader: Option<RecordReader>, lattice: WholeLattice) -> Result<Self, CommError> {
+        let mut every = [reader.as_ref().map_or(0, |reader| reader.every() as i64)];
+        lattice.communicator().sum(&mut every)?;
+        Ok(Self { reader, every: every[0] as usize, lattice, iterations: 0, compared: 0 })
     }
 
     /// Lines that were equal.
@@ -268,7 +287,8 @@ impl Replay {
     }
 
     fn compare(&mut self, found: Entry) -> Result<(), Stopped> {
-        let recorded = self.reader.next_entry().map_err(stop)?;
+        let Some(reader) = &mut self.reader else { return Ok(()) };
+        let recorded = reader.next_entry().map_err(stop)?;
         if !recorded.as_ref().is_some_and(|recorded| found.agrees_with(recorded)) {
             return Err(stop(ReplayDifference { recorded, found }));
         }
@@ -286,8 +306,8 @@ impl Watcher for Replay {
     }
     fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
         self.iterations = recurrence.info().iterations;
-        if self.reader.every() > 0 && has_fields(recurrence, self.reader.every()) {
-            for entry in field_entries(recurrence)? {
+        if self.every > 0 && has_fields(recurrence, self.every) {
+            for entry in field_entries(recurrence, &self.lattice)? {
                 self.compare(entry)?;
             }
         }

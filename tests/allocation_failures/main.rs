@@ -9,6 +9,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicIsize, Ordering};
 
 use lanefield::backend::Cpu;
+use lanefield::comm::WholeLattice;
 use lanefield::io::{checkpoint, nersc, npy};
 use lanefield::operator::{CloverParameters, HopParameters, Model, WilsonParameters};
 use lanefield::reference::gauge::Configuration;
@@ -60,6 +61,10 @@ unsafe impl GlobalAlloc for Failing {
     }
 }
 
+fn alone() -> WholeLattice {
+    WholeLattice::alone(Extents::new(EXTENTS).unwrap())
+}
+
 /// How a run ended, and how many allocations of it are still in use.
 fn run<M: Model>(folder: &Path, how: &Solve<M>, left: isize) -> (Result<(), Box<dyn std::error::Error>>, isize) {
     let cpu = Cpu::new("1".parse().ok()).unwrap();
@@ -70,12 +75,12 @@ fn run<M: Model>(folder: &Path, how: &Solve<M>, left: isize) -> (Result<(), Box<
         let eta = npy::read_spinor(&folder.join("eta.npy"))?.values.into_f64();
         let path = folder.join("state");
         let warn = |_: &_| ();
-        let mut watcher = Checkpoints { path, every: 2, identity: Default::default(), warn };
+        let mut watcher = Checkpoints { path, every: 2, identity: Default::default(), lattice: alone(), warn };
         let report = solve_from::<f64, _, _>(&cpu, &configuration, &eta, how, &mut watcher, None)?;
         if let Some(why) = report.unchecked {
             return Err(why.into());
         }
-        let state = checkpoint::read(&folder.join("state"), &Default::default())?;
+        let state = checkpoint::read(&folder.join("state"), &Default::default(), &alone())?;
         drop(report.solution);
         let report = solve_from::<f64, _, _>(&cpu, &configuration, &eta, how, &mut watcher, Some(&state))?;
         if let Some(why) = report.unchecked {

@@ -1,10 +1,12 @@
 //! Ranks: every operator, by every method, has the bits of one rank on any decomposition. The ranks are threads here; their backends are the CPU reference
 //! and OpenCL, also mixed.
 
+use std::sync::Arc;
+
 use lanefield::backend::ghosts::Ghosts;
 use lanefield::backend::opencl::{DeviceInfo, OpenCl};
 use lanefield::backend::{Backend, Cpu, Threads};
-use lanefield::comm::{Communicator, Decomposition, Gathered, OnRanks, RanksOptions, ThreadRanks};
+use lanefield::comm::{Communicator as _, Decomposition, OnRanks, RanksOptions, ThreadRanks, WholeLattice};
 use lanefield::operator::{AnyModel, HopParameters, Model, ModelTask, definitions};
 use lanefield::solver::{Method, Preconditioning, Solve, SolveError, SolverParams, solve};
 use lanefield_reference::field::SiteObject as _;
@@ -103,16 +105,14 @@ impl<'d> Backends<'d> {
 }
 
 /// What a rank finds.
-fn on_rank<B: Ghosts, C: Communicator>(
-    ranks: &OnRanks<B, C>,
+fn on_rank<B: Ghosts>(
+    ranks: &OnRanks<B>,
     given: &Given,
     configuration: &Configuration,
 ) -> (Vec<u64>, Result<Option<Vec<Complex<f64>>>, String>) {
-    let part = configuration.part(ranks.part()).unwrap();
+    let part = configuration.part(ranks.lattice().part()).unwrap();
     let (history, solution) = on(ranks, given, &part);
-    let words = solution.as_ref().map_or(0, |solution| solution.len() / part.extents().volume());
-    let gathered = Gathered::new(ranks.communicator(), ranks.decomposition());
-    (history, solution.map(|solution| gathered.whole_array(words, &solution).unwrap()))
+    (history, solution.map(|solution| ranks.lattice().gathered(&solution).unwrap()))
 }
 
 /// On ranks that are threads.
@@ -123,12 +123,16 @@ fn on_ranks(
     configuration: &Configuration,
 ) -> Outcome {
     let options = RanksOptions { check_packets: true };
-    let outcomes = ThreadRanks::run(decomposition.cut().ranks(), |comm| match backends.device_of(comm.rank()) {
-        None => on_rank(&OnRanks::new(cpu(), comm, *decomposition, options), given, configuration),
-        Some(device) => {
-            let mut backend = OpenCl::open(device).unwrap();
-            backend.set_on_parts(true);
-            on_rank(&OnRanks::new(backend, comm, *decomposition, options), given, configuration)
+    let outcomes = ThreadRanks::run(decomposition.cut().ranks(), |comm| {
+        let device = backends.device_of(comm.rank());
+        let lattice = WholeLattice::new(Arc::new(comm), *decomposition);
+        match device {
+            None => on_rank(&OnRanks::new(cpu(), lattice, options), given, configuration),
+            Some(device) => {
+                let mut backend = OpenCl::open(device).unwrap();
+                backend.set_on_parts(true);
+                on_rank(&OnRanks::new(backend, lattice, options), given, configuration)
+            }
         }
     });
     let mut outcomes = outcomes.into_iter();

@@ -115,6 +115,12 @@ impl Extents {
         std::array::from_fn(|d| (self.origin[d] as isize + x[d]).rem_euclid(self.global[d] as isize) as usize)
     }
 
+    /// Where a site of the whole lattice lies here; `None` if it is in another part.
+    pub fn here(&self, x: Coordinate) -> Option<Coordinate> {
+        let inside = (0..DIMENSIONS).all(|d| (self.origin[d]..self.origin[d] + self.here[d]).contains(&x[d]));
+        inside.then(|| std::array::from_fn(|d| x[d] - self.origin[d]))
+    }
+
     /// Number in the whole lattice of the site numbered `site` here.
     #[inline]
     pub fn global_site(&self, site: usize) -> u64 {

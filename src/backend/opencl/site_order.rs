@@ -218,9 +218,9 @@ mod tests {
         let (lattice, sites) = (lattice(), Sites::Full);
         let order = SiteOrder::Subdomains([2, 3, 1, 2]).on(&lattice, sites);
         let bytes: Vec<u8> = (0..3 * lattice.osites(sites)).map(|byte| (byte * 7 % 251) as u8).collect();
-        let mut device = to_device(order, &bytes).into_owned();
+        let mut device = to_device(order.clone(), &bytes).into_owned();
         assert_ne!(device, bytes);
-        assert_eq!(device[3..6], bytes[3 * order.unwrap().osite_at(1)..][..3]);
+        assert_eq!(device[3..6], bytes[3 * order.clone().unwrap().osite_at(1)..][..3]);
         to_host(order, &mut device);
         assert_eq!(device, bytes);
     }

@@ -1,0 +1,295 @@
+//! What ranks know of the whole lattice together: arrays in site order at rank 0, slice by slice across t, so that no rank needs room for more than it has and
+//! a slice; digests, and averages over all sites.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use bytemuck::Pod;
+use lanefield_reference::exact::{ExactSum, ExactSumError, WORDS};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::layout::Extents;
+use lanefield_reference::real::Real;
+use num_complex::Complex;
+
+use super::{Alone, CommError, Communicator, Decomposition};
+use crate::io::identity::NumberDigest;
+
+/// A lattice that some ranks hold together; all of them make the same calls.
+#[derive(Clone)]
+pub struct WholeLattice {
+    communicator: Arc<dyn Communicator>,
+    decomposition: Decomposition,
+    stop: Arc<Stop>,
+}
+
+/// Whether ranks are to stop. The wish of one travels with the sums that all merge anyway, so that all know it after the same sum.
+#[derive(Default)]
+struct Stop {
+    wanted: AtomicBool,
+    agreed: AtomicBool,
+}
+
+impl fmt::Debug for WholeLattice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WholeLattice").field("decomposition", &self.decomposition).finish_non_exhaustive()
+    }
+}
+
+impl WholeLattice {
+    /// Of a decomposition.
+    pub fn new(communicator: Arc<dyn Communicator>, decomposition: Decomposition) -> Self {
+        Self { communicator, decomposition, stop: Arc::default() }
+    }
+
+    /// Of one rank, which holds all of it.
+    pub fn alone(extents: Extents) -> Self {
+        Self::new(Arc::new(Alone), Decomposition::alone(extents))
+    }
+
+    /// What ranks talk by.
+    pub fn communicator(&self) -> &Arc<dyn Communicator> {
+        &self.communicator
+    }
+
+    /// Which rank holds what.
+    pub fn decomposition(&self) -> &Decomposition {
+        &self.decomposition
+    }
+
+    /// Whether this is the rank that gets what is gathered, and that writes files.
+    pub fn is_first(&self) -> bool {
+        self.communicator.rank() == 0
+    }
+
+    /// The lattice.
+    pub fn extents(&self) -> Extents {
+        self.decomposition.whole()
+    }
+
+    /// The part of this rank.
+    pub fn part(&self) -> Extents {
+        self.decomposition.part(self.communicator.rank())
+    }
+
+    /// Lets all ranks stop, after one of the next sums.
+    pub fn ask_to_stop(&self) {
+        self.stop.wanted.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether a rank has asked to stop, as all of them see it since the last sum.
+    pub fn is_stopping(&self) -> bool {
+        let alone = self.communicator.ranks() == 1;
+        (if alone { &self.stop.wanted } else { &self.stop.agreed }).load(Ordering::Relaxed)
+    }
+
+    /// Exact sums of all ranks, merged as integers: the same on each of them.
+    ///
+    /// # Errors
+    /// [`CommError`].
+    pub fn merge(&self, sums: &[ExactSum]) -> Result<Vec<ExactSum>, CommError> {
+        let mut words: Vec<i64> = sums.iter().flat_map(ExactSum::to_words).collect();
+        words.push(self.stop.wanted.load(Ordering::Relaxed).into());
+        self.communicator.sum(&mut words)?;
+        if words.pop().is_some_and(|ranks| ranks > 0) {
+            self.stop.agreed.store(true, Ordering::Relaxed);
+        }
+        let damaged = |error: ExactSumError| CommError::Library { call: "the sum over ranks", reason: error.to_string() };
+        words.chunks_exact(WORDS).map(|words| ExactSum::from_words(words).map_err(damaged)).collect()
+    }
+
+    /// Gives rank 0 an array in site order over the whole lattice, one slice across t after the other. `here` is the part of this rank: the same numbers for
+    /// each of its sites, or for each of one parity. What goes wrong with `take` at rank 0 is told there, after all slices have come; the others go on.
+    ///
+    /// # Errors
+    /// [`CommError`]; those of `take`.
+    pub fn slices<T: Pod, E: From<CommError>>(
+        &self,
+        here: &[T],
+        mut take: impl FnMut(&[T]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let (whole, part) = (self.extents(), self.part());
+        let of_slice = here.len() / part[3];
+        if self.communicator.ranks() == 1 {
+            return here.chunks(of_slice.max(1)).try_for_each(take);
+        }
+        let of_row = here.len() / (part.volume() / part[0]);
+        let first = part.origin()[3];
+        let mut taken = Ok(());
+        for t in 0..whole[3] {
+            let mine = match (first..first + part[3]).contains(&t) {
+                true => &here[(t - first) * of_slice..][..of_slice],
+                false => &[],
+            };
+            let Some(parts) = self.communicator.gather(bytemuck::cast_slice(mine))? else { continue };
+            if taken.is_ok() {
+                let slice = self.assembled(|sites| sites * of_row / part[0], t, &parts);
+                taken = slice.map_err(E::from).and_then(|slice| take(&slice));
+            }
+        }
+        taken
+    }
+
+    /// A slice of the whole lattice from what each rank has of it; `numbers` are those of so many sites along x.
+    fn assembled<T: Pod>(
+        &self,
+        numbers: impl Fn(usize) -> usize,
+        t: usize,
+        parts: &[Vec<u8>],
+    ) -> Result<Vec<T>, CommError> {
+        let whole = self.extents();
+        let mut slice = vec![T::zeroed(); numbers(whole[0]) * whole[1] * whole[2]];
+        for (rank, bytes) in parts.iter().enumerate() {
+            let part = self.decomposition.part(rank);
+            let ([x0, y0, z0, t0], [lx, ly, lz, lt]) = (part.origin(), part.as_array());
+            let row_bytes = numbers(lx) * size_of::<T>();
+            let expected = if (t0..t0 + lt).contains(&t) { row_bytes * ly * lz } else { 0 };
+            if bytes.len() != expected {
+                return Err(CommError::Length { rank, here: 0, found: bytes.len(), expected });
+            }
+            for (number, row) in bytes.chunks_exact(row_bytes.max(1)).enumerate() {
+                let (y, z) = (number % ly, number / ly);
+                let first = numbers(whole[0]) * (y0 + y + whole[1] * (z0 + z)) + numbers(x0);
+                bytemuck::cast_slice_mut(&mut slice[first..first + numbers(lx)]).copy_from_slice(row);
+            }
+        }
+        Ok(slice)
+    }
+
+    /// The whole array at rank 0; none elsewhere.
+    ///
+    /// # Errors
+    /// [`CommError`].
+    pub fn gathered<T: Pod>(&self, here: &[T]) -> Result<Option<Vec<T>>, CommError> {
+        let mut all = Vec::new();
+        self.slices(here, |slice: &[T]| {
+            all.extend_from_slice(slice);
+            Ok::<_, CommError>(())
+        })?;
+        Ok(self.is_first().then_some(all))
+    }
+
+    /// The part of this rank of an array of the whole lattice, with so many numbers a site.
+    pub fn part_of<T: Copy>(&self, numbers: usize, whole: &[T]) -> Vec<T> {
+        let part = self.part();
+        let sites = (0..part.volume()).map(|site| part.global_site(site) as usize);
+        sites.flat_map(|site| whole[site * numbers..][..numbers].iter().copied()).collect()
+    }
+
+    /// The digest of a whole array, on all ranks ([`crate::io::identity::digest_of_numbers`]).
+    ///
+    /// # Errors
+    /// [`CommError`].
+    pub fn digest<R: Real>(&self, here: &[Complex<R>]) -> Result<String, CommError> {
+        let mut digest = NumberDigest::default();
+        self.slices(here, |slice: &[Complex<R>]| {
+            digest.add(slice);
+            Ok::<_, CommError>(())
+        })?;
+        self.told(digest.finish())
+    }
+
+    /// What rank 0 says, on all ranks.
+    ///
+    /// # Errors
+    /// [`CommError`].
+    pub fn told(&self, text: String) -> Result<String, CommError> {
+        let mut bytes = text.into_bytes();
+        self.communicator.broadcast(&mut bytes)?;
+        let damaged = |error: std::string::FromUtf8Error| CommError::Library {
+            call: "the broadcast of a text",
+            reason: error.to_string(),
+        };
+        String::from_utf8(bytes).map_err(damaged)
+    }
+
+    /// The average plaquette of the whole lattice.
+    ///
+    /// # Errors
+    /// [`CommError`].
+    pub fn plaquette(&self, part: &Configuration) -> Result<f64, CommError> {
+        let sums = self.merge(&[part.plaquette_sum()])?;
+        Ok(part.plaquette_of(&sums[0]))
+    }
+
+    /// The link trace of the whole lattice.
+    ///
+    /// # Errors
+    /// [`CommError`].
+    pub fn link_trace(&self, part: &Configuration) -> Result<f64, CommError> {
+        let sums = self.merge(&[part.link_trace_sum()])?;
+        Ok(part.link_trace_of(&sums[0]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use lanefield_reference::layout::Parity;
+
+    use super::super::ThreadRanks;
+    use super::*;
+    use crate::io::identity::digest_of_numbers;
+
+    /// On all ranks of a decomposition.
+    fn on_ranks<T: std::marker::Send>(decomposition: Decomposition, work: impl Fn(WholeLattice) -> T + Sync) -> Vec<T> {
+        ThreadRanks::run(decomposition.cut().ranks(), |comm| work(WholeLattice::new(Arc::new(comm), decomposition)))
+    }
+
+    #[test]
+    fn arrays_come_together_in_site_order() {
+        let whole = Extents::new([4, 6, 2, 8]).unwrap();
+        for cut in ["1.1.1.3", "2.3.1.2", "1.1.1.1"] {
+            let decomposition = Decomposition::new(whole, cut.parse().unwrap()).unwrap();
+            let all: Vec<u32> = (0..2 * whole.volume() as u32).collect();
+            let gathered = on_ranks(decomposition, |lattice| {
+                let here = lattice.part_of(2, &all);
+                lattice.gathered(&here).unwrap()
+            });
+            assert_eq!(gathered[0].as_ref(), Some(&all));
+            assert!(gathered[1..].iter().all(Option::is_none));
+        }
+    }
+
+    #[test]
+    fn arrays_of_one_parity_do_too() {
+        let whole = Extents::new([8, 6, 2, 4]).unwrap();
+        let decomposition = Decomposition::new(whole, "2.3.1.2".parse().unwrap()).unwrap();
+        let odd = |extents: Extents| {
+            let sites = (0..extents.volume()).filter(move |&site| Parity::of(extents.coordinate(site)) == Parity::Odd);
+            sites.map(|site| extents.global_site(site)).collect::<Vec<u64>>()
+        };
+        let gathered = on_ranks(decomposition, |lattice| lattice.gathered(&odd(lattice.part())).unwrap());
+        assert_eq!(gathered[0], Some(odd(whole)));
+    }
+
+    #[test]
+    fn one_rank_that_asks_stops_all_after_the_next_sum() {
+        let decomposition = Decomposition::new(Extents::new([4, 4, 4, 8]).unwrap(), "1.1.1.3".parse().unwrap()).unwrap();
+        let seen = on_ranks(decomposition, |lattice| {
+            if !lattice.is_first() {
+                lattice.ask_to_stop();
+            }
+            let before = lattice.is_stopping();
+            lattice.merge(&[ExactSum::new()]).unwrap();
+            (before, lattice.is_stopping())
+        });
+        assert_eq!(seen, [(false, true); 3]);
+        let alone = WholeLattice::alone(decomposition.whole());
+        alone.ask_to_stop();
+        assert!(alone.is_stopping());
+    }
+
+    #[test]
+    fn digests_and_averages_are_those_of_one_rank_on_all() {
+        let whole = Extents::new([4, 6, 2, 8]).unwrap();
+        let configuration = Configuration::hot(whole, 3);
+        let decomposition = Decomposition::new(whole, "2.1.1.3".parse().unwrap()).unwrap();
+        let expected = (digest_of_numbers(configuration.links()), configuration.plaquette(), configuration.link_trace());
+        let found = on_ranks(decomposition, |lattice| {
+            let part = configuration.part(lattice.part()).unwrap();
+            let averages = (lattice.plaquette(&part).unwrap(), lattice.link_trace(&part).unwrap());
+            (lattice.digest(part.links()).unwrap(), averages.0, averages.1)
+        });
+        assert_eq!(found, vec![expected; 6]);
+    }
+}
