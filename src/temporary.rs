@@ -42,6 +42,25 @@ impl Temporary {
         Ok(Self { prefix, held })
     }
 
+    /// As [`Self::new_in`], with a temporary name, by which other processes open it, too.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn named_in(directory: &Path, name: &str, mode: u32) -> io::Result<Self> {
+        let prefix: String = format!(".{name}").chars().take(32).collect();
+        let held = Held::Named(named(directory, &prefix, mode)?);
+        Ok(Self { prefix, held })
+    }
+
+    /// Its temporary name, if it has one.
+    pub fn path(&self) -> Option<&Path> {
+        match &self.held {
+            #[cfg(target_os = "linux")]
+            Held::Unnamed(_) => None,
+            Held::Named(file) => Some(file.path()),
+        }
+    }
+
     /// The file itself.
     pub fn file(&self) -> &File {
         match &self.held {

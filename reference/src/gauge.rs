@@ -261,7 +261,8 @@ impl Configuration {
     }
 
     fn position(&self, link: usize) -> LinkPosition {
-        LinkPosition { coordinate: self.extents.coordinate(link / DIMENSIONS), direction: link % DIMENSIONS }
+        let here = self.extents.coordinate(link / DIMENSIONS).map(|x| x as isize);
+        LinkPosition { coordinate: self.extents.in_whole(here), direction: link % DIMENSIONS }
     }
 
     /// The link of `direction` from the site one step forward along `step`.

@@ -164,4 +164,3 @@ pub trait Communicator: std::marker::Send + Sync {
         Ok(words[0] > 0)
     }
 }
-

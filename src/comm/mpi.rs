@@ -138,7 +138,11 @@ impl Communicator for Mpi {
         if self.ranks > 1 {
             // Unsigned, so that what is beyond 64 bits wraps.
             let here: Vec<u64> = words.iter().map(|&word| word as u64).collect();
-            self.lock().0.all_reduce_into(&here[..], bytemuck::cast_slice_mut::<i64, u64>(words), SystemOperation::sum());
+            self.lock().0.all_reduce_into(
+                &here[..],
+                bytemuck::cast_slice_mut::<i64, u64>(words),
+                SystemOperation::sum(),
+            );
         }
         Ok(())
     }

@@ -115,7 +115,8 @@ impl<B: Ghosts> OnRanks<B> {
     fn send<'p>(&self, leg: Leg, bytes: &'p [u8]) -> Send<'p> {
         let against =
             Leg::all().find(|other| (other.dimension(), other.is_forward()) == (leg.dimension(), !leg.is_forward()));
-        let to = against.map_or(0, |against| self.lattice.decomposition().neighbour(self.communicator().rank(), against));
+        let to =
+            against.map_or(0, |against| self.lattice.decomposition().neighbour(self.communicator().rank(), against));
         Send { to, tag: leg.point() as u32, bytes }
     }
 

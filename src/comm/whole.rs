@@ -1,7 +1,9 @@
 //! What ranks know of the whole lattice together: arrays in site order at rank 0, slice by slice across t, so that no rank needs room for more than it has and
 //! a slice; digests, and averages over all sites.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -94,7 +96,8 @@ impl WholeLattice {
         if words.pop().is_some_and(|ranks| ranks > 0) {
             self.stop.agreed.store(true, Ordering::Relaxed);
         }
-        let damaged = |error: ExactSumError| CommError::Library { call: "the sum over ranks", reason: error.to_string() };
+        let damaged =
+            |error: ExactSumError| CommError::Library { call: "the sum over ranks", reason: error.to_string() };
         words.chunks_exact(WORDS).map(|words| ExactSum::from_words(words).map_err(damaged)).collect()
     }
 
@@ -169,6 +172,15 @@ impl WholeLattice {
         Ok(self.is_first().then_some(all))
     }
 
+    /// So many arrays, one after the other, for what rank 0 writes.
+    pub fn arrays<'a, T: Pod>(
+        &'a self,
+        count: usize,
+        array: impl FnMut(usize) -> Cow<'a, [T]> + 'a,
+    ) -> Gathering<'a, T> {
+        Gathering { lattice: self, next: 0, count, array: Box::new(array) }
+    }
+
     /// The part of this rank of an array of the whole lattice, with so many numbers a site.
     pub fn part_of<T: Copy>(&self, numbers: usize, whole: &[T]) -> Vec<T> {
         let part = self.part();
@@ -222,6 +234,44 @@ impl WholeLattice {
     }
 }
 
+/// Arrays that come together at rank 0. Those that rank 0 did not take when this ends, because the disk is full say, come all the same: no rank is left
+/// waiting.
+pub struct Gathering<'a, T: Pod> {
+    lattice: &'a WholeLattice,
+    next: usize,
+    count: usize,
+    array: Box<dyn FnMut(usize) -> Cow<'a, [T]> + 'a>,
+}
+
+impl<T: Pod> Gathering<'_, T> {
+    /// The next array, slice by slice.
+    ///
+    /// # Errors
+    /// Those of `take`, and [`CommError`].
+    pub fn next(&mut self, take: &mut dyn FnMut(&[T]) -> io::Result<()>) -> io::Result<()> {
+        let array = (self.array)(self.next);
+        self.next += 1;
+        self.lattice.slices(&array, take)
+    }
+
+    /// All that are left.
+    ///
+    /// # Errors
+    /// As [`Self::next`].
+    pub fn rest(&mut self, take: &mut dyn FnMut(&[T]) -> io::Result<()>) -> io::Result<()> {
+        (self.next..self.count).try_for_each(|_| self.next(take))
+    }
+}
+
+impl<T: Pod> Drop for Gathering<'_, T> {
+    fn drop(&mut self) {
+        // On one rank nobody waits. What fails here fails the next call, too.
+        if self.lattice.communicator.ranks() > 1 {
+            let _ = self.rest(&mut |_| Ok(()));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use lanefield_reference::layout::Parity;
@@ -264,7 +314,8 @@ mod tests {
 
     #[test]
     fn one_rank_that_asks_stops_all_after_the_next_sum() {
-        let decomposition = Decomposition::new(Extents::new([4, 4, 4, 8]).unwrap(), "1.1.1.3".parse().unwrap()).unwrap();
+        let decomposition =
+            Decomposition::new(Extents::new([4, 4, 4, 8]).unwrap(), "1.1.1.3".parse().unwrap()).unwrap();
         let seen = on_ranks(decomposition, |lattice| {
             if !lattice.is_first() {
                 lattice.ask_to_stop();
@@ -284,7 +335,8 @@ mod tests {
         let whole = Extents::new([4, 6, 2, 8]).unwrap();
         let configuration = Configuration::hot(whole, 3);
         let decomposition = Decomposition::new(whole, "2.1.1.3".parse().unwrap()).unwrap();
-        let expected = (digest_of_numbers(configuration.links()), configuration.plaquette(), configuration.link_trace());
+        let expected =
+            (digest_of_numbers(configuration.links()), configuration.plaquette(), configuration.link_trace());
         let found = on_ranks(decomposition, |lattice| {
             let part = configuration.part(lattice.part()).unwrap();
             let averages = (lattice.plaquette(&part).unwrap(), lattice.link_trace(&part).unwrap());

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use thiserror::Error;
 
 use crate::backend::timeline::{Group, span};
+use crate::comm::WholeLattice;
 use crate::temporary::Temporary;
 
 /// Why a file was not written. The file of that name, if there was one, is as it was.
@@ -57,54 +58,143 @@ pub enum WriteError {
 pub fn write_atomically(path: &Path, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), WriteError> {
     let _span = span(Group::File, || format!("write {}", path.display()));
     let failed = |source| WriteError::Write { path: path.to_owned(), source };
-    let existing = match fs::metadata(path) {
-        Ok(metadata) => Some(metadata),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(source) => return Err(failed(source)),
-    };
-    match &existing {
-        Some(metadata) if metadata.is_dir() => return Err(WriteError::IsDirectory { path: path.to_owned() }),
-        Some(metadata) if !metadata.is_file() => {
-            let mut writer = BufWriter::new(File::options().write(true).open(path).map_err(failed)?);
+    let target = match Target::of(path)? {
+        Ok(target) => target,
+        Err(mut no_file) => {
+            let mut writer = BufWriter::new(&mut no_file);
             return write(&mut writer).and_then(|()| writer.flush()).map_err(failed);
         }
-        // A rename onto a file that may not be written would succeed where the directory may be.
-        Some(metadata) if metadata.permissions().readonly() => {
-            return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only")));
-        }
-        _ => {}
-    }
-    let target = if existing.is_some() { fs::canonicalize(path).map_err(failed)? } else { path.to_owned() };
-    let ends_as_directory = path.as_os_str().to_string_lossy().ends_with(std::path::is_separator);
-    let Some(name) = target.file_name().filter(|_| !ends_as_directory) else {
-        return Err(WriteError::IsDirectory { path: path.to_owned() });
     };
-    let directory = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-
-    // It gets what any new file gets (less the umask).
-    let temporary = Temporary::new_in(directory, &name.to_string_lossy(), 0o666);
-    let temporary = temporary.map_err(|source| match source.kind() {
-        io::ErrorKind::NotFound => WriteError::NoDirectory { directory: directory.to_owned(), path: path.to_owned() },
-        _ => WriteError::Create { directory: directory.to_owned(), path: path.to_owned(), source },
-    })?;
-
+    let temporary = target.temporary(path, Temporary::new_in)?;
     let mut writer = BufWriter::with_capacity(1 << 18, temporary.file());
     write(&mut writer).map_err(failed)?;
     writer.into_inner().map_err(|error| failed(error.into_error()))?;
-    if let Some(metadata) = existing {
-        temporary.file().set_permissions(metadata.permissions()).map_err(failed)?;
+    target.name(temporary).map_err(failed)
+}
+
+/// As [`write_atomically`], by all ranks: each writes what is its own by position, to the same file. It is named when all have.
+///
+/// # Errors
+/// As [`write_atomically`]; what fails on one rank fails on all.
+pub fn write_together(
+    path: &Path,
+    lattice: &WholeLattice,
+    write: impl FnOnce(File) -> io::Result<()>,
+) -> Result<(), WriteError> {
+    let _span = span(Group::File, || format!("write {}", path.display()));
+    let failed = |source| WriteError::Write { path: path.to_owned(), source };
+    let begin = || {
+        let target = Target::of(path)?.map_err(|_| {
+            failed(io::Error::other("it is no regular file, and several ranks write a file by position"))
+        })?;
+        let temporary = target.temporary(path, Temporary::named_in)?;
+        Ok((target, temporary))
+    };
+    let mut begun: Result<_, WriteError> = lattice.is_first().then(begin).transpose();
+    let name = match &begun {
+        Ok(Some((_, temporary))) => temporary.path().map(|path| path.to_string_lossy().into_owned()),
+        _ => None,
+    };
+    let name = lattice.told(name.unwrap_or_default()).map_err(|error| failed(error.into()))?;
+    let here = match (name.is_empty(), &mut begun) {
+        (true, Err(error)) => Err(failed(io::Error::other(error.to_string()))),
+        (true, _) => Err(failed(io::Error::other("rank 0 cannot make it"))),
+        (false, _) => {
+            let write_here = || {
+                let file = File::options().write(true).open(&name)?;
+                write(file.try_clone()?)?;
+                file.sync_all()
+            };
+            write_here().map_err(failed)
+        }
+    };
+    let wrong_elsewhere = |here: bool| lattice.communicator().any(here).map_err(|error| failed(error.into()));
+    let elsewhere = wrong_elsewhere(here.is_err())?;
+    let begun = begun?;
+    here?;
+    if elsewhere {
+        return Err(failed(io::Error::other("another rank could not write its part")));
     }
-    temporary.file().sync_all().map_err(failed)?;
-    temporary.persist(&target).map_err(failed)?;
-    // The rename itself survives a power cut only once the directory is on disk. Some file systems cannot sync one:
-    // the content is safe then, and which of the two names is found is up to them.
-    if let Ok(directory) = File::open(directory) {
-        let _ = directory.sync_all();
+    // All know whether the file is there before one of them reads it.
+    let named = begun.map_or(Ok(()), |(target, temporary)| target.name(temporary).map_err(failed));
+    match (wrong_elsewhere(named.is_err())?, named) {
+        (true, Ok(())) => Err(failed(io::Error::other("rank 0 cannot name it"))),
+        (_, named) => named,
     }
-    Ok(())
+}
+
+/// Where a file is to be.
+struct Target {
+    path: PathBuf,
+    directory: PathBuf,
+    name: String,
+    /// Of the file that is there.
+    permissions: Option<fs::Permissions>,
+}
+
+impl Target {
+    /// Looks at what is there. What is no regular file is opened instead.
+    fn of(path: &Path) -> Result<Result<Self, File>, WriteError> {
+        let failed = |source| WriteError::Write { path: path.to_owned(), source };
+        let existing = match fs::metadata(path) {
+            Ok(metadata) => Some(metadata),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(source) => return Err(failed(source)),
+        };
+        match &existing {
+            Some(metadata) if metadata.is_dir() => return Err(WriteError::IsDirectory { path: path.to_owned() }),
+            Some(metadata) if !metadata.is_file() => {
+                return File::options().write(true).open(path).map(Err).map_err(failed);
+            }
+            // A rename onto a file that may not be written would succeed where the directory may be.
+            Some(metadata) if metadata.permissions().readonly() => {
+                return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, "the file is read-only")));
+            }
+            _ => {}
+        }
+        let target = if existing.is_some() { fs::canonicalize(path).map_err(failed)? } else { path.to_owned() };
+        let ends_as_directory = path.as_os_str().to_string_lossy().ends_with(std::path::is_separator);
+        let Some(name) = target.file_name().filter(|_| !ends_as_directory) else {
+            return Err(WriteError::IsDirectory { path: path.to_owned() });
+        };
+        let directory = match target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+
+        let (directory, name) = (directory.to_owned(), name.to_string_lossy().into_owned());
+        Ok(Ok(Self { path: target, directory, name, permissions: existing.map(|metadata| metadata.permissions()) }))
+    }
+
+    /// The file on its way there; `path` is how the caller calls it.
+    fn temporary(
+        &self,
+        path: &Path,
+        make: fn(&Path, &str, u32) -> io::Result<Temporary>,
+    ) -> Result<Temporary, WriteError> {
+        // It gets what any new file gets (less the umask).
+        make(&self.directory, &self.name, 0o666).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound => {
+                WriteError::NoDirectory { directory: self.directory.clone(), path: path.to_owned() }
+            }
+            _ => WriteError::Create { directory: self.directory.clone(), path: path.to_owned(), source },
+        })
+    }
+
+    /// Gives the file its name.
+    fn name(self, temporary: Temporary) -> io::Result<()> {
+        if let Some(permissions) = self.permissions {
+            temporary.file().set_permissions(permissions)?;
+        }
+        temporary.file().sync_all()?;
+        temporary.persist(&self.path)?;
+        // The rename itself survives a power cut only once the directory is on disk. Some file systems cannot sync one:
+        // the content is safe then, and which of the two names is found is up to them.
+        if let Ok(directory) = File::open(&self.directory) {
+            let _ = directory.sync_all();
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

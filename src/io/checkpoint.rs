@@ -4,6 +4,7 @@
 //! format, the identity of the solve, and names and lengths of all data; the data, little-endian f64, scalars first, then fields with real
 //! and imaginary parts in turn; and SHA-256 of all that, 32 bytes.
 
+use std::borrow::Cow;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -285,21 +286,11 @@ impl<T: Read> Read for Hashing<T> {
 /// # Errors
 /// [`WriteError`], at rank 0; what was there before is then as it was.
 pub fn write(path: &Path, identity: &Identity, state: &SavedState, lattice: &WholeLattice) -> Result<(), WriteError> {
-    let mut gathered = 0;
-    // Others wait for nothing that rank 0 does not gather, whatever happens to the file.
-    let mut gather = |fields: &[SavedField], take: &mut dyn FnMut(&[Complex<f64>]) -> io::Result<()>| {
-        let mut outcome = Ok(());
-        for field in &fields[gathered..] {
-            gathered += 1;
-            outcome = outcome.and(lattice.slices(&field.values, &mut *take));
-        }
-        outcome
-    };
+    let mut fields = lattice.arrays(state.fields.len(), |field| Cow::Borrowed(&state.fields[field].values[..]));
     if !lattice.is_first() {
-        let failed = |source| WriteError::Write { path: path.to_owned(), source };
-        return gather(&state.fields, &mut |_| Ok(())).map_err(failed);
+        return Ok(());
     }
-    let written = write_atomically(path, |writer| {
+    write_atomically(path, |writer| {
         let header = serde_json::to_vec(&Header::of(identity, state, lattice))?;
         let mut writer = Hashing::new(writer);
         writer.write_all(MAGIC)?;
@@ -308,13 +299,10 @@ pub fn write(path: &Path, identity: &Identity, state: &SavedState, lattice: &Who
         for (_, values) in &state.scalars {
             writer.numbers(values.iter().copied())?;
         }
-        gather(&state.fields, &mut |slice| writer.numbers(slice.iter().flat_map(|z| [z.re, z.im])))?;
+        fields.rest(&mut |slice| writer.numbers(slice.iter().flat_map(|z| [z.re, z.im])))?;
         let Hashing { inner, hasher, .. } = writer;
         inner.write_all(&hasher.finalize())
-    });
-    // Where the file was never begun.
-    let rest = gather(&state.fields, &mut |_| Ok(()));
-    written.and_then(|()| rest.map_err(|source| WriteError::Write { path: path.to_owned(), source }))
+    })
 }
 
 /// Reads the state of the solve `identity`: of fields the part of this rank. Rank 0 reads all, and checks the digest; the others read what is theirs.

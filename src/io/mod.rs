@@ -8,4 +8,5 @@ pub mod identity;
 pub mod nersc;
 pub mod npy;
 pub mod record;
+mod rows;
 pub mod sidecar;

@@ -18,6 +18,8 @@ use lanefield_reference::random::{Stream, gaussian_pair};
 use lanefield_reference::real::Precision;
 use num_complex::Complex;
 
+mod files;
+
 #[path = "../common/device.rs"]
 mod common;
 

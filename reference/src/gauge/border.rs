@@ -101,6 +101,16 @@ impl Configuration {
         Ok(Self { extents, links: here, border })
     }
 
+    /// The same sites with other links, the ones around a part as well: `change` is given any number of links, and writes over them.
+    #[must_use]
+    pub fn with_changed_links(&self, mut change: impl FnMut(&mut [Complex<f64>])) -> Self {
+        let mut changed = self.clone();
+        change(&mut changed.links);
+        let slabs = changed.border.iter_mut().flat_map(|border| &mut border.slabs);
+        slabs.for_each(|slab| change(&mut slab.links));
+        changed
+    }
+
     /// The part of a whole configuration.
     ///
     /// # Errors

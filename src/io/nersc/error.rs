@@ -94,6 +94,14 @@ pub enum NerscError {
         /// Which other DATATYPE and FLOATING_POINT would fit, if any.
         hint: String,
     },
+    /// The file changed since its header was read.
+    #[error("it is of a lattice {found} now, and was of {expected}: it was written meanwhile")]
+    OtherExtents {
+        /// The lattice of the file.
+        found: Extents,
+        /// The one that it had.
+        expected: Extents,
+    },
     /// There is not enough memory for the links.
     #[error("not enough memory for a configuration on {extents}: {bytes} bytes")]
     OutOfMemory {

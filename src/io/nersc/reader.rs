@@ -2,12 +2,15 @@
 //! counterpart is `writer.rs`.
 
 use std::fs::{self, File};
-use std::io::{Cursor, Read};
+use std::io::{self, Cursor, Read};
 use std::path::Path;
 
 use lanefield_reference::gauge::{Configuration, GaugeError, SITE_WORDS, third_row};
 use lanefield_reference::layout::Extents;
 use num_complex::Complex;
+
+use crate::comm::WholeLattice;
+use crate::io::rows::SitesOfFile;
 
 use super::header::{MAXIMUM_HEADER, NerscHeader};
 use super::{ByteOrder, FloatingPoint, LINK_TRACE_TOLERANCE, NerscError, PLAQUETTE_TOLERANCE, StoredRows, data_length};
@@ -33,13 +36,79 @@ const SAMPLE_SITES: usize = 16;
 /// # Errors
 /// [`NerscError`]. Nothing is allocated for links before the length of the file is known to be right.
 pub fn read(path: &Path) -> Result<NerscFile, NerscError> {
+    let (file, length) = open(path)?;
+    read_from(file, length)
+}
+
+/// The header of the NERSC file at `path`, whose length agrees with it.
+///
+/// # Errors
+/// [`NerscError`].
+pub fn read_header(path: &Path) -> Result<NerscHeader, NerscError> {
+    let (mut file, length) = open(path)?;
+    begin(&mut file, length).map(|(header, ..)| header)
+}
+
+/// As [`read`], of the part of a rank: each reads its own sites and those around them, and all verify the whole together.
+///
+/// # Errors
+/// [`NerscError`], on each rank by itself where its own links are damaged.
+pub fn read_part(path: &Path, lattice: &WholeLattice) -> Result<NerscFile, NerscError> {
+    let (mut file, length) = open(path)?;
+    let (header, data_start, _) = begin(&mut file, length)?;
+    if header.extents != lattice.extents() {
+        return Err(NerscError::OtherExtents { found: header.extents, expected: lattice.extents() });
+    }
+    let site_bytes = header.rows.reals_per_site() * header.floating_point.size();
+    let mut sites = SitesOfFile::new(file, data_start as u64, site_bytes, header.extents);
+    let mut words = WordSums::default();
+    let (mut sample, mut links) = (Vec::new(), Vec::new());
+    let part = lattice.part();
+    let mut own = part.volume();
+    // The sites of the part come first, and then those around it.
+    let configuration = Configuration::from_sites(part, |x, site| {
+        let bytes = sites.site(x)?;
+        if own > 0 {
+            own -= 1;
+            words.add(bytes);
+            if sample.len() < SAMPLE_SITES * site_bytes {
+                sample.extend(bytes);
+            }
+        }
+        links.clear();
+        decode(bytes, header.rows, header.floating_point, &mut links);
+        site.copy_from_slice(&links);
+        Ok::<_, NerscError>(())
+    })?;
+    let mut sums = [words.big, words.little].map(i64::from);
+    lattice.communicator().sum(&mut sums).map_err(io::Error::from)?;
+    let [big, little] = sums.map(|sum| sum as u32);
+    let data = Data { configuration, words: WordSums { big, little }, sample };
+    let configuration = data.verify(&header)?;
+    let link_trace = lattice.link_trace(&configuration).map_err(io::Error::from)?;
+    check_observables(&header, link_trace, lattice.plaquette(&configuration).map_err(io::Error::from)?)?;
+    Ok(NerscFile { header, configuration })
+}
+
+/// A file and its length.
+fn open(path: &Path) -> Result<(File, u64), NerscError> {
     let open = |source| NerscError::Open { path: path.to_owned(), source };
     // Asked before the file is opened: opening a pipe would wait for its writer.
     let metadata = fs::metadata(path).map_err(open)?;
     if !metadata.is_file() {
         return Err(NerscError::NotAFile { path: path.to_owned() });
     }
-    read_from(File::open(path).map_err(open)?, metadata.len())
+    Ok((File::open(path).map_err(open)?, metadata.len()))
+}
+
+/// The header, where the data begin, and what was read; the length is checked.
+fn begin(reader: &mut impl Read, length: u64) -> Result<(NerscHeader, usize, Vec<u8>), NerscError> {
+    let head_length = length.min(MAXIMUM_HEADER as u64);
+    let mut head = Vec::with_capacity(usize::try_from(head_length).unwrap_or(MAXIMUM_HEADER));
+    reader.by_ref().take(head_length).read_to_end(&mut head)?;
+    let (header, data_start) = NerscHeader::parse(&head)?;
+    check_length(&header, length.saturating_sub(data_start as u64))?;
+    Ok((header, data_start, head))
 }
 
 /// As [`read`], of a whole file in memory.
@@ -56,15 +125,10 @@ pub fn parse(bytes: &[u8]) -> Result<NerscFile, NerscError> {
 /// # Errors
 /// [`NerscError`].
 pub fn read_from(mut reader: impl Read, length: u64) -> Result<NerscFile, NerscError> {
-    let head_length = length.min(MAXIMUM_HEADER as u64);
-    let mut head = Vec::with_capacity(usize::try_from(head_length).unwrap_or(MAXIMUM_HEADER));
-    reader.by_ref().take(head_length).read_to_end(&mut head)?;
-    let (header, data_start) = NerscHeader::parse(&head)?;
-    check_length(&header, length.saturating_sub(data_start as u64))?;
-
+    let (header, data_start, head) = begin(&mut reader, length)?;
     let data = Data::read(&header, Cursor::new(&head[data_start..]).chain(reader))?;
     let configuration = data.verify(&header)?;
-    check_observables(&header, &configuration)?;
+    check_observables(&header, configuration.link_trace(), configuration.plaquette())?;
     Ok(NerscFile { header, configuration })
 }
 
@@ -88,13 +152,35 @@ fn check_length(header: &NerscHeader, found: u64) -> Result<(), NerscError> {
 
 /// Links as decoded, with what is needed to judge them.
 struct Data {
-    links: Vec<Complex<f64>>,
-    /// Wrapping sum of the 32-bit words in the declared byte order.
-    checksum: u32,
-    /// The same in the other byte order.
-    checksum_swapped: u32,
+    configuration: Configuration,
+    words: WordSums,
     /// The first sites as in the file.
     sample: Vec<u8>,
+}
+
+/// Wrapping sums of 32-bit words in either byte order.
+#[derive(Clone, Copy, Default)]
+struct WordSums {
+    big: u32,
+    little: u32,
+}
+
+impl WordSums {
+    fn add(&mut self, bytes: &[u8]) {
+        let (words, _) = bytes.as_chunks::<4>();
+        for &word in words {
+            self.big = self.big.wrapping_add(u32::from_be_bytes(word));
+            self.little = self.little.wrapping_add(u32::from_le_bytes(word));
+        }
+    }
+
+    /// In the declared byte order, and in the other one.
+    fn declared(self, floating_point: FloatingPoint) -> [u32; 2] {
+        match floating_point.byte_order() {
+            ByteOrder::Big => [self.big, self.little],
+            ByteOrder::Little => [self.little, self.big],
+        }
+    }
 }
 
 impl Data {
@@ -109,36 +195,31 @@ impl Data {
         let chunk_sites = (CHUNK / site_bytes).min(extents.volume());
         let mut buffer = vec![0; chunk_sites * site_bytes];
         let mut sample = Vec::new();
-        let (mut big, mut little) = (0u32, 0u32);
+        let mut sums = WordSums::default();
         let mut left = extents.volume();
         while left > 0 {
             let sites = left.min(chunk_sites);
             let bytes = &mut buffer[..sites * site_bytes];
             reader.read_exact(bytes)?;
-            let (words, _) = bytes.as_chunks::<4>();
-            for &word in words {
-                big = big.wrapping_add(u32::from_be_bytes(word));
-                little = little.wrapping_add(u32::from_le_bytes(word));
-            }
+            sums.add(bytes);
             decode(bytes, header.rows, header.floating_point, &mut links);
             if sample.is_empty() {
                 sample = bytes[..sites.min(SAMPLE_SITES) * site_bytes].to_vec();
             }
             left -= sites;
         }
-        let (checksum, checksum_swapped) = match header.floating_point.byte_order() {
-            ByteOrder::Big => (big, little),
-            ByteOrder::Little => (little, big),
-        };
-        Ok(Self { links, checksum, checksum_swapped, sample })
+        let without_checksum = |source| NerscError::Links { source, checksum: None };
+        let configuration = Configuration::new(extents, links).map_err(without_checksum)?;
+        Ok(Self { configuration, words: sums, sample })
     }
 
     /// The links, if they have the header's checksum, are finite, and are in SU(3).
     fn verify(self, header: &NerscHeader) -> Result<Configuration, NerscError> {
         let byte_order =
             |evidence: &str| NerscError::ByteOrder { declared: header.floating_point, evidence: evidence.to_owned() };
-        let checksum = (self.checksum != header.checksum).then_some([header.checksum, self.checksum]);
-        if checksum.is_some() && self.checksum_swapped == header.checksum {
+        let [checksum, swapped] = self.words.declared(header.floating_point);
+        let checksum = (checksum != header.checksum).then_some([header.checksum, checksum]);
+        if checksum.is_some() && swapped == header.checksum {
             return Err(byte_order("in that order the data sums to CHECKSUM"));
         }
         let sample_is_swapped = || {
@@ -152,7 +233,7 @@ impl Data {
                 NerscError::Links { source, checksum }
             }
         };
-        let configuration = Configuration::new(header.extents, self.links).map_err(links_error)?;
+        let configuration = self.configuration;
         configuration.require_finite().map_err(links_error)?;
         if let Some([header, data]) = checksum {
             return Err(if sample_is_swapped() {
@@ -175,14 +256,12 @@ fn is_su3(bytes: &[u8], header: &NerscHeader, floating_point: FloatingPoint) -> 
     })
 }
 
-fn check_observables(header: &NerscHeader, configuration: &Configuration) -> Result<(), NerscError> {
+fn check_observables(header: &NerscHeader, link_trace: f64, plaquette: f64) -> Result<(), NerscError> {
     // Written so that a header value that is not a number fails.
     let agree = |a: f64, b: f64, tolerance: f64| (a - b).abs() < tolerance;
-    let link_trace = configuration.link_trace();
     if !agree(link_trace, header.link_trace, LINK_TRACE_TOLERANCE) {
         return Err(NerscError::LinkTrace { header: header.link_trace, data: link_trace });
     }
-    let plaquette = configuration.plaquette();
     if !agree(plaquette, header.plaquette, PLAQUETTE_TOLERANCE) {
         return Err(NerscError::Plaquette { header: header.plaquette, data: plaquette });
     }

@@ -10,7 +10,9 @@ use num_complex::Complex;
 use super::header::NerscHeader;
 use super::reader::decode;
 use super::{ByteOrder, FloatingPoint, NerscError, StoredRows, data_length};
-use crate::io::atomic::write_atomically;
+use crate::comm::WholeLattice;
+use crate::io::atomic::{write_atomically, write_together};
+use crate::io::rows::SitesOfFile;
 
 /// How a configuration is written, and what its header says besides. The default is what Grid writes: three rows of
 /// IEEE64BIG.
@@ -53,8 +55,39 @@ const CHUNK_SITES: usize = 256;
 /// [`NerscError::Links`] if the links are not finite or not in SU(3), so that [`super::read`] would refuse the file;
 /// [`NerscError::BadText`]; [`NerscError::Write`].
 pub fn write(path: &Path, configuration: &Configuration, options: &WriteOptions) -> Result<(), NerscError> {
-    let header = prepare(configuration, options)?;
+    let header = prepare(configuration, options, &WholeLattice::alone(configuration.extents()))?;
     Ok(write_atomically(path, |writer| emit(&header, configuration, writer))?)
+}
+
+/// As [`write()`], of the parts of ranks: each writes its own sites. The bytes of the file are the same from any number of ranks.
+///
+/// # Errors
+/// As [`write()`]; what fails on one rank fails on all.
+pub fn write_part(
+    path: &Path,
+    configuration: &Configuration,
+    options: &WriteOptions,
+    lattice: &WholeLattice,
+) -> Result<(), NerscError> {
+    let header = prepare(configuration, options, lattice)?;
+    let text = header.to_text();
+    let written = write_together(path, lattice, |mut file| {
+        if lattice.is_first() {
+            file.write_all(text.as_bytes())?;
+        }
+        let site_bytes = header.rows.reals_per_site() * header.floating_point.size();
+        let mut sites = SitesOfFile::new(file, text.len() as u64, site_bytes, header.extents);
+        let part = configuration.extents();
+        let mut result = Ok(());
+        for (row, links) in configuration.links().chunks_exact(part[0] * SITE_WORDS).enumerate() {
+            let x = part.in_whole(part.coordinate(row * part[0]).map(|x| x as isize));
+            let mut run = Vec::new();
+            encode(links, header.rows, header.floating_point, |bytes| run.extend(bytes));
+            result = result.and_then(|()| sites.write(x, &run));
+        }
+        result
+    });
+    Ok(written?)
 }
 
 /// The bytes that [`write()`] would write.
@@ -62,13 +95,17 @@ pub fn write(path: &Path, configuration: &Configuration, options: &WriteOptions)
 /// # Errors
 /// As [`write()`].
 pub fn to_bytes(configuration: &Configuration, options: &WriteOptions) -> Result<Vec<u8>, NerscError> {
-    let header = prepare(configuration, options)?;
+    let header = prepare(configuration, options, &WholeLattice::alone(configuration.extents()))?;
     let mut bytes = Vec::new();
     emit(&header, configuration, &mut bytes)?;
     Ok(bytes)
 }
 
-fn prepare(configuration: &Configuration, options: &WriteOptions) -> Result<NerscHeader, NerscError> {
+fn prepare(
+    configuration: &Configuration,
+    options: &WriteOptions,
+    lattice: &WholeLattice,
+) -> Result<NerscHeader, NerscError> {
     let &WriteOptions { rows, floating_point, .. } = options;
     check_text("ENSEMBLE_ID", &options.ensemble_id)?;
     check_text("ENSEMBLE_LABEL", &options.ensemble_label)?;
@@ -79,29 +116,30 @@ fn prepare(configuration: &Configuration, options: &WriteOptions) -> Result<Ners
     };
     require_su3(configuration)?;
     let mut checksum = 0u32;
+    encode(configuration.links(), rows, floating_point, |bytes| {
+        add_to_checksum(&mut checksum, bytes, floating_point);
+    });
+    let mut sum = [i64::from(checksum)];
+    lattice.communicator().sum(&mut sum).map_err(io::Error::from)?;
+    let checksum = sum[0] as u32;
     let stored = match (rows, floating_point.size()) {
-        (StoredRows::Three, 8) => {
-            encode(configuration, rows, floating_point, |bytes| add_to_checksum(&mut checksum, bytes, floating_point));
-            Cow::Borrowed(configuration)
-        }
+        (StoredRows::Three, 8) => Cow::Borrowed(configuration),
         _ => {
-            let mut links = Vec::with_capacity(configuration.links().len());
-            encode(configuration, rows, floating_point, |bytes| {
-                add_to_checksum(&mut checksum, bytes, floating_point);
-                decode(bytes, rows, floating_point, &mut links);
+            let as_stored = configuration.with_changed_links(|links| {
+                let mut decoded = Vec::with_capacity(links.len());
+                encode(links, rows, floating_point, |bytes| decode(bytes, rows, floating_point, &mut decoded));
+                links.copy_from_slice(&decoded);
             });
-            let stored = Configuration::new(configuration.extents(), links)
-                .map_err(|source| NerscError::Links { source, checksum: None })?;
-            require_su3(&stored)?;
-            Cow::Owned(stored)
+            require_su3(&as_stored)?;
+            Cow::Owned(as_stored)
         }
     };
     Ok(NerscHeader {
-        extents: configuration.extents(),
+        extents: lattice.extents(),
         rows,
         floating_point,
-        link_trace: stored.link_trace(),
-        plaquette: stored.plaquette(),
+        link_trace: lattice.link_trace(&stored).map_err(io::Error::from)?,
+        plaquette: lattice.plaquette(&stored).map_err(io::Error::from)?,
         checksum,
         boundary: std::array::from_fn(|_| "PERIODIC".to_owned()),
         ensemble_id: options.ensemble_id.clone(),
@@ -128,7 +166,7 @@ fn emit(header: &NerscHeader, configuration: &Configuration, mut writer: impl Wr
     writer.write_all(header.to_text().as_bytes())?;
     let mut result = Ok(());
     let mut written = 0u64;
-    encode(configuration, header.rows, header.floating_point, |bytes| {
+    encode(configuration.links(), header.rows, header.floating_point, |bytes| {
         if result.is_ok() {
             result = writer.write_all(bytes);
             written += bytes.len() as u64;
@@ -138,14 +176,14 @@ fn emit(header: &NerscHeader, configuration: &Configuration, mut writer: impl Wr
     result
 }
 
-/// Hands the data of a file to `take`, a few sites at a time.
-fn encode(configuration: &Configuration, rows: StoredRows, floating_point: FloatingPoint, mut take: impl FnMut(&[u8])) {
+/// Hands links as a file has them to `take`, a few sites at a time.
+fn encode(links: &[Complex<f64>], rows: StoredRows, floating_point: FloatingPoint, mut take: impl FnMut(&[u8])) {
     let words = match rows {
         StoredRows::Two => LINK_WORDS / 3 * 2,
         StoredRows::Three => LINK_WORDS,
     };
     let mut bytes = Vec::with_capacity(CHUNK_SITES * rows.reals_per_site() * floating_point.size());
-    for sites in configuration.links().chunks(CHUNK_SITES * SITE_WORDS) {
+    for sites in links.chunks(CHUNK_SITES * SITE_WORDS) {
         bytes.clear();
         let reals =
             sites.chunks_exact(LINK_WORDS).flat_map(|link| &link[..words]).flat_map(|z: &Complex<f64>| [z.re, z.im]);

@@ -12,11 +12,12 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use bytemuck::Pod;
-use lanefield_reference::gauge::Configuration;
-use lanefield_reference::layout::Extents;
+use lanefield_reference::gauge::{Configuration, SITE_WORDS};
+use lanefield_reference::layout::{DIMENSIONS, Extents};
 use num_complex::Complex;
 
 use super::atomic::write_atomically;
+use super::rows::SitesOfFile;
 pub use array::{
     ArrayReal, ComplexArray, ComplexValues, Fermion5Array, FieldArray, Precision, PropagatorArray, SpinorArray,
     propagator_shape,
@@ -32,13 +33,101 @@ pub use raw::{Element, RawArray};
 /// # Errors
 /// [`NpyError`]. Nothing is allocated for elements before the length of the file is known to be right.
 pub fn read_complex(path: &Path) -> Result<ComplexArray, NpyError> {
+    let (file, length) = open(path)?;
+    read_from(file, length)
+}
+
+/// A file and its length.
+fn open(path: &Path) -> Result<(File, u64), NpyError> {
     let open = |source| NpyError::Open { path: path.to_owned(), source };
     // Asked before the file is opened: opening a pipe would wait for its writer.
     let metadata = fs::metadata(path).map_err(open)?;
     if !metadata.is_file() {
         return Err(NpyError::NotAFile { path: path.to_owned() });
     }
-    read_from(File::open(path).map_err(open)?, metadata.len())
+    Ok((File::open(path).map_err(open)?, metadata.len()))
+}
+
+/// What the array in a file is, whose length agrees with it.
+///
+/// # Errors
+/// [`NpyError`].
+pub fn read_header(path: &Path) -> Result<ArrayHeader, NpyError> {
+    let (mut file, length) = open(path)?;
+    ArrayHeader::read(&mut file, length)
+}
+
+/// The part of a rank of an array whose lattice axes T, Z, Y, X follow `leading` others: the shape has the extents of the part.
+///
+/// # Errors
+/// As [`read_complex`], and [`NpyError::Shape`] where the lattice is another one.
+pub fn read_part(path: &Path, leading: usize, part: Extents) -> Result<ComplexArray, NpyError> {
+    let (mut file, length) = open(path)?;
+    let header = ArrayHeader::read(&mut file, length)?;
+    let lattice = header.shape.get(leading..leading + DIMENSIONS);
+    let expected: Vec<usize> = part.global().as_array().into_iter().rev().collect();
+    if lattice != Some(&expected) {
+        return Err(NpyError::Shape {
+            field: "field",
+            axes: "(…, T, Z, Y, X, …)",
+            reason: format!("the lattice is {}", part.global()),
+            shape: header.shape,
+        });
+    }
+    let of_axes = |axes: &[usize]| axes.iter().product::<usize>();
+    let (arrays, words) = (of_axes(&header.shape[..leading]), of_axes(&header.shape[leading + DIMENSIONS..]));
+    let mut shape = header.shape.clone();
+    shape[leading..leading + DIMENSIONS]
+        .iter_mut()
+        .zip(part.as_array().into_iter().rev())
+        .for_each(|(axis, l)| *axis = l);
+    let site_bytes = words * header.precision.complex_size();
+    let mut bytes = Vec::new();
+    let of_part = arrays * part.volume() * site_bytes;
+    bytes
+        .try_reserve_exact(of_part)
+        .map_err(|_| NpyError::OutOfMemory { shape: shape.clone(), bytes: of_part as u64 })?;
+    for array in 0..arrays {
+        let start = header.data_start + (array * part.global().volume() * site_bytes) as u64;
+        let mut sites = SitesOfFile::new(file.try_clone()?, start, site_bytes, part.global());
+        for site in 0..part.volume() {
+            bytes.extend(sites.site(part.in_whole(part.coordinate(site).map(|x| x as isize)))?);
+        }
+    }
+    let elements = bytes.len() / header.precision.complex_size();
+    let values = match header.precision {
+        Precision::F32 => read_values(&mut &bytes[..], elements, &shape).map(ComplexValues::F32),
+        Precision::F64 => read_values(&mut &bytes[..], elements, &shape).map(ComplexValues::F64),
+    }?;
+    Ok(ComplexArray { shape, values })
+}
+
+/// The part of a rank of a gauge configuration `(T, Z, Y, X, 4, 3, 3)`, with the links around it.
+///
+/// # Errors
+/// As [`read_gauge`].
+pub fn read_gauge_part(path: &Path, part: Extents) -> Result<Configuration, NpyError> {
+    let (mut file, length) = open(path)?;
+    let header = ArrayHeader::read(&mut file, length)?;
+    let shape = gauge_shape(part.global());
+    if header.shape != shape {
+        let reason = format!("the lattice is {}", part.global());
+        let (field, axes) = ("gauge configuration", "(T, Z, Y, X, 4, 3, 3)");
+        return Err(NpyError::Shape { shape: header.shape, field, axes, reason });
+    }
+    let site_bytes = SITE_WORDS * header.precision.complex_size();
+    let mut sites = SitesOfFile::new(file, header.data_start, site_bytes, part.global());
+    let configuration = Configuration::from_sites(part, |x, links| {
+        let mut bytes = sites.site(x)?;
+        let values = match header.precision {
+            Precision::F32 => read_values(&mut bytes, SITE_WORDS, &shape).map(ComplexValues::F32),
+            Precision::F64 => read_values(&mut bytes, SITE_WORDS, &shape).map(ComplexValues::F64),
+        }?;
+        links.copy_from_slice(&values.into_f64());
+        Ok::<_, NpyError>(())
+    })?;
+    configuration.require_finite()?;
+    Ok(configuration)
 }
 
 /// Reads a spinor field `(T, Z, Y, X, 4, 3)`. Its components need not be finite: see [`SpinorArray::require_finite`].
@@ -87,27 +176,46 @@ pub fn parse(bytes: &[u8]) -> Result<ComplexArray, NpyError> {
 /// # Errors
 /// [`NpyError`].
 pub fn read_from(mut reader: impl Read, length: u64) -> Result<ComplexArray, NpyError> {
-    let NpyHeader { descr, fortran_order, shape, header_length } = NpyHeader::read(&mut reader, length)?;
-    let precision = match ElementType::of(&descr) {
-        ElementType::Complex(precision) => precision,
-        ElementType::Other(hint) => return Err(NpyError::ElementType { descr, hint }),
-    };
-    // An array with one axis longer than 1 at most is in both orders at once, and NumPy writes it as C order.
-    if fortran_order {
-        return Err(NpyError::FortranOrder);
-    }
-    let elements = shape.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
-    let sizes = elements.and_then(|n| Some((n, n.checked_mul(precision.complex_size())?)));
-    let Some((elements, bytes)) = sizes else { return Err(NpyError::TooLarge { shape }) };
-    let (expected, found) = (bytes as u64, length.saturating_sub(header_length));
-    if found != expected {
-        return Err(NpyError::DataLength { shape, precision, expected, found });
-    }
+    let ArrayHeader { shape, precision, elements, .. } = ArrayHeader::read(&mut reader, length)?;
     let values = match precision {
         Precision::F32 => read_values(&mut reader, elements, &shape).map(ComplexValues::F32),
         Precision::F64 => read_values(&mut reader, elements, &shape).map(ComplexValues::F64),
     }?;
     Ok(ComplexArray { shape, values })
+}
+
+/// What a file says of its array of complex numbers.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ArrayHeader {
+    /// Extents, the slowest axis first.
+    pub shape: Vec<usize>,
+    /// Of its numbers.
+    pub precision: Precision,
+    elements: usize,
+    /// Bytes before the first number.
+    data_start: u64,
+}
+
+impl ArrayHeader {
+    fn read(reader: &mut impl Read, length: u64) -> Result<Self, NpyError> {
+        let NpyHeader { descr, fortran_order, shape, header_length } = NpyHeader::read(reader, length)?;
+        let precision = match ElementType::of(&descr) {
+            ElementType::Complex(precision) => precision,
+            ElementType::Other(hint) => return Err(NpyError::ElementType { descr, hint }),
+        };
+        // An array with one axis longer than 1 at most is in both orders at once, and NumPy writes it as C order.
+        if fortran_order {
+            return Err(NpyError::FortranOrder);
+        }
+        let elements = shape.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
+        let sizes = elements.and_then(|n| Some((n, n.checked_mul(precision.complex_size())?)));
+        let Some((elements, bytes)) = sizes else { return Err(NpyError::TooLarge { shape }) };
+        let (expected, found) = (bytes as u64, length.saturating_sub(header_length));
+        if found != expected {
+            return Err(NpyError::DataLength { shape, precision, expected, found });
+        }
+        Ok(Self { shape, precision, elements, data_start: header_length })
+    }
 }
 
 fn read_values<R: ArrayReal>(
@@ -175,6 +283,32 @@ fn emit<R: ArrayReal>(header: &[u8], values: &[Complex<R>], writer: &mut dyn Wri
         writer.write_all(bytemuck::cast_slice(&reals))?;
     }
     Ok(())
+}
+
+/// As [`write_complex`], of numbers that come bit by bit.
+///
+/// # Errors
+/// As [`write_complex`], and those of `values`, which is given what takes them.
+pub fn write_complex_in_turn<R: ArrayReal>(
+    path: &Path,
+    shape: &[usize],
+    values: impl FnOnce(&mut dyn FnMut(&[Complex<R>]) -> io::Result<()>) -> io::Result<()>,
+) -> Result<(), NpyError> {
+    let header = header::to_bytes(R::PRECISION.descr(), shape)?;
+    let mut found = 0;
+    let written = write_atomically(path, |writer| {
+        writer.write_all(&header)?;
+        values(&mut |values| {
+            found += values.len();
+            emit(&[], values, writer)
+        })
+    });
+    written?;
+    let expected = shape.iter().product();
+    match found == expected {
+        true => Ok(()),
+        false => Err(NpyError::Length { shape: shape.to_owned(), expected, found }),
+    }
 }
 
 /// Writes a spinor field in site order (12 complex numbers a site) as `(T, Z, Y, X, 4, 3)`.
