@@ -1,12 +1,11 @@
-//! Causes that are seen in the bits of each number: a flipped bit, signs of zeros, flushed subnormals, bytes in the other order, a lower precision, a
-//! factor.
+//! Causes that are seen in the bits of each number: a flipped bit, signs of zeros, flushed subnormals, bytes in the other order, a lower precision.
 
 use super::super::numbers::{Kind, bits};
 use super::super::text::grouped;
-use super::{Case, Cause, Confidence};
+use super::{Case, Cause, Confidence, factor};
 
 pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
-    let whole = [flipped_bit, zeros_signs, flushed, swapped_bytes, single_precision, unwritten, factor];
+    let whole = [flipped_bit, zeros_signs, flushed, swapped_bytes, single_precision, unwritten, factor::cause];
     let mut causes: Vec<Cause> = whole.iter().find_map(|test| test(case)).into_iter().collect();
     causes.extend(not_finite(case));
     causes
@@ -153,33 +152,4 @@ fn not_finite(case: &Case<'_>) -> Option<Cause> {
     );
     let evidence = format!("{} of {} numbers that differ", grouped(count), grouped(case.comparison.differing));
     Some(Cause::new("not_finite", confidence, sentence, evidence))
-}
-
-/// B = c·A with one number c, where they differ. Minus signs and powers of i are found by [`super::spins`], with all their bits.
-fn factor(case: &Case<'_>) -> Option<Cause> {
-    // Where few numbers differ, a factor is soon found.
-    if case.comparison.differing < 16 {
-        return None;
-    }
-    let largest = case.differing().max_by(|&x, &y| case.a[x].abs().total_cmp(&case.a[y].abs()))?;
-    let c = case.b[largest] / case.a[largest];
-    if !c.is_finite() || c == 0.0 || c == -1.0 || (c - 1.0).abs() < 1e-3 {
-        return None;
-    }
-    let tolerance = 4.0 * case.unit();
-    let fits = |place: usize| {
-        let (expected, b) = (c * case.a[place], case.b[place]);
-        (b - expected).abs() <= tolerance * expected.abs() + f64::MIN_POSITIVE
-    };
-    if !case.differing().all(fits) {
-        return None;
-    }
-    let known = match c {
-        2.0 | 0.5 | -2.0 | -0.5 => " (the −1/2 of the hop, or (1 ± γ) with another norm)".to_owned(),
-        c if c > 2.0 && c < 16.0 => format!(" (4 + mass with mass {:.6}? 1/(2κ) with κ {:.6}?)", c - 4.0, 0.5 / c),
-        c if c > 0.0 && c < 0.5 => format!(" (2κ with κ {:.6}? 1/(4 + mass) with mass {:.6}?)", 0.5 * c, 1.0 / c - 4.0),
-        _ => String::new(),
-    };
-    let sentence = format!("{}B is {c} times A: another normalisation{known}", case.where_they_differ());
-    Some(Cause::new("factor", Confidence::Certain, sentence, format!("{}, to 4 roundings", case.counted())))
 }
