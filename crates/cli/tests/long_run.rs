@@ -188,6 +188,21 @@ fn a_solve_that_went_another_way_is_found_by_iteration_and_quantity() {
     let other = lines.iter().map(|line| line.replace("\"quantity\"", "\"quality\"")).collect::<Vec<_>>();
     folder.write("broken", &resealed(&other));
     assert_contains(&folder.fails(2, &verify), &["no line of a record"]);
+    // What is no record that a port could mean.
+    for (content, says) in [
+        ("", "line 1 of broken is no line of a record: the file has no whole line"),
+        (
+            "{\"format\":\"lanefield record\",\"version\":2}\n",
+            "it has no \"check\": that of a record without checks says \"checked\": false",
+        ),
+        (
+            "{\"format\":\"lanefield record\",\"version\":2,\"checked\":false,\"identity\":[[\"mass\",\"0.3\"]]}\n",
+            "'mass' is no name of an identity; they are operator, boundary, links, legs, configuration, source, precision, solver, preconditioning, tolerance, sum",
+        ),
+    ] {
+        folder.write("broken", content.as_bytes());
+        assert_contains(&folder.fails(2, &verify), &[says]);
+    }
     let error = folder.fails(2, &format!("{SOLVE} --mass 0.4 --verify record"));
     assert_contains(&error, &["another solve", "wilson, mass 0.3", "wilson, mass 0.4"]);
 }
