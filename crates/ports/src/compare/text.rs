@@ -56,9 +56,7 @@ impl fmt::Display for Comparison {
             write!(f, "\n\nfirst    {first}")?;
         }
         self.largest(f)?;
-        // Where a handful of numbers lie says nothing that the numbers do not.
-        let histograms = self.histograms.iter().filter(|histogram| self.differing >= FEW && says_something(histogram));
-        for histogram in histograms {
+        for histogram in self.histograms.iter().filter(|histogram| self.is_worth_showing(histogram)) {
             write!(f, "\n{}", line(histogram))?;
         }
         f.write_str("\n")?;
@@ -76,7 +74,7 @@ impl fmt::Display for Comparison {
         }
         if self.causes.is_empty() {
             f.write_str("\nno pattern found that would tell the cause")?;
-            if self.hop.is_none() && self.holds == Content::Spinor {
+            if self.hop.is_none() && self.holds == Content::Spinor && self.precision != Kind::Whole.name() {
                 f.write_str(": if B is a hop of Wilson fermions, --config and --source let more be tried")?;
             }
         }
@@ -84,10 +82,17 @@ impl fmt::Display for Comparison {
     }
 }
 
-/// Numbers that differ of which fewer have no histograms.
+/// Numbers that differ, and sites, of which fewer have no histograms: where a handful lie says nothing that they do not.
 const FEW: u64 = 8;
+const FEW_SITES: u64 = 4;
 
 impl Comparison {
+    fn is_worth_showing(&self, histogram: &Histogram) -> bool {
+        let of_sites = matches!(histogram.by, "parity" | "x" | "y" | "z" | "t" | "boundary");
+        let enough = self.differing >= FEW && (!of_sites || self.differing_sites >= FEW_SITES);
+        enough && says_something(histogram)
+    }
+
     fn verdict(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let numbers = counted(self.numbers, "real number");
         let lattice = self.lattice.map_or_else(String::new, |[x, y, z, t]| format!(" on {x}.{y}.{z}.{t}"));

@@ -45,9 +45,11 @@ pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
     let list =
         |of: &dyn Fn(usize) -> String| found.iter().map(|&projector| of(projector)).collect::<Vec<_>>().join(", ");
     let structure = list(&|projector| format!("{} at {}", name(projector), grouped(fitting[projector].len() as u64)));
-    let differ = if spinors == 1 { "spinor that differs" } else { "spinors that differ" };
-    let evidence =
-        format!("A-B of all {} {differ} has the spin structure of one projector: {structure}", grouped(spinors));
+    let which = match spinors {
+        1 => "the spinor that differs".to_owned(),
+        several => format!("all {} spinors that differ", grouped(several)),
+    };
+    let evidence = format!("A-B of {which} has the spin structure of one projector: {structure}");
     if let Some(sentence) = links(extents, &fitting) {
         return vec![Cause::new("link", Confidence::Certain, sentence, evidence)];
     }

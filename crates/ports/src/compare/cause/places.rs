@@ -147,7 +147,8 @@ fn lane(case: &Case<'_>, extents: Extents) -> Option<Cause> {
         };
         let lanes: BTreeSet<usize> = case.sites.iter().map(|&site| lane(site)).collect();
         let of = lanes.len() * (extents.volume() / lattice.nsimd());
-        if 2 * lanes.len() > lattice.nsimd() || of < 2 {
+        // A lane of one site is that site.
+        if 2 * lanes.len() > lattice.nsimd() || extents.volume() < 2 * lattice.nsimd() {
             continue;
         }
         let share = case.sites.len() as f64 / of as f64;

@@ -3,7 +3,7 @@
 
 use super::super::Axes;
 use super::super::numbers::same;
-use super::super::text::{grouped, plural};
+use super::super::text::{counted, grouped, plural};
 use super::{Case, Cause, Confidence};
 
 pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
@@ -76,7 +76,7 @@ fn unit(case: &Case<'_>) -> Option<Cause> {
         unit => format!("B is {}", unit.of("A")),
     };
     let sentence = format!("wherever they differ, {name}");
-    let evidence = format!("{} complex numbers, bit for bit", grouped(numbers.len() as u64));
+    let evidence = format!("{}, bit for bit", counted(numbers.len() as u64, "complex number"));
     Some(Cause::new("unit", Confidence::Certain, sentence, evidence))
 }
 
