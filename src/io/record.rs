@@ -254,6 +254,11 @@ pub struct RecordReader {
 }
 
 impl RecordReader {
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Opens the record of the solve `identity`.
     ///
     /// # Errors

@@ -1,7 +1,5 @@
 //! The arguments of long solves, and what watches them: checkpoints to resume from, records to compare with, signals that end them.
 
-mod difference;
-
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -12,7 +10,7 @@ use lanefield::io::checkpoint;
 use lanefield::io::identity::Identity;
 use lanefield::io::record::{RecordError, RecordReader, RecordWriter};
 use lanefield::solver::{
-    Checkpoints, Digests, Recorder, Recurrence, Replay, SavedState, Stopped, WatchedScalar, Watcher,
+    Checkpoints, Digests, Recorder, Recurrence, Replay, ReplayDifference, SavedState, Stopped, WatchedScalar, Watcher,
 };
 
 use super::Outcome;
@@ -20,7 +18,6 @@ use super::files::given;
 use super::interrupt::{self, interrupted};
 use super::output::{Head, print_json};
 use super::solver::Fact;
-use difference::RecordDifference;
 
 #[derive(Args, Clone, Debug)]
 pub struct LongRunArgs {
@@ -49,21 +46,9 @@ pub struct LongRunArgs {
 pub struct LongRun {
     checkpoints: Option<Checkpoints>,
     recorder: Option<Recorder>,
-    replay: Option<Compared>,
+    replay: Option<Replay>,
     state: Option<SavedState>,
     histories: Vec<Vec<f64>>,
-}
-
-/// A record that the solve is compared with, and its file.
-struct Compared {
-    path: PathBuf,
-    replay: Replay,
-}
-
-impl Compared {
-    fn each(&mut self, compare: impl FnOnce(&mut Replay) -> Result<(), Stopped>) -> Result<(), Stopped> {
-        compare(&mut self.replay).map_err(|error| RecordDifference::located(&self.path, &self.replay, error))
-    }
 }
 
 /// A signal ended a solve.
@@ -84,18 +69,18 @@ impl Watcher for LongRun {
     fn begin(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
         self.histories = vec![Vec::new(); recurrence.infos().len()];
         self.follow(recurrence);
-        self.replay.as_mut().map_or(Ok(()), |record| record.each(|replay| replay.begin(recurrence)))?;
+        self.replay.as_mut().map_or(Ok(()), |replay| replay.begin(recurrence))?;
         self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.begin(recurrence))
     }
 
     fn scalar(&mut self, scalar: WatchedScalar) -> Result<(), Stopped> {
-        self.replay.as_mut().map_or(Ok(()), |record| record.each(|replay| replay.scalar(scalar)))?;
+        self.replay.as_mut().map_or(Ok(()), |replay| replay.scalar(scalar))?;
         self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.scalar(scalar))
     }
 
     fn iteration(&mut self, recurrence: &dyn Recurrence) -> Result<(), Stopped> {
         self.follow(recurrence);
-        self.replay.as_mut().map_or(Ok(()), |record| record.each(|replay| replay.iteration(recurrence)))?;
+        self.replay.as_mut().map_or(Ok(()), |replay| replay.iteration(recurrence))?;
         self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.iteration(recurrence))?;
         if !interrupted() {
             self.checkpoints.as_mut().map_or(Ok(()), |checkpoints| checkpoints.iteration(recurrence))?;
@@ -145,10 +130,9 @@ impl LongRun {
     pub fn finish(&mut self, digests: impl FnOnce() -> Result<Digests, AnyError>) -> Result<Option<usize>, AnyError> {
         if let Some(recorder) = &mut self.recorder {
             recorder.finish(digests()?);
-        } else if let Some(record) = &mut self.replay {
-            let digests = digests()?;
-            record.each(|replay| replay.finish(digests)).map_err(|Stopped(error)| error)?;
-            return Ok(Some(record.replay.compared()));
+        } else if let Some(replay) = &mut self.replay {
+            replay.finish(digests()?).map_err(|Stopped(error)| error)?;
+            return Ok(Some(replay.compared()));
         }
         Ok(None)
     }
@@ -168,7 +152,7 @@ type AnyError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Says where a solve differs from its record. Another error is none of the solve's.
 pub fn differs(error: AnyError, (json, head): (bool, Head)) -> anyhow::Result<Outcome> {
-    if !error.is::<RecordDifference>() {
+    if !error.is::<ReplayDifference>() {
         return Err(anyhow::Error::from_boxed(error));
     }
     if json {
@@ -235,7 +219,7 @@ impl LongRunArgs {
             if !record.is_checked() {
                 say!("note: the record has no checks: a damaged line is not told from one that differs");
             }
-            run.replay = Some(Compared { path: path.clone(), replay: Replay::new(record) });
+            run.replay = Some(Replay::new(record));
         }
         Ok(run)
     }
