@@ -355,7 +355,7 @@ fn twisted_mass(lines: &mut Lines) {
 fn files(lines: &mut Lines) {
     lines.line("digest of z(0), z(1), z(2)", digest(&[z::<f64>(0), z(1), z(2)]));
     lines.line("digest of the links", digest(configuration().links()));
-    let header = r#"{"format":"lanefield record","version":2,"every":10,"identity":[["mass","0.5"]]"#;
+    let header = r#"{"format":"lanefield record","version":2,"every":10,"identity":[["operator","wilson, mass 0.5"]]"#;
     let scalar = r#"{"iteration":0,"rhs":0,"quantity":"|r|²","bits":"3ff0000000000000""#;
     let mut hash = Sha256::new();
     for line in [header, scalar] {

@@ -254,6 +254,11 @@ pub struct RecordReader {
 }
 
 impl RecordReader {
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Opens the record of the solve `identity`.
     ///
     /// # Errors
@@ -266,8 +271,9 @@ impl RecordReader {
         let reader = BufReader::new(File::open(path).map_err(failed)?);
         let (checks, left_out) = (Some(Checks::default()), Vec::new());
         let mut record = Self { path: path.to_owned(), reader, line: 0, every: 0, checks, left_out };
-        let text = record.text()?.unwrap_or_default();
-        let value: serde_json::Value = serde_json::from_str(&text).map_err(|error| record.wrong(error.to_string()))?;
+        let text = record.text()?.ok_or_else(|| record.wrong("the file has no whole line".to_owned()))?;
+        let value: serde_json::Value =
+            serde_json::from_str(&text).map_err(|error| record.wrong(format!("it is no JSON: {error}")))?;
         if value["format"] != FORMAT {
             return Err(record.wrong(format!("it does not say \"format\": \"{FORMAT}\"")));
         }
@@ -278,9 +284,17 @@ impl RecordReader {
         }
         if value["checked"] == serde_json::Value::Bool(false) {
             record.checks = None;
+        } else if value.get("check").is_none() {
+            return Err(
+                record.wrong("it has no \"check\": that of a record without checks says \"checked\": false".to_owned())
+            );
         }
         let header: Header =
             serde_json::from_str(&record.checked(&text)?).map_err(|error| record.wrong(error.to_string()))?;
+        let ours = names(&serde_json::to_value(identity).unwrap_or_default());
+        if let Some(unknown) = names(&value["identity"]).into_iter().find(|name| !ours.contains(name)) {
+            return Err(record.wrong(format!("'{unknown}' is no name of an identity; they are {}", ours.join(", "))));
+        }
         let other = |mismatch| RecordError::OtherSolve { path: path.to_owned(), mismatch };
         record.left_out = identity.check_given(&header.identity).map_err(other)?;
         record.every = header.every;
@@ -340,6 +354,12 @@ impl RecordReader {
     fn wrong(&self, what: String) -> RecordError {
         RecordError::Line { path: self.path.clone(), line: self.line, what }
     }
+}
+
+/// The names of an identity.
+fn names(identity: &serde_json::Value) -> Vec<String> {
+    let pairs = identity.as_array().into_iter().flatten();
+    pairs.filter_map(|pair| Some(pair[0].as_str()?.to_owned())).collect()
 }
 
 /// What comes before the comma of the check of a line, and the check, whatever blanks are between.
@@ -489,10 +509,21 @@ mod tests {
         fs::write(&path, text).unwrap();
         let error = RecordReader::open(&path, &identity()).unwrap_err();
         assert!(matches!(error, RecordError::Version { found: 1, .. }), "{error}");
-        for content in ["", "{}\n", "no record\n"] {
+        let header = r#"{"format": "lanefield record", "version": 2"#;
+        let (no_checks, mass) =
+            (format!("{header}}}\n"), format!("{header}, \"checked\": false, \"identity\": [[\"mass\", \"1\"]]}}\n"));
+        for (content, says) in [
+            ("", "the file has no whole line"),
+            ("{}", "the file has no whole line"),
+            ("{}\n", "it does not say \"format\""),
+            ("no record\n", "it is no JSON: "),
+            (&no_checks, "it has no \"check\": that of a record without checks says \"checked\": false"),
+            (&mass, "'mass' is no name of an identity; they are operator"),
+        ] {
             fs::write(&path, content).unwrap();
             let error = RecordReader::open(&path, &identity()).unwrap_err();
             assert!(matches!(error, RecordError::Line { line: 1, .. }), "{content}: {error}");
+            assert!(error.to_string().contains(says), "{content}: {error}");
         }
     }
 }

@@ -198,56 +198,65 @@ impl Watcher for Recorder {
     }
 }
 
-/// A solve did not go as its record says.
+/// A solve did not go as its record says. Iterations are counted as the record counts them.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("the solve differs from its record: {}", difference(.recorded.as_ref(), .found))]
+#[error("the solve differs from its record {} at line {line}: {}", .path.display(), self.what_differs())]
 pub struct ReplayDifference {
-    /// The line of the record; none where it ended.
+    /// The record.
+    pub path: PathBuf,
+    /// The line of the file, from 1: the first that differs, or the one after its end.
+    pub line: usize,
+    /// What it says; none where the record ended.
     pub recorded: Option<Entry>,
     /// What came instead.
     pub found: Entry,
 }
 
-fn difference(recorded: Option<&Entry>, found: &Entry) -> String {
-    let Some(recorded) = recorded else {
-        return format!("it has {}, where the record breaks off", what(found));
-    };
-    match (recorded, found, what(recorded) == what(found)) {
-        (Entry::Scalar { bits: theirs, .. }, Entry::Scalar { bits: ours, .. }, true) => {
-            format!("{} has the bits {ours}, and in the record {theirs}", what(found))
+impl ReplayDifference {
+    /// Both, in words: "|r|² of iteration 3 has the bits …, and in the record …".
+    fn what_differs(&self) -> String {
+        let Self { line, recorded, found, .. } = self;
+        let Some(recorded) = recorded else {
+            return format!("it has {}, where the record breaks off after line {}", what(found), line - 1);
+        };
+        let pairs = values(found).into_iter().zip(values(recorded));
+        let differs = |((name, ours), (_, theirs)): (Value<'_>, Value<'_>)| {
+            let (ours, theirs) = (ours?, theirs?);
+            (ours != theirs).then(|| format!("{name} {ours}, and in the record {theirs}"))
+        };
+        let said: Vec<String> = pairs.filter_map(differs).collect();
+        match what(recorded) == what(found) && !said.is_empty() {
+            true => said.join("; "),
+            false => format!("it has {}, where the record has {}", what(found), what(recorded)),
         }
-        (Entry::Field { sha256: theirs, .. }, Entry::Field { sha256: ours, .. }, true) => {
-            format!("{} has the SHA-256 {ours}, and in the record {theirs}", what(found))
-        }
-        (Entry::End { .. }, Entry::End { .. }, true) => {
-            let ours = digests(found);
-            let of_name = |name| ours.iter().copied().find(|(known, _)| *known == name);
-            let pairs = digests(recorded).into_iter().filter_map(|theirs| Some((of_name(theirs.0)?, theirs)));
-            pairs.filter(|(ours, theirs)| ours != theirs).fold(String::new(), |said, ((name, ours), (_, theirs))| {
-                let and = if said.is_empty() { "" } else { "; " };
-                format!("{said}{and}{name} has the SHA-256 {ours}, and in the record {theirs}")
-            })
-        }
-        _ => format!("it has {}, where the record has {}", what(found), what(recorded)),
     }
-}
-
-/// Those of the last line, and of what they are.
-fn digests(entry: &Entry) -> Vec<(&'static str, &str)> {
-    let Entry::End { links, source, solution, .. } = entry else { return Vec::new() };
-    let solution = solution.as_ref().map(|solution| solution.as_deref().unwrap_or("of none"));
-    let all = [("the configuration", links.as_deref()), ("the source", source.as_deref()), ("the solution", solution)];
-    all.into_iter().filter_map(|(name, digest)| Some((name, digest?))).collect()
 }
 
 /// What an entry is about.
 fn what(entry: &Entry) -> String {
     match entry {
+        Entry::Scalar { iteration, rhs: 0, quantity, .. } => format!("{quantity} of iteration {iteration}"),
         Entry::Scalar { iteration, rhs, quantity, .. } => {
-            format!("{quantity} of iteration {}, right-hand side {rhs},", iteration + 1)
+            format!("{quantity} of iteration {iteration}, right-hand side {rhs}")
         }
-        Entry::Field { iteration, field, .. } => format!("the field {field} after iteration {iteration}"),
-        Entry::End { end, .. } => format!("the end after iteration {end}"),
+        Entry::Field { iteration, field, .. } => format!("the field {field} after {iteration} iterations"),
+        Entry::End { end, .. } => format!("the end after {end} iterations"),
+    }
+}
+
+/// A value behind what has it; none where the entry does not say.
+type Value<'a> = (String, Option<&'a str>);
+
+/// The values of an entry.
+fn values(entry: &Entry) -> Vec<Value<'_>> {
+    match entry {
+        Entry::Scalar { bits, .. } => vec![(format!("{} has the bits", what(entry)), Some(bits))],
+        Entry::Field { sha256, .. } => vec![(format!("{} has the SHA-256", what(entry)), Some(sha256))],
+        Entry::End { links, source, solution, .. } => {
+            let solution = solution.as_ref().map(|solution| solution.as_deref().unwrap_or("of none"));
+            let all = [("configuration", links.as_deref()), ("source", source.as_deref()), ("solution", solution)];
+            all.map(|(name, digest)| (format!("the {name} has the SHA-256"), digest)).to_vec()
+        }
     }
 }
 
@@ -290,7 +299,9 @@ impl Replay {
         let Some(reader) = &mut self.reader else { return Ok(()) };
         let recorded = reader.next_entry().map_err(stop)?;
         if !recorded.as_ref().is_some_and(|recorded| found.agrees_with(recorded)) {
-            return Err(stop(ReplayDifference { recorded, found }));
+            // Behind the header.
+            let (path, line) = (self.reader.path().to_owned(), self.compared + 2);
+            return Err(stop(ReplayDifference { path, line, recorded, found }));
         }
         self.compared += 1;
         Ok(())

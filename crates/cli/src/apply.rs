@@ -402,7 +402,7 @@ struct Report {
 impl Report {
     fn text(&self) -> String {
         facts([
-            ("operator", format!("{}{}", self.operator, if self.dagger { ", conjugate" } else { "" })),
+            ("operator", format!("{}{}", self.operator, if self.dagger { ", dagger" } else { "" })),
             ("lattice", self.layout.with(&format!(" in {}", self.precision))),
             ("plaquette", self.plaquette.to_string()),
             ("|source|²", with_bits(self.source_norm2)),

@@ -16,7 +16,7 @@ use super::Outcome;
 
 /// Time kernels on one device, and compare each with the copy bandwidth of its memory; or run one of the studies below.
 ///
-/// Kernels are named by a family, by their own name, or by `all` (`lanefield verify --list` lists them); a conjugate is timed only where it is
+/// Kernels are named by a family, by their own name, or by `all` (`lanefield verify --list` lists them); the kernel of a dagger is timed only where it is
 /// named itself. Times are device times where there are device events, else wall times: the median, and the range from the 10th to the 90th
 /// percentile. GB/s count each input and each output once. Where the fields fit the last cache, they are held against no
 /// bandwidth of memory ("in cache"). Bandwidths are kept with the cache of programs, and measured again when a kernel beats them. "Back to back" is the time per

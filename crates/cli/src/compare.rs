@@ -7,8 +7,11 @@ use clap::Args;
 use lanefield::io::atomic::write_atomically;
 use lanefield::io::npy::{self, ComplexArray, ComplexValues, NpyError, RawArray};
 use lanefield::reference::kernels::hop::Dagger;
-use lanefield_ports::compare::{Cause, CompareOptions, Comparison, HopInputs, Numbers, compare_numbers, explain_hop};
-use lanefield_ports::order::{Convention, GammaBasis, Inner, SiteOrder, to_ours};
+use lanefield_ports::Content;
+use lanefield_ports::compare::{
+    CompareOptions, Comparison, HopFindings, HopInputs, Numbers, compare_numbers, explain_hop,
+};
+use lanefield_ports::order::{Convention, GammaBasis, Inner, OrderError, SiteOrder, require_shape, to_ours};
 use serde::Serialize;
 
 use super::Outcome;
@@ -52,7 +55,10 @@ pub struct Compare {
     /// Accept numbers that are so many units in the last place apart
     #[arg(long, value_name = "N", default_value_t = 0)]
     ulps: u64,
-    /// Order of the sites, and of the directions of links, in B: lexicographic, even-odd, milc, qdp or quda
+    /// What the arrays hold, where their shape and numbers do not tell: spinor, spinors, legs, half-spinors, links, doubled-links, words, list, …
+    #[arg(long, value_name = "WORD")]
+    holds: Option<Content>,
+    /// Order of the sites, and of the directions of links, in B: lexicographic, even-odd, odd-even, milc, qdp, quda or gpt
     #[arg(long, value_name = "ORDER", default_value_t, help_heading = "Orders and bases of other programs")]
     order: SiteOrder,
     /// Basis of the spins in B: degrand-rossi (ours and Grid's), chiral, dirac-pauli or ukqcd
@@ -73,7 +79,7 @@ pub struct Compare {
     /// The configuration of the hop that B should be: a NERSC file, or a NumPy array (T, Z, Y, X, 4, 3, 3) if it ends in .npy
     #[arg(long, value_name = "FILE", requires = "source", help_heading = "What hop B should be")]
     config: Option<PathBuf>,
-    /// Its source: a NumPy array (T, Z, Y, X, 4, 3), gauss:SEED or point:x,y,z,t,spin,colour
+    /// Its source: a NumPy array (T, Z, Y, X, 4, 3), gauss:SEED, z4:SEED or point:x,y,z,t,spin,colour
     #[arg(long, value_name = "SOURCE", requires = "config", help_heading = "What hop B should be")]
     source: Option<Source>,
     /// B should be M = 4 + mass + hop
@@ -104,28 +110,29 @@ impl Compare {
         require_outputs(&given([("--plot", &self.plot)]).collect::<Vec<_>>(), &inputs)?;
         let of_a = Convention { order: self.a_order, gamma: self.a_gamma, inner: self.a_inner };
         let of_b = Convention { order: self.order, gamma: self.gamma, inner: self.inner };
-        let (a, b) = (Array::read(&self.a, of_a)?, Array::read(&self.b, of_b)?);
-        let options = CompareOptions { ulps: self.ulps, ..CompareOptions::default() };
+        let (a, b) = (Array::read(&self.a, of_a, "--a-order")?, Array::read(&self.b, of_b, "--order")?);
+        let options =
+            CompareOptions { ulps: self.ulps, holds: self.holds, a: of_a, b: of_b, ..CompareOptions::default() };
         let mut comparison = compare_numbers(a.numbers(), b.numbers(), options)
             .with_context(|| format!("cannot compare {} (A) with {} (B)", self.a.display(), self.b.display()))?;
-        if let (Some(input), false) = (self.input(), comparison.is_same()) {
-            let Array::Complex(b) = &b else {
+        if let Some(input) = self.input() {
+            let (Array::Complex(a), Array::Complex(b)) = (&a, &b) else {
                 anyhow::bail!(
                     "{} holds real numbers, and is no hop: leave --config and --source out",
                     self.b.display()
                 );
             };
-            let explained = self.explain(b, &input)?;
-            comparison.causes.splice(0..0, explained);
+            comparison.add_hop(self.explain(a, b, &input)?);
         }
         if let Some(path) = &self.plot {
             let names = [&self.a, &self.b].map(|path| path.display().to_string());
             let svg = plot(&comparison, [&names[0], &names[1]])?;
             write_atomically(path, |writer| writer.write_all(svg.as_bytes()))?;
         }
-        match self.json {
-            true => print_json(Head::of(Kind::Compare), &self.report(comparison.clone()))?,
-            false => print(&comparison)?,
+        match (self.json, &self.plot) {
+            (true, _) => print_json(Head::of(Kind::Compare), &self.report(comparison.clone()))?,
+            (false, None) => print(&comparison)?,
+            (false, Some(path)) => print(format_args!("{comparison}\nmap      {}", path.display()))?,
         }
         Ok(if comparison.is_same() { Outcome::Done } else { Outcome::CheckFailed })
     }
@@ -135,8 +142,8 @@ impl Compare {
         Some(InputArgs { config: self.config.clone()?, source: self.source.clone()? })
     }
 
-    /// Which hop with one thing wrong B is.
-    fn explain(&self, b: &ComplexArray, input: &InputArgs) -> anyhow::Result<Vec<Cause>> {
+    /// What A and B have to do with the hop, and which hop with one thing wrong B is.
+    fn explain(&self, a: &ComplexArray, b: &ComplexArray, input: &InputArgs) -> anyhow::Result<HopFindings> {
         let configuration = input.configuration()?;
         let extents = configuration.extents();
         let source = input.source(FieldShape::Spinor, extents, false)?.values;
@@ -146,7 +153,7 @@ impl Compare {
         let HopArgs { boundary, links, legs } = self.hop;
         let (configuration, source) = (&configuration, &source);
         let inputs = HopInputs { configuration, source, boundary, links, legs, dagger, mass: self.mass };
-        let explained = explain_hop(b, &inputs);
+        let explained = explain_hop(a, b, &inputs);
         explained
             .with_context(|| format!("cannot hold {} against a hop on {}", self.b.display(), input.config.display()))
     }
@@ -158,7 +165,25 @@ impl Compare {
             (false, _) => "DIFFERENT",
         };
         let name = |path: &Path| path.display().to_string();
-        Report { verdict, file_a: name(&self.a), file_b: name(&self.b), comparison }
+        let hop_of = self.input().map(|input| HopOf {
+            config: name(&input.config),
+            source: input.source.to_string(),
+            boundary: self.hop.boundary.to_string(),
+            links: self.hop.links.reals(),
+            legs: self.hop.legs.to_string(),
+            dagger: self.dagger,
+            mass: self.mass,
+        });
+        Report {
+            verdict,
+            file_a: name(&self.a),
+            file_b: name(&self.b),
+            read_a: Convention { order: self.a_order, gamma: self.a_gamma, inner: self.a_inner },
+            read_b: Convention { order: self.order, gamma: self.gamma, inner: self.inner },
+            hop_of,
+            plot: self.plot.as_deref().map(name),
+            comparison,
+        }
     }
 }
 
@@ -169,8 +194,26 @@ struct Report {
     verdict: &'static str,
     file_a: String,
     file_b: String,
+    /// In which order and basis they were read.
+    read_a: Convention,
+    read_b: Convention,
+    /// What B should be, where that was said.
+    hop_of: Option<HopOf>,
+    plot: Option<String>,
     #[serde(flatten)]
     comparison: Comparison,
+}
+
+/// What a hop is of.
+#[derive(Serialize)]
+struct HopOf {
+    config: String,
+    source: String,
+    boundary: String,
+    links: usize,
+    legs: String,
+    dagger: bool,
+    mass: Option<f64>,
 }
 
 /// An array of complex numbers, or of others, which have no order but ours.
@@ -180,7 +223,7 @@ enum Array {
 }
 
 impl Array {
-    fn read(path: &Path, convention: Convention) -> anyhow::Result<Self> {
+    fn read(path: &Path, convention: Convention, option: &str) -> anyhow::Result<Self> {
         match npy::read_complex(path) {
             Err(NpyError::ElementType { .. }) if convention == Convention::OURS => {
                 let array = RawArray::read(path).map_err(|error| npy_error(path, error))?;
@@ -188,7 +231,7 @@ impl Array {
                 let numbers = numbers.with_context(|| format!("{} holds whole numbers above 2^53", path.display()))?;
                 Ok(Self::Others(numbers))
             }
-            array => in_ours(path, array, convention).map(Self::Complex),
+            array => in_ours(path, array, convention, (option, Named::Always)).map(|(_, array)| Self::Complex(array)),
         }
     }
 
@@ -200,12 +243,40 @@ impl Array {
     }
 }
 
-/// Reads an array in some order and basis.
-pub(super) fn read(path: &Path, convention: Convention) -> anyhow::Result<ComplexArray> {
-    in_ours(path, npy::read_complex(path), convention)
+/// Whether the order of an array was named, so that a shape of another order may be meant.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Named {
+    Always,
+    Never,
 }
 
-fn in_ours(path: &Path, array: Result<ComplexArray, NpyError>, convention: Convention) -> anyhow::Result<ComplexArray> {
+/// Reads an array in some order and basis; says what is in the file. `option` names the order.
+pub(super) fn read(
+    path: &Path,
+    convention: Convention,
+    option: &str,
+    named: Named,
+) -> anyhow::Result<(String, ComplexArray)> {
+    in_ours(path, npy::read_complex(path), convention, (option, named))
+}
+
+fn in_ours(
+    path: &Path,
+    array: Result<ComplexArray, NpyError>,
+    convention: Convention,
+    (option, named): (&str, Named),
+) -> anyhow::Result<(String, ComplexArray)> {
     let array = array.map_err(|error| npy_error(path, error))?;
-    to_ours(array, convention).with_context(|| format!("failed to read {}", path.display()))
+    let described = array.describe();
+    let fits = if named == Named::Never { require_shape(&array.shape, convention.order) } else { Ok(()) };
+    match fits.and_then(|()| to_ours(array, convention)) {
+        Ok(array) => Ok((described, array)),
+        Err(error @ OrderError::OtherOrder { found, order, .. }) => {
+            let or =
+                if named == Named::Never { format!(", or {option} {order} if it is not so") } else { String::new() };
+            let read = format!("failed to read {}", path.display());
+            Err(anyhow::anyhow!("{read}: {error}: say {option} {found}{or}"))
+        }
+        Err(error) => Err(error).with_context(|| format!("failed to read {}", path.display())),
+    }
 }

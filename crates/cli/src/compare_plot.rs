@@ -15,7 +15,10 @@ const MOST_SITES: usize = 1 << 16;
 /// Widest that a row of squares becomes, in pixels.
 const WIDTH: usize = 1100;
 const LEFT: i32 = 64;
-const TOP: i32 = 122;
+/// Between the title and the squares, below the lines of a cause.
+const TOP: i32 = 104;
+/// From one line to the next.
+const LINE: i32 = 18;
 const BOTTOM: i32 = 74;
 const GAP: usize = 6;
 
@@ -38,6 +41,8 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, Shift>;
 /// How the lattice becomes squares: `rows` and `columns` of squares of `size` [x, y] cells.
 struct Squares {
     extents: Extents,
+    /// Where they begin, from the top.
+    top: i32,
     /// Whether each z has its square.
     each_z: bool,
     /// Squares in a row.
@@ -54,7 +59,17 @@ impl Squares {
         let fit = |columns: usize| (WIDTH.saturating_sub(columns * GAP) / (columns * x).max(1)).clamp(1, 14);
         let columns = if each_z { z } else { (WIDTH / (2 * x + GAP)).clamp(1, t) };
         let rows = if each_z { t } else { t.div_ceil(columns) };
-        Self { extents, each_z, columns, rows, cell: fit(columns) }
+        Self { extents, top: TOP, each_z, columns, rows, cell: fit(columns) }
+    }
+
+    /// Below so many lines of a title.
+    fn below(self, lines: usize) -> Self {
+        Self { top: TOP + LINE * lines as i32, ..self }
+    }
+
+    fn width(&self) -> usize {
+        let [x, ..] = self.extents.as_array();
+        (LEFT as usize + self.columns * (x * self.cell + GAP) + 24).max(620)
     }
 
     /// The upper left corner of a square.
@@ -63,7 +78,7 @@ impl Squares {
         let [x, y, ..] = self.extents.as_array();
         let across = column * (x * self.cell + GAP);
         let down = row * (y * self.cell + self.gap());
-        (LEFT + across as i32, TOP + down as i32)
+        (LEFT + across as i32, self.top + down as i32)
     }
 
     /// Between rows; squares that are a t have its label there.
@@ -72,10 +87,9 @@ impl Squares {
     }
 
     fn size(&self) -> (u32, u32) {
-        let [x, y, ..] = self.extents.as_array();
-        let width = LEFT as usize + self.columns * (x * self.cell + GAP) + 24;
-        let height = (TOP + BOTTOM) as usize + self.rows * (y * self.cell + self.gap());
-        (width.max(620) as u32, height as u32)
+        let [_, y, ..] = self.extents.as_array();
+        let height = (self.top + BOTTOM) as usize + self.rows * (y * self.cell + self.gap());
+        (self.width() as u32, height as u32)
     }
 }
 
@@ -88,11 +102,14 @@ pub fn plot(comparison: &Comparison, names: [&str; 2]) -> anyhow::Result<String>
         anyhow::bail!("--plot is a map of a lattice, and these arrays have none: they are {}", comparison.object);
     };
     let squares = Squares::of(Extents::new(lattice)?);
+    let cause = comparison.causes.first().map_or("", |cause| &cause.sentence);
+    let cause = wrapped(cause, letters(squares.width(), SMALL));
+    let squares = squares.below(cause.len());
     let mut svg = String::new();
     {
         let root = SVGBackend::with_string(&mut svg, squares.size()).into_drawing_area();
         root.fill(&WHITE)?;
-        title(&root, comparison, names, &squares)?;
+        title(&root, comparison, names, &cause, &squares)?;
         let range = decades(&comparison.map);
         draw(&root, &comparison.map, &squares, range)?;
         legend(&root, &squares, range, comparison)?;
@@ -110,26 +127,52 @@ fn text(root: &Area<'_>, words: &str, place: (i32, i32), size: u32, anchor: Pos)
 const LEFT_TOP: Pos = Pos { h_pos: HPos::Left, v_pos: VPos::Top };
 const MIDDLE: Pos = Pos { h_pos: HPos::Center, v_pos: VPos::Center };
 
-fn title(root: &Area<'_>, comparison: &Comparison, [a, b]: [&str; 2], squares: &Squares) -> anyhow::Result<()> {
-    let width = squares.size().0 as usize;
+/// Widths of a letter, in pixels: of the names of the arrays, and of what is said of them.
+const LARGE: f64 = 9.4;
+const SMALL: f64 = 6.9;
+
+/// Letters that fit into a line.
+fn letters(width: usize, per_letter: f64) -> usize {
+    ((width as f64 - 24.0) / per_letter) as usize
+}
+
+/// The lines of a text, broken between words.
+fn wrapped(text: &str, most: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= most => *line += &format!(" {word}"),
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+fn title(
+    root: &Area<'_>,
+    comparison: &Comparison,
+    [a, b]: [&str; 2],
+    cause: &[String],
+    squares: &Squares,
+) -> anyhow::Result<()> {
     let fitted = |words: &str, per_letter: f64| {
-        let most = (width as f64 - 24.0) / per_letter;
-        match words.chars().count() as f64 > most {
-            true => words.chars().take(most as usize - 1).chain(['…']).collect(),
+        let most = letters(squares.width(), per_letter);
+        match words.chars().count() > most {
+            true => words.chars().take(most - 1).chain(['…']).collect(),
             false => words.to_owned(),
         }
     };
-    text(root, &fitted(&format!("{a} (A) and {b} (B)"), 9.4), (12, 12), 19, LEFT_TOP)?;
+    text(root, &fitted(&format!("{a} (A) and {b} (B)"), LARGE), (12, 12), 19, LEFT_TOP)?;
     let said = comparison.to_string();
-    text(root, &fitted(said.lines().next().unwrap_or_default(), 6.9), (12, 40), 14, LEFT_TOP)?;
-    if let Some(cause) = comparison.causes.first() {
-        text(root, &fitted(&cause.sentence, 6.9), (12, 60), 14, LEFT_TOP)?;
+    text(root, &fitted(said.lines().next().unwrap_or_default(), SMALL), (12, 40), 14, LEFT_TOP)?;
+    for (place, line) in (58..).step_by(LINE as usize).zip(cause) {
+        text(root, line, (12, place), 14, LEFT_TOP)?;
     }
     let how = match squares.each_z {
         true => "a square for each z and t; in it x to the right, y up",
         false => "a square for each t; in it x to the right, y up, the largest difference along z",
     };
-    text(root, how, (12, 80), 12, LEFT_TOP)
+    text(root, how, (12, squares.top - 42), 12, LEFT_TOP)
 }
 
 /// The powers of ten between which the finite differences lie.
@@ -204,7 +247,7 @@ fn draw(root: &Area<'_>, map: &SiteMap, squares: &Squares, range: (i32, i32)) ->
         let every = |number: usize, pixels: usize| number.is_multiple_of((24usize).div_ceil(pixels.max(1)).max(1));
         for z in (0..lz).filter(|&z| every(z, lx * squares.cell + GAP)) {
             let (left, _) = squares.corner(z, 0);
-            text(root, &format!("z {z}"), (left + half(lx), TOP - 10), 11, MIDDLE)?;
+            text(root, &format!("z {z}"), (left + half(lx), squares.top - 10), 11, MIDDLE)?;
         }
         for t in (0..lt).filter(|&t| every(t, ly * squares.cell + GAP)) {
             let (_, top) = squares.corner(0, t);

@@ -6,11 +6,12 @@ use anyhow::{Context as _, ensure};
 use clap::Args;
 use lanefield::io::npy::{self, ComplexArray, ComplexValues};
 use lanefield::reference::real::Precision;
+use lanefield_ports::compare::Axes;
 use lanefield_ports::order::{Convention, GammaBasis, Inner, SiteOrder, from_ours};
 
 use super::Outcome;
-use super::compare::read;
-use super::files::{npy_unwritten, require_outputs};
+use super::compare::{Named, read};
+use super::files::{npy_name, npy_unwritten, require_outputs};
 use super::output::print;
 
 /// Convert an array between the orders of sites, bases of spins and precisions of programs.
@@ -34,11 +35,12 @@ pub struct Convert {
     #[arg(value_name = "IN.npy")]
     input: PathBuf,
     /// The array to write
-    #[arg(value_name = "OUT.npy")]
+    #[arg(value_name = "OUT.npy", value_parser = npy_name)]
     output: PathBuf,
-    /// Order of the sites, and of the directions of links, of IN: lexicographic, even-odd, milc, qdp or quda
-    #[arg(long, value_name = "ORDER", default_value_t, help_heading = "What IN is")]
-    from_order: SiteOrder,
+    /// Order of the sites, and of the directions of links, of IN: lexicographic, even-odd, odd-even, milc, qdp, quda or gpt [default: lexicographic, unless
+    /// IN has the shape of another]
+    #[arg(long, value_name = "ORDER", help_heading = "What IN is")]
+    from_order: Option<SiteOrder>,
     /// Basis of the spins of IN: degrand-rossi (ours and Grid's), chiral, dirac-pauli or ukqcd
     #[arg(long, value_name = "BASIS", default_value_t, help_heading = "What IN is")]
     from_gamma: GammaBasis,
@@ -63,9 +65,12 @@ impl Convert {
     pub fn run(self) -> anyhow::Result<Outcome> {
         ensure!(self.precision != Some(Precision::Half), "--precision half has no NumPy type: expected f32 or f64");
         require_outputs(&[("OUT", self.output.as_path())], &[("IN", self.input.as_path())])?;
-        let from = Convention { order: self.from_order, gamma: self.from_gamma, inner: self.from_inner };
+        let order = self.from_order.unwrap_or_default();
+        let from = Convention { order, gamma: self.from_gamma, inner: self.from_inner };
         let to = Convention { order: self.to_order, gamma: self.to_gamma, inner: self.to_inner };
-        let mut array = read(&self.input, from)?;
+        let named = if self.from_order.is_some() { Named::Always } else { Named::Never };
+        let (read_as, mut array) = read(&self.input, from, "--from-order", named)?;
+        let axes = Axes::of(&array.shape);
         // To f64 before the change of basis, to f32 after it: one rounding.
         if self.precision == Some(Precision::F64) {
             array.values = ComplexValues::F64(array.values.into_f64());
@@ -81,12 +86,22 @@ impl Convert {
             ComplexValues::F64(values) => npy::write_complex(&self.output, &shape, values),
         };
         written.map_err(|error| npy_unwritten(&self.output, error))?;
-        print(format_args!("{}: {described}, {}", self.output.display(), describe(to)))?;
+        let (input, output) = (self.input.display(), self.output.display());
+        print(format_args!(
+            "{input}: {read_as}, read as {}, {}\n{output}: {described}, {}",
+            axes.describe(),
+            describe(from, &axes),
+            describe(to, &axes)
+        ))?;
         Ok(Outcome::Done)
     }
 }
 
-/// "even-odd order, basis ukqcd, spin-colour"
-fn describe(Convention { order, gamma, inner }: Convention) -> String {
-    format!("{order} order, basis {gamma}, {inner}")
+/// "even-odd order, basis ukqcd, spin-colour"; what has no spins has neither of these.
+fn describe(Convention { order, gamma, inner }: Convention, axes: &Axes) -> String {
+    let is_ours = (gamma, inner) == (Convention::OURS.gamma, Convention::OURS.inner);
+    match axes.are_spinors() || !is_ours {
+        true => format!("{order} order, basis {gamma}, {inner}"),
+        false => format!("{order} order"),
+    }
 }

@@ -60,12 +60,30 @@ fn read_npy(path: &Path) -> Result<ConfigurationFile, NpyError> {
     Ok(ConfigurationFile { configuration, origin: Origin::Npy(precision) })
 }
 
-/// An error of reading an array, with the name of the file.
+/// An error of reading an array, with the name of the file, and what would make an array of it.
 pub fn npy_error(path: &Path, error: NpyError) -> anyhow::Error {
+    let name = path.display();
     match error {
         NpyError::Open { .. } | NpyError::NotAFile { .. } => error.into(),
+        NpyError::NotNpy if !is_npy(path) && is_nersc(path) => {
+            let hint =
+                format!("a NERSC configuration, of which lanefield config convert {name} FILE.npy makes an array");
+            anyhow::Error::new(error).context(format!("{} ({hint})", failed_to_read(path)))
+        }
+        NpyError::ElementType { ref descr, .. } | NpyError::OtherType { ref descr } if descr.starts_with('>') => {
+            let little = descr.replacen('>', "<", 1);
+            let hint = format!("a.astype('{little}') makes little-endian numbers of it");
+            anyhow::Error::new(error).context(format!("{} ({hint})", failed_to_read(path)))
+        }
         error => anyhow::Error::new(error).context(failed_to_read(path)),
     }
+}
+
+/// Whether a file begins as NERSC configurations do.
+fn is_nersc(path: &Path) -> bool {
+    const START: &[u8] = b"BEGIN_HEADER";
+    let mut start = [0; START.len()];
+    fs::File::open(path).and_then(|mut file| io::Read::read_exact(&mut file, &mut start)).is_ok() && start == START
 }
 
 /// An error of writing an array, with the name of the file.
@@ -153,6 +171,15 @@ pub fn svg(text: &str) -> Result<PathBuf, String> {
     match path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("svg")) || path.starts_with("/dev") {
         true => Ok(path),
         false => Err(format!("pictures are SVG, and '{text}' says otherwise: expected a name that ends in .svg")),
+    }
+}
+
+/// Reads the name of an array to write, which is a NumPy file whatever its name says.
+pub fn npy_name(text: &str) -> Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match is_npy(&path) || path.starts_with("/dev") {
+        true => Ok(path),
+        false => Err(format!("arrays are NumPy files, and '{text}' says otherwise: expected a name that ends in .npy")),
     }
 }
 

@@ -60,8 +60,8 @@ struct Export {
     /// The directory to write. --force replaces one that holds golden data
     #[arg(value_name = "DIR")]
     directory: PathBuf,
-    /// Kernels, or families of kernels
-    #[arg(long, value_name = "KERNEL", num_args = 1.., default_value = "all", value_parser = kernels::word)]
+    /// Kernels, or families of kernels; family:NAME is the family where a kernel has its name, too, as family:hop
+    #[arg(long, value_name = "KERNEL", num_args = 1.., default_value = "all", value_parser = kernels::word_or_family)]
     kernels: Vec<String>,
     /// The lattice X.Y.Z.T, of even extents
     #[arg(long, value_name = "X.Y.Z.T", default_value = lattice())]
@@ -99,6 +99,8 @@ struct Written {
     lattice: [usize; 4],
     seed: u64,
     kernels: usize,
+    /// Their names.
+    chosen: Vec<&'static str>,
     cases: usize,
     stages: usize,
     files: usize,
@@ -147,6 +149,7 @@ impl Export {
             lattice: options.extents.as_array(),
             seed: options.seed,
             kernels: options.kernels.len(),
+            chosen: options.kernels.iter().map(|kernel| kernel.name).collect(),
             cases,
             stages,
             files,
@@ -161,7 +164,7 @@ impl Written {
         facts([
             ("directory", self.directory.clone()),
             ("lattice", format!("{}, seed {}", joined(&self.lattice, "."), self.seed)),
-            ("kernels", format!("{} in {} cases", self.kernels, self.cases)),
+            ("kernels", format!("{}, in {}", some(&self.chosen, CHOSEN), several(self.cases, "case"))),
             ("stages", self.stages.to_string()),
             ("files", format!("{}, {}", self.files, bytes(self.bytes))),
         ])
@@ -171,10 +174,11 @@ impl Written {
 /// Compare the results of a port with golden data: whatever is there, and say what is missing.
 ///
 /// The golden data are first held against the SHA-256 of their manifest. A result has the same path in both directories. Exit code: 0 if all that is there
-/// is the same, 1 if something differs, 2 if nothing can be compared.
+/// is the same, 1 if something differs (or is missing, with --complete), 2 if nothing can be compared.
 #[derive(Args)]
 #[command(after_help = "Examples:
   lanefield golden check golden --against port
+  lanefield golden check golden --against port --all --complete
   lanefield golden check golden --against port --ulps 1 --json")]
 struct Check {
     /// Golden data
@@ -186,6 +190,12 @@ struct Check {
     /// Numbers may differ by so many floating-point numbers in between
     #[arg(long, value_name = "N", default_value_t = 0)]
     ulps: u64,
+    /// Say of every file that differs what lanefield compare says, not of the first one alone
+    #[arg(long)]
+    all: bool,
+    /// Count a result that is missing as one that differs
+    #[arg(long)]
+    complete: bool,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -195,6 +205,8 @@ struct Check {
 #[derive(Serialize)]
 struct Comparison {
     same: bool,
+    /// Whether what is missing counts as a difference.
+    complete: bool,
     ulps: u64,
     compared: usize,
     differ: usize,
@@ -205,10 +217,12 @@ struct Comparison {
 
 impl Check {
     fn run(self) -> anyhow::Result<Outcome> {
-        let checked = golden::check(&self.directory, &self.against, CheckOptions { ulps: self.ulps });
+        let options = CheckOptions { ulps: self.ulps, all: self.all };
+        let checked = golden::check(&self.directory, &self.against, options);
         let checked = checked.context("failed to compare with golden data")?;
         let comparison = Comparison {
-            same: checked.is_same(),
+            same: checked.is_same() && !(self.complete && checked.missing() > 0),
+            complete: self.complete,
             ulps: self.ulps,
             compared: checked.compared(),
             differ: checked.differ(),
@@ -228,37 +242,59 @@ fn indented(text: &str) -> String {
 
 /// Names of a list that are shown; of the others how many there are.
 const SHOWN: usize = 3;
+const CHOSEN: usize = 8;
+
+/// "1 case", "9 cases"
+fn several(number: usize, name: &str) -> String {
+    format!("{number} {name}{}", if number == 1 { "" } else { "s" })
+}
+
+/// The first names of a list, and how many others there are.
+fn some<T: AsRef<str>>(names: &[T], most: usize) -> String {
+    let shown: Vec<&str> = names.iter().take(most).map(AsRef::as_ref).collect();
+    match names.len().saturating_sub(most) {
+        0 => shown.join(", "),
+        others => format!("{} and {}", shown.join(", "), several(others, "other")),
+    }
+}
 
 impl Comparison {
     fn text(&self) -> String {
-        let Self { ulps, compared, differ, missing, checked, .. } = self;
+        let Self { same, ulps, compared, differ, missing, checked, .. } = self;
         let mut rows = table(["kernel, or stage", "compared", "differ", "missing"], 1..4);
         for CheckedGroup { name, compared, differ, missing } in &checked.groups {
             rows.add_row([name.clone(), compared.to_string(), differ.len().to_string(), missing.len().to_string()]);
         }
         let mut text = rows.trim_fmt();
-        if let Some(first) = &checked.first {
-            text += &format!("\nfirst: {}\n", first.file);
+        for (difference, which) in
+            checked.first.iter().zip(["first"]).chain(checked.others.iter().map(|other| (other, "then")))
+        {
+            text += &format!("\n{which}: {}\n", difference.file);
             // A is what should be there.
-            let what = first.comparison.as_ref().map_or_else(|| first.what.clone(), ToString::to_string);
+            let what = difference.comparison.as_ref().map_or_else(|| difference.what.clone(), ToString::to_string);
             text += &indented(&what);
-            let all: Vec<&str> = checked.groups.iter().flat_map(|group| &group.differ).map(String::as_str).collect();
-            let others = all.len().saturating_sub(SHOWN);
-            let more = if others > 0 { format!(" and {others} others") } else { String::new() };
-            text += &format!("\ndiffer: {}{more}", all[..all.len().min(SHOWN)].join(", "));
+        }
+        let all: Vec<&String> = checked.groups.iter().flat_map(|group| &group.differ).collect();
+        if !all.is_empty() {
+            text += &format!("\ndiffer: {}", some(&all, SHOWN));
         }
         // Of a kernel that a port has only the files that it lacks are news.
         let lacking = checked.groups.iter().filter(|group| group.compared > 0).flat_map(|group| &group.missing);
-        let lacking: Vec<&str> = lacking.map(String::as_str).collect();
+        let lacking: Vec<&String> = lacking.collect();
         if !lacking.is_empty() {
-            let others = lacking.len().saturating_sub(SHOWN);
-            let more = if others > 0 { format!(" and {others} others") } else { String::new() };
-            text += &format!("\nmissing: {}{more}", lacking[..lacking.len().min(SHOWN)].join(", "));
+            text += &format!("\nmissing: {}", some(&lacking, SHOWN));
+        }
+        if !checked.unknown.is_empty() {
+            text += &format!("\nunknown, and not compared: {}", some(&checked.unknown, SHOWN));
         }
         let within = if *ulps > 0 { format!(" to {ulps} ulp") } else { String::new() };
-        text + &match differ {
-            0 => format!("\nthe same{within}: {compared} files; missing: {missing}"),
-            _ => format!("\n{differ} of {compared} files differ{within}; missing: {missing}"),
+        text + &match (differ, same) {
+            (0, true) => format!("\nthe same{within}: {}; missing: {missing}", several(*compared, "file")),
+            (0, false) => {
+                format!("\nnot complete, though the same{within}: {}; missing: {missing}", several(*compared, "file"))
+            }
+            (1, _) => format!("\n1 of {} differs{within}; missing: {missing}", several(*compared, "file")),
+            _ => format!("\n{differ} of {} differ{within}; missing: {missing}", several(*compared, "file")),
         }
     }
 }

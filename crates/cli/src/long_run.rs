@@ -214,7 +214,7 @@ impl LongRunArgs {
             let record = RecordReader::open(path, identity)?;
             if !record.left_out().is_empty() {
                 let left_out = record.left_out().join(", ");
-                say!("note: the record does not say, and what it is of is not compared: {left_out}");
+                say!("note: the record does not name these, so they are not compared: {left_out}");
             }
             if !record.is_checked() {
                 say!("note: the record has no checks: a damaged line is not told from one that differs");

@@ -8,6 +8,7 @@ use clap::Args;
 use lanefield::io::atomic::write_atomically;
 use lanefield::kernel::{FieldRole, Holds, Kernel};
 use lanefield::reference::layout::{Direction, Parity, Sites};
+use lanefield::reference::links::{BoundaryPhases, LinkFormat};
 use lanefield::reference::real::Precision;
 use lanefield_ports::golden::field_array;
 use num_complex::Complex;
@@ -16,7 +17,7 @@ use serde::Serialize;
 use super::Outcome;
 use super::args::{BackendArgs, HopArgs, SumArgs, of_storage, on_backend};
 use super::emit::one;
-use super::files::{failed_to_write, read_configuration, require_outputs};
+use super::files::{failed_to_write, npy_name, read_configuration, require_outputs};
 use super::output::{Head, Kind, bits, facts, joined, print, show, with_bits};
 
 mod describe;
@@ -77,6 +78,9 @@ pub struct Run {
     direction: Direction,
     #[command(flatten)]
     along_s: AlongS,
+    /// Refused, with the kernel that is the dagger
+    #[arg(long, hide = true)]
+    dagger: bool,
     #[command(flatten)]
     hop: HopArgs,
     /// Print JSON instead of a table
@@ -95,7 +99,7 @@ struct AlongS {
     /// parameters below
     #[arg(long, value_name = "FILE.npy", conflicts_with_all = ["mass", "m5", "ls"])]
     matrix: Option<PathBuf>,
-    /// For matrices along s: the conjugate one. Of --matrix, that its coefficients are those of a conjugate one
+    /// For matrices along s: the dagger, which is the transpose, since they are real. Of --matrix, that its coefficients are those of a transpose
     #[arg(long)]
     matrix_dagger: bool,
     /// Bare quark mass
@@ -151,6 +155,9 @@ struct Report {
     precision: String,
     sites: String,
     lattice: [usize; 4],
+    /// Whether links were read that have their boundary phases.
+    #[serde(skip)]
+    has_phases: bool,
     outputs: Vec<String>,
     sums: Vec<SumOf>,
 }
@@ -168,7 +175,8 @@ impl Report {
         let place = format!("{} in {} on {} sites of {lattice}", self.kernel, self.precision, self.sites);
         let sums = self.sums.iter().map(|sum| ("sum", with_bits(sum.value)));
         let outputs = self.outputs.iter().map(|file| ("written", file.clone()));
-        facts([("kernel", place)].into_iter().chain(outputs).chain(sums))
+        let phases = self.has_phases.then(|| ("boundary", "as the links were stored".to_owned()));
+        facts([("kernel", place)].into_iter().chain(phases).chain(outputs).chain(sums))
     }
 }
 
@@ -181,10 +189,16 @@ impl Run {
         self.require_arguments()?;
         let written: Vec<(String, &Path)> =
             self.outputs.iter().map(|out| (format!("--out {}", out.name), Path::new(&out.value))).collect();
+        for Named { name, value } in &self.outputs {
+            npy_name(value).map_err(|error| anyhow::anyhow!("--out {name}: {error}"))?;
+        }
         let read: Vec<(String, &Path)> = self.files().collect();
         let outputs: Vec<(&str, &Path)> = written.iter().map(|(name, path)| (name.as_str(), *path)).collect();
         let inputs: Vec<(&str, &Path)> = read.iter().map(|(name, path)| (name.as_str(), *path)).collect();
         require_outputs(&outputs, &inputs)?;
+        if self.has_phases() && self.hop.boundary != BoundaryPhases::ANTIPERIODIC_IN_TIME {
+            say!("note: --boundary changes nothing: links that are read as they are stored have their phases");
+        }
         let loaded = self.load()?;
         let configuration = match &self.config {
             Some(path) => Some(read_configuration(path)?.configuration),
@@ -209,6 +223,7 @@ impl Run {
             precision: self.precision.to_string(),
             sites: self.sites.to_string(),
             lattice: extents.as_array(),
+            has_phases: self.has_phases(),
             outputs: files,
             sums: outcome.sums.iter().map(|&value| SumOf { value, bits: bits(value) }).collect(),
         };
@@ -224,6 +239,15 @@ impl Run {
         let config = self.config.iter().map(|path| ("--config".to_owned(), path.as_path()));
         let matrix = self.along_s.matrix.iter().map(|path| ("--matrix".to_owned(), path.as_path()));
         of_inputs.chain(config).chain(matrix)
+    }
+
+    /// Whether links are read that have their boundary phases: of fewer reals they are rebuilt with those that are given.
+    fn has_phases(&self) -> bool {
+        self.kernel.fields().any(|role| match role.holds {
+            Holds::DoubledLinks => self.hop.links == LinkFormat::Full && !self.is_made(&role),
+            Holds::Links => !self.is_made(&role),
+            _ => false,
+        })
     }
 
     /// Whether links of a role are made of the configuration.

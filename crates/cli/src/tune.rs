@@ -36,7 +36,7 @@ use super::progress::with_bar;
   lanefield tune --kernels hop,clover --precision f32
   lanefield tune --kernels hop --lattice 8.8.8.8 --budget 20 --json")]
 pub struct Tune {
-    /// Kernels: all, a family or a kernel, as far as they have tuning parameters of their own (a conjugate takes those of its kernel)
+    /// Kernels: all, a family or a kernel, as far as they have tuning parameters of their own (that of a dagger takes those of its kernel)
     #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, default_value = "all")]
     kernels: Vec<String>,
     /// Precisions of fields

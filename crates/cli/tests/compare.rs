@@ -130,6 +130,112 @@ fn arrays_of_other_programs_are_converted_there_and_back() {
 }
 
 #[test]
+fn an_array_that_has_the_shape_of_another_order_is_not_scrambled() {
+    let folder = folder();
+    folder.succeeds("config convert gauge.nersc gauge.npy");
+    for order in ["quda", "milc", "gpt"] {
+        folder.succeeds(&format!("convert gauge.npy {order}.npy --to-order {order}"));
+    }
+    folder.succeeds("convert a.npy eo.npy --to-order even-odd");
+    for (arguments, says) in [
+        (
+            "quda.npy out.npy --from-order milc",
+            "is that of quda order: it has the direction of links before the sites, unlike milc order: say --from-order quda",
+        ),
+        ("quda.npy out.npy", "say --from-order quda, or --from-order lexicographic if it is not so"),
+        (
+            "milc.npy out.npy --to-order quda",
+            "is that of milc order: it has an axis of parities, unlike lexicographic order: say --from-order milc",
+        ),
+        ("eo.npy out.npy", "say --from-order even-odd, or --from-order lexicographic"),
+        ("gpt.npy out.npy", "say --from-order gpt"),
+        (
+            "gauge.npy out.npy --from-order qdp",
+            "it has the links of a site together, unlike qdp order: say --from-order lexicographic",
+        ),
+    ] {
+        let said = folder.fails(2, &format!("convert {arguments}"));
+        assert_contains(&said, &["failed to read", says]);
+    }
+    assert!(!folder.path("out.npy").exists());
+    // Five dimensions with Ls = 2, if that is said.
+    let said = folder.succeeds("convert eo.npy out.npy --from-order lexicographic");
+    assert_contains(
+        &said,
+        &["eo.npy: complex128 (2, 8, 4, 4, 2, 4, 3), read as five-dimensional fermion on 2.4.4.8, Ls 2"],
+    );
+    let said = folder.succeeds("convert quda.npy out.npy --from-order quda");
+    assert_contains(
+        &said,
+        &["quda.npy: complex128 (4, 2, 8, 4, 4, 2, 3, 3), read as links on 4.4.4.8, quda order\nout.npy: "],
+    );
+    let said = folder.fails(2, "compare gauge.npy milc.npy --order quda");
+    assert_contains(&said, &["unlike quda order: say --order milc"]);
+    let said = folder.fails(2, "compare quda.npy gauge.npy --a-order milc");
+    assert_contains(&said, &["unlike milc order: say --a-order quda"]);
+    let said = folder.fails(2, "compare gauge.npy quda.npy");
+    assert_contains(&said, &["B has the direction of links first, then parities and X/2: read it with --order quda"]);
+    let said = folder.succeeds("compare eo.npy eo.npy");
+    assert_contains(
+        &said,
+        &["same bits", "note: both arrays are read as five-dimensional fermion", "--order even-odd"],
+    );
+}
+
+#[test]
+fn what_hop_the_arrays_are_is_said_also_where_they_are_the_same() {
+    let folder = folder();
+    let hop = "--config gauge.nersc --source gauss:7";
+    let said = folder.succeeds(&format!("compare a.npy a.npy {hop}"));
+    assert!(said.trim_end().ends_with("A and B are the hop of this source, links and boundary, bit for bit"), "{said}");
+    let said = folder.succeeds("compare a.npy a.npy --config gauge.nersc --source gauss:8");
+    assert_contains(&said, &["same bits", "neither A nor B is the hop of this source", "check --config, --source"]);
+    apply(&folder, "--boundary 1,1,1,1 --output b.npy");
+    let said = differs(&folder, hop);
+    assert_contains(
+        &said,
+        &[
+            "hop      B is not the hop of this source, links and boundary; A is, bit for bit",
+            "cause    there is no boundary phase in t",
+        ],
+    );
+    let said = differs(&folder, &format!("{hop} --mass 0.1"));
+    assert_contains(&said, &["neither A nor B is M = 4 + mass + hop of this source, links and boundary"]);
+    let output = folder
+        .run(&format!("compare a.npy b.npy --json --gamma degrand_rossi --inner Spin-Color {hop} --boundary 1,1,1,1"));
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["hop"], serde_json::json!({"a": "another", "b": "same bits", "operator": "the hop"}));
+    assert_eq!(
+        json["read_b"],
+        serde_json::json!({"order": "lexicographic", "gamma": "degrand-rossi", "inner": "spin-colour"})
+    );
+    assert_eq!((&json["hop_of"]["source"], &json["hop_of"]["config"]), (&"gauss:7".into(), &"gauge.nersc".into()));
+    let kinds: Vec<_> =
+        json["causes"].as_array().unwrap().iter().map(|cause| cause["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds[..2], ["right", "hop"]);
+}
+
+#[test]
+fn files_of_other_types_are_refused_with_what_reads_or_writes_them() {
+    let folder = folder();
+    let said = folder.fails(2, "convert gauge.nersc out.npy");
+    assert_contains(
+        &said,
+        &["failed to read gauge.nersc", "lanefield config convert gauge.nersc FILE.npy makes an array"],
+    );
+    let said = folder.misused("convert a.npy out.nersc");
+    assert_contains(&said, &["arrays are NumPy files, and 'out.nersc' says otherwise"]);
+    let said = folder.misused("source gauss:7 --lattice 4.4.4.8 --output q.txt");
+    assert_contains(&said, &["'q.txt' says otherwise: expected a name that ends in .npy"]);
+    let bytes = folder.read("a.npy");
+    let header = String::from_utf8_lossy(&bytes[..128]).replace("<c16", ">c16");
+    let big = [&bytes[..10], &header.as_bytes()[header.len() - 118..], &bytes[128..]].concat();
+    folder.write("big.npy", &big);
+    let said = folder.fails(2, "compare a.npy big.npy");
+    assert_contains(&said, &["a.astype('<c16') makes little-endian numbers of it", ">c16"]);
+}
+
+#[test]
 fn arrays_of_real_and_whole_numbers_are_compared() {
     let folder = Folder::new();
     let write = |name: &str, array: RawArray| folder.write(name, &array.to_file().unwrap());
@@ -177,8 +283,11 @@ fn the_map_has_a_square_for_each_slice_and_the_sites_that_differ() {
     apply(&folder, "--boundary 1,1,1,1 --output b.npy");
     let said = differs(&folder, "--plot map.svg");
     let map = text(&folder.read("map.svg"));
+    assert!(said.ends_with("\nmap      map.svg\n"), "{said}");
+    // The cause is on as many lines as it needs.
+    let cause = said.lines().find_map(|line| line.strip_prefix("cause    ")).unwrap();
     let first = said.lines().next().unwrap();
-    assert_contains(&map, &["<svg", "t 7", "z 3", first]);
+    assert_contains(&map, &["<svg", "t 7", "z 3", first, &cause[..60], &cause[cause.len() - 20..]]);
     // Grey squares, one for each z and t, and one in the legend.
     assert_eq!(map.matches("#ECEEF1").count(), 4 * 8 + 1);
 }
@@ -198,7 +307,7 @@ fn what_cannot_be_compared_is_exit_code_2_and_says_why() {
     let said = folder.misused("compare a.npy a.npy --config gauge.nersc");
     assert_contains(&said, &["--source"]);
     let said = folder.misused("compare a.npy a.npy --order grid");
-    assert_contains(&said, &["expected one of lexicographic, even-odd, milc, qdp, quda"]);
+    assert_contains(&said, &["expected one of lexicographic, even-odd, odd-even, milc, qdp, quda, gpt"]);
     let said = folder.fails(2, "convert a.npy a.npy --to-order quda");
     assert_contains(&said, &["OUT and IN name the same file"]);
     let said = folder.fails(2, "convert a.npy c.npy --precision half");

@@ -79,7 +79,12 @@ fn a_difference_is_told_with_exit_code_1_and_nothing_to_compare_with_2() {
     );
     let mut bytes = folder.read(&format!("golden/{file}"));
     folder.write(&format!("port/{file}"), &bytes);
-    assert_contains(&folder.succeeds("golden check golden --against port"), &["the same: 1 files", "missing: "]);
+    assert_contains(&folder.succeeds("golden check golden --against port"), &["the same: 1 file;", "missing: "]);
+    let output = folder.run("golden check golden --against port --complete");
+    assert_eq!(output.status.code(), Some(1));
+    assert_contains(&text(&output.stdout), &["not complete, though the same: 1 file; missing: 15"]);
+    folder.write("port/out.npy", &bytes);
+    assert_contains(&folder.succeeds("golden check golden --against port"), &["unknown, and not compared: out.npy"]);
     *bytes.last_mut().unwrap() ^= 0x80;
     folder.write(&format!("port/{file}"), &bytes);
     let output = folder.run("golden check golden --against port");
@@ -90,7 +95,7 @@ fn a_difference_is_told_with_exit_code_1_and_nothing_to_compare_with_2() {
             file,
             "DIFFERENT: 1 of 768 real numbers",
             "site x,y,z,t = 1,1,1,3, spin 3, colour 2, im",
-            "1 of 1 files differ",
+            "1 of 1 file differs",
         ],
     );
     let refused = folder.careful_command("golden export golden --lattice 2.2.2.4 --device cpu").output().unwrap();
@@ -99,6 +104,26 @@ fn a_difference_is_told_with_exit_code_1_and_nothing_to_compare_with_2() {
     let odd = folder.fails(2, "golden export other --lattice 2.2.3.4 --device cpu");
     assert_contains(&odd, &["extent 3 of z is odd"]);
     assert_eq!(folder.names(), ["golden", "port"]);
+}
+
+#[test]
+fn every_file_that_differs_is_explained_if_that_is_wanted_and_families_are_named() {
+    let folder = Folder::new();
+    let said = folder.succeeds(&format!("{EXPORT} --kernels hop family:hop --precision f64"));
+    assert_contains(&said, &["hop, hop_dagger, hop_many, hop_many_dagger, in 36 cases"]);
+    let error = folder.misused("golden export other --kernels family:hup");
+    assert_contains(&error, &["unknown family 'hup': expected one of hop, clover"]);
+    for case in ["f64-r18-full", "f64-r18-odd"] {
+        std::fs::create_dir_all(folder.path(&format!("port/cases/hop/{case}"))).unwrap();
+        let mut bytes = folder.read(&format!("golden/cases/hop/{case}/out.npy"));
+        *bytes.last_mut().unwrap() ^= 0x80;
+        folder.write(&format!("port/cases/hop/{case}/out.npy"), &bytes);
+    }
+    let said = text(&folder.run("golden check golden --against port").stdout);
+    assert_contains(&said, &["first: cases/hop/f64-r18-full/out.npy", "2 of 2 files differ"]);
+    assert!(!said.contains("\nthen: "), "{said}");
+    let said = text(&folder.run("golden check golden --against port --all").stdout);
+    assert_contains(&said, &["\nthen: cases/hop/f64-r18-odd/out.npy\n  DIFFERENT: 1 of 768 real numbers"]);
 }
 
 #[test]
@@ -117,6 +142,31 @@ fn the_record_of_golden_data_is_that_of_a_solve() {
     }
     folder.succeeds("config generate hot --lattice 2.2.2.4 --seed 3 --output hot.npy");
     assert!(folder.read("hot.npy") == folder.read("golden/configuration.npy"));
+}
+
+#[test]
+fn the_record_on_the_page_is_that_of_a_solve_and_what_a_port_writes_agrees_with_it() {
+    let folder = Folder::new();
+    folder.succeeds("config generate hot --lattice 4.4.4.4 --seed 1 --output hot.nersc");
+    let solve = "solve --config hot.nersc --source gauss:7 --mass 0.5 --device cpu";
+    folder.succeeds(&format!("{solve} --record record.jsonl"));
+    let record = text(&folder.read("record.jsonl"));
+    let lines: Vec<&str> = record.lines().collect();
+    let page = include_str!("../../../docs/arithmetic.md");
+    let excerpt: String = [0, 1, 2, 4, 5].iter().map(|&line| format!("    {}\n", lines[line])).collect();
+    assert!(page.contains(&excerpt), "docs/arithmetic.md §18 has another record than:\n{excerpt}");
+    let header =
+        r#"{"format":"lanefield record","version":2,"checked":false,"identity":[["operator","wilson, mass 0.5"]]}"#;
+    assert!(page.contains(header));
+    let mut theirs = format!("{header}\n");
+    for line in lines.iter().filter(|line| line.contains("quantity")) {
+        theirs += &format!("{}}}\n", line.split(",\"check\"").next().unwrap().replace("\"rhs\":0,", ""));
+    }
+    let last: serde_json::Value = serde_json::from_str(lines.last().unwrap()).unwrap();
+    let end = format!("{{\"end\":{}}}", last["end"]);
+    assert!(page.contains(&format!("`{end}`")), "{end}");
+    folder.write("theirs.jsonl", format!("{theirs}{end}\n").as_bytes());
+    assert_contains(&folder.succeeds(&format!("{solve} --verify theirs.jsonl")), &["the same in all"]);
 }
 
 #[test]
@@ -149,6 +199,18 @@ fn a_source_is_the_one_that_apply_takes() {
 }
 
 #[test]
+fn links_that_are_read_as_they_are_stored_have_their_boundary_phases() {
+    let folder = Folder::new();
+    folder.succeeds(&format!("{EXPORT} --kernels hop --precision f64"));
+    let run = "run --kernel hop --device cpu --in in=golden/inputs/spinor.f64.3.npy --in links=golden/stages/links/doubled.f64-r18.npy --out out=h.npy";
+    let output = folder.run(&format!("{run} --boundary 1,1,1,1"));
+    assert!(output.status.success());
+    assert_contains(&text(&output.stdout), &["boundary", "as the links were stored"]);
+    assert_contains(&text(&output.stderr), &["note: --boundary changes nothing"]);
+    assert!(folder.read("h.npy") == folder.read("golden/cases/hop/f64-r18-full/out.npy"));
+}
+
+#[test]
 fn arguments_that_a_kernel_lacks_are_named_with_all_that_it_has() {
     let folder = Folder::new();
     folder.succeeds("source gauss:1 --lattice 4.4.4.8 --output x.npy");
@@ -177,6 +239,22 @@ fn arguments_that_a_kernel_lacks_are_named_with_all_that_it_has() {
         "--kernel hop --in in=x.npy --in links=x.npy --out out=y.npy",
         &["x.npy is complex128", "(T, Z, Y, X, 8, 3, 3)"],
     );
+    refuses(
+        "--kernel hop --dagger --in in=x.npy --out out=y.npy",
+        &["--dagger: that of hop is a kernel of its own: --kernel hop_dagger"],
+    );
+    refuses(
+        "--kernel s_sweep --dagger --in x=x.npy --out out=y.npy",
+        &["--dagger: that of a matrix along s is --matrix-dagger"],
+    );
+    refuses(
+        "--kernel scale --in x=x.npy --scalar a=1 --out out=y.txt",
+        &["--out out", "expected a name that ends in .npy"],
+    );
+    let error = text(
+        &folder.run("run --kernel axpy --in x=x.npy --in y=x.npy --scalar a=1 --out y=y.npy --config x.npy").stderr,
+    );
+    assert_contains(&error, &["--config: nothing is made of it, since no links are read but those of --in"]);
     refuses("--kernel scale --in x=x.npy --scalar a=1,2 --out out=y.npy", &["expected one number"]);
     refuses("--kernel scale --in x=x.npy --scalar a=1 --out out=x.npy", &["name the same file"]);
     refuses(

@@ -160,8 +160,8 @@ fn a_solve_that_went_another_way_is_found_by_iteration_and_quantity() {
     let verify = format!("{solve} --verify broken");
     // The last hex digit of a scalar of iteration 4, of a digest after iteration 10, and of those of the last line.
     for (part, member, expected) in [
-        ("{\"iteration\":3,\"rhs\":0,\"quantity\":\"|r|²\"", "\"bits\":\"", "|r|² of iteration 4"),
-        ("{\"iteration\":10,\"field\":\"r\"", "\"sha256\":\"", "the field r after iteration 10"),
+        ("{\"iteration\":3,\"rhs\":0,\"quantity\":\"|r|²\"", "\"bits\":\"", "|r|² of iteration 3 has the bits"),
+        ("{\"iteration\":10,\"field\":\"r\"", "\"sha256\":\"", "the field r after 10 iterations has the SHA-256"),
         ("{\"end\":", "\"links\":\"", "the configuration has the SHA-256"),
         ("{\"end\":", "\"source\":\"", "the source has the SHA-256"),
         ("{\"end\":", "\"solution\":\"", "the solution has the SHA-256"),
@@ -175,13 +175,34 @@ fn a_solve_that_went_another_way_is_found_by_iteration_and_quantity() {
         let damaged = format!("the record broken is damaged at line {}", at + 1);
         assert_contains(&folder.fails(2, &verify), &[&damaged]);
         folder.write("broken", &resealed(&broken));
-        assert_contains(&folder.fails(1, &verify), &["differs from its record", expected, "in the record"]);
+        assert_contains(
+            &folder.fails(1, &verify),
+            &[
+                &format!("the solve differs from its record broken at line {}: {expected}", at + 1),
+                ", and in the record ",
+            ],
+        );
     }
     folder.write("broken", (lines[..20].join("\n") + "\n").as_bytes());
-    assert_contains(&folder.fails(1, &verify), &["where the record breaks off"]);
+    assert_contains(&folder.fails(1, &verify), &["where the record breaks off after line 20"]);
     let other = lines.iter().map(|line| line.replace("\"quantity\"", "\"quality\"")).collect::<Vec<_>>();
     folder.write("broken", &resealed(&other));
     assert_contains(&folder.fails(2, &verify), &["no line of a record"]);
+    // What is no record that a port could mean.
+    for (content, says) in [
+        ("", "line 1 of broken is no line of a record: the file has no whole line"),
+        (
+            "{\"format\":\"lanefield record\",\"version\":2}\n",
+            "it has no \"check\": that of a record without checks says \"checked\": false",
+        ),
+        (
+            "{\"format\":\"lanefield record\",\"version\":2,\"checked\":false,\"identity\":[[\"mass\",\"0.3\"]]}\n",
+            "'mass' is no name of an identity; they are operator, boundary, links, legs, configuration, source, precision, solver, preconditioning, tolerance, sum",
+        ),
+    ] {
+        folder.write("broken", content.as_bytes());
+        assert_contains(&folder.fails(2, &verify), &[says]);
+    }
     let error = folder.fails(2, &format!("{SOLVE} --mass 0.4 --verify record"));
     assert_contains(&error, &["another solve", "wilson, mass 0.3", "wilson, mass 0.4"]);
 }
@@ -232,7 +253,13 @@ fn a_record_that_another_program_wrote_is_compared_as_far_as_it_goes() {
         let output = folder.run(&format!("{solve} --verify theirs --json"));
         let said = text(&output.stderr);
         assert!(output.status.success(), "{said}");
-        assert_contains(&said, &["note: the record does not say", "operator, boundary, links", "tolerance, sum"]);
+        assert_contains(
+            &said,
+            &[
+                "note: the record does not name these, so they are not compared: operator, boundary, links",
+                "tolerance, sum",
+            ],
+        );
         assert_eq!(said.contains("has no checks"), !checks);
         let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
         assert_eq!(json["compared_with_record"], theirs.lines().count() - 1);
@@ -245,7 +272,7 @@ fn a_record_that_another_program_wrote_is_compared_as_far_as_it_goes() {
         let output = folder.run(&format!("{solve} --verify theirs"));
         let (code, says) = match checks {
             true => (2, &["the record theirs is damaged at line"][..]),
-            false => (1, &["<p, A p> of iteration 4", "in the record"][..]),
+            false => (1, &["<p, A p> of iteration 3 has the bits", "and in the record"][..]),
         };
         assert_eq!(output.status.code(), Some(code));
         assert_contains(&text(&output.stderr), says);

@@ -2,5 +2,11 @@
 //! bit that differs ([`compare`]), and inputs, intermediates and results to compare with ([`golden`]).
 
 pub mod compare;
+mod content;
 pub mod golden;
 pub mod order;
+mod projection;
+mod words;
+
+pub use content::Content;
+pub use words::WordError;

@@ -3,93 +3,58 @@
 
 mod gamma;
 mod layout;
-
-use std::fmt;
-use std::str::FromStr;
+mod shapes;
 
 use lanefield::io::npy::{ComplexArray, ComplexValues};
 use num_complex::Complex;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::Content;
+use crate::words::words;
 pub use gamma::{GammaBasis, SpinMatrix};
 pub use layout::site_places;
-use layout::{Layout, spin_strides};
-
-/// An enum of words that are read and printed.
-macro_rules! words {
-    ($(#[$about:meta])* $name:ident, $what:literal { $($(#[$doc:meta])* $variant:ident = $word:literal,)+ }) => {
-        $(#[$about])*
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
-        #[serde(rename_all = "kebab-case")]
-        pub enum $name {
-            $($(#[$doc])* $variant,)+
-        }
-
-        impl $name {
-            /// All of them.
-            pub const ALL: &[Self] = &[$(Self::$variant),+];
-
-            /// The word for it.
-            pub const fn name(self) -> &'static str {
-                match self {
-                    $(Self::$variant => $word,)+
-                }
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(self.name())
-            }
-        }
-
-        impl FromStr for $name {
-            type Err = OrderError;
-            fn from_str(text: &str) -> Result<Self, OrderError> {
-                let known = Self::ALL.iter().copied().find(|word| word.name() == text);
-                known.ok_or_else(|| OrderError::Word {
-                    what: $what,
-                    word: text.to_owned(),
-                    expected: Self::ALL.iter().map(|word| word.name()).collect::<Vec<_>>().join(", "),
-                })
-            }
-        }
-    };
-}
-use words;
+use layout::spin_strides;
+pub(crate) use layout::{Layout, Places};
+pub use shapes::require_shape;
 
 words! {
     /// In which order the sites of a field, and the links of a site, lie in memory.
+    #[derive(Default)]
     SiteOrder, "order of sites" {
         /// x fastest, then y, z, t; the links of a site together. Ours, and Grid's in files.
         #[default]
         Lexicographic = "lexicographic",
         /// First all sites with x + y + z + t even, then all others, each with x fastest; the links of a site together.
         EvenOdd = "even-odd",
+        /// The same with the odd sites before the even ones.
+        OddEven = "odd-even",
         /// MILC's `node_index` on one node, and QUDA's `QUDA_MILC_GAUGE_ORDER`: sites as [`SiteOrder::EvenOdd`]; the links of a site together.
         Milc = "milc",
         /// QDP++'s layout cb2, its default: sites as [`SiteOrder::EvenOdd`]; one field of links for each direction, the direction slowest.
         Qdp = "qdp",
         /// QUDA's host order, `QUDA_QDP_GAUGE_ORDER` and `QUDA_DIRAC_ORDER`: sites as [`SiteOrder::EvenOdd`], the direction of links slowest.
         Quda = "quda",
+        /// gpt's lists of fields, and QDP++'s layout lexicographic: sites as [`SiteOrder::Lexicographic`], the direction of links slowest.
+        Gpt = "gpt",
     }
 }
 
 impl SiteOrder {
-    /// Whether the even sites come before the odd ones.
+    /// Whether the sites of one parity come before those of the other.
     pub const fn has_parities(self) -> bool {
-        !matches!(self, Self::Lexicographic)
+        !matches!(self, Self::Lexicographic | Self::Gpt)
     }
 
     /// Whether links have a field for each direction.
     pub const fn has_direction_slowest(self) -> bool {
-        matches!(self, Self::Qdp | Self::Quda)
+        matches!(self, Self::Qdp | Self::Quda | Self::Gpt)
     }
 }
 
 words! {
     /// In which order the twelve numbers of a spinor lie.
+    #[derive(Default)]
     Inner, "order within a spinor" {
         /// Number 3 · spin + colour: ours, Grid's, QDP++'s, MILC's, and QUDA's `QUDA_DIRAC_ORDER`.
         #[default]
@@ -119,18 +84,20 @@ impl Convention {
 /// Why an array cannot be converted.
 #[derive(Debug, Error)]
 pub enum OrderError {
-    /// A word that means no order or basis.
-    #[error("invalid {what} '{word}': expected one of {expected}")]
-    Word {
-        /// What it should be.
-        what: &'static str,
-        /// What was given.
-        word: String,
-        /// All that there are.
-        expected: String,
+    /// A shape that fields in another order have.
+    #[error("the shape {} is that of {found} order: it has {why} {order} order", show_shape(.shape))]
+    OtherOrder {
+        /// The order that was named.
+        order: SiteOrder,
+        /// One that has such shapes.
+        found: SiteOrder,
+        /// The shape of the array.
+        shape: Vec<usize>,
+        /// What tells it: "an axis of parities, unlike".
+        why: &'static str,
     },
     /// A shape that is none of those that fields in this order have.
-    #[error("a field in {order} order cannot have the shape {shape:?}: {reason}")]
+    #[error("a field in {order} order cannot have the shape {}: {reason}", show_shape(.shape))]
     Shape {
         /// The order.
         order: SiteOrder,
@@ -141,7 +108,7 @@ pub enum OrderError {
     },
     /// A change of basis of something without spins.
     #[error(
-        "an array {shape:?} has no spins, whose {what} could be converted: only spinors (…, 4, 3) and propagators (…, 4, 4, 3, 3) have{also}"
+        "an array {} has no spins, whose {what} could be converted: only spinors (…, 4, 3) and propagators (…, 4, 4, 3, 3) have{also}", show_shape(.shape)
     )]
     NoSpins {
         /// The shape of the array.
@@ -152,7 +119,7 @@ pub enum OrderError {
         also: &'static str,
     },
     /// An array whose numbers are not as many as its shape says.
-    #[error("an array {shape:?} with {found} numbers, not {expected}")]
+    #[error("an array {} with {found} numbers, not {expected}", show_shape(.shape))]
     Length {
         /// The shape of the array.
         shape: Vec<usize>,
@@ -163,9 +130,27 @@ pub enum OrderError {
     },
 }
 
+/// A shape as Python has it.
+pub(crate) fn show_shape(shape: &[usize]) -> String {
+    match shape {
+        [one] => format!("({one},)"),
+        shape => format!("({})", shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+/// What an array in some order holds, as far as its numbers tell: a site's lie together in all orders.
+fn content_of(array: &ComplexArray) -> Content {
+    const NUMBERS: usize = 1 << 10;
+    let reals: Vec<f64> = match &array.values {
+        ComplexValues::F32(values) => values.iter().take(NUMBERS).flat_map(|z| [z.re.into(), z.im.into()]).collect(),
+        ComplexValues::F64(values) => values.iter().take(NUMBERS).flat_map(|z| [z.re, z.im]).collect(),
+    };
+    Content::of_complex(&array.shape, &reals)
+}
+
 /// An array of another program in our order and basis. Its shape may be that of the order, `(2, T, Z, Y, X/2, …)` and for links with the
-/// direction slowest `(4, 2, T, Z, Y, X/2, 3, 3)`, or ours, with numbers that lie otherwise than it says. The result has our shape:
-/// `(T, Z, Y, X, …)`, five-dimensional fermions `(Ls, T, Z, Y, X, 4, 3)`.
+/// direction slowest `(4, 2, T, Z, Y, X/2, 3, 3)`, or `(T, Z, Y, X, …)` with numbers that lie otherwise than it says, but for such links. The result has
+/// our shape: `(T, Z, Y, X, …)`, five-dimensional fermions `(Ls, T, Z, Y, X, 4, 3)`.
 ///
 /// Orders move numbers and change no bit. Of the bases, `chiral` differs from ours by an exchange of spins and signs; the others by sums of two
 /// spins times 1/√2: the sum and the product are each rounded in f64, and the result once to the precision of the array.
@@ -176,13 +161,17 @@ pub fn to_ours(array: ComplexArray, from: Convention) -> Result<ComplexArray, Or
     if from == Convention::OURS {
         return Ok(array);
     }
+    let content = content_of(&array);
     let ComplexArray { shape, values } = array;
-    let layout = Layout::of(&shape, from)?;
+    let layout = Layout::of(&shape, content, from)?;
     require_length(&shape, values.len())?;
+    fn gathered<T: Copy>(values: &[T], places: &Places) -> Vec<T> {
+        (0..places.count()).map(|number| values[places.place(number)]).collect()
+    }
     let places = layout.places();
     let values = match values {
-        ComplexValues::F32(values) => ComplexValues::F32(places.iter().map(|&place| values[place]).collect()),
-        ComplexValues::F64(values) => ComplexValues::F64(places.iter().map(|&place| values[place]).collect()),
+        ComplexValues::F32(values) => ComplexValues::F32(gathered(&values, &places)),
+        ComplexValues::F64(values) => ComplexValues::F64(gathered(&values, &places)),
     };
     let array = ComplexArray { shape: layout.our_shape(), values };
     change_basis(array, from.gamma, |basis| basis.to_ours())
@@ -196,14 +185,13 @@ pub fn from_ours(array: ComplexArray, to: Convention) -> Result<ComplexArray, Or
     if to == Convention::OURS {
         return Ok(array);
     }
+    let content = content_of(&array);
     let ComplexArray { shape, values } = change_basis(array, to.gamma, |basis| basis.from_ours())?;
-    let layout = Layout::of_ours(&shape, to)?;
+    let layout = Layout::of_ours(&shape, content, to)?;
     require_length(&shape, values.len())?;
     let places = layout.places();
-    fn scattered<T: Copy + Default>(values: &[T], places: &[usize]) -> Vec<T> {
-        let mut result = vec![T::default(); values.len()];
-        values.iter().zip(places).for_each(|(value, &place)| result[place] = *value);
-        result
+    fn scattered<T: Copy>(values: &[T], places: &Places) -> Vec<T> {
+        (0..places.count()).map(|place| values[places.number(place)]).collect()
     }
     let values = match values {
         ComplexValues::F32(values) => ComplexValues::F32(scattered(&values, &places)),

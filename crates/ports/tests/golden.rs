@@ -7,6 +7,8 @@ use lanefield::backend::{Cpu, OpenCl};
 use lanefield::kernel::{self, Kernel};
 use lanefield::reference::layout::{Extents, LaneChoice, LaneWidth, LegOrder};
 use lanefield::reference::real::Precision;
+use lanefield_ports::Content;
+use lanefield_ports::compare::Axes;
 use lanefield_ports::golden::{CheckOptions, Exported, GoldenError, GoldenOptions, Manifest, check, export};
 use tempfile::TempDir;
 
@@ -118,7 +120,7 @@ fn one_flipped_bit_is_found_and_named() {
     assert_eq!((first.file.as_str(), number.site, number.part), (HOP, Some([1, 0, 0, 0]), Some("im")));
     assert_eq!((number.b_bits.as_str(), number.ulp), ("0000000000000001", Some(1)));
     assert_eq!(comparison.causes[0].kind, "flipped_bit");
-    assert!(check(&golden, &other, CheckOptions { ulps: 1 }).unwrap().is_same());
+    assert!(check(&golden, &other, CheckOptions { ulps: 1, ..CheckOptions::default() }).unwrap().is_same());
 }
 
 #[test]
@@ -131,6 +133,63 @@ fn a_file_that_is_missing_is_named_and_is_no_difference() {
     assert_eq!(hop.compared, 1);
     assert!(hop.missing.contains(&"cases/hop/f32-r18-odd/out.npy".to_owned()));
     assert!(checked.groups.iter().any(|group| group.name == "stages/hop" && group.compared == 0));
+}
+
+/// Writes a result with its first number changed, which is no zero.
+fn copy_changed(from: &Path, to: &Path, file: &str) {
+    copy(from, to, file);
+    let mut bytes = fs::read(to.join(file)).unwrap();
+    bytes[128] ^= 1;
+    fs::write(to.join(file), bytes).unwrap();
+}
+
+#[test]
+fn files_that_are_misspelt_are_named_and_every_difference_if_that_is_wanted() {
+    let (_folder, golden, other) = small();
+    fs::create_dir_all(other.join("cases/hop/f32-18-even")).unwrap();
+    fs::copy(golden.join(HOP), other.join("cases/hop/f32-18-even/out.npy")).unwrap();
+    fs::write(other.join("port.log"), "no array").unwrap();
+    let error = check(&golden, &other, CheckOptions::default()).unwrap_err().to_string();
+    assert!(error.ends_with(", and not as cases/hop/f32-18-even/out.npy"), "{error}");
+    const LEGS: &str = "stages/hop/legs.f64.npy";
+    copy(&golden, &other, "inputs/spinor.f32.3.npy");
+    [HOP, NORM2].iter().for_each(|file| copy_changed(&golden, &other, file));
+    copy_changed(&golden, &other, LEGS);
+    let checked = check(&golden, &other, CheckOptions::default()).unwrap();
+    assert_eq!(checked.unknown, ["cases/hop/f32-18-even/out.npy"]);
+    assert!(checked.others.is_empty() && checked.differ() == 3);
+    let checked = check(&golden, &other, CheckOptions { all: true, ..CheckOptions::default() }).unwrap();
+    assert_eq!(checked.first.as_ref().unwrap().file, NORM2);
+    assert_eq!(checked.others.iter().map(|other| other.file.as_str()).collect::<Vec<_>>(), [HOP, LEGS]);
+    assert!(checked.others.iter().all(|other| !other.comparison.as_ref().unwrap().causes.is_empty()));
+    assert!(checked.others[0].what.starts_with("1 of 768 numbers differ, first site x,y,z,t = 0,0,0,0, spin 0"));
+    // The axes are those that the manifest says.
+    let legs = checked.others[1].comparison.as_ref().unwrap();
+    assert_eq!((legs.object, legs.first.as_ref().unwrap().at[0].axis), ("spinors of legs", "leg"));
+}
+
+#[test]
+fn the_manifest_says_what_every_array_holds() {
+    let (_folder, golden, _) = small();
+    let manifest = Manifest::read(&golden).unwrap();
+    for (path, holds) in [
+        ("configuration.npy", Content::Links),
+        (HOP, Content::Spinor),
+        (NORM2, Content::List),
+        ("stages/hop/projected.f32.npy", Content::HalfSpinors),
+        ("stages/hop/transported_dagger.f64.npy", Content::HalfSpinors),
+        ("stages/hop/legs.f64.npy", Content::Legs),
+        ("stages/links/doubled.f32-r12.npy", Content::TwoRows),
+        ("stages/links/doubled.half-r8.npy", Content::EightReals),
+        ("stages/half/spinor.fractions.npy", Content::Spinor),
+        ("stages/sums/inner.f64.terms.npy", Content::ComplexNumber),
+    ] {
+        assert_eq!(manifest.files[path].holds, Some(holds), "{path}");
+    }
+    for (path, entry) in manifest.files.iter().filter(|(path, _)| path.ends_with(".npy")) {
+        let fits = entry.holds.and_then(|holds| Axes::holding(holds, entry.shape.as_ref().unwrap()));
+        assert!(fits.is_some(), "{path}");
+    }
 }
 
 #[test]
@@ -199,7 +258,12 @@ fn what_has_nothing_in_common_is_refused() {
     let error = check(&other, &golden, CheckOptions::default()).unwrap_err();
     assert!(matches!(error, GoldenError::NotGolden { .. }), "{error}");
     let error = check(&golden, &folder.path().join("nothing"), CheckOptions::default()).unwrap_err();
-    assert!(error.to_string().contains("no such directory"), "{error}");
+    assert!(
+        error.to_string().ends_with("nothing is not there: expected the directory with the results of a port"),
+        "{error}"
+    );
+    let error = check(&golden, &golden.join("cases.tsv"), CheckOptions::default()).unwrap_err();
+    assert!(error.to_string().contains("cases.tsv is no directory: expected"), "{error}");
     let mut others = options(&["norm2"], [2, 2, 2, 4], 16);
     others.seed = 4;
     let another = folder.path().join("another");

@@ -171,7 +171,7 @@ pub fn golden_export<'py>(
 #[pyfunction]
 #[pyo3(signature = (directory, against, *, ulps=0))]
 pub fn golden_check(py: Python<'_>, directory: PathBuf, against: PathBuf, ulps: u64) -> PyResult<Bound<'_, PyAny>> {
-    let checked = py.detach(|| golden::check(&directory, &against, CheckOptions { ulps }));
+    let checked = py.detach(|| golden::check(&directory, &against, CheckOptions { ulps, ..CheckOptions::default() }));
     let checked = checked.map_err(golden_error)?;
     let facts = serde_json::json!({
         "same": checked.is_same(), "compared": checked.compared(), "differ": checked.differ(), "missing": checked.missing(),

@@ -21,7 +21,7 @@ use crate::Outcome;
 use crate::args::{of_storage, on_backend};
 use crate::output::{Head, Kind, show};
 
-/// The clover kernels (eo_clover, oe_clover and their conjugates) through the changes of a study on AMD's GPUs, with axpy and norm2 beside them.
+/// The clover kernels (eo_clover, oe_clover and their daggers) through the changes of a study on AMD's GPUs, with axpy and norm2 beside them.
 ///
 /// The stages: the hop accumulated in local memory, then in registers; its legs reordered, which changes bits; launch bounds: kernels built for
 /// one work-group size, and, where the device's compiler takes a limit (NVIDIA's), at most 128 registers; neighbours' spinors in local memory, in

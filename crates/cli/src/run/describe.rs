@@ -1,7 +1,8 @@
 //! The arguments of a kernel: what they are, in a table, and whether all are given.
 
 use anyhow::{bail, ensure};
-use lanefield::kernel::{Access, Argument, FieldRole, Holds, Kernel};
+use lanefield::kernel::{self, Access, Argument, FieldRole, Holds, Kernel};
+use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::Sites;
 use lanefield::reference::real::Precision;
 
@@ -17,6 +18,9 @@ impl Run {
         if !kernel.takes(self.precision) {
             let known: Vec<String> = kernel.precisions.iter().map(Precision::to_string).collect();
             bail!("{kernel} takes no fields in {}: expected --precision {}", self.precision, known.join(" or "));
+        }
+        if self.dagger {
+            bail!("--dagger: {}", dagger_of(kernel));
         }
         if kernel.is_onto_parity_only() && self.sites == Sites::Full {
             bail!("{kernel} gives one parity: add --sites even or --sites odd");
@@ -55,6 +59,10 @@ impl Run {
             let twice = |(place, named): (usize, &Named)| all[..place].iter().any(|other| other.name == named.name);
             let found = all.iter().enumerate().filter(|&pair| twice(pair));
             wrong.extend(found.map(|(_, named)| format!("--{option} {} is given twice", named.name)));
+        }
+        let mut links = kernel.fields().filter(|role| matches!(role.holds, Holds::DoubledLinks | Holds::Links));
+        if self.config.is_some() && !links.any(|role| self.is_made(&role)) {
+            wrong.push("--config: nothing is made of it, since no links are read but those of --in".to_owned());
         }
         let has_matrix = kernel.arguments.iter().any(|argument| matches!(argument, Argument::Matrix(_)));
         if has_matrix && self.along_s.matrix.is_none() && (self.along_s.mass.is_none() || self.along_s.ls.is_none()) {
@@ -110,6 +118,20 @@ impl Run {
             rows.add_rows(row.map(|[option, what, axes]| [option, what, axes, ""]));
         }
         format!("{kernel}: {}\n{}", kernel.computes, rows.trim_fmt())
+    }
+}
+
+/// Where the dagger of a kernel is.
+fn dagger_of(kernel: &Kernel) -> String {
+    let kin = |other: &&'static Kernel| {
+        (other.family, other.tuned_as) == (kernel.family, kernel.tuned_as) && other.dagger != kernel.dagger
+    };
+    let has_matrix = kernel.arguments.iter().any(|argument| matches!(argument, Argument::Matrix(_)));
+    match (kernel::all().find(kin), kernel.dagger) {
+        (Some(other), Dagger::No) => format!("that of {kernel} is a kernel of its own: --kernel {other}"),
+        (Some(other), Dagger::Yes) => format!("{kernel} is the dagger of {other}"),
+        (None, _) if has_matrix => "that of a matrix along s is --matrix-dagger".to_owned(),
+        (None, _) => format!("{kernel} has none"),
     }
 }
 

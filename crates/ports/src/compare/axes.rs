@@ -1,6 +1,8 @@
-//! What the axes of an array are: lattice, fifth dimension, spin, colour, direction. A number is found by site, s and word of the site.
+//! The axes of an array, by what it holds: a number is found by site, s and word of the site.
 
 use lanefield::reference::layout::Extents;
+
+use crate::Content;
 
 /// An axis of what a site holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,64 +16,51 @@ pub struct SiteAxis {
 /// The axes of an array.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Axes {
-    /// What a site holds, in words.
-    pub object: &'static str,
+    /// What a site holds.
+    pub content: Content,
     /// The lattice; `None` for lists of numbers, which are one site.
     pub extents: Option<Extents>,
     /// Sites of the fifth dimension, the slowest axis; 1 where there is none.
     pub ls: usize,
-    /// Whether there is an axis of the fifth dimension.
-    pub is_five_dimensional: bool,
     /// The axes of a site, the slowest first.
     pub site: Vec<SiteAxis>,
 }
 
 impl Axes {
-    /// The axes of an array of this shape. Arrays of fewer than four axes, or of none, are lists of numbers.
+    /// The axes of an array of this shape, by the shape alone ([`Content::of_shape`]). Arrays of fewer than four axes, or of none, are lists of numbers.
     pub fn of(shape: &[usize]) -> Self {
-        if let [ls, t, z, y, x, 4, 3] = *shape
-            && let Ok(extents) = Extents::new([x, y, z, t])
-        {
-            let site = axes(&["spin", "colour"], &[4, 3]);
-            return Self {
-                object: "five-dimensional fermion",
-                extents: Some(extents),
-                ls,
-                is_five_dimensional: true,
-                site,
-            };
+        // What a shape says, fits.
+        Self::holding(Content::of_shape(shape), shape).unwrap_or_else(|| Self::list(shape))
+    }
+
+    /// The axes of an array that holds this; `None` where its shape is another. Real and imaginary part may be an axis at the end.
+    pub fn holding(content: Content, shape: &[usize]) -> Option<Self> {
+        if content == Content::List {
+            return Some(Self::list(shape));
         }
-        let lattice = shape.split_first_chunk().and_then(|(&[t, z, y, x], site)| {
-            let extents = Extents::new([x, y, z, t]).ok()?;
-            Some((extents, site))
-        });
-        let Some((extents, site)) = lattice else {
-            let names: Vec<&'static str> = NUMBERED[..shape.len().min(NUMBERED.len())].to_vec();
-            return Self {
-                object: "list of numbers",
-                extents: None,
-                ls: 1,
-                is_five_dimensional: false,
-                site: axes(&names, shape),
-            };
+        let (shape, part) = match shape {
+            shape if content.fits(shape) => (shape, None),
+            [shape @ .., 2] if content.fits(shape) => (shape, Some(SiteAxis { name: "part", extent: 2 })),
+            _ => return None,
         };
-        let (object, names): (_, &[&'static str]) = match site {
-            [] => ("complex number", &[]),
-            [3] => ("colour vector", &["colour"]),
-            [2, 3] => ("half spinor", &["spin", "colour"]),
-            [4, 3] => ("spinor", &["spin", "colour"]),
-            [3, 3] => ("colour matrix", &["row", "column"]),
-            [_, 3] => ("colour vectors", &["component", "colour"]),
-            [4, 3, 3] => ("links", &["direction", "row", "column"]),
-            [8, 3, 3] => ("doubled links", &["leg", "row", "column"]),
-            [8, 2, 3] => ("compressed links", &["leg", "row", "column"]),
-            [8, 4, 3] => ("spinors of legs", &["leg", "spin", "colour"]),
-            [2, 18] => ("clover blocks", &["chirality", "word"]),
-            [6, 3, 3] => ("field strength", &["plane", "row", "column"]),
-            [4, 4, 3, 3] => ("propagator", &["sink spin", "source spin", "sink colour", "source colour"]),
-            _ => ("word list", &NUMBERED[..site.len().min(NUMBERED.len())]),
+        let (ls, shape) = if content.has_s() { (shape[0], &shape[1..]) } else { (1, shape) };
+        let (&[t, z, y, x], site) = shape.split_first_chunk()?;
+        let names: Vec<&'static str> = match content.site() {
+            Some(site) => site.iter().map(|(name, _)| *name).collect(),
+            None => NUMBERED[..site.len().min(NUMBERED.len())].to_vec(),
         };
-        Self { object, extents: Some(extents), ls: 1, is_five_dimensional: false, site: axes(names, site) }
+        let site = axes(&names, site).into_iter().chain(part).collect();
+        Some(Self { content, extents: Extents::new([x, y, z, t]).ok(), ls, site })
+    }
+
+    fn list(shape: &[usize]) -> Self {
+        let site = axes(&NUMBERED[..shape.len().min(NUMBERED.len())], shape);
+        Self { content: Content::List, extents: None, ls: 1, site }
+    }
+
+    /// Whether there is an axis of the fifth dimension.
+    pub fn is_five_dimensional(&self) -> bool {
+        self.content.has_s()
     }
 
     /// Sites of the lattice.
@@ -105,21 +94,28 @@ impl Axes {
         self.site[axis + 1..].iter().map(|axis| axis.extent).product()
     }
 
-    /// Whether a site holds spinors.
+    /// Whether a site holds spinors, one for each s.
     pub fn are_spinors(&self) -> bool {
-        matches!(&self.site[..], [SiteAxis { name: "spin", extent: 4 }, SiteAxis { name: "colour", .. }])
+        matches!(self.content, Content::Spinor | Content::Spinors) && self.site.len() == 2
     }
 
-    /// What an index of an axis is called: directions and legs have letters.
+    /// What an index of an axis is called: directions, legs and parts have letters.
     pub fn label(name: &str, index: usize) -> String {
-        const DIRECTIONS: [&str; 4] = ["x", "y", "z", "t"];
-        const LEGS: [&str; 8] = ["+x", "+y", "+z", "+t", "-x", "-y", "-z", "-t"];
         let letters: &[&str] = match name {
-            "direction" => &DIRECTIONS,
-            "leg" => &LEGS,
+            "direction" => &["x", "y", "z", "t"],
+            "leg" => &["+x", "+y", "+z", "+t", "-x", "-y", "-z", "-t"],
+            "part" => &["re", "im"],
+            "plane" => &["xy", "xz", "xt", "yz", "yt", "zt"],
             _ => &[],
         };
         letters.get(index).map_or_else(|| index.to_string(), |letter| (*letter).to_owned())
+    }
+
+    /// "spinor on 4.4.4.8", "five-dimensional fermion on 4.4.4.8, Ls 8"
+    pub fn describe(&self) -> String {
+        let lattice = self.extents.map_or_else(String::new, |extents| format!(" on {extents}"));
+        let ls = if self.is_five_dimensional() { format!(", Ls {}", self.ls) } else { String::new() };
+        format!("{}{lattice}{ls}", self.content.object())
     }
 }
 

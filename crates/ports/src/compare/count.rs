@@ -127,7 +127,7 @@ pub(super) fn count(a: &Numbers, b: &Numbers, axes: &Axes, ulps: u64) -> Compari
     let describe = |place: usize| difference(a, b, axes, place);
     let largest = |Largest(found): Largest| found.map(|(_, place)| describe(place));
     let mut histograms = of_words(axes, parts, &by_word, (axes.ls * sites) as u64);
-    if axes.is_five_dimensional {
+    if axes.is_five_dimensional() {
         let of = (sites * words * parts) as u64;
         histograms.push(Histogram { by: "s", bins: indexed(&by_s, of) });
     }
@@ -139,9 +139,10 @@ pub(super) fn count(a: &Numbers, b: &Numbers, axes: &Axes, ulps: u64) -> Compari
     }
     Comparison {
         shape: a.shape.clone(),
-        object: axes.object,
+        object: axes.content.object(),
+        holds: axes.content,
         lattice: axes.extents.map(|extents| extents.as_array()),
-        ls: axes.is_five_dimensional.then_some(axes.ls),
+        ls: axes.is_five_dimensional().then_some(axes.ls),
         precision: kind.name(),
         rounded: None,
         ulps,
@@ -156,7 +157,9 @@ pub(super) fn count(a: &Numbers, b: &Numbers, axes: &Axes, ulps: u64) -> Compari
         largest_relative: largest(largest_relative),
         relative_norm: if norm > 0.0 { (norm_of_difference / norm).sqrt() } else { 0.0 },
         histograms,
+        notes: Vec::new(),
         causes: Vec::new(),
+        hop: None,
         map,
     }
 }
@@ -189,7 +192,7 @@ fn difference(a: &Numbers, b: &Numbers, axes: &Axes, place: usize) -> Difference
     let (words, sites) = (axes.words(), axes.sites());
     let (site, word) = (number / words, number % words);
     let (s, site) = (site / sites, site % sites);
-    let s = axes.is_five_dimensional.then_some(AxisIndex { axis: "s", index: s });
+    let s = axes.is_five_dimensional().then_some(AxisIndex { axis: "s", index: s });
     let of_site = axes.site.iter().zip(axes.indices(word)).map(|(axis, index)| AxisIndex { axis: axis.name, index });
     let (x, y) = (a.values[place], b.values[place]);
     let (absolute, relative) = sizes(x, y);
@@ -204,6 +207,7 @@ fn difference(a: &Numbers, b: &Numbers, axes: &Axes, place: usize) -> Difference
         ulp: ulps_between(x, y, a.kind),
         absolute,
         relative,
+        is_whole: a.kind == Kind::Whole,
     }
 }
 

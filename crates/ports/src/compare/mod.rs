@@ -5,6 +5,7 @@ mod axes;
 mod cause;
 mod count;
 mod explain;
+mod hint;
 mod numbers;
 mod text;
 
@@ -12,12 +13,16 @@ use lanefield::io::npy::ComplexArray;
 use serde::Serialize;
 use thiserror::Error;
 
+use crate::Content;
+use crate::order::{Convention, OrderError, SiteOrder, require_shape, show_shape};
+
 pub use axes::{Axes, SiteAxis};
 pub use cause::{Cause, Confidence};
 pub use count::{Bin, Histogram, SiteMap};
-pub use explain::{ExplainError, HopInputs, explain_hop};
+pub use explain::{ExplainError, HopFindings, HopInputs, Likeness, explain_hop};
 pub use numbers::Numbers;
-use numbers::{Kind, bits, show_shape};
+use numbers::{Kind, bits};
+pub(crate) use text::{counted, grouped};
 
 /// How arrays are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -26,6 +31,12 @@ pub struct CompareOptions {
     pub ulps: u64,
     /// Leaves out the search for causes, which reads the arrays several times.
     pub without_causes: bool,
+    /// What the arrays hold; else their shape and their numbers tell.
+    pub holds: Option<Content>,
+    /// What the first array was before it was converted to our order and basis: where that was wrong, a cause says so.
+    pub a: Convention,
+    /// What the second array was.
+    pub b: Convention,
 }
 
 /// Why two arrays cannot be compared.
@@ -42,12 +53,22 @@ pub enum CompareError {
         hint: String,
     },
     /// One has complex, real or whole numbers, the other has not.
-    #[error("A is {a}, B is {b}: complex, real and whole numbers are compared with their like")]
+    #[error("A is {a}, B is {b}: {hint}")]
     Kinds {
         /// The first array.
         a: String,
         /// The second array.
         b: String,
+        /// What would make them comparable.
+        hint: String,
+    },
+    /// They do not have the shape of what they should hold.
+    #[error("{content} has the axes {}, and the shape is {shape}", .content.axes())]
+    Holds {
+        /// What they should hold.
+        content: Content,
+        /// The shape of both.
+        shape: String,
     },
     /// An array whose numbers are not as many as its shape says.
     #[error("{array} has {found} numbers, not {expected}")]
@@ -102,6 +123,9 @@ pub struct Difference {
     pub absolute: f64,
     /// |a − b| / max(|a|, |b|).
     pub relative: f64,
+    /// Whether the numbers are whole ones.
+    #[serde(skip)]
+    is_whole: bool,
 }
 
 /// What the comparison of two arrays A and B found.
@@ -111,6 +135,8 @@ pub struct Comparison {
     pub shape: Vec<usize>,
     /// What a site holds, in words.
     pub object: &'static str,
+    /// The word for it.
+    pub holds: Content,
     /// Extents x, y, z, t; `None` for lists of numbers.
     pub lattice: Option<[usize; 4]>,
     /// Sites of the fifth dimension; `None` where there is none.
@@ -143,8 +169,12 @@ pub struct Comparison {
     pub relative_norm: f64,
     /// Where the numbers that differ lie.
     pub histograms: Vec<Histogram>,
+    /// What to know of how the arrays were read.
+    pub notes: Vec<String>,
     /// What may have caused it, the most certain first.
     pub causes: Vec<Cause>,
+    /// Whether they are the hop that B should be, where that is known ([`explain_hop`]).
+    pub hop: Option<HopFindings>,
     /// What differs at each site; for maps.
     #[serde(skip)]
     pub map: SiteMap,
@@ -171,13 +201,15 @@ pub fn compare(a: &ComplexArray, b: &ComplexArray, options: CompareOptions) -> R
 /// [`CompareError`].
 pub fn compare_numbers(mut a: Numbers, mut b: Numbers, options: CompareOptions) -> Result<Comparison, CompareError> {
     if a.parts != b.parts || (a.kind == Kind::Whole) != (b.kind == Kind::Whole) {
-        return Err(CompareError::Kinds { a: a.describe(), b: b.describe() });
+        let hint = hint::of_types(&a, &b);
+        let hint = hint.unwrap_or_else(|| "complex, real and whole numbers are compared with their like".to_owned());
+        return Err(CompareError::Kinds { a: a.describe(), b: b.describe(), hint });
     }
     if a.shape != b.shape {
         return Err(CompareError::Shapes {
             a: show_shape(&a.shape),
             b: show_shape(&b.shape),
-            hint: hint(&a.shape, &b.shape),
+            hint: hint::of_shapes(&a.shape, &b.shape),
         });
     }
     for (name, array) in [("A", &a), ("B", &b)] {
@@ -197,74 +229,48 @@ pub fn compare_numbers(mut a: Numbers, mut b: Numbers, options: CompareOptions) 
         Some(Side::B) => round(&mut b),
         None => {}
     }
-    let axes = Axes::of(&a.shape);
+    let content = options.holds.unwrap_or_else(|| content_of(&a, &b));
+    let holds = || CompareError::Holds { content, shape: show_shape(&a.shape) };
+    let axes = Axes::holding(content, &a.shape).ok_or_else(holds)?;
     let mut comparison = count::count(&a, &b, &axes, options.ulps);
     comparison.rounded = rounded;
+    comparison.notes = notes(&axes, &a.shape, options);
     if !comparison.is_same() && !options.without_causes && a.kind != Kind::Whole {
-        comparison.causes = cause::causes(&a, &b, &axes, &comparison);
+        comparison.causes = cause::causes(&a, &b, &axes, &comparison, options);
     }
     Ok(comparison)
+}
+
+/// What two arrays hold, of which one may be wrong.
+fn content_of(a: &Numbers, b: &Numbers) -> Content {
+    let [of_a, of_b] = [a, b].map(|numbers| match numbers.parts {
+        2 => Content::of_complex(&numbers.shape, &numbers.values),
+        _ => Content::of_shape(&numbers.shape),
+    });
+    // What the numbers of one of them tell, and not those of the other.
+    if matches!(of_b, Content::Legs | Content::TwoRows) { of_b } else { of_a }
+}
+
+/// What may be wrong in how the arrays were read, though they have the same shape.
+fn notes(axes: &Axes, shape: &[usize], options: CompareOptions) -> Vec<String> {
+    let unnamed = [options.a, options.b].iter().all(|array| array.order == SiteOrder::Lexicographic);
+    match require_shape(shape, SiteOrder::Lexicographic) {
+        Err(OrderError::OtherOrder { found, .. }) if unnamed && options.holds.is_none() => {
+            let what = if found.has_parities() { "an axis of parities" } else { "the direction of links first" };
+            vec![format!(
+                "both arrays are read as {}; if their shape {} has {what}, say --order {found} --a-order {found}",
+                axes.describe(),
+                show_shape(shape)
+            )]
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// Rounds numbers to f32.
 fn round(numbers: &mut Numbers) {
     numbers.kind = Kind::F32;
     numbers.values.iter_mut().for_each(|x| *x = f64::from(*x as f32));
-}
-
-/// Which axes of two shapes differ, and whether an exchange of axes explains it.
-fn hint(a: &[usize], b: &[usize]) -> String {
-    let sorted = |shape: &[usize]| {
-        let mut sorted = shape.to_vec();
-        sorted.sort_unstable();
-        sorted
-    };
-    let product = |shape: &[usize]| shape.iter().product::<usize>();
-    if let [rest_a @ .., 4, 3] = a
-        && let [rest_b @ .., 3, 4] = b
-        && rest_a == rest_b
-    {
-        return "B has colour before spin: read it with --inner colour-spin".to_owned();
-    }
-    let with_parity = |whole: &[usize], halved: &[usize]| {
-        let Some((2, rest)) = halved.split_first().map(|(first, rest)| (*first, rest)) else { return false };
-        let Some((lattice, site)) = rest.split_first_chunk::<4>() else { return false };
-        let [t, z, y, x] = *lattice;
-        whole.split_first_chunk::<4>() == Some((&[t, z, y, 2 * x], site))
-    };
-    if with_parity(a, b) || with_parity(b, a) {
-        let name = if with_parity(a, b) { "B" } else { "A" };
-        return format!("{name} has an axis of parities and X/2: read it with --order even-odd");
-    }
-    if a.len() == b.len() && sorted(a) == sorted(b) {
-        if let Some((ta, za, ya, xa)) = lattice_of(a)
-            && lattice_of(b) == Some((xa, ya, za, ta))
-            && a[4..] == b[4..]
-        {
-            return "B has the axes (X, Y, Z, T) where A has (T, Z, Y, X): transpose one of them".to_owned();
-        }
-        return format!(
-            "they are permutations of each other: B may have A's axes in another order; axes {} differ",
-            differing_axes(a, b)
-        );
-    }
-    if a.len() == b.len() {
-        return format!("axes {} differ", differing_axes(a, b));
-    }
-    if product(a) == product(b) {
-        return format!("{} axes and {}, with as many numbers: reshape one of them", a.len(), b.len());
-    }
-    format!("{} axes and {}", a.len(), b.len())
-}
-
-fn lattice_of(shape: &[usize]) -> Option<(usize, usize, usize, usize)> {
-    shape.split_first_chunk().map(|(&[t, z, y, x], _)| (t, z, y, x))
-}
-
-/// "0 (8 and 4), 3 (4 and 8)"
-fn differing_axes(a: &[usize], b: &[usize]) -> String {
-    let pairs = a.iter().zip(b).enumerate().filter(|(_, (a, b))| a != b);
-    pairs.map(|(axis, (a, b))| format!("{axis} ({a} and {b})")).collect::<Vec<_>>().join(", ")
 }
 
 /// The bits of a number as 16 hexadecimal digits, of f32 behind zeros. All NaNs are one.

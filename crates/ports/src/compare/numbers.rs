@@ -3,6 +3,8 @@
 use lanefield::io::npy::{ComplexArray, ComplexValues, Element, RawArray};
 use lanefield::reference::real::Real as _;
 
+use crate::order::show_shape;
+
 /// What numbers are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
@@ -87,14 +89,6 @@ impl From<&ComplexArray> for Numbers {
             ComplexValues::F64(values) => (Kind::F64, values.iter().flat_map(|z| [z.re, z.im]).collect()),
         };
         Self { shape: shape.clone(), parts: 2, kind, values }
-    }
-}
-
-/// A shape as Python has it.
-pub(super) fn show_shape(shape: &[usize]) -> String {
-    match shape {
-        [one] => format!("({one},)"),
-        shape => format!("({})", shape.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
     }
 }
 

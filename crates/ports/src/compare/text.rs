@@ -4,17 +4,21 @@ use std::fmt;
 
 use super::numbers::Kind;
 use super::{Axes, AxisIndex, Comparison, Confidence, Difference, Histogram, Side};
+use crate::Content;
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.place(f)?;
         // Sixteen digits for f64, eight for f32, which stand behind eight zeros.
         let digits = |bits: &str, other: &str| match bits.starts_with("00000000") && other.starts_with("00000000") {
             true => bits[8..].to_owned(),
             false => bits.to_owned(),
         };
         let (a, b) = (digits(&self.a_bits, &self.b_bits), digits(&self.b_bits, &self.a_bits));
-        write!(f, ": A {:e} ({a}), B {:e} ({b}), ", self.a, self.b)?;
+        let number = |x: f64| match self.is_whole {
+            true => x.to_string(),
+            false => scientific(x),
+        };
+        write!(f, "{}: A {} ({a}), B {} ({b}), ", self.place(), number(self.a), number(self.b))?;
         match self.ulp {
             Some(ulp) => write!(f, "{} ulp apart", grouped(ulp)),
             None if self.a.is_nan() || self.b.is_nan() => f.write_str("one of them no number"),
@@ -25,55 +29,40 @@ impl fmt::Display for Difference {
 
 impl Difference {
     /// "site x,y,z,t = 0,0,0,3, spin 2, colour 1, re"
-    fn place(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    fn place(&self) -> String {
         let site = self.site.map(|[x, y, z, t]| format!("site x,y,z,t = {x},{y},{z},{t}"));
-        let at = self.at.iter().map(|AxisIndex { axis, index }| format!("{axis} {}", Axes::label(axis, *index)));
+        let at = self.at.iter().map(|AxisIndex { axis, index }| match *axis {
+            "part" => Axes::label(axis, *index),
+            axis => format!("{axis} {}", Axes::label(axis, *index)),
+        });
         let part = self.part.map(str::to_owned);
-        let words: Vec<String> = site.into_iter().chain(at).chain(part).collect();
-        f.write_str(&words.join(", "))
+        site.into_iter().chain(at).chain(part).collect::<Vec<_>>().join(", ")
     }
 }
 
 impl fmt::Display for Comparison {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let numbers = grouped(self.numbers);
-        let lattice = self.lattice.map_or_else(String::new, |[x, y, z, t]| format!(" on {x}.{y}.{z}.{t}"));
-        let ls = self.ls.map_or_else(String::new, |ls| format!(", Ls {ls}"));
-        let what = format!("{}{lattice}{ls}, {}", self.object, self.precision);
-        match (self.differing, self.accepted) {
-            (0, 0) => write!(f, "same bits: {numbers} real numbers ({what})")?,
-            (0, accepted) => write!(
-                f,
-                "within {} ulp: {} of {numbers} real numbers differ, none by more ({what})",
-                self.ulps,
-                grouped(accepted)
-            )?,
-            (differing, _) => {
-                write!(f, "DIFFERENT: {} of {numbers} real numbers", grouped(differing))?;
-                if self.lattice.is_some() {
-                    write!(f, ", at {} of {} sites", grouped(self.differing_sites), grouped(self.sites))?;
-                }
-                write!(f, " ({what})")?;
-                if self.ulps > 0 {
-                    write!(f, "\n  more than {} ulp apart; {} more differ by less", self.ulps, grouped(self.accepted))?;
-                }
-            }
-        }
+        self.verdict(f)?;
         if let Some(side) = self.rounded {
             write!(f, "\n  {side:?} is f64 and was rounded to f32 before")?;
         }
+        for note in &self.notes {
+            write!(f, "\n  note: {note}")?;
+        }
         if self.is_same() {
-            return Ok(());
+            return self.hop.iter().try_for_each(|hop| write!(f, "\n  {hop}"));
         }
         if let Some(first) = &self.first {
             write!(f, "\n\nfirst    {first}")?;
         }
         self.largest(f)?;
-        for histogram in self.histograms.iter().filter(|histogram| says_something(histogram)) {
-            writeln!(f)?;
-            show(histogram, f)?;
+        for histogram in self.histograms.iter().filter(|histogram| self.is_worth_showing(histogram)) {
+            write!(f, "\n{}", line(histogram))?;
         }
         f.write_str("\n")?;
+        if let Some(hop) = &self.hop {
+            write!(f, "\nhop      {hop}")?;
+        }
         for cause in &self.causes {
             let how = match cause.confidence {
                 Confidence::Certain => "cause   ",
@@ -85,29 +74,71 @@ impl fmt::Display for Comparison {
         }
         if self.causes.is_empty() {
             f.write_str("\nno pattern found that would tell the cause")?;
+            if self.hop.is_none() && self.holds == Content::Spinor && self.precision != Kind::Whole.name() {
+                f.write_str(": if B is a hop of Wilson fermions, --config and --source let more be tried")?;
+            }
         }
         Ok(())
     }
 }
 
+/// Numbers that differ, and sites, of which fewer have no histograms: where a handful lie says nothing that they do not.
+const FEW: u64 = 8;
+const FEW_SITES: u64 = 4;
+
 impl Comparison {
+    fn is_worth_showing(&self, histogram: &Histogram) -> bool {
+        let of_sites = matches!(histogram.by, "parity" | "x" | "y" | "z" | "t" | "boundary");
+        let enough = self.differing >= FEW && (!of_sites || self.differing_sites >= FEW_SITES);
+        enough && says_something(histogram)
+    }
+
+    fn verdict(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let numbers = counted(self.numbers, "real number");
+        let lattice = self.lattice.map_or_else(String::new, |[x, y, z, t]| format!(" on {x}.{y}.{z}.{t}"));
+        let ls = self.ls.map_or_else(String::new, |ls| format!(", Ls {ls}"));
+        let what = format!("{}{lattice}{ls}, {}", self.object, self.precision);
+        match (self.differing, self.accepted) {
+            (0, 0) => write!(f, "same bits: {numbers} ({what})"),
+            (0, accepted) => {
+                write!(f, "within {} ulp: {} of {numbers} differ, none by more ({what})", self.ulps, grouped(accepted))
+            }
+            (differing, _) => {
+                write!(f, "DIFFERENT: {} of {numbers}", grouped(differing))?;
+                if self.lattice.is_some() {
+                    write!(f, ", at {} of {}", grouped(self.differing_sites), counted(self.sites, "site"))?;
+                }
+                write!(f, " ({what})")?;
+                if self.ulps > 0 {
+                    write!(f, "\n  more than {} ulp apart; {} more differ by less", self.ulps, grouped(self.accepted))?;
+                }
+                Ok(())
+            }
+        }
+    }
+
     fn largest(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Some(ulp), Some(absolute), Some(relative)) =
             (&self.largest_ulp, &self.largest_absolute, &self.largest_relative)
         else {
             return Ok(());
         };
-        write!(f, "\nlargest  ")?;
-        match ulp.ulp {
-            Some(ulp) => write!(f, "{} ulp; ", grouped(ulp))?,
-            None if self.precision == Kind::Whole.name() => {}
-            None => f.write_str("NaN; ")?,
-        }
-        write!(
-            f,
-            "|A-B| {:.2e}; relative {:.2e} of a number, {:.2e} of the norm",
-            absolute.absolute, relative.relative, self.relative_norm
-        )
+        let is_whole = self.precision == Kind::Whole.name();
+        let mut found = match ulp.ulp {
+            Some(distance) => vec![(format!("{} ulp", grouped(distance)), ulp.place())],
+            None if is_whole => Vec::new(),
+            None => vec![("NaN".to_owned(), ulp.place())],
+        };
+        found.push((format!("|A-B| {:.2e}", absolute.absolute), absolute.place()));
+        found.push((format!("relative {:.2e}", relative.relative), relative.place()));
+        // Those of one place together.
+        let lines = found.chunk_by(|(_, place), (_, next)| place == next).map(|of_place| {
+            let sizes: Vec<&str> = of_place.iter().map(|(size, _)| size.as_str()).collect();
+            format!("{} at {}", sizes.join(", "), of_place[0].1)
+        });
+        let norm = format!("|A-B| / |A| {:.2e} of all numbers as vectors", self.relative_norm);
+        let lines: Vec<String> = lines.chain([norm]).collect();
+        write!(f, "\nlargest  {}", lines.join("\n         "))
     }
 }
 
@@ -121,40 +152,46 @@ fn says_something(histogram: &Histogram) -> bool {
     }
 }
 
-/// One line: "by spin   0: 12  1: 0", with the places that have none left out where there are many.
-fn show(histogram: &Histogram, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+/// "by spin   0: 12  1: 0", with the places that have none left out where there are many.
+fn line(histogram: &Histogram) -> String {
     const MOST: usize = 10;
-    write!(f, "by {:5} ", histogram.by)?;
     let all = histogram.bins.len() <= MOST;
     let bins: Vec<_> = histogram.bins.iter().filter(|bin| all || bin.differing > 0).collect();
-    for bin in bins.iter().take(MOST) {
+    let words = bins.iter().take(MOST).map(|bin| {
         let share = match (histogram.by, bin.differing) {
             ("ulp", _) | (_, 0) => String::new(),
             (_, differing) if differing == bin.of => " (all)".to_owned(),
             (_, differing) => format!(" ({})", percent(differing, bin.of)),
         };
-        write!(f, " {}: {}{share} ", bin.at, grouped(bin.differing))?;
-    }
-    match bins.len() {
-        more if more > MOST => write!(f, " and {} more", more - MOST),
-        shown if shown < histogram.bins.len() => f.write_str(" none elsewhere"),
-        _ => Ok(()),
-    }
+        format!("{}: {}{share}", bin.at, grouped(bin.differing))
+    });
+    let rest = match bins.len() {
+        more if more > MOST => Some(format!("and {} more", more - MOST)),
+        shown if shown < histogram.bins.len() => Some("none elsewhere".to_owned()),
+        _ => None,
+    };
+    format!("by {:5}  {}", histogram.by, words.chain(rest).collect::<Vec<_>>().join("  "))
 }
 
-/// A share: "3%", "0.02%".
+/// A number as `1.5e-3`; zeros as they are.
+fn scientific(x: f64) -> String {
+    if x == 0.0 { x.to_string() } else { format!("{x:e}") }
+}
+
+/// A share with two digits: "3.1%", "0.033%".
 pub(super) fn percent(part: u64, whole: u64) -> String {
     let share = 100.0 * part as f64 / whole.max(1) as f64;
     match share {
         _ if part == whole => "100%".to_owned(),
+        0.0 => "0%".to_owned(),
         share if share >= 99.5 => format!("{share:.2}%"),
-        share if share >= 1.0 => format!("{share:.0}%"),
-        share => format!("{share:.1e}%"),
+        share if share >= 10.0 => format!("{share:.0}%"),
+        share => format!("{share:.*}%", (1.0 - share.log10().floor()) as usize),
     }
 }
 
 /// Thousands apart.
-pub(super) fn grouped(number: u64) -> String {
+pub(crate) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (k, digit) in digits.chars().enumerate() {
@@ -166,8 +203,46 @@ pub(super) fn grouped(number: u64) -> String {
     text
 }
 
+/// Several of a thing.
+pub(super) fn plural(name: &str) -> String {
+    match name {
+        "axis" => "axes".to_owned(),
+        "chirality" => "chiralities".to_owned(),
+        // The rows h0 and h1.
+        "h" => "rows h".to_owned(),
+        name => format!("{name}s"),
+    }
+}
+
+/// "1 site", "512 sites"
+pub(crate) fn counted(number: u64, name: &str) -> String {
+    match number {
+        1 => format!("1 {name}"),
+        number => format!("{} {}", grouped(number), plural(name)),
+    }
+}
+
 impl fmt::Display for Side {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self:?}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shares_have_two_digits_and_no_exponent() {
+        let said = [(1, 3072), (1, 64), (1, 8), (1, 1_000_000), (999, 1000), (3, 3), (0, 5)];
+        let expected = ["0.033%", "1.6%", "12%", "0.00010%", "99.90%", "100%", "0%"];
+        assert_eq!(said.map(|(part, whole)| percent(part, whole)), expected);
+    }
+
+    #[test]
+    fn one_thing_is_no_plural() {
+        assert_eq!([1, 2].map(|number| counted(number, "axis")), ["1 axis", "2 axes"]);
+        assert_eq!(counted(12_288, "site"), "12 288 sites");
+        assert_eq!([0.0, -0.0, 1.5].map(scientific), ["0", "-0", "1.5e0"]);
     }
 }

@@ -9,6 +9,8 @@ use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Real;
 use num_complex::Complex;
 
+use crate::Content;
+
 /// The axes of an array that holds these objects: those before the lattice's, if there are any, and those of a site. All are (T, Z, Y, X) between.
 pub fn axes_of(object: Object, extents: Extents) -> Vec<usize> {
     let [x, y, z, t] = extents.as_array();
@@ -36,6 +38,28 @@ pub fn axes_of(object: Object, extents: Extents) -> Vec<usize> {
         _ => &[],
     };
     [before, &lattice, site].concat()
+}
+
+/// What an array of these objects holds.
+pub(super) fn content_of(object: Object) -> Content {
+    match object {
+        Object::Spinors(1) => Content::Spinor,
+        Object::Spinors(_) => Content::Spinors,
+        Object::ColourVectors(_) => Content::ColourVectors,
+        Object::Gauge => Content::Links,
+        Object::DoubledGauge(DoubledGauge { format, .. }) => match format {
+            LinkFormat::Full => Content::DoubledLinks,
+            LinkFormat::TwoRows => Content::TwoRows,
+            LinkFormat::Eight => Content::EightReals,
+        },
+        Object::FieldStrength => Content::FieldStrength,
+        Object::CloverBlocks => Content::CloverBlocks,
+        Object::HalfSpinor => Content::HalfSpinor,
+        Object::ColourMatrix => Content::ColourMatrix,
+        Object::Propagator => Content::Propagator,
+        Object::ComplexNumber => Content::ComplexNumber,
+        Object::Words(_) => Content::Words,
+    }
 }
 
 /// A field on the whole lattice, +0 on the sites that it does not have; half precision as the f32 that its fractions stand for.

@@ -11,7 +11,7 @@ use lanefield::reference::layout::{Parity, Sites};
 use lanefield::reference::links::LinkFormat;
 use lanefield::reference::real::Precision;
 
-use super::array::{field_array, in_site_order, name_of, reals};
+use super::array::{content_of, field_array, in_site_order, name_of, reals};
 use super::directory::Writer;
 use super::manifest::CaseEntry;
 use super::stages::links::{doubled_path, raw_path};
@@ -124,7 +124,7 @@ impl OneCase {
         self.inputs(setup, writer, &case, &mut entry)?;
         for (name, field) in &outcome.fields {
             let path = format!("cases/{}/{name}.npy", entry.case);
-            writer.array(&path, &field_array(field)?)?;
+            writer.array_of(&path, content_of(field.shape().object), &field_array(field)?)?;
             entry.out.insert((*name).to_owned(), path);
         }
         if kernel.sums() {
@@ -270,7 +270,7 @@ pub(super) fn input<B: Backend>(
             let field = setup.data.field::<R, Object>(lattice, Sites::Full, object, Numbers::Ordinary, number)?;
             in_site_order(object, extents, &field.to_site_order())
         });
-        writer.array(&path, &array?)?;
+        writer.array_of(&path, content_of(object), &array?)?;
     }
     Ok(path)
 }

@@ -11,13 +11,16 @@ use serde_json::Value;
 
 use super::GoldenError;
 use super::manifest::{MANIFEST, Manifest, Parameters};
-use crate::compare::{CompareOptions, Comparison, Numbers, compare_numbers};
+use crate::Content;
+use crate::compare::{Axes, CompareOptions, Comparison, Numbers, compare_numbers, counted, grouped};
 
 /// How results are compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CheckOptions {
     /// Numbers may differ by so many ulp; whole ones by nothing.
     pub ulps: u64,
+    /// Whether the causes are looked for of every file that differs, not of the first one alone.
+    pub all: bool,
 }
 
 /// What a comparison found.
@@ -27,6 +30,10 @@ pub struct Checked {
     pub groups: Vec<CheckedGroup>,
     /// The first file that differs, in the order of the manifest.
     pub first: Option<FirstDifference>,
+    /// The others, where all were asked for.
+    pub others: Vec<FirstDifference>,
+    /// Arrays and records of the other directory that the golden data do not have: names that are misspelt, as a rule.
+    pub unknown: Vec<String>,
 }
 
 /// The results of a kernel, or of a stage.
@@ -42,7 +49,7 @@ pub struct CheckedGroup {
     pub missing: Vec<String>,
 }
 
-/// The first file that differs.
+/// A file that differs.
 #[derive(Clone, Debug, Serialize)]
 pub struct FirstDifference {
     /// Its path in both directories.
@@ -84,29 +91,37 @@ pub fn check(directory: &Path, other: &Path, options: CheckOptions) -> Result<Ch
     let manifest = Manifest::read(directory)?;
     manifest.verify(directory)?;
     require_same_parameters(&manifest, other)?;
-    let (mut groups, mut place, mut first) = (Vec::<CheckedGroup>::new(), BTreeMap::new(), None);
+    let (mut groups, mut place) = (Vec::<CheckedGroup>::new(), BTreeMap::new());
+    let mut differences = Vec::new();
     for (name, file) in results(&manifest) {
         let number = *place.entry(name.clone()).or_insert_with(|| {
             groups.push(CheckedGroup { name, compared: 0, differ: Vec::new(), missing: Vec::new() });
             groups.len() - 1
         });
         let group = &mut groups[number];
-        match one(&directory.join(file), &other.join(file), options, first.is_none())? {
+        let holds = manifest.files.get(file).and_then(|entry| entry.holds);
+        let explain = options.all || differences.is_empty();
+        match one([&directory.join(file), &other.join(file)], holds, options, explain)? {
             Outcome::Missing => group.missing.push(file.to_owned()),
             Outcome::Same => group.compared += 1,
             Outcome::Differs { what, comparison } => {
                 group.compared += 1;
                 group.differ.push(file.to_owned());
-                first.get_or_insert_with(|| FirstDifference { file: file.to_owned(), what, comparison });
+                if explain {
+                    differences.push(FirstDifference { file: file.to_owned(), what, comparison });
+                }
             }
         }
     }
-    let checked = Checked { groups, first };
+    let mut differences = differences.into_iter();
+    let (first, others) = (differences.next(), differences.collect());
+    let checked = Checked { groups, first, others, unknown: unknown(&manifest, other)? };
     match checked.compared() {
         0 => Err(GoldenError::NothingInCommon {
             path: directory.to_owned(),
             other: other.to_owned(),
             example: results(&manifest).next().map_or_else(|| "none".to_owned(), |(_, file)| file.to_owned()),
+            found: checked.unknown.first().cloned(),
         }),
         _ => Ok(checked),
     }
@@ -122,11 +137,31 @@ fn results(manifest: &Manifest) -> impl Iterator<Item = (String, &str)> {
     of_cases.chain(of_stages)
 }
 
+/// Arrays and records below a directory that golden data do not have, by their paths.
+fn unknown(manifest: &Manifest, directory: &Path) -> Result<Vec<String>, GoldenError> {
+    let (mut unknown, mut directories) = (Vec::new(), vec![directory.to_owned()]);
+    while let Some(path) = directories.pop() {
+        let failed = |source| GoldenError::File { path: path.clone(), source };
+        for entry in fs::read_dir(&path).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let (kind, file) = (entry.file_type().map_err(failed)?, entry.path());
+            if kind.is_dir() {
+                directories.push(file);
+            } else if file.extension().is_some_and(|extension| extension == "npy" || extension == "jsonl") {
+                let below = file.strip_prefix(directory).unwrap_or(&file);
+                let parts: Vec<_> = below.iter().map(|part| part.to_string_lossy()).collect();
+                unknown.extend(Some(parts.join("/")).filter(|name| !manifest.files.contains_key(name)));
+            }
+        }
+    }
+    unknown.sort();
+    Ok(unknown)
+}
+
 /// A manifest of the other directory, where there is one, must be of the same parameters.
 fn require_same_parameters(manifest: &Manifest, other: &Path) -> Result<(), GoldenError> {
     if !other.is_dir() {
-        let source = io::Error::new(io::ErrorKind::NotFound, "there is no such directory");
-        return Err(GoldenError::File { path: other.to_owned(), source });
+        return Err(GoldenError::NoDirectory { path: other.to_owned(), exists: other.exists() });
     }
     if !other.join(MANIFEST).exists() {
         return Ok(());
@@ -164,8 +199,13 @@ impl Outcome {
     }
 }
 
-/// Compares two files. Only of the first one that differs the cause is looked for.
-fn one(expected: &Path, found: &Path, options: CheckOptions, is_first: bool) -> Result<Outcome, GoldenError> {
+/// Compares two files, the golden one first; `explain` looks for the causes, too.
+fn one(
+    [expected, found]: [&Path; 2],
+    holds: Option<Content>,
+    options: CheckOptions,
+    explain: bool,
+) -> Result<Outcome, GoldenError> {
     match fs::symlink_metadata(found) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Outcome::Missing),
         Err(source) => return Err(GoldenError::File { path: found.to_owned(), source }),
@@ -189,12 +229,14 @@ fn one(expected: &Path, found: &Path, options: CheckOptions, is_first: bool) -> 
     let [Some(a), Some(b)] = [&expected, &array].map(Numbers::of_raw) else {
         return Ok(Outcome::other("it holds whole numbers above 2^53".to_owned()));
     };
-    let options = CompareOptions { ulps: options.ulps, without_causes: !is_first };
+    let holds = holds.filter(|content| Axes::holding(*content, &expected.shape).is_some());
+    let options = CompareOptions { ulps: options.ulps, without_causes: !explain, holds, ..CompareOptions::default() };
     Ok(match compare_numbers(a, b, options) {
         Ok(comparison) => match &comparison.first {
             None => Outcome::Same,
             Some(first) => {
-                let what = format!("{} of {} numbers differ, first {first}", comparison.differing, comparison.numbers);
+                let (differing, numbers) = (grouped(comparison.differing), counted(comparison.numbers, "number"));
+                let what = format!("{differing} of {numbers} differ, first {first}");
                 Outcome::Differs { what, comparison: Some(Box::new(comparison)) }
             }
         },

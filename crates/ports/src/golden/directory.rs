@@ -10,6 +10,7 @@ use tempfile::TempDir;
 
 use super::manifest::{CASES, CaseEntry, FileEntry, MANIFEST, Manifest, Parameters, StageEntry, sha256};
 use super::{Exported, GoldenError};
+use crate::Content;
 
 /// Writes files below a directory, and remembers what they are.
 pub(super) struct Writer {
@@ -76,28 +77,28 @@ impl Writer {
         Ok(place)
     }
 
-    /// Writes an array.
+    /// Writes an array whose shape says what it holds.
     pub fn array(&mut self, path: &str, array: &RawArray) -> Result<(), GoldenError> {
+        self.array_of(path, Content::of_shape(&array.shape), array)
+    }
+
+    /// Writes an array.
+    pub fn array_of(&mut self, path: &str, holds: Content, array: &RawArray) -> Result<(), GoldenError> {
         let (dtype, shape) = (Some(array.element.descr().to_owned()), Some(array.shape.clone()));
-        self.write(path, &array.to_file()?, dtype, shape)
+        let entry = FileEntry { dtype, shape, holds: Some(holds), sha256: String::new() };
+        self.write(path, &array.to_file()?, entry)
     }
 
     /// Writes another file.
     pub fn other(&mut self, path: &str, bytes: &[u8]) -> Result<(), GoldenError> {
-        self.write(path, bytes, None, None)
+        self.write(path, bytes, FileEntry::default())
     }
 
-    fn write(
-        &mut self,
-        path: &str,
-        bytes: &[u8],
-        dtype: Option<String>,
-        shape: Option<Vec<usize>>,
-    ) -> Result<(), GoldenError> {
+    fn write(&mut self, path: &str, bytes: &[u8], entry: FileEntry) -> Result<(), GoldenError> {
         let place = self.place(path)?;
         fs::write(&place, bytes).map_err(failed(&place))?;
         self.bytes += bytes.len() as u64;
-        self.files.insert(path.to_owned(), FileEntry { dtype, shape, sha256: sha256(bytes) });
+        self.files.insert(path.to_owned(), FileEntry { sha256: sha256(bytes), ..entry });
         Ok(())
     }
 

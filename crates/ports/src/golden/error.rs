@@ -62,8 +62,19 @@ pub enum GoldenError {
         /// Its value here.
         ours: String,
     },
+    /// A directory that is none.
+    #[error("{} is {}: expected the directory with the results of a port", .path.display(), if *.exists { "no directory" } else { "not there" })]
+    NoDirectory {
+        /// The path.
+        path: PathBuf,
+        /// Whether there is something.
+        exists: bool,
+    },
     /// Nothing to compare.
-    #[error("{} holds no result of {}: a result has the path that it has there, as {example}", .other.display(), .path.display())]
+    #[error(
+        "{} holds no result of {}: a result has the path that it has there, as {example}{}",
+        .other.display(), .path.display(), .found.as_ref().map_or_else(String::new, |found| format!(", and not as {found}"))
+    )]
     NothingInCommon {
         /// The golden data.
         path: PathBuf,
@@ -71,6 +82,8 @@ pub enum GoldenError {
         other: PathBuf,
         /// A path of a result.
         example: String,
+        /// A file that the other directory has, and golden data have not.
+        found: Option<String>,
     },
     /// What a backend cannot do.
     #[error("cannot make the case {case}: {source}")]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::GoldenError;
+use crate::Content;
 
 /// The name of the manifest.
 pub const MANIFEST: &str = "manifest.json";
@@ -173,7 +174,7 @@ pub struct StageEntry {
 }
 
 /// A file.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct FileEntry {
     /// The type of its elements, as NumPy writes it; none of one that is no array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -181,6 +182,9 @@ pub struct FileEntry {
     /// Its axes, the slowest first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<Vec<usize>>,
+    /// What it holds, which says what its axes are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub holds: Option<Content>,
     /// SHA-256 of the file.
     pub sha256: String,
 }

@@ -1,16 +1,13 @@
 //! The bases of spins, by their γ matrices and by the matrix that leads from each to ours. Definitions and matrices as in the comments of QUDA's
 //! `enum_quda.h`, in 2×2 blocks with the Pauli matrices σ1, σ2, σ3; the tests check one against the other.
 
-use std::fmt;
-use std::str::FromStr;
-
 use num_complex::Complex;
-use serde::{Deserialize, Serialize};
 
-use super::{OrderError, words};
+use crate::words::words;
 
 words! {
     /// A basis of spins.
+    #[derive(Default)]
     GammaBasis, "basis of spins" {
         /// Of DeGrand and Rossi: γk = ((0, iσ)(−iσ, 0)), for y with −i and i; γt = ((0, 1)(1, 0)); γ5 = ((1, 0)(0, −1)). Ours, Grid's, QDP++'s and Chroma's.
         #[default]

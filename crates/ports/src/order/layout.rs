@@ -2,7 +2,8 @@
 
 use lanefield::reference::layout::{Extents, Parity};
 
-use super::{Convention, GammaBasis, Inner, OrderError, SiteOrder};
+use super::{Convention, GammaBasis, Inner, OrderError, SiteOrder, require_shape};
+use crate::Content;
 
 /// The place of each site, which are numbered with x fastest, among the sites in another order.
 pub fn site_places(extents: Extents, order: SiteOrder) -> Vec<usize> {
@@ -10,9 +11,10 @@ pub fn site_places(extents: Extents, order: SiteOrder) -> Vec<usize> {
     if !order.has_parities() {
         return (0..volume).collect();
     }
-    let parity = |site: usize| Parity::of(extents.coordinate(site)).index();
-    let even = (0..volume).filter(|&site| parity(site) == 0).count();
-    let mut next = [0, even];
+    let first = if order == SiteOrder::OddEven { Parity::Odd } else { Parity::Even };
+    // 0 for those that come first.
+    let parity = |site: usize| usize::from(Parity::of(extents.coordinate(site)) != first);
+    let mut next = [0, (0..volume).filter(|&site| parity(site) == 0).count()];
     let place = |site: usize| {
         let next = &mut next[parity(site)];
         *next += 1;
@@ -32,7 +34,7 @@ pub(super) fn spin_strides(shape: &[usize]) -> Option<Vec<usize>> {
 
 /// A field of another program: its extents and what a site has, and how its axes lie.
 #[derive(Debug)]
-pub(super) struct Layout {
+pub(crate) struct Layout {
     convention: Convention,
     extents: Extents,
     /// Sites of the fifth dimension, whose axis is the slowest.
@@ -44,12 +46,17 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The layout of an array of another program, whose shape is that of its order, or ours.
-    pub fn of(shape: &[usize], convention: Convention) -> Result<Self, OrderError> {
+    /// The layout of an array of another program, whose shape is that of its order, or ours. `content` tells spinors of legs from five dimensions.
+    pub fn of(shape: &[usize], content: Content, convention: Convention) -> Result<Self, OrderError> {
         let Convention { order, gamma, inner } = convention;
+        if order != SiteOrder::Lexicographic {
+            require_shape(shape, order)?;
+        }
         let fail = |reason: &str| OrderError::Shape { order, shape: shape.to_owned(), reason: reason.to_owned() };
         // Spinors, with their last two axes in our order. With four axes they follow those of a lattice: (T, Z, Y, 4, 3) is one of colour vectors.
         let (axes, is_spinor) = match (shape, inner) {
+            ([2, .., 8, 4, 3], _) if shape.len() == 8 && order.has_parities() => (shape, false),
+            _ if content == Content::Legs => (shape, false),
             ([axes @ .., 4, 3], _) | ([axes @ .., 3, 4], Inner::ColourSpin) if axes.len() >= 4 => (axes, true),
             _ => (shape, false),
         };
@@ -69,7 +76,9 @@ impl Layout {
             return Ok(Self { convention, extents, ls, directions: None, site: vec![4, 3] });
         }
         let no_spins = |what, also| OrderError::NoSpins { shape: shape.to_owned(), what, also };
-        let is_propagator = matches!(shape, [.., 4, 4, 3, 3]) && matches!(shape.len(), 8 | 9);
+        let are_links =
+            order.has_direction_slowest() && order.has_parities() && matches!(shape, [4 | 8, 2, _, _, _, _, 3, 3]);
+        let is_propagator = !are_links && matches!(shape, [.., 4, 4, 3, 3]) && matches!(shape.len(), 8 | 9);
         if inner == Inner::ColourSpin {
             return Err(no_spins("order", ", and only of spinors colour-spin has a meaning"));
         }
@@ -79,9 +88,8 @@ impl Layout {
         if order.has_direction_slowest() && !is_propagator {
             // Links, the direction slowest.
             let (directions, lattice) = match shape {
-                [n @ (4 | 8), lattice @ .., 3, 3] if lattice.len() == 4 => (Some(*n), (false, lattice)),
+                [4, lattice @ .., 3, 3] if lattice.len() == 4 => (Some(4), (false, lattice)),
                 [n @ (4 | 8), 2, lattice @ .., 3, 3] if lattice.len() == 4 => (Some(*n), (true, lattice)),
-                [lattice @ .., n @ (4 | 8), 3, 3] if lattice.len() == 4 => (Some(*n), (false, lattice)),
                 _ => (None, (false, shape)),
             };
             if directions.is_some() {
@@ -99,19 +107,21 @@ impl Layout {
     }
 
     /// The layout that an array of ours shall have.
-    pub fn of_ours(shape: &[usize], convention: Convention) -> Result<Self, OrderError> {
+    pub fn of_ours(shape: &[usize], content: Content, convention: Convention) -> Result<Self, OrderError> {
         let Convention { order, gamma, inner } = convention;
         let fail = |reason: String| OrderError::Shape { order, shape: shape.to_owned(), reason };
         let spins = spin_strides(shape);
         let no_spins = |what, also| OrderError::NoSpins { shape: shape.to_owned(), what, also };
-        if inner == Inner::ColourSpin && spins.as_deref() != Some(&[3]) {
+        if inner == Inner::ColourSpin && (spins.as_deref() != Some(&[3]) || content == Content::Legs) {
             return Err(no_spins("order", ", and only of spinors colour-spin has a meaning"));
         }
         if gamma != GammaBasis::DegrandRossi && spins.is_none() {
             return Err(no_spins("basis", ""));
         }
         let (ls, axes) = match shape {
-            [ls, axes @ ..] if axes.len() == 6 && axes.ends_with(&[4, 3]) => (Some(*ls), axes),
+            [ls, axes @ ..] if axes.len() == 6 && axes.ends_with(&[4, 3]) && content != Content::Legs => {
+                (Some(*ls), axes)
+            }
             _ => (None, shape),
         };
         let Some((lattice, site)) = axes.split_at_checked(4) else {
@@ -127,7 +137,8 @@ impl Layout {
             )));
         }
         let (directions, site) = match site {
-            [n @ (4 | 8), 3, 3] if order.has_direction_slowest() => (Some(*n), &site[1..]),
+            [4, 3, 3] if order.has_direction_slowest() => (Some(4), &site[1..]),
+            [8, 3, 3] if order.has_direction_slowest() && order.has_parities() => (Some(8), &site[1..]),
             site => (None, site),
         };
         Ok(Self { convention, extents, ls, directions, site: site.to_owned() })
@@ -153,25 +164,60 @@ impl Layout {
         self.ls.into_iter().chain(self.directions).chain(lattice).chain(site).collect()
     }
 
-    /// For each number in our order, its place in the memory of the other program.
-    pub fn places(&self) -> Vec<usize> {
-        let sites = site_places(self.extents, self.convention.order);
-        let (volume, words) = (self.extents.volume(), self.site.iter().product::<usize>());
-        let word = |word: usize| match self.convention.inner {
+    /// Where each number lies.
+    pub fn places(&self) -> Places {
+        let (order, volume) = (self.convention.order, self.extents.volume());
+        let sites = site_places(self.extents, order);
+        let mut numbers = vec![0; volume];
+        sites.iter().enumerate().for_each(|(site, &place)| numbers[place] = site);
+        let (directions, words) = (self.directions.unwrap_or(1), self.site.iter().product());
+        let count = self.ls.unwrap_or(1) * volume * directions * words;
+        Places { sites, numbers, directions, words, count, inner: self.convention.inner }
+    }
+}
+
+/// The way from numbers in our order to their places in the memory of another program, and back.
+pub(crate) struct Places {
+    /// The place of each site.
+    sites: Vec<usize>,
+    /// The site at each place.
+    numbers: Vec<usize>,
+    directions: usize,
+    words: usize,
+    count: usize,
+    inner: Inner,
+}
+
+impl Places {
+    /// Numbers of the array.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// The place of a number.
+    pub fn place(&self, number: usize) -> usize {
+        let Self { sites, directions, words, .. } = self;
+        let (rest, word) = (number / words, number % words);
+        let (rest, direction) = (rest / directions, rest % directions);
+        let (s, site) = (rest / sites.len(), rest % sites.len());
+        let word = match self.inner {
             Inner::SpinColour => word,
             Inner::ColourSpin => word % 3 * 4 + word / 3,
         };
-        let directions = self.directions.unwrap_or(1);
-        let mut places = Vec::with_capacity(self.ls.unwrap_or(1) * volume * directions * words);
-        for s in 0..self.ls.unwrap_or(1) {
-            for &site in &sites {
-                for direction in 0..directions {
-                    let first = ((s * directions + direction) * volume + site) * words;
-                    places.extend((0..words).map(|k| first + word(k)));
-                }
-            }
-        }
-        places
+        ((s * directions + direction) * sites.len() + sites[site]) * words + word
+    }
+
+    /// The number at a place.
+    pub fn number(&self, place: usize) -> usize {
+        let Self { numbers, directions, words, .. } = self;
+        let (rest, word) = (place / words, place % words);
+        let (rest, site) = (rest / numbers.len(), rest % numbers.len());
+        let (s, direction) = (rest / directions, rest % directions);
+        let word = match self.inner {
+            Inner::SpinColour => word,
+            Inner::ColourSpin => word % 4 * 3 + word / 4,
+        };
+        ((s * numbers.len() + numbers[site]) * directions + direction) * words + word
     }
 }
 

@@ -1,12 +1,11 @@
-//! Causes that are seen in the bits of each number: a flipped bit, signs of zeros, flushed subnormals, bytes in the other order, a lower precision, a
-//! factor.
+//! Causes that are seen in the bits of each number: a flipped bit, signs of zeros, flushed subnormals, bytes in the other order, a lower precision.
 
 use super::super::numbers::{Kind, bits};
-use super::super::text::grouped;
-use super::{Case, Cause, Confidence};
+use super::super::text::{counted, grouped};
+use super::{Case, Cause, Confidence, factor};
 
 pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
-    let whole = [flipped_bit, zeros_signs, flushed, swapped_bytes, single_precision, unwritten, factor];
+    let whole = [flipped_bit, zeros_signs, flushed, swapped_bytes, single_precision, unwritten, factor::cause];
     let mut causes: Vec<Cause> = whole.iter().find_map(|test| test(case)).into_iter().collect();
     causes.extend(not_finite(case));
     causes
@@ -44,6 +43,14 @@ fn flipped_bit(case: &Case<'_>) -> Option<Cause> {
     ))
 }
 
+fn all_that_differ(count: u64) -> String {
+    if count == 1 {
+        "the number that differs".to_owned()
+    } else {
+        format!("all {} numbers that differ", grouped(count))
+    }
+}
+
 /// Whether all numbers that differ do so in the way that `is_so` knows; how many they are.
 fn all(case: &Case<'_>, is_so: impl Fn(f64, f64) -> bool) -> Option<u64> {
     case.differing().try_fold(0, |count, place| is_so(case.a[place], case.b[place]).then_some(count + 1))
@@ -53,7 +60,7 @@ fn zeros_signs(case: &Case<'_>) -> Option<Cause> {
     let count = all(case, |a, b| a == 0.0 && b == 0.0)?;
     let negative = case.differing().filter(|&place| case.b[place].is_sign_negative()).count() as u64;
     let sentence = "only the signs of zeros differ: a product that starts a sum was made an addition to +0, −x was computed as 0 − x, or x − y as −(y − x)";
-    let evidence = format!("{} zeros, of which {} are −0 in B and +0 in A", grouped(count), grouped(negative));
+    let evidence = format!("{}, −0 in B and +0 in A: {}", counted(count, "zero"), grouped(negative));
     Some(Cause::new("signs_of_zeros", Confidence::Certain, sentence, evidence))
 }
 
@@ -74,7 +81,7 @@ fn flushed(case: &Case<'_>) -> Option<Cause> {
                 format!(
                     "subnormal numbers are zero in {name}: {flags} program flushes them (-ffast-math, -ftz=true, -cl-denorms-are-zero, DAZ and FTZ)"
                 ),
-                format!("all {} numbers that differ are subnormal in one array and zero in the other", grouped(count)),
+                format!("{}: subnormal in one array, zero in the other", all_that_differ(count)),
             ));
         }
     }
@@ -89,7 +96,7 @@ fn swapped_bytes(case: &Case<'_>) -> Option<Cause> {
     let count = all(case, is_so)?;
     let sentence =
         "the bytes of each number are in the opposite order in B: big-endian numbers read as little-endian ones";
-    Some(Cause::new("bytes", Confidence::Certain, sentence, format!("all {} numbers that differ", grouped(count))))
+    Some(Cause::new("bytes", Confidence::Certain, sentence, all_that_differ(count)))
 }
 
 /// Whether an f64 is an f32.
@@ -151,35 +158,9 @@ fn not_finite(case: &Case<'_>) -> Option<Cause> {
     let sentence = format!(
         "{name} has numbers that are infinite or NaN where the other's are finite: memory that was not written, a division by zero, or an overflow"
     );
-    let evidence = format!("{} of {} numbers that differ", grouped(count), grouped(case.comparison.differing));
+    let evidence = match count == case.comparison.differing {
+        true => all_that_differ(count),
+        false => format!("{} of {} numbers that differ", grouped(count), grouped(case.comparison.differing)),
+    };
     Some(Cause::new("not_finite", confidence, sentence, evidence))
-}
-
-/// B = c·A with one number c, where they differ. Minus signs and powers of i are found by [`super::spins`], with all their bits.
-fn factor(case: &Case<'_>) -> Option<Cause> {
-    // Where few numbers differ, a factor is soon found.
-    if case.comparison.differing < 16 {
-        return None;
-    }
-    let largest = case.differing().max_by(|&x, &y| case.a[x].abs().total_cmp(&case.a[y].abs()))?;
-    let c = case.b[largest] / case.a[largest];
-    if !c.is_finite() || c == 0.0 || c == -1.0 || (c - 1.0).abs() < 1e-3 {
-        return None;
-    }
-    let tolerance = 4.0 * case.unit();
-    let fits = |place: usize| {
-        let (expected, b) = (c * case.a[place], case.b[place]);
-        (b - expected).abs() <= tolerance * expected.abs() + f64::MIN_POSITIVE
-    };
-    if !case.differing().all(fits) {
-        return None;
-    }
-    let known = match c {
-        2.0 | 0.5 | -2.0 | -0.5 => " (the −1/2 of the hop, or (1 ± γ) with another norm)".to_owned(),
-        c if c > 2.0 && c < 16.0 => format!(" (4 + mass with mass {:.6}? 1/(2κ) with κ {:.6}?)", c - 4.0, 0.5 / c),
-        c if c > 0.0 && c < 0.5 => format!(" (2κ with κ {:.6}? 1/(4 + mass) with mass {:.6}?)", 0.5 * c, 1.0 / c - 4.0),
-        _ => String::new(),
-    };
-    let sentence = format!("{}B is {c} times A: another normalisation{known}", case.where_they_differ());
-    Some(Cause::new("factor", Confidence::Certain, sentence, format!("{}, to 4 roundings", case.counted())))
 }

@@ -1,27 +1,13 @@
 //! The difference of two hops of which one leg is wrong has the spin structure of that leg: rows 2 and 3 of (1 ± γ) times anything follow from rows 0
 //! and 1 (`docs/arithmetic.md` §4). This needs neither the links nor the source.
 
-use lanefield::reference::layout::{DIMENSION_NAMES, Leg};
+use lanefield::reference::layout::{DIMENSION_NAMES, Extents, Leg};
 use num_complex::Complex;
 
 use super::super::count::crosses;
 use super::super::text::grouped;
 use super::{Case, Cause, Confidence};
-
-/// A row of the table of §4: rows 2 and 3, each as a row of 0 and 1 and n, where it is iⁿ times that row.
-type Rows = [(usize, u8); 2];
-
-/// Of 1 + γ for x, y, z, t; then of 1 − γ.
-const PROJECTORS: [Rows; 8] = [
-    [(1, 3), (0, 3)],
-    [(1, 0), (0, 2)],
-    [(0, 3), (1, 1)],
-    [(0, 0), (1, 0)],
-    [(1, 1), (0, 1)],
-    [(1, 2), (0, 0)],
-    [(0, 1), (1, 3)],
-    [(0, 2), (1, 2)],
-];
+use crate::projection::{distance, size};
 
 /// "1 + γt"
 fn name(projector: usize) -> String {
@@ -32,15 +18,6 @@ fn name(projector: usize) -> String {
 fn leg(projector: usize) -> (Leg, Leg) {
     let (forward, backward) = (Leg::forward(projector % 4), Leg::backward(projector % 4));
     if projector < 4 { (backward, forward) } else { (forward, backward) }
-}
-
-fn times(power: u8, z: Complex<f64>) -> Complex<f64> {
-    match power {
-        0 => z,
-        1 => Complex::new(-z.im, z.re),
-        2 => -z,
-        _ => Complex::new(z.im, -z.re),
-    }
 }
 
 pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
@@ -60,43 +37,94 @@ pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
             }
         }
     }
+    fitting.iter_mut().for_each(|sites| sites.dedup());
     let found: Vec<usize> = (0..8).filter(|&projector| !fitting[projector].is_empty()).collect();
     if found.is_empty() || found.len() > 4 {
         return Vec::new();
     }
-    let at_boundary = found.iter().all(|&projector| {
-        let crossing =
-            |leg: Leg| fitting[projector].iter().all(|&site| crosses(extents, extents.coordinate(site), leg));
-        extents[projector % 4] > 2 && (crossing(leg(projector).0) || crossing(leg(projector).1))
-    });
     let list =
         |of: &dyn Fn(usize) -> String| found.iter().map(|&projector| of(projector)).collect::<Vec<_>>().join(", ");
     let structure = list(&|projector| format!("{} at {}", name(projector), grouped(fitting[projector].len() as u64)));
+    let which = match spinors {
+        1 => "the spinor that differs".to_owned(),
+        several => format!("all {} spinors that differ", grouped(several)),
+    };
+    let evidence = format!("A-B of {which} has the spin structure of one projector: {structure}");
+    if let Some(sentence) = links(extents, &fitting) {
+        return vec![Cause::new("link", Confidence::Certain, sentence, evidence)];
+    }
+    let at_boundary = found.iter().all(|&projector| {
+        let sites = &fitting[projector];
+        let crossing = |leg: Leg| sites.iter().all(|&site| crosses(extents, extents.coordinate(site), leg));
+        let slice = extents.volume() / extents[projector % 4];
+        // A few sites lie there by chance.
+        let are_many = 2 * sites.len() >= slice;
+        extents[projector % 4] > 2 && are_many && (crossing(leg(projector).0) || crossing(leg(projector).1))
+    });
     let legs = list(&|projector| leg(projector).0.to_string());
     let daggered = list(&|projector| leg(projector).1.to_string());
-    let plural = if found.len() == 1 { "leg" } else { "legs" };
+    let (plural, are, contribute, cross) = match found.len() {
+        1 => ("leg", "is", "contributes", "it crosses"),
+        _ => ("legs", "are", "contribute", "they cross"),
+    };
+    let legs = format!("{plural} {legs} of the hop ({daggered} of its dagger)");
     let sentence = match at_boundary {
         true => format!(
-            "{plural} {legs} of the hop ({daggered} of its dagger) are wrong where they cross the boundary: a boundary phase is missing, extra, or of the wrong sign"
+            "{legs} {are} wrong where {cross} the boundary: a boundary phase is missing, extra, or of the wrong sign"
         ),
         false => format!(
-            "{plural} {legs} of the hop ({daggered} of its dagger) contribute wrongly, and nothing else does: sign, link, daggering of the link, or neighbour"
+            "{legs} {contribute} wrongly{}, and nothing else does: sign, link, daggering of the link, or neighbour",
+            at_few_sites(case, extents)
         ),
     };
-    let sentence = if found.len() == 1 {
-        sentence
-            .replace(" are wrong", " is wrong")
-            .replace("they cross", "it crosses")
-            .replace("contribute wrongly", "contributes wrongly")
-    } else {
-        sentence
-    };
-    let evidence = format!(
-        "A-B of all {} spinors that differ has the spin structure of one projector: {structure}",
-        grouped(spinors)
-    );
     // A handful of spinors is enough: each has twelve real equations.
     vec![Cause::new(if at_boundary { "boundary_phase" } else { "leg" }, Confidence::Certain, sentence, evidence)]
+}
+
+/// Sites that are named one by one.
+const FEW: usize = 4;
+
+fn coordinates(extents: Extents, site: usize) -> String {
+    let [x, y, z, t] = extents.coordinate(site);
+    format!("{x},{y},{z},{t}")
+}
+
+/// " at x,y,z,t = 1,2,3,0 and 1,2,3,1"
+fn at_few_sites(case: &Case<'_>, extents: Extents) -> String {
+    let sites: Vec<String> = case.sites.iter().take(FEW + 1).map(|&site| coordinates(extents, site)).collect();
+    match sites.len() > FEW {
+        true => String::new(),
+        false => format!(" at x,y,z,t = {}", sites.join(" and ")),
+    }
+}
+
+/// Single links that are others in B: each is seen in the forward leg of its site, and in the backward leg of the site that it leads to.
+fn links(extents: Extents, fitting: &[Vec<usize>; 8]) -> Option<String> {
+    let total: usize = fitting.iter().map(Vec::len).sum();
+    if total == 0 || total > 2 * FEW {
+        return None;
+    }
+    // Forward legs have 1 − γ, and 1 + γ in the dagger.
+    let of = |dagger: bool| -> Option<Vec<String>> {
+        let mut links = Vec::new();
+        for (d, direction) in DIMENSION_NAMES.iter().enumerate() {
+            let (forward, backward) = if dagger { (d, d + 4) } else { (d + 4, d) };
+            let leads_to = |site: usize| extents.site(extents.neighbour(extents.coordinate(site), Leg::forward(d)));
+            let there = |site: &usize| fitting[backward].contains(&leads_to(*site));
+            if fitting[forward].len() != fitting[backward].len() || !fitting[forward].iter().all(there) {
+                return None;
+            }
+            let name = |site: &usize| format!("U_{direction}({})", coordinates(extents, *site));
+            links.extend(fitting[forward].iter().map(name));
+        }
+        Some(links)
+    };
+    let links = of(false).or_else(|| of(true))?;
+    let sentence = match &links[..] {
+        [link] => format!("the link {link} is another one in B, and no other link is"),
+        links => format!("the links {} are others in B, and no other links are", links.join(", ")),
+    };
+    Some(format!("{sentence}: the legs forward from x,y,z,t and back to it are wrong"))
 }
 
 /// What structure a difference has.
@@ -120,29 +148,21 @@ fn projector(case: &Case<'_>, site: usize, s: usize) -> Structure {
         Complex::new(re, im)
     };
     let largest = (0..12).flat_map(|word| [number(case.a, word), number(case.b, word)]);
-    let largest = largest.fold(0.0f64, |largest, z| largest.max(z.re.abs()).max(z.im.abs()));
+    let largest = largest.fold(0.0f64, |largest, z| largest.max(size(z)));
     let difference: [Complex<f64>; 12] = std::array::from_fn(|word| number(case.a, word) - number(case.b, word));
     if !largest.is_finite() || difference.iter().any(|z| !z.is_finite()) {
         return Structure::None;
     }
-    let size = difference.iter().fold(0.0f64, |size, z| size.max(z.re.abs()).max(z.im.abs()));
-    if size == 0.0 {
+    let most = difference.iter().fold(0.0f64, |most, z| most.max(size(*z)));
+    if most == 0.0 {
         return Structure::Same;
     }
     let rounding = ROUNDINGS * case.unit() * largest;
-    if size < LEAST / ROUNDINGS * rounding {
+    if most < LEAST / ROUNDINGS * rounding {
         return Structure::None;
     }
-    let fits = |rows: &Rows| {
-        (0..2).all(|k| {
-            let (row, power) = rows[k];
-            (0..3).all(|colour| {
-                let far = difference[3 * (k + 2) + colour] - times(power, difference[3 * row + colour]);
-                far.re.abs().max(far.im.abs()) <= rounding
-            })
-        })
-    };
-    let mut fitting = (0..8).filter(|&projector| fits(&PROJECTORS[projector]));
+    let fits = |projector: usize| distance(&difference, projector % 4, projector >= 4) <= rounding;
+    let mut fitting = (0..8).filter(|&projector| fits(projector));
     match (fitting.next(), fitting.next()) {
         (Some(projector), None) => Structure::Of(projector),
         _ => Structure::None,

@@ -2,9 +2,11 @@
 //! exchanged, sites shifted, a lane read for another, numbers rounded? Each cause has what speaks for it, in numbers. None is better than a wrong one.
 
 mod bits;
+mod factor;
 mod legs;
 mod moved;
 mod places;
+mod reading;
 mod rounding;
 mod spins;
 
@@ -13,7 +15,8 @@ use serde::Serialize;
 use lanefield::reference::layout::Extents;
 
 use super::numbers::{Kind, Numbers, same, ulps_between};
-use super::{Axes, Comparison};
+use super::text::counted;
+use super::{Axes, CompareOptions, Comparison};
 
 /// How sure a cause is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
@@ -62,6 +65,7 @@ struct Case<'a> {
     /// Sites with differences, ascending.
     sites: Vec<usize>,
     comparison: &'a Comparison,
+    options: CompareOptions,
 }
 
 impl Case<'_> {
@@ -91,12 +95,10 @@ impl Case<'_> {
 
     /// "1536 real numbers at 64 sites"
     fn counted(&self) -> String {
-        let differing = super::text::grouped(self.comparison.differing);
+        let differing = counted(self.comparison.differing, "real number");
         match self.extents() {
-            Some(_) => {
-                format!("{differing} real numbers at {} sites", super::text::grouped(self.comparison.differing_sites))
-            }
-            None => format!("{differing} real numbers"),
+            Some(_) => format!("{differing} at {}", counted(self.comparison.differing_sites, "site")),
+            None => differing,
         }
     }
 
@@ -113,7 +115,13 @@ impl Case<'_> {
 const MOST: usize = 4;
 
 /// All causes that were found, the most certain first.
-pub(super) fn causes(a: &Numbers, b: &Numbers, axes: &Axes, comparison: &Comparison) -> Vec<Cause> {
+pub(super) fn causes(
+    a: &Numbers,
+    b: &Numbers,
+    axes: &Axes,
+    comparison: &Comparison,
+    options: CompareOptions,
+) -> Vec<Cause> {
     let differing = comparison.map.differing.iter().enumerate().filter(|(_, count)| **count > 0);
     let case = Case {
         a: &a.values,
@@ -123,12 +131,13 @@ pub(super) fn causes(a: &Numbers, b: &Numbers, axes: &Axes, comparison: &Compari
         kind: a.kind,
         sites: differing.map(|(site, _)| site).collect(),
         comparison,
+        options,
     };
     let mut causes: Vec<Cause> = Vec::new();
     causes.extend(bits::causes(&case));
     // Once every number is explained, the next hypothesis would fit by chance: two spins exchanged look like a leg.
     let is_explained = |causes: &[Cause]| causes.iter().any(|cause| cause.confidence == Confidence::Certain);
-    for family in [spins::causes, moved::causes, legs::causes] {
+    for family in [reading::causes, spins::causes, moved::causes, legs::causes] {
         if case.parts == 2 && !is_explained(&causes) {
             causes.extend(family(&case));
         }
@@ -136,6 +145,10 @@ pub(super) fn causes(a: &Numbers, b: &Numbers, axes: &Axes, comparison: &Compari
     causes.extend(places::causes(&case));
     if !is_explained(&causes) {
         causes.extend(rounding::causes(&case));
+    }
+    // What fits beside it by chance is none.
+    if is_explained(&causes) {
+        causes.retain(|cause| cause.confidence != Confidence::Possible);
     }
     causes.sort_by_key(|cause| cause.confidence);
     causes.truncate(MOST);

@@ -3,13 +3,13 @@
 use lanefield::reference::layout::{DIMENSION_NAMES, Extents, Leg, Place, Sites};
 
 use super::super::numbers::same;
+use super::super::text::counted;
 use super::places::lane_cuts;
 use super::{Case, Cause, Confidence};
-use crate::order::{SiteOrder, site_places};
 
 pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
     let Some(extents) = case.extents().filter(|extents| extents.volume() > 1) else { return Vec::new() };
-    let tests = [even_odd, shifted, axes, lanes];
+    let tests = [copied, shifted, reflected, axes, lanes];
     tests.iter().find_map(|test| test(case, extents)).into_iter().collect()
 }
 
@@ -25,24 +25,78 @@ fn fits(case: &Case<'_>, source: impl Fn(usize) -> usize) -> bool {
 }
 
 fn found(case: &Case<'_>, kind: &'static str, sentence: String) -> Option<Cause> {
-    // A site or two may fit by chance, where numbers are zero.
-    let confidence = if case.sites.len() > 2 { Confidence::Certain } else { Confidence::Possible };
+    // A few numbers may fit by chance, where they are zero.
+    let confidence = if case.comparison.differing >= 8 { Confidence::Certain } else { Confidence::Possible };
     Some(Cause::new(kind, confidence, sentence, format!("{}, bit for bit", case.counted())))
 }
 
-fn shifted(case: &Case<'_>, extents: Extents) -> Option<Cause> {
-    for leg in Leg::all() {
-        if extents[leg.dimension()] > 1
-            && fits(case, |site| extents.site(extents.neighbour(extents.coordinate(site), leg)))
-        {
-            let sentence = format!(
-                "{}B(x) is A of the neighbour {leg}: the field is shifted by one site",
-                case.where_they_differ()
-            );
-            return found(case, "shifted", sentence);
-        }
+/// One or two sites that have the numbers of others.
+fn copied(case: &Case<'_>, extents: Extents) -> Option<Cause> {
+    // Fewer numbers are those of another site by chance.
+    if case.comparison.differing < 8 {
+        return None;
     }
-    // Reflections.
+    let name = |site: usize| {
+        let [x, y, z, t] = extents.coordinate(site);
+        format!("x,y,z,t = {x},{y},{z},{t}")
+    };
+    match case.sites[..] {
+        [site] => {
+            let source = (0..extents.volume()).find(|&source| source != site && fits(case, |_| source))?;
+            let sentence = format!(
+                "B has at {} A's numbers of {}: a site was written to another's place",
+                name(site),
+                name(source)
+            );
+            found(case, "copied", sentence)
+        }
+        [first, second] if fits(case, |site| if site == first { second } else { first }) => {
+            found(case, "exchanged_sites", format!("two sites are exchanged, {} and {}", name(first), name(second)))
+        }
+        _ => None,
+    }
+}
+
+/// The sites of A at a distance, the same for all.
+fn shifted(case: &Case<'_>, extents: Extents) -> Option<Cause> {
+    let [first, _, _, ..] = case.sites[..] else { return None };
+    let lengths = extents.as_array();
+    let here = extents.coordinate(first);
+    let at = |case: &Case<'_>, source: usize| {
+        let reals = case.axes.words() * case.parts;
+        let place = |site: usize| case.axes.number(site, 0, 0) * case.parts;
+        (0..reals).all(|k| same(case.b[place(first) + k], case.a[place(source) + k]))
+    };
+    let steps = (0..extents.volume()).filter(|&source| source != first && at(case, source)).map(|source| {
+        let there = extents.coordinate(source);
+        std::array::from_fn(|d| (there[d] + lengths[d] - here[d]) % lengths[d])
+    });
+    let moved = |site: usize, step: [usize; 4]| {
+        let x = extents.coordinate(site);
+        extents.site(std::array::from_fn(|d| (x[d] + step[d]) % lengths[d]))
+    };
+    let step: [usize; 4] = steps.into_iter().find(|&step| fits(case, |site| moved(site, step)))?;
+    // The shorter way round.
+    let ways: Vec<(usize, Leg)> = (0..4)
+        .filter(|&d| step[d] > 0)
+        .map(|d| match 2 * step[d] <= lengths[d] {
+            true => (step[d], Leg::forward(d)),
+            false => (lengths[d] - step[d], Leg::backward(d)),
+        })
+        .collect();
+    let sentence = match ways[..] {
+        [(1, leg)] => format!("B(x) is A of the neighbour {leg}: the field is shifted by one site"),
+        _ => {
+            let words: Vec<String> =
+                ways.iter().map(|(steps, leg)| format!("{} {leg}", counted(*steps as u64, "step"))).collect();
+            format!("B(x) is A of the site {} away: the field is shifted", words.join(", "))
+        }
+    };
+    found(case, "shifted", format!("{}{sentence}", case.where_they_differ()))
+}
+
+/// The sites of A in the opposite order in one direction.
+fn reflected(case: &Case<'_>, extents: Extents) -> Option<Cause> {
     for d in (0..4).filter(|&d| extents[d] > 2) {
         let reflected = |site: usize, sum: usize| {
             let mut x = extents.coordinate(site);
@@ -59,29 +113,6 @@ fn shifted(case: &Case<'_>, extents: Extents) -> Option<Cause> {
                 return found(case, "reflected", sentence);
             }
         }
-    }
-    None
-}
-
-/// Even sites first.
-fn even_odd(case: &Case<'_>, extents: Extents) -> Option<Cause> {
-    let places = site_places(extents, SiteOrder::EvenOdd);
-    let sites = inverse(&places);
-    for (name, source) in [("B", &sites), ("A", &places)] {
-        if fits(case, |site| source[site]) {
-            let sentence = format!(
-                "{name} has its sites in even-odd order: read it with --order even-odd (links with the direction slowest: --order qdp)"
-            );
-            return found(case, "even_odd", sentence);
-        }
-    }
-    let half = extents.volume() / 2;
-    if extents.volume().is_multiple_of(2) && fits(case, |site| sites[(site + half) % extents.volume()]) {
-        return found(
-            case,
-            "even_odd",
-            "B has its sites in odd-even order, all odd sites before the even ones".to_owned(),
-        );
     }
     None
 }

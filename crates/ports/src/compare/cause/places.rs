@@ -7,20 +7,19 @@ use lanefield::reference::layout::{
     Sites,
 };
 
+use super::super::Histogram;
 use super::super::count::crosses;
 use super::super::text::{grouped, percent};
-use super::super::{Axes, Histogram};
 use super::{Case, Cause, Confidence};
 
 pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
     let mut causes = Vec::new();
     if let Some(extents) = case.extents() {
-        let of_sites = one_site(case, extents).or_else(|| boundary(case, extents));
-        let of_sites = of_sites.or_else(|| parity(case, extents)).or_else(|| slice(case, extents));
-        causes.extend(of_sites);
-        if causes.is_empty() {
-            causes.extend(lane(case, extents));
-        }
+        // Where one or two sites lie is chance.
+        causes.extend(match case.sites.len() {
+            0..3 => one_site(case, extents),
+            _ => [boundary, parity, slice, lane].iter().find_map(|test| test(case, extents)),
+        });
     }
     causes.extend(words(case));
     causes
@@ -148,7 +147,8 @@ fn lane(case: &Case<'_>, extents: Extents) -> Option<Cause> {
         };
         let lanes: BTreeSet<usize> = case.sites.iter().map(|&site| lane(site)).collect();
         let of = lanes.len() * (extents.volume() / lattice.nsimd());
-        if 2 * lanes.len() > lattice.nsimd() || of < 2 {
+        // A lane of one site is that site.
+        if 2 * lanes.len() > lattice.nsimd() || extents.volume() < 2 * lattice.nsimd() {
             continue;
         }
         let share = case.sites.len() as f64 / of as f64;
@@ -195,9 +195,9 @@ fn words(case: &Case<'_>) -> Vec<Cause> {
             ("s", places) => format!("numbers with s = {places}"),
             (by, places) => format!("numbers of {by} {places}"),
         };
-        let what = match (histogram.by, places.as_str(), case.axes.object) {
-            ("spin", "2, 3", _) => ": the reconstruction of rows 2 and 3 from the products (docs/arithmetic.md §4)",
-            ("row", "2", _) => ": the third row, which is rebuilt from the other two (docs/arithmetic.md §5)",
+        let what = match (histogram.by, places.as_str()) {
+            ("spin", "2, 3") => ": the reconstruction of rows 2 and 3 from the products (docs/arithmetic.md §4)",
+            ("row", "2") => ": the third row, which is rebuilt from the other two (docs/arithmetic.md §5)",
             _ => "",
         };
         let (differing, of) = some.iter().fold((0, 0), |(differing, of), bin| (differing + bin.differing, of + bin.of));
@@ -210,9 +210,4 @@ fn words(case: &Case<'_>) -> Vec<Cause> {
         causes.push(Cause::new("words", Confidence::Likely, format!("only {name} differ{what}"), evidence));
     }
     causes
-}
-
-/// What an index of an axis is called.
-pub(super) fn label(axes: &Axes, axis: usize, index: usize) -> String {
-    Axes::label(axes.site[axis].name, index)
 }

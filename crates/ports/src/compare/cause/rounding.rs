@@ -3,9 +3,12 @@
 use super::super::numbers::Kind;
 use super::super::text::percent;
 use super::{Case, Cause, Confidence};
+use crate::order::GammaBasis;
 
 /// Roundings of a site's largest number that operators with few terms differ by at most.
 const MOST: f64 = 64.0;
+/// Half an ulp of f32 that the largest difference must have for a step in single precision.
+const LEAST: f64 = 0.1;
 
 pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
     let Some(largest) = largest_share(case) else { return Vec::new() };
@@ -18,23 +21,34 @@ pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
             Some(ulp @ 0..=2) => format!("by {ulp} ulp at most"),
             _ => "by roundings, more than 2 ulp only where terms cancel".to_owned(),
         };
+        let evidence = format!(
+            "no |A-B| above {roundings:.1} halves of an ulp of its site's largest number; {share} of the numbers differ"
+        );
+        if let Some(basis) = rounded_basis(case) {
+            let sentence = format!(
+                "all differ {far}: the conversion from the basis {basis} rounds each number, and differences of this size come from it"
+            );
+            return vec![Cause::new("conversion", Confidence::Likely, sentence, evidence)];
+        }
         // How many numbers contraction changes depends on how many operations each has.
         let sentence = format!(
             "all differ {far}: contracted or uncontracted products (a compiler that makes fma, or does not), or a sum in another order (of legs, of columns)"
         );
-        let evidence = format!(
-            "no |A-B| above {roundings:.1} halves of an ulp of its site's largest number; {share} of the numbers differ"
-        );
         return vec![Cause::new("rounding", Confidence::Likely, sentence, evidence)];
     }
     let in_single = largest / (f64::from(f32::EPSILON) / 2.0);
-    if case.kind == Kind::F64 && in_single <= MOST && in_single > 1e-3 {
+    if case.kind == Kind::F64 && (LEAST..=MOST).contains(&in_single) {
         let sentence = "they differ by roundings of f32, though both are f64: something on the way was in single precision (a constant, a literal, a link)";
         let evidence =
             format!("no |A-B| above {largest:.1e} of its site's largest number; half an ulp of f32 is 6.0e-8");
-        return vec![Cause::new("single_steps", Confidence::Possible, sentence, evidence)];
+        return vec![Cause::new("single_steps", Confidence::Likely, sentence, evidence)];
     }
     Vec::new()
+}
+
+/// A basis from which one of the arrays was converted with roundings.
+fn rounded_basis(case: &Case<'_>) -> Option<GammaBasis> {
+    [case.options.b.gamma, case.options.a.gamma].into_iter().find(|basis| !basis.to_ours().is_exact())
 }
 
 /// The largest |a − b| of a site, divided by the largest number of that site; `None` where numbers are not finite.

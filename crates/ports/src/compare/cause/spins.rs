@@ -1,19 +1,17 @@
 //! Causes that are found by trying what B would be if something was done to the numbers of each site of A: a sign, a conjugation, spins, colours, rows
-//! or directions exchanged, spin and colour in the other order, another basis of spins. All bits must fit; of a basis with 1/√2, all but roundings.
+//! or directions exchanged, matrices transposed. All bits must fit.
 
-use num_complex::Complex;
-
+use super::super::Axes;
 use super::super::numbers::same;
-use super::places::label;
+use super::super::text::{counted, grouped, plural};
 use super::{Case, Cause, Confidence};
-use crate::order::GammaBasis;
 
 pub(super) fn causes(case: &Case<'_>) -> Vec<Cause> {
     // One or two numbers fit some exchange by chance, if they are zeros.
     if case.comparison.differing < 3 {
         return Vec::new();
     }
-    let tests = [unit, basis, inner, transposed, exchanged];
+    let tests = [unit, transposed, exchanged];
     tests.iter().find_map(|test| test(case)).into_iter().collect()
 }
 
@@ -78,7 +76,7 @@ fn unit(case: &Case<'_>) -> Option<Cause> {
         unit => format!("B is {}", unit.of("A")),
     };
     let sentence = format!("wherever they differ, {name}");
-    let evidence = format!("{} complex numbers, bit for bit", super::super::text::grouped(numbers.len() as u64));
+    let evidence = format!("{}, bit for bit", counted(numbers.len() as u64, "complex number"));
     Some(Cause::new("unit", Confidence::Certain, sentence, evidence))
 }
 
@@ -120,15 +118,15 @@ fn exchange(case: &Case<'_>, axis: usize) -> Option<Cause> {
     let changed = sources.iter().enumerate().filter(|(to, source)| **source != (*to, Unit::ONE));
     let name = case.axes.site[axis].name;
     let changes = changed.map(|(to, (from, unit))| {
-        let from = unit.of(&format!("A's {}", label(case.axes, axis, *from)));
-        format!("{} is {from}", label(case.axes, axis, to))
+        let from = unit.of(&format!("A's {}", Axes::label(name, *from)));
+        format!("{} is {from}", Axes::label(name, to))
     });
     let changes = changes.collect::<Vec<_>>().join(", ");
     let signs_alone = sources.iter().enumerate().all(|(to, (from, _))| to == *from);
     let what = if signs_alone { "wrong sign or conjugation of a" } else { "exchanged" };
     let sentence = match signs_alone {
         true => format!("{}{what} {name}: B's {name} {changes}", case.where_they_differ()),
-        false => format!("{}{name}s {what}: B's {name} {changes}", case.where_they_differ()),
+        false => format!("{}{} {what}: B's {name} {changes}", case.where_they_differ(), plural(name)),
     };
     Some(Cause::new("exchanged", Confidence::Certain, sentence, format!("{}, bit for bit", case.counted())))
 }
@@ -152,16 +150,23 @@ fn exchanged_s(case: &Case<'_>) -> Option<Cause> {
     Some(Cause::new("s_order", Confidence::Certain, sentence, format!("{}, bit for bit", case.counted())))
 }
 
-/// Rows and columns exchanged.
+/// Rows and columns exchanged, in all matrices that differ.
 fn transposed(case: &Case<'_>) -> Option<Cause> {
     let [.., row, column] = &case.axes.site[..] else { return None };
     if row.name != "row" || row.extent != column.extent {
         return None;
     }
     let n = row.extent;
-    let source = |word: usize| word / (n * n) * (n * n) + word % n * n + word / n % n;
+    let mut matrices: Vec<usize> = case.differing().map(|place| place / 2 / (n * n)).collect();
+    matrices.dedup();
     let fits = |unit: &Unit| {
-        fits(case, |site, s, word| unit.times(Case::complex(case.a, case.axes.number(site, s, source(word)))))
+        matrices.iter().all(|matrix| {
+            let number = |word: usize| matrix * n * n + word;
+            (0..n * n).all(|word| {
+                let source = number(word % n * n + word / n);
+                is(Case::complex(case.b, number(word)), unit.times(Case::complex(case.a, source)))
+            })
+        })
     };
     let unit = Unit::all().find(fits)?;
     let name = match unit {
@@ -169,67 +174,30 @@ fn transposed(case: &Case<'_>) -> Option<Cause> {
         Unit { power: 0, .. } => "B has the transpose of A's matrices: rows and columns exchanged".to_owned(),
         unit => format!("B has {} of the transpose of A's matrices", unit.of("1")),
     };
-    let sentence = format!("{}{name}", case.where_they_differ());
-    Some(Cause::new("transposed", Confidence::Certain, sentence, format!("{}, bit for bit", case.counted())))
+    let all = case.axes.sites() * case.axes.words() / (n * n);
+    let which = match matrices.len() {
+        // At which place.
+        1 => format!("one matrix differs, that of {}: there ", matrix_of(case, matrices[0])),
+        some if some < all => "in the matrices that differ, ".to_owned(),
+        _ => String::new(),
+    };
+    let evidence = format!("{} of {} matrices, bit for bit", grouped(matrices.len() as u64), grouped(all as u64));
+    Some(Cause::new("transposed", Confidence::Certain, format!("{which}{name}"), evidence))
 }
 
-/// Spin and colour in the other order.
-fn inner(case: &Case<'_>) -> Option<Cause> {
-    if !case.axes.are_spinors() {
-        return None;
+/// "x,y,z,t = 1,2,3,0, direction t"
+fn matrix_of(case: &Case<'_>, matrix: usize) -> String {
+    let of_site = &case.axes.site[..case.axes.site.len() - 2];
+    let a_site: usize = of_site.iter().map(|axis| axis.extent).product();
+    let (site, mut rest) = (matrix / a_site % case.axes.sites(), matrix % a_site);
+    let mut words = Vec::new();
+    for axis in of_site.iter().rev() {
+        words.insert(0, format!("{} {}", axis.name, Axes::label(axis.name, rest % axis.extent)));
+        rest /= axis.extent;
     }
-    let read = |word: usize| word % 4 * 3 + word / 4;
-    let written = |word: usize| word % 3 * 4 + word / 3;
-    for (name, source) in [("B", &read as &dyn Fn(usize) -> usize), ("A", &written)] {
-        if fits(case, |site, s, word| Case::complex(case.a, case.axes.number(site, s, source(word)))) {
-            let sentence =
-                format!("{name} has colour before spin, number 4·colour + spin: read it with --inner colour-spin");
-            return Some(Cause::new(
-                "inner",
-                Confidence::Certain,
-                sentence,
-                format!("{}, bit for bit", case.counted()),
-            ));
-        }
+    if let Some(extents) = case.extents() {
+        let [x, y, z, t] = extents.coordinate(site);
+        words.insert(0, format!("x,y,z,t = {x},{y},{z},{t}"));
     }
-    None
-}
-
-/// Another basis of spins: all sites are tried, since in a basis nearly all numbers change.
-fn basis(case: &Case<'_>) -> Option<Cause> {
-    if !case.axes.are_spinors() || case.sites.len() < 2 {
-        return None;
-    }
-    for basis in GammaBasis::ALL.iter().filter(|basis| **basis != GammaBasis::DegrandRossi) {
-        for (name, matrix) in [("B", basis.from_ours()), ("A", basis.to_ours())] {
-            let fits = |site: usize| {
-                (0..case.axes.ls).all(|s| {
-                    let first = case.axes.number(site, s, 0);
-                    (0..3).all(|colour| {
-                        let spin = |array: &[f64], spin: usize| {
-                            let [re, im] = Case::complex(array, first + 3 * spin + colour);
-                            Complex::new(re, im)
-                        };
-                        let spins: [_; 4] = std::array::from_fn(|k| spin(case.a, k));
-                        let size = spins.iter().fold(0.0f64, |size, z| size.max(z.re.abs()).max(z.im.abs()));
-                        let far = |(k, expected): (usize, Complex<f64>)| {
-                            let z = spin(case.b, k) - expected;
-                            z.re.abs().max(z.im.abs()) > 8.0 * case.unit() * size
-                        };
-                        size.is_finite() && !matrix.times(spins).into_iter().enumerate().any(far)
-                    })
-                })
-            };
-            if (0..case.axes.sites()).all(fits) {
-                let sentence =
-                    format!("{name} is in the basis {basis} of the γ matrices: read it with --gamma {basis}");
-                let evidence = match matrix.is_exact() {
-                    true => "all spinors, bit for bit but for signs of zeros".to_owned(),
-                    false => "all spinors, to 4 ulp of the largest number".to_owned(),
-                };
-                return Some(Cause::new("basis", Confidence::Certain, sentence, evidence));
-            }
-        }
-    }
-    None
+    words.join(", ")
 }

@@ -9,7 +9,7 @@ use lanefield::reference::layout::{Extents, Sites};
 use lanefield::reference::real::Precision;
 use num_complex::Complex;
 
-use super::super::array::axes_of;
+use super::super::array::{axes_of, content_of};
 use super::super::cases::input;
 use super::super::directory::Writer;
 use super::super::{GoldenError, Setup};
@@ -35,7 +35,7 @@ pub(super) fn stored(
     let of_steps: Vec<usize> =
         axes[..4].iter().copied().chain((object.parts() > 1).then_some(object.parts())).collect();
     axes.push(2);
-    stage.array(&format!("{name}.fractions"), &RawArray::i16(&axes, &fractions))?;
+    stage.array_of(&format!("{name}.fractions"), content_of(object), &RawArray::i16(&axes, &fractions))?;
     stage.array(&format!("{name}.steps"), &RawArray::f32(&of_steps, &steps))
 }
 

@@ -15,6 +15,7 @@ use super::super::cases::input;
 use super::super::directory::Writer;
 use super::super::{GoldenError, Setup};
 use super::Stage;
+use crate::Content;
 
 /// The number of the field that hops read.
 const SOURCE: u32 = 3;
@@ -54,11 +55,12 @@ pub(super) fn export<B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer) -> R
                     }
                 }
                 let dagger = if dagger == Dagger::Yes { "_dagger" } else { "" };
-                for (name, rows, values) in
-                    [("projected", 2, &projected), ("transported", 2, &transported), ("legs", 4, &legs)]
+                let half = (2, Content::HalfSpinors);
+                for (name, (rows, holds), values) in
+                    [("projected", half, &projected), ("transported", half, &transported), ("legs", (4, Content::Legs), &legs)]
                 {
                     let axes = [t, z, y, x, LEGS, rows, 3];
-                    stage.array(&format!("{name}{dagger}.{precision}"), &complex(&axes, values)?)?;
+                    stage.array_of(&format!("{name}{dagger}.{precision}"), holds, &complex(&axes, values)?)?;
                 }
             }
         });

@@ -16,6 +16,7 @@ use lanefield::reference::real::Precision;
 use super::directory::Writer;
 use super::manifest::StageEntry;
 use super::{GoldenError, Setup};
+use crate::Content;
 
 /// Writes the stages that the kernels asked for go through.
 pub(super) fn export<B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer) -> Result<(), GoldenError> {
@@ -69,10 +70,15 @@ impl<'a> Stage<'a> {
         format!("stages/{}/{name}", self.entry.stage)
     }
 
-    /// Writes an array: `name` without `.npy`.
+    /// Writes an array whose shape says what it holds: `name` without `.npy`.
     fn array(&mut self, name: &str, array: &RawArray) -> Result<(), GoldenError> {
+        self.array_of(name, Content::of_shape(&array.shape), array)
+    }
+
+    /// Writes an array.
+    fn array_of(&mut self, name: &str, holds: Content, array: &RawArray) -> Result<(), GoldenError> {
         let path = self.path(&format!("{name}.npy"));
-        self.writer.array(&path, array)?;
+        self.writer.array_of(&path, holds, array)?;
         self.entry.files.push(path);
         Ok(())
     }

@@ -15,6 +15,7 @@ use super::super::cases::input;
 use super::super::directory::Writer;
 use super::super::{GoldenError, Setup};
 use super::Stage;
+use crate::Content;
 
 /// The numbers of x and y.
 const X: u32 = 1;
@@ -59,7 +60,7 @@ pub(super) fn export<B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer) -> R
         stage.array(&format!("{norm2}.terms"), &reals(&[t, z, y, x], &norms))?;
         sums_of(&mut stage, &norm2, plan, &[&norms])?;
         let inner = format!("inner.{precision}");
-        stage.array(&format!("{inner}.terms"), &reals(&[t, z, y, x, 2], &interleaved))?;
+        stage.array_of(&format!("{inner}.terms"), Content::ComplexNumber, &reals(&[t, z, y, x, 2], &interleaved))?;
         sums_of(&mut stage, &inner, plan, &[&re, &im])?;
     }
     stage.done();
