@@ -2,7 +2,8 @@
 # # A pion on a quenched configuration
 #
 # Reads a gauge configuration, solves for the propagator of a Wilson quark from a point, and plots the correlator of the pion and its effective mass.
-# Run it as a program (`python pion.py [CONFIGURATION] [PICTURE.svg]`), or cell by cell in an editor that knows `# %%`.
+# Run it as a program (`python pion.py [CONFIGURATION] [PICTURE.svg]`), or cell by cell in an editor that knows `# %%`. In a clone of the repository it finds
+# a configuration by itself.
 
 # %%
 import sys
@@ -10,15 +11,18 @@ from pathlib import Path
 
 import lanefield as lf
 import matplotlib
-
-if __name__ == "__main__" and not hasattr(sys, "ps1"):
-    matplotlib.use("Agg")
-import matplotlib.pyplot as plt
 import numpy as np
 
 arguments = sys.argv[1:] if __name__ == "__main__" and not hasattr(sys, "ps1") else []
-here = Path(__file__).parent if "__file__" in globals() else Path.cwd()
-path = arguments[0] if arguments else here.parents[2] / "examples" / "quenched-8x8x8x16.nersc"
+here = Path(__file__).resolve().parent if "__file__" in globals() else Path.cwd()
+in_the_clone = [folder / "examples" / "quenched-8x8x8x16.nersc" for folder in (here, *here.parents)]
+path = arguments[0] if arguments else next((path for path in in_the_clone if path.is_file()), None)
+if path is None:
+    sys.exit("give a configuration: python pion.py CONFIGURATION [PICTURE.svg]")
+if arguments[1:]:
+    # A picture needs no screen.
+    matplotlib.use("Agg")
+import matplotlib.pyplot as plt
 
 # %% [markdown]
 # ## The configuration and the operator

@@ -1,13 +1,13 @@
 //! An operator, or one of its even-odd pieces, applied to an array. What is made for it (links in the device's layout, say) is kept for the next time.
 
+use std::borrow::Cow;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use lanefield::backend::{Backend, BackendError, Cpu, OpenCl};
+use lanefield::backend::{AnyField, Backend, BackendError, Cpu, HostField, Memory as _, OpenCl};
 use lanefield::operator::AnyModel;
-use lanefield::operator::prepared::{Piece, Prepared, apply_to_array, prepare};
-use lanefield::reference::field::FieldShape;
+use lanefield::operator::prepared::{Applied, Fields, Piece, Prepared, prepare};
+use lanefield::reference::field::{FieldError, FieldShape};
 use lanefield::reference::gauge::Configuration;
-use lanefield::reference::kernels::Vectors;
 use lanefield::reference::kernels::hop::Dagger;
 use lanefield::reference::layout::{Checkerboard, Lattice, LatticeOptions, Parity};
 use lanefield::reference::real::{Precision, Real};
@@ -32,9 +32,7 @@ pub fn piece(name: &str, parity: Option<Parity>) -> PyResult<Piece> {
         ("meooe", Some(onto)) => Ok(Piece::Meooe(onto)),
         ("mooee", Some(onto)) => Ok(Piece::Mooee(onto)),
         ("mooeeinv", Some(onto)) => Ok(Piece::MooeeInverse(onto)),
-        ("meooe" | "mooee" | "mooeeinv", None) => {
-            Err(value(format!("the piece {name} needs parity=\"even\" or \"odd\": the sites of the result")))
-        }
+        (_, None) => Err(value(format!("the piece {name} needs parity=\"even\" or \"odd\": the sites of the result"))),
         _ => Err(value(format!("unknown piece '{name}': expected full, meooe, mooee, mooeeinv or mpc"))),
     }
 }
@@ -54,21 +52,77 @@ self_cell! {
     }
 }
 
+/// Backends whose fields are shown on the host: where they lie if that is there.
+trait Shows: Backend {
+    fn show<'a>(&self, field: &'a AnyField<Self::Storage>) -> Result<Cow<'a, HostField>, BackendError>;
+}
+
+impl Shows for Cpu {
+    fn show<'a>(&self, field: &'a AnyField<HostField>) -> Result<Cow<'a, HostField>, BackendError> {
+        Ok(Cow::Borrowed(field.storage()))
+    }
+}
+
+impl Shows for OpenCl {
+    fn show<'a>(&self, field: &'a AnyField<Self::Storage>) -> Result<Cow<'a, HostField>, BackendError> {
+        self.load(field).map(Cow::Owned)
+    }
+}
+
+/// What is applied to which fields.
+#[derive(Clone, Copy)]
+struct What<'a> {
+    piece: Piece,
+    dagger: Dagger,
+    /// Of fields on all sites.
+    shape: FieldShape,
+    axes: &'a Axes,
+}
+
+impl What<'_> {
+    /// From an array to an array, on a backend.
+    fn on<B: Shows, R: Number>(
+        &self,
+        backend: &B,
+        operator: &mut (dyn Applied<B::Storage> + Send + '_),
+        psi: &[Complex<R>],
+        out: &mut [Complex<R>],
+    ) -> Result<(), BackendError> {
+        let Self { piece, dagger, shape, axes } = *self;
+        let on = |sites| FieldShape { sites, ..shape };
+        let psi = HostField::new(axes.field(on(piece.from()), psi)?);
+        let fields = Fields {
+            psi: AnyField::store(backend, Cow::Owned(psi))?,
+            out: AnyField::zeros(backend, on(piece.onto()))?,
+        };
+        let (Fields { out: result, .. }, done) = operator.apply(piece, dagger, fields);
+        done?;
+        let shown = backend.show(&result)?;
+        let field = shown.get::<R>().ok_or_else(|| FieldError::Mismatch {
+            what: "reading a field",
+            left: result.shape().describe(),
+            right: R::NAME.to_owned(),
+        })?;
+        axes.read(field, out);
+        Ok(())
+    }
+}
+
 /// An operator in f32 and in f64, each made when it is first applied.
 #[derive(Default)]
 pub struct KeptOperators([Mutex<Option<Kept>>; 2]);
 
 impl KeptOperators {
-    /// Applies an operator to numbers in site order.
-    fn apply<R: Vectors>(
+    /// Applies an operator to an array.
+    fn apply<R: Number>(
         &self,
         backend: &Arc<AnyBackend>,
         (model, configuration): (AnyModel, &Arc<Configuration>),
-        what: (Piece, Dagger),
-        shape: FieldShape,
+        what: What<'_>,
         psi: &[Complex<R>],
-    ) -> Result<Vec<Complex<R>>, BackendError> {
-        let slot = &self.0[usize::from(R::PRECISION == Precision::F64)];
+        out: &mut [Complex<R>],
+    ) -> Result<(), BackendError> {
+        let slot = &self.0[usize::from(<R as Real>::PRECISION == Precision::F64)];
         let mut kept = slot.lock().unwrap_or_else(|poisoned| {
             // A call did not come to its end: what it left is made anew.
             let mut kept = PoisonError::into_inner(poisoned);
@@ -76,7 +130,7 @@ impl KeptOperators {
             slot.clear_poison();
             kept
         });
-        fn ready<'b, B: Backend, R: Vectors>(b: &'b B, model: AnyModel, of: &Arc<Configuration>) -> Prepared<'b, B> {
+        fn ready<'b, B: Backend, R: Number>(b: &'b B, model: AnyModel, of: &Arc<Configuration>) -> Prepared<'b, B> {
             prepare::<B, R>(b, model, Arc::clone(of))
         }
         let make = || {
@@ -86,34 +140,31 @@ impl KeptOperators {
             })
         };
         kept.get_or_insert_with(make).with_dependent_mut(|_, operator| match operator {
-            OnBackend::Cpu(cpu, operator) => cpu.install(|| apply_to_array(*cpu, &mut **operator, what, shape, psi)),
-            OnBackend::OpenCl(device, operator) => apply_to_array(*device, &mut **operator, what, shape, psi),
+            OnBackend::Cpu(cpu, operator) => cpu.install(|| what.on(*cpu, &mut **operator, psi, out)),
+            OnBackend::OpenCl(device, operator) => what.on(*device, &mut **operator, psi, out),
         })
     }
 }
 
-/// The piece of the operator, or its Hermitian conjugate, of numbers in the array's order. Where it does not act, the result is 0.
+/// Makes `out` the piece of the operator, or of its Hermitian conjugate, of an array with the same axes. Where it does not act, the result is 0.
 pub fn apply<R: Number>(
     py: Python<'_>,
     operator: &Operator,
+    (piece, dagger): (Piece, bool),
     axes: &Axes,
     psi: &[Complex<R>],
-    piece: Piece,
-    dagger: bool,
-) -> PyResult<Vec<Complex<R>>> {
+    out: &mut [Complex<R>],
+) -> PyResult<()> {
     let checkerboard = if piece == Piece::Full { Checkerboard::FullOnly } else { Checkerboard::RedBlack };
     let options = LatticeOptions { lanes: operator.device().lanes(), nodes: None, checkerboard };
     let (model, configuration) = (operator.model(), operator.configuration().shared());
     let lattice = Lattice::new(configuration.extents(), R::COMPLEX, options).map_err(value)?;
-    let dagger = if dagger { Dagger::Yes } else { Dagger::No };
     let one = model.object();
     let object = one.with_parts(axes.rhs * one.parts()).unwrap_or(one);
     let shape = FieldShape { lattice, sites: piece.onto(), object, precision: <R as Real>::PRECISION };
+    let dagger = if dagger { Dagger::Yes } else { Dagger::No };
+    let what = What { piece, dagger, shape, axes };
     let (kept, backend) = (operator.kept(), operator.device().backend());
-    let applied = running::run(py, None, |_| {
-        let psi = &axes.in_site_order(psi)[..];
-        let applied = kept.apply(backend, (model, configuration), (piece, dagger), shape, psi);
-        applied.map(|result| axes.in_array_order(result))
-    })?;
+    let applied = running::run(py, None, |_| kept.apply(backend, (model, configuration), what, psi, out))?;
     applied.map_err(errors::backend)
 }

@@ -1,42 +1,100 @@
-//! NumPy arrays of complex numbers. Those in C order are read where they lie; others are first brought into C order by NumPy. Results are handed over
-//! without a copy.
+//! NumPy arrays of complex numbers. Those in C order are read where they lie; others are first brought into C order by NumPy. Results are written into
+//! arrays, or handed over without a copy.
 
 use lanefield::io::npy::ArrayReal;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::real::Precision;
+use lanefield::reference::tasks;
 use num_complex::Complex;
 use numpy::{
-    Element, PyArray1, PyArrayDyn, PyArrayMethods as _, PyReadonlyArrayDyn, PyUntypedArray, PyUntypedArrayMethods as _,
+    BorrowError, Element, PyArray1, PyArrayDescrMethods as _, PyArrayDyn, PyArrayMethods as _, PyReadonlyArrayDyn,
+    PyUntypedArray, PyUntypedArrayMethods as _,
 };
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
+use super::device::on_host;
 use super::errors::value;
 
 /// Real numbers of arrays in which one computes: f32, f64.
 pub trait Number: Vectors + ArrayReal {
-    /// An array of so many numbers along each axis.
+    /// An array of these numbers, with so many along each axis.
     ///
     /// # Errors
     /// Axes that do not hold them.
     fn array<'py>(py: Python<'py>, values: Vec<Complex<Self>>, axes: &[usize]) -> PyResult<Bound<'py, PyAny>>;
+
+    /// An array that `write` writes, whose numbers are any before: a new one, or `out`.
+    ///
+    /// # Errors
+    /// No memory; an array `out` of other numbers or axes, or that cannot be written to; those of `write`.
+    fn written<'py>(
+        py: Python<'py>,
+        axes: &[usize],
+        out: Option<&Bound<'py, PyAny>>,
+        write: impl FnOnce(&mut [Complex<Self>]) -> PyResult<()>,
+    ) -> PyResult<Bound<'py, PyAny>>;
 }
 
-impl Number for f32 {
-    fn array<'py>(py: Python<'py>, values: Vec<Complex<Self>>, axes: &[usize]) -> PyResult<Bound<'py, PyAny>> {
-        array(py, values, axes)
-    }
-}
+/// What is the same for all numbers, which PyO3 knows by their types alone.
+macro_rules! numbers {
+    ($($real:ty),+) => {
+        $(impl Number for $real {
+            fn array<'py>(py: Python<'py>, values: Vec<Complex<Self>>, axes: &[usize]) -> PyResult<Bound<'py, PyAny>> {
+                array(py, values, axes)
+            }
 
-impl Number for f64 {
-    fn array<'py>(py: Python<'py>, values: Vec<Complex<Self>>, axes: &[usize]) -> PyResult<Bound<'py, PyAny>> {
-        array(py, values, axes)
-    }
+            fn written<'py>(
+                py: Python<'py>,
+                axes: &[usize],
+                out: Option<&Bound<'py, PyAny>>,
+                write: impl FnOnce(&mut [Complex<Self>]) -> PyResult<()>,
+            ) -> PyResult<Bound<'py, PyAny>> {
+                let array = match out {
+                    Some(out) => as_result::<Complex<Self>>(out, axes)?,
+                    None => empty::<Complex<Self>>(py, axes)?,
+                };
+                let mut writing = array.try_readwrite().map_err(|error| match error {
+                    BorrowError::AlreadyBorrowed => value("out shares memory with the array that is read: give another one"),
+                    error => value(format!("out cannot be written to: {error}")),
+                })?;
+                write(writing.as_slice_mut().map_err(value)?)?;
+                drop(writing);
+                Ok(array.into_any())
+            }
+        })+
+    };
 }
+numbers!(f32, f64);
 
 /// An array of any numbers, which it owns.
 pub fn array<'py, T: Element>(py: Python<'py>, values: Vec<T>, axes: &[usize]) -> PyResult<Bound<'py, PyAny>> {
     Ok(PyArray1::from_vec(py, values).reshape(axes.to_vec())?.into_any())
+}
+
+/// A new array, which NumPy makes: where there is no memory for it, that is a `MemoryError`.
+fn empty<'py, T: Element>(py: Python<'py>, axes: &[usize]) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    let array = py.import("numpy")?.call_method1("empty", (axes.to_vec(), T::get_dtype(py)))?;
+    Ok(array.cast_into::<PyArrayDyn<T>>()?)
+}
+
+/// An array that was given for the result.
+fn as_result<'py, T: Element>(out: &Bound<'py, PyAny>, axes: &[usize]) -> PyResult<Bound<'py, PyArrayDyn<T>>> {
+    let expected = || format!("expected one of {} {}, as the result", T::get_dtype(out.py()), tuple(axes));
+    let Ok(array) = out.cast::<PyUntypedArray>() else {
+        return Err(PyTypeError::new_err(format!("out is no NumPy array: {}", expected())));
+    };
+    let found = format!("out is an array of {} {}", array.dtype(), tuple(array.shape()));
+    let Ok(array) = out.cast::<PyArrayDyn<T>>() else {
+        return Err(PyTypeError::new_err(format!("{found}: {}", expected())));
+    };
+    if array.shape() != axes {
+        return Err(value(format!("{found}: {}", expected())));
+    }
+    if !out.getattr("flags")?.getattr("carray")?.is_truthy()? {
+        return Err(value("out must be in C order, aligned and writeable"));
+    }
+    Ok(array.clone())
 }
 
 /// A complex array that was given, in C order.
@@ -64,20 +122,31 @@ macro_rules! on_values {
 }
 pub(crate) use on_values;
 
+/// An object as an array in C order, of this machine's byte order.
+pub fn in_c_order<'py>(object: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyUntypedArray>> {
+    let numpy = object.py().import("numpy")?;
+    let array = numpy.call_method1("asarray", (object,))?;
+    let native = array.getattr("dtype")?.call_method1("newbyteorder", ("=",))?;
+    let array = numpy.call_method1("require", (array, native, ["C_CONTIGUOUS", "ALIGNED"]))?;
+    Ok(array.cast_into::<PyUntypedArray>()?)
+}
+
 impl<'py> Given<'py> {
     /// An object as an array; `name` is told where it is none.
     pub fn new(name: &str, object: &Bound<'py, PyAny>) -> PyResult<Self> {
-        let py = object.py();
-        let in_c_order =
-            py.import("numpy")?.call_method1("require", (object, py.None(), ["C_CONTIGUOUS", "ALIGNED"]))?;
-        if let Ok(array) = in_c_order.cast::<PyArrayDyn<Complex<f64>>>() {
+        let array = in_c_order(object)?;
+        if let Ok(array) = array.cast::<PyArrayDyn<Complex<f64>>>() {
             return Ok(Self::F64(array.try_readonly().map_err(value)?));
         }
-        if let Ok(array) = in_c_order.cast::<PyArrayDyn<Complex<f32>>>() {
+        if let Ok(array) = array.cast::<PyArrayDyn<Complex<f32>>>() {
             return Ok(Self::F32(array.try_readonly().map_err(value)?));
         }
-        let found = in_c_order.cast::<PyUntypedArray>()?.dtype();
-        Err(PyTypeError::new_err(format!("{name} is an array of {found}: expected complex64 or complex128")))
+        let found = array.dtype();
+        let found = match found.kind() {
+            b'O' => format!("{name} is {}", super::arguments::shown(object)),
+            _ => format!("{name} is an array of {found}"),
+        };
+        Err(PyTypeError::new_err(format!("{found}: expected a NumPy array of complex64 or complex128")))
     }
 
     /// Its axes.
@@ -97,29 +166,31 @@ impl<'py> Given<'py> {
     }
 
     /// Refuses numbers that are not finite; `name` is the array's.
-    pub fn require_finite(&self, name: &str) -> PyResult<()> {
+    pub fn require_finite(&self, py: Python<'_>, name: &str) -> PyResult<()> {
         on_values!(self, values => {
-            let Some(mut flat) = values.iter().position(|z| !(z.re.is_finite() && z.im.is_finite())) else { return Ok(()) };
+            let Some(mut flat) = on_host(py, || first_that_is_not_finite(values))? else { return Ok(()) };
             let wrong = values[flat];
             let mut index: Vec<usize> = self.shape().iter().rev().map(|&extent| (flat % extent, flat /= extent).0).collect();
             index.reverse();
             Err(value(format!("{name}{index:?} is {wrong}: expected finite numbers")))
         })
     }
-
-    /// Its numbers in f64: a copy, from f32 without any change.
-    pub fn to_f64(&self) -> PyResult<Vec<Complex<f64>>> {
-        on_values!(self, values => Ok(converted(values)))
-    }
 }
 
-/// Numbers in another precision, rounded to nearest.
-fn converted<S: Vectors, R: Vectors>(values: &[Complex<S>]) -> Vec<Complex<R>> {
-    values.iter().map(|z| Complex::new(R::from_f64(z.re.to_f64()), R::from_f64(z.im.to_f64()))).collect()
+/// The place of the first number that is infinite or NaN.
+fn first_that_is_not_finite<R: Number>(values: &[Complex<R>]) -> Option<usize> {
+    const A_TASK: usize = 1 << 14;
+    let is_finite = |z: &Complex<R>| z.re.to_f64().is_finite() & z.im.to_f64().is_finite();
+    let all_are = |values: &[Complex<R>]| values.iter().fold(true, |all, z| all & is_finite(z));
+    let tasks = tasks::map(values.len().div_ceil(A_TASK), |task| all_are(tasks::chunk(values, A_TASK, task)));
+    let first = A_TASK * tasks.iter().position(|&all| !all)?;
+    values[first..].iter().position(|z| !is_finite(z)).map(|place| first + place)
 }
 
 /// "(4, 4, 4, 8)"
 pub fn tuple(axes: &[usize]) -> String {
-    let axes: Vec<String> = axes.iter().map(ToString::to_string).collect();
-    format!("({})", axes.join(", "))
+    match axes {
+        [one] => format!("({one},)"),
+        axes => format!("({})", axes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")),
+    }
 }

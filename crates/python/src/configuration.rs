@@ -1,39 +1,60 @@
 //! Gauge configurations: from files, from seeds, from arrays, and back.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
+use lanefield::io::identity::digest_of_numbers;
 use lanefield::io::nersc::{self, FloatingPoint, WriteOptions};
 use lanefield::io::npy::{self, NpyError};
-use lanefield::reference::gauge::{self, SITE_WORDS};
+use lanefield::reference::field::{FieldError, list_of};
+use lanefield::reference::gauge::{self, ColourMatrix, LINK_WORDS, SITE_WORDS};
 use lanefield::reference::layout::{DIMENSIONS, Extents};
-use lanefield::reference::real::Precision;
+use lanefield::reference::random::{su3_random, su3_weak};
+use lanefield::reference::real::{Precision, Real as _};
+use lanefield::reference::tasks::for_each_chunk;
 use num_complex::Complex;
 use numpy::ndarray::{ArrayView, IxDyn};
 use numpy::{PyArray, PyArrayMethods as _};
-use pyo3::exceptions::{PyFileExistsError, PyMemoryError};
+use pyo3::exceptions::PyFileExistsError;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 
-use super::arrays::{Given, tuple};
-use super::convention::Convention;
+use super::arguments::{self, shown};
+use super::arrays::{Given, on_values, tuple};
+use super::convention::{Convention, Order, fill, reordered};
+use super::device::{Device, on_backend, on_host};
 use super::errors::{self, value};
+use super::running;
 
-/// A gauge configuration in SU(3) on a periodic lattice. It does not change.
+/// A gauge configuration in SU(3) on a periodic lattice. It does not change; two are equal where all bits are, and may be pickled and be keys.
 #[pyclass(frozen, module = "lanefield")]
-pub struct Configuration(Arc<gauge::Configuration>);
+pub struct Configuration {
+    shared: Arc<gauge::Configuration>,
+    /// Computed when it is first asked for.
+    digest: OnceLock<String>,
+}
 
 impl Configuration {
     fn of(configuration: gauge::Configuration) -> Self {
-        Self(Arc::new(configuration))
+        Self { shared: Arc::new(configuration), digest: OnceLock::new() }
     }
 
     pub fn get(&self) -> &gauge::Configuration {
-        &self.0
+        &self.shared
     }
 
     pub fn shared(&self) -> &Arc<gauge::Configuration> {
-        &self.0
+        &self.shared
+    }
+
+    /// SHA-256 of the links.
+    fn digest(&self, py: Python<'_>) -> PyResult<&str> {
+        if self.digest.get().is_none() {
+            let digest = on_host(py, || digest_of_numbers(self.get().links()))?;
+            // Another thread may have been faster, with the same.
+            let _ = self.digest.set(digest);
+        }
+        Ok(self.digest.get().map_or("", String::as_str))
     }
 }
 
@@ -46,19 +67,38 @@ pub fn extents_of(lattice: &Bound<'_, PyAny>) -> PyResult<Extents> {
         return text.parse().map_err(value);
     }
     let extents: [usize; DIMENSIONS] = lattice.extract().map_err(|_| {
-        value(format!("the lattice is {lattice}: expected extents (x, y, z, t), \"x.y.z.t\" or a Configuration"))
+        let given = shown(lattice);
+        value(format!("the lattice is {given}: expected extents (x, y, z, t), \"x.y.z.t\" or a Configuration"))
     })?;
     Extents::new(extents).map_err(value)
 }
 
-/// Refuses a lattice whose links the system has no memory for, where making them would abort the process.
-fn require_memory(extents: Extents) -> PyResult<Extents> {
-    let words = extents.volume().saturating_mul(SITE_WORDS);
-    let mut links: Vec<Complex<f64>> = Vec::new();
-    match links.try_reserve_exact(words) {
-        Ok(()) => Ok(extents),
-        Err(_) => Err(PyMemoryError::new_err(format!("not enough memory for a configuration on {extents}"))),
-    }
+/// A configuration whose links are made one by one, with the bits that the library's has. A signal ends it.
+fn made(lattice: &Bound<'_, PyAny>, link: impl Fn(u64, u32) -> ColourMatrix + Send + Sync) -> PyResult<Configuration> {
+    let (py, extents) = (lattice.py(), extents_of(lattice)?);
+    let host = Device::of_host(py, None)?;
+    let backend = host.get().backend().as_ref();
+    let links = running::run(py, None, |courier| {
+        let goes_on = courier.goes_on_asked();
+        let mut links = links_of(extents, std::iter::repeat(Complex::ZERO))?;
+        on_backend!(backend, _backend => {
+            for_each_chunk(&mut links, SITE_WORDS, |site, words| {
+                for (direction, words) in (0..).zip(words.chunks_exact_mut(LINK_WORDS)) {
+                    if goes_on() {
+                        words.copy_from_slice(&link(site as u64, direction));
+                    }
+                }
+            });
+        });
+        Ok::<_, FieldError>(links)
+    })?;
+    let links = links.map_err(errors::field)?;
+    Ok(Configuration::of(gauge::Configuration::new(extents, links).map_err(value)?))
+}
+
+/// A list for the links of a lattice, where there is memory for it.
+fn links_of(extents: Extents, links: impl IntoIterator<Item = Complex<f64>>) -> Result<Vec<Complex<f64>>, FieldError> {
+    list_of(|| format!("links on {extents}"), extents.volume() * SITE_WORDS, links)
 }
 
 fn is_npy(path: &Path) -> bool {
@@ -82,67 +122,81 @@ impl Configuration {
     #[staticmethod]
     fn read(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
         let path = path.as_path();
-        py.detach(|| match is_npy(path) {
+        on_host(py, || match is_npy(path) {
             true => read_npy(path).map(Self::of).map_err(|error| errors::npy(path, error)),
             false => {
                 nersc::read(path).map(|file| Self::of(file.configuration)).map_err(|error| errors::nersc(path, error))
             }
-        })
+        })?
     }
 
     /// The free field: every link is 1.
     #[staticmethod]
     fn unit(lattice: &Bound<'_, PyAny>) -> PyResult<Self> {
-        let extents = require_memory(extents_of(lattice)?)?;
-        Ok(lattice.py().detach(|| Self::of(gauge::Configuration::unit(extents))))
+        let one: ColourMatrix = std::array::from_fn(|k| Complex::new(if k % 4 == 0 { 1.0 } else { 0.0 }, 0.0));
+        made(lattice, |_, _| one)
     }
 
     /// Random links, uniform in SU(3); the same on every machine.
     #[staticmethod]
-    fn hot(lattice: &Bound<'_, PyAny>, seed: u64) -> PyResult<Self> {
-        let extents = require_memory(extents_of(lattice)?)?;
-        Ok(lattice.py().detach(|| Self::of(gauge::Configuration::hot(extents, seed))))
+    fn hot(lattice: &Bound<'_, PyAny>, #[pyo3(from_py_with = arguments::seed)] seed: u64) -> PyResult<Self> {
+        made(lattice, |site, direction| su3_random(seed, site, direction))
     }
 
     /// Links near 1: exponentials of Gaussian algebra elements of width `spread`; the same on every machine.
     #[staticmethod]
     #[pyo3(signature = (lattice, seed, spread=0.2))]
-    fn weak(lattice: &Bound<'_, PyAny>, seed: u64, spread: f64) -> PyResult<Self> {
+    fn weak(
+        lattice: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = arguments::seed)] seed: u64,
+        #[pyo3(from_py_with = arguments::spread)] spread: f64,
+    ) -> PyResult<Self> {
         if !(0.0..=1000.0).contains(&spread) {
-            return Err(value(format!("invalid spread {spread}: expected a number from 0 to 1000")));
+            return Err(value(format!("spread is {spread:?}: expected a number from 0 to 1000")));
         }
-        let extents = require_memory(extents_of(lattice)?)?;
-        Ok(lattice.py().detach(|| Self::of(gauge::Configuration::weak(extents, seed, spread))))
+        made(lattice, |site, direction| su3_weak(seed, site, direction, spread))
     }
 
     /// A copy of an array (T, Z, Y, X, 4, 3, 3): direction x, y, z, t; row; column. Its links must be in SU(3).
-    /// Or one of another convention, whose extents are `lattice` where its shape does not say them.
+    ///
+    /// convention: of others the array, or a list of one array for each direction: [U[mu][:] for mu in range(4)] of gpt.
+    /// lattice: the extents, which arrays of gpt do not tell; others must have them.
     #[staticmethod]
     #[pyo3(signature = (links, *, convention="lanefield", lattice=None))]
-    fn from_array(links: &Bound<'_, PyAny>, convention: &str, lattice: Option<&Bound<'_, PyAny>>) -> PyResult<Self> {
-        let lattice = lattice.map(extents_of).transpose()?;
-        let links = &convention.parse::<Convention>()?.links_to_ours(links, lattice)?;
+    fn from_array(
+        links: &Bound<'_, PyAny>,
+        #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
+        lattice: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let (py, convention) = (links.py(), Convention::of(convention));
         let given = Given::new("links", links)?;
-        let &[t, z, y, x, 4, 3, 3] = given.shape() else {
-            return Err(value(format!("the shape is {}: expected (T, Z, Y, X, 4, 3, 3)", tuple(given.shape()))));
-        };
-        let extents = Extents::new([x, y, z, t]).map_err(value)?;
+        let first = usize::from(convention != Convention::Lanefield);
+        let extents = convention.extents(("links", given.shape()), first, lattice.map(extents_of).transpose()?)?;
+        let (order, axes) = convention.links(extents)?;
+        if given.shape() != axes {
+            return Err(value(format!("the shape of links is {}: expected {}", tuple(given.shape()), tuple(&axes))));
+        }
         let like = match given.precision() {
             Precision::F32 => FloatingPoint::F32Little,
             _ => FloatingPoint::F64Little,
         };
-        let configuration = gauge::Configuration::new(extents, given.to_f64()?).map_err(value)?;
-        links.py().detach(|| configuration.require_su3(like.unitarity_tolerance())).map_err(value)?;
-        Ok(Self::of(configuration))
+        let ours = Order::together(extents, DIMENSIONS);
+        on_values!(&given, values => on_host(py, || {
+            let mut links = links_of(extents, std::iter::repeat(Complex::ZERO)).map_err(errors::field)?;
+            fill((&mut links, ours), (values, order), LINK_WORDS);
+            let configuration = gauge::Configuration::new(extents, links).map_err(value)?;
+            configuration.require_su3(like.unitarity_tolerance()).map_err(value)?;
+            Ok(Self::of(configuration))
+        })?)
     }
 
     /// Extents (x, y, z, t).
     #[getter]
     fn extents<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.0.extents().as_array())
+        PyTuple::new(py, self.get().extents().as_array())
     }
 
-    /// The links (T, Z, Y, X, 4, 3, 3), complex128, without a copy; they cannot be written to.
+    /// The links (T, Z, Y, X, 4, 3, 3), without a copy; they cannot be written to.
     #[getter]
     fn links<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         let configuration = slf.get().get();
@@ -154,28 +208,44 @@ impl Configuration {
         Ok(array.into_any())
     }
 
-    /// The links as an array of a convention, complex128.
+    /// A copy of the links, as a convention has them.
     #[pyo3(signature = (*, convention="lanefield"))]
-    fn array<'py>(slf: &Bound<'py, Self>, convention: &str) -> PyResult<Bound<'py, PyAny>> {
-        let convention: Convention = convention.parse()?;
-        convention.links_from_ours(Self::links(slf)?.call_method0("copy")?, slf.get().get().extents())
+    fn array<'py>(
+        &self,
+        py: Python<'py>,
+        #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let (extents, links) = (self.get().extents(), self.get().links());
+        let (order, axes) = Convention::of(convention).links(extents)?;
+        reordered(py, (links, Order::together(extents, DIMENSIONS)), (&axes, order), LINK_WORDS)
     }
 
-    /// Average plaquette: the mean of Re tr P / 3, an exact sum.
+    /// SHA-256 of the links, 64 hex digits: the digest of docs/arithmetic.md §18, as in records of solves.
     #[getter]
-    fn plaquette(&self, py: Python<'_>) -> f64 {
-        py.detach(|| self.0.plaquette())
+    fn sha256(&self, py: Python<'_>) -> PyResult<&str> {
+        self.digest(py)
     }
 
-    /// Link trace: the mean of Re tr U / 3, an exact sum.
+    /// Average plaquette: the mean of Re tr P / 3. The sum over sites and planes is exact.
     #[getter]
-    fn link_trace(&self, py: Python<'_>) -> f64 {
-        py.detach(|| self.0.link_trace())
+    fn plaquette(&self, py: Python<'_>) -> PyResult<f64> {
+        on_host(py, || self.get().plaquette())
     }
 
-    /// Writes a NERSC file, or a NumPy array if the name ends in .npy. A file that is there already is replaced only where `overwrite` is true.
+    /// Link trace: the mean of Re tr U / 3. The sum over all diagonal elements is exact.
+    #[getter]
+    fn link_trace(&self, py: Python<'_>) -> PyResult<f64> {
+        on_host(py, || self.get().link_trace())
+    }
+
+    /// Writes a NERSC file, or a NumPy array if the name ends in .npy. A file that is there already raises FileExistsError unless `overwrite`.
     #[pyo3(signature = (path, *, overwrite=false))]
-    fn save(&self, py: Python<'_>, path: PathBuf, overwrite: bool) -> PyResult<()> {
+    fn save(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        #[pyo3(from_py_with = arguments::overwrite)] overwrite: bool,
+    ) -> PyResult<()> {
         let path = path.as_path();
         if !overwrite && path.metadata().is_ok_and(|metadata| metadata.is_file() && metadata.len() > 0) {
             let path = path.display();
@@ -183,20 +253,59 @@ impl Configuration {
                 "{path} is there already: give another name, or overwrite=True"
             )));
         }
-        py.detach(|| match is_npy(path) {
-            true => npy::write_gauge(path, &self.0).map_err(|error| errors::npy(path, error)),
+        on_host(py, || match is_npy(path) {
+            true => npy::write_gauge(path, self.get()).map_err(|error| errors::npy(path, error)),
             false => {
-                let written = nersc::write(path, &self.0, &WriteOptions::default());
+                let written = nersc::write(path, self.get(), &WriteOptions::default());
                 written.map_err(|error| errors::nersc(path, error))
             }
-        })
+        })?
     }
 
     fn __eq__(&self, other: &Self) -> bool {
-        self.0 == other.0
+        let bits = |z: &Complex<f64>| [z.re.to_bits(), z.im.to_bits()];
+        let (ours, theirs) = (self.get(), other.get());
+        let same = || ours.links().iter().zip(theirs.links()).all(|(a, b)| bits(a) == bits(b));
+        Arc::ptr_eq(&self.shared, &other.shared) || (ours.extents() == theirs.extents() && same())
     }
 
-    fn __repr__(&self, py: Python<'_>) -> String {
-        format!("<lanefield.Configuration {}, plaquette {}>", self.0.extents(), self.plaquette(py))
+    fn __hash__(&self, py: Python<'_>) -> PyResult<u64> {
+        // Of hexadecimal digits, that are those of a number.
+        u64::from_str_radix(&self.digest(py)?[..16], 16).map_err(value)
     }
+
+    fn __copy__(slf: Py<Self>) -> Py<Self> {
+        slf
+    }
+
+    fn __deepcopy__(slf: Py<Self>, _memo: &Bound<'_, PyAny>) -> Py<Self> {
+        slf
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyAny>,))> {
+        Ok((restorer(slf.py(), "_configuration")?, (Self::links(slf)?,)))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let extents = self.get().extents();
+        Ok(format!("<lanefield.Configuration {extents}, plaquette {}>", self.plaquette(py)?))
+    }
+}
+
+/// The configuration that was pickled. Its links are in SU(3) within what their precision was, which is not known any more.
+#[pyfunction(name = "_configuration")]
+pub fn restored(links: &Bound<'_, PyAny>) -> PyResult<Configuration> {
+    let given = Given::new("links", links)?;
+    let extents = Convention::Lanefield.extents(("links", given.shape()), 0, None)?;
+    on_values!(&given, values => on_host(links.py(), || {
+        let links = links_of(extents, values.iter().map(|z| Complex::new(z.re.to_f64(), z.im.to_f64())));
+        let configuration = gauge::Configuration::new(extents, links.map_err(errors::field)?).map_err(value)?;
+        configuration.require_su3(FloatingPoint::F32Little.unitarity_tolerance()).map_err(value)?;
+        Ok(Configuration::of(configuration))
+    })?)
+}
+
+/// A function of the module that pickles name.
+pub fn restorer<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    py.import("lanefield._lanefield")?.getattr(name)
 }

@@ -1,20 +1,19 @@
-//! Arrays as PyQUDA and gpt have them. All three have spins in the basis of DeGrand and Rossi and spin slower than colour; sites and the links of a site
-//! lie in other orders:
+//! Arrays as PyQUDA and gpt have them. All three have spins in the basis of DeGrand and Rossi and spin slower than colour; sites, the links of a site and
+//! the sites of the fifth dimension lie in other orders:
 //!
-//! | convention | fields | links |
-//! |---|---|---|
-//! | lanefield | (…, T, Z, Y, X, spin, colour) | (T, Z, Y, X, 4, 3, 3) |
-//! | pyquda | (…, 2, T, Z, Y, X/2, spin, colour): even sites, then odd ones | (4, 2, T, Z, Y, X/2, 3, 3) |
-//! | gpt | (…, sites, spin, colour), x fastest: what `field[:]` gives | (4, sites, 3, 3) |
-
-use std::str::FromStr;
+//! | convention | fields | five-dimensional fields | links |
+//! |---|---|---|---|
+//! | lanefield | (…, T, Z, Y, X, spin, colour) | (…, Ls, T, Z, Y, X, spin, colour) | (T, Z, Y, X, 4, 3, 3) |
+//! | pyquda | (…, 2, T, Z, Y, X/2, spin, colour): even sites, then odd ones | (…, Ls, 2, T, Z, Y, X/2, spin, colour) | (4, 2, T, Z, Y, X/2, 3, 3) |
+//! | gpt | (…, sites, spin, colour), x fastest: what `field[:]` gives | (…, sites · Ls, spin, colour), s fastest | (4, sites, 3, 3) |
 
 use lanefield::reference::layout::Extents;
-use lanefield_ports::order::{SiteOrder, site_places};
+use lanefield::reference::tasks::{for_each_chunk, items_a_task};
 use num_complex::Complex;
 use pyo3::prelude::*;
 
-use super::arrays::{Given, Number, on_values, tuple};
+use super::arrays::{Number, tuple};
+use super::device::on_host;
 use super::errors::value;
 
 /// Whose arrays they are.
@@ -28,134 +27,174 @@ pub enum Convention {
     Gpt,
 }
 
-impl FromStr for Convention {
-    type Err = PyErr;
-
-    fn from_str(name: &str) -> PyResult<Self> {
-        match name {
-            "lanefield" => Ok(Self::Lanefield),
-            "pyquda" => Ok(Self::PyQuda),
-            "gpt" => Ok(Self::Gpt),
-            _ => Err(value(format!("unknown convention '{name}': expected lanefield, pyquda or gpt"))),
-        }
-    }
-}
-
 impl Convention {
-    /// The axes of a lattice.
-    fn lattice(self, extents: Extents) -> PyResult<Vec<usize>> {
+    pub const ALL: [Self; 3] = [Self::Lanefield, Self::PyQuda, Self::Gpt];
+
+    /// That of an argument that was read.
+    pub fn of(word: &str) -> Self {
+        Self::ALL.into_iter().find(|known| known.name() == word).unwrap_or(Self::Lanefield)
+    }
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Lanefield => "lanefield",
+            Self::PyQuda => "pyquda",
+            Self::Gpt => "gpt",
+        }
+    }
+
+    /// Whether the fifth dimension has an axis of its own.
+    pub fn has_axis_of_s(self) -> bool {
+        self != Self::Gpt
+    }
+
+    /// The axes of a lattice, or of one of five dimensions: (T, Z, Y, X), (Ls, T, Z, Y, X).
+    ///
+    /// # Errors
+    /// A lattice that cannot have them.
+    pub fn axes(self, extents: Extents, ls: Option<usize>) -> PyResult<Vec<usize>> {
         let [x, y, z, t] = extents.as_array();
+        let along_s = ls.as_slice();
         match self {
-            Self::Lanefield => Ok(vec![t, z, y, x]),
-            Self::PyQuda if x % 2 == 0 => Ok(vec![2, t, z, y, x / 2]),
+            Self::Lanefield => Ok([along_s, &[t, z, y, x]].concat()),
+            Self::PyQuda if x % 2 == 0 => Ok([along_s, &[2, t, z, y, x / 2]].concat()),
             Self::PyQuda => Err(value(format!("arrays of PyQUDA have an axis X/2, and X is {x} on {extents}"))),
-            Self::Gpt => Ok(vec![extents.volume()]),
+            Self::Gpt => Ok(vec![extents.volume().saturating_mul(ls.unwrap_or(1))]),
         }
     }
 
-    fn order(self) -> SiteOrder {
+    /// The order of fields, `ls` of which are one of five dimensions.
+    pub fn order(self, extents: Extents, ls: usize) -> Order {
         match self {
-            Self::Lanefield | Self::Gpt => SiteOrder::Lexicographic,
-            Self::PyQuda => SiteOrder::Quda,
+            Self::Lanefield => Order::together(extents, 1),
+            Self::PyQuda => Order { extents, kind: Kind::Parities },
+            Self::Gpt => Order::together(extents, ls),
         }
     }
 
-    /// An array of this convention, whose last `of_site` axes are those of a site, in ours: (…, T, Z, Y, X, those of a site).
-    pub fn to_ours<'py>(
-        self,
-        (name, array): (&str, &Bound<'py, PyAny>),
-        extents: Extents,
-        of_site: usize,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        if self == Self::Lanefield {
-            return Ok(array.clone());
-        }
-        let (given, lattice) = (Given::new(name, array)?, self.lattice(extents)?);
-        let shape = given.shape();
-        let parts = shape.len().checked_sub(of_site).and_then(|before| {
-            let (front, site) = shape.split_at(before);
-            Some((front.strip_suffix(&lattice[..])?, site))
-        });
-        let Some((leading, site)) = parts else {
-            let (shape, lattice) = (tuple(shape), tuple(&lattice));
-            return Err(value(format!(
-                "the shape of {name} is {shape}: expected the axes {lattice} of {extents} before the last {of_site}"
-            )));
+    /// The order and axes of links. Parts are directions.
+    ///
+    /// # Errors
+    /// As [`Self::axes`].
+    pub fn links(self, extents: Extents) -> PyResult<(Order, Vec<usize>)> {
+        let lattice = self.axes(extents, None)?;
+        Ok(match self {
+            Self::Lanefield => (Order::together(extents, 4), [&lattice[..], &[4, 3, 3]].concat()),
+            _ => (self.order(extents, 1), [&[4], &lattice[..], &[3, 3]].concat()),
+        })
+    }
+
+    /// The extents of the array `name`, whose lattice begins at axis `first`, and those that were given.
+    ///
+    /// # Errors
+    /// Extents that are told by neither, and by both in two ways.
+    pub fn extents(self, (name, shape): (&str, &[usize]), first: usize, given: Option<Extents>) -> PyResult<Extents> {
+        let told = match (self, shape.get(first..).unwrap_or_default()) {
+            (Self::Lanefield, &[t, z, y, x, ..]) => Extents::new([x, y, z, t]).map_err(value)?,
+            (Self::PyQuda, &[2, t, z, y, half, ..]) => {
+                Extents::new([half.saturating_mul(2), y, z, t]).map_err(value)?
+            }
+            (Self::Gpt, _) => {
+                return given.ok_or_else(|| value("arrays of gpt do not tell the extents: give lattice=(x, y, z, t)"));
+            }
+            _ => {
+                let convention = self.name();
+                return Err(value(format!(
+                    "the shape of {name} is {}: it has no lattice of {convention}",
+                    tuple(shape)
+                )));
+            }
         };
-        let ours = [leading, &Self::Lanefield.lattice(extents)?, site].concat();
-        // Each site of ours comes from its place in theirs.
-        let places = site_places(extents, self.order());
-        moved(array.py(), &given, &places, site, &ours)
-    }
-
-    /// An array of ours, whose last `of_site` axes are those of a site, in this convention.
-    pub fn to_theirs<'py>(
-        self,
-        array: Bound<'py, PyAny>,
-        extents: Extents,
-        of_site: usize,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        if self == Self::Lanefield {
-            return Ok(array);
-        }
-        let given = Given::new("the array", &array)?;
-        let shape = given.shape();
-        let (front, site) = shape.split_at(shape.len() - of_site);
-        let leading = &front[..front.len() - Self::Lanefield.lattice(extents)?.len()];
-        let theirs = [leading, &self.lattice(extents)?, site].concat();
-        let mut sites = vec![0; extents.volume()];
-        site_places(extents, self.order()).into_iter().enumerate().for_each(|(site, place)| sites[place] = site);
-        moved(array.py(), &given, &sites, site, &theirs)
-    }
-
-    /// Links of this convention in ours. Where extents are not in their shape, they must be given.
-    pub fn links_to_ours<'py>(
-        self,
-        links: &Bound<'py, PyAny>,
-        extents: Option<Extents>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        if self == Self::Lanefield {
-            return Ok(links.clone());
-        }
-        let shape: Vec<usize> = links.getattr("shape")?.extract()?;
-        let extents = extents.map_or_else(|| self.extents(&shape, 1), Ok)?;
-        let links = self.to_ours(("links", links), extents, 2)?;
-        links.py().import("numpy")?.call_method1("moveaxis", (links, 0, 4))
-    }
-
-    /// Links of ours in this convention.
-    pub fn links_from_ours<'py>(self, links: Bound<'py, PyAny>, extents: Extents) -> PyResult<Bound<'py, PyAny>> {
-        if self == Self::Lanefield {
-            return Ok(links);
-        }
-        let links = links.py().import("numpy")?.call_method1("moveaxis", (links, 4, 0))?;
-        self.to_theirs(links, extents, 2)
-    }
-
-    /// The extents of an array of this shape, whose lattice begins at axis `first`.
-    pub fn extents(self, shape: &[usize], first: usize) -> PyResult<Extents> {
-        match (self, shape.get(first..).unwrap_or_default()) {
-            (Self::Lanefield, &[t, z, y, x, ..]) => Extents::new([x, y, z, t]).map_err(value),
-            (Self::PyQuda, &[2, t, z, y, half, ..]) => Extents::new([half.saturating_mul(2), y, z, t]).map_err(value),
-            (Self::Gpt, _) => Err(value("arrays of gpt do not tell the extents: give lattice=(x, y, z, t)")),
-            _ => Err(value(format!("the shape is {}: it has no axes of a lattice", tuple(shape)))),
+        match given {
+            Some(given) if given != told => Err(value(format!(
+                "the shape of {name} is {}, on a lattice {told}, and lattice= is {given}",
+                tuple(shape)
+            ))),
+            _ => Ok(told),
         }
     }
 }
 
-/// An array of these axes, of which each site is the one of that number in `given`.
-fn moved<'py>(
-    py: Python<'py>,
-    given: &Given<'_>,
-    sites: &[usize],
-    site: &[usize],
-    axes: &[usize],
-) -> PyResult<Bound<'py, PyAny>> {
-    fn gathered<R: Number>(values: &[Complex<R>], sites: &[usize], words: usize) -> Vec<Complex<R>> {
-        let field =
-            |field: usize| sites.iter().flat_map(move |&site| &values[(field * sites.len() + site) * words..][..words]);
-        (0..values.len() / (sites.len() * words)).flat_map(field).copied().collect()
+/// In which order the objects of an array lie. An object is what one part of a field has at a site, and parts are numbered: right-hand sides, or of each
+/// the sites along s, or directions of links.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Order {
+    extents: Extents,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// Sites with x fastest; at each so many parts together.
+    Together(usize),
+    /// Part by part, of each the sites with x + y + z + t even, then the others, x fastest.
+    Parities,
+}
+
+impl Order {
+    /// Sites with x fastest, at each so many parts together: 1, part by part; all of them, the library's site order.
+    pub fn together(extents: Extents, parts: usize) -> Self {
+        Self { extents, kind: Kind::Together(parts) }
     }
-    let words = site.iter().product();
-    on_values!(given, values => Number::array(py, gathered(values, sites, words), axes))
+
+    /// Where the object of a part and a site lies, in objects.
+    #[inline]
+    pub fn place(&self, part: usize, site: usize) -> usize {
+        let volume = self.extents.volume();
+        match self.kind {
+            Kind::Together(1) => part * volume + site,
+            Kind::Together(parts) => (part / parts * volume + site) * parts + part % parts,
+            Kind::Parities => {
+                let parity = self.extents.coordinate(site).iter().sum::<usize>() % 2;
+                // In each line along x half of the sites have either parity.
+                part * volume + parity * (volume / 2) + site / 2
+            }
+        }
+    }
+
+    /// The part and the site of the object there.
+    #[inline]
+    pub fn at(&self, place: usize) -> (usize, usize) {
+        let volume = self.extents.volume();
+        match self.kind {
+            Kind::Together(1) => (place / volume, place % volume),
+            Kind::Together(parts) => {
+                (place / (volume * parts) * parts + place % parts, place % (volume * parts) / parts)
+            }
+            Kind::Parities => {
+                let (part, place) = (place / volume, place % volume);
+                let (parity, pair) = (place / (volume / 2), place % (volume / 2));
+                let [_, y, z, t] = self.extents.coordinate(2 * pair);
+                (part, 2 * pair + (parity + y + z + t) % 2)
+            }
+        }
+    }
+}
+
+/// Fills a list with objects of `words` numbers that lie in another order elsewhere.
+pub fn fill<S: Number, R: Number>(
+    (to, order): (&mut [Complex<R>], Order),
+    (from, their_order): (&[Complex<S>], Order),
+    words: usize,
+) {
+    let a_task = items_a_task(to.len() / words);
+    for_each_chunk(to, words * a_task, |task, objects| {
+        for (place, object) in (task * a_task..).zip(objects.chunks_exact_mut(words)) {
+            let (part, site) = order.at(place);
+            let source = &from[their_order.place(part, site) * words..][..words];
+            for (to, from) in object.iter_mut().zip(source) {
+                *to = Complex::new(R::from_f64(from.re.to_f64()), R::from_f64(from.im.to_f64()));
+            }
+        }
+    });
+}
+
+/// Numbers in another order as a new array of these axes.
+pub fn reordered<'py, R: Number>(
+    py: Python<'py>,
+    from: (&[Complex<R>], Order),
+    (axes, order): (&[usize], Order),
+    words: usize,
+) -> PyResult<Bound<'py, PyAny>> {
+    R::written(py, axes, None, |to| on_host(py, || fill((to, order), from, words)))
 }

@@ -1,76 +1,116 @@
 //! Correlators of pion and rho, and their effective masses.
 
+use std::borrow::Cow;
+
 use lanefield::observable::{self, MesonCorrelators, meson_correlators};
-use lanefield::reference::layout::Extents;
-use numpy::PyArray1;
+use lanefield::reference::field::{Propagator, list_of};
+use num_complex::Complex;
+use numpy::{PyArray1, PyArrayDescrMethods as _, PyReadonlyArrayDyn, PyUntypedArrayMethods as _};
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 
-use super::arrays::{Given, array, on_values, tuple};
+use super::arguments::{self, shown};
+use super::arrays::{Given, Number, array, in_c_order, on_values, tuple};
 use super::configuration::extents_of;
-use super::convention::Convention;
-use super::device::{Device, on_backend};
+use super::convention::{Convention, Order, fill};
+use super::device::{Device, on_backend, on_host};
 use super::errors::{self, value};
-use super::propagator::AXES_OF_SITE;
+use super::propagator::OF_SITE;
 use super::running;
 
-/// Correlators of the pion and the rho at times 0 to T − 1 from the source.
+/// Correlators of the pion and the rho at times 0 to T - 1 from the source.
 #[pyclass(frozen, module = "lanefield")]
 pub struct Correlators(MesonCorrelators);
 
 #[pymethods]
 impl Correlators {
-    /// Γ = γ5, float64 (T).
+    /// Γ = γ5: (T).
     #[getter]
     fn pion<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.0.pion)
     }
 
-    /// The average over Γ = γx, γy, γz, float64 (T).
+    /// The average over Γ = γx, γy, γz: (T).
     #[getter]
     fn rho<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.0.rho)
     }
 
-    /// Γ = γx, γy, γz, float64 (3, T).
+    /// Γ = γx, γy, γz: (3, T).
     #[getter]
     fn rho_components<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         array(py, self.0.rho_components.concat(), &[3, self.0.pion.len()])
     }
+
+    fn __repr__(&self) -> String {
+        format!("<lanefield.Correlators of {} times>", self.0.pion.len())
+    }
 }
 
 /// The correlators of a propagator (T, Z, Y, X, 4, 4, 3, 3) whose source lies in time slice `origin_time`: C(t) is the sum over time slice t of
-/// tr[γ5 S† γ5 Γ S Γ], exact and rounded once.
+/// tr[γ5 S† γ5 Γ S Γ], the exact sum over its sites of the sites' traces, each computed in f64 (docs/arithmetic.md §11). On the CPU where no device is
+/// given.
+///
+/// lattice: the extents, which arrays of gpt do not tell; others must have them.
 #[pyfunction]
 #[pyo3(signature = (propagator, *, origin_time=0, device=None, convention="lanefield", lattice=None))]
 pub fn correlator(
     propagator: &Bound<'_, PyAny>,
-    origin_time: usize,
+    #[pyo3(from_py_with = arguments::origin_time)] origin_time: usize,
     device: Option<&Bound<'_, PyAny>>,
-    convention: &str,
+    #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
     lattice: Option<&Bound<'_, PyAny>>,
 ) -> PyResult<Correlators> {
-    let convention: Convention = convention.parse()?;
-    let shape: Vec<usize> = propagator.getattr("shape")?.extract()?;
-    let extents = lattice.map_or_else(|| convention.extents(&shape, 0), extents_of)?;
-    let propagator = &convention.to_ours(("propagator", propagator), extents, AXES_OF_SITE)?;
-    let (py, given) = (propagator.py(), Given::new("propagator", propagator)?);
-    let &[t, z, y, x, 4, 4, 3, 3] = given.shape() else {
-        return Err(value(format!("the shape is {}: expected (T, Z, Y, X, 4, 4, 3, 3)", tuple(given.shape()))));
-    };
-    given.require_finite("propagator")?;
-    let extents = Extents::new([x, y, z, t]).map_err(value)?;
+    let (py, convention) = (propagator.py(), Convention::of(convention));
+    let given = Given::new("propagator", propagator)?;
+    let extents = convention.extents(("propagator", given.shape()), 0, lattice.map(extents_of).transpose()?)?;
+    let expected = [&convention.axes(extents, None)?[..], &OF_SITE].concat();
+    if given.shape() != expected {
+        let (found, expected) = (tuple(given.shape()), tuple(&expected));
+        return Err(value(format!(
+            "the shape of propagator is {found}: expected {expected}, one propagator on {extents}"
+        )));
+    }
+    given.require_finite(py, "propagator")?;
     let device = Device::of_host(py, device)?;
     let (backend, lanes) = (device.get().backend().as_ref(), device.get().lanes());
-    let correlators = on_values!(&given, values => running::run(py, None, |_| {
-        on_backend!(backend, b => meson_correlators(b, extents, values, origin_time, lanes))
-    }))?;
+    let order = convention.order(extents, 1);
+    let correlators = on_values!(&given, values => {
+        let values = on_host(py, || in_site_order(values, order, Order::together(extents, 1)))??;
+        running::run(py, None, |_| on_backend!(backend, b => meson_correlators(b, extents, &values, origin_time, lanes)))
+    })?;
     correlators.map(Correlators).map_err(errors::correlator)
 }
 
-/// The effective mass between times t and t + 1, t = 0 … T − 2, float64 (T − 1): the m of C(t) / C(t+1) = cosh(m(T/2 − t)) / cosh(m(T/2 − t − 1)); NaN
-/// where there is none.
+/// A propagator's numbers in site order.
+fn in_site_order<R: Number>(values: &[Complex<R>], order: Order, ours: Order) -> PyResult<Cow<'_, [Complex<R>]>> {
+    if order == ours {
+        return Ok(Cow::Borrowed(values));
+    }
+    let zeros = std::iter::repeat(Complex::new(R::default(), R::default()));
+    let mut copy = list_of(|| "a propagator".to_owned(), values.len(), zeros).map_err(errors::field)?;
+    fill((&mut copy, ours), (values, order), Propagator::WORDS);
+    Ok(Cow::Owned(copy))
+}
+
+/// The effective mass between times t and t + 1: (…, T - 1) of correlators (…, T), the m of C(t) / C(t+1) = cosh(m(T/2 - t)) / cosh(m(T/2 - t - 1));
+/// NaN where there is none.
 #[pyfunction]
-pub fn effective_masses<'py>(py: Python<'py>, correlator: Vec<f64>) -> Bound<'py, PyArray1<f64>> {
-    let masses = observable::effective_masses(&correlator).into_iter().map(|mass| mass.unwrap_or(f64::NAN));
-    PyArray1::from_vec(py, masses.collect())
+pub fn effective_masses<'py>(py: Python<'py>, correlator: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    let given = in_c_order(correlator)?;
+    match given.dtype().kind() {
+        b'f' | b'i' | b'u' => {}
+        b'c' => return Err(PyTypeError::new_err("correlator holds complex numbers: give its real part")),
+        _ => {
+            let given = shown(correlator);
+            return Err(PyTypeError::new_err(format!("correlator is {given}: expected an array of real numbers")));
+        }
+    }
+    let given: PyReadonlyArrayDyn<'py, f64> = given.call_method1("astype", ("float64",))?.extract()?;
+    let Some((&times, before)) = given.shape().split_last().filter(|(times, _)| **times > 0) else {
+        return Err(value(format!("the shape of correlator is {}: expected (…, T)", tuple(given.shape()))));
+    };
+    let of_one = |correlator| observable::effective_masses(correlator).into_iter().map(|mass| mass.unwrap_or(f64::NAN));
+    let masses = given.as_slice().map_err(value)?.chunks_exact(times).flat_map(of_one).collect();
+    array(py, masses, &[before, &[times - 1]].concat())
 }

@@ -10,6 +10,7 @@ use pyo3::exceptions::PyUserWarning;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 
+use super::arguments::{self, mistyped, wrong};
 use super::errors::{self, value};
 
 /// A backend that was opened.
@@ -34,8 +35,19 @@ macro_rules! on_backend {
 }
 pub(crate) use on_backend;
 
-/// A device: "cpu" is the CPU reference, "auto" the first GPU, else any OpenCL device, else the CPU reference; a number from `devices()` or part of a
-/// name is that device. `threads` are those of the CPU reference, `lanes` the width of vectors in bytes. No bit of any result depends on the choice.
+/// Runs `work` on the threads of the CPU reference while the interpreter is free. What takes long enough to be ended belongs into `running::run`.
+pub fn on_host<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
+    let device = Device::of_host(py, None)?;
+    let backend = device.get().backend().as_ref();
+    Ok(py.detach(|| on_backend!(backend, _backend => work())))
+}
+
+/// Where to compute. No bit of any result depends on it.
+///
+/// choice: "cpu", the CPU reference; "auto", the first GPU, else any OpenCL device, else the CPU reference; a number from `devices()`, or part of a name.
+///     That of the environment variable LANEFIELD_DEVICE, else "auto", where not given.
+/// threads: of the CPU reference; all cores, or RAYON_NUM_THREADS, where not given.
+/// lanes: the width of vectors in bytes, 8 to 256; what suits device and lattice where not given.
 #[pyclass(frozen, module = "lanefield")]
 pub struct Device {
     backend: Arc<AnyBackend>,
@@ -60,14 +72,12 @@ impl Device {
     pub fn of(py: Python<'_>, given: Option<&Bound<'_, PyAny>>) -> PyResult<Py<Self>> {
         static DEFAULT: PyOnceLock<Py<Device>> = PyOnceLock::new();
         let Some(given) = given else {
-            let named = std::env::var("LANEFIELD_DEVICE").ok().filter(|name| !name.trim().is_empty());
-            let choice = named.unwrap_or_else(|| DeviceChoice::Auto.to_string());
-            let open = || Py::new(py, Self::open(py, &choice, None, LaneChoice::Auto)?);
+            let open = || Py::new(py, Self::open(py, &default_choice(), None, LaneChoice::Auto)?);
             return Ok(DEFAULT.get_or_try_init(py, open)?.clone_ref(py));
         };
         match given.cast::<Self>() {
             Ok(device) => Ok(device.clone().unbind()),
-            Err(_) => Py::new(py, Self::open(py, &choice_of(given)?, None, LaneChoice::Auto)?),
+            Err(_) => Py::new(py, Self::open(py, &choice_of("device", given)?, None, LaneChoice::Auto)?),
         }
     }
 
@@ -120,12 +130,22 @@ impl Device {
     }
 }
 
+/// What is opened where nothing is named.
+fn default_choice() -> String {
+    let named = std::env::var("LANEFIELD_DEVICE").ok().filter(|name| !name.trim().is_empty());
+    named.unwrap_or_else(|| DeviceChoice::Auto.to_string())
+}
+
 /// A name or a number as text.
-fn choice_of(given: &Bound<'_, PyAny>) -> PyResult<String> {
+fn choice_of(name: &str, given: &Bound<'_, PyAny>) -> PyResult<String> {
     if let Ok(index) = given.extract::<usize>() {
         return Ok(index.to_string());
     }
-    given.extract().map_err(|_| value("a device is a Device, a name or a number from devices()"))
+    let expected = "a Device, a name, or a number from devices()";
+    given.extract().map_err(|_| match given.extract::<i64>() {
+        Ok(_) => wrong(name, given, expected),
+        Err(_) => mistyped(name, given, expected),
+    })
 }
 
 #[pymethods]
@@ -135,10 +155,10 @@ impl Device {
     fn new(
         py: Python<'_>,
         choice: Option<&Bound<'_, PyAny>>,
-        threads: Option<usize>,
-        lanes: Option<usize>,
+        #[pyo3(from_py_with = arguments::threads)] threads: Option<usize>,
+        #[pyo3(from_py_with = arguments::lanes)] lanes: Option<usize>,
     ) -> PyResult<Self> {
-        let choice = choice.map_or_else(|| Ok(DeviceChoice::Auto.to_string()), choice_of)?;
+        let choice = choice.map_or_else(|| Ok(default_choice()), |choice| choice_of("choice", choice))?;
         let threads =
             threads.map(|number| number.to_string().parse()).transpose().map_err(|error: String| value(error))?;
         let lanes = lanes.map_or(Ok(LaneChoice::Auto), |bytes| bytes.to_string().parse()).map_err(value)?;
@@ -147,7 +167,7 @@ impl Device {
 
     /// What it is, in one line.
     #[getter]
-    fn description(&self) -> String {
+    pub fn description(&self) -> String {
         match &*self.backend {
             AnyBackend::Cpu(cpu) => cpu.describe(),
             AnyBackend::OpenCl(device) => device.describe(),
@@ -160,7 +180,7 @@ impl Device {
         matches!(*self.backend, AnyBackend::OpenCl(_))
     }
 
-    /// Whether its arithmetic was probed and keeps the contract of the bits.
+    /// Whether its arithmetic was probed and keeps the contract of the bits; else a UserWarning was given.
     #[getter]
     fn is_bitwise(&self) -> bool {
         self.not_bitwise.is_none()
@@ -171,7 +191,7 @@ impl Device {
     }
 }
 
-/// The OpenCL devices of this machine, a dictionary each, with the keys of `lanefield devices --json`; none where there is no OpenCL.
+/// The OpenCL devices of this machine, with the keys of `lanefield devices --json`; none where there is no OpenCL.
 #[pyfunction]
 pub fn devices(py: Python<'_>) -> PyResult<Bound<'_, PyAny>> {
     let devices = match py.detach(listed) {

@@ -6,20 +6,23 @@ use std::io;
 
 use lanefield::backend::BackendError;
 use lanefield::backend::opencl::OpenClError;
+use lanefield::io::atomic::WriteError;
 use lanefield::io::nersc::NerscError;
 use lanefield::io::npy::NpyError;
 use lanefield::observable::{CorrelatorError, PropagatorError};
 use lanefield::reference::field::FieldError;
-use lanefield::solver::SolveError;
+use lanefield::solver::{Method, SolveError, SolverError};
 use numpy::PyArray1;
-use pyo3::exceptions::{PyFileNotFoundError, PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{
+    PyFileNotFoundError, PyIsADirectoryError, PyMemoryError, PyOSError, PyPermissionError, PyRuntimeError, PyValueError,
+};
 use pyo3::prelude::*;
 
 pyo3::create_exception!(
     lanefield,
     NotConverged,
     PyRuntimeError,
-    "A solve found no solution. `history` is the array of |r|² until then, `iterations` their number."
+    "A solve found no solution. `history` is the array of |r|² of the recurrence until then, `iterations` the number of iterations; the iterate is not kept."
 );
 pyo3::create_exception!(
     lanefield,
@@ -33,12 +36,29 @@ pub fn value(error: impl Display) -> PyErr {
     PyValueError::new_err(error.to_string())
 }
 
-/// A file that could not be opened.
-fn unopened(kind: io::ErrorKind, message: String) -> PyErr {
+/// What the system refused, as Python tells it.
+fn refused(kind: io::ErrorKind, message: String) -> PyErr {
     match kind {
         io::ErrorKind::NotFound => PyFileNotFoundError::new_err(message),
+        io::ErrorKind::PermissionDenied => PyPermissionError::new_err(message),
+        io::ErrorKind::IsADirectory => PyIsADirectoryError::new_err(message),
         _ => PyOSError::new_err(message),
     }
+}
+
+/// A file that was not written.
+fn unwritten(error: &WriteError) -> PyErr {
+    let kind = match error {
+        WriteError::NoDirectory { .. } => io::ErrorKind::NotFound,
+        WriteError::IsDirectory { .. } => io::ErrorKind::IsADirectory,
+        WriteError::Create { source, .. } | WriteError::Write { source, .. } => source.kind(),
+    };
+    refused(kind, error.to_string())
+}
+
+/// Where there is no memory for `what`.
+pub fn no_memory(what: impl Display) -> PyErr {
+    PyMemoryError::new_err(format!("not enough memory for {what}"))
 }
 
 pub fn field(error: FieldError) -> PyErr {
@@ -63,10 +83,9 @@ pub fn opencl(error: OpenClError) -> PyErr {
 /// `path` is told where the error does not.
 pub fn nersc(path: &std::path::Path, error: NerscError) -> PyErr {
     match error {
-        NerscError::Open { ref source, .. } => unopened(source.kind(), error.to_string()),
-        NerscError::NotAFile { .. } | NerscError::Read(_) | NerscError::Write(_) => {
-            PyOSError::new_err(error.to_string())
-        }
+        NerscError::Open { ref source, .. } => refused(source.kind(), error.to_string()),
+        NerscError::Write(error) => unwritten(&error),
+        NerscError::NotAFile { .. } | NerscError::Read(_) => PyOSError::new_err(error.to_string()),
         error => value(format!("{}: {error}", path.display())),
     }
 }
@@ -74,20 +93,44 @@ pub fn nersc(path: &std::path::Path, error: NerscError) -> PyErr {
 /// The same.
 pub fn npy(path: &std::path::Path, error: NpyError) -> PyErr {
     match error {
-        NpyError::Open { ref source, .. } => unopened(source.kind(), error.to_string()),
-        NpyError::NotAFile { .. } | NpyError::Read(_) | NpyError::Write(_) => PyOSError::new_err(error.to_string()),
+        NpyError::Open { ref source, .. } => refused(source.kind(), error.to_string()),
+        NpyError::Write(error) => unwritten(&error),
+        NpyError::NotAFile { .. } | NpyError::Read(_) => PyOSError::new_err(error.to_string()),
         error => value(format!("{}: {error}", path.display())),
     }
 }
 
 pub fn solve(py: Python<'_>, error: SolveError) -> PyErr {
     if let Some(history) = error.history() {
-        return not_converged(py, error.to_string(), history).unwrap_or_else(|error| error);
+        let message = match &error {
+            // There is nothing above it.
+            SolveError::TrueResidual { precision: "f64", .. } => error.to_string().replace(", or use f64", ""),
+            error => error.to_string(),
+        };
+        return not_converged(py, message, history).unwrap_or_else(|error| error);
     }
     match error {
-        SolveError::Backend(error) => backend(error),
+        SolveError::Backend(error) | SolveError::Recurrence(SolverError::Backend(error)) => backend(error),
+        // It is read where NumPy has it.
+        SolveError::Changed { what } if what.contains("source") => PyRuntimeError::new_err(
+            "the source changed during the solve: the program wrote to its array, or memory lost bits; solve again, and leave the array as it is",
+        ),
         SolveError::Changed { .. } => PyRuntimeError::new_err(error.to_string()),
+        SolveError::NoBatch { method, rhs } => {
+            let method = method_name(method);
+            value(format!("method '{method}' takes one right-hand side, not {rhs}: solve them one by one, or by 'cg'"))
+        }
         error => value(error),
+    }
+}
+
+/// The word for a method.
+pub fn method_name(method: Method) -> &'static str {
+    match method {
+        Method::ConjugateGradients => "cg",
+        Method::BiCgStab => "bicgstab",
+        Method::MixedF32 => "mixed",
+        Method::MixedHalf => "mixed-half",
     }
 }
 

@@ -1,22 +1,38 @@
 //! The axes of what operators act on: spinors (T, Z, Y, X, 4, 3), five-dimensional fermions (Ls, T, Z, Y, X, 4, 3), colour vectors
-//! (T, Z, Y, X, N, 3), each with an axis of right-hand sides before all others where there are several. In the library's site order s and right-hand
-//! sides are faster than the site.
+//! (T, Z, Y, X, N, 3), each with an axis of right-hand sides before all others where there are several, and the same in other conventions. In the
+//! library's site order s and right-hand sides are faster than the site.
 
 use std::borrow::Cow;
 
+use lanefield::backend::BackendError;
 use lanefield::operator::AnyModel;
-use lanefield::reference::field::Object;
-use lanefield::reference::layout::Extents;
+use lanefield::reference::field::{Field, FieldData, FieldError, FieldShape, Object, list_of};
+use lanefield::reference::layout::{Extents, Place};
+use lanefield::reference::tasks::{for_each_chunk, items_a_task};
+use num_complex::Complex;
 use pyo3::prelude::*;
 
-use super::arrays::tuple;
+use super::arrays::{Number, tuple};
+use super::convention::{Convention, Order, fill, reordered};
 use super::errors::value;
+
+/// Whether spinors of four dimensions stand for sources and solutions of an operator of five.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Physical {
+    /// They do not.
+    No,
+    /// They do where the shape is that of one, and of nothing else.
+    Alone,
+    /// Only they do.
+    Yes,
+}
 
 /// An array's axes as those of a field that an operator acts on.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Axes {
     /// Of the whole array.
     shape: Vec<usize>,
+    extents: Extents,
     /// Right-hand sides: 1 also where they have no axis.
     pub rhs: usize,
     /// Whether it holds spinors of four dimensions for an operator of five.
@@ -25,51 +41,114 @@ pub struct Axes {
     parts: usize,
     /// Complex numbers of one of them.
     words: usize,
+    /// How they lie.
+    order: Order,
+}
+
+/// What an operator acts on.
+struct ActsOn {
+    ls: Option<usize>,
+    /// Spins, or colour vectors.
+    components: usize,
+}
+
+impl ActsOn {
+    fn new(model: &AnyModel) -> PyResult<Self> {
+        match (model, model.object()) {
+            (AnyModel::DomainWall(_), Object::Spinors(ls)) => Ok(Self { ls: Some(ls), components: 4 }),
+            (_, Object::Spinors(_)) => Ok(Self { ls: None, components: 4 }),
+            (_, Object::ColourVectors(components)) => Ok(Self { ls: None, components }),
+            (_, other) => Err(value(format!("fields of type {} have no arrays here", other.name()))),
+        }
+    }
+
+    /// The axes before those of a site. One colour vector may have no axis for its number.
+    fn before_site<'a>(&self, shape: &'a [usize]) -> Option<&'a [usize]> {
+        let whole = shape.strip_suffix(&[self.components, 3]);
+        whole.or_else(|| shape.strip_suffix(&[3]).filter(|_| self.components == 1))
+    }
+
+    /// Right-hand sides, and whether they are physical spinors.
+    fn read(
+        &self,
+        shape: &[usize],
+        extents: Extents,
+        (convention, physical): (Convention, Physical),
+    ) -> Option<(usize, bool)> {
+        let front = self.before_site(shape)?;
+        let leading = |ls: Option<usize>| front.strip_suffix(&convention.axes(extents, ls).ok()?[..]);
+        let rhs = |leading: &[usize]| match leading {
+            [] => Some(1),
+            &[rhs] if rhs > 0 => Some(rhs),
+            _ => None,
+        };
+        let of_walls = || {
+            let leading = leading(None)?;
+            // Where s has an axis, that of right-hand sides could be it.
+            let is_clear = physical == Physical::Yes || leading.is_empty() || !convention.has_axis_of_s();
+            rhs(leading).filter(|_| is_clear).map(|rhs| (rhs, true))
+        };
+        match (self.ls, physical) {
+            (None, _) => Some((rhs(leading(None)?)?, false)),
+            (Some(_), Physical::Yes) => of_walls(),
+            (ls, Physical::No) => Some((rhs(leading(ls)?)?, false)),
+            (ls, Physical::Alone) => of_walls().or_else(|| Some((rhs(leading(ls)?)?, false))),
+        }
+    }
+
+    /// What shapes are right.
+    fn expected(
+        &self,
+        model: &AnyModel,
+        extents: Extents,
+        (convention, physical): (Convention, Physical),
+    ) -> PyResult<String> {
+        let shape = |ls| Ok::<_, PyErr>(tuple(&[&convention.axes(extents, ls)?[..], &[self.components, 3]].concat()));
+        let acts = format!("{} on {extents} acts on", model.name());
+        let several = "or on several with one more axis before all others";
+        Ok(match (self.ls, physical) {
+            (None, _) | (_, Physical::No) => format!("{acts} {}, {several}", shape(self.ls)?),
+            (Some(_), Physical::Yes) => format!("{acts} physical spinors {}, {several}", shape(None)?),
+            (Some(_), Physical::Alone) if convention.has_axis_of_s() => format!(
+                "{acts} {}, {several}, or on {}, and with physical=True on several of these",
+                shape(self.ls)?,
+                shape(None)?
+            ),
+            (Some(_), Physical::Alone) => format!("{acts} {} or {}, {several}", shape(self.ls)?, shape(None)?),
+        })
+    }
 }
 
 impl Axes {
-    /// The axes of an array for `model` on a lattice; spinors of four dimensions are welcome to operators of five where `physical`.
+    /// The axes of the array `name` for `model` on a lattice.
     ///
     /// # Errors
     /// What would be right.
-    pub fn new(shape: &[usize], model: &AnyModel, extents: Extents, physical: bool) -> PyResult<Self> {
-        let [x, y, z, t] = extents.as_array();
-        let (ls, components) = match (model, model.object()) {
-            (AnyModel::DomainWall(_), Object::Spinors(ls)) => (Some(ls), 4),
-            (_, Object::Spinors(_)) => (None, 4),
-            (_, Object::ColourVectors(count)) => (None, count),
-            (_, other) => return Err(value(format!("fields of type {} have no arrays here", other.name()))),
+    pub fn new(
+        (name, shape): (&str, &[usize]),
+        model: &AnyModel,
+        extents: Extents,
+        (convention, physical): (Convention, Physical),
+    ) -> PyResult<Self> {
+        let acts_on = ActsOn::new(model)?;
+        let Some((rhs, is_physical)) = acts_on.read(shape, extents, (convention, physical)) else {
+            let expected = acts_on.expected(model, extents, (convention, physical))?;
+            let fits = |other: &Convention| acts_on.read(shape, extents, (*other, physical)).is_some();
+            let other = Convention::ALL.into_iter().filter(|other| *other != convention).find(fits);
+            let hint =
+                other.map_or_else(String::new, |other| format!(" (it is one of convention=\"{}\")", other.name()));
+            return Err(value(format!("the shape of {name} is {}{hint}: {expected}", tuple(shape))));
         };
-        let whole = [t, z, y, x, components, 3];
-        // Of one colour vector its axis may be left out.
-        let short = [t, z, y, x, 3];
-        let leading = match shape {
-            [leading @ .., a, b, c, d, e, f] if [*a, *b, *c, *d, *e, *f] == whole => Some(leading),
-            [leading @ .., a, b, c, d, e] if components == 1 && [*a, *b, *c, *d, *e] == short => Some(leading),
-            _ => None,
-        };
-        let axes = |rhs: usize, is_physical: bool| {
-            let parts = rhs * if is_physical { 1 } else { ls.unwrap_or(1) };
-            Self { shape: shape.to_vec(), rhs, is_physical, parts, words: 3 * components }
-        };
-        match (leading, ls) {
-            (Some([]), None) => Ok(axes(1, false)),
-            (Some([rhs]), None) if *rhs > 0 => Ok(axes(*rhs, false)),
-            (Some([]), Some(_)) if physical => Ok(axes(1, true)),
-            (Some([its]), Some(ls)) if *its == ls => Ok(axes(1, false)),
-            (Some([rhs, its]), Some(ls)) if *its == ls && *rhs > 0 => Ok(axes(*rhs, false)),
-            _ => {
-                let one = [ls.as_slice(), &whole].concat();
-                let or_physical =
-                    if physical && ls.is_some() { format!(" or {}", tuple(&whole)) } else { String::new() };
-                Err(value(format!(
-                    "the shape is {}: {} on {extents} acts on {}{or_physical}, or on several with one more axis before all others",
-                    tuple(shape),
-                    model.name(),
-                    tuple(&one)
-                )))
-            }
-        }
+        let ls = acts_on.ls.filter(|_| !is_physical).unwrap_or(1);
+        Ok(Self {
+            shape: shape.to_vec(),
+            extents,
+            rhs,
+            is_physical,
+            parts: rhs * ls,
+            words: 3 * acts_on.components,
+            order: convention.order(extents, ls),
+        })
     }
 
     /// Of the array.
@@ -77,31 +156,79 @@ impl Axes {
         &self.shape
     }
 
-    /// An array's numbers in site order.
-    pub fn in_site_order<'a, T: Copy>(&self, values: &'a [T]) -> Cow<'a, [T]> {
-        match self.parts {
-            1 => Cow::Borrowed(values),
-            parts => Cow::Owned(exchanged(values, parts, self.words)),
+    /// The library's site order.
+    fn site_order(&self) -> Order {
+        Order::together(self.extents, self.parts)
+    }
+
+    /// An array's numbers in site order: itself where that is its order.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn in_site_order<'a>(&self, values: &'a [Complex<f64>]) -> Result<Cow<'a, [Complex<f64>]>, FieldError> {
+        if self.order == self.site_order() { Ok(Cow::Borrowed(values)) } else { self.copied(values).map(Cow::Owned) }
+    }
+
+    /// The same as a copy, in f64.
+    ///
+    /// # Errors
+    /// No memory.
+    pub fn copied<S: Number>(&self, values: &[Complex<S>]) -> Result<Vec<Complex<f64>>, FieldError> {
+        let what = || "a source in site order".to_owned();
+        let mut copy = list_of(what, values.len(), std::iter::repeat(Complex::ZERO))?;
+        fill((&mut copy, self.site_order()), (values, self.order), self.words);
+        Ok(copy)
+    }
+
+    /// Numbers in site order as an array of this shape.
+    pub fn array<'py, R: Number>(&self, py: Python<'py>, values: Vec<Complex<R>>) -> PyResult<Bound<'py, PyAny>> {
+        match self.order == self.site_order() {
+            true => R::array(py, values, &self.shape),
+            false => reordered(py, (&values, self.site_order()), (&self.shape, self.order), self.words),
         }
     }
 
-    /// Numbers in site order as the array has them.
-    pub fn in_array_order<T: Copy>(&self, values: Vec<T>) -> Vec<T> {
-        match self.parts {
-            1 => values,
-            parts => exchanged(&values, values.len() / (parts * self.words), self.words),
-        }
+    /// An array's numbers as a field.
+    ///
+    /// # Errors
+    /// As [`Field::from_sites`].
+    pub fn field<R: Number>(&self, shape: FieldShape, values: &[Complex<R>]) -> Result<FieldData<R>, BackendError> {
+        let field = Field::from_sites(shape.lattice, shape.sites, shape.object, |site, object| {
+            for (part, object) in object.chunks_exact_mut(self.words).enumerate() {
+                object.copy_from_slice(&values[self.order.place(part, site) * self.words..][..self.words]);
+            }
+        });
+        Ok(field?.into_data())
     }
-}
 
-/// How many axes a site has in other programs' arrays of what an operator acts on: one colour vector has none for its number.
-pub fn axes_of_site(model: &AnyModel) -> usize {
-    if model.object() == Object::ColourVectors(1) { 1 } else { 2 }
-}
-
-/// A matrix with so many rows of objects of `words` numbers, transposed.
-pub fn exchanged<T: Copy>(values: &[T], rows: usize, words: usize) -> Vec<T> {
-    let columns = values.len() / words / rows;
-    let object = |k: usize| &values[words * k..][..words];
-    (0..columns).flat_map(|column| (0..rows).flat_map(move |row| object(row * columns + column))).copied().collect()
+    /// A field's numbers as the array has them; +0 on sites that the field does not live on.
+    pub fn read<R: Number>(&self, field: &FieldData<R>, values: &mut [Complex<R>]) {
+        let (lattice, sites, words, numbers) = (field.lattice(), field.sites(), self.words, field.words());
+        let (nsimd, outer, extent) = (lattice.nsimd(), lattice.outer_extents(sites)[0], self.extents[0]);
+        let halved = usize::from(sites != lanefield::reference::layout::Sites::Full);
+        let a_task = items_a_task(values.len() / words);
+        for_each_chunk(values, words * a_task, |task, objects| {
+            // Where the first site of the line along x lies that was looked at last.
+            let (mut line, mut first) = (usize::MAX, Place { osite: 0, lane: 0 });
+            for (place, object) in (task * a_task..).zip(objects.chunks_exact_mut(words)) {
+                let (part, site) = self.order.at(place);
+                let x = site % extent;
+                let [_, y, z, t] = self.extents.coordinate(site);
+                if !sites.contain([x, y, z, t]) {
+                    object.fill(Complex::new(R::default(), R::default()));
+                    continue;
+                }
+                if site / extent != line {
+                    line = site / extent;
+                    first = lattice.place(sites, [x % (halved + 1), y, z, t]);
+                }
+                let stored = x >> halved;
+                let (osite, lane) = (first.osite + stored % outer, first.lane + stored / outer);
+                let start = (osite * field.object().words() + part * words) * nsimd + lane;
+                for (w, number) in object.iter_mut().enumerate() {
+                    *number = numbers[start + w * nsimd];
+                }
+            }
+        });
+    }
 }

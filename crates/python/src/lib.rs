@@ -1,8 +1,9 @@
-//! The Python module `lanefield`: configurations, operators, solves, exact sums and correlators over NumPy arrays, on any OpenCL device or on the CPU,
-//! with the same bits. Its types and documentation for Python are in `lanefield.pyi`; what it computes is the library's, as for the program.
+//! The Python package `lanefield`: configurations, operators, solves, exact sums and correlators over NumPy arrays, on any OpenCL device or on the CPU,
+//! with the same bits. Its types and documentation for Python are in `python/lanefield/__init__.pyi`; what it computes is the library's, as for the program.
 //!
 //! | file | subject |
 //! |---|---|
+//! | `arguments.rs` | arguments by their names |
 //! | `convention.rs` | arrays as PyQUDA and gpt have them |
 //! | `errors.rs` | Rust's errors as Python's |
 //! | `arrays.rs`, `fields.rs` | NumPy arrays in and out, and the axes of what operators act on |
@@ -14,6 +15,7 @@
 //! | `ports.rs` | comparison of arrays, and golden data |
 
 mod apply;
+mod arguments;
 mod arrays;
 mod configuration;
 mod convention;
@@ -31,7 +33,7 @@ mod sources;
 mod sums;
 
 /// Lattice fields on OpenCL devices and on CPUs, with the same bits.
-#[pyo3::pymodule(name = "lanefield")]
+#[pyo3::pymodule(name = "_lanefield")]
 mod module {
     use pyo3::prelude::*;
 
@@ -60,6 +62,10 @@ mod module {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        // What pickles name is no part of what the package offers.
+        module.setattr("_configuration", wrap_pyfunction!(super::configuration::restored, module)?)?;
+        module.setattr("_right_hand_side", wrap_pyfunction!(super::result::restored_rhs, module)?)?;
+        module.setattr("_solve_result", wrap_pyfunction!(super::result::restored_result, module)?)?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -1,22 +1,43 @@
 //! Operators by name, with the parameters of the library's definitions as keywords: an operator that is added there is here by itself.
 
+use lanefield::operator::prepared::Piece;
 use lanefield::operator::{AnyModel, Definition, HopParameters, Parameter, ParameterKind, definition, definitions};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::Parity;
 use lanefield::reference::links::BoundaryPhases;
+use num_complex::Complex;
 use pyo3::IntoPyObjectExt as _;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::apply::{KeptOperators, apply, piece as piece_of};
-use super::arrays::{Given, Number as _};
+use super::arguments::{self, mistyped, wrong};
+use super::arrays::{Given, Number};
 use super::configuration::Configuration;
 use super::convention::Convention;
 use super::device::Device;
 use super::errors::value;
-use super::fields::{Axes, axes_of_site};
+use super::fields::{Axes, Physical};
 
-/// An operator on a configuration, on a device.
+/// An operator M on a configuration, on a device, by its name, with its parameters as keywords: `operators()` lists both.
+///
+/// With U the links and W ψ(x) = -½ Σ_μ [(1 - γ_μ) U_μ(x) ψ(x+μ) + (1 + γ_μ) U_μ†(x-μ) ψ(x-μ)], phases of the boundary on the links across it:
+///
+/// "wilson": M = 4 + mass + W.
+/// "twisted-mass": M = 4 + mass + W + i mu γ5, with γ5 = γx γy γz γt = diag(1, 1, -1, -1).
+/// "clover": M = 4 + mass + W - ½ Σ_μ<ν csw Σ_μν F_μν, with Σ_μν = ½ [γ_μ, γ_ν], and F the anti-Hermitian part of the mean of four leaves; csw is that of
+///     planes in space, csw_t of those with t. F does not see the boundary, but where it is fixed.
+/// "dwf": (M ψ)_s = (D + 1) ψ_s - P₊ ψ_{s-1} - P₋ ψ_{s+1}, with D = 4 - m5 + W and P± = ½ (1 ± γ5); ψ_{-1} is -mass ψ_{Ls-1}, and ψ_{Ls} is -mass ψ_0.
+/// "mobius": (M ψ)_s = D (b ψ_s + c χ_s) + ψ_s - χ_s, with χ_s = P₊ ψ_{s-1} + P₋ ψ_{s+1} as above.
+/// "laplace": M = 8 + mass² - Σ_μ [U_μ(x) ψ(x+μ) + U_μ†(x-μ) ψ(x-μ)].
+/// "staggered": M = mass + ½ Σ_μ η_μ [U_μ(x) ψ(x+μ) - U_μ†(x-μ) ψ(x-μ)], with η of x, y, z, t: 1, (-1)^x, (-1)^(x+y), (-1)^(x+y+z).
+///
+/// There is no kappa: it is 1 / (2 (4 + mass)). Sections 6, 9 and 13 to 17 of docs/arithmetic.md define every rounding.
+///
+/// boundary: phases of the fermion in x, y, z, t: 1 periodic, -1 antiperiodic, 0 fixed; (1, 1, 1, -1) where not given.
+/// links: reals stored per link. Part of the operator: it changes the last bits.
+/// legs: the order in which the hop adds its legs, likewise.
+/// device: where to apply it; that of LANEFIELD_DEVICE, else "auto", where not given.
 #[pyclass(frozen, module = "lanefield")]
 pub struct Operator {
     model: AnyModel,
@@ -47,12 +68,12 @@ impl Operator {
         let is_finite = |number: f64| R::from_f64(number).to_f64().is_finite();
         let model = self.model;
         if let Some((parameter, number)) = model.parameters().into_iter().find(|(_, number)| !is_finite(*number)) {
-            return Err(value(format!("{} {number:e} is beyond {}", parameter.name, R::NAME)));
+            return Err(value(format!("{} {number:?} is beyond {}", parameter.name, R::NAME)));
         }
         let diagonal = model.diagonal();
         if !is_finite(diagonal) || (preconditioned && !is_finite(1.0 / diagonal)) {
             let what = "which even-odd pieces divide by, as solves do unless even_odd=False";
-            return Err(value(format!("the diagonal of {} is {diagonal:e} in {}, {what}", model.describe(), R::NAME)));
+            return Err(value(format!("the diagonal of {} is {diagonal:?} in {}, {what}", model.describe(), R::NAME)));
         }
         Ok(())
     }
@@ -63,25 +84,54 @@ fn keyword(parameter: &Parameter) -> String {
     parameter.name.replace('-', "_")
 }
 
-/// A value that was given, as the definition reads it.
-fn text(parameter: &Parameter, given: &Bound<'_, PyAny>) -> PyResult<String> {
-    match parameter.kind {
-        // The number itself, not how Python writes it: a float32 is then what it is.
-        ParameterKind::Number => Ok(given.extract::<f64>()?.to_string()),
-        ParameterKind::Count(_) | ParameterKind::Choice(_) => Ok(given.str()?.to_string()),
+/// What values a parameter takes.
+fn expected(kind: ParameterKind) -> String {
+    match kind {
+        ParameterKind::Number => "a finite number".to_owned(),
+        ParameterKind::Count(most) => format!("a whole number from 1 to {most}"),
+        ParameterKind::Choice(words) => words.iter().map(|word| format!("'{word}'")).collect::<Vec<_>>().join(" or "),
     }
 }
 
+/// A value that was given, as the definition reads it.
+fn text(key: &str, parameter: &Parameter, given: &Bound<'_, PyAny>) -> PyResult<String> {
+    let mistyped = || mistyped(key, given, &expected(parameter.kind));
+    let text = match parameter.kind {
+        // The number itself, not how Python writes it: a float32 is then what it is, and 8.0 is 8.
+        ParameterKind::Number | ParameterKind::Count(_) => given.extract::<f64>().map_err(|_| mistyped())?.to_string(),
+        ParameterKind::Choice(_) => given.extract().map_err(|_| mistyped())?,
+    };
+    match parameter.parse(&text) {
+        Ok(_) => Ok(text),
+        Err(_) => Err(wrong(key, given, &expected(parameter.kind))),
+    }
+}
+
+/// A keyword that the operator does not have, and perhaps what was meant.
+fn unknown(definition: &Definition, key: &str) -> PyErr {
+    let keywords: Vec<String> = definition.parameters.iter().map(keyword).collect();
+    let hint = match keywords.iter().find(|known| known.eq_ignore_ascii_case(key)) {
+        Some(known) => format!("; did you mean {known}?"),
+        None if key == "kappa" && matches!(definition.name, "wilson" | "twisted-mass" | "clover") => {
+            "; kappa is 1 / (2 (4 + mass)): give mass = 1 / (2 kappa) - 4".to_owned()
+        }
+        None => String::new(),
+    };
+    value(format!("operator {} has no parameter {key}: it has {}{hint}", definition.name, keywords.join(", ")))
+}
+
 /// The parameters by name, of keywords.
-fn given(definition: &'static Definition, keywords: Option<&Bound<'_, PyDict>>) -> PyResult<Vec<(String, String)>> {
+fn given(
+    definition: &'static Definition,
+    keywords: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Vec<(&'static str, String)>> {
     let pairs = keywords.into_iter().flat_map(|keywords| keywords.iter());
     pairs
         .map(|(key, given)| {
             let key: String = key.extract()?;
             let known = definition.parameters.iter().find(|known| keyword(known) == key || known.key() == key);
-            let text = known.map_or_else(|| Ok(given.str()?.to_string()), |known| text(known, &given));
-            let text = text.map_err(|error: PyErr| value(format!("{key}: {error}")))?;
-            Ok((known.map_or(key, |known| known.name.to_owned()), text))
+            let parameter = known.ok_or_else(|| unknown(definition, &key))?;
+            Ok((parameter.name, text(&key, parameter, &given)?))
         })
         .collect()
 }
@@ -92,7 +142,17 @@ fn boundary_of(given: &Bound<'_, PyAny>) -> PyResult<BoundaryPhases> {
         let phases: Vec<f64> = given.extract()?;
         Ok::<_, PyErr>(phases.iter().map(ToString::to_string).collect::<Vec<_>>().join(","))
     });
-    text?.parse().map_err(value)
+    let expected = "phases of x, y, z and t, each 1, -1 or 0, as (1, 1, 1, -1)";
+    text.map_err(|_| mistyped("boundary", given, expected))?.parse().map_err(|_| wrong("boundary", given, expected))
+}
+
+/// A parameter's value.
+fn as_python<'py>(py: Python<'py>, parameter: &Parameter, number: f64) -> PyResult<Bound<'py, PyAny>> {
+    match parameter.kind {
+        ParameterKind::Number => number.into_bound_py_any(py),
+        ParameterKind::Count(_) => (number as usize).into_bound_py_any(py),
+        ParameterKind::Choice(_) => parameter.text(number).into_bound_py_any(py),
+    }
 }
 
 #[pymethods]
@@ -102,22 +162,22 @@ impl Operator {
     #[allow(clippy::too_many_arguments, reason = "keywords")]
     fn new(
         py: Python<'_>,
-        name: &str,
-        configuration: Py<Configuration>,
+        #[pyo3(from_py_with = arguments::name)] name: String,
+        #[pyo3(from_py_with = arguments::configuration)] configuration: Py<Configuration>,
         boundary: Option<&Bound<'_, PyAny>>,
-        links: usize,
-        legs: Option<&str>,
+        #[pyo3(from_py_with = arguments::links)] links: usize,
+        #[pyo3(from_py_with = arguments::legs)] legs: Option<String>,
         device: Option<&Bound<'_, PyAny>>,
         parameters: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let hop = HopParameters {
             boundary: boundary.map_or(Ok(BoundaryPhases::ANTIPERIODIC_IN_TIME), boundary_of)?,
-            links: links.to_string().parse().map_err(value)?,
-            legs: legs.map_or(Ok(Default::default()), str::parse).map_err(value)?,
+            links: links.to_string().parse().map_err(|_| value(format!("links is {links}: expected 18, 12 or 8")))?,
+            legs: legs.map_or(Ok(Default::default()), |legs| legs.parse()).map_err(value)?,
         };
-        let definition = definition(name).map_err(value)?;
+        let definition = definition(&name).map_err(value)?;
         let given = given(definition, parameters)?;
-        let given = given.iter().map(|(name, text)| (name.as_str(), text.as_str()));
+        let given = given.iter().map(|(name, text)| (*name, text.as_str()));
         let model = definition.model(given, hop).map_err(value)?;
         Ok(Self { model, configuration, device: Device::of(py, device)?, kept: KeptOperators::default() })
     }
@@ -133,12 +193,7 @@ impl Operator {
     fn parameters<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dictionary = PyDict::new(py);
         for (parameter, number) in self.model.parameters() {
-            let value = match parameter.kind {
-                ParameterKind::Number => number.into_bound_py_any(py)?,
-                ParameterKind::Count(_) => (number as usize).into_bound_py_any(py)?,
-                ParameterKind::Choice(_) => parameter.text(number).into_bound_py_any(py)?,
-            };
-            dictionary.set_item(keyword(parameter), value)?;
+            dictionary.set_item(keyword(parameter), as_python(py, parameter, number)?)?;
         }
         let HopParameters { boundary, links, legs } = self.model.hop();
         let phases = boundary.to_string();
@@ -161,45 +216,68 @@ impl Operator {
         self.device.clone_ref(py)
     }
 
-    /// Applies it, or one of its even-odd pieces, to `psi`, in the precision of `psi`. The result has its shape.
-    #[pyo3(signature = (psi, *, dagger=false, piece="full", parity=None, convention="lanefield"))]
+    /// Applies it, or one of its even-odd pieces, in the precision of `psi`. The result has the shape and precision of `psi`.
+    ///
+    /// psi: what the operator acts on, or several of them with one more axis before all others.
+    /// dagger: the Hermitian conjugate M†. With a piece, that piece of M†: of meooe onto the even sites it is the conjugate of meooe onto the odd ones.
+    /// piece: full, M on all sites; meooe, the part that connects the parities; mooee, the part that stays on one; mooeeinv, its inverse;
+    ///     mpc, the Schur complement Moo - Moe Mee⁻¹ Meo on the odd sites, of staggered fermions times the mass.
+    /// parity: of the sites of the result, for meooe, mooee and mooeeinv; the result is 0 on the others.
+    /// out: an array for the result, of the shape and precision of `psi` and in C order, which is returned. It shares no memory with `psi`.
+    #[pyo3(signature = (psi, *, dagger=false, piece="full", parity=None, out=None, convention="lanefield"))]
+    #[allow(clippy::too_many_arguments, reason = "keywords")]
     fn apply<'py>(
         &self,
         psi: &Bound<'py, PyAny>,
-        dagger: bool,
-        piece: &str,
-        parity: Option<&str>,
-        convention: &str,
+        #[pyo3(from_py_with = arguments::dagger)] dagger: bool,
+        #[pyo3(from_py_with = arguments::piece)] piece: &'static str,
+        #[pyo3(from_py_with = arguments::parity)] parity: Option<Parity>,
+        out: Option<&Bound<'py, PyAny>>,
+        #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let convention: Convention = convention.parse()?;
-        let (extents, of_site) = (self.configuration().get().extents(), axes_of_site(&self.model));
-        let psi = &convention.to_ours(("psi", psi), extents, of_site)?;
-        let parity: Option<Parity> = parity.map(str::parse).transpose().map_err(value)?;
+        let (py, extents) = (psi.py(), self.configuration().get().extents());
         let piece = piece_of(piece, parity)?;
-        let (py, given) = (psi.py(), Given::new("psi", psi)?);
-        let axes = Axes::new(given.shape(), &self.model, extents, false)?;
-        given.require_finite("psi")?;
-        macro_rules! applied {
-            ($R:ty, $array:expr) => {{
-                self.check::<$R>(piece.divides())?;
-                let result = apply::<$R>(py, self, &axes, $array.as_slice().map_err(value)?, piece, dagger)?;
-                <$R>::array(py, result, axes.shape())
-            }};
+        let given = Given::new("psi", psi)?;
+        let read_as = (Convention::of(convention), Physical::No);
+        let axes = Axes::new(("psi", given.shape()), &self.model, extents, read_as)?;
+        given.require_finite(py, "psi")?;
+        match &given {
+            Given::F32(array) => self.applied(py, (piece, dagger), &axes, array.as_slice().map_err(value)?, out),
+            Given::F64(array) => self.applied(py, (piece, dagger), &axes, array.as_slice().map_err(value)?, out),
         }
-        let result = match &given {
-            Given::F32(array) => applied!(f32, array),
-            Given::F64(array) => applied!(f64, array),
-        };
-        convention.to_theirs(result?, extents, of_site)
     }
 
     fn __repr__(&self) -> String {
-        let on = self.configuration().get().extents();
-        format!("<lanefield.Operator {}, boundary {} on {on}>", self.model.describe(), self.model.hop().boundary)
+        let (on, boundary) = (self.configuration().get().extents(), self.model.hop().boundary);
+        let parameters = self.model.parameters();
+        let value_of = |name: &str| parameters.iter().find(|(known, _)| known.name == name).map(|(_, value)| *value);
+        let told = parameters.iter().filter(|(parameter, value)| {
+            // What follows another parameter is told where it has a value of its own.
+            parameter.follows.is_none_or(|other| value_of(other) != Some(*value))
+        });
+        let told: String = told.map(|(known, value)| format!(", {} {}", keyword(known), known.text(*value))).collect();
+        let (name, device) = (self.model.name(), self.device().description());
+        format!("<lanefield.Operator {name}{told}, boundary {boundary} on {on}, {device}>")
     }
 }
 
-/// The operators there are, and the keywords of their parameters: {name: {"meaning": …, "parameters": {keyword: {"meaning": …, "default": …}}}}.
+impl Operator {
+    fn applied<'py, R: Number>(
+        &self,
+        py: Python<'py>,
+        (piece, dagger): (Piece, bool),
+        axes: &Axes,
+        psi: &[Complex<R>],
+        out: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        self.check::<R>(piece.divides())?;
+        R::written(py, axes.shape(), out, |out| apply(py, self, (piece, dagger), axes, psi, out))
+    }
+}
+
+/// The operators there are, and the keywords of their parameters:
+/// {name: {"meaning": …, "parameters": {keyword: {"meaning": …, "default": …}}}}. A default of None: it must be given; "follows" names the parameter
+/// whose value it has where it is not given.
 #[pyfunction]
 pub fn operators(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
     let operators = PyDict::new(py);
@@ -210,7 +288,7 @@ pub fn operators(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
             told.set_item("meaning", parameter.meaning)?;
             match (parameter.follows, parameter.default) {
                 (Some(other), _) => told.set_item("follows", other.replace('-', "_"))?,
-                (None, Some(number)) => told.set_item("default", parameter.text(number))?,
+                (None, Some(number)) => told.set_item("default", as_python(py, parameter, number)?)?,
                 (None, None) => told.set_item("default", py.None())?,
             }
             parameters.set_item(keyword(parameter), told)?;

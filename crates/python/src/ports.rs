@@ -2,23 +2,25 @@
 
 use std::path::PathBuf;
 
-use lanefield::io::npy::{ComplexArray, ComplexValues};
+use lanefield::io::npy::{ComplexArray, ComplexValues, Element, RawArray};
 use lanefield::kernel::{self, Kernel};
 use lanefield::operator::HopParameters;
+use lanefield::reference::field::list_of;
 use lanefield::reference::layout::Extents;
 use lanefield::reference::links::BoundaryPhases;
 use lanefield::reference::real::Precision;
 use lanefield_ports::compare::{self as comparison, CompareOptions};
-use lanefield_ports::golden::{self, CheckOptions, GoldenError, GoldenOptions};
-use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods as _};
-use pyo3::exceptions::{PyFileExistsError, PyOSError};
+use lanefield_ports::golden::{self, CheckOptions, CheckedGroup, GoldenError, GoldenOptions};
+use numpy::{PyArrayDescrMethods as _, PyReadonlyArrayDyn, PyUntypedArrayMethods as _};
+use pyo3::exceptions::{PyFileExistsError, PyOSError, PyTypeError};
 use pyo3::prelude::*;
 use serde::Serialize;
 
-use super::arrays::Given;
+use super::arguments;
+use super::arrays::{Given, in_c_order};
 use super::configuration::extents_of;
-use super::device::{Device, on_backend};
-use super::errors::value;
+use super::device::{Device, on_backend, on_host};
+use super::errors::{self, no_memory, value};
 use super::running;
 
 /// Facts as dictionaries and lists.
@@ -27,7 +29,7 @@ fn as_python<'py>(py: Python<'py>, facts: &impl Serialize) -> PyResult<Bound<'py
     py.import("json")?.call_method1("loads", (text,))
 }
 
-/// What a comparison of two arrays found.
+/// What a comparison of two arrays found; true where they are the same.
 #[pyclass(frozen, module = "lanefield")]
 pub struct Comparison(comparison::Comparison);
 
@@ -45,7 +47,7 @@ impl Comparison {
         self.0.differing
     }
 
-    /// The first number that differs, in site order, as a dictionary: where, both values, their bits, their distance; None where none does.
+    /// The first number that differs, in site order: where, both values, their bits, their distance; None where none does.
     #[getter]
     fn first<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         as_python(py, &self.0.first)
@@ -75,31 +77,76 @@ impl Comparison {
     }
 }
 
-/// Real or complex numbers of an array, as they are compared.
+/// Real, complex or whole numbers of an array, as they are compared.
 fn numbers(name: &str, array: &Bound<'_, PyAny>) -> PyResult<comparison::Numbers> {
+    let array = in_c_order(array)?;
+    let (shape, kind) = (array.shape().to_vec(), array.dtype().kind());
+    let copied = || format!("a copy of {name}");
     if let Ok(array) = array.extract::<PyReadonlyArrayDyn<'_, f64>>() {
-        return Ok(comparison::Numbers::of_f64(array.shape().to_vec(), array.as_array().iter().copied().collect()));
+        let values = array.as_slice().map_err(value)?;
+        let values = list_of(copied, values.len(), values.iter().copied()).map_err(errors::field)?;
+        return Ok(comparison::Numbers::of_f64(shape, values));
     }
     if let Ok(array) = array.extract::<PyReadonlyArrayDyn<'_, f32>>() {
-        let values: Vec<f32> = array.as_array().iter().copied().collect();
-        return Ok(comparison::Numbers::of_f32(array.shape().to_vec(), &values));
+        return Ok(comparison::Numbers::of_f32(shape, array.as_slice().map_err(value)?));
     }
-    let given = Given::new(name, array)?;
+    if let b'i' | b'u' | b'b' = kind {
+        // What 64 bits do not hold is above 2^53 too.
+        let array: PyReadonlyArrayDyn<'_, i64> = array.call_method1("astype", ("int64",))?.extract()?;
+        let bytes = array.as_slice().map_err(value)?.iter().flat_map(|number| number.to_le_bytes());
+        let bytes = list_of(copied, 8 * array.len(), bytes).map_err(errors::field)?;
+        let raw = RawArray { element: Element::I64, shape, bytes };
+        return comparison::Numbers::of_raw(&raw)
+            .ok_or_else(|| value(format!("{name} holds whole numbers above 2^53")));
+    }
+    let given = Given::new(name, array.as_any()).map_err(|_| {
+        PyTypeError::new_err(format!(
+            "{name} is an array of {}: expected complex, real or whole numbers",
+            array.dtype()
+        ))
+    })?;
     let values = match &given {
-        Given::F32(array) => ComplexValues::F32(array.as_slice().map_err(value)?.to_vec()),
-        Given::F64(array) => ComplexValues::F64(array.as_slice().map_err(value)?.to_vec()),
+        Given::F32(array) => ComplexValues::F32(copy(copied, array.as_slice().map_err(value)?)?),
+        Given::F64(array) => ComplexValues::F64(copy(copied, array.as_slice().map_err(value)?)?),
     };
-    Ok((&ComplexArray { shape: given.shape().to_vec(), values }).into())
+    Ok((&ComplexArray { shape, values }).into())
 }
 
-/// Compares two arrays to the last bit: where they differ first, how many numbers do, where they lie, and what may have caused it.
+fn copy<T: Copy>(what: impl FnOnce() -> String, values: &[T]) -> PyResult<Vec<T>> {
+    list_of(what, values.len(), values.iter().copied()).map_err(errors::field)
+}
+
+/// Compares two arrays of one shape, of complex, real or whole numbers, to the last bit: where they differ first, how many numbers do, where they lie,
+/// and what may have caused it. Any NaN equals any NaN; where one is f32 and the other f64, the latter is first rounded to f32.
+///
+/// ulps: numbers so many units in the last place apart, or fewer, are accepted; of whole numbers none.
 #[pyfunction]
 #[pyo3(signature = (a, b, ulps=0))]
-pub fn compare(a: &Bound<'_, PyAny>, b: &Bound<'_, PyAny>, ulps: u64) -> PyResult<Comparison> {
-    let (py, a, b) = (a.py(), numbers("a", a)?, numbers("b", b)?);
+pub fn compare(
+    a: &Bound<'_, PyAny>,
+    b: &Bound<'_, PyAny>,
+    #[pyo3(from_py_with = arguments::ulps)] ulps: u64,
+) -> PyResult<Comparison> {
+    let py = a.py();
+    // Both as numbers in f64, a copy on the way, and what is counted.
+    let reals = |array: &Bound<'_, PyAny>| Ok::<_, PyErr>(in_c_order(array)?.len().saturating_mul(2));
+    require_memory("the comparison", reals(a)?.saturating_add(reals(b)?).saturating_mul(24))?;
+    let (a, b) = (numbers("a", a)?, numbers("b", b)?);
     let options = CompareOptions { ulps, ..CompareOptions::default() };
-    py.detach(|| comparison::compare_numbers(a, b, options)).map(Comparison).map_err(value)
+    on_host(py, || comparison::compare_numbers(a, b, options))?.map(Comparison).map_err(value)
 }
+
+/// Refuses what the system has no memory for, where running out of it would abort the process.
+fn require_memory(what: &str, bytes: usize) -> PyResult<()> {
+    let mut memory: Vec<u8> = Vec::new();
+    memory.try_reserve_exact(bytes).map_err(|_| no_memory(what))
+}
+
+/// What an export holds in memory, for a site of the lattice: 13 KB were measured with all kernels on 8.8.8.8.
+const BYTES_A_SITE: usize = 16 << 10;
+
+/// The seed in the signature below is that of the program.
+const _: () = assert!(GoldenOptions::SEED == 1);
 
 fn golden_error(error: GoldenError) -> PyErr {
     match error {
@@ -125,19 +172,25 @@ fn kernels_of(names: Option<Vec<String>>) -> PyResult<Vec<&'static Kernel>> {
     names.into_iter().map(known).collect()
 }
 
-/// Writes golden data to a directory: inputs, intermediates and results of kernels, with a manifest.
+/// Writes golden data to a directory: inputs, intermediates and results of kernels, with a manifest (docs/golden.md). The same bytes come from every
+/// device. Gives the numbers of `cases`, `stages`, `files` and `bytes`. Ctrl-C ends it after the kernel at hand, and nothing is written.
+///
+/// kernels: by name; all where not given.
+/// lattice: of even extents; (4, 6, 2, 8) where not given.
+/// device: the CPU where not given.
+/// overwrite: replace a directory that holds golden data; otherwise FileExistsError.
 #[pyfunction]
-#[pyo3(signature = (directory, *, kernels=None, lattice=None, seed=GoldenOptions::SEED, precisions=None, device=None, overwrite=false))]
+#[pyo3(signature = (directory, *, kernels=None, lattice=None, seed=1, precisions=None, device=None, overwrite=false))]
 #[allow(clippy::too_many_arguments, reason = "keywords")]
 pub fn golden_export<'py>(
     py: Python<'py>,
     directory: PathBuf,
-    kernels: Option<Vec<String>>,
+    #[pyo3(from_py_with = arguments::kernels)] kernels: Option<Vec<String>>,
     lattice: Option<&Bound<'py, PyAny>>,
-    seed: u64,
-    precisions: Option<Vec<String>>,
+    #[pyo3(from_py_with = arguments::seed)] seed: u64,
+    #[pyo3(from_py_with = arguments::precisions)] precisions: Option<Vec<String>>,
     device: Option<&Bound<'py, PyAny>>,
-    overwrite: bool,
+    #[pyo3(from_py_with = arguments::overwrite)] overwrite: bool,
 ) -> PyResult<Bound<'py, PyAny>> {
     let device = Device::of_host(py, device)?;
     let mut precisions = match precisions {
@@ -155,6 +208,7 @@ pub fn golden_export<'py>(
         legs: HopParameters::default().legs,
         lanes: device.get().lanes(),
     };
+    require_memory("golden data", options.extents.volume().saturating_mul(BYTES_A_SITE))?;
     let backend = device.get().backend().as_ref();
     let exported = running::run(py, None, |courier| {
         let goes_on = courier.goes_on_asked();
@@ -167,15 +221,24 @@ pub fn golden_export<'py>(
     as_python(py, &facts)
 }
 
-/// Compares the results of a port with golden data.
+/// Compares the results of a port in `against` with golden data: whatever is there is compared. Gives `same`, how many files were `compared`, which
+/// `differ` and which are `missing`, these three by kernel too as `groups`, files that the golden data do not have as `unknown`, and the `first`
+/// difference.
 #[pyfunction]
 #[pyo3(signature = (directory, against, *, ulps=0))]
-pub fn golden_check(py: Python<'_>, directory: PathBuf, against: PathBuf, ulps: u64) -> PyResult<Bound<'_, PyAny>> {
-    let checked = py.detach(|| golden::check(&directory, &against, CheckOptions { ulps, ..CheckOptions::default() }));
+pub fn golden_check(
+    py: Python<'_>,
+    directory: PathBuf,
+    against: PathBuf,
+    #[pyo3(from_py_with = arguments::ulps)] ulps: u64,
+) -> PyResult<Bound<'_, PyAny>> {
+    let checked =
+        on_host(py, || golden::check(&directory, &against, CheckOptions { ulps, ..CheckOptions::default() }))?;
     let checked = checked.map_err(golden_error)?;
+    let all = |of: fn(&CheckedGroup) -> &Vec<String>| checked.groups.iter().flat_map(of).collect::<Vec<_>>();
     let facts = serde_json::json!({
-        "same": checked.is_same(), "compared": checked.compared(), "differ": checked.differ(), "missing": checked.missing(),
-        "groups": checked.groups, "first": checked.first
+        "same": checked.is_same(), "compared": checked.compared(), "differ": all(|group| &group.differ),
+        "missing": all(|group| &group.missing), "unknown": checked.unknown, "groups": checked.groups, "first": checked.first
     });
     as_python(py, &facts)
 }

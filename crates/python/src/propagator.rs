@@ -1,50 +1,64 @@
 //! Propagators of quarks from a point.
 
 use lanefield::backend::Backend;
-use lanefield::io::npy::propagator_shape;
-use lanefield::observable::{self, PropagatorError, Quark, require_inside};
+use lanefield::observable::{self, COLUMNS, PropagatorError, Quark, require_inside};
 use lanefield::operator::AnyModel;
-use lanefield::reference::layout::Coordinate;
+use lanefield::reference::field::{FieldError, Propagator, Spinors, list_of};
+use lanefield::reference::gauge::Configuration;
+use lanefield::reference::layout::{Coordinate, Extents};
 use lanefield::reference::real::Precision;
 use lanefield::solver::{Method, Solve, SolveReport};
+use num_complex::Complex;
 use pyo3::prelude::*;
 
+use super::arguments;
 use super::arrays::Number;
-use super::convention::Convention;
+use super::convention::{Convention, Order, reordered};
 use super::device::on_backend;
 use super::errors::{self, value};
 use super::operator::Operator;
 use super::result::SolveResult;
 use super::running::{self, Courier};
-use super::solve::How;
+use super::solve::{How, of_physical};
 
-/// Of a propagator: sink spin, source spin, sink colour, source colour.
-pub const AXES_OF_SITE: usize = 4;
+/// Axes of a propagator's site: sink spin, source spin, sink colour, source colour.
+pub const OF_SITE: [usize; 4] = [4, 4, 3, 3];
 
-/// The propagator S(x, `point`): M S = δ for each spin and colour of the source, twelve right-hand sides in one batch.
+/// The propagator S(x, point) of a quark: M S = δ for each spin and colour of the source. `solution` is (T, Z, Y, X, 4, 4, 3, 3): sink spin, source
+/// spin, sink colour, source colour.
+///
+/// method: "cg" solves all twelve in one batch, others one after the other, and `progress` then counts the iterations of each anew.
+///
+/// Otherwise as `solve`.
 #[pyfunction]
-#[pyo3(signature = (
-    operator, point=[0; 4], *, tol=None, max_iterations=None, precision="f64", even_odd=true, progress=None, every=10,
-    convention="lanefield"
-))]
+#[pyo3(
+    signature = (
+        operator, point=[0; 4], *, method="cg", tol=None, max_iterations=None, precision="f64", even_odd=true, progress=None,
+        every=10, convention="lanefield"
+    ),
+    text_signature = "(operator, point=(0, 0, 0, 0), *, method='cg', tol=None, max_iterations=None, precision='f64', even_odd=True, \
+                      progress=None, every=10, convention='lanefield')"
+)]
 #[allow(clippy::too_many_arguments, reason = "keywords")]
 pub fn propagator<'py>(
-    operator: &Bound<'py, Operator>,
-    point: Coordinate,
-    tol: Option<f64>,
-    max_iterations: Option<usize>,
-    precision: &str,
-    even_odd: bool,
+    py: Python<'py>,
+    #[pyo3(from_py_with = arguments::operator)] operator: Py<Operator>,
+    #[pyo3(from_py_with = arguments::point)] point: Coordinate,
+    #[pyo3(from_py_with = arguments::method)] method: &'static str,
+    #[pyo3(from_py_with = arguments::tol)] tol: Option<f64>,
+    #[pyo3(from_py_with = arguments::max_iterations)] max_iterations: Option<usize>,
+    #[pyo3(from_py_with = arguments::precision)] precision: Option<&'static str>,
+    #[pyo3(from_py_with = arguments::even_odd)] even_odd: bool,
     progress: Option<Bound<'py, PyAny>>,
-    every: usize,
-    convention: &str,
+    #[pyo3(from_py_with = arguments::every)] every: usize,
+    #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
 ) -> PyResult<SolveResult> {
-    let how = How::new("cg", tol, max_iterations, even_odd, progress, every)?;
+    let operator = operator.bind(py);
+    let how = How::new(method, tol, max_iterations, even_odd, progress, every)?;
     require_inside(operator.get().configuration().get().extents(), point).map_err(value)?;
-    let convention = convention.parse()?;
-    match how.precision(Some(precision), Precision::F64)? {
-        Precision::F32 => in_precision::<f32>(operator, point, &how, convention),
-        _ => in_precision::<f64>(operator, point, &how, convention),
+    match how.precision(precision, Precision::F64)? {
+        Precision::F32 => in_precision::<f32>(operator, point, &how, Convention::of(convention)),
+        _ => in_precision::<f64>(operator, point, &how, Convention::of(convention)),
     }
 }
 
@@ -72,29 +86,72 @@ fn of_quark<R: Number, Q: Quark + Send + Sync>(
 ) -> PyResult<SolveResult> {
     let (py, operator) = (operator.py(), operator.get());
     let solve = how.solve::<R, _>(operator, quark)?;
-    debug_assert_eq!(solve.method, Method::ConjugateGradients);
     let (configuration, device) = (operator.configuration().get(), operator.device().backend().as_ref());
-    let computed = running::run(
-        py,
-        how.progress.as_ref(),
-        |courier| on_backend!(device, backend => computed::<R, _, _>(backend, configuration, point, &solve, courier)),
-    )?;
-    let mut report = computed.map_err(|error| errors::propagator(py, error))?;
-    let solution = std::mem::take(&mut report.solution);
+    let computed = running::run(py, how.progress.as_ref(), |courier| {
+        on_backend!(device, backend => match solve.method {
+            Method::ConjugateGradients => together::<R, _, _>(backend, configuration, point, &solve, courier),
+            _ => one_by_one::<R, _, _>(backend, configuration, point, &solve, courier),
+        })
+    })?;
+    let (solution, reports) = computed.map_err(|error| errors::propagator(py, error))?;
     let extents = configuration.extents();
-    let solution = R::array(py, solution, &propagator_shape(extents))?;
-    let solution = convention.to_theirs(solution, extents, AXES_OF_SITE)?;
-    SolveResult::new(py, solution.unbind(), &report)
+    let axes = [&convention.axes(extents, None)?[..], &OF_SITE].concat();
+    let (ours, theirs) = (Order::together(extents, 1), convention.order(extents, 1));
+    let solution = match ours == theirs {
+        true => R::array(py, solution, &axes)?,
+        false => reordered(py, (&solution, ours), (&axes, theirs), Propagator::WORDS)?,
+    };
+    SolveResult::new(py, solution.unbind(), &reports)
 }
 
-fn computed<R: Number, B: Backend, Q: Quark>(
+/// The propagator in site order, and reports without it.
+type Solved<R> = (Vec<Complex<R>>, Vec<SolveReport<R>>);
+
+/// All columns in one batch.
+fn together<R: Number, B: Backend, Q: Quark>(
     backend: &B,
-    configuration: &lanefield::reference::gauge::Configuration,
+    configuration: &Configuration,
     point: Coordinate,
     solve: &Solve<Q>,
     courier: &mut Courier<'_>,
-) -> Result<SolveReport<R>, PropagatorError> {
-    let report = observable::propagator::<R, B, Q>(backend, configuration, point, solve, courier, None)?;
+) -> Result<Solved<R>, PropagatorError> {
+    let mut report = observable::propagator::<R, B, Q>(backend, configuration, point, solve, courier, None)?;
     report.require_intact()?;
-    Ok(report)
+    Ok((std::mem::take(&mut report.solution), vec![report]))
+}
+
+/// Column by column, for methods that take one right-hand side.
+fn one_by_one<R: Number, B: Backend, Q: Quark>(
+    backend: &B,
+    configuration: &Configuration,
+    point: Coordinate,
+    solve: &Solve<Q>,
+    courier: &mut Courier<'_>,
+) -> Result<Solved<R>, PropagatorError> {
+    let extents = configuration.extents();
+    let zeros = std::iter::repeat(Complex::new(R::default(), R::default()));
+    let mut solution = list_of(|| format!("a propagator on {extents}"), extents.volume() * Propagator::WORDS, zeros)
+        .map_err(lanefield::backend::BackendError::from)?;
+    let mut reports = Vec::with_capacity(COLUMNS);
+    for column in 0..COLUMNS {
+        let eta = point_source(extents, point, column).map_err(lanefield::backend::BackendError::from)?;
+        let (psi, report) = of_physical::<R, B, Q>(backend, configuration, eta, solve, courier)?;
+        let [source_spin, source_colour] = [column / 3, column % 3];
+        for (site, psi) in solution.chunks_exact_mut(Propagator::WORDS).zip(psi.chunks_exact(Spinors::WORDS)) {
+            for (word, number) in psi.iter().enumerate() {
+                let [sink_spin, sink_colour] = [word / 3, word % 3];
+                site[((sink_spin * 4 + source_spin) * 3 + sink_colour) * 3 + source_colour] = *number;
+            }
+        }
+        reports.push(report);
+    }
+    Ok((solution, reports))
+}
+
+/// 1 in the spin and colour of a column, in site order.
+fn point_source(extents: Extents, point: Coordinate, column: usize) -> Result<Vec<Complex<f64>>, FieldError> {
+    let what = || format!("a source on {extents}");
+    let mut source = list_of(what, extents.volume() * Spinors::WORDS, std::iter::repeat(Complex::ZERO))?;
+    source[extents.site(point) * Spinors::WORDS + column].re = 1.0;
+    Ok(source)
 }

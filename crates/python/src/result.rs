@@ -2,10 +2,13 @@
 
 use std::fmt::Write as _;
 
-use lanefield::solver::{SolveReport, SolvedRhs};
-use numpy::PyArray1;
+use lanefield::solver::{SolveReport, SolvedRhs, SolverInfo};
+use numpy::{PyArray1, PyReadonlyArray1};
 use pyo3::prelude::*;
 use sha2::{Digest as _, Sha256};
+
+use super::configuration::restorer;
+use super::errors::value;
 
 /// One right-hand side of a solve.
 #[pyclass(frozen, module = "lanefield")]
@@ -19,7 +22,7 @@ impl RightHandSide {
         self.0.info.iterations
     }
 
-    /// |r|² of the recurrence, of the guess and after each iteration, float64 (iterations + 1): the same bits on every device.
+    /// |r|² of the recurrence, of the guess 0 and after each iteration: (iterations + 1), the same bits on every device.
     #[getter]
     fn history<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<f64>> {
         PyArray1::from_slice(py, &self.0.info.history)
@@ -36,16 +39,22 @@ impl RightHandSide {
         hex::encode(Sha256::digest(csv))
     }
 
-    /// |b − Aψ| / |b| of the system that was solved, computed anew in f64; NaN where it could not be computed.
+    /// |b - Aψ| / |b| of the system that was solved, computed anew in f64; NaN where it could not be computed.
     #[getter]
     fn true_residual(&self) -> f64 {
         self.0.true_residual
     }
 
-    /// |η − Mψ| / |η| on all sites, in f64; NaN where it could not be computed.
+    /// |η - Mψ| / |η| on all sites, in f64; NaN where it could not be computed.
     #[getter]
     fn solution_residual(&self) -> f64 {
         self.0.solution_residual
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, RightHandSideState<'py>)> {
+        let SolvedRhs { info, true_residual, solution_residual } = &self.0;
+        let state = (info.iterations, self.history(py), info.source_norm2, *true_residual, *solution_residual);
+        Ok((restorer(py, "_right_hand_side")?, state))
     }
 
     fn __repr__(&self) -> String {
@@ -57,19 +66,20 @@ impl RightHandSide {
     }
 }
 
-/// Solutions, and what they took. Of several right-hand sides the numbers are those of the one that took longest.
+/// Solutions, and what they took. Of several right-hand sides `iterations` and `history` are those of the one that took longest, and residuals the
+/// largest. It may be pickled.
 #[pyclass(frozen, module = "lanefield")]
 pub struct SolveResult {
-    /// The solution, an array of the shape of the source.
+    /// The solution, of the shape of the source; of a propagator (T, Z, Y, X, 4, 4, 3, 3).
     #[pyo3(get)]
     solution: Py<PyAny>,
-    /// Each right-hand side.
+    /// Each right-hand side; of a propagator number 3·spin + colour of the source.
     #[pyo3(get)]
     rhs: Vec<Py<RightHandSide>>,
-    /// Wall time of the recurrence, in seconds, without that of building kernels.
+    /// Wall time of the recurrence, without that of building kernels.
     #[pyo3(get)]
     seconds: f64,
-    /// Wall time of building kernels, in seconds.
+    /// Wall time of building kernels.
     #[pyo3(get)]
     building_seconds: f64,
     /// The power of two that the source was multiplied by for the solve, and every |r|² twice; 0 unless its numbers are very small or large.
@@ -81,16 +91,16 @@ pub struct SolveResult {
 }
 
 impl SolveResult {
-    /// With the solution as an array.
-    pub fn new<R>(py: Python<'_>, solution: Py<PyAny>, report: &SolveReport<R>) -> PyResult<Self> {
-        let rhs = report.rhs.iter().map(|rhs| Py::new(py, RightHandSide(rhs.clone())));
+    /// With the solution as an array, of one report or several one after the other.
+    pub fn new<R>(py: Python<'_>, solution: Py<PyAny>, reports: &[SolveReport<R>]) -> PyResult<Self> {
+        let rhs = reports.iter().flat_map(|report| &report.rhs).map(|rhs| Py::new(py, RightHandSide(rhs.clone())));
         Ok(Self {
             solution,
             rhs: rhs.collect::<PyResult<_>>()?,
-            seconds: report.seconds,
-            building_seconds: report.building,
-            source_scale: report.scale,
-            unchecked: report.unchecked.clone(),
+            seconds: reports.iter().map(|report| report.seconds).sum(),
+            building_seconds: reports.iter().map(|report| report.building).sum(),
+            source_scale: reports.first().map_or(0, |report| report.scale),
+            unchecked: reports.iter().find_map(|report| report.unchecked.clone()),
         })
     }
 
@@ -102,40 +112,48 @@ impl SolveResult {
 
 #[pymethods]
 impl SolveResult {
-    /// Iterations of the recurrence.
+    /// Iterations of the recurrence that took longest.
     #[getter]
     fn iterations(&self) -> usize {
         self.longest().map_or(0, RightHandSide::iterations)
     }
 
-    /// |r|² of the recurrence, of the guess and after each iteration, float64 (iterations + 1): the same bits on every device.
+    /// |r|² of the recurrence that took longest, of the guess 0 and after each iteration: (iterations + 1), the same bits on every device.
     #[getter]
     fn history<'py>(&self, py: Python<'py>) -> Option<Bound<'py, PyArray1<f64>>> {
         self.longest().map(|rhs| rhs.history(py))
     }
 
-    /// SHA-256 of the file that `lanefield solve --history` writes of it, 64 hex digits.
+    /// SHA-256 of the file that `lanefield solve --history` writes of that history, 64 hex digits.
     #[getter]
     fn history_sha256(&self) -> Option<String> {
         self.longest().map(RightHandSide::history_sha256)
     }
 
-    /// The largest |b − Aψ| / |b| of the systems that were solved, computed anew in f64; NaN where it could not be computed.
+    /// The largest |b - Aψ| / |b| of the systems that were solved, computed anew in f64; NaN where it could not be computed.
     #[getter]
     fn true_residual(&self) -> f64 {
         self.largest(|rhs| rhs.0.true_residual)
     }
 
-    /// The largest |η − Mψ| / |η| on all sites, in f64; NaN where it could not be computed.
+    /// The largest |η - Mψ| / |η| on all sites, in f64; NaN where it could not be computed.
     #[getter]
     fn solution_residual(&self) -> f64 {
         self.largest(|rhs| rhs.0.solution_residual)
     }
 
-    /// Whether the true residuals were computed, and are as small as was asked for. A solve that does not converge raises `NotConverged`.
+    /// Whether the true residuals were computed. They are then at most ten times `tol`, and the recurrence's own at most `tol`: what does not get there
+    /// raises NotConverged. Compare `true_residual` yourself where that is not enough.
     #[getter]
     fn converged(&self) -> bool {
         self.unchecked.is_none()
+    }
+
+    fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, SolveResultState)> {
+        let (py, of) = (slf.py(), slf.get());
+        let rhs = of.rhs.iter().map(|rhs| rhs.clone_ref(py)).collect();
+        let told = (of.seconds, of.building_seconds, of.source_scale, of.unchecked.clone());
+        Ok((restorer(py, "_solve_result")?, (of.solution.clone_ref(py), rhs, told)))
     }
 
     fn __repr__(&self) -> String {
@@ -157,4 +175,34 @@ impl SolveResult {
             |largest: f64, number| if number.is_nan() || largest.is_nan() { f64::NAN } else { largest.max(number) },
         )
     }
+}
+
+/// What is pickled of a right-hand side: iterations, history, |b|², and both residuals.
+type RightHandSideState<'py> = (usize, Bound<'py, PyArray1<f64>>, f64, f64, f64);
+/// And of a result: the solution, right-hand sides, and times, scale and why the residuals were not computed.
+type SolveResultState = (Py<PyAny>, Vec<Py<RightHandSide>>, (f64, f64, i32, Option<String>));
+
+/// The right-hand side that was pickled.
+#[pyfunction(name = "_right_hand_side")]
+pub fn restored_rhs(
+    iterations: usize,
+    history: PyReadonlyArray1<'_, f64>,
+    source_norm2: f64,
+    true_residual: f64,
+    solution_residual: f64,
+) -> PyResult<RightHandSide> {
+    let history = history.as_slice().map_err(value)?.to_vec();
+    let info = SolverInfo { iterations, history, source_norm2 };
+    Ok(RightHandSide(SolvedRhs { info, true_residual, solution_residual }))
+}
+
+/// The result that was pickled.
+#[pyfunction(name = "_solve_result")]
+pub fn restored_result(
+    solution: Py<PyAny>,
+    rhs: Vec<Py<RightHandSide>>,
+    told: (f64, f64, i32, Option<String>),
+) -> SolveResult {
+    let (seconds, building_seconds, source_scale, unchecked) = told;
+    SolveResult { solution, rhs, seconds, building_seconds, source_scale, unchecked }
 }

@@ -11,6 +11,8 @@ use lanefield::solver::{Recurrence, Stopped, Watcher};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
+use super::errors;
+
 /// How long a signal may go unanswered.
 const WAKE: Duration = Duration::from_millis(50);
 
@@ -90,7 +92,8 @@ pub fn run<T: Send>(
                 panic::catch_unwind(panic::AssertUnwindSafe(|| work(courier)))
             },
         );
-        let worker = worker.map_err(|error| PyRuntimeError::new_err(format!("failed to start a thread: {error}")))?;
+        // A thread that cannot be started lacks room for its stack, or in the system's tables.
+        let worker = worker.map_err(|error| errors::no_memory(format!("another thread: {error}")))?;
         let mut exception = None;
         loop {
             let listen = &mut told;

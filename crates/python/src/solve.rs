@@ -1,8 +1,12 @@
 //! Solves M ψ = η of arrays.
 
+use std::borrow::Cow;
+use std::marker::PhantomData;
+
 use lanefield::backend::Backend;
-use lanefield::observable::Quark as _;
+use lanefield::observable::Quark;
 use lanefield::operator::{AnyModel, Model, ModelTask};
+use lanefield::reference::field::{FieldError, list_of};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::real::Precision;
@@ -10,11 +14,12 @@ use lanefield::solver::{Method, Preconditioning, Solve, SolveError, SolveReport,
 use num_complex::Complex;
 use pyo3::prelude::*;
 
+use super::arguments::{self, mistyped};
 use super::arrays::{Given, Number};
 use super::convention::Convention;
 use super::device::on_backend;
 use super::errors::{self, value};
-use super::fields::{Axes, axes_of_site};
+use super::fields::{Axes, Physical};
 use super::operator::Operator;
 use super::result::SolveResult;
 use super::running::{self, Courier, Progress};
@@ -38,23 +43,21 @@ impl<'py> How<'py> {
         every: usize,
     ) -> PyResult<Self> {
         let method = match method {
-            "cg" => Method::ConjugateGradients,
             "bicgstab" => Method::BiCgStab,
             "mixed" | "mixed-f32" => Method::MixedF32,
             "mixed-half" => Method::MixedHalf,
-            _ => {
-                let expected = "expected cg, bicgstab, mixed (or mixed-f32) or mixed-half";
-                return Err(value(format!("unknown method '{method}': {expected}")));
-            }
+            _ => Method::ConjugateGradients,
         };
         if let Some(tol) = tol.filter(|tol| !(1e-100..1.0).contains(tol)) {
-            return Err(value(format!("invalid tol {tol:e}: expected a number from 1e-100 to below 1, as 1e-10")));
+            return Err(value(format!("tol is {tol:?}: expected a number from 1e-100 to below 1, as 1e-10")));
         }
-        if max_iterations == Some(0) {
-            return Err(value("invalid max_iterations 0: expected a whole number from 1"));
+        for (name, number) in [("max_iterations", max_iterations), ("every", Some(every))] {
+            if number == Some(0) {
+                return Err(value(format!("{name} is 0: expected a whole number of iterations from 1")));
+            }
         }
-        if every == 0 {
-            return Err(value("invalid every 0: expected a whole number of iterations from 1"));
+        if let Some(progress) = progress.as_ref().filter(|progress| !progress.is_callable()) {
+            return Err(mistyped("progress", progress, "a function of the iteration and |r| / |b|"));
         }
         Ok(Self { method, tol, max_iterations, even_odd, progress: progress.map(|call| Progress { call, every }) })
     }
@@ -69,8 +72,7 @@ impl<'py> How<'py> {
                 Err(value("mixed methods compute solutions in f64: leave precision=\"f32\" out"))
             }
             Some("f32") => Ok(Precision::F32),
-            Some("f64") => Ok(Precision::F64),
-            Some(other) => Err(value(format!("invalid precision '{other}': expected f32 or f64"))),
+            Some(_) => Ok(Precision::F64),
         }
     }
 
@@ -96,94 +98,136 @@ impl<'py> How<'py> {
     }
 }
 
-/// Solves M ψ = η.
+/// Solves M ψ = η from the guess 0. Other threads of Python run meanwhile, and Ctrl-C ends the solve after the iteration at hand with KeyboardInterrupt.
+///
+/// source: η, of what the operator acts on. With one more axis before all others, several, which "cg" solves together. It may be read until the end, and
+///     must not be written to.
+/// physical: for domain wall fermions, whether the source is of spinors (T, Z, Y, X, 4, 3), which go onto the walls, as the solutions are taken from there.
+///     Where not given, one such spinor does; (Ls, T, Z, Y, X, 4, 3) is one source in five dimensions, never Ls physical ones: those need True.
+/// method: cg, conjugate gradients, on the normal equations unless the operator is positive definite; bicgstab; mixed (mixed-f32) and mixed-half, conjugate
+///     gradients in f64 with a recurrence in f32 or half precision.
+/// tol: stop when |r| ≤ tol · |b|; 1e-10 in f64 and 1e-6 in f32 where not given.
+/// max_iterations: 10000 where not given.
+/// precision: that of mixed methods, f64, else that of the source, where not given.
+/// even_odd: solve the even-odd Schur complement, not M on all sites.
+/// progress: called with the iteration and |r| / |b| after each `every` iterations, before the solve goes on. What it raises ends the solve.
+///
+/// Raises NotConverged.
 #[pyfunction]
 #[pyo3(signature = (
-    operator, source, *, method="cg", tol=None, max_iterations=None, precision=None, even_odd=true, progress=None, every=10,
-    convention="lanefield"
+    operator, source, *, physical=None, method="cg", tol=None, max_iterations=None, precision=None, even_odd=true,
+    progress=None, every=10, convention="lanefield"
 ))]
 #[allow(clippy::too_many_arguments, reason = "keywords")]
 pub fn solve<'py>(
-    operator: &Bound<'py, Operator>,
+    #[pyo3(from_py_with = arguments::operator)] operator: Py<Operator>,
     source: &Bound<'py, PyAny>,
-    method: &str,
-    tol: Option<f64>,
-    max_iterations: Option<usize>,
-    precision: Option<&str>,
-    even_odd: bool,
+    #[pyo3(from_py_with = arguments::physical)] physical: Option<bool>,
+    #[pyo3(from_py_with = arguments::method)] method: &'static str,
+    #[pyo3(from_py_with = arguments::tol)] tol: Option<f64>,
+    #[pyo3(from_py_with = arguments::max_iterations)] max_iterations: Option<usize>,
+    #[pyo3(from_py_with = arguments::precision)] precision: Option<&'static str>,
+    #[pyo3(from_py_with = arguments::even_odd)] even_odd: bool,
     progress: Option<Bound<'py, PyAny>>,
-    every: usize,
-    convention: &str,
+    #[pyo3(from_py_with = arguments::every)] every: usize,
+    #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
 ) -> PyResult<SolveResult> {
+    let operator = operator.bind(source.py());
     let how = How::new(method, tol, max_iterations, even_odd, progress, every)?;
-    let convention: Convention = convention.parse()?;
-    let (extents, of_site) = (operator.get().configuration().get().extents(), axes_of_site(&operator.get().model()));
-    let given = Given::new("source", &convention.to_ours(("source", source), extents, of_site)?)?;
-    given.require_finite("source")?;
+    let given = Given::new("source", source)?;
+    let physical = match physical {
+        None => Physical::Alone,
+        Some(true) => Physical::Yes,
+        Some(false) => Physical::No,
+    };
+    let extents = operator.get().configuration().get().extents();
+    let read_as = (Convention::of(convention), physical);
+    let axes = Axes::new(("source", given.shape()), &operator.get().model(), extents, read_as)?;
+    given.require_finite(source.py(), "source")?;
     match how.precision(precision, given.precision())? {
-        Precision::F32 => in_precision::<f32>(operator, &given, &how, convention),
-        _ => in_precision::<f64>(operator, &given, &how, convention),
+        Precision::F32 => in_precision::<f32>(operator, &given, &axes, &how),
+        _ => in_precision::<f64>(operator, &given, &axes, &how),
     }
 }
 
 fn in_precision<R: Number>(
     operator: &Bound<'_, Operator>,
     given: &Given<'_>,
+    axes: &Axes,
     how: &How<'_>,
-    convention: Convention,
 ) -> PyResult<SolveResult> {
     let (py, operator) = (operator.py(), operator.get());
-    let model = operator.model();
-    let extents = operator.configuration().get().extents();
-    let axes = Axes::new(given.shape(), &model, extents, true)?;
-    let solve = how.solve::<R, _>(operator, model)?;
-    let report = match given {
-        Given::F64(array) => solved::<R>(py, operator, &axes, array.as_slice().map_err(value)?, solve, how),
-        Given::F32(_) => solved::<R>(py, operator, &axes, &given.to_f64()?, solve, how),
+    let solve = how.solve::<R, _>(operator, operator.model())?;
+    let (solution, report) = match given {
+        Given::F64(array) => {
+            let values = array.as_slice().map_err(value)?;
+            let is_finite = |x: f64| R::from_f64(x).to_f64().is_finite();
+            if let Some(number) = values.iter().find(|z| !(is_finite(z.re) && is_finite(z.im))) {
+                return Err(value(format!(
+                    "source holds {number}, which is beyond {}: use precision=\"f64\"",
+                    R::NAME
+                )));
+            }
+            solved::<R>(py, operator, axes, || axes.in_site_order(values), solve, how)
+        }
+        Given::F32(array) => {
+            let values = array.as_slice().map_err(value)?;
+            solved::<R>(py, operator, axes, || axes.copied(values).map(Cow::Owned), solve, how)
+        }
     }?;
-    let (solution, report) = report;
-    let solution = convention.to_theirs(R::array(py, solution, axes.shape())?, extents, axes_of_site(&model))?;
-    SolveResult::new(py, solution.unbind(), &report)
+    SolveResult::new(py, axes.array(py, solution)?.unbind(), &[report])
 }
 
-/// The solution in the order of the array, and the report without it.
-fn solved<R: Number>(
+/// The solution in site order, and the report without it. `source` makes that in site order.
+fn solved<'a, R: Number>(
     py: Python<'_>,
     operator: &Operator,
     axes: &Axes,
-    source: &[Complex<f64>],
+    source: impl FnOnce() -> Result<Cow<'a, [Complex<f64>]>, FieldError> + Send,
     solve: Solve<AnyModel>,
     how: &How<'_>,
-) -> PyResult<(Vec<Complex<R>>, SolveReport<R>)> {
-    let is_finite = |x: f64| R::from_f64(x).to_f64().is_finite();
-    if let Some(number) = source.iter().find(|z| !(is_finite(z.re) && is_finite(z.im))) {
-        return Err(value(format!("the source holds {number:e}, which is beyond {}: use precision=\"f64\"", R::NAME)));
-    }
+) -> PyResult<Solved<R>> {
     let (configuration, device) = (operator.configuration().get(), operator.device().backend().as_ref());
     let solved = running::run(py, how.progress.as_ref(), |courier| {
-        let source = axes.in_site_order(source);
         on_backend!(device, backend => {
-            // The walls that a physical source is put onto, and its solution taken from.
+            let eta = source()?;
             match solve.operator {
                 AnyModel::DomainWall(walls) if axes.is_physical => {
-                    let eta = walls.import_sources(backend, configuration, source.into_owned())?;
-                    let task = Task { backend, configuration, eta: &eta, solve, courier, of: std::marker::PhantomData::<R> };
-                    let mut report = solve.operator.run(task)?;
-                    report.require_intact()?;
-                    let solution = walls.export_solutions(report.lattice, std::mem::take(&mut report.solution))?;
-                    Ok((solution, report))
+                    let eta = match eta {
+                        Cow::Owned(eta) => eta,
+                        Cow::Borrowed(eta) => list_of(|| "a source".to_owned(), eta.len(), eta.iter().copied())?,
+                    };
+                    of_physical::<R, _, _>(backend, configuration, eta, &with(walls, &solve), courier)
                 }
-                model => {
-                    let task = Task { backend, configuration, eta: &source, solve, courier, of: std::marker::PhantomData::<R> };
-                    let mut report = model.run(task)?;
-                    report.require_intact()?;
-                    let solution = axes.in_array_order(std::mem::take(&mut report.solution));
-                    Ok((solution, report))
-                }
+                model => model.run(Task { backend, configuration, eta: &eta, solve, courier, of: PhantomData::<R> }),
             }
         })
     })?;
     solved.map_err(|error: SolveError| errors::solve(py, error))
+}
+
+/// Solutions in site order, and the report without them.
+type Solved<R> = (Vec<Complex<R>>, SolveReport<R>);
+
+/// The same solve of an operator whose type is known.
+fn with<M>(operator: M, solve: &Solve<AnyModel>) -> Solve<M> {
+    let Solve { preconditioning, method, params, lanes, .. } = *solve;
+    Solve { operator, preconditioning, method, params, lanes }
+}
+
+/// Physical solutions of physical sources, which are in site order.
+pub fn of_physical<R: Number, B: Backend, Q: Quark>(
+    backend: &B,
+    configuration: &Configuration,
+    eta: Vec<Complex<f64>>,
+    solve: &Solve<Q>,
+    courier: &mut Courier<'_>,
+) -> Result<Solved<R>, SolveError> {
+    let eta = solve.operator.import_sources(backend, configuration, eta)?;
+    let mut report = solve_from::<R, B, Q>(backend, configuration, &eta, solve, courier, None)?;
+    report.require_intact()?;
+    let solution = solve.operator.export_solutions(report.lattice, std::mem::take(&mut report.solution))?;
+    Ok((solution, report))
 }
 
 /// A solve, on any backend.
@@ -193,15 +237,16 @@ struct Task<'a, 'c, B, R> {
     eta: &'a [Complex<f64>],
     solve: Solve<AnyModel>,
     courier: &'a mut Courier<'c>,
-    of: std::marker::PhantomData<R>,
+    of: PhantomData<R>,
 }
 
 impl<B: Backend, R: Number> ModelTask for Task<'_, '_, B, R> {
-    type Output = Result<SolveReport<R>, SolveError>;
+    type Output = Result<Solved<R>, SolveError>;
 
     fn run<M: Model>(self, operator: M) -> Self::Output {
-        let Solve { preconditioning, method, params, lanes, .. } = self.solve;
-        let solve = Solve { operator, preconditioning, method, params, lanes };
-        solve_from(self.backend, self.configuration, self.eta, &solve, self.courier, None)
+        let solve = with(operator, &self.solve);
+        let mut report = solve_from(self.backend, self.configuration, self.eta, &solve, self.courier, None)?;
+        report.require_intact()?;
+        Ok((std::mem::take(&mut report.solution), report))
     }
 }

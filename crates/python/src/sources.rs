@@ -1,20 +1,24 @@
 //! Sources: Gaussian numbers from a seed, and points.
 
 use lanefield::observable::require_inside;
-use lanefield::reference::field::list_of;
 use lanefield::reference::layout::{Coordinate, Extents};
 use lanefield::reference::random::{Stream, gaussian_pair};
+use lanefield::reference::tasks::{for_each_chunk, items_a_task};
 use num_complex::Complex;
 use pyo3::prelude::*;
 
-use super::arrays::array;
+use super::arguments;
+use super::arrays::Number as _;
 use super::configuration::extents_of;
-use super::convention::Convention;
-use super::errors::{self, value};
-use super::fields::exchanged;
+use super::convention::{Convention, Order};
+use super::device::{Device, on_backend};
+use super::errors::value;
+use super::running;
 
 /// What a source holds at each site: so many spinors along s, or so many colour vectors; one spinor where neither is said.
 struct Shape {
+    extents: Extents,
+    convention: Convention,
     /// The extent of the axis of s.
     ls: Option<usize>,
     /// Spins, or colour vectors.
@@ -25,97 +29,102 @@ impl Shape {
     /// The most of either that operators take.
     const MOST: usize = 1024;
 
-    fn new(ls: Option<usize>, components: Option<usize>) -> PyResult<Self> {
-        let counted = |name: &str, count: usize| match (1..=Self::MOST).contains(&count) {
-            true => Ok(count),
-            false => Err(value(format!("invalid {name} {count}: expected a whole number from 1 to {}", Self::MOST))),
-        };
+    fn new(
+        lattice: &Bound<'_, PyAny>,
+        convention: &str,
+        ls: Option<usize>,
+        components: Option<usize>,
+    ) -> PyResult<Self> {
+        for (name, count) in [("ls", ls), ("components", components)] {
+            if let Some(count) = count.filter(|count| !(1..=Self::MOST).contains(count)) {
+                return Err(value(format!("{name} is {count}: expected a whole number from 1 to {}", Self::MOST)));
+            }
+        }
         if ls.is_some() && components.is_some() {
             return Err(value("ls is for spinors, components for colour vectors: give one of them"));
         }
-        let ls = ls.map(|ls| counted("ls", ls)).transpose()?;
-        Ok(Self { ls, components: components.map_or(Ok(4), |count| counted("components", count))? })
+        let (extents, convention) = (extents_of(lattice)?, Convention::of(convention));
+        Ok(Self { extents, convention, ls, components: components.unwrap_or(4) })
     }
 
-    fn parts(&self) -> usize {
-        self.ls.unwrap_or(1)
-    }
-
+    /// Numbers of a spinor, or of all colour vectors.
     fn words(&self) -> usize {
-        self.parts() * 3 * self.components
+        3 * self.components
     }
 
-    /// Numbers in site order as an array of a convention.
-    fn array<'py>(
-        &self,
-        py: Python<'py>,
-        (extents, convention): (Extents, Convention),
-        values: Vec<Complex<f64>>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        let [x, y, z, t] = extents.as_array();
+    fn order(&self) -> Order {
+        self.convention.order(self.extents, self.ls.unwrap_or(1))
+    }
+
+    fn axes(&self) -> PyResult<Vec<usize>> {
         // One colour vector has no axis for its number in other programs.
-        let of_site = if self.components == 1 && convention != Convention::Lanefield {
-            vec![3]
-        } else {
-            vec![self.components, 3]
-        };
-        let axes: Vec<usize> = self.ls.into_iter().chain([t, z, y, x]).chain(of_site.iter().copied()).collect();
-        let values = match self.parts() {
-            1 => values,
-            _ => exchanged(&values, extents.volume(), 3 * self.components),
-        };
-        convention.to_theirs(array(py, values, &axes)?, extents, of_site.len())
+        let of_site = [self.components, 3];
+        let is_short = self.components == 1 && self.convention != Convention::Lanefield;
+        Ok([&self.convention.axes(self.extents, self.ls)?[..], &of_site[usize::from(is_short)..]].concat())
     }
 }
 
-/// Gaussian numbers of variance 1 in each real, as `lanefield solve --source gauss:SEED` takes them; the same on every machine.
+/// Gaussian numbers of variance 1 in each real, those of `--source gauss:SEED`; the same on every machine.
 ///
-/// complex128 (T, Z, Y, X, 4, 3); with `ls` (Ls, T, Z, Y, X, 4, 3), with `components` colour vectors (T, Z, Y, X, components, 3).
+/// (T, Z, Y, X, 4, 3); with `ls` (Ls, T, Z, Y, X, 4, 3), with `components` colour vectors (T, Z, Y, X, components, 3).
 #[pyfunction]
 #[pyo3(signature = (lattice, seed, *, ls=None, components=None, convention="lanefield"))]
 pub fn gaussian<'py>(
     lattice: &Bound<'py, PyAny>,
-    seed: u64,
-    ls: Option<usize>,
-    components: Option<usize>,
-    convention: &str,
+    #[pyo3(from_py_with = arguments::seed)] seed: u64,
+    #[pyo3(from_py_with = arguments::ls)] ls: Option<usize>,
+    #[pyo3(from_py_with = arguments::components)] components: Option<usize>,
+    #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let convention = convention.parse()?;
-    let (extents, shape) = (extents_of(lattice)?, Shape::new(ls, components)?);
-    let words = shape.words() as u32;
-    let draw = |(site, word)| {
-        let (re, im) = gaussian_pair(seed, Stream::SpinorSource, site as u64, word);
-        Complex::new(re, im)
-    };
-    let places = (0..extents.volume()).flat_map(|site| (0..words).map(move |word| (site, word)));
-    let what = || format!("a source on {extents}");
-    let values = lattice.py().detach(|| list_of(what, extents.volume() * shape.words(), places.map(draw)));
-    shape.array(lattice.py(), (extents, convention), values.map_err(errors::field)?)
+    let (py, shape) = (lattice.py(), Shape::new(lattice, convention, ls, components)?);
+    let (order, words, host) = (shape.order(), shape.words(), Device::of_host(py, None)?);
+    let backend = host.get().backend().as_ref();
+    f64::written(py, &shape.axes()?, None, |values| {
+        running::run(py, None, |courier| {
+            let goes_on = courier.goes_on_asked();
+            on_backend!(backend, _backend => {
+                let a_task = items_a_task(values.len() / words);
+                for_each_chunk(values, words * a_task, |task, objects| {
+                    let objects = (task * a_task..).zip(objects.chunks_exact_mut(words));
+                    for (place, object) in objects.take_while(|_| goes_on()) {
+                        let (part, site) = order.at(place);
+                        for (word, number) in (part * words..).zip(object) {
+                            let (re, im) = gaussian_pair(seed, Stream::SpinorSource, site as u64, word as u32);
+                            *number = Complex::new(re, im);
+                        }
+                    }
+                });
+            });
+        })
+    })
 }
 
-/// 1 at the site `position` (x, y, z, t), in one spin (or colour vector) and colour, and 0 elsewhere: complex128 (T, Z, Y, X, 4, 3), or with
-/// `components` (T, Z, Y, X, components, 3).
+/// 1 at the site `position` (x, y, z, t), in one spin (or colour vector) and colour, and 0 elsewhere.
+///
+/// (T, Z, Y, X, 4, 3), or with `components` (T, Z, Y, X, components, 3).
 #[pyfunction]
-#[pyo3(signature = (lattice, position=[0; 4], spin=0, colour=0, *, components=None, convention="lanefield"))]
+#[pyo3(
+    signature = (lattice, position=[0; 4], spin=0, colour=0, *, components=None, convention="lanefield"),
+    text_signature = "(lattice, position=(0, 0, 0, 0), spin=0, colour=0, *, components=None, convention='lanefield')"
+)]
 pub fn point<'py>(
     lattice: &Bound<'py, PyAny>,
-    position: Coordinate,
-    spin: usize,
-    colour: usize,
-    components: Option<usize>,
-    convention: &str,
+    #[pyo3(from_py_with = arguments::position)] position: Coordinate,
+    #[pyo3(from_py_with = arguments::spin)] spin: usize,
+    #[pyo3(from_py_with = arguments::colour)] colour: usize,
+    #[pyo3(from_py_with = arguments::components)] components: Option<usize>,
+    #[pyo3(from_py_with = arguments::convention)] convention: &'static str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let convention = convention.parse()?;
-    let (extents, shape) = (extents_of(lattice)?, Shape::new(None, components)?);
-    require_inside(extents, position).map_err(value)?;
+    let shape = Shape::new(lattice, convention, None, components)?;
+    require_inside(shape.extents, position).map_err(value)?;
     for (name, given, count) in [("spin", spin, shape.components), ("colour", colour, 3)] {
         if given >= count {
             return Err(value(format!("{name} {given} of the point source is outside 0 to {}", count - 1)));
         }
     }
-    let what = || format!("a source on {extents}");
-    let values = list_of(what, extents.volume() * shape.words(), std::iter::repeat(Complex::ZERO));
-    let mut values = values.map_err(errors::field)?;
-    values[extents.site(position) * shape.words() + 3 * spin + colour].re = 1.0;
-    shape.array(lattice.py(), (extents, convention), values)
+    f64::written(lattice.py(), &shape.axes()?, None, |values| {
+        values.fill(Complex::ZERO);
+        values[shape.order().place(0, shape.extents.site(position)) * shape.words() + 3 * spin + colour].re = 1.0;
+        Ok(())
+    })
 }

@@ -1,6 +1,9 @@
 """Configurations: seeds, arrays, files."""
 
+import copy
 import gc
+import hashlib
+import pickle
 
 import lanefield as lf
 import numpy as np
@@ -71,6 +74,36 @@ def test_an_array_that_numpy_writes_is_read(tmp_path, hot):
     assert lf.Configuration.read(tmp_path / "c.npy") == hot
 
 
+def test_random_links_are_those_of_the_library(tmp_path):
+    assert np.array_equal(lf.Configuration.unit("2.4.2.6").links, np.broadcast_to(np.eye(3), (6, 2, 4, 2, 4, 3, 3)))
+    lf.golden_export(tmp_path / "golden", kernels="copy", precisions="f32", seed=7)
+    exported = np.load(tmp_path / "golden" / "configuration.npy")
+    assert np.array_equal(lf.Configuration.hot((4, 6, 2, 8), 7).links, exported)
+    # Digests of what the program makes: `lanefield config generate weak --lattice 4.4.4.8 --seed 1`, and 12 numbers a site of seed 1.
+    weak = lf.Configuration.weak((4, 4, 4, 8), 1)
+    assert weak.sha256 == "21cfc7c79ac0900be394181c35ab66f09bb4c8d2bd6a7b954d3c3b56d53ff2a6"
+    numbers = hashlib.sha256(lf.gaussian(weak, 1, ls=4).tobytes()).hexdigest()
+    assert numbers == "17e195e764c6f4f7f471979917dbc7fe1cf89b42d9c0708911b9f2bc77e99a68"
+
+
+def test_configurations_are_keys_and_are_pickled(hot):
+    again = pickle.loads(pickle.dumps(hot))
+    assert again == hot and hash(again) == hash(hot) and {hot: 1}[again] == 1
+    assert hot.sha256 == hashlib.sha256(hot.links.tobytes()).hexdigest()
+    assert copy.copy(hot) is hot and copy.deepcopy([hot])[0] is hot
+    other = lf.Configuration.hot(hot.extents, 8)
+    assert other != hot and other not in {hot} and hot != "hot"
+    # A zero's sign is a bit too.
+    unit = lf.Configuration.unit("2.2.2.2")
+    links = unit.links.copy()
+    links[0, 0, 0, 0, 0, 0, 1] = -0.0
+    negative = lf.Configuration.from_array(links)
+    assert negative != unit and hash(negative) != hash(unit)
+    # What was in SU(3) within f32 is so still.
+    single = lf.Configuration.from_array(hot.links.astype(np.complex64))
+    assert pickle.loads(pickle.dumps(single)) == single
+
+
 def test_wrong_input_is_told(tmp_path, hot):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         lf.Configuration.read(tmp_path / "nowhere.nersc")
@@ -89,6 +122,15 @@ def test_wrong_input_is_told(tmp_path, hot):
     broken[0, 0, 0, 0, 0, 0, 0] = np.nan
     with pytest.raises(ValueError, match="not finite"):
         lf.Configuration.from_array(broken)
+    with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
+        hot.save(tmp_path / "nowhere" / "c.nersc")
+    with pytest.raises(FileNotFoundError, match="nowhere does not exist"):
+        hot.save(tmp_path / "nowhere" / "c.npy")
+    with pytest.raises(IsADirectoryError):
+        hot.save(tmp_path, overwrite=True)
+    for convention in ("lanefield", "pyquda"):
+        with pytest.raises(ValueError, match="of links .* on a lattice 4.6.2.8, and lattice= is 4.4.4.8"):
+            lf.Configuration.from_array(hot.array(convention=convention), convention=convention, lattice=(4, 4, 4, 8))
     for lattice in ["4.4.4", (4, 4, 4), (4, 4, 0, 4), 4, (1 << 20,) * 4]:
         with pytest.raises(ValueError):
             lf.Configuration.unit(lattice)
@@ -96,5 +138,9 @@ def test_wrong_input_is_told(tmp_path, hot):
         lf.Configuration.unit((1 << 10, 1 << 10, 1 << 10, 1))
     with pytest.raises(ValueError, match="spread"):
         lf.Configuration.weak("4.4.4.4", 1, spread=-1)
-    with pytest.raises(OverflowError):
+    with pytest.raises(ValueError, match="seed is -1: expected a whole number that is not negative"):
         lf.Configuration.hot("4.4.4.4", -1)
+    with pytest.raises(ValueError, match="seed is 18446744073709551616"):
+        lf.Configuration.hot("4.4.4.4", 1 << 64)
+    with pytest.raises(TypeError, match="spread is 'x': expected a number"):
+        lf.Configuration.weak("4.4.4.4", 1, spread="x")

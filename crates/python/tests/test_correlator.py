@@ -34,10 +34,24 @@ def test_the_mass_of_a_cosh_is_found():
     masses = lf.effective_masses(np.cosh(0.3 * (8 - t)))
     assert masses.shape == (15,) and np.allclose(masses, 0.3, rtol=1e-9)
     assert np.isnan(lf.effective_masses([1.0, -1.0])[0])
+    assert np.array_equal(lf.effective_masses([3, 2, 3]), lf.effective_masses([3.0, 2.0, 3.0]), equal_nan=True)
+    several = np.stack([np.cosh(0.3 * (8 - t)), np.cosh(0.5 * (8 - t))])[None]
+    masses = lf.effective_masses(several)
+    assert masses.shape == (1, 2, 15) and np.allclose(masses[0, 1], 0.5, rtol=1e-9)
+    assert np.array_equal(masses[0, 0], lf.effective_masses(several[0, 0]))
+    for wrong, error in [(several + 0j, TypeError), ("text", TypeError), (1.0, ValueError), (None, TypeError)]:
+        with pytest.raises(error, match="correlator"):
+            lf.effective_masses(wrong)
 
 
 def test_wrong_arguments_are_told(propagator):
     with pytest.raises(ValueError, match="time slice 8"):
         lf.correlator(propagator, origin_time=8)
-    with pytest.raises(ValueError, match="T, Z, Y, X, 4, 4, 3, 3"):
+    with pytest.raises(ValueError, match=r"\(8, 4, 4, 4, 4, 4, 3, 3\), one propagator"):
         lf.correlator(propagator[..., 0])
+    with pytest.raises(ValueError, match="on a lattice 4.4.4.8, and lattice= is 8.4.4.4"):
+        lf.correlator(propagator, lattice=(8, 4, 4, 4))
+    with pytest.raises(ValueError, match="origin_time is -1"):
+        lf.correlator(propagator, origin_time=-1)
+    with pytest.raises(TypeError, match="propagator is None"):
+        lf.correlator(None)

@@ -1,5 +1,7 @@
 """Operators: all of the library's, by name; identities, and the Wilson operator against NumPy."""
 
+import re
+
 import lanefield as lf
 import numpy as np
 import pytest
@@ -48,6 +50,113 @@ def test_wilson_is_that_of_numpy(hot, cpu, boundary):
     assert np.abs(found - expected).max() < 1e-13
     single = operator_of("wilson", hot, cpu, boundary=boundary).apply(psi.astype(np.complex64))
     assert single.dtype == np.complex64 and np.abs(single - expected).max() < 1e-4
+
+
+def shifted(links, psi, mu):
+    """U ψ(x+μ) and U† ψ(x−μ) with phase −1 in t."""
+    axis = 3 - mu
+    u = links[..., mu, :, :].copy()
+    if mu == 3:
+        u[-1] *= -1
+    forward = np.einsum("tzyxab,tzyxsb->tzyxsa", u, np.roll(psi, -1, axis))
+    return forward, np.roll(np.einsum("tzyxba,tzyxsb->tzyxsa", u.conj(), psi), 1, axis)
+
+
+def field_strength(links, mu, nu):
+    """The anti-Hermitian part of the mean of the four leaves."""
+    a, b = links[..., mu, :, :], links[..., nu, :, :]
+    at = lambda u, *steps: np.roll(u, [-n for _, n in steps], [3 - d for d, _ in steps])  # noqa: E731
+    dagger = lambda u: u.conj().swapaxes(-1, -2)  # noqa: E731
+    m, n = (mu, 1), (nu, 1)
+    p, q = (mu, -1), (nu, -1)
+    leaves = a @ at(b, m) @ dagger(at(a, n)) @ dagger(b)
+    leaves = leaves + b @ dagger(at(a, p, n)) @ dagger(at(b, p)) @ at(a, p)
+    leaves = leaves + dagger(at(a, p)) @ dagger(at(b, p, q)) @ at(a, p, q) @ at(b, q)
+    leaves = leaves + dagger(at(b, q)) @ at(a, q) @ at(b, m, q) @ dagger(a)
+    return (leaves - dagger(leaves)) / 8
+
+
+def by_definition(m, psi):
+    """M ψ, as the documentation of `Operator` defines M."""
+    links, p = m.configuration.links, m.parameters
+    five = GAMMAS[0] @ GAMMAS[1] @ GAMMAS[2] @ GAMMAS[3]
+    assert np.array_equal(five, np.diag([1, 1, -1, -1]))
+    boundary = (1, 1, 1, -1)
+    if m.name in ("dwf", "mobius"):
+        plus, minus = (np.eye(4) + five) / 2, (np.eye(4) - five) / 2
+        before = np.concatenate([-p["mass"] * psi[-1:], psi[:-1]])
+        after = np.concatenate([psi[1:], -p["mass"] * psi[:1]])
+        chi = np.einsum("rs,...sc->...rc", plus, before) + np.einsum("rs,...sc->...rc", minus, after)
+        b, c = (p["b"], p["c"]) if m.name == "mobius" else (1, 0)
+        return np.stack([wilson(links, x, -p["m5"], boundary) for x in b * psi + c * chi]) + psi - chi
+    if m.name in ("laplace", "staggered"):
+        hops = [shifted(links, psi, mu) for mu in range(4)]
+        if m.name == "laplace":
+            return (8 + p["mass"] ** 2) * psi - sum(forward + backward for forward, backward in hops)
+        x, y, z, _ = np.indices(m.configuration.extents).transpose(0, 4, 3, 2, 1)[..., None, None]
+        eta = [np.ones_like(x), (-1) ** x, (-1) ** (x + y), (-1) ** (x + y + z)]
+        return p["mass"] * psi + sum(e * (f - b) for e, (f, b) in zip(eta, hops)) / 2
+    out = wilson(links, psi, p["mass"], boundary)
+    if m.name == "twisted-mass":
+        out = out + 1j * p["mu"] * np.einsum("rs,...sc->...rc", five, psi)
+    if m.name == "clover":
+        for mu in range(4):
+            for nu in range(mu + 1, 4):
+                sigma = (GAMMAS[mu] @ GAMMAS[nu] - GAMMAS[nu] @ GAMMAS[mu]) / 2
+                csw = p["csw_t"] if nu == 3 else p["csw"]
+                out = out - csw / 2 * np.einsum("rs,...ab,...sb->...ra", sigma, field_strength(links, mu, nu), psi)
+    return out
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_operators_are_what_their_documentation_says(name, hot, cpu):
+    asymmetric = {"clover": {"csw": 1.25, "csw_t": 0.75}, "mobius": {"b": 1.25, "c": 0.5}, "twisted-mass": {"mu": 0.25}}
+    m = operator_of(name, hot, cpu, **asymmetric.get(name, {}))
+    psi = source_of(m, 3)
+    assert np.abs(m.apply(psi) - by_definition(m, psi)).max() < 1e-12
+    assert f'"{name}": ' in lf.Operator.__doc__
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+def test_a_daggered_piece_is_that_of_the_conjugate(name, hot, cpu):
+    m = operator_of(name, hot, cpu)
+    psi, phi = source_of(m, 3), source_of(m, 4)
+    for piece in ("mooee", "mooeeinv", "meooe"):
+        left = np.vdot(phi, m.apply(psi, piece=piece, parity="even"))
+        onto = "odd" if piece == "meooe" else "even"
+        right = np.vdot(m.apply(phi, piece=piece, parity=onto, dagger=True), psi)
+        assert abs(left - right) < 1e-10 * np.linalg.norm(psi) * np.linalg.norm(phi), piece
+
+
+def test_the_result_may_go_into_an_array(hot, cpu):
+    for name, precision in [("wilson", np.complex64), ("mobius", np.complex128), ("staggered", np.complex64)]:
+        m = operator_of(name, hot, cpu)
+        for convention in ("lanefield", "pyquda", "gpt"):
+            psi = source_of(m, 3, convention=convention).astype(precision)
+            several = np.stack([psi, 2 * psi, psi])
+            expected = m.apply(several, convention=convention)
+            out = np.full_like(several, np.nan)
+            assert m.apply(several, out=out, convention=convention) is out and np.array_equal(out, expected)
+            # A part of an array, next to the source.
+            both = np.stack([psi, psi])
+            m.apply(both[0], out=both[1], convention=convention)
+            assert np.array_equal(both, np.stack([psi, expected[0]]))
+            out.fill(np.nan)
+            m.apply(several, piece="meooe", parity="even", out=out, convention=convention)
+            assert np.array_equal(out, m.apply(several, piece="meooe", parity="even", convention=convention))
+    m, psi = operator_of("wilson", hot, cpu), lf.gaussian(hot, 3)
+    locked = np.empty_like(psi)
+    locked.flags.writeable = False
+    for out, error, match in [
+        (psi, ValueError, "shares memory"),
+        (np.empty_like(psi)[..., :2], ValueError, r"\(8, 2, 6, 4, 4, 2\).*\(8, 2, 6, 4, 4, 3\)"),
+        (np.empty(psi.shape, np.complex64), TypeError, "complex64.*complex128"),
+        (np.asfortranarray(psi), ValueError, "C order"),
+        (locked, ValueError, "writeable"),
+        ([1.0], TypeError, "no NumPy array"),
+    ]:
+        with pytest.raises(error, match=match):
+            m.apply(psi, out=out)
 
 
 @pytest.mark.parametrize("name", OPERATORS)
@@ -102,10 +211,9 @@ def test_arrays_that_are_not_in_c_order_are_read_as_what_they_are(hot, cpu):
     expected = m.apply(psi)
     strided = np.repeat(psi, 2, axis=0)[::2]
     assert not strided.flags.c_contiguous
-    swapped = psi.astype(">c16")
-    assert np.array_equal(m.apply(strided), expected) and np.array_equal(m.apply(np.asfortranarray(psi)), expected)
-    with pytest.raises(TypeError, match=">c16"):
-        m.apply(swapped)
+    for other in (strided, np.asfortranarray(psi), psi.astype(psi.dtype.newbyteorder("S"))):
+        found = m.apply(other)
+        assert np.array_equal(found, expected) and found.dtype == np.complex128
 
 
 def test_parameters_are_those_given_and_the_defaults(hot, cpu):
@@ -116,21 +224,37 @@ def test_parameters_are_those_given_and_the_defaults(hot, cpu):
     follows = [name for name, told in lf.operators()["clover"]["parameters"].items() if told.get("follows") == "csw"]
     assert follows and all(m.parameters[name] == 1.5 for name in follows)
     assert m.configuration is hot and m.device is cpu
+    assert lf.Operator("dwf", hot, device=cpu, ls=np.float64(8), **GIVEN).parameters["ls"] == 8
+    # Defaults are values that may be given.
+    for name, operator in lf.operators().items():
+        defaults = {key: told["default"] for key, told in operator["parameters"].items() if told.get("default") is not None}
+        made = operator_of(name, hot, cpu, **defaults)
+        assert {key: made.parameters[key] for key in defaults} == defaults
+    dwf = lf.operators()["dwf"]["parameters"]
+    assert (dwf["ls"]["default"], dwf["m5"]["default"], dwf["s_inverse"]["default"]) == (16, 1.8, "sweep")
 
 
 def test_wrong_arguments_are_told(hot, cpu):
     def refused(match, name="wilson", error=ValueError, **keywords):
-        with pytest.raises(error, match=match):
+        with pytest.raises(error, match=re.escape(match)):
             lf.Operator(name, hot, device=cpu, **{**GIVEN, **keywords})
 
     refused("unknown operator 'overlap': expected wilson", "overlap")
     refused("wilson has no parameter csw", csw=1)
-    refused("mass", mass="heavy")
-    refused("finite number", mass=float("inf"))
-    refused("whole number", "mobius", ls=8.5)
-    refused("whole number", "mobius", ls=0)
-    refused("boundary|phases", boundary=(1, 1, 1))
-    refused("18", links=10)
+    refused("mass is '0.1': expected a finite number", mass="0.1", error=TypeError)
+    refused("mass is inf: expected a finite number", mass=float("inf"))
+    refused("ls is 8.5: expected a whole number from 1 to 1024", "mobius", ls=8.5)
+    refused("ls is 0: expected a whole number", "mobius", ls=0)
+    refused("it has mass, ls, m5, s_inverse; did you mean ls?", "dwf", Ls=8)
+    refused("s_inverse is 'exact': expected 'sweep' or 'dense'", "dwf", s_inverse="exact")
+    refused("give mass = 1 / (2 kappa) - 4", kappa=0.12)
+    refused("boundary is (1, 1, 1): expected phases", boundary=(1, 1, 1))
+    refused("boundary is (1, 1, 1, 2): expected phases", boundary=(1, 1, 1, 2))
+    refused("boundary is -1: expected phases", boundary=-1, error=TypeError)
+    refused("links is 10: expected 18, 12 or 8", links=10)
+    refused("links is 'all': expected a whole number", links="all", error=TypeError)
+    with pytest.raises(TypeError, match="configuration is 3: expected a lanefield.Configuration"):
+        lf.Operator("wilson", 3, **GIVEN)
     with pytest.raises(ValueError, match="needs mass"):
         lf.Operator("wilson", hot, device=cpu)
     with pytest.raises(ValueError, match="no OpenCL device"):
@@ -141,17 +265,21 @@ def test_wrong_arguments_are_told(hot, cpu):
         ({"piece": "meooe"}, "needs parity"),
         ({"piece": "mpc", "parity": "even"}, "odd sites"),
         ({"parity": "even"}, "acts on all sites"),
-        ({"piece": "half"}, "unknown piece"),
-        ({"piece": "mooee", "parity": "left"}, "left"),
+        ({"piece": "half"}, "piece is 'half': expected 'full' or"),
+        ({"piece": "mooee", "parity": "left"}, "parity is 'left': expected 'even' or 'odd'"),
+        ({"piece": "mooee", "parity": 0}, "parity is 0: expected 'even' or 'odd'"),
+        ({"dagger": 1}, "dagger is 1: expected True or False"),
     ]:
-        with pytest.raises(ValueError, match=match):
+        with pytest.raises((ValueError, TypeError), match=match):
             m.apply(psi, **keywords)
     with pytest.raises(ValueError, match=r"\(8, 2, 6, 4, 4, 3\)"):
         m.apply(psi[:4])
     with pytest.raises(ValueError, match="shape"):
         m.apply(np.zeros((0, *psi.shape), dtype=complex))
-    with pytest.raises(TypeError, match="float64"):
+    with pytest.raises(TypeError, match="psi is an array of float64: expected a NumPy array of complex64"):
         m.apply(psi.real)
+    with pytest.raises(TypeError, match="psi is None: expected a NumPy array of complex64"):
+        m.apply(None)
     psi[1, 0, 3, 2, 1, 0] = np.inf
     with pytest.raises(ValueError, match=r"psi\[1, 0, 3, 2, 1, 0\]"):
         m.apply(psi)

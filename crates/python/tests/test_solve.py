@@ -75,8 +75,9 @@ def test_a_batch_has_the_bits_of_single_solves(weak, cpu):
         assert np.array_equal(batch.solution, np.stack([single.solution for single in singles]))
         assert [rhs.history_sha256 for rhs in batch.rhs] == [single.history_sha256 for single in singles]
         assert batch.iterations == max(single.iterations for single in singles)
-    with pytest.raises(ValueError, match="one right-hand side"):
-        lf.solve(operator, sources, method="bicgstab")
+    for method in ("bicgstab", "mixed", "mixed-half"):
+        with pytest.raises(ValueError, match=f"method '{method}' takes one right-hand side, not 2: solve them one by one, or by 'cg'"):
+            lf.solve(operator, sources, method=method)
 
 
 def test_a_physical_source_goes_onto_the_walls(weak, cpu):
@@ -88,6 +89,54 @@ def test_a_physical_source_goes_onto_the_walls(weak, cpu):
     propagator = lf.propagator(mobius, (0, 0, 0, 2))
     assert np.array_equal(propagator.solution[..., :, 1, :, 2], solution)
     assert len(propagator.rhs) == 12
+    # As many as ls: one source in five dimensions, unless it is said what they are.
+    several = np.stack([source, 2 * source, lf.gaussian(weak, 3), lf.point(weak)])
+    assert len(lf.solve(mobius, several).rhs) == len(lf.solve(mobius, several, physical=False).rhs) == 1
+    physical = lf.solve(mobius, several, physical=True)
+    assert len(physical.rhs) == 4 and np.array_equal(physical.solution[0], solution)
+    assert physical.rhs[0].history_sha256 == propagator.rhs[5].history_sha256
+    assert np.array_equal(lf.solve(mobius, several[:3], physical=True).solution, physical.solution[:3])
+    single = lf.solve(mobius, several[:3].astype(np.complex64), physical=True)
+    assert np.abs(single.solution - physical.solution[:3]).max() < 1e-4
+    with pytest.raises(ValueError, match="physical=True"):
+        lf.solve(mobius, several[:3])
+    with pytest.raises(ValueError, match=r"acts on \(4, 8, 4, 4, 4, 4, 3\), or on several"):
+        lf.solve(mobius, several[:3], physical=False)
+    with pytest.raises(ValueError, match="acts on physical spinors"):
+        lf.solve(mobius, lf.gaussian(weak, 1, ls=3)[None], physical=True)
+    # Others act on nothing else.
+    wilson = lf.Operator("wilson", weak, device=cpu, **GIVEN)
+    assert np.array_equal(lf.solve(wilson, several, physical=True).solution, lf.solve(wilson, several).solution)
+
+
+@pytest.mark.parametrize("name, method", [("wilson", "bicgstab"), ("wilson", "mixed"), ("wilson", "mixed-half"), ("mobius", "mixed")])
+def test_propagators_are_solved_by_every_method(name, method, weak, cpu):
+    operator = lf.Operator(name, weak, device=cpu, **GIVEN)
+    expected, told = lf.propagator(operator, (0, 1, 2, 5)), []
+    found = lf.propagator(operator, (0, 1, 2, 5), method=method, every=1, progress=lambda k, r: told.append(k))
+    assert np.abs(found.solution - expected.solution).max() < 1e-8
+    assert len(found.rhs) == 12 and told.count(1) == 12
+    single = lf.solve(operator, lf.point(weak, (0, 1, 2, 5), spin=2, colour=1), method=method)
+    assert np.array_equal(found.solution[..., :, 2, :, 1], single.solution)
+    assert found.rhs[7].history_sha256 == single.history_sha256
+    theirs = lf.propagator(operator, (0, 1, 2, 5), method=method, convention="gpt").solution
+    assert np.array_equal(theirs, found.solution.reshape(theirs.shape))
+
+
+def test_a_propagator_is_put_together_as_the_documentation_says(weak, cpu):
+    operator = lf.Operator("wilson", weak, device=cpu, **GIVEN)
+    sources = np.stack([lf.point(weak, (0, 0, 0, 2), spin, colour) for spin in range(4) for colour in range(3)])
+    columns = lf.solve(operator, sources).solution.reshape(4, 3, 8, 4, 4, 4, 4, 3)
+    propagator = np.ascontiguousarray(np.moveaxis(columns, (0, 1), (-3, -1)))
+    assert np.array_equal(propagator, lf.propagator(operator, (0, 0, 0, 2)).solution)
+
+
+def test_the_conjugate_is_solved_by_hermiticity_in_gamma_5(weak, cpu):
+    operator = lf.Operator("wilson", weak, device=cpu, **GIVEN)
+    gamma5 = np.array([1, 1, -1, -1])[:, None]
+    eta = lf.gaussian(weak, 3)
+    psi = gamma5 * lf.solve(operator, gamma5 * eta).solution
+    assert np.linalg.norm(eta - operator.apply(psi, dagger=True)) < 1e-8 * np.linalg.norm(eta)
 
 
 def test_progress_is_told_in_order_before_the_solve_goes_on(weak, cpu):
@@ -113,8 +162,6 @@ def test_what_progress_raises_ends_the_solve_there(weak, cpu):
     with pytest.raises(KeyError, match="enough"):
         lf.solve(operator, lf.gaussian(weak, 7), progress=progress, every=3)
     assert told == [3, 6]
-    with pytest.raises(TypeError):
-        lf.solve(operator, lf.gaussian(weak, 7), progress=7, every=1)
 
 
 def test_a_solve_that_does_not_converge_says_how_far_it_came(weak, cpu):
@@ -123,22 +170,56 @@ def test_a_solve_that_does_not_converge_says_how_far_it_came(weak, cpu):
         lf.solve(operator, lf.gaussian(weak, 7), max_iterations=5)
     assert caught.value.iterations == 5 and len(caught.value.history) == 6
     assert isinstance(caught.value, RuntimeError)
+    with pytest.raises(lf.NotConverged, match="ask for less$"):
+        lf.solve(operator, lf.gaussian(weak, 7), tol=1e-17)
+    with pytest.raises(lf.NotConverged, match="ask for less, or use f64"):
+        lf.solve(operator, lf.gaussian(weak, 7), tol=1e-12, precision="f32")
+
+
+def test_a_source_that_is_written_to_is_told(weak, cpu):
+    operator = lf.Operator("wilson", weak, device=cpu, **GIVEN)
+    source = lf.gaussian(weak, 7)
+
+    def progress(_iteration, _residual):
+        source[0, 0, 0, 0, 0, 0] = 1
+
+    with pytest.raises(RuntimeError, match="source changed during the solve: the program wrote to its array, or memory lost bits"):
+        lf.solve(operator, source, progress=progress, every=1)
+
+
+def test_a_solution_is_within_ten_times_the_tolerance(weak, cpu):
+    operator = lf.Operator("wilson", weak, device=cpu, **GIVEN)
+    for tol in (1e-3, 1e-8, 1e-15):
+        result = lf.solve(operator, lf.gaussian(weak, 7), tol=tol)
+        assert result.converged and result.true_residual <= 10 * tol
 
 
 def test_wrong_arguments_are_told(weak, cpu):
     operator = lf.Operator("wilson", weak, device=cpu, **GIVEN)
     source = lf.gaussian(weak, 7)
     for keywords, match in [
-        ({"method": "gmres"}, "unknown method 'gmres'"),
-        ({"tol": 0}, "invalid tol"),
-        ({"tol": float("nan")}, "invalid tol"),
-        ({"max_iterations": 0}, "max_iterations 0"),
-        ({"every": 0}, "every 0"),
-        ({"precision": "half"}, "precision 'half'"),
+        ({"method": "gmres"}, "method is 'gmres': expected 'cg' or"),
+        ({"tol": 0}, "tol is 0.0: expected a number from 1e-100"),
+        ({"tol": float("nan")}, "tol is NaN"),
+        ({"max_iterations": 0}, "max_iterations is 0"),
+        ({"max_iterations": -1}, "max_iterations is -1"),
+        ({"every": 0}, "every is 0"),
+        ({"every": -5}, "every is -5"),
+        ({"precision": "half"}, "precision is 'half'"),
         ({"method": "mixed", "precision": "f32"}, "f64"),
     ]:
         with pytest.raises(ValueError, match=match):
             lf.solve(operator, source, **keywords)
+    for keywords, match in [
+        ({"progress": 7}, "progress is 7: expected a function"),
+        ({"tol": "small"}, "tol is 'small': expected a number"),
+        ({"even_odd": 1}, "even_odd is 1: expected True or False"),
+        ({"physical": "yes"}, "physical is 'yes': expected True or False"),
+    ]:
+        with pytest.raises(TypeError, match=match):
+            lf.solve(operator, source, **keywords)
+    with pytest.raises(TypeError, match="operator is <lanefield.Configuration.*expected a lanefield.Operator"):
+        lf.solve(weak, source)
     with pytest.raises(ValueError, match="beyond f32"):
         lf.solve(operator, 1e300 * source, precision="f32")
     with pytest.raises(ValueError, match="does not act on spinors"):
@@ -197,3 +278,25 @@ def test_ctrl_c_ends_a_solve_and_leaves_the_process_sound(progress):
     finally:
         process.kill()
     assert out == "interrupted, then True\n" and process.returncode == 0
+
+
+ENDED = """
+import os, signal, sys, threading
+import lanefield as lf
+lf.norm2(lf.point("2.2.2.2"))
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+try:
+    {work}
+except KeyboardInterrupt:
+    print("interrupted", os.listdir(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize(
+    "work",
+    ["lf.golden_export(sys.argv[1] + '/golden')", "lf.Configuration.hot((32, 32, 32, 64), 1)", "lf.gaussian('32.32.32.64', 1, ls=4)"],
+)
+def test_ctrl_c_ends_what_takes_long(work, tmp_path):
+    command = [sys.executable, "-c", ENDED.format(work=work), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.stdout == "interrupted []\n" and done.returncode == 0, done.stderr

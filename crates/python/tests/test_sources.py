@@ -30,5 +30,17 @@ def test_wrong_places_are_told():
             lf.point((4, 6, 2, 8), *arguments, **keywords)
     with pytest.raises(ValueError, match="one of them"):
         lf.gaussian("4.4.4.4", 1, ls=4, components=2)
-    with pytest.raises(ValueError, match="ls 0"):
+    with pytest.raises(ValueError, match="ls is 0"):
         lf.gaussian("4.4.4.4", 1, ls=0)
+    for position in [(0, 0, 0, -1), (0, 0, 0)]:
+        with pytest.raises(ValueError, match=r"position is \(0, 0, 0"):
+            lf.point((4, 6, 2, 8), position)
+    with pytest.raises(TypeError, match="position is 3: expected coordinates"):
+        lf.point((4, 6, 2, 8), 3)
+    with pytest.raises(TypeError, match="seed is 1.5: expected a whole number"):
+        lf.gaussian("4.4.4.4", 1.5)
+
+
+def test_positions_and_extents_may_be_arrays():
+    assert np.array_equal(lf.point(np.array([4, 6, 2, 8]), np.array([1, 5, 0, 7])), lf.point("4.6.2.8", (1, 5, 0, 7)))
+    assert np.array_equal(lf.gaussian(np.array([4, 6, 2, 8]), np.int64(3)), lf.gaussian("4.6.2.8", 3))

@@ -1,0 +1,183 @@
+//! Arguments by their names. A wrong one is told as "seed is -1: expected a whole number that is not negative", whatever it was given to: `ValueError`
+//! where it has the right type, else `TypeError`.
+
+use lanefield::reference::layout::{Coordinate, Parity};
+use pyo3::exceptions::{PyOverflowError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+
+use super::configuration::Configuration;
+use super::operator::Operator;
+
+/// What was given as Python shows it, but not all of it where it is long.
+pub fn shown(given: &Bound<'_, PyAny>) -> String {
+    const MOST: usize = 80;
+    let text = given.repr().map_or_else(|_| given.get_type().to_string(), |text| text.to_string());
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(MOST) {
+        Some((end, _)) => format!("{} …", &text[..end]),
+        None => text,
+    }
+}
+
+/// A value that is none of those expected.
+pub fn wrong(name: &str, given: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+    PyValueError::new_err(format!("{name} is {}: expected {expected}", shown(given)))
+}
+
+/// Something of another type.
+pub fn mistyped(name: &str, given: &Bound<'_, PyAny>, expected: &str) -> PyErr {
+    PyTypeError::new_err(format!("{name} is {}: expected {expected}", shown(given)))
+}
+
+/// What an argument is read as.
+pub trait Argument: Sized {
+    /// Reads the argument `name`.
+    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self>;
+}
+
+impl<T: Argument> Argument for Option<T> {
+    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if given.is_none() { Ok(None) } else { T::read(name, given).map(Some) }
+    }
+}
+
+impl Argument for u64 {
+    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        given.extract().map_err(|error: PyErr| match error.is_instance_of::<PyOverflowError>(given.py()) {
+            true if given.lt(0).unwrap_or(false) => wrong(name, given, "a whole number that is not negative"),
+            true => wrong(name, given, "a whole number below 2^64"),
+            false => mistyped(name, given, "a whole number"),
+        })
+    }
+}
+
+impl Argument for usize {
+    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        // The package is for machines of 64 bits.
+        Ok(u64::read(name, given)? as Self)
+    }
+}
+
+impl Argument for f64 {
+    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        given.extract().map_err(|_| mistyped(name, given, "a number"))
+    }
+}
+
+impl Argument for bool {
+    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        given.extract().map_err(|_| mistyped(name, given, "True or False"))
+    }
+}
+
+impl Argument for String {
+    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        given.extract().map_err(|_| mistyped(name, given, "a string"))
+    }
+}
+
+/// Names, or one name.
+impl Argument for Vec<String> {
+    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        if let Ok(one) = given.extract() {
+            return Ok(vec![one]);
+        }
+        given.extract().map_err(|_| mistyped(name, given, "a name, or a list of names"))
+    }
+}
+
+impl Argument for Coordinate {
+    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let expected = "coordinates (x, y, z, t), whole numbers that are not negative";
+        given.extract().map_err(|error: PyErr| match error.is_instance_of::<PyTypeError>(given.py()) {
+            true => mistyped(name, given, expected),
+            false => wrong(name, given, expected),
+        })
+    }
+}
+
+impl Argument for Parity {
+    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        Ok(if word(name, given, &["even", "odd"])? == "even" { Self::Even } else { Self::Odd })
+    }
+}
+
+impl Argument for Py<Configuration> {
+    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        given.extract().map_err(|_| mistyped(name, given, "a lanefield.Configuration"))
+    }
+}
+
+impl Argument for Py<Operator> {
+    fn read(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Self> {
+        given.extract().map_err(|_| mistyped(name, given, "a lanefield.Operator"))
+    }
+}
+
+/// One of some words.
+fn word(name: &str, given: &Bound<'_, PyAny>, words: &[&'static str]) -> PyResult<&'static str> {
+    let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    let expected = quoted.join(" or ");
+    let text: String = given.extract().map_err(|_| mistyped(name, given, &expected))?;
+    words.iter().find(|&&word| word == text).copied().ok_or_else(|| wrong(name, given, &expected))
+}
+
+/// A function for each argument, which PyO3 is told to read it with.
+macro_rules! named {
+    ($($name:ident: $kind:ty,)+) => {
+        $(pub fn $name(given: &Bound<'_, PyAny>) -> PyResult<$kind> {
+            Argument::read(stringify!($name), given)
+        })+
+    };
+}
+
+named! {
+    colour: usize,
+    components: Option<usize>,
+    configuration: Py<Configuration>,
+    dagger: bool,
+    even_odd: bool,
+    every: usize,
+    kernels: Option<Vec<String>>,
+    lanes: Option<usize>,
+    leading: Option<usize>,
+    legs: Option<String>,
+    links: usize,
+    ls: Option<usize>,
+    max_iterations: Option<usize>,
+    name: String,
+    operator: Py<Operator>,
+    origin_time: usize,
+    overwrite: bool,
+    parity: Option<Parity>,
+    physical: Option<bool>,
+    point: Coordinate,
+    position: Coordinate,
+    precisions: Option<Vec<String>>,
+    seed: u64,
+    spin: usize,
+    spread: f64,
+    threads: Option<usize>,
+    tol: Option<f64>,
+    ulps: u64,
+}
+
+/// The same for words. They are given to PyO3 as text, so that the defaults in signatures are what a user would write.
+macro_rules! words {
+    ($($name:ident: $words:expr,)+) => {
+        $(pub fn $name(given: &Bound<'_, PyAny>) -> PyResult<&'static str> {
+            word(stringify!($name), given, &$words)
+        })+
+    };
+}
+
+words! {
+    convention: ["lanefield", "pyquda", "gpt"],
+    direction: ["x", "y", "z", "t"],
+    method: ["cg", "bicgstab", "mixed", "mixed-f32", "mixed-half"],
+    piece: ["full", "meooe", "mooee", "mooeeinv", "mpc"],
+}
+
+pub fn precision(given: &Bound<'_, PyAny>) -> PyResult<Option<&'static str>> {
+    if given.is_none() { Ok(None) } else { word("precision", given, &["f32", "f64"]).map(Some) }
+}
