@@ -4,7 +4,7 @@
 
 use lanefield_reference::field::{FieldShape, Object, Spinors};
 use lanefield_reference::kernels::hop::Dagger;
-use lanefield_reference::layout::{Leg, Sites};
+use lanefield_reference::layout::{Face, LayoutError, Leg, Sites};
 use lanefield_reference::real::Precision;
 
 use super::specification::{Access, At, Call, FieldRole, Shape};
@@ -58,6 +58,15 @@ impl Halo {
             })
         };
         neighbours.filter_map(halo).collect()
+    }
+
+    /// The bytes of the packet of each leg.
+    ///
+    /// # Errors
+    /// [`LayoutError::NotRedBlack`] of one parity of a lattice without parities.
+    pub fn packets(&self) -> Result<Vec<(Leg, usize)>, LayoutError> {
+        let faces = Face::all(&self.shape.lattice, self.shape.sites)?;
+        Ok(faces.iter().map(|face| (face.leg, self.bytes(face.len()))).collect())
     }
 
     /// Bytes of a packet of so many sites.

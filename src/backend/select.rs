@@ -90,12 +90,25 @@ pub enum SelectError {
 ///
 /// [`SelectError`] lists what there is. `auto` and `cpu` never fail.
 pub fn resolve(choice: &DeviceChoice, devices: &[DeviceInfo]) -> Result<Selected, SelectError> {
+    resolve_for(choice, devices, (0, 1))
+}
+
+/// As [`resolve`], for the rank of that number among so many of a host: several take the GPUs in turn, and the devices of one name.
+///
+/// # Errors
+/// As [`resolve`].
+pub fn resolve_for(
+    choice: &DeviceChoice,
+    devices: &[DeviceInfo],
+    (rank, ranks): (usize, usize),
+) -> Result<Selected, SelectError> {
     match choice {
         DeviceChoice::Cpu => Ok(Selected::Cpu),
         DeviceChoice::Auto => {
             let usable = || devices.iter().filter(|device| device.unusable_because().is_none());
-            let first = usable().find(|device| device.kind == DeviceKind::Gpu).or_else(|| usable().next());
-            Ok(first.map_or(Selected::Cpu, take))
+            let gpus: Vec<&DeviceInfo> = usable().filter(|device| device.kind == DeviceKind::Gpu).collect();
+            let taken = if gpus.is_empty() { usable().next() } else { Some(gpus[rank % gpus.len()]) };
+            Ok(taken.map_or(Selected::Cpu, take))
         }
         DeviceChoice::Index(index) => match devices.iter().find(|device| device.index == *index) {
             Some(device) => take_usable(device, devices),
@@ -104,6 +117,9 @@ pub fn resolve(choice: &DeviceChoice, devices: &[DeviceInfo]) -> Result<Selected
         DeviceChoice::Name(name) => match matching(name, devices)[..] {
             [] => Err(SelectError::NoSuchName { name: name.clone(), listing: listing(devices) }),
             [device] => take_usable(device, devices),
+            ref several if ranks > 1 && several.iter().all(|device| device.name == several[0].name) => {
+                take_usable(several[rank % several.len()], devices)
+            }
             ref several => Err(SelectError::Ambiguous {
                 name: name.clone(),
                 matches: several.iter().map(|device| device.to_string()).collect(),
@@ -162,6 +178,18 @@ mod tests {
             Selected::OpenCl(device) => device.index,
             Selected::Cpu => panic!("{choice} gave the CPU reference"),
         }
+    }
+
+    #[test]
+    fn ranks_of_a_host_take_its_gpus_in_turn() {
+        let taken = |choice: &str, rank, ranks| match resolve_for(&choice.parse().unwrap(), &machine(), (rank, ranks)) {
+            Ok(Selected::OpenCl(device)) => Some(device.index),
+            Ok(Selected::Cpu) => panic!("{choice} gave the CPU reference"),
+            Err(_) => None,
+        };
+        assert_eq!([0, 1, 2].map(|rank| taken("auto", rank, 3)), [Some(1), Some(2), Some(1)]);
+        assert_eq!([0, 1].map(|rank| taken("h200", rank, 2)), [Some(1), Some(2)]);
+        assert_eq!([taken("h200", 0, 1), taken("2", 0, 2), taken("2", 1, 2)], [None, Some(2), Some(2)]);
     }
 
     #[test]

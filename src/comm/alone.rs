@@ -1,5 +1,7 @@
 //! One rank.
 
+use std::sync::Arc;
+
 use super::{CommError, Communicator, Receive, Send};
 
 /// The only rank: nothing is sent.
@@ -41,6 +43,10 @@ impl Communicator for Alone {
 
     fn broadcast(&self, _: &mut Vec<u8>) -> Result<(), CommError> {
         Ok(())
+    }
+
+    fn group(&self, _: usize) -> Result<Arc<dyn Communicator>, CommError> {
+        Ok(Arc::new(*self))
     }
 
     fn abort(&self, status: i32) -> ! {

@@ -156,7 +156,7 @@ impl Decomposition {
     }
 
     /// Every division among so many ranks.
-    fn all(whole: Extents, ranks: usize) -> impl Iterator<Item = Self> {
+    pub fn all(whole: Extents, ranks: usize) -> impl Iterator<Item = Self> {
         let divisors = move |n: usize| (1..=n).filter(move |d| n.is_multiple_of(*d));
         let cuts = divisors(ranks).flat_map(move |x| {
             divisors(ranks / x)

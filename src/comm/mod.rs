@@ -21,6 +21,8 @@ mod on_ranks;
 mod threads;
 mod whole;
 
+use std::sync::Arc;
+
 use lanefield_reference::layout::Leg;
 use thiserror::Error;
 
@@ -143,6 +145,11 @@ pub trait Communicator: std::marker::Send + Sync {
     /// # Errors
     /// [`CommError`].
     fn broadcast(&self, bytes: &mut Vec<u8>) -> Result<(), CommError>;
+    /// The ranks that give the same number, in their order.
+    ///
+    /// # Errors
+    /// [`CommError`].
+    fn group(&self, number: usize) -> Result<Arc<dyn Communicator>, CommError>;
     /// Ends all ranks, with this status.
     fn abort(&self, status: i32) -> !;
 

@@ -69,17 +69,6 @@ impl Mpi {
         Ok(Self { communicator: Mutex::new(Held(communicator)), rank, ranks, local, universe })
     }
 
-    /// The ranks that give the same number, in their order.
-    ///
-    /// # Errors
-    /// [`CommError::Library`].
-    pub fn group(&self, number: usize) -> Result<Self, CommError> {
-        let colour = i32::try_from(number).map_err(|error| failed("MPI_Comm_split", error))?;
-        let part = self.lock().0.split_by_color(Color::with_value(colour));
-        let part = part.ok_or_else(|| failed("MPI_Comm_split", "it gave no communicator"))?;
-        Self::of(part, Arc::clone(&self.universe))
-    }
-
     fn lock(&self) -> MutexGuard<'_, Held> {
         self.communicator.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -176,6 +165,13 @@ impl Communicator for Mpi {
         bytes.resize(length as usize, 0);
         pieces(bytes.len()).for_each(|piece| first.broadcast_into(&mut bytes[piece]));
         Ok(())
+    }
+
+    fn group(&self, number: usize) -> Result<Arc<dyn Communicator>, CommError> {
+        let colour = i32::try_from(number).map_err(|error| failed("MPI_Comm_split", error))?;
+        let part = self.lock().0.split_by_color(Color::with_value(colour));
+        let part = part.ok_or_else(|| failed("MPI_Comm_split", "it gave no communicator"))?;
+        Ok(Arc::new(Self::of(part, Arc::clone(&self.universe))?))
     }
 
     fn abort(&self, status: i32) -> ! {

@@ -53,6 +53,16 @@ impl<B: Ghosts> OnRanks<B> {
         &self.backend
     }
 
+    /// The same, to be changed.
+    pub fn backend_mut(&mut self) -> &mut B {
+        &mut self.backend
+    }
+
+    /// The backend, after its work.
+    pub fn into_backend(self) -> B {
+        self.backend
+    }
+
     /// The ranks, and what each holds.
     pub fn lattice(&self) -> &WholeLattice {
         &self.lattice
@@ -80,7 +90,10 @@ impl<B: Ghosts> OnRanks<B> {
     }
 
     /// Sends packets to the ranks next to this one, and takes theirs.
-    fn travel(&self, outgoing: &[Outgoing<'_>], incoming: &mut [Incoming<'_>]) -> Result<(), BackendError> {
+    ///
+    /// # Errors
+    /// [`CommError`].
+    pub fn travel(&self, outgoing: &[Outgoing<'_>], incoming: &mut [Incoming<'_>]) -> Result<(), BackendError> {
         let exchange = self.exchanges.fetch_add(1, Ordering::Relaxed);
         let (rank, decomposition) = (self.communicator().rank(), self.lattice.decomposition());
         let _span = span(Group::Ranks, || "exchange");
@@ -154,7 +167,10 @@ impl<B: Ghosts> Memory for OnRanks<B> {
     type Table = B::Table;
 
     fn describe(&self) -> String {
-        format!("{}, {}", self.backend.describe(), self.lattice.decomposition())
+        match self.communicator().ranks() {
+            1 => self.backend.describe(),
+            _ => format!("{}, {}", self.backend.describe(), self.lattice.decomposition()),
+        }
     }
     fn building(&self) -> Duration {
         self.backend.building()
@@ -166,11 +182,7 @@ impl<B: Ghosts> Memory for OnRanks<B> {
         self.backend.takes_links(format, precision)
     }
     fn largest(&self, here: f64) -> Result<f64, BackendError> {
-        // Each rank has a word of its own.
-        let mut words = vec![0; self.communicator().ranks()];
-        words[self.communicator().rank()] = here.to_bits() as i64;
-        self.communicator().sum(&mut words).map_err(BackendError::device)?;
-        Ok(words.into_iter().map(|word| f64::from_bits(word as u64)).fold(here, f64::max))
+        self.lattice.largest(here).map_err(BackendError::device)
     }
     fn allocate(&self, shape: &FieldShape) -> Result<B::Storage, BackendError> {
         self.backend.allocate(shape)

@@ -9,13 +9,15 @@ use super::{CommError, Communicator, Receive, Send};
 
 /// One of several ranks that are threads of a process: packets go by memory.
 pub struct ThreadRanks {
+    /// The number of this rank in its group.
     rank: usize,
+    /// The numbers of the group among all threads.
+    group: Arc<[usize]>,
     shared: Arc<Shared>,
 }
 
 /// What has been sent and not received, and which ranks have ended.
 struct Shared {
-    ranks: usize,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -37,12 +39,13 @@ impl ThreadRanks {
     /// # Panics
     /// As the first rank that does.
     pub fn run<T: std::marker::Send>(ranks: usize, work: impl Fn(Self) -> T + Sync) -> Vec<T> {
-        let shared = Arc::new(Shared { ranks, state: Mutex::default(), changed: Condvar::new() });
+        let shared = Arc::new(Shared { state: Mutex::default(), changed: Condvar::new() });
+        let group: Arc<[usize]> = (0..ranks).collect();
         let outcomes: Vec<_> = thread::scope(|scope| {
             let start = |rank| {
-                let (shared, work) = (Arc::clone(&shared), &work);
+                let (shared, group, work) = (Arc::clone(&shared), Arc::clone(&group), &work);
                 scope.spawn(move || {
-                    let here = Self { rank, shared: Arc::clone(&shared) };
+                    let here = Self { rank, group, shared: Arc::clone(&shared) };
                     let outcome = panic::catch_unwind(AssertUnwindSafe(|| work(here)));
                     lock(&shared).ended.push(rank);
                     shared.changed.notify_all();
@@ -57,7 +60,7 @@ impl ThreadRanks {
 
     fn post(&self, to: usize, tag: u32, bytes: Vec<u8>) {
         let mut state = lock(&self.shared);
-        let key = (self.rank, to, tag);
+        let key = (self.group[self.rank], self.group[to], tag);
         match state.packets.iter_mut().find(|(known, _)| *known == key) {
             Some((_, queue)) => queue.push_back(bytes),
             None => state.packets.push((key, [bytes].into())),
@@ -67,14 +70,14 @@ impl ThreadRanks {
     }
 
     fn take(&self, from: usize, tag: u32) -> Result<Vec<u8>, CommError> {
-        let key = (from, self.rank, tag);
+        let key = (self.group[from], self.group[self.rank], tag);
         let mut state = lock(&self.shared);
         loop {
             let queue = state.packets.iter_mut().find(|(known, _)| *known == key);
             if let Some(bytes) = queue.and_then(|(_, queue)| queue.pop_front()) {
                 return Ok(bytes);
             }
-            if state.ended.contains(&from) {
+            if state.ended.contains(&key.0) {
                 return Err(CommError::Ended { rank: from });
             }
             state = self.shared.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
@@ -92,11 +95,11 @@ impl Communicator for ThreadRanks {
     }
 
     fn ranks(&self) -> usize {
-        self.shared.ranks
+        self.group.len()
     }
 
     fn local(&self) -> (usize, usize) {
-        (self.rank, self.shared.ranks)
+        (self.rank, self.ranks())
     }
 
     fn exchange(&self, sends: &[Send<'_>], receives: &mut [Receive<'_>]) -> Result<(), CommError> {
@@ -145,6 +148,16 @@ impl Communicator for ThreadRanks {
         Ok(())
     }
 
+    fn group(&self, number: usize) -> Result<Arc<dyn Communicator>, CommError> {
+        let mut numbers = vec![0; self.ranks()];
+        numbers[self.rank] = number as i64;
+        self.sum(&mut numbers)?;
+        let mine: Vec<usize> = (0..self.ranks()).filter(|&rank| numbers[rank] == number as i64).collect();
+        let rank = mine.iter().filter(|&&rank| rank < self.rank).count();
+        let group = mine.into_iter().map(|rank| self.group[rank]).collect();
+        Ok(Arc::new(Self { rank, group, shared: Arc::clone(&self.shared) }))
+    }
+
     fn abort(&self, status: i32) -> ! {
         // There is one process for all.
         std::process::exit(status)
@@ -176,6 +189,17 @@ mod tests {
         });
         assert_eq!(gathered[0], Some(vec![vec![0; 2], vec![1; 2], vec![2; 2]]));
         assert_eq!(&gathered[1..], [None, None]);
+    }
+
+    #[test]
+    fn groups_sum_each_for_itself() {
+        let sums = ThreadRanks::run(5, |comm| {
+            let group = comm.group(comm.rank() % 2).unwrap();
+            let mut words = [comm.rank() as i64];
+            group.sum(&mut words).unwrap();
+            (group.rank(), group.ranks(), words[0])
+        });
+        assert_eq!(sums, [(0, 3, 6), (0, 2, 4), (1, 3, 6), (1, 2, 4), (2, 3, 6)]);
     }
 
     #[test]

@@ -176,7 +176,7 @@ impl WholeLattice {
     pub fn arrays<'a, T: Pod>(
         &'a self,
         count: usize,
-        array: impl FnMut(usize) -> Cow<'a, [T]> + 'a,
+        array: impl FnMut(usize) -> io::Result<Cow<'a, [T]>> + 'a,
     ) -> Gathering<'a, T> {
         Gathering { lattice: self, next: 0, count, array: Box::new(array) }
     }
@@ -215,6 +215,18 @@ impl WholeLattice {
         String::from_utf8(bytes).map_err(damaged)
     }
 
+    /// The largest of what the ranks have.
+    ///
+    /// # Errors
+    /// [`CommError`].
+    pub fn largest(&self, here: f64) -> Result<f64, CommError> {
+        // Each rank has a word of its own.
+        let mut words = vec![0; self.communicator.ranks()];
+        words[self.communicator.rank()] = here.to_bits() as i64;
+        self.communicator.sum(&mut words)?;
+        Ok(words.into_iter().map(|word| f64::from_bits(word as u64)).fold(here, f64::max))
+    }
+
     /// The average plaquette of the whole lattice.
     ///
     /// # Errors
@@ -240,16 +252,16 @@ pub struct Gathering<'a, T: Pod> {
     lattice: &'a WholeLattice,
     next: usize,
     count: usize,
-    array: Box<dyn FnMut(usize) -> Cow<'a, [T]> + 'a>,
+    array: Box<dyn FnMut(usize) -> io::Result<Cow<'a, [T]>> + 'a>,
 }
 
 impl<T: Pod> Gathering<'_, T> {
     /// The next array, slice by slice.
     ///
     /// # Errors
-    /// Those of `take`, and [`CommError`].
+    /// Those of `take` and of making the array, and [`CommError`].
     pub fn next(&mut self, take: &mut dyn FnMut(&[T]) -> io::Result<()>) -> io::Result<()> {
-        let array = (self.array)(self.next);
+        let array = (self.array)(self.next)?;
         self.next += 1;
         self.lattice.slices(&array, take)
     }

@@ -286,7 +286,7 @@ impl<T: Read> Read for Hashing<T> {
 /// # Errors
 /// [`WriteError`], at rank 0; what was there before is then as it was.
 pub fn write(path: &Path, identity: &Identity, state: &SavedState, lattice: &WholeLattice) -> Result<(), WriteError> {
-    let mut fields = lattice.arrays(state.fields.len(), |field| Cow::Borrowed(&state.fields[field].values[..]));
+    let mut fields = lattice.arrays(state.fields.len(), |field| Ok(Cow::Borrowed(&state.fields[field].values[..])));
     if !lattice.is_first() {
         return Ok(());
     }

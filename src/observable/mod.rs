@@ -20,5 +20,5 @@ pub use average::{jackknife_errors, mean};
 pub use correlator::{CorrelatorError, MesonCorrelators, meson_correlator, meson_correlators};
 pub use effective_mass::effective_masses;
 pub use gamma::Gamma;
-pub use propagator::{COLUMNS, OutsidePoint, PropagatorError, propagator, require_inside, sources};
+pub use propagator::{COLUMNS, OutsidePoint, PropagatorError, propagator, require_inside, solve_columns, sources};
 pub use quark::Quark;

@@ -1,5 +1,7 @@
 //! The propagator S(x, y) from a point y: twelve solves in one batch, one for each spin and colour of the source.
 
+use std::ops::Range;
+
 use lanefield_reference::field::{Propagator, Spinors, list_of};
 use lanefield_reference::gauge::Configuration;
 use lanefield_reference::kernels::Vectors;
@@ -49,11 +51,12 @@ impl From<SolveError> for PropagatorError {
     }
 }
 
-/// Refuses a point that is not on the lattice.
+/// Refuses a point that is not on the lattice, or on the whole one where `extents` are those of a part.
 ///
 /// # Errors
 /// [`OutsidePoint`].
 pub fn require_inside(extents: Extents, point: Coordinate) -> Result<(), OutsidePoint> {
+    let extents = extents.global();
     for (d, dimension) in DIMENSION_NAMES.into_iter().enumerate() {
         let (value, last) = (point[d], extents[d] - 1);
         if value > last {
@@ -63,19 +66,19 @@ pub fn require_inside(extents: Extents, point: Coordinate) -> Result<(), Outside
     Ok(())
 }
 
-/// The sources of S(x, `point`): a 1 for each spin and colour, as the operator is solved with them.
+/// The sources of some columns of S(x, `point`): a 1 for each spin and colour, as the operator is solved with them.
 ///
 /// # Errors
 /// [`PropagatorError`].
 pub fn sources<B: Backend, Q: Quark>(
     backend: &B,
     configuration: &Configuration,
-    point: Coordinate,
+    (point, columns): (Coordinate, Range<usize>),
     operator: &Q,
 ) -> Result<Vec<Complex<f64>>, PropagatorError> {
     let extents = configuration.extents();
     require_inside(extents, point)?;
-    Ok(operator.import_sources(backend, configuration, point_sources(extents, point)?)?)
+    Ok(operator.import_sources(backend, configuration, point_sources(extents, point, columns)?)?)
 }
 
 /// S(x, `point`), the solution of M S = δ for each spin and colour of the source, in one batch, from a saved state on where there is one. Column by
@@ -92,7 +95,23 @@ pub fn propagator<R: Vectors, B: Backend, Q: Quark>(
     watcher: &mut dyn Watcher,
     resume: Option<&SavedState>,
 ) -> Result<SolveReport<R>, PropagatorError> {
-    let sources = || sources(backend, configuration, point, &how.operator);
+    let solved = solve_columns::<R, B, Q>(backend, configuration, (point, 0..COLUMNS), how, watcher, resume)?;
+    solved.into_propagator()
+}
+
+/// Some columns of S(x, `point`) as [`propagator`] computes them; the solution of the report has their spinors at each site.
+///
+/// # Errors
+/// [`PropagatorError`].
+pub fn solve_columns<R: Vectors, B: Backend, Q: Quark>(
+    backend: &B,
+    configuration: &Configuration,
+    (point, columns): (Coordinate, Range<usize>),
+    how: &Solve<Q>,
+    watcher: &mut dyn Watcher,
+    resume: Option<&SavedState>,
+) -> Result<SolveReport<R>, PropagatorError> {
+    let sources = || sources(backend, configuration, (point, columns.clone()), &how.operator);
     let eta = sources()?;
     let mut solved = solve_from::<R, B, Q>(backend, configuration, &eta, how, watcher, resume)?;
     solved.require_intact()?;
@@ -100,18 +119,35 @@ pub fn propagator<R: Vectors, B: Backend, Q: Quark>(
         return Err(SolveError::Changed { what: "the source in host memory" }.into());
     }
     let solutions = how.operator.export_solutions(solved.lattice, std::mem::take(&mut solved.solution))?;
-    Ok(solved.with_solution(in_propagator_order(&solutions)?))
+    Ok(solved.with_solution(solutions))
 }
 
-/// A 1 for each column at the point, in the spin and colour of the column.
-fn point_sources(extents: Extents, point: Coordinate) -> Result<Vec<Complex<f64>>, BackendError> {
-    let words = COLUMNS * Spinors::WORDS;
+impl<R: Vectors> SolveReport<R> {
+    /// All columns of a propagator in the order of its spin-colour matrices.
+    ///
+    /// # Errors
+    /// [`PropagatorError::Backend`] where there is no memory.
+    pub fn into_propagator(self) -> Result<Self, PropagatorError> {
+        let propagator = in_propagator_order(&self.solution)?;
+        Ok(self.with_solution(propagator))
+    }
+}
+
+/// A 1 for each column at the point, in the spin and colour of the column; nothing where another part has the point.
+fn point_sources(
+    extents: Extents,
+    point: Coordinate,
+    columns: Range<usize>,
+) -> Result<Vec<Complex<f64>>, BackendError> {
+    let words = columns.len() * Spinors::WORDS;
     let length = extents.volume() * words;
-    let what = || format!("{COLUMNS} sources on {extents}");
+    let what = || format!("{} sources on {extents}", columns.len());
     let mut sources = list_of(what, length, std::iter::repeat(Complex::ZERO))?;
-    let site = &mut sources[extents.site(point) * words..][..words];
-    for column in 0..COLUMNS {
-        site[Spinors::WORDS * column + column].re = 1.0;
+    if let Some(here) = extents.here(point) {
+        let site = &mut sources[extents.site(here) * words..][..words];
+        for (place, column) in columns.enumerate() {
+            site[Spinors::WORDS * place + column].re = 1.0;
+        }
     }
     Ok(sources)
 }

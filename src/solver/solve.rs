@@ -119,7 +119,7 @@ impl<R> SolveReport<R> {
 
     /// With other numbers in place of the solution, which were made of it.
     #[must_use]
-    pub(crate) fn with_solution(self, solution: Vec<Complex<R>>) -> Self
+    pub fn with_solution(self, solution: Vec<Complex<R>>) -> Self
     where
         R: Real,
     {

@@ -300,7 +300,7 @@ impl Replay {
         let recorded = reader.next_entry().map_err(stop)?;
         if !recorded.as_ref().is_some_and(|recorded| found.agrees_with(recorded)) {
             // Behind the header.
-            let (path, line) = (self.reader.path().to_owned(), self.compared + 2);
+            let (path, line) = (reader.path().to_owned(), self.compared + 2);
             return Err(stop(ReplayDifference { path, line, recorded, found }));
         }
         self.compared += 1;

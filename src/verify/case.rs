@@ -320,7 +320,7 @@ pub(super) fn extents_within(
 }
 
 /// A random order of the legs.
-fn leg_order(draws: &mut Draws) -> Result<LegOrder, LayoutError> {
+pub(super) fn leg_order(draws: &mut Draws) -> Result<LegOrder, LayoutError> {
     let mut legs = LegOrder::DEFAULT.legs();
     for k in (1..LEGS).rev() {
         let other: usize = draws.below(k + 1);

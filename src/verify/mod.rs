@@ -6,11 +6,13 @@
 //! | `case.rs` | random lattices, layouts and parameters |
 //! | `kernels.rs` | every kernel of the list on one case |
 //! | `sums.rs`, `solve.rs` | sums in every form; the history and the solution of solves of every operator by every method |
+//! | `parts.rs` | solves on random decompositions, held against one rank |
 //! | `compare.rs`, `report.rs` | what differs, where, by how much; rows |
 
 mod case;
 mod compare;
 mod kernels;
+mod parts;
 mod report;
 mod solve;
 mod sums;
@@ -26,6 +28,7 @@ use thiserror::Error;
 
 pub use case::RandomCase;
 pub use compare::{Difference, FieldMismatch, Mismatch, Part, compare_fields, compare_histories, compare_host_fields};
+pub use parts::{PartsCase, PartsOutcome};
 pub use report::{Failure, Row, Subject, UnitError, VerifyReport};
 
 use crate::backend::opencl::{Retirement, SumOptions, Tuning};
@@ -127,6 +130,22 @@ pub enum VerifyError {
     /// Links that are no configuration.
     #[error(transparent)]
     Gauge(#[from] GaugeError),
+    /// Ranks that do not agree.
+    #[error("{case}: rank {rank} has another history than rank 0")]
+    Ranks {
+        /// The case in words.
+        case: String,
+        /// The rank.
+        rank: usize,
+    },
+    /// More ranks than small lattices have room for.
+    #[error("{ranks} ranks have no room on lattices of up to {sites} sites: start fewer")]
+    TooManyRanks {
+        /// The ranks.
+        ranks: usize,
+        /// Sites of the lattices.
+        sites: usize,
+    },
     /// No lane width goes with the work-groups asked for.
     #[error(
         "{threads} accelerator threads with lanes of {lanes} bytes do not fit a device that takes {most_work_items} \

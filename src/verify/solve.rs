@@ -132,7 +132,7 @@ pub(super) fn solves(options: &VerifyOptions) -> Result<Vec<SolveCheck>, VerifyE
 }
 
 /// An operator that cannot be made.
-fn undefined(error: DefinitionError) -> VerifyError {
+pub(super) fn undefined(error: DefinitionError) -> VerifyError {
     VerifyError::Backend(BackendError::device(error))
 }
 

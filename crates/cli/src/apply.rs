@@ -20,9 +20,10 @@ use num_complex::Complex;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, HopArgs, name_of, of_arithmetic, on_backend};
+use super::args::{BackendArgs, HopArgs, name_of, of_arithmetic, on_part};
 use super::array_output::{self, ArrayOutput};
 use super::fields::FieldShape;
+use super::files::ConfigurationFile;
 use super::operator::{Offer, OperatorArgs, check, json_of};
 use super::output::{Head, Kind, Layout, bits, facts, show, with_bits};
 use super::source::{InputArgs, require_in_range};
@@ -214,7 +215,7 @@ impl Apply {
     fn array_output<R: Vectors>(
         &self,
         step: Step,
-        configuration: &Configuration,
+        file: &ConfigurationFile,
         source: &[Complex<f64>],
     ) -> anyhow::Result<ArrayOutput<'_>> {
         let (operator, parameters, piece) = match step {
@@ -228,8 +229,8 @@ impl Apply {
             Step::Piece { onto, .. } => Sites::Parity(onto).to_string(),
         };
         let settings = [("piece", name_of(piece).into()), ("dagger", self.dagger.into()), ("sites", sites.into())];
-        let source = self.input.described(source, None);
-        let inputs = array_output::inputs((operator, parameters, &self.hop), configuration, source, R::NAME, settings);
+        let source = self.input.described(source, &file.lattice, None)?;
+        let inputs = array_output::inputs((operator, parameters, &self.hop), file, source, R::NAME, settings)?;
         ArrayOutput::new(&self.output, "apply", &self.input.files(), inputs)
     }
 
@@ -237,12 +238,13 @@ impl Apply {
         if let Step::Full(model) | Step::Piece { model, .. } = step {
             check::<R>(&model, false)?;
         }
-        let configuration = self.input.configuration()?;
+        let file = self.input.configuration()?;
+        let configuration = &file.configuration;
         let extents = configuration.extents();
         let shape = step.shape()?;
         let source = self.input.source(shape, extents, false)?.values;
         require_in_range::<R>(&source)?;
-        let output = self.array_output::<R>(step, &configuration, &source)?;
+        let output = self.array_output::<R>(step, &file, &source)?;
         let source: Vec<_> = source.iter().map(|z| Complex::new(R::from_f64(z.re), R::from_f64(z.im))).collect();
         let lay_out = |lanes| {
             let options = LatticeOptions { lanes, nodes: None, checkerboard: step.checkerboard() };
@@ -250,11 +252,11 @@ impl Apply {
         };
         // One that does not fit is refused before a device is opened.
         lay_out(self.backend.lanes)?;
-        let backend = self.backend.open()?;
+        let backend = self.backend.open_on(&file.lattice, &self.input.ranks)?;
         let lattice = lay_out(backend.lanes(self.backend.lanes))?;
         let dagger = if self.dagger { Dagger::Yes } else { Dagger::No };
-        let (configuration, source) = (&configuration, &source[..]);
-        let applied = on_backend!(&backend, backend => {
+        let source = &source[..];
+        let applied = on_part!(&backend, backend => {
             Task { backend, step, dagger, lattice, configuration, source }.apply()
         });
         let applied = applied.context("failed to apply the operator")?;
@@ -264,14 +266,14 @@ impl Apply {
             bail!("the result holds {z:e}, beyond {}: multiply the source by a power of two{or_f64}", R::NAME);
         }
         output.begin()?;
-        let axes = shape.write(&self.output, extents, None, &result)?;
+        let axes = shape.write(&self.output, &file.lattice, None, &result)?;
         output.describe::<R>(axes)?;
         let report = Report {
             operator: step.describe(),
             dagger: self.dagger,
             layout: lattice.into(),
             precision: R::NAME,
-            plaquette: configuration.plaquette(),
+            plaquette: file.plaquette()?,
             source_norm2,
             source_norm2_bits: bits(source_norm2),
             result_norm2,

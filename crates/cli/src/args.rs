@@ -6,8 +6,9 @@ use anyhow::Context as _;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgMatches, Args, FromArgMatches, ValueEnum};
 use lanefield::backend::opencl::{DeviceInfo, HOW_TO_GET_OPENCL, OpenCl, OpenClError, Tuning, devices, probe};
-use lanefield::backend::select::{DeviceChoice, Selected, resolve};
+use lanefield::backend::select::{DeviceChoice, Selected, resolve, resolve_for};
 use lanefield::backend::{Cpu, Memory as _, Sum, Threads};
+use lanefield::comm::{OnRanks, WholeLattice};
 use lanefield::in_precision;
 use lanefield::operator::HopParameters;
 use lanefield::reference::layout::{LaneChoice, LegOrder, ReductionDevice, TreePlan, get_num_blocks_and_threads};
@@ -17,6 +18,7 @@ use lanefield_lab::trace::{Group, span};
 use lanefield_lab::{Device, Timed as _};
 
 use super::building::announce;
+use super::ranks::{self, RanksArgs};
 use super::tuning::TuningArgs;
 
 /// What `--device` is where it is not given. Were the variable clap's, usage lines would show `--device` as required wherever it is set.
@@ -134,10 +136,73 @@ impl AnyBackend {
     }
 }
 
+/// The backend that was chosen, on the part of a lattice that this rank has: all of it where there is one rank.
+pub enum OnPart {
+    /// The CPU reference.
+    Cpu(OnRanks<Cpu>),
+    /// An OpenCL device.
+    OpenCl(Box<OnRanks<OpenCl>>),
+}
+
+/// As [`on_backend`], on the part of this rank.
+macro_rules! on_part {
+    (&$backend:expr, $b:ident => $work:expr) => {
+        match &$backend {
+            $crate::args::OnPart::Cpu($b) => $b.backend().install(|| $work),
+            $crate::args::OnPart::OpenCl(device) => {
+                let $b = &**device;
+                $work
+            }
+        }
+    };
+}
+pub(crate) use on_part;
+
+impl OnPart {
+    fn new(backend: AnyBackend, lattice: &WholeLattice, ranks: &RanksArgs) -> Self {
+        match backend {
+            AnyBackend::Cpu(cpu) => Self::Cpu(OnRanks::new(cpu, lattice.clone(), ranks.options())),
+            AnyBackend::OpenCl(mut device) => {
+                device.set_on_parts(ranks::are_several());
+                Self::OpenCl(Box::new(OnRanks::new(*device, lattice.clone(), ranks.options())))
+            }
+        }
+    }
+
+    /// The lanes for a lattice on it.
+    pub fn lanes(&self, asked_for: LaneChoice) -> LaneChoice {
+        match self {
+            Self::Cpu(cpu) => cpu.lanes(asked_for),
+            Self::OpenCl(device) => device.lanes(asked_for),
+        }
+    }
+
+    /// As JSON documents name it.
+    pub fn device(&self) -> Device {
+        match self {
+            Self::Cpu(cpu) => cpu.device(),
+            Self::OpenCl(device) => device.device(),
+        }
+    }
+
+    /// One line about it.
+    pub fn describe(&self) -> String {
+        match self {
+            Self::Cpu(cpu) => cpu.describe(),
+            Self::OpenCl(device) => device.describe(),
+        }
+    }
+}
+
 impl BackendArgs {
     /// Opens the backend that was asked for ([`PlaceArgs::open`]).
     pub fn open(&self) -> anyhow::Result<AnyBackend> {
         self.place.open(self.tuning.tuning())
+    }
+
+    /// The same, on the part of this rank.
+    pub fn open_on(&self, lattice: &WholeLattice, ranks: &RanksArgs) -> anyhow::Result<OnPart> {
+        Ok(OnPart::new(self.open()?, lattice, ranks))
     }
 }
 
@@ -156,7 +221,7 @@ impl PlaceArgs {
     pub fn open_to_tune(&self, tuning: Tuning) -> anyhow::Result<AnyBackend> {
         // The CPU reference needs no driver, and none is loaded for it.
         let devices = if self.device == DeviceChoice::Cpu { Vec::new() } else { self.listed()? };
-        let backend = match resolve(&self.device, &devices)? {
+        let backend = match resolve_for(&self.device, &devices, ranks::communicator().local())? {
             Selected::Cpu => AnyBackend::Cpu(self.open_cpu()?),
             Selected::OpenCl(device) => AnyBackend::OpenCl(Box::new(open_device(&device, tuning)?)),
         };

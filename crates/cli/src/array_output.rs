@@ -8,15 +8,15 @@ use std::path::Path;
 
 use anyhow::{Context as _, bail};
 use lanefield::io::npy::ArrayReal;
-use lanefield::io::sidecar::{Inputs, Sidecar, SourceInput, difference_of, path_of};
+use lanefield::io::sidecar::{ConfigurationInput, Inputs, Sidecar, SourceInput, difference_of, path_of};
 use lanefield::operator::HopParameters;
-use lanefield::reference::gauge::Configuration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::args::HopArgs;
-use super::files::{failed_to_write, holds_something, replaces, require_outputs_but};
+use super::files::{ConfigurationFile, failed_to_write, holds_something, replaces, require_outputs_but};
+use super::ranks;
 
 /// As [`require_outputs_but`], of the array that `--output` names, its sidecar and other outputs. An array that has a sidecar is judged later, once the
 /// inputs are known ([`ArrayOutput::new`]).
@@ -47,23 +47,23 @@ fn is_described(array: &Path) -> bool {
 /// command by name.
 pub fn inputs<const N: usize>(
     (operator, parameters, hop): (&str, Map<String, Value>, &HopArgs),
-    configuration: &Configuration,
+    file: &ConfigurationFile,
     source: SourceInput,
     precision: &str,
     settings: [(&str, Value); N],
-) -> Inputs {
+) -> anyhow::Result<Inputs> {
     let HopParameters { boundary, links, legs } = hop.parameters();
-    Inputs {
+    Ok(Inputs {
         operator: operator.to_owned(),
         parameters,
         boundary: boundary.to_string(),
         reconstruct: links.reals(),
         legs: legs.to_string(),
-        configuration: configuration.into(),
+        configuration: ConfigurationInput::of(&file.configuration, &file.lattice)?,
         source,
         precision: precision.to_owned(),
         settings: settings.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-    }
+    })
 }
 
 /// An array to be written.
@@ -83,10 +83,15 @@ impl<'a, I: Serialize + DeserializeOwned> ArrayOutput<'a, I> {
         let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
         let files = files.iter().map(|(argument, path)| (argument.trim_start_matches('-').to_owned(), name(path)));
         let output = Self { path, command, files: files.collect(), inputs };
-        if is_described(path) && !replaces() {
+        if output.is_written_here() && !replaces() {
             output.require_same()?;
         }
         Ok(output)
+    }
+
+    /// Whether this rank writes it, with a sidecar.
+    fn is_written_here(&self) -> bool {
+        ranks::is_first() && is_described(self.path)
     }
 
     fn require_same(&self) -> anyhow::Result<()> {
@@ -110,7 +115,7 @@ impl<'a, I: Serialize + DeserializeOwned> ArrayOutput<'a, I> {
     /// A sidecar that cannot be removed.
     pub fn begin(&self) -> anyhow::Result<()> {
         let sidecar = path_of(self.path);
-        match is_described(self.path).then(|| fs::remove_file(&sidecar)) {
+        match self.is_written_here().then(|| fs::remove_file(&sidecar)) {
             Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => {
                 Err(error).with_context(|| format!("failed to remove {}", sidecar.display()))
             }
@@ -123,7 +128,7 @@ impl<'a, I: Serialize + DeserializeOwned> ArrayOutput<'a, I> {
     /// # Errors
     /// A sidecar that cannot be written.
     pub fn describe<R: ArrayReal>(self, shape: Vec<usize>) -> anyhow::Result<()> {
-        if !is_described(self.path) {
+        if !self.is_written_here() {
             return Ok(());
         }
         let sidecar = Sidecar::new(self.path, (shape, R::PRECISION.dtype()), self.command, self.files, self.inputs);

@@ -4,6 +4,7 @@
 pub mod arguments;
 pub mod kernels;
 mod orders;
+mod ranks;
 mod reduce;
 mod runner;
 mod sprint;
@@ -39,6 +40,7 @@ commands! {
         Reduce(reduce::Reduce),
         Threads(threads::Threads),
         Orders(orders::Orders),
+        Ranks(ranks::Ranks),
         Sprint(sprint::Sprint),
     }
 }

@@ -20,6 +20,7 @@ use super::compare_plot::plot;
 use super::fields::FieldShape;
 use super::files::{given, npy_error, require_outputs, svg};
 use super::output::{Head, Kind, print, print_json};
+use super::ranks::RanksArgs;
 use super::source::{InputArgs, Source};
 
 /// Compare two arrays bit for bit: where they differ first, how many numbers do and where, and what may have caused it.
@@ -139,12 +140,12 @@ impl Compare {
 
     /// The hop's configuration and source, where they were given.
     fn input(&self) -> Option<InputArgs> {
-        Some(InputArgs { config: self.config.clone()?, source: self.source.clone()? })
+        Some(InputArgs { config: self.config.clone()?, source: self.source.clone()?, ranks: RanksArgs::default() })
     }
 
     /// What A and B have to do with the hop, and which hop with one thing wrong B is.
     fn explain(&self, a: &ComplexArray, b: &ComplexArray, input: &InputArgs) -> anyhow::Result<HopFindings> {
-        let configuration = input.configuration()?;
+        let configuration = input.configuration()?.configuration;
         let extents = configuration.extents();
         let source = input.source(FieldShape::Spinor, extents, false)?.values;
         let [x, y, z, t] = extents.as_array();

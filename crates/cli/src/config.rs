@@ -1,10 +1,12 @@
 //! `lanefield config`: what a gauge configuration is, making one, and bringing one into another format.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
+use lanefield::comm::WholeLattice;
 use lanefield::io::nersc::{self, FloatingPoint, NerscError, StoredRows, WriteOptions};
 use lanefield::io::npy;
 use lanefield::reference::gauge::{Configuration, LINK_WORDS, SITE_WORDS};
@@ -13,10 +15,10 @@ use num_complex::Complex;
 use serde::Serialize;
 
 use super::Outcome;
-use super::files::{
-    ConfigurationFile, Origin, failed_to_write, is_npy, npy_unwritten, read_configuration, require_outputs,
-};
+use super::fields::write_arrays;
+use super::files::{ConfigurationFile, Origin, failed_to_write, is_npy, read_configuration_on, require_outputs};
 use super::output::{Head, Kind, facts, joined, show};
+use super::ranks::RanksArgs;
 
 /// Show, make or convert gauge configurations (NERSC files and NumPy arrays).
 #[derive(Args)]
@@ -54,16 +56,14 @@ struct Info {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    ranks: RanksArgs,
 }
 
 impl Info {
     fn run(self) -> anyhow::Result<Outcome> {
-        show(
-            self.json,
-            Head::of(Kind::Config),
-            &Summary::of(&self.file, &read_configuration(&self.file)?),
-            Summary::text,
-        )
+        let summary = Summary::of(&self.file, &read_configuration_on(&self.ranks, &self.file)?)?;
+        show(self.json, Head::of(Kind::Config), &summary, Summary::text)
     }
 }
 
@@ -107,6 +107,8 @@ struct Generate {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    ranks: RanksArgs,
 }
 
 /// Width of a weak field where none is given.
@@ -122,14 +124,17 @@ impl Generate {
         ensure!(self.spread.is_none() || self.kind == Start::Weak, "--spread is for weak configurations");
         self.format.check(&self.output)?;
         require_outputs(&[("--output", &self.output)], &[])?;
-        require_memory(self.lattice)?;
+        let lattice = self.ranks.lattice(self.lattice)?;
+        let part = lattice.part();
+        require_memory(part)?;
         let seed = self.seed.unwrap_or_default();
         let configuration = match self.kind {
-            Start::Unit => Configuration::unit(self.lattice),
-            Start::Hot => Configuration::hot(self.lattice, seed),
-            Start::Weak => Configuration::weak(self.lattice, seed, self.spread.unwrap_or(DEFAULT_SPREAD)),
+            Start::Unit => Configuration::unit(part),
+            Start::Hot => Configuration::hot(part, seed),
+            Start::Weak => Configuration::weak(part, seed, self.spread.unwrap_or(DEFAULT_SPREAD)),
         };
-        write(&self.output, &configuration, self.format.options(WriteOptions::default()), self.json)
+        let made = Made { configuration: &configuration, lattice: &lattice, ranks: &self.ranks };
+        made.write(&self.output, self.format.options(WriteOptions::default()), self.json)
     }
 }
 
@@ -162,13 +167,15 @@ struct Convert {
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
+    #[command(flatten)]
+    ranks: RanksArgs,
 }
 
 impl Convert {
     fn run(self) -> anyhow::Result<Outcome> {
         self.format.check(&self.output)?;
         require_outputs(&[("OUT", &self.output)], &[("IN", &self.input)])?;
-        let read = read_configuration(&self.input)?;
+        let read = read_configuration_on(&self.ranks, &self.input)?;
         let mut options = WriteOptions::default();
         if let Origin::Nersc(header) = &read.origin {
             options.rows = header.rows;
@@ -181,7 +188,8 @@ impl Convert {
             }
             options.sequence_number = header.sequence_number.parse().unwrap_or(options.sequence_number);
         }
-        write(&self.output, &read.configuration, self.format.options(options), self.json)
+        let made = Made { configuration: &read.configuration, lattice: &read.lattice, ranks: &self.ranks };
+        made.write(&self.output, self.format.options(options), self.json)
     }
 }
 
@@ -234,21 +242,37 @@ impl FormatArgs {
     }
 }
 
-/// Writes a configuration, and shows what can be read from the file then.
-fn write(path: &Path, configuration: &Configuration, options: WriteOptions, json: bool) -> anyhow::Result<Outcome> {
-    if is_npy(path) {
-        npy::write_gauge(path, configuration).map_err(|error| npy_unwritten(path, error))?;
-    } else {
-        match nersc::write(path, configuration, &options) {
-            Err(NerscError::Write(error)) => Err(error.into()),
-            result => result.with_context(|| failed_to_write(path)),
-        }?;
+/// A configuration to be written, of which this rank has a part.
+struct Made<'a> {
+    configuration: &'a Configuration,
+    lattice: &'a WholeLattice,
+    ranks: &'a RanksArgs,
+}
+
+impl Made<'_> {
+    /// Writes it, and shows what can be read from the file then.
+    fn write(&self, path: &Path, options: WriteOptions, json: bool) -> anyhow::Result<Outcome> {
+        let &Self { configuration, lattice, ranks } = self;
+        if is_npy(path) {
+            let links = |_| Ok(Cow::Borrowed(configuration.links()));
+            write_arrays(path, &npy::gauge_shape(lattice.extents()), lattice, 1, links)?;
+        } else {
+            let written = match lattice.part().is_part() {
+                true => nersc::write_part(path, configuration, &options, lattice),
+                false => nersc::write(path, configuration, &options),
+            };
+            match written {
+                Err(NerscError::Write(error)) => Err(error.into()),
+                result => result.with_context(|| failed_to_write(path)),
+            }?;
+        }
+        if !lattice.communicator().any(lattice.is_first() && path.is_file())? {
+            // A device or a pipe cannot be read back.
+            return Ok(Outcome::Done);
+        }
+        let summary = Summary::of(path, &read_configuration_on(ranks, path)?)?;
+        show(json, Head::of(Kind::Config), &summary, Summary::text)
     }
-    if !path.is_file() {
-        // A device or a pipe cannot be read back.
-        return Ok(Outcome::Done);
-    }
-    show(json, Head::of(Kind::Config), &Summary::of(path, &read_configuration(path)?), Summary::text)
 }
 
 /// What is shown of a configuration. As JSON, these fields.
@@ -286,25 +310,25 @@ struct Provenance {
 }
 
 impl Summary {
-    fn of(path: &Path, file: &ConfigurationFile) -> Self {
-        let ConfigurationFile { configuration, origin } = file;
+    fn of(path: &Path, file: &ConfigurationFile) -> anyhow::Result<Self> {
+        let ConfigurationFile { configuration, lattice, origin } = file;
         let header = match origin {
             Origin::Nersc(header) => Some(header),
             Origin::Npy(_) => None,
         };
-        Self {
+        Ok(Self {
             file: path.display().to_string(),
             format: if header.is_some() { "nersc" } else { "npy" },
-            lattice: configuration.extents().as_array(),
+            lattice: lattice.extents().as_array(),
             datatype: header.map(|header| header.rows.datatype()),
             floating_point: match origin {
                 Origin::Nersc(header) => header.floating_point.name(),
                 Origin::Npy(precision) => precision.dtype(),
             },
             checksum: header.map(|header| format!("{:08x}", header.checksum)),
-            plaquette: configuration.plaquette(),
-            link_trace: configuration.link_trace(),
-            unitarity_defect: configuration.unitarity_defect().defect,
+            plaquette: file.plaquette()?,
+            link_trace: lattice.link_trace(configuration)?,
+            unitarity_defect: lattice.largest(configuration.unitarity_defect().defect)?,
             provenance: header.map(|header| Provenance {
                 ensemble_id: header.ensemble_id.clone(),
                 ensemble_label: header.ensemble_label.clone(),
@@ -312,7 +336,7 @@ impl Summary {
                 creator: header.creator.clone(),
                 creation_date: header.creation_date.clone(),
             }),
-        }
+        })
     }
 
     fn text(&self) -> String {

@@ -1,9 +1,12 @@
 //! What operators act on, in files: spinors (T, Z, Y, X, 4, 3), five-dimensional fermions (Ls, T, Z, Y, X, 4, 3), and colour vectors
 //! (T, Z, Y, X, N, 3). In memory all words of a site lie together, those of one right-hand side of a batch after the other.
 
+use std::borrow::Cow;
+use std::io;
 use std::path::Path;
 
 use anyhow::{bail, ensure};
+use lanefield::comm::WholeLattice;
 use lanefield::io::npy::{self, ArrayReal, ComplexArray, NpyError};
 use lanefield::operator::AnyModel;
 use lanefield::reference::field::{FieldError, Object, list_of};
@@ -88,14 +91,29 @@ impl FieldShape {
 
     /// Reads a field of this shape, or of a spinor where `physical` sources are welcome too. Gives what shape it had, its extents and its
     /// numbers in site order.
-    pub fn read(self, path: &Path, physical: bool) -> anyhow::Result<(Self, Extents, Vec<Complex<f64>>)> {
+    pub fn read(
+        self,
+        path: &Path,
+        physical: bool,
+        part: Extents,
+    ) -> anyhow::Result<(Self, Extents, Vec<Complex<f64>>)> {
         let failed = |error: NpyError| npy_error(path, error);
-        let array = npy::read_complex(path).map_err(failed)?;
+        let array = self.array(path, part).map_err(failed)?;
         array.require_finite().map_err(failed)?;
         match self {
             Self::FiveDimensional(_) if physical && array.shape.len() == 6 => Self::Spinor.of(array, path),
             _ => self.of(array, path),
         }
+    }
+
+    /// The array, or the part of this rank, if it is one of that lattice.
+    fn array(self, path: &Path, part: Extents) -> Result<ComplexArray, NpyError> {
+        if !part.is_part() {
+            return npy::read_complex(path);
+        }
+        let axes = npy::read_header(path)?.shape.len();
+        let is_five_dimensional = matches!(self, Self::FiveDimensional(_)) && axes == 7;
+        npy::read_part(path, is_five_dimensional.into(), part)
     }
 
     fn of(self, array: ComplexArray, path: &Path) -> anyhow::Result<(Self, Extents, Vec<Complex<f64>>)> {
@@ -137,25 +155,49 @@ impl FieldShape {
     pub fn write<R: ArrayReal + Real>(
         self,
         path: &Path,
-        extents: Extents,
+        lattice: &WholeLattice,
         nrhs: Option<usize>,
         values: &[Complex<R>],
     ) -> anyhow::Result<Vec<usize>> {
-        let axes: Vec<usize> = nrhs.into_iter().chain(self.axes(extents)).collect();
-        let in_file_order = || self.in_file_order(extents, nrhs.unwrap_or(1), values);
-        let copy = list_of(|| format!("the numbers of {}", path.display()), values.len(), in_file_order().copied())?;
-        npy::write_complex(path, &axes, &copy).map_err(|error| npy_unwritten(path, error))?;
-        drop(copy);
-        require_written(path, in_file_order())?;
+        let axes: Vec<usize> = nrhs.into_iter().chain(self.axes(lattice.extents())).collect();
+        let arrays = nrhs.unwrap_or(1) * self.parts();
+        write_arrays(path, &axes, lattice, arrays, |array| {
+            let numbers = self.of_array(array, arrays, values);
+            Ok(Cow::Owned(list_of(|| format!("the numbers of {}", path.display()), values.len() / arrays, numbers)?))
+        })?;
         Ok(axes)
     }
 
-    /// One right-hand side after the other, component by component, site by site.
-    fn in_file_order<T>(self, extents: Extents, nrhs: usize, values: &[T]) -> impl Iterator<Item = &T> {
-        let (parts, words) = (nrhs * self.parts(), self.part_words());
-        let of_part = move |part: usize| (0..extents.volume()).map(move |site| site * parts + part);
-        (0..parts).flat_map(of_part).flat_map(move |object| &values[object * words..][..words])
+    /// One component of one right-hand side, site by site.
+    fn of_array<T: Copy>(self, array: usize, arrays: usize, values: &[T]) -> impl Iterator<Item = T> {
+        let words = self.part_words();
+        values.chunks_exact(arrays * words).flat_map(move |site| &site[array * words..][..words]).copied()
     }
+}
+
+/// Writes arrays over the whole lattice one after the other into a file, at rank 0.
+///
+/// # Errors
+/// Also where the file does not hold what was given: the copy that is written may lose bits, too.
+pub fn write_arrays<'a, R: ArrayReal + Real>(
+    path: &Path,
+    axes: &[usize],
+    lattice: &'a WholeLattice,
+    count: usize,
+    array: impl Fn(usize) -> Result<Cow<'a, [Complex<R>]>, FieldError>,
+) -> anyhow::Result<()> {
+    let gathering = || lattice.arrays(count, |number| array(number).map_err(io::Error::other));
+    let mut written = gathering();
+    if lattice.is_first() {
+        let unwritten = |error| npy_unwritten(path, error);
+        npy::write_complex_in_turn::<R>(path, axes, |take| written.rest(take)).map_err(unwritten)?;
+    }
+    drop(written);
+    let mut again = gathering();
+    if lattice.is_first() {
+        require_written::<R>(path, |compare| again.rest(compare))?;
+    }
+    Ok(())
 }
 
 /// The right-hand sides of a batch, each in site order, as one field.
@@ -178,8 +220,9 @@ mod tests {
         let word = |site: usize, rhs: usize, s: usize| (site, rhs, s);
         let rhs = |rhs| (0..48).map(|k| word(k / 24, rhs, k / 12 % 2)).collect::<Vec<_>>();
         let batch = interleaved(&[rhs(0), rhs(1)], shape.words()).unwrap();
-        let file = shape.in_file_order(extents, 2, &batch);
-        let spinors: Vec<_> = file.step_by(12).copied().collect();
+        assert_eq!(batch.len(), 48 * extents.volume());
+        let file = (0..4).flat_map(|array| shape.of_array(array, 4, &batch));
+        let spinors: Vec<_> = file.step_by(12).collect();
         let expected: Vec<_> = (0..8).map(|k| word(k % 2, k / 4, k / 2 % 2)).collect();
         assert_eq!(spinors, expected);
     }

@@ -7,18 +7,31 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::Context as _;
+use lanefield::comm::WholeLattice;
 use lanefield::io::atomic::write_atomically;
-use lanefield::io::nersc::{self, FloatingPoint, NerscError, NerscHeader};
+use lanefield::io::nersc::{self, FloatingPoint, NerscError, NerscFile, NerscHeader};
 use lanefield::io::npy::{self, ArrayReal, NpyError, Precision};
 use lanefield::reference::gauge::Configuration;
 use lanefield::reference::real::Real;
 use lanefield_lab::trace::{Group, span};
 use num_complex::Complex;
 
+use super::ranks::{self, RanksArgs};
+
 /// A gauge configuration, and what its file says about it.
 pub struct ConfigurationFile {
+    /// The part of this rank.
     pub configuration: Configuration,
+    /// The whole lattice.
+    pub lattice: WholeLattice,
     pub origin: Origin,
+}
+
+impl ConfigurationFile {
+    /// The average plaquette of the whole lattice.
+    pub fn plaquette(&self) -> anyhow::Result<f64> {
+        Ok(self.lattice.plaquette(&self.configuration)?)
+    }
 }
 
 /// Where a configuration comes from.
@@ -32,32 +45,47 @@ pub fn is_npy(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))
 }
 
-/// Reads a configuration and verifies it: all that a NERSC header says, and that links are in SU(3).
+/// Reads a configuration on one rank, and verifies it: all that a NERSC header says, and that links are in SU(3).
 pub fn read_configuration(path: &Path) -> anyhow::Result<ConfigurationFile> {
-    let _span = span(Group::File, || format!("read {}", path.display()));
-    if is_npy(path) {
-        return read_npy(path).map_err(|error| npy_error(path, error));
-    }
-    match nersc::read(path) {
-        Ok(file) => {
-            Ok(ConfigurationFile { configuration: file.configuration, origin: Origin::Nersc(Box::new(file.header)) })
-        }
-        // These name the file.
-        Err(error @ (NerscError::Open { .. } | NerscError::NotAFile { .. })) => Err(error.into()),
-        Err(error) => Err(error).with_context(|| failed_to_read(path)),
-    }
+    read_configuration_on(&RanksArgs::default(), path)
 }
 
-fn read_npy(path: &Path) -> Result<ConfigurationFile, NpyError> {
-    let array = npy::read_complex(path)?;
-    let precision = array.values.precision();
-    let configuration = array.into_gauge()?;
+/// As [`read_configuration`], on ranks: each reads its part.
+pub fn read_configuration_on(ranks: &RanksArgs, path: &Path) -> anyhow::Result<ConfigurationFile> {
+    let _span = span(Group::File, || format!("read {}", path.display()));
+    if is_npy(path) {
+        let failed = |error| npy_error(path, error);
+        let header = npy::read_header(path).map_err(failed)?;
+        let extents = header.gauge_extents().map_err(failed)?;
+        let lattice = ranks.lattice(extents)?;
+        let configuration = read_npy(path, header.precision, &lattice).map_err(failed)?;
+        return Ok(ConfigurationFile { configuration, lattice, origin: Origin::Npy(header.precision) });
+    }
+    let failed = |error| match error {
+        // These name the file.
+        NerscError::Open { .. } | NerscError::NotAFile { .. } => anyhow::Error::from(error),
+        error => anyhow::Error::from(error).context(failed_to_read(path)),
+    };
+    let lattice = ranks.lattice(nersc::read_header(path).map_err(failed)?.extents)?;
+    let read = match lattice.part().is_part() {
+        true => nersc::read_part(path, &lattice),
+        false => nersc::read(path),
+    };
+    let NerscFile { configuration, header } = read.map_err(failed)?;
+    Ok(ConfigurationFile { configuration, lattice, origin: Origin::Nersc(Box::new(header)) })
+}
+
+fn read_npy(path: &Path, precision: Precision, lattice: &WholeLattice) -> Result<Configuration, NpyError> {
+    let configuration = match lattice.part().is_part() {
+        true => npy::read_gauge_part(path, lattice.part()),
+        false => npy::read_gauge(path),
+    }?;
     let like = match precision {
         Precision::F32 => FloatingPoint::F32Little,
         Precision::F64 => FloatingPoint::F64Little,
     };
     configuration.require_su3(like.unitarity_tolerance())?;
-    Ok(ConfigurationFile { configuration, origin: Origin::Npy(precision) })
+    Ok(configuration)
 }
 
 /// An error of reading an array, with the name of the file, and what would make an array of it.
@@ -104,18 +132,25 @@ pub fn failed_to_write(path: &Path) -> String {
     format!("failed to write {}", path.display())
 }
 
-/// Refuses an array that was written and does not hold these numbers. What is no regular file cannot be read again.
-pub fn require_written<'a, R: ArrayReal + Real + 'a>(
+/// Refuses an array that was written and does not hold the numbers that come in turn. What is no regular file cannot be read again.
+pub fn require_written<R: ArrayReal + Real>(
     path: &Path,
-    values: impl Iterator<Item = &'a Complex<R>>,
+    values: impl FnOnce(&mut dyn FnMut(&[Complex<R>]) -> io::Result<()>) -> io::Result<()>,
 ) -> anyhow::Result<()> {
     if !path.is_file() {
         return Ok(());
     }
-    let array = npy::read_complex(path).map_err(|error| npy_error(path, error))?;
+    let mut reader = npy::Reader::<R>::open(path).map_err(|error| npy_error(path, error))?;
     let bits = |z: &Complex<R>| [z.re, z.im].map(|x| x.to_f64().to_bits());
+    let mut is_same = true;
+    let read = values(&mut |values| {
+        let there = reader.next(values.len())?;
+        is_same &= there.iter().map(bits).eq(values.iter().map(bits));
+        Ok(())
+    });
+    read.with_context(|| failed_to_read(path))?;
     anyhow::ensure!(
-        array.values.into_precision::<R>().iter().map(bits).eq(values.map(bits)),
+        is_same,
         "{} does not hold the numbers that were computed: memory, or the disk, lost bits; compute them again, and test the memory",
         path.display()
     );
@@ -201,6 +236,10 @@ pub fn require_outputs_but(
     inputs: &[(&str, &Path)],
     goes_on: impl Fn(&str) -> bool,
 ) -> anyhow::Result<()> {
+    // Rank 0 writes; what it has written by then is not there already for another one.
+    if !ranks::is_first() {
+        return Ok(());
+    }
     for (k, (output, path)) in outputs.iter().enumerate() {
         for (other, other_path) in outputs[..k].iter().chain(inputs) {
             anyhow::ensure!(

@@ -8,6 +8,7 @@ use lanefield::io::atomic::{WriteError, write_atomically};
 
 use super::output::bits;
 use super::progress::styled_bar;
+use super::ranks;
 
 /// Writes `iteration,residual,residual_bits`. The bytes depend on the history alone.
 pub fn write_history(path: Option<&Path>, history: &[f64]) -> Result<(), WriteError> {
@@ -39,7 +40,7 @@ fn row((iteration, &c): (usize, &f64)) -> Vec<String> {
 }
 
 fn write(path: Option<&Path>, header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> Result<(), WriteError> {
-    let Some(path) = path else { return Ok(()) };
+    let Some(path) = path.filter(|_| ranks::is_first()) else { return Ok(()) };
     write_atomically(path, |writer| records(writer, header, rows))
 }
 

@@ -65,6 +65,7 @@ mod output;
 mod peak;
 mod progress;
 mod propagator;
+mod ranks;
 mod reduce;
 mod report;
 mod run;
@@ -134,6 +135,14 @@ commands! {
     }
 }
 
+impl Command {
+    /// Whether several ranks can share its work.
+    fn runs_on_ranks(&self) -> bool {
+        use Command::{Apply, Bench, Config, Propagator, Reduce, Solve, Verify};
+        matches!(self, Config(_) | Apply(_) | Reduce(_) | Solve(_) | Propagator(_) | Verify(_) | Bench(_))
+    }
+}
+
 /// How a command ended that did not fail.
 enum Outcome {
     /// It did what it was asked.
@@ -146,7 +155,12 @@ enum Outcome {
 pub fn main() -> ExitCode {
     let matches = Cli::command().get_matches();
     let Cli { command, trace, force } = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    run(&matches, trace, force, || command.run())
+    run(&matches, trace, force, || {
+        if !command.runs_on_ranks() {
+            ranks::require_one(matches.subcommand_name().unwrap_or("the command"))?;
+        }
+        command.run()
+    })
 }
 
 /// Runs a command within all that commands have in common.
@@ -157,18 +171,25 @@ fn run(
     command: impl FnOnce() -> anyhow::Result<Outcome>,
 ) -> ExitCode {
     files::replace(force);
+    if let Err(error) = ranks::start() {
+        say!("error: {}", one_line(&error));
+        return ExitCode::from(2);
+    }
     limits::start_threads(limits::threads_of(matches));
     let run = || use_instructions().and_then(|()| command());
-    match interrupt::heed().and_then(|()| trace.around(run)) {
+    let ended = interrupt::heed().and_then(|()| trace.around(run));
+    let code = match &ended {
         // What was done until then is kept, and shown.
-        Ok(Outcome::Done) if interrupt::interrupted() => ExitCode::from(interrupt::EXIT_CODE),
-        Ok(Outcome::Done) => ExitCode::SUCCESS,
-        Ok(Outcome::CheckFailed) => ExitCode::from(1),
-        Err(error) => {
-            say!("error: {}", one_line(&error));
-            ExitCode::from(if interrupt::interrupted() { interrupt::EXIT_CODE } else { 2 })
-        }
+        Ok(Outcome::Done) | Err(_) if interrupt::interrupted() => interrupt::EXIT_CODE,
+        Ok(Outcome::Done) => 0,
+        Ok(Outcome::CheckFailed) => 1,
+        Err(_) => 2,
+    };
+    match ended {
+        Ok(_) => ranks::end(),
+        Err(error) => ranks::abort(|| say!("error: {}", one_line(&error)), code),
     }
+    ExitCode::from(code)
 }
 
 /// Makes the CPU kernels use the instructions that the environment names, if it does.

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
+use lanefield::comm::WholeLattice;
 use lanefield::io::atomic::WriteError;
 use lanefield::io::checkpoint;
 use lanefield::io::identity::Identity;
@@ -17,6 +18,7 @@ use super::Outcome;
 use super::files::given;
 use super::interrupt::{self, interrupted};
 use super::output::{Head, print_json};
+use super::ranks;
 use super::solver::Fact;
 
 #[derive(Args, Clone, Debug)]
@@ -49,6 +51,7 @@ pub struct LongRun {
     replay: Option<Replay>,
     state: Option<SavedState>,
     histories: Vec<Vec<f64>>,
+    lattice: Option<WholeLattice>,
 }
 
 /// A signal ended a solve.
@@ -82,7 +85,7 @@ impl Watcher for LongRun {
         self.follow(recurrence);
         self.replay.as_mut().map_or(Ok(()), |replay| replay.iteration(recurrence))?;
         self.recorder.as_mut().map_or(Ok(()), |recorder| recorder.iteration(recurrence))?;
-        if !interrupted() {
+        if !self.is_to_stop() {
             self.checkpoints.as_mut().map_or(Ok(()), |checkpoints| checkpoints.iteration(recurrence))?;
             // An iteration is done, which would be lost.
             interrupt::keep();
@@ -113,6 +116,15 @@ impl LongRun {
     /// That of the right-hand side that took longest.
     pub fn history(&self) -> &[f64] {
         self.histories().max_by_key(|history| history.len()).unwrap_or_default()
+    }
+
+    /// Whether to stop after this iteration: all ranks at the same one.
+    fn is_to_stop(&self) -> bool {
+        let Some(lattice) = &self.lattice else { return interrupted() };
+        if interrupted() {
+            lattice.ask_to_stop();
+        }
+        lattice.is_stopping()
     }
 
     /// The iteration of the checkpoint that it goes on from.
@@ -158,7 +170,8 @@ pub fn differs(error: AnyError, (json, head): (bool, Head)) -> anyhow::Result<Ou
     if json {
         print_json(head, &serde_json::json!({ "difference": error.to_string() }))?;
     }
-    say!("error: {error}");
+    // Rank 0 has the record: others wait for it to go on.
+    ranks::abort(|| say!("error: {error}"), 1);
     Ok(Outcome::CheckFailed)
 }
 
@@ -198,39 +211,44 @@ impl LongRunArgs {
         self.outputs().next().is_some() || self.verify.is_some()
     }
 
-    /// Opens all files.
-    pub fn open(&self, identity: &Identity) -> anyhow::Result<LongRun> {
-        let mut run = LongRun::default();
+    /// Opens all files: those of a record at rank 0 alone.
+    pub fn open(&self, identity: &Identity, lattice: &WholeLattice) -> anyhow::Result<LongRun> {
+        let mut run = LongRun { lattice: Some(lattice.clone()), ..LongRun::default() };
+        let (lattice, is_first) = (lattice.clone(), lattice.is_first());
         if let Some(path) = &self.checkpoint {
             let every = self.checkpoint_every;
-            run.checkpoints = Some(Checkpoints { path: path.clone(), every, identity: identity.clone(), warn });
-            run.state = self.state(path, identity)?;
+            run.state = self.state(path, identity, &lattice)?;
+            let (path, identity, lattice) = (path.clone(), identity.clone(), lattice.clone());
+            run.checkpoints = Some(Checkpoints { path, every, identity, lattice, warn });
         }
         if let Some(path) = &self.record {
-            let writer = RecordWriter::create(path, identity, self.record_every)?;
-            run.recorder = Some(Recorder::new(writer, self.record_every, warn_of_record));
+            let writer = is_first.then(|| RecordWriter::create(path, identity, self.record_every)).transpose()?;
+            run.recorder = Some(Recorder::new(writer, lattice.clone(), self.record_every, warn_of_record));
         }
         if let Some(path) = &self.verify {
-            let record = RecordReader::open(path, identity)?;
-            if !record.left_out().is_empty() {
-                let left_out = record.left_out().join(", ");
-                say!("note: the record does not name these, so they are not compared: {left_out}");
+            let record = is_first.then(|| RecordReader::open(path, identity)).transpose()?;
+            if let Some(record) = &record {
+                if !record.left_out().is_empty() {
+                    let left_out = record.left_out().join(", ");
+                    say!("note: the record does not name these, so they are not compared: {left_out}");
+                }
+                if !record.is_checked() {
+                    say!("note: the record has no checks: a damaged line is not told from one that differs");
+                }
             }
-            if !record.is_checked() {
-                say!("note: the record has no checks: a damaged line is not told from one that differs");
-            }
-            run.replay = Some(Replay::new(record));
+            run.replay = Some(Replay::new(record, lattice)?);
         }
         Ok(run)
     }
 
-    fn state(&self, path: &Path, identity: &Identity) -> anyhow::Result<Option<SavedState>> {
+    fn state(&self, path: &Path, identity: &Identity, lattice: &WholeLattice) -> anyhow::Result<Option<SavedState>> {
+        // As rank 0 sees it: other ranks may see a file later.
         let exists =
             || path.try_exists().with_context(|| format!("failed to look for the checkpoint {}", path.display()));
-        if !self.resume || !exists()? {
+        if !self.resume || !lattice.communicator().any(lattice.is_first() && exists()?)? {
             return Ok(None);
         }
-        let state = checkpoint::read(path, identity);
+        let state = checkpoint::read(path, identity, lattice);
         state.map(Some).with_context(|| format!("cannot resume from the checkpoint {}", path.display()))
     }
 }

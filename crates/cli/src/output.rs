@@ -13,6 +13,7 @@ use serde::Serialize;
 
 use super::Outcome;
 use super::build_facts::{BUILD, Build};
+use super::ranks;
 
 /// A table that is wrapped where the terminal is narrow. One that says it has no columns does not know its width.
 fn fitted() -> Table {
@@ -111,6 +112,9 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 
 /// Prints a line, or several, on standard output. That the reader went away (`| head`) is no error.
 pub fn print(text: impl Display) -> anyhow::Result<()> {
+    if !ranks::is_first() {
+        return Ok(());
+    }
     let mut stdout = io::stdout().lock();
     match writeln!(stdout, "{}", visible(&text.to_string())).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -132,8 +136,11 @@ pub struct Head {
     kind: Kind,
     schema: u64,
     lanefield: Build,
-    /// Where it ran; null where no device is concerned.
+    /// Where it ran, on rank 0 where there are several; null where no device is concerned.
     device: Option<Device>,
+    /// Ranks in each direction, where there are several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ranks: Option<[usize; 4]>,
 }
 
 impl Head {
@@ -144,7 +151,7 @@ impl Head {
 
     /// Of one about what ran on a device.
     pub fn on(kind: Kind, device: impl Into<Option<Device>>) -> Self {
-        Self { kind, schema: kind.schema(), lanefield: BUILD, device: device.into() }
+        Self { kind, schema: kind.schema(), lanefield: BUILD, device: device.into(), ranks: ranks::cut() }
     }
 }
 
@@ -189,7 +196,7 @@ pub struct Layout {
 impl From<Lattice> for Layout {
     fn from(lattice: Lattice) -> Self {
         Self {
-            lattice: lattice.extents().as_array(),
+            lattice: lattice.extents().global().as_array(),
             lane_bytes: lattice.width().bytes(),
             virtual_nodes: lattice.nodes().as_array(),
         }

@@ -10,6 +10,7 @@ use lanefield_lab::Progress;
 
 use super::interrupt::{self, interrupted};
 use super::output::visible;
+use super::ranks;
 
 /// All bars of the program, one below the other.
 static BARS: LazyLock<MultiProgress> = LazyLock::new(MultiProgress::new);
@@ -22,8 +23,15 @@ fn aside<T>(print: impl FnOnce() -> T) -> T {
 
 /// Prints a line on standard error, above the bars. That nobody reads it any more is no error.
 pub fn say(words: fmt::Arguments<'_>) {
+    let words = words.to_string();
+    let rank = ranks::rank();
+    // Rank 0 speaks for all, but for what went wrong elsewhere.
+    if rank > 0 && !["error:", "warning:"].iter().any(|serious| words.starts_with(serious)) {
+        return;
+    }
+    let who = if rank > 0 { format!("rank {rank}: ") } else { String::new() };
     aside(|| {
-        let _ = writeln!(std::io::stderr(), "{}", visible(&words.to_string()));
+        let _ = writeln!(std::io::stderr(), "{who}{}", visible(&words));
     });
 }
 
@@ -34,7 +42,10 @@ pub fn progress_bar() -> ProgressBar {
 
 /// A bar of no length yet, with a template of indicatif.
 pub fn styled_bar(template: &str) -> ProgressBar {
-    let bar = BARS.add(ProgressBar::new(0));
+    let bar = match ranks::is_first() {
+        true => BARS.add(ProgressBar::new(0)),
+        false => ProgressBar::hidden(),
+    };
     bar.set_style(style(template));
     bar
 }

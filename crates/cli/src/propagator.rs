@@ -1,16 +1,19 @@
-//! `lanefield propagator`: the propagator of a quark from a point, twelve solves in one batch.
+//! `lanefield propagator`: the propagator of a quark from a point, twelve solves in one batch, or in a batch for each group of ranks.
 
+use std::borrow::Cow;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use anyhow::{Context as _, bail};
+use anyhow::{Context as _, bail, ensure};
 use clap::Args;
+use lanefield::comm::{Receive, Send as Packet};
 use lanefield::io::identity::Identity;
 use lanefield::io::npy::{self, ArrayReal};
 use lanefield::io::sidecar::SourceInput;
-use lanefield::observable::{COLUMNS, PropagatorError, Quark, propagator, require_inside, sources};
+use lanefield::observable::{COLUMNS, PropagatorError, Quark, require_inside, solve_columns, sources};
 use lanefield::operator::AnyModel;
-use lanefield::reference::gauge::Configuration;
+use lanefield::reference::field::{Spinors, list_of};
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::Coordinate;
 use lanefield::reference::real::Precision;
@@ -18,16 +21,19 @@ use lanefield::solver::{
     Described, Digests, Method, Solve, SolveError, SolveReport, SolverError, Stopped, Watchers, identity,
 };
 use lanefield_lab::Timed;
+use num_complex::Complex;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{BackendArgs, HopArgs, on_backend};
+use super::args::{BackendArgs, HopArgs, on_part};
 use super::array_output::{self, ArrayOutput};
-use super::files::{npy_unwritten, read_configuration, require_written};
+use super::fields::{interleaved, write_arrays};
+use super::files::{ConfigurationFile, read_configuration_on};
 use super::history::Progress;
 use super::long_run::{Interrupted, LongRun, LongRunArgs, differs, since};
 use super::operator::{OnSpinors, OperatorArgs, check, json_of};
 use super::output::{Head, Kind, facts, joined, show};
+use super::ranks::{self, RanksArgs};
 use super::solver::{Course, Fields, Rates, RhsSummary, SolverArgs, changed_inputs, lay_out, preconditioning_name};
 use super::source::whole_numbers;
 
@@ -64,7 +70,17 @@ pub struct Propagator {
     #[command(flatten)]
     long_run: LongRunArgs,
     #[command(flatten)]
+    ranks: RanksArgs,
+    /// Groups of ranks, each of which solves for as many spins and colours of the source on the whole lattice
+    #[arg(long, value_name = "N", default_value = "1", help_heading = "Ranks (mpirun)", value_parser = groups)]
+    groups: usize,
+    #[command(flatten)]
     backend: BackendArgs,
+}
+
+fn groups(text: &str) -> Result<usize, String> {
+    let groups = text.parse().ok().filter(|&groups: &usize| groups > 0 && COLUMNS.is_multiple_of(groups));
+    groups.ok_or_else(|| format!("invalid number of groups '{text}': expected 1, 2, 3, 4, 6 or 12"))
 }
 
 /// A point of the lattice.
@@ -85,6 +101,11 @@ impl FromStr for Point {
 impl Propagator {
     pub fn run(self) -> anyhow::Result<Outcome> {
         let model = self.operator.model(&self.hop)?;
+        ensure!(
+            self.groups == 1 || !self.long_run.is_wanted(),
+            "--groups {} solves in as many batches, of which there is no one checkpoint or record: leave out --checkpoint, --record and --verify",
+            self.groups
+        );
         let others: Vec<(&str, &Path)> = self.long_run.outputs().collect();
         let inputs: Vec<(&str, &Path)> =
             [("--config", &*self.config)].into_iter().chain(self.long_run.inputs()).collect();
@@ -113,37 +134,55 @@ impl Propagator {
         operator: Q,
         model: &AnyModel,
     ) -> anyhow::Result<Outcome> {
-        let configuration = read_configuration(&self.config)?.configuration;
+        let group = ranks::work_in_groups(self.groups)?;
+        let file = self.read()?;
+        let configuration = &file.configuration;
         require_inside(configuration.extents(), self.source.0)?;
         let mut solve = self.settings.solve::<R, _>(operator, Method::ConjugateGradients, self.backend.lanes);
         // One that does not fit is refused before a device is opened.
-        lay_out::<R, _>(&solve, &configuration)?;
+        lay_out::<R, _>(&solve, configuration)?;
         let long_run = match self.long_run.is_wanted() {
-            true => self.long_run.open(&self.identity::<R, _>(&solve, &configuration, &model.describe()))?,
+            true => self.long_run.open(&self.identity::<R, _>(&solve, &file, &model.describe())?, &file.lattice)?,
             false => LongRun::default(),
         };
-        let output = self.array_output::<R, _>(model, &solve, &configuration)?;
-        let backend = self.backend.open()?;
+        let output = self.array_output::<R, _>(model, &solve, &file)?;
+        let backend = self.backend.open_on(&file.lattice, &self.ranks)?;
         solve.lanes = backend.lanes(solve.lanes);
         let summary = Summary {
             device: backend.describe(),
             operator: model.describe(),
-            fields: Fields::new::<R>(lay_out::<R, _>(&solve, &configuration)?, &self.hop),
+            fields: Fields::new::<R>(lay_out::<R, _>(&solve, configuration)?, &self.hop),
             source: self.source.0,
             resumed_from: long_run.resumed_from(),
             compared_with_record: None,
-            course: Course::new(&solve, &configuration),
+            course: Course::new(&solve, file.plaquette()?),
             rhs: Vec::new(),
             rates: Rates::default(),
         };
-        on_backend!(&backend, b => self.on::<R, _, _>(b, &configuration, &solve, summary, (long_run, output)))
+        let how = (&solve, group);
+        on_part!(&backend, b => self.on::<R, _, _>(b, &file, how, summary, (long_run, output)))
+    }
+
+    fn read(&self) -> anyhow::Result<ConfigurationFile> {
+        read_configuration_on(&self.ranks, &self.config)
+    }
+
+    /// The columns that a group solves for.
+    fn columns(&self, group: usize) -> Range<usize> {
+        let of_group = COLUMNS / self.groups;
+        group * of_group..(group + 1) * of_group
     }
 
     /// All that the bits of the propagator depend on.
-    fn identity<R: Vectors, M>(&self, how: &Solve<M>, configuration: &Configuration, operator: &str) -> Identity {
+    fn identity<R: Vectors, M>(
+        &self,
+        how: &Solve<M>,
+        file: &ConfigurationFile,
+        operator: &str,
+    ) -> anyhow::Result<Identity> {
         let source = format!("point:{}, {COLUMNS} right-hand sides", joined(&self.source.0, ","));
         let described = Described { operator, source, solver: "cg", sum: how.params.sum.to_string() };
-        identity::<R, M>(how, self.hop.parameters(), configuration, described)
+        Ok(identity::<R, M>(how, self.hop.parameters(), (&file.configuration, &file.lattice), described)?)
     }
 
     /// The array that will hold the propagator.
@@ -151,7 +190,7 @@ impl Propagator {
         &self,
         model: &AnyModel,
         solve: &Solve<Q>,
-        configuration: &Configuration,
+        file: &ConfigurationFile,
     ) -> anyhow::Result<ArrayOutput<'_>> {
         let source = SourceInput::Point { position: self.source.0, spin: None, colour: None };
         let settings = [
@@ -160,7 +199,7 @@ impl Propagator {
             ("tolerance", solve.params.tolerance.into()),
         ];
         let operator = (model.name(), json_of(model), &self.hop);
-        let inputs = array_output::inputs(operator, configuration, source, R::NAME, settings);
+        let inputs = array_output::inputs(operator, file, source, R::NAME, settings)?;
         ArrayOutput::new(&self.output, "propagator", &[("--config", &self.config)], inputs)
     }
 
@@ -168,16 +207,19 @@ impl Propagator {
     fn on<R: Vectors + ArrayReal, B: Timed, Q: Quark>(
         &self,
         backend: &B,
-        configuration: &Configuration,
-        solve: &Solve<Q>,
+        file: &ConfigurationFile,
+        (solve, group): (&Solve<Q>, usize),
         mut summary: Summary,
         (mut long_run, output): (LongRun, ArrayOutput<'_>),
     ) -> anyhow::Result<Outcome> {
+        let ConfigurationFile { configuration, lattice, .. } = file;
         let progress = Progress::new(solve.params.tolerance);
         let (point, state) = (self.source.0, long_run.take_state());
         let mut watch = |iteration: usize, c: f64| progress.show(iteration, c);
         let mut watcher = Watchers::default().with(Some(&mut long_run)).with(Some(&mut watch));
-        let computed = propagator::<R, B, Q>(backend, configuration, point, solve, &mut watcher, state.as_ref());
+        let columns = (point, self.columns(group));
+        let computed =
+            solve_columns::<R, B, Q>(backend, configuration, columns.clone(), solve, &mut watcher, state.as_ref());
         progress.end();
 
         let failed =
@@ -185,8 +227,8 @@ impl Propagator {
         let solution = computed.as_ref().ok().map(|report| &report.solution[..]);
         if solution.is_some() || computed.as_ref().is_err_and(failed) {
             let digests = || {
-                let sources = sources(backend, configuration, point, &solve.operator)?;
-                Ok(Digests::new(configuration, &sources, solution))
+                let sources = sources(backend, configuration, columns, &solve.operator)?;
+                Ok(Digests::new(lattice, configuration, &sources, solution)?)
             };
             match long_run.finish(digests) {
                 Ok(compared) => summary.compared_with_record = compared,
@@ -195,19 +237,25 @@ impl Propagator {
         }
         let error = match computed {
             Ok(report) => {
+                let rhs = self.rhs_of_all_groups(&report)?;
+                let work = ranks::total([report.flops, report.bytes])?;
+                let report = self.with_all_columns(report)?;
                 output.begin()?;
-                let shape = npy::propagator_shape(configuration.extents());
-                let written = npy::write_complex(&self.output, &shape, &report.solution);
-                written.map_err(|error| npy_unwritten(&self.output, error))?;
-                require_written(&self.output, report.solution.iter())?;
-                report.require_intact()?;
-                summary.converged(&report);
+                let shape = npy::propagator_shape(lattice.extents());
+                if group == 0 {
+                    let report = report.into_propagator()?;
+                    write_arrays(&self.output, &shape, lattice, 1, |_| Ok(Cow::Borrowed(&report.solution)))?;
+                    report.require_intact()?;
+                    summary.converged(&report, work, rhs);
+                } else {
+                    summary.course.converge(&report);
+                }
                 show(self.json, Head::on(Kind::Propagator, backend.device()), &summary, Summary::text)?;
-                let again = read_configuration(&self.config).context("failed to read the configuration again")?;
-                if again.configuration != *configuration {
+                let again = self.read().context("failed to read the configuration again")?;
+                if ranks::communicator().any(again.configuration != *configuration)? {
                     return Ok(changed_inputs());
                 }
-                if summary.course.is_checked() {
+                if !ranks::communicator().any(!summary.course.is_checked())? {
                     output.describe::<R>(shape)?;
                 }
                 return Ok(long_run.outcome(summary.course.outcome()));
@@ -233,6 +281,54 @@ impl Propagator {
             }
             error => Err(error).context("failed to compute the propagator"),
         }
+    }
+}
+
+impl Propagator {
+    /// The ranks of a group.
+    fn of_group(&self) -> usize {
+        ranks::communicator().ranks() / self.groups
+    }
+
+    /// How each solve went, of all groups, at rank 0.
+    fn rhs_of_all_groups<R>(&self, report: &SolveReport<R>) -> anyhow::Result<Vec<RhsSummary>> {
+        let here = report.rhs.iter().flat_map(|rhs| RhsSummary::from(rhs).to_words()).flat_map(u64::to_le_bytes);
+        let gathered = ranks::communicator().gather(&here.collect::<Vec<u8>>())?.unwrap_or_default();
+        let first_of_groups = gathered.iter().step_by(self.of_group());
+        let words = |bytes: &Vec<u8>| bytes.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        let words: Vec<u64> = first_of_groups.flat_map(|bytes| -> Vec<u64> { words(bytes) }).collect();
+        Ok(words.as_chunks().0.iter().map(RhsSummary::of_words).collect())
+    }
+
+    /// All columns at the ranks of the first group; those of their own at others.
+    fn with_all_columns<R: Vectors + ArrayReal>(&self, report: SolveReport<R>) -> anyhow::Result<SolveReport<R>> {
+        if self.groups == 1 {
+            return Ok(report);
+        }
+        report.require_intact()?;
+        let (communicator, of_group) = (ranks::communicator(), self.of_group());
+        let (rank, length) = (communicator.rank(), report.solution.len());
+        if rank >= of_group {
+            let bytes = bytemuck::cast_slice(&report.solution);
+            communicator.exchange(&[Packet { to: rank % of_group, tag: 0, bytes }], &mut [])?;
+            return Ok(report);
+        }
+        let room = |_| -> anyhow::Result<Vec<Complex<R>>> {
+            let what = || "the columns of another group".to_owned();
+            Ok(list_of(what, length, std::iter::repeat_n(Complex::default(), length))?)
+        };
+        let mut others: Vec<Vec<Complex<R>>> = (1..self.groups).map(room).collect::<anyhow::Result<_>>()?;
+        let mut receives: Vec<Receive<'_>> = (1..self.groups)
+            .zip(&mut others)
+            .map(|(group, room)| {
+                let bytes = bytemuck::cast_slice_mut(room);
+                Receive { from: rank + group * of_group, tag: 0, bytes }
+            })
+            .collect();
+        communicator.exchange(&[], &mut receives)?;
+        let words = self.columns(0).len() * Spinors::WORDS;
+        let solution = interleaved(&[vec![report.solution.clone()], others].concat(), words)?;
+        Ok(report.with_solution(solution))
     }
 }
 
@@ -268,11 +364,11 @@ struct Rhs {
 }
 
 impl Summary {
-    fn converged<R>(&mut self, report: &SolveReport<R>) {
+    fn converged<R>(&mut self, report: &SolveReport<R>, [flops, bytes]: [u64; 2], rhs: Vec<RhsSummary>) {
         self.course.converge(report);
-        let rhs = report.rhs.iter().enumerate();
-        self.rhs = rhs.map(|(k, rhs)| Rhs { spin: k / 3, colour: k % 3, summary: rhs.into() }).collect();
-        self.rates = Rates::new((report.seconds, report.building), report.flops, report.bytes);
+        let rhs = rhs.into_iter().enumerate();
+        self.rhs = rhs.map(|(k, summary)| Rhs { spin: k / 3, colour: k % 3, summary }).collect();
+        self.rates = Rates::new((report.seconds, report.building), flops, bytes);
     }
 
     fn text(&self) -> String {

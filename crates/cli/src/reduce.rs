@@ -7,6 +7,7 @@ use anyhow::{Context as _, bail, ensure};
 use clap::{Args, ValueEnum};
 use lanefield::backend::opencl::{Finish, SumForm, SumOptions};
 use lanefield::backend::{Backend, BackendError, Sum};
+use lanefield::comm::WholeLattice;
 use lanefield::io::npy::{self, ArrayReal, ComplexArray, ComplexValues, FieldArray, Precision};
 use lanefield::kernel::prelude::ReduceKernels as _;
 use lanefield::reference::field::{Field, Words};
@@ -16,9 +17,10 @@ use num_complex::Complex;
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{AnyBackend, BackendArgs, SumArgs, name_of, on_backend};
+use super::args::{BackendArgs, OnPart, SumArgs, name_of, on_part};
 use super::files::npy_error;
 use super::output::{Head, Kind, bits, show};
+use super::ranks::RanksArgs;
 
 /// Sum a field over its sites: norm, inner product, sum of each word, or the same slice by slice.
 ///
@@ -66,6 +68,8 @@ pub struct Reduce {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
+    ranks: RanksArgs,
+    #[command(flatten)]
     backend: BackendArgs,
 }
 
@@ -101,21 +105,21 @@ impl Reduce {
             "--direction is for --op slices; {op} has no slices"
         );
         ensure!(self.with.is_none() || self.op == Operation::Inner, "--with is for --op inner; {op} takes one field");
-        let x = read(&self.input)?;
+        let (x, whole) = self.read(&self.input)?;
         match x.values.precision() {
-            Precision::F32 => self.reduce::<f32>(x),
-            Precision::F64 => self.reduce::<f64>(x),
+            Precision::F32 => self.reduce::<f32>(x, &whole),
+            Precision::F64 => self.reduce::<f64>(x, &whole),
         }
     }
 
-    fn reduce<R: Vectors + ArrayReal>(&self, x: ComplexArray) -> anyhow::Result<Outcome> {
+    fn reduce<R: Vectors + ArrayReal>(&self, x: ComplexArray, whole: &WholeLattice) -> anyhow::Result<Outcome> {
         let described = x.describe();
         let x = x.into_field().map_err(|error| npy_error(&self.input, error))?;
-        let FieldArray { extents, words, object, .. } = x;
+        let FieldArray { words, object, .. } = x;
         let sum = self.sums.sum(self.op.object_bytes(words)).context("failed to plan the sum")?;
         let checkerboard = if self.parity.is_some() { Checkerboard::RedBlack } else { Checkerboard::FullOnly };
         let options = LatticeOptions { lanes: self.backend.lanes, nodes: None, checkerboard };
-        let lattice = Lattice::new(extents, R::COMPLEX, options).context("failed to lay out the lattice")?;
+        let lattice = Lattice::new(whole.part(), R::COMPLEX, options).context("failed to lay out the lattice")?;
         let sites = self.parity.map_or(Sites::Full, Sites::Parity);
         let field = |values: ComplexValues| {
             let field = Field::from_site_order(lattice, sites, words, &values.into_precision::<R>());
@@ -126,13 +130,13 @@ impl Reduce {
             Operation::Inner => Some(field(self.second(&described)?)?),
             _ => None,
         };
-        let mut backend = self.backend.open()?;
+        let mut backend = self.backend.open_on(whole, &self.ranks)?;
         self.choose(&mut backend)?;
-        let values = on_backend!(&backend, b => self.values(b, x, y, sum)).context("failed to sum")?;
+        let values = on_part!(&backend, b => self.values(b, x, y, sum)).context("failed to sum")?;
         let report = Report {
             op: name_of(self.op),
             sum: sum.to_string(),
-            lattice: extents.as_array(),
+            lattice: whole.extents().as_array(),
             sites: sites.to_string(),
             object,
             words: words.0,
@@ -171,7 +175,7 @@ impl Reduce {
     /// The values of the second field of an inner product, which must be like the first.
     fn second(&self, first: &str) -> anyhow::Result<ComplexValues> {
         let Some(path) = &self.with else { bail!("--op inner needs --with B.npy") };
-        let array = read(path)?;
+        let (array, _) = self.read(path)?;
         let second = array.describe();
         ensure!(
             first == second,
@@ -182,13 +186,26 @@ impl Reduce {
         Ok(array.values)
     }
 
+    /// An array, or the part of it that this rank has.
+    fn read(&self, path: &Path) -> anyhow::Result<(ComplexArray, WholeLattice)> {
+        let failed = |error| npy_error(path, error);
+        let extents = npy::read_header(path).map_err(failed)?.extents().map_err(failed)?;
+        let lattice = self.ranks.lattice(extents)?;
+        let array = match lattice.part().is_part() {
+            true => npy::read_part(path, 0, lattice.part()),
+            false => npy::read_complex(path),
+        };
+        Ok((array.map_err(failed)?, lattice))
+    }
+
     /// Makes an OpenCL device take sums as it was asked to.
-    fn choose(&self, backend: &mut AnyBackend) -> anyhow::Result<()> {
+    fn choose(&self, backend: &mut OnPart) -> anyhow::Result<()> {
         match backend {
-            AnyBackend::OpenCl(device) => {
+            OnPart::OpenCl(device) => {
+                let device = device.backend_mut();
                 device.set_sum_options(SumOptions { form: self.strategy, finish: self.finish, ..device.sum_options() });
             }
-            AnyBackend::Cpu(_) => {
+            OnPart::Cpu(_) => {
                 let given = [("--strategy", self.strategy.is_some()), ("--finish", self.finish.is_some())];
                 if let Some((name, _)) = given.iter().find(|(_, given)| *given) {
                     bail!("{name} is for OpenCL devices; the CPU has one way to take sums");
@@ -197,10 +214,6 @@ impl Reduce {
         }
         Ok(())
     }
-}
-
-fn read(path: &Path) -> anyhow::Result<ComplexArray> {
-    npy::read_complex(path).map_err(|error| npy_error(path, error))
 }
 
 /// What was summed. As JSON, these fields.

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 use clap::Args;
 use lanefield::backend::Backend;
-use lanefield::io::identity::{Identity, digest_of_numbers};
+use lanefield::io::identity::Identity;
 use lanefield::io::npy::ArrayReal;
 use lanefield::observable::Quark as _;
 use lanefield::operator::{AnyModel, Model, ModelTask};
@@ -28,14 +28,15 @@ use lanefield_lab::trace::{Group, span};
 use num_complex::Complex;
 
 use super::Outcome;
-use super::args::{BackendArgs, HopArgs, SumArgs, SumKind, on_backend, one_of};
+use super::args::{BackendArgs, HopArgs, SumArgs, SumKind, on_part, one_of};
 use super::array_output::{self, ArrayOutput};
 use super::fields::FieldShape;
-use super::files::given;
+use super::files::{ConfigurationFile, given};
 use super::history::{Progress, write_batch_history, write_history};
 use super::long_run::{Interrupted, LongRun, LongRunArgs, differs};
 use super::operator::{Invertible, OperatorArgs, check, json_of};
 use super::output::{Head, Kind, show};
+use super::ranks;
 use super::solver::{SolverArgs, changed_inputs, lay_out, preconditioning_name};
 use super::source::{InputArgs, Loaded, Source, require_in_range};
 use summary::Summary;
@@ -135,43 +136,44 @@ impl Solve {
 
     fn solve<R: Vectors + ArrayReal>(&self, model: AnyModel) -> anyhow::Result<Outcome> {
         check::<R>(&model, !self.settings.unpreconditioned)?;
-        let (configuration, eta) = self.inputs(model)?;
+        let (file, eta) = self.inputs(model)?;
+        let configuration = &file.configuration;
         require_in_range::<R>(&eta.values)?;
         let mut how = self.settings.solve::<R, _>(model, self.solver, self.backend.lanes);
         how.params.sum = self.sums.sum(size_of::<Complex<f64>>()).context("failed to plan the sums")?;
-        let mut lattice = lay_out::<R, _>(&how, &configuration)?;
+        let mut lattice = lay_out::<R, _>(&how, configuration)?;
         let long_run = match self.long_run.is_wanted() {
-            true => self.long_run.open(&self.identity::<R>(&how, lattice, &configuration, &eta))?,
+            true => self.long_run.open(&self.identity::<R>(&how, lattice, &file, &eta)?, &file.lattice)?,
             false => LongRun::default(),
         };
-        let output = self.array_output::<R>(&how, lattice, &configuration, &eta)?;
-        let backend = self.backend.open()?;
+        let output = self.array_output::<R>(&how, lattice, &file, &eta)?;
+        let backend = self.backend.open_on(&file.lattice, &self.input.ranks)?;
         // A tree keeps its lanes, on whose number it depends.
         if how.params.sum == Sum::Exact {
             how.lanes = backend.lanes(how.lanes);
-            lattice = lay_out::<R, _>(&how, &configuration)?;
+            lattice = lay_out::<R, _>(&how, configuration)?;
         }
-        let mut summary = Summary::new::<R>(backend.describe(), self, &how, lattice, &configuration);
+        let mut summary = Summary::new::<R>(backend.describe(), self, &how, lattice, file.plaquette()?);
         summary.resumed_from = long_run.resumed_from();
-        on_backend!(&backend, b => self.solve_on::<R, _>(b, &configuration, eta, how, summary, (long_run, output)))
+        on_part!(&backend, b => self.solve_on::<R, _>(b, &file, eta, how, summary, (long_run, output)))
     }
 
     /// The configuration and the source.
-    fn inputs(&self, model: AnyModel) -> anyhow::Result<(Configuration, Loaded)> {
-        let configuration = self.input.configuration()?;
-        let (shape, extents) = (FieldShape::of_model(&model)?, configuration.extents());
+    fn inputs(&self, model: AnyModel) -> anyhow::Result<(ConfigurationFile, Loaded)> {
+        let file = self.input.configuration()?;
+        let (shape, extents) = (FieldShape::of_model(&model)?, file.configuration.extents());
         let eta = match self.batch {
             Some(nrhs) => self.input.batch(shape, extents, nrhs),
             None => self.input.source(shape, extents, true),
         }?;
-        Ok((configuration, eta))
+        Ok((file, eta))
     }
 
     /// The solve on a backend, and all that is said and written of it.
     fn solve_on<R: Vectors + ArrayReal, B: Timed>(
         &self,
         backend: &B,
-        configuration: &Configuration,
+        ConfigurationFile { configuration, lattice, .. }: &ConfigurationFile,
         eta: Loaded,
         how: How<AnyModel>,
         mut summary: Summary,
@@ -207,7 +209,7 @@ impl Solve {
 
         let solution = solved.as_ref().ok().map(|report| &report.solution[..]);
         if solution.is_some() || solved.as_ref().is_err_and(|error| error.history().is_some()) {
-            match long_run.finish(|| Ok(Digests::new(configuration, &eta, solution))) {
+            match long_run.finish(|| Ok(Digests::new(lattice, configuration, &eta, solution)?)) {
                 Ok(compared) => summary.compared_with_record = compared,
                 Err(error) => return differs(error, (self.json, difference())),
             }
@@ -231,14 +233,14 @@ impl Solve {
                         Some(parameters) => {
                             let of_walls = || parameters.export_solutions(report.lattice, report.solution.clone());
                             let solution = of_walls()?;
-                            let axes = FieldShape::Spinor.write(path, configuration.extents(), nrhs, &solution)?;
+                            let axes = FieldShape::Spinor.write(path, lattice, nrhs, &solution)?;
                             ensure!(
                                 of_walls()? == solution,
                                 SolveError::Changed { what: "the solution in host memory" }
                             );
                             axes
                         }
-                        None => shape.write(path, configuration.extents(), nrhs, &report.solution)?,
+                        None => shape.write(path, lattice, nrhs, &report.solution)?,
                     };
                     // Now that it is written: what was, is the solution that was checked.
                     report.require_intact()?;
@@ -250,13 +252,15 @@ impl Solve {
                 if let Some(Err(error)) = &bandwidth {
                     say!("warning: failed to measure the copy bandwidth: {error}");
                 }
-                summary.converged(&report, bandwidth.and_then(Result::ok));
+                let work = ranks::total([report.flops, report.bytes])?;
+                summary.converged(&report, work, bandwidth.and_then(Result::ok));
                 show(self.json, Head::on(Kind::Solve, backend.device()), &summary, Summary::text)?;
                 // What memory lost before the solve began is found only where all is read and made once more.
-                let again = self.inputs(model).and_then(|(again, source)| Ok((again, onto_walls(source)?)));
+                let again =
+                    self.inputs(model).and_then(|(again, source)| Ok((again.configuration, onto_walls(source)?)));
                 let (same, source) =
                     again.context("failed to read the inputs again, to see whether they are the same")?;
-                if same != *configuration || source != eta {
+                if ranks::communicator().any(same != *configuration || source != eta)? {
                     return Ok(changed_inputs());
                 }
                 if let Some(output) = output.filter(|_| summary.course.is_checked()) {
@@ -312,7 +316,7 @@ impl Solve {
         &self,
         how: &How<AnyModel>,
         lattice: Lattice,
-        configuration: &Configuration,
+        file: &ConfigurationFile,
         eta: &Loaded,
     ) -> anyhow::Result<Option<ArrayOutput<'_>>> {
         let Some(path) = &self.output else { return Ok(None) };
@@ -322,9 +326,9 @@ impl Solve {
             ("tolerance", how.params.tolerance.into()),
             ("sum", self.describe_sum(how, lattice).into()),
         ];
-        let source = self.input.described(&eta.values, self.batch);
+        let source = self.input.described(&eta.values, &file.lattice, self.batch)?;
         let operator = (how.operator.name(), json_of(&how.operator), &self.hop);
-        let inputs = array_output::inputs(operator, configuration, source, R::NAME, settings);
+        let inputs = array_output::inputs(operator, file, source, R::NAME, settings)?;
         ArrayOutput::new(path, "solve", &self.input.files(), inputs).map(Some)
     }
 
@@ -333,17 +337,18 @@ impl Solve {
         &self,
         how: &How<AnyModel>,
         lattice: Lattice,
-        configuration: &Configuration,
+        file: &ConfigurationFile,
         eta: &Loaded,
-    ) -> Identity {
+    ) -> anyhow::Result<Identity> {
         let source = match (&self.input.source, self.batch) {
-            (Source::File(_), _) => format!("of SHA-256 {}", digest_of_numbers(&eta.values)),
+            (Source::File(_), _) => format!("of SHA-256 {}", file.lattice.digest(&eta.values)?),
             (source, None) => source.to_string(),
             (source, Some(nrhs)) => format!("{source}, {nrhs} right-hand sides"),
         };
         let sum = self.describe_sum(how, lattice);
         let (operator, solver) = (&how.operator.describe(), self.solver_name());
-        identity::<R, _>(how, self.hop.parameters(), configuration, Described { operator, source, solver, sum })
+        let described = Described { operator, source, solver, sum };
+        Ok(identity::<R, _>(how, self.hop.parameters(), (&file.configuration, &file.lattice), described)?)
     }
 }
 

@@ -163,12 +163,13 @@ impl Fields {
 }
 
 impl Course {
-    pub fn new<M>(solve: &Solve<M>, configuration: &Configuration) -> Self {
+    /// Of a solve on a configuration with that average plaquette.
+    pub fn new<M>(solve: &Solve<M>, plaquette: f64) -> Self {
         Self {
             preconditioning: preconditioning_name(solve.preconditioning),
             tolerance: solve.params.tolerance,
             max_iterations: solve.params.max_iterations,
-            plaquette: configuration.plaquette(),
+            plaquette,
             converged: false,
             failure: None,
             unchecked: None,
@@ -230,6 +231,27 @@ impl Rates {
         let speed = self.flops_per_second.map(|rate| ("speed", format!("{:.2} GFlop/s", rate / 1e9)));
         let traffic = self.bytes_per_second.map(|rate| ("memory traffic", format!("{:.2} GB/s{beside}", rate / 1e9)));
         [time, speed, traffic].into_iter().flatten()
+    }
+}
+
+impl RhsSummary {
+    /// For other ranks.
+    pub fn to_words(&self) -> [u64; 4] {
+        // Each has a history, unless the source is not finite.
+        let residual = self.residual.unwrap_or(f64::NAN);
+        [self.iterations as u64, residual.to_bits(), self.true_residual.to_bits(), self.solution_residual.to_bits()]
+    }
+
+    /// Of another rank.
+    pub fn of_words(&[iterations, residual, true_residual, solution_residual]: &[u64; 4]) -> Self {
+        let residual = Some(f64::from_bits(residual)).filter(|residual| !residual.is_nan());
+        Self {
+            iterations: iterations as usize,
+            residual,
+            residual_bits: residual.map(bits),
+            true_residual: f64::from_bits(true_residual),
+            solution_residual: f64::from_bits(solution_residual),
+        }
     }
 }
 

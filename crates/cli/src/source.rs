@@ -6,17 +6,17 @@ use std::str::FromStr;
 
 use anyhow::{Context as _, bail, ensure};
 use clap::Args;
-use lanefield::io::identity::digest_of_numbers;
+use lanefield::comm::{CommError, WholeLattice};
 use lanefield::io::sidecar::SourceInput;
 use lanefield::reference::field::{FieldError, list_of};
-use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::{Coordinate, DIMENSION_NAMES, Extents};
 use lanefield::reference::random::{Stream, gaussian_pair, z4_number};
 use num_complex::Complex;
 
 use super::fields::{FieldShape, interleaved};
-use super::files::read_configuration;
+use super::files::{ConfigurationFile, read_configuration_on};
+use super::ranks::RanksArgs;
 
 /// What an operator acts in, and on.
 #[derive(Args, Clone, Debug)]
@@ -29,9 +29,11 @@ pub struct InputArgs {
     /// each number one of 1, i, -1, -i; or point:x,y,z,t,spin,colour, 1 there and 0 elsewhere (of colour vectors the component instead of the spin)
     #[arg(long, value_name = "FILE.npy|gauss:SEED|z4:SEED|point:x,y,z,t,spin,colour")]
     pub source: Source,
+    #[command(flatten)]
+    pub ranks: RanksArgs,
 }
 
-/// A source in site order.
+/// A source in site order, on the part of this rank.
 pub struct Loaded {
     /// What it holds at each site.
     pub shape: FieldShape,
@@ -49,9 +51,9 @@ impl InputArgs {
         [("--config", self.config.as_path())].into_iter().chain(source).collect()
     }
 
-    /// The configuration.
-    pub fn configuration(&self) -> anyhow::Result<Configuration> {
-        Ok(read_configuration(&self.config)?.configuration)
+    /// The configuration, on the part of this rank.
+    pub fn configuration(&self) -> anyhow::Result<ConfigurationFile> {
+        read_configuration_on(&self.ranks, &self.config)
     }
 
     /// A source of `shape`; where `physical` ones are welcome, they may be in place of five-dimensional ones, and a point is one.
@@ -63,8 +65,13 @@ impl InputArgs {
     }
 
     /// What a source of these numbers is, or so many right-hand sides, for a sidecar.
-    pub fn described(&self, values: &[Complex<f64>], nrhs: Option<u16>) -> SourceInput {
-        self.source.described(values, nrhs)
+    pub fn described(
+        &self,
+        values: &[Complex<f64>],
+        lattice: &WholeLattice,
+        nrhs: Option<u16>,
+    ) -> Result<SourceInput, CommError> {
+        self.source.described(values, lattice, nrhs)
     }
 
     /// Random sources of `nrhs` consecutive seeds, as one field.
@@ -143,25 +150,30 @@ impl FromStr for Source {
 
 impl Source {
     /// What a source of these numbers is, or so many right-hand sides, for a sidecar.
-    pub fn described(&self, values: &[Complex<f64>], nrhs: Option<u16>) -> SourceInput {
+    pub fn described(
+        &self,
+        values: &[Complex<f64>],
+        lattice: &WholeLattice,
+        nrhs: Option<u16>,
+    ) -> Result<SourceInput, CommError> {
         let nrhs = nrhs.map_or(1, usize::from);
-        match *self {
-            Self::File(_) => SourceInput::File { sha256_of_numbers: digest_of_numbers(values) },
+        Ok(match *self {
+            Self::File(_) => SourceInput::File { sha256_of_numbers: lattice.digest(values)? },
             Self::Gauss(seed) => SourceInput::Gauss { seed, nrhs },
             Self::Z4(seed) => SourceInput::Z4 { seed, nrhs },
             Self::Point { coordinate: position, spin, colour } => {
                 SourceInput::Point { position, spin: Some(spin), colour: Some(colour) }
             }
-        }
+        })
     }
 
-    /// The field in site order. `config` names what has the extents.
+    /// The field in site order, on the part of this rank. `config` names what has the extents.
     pub fn load(&self, shape: FieldShape, extents: Extents, physical: bool, config: &str) -> anyhow::Result<Loaded> {
         match self {
             Self::File(path) => {
-                let (shape, its_extents, values) = shape.read(path, physical)?;
+                let (shape, its_extents, values) = shape.read(path, physical, extents)?;
                 ensure!(
-                    its_extents == extents,
+                    its_extents.as_array() == extents.as_array(),
                     "the source {} has the lattice {its_extents}, and the configuration {config} has {extents}: they must be the same",
                     path.display(),
                 );
@@ -171,14 +183,20 @@ impl Source {
             &Self::Z4(seed) => Ok(Loaded { shape, values: z4(seed, shape, extents)? }),
             &Self::Point { coordinate, spin, colour } => {
                 for (d, name) in DIMENSION_NAMES.iter().enumerate() {
-                    let (value, last) = (coordinate[d], extents[d] - 1);
-                    ensure!(value <= last, "{name} = {value} of the point source is outside 0 to {last} on {extents}");
+                    let (value, last) = (coordinate[d], extents.global()[d] - 1);
+                    ensure!(
+                        value <= last,
+                        "{name} = {value} of the point source is outside 0 to {last} on {}",
+                        extents.global()
+                    );
                 }
                 let (name, count) = shape.components();
                 ensure!(spin < count, "{name} {spin} of the point source is outside 0 to {}", count - 1);
                 let what = || format!("a source on {extents}");
                 let mut values = list_of(what, extents.volume() * shape.words(), std::iter::repeat(Complex::ZERO))?;
-                values[extents.site(coordinate) * shape.words() + 3 * spin + colour].re = 1.0;
+                if let Some(here) = extents.here(coordinate) {
+                    values[extents.site(here) * shape.words() + 3 * spin + colour].re = 1.0;
+                }
                 Ok(Loaded { shape, values })
             }
         }
@@ -198,14 +216,14 @@ pub fn z4(seed: u64, shape: FieldShape, extents: Extents) -> Result<Vec<Complex<
     random(shape, extents, |site, word| z4_number(seed, Stream::Z4Source, site, word))
 }
 
-/// Numbers that depend on site and word alone.
+/// Numbers that depend on the site, as the whole lattice numbers it, and on the word alone.
 fn random(
     shape: FieldShape,
     extents: Extents,
     number: impl Fn(u64, u32) -> Complex<f64>,
 ) -> Result<Vec<Complex<f64>>, FieldError> {
     let words = shape.words() as u32;
-    let draw = |(site, word): (usize, u32)| number(site as u64, word);
+    let draw = |(site, word): (usize, u32)| number(extents.global_site(site), word);
     let places = (0..extents.volume()).flat_map(|site| (0..words).map(move |word| (site, word)));
     list_of(|| format!("a source on {extents}"), extents.volume() * shape.words(), places.map(draw))
 }

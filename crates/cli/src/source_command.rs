@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use clap::Args;
+use lanefield::comm::WholeLattice;
 use lanefield::io::npy::ArrayReal;
 use lanefield::io::sidecar::SourceInputs;
 use lanefield::reference::kernels::Vectors;
@@ -89,14 +90,15 @@ impl MakeSource {
         require_in_range::<R>(&loaded.values)?;
         let values: Vec<Complex<R>> =
             loaded.values.iter().map(|z| Complex::new(R::from_f64(z.re), R::from_f64(z.im))).collect();
+        let lattice = WholeLattice::alone(self.lattice);
         let inputs = SourceInputs {
             lattice: self.lattice.as_array(),
-            source: self.source.described(&loaded.values, None),
+            source: self.source.described(&loaded.values, &lattice, None)?,
             precision: R::NAME.to_owned(),
         };
         let output = ArrayOutput::new(&self.output, "source", &[], inputs)?;
         output.begin()?;
-        let axes = shape.write(&self.output, self.lattice, None, &values)?;
+        let axes = shape.write(&self.output, &lattice, None, &values)?;
         output.describe::<R>(axes.clone())?;
         let norm2 = scalar::norm2(shape.part_words(), &values);
         let report = Report {

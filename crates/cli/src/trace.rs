@@ -8,10 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, ensure};
 use clap::Args;
 use lanefield::io::atomic::write_atomically;
-use lanefield_lab::trace::{Group, Hotspot, Timeline, hotspots, write_chrome};
+use lanefield_lab::trace::{Group, Hotspot, Recording, Timeline, chrome_events, hotspots, write_chrome};
 
 use super::files::require_outputs;
 use super::output::{number, print, printed_json, table};
+use super::ranks;
 
 /// How a trace begins. A file that does not is not replaced, not even with --force: it may be what the command reads or has just written.
 const BEGINNING: &[u8] = b"{\"kind\":\"trace\"";
@@ -39,6 +40,8 @@ impl TraceArgs {
         if !self.stats && self.trace.is_none() {
             return command();
         }
+        // The times of all ranks begin together.
+        ranks::communicator().barrier()?;
         let timeline = Timeline::new(self.trace.is_some());
         ensure!(timeline.install(), "a timeline is being recorded already");
         let outcome = {
@@ -50,7 +53,12 @@ impl TraceArgs {
             require_trace(path)?;
             let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
             let command = ["lanefield".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ");
-            write_atomically(path, |out| write_chrome(&recording, &command, out)).map_err(anyhow::Error::from)
+            // Where the command failed here, others may wait elsewhere.
+            let others = if outcome.is_ok() { of_other_ranks(&recording, &command)? } else { Vec::new() };
+            match ranks::is_first() {
+                true => Ok(write_atomically(path, |out| write_chrome(&recording, &command, &others, out))?),
+                false => Ok(()),
+            }
         });
         if self.stats {
             let text = hotspot_table(&hotspots(&recording));
@@ -62,6 +70,16 @@ impl TraceArgs {
         // The command's own error is what one has to see.
         outcome.and_then(|outcome| written.map(|()| outcome))
     }
+}
+
+/// What other ranks recorded, at rank 0.
+fn of_other_ranks(recording: &Recording, command: &str) -> anyhow::Result<Vec<Vec<u8>>> {
+    let events = match ranks::is_first() {
+        true => Vec::new(),
+        false => chrome_events(recording, command, ranks::rank())?,
+    };
+    let gathered = ranks::communicator().gather(&events)?.unwrap_or_default();
+    Ok(gathered.into_iter().skip(1).collect())
 }
 
 /// Refuses to replace a file that is no trace.

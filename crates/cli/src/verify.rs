@@ -1,6 +1,8 @@
 //! `lanefield verify`: the main job. Every kernel and whole solves on an OpenCL device and on the CPU reference, compared bit for bit, in
 //! one table. Where there is no OpenCL, the CPU reference against the plain scalar implementation.
 
+mod ranks;
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -19,18 +21,21 @@ use lanefield::verify::{
 use serde::Serialize;
 
 use super::Outcome;
-use super::args::{opencl_device, warn_of_tuning};
+use super::args::{PlaceArgs, opencl_device, warn_of_tuning};
 use super::building::announce;
 use super::files::read_configuration;
 use super::interrupt::{self, interrupted};
 use super::output::{Device, Head, Kind, print, print_json, show, table};
 use super::progress::Steps;
+use super::ranks::are_several;
 use super::workers::{self, Workers, cores, in_processes, usual_jobs};
 
 /// A worker is replaced after so many units, on average: a process keeps the programs that it built, on PoCL 190 MiB more after 75 units of `--full`.
 const UNITS_OF_A_WORKER: usize = 50;
 /// The argument by which a worker knows that it is one.
 const WORKER: &str = "--worker";
+/// Decompositions on the ranks of mpirun, where nobody says how many.
+const USUAL_DECOMPOSITIONS: u32 = 100;
 /// Cases that could not be run are named, so many at most.
 const MOST_ERRORS: usize = 10;
 
@@ -48,6 +53,7 @@ const MOST_ERRORS: usize = 10;
 #[command(after_help = "Examples:
   lanefield verify --list
   lanefield verify --smoke
+  lanefield verify --decompositions 20 --device cpu
   lanefield verify --case 0 --device cpu --json")]
 pub struct Verify {
     /// The device to test: auto (the first GPU, else any OpenCL device), a number from `lanefield devices`, or part of a name; cpu compares
@@ -89,6 +95,10 @@ pub struct Verify {
     /// Repeat only the case of this number
     #[arg(long, value_name = "NUMBER")]
     case: Option<u64>,
+    /// Instead solve on so many random decompositions of lattices, every operator by every method, and hold each against one rank. The ranks are those
+    /// that mpirun started, else threads [default: 100 under mpirun]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    decompositions: Option<u32>,
     /// Print the report as JSON
     #[arg(long)]
     json: bool,
@@ -147,6 +157,11 @@ impl Verify {
     pub fn run(self) -> anyhow::Result<Outcome> {
         if self.list {
             return self.print_list();
+        }
+        if let Some(cases) = self.decompositions.or(are_several().then_some(USUAL_DECOMPOSITIONS)) {
+            let place = PlaceArgs { device: self.device.clone(), threads: self.threads };
+            let decompositions = ranks::OnDecompositions { place, cases, only: self.case, seed: self.seed };
+            return decompositions.run(self.json);
         }
         let start = Instant::now();
         if !self.worker {

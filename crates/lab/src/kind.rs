@@ -46,6 +46,7 @@ kinds! {
     BenchSprint = "bench sprint", 1, "Optimisations, one after the other";
     BenchThreads = "bench threads", 1, "Sizes of work-groups";
     BenchOrders = "bench orders", 1, "Orders of the legs";
+    BenchRanks = "bench ranks", 1, "Several ranks";
     BenchReduce = "bench reduce", 1, "Sums of large objects";
     Tune = "tune", 1, "Tuning";
     Guidelines = "guidelines", 1, "Guidelines";
@@ -73,6 +74,7 @@ kinds! {
     Run = "run", 1, "Kernels run on arrays";
     GoldenExport = "golden export", 1, "Golden data";
     GoldenCheck = "golden check", 1, "Results held against golden data";
+    VerifyRanks = "verify ranks", 1, "The bits on ranks";
     VerifyList = "verify list", 1, "What verify compares";
     GuidelinesList = "guidelines list", 1, "What the guidelines advise";
     EstimateList = "estimate list", 1, "Built-in machines";

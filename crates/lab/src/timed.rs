@@ -2,8 +2,10 @@
 
 use std::time::Instant;
 
+use lanefield::backend::ghosts::Ghosts;
 use lanefield::backend::opencl::{DeviceKind, SumOptions, Tuning};
 use lanefield::backend::{Backend, BackendError, Cpu, OpenCl};
+use lanefield::comm::OnRanks;
 
 use super::Device;
 use super::bandwidth::{Operation, device_time, host_time};
@@ -77,6 +79,31 @@ impl Timed for Cpu {
     }
     fn device(&self) -> Device {
         self.into()
+    }
+}
+
+/// That of this rank.
+impl<B: Timed + Ghosts> Timed for OnRanks<B> {
+    fn time(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<f64, BackendError> {
+        self.backend().time(work)
+    }
+    fn span(&self, work: &mut dyn FnMut() -> Result<(), BackendError>) -> Result<Option<f64>, BackendError> {
+        self.backend().span(work)
+    }
+    fn memory(&self) -> MemoryOf<'_> {
+        self.backend().memory()
+    }
+    fn read_time(&self, bytes: usize) -> Result<f64, BackendError> {
+        self.backend().read_time(bytes)
+    }
+    fn opencl(&self) -> Option<&OpenCl> {
+        self.backend().opencl()
+    }
+    fn opencl_mut(&mut self) -> Option<&mut OpenCl> {
+        self.backend_mut().opencl_mut()
+    }
+    fn device(&self) -> Device {
+        self.backend().device()
     }
 }
 

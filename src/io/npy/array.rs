@@ -199,7 +199,7 @@ impl ComplexArray {
     /// links are in SU(3) is for the caller to demand ([`Configuration::require_su3`]): tests of ports use links that are
     /// not.
     pub fn into_gauge(self) -> Result<Configuration, NpyError> {
-        let extents = field_extents(&self.shape, "gauge configuration", "(T, Z, Y, X, 4, 3, 3)", &[4, 3, 3])?;
+        let extents = gauge_extents(&self.shape)?;
         let configuration = Configuration::new(extents, self.values.into_f64())?;
         configuration.require_finite()?;
         Ok(configuration)
@@ -247,22 +247,33 @@ impl ComplexArray {
     /// [`NpyError::Shape`] if there are fewer than four axes, an extent is zero, or a site has more than
     /// [`FieldArray::MOST_WORDS`] numbers.
     pub fn into_field(self) -> Result<FieldArray, NpyError> {
-        let wrong = |reason: String| NpyError::Shape {
-            shape: self.shape.clone(),
-            field: "field",
-            axes: "(T, Z, Y, X, numbers of a site …)",
-            reason,
-        };
-        let Some((&[t, z, y, x], site)) = self.shape.split_first_chunk() else {
-            return Err(wrong(format!("it has {} axes, not 4 or more", self.shape.len())));
-        };
-        let words = site.iter().fold(1usize, |words, &extent| words.saturating_mul(extent));
-        if !(1..=FieldArray::MOST_WORDS).contains(&words) {
-            return Err(wrong(format!("a site has {words} numbers, not 1 to {}", FieldArray::MOST_WORDS)));
-        }
-        let extents = Extents::new([x, y, z, t]).map_err(|error| wrong(error.to_string()))?;
-        Ok(FieldArray { extents, words: Words(words), object: object_name(site), values: self.values })
+        let (extents, words) = any_field(&self.shape)?;
+        Ok(FieldArray { extents, words, object: object_name(&self.shape[4..]), values: self.values })
     }
+}
+
+/// The lattice of a field of any object, and the words of a site.
+pub(super) fn any_field(shape: &[usize]) -> Result<(Extents, Words), NpyError> {
+    let wrong = |reason: String| NpyError::Shape {
+        shape: shape.to_vec(),
+        field: "field",
+        axes: "(T, Z, Y, X, numbers of a site …)",
+        reason,
+    };
+    let Some((&[t, z, y, x], site)) = shape.split_first_chunk() else {
+        return Err(wrong(format!("it has {} axes, not 4 or more", shape.len())));
+    };
+    let words = site.iter().fold(1usize, |words, &extent| words.saturating_mul(extent));
+    if !(1..=FieldArray::MOST_WORDS).contains(&words) {
+        return Err(wrong(format!("a site has {words} numbers, not 1 to {}", FieldArray::MOST_WORDS)));
+    }
+    let extents = Extents::new([x, y, z, t]).map_err(|error| wrong(error.to_string()))?;
+    Ok((extents, Words(words)))
+}
+
+/// The lattice of a gauge configuration of that shape.
+pub(super) fn gauge_extents(shape: &[usize]) -> Result<Extents, NpyError> {
+    field_extents(shape, "gauge configuration", "(T, Z, Y, X, 4, 3, 3)", &[4, 3, 3])
 }
 
 /// What one calls the object whose axes at each site are `site`.
@@ -383,7 +394,8 @@ pub fn propagator_shape(extents: Extents) -> Vec<usize> {
     vec![t, z, y, x, 4, 4, 3, 3]
 }
 
-pub(super) fn gauge_shape(extents: Extents) -> Vec<usize> {
+/// The axes of a gauge configuration.
+pub fn gauge_shape(extents: Extents) -> Vec<usize> {
     let [x, y, z, t] = extents.as_array();
     vec![t, z, y, x, 4, 3, 3]
 }

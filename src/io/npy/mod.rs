@@ -8,7 +8,8 @@ mod header;
 mod raw;
 
 use std::fs::{self, File};
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
+use std::marker::PhantomData;
 use std::path::Path;
 
 use bytemuck::Pod;
@@ -20,9 +21,9 @@ use super::atomic::write_atomically;
 use super::rows::SitesOfFile;
 pub use array::{
     ArrayReal, ComplexArray, ComplexValues, Fermion5Array, FieldArray, Precision, PropagatorArray, SpinorArray,
-    propagator_shape,
+    gauge_shape, propagator_shape,
 };
-use array::{fermion5_shape, gauge_shape, spinor_shape, spinors_exchanged};
+use array::{fermion5_shape, gauge_extents, spinor_shape, spinors_exchanged};
 pub use error::NpyError;
 pub use header::MAXIMUM_HEADER;
 use header::{ElementType, NpyHeader};
@@ -197,6 +198,22 @@ pub struct ArrayHeader {
 }
 
 impl ArrayHeader {
+    /// The lattice of a gauge configuration `(T, Z, Y, X, 4, 3, 3)`.
+    ///
+    /// # Errors
+    /// [`NpyError::Shape`].
+    pub fn gauge_extents(&self) -> Result<Extents, NpyError> {
+        gauge_extents(&self.shape)
+    }
+
+    /// The lattice of a field of any object `(T, Z, Y, X, …)`.
+    ///
+    /// # Errors
+    /// [`NpyError::Shape`].
+    pub fn extents(&self) -> Result<Extents, NpyError> {
+        Ok(array::any_field(&self.shape)?.0)
+    }
+
     fn read(reader: &mut impl Read, length: u64) -> Result<Self, NpyError> {
         let NpyHeader { descr, fortran_order, shape, header_length } = NpyHeader::read(reader, length)?;
         let precision = match ElementType::of(&descr) {
@@ -218,13 +235,48 @@ impl ArrayHeader {
     }
 }
 
+/// Reads the numbers of an array in turn.
+pub struct Reader<R> {
+    file: BufReader<File>,
+    shape: Vec<usize>,
+    precision: PhantomData<R>,
+}
+
+impl<R: ArrayReal> Reader<R> {
+    /// Of a file with numbers of that precision.
+    ///
+    /// # Errors
+    /// As [`read_complex`], and [`NpyError::ElementType`] of another precision.
+    pub fn open(path: &Path) -> Result<Self, NpyError> {
+        let (mut file, length) = open(path)?;
+        let ArrayHeader { shape, precision, data_start, .. } = ArrayHeader::read(&mut file, length)?;
+        if precision != R::PRECISION {
+            return Err(NpyError::ElementType { descr: precision.dtype().to_owned(), hint: ", of another precision" });
+        }
+        let mut file = BufReader::new(file);
+        file.seek(SeekFrom::Start(data_start))?;
+        Ok(Self { file, shape, precision: PhantomData })
+    }
+
+    /// The next so many numbers.
+    ///
+    /// # Errors
+    /// What the system reports; also at the end of the file.
+    pub fn next(&mut self, count: usize) -> io::Result<Vec<Complex<R>>>
+    where
+        R: Pod,
+    {
+        read_values(&mut self.file, count, &self.shape).map_err(io::Error::other)
+    }
+}
+
 fn read_values<R: ArrayReal>(
     reader: &mut impl Read,
     elements: usize,
     shape: &[usize],
 ) -> Result<Vec<Complex<R>>, NpyError>
 where
-    Complex<R>: Pod,
+    R: Pod,
 {
     let mut values: Vec<Complex<R>> = Vec::new();
     values.try_reserve_exact(elements).map_err(|_| NpyError::OutOfMemory {

@@ -100,6 +100,16 @@ pub struct LayoutArgs {
 }
 
 impl LayoutArgs {
+    /// How links are stored.
+    pub fn links(self) -> LinkFormat {
+        self.links
+    }
+
+    /// The lane width.
+    pub fn lanes(self) -> LaneChoice {
+        self.lanes
+    }
+
     /// A case in this layout and a precision.
     pub fn case(self, case: BenchCase, precision: Precision) -> BenchCase {
         BenchCase { precision, links: self.links, lanes: self.lanes, ..case }

@@ -2,7 +2,6 @@
 
 use lanefield::backend::OpenCl;
 use lanefield::operator::AnyModel;
-use lanefield::reference::gauge::Configuration;
 use lanefield::reference::kernels::Vectors;
 use lanefield::reference::layout::Lattice;
 use lanefield::solver::{Solve as How, SolveError, SolveReport};
@@ -66,7 +65,7 @@ impl Summary {
         command: &Solve,
         how: &How<AnyModel>,
         lattice: Lattice,
-        configuration: &Configuration,
+        plaquette: f64,
     ) -> Self {
         let model = how.operator;
         Self {
@@ -79,7 +78,7 @@ impl Summary {
             resumed_from: None,
             compared_with_record: None,
             fields: Fields::new::<R>(lattice, &command.hop),
-            course: Course::new(how, configuration),
+            course: Course::new(how, plaquette),
             iterations: 0,
             residual: None,
             residual_bits: None,
@@ -104,7 +103,8 @@ impl Summary {
         self.residual_bits = self.residual.map(bits);
     }
 
-    pub fn converged<R>(&mut self, report: &SolveReport<R>, bandwidth: Option<f64>) {
+    /// `work` are the operations and the bytes of all ranks.
+    pub fn converged<R>(&mut self, report: &SolveReport<R>, [flops, bytes]: [u64; 2], bandwidth: Option<f64>) {
         self.course.converge(report);
         self.set_history(&report.info().history);
         if self.course.is_checked() {
@@ -114,7 +114,8 @@ impl Summary {
         self.rhs = report.rhs.iter().map(RhsSummary::from).collect();
         // A source of zero is solved in no iteration, and has no rate; iterations before a checkpoint were not timed.
         if report.info().iterations > 0 && self.resumed_from.is_none() {
-            self.rates = Rates::new((report.seconds, report.building), report.flops, report.bytes);
+            self.rates = Rates::new((report.seconds, report.building), flops, bytes);
+            // Of this rank, as the bandwidth.
             let rate = report.bytes as f64 / report.seconds;
             self.share_of_copy_bandwidth = bandwidth.map(|bandwidth| rate / bandwidth);
         } else {

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use super::hotspots::hotspots;
 
 const HOST: usize = 1;
+/// Processes of the trace that one of several has at most: itself, and its devices.
+const PROCESSES: usize = 1000;
 
 /// One event.
 #[derive(Serialize)]
@@ -36,18 +38,33 @@ fn microseconds(nanoseconds: i64) -> f64 {
 struct Events<'a> {
     out: &'a mut dyn Write,
     any: bool,
+    /// Added to the numbers of processes.
+    first: usize,
+    /// Before the names of processes.
+    prefix: String,
 }
 
 impl Events<'_> {
-    fn put(&mut self, event: &Event<'_>) -> io::Result<()> {
+    fn all_of(&mut self, recording: &Recording, process: &str) -> io::Result<()> {
+        host(self, recording, process)?;
+        recording
+            .queues
+            .iter()
+            .enumerate()
+            .try_for_each(|(queue, device)| device_events(self, recording, queue, device))
+    }
+
+    fn put(&mut self, event: Event<'_>) -> io::Result<()> {
         self.out.write_all(if self.any { b",\n" } else { b"\n" })?;
         self.any = true;
-        serde_json::to_writer(&mut *self.out, event).map_err(io::Error::from)
+        let event = Event { pid: self.first + event.pid, ..event };
+        serde_json::to_writer(&mut *self.out, &event).map_err(io::Error::from)
     }
 
     fn named(&mut self, what: &'static str, pid: usize, tid: usize, name: &str) -> io::Result<()> {
-        let args = json!({ "name": name });
-        self.put(&Event { name: what, cat: None, ph: "M", pid, tid, ts: 0.0, dur: None, args })
+        let prefix = if what == "process_name" { &*self.prefix } else { "" };
+        let args = json!({ "name": format!("{prefix}{name}") });
+        self.put(Event { name: what, cat: None, ph: "M", pid, tid, ts: 0.0, dur: None, args })
     }
 
     /// What ran from one time to another, on a track of a process.
@@ -59,28 +76,39 @@ impl Events<'_> {
         args: Value,
     ) -> io::Result<()> {
         let (ts, dur) = (microseconds(start), Some(microseconds(end - start)));
-        self.put(&Event { name, cat: Some(group.name()), ph: "X", pid, tid, ts, dur, args })
+        self.put(Event { name, cat: Some(group.name()), ph: "X", pid, tid, ts, dur, args })
     }
 
     fn counter(&mut self, name: &str, pid: usize, at: i64, args: Value) -> io::Result<()> {
-        self.put(&Event { name, cat: None, ph: "C", pid, tid: 0, ts: microseconds(at), dur: None, args })
+        self.put(Event { name, cat: None, ph: "C", pid, tid: 0, ts: microseconds(at), dur: None, args })
     }
 }
 
-/// Writes a recording of `process`, with its hotspots.
+/// The events of a recording for a trace that another process writes, in which this one has a number. Times begin where its recording began.
+///
+/// # Errors
+/// None that occurs: it is written to memory.
+pub fn chrome_events(recording: &Recording, process: &str, number: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut events =
+        Events { out: &mut bytes, any: true, first: number * PROCESSES, prefix: format!("rank {number}: ") };
+    events.all_of(recording, process)?;
+    Ok(bytes)
+}
+
+/// Writes a recording of `process`, with its hotspots, and what others gave ([`chrome_events`]).
 ///
 /// # Errors
 /// What `out` reports.
-pub fn write_chrome(recording: &Recording, process: &str, out: &mut dyn Write) -> io::Result<()> {
+pub fn write_chrome(recording: &Recording, process: &str, others: &[Vec<u8>], out: &mut dyn Write) -> io::Result<()> {
     write!(out, "{{\"kind\":\"trace\",\"command\":{},\"displayTimeUnit\":\"ns\",", Value::from(process))?;
     write!(out, "\"devices\":{},\"hotspots\":", Value::from(recording.queues.clone()))?;
     serde_json::to_writer(&mut *out, &hotspots(recording)).map_err(io::Error::from)?;
     out.write_all(b",\"traceEvents\":[")?;
-    let mut events = Events { out, any: false };
-    host(&mut events, recording, process)?;
-    for (queue, device) in recording.queues.iter().enumerate() {
-        device_events(&mut events, recording, queue, device)?;
-    }
+    let prefix = if others.is_empty() { String::new() } else { "rank 0: ".to_owned() };
+    let mut events = Events { out, any: false, first: 0, prefix };
+    events.all_of(recording, process)?;
+    others.iter().try_for_each(|other| events.out.write_all(other))?;
     events.out.write_all(b"\n]}\n")
 }
 

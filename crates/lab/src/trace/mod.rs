@@ -6,7 +6,7 @@ mod hotspots;
 #[cfg(test)]
 mod tests;
 
-pub use chrome::write_chrome;
+pub use chrome::{chrome_events, write_chrome};
 pub use hotspots::{Hotspot, hotspots};
 
 pub use lanefield::backend::timeline::{Group, Recording, Timeline, span};

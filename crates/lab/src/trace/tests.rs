@@ -25,7 +25,7 @@ fn recording() -> Recording {
 
 fn chrome() -> Value {
     let mut bytes = Vec::new();
-    write_chrome(&recording(), "lanefield test", &mut bytes).unwrap();
+    write_chrome(&recording(), "lanefield test", &[], &mut bytes).unwrap();
     serde_json::from_slice(&bytes).unwrap()
 }
 

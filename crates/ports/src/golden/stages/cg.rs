@@ -1,6 +1,7 @@
 //! A short solve: each scalar and each field of conjugate gradients on the Wilson operator, preconditioned by even and odd sites, and its record.
 
-use lanefield::backend::{Backend, Sum};
+use lanefield::backend::{Backend, BackendError, Sum};
+use lanefield::comm::{CommError, WholeLattice};
 use lanefield::io::record::RecordWriter;
 use lanefield::operator::{AnyModel, HopParameters, WilsonParameters};
 use lanefield::reference::field::{Object, Spinors};
@@ -10,8 +11,8 @@ use lanefield::reference::links::LinkFormat;
 use lanefield::reference::random::{Stream, gaussian_pair};
 use lanefield::reference::real::Precision;
 use lanefield::solver::{
-    Described, Digests, Method, Preconditioning, Recorder, Recurrence, SavedState, Solve, SolverParams, Stopped,
-    WatchedScalar, Watcher, Watchers, identity, solve,
+    Described, Digests, Method, Preconditioning, Recorder, Recurrence, SavedState, Solve, SolveError, SolverParams,
+    Stopped, WatchedScalar, Watcher, Watchers, identity, solve,
 };
 use num_complex::Complex;
 
@@ -83,13 +84,15 @@ fn one<R: Vectors, B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer, tolera
         })
         .collect();
     let source = format!("gauss:{seed}");
+    let lattice = WholeLattice::alone(configuration.extents());
+    let failed = |error: CommError| Box::new(SolveError::from(BackendError::device(error)));
     let described = Described {
         operator: &AnyModel::Wilson(operator).describe(),
         source: source.clone(),
         solver: "cg",
         sum: Sum::Exact.to_string(),
     };
-    let identity = identity::<R, _>(&how, hop, configuration, described);
+    let identity = identity::<R, _>(&how, hop, (configuration, &lattice), described).map_err(failed)?;
 
     let about = "source, η; of each iteration the scalars ⟨p, A p⟩, a, |r|² after it, and β; history, |r|² from iteration 0 on; r, p and psi on the odd sites, \
                  before the first iteration and after each; solution, ψ on all sites; record.jsonl, as solve --record writes it, with digests of every \
@@ -101,11 +104,14 @@ fn one<R: Vectors, B: Backend>(setup: &Setup<'_, B>, writer: &mut Writer, tolera
         .with("source", source)
         .with("links", LinkFormat::Full);
     let record = stage.writer.place(&stage.path("record.jsonl"))?;
-    let (mut kept, mut recorder) =
-        (Kept::default(), Recorder::new(RecordWriter::create(&record, &identity, 1)?, 1, |_| ()));
+    let (mut kept, mut recorder) = (
+        Kept::default(),
+        Recorder::new(Some(RecordWriter::create(&record, &identity, 1)?), lattice.clone(), 1, |_| ()),
+    );
     let watchers = Watchers::default().with(Some(&mut kept)).with(Some(&mut recorder));
     let solved = solve::<R, B, _>(setup.backend, configuration, &eta, &how, watchers).map_err(Box::new)?;
-    recorder.finish(Digests::new(configuration, &eta, Some(&solved.solution)));
+    let digests = Digests::new(&lattice, configuration, &eta, Some(&solved.solution));
+    recorder.finish(digests.map_err(failed)?);
     let text = std::fs::read(&record).map_err(|source| GoldenError::File { path: record.clone(), source })?;
     if recorder.breaks_off() {
         let source = std::io::Error::other("the record could not be written whole");

@@ -1,0 +1,442 @@
+//! `lanefield bench ranks`: what several ranks gain, and what their talk costs: kernels and iterations on parts of a lattice beside the same on one rank,
+//! and the links between ranks.
+
+use std::time::Instant;
+
+use anyhow::Context as _;
+use clap::Args;
+use lanefield::backend::ghosts::{Ghosts, Halo, Incoming, Outgoing};
+use lanefield::backend::{BackendError, Memory as _};
+use lanefield::comm::{OnRanks, WholeLattice};
+use lanefield::kernel::Case;
+use lanefield::operator::{CloverParameters, HopParameters};
+use lanefield::reference::exact::ExactSum;
+use lanefield::reference::gauge::Configuration;
+use lanefield::reference::kernels::Vectors;
+use lanefield::reference::layout::{Extents, Leg};
+use lanefield::reference::links::BoundaryPhases;
+use lanefield::reference::real::Precision;
+use lanefield::solver::{Method, Preconditioning, Solve, SolverParams, solve};
+use lanefield_lab::{BenchCase, Spread, Timed, TimedCase, kernels_to_time};
+use serde::Serialize;
+
+use super::arguments::{LayoutArgs, TimingArgs};
+use crate::Outcome;
+use crate::args::{AnyBackend, of_storage};
+use crate::fields::FieldShape;
+use crate::kernels::word;
+use crate::output::{Head, Kind, bytes, facts, number, show, table};
+use crate::ranks::{self, RanksArgs};
+use crate::source::gaussian;
+
+/// Kernels and iterations of a solver on ranks, beside the same on one rank, and the links between ranks. To be started with mpirun or the like.
+///
+/// "Alone" is one rank on a lattice of the extents of its part, which needs nothing of others: its time over that on ranks is the weak scaling. "Whole" is
+/// rank 0 on the whole lattice: its time over that on ranks is the strong scaling, of which the number of ranks is the best. Times are wall times per launch
+/// of several in a row, of the slowest rank. What packing and unpacking take, --stats shows.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield bench ranks --lattice 4.4.4.8 --samples 3 --iterations 10
+  lanefield bench ranks --lattice 4.4.4.8 --kernels hop --precision f32 \\
+      --iterations 0 --samples 3 --json")]
+pub struct Ranks {
+    /// The whole lattice [default: along t as many lattices as ranks, of 32.32.32.64, or 8.8.8.16 on CPUs]
+    #[arg(long, value_name = "X.Y.Z.T")]
+    lattice: Option<Extents>,
+    /// Kernels: all, a family or a kernel
+    #[arg(long, value_name = "KERNEL,…", value_delimiter = ',', value_parser = word, default_value = "hop,eo_clover")]
+    kernels: Vec<String>,
+    /// Precisions of fields
+    #[arg(long, value_name = "PRECISION,…", value_delimiter = ',', value_parser = of_storage(), default_value = "f32,f64")]
+    precision: Vec<Precision>,
+    /// Iterations of conjugate gradients with the clover operator, even-odd; 0 for none
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    iterations: usize,
+    /// Leave out the whole lattice on rank 0
+    #[arg(long)]
+    no_whole: bool,
+    #[command(flatten)]
+    layout: LayoutArgs,
+    #[command(flatten)]
+    ranks: RanksArgs,
+    #[command(flatten)]
+    timing: TimingArgs,
+}
+
+/// Launches in a row.
+const IN_A_ROW: usize = 16;
+
+/// What was measured. As JSON, these fields.
+#[derive(Serialize)]
+struct Study {
+    #[serde(skip)]
+    device: String,
+    /// Ranks.
+    ranks_in_all: usize,
+    /// The whole lattice.
+    lattice: [usize; 4],
+    /// The part of rank 0.
+    part: [usize; 4],
+    /// Timed samples.
+    samples: u32,
+    rows: Vec<Row>,
+    /// Sums of all ranks.
+    sums: Vec<SumRow>,
+    /// What goes to neighbours in one call, without any kernel.
+    links: Vec<LinkRow>,
+}
+
+/// A kernel, or an iteration of a solver.
+#[derive(Serialize)]
+struct Row {
+    name: String,
+    precision: Precision,
+    /// Bytes that rank 0 sends in a launch; null of an iteration.
+    sent_bytes: Option<usize>,
+    /// One rank on a lattice like its part.
+    alone: Spread,
+    /// All ranks.
+    on_ranks: Spread,
+    /// Rank 0 on the whole lattice; null where it was left out.
+    whole: Option<Spread>,
+    /// Alone over on ranks.
+    weak_scaling: f64,
+    /// Whole over on ranks.
+    strong_scaling: Option<f64>,
+}
+
+/// A sum of exact accumulators.
+#[derive(Serialize)]
+struct SumRow {
+    /// Merged in one message.
+    sums: usize,
+    seconds: Spread,
+}
+
+/// Packets to all neighbours.
+#[derive(Serialize)]
+struct LinkRow {
+    /// Of all packets that rank 0 sends.
+    bytes: usize,
+    /// From the device into pinned memory; null of the CPU reference.
+    to_host: Option<Spread>,
+    /// Between ranks.
+    between_ranks: Spread,
+    /// From pinned memory to the device.
+    to_device: Option<Spread>,
+}
+
+impl Ranks {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        // One for the part and one for lattices without borders, which lie in another order.
+        let open = || self.timing.open();
+        match (open()?, open()?) {
+            (AnyBackend::Cpu(cpu), AnyBackend::Cpu(alone)) => self.time(cpu, &alone),
+            (AnyBackend::OpenCl(mut device), AnyBackend::OpenCl(alone)) => {
+                device.set_on_parts(ranks::are_several());
+                self.time(*device, &*alone)
+            }
+            _ => anyhow::bail!("the device went away while it was opened a second time"),
+        }
+    }
+
+    fn time<B: Timed + Ghosts>(&self, backend: B, alone: &B) -> anyhow::Result<Outcome> {
+        let extents = match self.lattice {
+            Some(extents) => extents,
+            None => {
+                let [x, y, z, t] = if backend.is_cpu() { [8, 8, 8, 16] } else { [32, 32, 32, 64] };
+                Extents::new([x, y, z, t * ranks::communicator().ranks()])?
+            }
+        };
+        let lattice = self.ranks.lattice(extents)?;
+        let on = On { ranks: &OnRanks::new(backend, lattice.clone(), self.ranks.options()), alone, lattice: &lattice };
+        let kernels = kernels_to_time(self.kernels.iter().map(String::as_str)).map_err(anyhow::Error::msg)?;
+        let mut rows = Vec::new();
+        let mut packets = Vec::new();
+        for kernel in kernels {
+            for &precision in self.precision.iter().filter(|&&precision| kernel.takes(precision)) {
+                let case = |extents| self.layout.case(BenchCase::usual(kernel, extents), precision);
+                let (row, sent) = self.kernel(&on, case).with_context(|| format!("failed to time {kernel}"))?;
+                rows.push(row);
+                if !sent.is_empty() && !packets.contains(&sent) {
+                    packets.push(sent);
+                }
+            }
+        }
+        if self.iterations > 0 {
+            for &precision in &self.precision {
+                let row = match precision {
+                    Precision::F32 => self.iteration::<B, f32>(&on)?,
+                    Precision::F64 => self.iteration::<B, f64>(&on)?,
+                    _ => continue,
+                };
+                rows.push(row);
+            }
+        }
+        let sums = [1, 3].map(|sums| -> anyhow::Result<SumRow> {
+            let accumulators = vec![ExactSum::new(); sums];
+            let seconds = on.sampled(self.timing.samples, || {
+                lattice.merge(&accumulators).map(drop).map_err(BackendError::device)
+            })?;
+            Ok(SumRow { sums, seconds })
+        });
+        let study = Study {
+            device: on.ranks.describe(),
+            ranks_in_all: ranks::communicator().ranks(),
+            lattice: lattice.extents().as_array(),
+            part: lattice.part().as_array(),
+            samples: self.timing.samples,
+            rows,
+            sums: sums.into_iter().collect::<anyhow::Result<_>>()?,
+            links: packets.iter().map(|sent| self.links(&on, sent)).collect::<anyhow::Result<_>>()?,
+        };
+        show(self.timing.json, Head::on(Kind::BenchRanks, on.ranks.device()), &study, Study::text)
+    }
+
+    /// A kernel, and the packets of each leg that it needs.
+    fn kernel<B: Timed + Ghosts>(
+        &self,
+        on: &On<'_, B>,
+        case: impl Fn(Extents) -> BenchCase,
+    ) -> anyhow::Result<(Row, Vec<(Leg, usize)>)> {
+        let (samples, part) = (self.timing.samples, on.lattice.part());
+        let here = case(part);
+        let shape = Case::shape_of(here.kernel, &here.options(here.lattice(on.ranks)?));
+        let mut sent = Vec::new();
+        for halo in Halo::of(&shape) {
+            sent.extend(halo.packets()?);
+        }
+        let mut timed: TimedCase<OnRanks<B>> = here.prepare(on.ranks)?;
+        let on_ranks = on.in_a_row(samples, on.ranks, || timed.launch(on.ranks))?;
+        drop(timed);
+        let mut timed: TimedCase<B> = case(like(part)?).prepare(on.alone)?;
+        let alone = on.in_a_row(samples, on.alone, || timed.launch(on.alone))?;
+        drop(timed);
+        let whole = match self.no_whole || !on.lattice.is_first() {
+            true => None,
+            false => {
+                let mut timed: TimedCase<B> = case(on.lattice.extents()).prepare(on.alone)?;
+                Some(in_a_row(samples, on.alone, || timed.launch(on.alone))?)
+            }
+        };
+        on.lattice.communicator().barrier()?;
+        let name = here.kernel.name.to_owned();
+        let bytes = sent.iter().map(|(_, bytes)| bytes).sum();
+        Ok((Row::new(name, here.precision, Some(bytes), (alone, on_ranks, whole)), sent))
+    }
+
+    /// An iteration of conjugate gradients.
+    fn iteration<B: Timed + Ghosts, R: Vectors>(&self, on: &On<'_, B>) -> anyhow::Result<Row> {
+        let part = on.lattice.part();
+        let solved = |extents: Extents, backend: &dyn Fn(&Configuration, &mut Vec<f64>) -> anyhow::Result<()>| {
+            let configuration = Configuration::weak(extents, 1, 0.2);
+            let mut seconds = Vec::new();
+            backend(&configuration, &mut seconds)?;
+            Spread::of(seconds).context("too few iterations to time one: give --iterations 10 or more")
+        };
+        let on_ranks = solved(part, &|configuration, seconds| self.iterate::<_, R>(on.ranks, configuration, seconds))?;
+        let alone =
+            solved(like(part)?, &|configuration, seconds| self.iterate::<_, R>(on.alone, configuration, seconds))?;
+        let whole = match self.no_whole || !on.lattice.is_first() {
+            true => None,
+            false => Some(solved(on.lattice.extents(), &|configuration, seconds| {
+                self.iterate::<_, R>(on.alone, configuration, seconds)
+            })?),
+        };
+        on.lattice.communicator().barrier()?;
+        Ok(Row::new("clover CG iteration".to_owned(), R::PRECISION, None, (alone, on_ranks, whole)))
+    }
+
+    /// The seconds of each iteration but the first ones.
+    fn iterate<B: Timed, R: Vectors>(
+        &self,
+        backend: &B,
+        configuration: &Configuration,
+        seconds: &mut Vec<f64>,
+    ) -> anyhow::Result<()> {
+        const WARM_UP: usize = 5;
+        let hop = HopParameters {
+            boundary: BoundaryPhases::ANTIPERIODIC_IN_TIME,
+            links: self.layout.links(),
+            ..HopParameters::default()
+        };
+        let how = Solve {
+            operator: CloverParameters { mass: 0.1, csw_r: 1.0, csw_t: 1.0, hop },
+            preconditioning: Preconditioning::EvenOdd,
+            method: Method::ConjugateGradients,
+            // No iteration reaches it.
+            params: SolverParams { tolerance: 1e-99, max_iterations: self.iterations, ..SolverParams::auto::<R>() },
+            lanes: self.layout.lanes(),
+        };
+        let eta = gaussian(7, FieldShape::Spinor, configuration.extents())?;
+        let mut last = Instant::now();
+        let watch = |iteration: usize, _: f64| {
+            let now = Instant::now();
+            if iteration > WARM_UP {
+                seconds.push((now - last).as_secs_f64());
+            }
+            last = now;
+        };
+        match solve::<R, _, _>(backend, configuration, &eta, &how, watch) {
+            Err(error) if error.history().is_none() => Err(error).context("failed to solve"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Packets of that size to all neighbours, step by step.
+    fn links<B: Timed + Ghosts>(&self, on: &On<'_, B>, sent: &[(Leg, usize)]) -> anyhow::Result<LinkRow> {
+        let samples = self.timing.samples;
+        let out: Vec<Vec<u8>> = sent.iter().map(|(_, bytes)| vec![1; *bytes]).collect();
+        let mut room = out.clone();
+        let between_ranks = on.sampled(samples, || {
+            let legs = || sent.iter().map(|(leg, _)| *leg);
+            let outgoing: Vec<Outgoing<'_>> = legs().zip(&out).map(|(leg, bytes)| Outgoing { leg, bytes }).collect();
+            let mut incoming: Vec<Incoming<'_>> =
+                legs().zip(&mut room).map(|(leg, bytes)| Incoming { leg, bytes }).collect();
+            on.ranks.travel(&outgoing, &mut incoming)
+        })?;
+        let bytes: usize = sent.iter().map(|(_, bytes)| bytes).sum();
+        let Some(device) = on.alone.opencl() else {
+            return Ok(LinkRow { bytes, to_host: None, between_ranks, to_device: None });
+        };
+        let context = device.context();
+        let mut buffer = context.allocate(bytes, "packets")?;
+        let mut pinned = context.allocate_host(bytes, "packets")?;
+        let to_device = on.sampled(samples, || Ok(context.write(&mut buffer, 0, &pinned.as_slice()[..bytes])?))?;
+        let to_host = on.sampled(samples, || Ok(context.read(&buffer, 0, &mut pinned.as_mut_slice()[..bytes])?))?;
+        Ok(LinkRow { bytes, to_host: Some(to_host), between_ranks, to_device: Some(to_device) })
+    }
+}
+
+/// A lattice of its own with the extents of a part.
+fn like(part: Extents) -> anyhow::Result<Extents> {
+    Ok(Extents::new(part.as_array())?)
+}
+
+/// Seconds a launch, of several in a row.
+fn in_a_row<B: Timed>(
+    samples: u32,
+    backend: &B,
+    mut launch: impl FnMut() -> Result<(), BackendError>,
+) -> Result<Spread, BackendError> {
+    let mut once = || -> Result<f64, BackendError> {
+        let start = Instant::now();
+        (0..IN_A_ROW).try_for_each(|_| launch())?;
+        backend.finish()?;
+        Ok(start.elapsed().as_secs_f64() / IN_A_ROW as f64)
+    };
+    once()?;
+    let times: Vec<f64> = (0..samples.max(1)).map(|_| once()).collect::<Result<_, _>>()?;
+    Ok(Spread::of(times).unwrap_or_default())
+}
+
+/// Where kernels run.
+struct On<'a, B: Ghosts> {
+    ranks: &'a OnRanks<B>,
+    alone: &'a B,
+    lattice: &'a WholeLattice,
+}
+
+impl<B: Timed + Ghosts> On<'_, B> {
+    /// As [`in_a_row`], of the slowest rank.
+    fn in_a_row<C: Timed>(
+        &self,
+        samples: u32,
+        backend: &C,
+        mut launch: impl FnMut() -> Result<(), BackendError>,
+    ) -> Result<Spread, BackendError> {
+        let in_a_row = self.sampled(samples, || {
+            (0..IN_A_ROW).try_for_each(|_| launch())?;
+            backend.finish()
+        })?;
+        let each = |seconds: f64| seconds / IN_A_ROW as f64;
+        let Spread { median, tenth, ninetieth } = in_a_row;
+        Ok(Spread { median: each(median), tenth: each(tenth), ninetieth: each(ninetieth) })
+    }
+
+    /// Seconds that all ranks take for something, begun together.
+    fn sampled(
+        &self,
+        samples: u32,
+        mut work: impl FnMut() -> Result<(), BackendError>,
+    ) -> Result<Spread, BackendError> {
+        let mut once = || -> Result<f64, BackendError> {
+            self.lattice.communicator().barrier().map_err(BackendError::device)?;
+            let start = Instant::now();
+            work()?;
+            self.lattice.largest(start.elapsed().as_secs_f64()).map_err(BackendError::device)
+        };
+        once()?;
+        let times: Vec<f64> = (0..samples.max(1)).map(|_| once()).collect::<Result<_, _>>()?;
+        Ok(Spread::of(times).unwrap_or_default())
+    }
+}
+
+impl Row {
+    fn new(
+        name: String,
+        precision: Precision,
+        sent_bytes: Option<usize>,
+        (alone, on_ranks, whole): (Spread, Spread, Option<Spread>),
+    ) -> Self {
+        let ratio = |of: Spread| of.median / on_ranks.median;
+        let (weak_scaling, strong_scaling) = (ratio(alone), whole.map(ratio));
+        Self { name, precision, sent_bytes, alone, on_ranks, whole, weak_scaling, strong_scaling }
+    }
+
+    fn cells(&self) -> Vec<String> {
+        vec![
+            self.name.clone(),
+            self.precision.to_string(),
+            self.sent_bytes.map_or_else(|| "–".to_owned(), |sent| bytes(sent as u64)),
+            microseconds(Some(self.alone)),
+            microseconds(Some(self.on_ranks)),
+            microseconds(self.whole),
+            format!("{:.1}%", 100.0 * self.weak_scaling),
+            self.strong_scaling.map_or_else(|| "–".to_owned(), |times| format!("{times:.2}×")),
+        ]
+    }
+}
+
+/// `123.4 (120.0–130.1)`, in microseconds.
+fn microseconds(spread: Option<Spread>) -> String {
+    spread.map_or_else(
+        || "–".to_owned(),
+        |Spread { median, tenth, ninetieth }| {
+            format!("{:.1} ({:.1}–{:.1})", 1e6 * median, 1e6 * tenth, 1e6 * ninetieth)
+        },
+    )
+}
+
+impl Study {
+    fn text(&self) -> String {
+        let joined = |extents: &[usize; 4]| extents.map(|extent| extent.to_string()).join(".");
+        let heading = facts([
+            ("device", self.device.clone()),
+            ("lattice", format!("{}, the part of rank 0 {}", joined(&self.lattice), joined(&self.part))),
+        ]);
+        let header = ["", "precision", "sent", "alone, µs", "on ranks, µs", "whole, µs", "weak", "strong"];
+        let mut rows = table(header, 2..);
+        self.rows.iter().for_each(|row| {
+            rows.add_row(row.cells());
+        });
+        let mut text = format!("{heading}\n{rows}");
+        for SumRow { sums, seconds } in &self.sums {
+            text += &format!("\n{sums} exact sums merged in {} µs", microseconds(Some(*seconds)));
+        }
+        if !self.links.is_empty() {
+            let rate = |spread: Option<Spread>, sent: usize| {
+                let gb = spread.map(|spread| sent as f64 / spread.median / 1e9);
+                format!("{} at {} GB/s", microseconds(spread), number(gb, 1))
+            };
+            let mut links = table(["packets", "to host, µs", "between ranks, µs", "to device, µs"], 0..);
+            for LinkRow { bytes: sent, to_host, between_ranks, to_device } in &self.links {
+                let spreads = [*to_host, Some(*between_ranks), *to_device];
+                let cells = spreads.map(|spread| rate(spread, *sent));
+                links.add_row(std::iter::once(bytes(*sent as u64)).chain(cells));
+            }
+            text += &format!("\n\nwhat a launch sends, step by step\n{links}");
+        }
+        text
+    }
+}

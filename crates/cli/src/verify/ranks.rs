@@ -1,0 +1,184 @@
+//! `lanefield verify` on ranks: solves on random decompositions, held against one rank. The ranks are those of mpirun, or threads.
+
+use std::collections::BTreeMap;
+
+use anyhow::Context as _;
+use lanefield::backend::ghosts::Ghosts;
+use lanefield::backend::opencl::{OpenCl, Tuning};
+use lanefield::backend::{BackendError, Cpu, Memory as _};
+use lanefield::comm::{OnRanks, RanksOptions, WholeLattice};
+use lanefield::verify::{PartsCase, PartsOutcome};
+use serde::Serialize;
+
+use crate::Outcome;
+use crate::args::{AnyBackend, PlaceArgs};
+use crate::interrupt::interrupted;
+use crate::output::{Head, Kind, bits, show, table};
+use crate::progress::Steps;
+use crate::ranks;
+
+/// What is drawn, and where it runs.
+pub struct OnDecompositions {
+    /// The device of the ranks.
+    pub place: PlaceArgs,
+    /// How many cases.
+    pub cases: u32,
+    /// The case of this number alone.
+    pub only: Option<u64>,
+    /// Key of all random choices and data.
+    pub seed: u64,
+}
+
+/// What was compared. As JSON, these fields.
+#[derive(Serialize, Default)]
+struct Report {
+    #[serde(skip)]
+    device: String,
+    /// Whether the ranks are threads of one process.
+    threads: bool,
+    /// Ranks; null of threads, whose number is drawn.
+    ranks_in_all: Option<usize>,
+    /// Key of all random choices and data.
+    seed: u64,
+    /// Solves.
+    cases: usize,
+    /// Squared residuals compared, of all iterations.
+    residuals: usize,
+    /// Numbers of solutions compared.
+    numbers: usize,
+    /// Those of each operator.
+    operators: BTreeMap<&'static str, usize>,
+    /// Where ranks have other bits than one.
+    differences: Vec<Difference>,
+}
+
+/// A case with other bits.
+#[derive(Serialize)]
+struct Difference {
+    case: String,
+    what: String,
+}
+
+impl OnDecompositions {
+    pub fn run(&self, json: bool) -> anyhow::Result<Outcome> {
+        let host = Cpu::new(self.place.threads).context("failed to start the CPU reference")?;
+        let mut report = Report { threads: !ranks::are_several(), seed: self.seed, ..Report::default() };
+        let device = match (report.threads, self.place.open(Tuning::OPEN)?) {
+            (true, AnyBackend::Cpu(cpu)) => {
+                report.device = format!("the CPU reference, one thread for each rank, against {}", cpu.describe());
+                self.all(&host, &mut report, |case| Ok(Some(case.on_threads(CHECKED, |_| Ok(None))?)))?;
+                None
+            }
+            (true, AnyBackend::OpenCl(device)) => {
+                let info = device.context().info();
+                report.device = format!("{info} on odd ranks, the CPU reference on even ones, against one rank");
+                let open = |rank: usize| match rank % 2 {
+                    1 => OpenCl::open(info).map(Some).map_err(BackendError::from),
+                    _ => Ok(None),
+                };
+                self.all(&host, &mut report, |case| Ok(Some(case.on_threads(CHECKED, open)?)))?;
+                Some(info.into())
+            }
+            (false, AnyBackend::Cpu(cpu)) => Some(self.on_ranks(cpu, &host, &mut report)?),
+            (false, AnyBackend::OpenCl(mut device)) => {
+                device.set_on_parts(true);
+                Some(self.on_ranks(*device, &host, &mut report)?)
+            }
+        };
+        let differ = ranks::communicator().any(!report.differences.is_empty())?;
+        show(json, Head::on(Kind::VerifyRanks, device), &report, Report::text)?;
+        Ok(if differ { Outcome::CheckFailed } else { Outcome::Done })
+    }
+
+    /// On the ranks that were started.
+    fn on_ranks<B: Ghosts + lanefield_lab::Timed>(
+        &self,
+        backend: B,
+        host: &Cpu,
+        report: &mut Report,
+    ) -> anyhow::Result<lanefield_lab::Device> {
+        let communicator = ranks::communicator();
+        report.ranks_in_all = Some(communicator.ranks());
+        report.device = format!("{}, {} ranks, against one", backend.describe(), communicator.ranks());
+        let device = backend.device();
+        let mut free = Some(backend);
+        self.all(host, report, |case| {
+            let backend = free.take().context("the backend of this rank went away")?;
+            let ranks = OnRanks::new(backend, WholeLattice::new(communicator.clone(), case.decomposition), CHECKED);
+            let outcome = case.on_rank(&ranks);
+            free = Some(ranks.into_backend());
+            Ok(outcome?)
+        })?;
+        Ok(device)
+    }
+
+    /// All cases, each held against one rank at rank 0.
+    fn all(
+        &self,
+        host: &Cpu,
+        report: &mut Report,
+        mut run: impl FnMut(&PartsCase) -> anyhow::Result<Option<PartsOutcome>>,
+    ) -> anyhow::Result<()> {
+        let numbers: Vec<u64> = self.only.map_or_else(|| (0..self.cases.into()).collect(), |only| vec![only]);
+        let mut steps = Steps::new("decompositions", numbers.len());
+        for number in numbers {
+            // As all ranks see it.
+            if ranks::communicator().any(interrupted())? {
+                break;
+            }
+            let case = PartsCase::draw(self.seed, number, report.ranks_in_all)?;
+            let found = run(&case).with_context(|| case.to_string())?;
+            if let Some(found) = found {
+                report.take(&case, &case.alone(host)?, &found);
+            }
+            report.cases += 1;
+            if ranks::is_first() {
+                steps.done(report.cases, &format!("{} residuals compared", report.residuals));
+            }
+        }
+        steps.end();
+        Ok(())
+    }
+}
+
+/// Packets that lost bits shall not be taken for kernels that compute other ones.
+const CHECKED: RanksOptions = RanksOptions { check_packets: true };
+
+impl Report {
+    fn take(&mut self, case: &PartsCase, expected: &PartsOutcome, found: &PartsOutcome) {
+        self.residuals += expected.history.len();
+        self.numbers += expected.solution.as_ref().map_or(0, Vec::len);
+        *self.operators.entry(case.model.name()).or_default() += 1;
+        if found == expected {
+            return;
+        }
+        let differing = expected.history.iter().zip(&found.history).position(|(a, b)| a != b);
+        let what = match differing {
+            Some(place) => {
+                let [expected, found] = [expected, found].map(|of| bits(f64::from_bits(of.history[place])));
+                format!("|r|² number {place} is {found} on ranks, and {expected} on one")
+            }
+            None if expected.history.len() != found.history.len() => {
+                format!("ranks have {} residuals, one has {}", found.history.len(), expected.history.len())
+            }
+            None => "the solutions differ, or why there is none".to_owned(),
+        };
+        self.differences.push(Difference { case: case.to_string(), what });
+    }
+
+    fn text(&self) -> String {
+        let mut rows = table(["operator", "solves"], [1]);
+        for (operator, solves) in &self.operators {
+            rows.add_row([(*operator).to_owned(), solves.to_string()]);
+        }
+        let mut text = format!("{}\n{rows}", self.device);
+        for Difference { case, what } in &self.differences {
+            text += &format!("\n{case}: {what}");
+        }
+        let verdict = if self.differences.is_empty() { "same bits" } else { "DIFFERENT" };
+        let Self { cases, residuals, numbers, .. } = self;
+        text + &format!(
+            "\n\n{verdict}: {cases} random decompositions, {residuals} residuals, {numbers} numbers of solutions"
+        )
+    }
+}

@@ -1,0 +1,262 @@
+//! Solves on parts of a lattice: every operator by every method on random decompositions, held against one rank. Ranks are threads here
+//! ([`PartsCase::on_threads`]), or those of an MPI job ([`PartsCase::on_rank`]).
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use lanefield_reference::field::SiteObject as _;
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::{DIMENSIONS, Extents, LaneChoice};
+use lanefield_reference::links::{BoundaryPhases, LinkFormat, Phase};
+use lanefield_reference::random::{Stream, gaussian_pair};
+use lanefield_reference::real::Precision;
+use num_complex::Complex;
+
+use super::VerifyError;
+use super::case::{Draws, leg_order};
+use crate::backend::ghosts::Ghosts;
+use crate::backend::{Backend, BackendError, Cpu, OpenCl};
+use crate::comm::{Communicator as _, Decomposition, OnRanks, RanksOptions, ThreadRanks, WholeLattice};
+use crate::operator::{AnyModel, Definition, HopParameters, Model, ModelTask, definitions};
+use crate::solver::{Method, Preconditioning, Solve, SolveError, SolverParams, solve};
+
+/// Extents in each direction, of which one is drawn.
+const EXTENTS: [usize; 5] = [2, 4, 4, 6, 8];
+/// Sites at most.
+const MOST_SITES: usize = 1024;
+/// Ranks that are threads, at most.
+const MOST_THREADS: usize = 8;
+/// Iterations at most: what is not solved by then is compared so far.
+const MOST_ITERATIONS: usize = 24;
+
+/// Methods, their right-hand sides, precision and preconditioning.
+const METHODS: [(Method, usize, Precision, Preconditioning); 7] = [
+    (Method::ConjugateGradients, 1, Precision::F32, Preconditioning::EvenOdd),
+    (Method::ConjugateGradients, 1, Precision::F64, Preconditioning::EvenOdd),
+    (Method::ConjugateGradients, 3, Precision::F64, Preconditioning::EvenOdd),
+    (Method::ConjugateGradients, 1, Precision::F64, Preconditioning::None),
+    (Method::MixedF32, 1, Precision::F64, Preconditioning::EvenOdd),
+    (Method::MixedHalf, 1, Precision::F64, Preconditioning::EvenOdd),
+    (Method::BiCgStab, 1, Precision::F64, Preconditioning::EvenOdd),
+];
+
+/// A solve on a decomposition. Each is a function of (seed, number, ranks).
+#[derive(Clone, Debug)]
+pub struct PartsCase {
+    /// Its number, which with the seed and the number of ranks repeats it.
+    pub number: u64,
+    /// The lattice, and which rank has which part.
+    pub decomposition: Decomposition,
+    /// The operator.
+    pub model: AnyModel,
+    /// The solver.
+    pub method: Method,
+    /// What it works on.
+    pub preconditioning: Preconditioning,
+    /// The precision of the solution.
+    pub precision: Precision,
+    /// Right-hand sides.
+    pub rhs: usize,
+    seed: u64,
+}
+
+/// How a solve went: numbers as bits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PartsOutcome {
+    /// |r|² of every iteration, of one right-hand side after the other.
+    pub history: Vec<u64>,
+    /// The solution in site order, real and imaginary parts as f64; or in a few words why there is none.
+    pub solution: Result<Vec<u64>, String>,
+}
+
+impl fmt::Display for PartsCase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let HopParameters { boundary, links, legs } = self.model.hop();
+        let (whole, cut) = (self.decomposition.whole(), self.decomposition.cut());
+        write!(f, "case {}: {} by {:?}, {}, ", self.number, self.model.describe(), self.method, self.precision)?;
+        write!(f, "{} right-hand sides, {}, on {whole} among ranks {cut}, ", self.rhs, self.preconditioning.name())?;
+        write!(f, "reconstruct {links}, boundary {boundary}, legs {legs}")
+    }
+}
+
+impl PartsCase {
+    /// Case number `number`, among so many ranks or a drawn number of them.
+    ///
+    /// # Errors
+    /// [`VerifyError::TooManyRanks`]: more ranks than such lattices have room for.
+    pub fn draw(seed: u64, number: u64, ranks: Option<usize>) -> Result<Self, VerifyError> {
+        let mut draws = Draws::of_case(seed, number);
+        let known: Vec<&Definition> = definitions().collect();
+        let decomposition = drawn_decomposition(&mut draws, ranks)?;
+        let boundary = BoundaryPhases::new(std::array::from_fn(|_| {
+            draws.one_of(&[Phase::Periodic, Phase::Periodic, Phase::Antiperiodic, Phase::Antiperiodic, Phase::Fixed])
+        }));
+        // Each operator by each method before any of them comes again.
+        let of_case = number as usize % (known.len() * METHODS.len());
+        let (definition, (method, rhs, precision, preconditioning)) =
+            (known[of_case % known.len()], METHODS[of_case / known.len()]);
+        let links = draws.one_of(&LinkFormat::ALL);
+        let legs = leg_order(&mut draws)?;
+        let model = |links| {
+            let hop = HopParameters { boundary, links, legs };
+            definition.model(definition.verified.iter().copied(), hop)
+        };
+        // Not every operator takes every format.
+        let model = model(links).or_else(|_| model(LinkFormat::Full)).map_err(super::solve::undefined)?;
+        Ok(Self { number, decomposition, model, method, preconditioning, precision, rhs, seed })
+    }
+
+    /// The configuration, of the whole lattice or of a part.
+    fn configuration(&self, extents: Extents) -> Configuration {
+        Configuration::hot(extents, self.seed.wrapping_add(self.number))
+    }
+
+    /// On one rank.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    pub fn alone<B: Backend>(&self, backend: &B) -> Result<PartsOutcome, VerifyError> {
+        let (history, solution) = self.solve(backend, &self.configuration(self.decomposition.whole()))?;
+        Ok(PartsOutcome { history, solution: solution.map(|solution| as_bits(&solution)) })
+    }
+
+    /// On the part of a rank; all ranks call it. What came out, at rank 0.
+    ///
+    /// # Errors
+    /// What the backend reports, and ranks with other histories.
+    pub fn on_rank<B: Ghosts>(&self, ranks: &OnRanks<B>) -> Result<Option<PartsOutcome>, VerifyError> {
+        let lattice = ranks.lattice();
+        let (history, solution) = self.solve(ranks, &self.configuration(lattice.part()))?;
+        let failed = |error| VerifyError::from(BackendError::device(error));
+        let histories = lattice.communicator().gather(bytemuck::cast_slice(&history)).map_err(failed)?;
+        let solution = match solution {
+            Ok(solution) => lattice.gathered(&solution).map_err(failed)?.map(Ok),
+            Err(why) => lattice.is_first().then_some(Err(why)),
+        };
+        let Some((histories, solution)) = histories.zip(solution) else { return Ok(None) };
+        if let Some(rank) = histories.iter().position(|other| *other != histories[0]) {
+            return Err(VerifyError::Ranks { case: self.to_string(), rank });
+        }
+        Ok(Some(PartsOutcome { history, solution: solution.map(|solution| as_bits(&solution)) }))
+    }
+
+    /// On ranks that are threads of this process. `open` gives the OpenCL device of a rank; those that have none compute with the CPU reference.
+    ///
+    /// # Errors
+    /// What the backends report, and ranks with other histories.
+    pub fn on_threads(
+        &self,
+        options: RanksOptions,
+        open: impl Fn(usize) -> Result<Option<OpenCl>, BackendError> + Sync,
+    ) -> Result<PartsOutcome, VerifyError> {
+        let outcomes = ThreadRanks::run(self.decomposition.cut().ranks(), |comm| {
+            let device = open(comm.rank())?;
+            let lattice = WholeLattice::new(Arc::new(comm), self.decomposition);
+            match device {
+                None => self.on_rank(&OnRanks::new(one_thread()?, lattice, options)),
+                Some(mut device) => {
+                    device.set_on_parts(true);
+                    self.on_rank(&OnRanks::new(device, lattice, options))
+                }
+            }
+        });
+        let mut first = None;
+        for outcome in outcomes {
+            first = first.or(outcome?);
+        }
+        first.ok_or_else(|| VerifyError::Ranks { case: self.to_string(), rank: 0 })
+    }
+
+    fn solve<B: Backend>(&self, backend: &B, configuration: &Configuration) -> Result<Solved, VerifyError> {
+        match self.precision {
+            Precision::F32 => self.model.run(On::<B, f32>(backend, self, configuration, PhantomData)),
+            _ => self.model.run(On::<B, f64>(backend, self, configuration, PhantomData)),
+        }
+    }
+}
+
+/// The CPU reference with one thread: there is one for each rank.
+fn one_thread() -> Result<Cpu, BackendError> {
+    Cpu::new(crate::backend::Threads::new(1))
+}
+
+/// |r|² as bits, and the solution.
+type Solved = (Vec<u64>, Result<Vec<Complex<f64>>, String>);
+
+/// A solve by any operator.
+struct On<'a, B, R>(&'a B, &'a PartsCase, &'a Configuration, PhantomData<R>);
+
+impl<B: Backend, R: Vectors> ModelTask for On<'_, B, R> {
+    type Output = Result<Solved, VerifyError>;
+
+    fn run<M: Model>(self, operator: M) -> Self::Output {
+        let Self(backend, &PartsCase { seed, method, preconditioning, rhs, .. }, configuration, _) = self;
+        let words = (operator.object(1).words() * rhs) as u32;
+        let extents = configuration.extents();
+        let number = |(site, word)| {
+            let (re, im) = gaussian_pair(seed, Stream::SpinorSource, site, word);
+            Complex::new(re, im)
+        };
+        let sites = (0..extents.volume()).map(|site| extents.global_site(site));
+        let eta: Vec<Complex<f64>> =
+            sites.flat_map(|site| (0..words).map(move |word| (site, word))).map(number).collect();
+        let params = SolverParams { max_iterations: MOST_ITERATIONS, ..SolverParams::auto::<R>() };
+        let how = Solve { operator, preconditioning, method, params, lanes: LaneChoice::Auto };
+        let bits = |history: &[f64]| history.iter().map(|c| c.to_bits()).collect::<Vec<_>>();
+        match solve::<R, B, _>(backend, configuration, &eta, &how, |_, _| ()) {
+            Ok(report) => {
+                let history = report.rhs.iter().flat_map(|rhs| bits(&rhs.info.history)).collect();
+                let solution = report.solution.iter().map(|z| Complex::new(z.re.to_f64(), z.im.to_f64()));
+                Ok((history, Ok(solution.collect())))
+            }
+            Err(SolveError::Backend(error)) => Err(error.into()),
+            Err(error) => Ok((error.history().map(bits).unwrap_or_default(), Err(error.to_string()))),
+        }
+    }
+}
+
+fn as_bits(solution: &[Complex<f64>]) -> Vec<u64> {
+    solution.iter().flat_map(|z| [z.re.to_bits(), z.im.to_bits()]).collect()
+}
+
+/// A lattice, and one of all its decompositions among so many ranks.
+fn drawn_decomposition(draws: &mut Draws, ranks: Option<usize>) -> Result<Decomposition, VerifyError> {
+    /// Draws until one fits: a lattice of 8.8.8.2 has room for any number of ranks below 9 that is a product of small factors.
+    const DRAWS: usize = 1000;
+    for _ in 0..DRAWS {
+        let ranks = ranks.unwrap_or_else(|| 2 + draws.below(MOST_THREADS - 1));
+        let mut extents = [0; DIMENSIONS].map(|_: usize| draws.one_of(&EXTENTS));
+        // A prime number of ranks needs a direction with as many pairs of sites.
+        let longest = draws.below(DIMENSIONS);
+        extents[longest] = extents[longest].max(2 * draws.one_of(&[1, 3, 5, 7]));
+        if extents.iter().product::<usize>() > MOST_SITES {
+            continue;
+        }
+        let all: Vec<Decomposition> = Decomposition::all(Extents::new(extents)?, ranks).collect();
+        if !all.is_empty() {
+            return Ok(all[draws.below(all.len())]);
+        }
+    }
+    Err(VerifyError::TooManyRanks { ranks: ranks.unwrap_or(MOST_THREADS), sites: MOST_SITES })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_case_is_a_function_of_its_number_and_all_are_possible() {
+        for number in 0..200 {
+            let case = PartsCase::draw(3, number, None).unwrap();
+            assert_eq!(case.to_string(), PartsCase::draw(3, number, None).unwrap().to_string());
+            assert!((2..=MOST_THREADS).contains(&case.decomposition.cut().ranks()));
+        }
+        for ranks in 1..=16 {
+            assert_eq!(PartsCase::draw(1, 5, Some(ranks)).unwrap().decomposition.cut().ranks(), ranks);
+        }
+        let error = PartsCase::draw(1, 5, Some(1 << 20)).unwrap_err().to_string();
+        assert!(error.contains("1048576 ranks"), "{error}");
+    }
+}
