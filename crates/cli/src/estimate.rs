@@ -1,6 +1,7 @@
 //! `lanefield estimate`: what a workload takes on a machine at best, what binds, and whether that is enough. The arithmetic:
 //! `lanefield_lab::estimate`.
 
+mod ranks;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -41,7 +42,9 @@ use super::output::{Head, Kind, show};
       lanefield estimate --machine proxy --workload rays.toml
   LANEFIELD_DEVICE=NVIDIA lanefield peak --json > peak.json && \\
       lanefield estimate --machine h200 --peak peak.json --traversal
-  lanefield estimate --kernel hop --lattice 8.8.8.8 --device cpu")]
+  lanefield estimate --kernel hop --lattice 8.8.8.8 --device cpu
+  lanefield estimate --kernel eo_clover --lattice 32.32.32.64 \\
+      --cluster h200-infiniband --ranks 1,2,4,8")]
 pub struct Estimate {
     /// A built-in machine, a file that ends in .toml, or host, which is measured [default: that of --device]
     #[arg(long, value_name = "NAME|FILE|host")]
@@ -68,6 +71,8 @@ pub struct Estimate {
     /// The wanted rate, per second: traversals or pieces of work of wavefronts, launches of kernels
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, value_parser = super::args::finite)]
     want: Option<f64>,
+    #[command(flatten)]
+    ranks: ranks::RanksArgs,
     /// Print JSON instead of a table
     #[arg(long)]
     json: bool,
@@ -166,6 +171,9 @@ impl Estimate {
         }
         if self.list {
             return self.list_machines();
+        }
+        if let (Some(kernel), true) = (&self.kernel, self.ranks.are_wanted()) {
+            return self.ranks.estimate(&self.of_kernel.work.of(kernel)?, self.json);
         }
         let backend = match &self.of_kernel.device {
             Some(device) => Some(PlaceArgs { device: device.clone(), threads: None }.open(Tuning::OPEN)?),

@@ -31,6 +31,8 @@ mod operators;
 mod overwriting;
 mod peak;
 mod propagator;
+#[cfg(feature = "mpi")]
+mod ranks;
 mod reduce;
 mod report;
 mod sidecars;
@@ -172,7 +174,7 @@ fn opencl() -> Option<String> {
     common::opencl_device().map(|device| format!("--device {}", device.index))
 }
 
-const COMMANDS: [&str; 36] = [
+const COMMANDS: [&str; 37] = [
     "devices",
     "config info",
     "config generate",
@@ -191,6 +193,7 @@ const COMMANDS: [&str; 36] = [
     "bench reduce",
     "bench threads",
     "bench orders",
+    "bench ranks",
     "bench sprint",
     "tune",
     "doctor",
@@ -293,6 +296,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         "bench",
         "bench reduce",
         "bench orders",
+        "bench ranks",
         "bench sprint",
         "peak",
         "access",
@@ -333,7 +337,7 @@ fn the_examples_of_the_help_work_as_they_are() {
         }
         command.assert().success();
     }
-    let known = [2, 3, 3, 2, 2, 3, 6, 7, 6, 9, 3, 5, 2, 2, 1, 1, 3, 5, 5, 3, 1, 2, 4, 3, 3, 4, 2, 3, 2, 3];
+    let known = [2, 3, 3, 2, 2, 3, 6, 7, 6, 9, 3, 5, 2, 2, 1, 2, 1, 3, 5, 5, 4, 1, 2, 4, 3, 3, 4, 2, 3, 2, 3];
     assert_eq!(examples, known.iter().sum::<usize>());
 }
 

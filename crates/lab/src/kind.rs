@@ -77,6 +77,7 @@ kinds! {
     VerifyRanks = "verify ranks", 1, "The bits on ranks";
     VerifyList = "verify list", 1, "What verify compares";
     GuidelinesList = "guidelines list", 1, "What the guidelines advise";
+    EstimateRanks = "estimate ranks", 1, "Estimates of many devices";
     EstimateList = "estimate list", 1, "Built-in machines";
 }
 

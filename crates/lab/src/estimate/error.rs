@@ -1,6 +1,7 @@
 //! Why there is no estimate.
 
 use lanefield::backend::BackendError;
+use lanefield::comm::DecompositionError;
 use lanefield_reference::layout::LayoutError;
 use thiserror::Error;
 
@@ -33,6 +34,9 @@ pub enum EstimateError {
     /// A lattice that cannot be laid out.
     #[error(transparent)]
     Layout(#[from] LayoutError),
+    /// Ranks that a lattice has no room for.
+    #[error(transparent)]
+    Decomposition(#[from] DecompositionError),
     /// The host could not be measured.
     #[error(transparent)]
     Backend(#[from] BackendError),

@@ -9,6 +9,7 @@
 //! | `traversal.rs` | trees: lines, levels, lanes, regrouping |
 //! | `workload.rs` | a workload on a machine, by hand |
 //! | `stencil.rs` | the kernels of this library on a machine |
+//! | `ranks.rs` | many devices |
 //! | `resident.rs` | what the groups of a compute unit ask of the second cache |
 //! | `streams.rs` | what a launch moves from and to memory |
 //! | `instructions.rs` | arithmetic of a site |
@@ -17,6 +18,7 @@ mod error;
 mod host;
 mod instructions;
 mod limits;
+mod ranks;
 mod resident;
 mod stencil;
 mod streams;
@@ -26,6 +28,7 @@ mod workload;
 pub use error::EstimateError;
 pub use instructions::{Instructions, instructions_a_part};
 pub use limits::{Limit, LimitKind, Prediction};
+pub use ranks::{Binding, RanksEstimate, on_ranks};
 pub use resident::{UnitTraffic, unit_traffic};
 pub use stencil::{KernelEstimate, KernelWork, stencil};
 pub use streams::{Streams, streams};

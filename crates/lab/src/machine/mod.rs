@@ -1,6 +1,7 @@
 //! A machine: the few numbers that estimates need. Files are TOML; those that ship say where their numbers come from, and which were measured.
 
 mod caches;
+mod cluster;
 
 use std::sync::OnceLock;
 
@@ -8,6 +9,7 @@ use lanefield::backend::opencl::{DeviceInfo, DeviceKind};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use caches::{cache_of_host, last_cache_of_host};
+pub use cluster::Cluster;
 
 use crate::description::DescriptionError;
 use crate::si::{giga, mega, micro};

@@ -1,0 +1,129 @@
+//! Many devices: what a kernel and an iteration take on so many ranks of a cluster.
+
+use std::path::Path;
+
+use anyhow::{Context as _, ensure};
+use clap::Args;
+use lanefield_lab::estimate::{Binding, KernelWork, RanksEstimate, on_ranks};
+use lanefield_lab::machine::Cluster;
+use serde::Serialize;
+
+use super::read;
+use crate::Outcome;
+use crate::output::{Head, Kind, bytes, facts, joined, show, table};
+
+/// Which cluster, and how many of its devices.
+#[derive(Args)]
+#[command(next_help_heading = "Ranks")]
+pub struct RanksArgs {
+    /// Estimate the kernel on so many ranks of a cluster, with what they send each other, and an iteration of conjugate gradients that launches it four
+    /// times (even-odd, on the normal equations)
+    #[arg(long, value_name = "N,…", value_delimiter = ',', requires_all = ["kernel", "cluster"], value_parser = ranks)]
+    ranks: Vec<usize>,
+    /// A built-in cluster, h200-infiniband or mi250x-slingshot, or a file that ends in .toml
+    #[arg(long, value_name = "NAME|FILE", requires = "ranks")]
+    cluster: Option<String>,
+}
+
+fn ranks(text: &str) -> Result<usize, String> {
+    const MOST: usize = 1 << 20;
+    let ranks = text.trim().parse().ok().filter(|ranks| (1..=MOST).contains(ranks));
+    ranks.ok_or_else(|| format!("invalid number of ranks '{text}': expected a whole number from 1 to {MOST}"))
+}
+
+/// Estimates of one kernel. As JSON, these fields.
+#[derive(Serialize)]
+struct Report {
+    cluster: Cluster,
+    kernel: &'static str,
+    lattice: [usize; 4],
+    precision: String,
+    reconstruct: usize,
+    estimates: Vec<RanksEstimate>,
+}
+
+impl RanksArgs {
+    /// Whether ranks were asked for.
+    pub fn are_wanted(&self) -> bool {
+        !self.ranks.is_empty()
+    }
+
+    pub fn estimate(&self, works: &[KernelWork], json: bool) -> anyhow::Result<Outcome> {
+        let cluster = cluster_named(self.cluster.as_deref().unwrap_or_default())?;
+        let [work] = works else {
+            let names = works.iter().map(|work| work.kernel.name).collect::<Vec<_>>().join(", ");
+            anyhow::bail!("--ranks takes one kernel, and --kernel names several: {names}");
+        };
+        ensure!(
+            work.kernel.reads_links(),
+            "--ranks is for kernels that read neighbours, and {} reads none",
+            work.kernel
+        );
+        let estimates = self.ranks.iter().map(|&ranks| on_ranks(&cluster, work, ranks));
+        let report = Report {
+            estimates: estimates.collect::<Result<_, _>>()?,
+            cluster,
+            kernel: work.kernel.name,
+            lattice: work.extents.as_array(),
+            precision: work.precision.to_string(),
+            reconstruct: work.links.reals(),
+        };
+        show(json, Head::of(Kind::EstimateRanks), &report, Report::text)
+    }
+}
+
+/// A cluster that ships, or of a file.
+fn cluster_named(name: &str) -> anyhow::Result<Cluster> {
+    if name.ends_with(".toml") {
+        return Ok(Cluster::parse(name, &read(Path::new(name))?)?);
+    }
+    let shipped = Cluster::shipped().iter().find(|(known, _)| *known == name);
+    shipped.map(|(_, cluster)| cluster.clone()).with_context(|| {
+        let known: Vec<&str> = Cluster::shipped().iter().map(|(known, _)| *known).collect();
+        format!("no cluster '{name}': use {}, or a file that ends in .toml", known.join(", "))
+    })
+}
+
+impl Report {
+    fn text(&self) -> String {
+        let about = format!("{}: {}", self.cluster.name, self.cluster.about);
+        let fields = format!("{}, {}, reconstruct {}", joined(&self.lattice, "."), self.precision, self.reconstruct);
+        let heading = facts([("cluster", about), ("kernel", self.kernel.to_owned()), ("lattice", fields)]);
+        let header = [
+            "ranks",
+            "cut",
+            "part",
+            "sent",
+            "alone, µs",
+            "exchange, µs",
+            "launch, µs",
+            "iteration, µs",
+            "speed-up",
+            "binds",
+        ];
+        let mut rows = table(header, 3..9);
+        let first = self.estimates.first();
+        for of in &self.estimates {
+            let micro = |seconds: f64| format!("{:.1}", 1e6 * seconds);
+            let times = first.map_or(1.0, |first| first.iteration_seconds / of.iteration_seconds);
+            rows.add_row([
+                of.ranks.to_string(),
+                joined(&of.cut, "."),
+                joined(&of.part, "."),
+                bytes(of.sent_bytes as u64),
+                micro(of.alone_seconds),
+                micro(of.exchange_seconds),
+                micro(of.launch_seconds),
+                micro(of.iteration_seconds),
+                format!("{times:.1}"),
+                match of.binds {
+                    Binding::Device => "device",
+                    Binding::HostLink => "link to the host",
+                    Binding::Network => "packets between ranks",
+                }
+                .to_owned(),
+            ]);
+        }
+        format!("{heading}\n{rows}")
+    }
+}

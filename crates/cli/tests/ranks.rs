@@ -1,0 +1,363 @@
+//! Commands on the ranks that mpirun starts: files and sums are those of one rank, byte for byte; what fails on a rank ends all of them, and loses nothing.
+//! There are more ranks than cores.
+
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::{Folder, assert_contains, opencl, text, words};
+
+/// Files that a solve writes.
+const FILES: [&str; 3] = ["x.npy", "h.csv", "r.jsonl"];
+const OUTPUTS: &str = "--output x.npy --history h.csv --record r.jsonl --record-every 7";
+
+impl Folder {
+    /// `mpirun` with the program once for each group of arguments: as many ranks, and their arguments.
+    fn mpirun(&self, groups: &[(usize, &str)]) -> Command {
+        let mut command = Command::new("mpirun");
+        command.current_dir(self.0.path()).env_remove("LANEFIELD_DEVICE").env("LANEFIELD_TUNING", "off");
+        // Open MPI: more ranks than cores, which do not wait busily, also as root.
+        for (name, value) in [
+            ("OMPI_ALLOW_RUN_AS_ROOT", "1"),
+            ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"),
+            ("OMPI_MCA_rmaps_base_oversubscribe", "1"),
+            ("OMPI_MCA_hwloc_base_binding_policy", "none"),
+            ("OMPI_MCA_mpi_yield_when_idle", "1"),
+            ("PRTE_MCA_rmaps_default_mapping_policy", ":oversubscribe"),
+        ] {
+            command.env(name, value);
+        }
+        for (k, (ranks, arguments)) in groups.iter().enumerate() {
+            if k > 0 {
+                command.arg(":");
+            }
+            command.args(["-n", &ranks.to_string()]).arg(assert_cmd::cargo::cargo_bin!("lanefield"));
+            command.args(words(arguments)).args(["--force"]);
+        }
+        command
+    }
+
+    fn on_ranks(&self, ranks: usize, arguments: &str) -> Output {
+        self.mpirun(&[(ranks, arguments)]).output().unwrap()
+    }
+
+    /// What rank 0 prints of a command that must succeed on all ranks.
+    fn succeeds_on(&self, ranks: usize, arguments: &str) -> String {
+        let output = self.on_ranks(ranks, arguments);
+        assert!(output.status.success(), "lanefield {arguments} on {ranks} ranks: {}", text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    fn all(&self, files: &[&str]) -> Vec<Vec<u8>> {
+        files.iter().map(|file| self.read(file)).collect()
+    }
+}
+
+/// Solves of each operator, method and precision; each takes some ten iterations.
+const SOLVES: [&str; 8] = [
+    "--operator wilson --mass 0.3",
+    "--operator wilson --mass 0.3 --precision f32 --reconstruct 12 --unpreconditioned",
+    "--operator clover --csw 1.2 --mass 0.3 --reconstruct 8",
+    "--operator clover --csw 1.2 --mass 0.3 --solver mixed-half",
+    "--operator dwf --ls 4 --mass 0.3 --solver mixed-f32 --source point:3,1,2,6,1,2",
+    "--operator wilson --mass 0.3 --batch 3",
+    "--operator staggered --mass 0.5",
+    "--operator wilson --mass 0.3 --solver bicgstab",
+];
+
+fn solve(of: &str) -> String {
+    let source = if of.contains("--source") { "" } else { "--source gauss:7" };
+    format!("solve --config gauge.nersc {source} {of} {OUTPUTS} --threads 1")
+}
+
+#[test]
+fn solves_have_the_same_bytes_on_any_number_of_ranks() {
+    let folder = Folder::with_gauge();
+    let cuts: [(usize, &[&str]); 6] = [
+        (1, &["1.1.1.1"]),
+        (2, &["1.1.1.2", "2.1.1.1"]),
+        (3, &["1.1.1.3"]),
+        (4, &["1.1.2.2", "1.1.1.4"]),
+        (8, &["2.2.1.2", "1.1.2.4"]),
+        (16, &["2.2.2.2"]),
+    ];
+    for (number, of) in SOLVES.into_iter().enumerate() {
+        let solve = format!("{} --device cpu", solve(of));
+        folder.succeeds(&solve);
+        let expected = folder.all(&FILES);
+        for (ranks, cuts) in cuts {
+            let cut = cuts[number % cuts.len()];
+            folder.succeeds_on(ranks, &format!("{solve} --ranks {cut} --check-packets"));
+            assert!(folder.all(&FILES) == expected, "{of} on {cut}");
+        }
+        // As it chooses itself.
+        folder.succeeds_on(4, &solve);
+        assert!(folder.all(&FILES) == expected, "{of} on four ranks");
+    }
+}
+
+#[test]
+fn ranks_on_opencl_and_on_the_cpu_reference_have_the_same_bytes() {
+    let Some(device) = opencl() else { return };
+    let folder = Folder::with_gauge();
+    for of in [SOLVES[2], SOLVES[3], SOLVES[5]] {
+        folder.succeeds(&format!("{} --device cpu", solve(of)));
+        let expected = folder.all(&FILES);
+        let on = |place: &str| format!("{} {place} --ranks 1.1.1.2", solve(of));
+        let (on_cpu, on_device) = (on("--device cpu"), on(&device));
+        for groups in [vec![(2, on_device.as_str())], vec![(1, on_cpu.as_str()), (1, on_device.as_str())]] {
+            let output = folder.mpirun(&groups).output().unwrap();
+            assert!(output.status.success(), "{of}: {}", text(&output.stderr));
+            assert!(folder.all(&FILES) == expected, "{of} on {groups:?}");
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_of_four_ranks_is_resumed_on_any_number() {
+    let folder = Folder::with_gauge();
+    let solve = "solve --config gauge.nersc --source gauss:7 --mass 0.3 --device cpu --threads 1 --output x.npy \
+                 --history h.csv";
+    folder.succeeds(solve);
+    let expected = folder.all(&FILES[..2]);
+    let begun = format!("{solve} --checkpoint state --checkpoint-every 4 --max-iterations 10");
+    assert_eq!(folder.on_ranks(4, &begun).status.code(), Some(1));
+    let state = folder.read("state");
+    assert_eq!(folder.run(&begun).status.code(), Some(1));
+    assert!(folder.read("state") == state, "the checkpoint of one rank");
+    for ranks in [1, 2, 8] {
+        folder.write("state", &state);
+        let said = folder.succeeds_on(ranks, &format!("{solve} --checkpoint state --resume"));
+        assert_contains(&said, &["the checkpoint of iteration 8"]);
+        assert!(folder.all(&FILES[..2]) == expected, "{ranks} ranks");
+    }
+}
+
+#[test]
+fn a_record_is_compared_on_ranks_and_a_difference_ends_all_of_them() {
+    let folder = Folder::with_gauge();
+    let solve = "solve --config gauge.nersc --source gauss:7 --mass 0.3 --device cpu --threads 1";
+    folder.succeeds(&format!("{solve} --record r.jsonl"));
+    let said = folder.succeeds_on(3, &format!("{solve} --verify r.jsonl"));
+    assert_contains(&said, &["the same in all "]);
+    let record = text(&folder.read("r.jsonl"));
+    // Another digit in a scalar, and no checks, which would tell that the line is damaged.
+    let line = record.lines().filter(|line| line.contains("\"bits\"")).nth(6).unwrap();
+    let (start, bits) = line.split_once("\"bits\":\"").unwrap();
+    let other = format!("{start}\"bits\":\"{}{}", if bits.starts_with('3') { '4' } else { '3' }, &bits[1..]);
+    let mut lines: Vec<serde_json::Value> =
+        record.replacen(line, &other, 1).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for line in &mut lines {
+        line.as_object_mut().unwrap().remove("check");
+    }
+    folder.write("r.jsonl", lines.iter().map(|line| format!("{line}\n")).collect::<String>().as_bytes());
+    let output = folder.on_ranks(3, &format!("{solve} --verify r.jsonl"));
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    assert_contains(&text(&output.stderr), &["r.jsonl"]);
+}
+
+#[test]
+fn other_commands_write_and_print_on_ranks_what_they_do_on_one() {
+    let folder = Folder::with_gauge();
+    let cpu = "--device cpu --threads 1";
+    for (command, files) in [
+        ("config generate hot --lattice 4.4.6.8 --seed 5 --output hot.nersc".to_owned(), vec!["hot.nersc"]),
+        ("config generate weak --lattice 4.4.6.8 --seed 5 --output weak.npy".to_owned(), vec!["weak.npy"]),
+        ("config convert hot.nersc two.nersc --rows 2 --floating-point IEEE32".to_owned(), vec!["two.nersc"]),
+        ("config convert two.nersc two.npy".to_owned(), vec!["two.npy"]),
+        ("config info two.npy --json".to_owned(), vec![]),
+        (
+            format!("apply --operator hop --config hot.nersc --source gauss:3 --parity odd --output hop.npy {cpu}"),
+            vec!["hop.npy", "hop.npy.json"],
+        ),
+        (
+            format!(
+                "apply --operator clover --mass 0.1 --dagger --config two.npy --source hop.npy --output c.npy {cpu}"
+            ),
+            vec!["c.npy", "c.npy.json"],
+        ),
+        (format!("reduce --op norm2 --input c.npy {cpu}"), vec![]),
+        (format!("reduce --op inner --input c.npy --with hop.npy --parity even {cpu}"), vec![]),
+        (format!("reduce --op slices --direction z --input c.npy {cpu}"), vec![]),
+        (format!("reduce --op sum --input two.npy {cpu}"), vec![]),
+    ] {
+        let is_sum = command.starts_with("reduce");
+        let printed = folder.succeeds(&command);
+        let expected = folder.all(&files);
+        for ranks in [2, 3, 4] {
+            let said = folder.succeeds_on(ranks, &command);
+            assert!(folder.all(&files) == expected, "{command} on {ranks} ranks");
+            assert!(!is_sum || said == printed, "{command} on {ranks} ranks: {said}");
+        }
+    }
+}
+
+#[test]
+fn a_propagator_is_the_same_in_groups_of_ranks() {
+    let folder = Folder::with_gauge();
+    let of = |operator: &str| {
+        format!(
+            "propagator --config gauge.nersc --source point:1,2,3,4 --mass 0.4 {operator} --output p.npy --device cpu --threads 1"
+        )
+    };
+    for (operator, ranks) in
+        [("--operator wilson", [(2, 2), (6, 3), (12, 12)]), ("--operator dwf --ls 4", [(2, 1), (4, 2), (3, 3)])]
+    {
+        let command = of(operator);
+        let printed = folder.json(&command);
+        let expected = folder.all(&["p.npy", "p.npy.json"]);
+        for (ranks, groups) in ranks {
+            let said = folder.succeeds_on(ranks, &format!("{command} --groups {groups} --json"));
+            assert!(folder.all(&["p.npy", "p.npy.json"]) == expected, "{operator}, {groups} groups of {ranks}");
+            let said: serde_json::Value = serde_json::from_str(&said).unwrap();
+            assert_eq!(said["rhs"], printed["rhs"], "{operator}, {groups} groups of {ranks}");
+        }
+    }
+    let refused = folder.on_ranks(2, &format!("{} --groups 2 --record r.jsonl", of("")));
+    assert_eq!(refused.status.code(), Some(2));
+    assert_contains(&text(&refused.stderr), &["--groups 2", "leave out --checkpoint, --record and --verify"]);
+}
+
+#[test]
+fn verify_draws_decompositions_and_bench_measures_them() {
+    let folder = Folder::new();
+    let said = folder.succeeds_on(3, "verify --decompositions 14 --device cpu --threads 1");
+    assert_contains(&said, &["same bits: 14 random decompositions", "3 ranks"]);
+    let said = folder.succeeds_on(
+        2,
+        "bench ranks --lattice 4.4.4.8 --kernels hop --precision f32 --iterations 8 --samples 2 --device cpu --threads 1 --json",
+    );
+    let report: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert_eq!((&report["ranks_in_all"], &report["part"]), (&2.into(), &[4, 4, 4, 4].into()));
+    assert_eq!(report["ranks"], serde_json::json!([1, 1, 1, 2]));
+    // Half spinors in f32 of a slice of one parity, to both sides.
+    assert_eq!(report["rows"][0]["sent_bytes"], 2 * 32 * 6 * 8);
+    assert!(report["rows"][1]["strong_scaling"].is_number());
+}
+
+#[test]
+fn a_trace_has_the_tracks_of_all_ranks() {
+    let folder = Folder::with_gauge();
+    folder.succeeds_on(
+        2,
+        "solve --config gauge.nersc --source gauss:7 --mass 0.3 --device cpu --threads 1 --trace t.json",
+    );
+    let trace: serde_json::Value = serde_json::from_slice(&folder.read("t.json")).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let named: Vec<&str> = events
+        .iter()
+        .filter(|event| event["name"] == "process_name")
+        .map(|event| event["args"]["name"].as_str().unwrap())
+        .collect();
+    assert!(
+        named.iter().any(|name| name.starts_with("rank 0: ")) && named.iter().any(|name| name.starts_with("rank 1: "))
+    );
+    for pid in [1, 1001] {
+        assert!(events.iter().any(|event| event["pid"] == pid && event["name"] == "exchange"), "{pid}");
+    }
+}
+
+#[test]
+fn what_cannot_be_is_said_once_and_ends_all_ranks() {
+    let folder = Folder::with_gauge();
+    let solve = "solve --config gauge.nersc --source gauss:7 --mass 0.3 --device cpu --threads 1";
+    for (ranks, command, parts) in [
+        (3, format!("{solve} --ranks 1.1.1.2"), ["1.1.1.2 are 2 ranks, and there are 3", "start as many"]),
+        (5, format!("{solve} --ranks 1.1.1.5"), ["5 ranks cannot divide extent 8 of t", "at most 4 can"]),
+        (7, solve.to_owned(), ["7 ranks cannot divide a lattice of 4.4.4.8 in any way", "possible are "]),
+        (2, format!("{solve} --sum tree"), ["failed to solve", "tree"]),
+        (2, "correlator p.npy".to_owned(), ["correlator runs on one rank, and 2 were started", "solve, propagator"]),
+        (2, solve.replace("gauge", "none"), ["none.nersc", "No such file"]),
+    ] {
+        let start = Instant::now();
+        let output = folder.on_ranks(ranks, &command);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{command} on {ranks} ranks: {said}");
+        assert_contains(&said, &parts);
+        assert_eq!(said.matches("error: ").count(), 1, "{said}");
+        assert!(start.elapsed() < Duration::from_secs(20), "{command}");
+    }
+}
+
+#[test]
+fn an_error_of_another_rank_is_named_with_its_number() {
+    let folder = Folder::with_gauge();
+    let solve =
+        |tail: &str| format!("solve --config gauge.nersc --source gauss:7 --mass 0.3 --threads 1 --device cpu {tail}");
+    let (right, wrong) = (solve(""), solve("").replace("gauge.nersc", "other.nersc"));
+    let output = folder.mpirun(&[(1, right.as_str()), (1, wrong.as_str())]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert_contains(&text(&output.stderr), &["rank 1: error: ", "other.nersc"]);
+}
+
+/// The processes of the ranks.
+fn ranks_of(mpirun: &Child) -> Vec<u32> {
+    let list = format!("/proc/{0}/task/{0}/children", mpirun.id());
+    let children = std::fs::read_to_string(list).unwrap_or_default();
+    let is_rank =
+        |pid: &u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "lanefield");
+    children.split_whitespace().filter_map(|pid| pid.parse().ok()).filter(is_rank).collect()
+}
+
+fn kill(pid: u32, signal: &str) {
+    Command::new("kill").args([signal, &pid.to_string()]).status().unwrap();
+}
+
+/// A solve that takes a second or so, and its files.
+fn long_solve(folder: &Folder) -> (String, Vec<Vec<u8>>) {
+    folder.succeeds("config generate weak --lattice 8.8.8.8 --seed 1 --output long.nersc");
+    let solve = "solve --config long.nersc --source gauss:7 --mass -0.2 --device cpu --threads 1 --output x.npy \
+                 --history h.csv --checkpoint state --checkpoint-every 5";
+    folder.succeeds(solve);
+    (solve.to_owned(), folder.all(&FILES[..2]))
+}
+
+#[test]
+fn a_rank_that_is_killed_ends_the_job_and_nothing_is_lost() {
+    let folder = Folder::new();
+    let (solve, expected) = long_solve(&folder);
+    let kills: u64 = std::env::var("LANEFIELD_KILLS").map_or(3, |kills| kills.parse().unwrap());
+    let (mut killed, mut resumed) = (0, 0);
+    for run in 0..kills {
+        for file in ["state", "x.npy", "x.npy.json", "h.csv"] {
+            let _ = std::fs::remove_file(folder.path(file));
+        }
+        let [moment, victim, ..] =
+            lanefield::reference::random::bits(3, lanefield::reference::random::Stream::TestData, run, 0);
+        let mut job = folder.mpirun(&[(3, &solve)]).stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+        sleep(Duration::from_millis(300 + u64::from(moment % 1500)));
+        let ranks = ranks_of(&job);
+        if !ranks.is_empty() {
+            kill(ranks[victim as usize % ranks.len()], "-KILL");
+        }
+        let start = Instant::now();
+        let status = job.wait().unwrap();
+        assert!(start.elapsed() < Duration::from_secs(30), "run {run}: the job did not end");
+        killed += usize::from(!status.success());
+        let said = folder.succeeds_on(2, &format!("{solve} --resume"));
+        resumed += usize::from(said.contains("resumed from"));
+        assert!(folder.all(&FILES[..2]) == expected, "run {run}");
+    }
+    println!("{killed} of {kills} jobs ended by it, {resumed} went on from a checkpoint");
+    assert!(killed > 0, "no job was still running");
+}
+
+#[test]
+fn a_signal_to_one_rank_stops_all_at_the_same_iteration() {
+    let folder = Folder::new();
+    let (solve, expected) = long_solve(&folder);
+    std::fs::remove_file(folder.path("state")).unwrap();
+    let mut job = folder.mpirun(&[(3, &format!("{solve} --tolerance 1e-90"))]).stdout(Stdio::null()).spawn().unwrap();
+    let start = Instant::now();
+    while !folder.path("state").exists() && start.elapsed() < Duration::from_secs(60) {
+        sleep(Duration::from_millis(20));
+    }
+    kill(*ranks_of(&job).last().unwrap(), "-TERM");
+    assert!(!job.wait().unwrap().success());
+    // The checkpoint is of another tolerance, and says so.
+    let refused = folder.on_ranks(2, &format!("{solve} --resume"));
+    assert_contains(&text(&refused.stderr), &["its tolerance is 1e-90"]);
+    std::fs::remove_file(folder.path("state")).unwrap();
+    folder.succeeds_on(2, &solve);
+    assert!(folder.all(&FILES[..2]) == expected);
+}
