@@ -18,27 +18,31 @@ verify:
 	cargo build --release --locked
 	target/release/lanefield verify --config examples/quenched-8x8x8x16.nersc
 
+# With MPI where it is installed (docs/ranks.md).
+MPI := $(if $(shell command -v mpicc),--features lanefield-cli/mpi)
+TEST := cargo test --workspace --locked $(MPI)
+
 # Without an OpenCL device the tests that need one fail, and say what to install; LANEFIELD_SKIP_OPENCL=1 skips them.
 test:
 	@scripts/setup.sh || [ $$? -eq 2 ]
-	cargo test --workspace --locked --no-run
+	$(TEST) --no-run
 	@$(MAKE) --no-print-directory --jobs 2 --keep-going test-stencils test-library test-program test-laboratory test-c
 
 # PoCL compiles in one thread of a process: two processes take two cores. Stencils take half of the time.
 STENCILS := hop laplace kernels
 
 test-stencils:
-	cargo test --workspace --locked --test tests -- $(STENCILS)
+	$(TEST) --test tests -- $(STENCILS)
 test-library:
-	cargo test --workspace --locked --test tests -- $(addprefix --skip ,$(STENCILS))
+	$(TEST) --test tests -- $(addprefix --skip ,$(STENCILS))
 test-program:
-	cargo test --workspace --locked --test malformed_files --test program
+	$(TEST) --test malformed_files --test program --test ranks
 test-laboratory:
-	cargo test --workspace --locked --lib --test reference --test laboratory --test ports --test plane --test twins
-	cargo test --workspace --locked --doc
+	$(TEST) --lib --test reference --test laboratory --test ports --test plane --test twins
+	$(TEST) --doc
 
 test-c:
-	cargo test --workspace --locked --test capi
+	$(TEST) --test capi
 
 # The Python package, linked by zig for a glibc of 2018, so that it runs on every Linux since.
 PYTHON := target/python

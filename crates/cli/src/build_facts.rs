@@ -20,6 +20,7 @@ pub fn long_version() -> String {
         ("commit", format!("{} of {}", BUILD.commit, env!("LANEFIELD_COMMIT_DATE"))),
         ("target", env!("LANEFIELD_TARGET").to_owned()),
         ("compiler", format!("{}, opt-level {}", env!("LANEFIELD_RUSTC"), env!("LANEFIELD_OPT_LEVEL"))),
+        ("MPI", if cfg!(feature = "mpi") { "yes" } else { "no: --features mpi builds it in" }.to_owned()),
         ("target features", env!("LANEFIELD_TARGET_FEATURE").replace(',', " ")),
     ];
     let lines = facts.map(|(name, value)| format!("{name:16} {value}"));

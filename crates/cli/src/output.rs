@@ -138,8 +138,7 @@ pub struct Head {
     lanefield: Build,
     /// Where it ran, on rank 0 where there are several; null where no device is concerned.
     device: Option<Device>,
-    /// Ranks in each direction, where there are several.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// Ranks in each direction; null where there is one, or no lattice is divided.
     ranks: Option<[usize; 4]>,
 }
 

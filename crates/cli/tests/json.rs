@@ -92,6 +92,7 @@ const COMMANDS: [(Kind, &str); 40] = [
     (Kind::Devices, "devices DEVICE"),
     (Kind::Verify, "verify --device cpu --smoke"),
     (Kind::Hunt, "hunt --seconds 1 --seed 1 --jobs 1 DEVICE"),
+    (Kind::VerifyRanks, "verify --decompositions 2 --device cpu"),
     (Kind::VerifyList, "verify --list"),
     (Kind::Bench, "bench axpy eo_clover --lattice 4.4.4.4 --samples 2 --precision f32 --device cpu"),
     (Kind::BenchOrders, "bench orders --lattice 4.4.4.4 --samples 2 --device cpu"),
@@ -100,6 +101,7 @@ const COMMANDS: [(Kind, &str); 40] = [
         Kind::BenchThreads,
         "bench threads --kernels axpy --lattice 2.2.2.2 --precision f32 --accelerator-threads 8 --samples 2 DEVICE",
     ),
+    (Kind::BenchRanks, "bench ranks --lattice 4.4.4.4 --precision f32 --iterations 8 --samples 2 --device cpu"),
     (Kind::BenchReduce, "bench reduce --lattice 2.2.2.4 --object complex --precision f32 --samples 2 --device cpu"),
     (
         Kind::Tune,
@@ -116,6 +118,10 @@ const COMMANDS: [(Kind, &str); 40] = [
     (Kind::EstimateKernel, "estimate --machine h200 --kernel hop --lattice 8.8.8.16 --want 1"),
     (Kind::EstimateTraversal, "estimate --machine proxy --traversal"),
     (Kind::EstimateWorkload, "estimate --machine proxy --workload w.toml"),
+    (
+        Kind::EstimateRanks,
+        "estimate --kernel hop --lattice 8.8.8.16 --cluster h200-infiniband --ranks 1,2",
+    ),
     (Kind::EstimateList, "estimate --list"),
     (Kind::Counters, "counters --bytes 78MB --time 0.27ms --ceiling 1000"),
 ];

@@ -94,10 +94,13 @@ struct Row {
     /// Bytes that rank 0 sends in a launch; null of an iteration.
     sent_bytes: Option<usize>,
     /// One rank on a lattice like its part.
+    #[serde(rename = "alone_seconds")]
     alone: Spread,
     /// All ranks.
+    #[serde(rename = "on_ranks_seconds")]
     on_ranks: Spread,
     /// Rank 0 on the whole lattice; null where it was left out.
+    #[serde(rename = "whole_seconds")]
     whole: Option<Spread>,
     /// Alone over on ranks.
     weak_scaling: f64,
@@ -119,10 +122,13 @@ struct LinkRow {
     /// Of all packets that rank 0 sends.
     bytes: usize,
     /// From the device into pinned memory; null of the CPU reference.
+    #[serde(rename = "to_host_seconds")]
     to_host: Option<Spread>,
     /// Between ranks.
+    #[serde(rename = "between_ranks_seconds")]
     between_ranks: Spread,
     /// From pinned memory to the device.
+    #[serde(rename = "to_device_seconds")]
     to_device: Option<Spread>,
 }
 
