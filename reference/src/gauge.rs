@@ -39,7 +39,7 @@ pub enum GaugeError {
     )]
     Length {
         /// The lattice.
-        extents: Extents,
+        extents: Box<Extents>,
         /// Complex numbers that the lattice needs.
         expected: usize,
         /// Complex numbers that were given.
@@ -117,7 +117,7 @@ impl Configuration {
     pub fn new(extents: Extents, links: Vec<Complex<f64>>) -> Result<Self, GaugeError> {
         let expected = extents.volume() * SITE_WORDS;
         if links.len() != expected || extents.is_part() {
-            return Err(GaugeError::Length { extents, expected, found: links.len() });
+            return Err(GaugeError::Length { extents: Box::new(extents), expected, found: links.len() });
         }
         Ok(Self { extents, links, border: None })
     }

@@ -53,6 +53,9 @@ impl FromStr for Threads {
     }
 }
 
+/// The faces of lattices.
+type FacesOf = HashMap<(Lattice, Sites), Arc<[Face]>>;
+
 /// The reference's kernels on a thread pool of its own.
 pub struct Cpu {
     pool: ThreadPool,
@@ -60,7 +63,7 @@ pub struct Cpu {
     /// The links of the plain loops, where these take the kernels' place.
     plain: Option<(Configuration, BoundaryPhases)>,
     /// Of parts of lattices, by lattice and sites.
-    faces: Mutex<HashMap<(Lattice, Sites), Arc<[Face]>>>,
+    faces: Mutex<FacesOf>,
 }
 
 /// Lists of faces that are kept at most.

@@ -22,10 +22,13 @@ struct Shared {
     changed: Condvar,
 }
 
+/// From a thread to another one, and the tag.
+type Way = (usize, usize, u32);
+
 #[derive(Default)]
 struct State {
     /// Of each pair of ranks and tag.
-    packets: Vec<((usize, usize, u32), VecDeque<Vec<u8>>)>,
+    packets: Vec<(Way, VecDeque<Vec<u8>>)>,
     ended: Vec<usize>,
 }
 

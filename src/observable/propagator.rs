@@ -27,7 +27,7 @@ pub struct OutsidePoint {
     /// The largest there is.
     pub last: usize,
     /// Of the lattice.
-    pub extents: Extents,
+    pub extents: Box<Extents>,
 }
 
 /// Why there is no propagator. Messages are fragments.
@@ -60,7 +60,7 @@ pub fn require_inside(extents: Extents, point: Coordinate) -> Result<(), Outside
     for (d, dimension) in DIMENSION_NAMES.into_iter().enumerate() {
         let (value, last) = (point[d], extents[d] - 1);
         if value > last {
-            return Err(OutsidePoint { dimension, value, last, extents });
+            return Err(OutsidePoint { dimension, value, last, extents: Box::new(extents) });
         }
     }
     Ok(())

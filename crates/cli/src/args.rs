@@ -79,6 +79,7 @@ impl Args for CpuUnlessGiven {
 }
 
 /// The backend that was chosen.
+#[allow(clippy::large_enum_variant, reason = "a process has one of them")]
 pub enum AnyBackend {
     /// The CPU reference.
     Cpu(Cpu),
@@ -137,6 +138,7 @@ impl AnyBackend {
 }
 
 /// The backend that was chosen, on the part of a lattice that this rank has: all of it where there is one rank.
+#[allow(clippy::large_enum_variant, reason = "a process has one of them")]
 pub enum OnPart {
     /// The CPU reference.
     Cpu(OnRanks<Cpu>),

@@ -68,7 +68,7 @@ fn shape_of(document: &Value) -> String {
 }
 
 /// Each kind with a command that prints it; those that need an OpenCL device end in the word DEVICE, which stands for the arguments that name it.
-const COMMANDS: [(Kind, &str); 40] = [
+const COMMANDS: [(Kind, &str); 43] = [
     (Kind::Config, "config info gauge.nersc"),
     (Kind::Config, "config generate weak --lattice 4.4.4.4 --seed 1 --output weak.nersc"),
     (Kind::Config, "config convert gauge.nersc again.nersc"),
@@ -118,10 +118,7 @@ const COMMANDS: [(Kind, &str); 40] = [
     (Kind::EstimateKernel, "estimate --machine h200 --kernel hop --lattice 8.8.8.16 --want 1"),
     (Kind::EstimateTraversal, "estimate --machine proxy --traversal"),
     (Kind::EstimateWorkload, "estimate --machine proxy --workload w.toml"),
-    (
-        Kind::EstimateRanks,
-        "estimate --kernel hop --lattice 8.8.8.16 --cluster h200-infiniband --ranks 1,2",
-    ),
+    (Kind::EstimateRanks, "estimate --kernel hop --lattice 8.8.8.16 --cluster h200-infiniband --ranks 1,2"),
     (Kind::EstimateList, "estimate --list"),
     (Kind::Counters, "counters --bytes 78MB --time 0.27ms --ceiling 1000"),
 ];

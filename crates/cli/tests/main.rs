@@ -400,7 +400,7 @@ fn the_version_is_one_line_and_the_long_one_has_the_facts_of_the_build() {
     assert_eq!(run("-V"), format!("{first}\n"));
     let long = run("--version");
     let lines: Vec<&str> = long.lines().collect();
-    assert_eq!((lines[0], lines.len()), (first.as_str(), 5), "{long}");
+    assert_eq!((lines[0], lines.len()), (first.as_str(), 6), "{long}");
     for (line, name) in lines[1..].iter().zip(["commit ", "target ", "compiler ", "MPI ", "target features "]) {
         assert!(line.starts_with(name), "{long}");
     }

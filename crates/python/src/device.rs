@@ -14,6 +14,7 @@ use super::arguments::{self, mistyped, wrong};
 use super::errors::{self, value};
 
 /// A backend that was opened.
+#[allow(clippy::large_enum_variant, reason = "a process has few of them")]
 pub enum AnyBackend {
     /// The CPU reference.
     Cpu(Cpu),

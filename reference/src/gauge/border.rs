@@ -118,7 +118,7 @@ impl Configuration {
     pub fn part(&self, extents: Extents) -> Result<Self, GaugeError> {
         if extents.global() != self.extents {
             return Err(GaugeError::Length {
-                extents,
+                extents: Box::new(extents),
                 expected: extents.global().volume() * SITE_WORDS,
                 found: self.links.len(),
             });

@@ -39,14 +39,14 @@ pub struct DeviceTable(pub(super) Tables);
 
 #[derive(Debug)]
 pub(super) enum Tables {
-    Stencil { lattice: Lattice, sites: Sites, layout: Layout, neighbours: Buffer, lane_steps: Buffer },
+    Stencil { lattice: Box<Lattice>, sites: Sites, layout: Layout, neighbours: Buffer, lane_steps: Buffer },
     Matrix { facts: MatrixFacts, precision: Precision, coefficients: Buffer },
 }
 
 impl Table for DeviceTable {
     fn facts(&self) -> TableFacts {
         match &self.0 {
-            Tables::Stencil { lattice, sites, .. } => TableFacts::Stencil { lattice: *lattice, sites: *sites },
+            Tables::Stencil { lattice, sites, .. } => TableFacts::Stencil { lattice: **lattice, sites: *sites },
             Tables::Matrix { facts, precision, .. } => TableFacts::Matrix { facts: *facts, precision: *precision },
         }
     }
@@ -126,7 +126,7 @@ impl OpenCl {
     pub(super) fn upload_stencil(&self, stencil: &Stencil) -> Result<DeviceTable, BackendError> {
         let layout = self.layout();
         Ok(DeviceTable(Tables::Stencil {
-            lattice: *stencil.lattice(),
+            lattice: Box::new(*stencil.lattice()),
             sites: stencil.sites(),
             layout,
             neighbours: self.upload_table(&layout.site_order.neighbours(stencil), "table of neighbours")?,

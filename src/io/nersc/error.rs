@@ -98,9 +98,9 @@ pub enum NerscError {
     #[error("it is of a lattice {found} now, and was of {expected}: it was written meanwhile")]
     OtherExtents {
         /// The lattice of the file.
-        found: Extents,
+        found: String,
         /// The one that it had.
-        expected: Extents,
+        expected: String,
     },
     /// There is not enough memory for the links.
     #[error("not enough memory for a configuration on {extents}: {bytes} bytes")]

@@ -57,7 +57,10 @@ pub fn read_part(path: &Path, lattice: &WholeLattice) -> Result<NerscFile, Nersc
     let (mut file, length) = open(path)?;
     let (header, data_start, _) = begin(&mut file, length)?;
     if header.extents != lattice.extents() {
-        return Err(NerscError::OtherExtents { found: header.extents, expected: lattice.extents() });
+        return Err(NerscError::OtherExtents {
+            found: header.extents.to_string(),
+            expected: lattice.extents().to_string(),
+        });
     }
     let site_bytes = header.rows.reals_per_site() * header.floating_point.size();
     let mut sites = SitesOfFile::new(file, data_start as u64, site_bytes, header.extents);

@@ -270,13 +270,9 @@ impl<R: ArrayReal> Reader<R> {
     }
 }
 
-fn read_values<R: ArrayReal>(
-    reader: &mut impl Read,
-    elements: usize,
-    shape: &[usize],
-) -> Result<Vec<Complex<R>>, NpyError>
+fn read_values<R>(reader: &mut impl Read, elements: usize, shape: &[usize]) -> Result<Vec<Complex<R>>, NpyError>
 where
-    R: Pod,
+    R: ArrayReal + Pod,
 {
     let mut values: Vec<Complex<R>> = Vec::new();
     values.try_reserve_exact(elements).map_err(|_| NpyError::OutOfMemory {

@@ -306,9 +306,9 @@ impl Ranks {
             return Ok(LinkRow { bytes, to_host: None, between_ranks, to_device: None });
         };
         let context = device.context();
-        let mut buffer = context.allocate(bytes, "packets")?;
+        let buffer = context.allocate(bytes, "packets")?;
         let mut pinned = context.allocate_host(bytes, "packets")?;
-        let to_device = on.sampled(samples, || Ok(context.write(&mut buffer, 0, &pinned.as_slice()[..bytes])?))?;
+        let to_device = on.sampled(samples, || Ok(context.write(&buffer, 0, &pinned.as_slice()[..bytes])?))?;
         let to_host = on.sampled(samples, || Ok(context.read(&buffer, 0, &mut pinned.as_mut_slice()[..bytes])?))?;
         Ok(LinkRow { bytes, to_host: Some(to_host), between_ranks, to_device: Some(to_device) })
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use anyhow::Context as _;
 use lanefield::backend::ghosts::Ghosts;
 use lanefield::backend::opencl::{OpenCl, Tuning};
-use lanefield::backend::{BackendError, Cpu, Memory as _};
+use lanefield::backend::{Cpu, Memory as _};
 use lanefield::comm::{OnRanks, RanksOptions, WholeLattice};
 use lanefield::verify::{PartsCase, PartsOutcome};
 use serde::Serialize;
@@ -73,7 +73,7 @@ impl OnDecompositions {
                 let info = device.context().info();
                 report.device = format!("{info} on odd ranks, the CPU reference on even ones, against one rank");
                 let open = |rank: usize| match rank % 2 {
-                    1 => OpenCl::open(info).map(Some).map_err(BackendError::from),
+                    1 => OpenCl::open(info).map(Some),
                     _ => Ok(None),
                 };
                 self.all(&host, &mut report, |case| Ok(Some(case.on_threads(CHECKED, open)?)))?;
