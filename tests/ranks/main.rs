@@ -50,9 +50,10 @@ fn every_operator_by_every_method_has_the_bits_of_one_rank_on_opencl_and_mixed()
     let Some(device) = common::opencl_device() else { return };
     // Programs are built for each: one in three, all ranks on the device or every other one.
     let drawn = (0..one_round()).filter(|number| (number + number / 7) % 3 == 0);
-    let residuals = agree(drawn, |number, rank| match (number + rank as u64) % 2 == 0 || number % 3 == 0 {
-        true => OpenCl::open(&device).map(Some).map_err(BackendError::from),
-        false => Ok(None),
-    });
+    let residuals =
+        agree(drawn, |number, rank| match (number + rank as u64).is_multiple_of(2) || number.is_multiple_of(3) {
+            true => OpenCl::open(&device).map(Some),
+            false => Ok(None),
+        });
     assert!(residuals > 100, "{residuals}");
 }

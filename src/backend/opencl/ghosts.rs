@@ -48,6 +48,24 @@ pub(super) struct Packets {
     queue: RawQueue,
 }
 
+/// Packets that go between device and host together.
+struct Batch {
+    faces: Range<usize>,
+    bytes: Range<usize>,
+}
+
+impl Packets {
+    /// The two halves of the faces.
+    fn batches(&self) -> Vec<Batch> {
+        let half = self.faces.len().div_ceil(2);
+        let of = |faces: Range<usize>| {
+            let (first, last) = (&self.faces[faces.start].1, &self.faces[faces.end - 1].1);
+            Batch { bytes: first.start..last.end, faces }
+        };
+        [0..half, half..self.faces.len()].into_iter().filter(|faces| !faces.is_empty()).map(of).collect()
+    }
+}
+
 /// By what kind of field they are kept.
 pub(super) type PacketsKey = (Halo, Layout);
 
@@ -131,74 +149,99 @@ impl OpenCl {
         self.launch_at(place, (&packets.program, kernel), launch, &arguments)
     }
 
-    /// Packs what other parts read of a field, and has it fetched; the event of that.
-    fn send(&self, packets: &mut Packets, field: &Buffer) -> Result<RawEvent, BackendError> {
+    /// Packs what other parts read of a field, and has it fetched; the events of that, one a batch.
+    fn send(&self, packets: &mut Packets, field: &Buffer) -> Result<Vec<RawEvent>, BackendError> {
         let [out, _] = &packets.on_device;
         let own = self.context.own_place();
         let packed = self.copy_ghosts(packets, (PACK_GHOSTS.name, 0), own, [out, field, &packets.sent])?;
         self.context.flush()?;
         let events: Vec<_> = packed.iter().map(RawEvent::get).collect();
+        let batches = packets.batches();
         let Packets { queue: transfers, on_device: [out, _], on_host: [host, _], .. } = packets;
         let place = Place { queue: transfers, after: &events, offset: [0; 3] };
-        let event = self.transfer(place, CommandKind::Read, out, host)?;
+        let fetch = |batch: Batch| self.transfer(place, CommandKind::Read, (out, host), batch.bytes);
+        let fetched = batches.into_iter().map(fetch).collect::<Result<_, _>>()?;
         self.flush_queue(transfers)?;
-        Ok(event)
+        Ok(fetched)
     }
 
-    /// Sends what was fetched, and unpacks what came.
+    /// Sends what was fetched, batch by batch: while one travels, the other is between device and host. Unpacks what came.
     fn receive(
         &self,
         packets: &mut Packets,
         field: &Buffer,
-        fetched: &RawEvent,
+        fetched: &[RawEvent],
         travel: Travel<'_>,
     ) -> Result<(), BackendError> {
-        self.await_event(fetched, "packets for other parts")?;
-        let Packets { faces, on_host: [out, room], .. } = packets;
-        let outgoing: Vec<Outgoing<'_>> =
-            faces.iter().map(|(leg, range)| Outgoing { leg: *leg, bytes: &out.as_slice()[range.clone()] }).collect();
-        let mut rest = room.as_mut_slice();
-        let mut incoming = Vec::with_capacity(faces.len());
-        for (leg, range) in faces.iter() {
-            let (bytes, others) = rest.split_at_mut(range.len());
-            incoming.push(Incoming { leg: *leg, bytes });
-            rest = others;
+        let mut written = Vec::with_capacity(fetched.len());
+        for (batch, fetched) in packets.batches().into_iter().zip(fetched) {
+            self.await_event(fetched, "packets for other parts")?;
+            let Packets { faces, on_host: [out, room], .. } = &mut *packets;
+            let faces = &faces[batch.faces];
+            let outgoing: Vec<Outgoing<'_>> = faces
+                .iter()
+                .map(|(leg, range)| Outgoing { leg: *leg, bytes: &out.as_slice()[range.clone()] })
+                .collect();
+            let mut rest = &mut room.as_mut_slice()[batch.bytes.clone()];
+            let mut incoming = Vec::with_capacity(faces.len());
+            for (leg, range) in faces {
+                let (bytes, others) = rest.split_at_mut(range.len());
+                incoming.push(Incoming { leg: *leg, bytes });
+                rest = others;
+            }
+            travel(&outgoing, &mut incoming)?;
+            let Packets { queue: transfers, on_device: [_, device], on_host: [_, room], .. } = &mut *packets;
+            let place = Place { queue: transfers, after: &[], offset: [0; 3] };
+            written.push(self.transfer(place, CommandKind::Write, (device, room), batch.bytes)?);
+            self.flush_queue(transfers)?;
         }
-        travel(&outgoing, &mut incoming)?;
-        let Packets { queue: transfers, on_device: [_, device], on_host: [_, room], .. } = packets;
-        let place = Place { queue: transfers, after: &[], offset: [0; 3] };
-        let written = self.transfer(place, CommandKind::Write, device, room)?;
-        self.flush_queue(transfers)?;
-        let after = [written.get()];
+        let after: Vec<_> = written.iter().map(RawEvent::get).collect();
         let place = Place { after: &after, ..self.context.own_place() };
         let buffers = [field, &packets.on_device[1], &packets.held];
         self.copy_ghosts(packets, (UNPACK_GHOSTS.name, 1), place, buffers)?;
         Ok(())
     }
 
-    /// Copies all of a buffer to pinned memory, or back. Who calls sees to it that the memory is neither looked at nor written before the command is done:
+    /// Copies a range of a buffer to the same range of pinned memory, or back. Who calls sees to it that the memory is neither looked at nor written before the command is done:
     /// packets are locked for an exchange, and the next one begins behind it.
     fn transfer(
         &self,
         place: Place<'_>,
         kind: CommandKind,
-        buffer: &Buffer,
-        host: &mut HostBuffer,
+        (buffer, host): (&Buffer, &mut HostBuffer),
+        range: Range<usize>,
     ) -> Result<RawEvent, BackendError> {
-        let (len, start) = (host.bytes(), host.as_mut_slice().as_mut_ptr().cast::<c_void>());
+        let (offset, len) = (range.start, range.len());
+        let start = host.as_mut_slice()[range].as_mut_ptr().cast::<c_void>();
         let what = || format!("{len} bytes of {}", buffer.what());
         let (count, list) =
             (place.after.len() as u32, if place.after.is_empty() { ptr::null() } else { place.after.as_ptr() });
         let note = || Note::of_bytes(kind, len);
         Ok(self.context.submit_to(place.queue, "clEnqueueReadBuffer or clEnqueueWriteBuffer", what, note, |queue| {
-            // SAFETY: buffer and memory are as long as is said, and live with the packets, which are kept by the backend or by this call until the command is
+            // SAFETY: buffer and memory reach as far as is said, and live with the packets, which are kept by the backend or by this call until the command is
             // done; the events of the list live through the call.
             unsafe {
                 match kind {
-                    CommandKind::Read => {
-                        queue::enqueue_read_buffer(queue, buffer.mem(), CL_NON_BLOCKING, 0, len, start, count, list)
-                    }
-                    _ => queue::enqueue_write_buffer(queue, buffer.mem(), CL_NON_BLOCKING, 0, len, start, count, list),
+                    CommandKind::Read => queue::enqueue_read_buffer(
+                        queue,
+                        buffer.mem(),
+                        CL_NON_BLOCKING,
+                        offset,
+                        len,
+                        start,
+                        count,
+                        list,
+                    ),
+                    _ => queue::enqueue_write_buffer(
+                        queue,
+                        buffer.mem(),
+                        CL_NON_BLOCKING,
+                        offset,
+                        len,
+                        start,
+                        count,
+                        list,
+                    ),
                 }
             }
         })?)
