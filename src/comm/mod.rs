@@ -16,8 +16,6 @@ mod alone;
 pub mod crc;
 mod decomposition;
 #[cfg(feature = "mpi")]
-mod host_links;
-#[cfg(feature = "mpi")]
 mod mpi;
 mod on_ranks;
 mod threads;

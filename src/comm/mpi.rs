@@ -1,8 +1,5 @@
 //! MPI: one process a rank, started by `mpirun`, `srun` or the like.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::io;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -14,27 +11,16 @@ use mpi::point_to_point::{Destination as _, Source as _};
 use mpi::request::scope;
 use mpi::topology::{Color, Communicator as _, SimpleCommunicator};
 
-use super::host_links::{Incoming, Outgoing};
 use super::{CommError, Communicator, Receive, Send};
 
 /// The ranks of an MPI job, or a group of them. Errors of MPI itself end the job, as MPI does by default.
 pub struct Mpi {
     communicator: Mutex<Held>,
-    links: Mutex<Links>,
     rank: usize,
     ranks: usize,
     local: (usize, usize),
     /// Ends MPI when the last group is dropped; after its communicators.
     universe: Arc<Universe>,
-}
-
-/// Packets to ranks of the same host go by memory that both have, not by MPI; where there is no room for it, by MPI all the same. By rank and tag.
-#[derive(Default)]
-struct Links {
-    /// Whether a rank is on this host.
-    is_here: Vec<bool>,
-    outgoing: HashMap<(usize, u32), Option<Outgoing>>,
-    incoming: HashMap<(usize, u32), Option<Incoming>>,
 }
 
 /// A communicator, which any thread may use, one at a time.
@@ -45,8 +31,6 @@ unsafe impl std::marker::Send for Held {}
 
 /// The tag of what is gathered; those of packets are legs.
 const GATHER: i32 = 1000;
-/// Added to the tag of a packet where a rank tells of the memory in which its packets will be.
-const TOLD: i32 = 2000;
 /// MPI counts bytes in 31 bits; longer messages go in several, which come in the order in which they were sent.
 const LONGEST: usize = 1 << 30;
 
@@ -82,55 +66,11 @@ impl Mpi {
         let (rank, ranks) = (number(communicator.rank())?, number(communicator.size())?);
         let host = communicator.split_shared(communicator.rank());
         let local = (number(host.rank())?, number(host.size())?);
-        let mut here = vec![0u64; local.1];
-        host.all_gather_into(&(rank as u64), &mut here[..]);
-        let is_here = (0..ranks).map(|other| other != rank && here.contains(&(other as u64))).collect();
-        let links = Mutex::new(Links { is_here, ..Links::default() });
-        Ok(Self { communicator: Mutex::new(Held(communicator)), links, rank, ranks, local, universe })
-    }
-
-    /// Refuses a packet of another length than expected.
-    fn whole(&self, rank: usize, found: usize, expected: usize) -> Result<(), CommError> {
-        match found == expected {
-            true => Ok(()),
-            false => Err(CommError::Length { rank, here: self.rank, found, expected }),
-        }
+        Ok(Self { communicator: Mutex::new(Held(communicator)), rank, ranks, local, universe })
     }
 
     fn lock(&self) -> MutexGuard<'_, Held> {
         self.communicator.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Links {
-    /// The memory for packets to a rank, which is made and told of with the first one; none where MPI takes them.
-    fn to(&mut self, held: &Held, &Send { to, tag, bytes }: &Send<'_>) -> Option<&mut Outgoing> {
-        if !self.is_here[to] {
-            return None;
-        }
-        let link = self.outgoing.entry((to, tag)).or_insert_with(|| {
-            // Where there is no room, MPI takes them.
-            let (link, told) = Outgoing::new(bytes.len()).map_or((None, Vec::new()), |(link, told)| (Some(link), told));
-            held.0.process_at_rank(to as i32).send_with_tag(&told[..], tag as i32 + TOLD);
-            link
-        });
-        link.as_mut()
-    }
-
-    /// That for packets from a rank, which has told of it when it sent the first one.
-    fn from(&mut self, held: &Held, from: usize, tag: u32) -> io::Result<Option<&mut Incoming>> {
-        if !self.is_here[from] {
-            return Ok(None);
-        }
-        let link = match self.incoming.entry((from, tag)) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => {
-                let process = held.0.process_at_rank(from as i32);
-                let (told, _) = process.receive_vec_with_tag::<u8>(tag as i32 + TOLD);
-                unknown.insert(if told.is_empty() { None } else { Some(Incoming::open(&told)?) })
-            }
-        };
-        Ok(link.as_mut())
     }
 }
 
@@ -149,60 +89,38 @@ impl Communicator for Mpi {
 
     fn exchange(&self, sends: &[Send<'_>], receives: &mut [Receive<'_>]) -> Result<(), CommError> {
         let held = self.lock();
-        let mut links = self.links.lock().unwrap_or_else(PoisonError::into_inner);
-        let of_host = |error: io::Error| failed("memory between ranks of a host", error);
-        let mut errors = Vec::new();
+        let mut wrong = None;
         scope(|scope| {
-            let immediately = |from: usize, tag: u32, bytes| {
-                let (process, mut rest): (_, &mut [u8]) = (held.0.process_at_rank(from as i32), bytes);
-                let mut requests = Vec::new();
+            let mut receiving = Vec::with_capacity(receives.len());
+            for Receive { from, tag, bytes } in receives.iter_mut() {
+                let (from, tag) = (*from, *tag as i32);
+                let process = held.0.process_at_rank(from as i32);
+                let mut rest = &mut **bytes;
                 for piece in pieces(rest.len()) {
                     let (now, later) = rest.split_at_mut(piece.len());
-                    requests.push((from, piece.len(), process.immediate_receive_into_with_tag(scope, now, tag as i32)));
+                    let request = process.immediate_receive_into_with_tag(scope, now, tag);
+                    receiving.push((from, piece.len(), request));
                     rest = later;
-                }
-                requests
-            };
-            let (mut receiving, mut near) = (Vec::new(), Vec::new());
-            for Receive { from, tag, bytes } in receives.iter_mut() {
-                match links.is_here[*from] {
-                    true => near.push((*from, *tag, &mut **bytes)),
-                    false => receiving.extend(immediately(*from, *tag, &mut **bytes)),
                 }
             }
             let mut sending = Vec::with_capacity(sends.len());
-            for send in sends {
-                match links.to(&held, send) {
-                    Some(link) => errors.extend(link.send(send.bytes).map_err(of_host).err()),
-                    None => {
-                        let process = held.0.process_at_rank(send.to as i32);
-                        sending.extend(
-                            pieces(send.bytes.len()).map(|piece| {
-                                process.immediate_send_with_tag(scope, &send.bytes[piece], send.tag as i32)
-                            }),
-                        );
-                    }
-                }
-            }
-            for (rank, tag, room) in near {
-                match links.from(&held, rank, tag).map_err(of_host) {
-                    Ok(Some(link)) => {
-                        let found = link.receive(room).map_err(of_host);
-                        errors.extend(found.and_then(|found| self.whole(rank, found, room.len())).err());
-                    }
-                    Ok(None) => receiving.extend(immediately(rank, tag, room)),
-                    Err(error) => errors.push(error),
+            for Send { to, tag, bytes } in sends {
+                let process = held.0.process_at_rank(*to as i32);
+                for piece in pieces(bytes.len()) {
+                    sending.push(process.immediate_send_with_tag(scope, &bytes[piece], *tag as i32));
                 }
             }
             for (rank, expected, request) in receiving {
                 let found = request.wait().count(u8::equivalent_datatype()) as usize;
-                errors.extend(self.whole(rank, found, expected).err());
+                if found != expected {
+                    wrong = Some(CommError::Length { rank, here: self.rank, found, expected });
+                }
             }
             for request in sending {
                 request.wait();
             }
         });
-        errors.into_iter().next().map_or(Ok(()), Err)
+        wrong.map_or(Ok(()), Err)
     }
 
     fn sum(&self, words: &mut [i64]) -> Result<(), CommError> {
