@@ -23,7 +23,10 @@ pub struct RanksArgs {
 impl RanksArgs {
     /// The lattice, and the part of this rank.
     pub fn lattice(&self, extents: Extents) -> anyhow::Result<WholeLattice> {
-        let communicator = GROUP.get().cloned().unwrap_or_else(communicator);
+        let communicator = {
+            let group = GROUP.read().unwrap_or_else(PoisonError::into_inner);
+            group.clone().unwrap_or_else(communicator)
+        };
         let ranks = communicator.ranks();
         let decomposition = match self.ranks {
             Some(cut) => Decomposition::among(extents, cut, ranks),
@@ -46,7 +49,7 @@ static COMMUNICATOR: RwLock<Option<Arc<dyn Communicator>>> = RwLock::new(None);
 static CUT: OnceLock<Cut> = OnceLock::new();
 
 /// The ranks that work on the same lattice, where those that were started work in groups.
-static GROUP: OnceLock<Arc<dyn Communicator>> = OnceLock::new();
+static GROUP: RwLock<Option<Arc<dyn Communicator>>> = RwLock::new(None);
 
 /// Divides the ranks into so many groups of as many ranks, each of which has the whole lattice. Gives the number of the group of this rank.
 pub fn work_in_groups(groups: usize) -> anyhow::Result<usize> {
@@ -57,7 +60,7 @@ pub fn work_in_groups(groups: usize) -> anyhow::Result<usize> {
         "{groups} groups need as many ranks each, and {ranks} were started: start a multiple of {groups}"
     );
     let group = communicator.rank() / (ranks / groups);
-    let _ = GROUP.set(communicator.group(group)?);
+    *GROUP.write().unwrap_or_else(PoisonError::into_inner) = Some(communicator.group(group)?);
     Ok(group)
 }
 
@@ -105,8 +108,9 @@ pub fn start() -> anyhow::Result<()> {
 
 /// Ends on all ranks, which have all ended the same way.
 pub fn end() {
-    let last = COMMUNICATOR.write().unwrap_or_else(PoisonError::into_inner).take();
-    drop(last);
+    for last in [&GROUP, &COMMUNICATOR] {
+        last.write().unwrap_or_else(PoisonError::into_inner).take();
+    }
 }
 
 /// An error here ends all ranks. Where rank 0 has the same one, it says it for all.

@@ -150,6 +150,7 @@ fn a_record_is_compared_on_ranks_and_a_difference_ends_all_of_them() {
     for line in &mut lines {
         line.as_object_mut().unwrap().remove("check");
     }
+    lines[0]["checked"] = false.into();
     folder.write("r.jsonl", lines.iter().map(|line| format!("{line}\n")).collect::<String>().as_bytes());
     let output = folder.on_ranks(3, &format!("{solve} --verify r.jsonl"));
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
@@ -213,7 +214,7 @@ fn a_propagator_is_the_same_in_groups_of_ranks() {
             assert_eq!(said["rhs"], printed["rhs"], "{operator}, {groups} groups of {ranks}");
         }
     }
-    let refused = folder.on_ranks(2, &format!("{} --groups 2 --record r.jsonl", of("")));
+    let refused = folder.on_ranks(2, &format!("{} --groups 2 --record r.jsonl", of("--operator wilson")));
     assert_eq!(refused.status.code(), Some(2));
     assert_contains(&text(&refused.stderr), &["--groups 2", "leave out --checkpoint, --record and --verify"]);
 }
@@ -225,7 +226,7 @@ fn verify_draws_decompositions_and_bench_measures_them() {
     assert_contains(&said, &["same bits: 14 random decompositions", "3 ranks"]);
     let said = folder.succeeds_on(
         2,
-        "bench ranks --lattice 4.4.4.8 --kernels hop --precision f32 --iterations 8 --samples 2 --device cpu --threads 1 --json",
+        "bench ranks --ranks 1.1.1.2 --lattice 4.4.4.8 --kernels hop --precision f32 --iterations 8 --samples 2 --device cpu --threads 1 --json",
     );
     let report: serde_json::Value = serde_json::from_str(&said).unwrap();
     assert_eq!((&report["ranks_in_all"], &report["part"]), (&2.into(), &[4, 4, 4, 4].into()));
@@ -266,7 +267,11 @@ fn what_cannot_be_is_said_once_and_ends_all_ranks() {
         (5, format!("{solve} --ranks 1.1.1.5"), ["5 ranks cannot divide extent 8 of t", "at most 4 can"]),
         (7, solve.to_owned(), ["7 ranks cannot divide a lattice of 4.4.4.8 in any way", "possible are "]),
         (2, format!("{solve} --sum tree"), ["failed to solve", "tree"]),
-        (2, "correlator p.npy".to_owned(), ["correlator runs on one rank, and 2 were started", "solve, propagator"]),
+        (
+            2,
+            "correlator --propagator p.npy".to_owned(),
+            ["correlator runs on one rank, and 2 were started", "solve, propagator"],
+        ),
         (2, solve.replace("gauge", "none"), ["none.nersc", "No such file"]),
     ] {
         let start = Instant::now();
