@@ -60,7 +60,7 @@ wheel: $(PYTHON)/bin/maturin
 test-python: wheel
 	rm -rf target/python-tests
 	python3 -m venv target/python-tests
-	target/python-tests/bin/pip install --quiet target/wheels/lanefield-*.whl pytest matplotlib
+	target/python-tests/bin/pip install --quiet target/wheels/lanefield-*.whl pytest matplotlib mypy
 	cd crates/python && ../../target/python-tests/bin/python -m pytest -q
 	target/python-tests/bin/python crates/python/examples/pion.py examples/quenched-8x8x8x16.nersc target/pion.svg
 
