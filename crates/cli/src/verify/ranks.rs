@@ -1,7 +1,5 @@
 //! `lanefield verify` on ranks: solves on random decompositions, held against one rank. The ranks are those of mpirun, or threads.
 
-use std::collections::BTreeMap;
-
 use anyhow::Context as _;
 use lanefield::backend::ghosts::Ghosts;
 use lanefield::backend::opencl::{OpenCl, Tuning};
@@ -47,9 +45,16 @@ struct Report {
     /// Numbers of solutions compared.
     numbers: usize,
     /// Those of each operator.
-    operators: BTreeMap<&'static str, usize>,
+    operators: Vec<OfOperator>,
     /// Where ranks have other bits than one.
     differences: Vec<Difference>,
+}
+
+/// The solves of an operator.
+#[derive(Serialize)]
+struct OfOperator {
+    operator: &'static str,
+    solves: usize,
 }
 
 /// A case with other bits.
@@ -148,7 +153,11 @@ impl Report {
     fn take(&mut self, case: &PartsCase, expected: &PartsOutcome, found: &PartsOutcome) {
         self.residuals += expected.history.len();
         self.numbers += expected.solution.as_ref().map_or(0, Vec::len);
-        *self.operators.entry(case.model.name()).or_default() += 1;
+        let operator = case.model.name();
+        match self.operators.iter_mut().find(|known| known.operator == operator) {
+            Some(known) => known.solves += 1,
+            None => self.operators.push(OfOperator { operator, solves: 1 }),
+        }
         if found == expected {
             return;
         }
@@ -168,7 +177,7 @@ impl Report {
 
     fn text(&self) -> String {
         let mut rows = table(["operator", "solves"], [1]);
-        for (operator, solves) in &self.operators {
+        for OfOperator { operator, solves } in &self.operators {
             rows.add_row([(*operator).to_owned(), solves.to_string()]);
         }
         let mut text = format!("{}\n{rows}", self.device);
