@@ -124,6 +124,7 @@ pub mod hunt;
 pub mod io;
 pub mod kernel;
 pub mod map;
+mod number_digest;
 pub mod observable;
 pub mod operator;
 pub mod solver;

@@ -10,6 +10,11 @@ use lanefield_reference::real::Precision;
 use super::specification::{Access, At, Call, FieldRole, Shape};
 use super::{BackendError, Memory, PartialSums, Reduce, Sum};
 
+/// The kernels of `cl/ghosts.cl` by name, which backends launch by themselves.
+pub const PACK: &str = "pack_ghosts";
+/// The counterpart of [`PACK`].
+pub const UNPACK: &str = "unpack_ghosts";
+
 /// A field of a call that is read at neighbours.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Halo {

@@ -15,7 +15,7 @@ use lanefield_reference::real::Real;
 use num_complex::Complex;
 
 use super::{Alone, CommError, Communicator, Decomposition};
-use crate::io::identity::NumberDigest;
+use crate::number_digest::NumberDigest;
 
 /// A lattice that some ranks hold together; all of them make the same calls.
 #[derive(Clone)]

@@ -3,15 +3,12 @@
 
 use std::fmt;
 
-use bytemuck::cast_slice;
 use lanefield_reference::gauge::Configuration;
-use lanefield_reference::real::Real;
-use num_complex::Complex;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
 use crate::comm::{CommError, WholeLattice};
+pub use crate::number_digest::{NumberDigest, digest_of_numbers};
 
 /// Names and values in a fixed order: ("precision", "f64"). Device, threads and lane width are no part of it unless they change bits.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -68,34 +65,6 @@ impl Identity {
     }
 }
 
-/// SHA-256 over complex numbers, each as its real and its imaginary part in little-endian f64; 64 hex digits.
-pub fn digest_of_numbers<R: Real>(values: &[Complex<R>]) -> String {
-    let mut digest = NumberDigest::default();
-    digest.add(values);
-    digest.finish()
-}
-
-/// The same of numbers that come bit by bit.
-#[derive(Default)]
-pub struct NumberDigest(Sha256);
-
-impl NumberDigest {
-    /// Adds numbers.
-    pub fn add<R: Real>(&mut self, values: &[Complex<R>]) {
-        let mut bytes: Vec<[u8; 8]> = Vec::new();
-        for chunk in values.chunks(1 << 14) {
-            bytes.clear();
-            bytes.extend(chunk.iter().flat_map(|z| [z.re, z.im].map(|x| x.to_f64().to_le_bytes())));
-            self.0.update(cast_slice(&bytes));
-        }
-    }
-
-    /// The digest of all that was added.
-    pub fn finish(self) -> String {
-        hex::encode(self.0.finalize())
-    }
-}
-
 /// A configuration by its extents, the bits of its plaquette, and the digest of its links.
 ///
 /// # Errors
@@ -133,11 +102,5 @@ mod tests {
         assert_eq!(ours.check_given(&theirs), Ok(vec!["operator".to_owned()]));
         assert_eq!(ours.check_given(&Identity::default().with("mass", 2)).unwrap_err().name, "mass");
         assert_eq!(ours.check_given(&Identity::default().with("colour", 2)).unwrap_err().name, "colour");
-    }
-
-    #[test]
-    fn the_digest_is_of_little_endian_parts() {
-        let bytes: Vec<u8> = [1.0f64, -2.0].iter().flat_map(|x| x.to_le_bytes()).collect();
-        assert_eq!(digest_of_numbers(&[Complex::new(1.0, -2.0)]), hex::encode(Sha256::digest(&bytes)));
     }
 }

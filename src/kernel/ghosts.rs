@@ -3,6 +3,7 @@
 use lanefield_reference::real::Precision;
 
 use super::{Geometry, Kernel, USUAL, Work};
+use crate::backend::ghosts::{PACK, UNPACK};
 
 /// The kernels of the family.
 pub static KERNELS: &[&Kernel] = &[&PACK_GHOSTS, &UNPACK_GHOSTS];
@@ -17,7 +18,7 @@ const BASE: Kernel = Kernel {
 
 /// Sites of faces, packed.
 pub static PACK_GHOSTS: Kernel =
-    Kernel { name: "pack_ghosts", computes: "what neighbouring parts of a lattice read, packed", ..BASE };
+    Kernel { name: PACK, computes: "what neighbouring parts of a lattice read, packed", ..BASE };
 /// Sites of faces, unpacked.
 pub static UNPACK_GHOSTS: Kernel =
-    Kernel { name: "unpack_ghosts", computes: "what neighbouring parts of a lattice sent, put behind a field", ..BASE };
+    Kernel { name: UNPACK, computes: "what neighbouring parts of a lattice sent, put behind a field", ..BASE };

@@ -18,11 +18,10 @@ use super::plan::Layout;
 use super::raw::{RawEvent, RawQueue};
 use super::recorder::Note;
 use super::{Arg, HostBuffer, Launch, OpenCl, OpenClError, Program, Source};
-use crate::backend::ghosts::{Ghosts, Halo, Incoming, Outgoing, PacketForm, Travel, field_of};
+use crate::backend::ghosts::{Ghosts, Halo, Incoming, Outgoing, PACK, PacketForm, Travel, UNPACK, field_of};
 use crate::backend::specification::{Call, Geometry};
 use crate::backend::timeline::{CommandKind, Group};
 use crate::backend::{BackendError, PartialSums, Reduce as _, Sum};
-use crate::kernel::ghosts::{PACK_GHOSTS, UNPACK_GHOSTS};
 
 /// Work-items of a group of the kernels that copy.
 const GROUP: usize = 64;
@@ -153,7 +152,7 @@ impl OpenCl {
     fn send(&self, packets: &mut Packets, field: &Buffer) -> Result<Vec<RawEvent>, BackendError> {
         let [out, _] = &packets.on_device;
         let own = self.context.own_place();
-        let packed = self.copy_ghosts(packets, (PACK_GHOSTS.name, 0), own, [out, field, &packets.sent])?;
+        let packed = self.copy_ghosts(packets, (PACK, 0), own, [out, field, &packets.sent])?;
         self.context.flush()?;
         let events: Vec<_> = packed.iter().map(RawEvent::get).collect();
         let batches = packets.batches();
@@ -198,7 +197,7 @@ impl OpenCl {
         let after: Vec<_> = written.iter().map(RawEvent::get).collect();
         let place = Place { after: &after, ..self.context.own_place() };
         let buffers = [field, &packets.on_device[1], &packets.held];
-        self.copy_ghosts(packets, (UNPACK_GHOSTS.name, 1), place, buffers)?;
+        self.copy_ghosts(packets, (UNPACK, 1), place, buffers)?;
         Ok(())
     }
 

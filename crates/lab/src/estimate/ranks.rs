@@ -72,7 +72,7 @@ pub enum Binding {
 /// # Errors
 /// [`EstimateError`], and numbers of ranks that the lattice has no room for.
 pub fn on_ranks(cluster: &Cluster, work: &KernelWork, ranks: usize) -> Result<RanksEstimate, EstimateError> {
-    let machine = cluster.machine()?;
+    let machine = Machine::named(&cluster.device)?;
     let decomposition = Decomposition::of_ranks(work.extents, ranks)?;
     let part = decomposition.part(0);
     let sites = part.volume() as f64 / 2.0;

@@ -4,7 +4,6 @@ use std::sync::OnceLock;
 
 use serde::{Deserialize, Serialize};
 
-use super::Machine;
 use crate::description::DescriptionError;
 use crate::si::{giga, micro};
 
@@ -96,14 +95,6 @@ impl Cluster {
         }
         Ok(cluster)
     }
-
-    /// The machine of a device.
-    ///
-    /// # Errors
-    /// A name of no machine that ships.
-    pub fn machine(&self) -> Result<Machine, crate::estimate::EstimateError> {
-        Machine::named(&self.device)
-    }
 }
 
 #[cfg(test)]
@@ -114,7 +105,8 @@ mod tests {
     fn every_cluster_that_ships_is_sound() {
         assert_eq!(Cluster::shipped().len(), SHIPPED.len());
         for (name, cluster) in Cluster::shipped() {
-            cluster.machine().unwrap_or_else(|error| panic!("{name}: {error}"));
+            let machine = crate::machine::Machine::named(&cluster.device);
+            machine.unwrap_or_else(|error| panic!("{name}: {error}"));
         }
     }
 
