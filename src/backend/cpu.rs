@@ -20,7 +20,7 @@ use lanefield_reference::links::BoundaryPhases;
 use lanefield_reference::real::Precision;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 
-use super::ghosts::{Ghosts, Halo, Incoming, Outgoing, PacketForm, Travel, field_of};
+use super::ghosts::{Ghosts, HaloRoom, PacketForm, Placed, field_of};
 use super::specification::{Call, HostFunction, PlainLinks};
 use super::timeline::{Group, SpanGuard, Timeline};
 use super::{AnyField, BackendError, HostField, HostTable, Launch, Memory, Reduce, Sum};
@@ -163,7 +163,11 @@ impl Cpu {
     }
 
     /// A copy of a field with what other parts sent.
-    fn with_ghosts(&self, field: &HostField, halo: &Halo, travel: Travel<'_>) -> Result<HostField, BackendError> {
+    fn with_ghosts(
+        &self,
+        field: &HostField,
+        HaloRoom { halo, room }: &mut HaloRoom<'_>,
+    ) -> Result<HostField, BackendError> {
         let faces = self.faces(&halo.shape)?;
         let mut field = copy(field)?;
         let pack = |face: &Face| match (&field, halo.form) {
@@ -173,14 +177,14 @@ impl Cpu {
             (HostField::F64(field), PacketForm::Whole) => ghosts::pack_whole(field, face),
             (HostField::Half(field), _) => ghosts::pack_whole(field, face),
         };
-        let packets: Vec<Vec<u8>> = faces.iter().map(pack).collect();
-        let outgoing: Vec<Outgoing<'_>> =
-            faces.iter().zip(&packets).map(|(face, bytes)| Outgoing { leg: face.leg, bytes }).collect();
-        let mut received: Vec<Vec<u8>> = faces.iter().map(|face| vec![0; halo.bytes(face.len())]).collect();
-        let mut incoming: Vec<Incoming<'_>> =
-            faces.iter().zip(&mut received).map(|(face, bytes)| Incoming { leg: face.leg, bytes }).collect();
-        travel(&outgoing, &mut incoming)?;
-        for (face, packet) in faces.iter().zip(&received) {
+        let Placed { memory, start } = room.outgoing();
+        for (face, (_, bytes)) in faces.iter().zip(room.packets()) {
+            memory.write(start + bytes.start, &pack(face));
+        }
+        room.exchange(0..faces.len())?;
+        for (number, face) in faces.iter().enumerate() {
+            let Placed { memory, start } = room.incoming(number);
+            let packet = &memory.read(start, halo.bytes(face.len()));
             match (&mut field, halo.form) {
                 (HostField::F32(field), PacketForm::Projected(dagger)) => {
                     ghosts::unpack_projected(field, face, dagger, packet);
@@ -200,21 +204,20 @@ impl Cpu {
     fn all_with_ghosts(
         &self,
         call: &Call<'_, Self>,
-        halos: &[Halo],
-        travel: Travel<'_>,
+        halos: &mut [HaloRoom<'_>],
     ) -> Result<Vec<(&'static str, AnyField<HostField>)>, BackendError> {
-        let with_ghosts = |halo: &Halo| {
-            let field = self.with_ghosts(field_of(call, halo)?.storage(), halo, travel)?;
-            Ok((halo.name, AnyField::store(self, Cow::Owned(field))?))
+        let with_ghosts = |halo: &mut HaloRoom<'_>| {
+            let field = self.with_ghosts(field_of(call, &halo.halo)?.storage(), halo)?;
+            Ok((halo.halo.name, AnyField::store(self, Cow::Owned(field))?))
         };
-        halos.iter().map(with_ghosts).collect()
+        halos.iter_mut().map(with_ghosts).collect()
     }
 }
 
 /// The copies cost the CPU reference a quarter of a hop's memory traffic, and no kernel knows of parts.
 impl Ghosts for Cpu {
-    fn launch_on_part(&self, call: Call<'_, Self>, halos: &[Halo], travel: Travel<'_>) -> Result<(), BackendError> {
-        let copies = self.all_with_ghosts(&call, halos, travel)?;
+    fn launch_on_part(&self, call: Call<'_, Self>, halos: &mut [HaloRoom<'_>]) -> Result<(), BackendError> {
+        let copies = self.all_with_ghosts(&call, halos)?;
         let mut call = call;
         copies.iter().for_each(|(name, field)| call.read_instead(name, field));
         self.launch(call)
@@ -224,10 +227,9 @@ impl Ghosts for Cpu {
         &self,
         call: Call<'_, Self>,
         sum: Sum,
-        halos: &[Halo],
-        travel: Travel<'_>,
+        halos: &mut [HaloRoom<'_>],
     ) -> Result<PartialSums, BackendError> {
-        let copies = self.all_with_ghosts(&call, halos, travel)?;
+        let copies = self.all_with_ghosts(&call, halos)?;
         let mut call = call;
         copies.iter().for_each(|(name, field)| call.read_instead(name, field));
         self.reduce(call, sum)

@@ -2,11 +2,15 @@
 //! is launched. What is sent is in site order, so that parts with other lanes, on other backends, understand each other. Counterparts:
 //! `reference/src/layout/faces.rs`, `cl/ghosts.cl`.
 
+use std::ops::Range;
+use std::sync::Arc;
+
 use lanefield_reference::field::{FieldShape, Object, Spinors};
 use lanefield_reference::kernels::hop::Dagger;
 use lanefield_reference::layout::{Face, LayoutError, Leg, Sites};
 use lanefield_reference::real::Precision;
 
+use super::packet_memory::PacketMemory;
 use super::specification::{Access, At, Call, FieldRole, Shape};
 use super::{BackendError, Memory, PartialSums, Reduce, Sum};
 
@@ -95,35 +99,54 @@ fn form(shape: &Shape, field: &FieldShape) -> PacketForm {
     }
 }
 
-/// A packet: what the part along a leg is to read.
-#[derive(Debug)]
-pub struct Outgoing<'a> {
-    /// The leg along which it is read: it goes to the next part against it.
-    pub leg: Leg,
-    /// Its bytes.
-    pub bytes: &'a [u8],
+/// Packets of a halo on their way: the memory in which they lie, and how they go to other parts. Packets are numbered as in [`Self::packets`]: those that go
+/// out, and those that come, are as long, and lie at the same places of their memory.
+///
+/// Who calls [`Self::outgoing`] writes the packets, then calls [`Self::exchange`] for each of them, in the same order on all ranks, and then reads what
+/// came. It has read what came before it writes the packets of the next exchange: a device has done the commands of one when it has done the first command
+/// of the next.
+pub trait PacketRoom: Send {
+    /// A number that no other room of the process has.
+    fn number(&self) -> u64;
+    /// Of each packet the leg along which it is read, and its bytes.
+    fn packets(&self) -> &[(Leg, Range<usize>)];
+    /// Memory for the packets that go out next.
+    fn outgoing(&mut self) -> Placed;
+    /// Sends these packets, which are written, and waits for those that come.
+    ///
+    /// # Errors
+    /// What the ranks say, and packets that were damaged.
+    fn exchange(&mut self, packets: Range<usize>) -> Result<(), BackendError>;
+    /// The memory in which a packet lies that came.
+    fn incoming(&self, packet: usize) -> Placed;
+    /// All memory that the two give.
+    fn memory(&self) -> Vec<Arc<PacketMemory>>;
 }
 
-/// Room for a packet.
-#[derive(Debug)]
-pub struct Incoming<'a> {
-    /// The leg along which it is read: it comes from the next part along it.
-    pub leg: Leg,
-    /// Its bytes, to be written.
-    pub bytes: &'a mut [u8],
+/// A place in memory.
+#[derive(Clone, Debug)]
+pub struct Placed {
+    /// The memory.
+    pub memory: Arc<PacketMemory>,
+    /// Where its first byte is: of a packet, or of all of them.
+    pub start: usize,
 }
 
-/// Sends packets to neighbouring parts, and fills in those that come. Both lists have the same legs, in the same order.
-pub type Travel<'t> = &'t mut dyn FnMut(&[Outgoing<'_>], &mut [Incoming<'_>]) -> Result<(), BackendError>;
+/// A halo of a call, and the room of its packets.
+pub struct HaloRoom<'r> {
+    /// The halo.
+    pub halo: Halo,
+    /// The room.
+    pub room: &'r mut dyn PacketRoom,
+}
 
 /// Launches on parts of a lattice, whose neighbours lie in other parts.
 pub trait Ghosts: Reduce + Sync {
-    /// Runs a kernel that writes fields, after `travel` has brought what its `halos` need. What needs nothing may be computed meanwhile; each site is
-    /// computed whole.
+    /// Runs a kernel that writes fields, after its `halos` have come. What needs nothing may be computed meanwhile; each site is computed whole.
     ///
     /// # Errors
-    /// What the backend reports, and those of `travel`.
-    fn launch_on_part(&self, call: Call<'_, Self>, halos: &[Halo], travel: Travel<'_>) -> Result<(), BackendError>;
+    /// What the backend reports, and those of [`PacketRoom::exchange`].
+    fn launch_on_part(&self, call: Call<'_, Self>, halos: &mut [HaloRoom<'_>]) -> Result<(), BackendError>;
 
     /// The same of a kernel that sums: the sums of this part.
     ///
@@ -133,8 +156,7 @@ pub trait Ghosts: Reduce + Sync {
         &self,
         call: Call<'_, Self>,
         sum: Sum,
-        halos: &[Halo],
-        travel: Travel<'_>,
+        halos: &mut [HaloRoom<'_>],
     ) -> Result<PartialSums, BackendError>;
 }
 

@@ -8,6 +8,7 @@ mod field;
 pub mod ghosts;
 pub mod graph;
 pub mod opencl;
+pub mod packet_memory;
 pub mod select;
 pub mod specification;
 pub mod timeline;

@@ -10,6 +10,7 @@
 //! | `Mpi` | MPI, with the feature `mpi` |
 //! | [`Decomposition`] | which rank holds which part |
 //! | [`OnRanks`] | a backend on parts |
+//! | [`Room`] | packets on their way |
 //! | [`crc`] | checksums of packets |
 
 mod alone;
@@ -18,6 +19,7 @@ mod decomposition;
 #[cfg(feature = "mpi")]
 mod mpi;
 mod on_ranks;
+mod room;
 mod threads;
 mod whole;
 
@@ -31,6 +33,7 @@ pub use decomposition::{Cut, Decomposition, DecompositionError};
 #[cfg(feature = "mpi")]
 pub use mpi::Mpi;
 pub use on_ranks::{OnRanks, RanksOptions};
+pub use room::Room;
 pub use threads::ThreadRanks;
 pub use whole::WholeLattice;
 

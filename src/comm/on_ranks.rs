@@ -3,21 +3,21 @@
 
 use std::borrow::Cow;
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lanefield_reference::exact::ExactSum;
-use lanefield_reference::field::FieldShape;
+use lanefield_reference::field::{FieldShape, Object};
 use lanefield_reference::kernels::domain_wall::SMatrix;
 use lanefield_reference::kernels::reduce::MergeError;
-use lanefield_reference::layout::{LaneChoice, Leg, Stencil};
+use lanefield_reference::layout::{LaneChoice, Leg, Sites, Stencil};
 use lanefield_reference::links::LinkFormat;
 use lanefield_reference::real::Precision;
 
-use super::crc::crc32;
-use super::{CommError, Communicator, Receive, Send, WholeLattice};
-use crate::backend::ghosts::{Ghosts, Halo, Incoming, Outgoing};
+use super::room::{Links, Room};
+use super::{Communicator, WholeLattice};
+use crate::backend::ghosts::{Ghosts, Halo, HaloRoom, PacketForm};
 use crate::backend::specification::{Call, Shape};
 use crate::backend::timeline::{Group, span};
 use crate::backend::{AnyField, BackendError, HostField, InTurn, Launch, Memory, PartialSums, Reduce, SideBySide, Sum};
@@ -27,25 +27,33 @@ use crate::backend::{AnyField, BackendError, HostField, InTurn, Launch, Memory, 
 pub struct RanksOptions {
     /// Sends a checksum with each packet, and looks at it.
     pub check_packets: bool,
+    /// Sends packets also to ranks of the same host, which otherwise read them where they lie.
+    pub by_messages: bool,
 }
 
 /// A backend on the part of a lattice that this rank holds.
 pub struct OnRanks<B> {
     backend: B,
-    lattice: WholeLattice,
-    options: RanksOptions,
+    links: Arc<Links>,
     /// The halos of the calls so far.
     halos: Mutex<HashMap<Shape, Arc<[Halo]>>>,
-    exchanges: AtomicU64,
+    /// The rooms of their packets.
+    rooms: Mutex<HashMap<RoomKey, Arc<Mutex<Room>>>>,
 }
+
+/// What is the same on all ranks of a field that is read at neighbours: they make their rooms together.
+type RoomKey = (&'static str, Sites, Object, Precision, PacketForm);
 
 /// Calls whose halos are kept at most.
 const MOST_HALOS: usize = 256;
+/// Rooms that are kept at most.
+const MOST_ROOMS: usize = 64;
 
 impl<B: Ghosts> OnRanks<B> {
     /// A backend on the part of this rank.
     pub fn new(backend: B, lattice: WholeLattice, options: RanksOptions) -> Self {
-        Self { backend, lattice, options, halos: Mutex::default(), exchanges: AtomicU64::new(0) }
+        let links = Arc::new(Links { lattice, options, exchanges: AtomicU64::new(0) });
+        Self { backend, links, halos: Mutex::default(), rooms: Mutex::default() }
     }
 
     /// The backend that computes here.
@@ -65,11 +73,11 @@ impl<B: Ghosts> OnRanks<B> {
 
     /// The ranks, and what each holds.
     pub fn lattice(&self) -> &WholeLattice {
-        &self.lattice
+        &self.links.lattice
     }
 
     fn communicator(&self) -> &dyn Communicator {
-        &**self.lattice.communicator()
+        &**self.lattice().communicator()
     }
 
     /// What a call needs of other parts; nothing on a whole lattice.
@@ -77,7 +85,7 @@ impl<B: Ghosts> OnRanks<B> {
         if !shape.lattice().extents().is_part() {
             return Arc::default();
         }
-        let mut halos = self.halos.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut halos = lock(&self.halos);
         if let Some(known) = halos.get(shape) {
             return Arc::clone(known);
         }
@@ -89,53 +97,41 @@ impl<B: Ghosts> OnRanks<B> {
         made
     }
 
-    /// Sends packets to the ranks next to this one, and takes theirs.
+    /// Room for a packet of so many bytes along each leg; all ranks make theirs together.
     ///
     /// # Errors
-    /// [`CommError`].
-    pub fn travel(&self, outgoing: &[Outgoing<'_>], incoming: &mut [Incoming<'_>]) -> Result<(), BackendError> {
-        let exchange = self.exchanges.fetch_add(1, Ordering::Relaxed);
-        let (rank, decomposition) = (self.communicator().rank(), self.lattice.decomposition());
-        let _span = span(Group::Ranks, || "exchange");
-        if !self.options.check_packets {
-            let sends: Vec<Send<'_>> = outgoing.iter().map(|packet| self.send(packet.leg, packet.bytes)).collect();
-            let mut receives: Vec<Receive<'_>> =
-                incoming.iter_mut().map(|packet| self.receive(packet.leg, packet.bytes)).collect();
-            return self.communicator().exchange(&sends, &mut receives).map_err(BackendError::device);
-        }
-        let with_checksum = |packet: &Outgoing<'_>| [packet.bytes, &crc32(packet.bytes).to_le_bytes()].concat();
-        let packets: Vec<Vec<u8>> = outgoing.iter().map(with_checksum).collect();
-        let sends: Vec<Send<'_>> =
-            outgoing.iter().zip(&packets).map(|(packet, bytes)| self.send(packet.leg, bytes)).collect();
-        let mut rooms: Vec<Vec<u8>> = incoming.iter().map(|packet| vec![0; packet.bytes.len() + 4]).collect();
-        let mut receives: Vec<Receive<'_>> =
-            incoming.iter().zip(&mut rooms).map(|(packet, room)| self.receive(packet.leg, room)).collect();
-        self.communicator().exchange(&sends, &mut receives).map_err(BackendError::device)?;
-        for (packet, room) in incoming.iter_mut().zip(&rooms) {
-            let Some((bytes, checksum)) = room.split_last_chunk::<4>() else { continue };
-            let (found, sent, leg) = (crc32(bytes), u32::from_le_bytes(*checksum), packet.leg);
-            if found != sent {
-                let from = decomposition.neighbour(rank, leg);
-                let error = CommError::Packet { from, to: rank, leg, exchange, bytes: bytes.len(), found, sent };
-                return Err(BackendError::device(error));
-            }
-            packet.bytes.copy_from_slice(bytes);
-        }
-        Ok(())
+    /// What the system says of memory, and what the ranks say.
+    pub fn room(&self, bytes: &[(Leg, usize)]) -> Result<Room, BackendError> {
+        Room::new(Arc::clone(&self.links), bytes)
     }
 
-    /// A packet that is read along a leg goes to the rank against it.
-    fn send<'p>(&self, leg: Leg, bytes: &'p [u8]) -> Send<'p> {
-        let against =
-            Leg::all().find(|other| (other.dimension(), other.is_forward()) == (leg.dimension(), !leg.is_forward()));
-        let to =
-            against.map_or(0, |against| self.lattice.decomposition().neighbour(self.communicator().rank(), against));
-        Send { to, tag: leg.point() as u32, bytes }
+    /// The room of a halo, made once.
+    fn room_of(&self, halo: &Halo) -> Result<Arc<Mutex<Room>>, BackendError> {
+        let FieldShape { sites, object, precision, .. } = halo.shape;
+        let key = (halo.name, sites, object, precision, halo.form);
+        let mut rooms = lock(&self.rooms);
+        if let Some(known) = rooms.get(&key) {
+            return Ok(Arc::clone(known));
+        }
+        let made = Arc::new(Mutex::new(self.room(&halo.packets()?)?));
+        if rooms.len() >= MOST_ROOMS {
+            rooms.clear();
+        }
+        rooms.insert(key, Arc::clone(&made));
+        Ok(made)
     }
 
-    fn receive<'p>(&self, leg: Leg, bytes: &'p mut [u8]) -> Receive<'p> {
-        let from = self.lattice.decomposition().neighbour(self.communicator().rank(), leg);
-        Receive { from, tag: leg.point() as u32, bytes }
+    /// Does something with the halos of a call in their rooms.
+    fn in_rooms<T>(
+        &self,
+        halos: &[Halo],
+        work: impl FnOnce(&mut [HaloRoom<'_>]) -> Result<T, BackendError>,
+    ) -> Result<T, BackendError> {
+        let rooms: Vec<_> = halos.iter().map(|halo| self.room_of(halo)).collect::<Result<_, _>>()?;
+        let mut guards: Vec<_> = rooms.iter().map(|room| lock(room)).collect();
+        let mut halos: Vec<HaloRoom<'_>> =
+            halos.iter().zip(&mut guards).map(|(&halo, room)| HaloRoom { halo, room: &mut **room }).collect();
+        work(&mut halos)
     }
 
     /// The sums of all ranks: of slices, those of the whole lattice.
@@ -143,7 +139,7 @@ impl<B: Ghosts> OnRanks<B> {
         let PartialSums::Exact(sums) = sums else { return Err(MergeError::Tree.into()) };
         let sums = if shape.kernel.sums_over_slices() { self.in_whole(shape, sums) } else { sums };
         let _span = span(Group::Ranks, || "merge sums");
-        Ok(PartialSums::Exact(self.lattice.merge(&sums).map_err(BackendError::device)?))
+        Ok(PartialSums::Exact(self.lattice().merge(&sums).map_err(BackendError::device)?))
     }
 
     /// Sums of slices at the places that they have in the whole lattice.
@@ -162,6 +158,11 @@ impl<B: Ghosts> OnRanks<B> {
     }
 }
 
+/// Locks a mutex whose data stays consistent if a holder panicked.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 impl<B: Ghosts> Memory for OnRanks<B> {
     type Storage = B::Storage;
     type Table = B::Table;
@@ -169,7 +170,7 @@ impl<B: Ghosts> Memory for OnRanks<B> {
     fn describe(&self) -> String {
         match self.communicator().ranks() {
             1 => self.backend.describe(),
-            _ => format!("{}, {}", self.backend.describe(), self.lattice.decomposition()),
+            _ => format!("{}, {}", self.backend.describe(), self.lattice().decomposition()),
         }
     }
     fn building(&self) -> Duration {
@@ -182,7 +183,7 @@ impl<B: Ghosts> Memory for OnRanks<B> {
         self.backend.takes_links(format, precision)
     }
     fn largest(&self, here: f64) -> Result<f64, BackendError> {
-        self.lattice.largest(here).map_err(BackendError::device)
+        self.lattice().largest(here).map_err(BackendError::device)
     }
     fn allocate(&self, shape: &FieldShape) -> Result<B::Storage, BackendError> {
         self.backend.allocate(shape)
@@ -212,7 +213,7 @@ impl<B: Ghosts> Launch for OnRanks<B> {
         let halos = self.halos(call.shape());
         match halos.is_empty() {
             true => self.backend.launch(call.on()),
-            false => self.backend.launch_on_part(call.on(), &halos, &mut |out, room| self.travel(out, room)),
+            false => self.in_rooms(&halos, |halos| self.backend.launch_on_part(call.on(), halos)),
         }
     }
 
@@ -250,7 +251,7 @@ impl<B: Ghosts> Reduce for OnRanks<B> {
         let shape = call.shape().clone();
         let sums = match halos.is_empty() {
             true => self.backend.reduce(call.on(), sum)?,
-            false => self.backend.reduce_on_part(call.on(), sum, &halos, &mut |out, room| self.travel(out, room))?,
+            false => self.in_rooms(&halos, |halos| self.backend.reduce_on_part(call.on(), sum, halos))?,
         };
         self.merge(&shape, sums)
     }

@@ -59,6 +59,8 @@ pub struct PartsCase {
     pub precision: Precision,
     /// Right-hand sides.
     pub rhs: usize,
+    /// How packets go: all have checksums, so that packets that lost bits are not taken for kernels that compute other ones.
+    pub options: RanksOptions,
     seed: u64,
 }
 
@@ -77,7 +79,8 @@ impl fmt::Display for PartsCase {
         let (whole, cut) = (self.decomposition.whole(), self.decomposition.cut());
         write!(f, "case {}: {} by {:?}, {}, ", self.number, self.model.describe(), self.method, self.precision)?;
         write!(f, "{} right-hand sides, {}, on {whole} among ranks {cut}, ", self.rhs, self.preconditioning.name())?;
-        write!(f, "reconstruct {links}, boundary {boundary}, legs {legs}")
+        let packets = if self.options.by_messages { "sent" } else { "read in place" };
+        write!(f, "reconstruct {links}, boundary {boundary}, legs {legs}, packets {packets}")
     }
 }
 
@@ -105,7 +108,8 @@ impl PartsCase {
         };
         // Not every operator takes every format.
         let model = model(links).or_else(|_| model(LinkFormat::Full)).map_err(super::solve::undefined)?;
-        Ok(Self { number, decomposition, model, method, preconditioning, precision, rhs, seed })
+        let options = RanksOptions { check_packets: true, by_messages: draws.one_of(&[false, false, true]) };
+        Ok(Self { number, decomposition, model, method, preconditioning, precision, rhs, options, seed })
     }
 
     /// The configuration, of the whole lattice or of a part.
@@ -148,17 +152,16 @@ impl PartsCase {
     /// What the backends report, and ranks with other histories.
     pub fn on_threads(
         &self,
-        options: RanksOptions,
         open: impl Fn(usize) -> Result<Option<OpenCl>, BackendError> + Sync,
     ) -> Result<PartsOutcome, VerifyError> {
         let outcomes = ThreadRanks::run(self.decomposition.cut().ranks(), |comm| {
             let device = open(comm.rank())?;
             let lattice = WholeLattice::new(Arc::new(comm), self.decomposition);
             match device {
-                None => self.on_rank(&OnRanks::new(one_thread()?, lattice, options)),
+                None => self.on_rank(&OnRanks::new(one_thread()?, lattice, self.options)),
                 Some(mut device) => {
                     device.set_on_parts(true);
-                    self.on_rank(&OnRanks::new(device, lattice, options))
+                    self.on_rank(&OnRanks::new(device, lattice, self.options))
                 }
             }
         });
@@ -223,14 +226,15 @@ fn as_bits(solution: &[Complex<f64>]) -> Vec<u64> {
 
 /// A lattice, and one of all its decompositions among so many ranks.
 fn drawn_decomposition(draws: &mut Draws, ranks: Option<usize>) -> Result<Decomposition, VerifyError> {
-    /// Draws until one fits: a lattice of 8.8.8.2 has room for any number of ranks below 9 that is a product of small factors.
+    /// Draws until one fits.
     const DRAWS: usize = 1000;
     for _ in 0..DRAWS {
         let ranks = ranks.unwrap_or_else(|| 2 + draws.below(MOST_THREADS - 1));
         let mut extents = [0; DIMENSIONS].map(|_: usize| draws.one_of(&EXTENTS));
-        // A prime number of ranks needs a direction with as many pairs of sites.
+        // A prime number of ranks needs a direction with as many pairs of sites; of up to 7 of them any lattice may be cut.
         let longest = draws.below(DIMENSIONS);
-        extents[longest] = extents[longest].max(2 * draws.one_of(&[1, 3, 5, 7]));
+        let pairs = draws.one_of(&[1, 3, 5, 7, ranks.min(MOST_SITES)]);
+        extents[longest] = extents[longest].max(2 * pairs);
         if extents.iter().product::<usize>() > MOST_SITES {
             continue;
         }

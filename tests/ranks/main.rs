@@ -3,7 +3,6 @@
 
 use lanefield::backend::opencl::OpenCl;
 use lanefield::backend::{BackendError, Cpu, Threads};
-use lanefield::comm::RanksOptions;
 use lanefield::operator::definitions;
 use lanefield::verify::PartsCase;
 
@@ -26,7 +25,7 @@ fn agree(
     for number in numbers {
         let case = PartsCase::draw(5, number, None).unwrap();
         let expected = case.alone(&cpu()).unwrap();
-        let found = case.on_threads(RanksOptions { check_packets: true }, |rank| open(number, rank)).unwrap();
+        let found = case.on_threads(|rank| open(number, rank)).unwrap();
         assert_eq!(found, expected, "{case}");
         residuals += expected.history.len();
     }

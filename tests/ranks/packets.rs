@@ -78,7 +78,7 @@ fn with_fault(fault: (u64, u64), check_packets: bool) -> Result<f64, SolveError>
         let comm = Faulty { ranks, fault, exchanges: AtomicU64::new(0) };
         let lattice = WholeLattice::new(Arc::new(comm), decomposition);
         let part = lattice.part();
-        let backend = OnRanks::new(cpu(), lattice, RanksOptions { check_packets });
+        let backend = OnRanks::new(cpu(), lattice, RanksOptions { check_packets, by_messages: true });
         let eta: Vec<Complex<f64>> = (0..part.volume())
             .flat_map(|site| (0..12).map(move |word| (part.global_site(site), word)))
             .map(|(site, word)| gaussian_pair(7, Stream::SpinorSource, site, word))

@@ -18,6 +18,9 @@ pub struct RanksArgs {
     /// Send a checksum with each packet, and end at the first that came with other bytes
     #[arg(long)]
     check_packets: bool,
+    /// Send packets to ranks of the same host too, which otherwise read them where they lie
+    #[arg(long)]
+    by_messages: bool,
 }
 
 impl RanksArgs {
@@ -39,7 +42,7 @@ impl RanksArgs {
 
     /// How they work together.
     pub fn options(&self) -> RanksOptions {
-        RanksOptions { check_packets: self.check_packets }
+        RanksOptions { check_packets: self.check_packets, by_messages: self.by_messages }
     }
 }
 
@@ -209,7 +212,7 @@ mod tests {
         let extents = Extents::new([4, 4, 4, 8]).unwrap();
         let lattice = RanksArgs::default().lattice(extents).unwrap();
         assert!(lattice.is_first() && lattice.part() == extents);
-        let two = RanksArgs { ranks: Some("1.1.1.2".parse().unwrap()), check_packets: false };
+        let two = RanksArgs { ranks: Some("1.1.1.2".parse().unwrap()), ..RanksArgs::default() };
         let error = format!("{:#}", two.lattice(extents).unwrap_err());
         assert!(error.contains("1.1.1.2 are 2 ranks, and there are 1"), "{error}");
     }

@@ -13,26 +13,26 @@ use opencl3::event as cl;
 use opencl3::types::CL_NON_BLOCKING;
 
 use super::context::{Buffer, lock, new_queue};
+use super::host_memory::Pinned;
 use super::launch::Place;
+use super::on_queues::barrier;
 use super::plan::Layout;
 use super::raw::{RawEvent, RawQueue};
 use super::recorder::Note;
-use super::{Arg, HostBuffer, Launch, OpenCl, OpenClError, Program, Source};
-use crate::backend::ghosts::{Ghosts, Halo, Incoming, Outgoing, PACK, PacketForm, Travel, UNPACK, field_of};
+use super::{Arg, Launch, OpenCl, OpenClError, Program, Source};
+use crate::backend::ghosts::{Ghosts, Halo, HaloRoom, PACK, PacketForm, PacketRoom, Placed, UNPACK, field_of};
 use crate::backend::specification::{Call, Geometry};
 use crate::backend::timeline::{CommandKind, Group};
 use crate::backend::{BackendError, PartialSums, Reduce as _, Sum};
 
 /// Work-items of a group of the kernels that copy.
 const GROUP: usize = 64;
-/// Kinds of fields whose buffers are kept at most.
-const MOST_KEPT: usize = 32;
+/// Rooms whose buffers are kept at most.
+const MOST_KEPT: usize = 64;
 
 /// What the fields of a kind need to talk with other parts.
 pub(super) struct Packets {
     program: Arc<Program>,
-    /// Of each leg, in the order of the faces: the leg, and its bytes in the buffers.
-    faces: Vec<(Leg, Range<usize>)>,
     /// Tables of (place, point), and how many there are.
     sent: Buffer,
     held: Buffer,
@@ -40,42 +40,40 @@ pub(super) struct Packets {
     parts: usize,
     /// Work-items that pack, and that unpack.
     work_items: [usize; 2],
-    /// What is sent, and what comes: on the device, and in pinned memory of the host.
+    /// What is sent, and what comes.
     on_device: [Buffer; 2],
-    on_host: [HostBuffer; 2],
-    /// For transfers, beside the context's own.
-    queue: RawQueue,
+    /// The memory of the room, for as long as it is pinned.
+    _pinned: Vec<Pinned>,
+    /// For transfers from the device, and for those to it, beside the context's own.
+    queues: [RawQueue; 2],
 }
 
-/// Packets that go between device and host together.
-struct Batch {
-    faces: Range<usize>,
-    bytes: Range<usize>,
+/// The two halves of the packets, which go between device and host each together.
+fn batches(packets: &[(Leg, Range<usize>)]) -> impl Iterator<Item = Range<usize>> + use<> {
+    let (half, all) = (packets.len().div_ceil(2), packets.len());
+    [0..half, half..all].into_iter().filter(|batch| !batch.is_empty())
 }
 
-impl Packets {
-    /// The two halves of the faces.
-    fn batches(&self) -> Vec<Batch> {
-        let half = self.faces.len().div_ceil(2);
-        let of = |faces: Range<usize>| {
-            let (first, last) = (&self.faces[faces.start].1, &self.faces[faces.end - 1].1);
-            Batch { bytes: first.start..last.end, faces }
-        };
-        [0..half, half..self.faces.len()].into_iter().filter(|faces| !faces.is_empty()).map(of).collect()
+/// The bytes of some packets.
+fn bytes_of(packets: &[(Leg, Range<usize>)]) -> Range<usize> {
+    match packets {
+        [(_, first), .., (_, last)] => first.start..last.end,
+        [(_, one)] => one.clone(),
+        [] => 0..0,
     }
 }
 
-/// By what kind of field they are kept.
-pub(super) type PacketsKey = (Halo, Layout);
+/// By what room they are kept, and by the order of the field in memory.
+pub(super) type PacketsKey = (u64, Layout);
 
 impl OpenCl {
-    /// The packets of a halo, made once.
-    fn packets(&self, halo: &Halo, layout: Layout) -> Result<Arc<Mutex<Packets>>, BackendError> {
-        let key = (*halo, layout);
+    /// What a room needs here, made once.
+    fn packets(&self, halo: &HaloRoom<'_>, layout: Layout) -> Result<Arc<Mutex<Packets>>, BackendError> {
+        let key = (halo.room.number(), layout);
         if let Some(known) = lock(&self.packets).get(&key) {
             return Ok(Arc::clone(known));
         }
-        let made = Arc::new(Mutex::new(self.new_packets(halo, layout)?));
+        let made = Arc::new(Mutex::new(self.new_packets(&halo.halo, &*halo.room, layout)?));
         let mut packets = lock(&self.packets);
         if packets.len() >= MOST_KEPT {
             packets.clear();
@@ -84,7 +82,7 @@ impl OpenCl {
         Ok(made)
     }
 
-    fn new_packets(&self, halo: &Halo, layout: Layout) -> Result<Packets, BackendError> {
+    fn new_packets(&self, halo: &Halo, room: &dyn PacketRoom, layout: Layout) -> Result<Packets, BackendError> {
         let (shape, context) = (&halo.shape, &self.context);
         let (nsimd, order) = (shape.lattice.nsimd(), layout.site_order.on(&shape.lattice, shape.sites));
         let all = Face::all(&shape.lattice, shape.sites)?;
@@ -101,13 +99,6 @@ impl OpenCl {
             all.iter().flat_map(of_face).collect()
         };
         let (sent, held) = (table(|face| &face.sent), table(|face| &face.held));
-        let mut faces = Vec::new();
-        let mut bytes = 0;
-        for face in &all {
-            let end = bytes + halo.bytes(face.len());
-            faces.push((face.leg, bytes..end));
-            bytes = end;
-        }
         let (sites, parts, words) = (held.len() / 2, shape.object.parts(), shape.object.part_words());
         let stored = |bytes: usize| bytes / (shape.precision.bits() / 4);
         let mut options = self.planner(layout).common_options(shape.precision, nsimd, layout.access);
@@ -116,19 +107,19 @@ impl OpenCl {
             options += &format!(" -DPROJECTED -DDAGGER={}", u8::from(dagger == Dagger::Yes));
         }
         let component = |form: PacketForm| stored(form.component_bytes(shape.object, shape.precision));
-        let buffer = |what: &str| context.allocate_anywhere(bytes.max(1), what);
-        let pinned = |what: &str| context.allocate_host(bytes.max(1), what);
+        let bytes = bytes_of(room.packets()).len().max(1);
+        let buffer = |what: &str| context.allocate_anywhere(bytes, what);
+        let queue = || new_queue(context.raw(), context.device(), format!("device {}", context.info()));
         Ok(Packets {
             program: self.program(&Source::of_library("ghosts.cl"), &options)?,
-            faces,
             sent: self.upload_table(&sent, "places of sites that are sent")?,
             held: self.upload_table(&held, "places of neighbours in other parts")?,
             sites,
             parts,
             work_items: [halo.form, PacketForm::Whole].map(|form| sites * parts * component(form)),
             on_device: [buffer("packets to other parts")?, buffer("packets from other parts")?],
-            on_host: [pinned("packets to other parts")?, pinned("packets from other parts")?],
-            queue: new_queue(context.raw(), context.device(), format!("device {}", context.info()))?,
+            _pinned: room.memory().into_iter().map(|memory| context.pin(memory)).collect(),
+            queues: [queue()?, queue()?],
         })
     }
 
@@ -149,69 +140,65 @@ impl OpenCl {
     }
 
     /// Packs what other parts read of a field, and has it fetched; the events of that, one a batch.
-    fn send(&self, packets: &mut Packets, field: &Buffer) -> Result<Vec<RawEvent>, BackendError> {
-        let [out, _] = &packets.on_device;
-        let own = self.context.own_place();
-        let packed = self.copy_ghosts(packets, (PACK, 0), own, [out, field, &packets.sent])?;
+    fn send(
+        &self,
+        packets: &Packets,
+        room: &mut dyn PacketRoom,
+        field: &Buffer,
+    ) -> Result<Vec<RawEvent>, BackendError> {
+        let ([out, _], [transfers, _]) = (&packets.on_device, &packets.queues);
+        let packed = self.copy_ghosts(packets, (PACK, 0), self.context.own_place(), [out, field, &packets.sent])?;
         self.context.flush()?;
         let events: Vec<_> = packed.iter().map(RawEvent::get).collect();
-        let batches = packets.batches();
-        let Packets { queue: transfers, on_device: [out, _], on_host: [host, _], .. } = packets;
+        let to = room.outgoing();
         let place = Place { queue: transfers, after: &events, offset: [0; 3] };
-        let fetch = |batch: Batch| self.transfer(place, CommandKind::Read, (out, host), batch.bytes);
-        let fetched = batches.into_iter().map(fetch).collect::<Result<_, _>>()?;
+        let fetch = |batch: Range<usize>| {
+            let bytes = bytes_of(&room.packets()[batch]);
+            self.transfer(place, CommandKind::Read, (out, &to), bytes)
+        };
+        let fetched = batches(room.packets()).map(fetch).collect::<Result<_, _>>()?;
         self.flush_queue(transfers)?;
         Ok(fetched)
     }
 
-    /// Sends what was fetched, batch by batch: while one travels, the other is between device and host. Unpacks what came.
+    /// Sends what was fetched, batch by batch: while one travels, the other is between device and host. Unpacks what came; the event of that. The kernel of
+    /// the sites that need none of it may run at the same time.
     fn receive(
         &self,
-        packets: &mut Packets,
+        packets: &Packets,
+        room: &mut dyn PacketRoom,
         field: &Buffer,
         fetched: &[RawEvent],
-        travel: Travel<'_>,
-    ) -> Result<(), BackendError> {
-        let mut written = Vec::with_capacity(fetched.len());
-        for (batch, fetched) in packets.batches().into_iter().zip(fetched) {
+    ) -> Result<Option<RawEvent>, BackendError> {
+        let ([_, device], [_, transfers]) = (&packets.on_device, &packets.queues);
+        let place = Place { queue: transfers, after: &[], offset: [0; 3] };
+        for (batch, fetched) in batches(room.packets()).zip(fetched) {
             self.await_event(fetched, "packets for other parts")?;
-            let Packets { faces, on_host: [out, room], .. } = &mut *packets;
-            let faces = &faces[batch.faces];
-            let outgoing: Vec<Outgoing<'_>> = faces
-                .iter()
-                .map(|(leg, range)| Outgoing { leg: *leg, bytes: &out.as_slice()[range.clone()] })
-                .collect();
-            let mut rest = &mut room.as_mut_slice()[batch.bytes.clone()];
-            let mut incoming = Vec::with_capacity(faces.len());
-            for (leg, range) in faces {
-                let (bytes, others) = rest.split_at_mut(range.len());
-                incoming.push(Incoming { leg: *leg, bytes });
-                rest = others;
+            room.exchange(batch.clone())?;
+            for packet in batch {
+                let (from, bytes) = (room.incoming(packet), room.packets()[packet].1.clone());
+                let from = Placed { start: from.start - bytes.start, ..from };
+                self.transfer(place, CommandKind::Write, (device, &from), bytes)?;
             }
-            travel(&outgoing, &mut incoming)?;
-            let Packets { queue: transfers, on_device: [_, device], on_host: [_, room], .. } = &mut *packets;
-            let place = Place { queue: transfers, after: &[], offset: [0; 3] };
-            written.push(self.transfer(place, CommandKind::Write, (device, room), batch.bytes)?);
             self.flush_queue(transfers)?;
         }
-        let after: Vec<_> = written.iter().map(RawEvent::get).collect();
-        let place = Place { after: &after, ..self.context.own_place() };
-        let buffers = [field, &packets.on_device[1], &packets.held];
-        self.copy_ghosts(packets, (UNPACK, 1), place, buffers)?;
-        Ok(())
+        let unpacked = self.copy_ghosts(packets, (UNPACK, 1), place, [field, device, &packets.held])?;
+        self.flush_queue(transfers)?;
+        Ok(unpacked)
     }
 
-    /// Copies a range of a buffer to the same range of pinned memory, or back. Who calls sees to it that the memory is neither looked at nor written before the command is done:
-    /// packets are locked for an exchange, and the next one begins behind it.
+    /// Copies a range of a buffer to host memory, or back; `host` is where the first byte of the buffer would be. Who calls sees to it that the memory is
+    /// neither read nor written before the command is done, as [`PacketRoom`] says.
     fn transfer(
         &self,
         place: Place<'_>,
         kind: CommandKind,
-        (buffer, host): (&Buffer, &mut HostBuffer),
+        (buffer, host): (&Buffer, &Placed),
         range: Range<usize>,
     ) -> Result<RawEvent, BackendError> {
         let (offset, len) = (range.start, range.len());
-        let start = host.as_mut_slice()[range].as_mut_ptr().cast::<c_void>();
+        let [start, _] = [range.start, range.end].map(|at| host.memory.at(host.start.wrapping_add(at)));
+        let start = start.as_ptr().cast::<c_void>();
         let what = || format!("{len} bytes of {}", buffer.what());
         let (count, list) =
             (place.after.len() as u32, if place.after.is_empty() { ptr::null() } else { place.after.as_ptr() });
@@ -257,47 +244,47 @@ impl OpenCl {
         queue::flush(transfers.get()).map_err(|status| self.context.failed("clFlush", status, String::new()))
     }
 
-    /// Fills the ghosts of the fields of a call; `meanwhile` is done while packets travel.
+    /// Fills the ghosts of the fields of a call; `meanwhile` is done while packets travel. What follows waits for the events.
     fn with_ghosts(
         &self,
         call: &Call<'_, Self>,
-        halos: &[Halo],
-        travel: Travel<'_>,
+        halos: &mut [HaloRoom<'_>],
         meanwhile: impl FnOnce() -> Result<(), BackendError>,
-    ) -> Result<(), BackendError> {
+    ) -> Result<Vec<RawEvent>, BackendError> {
         let layout = self.layout_of(call)?;
         let all: Vec<_> = halos.iter().map(|halo| self.packets(halo, layout)).collect::<Result<_, _>>()?;
-        let mut guards: Vec<_> = all.iter().map(|packets| lock(packets)).collect();
+        let guards: Vec<_> = all.iter().map(|packets| lock(packets)).collect();
         let mut fetched = Vec::with_capacity(halos.len());
-        for (halo, packets) in halos.iter().zip(&mut guards) {
-            let field = &field_of(call, halo)?.storage().buffer;
-            fetched.push(self.send(packets, field)?);
+        for (HaloRoom { halo, room }, packets) in halos.iter_mut().zip(&guards) {
+            fetched.push(self.send(packets, &mut **room, &field_of(call, halo)?.storage().buffer)?);
         }
         meanwhile()?;
         self.context.flush()?;
-        for ((halo, packets), fetched) in halos.iter().zip(&mut guards).zip(&fetched) {
+        let mut unpacked = Vec::with_capacity(halos.len());
+        for ((HaloRoom { halo, room }, packets), fetched) in halos.iter_mut().zip(&guards).zip(&fetched) {
             let field = &field_of(call, halo)?.storage().buffer;
-            self.receive(packets, field, fetched, &mut *travel)?;
+            unpacked.extend(self.receive(packets, &mut **room, field, fetched)?);
         }
-        Ok(())
+        Ok(unpacked)
     }
 }
 
 impl Ghosts for OpenCl {
-    fn launch_on_part(&self, call: Call<'_, Self>, halos: &[Halo], travel: Travel<'_>) -> Result<(), BackendError> {
+    fn launch_on_part(&self, call: Call<'_, Self>, halos: &mut [HaloRoom<'_>]) -> Result<(), BackendError> {
         call.check_launched()?;
         self.takes(call.shape())?;
         let (shape, layout, own) = (call.shape(), self.layout_of(&call)?, self.context.own_place());
         let osites = shape.target.osites();
         let is_stencil = matches!(shape.kernel.geometry, Geometry::Stencil { .. });
         let interior = layout.site_order.interior(shape.lattice(), shape.sites()).filter(|_| is_stencil).unwrap_or(0);
-        self.with_ghosts(&call, halos, travel, || match interior {
+        let unpacked = self.with_ghosts(&call, halos, || match interior {
             0 => Ok(()),
             _ => self.launch_range(&call, own, Some(0..interior)).map(drop),
         })?;
+        let after: Vec<_> = unpacked.iter().map(RawEvent::get).collect();
         match interior == osites {
-            true => Ok(()),
-            false => self.launch_range(&call, own, Some(interior..osites)).map(drop),
+            true => Ok(barrier(self, &unpacked).map(drop)?),
+            false => self.launch_range(&call, Place { after: &after, ..own }, Some(interior..osites)).map(drop),
         }
     }
 
@@ -305,10 +292,10 @@ impl Ghosts for OpenCl {
         &self,
         call: Call<'_, Self>,
         sum: Sum,
-        halos: &[Halo],
-        travel: Travel<'_>,
+        halos: &mut [HaloRoom<'_>],
     ) -> Result<PartialSums, BackendError> {
-        self.with_ghosts(&call, halos, travel, || Ok(()))?;
+        let unpacked = self.with_ghosts(&call, halos, || Ok(()))?;
+        barrier(self, &unpacked)?;
         self.reduce(call, sum)
     }
 }

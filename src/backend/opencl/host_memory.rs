@@ -8,13 +8,17 @@ use std::slice;
 use std::sync::Arc;
 
 use opencl3::command_queue as queue;
-use opencl3::memory::{CL_MAP_READ, CL_MAP_WRITE_INVALIDATE_REGION};
+use opencl3::memory::{
+    CL_MAP_READ, CL_MAP_WRITE_INVALIDATE_REGION, CL_MEM_READ_WRITE, CL_MEM_USE_HOST_PTR, create_buffer,
+};
 use opencl3::types::{CL_BLOCKING, cl_map_flags, cl_mem};
 
 use super::context::{Buffer, Context};
 use super::error::OpenClError;
 use super::pool::{Block, MemoryKind, Pool};
+use super::raw::RawMem;
 use super::recorder::Note;
+use crate::backend::packet_memory::PacketMemory;
 use crate::backend::timeline::CommandKind;
 
 /// Pinned memory of the host, mapped for as long as it lives. [`Context::write`] and [`Context::read`] take its slices as they take
@@ -72,7 +76,25 @@ impl Drop for HostBuffer {
     }
 }
 
+/// Memory for packets that the driver has pinned: transfers from and to it are as fast as with a [`HostBuffer`].
+#[derive(Debug)]
+pub(super) struct Pinned {
+    /// A buffer made of the memory, which no command uses: while there is one, NVIDIA's driver has the memory pinned. None where the driver refuses it, and
+    /// transfers take longer.
+    _mem: Option<RawMem>,
+    _memory: Arc<PacketMemory>,
+}
+
 impl Context {
+    /// Has the driver pin memory, also such as other processes have pinned.
+    pub(super) fn pin(&self, memory: Arc<PacketMemory>) -> Pinned {
+        let (start, bytes) = memory.mapping();
+        let flags = CL_MEM_READ_WRITE | CL_MEM_USE_HOST_PTR;
+        // SAFETY: so many bytes are mapped there, for longer than there is the buffer.
+        let mem = unsafe { create_buffer(self.raw().get(), flags, bytes, start.as_ptr().cast()) };
+        Pinned { _mem: mem.ok().map(RawMem::own), _memory: memory }
+    }
+
     /// Allocates `bytes` bytes of pinned host memory, all zero; `what` says what for. It is not part of [`Context::memory`], which
     /// counts the device's.
     ///

@@ -12,7 +12,6 @@ use lanefield_reference::real::Precision;
 use super::build::block_options;
 use super::context::lock;
 use super::plan::Planner;
-use super::site_order::OsiteOrder;
 use super::{
     AccessWidth, Arg, Buffer, Context, DeviceError, Launch, NeededKernel, OpenCl, Program, Retirement, Source,
 };
@@ -476,10 +475,7 @@ impl Planner<'_> {
         let of = SumOf::new(shape, bundle);
         let order = |parts| {
             // Only trees depend on it, and parts of lattices have none.
-            match self.layout.site_order.on(lattice, target.sites) {
-                Some(OsiteOrder::Blocks(order)) => Some(StoredOrder { order, parts }),
-                _ => None,
-            }
+            self.layout.site_order.blocks(lattice, target.sites).map(|order| StoredOrder { order, parts })
         };
         let rows_of_words = bundle.map_or(1, |bundle| words.div_ceil(bundle));
         let one = Reduction {

@@ -76,13 +76,17 @@ fn is_interior(lattice: &Lattice, outer: [usize; DIMENSIONS], osite: usize) -> b
 }
 
 impl SiteOrder {
+    /// The order of fields on `sites` by blocks, which takes no time; `None` where it is another one.
+    pub(super) fn blocks(self, lattice: &Lattice, sites: Sites) -> Option<BlockOrder> {
+        let Self::Subdomains(numbers) = self else { return None };
+        let order = BlockOrder::of_numbers(lattice.outer_extents(sites), numbers);
+        (!order.is_lexicographic()).then_some(order)
+    }
+
     /// The order of fields on `sites`; `None` where it is the host's.
     pub(super) fn on(self, lattice: &Lattice, sites: Sites) -> Option<OsiteOrder> {
         match self {
-            Self::Subdomains(numbers) => {
-                let order = BlockOrder::of_numbers(lattice.outer_extents(sites), numbers);
-                (!order.is_lexicographic()).then_some(OsiteOrder::Blocks(order))
-            }
+            Self::Subdomains(_) => self.blocks(lattice, sites).map(OsiteOrder::Blocks),
             Self::InteriorFirst if lattice.extents().is_part() => {
                 let outer = lattice.outer_extents(sites);
                 let all = 0..lattice.osites(sites) as u32;

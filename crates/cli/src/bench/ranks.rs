@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::Context as _;
 use clap::Args;
-use lanefield::backend::ghosts::{Ghosts, Halo, Incoming, Outgoing};
+use lanefield::backend::ghosts::{Ghosts, Halo, PacketRoom as _};
 use lanefield::backend::{BackendError, Memory as _};
 use lanefield::comm::{OnRanks, WholeLattice};
 use lanefield::kernel::Case;
@@ -292,14 +292,10 @@ impl Ranks {
     /// Packets of that size to all neighbours, step by step.
     fn links<B: Timed + Ghosts>(&self, on: &On<'_, B>, sent: &[(Leg, usize)]) -> anyhow::Result<LinkRow> {
         let samples = self.timing.samples;
-        let out: Vec<Vec<u8>> = sent.iter().map(|(_, bytes)| vec![1; *bytes]).collect();
-        let mut room = out.clone();
+        let mut room = on.ranks.room(sent)?;
         let between_ranks = on.sampled(samples, || {
-            let legs = || sent.iter().map(|(leg, _)| *leg);
-            let outgoing: Vec<Outgoing<'_>> = legs().zip(&out).map(|(leg, bytes)| Outgoing { leg, bytes }).collect();
-            let mut incoming: Vec<Incoming<'_>> =
-                legs().zip(&mut room).map(|(leg, bytes)| Incoming { leg, bytes }).collect();
-            on.ranks.travel(&outgoing, &mut incoming)
+            room.outgoing();
+            room.exchange(0..sent.len())
         })?;
         let bytes: usize = sent.iter().map(|(_, bytes)| bytes).sum();
         let Some(device) = on.alone.opencl() else {

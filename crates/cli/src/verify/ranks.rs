@@ -4,7 +4,7 @@ use anyhow::Context as _;
 use lanefield::backend::ghosts::Ghosts;
 use lanefield::backend::opencl::{OpenCl, Tuning};
 use lanefield::backend::{Cpu, Memory as _};
-use lanefield::comm::{OnRanks, RanksOptions, WholeLattice};
+use lanefield::comm::{OnRanks, WholeLattice};
 use lanefield::verify::{PartsCase, PartsOutcome};
 use serde::Serialize;
 
@@ -71,7 +71,7 @@ impl OnDecompositions {
         let device = match (report.threads, self.place.open(Tuning::OPEN)?) {
             (true, AnyBackend::Cpu(cpu)) => {
                 report.device = format!("the CPU reference, one thread for each rank, against {}", cpu.describe());
-                self.all(&host, &mut report, |case| Ok(Some(case.on_threads(CHECKED, |_| Ok(None))?)))?;
+                self.all(&host, &mut report, |case| Ok(Some(case.on_threads(|_| Ok(None))?)))?;
                 None
             }
             (true, AnyBackend::OpenCl(device)) => {
@@ -81,7 +81,7 @@ impl OnDecompositions {
                     1 => OpenCl::open(info).map(Some),
                     _ => Ok(None),
                 };
-                self.all(&host, &mut report, |case| Ok(Some(case.on_threads(CHECKED, open)?)))?;
+                self.all(&host, &mut report, |case| Ok(Some(case.on_threads(open)?)))?;
                 Some(info.into())
             }
             (false, AnyBackend::Cpu(cpu)) => Some(self.on_ranks(cpu, &host, &mut report)?),
@@ -109,7 +109,8 @@ impl OnDecompositions {
         let mut free = Some(backend);
         self.all(host, report, |case| {
             let backend = free.take().context("the backend of this rank went away")?;
-            let ranks = OnRanks::new(backend, WholeLattice::new(communicator.clone(), case.decomposition), CHECKED);
+            let ranks =
+                OnRanks::new(backend, WholeLattice::new(communicator.clone(), case.decomposition), case.options);
             let outcome = case.on_rank(&ranks);
             free = Some(ranks.into_backend());
             Ok(outcome?)
@@ -145,9 +146,6 @@ impl OnDecompositions {
         Ok(())
     }
 }
-
-/// Packets that lost bits shall not be taken for kernels that compute other ones.
-const CHECKED: RanksOptions = RanksOptions { check_packets: true };
 
 impl Report {
     fn take(&mut self, case: &PartsCase, expected: &PartsOutcome, found: &PartsOutcome) {

@@ -1,0 +1,251 @@
+//! Packets on their way between ranks. Those of ranks on one host are read where the sender wrote them, and only a word is sent that they are there; others
+//! are sent.
+
+use std::ops::Range;
+use std::slice;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use lanefield_reference::layout::Leg;
+
+use super::crc::crc32;
+use super::{CommError, Communicator, RanksOptions, Receive, Send, WholeLattice};
+use crate::backend::BackendError;
+use crate::backend::ghosts::{PacketRoom, Placed};
+use crate::backend::packet_memory::{MemoryName, PacketMemory};
+use crate::backend::timeline::{Group, span};
+
+/// What rooms of a rank have in common.
+pub(super) struct Links {
+    pub lattice: WholeLattice,
+    pub options: RanksOptions,
+    /// Exchanges so far.
+    pub exchanges: AtomicU64,
+}
+
+/// Packets to and from the ranks next to this one.
+pub struct Room {
+    number: u64,
+    links: Arc<Links>,
+    packets: Vec<(Leg, Range<usize>)>,
+    /// Packets that go out, twice: a neighbour may still read those of one exchange while those of the next are written.
+    own: Arc<PacketMemory>,
+    /// Bytes of all packets.
+    bytes: usize,
+    /// The half that goes out.
+    half: usize,
+    /// Whether each packet that goes out is read where it lies.
+    is_read_in_place: Vec<bool>,
+    /// Where each packet comes.
+    comes: Vec<Comes>,
+}
+
+/// Where a packet comes.
+enum Comes {
+    /// Sent, to a place in memory of this rank.
+    Sent(Placed),
+    /// In memory of the sender.
+    InPlace {
+        memory: Arc<PacketMemory>,
+        /// Where it is in each half.
+        starts: [usize; 2],
+    },
+}
+
+/// What a rank says of a packet: the memory in which it lies, and where in each half.
+type Announcement = [u8; 48];
+
+/// What the reader answers: whether it reads in place.
+type Answer = [u8; 1];
+
+static ROOMS: AtomicU64 = AtomicU64::new(0);
+
+impl Room {
+    /// Room for a packet of so many bytes along each leg; all ranks make theirs together.
+    pub(super) fn new(links: Arc<Links>, bytes: &[(Leg, usize)]) -> Result<Self, BackendError> {
+        let mut packets = Vec::with_capacity(bytes.len());
+        let mut end = 0;
+        for &(leg, bytes) in bytes {
+            packets.push((leg, end..end + bytes));
+            end += bytes;
+        }
+        let own = Arc::new(PacketMemory::new(2 * end).map_err(BackendError::device)?);
+        let number = ROOMS.fetch_add(1, Ordering::Relaxed);
+        let (is_read_in_place, comes) = (Vec::new(), Vec::new());
+        let mut room = Self { number, links, packets, own, bytes: end, half: 0, is_read_in_place, comes };
+        room.meet()?;
+        Ok(room)
+    }
+
+    /// Ranks tell each other where packets lie, and who can read them there.
+    fn meet(&mut self) -> Result<(), BackendError> {
+        let name = self.own.name().filter(|_| !self.links.options.by_messages).unwrap_or_default();
+        let announced: Vec<Announcement> =
+            self.packets.iter().map(|(_, range)| announcement(name, range.start, self.bytes)).collect();
+        let heard: Vec<Announcement> = self.talk(&announced, |leg| (self.against(leg), self.along(leg)))?;
+        let mut opened: Vec<(MemoryName, Arc<PacketMemory>)> = Vec::new();
+        let mut inbox = None;
+        for (heard, (_, range)) in heard.iter().zip(&self.packets) {
+            let (name, start, half) = read(heard);
+            let known = opened.iter().find(|(known, _)| *known == name).map(|(_, memory)| Arc::clone(memory));
+            let memory = known.or_else(|| PacketMemory::open(&name).map(Arc::new));
+            self.comes.push(match memory {
+                Some(memory) => {
+                    opened.push((name, Arc::clone(&memory)));
+                    Comes::InPlace { memory, starts: [start, start + half] }
+                }
+                None => {
+                    let memory = match &inbox {
+                        Some(memory) => Arc::clone(memory),
+                        None => Arc::new(PacketMemory::new(self.bytes).map_err(BackendError::device)?),
+                    };
+                    inbox = Some(Arc::clone(&memory));
+                    Comes::Sent(Placed { memory, start: range.start })
+                }
+            });
+        }
+        let answers: Vec<Answer> =
+            self.comes.iter().map(|comes| [u8::from(matches!(comes, Comes::InPlace { .. }))]).collect();
+        // The other way round.
+        let answered: Vec<Answer> = self.talk(&answers, |leg| (self.along(leg), self.against(leg)))?;
+        self.is_read_in_place = answered.iter().map(|&answer| answer == [1]).collect();
+        Ok(())
+    }
+
+    /// Some bytes of each packet to one rank, and as many from another one.
+    fn talk<const N: usize>(
+        &self,
+        said: &[[u8; N]],
+        with: impl Fn(Leg) -> (usize, usize),
+    ) -> Result<Vec<[u8; N]>, BackendError> {
+        let mut heard = vec![[0; N]; said.len()];
+        let legs = || self.packets.iter().map(|(leg, _)| *leg);
+        let sends: Vec<Send<'_>> =
+            legs().zip(said).map(|(leg, bytes)| Send { to: with(leg).0, tag: tag(leg), bytes }).collect();
+        let mut receives: Vec<Receive<'_>> =
+            legs().zip(&mut heard).map(|(leg, bytes)| Receive { from: with(leg).1, tag: tag(leg), bytes }).collect();
+        self.communicator().exchange(&sends, &mut receives).map_err(BackendError::device)?;
+        Ok(heard)
+    }
+
+    fn communicator(&self) -> &dyn Communicator {
+        &**self.links.lattice.communicator()
+    }
+
+    /// The rank from which a packet comes that is read along a leg.
+    fn along(&self, leg: Leg) -> usize {
+        self.links.lattice.decomposition().neighbour(self.communicator().rank(), leg)
+    }
+
+    /// The rank that reads along the leg what this one sends.
+    fn against(&self, leg: Leg) -> usize {
+        let opposite = |other: &Leg| other.dimension() == leg.dimension() && other.is_forward() != leg.is_forward();
+        Leg::all().find(opposite).map_or(0, |opposite| self.along(opposite))
+    }
+
+    /// The bytes of a packet that goes out.
+    fn sent(&self, packet: usize) -> &[u8] {
+        let range = &self.packets[packet].1;
+        let start = self.own.at(self.half * self.bytes + range.start);
+        // SAFETY: within the memory, which no other rank writes; this one has written it, and does not while the room is borrowed.
+        unsafe { slice::from_raw_parts(start.as_ptr(), range.len()) }
+    }
+}
+
+fn tag(leg: Leg) -> u32 {
+    leg.point() as u32
+}
+
+fn announcement(name: MemoryName, start: usize, half: usize) -> Announcement {
+    let mut said = [0; size_of::<Announcement>()];
+    said[..32].copy_from_slice(&name);
+    said[32..40].copy_from_slice(&(start as u64).to_le_bytes());
+    said[40..].copy_from_slice(&(half as u64).to_le_bytes());
+    said
+}
+
+/// The memory, where a packet is in its first half, and the bytes of a half.
+fn read(said: &Announcement) -> (MemoryName, usize, usize) {
+    let mut name = MemoryName::default();
+    name.copy_from_slice(&said[..32]);
+    let number = |at: usize| said[at..at + 8].iter().rev().fold(0, |number, &byte| number << 8 | usize::from(byte));
+    (name, number(32), number(40))
+}
+
+impl PacketRoom for Room {
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    fn packets(&self) -> &[(Leg, Range<usize>)] {
+        &self.packets
+    }
+
+    fn outgoing(&mut self) -> Placed {
+        self.half = 1 - self.half;
+        Placed { memory: Arc::clone(&self.own), start: self.half * self.bytes }
+    }
+
+    fn exchange(&mut self, packets: Range<usize>) -> Result<(), BackendError> {
+        let _span = span(Group::Ranks, || "exchange");
+        let exchange = self.links.exchanges.fetch_add(1, Ordering::Relaxed);
+        let checksum_bytes = if self.links.options.check_packets { size_of::<u32>() } else { 0 };
+        let message = |packet: usize| {
+            let bytes = self.sent(packet);
+            let checksum = if checksum_bytes > 0 { crc32(bytes).to_le_bytes() } else { [0; 4] };
+            match self.is_read_in_place[packet] {
+                true => checksum[..checksum_bytes].to_vec(),
+                false => [bytes, &checksum[..checksum_bytes]].concat(),
+            }
+        };
+        let messages: Vec<Vec<u8>> = packets.clone().map(message).collect();
+        let room = |packet: usize| match self.comes[packet] {
+            Comes::Sent(_) => vec![0; self.packets[packet].1.len() + checksum_bytes],
+            Comes::InPlace { .. } => vec![0; checksum_bytes],
+        };
+        let mut rooms: Vec<Vec<u8>> = packets.clone().map(room).collect();
+        let legs = || self.packets[packets.clone()].iter().map(|(leg, _)| *leg);
+        let sends: Vec<Send<'_>> =
+            legs().zip(&messages).map(|(leg, bytes)| Send { to: self.against(leg), tag: tag(leg), bytes }).collect();
+        let mut receives: Vec<Receive<'_>> = legs()
+            .zip(&mut rooms)
+            .map(|(leg, bytes)| Receive { from: self.along(leg), tag: tag(leg), bytes })
+            .collect();
+        self.communicator().exchange(&sends, &mut receives).map_err(BackendError::device)?;
+        for (packet, came) in packets.zip(&rooms) {
+            let (leg, bytes) = (self.packets[packet].0, self.packets[packet].1.len());
+            let (came, checksum) = came.split_at(came.len() - checksum_bytes);
+            let Placed { memory, start } = self.incoming(packet);
+            if matches!(self.comes[packet], Comes::Sent(_)) {
+                memory.write(start, came);
+            }
+            if let Ok(sent) = checksum.try_into().map(u32::from_le_bytes) {
+                let found = crc32(&memory.read(start, bytes));
+                if found != sent {
+                    let (from, to) = (self.along(leg), self.communicator().rank());
+                    let error = CommError::Packet { from, to, leg, exchange, bytes, found, sent };
+                    return Err(BackendError::device(error));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn incoming(&self, packet: usize) -> Placed {
+        match &self.comes[packet] {
+            Comes::Sent(placed) => placed.clone(),
+            Comes::InPlace { memory, starts } => Placed { memory: Arc::clone(memory), start: starts[self.half] },
+        }
+    }
+
+    fn memory(&self) -> Vec<Arc<PacketMemory>> {
+        let mut all = vec![Arc::clone(&self.own)];
+        for packet in 0..self.comes.len() {
+            let Placed { memory, .. } = self.incoming(packet);
+            if !all.iter().any(|known| Arc::ptr_eq(known, &memory)) {
+                all.push(memory);
+            }
+        }
+        all
+    }
+}
