@@ -154,6 +154,7 @@ impl OpenCl {
         let place = Place { queue: transfers, after: &events, offset: [0; 3] };
         let fetch = |batch: Range<usize>| {
             let bytes = bytes_of(&room.packets()[batch]);
+            let to = Placed { start: to.start + bytes.start, ..to.clone() };
             self.transfer(place, CommandKind::Read, (out, &to), bytes)
         };
         let fetched = batches(room.packets()).map(fetch).collect::<Result<_, _>>()?;
@@ -177,7 +178,6 @@ impl OpenCl {
             room.exchange(batch.clone())?;
             for packet in batch {
                 let (from, bytes) = (room.incoming(packet), room.packets()[packet].1.clone());
-                let from = Placed { start: from.start - bytes.start, ..from };
                 self.transfer(place, CommandKind::Write, (device, &from), bytes)?;
             }
             self.flush_queue(transfers)?;
@@ -187,8 +187,8 @@ impl OpenCl {
         Ok(unpacked)
     }
 
-    /// Copies a range of a buffer to host memory, or back; `host` is where the first byte of the buffer would be. Who calls sees to it that the memory is
-    /// neither read nor written before the command is done, as [`PacketRoom`] says.
+    /// Copies a range of a buffer to host memory, or back; `host` is where its first byte is there. Who calls sees to it that the memory is neither
+    /// read nor written before the command is done, as [`PacketRoom`] says.
     fn transfer(
         &self,
         place: Place<'_>,
@@ -197,7 +197,7 @@ impl OpenCl {
         range: Range<usize>,
     ) -> Result<RawEvent, BackendError> {
         let (offset, len) = (range.start, range.len());
-        let [start, _] = [range.start, range.end].map(|at| host.memory.at(host.start.wrapping_add(at)));
+        let [start, _] = [0, len].map(|at| host.memory.at(host.start + at));
         let start = start.as_ptr().cast::<c_void>();
         let what = || format!("{len} bytes of {}", buffer.what());
         let (count, list) =
