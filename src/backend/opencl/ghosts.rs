@@ -139,17 +139,21 @@ impl OpenCl {
         self.launch_at(place, (&packets.program, kernel), launch, &arguments)
     }
 
-    /// Packs what other parts read of a field, and has it fetched; the events of that, one a batch.
-    fn send(
+    /// Packs what other parts read of a field.
+    fn pack_ghosts(&self, packets: &Packets, field: &Buffer) -> Result<Option<RawEvent>, BackendError> {
+        let buffers = [&packets.on_device[0], field, &packets.sent];
+        self.copy_ghosts(packets, (PACK, 0), self.context.own_place(), buffers)
+    }
+
+    /// Has what was packed fetched; the events of that, one a batch.
+    fn fetch(
         &self,
         packets: &Packets,
         room: &mut dyn PacketRoom,
-        field: &Buffer,
+        packed: Option<&RawEvent>,
     ) -> Result<Vec<RawEvent>, BackendError> {
         let ([out, _], [transfers, _]) = (&packets.on_device, &packets.queues);
-        let packed = self.copy_ghosts(packets, (PACK, 0), self.context.own_place(), [out, field, &packets.sent])?;
-        self.context.flush()?;
-        let events: Vec<_> = packed.iter().map(RawEvent::get).collect();
+        let events: Vec<_> = packed.into_iter().map(RawEvent::get).collect();
         let to = room.outgoing();
         let place = Place { queue: transfers, after: &events, offset: [0; 3] };
         let fetch = |batch: Range<usize>| {
@@ -254,12 +258,18 @@ impl OpenCl {
         let layout = self.layout_of(call)?;
         let all: Vec<_> = halos.iter().map(|halo| self.packets(halo, layout)).collect::<Result<_, _>>()?;
         let guards: Vec<_> = all.iter().map(|packets| lock(packets)).collect();
-        let mut fetched = Vec::with_capacity(halos.len());
-        for (HaloRoom { halo, room }, packets) in halos.iter_mut().zip(&guards) {
-            fetched.push(self.send(packets, &mut **room, &field_of(call, halo)?.storage().buffer)?);
-        }
+        let pack = |(halo, packets): (&HaloRoom<'_>, _)| {
+            self.pack_ghosts(packets, &field_of(call, &halo.halo)?.storage().buffer)
+        };
+        let packed: Vec<_> =
+            halos.iter().zip(guards.iter().map(|guard| &**guard)).map(pack).collect::<Result<_, _>>()?;
+        // Before the packets, which take longer on their way than this takes to be queued: the device has something to do.
         meanwhile()?;
         self.context.flush()?;
+        let mut fetched = Vec::with_capacity(halos.len());
+        for ((HaloRoom { room, .. }, packets), packed) in halos.iter_mut().zip(&guards).zip(&packed) {
+            fetched.push(self.fetch(packets, &mut **room, packed.as_ref())?);
+        }
         let mut unpacked = Vec::with_capacity(halos.len());
         for ((HaloRoom { halo, room }, packets), fetched) in halos.iter_mut().zip(&guards).zip(&fetched) {
             let field = &field_of(call, halo)?.storage().buffer;
