@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use lanefield_reference::field::FieldShape;
@@ -16,7 +16,7 @@ use lanefield_reference::real::Precision;
 
 use super::context::lock;
 use super::field::{DeviceStorage, DeviceTable};
-use super::ghosts::{Packets, PacketsKey};
+use super::ghosts::{PacketQueues, Packets, PacketsKey};
 use super::lanes::VectorsVerdict;
 use super::launch::Place;
 use super::launcher::{Prepared, TableKey};
@@ -56,6 +56,7 @@ pub struct OpenCl {
     pub(super) workspace: Mutex<Option<Workspace>>,
     /// What calls on parts of lattices send and receive.
     pub(super) packets: Mutex<HashMap<PacketsKey, Arc<Mutex<Packets>>>>,
+    pub(super) packet_queues: OnceLock<PacketQueues>,
     /// Whether fields that are made lie on parts of lattices.
     on_parts: bool,
     /// Queues that no launches side by side have.
@@ -90,6 +91,7 @@ impl OpenCl {
             tables: Mutex::default(),
             workspace: Mutex::default(),
             packets: Mutex::default(),
+            packet_queues: OnceLock::new(),
             on_parts: false,
             queues: Mutex::default(),
             recorded: Mutex::default(),

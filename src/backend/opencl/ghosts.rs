@@ -27,6 +27,8 @@ use crate::backend::{BackendError, PartialSums, Reduce as _, Sum};
 
 /// Work-items of a group of the kernels that copy.
 const GROUP: usize = 64;
+/// Bytes of a batch at least: a device and its host move as many while the host queues a command.
+const LEAST_BATCH: usize = 1 << 20;
 /// Rooms whose buffers are kept at most.
 const MOST_KEPT: usize = 64;
 
@@ -44,13 +46,13 @@ pub(super) struct Packets {
     on_device: [Buffer; 2],
     /// The memory of the room, for as long as it is pinned.
     _pinned: Vec<Pinned>,
-    /// For transfers from the device, and for those to it, beside the context's own.
-    queues: [RawQueue; 2],
 }
 
-/// The two halves of the packets, which go between device and host each together.
+/// Packets that go between device and host together: two halves, so that one is fetched while the other is put back; all where they are so few bytes that
+/// more commands take longer.
 fn batches(packets: &[(Leg, Range<usize>)]) -> impl Iterator<Item = Range<usize>> + use<> {
-    let (half, all) = (packets.len().div_ceil(2), packets.len());
+    let all = packets.len();
+    let half = if bytes_of(packets).len() < 2 * LEAST_BATCH { all } else { all.div_ceil(2) };
     [0..half, half..all].into_iter().filter(|batch| !batch.is_empty())
 }
 
@@ -63,10 +65,29 @@ fn bytes_of(packets: &[(Leg, Range<usize>)]) -> Range<usize> {
     }
 }
 
+/// In-order queues beside the context's own.
+pub(super) struct PacketQueues {
+    /// Packets on their way from the device.
+    out: RawQueue,
+    /// Packets on their way to it, and what reads them.
+    back: RawQueue,
+}
+
 /// By what room they are kept, and by the order of the field in memory.
 pub(super) type PacketsKey = (u64, Layout);
 
 impl OpenCl {
+    /// The queues of packets, made once.
+    fn packet_queues(&self) -> Result<&PacketQueues, BackendError> {
+        if let Some(queues) = self.packet_queues.get() {
+            return Ok(queues);
+        }
+        let context = &self.context;
+        let queue = || new_queue(context.raw(), context.device(), format!("device {}", context.info()));
+        let made = PacketQueues { out: queue()?, back: queue()? };
+        Ok(self.packet_queues.get_or_init(|| made))
+    }
+
     /// What a room needs here, made once.
     fn packets(&self, halo: &HaloRoom<'_>, layout: Layout) -> Result<Arc<Mutex<Packets>>, BackendError> {
         let key = (halo.room.number(), layout);
@@ -109,7 +130,6 @@ impl OpenCl {
         let component = |form: PacketForm| stored(form.component_bytes(shape.object, shape.precision));
         let bytes = bytes_of(room.packets()).len().max(1);
         let buffer = |what: &str| context.allocate_anywhere(bytes, what);
-        let queue = || new_queue(context.raw(), context.device(), format!("device {}", context.info()));
         Ok(Packets {
             program: self.program(&Source::of_library("ghosts.cl"), &options)?,
             sent: self.upload_table(&sent, "places of sites that are sent")?,
@@ -119,7 +139,6 @@ impl OpenCl {
             work_items: [halo.form, PacketForm::Whole].map(|form| sites * parts * component(form)),
             on_device: [buffer("packets to other parts")?, buffer("packets from other parts")?],
             _pinned: room.memory().into_iter().map(|memory| context.pin(memory)).collect(),
-            queues: [queue()?, queue()?],
         })
     }
 
@@ -152,7 +171,7 @@ impl OpenCl {
         room: &mut dyn PacketRoom,
         packed: Option<&RawEvent>,
     ) -> Result<Vec<RawEvent>, BackendError> {
-        let ([out, _], [transfers, _]) = (&packets.on_device, &packets.queues);
+        let ([out, _], transfers) = (&packets.on_device, &self.packet_queues()?.out);
         let events: Vec<_> = packed.into_iter().map(RawEvent::get).collect();
         let to = room.outgoing();
         let place = Place { queue: transfers, after: &events, offset: [0; 3] };
@@ -175,7 +194,7 @@ impl OpenCl {
         field: &Buffer,
         fetched: &[RawEvent],
     ) -> Result<Option<RawEvent>, BackendError> {
-        let ([_, device], [_, transfers]) = (&packets.on_device, &packets.queues);
+        let ([_, device], transfers) = (&packets.on_device, &self.packet_queues()?.back);
         let place = Place { queue: transfers, after: &[], offset: [0; 3] };
         for (batch, fetched) in batches(room.packets()).zip(fetched) {
             self.await_event(fetched, "packets for other parts")?;
@@ -248,13 +267,26 @@ impl OpenCl {
         queue::flush(transfers.get()).map_err(|status| self.context.failed("clFlush", status, String::new()))
     }
 
-    /// Fills the ghosts of the fields of a call; `meanwhile` is done while packets travel. What follows waits for the events.
+    /// Has what is queued from now on in the context's own queue wait for what the queue of packets does now, of which this is the last event.
+    fn join_packets(&self, last: Option<RawEvent>) -> Result<(), BackendError> {
+        let back = &self.packet_queues()?.back;
+        self.flush_queue(back)?;
+        match last {
+            Some(last) => barrier(self, &[last]).map(drop)?,
+            None => queue::finish(back.get())
+                .map_err(|status| self.context.failed("clFinish", status, "packets".to_owned()))?,
+        }
+        Ok(())
+    }
+
+    /// Fills the ghosts of the fields of a call; `meanwhile` is done while packets travel. What reads them goes into the queue of packets behind that, or is
+    /// joined with the event.
     fn with_ghosts(
         &self,
         call: &Call<'_, Self>,
         halos: &mut [HaloRoom<'_>],
         meanwhile: impl FnOnce() -> Result<(), BackendError>,
-    ) -> Result<Vec<RawEvent>, BackendError> {
+    ) -> Result<Option<RawEvent>, BackendError> {
         let layout = self.layout_of(call)?;
         let all: Vec<_> = halos.iter().map(|halo| self.packets(halo, layout)).collect::<Result<_, _>>()?;
         let guards: Vec<_> = all.iter().map(|packets| lock(packets)).collect();
@@ -270,10 +302,10 @@ impl OpenCl {
         for ((HaloRoom { room, .. }, packets), packed) in halos.iter_mut().zip(&guards).zip(&packed) {
             fetched.push(self.fetch(packets, &mut **room, packed.as_ref())?);
         }
-        let mut unpacked = Vec::with_capacity(halos.len());
+        let mut unpacked = None;
         for ((HaloRoom { halo, room }, packets), fetched) in halos.iter_mut().zip(&guards).zip(&fetched) {
             let field = &field_of(call, halo)?.storage().buffer;
-            unpacked.extend(self.receive(packets, &mut **room, field, fetched)?);
+            unpacked = self.receive(packets, &mut **room, field, fetched)?;
         }
         Ok(unpacked)
     }
@@ -287,15 +319,16 @@ impl Ghosts for OpenCl {
         let osites = shape.target.osites();
         let is_stencil = matches!(shape.kernel.geometry, Geometry::Stencil { .. });
         let interior = layout.site_order.interior(shape.lattice(), shape.sites()).filter(|_| is_stencil).unwrap_or(0);
-        let unpacked = self.with_ghosts(&call, halos, || match interior {
+        self.with_ghosts(&call, halos, || match interior {
             0 => Ok(()),
             _ => self.launch_range(&call, own, Some(0..interior)).map(drop),
         })?;
-        let after: Vec<_> = unpacked.iter().map(RawEvent::get).collect();
-        match interior == osites {
-            true => Ok(barrier(self, &unpacked).map(drop)?),
-            false => self.launch_range(&call, Place { after: &after, ..own }, Some(interior..osites)).map(drop),
-        }
+        // Beside the interior sites, where their last work-groups leave the device idle.
+        let queue = &self.packet_queues()?.back;
+        let (done, kept) = self.launch_range(&call, Place { queue, ..own }, Some(interior..osites))?;
+        self.join_packets(done)?;
+        drop(kept);
+        Ok(())
     }
 
     fn reduce_on_part(
@@ -305,7 +338,7 @@ impl Ghosts for OpenCl {
         halos: &mut [HaloRoom<'_>],
     ) -> Result<PartialSums, BackendError> {
         let unpacked = self.with_ghosts(&call, halos, || Ok(()))?;
-        barrier(self, &unpacked)?;
+        self.join_packets(unpacked)?;
         self.reduce(call, sum)
     }
 }
