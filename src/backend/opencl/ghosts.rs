@@ -28,7 +28,7 @@ use crate::backend::{BackendError, PartialSums, Reduce as _, Sum};
 /// Work-items of a group of the kernels that copy.
 const GROUP: usize = 64;
 /// Bytes of a batch at least: a device and its host move as many while the host queues a command.
-const LEAST_BATCH: usize = 1 << 20;
+const LEAST_BATCH: usize = 1 << 18;
 /// Rooms whose buffers are kept at most.
 const MOST_KEPT: usize = 64;
 
@@ -54,6 +54,23 @@ fn batches(packets: &[(Leg, Range<usize>)]) -> impl Iterator<Item = Range<usize>
     let all = packets.len();
     let half = if bytes_of(packets).len() < 2 * LEAST_BATCH { all } else { all.div_ceil(2) };
     [0..half, half..all].into_iter().filter(|batch| !batch.is_empty())
+}
+
+/// Where packets lie that came, and their bytes: those that follow each other in memory are one, as of two ranks.
+fn incoming(room: &dyn PacketRoom, batch: Range<usize>) -> Vec<(Placed, Range<usize>)> {
+    let mut all: Vec<(Placed, Range<usize>)> = Vec::with_capacity(batch.len());
+    for packet in batch {
+        let (from, bytes) = (room.incoming(packet), room.packets()[packet].1.clone());
+        match all.last_mut() {
+            Some((last, range))
+                if Arc::ptr_eq(&last.memory, &from.memory) && last.start + range.len() == from.start =>
+            {
+                range.end = bytes.end;
+            }
+            _ => all.push((from, bytes)),
+        }
+    }
+    all
 }
 
 /// The bytes of some packets.
@@ -199,8 +216,7 @@ impl OpenCl {
         for (batch, fetched) in batches(room.packets()).zip(fetched) {
             self.await_event(fetched, "packets for other parts")?;
             room.exchange(batch.clone())?;
-            for packet in batch {
-                let (from, bytes) = (room.incoming(packet), room.packets()[packet].1.clone());
+            for (from, bytes) in incoming(&*room, batch) {
                 self.transfer(place, CommandKind::Write, (device, &from), bytes)?;
             }
             self.flush_queue(transfers)?;
