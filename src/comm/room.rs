@@ -6,7 +6,7 @@ use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use lanefield_reference::layout::Leg;
+use lanefield_reference::layout::{LEGS, Leg};
 
 use super::crc::crc32;
 use super::{CommError, Communicator, RanksOptions, Receive, Send, WholeLattice};
@@ -152,6 +152,9 @@ impl Room {
     }
 }
 
+/// Tags of checksums begin there; those of packets are the points of their legs.
+const CHECKSUMS: u32 = LEGS as u32;
+
 fn tag(leg: Leg) -> u32 {
     leg.point() as u32
 }
@@ -189,43 +192,47 @@ impl PacketRoom for Room {
     fn exchange(&mut self, packets: Range<usize>) -> Result<(), BackendError> {
         let _span = span(Group::Ranks, || "exchange");
         let exchange = self.links.exchanges.fetch_add(1, Ordering::Relaxed);
-        let checksum_bytes = if self.links.options.check_packets { size_of::<u32>() } else { 0 };
-        let message = |packet: usize| {
-            let bytes = self.sent(packet);
-            let checksum = if checksum_bytes > 0 { crc32(bytes).to_le_bytes() } else { [0; 4] };
-            match self.is_read_in_place[packet] {
-                true => checksum[..checksum_bytes].to_vec(),
-                false => [bytes, &checksum[..checksum_bytes]].concat(),
-            }
-        };
-        let messages: Vec<Vec<u8>> = packets.clone().map(message).collect();
-        let room = |packet: usize| match self.comes[packet] {
-            Comes::Sent(_) => vec![0; self.packets[packet].1.len() + checksum_bytes],
-            Comes::InPlace { .. } => vec![0; checksum_bytes],
-        };
-        let mut rooms: Vec<Vec<u8>> = packets.clone().map(room).collect();
-        let legs = || self.packets[packets.clone()].iter().map(|(leg, _)| *leg);
-        let sends: Vec<Send<'_>> =
-            legs().zip(&messages).map(|(leg, bytes)| Send { to: self.against(leg), tag: tag(leg), bytes }).collect();
-        let mut receives: Vec<Receive<'_>> = legs()
-            .zip(&mut rooms)
-            .map(|(leg, bytes)| Receive { from: self.along(leg), tag: tag(leg), bytes })
-            .collect();
-        self.communicator().exchange(&sends, &mut receives).map_err(BackendError::device)?;
-        for (packet, came) in packets.zip(&rooms) {
-            let (leg, bytes) = (self.packets[packet].0, self.packets[packet].1.len());
-            let (came, checksum) = came.split_at(came.len() - checksum_bytes);
-            let Placed { memory, start } = self.incoming(packet);
-            if matches!(self.comes[packet], Comes::Sent(_)) {
-                memory.write(start, came);
-            }
-            if let Ok(sent) = checksum.try_into().map(u32::from_le_bytes) {
-                let found = crc32(&memory.read(start, bytes));
-                if found != sent {
-                    let (from, to) = (self.along(leg), self.communicator().rank());
-                    let error = CommError::Packet { from, to, leg, exchange, bytes, found, sent };
-                    return Err(BackendError::device(error));
+        let checksum = |packet| crc32(self.sent(packet)).to_le_bytes();
+        let checks = self.links.options.check_packets;
+        let checksums: Vec<[u8; 4]> = packets.clone().filter(|_| checks).map(checksum).collect();
+        let mut sends = Vec::with_capacity(2 * packets.len());
+        for packet in packets.clone() {
+            let (leg, in_place) = (self.packets[packet].0, self.is_read_in_place[packet]);
+            // Of those that are read in place a word that they are there.
+            let bytes = if in_place { &[] } else { self.sent(packet) };
+            sends.push(Send { to: self.against(leg), tag: tag(leg), bytes });
+        }
+        for (packet, bytes) in packets.clone().zip(&checksums) {
+            let leg = self.packets[packet].0;
+            sends.push(Send { to: self.against(leg), tag: CHECKSUMS + tag(leg), bytes });
+        }
+        let mut came = vec![[0u8; 4]; checksums.len()];
+        let mut receives = Vec::with_capacity(2 * packets.len());
+        for packet in packets.clone() {
+            let (leg, range) = &self.packets[packet];
+            let bytes: &mut [u8] = match &self.comes[packet] {
+                Comes::InPlace { .. } => &mut [],
+                Comes::Sent(Placed { memory, start }) => {
+                    let _end = memory.at(start + range.len());
+                    // SAFETY: within memory of this rank, whose ranges for other packets do not overlap, and which is not read before it is here.
+                    unsafe { slice::from_raw_parts_mut(memory.at(*start).as_ptr(), range.len()) }
                 }
+            };
+            receives.push(Receive { from: self.along(*leg), tag: tag(*leg), bytes });
+        }
+        for (packet, bytes) in packets.clone().zip(&mut came) {
+            let leg = self.packets[packet].0;
+            receives.push(Receive { from: self.along(leg), tag: CHECKSUMS + tag(leg), bytes });
+        }
+        self.communicator().exchange(&sends, &mut receives).map_err(BackendError::device)?;
+        for (packet, sent) in packets.zip(came) {
+            let (leg, bytes) = (self.packets[packet].0, self.packets[packet].1.len());
+            let Placed { memory, start } = self.incoming(packet);
+            let (found, sent) = (crc32(&memory.read(start, bytes)), u32::from_le_bytes(sent));
+            if found != sent {
+                let (from, to) = (self.along(leg), self.communicator().rank());
+                let error = CommError::Packet { from, to, leg, exchange, bytes, found, sent };
+                return Err(BackendError::device(error));
             }
         }
         Ok(())

@@ -119,7 +119,7 @@ impl Report {
                 match of.binds {
                     Binding::Device => "device",
                     Binding::HostLink => "link to the host",
-                    Binding::Network => "packets between ranks",
+                    Binding::Network => "packets between hosts",
                 }
                 .to_owned(),
             ]);

@@ -1,15 +1,19 @@
 //! Many devices: what a stencil kernel takes on the part of a rank, with what is sent meanwhile, and an iteration of conjugate gradients.
 //!
 //! A launch packs what other parts read, has it fetched, sent and put back while the sites are computed that need nothing of it, unpacks, and computes the
-//! others. So it takes
+//! others. Packets go in two batches, of which one is fetched while the other is put back; ranks of a host read each other's where they lie. So it takes the
+//! longer of
 //!
 //! ```text
-//! pack + max(interior, exchange + to host + between ranks + to device) + unpack + border
+//! pack + all sites + two launches more
+//! pack + exchange, 3/4 (to the host + to the device), between hosts, unpack + the other sites
 //! ```
 //!
-//! An iteration on the normal equations, even-odd, launches the kernel four times, reads and writes ten fields beside, and takes two sums.
+//! An iteration on the normal equations, even-odd, launches the kernel four times, or of a clover operator each of its kernels twice, reads and writes ten
+//! fields beside, and takes two sums.
 
 use lanefield::comm::Decomposition;
+use lanefield::kernel::clover::{EO_CLOVER, OE_CLOVER};
 use lanefield_reference::field::Spinors;
 use lanefield_reference::layout::Extents;
 use lanefield_reference::real::Precision;
@@ -21,8 +25,8 @@ use crate::machine::{Cluster, Machine};
 
 /// Sites of the lattice that times a site are taken from, at most: tables of it are made.
 const MOST_SITES: usize = 1 << 20;
-/// Launches of the kernel in an iteration.
-const LAUNCHES: f64 = 4.0;
+/// Launches of each of the two kernels in an iteration.
+const LAUNCHES: f64 = 2.0;
 /// Fields of one parity that vector operations of an iteration read and write.
 const FIELDS: f64 = 10.0;
 /// Launches of vector operations in an iteration.
@@ -43,7 +47,7 @@ pub struct RanksEstimate {
     pub sent_bytes: f64,
     /// The kernel alone on such a part.
     pub alone_seconds: f64,
-    /// All that has to do with other parts: it overlaps with the sites that need nothing of them.
+    /// Packets on their way: the sites are computed meanwhile that need nothing of them.
     pub exchange_seconds: f64,
     /// A launch.
     pub launch_seconds: f64,
@@ -63,7 +67,7 @@ pub enum Binding {
     Device,
     /// The link between device and host.
     HostLink,
-    /// Packets between ranks.
+    /// Packets between hosts.
     Network,
 }
 
@@ -74,37 +78,23 @@ pub enum Binding {
 pub fn on_ranks(cluster: &Cluster, work: &KernelWork, ranks: usize) -> Result<RanksEstimate, EstimateError> {
     let machine = Machine::named(&cluster.device)?;
     let decomposition = Decomposition::of_ranks(work.extents, ranks)?;
+    let Launch { sent, alone, exchange, seconds: launch_seconds, binds } =
+        launch_on_ranks(cluster, &machine, work, &decomposition)?;
+    let partner = match work.kernel.name {
+        name if name == EO_CLOVER.name => {
+            launch_on_ranks(cluster, &machine, &KernelWork { kernel: &OE_CLOVER, ..*work }, &decomposition)?.seconds
+        }
+        _ => launch_seconds,
+    };
     let part = decomposition.part(0);
     let sites = part.volume() as f64 / 2.0;
-    let launch = machine.launch_microseconds * 1e-6;
-    let a_site = seconds_a_site(&machine, work, part)?;
-    let alone = launch + sites * a_site;
-
-    let site_bytes = packet_bytes(work) as f64;
-    let faces: Vec<(usize, f64)> =
-        part.cut_dimensions().map(|d| (d, 2.0 * sites / part[d] as f64 * site_bytes)).collect();
-    let sent: f64 = faces.iter().map(|(_, bytes)| bytes).sum();
-    let border: f64 = 1.0 - part.cut_dimensions().map(|d| 1.0 - (2.0 / part[d] as f64).min(1.0)).product::<f64>();
-
-    let copy = machine.copy_gb_per_second * 1e9;
-    let packing = if sent > 0.0 { 2.0 * launch + 4.0 * sent / copy } else { 0.0 };
-    let host_link = sent / (cluster.to_host_gb_per_second * 1e9) + sent / (cluster.to_device_gb_per_second * 1e9);
-    let between = between_ranks(cluster, &decomposition, &faces);
-    let exchange = if sent > 0.0 { cluster.exchange_microseconds * 1e-6 + host_link + between } else { 0.0 };
-    let interior = (1.0 - border) * sites * a_site;
-    let border_seconds = if sent > 0.0 { launch + border * sites * a_site } else { 0.0 };
-    let launch_seconds = launch + packing + interior.max(exchange) + border_seconds;
+    let (launch, copy) = (machine.launch_microseconds * 1e-6, machine.copy_gb_per_second * 1e9);
 
     let field = sites * (work.parts * work.precision.device_bytes(Spinors::WORDS)) as f64;
     let stages = (ranks as f64).log2().ceil();
     let sum = cluster.sum_microseconds + cluster.stage_microseconds * stages;
     let vectors = VECTOR_LAUNCHES * launch + FIELDS * field / copy;
-    let iteration_seconds = LAUNCHES * launch_seconds + vectors + SUMS * sum * 1e-6;
-    let binds = match () {
-        () if exchange <= interior => Binding::Device,
-        () if host_link >= between => Binding::HostLink,
-        () => Binding::Network,
-    };
+    let iteration_seconds = LAUNCHES * (launch_seconds + partner) + vectors + SUMS * sum * 1e-6;
     Ok(RanksEstimate {
         ranks,
         cut: decomposition.cut().0,
@@ -117,6 +107,51 @@ pub fn on_ranks(cluster: &Cluster, work: &KernelWork, ranks: usize) -> Result<Ra
         binds,
         sites_per_second: work.extents.volume() as f64 / 2.0 / launch_seconds,
     })
+}
+
+/// A launch on a part.
+struct Launch {
+    sent: f64,
+    alone: f64,
+    exchange: f64,
+    seconds: f64,
+    binds: Binding,
+}
+
+fn launch_on_ranks(
+    cluster: &Cluster,
+    machine: &Machine,
+    work: &KernelWork,
+    decomposition: &Decomposition,
+) -> Result<Launch, EstimateError> {
+    let part = decomposition.part(0);
+    let sites = part.volume() as f64 / 2.0;
+    let launch = machine.launch_microseconds * 1e-6;
+    let a_site = seconds_a_site(machine, work, part)?;
+    let alone = launch + sites * a_site;
+
+    let site_bytes = packet_bytes(work) as f64;
+    let faces: Vec<(usize, f64)> =
+        part.cut_dimensions().map(|d| (d, 2.0 * sites / part[d] as f64 * site_bytes)).collect();
+    let sent: f64 = faces.iter().map(|(_, bytes)| bytes).sum();
+    if sent == 0.0 {
+        return Ok(Launch { sent, alone, exchange: 0.0, seconds: alone, binds: Binding::Device });
+    }
+    let border: f64 = 1.0 - part.cut_dimensions().map(|d| 1.0 - (2.0 / part[d] as f64).min(1.0)).product::<f64>();
+
+    let packing = launch + 4.0 * sent / (machine.copy_gb_per_second * 1e9);
+    let there_and_back = 1.0 / cluster.to_host_gb_per_second + 1.0 / cluster.to_device_gb_per_second;
+    let host_link = 0.75 * sent * there_and_back / 1e9;
+    let network = beyond_the_host(cluster, decomposition, &faces);
+    let exchange = cluster.exchange_microseconds * 1e-6 + host_link + network;
+    let device = packing + alone + 2.0 * launch;
+    let packets = packing + launch + exchange + launch + border * sites * a_site;
+    let binds = match () {
+        () if packets <= device => Binding::Device,
+        () if host_link >= network => Binding::HostLink,
+        () => Binding::Network,
+    };
+    Ok(Launch { sent, alone, exchange, seconds: device.max(packets), binds })
 }
 
 /// The time of a site of one parity, on a lattice like the part that is not too large for tables.
@@ -138,29 +173,19 @@ fn packet_bytes(work: &KernelWork) -> usize {
     work.parts * work.precision.device_bytes(words)
 }
 
-/// All packets of a rank: those to other hosts and those within one go side by side.
-fn between_ranks(cluster: &Cluster, decomposition: &Decomposition, faces: &[(usize, f64)]) -> f64 {
+/// Seconds that packets to other hosts take between them.
+fn beyond_the_host(cluster: &Cluster, decomposition: &Decomposition, faces: &[(usize, f64)]) -> f64 {
     // Ranks of a host follow each other, x fastest: neighbours that are fewer ranks away than a host has are in it, as a rule.
     let cut = decomposition.cut().0;
     let away = |d: usize| cut[..d].iter().product::<usize>();
-    let within = |d: usize| away(d) * cut[d] <= cluster.devices_per_node as usize;
-    let (mut node, mut network) = (0.0, 0.0);
-    let (mut any_in_node, mut any_beyond) = (false, false);
-    for &(d, bytes) in faces {
-        let side = if within(d) { (&mut node, &mut any_in_node) } else { (&mut network, &mut any_beyond) };
-        *side.0 += bytes;
-        *side.1 = true;
-    }
-    let seconds = |any: bool, bytes: f64, gb: f64, latency: f64| {
-        if any { latency * 1e-6 + bytes / (gb * 1e9) } else { 0.0 }
-    };
-    let node = seconds(any_in_node, node, cluster.node_gb_per_second, cluster.node_microseconds);
-    node.max(seconds(any_beyond, network, cluster.network_gb_per_second, cluster.network_microseconds))
+    let is_beyond = |d: usize| away(d) * cut[d] > cluster.devices_per_node as usize;
+    let bytes: f64 = faces.iter().filter(|(d, _)| is_beyond(*d)).map(|(_, bytes)| bytes).sum();
+    let latency = if bytes > 0.0 { cluster.network_microseconds * 1e-6 } else { 0.0 };
+    latency + bytes / (cluster.network_gb_per_second * 1e9)
 }
 
 #[cfg(test)]
 mod tests {
-    use lanefield::kernel::clover::EO_CLOVER;
     use lanefield_reference::links::LinkFormat;
 
     use super::*;

@@ -26,19 +26,13 @@ pub struct Cluster {
     /// From pinned memory to a device.
     #[serde(rename(serialize = "to_device_bytes_per_second"), serialize_with = "giga")]
     pub to_device_gb_per_second: f64,
-    /// Between ranks of a host.
-    #[serde(rename(serialize = "node_bytes_per_second"), serialize_with = "giga")]
-    pub node_gb_per_second: f64,
-    /// A packet of no size between ranks of a host.
-    #[serde(rename(serialize = "node_seconds"), serialize_with = "micro")]
-    pub node_microseconds: f64,
     /// Between hosts.
     #[serde(rename(serialize = "network_bytes_per_second"), serialize_with = "giga")]
     pub network_gb_per_second: f64,
     /// A packet of no size between hosts.
     #[serde(rename(serialize = "network_seconds"), serialize_with = "micro")]
     pub network_microseconds: f64,
-    /// What the host does for an exchange beside its packets: launches, waits, calls.
+    /// An exchange of packets of no size within a host: commands, waits, calls, and ranks that are not equally fast.
     #[serde(rename(serialize = "exchange_seconds"), serialize_with = "micro")]
     pub exchange_microseconds: f64,
     /// A sum on one device until the host has it.
@@ -76,11 +70,9 @@ impl Cluster {
             ("devices-per-node", f64::from(cluster.devices_per_node)),
             ("to-host-gb-per-second", cluster.to_host_gb_per_second),
             ("to-device-gb-per-second", cluster.to_device_gb_per_second),
-            ("node-gb-per-second", cluster.node_gb_per_second),
             ("network-gb-per-second", cluster.network_gb_per_second),
         ];
         let times = [
-            ("node-microseconds", cluster.node_microseconds),
             ("network-microseconds", cluster.network_microseconds),
             ("exchange-microseconds", cluster.exchange_microseconds),
             ("sum-microseconds", cluster.sum_microseconds),
