@@ -1,5 +1,5 @@
-//! Packets on their way between ranks. Those of ranks on one host are read where the sender wrote them, and only a word is sent that they are there; others
-//! are sent.
+//! Packets on their way between ranks. Ranks of one host read them where the sender wrote them, and are only told that they are there; ranks of other hosts
+//! are sent them.
 
 use std::ops::Range;
 use std::slice;
@@ -198,7 +198,7 @@ impl PacketRoom for Room {
         let mut sends = Vec::with_capacity(2 * packets.len());
         for packet in packets.clone() {
             let (leg, in_place) = (self.packets[packet].0, self.is_read_in_place[packet]);
-            // Of those that are read in place a word that they are there.
+            // An empty message tells that a packet can be read in place.
             let bytes = if in_place { &[] } else { self.sent(packet) };
             sends.push(Send { to: self.against(leg), tag: tag(leg), bytes });
         }
