@@ -119,6 +119,7 @@ pub mod body;
 pub mod check;
 pub mod comm;
 pub mod emit;
+pub mod gauge;
 #[cfg(feature = "check")]
 pub mod hunt;
 pub mod io;

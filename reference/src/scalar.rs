@@ -71,6 +71,18 @@ pub fn matrix_times_vector<R: Real>(u: &Link<R>, h: &Colour<R>) -> Colour<R> {
     u.map(|row| madd(row[2], h[2], madd(row[1], h[1], mul(row[0], h[0]))))
 }
 
+/// a·b: element by element, the inner index in order.
+pub fn matrix_times_matrix<R: Real>(a: &Link<R>, b: &Link<R>) -> Link<R> {
+    let column = |k: usize| [b[0][k], b[1][k], b[2][k]];
+    let columns = [0, 1, 2].map(|k| matrix_times_vector(a, &column(k)));
+    std::array::from_fn(|row| std::array::from_fn(|k| columns[k][row]))
+}
+
+/// The Hermitian conjugate.
+pub fn matrix_adjoint<R: Real>(a: &Link<R>) -> Link<R> {
+    std::array::from_fn(|row| std::array::from_fn(|column| a[column][row].conj()))
+}
+
 // §4, spin projection and reconstruction.
 
 /// ±1 or ±i.

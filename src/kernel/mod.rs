@@ -46,6 +46,7 @@ pub mod recorded;
 pub mod reduce;
 pub mod rhs;
 pub mod staggered;
+pub mod staples;
 mod test_data;
 pub mod twin;
 pub mod twisted_mass;
@@ -111,6 +112,7 @@ families! {
     laplace: LaplaceKernels of Launch, section "15";
     staggered: StaggeredKernels of Launch, section "16";
     twisted_mass: TwistedMassKernels of Launch, section "17";
+    staples: StaplesKernels of Launch, section "20";
     blas: BlasKernels of Launch, section "7";
     rhs: RhsKernels of Launch, section "7";
     convert: ConvertKernels of Launch, section "12";

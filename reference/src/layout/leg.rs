@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::{DIMENSION_NAMES, DIMENSIONS, LayoutError};
+use super::{DIMENSION_NAMES, DIMENSIONS, Direction, LayoutError};
 
 /// Number of legs of the stencil.
 pub const LEGS: usize = 2 * DIMENSIONS;
@@ -92,10 +92,31 @@ impl LegOrder {
         }
     }
 
+    /// The order that begins with a direction: +μ, the other directions upwards as they come, then all of them downwards. A kernel that is the same for
+    /// each direction takes the direction from it ([`directions`]).
+    pub fn beginning_with(direction: Direction) -> Self {
+        let mu = direction.index();
+        let forward = std::iter::once(mu).chain((0..DIMENSIONS).filter(|&d| d != mu)).map(Leg::forward);
+        let mut legs = [Leg::forward(mu); LEGS];
+        for (k, leg) in forward.enumerate() {
+            legs[k] = leg;
+            legs[k + DIMENSIONS] = Leg::backward(leg.dimension());
+        }
+        Self(legs)
+    }
+
     /// The legs, first added first.
     pub const fn legs(&self) -> [Leg; LEGS] {
         self.0
     }
+}
+
+/// The directions in the order in which their first legs come.
+pub fn directions(legs: [Leg; LEGS]) -> [Direction; DIMENSIONS] {
+    let mut directions = Direction::ALL;
+    let first = |direction: &Direction| legs.iter().position(|leg| leg.dimension() == direction.index());
+    directions.sort_by_key(first);
+    directions
 }
 
 impl Default for LegOrder {

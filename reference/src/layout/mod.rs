@@ -29,7 +29,7 @@ pub use faces::Face;
 pub use half::osites_in_full;
 pub use lattice::{Lattice, LatticeOptions, Place};
 pub use launch::{AcceleratorThreads, LaunchGeometry, PartsShape, reduction_groups};
-pub use leg::{LEGS, Leg, LegOrder};
+pub use leg::{LEGS, Leg, LegOrder, directions};
 pub use parity::{Checkerboard, Parity, Sites};
 pub use plan::{ReductionDevice, TreePlan, get_num_blocks_and_threads};
 pub use site_lists::{gather, spread};
