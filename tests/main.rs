@@ -14,6 +14,7 @@ mod convert;
 mod domain_wall;
 mod emit;
 mod graph;
+mod heat_bath;
 mod hop;
 mod hunt;
 mod kernels;

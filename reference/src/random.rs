@@ -42,6 +42,31 @@ pub fn bits(seed: u64, stream: Stream, site: u64, component: u32) -> [u32; 4] {
     philox([site as u32, (site >> 32) as u32, component, stream as u32], [seed as u32, (seed >> 32) as u32])
 }
 
+/// Whole numbers that kernels draw random numbers by are below this: every precision in which they compute holds them.
+pub const WHOLE_NUMBERS: f64 = 16_777_216.0;
+
+/// A seed as kernels take it, in three whole numbers: its lowest 24 bits, the next 24, and the rest.
+pub fn key_of_seed(seed: u64) -> [f64; 3] {
+    [seed & 0xff_ffff, seed >> 24 & 0xff_ffff, seed >> 48].map(|part| part as f64)
+}
+
+/// The 128 random bits of a draw in a kernel: Philox4x32-10 with the seed as the key. Counter: x and y, z and t (16 bits each, the first one low), event,
+/// draw with its highest bit set, which no draw of [`bits`] has. `numbers` are the three of the key, event and draw.
+pub fn bits_at([x, y, z, t]: [u16; 4], numbers: [f64; 5]) -> [u32; 4] {
+    // What is no whole number below 2²⁴ counts as 0, or is cut off.
+    let whole = |x: f64| if (0.0..WHOLE_NUMBERS).contains(&x) { x as u32 } else { 0 };
+    let [low, middle, high, event, draw] = numbers.map(whole);
+    let pair = |low: u16, high: u16| u32::from(low) | u32::from(high) << 16;
+    let key = [low | middle << 24, middle >> 8 | high << 16];
+    philox([pair(x, y), pair(z, t), event, draw | 1 << 31], key)
+}
+
+/// The uniform number in (0, 1) that a kernel makes of 32 random bits k: (k + ½) · 2⁻³² in f64, (⌊k / 2⁹⌋ + ½) · 2⁻²³ in f32, both exact.
+pub fn uniform_of_bits<R: crate::real::Real>(k: u32) -> R {
+    let (shift, spacing) = if R::BITS == 64 { (0, 1.0 / 4_294_967_296.0) } else { (9, 1.0 / 8_388_608.0) };
+    R::from_f64((f64::from(k >> shift) + 0.5) * spacing)
+}
+
 /// Uniform in the open interval (0, 1): k · 2⁻⁵³ with k from 53 bits, where k = 0 becomes 2⁻⁵⁴.
 pub fn uniform(seed: u64, stream: Stream, site: u64, component: u32) -> f64 {
     let [low, high, _, _] = bits(seed, stream, site, component);

@@ -9,6 +9,7 @@
 mod clover;
 mod colour_vectors;
 pub mod domain_wall;
+pub mod functions;
 mod laplace;
 mod links;
 mod staggered;

@@ -170,10 +170,10 @@ fn ends_of(statement: &Statement, ends: &mut BTreeSet<usize>, links: &mut BTreeS
 
 /// What a name of Rust is called in C: that of a word of the languages, or of this file, is followed by a line.
 fn in_c(name: &str) -> String {
-    const WORDS: &str = " and and_eq asm auto bitand bitor bool boundary case catch char class compl complex component coordinates cplx default delete displaced do \
+    const WORDS: &str = " and and_eq asm auto bitand bitor bool boundary case catch char class compl complex component coordinates cplx default delete displaced do draw_uniform \
                          double explicit export float friend goto inline int link_matrix long mutable namespace neighbours new not not_eq operator or \
-                         or_eq part parts private protected public real register restrict short signed site sites sizeof switch template terms this \
-                         throw typedef typeid typename union unsigned using virtual void volatile words xor xor_eq ";
+                         or_eq part parts philox_round private protected public real register restrict short signed site sites sizeof switch template terms this \
+                         throw typedef typeid typename uniform_of union unsigned using virtual void volatile whole words xor xor_eq ";
     let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit());
     let is_own = ["v", "end", "phase", "next"].iter().any(|stem| name.strip_prefix(stem).is_some_and(is_number));
     match is_own || WORDS.contains(&format!(" {name} ")) {
@@ -303,6 +303,11 @@ impl Writer<'_> {
                     "const link_matrix v{} = read_link({links} + {reals} * (8 * site + {point}){phase});",
                     id.0
                 ));
+            }
+            Statement::Draw { id, numbers } => {
+                let numbers = numbers.map(|number| self.operand(number)).join(", ");
+                self.line(&format!("real v{}[4];", id.0));
+                self.line(&format!("draw_uniform(coordinates + 4 * site, {numbers}, v{});", id.0));
             }
             Statement::Write { argument, words } => {
                 let to = self.component(*argument, Where::Here);
@@ -703,6 +708,16 @@ fn prelude(target: Target, kernel: &str) -> String {
         ),
     ));
     functions.extend(link_functions(links, precision, dialect));
+    functions.extend(DRAWS.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())));
+    functions.push((
+        "uniform_of".to_owned(),
+        match precision {
+            Precision::F64 => "double uniform_of(unsigned int k) { return ((double)k + 0.5) * (1.0 / 4294967296.0); }",
+            _ => "float uniform_of(unsigned int k) { return ((float)(k >> 9) + 0.5f) * (1.0f / 8388608.0f); }",
+        }
+        .to_owned(),
+    ));
+    functions.push(("draw_uniform".to_owned(), DRAW_UNIFORM.to_owned()));
     // Those that are called by what follows them.
     let mut called = String::new();
     for (name, text) in functions.into_iter().rev() {
@@ -820,6 +835,33 @@ const MEMORY: &[(&str, &str)] = &[
         "void store_word(real* to, size_t word, cplx value) {\n    to[2 * word] = value.re;\n    to[2 * word + 1] = value.im;\n}",
     ),
 ];
+
+/// Random numbers (`docs/arithmetic.md` §21), each after those that it calls.
+const DRAWS: &[(&str, &str)] = &[
+    ("whole", "unsigned int whole(real x) { return x >= 0 && x < 16777216 ? (unsigned int)x : 0; }"),
+    (
+        "philox_round",
+        "void philox_round(unsigned int* c, unsigned int k0, unsigned int k1) {\n    const unsigned long long even = 0xd2511f53ull * c[0], odd = \
+         0xcd9e8d57ull * c[2];\n    const unsigned int c1 = c[1], c3 = c[3];\n    c[0] = (unsigned int)(odd >> 32) ^ c1 ^ k0;\n    c[1] = (unsigned \
+         int)odd;\n    c[2] = (unsigned int)(even >> 32) ^ c3 ^ k1;\n    c[3] = (unsigned int)even;\n}",
+    ),
+];
+
+const DRAW_UNIFORM: &str =
+    "void draw_uniform(const unsigned int* x, real low, real middle, real high, real event, real draw, real* to) {
+    unsigned int c[4], k0 = whole(low) | whole(middle) << 24, k1 = whole(middle) >> 8 | whole(high) << 16;
+    c[0] = x[0] | x[1] << 16;
+    c[1] = x[2] | x[3] << 16;
+    c[2] = whole(event);
+    c[3] = whole(draw) | 1u << 31;
+    for (int round = 0; round < 10; ++round) {
+        philox_round(c, k0, k1);
+        k0 += 0x9e3779b9u;
+        k1 += 0xbb67ae85u;
+    }
+    for (int word = 0; word < 4; ++word)
+        to[word] = uniform_of(c[word]);
+}";
 
 /// Links from what is stored of them (`docs/arithmetic.md` §5), each after those that it calls.
 fn link_functions(format: LinkFormat, precision: Precision, dialect: Dialect) -> Vec<(String, String)> {

@@ -49,6 +49,9 @@ pub fn kernel_text(named: Named<'_>, program: &Program, components: Components) 
     if body.converted().is_some() {
         headers.push("converted.clh");
     }
+    if program.draws() {
+        headers.push("random.clh");
+    }
     if body.sums() > 0 {
         headers.push("reduction.clh");
     }
@@ -157,14 +160,14 @@ fn first_sum(body: &Written) -> String {
 
 /// What an argument is called: one whose name means something in OpenCL C, or in this text, is followed by a line.
 fn in_opencl(name: &str) -> String {
-    const WORDS: &str = " auto bool boundary case char classes coordinate_of coordinates_of complex component conj const constant continue cplx default do \
+    const WORDS: &str = " auto bool boundary case char classes coordinate_of coordinates_of complex draw_uniform component conj const constant continue cplx default do \
                          double element event_t exchange extract_converted extract_neighbour far_end begin_at step_from take_lanes_of_step of_neighbours extract_words fabs find_neighbour find_neighbour_of finish_group first \
                          first_sum float fma for_elements global goto half imaginary inline insert_all int is_odd k kernel lane lane_bits lane_steps \
                          lanes_a_group lanes_of_slices leg_end local long madd madd_real mul neighbours not_choice of_class osite osites osites_a_class \
-                         osites_of_slices part partials parts plane_id popcount private quad read_link read_link_of read_only real register restrict \
+                         osites_of_slices part partials parts philox plane_id popcount private quad read_link read_link_of read_only real register restrict \
                          result retired running running_add running_empty select_complex select_real short signed site_xy site_zt sizeof source_word spill_target_of \
-                         spills sqrt stored stored_at store_site_words struct sum switch times_i times_real typedef uchar uint ulong union unsigned \
-                         ushort vchoice void volatile vreal words write_only xy_of_lanes xy_of_osites zt_of_lanes zt_of_osites ";
+                         spills sqrt stored stored_at store_site_words struct sum switch times_i times_real typedef uchar uint ulong uniform_of union unsigned \
+                         ushort vchoice void volatile vreal whole words write_only xy_of_lanes xy_of_osites zt_of_lanes zt_of_osites ";
     let is_number = |rest: &str| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
     let is_own = ["v", "end", "next"].iter().any(|stem| name.strip_prefix(stem).is_some_and(is_number));
     match is_own || name.starts_with("to_") || name.starts_with("far_") || WORDS.contains(&format!(" {name} ")) {
@@ -354,7 +357,7 @@ impl Writer<'_> {
             Statement::Write { argument, .. } | Statement::WriteWord { argument, .. } => {
                 is_repeated(self.named.body.roles[*argument])
             }
-            Statement::Link { .. } | Statement::Sum { .. } | Statement::Loop { .. } => false,
+            Statement::Link { .. } | Statement::Draw { .. } | Statement::Sum { .. } | Statement::Loop { .. } => false,
         }
     }
 
@@ -376,6 +379,11 @@ impl Writer<'_> {
                     self.of_lane("read_link")
                 );
                 self.line(&line);
+            }
+            Statement::Draw { id, numbers } => {
+                let numbers = numbers.map(|number| self.operand(number, copy)).join(", ");
+                self.line(&format!("vreal v{}[4];", id.0));
+                self.line(&format!("draw_uniform(site_xy, site_zt, {numbers}, v{});", id.0));
             }
             Statement::Write { argument, words } => self.write(*argument, words, copy),
             Statement::Sum { argument, part, term } => {

@@ -145,6 +145,13 @@ pub enum Statement {
         /// The leg.
         leg: Leg,
     },
+    /// Draws four uniform random numbers of the site: words 0 to 3.
+    Draw {
+        /// The draw.
+        id: Id,
+        /// The key, the event and the number of the draw.
+        numbers: [Id; 5],
+    },
     /// Writes all words of a component.
     Write {
         /// Which field.
@@ -345,6 +352,18 @@ impl Program {
         divides(&self.statements)
     }
 
+    /// Whether it draws random numbers.
+    pub fn draws(&self) -> bool {
+        fn draws(statements: &[Statement]) -> bool {
+            statements.iter().any(|statement| match statement {
+                Statement::Draw { .. } => true,
+                Statement::Loop { statements, .. } => draws(statements),
+                _ => false,
+            })
+        }
+        draws(&self.statements)
+    }
+
     /// The same with sums that begin with their first term: −0 + x is x, and −0 − x is −x, also for zeros.
     pub fn with_first_terms(mut self) -> Self {
         let mut known = Known::default();
@@ -374,6 +393,13 @@ fn prune(statements: &mut Vec<Statement>, used: &mut HashSet<Id>) {
             }
             Statement::Load { id, .. } | Statement::LoadWord { id, .. } | Statement::Link { id, .. } => {
                 used.contains(id)
+            }
+            Statement::Draw { id, numbers } => {
+                let wanted = used.contains(id);
+                if wanted {
+                    used.extend(*numbers);
+                }
+                wanted
             }
             Statement::Write { words, .. } => {
                 used.extend(words.iter().copied());
@@ -428,6 +454,7 @@ impl Known {
                         _ => {}
                     }
                 }
+                Statement::Draw { numbers, .. } => numbers.iter_mut().for_each(|id| renamed(&self.names, id)),
                 Statement::Write { words, .. } => words.iter_mut().for_each(|id| renamed(&self.names, id)),
                 Statement::WriteWord { value, .. } => renamed(&self.names, value),
                 Statement::Sum { term, .. } => renamed(&self.names, term),

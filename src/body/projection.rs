@@ -45,6 +45,7 @@ impl Search {
             Statement::Load { place: Where::Displaced(_), .. } => false,
             Statement::Load { .. } | Statement::LoadWord { .. } | Statement::Link { .. } => true,
             Statement::Compute { id, operation, .. } => self.computes(*id, operation),
+            Statement::Draw { numbers, .. } => self.are_others(numbers),
             Statement::Write { words, .. } => self.are_others(words),
             Statement::WriteWord { value, .. } => self.are_others(&[*value]),
             Statement::Sum { term, .. } => self.are_others(&[*term]),

@@ -353,6 +353,11 @@ impl Site for Recorder {
     fn coordinate(self, argument: usize, direction: Direction) -> RecordedReal {
         RecordedReal::of(Operation::Coordinate(argument, direction))
     }
+    fn uniform(self, _: usize, key: [RecordedReal; 3], event: RecordedReal, draw: RecordedReal) -> [RecordedReal; 4] {
+        let numbers = [key[0].0, key[1].0, key[2].0, event.0, draw.0];
+        let drawn = numbered(|id| Statement::Draw { id, numbers });
+        std::array::from_fn(|word| RecordedReal::of(Operation::Word(drawn, word)))
+    }
     fn is_odd(self, argument: usize, directions: &[Direction]) -> RecordedChoice {
         let set = directions.iter().fold(0, |set, direction| set ^ 1 << direction.index());
         RecordedChoice::of(Operation::Odd(argument, set))

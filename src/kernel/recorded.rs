@@ -5,6 +5,7 @@ use std::collections::HashMap;
 
 use lanefield_reference::kernels::Vectors;
 use lanefield_reference::layout::{Direction, Leg};
+use lanefield_reference::random::{bits_at, uniform_of_bits};
 use lanefield_reference::real::Real;
 use lanefield_reference::scalar::{madd, mul, real_madd, real_times};
 use num_complex::Complex;
@@ -219,6 +220,12 @@ impl<R: Vectors, I: Inputs<R>> Evaluator<'_, R, I> {
             Statement::Link { id, argument, leg } => {
                 self.loads.insert(*id, self.inputs.link(*argument, *leg).to_vec());
             }
+            Statement::Draw { id, numbers } => {
+                let numbers = numbers.map(|number| self.real(Id(self.names[&number] as u32)).to_f64());
+                let x = Direction::ALL.map(|direction| self.inputs.coordinate(direction) as u16);
+                let drawn = bits_at(x, numbers).map(|bits| Complex::new(uniform_of_bits(bits), R::from_f64(0.0)));
+                self.loads.insert(*id, drawn.to_vec());
+            }
             Statement::Write { argument, words } => {
                 let steps = words.iter().map(|id| self.names[id]).collect();
                 self.done.written.retain(|(known, _)| known != argument);
@@ -320,6 +327,7 @@ impl<R: Vectors, I: Inputs<R>> Evaluator<'_, R, I> {
         let x = |id: &Id| self.real(*id);
         match operation {
             O::Constant(value) => R::from_f64(*value),
+            O::Word(draw, word) => self.loads[draw][*word].re,
             O::Scalar(argument) => self.inputs.scalar(*argument).re,
             O::Coordinate(_, direction) => R::from_f64(self.inputs.coordinate(*direction) as f64),
             O::Add(a, b) => x(a) + x(b),

@@ -2,13 +2,13 @@
 //! field of its own. The direction μ of the link is that of the first leg of the call, so that a kernel is one for all four. The kernels are bodies.
 
 use lanefield_reference::kernels::Vectors;
-use lanefield_reference::layout::{LEGS, directions};
+use lanefield_reference::layout::{LEGS, LegOrder, directions};
 use lanefield_reference::scalar::{Link, matrix_adjoint, matrix_times_matrix};
 use num_complex::Complex;
 
-use super::Kernel;
 use super::twin::PlainCall;
-use crate::backend::Launch;
+use super::{Arguments, Kernel};
+use crate::backend::{BackendError, FieldOn, Launch, Memory};
 use crate::body::prelude::*;
 
 /// The kernels of the family.
@@ -106,5 +106,33 @@ fn staple_sum_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     });
 }
 
+/// The links that staples around those of one direction are made of. Of a target with all sites, `even` and `odd` are the same.
+pub struct StapleLinks<'a, B: Memory + ?Sized, R> {
+    /// Links in the direction, on the sites of the target's neighbours.
+    pub along: &'a FieldOn<B, R, ColourMatrix>,
+    /// Links in the other directions, in their order, on the sites of the target.
+    pub even: [&'a FieldOn<B, R, ColourMatrix>; 3],
+    /// The same on the sites of the target's neighbours.
+    pub odd: [&'a FieldOn<B, R, ColourMatrix>; 3],
+}
+
 /// Sums of staples, on any backend.
-pub trait StaplesKernels: Launch {}
+pub trait StaplesKernels: Launch {
+    /// sum = the staples of the links in a direction, at the stencil's sites.
+    ///
+    /// # Errors
+    /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
+    fn staple_sum<R: Vectors>(
+        &self,
+        sum: &mut FieldOn<Self, R, ColourMatrix>,
+        stencil: &Self::Table,
+        direction: Direction,
+        links: &StapleLinks<'_, Self, R>,
+    ) -> Result<(), BackendError> {
+        let StapleLinks { along, even: [a, b, c], odd: [odd_a, odd_b, odd_c] } = *links;
+        let arguments = Arguments::new(&STAPLE_SUM).write("sum", sum).stencil(stencil);
+        let arguments = arguments.legs(LegOrder::beginning_with(direction)).read("along", along);
+        let arguments = arguments.read("a", a).read("b", b).read("c", c);
+        self.launch(arguments.read("odd_a", odd_a).read("odd_b", odd_b).read("odd_c", odd_c).call()?)
+    }
+}

@@ -186,6 +186,10 @@ impl<S: Site, const BETWEEN: usize> Site for OneOf<'_, S, BETWEEN> {
         self.site.coordinate(self.number(argument), direction)
     }
     #[inline(always)]
+    fn uniform(self, argument: usize, key: [S::Real; 3], event: S::Real, draw: S::Real) -> [S::Real; 4] {
+        self.site.uniform(self.number(argument), key, event, draw)
+    }
+    #[inline(always)]
     fn is_odd(self, argument: usize, directions: &[Direction]) -> S::Choice {
         self.site.is_odd(self.number(argument), directions)
     }

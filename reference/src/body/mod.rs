@@ -1,6 +1,7 @@
 //! Kernels written once: a body is a generic function of what is done at a site ([`Body`]), over numbers ([`number`]) and values of them ([`value`]).
 //! On the CPU it runs on vectors of lanes (`kernels::bodies`); the library `lanefield` records it, and writes it as OpenCL C and in other languages.
 
+pub mod functions;
 mod fused;
 pub mod number;
 mod site;

@@ -63,6 +63,8 @@ pub trait Site: Copy {
     fn add_to_sum(self, argument: usize, part: usize, term: Self::Double);
     /// The site's coordinate, a whole number.
     fn coordinate(self, argument: usize, direction: Direction) -> Self::Real;
+    /// Four uniform random numbers of the site ([`Coordinates::uniform`]).
+    fn uniform(self, argument: usize, key: [Self::Real; 3], event: Self::Real, draw: Self::Real) -> [Self::Real; 4];
     /// Whether the sum of the site's coordinates in these directions is odd.
     fn is_odd(self, argument: usize, directions: &[Direction]) -> Self::Choice;
 }
@@ -401,6 +403,14 @@ impl<S: Site> Coordinates<S> {
     #[inline(always)]
     pub fn get(self, direction: Direction) -> S::Real {
         self.site.coordinate(self.number, direction)
+    }
+
+    /// Four uniform random numbers in (0, 1), a function of the site's coordinates in the whole lattice, a key ([`crate::random::key_of_seed`]), an event
+    /// and a draw, whole numbers below 2²⁴: the same on every backend, and independent of those of other sites, keys, events and draws
+    /// (`docs/arithmetic.md` §21).
+    #[inline(always)]
+    pub fn uniform(self, key: [S::Real; 3], event: S::Real, draw: S::Real) -> [S::Real; 4] {
+        self.site.uniform(self.number, key, event, draw)
     }
 
     /// Whether the sum of the coordinates in these directions is odd: of all four, whether the site is.

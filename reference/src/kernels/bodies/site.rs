@@ -13,6 +13,7 @@ use crate::dagger::Dagger;
 use crate::layout::{DIMENSIONS, Direction, Displacement, LEGS, Leg, Stencil};
 use crate::links::LinkFormat;
 use crate::memory::{outer_sites_ahead, prefetch, prefetch_stream};
+use crate::random;
 use crate::real::Real;
 use crate::tensor::su3::{Factor, Left, rebuilt_link};
 use crate::tensor::{Doubles as _, LaneVector, Task};
@@ -527,6 +528,33 @@ impl<V: LaneVector, const ONE_BLOCK: bool, const N: usize, const OF_SITE: bool> 
             *lane = V::splat(V::Real::from_f64(f64::from(here))).add(self.sweep.all.origins[d][self.block()]);
         }
         RealLanes(lanes)
+    }
+
+    #[inline(always)]
+    fn uniform(
+        self,
+        _: usize,
+        key: [RealLanes<V, N>; 3],
+        event: RealLanes<V, N>,
+        draw: RealLanes<V, N>,
+    ) -> [RealLanes<V, N>; 4] {
+        let mut numbers = [RealLanes([V::zeroed(); N]); 4];
+        for item in 0..N {
+            let here = self.first_coordinate(item);
+            let given = [key[0], key[1], key[2], event, draw].map(|number| number.0[item]);
+            let origins: [V; DIMENSIONS] = std::array::from_fn(|d| self.sweep.all.origins[d][self.block()]);
+            for lane in 0..V::REALS / 2 {
+                let real = |vector: &V| bytemuck::cast_slice::<V, V::Real>(std::slice::from_ref(vector))[2 * lane];
+                let x = std::array::from_fn(|d| here[d] + real(&origins[d]).to_f64() as u16);
+                let bits = random::bits_at(x, given.each_ref().map(|number| real(number).to_f64()));
+                for (number, bits) in numbers.iter_mut().zip(bits) {
+                    let vector = std::slice::from_mut(&mut number.0[item]);
+                    bytemuck::cast_slice_mut::<V, V::Real>(vector)[2 * lane..2 * lane + 2]
+                        .fill(random::uniform_of_bits(bits));
+                }
+            }
+        }
+        numbers
     }
 
     #[inline(always)]

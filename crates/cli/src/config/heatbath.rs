@@ -1,0 +1,188 @@
+//! `lanefield config generate heatbath`: configurations of the pure gauge theory in a directory, with the plaquette after each sweep.
+
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+use clap::Args;
+use lanefield::backend::Backend;
+use lanefield::gauge::{Ensemble, EnsembleParameters, Quenched, QuenchedParameters};
+use lanefield::reference::gauge::Configuration;
+use lanefield::reference::kernels::Vectors;
+use lanefield::reference::layout::{Extents, LaneChoice, Lattice, LatticeOptions, Parity, Scalar, Sites};
+use lanefield::reference::real::Precision;
+use serde::Serialize;
+
+use super::require_memory;
+use crate::Outcome;
+use crate::args::{BackendArgs, on_backend};
+use crate::interrupt::{interrupted, keep};
+use crate::output::{Head, Kind, facts, joined, show};
+use crate::progress::progress_bar;
+
+/// Make an ensemble of quenched configurations: heat bath and overrelaxation with Wilson's action. The same bits on every device.
+///
+/// DIR gets a configuration after the sweeps of --thermalise and then after every few sweeps, named by its sweep (000100.nersc), and the plaquette after
+/// each sweep (history.csv). A run that was ended goes on with --resume, to the bits of one that never was; with a larger --sweeps it gets longer.
+#[derive(Args)]
+#[command(after_help = "Examples:
+  lanefield config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 1 \\
+      --thermalise 20 --sweeps 60 --every 10 --output ensemble
+  lanefield config generate heatbath --beta 5.7 --lattice 4.4.4.8 --seed 1 \\
+      --thermalise 20 --sweeps 80 --every 10 --output ensemble --resume")]
+pub struct Heatbath {
+    /// β of Wilson's action
+    #[arg(long, value_name = "BETA", value_parser = crate::args::finite)]
+    beta: f64,
+    /// Extents of the lattice, all even
+    #[arg(long, value_name = "X.Y.Z.T")]
+    lattice: Extents,
+    /// Sweeps of the heat bath in all, those before the run was resumed included
+    #[arg(long, value_name = "N")]
+    sweeps: u64,
+    /// Overrelaxation sweeps after each one of the heat bath
+    #[arg(long, value_name = "N", default_value = "4")]
+    overrelax: usize,
+    /// Seed of the random numbers
+    #[arg(long, value_name = "N", value_parser = crate::args::seed)]
+    seed: u64,
+    /// Sweeps before the first configuration is kept
+    #[arg(long, value_name = "N", default_value = "0")]
+    thermalise: u64,
+    /// Sweeps from one configuration to the next
+    #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u64).range(1..))]
+    every: u64,
+    /// What to begin with
+    #[arg(long, value_enum, default_value_t = Start::Hot)]
+    start: Start,
+    /// In which one computes; configurations are stored in f64
+    #[arg(long, value_name = "PRECISION", default_value = "f64", value_parser = crate::args::of_arithmetic())]
+    precision: Precision,
+    /// The directory, empty or not there yet
+    #[arg(long, value_name = "DIR")]
+    output: PathBuf,
+    /// Go on with the ensemble in the directory, or begin it if there is none
+    #[arg(long)]
+    resume: bool,
+    /// Print JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    backend: BackendArgs,
+}
+
+/// What an ensemble begins with.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Start {
+    /// Every link is 1
+    Unit,
+    /// Random links, uniform in SU(3)
+    Hot,
+}
+
+impl Heatbath {
+    pub fn run(self) -> anyhow::Result<Outcome> {
+        require_memory(self.lattice)?;
+        Lattice::new(self.lattice, Scalar::ComplexD, LatticeOptions::default())?.check(Sites::Parity(Parity::Even))?;
+        let parameters = EnsembleParameters {
+            action: "wilson".to_owned(),
+            beta: self.beta,
+            lattice: self.lattice.as_array(),
+            start: crate::args::name_of(self.start),
+            overrelaxations: self.overrelax,
+            seed: self.seed,
+            precision: self.precision,
+            thermalisation: self.thermalise,
+            every: self.every,
+        };
+        let (ensemble, last) = match self.resume && self.output.join("ensemble.json").exists() {
+            true => Ensemble::resume(&self.output, parameters)?,
+            false => (Ensemble::begin(&self.output, parameters)?, None),
+        };
+        let backend = self.backend.open()?;
+        on_backend!(&backend, b => match self.precision {
+            Precision::F32 => self.evolve::<_, f32>(b, ensemble, last),
+            _ => self.evolve::<_, f64>(b, ensemble, last),
+        })
+    }
+
+    fn evolve<B: Backend, R: Vectors>(
+        &self,
+        backend: &B,
+        mut ensemble: Ensemble,
+        last: Option<(u64, Configuration)>,
+    ) -> anyhow::Result<Outcome> {
+        let (sweeps, configuration) = last.unwrap_or_else(|| {
+            let configuration = match self.start {
+                Start::Unit => Configuration::unit(self.lattice),
+                Start::Hot => Configuration::hot(self.lattice, self.seed),
+            };
+            (0, configuration)
+        });
+        let parameters =
+            QuenchedParameters { beta: self.beta, overrelaxations: self.overrelax, seed: self.seed };
+        let mut field = Quenched::<_, R>::new(backend, &configuration, parameters, sweeps, LaneChoice::Auto)
+            .context("failed to prepare the gauge field")?;
+        drop(configuration);
+        let bar = progress_bar();
+        bar.set_length(self.sweeps);
+        let mut kept = Vec::new();
+        while field.sweeps() < self.sweeps {
+            field.sweep().with_context(|| format!("failed in sweep {}", field.sweeps() + 1))?;
+            let plaquette = field.plaquette()?;
+            ensemble.add(plaquette);
+            bar.set_position(field.sweeps());
+            bar.set_message(format!("plaquette {plaquette:.6}"));
+            let stopped = interrupted();
+            if ensemble.keeps(field.sweeps()) {
+                kept.push(ensemble.keep(&field.configuration()?)?.display().to_string());
+            } else if stopped || field.sweeps() == self.sweeps {
+                ensemble.stop(&field.configuration()?)?;
+            }
+            if stopped {
+                bar.finish_and_clear();
+                say!("a signal ended the run after sweep {}: --resume goes on with it", field.sweeps());
+                return Ok(Outcome::Done);
+            }
+            keep();
+        }
+        bar.finish_and_clear();
+        let summary = Summary::of(&ensemble, kept);
+        show(self.json, Head::of(Kind::Ensemble), &summary, Summary::text)
+    }
+}
+
+/// What is shown of an ensemble. As JSON, these fields.
+#[derive(Serialize)]
+struct Summary {
+    /// What it is of.
+    ensemble: EnsembleParameters,
+    /// Sweeps that were done.
+    sweeps: usize,
+    /// The mean plaquette after thermalisation; null where there is none.
+    plaquette: Option<f64>,
+    /// The configurations that this run made.
+    configurations: Vec<String>,
+}
+
+impl Summary {
+    fn of(ensemble: &Ensemble, configurations: Vec<String>) -> Self {
+        let history = ensemble.history();
+        let thermalisation = usize::try_from(ensemble.parameters().thermalisation).unwrap_or(usize::MAX);
+        let after = history.get(thermalisation..).unwrap_or_default();
+        let plaquette = (!after.is_empty()).then(|| after.iter().sum::<f64>() / after.len() as f64);
+        Self { ensemble: ensemble.parameters().clone(), sweeps: history.len(), plaquette, configurations }
+    }
+
+    fn text(&self) -> String {
+        let EnsembleParameters { action, beta, lattice, .. } = &self.ensemble;
+        let mut rows = vec![
+            ("ensemble", format!("quenched {action}, beta {beta}, {}", joined(lattice, "."))),
+            ("sweeps", self.sweeps.to_string()),
+        ];
+        if let Some(plaquette) = self.plaquette {
+            rows.push(("plaquette", format!("{plaquette:.6}")));
+        }
+        rows.push(("new configurations", self.configurations.len().to_string()));
+        facts(rows)
+    }
+}

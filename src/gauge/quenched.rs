@@ -1,0 +1,185 @@
+//! Ensembles of the pure gauge theory by heat bath and overrelaxation (`docs/arithmetic.md` §21): a sweep goes through both parities and the four
+//! directions. What a sweep makes of a field is a function of the field, the seed and the number of the sweep: the same on every backend and for all lanes, and
+//! a run that goes on from a stored field has the bits of one that was never ended.
+
+use lanefield_reference::gauge::{Configuration, GaugeError, SITE_WORDS};
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::{
+    DIMENSIONS, Direction, LaneChoice, Lattice, LatticeOptions, LayoutError, Parity, Sites, Stencil,
+};
+use lanefield_reference::object::ColourMatrix;
+use num_complex::Complex;
+use thiserror::Error;
+
+use super::LinkFields;
+use crate::backend::{Backend, BackendError, FieldOn};
+use crate::kernel::heat_bath::{Draw, HeatBathKernels as _};
+use crate::kernel::staples::{StapleLinks, StaplesKernels as _};
+
+/// Sweeps are numbered below this: an event of the random numbers is a sweep and a direction.
+pub const MOST_SWEEPS: u32 = 1 << 22;
+
+/// What an ensemble is of.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct QuenchedParameters {
+    /// β of Wilson's action β Σ (1 − Re tr U_p / 3).
+    pub beta: f64,
+    /// Overrelaxation sweeps after each one of the heat bath.
+    pub overrelaxations: usize,
+    /// Seed of the random numbers.
+    pub seed: u64,
+}
+
+/// Why a field is not evolved. Messages are fragments.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum QuenchedError {
+    /// β is no number that an ensemble has.
+    #[error("beta {0} is out of range: expected a finite number from 0 on")]
+    Beta(f64),
+    /// Sweeps are used up.
+    #[error("sweep {0} has no random numbers of its own: sweeps are numbered from 0 to {last}; go on with another seed", last = MOST_SWEEPS - 1)]
+    Sweeps(u64),
+    /// The lattice cannot be cut into parities.
+    #[error(transparent)]
+    Layout(#[from] LayoutError),
+    /// The links are none.
+    #[error(transparent)]
+    Gauge(#[from] GaugeError),
+    /// The backend failed.
+    #[error(transparent)]
+    Backend(#[from] BackendError),
+}
+
+/// A gauge field in its evolution, on a backend, in precision `R`.
+pub struct Quenched<'b, B: Backend, R: Vectors> {
+    backend: &'b B,
+    parameters: QuenchedParameters,
+    lattice: Lattice,
+    /// By parity, as all that follows.
+    links: [LinkFields<B, R>; 2],
+    stencils: [B::Table; 2],
+    staples: [FieldOn<B, R, ColourMatrix>; 2],
+    /// The number of the next sweep.
+    sweep: u32,
+}
+
+const PARITIES: [Parity; 2] = [Parity::Even, Parity::Odd];
+
+impl<'b, B: Backend, R: Vectors> Quenched<'b, B, R> {
+    /// A field after `sweep` sweeps. `lanes` changes no bit.
+    ///
+    /// # Errors
+    /// [`QuenchedError`] of β, of a sweep beyond the last one, of a lattice with an odd extent; what the backend reports.
+    pub fn new(
+        backend: &'b B,
+        configuration: &Configuration,
+        parameters: QuenchedParameters,
+        sweep: u64,
+        lanes: LaneChoice,
+    ) -> Result<Self, QuenchedError> {
+        if !(parameters.beta >= 0.0 && parameters.beta.is_finite()) {
+            return Err(QuenchedError::Beta(parameters.beta));
+        }
+        let next = u32::try_from(sweep).ok().filter(|next| *next <= MOST_SWEEPS);
+        let sweep = next.ok_or(QuenchedError::Sweeps(sweep))?;
+        let options = LatticeOptions { lanes: backend.lanes(lanes), ..LatticeOptions::default() };
+        let lattice = Lattice::new(configuration.extents(), R::COMPLEX, options)?;
+        let sites = PARITIES.map(Sites::Parity);
+        let links = |sites| LinkFields::new(backend, lattice, sites, configuration);
+        let stencil = |sites| Ok::<_, QuenchedError>(backend.stencil(Stencil::new(lattice, sites)?)?);
+        let zeros = |sites| backend.zeros(lattice, sites, ColourMatrix);
+        Ok(Self {
+            backend,
+            parameters,
+            lattice,
+            links: [links(sites[0])?, links(sites[1])?],
+            stencils: [stencil(sites[0])?, stencil(sites[1])?],
+            staples: [zeros(sites[0])?, zeros(sites[1])?],
+            sweep,
+        })
+    }
+
+    /// Sweeps that were done: the number of the next one.
+    pub fn sweeps(&self) -> u64 {
+        u64::from(self.sweep)
+    }
+
+    /// One sweep of the heat bath, and those of overrelaxation after it.
+    ///
+    /// # Errors
+    /// [`QuenchedError::Sweeps`] where none is left; what the backend reports.
+    pub fn sweep(&mut self) -> Result<(), QuenchedError> {
+        if self.sweep >= MOST_SWEEPS {
+            return Err(QuenchedError::Sweeps(self.sweeps()));
+        }
+        let QuenchedParameters { beta, seed, overrelaxations } = self.parameters;
+        let (backend, sweep) = (self.backend, self.sweep);
+        self.each(|link, staples, direction| {
+            let event = sweep * DIMENSIONS as u32 + direction.index() as u32;
+            backend.heat_bath(link, staples, Draw { beta, seed, event })
+        })?;
+        for _ in 0..overrelaxations {
+            self.each(|link, staples, _| backend.overrelaxation(link, staples))?;
+        }
+        self.sweep += 1;
+        Ok(())
+    }
+
+    /// Does something with the links of each parity and direction, in the field of their staples.
+    fn each(
+        &mut self,
+        mut update: impl FnMut(
+            &mut FieldOn<B, R, ColourMatrix>,
+            &FieldOn<B, R, ColourMatrix>,
+            Direction,
+        ) -> Result<(), BackendError>,
+    ) -> Result<(), BackendError> {
+        for parity in [0, 1] {
+            for direction in Direction::ALL {
+                self.sum_staples(parity, direction)?;
+                update(self.links[parity].along_mut(direction), &self.staples[parity], direction)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn sum_staples(&mut self, parity: usize, direction: Direction) -> Result<(), BackendError> {
+        let (even, odd) = (&self.links[parity], &self.links[1 - parity]);
+        let links =
+            StapleLinks { along: odd.along(direction), even: even.others(direction), odd: odd.others(direction) };
+        self.backend.staple_sum(&mut self.staples[parity], &self.stencils[parity], direction, &links)
+    }
+
+    /// The average plaquette, 1 of unit links: the exact sum, rounded once for each parity and direction.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    pub fn plaquette(&mut self) -> Result<f64, BackendError> {
+        const COLOURS: f64 = 3.0;
+        /// Plaquettes that a link is part of.
+        const PLAQUETTES: f64 = 6.0;
+        let mut energy = 0.0;
+        for parity in [0, 1] {
+            for direction in Direction::ALL {
+                self.sum_staples(parity, direction)?;
+                energy += self.backend.link_energy(self.links[parity].along(direction), &self.staples[parity])?;
+            }
+        }
+        let links = (DIMENSIONS * self.lattice.extents().volume()) as f64;
+        Ok(energy / (COLOURS * PLAQUETTES * links))
+    }
+
+    /// The field.
+    ///
+    /// # Errors
+    /// What the backend reports.
+    pub fn configuration(&self) -> Result<Configuration, QuenchedError> {
+        let extents = self.lattice.extents();
+        let mut links = vec![Complex::new(0.0, 0.0); extents.volume() * SITE_WORDS];
+        for of_parity in &self.links {
+            of_parity.download_into(self.backend, &mut links)?;
+        }
+        Ok(Configuration::new(extents, links)?)
+    }
+}

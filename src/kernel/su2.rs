@@ -1,0 +1,96 @@
+//! SU(2) subgroups of SU(3), as bodies use them: a quaternion q stands for the matrix q₀ + i q·σ in rows and columns i and j.
+
+use crate::body::prelude::*;
+
+/// Rows and columns of the three subgroups, in the order in which they are gone through.
+pub(super) const SUBGROUPS: [[usize; 2]; 3] = [[0, 1], [0, 2], [1, 2]];
+
+/// q₀ + i q·σ.
+#[derive(Clone, Copy)]
+pub(super) struct Quaternion<R>(pub [R; 4]);
+
+impl<R: lanefield_reference::body::number::RealNumber> Quaternion<R> {
+    /// The Hermitian conjugate.
+    #[inline(always)]
+    pub fn conjugate(self) -> Self {
+        let [a, x, y, z] = self.0;
+        Self([a, -x, -y, -z])
+    }
+
+    /// The product, each component by a product and three fma.
+    #[inline(always)]
+    pub fn times(self, other: Self) -> Self {
+        let ([a, x, y, z], [b, u, v, w]) = (self.0, other.0);
+        // (a + i x·σ)(b + i u·σ) = ab − x·u + i (a u + b x − x × u)·σ.
+        Self([
+            (-z).fma(w, (-y).fma(v, (-x).fma(u, a * b))),
+            z.fma(v, (-y).fma(w, x.fma(b, a * u))),
+            x.fma(w, (-z).fma(u, y.fma(b, a * v))),
+            y.fma(u, (-x).fma(v, z.fma(b, a * w))),
+        ])
+    }
+}
+
+/// The unit quaternion of the part of U V† in a subgroup, and its length: Re tr g U V† over the subgroup's g is 2 · length · Re tr(g q)/2 and what does not
+/// depend on g. Where the length is 0 the quaternion is 0.
+#[inline(always)]
+pub(super) fn projected<S: Site>(
+    u: Matrix<S::Complex>,
+    adjoint: Matrix<S::Complex>,
+    [i, j]: [usize; 2],
+) -> (Quaternion<S::Real>, S::Real) {
+    let element = |row: usize, column: usize| {
+        let (a, b) = (|k: usize| u.0[3 * row + k], |k: usize| adjoint.0[3 * k + column]);
+        a(2).madd(b(2), a(1).madd(b(1), a(0) * b(0)))
+    };
+    let (ii, ij, ji, jj) = (element(i, i), element(i, j), element(j, i), element(j, j));
+    let half = S::Real::constant(0.5);
+    let q = [ii.re() + jj.re(), ij.im() + ji.im(), ij.re() - ji.re(), ii.im() - jj.im()].map(|part| part * half);
+    let length = q[3].fma(q[3], q[2].fma(q[2], q[1].fma(q[1], q[0] * q[0]))).sqrt();
+    let (zero, one) = (S::Real::constant(0.0), S::Real::constant(1.0));
+    let inverse = one / S::Real::select(zero.less(length), length, one);
+    (Quaternion(q.map(|part| part * inverse)), length)
+}
+
+/// g · u where `choice`, else u.
+#[inline(always)]
+pub(super) fn times_where<S: Site>(
+    choice: S::Choice,
+    g: Quaternion<S::Real>,
+    mut u: Matrix<S::Complex>,
+    [i, j]: [usize; 2],
+) -> Matrix<S::Complex> {
+    let [a, x, y, z] = g.0;
+    let new = S::Complex::new;
+    let (ii, ij, ji, jj) = (new(a, z), new(y, x), new(-y, x), new(a, -z));
+    for k in 0..3 {
+        let (above, below) = (u.0[3 * i + k], u.0[3 * j + k]);
+        u.0[3 * i + k] = S::Complex::select(choice, ij.madd(below, ii * above), above);
+        u.0[3 * j + k] = S::Complex::select(choice, jj.madd(below, ji * above), below);
+    }
+    u
+}
+
+/// A matrix made special unitary again: its first row normalised, its second one made orthogonal to that and normalised, the third the conjugate of their
+/// cross product.
+#[inline(always)]
+pub(super) fn special_unitary<S: Site>(u: Matrix<S::Complex>) -> Matrix<S::Complex> {
+    let norm = |row: [S::Complex; 3]| {
+        let square = |sum: S::Real, z: S::Complex| z.im().fma(z.im(), z.re().fma(z.re(), sum));
+        S::Real::constant(1.0) / square(square(square(S::Real::constant(0.0), row[0]), row[1]), row[2]).sqrt()
+    };
+    let first = [u.0[0], u.0[1], u.0[2]];
+    let inverse = norm(first);
+    let first = first.map(|z| z.scaled(inverse));
+    let second = [u.0[3], u.0[4], u.0[5]];
+    // ⟨first, second⟩.
+    let overlap = first[2].conj().madd(second[2], first[1].conj().madd(second[1], first[0].conj() * second[0]));
+    let mut rest = second;
+    for k in 0..3 {
+        rest[k] = (-overlap).madd(first[k], second[k]);
+    }
+    let inverse = norm(rest);
+    let second = rest.map(|z| z.scaled(inverse));
+    let cross = |k: usize, l: usize| (-first[l]).madd(second[k], first[k] * second[l]).conj();
+    Matrix([first[0], first[1], first[2], second[0], second[1], second[2], cross(1, 2), cross(2, 0), cross(0, 1)])
+}

@@ -1,0 +1,146 @@
+//! Ensembles of the pure gauge theory: the same bits on every backend, for all lanes and precisions that are given, and the plaquettes that are known.
+
+use lanefield::backend::Backend;
+use lanefield::gauge::{Quenched, QuenchedError, QuenchedParameters};
+use lanefield_reference::gauge::Configuration;
+use lanefield_reference::kernels::Vectors;
+use lanefield_reference::layout::{Extents, LaneChoice, LaneWidth};
+
+use crate::common::backends::{cpu, opencl};
+
+const PARAMETERS: QuenchedParameters = QuenchedParameters { beta: 5.7, overrelaxations: 2, seed: 11 };
+
+fn extents(extents: [usize; 4]) -> Extents {
+    Extents::new(extents).unwrap()
+}
+
+/// The links and the plaquette after so many sweeps from a hot start.
+fn evolved<B: Backend, R: Vectors>(
+    backend: &B,
+    lattice: [usize; 4],
+    sweeps: u64,
+    lanes: LaneChoice,
+) -> (Vec<u64>, u64) {
+    let start = Configuration::hot(extents(lattice), 3);
+    let mut field = Quenched::<_, R>::new(backend, &start, PARAMETERS, 0, lanes).unwrap();
+    (0..sweeps).for_each(|_| field.sweep().unwrap());
+    let plaquette = field.plaquette().unwrap();
+    let links = field.configuration().unwrap().into_links();
+    (links.iter().flat_map(|z| [z.re.to_bits(), z.im.to_bits()]).collect(), plaquette.to_bits())
+}
+
+#[test]
+fn sweeps_have_the_same_bits_on_every_backend_and_for_all_lanes() {
+    for lattice in [[4, 4, 4, 4], [2, 4, 6, 4]] {
+        let expected = evolved::<_, f64>(&cpu(), lattice, 2, LaneChoice::Auto);
+        for width in [LaneWidth::ALL[1], LaneWidth::ALL[2]] {
+            assert_eq!(evolved::<_, f64>(&cpu(), lattice, 2, LaneChoice::UpTo(width)), expected, "{width:?}");
+        }
+        let Some(device) = opencl() else { continue };
+        assert_eq!(evolved::<_, f64>(&device, lattice, 2, LaneChoice::Auto), expected, "f64 on the device");
+        let expected = evolved::<_, f32>(&cpu(), lattice, 2, LaneChoice::Auto);
+        assert_eq!(evolved::<_, f32>(&device, lattice, 2, LaneChoice::Auto), expected, "f32 on the device");
+    }
+}
+
+#[test]
+fn a_run_that_goes_on_has_the_bits_of_one_that_was_never_ended() {
+    let (backend, start) = (cpu(), Configuration::hot(extents([4, 4, 2, 4]), 5));
+    let evolve = |start: &Configuration, from: u64, sweeps: usize| {
+        let mut field = Quenched::<_, f64>::new(&backend, start, PARAMETERS, from, LaneChoice::Auto).unwrap();
+        (0..sweeps).for_each(|_| field.sweep().unwrap());
+        assert_eq!(field.sweeps(), from + sweeps as u64);
+        field.configuration().unwrap()
+    };
+    assert_eq!(evolve(&evolve(&start, 0, 2), 2, 3), evolve(&start, 0, 5));
+    assert_ne!(evolve(&evolve(&start, 0, 2), 3, 3), evolve(&start, 0, 5), "sweeps have random numbers of their own");
+}
+
+#[test]
+fn the_plaquette_is_that_of_the_configuration_and_links_stay_in_su3() {
+    let backend = cpu();
+    let start = Configuration::hot(extents([4, 2, 4, 6]), 8);
+    let mut field = Quenched::<_, f64>::new(&backend, &start, PARAMETERS, 0, LaneChoice::Auto).unwrap();
+    for _ in 0..3 {
+        field.sweep().unwrap();
+        let configuration = field.configuration().unwrap();
+        assert!((field.plaquette().unwrap() - configuration.plaquette()).abs() < 1e-14);
+        assert!(configuration.unitarity_defect().defect < 1e-14);
+    }
+}
+
+#[test]
+fn overrelaxation_keeps_the_energy() {
+    let backend = cpu();
+    let start = Configuration::hot(extents([4, 4, 4, 4]), 21);
+    // At β = 0 every new link is refused, so that only overrelaxation moves links.
+    let parameters = QuenchedParameters { beta: 0.0, overrelaxations: 3, seed: 1 };
+    let mut field = Quenched::<_, f64>::new(&backend, &start, parameters, 0, LaneChoice::Auto).unwrap();
+    let before = field.plaquette().unwrap();
+    field.sweep().unwrap();
+    assert!((field.plaquette().unwrap() - before).abs() < 1e-14);
+    let moved = field.configuration().unwrap();
+    let distance: f64 = moved.links().iter().zip(start.links()).map(|(a, b)| (a - b).norm_sqr()).sum();
+    assert!(distance > 100.0, "links are moved: {distance}");
+}
+
+/// The mean of plaquettes in a run, and its error from bins.
+fn plaquette(lattice: [usize; 4], beta: f64, thermalisation: usize, sweeps: usize) -> (f64, f64) {
+    const BINS: usize = 20;
+    let (backend, start) = (cpu(), Configuration::hot(extents(lattice), 1));
+    let parameters = QuenchedParameters { beta, overrelaxations: 1, seed: 2 };
+    let mut field = Quenched::<_, f64>::new(&backend, &start, parameters, 0, LaneChoice::Auto).unwrap();
+    (0..thermalisation).for_each(|_| field.sweep().unwrap());
+    let mut bins = [0.0; BINS];
+    let per_bin = sweeps / BINS;
+    for bin in &mut bins {
+        for _ in 0..per_bin {
+            field.sweep().unwrap();
+            *bin += field.plaquette().unwrap() / per_bin as f64;
+        }
+    }
+    let mean = bins.iter().sum::<f64>() / BINS as f64;
+    let variance = bins.iter().map(|bin| (bin - mean).powi(2)).sum::<f64>() / (BINS * (BINS - 1)) as f64;
+    (mean, variance.sqrt())
+}
+
+/// Within five of the errors of both, which fails by chance once in a million times: and random numbers are always the same.
+fn agrees((mean, error): (f64, f64), (known, its_error): (f64, f64)) {
+    let difference = (mean - known).abs();
+    assert!(difference < 5.0 * error.hypot(its_error), "{mean} ± {error}, and not {known} ± {its_error}");
+}
+
+/// On 2⁴ sites, by Gaugefields.jl and latticeqcd-rs.
+#[test]
+fn plaquettes_on_two_to_the_fourth_sites_are_those_of_other_programs() {
+    for (beta, known) in [(5.5, (0.5669, 0.0018)), (5.7, (0.5889, 0.0017)), (6.0, (0.6192, 0.0012))] {
+        agrees(plaquette([2, 2, 2, 2], beta, 50, 600), known);
+    }
+}
+
+/// Strong coupling: P = β/18 + (β/18)²/2 + … of one plaquette, and 4 u⁵ from the cubes around it in four dimensions.
+#[test]
+fn the_plaquette_at_strong_coupling_is_that_of_the_expansion() {
+    const U: f64 = 0.060_126_554_8;
+    agrees(plaquette([4, 4, 4, 4], 1.0, 20, 400), (U + 4.0 * U.powi(5), 0.0));
+}
+
+#[test]
+fn what_is_no_ensemble_is_refused() {
+    let (backend, start) = (cpu(), Configuration::unit(extents([2, 2, 2, 2])));
+    let of = |beta, sweep| {
+        let parameters = QuenchedParameters { beta, overrelaxations: 1, seed: 1 };
+        Quenched::<_, f64>::new(&backend, &start, parameters, sweep, LaneChoice::Auto)
+            .err()
+            .map(|error| error.to_string())
+    };
+    assert_eq!(of(-1.0, 0).unwrap(), "beta -1 is out of range: expected a finite number from 0 on");
+    assert!(of(f64::NAN, 0).is_some());
+    assert!(of(6.0, 1 << 23).unwrap().contains("8388608"));
+    let odd = Configuration::unit(extents([2, 2, 2, 3]));
+    let parameters = PARAMETERS;
+    assert!(matches!(
+        Quenched::<_, f64>::new(&backend, &odd, parameters, 0, LaneChoice::Auto),
+        Err(QuenchedError::Layout(_))
+    ));
+}

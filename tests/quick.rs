@@ -1,0 +1,3 @@
+mod common;
+mod heat_bath;
+mod kernels;
