@@ -48,12 +48,12 @@ pub(crate) fn staple_sum_at<S: Site>(
     sum
 }
 
-/// sum = the staples of the links in the direction of the first leg. The other directions are a, b and c, in the order of the call.
+/// staples = the sum of the staples of the links in the direction of the first leg. The other directions are a, b and c, in the order of the call.
 #[lane_kernel(family = "staples", twin = staple_sum_twin)]
 #[allow(clippy::too_many_arguments)]
 pub fn staple_sum<S: Site>(
     site: S,
-    sum: Write<S, ColourMatrix>,
+    staples: Write<S, ColourMatrix>,
     along: OddDistance<S, ColourMatrix>,
     a: EvenDistance<S, ColourMatrix>,
     b: EvenDistance<S, ColourMatrix>,
@@ -62,7 +62,7 @@ pub fn staple_sum<S: Site>(
     odd_b: OddDistance<S, ColourMatrix>,
     odd_c: OddDistance<S, ColourMatrix>,
 ) {
-    sum.write(staple_sum_at(site.legs(), [a, b, c], [odd_a, odd_b, odd_c], along));
+    staples.write(staple_sum_at(site.legs(), [a, b, c], [odd_a, odd_b, odd_c], along));
 }
 
 /// The words of a matrix, row by row.
@@ -102,7 +102,7 @@ pub(crate) fn plain_staple_sum<R: Vectors>(
 fn staple_sum_twin<R: Vectors>(call: &mut PlainCall<'_, R>) {
     call.each(|call, site, _| {
         let sum = plain_staple_sum(call, site, ["a", "b", "c"], ["odd_a", "odd_b", "odd_c"], "along");
-        call.write("sum", site, 0, &sum.concat());
+        call.write("staples", site, 0, &sum.concat());
     });
 }
 
@@ -118,19 +118,19 @@ pub struct StapleLinks<'a, B: Memory + ?Sized, R> {
 
 /// Sums of staples, on any backend.
 pub trait StaplesKernels: Launch {
-    /// sum = the staples of the links in a direction, at the stencil's sites.
+    /// staples = the sum of those of the links in a direction, at the stencil's sites.
     ///
     /// # Errors
     /// [`BackendError::Argument`] for fields that do not match; what the backend reports.
     fn staple_sum<R: Vectors>(
         &self,
-        sum: &mut FieldOn<Self, R, ColourMatrix>,
+        staples: &mut FieldOn<Self, R, ColourMatrix>,
         stencil: &Self::Table,
         direction: Direction,
         links: &StapleLinks<'_, Self, R>,
     ) -> Result<(), BackendError> {
         let StapleLinks { along, even: [a, b, c], odd: [odd_a, odd_b, odd_c] } = *links;
-        let arguments = Arguments::new(&STAPLE_SUM).write("sum", sum).stencil(stencil);
+        let arguments = Arguments::new(&STAPLE_SUM).write("staples", staples).stencil(stencil);
         let arguments = arguments.legs(LegOrder::beginning_with(direction)).read("along", along);
         let arguments = arguments.read("a", a).read("b", b).read("c", c);
         self.launch(arguments.read("odd_a", odd_a).read("odd_b", odd_b).read("odd_c", odd_c).call()?)

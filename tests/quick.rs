@@ -1,3 +1,0 @@
-mod common;
-mod heat_bath;
-mod kernels;
