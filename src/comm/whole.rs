@@ -227,6 +227,18 @@ impl WholeLattice {
         Ok(words.into_iter().map(|word| f64::from_bits(word as u64)).fold(here, f64::max))
     }
 
+    /// The exclusive or of words that all who work on the lattice have.
+    ///
+    /// # Errors
+    /// [`CommError`].
+    pub fn exclusive_or(&self, here: [u32; 2]) -> Result<[u32; 2], CommError> {
+        // A sum of single bits is odd where their exclusive or is 1.
+        let mut sums: Vec<i64> = here.iter().flat_map(|word| (0..32).map(move |k| i64::from(word >> k & 1))).collect();
+        self.communicator.sum(&mut sums)?;
+        let word = |sums: &[i64]| sums.iter().enumerate().fold(0, |word, (k, sum)| word | ((sum & 1) as u32) << k);
+        Ok([word(&sums[..32]), word(&sums[32..])])
+    }
+
     /// The average plaquette of the whole lattice.
     ///
     /// # Errors

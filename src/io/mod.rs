@@ -5,6 +5,9 @@
 pub mod atomic;
 pub mod checkpoint;
 pub mod identity;
+pub mod ildg;
+pub mod lime;
+pub mod milc;
 pub mod nersc;
 pub mod npy;
 pub mod record;

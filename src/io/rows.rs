@@ -6,8 +6,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use lanefield_reference::layout::{Coordinate, Extents};
 
 /// An array over a lattice in a file.
-pub(super) struct SitesOfFile {
-    file: File,
+pub(super) struct SitesOfFile<F = File> {
+    file: F,
     /// Where its first site begins.
     start: u64,
     site_bytes: usize,
@@ -16,14 +16,17 @@ pub(super) struct SitesOfFile {
     row: (usize, Vec<u8>),
 }
 
-impl SitesOfFile {
+impl<F: Seek> SitesOfFile<F> {
     /// The array over the whole lattice `extents` that begins at `start`.
-    pub fn new(file: File, start: u64, site_bytes: usize, extents: Extents) -> Self {
+    pub fn new(file: F, start: u64, site_bytes: usize, extents: Extents) -> Self {
         Self { file, start, site_bytes, extents, row: (usize::MAX, Vec::new()) }
     }
 
     /// The bytes of a site. Those of a row are read together.
-    pub fn site(&mut self, x: Coordinate) -> io::Result<&[u8]> {
+    pub fn site(&mut self, x: Coordinate) -> io::Result<&[u8]>
+    where
+        F: Read,
+    {
         let length = self.extents[0] * self.site_bytes;
         let row = self.extents.site(x) / self.extents[0];
         if self.row.0 != row {
@@ -37,8 +40,19 @@ impl SitesOfFile {
     }
 
     /// Writes sites that follow each other along x, from the one at `x` on.
-    pub fn write(&mut self, x: Coordinate, bytes: &[u8]) -> io::Result<()> {
-        self.file.seek(SeekFrom::Start(self.start + (self.extents.site(x) * self.site_bytes) as u64))?;
+    pub fn write(&mut self, x: Coordinate, bytes: &[u8]) -> io::Result<()>
+    where
+        F: Write,
+    {
+        self.write_at(self.start + (self.extents.site(x) * self.site_bytes) as u64, bytes)
+    }
+
+    /// Writes bytes anywhere in the file.
+    pub fn write_at(&mut self, position: u64, bytes: &[u8]) -> io::Result<()>
+    where
+        F: Write,
+    {
+        self.file.seek(SeekFrom::Start(position))?;
         self.file.write_all(bytes)
     }
 }

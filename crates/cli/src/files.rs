@@ -1,4 +1,4 @@
-//! The files of the command line: gauge configurations, NERSC or NumPy by extension, and outputs that are known to be writable
+//! The files of the command line: gauge configurations in all formats, and outputs that are known to be writable
 //! before long work begins.
 
 use std::fs;
@@ -9,9 +9,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::Context as _;
 use lanefield::comm::WholeLattice;
 use lanefield::io::atomic::write_atomically;
+use lanefield::io::ildg::{self, IldgError, IldgFile, IldgHeader};
+use lanefield::io::milc::{self, MilcError, MilcFile, MilcHeader};
 use lanefield::io::nersc::{self, FloatingPoint, NerscError, NerscFile, NerscHeader};
 use lanefield::io::npy::{self, ArrayReal, NpyError, Precision};
 use lanefield::reference::gauge::Configuration;
+use lanefield::reference::layout::Extents;
 use lanefield::reference::real::Real;
 use lanefield_lab::trace::{Group, span};
 use num_complex::Complex;
@@ -37,12 +40,19 @@ impl ConfigurationFile {
 /// Where a configuration comes from.
 pub enum Origin {
     Nersc(Box<NerscHeader>),
+    Ildg(Box<IldgHeader>),
+    Milc(MilcHeader),
     Npy(Precision),
 }
 
-/// Whether a path's extension says NumPy; any other extension means NERSC, which has none of its own.
+/// Whether a path's extension says NumPy.
 pub fn is_npy(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("npy"))
+    has_extension(path, &["npy"])
+}
+
+/// Whether a path has one of these extensions.
+pub fn has_extension(path: &Path, known: &[&str]) -> bool {
+    path.extension().is_some_and(|extension| known.iter().any(|known| extension.eq_ignore_ascii_case(known)))
 }
 
 /// Reads a configuration on one rank, and verifies it: all that a NERSC header says, and that links are in SU(3).
@@ -52,6 +62,23 @@ pub fn read_configuration(path: &Path) -> anyhow::Result<ConfigurationFile> {
 
 /// As [`read_configuration`], on ranks: each reads its part.
 pub fn read_configuration_on(ranks: &RanksArgs, path: &Path) -> anyhow::Result<ConfigurationFile> {
+    read_configuration_of(ranks, path, None)
+}
+
+/// The same of a lattice that is given, which some files do not say. What a file is, its first bytes tell; arrays have the extension .npy.
+pub fn read_configuration_of(
+    ranks: &RanksArgs,
+    path: &Path,
+    given: Option<Extents>,
+) -> anyhow::Result<ConfigurationFile> {
+    let file = read_any_configuration(ranks, path, given)?;
+    if let Some(given) = given.filter(|given| *given != file.lattice.extents()) {
+        anyhow::bail!("{} is on {}, not on {given}", path.display(), file.lattice.extents());
+    }
+    Ok(file)
+}
+
+fn read_any_configuration(ranks: &RanksArgs, path: &Path, given: Option<Extents>) -> anyhow::Result<ConfigurationFile> {
     let _span = span(Group::File, || format!("read {}", path.display()));
     if is_npy(path) {
         let failed = |error| npy_error(path, error);
@@ -60,6 +87,32 @@ pub fn read_configuration_on(ranks: &RanksArgs, path: &Path) -> anyhow::Result<C
         let lattice = ranks.lattice(extents)?;
         let configuration = read_npy(path, header.precision, &lattice).map_err(failed)?;
         return Ok(ConfigurationFile { configuration, lattice, origin: Origin::Npy(header.precision) });
+    }
+    if ildg::is_lime(path) {
+        let failed = |error| match error {
+            IldgError::Open { .. } | IldgError::NotAFile { .. } => anyhow::Error::from(error),
+            error => anyhow::Error::from(error).context(failed_to_read(path)),
+        };
+        let lattice = ranks.lattice(ildg::read_header(path, given).map_err(failed)?.extents)?;
+        let read = match lattice.part().is_part() {
+            true => ildg::read_part(path, &lattice),
+            false => ildg::read(path, given),
+        };
+        let IldgFile { configuration, header } = read.map_err(failed)?;
+        return Ok(ConfigurationFile { configuration, lattice, origin: Origin::Ildg(Box::new(header)) });
+    }
+    if milc::is_milc(path) {
+        let failed = |error| match error {
+            MilcError::Open { .. } | MilcError::NotAFile { .. } => anyhow::Error::from(error),
+            error => anyhow::Error::from(error).context(failed_to_read(path)),
+        };
+        let lattice = ranks.lattice(milc::read_header(path).map_err(failed)?.extents)?;
+        let read = match lattice.part().is_part() {
+            true => milc::read_part(path, &lattice),
+            false => milc::read(path),
+        };
+        let MilcFile { configuration, header } = read.map_err(failed)?;
+        return Ok(ConfigurationFile { configuration, lattice, origin: Origin::Milc(header) });
     }
     let failed = |error| match error {
         // These name the file.

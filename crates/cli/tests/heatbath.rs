@@ -6,7 +6,8 @@ use serde_json::Value;
 use super::{Folder, assert_contains, opencl};
 
 /// An ensemble of four configurations on 4⁴.
-const RUN: &str = "config generate heatbath --beta 5.7 --lattice 4.4.4.4 --seed 3 --overrelax 1 --thermalise 2 --every 2";
+const RUN: &str =
+    "config generate heatbath --beta 5.7 --lattice 4.4.4.4 --seed 3 --overrelax 1 --thermalise 2 --every 2";
 
 fn plaquettes(folder: &Folder, ensemble: &str) -> Vec<f64> {
     let text = String::from_utf8(folder.read(&format!("{ensemble}/history.csv"))).unwrap();
@@ -48,7 +49,10 @@ fn a_device_writes_the_files_of_the_cpu_reference() {
             folder.succeeds(&format!("{RUN} --sweeps 4 --precision {precision} {device} --output {name}"));
         }
         for file in ["000004.nersc", "history.csv"] {
-            assert!(folder.read(&format!("cpu/{file}")) == folder.read(&format!("device/{file}")), "{precision}: {file}");
+            assert!(
+                folder.read(&format!("cpu/{file}")) == folder.read(&format!("device/{file}")),
+                "{precision}: {file}"
+            );
         }
     }
 }

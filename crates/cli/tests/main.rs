@@ -20,6 +20,7 @@ mod emit;
 mod estimate;
 mod golden;
 mod guidelines;
+mod heatbath;
 mod json;
 mod limits;
 mod long_run;

@@ -67,6 +67,8 @@ kinds! {
     Reduce = "reduce", 1, "Sums";
     Compare = "compare", 1, "Arrays compared";
     Config = "config", 1, "Gauge configurations";
+    ConfigCheck = "config check", 1, "Defects of configurations";
+    Ensemble = "ensemble", 1, "Ensembles";
     Demo = "demo", 1, "The solve of the demo";
     Verify = "verify", 1, "The bits";
     Hunt = "hunt", 1, "Random kernels";

@@ -12,7 +12,9 @@ use lanefield_reference::layout::Extents;
 
 pub use error::NerscError;
 pub use header::{MAXIMUM_HEADER, NerscHeader};
+pub(super) use reader::decode;
 pub use reader::{NerscFile, parse, read, read_from, read_header, read_part};
+pub(super) use writer::encode;
 pub use writer::{WriteOptions, to_bytes, write, write_part};
 
 /// Largest difference between LINK_TRACE and the link trace of the data, as in Grid. Rounding links to f32 moves the

@@ -272,7 +272,12 @@ fn check_observables(header: &NerscHeader, link_trace: f64, plaquette: f64) -> R
 }
 
 /// Appends the links in `bytes`, whole sites of a file, to `links`.
-pub(super) fn decode(bytes: &[u8], rows: StoredRows, floating_point: FloatingPoint, links: &mut Vec<Complex<f64>>) {
+pub(in crate::io) fn decode(
+    bytes: &[u8],
+    rows: StoredRows,
+    floating_point: FloatingPoint,
+    links: &mut Vec<Complex<f64>>,
+) {
     match floating_point {
         FloatingPoint::F32Big => decode_with(bytes, rows, links, |b: [u8; 4]| f64::from(f32::from_be_bytes(b))),
         FloatingPoint::F32Little => decode_with(bytes, rows, links, |b: [u8; 4]| f64::from(f32::from_le_bytes(b))),

@@ -177,7 +177,12 @@ fn emit(header: &NerscHeader, configuration: &Configuration, mut writer: impl Wr
 }
 
 /// Hands links as a file has them to `take`, a few sites at a time.
-fn encode(links: &[Complex<f64>], rows: StoredRows, floating_point: FloatingPoint, mut take: impl FnMut(&[u8])) {
+pub(in crate::io) fn encode(
+    links: &[Complex<f64>],
+    rows: StoredRows,
+    floating_point: FloatingPoint,
+    mut take: impl FnMut(&[u8]),
+) {
     let words = match rows {
         StoredRows::Two => LINK_WORDS / 3 * 2,
         StoredRows::Three => LINK_WORDS,

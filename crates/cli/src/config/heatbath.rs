@@ -18,6 +18,7 @@ use crate::args::{BackendArgs, on_backend};
 use crate::interrupt::{interrupted, keep};
 use crate::output::{Head, Kind, facts, joined, show};
 use crate::progress::progress_bar;
+use crate::ranks::require_one;
 
 /// Make an ensemble of quenched configurations: heat bath and overrelaxation with Wilson's action. The same bits on every device.
 ///
@@ -81,6 +82,7 @@ enum Start {
 
 impl Heatbath {
     pub fn run(self) -> anyhow::Result<Outcome> {
+        require_one("config generate heatbath")?;
         require_memory(self.lattice)?;
         Lattice::new(self.lattice, Scalar::ComplexD, LatticeOptions::default())?.check(Sites::Parity(Parity::Even))?;
         let parameters = EnsembleParameters {
@@ -118,8 +120,7 @@ impl Heatbath {
             };
             (0, configuration)
         });
-        let parameters =
-            QuenchedParameters { beta: self.beta, overrelaxations: self.overrelax, seed: self.seed };
+        let parameters = QuenchedParameters { beta: self.beta, overrelaxations: self.overrelax, seed: self.seed };
         let mut field = Quenched::<_, R>::new(backend, &configuration, parameters, sweeps, LaneChoice::Auto)
             .context("failed to prepare the gauge field")?;
         drop(configuration);

@@ -1,0 +1,131 @@
+//! What can be wrong with an ILDG or SciDAC file, and how it is said: with the record that is concerned, and both values.
+
+use std::io;
+use std::path::PathBuf;
+
+use lanefield_reference::gauge::GaugeError;
+use lanefield_reference::layout::Extents;
+use thiserror::Error;
+
+use crate::io::atomic::WriteError;
+use crate::io::lime::LimeError;
+
+/// Why an ILDG or SciDAC file was not read or written. Messages are fragments.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum IldgError {
+    /// The system refused to open or read the file.
+    #[error("cannot read {}: {source}", .path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The path does not name a regular file.
+    #[error("{} is not a file", .path.display())]
+    NotAFile {
+        /// As given.
+        path: PathBuf,
+    },
+    /// The data could not be read, though the file is long enough.
+    #[error("reading stopped in the middle: {0}")]
+    Read(#[from] io::Error),
+    /// The file is no LIME file, or a damaged one.
+    #[error(transparent)]
+    Lime(#[from] LimeError),
+    /// There are no links.
+    #[error("no record ildg-binary-data or scidac-binary-data: the records are {0}")]
+    NoData(String),
+    /// A record that is too long to be what it is called.
+    #[error("the record {record} has {length} bytes: at most {most} are expected")]
+    TooLong {
+        /// Which.
+        record: &'static str,
+        /// Its length.
+        length: u64,
+        /// What is taken.
+        most: u64,
+    },
+    /// A record that cannot be understood.
+    #[error("the record {record} cannot be understood: {problem}")]
+    Malformed {
+        /// Which.
+        record: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
+    /// Nothing says how large the lattice is.
+    #[error("no record says how large the lattice is: give its extents, as in --lattice 8.8.8.16")]
+    NoExtents,
+    /// The extents given are not those of the file.
+    #[error("the lattice is {found}, not {expected}")]
+    OtherExtents {
+        /// As the file says.
+        found: String,
+        /// As given.
+        expected: String,
+    },
+    /// The data are not as long as the lattice needs.
+    #[error("the record {record} has {found} bytes: {extents} in {bits}-bit numbers needs {expected}")]
+    Length {
+        /// Which.
+        record: String,
+        /// The lattice.
+        extents: String,
+        /// Of a number.
+        bits: usize,
+        /// Bytes that are needed.
+        expected: u64,
+        /// Bytes that are there.
+        found: u64,
+    },
+    /// There is not enough memory for the links.
+    #[error("not enough memory for a configuration on {extents}: {bytes} bytes")]
+    OutOfMemory {
+        /// The lattice.
+        extents: Extents,
+        /// Bytes that could not be allocated.
+        bytes: usize,
+    },
+    /// The data are not those that were written.
+    #[error(
+        "scidac-checksum has {header:08x} {header_b:08x}, but the data have {data:08x} {data_b:08x}: the file is damaged"
+    )]
+    Checksum {
+        /// suma of the record.
+        header: u32,
+        /// sumb of the record.
+        header_b: u32,
+        /// suma of the data.
+        data: u32,
+        /// sumb of the data.
+        data_b: u32,
+    },
+    /// The links cannot be used: not finite, or not in SU(3).
+    #[error(transparent)]
+    Links(#[from] GaugeError),
+    /// The plaquette or the link trace is not that of the file.
+    #[error("the file says that {what} is {said}, and it is {found}: they may differ by {tolerance:e}")]
+    Observable {
+        /// Which.
+        what: &'static str,
+        /// As the file says.
+        said: f64,
+        /// Of the links.
+        found: f64,
+        /// What is allowed.
+        tolerance: f64,
+    },
+    /// A text that was given for a record cannot stand there.
+    #[error("{field} cannot be {value:?}: it must be at most 1000 printable ASCII characters")]
+    BadText {
+        /// Which.
+        field: &'static str,
+        /// As given.
+        value: String,
+    },
+    /// The file was not written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}

@@ -1,0 +1,194 @@
+//! What the records of an ILDG or SciDAC file say about its links. Writers differ in which records there are, and in their order.
+
+use std::io::{Read, Seek, SeekFrom};
+
+use lanefield_reference::layout::Extents;
+
+use super::xml::{element, elements};
+use super::{CHECKSUM, Checksums, DATA, FORMAT, IldgError, LFN, PRIVATE_FILE, PRIVATE_RECORD, RECORD, site_bytes};
+use crate::io::lime::{Record, records};
+use crate::io::nersc::FloatingPoint;
+
+/// The longest record of text that is read.
+const MOST_TEXT: u64 = 1 << 20;
+
+/// The plaquette and the link trace that a file gives, in usqcdInfo.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub struct Observables {
+    /// The average plaquette: of Re tr / 3, or, as MILC writes it, of Re tr.
+    pub plaquette: Option<f64>,
+    /// The average of Re tr U / 3.
+    pub link_trace: Option<f64>,
+}
+
+/// What a file says about its links.
+#[derive(Clone, PartialEq, Debug)]
+pub struct IldgHeader {
+    /// All records.
+    pub records: Vec<Record>,
+    /// The number of the record that holds the links.
+    pub data: usize,
+    /// The lattice.
+    pub extents: Extents,
+    /// `F32Big` or `F64Big`.
+    pub floating_point: FloatingPoint,
+    /// The checksums, where there are any.
+    pub checksums: Option<Checksums>,
+    /// The logical file name, where there is one.
+    pub lfn: Option<String>,
+    /// Plaquette and link trace.
+    pub observables: Observables,
+    /// The text of `<info>` in usqcdInfo.
+    pub info: Option<String>,
+}
+
+/// The record of a kind that goes with the data: in their message, where there is one, else the first in the file.
+pub(super) fn record_for<'a>(records: &'a [Record], data: &Record, kind: &str) -> Option<&'a Record> {
+    let of_kind = || records.iter().filter(|record| record.kind == kind);
+    of_kind().find(|record| record.message == data.message).or_else(|| of_kind().next())
+}
+
+/// The text of a record.
+pub(super) fn text_of(
+    reader: &mut (impl Read + Seek),
+    record: &Record,
+    name: &'static str,
+) -> Result<Vec<u8>, IldgError> {
+    if record.length > MOST_TEXT {
+        return Err(IldgError::TooLong { record: name, length: record.length, most: MOST_TEXT });
+    }
+    let mut text = vec![0; record.length as usize];
+    reader.seek(SeekFrom::Start(record.start))?;
+    reader.read_exact(&mut text)?;
+    Ok(text)
+}
+
+/// The elements of a record of XML, where there is one.
+pub(super) fn xml_of(
+    reader: &mut (impl Read + Seek),
+    header: (&[Record], &Record),
+    name: &'static str,
+) -> Result<Option<Vec<(String, String)>>, IldgError> {
+    let Some(record) = record_for(header.0, header.1, name) else { return Ok(None) };
+    let text = text_of(reader, record, name)?;
+    let parsed = elements(&text).map_err(|problem| IldgError::Malformed { record: name, problem })?;
+    Ok(Some(parsed))
+}
+
+/// Four extents, or what is wrong with them.
+fn extents_of(record: &'static str, numbers: &[&str]) -> Result<Extents, IldgError> {
+    let malformed = |problem: String| IldgError::Malformed { record, problem };
+    let parsed: Option<Vec<usize>> = numbers.iter().map(|number| number.parse().ok()).collect();
+    let parsed = parsed.and_then(|extents| <[usize; 4]>::try_from(extents).ok());
+    let parsed = parsed.ok_or_else(|| malformed(format!("the extents are {numbers:?}: expected four numbers")))?;
+    Extents::new(parsed).map_err(|error| malformed(error.to_string()))
+}
+
+impl IldgHeader {
+    /// Reads it from a file of so many bytes. `given`: the lattice, for files that do not say it.
+    ///
+    /// # Errors
+    /// [`IldgError`]. The length of the data agrees with what the header says.
+    pub fn read(reader: &mut (impl Read + Seek), length: u64, given: Option<Extents>) -> Result<Self, IldgError> {
+        let records = records(reader, length)?;
+        let Some(data) = records.iter().position(|record| DATA.contains(&record.kind.as_str())) else {
+            let kinds: Vec<&str> = records.iter().take(20).map(|record| record.kind.as_str()).collect();
+            return Err(IldgError::NoData(kinds.join(", ")));
+        };
+        let of = (&records[..], &records[data]);
+        let format = xml_of(reader, of, FORMAT)?;
+        let private_file = xml_of(reader, of, PRIVATE_FILE)?;
+        let private_record = xml_of(reader, of, PRIVATE_RECORD)?;
+
+        let in_format = match &format {
+            Some(format) => {
+                let numbers: Vec<&str> = ["lx", "ly", "lz", "lt"]
+                    .into_iter()
+                    .map(|name| element(format, name).unwrap_or("missing"))
+                    .collect();
+                Some(extents_of(FORMAT, &numbers)?)
+            }
+            None => None,
+        };
+        let in_scidac = match private_file.as_deref().and_then(|file| element(file, "dims")) {
+            Some(dims) => Some(extents_of(PRIVATE_FILE, &dims.split_whitespace().collect::<Vec<_>>())?),
+            None => None,
+        };
+        let known = in_format.or(in_scidac).or(given);
+        let extents = known.ok_or(IldgError::NoExtents)?;
+        for other in [in_scidac, given].into_iter().flatten().filter(|other| *other != extents) {
+            return Err(IldgError::OtherExtents { found: extents.to_string(), expected: other.to_string() });
+        }
+
+        let malformed = |record, problem| IldgError::Malformed { record, problem };
+        let in_format = match format.as_deref().and_then(|format| element(format, "precision")) {
+            None => None,
+            Some("32") => Some(FloatingPoint::F32Big),
+            Some("64") => Some(FloatingPoint::F64Big),
+            Some(other) => return Err(malformed(FORMAT, format!("the precision is {other}: expected 32 or 64"))),
+        };
+        let in_scidac = match private_record.as_deref().and_then(|record| element(record, "precision")) {
+            None => None,
+            Some("F") => Some(FloatingPoint::F32Big),
+            Some("D") => Some(FloatingPoint::F64Big),
+            Some(other) => {
+                return Err(malformed(PRIVATE_RECORD, format!("the precision is {other}: expected F or D")));
+            }
+        };
+        let bytes = |floating_point| extents.volume() as u64 * site_bytes(floating_point) as u64;
+        let both = [FloatingPoint::F32Big, FloatingPoint::F64Big];
+        let by_length = both.into_iter().find(|floating_point| bytes(*floating_point) == records[data].length);
+        let floating_point = in_format.or(in_scidac).or(by_length).unwrap_or(FloatingPoint::F64Big);
+        if let Some(record) = &private_record {
+            let count = element(record, "datacount").unwrap_or("4");
+            if count != "4" {
+                return Err(malformed(PRIVATE_RECORD, format!("datacount is {count}: links have 4 matrices a site")));
+            }
+        }
+        if bytes(floating_point) != records[data].length {
+            return Err(IldgError::Length {
+                record: records[data].kind.clone(),
+                extents: extents.to_string(),
+                bits: 8 * floating_point.size(),
+                expected: bytes(floating_point),
+                found: records[data].length,
+            });
+        }
+
+        let checksums = match xml_of(reader, of, CHECKSUM)? {
+            Some(sums) => Some(Checksums { a: hexadecimal(&sums, "suma")?, b: hexadecimal(&sums, "sumb")? }),
+            None => None,
+        };
+        let lfn = match record_for(&records, &records[data], LFN) {
+            Some(record) => {
+                let text = text_of(reader, record, LFN)?;
+                let text = String::from_utf8_lossy(&text).trim_matches(['\0', ' ', '\n', '\r', '\t']).to_owned();
+                Some(text)
+            }
+            None => None,
+        };
+        // What users put there need not be XML.
+        let record = match record_for(&records, &records[data], RECORD) {
+            Some(record) if record.length <= MOST_TEXT => elements(&text_of(reader, record, RECORD)?).ok(),
+            _ => None,
+        };
+        let number = |name| record.as_deref().and_then(|record| element(record, name)).and_then(|x| x.parse().ok());
+        let observables = Observables { plaquette: number("plaq"), link_trace: number("linktr") };
+        let info = record.as_deref().and_then(|record| element(record, "info")).map(str::to_owned);
+        Ok(Self { data, extents, floating_point, checksums, lfn, observables, info, records })
+    }
+
+    /// The record that holds the links.
+    pub fn data_record(&self) -> &Record {
+        &self.records[self.data]
+    }
+}
+
+fn hexadecimal(sums: &[(String, String)], name: &str) -> Result<u32, IldgError> {
+    let text = element(sums, name).unwrap_or("missing");
+    let digits = text.strip_prefix("0x").unwrap_or(text);
+    u32::from_str_radix(digits, 16).map_err(|_| IldgError::Malformed {
+        record: CHECKSUM,
+        problem: format!("{name} is {text}: expected at most eight hexadecimal digits"),
+    })
+}

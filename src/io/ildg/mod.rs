@@ -1,0 +1,63 @@
+//! Gauge configurations in ILDG and SciDAC files: LIME records with XML, the links of one site after the other, x fastest, big-endian, and a checksum.
+//! Sources: *ILDG Binary File Format* 1.1 (2005), and the QIO library's SciDAC records, so that programs on QIO, Grid and the ILDG's own tools read
+//! what is written here.
+
+mod check;
+mod error;
+mod header;
+mod reader;
+mod writer;
+mod xml;
+
+use crate::io::nersc::FloatingPoint;
+
+pub use check::check;
+pub use error::IldgError;
+pub use header::{IldgHeader, Observables};
+pub use reader::{IldgFile, is_lime, parse, read, read_header, read_part};
+pub use writer::{WriteOptions, to_bytes, write, write_part};
+
+const FORMAT: &str = "ildg-format";
+const DATA: [&str; 2] = ["ildg-binary-data", "scidac-binary-data"];
+const LFN: &str = "ildg-data-lfn";
+const CHECKSUM: &str = "scidac-checksum";
+const PRIVATE_FILE: &str = "scidac-private-file-xml";
+const FILE: &str = "scidac-file-xml";
+const PRIVATE_RECORD: &str = "scidac-private-record-xml";
+const RECORD: &str = "scidac-record-xml";
+
+/// Reals of the links of a site.
+const REALS_PER_SITE: usize = 72;
+
+/// Bytes of the links of a site.
+const fn site_bytes(floating_point: FloatingPoint) -> usize {
+    REALS_PER_SITE
+        * match floating_point {
+            FloatingPoint::F32Big | FloatingPoint::F32Little => 4,
+            FloatingPoint::F64Big | FloatingPoint::F64Little => 8,
+        }
+}
+
+/// The checksums of SciDAC, of sites that were added so far.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Checksums {
+    /// Exclusive or of the CRC-32 of each site's bytes, rotated to the left by its number mod 29.
+    pub a: u32,
+    /// The same mod 31.
+    pub b: u32,
+}
+
+impl Checksums {
+    /// Adds the bytes of the site of this number, x fastest, as they are in the file.
+    pub fn add(&mut self, site: usize, bytes: &[u8]) {
+        let crc = crc32fast::hash(bytes);
+        self.a ^= crc.rotate_left((site % 29) as u32);
+        self.b ^= crc.rotate_left((site % 31) as u32);
+    }
+
+    /// Those of all ranks.
+    fn merged(self, lattice: &crate::comm::WholeLattice) -> Result<Self, crate::comm::CommError> {
+        let [a, b] = lattice.exclusive_or([self.a, self.b])?;
+        Ok(Self { a, b })
+    }
+}

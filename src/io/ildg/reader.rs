@@ -1,0 +1,155 @@
+//! Reading an ILDG or SciDAC file: the header, the length, the links; then all that the file says about them is verified. The counterpart is `writer.rs`.
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Cursor, Read, Seek};
+use std::path::Path;
+
+use lanefield_reference::gauge::{Configuration, LINK_WORDS, SITE_WORDS};
+use lanefield_reference::layout::{DIMENSIONS, Extents};
+use num_complex::Complex;
+
+use super::{Checksums, IldgError, IldgHeader, Observables, site_bytes};
+use crate::comm::WholeLattice;
+use crate::io::lime::MAGIC;
+use crate::io::nersc::{LINK_TRACE_TOLERANCE, PLAQUETTE_TOLERANCE, StoredRows, decode};
+use crate::io::rows::SitesOfFile;
+
+/// An ILDG or SciDAC file: what its records say, and its links, which agree with them.
+#[derive(Clone, PartialEq, Debug)]
+pub struct IldgFile {
+    /// The records.
+    pub header: IldgHeader,
+    /// The links; f32 values are widened.
+    pub configuration: Configuration,
+}
+
+/// Whether the file at a path begins as LIME files do.
+pub fn is_lime(path: &Path) -> bool {
+    let mut magic = [0; 4];
+    // Opening a pipe would wait for its writer.
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+        && File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok()
+        && u32::from_be_bytes(magic) == MAGIC
+}
+
+/// Reads the file at `path`, and verifies its structure, its length, checksums, plaquette and link trace where it has them, and that its links are finite and
+/// in SU(3). `given`: the lattice, which a file with nothing but `ildg-binary-data` does not say.
+///
+/// # Errors
+/// [`IldgError`]. Nothing is allocated for links before their length is known to be right.
+pub fn read(path: &Path, given: Option<Extents>) -> Result<IldgFile, IldgError> {
+    let (file, length) = open(path)?;
+    read_from(file, length, given)
+}
+
+/// The header of the file at `path`, with whose length it agrees.
+///
+/// # Errors
+/// [`IldgError`].
+pub fn read_header(path: &Path, given: Option<Extents>) -> Result<IldgHeader, IldgError> {
+    let (file, length) = open(path)?;
+    IldgHeader::read(&mut BufReader::new(file), length, given)
+}
+
+/// As [`read`], of a whole file in memory.
+///
+/// # Errors
+/// [`IldgError`].
+pub fn parse(bytes: &[u8], given: Option<Extents>) -> Result<IldgFile, IldgError> {
+    read_from(Cursor::new(bytes), bytes.len() as u64, given)
+}
+
+/// As [`read`], of the part of a rank: each reads its own sites and those around them, and all verify the whole together.
+///
+/// # Errors
+/// [`IldgError`], on each rank by itself where its own links are damaged.
+pub fn read_part(path: &Path, lattice: &WholeLattice) -> Result<IldgFile, IldgError> {
+    let (mut file, length) = open(path)?;
+    let header = IldgHeader::read(&mut file, length, Some(lattice.extents()))?;
+    read_sites(file, header, lattice)
+}
+
+/// A file and its length.
+pub(super) fn open(path: &Path) -> Result<(File, u64), IldgError> {
+    let open = |source| IldgError::Open { path: path.to_owned(), source };
+    let metadata = fs::metadata(path).map_err(open)?;
+    if !metadata.is_file() {
+        return Err(IldgError::NotAFile { path: path.to_owned() });
+    }
+    Ok((File::open(path).map_err(open)?, metadata.len()))
+}
+
+fn read_from(mut reader: impl Read + Seek, length: u64, given: Option<Extents>) -> Result<IldgFile, IldgError> {
+    let header = IldgHeader::read(&mut reader, length, given)?;
+    let lattice = WholeLattice::alone(header.extents);
+    read_sites(reader, header, &lattice)
+}
+
+fn read_sites(reader: impl Read + Seek, header: IldgHeader, lattice: &WholeLattice) -> Result<IldgFile, IldgError> {
+    let (configuration, found) = links(reader, &header, lattice)?;
+    if let Some(said) = header.checksums.filter(|said| *said != found) {
+        // Damage is told before what it does to the links.
+        let (header, data) = (said, found);
+        return Err(IldgError::Checksum { header: header.a, header_b: header.b, data: data.a, data_b: data.b });
+    }
+    configuration.require_finite()?;
+    configuration.require_su3(header.floating_point.unitarity_tolerance())?;
+    match observables(&header.observables, &configuration, lattice)?.into_iter().next() {
+        Some(problem) => Err(problem),
+        None => Ok(IldgFile { header, configuration }),
+    }
+}
+
+/// The links of this rank, not yet judged, and the checksums of all.
+pub(super) fn links(
+    reader: impl Read + Seek,
+    header: &IldgHeader,
+    lattice: &WholeLattice,
+) -> Result<(Configuration, Checksums), IldgError> {
+    let (part, whole) = (lattice.part(), header.extents);
+    let bytes = part.volume() * SITE_WORDS * size_of::<Complex<f64>>();
+    let mut room: Vec<u8> = Vec::new();
+    room.try_reserve_exact(bytes).map_err(|_| IldgError::OutOfMemory { extents: part, bytes })?;
+    drop(room);
+    let mut sites = SitesOfFile::new(reader, header.data_record().start, site_bytes(header.floating_point), whole);
+    let (mut sums, mut own) = (Checksums::default(), part.volume());
+    let mut links = Vec::with_capacity(DIMENSIONS * LINK_WORDS);
+    // The sites of the part come first, and then those around it.
+    let configuration = Configuration::from_sites(part, |x, site| {
+        let bytes = sites.site(x)?;
+        if own > 0 {
+            own -= 1;
+            sums.add(whole.site(x), bytes);
+        }
+        links.clear();
+        decode(bytes, StoredRows::Three, header.floating_point, &mut links);
+        site.copy_from_slice(&links);
+        Ok::<_, IldgError>(())
+    })?;
+    Ok((configuration, sums.merged(lattice).map_err(io::Error::from)?))
+}
+
+/// What of the observables is not that of the links.
+pub(super) fn observables(
+    said: &Observables,
+    configuration: &Configuration,
+    lattice: &WholeLattice,
+) -> Result<Vec<IldgError>, IldgError> {
+    let mut problems = Vec::new();
+    // Written so that what is no number fails.
+    let agree = |a: f64, b: f64, tolerance: f64| (a - b).abs() < tolerance;
+    let plaquette = lattice.plaquette(configuration).map_err(io::Error::from)?;
+    // Of Re tr / 3, or of Re tr.
+    let agrees = |said: f64| [1.0, 3.0].iter().any(|colours| agree(said, colours * plaquette, PLAQUETTE_TOLERANCE));
+    if let Some(said) = said.plaquette.filter(|said| !agrees(*said)) {
+        let (what, tolerance) = ("the plaquette", PLAQUETTE_TOLERANCE);
+        problems.push(IldgError::Observable { what, said, found: plaquette, tolerance });
+    }
+    let link_trace = lattice.link_trace(configuration).map_err(io::Error::from)?;
+    let agrees = |said: f64| [1.0, 3.0].iter().any(|colours| agree(said, colours * link_trace, LINK_TRACE_TOLERANCE));
+    if let Some(said) = said.link_trace.filter(|said| !agrees(*said)) {
+        let (what, tolerance) = ("the link trace", LINK_TRACE_TOLERANCE);
+        problems.push(IldgError::Observable { what, said, found: link_trace, tolerance });
+    }
+    Ok(problems)
+}

@@ -1,0 +1,43 @@
+//! XML as these files have it: elements with text, which writers order and pad as they like.
+
+use quick_xml::Reader;
+use quick_xml::events::Event;
+
+/// The elements that hold text alone, by name, in order. A NUL at the end and blanks around the document are left out.
+pub fn elements(bytes: &[u8]) -> Result<Vec<(String, String)>, String> {
+    let end = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    let text = std::str::from_utf8(&bytes[..end]).map_err(|_| "it is no UTF-8 text".to_owned())?;
+    let mut reader = Reader::from_str(text.trim());
+    let (mut elements, mut open, mut content) = (Vec::new(), Vec::new(), String::new());
+    loop {
+        match reader.read_event().map_err(|error| error.to_string())? {
+            Event::Start(start) => {
+                open.push(String::from_utf8_lossy(start.local_name().as_ref()).into_owned());
+                content.clear();
+            }
+            Event::Text(text) => content += text.decode().map_err(|error| error.to_string())?.trim(),
+            Event::End(_) => {
+                let name = open.pop().unwrap_or_default();
+                if !content.is_empty() {
+                    elements.push((name, std::mem::take(&mut content)));
+                }
+            }
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    match open.pop() {
+        Some(name) => Err(format!("the element {name} is not closed")),
+        None => Ok(elements),
+    }
+}
+
+/// The text of the first element of a name.
+pub fn element<'a>(elements: &'a [(String, String)], name: &str) -> Option<&'a str> {
+    elements.iter().find(|(known, _)| known == name).map(|(_, text)| text.as_str())
+}
+
+/// Text as it stands in an element.
+pub fn escaped(text: &str) -> String {
+    quick_xml::escape::escape(text).into_owned()
+}

@@ -1,0 +1,430 @@
+//! Gauge configurations as MILC writes them, version 5: a header of 96 bytes, then the links of one site after the other, x fastest, rows of each link in
+//! order, in f32, all in the byte order of the machine that wrote it. Source: MILC's `io_lat4.c`.
+
+use std::fs::{self, File};
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use lanefield_reference::gauge::{Configuration, GaugeError, SITE_WORDS};
+use lanefield_reference::layout::{Extents, LayoutError};
+use num_complex::Complex;
+use thiserror::Error;
+
+use super::atomic::{WriteError, write_atomically, write_together};
+use super::nersc::{ByteOrder, FloatingPoint, StoredRows, decode, encode};
+use super::rows::SitesOfFile;
+use crate::comm::WholeLattice;
+
+/// What a file begins with.
+pub const MAGIC: u32 = 20103;
+
+/// Bytes of the header, checksums included.
+const HEADER: usize = 96;
+const TIME_STAMP: usize = 64;
+/// 32-bit words of the links of a site.
+const SITE_NUMBERS: usize = 72;
+const SITE_BYTES: usize = 4 * SITE_NUMBERS;
+
+/// Why a file of MILC was not read or written. Messages are fragments.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum MilcError {
+    /// The system refused to open or read the file.
+    #[error("cannot read {}: {source}", .path.display())]
+    Open {
+        /// The file.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// The path does not name a regular file.
+    #[error("{} is not a file", .path.display())]
+    NotAFile {
+        /// As given.
+        path: PathBuf,
+    },
+    /// The data could not be read, though the file is long enough.
+    #[error("reading stopped in the middle: {0}")]
+    Read(#[from] io::Error),
+    /// The file is another one.
+    #[error("not a configuration of MILC, version 5: it begins with {found:08x}, not with 20103 in either byte order")]
+    Magic {
+        /// Its first four bytes.
+        found: u32,
+    },
+    /// The dimensions are no lattice.
+    #[error("the extents in the header are {extents:?}: {source}")]
+    Extents {
+        /// As given.
+        extents: [u32; 4],
+        /// What is wrong with them.
+        source: LayoutError,
+    },
+    /// Sites lie in another order.
+    #[error("sites lie in order {0}: 0, x fastest, is the one that is read")]
+    Order(u32),
+    /// The file ends before its data, or there is something after them.
+    #[error("the file has {found} bytes: a configuration on {extents} has {expected}")]
+    Length {
+        /// The lattice.
+        extents: Extents,
+        /// Bytes that there should be.
+        expected: u64,
+        /// Bytes that there are.
+        found: u64,
+    },
+    /// The file changed since its header was read.
+    #[error("it is of a lattice {found}, not of {expected}")]
+    OtherExtents {
+        /// The lattice of the file.
+        found: String,
+        /// The one that was asked for.
+        expected: String,
+    },
+    /// There is not enough memory for the links.
+    #[error("not enough memory for a configuration on {extents}: {bytes} bytes")]
+    OutOfMemory {
+        /// The lattice.
+        extents: Extents,
+        /// Bytes that could not be allocated.
+        bytes: usize,
+    },
+    /// The data are not those that were written.
+    #[error("the checksums in the header are {header:08x?}, and those of the data {data:08x?}: the file is damaged")]
+    Checksum {
+        /// sum29 and sum31 of the header.
+        header: [u32; 2],
+        /// The same of the data.
+        data: [u32; 2],
+    },
+    /// The links cannot be used: not finite, or not in SU(3).
+    #[error(transparent)]
+    Links(#[from] GaugeError),
+    /// A text that was given for the header cannot stand there.
+    #[error("the time stamp cannot be {0:?}: it must be at most 63 printable ASCII characters")]
+    BadText(String),
+    /// The file was not written.
+    #[error(transparent)]
+    Write(#[from] WriteError),
+}
+
+/// What the header of a file says.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct MilcHeader {
+    /// The lattice.
+    pub extents: Extents,
+    /// Of the whole file.
+    pub byte_order: ByteOrder,
+    /// When it was written, as the writer puts it.
+    pub time_stamp: String,
+    /// sum29 and sum31.
+    pub checksums: [u32; 2],
+}
+
+/// A file of MILC: what its header says, and its links, which agree with it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MilcFile {
+    /// The header.
+    pub header: MilcHeader,
+    /// The links, widened from f32.
+    pub configuration: Configuration,
+}
+
+/// How a configuration is written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct WriteOptions {
+    /// Of the whole file.
+    pub byte_order: ByteOrder,
+    /// When it was written: at most 63 characters.
+    pub time_stamp: String,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self { byte_order: ByteOrder::Little, time_stamp: "Thu Jan  1 00:00:00 1970 UTC".to_owned() }
+    }
+}
+
+/// Exclusive or of the 32-bit words, each rotated to the left by its number mod 29, and mod 31.
+#[derive(Clone, Copy, Default)]
+struct Checksums([u32; 2]);
+
+impl Checksums {
+    fn add(&mut self, site: usize, bytes: &[u8], byte_order: ByteOrder) {
+        for (k, &word) in bytes.as_chunks::<4>().0.iter().enumerate() {
+            let (word, number) = (word_of(word, byte_order), site * SITE_NUMBERS + k);
+            self.0[0] ^= word.rotate_left((number % 29) as u32);
+            self.0[1] ^= word.rotate_left((number % 31) as u32);
+        }
+    }
+}
+
+fn word_of(bytes: [u8; 4], byte_order: ByteOrder) -> u32 {
+    match byte_order {
+        ByteOrder::Big => u32::from_be_bytes(bytes),
+        ByteOrder::Little => u32::from_le_bytes(bytes),
+    }
+}
+
+fn bytes_of(word: u32, byte_order: ByteOrder) -> [u8; 4] {
+    match byte_order {
+        ByteOrder::Big => word.to_be_bytes(),
+        ByteOrder::Little => word.to_le_bytes(),
+    }
+}
+
+fn floating_point(byte_order: ByteOrder) -> FloatingPoint {
+    match byte_order {
+        ByteOrder::Big => FloatingPoint::F32Big,
+        ByteOrder::Little => FloatingPoint::F32Little,
+    }
+}
+
+/// The byte order of a file that begins so, if it is one of MILC.
+fn byte_order_of(start: [u8; 4]) -> Option<ByteOrder> {
+    [ByteOrder::Little, ByteOrder::Big].into_iter().find(|order| word_of(start, *order) == MAGIC)
+}
+
+/// Whether the file at a path begins as those of MILC do.
+pub fn is_milc(path: &Path) -> bool {
+    let mut start = [0; 4];
+    // Opening a pipe would wait for its writer.
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file())
+        && File::open(path).and_then(|mut file| file.read_exact(&mut start)).is_ok()
+        && byte_order_of(start).is_some()
+}
+
+impl MilcHeader {
+    fn read(reader: &mut (impl Read + Seek), length: u64) -> Result<Self, MilcError> {
+        let mut header = [0; HEADER];
+        let there = (length as usize).min(HEADER);
+        reader.seek(SeekFrom::Start(0))?;
+        reader.read_exact(&mut header[..there])?;
+        let start = [header[0], header[1], header[2], header[3]];
+        let Some(byte_order) = byte_order_of(start) else {
+            return Err(MilcError::Magic { found: u32::from_be_bytes(start) });
+        };
+        let number = |at: usize| {
+            let word = header[at..].first_chunk::<4>().copied().unwrap_or_default();
+            word_of(word, byte_order)
+        };
+        let extents = [4, 8, 12, 16].map(number);
+        let known = Extents::new(extents.map(|extent| extent as usize));
+        let known = known.map_err(|source| MilcError::Extents { extents, source })?;
+        let expected = HEADER as u64 + known.volume() as u64 * SITE_BYTES as u64;
+        if expected != length {
+            return Err(MilcError::Length { extents: known, expected, found: length });
+        }
+        let order = number(84);
+        if order != 0 {
+            return Err(MilcError::Order(order));
+        }
+        let stamp = header[20..20 + TIME_STAMP].split(|&byte| byte == 0).next().unwrap_or_default();
+        let time_stamp = String::from_utf8_lossy(stamp).chars().filter(|c| !c.is_control()).collect();
+        Ok(Self { extents: known, byte_order, time_stamp, checksums: [number(88), number(92)] })
+    }
+
+    fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::with_capacity(HEADER);
+        let mut put = |word: u32| bytes.extend(bytes_of(word, self.byte_order));
+        put(MAGIC);
+        self.extents.as_array().into_iter().for_each(|extent| put(extent as u32));
+        let mut stamp = self.time_stamp.clone().into_bytes();
+        stamp.resize(TIME_STAMP, 0);
+        bytes.extend(stamp);
+        for word in [0, self.checksums[0], self.checksums[1]] {
+            bytes.extend(bytes_of(word, self.byte_order));
+        }
+        bytes
+    }
+}
+
+/// Reads the file at `path`, and verifies its length and checksums, and that its links are finite and in SU(3).
+///
+/// # Errors
+/// [`MilcError`]. Nothing is allocated for links before the length of the file is known to be right.
+pub fn read(path: &Path) -> Result<MilcFile, MilcError> {
+    let (mut file, length) = open(path)?;
+    let header = MilcHeader::read(&mut file, length)?;
+    let lattice = WholeLattice::alone(header.extents);
+    read_sites(file, header, &lattice)
+}
+
+/// The header of the file at `path`, whose length agrees with it.
+///
+/// # Errors
+/// [`MilcError`].
+pub fn read_header(path: &Path) -> Result<MilcHeader, MilcError> {
+    let (mut file, length) = open(path)?;
+    MilcHeader::read(&mut file, length)
+}
+
+/// As [`read`], of a whole file in memory.
+///
+/// # Errors
+/// [`MilcError`].
+pub fn parse(bytes: &[u8]) -> Result<MilcFile, MilcError> {
+    let mut reader = Cursor::new(bytes);
+    let header = MilcHeader::read(&mut reader, bytes.len() as u64)?;
+    let lattice = WholeLattice::alone(header.extents);
+    read_sites(reader, header, &lattice)
+}
+
+/// As [`read`], of the part of a rank: each reads its own sites and those around them, and all verify the whole together.
+///
+/// # Errors
+/// [`MilcError`], on each rank by itself where its own links are damaged.
+pub fn read_part(path: &Path, lattice: &WholeLattice) -> Result<MilcFile, MilcError> {
+    let (mut file, length) = open(path)?;
+    let header = MilcHeader::read(&mut file, length)?;
+    if header.extents != lattice.extents() {
+        let (found, expected) = (header.extents.to_string(), lattice.extents().to_string());
+        return Err(MilcError::OtherExtents { found, expected });
+    }
+    read_sites(file, header, lattice)
+}
+
+fn open(path: &Path) -> Result<(File, u64), MilcError> {
+    let open = |source| MilcError::Open { path: path.to_owned(), source };
+    let metadata = fs::metadata(path).map_err(open)?;
+    if !metadata.is_file() {
+        return Err(MilcError::NotAFile { path: path.to_owned() });
+    }
+    Ok((File::open(path).map_err(open)?, metadata.len()))
+}
+
+fn read_sites(reader: impl Read + Seek, header: MilcHeader, lattice: &WholeLattice) -> Result<MilcFile, MilcError> {
+    let (configuration, data) = links(reader, &header, lattice)?;
+    if data != header.checksums {
+        return Err(MilcError::Checksum { header: header.checksums, data });
+    }
+    configuration.require_finite()?;
+    configuration.require_su3(floating_point(header.byte_order).unitarity_tolerance())?;
+    Ok(MilcFile { header, configuration })
+}
+
+/// The links of this rank, not yet judged, and the checksums of all.
+fn links(
+    reader: impl Read + Seek,
+    header: &MilcHeader,
+    lattice: &WholeLattice,
+) -> Result<(Configuration, [u32; 2]), MilcError> {
+    let (part, whole) = (lattice.part(), header.extents);
+    let bytes = part.volume() * SITE_WORDS * size_of::<Complex<f64>>();
+    let mut room: Vec<u8> = Vec::new();
+    room.try_reserve_exact(bytes).map_err(|_| MilcError::OutOfMemory { extents: part, bytes })?;
+    drop(room);
+    let mut sites = SitesOfFile::new(reader, HEADER as u64, SITE_BYTES, whole);
+    let (mut sums, mut own, mut links) = (Checksums::default(), part.volume(), Vec::new());
+    // The sites of the part come first, and then those around it.
+    let configuration = Configuration::from_sites(part, |x, site| {
+        let bytes = sites.site(x)?;
+        if own > 0 {
+            own -= 1;
+            sums.add(whole.site(x), bytes, header.byte_order);
+        }
+        links.clear();
+        decode(bytes, StoredRows::Three, floating_point(header.byte_order), &mut links);
+        site.copy_from_slice(&links);
+        Ok::<_, MilcError>(())
+    })?;
+    Ok((configuration, lattice.exclusive_or(sums.0).map_err(io::Error::from)?))
+}
+
+/// Names every defect of the file at `path`.
+///
+/// # Errors
+/// [`MilcError`] of a file that cannot be judged.
+pub fn check(path: &Path) -> Result<Vec<String>, MilcError> {
+    let (mut file, length) = open(path)?;
+    let header = match MilcHeader::read(&mut file, length) {
+        Err(MilcError::Read(error)) => return Err(error.into()),
+        Err(error) => return Ok(vec![error.to_string()]),
+        Ok(header) => header,
+    };
+    let (configuration, data) = links(file, &header, &WholeLattice::alone(header.extents))?;
+    let mut defects = Vec::new();
+    if data != header.checksums {
+        defects.push(MilcError::Checksum { header: header.checksums, data }.to_string());
+    }
+    let tolerance = floating_point(header.byte_order).unitarity_tolerance();
+    let judged = configuration.require_finite().and_then(|()| configuration.require_su3(tolerance));
+    defects.extend(judged.err().map(|error| error.to_string()));
+    Ok(defects)
+}
+
+/// Writes `configuration` to a file at `path`, whole or not at all, rounded to f32.
+///
+/// # Errors
+/// [`MilcError::Links`] if the links are not finite or not in SU(3); [`MilcError::BadText`]; [`MilcError::Write`].
+pub fn write(path: &Path, configuration: &Configuration, options: &WriteOptions) -> Result<(), MilcError> {
+    let bytes = to_bytes(configuration, options)?;
+    Ok(write_atomically(path, |writer| writer.write_all(&bytes))?)
+}
+
+/// The bytes that [`write()`] would write.
+///
+/// # Errors
+/// As [`write()`].
+pub fn to_bytes(configuration: &Configuration, options: &WriteOptions) -> Result<Vec<u8>, MilcError> {
+    let header = prepared(configuration, options, &WholeLattice::alone(configuration.extents()))?;
+    let mut bytes = header.to_bytes();
+    encode(configuration.links(), StoredRows::Three, floating_point(options.byte_order), |more| bytes.extend(more));
+    Ok(bytes)
+}
+
+/// As [`write()`], of the parts of ranks: each writes its own sites. The bytes of the file are the same from any number of ranks.
+///
+/// # Errors
+/// As [`write()`]; what fails on one rank fails on all.
+pub fn write_part(
+    path: &Path,
+    configuration: &Configuration,
+    options: &WriteOptions,
+    lattice: &WholeLattice,
+) -> Result<(), MilcError> {
+    let header = prepared(configuration, options, lattice)?;
+    let written = write_together(path, lattice, |file| {
+        let mut sites = SitesOfFile::new(file, HEADER as u64, SITE_BYTES, header.extents);
+        if lattice.is_first() {
+            sites.write_at(0, &header.to_bytes())?;
+        }
+        let part = configuration.extents();
+        let mut result = Ok(());
+        for (row, links) in configuration.links().chunks_exact(part[0] * SITE_WORDS).enumerate() {
+            let x = part.in_whole(part.coordinate(row * part[0]).map(|x| x as isize));
+            let mut run = Vec::new();
+            encode(links, StoredRows::Three, floating_point(options.byte_order), |bytes| run.extend(bytes));
+            result = result.and_then(|()| sites.write(x, &run));
+        }
+        result
+    });
+    Ok(written?)
+}
+
+fn prepared(
+    configuration: &Configuration,
+    options: &WriteOptions,
+    lattice: &WholeLattice,
+) -> Result<MilcHeader, MilcError> {
+    let printable = options.time_stamp.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
+    if !printable || options.time_stamp.len() >= TIME_STAMP {
+        return Err(MilcError::BadText(options.time_stamp.clone()));
+    }
+    let floating_point = floating_point(options.byte_order);
+    configuration.require_finite()?;
+    configuration.require_su3(floating_point.unitarity_tolerance())?;
+    let (mut sums, part) = (Checksums::default(), configuration.extents());
+    let mut bytes = Vec::new();
+    for (site, links) in configuration.links().chunks_exact(SITE_WORDS).enumerate() {
+        bytes.clear();
+        encode(links, StoredRows::Three, floating_point, |encoded| bytes.extend(encoded));
+        sums.add(part.global_site(site) as usize, &bytes, options.byte_order);
+    }
+    Ok(MilcHeader {
+        extents: lattice.extents(),
+        byte_order: options.byte_order,
+        time_stamp: options.time_stamp.clone(),
+        checksums: lattice.exclusive_or(sums.0).map_err(io::Error::from)?,
+    })
+}
